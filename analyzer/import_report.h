@@ -1,0 +1,15 @@
+// What an importer has to say about its input besides the records.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace swinscope {
+
+struct ImportReport {
+  std::string description;            // e.g. "PyTorch trace (Kineto), 180144 events"
+  std::vector<std::string> warnings;  // one line each
+  bool corrupt = false;               // part of the input is lost for good (truncated, damaged)
+};
+
+}  // namespace swinscope

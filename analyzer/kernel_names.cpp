@@ -1,0 +1,236 @@
+#include "analyzer/kernel_names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace swinscope {
+namespace {
+
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+struct CopyKindName {
+  CopyKind kind;
+  std::string_view name;
+};
+
+// CUPTI's copy kinds by the abbreviations that the PyTorch profiler prints.
+constexpr std::array<CopyKindName, 5> kCopyKinds = {{{CopyKind::kHostToDevice, "HtoD"},
+                                                     {CopyKind::kDeviceToHost, "DtoH"},
+                                                     {CopyKind::kDeviceToDevice, "DtoD"},
+                                                     {CopyKind::kHostToHost, "HtoH"},
+                                                     {CopyKind::kPeerToPeer, "PtoP"}}};
+
+struct MemoryKindName {
+  MemoryKind kind;
+  std::string_view name;
+};
+
+constexpr std::array<MemoryKindName, 6> kMemoryKinds = {{{MemoryKind::kPageable, "Pageable"},
+                                                         {MemoryKind::kPinned, "Pinned"},
+                                                         {MemoryKind::kDevice, "Device"},
+                                                         {MemoryKind::kArray, "Array"},
+                                                         {MemoryKind::kManaged, "Managed"},
+                                                         {MemoryKind::kUnknown, "Unknown"}}};
+
+std::string_view memory_kind_name(MemoryKind kind) {
+  const auto* const found = std::find_if(kMemoryKinds.begin(), kMemoryKinds.end(),
+                                         [&](const MemoryKindName& entry) { return entry.kind == kind; });
+  return found == kMemoryKinds.end() ? "Unknown" : found->name;
+}
+
+MemoryKind memory_kind(std::string_view name) {
+  const auto* const found = std::find_if(kMemoryKinds.begin(), kMemoryKinds.end(),
+                                         [&](const MemoryKindName& entry) { return entry.name == name; });
+  return found == kMemoryKinds.end() ? MemoryKind::kUnknown : found->kind;
+}
+
+struct Pattern {
+  std::string_view part;  // in lower case
+  OperationKind kind;
+};
+
+// The first pattern that the lower-case name contains decides, so the more specific ones stand first: an optimizer is made of
+// elementwise kernels, a convolution's layout change is named after the convolution, an attention contains matrix products.
+constexpr std::array kPatterns = {
+    Pattern{"adam", OperationKind::kOptimizer},
+    Pattern{"multi_tensor", OperationKind::kOptimizer},
+    Pattern{"sgd", OperationKind::kOptimizer},
+    Pattern{"lamb", OperationKind::kOptimizer},
+    Pattern{"nchwtonhwc", OperationKind::kLayout},
+    Pattern{"nhwctonchw", OperationKind::kLayout},
+    Pattern{"flash", OperationKind::kAttention},
+    Pattern{"fmha", OperationKind::kAttention},
+    Pattern{"attention", OperationKind::kAttention},
+    Pattern{"attn", OperationKind::kAttention},
+    Pattern{"sdpa", OperationKind::kAttention},
+    Pattern{"implicit_gemm", OperationKind::kConv},
+    Pattern{"conv", OperationKind::kConv},
+    Pattern{"wgrad", OperationKind::kConv},
+    Pattern{"dgrad", OperationKind::kConv},
+    Pattern{"fprop", OperationKind::kConv},
+    Pattern{"splitkreduce", OperationKind::kReduce},
+    Pattern{"gemm", OperationKind::kGemm},
+    Pattern{"gemv", OperationKind::kGemm},
+    Pattern{"nvjet", OperationKind::kGemm},
+    Pattern{"cublas", OperationKind::kGemm},
+    Pattern{"cutlass", OperationKind::kGemm},
+    Pattern{"wgmma", OperationKind::kGemm},
+    Pattern{"matmul", OperationKind::kGemm},
+    Pattern{"xmma", OperationKind::kGemm},
+    Pattern{"upsample", OperationKind::kResample},
+    Pattern{"resize", OperationKind::kResample},
+    Pattern{"interpolate", OperationKind::kResample},
+    Pattern{"pool", OperationKind::kResample},
+    Pattern{"layer_norm", OperationKind::kNorm},
+    Pattern{"layernorm", OperationKind::kNorm},
+    Pattern{"batch_norm", OperationKind::kNorm},
+    Pattern{"batchnorm", OperationKind::kNorm},
+    Pattern{"bn_fw", OperationKind::kNorm},
+    Pattern{"bn_bw", OperationKind::kNorm},
+    Pattern{"gammabeta", OperationKind::kNorm},
+    Pattern{"rmsnorm", OperationKind::kNorm},
+    Pattern{"norm", OperationKind::kNorm},
+    Pattern{"softmax", OperationKind::kSoftmaxLoss},
+    Pattern{"nll", OperationKind::kSoftmaxLoss},
+    Pattern{"cross_entropy", OperationKind::kSoftmaxLoss},
+    Pattern{"reduce", OperationKind::kReduce},
+    Pattern{"copy", OperationKind::kLayout},
+    Pattern{"cat", OperationKind::kLayout},
+    Pattern{"transpose", OperationKind::kLayout},
+    Pattern{"permute", OperationKind::kLayout},
+    Pattern{"roll", OperationKind::kLayout},
+    Pattern{"gather", OperationKind::kLayout},
+    Pattern{"scatter", OperationKind::kLayout},
+    Pattern{"index", OperationKind::kLayout},
+    Pattern{"im2col", OperationKind::kLayout},
+    Pattern{"col2im", OperationKind::kLayout},
+    Pattern{"elementwise", OperationKind::kElementwise},
+    Pattern{"pointwise", OperationKind::kElementwise},
+    Pattern{"fill", OperationKind::kElementwise},
+    Pattern{"gelu", OperationKind::kElementwise},
+    Pattern{"relu", OperationKind::kElementwise},
+    Pattern{"dropout", OperationKind::kElementwise},
+    Pattern{"triton_poi", OperationKind::kElementwise},
+    Pattern{"triton_red", OperationKind::kReduce},
+    Pattern{"triton_per", OperationKind::kReduce},
+};
+
+constexpr std::array<std::string_view, 15> kOperationNames = {
+    "gemm",   "attention", "conv",          "norm", "softmax/loss", "elementwise", "layout", "reduce", "resample",
+    "optimizer", "communication", "copy", "set", "graph", "other"};
+
+// Index behind the matching '>' of the '<' at `open`, or npos.
+std::size_t skip_template_arguments(std::string_view name, std::size_t open) {
+  int depth = 0;
+  for (std::size_t i = open; i < name.size(); ++i) {
+    if (name[i] == '<') ++depth;
+    if (name[i] == '>' && i > 0 && name[i - 1] != '-' && --depth == 0) return i + 1;
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace
+
+std::string short_kernel_name(std::string_view demangled) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)";
+  std::string base;
+  std::size_t i = 0;
+  while (i < demangled.size()) {
+    const char c = demangled[i];
+    if (demangled.substr(i, kAnonymous.size()) == kAnonymous) {
+      i += kAnonymous.size();
+    } else if (c == '(') {
+      break;  // the parameters
+    } else if (c == '<') {
+      const std::size_t end = skip_template_arguments(demangled, i);
+      if (end == std::string_view::npos) break;
+      i = end;
+    } else if (c == ' ' || c == ':') {
+      // What stood before was a return type or a namespace, unless only a suffix such as " [clone .kd]" follows.
+      if (c == ' ' && i + 1 < demangled.size() && demangled[i + 1] == '[') break;
+      base.clear();
+      ++i;
+    } else {
+      base += c;
+      ++i;
+    }
+  }
+  return base.empty() ? std::string(demangled) : base;
+}
+
+std::string copy_name(CopyKind kind, MemoryKind src, MemoryKind dst) {
+  const auto* const found = std::find_if(kCopyKinds.begin(), kCopyKinds.end(),
+                                         [&](const CopyKindName& entry) { return entry.kind == kind; });
+  const std::string_view kind_name = found == kCopyKinds.end() ? "Unknown" : found->name;
+  return fmt::format("Memcpy {} ({} -> {})", kind_name, memory_kind_name(src), memory_kind_name(dst));
+}
+
+std::string set_name(MemoryKind kind) { return fmt::format("Memset ({})", memory_kind_name(kind)); }
+
+CopyNameParts parse_copy_name(std::string_view name) {
+  CopyNameParts parts;
+  for (const CopyKindName& entry : kCopyKinds) {
+    if (contains(name, entry.name)) parts.kind = entry.kind;
+  }
+  const std::size_t open = name.find('(');
+  const std::size_t arrow = name.find(" -> ");
+  const std::size_t close = name.rfind(')');
+  if (open == std::string_view::npos || arrow == std::string_view::npos || close == std::string_view::npos ||
+      arrow < open || close < arrow) {
+    return parts;
+  }
+  parts.src = memory_kind(name.substr(open + 1, arrow - open - 1));
+  parts.dst = memory_kind(name.substr(arrow + 4, close - arrow - 4));
+  return parts;
+}
+
+MemoryKind parse_set_name(std::string_view name) {
+  const std::size_t open = name.find('(');
+  const std::size_t close = name.rfind(')');
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open) return MemoryKind::kUnknown;
+  return memory_kind(name.substr(open + 1, close - open - 1));
+}
+
+bool is_communication_kernel(std::string_view name) {
+  return name.substr(0, 4) == "nccl" || contains(name, "ncclKernel") || contains(name, "ncclDevKernel") ||
+         contains(name, "nvshmem") || contains(name, "one_shot_all_reduce") || contains(name, "two_shot_all_reduce");
+}
+
+OperationKind operation_kind(GpuKind kind, std::string_view name) {
+  switch (kind) {
+    case GpuKind::kMemcpy:
+      return OperationKind::kCopy;
+    case GpuKind::kMemset:
+      return OperationKind::kSet;
+    case GpuKind::kGraph:
+      return OperationKind::kGraph;
+    case GpuKind::kKernel:
+      break;
+  }
+  if (is_communication_kernel(name)) return OperationKind::kCommunication;
+  std::string lower(name);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const auto* const found = std::find_if(kPatterns.begin(), kPatterns.end(),
+                                         [&](const Pattern& pattern) { return contains(lower, pattern.part); });
+  return found == kPatterns.end() ? OperationKind::kOther : found->kind;
+}
+
+std::string_view operation_name(OperationKind kind) { return kOperationNames[static_cast<std::size_t>(kind)]; }
+
+std::string_view class_name(GpuClass gpu_class) {
+  switch (gpu_class) {
+    case GpuClass::kCompute:
+      return "compute";
+    case GpuClass::kCommunication:
+      return "communication";
+    case GpuClass::kMemory:
+      return "memory";
+  }
+  return "";
+}
+
+}  // namespace swinscope

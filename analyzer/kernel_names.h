@@ -1,0 +1,61 @@
+// What the name of a GPU event tells: a short form for people, the class for the time breakdown, and the kind of operation.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "analyzer/trace.h"
+
+namespace swinscope {
+
+// The base name: no return type, namespaces, template arguments and parameters.
+//   "void at::native::(anonymous namespace)::foo<4, float>(int)" -> "foo"
+std::string short_kernel_name(std::string_view demangled);
+
+// The name shown for a copy or a set, the same whatever recorded it: "Memcpy HtoD (Pinned -> Device)".
+std::string copy_name(CopyKind kind, MemoryKind src, MemoryKind dst);
+std::string set_name(MemoryKind kind);
+
+// Reverse of copy_name for importers that have only the name; unknown parts stay unknown.
+struct CopyNameParts {
+  CopyKind kind = CopyKind::kUnknown;
+  MemoryKind src = MemoryKind::kUnknown;
+  MemoryKind dst = MemoryKind::kUnknown;
+};
+CopyNameParts parse_copy_name(std::string_view name);
+MemoryKind parse_set_name(std::string_view name);
+
+// Communication kernels by the name patterns of NCCL, old ("ncclKernel_AllReduce_…", "ncclAllReduceRingLLKernel_…") and new
+// ("ncclDevKernel_AllReduce_…"), and of the other communication libraries.
+bool is_communication_kernel(std::string_view name);
+
+// What a kernel does, inferred from its name. `math` operations are limited by arithmetic when well fed (matrix products and
+// what contains them); the others move data.
+enum class OperationKind : std::uint8_t {
+  kGemm,
+  kAttention,
+  kConv,
+  kNorm,
+  kSoftmaxLoss,
+  kElementwise,
+  kLayout,
+  kReduce,
+  kResample,
+  kOptimizer,
+  kCommunication,
+  kCopy,
+  kSet,
+  kGraph,
+  kOther,
+};
+
+OperationKind operation_kind(GpuKind kind, std::string_view name);
+std::string_view operation_name(OperationKind kind);
+constexpr bool is_math(OperationKind kind) {
+  return kind == OperationKind::kGemm || kind == OperationKind::kAttention || kind == OperationKind::kConv;
+}
+
+std::string_view class_name(GpuClass gpu_class);
+
+}  // namespace swinscope

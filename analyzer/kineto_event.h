@@ -1,0 +1,82 @@
+// One event of a PyTorch profiler (Kineto) trace, as written: parsed from its JSON text, not yet interpreted.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "store/records.h"
+
+namespace swinscope {
+
+// Microseconds in decimal notation ("4364887253316.716", "-3", "1.5e3") to integer nanoseconds, exactly; a fourth and
+// further decimal is rounded to the nearest. Empty for anything that is no finite number or beyond +-2^61 ns.
+std::optional<std::int64_t> parse_microseconds(std::string_view text);
+
+// Views are valid until the next parse. A field that the event does not have keeps its default.
+struct KinetoEvent {
+  std::string_view phase;
+  std::string_view category;
+  std::string_view name;
+  std::optional<std::int64_t> ts_ns;
+  std::optional<std::int64_t> dur_ns;
+  bool bad_time = false;  // ts or dur is there but is no number
+  std::optional<std::int64_t> pid;  // empty for the string pids of derived events
+  std::optional<std::int64_t> tid;
+
+  // args
+  std::optional<std::int64_t> device;
+  std::int64_t context = 0;
+  std::optional<std::int64_t> stream;
+  std::optional<std::int64_t> correlation;
+  std::int64_t external_id = 0;
+  std::optional<std::int64_t> sequence;
+  std::int64_t bytes = 0;
+  std::int64_t graph_node = 0;
+  std::int64_t graph = 0;
+  std::int64_t registers = 0;
+  std::int64_t shared_memory = 0;
+  std::int64_t event_id = 0;
+  Dim3 grid;
+  Dim3 block;
+  std::string_view label;       // metadata: "name"
+  std::string_view input_dims;  // raw JSON
+  std::string_view input_types;
+  std::string_view collective;
+  std::string_view dtype;
+  std::string_view group_name;
+  std::string_view group_ranks;
+  std::int64_t in_elements = 0;
+  std::int64_t out_elements = 0;
+  std::int64_t group_size = 0;
+  std::optional<std::int64_t> seq;
+};
+
+class KinetoEventParser {
+ public:
+  KinetoEventParser();
+  ~KinetoEventParser();
+  KinetoEventParser(const KinetoEventParser&) = delete;
+  KinetoEventParser& operator=(const KinetoEventParser&) = delete;
+  KinetoEventParser(KinetoEventParser&&) = delete;
+  KinetoEventParser& operator=(KinetoEventParser&&) = delete;
+
+  // Bytes that must be readable behind `text`.
+  static std::size_t padding();
+
+  // Null when the text is no JSON object; `error()` then says why. Invalid UTF-8 is replaced by U+FFFD first and counted.
+  const KinetoEvent* parse(std::string_view text);
+  std::string_view error() const { return error_; }
+  std::int64_t repaired() const { return repaired_; }
+
+ private:
+  struct Parser;
+  std::unique_ptr<Parser> parser_;
+  KinetoEvent event_;
+  std::string_view error_;
+  std::int64_t repaired_ = 0;
+};
+
+}  // namespace swinscope

@@ -1,0 +1,24 @@
+// Opens whatever a user names as RUN: a trace file of ours, an Nsight Systems export, a PyTorch trace, or a folder of them.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <vector>
+
+#include "analyzer/import_report.h"
+#include "analyzer/trace.h"
+#include "store/sink.h"
+
+namespace swinscope {
+
+// Reads one file of any known format into the sink. Throws Error(kInput) when it is none.
+ImportReport read_trace_file(const std::filesystem::path& path, TraceSink& sink,
+                             const std::atomic<bool>* cancel = nullptr);
+
+// The trace files that a path stands for: itself, or those in the folder, by name. Throws Error(kInput) when there is none.
+std::vector<std::filesystem::path> trace_files(const std::filesystem::path& path);
+
+// Files are read in parallel. In a folder, a file that cannot be read is a warning as long as another one can.
+Trace open_trace(const std::filesystem::path& path, const std::atomic<bool>* cancel = nullptr);
+
+}  // namespace swinscope

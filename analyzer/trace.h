@@ -1,0 +1,138 @@
+// The trace view: a trace in memory as columns, built once, read-only afterwards. Every analysis is a function of it.
+//
+// Events of one kind live in one set of columns per rank, sorted by lane and, within a lane, by start; a lane is a slice of
+// the columns. An event is named by its index, so analyses can point at their evidence.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/records.h"
+#include "store/string_pool.h"
+
+namespace swinscope {
+
+using EventIndex = std::uint32_t;
+inline constexpr EventIndex kNoEvent = std::numeric_limits<EventIndex>::max();
+
+enum class GpuKind : std::uint8_t { kKernel, kMemcpy, kMemset, kGraph };
+
+// Kernel classes of METRICS "Time breakdown": the first that matches.
+enum class GpuClass : std::uint8_t { kCompute, kCommunication, kMemory };
+
+// Launch configuration of kernels, deduplicated: many launches share one.
+struct LaunchConfig {
+  Dim3 grid;
+  Dim3 block;
+  Dim3 cluster;
+  std::int32_t registers_per_thread = 0;
+  std::int32_t static_shared_bytes = 0;
+  std::int32_t dynamic_shared_bytes = 0;
+  bool operator==(const LaunchConfig&) const = default;
+};
+
+struct Slice {
+  EventIndex begin = 0;
+  EventIndex end = 0;
+  EventIndex size() const { return end - begin; }
+};
+
+// One stream of one device.
+struct GpuLane {
+  std::int32_t device = 0;
+  std::uint32_t context = 0;
+  std::uint32_t stream = 0;
+  Slice events;
+};
+
+struct GpuEvents {
+  std::vector<std::int64_t> start_ns;
+  std::vector<std::int64_t> end_ns;
+  std::vector<StringId> name;        // kernels: demangled; copies and sets: as "Memcpy HtoD (Pinned -> Device)"
+  std::vector<StringId> short_name;  // kernels without namespaces, template arguments and parameters
+  std::vector<std::int64_t> bytes;   // copies and sets; 0 for kernels
+  std::vector<EventIndex> launch;    // the causing call in ApiCalls, kNoEvent when not recorded
+  std::vector<std::uint32_t> lane;   // index into Rank::gpu_lanes
+  std::vector<std::uint32_t> config; // kernels: index into Rank::configs
+  std::vector<std::uint32_t> correlation;
+  std::vector<std::uint64_t> graph_node;
+  std::vector<GpuKind> kind;
+  std::vector<GpuClass> gpu_class;
+  EventIndex size() const { return static_cast<EventIndex>(start_ns.size()); }
+};
+
+// One host thread.
+struct ThreadLane {
+  std::uint64_t global_tid = 0;
+  Slice events;
+};
+
+struct ApiCalls {
+  std::vector<std::int64_t> start_ns;
+  std::vector<std::int64_t> end_ns;
+  std::vector<StringId> name;
+  std::vector<std::uint32_t> lane;  // index into Rank::api_lanes
+  std::vector<std::uint32_t> correlation;
+  EventIndex size() const { return static_cast<EventIndex>(start_ns.size()); }
+};
+
+// The ranges of one NVTX domain on one thread, properly nested unless the program nested them badly.
+struct RangeLane {
+  std::uint64_t global_tid = 0;
+  std::uint32_t domain = 0;
+  Slice events;
+};
+
+struct Ranges {
+  std::vector<std::int64_t> start_ns;
+  std::vector<std::int64_t> end_ns;  // ranges still open at the end of the recording end with it
+  std::vector<StringId> name;
+  std::vector<std::uint32_t> lane;  // index into Rank::range_lanes
+  std::vector<std::uint16_t> depth; // enclosing ranges of the same lane
+  EventIndex size() const { return static_cast<EventIndex>(start_ns.size()); }
+};
+
+// Names of the domains into which importers put what the source recorded beside NVTX.
+inline constexpr std::string_view kDomainTorchOp = "torch.cpu_op";
+inline constexpr std::string_view kDomainTorchUser = "torch.user_annotation";
+inline constexpr std::string_view kDomainTorchPython = "torch.python_function";
+inline constexpr std::string_view kDomainTorchGpuUser = "torch.gpu_user_annotation";
+inline constexpr std::string_view kDomainOwn = "swinscope";
+
+// One process of the job.
+struct Rank {
+  RunInfo run;
+  std::vector<GpuLane> gpu_lanes;  // ordered by device, context, stream
+  GpuEvents gpu;
+  std::vector<ThreadLane> api_lanes;
+  ApiCalls api;
+  std::vector<RangeLane> range_lanes;
+  Ranges ranges;
+  std::vector<NvtxRecord> marks;               // strings are ids of Trace::strings
+  std::vector<SyncRecord> syncs;               // by start
+  std::vector<OverheadRecord> overheads;       // by start
+  std::vector<CollectiveRecord> collectives;   // by correlation, graph node
+  std::vector<LaunchConfig> configs;
+  std::vector<std::pair<std::uint32_t, StringId>> domains;  // domain id -> name, by id
+
+  // The name of a domain; "" for the default domain, "domain N" for one whose name was not recorded.
+  std::string domain_name(std::uint32_t domain, const StringPool& strings) const;
+};
+
+struct Trace {
+  std::string path;         // as the user gave it
+  std::string description;  // what kind of file(s)
+  StringPool strings;
+  std::vector<Rank> ranks;  // by rank number, then process
+  // What was wrong with the input; the data that could be read is there. `corrupt`: some of the input is lost for good.
+  std::vector<std::string> warnings;
+  bool corrupt = false;
+
+  std::string_view text(StringId id) const { return strings.text(id); }
+  std::int64_t gpu_event_count() const;
+};
+
+}  // namespace swinscope

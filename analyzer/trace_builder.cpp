@@ -1,0 +1,299 @@
+#include "analyzer/trace_builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+#include <unordered_map>
+
+#include "analyzer/kernel_names.h"
+
+namespace swinscope {
+namespace {
+
+// A GPU record as it is kept until the columns are made.
+struct GpuRow {
+  GpuRecord at;
+  std::int64_t bytes = 0;
+  StringId name = kNoString;
+  StringId short_name = kNoString;
+  std::uint32_t config = 0;
+  GpuKind kind = GpuKind::kKernel;
+};
+
+struct ConfigHash {
+  std::size_t operator()(const LaunchConfig& c) const {
+    std::size_t hash = 0;
+    for (const std::int32_t v : {c.grid.x, c.grid.y, c.grid.z, c.block.x, c.block.y, c.block.z, c.cluster.x,
+                                 c.registers_per_thread, c.static_shared_bytes, c.dynamic_shared_bytes}) {
+      hash = hash * 1'000'003U + static_cast<std::uint32_t>(v);
+    }
+    return hash;
+  }
+};
+
+auto gpu_lane_key(const GpuRow& r) { return std::tuple(r.at.device, r.at.context, r.at.stream); }
+auto gpu_key(const GpuRow& r) { return std::tuple(gpu_lane_key(r), r.at.start_ns, r.at.end_ns, r.at.correlation); }
+auto api_key(const ApiRecord& r) { return std::tuple(r.global_tid, r.start_ns, -r.end_ns); }
+auto nvtx_lane_key(const NvtxRecord& r) { return std::tuple(r.global_tid, r.domain); }
+// Of two ranges that start together the longer is the outer one.
+auto nvtx_key(const NvtxRecord& r) { return std::tuple(nvtx_lane_key(r), r.start_ns, -r.end_ns); }
+
+template <typename Record, typename Key>
+void sort_by(std::vector<Record>& records, Key key) {
+  std::stable_sort(records.begin(), records.end(), [&](const Record& a, const Record& b) { return key(a) < key(b); });
+}
+
+// Cuts sorted records into lanes; `make` builds the lane of a record.
+template <typename Lane, typename Record, typename Key, typename Make>
+std::vector<Lane> cut_into_lanes(const std::vector<Record>& records, Key key, Make make) {
+  std::vector<Lane> lanes;
+  for (EventIndex i = 0; i < records.size(); ++i) {
+    if (i == 0 || key(records[i]) != key(records[i - 1])) {
+      lanes.push_back(make(records[i]));
+      lanes.back().events = {i, i};
+    }
+    lanes.back().events.end = i + 1;
+  }
+  return lanes;
+}
+
+}  // namespace
+
+std::string Rank::domain_name(std::uint32_t domain, const StringPool& strings) const {
+  const auto found = std::find_if(domains.begin(), domains.end(), [&](const auto& d) { return d.first == domain; });
+  if (found != domains.end()) return std::string(strings.text(found->second));
+  return domain == 0 ? std::string() : fmt::format("domain {}", domain);
+}
+
+std::int64_t Trace::gpu_event_count() const {
+  return std::accumulate(ranks.begin(), ranks.end(), std::int64_t{0},
+                         [](std::int64_t sum, const Rank& rank) { return sum + rank.gpu.size(); });
+}
+
+// The records of one process and their transformation into columns.
+class TraceBuilder::Process : public RecordSink {
+ public:
+  StringId intern(std::string_view text) override { return pool_.intern(text); }
+
+  void add(const KernelRecord& r) override {
+    GpuRow row{r, 0, r.demangled_name, r.short_name, 0, GpuKind::kKernel};
+    if (row.name == kNoString) row.name = row.short_name;
+    if (row.short_name == kNoString) row.short_name = short_name(row.name);
+    row.config = config({r.grid, r.block, r.cluster, r.registers_per_thread, r.static_shared_bytes,
+                         r.dynamic_shared_bytes});
+    gpu_.push_back(row);
+  }
+  void add(const MemcpyRecord& r) override {
+    const StringId name = intern(copy_name(r.kind, r.src_kind, r.dst_kind));
+    gpu_.push_back({r, r.bytes, name, name, 0, GpuKind::kMemcpy});
+  }
+  void add(const MemsetRecord& r) override {
+    const StringId name = intern(set_name(r.kind));
+    gpu_.push_back({r, r.bytes, name, name, 0, GpuKind::kMemset});
+  }
+  void add(const GraphTraceRecord& r) override {
+    const StringId name = intern(fmt::format("CUDA graph {}", r.graph));
+    gpu_.push_back({r, 0, name, name, 0, GpuKind::kGraph});
+  }
+  void add(const SyncRecord& r) override { rank_.syncs.push_back(r); }
+  void add(const ApiRecord& r) override { api_.push_back(r); }
+  void add(const OverheadRecord& r) override { rank_.overheads.push_back(r); }
+  void add(const NvtxRecord& r) override {
+    if (r.type == NvtxType::kDomain) {
+      rank_.domains.emplace_back(r.domain, r.text);
+    } else if (r.type == NvtxType::kMark) {
+      rank_.marks.push_back(r);
+    } else if (r.type == NvtxType::kPushPop || r.type == NvtxType::kStartEnd) {
+      ranges_.push_back(r);
+    }
+  }
+  void add(const CollectiveRecord& r) override { rank_.collectives.push_back(r); }
+  void set_run(const RunInfo& run) override { rank_.run = run; }
+
+  void prepare() {
+    if (prepared_) return;
+    prepared_ = true;
+    close_open_ranges();
+    build_api();
+    build_gpu();
+    build_ranges();
+    const auto by_start = [](const auto& r) { return r.start_ns; };
+    sort_by(rank_.marks, by_start);
+    sort_by(rank_.syncs, by_start);
+    sort_by(rank_.overheads, by_start);
+    sort_by(rank_.collectives, [](const CollectiveRecord& r) { return std::tuple(r.correlation, r.graph_node); });
+    std::sort(rank_.domains.begin(), rank_.domains.end());
+  }
+
+  Rank take(StringPool& strings) {
+    prepare();
+    std::vector<StringId> to(pool_.size());
+    for (StringId id = 0; id < pool_.size(); ++id) to[id] = strings.intern(pool_.text(id));
+    for (std::vector<StringId>* column :
+         {&rank_.gpu.name, &rank_.gpu.short_name, &rank_.api.name, &rank_.ranges.name}) {
+      for (StringId& id : *column) id = to[id];
+    }
+    for (NvtxRecord& r : rank_.marks) r.text = to[r.text], r.json = to[r.json];
+    for (OverheadRecord& r : rank_.overheads) r.name = to[r.name];
+    for (CollectiveRecord& r : rank_.collectives) {
+      for (StringId* id : {&r.name, &r.dtype, &r.group_name, &r.ranks}) *id = to[*id];
+    }
+    for (auto& [domain, name] : rank_.domains) name = to[name];
+    return std::move(rank_);
+  }
+
+ private:
+  StringId short_name(StringId full) {
+    const auto [entry, is_new] = short_names_.try_emplace(full, kNoString);
+    if (is_new) entry->second = intern(short_kernel_name(pool_.text(full)));
+    return entry->second;
+  }
+
+  std::uint32_t config(const LaunchConfig& config) {
+    const auto [entry, is_new] = config_ids_.try_emplace(config, static_cast<std::uint32_t>(rank_.configs.size()));
+    if (is_new) rank_.configs.push_back(config);
+    return entry->second;
+  }
+
+  void close_open_ranges() {
+    std::int64_t last = 0;
+    for (const NvtxRecord& r : ranges_) last = std::max({last, r.start_ns, r.end_ns});
+    for (const ApiRecord& r : api_) last = std::max(last, r.end_ns);
+    for (NvtxRecord& r : ranges_) {
+      if (r.end_ns == kOpenEnd) r.end_ns = last;
+    }
+  }
+
+  void build_api() {
+    sort_by(api_, api_key);
+    const auto lane_key = [](const ApiRecord& r) { return r.global_tid; };
+    rank_.api_lanes = cut_into_lanes<ThreadLane>(api_, lane_key, [](const ApiRecord& r) {
+      return ThreadLane{r.global_tid, {}};
+    });
+    ApiCalls& api = rank_.api;
+    for (const ApiRecord& r : api_) {
+      api.start_ns.push_back(r.start_ns);
+      api.end_ns.push_back(r.end_ns);
+      api.name.push_back(r.name);
+      api.correlation.push_back(r.correlation);
+    }
+    fill_lane_column(rank_.api_lanes, api.lane, api_.size());
+  }
+
+  template <typename Lane>
+  static void fill_lane_column(const std::vector<Lane>& lanes, std::vector<std::uint32_t>& column, std::size_t size) {
+    column.resize(size);
+    for (std::uint32_t lane = 0; lane < lanes.size(); ++lane) {
+      std::fill(column.begin() + lanes[lane].events.begin, column.begin() + lanes[lane].events.end, lane);
+    }
+  }
+
+  using ProcessAndCorrelation = std::pair<std::uint64_t, std::uint32_t>;
+
+  // Correlation ids are unique within a process only. A driver call inside a runtime call carries the same id: the outer,
+  // earlier one is the launch that the program made.
+  std::vector<std::pair<ProcessAndCorrelation, EventIndex>> calls_by_correlation() const {
+    std::vector<std::pair<ProcessAndCorrelation, EventIndex>> calls;
+    for (EventIndex i = 0; i < api_.size(); ++i) {
+      if (api_[i].correlation == 0) continue;
+      calls.push_back({{global_pid_of(api_[i].global_tid), api_[i].correlation}, i});
+    }
+    std::sort(calls.begin(), calls.end(), [&](const auto& a, const auto& b) {
+      return std::tuple(a.first, api_[a.second].start_ns, a.second) <
+             std::tuple(b.first, api_[b.second].start_ns, b.second);
+    });
+    return calls;
+  }
+
+  void build_gpu() {
+    sort_by(gpu_, gpu_key);
+    rank_.gpu_lanes = cut_into_lanes<GpuLane>(gpu_, gpu_lane_key, [](const GpuRow& r) {
+      return GpuLane{r.at.device, r.at.context, r.at.stream, {}};
+    });
+    const auto calls = calls_by_correlation();
+    const auto launch_of = [&](const GpuRecord& at) {
+      if (at.correlation == 0) return kNoEvent;
+      // A source that did not say which process: the rank's.
+      const std::uint64_t process = at.global_pid == 0 ? rank_.run.global_pid : at.global_pid;
+      const ProcessAndCorrelation key{global_pid_of(process), at.correlation};
+      const auto found = std::lower_bound(calls.begin(), calls.end(), key,
+                                          [](const auto& call, const auto& wanted) { return call.first < wanted; });
+      return found == calls.end() || found->first != key ? kNoEvent : found->second;
+    };
+    GpuEvents& gpu = rank_.gpu;
+    for (const GpuRow& r : gpu_) {
+      gpu.start_ns.push_back(r.at.start_ns);
+      gpu.end_ns.push_back(r.at.end_ns);
+      gpu.name.push_back(r.name);
+      gpu.short_name.push_back(r.short_name);
+      gpu.bytes.push_back(r.bytes);
+      gpu.launch.push_back(launch_of(r.at));
+      gpu.config.push_back(r.config);
+      gpu.correlation.push_back(r.at.correlation);
+      gpu.graph_node.push_back(r.at.graph_node);
+      gpu.kind.push_back(r.kind);
+      gpu.gpu_class.push_back(gpu_class(r));
+    }
+    fill_lane_column(rank_.gpu_lanes, gpu.lane, gpu_.size());
+  }
+
+  GpuClass gpu_class(const GpuRow& r) {
+    if (r.kind == GpuKind::kMemcpy || r.kind == GpuKind::kMemset) return GpuClass::kMemory;
+    const auto [entry, is_new] = classes_.try_emplace(r.name, GpuClass::kCompute);
+    if (is_new && is_communication_kernel(pool_.text(r.name))) entry->second = GpuClass::kCommunication;
+    return entry->second;
+  }
+
+  void build_ranges() {
+    sort_by(ranges_, nvtx_key);
+    rank_.range_lanes = cut_into_lanes<RangeLane>(ranges_, nvtx_lane_key, [](const NvtxRecord& r) {
+      return RangeLane{r.global_tid, r.domain, {}};
+    });
+    Ranges& ranges = rank_.ranges;
+    for (const NvtxRecord& r : ranges_) {
+      ranges.start_ns.push_back(r.start_ns);
+      ranges.end_ns.push_back(r.end_ns);
+      ranges.name.push_back(r.text);
+    }
+    fill_lane_column(rank_.range_lanes, ranges.lane, ranges_.size());
+    ranges.depth.resize(ranges_.size());
+    std::vector<std::int64_t> open;  // ends of the enclosing ranges
+    for (const RangeLane& lane : rank_.range_lanes) {
+      open.clear();
+      for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
+        while (!open.empty() && open.back() <= ranges.start_ns[i]) open.pop_back();
+        ranges.depth[i] = static_cast<std::uint16_t>(std::min<std::size_t>(open.size(), 0xFFFF));
+        open.push_back(ranges.end_ns[i]);
+      }
+    }
+  }
+
+  StringPool pool_;
+  Rank rank_;
+  std::vector<GpuRow> gpu_;
+  std::vector<ApiRecord> api_;
+  std::vector<NvtxRecord> ranges_;
+  std::unordered_map<LaunchConfig, std::uint32_t, ConfigHash> config_ids_;
+  std::unordered_map<StringId, StringId> short_names_;
+  std::unordered_map<StringId, GpuClass> classes_;
+  bool prepared_ = false;
+};
+
+TraceBuilder::TraceBuilder() = default;
+TraceBuilder::~TraceBuilder() = default;
+
+RecordSink& TraceBuilder::add_process() { return *processes_.emplace_back(std::make_unique<Process>()); }
+
+void TraceBuilder::prepare() {
+  for (const auto& process : processes_) process->prepare();
+}
+
+void TraceBuilder::move_into(Trace& trace) {
+  for (const auto& process : processes_) trace.ranks.push_back(process->take(trace.strings));
+  processes_.clear();
+}
+
+}  // namespace swinscope

@@ -1,0 +1,60 @@
+#include "analyzer/utf8.h"
+
+#include <cstddef>
+
+namespace swinscope {
+namespace {
+
+bool is_continuation(std::string_view text, std::size_t at) {
+  return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
+}
+
+// Length of the well-formed sequence at `at`, 0 when there is none.
+std::size_t sequence_length(std::string_view text, std::size_t at) {
+  const auto lead = static_cast<unsigned char>(text[at]);
+  if (lead < 0x80) return 1;
+  const auto second = at + 1 < text.size() ? static_cast<unsigned char>(text[at + 1]) : 0U;
+  if (lead >= 0xC2 && lead <= 0xDF) return is_continuation(text, at + 1) ? 2 : 0;
+  if (lead >= 0xE0 && lead <= 0xEF) {
+    // E0 must not be overlong, ED must not be a surrogate
+    const bool second_ok = (lead != 0xE0 || second >= 0xA0) && (lead != 0xED || second <= 0x9F);
+    return second_ok && is_continuation(text, at + 1) && is_continuation(text, at + 2) ? 3 : 0;
+  }
+  if (lead >= 0xF0 && lead <= 0xF4) {
+    // F0 must not be overlong, F4 must not pass U+10FFFF
+    const bool second_ok = (lead != 0xF0 || second >= 0x90) && (lead != 0xF4 || second <= 0x8F);
+    return second_ok && is_continuation(text, at + 1) && is_continuation(text, at + 2) && is_continuation(text, at + 3)
+               ? 4
+               : 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool is_valid_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = sequence_length(text, at);
+    if (length == 0) return false;
+    at += length;
+  }
+  return true;
+}
+
+std::string replace_invalid_utf8(std::string_view text) {
+  std::string valid;
+  valid.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = sequence_length(text, at);
+    if (length == 0) {
+      valid += "\xEF\xBF\xBD";
+      ++at;
+    } else {
+      valid.append(text.substr(at, length));
+      at += length;
+    }
+  }
+  return valid;
+}
+
+}  // namespace swinscope

@@ -1,0 +1,36 @@
+# Every outside library is found here, once, and only what the distribution packages (scripts/setup.sh installs them).
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(nlohmann_json 3.9 REQUIRED)
+find_package(simdjson 3.0 REQUIRED) # splits hundreds of MB of trace JSON at memory speed
+find_package(CLI11 2.1 REQUIRED)
+
+# CUDA is used where it is found and never installed by us. AUTO looks for nvcc on PATH and in the usual place, and does
+# without it when it is too old.
+set(SWINSCOPE_HAVE_CUDA OFF)
+if(NOT SWINSCOPE_CUDA STREQUAL "OFF")
+  find_program(SWINSCOPE_NVCC nvcc HINTS /usr/local/cuda/bin ENV CUDA_HOME PATH_SUFFIXES bin)
+  set(SWINSCOPE_NVCC_VERSION 0)
+  if(SWINSCOPE_NVCC)
+    execute_process(COMMAND ${SWINSCOPE_NVCC} --version OUTPUT_VARIABLE nvcc_says)
+    if(nvcc_says MATCHES "release ([0-9.]+)")
+      set(SWINSCOPE_NVCC_VERSION ${CMAKE_MATCH_1})
+    endif()
+  endif()
+  if(SWINSCOPE_NVCC_VERSION VERSION_GREATER_EQUAL 12.8)
+    set(CMAKE_CUDA_COMPILER ${SWINSCOPE_NVCC} CACHE FILEPATH "CUDA compiler")
+    if(NOT CMAKE_CUDA_ARCHITECTURES)
+      set(CMAKE_CUDA_ARCHITECTURES 80-real 90a-real CACHE STRING "GPU architectures")
+    endif()
+    enable_language(CUDA)
+    find_package(CUDAToolkit 12.8 REQUIRED)
+    set(SWINSCOPE_HAVE_CUDA ON)
+  elseif(SWINSCOPE_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "SWINSCOPE_CUDA=ON but no nvcc of CUDA 12.8 or newer was found (${SWINSCOPE_NVCC}, version "
+                        "${SWINSCOPE_NVCC_VERSION}).\nhint: put a newer nvcc on PATH or set CUDA_HOME; "
+                        "or configure with -DSWINSCOPE_CUDA=OFF to build the CPU-only parts")
+  endif()
+endif()
+message(STATUS "swinscope: CUDA parts: ${SWINSCOPE_HAVE_CUDA}")

@@ -1,0 +1,66 @@
+# Every target of ours is made by one of these functions, so that warnings, sanitizers and include rules are the same.
+add_library(swinscope_build INTERFACE)
+target_include_directories(swinscope_build INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
+target_compile_options(
+  swinscope_build
+  INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall
+            -Wextra
+            -Wpedantic
+            -Wconversion
+            -Wsign-conversion
+            -Wshadow
+            -Wnon-virtual-dtor
+            -Woverloaded-virtual
+            -Wformat=2>)
+if(SWINSCOPE_WERROR)
+  target_compile_options(swinscope_build INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
+endif()
+if(SWINSCOPE_SANITIZE)
+  target_compile_options(swinscope_build INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${SWINSCOPE_SANITIZE}
+                                                   -fno-sanitize-recover=all -fno-omit-frame-pointer>)
+  target_link_options(swinscope_build INTERFACE -fsanitize=${SWINSCOPE_SANITIZE})
+endif()
+if(SWINSCOPE_FUZZ)
+  # Coverage in the libraries too, without libFuzzer's main(): the fuzzer steers by it.
+  target_compile_options(swinscope_build INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=fuzzer-no-link>)
+endif()
+
+# swinscope_add_library(<folder> SOURCES ... LINK ...): static library target `<folder>`. LINK is public: what a library
+# may link is the business of cmake/link_table.txt, and the transitive closure is what gets checked.
+function(swinscope_add_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} PRIVATE swinscope_build)
+endfunction()
+
+# swinscope_add_program(<name> SOURCES ... LINK ...)
+function(swinscope_add_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} swinscope_build)
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+# swinscope_add_test(<name> SOURCES ... LINK ... [LABELS ...] [ENVIRONMENT ...]): a GoogleTest program and its ctest entry.
+function(swinscope_add_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock GTest::gtest_main swinscope_build)
+  target_compile_definitions(${name} PRIVATE SWINSCOPE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" ENVIRONMENT "${ARG_ENVIRONMENT}" TIMEOUT 300)
+endfunction()
+
+# swinscope_add_fuzzer(fuzz_<reader> SOURCES ... LINK ...): a libFuzzer program, made with the fuzz preset only. Its seeds
+# are the files of tests/fuzz/corpus/fuzz_<reader>/; scripts/fuzz.sh finds it by its name.
+function(swinscope_add_fuzzer name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  if(NOT name MATCHES "^fuzz_")
+    message(FATAL_ERROR "a fuzz target is named fuzz_<reader>, not ${name}")
+  endif()
+  if(SWINSCOPE_FUZZ)
+    add_executable(${name} ${ARG_SOURCES})
+    target_link_libraries(${name} PRIVATE ${ARG_LINK} swinscope_build)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  endif()
+endfunction()

@@ -1,0 +1,273 @@
+#include "store/database.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "store/error.h"
+
+namespace swinscope {
+namespace fs = std::filesystem;
+namespace {
+
+[[noreturn]] void fail(sqlite3* db, int code, const fs::path& path) {
+  const int primary = code & 0xFF;
+  const std::string reason = db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code);
+  switch (primary) {
+    case SQLITE_NOTADB:
+      throw Error(ErrorKind::kInput, fmt::format("{}: not a SQLite file", path.string()), reason,
+                  "give a swinscope trace, an Nsight Systems .sqlite export or a PyTorch trace (.json, .json.gz)");
+    case SQLITE_CORRUPT:
+      throw Error(ErrorKind::kInput, fmt::format("{}: the SQLite file is damaged", path.string()), reason,
+                  "copy or export the file again");
+    case SQLITE_INTERRUPT:
+      throw Error(ErrorKind::kInput, fmt::format("{}: reading was stopped", path.string()),
+                  "cancelled, or the file's b-trees hold more rows than a file of its size can",
+                  "copy or export the file again");
+    case SQLITE_FULL:
+    case SQLITE_IOERR:
+      throw Error(ErrorKind::kFailure, fmt::format("{}: reading or writing failed", path.string()), reason,
+                  "check the free space and the permissions of its folder");
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+    case SQLITE_READONLY:
+      throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be opened", path.string()), reason,
+                  "check that the path exists and its permissions");
+    default:
+      throw Error(ErrorKind::kFailure, fmt::format("{}: SQLite error {}", path.string(), code), reason);
+  }
+}
+
+// The path as a SQLite URI: % ? # are the characters that mean something there.
+std::string immutable_uri(const fs::path& path) {
+  std::string uri = "file:";
+  for (const char c : fs::absolute(path).string()) {
+    if (c == '%' || c == '?' || c == '#') {
+      uri += fmt::format("%{:02x}", static_cast<unsigned>(c));
+    } else {
+      uri += c;
+    }
+  }
+  return uri + "?immutable=1";
+}
+
+bool has_content(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored) && fs::file_size(path, ignored) > 0 && !ignored;
+}
+
+constexpr std::array<const char*, 2> kJournalSuffixes = {"-wal", "-journal"};
+
+bool has_journal(const fs::path& path) {
+  return std::any_of(kJournalSuffixes.begin(), kJournalSuffixes.end(),
+                     [&](const char* suffix) { return has_content(path.string() + suffix); });
+}
+
+}  // namespace
+
+// A private folder with the copy of a database and its journals.
+struct Database::TempCopy {
+  explicit TempCopy(const fs::path& original) {
+    std::string pattern = (fs::temp_directory_path() / "swinscope-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) {
+      throw Error(ErrorKind::kFailure, fmt::format("{}: cannot create a temporary folder", pattern),
+                  std::strerror(errno), "set TMPDIR to a folder with free space");
+    }
+    folder = pattern;
+    try {
+      fs::copy_file(original, file());
+      for (const char* suffix : kJournalSuffixes) {
+        const fs::path journal = original.string() + suffix;
+        if (has_content(journal)) fs::copy_file(journal, file().string() + suffix);
+      }
+    } catch (const fs::filesystem_error& error) {
+      remove();
+      throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be copied to {}", original.string(), folder.string()),
+                  error.code().message(), "set TMPDIR to a folder with free space");
+    }
+  }
+  TempCopy(const TempCopy&) = delete;
+  TempCopy& operator=(const TempCopy&) = delete;
+  TempCopy(TempCopy&&) = delete;
+  TempCopy& operator=(TempCopy&&) = delete;
+  ~TempCopy() { remove(); }
+
+  fs::path file() const { return folder / "trace.db"; }
+  void remove() const {
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+  }
+
+  fs::path folder;
+};
+
+// State of the progress handler.
+struct Database::Guard {
+  static constexpr int kStepsPerCall = 10'000;
+
+  const std::atomic<bool>* cancel = nullptr;
+  std::int64_t calls_left = 0;
+
+  static int call(void* self) {
+    auto* guard = static_cast<Guard*>(self);
+    const bool cancelled = guard->cancel != nullptr && guard->cancel->load(std::memory_order_relaxed);
+    return cancelled || --guard->calls_left < 0 ? 1 : 0;
+  }
+};
+
+void Database::Close::operator()(sqlite3* db) const { sqlite3_close_v2(db); }
+
+Database::Database(const fs::path& file, const fs::path& shown, int flags, bool immutable) : path_(shown) {
+  sqlite3* db = nullptr;
+  const std::string name = immutable ? immutable_uri(file) : file.string();
+  const int code =
+      sqlite3_open_v2(name.c_str(), &db, flags | SQLITE_OPEN_NOMUTEX | (immutable ? SQLITE_OPEN_URI : 0), nullptr);
+  db_.reset(db);
+  if (code != SQLITE_OK) fail(db, code, path_);
+  sqlite3_extended_result_codes(db, 1);
+}
+
+Database::Database(Database&&) noexcept = default;
+Database& Database::operator=(Database&&) noexcept = default;
+Database::~Database() = default;
+
+Database Database::create(const fs::path& path) {
+  const int file = open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+  if (file < 0) {
+    throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be created", path.string()), std::strerror(errno),
+                errno == EEXIST ? "give another name, or --force to replace it" : "check the folder and its permissions");
+  }
+  close(file);
+  return {path, path, SQLITE_OPEN_READWRITE, false};
+}
+
+Database Database::open_writable(const fs::path& path) { return {path, path, SQLITE_OPEN_READWRITE, false}; }
+
+Database Database::open_untrusted(const fs::path& path, const UntrustedOptions& options) {
+  std::error_code error;
+  const auto size = fs::file_size(path, error);
+  if (error) {
+    throw Error(ErrorKind::kInput, fmt::format("{}: cannot be read", path.string()), error.message(),
+                "check the path and its permissions");
+  }
+  std::unique_ptr<TempCopy> copy;
+  if (has_journal(path)) copy = std::make_unique<TempCopy>(path);
+  Database db(copy ? copy->file() : path, path, copy ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, copy == nullptr);
+  db.temp_copy_ = std::move(copy);
+
+  sqlite3* handle = db.handle();
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
+  sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, 64 << 20);
+  sqlite3_limit(handle, SQLITE_LIMIT_SQL_LENGTH, 1 << 20);
+  sqlite3_limit(handle, SQLITE_LIMIT_COLUMN, 512);
+  sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0);
+
+  // An intact table row takes at least 4 bytes of the file and about 100 steps at 32 columns.
+  constexpr std::int64_t kStepsPerByte = 32;
+  constexpr std::int64_t kBaseSteps = 50'000'000;
+  db.guard_ = std::make_unique<Guard>();
+  db.guard_->cancel = options.cancel;
+  db.guard_->calls_left = (kBaseSteps + kStepsPerByte * static_cast<std::int64_t>(size)) / Guard::kStepsPerCall;
+  sqlite3_progress_handler(handle, Guard::kStepsPerCall, &Guard::call, db.guard_.get());
+
+  db.exec("PRAGMA cell_size_check=ON");
+  return db;
+}
+
+void Database::exec(const std::string& sql) {
+  const int code = sqlite3_exec(db_.get(), sql.c_str(), nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) fail(db_.get(), code, path_);
+}
+
+Statement Database::prepare(std::string_view sql) { return {*this, sql}; }
+
+bool Database::has_table(std::string_view name) {
+  Statement found = prepare("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?");
+  found.bind(1, name);
+  if (!found.step()) return false;
+  constexpr std::string_view kPlain = "CREATE TABLE";
+  const std::string_view sql = found.text(0);
+  return sql.size() > kPlain.size() && sqlite3_strnicmp(sql.data(), kPlain.data(), kPlain.size()) == 0;
+}
+
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+
+Statement::Statement(Database& db, std::string_view sql) : db_(db.handle()), path_(&db.path()) {
+  sqlite3_stmt* statement = nullptr;
+  check(sqlite3_prepare_v3(db_, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT, &statement, nullptr));
+  statement_.reset(statement);
+}
+
+Statement::Statement(Statement&&) noexcept = default;
+Statement& Statement::operator=(Statement&&) noexcept = default;
+Statement::~Statement() = default;
+
+void Statement::check(int code) const {
+  if (code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE) fail(db_, code, *path_);
+}
+
+void Statement::bind(int index, std::int64_t value) { check(sqlite3_bind_int64(statement_.get(), index, value)); }
+void Statement::bind(int index, double value) { check(sqlite3_bind_double(statement_.get(), index, value)); }
+void Statement::bind(int index, std::string_view value) {
+  // SQLITE_STATIC would save the copy, but then the caller's buffer must live until the next bind.
+  check(sqlite3_bind_text(statement_.get(), index, value.data(), static_cast<int>(value.size()),
+                          SQLITE_TRANSIENT));  // NOLINT(performance-no-int-to-ptr)
+}
+void Statement::bind_null(int index) { check(sqlite3_bind_null(statement_.get(), index)); }
+
+bool Statement::step() {
+  const int code = sqlite3_step(statement_.get());
+  check(code);
+  return code == SQLITE_ROW;
+}
+
+void Statement::run() {
+  const int code = sqlite3_step(statement_.get());
+  // reset repeats the error of step; the first report is the better one
+  sqlite3_reset(statement_.get());
+  check(code);
+}
+
+void Statement::reset() { check(sqlite3_reset(statement_.get())); }
+
+int Statement::columns() const { return sqlite3_column_count(statement_.get()); }
+std::string_view Statement::column_name(int column) const { return sqlite3_column_name(statement_.get(), column); }
+bool Statement::is_null(int column) const { return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL; }
+bool Statement::is_integer(int column) const {
+  return sqlite3_column_type(statement_.get(), column) == SQLITE_INTEGER;
+}
+bool Statement::is_real(int column) const { return sqlite3_column_type(statement_.get(), column) == SQLITE_FLOAT; }
+std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
+double Statement::real(int column) const { return sqlite3_column_double(statement_.get(), column); }
+
+std::string_view Statement::text(int column) const {
+  const auto* text = static_cast<const char*>(sqlite3_column_blob(statement_.get(), column));
+  const int size = sqlite3_column_bytes(statement_.get(), column);
+  return text == nullptr ? std::string_view{} : std::string_view(text, static_cast<std::size_t>(size));
+}
+
+Transaction::Transaction(Database& db) : db_(db) { db_.exec("BEGIN IMMEDIATE"); }
+
+Transaction::~Transaction() {
+  // Not through exec: a destructor must not throw, and a failed rollback leaves nothing to do.
+  if (open_) sqlite3_exec(db_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+void Transaction::commit() {
+  db_.exec("COMMIT");
+  open_ = false;
+}
+
+}  // namespace swinscope

@@ -1,0 +1,559 @@
+#include "store/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <unordered_map>
+
+#include "store/error.h"
+#include "store/schema.h"
+#include "store/table_reader.h"
+
+namespace swinscope {
+namespace {
+
+// Times beyond this cannot be real and would overflow when subtracted.
+constexpr std::int64_t kMaxTimeNs = std::int64_t{1} << 61;
+
+constexpr std::array<const char*, 4> kGpuTables = {
+    "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET",
+    "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"};
+constexpr std::array<const char*, 2> kHostTables = {"CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS"};
+
+// Event tables of Nsight Systems that swinscope has no use for: named when they have rows, so nobody thinks they were read.
+constexpr std::array<const char*, 8> kUnreadTables = {"GPU_METRICS", "CUDA_GPU_MEMORY_USAGE_EVENTS", "OSRT_API",
+                                                      "CUDNN_EVENTS", "CUBLAS_EVENTS", "SCHED_EVENTS",
+                                                      "COMPOSITE_EVENTS", "NETWORK_METRICS"};
+
+std::string value_of(Database& db, const char* table, std::string_view name) {
+  TableReader rows(db, table, {"name", "value"}, 2);
+  while (rows.next()) {
+    if (rows.text(0) == name) return std::string(rows.text(1));
+  }
+  return {};
+}
+
+std::string list_tables(Database& db) {
+  Statement names = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name LIMIT 8");
+  std::string list;
+  while (names.step()) list += fmt::format("{}{}", list.empty() ? "" : ", ", names.text(0));
+  return list.empty() ? "it has no tables" : fmt::format("its tables are: {}", list);
+}
+
+// One rank while it is read: its sink, and the file's string ids as the sink knows them.
+class RankReader {
+ public:
+  RankReader(RecordSink& sink, const std::unordered_map<std::int64_t, std::string>& strings)
+      : sink_(sink), strings_(strings) {}
+
+  RecordSink& sink() { return sink_; }
+
+  StringId string(std::int64_t id) {
+    if (const auto known = ids_.find(id); known != ids_.end()) return known->second;
+    const auto text = strings_.find(id);
+    const StringId mapped = text == strings_.end() ? kNoString : sink_.intern(text->second);
+    ids_.emplace(id, mapped);
+    return mapped;
+  }
+
+  RunInfo run;
+
+ private:
+  RecordSink& sink_;
+  const std::unordered_map<std::int64_t, std::string>& strings_;
+  std::unordered_map<std::int64_t, StringId> ids_;
+};
+
+// Reads all tables of a file and hands each row to its rank.
+class FileReader {
+ public:
+  FileReader(Database& db, TraceSink& sink, bool own) : db_(db), own_(own) {
+    read_strings();
+    find_ranks(sink);
+  }
+
+  void read() {
+    read_kernels();
+    read_copies();
+    read_sets();
+    read_graphs();
+    read_syncs();
+    read_apis();
+    read_overheads();
+    read_nvtx();
+    read_collectives();
+    read_run_info();
+  }
+
+ private:
+  struct Times {
+    std::int64_t start_ns;
+    std::int64_t end_ns;
+  };
+
+  void read_strings() {
+    TableReader rows(db_, "StringIds", {"id", "value"}, 2);
+    while (rows.next()) strings_.emplace(rows.integer<std::int64_t>(0), rows.text(1));
+  }
+
+  // The processes with rows in one of the tables, each with its smallest device (0 where the table has none).
+  std::map<std::uint64_t, std::int64_t> processes_in(const char* table, const char* id, const char* device) {
+    std::map<std::uint64_t, std::int64_t> found;
+    TableReader rows(db_, table, {id, device}, 1);
+    while (rows.next()) {
+      const std::uint64_t pid = global_pid_of(rows.integer<std::uint64_t>(0));
+      const auto ordinal = rows.integer<std::int64_t>(1);
+      const auto [entry, is_new] = found.try_emplace(pid, ordinal);
+      if (!is_new) entry->second = std::min(entry->second, ordinal);
+    }
+    return found;
+  }
+
+  void find_ranks(TraceSink& sink) {
+    std::map<std::uint64_t, std::int64_t> first_device;
+    if (!own_) {
+      for (const char* table : kGpuTables) merge(first_device, processes_in(table, "globalPid", "deviceId"));
+      if (first_device.empty()) {
+        for (const char* table : kHostTables) merge(first_device, processes_in(table, "globalTid", ""));
+      }
+    }
+    if (first_device.empty()) first_device.emplace(0, 0);
+    std::vector<std::pair<std::int64_t, std::uint64_t>> order;
+    for (const auto& [pid, device] : first_device) order.emplace_back(device, pid);
+    std::sort(order.begin(), order.end());
+    for (const auto& [device, pid] : order) {
+      auto& rank = ranks_.emplace_back(std::make_unique<RankReader>(sink.add_process(), strings_));
+      rank->run.rank = static_cast<std::int32_t>(ranks_.size()) - 1;
+      rank->run.world_size = static_cast<std::int32_t>(order.size());
+      rank->run.global_pid = pid;
+      rank_of_.emplace(pid, rank.get());
+    }
+  }
+
+  static void merge(std::map<std::uint64_t, std::int64_t>& into, const std::map<std::uint64_t, std::int64_t>& from) {
+    for (const auto& [pid, device] : from) {
+      const auto [entry, is_new] = into.try_emplace(pid, device);
+      if (!is_new) entry->second = std::min(entry->second, device);
+    }
+  }
+
+  RankReader& rank(std::uint64_t global_id) {
+    const auto found = rank_of_.find(global_pid_of(global_id));
+    return found == rank_of_.end() ? *ranks_.front() : *found->second;
+  }
+
+  void drop(const std::string& what, const std::string& reason) { ++drops_[{what, reason}]; }
+
+  // The usable start and end in columns 0 and 1, or nothing (counted).
+  std::optional<Times> times(const TableReader& rows, const char* what, bool end_optional = false) {
+    if (!rows.is_integer(0)) {
+      drop(what, "the start is not an integer");
+      return std::nullopt;
+    }
+    const bool open = end_optional && rows.is_null(1);
+    if (!open && !rows.is_integer(1)) {
+      drop(what, "the end is not an integer");
+      return std::nullopt;
+    }
+    const auto start = rows.integer<std::int64_t>(0);
+    const auto end = open ? start : rows.integer<std::int64_t>(1);
+    if (end < start) {
+      drop(what, "the end is before the start");
+      return std::nullopt;
+    }
+    if (start < -kMaxTimeNs || end > kMaxTimeNs) {
+      drop(what, "the time is out of range");
+      return std::nullopt;
+    }
+    return Times{start, open ? kOpenEnd : end};
+  }
+
+  // Opens a table for reading; a table that lacks a required column is reported once.
+  TableReader table(const char* name, std::initializer_list<const char*> columns, int required) {
+    TableReader rows(db_, name, columns, required);
+    if (!rows.missing_column().empty()) drop(name, fmt::format("the table has no column {}", rows.missing_column()));
+    return rows;
+  }
+
+  // Columns 0..6 of every GPU table: start, end, deviceId, contextId, streamId, correlationId, globalPid; 7 greenContextId.
+  template <typename Record>
+  static Record gpu_record(const TableReader& rows, const Times& times) {
+    Record r;
+    r.start_ns = times.start_ns;
+    r.end_ns = times.end_ns;
+    r.device = rows.integer<std::int32_t>(2);
+    r.context = rows.integer<std::uint32_t>(3);
+    r.stream = rows.integer<std::uint32_t>(4);
+    r.correlation = rows.integer<std::uint32_t>(5);
+    r.global_pid = rows.integer<std::uint64_t>(6);
+    r.green_context = rows.integer<std::uint32_t>(7);
+    return r;
+  }
+
+  static Dim3 dim3(const TableReader& rows, int column) {
+    return {rows.integer<std::int32_t>(column), rows.integer<std::int32_t>(column + 1),
+            rows.integer<std::int32_t>(column + 2)};
+  }
+
+  void read_kernels() {
+    TableReader rows = table(
+        "CUPTI_ACTIVITY_KIND_KERNEL",
+        {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "greenContextId",
+         "demangledName", "shortName", "mangledName", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ",
+         "clusterX", "clusterY", "clusterZ", "launchType", "cacheConfig", "registersPerThread", "staticSharedMemory",
+         "dynamicSharedMemory", "localMemoryPerThread", "localMemoryTotal", "gridId", "sharedMemoryExecuted",
+         "sharedMemoryLimitConfig", "graphNodeId", "graphId"},
+        3);
+    while (rows.next()) {
+      const auto when = times(rows, "kernel");
+      if (!when) continue;
+      auto r = gpu_record<KernelRecord>(rows, *when);
+      RankReader& to = rank(r.global_pid);
+      r.demangled_name = to.string(rows.integer<std::int64_t>(8));
+      r.short_name = to.string(rows.integer<std::int64_t>(9));
+      r.mangled_name = to.string(rows.integer<std::int64_t>(10));
+      r.grid = dim3(rows, 11);
+      r.block = dim3(rows, 14);
+      r.cluster = dim3(rows, 17);
+      r.launch_type = rows.integer<std::int32_t>(20);
+      r.cache_config = rows.integer<std::int32_t>(21);
+      r.registers_per_thread = rows.integer<std::int32_t>(22);
+      r.static_shared_bytes = rows.integer<std::int32_t>(23);
+      r.dynamic_shared_bytes = rows.integer<std::int32_t>(24);
+      r.local_bytes_per_thread = rows.integer<std::int32_t>(25);
+      r.local_bytes_total = rows.integer<std::int64_t>(26);
+      r.grid_id = rows.integer<std::int64_t>(27);
+      r.shared_bytes_executed = rows.integer<std::int32_t>(28);
+      r.shared_limit_config = rows.integer<std::int32_t>(29);
+      r.graph_node = rows.integer<std::uint64_t>(30);
+      r.graph = rows.integer<std::uint32_t>(31);
+      to.sink().add(r);
+    }
+  }
+
+  void read_copies() {
+    TableReader rows = table("CUPTI_ACTIVITY_KIND_MEMCPY",
+                             {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid",
+                              "greenContextId", "bytes", "copyKind", "srcKind", "dstKind", "srcDeviceId",
+                              "dstDeviceId", "graphNodeId"},
+                             3);
+    while (rows.next()) {
+      const auto when = times(rows, "memcpy");
+      if (!when) continue;
+      auto r = gpu_record<MemcpyRecord>(rows, *when);
+      r.bytes = rows.integer<std::int64_t>(8);
+      r.kind = CopyKind{rows.integer<std::int32_t>(9)};
+      r.src_kind = MemoryKind{rows.integer<std::int32_t>(10, 7)};
+      r.dst_kind = MemoryKind{rows.integer<std::int32_t>(11, 7)};
+      r.src_device = rows.integer<std::int32_t>(12, -1);
+      r.dst_device = rows.integer<std::int32_t>(13, -1);
+      r.graph_node = rows.integer<std::uint64_t>(14);
+      rank(r.global_pid).sink().add(r);
+    }
+  }
+
+  void read_sets() {
+    TableReader rows = table("CUPTI_ACTIVITY_KIND_MEMSET",
+                             {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid",
+                              "greenContextId", "bytes", "value", "memKind", "graphNodeId"},
+                             3);
+    while (rows.next()) {
+      const auto when = times(rows, "memset");
+      if (!when) continue;
+      auto r = gpu_record<MemsetRecord>(rows, *when);
+      r.bytes = rows.integer<std::int64_t>(8);
+      r.value = rows.integer<std::int64_t>(9);
+      r.kind = MemoryKind{rows.integer<std::int32_t>(10, 7)};
+      r.graph_node = rows.integer<std::uint64_t>(11);
+      rank(r.global_pid).sink().add(r);
+    }
+  }
+
+  void read_graphs() {
+    TableReader rows = table("CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+                             {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid",
+                              "greenContextId", "graphId", "graphExecId"},
+                             3);
+    while (rows.next()) {
+      const auto when = times(rows, "graph execution");
+      if (!when) continue;
+      auto r = gpu_record<GraphTraceRecord>(rows, *when);
+      r.graph = rows.integer<std::uint32_t>(8);
+      r.graph_exec = rows.integer<std::uint32_t>(9);
+      RankReader& to = rank(r.global_pid);
+      to.run.graph_level_only = true;
+      to.sink().add(r);
+    }
+  }
+
+  void read_syncs() {
+    TableReader rows = table("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+                             {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid",
+                              "greenContextId", "syncType", "eventId", "eventSyncId"},
+                             2);
+    while (rows.next()) {
+      const auto when = times(rows, "synchronization");
+      if (!when) continue;
+      auto r = gpu_record<SyncRecord>(rows, *when);
+      r.type = SyncType{rows.integer<std::int32_t>(8)};
+      r.event = rows.integer<std::uint32_t>(9);
+      r.event_sync = rows.integer<std::uint64_t>(10);
+      rank(r.global_pid).sink().add(r);
+    }
+  }
+
+  void read_apis() {
+    TableReader rows =
+        table("CUPTI_ACTIVITY_KIND_RUNTIME",
+              {"start", "end", "globalTid", "nameId", "correlationId", "eventClass", "returnValue"}, 4);
+    while (rows.next()) {
+      const auto when = times(rows, "CUDA call");
+      if (!when) continue;
+      ApiRecord r;
+      r.start_ns = when->start_ns;
+      r.end_ns = when->end_ns;
+      r.global_tid = rows.integer<std::uint64_t>(2);
+      RankReader& to = rank(r.global_tid);
+      r.name = to.string(rows.integer<std::int64_t>(3));
+      r.correlation = rows.integer<std::uint32_t>(4);
+      r.api_class = rows.integer<std::int32_t>(5) == 1 ? ApiClass::kDriver : ApiClass::kRuntime;
+      r.return_value = rows.integer<std::int32_t>(6);
+      to.sink().add(r);
+    }
+  }
+
+  void read_overheads() {
+    // Named PROFILER_OVERHEAD in some versions, with the same columns.
+    for (const char* name : {"CUPTI_ACTIVITY_KIND_OVERHEAD", "PROFILER_OVERHEAD"}) {
+      TableReader rows =
+          table(name, {"start", "end", "globalTid", "correlationId", "nameId", "overheadType"}, 2);
+      while (rows.next()) {
+        const auto when = times(rows, "overhead");
+        if (!when) continue;
+        OverheadRecord r;
+        r.start_ns = when->start_ns;
+        r.end_ns = when->end_ns;
+        r.global_tid = rows.integer<std::uint64_t>(2);
+        r.correlation = rows.integer<std::uint32_t>(3);
+        RankReader& to = rank(r.global_tid);
+        r.name = to.string(rows.integer<std::int64_t>(4));
+        r.type = rows.integer<std::int32_t>(5);
+        to.sink().add(r);
+      }
+    }
+  }
+
+  void read_nvtx() {
+    TableReader rows = table("NVTX_EVENTS",
+                             {"start", "end", "eventType", "globalTid", "text", "textId", "domainId", "rangeId",
+                              "category", "color", "endGlobalTid", "jsonText", "jsonTextId", "int64Value",
+                              "uint64Value", "int32Value", "uint32Value"},
+                             3);
+    while (rows.next()) {
+      const auto when = times(rows, "NVTX range", true);
+      if (!when) continue;
+      NvtxRecord r;
+      r.start_ns = when->start_ns;
+      r.end_ns = when->end_ns;
+      r.type = NvtxType{rows.integer<std::int32_t>(2)};
+      r.global_tid = rows.integer<std::uint64_t>(3);
+      RankReader& to = rank(r.global_tid);
+      r.text = rows.is_null(4) ? to.string(rows.integer<std::int64_t>(5)) : to.sink().intern(rows.text(4));
+      r.domain = rows.integer<std::uint32_t>(6);
+      r.range = rows.integer<std::uint64_t>(7);
+      r.category = rows.integer<std::uint32_t>(8);
+      r.color = rows.integer<std::uint32_t>(9);
+      r.end_global_tid = rows.integer<std::uint64_t>(10);
+      r.json = rows.is_null(11) ? to.string(rows.integer<std::int64_t>(12)) : to.sink().intern(rows.text(11));
+      for (int column = 13; column <= 16 && !r.has_int64; ++column) {
+        r.has_int64 = !rows.is_null(column);
+        r.int64_value = rows.integer<std::int64_t>(column);
+      }
+      to.sink().add(r);
+    }
+  }
+
+  void read_collectives() {
+    TableReader rows = table("SWINSCOPE_COLLECTIVE",
+                             {"globalPid", "correlationId", "name", "inElements", "outElements", "dtype", "groupSize",
+                              "groupName", "ranks", "seq", "graphNodeId"},
+                             3);
+    while (rows.next()) {
+      CollectiveRecord r;
+      r.global_pid = rows.integer<std::uint64_t>(0);
+      RecordSink& to = rank(r.global_pid).sink();
+      r.correlation = rows.integer<std::uint32_t>(1);
+      r.name = to.intern(rows.text(2));
+      r.in_elements = rows.integer<std::int64_t>(3);
+      r.out_elements = rows.integer<std::int64_t>(4);
+      r.dtype = to.intern(rows.text(5));
+      r.group_size = rows.integer<std::int32_t>(6);
+      r.group_name = to.intern(rows.text(7));
+      r.ranks = to.intern(rows.text(8));
+      r.seq = rows.integer<std::int64_t>(9, -1);
+      r.graph_node = rows.integer<std::uint64_t>(10);
+      to.add(r);
+    }
+  }
+
+  void read_run_info() {
+    std::int64_t utc_epoch_ns = 0;
+    if (TableReader rows(db_, "TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"}, 1); rows.next()) {
+      utc_epoch_ns = rows.integer<std::int64_t>(0);
+    }
+    for (const auto& rank : ranks_) {
+      rank->run.source = "nsys";
+      rank->run.utc_epoch_ns = utc_epoch_ns;
+    }
+    read_identity();
+    read_processes();
+    read_threads();
+    read_gpus();
+    read_environment();
+    read_drops();
+    for (const auto& rank : ranks_) rank->sink().set_run(rank->run);
+  }
+
+  void read_identity() {
+    TableReader rows(db_, "SWINSCOPE_RUN",
+                     {"source", "sourceFile", "rank", "worldSize", "globalPid", "host", "command", "complete"}, 8);
+    if (!own_ || !rows.next()) return;
+    RunInfo& run = ranks_.front()->run;
+    run.source = rows.text(0);
+    run.source_file = rows.text(1);
+    run.rank = rows.integer<std::int32_t>(2);
+    run.world_size = rows.integer<std::int32_t>(3);
+    run.global_pid = rows.integer<std::uint64_t>(4);
+    run.host = rows.text(5);
+    run.command = rows.text(6);
+    run.complete = rows.integer<std::int32_t>(7) != 0;
+  }
+
+  void read_processes() {
+    TableReader rows(db_, "PROCESSES", {"globalPid", "name"}, 2);
+    while (rows.next()) {
+      const auto pid = rows.integer<std::uint64_t>(0);
+      // An export lists every process of the machine; keep those that were recorded.
+      if (own_ || rank_of_.count(pid) != 0) rank(pid).run.processes.push_back({pid, std::string(rows.text(1))});
+    }
+  }
+
+  void read_threads() {
+    TableReader rows(db_, "ThreadNames", {"nameId", "globalTid"}, 2);
+    while (rows.next()) {
+      const auto tid = rows.integer<std::uint64_t>(1);
+      if (!own_ && rank_of_.count(global_pid_of(tid)) == 0) continue;
+      const auto text = strings_.find(rows.integer<std::int64_t>(0));
+      if (text != strings_.end()) rank(tid).run.threads.push_back({tid, text->second});
+    }
+  }
+
+  void read_gpus() {
+    std::map<std::int64_t, GpuInfo> by_id;
+    TableReader gpus(db_, "TARGET_INFO_GPU",
+                     {"id", "name", "uuid", "totalMemory", "smCount", "computeMajor", "computeMinor"}, 2);
+    while (gpus.next()) {
+      GpuInfo gpu;
+      gpu.device = gpus.integer<std::int32_t>(0);
+      gpu.name = gpus.text(1);
+      gpu.uuid = gpus.text(2);
+      gpu.memory_bytes = gpus.integer<std::int64_t>(3);
+      gpu.sm_count = gpus.integer<std::int32_t>(4);
+      gpu.compute_major = gpus.integer<std::int32_t>(5);
+      gpu.compute_minor = gpus.integer<std::int32_t>(6);
+      by_id.emplace(gpu.device, gpu);
+    }
+    TableReader devices(db_, "TARGET_INFO_CUDA_DEVICE", {"gpuId", "cudaId", "pid"}, 3);
+    while (devices.next()) {
+      const auto gpu = by_id.find(devices.integer<std::int64_t>(0));
+      const std::uint64_t pid = make_global_pid(devices.integer<std::uint64_t>(2));
+      if (gpu == by_id.end() || (!own_ && rank_of_.count(pid) == 0)) continue;
+      GpuInfo seen = gpu->second;
+      seen.device = devices.integer<std::int32_t>(1);
+      rank(pid).run.gpus.push_back(seen);
+    }
+  }
+
+  void read_environment() {
+    for (const char* name : {"SWINSCOPE_ENVIRONMENT", "TARGET_INFO_SYSTEM_ENV"}) {
+      TableReader rows(db_, name, {"name", "value"}, 2);
+      while (rows.next()) {
+        ranks_.front()->run.environment.push_back({std::string(rows.text(0)), std::string(rows.text(1))});
+      }
+    }
+  }
+
+  void read_drops() {
+    std::vector<DropInfo>& drops = ranks_.front()->run.drops;
+    TableReader rows(db_, "SWINSCOPE_DROPS", {"what", "count", "reason"}, 3);
+    while (rows.next()) {
+      drops.push_back({std::string(rows.text(0)), rows.integer<std::int64_t>(1), std::string(rows.text(2))});
+    }
+    for (const auto& [what_and_reason, count] : drops_) {
+      drops.push_back({what_and_reason.first, count, what_and_reason.second});
+    }
+    for (const char* name : kUnreadTables) {
+      if (!db_.has_table(name)) continue;
+      Statement count = db_.prepare(fmt::format("SELECT count(*) FROM \"{}\"", name));
+      if (!count.step() || count.integer(0) == 0) continue;
+      drops.push_back({fmt::format("{} row", name), count.integer(0), "this table is not read"});
+    }
+  }
+
+  Database& db_;
+  bool own_;
+  std::unordered_map<std::int64_t, std::string> strings_;
+  std::vector<std::unique_ptr<RankReader>> ranks_;
+  std::unordered_map<std::uint64_t, RankReader*> rank_of_;
+  std::map<std::pair<std::string, std::string>, std::int64_t> drops_;
+};
+
+}  // namespace
+
+TraceFile::TraceFile(const std::filesystem::path& path, const UntrustedOptions& options)
+    : db_(Database::open_untrusted(path, options)) {
+  identify();
+}
+
+void TraceFile::identify() {
+  const std::string name = db_.path().string();
+  if (TableReader run(db_, "SWINSCOPE_RUN", {"schemaVersion"}, 1); run.exists()) {
+    own_ = true;
+    const int version = run.next() ? run.integer<int>(0) : 0;
+    if (version > kSchemaVersion) {
+      throw Error(ErrorKind::kInput, fmt::format("{}: made by a newer swinscope", name),
+                  fmt::format("its schema version is {}, this program reads up to {}", version, kSchemaVersion),
+                  "install a newer swinscope");
+    }
+    description_ = version == 0 ? "swinscope trace, cut off before its identity was written"
+                                : fmt::format("swinscope trace, schema {}", version);
+    return;
+  }
+  const auto exists = [&](const char* table) { return db_.has_table(table); };
+  if (std::none_of(kGpuTables.begin(), kGpuTables.end(), exists) &&
+      std::none_of(kHostTables.begin(), kHostTables.end(), exists)) {
+    throw Error(ErrorKind::kInput, fmt::format("{}: a SQLite file, but not a trace", name), list_tables(db_),
+                "export the report with `nsys export --type sqlite`, or record with `swinscope record`");
+  }
+  const std::string schema = value_of(db_, "META_DATA_EXPORT", "EXPORT_SCHEMA_VERSION");
+  int major = 0;
+  std::from_chars(schema.data(), schema.data() + schema.size(), major);
+  if (major > 3) {
+    throw Error(ErrorKind::kInput, fmt::format("{}: a newer Nsight Systems export", name),
+                fmt::format("its schema version is {}, this program reads 3.x", schema),
+                "export the report with an older nsys, or install a newer swinscope");
+  }
+  description_ =
+      fmt::format("Nsight Systems {}, schema {}", value_of(db_, "META_DATA_EXPORT", "EXPORT_PRODUCT_VERSION"),
+                  schema.empty() ? "unknown" : schema);
+}
+
+void TraceFile::read(TraceSink& sink) { FileReader(db_, sink, own_).read(); }
+
+}  // namespace swinscope

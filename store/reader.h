@@ -1,0 +1,40 @@
+// Reads trace files: our own, and Nsight Systems' SQLite exports, which have the same tables.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "store/database.h"
+#include "store/sink.h"
+
+namespace swinscope {
+
+// Opened, identified and version-checked; nothing else is read before `read`.
+class TraceFile {
+ public:
+  // Throws Error(kInput) when the file is no SQLite file, no trace, or newer than this program.
+  explicit TraceFile(const std::filesystem::path& path, const UntrustedOptions& options = {});
+
+  bool is_own() const { return own_; }
+  // E.g. "Nsight Systems 2026.2.1.210, schema 3.25.0".
+  const std::string& description() const { return description_; }
+
+  // Reads every record into one process sink per rank. An own file is one rank. In an Nsight Systems export the processes
+  // that used a GPU become ranks in the order of their first device; the other processes' ranges go to the first rank.
+  // Rows that cannot be used (a negative duration, no start) are left out, counted and listed in RunInfo::drops.
+  void read(TraceSink& sink);
+
+  // The connection, for user queries (hardened and read-only).
+  Database& database() { return db_; }
+
+ private:
+  void identify();
+
+  Database db_;
+  bool own_ = false;
+  std::string description_;
+};
+
+}  // namespace swinscope

@@ -1,0 +1,226 @@
+// Typed records of a trace: what producers (collector, importers) emit and consumers (writer, trace view) take.
+//
+// Times are int64 nanoseconds since the session start. Names are StringId, given by the sink that takes the record.
+// A field that the source did not have holds the default below; the writer stores such optional fields as NULL.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace swinscope {
+
+using StringId = std::uint32_t;
+inline constexpr StringId kNoString = 0;  // the empty string
+
+// Process and thread ids are serialized as Nsight Systems does: bits 24..47 pid, bits 0..23 tid; bit 48 marks the
+// (single) virtual machine.
+inline constexpr std::uint64_t kGlobalVm = std::uint64_t{1} << 48U;
+inline constexpr std::uint64_t kGlobalPidMask = ~std::uint64_t{0xFFFFFF};
+
+constexpr std::uint64_t make_global_pid(std::uint64_t pid) { return kGlobalVm | ((pid & 0xFFFFFFU) << 24U); }
+constexpr std::uint64_t make_global_tid(std::uint64_t pid, std::uint64_t tid) {
+  return make_global_pid(pid) | (tid & 0xFFFFFFU);
+}
+constexpr std::uint64_t global_pid_of(std::uint64_t global_tid) { return global_tid & kGlobalPidMask; }
+constexpr std::uint32_t pid_of(std::uint64_t global_id) {
+  return static_cast<std::uint32_t>((global_id >> 24U) & 0xFFFFFFU);
+}
+constexpr std::uint32_t tid_of(std::uint64_t global_tid) {
+  return static_cast<std::uint32_t>(global_tid & 0xFFFFFFU);
+}
+
+// What GPU records have in common. correlation 0: not recorded. graph_node 0: outside CUDA graphs.
+struct GpuRecord {
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::uint64_t global_pid = 0;
+  std::uint64_t graph_node = 0;
+  std::uint32_t correlation = 0;
+  std::int32_t device = 0;
+  std::uint32_t context = 0;
+  std::uint32_t green_context = 0;
+  std::uint32_t stream = 0;
+};
+
+struct Dim3 {
+  std::int32_t x = 0;
+  std::int32_t y = 0;
+  std::int32_t z = 0;
+  bool operator==(const Dim3&) const = default;
+};
+
+struct KernelRecord : GpuRecord {
+  StringId demangled_name = kNoString;
+  StringId short_name = kNoString;
+  StringId mangled_name = kNoString;
+  Dim3 grid;
+  Dim3 block;
+  Dim3 cluster;
+  std::int32_t launch_type = 0;
+  std::int32_t cache_config = 0;
+  std::int32_t registers_per_thread = 0;
+  std::int32_t static_shared_bytes = 0;
+  std::int32_t dynamic_shared_bytes = 0;
+  std::int32_t local_bytes_per_thread = 0;
+  std::int64_t local_bytes_total = 0;
+  std::int64_t grid_id = 0;
+  std::int32_t shared_bytes_executed = 0;
+  std::int32_t shared_limit_config = 0;
+  std::uint32_t graph = 0;
+};
+
+// CUPTI's numbering of copy kinds (CUpti_ActivityMemcpyKind), which Nsight Systems shares.
+enum class CopyKind : std::int32_t {
+  kUnknown = 0,
+  kHostToDevice = 1,
+  kDeviceToHost = 2,
+  kDeviceToDevice = 8,
+  kHostToHost = 9,
+  kPeerToPeer = 10,
+};
+
+// CUPTI's numbering of memory kinds as in Nsight Systems' export.
+enum class MemoryKind : std::int32_t { kPageable = 0, kPinned = 1, kDevice = 2, kArray = 3, kManaged = 4, kUnknown = 7 };
+
+struct MemcpyRecord : GpuRecord {
+  std::int64_t bytes = 0;
+  CopyKind kind = CopyKind::kUnknown;
+  MemoryKind src_kind = MemoryKind::kUnknown;
+  MemoryKind dst_kind = MemoryKind::kUnknown;
+  std::int32_t src_device = -1;  // -1: not a peer copy
+  std::int32_t dst_device = -1;
+};
+
+struct MemsetRecord : GpuRecord {
+  std::int64_t bytes = 0;
+  std::int64_t value = 0;
+  MemoryKind kind = MemoryKind::kUnknown;
+};
+
+enum class SyncType : std::int32_t { kUnknown = 0, kEvent = 1, kStreamWaitEvent = 2, kStream = 3, kContext = 4 };
+
+struct SyncRecord : GpuRecord {
+  SyncType type = SyncType::kUnknown;
+  std::uint32_t event = 0;
+  std::uint64_t event_sync = 0;
+};
+
+struct GraphTraceRecord : GpuRecord {
+  std::uint32_t graph = 0;
+  std::uint32_t graph_exec = 0;
+};
+
+enum class ApiClass : std::int32_t { kRuntime = 0, kDriver = 1 };
+
+struct ApiRecord {
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::uint64_t global_tid = 0;
+  std::uint32_t correlation = 0;
+  StringId name = kNoString;
+  ApiClass api_class = ApiClass::kRuntime;
+  std::int32_t return_value = 0;
+};
+
+// CUPTI's numbering of overhead kinds as in Nsight Systems' export.
+struct OverheadRecord {
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::uint64_t global_tid = 0;
+  std::uint32_t correlation = 0;
+  StringId name = kNoString;
+  std::int32_t type = 0;
+};
+
+enum class NvtxType : std::int32_t { kMark = 34, kPushPop = 59, kStartEnd = 60, kCategory = 33, kDomain = 75 };
+
+// An end of kOpenEnd: the range was still open when recording ended (or it is a mark, which has no end).
+inline constexpr std::int64_t kOpenEnd = INT64_MIN;
+
+struct NvtxRecord {
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = kOpenEnd;
+  std::uint64_t global_tid = 0;
+  std::uint64_t end_global_tid = 0;  // 0: the same thread
+  std::uint64_t range = 0;           // 0: none
+  std::int64_t int64_value = 0;      // meaningful when has_int64
+  StringId text = kNoString;
+  StringId json = kNoString;
+  std::uint32_t domain = 0;
+  std::uint32_t category = 0;
+  std::uint32_t color = 0;
+  NvtxType type = NvtxType::kPushPop;
+  bool has_int64 = false;
+};
+
+struct CollectiveRecord {
+  std::uint64_t global_pid = 0;
+  std::uint64_t graph_node = 0;
+  std::uint32_t correlation = 0;
+  StringId name = kNoString;
+  StringId dtype = kNoString;
+  StringId group_name = kNoString;
+  StringId ranks = kNoString;
+  std::int64_t in_elements = 0;
+  std::int64_t out_elements = 0;
+  std::int64_t seq = -1;  // -1: not recorded
+  std::int32_t group_size = 0;
+};
+
+struct GpuInfo {
+  std::int32_t device = 0;  // CUDA ordinal in the process
+  std::string name;
+  std::string uuid;
+  std::int64_t memory_bytes = 0;
+  std::int32_t sm_count = 0;
+  std::int32_t compute_major = 0;
+  std::int32_t compute_minor = 0;
+  bool operator==(const GpuInfo&) const = default;
+};
+
+struct ProcessInfo {
+  std::uint64_t global_pid = 0;
+  std::string name;
+  bool operator==(const ProcessInfo&) const = default;
+};
+
+struct ThreadInfo {
+  std::uint64_t global_tid = 0;
+  std::string name;
+  bool operator==(const ThreadInfo&) const = default;
+};
+
+struct NamedValue {
+  std::string name;
+  std::string value;
+  bool operator==(const NamedValue&) const = default;
+};
+
+struct DropInfo {
+  std::string what;
+  std::int64_t count = 0;
+  std::string reason;
+  bool operator==(const DropInfo&) const = default;
+};
+
+// Everything about a recorded process that is not an event.
+struct RunInfo {
+  std::string source;       // "swinscope", "kineto" or "nsys"
+  std::string source_file;  // the imported file, empty for own recordings
+  std::int32_t rank = 0;
+  std::int32_t world_size = 0;  // 0: unknown
+  std::uint64_t global_pid = 0;
+  std::string host;
+  std::string command;
+  bool complete = true;
+  bool graph_level_only = false;  // CUDA graphs were traced as one record each: their kernels are missing
+  std::int64_t utc_epoch_ns = 0;
+  std::vector<GpuInfo> gpus;
+  std::vector<ProcessInfo> processes;
+  std::vector<ThreadInfo> threads;
+  std::vector<NamedValue> environment;
+  std::vector<DropInfo> drops;
+};
+
+}  // namespace swinscope

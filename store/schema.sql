@@ -1,0 +1,295 @@
+-- The swinscope trace file. One file per process; all times are int64 nanoseconds since the session start.
+--
+-- The first group of tables has the names, columns and meanings of Nsight Systems' SQLite export (schema 3.x), so that
+-- scripts written for one read the other. What Nsight Systems has no table for lives in SWINSCOPE_* tables.
+-- The lines above each CREATE TABLE and the comment behind each column are the schema documentation (docs/schema.md).
+
+-- Strings that many rows share; rows refer to them by id. Id 0 is the empty string.
+CREATE TABLE IF NOT EXISTS StringIds (
+    id INTEGER NOT NULL PRIMARY KEY, -- Identifier used by the other tables.
+    value TEXT NOT NULL -- The string, valid UTF-8.
+);
+
+-- Kernel executions on a GPU (node level inside CUDA graphs).
+CREATE TABLE IF NOT EXISTS CUPTI_ACTIVITY_KIND_KERNEL (
+    start INTEGER NOT NULL, -- Start of the execution (ns).
+    end INTEGER NOT NULL, -- End of the execution (ns).
+    deviceId INTEGER NOT NULL, -- CUDA device ordinal in the process.
+    contextId INTEGER NOT NULL, -- CUDA context.
+    greenContextId INTEGER, -- Green context, NULL when none.
+    streamId INTEGER NOT NULL, -- CUDA stream.
+    correlationId INTEGER, -- Joins the launching call: CUPTI_ACTIVITY_KIND_RUNTIME.correlationId of the same process.
+    globalPid INTEGER, -- Serialized process id: pid = (globalPid >> 24) & 0xFFFFFF.
+    demangledName INTEGER NOT NULL, -- Full name with template arguments (StringIds.id).
+    shortName INTEGER NOT NULL, -- Base name without template arguments and parameters (StringIds.id).
+    mangledName INTEGER, -- Linker symbol (StringIds.id), NULL when not recorded.
+    launchType INTEGER, -- 1 regular, 2 cooperative, 3 cooperative multi-device; NULL unknown.
+    cacheConfig INTEGER, -- Cache configuration requested.
+    registersPerThread INTEGER NOT NULL, -- Registers per thread.
+    gridX INTEGER NOT NULL, -- Grid size, x (blocks).
+    gridY INTEGER NOT NULL, -- Grid size, y (blocks).
+    gridZ INTEGER NOT NULL, -- Grid size, z (blocks).
+    blockX INTEGER NOT NULL, -- Block size, x (threads).
+    blockY INTEGER NOT NULL, -- Block size, y (threads).
+    blockZ INTEGER NOT NULL, -- Block size, z (threads).
+    staticSharedMemory INTEGER NOT NULL, -- Static shared memory per block (bytes).
+    dynamicSharedMemory INTEGER NOT NULL, -- Dynamic shared memory per block (bytes).
+    localMemoryPerThread INTEGER NOT NULL, -- Local memory per thread (bytes).
+    localMemoryTotal INTEGER NOT NULL, -- Local memory of the whole launch (bytes).
+    gridId INTEGER NOT NULL, -- Identifier of the grid assigned by the driver.
+    sharedMemoryExecuted INTEGER, -- Shared memory carve-out set by the driver (bytes).
+    graphNodeId INTEGER, -- CUDA graph node that ran, NULL outside graphs.
+    sharedMemoryLimitConfig INTEGER, -- Shared memory limit configuration.
+    graphId INTEGER, -- CUDA graph, NULL outside graphs.
+    clusterX INTEGER, -- Thread block cluster size, x (blocks).
+    clusterY INTEGER, -- Thread block cluster size, y (blocks).
+    clusterZ INTEGER -- Thread block cluster size, z (blocks).
+);
+
+-- Memory copies executed on or by a GPU.
+CREATE TABLE IF NOT EXISTS CUPTI_ACTIVITY_KIND_MEMCPY (
+    start INTEGER NOT NULL, -- Start of the copy (ns).
+    end INTEGER NOT NULL, -- End of the copy (ns).
+    deviceId INTEGER NOT NULL, -- CUDA device ordinal.
+    contextId INTEGER NOT NULL, -- CUDA context.
+    greenContextId INTEGER, -- Green context, NULL when none.
+    streamId INTEGER NOT NULL, -- CUDA stream.
+    correlationId INTEGER, -- Joins the launching call.
+    globalPid INTEGER, -- Serialized process id.
+    bytes INTEGER NOT NULL, -- Bytes copied.
+    copyKind INTEGER NOT NULL, -- 1 host to device, 2 device to host, 8 device to device, 10 peer to peer (CUPTI numbering).
+    srcKind INTEGER, -- Source memory: 0 pageable, 1 pinned, 2 device, 3 array, 4 managed, 7 unknown.
+    dstKind INTEGER, -- Destination memory, same numbering.
+    srcDeviceId INTEGER, -- Source device of a peer copy.
+    dstDeviceId INTEGER, -- Destination device of a peer copy.
+    graphNodeId INTEGER -- CUDA graph node that ran, NULL outside graphs.
+);
+
+-- Memory sets executed on a GPU.
+CREATE TABLE IF NOT EXISTS CUPTI_ACTIVITY_KIND_MEMSET (
+    start INTEGER NOT NULL, -- Start (ns).
+    end INTEGER NOT NULL, -- End (ns).
+    deviceId INTEGER NOT NULL, -- CUDA device ordinal.
+    contextId INTEGER NOT NULL, -- CUDA context.
+    greenContextId INTEGER, -- Green context, NULL when none.
+    streamId INTEGER NOT NULL, -- CUDA stream.
+    correlationId INTEGER, -- Joins the launching call.
+    globalPid INTEGER, -- Serialized process id.
+    value INTEGER NOT NULL, -- Value written.
+    bytes INTEGER NOT NULL, -- Bytes written.
+    graphNodeId INTEGER, -- CUDA graph node that ran, NULL outside graphs.
+    memKind INTEGER -- Kind of the memory written, numbering as in srcKind.
+);
+
+-- CUDA runtime and driver calls of the host.
+CREATE TABLE IF NOT EXISTS CUPTI_ACTIVITY_KIND_RUNTIME (
+    start INTEGER NOT NULL, -- Start of the call (ns).
+    end INTEGER NOT NULL, -- End of the call (ns).
+    eventClass INTEGER NOT NULL, -- 0 runtime API, 1 driver API.
+    globalTid INTEGER, -- Serialized thread id: pid as in globalPid, tid = globalTid & 0xFFFFFF.
+    correlationId INTEGER, -- Joins the GPU work that the call caused.
+    nameId INTEGER NOT NULL, -- Function name (StringIds.id).
+    returnValue INTEGER NOT NULL, -- Value returned, 0 is success.
+    callchainId INTEGER -- Call stack, NULL when not recorded.
+);
+
+-- Synchronization of the host or of a stream.
+CREATE TABLE IF NOT EXISTS CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (
+    start INTEGER NOT NULL, -- Start (ns).
+    end INTEGER NOT NULL, -- End (ns).
+    deviceId INTEGER NOT NULL, -- CUDA device ordinal.
+    contextId INTEGER NOT NULL, -- CUDA context.
+    greenContextId INTEGER, -- Green context, NULL when none.
+    streamId INTEGER NOT NULL, -- Stream concerned, 0 when none in particular.
+    correlationId INTEGER, -- Joins the synchronizing call.
+    globalPid INTEGER, -- Serialized process id.
+    syncType INTEGER NOT NULL, -- 1 event, 2 stream waits for event, 3 stream, 4 context.
+    eventId INTEGER NOT NULL, -- Event concerned, 0 when none.
+    eventSyncId INTEGER -- Joins the record call of the event, NULL when not recorded.
+);
+
+-- Executions of whole CUDA graphs (graph-level tracing: the kernels inside are then not recorded).
+CREATE TABLE IF NOT EXISTS CUPTI_ACTIVITY_KIND_GRAPH_TRACE (
+    start INTEGER NOT NULL, -- Start (ns).
+    end INTEGER NOT NULL, -- End (ns).
+    deviceId INTEGER NOT NULL, -- CUDA device ordinal.
+    graphId INTEGER NOT NULL, -- CUDA graph.
+    contextId INTEGER NOT NULL, -- CUDA context.
+    greenContextId INTEGER, -- Green context, NULL when none.
+    streamId INTEGER NOT NULL, -- CUDA stream.
+    correlationId INTEGER, -- Joins the launching call.
+    globalPid INTEGER, -- Serialized process id.
+    graphExecId INTEGER -- Executable graph, NULL when not recorded.
+);
+
+-- Time that the tracing itself or the driver took.
+CREATE TABLE IF NOT EXISTS CUPTI_ACTIVITY_KIND_OVERHEAD (
+    start INTEGER NOT NULL, -- Start (ns).
+    end INTEGER NOT NULL, -- End (ns).
+    eventClass INTEGER NOT NULL, -- 103: GPU profiler overhead.
+    globalTid INTEGER, -- Serialized thread id.
+    correlationId INTEGER, -- Joins the call that was delayed.
+    nameId INTEGER, -- What it was (StringIds.id).
+    overheadType INTEGER NOT NULL -- 2 JIT compiler, 3 buffer flush, 4 instrumentation, 5 resource, 6 and 7 module loading, 8 command buffer full.
+);
+
+-- NVTX ranges, marks and domains; also the operator and user ranges of imported PyTorch traces, in domains named torch.*.
+CREATE TABLE IF NOT EXISTS NVTX_EVENTS (
+    start INTEGER NOT NULL, -- Start (ns).
+    end INTEGER, -- End (ns), NULL for marks and for ranges still open when recording ended.
+    eventType INTEGER NOT NULL, -- 59 push/pop range, 60 start/end range, 34 mark, 33 category name, 75 domain.
+    rangeId INTEGER, -- Id returned by nvtxRangeStart; the External id of imported PyTorch operators.
+    category INTEGER, -- Category given by the program.
+    color INTEGER, -- ARGB colour given by the program.
+    text TEXT, -- Name, when not registered.
+    globalTid INTEGER, -- Serialized thread id.
+    endGlobalTid INTEGER, -- Thread that ended the range, NULL when the same.
+    textId INTEGER, -- Name (StringIds.id), when registered.
+    domainId INTEGER, -- Domain; the row with eventType 75 and this domainId names it. 0 is the default domain.
+    uint64Value INTEGER, -- Payload given as an unsigned 64-bit integer.
+    int64Value INTEGER, -- Payload given as a 64-bit integer; the Sequence number of imported PyTorch operators.
+    doubleValue REAL, -- Payload given as a double.
+    uint32Value INTEGER, -- Payload given as an unsigned 32-bit integer.
+    int32Value INTEGER, -- Payload given as a 32-bit integer.
+    floatValue REAL, -- Payload given as a float.
+    jsonTextId INTEGER, -- Extended payload as JSON (StringIds.id).
+    jsonText TEXT -- Extended payload as JSON.
+);
+
+-- Sampled GPU metrics.
+CREATE TABLE IF NOT EXISTS GPU_METRICS (
+    timestamp INTEGER NOT NULL, -- Time of the sample (ns).
+    typeId INTEGER NOT NULL, -- Source; the GPU is typeId & 0xFF.
+    metricId INTEGER NOT NULL, -- Metric: TARGET_INFO_GPU_METRICS.metricId.
+    value INTEGER NOT NULL -- Value in the metric's unit.
+);
+
+-- Names of the sampled GPU metrics.
+CREATE TABLE IF NOT EXISTS TARGET_INFO_GPU_METRICS (
+    typeId INTEGER NOT NULL, -- Source, as in GPU_METRICS.
+    sourceId INTEGER NOT NULL, -- Sampler: 1 NVML, 2 CUPTI PM sampling, 3 NVML GPM.
+    typeName TEXT NOT NULL, -- Name of the source.
+    metricId INTEGER NOT NULL, -- Metric.
+    metricName TEXT NOT NULL -- Name of the metric with its unit in brackets.
+);
+
+-- GPUs of the machine.
+CREATE TABLE IF NOT EXISTS TARGET_INFO_GPU (
+    vmId INTEGER NOT NULL, -- Virtual machine id, 0.
+    id INTEGER NOT NULL, -- GPU id.
+    name TEXT, -- Product name.
+    busLocation TEXT, -- PCI bus location.
+    isDiscrete INTEGER, -- 1 for a discrete GPU.
+    l2CacheSize INTEGER, -- L2 cache (bytes).
+    totalMemory INTEGER, -- Device memory (bytes).
+    memoryBandwidth INTEGER, -- Peak memory bandwidth (bytes/s).
+    clockRate INTEGER, -- Peak SM clock (Hz).
+    smCount INTEGER, -- Streaming multiprocessors.
+    pwGpuId INTEGER, -- Unused here.
+    uuid TEXT, -- UUID of the GPU.
+    maxRegistersPerSm INTEGER, -- Registers per multiprocessor.
+    threadsPerWarp INTEGER, -- Warp size.
+    computeMajor INTEGER, -- Compute capability, major.
+    computeMinor INTEGER, -- Compute capability, minor.
+    maxShmemPerSm INTEGER -- Shared memory per multiprocessor (bytes).
+);
+
+-- CUDA device ordinals of a process.
+CREATE TABLE IF NOT EXISTS TARGET_INFO_CUDA_DEVICE (
+    gpuId INTEGER NOT NULL, -- TARGET_INFO_GPU.id.
+    cudaId INTEGER NOT NULL, -- CUDA device ordinal (deviceId elsewhere).
+    pid INTEGER NOT NULL, -- Process id.
+    uuid TEXT NOT NULL, -- UUID of the GPU.
+    numMultiprocessors INTEGER -- Streaming multiprocessors.
+);
+
+-- When the recording began: absolute time = utcEpochNs + start.
+CREATE TABLE IF NOT EXISTS TARGET_INFO_SESSION_START_TIME (
+    utcEpochNs INTEGER, -- Start of the session, ns since 1970-01-01 UTC.
+    utcTime TEXT, -- The same as text.
+    localTime TEXT -- The same in local time.
+);
+
+-- The machine and software, as in the export of Nsight Systems.
+CREATE TABLE IF NOT EXISTS TARGET_INFO_SYSTEM_ENV (
+    globalVid INTEGER, -- Virtual machine, NULL here.
+    devStateName TEXT NOT NULL, -- Group of the property.
+    name TEXT NOT NULL, -- Property.
+    nameEnum INTEGER NOT NULL, -- 0 here.
+    value TEXT NOT NULL -- Value.
+);
+
+-- The span of the recording.
+CREATE TABLE IF NOT EXISTS ANALYSIS_DETAILS (
+    globalVid INTEGER NOT NULL, -- Virtual machine, 0 here.
+    duration INTEGER NOT NULL, -- Length of the recording (ns).
+    startTime INTEGER NOT NULL, -- First instant (ns).
+    stopTime INTEGER NOT NULL -- Last instant (ns).
+);
+
+-- Names of the processes.
+CREATE TABLE IF NOT EXISTS PROCESSES (
+    globalPid INTEGER, -- Serialized process id.
+    pid INTEGER, -- Process id.
+    name TEXT -- Name.
+);
+
+-- Names of the threads.
+CREATE TABLE IF NOT EXISTS ThreadNames (
+    nameId INTEGER NOT NULL, -- Name (StringIds.id).
+    priority INTEGER, -- Scheduling priority, NULL when not recorded.
+    globalTid INTEGER -- Serialized thread id.
+);
+
+-- Facts about how the file was made: product, schema version, options.
+CREATE TABLE IF NOT EXISTS META_DATA_EXPORT (
+    name TEXT NOT NULL, -- Key. EXPORT_SCHEMA_VERSION is the version of the nsys-compatible part.
+    value TEXT -- Value.
+);
+
+-- Facts about what was recorded.
+CREATE TABLE IF NOT EXISTS META_DATA_CAPTURE (
+    name TEXT NOT NULL, -- Key. CUDA_GRAPH_TRACE_OPTIONS:MODE is Node or Graph.
+    value TEXT -- Value.
+);
+
+-- Identity of the recorded process: exactly one row.
+CREATE TABLE IF NOT EXISTS SWINSCOPE_RUN (
+    schemaVersion INTEGER NOT NULL, -- Version of the SWINSCOPE_* part; readers refuse a newer one.
+    source TEXT NOT NULL, -- Who recorded: swinscope, kineto or nsys.
+    sourceFile TEXT NOT NULL, -- File that was imported, empty for own recordings.
+    rank INTEGER NOT NULL, -- Rank of the process in its job, 0 for a single process.
+    worldSize INTEGER NOT NULL, -- Number of ranks of the job, 0 when unknown.
+    globalPid INTEGER NOT NULL, -- Serialized process id of the rank.
+    host TEXT NOT NULL, -- Host name, empty when unknown.
+    command TEXT NOT NULL, -- Command line, empty when unknown.
+    complete INTEGER NOT NULL -- 1 when the recording was finished, 0 when the process was cut off.
+);
+
+-- Collective communication operations: arguments that a kernel row has no room for.
+CREATE TABLE IF NOT EXISTS SWINSCOPE_COLLECTIVE (
+    globalPid INTEGER NOT NULL, -- Serialized process id.
+    correlationId INTEGER NOT NULL, -- Joins the kernel.
+    graphNodeId INTEGER, -- Joins the kernel inside a CUDA graph, NULL outside graphs.
+    name TEXT NOT NULL, -- Collective, e.g. allreduce.
+    inElements INTEGER NOT NULL, -- Elements sent per rank.
+    outElements INTEGER NOT NULL, -- Elements received per rank.
+    dtype TEXT NOT NULL, -- Element type as the source names it.
+    groupSize INTEGER NOT NULL, -- Ranks in the communicator.
+    groupName TEXT NOT NULL, -- Communicator or process group.
+    ranks TEXT NOT NULL, -- Members as the source lists them, empty when unknown.
+    seq INTEGER -- Sequence number within the group, NULL when unknown.
+);
+
+-- Records that were lost or could not be read, and why. No rows: nothing was lost.
+CREATE TABLE IF NOT EXISTS SWINSCOPE_DROPS (
+    what TEXT NOT NULL, -- Kind of record.
+    count INTEGER NOT NULL, -- How many.
+    reason TEXT NOT NULL -- Why, with the place of the first one where known.
+);
+
+-- The machine, software and settings of the run, one fact a row.
+CREATE TABLE IF NOT EXISTS SWINSCOPE_ENVIRONMENT (
+    name TEXT NOT NULL, -- Fact, e.g. cpu.model, cuda.driver, nccl.version, env.NCCL_ALGO.
+    value TEXT NOT NULL -- Value.
+);

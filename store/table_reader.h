@@ -1,0 +1,50 @@
+// Reads the rows of one table by column names of which some may be missing: exports of other versions have fewer columns.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "store/database.h"
+
+namespace swinscope {
+
+class TableReader {
+ public:
+  // `required` of the named columns (from the left) must exist, otherwise the table counts as unusable.
+  TableReader(Database& db, std::string_view table, std::initializer_list<const char*> columns, int required);
+
+  bool exists() const { return exists_; }
+  // The table is there, but lacks this required column (empty: none).
+  std::string_view missing_column() const { return missing_; }
+
+  bool next() { return rows_ && rows_->step(); }
+
+  bool is_null(int column) const { return rows_->is_null(column); }
+  bool is_integer(int column) const { return rows_->is_integer(column); }
+  bool is_real(int column) const { return rows_->is_real(column); }
+  double real(int column) const { return rows_->real(column); }
+  std::string_view text(int column) const { return rows_->text(column); }
+
+  // The value, saturated to T's range; `none` for NULL.
+  template <typename T>
+  T integer(int column, T none = {}) const {
+    if (rows_->is_null(column)) return none;
+    const std::int64_t value = rows_->integer(column);
+    if constexpr (sizeof(T) < sizeof(std::int64_t)) {
+      if (value < static_cast<std::int64_t>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
+      if (value > static_cast<std::int64_t>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
+    }
+    return static_cast<T>(value);
+  }
+
+ private:
+  bool exists_ = false;
+  std::string missing_;
+  std::optional<Statement> rows_;
+};
+
+}  // namespace swinscope

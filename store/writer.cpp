@@ -1,0 +1,435 @@
+#include "store/writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "store/database.h"
+#include "store/error.h"
+#include "store/schema.h"
+#include "store/string_pool.h"
+
+namespace swinscope {
+namespace fs = std::filesystem;
+namespace {
+
+// Rows between commits when nobody calls flush(): bounds the memory of SQLite's page cache.
+constexpr int kRowsPerTransaction = 50'000;
+
+// Binds the columns of one row from left to right.
+class Binder {
+ public:
+  explicit Binder(Statement& statement) : statement_(statement) {}
+
+  template <typename T>
+  Binder& value(T v) {
+    if constexpr (std::is_enum_v<T>) {
+      statement_.bind(++index_, static_cast<std::int64_t>(static_cast<std::underlying_type_t<T>>(v)));
+    } else {
+      statement_.bind(++index_, static_cast<std::int64_t>(v));
+    }
+    return *this;
+  }
+  // NULL when equal to `none`.
+  template <typename T>
+  Binder& optional(T v, T none = {}) {
+    if (v == none) {
+      statement_.bind_null(++index_);
+      return *this;
+    }
+    return value(v);
+  }
+  Binder& text(std::string_view v) {
+    statement_.bind(++index_, v);
+    return *this;
+  }
+  Binder& null() {
+    statement_.bind_null(++index_);
+    return *this;
+  }
+  void run() { statement_.run(); }
+
+ private:
+  Statement& statement_;
+  int index_ = 0;
+};
+
+// "INSERT INTO table VALUES(?,…)" with `columns` parameters.
+std::string insert_sql(std::string_view table, int columns) {
+  std::string sql = fmt::format("INSERT INTO {} VALUES(?", table);
+  for (int i = 1; i < columns; ++i) sql += ",?";
+  return sql + ")";
+}
+
+// A prepared insert, made at first use: a trace has rows in a few of the tables only.
+class Insert {
+ public:
+  Insert(Database& db, std::string_view table, int columns) : db_(db), sql_(insert_sql(table, columns)) {}
+  Binder row() {
+    if (!statement_) statement_.emplace(db_.prepare(sql_));
+    return Binder(*statement_);
+  }
+
+ private:
+  Database& db_;
+  std::string sql_;
+  std::optional<Statement> statement_;
+};
+
+Binder& common(Binder& row, const GpuRecord& r) {
+  return row.value(r.start_ns)
+      .value(r.end_ns)
+      .value(r.device)
+      .value(r.context)
+      .optional(r.green_context)
+      .value(r.stream)
+      .optional(r.correlation)
+      .optional(r.global_pid);
+}
+
+Database create_database(const fs::path& path, WriteMode mode) {
+  Database db = Database::create(path);
+  db.exec("PRAGMA page_size=8192");
+  db.exec(mode == WriteMode::kLive ? "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF; PRAGMA wal_autocheckpoint=4000"
+                                   : "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF");
+  db.exec("PRAGMA cache_size=-16384; PRAGMA locking_mode=NORMAL");
+  db.exec(kSchemaSql);
+  return db;
+}
+
+}  // namespace
+
+struct TraceWriter::Impl {
+  Impl(const fs::path& path, WriteMode write_mode)
+      : mode(write_mode),
+        db(create_database(path, write_mode)),
+        strings(db, "StringIds", 2),
+        kernels(db, "CUPTI_ACTIVITY_KIND_KERNEL", 32),
+        copies(db, "CUPTI_ACTIVITY_KIND_MEMCPY", 15),
+        sets(db, "CUPTI_ACTIVITY_KIND_MEMSET", 12),
+        apis(db, "CUPTI_ACTIVITY_KIND_RUNTIME", 8),
+        syncs(db, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", 11),
+        graphs(db, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", 10),
+        overheads(db, "CUPTI_ACTIVITY_KIND_OVERHEAD", 7),
+        nvtx(db, "NVTX_EVENTS", 19),
+        collectives(db, "SWINSCOPE_COLLECTIVE", 11) {
+    begin();
+    strings.row().value(0).text("").run();
+  }
+
+  void begin() { transaction.emplace(db); }
+  void commit() {
+    transaction->commit();
+    transaction.reset();
+    rows = 0;
+  }
+  // Counts a row with its times; commits now and then.
+  void added(std::int64_t start_ns, std::int64_t end_ns) {
+    first_ns = std::min(first_ns, start_ns);
+    last_ns = std::max(last_ns, std::max(start_ns, end_ns));
+    if (++rows < kRowsPerTransaction) return;
+    commit();
+    begin();
+  }
+
+  WriteMode mode;
+  Database db;
+  StringPool pool;
+  Insert strings;
+  Insert kernels;
+  Insert copies;
+  Insert sets;
+  Insert apis;
+  Insert syncs;
+  Insert graphs;
+  Insert overheads;
+  Insert nvtx;
+  Insert collectives;
+  std::optional<Transaction> transaction;
+  int rows = 0;
+  std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
+  std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
+  RunInfo run;
+  bool finished = false;
+};
+
+TraceWriter::TraceWriter(const fs::path& path, WriteMode mode) : impl_(std::make_unique<Impl>(path, mode)) {}
+
+TraceWriter::~TraceWriter() {
+  if (impl_->finished || impl_->mode == WriteMode::kLive) return;
+  const fs::path path = impl_->db.path();
+  impl_.reset();
+  std::error_code ignored;
+  fs::remove(path, ignored);
+}
+
+StringId TraceWriter::intern(std::string_view text) {
+  const StringId known = impl_->pool.size();
+  const StringId id = impl_->pool.intern(text);
+  if (id == known) impl_->strings.row().value(id).text(text).run();
+  return id;
+}
+
+void TraceWriter::add(const KernelRecord& r) {
+  Binder row = impl_->kernels.row();
+  common(row, r)
+      .value(r.demangled_name)
+      .value(r.short_name)
+      .optional(r.mangled_name)
+      .optional(r.launch_type)
+      .optional(r.cache_config)
+      .value(r.registers_per_thread)
+      .value(r.grid.x)
+      .value(r.grid.y)
+      .value(r.grid.z)
+      .value(r.block.x)
+      .value(r.block.y)
+      .value(r.block.z)
+      .value(r.static_shared_bytes)
+      .value(r.dynamic_shared_bytes)
+      .value(r.local_bytes_per_thread)
+      .value(r.local_bytes_total)
+      .value(r.grid_id)
+      .optional(r.shared_bytes_executed)
+      .optional(r.graph_node)
+      .optional(r.shared_limit_config)
+      .optional(r.graph)
+      .optional(r.cluster.x)
+      .optional(r.cluster.y)
+      .optional(r.cluster.z)
+      .run();
+  impl_->added(r.start_ns, r.end_ns);
+}
+
+void TraceWriter::add(const MemcpyRecord& r) {
+  Binder row = impl_->copies.row();
+  common(row, r)
+      .value(r.bytes)
+      .value(r.kind)
+      .value(r.src_kind)
+      .value(r.dst_kind)
+      .optional(r.src_device, -1)
+      .optional(r.dst_device, -1)
+      .optional(r.graph_node)
+      .run();
+  impl_->added(r.start_ns, r.end_ns);
+}
+
+void TraceWriter::add(const MemsetRecord& r) {
+  Binder row = impl_->sets.row();
+  common(row, r).value(r.value).value(r.bytes).optional(r.graph_node).value(r.kind).run();
+  impl_->added(r.start_ns, r.end_ns);
+}
+
+void TraceWriter::add(const SyncRecord& r) {
+  Binder row = impl_->syncs.row();
+  common(row, r).value(r.type).value(r.event).optional(r.event_sync).run();
+  impl_->added(r.start_ns, r.end_ns);
+}
+
+void TraceWriter::add(const GraphTraceRecord& r) {
+  Binder row = impl_->graphs.row();
+  row.value(r.start_ns)
+      .value(r.end_ns)
+      .value(r.device)
+      .value(r.graph)
+      .value(r.context)
+      .optional(r.green_context)
+      .value(r.stream)
+      .optional(r.correlation)
+      .optional(r.global_pid)
+      .optional(r.graph_exec)
+      .run();
+  impl_->added(r.start_ns, r.end_ns);
+}
+
+void TraceWriter::add(const ApiRecord& r) {
+  impl_->apis.row()
+      .value(r.start_ns)
+      .value(r.end_ns)
+      .value(r.api_class)
+      .value(r.global_tid)
+      .optional(r.correlation)
+      .value(r.name)
+      .value(r.return_value)
+      .null()
+      .run();
+  impl_->added(r.start_ns, r.end_ns);
+}
+
+void TraceWriter::add(const OverheadRecord& r) {
+  constexpr int kGpuProfilerOverhead = 103;
+  impl_->overheads.row()
+      .value(r.start_ns)
+      .value(r.end_ns)
+      .value(kGpuProfilerOverhead)
+      .value(r.global_tid)
+      .optional(r.correlation)
+      .optional(r.name)
+      .value(r.type)
+      .run();
+  impl_->added(r.start_ns, r.end_ns);
+}
+
+void TraceWriter::add(const NvtxRecord& r) {
+  Binder row = impl_->nvtx.row();
+  row.value(r.start_ns)
+      .optional(r.end_ns, kOpenEnd)
+      .value(r.type)
+      .optional(r.range)
+      .optional(r.category)
+      .optional(r.color)
+      .null()
+      .value(r.global_tid)
+      .optional(r.end_global_tid)
+      .value(r.text)
+      .value(r.domain)
+      .null();
+  if (r.has_int64) {
+    row.value(r.int64_value);
+  } else {
+    row.null();
+  }
+  row.null().null().null().null().optional(r.json).null().run();
+  impl_->added(r.start_ns, r.end_ns == kOpenEnd ? r.start_ns : r.end_ns);
+}
+
+void TraceWriter::add(const CollectiveRecord& r) {
+  const auto text = [&](StringId id) { return impl_->pool.text(id); };
+  impl_->collectives.row()
+      .value(r.global_pid)
+      .value(r.correlation)
+      .optional(r.graph_node)
+      .text(text(r.name))
+      .value(r.in_elements)
+      .value(r.out_elements)
+      .text(text(r.dtype))
+      .value(r.group_size)
+      .text(text(r.group_name))
+      .text(text(r.ranks))
+      .optional(r.seq, std::int64_t{-1})
+      .run();
+}
+
+void TraceWriter::flush() {
+  impl_->commit();
+  impl_->begin();
+}
+
+namespace {
+
+void write_gpus(Database& db, const RunInfo& run) {
+  Insert gpus(db, "TARGET_INFO_GPU", 17);
+  Insert devices(db, "TARGET_INFO_CUDA_DEVICE", 5);
+  for (const GpuInfo& gpu : run.gpus) {
+    Binder row = gpus.row();
+    row.value(0).value(gpu.device).text(gpu.name).null().value(1).null().value(gpu.memory_bytes).null().null();
+    row.value(gpu.sm_count).null().text(gpu.uuid).null().null().value(gpu.compute_major).value(gpu.compute_minor);
+    row.null().run();
+    devices.row()
+        .value(gpu.device)
+        .value(gpu.device)
+        .value(pid_of(run.global_pid))
+        .text(gpu.uuid)
+        .value(gpu.sm_count)
+        .run();
+  }
+}
+
+void write_metadata(Database& db, const RunInfo& run) {
+  Insert meta(db, "META_DATA_EXPORT", 2);
+  meta.row().text("EXPORT_PRODUCT_NAME").text("swinscope").run();
+  meta.row().text("EXPORT_SCHEMA_VERSION").text(kNsysSchemaVersion).run();
+  Insert capture(db, "META_DATA_CAPTURE", 2);
+  capture.row().text("CUDA_GRAPH_TRACE_OPTIONS:MODE").text(run.graph_level_only ? "Graph" : "Node").run();
+  Insert environment(db, "SWINSCOPE_ENVIRONMENT", 2);
+  for (const NamedValue& fact : run.environment) environment.row().text(fact.name).text(fact.value).run();
+  Insert drops(db, "SWINSCOPE_DROPS", 3);
+  for (const DropInfo& drop : run.drops) drops.row().text(drop.what).value(drop.count).text(drop.reason).run();
+}
+
+void write_identity(Database& db, const RunInfo& run, bool complete) {
+  Insert identity(db, "SWINSCOPE_RUN", 9);
+  identity.row()
+      .value(kSchemaVersion)
+      .text(run.source)
+      .text(run.source_file)
+      .value(run.rank)
+      .value(run.world_size)
+      .value(run.global_pid)
+      .text(run.host)
+      .text(run.command)
+      .value(complete ? 1 : 0)
+      .run();
+  Insert start(db, "TARGET_INFO_SESSION_START_TIME", 3);
+  start.row().value(run.utc_epoch_ns).null().null().run();
+  Insert processes(db, "PROCESSES", 3);
+  for (const ProcessInfo& process : run.processes) {
+    processes.row().value(process.global_pid).value(pid_of(process.global_pid)).text(process.name).run();
+  }
+}
+
+// Replaces everything that describes the process, so that it may be called again when more is known.
+void write_run(Database& db, const RunInfo& run, bool complete) {
+  db.exec(
+      "DELETE FROM SWINSCOPE_RUN; DELETE FROM TARGET_INFO_SESSION_START_TIME; DELETE FROM PROCESSES;"
+      "DELETE FROM TARGET_INFO_GPU; DELETE FROM TARGET_INFO_CUDA_DEVICE; DELETE FROM META_DATA_EXPORT;"
+      "DELETE FROM META_DATA_CAPTURE; DELETE FROM SWINSCOPE_ENVIRONMENT; DELETE FROM SWINSCOPE_DROPS;"
+      "DELETE FROM ThreadNames");
+  write_identity(db, run, complete);
+  write_gpus(db, run);
+  write_metadata(db, run);
+}
+
+}  // namespace
+
+void TraceWriter::set_run(const RunInfo& run) {
+  impl_->run = run;
+  // A recording may be cut off at any moment: its identity must be in the file by then.
+  if (impl_->mode == WriteMode::kLive) write_run(impl_->db, run, false);
+}
+
+const RunInfo& TraceWriter::run() const { return impl_->run; }
+
+void TraceWriter::finish() {
+  Impl& impl = *impl_;
+  const RunInfo& run = impl.run;
+  write_run(impl.db, run, run.complete);
+  Insert threads(impl.db, "ThreadNames", 3);
+  for (const ThreadInfo& thread : run.threads) {
+    threads.row().value(intern(thread.name)).null().value(thread.global_tid).run();
+  }
+  if (impl.first_ns <= impl.last_ns) {
+    Insert details(impl.db, "ANALYSIS_DETAILS", 4);
+    details.row().value(0).value(impl.last_ns - impl.first_ns).value(impl.first_ns).value(impl.last_ns).run();
+  }
+  impl.commit();
+  // For the people who query the file with SQL; our own readers scan whole tables.
+  impl.db.exec(
+      "CREATE INDEX IF NOT EXISTS swinscope_kernel_start ON CUPTI_ACTIVITY_KIND_KERNEL(start);"
+      "CREATE INDEX IF NOT EXISTS swinscope_api_correlation ON CUPTI_ACTIVITY_KIND_RUNTIME(correlationId)");
+  if (impl.mode == WriteMode::kLive) impl.db.exec("PRAGMA journal_mode=DELETE");
+  impl.finished = true;
+}
+
+void TraceWriter::finish_as(const fs::path& final_path, bool replace) {
+  finish();
+  const fs::path path = impl_->db.path();
+  std::error_code error;
+  if (!replace) {
+    // A hard link fails when the name is taken, a rename would replace it.
+    fs::create_hard_link(path, final_path, error);
+    if (!error) fs::remove(path, error);
+  } else {
+    fs::rename(path, final_path, error);
+  }
+  if (!error) return;
+  impl_->finished = false;  // so that the destructor removes the unfinished name
+  throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be written", final_path.string()), error.message(),
+              "give another folder with -o, or --force to replace the file");
+}
+
+}  // namespace swinscope
