@@ -1,14 +1,14 @@
 #include "analyzer/byte_source.h"
 
-#include <fmt/format.h>
-#include <zlib.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <vector>
+
+#include <fmt/format.h>
+#include <zlib.h>
 
 #include "store/error.h"
 
@@ -88,8 +88,13 @@ std::size_t ByteSource::read_compressed(std::span<char> into) {
         break;
       }
     }
-    // A gzip file is one or more members; another one begins where one has ended.
+    // A gzip file is one or more members; another one begins where one has ended. Zeros there only fill a block.
     if (inflater_->member_ended) {
+      while (stream.avail_in > 0 && *stream.next_in == 0) {
+        ++stream.next_in;
+        --stream.avail_in;
+      }
+      if (stream.avail_in == 0) continue;
       inflateReset(&stream);
       inflater_->member_ended = false;
     }

@@ -19,8 +19,9 @@ class ByteSource {
   ByteSource(ByteSource&&) = delete;
   ByteSource& operator=(ByteSource&&) = delete;
 
-  // Fills as much of `into` as there is data for; 0 at the end. Damaged or truncated compressed data ends the stream early:
-  // what came before is delivered, then `damage()` tells. Throws Error(kInput) for data that expands beyond any real trace.
+  // Fills as much of `into` as there is data for; 0 at the end. Damaged or truncated compressed data ends the stream
+  // early: what came before is delivered, then `damage()` tells. Throws Error(kInput) for data that expands beyond any
+  // real trace.
   std::size_t read(std::span<char> into);
 
   // Empty while the data is intact.

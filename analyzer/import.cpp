@@ -1,16 +1,17 @@
 #include "analyzer/import.h"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "analyzer/open.h"
 #include "store/error.h"
+#include "store/utf8.h"
 #include "store/writer.h"
 
 namespace swinscope {
@@ -43,6 +44,27 @@ bool holds_traces(const fs::path& folder) {
   });
 }
 
+// Removes the folder again when it was made for this import and nothing came into it.
+class NewFolder {
+ public:
+  explicit NewFolder(const fs::path& folder) : folder_(folder) {
+    std::error_code ignored;
+    existed_ = fs::exists(folder, ignored);
+  }
+  NewFolder(const NewFolder&) = delete;
+  NewFolder& operator=(const NewFolder&) = delete;
+  NewFolder(NewFolder&&) = delete;
+  NewFolder& operator=(NewFolder&&) = delete;
+  ~NewFolder() {
+    std::error_code ignored;  // a folder that is not empty stays
+    if (!existed_) fs::remove(folder_, ignored);
+  }
+
+ private:
+  const fs::path& folder_;
+  bool existed_ = false;
+};
+
 void prepare_folder(const fs::path& folder, bool force) {
   std::error_code error;
   fs::create_directories(folder, error);
@@ -74,7 +96,8 @@ void write_run_json(const fs::path& folder, const ImportResult& result) {
   }
   json["warnings"] = result.warnings;
   std::ofstream out(folder / "run.json");
-  out << json.dump(2) << '\n';
+  // The names of the inputs are bytes of any kind.
+  out << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   out.close();
   if (!out) {
     throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be written", (folder / "run.json").string()), {},
@@ -84,19 +107,21 @@ void write_run_json(const fs::path& folder, const ImportResult& result) {
 
 }  // namespace
 
-ImportResult import_traces(const std::vector<fs::path>& inputs, const fs::path& folder, bool force) {
+ImportResult import_traces(const std::vector<fs::path>& inputs, const fs::path& folder, bool force,
+                           const std::atomic<bool>* cancel) {
   std::vector<fs::path> files;
   for (const fs::path& input : inputs) {
     const std::vector<fs::path> found = trace_files(input);
     files.insert(files.end(), found.begin(), found.end());
   }
+  const NewFolder new_folder(folder);
   prepare_folder(folder, force);
 
   ImportResult result;
   FolderSink sink(folder);
   std::vector<std::string> sources;
   for (const fs::path& file : files) {
-    const ImportReport report = read_trace_file(file, sink);
+    const ImportReport report = read_trace_file(file, sink, cancel);
     sources.resize(sink.writers().size(), file.string());
     result.warnings.insert(result.warnings.end(), report.warnings.begin(), report.warnings.end());
     result.corrupt |= report.corrupt;
@@ -104,13 +129,14 @@ ImportResult import_traces(const std::vector<fs::path>& inputs, const fs::path& 
   if (force) remove_old_run(folder);
   std::set<int> claimed;
   bool clash = false;
-  for (const auto& writer : sink.writers()) clash |= !claimed.insert(writer->run().rank).second;
+  for (const auto& writer : sink.writers())
+    clash |= !claimed.insert(writer->run().rank).second;
   if (clash) result.warnings.push_back("several inputs claim the same rank; ranks are numbered in input order");
   for (std::size_t i = 0; i < sink.writers().size(); ++i) {
     TraceWriter& writer = *sink.writers()[i];
     RunInfo run = writer.run();
     if (clash) run.rank = static_cast<int>(i);
-    run.source_file = fs::path(sources[i]).filename().string();
+    run.source_file = replace_invalid_utf8(fs::path(sources[i]).filename().string());
     writer.set_run(run);
     const fs::path path = folder / fmt::format("rank{}.db", run.rank);
     writer.finish_as(path, force);

@@ -1,6 +1,7 @@
 // Converts foreign traces into a run folder of ours.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -19,9 +20,9 @@ struct ImportResult {
   bool corrupt = false;  // some input was truncated or damaged; what was readable is in the files
 };
 
-// Reads every input and writes `rank<N>.db` files and run.json into `folder` (created when missing). Without `force`, throws
-// when the folder already holds traces. Nothing half-written is left behind when an input cannot be read.
+// Reads every input and writes `rank<N>.db` files and run.json into `folder` (created when missing). Without `force`,
+// throws when the folder already holds traces. Nothing half-written is left behind when an input cannot be read.
 ImportResult import_traces(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& folder,
-                           bool force);
+                           bool force, const std::atomic<bool>* cancel = nullptr);
 
 }  // namespace swinscope

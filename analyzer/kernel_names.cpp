@@ -1,10 +1,10 @@
 #include "analyzer/kernel_names.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
+
+#include <fmt/format.h>
 
 namespace swinscope {
 namespace {
@@ -28,11 +28,13 @@ struct MemoryKindName {
   std::string_view name;
 };
 
-constexpr std::array<MemoryKindName, 6> kMemoryKinds = {{{MemoryKind::kPageable, "Pageable"},
+constexpr std::array<MemoryKindName, 8> kMemoryKinds = {{{MemoryKind::kPageable, "Pageable"},
                                                          {MemoryKind::kPinned, "Pinned"},
                                                          {MemoryKind::kDevice, "Device"},
                                                          {MemoryKind::kArray, "Array"},
                                                          {MemoryKind::kManaged, "Managed"},
+                                                         {MemoryKind::kDeviceStatic, "Device Static"},
+                                                         {MemoryKind::kManagedStatic, "Managed Static"},
                                                          {MemoryKind::kUnknown, "Unknown"}}};
 
 std::string_view memory_kind_name(MemoryKind kind) {
@@ -52,13 +54,13 @@ struct Pattern {
   OperationKind kind;
 };
 
-// The first pattern that the lower-case name contains decides, so the more specific ones stand first: an optimizer is made of
-// elementwise kernels, a convolution's layout change is named after the convolution, an attention contains matrix products.
+// The first pattern that the lower-case name contains decides, so the more specific ones stand first: an optimizer is
+// made of elementwise kernels, a convolution's layout change is named after the convolution, an attention contains
+// matrix products.
 constexpr std::array kPatterns = {
     Pattern{"adam", OperationKind::kOptimizer},
     Pattern{"multi_tensor", OperationKind::kOptimizer},
     Pattern{"sgd", OperationKind::kOptimizer},
-    Pattern{"lamb", OperationKind::kOptimizer},
     Pattern{"nchwtonhwc", OperationKind::kLayout},
     Pattern{"nhwctonchw", OperationKind::kLayout},
     Pattern{"flash", OperationKind::kAttention},
@@ -67,6 +69,7 @@ constexpr std::array kPatterns = {
     Pattern{"attn", OperationKind::kAttention},
     Pattern{"sdpa", OperationKind::kAttention},
     Pattern{"implicit_gemm", OperationKind::kConv},
+    Pattern{"convert", OperationKind::kElementwise},
     Pattern{"conv", OperationKind::kConv},
     Pattern{"wgrad", OperationKind::kConv},
     Pattern{"dgrad", OperationKind::kConv},
@@ -98,13 +101,15 @@ constexpr std::array kPatterns = {
     Pattern{"cross_entropy", OperationKind::kSoftmaxLoss},
     Pattern{"reduce", OperationKind::kReduce},
     Pattern{"copy", OperationKind::kLayout},
-    Pattern{"cat", OperationKind::kLayout},
+    Pattern{"catarray", OperationKind::kLayout},
+    Pattern{"concat", OperationKind::kLayout},
     Pattern{"transpose", OperationKind::kLayout},
     Pattern{"permute", OperationKind::kLayout},
-    Pattern{"roll", OperationKind::kLayout},
+    Pattern{"roll_cuda", OperationKind::kLayout},
     Pattern{"gather", OperationKind::kLayout},
     Pattern{"scatter", OperationKind::kLayout},
-    Pattern{"index", OperationKind::kLayout},
+    Pattern{"index_", OperationKind::kLayout},
+    Pattern{"indexing", OperationKind::kLayout},
     Pattern{"im2col", OperationKind::kLayout},
     Pattern{"col2im", OperationKind::kLayout},
     Pattern{"elementwise", OperationKind::kElementwise},
@@ -119,8 +124,8 @@ constexpr std::array kPatterns = {
 };
 
 constexpr std::array<std::string_view, 15> kOperationNames = {
-    "gemm",   "attention", "conv",          "norm", "softmax/loss", "elementwise", "layout", "reduce", "resample",
-    "optimizer", "communication", "copy", "set", "graph", "other"};
+    "gemm",     "attention", "conv",          "norm", "softmax/loss", "elementwise", "layout", "reduce",
+    "resample", "optimizer", "communication", "copy", "set",          "graph",       "other"};
 
 // Index behind the matching '>' of the '<' at `open`, or npos.
 std::size_t skip_template_arguments(std::string_view name, std::size_t open) {
@@ -161,9 +166,41 @@ std::string short_kernel_name(std::string_view demangled) {
   return base.empty() ? std::string(demangled) : base;
 }
 
+std::string readable_kernel_name(std::string_view demangled) {
+  // Wrappers that say nothing of the operation inside.
+  constexpr std::array<std::string_view, 9> kGeneric = {
+      "BinaryFunctor",   "AUnaryFunctor",          "BUnaryFunctor",  "UnaryOpFunctor", "BinaryOpListAlphaFunctor",
+      "gpu_kernel_impl", "gpu_kernel_impl_nocast", "func_wrapper_t", "ReduceOp"};
+  constexpr std::array<std::string_view, 8> kEndings = {"Functor",  "_kernel_cuda", "_kernel_impl", "KernelImpl",
+                                                        "_functor", "_cuda_out",    "Ops",          "_kernel"};
+  std::string base = short_kernel_name(demangled);
+  constexpr std::array<std::string_view, 3> kCarriers = {"elementwise_kernel", "reduce_kernel",
+                                                         "multi_tensor_apply_kernel"};
+  if (std::none_of(kCarriers.begin(), kCarriers.end(), [&](std::string_view name) { return contains(base, name); }))
+    return base;
+  const auto is_identifier = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  for (std::size_t i = demangled.find('<'); i < demangled.size();) {
+    if (!is_identifier(demangled[i])) {
+      ++i;
+      continue;
+    }
+    std::size_t end = i;
+    while (end < demangled.size() && is_identifier(demangled[end]))
+      ++end;
+    const std::string_view word = demangled.substr(i, end - i);
+    i = end;
+    const bool generic = word == base || std::find(kGeneric.begin(), kGeneric.end(), word) != kGeneric.end();
+    const bool telling = std::any_of(kEndings.begin(), kEndings.end(), [&](std::string_view ending) {
+      return word.size() > ending.size() && word.substr(word.size() - ending.size()) == ending;
+    });
+    if (telling && !generic) return fmt::format("{} [{}]", base, word);
+  }
+  return base;
+}
+
 std::string copy_name(CopyKind kind, MemoryKind src, MemoryKind dst) {
-  const auto* const found = std::find_if(kCopyKinds.begin(), kCopyKinds.end(),
-                                         [&](const CopyKindName& entry) { return entry.kind == kind; });
+  const auto* const found =
+      std::find_if(kCopyKinds.begin(), kCopyKinds.end(), [&](const CopyKindName& entry) { return entry.kind == kind; });
   const std::string_view kind_name = found == kCopyKinds.end() ? "Unknown" : found->name;
   return fmt::format("Memcpy {} ({} -> {})", kind_name, memory_kind_name(src), memory_kind_name(dst));
 }

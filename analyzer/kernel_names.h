@@ -1,4 +1,5 @@
-// What the name of a GPU event tells: a short form for people, the class for the time breakdown, and the kind of operation.
+// What the name of a GPU event tells: a short form for people, the class for the time breakdown, and the kind of
+// operation.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,9 @@ namespace swinscope {
 //   "void at::native::(anonymous namespace)::foo<4, float>(int)" -> "foo"
 std::string short_kernel_name(std::string_view demangled);
 
+// The base name, and for the frameworks' generic kernels what they apply: "elementwise_kernel [MulFunctor]".
+std::string readable_kernel_name(std::string_view demangled);
+
 // The name shown for a copy or a set, the same whatever recorded it: "Memcpy HtoD (Pinned -> Device)".
 std::string copy_name(CopyKind kind, MemoryKind src, MemoryKind dst);
 std::string set_name(MemoryKind kind);
@@ -26,12 +30,13 @@ struct CopyNameParts {
 CopyNameParts parse_copy_name(std::string_view name);
 MemoryKind parse_set_name(std::string_view name);
 
-// Communication kernels by the name patterns of NCCL, old ("ncclKernel_AllReduce_…", "ncclAllReduceRingLLKernel_…") and new
+// Communication kernels by the name patterns of NCCL, old ("ncclKernel_AllReduce_…", "ncclAllReduceRingLLKernel_…") and
+// new
 // ("ncclDevKernel_AllReduce_…"), and of the other communication libraries.
 bool is_communication_kernel(std::string_view name);
 
-// What a kernel does, inferred from its name. `math` operations are limited by arithmetic when well fed (matrix products and
-// what contains them); the others move data.
+// What a kernel does, inferred from its name. `math` operations are limited by arithmetic when well fed (matrix
+// products and what contains them); the others move data.
 enum class OperationKind : std::uint8_t {
   kGemm,
   kAttention,

@@ -1,22 +1,26 @@
 #include "analyzer/kineto.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <unordered_map>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "analyzer/kernel_names.h"
 #include "analyzer/kineto_event.h"
 #include "analyzer/kineto_stream.h"
 #include "analyzer/trace.h"
 #include "store/error.h"
+#include "store/utf8.h"
 
 namespace swinscope {
 namespace {
+
+// Times beyond this cannot be real, and a stored trace with them would not be read back.
+constexpr std::int64_t kMaxTimeNs = std::int64_t{1} << 61;
 
 enum DomainId : std::uint32_t { kOpDomain = 1, kUserDomain, kPythonDomain, kGpuUserDomain };
 
@@ -29,11 +33,14 @@ T narrow(std::int64_t value) {
 
 std::int32_t overhead_type(std::string_view name) {
   // CUpti_ActivityOverheadKind as Nsight Systems numbers it.
-  static const std::map<std::string_view, std::int32_t> kTypes = {
-      {"Driver Compiler", 2},     {"Buffer Flush", 3},
-      {"Instrumentation", 4},     {"Resource", 5},
-      {"Runtime Triggered Module Loading", 6}, {"Lazy Function Loading", 7},
-      {"Command Buffer Full", 8}, {"Activity Buffer Request", 9}};
+  static const std::map<std::string_view, std::int32_t> kTypes = {{"Driver Compiler", 2},
+                                                                  {"Buffer Flush", 3},
+                                                                  {"Instrumentation", 4},
+                                                                  {"Resource", 5},
+                                                                  {"Runtime Triggered Module Loading", 6},
+                                                                  {"Lazy Function Loading", 7},
+                                                                  {"Command Buffer Full", 8},
+                                                                  {"Activity Buffer Request", 9}};
   const auto found = kTypes.find(name);
   return found == kTypes.end() ? 1 : found->second;
 }
@@ -71,13 +78,13 @@ class Interpreter {
     }
   }
 
-  void drop(const std::string& what, const std::string& reason) {
+  void drop(const std::string& what, const std::string& reason, std::int64_t count = 1) {
     // A damaged file can invent any number of reasons.
     constexpr std::size_t kMaxReasons = 64;
     if (drops_.size() >= kMaxReasons && drops_.count({what, reason}) == 0) {
-      ++drops_[{"event", "further reasons"}];
+      drops_[{"event", "further reasons"}] += count;
     } else {
-      ++drops_[{what, reason}];
+      drops_[{what, reason}] += count;
     }
   }
 
@@ -94,12 +101,19 @@ class Interpreter {
       const auto [pid, tid] = pid_and_tid;
       if (host_pids_.count(pid) != 0) run.threads.push_back({global_tid(pid, tid), name});
     }
-    for (const auto& [what, count] : drops_) run.drops.push_back({what.first, count, what.second});
+    for (const auto& [what, count] : drops_)
+      run.drops.push_back({what.first, count, what.second});
     sink_.set_run(run);
   }
 
  private:
-  static std::string printable(std::string_view text) { return std::string(text.substr(0, 20)); }
+  // At most 20 bytes, none of them of a character that does not fit.
+  static std::string printable(std::string_view text) {
+    std::size_t size = std::min<std::size_t>(text.size(), 20);
+    while (size > 0 && size < text.size() && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U)
+      --size;
+    return std::string(text.substr(0, size));
+  }
 
   void add_domain(std::uint32_t id, std::string_view name) {
     NvtxRecord r;
@@ -109,8 +123,8 @@ class Interpreter {
     sink_.add(r);
   }
 
-  // GPU events do not say which process made them: the first process of the trace that called CUDA or ran an operator. 0
-  // until one has been seen, which readers take as the process of the rank.
+  // GPU events do not say which process made them: the first process of the trace that called CUDA or ran an operator.
+  // 0 until one has been seen, which readers take as the process of the rank.
   std::uint64_t process() const { return host_pids_.empty() ? 0 : make_global_pid(first_pid_); }
 
   std::uint64_t global_tid(std::uint64_t pid, std::int64_t tid) {
@@ -136,6 +150,8 @@ class Interpreter {
       drop(what, "there is no start time");
     } else if (event.dur_ns.value_or(0) < 0) {
       drop(what, "the duration is negative");
+    } else if (*event.ts_ns > kMaxTimeNs - event.dur_ns.value_or(0)) {
+      drop(what, "the time is out of range");
     } else {
       return true;
     }
@@ -273,13 +289,14 @@ class Interpreter {
     r.start_ns = *event.ts_ns;
     r.end_ns = *event.ts_ns + event.dur_ns.value_or(0);
     // A GPU-side annotation stands on a device and stream, not on a thread; its stream serves as the thread number.
-    r.global_tid = domain == kGpuUserDomain ? make_global_tid(pid_of(process()), narrow<std::uint32_t>(
-                                                  event.stream.value_or(event.tid.value_or(0))))
-                                            : host_thread(event);
+    r.global_tid =
+        domain == kGpuUserDomain
+            ? make_global_tid(pid_of(process()), narrow<std::uint32_t>(event.stream.value_or(event.tid.value_or(0))))
+            : host_thread(event);
     r.text = sink_.intern(event.name);
     r.domain = domain;
     r.range = narrow<std::uint64_t>(event.external_id);
-    r.has_int64 = event.sequence.has_value();
+    r.value_type = event.sequence ? NvtxValueType::kInt64 : NvtxValueType::kNone;
     r.int64_value = event.sequence.value_or(0);
     if (!event.input_dims.empty()) {
       r.json = sink_.intern(fmt::format(R"({{"input_dims":{},"input_types":{}}})", event.input_dims,
@@ -319,7 +336,16 @@ class Interpreter {
   std::map<std::pair<std::string, std::string>, std::int64_t> drops_;
 };
 
-// The facts beside the events. A truncated file has no complete skeleton: then they stay unknown.
+// The document without its events; discarded when it cannot be parsed.
+nlohmann::json parse_skeleton(const KinetoDocument& document) {
+  std::string text = replace_invalid_utf8(document.skeleton);
+  auto skeleton = nlohmann::json::parse(text, nullptr, false);
+  // Mostly a file is cut off among its events, and the facts stand before them.
+  if (skeleton.is_discarded() && !document.complete) skeleton = nlohmann::json::parse(text + "]}", nullptr, false);
+  return skeleton;
+}
+
+// The facts beside the events.
 RunInfo run_info(const nlohmann::json& document) {
   RunInfo run;
   const auto integer = [](const nlohmann::json& from, const char* key) -> std::int64_t {
@@ -370,13 +396,20 @@ ImportReport import_kineto(const std::filesystem::path& path, TraceSink& sink, c
           interpreter.drop("event", fmt::format("no valid JSON: {}", parser.error()));
         }
       });
+  if (!document.found_events && !(document.complete && nlohmann::json::accept(document.skeleton))) {
+    throw Error(ErrorKind::kInput, fmt::format("{}: no event can be read", path.string()),
+                *document.damage != '\0' ? document.damage
+                : document.complete      ? "it is no valid JSON"
+                                         : "the file is cut off before its \"traceEvents\"",
+                "copy or export the trace again");
+  }
   if (!document.found_events) {
     throw Error(ErrorKind::kInput, fmt::format("{}: JSON, but not a PyTorch trace", path.string()),
                 "there is no \"traceEvents\" array", "export the trace with torch.profiler's export_chrome_trace");
   }
-  const nlohmann::json skeleton = nlohmann::json::parse(document.skeleton, nullptr, false);
+  const nlohmann::json skeleton = parse_skeleton(document);
   RunInfo run = skeleton.is_object() ? run_info(skeleton) : RunInfo{};
-  run.source_file = path.filename().string();
+  run.source_file = replace_invalid_utf8(path.filename().string());
   run.complete = document.complete;
   if (!document.complete) {
     report.corrupt = true;
@@ -384,8 +417,18 @@ ImportReport import_kineto(const std::filesystem::path& path, TraceSink& sink, c
                                           *document.damage != '\0' ? document.damage : "the file is cut off",
                                           document.bytes, interpreter.events()));
   }
-  if (parser.repaired() > 0) interpreter.drop("byte that is not UTF-8", "replaced by U+FFFD");
-  if (document.odd_elements > 0) interpreter.drop("element of traceEvents", "it is no object");
+  if (document.complete && skeleton.is_discarded()) {
+    report.warnings.push_back(fmt::format(
+        "{}: what stands beside the events is no valid JSON; rank, GPUs and start time stay unknown", path.string()));
+  }
+  if (parser.repaired() > 0) {
+    report.warnings.push_back(
+        fmt::format("{}: {} events held text that is not UTF-8; its bytes were replaced by U+FFFD", path.string(),
+                    parser.repaired()));
+  }
+  if (document.odd_elements > 0) {
+    interpreter.drop("element of traceEvents", "it is no object", document.odd_elements);
+  }
   report.description = fmt::format("PyTorch trace (Kineto), {} events", interpreter.events());
   interpreter.finish(std::move(run));
   return report;

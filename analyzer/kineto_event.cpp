@@ -1,12 +1,12 @@
 #include "analyzer/kineto_event.h"
 
-#include <simdjson.h>
-
 #include <array>
 #include <cctype>
 #include <charconv>
 
-#include "analyzer/utf8.h"
+#include <simdjson.h>
+
+#include "store/utf8.h"
 
 namespace swinscope {
 namespace {
@@ -15,7 +15,8 @@ namespace od = simdjson::ondemand;
 
 constexpr std::int64_t kMaxTimeNs = std::int64_t{1} << 61;
 
-// The value of a field as an integer; absent for other types. PyTorch writes some ids as floating-point numbers or strings.
+// The value of a field as an integer; absent for other types. PyTorch writes some ids as floating-point numbers or
+// strings.
 std::optional<std::int64_t> as_integer(od::value value) {
   std::string_view token = value.raw_json_token();
   if (!token.empty() && token.front() == '"') token.remove_prefix(1);
@@ -29,14 +30,20 @@ std::int64_t as_integer_or_zero(od::value value) { return as_integer(value).valu
 
 // Trailing white space belongs to simdjson's token.
 std::string_view trimmed(std::string_view token) {
-  while (!token.empty() && std::isspace(static_cast<unsigned char>(token.back())) != 0) token.remove_suffix(1);
+  while (!token.empty() && std::isspace(static_cast<unsigned char>(token.back())) != 0)
+    token.remove_suffix(1);
   return token;
 }
 
+// A string that cannot be unescaped (Python writes bytes that are no text as lone surrogates) stays as it is written.
 std::string_view as_text(od::value value) {
+  std::string_view token = trimmed(value.raw_json_token());
   std::string_view text;
-  if (value.get_string().get(text) != simdjson::SUCCESS) return {};
-  return text;
+  if (token.empty() || token.front() != '"') return {};
+  if (value.get_string().get(text) == simdjson::SUCCESS) return text;
+  token.remove_prefix(1);
+  if (!token.empty() && token.back() == '"') token.remove_suffix(1);
+  return token;
 }
 
 // Arrays as their JSON text; strings as they are.
@@ -146,7 +153,8 @@ void read_field(KinetoEvent& event, std::string_view key, od::value value) {
   } else if (key == "args") {
     od::object arguments;
     if (value.get_object().get(arguments) != simdjson::SUCCESS) return;
-    for (auto field : arguments) read_argument(event, field.unescaped_key(), field.value());
+    for (auto field : arguments)
+      read_argument(event, field.unescaped_key(), field.value());
   }
 }
 
@@ -180,7 +188,10 @@ std::optional<std::int64_t> parse_microseconds(std::string_view text) {
   if (!digits) return std::nullopt;
   if (i < text.size() && (text[i] == 'e' || text[i] == 'E')) {
     ++i;
-    if (i < text.size() && text[i] == '+') ++i;
+    if (i < text.size() && text[i] == '+') {
+      ++i;
+      if (i < text.size() && text[i] == '-') return std::nullopt;
+    }
     int exponent = 0;
     const auto [end, code] = std::from_chars(text.data() + i, text.data() + text.size(), exponent);
     if (code != std::errc() || exponent < -100 || exponent > 100) return std::nullopt;
@@ -192,7 +203,8 @@ std::optional<std::int64_t> parse_microseconds(std::string_view text) {
     mantissa *= 10;
     if (mantissa > kMaxMantissa) return std::nullopt;
   }
-  for (; shift < -1; ++shift) mantissa /= 10;
+  for (; shift < -1; ++shift)
+    mantissa /= 10;
   if (shift == -1) mantissa = (mantissa + 5) / 10;
   if (mantissa > kMaxTimeNs) return std::nullopt;
   const auto ns = static_cast<std::int64_t>(mantissa);
@@ -222,7 +234,8 @@ const KinetoEvent* KinetoEventParser::parse(std::string_view text) {
   }
   try {
     if (code == simdjson::SUCCESS) {
-      for (auto field : document.get_object()) read_field(event_, field.unescaped_key(), field.value());
+      for (auto field : document.get_object())
+        read_field(event_, field.unescaped_key(), field.value());
       return &event_;
     }
   } catch (const simdjson::simdjson_error& error) {

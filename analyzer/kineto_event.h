@@ -22,7 +22,7 @@ struct KinetoEvent {
   std::string_view name;
   std::optional<std::int64_t> ts_ns;
   std::optional<std::int64_t> dur_ns;
-  bool bad_time = false;  // ts or dur is there but is no number
+  bool bad_time = false;            // ts or dur is there but is no number
   std::optional<std::int64_t> pid;  // empty for the string pids of derived events
   std::optional<std::int64_t> tid;
 
@@ -66,7 +66,8 @@ class KinetoEventParser {
   // Bytes that must be readable behind `text`.
   static std::size_t padding();
 
-  // Null when the text is no JSON object; `error()` then says why. Invalid UTF-8 is replaced by U+FFFD first and counted.
+  // Null when the text is no JSON object; `error()` then says why. Invalid UTF-8 is replaced by U+FFFD first and
+  // counted.
   const KinetoEvent* parse(std::string_view text);
   std::string_view error() const { return error_; }
   std::int64_t repaired() const { return repaired_; }

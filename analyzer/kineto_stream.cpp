@@ -1,7 +1,5 @@
 #include "analyzer/kineto_stream.h"
 
-#include <fmt/format.h>
-
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -9,6 +7,8 @@
 #include <optional>
 #include <thread>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "analyzer/byte_source.h"
 #include "analyzer/json_splitter.h"

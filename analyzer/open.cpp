@@ -1,7 +1,5 @@
 #include "analyzer/open.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -14,6 +12,8 @@
 #include <set>
 #include <thread>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "analyzer/kineto.h"
 #include "analyzer/trace_builder.h"
@@ -41,14 +41,23 @@ Format sniff(const fs::path& path) {
   if (text == kSqliteMagic) return Format::kSqlite;
   if (text.substr(0, 2) == "\x1F\x8B") return Format::kGzip;
   std::string_view json = text.substr(0, 3) == kByteOrderMark ? text.substr(3) : text;
-  while (!json.empty() && std::isspace(static_cast<unsigned char>(json.front())) != 0) json.remove_prefix(1);
+  const auto trim = [&] {
+    while (!json.empty() && std::isspace(static_cast<unsigned char>(json.front())) != 0)
+      json.remove_prefix(1);
+  };
+  trim();
+  while (json.empty() && (file.read(head.data(), head.size()).gcount() > 0)) {
+    json = std::string_view(head.data(), static_cast<std::size_t>(file.gcount()));
+    trim();
+  }
   return !json.empty() && (json.front() == '{' || json.front() == '[') ? Format::kJson : Format::kUnknown;
 }
 
 bool has_trace_name(const fs::path& path) {
   const std::string name = path.filename().string();
   constexpr std::array<std::string_view, 5> kSuffixes = {".db", ".sqlite", ".sqlite3", ".json", ".json.gz"};
-  return name != "run.json" && name != "experiment.json" &&
+  // Hidden files are conversions that were cut off.
+  return name.front() != '.' && name != "run.json" && name != "experiment.json" &&
          std::any_of(kSuffixes.begin(), kSuffixes.end(), [&](std::string_view suffix) {
            return name.size() > suffix.size() && name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;
          });
@@ -77,13 +86,16 @@ void read_one(Reading& reading, const std::atomic<bool>* cancel) {
 void read_all(std::vector<std::unique_ptr<Reading>>& readings, const std::atomic<bool>* cancel) {
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
-    for (std::size_t i = next++; i < readings.size(); i = next++) read_one(*readings[i], cancel);
+    for (std::size_t i = next++; i < readings.size(); i = next++)
+      read_one(*readings[i], cancel);
   };
   const std::size_t count = std::min<std::size_t>(readings.size(), std::max(1U, std::thread::hardware_concurrency()));
   std::vector<std::thread> helpers;
-  for (std::size_t i = 1; i < count; ++i) helpers.emplace_back(work);
+  for (std::size_t i = 1; i < count; ++i)
+    helpers.emplace_back(work);
   work();
-  for (std::thread& helper : helpers) helper.join();
+  for (std::thread& helper : helpers)
+    helper.join();
   for (const auto& reading : readings) {
     if (reading->other) std::rethrow_exception(reading->other);
   }
@@ -93,10 +105,12 @@ void read_all(std::vector<std::unique_ptr<Reading>>& readings, const std::atomic
 void settle_rank_numbers(Trace& trace) {
   std::set<std::int32_t> taken;
   bool clash = false;
-  for (const Rank& rank : trace.ranks) clash |= rank.run.source != "swinscope" && !taken.insert(rank.run.rank).second;
+  for (const Rank& rank : trace.ranks)
+    clash |= rank.run.source != "swinscope" && !taken.insert(rank.run.rank).second;
   if (clash) {
     std::int32_t number = 0;
-    for (Rank& rank : trace.ranks) rank.run.rank = number++;
+    for (Rank& rank : trace.ranks)
+      rank.run.rank = number++;
     trace.warnings.push_back("several files claim the same rank; ranks are numbered in the order of the file names");
   }
   std::stable_sort(trace.ranks.begin(), trace.ranks.end(),
@@ -124,15 +138,19 @@ void add_drop_warnings(Trace& trace) {
 }  // namespace
 
 ImportReport read_trace_file(const fs::path& path, TraceSink& sink, const std::atomic<bool>* cancel) {
+  if (!is_trace_database(path)) return import_kineto(path, sink, cancel);
+  TraceFile file(path, {cancel});
+  file.read(sink);
+  return {file.description(), {}, false};
+}
+
+bool is_trace_database(const fs::path& path) {
   switch (sniff(path)) {
-    case Format::kSqlite: {
-      TraceFile file(path, {cancel});
-      file.read(sink);
-      return {file.description(), {}, false};
-    }
+    case Format::kSqlite:
+      return true;
     case Format::kGzip:
     case Format::kJson:
-      return import_kineto(path, sink, cancel);
+      return false;
     case Format::kEmpty:
       throw Error(ErrorKind::kInput, fmt::format("{}: the file is empty", path.string()),
                   "recording or copying it has failed", "record or copy it again");

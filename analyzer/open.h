@@ -1,4 +1,5 @@
-// Opens whatever a user names as RUN: a trace file of ours, an Nsight Systems export, a PyTorch trace, or a folder of them.
+// Opens whatever a user names as RUN: a trace file of ours, an Nsight Systems export, a PyTorch trace, or a folder of
+// them.
 #pragma once
 
 #include <atomic>
@@ -15,7 +16,11 @@ namespace swinscope {
 ImportReport read_trace_file(const std::filesystem::path& path, TraceSink& sink,
                              const std::atomic<bool>* cancel = nullptr);
 
-// The trace files that a path stands for: itself, or those in the folder, by name. Throws Error(kInput) when there is none.
+// Whether the file is a SQLite file rather than one to import. Throws Error(kInput) when it can be no trace at all.
+bool is_trace_database(const std::filesystem::path& path);
+
+// The trace files that a path stands for: itself, or those in the folder, by name. Throws Error(kInput) when there is
+// none.
 std::vector<std::filesystem::path> trace_files(const std::filesystem::path& path);
 
 // Files are read in parallel. In a folder, a file that cannot be read is a warning as long as another one can.

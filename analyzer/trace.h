@@ -1,7 +1,7 @@
 // The trace view: a trace in memory as columns, built once, read-only afterwards. Every analysis is a function of it.
 //
-// Events of one kind live in one set of columns per rank, sorted by lane and, within a lane, by start; a lane is a slice of
-// the columns. An event is named by its index, so analyses can point at their evidence.
+// Events of one kind live in one set of columns per rank, sorted by lane and, within a lane, by start; a lane is a
+// slice of the columns. An event is named by its index, so analyses can point at their evidence.
 #pragma once
 
 #include <cstdint>
@@ -51,12 +51,12 @@ struct GpuLane {
 struct GpuEvents {
   std::vector<std::int64_t> start_ns;
   std::vector<std::int64_t> end_ns;
-  std::vector<StringId> name;        // kernels: demangled; copies and sets: as "Memcpy HtoD (Pinned -> Device)"
-  std::vector<StringId> short_name;  // kernels without namespaces, template arguments and parameters
-  std::vector<std::int64_t> bytes;   // copies and sets; 0 for kernels
-  std::vector<EventIndex> launch;    // the causing call in ApiCalls, kNoEvent when not recorded
-  std::vector<std::uint32_t> lane;   // index into Rank::gpu_lanes
-  std::vector<std::uint32_t> config; // kernels: index into Rank::configs
+  std::vector<StringId> name;         // kernels: demangled; copies and sets: as "Memcpy HtoD (Pinned -> Device)"
+  std::vector<StringId> short_name;   // kernels without namespaces, template arguments and parameters
+  std::vector<std::int64_t> bytes;    // copies and sets; 0 for kernels
+  std::vector<EventIndex> launch;     // the causing call in ApiCalls, kNoEvent when not recorded
+  std::vector<std::uint32_t> lane;    // index into Rank::gpu_lanes
+  std::vector<std::uint32_t> config;  // kernels: index into Rank::configs
   std::vector<std::uint32_t> correlation;
   std::vector<std::uint64_t> graph_node;
   std::vector<GpuKind> kind;
@@ -90,8 +90,9 @@ struct Ranges {
   std::vector<std::int64_t> start_ns;
   std::vector<std::int64_t> end_ns;  // ranges still open at the end of the recording end with it
   std::vector<StringId> name;
-  std::vector<std::uint32_t> lane;  // index into Rank::range_lanes
-  std::vector<std::uint16_t> depth; // enclosing ranges of the same lane
+  std::vector<std::uint32_t> lane;   // index into Rank::range_lanes
+  std::vector<std::uint16_t> depth;  // enclosing ranges of the same lane
+  std::vector<StringId> json;        // extended payload as JSON, kNoString when there is none
   EventIndex size() const { return static_cast<EventIndex>(start_ns.size()); }
 };
 
@@ -111,15 +112,26 @@ struct Rank {
   ApiCalls api;
   std::vector<RangeLane> range_lanes;
   Ranges ranges;
-  std::vector<NvtxRecord> marks;               // strings are ids of Trace::strings
-  std::vector<SyncRecord> syncs;               // by start
-  std::vector<OverheadRecord> overheads;       // by start
-  std::vector<CollectiveRecord> collectives;   // by correlation, graph node
+  std::vector<NvtxRecord> marks;              // strings are ids of Trace::strings
+  std::vector<SyncRecord> syncs;              // by start
+  std::vector<OverheadRecord> overheads;      // by start
+  std::vector<CollectiveRecord> collectives;  // by correlation, graph node
+  std::vector<ThreadCpuRecord> thread_cpu;    // by thread, time
   std::vector<LaunchConfig> configs;
+  std::vector<std::pair<StringId, StringId>> mangled;       // full name -> linker symbol, by full name
   std::vector<std::pair<std::uint32_t, StringId>> domains;  // domain id -> name, by id
 
   // The name of a domain; "" for the default domain, "domain N" for one whose name was not recorded.
   std::string domain_name(std::uint32_t domain, const StringPool& strings) const;
+  // The linker symbol of a kernel; the name itself where it was not recorded.
+  StringId mangled_name(StringId full_name) const;
+};
+
+// What `swinscope record` saw from outside of the processes below it: one per host that recorded.
+struct Launcher {
+  RunInfo run;
+  std::vector<ProcessRecord> processes;       // by start; strings are ids of Trace::strings
+  std::vector<ProcessCpuRecord> process_cpu;  // by process, time
 };
 
 struct Trace {
@@ -127,6 +139,7 @@ struct Trace {
   std::string description;  // what kind of file(s)
   StringPool strings;
   std::vector<Rank> ranks;  // by rank number, then process
+  std::vector<Launcher> launchers;
   // What was wrong with the input; the data that could be read is there. `corrupt`: some of the input is lost for good.
   std::vector<std::string> warnings;
   bool corrupt = false;

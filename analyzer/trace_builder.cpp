@@ -1,12 +1,12 @@
 #include "analyzer/trace_builder.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <numeric>
 #include <tuple>
 #include <unordered_map>
+
+#include <fmt/format.h>
 
 #include "analyzer/kernel_names.h"
 
@@ -35,15 +35,36 @@ struct ConfigHash {
 };
 
 auto gpu_lane_key(const GpuRow& r) { return std::tuple(r.at.device, r.at.context, r.at.stream); }
-auto gpu_key(const GpuRow& r) { return std::tuple(gpu_lane_key(r), r.at.start_ns, r.at.end_ns, r.at.correlation); }
-auto api_key(const ApiRecord& r) { return std::tuple(r.global_tid, r.start_ns, -r.end_ns); }
+auto gpu_key(const GpuRow& r) { return std::tuple(r.at.start_ns, r.at.end_ns, r.at.correlation); }
+auto api_lane_key(const ApiRecord& r) { return r.global_tid; }
 auto nvtx_lane_key(const NvtxRecord& r) { return std::tuple(r.global_tid, r.domain); }
-// Of two ranges that start together the longer is the outer one.
-auto nvtx_key(const NvtxRecord& r) { return std::tuple(nvtx_lane_key(r), r.start_ns, -r.end_ns); }
+// Of two calls or ranges that start together the longer is the outer one.
+template <typename Record>
+auto outer_first(const Record& r) {
+  return std::pair(r.start_ns, -r.end_ns);
+}
 
 template <typename Record, typename Key>
 void sort_by(std::vector<Record>& records, Key key) {
-  std::stable_sort(records.begin(), records.end(), [&](const Record& a, const Record& b) { return key(a) < key(b); });
+  std::ranges::stable_sort(records, {}, key);
+}
+
+// Sorts by lane, then within the lane by key; stable. Most sources write each lane in order, so to part the lanes is
+// all there is to do.
+template <typename Record, typename LaneKey, typename Key>
+void sort_by_lane(std::vector<Record>& records, LaneKey lane_key, Key key) {
+  std::map<decltype(lane_key(records.front())), std::vector<EventIndex>> lanes;
+  for (EventIndex i = 0; i < records.size(); ++i)
+    lanes[lane_key(records[i])].push_back(i);
+  std::vector<Record> sorted;
+  sorted.reserve(records.size());
+  for (auto& [unused, events] : lanes) {
+    const auto key_of = [&](EventIndex i) { return key(records[i]); };
+    if (!std::ranges::is_sorted(events, {}, key_of)) std::ranges::stable_sort(events, {}, key_of);
+    for (const EventIndex i : events)
+      sorted.push_back(records[i]);
+  }
+  records = std::move(sorted);
 }
 
 // Cuts sorted records into lanes; `make` builds the lane of a record.
@@ -68,6 +89,11 @@ std::string Rank::domain_name(std::uint32_t domain, const StringPool& strings) c
   return domain == 0 ? std::string() : fmt::format("domain {}", domain);
 }
 
+StringId Rank::mangled_name(StringId full_name) const {
+  const auto found = std::lower_bound(mangled.begin(), mangled.end(), std::pair(full_name, StringId{0}));
+  return found == mangled.end() || found->first != full_name ? full_name : found->second;
+}
+
 std::int64_t Trace::gpu_event_count() const {
   return std::accumulate(ranks.begin(), ranks.end(), std::int64_t{0},
                          [](std::int64_t sum, const Rank& rank) { return sum + rank.gpu.size(); });
@@ -82,8 +108,9 @@ class TraceBuilder::Process : public RecordSink {
     GpuRow row{r, 0, r.demangled_name, r.short_name, 0, GpuKind::kKernel};
     if (row.name == kNoString) row.name = row.short_name;
     if (row.short_name == kNoString) row.short_name = short_name(row.name);
-    row.config = config({r.grid, r.block, r.cluster, r.registers_per_thread, r.static_shared_bytes,
-                         r.dynamic_shared_bytes});
+    if (r.mangled_name != kNoString) mangled_.emplace(row.name, r.mangled_name);
+    row.config =
+        config({r.grid, r.block, r.cluster, r.registers_per_thread, r.static_shared_bytes, r.dynamic_shared_bytes});
     gpu_.push_back(row);
   }
   void add(const MemcpyRecord& r) override {
@@ -111,6 +138,9 @@ class TraceBuilder::Process : public RecordSink {
     }
   }
   void add(const CollectiveRecord& r) override { rank_.collectives.push_back(r); }
+  void add(const ThreadCpuRecord& r) override { rank_.thread_cpu.push_back(r); }
+  void add(const ProcessRecord& r) override { launcher_.processes.push_back(r); }
+  void add(const ProcessCpuRecord& r) override { launcher_.process_cpu.push_back(r); }
   void set_run(const RunInfo& run) override { rank_.run = run; }
 
   void prepare() {
@@ -125,27 +155,57 @@ class TraceBuilder::Process : public RecordSink {
     sort_by(rank_.syncs, by_start);
     sort_by(rank_.overheads, by_start);
     sort_by(rank_.collectives, [](const CollectiveRecord& r) { return std::tuple(r.correlation, r.graph_node); });
+    sort_by(rank_.thread_cpu, [](const ThreadCpuRecord& r) { return std::tuple(r.global_tid, r.timestamp_ns); });
+    sort_by(launcher_.processes, by_start);
+    sort_by(launcher_.process_cpu, [](const ProcessCpuRecord& r) { return std::tuple(r.global_pid, r.timestamp_ns); });
     std::sort(rank_.domains.begin(), rank_.domains.end());
+  }
+
+  void move_into(Trace& trace) {
+    if (rank_.run.rank == kNoRank) {
+      trace.launchers.push_back(take_launcher(trace.strings));
+    } else {
+      trace.ranks.push_back(take(trace.strings));
+    }
+  }
+
+ private:
+  Launcher take_launcher(StringPool& strings) {
+    prepare();
+    for (ProcessRecord& r : launcher_.processes) {
+      for (StringId* id : {&r.name, &r.command})
+        *id = strings.intern(pool_.text(*id));
+    }
+    launcher_.run = rank_.run;
+    return std::move(launcher_);
   }
 
   Rank take(StringPool& strings) {
     prepare();
     std::vector<StringId> to(pool_.size());
-    for (StringId id = 0; id < pool_.size(); ++id) to[id] = strings.intern(pool_.text(id));
+    for (StringId id = 0; id < pool_.size(); ++id)
+      to[id] = strings.intern(pool_.text(id));
     for (std::vector<StringId>* column :
-         {&rank_.gpu.name, &rank_.gpu.short_name, &rank_.api.name, &rank_.ranges.name}) {
-      for (StringId& id : *column) id = to[id];
+         {&rank_.gpu.name, &rank_.gpu.short_name, &rank_.api.name, &rank_.ranges.name, &rank_.ranges.json}) {
+      for (StringId& id : *column)
+        id = to[id];
     }
-    for (NvtxRecord& r : rank_.marks) r.text = to[r.text], r.json = to[r.json];
-    for (OverheadRecord& r : rank_.overheads) r.name = to[r.name];
+    for (NvtxRecord& r : rank_.marks)
+      r.text = to[r.text], r.json = to[r.json];
+    for (OverheadRecord& r : rank_.overheads)
+      r.name = to[r.name];
     for (CollectiveRecord& r : rank_.collectives) {
-      for (StringId* id : {&r.name, &r.dtype, &r.group_name, &r.ranks}) *id = to[*id];
+      for (StringId* id : {&r.name, &r.dtype, &r.group_name, &r.ranks})
+        *id = to[*id];
     }
-    for (auto& [domain, name] : rank_.domains) name = to[name];
+    for (auto& [domain, name] : rank_.domains)
+      name = to[name];
+    for (const auto& [full, mangled] : mangled_)
+      rank_.mangled.emplace_back(to[full], to[mangled]);
+    std::sort(rank_.mangled.begin(), rank_.mangled.end());
     return std::move(rank_);
   }
 
- private:
   StringId short_name(StringId full) {
     const auto [entry, is_new] = short_names_.try_emplace(full, kNoString);
     if (is_new) entry->second = intern(short_kernel_name(pool_.text(full)));
@@ -159,18 +219,21 @@ class TraceBuilder::Process : public RecordSink {
   }
 
   void close_open_ranges() {
-    std::int64_t last = 0;
-    for (const NvtxRecord& r : ranges_) last = std::max({last, r.start_ns, r.end_ns});
-    for (const ApiRecord& r : api_) last = std::max(last, r.end_ns);
+    std::int64_t last = kOpenEnd;
+    for (const NvtxRecord& r : ranges_)
+      last = std::max({last, r.start_ns, r.end_ns});
+    for (const ApiRecord& r : api_)
+      last = std::max(last, r.end_ns);
+    for (const GpuRow& r : gpu_)
+      last = std::max(last, r.at.end_ns);
     for (NvtxRecord& r : ranges_) {
       if (r.end_ns == kOpenEnd) r.end_ns = last;
     }
   }
 
   void build_api() {
-    sort_by(api_, api_key);
-    const auto lane_key = [](const ApiRecord& r) { return r.global_tid; };
-    rank_.api_lanes = cut_into_lanes<ThreadLane>(api_, lane_key, [](const ApiRecord& r) {
+    sort_by_lane(api_, api_lane_key, outer_first<ApiRecord>);
+    rank_.api_lanes = cut_into_lanes<ThreadLane>(api_, api_lane_key, [](const ApiRecord& r) {
       return ThreadLane{r.global_tid, {}};
     });
     ApiCalls& api = rank_.api;
@@ -193,8 +256,8 @@ class TraceBuilder::Process : public RecordSink {
 
   using ProcessAndCorrelation = std::pair<std::uint64_t, std::uint32_t>;
 
-  // Correlation ids are unique within a process only. A driver call inside a runtime call carries the same id: the outer,
-  // earlier one is the launch that the program made.
+  // Correlation ids are unique within a process only. A driver call inside a runtime call carries the same id: the
+  // outer, earlier one is the launch that the program made.
   std::vector<std::pair<ProcessAndCorrelation, EventIndex>> calls_by_correlation() const {
     std::vector<std::pair<ProcessAndCorrelation, EventIndex>> calls;
     for (EventIndex i = 0; i < api_.size(); ++i) {
@@ -209,7 +272,7 @@ class TraceBuilder::Process : public RecordSink {
   }
 
   void build_gpu() {
-    sort_by(gpu_, gpu_key);
+    sort_by_lane(gpu_, gpu_lane_key, gpu_key);
     rank_.gpu_lanes = cut_into_lanes<GpuLane>(gpu_, gpu_lane_key, [](const GpuRow& r) {
       return GpuLane{r.at.device, r.at.context, r.at.stream, {}};
     });
@@ -248,7 +311,7 @@ class TraceBuilder::Process : public RecordSink {
   }
 
   void build_ranges() {
-    sort_by(ranges_, nvtx_key);
+    sort_by_lane(ranges_, nvtx_lane_key, outer_first<NvtxRecord>);
     rank_.range_lanes = cut_into_lanes<RangeLane>(ranges_, nvtx_lane_key, [](const NvtxRecord& r) {
       return RangeLane{r.global_tid, r.domain, {}};
     });
@@ -257,6 +320,7 @@ class TraceBuilder::Process : public RecordSink {
       ranges.start_ns.push_back(r.start_ns);
       ranges.end_ns.push_back(r.end_ns);
       ranges.name.push_back(r.text);
+      ranges.json.push_back(r.json);
     }
     fill_lane_column(rank_.range_lanes, ranges.lane, ranges_.size());
     ranges.depth.resize(ranges_.size());
@@ -264,7 +328,8 @@ class TraceBuilder::Process : public RecordSink {
     for (const RangeLane& lane : rank_.range_lanes) {
       open.clear();
       for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
-        while (!open.empty() && open.back() <= ranges.start_ns[i]) open.pop_back();
+        while (!open.empty() && open.back() <= ranges.start_ns[i])
+          open.pop_back();
         ranges.depth[i] = static_cast<std::uint16_t>(std::min<std::size_t>(open.size(), 0xFFFF));
         open.push_back(ranges.end_ns[i]);
       }
@@ -273,12 +338,14 @@ class TraceBuilder::Process : public RecordSink {
 
   StringPool pool_;
   Rank rank_;
+  Launcher launcher_;
   std::vector<GpuRow> gpu_;
   std::vector<ApiRecord> api_;
   std::vector<NvtxRecord> ranges_;
   std::unordered_map<LaunchConfig, std::uint32_t, ConfigHash> config_ids_;
   std::unordered_map<StringId, StringId> short_names_;
   std::unordered_map<StringId, GpuClass> classes_;
+  std::unordered_map<StringId, StringId> mangled_;
   bool prepared_ = false;
 };
 
@@ -288,11 +355,13 @@ TraceBuilder::~TraceBuilder() = default;
 RecordSink& TraceBuilder::add_process() { return *processes_.emplace_back(std::make_unique<Process>()); }
 
 void TraceBuilder::prepare() {
-  for (const auto& process : processes_) process->prepare();
+  for (const auto& process : processes_)
+    process->prepare();
 }
 
 void TraceBuilder::move_into(Trace& trace) {
-  for (const auto& process : processes_) trace.ranks.push_back(process->take(trace.strings));
+  for (const auto& process : processes_)
+    process->move_into(trace);
   processes_.clear();
 }
 

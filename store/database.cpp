@@ -1,17 +1,19 @@
 #include "store/database.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <sqlite3.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <limits>
 #include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "store/error.h"
 
@@ -42,14 +44,22 @@ namespace {
     case SQLITE_READONLY:
       throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be opened", path.string()), reason,
                   "check that the path exists and its permissions");
+    case SQLITE_ERROR:
+      // The only sign of a file format that this SQLite does not know.
+      if (reason == "unsupported file format") {
+        throw Error(ErrorKind::kInput,
+                    fmt::format("{}: the SQLite file is damaged or newer than this program", path.string()), reason,
+                    "copy or export the file again");
+      }
+      [[fallthrough]];
     default:
       throw Error(ErrorKind::kFailure, fmt::format("{}: SQLite error {}", path.string(), code), reason);
   }
 }
 
-// The path as a SQLite URI: % ? # are the characters that mean something there.
+// The path as a SQLite URI: % ? # are the characters that mean something there, and // would begin the name of a host.
 std::string immutable_uri(const fs::path& path) {
-  std::string uri = "file:";
+  std::string uri = "file://";
   for (const char c : fs::absolute(path).string()) {
     if (c == '%' || c == '?' || c == '#') {
       uri += fmt::format("%{:02x}", static_cast<unsigned>(c));
@@ -65,34 +75,51 @@ bool has_content(const fs::path& path) {
   return fs::exists(path, ignored) && fs::file_size(path, ignored) > 0 && !ignored;
 }
 
-constexpr std::array<const char*, 2> kJournalSuffixes = {"-wal", "-journal"};
+constexpr const char* kLogSuffix = "-wal";
+constexpr const char* kJournalSuffix = "-journal";
 
 bool has_journal(const fs::path& path) {
-  return std::any_of(kJournalSuffixes.begin(), kJournalSuffixes.end(),
-                     [&](const char* suffix) { return has_content(path.string() + suffix); });
+  return has_content(path.string() + kLogSuffix) || has_content(path.string() + kJournalSuffix);
 }
+
+// At most `count` bytes from the beginning or, where `from_end`, the end of a file; empty when it cannot be read.
+std::string read_some(const fs::path& path, std::streamsize count, bool from_end = false) {
+  std::ifstream file(path, std::ios::binary);
+  if (from_end) file.seekg(-count, std::ios::end);
+  std::string bytes(static_cast<std::size_t>(count), '\0');
+  file.read(bytes.data(), count);
+  bytes.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  return bytes;
+}
+
+// Changes when the log is begun anew: it holds the salts of its frames.
+std::string log_header(const fs::path& database) { return read_some(database.string() + kLogSuffix, 32); }
+
+// A journal that ends with these bytes names the journal of a transaction over several files before them.
+constexpr std::string_view kSuperJournalMark = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
 
 }  // namespace
 
 // A private folder with the copy of a database and its journals.
 struct Database::TempCopy {
   explicit TempCopy(const fs::path& original) {
-    std::string pattern = (fs::temp_directory_path() / "swinscope-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) {
-      throw Error(ErrorKind::kFailure, fmt::format("{}: cannot create a temporary folder", pattern),
-                  std::strerror(errno), "set TMPDIR to a folder with free space");
+    std::error_code none;
+    std::string pattern = (fs::temp_directory_path(none) / "swinscope-XXXXXX").string();
+    if (none || mkdtemp(pattern.data()) == nullptr) {
+      throw Error(ErrorKind::kFailure, fmt::format("{}: no temporary copy can be made", original.string()),
+                  none ? none.message() : fmt::format("{}: {}", pattern, std::strerror(errno)),
+                  "set TMPDIR to a folder with free space");
     }
     folder = pattern;
     try {
-      fs::copy_file(original, file());
-      for (const char* suffix : kJournalSuffixes) {
-        const fs::path journal = original.string() + suffix;
-        if (has_content(journal)) fs::copy_file(journal, file().string() + suffix);
-      }
+      copy(original);
     } catch (const fs::filesystem_error& error) {
       remove();
       throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be copied to {}", original.string(), folder.string()),
                   error.code().message(), "set TMPDIR to a folder with free space");
+    } catch (...) {
+      remove();
+      throw;
     }
   }
   TempCopy(const TempCopy&) = delete;
@@ -102,6 +129,53 @@ struct Database::TempCopy {
   ~TempCopy() { remove(); }
 
   fs::path file() const { return folder / "trace.db"; }
+  // Of the copies together.
+  std::uintmax_t size() const {
+    std::uintmax_t sum = 0;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+      sum += entry.file_size();
+    return sum;
+  }
+
+ private:
+  // A recording may go on meanwhile. Pages move from the log to the database, so the copy of the log, made second, has
+  // what the copy of the database lacks, unless the log was begun anew (or removed) in between: then once more.
+  void copy(const fs::path& original) {
+    constexpr int kAttempts = 20;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      const std::string log = log_header(original);
+      fs::copy_file(original, file(), fs::copy_options::overwrite_existing);
+      const bool complete = copy_journal(original, kLogSuffix) && copy_journal(original, kJournalSuffix);
+      if (complete && log_header(original) == log) return refuse_super_journal(original);
+    }
+    throw Error(ErrorKind::kFailure, fmt::format("{}: changes faster than it can be copied", original.string()),
+                "the recording still goes on", "try again, or wait for its end");
+  }
+
+  // False when the journal vanished meanwhile.
+  bool copy_journal(const fs::path& original, const char* suffix) const {
+    const fs::path journal = original.string() + suffix;
+    const fs::path target = file().string() + suffix;
+    fs::remove(target);
+    if (!has_content(journal)) return true;
+    std::error_code error;
+    fs::copy_file(journal, target, error);
+    if (error == std::errc::no_such_file_or_directory) return false;
+    if (error) throw fs::filesystem_error("cannot copy", journal, target, error);
+    return true;
+  }
+
+  // Played back, such a journal lets SQLite delete the file that it names, which may be any file of the user.
+  void refuse_super_journal(const fs::path& original) const {
+    const fs::path journal = file().string() + kJournalSuffix;
+    constexpr auto kSize = static_cast<std::streamsize>(kSuperJournalMark.size());
+    if (read_some(journal, kSize, true) != kSuperJournalMark) return;
+    throw Error(ErrorKind::kInput, fmt::format("{}: cannot be opened safely", original.string()),
+                "its rollback journal belongs to a transaction over several files",
+                "open the file where it was made, with the program that made it");
+  }
+
+ public:
   void remove() const {
     std::error_code ignored;
     fs::remove_all(folder, ignored);
@@ -143,8 +217,9 @@ Database::~Database() = default;
 Database Database::create(const fs::path& path) {
   const int file = open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
   if (file < 0) {
-    throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be created", path.string()), std::strerror(errno),
-                errno == EEXIST ? "give another name, or --force to replace it" : "check the folder and its permissions");
+    throw Error(
+        ErrorKind::kFailure, fmt::format("{}: cannot be created", path.string()), std::strerror(errno),
+        errno == EEXIST ? "give another name, or --force to replace it" : "check the folder and its permissions");
   }
   close(file);
   return {path, path, SQLITE_OPEN_READWRITE, false};
@@ -154,13 +229,14 @@ Database Database::open_writable(const fs::path& path) { return {path, path, SQL
 
 Database Database::open_untrusted(const fs::path& path, const UntrustedOptions& options) {
   std::error_code error;
-  const auto size = fs::file_size(path, error);
+  std::uintmax_t size = fs::file_size(path, error);
   if (error) {
     throw Error(ErrorKind::kInput, fmt::format("{}: cannot be read", path.string()), error.message(),
                 "check the path and its permissions");
   }
   std::unique_ptr<TempCopy> copy;
   if (has_journal(path)) copy = std::make_unique<TempCopy>(path);
+  if (copy) size = copy->size();
   Database db(copy ? copy->file() : path, path, copy ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, copy == nullptr);
   db.temp_copy_ = std::move(copy);
 
@@ -179,7 +255,9 @@ Database Database::open_untrusted(const fs::path& path, const UntrustedOptions& 
   constexpr std::int64_t kBaseSteps = 50'000'000;
   db.guard_ = std::make_unique<Guard>();
   db.guard_->cancel = options.cancel;
-  db.guard_->calls_left = (kBaseSteps + kStepsPerByte * static_cast<std::int64_t>(size)) / Guard::kStepsPerCall;
+  db.guard_->calls_left = options.unlimited
+                              ? std::numeric_limits<std::int64_t>::max()
+                              : (kBaseSteps + kStepsPerByte * static_cast<std::int64_t>(size)) / Guard::kStepsPerCall;
   sqlite3_progress_handler(handle, Guard::kStepsPerCall, &Guard::call, db.guard_.get());
 
   db.exec("PRAGMA cell_size_check=ON");
@@ -189,6 +267,13 @@ Database Database::open_untrusted(const fs::path& path, const UntrustedOptions& 
 void Database::exec(const std::string& sql) {
   const int code = sqlite3_exec(db_.get(), sql.c_str(), nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) fail(db_.get(), code, path_);
+}
+
+bool Database::exec_unless_locked(const std::string& sql) {
+  const int code = sqlite3_exec(db_.get(), sql.c_str(), nullptr, nullptr, nullptr);
+  if ((code & 0xFF) == SQLITE_BUSY) return false;
+  if (code != SQLITE_OK) fail(db_.get(), code, path_);
+  return true;
 }
 
 Statement Database::prepare(std::string_view sql) { return {*this, sql}; }
@@ -202,12 +287,16 @@ bool Database::has_table(std::string_view name) {
   return sql.size() > kPlain.size() && sqlite3_strnicmp(sql.data(), kPlain.data(), kPlain.size()) == 0;
 }
 
+std::int64_t Database::last_row() const { return sqlite3_last_insert_rowid(db_.get()); }
+
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 
 Statement::Statement(Database& db, std::string_view sql) : db_(db.handle()), path_(&db.path()) {
   sqlite3_stmt* statement = nullptr;
-  check(sqlite3_prepare_v3(db_, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT, &statement, nullptr));
+  const char* end = nullptr;
+  check(sqlite3_prepare_v3(db_, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT, &statement, &end));
   statement_.reset(statement);
+  rest_.assign(sql.substr(static_cast<std::size_t>(end - sql.data())));
 }
 
 Statement::Statement(Statement&&) noexcept = default;
@@ -242,18 +331,18 @@ void Statement::run() {
 
 void Statement::reset() { check(sqlite3_reset(statement_.get())); }
 
+bool Statement::is_read_only() const { return sqlite3_stmt_readonly(statement_.get()) != 0; }
 int Statement::columns() const { return sqlite3_column_count(statement_.get()); }
 std::string_view Statement::column_name(int column) const { return sqlite3_column_name(statement_.get(), column); }
 bool Statement::is_null(int column) const { return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL; }
-bool Statement::is_integer(int column) const {
-  return sqlite3_column_type(statement_.get(), column) == SQLITE_INTEGER;
-}
+bool Statement::is_integer(int column) const { return sqlite3_column_type(statement_.get(), column) == SQLITE_INTEGER; }
 bool Statement::is_real(int column) const { return sqlite3_column_type(statement_.get(), column) == SQLITE_FLOAT; }
 std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
 double Statement::real(int column) const { return sqlite3_column_double(statement_.get(), column); }
 
 std::string_view Statement::text(int column) const {
-  const auto* text = static_cast<const char*>(sqlite3_column_blob(statement_.get(), column));
+  // As text, not as a blob: a database may be in UTF-16.
+  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
   const int size = sqlite3_column_bytes(statement_.get(), column);
   return text == nullptr ? std::string_view{} : std::string_view(text, static_cast<std::size_t>(size));
 }

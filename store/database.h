@@ -21,6 +21,8 @@ class Statement;
 // when it has executed more steps than any intact file of that size could need (a corrupt b-tree can loop for ever).
 struct UntrustedOptions {
   const std::atomic<bool>* cancel = nullptr;
+  // No limit on the steps: for queries that a user wrote, who can also stop them.
+  bool unlimited = false;
 };
 
 class Database {
@@ -30,8 +32,8 @@ class Database {
   // Opens an existing trusted file for reading and writing.
   static Database open_writable(const std::filesystem::path& path);
   // Opens a file from anywhere, read-only and hardened: no trusted schema, limits, progress handler. A file with a
-  // write-ahead log or a rollback journal beside it (a recording that was cut off, or is still going on) is opened from a
-  // temporary copy of both, so the original is never touched.
+  // write-ahead log or a rollback journal beside it (a recording that was cut off, or is still going on) is opened from
+  // a temporary copy of both, so the original is never touched.
   static Database open_untrusted(const std::filesystem::path& path, const UntrustedOptions& options = {});
 
   Database(Database&&) noexcept;
@@ -42,9 +44,13 @@ class Database {
 
   // Runs statements that return no rows.
   void exec(const std::string& sql);
+  // The same; false when it did not happen because another connection has locked the file.
+  bool exec_unless_locked(const std::string& sql);
   Statement prepare(std::string_view sql);
   // A real table of that name exists (views and virtual tables do not count: reading them runs foreign code).
   bool has_table(std::string_view name);
+  // The rowid of the last row inserted.
+  std::int64_t last_row() const;
 
   const std::filesystem::path& path() const { return path_; }
   sqlite3* handle() const { return db_.get(); }
@@ -85,6 +91,10 @@ class Statement {
   void run();
   void reset();
 
+  // What stands behind the statement in its text: white space, comments, or a further statement that is never run.
+  const std::string& rest() const { return rest_; }
+  // Changes nothing in any database.
+  bool is_read_only() const;
   int columns() const;
   std::string_view column_name(int column) const;
   bool is_null(int column) const;
@@ -103,6 +113,7 @@ class Statement {
 
   sqlite3* db_;
   const std::filesystem::path* path_;
+  std::string rest_;
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 

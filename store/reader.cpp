@@ -1,7 +1,5 @@
 #include "store/reader.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -11,9 +9,12 @@
 #include <set>
 #include <unordered_map>
 
+#include <fmt/format.h>
+
 #include "store/error.h"
 #include "store/schema.h"
 #include "store/table_reader.h"
+#include "store/utf8.h"
 
 namespace swinscope {
 namespace {
@@ -21,20 +22,21 @@ namespace {
 // Times beyond this cannot be real and would overflow when subtracted.
 constexpr std::int64_t kMaxTimeNs = std::int64_t{1} << 61;
 
-constexpr std::array<const char*, 4> kGpuTables = {
-    "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET",
-    "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"};
+constexpr std::array<const char*, 4> kGpuTables = {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
+                                                   "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"};
 constexpr std::array<const char*, 2> kHostTables = {"CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS"};
 
-// Event tables of Nsight Systems that swinscope has no use for: named when they have rows, so nobody thinks they were read.
-constexpr std::array<const char*, 8> kUnreadTables = {"GPU_METRICS", "CUDA_GPU_MEMORY_USAGE_EVENTS", "OSRT_API",
-                                                      "CUDNN_EVENTS", "CUBLAS_EVENTS", "SCHED_EVENTS",
+// Event tables of Nsight Systems that swinscope has no use for: named when they have rows, so nobody thinks they were
+// read.
+constexpr std::array<const char*, 8> kUnreadTables = {"GPU_METRICS",      "CUDA_GPU_MEMORY_USAGE_EVENTS",
+                                                      "OSRT_API",         "CUDNN_EVENTS",
+                                                      "CUBLAS_EVENTS",    "SCHED_EVENTS",
                                                       "COMPOSITE_EVENTS", "NETWORK_METRICS"};
 
 std::string value_of(Database& db, const char* table, std::string_view name) {
   TableReader rows(db, table, {"name", "value"}, 2);
   while (rows.next()) {
-    if (rows.text(0) == name) return std::string(rows.text(1));
+    if (rows.text(0) == name) return rows.text(1);
   }
   return {};
 }
@@ -42,7 +44,8 @@ std::string value_of(Database& db, const char* table, std::string_view name) {
 std::string list_tables(Database& db) {
   Statement names = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name LIMIT 8");
   std::string list;
-  while (names.step()) list += fmt::format("{}{}", list.empty() ? "" : ", ", names.text(0));
+  while (names.step())
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", replace_invalid_utf8(names.text(0)));
   return list.empty() ? "it has no tables" : fmt::format("its tables are: {}", list);
 }
 
@@ -88,6 +91,7 @@ class FileReader {
     read_overheads();
     read_nvtx();
     read_collectives();
+    read_cpu_times();
     read_run_info();
   }
 
@@ -99,7 +103,8 @@ class FileReader {
 
   void read_strings() {
     TableReader rows(db_, "StringIds", {"id", "value"}, 2);
-    while (rows.next()) strings_.emplace(rows.integer<std::int64_t>(0), rows.text(1));
+    while (rows.next())
+      strings_.emplace(rows.integer<std::int64_t>(0), rows.text(1));
   }
 
   // The processes with rows in one of the tables, each with its smallest device (0 where the table has none).
@@ -118,14 +123,17 @@ class FileReader {
   void find_ranks(TraceSink& sink) {
     std::map<std::uint64_t, std::int64_t> first_device;
     if (!own_) {
-      for (const char* table : kGpuTables) merge(first_device, processes_in(table, "globalPid", "deviceId"));
+      for (const char* table : kGpuTables)
+        merge(first_device, processes_in(table, "globalPid", "deviceId"));
       if (first_device.empty()) {
-        for (const char* table : kHostTables) merge(first_device, processes_in(table, "globalTid", ""));
+        for (const char* table : kHostTables)
+          merge(first_device, processes_in(table, "globalTid", ""));
       }
     }
     if (first_device.empty()) first_device.emplace(0, 0);
     std::vector<std::pair<std::int64_t, std::uint64_t>> order;
-    for (const auto& [pid, device] : first_device) order.emplace_back(device, pid);
+    for (const auto& [pid, device] : first_device)
+      order.emplace_back(device, pid);
     std::sort(order.begin(), order.end());
     for (const auto& [device, pid] : order) {
       auto& rank = ranks_.emplace_back(std::make_unique<RankReader>(sink.add_process(), strings_));
@@ -174,14 +182,34 @@ class FileReader {
     return Times{start, open ? kOpenEnd : end};
   }
 
-  // Opens a table for reading; a table that lacks a required column is reported once.
+  // Whether the time in column 0 is usable; counted when it is not.
+  bool sampled(const TableReader& rows, const char* what) {
+    if (!rows.is_integer(0)) {
+      drop(what, "the time is not an integer");
+    } else if (const auto time = rows.integer<std::int64_t>(0); time < -kMaxTimeNs || time > kMaxTimeNs) {
+      drop(what, "the time is out of range");
+    } else {
+      return true;
+    }
+    return false;
+  }
+
+  // Counts every row of a table.
+  void drop_table(const char* name, const std::string& reason) {
+    Statement count = db_.prepare(fmt::format("SELECT count(*) FROM \"{}\"", name));
+    if (count.step() && count.integer(0) > 0) drops_[{fmt::format("{} row", name), reason}] += count.integer(0);
+  }
+
+  // Opens a table for reading; the rows of one that lacks a required column are counted.
   TableReader table(const char* name, std::initializer_list<const char*> columns, int required) {
     TableReader rows(db_, name, columns, required);
-    if (!rows.missing_column().empty()) drop(name, fmt::format("the table has no column {}", rows.missing_column()));
+    if (!rows.missing_column().empty())
+      drop_table(name, fmt::format("the table has no column {}", rows.missing_column()));
     return rows;
   }
 
-  // Columns 0..6 of every GPU table: start, end, deviceId, contextId, streamId, correlationId, globalPid; 7 greenContextId.
+  // Columns 0..6 of every GPU table: start, end, deviceId, contextId, streamId, correlationId, globalPid; 7
+  // greenContextId.
   template <typename Record>
   static Record gpu_record(const TableReader& rows, const Times& times) {
     Record r;
@@ -202,14 +230,40 @@ class FileReader {
   }
 
   void read_kernels() {
-    TableReader rows = table(
-        "CUPTI_ACTIVITY_KIND_KERNEL",
-        {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "greenContextId",
-         "demangledName", "shortName", "mangledName", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ",
-         "clusterX", "clusterY", "clusterZ", "launchType", "cacheConfig", "registersPerThread", "staticSharedMemory",
-         "dynamicSharedMemory", "localMemoryPerThread", "localMemoryTotal", "gridId", "sharedMemoryExecuted",
-         "sharedMemoryLimitConfig", "graphNodeId", "graphId"},
-        3);
+    TableReader rows = table("CUPTI_ACTIVITY_KIND_KERNEL",
+                             {"start",
+                              "end",
+                              "deviceId",
+                              "contextId",
+                              "streamId",
+                              "correlationId",
+                              "globalPid",
+                              "greenContextId",
+                              "demangledName",
+                              "shortName",
+                              "mangledName",
+                              "gridX",
+                              "gridY",
+                              "gridZ",
+                              "blockX",
+                              "blockY",
+                              "blockZ",
+                              "clusterX",
+                              "clusterY",
+                              "clusterZ",
+                              "launchType",
+                              "cacheConfig",
+                              "registersPerThread",
+                              "staticSharedMemory",
+                              "dynamicSharedMemory",
+                              "localMemoryPerThread",
+                              "localMemoryTotal",
+                              "gridId",
+                              "sharedMemoryExecuted",
+                              "sharedMemoryLimitConfig",
+                              "graphNodeId",
+                              "graphId"},
+                             3);
     while (rows.next()) {
       const auto when = times(rows, "kernel");
       if (!when) continue;
@@ -238,11 +292,11 @@ class FileReader {
   }
 
   void read_copies() {
-    TableReader rows = table("CUPTI_ACTIVITY_KIND_MEMCPY",
-                             {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid",
-                              "greenContextId", "bytes", "copyKind", "srcKind", "dstKind", "srcDeviceId",
-                              "dstDeviceId", "graphNodeId"},
-                             3);
+    TableReader rows =
+        table("CUPTI_ACTIVITY_KIND_MEMCPY",
+              {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "greenContextId",
+               "bytes", "copyKind", "srcKind", "dstKind", "srcDeviceId", "dstDeviceId", "graphNodeId"},
+              3);
     while (rows.next()) {
       const auto when = times(rows, "memcpy");
       if (!when) continue;
@@ -309,9 +363,8 @@ class FileReader {
   }
 
   void read_apis() {
-    TableReader rows =
-        table("CUPTI_ACTIVITY_KIND_RUNTIME",
-              {"start", "end", "globalTid", "nameId", "correlationId", "eventClass", "returnValue"}, 4);
+    TableReader rows = table("CUPTI_ACTIVITY_KIND_RUNTIME",
+                             {"start", "end", "globalTid", "nameId", "correlationId", "eventClass", "returnValue"}, 4);
     while (rows.next()) {
       const auto when = times(rows, "CUDA call");
       if (!when) continue;
@@ -331,8 +384,7 @@ class FileReader {
   void read_overheads() {
     // Named PROFILER_OVERHEAD in some versions, with the same columns.
     for (const char* name : {"CUPTI_ACTIVITY_KIND_OVERHEAD", "PROFILER_OVERHEAD"}) {
-      TableReader rows =
-          table(name, {"start", "end", "globalTid", "correlationId", "nameId", "overheadType"}, 2);
+      TableReader rows = table(name, {"start", "end", "globalTid", "correlationId", "nameId", "overheadType"}, 2);
       while (rows.next()) {
         const auto when = times(rows, "overhead");
         if (!when) continue;
@@ -349,11 +401,25 @@ class FileReader {
     }
   }
 
+  // The value in the first column from `column` that has one; the columns are in the order of NvtxValueType.
+  static void read_value(const TableReader& rows, int column, NvtxRecord& r) {
+    for (int type = 1; type <= 6; ++type, ++column) {
+      if (rows.is_null(column)) continue;
+      r.value_type = static_cast<NvtxValueType>(type);
+      if (r.value_type == NvtxValueType::kDouble || r.value_type == NvtxValueType::kFloat) {
+        r.double_value = rows.real(column);
+      } else {
+        r.int64_value = rows.integer<std::int64_t>(column);
+      }
+      return;
+    }
+  }
+
   void read_nvtx() {
     TableReader rows = table("NVTX_EVENTS",
                              {"start", "end", "eventType", "globalTid", "text", "textId", "domainId", "rangeId",
-                              "category", "color", "endGlobalTid", "jsonText", "jsonTextId", "int64Value",
-                              "uint64Value", "int32Value", "uint32Value"},
+                              "category", "color", "endGlobalTid", "jsonText", "jsonTextId", "uint64Value",
+                              "int64Value", "doubleValue", "uint32Value", "int32Value", "floatValue"},
                              3);
     while (rows.next()) {
       const auto when = times(rows, "NVTX range", true);
@@ -371,10 +437,7 @@ class FileReader {
       r.color = rows.integer<std::uint32_t>(9);
       r.end_global_tid = rows.integer<std::uint64_t>(10);
       r.json = rows.is_null(11) ? to.string(rows.integer<std::int64_t>(12)) : to.sink().intern(rows.text(11));
-      for (int column = 13; column <= 16 && !r.has_int64; ++column) {
-        r.has_int64 = !rows.is_null(column);
-        r.int64_value = rows.integer<std::int64_t>(column);
-      }
+      read_value(rows, 13, r);
       to.sink().add(r);
     }
   }
@@ -402,13 +465,52 @@ class FileReader {
     }
   }
 
+  void read_cpu_times() {
+    TableReader threads = table("SWINSCOPE_THREAD_CPU", {"timestamp", "globalTid", "cpuNs"}, 3);
+    while (threads.next()) {
+      if (!sampled(threads, "CPU time sample")) continue;
+      const auto tid = threads.integer<std::uint64_t>(1);
+      rank(tid).sink().add(ThreadCpuRecord{threads.integer<std::int64_t>(0), tid, threads.integer<std::int64_t>(2)});
+    }
+    TableReader samples = table("SWINSCOPE_PROCESS_CPU", {"timestamp", "globalPid", "cpuNs", "rssBytes"}, 4);
+    while (samples.next()) {
+      if (!sampled(samples, "CPU time sample")) continue;
+      const auto pid = samples.integer<std::uint64_t>(1);
+      rank(pid).sink().add(ProcessCpuRecord{samples.integer<std::int64_t>(0), pid, samples.integer<std::int64_t>(2),
+                                            samples.integer<std::int64_t>(3)});
+    }
+    TableReader rows = table("SWINSCOPE_PROCESS",
+                             {"start", "end", "globalPid", "parentGlobalPid", "rank", "name", "command", "cpuNs",
+                              "unseenCpuNs", "maxRssBytes"},
+                             10);
+    while (rows.next()) {
+      const auto when = times(rows, "process", true);
+      if (!when) continue;
+      ProcessRecord r;
+      r.start_ns = when->start_ns;
+      r.end_ns = when->end_ns;
+      r.global_pid = rows.integer<std::uint64_t>(2);
+      RecordSink& to = rank(r.global_pid).sink();
+      r.parent_global_pid = rows.integer<std::uint64_t>(3);
+      r.rank = rows.integer<std::int32_t>(4, kNoRank);
+      r.name = to.intern(rows.text(5));
+      r.command = to.intern(rows.text(6));
+      r.cpu_ns = rows.integer<std::int64_t>(7);
+      r.unseen_cpu_ns = rows.integer<std::int64_t>(8);
+      r.max_rss_bytes = rows.integer<std::int64_t>(9);
+      to.add(r);
+    }
+  }
+
   void read_run_info() {
     std::int64_t utc_epoch_ns = 0;
     if (TableReader rows(db_, "TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"}, 1); rows.next()) {
       utc_epoch_ns = rows.integer<std::int64_t>(0);
     }
     for (const auto& rank : ranks_) {
-      rank->run.source = "nsys";
+      rank->run.source = own_ ? "swinscope" : "nsys";
+      if (!own_) rank->run.source_file = replace_invalid_utf8(db_.path().filename().string());
+      rank->run.complete = !own_;  // a file of ours says so itself, unless it was cut off before
       rank->run.utc_epoch_ns = utc_epoch_ns;
     }
     read_identity();
@@ -417,7 +519,8 @@ class FileReader {
     read_gpus();
     read_environment();
     read_drops();
-    for (const auto& rank : ranks_) rank->sink().set_run(rank->run);
+    for (const auto& rank : ranks_)
+      rank->sink().set_run(rank->run);
   }
 
   void read_identity() {
@@ -440,7 +543,7 @@ class FileReader {
     while (rows.next()) {
       const auto pid = rows.integer<std::uint64_t>(0);
       // An export lists every process of the machine; keep those that were recorded.
-      if (own_ || rank_of_.count(pid) != 0) rank(pid).run.processes.push_back({pid, std::string(rows.text(1))});
+      if (own_ || rank_of_.count(pid) != 0) rank(pid).run.processes.push_back({pid, rows.text(1)});
     }
   }
 
@@ -484,7 +587,7 @@ class FileReader {
     for (const char* name : {"SWINSCOPE_ENVIRONMENT", "TARGET_INFO_SYSTEM_ENV"}) {
       TableReader rows(db_, name, {"name", "value"}, 2);
       while (rows.next()) {
-        ranks_.front()->run.environment.push_back({std::string(rows.text(0)), std::string(rows.text(1))});
+        ranks_.front()->run.environment.push_back({rows.text(0), rows.text(1)});
       }
     }
   }
@@ -493,7 +596,7 @@ class FileReader {
     std::vector<DropInfo>& drops = ranks_.front()->run.drops;
     TableReader rows(db_, "SWINSCOPE_DROPS", {"what", "count", "reason"}, 3);
     while (rows.next()) {
-      drops.push_back({std::string(rows.text(0)), rows.integer<std::int64_t>(1), std::string(rows.text(2))});
+      drops.push_back({rows.text(0), rows.integer<std::int64_t>(1), rows.text(2)});
     }
     for (const auto& [what_and_reason, count] : drops_) {
       drops.push_back({what_and_reason.first, count, what_and_reason.second});
@@ -549,9 +652,9 @@ void TraceFile::identify() {
                 fmt::format("its schema version is {}, this program reads 3.x", schema),
                 "export the report with an older nsys, or install a newer swinscope");
   }
-  description_ =
-      fmt::format("Nsight Systems {}, schema {}", value_of(db_, "META_DATA_EXPORT", "EXPORT_PRODUCT_VERSION"),
-                  schema.empty() ? "unknown" : schema);
+  const std::string product = value_of(db_, "META_DATA_EXPORT", "EXPORT_PRODUCT_VERSION");
+  description_ = fmt::format("Nsight Systems{}{}, schema {}", product.empty() ? "" : " ", product,
+                             schema.empty() ? "unknown" : schema);
 }
 
 void TraceFile::read(TraceSink& sink) { FileReader(db_, sink, own_).read(); }

@@ -21,9 +21,10 @@ class TraceFile {
   // E.g. "Nsight Systems 2026.2.1.210, schema 3.25.0".
   const std::string& description() const { return description_; }
 
-  // Reads every record into one process sink per rank. An own file is one rank. In an Nsight Systems export the processes
-  // that used a GPU become ranks in the order of their first device; the other processes' ranges go to the first rank.
-  // Rows that cannot be used (a negative duration, no start) are left out, counted and listed in RunInfo::drops.
+  // Reads every record into one process sink per rank. An own file is one rank. In an Nsight Systems export the
+  // processes that used a GPU become ranks in the order of their first device; the other processes' ranges go to the
+  // first rank. Rows that cannot be used (a negative duration, no start) are left out, counted and listed in
+  // RunInfo::drops.
   void read(TraceSink& sink);
 
   // The connection, for user queries (hardened and read-only).

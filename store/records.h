@@ -26,9 +26,7 @@ constexpr std::uint64_t global_pid_of(std::uint64_t global_tid) { return global_
 constexpr std::uint32_t pid_of(std::uint64_t global_id) {
   return static_cast<std::uint32_t>((global_id >> 24U) & 0xFFFFFFU);
 }
-constexpr std::uint32_t tid_of(std::uint64_t global_tid) {
-  return static_cast<std::uint32_t>(global_tid & 0xFFFFFFU);
-}
+constexpr std::uint32_t tid_of(std::uint64_t global_tid) { return static_cast<std::uint32_t>(global_tid & 0xFFFFFFU); }
 
 // What GPU records have in common. correlation 0: not recorded. graph_node 0: outside CUDA graphs.
 struct GpuRecord {
@@ -81,7 +79,16 @@ enum class CopyKind : std::int32_t {
 };
 
 // CUPTI's numbering of memory kinds as in Nsight Systems' export.
-enum class MemoryKind : std::int32_t { kPageable = 0, kPinned = 1, kDevice = 2, kArray = 3, kManaged = 4, kUnknown = 7 };
+enum class MemoryKind : std::int32_t {
+  kPageable = 0,
+  kPinned = 1,
+  kDevice = 2,
+  kArray = 3,
+  kManaged = 4,
+  kDeviceStatic = 5,
+  kManagedStatic = 6,
+  kUnknown = 7,
+};
 
 struct MemcpyRecord : GpuRecord {
   std::int64_t bytes = 0;
@@ -138,20 +145,24 @@ enum class NvtxType : std::int32_t { kMark = 34, kPushPop = 59, kStartEnd = 60, 
 // An end of kOpenEnd: the range was still open when recording ended (or it is a mark, which has no end).
 inline constexpr std::int64_t kOpenEnd = INT64_MIN;
 
+// How the program gave the value that it attached; Nsight Systems has a column for each.
+enum class NvtxValueType : std::uint8_t { kNone, kUint64, kInt64, kDouble, kUint32, kInt32, kFloat };
+
 struct NvtxRecord {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = kOpenEnd;
   std::uint64_t global_tid = 0;
   std::uint64_t end_global_tid = 0;  // 0: the same thread
   std::uint64_t range = 0;           // 0: none
-  std::int64_t int64_value = 0;      // meaningful when has_int64
+  std::int64_t int64_value = 0;      // of integer types; kUint64 in two's complement
+  double double_value = 0;           // of kDouble and kFloat
   StringId text = kNoString;
   StringId json = kNoString;
   std::uint32_t domain = 0;
   std::uint32_t category = 0;
   std::uint32_t color = 0;
   NvtxType type = NvtxType::kPushPop;
-  bool has_int64 = false;
+  NvtxValueType value_type = NvtxValueType::kNone;
 };
 
 struct CollectiveRecord {
@@ -166,6 +177,36 @@ struct CollectiveRecord {
   std::int64_t out_elements = 0;
   std::int64_t seq = -1;  // -1: not recorded
   std::int32_t group_size = 0;
+};
+
+// CPU time of a thread of the recorded process since it began; tid 0: of the whole process.
+struct ThreadCpuRecord {
+  std::int64_t timestamp_ns = 0;
+  std::uint64_t global_tid = 0;
+  std::int64_t cpu_ns = 0;
+};
+
+inline constexpr std::int32_t kNoRank = -1;
+
+// A process below `swinscope record`. A later record with the same process id and start replaces an earlier one.
+struct ProcessRecord {
+  std::uint64_t global_pid = 0;
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = kOpenEnd;       // kOpenEnd: still running
+  std::uint64_t parent_global_pid = 0;  // 0: the command itself
+  std::int32_t rank = kNoRank;
+  StringId name = kNoString;
+  StringId command = kNoString;
+  std::int64_t cpu_ns = 0;         // without its children
+  std::int64_t unseen_cpu_ns = 0;  // of children that no sample saw
+  std::int64_t max_rss_bytes = 0;
+};
+
+struct ProcessCpuRecord {
+  std::int64_t timestamp_ns = 0;
+  std::uint64_t global_pid = 0;
+  std::int64_t cpu_ns = 0;
+  std::int64_t rss_bytes = 0;
 };
 
 struct GpuInfo {
@@ -206,9 +247,9 @@ struct DropInfo {
 
 // Everything about a recorded process that is not an event.
 struct RunInfo {
-  std::string source;       // "swinscope", "kineto" or "nsys"
-  std::string source_file;  // the imported file, empty for own recordings
-  std::int32_t rank = 0;
+  std::string source;           // "swinscope", "kineto" or "nsys"
+  std::string source_file;      // the imported file, empty for own recordings
+  std::int32_t rank = 0;        // kNoRank: the file of `swinscope record`, about the processes below it
   std::int32_t world_size = 0;  // 0: unknown
   std::uint64_t global_pid = 0;
   std::string host;

@@ -5,6 +5,11 @@ namespace swinscope {
 
 extern const char* const kSchemaSql;
 
+// Made when a recording is finished, for the people who query the file with SQL; our own readers scan whole tables.
+inline constexpr const char* kIndexSql =
+    "CREATE INDEX IF NOT EXISTS swinscope_kernel_start ON CUPTI_ACTIVITY_KIND_KERNEL(start);"
+    "CREATE INDEX IF NOT EXISTS swinscope_api_correlation ON CUPTI_ACTIVITY_KIND_RUNTIME(correlationId)";
+
 // Version of the SWINSCOPE_* tables. A file with a larger number is refused, a smaller one is read.
 inline constexpr int kSchemaVersion = 1;
 

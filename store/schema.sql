@@ -58,7 +58,7 @@ CREATE TABLE IF NOT EXISTS CUPTI_ACTIVITY_KIND_MEMCPY (
     globalPid INTEGER, -- Serialized process id.
     bytes INTEGER NOT NULL, -- Bytes copied.
     copyKind INTEGER NOT NULL, -- 1 host to device, 2 device to host, 8 device to device, 10 peer to peer (CUPTI numbering).
-    srcKind INTEGER, -- Source memory: 0 pageable, 1 pinned, 2 device, 3 array, 4 managed, 7 unknown.
+    srcKind INTEGER, -- Source memory: 0 pageable, 1 pinned, 2 device, 3 array, 4 managed, 5 device static, 6 managed static, 7 unknown.
     dstKind INTEGER, -- Destination memory, same numbering.
     srcDeviceId INTEGER, -- Source device of a peer copy.
     dstDeviceId INTEGER, -- Destination device of a peer copy.
@@ -279,6 +279,38 @@ CREATE TABLE IF NOT EXISTS SWINSCOPE_COLLECTIVE (
     groupName TEXT NOT NULL, -- Communicator or process group.
     ranks TEXT NOT NULL, -- Members as the source lists them, empty when unknown.
     seq INTEGER -- Sequence number within the group, NULL when unknown.
+);
+
+-- CPU time of the threads of the recorded process, sampled a few times a second. A thread has no row while it does not run;
+-- the row before its next one then repeats the old value, so that a line through the rows is right.
+CREATE TABLE IF NOT EXISTS SWINSCOPE_THREAD_CPU (
+    timestamp INTEGER NOT NULL, -- Time of the sample (ns).
+    globalTid INTEGER NOT NULL, -- Serialized thread id; tid 0 stands for the whole process, threads that have ended included.
+    cpuNs INTEGER NOT NULL -- User and system CPU time of the thread since it began (ns).
+);
+
+-- The processes that ran below `swinscope record`, seen from outside, whether or not they were recorded themselves. The CPU
+-- time of a rank is that of its process and of all processes below it: the sum of cpuNs and unseenCpuNs.
+CREATE TABLE IF NOT EXISTS SWINSCOPE_PROCESS (
+    globalPid INTEGER NOT NULL, -- Serialized process id.
+    start INTEGER NOT NULL, -- Start (ns), to a hundredth of a second; tells apart processes that had the same id.
+    end INTEGER, -- End (ns), to one sampling period; NULL while the process runs.
+    parentGlobalPid INTEGER, -- The process that started it, NULL for the command itself.
+    rank INTEGER, -- Rank that the process belongs to, its own or that of the process above it; NULL when it has none.
+    name TEXT NOT NULL, -- Short name.
+    command TEXT NOT NULL, -- Command line.
+    cpuNs INTEGER NOT NULL, -- User and system CPU time of the process without its children (ns).
+    unseenCpuNs INTEGER NOT NULL, -- CPU time of children that came and went between two samples and have no row (ns).
+    maxRssBytes INTEGER NOT NULL, -- Largest resident memory seen (bytes).
+    PRIMARY KEY (globalPid, start)
+);
+
+-- CPU time and memory of those processes over time.
+CREATE TABLE IF NOT EXISTS SWINSCOPE_PROCESS_CPU (
+    timestamp INTEGER NOT NULL, -- Time of the sample (ns).
+    globalPid INTEGER NOT NULL, -- Serialized process id.
+    cpuNs INTEGER NOT NULL, -- User and system CPU time of the process so far, without its children (ns).
+    rssBytes INTEGER NOT NULL -- Resident memory (bytes).
 );
 
 -- Records that were lost or could not be read, and why. No rows: nothing was lost.

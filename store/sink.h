@@ -8,7 +8,8 @@
 
 namespace swinscope {
 
-// One process's records. Calls come from one thread. Record order is free; run info may come at any time, the last wins.
+// One process's records. Calls come from one thread. Record order is free; run info may come at any time, the last
+// wins.
 class RecordSink {
  public:
   RecordSink() = default;
@@ -30,6 +31,9 @@ class RecordSink {
   virtual void add(const OverheadRecord& record) = 0;
   virtual void add(const NvtxRecord& record) = 0;
   virtual void add(const CollectiveRecord& record) = 0;
+  virtual void add(const ThreadCpuRecord& record) = 0;
+  virtual void add(const ProcessRecord& record) = 0;
+  virtual void add(const ProcessCpuRecord& record) = 0;
   virtual void set_run(const RunInfo& run) = 0;
 };
 

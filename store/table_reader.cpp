@@ -1,10 +1,12 @@
 #include "store/table_reader.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <string>
+
+#include <fmt/format.h>
+
+#include "store/utf8.h"
 
 namespace swinscope {
 namespace {
@@ -13,29 +15,28 @@ std::vector<std::string> columns_of(Database& db, std::string_view table) {
   std::vector<std::string> names;
   Statement info = db.prepare("SELECT name FROM pragma_table_info(?)");
   info.bind(1, table);
-  while (info.step()) names.emplace_back(info.text(0));
+  while (info.step())
+    names.emplace_back(info.text(0));
   return names;
 }
 
 // SQLite compares column names without case, for ASCII.
 bool same_name(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
-    return std::tolower(x) == std::tolower(y);
-  });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
 }  // namespace
 
-TableReader::TableReader(Database& db, std::string_view table, std::initializer_list<const char*> columns,
-                         int required)
+TableReader::TableReader(Database& db, std::string_view table, std::initializer_list<const char*> columns, int required)
     : exists_(db.has_table(table)) {
   if (!exists_) return;
   const std::vector<std::string> present = columns_of(db, table);
   std::string select;
   int index = 0;
   for (const char* column : columns) {
-    const bool found = std::any_of(present.begin(), present.end(),
-                                   [&](const std::string& name) { return same_name(name, column); });
+    const bool found =
+        std::any_of(present.begin(), present.end(), [&](const std::string& name) { return same_name(name, column); });
     if (!found && index < required) {
       missing_ = column;
       return;
@@ -44,6 +45,11 @@ TableReader::TableReader(Database& db, std::string_view table, std::initializer_
     ++index;
   }
   rows_.emplace(db.prepare(fmt::format("SELECT {} FROM \"{}\"", select, table)));
+}
+
+std::string TableReader::text(int column) const {
+  const std::string_view raw = rows_->text(column);
+  return is_valid_utf8(raw) ? std::string(raw) : replace_invalid_utf8(raw);
 }
 
 }  // namespace swinscope

@@ -1,10 +1,12 @@
-// Reads the rows of one table by column names of which some may be missing: exports of other versions have fewer columns.
+// Reads the rows of one table by column names of which some may be missing: exports of other versions have fewer
+// columns.
 #pragma once
 
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,7 +29,8 @@ class TableReader {
   bool is_integer(int column) const { return rows_->is_integer(column); }
   bool is_real(int column) const { return rows_->is_real(column); }
   double real(int column) const { return rows_->real(column); }
-  std::string_view text(int column) const { return rows_->text(column); }
+  // Invalid UTF-8 is replaced.
+  std::string text(int column) const;
 
   // The value, saturated to T's range; `none` for NULL.
   template <typename T>

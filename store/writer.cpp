@@ -1,11 +1,11 @@
 #include "store/writer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <optional>
 #include <string>
+
+#include <fmt/format.h>
 
 #include "store/database.h"
 #include "store/error.h"
@@ -18,6 +18,10 @@ namespace {
 
 // Rows between commits when nobody calls flush(): bounds the memory of SQLite's page cache.
 constexpr int kRowsPerTransaction = 50'000;
+
+// A live recording forgets the strings it has interned beyond this, so that a program that names every range
+// differently costs bounded memory; a forgotten string that comes again gets a second row.
+constexpr std::size_t kMaxLiveStrings = 200'000;
 
 // Binds the columns of one row from left to right.
 class Binder {
@@ -42,6 +46,10 @@ class Binder {
     }
     return value(v);
   }
+  Binder& real(double v) {
+    statement_.bind(++index_, v);
+    return *this;
+  }
   Binder& text(std::string_view v) {
     statement_.bind(++index_, v);
     return *this;
@@ -60,14 +68,16 @@ class Binder {
 // "INSERT INTO table VALUES(?,…)" with `columns` parameters.
 std::string insert_sql(std::string_view table, int columns) {
   std::string sql = fmt::format("INSERT INTO {} VALUES(?", table);
-  for (int i = 1; i < columns; ++i) sql += ",?";
+  for (int i = 1; i < columns; ++i)
+    sql += ",?";
   return sql + ")";
 }
 
 // A prepared insert, made at first use: a trace has rows in a few of the tables only.
 class Insert {
  public:
-  Insert(Database& db, std::string_view table, int columns) : db_(db), sql_(insert_sql(table, columns)) {}
+  Insert(Database& db, std::string_view table, int columns) : Insert(db, insert_sql(table, columns)) {}
+  Insert(Database& db, std::string sql) : db_(db), sql_(std::move(sql)) {}
   Binder row() {
     if (!statement_) statement_.emplace(db_.prepare(sql_));
     return Binder(*statement_);
@@ -90,15 +100,56 @@ Binder& common(Binder& row, const GpuRecord& r) {
       .optional(r.global_pid);
 }
 
+// A file that disappears again when it cannot be completed.
+class FileInTheMaking {
+ public:
+  explicit FileInTheMaking(const fs::path& path) : path_(path) {}
+  FileInTheMaking(const FileInTheMaking&) = delete;
+  FileInTheMaking& operator=(const FileInTheMaking&) = delete;
+  FileInTheMaking(FileInTheMaking&&) = delete;
+  FileInTheMaking& operator=(FileInTheMaking&&) = delete;
+  ~FileInTheMaking() {
+    std::error_code ignored;
+    if (!kept_) fs::remove(path_, ignored);
+  }
+
+  void keep() { kept_ = true; }
+
+ private:
+  const fs::path& path_;
+  bool kept_ = false;
+};
+
 Database create_database(const fs::path& path, WriteMode mode) {
-  Database db = Database::create(path);
+  std::error_code none;
+  const bool claimed = mode == WriteMode::kLive && fs::is_regular_file(path, none) && fs::is_empty(path, none);
+  Database db = claimed ? Database::open_writable(path) : Database::create(path);
+  FileInTheMaking file(path);
   db.exec("PRAGMA page_size=8192");
   db.exec(mode == WriteMode::kLive ? "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF; PRAGMA wal_autocheckpoint=4000"
                                    : "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF");
   db.exec("PRAGMA cache_size=-16384; PRAGMA locking_mode=NORMAL");
   db.exec(kSchemaSql);
+  Transaction first(db);  // the empty string
+  db.exec("INSERT INTO StringIds VALUES(0, '')");
+  first.commit();
+  file.keep();
   return db;
 }
+
+constexpr const char* kCloseRangeSql =
+    "INSERT OR REPLACE INTO NVTX_EVENTS(start, end, eventType, rangeId, category, color, text, globalTid, endGlobalTid,"
+    " textId, domainId, uint64Value, int64Value, doubleValue, uint32Value, int32Value, floatValue, jsonTextId, "
+    "jsonText,"
+    " rowid) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+// The texts are stored as such; ids may be older than what the pool remembers.
+constexpr const char* kCollectiveSql =
+    "INSERT INTO SWINSCOPE_COLLECTIVE VALUES(?1,?2,?3,(SELECT value FROM StringIds WHERE id=?4),?5,?6,"
+    "(SELECT value FROM StringIds WHERE id=?7),?8,(SELECT value FROM StringIds WHERE id=?9),"
+    "(SELECT value FROM StringIds WHERE id=?10),?11)";
+constexpr const char* kProcessSql =
+    "INSERT OR REPLACE INTO SWINSCOPE_PROCESS VALUES(?1,?2,?3,?4,?5,(SELECT value FROM StringIds WHERE id=?6),"
+    "(SELECT value FROM StringIds WHERE id=?7),?8,?9,?10)";
 
 }  // namespace
 
@@ -115,22 +166,34 @@ struct TraceWriter::Impl {
         graphs(db, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", 10),
         overheads(db, "CUPTI_ACTIVITY_KIND_OVERHEAD", 7),
         nvtx(db, "NVTX_EVENTS", 19),
-        collectives(db, "SWINSCOPE_COLLECTIVE", 11) {
+        closed_nvtx(db, kCloseRangeSql),
+        collectives(db, kCollectiveSql),
+        thread_cpu(db, "SWINSCOPE_THREAD_CPU", 3),
+        processes(db, kProcessSql),
+        process_cpu(db, "SWINSCOPE_PROCESS_CPU", 4) {
     begin();
-    strings.row().value(0).text("").run();
   }
 
   void begin() { transaction.emplace(db); }
   void commit() {
-    transaction->commit();
+    if (transaction) transaction->commit();
     transaction.reset();
     rows = 0;
+    flushed_strings = pool.size();
   }
-  // Counts a row with its times; commits now and then.
+  StringId string_id(StringId local) const { return local == kNoString ? kNoString : first_string + local; }
+  void add_string(StringId local) { strings.row().value(string_id(local)).text(pool.text(local)).run(); }
+  void forget_strings() {
+    first_string += pool.size() - 1;  // all but the empty string, which keeps its id
+    pool = StringPool();
+    flushed_strings = pool.size();
+  }
+  // Counts a row with its times; commits now and then. A live recording commits in flush() alone: its owner counts what a
+  // commit that fails has lost.
   void added(std::int64_t start_ns, std::int64_t end_ns) {
     first_ns = std::min(first_ns, start_ns);
     last_ns = std::max(last_ns, std::max(start_ns, end_ns));
-    if (++rows < kRowsPerTransaction) return;
+    if (++rows < kRowsPerTransaction || mode == WriteMode::kLive) return;
     commit();
     begin();
   }
@@ -138,6 +201,8 @@ struct TraceWriter::Impl {
   WriteMode mode;
   Database db;
   StringPool pool;
+  StringId first_string = 0;     // see string_id
+  StringId flushed_strings = 1;  // of the pool, which survive a roll-back in the file
   Insert strings;
   Insert kernels;
   Insert copies;
@@ -147,7 +212,11 @@ struct TraceWriter::Impl {
   Insert graphs;
   Insert overheads;
   Insert nvtx;
+  Insert closed_nvtx;
   Insert collectives;
+  Insert thread_cpu;
+  Insert processes;
+  Insert process_cpu;
   std::optional<Transaction> transaction;
   int rows = 0;
   std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
@@ -167,10 +236,11 @@ TraceWriter::~TraceWriter() {
 }
 
 StringId TraceWriter::intern(std::string_view text) {
+  if (text.empty()) return kNoString;
   const StringId known = impl_->pool.size();
-  const StringId id = impl_->pool.intern(text);
-  if (id == known) impl_->strings.row().value(id).text(text).run();
-  return id;
+  const StringId local = impl_->pool.intern(text);
+  if (local == known) impl_->add_string(local);
+  return impl_->string_id(local);
 }
 
 void TraceWriter::add(const KernelRecord& r) {
@@ -274,8 +344,23 @@ void TraceWriter::add(const OverheadRecord& r) {
   impl_->added(r.start_ns, r.end_ns);
 }
 
-void TraceWriter::add(const NvtxRecord& r) {
-  Binder row = impl_->nvtx.row();
+namespace {
+
+Binder& bind_range(Binder& row, const NvtxRecord& r) {
+  const auto integer = [&](NvtxValueType type) {
+    if (r.value_type == type) {
+      row.value(r.int64_value);
+    } else {
+      row.null();
+    }
+  };
+  const auto real = [&](NvtxValueType type) {
+    if (r.value_type == type) {
+      row.real(r.double_value);
+    } else {
+      row.null();
+    }
+  };
   row.value(r.start_ns)
       .optional(r.end_ns, kOpenEnd)
       .value(r.type)
@@ -286,37 +371,95 @@ void TraceWriter::add(const NvtxRecord& r) {
       .value(r.global_tid)
       .optional(r.end_global_tid)
       .value(r.text)
-      .value(r.domain)
-      .null();
-  if (r.has_int64) {
-    row.value(r.int64_value);
-  } else {
-    row.null();
-  }
-  row.null().null().null().null().optional(r.json).null().run();
+      .value(r.domain);
+  integer(NvtxValueType::kUint64);
+  integer(NvtxValueType::kInt64);
+  real(NvtxValueType::kDouble);
+  integer(NvtxValueType::kUint32);
+  integer(NvtxValueType::kInt32);
+  real(NvtxValueType::kFloat);
+  return row.optional(r.json).null();
+}
+
+}  // namespace
+
+void TraceWriter::add(const NvtxRecord& r) {
+  Binder row = impl_->nvtx.row();
+  bind_range(row, r).run();
+  impl_->added(r.start_ns, r.end_ns == kOpenEnd ? r.start_ns : r.end_ns);
+}
+
+std::int64_t TraceWriter::add_open(const NvtxRecord& r) {
+  Binder row = impl_->nvtx.row();
+  bind_range(row, r).run();
+  const std::int64_t id = impl_->db.last_row();
+  impl_->added(r.start_ns, r.start_ns);
+  return id;
+}
+
+void TraceWriter::close_open(std::int64_t row_id, const NvtxRecord& r) {
+  Binder row = impl_->closed_nvtx.row();
+  bind_range(row, r).value(row_id).run();
   impl_->added(r.start_ns, r.end_ns == kOpenEnd ? r.start_ns : r.end_ns);
 }
 
 void TraceWriter::add(const CollectiveRecord& r) {
-  const auto text = [&](StringId id) { return impl_->pool.text(id); };
   impl_->collectives.row()
       .value(r.global_pid)
       .value(r.correlation)
       .optional(r.graph_node)
-      .text(text(r.name))
+      .value(r.name)
       .value(r.in_elements)
       .value(r.out_elements)
-      .text(text(r.dtype))
+      .value(r.dtype)
       .value(r.group_size)
-      .text(text(r.group_name))
-      .text(text(r.ranks))
+      .value(r.group_name)
+      .value(r.ranks)
       .optional(r.seq, std::int64_t{-1})
       .run();
 }
 
+void TraceWriter::add(const ThreadCpuRecord& r) {
+  impl_->thread_cpu.row().value(r.timestamp_ns).value(r.global_tid).value(r.cpu_ns).run();
+  impl_->added(r.timestamp_ns, r.timestamp_ns);
+}
+
+void TraceWriter::add(const ProcessRecord& r) {
+  impl_->processes.row()
+      .value(r.global_pid)
+      .value(r.start_ns)
+      .optional(r.end_ns, kOpenEnd)
+      .optional(r.parent_global_pid)
+      .optional(r.rank, kNoRank)
+      .value(r.name)
+      .value(r.command)
+      .value(r.cpu_ns)
+      .value(r.unseen_cpu_ns)
+      .value(r.max_rss_bytes)
+      .run();
+  impl_->added(r.start_ns, r.end_ns == kOpenEnd ? r.start_ns : r.end_ns);
+}
+
+void TraceWriter::add(const ProcessCpuRecord& r) {
+  impl_->process_cpu.row().value(r.timestamp_ns).value(r.global_pid).value(r.cpu_ns).value(r.rss_bytes).run();
+  impl_->added(r.timestamp_ns, r.timestamp_ns);
+}
+
 void TraceWriter::flush() {
   impl_->commit();
+  if (impl_->mode == WriteMode::kLive && impl_->pool.size() > kMaxLiveStrings) impl_->forget_strings();
   impl_->begin();
+}
+
+void TraceWriter::roll_back() {
+  impl_->transaction.reset();
+  impl_->rows = 0;
+  impl_->begin();
+  // Memory must not grow for as long as the disk is full; the names of what comes next matter more than those of the
+  // past.
+  if (impl_->pool.size() > kMaxLiveStrings) impl_->forget_strings();
+  for (StringId local = impl_->flushed_strings; local < impl_->pool.size(); ++local)
+    impl_->add_string(local);
 }
 
 namespace {
@@ -346,9 +489,11 @@ void write_metadata(Database& db, const RunInfo& run) {
   Insert capture(db, "META_DATA_CAPTURE", 2);
   capture.row().text("CUDA_GRAPH_TRACE_OPTIONS:MODE").text(run.graph_level_only ? "Graph" : "Node").run();
   Insert environment(db, "SWINSCOPE_ENVIRONMENT", 2);
-  for (const NamedValue& fact : run.environment) environment.row().text(fact.name).text(fact.value).run();
+  for (const NamedValue& fact : run.environment)
+    environment.row().text(fact.name).text(fact.value).run();
   Insert drops(db, "SWINSCOPE_DROPS", 3);
-  for (const DropInfo& drop : run.drops) drops.row().text(drop.what).value(drop.count).text(drop.reason).run();
+  for (const DropInfo& drop : run.drops)
+    drops.row().text(drop.what).value(drop.count).text(drop.reason).run();
 }
 
 void write_identity(Database& db, const RunInfo& run, bool complete) {
@@ -386,10 +531,19 @@ void write_run(Database& db, const RunInfo& run, bool complete) {
 
 }  // namespace
 
+void TraceWriter::write_threads() {
+  Insert threads(impl_->db, "ThreadNames", 3);
+  for (const ThreadInfo& thread : impl_->run.threads) {
+    threads.row().value(intern(thread.name)).null().value(thread.global_tid).run();
+  }
+}
+
 void TraceWriter::set_run(const RunInfo& run) {
   impl_->run = run;
   // A recording may be cut off at any moment: its identity must be in the file by then.
-  if (impl_->mode == WriteMode::kLive) write_run(impl_->db, run, false);
+  if (impl_->mode != WriteMode::kLive) return;
+  write_run(impl_->db, run, false);
+  write_threads();
 }
 
 const RunInfo& TraceWriter::run() const { return impl_->run; }
@@ -398,20 +552,15 @@ void TraceWriter::finish() {
   Impl& impl = *impl_;
   const RunInfo& run = impl.run;
   write_run(impl.db, run, run.complete);
-  Insert threads(impl.db, "ThreadNames", 3);
-  for (const ThreadInfo& thread : run.threads) {
-    threads.row().value(intern(thread.name)).null().value(thread.global_tid).run();
-  }
+  write_threads();
   if (impl.first_ns <= impl.last_ns) {
     Insert details(impl.db, "ANALYSIS_DETAILS", 4);
     details.row().value(0).value(impl.last_ns - impl.first_ns).value(impl.first_ns).value(impl.last_ns).run();
   }
   impl.commit();
-  // For the people who query the file with SQL; our own readers scan whole tables.
-  impl.db.exec(
-      "CREATE INDEX IF NOT EXISTS swinscope_kernel_start ON CUPTI_ACTIVITY_KIND_KERNEL(start);"
-      "CREATE INDEX IF NOT EXISTS swinscope_api_correlation ON CUPTI_ACTIVITY_KIND_RUNTIME(correlationId)");
-  if (impl.mode == WriteMode::kLive) impl.db.exec("PRAGMA journal_mode=DELETE");
+  impl.db.exec(kIndexSql);
+  // Somebody who reads the file with another program keeps the log, until that program closes it.
+  if (impl.mode == WriteMode::kLive) impl.db.exec_unless_locked("PRAGMA journal_mode=DELETE");
   impl.finished = true;
 }
 

@@ -17,7 +17,8 @@ enum class WriteMode {
 
 class TraceWriter : public RecordSink {
  public:
-  // Creates `path`, which must not exist. Throws Error.
+  // Creates `path`, which must not exist; a live recording also takes an empty file, by which a process has claimed the
+  // name. Throws Error.
   TraceWriter(const std::filesystem::path& path, WriteMode mode);
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
@@ -36,18 +37,32 @@ class TraceWriter : public RecordSink {
   void add(const OverheadRecord& record) override;
   void add(const NvtxRecord& record) override;
   void add(const CollectiveRecord& record) override;
+  void add(const ThreadCpuRecord& record) override;
+  void add(const ProcessRecord& record) override;
+  void add(const ProcessCpuRecord& record) override;
   void set_run(const RunInfo& run) override;
   // As last set.
   const RunInfo& run() const;
 
+  // Adds a range that has not ended, so that a file that is cut off has it, and returns its row.
+  std::int64_t add_open(const NvtxRecord& record);
+  // Replaces the row of add_open, now that the range has ended.
+  void close_open(std::int64_t row, const NvtxRecord& record);
+
   // Makes everything added so far readable by others.
   void flush();
-  // Flushes, adds the span and the indexes, and leaves one plain file without a log. Nothing can be added afterwards.
+  // After an Error: takes back all rows since the last flush that succeeded, so that recording can go on. String ids
+  // stay valid; what set_run said has to be said again. May throw again.
+  void roll_back();
+  // Flushes, adds the span and the indexes, and leaves one plain file without a log (unless another program has it
+  // open). Nothing can be added afterwards.
   void finish();
   // finish(), then moves the file to its final name, which must not exist unless `replace`.
   void finish_as(const std::filesystem::path& final_path, bool replace);
 
  private:
+  void write_threads();
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -1,4 +1,4 @@
-#include "analyzer/utf8.h"
+#include "store/utf8.h"
 
 #include <cstddef>
 

@@ -1,0 +1,28 @@
+// How much of the cores that it may use a rank used: METRICS "cpu_util".
+//   cpu_util = CPU time of the rank's process and of all processes below it / (wall time x cores allowed)
+// over a window, CPU times read off the samples by linear interpolation. Cores allowed: by affinity and cgroup.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "analyzer/intervals.h"
+#include "analyzer/trace.h"
+
+namespace swinscope {
+
+struct CpuUtilization {
+  std::int32_t rank = 0;
+  Interval window;                   // in the rank's time
+  std::int64_t process_cpu_ns = 0;   // the rank's own process
+  std::int64_t children_cpu_ns = 0;  // processes below it, such as loader workers
+  double cores_allowed = 0;          // 0: not recorded
+  std::optional<double> utilization() const;
+};
+
+// One row per rank with CPU samples. `windows` in the order of Trace::ranks; an empty window stands for the whole
+// recording.
+std::vector<CpuUtilization> cpu_utilization(const Trace& trace, const std::vector<Interval>& windows);
+
+}  // namespace swinscope

@@ -1,0 +1,302 @@
+#include "analyzer/experiment.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "analyzer/cpu_utilization.h"
+#include "analyzer/layers.h"
+#include "analyzer/open.h"
+#include "analyzer/statistics.h"
+#include "analyzer/steps.h"
+#include "analyzer/time_breakdown.h"
+#include "store/error.h"
+
+namespace swinscope {
+namespace fs = std::filesystem;
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json read_json(const fs::path& path, std::string_view schema) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  Json json = Json::parse(text.str(), nullptr, false);
+  if (!file || !json.is_object() || json.value("schema", "") != schema) {
+    throw Error(ErrorKind::kInput, fmt::format("{}: cannot be read", path.string()),
+                fmt::format("it is missing, or no JSON of schema {}", schema),
+                "run `swinscope scale` or `swinscope join` again");
+  }
+  return json;
+}
+
+void write_json(const fs::path& path, const Json& json) {
+  const fs::path unfinished = path.string() + ".tmp";
+  std::ofstream file(unfinished);
+  file << json.dump(2) << '\n';
+  file.close();
+  std::error_code error;
+  if (file) fs::rename(unfinished, path, error);
+  if (!file || error) {
+    throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be written", path.string()), error.message(),
+                "check the free space and the permissions of its folder");
+  }
+}
+
+// One run of a point, reduced to what the table needs.
+struct Measured {
+  std::int64_t step_ns = 0;
+  std::int64_t steps = 0;
+  std::int64_t images_per_step = 0;
+  std::optional<double> cpu_util;
+  std::optional<double> gpu_busy;
+  std::optional<double> gpu_compute;
+};
+
+// From the first measured step's start to the last one's end.
+Interval measured_window(const RankSteps& steps, int warmup) {
+  const auto first = std::min(steps.steps.size() - 1, static_cast<std::size_t>(warmup));
+  return {steps.steps[first].begin_ns, steps.steps.back().end_ns};
+}
+
+// Ranks of one host share its cores: their utilizations add up. Over hosts: the mean.
+std::optional<double> host_utilization(const Trace& trace, const std::vector<Interval>& windows) {
+  std::map<std::string, double> by_host;
+  for (const CpuUtilization& row : cpu_utilization(trace, windows)) {
+    const auto rank =
+        std::find_if(trace.ranks.begin(), trace.ranks.end(), [&](const Rank& r) { return r.run.rank == row.rank; });
+    if (const auto used = row.utilization()) by_host[rank->run.host] += *used;
+  }
+  if (by_host.empty()) return std::nullopt;
+  double sum = 0;
+  for (const auto& [host, used] : by_host)
+    sum += used;
+  return sum / static_cast<double>(by_host.size());
+}
+
+void add_gpu_utilization(const Trace& trace, Measured& measured) {
+  const std::vector<DeviceBreakdown> devices = time_breakdown(trace);
+  if (devices.empty()) return;
+  double busy = 0;
+  double compute = 0;
+  for (const DeviceBreakdown& device : devices) {
+    busy += device.gpu_busy();
+    compute += device.gpu_compute();
+  }
+  measured.gpu_busy = busy / static_cast<double>(devices.size());
+  measured.gpu_compute = compute / static_cast<double>(devices.size());
+}
+
+Measured measure(const fs::path& run, int warmup) {
+  const Trace trace = open_trace(run);
+  Measured measured;
+  std::vector<Interval> windows;
+  for (const Rank& rank : trace.ranks) {
+    const RankSteps steps = find_steps(trace, rank);
+    if (steps.steps.size() <= static_cast<std::size_t>(warmup)) {
+      throw Error(
+          ErrorKind::kUsage, fmt::format("{}: rank {} has {} steps", run.string(), rank.run.rank, steps.steps.size()),
+          fmt::format("the first {} are warm-up, and at least one more is needed", warmup),
+          "mark each step with two lines, nvtxRangePushA(\"step\") and nvtxRangePop(), in NVTX domain swinscope, "
+          "run more steps, or lower --warmup-steps");
+    }
+    const Interval window = measured_window(steps, warmup);
+    windows.push_back(window);
+    measured.steps = static_cast<std::int64_t>(steps.steps.size()) - warmup;
+    measured.step_ns = std::max(measured.step_ns, window.length() / measured.steps);
+  }
+  if (trace.ranks.empty()) {
+    throw Error(ErrorKind::kInput, fmt::format("{}: has no rank", run.string()), "nothing was recorded",
+                "record it again");
+  }
+  if (const StepImages count = count_images(trace); count.steps > 0) {
+    measured.images_per_step = count.images * static_cast<std::int64_t>(trace.ranks.size()) / count.steps;
+  }
+  measured.cpu_util = host_utilization(trace, windows);
+  add_gpu_utilization(trace, measured);
+  return measured;
+}
+
+// Two-sided 95 % quantile of Student's t with `freedom` degrees of freedom.
+double student_t95(std::size_t freedom) {
+  constexpr std::array<double, 10> kTable = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
+  if (freedom <= kTable.size()) return kTable[freedom - 1];
+  return 1.96 + 2.4 / static_cast<double>(freedom);  // within 0.5 % from 10 on
+}
+
+std::optional<std::int64_t> confidence_half_width(const std::vector<std::int64_t>& values) {
+  if (values.size() < 2) return std::nullopt;
+  const auto n = static_cast<double>(values.size());
+  double mean = 0;
+  for (const std::int64_t v : values)
+    mean += static_cast<double>(v) / n;
+  double variance = 0;
+  for (const std::int64_t v : values)
+    variance += std::pow(static_cast<double>(v) - mean, 2) / (n - 1);
+  return static_cast<std::int64_t>(student_t95(values.size() - 1) * std::sqrt(variance / n));
+}
+
+ScalingRow measure_point(const Experiment& experiment, const ExperimentPoint& point) {
+  ScalingRow row;
+  row.point = point;
+  std::optional<Measured> traced;
+  if (!point.tracing.empty()) traced = measure(point.folder / point.tracing, experiment.warmup_steps);
+  std::vector<Measured> repeats;
+  for (const std::string& run : point.timing)
+    repeats.push_back(measure(point.folder / run, experiment.warmup_steps));
+  for (const std::int64_t step_ns : point.given_step_ns) {
+    Measured given = traced.value_or(Measured{});
+    given.step_ns = step_ns;
+    given.cpu_util.reset();
+    repeats.push_back(given);
+  }
+  row.traced_only = repeats.empty();
+  if (row.traced_only && !traced) {
+    throw Error(ErrorKind::kInput, fmt::format("{}: a point without runs", point.folder.string()), {},
+                "measure it again");
+  }
+  if (row.traced_only) repeats.push_back(*traced);
+  double cpu = 0;
+  for (const Measured& repeat : repeats) {
+    row.repeat_step_ns.push_back(repeat.step_ns);
+    row.steps = repeat.steps;
+    row.images_per_step = repeat.images_per_step;
+    cpu += repeat.cpu_util.value_or(0) / static_cast<double>(repeats.size());
+  }
+  if (repeats.front().cpu_util) row.cpu_util = cpu;
+  std::vector<std::int64_t> sorted = row.repeat_step_ns;
+  std::sort(sorted.begin(), sorted.end());
+  row.step_ns = quantile(sorted, 0.5);
+  row.step_ci_ns = confidence_half_width(sorted);
+  if (experiment.images_per_gpu > 0) row.images_per_step = experiment.images_per_gpu * point.gpus();
+  if (experiment.images_per_step > 0) row.images_per_step = experiment.images_per_step;
+  if (traced) {
+    row.gpu_busy = traced->gpu_busy;
+    row.gpu_compute = traced->gpu_compute;
+    row.traced_step_ns = traced->step_ns;
+  }
+  return row;
+}
+
+void add_training_time(const Experiment& experiment, ScalingRow& row) {
+  if (row.images_per_step == 0 || row.step_ns == 0) return;
+  const std::int64_t steps = (experiment.images + row.images_per_step - 1) / row.images_per_step;
+  row.train_time_ns = steps * row.step_ns;
+  row.images_per_second = 1e9 * static_cast<double>(row.images_per_step) / static_cast<double>(row.step_ns);
+}
+
+// Throughput ratio where images are known (the same as the time ratio for the same number of images), else step ratio x
+// GPUs.
+void add_speedup(const ScalingRow& base, ScalingRow& row) {
+  const double relative_gpus = static_cast<double>(row.point.gpus()) / base.point.gpus();
+  const bool images_known = row.images_per_step > 0 && base.images_per_step > 0;
+  const double work = images_known
+                          ? static_cast<double>(row.images_per_step) / static_cast<double>(base.images_per_step)
+                          : relative_gpus;
+  row.speedup = work * static_cast<double>(base.step_ns) / static_cast<double>(row.step_ns);
+  row.efficiency = row.speedup / relative_gpus;
+  if (relative_gpus > 1) row.karp_flatt = (1 / row.speedup - 1 / relative_gpus) / (1 - 1 / relative_gpus);
+}
+
+}  // namespace
+
+int ExperimentPoint::gpus() const {
+  int count = 1;
+  if (const auto found = factors.find("gpus"); found != factors.end()) {
+    std::from_chars(found->second.data(), found->second.data() + found->second.size(), count);
+  }
+  return std::max(1, count);
+}
+
+bool is_experiment(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path / "experiment.json", ignored);
+}
+
+ExperimentPoint read_point(const fs::path& folder) {
+  const Json json = read_json(folder / "point.json", "swinscope.point/1");
+  ExperimentPoint point;
+  point.folder = folder;
+  point.factors = json.value("factors", std::map<std::string, std::string>{});
+  point.timing = json.value("timing", std::vector<std::string>{});
+  point.tracing = json.value("tracing", "");
+  point.given_step_ns = json.value("step_ns", std::vector<std::int64_t>{});
+  return point;
+}
+
+void write_point(const ExperimentPoint& point) {
+  Json json;
+  json["schema"] = "swinscope.point/1";
+  json["factors"] = point.factors;
+  json["timing"] = point.timing;
+  json["tracing"] = point.tracing;
+  if (!point.given_step_ns.empty()) json["step_ns"] = point.given_step_ns;
+  write_json(point.folder / "point.json", json);
+}
+
+Experiment read_experiment(const fs::path& folder) {
+  const Json json = read_json(folder / "experiment.json", "swinscope.experiment/1");
+  Experiment experiment;
+  experiment.folder = folder;
+  experiment.mode = json.value("mode", experiment.mode);
+  experiment.swept = json.value("swept", experiment.swept);
+  experiment.images = json.value("images", experiment.images);
+  experiment.images_per_step = json.value("images_per_step", experiment.images_per_step);
+  experiment.images_per_gpu = json.value("images_per_gpu", experiment.images_per_gpu);
+  experiment.warmup_steps = json.value("warmup_steps", experiment.warmup_steps);
+  experiment.command = json.value("command", experiment.command);
+  for (const std::string& point : json.value("points", std::vector<std::string>{})) {
+    experiment.points.push_back(read_point(folder / point));  // an absolute path replaces the folder
+  }
+  return experiment;
+}
+
+void write_experiment(const Experiment& experiment) {
+  Json json;
+  json["schema"] = "swinscope.experiment/1";
+  json["mode"] = experiment.mode;
+  json["swept"] = experiment.swept;
+  json["images"] = experiment.images;
+  json["images_per_step"] = experiment.images_per_step;
+  json["images_per_gpu"] = experiment.images_per_gpu;
+  json["warmup_steps"] = experiment.warmup_steps;
+  json["command"] = experiment.command;
+  json["points"] = Json::array();
+  for (const ExperimentPoint& point : experiment.points) {
+    const fs::path relative = fs::absolute(point.folder)
+                                  .lexically_normal()
+                                  .lexically_relative(fs::absolute(experiment.folder).lexically_normal());
+    const bool below = !relative.empty() && *relative.begin() != "..";
+    json["points"].push_back(below ? relative.string() : fs::absolute(point.folder).string());
+  }
+  write_json(experiment.folder / "experiment.json", json);
+}
+
+std::optional<double> ScalingRow::distortion() const {
+  if (!traced_step_ns || traced_only || step_ns == 0) return std::nullopt;
+  return static_cast<double>(*traced_step_ns) / static_cast<double>(step_ns) - 1;
+}
+
+std::vector<ScalingRow> scaling_table(const Experiment& experiment) {
+  std::vector<ScalingRow> rows;
+  for (const ExperimentPoint& point : experiment.points)
+    rows.push_back(measure_point(experiment, point));
+  if (rows.empty()) return rows;
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const ScalingRow& a, const ScalingRow& b) { return a.point.gpus() < b.point.gpus(); });
+  const ScalingRow base = rows.front();
+  for (ScalingRow& row : rows) {
+    add_training_time(experiment, row);
+    add_speedup(base, row);
+  }
+  return rows;
+}
+
+}  // namespace swinscope

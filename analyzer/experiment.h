@@ -1,0 +1,74 @@
+// A scaling experiment: runs of one program with different numbers of GPUs (or ranks on CPUs), or of another factor.
+//
+// An experiment is a folder with experiment.json, which names its points; a point is a folder with point.json, which
+// names its runs: timing runs (only step ranges recorded), from which every time comes, and one tracing run, from which
+// causes come.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace swinscope {
+
+struct ExperimentPoint {
+  std::filesystem::path folder;
+  std::map<std::string, std::string> factors;  // gpus, batch, …
+  std::vector<std::string> timing;             // run folders below `folder`
+  std::string tracing;                         // empty: none
+  std::vector<std::int64_t> given_step_ns;     // step times measured elsewhere, which replace timing runs
+  int gpus() const;
+};
+
+struct Experiment {
+  std::filesystem::path folder;
+  std::string mode = "weak";         // weak: batch per GPU constant; strong: global batch constant
+  std::string swept = "gpus";        // the factor on the x-axis
+  std::int64_t images = 1'280'000;   // of the whole training, constant over points (the thesis's 160,000 x 8)
+  std::int64_t images_per_step = 0;  // of all ranks, as the user says; 0: from the step ranges' payload
+  std::int64_t images_per_gpu = 0;   // likewise of one rank; used where images_per_step is 0
+  int warmup_steps = 2;              // left out at the beginning of each run
+  std::vector<std::string> command;
+  std::vector<ExperimentPoint> points;
+};
+
+bool is_experiment(const std::filesystem::path& path);
+// Throws Error(kInput) when a file is missing or no valid experiment.
+Experiment read_experiment(const std::filesystem::path& folder);
+// Atomically replaces experiment.json, point.json. Paths of points are stored relative to the folder where they are
+// below it.
+void write_experiment(const Experiment& experiment);
+ExperimentPoint read_point(const std::filesystem::path& folder);
+void write_point(const ExperimentPoint& point);
+
+// One point, measured. Times in ns.
+struct ScalingRow {
+  ExperimentPoint point;
+  bool traced_only = false;                  // no timing runs: times are traced times
+  std::vector<std::int64_t> repeat_step_ns;  // per repeat: measured window / steps, slowest rank
+  std::int64_t steps = 0;                    // per repeat, without warm-up
+  std::int64_t step_ns = 0;                  // median over repeats
+  std::optional<std::int64_t>
+      step_ci_ns;                    // half width of the 95 % confidence interval of the mean (Student's t), n >= 2
+  std::int64_t images_per_step = 0;  // of all ranks; 0 unknown
+  std::int64_t train_time_ns = 0;    // ceil(images / images_per_step) x step_ns; 0 unknown
+  double images_per_second = 0;
+  double speedup = 0;                // Eq. 3.1: time on the baseline / time here, for the same number of images
+  double efficiency = 0;             // Eq. 3.3: speedup / (GPUs / baseline GPUs)
+  std::optional<double> karp_flatt;  // serial fraction e = (1/S - 1/p) / (1 - 1/p)
+  std::optional<double> cpu_util;    // all ranks' process trees / (wall x cores allowed), timing runs
+  std::optional<double> gpu_busy;    // mean over devices, tracing run
+  std::optional<double> gpu_compute;
+  std::optional<std::int64_t> traced_step_ns;
+  // Traced step time over the timed one, minus 1.
+  std::optional<double> distortion() const;
+};
+
+// Opens every run and measures it. The baseline is the point with the fewest GPUs. Throws Error when no steps can be
+// found in a run, naming it.
+std::vector<ScalingRow> scaling_table(const Experiment& experiment);
+
+}  // namespace swinscope

@@ -1,0 +1,87 @@
+#include "analyzer/launch_statistics.h"
+
+#include <algorithm>
+#include <set>
+
+namespace swinscope {
+namespace {
+
+struct QueueChange {
+  std::int64_t at_ns;
+  int change;
+};
+
+void measure_queue(std::vector<QueueChange>& changes, LaunchRow& row) {
+  // At one instant the starts come first: a kernel that starts with the launch of another never queued behind it.
+  std::sort(changes.begin(), changes.end(), [](const QueueChange& a, const QueueChange& b) {
+    return a.at_ns != b.at_ns ? a.at_ns < b.at_ns : a.change < b.change;
+  });
+  std::int64_t length = 0;
+  double weighted = 0;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    if (i > 0) weighted += static_cast<double>(length) * static_cast<double>(changes[i].at_ns - changes[i - 1].at_ns);
+    length += changes[i].change;
+    row.max_queue_length = std::max(row.max_queue_length, length);
+  }
+  const std::int64_t span = changes.empty() ? 0 : changes.back().at_ns - changes.front().at_ns;
+  if (span > 0) row.mean_queue_length = weighted / static_cast<double>(span);
+}
+
+// The smallest correlation id of a recorded call; 0 where no call was recorded: then no kernel was launched before it.
+std::uint32_t first_correlation(const Rank& rank) {
+  std::uint32_t first = 0;
+  for (const std::uint32_t id : rank.api.correlation) {
+    if (id != 0 && (first == 0 || id < first)) first = id;
+  }
+  return first;
+}
+
+LaunchRow measure(const Rank& rank) {
+  const std::uint32_t first = first_correlation(rank);
+  LaunchRow row;
+  row.rank = rank.run.rank;
+  std::vector<std::int64_t> queue;
+  std::vector<std::int64_t> delay;
+  std::set<EventIndex> calls;
+  std::vector<QueueChange> changes;
+  double kernel_sum = 0;
+  for (EventIndex i = 0; i < rank.gpu.size(); ++i) {
+    if (rank.gpu.kind[i] != GpuKind::kKernel) continue;
+    ++row.kernels;
+    const std::int64_t start = rank.gpu.start_ns[i];
+    kernel_sum += static_cast<double>(rank.gpu.end_ns[i] - start);
+    const EventIndex call = rank.gpu.launch[i];
+    if (call == kNoEvent) {
+      const std::uint32_t id = rank.gpu.correlation[i];
+      row.launched_before += id != 0 && id < first ? 1 : 0;
+      continue;
+    }
+    ++row.joined;
+    calls.insert(call);
+    queue.push_back(std::max<std::int64_t>(0, start - rank.api.end_ns[call]));
+    delay.push_back(start - rank.api.start_ns[call]);
+    changes.push_back({rank.api.start_ns[call], +1});
+    changes.push_back({start, -1});
+  }
+  std::vector<std::int64_t> api;
+  for (const EventIndex call : calls)
+    api.push_back(rank.api.end_ns[call] - rank.api.start_ns[call]);
+  row.api_ns = summarize(std::move(api));
+  row.queue_ns = summarize(std::move(queue));
+  row.delay_ns = summarize(std::move(delay));
+  measure_queue(changes, row);
+  if (row.kernels > 0) row.mean_kernel_ns = kernel_sum / static_cast<double>(row.kernels);
+  return row;
+}
+
+}  // namespace
+
+std::vector<LaunchRow> launch_statistics(const Trace& trace) {
+  std::vector<LaunchRow> rows;
+  for (const Rank& rank : trace.ranks) {
+    if (LaunchRow row = measure(rank); row.kernels > 0) rows.push_back(row);
+  }
+  return rows;
+}
+
+}  // namespace swinscope

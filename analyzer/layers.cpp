@@ -1,0 +1,214 @@
+#include "analyzer/layers.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <unordered_map>
+
+#include <nlohmann/json.hpp>
+
+namespace swinscope {
+namespace {
+
+struct Payload {
+  std::string operation;
+  std::string precision;
+  std::int64_t flops = 0;
+  std::int64_t bytes_read = 0;
+  std::int64_t bytes_written = 0;
+};
+
+std::int64_t integer(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
+}
+
+std::string text(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+bool has_schema(const nlohmann::json& object, std::string_view schema) {
+  return object.is_object() && text(object, "$schema") == schema;
+}
+
+// Payloads are interned strings, few of them distinct: each is parsed once.
+class Payloads {
+ public:
+  explicit Payloads(const Trace& trace) : trace_(trace) {}
+
+  const std::optional<Payload>& operation(StringId json) {
+    const auto [entry, is_new] = known_.try_emplace(json);
+    if (is_new && json != kNoString) entry->second = parse(trace_.text(json));
+    return entry->second;
+  }
+
+ private:
+  static std::optional<Payload> parse(std::string_view json) {
+    const nlohmann::json object = nlohmann::json::parse(json, nullptr, false);
+    if (!has_schema(object, "swinscope.operation/1")) return std::nullopt;
+    return Payload{text(object, "class"), text(object, "precision"), integer(object, "flops"),
+                   integer(object, "bytes_read"), integer(object, "bytes_written")};
+  }
+
+  const Trace& trace_;
+  std::unordered_map<StringId, std::optional<Payload>> known_;
+};
+
+std::string first_components(std::string_view path, int depth) {
+  std::size_t end = 0;
+  for (int i = 0; i < depth && end != std::string_view::npos; ++i)
+    end = path.find('.', i == 0 ? 0 : end + 1);
+  return std::string(depth == 0 ? path : path.substr(0, end));
+}
+
+bool is_phase(std::string_view name) {
+  constexpr std::array<std::string_view, 5> kPhases = {"data", "forward", "backward", "allreduce", "optimizer"};
+  return std::find(kPhases.begin(), kPhases.end(), name) != kPhases.end();
+}
+
+// Collects the rows of one trace.
+class LayerCollector {
+ public:
+  LayerCollector(const Trace& trace, const LayerOptions& options)
+      : trace_(trace), options_(options), payloads_(trace) {}
+
+  void add(const Rank& rank) {
+    std::unordered_map<std::uint64_t, std::vector<Operation>> by_thread;
+    for (const RangeLane& lane : rank.range_lanes) {
+      if (rank.domain_name(lane.domain, trace_.strings) == kDomainOwn) add_lane(rank, lane, by_thread[lane.global_tid]);
+    }
+    for (EventIndex i = 0; i < rank.gpu.size(); ++i)
+      add_gpu_event(rank, by_thread, i);
+  }
+
+  std::vector<LayerRow> finish() {
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      rows_[i].host = summarize(std::move(durations_[i]));
+    return std::move(rows_);
+  }
+
+ private:
+  struct Operation {
+    std::int64_t start_ns;
+    std::int64_t end_ns;
+    std::size_t row;
+  };
+
+  void add_lane(const Rank& rank, const RangeLane& lane, std::vector<Operation>& operations) {
+    std::string phase;
+    std::int64_t phase_end = 0;
+    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
+      const std::string_view name = trace_.text(rank.ranges.name[i]);
+      const std::int64_t start = rank.ranges.start_ns[i];
+      const auto& payload = payloads_.operation(rank.ranges.json[i]);
+      if (!payload && is_phase(name)) {
+        phase = name;
+        phase_end = rank.ranges.end_ns[i];
+      }
+      if (!payload) continue;
+      const std::size_t row = row_of(name, start < phase_end ? phase : std::string(), *payload);
+      durations_[row].push_back(rank.ranges.end_ns[i] - start);
+      rows_[row].flops += payload->flops;
+      rows_[row].bytes_read += payload->bytes_read;
+      rows_[row].bytes_written += payload->bytes_written;
+      operations.push_back({start, rank.ranges.end_ns[i], row});
+    }
+  }
+
+  std::size_t row_of(std::string_view name, const std::string& phase, const Payload& payload) {
+    const std::string path = first_components(name, options_.depth);
+    const std::string shown_phase = options_.by_phase ? phase : std::string();
+    const auto [entry, is_new] = index_.try_emplace({path, shown_phase}, rows_.size());
+    if (is_new) {
+      LayerRow row;
+      row.path = path;
+      row.phase = shown_phase;
+      row.operation = payload.operation;
+      row.precision = payload.precision;
+      rows_.push_back(std::move(row));
+      durations_.emplace_back();
+    }
+    LayerRow& row = rows_[entry->second];
+    if (row.operation != payload.operation) row.operation = "mixed";
+    if (row.precision != payload.precision) row.precision = "mixed";
+    return entry->second;
+  }
+
+  void add_gpu_event(const Rank& rank, const std::unordered_map<std::uint64_t, std::vector<Operation>>& by_thread,
+                     EventIndex i) {
+    const EventIndex launch = rank.gpu.launch[i];
+    if (launch == kNoEvent) return;
+    const auto thread = by_thread.find(rank.api_lanes[rank.api.lane[launch]].global_tid);
+    if (thread == by_thread.end()) return;
+    const std::int64_t when = rank.api.start_ns[launch];
+    const auto& operations = thread->second;
+    auto candidate = std::upper_bound(operations.begin(), operations.end(), when,
+                                      [](std::int64_t t, const Operation& op) { return t < op.start_ns; });
+    // Ranges nest: walking back from the last that had begun, the first that has not ended is the innermost.
+    while (candidate != operations.begin()) {
+      --candidate;
+      if (when >= candidate->end_ns) continue;
+      rows_[candidate->row].gpu_ns += rank.gpu.end_ns[i] - rank.gpu.start_ns[i];
+      ++rows_[candidate->row].gpu_events;
+      return;
+    }
+  }
+
+  const Trace& trace_;
+  LayerOptions options_;
+  Payloads payloads_;
+  std::map<std::pair<std::string, std::string>, std::size_t> index_;
+  std::vector<LayerRow> rows_;
+  std::vector<std::vector<std::int64_t>> durations_;
+};
+
+}  // namespace
+
+std::vector<LayerRow> layer_table(const Trace& trace, const LayerOptions& options) {
+  LayerCollector collector(trace, options);
+  for (const Rank& rank : trace.ranks)
+    collector.add(rank);
+  return collector.finish();
+}
+
+StepImages count_images(const Trace& trace) {
+  StepImages count;
+  for (const Rank& rank : trace.ranks) {
+    for (EventIndex i = 0; i < rank.ranges.size(); ++i) {
+      if (rank.ranges.json[i] == kNoString || trace.text(rank.ranges.name[i]) != "step") continue;
+      const nlohmann::json object = nlohmann::json::parse(trace.text(rank.ranges.json[i]), nullptr, false);
+      if (!has_schema(object, "swinscope.step/1")) continue;
+      ++count.steps;
+      count.images += integer(object, "images");
+    }
+  }
+  return count;
+}
+
+std::vector<ThreadCpuRow> thread_cpu_table(const Trace& trace) {
+  std::vector<ThreadCpuRow> rows;
+  for (const Rank& rank : trace.ranks) {
+    const std::size_t first = rows.size();
+    for (const ThreadCpuRecord& sample : rank.thread_cpu) {  // by thread, time: the last one of a thread stays
+      if (rows.size() == first || rows.back().global_tid != sample.global_tid) {
+        ThreadCpuRow row{rank.run.rank, sample.global_tid, tid_of(sample.global_tid) == 0 ? "(process)" : "", 0};
+        for (const ThreadInfo& thread : rank.run.threads) {
+          if (thread.global_tid == sample.global_tid) row.name = thread.name;
+        }
+        rows.push_back(std::move(row));
+      }
+      rows.back().cpu_ns = sample.cpu_ns;
+    }
+    std::sort(rows.begin() + static_cast<std::ptrdiff_t>(first), rows.end(),
+              [](const ThreadCpuRow& a, const ThreadCpuRow& b) {
+                return std::tuple(tid_of(a.global_tid) != 0, -a.cpu_ns) <
+                       std::tuple(tid_of(b.global_tid) != 0, -b.cpu_ns);
+              });
+  }
+  return rows;
+}
+
+}  // namespace swinscope

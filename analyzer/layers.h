@@ -1,0 +1,55 @@
+// Time, FLOPs and bytes by layer path, from the annotations of our own workloads: ranges in domain `swinscope` whose
+// payload is of schema swinscope.operation/1. A GPU event belongs to the innermost such range of the launching thread
+// that holds its launch.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analyzer/statistics.h"
+#include "analyzer/trace.h"
+
+namespace swinscope {
+
+struct LayerRow {
+  std::string path;       // "stage3.block5.attn.qkv", or its first components
+  std::string phase;      // forward, backward, optimizer, …; empty outside of any
+  std::string operation;  // gemm, attention, …; "mixed" where several were added up
+  std::string precision;
+  Summary host;             // duration of the ranges (ns)
+  std::int64_t gpu_ns = 0;  // summed duration of the GPU events launched within
+  std::int64_t gpu_events = 0;
+  std::int64_t flops = 0;       // 2 per multiply-add of matrix products and convolutions
+  std::int64_t bytes_read = 0;  // compulsory traffic: each operand once
+  std::int64_t bytes_written = 0;
+
+  // The time in which the work was done: on the GPU where there was one, else on the host.
+  std::int64_t work_ns() const { return gpu_events > 0 ? gpu_ns : host.total; }
+};
+
+struct LayerOptions {
+  int depth = 0;         // path components to keep, 0: all
+  bool by_phase = true;  // forward and backward apart
+};
+
+// All ranks together, in the order in which the paths first ran.
+std::vector<LayerRow> layer_table(const Trace& trace, const LayerOptions& options);
+
+struct StepImages {
+  std::int64_t steps = 0;
+  std::int64_t images = 0;  // of all ranks
+};
+// From the payloads of the step ranges (swinscope.step/1).
+StepImages count_images(const Trace& trace);
+
+struct ThreadCpuRow {
+  std::int32_t rank = 0;
+  std::uint64_t global_tid = 0;  // tid 0: the whole process
+  std::string name;
+  std::int64_t cpu_ns = 0;
+};
+// CPU time of each sampled thread, largest first within a rank; the process itself first.
+std::vector<ThreadCpuRow> thread_cpu_table(const Trace& trace);
+
+}  // namespace swinscope

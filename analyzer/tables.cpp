@@ -1,0 +1,371 @@
+#include "analyzer/tables.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace swinscope {
+namespace {
+
+double percent(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+Cell optional_cell(const std::optional<double>& value) { return value ? Cell(*value) : Cell(); }
+
+Cell int_cell(std::int64_t value) { return value; }
+
+std::string_view method_name(StepMethod method) {
+  switch (method) {
+    case StepMethod::kNone:
+      return "none";
+    case StepMethod::kOwnRanges:
+      return "own step ranges";
+    case StepMethod::kProfilerStep:
+      return "ProfilerStep annotations";
+    case StepMethod::kOptimizerStep:
+      return "optimizer annotations";
+    case StepMethod::kKernelPeriod:
+      return "kernel periodicity";
+  }
+  return "";
+}
+
+std::string dimensions(const Dim3& dim) { return fmt::format("{}x{}x{}", dim.x, dim.y, dim.z); }
+
+std::string styled_name(const Trace& trace, const KernelRow& row, NameStyle style) {
+  const Rank& rank = trace.ranks[row.longest_rank_index];
+  const bool is_kernel = rank.gpu.kind[row.longest_event] == GpuKind::kKernel;
+  if (style == NameStyle::kShort) return is_kernel ? readable_kernel_name(row.name) : row.name;
+  if (style == NameStyle::kMangled) return std::string(trace.text(rank.mangled_name(rank.gpu.name[row.longest_event])));
+  return row.name;
+}
+
+}  // namespace
+
+std::vector<RankSteps> all_steps(const Trace& trace) {
+  std::vector<RankSteps> steps;
+  for (const Rank& rank : trace.ranks)
+    steps.push_back(find_steps(trace, rank));
+  return steps;
+}
+
+Table step_table(const Trace& trace, const std::vector<RankSteps>& steps) {
+  Table table{"steps",
+              "Steps",
+              {{"rank", "rank", Unit::kCount},
+               {"steps", "steps", Unit::kCount},
+               {"mean_ns", "mean", Unit::kDuration},
+               {"median_ns", "median", Unit::kDuration},
+               {"min_ns", "min", Unit::kDuration},
+               {"max_ns", "max", Unit::kDuration},
+               {"method", "method"},
+               {"how", "found by"}},
+              {}};
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    std::vector<std::int64_t> lengths;
+    for (const Interval& step : steps[i].steps)
+      lengths.push_back(step.length());
+    const Summary s = summarize(lengths);
+    const bool none = lengths.empty();
+    const auto duration = [&](std::int64_t ns) { return none ? Cell() : Cell(ns); };
+    table.rows.push_back({int_cell(trace.ranks[i].run.rank), s.count, duration(mean_step_ns(steps[i])),
+                          duration(s.median), duration(s.min), duration(s.max),
+                          std::string(method_name(steps[i].method)),
+                          none ? std::string("no step annotation and no period was found") : steps[i].how});
+  }
+  return table;
+}
+
+Table utilization_table(const std::vector<DeviceBreakdown>& devices) {
+  Table table{"utilization",
+              "Utilization",
+              {{"rank", "rank", Unit::kCount},
+               {"device", "GPU", Unit::kCount},
+               {"events", "events", Unit::kCount},
+               {"span_ns", "span", Unit::kDuration},
+               {"busy_ns", "busy", Unit::kDuration},
+               {"gpu_busy_percent", "gpu_busy", Unit::kPercent},
+               {"gpu_compute_percent", "gpu_compute", Unit::kPercent},
+               {"idle_ns", "idle", Unit::kDuration}},
+              {}};
+  for (const DeviceBreakdown& d : devices) {
+    table.rows.push_back({int_cell(d.rank), int_cell(d.device), d.events, d.total_ns(), d.busy_ns, 100 * d.gpu_busy(),
+                          100 * d.gpu_compute(), d.idle_ns()});
+  }
+  return table;
+}
+
+Table thesis_table(const std::vector<ThesisUtilization>& ranks) {
+  Table table{"thesis_utilization",
+              "Utilization by the thesis's definition (share of summed kernel and CPU operation time)",
+              {{"rank", "rank", Unit::kCount},
+               {"kernel_ns", "kernels", Unit::kDuration},
+               {"cpu_operation_ns", "CPU operations", Unit::kDuration},
+               {"gpu_share_percent", "GPU share", Unit::kPercent},
+               {"cpu_share_percent", "CPU share", Unit::kPercent},
+               {"note", "note"}},
+              {}};
+  for (const ThesisUtilization& r : ranks) {
+    const auto gpu = r.gpu_share();
+    table.rows.push_back({int_cell(r.rank), r.kernel_ns, r.cpu_self_ns ? Cell(*r.cpu_self_ns) : Cell(),
+                          gpu ? Cell(100 * *gpu) : Cell(), gpu ? Cell(100 * (1 - *gpu)) : Cell(),
+                          std::string(gpu ? "" : "not available: no CPU operations were recorded")});
+  }
+  return table;
+}
+
+Table breakdown_table(const std::vector<DeviceBreakdown>& devices) {
+  Table table{"breakdown",
+              "Time breakdown",
+              {{"rank", "rank", Unit::kCount},
+               {"device", "GPU", Unit::kCount},
+               {"compute_ns", "compute", Unit::kDuration},
+               {"math_ns", "of it math", Unit::kDuration},
+               {"communication_ns", "communication", Unit::kDuration},
+               {"exposed_communication_ns", "exposed", Unit::kDuration},
+               {"overlap_percent", "overlap", Unit::kPercent},
+               {"memory_ns", "copies and sets", Unit::kDuration},
+               {"exposed_memory_ns", "exposed", Unit::kDuration},
+               {"idle_ns", "idle", Unit::kDuration},
+               {"idle_percent", "idle", Unit::kPercent}},
+              {}};
+  for (const DeviceBreakdown& d : devices) {
+    table.rows.push_back({int_cell(d.rank), int_cell(d.device), d.compute_ns, d.math_ns, d.communication_ns,
+                          d.exposed_communication_ns, optional_cell(d.overlap_percent()), d.memory_ns,
+                          d.exposed_memory_ns, d.idle_ns(), percent(d.idle_ns(), d.total_ns())});
+  }
+  return table;
+}
+
+Table idle_table(const std::vector<DeviceBreakdown>& devices) {
+  Table table{"idle",
+              "Idle, by cause",
+              {{"rank", "rank", Unit::kCount},
+               {"device", "GPU", Unit::kCount},
+               {"host_ns", "host", Unit::kDuration},
+               {"synchronization_ns", "synchronization", Unit::kDuration},
+               {"input_ns", "input", Unit::kDuration},
+               {"communication_ns", "communication", Unit::kDuration},
+               {"dependency_ns", "dependency", Unit::kDuration},
+               {"other_ns", "other", Unit::kDuration},
+               {"idle_ns", "sum", Unit::kDuration}},
+              {}};
+  for (const DeviceBreakdown& d : devices) {
+    table.rows.push_back({int_cell(d.rank), int_cell(d.device), d.idle.host_ns, d.idle.synchronization_ns,
+                          d.idle.input_ns, d.idle.communication_ns, d.idle.dependency_ns, d.idle.other_ns,
+                          d.idle.total_ns()});
+  }
+  return table;
+}
+
+Table launch_table(const std::vector<LaunchRow>& rows) {
+  Table table{"launches",
+              "Launches",
+              {{"rank", "rank", Unit::kCount},
+               {"kernels", "kernels", Unit::kCount},
+               {"joined", "joined", Unit::kCount},
+               {"launched_before", "launched before the window", Unit::kCount},
+               {"launch_not_recorded", "launch not recorded", Unit::kCount},
+               {"api_total_ns", "API total", Unit::kDuration},
+               {"api_median_ns", "API median", Unit::kDuration},
+               {"api_p99_ns", "API p99", Unit::kDuration, true},
+               {"queue_median_ns", "queue median", Unit::kDuration},
+               {"queue_p99_ns", "queue p99", Unit::kDuration, true},
+               {"delay_median_ns", "delay median", Unit::kDuration},
+               {"delay_p99_ns", "delay p99", Unit::kDuration, true},
+               {"tklqt_ns", "TKLQT", Unit::kDuration},
+               {"akd_ns", "AKD", Unit::kDuration},
+               {"mean_queue_length", "mean queue", Unit::kNumber},
+               {"max_queue_length", "max queue", Unit::kCount}},
+              {}};
+  for (const LaunchRow& r : rows) {
+    table.rows.push_back({int_cell(r.rank), r.kernels, r.joined, r.launched_before,
+                          r.kernels - r.joined - r.launched_before, r.api_ns.total, r.api_ns.median, r.api_ns.p99,
+                          r.queue_ns.median, r.queue_ns.p99, r.delay_ns.median, r.delay_ns.p99, r.tklqt_ns(),
+                          r.mean_kernel_ns, r.mean_queue_length, r.max_queue_length});
+  }
+  return table;
+}
+
+Table scaling_rows_table(const std::vector<ScalingRow>& rows) {
+  Table table{"points", "Scaling", {{"gpus", "GPUs", Unit::kCount}}, {}};
+  std::vector<std::string> factors;  // the others that vary
+  for (const ScalingRow& r : rows) {
+    for (const auto& [name, value] : r.point.factors) {
+      if (name != "gpus" && std::find(factors.begin(), factors.end(), name) == factors.end()) factors.push_back(name);
+    }
+  }
+  for (const std::string& name : factors)
+    table.columns.push_back({name, name});
+  const std::vector<Column> measured = {{"repeats", "repeats", Unit::kCount},
+                                        {"steps", "steps", Unit::kCount},
+                                        {"images_per_step", "images/step", Unit::kCount},
+                                        {"step_ns", "step", Unit::kDuration},
+                                        {"step_ci95_ns", "+-", Unit::kDuration},
+                                        {"train_time_ns", "training time", Unit::kDuration},
+                                        {"images_per_s", "images/s", Unit::kNumber},
+                                        {"speedup", "speedup", Unit::kNumber},
+                                        {"efficiency", "efficiency", Unit::kNumber},
+                                        {"karp_flatt", "Karp-Flatt", Unit::kNumber, true},
+                                        {"cpu_util_percent", "CPU", Unit::kPercent},
+                                        {"gpu_busy_percent", "GPU busy", Unit::kPercent},
+                                        {"gpu_compute_percent", "GPU compute", Unit::kPercent},
+                                        {"distortion_percent", "distortion", Unit::kPercent},
+                                        {"traced_only", "traced only", Unit::kText, true}};
+  table.columns.insert(table.columns.end(), measured.begin(), measured.end());
+  const auto percent_of = [](const std::optional<double>& share) { return share ? Cell(100 * *share) : Cell(); };
+  for (const ScalingRow& r : rows) {
+    std::vector<Cell> row = {int_cell(r.point.gpus())};
+    for (const std::string& name : factors) {
+      const auto factor = r.point.factors.find(name);
+      row.push_back(factor == r.point.factors.end() ? Cell() : Cell(factor->second));
+    }
+    const bool images = r.images_per_step > 0;
+    const std::vector<Cell> values = {static_cast<std::int64_t>(r.repeat_step_ns.size()),
+                                      r.steps,
+                                      images ? Cell(r.images_per_step) : Cell(),
+                                      r.step_ns,
+                                      r.step_ci_ns ? Cell(*r.step_ci_ns) : Cell(),
+                                      images ? Cell(r.train_time_ns) : Cell(),
+                                      images ? Cell(r.images_per_second) : Cell(),
+                                      r.speedup,
+                                      r.efficiency,
+                                      optional_cell(r.karp_flatt),
+                                      percent_of(r.cpu_util),
+                                      percent_of(r.gpu_busy),
+                                      percent_of(r.gpu_compute),
+                                      percent_of(r.distortion()),
+                                      std::string(r.traced_only ? "yes" : "no")};
+    row.insert(row.end(), values.begin(), values.end());
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table layer_rows_table(const std::vector<LayerRow>& rows) {
+  Table table{"layers",
+              "Layers",
+              {{"path", "path"},
+               {"phase", "phase"},
+               {"operation", "operation"},
+               {"precision", "precision", Unit::kText, true},
+               {"calls", "calls", Unit::kCount},
+               {"host_ns", "host", Unit::kDuration},
+               {"host_median_ns", "host median", Unit::kDuration, true},
+               {"gpu_ns", "GPU", Unit::kDuration},
+               {"gpu_events", "GPU events", Unit::kCount, true},
+               {"gflop", "GFLOP", Unit::kNumber},
+               {"bytes_read", "read", Unit::kBytes},
+               {"bytes_written", "written", Unit::kBytes},
+               {"gflop_per_s", "GFLOP/s", Unit::kNumber},
+               {"gbyte_per_s", "GB/s", Unit::kNumber}},
+              {}};
+  for (const LayerRow& r : rows) {
+    const auto rate = [&](std::int64_t amount) {
+      // per ns is giga per second
+      return r.work_ns() == 0 ? Cell() : Cell(static_cast<double>(amount) / static_cast<double>(r.work_ns()));
+    };
+    table.rows.push_back({r.path, r.phase, r.operation, r.precision, r.host.count, r.host.total, r.host.median,
+                          r.gpu_events == 0 ? Cell() : Cell(r.gpu_ns), r.gpu_events, static_cast<double>(r.flops) / 1e9,
+                          r.bytes_read, r.bytes_written, rate(r.flops), rate(r.bytes_read + r.bytes_written)});
+  }
+  return table;
+}
+
+Table thread_cpu_rows_table(const std::vector<ThreadCpuRow>& rows) {
+  Table table{"threads",
+              "CPU time by thread",
+              {{"rank", "rank", Unit::kCount},
+               {"tid", "thread", Unit::kValue},
+               {"name", "name"},
+               {"cpu_ns", "CPU time", Unit::kDuration}},
+              {}};
+  for (const ThreadCpuRow& r : rows) {
+    table.rows.push_back({int_cell(r.rank), int_cell(tid_of(r.global_tid)), r.name, r.cpu_ns});
+  }
+  return table;
+}
+
+Table bound_table(const Verdict& verdict) {
+  Table table{"bounds",
+              "What the time is bound by",
+              {{"bound", "bound by"},
+               {"share_percent", "share", Unit::kPercent},
+               {"per_step_ns", verdict.step_ns > 0 ? "per step" : "per device", Unit::kDuration}},
+              {}};
+  if (!verdict.has_gpu_work) return table;
+  const auto whole = static_cast<double>(verdict.step_ns > 0 ? verdict.step_ns : verdict.window_ns);
+  for (std::size_t i = 0; i < kBounds; ++i) {
+    table.rows.push_back({std::string(bound_name(Bound{static_cast<std::uint8_t>(i)})), 100 * verdict.share[i],
+                          static_cast<std::int64_t>(std::llround(verdict.share[i] * whole))});
+  }
+  return table;
+}
+
+Table kernel_rows_table(const Trace& trace, const std::vector<KernelRow>& rows, const std::vector<RankSteps>& steps,
+                        NameStyle style) {
+  Table table{"kernels",
+              "Kernels",
+              {{"name", "name"},
+               {"full_name", "full name", Unit::kText, true},
+               {"rank", "rank", Unit::kCount, rows.empty() || rows.front().rank < 0},
+               {"operation", "operation"},
+               {"class", "class", Unit::kText, true},
+               {"calls", "calls", Unit::kCount},
+               {"total_ns", "total", Unit::kDuration},
+               {"busy_share_percent", "of busy", Unit::kPercent},
+               {"per_step_ns", "per step", Unit::kDuration},
+               {"mean_ns", "mean", Unit::kDuration},
+               {"median_ns", "median", Unit::kDuration},
+               {"p95_ns", "p95", Unit::kDuration, true},
+               {"p99_ns", "p99", Unit::kDuration},
+               {"min_ns", "min", Unit::kDuration, true},
+               {"max_ns", "max", Unit::kDuration},
+               {"bytes", "bytes", Unit::kBytes, true},
+               {"achieved_gbps", "GB/s", Unit::kNumber, true},
+               {"registers_per_thread", "registers", Unit::kCount, true},
+               {"shared_memory_bytes", "shared memory", Unit::kBytes, true},
+               {"grid", "grid", Unit::kText, true},
+               {"block", "block", Unit::kText, true},
+               {"launch_configurations", "configurations", Unit::kCount, true}},
+              {}};
+  std::int64_t rank_steps = 0;  // steps summed over ranks
+  for (const RankSteps& rank : steps)
+    rank_steps += static_cast<std::int64_t>(rank.steps.size());
+  for (const KernelRow& r : rows) {
+    std::int64_t row_steps = rank_steps;
+    for (std::size_t i = 0; i < trace.ranks.size() && r.rank >= 0; ++i) {
+      if (trace.ranks[i].run.rank == r.rank) row_steps = static_cast<std::int64_t>(steps[i].steps.size());
+    }
+    const bool is_kernel = r.configs > 0;
+    const auto of_kernel = [&](Cell cell) { return is_kernel ? std::move(cell) : Cell(); };
+    table.rows.push_back(
+        {styled_name(trace, r, style),
+         r.name,
+         r.rank < 0 ? Cell() : int_cell(r.rank),
+         r.operation ? Cell(std::string(operation_name(*r.operation))) : Cell(),
+         std::string(class_name(r.gpu_class)),
+         r.duration.count,
+         r.duration.total,
+         100 * r.busy_share,
+         row_steps == 0 ? Cell() : Cell(r.in_steps_ns / row_steps),
+         r.duration.mean(),
+         r.duration.median,
+         r.duration.p95,
+         r.duration.p99,
+         r.duration.min,
+         r.duration.max,
+         r.bytes == 0 ? Cell() : Cell(r.bytes),
+         r.bytes == 0 ? Cell() : Cell(r.gigabytes_per_second()),
+         of_kernel(int_cell(r.config.registers_per_thread)),
+         of_kernel(int_cell(std::int64_t{r.config.static_shared_bytes} + r.config.dynamic_shared_bytes)),
+         of_kernel(dimensions(r.config.grid)),
+         of_kernel(dimensions(r.config.block)),
+         of_kernel(r.configs)});
+  }
+  return table;
+}
+
+}  // namespace swinscope

@@ -1,0 +1,38 @@
+// The rows of the analyses as tables: which columns, under which names. Nothing is computed here beyond shares and
+// means.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analyzer/experiment.h"
+#include "analyzer/kernel_table.h"
+#include "analyzer/launch_statistics.h"
+#include "analyzer/layers.h"
+#include "analyzer/steps.h"
+#include "analyzer/table.h"
+#include "analyzer/time_breakdown.h"
+#include "analyzer/verdict.h"
+
+namespace swinscope {
+
+// The steps of every rank, in the order of Trace::ranks.
+std::vector<RankSteps> all_steps(const Trace& trace);
+
+enum class NameStyle { kShort, kFull, kMangled };
+
+Table step_table(const Trace& trace, const std::vector<RankSteps>& steps);
+Table utilization_table(const std::vector<DeviceBreakdown>& devices);
+Table thesis_table(const std::vector<ThesisUtilization>& ranks);
+Table breakdown_table(const std::vector<DeviceBreakdown>& devices);
+Table idle_table(const std::vector<DeviceBreakdown>& devices);
+Table launch_table(const std::vector<LaunchRow>& rows);
+Table scaling_rows_table(const std::vector<ScalingRow>& rows);
+Table layer_rows_table(const std::vector<LayerRow>& rows);
+Table thread_cpu_rows_table(const std::vector<ThreadCpuRow>& rows);
+Table bound_table(const Verdict& verdict);
+// `name` is the name in that style, `full_name` always the full one. Per step and rank where steps were found.
+Table kernel_rows_table(const Trace& trace, const std::vector<KernelRow>& rows, const std::vector<RankSteps>& steps,
+                        NameStyle style);
+
+}  // namespace swinscope

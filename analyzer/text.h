@@ -1,0 +1,23 @@
+// Numbers as people read them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace swinscope {
+
+// Four significant digits with the unit that fits: "196.4 ms", "5.456 ms", "832 ns".
+std::string format_duration(std::int64_t ns);
+// "3.17 MiB"
+std::string format_bytes(std::int64_t bytes);
+// "180,144"
+std::string format_count(std::int64_t count);
+
+// Columns that the text takes on a terminal: code points, which is right for the Latin text and the symbols that occur
+// here.
+std::size_t display_width(std::string_view text);
+// At most `width` columns, with an ellipsis in place of what was cut from the end.
+std::string elide(std::string_view text, std::size_t width);
+
+}  // namespace swinscope

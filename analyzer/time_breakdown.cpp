@@ -1,0 +1,249 @@
+#include "analyzer/time_breakdown.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "analyzer/kernel_names.h"
+
+namespace swinscope {
+namespace {
+
+// CUDA calls that block the host until the device is done with something.
+bool is_blocking_call(std::string_view name) {
+  for (const std::string_view part : {"StreamSynchronize", "DeviceSynchronize", "EventSynchronize", "CtxSynchronize"}) {
+    if (name.find(part) != std::string_view::npos) return true;
+  }
+  // cudaMemcpy and cuMemcpyDtoH block, their Async forms do not.
+  return name.find("Memcpy") != std::string_view::npos && name.find("Async") == std::string_view::npos &&
+         name.find("Batch") == std::string_view::npos;
+}
+
+// Ranges inside which a training loop waits for its input: our own phase, and PyTorch's loader.
+bool is_input_range(std::string_view domain, std::string_view name) {
+  return (domain == kDomainOwn && name == "data") || name.substr(0, 21) == "enumerate(DataLoader)" ||
+         name.find("DataLoaderIter.__next__") != std::string_view::npos;
+}
+
+// Answers, for a thread, whether it was in one of some intervals at an instant.
+class ThreadIntervals {
+ public:
+  void add(std::uint64_t global_tid, Interval interval) { by_thread_[global_tid].push_back(interval); }
+  void finish() {
+    for (auto& [thread, intervals] : by_thread_)
+      intervals = unite(std::move(intervals));
+  }
+  bool contains(std::uint64_t global_tid, std::int64_t when) const {
+    const auto thread = by_thread_.find(global_tid);
+    if (thread == by_thread_.end()) return false;
+    const auto& intervals = thread->second;
+    const auto after = std::upper_bound(intervals.begin(), intervals.end(), when,
+                                        [](std::int64_t t, const Interval& i) { return t < i.begin_ns; });
+    return after != intervals.begin() && when < std::prev(after)->end_ns;
+  }
+
+ private:
+  std::unordered_map<std::uint64_t, std::vector<Interval>> by_thread_;
+};
+
+ThreadIntervals blocking_calls(const Trace& trace, const Rank& rank) {
+  ThreadIntervals calls;
+  std::unordered_map<StringId, bool> blocking;
+  for (EventIndex i = 0; i < rank.api.size(); ++i) {
+    const auto [entry, is_new] = blocking.try_emplace(rank.api.name[i], false);
+    if (is_new) entry->second = is_blocking_call(trace.text(rank.api.name[i]));
+    if (entry->second) {
+      calls.add(rank.api_lanes[rank.api.lane[i]].global_tid, {rank.api.start_ns[i], rank.api.end_ns[i]});
+    }
+  }
+  calls.finish();
+  return calls;
+}
+
+ThreadIntervals input_ranges(const Trace& trace, const Rank& rank) {
+  ThreadIntervals ranges;
+  for (const RangeLane& lane : rank.range_lanes) {
+    const std::string domain = rank.domain_name(lane.domain, trace.strings);
+    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
+      if (!is_input_range(domain, trace.text(rank.ranges.name[i]))) continue;
+      ranges.add(lane.global_tid, {rank.ranges.start_ns[i], rank.ranges.end_ns[i]});
+    }
+  }
+  ranges.finish();
+  return ranges;
+}
+
+// The idle gaps of one device and their causes.
+class IdleJudge {
+ public:
+  IdleJudge(const Trace& trace, const Rank& rank)
+      : rank_(rank), blocking_(blocking_calls(trace, rank)), input_(input_ranges(trace, rank)) {}
+
+  // `events` of one device, by start.
+  IdleCauses judge(const std::vector<EventIndex>& events) const {
+    IdleCauses causes;
+    std::int64_t busy_until = 0;
+    EventIndex last = kNoEvent;  // the event that kept the device busy until then
+    for (const EventIndex e : events) {
+      const std::int64_t start = rank_.gpu.start_ns[e];
+      if (last != kNoEvent && start > busy_until) cause(causes, last, e, busy_until) += start - busy_until;
+      if (last == kNoEvent || rank_.gpu.end_ns[e] > busy_until) {
+        busy_until = rank_.gpu.end_ns[e];
+        last = e;
+      }
+    }
+    return causes;
+  }
+
+ private:
+  std::int64_t& cause(IdleCauses& causes, EventIndex before, EventIndex next, std::int64_t gap_begin_ns) const {
+    const EventIndex launch = rank_.gpu.launch[next];
+    if (launch == kNoEvent) return causes.other_ns;
+    const std::uint64_t thread = rank_.api_lanes[rank_.api.lane[launch]].global_tid;
+    if (rank_.api.start_ns[launch] < gap_begin_ns) {
+      const bool communication =
+          rank_.gpu.gpu_class[next] == GpuClass::kCommunication ||
+          (rank_.gpu.gpu_class[before] == GpuClass::kCommunication && rank_.gpu.lane[before] != rank_.gpu.lane[next]);
+      return communication ? causes.communication_ns : causes.dependency_ns;
+    }
+    if (input_.contains(thread, gap_begin_ns)) return causes.input_ns;
+    if (blocking_.contains(thread, gap_begin_ns)) return causes.synchronization_ns;
+    return causes.host_ns;
+  }
+
+  const Rank& rank_;
+  ThreadIntervals blocking_;
+  ThreadIntervals input_;
+};
+
+// Whether each kernel name is a matrix product, convolution or attention; asked once per name.
+class MathNames {
+ public:
+  explicit MathNames(const Trace& trace) : trace_(trace) {}
+  bool is_math(StringId name) {
+    const auto [entry, is_new] = known_.try_emplace(name, false);
+    if (is_new) entry->second = swinscope::is_math(operation_kind(GpuKind::kKernel, trace_.text(name)));
+    return entry->second;
+  }
+
+ private:
+  const Trace& trace_;
+  std::unordered_map<StringId, bool> known_;
+};
+
+DeviceBreakdown break_down(const Rank& rank, const std::vector<EventIndex>& events, MathNames& names) {
+  std::vector<Interval> compute;
+  std::vector<Interval> math;
+  std::vector<Interval> communication;
+  std::vector<Interval> memory;
+  DeviceBreakdown row;
+  row.rank = rank.run.rank;
+  row.device = rank.gpu_lanes[rank.gpu.lane[events.front()]].device;
+  row.events = static_cast<std::int64_t>(events.size());
+  row.window = {rank.gpu.start_ns[events.front()], rank.gpu.end_ns[events.front()]};
+  for (const EventIndex e : events) {
+    const Interval interval{rank.gpu.start_ns[e], rank.gpu.end_ns[e]};
+    row.window.end_ns = std::max(row.window.end_ns, interval.end_ns);
+    switch (rank.gpu.gpu_class[e]) {
+      case GpuClass::kCompute:
+        compute.push_back(interval);
+        if (names.is_math(rank.gpu.name[e])) math.push_back(interval);
+        break;
+      case GpuClass::kCommunication:
+        communication.push_back(interval);
+        break;
+      case GpuClass::kMemory:
+        memory.push_back(interval);
+        break;
+    }
+    if (rank.gpu.kind[e] == GpuKind::kKernel) row.kernel_sum_ns += interval.length();
+  }
+  const IntervalSet compute_set = unite(std::move(compute));
+  const IntervalSet communication_set = unite(std::move(communication));
+  const IntervalSet memory_set = unite(std::move(memory));
+  std::vector<Interval> both = compute_set;
+  both.insert(both.end(), memory_set.begin(), memory_set.end());
+  const IntervalSet non_communication = unite(std::move(both));
+  row.compute_ns = total_length(compute_set);
+  row.math_ns = total_length(unite(std::move(math)));
+  row.communication_ns = total_length(communication_set);
+  row.memory_ns = total_length(memory_set);
+  row.non_communication_ns = total_length(non_communication);
+  row.exposed_communication_ns = total_length(subtract(communication_set, compute_set));
+  row.exposed_memory_ns = total_length(subtract(subtract(memory_set, compute_set), communication_set));
+  row.busy_ns = row.compute_ns + row.exposed_communication_ns + row.exposed_memory_ns;
+  return row;
+}
+
+std::map<std::int32_t, std::vector<EventIndex>> events_by_device(const Rank& rank) {
+  std::map<std::int32_t, std::vector<EventIndex>> devices;
+  for (const GpuLane& lane : rank.gpu_lanes) {
+    std::vector<EventIndex>& events = devices[lane.device];
+    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i)
+      events.push_back(i);
+  }
+  for (auto& [device, events] : devices) {
+    std::stable_sort(events.begin(), events.end(),
+                     [&](EventIndex a, EventIndex b) { return rank.gpu.start_ns[a] < rank.gpu.start_ns[b]; });
+  }
+  return devices;
+}
+
+// Time of the outermost operator ranges less nothing: the self times of nested operators add up to their outermost one.
+std::optional<std::int64_t> operator_time(const Trace& trace, const Rank& rank) {
+  std::optional<std::int64_t> sum;
+  for (const RangeLane& lane : rank.range_lanes) {
+    if (rank.domain_name(lane.domain, trace.strings) != kDomainTorchOp) continue;
+    std::vector<Interval> ranges;
+    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
+      ranges.push_back({rank.ranges.start_ns[i], rank.ranges.end_ns[i]});
+    }
+    sum = sum.value_or(0) + total_length(unite(std::move(ranges)));
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::optional<double> DeviceBreakdown::overlap_percent() const {
+  if (communication_ns == 0) return std::nullopt;
+  return 100.0 * static_cast<double>(communication_ns - exposed_communication_ns) /
+         static_cast<double>(communication_ns);
+}
+
+std::vector<DeviceBreakdown> time_breakdown(const Trace& trace) {
+  std::vector<DeviceBreakdown> rows;
+  MathNames names(trace);
+  for (const Rank& rank : trace.ranks) {
+    const IdleJudge judge(trace, rank);
+    for (const auto& [device, events] : events_by_device(rank)) {
+      DeviceBreakdown row = break_down(rank, events, names);
+      row.idle = judge.judge(events);
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
+std::optional<double> ThesisUtilization::gpu_share() const {
+  if (!cpu_self_ns || kernel_ns + *cpu_self_ns == 0) return std::nullopt;
+  return static_cast<double>(kernel_ns) / static_cast<double>(kernel_ns + *cpu_self_ns);
+}
+
+std::vector<ThesisUtilization> thesis_utilization(const Trace& trace) {
+  std::vector<ThesisUtilization> rows;
+  for (const Rank& rank : trace.ranks) {
+    ThesisUtilization row;
+    row.rank = rank.run.rank;
+    for (EventIndex i = 0; i < rank.gpu.size(); ++i) {
+      if (rank.gpu.kind[i] == GpuKind::kKernel) row.kernel_ns += rank.gpu.end_ns[i] - rank.gpu.start_ns[i];
+    }
+    row.cpu_self_ns = operator_time(trace, rank);
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+}  // namespace swinscope

@@ -1,0 +1,86 @@
+// Where the time of each device went (METRICS "Time breakdown" and "Scaling: utilization").
+//
+//   total   = last end - first start of the device's events in the window
+//   busy    = |U(all)|                     gpu_busy    = busy / total
+//   compute = |U(compute)|, comm = |U(communication)|, memory = |U(copies, sets)|
+//   exposed communication = |U(comm) \ U(compute)|
+//   exposed memory        = |U(memory) \ U(compute) \ U(comm)|, so that compute + exposed comm + exposed memory = busy
+//   overlap = 100 |U(compute) n U(comm)| / |U(comm)|
+//   gpu_compute = |U(all but communication)| / total
+// and idle = total - busy, each gap of which has one cause.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "analyzer/intervals.h"
+#include "analyzer/trace.h"
+
+namespace swinscope {
+
+// Why a device had nothing to do, judged by the event that ends the gap.
+//   Its launch began after the gap had; the first that applies:
+//     input            the thread that launched it was inside a range that waits for data when the gap began
+//     synchronization  that thread was blocked in a synchronizing call when the gap began
+//     host             neither
+//   Its launch had begun before the gap; the first that applies:
+//     communication    it is a collective, or waited for one on another stream
+//     dependency       another stream, an event, or the device's own latency between kernels
+//   other              its launch was not recorded
+struct IdleCauses {
+  std::int64_t input_ns = 0;
+  std::int64_t synchronization_ns = 0;
+  std::int64_t host_ns = 0;
+  std::int64_t communication_ns = 0;
+  std::int64_t dependency_ns = 0;
+  std::int64_t other_ns = 0;
+  std::int64_t total_ns() const {
+    return input_ns + synchronization_ns + host_ns + communication_ns + dependency_ns + other_ns;
+  }
+};
+
+struct DeviceBreakdown {
+  std::int32_t rank = 0;
+  std::int32_t device = 0;
+  std::int64_t events = 0;
+  Interval window;
+  std::int64_t busy_ns = 0;
+  std::int64_t compute_ns = 0;
+  std::int64_t math_ns = 0;  // |U(matrix products, convolutions, attention)|, by kernel name; part of compute
+  std::int64_t communication_ns = 0;
+  std::int64_t exposed_communication_ns = 0;
+  std::int64_t memory_ns = 0;
+  std::int64_t exposed_memory_ns = 0;
+  std::int64_t non_communication_ns = 0;  // |U(all but communication)|
+  std::int64_t kernel_sum_ns = 0;         // sum of kernel durations, overlapping or not
+  IdleCauses idle;
+
+  std::int64_t total_ns() const { return window.length(); }
+  std::int64_t idle_ns() const { return total_ns() - busy_ns; }
+  double gpu_busy() const { return ratio(busy_ns); }
+  double gpu_compute() const { return ratio(non_communication_ns); }
+  // Percent; nothing without communication.
+  std::optional<double> overlap_percent() const;
+
+ private:
+  double ratio(std::int64_t ns) const {
+    return total_ns() == 0 ? 0.0 : static_cast<double>(ns) / static_cast<double>(total_ns());
+  }
+};
+
+// One row per rank and device, in that order. Devices without events have no row.
+std::vector<DeviceBreakdown> time_breakdown(const Trace& trace);
+
+// The thesis's definition (seeds: section 3.1), per rank: device time over the total compute time,
+//   GPU share = sum of kernel time / (sum of kernel time + sum of CPU operation self time).
+// Nothing where no CPU operations were recorded.
+struct ThesisUtilization {
+  std::int32_t rank = 0;
+  std::int64_t kernel_ns = 0;
+  std::optional<std::int64_t> cpu_self_ns;
+  std::optional<double> gpu_share() const;
+};
+std::vector<ThesisUtilization> thesis_utilization(const Trace& trace);
+
+}  // namespace swinscope

@@ -1,0 +1,117 @@
+#include "cli/command.h"
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "analyzer/open.h"
+#include "store/error.h"
+
+namespace swinscope::cli {
+namespace {
+
+std::atomic<bool> g_interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free, "set from a signal handler");
+
+void on_interrupt(int) {
+  g_interrupted = true;
+  std::signal(SIGINT, SIG_DFL);  // the second Ctrl+C ends the program at once
+}
+
+Format parse_format(const std::string& name) {
+  if (name == "json") return Format::kJson;
+  if (name == "csv") return Format::kCsv;
+  if (name == "md") return Format::kMarkdown;
+  return Format::kTable;
+}
+
+bool use_color(const std::string& when, bool terminal) {
+  if (when != "auto") return when == "always";
+  const char* no_color = std::getenv("NO_COLOR");
+  return terminal && (no_color == nullptr || *no_color == '\0');
+}
+
+std::size_t terminal_width() {
+  winsize size{};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+void write_file(const std::string& path, const std::string& text, bool force) {
+  if (!force && std::filesystem::exists(path)) {
+    throw Error(ErrorKind::kUsage, fmt::format("{}: the file exists", path), {},
+                "give another name with -o, or --force to replace it");
+  }
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) {
+    throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be written", path), {},
+                "check the free space and the permissions of its folder");
+  }
+}
+
+}  // namespace
+
+void CommonOptions::add_to(CLI::App& command) {
+  command.add_option("--format", format, "Output format: table, json, csv or md")
+      ->check(CLI::IsMember({"table", "json", "csv", "md"}))
+      ->envname("SWINSCOPE_FORMAT");
+  command.add_option("-o,--output", output, "Write to this file instead of the standard output");
+  command.add_flag("--force", force, "Replace what exists");
+  command.add_option("--color", color, "Colour: auto (on a terminal, unless NO_COLOR is set), always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->envname("SWINSCOPE_COLOR");
+  command.add_flag("-q,--quiet", quiet, "No warnings");
+  command.add_flag("-v,--verbose", verbose, "More detail");
+}
+
+void TableOptions::add_to(CLI::App& command) {
+  command.add_option("--sort", sort, "Sort by this column (its JSON name)");
+  command.add_option("--filter", filter, "Only rows whose name matches this POSIX extended regular expression");
+  // Not a check for a number in range: CLI11 reads -1 as the largest one.
+  command.add_option("--top", top, "Only the first N rows")->check(CLI::NonNegativeNumber);
+}
+
+void TableOptions::apply(Table& table, std::string_view text_column) const {
+  if (!filter.empty()) filter_rows(table, text_column, filter);
+  if (!sort.empty()) sort_rows(table, sort);
+  if (top) keep_top(table, *top);
+}
+
+const std::atomic<bool>& interrupted() { return g_interrupted; }
+
+void watch_interrupts() { std::signal(SIGINT, on_interrupt); }
+
+Trace open_run(const std::string& path, const CommonOptions& options) {
+  Trace trace = open_trace(path, &interrupted());
+  if (!options.quiet) {
+    for (const std::string& warning : trace.warnings)
+      fmt::print(stderr, "warning: {}\n", warning);
+  }
+  return trace;
+}
+
+void emit(const Document& document, const CommonOptions& options) {
+  const bool terminal = options.output.empty() && isatty(STDOUT_FILENO) != 0;
+  RenderOptions how;
+  how.format = parse_format(options.format);
+  how.color = use_color(options.color, terminal);
+  how.width = terminal ? terminal_width() : 0;
+  const std::string text = render(document, how);
+  if (!options.output.empty()) {
+    write_file(options.output, text, options.force);
+    return;
+  }
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    throw Error(ErrorKind::kFailure, "the standard output cannot be written", {}, "check where it is redirected to");
+  }
+}
+
+int status_of(const Trace& trace) { return trace.corrupt ? static_cast<int>(ErrorKind::kInput) : 0; }
+
+}  // namespace swinscope::cli

@@ -1,0 +1,73 @@
+// What the sub-commands share: options, output, and how a trace is opened.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "analyzer/render.h"
+#include "analyzer/trace.h"
+
+namespace swinscope::cli {
+
+// Options that every sub-command takes.
+struct CommonOptions {
+  std::string format = "table";
+  std::string output;  // empty: stdout
+  std::string color = "auto";
+  bool force = false;
+  bool quiet = false;
+  bool verbose = false;
+
+  void add_to(CLI::App& command);
+};
+
+// Options of commands that print one long table.
+struct TableOptions {
+  std::string sort;
+  std::string filter;
+  std::optional<std::size_t> top;
+
+  void add_to(CLI::App& command);
+  // Filters by the text column, sorts, cuts.
+  void apply(Table& table, std::string_view text_column) const;
+};
+
+// Set by the first Ctrl+C: whoever works stops at the next safe place.
+const std::atomic<bool>& interrupted();
+void watch_interrupts();
+
+// open_trace with the interrupt flag; warnings go to stderr unless quiet.
+Trace open_run(const std::string& path, const CommonOptions& options);
+
+// Prints or writes the document. Throws Error when the file exists (without --force) or cannot be written.
+void emit(const Document& document, const CommonOptions& options);
+
+// Makes what ./.swinscope.toml and ~/.config/swinscope/config.toml say the defaults of the sub-commands' options.
+// Throws Error(kUsage) for an unknown option or a wrong value.
+void apply_config_files(CLI::App& app);
+
+// The exit status of a command that printed what could be read of `trace`.
+int status_of(const Trace& trace);
+
+// One per sub-command: declares it and returns nothing; the command's exit status goes to `status` when it runs.
+void add_analyze(CLI::App& app, int& status);
+void add_doctor(CLI::App& app, int& status);
+void add_import(CLI::App& app, int& status);
+void add_info(CLI::App& app, int& status);
+void add_join(CLI::App& app, int& status);
+void add_kernels(CLI::App& app, int& status);
+void add_launches(CLI::App& app, int& status);
+void add_launch(CLI::App& app, int& status);
+void add_layers(CLI::App& app, int& status);
+void add_query(CLI::App& app, int& status);
+
+void add_record(CLI::App& app, int& status);
+void add_scale(CLI::App& app, int& status);
+void add_sweep(CLI::App& app, int& status);
+
+}  // namespace swinscope::cli

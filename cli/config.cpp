@@ -1,0 +1,79 @@
+// Settings from files. They become the defaults of the options, so that SWINSCOPE_* and the command line win over them;
+// CLI11's own reading of files would win over the environment.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "store/error.h"
+
+namespace swinscope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The user's file first, so that the one in the working directory wins.
+std::vector<fs::path> config_files() {
+  const char* config_home = std::getenv("XDG_CONFIG_HOME");
+  const char* home = std::getenv("HOME");
+  std::vector<fs::path> files;
+  if (config_home != nullptr && *config_home != '\0') {
+    files.push_back(fs::path(config_home) / "swinscope" / "config.toml");
+  } else if (home != nullptr) {
+    files.push_back(fs::path(home) / ".config" / "swinscope" / "config.toml");
+  }
+  files.emplace_back(".swinscope.toml");
+  std::error_code ignored;
+  files.erase(
+      std::remove_if(files.begin(), files.end(), [&](const fs::path& f) { return !fs::is_regular_file(f, ignored); }),
+      files.end());
+  return files;
+}
+
+[[noreturn]] void refuse(const fs::path& file, const std::string& what, const std::string& cause = {}) {
+  throw Error(
+      ErrorKind::kUsage, fmt::format("{}: {}", file.string(), what), cause,
+      "write `option = value`, for one sub-command below its [name]; `swinscope analyze --help` lists the options");
+}
+
+void set_default(const fs::path& file, CLI::Option& option, const CLI::ConfigItem& item) {
+  if (item.inputs.size() != 1) refuse(file, fmt::format("{} takes one value", item.name));
+  try {
+    option.run_callback_for_default()->default_val(item.inputs.front());
+  } catch (const CLI::Error& error) {
+    refuse(file, fmt::format("{} = {}", item.name, item.inputs.front()), error.what());
+  }
+}
+
+// An option below [name] is that of the sub-command; above all sections, of every sub-command that has it.
+void apply(const fs::path& file, CLI::App& app, const CLI::ConfigItem& item) {
+  bool known = false;
+  for (CLI::App* command : app.get_subcommands({})) {
+    if (!item.parents.empty() && (item.parents.size() > 1 || item.parents.front() != command->get_name())) continue;
+    CLI::Option* option = command->get_option_no_throw("--" + item.name);
+    if (option == nullptr) continue;
+    known = true;
+    set_default(file, *option, item);
+  }
+  if (!known) refuse(file, fmt::format("there is no option '{}'", item.fullname()));
+}
+
+bool is_section_mark(const CLI::ConfigItem& item) { return item.name == "++" || item.name == "--"; }
+
+}  // namespace
+
+void apply_config_files(CLI::App& app) {
+  for (const fs::path& file : config_files()) {
+    try {
+      for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_file(file.string())) {
+        if (!is_section_mark(item)) apply(file, app, item);
+      }
+    } catch (const CLI::Error& error) {
+      refuse(file, "cannot be read", error.what());
+    }
+  }
+}
+
+}  // namespace swinscope::cli

@@ -1,0 +1,158 @@
+// swinscope info RUN: what is in it.
+#include <algorithm>
+#include <ctime>
+#include <map>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "analyzer/steps.h"
+#include "cli/command.h"
+
+namespace swinscope::cli {
+namespace {
+
+struct InfoOptions {
+  CommonOptions common;
+  std::string run;
+};
+
+Cell text_or_unknown(const std::string& text) { return text.empty() ? Cell() : Cell(text); }
+
+// When the first event happened.
+Cell utc_time(std::int64_t epoch_ns, std::int64_t begin_ns) {
+  const std::time_t seconds = epoch_ns / 1'000'000'000 + begin_ns / 1'000'000'000;
+  std::tm calendar{};
+  if (epoch_ns == 0 || gmtime_r(&seconds, &calendar) == nullptr) return {};
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &calendar);
+  return std::string(text.data());
+}
+
+// First start and last end of everything recorded.
+Interval span_of(const Rank& rank) {
+  Interval span{INT64_MAX, INT64_MIN};
+  const auto extend = [&](const std::vector<std::int64_t>& starts, const std::vector<std::int64_t>& ends) {
+    for (const std::int64_t t : starts)
+      span.begin_ns = std::min(span.begin_ns, t);
+    for (const std::int64_t t : ends)
+      span.end_ns = std::max(span.end_ns, t);
+  };
+  extend(rank.gpu.start_ns, rank.gpu.end_ns);
+  extend(rank.api.start_ns, rank.api.end_ns);
+  extend(rank.ranges.start_ns, rank.ranges.end_ns);
+  return span.begin_ns > span.end_ns ? Interval{} : span;
+}
+
+std::string gpu_names(const Rank& rank) {
+  std::map<std::string, int> names;
+  for (const GpuLane& lane : rank.gpu_lanes) {
+    const auto gpu = std::find_if(rank.run.gpus.begin(), rank.run.gpus.end(),
+                                  [&](const GpuInfo& info) { return info.device == lane.device; });
+    names[fmt::format("{}{}", lane.device, gpu == rank.run.gpus.end() ? "" : fmt::format(": {}", gpu->name))] = 1;
+  }
+  std::string text;
+  for (const auto& [name, ignored] : names)
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", name);
+  return text;
+}
+
+Table rank_table(const Trace& trace) {
+  Table table{"ranks",
+              "Ranks",
+              {{"rank", "rank", Unit::kCount},
+               {"pid", "pid", Unit::kValue},
+               {"process", "process"},
+               {"host", "host", Unit::kText, true},
+               {"gpus", "GPUs used"},
+               {"duration_ns", "duration", Unit::kDuration},
+               {"kernels", "kernels", Unit::kCount},
+               {"copies", "copies", Unit::kCount},
+               {"sets", "sets", Unit::kCount},
+               {"graphs", "graphs", Unit::kCount, true},
+               {"api_calls", "API calls", Unit::kCount},
+               {"ranges", "ranges", Unit::kCount},
+               {"marks", "marks", Unit::kCount, true},
+               {"synchronizations", "syncs", Unit::kCount, true},
+               {"collectives", "collectives", Unit::kCount, true},
+               {"overhead_ns", "tracing overhead", Unit::kDuration},
+               {"steps", "steps", Unit::kCount},
+               {"steps_how", "found by"}},
+              {}};
+  for (const Rank& rank : trace.ranks) {
+    std::array<std::int64_t, 4> by_kind{};
+    for (const GpuKind kind : rank.gpu.kind)
+      ++by_kind[static_cast<std::size_t>(kind)];
+    std::int64_t overhead = 0;
+    for (const OverheadRecord& record : rank.overheads)
+      overhead += record.end_ns - record.start_ns;
+    const RankSteps steps = find_steps(trace, rank);
+    table.rows.push_back({std::int64_t{rank.run.rank}, std::int64_t{pid_of(rank.run.global_pid)},
+                          rank.run.processes.empty() ? std::string() : rank.run.processes.front().name, rank.run.host,
+                          gpu_names(rank), span_of(rank).length(), by_kind[0], by_kind[1], by_kind[2], by_kind[3],
+                          std::int64_t{rank.api.size()}, std::int64_t{rank.ranges.size()},
+                          static_cast<std::int64_t>(rank.marks.size()), static_cast<std::int64_t>(rank.syncs.size()),
+                          static_cast<std::int64_t>(rank.collectives.size()), overhead,
+                          static_cast<std::int64_t>(steps.steps.size()),
+                          steps.method == StepMethod::kNone ? std::string("no steps found") : steps.how});
+  }
+  return table;
+}
+
+Table drop_table(const Trace& trace) {
+  Table table{"drops",
+              "Lost or unread",
+              {{"rank", "rank", Unit::kCount}, {"what", "what"}, {"count", "count", Unit::kCount}, {"reason", "why"}},
+              {}};
+  for (const Rank& rank : trace.ranks) {
+    for (const DropInfo& drop : rank.run.drops) {
+      table.rows.push_back({std::int64_t{rank.run.rank}, drop.what, drop.count, drop.reason});
+    }
+  }
+  return table;
+}
+
+Table environment_table(const Trace& trace) {
+  Table table{"environment", "Environment", {{"rank", "rank", Unit::kCount}, {"name", "name"}, {"value", "value"}}, {}};
+  for (const Rank& rank : trace.ranks) {
+    for (const NamedValue& fact : rank.run.environment) {
+      table.rows.push_back({std::int64_t{rank.run.rank}, fact.name, fact.value});
+    }
+  }
+  return table;
+}
+
+int run_info(const InfoOptions& options) {
+  const Trace trace = open_run(options.run, options.common);
+  const RunInfo first = trace.ranks.empty() ? RunInfo{} : trace.ranks.front().run;
+  const std::int64_t begin_ns = trace.ranks.empty() ? 0 : span_of(trace.ranks.front()).begin_ns;
+  Document document;
+  document.schema = "info";
+  document.run = trace.path;
+  document.warnings = trace.warnings;
+  document.facts = {
+      {"path", "path", trace.path},
+      {"kind", "kind", trace.description},
+      {"recorded", "recorded", utc_time(first.utc_epoch_ns, begin_ns)},
+      {"command", "command", text_or_unknown(first.command)},
+      {"world_size", "world size", first.world_size == 0 ? Cell() : Cell(std::int64_t{first.world_size}), Unit::kCount},
+      {"ranks_present", "ranks present", static_cast<std::int64_t>(trace.ranks.size()), Unit::kCount},
+      {"gpu_events", "GPU events", trace.gpu_event_count(), Unit::kCount}};
+  document.tables.push_back(rank_table(trace));
+  if (Table drops = drop_table(trace); !drops.rows.empty()) document.tables.push_back(std::move(drops));
+  if (options.common.verbose || options.common.format != "table") document.tables.push_back(environment_table(trace));
+  emit(document, options.common);
+  return status_of(trace);
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, int& status) {
+  auto options = std::make_shared<InfoOptions>();
+  CLI::App* command = app.add_subcommand("info", "What is in a run: ranks, GPUs, duration, counts, drops");
+  command->add_option("RUN", options->run, "Trace to describe")->required();
+  options->common.add_to(*command);
+  command->callback([options, &status] { status = run_info(*options); });
+}
+
+}  // namespace swinscope::cli

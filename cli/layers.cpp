@@ -1,0 +1,68 @@
+// swinscope layers RUN: time, FLOPs and bytes by layer path.
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "analyzer/tables.h"
+#include "cli/command.h"
+#include "store/error.h"
+
+namespace swinscope::cli {
+namespace {
+
+struct LayersOptions {
+  CommonOptions common;
+  TableOptions table;
+  std::string run;
+  LayerOptions layers;
+  bool joined_phases = false;
+};
+
+int run_layers(LayersOptions options) {
+  const Trace trace = open_run(options.run, options.common);
+  options.layers.by_phase = !options.joined_phases;
+  const std::vector<LayerRow> rows = layer_table(trace, options.layers);
+  if (rows.empty()) {
+    throw Error(ErrorKind::kFailure, fmt::format("{}: has no annotated operations", trace.path),
+                "no range of domain 'swinscope' carries a swinscope.operation payload",
+                "record a swinscope workload: swinscope record -o RUN -- swin infer …");
+  }
+  const StepImages images = count_images(trace);
+  std::int64_t flops = 0;
+  for (const LayerRow& row : rows)
+    flops += row.flops;
+  Document document;
+  document.schema = "layers";
+  document.run = trace.path;
+  document.warnings = trace.warnings;
+  document.facts = {
+      {"steps", "steps", images.steps, Unit::kCount},
+      {"images", "images", images.images, Unit::kCount},
+      {"gflop", "GFLOP", static_cast<double>(flops) / 1e9, Unit::kNumber},
+      {"gflop_per_image", "GFLOP per image",
+       images.images == 0 ? Cell() : Cell(static_cast<double>(flops) / 1e9 / static_cast<double>(images.images)),
+       Unit::kNumber}};
+  document.tables = {layer_rows_table(rows)};
+  options.table.apply(document.tables.front(), "path");
+  if (Table threads = thread_cpu_rows_table(thread_cpu_table(trace)); !threads.rows.empty()) {
+    document.tables.push_back(std::move(threads));
+  }
+  emit(document, options.common);
+  return status_of(trace);
+}
+
+}  // namespace
+
+void add_layers(CLI::App& app, int& status) {
+  auto options = std::make_shared<LayersOptions>();
+  CLI::App* command = app.add_subcommand("layers", "Time, FLOPs and bytes by layer path of an annotated workload");
+  command->add_option("RUN", options->run, "Trace to analyze")->required();
+  command->add_option("--depth", options->layers.depth, "Add up by the first N components of the path")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--join-phases", options->joined_phases, "Forward and backward in one row");
+  options->table.add_to(*command);
+  options->common.add_to(*command);
+  command->callback([options, &status] { status = run_layers(*options); });
+}
+
+}  // namespace swinscope::cli

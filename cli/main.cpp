@@ -1,0 +1,74 @@
+// The `swinscope` program: one sub-command per file; this one declares them and turns errors into messages and exit
+// statuses.
+#include <cstdio>
+#include <exception>
+
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "store/error.h"
+
+namespace swinscope::cli {
+namespace {
+
+constexpr int kInterruptedStatus = 130;
+
+void print_error(const Error& error) {
+  fmt::print(stderr, "error: {}\n", error.what());
+  if (!error.cause().empty()) fmt::print(stderr, "  cause: {}\n", error.cause());
+  if (!error.hint().empty()) fmt::print(stderr, "  hint: {}\n", error.hint());
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Profiling and scaling analysis for CUDA deep learning", "swinscope");
+  app.set_version_flag("--version", "swinscope " SWINSCOPE_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "RUN is a trace file, a run folder, an Nsight Systems .sqlite export or a PyTorch trace (.json, .json.gz).");
+  int status = 0;
+  add_import(app, status);
+  add_info(app, status);
+  add_analyze(app, status);
+  add_kernels(app, status);
+  add_layers(app, status);
+  add_launches(app, status);
+  add_query(app, status);
+  add_doctor(app, status);
+  apply_config_files(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // --help and --version end in such an error too. CLI11's own numbers are no contract of ours.
+    if (error.get_exit_code() == 0) return app.exit(error);
+    if (app.get_subcommands().empty() && !app.remaining().empty()) {
+      throw Error(ErrorKind::kUsage, fmt::format("there is no command '{}'", app.remaining().front()), {},
+                  "`swinscope --help` lists the commands");
+    }
+    throw Error(ErrorKind::kUsage, error.what(), {},
+                "`swinscope --help` and `swinscope COMMAND --help` say what there is");
+  }
+  return status;
+}
+
+}  // namespace
+}  // namespace swinscope::cli
+
+int main(int argc, char** argv) {
+  using swinscope::Error;
+  using swinscope::ErrorKind;
+  swinscope::cli::watch_interrupts();
+  try {
+    return swinscope::cli::run(argc, argv);
+  } catch (const Error& error) {
+    if (swinscope::cli::interrupted()) {
+      fmt::print(stderr, "interrupted\n");
+      return swinscope::cli::kInterruptedStatus;
+    }
+    swinscope::cli::print_error(error);
+    return static_cast<int>(error.kind());
+  } catch (const std::exception& error) {
+    swinscope::cli::print_error(Error(ErrorKind::kFailure, error.what(), "an unexpected failure",
+                                      "please report it with the command and its input"));
+    return static_cast<int>(ErrorKind::kFailure);
+  }
+}

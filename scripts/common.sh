@@ -1,0 +1,27 @@
+# Sourced by the other scripts: the root of the repository as working directory, ccache, and building a preset.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# Paths relative to the clone, so that a second clone finds the first one's objects.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+
+# configure <preset> [cmake argument…]: says something only when it fails.
+configure() {
+  local log=build/configure-$1.log
+  mkdir -p build
+  if command -v ccache >/dev/null; then
+    export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache
+  fi
+  cmake --preset "$@" >"$log" 2>&1 || {
+    cat "$log" >&2
+    return 1
+  }
+}
+
+# build_dir <dir> [target…]: progress on a terminal, only warnings and errors in a log.
+build_dir() {
+  local dir=$1 quiet=()
+  shift
+  [ -t 1 ] || quiet=(--quiet)
+  ninja -C "$dir" "${quiet[@]}" "$@"
+}

@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# usage: scripts/setup.sh [build|check]
+# Installs with apt what is missing to build swinscope (build, the default) or also to check it (check), on Debian 12 and
+# Ubuntu 24.04. When nothing is missing it touches neither apt nor the network. SWINSCOPE_SKIP_SETUP=1 skips it.
+set -euo pipefail
+
+build_packages=(
+  g++ cmake ninja-build ccache pkg-config git ca-certificates
+  libfmt-dev libsqlite3-dev zlib1g-dev nlohmann-json3-dev libsimdjson-dev libcli11-dev
+)
+# clang-format: one version on every distribution, because each lays out code differently. llvm: llvm-symbolizer, for
+# readable findings of the fuzzers.
+check_packages=(
+  libgtest-dev libgmock-dev libbenchmark-dev
+  clang clang-tidy clang-format-14 llvm
+)
+
+fail() {
+  printf 'error: %s\n  cause: %s\n  hint: %s\n' "$@" >&2
+  exit 1
+}
+
+is_installed() {
+  [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+# Fills `missing` with the arguments that are not installed.
+find_missing() {
+  missing=()
+  local package
+  for package in "$@"; do
+    is_installed "$package" || missing+=("$package")
+  done
+}
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    env DEBIAN_FRONTEND=noninteractive "$@"
+  else
+    sudo env DEBIAN_FRONTEND=noninteractive "$@"
+  fi
+}
+
+require_apt() {
+  local name=unknown family=""
+  if [ -r /etc/os-release ]; then
+    name=$(. /etc/os-release && echo "${PRETTY_NAME:-unknown}")
+    family=$(. /etc/os-release && echo "${ID:-} ${ID_LIKE:-}")
+  fi
+  case " $family " in
+    *" debian "* | *" ubuntu "*) ;;
+    *) fail "cannot install the $# missing packages" "this system is $name; only Debian and Ubuntu are supported" \
+      "install the equivalents of: $*; then set SWINSCOPE_SKIP_SETUP=1" ;;
+  esac
+  if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
+    fail "cannot install the $# missing packages" "not running as root, and there is no sudo" \
+      "as root: apt-get install $*"
+  fi
+}
+
+apt_install() {
+  require_apt "$@"
+  echo "swinscope: installing $# packages with apt: $*"
+  as_root apt-get -qq -o Acquire::Retries=3 update
+  as_root apt-get -qq -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 \
+    install --yes --no-install-recommends "$@" >"$log" 2>&1 || {
+    tail -n 20 "$log" >&2
+    fail "apt-get could not install the packages" "see above, or all of it in $log" "mend apt, then run this again"
+  }
+}
+
+# libFuzzer and the sanitizers of clang are in a package that carries clang's version in its name.
+clang_runtime_package() {
+  local version
+  version=$(dpkg-query -W -f '${Depends}' clang | grep -o 'clang-[0-9]*' | head -n 1)
+  echo "libclang-rt-${version#clang-}-dev"
+}
+
+main() {
+  local wanted=("${build_packages[@]}") missing
+  case ${1:-build} in
+    build) ;;
+    check) wanted+=("${check_packages[@]}") ;;
+    *) fail "unknown list '$1'" "scripts/setup.sh knows build and check" "scripts/setup.sh check" ;;
+  esac
+  if [ "${SWINSCOPE_SKIP_SETUP:-}" = 1 ]; then
+    echo "swinscope: set-up skipped (SWINSCOPE_SKIP_SETUP=1)"
+    return
+  fi
+  log=$(mktemp -t swinscope-apt.XXXXXX)
+  find_missing "${wanted[@]}"
+  [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}"
+  if [ "${1:-build}" = check ]; then
+    find_missing "$(clang_runtime_package)"
+    [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}"
+  fi
+  rm -f "$log"
+  echo "swinscope: all packages are installed"
+}
+
+main "$@"

@@ -1,0 +1,1 @@
+CREATE TABLE orders(id); INSERT INTO orders VALUES(1);

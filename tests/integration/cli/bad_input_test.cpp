@@ -1,0 +1,222 @@
+// Inputs that are no trace, damaged, or newer: each has its message and exit status, and what could be read is kept.
+#include <functional>
+#include <random>
+
+#include <gmock/gmock.h>
+
+#include "tests/integration/cli/support.h"
+
+namespace swinscope::tests {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+std::string random_bytes(std::size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::string bytes;
+  for (std::size_t i = 0; i < count; ++i)
+    bytes += static_cast<char>(random() & 0xFFU);
+  return bytes;
+}
+
+class BadInput : public CliTest {
+ protected:
+  // Every command that opens a trace refuses it with status 3, this message, and no output.
+  void expect_refused(const std::string& input, const std::string& message) const {
+    std::vector<std::vector<std::string>> commands = {{"query", input, "SELECT 1"},
+                                                      {"import", input, "-o", (folder() / "imported").string()}};
+    for (const char* name : {"info", "analyze", "kernels", "launches"})
+      commands.push_back({name, input});
+    for (const auto& command : commands) {
+      SCOPED_TRACE(command.front() + " " + input);
+      const ProgramResult result = run(command);
+      EXPECT_EQ(result.status, 3);
+      EXPECT_EQ(result.out, "");
+      EXPECT_THAT(result.err, StartsWith("error: "));
+      EXPECT_THAT(result.err, HasSubstr(message));
+      EXPECT_THAT(result.err, HasSubstr("\n  hint: "));
+    }
+    const fs::path imported = folder() / "imported";
+    EXPECT_TRUE(!fs::exists(imported) || fs::is_empty(imported)) << "the import left files";
+  }
+};
+
+TEST_F(BadInput, MissingFile) { expect_refused("nothing.json", "nothing.json: no such file or folder"); }
+
+TEST_F(BadInput, EmptyFile) { expect_refused(write("empty.sqlite", ""), "empty.sqlite: the file is empty"); }
+
+TEST_F(BadInput, FolderWithoutTraces) {
+  fs::create_directory(folder() / "run");
+  write("run/notes.txt", "nothing here");
+  expect_refused("run", "run: a folder without traces");
+}
+
+TEST_F(BadInput, RandomBytes) { expect_refused(write("noise.bin", random_bytes(5000, 1)), "noise.bin: not a trace"); }
+
+TEST_F(BadInput, RandomBytesThatBeginLikeATrace) {
+  expect_refused(write("noise.db", std::string("SQLite format 3\0", 16) + random_bytes(5000, 2)),
+                 "noise.db: not a SQLite file");
+  expect_refused(write("noise.json.gz", "\x1f\x8b\x08" + random_bytes(5000, 3)), "noise.json.gz: no event can be read");
+  expect_refused(write("noise.json", "{" + random_bytes(5000, 4)), "noise.json: no event can be read");
+}
+
+// Any bytes at all: an exit status of the contract, and never a signal (128 and above).
+TEST_F(BadInput, AnyBytesBehindAnyBeginningEndInAStatusOfTheContract) {
+  const std::vector<std::string> heads = {"", "{\"traceEvents\":[", "[", std::string("SQLite format 3\0", 16),
+                                          "\x1f\x8b\x08"};
+  for (unsigned seed = 10; seed < 20; ++seed) {
+    const std::string name = write("any.json", heads[seed % heads.size()] + random_bytes(300 * seed, seed));
+    const ProgramResult result = run({"analyze", name});
+    EXPECT_TRUE(result.status == 0 || result.status == 3) << "seed " << seed << ": " << result.status << "\n"
+                                                          << result.err;
+  }
+}
+
+TEST_F(BadInput, SqliteThatIsNoTrace) {
+  expect_refused(make_database("shop.sqlite", "CREATE TABLE orders (id); CREATE TABLE customers (id)"),
+                 "shop.sqlite: a SQLite file, but not a trace");
+  EXPECT_THAT(run({"info", "shop.sqlite"}).err, HasSubstr("its tables are: customers, orders"));
+}
+
+TEST_F(BadInput, DamagedSqlite) {
+  make_database("whole.sqlite", small_export_sql());
+  std::string bytes = read_file(folder() / "whole.sqlite");
+  bytes.replace(4096, 4096, std::string(4096, '\x55'));
+  write("damaged.sqlite", bytes);
+  expect_refused("damaged.sqlite", "damaged.sqlite: the SQLite file is damaged");
+}
+
+TEST_F(BadInput, NewerSchema) {
+  expect_refused(make_database("own.db", own_trace_sql(99)), "own.db: made by a newer swinscope");
+  EXPECT_THAT(run({"info", "own.db"}).err, HasSubstr("its schema version is 99"));
+  expect_refused(make_database("nsys.sqlite",
+                               small_export_sql() +
+                                   "UPDATE META_DATA_EXPORT SET value = '4.0.1' WHERE name = 'EXPORT_SCHEMA_VERSION';"),
+                 "nsys.sqlite: a newer Nsight Systems export");
+}
+
+TEST_F(BadInput, JsonThatIsNoTrace) {
+  expect_refused(write("config.json", R"({"name": "x", "values": [1, 2]})"),
+                 "config.json: JSON, but not a PyTorch trace");
+}
+
+TEST_F(BadInput, TruncatedGzipKeepsWhatWasRead) {
+  const std::string whole = read_file(recording());
+  write("cut.json.gz", whole.substr(0, whole.size() * 9 / 10));
+  const nlohmann::json cut = run_json({"info", "cut.json.gz"}, 3);
+  EXPECT_GT(cut["data"]["gpu_events"], 1000);
+  EXPECT_LT(cut["data"]["gpu_events"], 17895);
+  EXPECT_THAT(cut["warnings"].dump(), HasSubstr("the compressed file is truncated"));
+  for (const char* name : {"analyze", "kernels"}) {
+    const ProgramResult result = run({name, "cut.json.gz"});
+    EXPECT_EQ(result.status, 3);
+    EXPECT_THAT(result.err, HasSubstr("warning: cut.json.gz: the compressed file is truncated"));
+    EXPECT_THAT(result.out, HasSubstr("upsample_bilinear2d_backward"));
+  }
+  // The import keeps it too, and says so again when the run is opened.
+  EXPECT_EQ(run({"import", "cut.json.gz", "-o", "run"}).status, 3);
+  EXPECT_EQ(run_json({"info", "run"})["data"]["gpu_events"], cut["data"]["gpu_events"]);
+  EXPECT_THAT(run({"info", "run"}).err, HasSubstr("the recording was cut off"));
+  const ProgramResult count =
+      run({"query", "cut.json.gz", "SELECT count(*) > 1000 AS many FROM CUPTI_ACTIVITY_KIND_KERNEL"});
+  EXPECT_EQ(count.status, 3);
+  EXPECT_THAT(count.err, HasSubstr("the compressed file is truncated"));
+  EXPECT_THAT(count.out, HasSubstr("many\n   1\n"));
+}
+
+TEST_F(BadInput, TruncatedJsonKeepsTheEventsBefore) {
+  const std::string text =
+      kineto({kineto_kernel("a", "10", "5"), kineto_kernel("b", "20", "7"), kineto_kernel("c", "30", "9")});
+  write("cut.json", text.substr(0, text.find("\"c\"") + 2));
+  const nlohmann::json json = run_json({"kernels", "cut.json"}, 3);
+  ASSERT_EQ(json["data"].size(), 2U);
+  EXPECT_EQ(json["data"][0]["name"], "b");
+  EXPECT_EQ(json["data"][0]["total_ns"], 7000);
+  EXPECT_THAT(json["warnings"].dump(), HasSubstr("the 2 events before it were read"));
+}
+
+TEST_F(BadInput, UnreadableFileInAFolderIsAWarning) {
+  fs::create_directory(folder() / "run");
+  make_database("run/a.sqlite", small_export_sql());
+  write("run/b.sqlite", random_bytes(100, 5));
+  const nlohmann::json json = run_json({"analyze", "run"}, 3);
+  EXPECT_EQ(json["data"]["gpu_events"], 2);
+  EXPECT_THAT(json["warnings"].dump(), HasSubstr("b.sqlite: not a trace"));
+}
+
+TEST_F(BadInput, TraceWithoutKernels) {
+  const std::string trace = make_database("idle.db", own_trace_sql());
+  const ProgramResult analyze = run({"analyze", trace});
+  EXPECT_EQ(analyze.status, 0);
+  EXPECT_THAT(analyze.out, StartsWith("no GPU activity was recorded\n"));
+  for (const char* name : {"kernels", "launches"}) {
+    const ProgramResult result = run({name, trace});
+    EXPECT_EQ(result.status, 1);
+    EXPECT_EQ(result.out, "");
+    EXPECT_EQ(result.err,
+              "error: idle.db: has no kernel records\n  cause: no GPU activity was recorded\n"
+              "  hint: run `swinscope info` to see what the trace holds\n");
+  }
+}
+
+TEST_F(BadInput, ExportWithoutARowIsATraceWithoutKernels) {
+  const std::string trace =
+      make_database("bare.sqlite", "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId)");
+  EXPECT_EQ(run({"analyze", trace}).status, 0);
+  EXPECT_EQ(run({"info", trace}).status, 0);
+  EXPECT_EQ(run({"kernels", trace}).status, 1);
+}
+
+TEST_F(BadInput, NanAndNegativeDurationsAreDroppedAndCounted) {
+  const std::string trace =
+      write("odd.json", kineto({kineto_kernel("good", "10", "5"), kineto_kernel("nan", "20", "NaN"),
+                                kineto_kernel("nan", "30", "-NaN"), kineto_kernel("negative", "40", "-1"),
+                                kineto_kernel("infinite", "50", "1e999"), kineto_kernel("text", "60", "\"long\"")}));
+  const nlohmann::json kernels = run_json({"kernels", trace});
+  ASSERT_EQ(kernels["data"].size(), 1U);
+  EXPECT_EQ(kernels["data"][0]["name"], "good");
+
+  const nlohmann::json info = run_json({"info", trace});
+  std::int64_t dropped = 0;
+  for (const auto& row : info["data"]["drops"])
+    dropped += row["count"].get<std::int64_t>();
+  EXPECT_EQ(dropped, 5) << info["data"]["drops"];
+  EXPECT_THAT(info["warnings"].dump(), HasSubstr("1 kernel left out: the duration is negative"));
+  EXPECT_THAT(info["warnings"].dump(), HasSubstr("left out: the time or duration is not a number"));
+}
+
+TEST_F(BadInput, NamesThatAreNotUtf8AreRepaired) {
+  const std::string sqlite =
+      make_database("names.sqlite", small_export_sql() +
+                                        "UPDATE StringIds SET value = CAST(x'67ff656d6d' AS TEXT) WHERE id IN (1, 2);");
+  EXPECT_EQ(run_json({"kernels", sqlite})["data"][0]["name"], "g\uFFFDemm");
+  EXPECT_THAT(run({"kernels", sqlite}).out, HasSubstr("g\uFFFDemm"));
+
+  const std::string json = write("names.json", kineto({kineto_kernel("g\xC3"
+                                                                     "emm",
+                                                                     "10", "5")}));
+  EXPECT_EQ(run_json({"kernels", json})["data"][0]["name"], "g\uFFFDemm");
+}
+
+// A name must not be able to move the cursor or change colours of the reader's terminal.
+TEST_F(BadInput, ControlCharactersInNamesDoNotReachTheTerminal) {
+  const std::string trace = make_database(
+      "names.sqlite",
+      small_export_sql() + "UPDATE StringIds SET value = 'g' || char(27) || '[31mm' || char(10) || 'x' WHERE id = 1;");
+  const ProgramResult result = run({"kernels", trace, "--names", "full"});
+  EXPECT_THAT(result.out, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(result.out, HasSubstr("g [31mm x"));
+}
+
+TEST_F(BadInput, RecordingThatWasCutOffIsReadAndSaid) {
+  const std::string trace = make_database("cut.db", own_trace_sql() + "UPDATE SWINSCOPE_RUN SET complete = 0;");
+  const ProgramResult result = run({"info", trace});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_THAT(result.err, HasSubstr("warning: rank 0: the recording was cut off"));
+}
+
+}  // namespace
+}  // namespace swinscope::tests

@@ -1,0 +1,216 @@
+// What a path stands for, and what becomes of files that cannot be read.
+#include "analyzer/open.h"
+
+#include "store/writer.h"
+#include "tests/unit/analyzer/support.h"
+#include "tests/unit/analyzer/view.h"
+#include "tests/unit/store/records.h"
+
+namespace swinscope::test {
+namespace {
+
+using Names = std::vector<std::string>;
+
+class Open : public testing::Test {
+ protected:
+  fs::path add(std::string_view name, std::string_view bytes) {
+    write_file(folder_ / name, bytes);
+    return folder_ / name;
+  }
+  fs::path add_kineto(std::string_view name, std::string_view before = "") {
+    return add(name, kineto_document(launch_event(1, 1, 1) + "," + kernel_event(1, 4, 3), before));
+  }
+  static std::string rank_fact(int rank) { return fmt::format(R"("distributedInfo": {{"rank": {}}},)", rank); }
+  std::optional<Error> refusal(const fs::path& path) {
+    return error_of([&] { open_trace(path); });
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(Open, RecognizesAFileByItsContent) {
+  const std::string document = kineto_document(launch_event(1, 1, 1));
+  for (const std::string& bytes :
+       {document, "\xEF\xBB\xBF" + document, " \n\t" + document, std::string(100, '\n') + document, gzip(document),
+        "[" + launch_event(1, 1, 1) + "]"}) {
+    const Trace trace = open_trace(add("whatever.bin", bytes));
+    ASSERT_EQ(trace.ranks.size(), 1U);
+    EXPECT_EQ(trace.ranks[0].api.size(), 1U);
+    EXPECT_EQ(trace.path, (folder_ / "whatever.bin").string());
+    EXPECT_EQ(trace.warnings, Names{});
+    EXPECT_FALSE(trace.corrupt);
+  }
+}
+
+TEST_F(Open, EachBadInputHasItsOwnMessage) {
+  const auto expect = [&](const fs::path& path, const std::string& what, const std::string& cause) {
+    const auto error = refusal(path);
+    ASSERT_TRUE(error) << path;
+    EXPECT_EQ(error->kind(), ErrorKind::kInput) << path;
+    EXPECT_EQ(error->what(), path.string() + what);
+    EXPECT_EQ(error->cause(), cause);
+    EXPECT_NE(error->hint(), "") << path;
+  };
+  expect(folder_ / "none", ": no such file or folder", "");
+  expect(add("empty.json", ""), ": the file is empty", "recording or copying it has failed");
+  expect(add("random.db", "\x8F\x01random bytes of no format at all"), ": not a trace",
+         "it is no SQLite file, no JSON and no gzip file");
+  expect(add("blank.json", "    "), ": not a trace", "it is no SQLite file, no JSON and no gzip file");
+  expect(make_database(folder_ / "shop.sqlite", "CREATE TABLE orders(id)"), ": a SQLite file, but not a trace",
+         "its tables are: orders");
+  expect(add("other.json", R"({"a": 1})"), ": JSON, but not a PyTorch trace", "there is no \"traceEvents\" array");
+  fs::create_directory(folder_ / "sub");
+  expect(folder_ / "sub", ": a folder without traces", "it has no .db, .sqlite, .json or .json.gz file");
+}
+
+TEST_F(Open, AFileThatMayNotBeReadIsSaid) {
+  fs::permissions(folder_.path(), fs::perms{0755});
+  fs::permissions(add_kineto("secret.json"), fs::perms::none);
+  const Unprivileged user;
+  const auto error = refusal(folder_ / "secret.json");
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->cause(), "Permission denied");
+}
+
+TEST_F(Open, AFolderThatMayNotBeListedIsSaid) {
+  fs::permissions(folder_.path(), fs::perms{0711});
+  const Unprivileged user;
+  const auto error = refusal(folder_.path());
+  ASSERT_TRUE(error);
+  EXPECT_NE(std::string(error->what()).find("cannot be listed"), std::string::npos) << error->what();
+}
+
+TEST_F(Open, TheTracesOfAFolderByName) {
+  for (const char* name :
+       {"b.json.gz", "a.json", "rank0.db", "x.sqlite", "y.sqlite3", "run.json", "experiment.json", "notes.txt", ".db",
+        ".importing-1-0.db", ".hidden.json", "rank0.db-wal", "rank0.db-shm", "c.json.bak"}) {
+    add(name, "x");
+  }
+  fs::create_directory(folder_ / "folder.json");
+  Names names;
+  for (const fs::path& path : trace_files(folder_.path()))
+    names.push_back(path.filename().string());
+  EXPECT_EQ(names, (Names{"a.json", "b.json.gz", "rank0.db", "x.sqlite", "y.sqlite3"}));
+  EXPECT_EQ(trace_files(folder_ / "notes.txt"), std::vector<fs::path>{folder_ / "notes.txt"});
+}
+
+TEST_F(Open, RanksAreOrderedByTheirNumber) {
+  add_kineto("a.json", rank_fact(2));
+  add_kineto("b.json", rank_fact(0));
+  add_kineto("c.json", rank_fact(1));
+  const Trace trace = open_trace(folder_.path());
+  ASSERT_EQ(trace.ranks.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(trace.ranks[i].run.rank, static_cast<int>(i));
+  EXPECT_EQ(trace.ranks[0].run.source_file, "b.json");
+  EXPECT_EQ(trace.warnings, Names{});
+  EXPECT_EQ(trace.description, "3 files; first: PyTorch trace (Kineto), 2 events");
+}
+
+TEST_F(Open, SeveralForeignFilesThatClaimTheSameRankAreNumbered) {
+  for (const char* name : {"c.json", "a.json", "b.json"})
+    add_kineto(name);
+  const Trace trace = open_trace(folder_.path());
+  ASSERT_EQ(trace.ranks.size(), 3U);
+  EXPECT_EQ(trace.ranks[0].run.source_file, "a.json");
+  EXPECT_EQ(trace.ranks[2].run.source_file, "c.json");
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(trace.ranks[i].run.rank, static_cast<int>(i));
+  EXPECT_EQ(trace.warnings,
+            Names{"several files claim the same rank; ranks are numbered in the order of the file names"});
+}
+
+// Our own recordings have one file for each process: two of a rank are no mistake.
+TEST_F(Open, OwnFilesOfOneRankKeepItsNumber) {
+  for (const char* name : {"rank3.db", "rank3.host.77.1.db"}) {
+    TraceWriter writer(folder_ / name, WriteMode::kImport);
+    RunInfo run;
+    run.source = "swinscope";
+    run.rank = 3;
+    writer.set_run(run);
+    writer.finish();
+  }
+  const Trace trace = open_trace(folder_.path());
+  ASSERT_EQ(trace.ranks.size(), 2U);
+  EXPECT_EQ(trace.ranks[0].run.rank, 3);
+  EXPECT_EQ(trace.ranks[1].run.rank, 3);
+  EXPECT_EQ(trace.warnings, Names{});
+}
+
+TEST_F(Open, OneBadFileAmongGoodOnesIsAWarning) {
+  add_kineto("a.json", rank_fact(0));
+  add("b.json", "");
+  add_kineto("c.json", rank_fact(1));
+  add("d.db", "no database");
+  const Trace trace = open_trace(folder_.path());
+  EXPECT_EQ(trace.ranks.size(), 2U);
+  EXPECT_TRUE(trace.corrupt);
+  EXPECT_EQ(trace.warnings,
+            (Names{(folder_ / "b.json").string() + ": the file is empty (recording or copying it has failed)",
+                   (folder_ / "d.db").string() + ": not a trace (it is no SQLite file, no JSON and no gzip file)"}));
+}
+
+TEST_F(Open, NoGoodFileAmongBadOnesIsAnError) {
+  add("a.json", "");
+  add("b.db", "no database");
+  const auto error = refusal(folder_.path());
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->what(), (folder_ / "a.json").string() + ": the file is empty");
+}
+
+TEST_F(Open, DropsBecomeWarnings) {
+  const Trace trace =
+      open_trace(add("t.json", kineto_document(R"({"ph":"X","cat":"kernel","name":"k","ts":1,"dur":-1},)"
+                                               R"({"ph":"X","cat":"kernel","name":"k","ts":1,"dur":-1},)"
+                                               R"({"ph":"X","cat":"cpu_op","name":"k","ts":NaN,"dur":1})")));
+  EXPECT_EQ(trace.warnings, (Names{"rank 0: 1 cpu_op left out: the time or duration is not a number",
+                                   "rank 0: 2 kernels left out: the duration is negative"}));
+  EXPECT_FALSE(trace.corrupt);
+}
+
+TEST_F(Open, ATruncatedFileIsCorruptAndReadable) {
+  const std::string whole = kineto_document(launch_event(1, 1, 1) + "," + kernel_event(1, 4, 3));
+  const Trace trace = open_trace(add("t.json", whole.substr(0, whole.size() - 60)));
+  EXPECT_TRUE(trace.corrupt);
+  EXPECT_EQ(trace.ranks.at(0).api.size(), 1U);
+  ASSERT_EQ(trace.warnings.size(), 2U);
+  EXPECT_NE(trace.warnings[0].find("cut off"), std::string::npos);
+  EXPECT_EQ(trace.warnings[1], "rank 0: the recording was cut off");
+}
+
+TEST_F(Open, GraphLevelTracesWarn) {
+  make_database(folder_ / "a.sqlite",
+                "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start, end, deviceId, globalPid, graphId);"
+                "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES(1, 2, 0, 1, 3)");
+  const Trace trace = open_trace(folder_ / "a.sqlite");
+  ASSERT_EQ(trace.warnings.size(), 1U);
+  EXPECT_NE(trace.warnings[0].find("the kernels inside them are missing"), std::string::npos);
+  EXPECT_EQ(trace.gpu_event_count(), 1);
+}
+
+TEST_F(Open, ATraceWithoutKernels) {
+  const Trace trace = open_trace(add("t.json", kineto_document("")));
+  ASSERT_EQ(trace.ranks.size(), 1U);
+  EXPECT_EQ(trace.gpu_event_count(), 0);
+}
+
+TEST_F(Open, CancelStops) {
+  const std::atomic<bool> cancel = true;
+  add_kineto("a.json");
+  EXPECT_TRUE(error_of([&] { open_trace(folder_.path(), &cancel); }));
+}
+
+// More files than the machine has cores.
+TEST_F(Open, ManyFiles) {
+  for (int rank = 0; rank < 40; ++rank)
+    add_kineto(fmt::format("{}.json", 99 - rank), rank_fact(rank));
+  const Trace trace = open_trace(folder_.path());
+  ASSERT_EQ(trace.ranks.size(), 40U);
+  for (std::size_t i = 0; i < 40; ++i) {
+    EXPECT_EQ(trace.ranks[i].run.rank, static_cast<int>(i));
+    EXPECT_EQ(trace.text(trace.ranks[i].gpu.short_name.at(0)), "gemm");
+  }
+}
+
+}  // namespace
+}  // namespace swinscope::test

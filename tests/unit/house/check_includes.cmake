@@ -1,0 +1,55 @@
+# Holds the #include lines of every source below ROOT's folders against the link table:
+#   cmake -DROOT=<dir> -DCMAKE_DIR=<cmake/ of the repository> -P check_includes.cmake
+# A header can pull in code that no target links (header-only libraries, declarations for dlopen), so links alone do not
+# show who depends on whom.
+cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_DIR}/LinkTable.cmake)
+swinscope_read_link_table(${CMAKE_DIR}/link_table.txt)
+
+# The name that the table knows for one include of a file in `folder`; "!<why>" when there is none.
+function(name_of_include folder kind header out)
+  if(kind STREQUAL "<")
+    swinscope_link_library(HEADERS "${header}" name)
+    if(NOT name)
+      set(name "!no library of the table has this header: add it under [libraries]")
+    endif()
+  else()
+    string(REGEX REPLACE "/.*" "" name "${header}")
+    if(name IN_LIST LINK_FOLDERS)
+      set(name "=${name}")
+    else()
+      set(name "!own headers are included by their path from the root of the repository")
+    endif()
+  endif()
+  set(${out} "${name}" PARENT_SCOPE)
+endfunction()
+
+set(violations "")
+set(checked 0)
+foreach(folder IN LISTS LINK_FOLDERS)
+  file(GLOB_RECURSE sources RELATIVE ${ROOT} ${ROOT}/${folder}/*.h ${ROOT}/${folder}/*.cpp ${ROOT}/${folder}/*.c
+       ${ROOT}/${folder}/*.cu ${ROOT}/${folder}/*.cuh ${ROOT}/${folder}/*.in)
+  foreach(source IN LISTS sources)
+    file(STRINGS ${ROOT}/${source} lines REGEX "^[ \t]*#[ \t]*include[ \t]*[<\"]")
+    foreach(line IN LISTS lines)
+      string(REGEX MATCH "([<\"])([^>\"]+)[>\"]" ignored "${line}")
+      set(header "${CMAKE_MATCH_2}")
+      name_of_include(${folder} "${CMAKE_MATCH_1}" "${header}" name)
+      math(EXPR checked "${checked} + 1")
+      if(name MATCHES "^!(.*)")
+        string(APPEND violations "  ${source} includes ${header}: ${CMAKE_MATCH_1}\n")
+      elseif(NOT (name STREQUAL "=${folder}" OR name IN_LIST LINK_ALLOWED_${folder}))
+        string(REPLACE "=" "" name "${name}")
+        string(APPEND violations "  ${source} includes ${header}: ${folder} must not use ${name}\n"
+                                 "    rule: ${LINK_RULE_${folder}}\n")
+      endif()
+    endforeach()
+  endforeach()
+endforeach()
+
+if(violations)
+  message(FATAL_ERROR "link table violated by #include lines\n${violations}")
+elseif(checked EQUAL 0)
+  message(FATAL_ERROR "no #include line found below ${ROOT}: is ROOT the repository?")
+endif()
+message("${checked} #include lines agree with the link table")

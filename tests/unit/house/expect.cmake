@@ -1,0 +1,33 @@
+# Runs a command and holds its outcome against what is expected:
+#   cmake -DEXPECT=success|failure [-DMESSAGES=<regex>;…] -P expect.cmake -- <command> <argument>…
+# Every regex must match the output (stdout and stderr together).
+cmake_minimum_required(VERSION 3.25)
+
+set(command "")
+set(after_dashes OFF)
+foreach(index RANGE 1 ${CMAKE_ARGC})
+  if(after_dashes AND NOT "${CMAKE_ARGV${index}}" STREQUAL "")
+    list(APPEND command "${CMAKE_ARGV${index}}")
+  elseif("${CMAKE_ARGV${index}}" STREQUAL "--")
+    set(after_dashes ON)
+  endif()
+endforeach()
+if(NOT command OR NOT EXPECT MATCHES "^(success|failure)$")
+  message(FATAL_ERROR "usage: cmake -DEXPECT=success|failure [-DMESSAGES=…] -P expect.cmake -- <command>…")
+endif()
+
+execute_process(COMMAND ${command} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+message("${output}")
+if(status EQUAL 0)
+  set(outcome success)
+else()
+  set(outcome failure)
+endif()
+if(NOT outcome STREQUAL EXPECT)
+  message(FATAL_ERROR "expected ${EXPECT}, got exit status ${status}")
+endif()
+foreach(message IN LISTS MESSAGES)
+  if(NOT output MATCHES "${message}")
+    message(FATAL_ERROR "the output does not match: ${message}")
+  endif()
+endforeach()

@@ -1,0 +1,1 @@
+// Never compiled: its name alone makes nvcc link the CUDA runtime.

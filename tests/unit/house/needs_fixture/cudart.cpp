@@ -1,0 +1,3 @@
+int cuda_answer() {
+  return 13;
+}

@@ -1,0 +1,5 @@
+int cuda_answer();
+
+int main() {
+  return cuda_answer() == 13 ? 0 : 1;
+}
