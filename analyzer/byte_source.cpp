@@ -79,14 +79,13 @@ std::size_t ByteSource::read_compressed(std::span<char> into) {
   stream.next_out = reinterpret_cast<Bytef*>(into.data());
   stream.avail_out = static_cast<uInt>(into.size());
   while (stream.avail_out > 0 && *damage_ == '\0') {
+    bool at_end = false;
     if (stream.avail_in == 0) {
       const std::size_t count = read_file(inflater_->input);
       stream.next_in = reinterpret_cast<Bytef*>(inflater_->input.data());
       stream.avail_in = static_cast<uInt>(count);
-      if (count == 0) {
-        if (!inflater_->member_ended) damage_ = "the compressed file is truncated";
-        break;
-      }
+      at_end = count == 0;
+      if (at_end && inflater_->member_ended) break;
     }
     // A gzip file is one or more members; another one begins where one has ended. Zeros there only fill a block.
     if (inflater_->member_ended) {
@@ -101,6 +100,9 @@ std::size_t ByteSource::read_compressed(std::span<char> into) {
     const int code = inflate(&stream, Z_NO_FLUSH);
     if (code == Z_STREAM_END) {
       inflater_->member_ended = true;
+    } else if (at_end && code == Z_BUF_ERROR) {
+      // Only now: at the end of its input zlib may still hold output that did not fit before.
+      if (*damage_ == '\0') damage_ = "the compressed file is truncated";
     } else if (code != Z_OK && code != Z_BUF_ERROR) {
       damage_ = "the compressed data is damaged";
     }

@@ -227,6 +227,7 @@ std::vector<KernelSummary> with_others(std::vector<KernelSummary> kernels) {
   if (kernels.size() <= kMaxNames) return kernels;
   std::ranges::sort(kernels, {}, [](const KernelSummary& k) { return std::tuple(-k.sum, k.name); });
   std::vector<double> running;
+  running.reserve(kernels.size());
   for (const KernelSummary& k : kernels) {
     running.push_back((running.empty() ? 0.0 : running.back()) + static_cast<double>(k.sum));
   }
@@ -237,6 +238,7 @@ std::vector<KernelSummary> with_others(std::vector<KernelSummary> kernels) {
     sums[is_other ? "others" : kernels[k].name].push_back(kernels[k].sum);
   }
   std::vector<KernelSummary> listed;
+  listed.reserve(sums.size());
   for (const auto& [name, values] : sums) {
     listed.push_back(summary_of(kernels.front().rank, kernels.front().type, name, values));
   }

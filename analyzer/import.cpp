@@ -131,7 +131,7 @@ ImportResult import_traces(const std::vector<fs::path>& inputs, const fs::path& 
   bool clash = false;
   for (const auto& writer : sink.writers())
     clash |= !claimed.insert(writer->run().rank).second;
-  if (clash) result.warnings.push_back("several inputs claim the same rank; ranks are numbered in input order");
+  if (clash) result.warnings.emplace_back("several inputs claim the same rank; ranks are numbered in input order");
   for (std::size_t i = 0; i < sink.writers().size(); ++i) {
     TraceWriter& writer = *sink.writers()[i];
     RunInfo run = writer.run();

@@ -119,6 +119,7 @@ std::vector<KernelRow> kernel_table(const Trace& trace, const KernelTableOptions
   }
   const auto busy = busy_by_rank(trace);
   std::vector<KernelRow> rows;
+  rows.reserve(groups.size());
   for (auto& [key, group] : groups)
     rows.push_back(finish(group, trace, busy.at(std::get<0>(key))));
   std::sort(rows.begin(), rows.end(), [](const KernelRow& a, const KernelRow& b) {

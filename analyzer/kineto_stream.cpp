@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -116,16 +117,12 @@ KinetoDocument stream_kineto_events(const std::filesystem::path& path, std::size
     queue.close();
   });
   // The reader must be joined whatever on_event throws.
-  struct Join {
-    BatchQueue& queue;
-    std::thread& thread;
-    ~Join() {
-      queue.abandon();
-      thread.join();
-    }
+  const auto join = [&](std::thread* thread) {
+    queue.abandon();
+    thread->join();
   };
   {
-    const Join join{queue, reader};
+    const std::unique_ptr<std::thread, decltype(join)> joined_at_the_end(&reader, join);
     while (const auto batch = queue.pop()) {
       if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) {
         throw Error(ErrorKind::kInput, fmt::format("{}: reading was stopped", path.string()), "cancelled");

@@ -64,6 +64,7 @@ LaunchRow measure(const Rank& rank) {
     changes.push_back({start, -1});
   }
   std::vector<std::int64_t> api;
+  api.reserve(calls.size());
   for (const EventIndex call : calls)
     api.push_back(rank.api.end_ns[call] - rank.api.start_ns[call]);
   row.api_ns = summarize(std::move(api));

@@ -111,7 +111,7 @@ void settle_rank_numbers(Trace& trace) {
     std::int32_t number = 0;
     for (Rank& rank : trace.ranks)
       rank.run.rank = number++;
-    trace.warnings.push_back("several files claim the same rank; ranks are numbered in the order of the file names");
+    trace.warnings.emplace_back("several files claim the same rank; ranks are numbered in the order of the file names");
   }
   std::stable_sort(trace.ranks.begin(), trace.ranks.end(),
                    [](const Rank& a, const Rank& b) { return a.run.rank < b.run.rank; });
@@ -199,7 +199,7 @@ Trace open_trace(const fs::path& path, const std::atomic<bool>* cancel) {
   const auto readable = std::count_if(readings.begin(), readings.end(), [](const auto& r) { return !r->error; });
   for (const auto& reading : readings) {
     if (reading->error) {
-      if (readable == 0) throw *reading->error;
+      if (readable == 0) throw Error(*reading->error);
       trace.corrupt = true;
       trace.warnings.push_back(fmt::format("{} ({})", reading->error->what(), reading->error->cause()));
       continue;

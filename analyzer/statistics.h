@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -16,7 +17,7 @@ inline std::int64_t quantile(const std::vector<std::int64_t>& sorted, double q) 
   const auto below = static_cast<std::size_t>(position);
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
   const double step = static_cast<double>(sorted[above] - sorted[below]) * (position - static_cast<double>(below));
-  return sorted[below] + static_cast<std::int64_t>(step + 0.5);
+  return sorted[below] + std::llround(step);
 }
 
 struct Summary {

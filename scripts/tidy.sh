@@ -30,14 +30,15 @@ sources_with_headers() {
     END { if (line != "") print line }' | grep '^[^ ]*\.cpp' | sort -u
 }
 
-# The commit to compare with; nothing when main itself is checked out unchanged, as in a fresh clone.
+# The commit to compare with: where the branch left main; on main itself, as in a fresh clone, the commit before this one.
 find_base() {
   local ref base
   for ref in ${SWINSCOPE_BASE:-} origin/main main; do
     base=$(git merge-base HEAD "$ref" 2>/dev/null) || continue
-    if [ "$base" != "$(git rev-parse HEAD)" ] || [ -n "$(git status --porcelain)" ]; then
-      echo "$base"
+    if [ "$base" = "$(git rev-parse HEAD)" ] && [ -z "$(git status --porcelain)" ]; then
+      base=$(git rev-parse --verify --quiet HEAD~1) || return 0
     fi
+    git rev-parse "$base"
     return
   done
 }

@@ -200,7 +200,7 @@ struct Database::Guard {
 
 void Database::Close::operator()(sqlite3* db) const { sqlite3_close_v2(db); }
 
-Database::Database(const fs::path& file, const fs::path& shown, int flags, bool immutable) : path_(shown) {
+Database::Database(const fs::path& file, fs::path shown, int flags, bool immutable) : path_(std::move(shown)) {
   sqlite3* db = nullptr;
   const std::string name = immutable ? immutable_uri(file) : file.string();
   const int code =

@@ -62,7 +62,7 @@ class Database {
   struct TempCopy;
   struct Guard;
 
-  Database(const std::filesystem::path& file, const std::filesystem::path& shown, int flags, bool immutable);
+  Database(const std::filesystem::path& file, std::filesystem::path shown, int flags, bool immutable);
 
   std::filesystem::path path_;  // as the user named it, for messages
   std::unique_ptr<TempCopy> temp_copy_;

@@ -132,6 +132,7 @@ class FileReader {
     }
     if (first_device.empty()) first_device.emplace(0, 0);
     std::vector<std::pair<std::int64_t, std::uint64_t>> order;
+    order.reserve(first_device.size());
     for (const auto& [pid, device] : first_device)
       order.emplace_back(device, pid);
     std::sort(order.begin(), order.end());

@@ -188,8 +188,8 @@ struct TraceWriter::Impl {
     pool = StringPool();
     flushed_strings = pool.size();
   }
-  // Counts a row with its times; commits now and then. A live recording commits in flush() alone: its owner counts what a
-  // commit that fails has lost.
+  // Counts a row with its times; commits now and then. A live recording commits in flush() alone: its owner counts what
+  // a commit that fails has lost.
   void added(std::int64_t start_ns, std::int64_t end_ns) {
     first_ns = std::min(first_ns, start_ns);
     last_ns = std::max(last_ns, std::max(start_ns, end_ns));

@@ -54,7 +54,8 @@ std::string compile(std::string_view sql) {
   }
   sqlite3_int64 size = 0;
   unsigned char* image = sqlite3_serialize(db, "main", &size, 0);
-  std::string bytes(image == nullptr ? "" : reinterpret_cast<const char*>(image), static_cast<std::size_t>(size));
+  std::string bytes;
+  if (image != nullptr) bytes.assign(reinterpret_cast<const char*>(image), static_cast<std::size_t>(size));
   sqlite3_free(image);
   sqlite3_close(db);
   return bytes;

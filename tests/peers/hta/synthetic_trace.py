@@ -13,6 +13,7 @@ import math
 import random
 
 COMPUTE_STREAM, NCCL_STREAM, COPY_STREAM = 7, 20, 24
+HOST_PID = 1427
 LAUNCHES_PER_STEP = 120
 COMPUTE_NAMES = [f"void layer_{k}_kernel<float, {k}>(int, float*)" for k in range(14)]
 # Names that only look like another class: HTA's expressions decide, so they are part of the test.
@@ -47,7 +48,7 @@ class Generator:
         return math.floor(value) if self.whole_microseconds_ else round(value, 3)
 
     def add(self, category, name, tid, start, duration, **args):
-        pid = 0 if category in ("kernel", "gpu_memcpy", "gpu_memset", "cuda_sync", "gpu_user_annotation") else 1427
+        pid = 0 if category in ("kernel", "gpu_memcpy", "gpu_memset", "cuda_sync", "gpu_user_annotation") else HOST_PID
         self.events_.append({"ph": "X", "cat": category, "name": name, "pid": pid, "tid": tid, "ts": self.us(start),
                              "dur": self.us(duration), "args": args})
 
@@ -102,14 +103,13 @@ class Generator:
         self.add_device("cuda_sync", name, where, self.stream_free_[stream], self.random_.uniform(0.2, 10))
 
     def shuffle_device_events(self):
-        """Host calls stay in order, and the first event stays first: HTA takes the last call in the file with a correlation
-        for the launch, and the first event of the file for the launch of a kernel without one. A trace view has no file
-        order, and no profiler writes calls out of order."""
-        is_host = lambda event: event["pid"] == 1427
+        """Host calls keep their order, and the first event stays first: HTA takes the last call in the file with a
+        correlation for the launch, and the first event of the file for the launch of a kernel without one. A trace view has
+        no file order, and no profiler writes calls out of order."""
         first, *rest = self.events_
-        hosts = iter([event for event in rest if is_host(event)])
+        hosts = iter([event for event in rest if event["pid"] == HOST_PID])
         self.random_.shuffle(rest)
-        self.events_ = [first] + [next(hosts) if is_host(event) else event for event in rest]
+        self.events_ = [first] + [next(hosts) if event["pid"] == HOST_PID else event for event in rest]
 
     def run(self):
         for step in range(self.steps_):
