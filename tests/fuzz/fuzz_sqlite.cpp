@@ -10,7 +10,8 @@
 #include "tests/fuzz/support.h"
 
 // Weak: absent where the corpus is only replayed.
-extern "C" __attribute__((weak)) std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
+extern "C" __attribute__((weak)) std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size,
+                                                              std::size_t max_size);
 
 namespace swinscope::fuzz {
 namespace {

@@ -86,7 +86,8 @@ TEST_F(ByteSourceTest, TruncatedAnywhereDeliversWhatCameBefore) {
 // At the end of its input zlib may hold output that did not fit into the piece before.
 TEST_F(ByteSourceTest, TruncatedDeliversTheSameInPiecesOfAnySize) {
   std::string text;
-  for (int i = 0; i < 200; ++i) text += fmt::format("the same again and again {}", i % 7);
+  for (int i = 0; i < 200; ++i)
+    text += fmt::format("the same again and again {}", i % 7);
   const std::string packed = gzip(text);
   for (std::size_t size = 10; size < packed.size(); ++size) {
     const std::string whole = drain(packed.substr(0, size), 100'000);

@@ -1,3 +1,1 @@
-int one() {
-  return 1;
-}
+int one() { return 1; }

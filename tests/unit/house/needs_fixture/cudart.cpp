@@ -1,3 +1,1 @@
-int cuda_answer() {
-  return 13;
-}
+int cuda_answer() { return 13; }

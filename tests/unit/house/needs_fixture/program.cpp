@@ -1,5 +1,3 @@
 int cuda_answer();
 
-int main() {
-  return cuda_answer() == 13 ? 0 : 1;
-}
+int main() { return cuda_answer() == 13 ? 0 : 1; }
