@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cost.h"
+
+namespace swinscope {
+
+// y[rows, columns] = x[rows, columns] + bias[columns], and its adjoint, the column sums.
+struct BiasShape {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+};
+
+OperationCost bias_forward_cost(const BiasShape& shape, std::int64_t element_bytes);
+OperationCost bias_backward_cost(const BiasShape& shape, std::int64_t element_bytes);
+
+namespace cpu {
+
+// y may be x.
+template <typename T>
+void bias_forward(const BiasShape& shape, const T* x, const T* bias, T* y);
+
+// dbias += sum over rows of dy, added up in double. (dx is dy.)
+template <typename T>
+void bias_backward(const BiasShape& shape, const T* dy, T* dbias);
+
+}  // namespace cpu
+}  // namespace swinscope

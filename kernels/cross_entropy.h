@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cost.h"
+
+namespace swinscope {
+
+// Softmax cross-entropy with label smoothing (Szegedy et al. 2016, arXiv:1512.00567, section 7), as
+// torch.nn.functional.cross_entropy(label_smoothing): with s = smoothing and K classes the target
+// distribution is (1 - s) on the label plus s / K on every class. Rows with a negative label are ignored: no
+// loss, zero gradient.
+struct CrossEntropyShape {
+  std::int64_t rows = 0;
+  std::int64_t classes = 0;
+  double smoothing = 0.0;
+};
+
+struct CrossEntropyResult {
+  double mean_loss = 0.0;    // over the counted rows; 0 when there are none
+  std::int64_t count = 0;    // rows that were not ignored
+  std::int64_t correct = 0;  // counted rows whose label is the first largest logit
+};
+
+OperationCost cross_entropy_forward_cost(const CrossEntropyShape& shape, std::int64_t element_bytes);
+OperationCost cross_entropy_backward_cost(const CrossEntropyShape& shape, std::int64_t element_bytes);
+
+namespace cpu {
+
+// logits: [rows, classes]; labels: [rows]; row_loss, lse: [rows] (per-row loss, and log of the sum of
+// exponentials for the backward pass; both are written for ignored rows too, with loss 0). Throws
+// std::invalid_argument for a label >= classes or a smoothing outside [0, 1].
+template <typename T>
+CrossEntropyResult cross_entropy_forward(const CrossEntropyShape& shape, const T* logits, const std::int32_t* labels,
+                                         T* row_loss, T* lse);
+
+// dlogits = row_scale * (softmax(logits) - target), overwritten; may be logits. row_scale = 1 / count gives
+// the gradient of the mean loss; data parallel ranks use world-wide counts.
+template <typename T>
+void cross_entropy_backward(const CrossEntropyShape& shape, const T* logits, const std::int32_t* labels, const T* lse,
+                            double row_scale, T* dlogits);
+
+}  // namespace cpu
+}  // namespace swinscope

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/cost.h"
+
+namespace swinscope {
+
+// y[rows, outputs] = x[rows, inputs] * weight[outputs, inputs]^T + bias[outputs]: the layout of
+// torch.nn.Linear.
+struct LinearShape {
+  std::int64_t rows = 0;
+  std::int64_t inputs = 0;
+  std::int64_t outputs = 0;
+  bool bias = true;
+};
+
+OperationCost linear_forward_cost(const LinearShape& shape, std::int64_t element_bytes);
+// `input_gradient` says whether dx is asked for.
+OperationCost linear_backward_cost(const LinearShape& shape, bool input_gradient, std::int64_t element_bytes);
+
+namespace cpu {
+
+// `bias` may be null, also where the shape says there is one. y must not overlap x.
+template <typename T>
+void linear_forward(const LinearShape& shape, const T* x, const T* weight, const std::type_identity_t<T>* bias, T* y);
+
+// dx = dy * weight (overwritten), dweight += dy^T * x, dbias += column sums of dy.
+// Each of dx, dweight and dbias may be null and is then not computed. No output may overlap an input.
+template <typename T>
+void linear_backward(const LinearShape& shape, const T* x, const T* weight, const T* dy, std::type_identity_t<T>* dx,
+                     std::type_identity_t<T>* dweight, std::type_identity_t<T>* dbias);
+
+}  // namespace cpu
+}  // namespace swinscope

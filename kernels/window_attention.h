@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/cost.h"
+#include "kernels/window.h"
+
+namespace swinscope {
+
+// How the score of query i and key j arises before bias and mask:
+enum class AttentionScore : std::uint8_t {
+  kScaledDot,  // V1: q_i . k_j / sqrt(head_dim)                          (arXiv:2103.14030, equation 4)
+  kCosine,     // V2: exp(min(logit_scale[head], ln 100)) * cos(q_i, k_j) (arXiv:2111.09883, equation 2)
+};
+
+// ln(1 / 0.01), the largest natural logarithm of the cosine scale.
+inline constexpr double kMaxLogitScale = 4.605170185988092;
+
+// Multi-head self-attention within (shifted) windows, from and to image order:
+//   score = as above + bias_table[bias_table_row(i, j), head] + (kWindowMask where the window regions
+//   differ), out_i = sum_j softmax_j(score_ij) * v_j.
+// In the cosine form vectors are divided by max(norm, 1e-12), so that a zero vector has cosine 0 with
+// everything.
+struct WindowAttentionShape {
+  WindowGrid grid{};  // with the effective window and shift: see effective_window()
+  std::int64_t heads = 0;
+  std::int64_t head_dim = 0;
+  AttentionScore score = AttentionScore::kScaledDot;
+
+  constexpr std::int64_t channels() const { return heads * head_dim; }
+};
+
+// Padding: where the map is no multiple of the window, the reference pads the *input of the qkv projection*
+// with zero tokens, which therefore take part as keys and values with q, k, v equal to the projection's bias.
+// `pad_qkv` is that bias; it is needed if grid.padded() only (null means zeros).
+template <typename T>
+struct WindowAttentionInputs {
+  const T* qkv = nullptr;          // [tokens, 3, heads, head_dim]
+  const T* bias_table = nullptr;   // [bias_table_rows(window), heads]
+  const T* logit_scale = nullptr;  // [heads], natural logarithm, unclamped; kCosine only
+  const T* pad_qkv = nullptr;      // [3, heads, head_dim] or null
+};
+
+template <typename T>
+struct WindowAttentionGradients {
+  T* qkv = nullptr;          // overwritten
+  T* bias_table = nullptr;   // accumulated into
+  T* logit_scale = nullptr;  // accumulated into; kCosine only; zero above the clamp
+  // Accumulated into: what the padding adds to the gradient of the qkv bias. May be null. In the cosine form
+  // a padded key of norm zero gets a gradient of order 1e12 (that of x / max(norm, 1e-12)): ignore the k
+  // third where the model has no k bias.
+  T* pad_qkv = nullptr;
+};
+
+// Forward: q k^T and p v. Backward: the four gradient products; p is recomputed and that is not counted.
+// Padded tokens are counted as the work they are.
+OperationCost window_attention_forward_cost(const WindowAttentionShape& shape, std::int64_t element_bytes);
+OperationCost window_attention_backward_cost(const WindowAttentionShape& shape, std::int64_t element_bytes);
+
+namespace cpu {
+
+// out: [tokens, heads, head_dim]; lse: [tokens, heads], log of the sum of exponentials of a query's scores,
+// needed by the backward pass, or null. Throws std::invalid_argument for a missing input or a shift not
+// smaller than the window.
+template <typename T>
+void window_attention_forward(const WindowAttentionShape& shape, const WindowAttentionInputs<T>& inputs, T* out,
+                              std::type_identity_t<T>* lse);
+
+// Doubles that window_attention_backward needs as workspace: partial sums of the parameter gradients, added
+// up in order.
+std::int64_t window_attention_backward_workspace(const WindowAttentionShape& shape);
+
+// dout: [tokens, heads, head_dim]. Scores are recomputed from qkv and lse.
+template <typename T>
+void window_attention_backward(const WindowAttentionShape& shape, const WindowAttentionInputs<T>& inputs, const T* lse,
+                               const T* dout, const WindowAttentionGradients<T>& gradients, double* workspace);
+
+}  // namespace cpu
+}  // namespace swinscope
