@@ -1,0 +1,163 @@
+// The program `swin` as a user runs it: output, exit status, messages.
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <signal.h>
+
+#include "tests/unit/workloads/subprocess.h"
+#include "workloads/redraw.h"
+#include "workloads/safetensors_writer.h"
+
+namespace swinscope {
+namespace {
+
+using test::Finished;
+using test::Subprocess;
+using testing::HasSubstr;
+
+class SwinProgram : public testing::Test {
+ protected:
+  Subprocess start(std::vector<std::string> arguments,
+                   const std::map<std::string, std::string>& variables = test::no_launcher(),
+                   const std::string& name = "swin") const {
+    arguments.insert(arguments.begin(), SWINSCOPE_SWIN_PROGRAM);
+    return Subprocess(arguments, variables, folder_.path(), name);
+  }
+  Finished swin(const std::vector<std::string>& arguments) const { return start(arguments).wait(); }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(SwinProgram, ListPrintsAllModels) {
+  const Finished table = swin({"list"});
+  EXPECT_EQ(table.status, 0);
+  EXPECT_THAT(table.out, HasSubstr("swin_tiny"));
+  EXPECT_THAT(table.out, HasSubstr("28.3          8.98"));
+  const auto json = nlohmann::json::parse(swin({"list", "--json"}).out);
+  EXPECT_EQ(json["schema"], "swin.list/1");
+  EXPECT_EQ(json["data"].size(), model_table().size());
+}
+
+TEST_F(SwinProgram, InferMeasuresAndPredicts) {
+  const Finished finished = swin({"infer", "--model", "swinv2_nano", "--device", "cpu", "--batch", "3", "--image", "32",
+                                  "--steps", "4", "--seed", "5", "--json"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const auto json = nlohmann::json::parse(finished.out);
+  EXPECT_EQ(json["schema"], "swin.infer/1");
+  EXPECT_EQ(json["run"]["image_size"], 32);
+  EXPECT_EQ(json["data"][0]["steps_measured"], 4);
+  EXPECT_EQ(json["data"][0]["predictions"].size(), 3U);
+  EXPECT_GT(json["data"][0]["images_per_second"], 0.0);
+}
+
+TEST_F(SwinProgram, WeightsFromAFilePredictAsTheSameRedrawnOnes) {
+  const SwinConfig& config = find_model("swin_nano");
+  ParameterStore<float> store(config, false);
+  redraw_parameters(store, 5);
+  std::vector<TensorSource> tensors;
+  for (const ParameterInfo& tensor : store.layout().tensors()) {
+    tensors.push_back({tensor.name, tensor.shape, store.values(tensor), {}});
+  }
+  const std::string file = (folder_.path() / "weights.safetensors").string();
+  write_safetensors(file, tensors, {});
+  const std::vector<std::string> common = {"infer",   "--model", "swin_nano", "--batch", "8",
+                                           "--steps", "1",       "--seed",    "5",       "--json"};
+  std::vector<std::string> with_file = common;
+  with_file.insert(with_file.end(), {"--weights", file});
+  const auto redrawn = nlohmann::json::parse(swin(common).out);
+  const auto loaded = nlohmann::json::parse(swin(with_file).out);
+  EXPECT_EQ(redrawn["data"][0]["predictions"], loaded["data"][0]["predictions"]);
+  EXPECT_EQ(loaded["run"]["weights"], file);
+
+  std::vector<std::string> wrong = with_file;
+  wrong[2] = "swinv2_nano";
+  const Finished refused = swin(wrong);
+  EXPECT_EQ(refused.status, 3);
+  EXPECT_THAT(refused.err, HasSubstr("logit_scale"));
+  EXPECT_THAT(refused.err, HasSubstr("relative_position_bias_table"));
+}
+
+TEST_F(SwinProgram, TrainReportsProgressOnStderrAndDataOnStdout) {
+  const Finished finished = swin({"train", "--device", "cpu", "--model", "swin_nano", "--data", "synthetic",
+                                  "--batch-per-gpu", "4", "--image", "32", "--steps", "6", "--warmup", "2", "--json"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("step 8/8: loss"));
+  const auto json = nlohmann::json::parse(finished.out);
+  EXPECT_EQ(json["schema"], "swin.train/1");
+  const auto& row = json["data"][0];
+  EXPECT_EQ(row["steps_measured"], 6);
+  EXPECT_EQ(row["steps_done"], 8);
+  EXPECT_EQ(row["images_per_step"], 4);
+  EXPECT_GT(row["step_time_median_ns"], 0);
+  EXPECT_GE(row["step_time_p99_ns"], row["step_time_median_ns"]);
+  EXPECT_THAT(swin({"train", "--model", "swin_nano", "--image", "32", "--steps", "1", "-q"}).err, testing::IsEmpty());
+}
+
+TEST_F(SwinProgram, TwoRanksTrainTogetherAndOnePrints) {
+  const std::vector<std::string> arguments = {"train",           "--model", "swin_nano", "--image", "32",
+                                              "--batch-per-gpu", "2",       "--steps",   "2",       "--json"};
+  Subprocess first = start(arguments, test::as_rank(0, 2, folder_.path()), "first");
+  Subprocess second = start(arguments, test::as_rank(1, 2, folder_.path()), "second");
+  const Finished printed = first.wait();
+  const Finished silent = second.wait();
+  ASSERT_EQ(printed.status, 0) << printed.err;
+  ASSERT_EQ(silent.status, 0) << silent.err;
+  EXPECT_THAT(silent.out, testing::IsEmpty());
+  EXPECT_THAT(silent.err, testing::IsEmpty());
+  const auto json = nlohmann::json::parse(printed.out);
+  EXPECT_EQ(json["run"]["ranks"], 2);
+  EXPECT_EQ(json["data"][0]["images_per_step"], 4);
+}
+
+TEST_F(SwinProgram, CtrlCEndsAfterTheStepWithASummary) {
+  Subprocess program = start({"train", "--model", "swin_nano", "--image", "32", "--steps", "1000000", "--json"});
+  // The first progress line says that the handler is in place.
+  const std::filesystem::path progress = folder_.path() / "swin.err";
+  while (!std::filesystem::exists(progress) || std::filesystem::file_size(progress) == 0)
+    std::this_thread::yield();
+  ::kill(program.pid(), SIGINT);
+  const Finished finished = program.wait();
+  EXPECT_EQ(finished.status, 130);
+  const auto json = nlohmann::json::parse(finished.out);
+  EXPECT_THAT(json["warnings"].dump(), HasSubstr("interrupted"));
+}
+
+TEST_F(SwinProgram, MistakesAreExplained) {
+  const Finished model = swin({"infer", "--model", "swin_tinny"});
+  EXPECT_EQ(model.status, 2);
+  EXPECT_THAT(model.err, HasSubstr("error: unknown model 'swin_tinny'"));
+  EXPECT_THAT(model.err, HasSubstr("hint: did you mean swin_tiny"));
+  EXPECT_THAT(model.out, testing::IsEmpty());
+
+  EXPECT_EQ(swin({}).status, 2);
+  EXPECT_EQ(swin({"infer"}).status, 2);
+  EXPECT_EQ(swin({"infer", "--model", "swin_nano", "--batch", "0"}).status, 2);
+  EXPECT_EQ(swin({"infer", "--model", "swin_nano", "--batch", "many"}).status, 2);
+  EXPECT_EQ(swin({"train", "--model", "swin_nano", "--data", "imagenet"}).status, 2);
+  EXPECT_EQ(swin({"fly"}).status, 2);
+  EXPECT_EQ(swin({"--help"}).status, 0);
+
+  const Finished device = swin({"infer", "--model", "swin_nano", "--device", "tpu"});
+  EXPECT_EQ(device.status, 2);
+  EXPECT_THAT(device.err, HasSubstr("--device tpu"));
+  const Finished size = swin({"infer", "--model", "swin_nano", "--image", "30"});
+  EXPECT_EQ(size.status, 2);
+  EXPECT_THAT(size.err, HasSubstr("multiple of 8"));
+  const Finished missing = swin({"infer", "--model", "swin_nano", "--weights", "/nonexistent.safetensors"});
+  EXPECT_EQ(missing.status, 3);
+  EXPECT_THAT(missing.err, HasSubstr("/nonexistent.safetensors"));
+}
+
+TEST_F(SwinProgram, AHalfSetLauncherIsRefused) {
+  std::map<std::string, std::string> variables = test::no_launcher();
+  variables["RANK"] = "1";
+  const Finished finished = start({"train", "--model", "swin_nano"}, variables).wait();
+  EXPECT_EQ(finished.status, 2);
+  EXPECT_THAT(finished.err, HasSubstr("RANK is set and WORLD_SIZE is not"));
+}
+
+}  // namespace
+}  // namespace swinscope

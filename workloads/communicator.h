@@ -1,0 +1,31 @@
+// Collective operations between data-parallel ranks. The trainer knows nothing else about other ranks.
+//
+// All ranks call the same operations in the same order with the same lengths; calls of one communicator do not overlap.
+// An operation that cannot complete because a rank died or failed throws WorkloadError (kFailure) naming that rank.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace swinscope {
+
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  // The sum over the ranks, in place; the same bits on every rank.
+  virtual void all_reduce_sum(std::span<float> values) = 0;
+  virtual void all_reduce_sum(std::span<double> values) = 0;
+  // From `root` to all ranks, in place.
+  virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
+  // Returns when all ranks have called it.
+  virtual void barrier() = 0;
+};
+
+// One rank alone: all operations are done at once.
+std::unique_ptr<Communicator> make_single_rank();
+
+}  // namespace swinscope

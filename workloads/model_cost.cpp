@@ -1,0 +1,77 @@
+#include "workloads/model_cost.h"
+
+namespace swinscope {
+namespace {
+
+std::int64_t matmul_flops(std::int64_t m, std::int64_t n, std::int64_t k) { return 2 * m * n * k; }
+
+std::int64_t block_flops(const StageShape& shape) {
+  const std::int64_t tokens = std::int64_t{shape.resolution} * shape.resolution;
+  const std::int64_t window_area = std::int64_t{shape.window} * shape.window;
+  const std::int64_t width = shape.width;
+  // QK^T and PV, on whole windows: what padding adds is work too.
+  const std::int64_t windows = (shape.resolution + shape.window - 1) / shape.window;
+  const std::int64_t attention = 2 * matmul_flops(windows * windows * window_area, window_area, width);
+  return matmul_flops(tokens, 3 * width, width) + attention + matmul_flops(tokens, width, width) +
+         2 * matmul_flops(tokens, kMlpRatio * width, width);
+}
+
+std::int64_t block_parameters(const SwinConfig& config, const StageShape& shape) {
+  const std::int64_t width = shape.width;
+  const std::int64_t norms = 4 * width;
+  const std::int64_t projection = width * width + width;
+  const std::int64_t mlp = 2 * kMlpRatio * width * width + (kMlpRatio + 1) * width;
+  const std::int64_t qkv_weight = 3 * width * width;
+  if (config.version == SwinVersion::kV1) {
+    const std::int64_t side = 2 * shape.window - 1;
+    return norms + qkv_weight + 3 * width + side * side * shape.heads + projection + mlp;
+  }
+  const std::int64_t position = 2 * kCpbHidden + kCpbHidden + kCpbHidden * shape.heads;
+  return norms + qkv_weight + 2 * width + shape.heads + position + projection + mlp;
+}
+
+PartCost merging(const SwinConfig& config, const StageShape& shape) {
+  const std::int64_t width = shape.width;
+  const std::int64_t tokens = std::int64_t{shape.resolution} * shape.resolution / 4;
+  // V1 normalizes the gathered 4C channels, V2 the 2C that come out.
+  const std::int64_t norm = config.version == SwinVersion::kV1 ? 8 * width : 4 * width;
+  return {matmul_flops(tokens, 2 * width, 4 * width), norm + 8 * width * width};
+}
+
+}  // namespace
+
+std::int64_t ModelCost::flops() const {
+  std::int64_t sum = stem.flops + head.flops;
+  for (const PartCost& stage : stages)
+    sum += stage.flops;
+  return sum;
+}
+
+std::int64_t ModelCost::parameters() const {
+  std::int64_t sum = stem.parameters + head.parameters;
+  for (const PartCost& stage : stages)
+    sum += stage.parameters;
+  return sum;
+}
+
+ModelCost model_cost(const SwinConfig& config) {
+  ModelCost cost;
+  const StageShape first = stage_shape(config, 0);
+  const std::int64_t patch = kImageChannels * kPatchSize * kPatchSize;
+  const std::int64_t first_tokens = std::int64_t{first.resolution} * first.resolution;
+  cost.stem = {matmul_flops(first_tokens, first.width, patch), patch * first.width + first.width + 2 * first.width};
+  for (int stage = 0; stage < config.stages; ++stage) {
+    const StageShape shape = stage_shape(config, stage);
+    PartCost& part = cost.stages[static_cast<std::size_t>(stage)];
+    part = {shape.depth * block_flops(shape), shape.depth * block_parameters(config, shape)};
+    if (stage + 1 == config.stages) continue;
+    const PartCost merge = merging(config, shape);
+    part.flops += merge.flops;
+    part.parameters += merge.parameters;
+  }
+  const std::int64_t last = stage_shape(config, config.stages - 1).width;
+  cost.head = {matmul_flops(1, config.classes, last), 2 * last + last * config.classes + config.classes};
+  return cost;
+}
+
+}  // namespace swinscope

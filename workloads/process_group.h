@@ -1,0 +1,27 @@
+// CPU ranks in several processes: they meet in a folder, connect by Gloo, and watch each other.
+#pragma once
+
+#include <memory>
+
+#include "workloads/communicator.h"
+#include "workloads/rendezvous.h"
+
+namespace swinscope {
+
+class ProcessGroup : public Communicator {
+ public:
+  // Where this rank's share of the machine is known: see RankMeeting.
+  virtual const RankMeeting& meeting() const = 0;
+  // Tells the other ranks why this one ends, so that they name the cause. Called once the program knows it will fail.
+  virtual void report_failure(const char* reason) noexcept = 0;
+};
+
+// Returns when all ranks are connected. Throws WorkloadError as meet_ranks() does, and kFailure when the Gloo module
+// cannot be opened or a connection fails. Destroying the group without an exception in flight is leaving in order.
+//
+// A rank that is busy when another one dies is ended (exit status 1, with the message on stderr) if it does not come to
+// a collective operation within 10 s.
+std::unique_ptr<ProcessGroup> connect_ranks(const RankInfo& info, const RankConfiguration& configuration,
+                                            const RendezvousOptions& options);
+
+}  // namespace swinscope

@@ -1,0 +1,100 @@
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "workloads/annotate.h"
+#include "workloads/model_cost.h"
+#include "workloads/program/commands.h"
+#include "workloads/program/interrupt.h"
+#include "workloads/program/run_options.h"
+#include "workloads/program/step_times.h"
+#include "workloads/redraw.h"
+#include "workloads/swin_model.h"
+#include "workloads/synthetic_data.h"
+
+namespace swinscope {
+namespace {
+
+constexpr std::int64_t kDatasetSize = 1024;
+
+struct InferenceResult {
+  StepTimes times;
+  std::vector<int> predictions;  // of the last batch
+};
+
+template <typename T>
+std::vector<int> largest_logits(const T* logits, std::int64_t batch, int classes) {
+  std::vector<int> predictions;
+  for (std::int64_t i = 0; i < batch; ++i) {
+    const T* const row = logits + i * classes;
+    predictions.push_back(static_cast<int>(std::max_element(row, row + classes) - row));
+  }
+  return predictions;
+}
+
+template <typename T>
+InferenceResult run_inference(const RunOptions& options, const SwinConfig& config) {
+  ParameterStore<T> store(config, false);
+  if (!load_given_weights(options, store)) redraw_parameters(store, options.seed);
+  SwinModel<T> model(config, options.batch, {}, store);
+  model.weights_changed();
+  const SyntheticData data(config, kDatasetSize, options.seed);
+  std::vector<T> images(
+      static_cast<std::size_t>(options.batch * kImageChannels * config.image_size * config.image_size));
+  std::vector<std::int32_t> labels(static_cast<std::size_t>(options.batch));
+  InferenceResult result;
+  for (std::int64_t step = 0; step < options.warmup + options.steps && !interrupted(); ++step) {
+    const std::int64_t start_ns = now_ns();
+    const StepRange range({static_cast<std::uint64_t>(step), labels.size()});
+    {
+      const PhaseRange phase(Phase::kData);
+      data.fill<T>(step * options.batch, images, labels);
+    }
+    const PhaseRange phase(Phase::kForward);
+    result.predictions = largest_logits(model.forward(images.data()), options.batch, config.classes);
+    if (step >= options.warmup) result.times.add(now_ns() - start_ns);
+  }
+  return result;
+}
+
+void print_summary(const RunOptions& options, const SwinConfig& config, const RankInfo& rank, int threads,
+                   const InferenceResult& result) {
+  nlohmann::ordered_json row = summarize(result.times, options.batch, model_cost(config).flops());
+  row["predictions"] = result.predictions;
+  if (options.json) {
+    nlohmann::ordered_json document = start_document("swin.infer/1", options, config, rank, threads);
+    document["data"].push_back(std::move(row));
+    fmt::print("{}\n", document.dump(2));
+  } else if (!result.times.empty()) {
+    fmt::print("{}: {:.2f} images/s, {:.3f} ms a step of {} images (median of {}), {:.1f} GFLOP/s\n", config.name,
+               row["images_per_second"].get<double>(), row["step_time_median_ns"].get<double>() * 1e-6, options.batch,
+               result.times.count(), row["gflops_per_second"].get<double>());
+  }
+}
+
+int infer(const RunOptions& options) {
+  const SwinConfig config = resolve_config(options);
+  const RankInfo rank = discover_rank();
+  const int threads = use_threads(options, 1);
+  catch_interrupts();
+  const InferenceResult result =
+      options.precision == "fp64" ? run_inference<double>(options, config) : run_inference<float>(options, config);
+  // Ranks run apart from each other; one prints.
+  if (rank.rank == 0) print_summary(options, config, rank, threads, result);
+  return interrupted() ? kInterruptedStatus : 0;
+}
+
+}  // namespace
+
+Command add_infer_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("infer", "Classify synthetic images and measure the time of a batch");
+  const auto options = std::make_shared<RunOptions>();
+  add_run_options(*command, *options, "--batch,--batch-per-gpu");
+  return [options] { return infer(*options); };
+}
+
+}  // namespace swinscope

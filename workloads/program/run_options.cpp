@@ -1,0 +1,94 @@
+#include "workloads/program/run_options.h"
+
+#include <algorithm>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "kernels/parallel.h"
+#include "workloads/error.h"
+#include "workloads/model_cost.h"
+#include "workloads/safetensors.h"
+#include "workloads/weights.h"
+
+namespace swinscope {
+
+void add_run_options(CLI::App& command, RunOptions& options, const std::string& batch_names) {
+  command.add_option("--model", options.model, "model, see `swin list`")->required();
+  command.add_option("--device", options.device, "cpu")->capture_default_str();
+  command.add_option("--precision", options.precision, "fp32 or fp64")
+      ->check(CLI::IsMember({"fp32", "fp64"}))
+      ->capture_default_str();
+  command.add_option("--image", options.image_size, "image size in pixels (default: the model's)")
+      ->check(CLI::PositiveNumber);
+  command.add_option(batch_names, options.batch, "images of each rank in a step")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_option("--steps", options.steps, "measured steps")->check(CLI::PositiveNumber)->capture_default_str();
+  command.add_option("--warmup", options.warmup, "steps before the measured ones")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--weights", options.weights, "safetensors file with timm's names");
+  command.add_option("--seed", options.seed, "of random weights and of the data")->capture_default_str();
+  command.add_option("--threads", options.threads, "CPU threads (default: the CPUs allowed, shared with ranks beside)")
+      ->check(CLI::PositiveNumber);
+  command.add_flag("--json", options.json, "print the summary as JSON");
+  command.add_flag("-q,--quiet", options.quiet, "no progress on stderr");
+}
+
+SwinConfig resolve_config(const RunOptions& options) {
+  SwinConfig config = find_model(options.model);
+  if (options.device != "cpu") {
+    throw WorkloadError(WorkloadErrorKind::kUsage, fmt::format("--device {}: not in this build", options.device), {},
+                        "this build runs on --device cpu");
+  }
+  if (options.image_size > 0) config.image_size = options.image_size;
+  check_config(config);
+  return config;
+}
+
+template <typename T>
+bool load_given_weights(const RunOptions& options, ParameterStore<T>& store) {
+  if (options.weights.empty()) return false;
+  load_weights(SafetensorsFile(options.weights), store);
+  return true;
+}
+
+int use_threads(const RunOptions& options, int sharing) {
+  if (options.threads > 0) {
+    cpu::set_thread_count(options.threads);
+  } else if (sharing > 1) {
+    cpu::set_thread_count(std::max(1, cpu::thread_count() / sharing));
+  }
+  return cpu::thread_count();
+}
+
+nlohmann::ordered_json start_document(const std::string& schema, const RunOptions& options, const SwinConfig& config,
+                                      const RankInfo& rank, int threads) {
+  const ModelCost cost = model_cost(config);
+  nlohmann::ordered_json run;
+  run["model"] = config.name;
+  run["device"] = options.device;
+  run["precision"] = options.precision;
+  run["image_size"] = config.image_size;
+  run["batch_per_rank"] = options.batch;
+  run["ranks"] = rank.size;
+  run["threads_per_rank"] = threads;
+  run["seed"] = options.seed;
+  run["weights"] =
+      options.weights.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(options.weights.string());
+  run["parameters"] = cost.parameters();
+  run["flops_per_image_forward"] = cost.flops();
+  nlohmann::ordered_json document;
+  document["schema"] = schema;
+  document["run"] = std::move(run);
+  document["warnings"] = nlohmann::ordered_json::array();
+  document["data"] = nlohmann::ordered_json::array();
+  return document;
+}
+
+template bool load_given_weights<float>(const RunOptions&, ParameterStore<float>&);
+template bool load_given_weights<double>(const RunOptions&, ParameterStore<double>&);
+
+}  // namespace swinscope

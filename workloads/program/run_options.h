@@ -1,0 +1,53 @@
+// Options that `swin infer` and `swin train` share, and what they do before and after their steps.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "workloads/model_table.h"
+#include "workloads/parameters.h"
+#include "workloads/rank_info.h"
+
+namespace CLI {
+class App;
+}
+
+namespace swinscope {
+
+struct RunOptions {
+  std::string model;
+  std::string device = "cpu";
+  std::string precision = "fp32";
+  int image_size = 0;      // 0: the model's
+  std::int64_t batch = 1;  // of each rank
+  std::int64_t steps = 10;
+  std::int64_t warmup = 1;  // steps before the measured ones
+  std::uint64_t seed = 0;
+  std::filesystem::path weights;
+  int threads = 0;  // 0: the CPUs this rank may use, shared with the ranks beside it
+  bool json = false;
+  bool quiet = false;
+};
+
+// `batch_names`: the option's names, as CLI11 takes them.
+void add_run_options(CLI::App& command, RunOptions& options, const std::string& batch_names);
+
+// The model at the wanted image size. Throws WorkloadError (kUsage) for an unknown model or a device that this build
+// lacks.
+SwinConfig resolve_config(const RunOptions& options);
+
+// Loads --weights, or else does nothing. Returns whether there were any.
+template <typename T>
+bool load_given_weights(const RunOptions& options, ParameterStore<T>& store);
+
+// Sets the CPU operations' threads and returns their number. `sharing`: ranks that share these CPUs.
+int use_threads(const RunOptions& options, int sharing);
+
+// The start of a JSON document: schema, run (program, model, batch, ...), warnings (empty), data (empty).
+nlohmann::ordered_json start_document(const std::string& schema, const RunOptions& options, const SwinConfig& config,
+                                      const RankInfo& rank, int threads);
+
+}  // namespace swinscope

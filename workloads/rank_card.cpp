@@ -1,0 +1,104 @@
+#include "workloads/rank_card.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sched.h>
+#include <unistd.h>
+
+#include "workloads/error.h"
+
+namespace swinscope {
+namespace {
+
+std::string allowed_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof(set), &set) != 0) return "unknown";
+  std::string text;
+  for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) text += fmt::format("{}{}", text.empty() ? "" : ",", cpu);
+  }
+  return text;
+}
+
+[[noreturn]] void fail(const std::filesystem::path& path, const std::string& why) {
+  throw WorkloadError(WorkloadErrorKind::kFailure, fmt::format("{}: cannot be written", path.string()), why,
+                      "the ranks need a folder that all of them can write: set --run-dir or SWINSCOPE_RUN_DIR");
+}
+
+std::filesystem::path write_beside(const std::filesystem::path& path, const std::string& content) {
+  const std::filesystem::path partial = fmt::format("{}.{}.part", path.string(), ::getpid());
+  std::ofstream out(partial, std::ios::binary | std::ios::trunc);
+  out << content;
+  out.close();
+  if (!out) fail(path, std::strerror(errno));
+  return partial;
+}
+
+}  // namespace
+
+RankCard make_card(int rank, int size, const RankConfiguration& configuration) {
+  return {rank, size, host_name(), machine_identity(), own_identity(), allowed_cpus(), configuration};
+}
+
+std::string describe(const RankCard& card) {
+  return fmt::format("rank {} of {} (host {}, process {})", card.rank, card.size, card.host, card.process.pid);
+}
+
+std::string to_text(const RankCard& card) {
+  const nlohmann::json json = {{"rank", card.rank},       {"size", card.size},
+                               {"host", card.host},       {"machine", card.machine},
+                               {"pid", card.process.pid}, {"start_ticks", card.process.start_ticks},
+                               {"cpus", card.cpus},       {"configuration", card.configuration}};
+  return json.dump();
+}
+
+std::optional<RankCard> parse_card(const std::string& text) {
+  try {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    RankCard card;
+    card.rank = json.at("rank").get<int>();
+    card.size = json.at("size").get<int>();
+    card.host = json.at("host").get<std::string>();
+    card.machine = json.at("machine").get<std::string>();
+    card.process.pid = json.at("pid").get<std::int64_t>();
+    card.process.start_ticks = json.at("start_ticks").get<std::uint64_t>();
+    card.cpus = json.at("cpus").get<std::string>();
+    card.configuration = json.at("configuration").get<RankConfiguration>();
+    return card;
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  }
+}
+
+void write_file_atomically(const std::filesystem::path& path, const std::string& content) {
+  const std::filesystem::path partial = write_beside(path, content);
+  std::error_code error;
+  std::filesystem::rename(partial, path, error);
+  if (error) fail(path, error.message());
+}
+
+bool write_new_file(const std::filesystem::path& path, const std::string& content) {
+  const std::filesystem::path partial = write_beside(path, content);
+  const bool made = ::link(partial.c_str(), path.c_str()) == 0;
+  const int reason = errno;
+  ::unlink(partial.c_str());
+  if (!made && reason != EEXIST) fail(path, std::strerror(reason));
+  return made;
+}
+
+std::optional<std::string> read_small_file(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return std::nullopt;
+  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  if (in.bad()) return std::nullopt;
+  return text;
+}
+
+}  // namespace swinscope

@@ -1,0 +1,33 @@
+// Which rank this process is, as its launcher says through the environment.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace swinscope {
+
+struct RankInfo {
+  int rank = 0;
+  int size = 1;
+  int local_rank = 0;
+  // For messages: "torchrun", "Open MPI", "Slurm"; empty for a process started alone.
+  std::string launcher;
+};
+
+// The value of an environment variable, or null.
+using Environment = std::function<const char*(const char* name)>;
+const char* process_environment(const char* name);
+
+// RANK, WORLD_SIZE, LOCAL_RANK (torchrun and our own launcher); else OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK (mpirun);
+// else SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID (srun); else one rank alone. A missing local rank is the rank.
+//
+// Throws WorkloadError (kUsage) when one of rank and size is set without the other, is no number, or the rank is not
+// below the size.
+RankInfo discover_rank(const Environment& environment = process_environment);
+
+// A name that the ranks of one launch share and other launches running on this machine do not: what the launcher says
+// about its job and address or, where it says nothing, the login session that all ranks were started from.
+std::string launch_key(const Environment& environment = process_environment);
+
+}  // namespace swinscope

@@ -1,0 +1,134 @@
+#include "workloads/rank_watch.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "workloads/error.h"
+
+namespace swinscope {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kInterval{250};
+constexpr std::chrono::milliseconds kLeavePoll{2};
+
+bool is_there(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+}  // namespace
+
+RankWatch::RankWatch(const RankMeeting& meeting, WatchOptions options)
+    : meeting_(meeting),
+      options_(std::move(options)),
+      one_machine_(meeting.one_machine()),
+      thread_([this] { run(); }) {}
+
+RankWatch::~RankWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+  if (!all_have_ended()) return;
+  std::error_code ignored;  // another rank may be removing it too
+  std::filesystem::remove_all(meeting_.folder, ignored);
+  if (meeting_.options.temporary) std::filesystem::remove(meeting_.options.folder, ignored);
+}
+
+bool RankWatch::all_have_ended() const {
+  return std::ranges::all_of(meeting_.cards, [this](const RankCard& card) { return has_ended(card); });
+}
+
+// Also when the session is gone: the last rank to end removes it.
+bool RankWatch::has_ended(const RankCard& card) const {
+  if (!is_there(meeting_.folder)) return true;
+  if (is_there(meeting_.rank_file(card.rank, ".done")) || is_there(meeting_.rank_file(card.rank, ".failed")))
+    return true;
+  return card.rank != meeting_.info.rank && card.machine == meeting_.own().machine && !is_running(card.process);
+}
+
+void RankWatch::run() {
+  std::unique_lock lock(mutex_);
+  while (!stop_ && !failure_) {
+    lock.unlock();
+    if (!one_machine_) beat();
+    std::optional<std::string> found = look();
+    lock.lock();
+    failure_ = std::move(found);
+    if (!failure_) changed_.wait_for(lock, kInterval, [this] { return stop_; });
+  }
+  if (!failure_) return;
+  changed_.notify_all();
+  lock.unlock();
+  options_.on_failure();
+  lock.lock();
+  if (!changed_.wait_for(lock, options_.grace, [this] { return stop_ || asked_; })) options_.on_stuck(*failure_);
+}
+
+void RankWatch::beat() {
+  try {
+    write_file_atomically(meeting_.rank_file(meeting_.info.rank, ".beat"), fmt::format("{}", ++beats_));
+  } catch (const WorkloadError&) {
+    // A full disk stops the beat; the others will then say that this rank fell silent, which is the truth.
+  }
+}
+
+bool RankWatch::is_dead(const RankCard& card) {
+  if (card.machine == meeting_.own().machine) return !is_running(card.process);
+  Beat& beat = seen_.try_emplace(card.rank, Beat{{}, Clock::now()}).first->second;
+  const std::string now = read_small_file(meeting_.rank_file(card.rank, ".beat")).value_or(beat.last);
+  if (now != beat.last) beat = {now, Clock::now()};
+  return Clock::now() - beat.moved > options_.silence;
+}
+
+// A rank that died without a word is the cause; one that failed says the cause in its file, be it its own or another's.
+std::optional<std::string> RankWatch::look() {
+  std::optional<std::string> reported;
+  for (const RankCard& card : meeting_.cards) {
+    if (card.rank == meeting_.info.rank || is_there(meeting_.rank_file(card.rank, ".done"))) continue;
+    if (const auto reason = read_small_file(meeting_.rank_file(card.rank, ".failed"))) {
+      if (!reported) reported = reason;
+    } else if (is_dead(card) && is_there(meeting_.folder) && !is_there(meeting_.rank_file(card.rank, ".done")) &&
+               !is_there(meeting_.rank_file(card.rank, ".failed"))) {
+      // Looked at again after the process was seen gone: it may have written its last word in between.
+      return describe(card) + " died";
+    }
+  }
+  return reported;
+}
+
+std::optional<std::string> RankWatch::failure(std::chrono::milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  asked_ = true;
+  changed_.notify_all();
+  changed_.wait_for(lock, patience, [this] { return failure_.has_value(); });
+  return failure_;
+}
+
+void RankWatch::report(const std::string& reason) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(reported_, true)) return;
+  }
+  write_file_atomically(meeting_.rank_file(meeting_.info.rank, ".failed"), reason);
+}
+
+void RankWatch::leave(std::chrono::milliseconds patience) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (reported_) return;
+  }
+  write_file_atomically(meeting_.rank_file(meeting_.info.rank, ".done"), "");
+  const Clock::time_point deadline = Clock::now() + patience;
+  while (!all_have_ended() && Clock::now() < deadline)
+    std::this_thread::sleep_for(kLeavePoll);
+}
+
+}  // namespace swinscope

@@ -1,0 +1,79 @@
+// Ranks that stay aware of each other: when one dies or fails, the others learn it, end, and name it.
+//
+//   <session>/rank3.beat     a counter that moves, for ranks on other machines
+//   <session>/rank3.failed   why rank 3 ended, so that others name the cause and not the messenger
+//   <session>/rank3.done     rank 3 left in order
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "workloads/rendezvous.h"
+
+namespace swinscope {
+
+struct WatchOptions {
+  // A rank on another machine that is silent for so long counts as dead. (On this machine its process is looked at.)
+  std::chrono::milliseconds silence = std::chrono::seconds(15);
+  // How long after a failure the program may go on before it is given up.
+  std::chrono::milliseconds grace = std::chrono::seconds(10);
+  // Both are called from the watching thread, at most once: when a rank failed (wake whoever waits for it), and when
+  // the program still has not asked for the failure after the grace time.
+  std::function<void()> on_failure = [] {};
+  std::function<void(const std::string& failure)> on_stuck = [](const std::string&) {};
+};
+
+class RankWatch {
+ public:
+  RankWatch(const RankMeeting& meeting, WatchOptions options);
+  // Stops watching. Whoever ends without leave() or report() looks dead to the others. The last rank removes the
+  // session's files.
+  ~RankWatch();
+  RankWatch(const RankWatch&) = delete;
+  RankWatch& operator=(const RankWatch&) = delete;
+
+  // Who failed first, such as "rank 2 of 4 (host n1, process 4711) died", once that is known; waits at most `patience`.
+  std::optional<std::string> failure(std::chrono::milliseconds patience);
+
+  // Tells the other ranks why this one ends. After it, leave() does nothing.
+  void report(const std::string& reason);
+  // In order: this rank has done its last operation. Waits until the others have too (or have ended, or `patience` is
+  // over), so that connections may then be closed: one that closes earlier breaks operations that others still finish.
+  void leave(std::chrono::milliseconds patience);
+
+ private:
+  struct Beat {
+    std::string last;
+    std::chrono::steady_clock::time_point moved;
+  };
+
+  void run();
+  void beat();
+  std::optional<std::string> look();
+  bool is_dead(const RankCard& card);
+  bool has_ended(const RankCard& card) const;
+  bool all_have_ended() const;
+
+  RankMeeting meeting_;
+  WatchOptions options_;
+  bool one_machine_;
+  std::uint64_t beats_ = 0;
+  std::map<int, Beat> seen_;  // watching thread only
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stop_ = false;
+  bool asked_ = false;
+  bool reported_ = false;
+  std::optional<std::string> failure_;
+  std::thread thread_;
+};
+
+}  // namespace swinscope

@@ -1,0 +1,103 @@
+#include "workloads/redraw.h"
+
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <numbers>
+#include <numeric>
+
+#include "kernels/parallel.h"
+
+namespace swinscope {
+namespace {
+
+constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15U;
+constexpr double kLn200 = 5.298317366548036;
+constexpr std::int64_t kGrain = 1 << 16;
+
+constexpr std::uint64_t mix(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
+  return z ^ (z >> 31);
+}
+
+constexpr std::uint64_t fnv1a(std::string_view text) {
+  std::uint64_t hash = 0xCBF29CE484222325U;
+  for (const char letter : text)
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001B3U;
+  return hash;
+}
+
+// As in "layers.0.blocks.1.norm2.weight" and "norm.weight": the component before the last one starts with "norm".
+bool is_norm_weight(std::string_view name) {
+  if (!name.ends_with(".weight")) return false;
+  const std::string_view owner = name.substr(0, name.size() - std::string_view(".weight").size());
+  return owner.substr(owner.rfind('.') + 1).starts_with("norm");
+}
+
+}  // namespace
+
+HashStream::HashStream(std::string_view name, std::uint64_t seed) : key_(fnv1a(name) ^ mix(seed)) {}
+
+std::uint64_t HashStream::bits(std::uint64_t index) const { return mix(key_ + (index + 1) * kGolden); }
+
+double HashStream::unit(std::uint64_t index) const {
+  return static_cast<double>(bits(index) >> 40) * (1.0 / 16777216.0);
+}
+
+double HashStream::normal(std::uint64_t index) const {
+  // 1 - u lies in (0, 1], where the logarithm is finite.
+  const double radius = std::sqrt(-2.0 * std::log(1.0 - unit(2 * index)));
+  return radius * std::cos(2.0 * std::numbers::pi * unit(2 * index + 1));
+}
+
+RedrawRule redraw_rule(std::string_view name, std::span<const std::int64_t> shape) {
+  if (name == "input.image" || name.ends_with("relative_position_bias_table") || name.ends_with("cpb_mlp.0.weight")) {
+    return {-0.5, std::sqrt(12.0)};
+  }
+  if (name.ends_with("logit_scale")) return {0.0, kLn200};
+  if (name.ends_with("bias")) return {-0.5, std::sqrt(0.48)};
+  if (is_norm_weight(name)) return {0.5, 1.0};
+  const std::int64_t fan_in =
+      shape.empty() ? 1 : std::accumulate(shape.begin() + 1, shape.end(), std::int64_t{1}, std::multiplies<>());
+  return {-0.5, std::sqrt(12.0 / static_cast<double>(fan_in))};
+}
+
+template <typename T>
+void redraw_tensor(std::string_view name, std::span<const std::int64_t> shape, std::uint64_t seed,
+                   std::span<T> values) {
+  const HashStream stream(name, seed);
+  const RedrawRule rule = redraw_rule(name, shape);
+  cpu::parallel_ranges(static_cast<std::int64_t>(values.size()), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto index = static_cast<std::uint64_t>(i);
+      values[index] = static_cast<T>(static_cast<float>(rule.scale * (stream.unit(index) + rule.shift)));
+    }
+  });
+}
+
+template <typename T>
+void redraw_parameters(ParameterStore<T>& store, std::uint64_t seed) {
+  for (const ParameterInfo& tensor : store.layout().tensors()) {
+    redraw_tensor<T>(tensor.name, tensor.shape, seed, store.values(tensor));
+  }
+}
+
+template <typename T>
+std::uint64_t redraw_checksum(std::span<const T> values) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint64_t bits = std::bit_cast<std::uint32_t>(static_cast<float>(values[i]));
+    sum += (bits + 1) * (2 * static_cast<std::uint64_t>(i) + 1);
+  }
+  return sum;
+}
+
+template void redraw_tensor<float>(std::string_view, std::span<const std::int64_t>, std::uint64_t, std::span<float>);
+template void redraw_tensor<double>(std::string_view, std::span<const std::int64_t>, std::uint64_t, std::span<double>);
+template void redraw_parameters<float>(ParameterStore<float>&, std::uint64_t);
+template void redraw_parameters<double>(ParameterStore<double>&, std::uint64_t);
+template std::uint64_t redraw_checksum<float>(std::span<const float>);
+template std::uint64_t redraw_checksum<double>(std::span<const double>);
+
+}  // namespace swinscope

@@ -1,0 +1,26 @@
+// Writing safetensors files (the format is described in safetensors.h): checkpoints, and fixtures of the tests.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace swinscope {
+
+// A float32 or float64 tensor to be written; the values are borrowed.
+struct TensorSource {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  std::span<const float> floats;
+  std::span<const double> doubles;  // written when `floats` is empty
+};
+
+// Writes beside the target and renames, so that a reader never sees half a file; replaces an existing file. Throws
+// WorkloadError (kFailure) when the disk says no.
+void write_safetensors(const std::filesystem::path& path, std::span<const TensorSource> tensors,
+                       const std::map<std::string, std::string>& metadata);
+
+}  // namespace swinscope

@@ -1,0 +1,75 @@
+// Data-parallel training of a Swin model: one step is data, forward, backward overlapped with the gradient all-reduce,
+// optimizer. With the same global batch every number of ranks computes the same gradients (up to the order of
+// summation).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/cross_entropy.h"
+#include "workloads/communicator.h"
+#include "workloads/gradient_reducer.h"
+#include "workloads/optimizer.h"
+#include "workloads/swin_model.h"
+#include "workloads/synthetic_data.h"
+
+namespace swinscope {
+
+struct TrainerOptions {
+  std::int64_t batch_per_rank = 1;
+  std::int64_t total_steps = 1;   // of the learning rate's schedule
+  std::int64_t warmup_steps = 0;  // of the learning rate
+  double learning_rate = 1e-3;
+  OptimizerOptions optimizer;
+  double label_smoothing = 0.1;
+  double drop_path = 0.0;
+  std::int64_t bucket_bytes = std::int64_t{4} << 20;
+  std::uint64_t seed = 0;  // of stochastic depth
+};
+
+struct StepResult {
+  double loss = 0.0;      // mean over the global batch, before the update
+  double accuracy = 0.0;  // share of the global batch whose largest logit is the label's
+  double gradient_norm = 0.0;
+  double learning_rate = 0.0;
+  bool skipped = false;  // the gradient was not finite, and nothing was updated
+  bool stop = false;     // some rank asked to stop
+};
+
+// T is float or double. `parameters` (with gradients), `data` and `communicator` must outlive the trainer.
+template <typename T>
+class Trainer {
+ public:
+  // Copies rank 0's parameters to all ranks.
+  Trainer(const SwinConfig& config, const TrainerOptions& options, const SyntheticData& data,
+          ParameterStore<T>& parameters, Communicator& communicator);
+
+  // `stop`: this rank wants to end; the result tells all ranks, so that they end after the same step.
+  StepResult step(bool stop = false);
+  std::int64_t steps_done() const { return step_; }
+  // Images that all ranks together take in a step.
+  std::int64_t global_batch() const { return options_.batch_per_rank * communicator_.size(); }
+
+ private:
+  void load_batch();
+  CrossEntropyResult run_forward();
+  void run_backward();
+  StepResult agree(const CrossEntropyResult& own, bool stop);
+
+  TrainerOptions options_;
+  const SyntheticData& data_;
+  ParameterStore<T>& parameters_;
+  Communicator& communicator_;
+  SwinModel<T> model_;
+  Optimizer<T> optimizer_;
+  GradientReducer<T> reducer_;
+  CrossEntropyShape loss_shape_;
+  Operation loss_;
+  std::int64_t step_ = 0;
+  std::vector<T> images_;
+  std::vector<std::int32_t> labels_;
+  std::vector<T> row_loss_, lse_, dlogits_;
+  const T* logits_ = nullptr;
+};
+
+}  // namespace swinscope

@@ -1,0 +1,96 @@
+#include "workloads/weights.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "workloads/error.h"
+
+namespace swinscope {
+namespace {
+
+constexpr std::array<std::string_view, 3> kComputedBuffers = {"relative_position_index", "relative_coords_table",
+                                                              "attn_mask"};
+
+bool is_computed(std::string_view name) {
+  return std::ranges::any_of(kComputedBuffers, [name](std::string_view buffer) { return name.ends_with(buffer); });
+}
+
+// The present name of a tensor in a checkpoint with the original names.
+std::string modern_name(const std::string& name) {
+  constexpr std::string_view kLayers = "layers.";
+  if (name.starts_with("head.")) return "head.fc." + name.substr(std::string_view("head.").size());
+  const std::size_t downsample = name.find(".downsample.");
+  if (!name.starts_with(kLayers) || downsample == std::string::npos) return name;
+  int stage = 0;
+  const char* end = name.data() + downsample;
+  const auto [rest, error] = std::from_chars(name.data() + kLayers.size(), end, stage);
+  if (error != std::errc() || rest != end || stage < 0 || stage > kMaxStages) return name;
+  return fmt::format("layers.{}{}", stage + 1, name.substr(downsample));
+}
+
+// Our name -> entry, for everything in the file that is a parameter by its name.
+std::map<std::string, const TensorEntry*> entries_by_name(const SafetensorsFile& file) {
+  const bool original = file.find("head.fc.weight") == nullptr && file.find("head.weight") != nullptr;
+  std::map<std::string, const TensorEntry*> entries;
+  for (const auto& [name, entry] : file.tensors()) {
+    if (!is_computed(name)) entries.emplace(original ? modern_name(name) : name, &entry);
+  }
+  return entries;
+}
+
+void append_list(std::string& text, const char* title, const std::vector<std::string>& items) {
+  if (items.empty()) return;
+  if (!text.empty()) text += "; ";
+  text += fmt::format("{} {}: {}", items.size(), title, fmt::join(items, ", "));
+}
+
+}  // namespace
+
+template <typename T>
+void load_weights(const SafetensorsFile& file, ParameterStore<T>& store) {
+  std::map<std::string, const TensorEntry*> entries = entries_by_name(file);
+  std::vector<std::string> missing;
+  std::vector<std::string> misshapen;
+  std::vector<std::string> unexpected;
+  std::vector<std::pair<const ParameterInfo*, const TensorEntry*>> matched;
+  for (const ParameterInfo& tensor : store.layout().tensors()) {
+    const auto found = entries.find(tensor.name);
+    if (found == entries.end()) {
+      missing.push_back(tensor.name);
+      continue;
+    }
+    const TensorEntry& entry = *found->second;
+    entries.erase(found);
+    if (entry.shape != tensor.shape || entry.type == TensorType::kOther) {
+      misshapen.push_back(fmt::format("{} ({} {} instead of {})", tensor.name, entry.type_name,
+                                      format_shape(entry.shape), format_shape(tensor.shape)));
+      continue;
+    }
+    matched.emplace_back(&tensor, &entry);
+  }
+  for (const auto& [name, entry] : entries)
+    unexpected.push_back(entry->name);
+  std::string problems;
+  append_list(problems, "missing", missing);
+  append_list(problems, "misshapen", misshapen);
+  append_list(problems, "unexpected", unexpected);
+  if (!problems.empty()) {
+    throw WorkloadError(WorkloadErrorKind::kInput,
+                        fmt::format("{}: not the weights of this model", file.path().string()), problems,
+                        "choose the model that the file was saved from: `swin list`");
+  }
+  for (const auto& [tensor, entry] : matched)
+    file.read(*entry, store.values(*tensor));
+}
+
+template void load_weights<float>(const SafetensorsFile&, ParameterStore<float>&);
+template void load_weights<double>(const SafetensorsFile&, ParameterStore<double>&);
+
+}  // namespace swinscope

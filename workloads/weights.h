@@ -1,0 +1,17 @@
+// Loading a model's weights from a safetensors file with timm's names.
+#pragma once
+
+#include "workloads/parameters.h"
+#include "workloads/safetensors.h"
+
+namespace swinscope {
+
+// Reads every parameter of the store from the file. Also understood: the names of the original checkpoints, where a
+// merging belongs to the stage before it (layers.0.downsample is layers.1.downsample here) and the classifier is
+// head.weight. Buffers that are computed (relative_position_index, relative_coords_table, attn_mask) are skipped.
+//
+// Throws one WorkloadError (kInput) that lists every missing, misshapen and unexpected tensor.
+template <typename T>
+void load_weights(const SafetensorsFile& file, ParameterStore<T>& store);
+
+}  // namespace swinscope
