@@ -1,0 +1,164 @@
+#include "cli/experiment_runner.h"
+
+#include <chrono>
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "analyzer/text.h"
+#include "collector/record.h"
+#include "store/error.h"
+
+namespace swinscope::cli {
+namespace fs = std::filesystem;
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string own_path() {
+  std::error_code error;
+  const fs::path path = fs::read_symlink("/proc/self/exe", error);
+  return error ? "swinscope" : path.string();
+}
+
+// The command that starts `ranks` processes of another.
+std::vector<std::string> launcher_prefix(const std::string& launcher, int ranks) {
+  const std::string count = std::to_string(ranks);
+  if (launcher == "torchrun") return {"torchrun", "--nproc_per_node", count};
+  if (launcher == "mpirun") return {"mpirun", "-n", count};
+  if (launcher == "srun") return {"srun", "-n", count};
+  return {own_path(), "launch", "--ranks", count, "--"};
+}
+
+// One recording: a repeat of the timing pass, or the tracing pass.
+struct PlannedRun {
+  std::string name;
+  bool tracing = false;
+};
+
+std::vector<PlannedRun> plan(const RunnerOptions& options) {
+  std::vector<PlannedRun> runs;
+  for (int i = 1; i <= options.repeat; ++i)
+    runs.push_back({fmt::format("timing{}", i), false});
+  if (options.trace) runs.push_back({"tracing", true});
+  return runs;
+}
+
+// Says what is being done and how long the rest may take.
+class Progress {
+ public:
+  Progress(std::size_t total, bool quiet) : total_(total), quiet_(quiet) {}
+
+  void begin(const ExperimentPoint& point, const PlannedRun& run) {
+    if (quiet_) return;
+    std::string factors;
+    for (const auto& [name, value] : point.factors)
+      factors += fmt::format("{}={} ", name, value);
+    fmt::print(stderr, "[{}/{}] {}{}{}\n", done_ + 1, total_, factors, run.name, eta());
+  }
+  void end(bool measured) {
+    ++done_;
+    if (measured) ++measured_;
+  }
+
+ private:
+  std::string eta() const {
+    if (measured_ == 0) return "";
+    const auto spent = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start_).count();
+    const auto left = spent / static_cast<std::int64_t>(measured_) * static_cast<std::int64_t>(total_ - done_);
+    return fmt::format(", about {} left", format_duration(left));
+  }
+
+  std::size_t total_;
+  bool quiet_;
+  std::size_t done_ = 0;
+  std::size_t measured_ = 0;
+  Clock::time_point start_ = Clock::now();
+};
+
+void record_run(const Experiment& experiment, const ExperimentPoint& point, const PlannedRun& run,
+                const RunnerOptions& options) {
+  const fs::path folder = point.folder / run.name;
+  std::error_code error;
+  fs::remove_all(folder, error);  // of an attempt that was interrupted
+  std::map<std::string, std::string> values = point.factors;
+  values["gpus"] = std::to_string(point.gpus());
+  values["out"] = folder.string();
+  std::vector<std::string> command = launcher_prefix(options.launcher, point.gpus());
+  const std::vector<std::string> filled = fill_in(experiment.command, values);
+  command.insert(command.end(), filled.begin(), filled.end());
+
+  RecordOptions record_options;
+  record_options.folder = folder;
+  record_options.command = command;
+  record_options.sample_hz = options.sample_hz;
+  const int status = record(record_options);
+  if (interrupted())
+    throw Error(ErrorKind::kFailure, "the experiment was interrupted", {}, "run the same command to go on");
+  if (status != 0) {
+    throw Error(ErrorKind::kFailure, fmt::format("{}: the command ended with status {}", folder.string(), status),
+                "its own messages stand above",
+                "mend the command and run the same `swinscope` command again: it goes on here");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> fill_in(const std::vector<std::string>& command,
+                                 const std::map<std::string, std::string>& values) {
+  std::vector<std::string> filled;
+  for (std::string argument : command) {
+    for (std::size_t open = argument.find('{'); open != std::string::npos; open = argument.find('{', open)) {
+      const std::size_t close = argument.find('}', open);
+      if (close == std::string::npos) break;
+      const std::string key = argument.substr(open + 1, close - open - 1);
+      const auto value = values.find(key);
+      const bool is_name = !key.empty() && key.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string::npos;
+      if (value == values.end()) {
+        if (is_name) {
+          throw Error(ErrorKind::kUsage, fmt::format("{}: there is no value for {{{}}}", argument, key), {},
+                      key == "batch" ? "give --batch" : fmt::format("give --vary {}=…", key));
+        }
+        open = close;
+        continue;
+      }
+      argument.replace(open, close - open + 1, value->second);
+      open += value->second.size();
+    }
+    filled.push_back(std::move(argument));
+  }
+  return filled;
+}
+
+void run_experiment(Experiment& experiment, const RunnerOptions& options) {
+  const std::vector<PlannedRun> runs = plan(options);
+  Progress progress(experiment.points.size() * runs.size(), options.quiet);
+  const std::vector<ExperimentPoint> wanted = experiment.points;
+  experiment.points.clear();
+  for (ExperimentPoint point : wanted) {
+    fs::create_directories(point.folder);
+    ExperimentPoint done;
+    std::error_code ignored;
+    if (!options.restart && fs::is_regular_file(point.folder / "point.json", ignored)) done = read_point(point.folder);
+    point.timing.clear();
+    point.tracing.clear();
+    for (const PlannedRun& run : runs) {
+      const bool known = run.tracing ? done.tracing == run.name
+                                     : std::find(done.timing.begin(), done.timing.end(), run.name) != done.timing.end();
+      progress.begin(point, run);
+      if (!known) record_run(experiment, point, run, options);
+      if (run.tracing) {
+        point.tracing = run.name;
+      } else {
+        point.timing.push_back(run.name);
+      }
+      if (!known) write_point(point);
+      progress.end(!known);
+    }
+    experiment.points.push_back(point);
+    write_experiment(experiment);
+  }
+}
+
+}  // namespace swinscope::cli

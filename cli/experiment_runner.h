@@ -1,0 +1,33 @@
+// Runs the points of a scaling experiment or a sweep, one after the other, and keeps what is done: an interrupted
+// experiment goes on where it stopped.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analyzer/experiment.h"
+#include "cli/command.h"
+
+namespace swinscope::cli {
+
+struct RunnerOptions {
+  std::string launcher = "local";  // local, torchrun, mpirun, srun
+  int repeat = 3;
+  bool trace = true;     // the tracing pass
+  bool restart = false;  // measure what is there once more
+  bool cpus_only = false;
+  double sample_hz = 10;
+  bool quiet = false;
+};
+
+// Replaces {gpus}, {batch}, {out} and every {KEY} among the factors. Throws Error(kUsage) for a placeholder without a
+// value.
+std::vector<std::string> fill_in(const std::vector<std::string>& command,
+                                 const std::map<std::string, std::string>& values);
+
+// Measures every point of `experiment` (factors given, folders below experiment.folder) and writes experiment.json
+// after each, so that it is readable at any moment. Throws Error when a run fails; what was measured before stays.
+void run_experiment(Experiment& experiment, const RunnerOptions& options);
+
+}  // namespace swinscope::cli

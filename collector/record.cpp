@@ -1,0 +1,336 @@
+#include "collector/record.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/clock.h"
+#include "collector/command.h"
+#include "collector/environment.h"
+#include "collector/identity.h"
+#include "collector/proc_files.h"
+#include "collector/process_log.h"
+#include "collector/process_stat.h"
+#include "collector/process_tree.h"
+#include "collector/run_folder.h"
+
+namespace swinscope {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr int kKilledBase = 128;
+constexpr std::array<int, 6> kForwarded = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+
+using Report = std::function<void(const std::string&)>;
+
+void report_to_stderr(const std::string& line) { std::fprintf(stderr, "swinscope: %s\n", line.c_str()); }
+
+// Blocks the signals that this process waits for, and is the parent of its descendants' orphans; undone in the
+// destructor.
+class ParentRole {
+ public:
+  ParentRole() {
+    sigemptyset(&waited_for_);
+    for (const int signal : kForwarded)
+      sigaddset(&waited_for_, signal);
+    sigaddset(&waited_for_, SIGCHLD);
+    pthread_sigmask(SIG_BLOCK, &waited_for_, &mask_before_);
+    // Ignored, it would make the kernel throw away the exit status that we return.
+    struct sigaction by_default = {};
+    by_default.sa_handler = SIG_DFL;
+    sigaction(SIGCHLD, &by_default, &child_before_);
+    prctl(PR_GET_CHILD_SUBREAPER, &was_subreaper_);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+  }
+  ParentRole(const ParentRole&) = delete;
+  ParentRole& operator=(const ParentRole&) = delete;
+  ParentRole(ParentRole&&) = delete;
+  ParentRole& operator=(ParentRole&&) = delete;
+  ~ParentRole() {
+    prctl(PR_SET_CHILD_SUBREAPER, was_subreaper_);
+    sigaction(SIGCHLD, &child_before_, nullptr);
+    pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
+  }
+
+  const sigset_t& mask_before() const { return mask_before_; }
+
+  // The next signal, or none until the time (CLOCK_MONOTONIC) has come.
+  std::optional<siginfo_t> wait_until(std::int64_t until_ns) const {
+    const std::int64_t left_ns = std::max(until_ns - monotonic_ns(), std::int64_t{0});
+    const timespec timeout{left_ns / 1'000'000'000, left_ns % 1'000'000'000};
+    siginfo_t info{};
+    return sigtimedwait(&waited_for_, &info, &timeout) > 0 ? std::optional(info) : std::nullopt;
+  }
+
+ private:
+  sigset_t waited_for_{};
+  sigset_t mask_before_{};
+  struct sigaction child_before_ = {};
+  int was_subreaper_ = 0;
+};
+
+std::int64_t cpu_ns_of(const rusage& usage) {
+  const auto ns = [](const timeval& t) {
+    return std::int64_t{t.tv_sec} * 1'000'000'000 + std::int64_t{t.tv_usec} * 1000;
+  };
+  return ns(usage.ru_utime) + ns(usage.ru_stime);
+}
+
+// The run while its processes live: passes signals on, samples, waits.
+class Watch {
+ public:
+  Watch(const ParentRole& role, ProcessLog& log, double sample_hz, const Report& report)
+      : role_(role),
+        log_(log),
+        report_(report),
+        scanner_(getpid()),
+        period_ns_(sample_hz > 0 ? static_cast<std::int64_t>(1e9 / sample_hz) : kIdlePeriodNs) {}
+
+  // Until the last process has ended; returns the command's exit status.
+  int run(pid_t command) {
+    command_ = command;
+    sample();
+    while (!gives_up_ && reap()) {
+      if (const auto signal = role_.wait_until(next_sample_ns_)) handle(*signal);
+      if (monotonic_ns() >= next_sample_ns_) sample();
+    }
+    tree_.finish(period_ns_);
+    return status_;
+  }
+
+  ProcessTree& tree() { return tree_; }
+
+ private:
+  static constexpr std::int64_t kIdlePeriodNs = 1'000'000'000;
+  static constexpr std::int64_t kFlushNs = 500'000'000;
+  // Sampling may take this part of one core at most.
+  static constexpr std::int64_t kCostFactor = 50;
+  static constexpr std::int64_t kYoungNs = 1'000'000'000;
+
+  // False when no process is left.
+  bool reap() {
+    while (true) {
+      int status = 0;
+      rusage usage{};
+      const pid_t pid = wait4(-1, &status, WNOHANG, &usage);
+      if (pid == 0) return true;
+      if (pid < 0 && errno == EINTR) continue;
+      if (pid < 0) return false;
+      tree_.reaped(pid, cpu_ns_of(usage), monotonic_ns());
+      if (pid != command_) continue;
+      status_ = WIFSIGNALED(status) ? kKilledBase + WTERMSIG(status) : WEXITSTATUS(status);
+      has_ended_ = true;
+    }
+  }
+
+  void handle(const siginfo_t& info) {
+    if (info.si_signo == SIGCHLD) return;
+    if (has_ended_) {
+      gives_up_ = info.si_signo == SIGINT || info.si_signo == SIGTERM;
+      if (gives_up_) report_("not waiting for the processes that the command left behind");
+      return;
+    }
+    // From the terminal it went to the whole process group, the command included.
+    if (info.si_code != SI_KERNEL) kill(command_, info.si_signo);
+  }
+
+  // Whatever goes wrong here, the command runs on and its status is returned.
+  void sample() {
+    try {
+      take_sample();
+    } catch (const std::exception& error) {
+      if (!std::exchange(has_failed_, true)) report_(fmt::format("the processes were not sampled: {}", error.what()));
+      next_sample_ns_ = monotonic_ns() + kIdlePeriodNs;
+    }
+  }
+
+  void take_sample() {
+    const std::int64_t now_ns = monotonic_ns();
+    const std::vector<std::size_t> changed = tree_.sample(now_ns, scanner_.scan());
+    std::vector<std::size_t> described = changed;
+    for (std::size_t i = 0; i < tree_.processes().size(); ++i) {
+      const TreeProcess& process = tree_.processes()[i];
+      // A child shows its parent's command line and environment until it calls exec, a little after its birth.
+      const bool is_young = process.is_alive() && now_ns - process.first_seen_ns < kYoungNs;
+      if (is_young && std::find(changed.begin(), changed.end(), i) == changed.end()) described.push_back(i);
+    }
+    for (const std::size_t i : described)
+      describe(tree_.processes()[i]);
+    log_.add_sample(now_ns, tree_, described);
+    if (now_ns >= next_flush_ns_) {
+      log_.flush();
+      next_flush_ns_ = now_ns + kFlushNs;
+    }
+    const std::int64_t cost_ns = monotonic_ns() - now_ns;
+    next_sample_ns_ = now_ns + std::max(period_ns_, kCostFactor * cost_ns);
+  }
+
+  static void describe(TreeProcess& process) {
+    const std::string folder = fmt::format("/proc/{}/", process.stat.pid);
+    const std::string command = shell_text(nul_separated(read_small_file(folder + "cmdline")));
+    if (!command.empty()) process.command = command;
+    const RankIdentity identity = rank_from(nul_separated(read_small_file(folder + "environ")));
+    if (identity.is_given) process.rank = identity.rank;
+  }
+
+  const ParentRole& role_;
+  ProcessLog& log_;
+  const Report& report_;
+  ProcessScanner scanner_;
+  ProcessTree tree_;
+  std::int64_t period_ns_;
+  std::int64_t next_sample_ns_ = 0;
+  std::int64_t next_flush_ns_ = 0;
+  pid_t command_ = 0;
+  int status_ = 0;
+  bool has_ended_ = false;
+  bool gives_up_ = false;
+  bool has_failed_ = false;
+};
+
+RunInfo describe_launcher(const RecordOptions& options, std::int64_t start_utc_ns) {
+  RunInfo run;
+  run.source = "swinscope";
+  run.rank = kNoRank;
+  run.global_pid = make_global_pid(static_cast<std::uint64_t>(getpid()));
+  run.host = host_name();
+  run.command = shell_text(options.command);
+  run.utc_epoch_ns = start_utc_ns;
+  run.environment = describe_environment();
+  return run;
+}
+
+std::map<std::string, std::string> variables_for(const RecordOptions& options, const fs::path& collector,
+                                                 std::int64_t offset_ns) {
+  const std::string library = fs::absolute(collector).string();
+  return {{"CUDA_INJECTION64_PATH", library},
+          {"NVTX_INJECTION64_PATH", library},
+          {"SWINSCOPE_OUT", fs::absolute(options.folder).string()},
+          {"SWINSCOPE_CLOCK", utc_offset_text(offset_ns)},
+          {"SWINSCOPE_SAMPLE_HZ", fmt::format("{}", options.sample_hz)}};
+}
+
+void warn_of_other_tool(const fs::path& collector, const Report& report) {
+  for (const char* name : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}) {
+    const char* other = std::getenv(name);
+    if (other != nullptr && *other != '\0' && collector != other)
+      report(fmt::format("{}={} is replaced: only one tool can have the events", name, other));
+  }
+}
+
+void report_files(const std::vector<RunFile>& files, const Report& report) {
+  for (const RunFile& file : files) {
+    for (const DropInfo& drop : file.drops) {
+      report(fmt::format("{}: {} lost: {}: {}", file.name, drop.count, drop.what, drop.reason));
+    }
+  }
+  if (files.empty()) report("no process of the command used NVTX or CUDA: only the processes were recorded");
+}
+
+// After the last process has ended: the files of the ranks, then our own, which needs to know their ranks.
+void close_run(const RecordOptions& options, ProcessTree& tree, ProcessLog& log, RunDescription& run,
+               const Report& note) {
+  std::set<std::int64_t> alive;
+  std::int64_t cpu_ns = 0;
+  for (const TreeProcess& process : tree.processes()) {
+    if (process.is_alive()) alive.insert(process.stat.pid);
+    cpu_ns += process.own_ns + process.unseen_ns;
+  }
+  run.cpu_ns = cpu_ns;
+  run.files = finish_run_files(options.folder, alive, note);
+  std::map<pid_t, std::int32_t> ranks;
+  for (const RunFile& file : run.files)
+    ranks.emplace(static_cast<pid_t>(file.pid), file.rank);
+  tree.assign_ranks(ranks);
+  log.finish(tree);
+  run.process_file = log.file_name();
+  report_files(run.files, note);
+}
+
+}  // namespace
+
+fs::path find_collector() {
+  constexpr const char* kName = "libswinscope_collector.so";
+  if (const char* given = std::getenv("SWINSCOPE_COLLECTOR"); given != nullptr && *given != '\0') {
+    std::error_code none;
+    if (fs::exists(given, none)) return given;
+    throw Error(ErrorKind::kFailure, fmt::format("{}: no such file", given), "SWINSCOPE_COLLECTOR names it",
+                "unset SWINSCOPE_COLLECTOR");
+  }
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
+  // Of a build tree; installed, with and without the distribution's folder for the architecture.
+  const std::array<fs::path, 4> candidates = {program / "../lib" / kName,
+                                              program / ".." / SWINSCOPE_LIBRARY_FOLDER / "swinscope" / kName,
+                                              program / "../lib/swinscope" / kName, program / kName};
+  for (const fs::path& candidate : candidates) {
+    if (fs::exists(candidate, error)) return fs::canonical(candidate, error);
+  }
+  throw Error(ErrorKind::kFailure, fmt::format("{}: not found", kName),
+              fmt::format("it is not at {}", candidates[0].lexically_normal().string()),
+              "set SWINSCOPE_COLLECTOR to its path");
+}
+
+int record(const RecordOptions& options) {
+  const Report report = options.report ? options.report : report_to_stderr;
+  std::vector<std::string> warnings;
+  const Report note = [&](const std::string& line) {
+    warnings.push_back(line);
+    report(line);
+  };
+  if (options.command.empty()) find_command("");
+  const fs::path program = find_command(options.command.front());
+  const fs::path collector = options.collector.empty() ? find_collector() : options.collector;
+  prepare_run_folder(options.folder, options.force);
+  warn_of_other_tool(collector, note);
+
+  const std::int64_t offset_ns = measure_utc_offset_ns();
+  const std::int64_t start_ns = monotonic_ns();
+  RunDescription run;
+  run.command = options.command;
+  run.host = host_name();
+  run.start_utc_ns = start_ns + offset_ns;
+  write_run_json(options.folder, run);
+
+  const ParentRole role;
+  ProcessLog log(options.folder, describe_launcher(options, run.start_utc_ns), start_ns, note);
+  Watch watch(role, log, options.sample_hz, note);
+  pid_t child = 0;
+  try {
+    child = spawn_command(program, options.command, variables_for(options, collector, offset_ns), role.mask_before());
+  } catch (const CommandError&) {
+    prepare_run_folder(options.folder, true);  // nothing ran: leave no run behind
+    throw;
+  }
+  const int status = watch.run(child);
+
+  try {
+    close_run(options, watch.tree(), log, run, note);
+    run.end_utc_ns = monotonic_ns() + offset_ns;
+    run.exit_status = status;
+    run.warnings = warnings;
+    write_run_json(options.folder, run);
+  } catch (const Error& error) {
+    report(fmt::format("{} ({})", error.what(), error.cause()));
+  } catch (const std::exception& error) {
+    report(fmt::format("the run was not finished: {}", error.what()));
+  }
+  return status;
+}
+
+}  // namespace swinscope

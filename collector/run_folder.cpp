@@ -1,0 +1,211 @@
+#include "collector/run_folder.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "collector/drop_note.h"
+#include "collector/text.h"
+#include "store/error.h"
+#include "store/reader.h"
+#include "store/recovery.h"
+
+namespace swinscope {
+namespace fs = std::filesystem;
+namespace {
+
+bool starts_with(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
+bool ends_with(std::string_view text, std::string_view suffix) {
+  return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
+}
+
+bool is_rank_file(std::string_view name) { return starts_with(name, "rank") && ends_with(name, ".db"); }
+
+bool is_drop_note(std::string_view name) { return starts_with(name, "rank") && ends_with(name, ".db-drops"); }
+
+bool belongs_to_run(std::string_view name) {
+  constexpr std::string_view kSuffixes[] = {".db", ".db-wal", ".db-shm", ".db-journal", ".db-drops"};
+  if (name == "run.json") return true;
+  return (starts_with(name, "rank") || starts_with(name, "record")) &&
+         std::any_of(std::begin(kSuffixes), std::end(kSuffixes),
+                     [&](std::string_view s) { return ends_with(name, s); });
+}
+
+std::vector<fs::path> files_in(const fs::path& folder, bool (*is_wanted)(std::string_view)) {
+  std::error_code error;
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (is_wanted(entry.path().filename().string())) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::int64_t pid_in(const fs::path& file) {
+  TraceFile trace(file);
+  Statement run = trace.database().prepare("SELECT globalPid FROM SWINSCOPE_RUN");
+  return run.step() ? pid_of(static_cast<std::uint64_t>(run.integer(0))) : 0;
+}
+
+void report_drops(const fs::path& trace, const std::function<void(const std::string&)>& report) {
+  for (const DropInfo& drop : DropNote::read(trace)) {
+    report(fmt::format("{}: {} lost: {}: {}", trace.filename().string(), drop.count, drop.what, drop.reason));
+  }
+}
+
+std::string why(const Error& error) {
+  return error.cause().empty() ? std::string(error.what()) : fmt::format("{} ({})", error.what(), error.cause());
+}
+
+}  // namespace
+
+void prepare_run_folder(const fs::path& folder, bool force) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    throw Error(ErrorKind::kFailure, fmt::format("{}: the folder cannot be created", folder.string()), error.message(),
+                "give another folder with -o");
+  }
+  const std::vector<fs::path> old = files_in(folder, belongs_to_run);
+  if (!force && !old.empty()) {
+    throw Error(ErrorKind::kUsage, fmt::format("{}: the folder already holds a run", folder.string()),
+                fmt::format("it has {}", old.front().filename().string()),
+                "give another folder with -o, or --force to replace the run");
+  }
+  for (const fs::path& file : old) {
+    fs::remove(file, error);
+    if (error) throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be removed", file.string()), error.message());
+  }
+}
+
+std::vector<RunFile> finish_run_files(const fs::path& folder, const std::set<std::int64_t>& alive,
+                                      const std::function<void(const std::string&)>& report) {
+  std::vector<RunFile> files;
+  for (const fs::path& path : files_in(folder, is_rank_file)) {
+    try {
+      const std::vector<DropInfo> lost = DropNote::read(path);
+      std::error_code ignored;
+      if (fs::file_size(path, ignored) == 0 && lost.empty()) {
+        fs::remove(path, ignored);
+        fs::remove(DropNote::path_for(path), ignored);
+        continue;
+      }
+      if (!alive.empty() && alive.count(pid_in(path)) != 0) {
+        report(fmt::format("{}: its process still runs; the file is left as it is", path.filename().string()));
+        continue;
+      }
+      TraceFileSummary summary = finish_trace_file(path, lost);
+      fs::remove(DropNote::path_for(path), ignored);
+      files.push_back({path.filename().string(), summary.rank, summary.world_size, pid_of(summary.global_pid),
+                       summary.complete, std::move(summary.drops)});
+    } catch (const Error& error) {
+      report(fmt::format("{}: not finished: {}", path.filename().string(), why(error)));
+      report_drops(path, report);
+    }
+  }
+  // The disk was full before the trace could even begin.
+  for (const fs::path& note : files_in(folder, is_drop_note)) {
+    const fs::path trace = note.string().substr(0, note.string().rfind('-'));
+    std::error_code ignored;
+    if (fs::exists(trace, ignored)) continue;
+    report_drops(trace, report);
+    fs::remove(note, ignored);
+  }
+  return files;
+}
+
+namespace {
+
+// Writes the members of a JSON object or the elements of an array, one after the other.
+class JsonList {
+ public:
+  JsonList(std::string& json, char open, char close) : json_(json), close_(close) { json_ += open; }
+  JsonList(const JsonList&) = delete;
+  JsonList& operator=(const JsonList&) = delete;
+  JsonList(JsonList&&) = delete;
+  JsonList& operator=(JsonList&&) = delete;
+  ~JsonList() { json_ += close_; }
+
+  std::string& next() {
+    if (!first_) json_ += ", ";
+    first_ = false;
+    return json_;
+  }
+  std::string& member(std::string_view name) {
+    next();
+    append_json_string(json_, name);
+    return json_ += ": ";
+  }
+  void text(std::string_view name, std::string_view value) { append_json_string(member(name), value); }
+  void number(std::string_view name, std::int64_t value) { member(name) += std::to_string(value); }
+  template <typename T>
+  void optional(std::string_view name, const std::optional<T>& value) {
+    member(name) += value ? std::to_string(*value) : "null";
+  }
+  void texts(std::string_view name, const std::vector<std::string>& values) {
+    JsonList list(member(name), '[', ']');
+    for (const std::string& value : values)
+      append_json_string(list.next(), value);
+  }
+
+ private:
+  std::string& json_;
+  char close_;
+  bool first_ = true;
+};
+
+}  // namespace
+
+std::string run_json(const RunDescription& run) {
+  std::string json;
+  {
+    JsonList all(json, '{', '}');
+    all.text("schema", "swinscope.run/1");
+    all.text("kind", "record");
+    all.texts("command", run.command);
+    all.text("host", run.host);
+    all.number("start_utc_ns", run.start_utc_ns);
+    all.optional("end_utc_ns", run.end_utc_ns);
+    all.optional("exit_status", run.exit_status);
+    all.optional("cpu_ns", run.cpu_ns);
+    all.text("processes", run.process_file);
+    {
+      JsonList ranks(all.member("ranks"), '[', ']');
+      for (const RunFile& file : run.files) {
+        JsonList rank(ranks.next(), '{', '}');
+        rank.number("rank", file.rank);
+        rank.text("file", file.name);
+        rank.number("pid", file.pid);
+        rank.member("complete") += file.complete ? "true" : "false";
+        std::int64_t lost = 0;
+        for (const DropInfo& drop : file.drops)
+          lost += drop.count;
+        rank.number("drops", lost);
+      }
+    }
+    all.texts("warnings", run.warnings);
+  }
+  return json + "\n";
+}
+
+void write_run_json(const fs::path& folder, const RunDescription& run) {
+  const fs::path path = folder / "run.json";
+  const fs::path unfinished = folder / "run.json.tmp";
+  std::ofstream out(unfinished);
+  out << run_json(run);
+  out.close();
+  std::error_code error;
+  if (out) fs::rename(unfinished, path, error);
+  if (out && !error) return;
+  const std::string cause = error ? error.message() : std::strerror(errno);
+  fs::remove(unfinished, error);
+  throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be written", path.string()), cause,
+              "check the free space and the permissions of the folder");
+}
+
+}  // namespace swinscope

@@ -1,0 +1,52 @@
+// The folder of a run: made before, brought into order after.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "store/records.h"
+
+namespace swinscope {
+
+// Creates the folder. A folder that holds a run is refused (Error kUsage) unless `force`: then the run's files are
+// removed, and nothing else.
+void prepare_run_folder(const std::filesystem::path& folder, bool force);
+
+// The trace file of one process.
+struct RunFile {
+  std::string name;
+  std::int32_t rank = 0;
+  std::int32_t world_size = 0;
+  std::int64_t pid = 0;
+  bool complete = false;  // the process finished it; otherwise it was killed, or replaced by exec
+  std::vector<DropInfo> drops;
+};
+
+// Finishes the files of the ranks in a folder whose processes have ended, by name. Files that hold nothing (killed
+// before the recording began) are removed. What cannot be read or finished is said to `report` and left as it is; files
+// of processes in `alive` are left alone.
+std::vector<RunFile> finish_run_files(const std::filesystem::path& folder, const std::set<std::int64_t>& alive,
+                                      const std::function<void(const std::string&)>& report);
+
+// run.json, schema swinscope.run/1.
+struct RunDescription {
+  std::vector<std::string> command;
+  std::string host;
+  std::int64_t start_utc_ns = 0;
+  std::optional<std::int64_t> end_utc_ns;  // none while the run goes on
+  std::optional<int> exit_status;
+  std::optional<std::int64_t> cpu_ns;  // of all processes
+  std::string process_file;            // of the launcher
+  std::vector<RunFile> files;
+  std::vector<std::string> warnings;
+};
+std::string run_json(const RunDescription& run);
+// Replaces run.json in one step. Throws Error.
+void write_run_json(const std::filesystem::path& folder, const RunDescription& run);
+
+}  // namespace swinscope
