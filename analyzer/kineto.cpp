@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -345,8 +346,8 @@ nlohmann::json parse_skeleton(const KinetoDocument& document) {
   return skeleton;
 }
 
-// The facts beside the events.
-RunInfo run_info(const nlohmann::json& document) {
+// The facts beside the events. Devices that are not kept are counted with the interpreter.
+RunInfo run_info(const nlohmann::json& document, Interpreter& interpreter) {
   RunInfo run;
   const auto integer = [](const nlohmann::json& from, const char* key) -> std::int64_t {
     const auto found = from.find(key);
@@ -368,10 +369,15 @@ RunInfo run_info(const nlohmann::json& document) {
   }
   const auto devices = document.find("deviceProperties");
   if (devices == document.end() || !devices->is_array()) return run;
+  std::set<std::int32_t> known;
   for (const nlohmann::json& device : *devices) {
     if (!device.is_object()) continue;
     GpuInfo gpu;
     gpu.device = narrow<std::int32_t>(integer(device, "id"));
+    if (!known.insert(gpu.device).second) {
+      interpreter.drop("GPU of deviceProperties", "an earlier one has the same id");
+      continue;
+    }
     if (const auto name = device.find("name"); name != device.end() && name->is_string()) gpu.name = *name;
     gpu.memory_bytes = integer(device, "totalGlobalMem");
     gpu.sm_count = narrow<std::int32_t>(integer(device, "numSms"));
@@ -408,7 +414,7 @@ ImportReport import_kineto(const std::filesystem::path& path, TraceSink& sink, c
                 "there is no \"traceEvents\" array", "export the trace with torch.profiler's export_chrome_trace");
   }
   const nlohmann::json skeleton = parse_skeleton(document);
-  RunInfo run = skeleton.is_object() ? run_info(skeleton) : RunInfo{};
+  RunInfo run = skeleton.is_object() ? run_info(skeleton, interpreter) : RunInfo{};
   run.source_file = replace_invalid_utf8(path.filename().string());
   run.complete = document.complete;
   if (!document.complete) {

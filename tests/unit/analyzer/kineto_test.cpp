@@ -327,6 +327,14 @@ TEST_F(Kineto, FactsOfTheWrongTypeAreUnknown) {
   EXPECT_EQ(run.gpus.size(), 1U);
 }
 
+TEST_F(Kineto, OfTwoGpusWithOneIdTheFirstIsKept) {
+  const RunInfo run =
+      read(kineto_document("", R"("deviceProperties": [{"id": 1, "name": "a"}, {"id": 1, "name": "b"}],)")).run;
+  ASSERT_EQ(run.gpus.size(), 1U);
+  EXPECT_EQ(run.gpus[0].name, "a");
+  EXPECT_EQ(run.drops, (std::vector<DropInfo>{{"GPU of deviceProperties", 1, "an earlier one has the same id"}}));
+}
+
 TEST_F(Kineto, FactsWithInvalidUtf8AreKept) {
   EXPECT_EQ(read(kineto_document("", std::string(R"("host": ")") + "\xFF\"," + kFacts)).run.rank, 3);
 }
