@@ -83,6 +83,12 @@ void TableOptions::apply(Table& table, std::string_view text_column) const {
   if (top) keep_top(table, *top);
 }
 
+void print_error(const Error& error) {
+  fmt::print(stderr, "error: {}\n", error.what());
+  if (!error.cause().empty()) fmt::print(stderr, "  cause: {}\n", error.cause());
+  if (!error.hint().empty()) fmt::print(stderr, "  hint: {}\n", error.hint());
+}
+
 const std::atomic<bool>& interrupted() { return g_interrupted; }
 
 void watch_interrupts() { std::signal(SIGINT, on_interrupt); }

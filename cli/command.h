@@ -11,6 +11,7 @@
 
 #include "analyzer/render.h"
 #include "analyzer/trace.h"
+#include "store/error.h"
 
 namespace swinscope::cli {
 
@@ -36,6 +37,9 @@ struct TableOptions {
   // Filters by the text column, sorts, cuts.
   void apply(Table& table, std::string_view text_column) const;
 };
+
+// On stderr, in the layout that every error has.
+void print_error(const Error& error);
 
 // Set by the first Ctrl+C: whoever works stops at the next safe place.
 const std::atomic<bool>& interrupted();

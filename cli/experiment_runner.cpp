@@ -1,6 +1,8 @@
 #include "cli/experiment_runner.h"
 
+#include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -15,6 +17,9 @@ namespace fs = std::filesystem;
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// Of a command that Ctrl+C ended.
+constexpr int kInterruptedStatus = 128 + SIGINT;
 
 std::string own_path() {
   std::error_code error;
@@ -94,8 +99,8 @@ void record_run(const Experiment& experiment, const ExperimentPoint& point, cons
   record_options.command = command;
   record_options.sample_hz = options.sample_hz;
   const int status = record(record_options);
-  if (interrupted())
-    throw Error(ErrorKind::kFailure, "the experiment was interrupted", {}, "run the same command to go on");
+  if (status == kInterruptedStatus)
+    throw Error(ErrorKind::kInterrupted, "the experiment was interrupted", {}, "run the same command to go on");
   if (status != 0) {
     throw Error(ErrorKind::kFailure, fmt::format("{}: the command ended with status {}", folder.string(), status),
                 "its own messages stand above",

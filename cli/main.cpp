@@ -13,12 +13,6 @@ namespace {
 
 constexpr int kInterruptedStatus = 130;
 
-void print_error(const Error& error) {
-  fmt::print(stderr, "error: {}\n", error.what());
-  if (!error.cause().empty()) fmt::print(stderr, "  cause: {}\n", error.cause());
-  if (!error.hint().empty()) fmt::print(stderr, "  hint: {}\n", error.hint());
-}
-
 int run(int argc, char** argv) {
   CLI::App app("Profiling and scaling analysis for CUDA deep learning", "swinscope");
   app.set_version_flag("--version", "swinscope " SWINSCOPE_VERSION);
@@ -26,6 +20,10 @@ int run(int argc, char** argv) {
   app.footer(
       "RUN is a trace file, a run folder, an Nsight Systems .sqlite export or a PyTorch trace (.json, .json.gz).");
   int status = 0;
+  add_record(app, status);
+  add_scale(app, status);
+  add_sweep(app, status);
+  add_join(app, status);
   add_import(app, status);
   add_info(app, status);
   add_analyze(app, status);
@@ -33,6 +31,7 @@ int run(int argc, char** argv) {
   add_layers(app, status);
   add_launches(app, status);
   add_query(app, status);
+  add_launch(app, status);
   add_doctor(app, status);
   apply_config_files(app);
   try {

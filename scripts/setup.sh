@@ -1,13 +1,20 @@
 #!/usr/bin/env bash
 # usage: scripts/setup.sh [build|check]
 # Installs with apt what is missing to build swinscope (build, the default) or also to check it (check), on Debian 12 and
-# Ubuntu 24.04. When nothing is missing it touches neither apt nor the network. SWINSCOPE_SKIP_SETUP=1 skips it.
+# Ubuntu 24.04, and fetches the NVTX headers where no CUDA toolkit has them. When nothing is missing it touches neither apt
+# nor the network. SWINSCOPE_SKIP_SETUP=1 skips it.
 set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 build_packages=(
   g++ cmake ninja-build ccache pkg-config git ca-certificates
   libfmt-dev libsqlite3-dev zlib1g-dev nlohmann-json3-dev libsimdjson-dev libcli11-dev
+  libopenblas-dev libgloo-dev
 )
+# The NVTX 3 headers, where no CUDA toolkit brings them: NVIDIA's package of them on PyPI, pinned.
+readonly nvtx_package=nvidia-nvtx==13.0.85
+readonly nvtx_sha256=4936d1d6780fbe68db454f5e72a42ff64d1fd6397df9f363ae786930fd5c1cd4
+readonly nvtx_headers=build/deps/nvtx3/include
 # clang-format: one version on every distribution, because each lays out code differently. llvm: llvm-symbolizer, for
 # readable findings of the fuzzers.
 check_packages=(
@@ -69,6 +76,35 @@ apt_install() {
   }
 }
 
+has_nvtx_headers() {
+  local folder
+  for folder in $nvtx_headers {"${CUDA_HOME:-}","${CUDA_PATH:-}",/usr/local/cuda}/include; do
+    [ -f "$folder/nvtx3/nvToolsExtPayload.h" ] && return
+  done
+  return 1
+}
+
+fetch_nvtx_headers() {
+  local folder
+  find_missing python3-pip
+  [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}"
+  echo "swinscope: fetching the NVTX headers ($nvtx_package)"
+  folder=$(mktemp -d -t swinscope-nvtx.XXXXXX)
+  # The wheel holds headers and a library that is not used; the one for x86-64 is pinned, its headers serve everywhere.
+  echo "$nvtx_package --hash=sha256:$nvtx_sha256" >"$folder/requirements.txt"
+  python3 -m pip download --quiet --no-deps --require-hashes --only-binary=:all: --platform manylinux2014_x86_64 \
+    --requirement "$folder/requirements.txt" --dest "$folder" >"$log" 2>&1 || {
+    tail -n 20 "$log" >&2
+    rm -rf "$folder"
+    fail "the NVTX headers could not be fetched" "see above" \
+      "run this again with a connection to PyPI, or put the folder nvtx3 of a CUDA toolkit into $nvtx_headers"
+  }
+  python3 -m zipfile -e "$folder"/nvidia_nvtx-*.whl "$folder/wheel"
+  mkdir -p $nvtx_headers
+  cp -r "$folder/wheel/nvidia/cu13/include/nvtx3" $nvtx_headers/
+  rm -rf "$folder"
+}
+
 # libFuzzer and the sanitizers of clang are in a package that carries clang's version in its name.
 clang_runtime_package() {
   local version
@@ -90,6 +126,7 @@ main() {
   log=$(mktemp -t swinscope-apt.XXXXXX)
   find_missing "${wanted[@]}"
   [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}"
+  has_nvtx_headers || fetch_nvtx_headers
   if [ "${1:-build}" = check ]; then
     find_missing "$(clang_runtime_package)"
     [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}"

@@ -8,9 +8,10 @@ namespace swinscope {
 
 // Exit status of a program that ends with the error (docs: INTERFACE "Exit").
 enum class ErrorKind : int {
-  kFailure = 1,  // the operation failed (disk, permissions, a bug)
-  kUsage = 2,    // the command line is wrong
-  kInput = 3,    // an input is unreadable, corrupt or newer than this program
+  kFailure = 1,        // the operation failed (disk, permissions, a bug)
+  kUsage = 2,          // the command line is wrong
+  kInput = 3,          // an input is unreadable, corrupt or newer than this program
+  kInterrupted = 130,  // the user stopped it
 };
 
 // `what()` is one line naming the object ("file.db: not a trace"); `cause` and `hint` are further lines, may be empty.

@@ -1,0 +1,64 @@
+// swinscope record -- CMD: runs a command with the collector in every process of it.
+#include "collector/record.h"
+
+#include <chrono>
+#include <memory>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "store/error.h"
+
+namespace swinscope::cli {
+namespace {
+
+struct Options {
+  RecordOptions record;
+  std::string folder;
+  bool quiet = false;
+};
+
+// Named by the local time, so that runs list in the order they were made.
+std::string default_folder() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fmt::format("run-{:%Y%m%d-%H%M%S}", fmt::localtime(now));
+}
+
+int run_record(Options options) {
+  options.record.folder = options.folder.empty() ? default_folder() : options.folder;
+  if (options.quiet) {
+    options.record.report = [](const std::string&) {};
+  }
+  try {
+    const int status = record(options.record);
+    if (!options.quiet) {
+      fmt::print(stderr, "swinscope: recorded {0}; look at it with: swinscope analyze {0}\n",
+                 options.record.folder.string());
+    }
+    return status;
+  } catch (const CommandError& error) {
+    // The status that a shell gives for such a command.
+    print_error(error);
+    return error.exit_status();
+  }
+}
+
+}  // namespace
+
+void add_record(CLI::App& app, int& status) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("record", "Run a command and record it; ends with the command's exit status");
+  command->add_option("-o,--output", options->folder, "Run folder to make (default: run-DATE-TIME)");
+  command
+      ->add_option("--sample", options->record.sample_hz,
+                   "Samples of threads and processes per second; 0: of processes only, once a second")
+      ->check(CLI::Range(0.0, 1000.0))
+      ->capture_default_str();
+  command->add_flag("--force", options->record.force, "Replace a run that is in the folder");
+  command->add_flag("-q,--quiet", options->quiet, "Only errors on stderr");
+  command->add_option("CMD", options->record.command, "The command, after --")->required();
+  command->callback([options, &status] { status = run_record(*options); });
+}
+
+}  // namespace swinscope::cli
