@@ -59,6 +59,17 @@ std::set<std::uint64_t> descendants(const Launcher& launcher, std::uint64_t ance
   return found;
 }
 
+// A worker of a rank that recorded a file of its own: its time is counted with the rank's first process.
+bool is_below_its_rank(const Trace& trace, const Rank& rank) {
+  return std::any_of(trace.launchers.begin(), trace.launchers.end(), [&](const Launcher& launcher) {
+    return launcher.run.host == rank.run.host &&
+           std::any_of(trace.ranks.begin(), trace.ranks.end(), [&](const Rank& other) {
+             return other.run.rank == rank.run.rank && other.run.host == rank.run.host &&
+                    descendants(launcher, other.run.global_pid).count(rank.run.global_pid) != 0;
+           });
+  });
+}
+
 std::int64_t children_cpu(const Trace& trace, const Rank& rank, Interval window) {
   std::int64_t sum = 0;
   for (const Launcher& launcher : trace.launchers) {
@@ -88,7 +99,7 @@ std::vector<CpuUtilization> cpu_utilization(const Trace& trace, const std::vecto
   for (std::size_t i = 0; i < trace.ranks.size(); ++i) {
     const Rank& rank = trace.ranks[i];
     const std::vector<Sample> samples = process_samples(rank);
-    if (samples.size() < 2) continue;
+    if (samples.size() < 2 || is_below_its_rank(trace, rank)) continue;
     CpuUtilization row;
     row.rank = rank.run.rank;
     row.window = windows[i].length() > 0 ? windows[i] : Interval{samples.front().at_ns, samples.back().at_ns};

@@ -21,8 +21,8 @@ struct CpuUtilization {
   std::optional<double> utilization() const;
 };
 
-// One row per rank with CPU samples. `windows` in the order of Trace::ranks; an empty window stands for the whole
-// recording.
+// One row per rank with CPU samples; further processes of a rank count as its children. `windows` in the order of
+// Trace::ranks; an empty window stands for the whole recording.
 std::vector<CpuUtilization> cpu_utilization(const Trace& trace, const std::vector<Interval>& windows);
 
 }  // namespace swinscope

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
+#include <numeric>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -62,8 +63,7 @@ struct Measured {
 
 // From the first measured step's start to the last one's end.
 Interval measured_window(const RankSteps& steps, int warmup) {
-  const auto first = std::min(steps.steps.size() - 1, static_cast<std::size_t>(warmup));
-  return {steps.steps[first].begin_ns, steps.steps.back().end_ns};
+  return {steps.steps[static_cast<std::size_t>(warmup)].begin_ns, steps.steps.back().end_ns};
 }
 
 // Ranks of one host share its cores: their utilizations add up. Over hosts: the mean.
@@ -94,30 +94,55 @@ void add_gpu_utilization(const Trace& trace, Measured& measured) {
   measured.gpu_compute = compute / static_cast<double>(devices.size());
 }
 
+// The steps of each process. A rank may have several, of which workers have none; a rank of which no process has enough
+// is an error.
+std::vector<RankSteps> steps_of_ranks(const fs::path& run, const Trace& trace, std::size_t warmup) {
+  std::vector<RankSteps> steps;
+  std::map<std::int32_t, std::size_t> most;
+  for (const Rank& rank : trace.ranks) {
+    steps.push_back(find_steps(trace, rank));
+    std::size_t& count = most[rank.run.rank];
+    count = std::max(count, steps.back().steps.size());
+  }
+  for (const auto& [rank, count] : most) {
+    if (count > warmup) continue;
+    const std::string rank_name = fmt::format("{}: rank {}", run.string(), rank);
+    if (count == 0) {
+      throw Error(ErrorKind::kUsage, fmt::format("{} has no steps", rank_name),
+                  "no range marks them, and no kernel sequence repeats",
+                  "mark each step with two lines: nvtxRangePushA(\"step\"); … nvtxRangePop(); (in Python: "
+                  "torch.cuda.nvtx.range_push(\"step\"), torch.cuda.nvtx.range_pop())");
+    }
+    throw Error(ErrorKind::kUsage, fmt::format("{} has {} steps", rank_name, count),
+                fmt::format("the first {} are warm-up, and at least one more is needed", warmup),
+                "run more steps, or lower --warmup-steps");
+  }
+  return steps;
+}
+
 Measured measure(const fs::path& run, int warmup) {
   const Trace trace = open_trace(run);
-  Measured measured;
-  std::vector<Interval> windows;
-  for (const Rank& rank : trace.ranks) {
-    const RankSteps steps = find_steps(trace, rank);
-    if (steps.steps.size() <= static_cast<std::size_t>(warmup)) {
-      throw Error(
-          ErrorKind::kUsage, fmt::format("{}: rank {} has {} steps", run.string(), rank.run.rank, steps.steps.size()),
-          fmt::format("the first {} are warm-up, and at least one more is needed", warmup),
-          "mark each step with two lines, nvtxRangePushA(\"step\") and nvtxRangePop(), in NVTX domain swinscope, "
-          "run more steps, or lower --warmup-steps");
-    }
-    const Interval window = measured_window(steps, warmup);
-    windows.push_back(window);
-    measured.steps = static_cast<std::int64_t>(steps.steps.size()) - warmup;
-    measured.step_ns = std::max(measured.step_ns, window.length() / measured.steps);
-  }
   if (trace.ranks.empty()) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: has no rank", run.string()), "nothing was recorded",
+    throw Error(ErrorKind::kInput, fmt::format("{}: has no rank", run.string()), "no process used NVTX or CUDA",
                 "record it again");
   }
+  Measured measured;
+  std::vector<Interval> windows;
+  std::int64_t training = 0;  // processes with steps
+  for (const RankSteps& steps : steps_of_ranks(run, trace, static_cast<std::size_t>(warmup))) {
+    windows.emplace_back();
+    const std::int64_t count = static_cast<std::int64_t>(steps.steps.size()) - warmup;
+    if (count <= 0) continue;
+    ++training;
+    windows.back() = measured_window(steps, warmup);
+    // The slowest rank decides.
+    if (const std::int64_t step_ns = windows.back().length() / count; step_ns > measured.step_ns) {
+      measured.step_ns = step_ns;
+      measured.steps = count;
+    }
+  }
   if (const StepImages count = count_images(trace); count.steps > 0) {
-    measured.images_per_step = count.images * static_cast<std::int64_t>(trace.ranks.size()) / count.steps;
+    measured.images_per_step = count.images * training / count.steps;
   }
   measured.cpu_util = host_utilization(trace, windows);
   add_gpu_utilization(trace, measured);
@@ -163,14 +188,16 @@ ScalingRow measure_point(const Experiment& experiment, const ExperimentPoint& po
                 "measure it again");
   }
   if (row.traced_only) repeats.push_back(*traced);
-  double cpu = 0;
+  std::vector<double> cpu_utils;
   for (const Measured& repeat : repeats) {
     row.repeat_step_ns.push_back(repeat.step_ns);
     row.steps = repeat.steps;
     row.images_per_step = repeat.images_per_step;
-    cpu += repeat.cpu_util.value_or(0) / static_cast<double>(repeats.size());
+    if (repeat.cpu_util) cpu_utils.push_back(*repeat.cpu_util);
   }
-  if (repeats.front().cpu_util) row.cpu_util = cpu;
+  if (!cpu_utils.empty()) {
+    row.cpu_util = std::accumulate(cpu_utils.begin(), cpu_utils.end(), 0.0) / static_cast<double>(cpu_utils.size());
+  }
   std::vector<std::int64_t> sorted = row.repeat_step_ns;
   std::sort(sorted.begin(), sorted.end());
   row.step_ns = quantile(sorted, 0.5);

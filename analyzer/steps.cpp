@@ -21,15 +21,16 @@ bool is_numbered(std::string_view name, std::string_view prefix) {
   return std::all_of(number.begin(), number.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-bool is_own_step(std::string_view name) { return name == "step" || is_numbered(name, "step "); }
+bool is_step(std::string_view name) { return name == "step" || is_numbered(name, "step "); }
 
-// The ranges of a domain ("" for any) whose name satisfies the predicate, by start.
+// The ranges of a domain (nullopt: of any, "": of NVTX's default domain) whose name satisfies the predicate, by start.
 template <typename Predicate>
-std::vector<EventIndex> ranges_named(const Trace& trace, const Rank& rank, std::string_view domain, Predicate matches) {
+std::vector<EventIndex> ranges_named(const Trace& trace, const Rank& rank, std::optional<std::string_view> domain,
+                                     Predicate matches) {
   std::vector<EventIndex> found;
   for (const RangeLane& lane : rank.range_lanes) {
     const std::string name = rank.domain_name(lane.domain, trace.strings);
-    if (name == kDomainTorchGpuUser || (!domain.empty() && name != domain)) continue;
+    if (name == kDomainTorchGpuUser || (domain && name != *domain)) continue;
     for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
       if (matches(trace.text(rank.ranges.name[i]))) found.push_back(i);
     }
@@ -167,17 +168,19 @@ RankSteps from_period(const Rank& rank) {
 }  // namespace
 
 RankSteps find_steps(const Trace& trace, const Rank& rank) {
-  if (const auto own = ranges_named(trace, rank, kDomainOwn, is_own_step); !own.empty()) {
-    return from_ranges(rank, own, StepMethod::kOwnRanges, "step range");
+  for (const std::string_view domain : {kDomainOwn, std::string_view()}) {
+    if (const auto marked = ranges_named(trace, rank, domain, is_step); !marked.empty()) {
+      return from_ranges(rank, marked, StepMethod::kStepRanges, "step range");
+    }
   }
   const auto is_profiler_step = [](std::string_view name) { return is_numbered(name, "ProfilerStep#"); };
-  if (const auto marked = ranges_named(trace, rank, "", is_profiler_step); !marked.empty()) {
+  if (const auto marked = ranges_named(trace, rank, std::nullopt, is_profiler_step); !marked.empty()) {
     return from_ranges(rank, marked, StepMethod::kProfilerStep, "ProfilerStep#");
   }
   const auto is_optimizer = [](std::string_view name) {
     return name.substr(0, kOptimizerPrefix.size()) == kOptimizerPrefix;
   };
-  if (const auto ends = ranges_named(trace, rank, "", is_optimizer); !ends.empty()) {
+  if (const auto ends = ranges_named(trace, rank, std::nullopt, is_optimizer); !ends.empty()) {
     return from_optimizer(trace, rank, ends);
   }
   return from_period(rank);

@@ -1,7 +1,7 @@
 // Finds the steps (iterations) of a run.
 //
 // In this order, the first that yields at least one step decides, for each rank:
-//   1. ranges of our own workloads: name `step` or `step N` in domain `swinscope`;
+//   1. NVTX ranges named `step` or `step N`: in domain `swinscope` (our workloads), else in NVTX's default domain;
 //   2. `ProfilerStep#N` of the PyTorch profiler;
 //   3. `Optimizer.step#…` of PyTorch: a step ends where the optimizer's range ends, the first one begins with the
 //   recording;
@@ -19,7 +19,7 @@
 
 namespace swinscope {
 
-enum class StepMethod : std::uint8_t { kNone, kOwnRanges, kProfilerStep, kOptimizerStep, kKernelPeriod };
+enum class StepMethod : std::uint8_t { kNone, kStepRanges, kProfilerStep, kOptimizerStep, kKernelPeriod };
 
 struct RankSteps {
   StepMethod method = StepMethod::kNone;

@@ -20,8 +20,8 @@ std::string_view method_name(StepMethod method) {
   switch (method) {
     case StepMethod::kNone:
       return "none";
-    case StepMethod::kOwnRanges:
-      return "own step ranges";
+    case StepMethod::kStepRanges:
+      return "step ranges";
     case StepMethod::kProfilerStep:
       return "ProfilerStep annotations";
     case StepMethod::kOptimizerStep:

@@ -6,6 +6,7 @@
 #include "analyzer/hta.h"
 #include "analyzer/tables.h"
 #include "cli/command.h"
+#include "cli/experiment_output.h"
 
 namespace swinscope::cli {
 namespace {
@@ -66,6 +67,12 @@ Document analyze(const Trace& trace, const AnalyzeOptions& options) {
 }
 
 int run_analyze(const AnalyzeOptions& options) {
+  if (is_experiment(options.run)) {
+    const Document document = experiment_document(read_experiment(options.run));
+    print_warnings(document.warnings, options.common);
+    emit(document, options.common);
+    return 0;
+  }
   const Trace trace = open_run(options.run, options.common);
   Document document = options.definition == "hta" ? analyze_hta(trace) : analyze(trace, options);
   document.run = trace.path;
@@ -80,7 +87,7 @@ void add_analyze(CLI::App& app, int& status) {
   auto options = std::make_shared<AnalyzeOptions>();
   CLI::App* command =
       app.add_subcommand("analyze", "What the run is bound by, utilization, time breakdown, top kernels");
-  command->add_option("RUN", options->run, "Trace to analyze")->required();
+  command->add_option("RUN", options->run, "Trace or experiment to analyze")->required();
   command
       ->add_option("--definition", options->definition,
                    "swinscope, thesis (adds the share of summed kernel and CPU operation time), or hta (figures as "

@@ -95,11 +95,14 @@ void watch_interrupts() { std::signal(SIGINT, on_interrupt); }
 
 Trace open_run(const std::string& path, const CommonOptions& options) {
   Trace trace = open_trace(path, &interrupted());
-  if (!options.quiet) {
-    for (const std::string& warning : trace.warnings)
-      fmt::print(stderr, "warning: {}\n", warning);
-  }
+  print_warnings(trace.warnings, options);
   return trace;
+}
+
+void print_warnings(const std::vector<std::string>& warnings, const CommonOptions& options) {
+  if (options.quiet) return;
+  for (const std::string& warning : warnings)
+    fmt::print(stderr, "warning: {}\n", warning);
 }
 
 void emit(const Document& document, const CommonOptions& options) {

@@ -48,6 +48,9 @@ void watch_interrupts();
 // open_trace with the interrupt flag; warnings go to stderr unless quiet.
 Trace open_run(const std::string& path, const CommonOptions& options);
 
+// On stderr, unless quiet.
+void print_warnings(const std::vector<std::string>& warnings, const CommonOptions& options);
+
 // Prints or writes the document. Throws Error when the file exists (without --force) or cannot be written.
 void emit(const Document& document, const CommonOptions& options);
 

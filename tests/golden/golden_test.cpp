@@ -26,7 +26,7 @@ bool updating() { return std::getenv("SWINSCOPE_GOLDEN_UPDATE") != nullptr; }
 std::vector<std::string> case_names() {
   std::vector<std::string> names;
   for (const fs::directory_entry& entry : fs::directory_iterator(kCases)) {
-    if (fs::exists(entry.path() / "trace.sql")) names.push_back(entry.path().filename().string());
+    if (fs::exists(entry.path() / "commands")) names.push_back(entry.path().filename().string());
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -96,6 +96,25 @@ void build_trace(const fs::path& sql_file, const fs::path& trace) {
   if (says("[nsys 3.25]")) drop_empty_tables(raw);
 }
 
+// A case is a trace, or an experiment: a folder with its JSON files, and a .sql file for each trace file.
+fs::path build_input(const fs::path& test_case, const fs::path& folder) {
+  if (fs::exists(test_case / "trace.sql")) {
+    build_trace(test_case / "trace.sql", folder / "trace.sqlite");
+    return "trace.sqlite";
+  }
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(test_case / "experiment")) {
+    if (!entry.is_regular_file()) continue;
+    fs::path target = folder / fs::relative(entry.path(), test_case);
+    fs::create_directories(target.parent_path());
+    if (entry.path().extension() == ".sql") {
+      build_trace(entry.path(), target.replace_extension(".db"));
+    } else {
+      fs::copy_file(entry.path(), target);
+    }
+  }
+  return "experiment";
+}
+
 // The commands.
 
 struct Command {
@@ -127,7 +146,7 @@ Command parse_command(const std::string& line) {
       } else if (command.arguments.empty() && word->compare(0, 5, "exit=") == 0) {
         command.status = std::stoi(word->substr(5));
       } else {
-        command.arguments.push_back(*word == "{trace}" ? "trace.sqlite" : *word);
+        command.arguments.push_back(*word);
       }
       word.reset();
     }
@@ -220,7 +239,7 @@ TEST_P(GoldenTest, PrintsWhatIsExpected) {
   const std::string name = GetParam();
   const std::vector<Command> commands = read_commands(kCases / name / "commands");
   const TemporaryFolder folder;
-  build_trace(kCases / name / "trace.sql", folder / "trace.sqlite");
+  const fs::path input = build_input(kCases / name, folder.path());
   // The user's settings must not change the output.
   ProgramOptions options{folder.path(), {"HOME=" + folder.path().string(), "XDG_CONFIG_HOME"}, 0};
   for (const char* variable : {"FORMAT", "COLOR", "NAMES", "DEFINITION", "PROGRESS"}) {
@@ -229,7 +248,8 @@ TEST_P(GoldenTest, PrintsWhatIsExpected) {
   for (std::size_t i = 0; i < commands.size(); ++i) {
     const Command& command = commands[i];
     std::vector<std::string> line = {SWINSCOPE_PROGRAM};
-    line.insert(line.end(), command.arguments.begin(), command.arguments.end());
+    for (const std::string& argument : command.arguments)
+      line.push_back(argument == "{trace}" ? input.string() : argument);
     line.insert(line.end(), {"--format", "csv"});
     const ProgramResult result = run_program(line, options);
     EXPECT_EQ(result.status, command.status) << "swinscope " << command.line << "\n" << result.err;

@@ -14,7 +14,13 @@ SELECT 0 AS start, 0 AS end, 100 AS pid, 0 AS device, 7 AS stream, NULL AS corre
 CREATE TEMP VIEW call AS -- driver: 1 for the driver API
 SELECT 0 AS start, 0 AS end, 100 AS pid, 1 AS thread, NULL AS correlation, 'cudaLaunchKernel' AS name, 0 AS driver;
 CREATE TEMP VIEW range AS -- domain: '' is NVTX's default domain
-SELECT 0 AS start, 0 AS end, 100 AS pid, 1 AS thread, '' AS domain, '' AS name;
+SELECT 0 AS start, 0 AS end, 100 AS pid, 1 AS thread, '' AS domain, '' AS name, NULL AS payload;
+CREATE TEMP VIEW cpu AS -- CPU time so far; thread: 0 for the whole process
+SELECT 0 AS at, 100 AS pid, 0 AS thread, 0 AS ns;
+CREATE TEMP VIEW process AS -- as `record` saw it from outside; [own schema] with rank -1
+SELECT 0 AS start, 100 AS pid, 0 AS parent, 0 AS rank;
+CREATE TEMP VIEW process_cpu AS
+SELECT 0 AS at, 100 AS pid, 0 AS ns;
 
 CREATE TEMP TRIGGER insert_run INSTEAD OF INSERT ON run BEGIN
     INSERT INTO SWINSCOPE_RUN (schemaVersion, source, sourceFile, rank, worldSize, globalPid, host, command, complete)
@@ -66,8 +72,23 @@ CREATE TEMP TRIGGER insert_range INSTEAD OF INSERT ON range BEGIN
     WHERE ifnull(NEW.domain, '') <> '' AND NOT EXISTS (
         SELECT 1 FROM NVTX_EVENTS
         WHERE eventType = 75 AND text = NEW.domain AND globalTid >> 24 = ifnull(NEW.pid, 100));
-    INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid, domainId)
-    VALUES (NEW.start, NEW.end, 59, NEW.name, (ifnull(NEW.pid, 100) << 24) + ifnull(NEW.thread, 1),
+    INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid, jsonText, domainId)
+    VALUES (NEW.start, NEW.end, 59, NEW.name, (ifnull(NEW.pid, 100) << 24) + ifnull(NEW.thread, 1), NEW.payload,
             ifnull((SELECT domainId FROM NVTX_EVENTS
                     WHERE eventType = 75 AND text = NEW.domain AND globalTid >> 24 = ifnull(NEW.pid, 100)), 0));
+END;
+
+CREATE TEMP TRIGGER insert_cpu INSTEAD OF INSERT ON cpu BEGIN
+    INSERT INTO SWINSCOPE_THREAD_CPU (timestamp, globalTid, cpuNs)
+    VALUES (NEW.at, (ifnull(NEW.pid, 100) << 24) + ifnull(NEW.thread, 0), NEW.ns);
+END;
+
+CREATE TEMP TRIGGER insert_process INSTEAD OF INSERT ON process BEGIN
+    INSERT INTO SWINSCOPE_PROCESS (globalPid, start, parentGlobalPid, rank, name, command, cpuNs, unseenCpuNs, maxRssBytes)
+    VALUES (NEW.pid << 24, ifnull(NEW.start, 0), NEW.parent << 24, NEW.rank, 'python', 'python train.py', 0, 0, 0);
+END;
+
+CREATE TEMP TRIGGER insert_process_cpu INSTEAD OF INSERT ON process_cpu BEGIN
+    INSERT INTO SWINSCOPE_PROCESS_CPU (timestamp, globalPid, cpuNs, rssBytes)
+    VALUES (NEW.at, NEW.pid << 24, NEW.ns, 0);
 END;
