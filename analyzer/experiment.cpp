@@ -25,6 +25,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr const char* kStepHint =
+    "mark each step with two lines: nvtxRangePushA(\"step\"); … nvtxRangePop(); (in Python: "
+    "torch.cuda.nvtx.range_push(\"step\"), torch.cuda.nvtx.range_pop())";
+
 Json read_json(const fs::path& path, std::string_view schema) {
   std::ifstream file(path);
   std::stringstream text;
@@ -59,6 +63,7 @@ struct Measured {
   std::optional<double> cpu_util;
   std::optional<double> gpu_busy;
   std::optional<double> gpu_compute;
+  bool has_cuda_events = false;
 };
 
 // From the first measured step's start to the last one's end.
@@ -109,9 +114,7 @@ std::vector<RankSteps> steps_of_ranks(const fs::path& run, const Trace& trace, s
     const std::string rank_name = fmt::format("{}: rank {}", run.string(), rank);
     if (count == 0) {
       throw Error(ErrorKind::kUsage, fmt::format("{} has no steps", rank_name),
-                  "no range marks them, and no kernel sequence repeats",
-                  "mark each step with two lines: nvtxRangePushA(\"step\"); … nvtxRangePop(); (in Python: "
-                  "torch.cuda.nvtx.range_push(\"step\"), torch.cuda.nvtx.range_pop())");
+                  "no range marks them, and no kernel sequence repeats", kStepHint);
     }
     throw Error(ErrorKind::kUsage, fmt::format("{} has {} steps", rank_name, count),
                 fmt::format("the first {} are warm-up, and at least one more is needed", warmup),
@@ -123,8 +126,8 @@ std::vector<RankSteps> steps_of_ranks(const fs::path& run, const Trace& trace, s
 Measured measure(const fs::path& run, int warmup) {
   const Trace trace = open_trace(run);
   if (trace.ranks.empty()) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: has no rank", run.string()), "no process used NVTX or CUDA",
-                "record it again");
+    throw Error(ErrorKind::kUsage, fmt::format("{} has no steps", run.string()), "no process used NVTX or CUDA",
+                kStepHint);
   }
   Measured measured;
   std::vector<Interval> windows;
@@ -144,6 +147,8 @@ Measured measure(const fs::path& run, int warmup) {
   if (const StepImages count = count_images(trace); count.steps > 0) {
     measured.images_per_step = count.images * training / count.steps;
   }
+  measured.has_cuda_events = std::any_of(trace.ranks.begin(), trace.ranks.end(),
+                                         [](const Rank& rank) { return rank.gpu.size() > 0 || rank.api.size() > 0; });
   measured.cpu_util = host_utilization(trace, windows);
   add_gpu_utilization(trace, measured);
   return measured;
@@ -182,12 +187,15 @@ ScalingRow measure_point(const Experiment& experiment, const ExperimentPoint& po
     given.cpu_util.reset();
     repeats.push_back(given);
   }
-  row.traced_only = repeats.empty();
-  if (row.traced_only && !traced) {
+  if (repeats.empty() && !traced) {
     throw Error(ErrorKind::kInput, fmt::format("{}: a point without runs", point.folder.string()), {},
                 "measure it again");
   }
-  if (row.traced_only) repeats.push_back(*traced);
+  if (repeats.empty()) {
+    // Ranges alone cost next to nothing: only the tracing of CUDA makes the times traced times.
+    row.traced_only = traced->has_cuda_events;
+    repeats.push_back(*traced);
+  }
   std::vector<double> cpu_utils;
   for (const Measured& repeat : repeats) {
     row.repeat_step_ns.push_back(repeat.step_ns);
@@ -203,7 +211,6 @@ ScalingRow measure_point(const Experiment& experiment, const ExperimentPoint& po
   row.step_ns = quantile(sorted, 0.5);
   row.step_ci_ns = confidence_half_width(sorted);
   if (experiment.images_per_gpu > 0) row.images_per_step = experiment.images_per_gpu * point.gpus();
-  if (experiment.images_per_step > 0) row.images_per_step = experiment.images_per_step;
   if (traced) {
     row.gpu_busy = traced->gpu_busy;
     row.gpu_compute = traced->gpu_compute;
@@ -311,6 +318,8 @@ std::optional<double> ScalingRow::distortion() const {
   return static_cast<double>(*traced_step_ns) / static_cast<double>(step_ns) - 1;
 }
 
+void require_steps(const fs::path& run, int warmup_steps) { measure(run, warmup_steps); }
+
 std::vector<ScalingRow> scaling_table(const Experiment& experiment) {
   std::vector<ScalingRow> rows;
   for (const ExperimentPoint& point : experiment.points)
@@ -320,6 +329,11 @@ std::vector<ScalingRow> scaling_table(const Experiment& experiment) {
                    [](const ScalingRow& a, const ScalingRow& b) { return a.point.gpus() < b.point.gpus(); });
   const ScalingRow base = rows.front();
   for (ScalingRow& row : rows) {
+    if (experiment.images_per_step > 0) {
+      const bool constant = experiment.mode == "strong";
+      row.images_per_step =
+          experiment.images_per_step * (constant ? 1 : row.point.gpus()) / (constant ? 1 : base.point.gpus());
+    }
     add_training_time(experiment, row);
     add_speedup(base, row);
   }

@@ -25,12 +25,14 @@ struct ExperimentPoint {
 
 struct Experiment {
   std::filesystem::path folder;
-  std::string mode = "weak";         // weak: batch per GPU constant; strong: global batch constant
-  std::string swept = "gpus";        // the factor on the x-axis
-  std::int64_t images = 1'280'000;   // of the whole training, constant over points (the thesis's 160,000 x 8)
-  std::int64_t images_per_step = 0;  // of all ranks, as the user says; 0: from the step ranges' payload
-  std::int64_t images_per_gpu = 0;   // likewise of one rank; used where images_per_step is 0
-  int warmup_steps = 2;              // left out at the beginning of each run
+  std::string mode = "weak";        // weak: batch per GPU constant; strong: global batch constant
+  std::string swept = "gpus";       // the factor on the x-axis
+  std::int64_t images = 1'280'000;  // of the whole training, constant over points (the thesis's 160,000 x 8)
+  // As the user says, of all ranks at the point with the fewest GPUs (it grows with them, except in strong mode), or of
+  // one rank. 0: from the payload of the step ranges.
+  std::int64_t images_per_step = 0;
+  std::int64_t images_per_gpu = 0;
+  int warmup_steps = 2;  // left out at the beginning of each run
   std::vector<std::string> command;
   std::vector<ExperimentPoint> points;
 };
@@ -47,7 +49,7 @@ void write_point(const ExperimentPoint& point);
 // One point, measured. Times in ns.
 struct ScalingRow {
   ExperimentPoint point;
-  bool traced_only = false;                  // no timing runs: times are traced times
+  bool traced_only = false;                  // no timing runs, and CUDA was traced: times are traced times
   std::vector<std::int64_t> repeat_step_ns;  // per repeat: measured window / steps, slowest rank
   std::int64_t steps = 0;                    // per repeat, without warm-up
   std::int64_t step_ns = 0;                  // median over repeats
@@ -66,6 +68,9 @@ struct ScalingRow {
   // Traced step time over the timed one, minus 1.
   std::optional<double> distortion() const;
 };
+
+// Throws Error(kUsage) when a run has no more steps than the warm-up, saying how to mark them.
+void require_steps(const std::filesystem::path& run, int warmup_steps);
 
 // Opens every run and measures it. The baseline is the point with the fewest GPUs. Throws Error when no steps can be
 // found in a run, naming it.

@@ -178,6 +178,11 @@ std::vector<fs::path> trace_files(const fs::path& path) {
     throw Error(ErrorKind::kInput, fmt::format("{}: cannot be listed", path.string()), error.message(),
                 "check the permissions of the folder");
   }
+  if (files.empty() && fs::exists(path / "experiment.json", error)) {
+    throw Error(ErrorKind::kUsage, fmt::format("{}: an experiment, not a run", path.string()),
+                "it holds several runs; `swinscope analyze` shows them together",
+                fmt::format("give one of its runs, such as {}", (path / "gpus1" / "tracing").string()));
+  }
   if (files.empty()) {
     throw Error(ErrorKind::kInput, fmt::format("{}: a folder without traces", path.string()),
                 "it has no .db, .sqlite, .json or .json.gz file", "give a run folder or a trace file");

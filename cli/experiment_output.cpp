@@ -51,7 +51,8 @@ Document experiment_document(const Experiment& experiment) {
     document.warnings.push_back("tracing slowed a point down by more than 20 %: causes are indicative only");
   for (const ScalingRow& row : rows) {
     if (row.traced_only)
-      document.warnings.push_back(fmt::format("{} GPUs: traced times only, tracing cost included", row.point.gpus()));
+      document.warnings.push_back(
+          fmt::format("point gpus={}: traced times only, tracing cost included", row.point.gpus()));
   }
   return document;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analyzer/text.h"
+#include "collector/command.h"
 #include "collector/record.h"
 #include "store/error.h"
 
@@ -82,16 +83,21 @@ class Progress {
   Clock::time_point start_ = Clock::now();
 };
 
+// What the placeholders of the command stand for in a run.
+std::map<std::string, std::string> values_of(const ExperimentPoint& point, const std::string& run) {
+  std::map<std::string, std::string> values = point.factors;
+  values["gpus"] = std::to_string(point.gpus());
+  values["out"] = (point.folder / run).string();
+  return values;
+}
+
 void record_run(const Experiment& experiment, const ExperimentPoint& point, const PlannedRun& run,
                 const RunnerOptions& options) {
   const fs::path folder = point.folder / run.name;
   std::error_code error;
   fs::remove_all(folder, error);  // of an attempt that was interrupted
-  std::map<std::string, std::string> values = point.factors;
-  values["gpus"] = std::to_string(point.gpus());
-  values["out"] = folder.string();
   std::vector<std::string> command = launcher_prefix(options.launcher, point.gpus());
-  const std::vector<std::string> filled = fill_in(experiment.command, values);
+  const std::vector<std::string> filled = fill_in(experiment.command, values_of(point, run.name));
   command.insert(command.end(), filled.begin(), filled.end());
 
   RecordOptions record_options;
@@ -137,6 +143,9 @@ std::vector<std::string> fill_in(const std::vector<std::string>& command,
 }
 
 void run_experiment(Experiment& experiment, const RunnerOptions& options) {
+  // Mistakes show now, not after hours of measuring: in the values of every point, then, below, in the first run.
+  for (const ExperimentPoint& point : experiment.points)
+    find_command(fill_in(experiment.command, values_of(point, "timing1")).front());
   const std::vector<PlannedRun> runs = plan(options);
   Progress progress(experiment.points.size() * runs.size(), options.quiet);
   const std::vector<ExperimentPoint> wanted = experiment.points;
@@ -152,7 +161,10 @@ void run_experiment(Experiment& experiment, const RunnerOptions& options) {
       const bool known = run.tracing ? done.tracing == run.name
                                      : std::find(done.timing.begin(), done.timing.end(), run.name) != done.timing.end();
       progress.begin(point, run);
-      if (!known) record_run(experiment, point, run, options);
+      if (!known) {
+        record_run(experiment, point, run, options);
+        require_steps(point.folder / run.name, experiment.warmup_steps);
+      }
       if (run.tracing) {
         point.tracing = run.name;
       } else {

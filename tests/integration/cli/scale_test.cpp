@@ -1,0 +1,171 @@
+// scale, sweep and join on a program that marks its steps.
+#include <gmock/gmock.h>
+
+#include "tests/integration/cli/support.h"
+
+namespace swinscope::tests {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+class Scale : public CliTest {
+ protected:
+  static std::vector<std::string> joined(std::vector<std::string> a, const std::vector<std::string>& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+  }
+  // `swinscope scale <options> -- steps_program <arguments>`
+  ProgramResult scale(const std::vector<std::string>& options, const std::vector<std::string>& arguments) const {
+    return run(joined(joined({"scale", "--cpus-only"}, options), joined({"--", SWINSCOPE_STEPS_PROGRAM}, arguments)));
+  }
+  std::string csv(const std::string& experiment) const { return run({"analyze", experiment, "--format", "csv"}).out; }
+  std::string content(const fs::path& file) const { return read_file(folder() / file); }
+};
+
+TEST_F(Scale, MeasuresEveryPoint) {
+  const ProgramResult result = scale(
+      {"--gpus", "1,2", "--repeat", "2", "--images-per-step", "4", "--images", "100", "--format", "json", "-o", "e"},
+      {"5"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("[6/6] gpus=2 tracing"));
+  const auto json = nlohmann::json::parse(result.out);
+  const auto& rows = json["data"]["points"];
+  ASSERT_EQ(rows.size(), 2U) << result.out;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto gpus = static_cast<std::int64_t>(i) + 1;
+    EXPECT_EQ(rows[i]["gpus"], gpus);
+    EXPECT_EQ(rows[i]["repeats"], 2);
+    EXPECT_EQ(rows[i]["steps"], 3) << "two are warm-up";
+    EXPECT_EQ(rows[i]["images_per_step"], 4 * gpus);
+    EXPECT_EQ(rows[i]["train_time_ns"], (i == 0 ? 25 : 13) * rows[i]["step_ns"].get<std::int64_t>());
+    EXPECT_DOUBLE_EQ(rows[i]["efficiency"].get<double>(),
+                     rows[0]["step_ns"].get<double>() / rows[i]["step_ns"].get<double>());
+    EXPECT_EQ(rows[i]["traced_only"], "no");
+  }
+  const auto steps = run_json({"analyze", "e/gpus2/tracing"})["data"]["steps"];
+  ASSERT_EQ(steps.size(), 2U) << "one row a rank";
+  EXPECT_EQ(steps[1]["steps"], 5);
+}
+
+TEST_F(Scale, GoesOnWhereItStopped) {
+  ASSERT_EQ(scale({"--gpus", "1", "--repeat", "1", "-o", "e"}, {"4"}).status, 0);
+  const std::string first = content("e/gpus1/timing1/run.json");
+  const ProgramResult again = scale({"--gpus", "1,2", "--repeat", "2", "-o", "e"}, {"4"});
+  ASSERT_EQ(again.status, 0) << again.err;
+  EXPECT_EQ(content("e/gpus1/timing1/run.json"), first) << "it was measured again";
+  EXPECT_TRUE(fs::exists(folder() / "e/gpus1/timing2/rank0.db"));
+  EXPECT_TRUE(fs::exists(folder() / "e/gpus2/tracing/rank1.db"));
+
+  const ProgramResult other = scale({"--gpus", "1", "-o", "e"}, {"6"});
+  EXPECT_EQ(other.status, 2);
+  EXPECT_THAT(other.err, HasSubstr("holds another experiment"));
+  EXPECT_EQ(scale({"--gpus", "1", "--repeat", "1", "--force", "-o", "e"}, {"6"}).status, 0);
+  EXPECT_FALSE(fs::exists(folder() / "e/gpus2"));
+}
+
+TEST_F(Scale, AFailingCommandKeepsWhatWasMeasured) {
+  // The second point fails until it is mended.
+  write("rank.sh", "[ $WORLD_SIZE = 1 ] || [ -e mended ] || exit 3\nexec " SWINSCOPE_STEPS_PROGRAM " 4\n");
+  const std::vector<std::string> line = {"scale", "--cpus-only", "--gpus", "1,2", "--repeat", "1",
+                                         "-o",    "e",           "--",     "sh",  "rank.sh"};
+  const ProgramResult failed = run(line);
+  EXPECT_EQ(failed.status, 1);
+  EXPECT_THAT(failed.err, HasSubstr("e/gpus2/timing1: the command ended with status 3"));
+  EXPECT_THAT(csv("e"), HasSubstr("\n1,1,2,"));
+  const std::string first = content("e/gpus1/timing1/run.json");
+  write("mended", "");
+  EXPECT_EQ(run(line).status, 0);
+  EXPECT_EQ(content("e/gpus1/timing1/run.json"), first);
+}
+
+TEST_F(Scale, SaysHowToMarkSteps) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"4", "epoch"}, {"0"}}) {
+    const ProgramResult result = scale({"--gpus", "1,2", "-o", "none" + arguments.front()}, arguments);
+    EXPECT_EQ(result.status, 2) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("has no steps"));
+    EXPECT_THAT(result.err, HasSubstr("nvtxRangePushA(\"step\")"));
+    EXPECT_THAT(result.err, Not(HasSubstr("[2/"))) << "the first run shows it";
+  }
+  const ProgramResult few = scale({"--gpus", "1", "-o", "few"}, {"2"});
+  EXPECT_EQ(few.status, 2);
+  EXPECT_THAT(few.err, HasSubstr("rank 0 has 2 steps"));
+}
+
+TEST_F(Scale, RefusesWhatCannotBeRun) {
+  const auto refused = [&](const std::vector<std::string>& line, const std::string& message) {
+    const ProgramResult result = run(joined({"scale", "-o", "e"}, line));
+    EXPECT_NE(result.status, 0);
+    EXPECT_THAT(result.err, HasSubstr(message));
+    EXPECT_THAT(result.err, Not(HasSubstr("[1/"))) << "nothing was run";
+  };
+  refused({"--gpus", "1", "--", "no-such-command"}, "no-such-command: no such command");
+  refused({"--gpus", "1", "--", "sh", "{batch}"}, "there is no value for {batch}");
+  refused({"--gpus", "1", "--", "sh", "--lr={lr}"}, "there is no value for {lr}");
+  refused({"--gpus", "1,2", "--mode", "strong", "--batch", "3", "--", "true"}, "cannot be divided by 2");
+  refused({"--gpus", "0", "--", "true"}, "--gpus");
+}
+
+TEST_F(Scale, StrongScalingDividesTheBatch) {
+  write("rank.sh", "echo $1 >> batches\nexec " SWINSCOPE_STEPS_PROGRAM " 4\n");
+  const ProgramResult result = run({"scale", "--cpus-only", "--gpus", "1,2", "--mode", "strong", "--batch", "8",
+                                    "--repeat", "1", "--no-trace", "-o", "e", "--", "sh", "rank.sh", "{batch}"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(content("batches"), "8\n4\n4\n");
+}
+
+TEST_F(Scale, JoinedRunsGiveTheSameTable) {
+  ASSERT_EQ(scale({"--gpus", "1,2", "--repeat", "2", "-o", "whole"}, {"5"}).status, 0);
+  const ProgramResult joined_whole =
+      run({"join", "-o", "joined", "gpus=1:whole/gpus1", "gpus=2:whole/gpus2", "--format", "csv"});
+  ASSERT_EQ(joined_whole.status, 0) << joined_whole.err;
+  EXPECT_EQ(joined_whole.out, csv("whole"));
+  EXPECT_EQ(csv("joined"), csv("whole"));
+
+  const ProgramResult wrong = run({"join", "-o", "wrong", "gpus=4:whole/gpus2"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("give it as gpus=2:whole/gpus2"));
+}
+
+TEST_F(Scale, JoinTakesPlainRecordings) {
+  ASSERT_EQ(run({"record", "-o", "one", "--", SWINSCOPE_STEPS_PROGRAM, "5"}).status, 0);
+  ASSERT_EQ(run({"record", "-o", "two", "--", SWINSCOPE_PROGRAM, "launch", "--ranks", "2", "--",
+                 SWINSCOPE_STEPS_PROGRAM, "5"})
+                .status,
+            0);
+  const auto rows =
+      run_json({"join", "-o", "e", "gpus=1:one", "gpus=2:two", "--images-per-gpu", "4"})["data"]["points"];
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[1]["images_per_step"], 8);
+  EXPECT_EQ(rows[1]["traced_only"], "no") << "nothing of CUDA was traced";
+
+  write("times.csv", "gpus,step_ns\n1,1000\n1,3000\n2,4000\n");
+  const auto given = run_json({"join", "-o", "given", "gpus=1:one", "gpus=2:two", "--timing", "times.csv"});
+  EXPECT_EQ(given["data"]["points"][0]["step_ns"], 2000);
+  EXPECT_EQ(given["data"]["points"][1]["speedup"], 1.0) << "2 GPUs, twice the time";
+}
+
+TEST_F(Scale, SweepTakesEveryCombination) {
+  const ProgramResult result = run({"sweep", "--cpus-only", "--vary", "batch=2,4", "--vary", "gpus=1,2", "--repeat",
+                                    "1", "--no-trace", "--format", "json", "-o", "e", "--", "sh", "-c",
+                                    "echo $0 >> batches; exec " SWINSCOPE_STEPS_PROGRAM " 4", "{batch}"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  std::vector<std::pair<int, std::string>> points;
+  const auto json = nlohmann::json::parse(result.out);
+  for (const auto& row : json["data"]["points"])
+    points.emplace_back(row["gpus"], row["batch"]);
+  EXPECT_THAT(points, testing::UnorderedElementsAre(std::pair(1, "2"), std::pair(2, "2"), std::pair(1, "4"),
+                                                    std::pair(2, "4")));
+  EXPECT_EQ(content("batches"), "2\n2\n2\n4\n4\n4\n");
+}
+
+TEST_F(Scale, AnExperimentIsNoRun) {
+  ASSERT_EQ(scale({"--gpus", "1", "--repeat", "1", "-o", "e"}, {"4"}).status, 0);
+  const ProgramResult result = run({"kernels", "e"});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.err, HasSubstr("give one of its runs, such as e/gpus1/tracing"));
+}
+
+}  // namespace
+}  // namespace swinscope::tests
