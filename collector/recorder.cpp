@@ -93,7 +93,9 @@ bool Recorder::finish(std::int64_t timeout_ns) {
 
 bool Recorder::stop_for_fork() {
   forks_waiting_.fetch_add(1);
-  return gate_.try_lock_for(kMaxForkWait);
+  const bool stopped = gate_.try_lock_for(kMaxForkWait);
+  if (!stopped) forks_waiting_.fetch_sub(1);
+  return stopped;
 }
 
 void Recorder::resume_after_fork() {

@@ -57,9 +57,9 @@ void thread_ends(void* buffer) {
 void before_fork() {
   State& s = state();
   s.mutex.lock();
-  s.registry.lock_for_fork();
   s.forking = s.recorder.load();
   s.fork_is_safe = s.forking == nullptr || s.forking->stop_for_fork();
+  s.registry.lock_for_fork();  // after the recorder, whose thread asks the registry while it must not be stopped
 }
 
 void after_fork_in_parent() {
