@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "collector/command.h"
 #include "store/error.h"
 
 namespace swinscope::cli {
@@ -58,6 +59,10 @@ int main(int argc, char** argv) {
   swinscope::cli::watch_interrupts();
   try {
     return swinscope::cli::run(argc, argv);
+  } catch (const swinscope::CommandError& error) {
+    // `record` and `launch` could not start the command: the status that a shell gives.
+    swinscope::cli::print_error(error);
+    return error.exit_status();
   } catch (const Error& error) {
     if (swinscope::cli::interrupted()) {
       fmt::print(stderr, "interrupted\n");

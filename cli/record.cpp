@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
-#include "store/error.h"
 
 namespace swinscope::cli {
 namespace {
@@ -30,18 +29,12 @@ int run_record(Options options) {
   if (options.quiet) {
     options.record.report = [](const std::string&) {};
   }
-  try {
-    const int status = record(options.record);
-    if (!options.quiet) {
-      fmt::print(stderr, "swinscope: recorded {0}; look at it with: swinscope analyze {0}\n",
-                 options.record.folder.string());
-    }
-    return status;
-  } catch (const CommandError& error) {
-    // The status that a shell gives for such a command.
-    print_error(error);
-    return error.exit_status();
+  const int status = record(options.record);
+  if (!options.quiet) {
+    fmt::print(stderr, "swinscope: recorded {0}; look at it with: swinscope analyze {0}\n",
+               options.record.folder.string());
   }
+  return status;
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ fs::path find_command(const std::string& name) {
     std::error_code none;
     return access(path.c_str(), X_OK) == 0 && !fs::is_directory(path, none);
   };
-  if (name.empty()) throw CommandError(kNotFound, "the command is empty", "", "swinscope record -o DIR -- COMMAND…");
+  if (name.empty()) throw CommandError(kNotFound, "the command is empty", "", "give it after --: … -- COMMAND");
   if (name.find('/') != std::string::npos) {
     std::error_code none;
     if (!fs::exists(name, none))

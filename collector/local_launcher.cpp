@@ -1,29 +1,26 @@
 #include "collector/local_launcher.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
-#include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
-#include <poll.h>
-#include <sys/signalfd.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "store/error.h"
+#include "collector/clock.h"
 
 namespace swinscope {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-constexpr std::chrono::seconds kGrace{10};
+constexpr int kKilledBase = 128;
+constexpr std::array<int, 4> kForwarded = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 // A port that was free a moment ago. Another process may take it before the job does; the job then fails and says so.
 int free_port() {
@@ -43,23 +40,19 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-int shell_status(int wait_status) {
-  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
-}
-
-// The processes of one job.
+// The processes of one job. Those that are left when it ends early are killed.
 class Job {
  public:
-  Job(int ranks, const std::vector<std::string>& command) : pids_(static_cast<std::size_t>(ranks), 0) {
-    sigset_t watched;
-    sigemptyset(&watched);
-    for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT})
-      sigaddset(&watched, signal);
-    sigprocmask(SIG_BLOCK, &watched, &inherited_mask_);
-    signals_ = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-    const std::string port = std::to_string(free_port());
-    for (int rank = 0; rank < ranks; ++rank)
-      start(rank, ranks, port, command);
+  explicit Job(const LaunchOptions& options) : options_(options), pids_(static_cast<std::size_t>(options.ranks), 0) {
+    sigemptyset(&waited_for_);
+    sigaddset(&waited_for_, SIGCHLD);
+    for (const int signal : kForwarded)
+      sigaddset(&waited_for_, signal);
+    pthread_sigmask(SIG_BLOCK, &waited_for_, &mask_before_);
+    // Ignored, it would make the kernel throw away the statuses of the ranks.
+    struct sigaction by_default = {};
+    by_default.sa_handler = SIG_DFL;
+    sigaction(SIGCHLD, &by_default, &child_before_);
   }
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
@@ -70,76 +63,66 @@ class Job {
     for (const pid_t pid : pids_) {
       if (pid > 0) waitpid(pid, nullptr, 0);
     }
-    close(signals_);
-    sigprocmask(SIG_SETMASK, &inherited_mask_, nullptr);
+    sigaction(SIGCHLD, &child_before_, nullptr);
+    pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
   }
 
   int run() {
-    while (alive_ > 0) {
-      pollfd ready{signals_, POLLIN, 0};
-      poll(&ready, 1, deadline_ ? milliseconds_left() : -1);
-      pass_on_signals();
-      reap();
-      if (deadline_ && Clock::now() >= *deadline_) signal_all(SIGKILL);
+    const std::filesystem::path program = find_command(options_.command.empty() ? "" : options_.command.front());
+    const std::string port = std::to_string(free_port());
+    for (std::size_t rank = 0; rank < pids_.size(); ++rank)
+      pids_[rank] = spawn_command(program, options_.command, variables_for(rank, port), mask_before_);
+    while (reap()) {
+      if (const auto signal = next_signal()) {
+        // From the terminal it went to the whole process group, the ranks included.
+        if (signal->si_signo != SIGCHLD && signal->si_code != SI_KERNEL) signal_all(signal->si_signo);
+      }
+      if (kill_at_ns_ && monotonic_ns() >= *kill_at_ns_) {
+        signal_all(SIGKILL);
+        kill_at_ns_.reset();
+      }
     }
     return status_;
   }
 
  private:
-  void start(int rank, int ranks, const std::string& port, const std::vector<std::string>& command) {
-    std::vector<char*> arguments;
-    for (const std::string& argument : command)
-      arguments.push_back(const_cast<char*>(argument.c_str()));
-    arguments.push_back(nullptr);
-    const pid_t pid = fork();
-    if (pid < 0) throw Error(ErrorKind::kFailure, fmt::format("rank {} cannot be started", rank), std::strerror(errno));
-    if (pid == 0) {
-      const auto set = [](const char* name, const std::string& value) { setenv(name, value.c_str(), 1); };
-      set("RANK", std::to_string(rank));
-      set("LOCAL_RANK", std::to_string(rank));
-      set("WORLD_SIZE", std::to_string(ranks));
-      set("LOCAL_WORLD_SIZE", std::to_string(ranks));
-      set("MASTER_ADDR", "127.0.0.1");
-      set("MASTER_PORT", port);
-      sigprocmask(SIG_SETMASK, &inherited_mask_, nullptr);
-      execvp(arguments.front(), arguments.data());
-      fmt::print(stderr, "error: {}: cannot be run\n  cause: {}\n", arguments.front(), std::strerror(errno));
-      _exit(errno == ENOENT ? 127 : 126);
-    }
-    pids_[static_cast<std::size_t>(rank)] = pid;
-    ++alive_;
+  std::map<std::string, std::string> variables_for(std::size_t rank, const std::string& port) const {
+    const std::string number = std::to_string(rank);
+    const std::string count = std::to_string(pids_.size());
+    return {{"RANK", number},
+            {"LOCAL_RANK", number},
+            {"WORLD_SIZE", count},
+            {"LOCAL_WORLD_SIZE", count},
+            {"MASTER_ADDR", "127.0.0.1"},
+            {"MASTER_PORT", port}};
   }
 
-  int milliseconds_left() const {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*deadline_ - Clock::now()).count();
-    return left > 0 ? static_cast<int>(left) + 1 : 0;
+  std::optional<siginfo_t> next_signal() const {
+    siginfo_t info{};
+    if (!kill_at_ns_) return sigwaitinfo(&waited_for_, &info) > 0 ? std::optional(info) : std::nullopt;
+    const std::int64_t left_ns = std::max(*kill_at_ns_ - monotonic_ns(), std::int64_t{0});
+    const timespec timeout{left_ns / 1'000'000'000, left_ns % 1'000'000'000};
+    return sigtimedwait(&waited_for_, &info, &timeout) > 0 ? std::optional(info) : std::nullopt;
   }
 
-  void pass_on_signals() {
-    signalfd_siginfo info{};
-    while (read(signals_, &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
-      if (info.ssi_signo != SIGCHLD) signal_all(static_cast<int>(info.ssi_signo));
-    }
-  }
-
-  void reap() {
-    int wait_status = 0;
+  // False when no rank is left.
+  bool reap() {
     for (std::size_t rank = 0; rank < pids_.size(); ++rank) {
-      if (pids_[rank] <= 0 || waitpid(pids_[rank], &wait_status, WNOHANG) != pids_[rank]) continue;
+      int status = 0;
+      if (pids_[rank] <= 0 || waitpid(pids_[rank], &status, WNOHANG) != pids_[rank]) continue;
       pids_[rank] = 0;
-      --alive_;
-      if (shell_status(wait_status) != 0) failed(rank, wait_status);
+      if (status != 0 && status_ == 0) fail(rank, status);
     }
+    return std::any_of(pids_.begin(), pids_.end(), [](pid_t pid) { return pid > 0; });
   }
 
-  void failed(std::size_t rank, int wait_status) {
-    if (status_ != 0) return;
-    status_ = shell_status(wait_status);
+  void fail(std::size_t rank, int status) {
+    const bool was_killed = WIFSIGNALED(status);
+    status_ = was_killed ? kKilledBase + WTERMSIG(status) : WEXITSTATUS(status);
     fmt::print(stderr, "error: rank {} of {} {} {}\n", rank, pids_.size(),
-               WIFSIGNALED(wait_status) ? "was killed by signal" : "ended with status",
-               WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : status_);
+               was_killed ? "was killed by signal" : "ended with status", was_killed ? WTERMSIG(status) : status_);
     signal_all(SIGTERM);
-    deadline_ = Clock::now() + kGrace;
+    kill_at_ns_ = monotonic_ns() + std::chrono::nanoseconds(options_.grace).count();
   }
 
   void signal_all(int signal) const {
@@ -148,16 +131,17 @@ class Job {
     }
   }
 
-  std::vector<pid_t> pids_;
-  sigset_t inherited_mask_{};
-  int signals_ = -1;
-  int alive_ = 0;
+  const LaunchOptions& options_;
+  std::vector<pid_t> pids_;  // by rank; 0: has ended
+  sigset_t waited_for_{};
+  sigset_t mask_before_{};
+  struct sigaction child_before_ = {};
   int status_ = 0;
-  std::optional<Clock::time_point> deadline_;
+  std::optional<std::int64_t> kill_at_ns_;  // CLOCK_MONOTONIC, after a rank has failed
 };
 
 }  // namespace
 
-int launch_local(int ranks, const std::vector<std::string>& command) { return Job(ranks, command).run(); }
+int launch_local(const LaunchOptions& options) { return Job(options).run(); }
 
 }  // namespace swinscope
