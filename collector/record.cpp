@@ -50,6 +50,8 @@ class ParentRole {
       sigaddset(&waited_for_, signal);
     sigaddset(&waited_for_, SIGCHLD);
     pthread_sigmask(SIG_BLOCK, &waited_for_, &mask_before_);
+    const sigset_t too_large = file_too_large();
+    pthread_sigmask(SIG_BLOCK, &too_large, nullptr);
     // Ignored, it would make the kernel throw away the exit status that we return.
     struct sigaction by_default = {};
     by_default.sa_handler = SIG_DFL;
@@ -63,6 +65,9 @@ class ParentRole {
   ParentRole& operator=(ParentRole&&) = delete;
   ~ParentRole() {
     prctl(PR_SET_CHILD_SUBREAPER, was_subreaper_);
+    const sigset_t too_large = file_too_large();
+    const timespec now{};
+    sigtimedwait(&too_large, nullptr, &now);
     sigaction(SIGCHLD, &child_before_, nullptr);
     pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
   }
@@ -78,6 +83,14 @@ class ParentRole {
   }
 
  private:
+  // Where files may not grow beyond a limit, a write of ours fails; it must not end this process.
+  static sigset_t file_too_large() {
+    sigset_t set{};
+    sigemptyset(&set);
+    sigaddset(&set, SIGXFSZ);
+    return set;
+  }
+
   sigset_t waited_for_{};
   sigset_t mask_before_{};
   struct sigaction child_before_ = {};
@@ -109,6 +122,7 @@ class Watch {
       if (const auto signal = role_.wait_until(next_sample_ns_)) handle(*signal);
       if (monotonic_ns() >= next_sample_ns_) sample();
     }
+    sample();  // those that another process waited for have ended since the last one
     tree_.finish(period_ns_);
     return status_;
   }
@@ -239,7 +253,6 @@ void report_files(const std::vector<RunFile>& files, const Report& report) {
       report(fmt::format("{}: {} lost: {}: {}", file.name, drop.count, drop.what, drop.reason));
     }
   }
-  if (files.empty()) report("no process of the command used NVTX or CUDA: only the processes were recorded");
 }
 
 // After the last process has ended: the files of the ranks, then our own, which needs to know their ranks.

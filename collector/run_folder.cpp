@@ -7,7 +7,10 @@
 #include <iterator>
 #include <string_view>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "collector/drop_note.h"
 #include "collector/text.h"
@@ -85,14 +88,19 @@ void prepare_run_folder(const fs::path& folder, bool force) {
 
 std::vector<RunFile> finish_run_files(const fs::path& folder, const std::set<std::int64_t>& alive,
                                       const std::function<void(const std::string&)>& report) {
+  const std::vector<fs::path> traces = files_in(folder, is_rank_file);
+  const std::vector<fs::path> notes = files_in(folder, is_drop_note);
+  if (traces.empty() && notes.empty())
+    report("no process of the command used NVTX or CUDA: only the processes were recorded");
   std::vector<RunFile> files;
-  for (const fs::path& path : files_in(folder, is_rank_file)) {
+  for (const fs::path& path : traces) {
     try {
       const std::vector<DropInfo> lost = DropNote::read(path);
       std::error_code ignored;
       if (fs::file_size(path, ignored) == 0 && lost.empty()) {
-        fs::remove(path, ignored);
-        fs::remove(DropNote::path_for(path), ignored);
+        for (const char* suffix : {"", "-journal", "-drops"})
+          fs::remove(path.string() + suffix, ignored);
+        report(fmt::format("{}: its process ended before anything was recorded", path.filename().string()));
         continue;
       }
       if (!alive.empty() && alive.count(pid_in(path)) != 0) {
@@ -109,7 +117,7 @@ std::vector<RunFile> finish_run_files(const fs::path& folder, const std::set<std
     }
   }
   // The disk was full before the trace could even begin.
-  for (const fs::path& note : files_in(folder, is_drop_note)) {
+  for (const fs::path& note : notes) {
     const fs::path trace = note.string().substr(0, note.string().rfind('-'));
     std::error_code ignored;
     if (fs::exists(trace, ignored)) continue;
@@ -193,17 +201,36 @@ std::string run_json(const RunDescription& run) {
   return json + "\n";
 }
 
+namespace {
+
+// Into the blocks that a file has already: a disk without a free one refuses all else.
+bool overwrite(const fs::path& path, const std::string& text) {
+  const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  constexpr std::size_t kBlock = 512;  // the unit of st_blocks
+  struct stat info = {};
+  const bool fits = fstat(file, &info) == 0 && text.size() <= static_cast<std::size_t>(info.st_blocks) * kBlock;
+  const bool written = fits && pwrite(file, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()) &&
+                       ftruncate(file, static_cast<off_t>(text.size())) == 0;
+  close(file);
+  return written;
+}
+
+}  // namespace
+
 void write_run_json(const fs::path& folder, const RunDescription& run) {
   const fs::path path = folder / "run.json";
   const fs::path unfinished = folder / "run.json.tmp";
+  const std::string json = run_json(run);
   std::ofstream out(unfinished);
-  out << run_json(run);
+  out << json;
   out.close();
   std::error_code error;
   if (out) fs::rename(unfinished, path, error);
   if (out && !error) return;
   const std::string cause = error ? error.message() : std::strerror(errno);
   fs::remove(unfinished, error);
+  if (overwrite(path, json)) return;
   throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be written", path.string()), cause,
               "check the free space and the permissions of the folder");
 }

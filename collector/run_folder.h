@@ -28,8 +28,8 @@ struct RunFile {
 };
 
 // Finishes the files of the ranks in a folder whose processes have ended, by name. Files that hold nothing (killed
-// before the recording began) are removed. What cannot be read or finished is said to `report` and left as it is; files
-// of processes in `alive` are left alone.
+// before the recording began) are removed; what cannot be read or finished, and files of processes in `alive`, are left
+// as they are. Each of these is said to `report`, as is a folder without any file.
 std::vector<RunFile> finish_run_files(const std::filesystem::path& folder, const std::set<std::int64_t>& alive,
                                       const std::function<void(const std::string&)>& report);
 
@@ -46,7 +46,7 @@ struct RunDescription {
   std::vector<std::string> warnings;
 };
 std::string run_json(const RunDescription& run);
-// Replaces run.json in one step. Throws Error.
+// Replaces run.json in one step; on a full disk, overwrites it. Throws Error.
 void write_run_json(const std::filesystem::path& folder, const RunDescription& run);
 
 }  // namespace swinscope

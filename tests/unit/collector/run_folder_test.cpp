@@ -106,12 +106,14 @@ TEST_F(RunFolder, TotalsOfDropsAreNotAddedTwice) {
 
 TEST_F(RunFolder, FilesThatHoldNothingOrGarbage) {
   test::write_file(folder_ / "rank0.db", "");
+  test::write_file(folder_ / "rank0.db-journal", "of the first transaction");
   test::write_file(folder_ / "rank1.db",
                    "this is no database at all, but long enough to be looked at by SQLite as one");
   test::make_database(folder_ / "rank2.db", "CREATE TABLE other(x)");
   EXPECT_TRUE(finish().empty());
   EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("rank1.db", "rank2.db"));
-  EXPECT_THAT(reports_, ElementsAre(HasSubstr("rank1.db: not finished"), HasSubstr("rank2.db: not finished")));
+  EXPECT_THAT(reports_, ElementsAre("rank0.db: its process ended before anything was recorded",
+                                    HasSubstr("rank1.db: not finished"), HasSubstr("rank2.db: not finished")));
 }
 
 TEST_F(RunFolder, ANoteWithoutATraceIsReported) {
@@ -119,6 +121,11 @@ TEST_F(RunFolder, ANoteWithoutATraceIsReported) {
   EXPECT_TRUE(finish().empty());
   EXPECT_THAT(reports_, ElementsAre("rank4.db: 6 lost: NVTX range: no space"));
   EXPECT_THAT(test::names_in(folder_.path()), IsEmpty());
+}
+
+TEST_F(RunFolder, ARunWithoutTracesIsReported) {
+  EXPECT_TRUE(finish().empty());
+  EXPECT_THAT(reports_, ElementsAre(HasSubstr("no process of the command used NVTX or CUDA")));
 }
 
 TEST_F(RunFolder, FilesOfLivingProcessesAreLeftAlone) {
