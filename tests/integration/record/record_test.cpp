@@ -106,14 +106,26 @@ TEST_F(Record, ExtendedPayloadsAreJson) {
             std::to_string(kThreads * kSteps * (1000 + 2000 + 3000)));
 }
 
-TEST_F(Record, APythonProgram) {
+class RecordPython : public Record {
+ protected:
+  void SetUp() override {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitized library cannot be loaded into a Python that is not";
+    GTEST_SKIP() << "a sanitized library cannot be loaded into a Python that is not";
 #endif
-  const char* python = std::getenv("SWINSCOPE_TEST_PYTHON");
-  const std::string interpreter = python == nullptr ? SWINSCOPE_TEST_PYTHON : python;
-  if (Process({interpreter, "-c", "import nvtx"}).wait() != 0) GTEST_SKIP() << interpreter << " has no nvtx package";
-  Process run(under_record(folder_, {interpreter, SWINSCOPE_SOURCE_DIR "/tests/integration/record/python_program.py"}));
+    if (const char* given = std::getenv("SWINSCOPE_TEST_PYTHON")) interpreter_ = given;
+    if (Process({interpreter_, "-c", "import nvtx"}).wait() != 0)
+      GTEST_SKIP() << interpreter_ << " has no nvtx package";
+  }
+  std::vector<std::string> script(const char* name) const {
+    return {interpreter_, SWINSCOPE_SOURCE_DIR "/tests/integration/record/" + std::string(name)};
+  }
+
+ private:
+  std::string interpreter_ = SWINSCOPE_TEST_PYTHON;
+};
+
+TEST_F(RecordPython, AForeignProgramIsRecordedCompletely) {
+  Process run(under_record(folder_, script("python_program.py")));
   EXPECT_EQ(run.wait(), 23);
   expect_finished(folder_);
   Sqlite db(test::rank_files(folder_).at(0));
@@ -169,16 +181,13 @@ TEST_F(Record, AnExecChainKeepsAllItsFiles) {
   EXPECT_EQ(Sqlite(folder_ / "rank3.db").value("SELECT complete FROM SWINSCOPE_RUN"), "0");
 }
 
-TEST_F(Record, LoaderWorkersAreCountedThoughTheyTouchNothing) {
-  Process run(under_record(folder_, {program("nvtx_modes"), "loader", "4"}), {{"RANK", "2"}});
-  EXPECT_EQ(run.wait(), 0);
+// The processes of a program of rank 2 with four workers, which printed getrusage's seconds of itself and of those.
+void expect_cpu_times(const test::fs::path& folder, const std::string& printed) {
   double own_s = 0;
   double workers_s = 0;
-  std::istringstream(run.output()) >> own_s >> workers_s;
-  ASSERT_GT(workers_s, 2.0);
-  expect_finished(folder_);
-  EXPECT_EQ(test::rank_files(folder_).size(), 1U);
-  Sqlite db(folder_ / "record.db");
+  std::istringstream(printed) >> own_s >> workers_s;
+  ASSERT_GT(workers_s, 1.5);
+  Sqlite db(folder / "record.db");
   EXPECT_THAT(db.values("SELECT DISTINCT rank FROM SWINSCOPE_PROCESS"), ElementsAre("2"));
   EXPECT_EQ(db.value("SELECT count(*) FROM SWINSCOPE_PROCESS WHERE parentGlobalPid IS NOT NULL"), "4");
   const double all_s = std::stod(db.value("SELECT sum(cpuNs + unseenCpuNs) / 1e9 FROM SWINSCOPE_PROCESS"));
@@ -186,6 +195,34 @@ TEST_F(Record, LoaderWorkersAreCountedThoughTheyTouchNothing) {
   const double listed_s =
       std::stod(db.value("SELECT sum(cpuNs) / 1e9 FROM SWINSCOPE_PROCESS WHERE parentGlobalPid IS NOT NULL"));
   EXPECT_NEAR(listed_s, workers_s, 0.05 * workers_s);
+  std::printf("CPU time: workers %.3f s, recorded %.3f s; all %.3f s, recorded %.3f s\n", workers_s, listed_s,
+              own_s + workers_s, all_s);
+}
+
+TEST_F(Record, LoaderWorkersAreCountedThoughTheyTouchNothing) {
+  Process run(under_record(folder_, {program("nvtx_modes"), "loader", "4"}), {{"RANK", "2"}});
+  EXPECT_EQ(run.wait(), 0);
+  expect_finished(folder_);
+  EXPECT_EQ(test::rank_files(folder_), (std::vector<test::fs::path>{folder_ / "rank2.db"}));
+  EXPECT_EQ(Sqlite(folder_ / "rank2.db").value("SELECT complete FROM SWINSCOPE_RUN"), "1");
+  expect_cpu_times(folder_, run.output());
+}
+
+TEST_F(RecordPython, LoaderWorkersHaveFilesOfTheirOwn) {
+  Process run(under_record(folder_, script("loader_program.py")), {{"RANK", "2"}});
+  EXPECT_EQ(run.wait(), 0);
+  expect_finished(folder_);
+  std::vector<std::string> names;
+  std::set<std::string> pids;
+  for (const auto& file : test::rank_files(folder_)) {
+    EXPECT_EQ(Sqlite(file).value("SELECT rank FROM SWINSCOPE_RUN"), "2");
+    pids.insert(Sqlite(file).value("SELECT globalPid FROM SWINSCOPE_RUN"));
+    for (const std::string& name : range_names(file))
+      names.push_back(name);
+  }
+  EXPECT_EQ(pids.size(), 5U);
+  EXPECT_THAT(names, ::testing::UnorderedElementsAre("epoch", "batch 0", "batch 1", "batch 2", "batch 3"));
+  expect_cpu_times(folder_, run.output());
 }
 
 TEST_F(Record, EventsOfExitHandlersAreIn) {
@@ -281,20 +318,52 @@ TEST_F(Record, ASignalToRecordGoesToTheCommand) {
   expect_finished(folder_);
 }
 
+// nvtx_modes flood went on until its file could take no more, and printed the number of its ranges.
+void expect_counted_drops(const test::fs::path& folder, const std::string& output, long dropped) {
+  const long emitted = std::stol(output.substr(output.find("ranges: ") + 8));
+  Sqlite db(folder / "rank0.db");
+  EXPECT_EQ(db.value("PRAGMA integrity_check"), "ok");
+  const long recorded =
+      std::stol(db.value("SELECT count(*) FROM NVTX_EVENTS WHERE eventType = 59 AND end IS NOT NULL"));
+  EXPECT_GT(recorded, 0);
+  EXPECT_GT(dropped, 0);
+  EXPECT_EQ(recorded + dropped, emitted);
+  EXPECT_THAT(output, HasSubstr("lost: NVTX range"));
+  std::printf("of %ld ranges %ld are recorded, %ld counted as lost\n", emitted, recorded, dropped);
+}
+
 TEST_F(Record, AFullDiskDoesNotDisturbTheProgramAndIsReported) {
-  // No file may grow beyond 2 MB: as a full disk, writes fail from some point on.
-  Process run(under_record(folder_, {"sh", "-c", "ulimit -f 2000; exec \"$0\" flood 100000", program("nvtx_modes")}),
+  const test::fs::path disk = temp_ / "disk";
+  test::fs::create_directory(disk);
+  if (Process({"unshare", "-rm", "mount", "-t", "tmpfs", "none", disk.string()}).wait() != 0)
+    GTEST_SKIP() << "no small disk can be mounted here";
+  // A disk of 8 MB, there for the shell and its children only; what is left on it is copied out.
+  Process run({"unshare", "-rm", "sh", "-c",
+               "mount -t tmpfs -o size=8m none \"$0\"; \"$1\" \"$0/run\" \"$2\" flood; status=$?; "
+               "cp -r \"$0/run\" \"$3\"; exit $status",
+               disk.string(), program("record_tool"), program("nvtx_modes"), folder_.string()},
               {}, [] { dup2(STDOUT_FILENO, STDERR_FILENO); });
+  EXPECT_EQ(run.wait(), 17);
+  // No room to merge the log: the file stays as after a kill, with its drops beside it, and run.json says so.
+  EXPECT_THAT(run.output(), HasSubstr("rank0.db: not finished"));
+  const std::string json = test::read_file(folder_ / "run.json");
+  EXPECT_THAT(json, HasSubstr("\"exit_status\": 17"));
+  const std::size_t at = json.find(" lost: NVTX range");
+  ASSERT_NE(at, std::string::npos) << json;
+  expect_counted_drops(folder_, run.output(), std::stol(json.substr(json.rfind(' ', at - 1))));
+}
+
+TEST_F(Record, AFileThatMayNotGrowIsAsAFullDisk) {
+  Process run(under_record(folder_, {program("nvtx_modes"), "flood"}), {}, [] {
+    const rlimit limit{8U << 20U, 8U << 20U};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    dup2(STDOUT_FILENO, STDERR_FILENO);
+  });
   EXPECT_EQ(run.wait(), 17);
   expect_finished(folder_);
   Sqlite db(folder_ / "rank0.db");
-  const long recorded =
-      std::stol(db.value("SELECT count(*) FROM NVTX_EVENTS WHERE eventType = 59 AND end IS NOT NULL"));
-  const long dropped = std::stol(db.value("SELECT sum(count) FROM SWINSCOPE_DROPS WHERE what LIKE 'NVTX range%'"));
-  EXPECT_GT(recorded, 0);
-  EXPECT_GT(dropped, 0);
-  EXPECT_EQ(recorded + dropped, 100000);
-  EXPECT_THAT(run.output(), HasSubstr("lost: NVTX range"));
+  expect_counted_drops(folder_, run.output(),
+                       std::stol(db.value("SELECT sum(count) FROM SWINSCOPE_DROPS WHERE what LIKE 'NVTX range%'")));
 }
 
 TEST_F(Record, TheProgramsOwnOutputAndStatusAreReturned) {
