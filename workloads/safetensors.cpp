@@ -122,7 +122,9 @@ TensorEntry parse_entry(const std::string& name, const json& value) {
   TensorEntry entry;
   entry.name = name;
   entry.type_name = value.at("dtype").get<std::string>();
-  for (const json& extent : value.at("shape")) {
+  const json& shape = value.at("shape");
+  if (!shape.is_array()) throw std::invalid_argument("its shape is not a list");
+  for (const json& extent : shape) {
     if (!extent.is_number_integer()) throw std::invalid_argument("its shape is not made of integers");
     entry.shape.push_back(extent.get<std::int64_t>());
   }
@@ -225,6 +227,9 @@ void SafetensorsFile::parse(std::string_view header, std::uint64_t data_bytes) {
         tensors_.emplace(name, parse_entry(name, value));
       }
     }
+  } catch (const json::parse_error& error) {
+    // Its text quotes the bytes around the place, which may be anything.
+    refuse(fmt::format("its header is not JSON at byte {}", error.byte));
   } catch (const json::exception& error) {
     refuse(fmt::format("{}: {}", at, error.what()));
   } catch (const std::logic_error& error) {

@@ -1,6 +1,7 @@
 // Ranks in processes of their own, over Gloo.
 #include "workloads/process_group.h"
 
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <string>
@@ -94,7 +95,7 @@ TEST_F(Ranks, TheOthersEndAndNameARankThatIsKilled) {
   Subprocess last = start(2, 3, 1);
   const std::string process = std::to_string(killed.pid());
   for (Subprocess* rank : {&first, &last}) {
-    const Finished finished = rank->wait();
+    const Finished finished = rank->wait_at_most(std::chrono::seconds(30));
     EXPECT_EQ(finished.status, 1);
     EXPECT_THAT(finished.err, HasSubstr("rank 1 of 3 (host "));
     EXPECT_THAT(finished.err, HasSubstr("process " + process + ") died"));

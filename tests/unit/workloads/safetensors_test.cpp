@@ -130,9 +130,9 @@ TEST_F(Safetensors, RefusesWhatIsNoSafetensorsFile) {
   write_file("[1, 2]", "");
   expect_refused("not a JSON object");
   write_file("{\"a\": ", "");
-  expect_refused("header");
+  expect_refused("header is not JSON at byte 7");
   write_file("{\"a\xFF\": 1}", "");
-  expect_refused("header");
+  expect_refused("header is not JSON at byte 4");
   std::filesystem::remove(path_);
   std::filesystem::create_directory(path_);
   expect_refused("not a regular file");
@@ -156,6 +156,10 @@ TEST_F(Safetensors, RefusesHostileHeaders) {
   expect_refused("impossible shape");
   write_file(R"({"a":{"dtype":"F32","shape":[1.5],"data_offsets":[0,4]}})", "1234");
   expect_refused("not made of integers");
+  write_file(R"({"a":{"dtype":"F32","shape":1,"data_offsets":[0,4]}})", "1234");
+  expect_refused("not a list");
+  write_file(R"({"a":{"dtype":"F32","shape":null,"data_offsets":[0,4]}})", "1234");
+  expect_refused("not a list");
   write_file(R"({"a":{"dtype":"F31","shape":[1],"data_offsets":[0,4]}})", "1234");
   expect_refused("unknown dtype F31");
   write_file(R"({"a":{"dtype":"F32","data_offsets":[0,4]}})", "1234");

@@ -1,12 +1,15 @@
 // Starting programs from tests and collecting what they print.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -83,6 +86,21 @@ class Subprocess {
 
   pid_t pid() const { return pid_; }
 
+  // Returns when the program has written `text` to stderr, or has ended.
+  void wait_for_message(const std::string& text) const {
+    while (read(err_).find(text) == std::string::npos && !has_ended())
+      std::this_thread::sleep_for(kPoll);
+  }
+
+  // A program that has not ended by then is killed (and its status says so).
+  Finished wait_at_most(std::chrono::seconds limit) {
+    const auto deadline = std::chrono::steady_clock::now() + limit;
+    while (!has_ended() && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::sleep_for(kPoll);
+    ::kill(pid_, SIGKILL);  // of a program that has ended: nothing
+    return wait();
+  }
+
   Finished wait() {
     int status = 0;
     ::waitpid(pid_, &status, 0);
@@ -95,6 +113,12 @@ class Subprocess {
   }
 
  private:
+  static constexpr std::chrono::milliseconds kPoll{2};
+
+  bool has_ended() const {
+    siginfo_t info = {};
+    return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid_;
+  }
   static std::vector<char*> pointers(const std::vector<std::string>& texts) {
     std::vector<char*> result;
     for (const std::string& text : texts)

@@ -1,4 +1,8 @@
 // The program `swin` as a user runs it: output, exit status, messages.
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -71,13 +75,35 @@ TEST_F(SwinProgram, WeightsFromAFilePredictAsTheSameRedrawnOnes) {
   const auto loaded = nlohmann::json::parse(swin(with_file).out);
   EXPECT_EQ(redrawn["data"][0]["predictions"], loaded["data"][0]["predictions"]);
   EXPECT_EQ(loaded["run"]["weights"], file);
+}
 
-  std::vector<std::string> wrong = with_file;
-  wrong[2] = "swinv2_nano";
-  const Finished refused = swin(wrong);
+TEST_F(SwinProgram, EveryMissingAndMisshapenTensorIsNamed) {
+  const ParameterLayout layout(find_model("swin_nano"));
+  std::vector<float> values;
+  for (const ParameterInfo& tensor : layout.tensors())
+    values.resize(std::max(values.size(), static_cast<std::size_t>(tensor.count)));
+  std::vector<TensorSource> tensors;
+  std::vector<std::string> wrong;
+  for (const ParameterInfo& tensor : layout.tensors()) {
+    const bool missing = tensor.name.ends_with("norm2.bias");
+    const bool misshapen = tensor.name.ends_with("fc1.weight");
+    if (missing || misshapen) wrong.push_back(tensor.name);
+    if (missing) continue;
+    const std::vector<std::int64_t> shape = misshapen ? std::vector{tensor.count} : tensor.shape;
+    tensors.push_back({tensor.name, shape, std::span(values).first(static_cast<std::size_t>(tensor.count)), {}});
+  }
+  const std::string file = (folder_.path() / "weights.safetensors").string();
+  write_safetensors(file, tensors, {});
+  const Finished refused = swin({"infer", "--model", "swin_nano", "--weights", file});
   EXPECT_EQ(refused.status, 3);
-  EXPECT_THAT(refused.err, HasSubstr("logit_scale"));
-  EXPECT_THAT(refused.err, HasSubstr("relative_position_bias_table"));
+  EXPECT_THAT(refused.out, testing::IsEmpty());
+  EXPECT_THAT(refused.err, HasSubstr("error: " + file + ": not the weights of this model"));
+  EXPECT_THAT(refused.err, HasSubstr("\n  cause: 4 missing: "));
+  EXPECT_THAT(refused.err, HasSubstr("; 4 misshapen: "));
+  EXPECT_THAT(refused.err, HasSubstr("\n  hint: "));
+  EXPECT_EQ(wrong.size(), 8U);
+  for (const std::string& name : wrong)
+    EXPECT_THAT(refused.err, HasSubstr(name));
 }
 
 TEST_F(SwinProgram, TrainReportsProgressOnStderrAndDataOnStdout) {
@@ -112,12 +138,48 @@ TEST_F(SwinProgram, TwoRanksTrainTogetherAndOnePrints) {
   EXPECT_EQ(json["data"][0]["images_per_step"], 4);
 }
 
+TEST_F(SwinProgram, RanksWithDifferentCommandLinesAreRefused) {
+  const auto train = [&](int rank, const std::string& seed, const std::string& steps) {
+    return start({"train", "--model", "swin_nano", "--seed", seed, "--steps", steps},
+                 test::as_rank(rank, 2, folder_.path()), "rank" + std::to_string(rank));
+  };
+  Subprocess first = train(0, "1", "2");
+  Subprocess second = train(1, "7", "3");
+  for (Subprocess* rank : {&first, &second}) {
+    const Finished finished = rank->wait();
+    EXPECT_EQ(finished.status, 2);
+    EXPECT_EQ(finished.err,
+              "error: the ranks disagree with rank 0\n"
+              "  cause: rank 1 has seed 7 instead of 1, steps 3 instead of 2\n"
+              "  hint: start all ranks with the same command line\n");
+  }
+}
+
+// Within 30 s: a rank that still runs then is killed here, and its status says so.
+TEST_F(SwinProgram, WhenARankDiesTheOthersEndAndNameIt) {
+  const auto train = [&](int rank) {
+    return start({"train", "--model", "swin_nano", "--image", "32", "--batch", "1", "--steps", "1000000"},
+                 test::as_rank(rank, 3, folder_.path()), "rank" + std::to_string(rank));
+  };
+  Subprocess first = train(0);
+  Subprocess killed = train(1);
+  Subprocess last = train(2);
+  const std::string process = std::to_string(killed.pid());
+  first.wait_for_message("step 1/");
+  ::kill(killed.pid(), SIGKILL);
+  for (Subprocess* rank : {&first, &last}) {
+    const Finished finished = rank->wait_at_most(std::chrono::seconds(30));
+    EXPECT_EQ(finished.status, 1);
+    EXPECT_THAT(finished.err, HasSubstr("error: rank 1 of 3 (host "));
+    EXPECT_THAT(finished.err, HasSubstr("process " + process + ") died\n"));
+    EXPECT_THAT(finished.err, HasSubstr("  hint: see that rank's own messages\n"));
+  }
+}
+
 TEST_F(SwinProgram, CtrlCEndsAfterTheStepWithASummary) {
   Subprocess program = start({"train", "--model", "swin_nano", "--image", "32", "--steps", "1000000", "--json"});
   // The first progress line says that the handler is in place.
-  const std::filesystem::path progress = folder_.path() / "swin.err";
-  while (!std::filesystem::exists(progress) || std::filesystem::file_size(progress) == 0)
-    std::this_thread::yield();
+  program.wait_for_message("step 1/");
   ::kill(program.pid(), SIGINT);
   const Finished finished = program.wait();
   EXPECT_EQ(finished.status, 130);
