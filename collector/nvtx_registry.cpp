@@ -60,7 +60,6 @@ void NvtxRegistry::name_thread(std::uint32_t tid, std::string_view name) {
   const std::string text = replace_invalid_utf8(name);
   const std::lock_guard lock(mutex_);
   thread_names_[tid] = text;
-  thread_names_version_.fetch_add(1, std::memory_order_release);
 }
 
 std::uint64_t NvtxRegistry::add_type(PayloadType type, bool has_id) {

@@ -55,8 +55,6 @@ class NvtxRegistry {
     std::string name;
   };
   std::vector<Category> categories_from(std::size_t first) const;
-  // Grows with every name given to a thread.
-  std::uint64_t thread_names_version() const { return thread_names_version_.load(std::memory_order_acquire); }
   std::map<std::uint32_t, std::string> thread_names() const;
 
   // Held over a fork, so that the child finds the registry whole and unlocked.
@@ -75,7 +73,6 @@ class NvtxRegistry {
   std::uint64_t next_type_;
   std::atomic<std::uint32_t> domain_count_ = 1;
   std::atomic<std::uint32_t> string_count_ = 1;
-  std::atomic<std::uint64_t> thread_names_version_ = 0;
 };
 
 }  // namespace swinscope

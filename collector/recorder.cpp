@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <exception>
 #include <utility>
 
@@ -22,7 +21,7 @@ namespace {
 
 // The first commits come early, so that little is lost of processes that end soon, and without a word.
 constexpr std::int64_t kFirstFlushNs = 20'000'000;
-constexpr std::chrono::seconds kMaxForkWait{2};
+constexpr std::int64_t kMaxForkWaitNs = 2'000'000'000;
 
 timespec to_timespec(std::int64_t ns) { return {ns / 1'000'000'000, ns % 1'000'000'000}; }
 
@@ -93,9 +92,15 @@ bool Recorder::finish(std::int64_t timeout_ns) {
 
 bool Recorder::stop_for_fork() {
   forks_waiting_.fetch_add(1);
-  const bool stopped = gate_.try_lock_for(kMaxForkWait);
-  if (!stopped) forks_waiting_.fetch_sub(1);
-  return stopped;
+  const std::int64_t until_ns = monotonic_ns() + kMaxForkWaitNs;
+  while (!gate_.try_lock()) {
+    if (monotonic_ns() >= until_ns) {
+      forks_waiting_.fetch_sub(1);
+      return false;
+    }
+    usleep(100);
+  }
+  return true;
 }
 
 void Recorder::resume_after_fork() {

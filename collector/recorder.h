@@ -83,7 +83,7 @@ class Recorder {
   std::atomic<bool> stop_ = false;
   std::atomic<bool> wake_pending_ = false;
   std::atomic<int> forks_waiting_ = 0;
-  std::timed_mutex gate_;  // held while in SQLite
+  std::mutex gate_;  // held while in SQLite
   sem_t wake_{};
   sem_t finished_{};
 

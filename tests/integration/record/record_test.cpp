@@ -262,7 +262,7 @@ std::vector<std::pair<long, double>> milestones(const std::string& output) {
 TEST_F(Record, KilledAtRandomMomentsAtMostASecondIsLost) {
   std::mt19937 random(20240611);
   std::uniform_int_distribution<int> delay_ms(50, 1500);
-  double worst_s = 0;
+  std::vector<double> losses_s;
   constexpr int kKills = 20;
   for (int i = 0; i < kKills; ++i) {
     const auto folder = folder_.string() + std::to_string(i);
@@ -295,15 +295,17 @@ TEST_F(Record, KilledAtRandomMomentsAtMostASecondIsLost) {
     for (const auto& [number, at_s] : reached) {
       if (number <= last) lost_s = killed_at_s - at_s;
     }
-    worst_s = std::max(worst_s, lost_s);
+    losses_s.push_back(lost_s);
   }
-  std::printf("largest loss in %d kills: %.3f s\n", kKills, worst_s);
-  EXPECT_LE(worst_s, 1.0);
+  std::sort(losses_s.begin(), losses_s.end());
+  std::printf("lost in %d kills: min %.3f s, median %.3f s, max %.3f s\n", kKills, losses_s.front(),
+              losses_s[kKills / 2], losses_s.back());
+  EXPECT_LE(losses_s.back(), 1.0);
 }
 
 TEST_F(Record, CtrlCFinishesTheFiles) {
   Process run(under_record(folder_, {program("nvtx_modes"), "numbered", "5000"}));
-  ASSERT_TRUE(run.wait_for("\n1000 "));
+  ASSERT_TRUE(run.wait_for("\n5000 "));
   ASSERT_EQ(kill(-run.pid(), SIGINT), 0);  // to the whole group, as a terminal does
   EXPECT_EQ(run.wait(), 128 + SIGINT);
   expect_finished(folder_);
