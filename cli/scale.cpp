@@ -145,6 +145,7 @@ void add_scale(CLI::App& app, int& status) {
   command->add_option("--gpus", options->gpus, "Numbers of GPUs (ranks), e.g. 1,2,4,8")
       ->required()
       ->delimiter(',')
+      ->allow_extra_args(false)  // one argument, so that the -- behind it stays
       ->check(CLI::Range(1, 4096));
   command->add_option("--mode", options->mode, "weak: batch per GPU constant; strong: global batch constant")
       ->check(CLI::IsMember({"weak", "strong"}));
@@ -158,7 +159,8 @@ void add_sweep(CLI::App& app, int& status) {
   auto options = std::make_shared<ScaleOptions>();
   CLI::App* command = app.add_subcommand("sweep", "Measure a program under every combination of the given factors");
   command->add_option("--vary", options->vary, "KEY=VALUE,VALUE…: {KEY} in CMD takes each value; gpus sets the ranks")
-      ->required();
+      ->required()
+      ->allow_extra_args(false);
   add_runner_options(*command, *options);
   command->callback([options, &status] { status = run_sweep(*options); });
 }
