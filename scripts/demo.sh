@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # usage: scripts/demo.sh
-# From a fresh clone to the analysis of a real training trace: installs what is missing, builds, and shows what swinscope
-# says. Safe to run again; then it takes seconds.
+# From a fresh clone to a scaling experiment and the analysis of a real training trace: installs what is missing, builds,
+# measures a small Swin Transformer on 1 and 2 ranks of this machine's CPU, and shows what swinscope says. Safe to run
+# again; then it takes seconds (the experiment goes on where it is complete).
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 trace=data/pytorch_swinv2b_upernet_amp_1gpu.kineto.json.gz
 swinscope=build/release/bin/swinscope
+swin=build/release/bin/swin
+experiment=build/demo/cpu
 
 show() {
   printf '\n$ swinscope %s\n' "$*"
@@ -19,7 +22,10 @@ build_dir build/release
 
 show doctor
 
-# The scaling experiment of an own workload belongs here.
+# One thread a rank: two ranks then have twice the cores of one, as two GPUs would.
+show scale --cpus-only --gpus 1,2 -o "$experiment" -- \
+  "$swin" train --device cpu --model swin_nano --data synthetic --batch-per-gpu 4 --steps 20 --threads 1 --quiet
+show layers "$experiment/gpus1/tracing" --depth 2
 
 show analyze "$trace"
 show kernels "$trace" --top 10
