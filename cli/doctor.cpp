@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "collector/record.h"
+#include "store/error.h"
 
 namespace swinscope::cli {
 namespace {
@@ -113,6 +115,14 @@ Finding check_nvml() {
   return {"NVML", "ok", "clocks, power and memory can be sampled", ""};
 }
 
+Finding check_collector() {
+  try {
+    return {"Recording", "ok", find_collector().string(), ""};
+  } catch (const Error& error) {
+    return {"Recording", "missing", error.what(), error.hint()};
+  }
+}
+
 Finding check_gui() {
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -126,6 +136,7 @@ std::vector<Finding> examine() {
   std::vector<Finding> findings;
   findings.push_back({"swinscope", "ok", "version " SWINSCOPE_VERSION ", analysis of traces", ""});
   findings.push_back({"CPU", "ok", fmt::format("{} cores allowed", std::thread::hardware_concurrency()), ""});
+  findings.push_back(check_collector());
   int gpus = 0;
   findings.push_back(check_gpus(gpus));
   for (int i = 0; i < gpus; ++i)
