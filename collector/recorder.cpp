@@ -48,6 +48,7 @@ Recorder::Recorder(RecorderOptions options, NvtxRegistry& registry)
   sources_.push_back(std::move(thread_cpu));
   sem_init(&wake_, 0, 0);
   sem_init(&finished_, 0, 0);
+  claim_file();
   start_thread();
 }
 
@@ -141,20 +142,24 @@ bool Recorder::attempt(Action action) {
   return false;
 }
 
-void Recorder::open_file() {
+void Recorder::claim_file() {
   run_.source = "swinscope";
   run_.rank = options_.identity.rank;
   run_.world_size = options_.identity.world_size;
   run_.global_pid = global_pid_;
   run_.host = host_name();
+  attempt([&] { path_ = claim_trace_file(options_.folder, run_.rank, run_.host, pid_of(global_pid_)); });
+}
+
+void Recorder::open_file() {
   run_.command = replace_invalid_utf8(shell_text(nul_separated(read_small_file("/proc/self/cmdline"))));
   run_.utc_epoch_ns = start_ns_ + options_.utc_offset_ns;
   run_.processes.push_back({global_pid_, replace_invalid_utf8(read_line_of("/proc/self/comm"))});
   next_flush_ns_ = monotonic_ns() + flush_period_ns_;
+  if (path_.empty()) return;
   attempt([&] {
-    const auto path = claim_trace_file(options_.folder, run_.rank, run_.host, pid_of(global_pid_));
-    note_ = std::make_unique<DropNote>(path);
-    writer_ = std::make_unique<TraceWriter>(path, WriteMode::kLive);
+    note_ = std::make_unique<DropNote>(path_);
+    writer_ = std::make_unique<TraceWriter>(path_, WriteMode::kLive);
     update_run(false);
     writer_->flush();
     run_.environment = describe_environment();

@@ -34,7 +34,8 @@ struct RecorderOptions {
 
 class Recorder {
  public:
-  // Starts the thread, which then opens the file. Throws std::system_error when no thread can be started.
+  // Takes the file's name, so that no forked child gets it, and starts the thread, which then opens it. Throws
+  // std::system_error when no thread can be started.
   Recorder(RecorderOptions options, NvtxRegistry& registry);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -60,6 +61,7 @@ class Recorder {
   // Other signals are the program's; the one that tells of a file that is too large must not end it either.
   void start_thread();
   void run();
+  void claim_file();
   void open_file();
   void wait();
   void poll_sources();
@@ -86,6 +88,8 @@ class Recorder {
   std::mutex gate_;  // held while in SQLite
   sem_t wake_{};
   sem_t finished_{};
+
+  std::filesystem::path path_;  // empty: the folder takes no file
 
   // The writer thread's.
   std::unique_ptr<TraceWriter> writer_;
