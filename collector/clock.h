@@ -2,9 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <string>
-
-#include <time.h>
 
 namespace swinscope {
 

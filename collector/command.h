@@ -1,12 +1,12 @@
 // Finding and starting the command that a user names.
 #pragma once
 
+#include <csignal>
 #include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
 
-#include <signal.h>
 #include <sys/types.h>
 
 #include "store/error.h"

@@ -55,6 +55,13 @@ std::vector<std::size_t> ProcessTree::sample(std::int64_t now_ns, const std::vec
   return changed;
 }
 
+void ProcessTree::last_look(const ProcessStat& stat) {
+  const std::size_t index = find_alive(stat.pid);
+  if (index == TreeProcess::kNone || processes_[index].stat.start_ticks != stat.start_ticks) return;
+  processes_[index].stat = stat;
+  processes_[index].own_ns = stat.cpu_ns;
+}
+
 void ProcessTree::reaped(pid_t pid, std::int64_t cpu_ns, std::int64_t now_ns) {
   std::size_t index = find_alive(pid);
   if (index == TreeProcess::kNone) {

@@ -50,6 +50,8 @@ class ProcessTree {
   // All processes below the launcher at this moment. Returns the indices of those that are new, or have a new name
   // (exec).
   std::vector<std::size_t> sample(std::int64_t now_ns, const std::vector<ProcessStat>& stats);
+  // A process has ended and nobody waited for it yet: what it and the children that it waited for have used is final.
+  void last_look(const ProcessStat& stat);
   // The launcher waited for a process; `cpu_ns` is that of the process and of the children it waited for.
   void reaped(pid_t pid, std::int64_t cpu_ns, std::int64_t now_ns);
   // No process is left, or those that are will not be waited for. Settles own and unseen times.

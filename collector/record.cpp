@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -13,7 +14,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -138,18 +138,21 @@ class Watch {
 
   // False when no process is left.
   bool reap() {
-    while (true) {
+    siginfo_t ended{};
+    while (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0) {
+      if (ended.si_pid == 0) return true;
+      if (const auto stat = read_process_stat(ended.si_pid)) tree_.last_look(*stat);
       int status = 0;
       rusage usage{};
-      const pid_t pid = wait4(-1, &status, WNOHANG, &usage);
-      if (pid == 0) return true;
-      if (pid < 0 && errno == EINTR) continue;
-      if (pid < 0) return false;
-      tree_.reaped(pid, cpu_ns_of(usage), monotonic_ns());
-      if (pid != command_) continue;
-      status_ = WIFSIGNALED(status) ? kKilledBase + WTERMSIG(status) : WEXITSTATUS(status);
-      has_ended_ = true;
+      wait4(ended.si_pid, &status, 0, &usage);
+      tree_.reaped(ended.si_pid, cpu_ns_of(usage), monotonic_ns());
+      if (ended.si_pid == command_) {
+        status_ = WIFSIGNALED(status) ? kKilledBase + WTERMSIG(status) : WEXITSTATUS(status);
+        has_ended_ = true;
+      }
+      ended = {};
     }
+    return false;
   }
 
   void handle(const siginfo_t& info) {

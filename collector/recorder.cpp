@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <exception>
 #include <utility>
 
 #include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include "collector/clock.h"

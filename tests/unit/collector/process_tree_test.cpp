@@ -112,6 +112,18 @@ TEST(ProcessTree, AllAtOnce) {
   EXPECT_EQ(tree.total_ms(), 130);
 }
 
+TEST(ProcessTree, TheLastLookAtAnEndedProcessTellsItsTimeFromItsChildrens) {
+  Tree tree;
+  tree.see({stat(20, kLauncher, 1), stat(21, 20, 10)});
+  tree.last_look(stat(20, kLauncher, 4, 90));
+  tree.last_look(stat(99, kLauncher, 50));  // nobody saw it before
+  tree.reaped(20, 94 * kMs, tree.now_ns + kPeriod);
+  tree.finish(kPeriod);
+  EXPECT_EQ(tree.of(20).own_ns, 4 * kMs);
+  EXPECT_EQ(tree.of(21).own_ns, 90 * kMs);
+  EXPECT_EQ(tree.processes().size(), 2U);
+}
+
 TEST(ProcessTree, WhatNobodyWaitedForIsAsLastSeen) {
   Tree tree;
   tree.see({stat(20, kLauncher, 1), stat(21, 20, 50)});

@@ -1,13 +1,13 @@
 #include "collector/thread_cpu.h"
 
 #include <atomic>
+#include <ctime>
 #include <string>
 #include <thread>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "collector/clock.h"
