@@ -118,6 +118,7 @@ TEST(ProcessTree, TheLastLookAtAnEndedProcessTellsItsTimeFromItsChildrens) {
   tree.last_look(stat(20, kLauncher, 4, 90));
   tree.last_look(stat(99, kLauncher, 50));  // nobody saw it before
   tree.reaped(20, 94 * kMs, tree.now_ns + kPeriod);
+  tree.see({});
   tree.finish(kPeriod);
   EXPECT_EQ(tree.of(20).own_ns, 4 * kMs);
   EXPECT_EQ(tree.of(21).own_ns, 90 * kMs);
