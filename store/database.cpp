@@ -21,6 +21,8 @@ namespace swinscope {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr int kBusyTimeoutMs = 1000;
+
 [[noreturn]] void fail(sqlite3* db, int code, const fs::path& path) {
   const int primary = code & 0xFF;
   const std::string reason = db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code);
@@ -208,6 +210,8 @@ Database::Database(const fs::path& file, fs::path shown, int flags, bool immutab
   db_.reset(db);
   if (code != SQLITE_OK) fail(db, code, path_);
   sqlite3_extended_result_codes(db, 1);
+  // Another program that reads our file must not make its recording fail.
+  if ((flags & SQLITE_OPEN_READWRITE) != 0) sqlite3_busy_timeout(db, kBusyTimeoutMs);
 }
 
 Database::Database(Database&&) noexcept = default;
@@ -270,7 +274,9 @@ void Database::exec(const std::string& sql) {
 }
 
 bool Database::exec_unless_locked(const std::string& sql) {
+  sqlite3_busy_timeout(db_.get(), 0);
   const int code = sqlite3_exec(db_.get(), sql.c_str(), nullptr, nullptr, nullptr);
+  sqlite3_busy_timeout(db_.get(), kBusyTimeoutMs);
   if ((code & 0xFF) == SQLITE_BUSY) return false;
   if (code != SQLITE_OK) fail(db_.get(), code, path_);
   return true;

@@ -1,5 +1,6 @@
 #include "collector/thread_cpu.h"
 
+#include <array>
 #include <atomic>
 #include <ctime>
 #include <string>
@@ -79,39 +80,46 @@ TEST_F(ThreadCpuRows, EachSampleLiesBetweenWhatTheThreadSaysBeforeAndAfter) {
 }
 
 TEST_F(ThreadCpuRows, AThreadThatSleepsHasNoRowsUntilItWakes) {
-  std::atomic<std::uint32_t> tid = 0;
-  std::atomic<int> go = 0;
+  std::array<int, 2> wake{};
+  std::array<int, 2> end{};
+  ASSERT_EQ(pipe(wake.data()), 0);
+  ASSERT_EQ(pipe(end.data()), 0);
+  const auto wait_for = [](int pipe_end) {
+    char byte = 0;
+    while (read(pipe_end, &byte, 1) < 0) {
+    }
+  };
+  std::atomic<pid_t> tid = 0;
+  std::atomic<bool> has_burnt = false;
   std::thread other([&] {
-    tid = static_cast<std::uint32_t>(gettid());
-    go.wait(0);
+    tid = gettid();
+    wait_for(wake[0]);
     burn_own_cpu(2'000'000);
-    go.wait(1);
+    has_burnt = true;
+    wait_for(end[0]);
   });
-  while (tid == 0)
-    std::this_thread::yield();
+  const auto until = [](const auto& is_so) {
+    while (!is_so())
+      std::this_thread::yield();
+  };
+  until([&] { return tid != 0 && test::is_asleep(tid); });
+  const auto rows_of_thread = cpu_of(static_cast<std::uint64_t>(tid.load()));
   ThreadCpuSource source(make_global_pid(kPid), 0, 1);
-  // Samples until the thread has gone to sleep: from then on its time stands still.
-  while (true) {
-    const auto before = rows(cpu_of(tid)).size();
+  for (int i = 0; i < 6; ++i)
     source.poll(writer_);
-    source.poll(writer_);
-    if (before != 0 && rows(cpu_of(tid)).size() == before) break;
-  }
-  const auto asleep = rows(cpu_of(tid));
-  for (int i = 0; i < 5; ++i)
-    source.poll(writer_);
-  EXPECT_EQ(rows(cpu_of(tid)), asleep);
-  go = 1;
-  go.notify_all();
-  while (thread_cpu_ns(tid) < std::stoll(asleep.back()) + 2'000'000)
-    std::this_thread::yield();
+  const auto asleep = rows(rows_of_thread);
+  EXPECT_EQ(asleep.size(), 1U);
+  close(wake[1]);
+  until([&] { return has_burnt && test::is_asleep(tid); });
   source.poll(writer_);
-  const auto awake = rows(cpu_of(tid));
-  ASSERT_EQ(awake.size(), asleep.size() + 2);
-  EXPECT_EQ(awake[asleep.size()], asleep.back());  // until when it slept
-  go = 2;
-  go.notify_all();
+  const auto awake = rows(rows_of_thread);
+  close(end[1]);
   other.join();
+  close(wake[0]);
+  close(end[0]);
+  ASSERT_EQ(awake.size(), 3U);
+  EXPECT_EQ(awake[1], asleep[0]);  // until when it slept
+  EXPECT_GE(std::stoll(awake[2]), std::stoll(asleep[0]) + 2'000'000);
 }
 
 TEST_F(ThreadCpuRows, WithoutAPeriodThereIsOneSampleAtTheEnd) {

@@ -1,4 +1,7 @@
 // Recordings: readable while they are written, whole up to the last flush when the process is killed.
+#include <atomic>
+#include <thread>
+
 #include <sys/resource.h>
 
 #include "store/reader.h"
@@ -35,6 +38,29 @@ TEST(LiveWriter, OthersReadWhatWasFlushed) {
   EXPECT_EQ(call_count(folder / "rank0.db"), "10");
   writer.flush();
   EXPECT_EQ(call_count(folder / "rank0.db"), "15");
+}
+
+// A recording claims its file by name first; whoever looks into the empty file must not make it fail.
+TEST(LiveWriter, WaitsForAReaderOfTheEmptyFile) {
+  const TempFolder folder;
+  const fs::path path = folder / "rank0.db";
+  write_file(path, "");
+  Sqlite reader(path);
+  reader.run("BEGIN");
+  EXPECT_EQ(reader.value("SELECT count(*) FROM sqlite_master"), "0");  // holds a lock until the end of the transaction
+  std::atomic<pid_t> tid = 0;
+  std::atomic<bool> has_ended = false;
+  std::optional<Error> error;
+  std::thread recording([&] {
+    tid = gettid();
+    error = error_of([&] { TraceWriter(path, WriteMode::kLive).finish(); });
+    has_ended = true;
+  });
+  while (!has_ended && (tid == 0 || !is_asleep(tid)))
+    std::this_thread::yield();
+  reader.run("COMMIT");
+  recording.join();
+  EXPECT_FALSE(error) << error->cause();
 }
 
 TEST(LiveWriter, TheIdentityIsThereBeforeTheEnd) {

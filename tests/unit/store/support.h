@@ -73,6 +73,15 @@ inline std::vector<std::string> names_in(const fs::path& folder) {
 }
 
 // A plain connection, so that the tests do not depend on the wrapper that they test.
+// The thread of this process waits in the kernel: asleep, or blocked in a call.
+inline bool is_asleep(pid_t tid) {
+  std::ifstream stat("/proc/self/task/" + std::to_string(tid) + "/stat");
+  std::string line;
+  std::getline(stat, line);
+  const std::size_t name_end = line.rfind(')');
+  return name_end != std::string::npos && line.size() > name_end + 2 && line[name_end + 2] == 'S';
+}
+
 class Sqlite {
  public:
   explicit Sqlite(const fs::path& path) {
