@@ -11,10 +11,15 @@ build_packages=(
   libfmt-dev libsqlite3-dev zlib1g-dev nlohmann-json3-dev libsimdjson-dev libcli11-dev
   libopenblas-dev libgloo-dev
 )
-# The NVTX 3 headers, where no CUDA toolkit brings them: NVIDIA's package of them on PyPI, pinned.
-readonly nvtx_package=nvidia-nvtx==13.0.85
-readonly nvtx_sha256=4936d1d6780fbe68db454f5e72a42ff64d1fd6397df9f363ae786930fd5c1cd4
-readonly nvtx_headers=build/deps/nvtx3/include
+# From PyPI, pinned: the NVTX 3 headers, where no CUDA toolkit brings them, and the Python binding that a test records
+# (wheels for Python 3.11 and 3.12).
+readonly nvtx_headers_package=nvidia-nvtx==13.0.85 nvtx_headers=build/deps/nvtx3/include
+readonly nvtx_python_package=nvtx==0.2.13 python_packages=build/deps/python
+declare -A package_hashes=(
+  [$nvtx_headers_package]=4936d1d6780fbe68db454f5e72a42ff64d1fd6397df9f363ae786930fd5c1cd4
+  [$nvtx_python_package]="5640ca4b8be2c19a8fc4ca8403d3c2598165ea27541940b4897138a7b0a717fe
+    453d838dd1424a04303281ee57a73e2b8dca0e03039bc609a945861b8fe7d7d9"
+)
 # clang-format: one version on every distribution, because each lays out code differently. llvm: llvm-symbolizer, for
 # readable findings of the fuzzers.
 check_packages=(
@@ -84,21 +89,30 @@ has_nvtx_headers() {
   return 1
 }
 
-fetch_nvtx_headers() {
-  local folder
+# pip_fetch <command> <package> <option>…: pip with exactly this package, in the version and with a hash given above.
+pip_fetch() {
+  local command=$1 package=$2 requirements
+  shift 2
   find_missing python3-pip
   [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}"
-  echo "swinscope: fetching the NVTX headers ($nvtx_package)"
-  folder=$(mktemp -d -t swinscope-nvtx.XXXXXX)
-  # The wheel holds headers and a library that is not used; the one for x86-64 is pinned, its headers serve everywhere.
-  echo "$nvtx_package --hash=sha256:$nvtx_sha256" >"$folder/requirements.txt"
-  python3 -m pip download --quiet --no-deps --require-hashes --only-binary=:all: --platform manylinux2014_x86_64 \
-    --requirement "$folder/requirements.txt" --dest "$folder" >"$log" 2>&1 || {
+  echo "swinscope: fetching $package"
+  requirements=$(mktemp -t swinscope-pip.XXXXXX)
+  printf '%s' "$package" >"$requirements"
+  printf ' --hash=sha256:%s' ${package_hashes[$package]} >>"$requirements"
+  python3 -m pip --disable-pip-version-check "$command" --quiet --no-deps --only-binary=:all: \
+    --requirement "$requirements" "$@" >"$log" 2>&1 || {
     tail -n 20 "$log" >&2
-    rm -rf "$folder"
-    fail "the NVTX headers could not be fetched" "see above" \
-      "run this again with a connection to PyPI, or put the folder nvtx3 of a CUDA toolkit into $nvtx_headers"
+    rm -f "$requirements"
+    fail "$package could not be fetched" "see above" "run this again with a connection to PyPI"
   }
+  rm -f "$requirements"
+}
+
+fetch_nvtx_headers() {
+  local folder
+  folder=$(mktemp -d -t swinscope-nvtx.XXXXXX)
+  # The wheel holds headers and a library that is not used; the headers of the one for x86-64 serve everywhere.
+  pip_fetch download "$nvtx_headers_package" --platform manylinux2014_x86_64 --dest "$folder"
   python3 -m zipfile -e "$folder"/nvidia_nvtx-*.whl "$folder/wheel"
   mkdir -p $nvtx_headers
   cp -r "$folder/wheel/nvidia/cu13/include/nvtx3" $nvtx_headers/
@@ -130,6 +144,7 @@ main() {
   if [ "${1:-build}" = check ]; then
     find_missing "$(clang_runtime_package)"
     [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}"
+    [ -d $python_packages/nvtx ] || pip_fetch install "$nvtx_python_package" --target $python_packages
   fi
   rm -f "$log"
   echo "swinscope: all packages are installed"

@@ -109,19 +109,35 @@ TEST_F(Record, ExtendedPayloadsAreJson) {
 class RecordPython : public Record {
  protected:
   void SetUp() override {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "a sanitized library cannot be loaded into a Python that is not";
+#if defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "ThreadSanitizer cannot be loaded into a Python that was built without it";
 #endif
-    if (const char* given = std::getenv("SWINSCOPE_TEST_PYTHON")) interpreter_ = given;
-    if (Process({interpreter_, "-c", "import nvtx"}).wait() != 0)
-      GTEST_SKIP() << interpreter_ << " has no nvtx package";
+    std::vector<std::string> import = python();
+    import.insert(import.end(), {"-c", "import nvtx"});
+    if (Process(import).wait() != 0) GTEST_SKIP() << "Python has no nvtx package; scripts/setup.sh check fetches it";
   }
-  std::vector<std::string> script(const char* name) const {
-    return {interpreter_, SWINSCOPE_SOURCE_DIR "/tests/integration/record/" + std::string(name)};
+  static std::vector<std::string> script(const char* name) {
+    std::vector<std::string> command = python();
+    command.push_back(SWINSCOPE_SOURCE_DIR "/tests/integration/record/" + std::string(name));
+    return command;
   }
 
  private:
-  std::string interpreter_ = SWINSCOPE_TEST_PYTHON;
+  // SWINSCOPE_TEST_PYTHON names an interpreter with the nvtx package; otherwise it is the system's, with the package
+  // that the set-up fetched.
+  static std::vector<std::string> python() {
+    std::vector<std::string> command = {"env"};
+#if defined(__SANITIZE_ADDRESS__)
+    // A sanitized library needs its runtime to be there first. Python itself leaks by design.
+    command.insert(command.end(), {"LD_PRELOAD=" SWINSCOPE_ASAN_LIBRARY, "ASAN_OPTIONS=detect_leaks=0"});
+#endif
+    if (const char* given = std::getenv("SWINSCOPE_TEST_PYTHON")) {
+      command.emplace_back(given);
+    } else {
+      command.insert(command.end(), {"PYTHONPATH=" SWINSCOPE_PYTHON_PACKAGES, "python3"});
+    }
+    return command;
+  }
 };
 
 TEST_F(RecordPython, AForeignProgramIsRecordedCompletely) {
