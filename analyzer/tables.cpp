@@ -97,6 +97,24 @@ Table utilization_table(const std::vector<DeviceBreakdown>& devices) {
   return table;
 }
 
+Table cpu_utilization_table(const std::vector<CpuUtilization>& ranks) {
+  Table table{"cpu_utilization",
+              "CPU utilization",
+              {{"rank", "rank", Unit::kCount},
+               {"window_ns", "window", Unit::kDuration},
+               {"process_cpu_ns", "process", Unit::kDuration},
+               {"children_cpu_ns", "its children", Unit::kDuration},
+               {"cores_allowed", "cores allowed", Unit::kNumber},
+               {"cpu_util_percent", "cpu_util", Unit::kPercent}},
+              {}};
+  for (const CpuUtilization& r : ranks) {
+    const auto used = r.utilization();
+    table.rows.push_back({int_cell(r.rank), r.window.length(), r.process_cpu_ns, r.children_cpu_ns,
+                          r.cores_allowed > 0 ? Cell(r.cores_allowed) : Cell(), used ? Cell(100 * *used) : Cell()});
+  }
+  return table;
+}
+
 Table thesis_table(const std::vector<ThesisUtilization>& ranks) {
   Table table{"thesis_utilization",
               "Utilization by the thesis's definition (share of summed kernel and CPU operation time)",

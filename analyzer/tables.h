@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/cpu_utilization.h"
 #include "analyzer/experiment.h"
 #include "analyzer/kernel_table.h"
 #include "analyzer/launch_statistics.h"
@@ -23,6 +24,8 @@ enum class NameStyle { kShort, kFull, kMangled };
 
 Table step_table(const Trace& trace, const std::vector<RankSteps>& steps);
 Table utilization_table(const std::vector<DeviceBreakdown>& devices);
+// Over each rank's whole recording; no rows where the CPU was not sampled.
+Table cpu_utilization_table(const std::vector<CpuUtilization>& ranks);
 Table thesis_table(const std::vector<ThesisUtilization>& ranks);
 Table breakdown_table(const std::vector<DeviceBreakdown>& devices);
 Table idle_table(const std::vector<DeviceBreakdown>& devices);

@@ -25,7 +25,7 @@ std::string format_duration(std::int64_t ns) {
   if (magnitude < 1e3) return fmt::format("{} ns", ns);
   if (magnitude < 1e6) return four_digits(value / 1e3, "us");
   if (magnitude < 1e9) return four_digits(value / 1e6, "ms");
-  if (magnitude < 1e13) return four_digits(value / 1e9, "s");
+  if (magnitude < 3600e9) return four_digits(value / 1e9, "s");
   return four_digits(value / 3600e9, "h");
 }
 

@@ -20,7 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Of a command that Ctrl+C ended.
-constexpr int kInterruptedStatus = 128 + SIGINT;
+constexpr int kCommandInterrupted = 128 + SIGINT;
 
 std::string own_path() {
   std::error_code error;
@@ -105,7 +105,7 @@ void record_run(const Experiment& experiment, const ExperimentPoint& point, cons
   record_options.command = command;
   record_options.sample_hz = options.sample_hz;
   const int status = record(record_options);
-  if (status == kInterruptedStatus)
+  if (status == kCommandInterrupted)
     throw Error(ErrorKind::kInterrupted, "the experiment was interrupted", {}, "run the same command to go on");
   if (status != 0) {
     throw Error(ErrorKind::kFailure, fmt::format("{}: the command ended with status {}", folder.string(), status),

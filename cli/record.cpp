@@ -12,7 +12,7 @@
 namespace swinscope::cli {
 namespace {
 
-struct Options {
+struct RecordCommandOptions {
   RecordOptions record;
   std::string folder;
   bool quiet = false;
@@ -24,7 +24,7 @@ std::string default_folder() {
   return fmt::format("run-{:%Y%m%d-%H%M%S}", fmt::localtime(now));
 }
 
-int run_record(Options options) {
+int run_record(RecordCommandOptions options) {
   options.record.folder = options.folder.empty() ? default_folder() : options.folder;
   if (options.quiet) {
     options.record.report = [](const std::string&) {};
@@ -40,7 +40,7 @@ int run_record(Options options) {
 }  // namespace
 
 void add_record(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RecordCommandOptions>();
   CLI::App* command = app.add_subcommand("record", "Run a command and record it; ends with the command's exit status");
   command->add_option("-o,--output", options->folder, "Run folder to make (default: run-DATE-TIME)");
   command

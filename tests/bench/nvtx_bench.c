@@ -1,12 +1,11 @@
 // What an NVTX range costs the program: ns for a push and its pop, median of rounds. Run it alone and under
 // `swinscope record`. Rounds are short against the collector's buffer, and the pauses between them let it be written.
 #define _GNU_SOURCE
+#include <nvtx3/nvToolsExt.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-
-#include <nvtx3/nvToolsExt.h>
 
 enum { kRounds = 41, kPairs = 5000 };
 
