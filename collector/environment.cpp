@@ -220,7 +220,7 @@ void add_gpus(Facts& facts, const fs::path& root) {
   const auto is_version = [](std::string_view word) {
     return word.find('.') != std::string_view::npos && word.find_first_not_of("0123456789.") == std::string_view::npos;
   };
-  const auto words = words_of(version.substr(0, version.find('\n')));
+  const auto words = words_of(std::string_view(version).substr(0, version.find('\n')));
   const auto driver = std::find_if(words.begin(), words.end(), is_version);
   if (driver != words.end()) add(facts, "cuda.driver", *driver);
 

@@ -105,8 +105,9 @@ TEST(Clock, TheOffsetTravelsAsTextOnOneHost) {
   EXPECT_EQ(utc_offset_from(utc_offset_text(offset_ns - 12'345).c_str()), offset_ns - 12'345);
   // Of another boot, or no such text: measured anew, which is near.
   constexpr std::int64_t kNearNs = 60'000'000'000;
-  for (const char* text : {"other-boot-id:123", "123", "", ":", utc_offset_text(1).substr(0, 20).c_str()}) {
-    EXPECT_NEAR(static_cast<double>(utc_offset_from(text)), static_cast<double>(offset_ns), kNearNs) << text;
+  for (const std::string& text : {std::string("other-boot-id:123"), std::string("123"), std::string(), std::string(":"),
+                                  utc_offset_text(1).substr(0, 20)}) {
+    EXPECT_NEAR(static_cast<double>(utc_offset_from(text.c_str())), static_cast<double>(offset_ns), kNearNs) << text;
   }
   EXPECT_NEAR(static_cast<double>(utc_offset_from(nullptr)), static_cast<double>(offset_ns), kNearNs);
 }
