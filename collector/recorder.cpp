@@ -47,6 +47,7 @@ Recorder::Recorder(RecorderOptions options, NvtxRegistry& registry)
   thread_cpu_ = thread_cpu.get();
   sources_.push_back(std::move(thread_cpu));
   sem_init(&wake_, 0, 0);
+  sem_init(&started_, 0, 0);
   sem_init(&finished_, 0, 0);
   claim_file();
   start_thread();
@@ -57,6 +58,7 @@ Recorder::~Recorder() {
   sem_post(&wake_);
   if (thread_.joinable()) thread_.join();
   sem_destroy(&wake_);
+  sem_destroy(&started_);
   sem_destroy(&finished_);
 }
 
@@ -72,6 +74,10 @@ void Recorder::start_thread() {
     throw;
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  // A fork in the middle of the thread's start would copy the locks that the start holds; from here on there is the
+  // gate.
+  while (sem_wait(&started_) != 0 && errno == EINTR) {
+  }
 }
 
 void Recorder::wake() {
@@ -113,6 +119,7 @@ void Recorder::run() {
   pthread_setname_np(pthread_self(), "swinscope");
   {
     const std::lock_guard lock(gate_);
+    sem_post(&started_);
     open_file();
   }
   while (!stop_.load(std::memory_order_acquire)) {

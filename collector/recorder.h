@@ -87,6 +87,7 @@ class Recorder {
   std::atomic<int> forks_waiting_ = 0;
   std::mutex gate_;  // held while in SQLite
   sem_t wake_{};
+  sem_t started_{};  // the thread is behind the gate
   sem_t finished_{};
 
   std::filesystem::path path_;  // empty: the folder takes no file
