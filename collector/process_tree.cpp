@@ -4,6 +4,16 @@
 #include <set>
 
 namespace swinscope {
+namespace {
+
+constexpr char kEnded = 'Z';
+
+// How long an ended process may have run without being seen.
+std::int64_t unsampled_time(const TreeProcess& process) {
+  return process.stat.state == kEnded ? 0 : process.end_ns - process.last_seen_ns;
+}
+
+}  // namespace
 
 std::size_t ProcessTree::find_alive(pid_t pid) const {
   const auto found = alive_.find(pid);
@@ -32,6 +42,7 @@ std::vector<std::size_t> ProcessTree::sample(std::int64_t now_ns, const std::vec
     }
     TreeProcess& process = processes_[index];
     process.stat = stat;
+    process.last_seen_ns = now_ns;
     process.own_ns = stat.cpu_ns;
     process.max_rss_bytes = std::max(process.max_rss_bytes, stat.rss_bytes);
   }
@@ -76,6 +87,7 @@ void ProcessTree::reaped(pid_t pid, std::int64_t cpu_ns, std::int64_t now_ns) {
     unseen.stat.pid = pid;
     unseen.stat.name = "(short-lived)";
     unseen.first_seen_ns = now_ns;
+    unseen.last_seen_ns = now_ns;
     unseen.start_ns = now_ns;
     unseen.parent = index == 0 ? TreeProcess::kNone : 0;
   }
@@ -86,39 +98,38 @@ void ProcessTree::reaped(pid_t pid, std::int64_t cpu_ns, std::int64_t now_ns) {
 }
 
 void ProcessTree::settle(std::size_t index, const std::vector<std::vector<std::size_t>>& children,
-                         std::int64_t period_ns, std::vector<std::int64_t>& totals) {
+                         std::vector<std::int64_t>& totals) {
   TreeProcess& process = processes_[index];
   std::vector<std::size_t> waited_for;
   std::int64_t known_ns = 0;
+  double unsampled_ns = 0;  // between the last sample with a child and the first without it
   for (const std::size_t child : children[index]) {
-    settle(child, children, period_ns, totals);
+    settle(child, children, totals);
     if (processes_[child].is_alive() || processes_[child].total_ns) continue;
     waited_for.push_back(child);
     known_ns += totals[child];
+    unsampled_ns += static_cast<double>(unsampled_time(processes_[child]));
   }
   const std::int64_t of_children_ns = std::max(process.stat.children_ns, known_ns);
   totals[index] = process.own_ns + of_children_ns;
-  std::int64_t rest_ns = of_children_ns - known_ns;
+  process.unseen_ns = of_children_ns - known_ns;
+  const double part = unsampled_ns > 0 ? std::min(static_cast<double>(process.unseen_ns) / unsampled_ns, 1.0) : 0;
   for (const std::size_t child : waited_for) {
-    const std::int64_t share_ns = std::min(rest_ns / static_cast<std::int64_t>(waited_for.size()), period_ns);
+    const auto share_ns = static_cast<std::int64_t>(part * static_cast<double>(unsampled_time(processes_[child])));
     processes_[child].own_ns += share_ns;
+    process.unseen_ns -= share_ns;
   }
-  if (!waited_for.empty()) {
-    const auto count = static_cast<std::int64_t>(waited_for.size());
-    rest_ns -= std::min(rest_ns / count, period_ns) * count;
-  }
-  process.unseen_ns = rest_ns;
   if (process.total_ns) process.own_ns += std::max(std::int64_t{0}, *process.total_ns - totals[index]);
 }
 
-void ProcessTree::finish(std::int64_t period_ns) {
+void ProcessTree::finish() {
   std::vector<std::vector<std::size_t>> children(processes_.size());
   for (std::size_t i = 0; i < processes_.size(); ++i) {
     if (processes_[i].waiter != TreeProcess::kNone) children[processes_[i].waiter].push_back(i);
   }
   std::vector<std::int64_t> totals(processes_.size());
   for (std::size_t i = 0; i < processes_.size(); ++i) {
-    if (processes_[i].waiter == TreeProcess::kNone) settle(i, children, period_ns, totals);
+    if (processes_[i].waiter == TreeProcess::kNone) settle(i, children, totals);
   }
 }
 

@@ -4,7 +4,8 @@
 // ended between two samples has its last part in its parent's sum only, and one that was never seen has all of it
 // there. Processes that the launcher itself waits for have an exact total (wait4). Hence, with K the known children
 // that a process waited for and T(k) = own(k) + max(children(k), sum of T over k's own K):
-//   unseen = max(0, children - sum of T over K), less up to one sampling period for each of K, which is added to theirs
+//   unseen = max(0, children - sum of T over K), less what each of K may have used on one core between the last sample
+//            with it and the first without it, which is added to theirs
 //   own    = as last seen + (exact total - own - max(children, sum of T over K)) for those that have an exact total
 // so that own and unseen times of a subtree sum to all that its root accounted for. What nobody waited for (a parent
 // that ignores SIGCHLD) is as last seen.
@@ -34,6 +35,7 @@ struct TreeProcess {
   std::size_t waiter = kNone;  // the process that would wait for it now; kNone: the launcher
   std::int64_t start_ns = 0;   // CLOCK_MONOTONIC, as all times
   std::int64_t first_seen_ns = 0;
+  std::int64_t last_seen_ns = 0;
   std::int64_t end_ns = kOpenEnd;  // the first sample without it
   std::int64_t own_ns = 0;         // as last seen; final after finish()
   std::int64_t unseen_ns = 0;      // after finish()
@@ -55,7 +57,7 @@ class ProcessTree {
   // The launcher waited for a process; `cpu_ns` is that of the process and of the children it waited for.
   void reaped(pid_t pid, std::int64_t cpu_ns, std::int64_t now_ns);
   // No process is left, or those that are will not be waited for. Settles own and unseen times.
-  void finish(std::int64_t period_ns);
+  void finish();
 
   // Gives each process the rank of its own environment, else that of the process which started it. `known` (pid ->
   // rank) are processes that told their rank themselves. When nobody has a rank, the command is rank 0.
@@ -66,7 +68,7 @@ class ProcessTree {
 
  private:
   std::size_t find_alive(pid_t pid) const;
-  void settle(std::size_t index, const std::vector<std::vector<std::size_t>>& children, std::int64_t period_ns,
+  void settle(std::size_t index, const std::vector<std::vector<std::size_t>>& children,
               std::vector<std::int64_t>& totals);
 
   std::vector<TreeProcess> processes_;

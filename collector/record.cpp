@@ -123,7 +123,7 @@ class Watch {
       if (monotonic_ns() >= next_sample_ns_) sample();
     }
     sample();  // those that another process waited for have ended since the last one
-    tree_.finish(period_ns_);
+    tree_.finish();
     return status_;
   }
 
@@ -178,6 +178,7 @@ class Watch {
 
   void take_sample() {
     const std::int64_t now_ns = monotonic_ns();
+    const std::int64_t cpu_before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     const std::vector<std::size_t> changed = tree_.sample(now_ns, scanner_.scan());
     std::vector<std::size_t> described = changed;
     for (std::size_t i = 0; i < tree_.processes().size(); ++i) {
@@ -193,7 +194,7 @@ class Watch {
       log_.flush();
       next_flush_ns_ = now_ns + kFlushNs;
     }
-    const std::int64_t cost_ns = monotonic_ns() - now_ns;
+    const std::int64_t cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_before_ns;
     next_sample_ns_ = now_ns + std::max(period_ns_, kCostFactor * cost_ns);
   }
 

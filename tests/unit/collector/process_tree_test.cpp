@@ -51,7 +51,7 @@ TEST(ProcessTree, ALivingTreeIsAsSeen) {
   Tree tree;
   EXPECT_THAT(tree.see({stat(20, kLauncher, 5), stat(21, 20, 7)}), ::testing::ElementsAre(0U, 1U));
   EXPECT_TRUE(tree.see({stat(21, 20, 17), stat(20, kLauncher, 6)}).empty());
-  tree.finish(kPeriod);
+  tree.finish();
   EXPECT_EQ(tree.of(20).own_ns, 6 * kMs);
   EXPECT_EQ(tree.of(21).own_ns, 17 * kMs);
   EXPECT_EQ(tree.of(21).parent, 0U);
@@ -64,7 +64,7 @@ TEST(ProcessTree, TheLastPartOfAChildComesFromItsParentsSum) {
   tree.see({stat(20, kLauncher, 5), stat(21, 20, 200)});
   tree.see({stat(20, kLauncher, 6, 260)});  // the child went on for 60 ms and was waited for
   tree.reaped(20, 266 * kMs, tree.now_ns + kPeriod);
-  tree.finish(kPeriod);
+  tree.finish();
   EXPECT_EQ(tree.of(21).own_ns, 260 * kMs);
   EXPECT_EQ(tree.of(20).own_ns, 6 * kMs);
   EXPECT_EQ(tree.of(20).unseen_ns, 0);
@@ -75,20 +75,35 @@ TEST(ProcessTree, ChildrenThatNobodySawAreCountedWithTheirParent) {
   tree.see({stat(20, kLauncher, 5)});
   tree.see({stat(20, kLauncher, 5, 900)});
   tree.reaped(20, 910 * kMs, tree.now_ns);
-  tree.finish(kPeriod);
+  tree.finish();
   EXPECT_EQ(tree.of(20).own_ns, 10 * kMs);
   EXPECT_EQ(tree.of(20).unseen_ns, 900 * kMs);
 }
 
-TEST(ProcessTree, KnownChildrenGetAtMostAPeriodOfTheRest) {
+TEST(ProcessTree, KnownChildrenGetAtMostTheTimeNobodySawOfTheRest) {
   Tree tree;
   tree.see({stat(20, kLauncher, 0), stat(21, 20, 300), stat(22, 20, 400)});
   tree.see({stat(20, kLauncher, 0, 2000)});
-  tree.finish(kPeriod);
+  tree.finish();
   EXPECT_EQ(tree.of(21).own_ns, 400 * kMs);
   EXPECT_EQ(tree.of(22).own_ns, 500 * kMs);
   EXPECT_EQ(tree.of(20).unseen_ns, 1100 * kMs);
   EXPECT_EQ(tree.total_ms(), 2000);
+}
+
+TEST(ProcessTree, TheRestIsSharedByTheTimeNobodySaw) {
+  Tree tree;
+  tree.see({stat(20, kLauncher, 0), stat(21, 20, 10), stat(22, 20, 10), stat(23, 20, 10)});
+  ProcessStat ended = stat(23, 20, 60);
+  ended.state = 'Z';  // its time is final
+  tree.see({stat(20, kLauncher, 0), stat(22, 20, 50), ended});
+  tree.now_ns += kPeriod;  // a late sample: nobody saw 21 for one period, and 22 for two
+  tree.see({stat(20, kLauncher, 0, 270)});
+  tree.finish();
+  EXPECT_EQ(tree.of(21).own_ns, 60 * kMs);
+  EXPECT_EQ(tree.of(22).own_ns, 150 * kMs);
+  EXPECT_EQ(tree.of(23).own_ns, 60 * kMs);
+  EXPECT_EQ(tree.of(20).unseen_ns, 0);
 }
 
 TEST(ProcessTree, GrandchildrenAreCountedOnce) {
@@ -97,7 +112,7 @@ TEST(ProcessTree, GrandchildrenAreCountedOnce) {
   tree.see({stat(20, kLauncher, 1), stat(21, 20, 10, 100)});  // 22 has ended, 21 waited for it
   tree.see({stat(20, kLauncher, 1, 115)});                    // then 21 ended too
   tree.reaped(20, 116 * kMs, tree.now_ns);
-  tree.finish(kPeriod);
+  tree.finish();
   EXPECT_EQ(tree.of(22).own_ns, 100 * kMs);
   EXPECT_EQ(tree.of(21).own_ns, 15 * kMs);
   EXPECT_EQ(tree.total_ms(), 116);
@@ -108,7 +123,7 @@ TEST(ProcessTree, AllAtOnce) {
   tree.see({stat(20, kLauncher, 1), stat(21, 20, 10), stat(22, 21, 100)});
   tree.reaped(20, 130 * kMs, tree.now_ns + kPeriod);
   tree.see({});
-  tree.finish(kPeriod);
+  tree.finish();
   EXPECT_EQ(tree.total_ms(), 130);
 }
 
@@ -119,7 +134,7 @@ TEST(ProcessTree, TheLastLookAtAnEndedProcessTellsItsTimeFromItsChildrens) {
   tree.last_look(stat(99, kLauncher, 50));  // nobody saw it before
   tree.reaped(20, 94 * kMs, tree.now_ns + kPeriod);
   tree.see({});
-  tree.finish(kPeriod);
+  tree.finish();
   EXPECT_EQ(tree.of(20).own_ns, 4 * kMs);
   EXPECT_EQ(tree.of(21).own_ns, 90 * kMs);
   EXPECT_EQ(tree.processes().size(), 2U);
@@ -130,7 +145,7 @@ TEST(ProcessTree, WhatNobodyWaitedForIsAsLastSeen) {
   tree.see({stat(20, kLauncher, 1), stat(21, 20, 50)});
   tree.see({stat(20, kLauncher, 2, 0)});  // SIGCHLD is ignored: the sum stays 0
   tree.reaped(20, 3 * kMs, tree.now_ns);
-  tree.finish(kPeriod);
+  tree.finish();
   EXPECT_EQ(tree.of(21).own_ns, 50 * kMs);
   EXPECT_EQ(tree.total_ms(), 52);
 }
@@ -141,7 +156,7 @@ TEST(ProcessTree, OrphansAreExactAndNotCountedTwice) {
   tree.reaped(20, 2 * kMs, tree.now_ns + 1);
   tree.see({stat(21, kLauncher, 70)});
   tree.reaped(21, 95 * kMs, tree.now_ns + 1);
-  tree.finish(kPeriod);
+  tree.finish();
   EXPECT_EQ(tree.of(21).own_ns, 95 * kMs);
   EXPECT_EQ(tree.of(21).parent, 0U);  // it is still the command's
   EXPECT_EQ(tree.total_ms(), 97);
@@ -152,7 +167,7 @@ TEST(ProcessTree, AnOrphanThatWasNeverSeen) {
   tree.see({stat(20, kLauncher, 1)});
   tree.reaped(33, 40 * kMs, tree.now_ns);
   tree.reaped(20, 1 * kMs, tree.now_ns);
-  tree.finish(kPeriod);
+  tree.finish();
   EXPECT_EQ(tree.of(33).stat.name, "(short-lived)");
   EXPECT_EQ(tree.total_ms(), 41);
 }
@@ -163,7 +178,7 @@ TEST(ProcessTree, AnIdThatIsUsedAgainIsAnotherProcess) {
   ProcessStat reused = stat(21, 20, 3, 0, "other");
   reused.start_ticks += 5;
   EXPECT_EQ(tree.see({stat(20, kLauncher, 1, 60), reused}).size(), 1U);
-  tree.finish(kPeriod);
+  tree.finish();
   ASSERT_EQ(tree.processes().size(), 3U);
   EXPECT_EQ(tree.processes()[1].own_ns, 60 * kMs);
   EXPECT_FALSE(tree.processes()[1].is_alive());
