@@ -7,6 +7,7 @@
 
 namespace swinscope {
 
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): producer and consumer have cache lines of their own
 class EventRing {
  public:
   // Records are rounded up to this, so that a record of one granule fits wherever there is room at all.
@@ -54,6 +55,11 @@ bool EventRing::drain(std::size_t max_bytes, Take&& take) {
   struct Advance {
     std::atomic<std::uint64_t>& head;
     std::uint64_t to;
+    Advance(std::atomic<std::uint64_t>& position, std::uint64_t value) : head(position), to(value) {}
+    Advance(const Advance&) = delete;
+    Advance& operator=(const Advance&) = delete;
+    Advance(Advance&&) = delete;
+    Advance& operator=(Advance&&) = delete;
     ~Advance() { head.store(to, std::memory_order_release); }
   };
   std::uint64_t head = head_.load(std::memory_order_relaxed);

@@ -38,7 +38,7 @@ struct State {
 
 // Never destroyed: threads and destructors of the program may emit events to the very end.
 State& state() {
-  static State* const instance = new State;
+  static auto* const instance = new State;
   return *instance;
 }
 

@@ -39,6 +39,7 @@ class Process {
         setenv(name.c_str(), value.c_str(), 1);
       if (before_exec) before_exec();
       std::vector<char*> arguments;
+      arguments.reserve(command.size() + 1);
       for (std::string& argument : command)
         arguments.push_back(argument.data());
       arguments.push_back(nullptr);

@@ -27,7 +27,7 @@ ProcessStat stat(pid_t pid, pid_t parent, std::int64_t cpu_ms, std::int64_t chil
   s.start_ticks = static_cast<std::uint64_t>(pid) * 100;
   s.cpu_ns = cpu_ms * kMs;
   s.children_ns = children_ms * kMs;
-  s.rss_bytes = 1000 * pid;
+  s.rss_bytes = std::int64_t{1000} * pid;
   s.name = name;
   return s;
 }
