@@ -3,11 +3,10 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/documents.h"
 #include "analyzer/hta.h"
 #include "analyzer/tables.h"
-#include "cli/analyze_output.h"
 #include "cli/command.h"
-#include "cli/experiment_output.h"
 
 namespace swinscope::cli {
 namespace {

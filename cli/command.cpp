@@ -41,20 +41,6 @@ std::size_t terminal_width() {
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-void write_file(const std::string& path, const std::string& text, bool force) {
-  if (!force && std::filesystem::exists(path)) {
-    throw Error(ErrorKind::kUsage, fmt::format("{}: the file exists", path), {},
-                "give another name with -o, or --force to replace it");
-  }
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) {
-    throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be written", path), {},
-                "check the free space and the permissions of its folder");
-  }
-}
-
 }  // namespace
 
 void CommonOptions::add_to(CLI::App& command) {
@@ -118,6 +104,20 @@ void emit(const Document& document, const CommonOptions& options) {
   }
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     throw Error(ErrorKind::kFailure, "the standard output cannot be written", {}, "check where it is redirected to");
+  }
+}
+
+void write_file(const std::string& path, const std::string& text, bool force) {
+  if (!force && std::filesystem::exists(path)) {
+    throw Error(ErrorKind::kUsage, fmt::format("{}: the file exists", path), {},
+                "give another name with -o, or --force to replace it");
+  }
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) {
+    throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be written", path), {},
+                "check the free space and the permissions of its folder");
   }
 }
 

@@ -54,6 +54,9 @@ void print_warnings(const std::vector<std::string>& warnings, const CommonOption
 // Prints or writes the document. Throws Error when the file exists (without --force) or cannot be written.
 void emit(const Document& document, const CommonOptions& options);
 
+// Throws Error when the file exists (without `force`) or cannot be written.
+void write_file(const std::string& path, const std::string& text, bool force);
+
 // Makes what ./.swinscope.toml and ~/.config/swinscope/config.toml say the defaults of the sub-commands' options.
 // Throws Error(kUsage) for an unknown option or a wrong value.
 void apply_config_files(CLI::App& app);
@@ -74,6 +77,7 @@ void add_layers(CLI::App& app, int& status);
 void add_query(CLI::App& app, int& status);
 
 void add_record(CLI::App& app, int& status);
+void add_report(CLI::App& app, int& status);
 void add_scale(CLI::App& app, int& status);
 void add_sweep(CLI::App& app, int& status);
 

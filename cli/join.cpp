@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/documents.h"
 #include "cli/command.h"
-#include "cli/experiment_output.h"
 #include "store/error.h"
 
 namespace swinscope::cli {

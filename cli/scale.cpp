@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/experiment_output.h"
+#include "analyzer/documents.h"
 #include "cli/experiment_runner.h"
 #include "store/error.h"
 

@@ -29,4 +29,8 @@ show layers "$experiment/gpus1/tracing" --depth 2
 
 show analyze "$trace"
 show kernels "$trace" --top 10
+
+report=build/demo/report.html
+show report "$experiment" "$trace" -o "$report" --force
+printf '\nswinscope: the report of both is %s\n' "$report"
 printf '\nswinscope: demo finished; the program is %s\n' "$swinscope"

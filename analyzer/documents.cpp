@@ -1,10 +1,13 @@
-#include "cli/analyze_output.h"
+#include "analyzer/documents.h"
+
+#include <algorithm>
 
 #include <fmt/format.h>
 
 #include "analyzer/tables.h"
+#include "analyzer/text.h"
 
-namespace swinscope::cli {
+namespace swinscope {
 namespace {
 
 Table top_kernels(const Trace& trace, const std::vector<RankSteps>& steps, std::size_t top) {
@@ -13,6 +16,22 @@ Table top_kernels(const Trace& trace, const std::vector<RankSteps>& steps, std::
   keep_top(table, top);
   table.title = fmt::format("Top kernels ({} of {})", table.rows.size(), all);
   return table;
+}
+
+// The verdict: how far the largest point is from ideal, and what to look at.
+std::vector<std::string> scaling_headline(const std::vector<ScalingRow>& rows) {
+  if (rows.empty()) return {"the experiment has no points yet"};
+  const ScalingRow& last = rows.back();
+  const std::string times = last.traced_only ? " (traced times only)" : "";
+  if (rows.size() == 1)
+    return {fmt::format("{} per step with {} GPUs{}", format_duration(last.step_ns), last.point.gpus(), times)};
+  std::vector<std::string> lines = {fmt::format(
+      "parallel efficiency {:.2f} at {} GPUs: speedup {:.2f}, {} per step against {}{}", last.efficiency,
+      last.point.gpus(), last.speedup, format_duration(last.step_ns), format_duration(rows.front().step_ns), times)};
+  if (!last.point.tracing.empty()) {
+    lines.push_back(fmt::format("  evidence: swinscope analyze {}", (last.point.folder / last.point.tracing).string()));
+  }
+  return lines;
 }
 
 }  // namespace
@@ -54,4 +73,33 @@ Document analyze_document(const Trace& trace, const AnalyzeDocumentOptions& opti
   return document;
 }
 
-}  // namespace swinscope::cli
+Document experiment_document(const Experiment& experiment) {
+  const std::vector<ScalingRow> rows = scaling_table(experiment);
+  Document document;
+  document.schema = "scaling";
+  document.run = experiment.folder.string();
+  document.headline = scaling_headline(rows);
+  document.facts = {{"mode", "mode", experiment.mode},
+                    {"images", "images", experiment.images, Unit::kCount},
+                    {"warmup_steps", "warm-up steps", std::int64_t{experiment.warmup_steps}, Unit::kCount}};
+  document.tables = {scaling_rows_table(rows)};
+  document.notes = {
+      fmt::format(
+          "Training time is extrapolated from the measured steps to {} images. Step time: median over repeats of the",
+          format_count(experiment.images)),
+      "slowest rank's window / steps; +- half the 95 % confidence interval. CPU: process trees of all ranks / (wall x "
+      "cores",
+      "allowed). GPU busy and compute come from the traced run; distortion says how much slower that one was."};
+  const bool distorted =
+      std::any_of(rows.begin(), rows.end(), [](const ScalingRow& r) { return r.distortion().value_or(0) > 0.2; });
+  if (distorted)
+    document.warnings.push_back("tracing slowed a point down by more than 20 %: causes are indicative only");
+  for (const ScalingRow& row : rows) {
+    if (row.traced_only)
+      document.warnings.push_back(
+          fmt::format("point gpus={}: traced times only, tracing cost included", row.point.gpus()));
+  }
+  return document;
+}
+
+}  // namespace swinscope

@@ -1,12 +1,13 @@
-// What `analyze` says of a run, as a document; reports show the same one.
+// What is said of a run and of an experiment: the documents that the terminal, reports and the desktop program show.
 #pragma once
 
 #include <cstddef>
 
+#include "analyzer/experiment.h"
 #include "analyzer/render.h"
 #include "analyzer/trace.h"
 
-namespace swinscope::cli {
+namespace swinscope {
 
 struct AnalyzeDocumentOptions {
   std::size_t top = 10;        // kernels
@@ -16,4 +17,7 @@ struct AnalyzeDocumentOptions {
 
 Document analyze_document(const Trace& trace, const AnalyzeDocumentOptions& options);
 
-}  // namespace swinscope::cli
+// One row per point. Opens the runs and measures them; throws Error as scaling_table does.
+Document experiment_document(const Experiment& experiment);
+
+}  // namespace swinscope

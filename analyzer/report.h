@@ -1,0 +1,60 @@
+// A report: documents with charts, as one HTML file that needs nothing else: no network, no script to be readable, the
+// same bytes for the same input.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analyzer/chart.h"
+#include "analyzer/experiment.h"
+#include "analyzer/render.h"
+#include "analyzer/trace.h"
+
+namespace swinscope {
+
+struct ReportChart {
+  Chart chart;
+  std::string note;  // how many values, what the intervals are
+  Table table;       // the figures drawn
+};
+
+struct ReportSection {
+  std::string title;
+  std::vector<std::string> text;  // a paragraph each
+  std::vector<Fact> facts;
+  std::vector<ReportChart> charts;
+  std::vector<Table> tables;
+};
+
+struct Report {
+  std::string title;
+  std::vector<std::string> verdict;  // sentences; what begins with white space is a command
+  std::vector<ReportSection> sections;
+  std::string data;  // JSON, embedded as it is
+};
+
+// What a report says of one run, or of one experiment.
+struct ReportPart {
+  Document document;
+  std::string prefix;  // of its headings, to tell several parts apart; empty: none
+  ReportSection environment;
+  std::vector<Table> layers;
+  bool corrupt = false;
+};
+
+// `path`: as the user gave it.
+ReportPart report_part(const Trace& trace, const std::string& path);
+// The experiment, then the recording of its point with the most GPUs that has one. Opens the runs; throws Error.
+std::vector<ReportPart> report_parts(const Experiment& experiment);
+
+// In this order: verdict; environment and command; data quality; scaling and where the time goes; kernels and layers;
+// ranks; glossary; the documents of all parts as JSON. There must be a part.
+Report build_report(std::vector<ReportPart> parts);
+
+std::string render_html(const Report& report);
+
+// The charts of a document's tables: of an experiment ("scaling") training time, speedup, efficiency and utilization
+// over GPUs; of a run ("analyze") the time breakdown of every device.
+std::vector<ReportChart> charts_of(const Document& document);
+
+}  // namespace swinscope

@@ -1,0 +1,159 @@
+// Charts out of the tables that every other output shows, too: a chart never has a figure of its own.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "analyzer/report.h"
+
+namespace swinscope {
+namespace {
+
+const Table* find_table(const Document& document, std::string_view key) {
+  const auto found =
+      std::find_if(document.tables.begin(), document.tables.end(), [&](const Table& t) { return t.key == key; });
+  return found == document.tables.end() || found->rows.empty() ? nullptr : &*found;
+}
+
+std::optional<double> number(const Cell& cell) {
+  if (const auto* integer = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*integer);
+  if (const auto* real = std::get_if<double>(&cell)) return *real;
+  return std::nullopt;
+}
+
+Series series_of(const Table& table, std::string_view column, std::string name, double unit = 1) {
+  Series series;
+  series.name = std::move(name);
+  const std::size_t index = find_column(table, column);
+  for (const auto& row : table.rows) {
+    const auto value = number(row[index]);
+    series.values.push_back(value ? std::optional(*value / unit) : std::nullopt);
+  }
+  return series;
+}
+
+bool is_empty(const Series& series) {
+  return std::none_of(series.values.begin(), series.values.end(), [](const auto& v) { return v.has_value(); });
+}
+
+// Columns of a table, in this order; the table of a chart.
+Table columns_of(const Table& table, const std::vector<std::string>& keys) {
+  Table part{table.key, table.title, {}, {}};
+  part.rows.resize(table.rows.size());
+  for (const std::string& key : keys) {
+    const std::size_t index = find_column(table, key);
+    part.columns.push_back(table.columns[index]);
+    part.columns.back().detail = false;
+    for (std::size_t i = 0; i < table.rows.size(); ++i)
+      part.rows[i].push_back(table.rows[i][index]);
+  }
+  return part;
+}
+
+// The charts of a scaling experiment, which are the thesis's figures 1 to 5.
+class ScalingCharts {
+ public:
+  explicit ScalingCharts(const Table& table) : table_(table) {
+    const std::size_t gpus = find_column(table, "gpus");
+    for (const auto& row : table.rows) {
+      gpus_.push_back(number(row[gpus]).value_or(1));
+      categories_.push_back(fmt::format("{:g}", gpus_.back()));
+    }
+  }
+
+  std::vector<ReportChart> make() {
+    constexpr double kHourNs = 3600e9;
+    add("Training time", "hours", {series_of(table_, "train_time_ns", "measured", kHourNs)}, {"train_time_ns"});
+    Series step = series_of(table_, "step_ns", "measured", 1e6);
+    for (const auto& half : series_of(table_, "step_ci95_ns", "", 1e6).values)
+      step.half_widths.push_back(half.value_or(0));
+    add("Step time", "ms", {std::move(step)}, {"step_ns", "step_ci95_ns", "repeats"});
+    add("Throughput", "images/s", {series_of(table_, "images_per_s", "measured"), ideal("images_per_s")},
+        {"images_per_s"});
+    add("Speedup", "times the first point", {series_of(table_, "speedup", "measured"), ideal("speedup")}, {"speedup"});
+    add("Parallel efficiency", "", {series_of(table_, "efficiency", "measured")}, {"efficiency"}, 1);
+    add("GPU utilization", "%",
+        {series_of(table_, "gpu_busy_percent", "busy"), series_of(table_, "gpu_compute_percent", "compute")},
+        {"gpu_busy_percent", "gpu_compute_percent"}, 100);
+    add("CPU utilization", "% of the cores allowed", {series_of(table_, "cpu_util_percent", "CPU")},
+        {"cpu_util_percent"}, 100);
+    return std::move(charts_);
+  }
+
+ private:
+  // The first point's value, growing with the GPUs.
+  Series ideal(std::string_view column) const {
+    Series series;
+    series.name = "ideal";
+    series.is_reference = true;
+    const auto first = series_of(table_, column, "").values.front();
+    for (const double gpus : gpus_)
+      series.values.push_back(first ? std::optional(*first * gpus / gpus_.front()) : std::nullopt);
+    return series;
+  }
+
+  void add(const std::string& title, const std::string& unit, std::vector<Series> series,
+           std::vector<std::string> columns, std::optional<double> y_max = std::nullopt) {
+    if (std::all_of(series.begin(), series.end(), is_empty)) return;
+    Chart chart;
+    chart.title = title;
+    chart.x_title = "GPUs (ranks)";
+    chart.y_title = unit;
+    chart.categories = categories_;
+    chart.y_max = y_max;
+    const Series& first = series.front();
+    if (first.values.front() && first.values.back()) {
+      chart.description = fmt::format("{} from {:.4g} at {} to {:.4g} at {} GPUs", title, *first.values.front(),
+                                      categories_.front(), *first.values.back(), categories_.back());
+    }
+    chart.series = std::move(series);
+    columns.insert(columns.begin(), "gpus");
+    charts_.push_back({std::move(chart), note(), columns_of(table_, columns)});
+  }
+
+  std::string note() const {
+    std::string repeats;
+    const std::size_t column = find_column(table_, "repeats");
+    for (const auto& row : table_.rows)
+      repeats += fmt::format("{}{:g}", repeats.empty() ? "" : ", ", number(row[column]).value_or(0));
+    return fmt::format("n = {} runs; bars: 95 % confidence interval of the mean (Student's t) where n is 2 or more.",
+                       repeats);
+  }
+
+  const Table& table_;
+  std::vector<double> gpus_;
+  std::vector<std::string> categories_;
+  std::vector<ReportChart> charts_;
+};
+
+ReportChart breakdown_chart(const Table& table) {
+  Chart chart;
+  chart.kind = ChartKind::kStackedBar;
+  chart.title = "Time of each device";
+  chart.description = "Compute, communication and copies that nothing hides, and idle time, for each device";
+  chart.x_title = "rank / GPU";
+  chart.y_title = "ms";
+  const std::size_t rank = find_column(table, "rank");
+  const std::size_t device = find_column(table, "device");
+  for (const auto& row : table.rows)
+    chart.categories.push_back(
+        fmt::format("{:g} / {:g}", number(row[rank]).value_or(0), number(row[device]).value_or(0)));
+  chart.series = {series_of(table, "compute_ns", "compute", 1e6),
+                  series_of(table, "exposed_communication_ns", "exposed communication", 1e6),
+                  series_of(table, "exposed_memory_ns", "exposed copies", 1e6),
+                  series_of(table, "idle_ns", "idle", 1e6)};
+  return {
+      std::move(chart), "One recording; the four parts sum to the device's span.",
+      columns_of(table, {"rank", "device", "compute_ns", "exposed_communication_ns", "exposed_memory_ns", "idle_ns"})};
+}
+
+}  // namespace
+
+std::vector<ReportChart> charts_of(const Document& document) {
+  if (const Table* points = find_table(document, "points")) return ScalingCharts(*points).make();
+  std::vector<ReportChart> charts;
+  if (const Table* breakdown = find_table(document, "breakdown")) charts.push_back(breakdown_chart(*breakdown));
+  return charts;
+}
+
+}  // namespace swinscope

@@ -1,0 +1,66 @@
+// `swinscope report`: one file that needs nothing else.
+#include <gmock/gmock.h>
+
+#include "tests/integration/cli/support.h"
+
+namespace swinscope::tests {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class ReportCommand : public CliTest {
+ protected:
+  std::string report(const std::string& run_path, const std::string& file) const {
+    const ProgramResult result = run({"report", run_path, "-o", file});
+    EXPECT_EQ(result.status, 0) << result.err;
+    return read_file(folder() / file);
+  }
+};
+
+TEST_F(ReportCommand, OneFileWithoutRequests) {
+  const std::string html = report(recording(), "r.html");
+  EXPECT_LT(html.size(), 5'000'000U);
+  for (const char* request : {"src=", "href=", "url(http", "@import", "fetch("})
+    EXPECT_THAT(html, Not(HasSubstr(request)));
+  EXPECT_THAT(html, HasSubstr("bound by memory: 157.9 ms of 235.7 ms per step"));
+  EXPECT_THAT(html, HasSubstr("upsample_bilinear2d_backward_out_frame"));
+  EXPECT_THAT(html, HasSubstr("<svg"));
+  EXPECT_EQ(report(recording(), "again.html"), html) << "the same input, the same bytes";
+}
+
+TEST_F(ReportCommand, TheFiguresAreThoseOfAnalyze) {
+  const std::string html = report(recording(), "r.html");
+  const std::string open = "<script type=\"application/json\" id=\"data\">";
+  const std::size_t begin = html.find(open) + open.size();
+  const auto data = nlohmann::json::parse(html.substr(begin, html.find("</script>", begin) - begin));
+  EXPECT_EQ(data[0], run_json({"analyze", recording(), "--top", "50", "--definition", "thesis"}));
+}
+
+TEST_F(ReportCommand, NamesAreTextNotMarkup) {
+  write("t.json", kineto({kineto_kernel("<script>", "1", "5"), kineto_kernel("a </script><b>", "9", "5")}));
+  const std::string html = report("t.json", "r.html");
+  EXPECT_THAT(html, HasSubstr("<td class=\"t\">&lt;script&gt;</td>"));
+  EXPECT_THAT(html, Not(HasSubstr("<script></td>")));
+  EXPECT_THAT(html, Not(HasSubstr("</script><b>")));
+}
+
+TEST_F(ReportCommand, OtherFormatsByTheNameOfTheFile) {
+  EXPECT_EQ(nlohmann::json::parse(report(recording(), "r.json"))["schema"], "swinscope.analyze/1");
+  EXPECT_THAT(report(recording(), "r.csv"), HasSubstr("# utilization"));
+  EXPECT_THAT(report(recording(), "r.md"), HasSubstr("### Utilization"));
+}
+
+TEST_F(ReportCommand, RefusesAndKeepsWhatIsThere) {
+  write("kept.html", "mine");
+  const ProgramResult exists = run({"report", recording(), "-o", "kept.html"});
+  EXPECT_EQ(exists.status, 2);
+  EXPECT_EQ(read_file(folder() / "kept.html"), "mine");
+  EXPECT_EQ(run({"report", recording(), "-o", "kept.html", "--force"}).status, 0);
+  EXPECT_EQ(run({"report", recording(), "-o", "r.pdf"}).status, 2);
+  EXPECT_EQ(run({"report", recording(), recording(), "-o", "r.csv"}).status, 2);
+  EXPECT_EQ(run({"report", "none", "-o", "r.html"}).status, 3);
+}
+
+}  // namespace
+}  // namespace swinscope::tests
