@@ -1,4 +1,5 @@
 // swinscope join -o EXPERIMENT gpus=1:RUN gpus=2:RUN …: an experiment out of runs that were made apart.
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <memory>
@@ -83,6 +84,12 @@ int run_join(JoinOptions& options) {
     if (point.gpus() != gpus) {
       throw Error(ErrorKind::kUsage, fmt::format("{}: was measured with {} GPUs", run.string(), point.gpus()), {},
                   fmt::format("give it as gpus={}:{}", point.gpus(), run.string()));
+    }
+    const bool is_there = std::any_of(experiment.points.begin(), experiment.points.end(),
+                                      [gpus = gpus](const ExperimentPoint& p) { return p.gpus() == gpus; });
+    if (is_there) {
+      throw Error(ErrorKind::kUsage, fmt::format("gpus={} is given twice", gpus), {},
+                  "repeats are a point of `scale` (EXPERIMENT/gpus2), or step times given with --timing");
     }
     if (const auto given = timing.find(gpus); given != timing.end()) point.given_step_ns = given->second;
     experiment.points.push_back(std::move(point));

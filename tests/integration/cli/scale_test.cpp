@@ -144,6 +144,10 @@ TEST_F(Scale, JoinTakesPlainRecordings) {
   const auto given = run_json({"join", "-o", "given", "gpus=1:one", "gpus=2:two", "--timing", "times.csv"});
   EXPECT_EQ(given["data"]["points"][0]["step_ns"], 2000);
   EXPECT_EQ(given["data"]["points"][1]["speedup"], 1.0) << "2 GPUs, twice the time";
+
+  const ProgramResult twice = run({"join", "-o", "twice", "gpus=1:one", "gpus=1:two"});
+  EXPECT_EQ(twice.status, 2);
+  EXPECT_THAT(twice.err, HasSubstr("gpus=1 is given twice"));
 }
 
 TEST_F(Scale, SweepTakesEveryCombination) {
