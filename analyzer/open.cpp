@@ -15,7 +15,9 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/counting_sink.h"
 #include "analyzer/kineto.h"
+#include "analyzer/parallel.h"
 #include "analyzer/trace_builder.h"
 #include "store/error.h"
 #include "store/reader.h"
@@ -65,6 +67,8 @@ bool has_trace_name(const fs::path& path) {
 
 // One file on its way into the trace.
 struct Reading {
+  Reading(fs::path file, const std::atomic<bool>* cancel) : path(std::move(file)), builder(cancel) {}
+
   fs::path path;
   TraceBuilder builder;
   ImportReport report;
@@ -72,9 +76,27 @@ struct Reading {
   std::exception_ptr other;
 };
 
-void read_one(Reading& reading, const std::atomic<bool>* cancel) {
+// GPU work on one thread, calls and ranges on another.
+void read_spans(Reading& reading, const OpenOptions& options) {
+  TraceBuilder host(options.cancel);
+  parallel_for(2, 2, [&](std::size_t part) {
+    TraceFile file(reading.path, {options.cancel});
+    const bool gpu = part == 0;
+    if (gpu) reading.report.description = file.description();
+    CountingSink counting(gpu ? reading.builder : host, options.on_records);
+    file.read(counting, gpu ? ReadScope::kGpuSpans : ReadScope::kHostSpans);
+  });
+  reading.builder.absorb(host);
+}
+
+void read_one(Reading& reading, const OpenOptions& options) {
   try {
-    reading.report = read_trace_file(reading.path, reading.builder, cancel);
+    if (options.spans_only && is_trace_database(reading.path)) {
+      read_spans(reading, options);
+    } else {
+      CountingSink counting(reading.builder, options.on_records);
+      reading.report = read_trace_file(reading.path, counting, options.cancel);
+    }
     reading.builder.prepare();
   } catch (const Error& error) {
     reading.error = error;
@@ -83,11 +105,11 @@ void read_one(Reading& reading, const std::atomic<bool>* cancel) {
   }
 }
 
-void read_all(std::vector<std::unique_ptr<Reading>>& readings, const std::atomic<bool>* cancel) {
+void read_all(std::vector<std::unique_ptr<Reading>>& readings, const OpenOptions& options) {
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     for (std::size_t i = next++; i < readings.size(); i = next++)
-      read_one(*readings[i], cancel);
+      read_one(*readings[i], options);
   };
   const std::size_t count = std::min<std::size_t>(readings.size(), std::max(1U, std::thread::hardware_concurrency()));
   std::vector<std::thread> helpers;
@@ -192,12 +214,17 @@ std::vector<fs::path> trace_files(const fs::path& path) {
 }
 
 Trace open_trace(const fs::path& path, const std::atomic<bool>* cancel) {
+  OpenOptions options;
+  options.cancel = cancel;
+  return open_trace(path, options);
+}
+
+Trace open_trace(const fs::path& path, const OpenOptions& options) {
   std::vector<std::unique_ptr<Reading>> readings;
   for (fs::path& file : trace_files(path)) {
-    readings.push_back(std::make_unique<Reading>());
-    readings.back()->path = std::move(file);
+    readings.push_back(std::make_unique<Reading>(std::move(file), options.cancel));
   }
-  read_all(readings, cancel);
+  read_all(readings, options);
 
   Trace trace;
   trace.path = path.string();

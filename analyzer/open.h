@@ -3,7 +3,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <vector>
 
 #include "analyzer/import_report.h"
@@ -23,7 +25,16 @@ bool is_trace_database(const std::filesystem::path& path);
 // none.
 std::vector<std::filesystem::path> trace_files(const std::filesystem::path& path);
 
+struct OpenOptions {
+  const std::atomic<bool>* cancel = nullptr;
+  // Of SQLite files only what a timeline shows (ReadScope), on two threads.
+  bool spans_only = false;
+  // Told now and then, on the threads that read and maybe at once, how many records more have been read.
+  std::function<void(std::uint64_t)> on_records;
+};
+
 // Files are read in parallel. In a folder, a file that cannot be read is a warning as long as another one can.
+Trace open_trace(const std::filesystem::path& path, const OpenOptions& options);
 Trace open_trace(const std::filesystem::path& path, const std::atomic<bool>* cancel = nullptr);
 
 }  // namespace swinscope

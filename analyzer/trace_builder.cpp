@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include "analyzer/kernel_names.h"
+#include "analyzer/parallel.h"
+#include "analyzer/sort_by_lane.h"
 
 namespace swinscope {
 namespace {
@@ -49,38 +51,6 @@ void sort_by(std::vector<Record>& records, Key key) {
   std::ranges::stable_sort(records, {}, key);
 }
 
-// Sorts by lane, then within the lane by key; stable. Most sources write each lane in order, so to part the lanes is
-// all there is to do.
-template <typename Record, typename LaneKey, typename Key>
-void sort_by_lane(std::vector<Record>& records, LaneKey lane_key, Key key) {
-  std::map<decltype(lane_key(records.front())), std::vector<EventIndex>> lanes;
-  for (EventIndex i = 0; i < records.size(); ++i)
-    lanes[lane_key(records[i])].push_back(i);
-  std::vector<Record> sorted;
-  sorted.reserve(records.size());
-  for (auto& [unused, events] : lanes) {
-    const auto key_of = [&](EventIndex i) { return key(records[i]); };
-    if (!std::ranges::is_sorted(events, {}, key_of)) std::ranges::stable_sort(events, {}, key_of);
-    for (const EventIndex i : events)
-      sorted.push_back(records[i]);
-  }
-  records = std::move(sorted);
-}
-
-// Cuts sorted records into lanes; `make` builds the lane of a record.
-template <typename Lane, typename Record, typename Key, typename Make>
-std::vector<Lane> cut_into_lanes(const std::vector<Record>& records, Key key, Make make) {
-  std::vector<Lane> lanes;
-  for (EventIndex i = 0; i < records.size(); ++i) {
-    if (i == 0 || key(records[i]) != key(records[i - 1])) {
-      lanes.push_back(make(records[i]));
-      lanes.back().events = {i, i};
-    }
-    lanes.back().events.end = i + 1;
-  }
-  return lanes;
-}
-
 }  // namespace
 
 std::string Rank::domain_name(std::uint32_t domain, const StringPool& strings) const {
@@ -102,6 +72,8 @@ std::int64_t Trace::gpu_event_count() const {
 // The records of one process and their transformation into columns.
 class TraceBuilder::Process : public RecordSink {
  public:
+  explicit Process(const std::atomic<bool>* cancel) : watch_(cancel) {}
+
   StringId intern(std::string_view text) override { return pool_.intern(text); }
 
   void add(const KernelRecord& r) override {
@@ -142,6 +114,24 @@ class TraceBuilder::Process : public RecordSink {
   void add(const ProcessRecord& r) override { launcher_.processes.push_back(r); }
   void add(const ProcessCpuRecord& r) override { launcher_.process_cpu.push_back(r); }
   void set_run(const RunInfo& run) override { rank_.run = run; }
+
+  void absorb(Process& host) {
+    std::vector<StringId> to(host.pool_.size());
+    for (StringId id = 0; id < to.size(); ++id)
+      to[id] = intern(host.pool_.text(id));
+    api_ = std::move(host.api_);
+    for (ApiRecord& r : api_)
+      r.name = to[r.name];
+    ranges_ = std::move(host.ranges_);
+    rank_.marks = std::move(host.rank_.marks);
+    for (std::vector<NvtxRecord>* records : {&ranges_, &rank_.marks}) {
+      for (NvtxRecord& r : *records)
+        r.text = to[r.text], r.json = to[r.json];
+    }
+    for (const auto& [domain, name] : host.rank_.domains)
+      rank_.domains.emplace_back(domain, to[name]);
+    std::ranges::move(host.rank_.run.drops, std::back_inserter(rank_.run.drops));
+  }
 
   void prepare() {
     if (prepared_) return;
@@ -232,12 +222,13 @@ class TraceBuilder::Process : public RecordSink {
   }
 
   void build_api() {
-    sort_by_lane(api_, api_lane_key, outer_first<ApiRecord>);
+    sort_by_lane(api_, api_lane_key, outer_first<ApiRecord>, watch_);
     rank_.api_lanes = cut_into_lanes<ThreadLane>(api_, api_lane_key, [](const ApiRecord& r) {
       return ThreadLane{r.global_tid, {}};
     });
     ApiCalls& api = rank_.api;
     for (const ApiRecord& r : api_) {
+      watch_.tick();
       api.start_ns.push_back(r.start_ns);
       api.end_ns.push_back(r.end_ns);
       api.name.push_back(r.name);
@@ -264,30 +255,41 @@ class TraceBuilder::Process : public RecordSink {
       if (api_[i].correlation == 0) continue;
       calls.push_back({{global_pid_of(api_[i].global_tid), api_[i].correlation}, i});
     }
-    std::sort(calls.begin(), calls.end(), [&](const auto& a, const auto& b) {
-      return std::tuple(a.first, api_[a.second].start_ns, a.second) <
-             std::tuple(b.first, api_[b.second].start_ns, b.second);
-    });
+    const auto before = [&](const auto& a, const auto& b) {
+      watch_.tick();
+      if (a.first != b.first) return a.first < b.first;
+      return std::pair(api_[a.second].start_ns, a.second) < std::pair(api_[b.second].start_ns, b.second);
+    };
+    std::sort(calls.begin(), calls.end(), before);
     return calls;
   }
 
   void build_gpu() {
-    sort_by_lane(gpu_, gpu_lane_key, gpu_key);
+    sort_by_lane(gpu_, gpu_lane_key, gpu_key, watch_);
     rank_.gpu_lanes = cut_into_lanes<GpuLane>(gpu_, gpu_lane_key, [](const GpuRow& r) {
       return GpuLane{r.at.device, r.at.context, r.at.stream, {}};
     });
     const auto calls = calls_by_correlation();
+    auto last = calls.begin();
     const auto launch_of = [&](const GpuRecord& at) {
       if (at.correlation == 0) return kNoEvent;
       // A source that did not say which process: the rank's.
       const std::uint64_t process = at.global_pid == 0 ? rank_.run.global_pid : at.global_pid;
       const ProcessAndCorrelation key{global_pid_of(process), at.correlation};
-      const auto found = std::lower_bound(calls.begin(), calls.end(), key,
-                                          [](const auto& call, const auto& wanted) { return call.first < wanted; });
+      const auto less = [](const auto& call, const auto& wanted) { return call.first < wanted; };
+      // A stream mostly runs what was launched next: look closely behind the last one before looking everywhere.
+      constexpr std::ptrdiff_t kNear = 64;
+      const auto near_end = last + std::min(kNear, calls.end() - last);
+      const bool near =
+          last != calls.end() && !(key < last->first) && (near_end == calls.end() || key < near_end->first);
+      const auto found =
+          near ? std::lower_bound(last, near_end, key, less) : std::lower_bound(calls.begin(), calls.end(), key, less);
+      last = found;
       return found == calls.end() || found->first != key ? kNoEvent : found->second;
     };
     GpuEvents& gpu = rank_.gpu;
     for (const GpuRow& r : gpu_) {
+      watch_.tick();
       gpu.start_ns.push_back(r.at.start_ns);
       gpu.end_ns.push_back(r.at.end_ns);
       gpu.name.push_back(r.name);
@@ -311,12 +313,13 @@ class TraceBuilder::Process : public RecordSink {
   }
 
   void build_ranges() {
-    sort_by_lane(ranges_, nvtx_lane_key, outer_first<NvtxRecord>);
+    sort_by_lane(ranges_, nvtx_lane_key, outer_first<NvtxRecord>, watch_);
     rank_.range_lanes = cut_into_lanes<RangeLane>(ranges_, nvtx_lane_key, [](const NvtxRecord& r) {
       return RangeLane{r.global_tid, r.domain, {}};
     });
     Ranges& ranges = rank_.ranges;
     for (const NvtxRecord& r : ranges_) {
+      watch_.tick();
       ranges.start_ns.push_back(r.start_ns);
       ranges.end_ns.push_back(r.end_ns);
       ranges.name.push_back(r.text);
@@ -336,6 +339,7 @@ class TraceBuilder::Process : public RecordSink {
     }
   }
 
+  Watch watch_;
   StringPool pool_;
   Rank rank_;
   Launcher launcher_;
@@ -349,10 +353,15 @@ class TraceBuilder::Process : public RecordSink {
   bool prepared_ = false;
 };
 
-TraceBuilder::TraceBuilder() = default;
+TraceBuilder::TraceBuilder(const std::atomic<bool>* cancel) : cancel_(cancel) {}
 TraceBuilder::~TraceBuilder() = default;
 
-RecordSink& TraceBuilder::add_process() { return *processes_.emplace_back(std::make_unique<Process>()); }
+RecordSink& TraceBuilder::add_process() { return *processes_.emplace_back(std::make_unique<Process>(cancel_)); }
+
+void TraceBuilder::absorb(TraceBuilder& host) {
+  for (std::size_t i = 0; i < processes_.size(); ++i)
+    processes_[i]->absorb(*host.processes_[i]);
+}
 
 void TraceBuilder::prepare() {
   for (const auto& process : processes_)

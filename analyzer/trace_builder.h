@@ -1,6 +1,7 @@
 // Builds a trace view from records: the sink at the end of every reader and importer.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -12,7 +13,8 @@ namespace swinscope {
 // Takes the records of one input file. Not thread-safe: one builder per file, files in parallel.
 class TraceBuilder : public TraceSink {
  public:
-  TraceBuilder();
+  // When `cancel` (may be null) becomes true, prepare() throws Error(kInterrupted) soon.
+  explicit TraceBuilder(const std::atomic<bool>* cancel = nullptr);
   ~TraceBuilder() override;
   TraceBuilder(const TraceBuilder&) = delete;
   TraceBuilder& operator=(const TraceBuilder&) = delete;
@@ -21,6 +23,9 @@ class TraceBuilder : public TraceSink {
 
   RecordSink& add_process() override;
 
+  // Takes over the calls and ranges of a builder that has read the same processes of the same file, and what was left
+  // out of them. Before prepare().
+  void absorb(TraceBuilder& host);
   // Turns what was taken into ranks (string ids are those of the builder's own pools) and appends them to `trace`,
   // remapping strings. Called once; not concurrently for one trace.
   void move_into(Trace& trace);
@@ -29,6 +34,7 @@ class TraceBuilder : public TraceSink {
 
  private:
   class Process;
+  const std::atomic<bool>* cancel_;
   std::vector<std::unique_ptr<Process>> processes_;
 };
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analyzer/text.h"
+#include "cli/store_timelines.h"
 #include "collector/command.h"
 #include "collector/record.h"
 #include "store/error.h"
@@ -112,6 +113,7 @@ void record_run(const Experiment& experiment, const ExperimentPoint& point, cons
                 "its own messages stand above",
                 "mend the command and run the same `swinscope` command again: it goes on here");
   }
+  store_timelines(folder, false, nullptr);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/store_timelines.h"
 
 namespace swinscope::cli {
 namespace {
@@ -30,6 +31,7 @@ int run_record(RecordCommandOptions options) {
     options.record.report = [](const std::string&) {};
   }
   const int status = record(options.record);
+  store_timelines(options.record.folder, options.quiet, &interrupted());
   if (!options.quiet) {
     fmt::print(stderr, "swinscope: recorded {0}; look at it with: swinscope analyze {0}\n",
                options.record.folder.string());

@@ -320,6 +320,10 @@ void Statement::bind(int index, std::string_view value) {
   check(sqlite3_bind_text(statement_.get(), index, value.data(), static_cast<int>(value.size()),
                           SQLITE_TRANSIENT));  // NOLINT(performance-no-int-to-ptr)
 }
+void Statement::bind_blob(int index, std::string_view bytes) {
+  check(sqlite3_bind_blob64(statement_.get(), index, bytes.data(), bytes.size(),
+                            SQLITE_TRANSIENT));  // NOLINT(performance-no-int-to-ptr)
+}
 void Statement::bind_null(int index) { check(sqlite3_bind_null(statement_.get(), index)); }
 
 bool Statement::step() {
@@ -351,6 +355,12 @@ std::string_view Statement::text(int column) const {
   const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
   const int size = sqlite3_column_bytes(statement_.get(), column);
   return text == nullptr ? std::string_view{} : std::string_view(text, static_cast<std::size_t>(size));
+}
+
+std::string_view Statement::blob(int column) const {
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_.get(), column));
+  const int size = sqlite3_column_bytes(statement_.get(), column);
+  return bytes == nullptr ? std::string_view{} : std::string_view(bytes, static_cast<std::size_t>(size));
 }
 
 Transaction::Transaction(Database& db) : db_(db) { db_.exec("BEGIN IMMEDIATE"); }

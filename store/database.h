@@ -83,6 +83,7 @@ class Statement {
   void bind(int index, std::int64_t value);
   void bind(int index, double value);
   void bind(int index, std::string_view value);
+  void bind_blob(int index, std::string_view bytes);
   void bind_null(int index);
 
   // True while there is a row.
@@ -104,6 +105,8 @@ class Statement {
   double real(int column) const;
   // Valid until the next step; blobs are read as text.
   std::string_view text(int column) const;
+  // The bytes of a blob as they are; valid until the next step.
+  std::string_view blob(int column) const;
 
  private:
   struct Finalize {

@@ -76,22 +76,35 @@ class RankReader {
 // Reads all tables of a file and hands each row to its rank.
 class FileReader {
  public:
-  FileReader(Database& db, TraceSink& sink, bool own) : db_(db), own_(own) {
+  FileReader(Database& db, TraceSink& sink, bool own, ReadScope scope)
+      : db_(db), own_(own), scope_(scope), spans_only_(scope != ReadScope::kAll) {
     read_strings();
     find_ranks(sink);
   }
 
   void read() {
-    read_kernels();
-    read_copies();
-    read_sets();
-    read_graphs();
-    read_syncs();
-    read_apis();
-    read_overheads();
-    read_nvtx();
-    read_collectives();
-    read_cpu_times();
+    if (scope_ != ReadScope::kHostSpans) {
+      read_kernels();
+      read_copies();
+      read_sets();
+      read_graphs();
+    }
+    if (scope_ != ReadScope::kGpuSpans) {
+      read_apis();
+      read_nvtx();
+    }
+    if (scope_ == ReadScope::kAll) {
+      read_syncs();
+      read_overheads();
+      read_collectives();
+      read_cpu_times();
+    }
+    if (scope_ == ReadScope::kHostSpans) {
+      hand_over_drops();
+      for (const auto& rank : ranks_)
+        rank->sink().set_run(rank->run);
+      return;
+    }
     read_run_info();
   }
 
@@ -202,7 +215,7 @@ class FileReader {
   }
 
   // Opens a table for reading; the rows of one that lacks a required column are counted.
-  TableReader table(const char* name, std::initializer_list<const char*> columns, int required) {
+  TableReader table(const char* name, const std::vector<const char*>& columns, int required) {
     TableReader rows(db_, name, columns, required);
     if (!rows.missing_column().empty())
       drop_table(name, fmt::format("the table has no column {}", rows.missing_column()));
@@ -228,6 +241,12 @@ class FileReader {
   static Dim3 dim3(const TableReader& rows, int column) {
     return {rows.integer<std::int32_t>(column), rows.integer<std::int32_t>(column + 1),
             rows.integer<std::int32_t>(column + 2)};
+  }
+
+  // All columns of a table, or the first `spans` of them where no more is wanted.
+  TableReader table(const char* name, std::initializer_list<const char*> columns, int required, std::size_t spans) {
+    return table(name, spans_only_ ? std::vector(columns.begin(), columns.begin() + spans) : std::vector(columns),
+                 required);
   }
 
   void read_kernels() {
@@ -264,7 +283,7 @@ class FileReader {
                               "sharedMemoryLimitConfig",
                               "graphNodeId",
                               "graphId"},
-                             3);
+                             3, 10);
     while (rows.next()) {
       const auto when = times(rows, "kernel");
       if (!when) continue;
@@ -272,24 +291,29 @@ class FileReader {
       RankReader& to = rank(r.global_pid);
       r.demangled_name = to.string(rows.integer<std::int64_t>(8));
       r.short_name = to.string(rows.integer<std::int64_t>(9));
-      r.mangled_name = to.string(rows.integer<std::int64_t>(10));
-      r.grid = dim3(rows, 11);
-      r.block = dim3(rows, 14);
-      r.cluster = dim3(rows, 17);
-      r.launch_type = rows.integer<std::int32_t>(20);
-      r.cache_config = rows.integer<std::int32_t>(21);
-      r.registers_per_thread = rows.integer<std::int32_t>(22);
-      r.static_shared_bytes = rows.integer<std::int32_t>(23);
-      r.dynamic_shared_bytes = rows.integer<std::int32_t>(24);
-      r.local_bytes_per_thread = rows.integer<std::int32_t>(25);
-      r.local_bytes_total = rows.integer<std::int64_t>(26);
-      r.grid_id = rows.integer<std::int64_t>(27);
-      r.shared_bytes_executed = rows.integer<std::int32_t>(28);
-      r.shared_limit_config = rows.integer<std::int32_t>(29);
-      r.graph_node = rows.integer<std::uint64_t>(30);
-      r.graph = rows.integer<std::uint32_t>(31);
+      if (!spans_only_) read_launch(rows, to, r);
       to.sink().add(r);
     }
+  }
+
+  // How a kernel was launched.
+  static void read_launch(const TableReader& rows, RankReader& to, KernelRecord& r) {
+    r.mangled_name = to.string(rows.integer<std::int64_t>(10));
+    r.grid = dim3(rows, 11);
+    r.block = dim3(rows, 14);
+    r.cluster = dim3(rows, 17);
+    r.launch_type = rows.integer<std::int32_t>(20);
+    r.cache_config = rows.integer<std::int32_t>(21);
+    r.registers_per_thread = rows.integer<std::int32_t>(22);
+    r.static_shared_bytes = rows.integer<std::int32_t>(23);
+    r.dynamic_shared_bytes = rows.integer<std::int32_t>(24);
+    r.local_bytes_per_thread = rows.integer<std::int32_t>(25);
+    r.local_bytes_total = rows.integer<std::int64_t>(26);
+    r.grid_id = rows.integer<std::int64_t>(27);
+    r.shared_bytes_executed = rows.integer<std::int32_t>(28);
+    r.shared_limit_config = rows.integer<std::int32_t>(29);
+    r.graph_node = rows.integer<std::uint64_t>(30);
+    r.graph = rows.integer<std::uint32_t>(31);
   }
 
   void read_copies() {
@@ -416,12 +440,22 @@ class FileReader {
     }
   }
 
+  // What else the program said about a range or mark.
+  static void read_payload(const TableReader& rows, RankReader& to, NvtxRecord& r) {
+    r.range = rows.integer<std::uint64_t>(7);
+    r.category = rows.integer<std::uint32_t>(8);
+    r.color = rows.integer<std::uint32_t>(9);
+    r.end_global_tid = rows.integer<std::uint64_t>(10);
+    r.json = rows.is_null(11) ? to.string(rows.integer<std::int64_t>(12)) : to.sink().intern(rows.text(11));
+    read_value(rows, 13, r);
+  }
+
   void read_nvtx() {
     TableReader rows = table("NVTX_EVENTS",
                              {"start", "end", "eventType", "globalTid", "text", "textId", "domainId", "rangeId",
                               "category", "color", "endGlobalTid", "jsonText", "jsonTextId", "uint64Value",
                               "int64Value", "doubleValue", "uint32Value", "int32Value", "floatValue"},
-                             3);
+                             3, 7);
     while (rows.next()) {
       const auto when = times(rows, "NVTX range", true);
       if (!when) continue;
@@ -433,12 +467,7 @@ class FileReader {
       RankReader& to = rank(r.global_tid);
       r.text = rows.is_null(4) ? to.string(rows.integer<std::int64_t>(5)) : to.sink().intern(rows.text(4));
       r.domain = rows.integer<std::uint32_t>(6);
-      r.range = rows.integer<std::uint64_t>(7);
-      r.category = rows.integer<std::uint32_t>(8);
-      r.color = rows.integer<std::uint32_t>(9);
-      r.end_global_tid = rows.integer<std::uint64_t>(10);
-      r.json = rows.is_null(11) ? to.string(rows.integer<std::int64_t>(12)) : to.sink().intern(rows.text(11));
-      read_value(rows, 13, r);
+      if (!spans_only_) read_payload(rows, to, r);
       to.sink().add(r);
     }
   }
@@ -593,15 +622,20 @@ class FileReader {
     }
   }
 
+  // What this reader has left out.
+  void hand_over_drops() {
+    for (const auto& [what_and_reason, count] : drops_) {
+      ranks_.front()->run.drops.push_back({what_and_reason.first, count, what_and_reason.second});
+    }
+  }
+
   void read_drops() {
     std::vector<DropInfo>& drops = ranks_.front()->run.drops;
     TableReader rows(db_, "SWINSCOPE_DROPS", {"what", "count", "reason"}, 3);
     while (rows.next()) {
       drops.push_back({rows.text(0), rows.integer<std::int64_t>(1), rows.text(2)});
     }
-    for (const auto& [what_and_reason, count] : drops_) {
-      drops.push_back({what_and_reason.first, count, what_and_reason.second});
-    }
+    hand_over_drops();
     for (const char* name : kUnreadTables) {
       if (!db_.has_table(name)) continue;
       Statement count = db_.prepare(fmt::format("SELECT count(*) FROM \"{}\"", name));
@@ -612,6 +646,8 @@ class FileReader {
 
   Database& db_;
   bool own_;
+  ReadScope scope_;
+  bool spans_only_;
   std::unordered_map<std::int64_t, std::string> strings_;
   std::vector<std::unique_ptr<RankReader>> ranks_;
   std::unordered_map<std::uint64_t, RankReader*> rank_of_;
@@ -658,6 +694,6 @@ void TraceFile::identify() {
                              schema.empty() ? "unknown" : schema);
 }
 
-void TraceFile::read(TraceSink& sink) { FileReader(db_, sink, own_).read(); }
+void TraceFile::read(TraceSink& sink, ReadScope scope) { FileReader(db_, sink, own_, scope).read(); }
 
 }  // namespace swinscope

@@ -11,6 +11,15 @@
 
 namespace swinscope {
 
+// How much of a file is read. The second and third together are what a timeline shows: of every event its times, name,
+// lane and correlation. Other fields keep their defaults, which takes half the time, and two threads can share the
+// work.
+enum class ReadScope {
+  kAll,
+  kGpuSpans,   // GPU work, and everything about the run
+  kHostSpans,  // calls and ranges; of the run only what was left out of them (RunInfo::drops)
+};
+
 // Opened, identified and version-checked; nothing else is read before `read`.
 class TraceFile {
  public:
@@ -25,7 +34,7 @@ class TraceFile {
   // processes that used a GPU become ranks in the order of their first device; the other processes' ranges go to the
   // first rank. Rows that cannot be used (a negative duration, no start) are left out, counted and listed in
   // RunInfo::drops.
-  void read(TraceSink& sink);
+  void read(TraceSink& sink, ReadScope scope = ReadScope::kAll);
 
   // The connection, for user queries (hardened and read-only).
   Database& database() { return db_; }

@@ -325,3 +325,59 @@ CREATE TABLE IF NOT EXISTS SWINSCOPE_ENVIRONMENT (
     name TEXT NOT NULL, -- Fact, e.g. cpu.model, cuda.driver, nccl.version, env.NCCL_ALGO.
     value TEXT NOT NULL -- Value.
 );
+
+-- The timeline that the viewer opens the file with: at most one row. It says again what the event tables say, laid out
+-- for drawing, and is written when a recording is finished; who changes those tables may delete it.
+CREATE TABLE IF NOT EXISTS SWINSCOPE_TIMELINE (
+    version INTEGER NOT NULL, -- Version of the SWINSCOPE_TIMELINE_* tables; another one is ignored.
+    source TEXT NOT NULL, -- What the timeline was made from; it is ignored when the events are no longer the same.
+    description TEXT NOT NULL -- What kind of file that was.
+);
+
+-- The processes of the timeline.
+CREATE TABLE IF NOT EXISTS SWINSCOPE_TIMELINE_PROCESS (
+    process INTEGER NOT NULL PRIMARY KEY, -- 0, 1, ...
+    rank INTEGER NOT NULL, -- Rank in the job.
+    worldSize INTEGER NOT NULL, -- Ranks of the job, 0 when unknown.
+    globalPid INTEGER NOT NULL, -- Serialized process id.
+    utcEpochNs INTEGER NOT NULL, -- Start of the session, ns since 1970-01-01 UTC; 0 when unknown.
+    host TEXT NOT NULL, -- Host name, empty when unknown.
+    source TEXT NOT NULL, -- Who recorded: swinscope, kineto or nsys.
+    stepsHow TEXT NOT NULL, -- How the steps were found.
+    steps BLOB NOT NULL -- Begin and end of each step (ns): for each, the distance from the last number, as below.
+);
+
+-- The names of the events: name n is the n-th of all rows, from 0.
+CREATE TABLE IF NOT EXISTS SWINSCOPE_TIMELINE_NAMES (
+    part INTEGER NOT NULL PRIMARY KEY, -- 0, 1, ...
+    data BLOB NOT NULL -- For each name its length and its bytes.
+);
+
+-- The lanes, in the order in which they are shown.
+CREATE TABLE IF NOT EXISTS SWINSCOPE_TIMELINE_LANE (
+    lane INTEGER NOT NULL PRIMARY KEY, -- 0, 1, ...
+    process INTEGER NOT NULL, -- SWINSCOPE_TIMELINE_PROCESS.process.
+    kind INTEGER NOT NULL, -- 0 kernels, 1 communication kernels, 2 copies and sets, 3 ranges, 4 CUDA calls.
+    deviceId INTEGER NOT NULL, -- CUDA device ordinal, of kinds 0 to 2.
+    contextId INTEGER NOT NULL, -- CUDA context, of kinds 0 to 2.
+    streamId INTEGER NOT NULL, -- CUDA stream, of kinds 0 to 2.
+    globalTid INTEGER NOT NULL, -- Serialized thread id, of kinds 3 and 4.
+    domainId INTEGER NOT NULL, -- NVTX domain, of kind 3.
+    depth INTEGER NOT NULL, -- Enclosing ranges, of kind 3.
+    sublane INTEGER NOT NULL, -- 0, 1, ...: events of the same lane that overlap are in different ones.
+    label TEXT NOT NULL, -- Name shown.
+    events INTEGER NOT NULL, -- How many.
+    firstChunk INTEGER NOT NULL, -- SWINSCOPE_TIMELINE_CHUNK.chunk of its first events.
+    chunks INTEGER NOT NULL, -- How many chunks, one behind the other.
+    preview BLOB NOT NULL -- A coarse version of the lane for the first picture, coded like a chunk; empty when a chunk does.
+);
+
+-- The events of the lanes, up to 65536 in a chunk. Numbers are LEB128: 7 bits a byte, lowest first, bit 7 set but in the
+-- last; z(x) is zigzag, 2 x for x >= 0 and -2 x - 1 else. A chunk begins with z(start of its first event in ns). For each
+-- event follow: start - end of the last one (0 for the first), duration, name, index in the trace view - that of the last
+-- one (0 before the first), and for kinds 0 to 2 z(launch - last launch), where launch is 1 + the index of the launching
+-- call, 0 when not recorded, and the last one of the first event is 0.
+CREATE TABLE IF NOT EXISTS SWINSCOPE_TIMELINE_CHUNK (
+    chunk INTEGER NOT NULL PRIMARY KEY, -- 0, 1, ...
+    data BLOB NOT NULL -- The events.
+);

@@ -28,7 +28,7 @@ bool same_name(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-TableReader::TableReader(Database& db, std::string_view table, std::initializer_list<const char*> columns, int required)
+TableReader::TableReader(Database& db, std::string_view table, const std::vector<const char*>& columns, int required)
     : exists_(db.has_table(table)) {
   if (!exists_) return;
   const std::vector<std::string> present = columns_of(db, table);

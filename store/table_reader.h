@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string>
@@ -17,7 +16,7 @@ namespace swinscope {
 class TableReader {
  public:
   // `required` of the named columns (from the left) must exist, otherwise the table counts as unusable.
-  TableReader(Database& db, std::string_view table, std::initializer_list<const char*> columns, int required);
+  TableReader(Database& db, std::string_view table, const std::vector<const char*>& columns, int required);
 
   bool exists() const { return exists_; }
   // The table is there, but lacks this required column (empty: none).
@@ -31,6 +30,8 @@ class TableReader {
   double real(int column) const { return rows_->real(column); }
   // Invalid UTF-8 is replaced.
   std::string text(int column) const;
+  // As it is; valid until the next row.
+  std::string_view blob(int column) const { return rows_->blob(column); }
 
   // The value, saturated to T's range; `none` for NULL.
   template <typename T>

@@ -1,5 +1,5 @@
-// TraceFile on SQLite files. An input is either such a file or SQL that makes one; the mutator turns the second into
-// the first, so the seeds are readable text and both the b-trees and the values of the rows are fuzzed.
+// TraceFile, and TimelineFile, on SQLite files. An input is either such a file or SQL that makes one; the mutator turns
+// the second into the first, so the seeds are readable text and both the b-trees and the values of the rows are fuzzed.
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -7,6 +7,7 @@
 
 #include <sqlite3.h>
 
+#include "analyzer/timeline_file.h"
 #include "tests/fuzz/support.h"
 
 // Weak: absent where the corpus is only replayed.
@@ -72,6 +73,25 @@ std::string contents(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+// The timeline that a file carries, whatever it says that it was made from.
+void check_timeline(const std::filesystem::path& path) {
+  try {
+    TimelineFile file(path, nullptr);
+    if (!file.holds(file.event_tables())) return;
+    const Timeline preview = file.preview();
+    const Timeline timeline = file.complete(1, {});
+    expect(preview.lanes.size() == timeline.lanes.size(), "the preview has the same lanes");
+    for (const TimelineLane& lane : timeline.lanes) {
+      expect(!lane.empty() && lane.key.process < timeline.processes.size(), "a lane has events and an owner");
+      for (LanePosition i = 1; i < lane.size(); ++i)
+        expect(lane.event_end_ns(i - 1) <= lane.start_ns(i), "the events of a lane do not overlap");
+    }
+    make_preview(timeline);
+  } catch (const Error&) {
+    // The file's fault, or that of a table that is none: the timeline is then built from the events.
+  }
+}
+
 }  // namespace
 }  // namespace swinscope::fuzz
 
@@ -85,6 +105,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto path = folder.path() / "input.db";
   write(path, bytes);
 
+  check_timeline(path);
   Trace trace;
   try {
     TraceFile file(path);

@@ -1,0 +1,14 @@
+// The last thing that a recording does.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+
+namespace swinscope::cli {
+
+// Stores in each file of a finished run the timeline that the viewer opens it with. A file for which that fails is as
+// good as before, and is said on stderr unless quiet; nothing is thrown. Stops soon after `cancel` (may be null) is
+// true.
+void store_timelines(const std::filesystem::path& run, bool quiet, const std::atomic<bool>* cancel);
+
+}  // namespace swinscope::cli

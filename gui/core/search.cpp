@@ -1,0 +1,128 @@
+#include "gui/core/search.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <functional>
+#include <limits>
+
+#include <fmt/format.h>
+#include <regex.h>
+
+#include "analyzer/parallel.h"
+#include "gui/core/event_order.h"
+#include "store/error.h"
+
+namespace swinscope::gui {
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// A compiled POSIX regular expression: glibc matches it without recursion, and names reach kilobytes.
+class Regex {
+ public:
+  explicit Regex(const std::string& pattern) {
+    const int code = regcomp(&regex_, pattern.c_str(), REG_EXTENDED | REG_ICASE | REG_NOSUB);
+    if (code == 0) return;
+    std::array<char, 256> reason{};
+    regerror(code, &regex_, reason.data(), reason.size());
+    throw Error(ErrorKind::kUsage, fmt::format("'{}' is not a regular expression", pattern), reason.data(),
+                "search for plain text, or put a backslash before the special characters");
+  }
+  Regex(const Regex&) = delete;
+  Regex& operator=(const Regex&) = delete;
+  Regex(Regex&&) = delete;
+  Regex& operator=(Regex&&) = delete;
+  ~Regex() { regfree(&regex_); }
+
+  bool matches(const std::string& text) const { return regexec(&regex_, text.c_str(), 0, nullptr, 0) == 0; }
+
+ private:
+  regex_t regex_{};
+};
+
+std::vector<bool> matching_names(const NameTable& names, const std::string& pattern, SearchMode mode) {
+  std::vector<bool> matches(names.size());
+  if (pattern.empty()) return matches;
+  if (mode == SearchMode::kRegex) {
+    const Regex regex(pattern);
+    for (NameId id = 0; id < names.size(); ++id)
+      matches[id] = regex.matches(std::string(names.text(id)));
+    return matches;
+  }
+  for (NameId id = 0; id < names.size(); ++id) {
+    const std::string_view text = names.text(id);
+    const auto same = [](char a, char b) { return lower(a) == lower(b); };
+    matches[id] = std::search(text.begin(), text.end(), pattern.begin(), pattern.end(), same) != text.end();
+  }
+  return matches;
+}
+
+// Counts the hits of a lane and puts each into its tick.
+std::uint64_t count_hits(const TimelineLane& lane, const std::vector<bool>& matches, Interval span,
+                         std::vector<std::uint32_t>& ticks) {
+  const std::span<const NameId> names = lane.names();
+  const double scale = static_cast<double>(ticks.size()) / static_cast<double>(span.length());
+  std::uint64_t hits = 0;
+  for (LanePosition i = 0; i < names.size(); ++i) {
+    if (!matches[names[i]]) continue;
+    ++hits;
+    const auto tick = static_cast<std::size_t>(static_cast<double>(lane.start_ns(i) - span.begin_ns) * scale);
+    if (!ticks.empty()) ++ticks[std::min(tick, ticks.size() - 1)];
+  }
+  return hits;
+}
+
+// The given lanes, or all, as far as they have hits.
+std::vector<LaneId> lanes_with_hits(const Timeline& timeline, const SearchResult& result,
+                                    std::span<const LaneId> lanes) {
+  std::vector<LaneId> among;
+  for (LaneId id = 0; id < timeline.lanes.size(); ++id) {
+    if (result.hits[id] > 0 && (lanes.empty() || std::ranges::find(lanes, id) != lanes.end())) among.push_back(id);
+  }
+  return among;
+}
+
+// Past the last one the first again.
+std::optional<TimelineEventId> hit_from(const Timeline& timeline, const SearchResult& result, const EventOrder& from,
+                                        bool forward, std::span<const LaneId> lanes) {
+  const std::vector<LaneId> among = lanes_with_hits(timeline, result, lanes);
+  const auto wanted = [&](NameId name) { return bool{result.names[name]}; };
+  if (const auto hit = nearest_event(timeline, among, from, forward, wanted)) return hit;
+  return nearest_event(timeline, among, forward ? kBeforeAll : kBehindAll, forward, wanted);
+}
+
+}  // namespace
+
+SearchResult search(const Timeline& timeline, const std::string& pattern, SearchMode mode, std::size_t columns,
+                    int threads) {
+  SearchResult result;
+  result.names = matching_names(timeline.names, pattern, mode);
+  result.hits.resize(timeline.lanes.size());
+  result.ticks.resize(columns);
+  if (std::ranges::find(result.names, true) == result.names.end()) return result;
+  const Interval span = timeline.span();
+  std::vector<std::vector<std::uint32_t>> ticks(timeline.lanes.size());
+  parallel_for(timeline.lanes.size(), threads, [&](std::size_t id) {
+    ticks[id].resize(columns);
+    result.hits[id] = count_hits(timeline.lanes[id], result.names, span, ticks[id]);
+  });
+  for (LaneId id = 0; id < timeline.lanes.size(); ++id) {
+    result.total += result.hits[id];
+    std::ranges::transform(result.ticks, ticks[id], result.ticks.begin(), std::plus<>());
+  }
+  return result;
+}
+
+std::optional<TimelineEventId> next_hit(const Timeline& timeline, const SearchResult& result, TimelineEventId from,
+                                        bool forward, std::span<const LaneId> lanes) {
+  return hit_from(timeline, result, order_of(timeline, from), forward, lanes);
+}
+
+std::optional<TimelineEventId> first_hit(const Timeline& timeline, const SearchResult& result, std::int64_t time_ns,
+                                         std::span<const LaneId> lanes) {
+  const EventOrder before{time_ns - 1, std::numeric_limits<LaneId>::max(), kNoPosition};
+  return hit_from(timeline, result, before, true, lanes);
+}
+
+}  // namespace swinscope::gui

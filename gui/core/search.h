@@ -1,0 +1,39 @@
+// Search over the names of all events.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analyzer/timeline.h"
+
+namespace swinscope::gui {
+
+enum class SearchMode : std::uint8_t {
+  kSubstring,  // upper and lower case of ASCII letters are the same
+  kRegex,      // POSIX extended, case-insensitive
+};
+
+struct SearchResult {
+  std::vector<bool> names;          // by NameId: it matches
+  std::vector<std::uint64_t> hits;  // by LaneId: events whose name matches
+  std::uint64_t total = 0;
+  std::vector<std::uint32_t> ticks;  // hits that start in each of `columns` equal parts of the timeline's span
+};
+
+// An empty pattern matches nothing. Throws Error(kUsage) with the reason for a regular expression that is none.
+SearchResult search(const Timeline& timeline, const std::string& pattern, SearchMode mode, std::size_t columns,
+                    int threads = 2);
+
+// The hit after (before) `from` in the order of start, then lane, over the given lanes (all when empty); past the last
+// one the first again. Nothing when there is no hit in them.
+std::optional<TimelineEventId> next_hit(const Timeline& timeline, const SearchResult& result, TimelineEventId from,
+                                        bool forward, std::span<const LaneId> lanes = {});
+// The first hit that starts at `time` or later, else the first one.
+std::optional<TimelineEventId> first_hit(const Timeline& timeline, const SearchResult& result, std::int64_t time_ns,
+                                         std::span<const LaneId> lanes = {});
+
+}  // namespace swinscope::gui

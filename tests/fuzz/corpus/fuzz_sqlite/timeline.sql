@@ -1,0 +1,12 @@
+CREATE TABLE SWINSCOPE_RUN(schemaVersion, source, sourceFile, rank, worldSize, globalPid, host, command, complete);
+INSERT INTO SWINSCOPE_RUN VALUES(1, 'swinscope', '', 0, 1, 281476654432256, 'h', 'c', 1);
+CREATE TABLE SWINSCOPE_TIMELINE(version, source, description);
+INSERT INTO SWINSCOPE_TIMELINE VALUES(1, '', 'd');
+CREATE TABLE SWINSCOPE_TIMELINE_PROCESS(process INTEGER PRIMARY KEY, rank, worldSize, globalPid, utcEpochNs, host, source, stepsHow, steps);
+INSERT INTO SWINSCOPE_TIMELINE_PROCESS VALUES(0, 0, 1, 281476654432256, 5, 'h', 'swinscope', '2 x step', x'0a14');
+CREATE TABLE SWINSCOPE_TIMELINE_NAMES(part INTEGER PRIMARY KEY, data);
+INSERT INTO SWINSCOPE_TIMELINE_NAMES VALUES(0, x'0467656d6d');
+CREATE TABLE SWINSCOPE_TIMELINE_LANE(lane INTEGER PRIMARY KEY, process, kind, deviceId, contextId, streamId, globalTid, domainId, depth, sublane, label, events, firstChunk, chunks, preview);
+INSERT INTO SWINSCOPE_TIMELINE_LANE VALUES(0, 0, 0, 0, 1, 7, 0, 0, 0, 0, 'stream 7', 1, 0, 1, x'');
+CREATE TABLE SWINSCOPE_TIMELINE_CHUNK(chunk INTEGER PRIMARY KEY, data);
+INSERT INTO SWINSCOPE_TIMELINE_CHUNK VALUES(0, x'c8010032000100');
