@@ -1,9 +1,7 @@
 #include "analyzer/experiment.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <cmath>
 #include <fstream>
 #include <numeric>
 #include <sstream>
@@ -154,25 +152,6 @@ Measured measure(const fs::path& run, int warmup) {
   return measured;
 }
 
-// Two-sided 95 % quantile of Student's t with `freedom` degrees of freedom.
-double student_t95(std::size_t freedom) {
-  constexpr std::array<double, 10> kTable = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
-  if (freedom <= kTable.size()) return kTable[freedom - 1];
-  return 1.96 + 2.4 / static_cast<double>(freedom);  // within 0.5 % from 10 on
-}
-
-std::optional<std::int64_t> confidence_half_width(const std::vector<std::int64_t>& values) {
-  if (values.size() < 2) return std::nullopt;
-  const auto n = static_cast<double>(values.size());
-  double mean = 0;
-  for (const std::int64_t v : values)
-    mean += static_cast<double>(v) / n;
-  double variance = 0;
-  for (const std::int64_t v : values)
-    variance += std::pow(static_cast<double>(v) - mean, 2) / (n - 1);
-  return static_cast<std::int64_t>(student_t95(values.size() - 1) * std::sqrt(variance / n));
-}
-
 ScalingRow measure_point(const Experiment& experiment, const ExperimentPoint& point) {
   ScalingRow row;
   row.point = point;
@@ -209,7 +188,7 @@ ScalingRow measure_point(const Experiment& experiment, const ExperimentPoint& po
   std::vector<std::int64_t> sorted = row.repeat_step_ns;
   std::sort(sorted.begin(), sorted.end());
   row.step_ns = quantile(sorted, 0.5);
-  row.step_ci_ns = confidence_half_width(sorted);
+  row.step_ci_ns = ci95_half_width(sorted);
   if (experiment.images_per_gpu > 0) row.images_per_step = experiment.images_per_gpu * point.gpus();
   if (traced) {
     row.gpu_busy = traced->gpu_busy;

@@ -102,6 +102,7 @@ std::vector<KernelRow> kernel_table(const Trace& trace, const KernelTableOptions
     for (EventIndex i = 0; i < rank.gpu.size(); ++i) {
       const GpuKind kind = rank.gpu.kind[i];
       if (!options.copies && (kind == GpuKind::kMemcpy || kind == GpuKind::kMemset)) continue;
+      if (options.accept && !options.accept(r, i)) continue;
       const auto [id, is_new] = ids.try_emplace(rank.gpu.name[i], 0);
       if (is_new) id->second = group_id(trace, rank.gpu, i, options.grouping);
       Group& group = groups[{rank_key, id->second, kinds_apart ? kind : GpuKind::kKernel}];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ struct KernelTableOptions {
   KernelGrouping grouping = KernelGrouping::kName;
   bool by_rank = false;  // one row per rank instead of one over all
   bool copies = true;    // with memory copies and sets
+  // Which events count, by the rank's index in Trace::ranks and the event; all when empty.
+  std::function<bool(std::size_t, EventIndex)> accept;
 };
 
 struct KernelRow {

@@ -169,8 +169,9 @@ class LayerCollector {
 
 std::vector<LayerRow> layer_table(const Trace& trace, const LayerOptions& options) {
   LayerCollector collector(trace, options);
-  for (const Rank& rank : trace.ranks)
-    collector.add(rank);
+  for (const Rank& rank : trace.ranks) {
+    if (options.rank.value_or(rank.run.rank) == rank.run.rank) collector.add(rank);
+  }
   return collector.finish();
 }
 

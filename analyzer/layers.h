@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,9 @@ struct LayerRow {
 };
 
 struct LayerOptions {
-  int depth = 0;         // path components to keep, 0: all
-  bool by_phase = true;  // forward and backward apart
+  int depth = 0;                     // path components to keep, 0: all
+  bool by_phase = true;              // forward and backward apart
+  std::optional<std::int32_t> rank;  // only this one; nothing: all
 };
 
 // All ranks together, in the order in which the paths first ran.

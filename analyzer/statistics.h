@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace swinscope {
@@ -44,6 +46,26 @@ inline Summary summarize(std::vector<std::int64_t> values) {
   s.p99 = quantile(values, 0.99);
   s.max = values.back();
   return s;
+}
+
+// Two-sided 95 % quantile of Student's t with `freedom` degrees of freedom.
+inline double student_t95(std::size_t freedom) {
+  constexpr std::array<double, 10> kTable = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
+  if (freedom <= kTable.size()) return kTable[freedom - 1];
+  return 1.96 + 2.4 / static_cast<double>(freedom);  // within 0.5 % from 10 on
+}
+
+// Half the 95 % confidence interval of the mean; nothing for fewer than two values.
+inline std::optional<std::int64_t> ci95_half_width(const std::vector<std::int64_t>& values) {
+  if (values.size() < 2) return std::nullopt;
+  const auto n = static_cast<double>(values.size());
+  double mean = 0;
+  for (const std::int64_t v : values)
+    mean += static_cast<double>(v) / n;
+  double variance = 0;
+  for (const std::int64_t v : values)
+    variance += std::pow(static_cast<double>(v) - mean, 2) / (n - 1);
+  return static_cast<std::int64_t>(student_t95(values.size() - 1) * std::sqrt(variance / n));
 }
 
 }  // namespace swinscope

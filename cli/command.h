@@ -61,12 +61,16 @@ void write_file(const std::string& path, const std::string& text, bool force);
 // Throws Error(kUsage) for an unknown option or a wrong value.
 void apply_config_files(CLI::App& app);
 
+// Where `swinscope gui` looks for the desktop program.
+std::filesystem::path gui_program();
+
 // The exit status of a command that printed what could be read of `trace`.
 int status_of(const Trace& trace);
 
 // One per sub-command: declares it and returns nothing; the command's exit status goes to `status` when it runs.
 void add_analyze(CLI::App& app, int& status);
 void add_doctor(CLI::App& app, int& status);
+void add_gui(CLI::App& app, int& status);
 void add_import(CLI::App& app, int& status);
 void add_info(CLI::App& app, int& status);
 void add_join(CLI::App& app, int& status);

@@ -1,5 +1,6 @@
 // swinscope doctor: what works on this machine, and what to do about the rest. Libraries are only opened, never linked.
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -123,13 +124,27 @@ Finding check_collector() {
   }
 }
 
+// The program is built against Qt; whether it starts here depends on the libraries and a display.
 Finding check_gui() {
+  const std::filesystem::path gui = gui_program();
   std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::filesystem::path gui = self.parent_path() / "swinscope-gui";
-  if (!error && std::filesystem::exists(gui, error)) return {"Desktop program", "ok", gui.string(), ""};
-  return {"Desktop program", "missing", "swinscope-gui is not beside this program",
-          "install Qt 6 (qt6-base-dev) and build again"};
+  if (!std::filesystem::exists(gui, error)) {
+    return {"Desktop program", "missing", "swinscope-gui is not beside this program",
+            "install qt6-base-dev, then configure and build again"};
+  }
+  const Library qt{"libQt6Widgets.so.6"};
+  if (!qt) {
+    return {"Desktop program", "limited", "libQt6Widgets.so.6 cannot be opened", "install libqt6widgets6"};
+  }
+  const auto is_set = [](const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr && *value != '\0';
+  };
+  if (!is_set("DISPLAY") && !is_set("WAYLAND_DISPLAY")) {
+    return {"Desktop program", "limited", "Qt is there, but there is no display",
+            "log in to a desktop, use `ssh -X`, or copy the run to where there is one"};
+  }
+  return {"Desktop program", "ok", gui.string(), ""};
 }
 
 std::vector<Finding> examine() {

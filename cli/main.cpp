@@ -33,6 +33,7 @@ int run(int argc, char** argv) {
   add_launches(app, status);
   add_query(app, status);
   add_report(app, status);
+  add_gui(app, status);
   add_launch(app, status);
   add_doctor(app, status);
   apply_config_files(app);

@@ -39,3 +39,16 @@ if(NOT SWINSCOPE_CUDA STREQUAL "OFF")
   endif()
 endif()
 message(STATUS "swinscope: CUDA parts: ${SWINSCOPE_HAVE_CUDA}")
+
+# The desktop program is built where Qt is found; everything else does without.
+set(SWINSCOPE_HAVE_GUI OFF)
+if(NOT SWINSCOPE_GUI STREQUAL "OFF")
+  find_package(Qt6 6.4 QUIET COMPONENTS Widgets)
+  if(TARGET Qt6::Widgets)
+    set(SWINSCOPE_HAVE_GUI ON)
+  elseif(SWINSCOPE_GUI STREQUAL "ON")
+    message(FATAL_ERROR "SWINSCOPE_GUI=ON but Qt 6.4 or newer with Widgets was not found\nhint: install qt6-base-dev or set "
+                        "CMAKE_PREFIX_PATH to Qt; or configure with -DSWINSCOPE_GUI=OFF to do without the desktop program")
+  endif()
+endif()
+message(STATUS "swinscope: desktop program: ${SWINSCOPE_HAVE_GUI}")

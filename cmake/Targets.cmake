@@ -27,13 +27,23 @@ if(SWINSCOPE_FUZZ)
   target_compile_options(swinscope_build INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=fuzzer-no-link>)
 endif()
 
-# swinscope_add_library(<folder> SOURCES ... LINK ... [HOT]): static library target `<folder>`. LINK is public: what a library
-# may link is the business of cmake/link_table.txt, and the transitive closure is what gets checked. HOT: it computes so much
-# that the tests would take too long without optimization; for the rest of a sanitizer build, -O0 halves the time to compile.
+# Code that uses Qt: moc runs where a file needs it, strings are converted visibly, and Qt's keywords stay out of the way.
+function(swinscope_use_qt name)
+  set_target_properties(${name} PROPERTIES AUTOMOC ON)
+  target_compile_definitions(${name} PRIVATE QT_NO_KEYWORDS QT_NO_CAST_TO_ASCII QT_NO_CAST_FROM_BYTEARRAY)
+endfunction()
+
+# swinscope_add_library(<folder> SOURCES ... LINK ... [HOT] [QT]): static library target `<folder>`. LINK is public: what a
+# library may link is the business of cmake/link_table.txt, and the transitive closure is what gets checked. HOT: it computes
+# so much that the tests would take too long without optimization; for the rest of a sanitizer build, -O0 halves the time to
+# compile. QT: it uses Qt.
 function(swinscope_add_library name)
-  cmake_parse_arguments(ARG "HOT" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "HOT;QT" "" "SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC ${ARG_LINK} PRIVATE swinscope_build)
+  if(ARG_QT)
+    swinscope_use_qt(${name})
+  endif()
   if(ARG_HOT AND SWINSCOPE_SANITIZE)
     target_compile_options(${name} PRIVATE -O1)
   endif()
@@ -51,10 +61,16 @@ function(swinscope_add_program name)
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
-# swinscope_add_test(<name> SOURCES ... LINK ... [LABELS ...] [ENVIRONMENT ...]): a GoogleTest program and its ctest entry.
+# swinscope_add_test(<name> SOURCES ... LINK ... [LABELS ...] [ENVIRONMENT ...] [QT]): a GoogleTest program and its ctest
+# entry. QT: it uses Qt, without a display.
 function(swinscope_add_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "QT" "" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
+  if(ARG_QT)
+    swinscope_use_qt(${name})
+    # What fontconfig and Qt keep until the process ends is not ours to free.
+    list(APPEND ARG_ENVIRONMENT QT_QPA_PLATFORM=offscreen LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/lsan_qt.supp)
+  endif()
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock GTest::gtest_main swinscope_build)
   target_compile_definitions(${name} PRIVATE SWINSCOPE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND ${name})

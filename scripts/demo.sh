@@ -27,6 +27,11 @@ show scale --cpus-only --gpus 1,2 -o "$experiment" -- \
   "$swin" train --device cpu --model swin_nano --data synthetic --batch-per-gpu 4 --steps 20 --threads 1 --quiet
 show layers "$experiment/gpus1/tracing" --depth 2
 
+# What the desktop program shows of the same trace, as a picture: it needs no display for that.
+build/release/bin/swinscope-gui --page timeline --find upsample_bilinear2d_backward_out_frame \
+  --screenshot build/demo/timeline.png "$trace"
+echo "the timeline of the desktop program: build/demo/timeline.png (\`swinscope gui\` opens it)"
+
 show analyze "$trace"
 show kernels "$trace" --top 10
 

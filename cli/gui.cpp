@@ -1,0 +1,51 @@
+// swinscope gui: starts the desktop program, which is a program of its own, so that this one needs no Qt.
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "store/error.h"
+
+namespace swinscope::cli {
+
+std::filesystem::path gui_program() {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return self.parent_path() / "swinscope-gui";
+}
+
+namespace {
+
+[[noreturn]] void start_gui(const std::vector<std::string>& runs) {
+  const std::filesystem::path program = gui_program();
+  std::vector<std::string> arguments = {program.string()};
+  arguments.insert(arguments.end(), runs.begin(), runs.end());
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments)
+    pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  execv(program.c_str(), pointers.data());
+  if (errno == ENOENT) {
+    throw Error(ErrorKind::kFailure, fmt::format("{}: no such program", program.string()),
+                "the desktop program was not built: Qt 6.4 was not found when swinscope was configured",
+                "install qt6-base-dev, then configure and build again");
+  }
+  throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be started", program.string()), std::strerror(errno),
+              "check its permissions");
+}
+
+}  // namespace
+
+void add_gui(CLI::App& app, int&) {
+  auto runs = std::make_shared<std::vector<std::string>>();
+  CLI::App* command = app.add_subcommand("gui", "Look at runs and experiments in the desktop program");
+  command->add_option("RUN", *runs, "Traces, run folders, experiments, foreign files");
+  command->allow_extras(false);
+  command->callback([runs] { start_gui(*runs); });
+}
+
+}  // namespace swinscope::cli

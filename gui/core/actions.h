@@ -1,0 +1,82 @@
+// Everything the user can do, in one list: menus, the command palette, shortcuts and the help are made of it.
+#pragma once
+
+#include <QKeySequence>
+#include <QList>
+#include <QString>
+#include <cstdint>
+#include <span>
+
+namespace swinscope::gui {
+
+enum class ActionId : std::uint8_t {
+  kOpenFile,
+  kOpenFolder,
+  kReload,
+  kExportImage,
+  kExportReport,
+  kQuit,
+  kPageOverview,
+  kPageTimeline,
+  kPageKernels,
+  kPageLayers,
+  kFocusFilter,
+  kClearFilter,
+  kThemeSystem,
+  kThemeLight,
+  kThemeDark,
+  kZoomIn,
+  kZoomOut,
+  kPanLeft,
+  kPanRight,
+  kLanesUp,
+  kLanesDown,
+  kZoomSelection,
+  kFit,
+  kUndoZoom,
+  kRedoZoom,
+  kSearch,
+  kNextHit,
+  kPreviousHit,
+  kFollowBack,
+  kFollowForward,
+  kPreviousEvent,
+  kNextEvent,
+  kEventAbove,
+  kEventBelow,
+  kSelectArea,
+  kPinLane,
+  kAddBookmark,
+  kRemoveBookmark,
+  kClearSelection,
+  kNextOccurrence,
+  kPreviousOccurrence,
+  kPalette,
+  kHelp,
+  kAbout,
+};
+
+enum class ActionMenu : std::uint8_t { kFile, kView, kTimeline, kKernels, kHelp };
+// Where its shortcut works: single letters must not be taken from whoever types.
+enum class ActionContext : std::uint8_t { kWindow, kTimeline, kKernels };
+
+struct ActionInfo {
+  ActionId id;
+  const char* name;       // never changes: "timeline.zoom_in"
+  const char* text;       // with a mnemonic
+  const char* shortcuts;  // separated by spaces
+  ActionMenu menu;
+  ActionContext context;
+  const char* help;
+};
+
+std::span<const ActionInfo> all_actions();
+const ActionInfo& action_info(ActionId id);
+QList<QKeySequence> shortcuts_of(const ActionInfo& action);
+// Without the mnemonic's mark: "Zoom in".
+QString plain_text(const ActionInfo& action);
+// "W" or "Backspace, Alt+Left"
+QString shortcut_text(const ActionInfo& action);
+QString menu_title(ActionMenu menu);
+
+}  // namespace swinscope::gui

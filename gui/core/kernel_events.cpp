@@ -1,0 +1,88 @@
+#include "gui/core/kernel_events.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "analyzer/text.h"
+
+namespace swinscope::gui {
+
+namespace {
+
+struct AxisUnit {
+  double ns;
+  const char* name;
+};
+
+// In which the longest duration has few digits.
+const AxisUnit& unit_for(std::int64_t longest_ns) {
+  static constexpr std::array<AxisUnit, 4> kUnits = {{{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}}};
+  const auto fits = [&](const AxisUnit& unit) { return static_cast<double>(longest_ns) >= unit.ns; };
+  const auto found = std::find_if(kUnits.begin(), kUnits.end(), fits);
+  return found == kUnits.end() ? kUnits.back() : *found;
+}
+
+}  // namespace
+
+std::function<bool(std::size_t, EventIndex)> accept_of(const Filter& filter, const Trace& trace,
+                                                       const std::vector<RankSteps>& steps) {
+  if (!filter.rank && !filter.stream && !filter.has_steps()) return {};
+  return [filter, &trace, &steps](std::size_t r, EventIndex i) {
+    const Rank& rank = trace.ranks[r];
+    if (filter.rank && *filter.rank != rank.run.rank) return false;
+    if (filter.stream && *filter.stream != rank.gpu_lanes[rank.gpu.lane[i]].stream) return false;
+    if (!filter.has_steps()) return true;
+    const int step = step_of(rank, steps[r], i);
+    return step >= filter.first_step && step <= filter.last_step;
+  };
+}
+
+std::vector<KernelCall> kernel_calls(const Trace& trace, const std::string& name,
+                                     const std::function<bool(std::size_t, EventIndex)>& accept) {
+  std::vector<KernelCall> calls;
+  for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
+    const GpuEvents& gpu = trace.ranks[r].gpu;
+    const std::size_t first = calls.size();
+    for (EventIndex i = 0; i < gpu.size(); ++i) {
+      if (trace.text(gpu.name[i]) != name || (accept && !accept(r, i))) continue;
+      calls.push_back({static_cast<std::uint32_t>(r), i, gpu.start_ns[i], gpu.end_ns[i] - gpu.start_ns[i]});
+    }
+    std::sort(calls.begin() + static_cast<std::ptrdiff_t>(first), calls.end(),
+              [](const KernelCall& a, const KernelCall& b) { return a.start_ns < b.start_ns; });
+  }
+  return calls;
+}
+
+Chart duration_histogram(const std::vector<KernelCall>& calls, const std::string& title) {
+  Chart chart;
+  chart.kind = ChartKind::kHistogram;
+  chart.title = title;
+  chart.y_title = "calls";
+  if (calls.empty()) return chart;
+  const auto shorter = [](const KernelCall& a, const KernelCall& b) { return a.duration_ns < b.duration_ns; };
+  const auto [low, high] = std::minmax_element(calls.begin(), calls.end(), shorter);
+  // As many bins as the square root of the calls, the usual rule where nothing is known of the distribution.
+  const auto bins =
+      std::clamp<std::size_t>(static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(calls.size())))), 1, 24);
+  const double width =
+      std::max(1.0, static_cast<double>(high->duration_ns - low->duration_ns + 1)) / static_cast<double>(bins);
+  Series series{"calls", std::vector<std::optional<double>>(bins, 0.0), {}, false};
+  for (const KernelCall& call : calls) {
+    const auto bin = static_cast<std::size_t>(static_cast<double>(call.duration_ns - low->duration_ns) / width);
+    *series.values[std::min(bin, bins - 1)] += 1;
+  }
+  const AxisUnit& unit = unit_for(high->duration_ns);
+  for (std::size_t i = 0; i <= bins; ++i)
+    chart.categories.push_back(
+        fmt::format("{:.3g}", (static_cast<double>(low->duration_ns) + static_cast<double>(i) * width) / unit.ns));
+  chart.x_title = fmt::format("duration ({})", unit.name);
+  chart.description = fmt::format("{} calls between {} and {}", calls.size(), format_duration(low->duration_ns),
+                                  format_duration(high->duration_ns));
+  chart.series = {std::move(series)};
+  return chart;
+}
+
+}  // namespace swinscope::gui

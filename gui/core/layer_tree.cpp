@@ -1,0 +1,183 @@
+#include "gui/core/layer_tree.h"
+
+#include <algorithm>
+#include <array>
+
+#include "analyzer/render.h"
+#include "gui/core/table_model.h"
+
+namespace swinscope::gui {
+
+struct LayerTreeModel::Node {
+  std::string name;
+  Node* parent = nullptr;
+  int row = 0;
+  std::vector<std::unique_ptr<Node>> children;
+  std::string operation;
+  std::string precision;
+  std::int64_t calls = 0;
+  std::int64_t work_ns = 0;
+  std::int64_t host_ns = 0;
+  std::int64_t gpu_ns = 0;
+  std::int64_t gpu_events = 0;
+  std::int64_t flops = 0;
+  std::int64_t bytes = 0;
+
+  Node& child(std::string_view wanted) {
+    for (const auto& node : children) {
+      if (node->name == wanted) return *node;
+    }
+    auto node = std::make_unique<Node>();
+    node->name = wanted;
+    node->parent = this;
+    node->row = static_cast<int>(children.size());
+    return *children.emplace_back(std::move(node));
+  }
+
+  void add(const LayerRow& layer) {
+    const auto settle = [](std::string& mine, const std::string& other) {
+      if (mine.empty()) mine = other;
+      if (mine != other) mine = "mixed";
+    };
+    settle(operation, layer.operation);
+    settle(precision, layer.precision);
+    calls += layer.host.count;
+    work_ns += layer.work_ns();
+    host_ns += layer.host.total;
+    gpu_ns += layer.gpu_ns;
+    gpu_events += layer.gpu_events;
+    flops += layer.flops;
+    bytes += layer.bytes_read + layer.bytes_written;
+  }
+};
+
+namespace {
+
+struct ColumnInfo {
+  const char* title;
+  Unit unit;
+};
+
+constexpr std::array<ColumnInfo, LayerTreeModel::kColumns> kLayerColumns = {{
+    {"layer", Unit::kText},
+    {"operation", Unit::kText},
+    {"precision", Unit::kText},
+    {"calls", Unit::kCount},
+    {"time", Unit::kDuration},
+    {"of all", Unit::kPercent},
+    {"host", Unit::kDuration},
+    {"GPU", Unit::kDuration},
+    {"GFLOP", Unit::kNumber},
+    {"GFLOP/s", Unit::kNumber},
+    {"bytes", Unit::kBytes},
+}};
+
+const ColumnInfo& column_info(int column) { return kLayerColumns[static_cast<std::size_t>(column)]; }
+
+double ratio(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+}  // namespace
+
+LayerTreeModel::LayerTreeModel(QObject* parent) : QAbstractItemModel(parent), root_(std::make_unique<Node>()) {}
+LayerTreeModel::~LayerTreeModel() = default;
+
+void LayerTreeModel::set_rows(const std::vector<LayerRow>& rows) {
+  beginResetModel();
+  root_ = std::make_unique<Node>();
+  for (const LayerRow& layer : rows) {
+    Node* node = root_.get();
+    node->add(layer);
+    const auto descend = [&](std::string_view component) {
+      node = &node->child(component);
+      node->add(layer);
+    };
+    for (std::size_t begin = 0; begin <= layer.path.size();) {
+      const std::size_t end = std::min(layer.path.find('.', begin), layer.path.size());
+      descend(std::string_view(layer.path).substr(begin, end - begin));
+      begin = end + 1;
+    }
+    if (!layer.phase.empty()) descend(layer.phase);
+  }
+  endResetModel();
+}
+
+const LayerTreeModel::Node& LayerTreeModel::node_at(const QModelIndex& index) const {
+  return index.isValid() ? *static_cast<const Node*>(index.constInternalPointer()) : *root_;
+}
+
+QModelIndex LayerTreeModel::index(int row, int column, const QModelIndex& parent) const {
+  if (!hasIndex(row, column, parent)) return {};
+  return createIndex(row, column, node_at(parent).children[static_cast<std::size_t>(row)].get());
+}
+
+QModelIndex LayerTreeModel::parent(const QModelIndex& index) const {
+  if (!index.isValid()) return {};
+  const Node* parent = node_at(index).parent;
+  return parent == root_.get() ? QModelIndex() : createIndex(parent->row, 0, parent);
+}
+
+int LayerTreeModel::rowCount(const QModelIndex& parent) const {
+  return parent.column() > 0 ? 0 : static_cast<int>(node_at(parent).children.size());
+}
+
+int LayerTreeModel::columnCount(const QModelIndex&) const { return kColumns; }
+
+QVariant LayerTreeModel::data(const QModelIndex& index, int role) const {
+  if (!checkIndex(index, CheckIndexOption::IndexIsValid)) return {};
+  const Node& node = node_at(index);
+  const auto cell = [&]() -> Cell {
+    switch (static_cast<Column>(index.column())) {
+      case kPath:
+        return node.name;
+      case kOperation:
+        return node.operation;
+      case kPrecision:
+        return node.precision;
+      case kCalls:
+        return node.calls;
+      case kWork:
+        return node.work_ns;
+      case kShare:
+        return 100 * ratio(node.work_ns, root_->work_ns);
+      case kHost:
+        return node.host_ns;
+      case kGpu:
+        return node.gpu_events == 0 ? Cell() : Cell(node.gpu_ns);
+      case kGflop:
+        return static_cast<double>(node.flops) / 1e9;
+      case kRate:  // FLOP per ns are GFLOP/s
+        return node.flops == 0 ? Cell() : Cell(ratio(node.flops, node.work_ns));
+      case kBytes:
+        return node.bytes;
+    }
+    return {};
+  }();
+  const Unit unit = column_info(index.column()).unit;
+  if (role == Qt::DisplayRole || role == Qt::AccessibleTextRole) return QString::fromStdString(format_cell(cell, unit));
+  if (role == Qt::ToolTipRole) return path_of(index);
+  if (role == Qt::TextAlignmentRole)
+    return QVariant::fromValue((unit == Unit::kText ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+  return {};
+}
+
+QVariant LayerTreeModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal || section < 0 || section >= kColumns) return {};
+  const ColumnInfo& column = column_info(section);
+  if (role == Qt::DisplayRole) return QString::fromUtf8(column.title);
+  if (role == Qt::TextAlignmentRole)
+    return QVariant::fromValue((column.unit == Unit::kText ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+  return {};
+}
+
+QString LayerTreeModel::path_of(const QModelIndex& index) const {
+  QString path;
+  for (QModelIndex at = index; at.isValid(); at = at.parent()) {
+    const QString name = QString::fromStdString(node_at(at).name);
+    path = path.isEmpty() ? name : name + QLatin1Char('.') + path;
+  }
+  return path;
+}
+
+}  // namespace swinscope::gui

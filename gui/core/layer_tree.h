@@ -1,0 +1,43 @@
+// Layers as a tree: a node is a component of the layer path ("stage3" > "block5" > "attn"), with the sums of what is
+// below.
+#pragma once
+
+#include <QAbstractItemModel>
+#include <memory>
+
+#include "analyzer/layers.h"
+
+namespace swinscope::gui {
+
+class LayerTreeModel : public QAbstractItemModel {
+  Q_OBJECT
+
+ public:
+  enum Column : int { kPath, kOperation, kPrecision, kCalls, kWork, kShare, kHost, kGpu, kGflop, kRate, kBytes };
+  static constexpr int kColumns = kBytes + 1;
+
+  explicit LayerTreeModel(QObject* parent = nullptr);
+  Q_DISABLE_COPY_MOVE(LayerTreeModel)
+  ~LayerTreeModel() override;
+
+  // Forward and backward are told apart by a node below the path.
+  void set_rows(const std::vector<LayerRow>& rows);
+
+  QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
+  QModelIndex parent(const QModelIndex& index) const override;
+  int rowCount(const QModelIndex& parent = {}) const override;
+  int columnCount(const QModelIndex& parent = {}) const override;
+  QVariant data(const QModelIndex& index, int role) const override;
+  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+
+  // The whole path of a node, "stage3.block5.attn".
+  QString path_of(const QModelIndex& index) const;
+
+ private:
+  struct Node;
+  const Node& node_at(const QModelIndex& index) const;
+
+  std::unique_ptr<Node> root_;
+};
+
+}  // namespace swinscope::gui

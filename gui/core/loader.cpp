@@ -1,0 +1,157 @@
+#include "gui/core/loader.h"
+
+#include <QThread>
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "analyzer/documents.h"
+#include "analyzer/open.h"
+#include "analyzer/tables.h"
+#include "analyzer/timeline_open.h"
+
+namespace swinscope::gui {
+
+struct Loader::Job {
+  QString path;
+  LoadControl control;
+  std::mutex mutex;  // guards the rest, which the thread writes and the window reads
+  double fraction = 0;
+  std::string phase;
+  bool is_posted = false;  // an answer that will show them is on its way
+};
+
+namespace {
+
+constexpr double kTimelineShare = 0.6;  // of the progress; the analyses are the rest
+
+void analyze(OpenedRun& run) {
+  run.steps = all_steps(*run.trace);
+  run.figures = key_figures(*run.trace, run.steps, time_breakdown(*run.trace));
+  run.document = analyze_document(*run.trace, {50, true, true});
+  run.document.run = run.trace->path;
+  run.document.warnings = run.trace->warnings;
+}
+
+}  // namespace
+
+Loader::Loader(QObject* parent) : QObject(parent) {}
+
+Loader::~Loader() {
+  if (current_ != nullptr) current_->control.cancel = true;
+  for (const auto& thread : threads_)
+    thread->wait();
+}
+
+void Loader::load(const QString& path) {
+  if (current_ != nullptr) current_->control.cancel = true;
+  threads_.erase(
+      std::remove_if(threads_.begin(), threads_.end(), [](const auto& thread) { return thread->isFinished(); }),
+      threads_.end());
+  current_ = std::make_shared<Job>();
+  current_->path = path;
+  threads_.emplace_back(QThread::create([this, job = current_] { work(job); }));
+  Q_EMIT started(path);
+  threads_.back()->start();
+}
+
+void Loader::cancel() {
+  if (current_ == nullptr) return;
+  const std::shared_ptr<Job> job = std::move(current_);
+  current_ = nullptr;
+  job->control.cancel = true;
+  Q_EMIT cancelled(job->path);
+}
+
+void Loader::post(const std::shared_ptr<Job>& job, std::function<void()> answer) {
+  mailbox_.post([this, job, answer = std::move(answer)] {
+    if (job == current_) answer();
+  });
+}
+
+void Loader::end(const std::shared_ptr<Job>& job) {
+  if (current_ == job) current_ = nullptr;
+}
+
+// Everything that can go wrong becomes an answer: no exception leaves the thread.
+void Loader::work(const std::shared_ptr<Job>& job) {
+  const auto fail = [&](const Problem& problem) {
+    post(job, [this, job, problem] {
+      end(job);
+      Q_EMIT failed(job->path, problem);
+    });
+  };
+  try {
+    if (is_experiment(job->path.toStdString())) {
+      report_progress(job, 0, "measuring the runs of the experiment");
+      auto opened = std::make_shared<OpenedExperiment>();
+      opened->path = job->path;
+      opened->experiment = read_experiment(job->path.toStdString());
+      opened->document = experiment_document(opened->experiment);
+      post(job, [this, job, opened] {
+        end(job);
+        Q_EMIT experiment_loaded(opened);
+      });
+    } else {
+      read_run(job);
+    }
+  } catch (const Error& error) {
+    fail(problem_of(error));  // of kInterrupted nobody is told: the job no longer matters
+  } catch (const std::bad_alloc&) {
+    fail({job->path + QStringLiteral(": too large for the memory of this machine"),
+          {},
+          QStringLiteral("record fewer steps, or open it where there is more memory")});
+  } catch (const std::exception& error) {
+    fail(problem_of(error));
+  }
+}
+
+void Loader::read_run(const std::shared_ptr<Job>& job) {
+  const auto announce = [&](std::shared_ptr<const Timeline> timeline) {
+    auto run = std::make_shared<OpenedRun>();
+    run->path = job->path;
+    run->timeline = std::move(timeline);
+    post(job, [this, run] { Q_EMIT timeline_ready(run); });
+  };
+  job->control.on_progress = [this, weak = std::weak_ptr(job)](double fraction, std::string_view phase) {
+    if (const auto held = weak.lock()) report_progress(held, kTimelineShare * fraction, phase);
+  };
+  job->control.on_preview = announce;
+  auto run = std::make_shared<OpenedRun>();
+  run->path = job->path;
+  run->timeline = open_timeline(job->path.toStdString(), job->control);
+  announce(run->timeline);
+  report_progress(job, kTimelineShare, "reading events for the analyses");
+  run->trace = std::make_shared<const Trace>(open_trace(job->path.toStdString(), &job->control.cancel));
+  report_progress(job, 0.9, "analyzing");
+  analyze(*run);
+  post(job, [this, job, run] {
+    end(job);
+    Q_EMIT timeline_ready(run);
+    Q_EMIT run_loaded(run);
+  });
+}
+
+// However often it is called, at most one answer is on its way.
+void Loader::report_progress(const std::shared_ptr<Job>& job, double fraction, std::string_view phase) {
+  {
+    const std::lock_guard lock(job->mutex);
+    job->fraction = fraction;
+    job->phase = phase;
+    if (job->is_posted) return;
+    job->is_posted = true;
+  }
+  post(job, [this, job] {
+    double shown = 0;
+    QString text;
+    {
+      const std::lock_guard lock(job->mutex);
+      shown = job->fraction;
+      text = QString::fromStdString(job->phase);
+      job->is_posted = false;
+    }
+    Q_EMIT progressed(shown, text);
+  });
+}
+
+}  // namespace swinscope::gui

@@ -1,0 +1,109 @@
+#include "gui/widgets/command_palette.h"
+
+#include <QDialogButtonBox>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+#include <algorithm>
+
+namespace swinscope::gui {
+namespace {
+
+// Every word that was typed occurs in the text.
+bool matches(const QString& text, const QString& typed) {
+  const QStringList words = typed.split(QLatin1Char(' '), Qt::SkipEmptyParts);
+  return std::all_of(words.begin(), words.end(),
+                     [&](const QString& word) { return text.contains(word, Qt::CaseInsensitive); });
+}
+
+QString shown_text(const ActionInfo& action) {
+  const QString keys = shortcut_text(action);
+  const QString text =
+      QStringLiteral("%1: %2").arg(menu_title(action.menu).remove(QLatin1Char('&')), plain_text(action));
+  return keys.isEmpty() ? text : QStringLiteral("%1   (%2)").arg(text, keys);
+}
+
+}  // namespace
+
+CommandPalette::CommandPalette(QWidget* parent)
+    : QDialog(parent), search_(new QLineEdit(this)), list_(new QListWidget(this)) {
+  setObjectName(QStringLiteral("palette"));
+  setWindowTitle(QStringLiteral("Command palette"));
+  search_->setPlaceholderText(QStringLiteral("Type a part of a command"));
+  search_->setAccessibleName(QStringLiteral("Search commands"));
+  search_->installEventFilter(this);
+  list_->setAccessibleName(QStringLiteral("Commands"));
+  auto* column = new QVBoxLayout(this);
+  column->addWidget(search_);
+  column->addWidget(list_);
+  resize(520, 380);
+  connect(search_, &QLineEdit::textChanged, this, &CommandPalette::show_matches);
+  connect(search_, &QLineEdit::returnPressed, this, &CommandPalette::choose);
+  connect(list_, &QListWidget::itemActivated, this, &CommandPalette::choose);
+}
+
+void CommandPalette::open_with(const std::function<bool(ActionId)>& is_enabled) {
+  is_enabled_ = is_enabled;
+  search_->clear();
+  show_matches({});
+  search_->setFocus();
+  open();
+}
+
+void CommandPalette::show_matches(const QString& typed) {
+  list_->clear();
+  for (const ActionInfo& action : all_actions()) {
+    const QString text = shown_text(action);
+    if (!is_enabled_(action.id) || !matches(text, typed)) continue;
+    auto* item = new QListWidgetItem(text, list_);
+    item->setToolTip(QString::fromUtf8(action.help));
+    item->setData(Qt::UserRole, static_cast<int>(action.id));
+  }
+  list_->setCurrentRow(0);
+}
+
+void CommandPalette::choose() {
+  const QListWidgetItem* item = list_->currentItem();
+  if (item == nullptr) return;
+  const auto action = static_cast<ActionId>(item->data(Qt::UserRole).toInt());
+  accept();
+  Q_EMIT chosen(action);
+}
+
+// The arrows move in the list while the focus stays where the user types.
+bool CommandPalette::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == search_ && event->type() == QEvent::KeyPress) {
+    const int key = static_cast<QKeyEvent*>(event)->key();
+    const int step = key == Qt::Key_Down ? 1 : key == Qt::Key_Up ? -1 : 0;
+    if (step != 0) {
+      list_->setCurrentRow(std::clamp(list_->currentRow() + step, 0, std::max(0, list_->count() - 1)));
+      return true;
+    }
+  }
+  return QDialog::eventFilter(watched, event);
+}
+
+HelpDialog::HelpDialog(QWidget* parent) : QDialog(parent) {
+  setObjectName(QStringLiteral("help"));
+  setWindowTitle(QStringLiteral("Keys and commands"));
+  auto* tree = new QTreeWidget(this);
+  tree->setAccessibleName(QStringLiteral("Keys and commands"));
+  tree->setHeaderLabels({QStringLiteral("command"), QStringLiteral("keys"), QStringLiteral("what it does")});
+  tree->setRootIsDecorated(false);
+  tree->setAlternatingRowColors(true);
+  for (const ActionInfo& action : all_actions())
+    new QTreeWidgetItem(tree, {plain_text(action), shortcut_text(action), QString::fromUtf8(action.help)});
+  tree->resizeColumnToContents(0);
+  tree->resizeColumnToContents(1);
+  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
+  connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+  auto* column = new QVBoxLayout(this);
+  column->addWidget(tree);
+  column->addWidget(buttons);
+  resize(900, 560);
+}
+
+}  // namespace swinscope::gui

@@ -1,0 +1,55 @@
+// The global filter above every page: run, rank, steps, stream, name.
+#pragma once
+
+#include <QWidget>
+
+#include "gui/core/filter.h"
+#include "gui/core/opened.h"
+
+class QComboBox;
+class QLineEdit;
+class QSpinBox;
+class QTimer;
+
+namespace swinscope::gui {
+
+// The parts of the filter that a page uses; the others cannot be changed there.
+struct FilterParts {
+  bool rank = true;
+  bool steps = true;
+  bool stream = true;
+  bool name = true;
+};
+
+class FilterBar : public QWidget {
+  Q_OBJECT
+
+ public:
+  FilterBar(FilterModel& model, QWidget* parent);
+
+  void set_runs(const QStringList& titles, int current);
+  // Offers its ranks, steps and streams; the filter goes back to everything.
+  void set_run(const OpenedRun* run);
+  void set_parts(const FilterParts& parts);
+  void focus_name();
+  void clear();
+
+ Q_SIGNALS:
+  void run_chosen(int index);
+
+ private:
+  void build_layout();
+  void apply();
+  QWidget* labelled(const QString& label, QWidget* field);
+
+  FilterModel& model_;
+  QComboBox* run_;
+  QComboBox* rank_;
+  QSpinBox* first_step_;
+  QSpinBox* last_step_;
+  QComboBox* stream_;
+  QLineEdit* name_;
+  QTimer* typing_;  // so that not every letter starts the analyses again
+};
+
+}  // namespace swinscope::gui

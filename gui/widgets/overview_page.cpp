@@ -1,0 +1,251 @@
+#include "gui/widgets/overview_page.h"
+
+#include <QGridLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QScrollBar>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "analyzer/report.h"
+#include "analyzer/text.h"
+#include "gui/widgets/card.h"
+#include "gui/widgets/chart_widget.h"
+#include "gui/widgets/table_panel.h"
+
+namespace swinscope::gui {
+namespace {
+
+constexpr int kCardWidth = 180;   // pixels that a card needs
+constexpr int kChartWidth = 440;  // and a chart
+constexpr int kChartHeight = 290;
+constexpr int kMostCardColumns = 6;
+constexpr int kMostChartColumns = 3;
+
+const QString& not_recorded() {
+  static const QString text = QStringLiteral("not recorded");
+  return text;
+}
+
+QString percent(const std::optional<double>& share) {
+  return share ? QStringLiteral("%1 %").arg(100 * *share, 0, 'f', 1) : not_recorded();
+}
+
+QString duration(std::int64_t ns) { return QString::fromStdString(format_duration(ns)); }
+
+// Places widgets in rows of `columns`.
+template <typename Widget>
+void place(QGridLayout& grid, const std::vector<Widget*>& widgets, int columns) {
+  for (std::size_t i = 0; i < widgets.size(); ++i)
+    grid.addWidget(widgets[i], static_cast<int>(i) / columns, static_cast<int>(i) % columns);
+  for (int i = 0; i < std::max(columns, grid.columnCount()); ++i)
+    grid.setColumnStretch(i, i < columns ? 1 : 0);
+}
+
+}  // namespace
+
+OverviewPage::OverviewPage(QWidget* parent)
+    : QScrollArea(parent),
+      headline_(new QLabel),
+      notes_(new QLabel),
+      card_grid_(new QGridLayout),
+      chart_grid_(new QGridLayout),
+      table_column_(new QVBoxLayout) {
+  setObjectName(QStringLiteral("overview"));
+  setAccessibleName(QStringLiteral("Overview"));
+  setWidgetResizable(true);
+  setFrameShape(QFrame::NoFrame);
+  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  auto* content = new QWidget(this);
+  auto* column = new QVBoxLayout(content);
+  QFont large = headline_->font();
+  large.setPointSizeF(large.pointSizeF() * 1.25);
+  large.setWeight(QFont::DemiBold);
+  headline_->setFont(large);
+  headline_->setObjectName(QStringLiteral("verdict"));
+  for (QLabel* label : {headline_, notes_}) {
+    label->setWordWrap(true);
+    label->setTextFormat(Qt::PlainText);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  }
+  column->addWidget(headline_);
+  column->addLayout(card_grid_);
+  column->addLayout(chart_grid_);
+  column->addLayout(table_column_);
+  column->addWidget(notes_);
+  column->addStretch(1);
+  setWidget(content);
+  clear();
+}
+
+void OverviewPage::clear() {
+  run_ = nullptr;
+  experiment_ = nullptr;
+  headline_->setText(QStringLiteral("Open a trace, a run or an experiment: Ctrl+O, Ctrl+Shift+O, or drop it here."));
+  notes_->clear();
+  const auto drop = [](auto& widgets) {
+    for (QWidget* widget : widgets) {
+      widget->hide();
+      widget->deleteLater();  // one of them may be the one that asked for this
+    }
+    widgets.clear();
+  };
+  drop(cards_);
+  drop(charts_);
+  drop(tables_);
+  drop(table_titles_);
+  card_columns_ = chart_columns_ = 0;
+}
+
+void OverviewPage::set_run(RunPointer run) {
+  clear();
+  run_ = std::move(run);
+  if (run_ == nullptr) return;
+  if (run_->trace == nullptr) {
+    headline_->setText(QStringLiteral("Analyzing… the timeline can be used already."));
+    return;
+  }
+  show_headline(run_->document);
+  add_cards(figures_of(*run_));
+  add_charts(run_->document);
+  add_tables(run_->document, {"utilization", "bounds", "idle", "breakdown", "steps", "launches", "cpu_utilization"});
+  reflow();
+}
+
+void OverviewPage::set_experiment(ExperimentPointer experiment) {
+  clear();
+  experiment_ = std::move(experiment);
+  if (experiment_ == nullptr) return;
+  show_headline(experiment_->document);
+  add_cards(figures_of(*experiment_));
+  add_charts(experiment_->document);
+  add_tables(experiment_->document, {"points"});
+  reflow();
+}
+
+// The evidence, a command, stays below the sentence.
+void OverviewPage::show_headline(const Document& document) {
+  QStringList lines;
+  for (const std::string& line : document.headline)
+    lines << QString::fromStdString(line).trimmed();
+  headline_->setText(lines.isEmpty() ? QString() : lines.front());
+  QStringList notes = lines.mid(1);
+  QString text;
+  for (const std::string& note : document.notes)
+    text += (text.isEmpty() ? QString() : QStringLiteral(" ")) + QString::fromStdString(note);
+  notes << text;
+  notes_->setText(notes.join(QLatin1Char('\n')));
+}
+
+std::vector<OverviewPage::Figure> OverviewPage::figures_of(const OpenedRun& run) const {
+  const KeyFigures& f = run.figures;
+  const QString step_note = f.step_ci_ns ? QStringLiteral("± %1, n = %2").arg(duration(*f.step_ci_ns)).arg(f.steps)
+                                         : QStringLiteral("n = %1 steps").arg(f.steps);
+  return {
+      {"Images/s", f.images_per_second ? QString::number(*f.images_per_second, 'g', 4) : not_recorded(),
+       QStringLiteral("of all ranks"), ActionId::kPageTimeline},
+      {"Step time", f.step_ns ? duration(*f.step_ns) : not_recorded(), f.step_ns ? step_note : QString(),
+       ActionId::kPageTimeline},
+      {"GPU busy", percent(f.gpu_busy), QStringLiteral("mean over devices"), ActionId::kPageKernels},
+      {"Exposed communication",
+       f.gpu_busy && !f.exposed_communication ? QStringLiteral("none") : percent(f.exposed_communication),
+       QStringLiteral("of the devices' span"), ActionId::kPageTimeline},
+      {"Idle", percent(f.idle), QStringLiteral("by cause: see the table"), ActionId::kPageTimeline},
+      {"Dropped records", f.dropped ? QString::fromStdString(format_count(*f.dropped)) : not_recorded(),
+       f.dropped ? QStringLiteral("counted by the recorder") : QStringLiteral("not counted by the source"),
+       ActionId::kPageOverview},
+  };
+}
+
+// Those of the point with the most GPUs.
+std::vector<OverviewPage::Figure> OverviewPage::figures_of(const OpenedExperiment& experiment) const {
+  const Table& points = experiment.document.tables.front();
+  if (points.rows.empty()) return {};
+  const auto value = [&](const char* key) {
+    const std::size_t column = find_column(points, key);
+    const Cell& cell = points.rows.back()[column];
+    return std::holds_alternative<std::monostate>(cell)
+               ? not_recorded()
+               : QString::fromStdString(format_cell(cell, points.columns[column].unit));
+  };
+  const QString at = QStringLiteral("at %1 GPUs (ranks)").arg(value("gpus"));
+  return {
+      {"Images/s", value("images_per_s"), at, ActionId::kPageOverview},
+      {"Step time", value("step_ns"), QStringLiteral("± %1").arg(value("step_ci95_ns")), ActionId::kPageOverview},
+      {"Speedup", value("speedup"), at, ActionId::kPageOverview},
+      {"Parallel efficiency", value("efficiency"), at, ActionId::kPageOverview},
+      {"GPU busy", value("gpu_busy_percent"), at, ActionId::kPageOverview},
+      {"CPU", value("cpu_util_percent"), QStringLiteral("of the cores allowed"), ActionId::kPageOverview},
+  };
+}
+
+void OverviewPage::add_cards(const std::vector<Figure>& figures) {
+  for (const Figure& figure : figures) {
+    auto* card = new Card(widget());
+    card->set_figure(QString::fromUtf8(figure.title), figure.value, figure.note);
+    connect(card, &Card::clicked, this, [this, page = figure.page] { Q_EMIT page_requested(page); });
+    cards_.push_back(card);
+  }
+}
+
+void OverviewPage::add_charts(const Document& document) {
+  for (ReportChart& chart : charts_of(document)) {
+    auto* shown = new ChartWidget(widget());
+    shown->set_chart(std::move(chart.chart));
+    shown->setFixedHeight(kChartHeight);
+    if (experiment_ != nullptr) {
+      connect(shown, &ChartWidget::category_activated, this,
+              [this](int category) { Q_EMIT point_requested(static_cast<std::size_t>(category)); });
+    } else {
+      connect(shown, &ChartWidget::category_activated, this,
+              [this] { Q_EMIT page_requested(ActionId::kPageTimeline); });
+    }
+    charts_.push_back(shown);
+  }
+}
+
+void OverviewPage::add_tables(const Document& document, const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) {
+    for (const Table& table : document.tables) {
+      if (table.key != key || table.rows.empty()) continue;
+      auto* title = new QLabel(QString::fromStdString(table.title), widget());
+      QFont bold = title->font();
+      bold.setBold(true);
+      title->setFont(bold);
+      auto* panel = new TablePanel(QString::fromStdString(table.title), widget());
+      panel->set_table(table);
+      const int rows = std::min<int>(12, static_cast<int>(table.rows.size()));
+      panel->setFixedHeight(panel->horizontalHeader()->sizeHint().height() +
+                            rows * panel->verticalHeader()->defaultSectionSize() +
+                            panel->horizontalScrollBar()->sizeHint().height() + 4);
+      if (experiment_ != nullptr) {
+        connect(panel, &TablePanel::row_activated, this, [this](int row) {
+          if (row >= 0) Q_EMIT point_requested(static_cast<std::size_t>(row));
+        });
+      }
+      table_column_->addWidget(title);
+      table_column_->addWidget(panel);
+      table_titles_.push_back(title);
+      tables_.push_back(panel);
+    }
+  }
+}
+
+QString OverviewPage::verdict() const { return headline_->text(); }
+
+void OverviewPage::resizeEvent(QResizeEvent* event) {
+  QScrollArea::resizeEvent(event);
+  reflow();
+}
+
+void OverviewPage::reflow() {
+  const int room = viewport()->width();
+  const int cards = std::clamp(room / kCardWidth, 1, kMostCardColumns);
+  const int charts = std::clamp(room / kChartWidth, 1, kMostChartColumns);
+  if (cards != card_columns_) place(*card_grid_, cards_, cards);
+  if (charts != chart_columns_) place(*chart_grid_, charts_, charts);
+  card_columns_ = cards;
+  chart_columns_ = charts;
+}
+
+}  // namespace swinscope::gui

@@ -1,0 +1,73 @@
+// The first page: the verdict, the key figures, charts and tables of a run, or the scaling of an experiment.
+#pragma once
+
+#include <QScrollArea>
+
+#include "gui/core/actions.h"
+#include "gui/core/opened.h"
+
+class QGridLayout;
+class QLabel;
+class QVBoxLayout;
+
+namespace swinscope::gui {
+
+class Card;
+class ChartWidget;
+class TablePanel;
+
+class OverviewPage : public QScrollArea {
+  Q_OBJECT
+
+ public:
+  explicit OverviewPage(QWidget* parent = nullptr);
+
+  // Both null: nothing is open.
+  void set_run(RunPointer run);
+  void set_experiment(ExperimentPointer experiment);
+  QString verdict() const;
+  const std::vector<ChartWidget*>& charts() const { return charts_; }
+  const std::vector<Card*>& cards() const { return cards_; }
+  const std::vector<TablePanel*>& tables() const { return tables_; }
+
+ Q_SIGNALS:
+  // The evidence of a figure is on another page.
+  void page_requested(ActionId page);
+  // A point of the experiment: index into Experiment::points.
+  void point_requested(std::size_t point);
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  struct Figure {
+    const char* title;
+    QString value;
+    QString note;
+    ActionId page;
+  };
+  void clear();
+  void show_headline(const Document& document);
+  void add_cards(const std::vector<Figure>& figures);
+  void add_charts(const Document& document);
+  void add_tables(const Document& document, const std::vector<std::string>& keys);
+  std::vector<Figure> figures_of(const OpenedRun& run) const;
+  std::vector<Figure> figures_of(const OpenedExperiment& experiment) const;
+  void reflow();
+
+  RunPointer run_;
+  ExperimentPointer experiment_;
+  QLabel* headline_;
+  QLabel* notes_;
+  QGridLayout* card_grid_;
+  QGridLayout* chart_grid_;
+  QVBoxLayout* table_column_;
+  std::vector<Card*> cards_;
+  std::vector<ChartWidget*> charts_;
+  std::vector<TablePanel*> tables_;
+  std::vector<QLabel*> table_titles_;
+  int card_columns_ = 0;
+  int chart_columns_ = 0;
+};
+
+}  // namespace swinscope::gui

@@ -1,0 +1,68 @@
+#include "gui/widgets/screenshot.h"
+
+#include <QApplication>
+#include <QPixmap>
+#include <algorithm>
+#include <cstdio>
+
+#include "gui/widgets/banner.h"
+#include "gui/widgets/main_window.h"
+#include "gui/widgets/search_bar.h"
+#include "gui/widgets/timeline_page.h"
+#include "gui/widgets/timeline_view.h"
+
+namespace swinscope::gui {
+namespace {
+
+constexpr int kLookMs = 20;
+
+}  // namespace
+
+std::optional<ActionId> page_named(const QString& name) {
+  for (const ActionId id :
+       {ActionId::kPageOverview, ActionId::kPageTimeline, ActionId::kPageKernels, ActionId::kPageLayers}) {
+    if (QLatin1String(action_info(id).name) == QStringLiteral("view.") + name) return id;
+  }
+  return std::nullopt;
+}
+
+Screenshot::Screenshot(MainWindow& window, ScreenshotOptions options) : window_(window), options_(std::move(options)) {
+  connect(&timer_, &QTimer::timeout, this, &Screenshot::look);
+  timer_.start(kLookMs);
+}
+
+void Screenshot::look() {
+  if (!window_.is_settled()) return;
+  if (!find()) return;
+  timer_.stop();
+  if (!options_.file.isEmpty()) take();
+}
+
+// In two steps, since the search takes its time: true when there is nothing left to do.
+bool Screenshot::find() {
+  if (options_.find.isEmpty() || has_found_) return true;
+  if (!has_searched_) {
+    has_searched_ = true;
+    window_.timeline().search().start();
+    window_.timeline().search().set_text(options_.find);
+    return false;
+  }
+  has_found_ = true;
+  window_.perform(ActionId::kNextHit);
+  window_.perform(ActionId::kZoomSelection);
+  for (int i = 0; i < 6; ++i)  // some of the surroundings
+    window_.perform(ActionId::kZoomOut);
+  window_.perform(ActionId::kSelectArea);
+  window_.timeline().view().setFocus();
+  return false;
+}
+
+void Screenshot::take() {
+  const bool is_written = window_.grab().save(options_.file, "PNG");
+  if (!is_written) std::fprintf(stderr, "error: %s: cannot be written\n", qUtf8Printable(options_.file));
+  const bool has_failed = !window_.banner().text().isEmpty() && window_.run() == nullptr;
+  if (has_failed) std::fprintf(stderr, "error: %s\n", qUtf8Printable(window_.banner().text()));
+  QApplication::exit(is_written && !has_failed ? 0 : 1);
+}
+
+}  // namespace swinscope::gui

@@ -1,0 +1,116 @@
+#include "gui/widgets/search_bar.h"
+
+#include <QCheckBox>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QToolButton>
+#include <utility>
+
+#include "analyzer/text.h"
+
+namespace swinscope::gui {
+namespace {
+
+constexpr std::size_t kTickColumns = 2000;  // of the minimap; more than it has pixels
+
+}  // namespace
+
+SearchBar::SearchBar(QWidget* parent)
+    : QWidget(parent),
+      edit_(new QLineEdit(this)),
+      regex_(new QCheckBox(QStringLiteral("Regular expression"), this)),
+      status_(new QLabel(this)) {
+  setObjectName(QStringLiteral("search"));
+  edit_->setObjectName(QStringLiteral("search_text"));
+  edit_->setPlaceholderText(QStringLiteral("Part of an event's name"));
+  edit_->setAccessibleName(QStringLiteral("Search events by name"));
+  edit_->setClearButtonEnabled(true);
+  status_->setMinimumWidth(150);
+  status_->setAccessibleName(QStringLiteral("Search result"));
+  const auto button = [this](const QString& text, const QString& name, auto slot) {
+    auto* made = new QToolButton(this);
+    made->setText(text);
+    made->setAccessibleName(name);
+    made->setToolTip(name);
+    connect(made, &QToolButton::clicked, this, slot);
+    return made;
+  };
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(6, 3, 6, 3);
+  auto* label = new QLabel(QStringLiteral("&Search"), this);
+  label->setBuddy(edit_);
+  row->addWidget(label);
+  row->addWidget(edit_, 1);
+  row->addWidget(regex_);
+  row->addWidget(status_);
+  row->addWidget(button(QStringLiteral("Previous"), QStringLiteral("Previous hit (Shift+Enter)"),
+                        [this] { Q_EMIT next_requested(false); }));
+  row->addWidget(
+      button(QStringLiteral("Next"), QStringLiteral("Next hit (Enter)"), [this] { Q_EMIT next_requested(true); }));
+  row->addWidget(
+      button(QStringLiteral("Close"), QStringLiteral("Close the search (Esc)"), [this] { Q_EMIT closed(); }));
+  connect(edit_, &QLineEdit::textChanged, this, &SearchBar::search_again);
+  connect(regex_, &QCheckBox::toggled, this, &SearchBar::search_again);
+  hide();
+}
+
+void SearchBar::set_timeline(std::shared_ptr<const Timeline> timeline) {
+  timeline_ = std::move(timeline);
+  search_again();
+}
+
+void SearchBar::start() {
+  show();
+  edit_->setFocus();
+  edit_->selectAll();
+}
+
+void SearchBar::set_text(const QString& text) { edit_->setText(text); }
+QString SearchBar::text() const { return edit_->text(); }
+QString SearchBar::status() const { return status_->text(); }
+
+void SearchBar::search_again() {
+  const std::string pattern = edit_->text().toStdString();
+  if (timeline_ == nullptr || pattern.empty()) {
+    background_.forget();
+    finish({}, {});
+    return;
+  }
+  const SearchMode mode = regex_->isChecked() ? SearchMode::kRegex : SearchMode::kSubstring;
+  const auto work = [timeline = timeline_, pattern, mode]() -> std::pair<SearchResult, QString> {
+    try {
+      return {search(*timeline, pattern, mode, kTickColumns, 1), {}};
+    } catch (const Error& error) {  // no regular expression yet: the user is still typing it
+      return {{}, QString::fromUtf8(error.what())};
+    }
+  };
+  background_.start(work,
+                    [this](std::pair<SearchResult, QString> found) { finish(std::move(found.first), found.second); });
+}
+
+void SearchBar::finish(SearchResult result, const QString& problem) {
+  result_ = std::move(result);
+  if (!problem.isEmpty()) {
+    status_->setText(problem);
+  } else if (edit_->text().isEmpty() || timeline_ == nullptr) {
+    status_->clear();
+  } else {
+    status_->setText(
+        QStringLiteral("%1 hits").arg(QString::fromStdString(format_count(static_cast<std::int64_t>(result_.total)))));
+  }
+  Q_EMIT searched();
+}
+
+void SearchBar::keyPressEvent(QKeyEvent* event) {
+  if (event->key() == Qt::Key_Escape) {
+    Q_EMIT closed();
+  } else if (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) {
+    Q_EMIT next_requested(!event->modifiers().testFlag(Qt::ShiftModifier));
+  } else {
+    QWidget::keyPressEvent(event);
+  }
+}
+
+}  // namespace swinscope::gui

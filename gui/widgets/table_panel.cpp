@@ -1,0 +1,100 @@
+#include "gui/widgets/table_panel.h"
+
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <algorithm>
+
+namespace swinscope::gui {
+namespace {
+
+constexpr int kNarrowestName = 120;
+constexpr int kWidestColumn = 360;  // pixels, of what is not the last
+
+}  // namespace
+
+TablePanel::TablePanel(const QString& accessible_name, QWidget* parent)
+    : QTableView(parent), model_(new TableModel(this)), order_(new TableOrder(this)) {
+  setAccessibleName(accessible_name);
+  order_->setSourceModel(model_);
+  setModel(order_);
+  setSelectionBehavior(QAbstractItemView::SelectRows);
+  setSelectionMode(QAbstractItemView::ExtendedSelection);
+  setAlternatingRowColors(true);
+  setShowGrid(false);
+  setWordWrap(false);
+  setTabKeyNavigation(false);  // Tab goes on to the next control
+  setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+  verticalHeader()->hide();
+  verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 7);
+  horizontalHeader()->setHighlightSections(false);
+  horizontalHeader()->setSortIndicatorClearable(true);
+  connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          [this] { Q_EMIT row_changed(current_row()); });
+  connect(this, &QTableView::activated, this, [this] { Q_EMIT row_activated(current_row()); });
+}
+
+void TablePanel::set_table(Table table, std::string_view sort_column, bool with_details) {
+  model_->set_table(std::move(table), with_details);
+  const int column = sort_column.empty() ? -1 : model_->column_of(sort_column);
+  setSortingEnabled(true);
+  sortByColumn(column, Qt::DescendingOrder);
+  resizeColumnsToContents();
+  first_width_ = model_->columnCount() > 0 ? columnWidth(0) : 0;
+  for (int i = 0; i < model_->columnCount(); ++i)
+    setColumnWidth(i, std::min(columnWidth(i), kWidestColumn));
+  fit_first_column();
+}
+
+// Names are cut only as far as there is no room for them.
+void TablePanel::fit_first_column() {
+  if (model_->columnCount() == 0 || horizontalHeader()->stretchLastSection()) return;
+  const int others = horizontalHeader()->length() - columnWidth(0);
+  const int room = std::max(kNarrowestName, viewport()->width() - others);
+  setColumnWidth(0, std::min(first_width_, room));
+}
+
+void TablePanel::resizeEvent(QResizeEvent* event) {
+  QTableView::resizeEvent(event);
+  fit_first_column();
+}
+
+int TablePanel::current_row() const {
+  const QModelIndex current = currentIndex();
+  return current.isValid() ? current.data(kRowRole).toInt() : -1;
+}
+
+void TablePanel::select_row(int row) {
+  const QModelIndex index = order_->mapFromSource(model_->index(row, 0));
+  if (!index.isValid()) return;
+  setCurrentIndex(index);
+  scrollTo(index);
+}
+
+QString TablePanel::text_at(int row, std::string_view key) const {
+  const int column = model_->column_of(key);
+  return column < 0 ? QString() : model_->index(row, column).data().toString();
+}
+
+void TablePanel::keyPressEvent(QKeyEvent* event) {
+  if (event->matches(QKeySequence::Copy)) {
+    copy();
+  } else {
+    QTableView::keyPressEvent(event);
+  }
+}
+
+// The selected rows, cells separated by tabs: what spreadsheets paste.
+void TablePanel::copy() const {
+  QStringList lines;
+  for (const QModelIndex& row : selectionModel()->selectedRows()) {
+    QStringList cells;
+    for (int i = 0; i < order_->columnCount(); ++i)
+      cells << row.siblingAtColumn(i).data().toString();
+    lines << cells.join(QLatin1Char('\t'));
+  }
+  QGuiApplication::clipboard()->setText(lines.join(QLatin1Char('\n')));
+}
+
+}  // namespace swinscope::gui

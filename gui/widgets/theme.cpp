@@ -1,0 +1,74 @@
+#include "gui/widgets/theme.h"
+
+#include <QApplication>
+#include <QStyleFactory>
+#include <QToolTip>
+#include <array>
+
+namespace swinscope::gui {
+namespace {
+
+QPalette light_palette() {
+  QPalette p(QColor("#1a1a1a"), QColor("#f0f0f0"), QColor("#ffffff"), QColor("#b0b0b0"), QColor("#d0d0d0"),
+             QColor("#1a1a1a"), QColor("#ffffff"), QColor("#ffffff"), QColor("#f5f5f5"));
+  p.setColor(QPalette::AlternateBase, QColor("#f4f6f8"));
+  p.setColor(QPalette::Highlight, QColor("#0062a3"));
+  p.setColor(QPalette::HighlightedText, QColor("#ffffff"));
+  p.setColor(QPalette::Link, QColor("#00558f"));
+  p.setColor(QPalette::PlaceholderText, QColor("#666666"));
+  p.setColor(QPalette::ToolTipBase, QColor("#ffffff"));
+  p.setColor(QPalette::ToolTipText, QColor("#1a1a1a"));
+  return p;
+}
+
+QPalette dark_palette() {
+  QPalette p(QColor("#e6e6e6"), QColor("#33363a"), QColor("#565b61"), QColor("#1a1c1e"), QColor("#2b2e32"),
+             QColor("#e6e6e6"), QColor("#ffffff"), QColor("#1d1f22"), QColor("#26282b"));
+  p.setColor(QPalette::AlternateBase, QColor("#24272a"));
+  p.setColor(QPalette::Highlight, QColor("#2f7fc1"));
+  p.setColor(QPalette::HighlightedText, QColor("#ffffff"));
+  p.setColor(QPalette::Link, QColor("#6cb8f0"));
+  p.setColor(QPalette::PlaceholderText, QColor("#a0a4a8"));
+  p.setColor(QPalette::ToolTipBase, QColor("#33363a"));
+  p.setColor(QPalette::ToolTipText, QColor("#e6e6e6"));
+  return p;
+}
+
+void dim_disabled(QPalette& palette) {
+  const QColor dim(is_dark(palette) ? "#7d8288" : "#8a8a8a");
+  for (const QPalette::ColorRole role : {QPalette::Text, QPalette::WindowText, QPalette::ButtonText})
+    palette.setColor(QPalette::Disabled, role, dim);
+}
+
+}  // namespace
+
+bool is_dark(const QPalette& palette) { return palette.color(QPalette::Window).lightness() < 128; }
+
+void apply_theme(Theme theme) {
+  // Qt 6.4 does not say which scheme the desktop has; the palette it starts with shows it.
+  static const bool desktop_is_dark = is_dark(QApplication::palette());
+  const bool dark = theme == Theme::kDark || (theme == Theme::kSystem && desktop_is_dark);
+  QPalette palette = dark ? dark_palette() : light_palette();
+  dim_disabled(palette);
+  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  QApplication::setPalette(palette);
+  QToolTip::setPalette(palette);
+}
+
+Colors colors_of(const QPalette& palette) {
+  if (is_dark(palette)) {
+    return {QColor("#e6e6e6"),         QColor("#a0a4a8"), QColor("#3a3e43"), QColor("#ffffff"),
+            QColor(110, 180, 255, 60), QColor("#f0e442"), QColor("#4a3f14"), QColor("#5a2323")};
+  }
+  return {QColor("#1a1a1a"),      QColor("#5c5c5c"), QColor("#dddddd"), QColor("#000000"),
+          QColor(0, 98, 163, 45), QColor("#c02d00"), QColor("#fff3c4"), QColor("#ffdcd6")};
+}
+
+QColor series_color(int series, const QPalette& palette) {
+  constexpr std::array<const char*, 8> kColors = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                                  "#E69F00", "#56B4E9", nullptr,   "#F0E442"};
+  const char* name = kColors[static_cast<std::size_t>(series) % kColors.size()];
+  return name == nullptr ? colors_of(palette).ink : QColor(QLatin1String(name));
+}
+
+}  // namespace swinscope::gui

@@ -1,0 +1,124 @@
+#include "gui/widgets/timeline_accessible.h"
+
+#include <QAccessibleWidget>
+#include <map>
+
+#include "analyzer/text.h"
+#include "gui/core/time_axis.h"
+#include "gui/widgets/timeline_view.h"
+
+namespace swinscope::gui {
+namespace {
+
+// A lane; or, with index -1, the selected event.
+class TimelinePart : public QAccessibleInterface {
+ public:
+  TimelinePart(TimelineView* view, int index) : view_(view), index_(index) {}
+
+  bool isValid() const override {
+    return view_ != nullptr && (index_ < 0 ? view_->selection().has_value() : lane().has_value());
+  }
+  QObject* object() const override { return nullptr; }
+  QWindow* window() const override { return view_->window()->windowHandle(); }
+  QAccessibleInterface* parent() const override { return QAccessible::queryAccessibleInterface(view_); }
+  QAccessibleInterface* child(int) const override { return nullptr; }
+  QAccessibleInterface* childAt(int, int) const override { return nullptr; }
+  int childCount() const override { return 0; }
+  int indexOfChild(const QAccessibleInterface*) const override { return -1; }
+  void setText(QAccessible::Text, const QString&) override {}
+
+  QAccessible::Role role() const override { return index_ < 0 ? QAccessible::Graphic : QAccessible::ListItem; }
+  QAccessible::State state() const override {
+    QAccessible::State state;
+    state.selectable = true;
+    state.selected = index_ < 0 || (isValid() && view_->selection() && view_->selection()->lane == *lane());
+    state.invalid = !isValid();
+    return state;
+  }
+  QRect rect() const override {
+    if (!isValid()) return {};
+    const QRect place = index_ < 0 ? view_->event_rect(*view_->selection()).toAlignedRect() : view_->lane_rect(*lane());
+    return {view_->viewport()->mapToGlobal(place.topLeft()), place.size()};
+  }
+  QString text(QAccessible::Text kind) const override {
+    if (!isValid() || (kind != QAccessible::Name && kind != QAccessible::Description)) return {};
+    return index_ < 0 ? event_text(kind) : lane_text(kind);
+  }
+
+ private:
+  std::optional<LaneId> lane() const {
+    const std::vector<LaneId> lanes = view_->rows().lanes();
+    const auto at = static_cast<std::size_t>(index_);
+    return at < lanes.size() ? std::optional(lanes[at]) : std::nullopt;
+  }
+  QString lane_text(QAccessible::Text kind) const {
+    const Timeline& timeline = *view_->timeline();
+    if (kind == QAccessible::Name) return full_label(timeline, *lane());
+    return QStringLiteral("%1 events").arg(timeline.lanes[*lane()].size());
+  }
+  QString event_text(QAccessible::Text kind) const {
+    const Timeline& timeline = *view_->timeline();
+    const TimelineEventId id = *view_->selection();
+    const LaneEvent event = timeline.event(id);
+    if (kind == QAccessible::Name) return QString::fromStdString(std::string(timeline.name(id)));
+    return QStringLiteral("%1, at %2, in %3")
+        .arg(QString::fromStdString(format_duration(event.duration_ns)),
+             exact_time(event.start_ns, timeline.span().begin_ns), full_label(timeline, id.lane));
+  }
+
+  TimelineView* view_;  // owns this, through TimelineAccessible
+  int index_;
+};
+
+class TimelineAccessible : public QAccessibleWidget {
+ public:
+  explicit TimelineAccessible(TimelineView* view) : QAccessibleWidget(view, QAccessible::List), view_(view) {}
+  Q_DISABLE_COPY_MOVE(TimelineAccessible)
+
+  // The selected event, where there is one, comes after the lanes.
+  int childCount() const override { return lane_count() + (view_->selection() ? 1 : 0); }
+  QAccessibleInterface* child(int index) const override {
+    if (index < 0 || index >= childCount()) return nullptr;
+    const int part = index < lane_count() ? index : -1;
+    auto found = ids_.find(part);
+    if (found == ids_.end())
+      found = ids_.emplace(part, QAccessible::registerAccessibleInterface(new TimelinePart(view_, part))).first;
+    return QAccessible::accessibleInterface(found->second);
+  }
+  int indexOfChild(const QAccessibleInterface* child) const override {
+    for (const auto& [part, id] : ids_) {
+      if (QAccessible::accessibleInterface(id) == child) return part < 0 ? lane_count() : part;
+    }
+    return -1;
+  }
+  QAccessibleInterface* childAt(int x, int y) const override {
+    for (int i = childCount() - 1; i >= 0; --i) {
+      if (child(i)->rect().contains(x, y)) return child(i);
+    }
+    return nullptr;
+  }
+  QAccessibleInterface* focusChild() const override { return view_->selection() ? child(lane_count()) : nullptr; }
+
+ protected:
+  ~TimelineAccessible() override {
+    for (const auto& [part, id] : ids_)
+      QAccessible::deleteAccessibleInterface(id);
+  }
+
+ private:
+  int lane_count() const { return static_cast<int>(view_->rows().lanes().size()); }
+
+  TimelineView* view_;
+  mutable std::map<int, QAccessible::Id> ids_;  // made when asked for
+};
+
+QAccessibleInterface* make_interface(const QString&, QObject* object) {
+  auto* view = qobject_cast<TimelineView*>(object);
+  return view == nullptr ? nullptr : new TimelineAccessible(view);
+}
+
+}  // namespace
+
+void install_timeline_accessibility() { QAccessible::installFactory(make_interface); }
+
+}  // namespace swinscope::gui

@@ -1,0 +1,143 @@
+// What the actions do on the timeline page.
+#include <QDockWidget>
+#include <QListWidget>
+#include <algorithm>
+
+#include "gui/core/time_axis.h"
+#include "gui/widgets/minimap_widget.h"
+#include "gui/widgets/search_bar.h"
+#include "gui/widgets/timeline_page.h"
+#include "gui/widgets/timeline_view.h"
+
+namespace swinscope::gui {
+namespace {
+
+constexpr double kZoomStep = 1.4;
+constexpr double kPanStep = 0.15;  // of the width
+constexpr int kScrollStep = 3;     // lanes
+
+}  // namespace
+
+void TimelinePage::build_commands() {
+  using enum ActionId;
+  commands_ = {
+      {kZoomIn, [this] { view_->zoom(kZoomStep); }},
+      {kZoomOut, [this] { view_->zoom(1 / kZoomStep); }},
+      {kPanLeft, [this] { view_->pan(-kPanStep); }},
+      {kPanRight, [this] { view_->pan(kPanStep); }},
+      {kLanesUp, [this] { view_->scroll_lanes(-kScrollStep); }},
+      {kLanesDown, [this] { view_->scroll_lanes(kScrollStep); }},
+      {kZoomSelection, [this] { view_->zoom_to_selection(); }},
+      {kFit, [this] { view_->fit_all(); }},
+      {kUndoZoom, [this] { view_->undo_zoom(); }},
+      {kRedoZoom, [this] { view_->redo_zoom(); }},
+      {kSearch, [this] { search_->start(); }},
+      {kNextHit, [this] { go_to_hit(true); }},
+      {kPreviousHit, [this] { go_to_hit(false); }},
+      {kFollowBack, [this] { view_->follow_link(false); }},
+      {kFollowForward, [this] { view_->follow_link(true); }},
+      {kPreviousEvent, [this] { view_->select_neighbour(false); }},
+      {kNextEvent, [this] { view_->select_neighbour(true); }},
+      {kEventAbove, [this] { view_->select_in_other_lane(false); }},
+      {kEventBelow, [this] { view_->select_in_other_lane(true); }},
+      {kSelectArea, [this] { view_->select_area_of_selection(); }},
+      {kPinLane, [this] { view_->toggle_pin(); }},
+      {kAddBookmark, [this] { add_bookmark(); }},
+      {kRemoveBookmark, [this] { remove_bookmark(); }},
+      {kClearSelection, [this] { clear(); }},
+  };
+}
+
+bool TimelinePage::perform(ActionId action) {
+  const auto command = commands_.find(action);
+  if (command == commands_.end()) return false;
+  command->second();
+  return true;
+}
+
+bool TimelinePage::can_perform(ActionId action) const {
+  if (view_->timeline() == nullptr || view_->timeline()->lanes.empty()) return false;
+  switch (action) {
+    case ActionId::kUndoZoom:
+      return view_->can_undo();
+    case ActionId::kRedoZoom:
+      return view_->can_redo();
+    case ActionId::kNextHit:
+    case ActionId::kPreviousHit:
+      return search_->result().total > 0;
+    case ActionId::kFollowBack:
+    case ActionId::kFollowForward:
+      return !view_->links().empty();
+    case ActionId::kPinLane:
+    case ActionId::kSelectArea:
+      return view_->selection().has_value();
+    case ActionId::kRemoveBookmark:
+      return bookmark_list_->currentRow() >= 0;
+    default:
+      return true;
+  }
+}
+
+void TimelinePage::go_to_hit(bool forward) {
+  const SearchResult& result = search_->result();
+  if (run_ == nullptr || result.total == 0) return;
+  const std::vector<LaneId> lanes = view_->rows().lanes();
+  const auto hit = view_->selection() ? next_hit(*run_->timeline, result, *view_->selection(), forward, lanes)
+                                      : first_hit(*run_->timeline, result, view_->seen().begin_ns, lanes);
+  if (hit) view_->select(*hit);
+}
+
+void TimelinePage::close_search() {
+  search_->set_text({});
+  search_->hide();
+  view_->setFocus();
+}
+
+// What is in the way goes first.
+void TimelinePage::clear() {
+  if (search_->isVisible()) {
+    close_search();
+  } else {
+    view_->clear_selection();
+  }
+}
+
+void TimelinePage::add_bookmark() {
+  if (run_ == nullptr) return;
+  const Interval window = view_->seen();
+  QString label = place();
+  if (view_->selection()) {
+    const std::string_view name = run_->timeline->name(*view_->selection());
+    label += QStringLiteral(": %1").arg(
+        QString::fromUtf8(name.data(), static_cast<qsizetype>(std::min<std::size_t>(name.size(), 80))));
+  }
+  try {
+    bookmarks_.add({label, window.begin_ns, window.end_ns});
+  } catch (const Error& error) {
+    Q_EMIT problem(problem_of(error));
+  }
+}
+
+void TimelinePage::remove_bookmark() {
+  const int row = bookmark_list_->currentRow();
+  if (row < 0) return;
+  try {
+    bookmarks_.remove(static_cast<std::size_t>(row));
+  } catch (const Error& error) {
+    Q_EMIT problem(problem_of(error));
+  }
+}
+
+void TimelinePage::show_bookmarks() {
+  bookmark_list_->clear();
+  std::vector<std::int64_t> times;
+  for (const Bookmark& bookmark : bookmarks_.all()) {
+    bookmark_list_->addItem(bookmark.label);
+    times.push_back(bookmark.begin_ns + (bookmark.end_ns - bookmark.begin_ns) / 2);
+  }
+  view_->set_bookmarks(times);
+  minimap_->set_bookmarks(times);
+  Q_EMIT actions_changed();
+}
+
+}  // namespace swinscope::gui

@@ -1,0 +1,244 @@
+#include "gui/widgets/timeline_page.h"
+
+#include <QDockWidget>
+#include <QHeaderView>
+#include <QLabel>
+#include <QListWidget>
+#include <QTabWidget>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "analyzer/text.h"
+#include "gui/core/area_tables.h"
+#include "gui/core/event_details.h"
+#include "gui/core/filter.h"
+#include "gui/core/time_axis.h"
+#include "gui/widgets/minimap_widget.h"
+#include "gui/widgets/search_bar.h"
+#include "gui/widgets/table_panel.h"
+#include "gui/widgets/timeline_view.h"
+
+namespace swinscope::gui {
+namespace {
+
+constexpr const char* kNoArea = "Drag over the timeline to select an area, or select an event and press R.";
+
+}  // namespace
+
+TimelinePage::TimelinePage(QWidget* parent)
+    : QMainWindow(parent),
+      view_(new TimelineView(this)),
+      minimap_(new MinimapWidget(this)),
+      search_(new SearchBar(this)),
+      details_(new TablePanel(QStringLiteral("Details of the selected event"), this)),
+      area_summary_(new QLabel(QString::fromUtf8(kNoArea), this)),
+      area_names_(new TablePanel(QStringLiteral("Events of the area by name"), this)),
+      area_lanes_(new TablePanel(QStringLiteral("Lanes of the area"), this)),
+      bookmark_list_(new QListWidget(this)) {
+  build_layout();
+  build_commands();
+  connect_parts();
+}
+
+void TimelinePage::build_layout() {
+  setWindowFlags(Qt::Widget);  // a part of the window, with docks of its own
+  auto* centre = new QWidget(this);
+  auto* column = new QVBoxLayout(centre);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(2);
+  column->addWidget(minimap_);
+  column->addWidget(search_);
+  column->addWidget(view_, 1);
+  setCentralWidget(centre);
+
+  details_->setObjectName(QStringLiteral("details"));
+  details_->horizontalHeader()->setStretchLastSection(true);
+  add_dock(QStringLiteral("Details"), QStringLiteral("dock_details"), details_);
+  auto* area = new QWidget(this);
+  auto* rows = new QVBoxLayout(area);
+  rows->setContentsMargins(0, 0, 0, 0);
+  area_summary_->setObjectName(QStringLiteral("area_summary"));
+  area_summary_->setWordWrap(true);
+  area_summary_->setMargin(6);
+  area_summary_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  auto* tabs = new QTabWidget(area);
+  tabs->setDocumentMode(true);
+  tabs->addTab(area_names_, QStringLiteral("By name"));
+  tabs->addTab(area_lanes_, QStringLiteral("By lane"));
+  rows->addWidget(area_summary_);
+  rows->addWidget(tabs, 1);
+  QDockWidget* statistics = add_dock(QStringLiteral("Area"), QStringLiteral("dock_area"), area);
+  bookmark_list_->setObjectName(QStringLiteral("bookmarks"));
+  bookmark_list_->setAccessibleName(QStringLiteral("Bookmarks"));
+  QDockWidget* marks = add_dock(QStringLiteral("Bookmarks"), QStringLiteral("dock_bookmarks"), bookmark_list_);
+  tabifyDockWidget(statistics, marks);
+  statistics->raise();
+}
+
+QDockWidget* TimelinePage::add_dock(const QString& title, const QString& name, QWidget* content) {
+  auto* dock = new QDockWidget(title, this);
+  dock->setObjectName(name);
+  content->setMinimumWidth(280);  // the docks begin with it
+  dock->setWidget(content);
+  dock->setFeatures(QDockWidget::DockWidgetMovable | QDockWidget::DockWidgetClosable);
+  addDockWidget(Qt::RightDockWidgetArea, dock);
+  return dock;
+}
+
+void TimelinePage::connect_parts() {
+  connect(view_, &TimelineView::window_changed, this, [this] {
+    minimap_->set_window(view_->seen());
+    Q_EMIT place_changed();
+    Q_EMIT actions_changed();
+  });
+  connect(view_, &TimelineView::selection_changed, this, &TimelinePage::show_details);
+  connect(view_, &TimelineView::area_changed, this, &TimelinePage::count_area);
+  connect(minimap_, &MinimapWidget::centre_requested, this, [this](std::int64_t time_ns) {
+    const std::int64_t half = view_->seen().length() / 2;
+    view_->show_window({time_ns - half, time_ns + half});
+  });
+  connect(search_, &SearchBar::searched, this, [this] {
+    minimap_->set_ticks(search_->result().ticks);
+    highlight();
+    Q_EMIT actions_changed();
+  });
+  connect(search_, &SearchBar::next_requested, this, &TimelinePage::go_to_hit);
+  connect(search_, &SearchBar::closed, this, &TimelinePage::close_search);
+  connect(&bookmarks_, &Bookmarks::changed, this, &TimelinePage::show_bookmarks);
+  connect(bookmark_list_, &QListWidget::itemActivated, this, [this](const QListWidgetItem* item) {
+    const Bookmark& bookmark = bookmarks_.all()[static_cast<std::size_t>(bookmark_list_->row(item))];
+    view_->show_window({bookmark.begin_ns, bookmark.end_ns});
+  });
+}
+
+void TimelinePage::set_run(RunPointer run, bool fresh) {
+  const bool same_timeline = !fresh && run_ != nullptr && run != nullptr && run_->timeline == run->timeline;
+  run_ = std::move(run);
+  if (same_timeline) {  // only the analyses have come
+    show_details();
+    return;
+  }
+  const std::shared_ptr<const Timeline> timeline = run_ == nullptr ? nullptr : run_->timeline;
+  view_->set_timeline(timeline, fresh);
+  minimap_->set_timeline(timeline);
+  minimap_->set_window(view_->seen());
+  search_->set_timeline(timeline);
+  if (fresh && run_ != nullptr) bookmarks_.open(run_->path);
+}
+
+void TimelinePage::set_filter(const Filter& filter) {
+  view_->set_filter(filter);
+  zoom_to_steps(filter);
+  filter_name_ = filter.name;
+  if (filter.name.isEmpty() || run_ == nullptr) {
+    filtering_.forget();
+    filtered_names_.clear();
+    highlight();
+    return;
+  }
+  filtering_.start(
+      [timeline = run_->timeline, name = filter.name.toStdString()] {
+        return gui::search(*timeline, name, SearchMode::kSubstring, 1, 1).names;
+      },
+      [this](std::vector<bool> names) {
+        filtered_names_ = std::move(names);
+        highlight();
+      });
+}
+
+void TimelinePage::zoom_to_steps(const Filter& filter) {
+  if (!filter.has_steps() || run_ == nullptr) return;
+  for (const TimelineProcess& process : run_->timeline->processes) {
+    if (filter.rank.value_or(process.rank) != process.rank) continue;
+    const auto last = static_cast<std::size_t>(filter.last_step);
+    if (last >= process.steps.size()) continue;
+    view_->show_window(
+        {process.steps[static_cast<std::size_t>(filter.first_step)].begin_ns, process.steps[last].end_ns});
+    return;
+  }
+}
+
+// A search wins over the filter.
+void TimelinePage::highlight() {
+  view_->set_highlighted(search_->result().names.empty() ? filtered_names_ : search_->result().names);
+}
+
+bool TimelinePage::show_gpu_event(std::uint32_t process, EventIndex event) {
+  if (run_ == nullptr || run_->timeline->preview) return false;
+  for (const LaneKind kind : {LaneKind::kKernels, LaneKind::kCommunication, LaneKind::kCopies}) {
+    const TimelineEventId id = run_->timeline->find(process, kind, event);
+    if (id.position == kNoPosition) continue;
+    const LaneEvent found = run_->timeline->event(id);
+    const std::int64_t margin = std::max<std::int64_t>(found.duration_ns, 10'000) * 4;
+    view_->show_window({found.start_ns - margin, found.end_ns() + margin});
+    view_->select(id);
+    return true;
+  }
+  return false;
+}
+
+QString TimelinePage::place() const {
+  if (view_->timeline() == nullptr || view_->timeline()->lanes.empty()) return {};
+  const std::int64_t origin = view_->timeline()->span().begin_ns;
+  const Interval window = view_->seen();
+  const auto text = [&](std::int64_t time) {
+    return (time < origin ? QStringLiteral("-") : QString()) +
+           QString::fromStdString(format_duration(std::abs(time - origin)));
+  };
+  return QStringLiteral("%1 to %2").arg(text(window.begin_ns), text(window.end_ns));
+}
+
+void TimelinePage::show_details() {
+  if (view_->selection()) {
+    details_->set_table(event_details(*run_, *view_->selection()));
+  } else {
+    details_->set_table({"event",
+                         "Event",
+                         {{"what", "what"}, {"value", "value"}},
+                         {{std::string(), std::string("Click an event, or press . to select one.")}}});
+  }
+  Q_EMIT actions_changed();
+}
+
+QString TimelinePage::detail(const QString& what) const {
+  const TableModel& model = details_->model_of_rows();
+  for (int i = 0; i < model.rowCount(); ++i) {
+    if (details_->text_at(i, "what") == what) return details_->text_at(i, "value");
+  }
+  return {};
+}
+
+void TimelinePage::count_area() {
+  if (!view_->area() || run_ == nullptr) {
+    counting_.forget();
+    area_summary_->setText(QString::fromUtf8(kNoArea));
+    area_names_->set_table({});
+    area_lanes_->set_table({});
+    return;
+  }
+  const TimelineArea area = *view_->area();
+  counting_.start([timeline = run_->timeline, area,
+                   keep = filtered_names_] { return area_statistics(*timeline, area.lanes, area.window, keep, 1); },
+                  [this, area](const AreaStatistics& statistics) { show_area(statistics, area.window, area.lanes); });
+}
+
+void TimelinePage::show_area(const AreaStatistics& statistics, Interval window, const std::vector<LaneId>& lanes) {
+  QString text = QStringLiteral("Δt %1 · %2 events in %3 lanes · %4 summed")
+                     .arg(QString::fromStdString(format_duration(window.length())),
+                          QString::fromStdString(format_count(static_cast<std::int64_t>(statistics.count))),
+                          QString::number(lanes.size()), QString::fromStdString(format_duration(statistics.sum_ns)));
+  if (!filtered_names_.empty()) text += QStringLiteral(" · only names with “%1”").arg(filter_name_);
+  if (statistics.names.size() > kAreaNames)
+    text += QStringLiteral(" · the %1 longest of %2 names").arg(kAreaNames).arg(statistics.names.size());
+  area_summary_->setText(text);
+  area_names_->set_table(area_names_table(*run_->timeline, statistics), "total_ns");
+  area_lanes_->set_table(area_lanes_table(*run_->timeline, statistics, lanes, window));
+}
+
+bool TimelinePage::is_busy() const {
+  return !counting_.is_idle() || !filtering_.is_idle() || search_->is_searching() || minimap_->is_busy();
+}
+
+QString TimelinePage::area_summary() const { return area_summary_->text(); }
+
+}  // namespace swinscope::gui

@@ -1,0 +1,227 @@
+#include "gui/widgets/timeline_painter.h"
+
+#include <QPainterPath>
+#include <QScrollBar>
+#include <cmath>
+
+#include "analyzer/kernel_names.h"
+#include "analyzer/text.h"
+#include "gui/core/time_axis.h"
+#include "gui/widgets/timeline_view.h"
+
+namespace swinscope::gui {
+namespace {
+
+constexpr int kNameWidth = 36;       // pixels; narrower events carry no name
+constexpr std::size_t kArrows = 40;  // of a graph launch: more would only be a blot
+
+QString shown_name(const Timeline& timeline, TimelineEventId id) {
+  const std::string_view name = timeline.name(id);
+  const std::string text =
+      is_gpu(timeline.lanes[id.lane].key.kind) ? readable_kernel_name(name) : std::string(name.substr(0, 200));
+  return QString::fromStdString(text);
+}
+
+// Black or white, whichever can be read on it (relative luminance of WCAG 2).
+QColor text_on(QColor color) {
+  const auto linear = [](float c) { return c <= 0.04045F ? c / 12.92F : std::pow((c + 0.055F) / 1.055F, 2.4F); };
+  const float luminance =
+      0.2126F * linear(color.redF()) + 0.7152F * linear(color.greenF()) + 0.0722F * linear(color.blueF());
+  return luminance > 0.179F ? QColor(Qt::black) : QColor(Qt::white);
+}
+
+}  // namespace
+
+TimelinePainter::TimelinePainter(TimelineView& view)
+    : view_(view), painter_(view.viewport()), colors_(colors_of(view.palette())), lanes_(view.lanes_rect()) {}
+
+void TimelinePainter::paint() {
+  painter_.fillRect(view_.viewport()->rect(), view_.palette().base());
+  if (view_.timeline() == nullptr || view_.timeline()->lanes.empty()) {
+    paint_empty();
+    return;
+  }
+  painter_.drawImage(QPointF(lanes_.topLeft()), view_.image_);
+  painter_.save();
+  painter_.setClipRect(lanes_);
+  paint_headings();
+  paint_steps();
+  paint_names();
+  paint_area();
+  paint_arrows();
+  paint_selection();
+  painter_.restore();
+  paint_headers();
+  paint_ruler();
+}
+
+void TimelinePainter::paint_empty() {
+  painter_.setPen(colors_.muted);
+  const QString text = view_.timeline() == nullptr
+                           ? QStringLiteral("No trace is open.\nOpen one with Ctrl+O, or drop it here.")
+                           : QStringLiteral("The trace holds no events that have a duration.");
+  painter_.drawText(view_.viewport()->rect(), Qt::AlignCenter, text);
+}
+
+// A line under the heading of each process, through all of its row.
+void TimelinePainter::paint_headings() {
+  painter_.setPen(colors_.grid);
+  const int shift = lanes_.top() + view_.rows().pinned_height - view_.verticalScrollBar()->value();
+  for (const LaneRow& row : view_.rows().scrolled) {
+    const int top = row.top + shift;
+    if (!row.lane && top >= lanes_.top() + view_.rows().pinned_height)
+      painter_.drawLine(lanes_.left(), top + row.height - 1, lanes_.right(), top + row.height - 1);
+  }
+}
+
+void TimelinePainter::paint_steps() {
+  painter_.setPen(QPen(colors_.muted, 1, Qt::DotLine));
+  for (const TimelineProcess& process : view_.timeline()->processes) {
+    if (process.steps.empty()) continue;
+    for (const Interval& step : process.steps) {
+      const double x = view_.x_of(step.begin_ns);
+      if (x >= lanes_.left() && x <= lanes_.right())
+        painter_.drawLine(QPointF(x, lanes_.top()), QPointF(x, lanes_.bottom()));
+    }
+    break;  // those of the first process stand for all, as in the minimap
+  }
+}
+
+void TimelinePainter::paint_names() {
+  QFont font = view_.font();
+  font.setPointSizeF(font.pointSizeF() * 0.9);
+  painter_.setFont(font);
+  for (const auto* part : {&view_.rows().pinned, &view_.rows().scrolled}) {
+    for (const LaneRow& row : *part) {
+      if (row.lane) paint_names_of(row);
+    }
+  }
+}
+
+// Only an event that covers most of a stretch as wide as the narrowest name can be wide enough for one.
+void TimelinePainter::paint_names_of(const LaneRow& row) {
+  const QRect place = view_.lane_rect(*row.lane);
+  if (place.bottom() < lanes_.top() || place.top() > lanes_.bottom()) return;
+  const TimelineLane& lane = view_.timeline()->lanes[*row.lane];
+  LanePosition last = kNoPosition;
+  for (int x = lanes_.left(); x < lanes_.right(); x += kNameWidth / 2) {
+    const LanePosition at = lane.occupancy(view_.time_at(x), view_.time_at(x + kNameWidth / 2)).event;
+    if (at == kNoPosition || at == last) continue;
+    last = at;
+    const QRectF event = view_.event_rect({*row.lane, at}).intersected(QRectF(lanes_));
+    if (event.width() < kNameWidth) continue;
+    const QString name = shown_name(*view_.timeline(), {*row.lane, at});
+    const QRectF room = event.adjusted(4, 0, -4, 0);
+    painter_.setPen(text_on(QColor::fromRgb(view_.colors_[lane.event(at).name])));
+    painter_.drawText(room, Qt::AlignLeft | Qt::AlignVCenter,
+                      painter_.fontMetrics().elidedText(name, Qt::ElideRight, static_cast<int>(room.width())));
+  }
+}
+
+void TimelinePainter::paint_area() {
+  if (!view_.area()) return;
+  const Interval window = view_.area()->window;
+  const QRectF place(QPointF(view_.x_of(window.begin_ns), lanes_.top()),
+                     QPointF(view_.x_of(window.end_ns), lanes_.bottom()));
+  for (const LaneId lane : view_.area()->lanes) {
+    const QRect row = view_.lane_rect(lane);
+    painter_.fillRect(QRectF(place.left(), row.top(), place.width(), row.height()), colors_.area);
+  }
+  painter_.setPen(QPen(colors_.selection, 1, Qt::DashLine));
+  painter_.drawLine(place.topLeft(), place.bottomLeft());
+  painter_.drawLine(place.topRight(), place.bottomRight());
+}
+
+void TimelinePainter::paint_selection() {
+  if (!view_.selection()) return;
+  const QRectF place = view_.event_rect(*view_.selection());
+  if (place.isEmpty()) return;
+  painter_.setBrush(Qt::NoBrush);
+  painter_.setPen(QPen(colors_.selection, 2));
+  painter_.drawRect(place.adjusted(-1, 1, 1, -2));
+}
+
+// From the end of the launching call to the begin of the work.
+void TimelinePainter::paint_arrows() {
+  painter_.setRenderHint(QPainter::Antialiasing);
+  painter_.setPen(QPen(colors_.selection, 1.5));
+  for (std::size_t i = 0; i < std::min(view_.links().size(), kArrows); ++i) {
+    const QRectF call = view_.event_rect(view_.links()[i].call);
+    const QRectF work = view_.event_rect(view_.links()[i].work);
+    if (call.isEmpty() || work.isEmpty()) continue;
+    const QPointF from(call.left(), call.center().y());
+    const QPointF to(work.left(), work.center().y());
+    const double bend = std::max(20.0, std::abs(to.x() - from.x()) / 3);
+    QPainterPath path(from);
+    path.cubicTo(from + QPointF(bend, 0), to - QPointF(bend, 0), to);
+    painter_.setBrush(Qt::NoBrush);
+    painter_.drawPath(path);
+    painter_.setBrush(colors_.selection);
+    painter_.drawPolygon(QPolygonF({to, to + QPointF(-7, -4), to + QPointF(-7, 4)}));
+  }
+  painter_.setRenderHint(QPainter::Antialiasing, false);
+}
+
+void TimelinePainter::paint_headers() {
+  const QRect all(0, lanes_.top(), view_.header_width(), lanes_.height());
+  painter_.fillRect(all, view_.palette().window());
+  painter_.setFont(view_.font());
+  const auto label = [&](const LaneRow& row, int top) {
+    const QRect place(8, top, view_.header_width() - 14, row.height);
+    const bool is_selected = view_.selection() && row.lane && view_.selection()->lane == *row.lane;
+    if (is_selected) painter_.fillRect(place.adjusted(-8, 0, 5, 0), view_.palette().highlight());
+    QFont font = view_.font();
+    font.setBold(!row.lane);
+    painter_.setFont(font);
+    painter_.setPen(view_.palette().color(is_selected ? QPalette::HighlightedText : QPalette::WindowText));
+    painter_.drawText(place, Qt::AlignVCenter | Qt::AlignLeft,
+                      painter_.fontMetrics().elidedText(row.label, Qt::ElideMiddle, place.width()));
+  };
+  const int split = lanes_.top() + view_.rows().pinned_height;
+  painter_.setClipRect(all.adjusted(0, view_.rows().pinned_height, 0, 0));
+  for (const LaneRow& row : view_.rows().scrolled)
+    label(row, split + row.top - view_.verticalScrollBar()->value());
+  painter_.setClipping(false);
+  for (const LaneRow& row : view_.rows().pinned)
+    label(row, lanes_.top() + row.top);
+  painter_.setPen(view_.palette().color(QPalette::Mid));
+  painter_.drawLine(all.topRight(), all.bottomRight());
+  if (view_.rows().pinned_height > 0) painter_.drawLine(0, split, view_.viewport()->width(), split);
+}
+
+void TimelinePainter::paint_ruler() {
+  const QRect ruler(0, 0, view_.viewport()->width(), view_.ruler_height());
+  painter_.fillRect(ruler, view_.palette().window());
+  painter_.setFont(view_.font());
+  painter_.setPen(view_.palette().color(QPalette::WindowText));
+  const Interval window = view_.seen();
+  painter_.drawText(QRect(8, 0, view_.header_width() - 14, ruler.height()), Qt::AlignVCenter | Qt::AlignLeft,
+                    QString::fromStdString(format_duration(window.length())) + QStringLiteral(" in view"));
+  painter_.setClipRect(ruler.adjusted(view_.header_width(), 0, 0, 0));
+  constexpr int kTickWidth = 110;  // room for the longest label
+  for (const TimeTick& tick : time_ticks(window, view_.timeline()->span().begin_ns, lanes_.width() / kTickWidth)) {
+    const double x = view_.x_of(tick.time_ns);
+    painter_.drawLine(QPointF(x, ruler.bottom() - 5), QPointF(x, ruler.bottom()));
+    painter_.drawText(QPointF(x + 4, ruler.bottom() - 8), tick.label);
+  }
+  painter_.setPen(Qt::NoPen);
+  painter_.setBrush(colors_.hit);
+  for (const std::int64_t bookmark : view_.bookmarks_) {
+    const double x = view_.x_of(bookmark);
+    painter_.drawPolygon(QPolygonF({QPointF(x - 5, 0), QPointF(x + 5, 0), QPointF(x, 8)}));
+  }
+  if (view_.area()) {
+    const double x1 = view_.x_of(view_.area()->window.begin_ns);
+    const QString text =
+        QStringLiteral("Δt %1").arg(QString::fromStdString(format_duration(view_.area()->window.length())));
+    const QRectF box(x1, 2, painter_.fontMetrics().horizontalAdvance(text) + 12, ruler.height() - 6);
+    painter_.fillRect(box, view_.palette().highlight());
+    painter_.setPen(view_.palette().color(QPalette::HighlightedText));
+    painter_.drawText(box, Qt::AlignCenter, text);
+  }
+  painter_.setClipping(false);
+  painter_.setPen(view_.palette().color(QPalette::Mid));
+  painter_.drawLine(ruler.bottomLeft(), ruler.bottomRight());
+}
+
+}  // namespace swinscope::gui

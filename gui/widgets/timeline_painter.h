@@ -1,0 +1,37 @@
+// What is drawn around and over the engine's image: ruler, lane headers, names, selection, area, arrows.
+#pragma once
+
+#include <QPainter>
+
+#include "gui/widgets/theme.h"
+
+namespace swinscope::gui {
+
+class TimelineView;
+struct LaneRow;
+
+// Paints one frame.
+class TimelinePainter {
+ public:
+  explicit TimelinePainter(TimelineView& view);
+  void paint();
+
+ private:
+  void paint_empty();
+  void paint_headings();
+  void paint_names();
+  void paint_names_of(const LaneRow& row);
+  void paint_steps();
+  void paint_area();
+  void paint_selection();
+  void paint_arrows();
+  void paint_headers();
+  void paint_ruler();
+
+  TimelineView& view_;
+  QPainter painter_;
+  Colors colors_;
+  QRect lanes_;
+};
+
+}  // namespace swinscope::gui

@@ -1,0 +1,135 @@
+// The lanes of a timeline: draws the engine's image, and turns keys and the mouse into views, selections and areas.
+#pragma once
+
+#include <QAbstractScrollArea>
+#include <QElapsedTimer>
+#include <QImage>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "gui/core/filter.h"
+#include "gui/core/lane_rows.h"
+#include "gui/core/palette.h"
+#include "gui/core/pick.h"
+#include "gui/core/viewport.h"
+
+namespace swinscope::gui {
+
+// A stretch of time over some lanes.
+struct TimelineArea {
+  Interval window;
+  std::vector<LaneId> lanes;
+};
+
+class TimelineView : public QAbstractScrollArea {
+  Q_OBJECT
+
+ public:
+  explicit TimelineView(QWidget* parent = nullptr);
+
+  // A timeline of the same lanes (a preview's successor) keeps the view; `fresh`: another trace, shown as a whole.
+  void set_timeline(std::shared_ptr<const Timeline> timeline, bool fresh);
+  const Timeline* timeline() const { return timeline_.get(); }
+  void set_filter(const Filter& filter);
+  // By NameId; others are drawn dim. Empty: none are.
+  void set_highlighted(std::vector<bool> names);
+  void set_bookmarks(std::vector<std::int64_t> times_ns);
+
+  Interval seen() const;
+  void show_window(Interval window);
+  std::optional<TimelineEventId> selection() const { return selection_; }
+  // Scrolls and pans as far as needed to see it.
+  void select(TimelineEventId event);
+  const std::optional<TimelineArea>& area() const { return area_; }
+  void select_area(TimelineArea area);
+  const std::vector<LaunchLink>& links() const { return links_; }
+  const LaneRows& rows() const { return rows_; }
+  bool can_undo() const { return history_ && history_->can_undo(); }
+  bool can_redo() const { return history_ && history_->can_redo(); }
+
+  // What the actions do.
+  void zoom(double factor);
+  void pan(double widths);
+  void scroll_lanes(int rows);
+  void fit_all();
+  void zoom_to_selection();
+  void undo_zoom();
+  void redo_zoom();
+  void clear_selection();
+  void select_neighbour(bool forward);
+  void select_in_other_lane(bool below);
+  void follow_link(bool forward);
+  void toggle_pin();
+  void select_area_of_selection();
+
+  // Places, for the painter, accessibility and tests: in the coordinates of viewport().
+  int header_width() const;
+  int ruler_height() const;
+  QRect lanes_rect() const;
+  // Where an event is drawn, at least a pixel wide; empty when its lane is not shown.
+  QRectF event_rect(TimelineEventId event) const;
+  QRect lane_rect(LaneId lane) const;
+  std::optional<TimelineEventId> event_at(QPoint position) const;
+  double x_of(std::int64_t time_ns) const;
+  std::int64_t time_at(double x) const;
+
+ Q_SIGNALS:
+  void window_changed();
+  void selection_changed();
+  void area_changed();
+  void lanes_changed();
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void changeEvent(QEvent* event) override;
+  bool viewportEvent(QEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+
+ private:
+  friend class TimelinePainter;
+  enum class Drag { kNone, kPress, kArea, kPan };
+
+  void arrange();
+  void set_view(const Viewport& view, bool is_continued);
+  const Viewport& view() const { return history_->current(); }
+  double pixel_ratio() const { return viewport()->devicePixelRatioF(); }
+  int view_pixels() const;
+  Interval span() const;
+  void update_colors();
+  void invalidate();
+  const LaneRow* row_of(LaneId lane, bool* is_pinned = nullptr) const;
+  std::optional<LaneId> lane_at(int y) const;
+  std::vector<LaneId> lanes_between(int y1, int y2) const;
+  void reveal(TimelineEventId event);
+  void draw_image();
+
+  std::shared_ptr<const Timeline> timeline_;
+  std::optional<ZoomHistory> history_;  // none without a timeline
+  Filter filter_;
+  LaneRows rows_;
+  int header_width_ = 110;  // as wide as the labels, within limits
+  std::vector<LaneKey> pinned_;
+  std::optional<TimelineEventId> selection_;
+  std::vector<LaunchLink> links_;
+  std::optional<TimelineArea> area_;
+  std::vector<std::int64_t> bookmarks_;
+
+  std::vector<bool> highlighted_;
+  std::vector<Color> name_colors_;
+  std::vector<Color> colors_;  // with what is not highlighted dimmed
+  QImage image_;               // of the lanes, in device pixels
+  bool image_is_valid_ = false;
+
+  Drag drag_ = Drag::kNone;
+  QPoint drag_start_;
+  QPoint drag_last_;
+  QElapsedTimer since_step_;  // since the last small step of a movement
+};
+
+}  // namespace swinscope::gui

@@ -1,0 +1,257 @@
+// What a user does with a recording, on the real widgets; every step looks at what is on the screen then.
+#include <QDir>
+#include <QImage>
+#include <QLabel>
+#include <QLineEdit>
+#include <QListWidget>
+#include <fstream>
+
+#include <gmock/gmock.h>
+
+#include "analyzer/open.h"
+#include "analyzer/text.h"
+#include "gui/widgets/card.h"
+#include "gui/widgets/kernels_page.h"
+#include "gui/widgets/layers_page.h"
+#include "gui/widgets/minimap_widget.h"
+#include "gui/widgets/overview_page.h"
+#include "tests/integration/gui/support.h"
+
+namespace swinscope::tests {
+namespace {
+
+using gui::ActionId;
+using testing::HasSubstr;
+
+constexpr const char* kKernel = "upsample_bilinear2d_backward_out_frame";
+
+class JourneyTest : public WindowTest {
+ protected:
+  void SetUp() override {
+    open(copy_of_recording());
+    ASSERT_NE(window_.run(), nullptr) << banner();
+  }
+  void show_timeline() {
+    window_.show_page(ActionId::kPageTimeline);
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_));
+    view().setFocus();
+  }
+  // Types into the search bar as a user does, and goes to the first hit.
+  void find(const char* name) {
+    show_timeline();
+    press(Qt::Key_Slash);
+    auto* edit = window_.findChild<QLineEdit*>(QStringLiteral("search_text"));
+    ASSERT_TRUE(edit->isVisible());
+    QTest::keyClicks(edit, QString::fromUtf8(name));
+    settle();
+    QTest::keyClick(edit, Qt::Key_Return);
+    ASSERT_TRUE(view().selection().has_value());
+  }
+  std::string detail(const char* what) { return window_.timeline().detail(QString::fromUtf8(what)).toStdString(); }
+};
+
+TEST_F(JourneyTest, OverviewShowsVerdictFiguresAndCharts) {
+  EXPECT_THAT(window_.overview().verdict().toStdString(), HasSubstr("bound by memory"));
+  ASSERT_EQ(window_.overview().cards().size(), 6U);
+  EXPECT_EQ(window_.overview().cards()[0]->value(), QStringLiteral("not recorded"));  // PyTorch does not say images
+  EXPECT_EQ(window_.overview().cards()[1]->value(), QStringLiteral("235.7 ms"));
+  EXPECT_EQ(window_.overview().cards()[2]->value(), QStringLiteral("76.6 %"));
+  EXPECT_FALSE(window_.overview().charts().empty());
+  QTest::mouseClick(window_.overview().cards()[2], Qt::LeftButton);  // its evidence
+  EXPECT_EQ(window_.page(), ActionId::kPageKernels);
+  EXPECT_THAT(window_.breadcrumbs().toStdString(), HasSubstr("copy.kineto.json.gz › Kernels"));
+}
+
+TEST_F(JourneyTest, ThreeStepsAreInTheMinimap) {
+  show_timeline();
+  EXPECT_EQ(window_.timeline().minimap().step_count(), 3U);
+  EXPECT_FALSE(view().rows().lanes().empty());
+}
+
+TEST_F(JourneyTest, SearchFindsAKernelAndItsDetailsShowTheLaunchDelay) {
+  find(kKernel);
+  EXPECT_EQ(window_.timeline().search().status(), QStringLiteral("36 hits"));
+  const auto& ticks = window_.timeline().minimap().ticks();
+  EXPECT_TRUE(std::any_of(ticks.begin(), ticks.end(), [](auto hits) { return hits > 0; }));
+  EXPECT_THAT(detail("name"), HasSubstr(kKernel));
+  const gui::LaunchLink link = view().links().at(0);
+  EXPECT_EQ(detail("launch delay"), format_duration(link.launch_delay_ns));
+  EXPECT_GT(link.launch_delay_ns, 0);
+  EXPECT_THAT(detail("grid"), HasSubstr(" x "));
+  // The next hit is a later one of the same name.
+  const auto first = *view().selection();
+  press(Qt::Key_Return);
+  EXPECT_GT(view().timeline()->event(*view().selection()).start_ns, view().timeline()->event(first).start_ns);
+  press(Qt::Key_Return, Qt::ShiftModifier);
+  EXPECT_EQ(*view().selection(), first);
+}
+
+TEST_F(JourneyTest, ZoomsToTheSelectionAndBack) {
+  find(kKernel);
+  view().setFocus();
+  const Interval all = view().seen();
+  press(Qt::Key_F);
+  const Interval close = view().seen();
+  const LaneEvent event = view().timeline()->event(*view().selection());
+  EXPECT_LT(close.length(), all.length() / 4);
+  EXPECT_LE(close.begin_ns, event.start_ns);
+  EXPECT_GE(close.end_ns, event.end_ns());
+  EXPECT_GT(view().event_rect(*view().selection()).width(), 100);
+  press(Qt::Key_Backspace);
+  EXPECT_EQ(view().seen(), all);
+  press(Qt::Key_Right, Qt::AltModifier);
+  EXPECT_EQ(view().seen(), close);
+  press(Qt::Key_0);
+  EXPECT_EQ(view().seen(), all);
+}
+
+TEST_F(JourneyTest, KeysMoveAndZoom) {
+  show_timeline();
+  const Interval all = view().seen();
+  press(Qt::Key_W);
+  const Interval closer = view().seen();
+  EXPECT_LT(closer.length(), all.length());
+  press(Qt::Key_D);
+  EXPECT_GT(view().seen().begin_ns, closer.begin_ns);
+  press(Qt::Key_A);
+  press(Qt::Key_S);
+  EXPECT_NEAR(static_cast<double>(view().seen().length()), static_cast<double>(all.length()),
+              0.01 * static_cast<double>(all.length()));
+}
+
+TEST_F(JourneyTest, DraggingSelectsAnAreaWithItsStatistics) {
+  show_timeline();
+  const QRect lanes = view().lanes_rect();
+  const QPoint from(lanes.left() + lanes.width() / 3, lanes.top() + 30);
+  const QPoint to(lanes.left() + 2 * lanes.width() / 3, lanes.top() + 80);
+  QTest::mousePress(view().viewport(), Qt::LeftButton, {}, from);
+  QTest::mouseMove(view().viewport(), (from + to) / 2);
+  QTest::mouseMove(view().viewport(), to);
+  ASSERT_TRUE(view().area().has_value());  // while the mouse is still down
+  QTest::mouseRelease(view().viewport(), Qt::LeftButton, {}, to);
+  settle();
+  const auto& area = *view().area();
+  EXPECT_EQ(area.window.begin_ns, view().time_at(from.x()));
+  EXPECT_EQ(area.window.end_ns, view().time_at(to.x()));
+  std::uint64_t events = 0;
+  for (const LaneId lane : area.lanes) {
+    const auto [first, last] = view().timeline()->lanes[lane].events_in(area.window.begin_ns, area.window.end_ns);
+    events += last - first;
+  }
+  ASSERT_GT(events, 0U);
+  EXPECT_THAT(window_.timeline().area_summary().toStdString(),
+              HasSubstr("Δt " + format_duration(area.window.length()) + " · " +
+                        format_count(static_cast<std::int64_t>(events)) + " events"));
+}
+
+TEST_F(JourneyTest, FollowsTheArrowToTheLaunchAndBack) {
+  find(kKernel);
+  view().setFocus();
+  const TimelineEventId kernel = *view().selection();
+  press(Qt::Key_BracketLeft);
+  EXPECT_THAT(detail("name"), HasSubstr("cudaLaunchKernel"));
+  EXPECT_THAT(detail("launches"), HasSubstr(kKernel));
+  EXPECT_FALSE(view().event_rect(*view().selection()).isEmpty());
+  press(Qt::Key_BracketRight);
+  EXPECT_EQ(*view().selection(), kernel);
+}
+
+TEST_F(JourneyTest, NeighboursPinsAndAreaByKeyboard) {
+  show_timeline();
+  press(Qt::Key_Period);  // nothing is selected: the first in sight
+  ASSERT_TRUE(view().selection().has_value());
+  const TimelineEventId first = *view().selection();
+  press(Qt::Key_Period);
+  EXPECT_EQ(view().selection()->position, first.position + 1);
+  press(Qt::Key_Comma);
+  EXPECT_EQ(*view().selection(), first);
+  press(Qt::Key_P);
+  ASSERT_EQ(view().rows().pinned.size(), 1U);
+  EXPECT_EQ(view().rows().pinned[0].lane, first.lane);
+  press(Qt::Key_P);
+  EXPECT_TRUE(view().rows().pinned.empty());
+  press(Qt::Key_R);
+  settle();
+  EXPECT_EQ(view().area()->window.length(), view().timeline()->event(first).duration_ns);
+  press(Qt::Key_Escape);
+  EXPECT_FALSE(view().selection().has_value());
+  EXPECT_FALSE(view().area().has_value());
+}
+
+TEST_F(JourneyTest, BookmarksComeBack) {
+  find(kKernel);
+  view().setFocus();
+  press(Qt::Key_F);
+  const Interval close = view().seen();
+  press(Qt::Key_M);
+  const auto* list = window_.findChild<QListWidget*>(QStringLiteral("bookmarks"));
+  ASSERT_EQ(list->count(), 1);
+  EXPECT_THAT(list->item(0)->text().toStdString(), HasSubstr(kKernel));
+  EXPECT_TRUE(std::filesystem::exists(folder() / "copy.kineto.json.gz.swinscope-bookmarks.json"));
+
+  gui::MainWindow later;
+  later.open({window_.run()->path});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return later.is_settled(); }, kWaitMs));
+  ASSERT_EQ(later.timeline().bookmarks().all().size(), 1U);
+  EXPECT_EQ(later.timeline().bookmarks().all()[0].begin_ns, close.begin_ns);
+  EXPECT_EQ(later.timeline().bookmarks().all()[0].end_ns, close.end_ns);
+}
+
+TEST_F(JourneyTest, KernelsPageGoesThroughTheCallsInTheTimeline) {
+  window_.show_page(ActionId::kPageKernels);
+  settle();
+  gui::TablePanel& table = window_.kernels().table();
+  EXPECT_THAT(table.text_at(table.current_row(), "name").toStdString(), HasSubstr(kKernel));  // the longest
+  EXPECT_EQ(table.text_at(table.current_row(), "total_ns"), QStringLiteral("196.4 ms"));
+  EXPECT_EQ(window_.kernels().calls().size(), 36U);
+  QTest::keyClick(&table, Qt::Key_N);
+  ASSERT_EQ(window_.page(), ActionId::kPageTimeline);
+  EXPECT_THAT(detail("name"), HasSubstr(kKernel));
+  EXPECT_EQ(view().timeline()->event(*view().selection()).duration_ns, window_.kernels().calls()[0].duration_ns);
+}
+
+TEST_F(JourneyTest, TheFilterChangesEveryPage) {
+  window_.show_page(ActionId::kPageKernels);
+  auto* name = window_.findChild<QLineEdit*>(QStringLiteral("filter_name"));
+  const int all = window_.kernels().table().model_of_rows().rowCount();
+  name->setText(QStringLiteral("upsample"));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window_.kernels().table().model_of_rows().rowCount() < all; }, kWaitMs));
+  settle();
+  const gui::TableModel& rows = window_.kernels().table().model_of_rows();
+  ASSERT_GT(rows.rowCount(), 0);
+  for (int i = 0; i < rows.rowCount(); ++i)
+    EXPECT_THAT(window_.kernels().table().text_at(i, "name").toStdString(), HasSubstr("upsample"));
+  EXPECT_THAT(window_.breadcrumbs().toStdString(), HasSubstr("filtered"));
+  window_.perform(ActionId::kClearFilter);
+  settle();
+  EXPECT_EQ(rows.rowCount(), all);
+}
+
+TEST_F(JourneyTest, ForeignTracesSayWhyThereAreNoLayers) {
+  window_.show_page(ActionId::kPageLayers);
+  EXPECT_THAT(window_.layers().message().toStdString(), HasSubstr("no layers"));
+}
+
+TEST_F(JourneyTest, ExportsAnImageOfTheView) {
+  show_timeline();
+  const QString path = qt(folder() / "view.png");
+  ASSERT_TRUE(window_.export_image(path));
+  const QImage image(path);
+  EXPECT_GT(image.width(), 1000);
+  EXPECT_FALSE(window_.export_image(qt(folder() / "no such folder" / "view.png")));
+  EXPECT_THAT(banner(), HasSubstr("cannot be written"));
+}
+
+TEST_F(JourneyTest, ExportsReports) {
+  for (const char* name : {"r.html", "r.json", "r.csv", "r.md"}) {
+    window_.export_report(qt(folder() / name));
+    settle();
+    EXPECT_EQ(banner(), "");
+    EXPECT_THAT(read_file(folder() / name), HasSubstr("bilinear2d")) << name;
+  }
+  window_.export_report(qt(folder() / "r.pdf"));
+  EXPECT_THAT(banner(), HasSubstr("no “pdf” file"));
+}
+
+}  // namespace
+}  // namespace swinscope::tests

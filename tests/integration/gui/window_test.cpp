@@ -1,0 +1,144 @@
+// The window itself: every control has a name, every command a place, messages and settings.
+#include <QAbstractButton>
+#include <QAbstractItemView>
+#include <QAccessible>
+#include <QApplication>
+#include <QComboBox>
+#include <QDir>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QMenuBar>
+#include <QMimeData>
+
+#include <gmock/gmock.h>
+
+#include "gui/widgets/chart_widget.h"
+#include "gui/widgets/command_palette.h"
+#include "gui/widgets/kernels_page.h"
+#include "gui/widgets/overview_page.h"
+#include "gui/widgets/theme.h"
+#include "tests/integration/gui/support.h"
+
+namespace swinscope::tests {
+namespace {
+
+using gui::ActionId;
+using testing::HasSubstr;
+
+class MainWindowTest : public WindowTest {};
+
+TEST_F(MainWindowTest, EveryControlHasAnAccessibleName) {
+  open(recording());
+  int controls = 0;
+  for (const QWidget* widget : window_.findChildren<QWidget*>()) {
+    const bool is_control = qobject_cast<const QAbstractButton*>(widget) != nullptr ||
+                            qobject_cast<const QLineEdit*>(widget) != nullptr ||
+                            qobject_cast<const QComboBox*>(widget) != nullptr ||
+                            qobject_cast<const QAbstractItemView*>(widget) != nullptr ||
+                            qobject_cast<const gui::ChartWidget*>(widget) != nullptr;
+    // Parts that Qt makes inside of its own controls are named by those.
+    const bool is_ours =
+        !widget->objectName().startsWith(QLatin1String("qt_")) &&
+        qobject_cast<const QAbstractItemView*>(widget->parentWidget()) == nullptr &&
+        qobject_cast<const QComboBox*>(widget->parentWidget()) == nullptr &&
+        !widget->parentWidget()->inherits("QAbstractSpinBox") && !widget->parentWidget()->inherits("QLineEdit") &&
+        !widget->parentWidget()->inherits("QComboBoxPrivateContainer") &&
+        !widget->parentWidget()->inherits("QTabBar") && !widget->parentWidget()->inherits("QDockWidget") &&
+        !widget->parentWidget()->inherits("QMenuBar") &&
+        widget->parentWidget()->objectName() != QLatin1String("qt_menubar_ext_button");
+    if (!is_control || !is_ours) continue;
+    ++controls;
+    QAccessibleInterface* interface = QAccessible::queryAccessibleInterface(const_cast<QWidget*>(widget));
+    ASSERT_NE(interface, nullptr);
+    EXPECT_FALSE(interface->text(QAccessible::Name).isEmpty())
+        << widget->metaObject()->className() << " " << widget->objectName().toStdString() << " in "
+        << widget->parentWidget()->metaObject()->className();
+  }
+  EXPECT_GT(controls, 20);
+}
+
+TEST_F(MainWindowTest, LanesAndTheSelectedEventAreAccessible) {
+  open(recording());
+  window_.show_page(ActionId::kPageTimeline);
+  QAccessibleInterface* timeline = QAccessible::queryAccessibleInterface(&view());
+  ASSERT_NE(timeline, nullptr);
+  const int lanes = static_cast<int>(view().rows().lanes().size());
+  EXPECT_EQ(timeline->childCount(), lanes);
+  EXPECT_THAT(timeline->child(0)->text(QAccessible::Name).toStdString(), HasSubstr("rank 0 · GPU 0 · "));
+  EXPECT_THAT(timeline->child(0)->text(QAccessible::Description).toStdString(), HasSubstr(" events"));
+  EXPECT_EQ(timeline->indexOfChild(timeline->child(1)), 1);
+  press(Qt::Key_Period);
+  ASSERT_EQ(timeline->childCount(), lanes + 1);
+  QAccessibleInterface* event = timeline->child(lanes);
+  EXPECT_EQ(event->text(QAccessible::Name).toStdString(), std::string(view().timeline()->name(*view().selection())));
+  EXPECT_TRUE(event->state().selected);
+  EXPECT_EQ(event->rect().topLeft(),
+            view().viewport()->mapToGlobal(view().event_rect(*view().selection()).toAlignedRect().topLeft()));
+}
+
+TEST_F(MainWindowTest, EveryActionIsInAMenuAndHasHelp) {
+  QStringList texts;
+  for (const QAction* menu : window_.menuBar()->actions()) {
+    for (const QAction* action : menu->menu()->actions())
+      texts << action->objectName();
+  }
+  for (const gui::ActionInfo& action : gui::all_actions())
+    EXPECT_TRUE(texts.contains(QString::fromUtf8(action.name))) << action.name;
+}
+
+TEST_F(MainWindowTest, ThePaletteFindsAndDoesACommand) {
+  window_.perform(ActionId::kPalette);
+  auto* palette = window_.findChild<gui::CommandPalette*>();
+  ASSERT_TRUE(palette->isVisible());
+  auto* search = palette->findChild<QLineEdit*>();
+  auto* list = palette->findChild<QListWidget*>();
+  const int all = list->count();
+  QTest::keyClicks(search, QStringLiteral("view kern"));
+  ASSERT_EQ(list->count(), 1);
+  EXPECT_LT(list->count(), all);
+  QTest::keyClick(search, Qt::Key_Return);
+  EXPECT_EQ(window_.page(), ActionId::kPageKernels);
+  EXPECT_FALSE(palette->isVisible());
+}
+
+TEST_F(MainWindowTest, ThemesCanBeReadAndAreKept) {
+  for (const ActionId theme : {ActionId::kThemeDark, ActionId::kThemeLight}) {
+    window_.perform(theme);
+    const QPalette palette = QApplication::palette();  // widgets follow once the event loop runs
+    EXPECT_EQ(gui::is_dark(palette), theme == ActionId::kThemeDark);
+    const int contrast =
+        std::abs(palette.color(QPalette::Text).lightness() - palette.color(QPalette::Base).lightness());
+    EXPECT_GT(contrast, 150);
+  }
+  EXPECT_EQ(gui::Settings().theme(), gui::Theme::kLight);
+}
+
+TEST_F(MainWindowTest, FilesCanBeDroppedAndAreRememberedAsRecent) {
+  QMimeData data;
+  data.setUrls({QUrl::fromLocalFile(qt(recording()))});
+  QDragEnterEvent enter({10, 10}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QCoreApplication::sendEvent(&window_, &enter);
+  EXPECT_TRUE(enter.isAccepted());
+  QDropEvent drop({10, 10}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QCoreApplication::sendEvent(&window_, &drop);
+  settle();
+  ASSERT_NE(window_.run(), nullptr) << banner();
+  EXPECT_EQ(gui::Settings().recent_files().front(), qt(recording()));
+}
+
+TEST_F(MainWindowTest, ChartsSayWhatIsBelowTheMouse) {
+  open(recording());
+  gui::ChartWidget* chart = window_.overview().charts().front();
+  QStringList said;
+  for (int x = 0; x < chart->width(); x += 8) {
+    for (int y = 0; y < chart->height(); y += 8) {
+      const QString text = chart->text_at(QPointF(x, y));
+      if (!text.isEmpty() && !said.contains(text)) said << text;
+    }
+  }
+  EXPECT_THAT(said.join(QLatin1Char('\n')).toStdString(), HasSubstr("compute"));
+  EXPECT_EQ(chart->text_at({1, 1}), QString());
+}
+
+}  // namespace
+}  // namespace swinscope::tests

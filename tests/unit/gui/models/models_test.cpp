@@ -1,0 +1,179 @@
+#include <QAbstractItemModelTester>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "gui/core/actions.h"
+#include "gui/core/kernel_events.h"
+#include "gui/core/lane_rows.h"
+#include "gui/core/layer_tree.h"
+#include "gui/core/table_model.h"
+#include "gui/core/time_axis.h"
+
+namespace swinscope::gui {
+namespace {
+
+using Tester = QAbstractItemModelTester;
+constexpr auto kFatal = Tester::FailureReportingMode::Fatal;
+
+Table small_table() {
+  return {"t",
+          "T",
+          {{"name", "name"}, {"secret", "secret", Unit::kText, true}, {"total_ns", "total", Unit::kDuration}},
+          {{std::string("b"), std::string("x"), std::int64_t{20}},
+           {std::string("a"), std::string("y"), std::int64_t{1'000'000}},
+           {std::string("c"), std::string("z"), Cell()}}};
+}
+
+TEST(TableModel, ShowsFormattedCellsAndSortsByValue) {
+  TableModel model;
+  TableOrder order;
+  order.setSourceModel(&model);
+  const Tester of_model(&model, kFatal);
+  const Tester of_order(&order, kFatal);
+  model.set_table(small_table());
+  ASSERT_EQ(model.rowCount(), 3);
+  ASSERT_EQ(model.columnCount(), 2);  // without the detail
+  EXPECT_EQ(model.index(1, 1).data().toString(), QStringLiteral("1.000 ms"));
+  EXPECT_EQ(model.headerData(1, Qt::Horizontal, Qt::DisplayRole).toString(), QStringLiteral("total"));
+  const auto names = [&] {
+    QString text;
+    for (int i = 0; i < order.rowCount(); ++i)
+      text += order.index(i, 0).data().toString();
+    return text;
+  };
+  order.sort(1, Qt::DescendingOrder);
+  EXPECT_EQ(names(), QStringLiteral("abc"));
+  order.sort(1, Qt::AscendingOrder);
+  EXPECT_EQ(names(), QStringLiteral("bac"));  // what has no value stays last
+  model.set_table(small_table(), true);
+  EXPECT_EQ(model.columnCount(), 3);
+  model.set_table({});
+  EXPECT_EQ(order.rowCount(), 0);
+}
+
+LayerRow layer(const char* path, const char* phase, std::int64_t host_ns, std::int64_t gpu_ns) {
+  LayerRow row;
+  row.path = path;
+  row.phase = phase;
+  row.operation = "gemm";
+  row.host = summarize({host_ns});
+  row.gpu_ns = gpu_ns;
+  row.gpu_events = gpu_ns > 0 ? 1 : 0;
+  row.flops = 1'000'000;
+  return row;
+}
+
+TEST(LayerTree, AddsUpWhatIsBelow) {
+  LayerTreeModel model;
+  const Tester tester(&model, kFatal);
+  model.set_rows({layer("stage1.block0.mlp", "forward", 10, 100), layer("stage1.block0.mlp", "backward", 10, 200),
+                  layer("stage1.block1", "forward", 5, 100), layer("head", "", 600, 0)});
+  ASSERT_EQ(model.rowCount(), 2);
+  const QModelIndex stage = model.index(0, LayerTreeModel::kPath);
+  EXPECT_EQ(stage.data().toString(), QStringLiteral("stage1"));
+  EXPECT_EQ(stage.siblingAtColumn(LayerTreeModel::kWork).data().toString(), QStringLiteral("400 ns"));
+  EXPECT_EQ(stage.siblingAtColumn(LayerTreeModel::kShare).data().toString(), QStringLiteral("40.0 %"));
+  EXPECT_EQ(stage.siblingAtColumn(LayerTreeModel::kCalls).data().toString(), QStringLiteral("3"));
+  EXPECT_EQ(model.rowCount(stage), 2);
+  const QModelIndex mlp = model.index(0, 0, model.index(0, 0, stage));
+  EXPECT_EQ(model.path_of(mlp), QStringLiteral("stage1.block0.mlp"));
+  ASSERT_EQ(model.rowCount(mlp), 2);  // forward, backward
+  EXPECT_EQ(model.index(1, LayerTreeModel::kGpu, mlp).data().toString(), QStringLiteral("200 ns"));
+  // What ran on the host only: its host time is its time.
+  const QModelIndex head = model.index(1, LayerTreeModel::kWork);
+  EXPECT_EQ(head.data().toString(), QStringLiteral("600 ns"));
+  model.set_rows({});
+  EXPECT_EQ(model.rowCount(), 0);
+}
+
+TEST(Actions, AreNamedDescribedAndReachedByOneKeyEach) {
+  std::set<std::string> names;
+  std::set<ActionId> ids;
+  std::set<std::pair<std::string, ActionContext>> keys;
+  for (const ActionInfo& action : all_actions()) {
+    EXPECT_TRUE(names.insert(action.name).second) << action.name;
+    EXPECT_TRUE(ids.insert(action.id).second) << action.name;
+    EXPECT_NE(std::string(action.help), "") << action.name;
+    for (const QKeySequence& key : shortcuts_of(action)) {
+      EXPECT_FALSE(key.isEmpty()) << action.name;
+      EXPECT_TRUE(keys.insert({key.toString().toStdString(), action.context}).second) << key.toString().toStdString();
+    }
+  }
+  for (int i = 0; i <= static_cast<int>(ActionId::kAbout); ++i)
+    EXPECT_TRUE(ids.count(static_cast<ActionId>(i)) == 1) << "an action without an entry: " << i;
+}
+
+QStringList labels(Interval window, int count) {
+  QStringList texts;
+  for (const TimeTick& tick : time_ticks(window, 1000, count))
+    texts << tick.label;
+  return texts;
+}
+
+TEST(TimeAxis, TicksAreRoundAndTellApart) {
+  EXPECT_EQ(labels({1000, 1'001'000}, 4),
+            (QStringList{QStringLiteral("0.0 ms"), QStringLiteral("0.5 ms"), QStringLiteral("1.0 ms")}));
+  EXPECT_EQ(labels({5'000'001'000, 5'000'001'030}, 3),
+            (QStringList{QStringLiteral("5.00000000 s"), QStringLiteral("5.00000001 s"), QStringLiteral("5.00000002 s"),
+                         QStringLiteral("5.00000003 s")}));
+  EXPECT_EQ(labels({900, 1100}, 2),
+            (QStringList{QStringLiteral("-100 ns"), QStringLiteral("0 ns"), QStringLiteral("100 ns")}));
+  EXPECT_TRUE(labels({5, 5}, 3).isEmpty());
+  EXPECT_EQ(exact_time(704'123'456, 0), QStringLiteral("704.123456 ms"));
+}
+
+TimelineLane lane(std::uint32_t process, LaneKind kind, std::uint32_t stream) {
+  TimelineLane made;
+  made.key.process = process;
+  made.key.kind = kind;
+  made.key.stream = stream;
+  made.label = "lane " + std::to_string(stream);
+  made.append({0, 10, 0, 0, kNoEvent});
+  made.seal();
+  return made;
+}
+
+TEST(LaneRows, FollowFilterAndPins) {
+  Timeline timeline;
+  timeline.processes.resize(2);
+  timeline.processes[1].rank = 1;
+  timeline.names.add("event");
+  timeline.lanes = {lane(0, LaneKind::kKernels, 7), lane(0, LaneKind::kCalls, 0), lane(1, LaneKind::kKernels, 7),
+                    lane(1, LaneKind::kCopies, 9)};
+  const LaneRows all = arrange_lanes(timeline, {}, {});
+  EXPECT_EQ(all.lanes(), (std::vector<LaneId>{0, 1, 2, 3}));
+  EXPECT_EQ(all.scrolled.size(), 6U);  // with a heading for each process
+  for (std::size_t i = 1; i < all.scrolled.size(); ++i)
+    EXPECT_EQ(all.scrolled[i].top, all.scrolled[i - 1].top + all.scrolled[i - 1].height);
+  EXPECT_EQ(all.scrolled_height, all.scrolled.back().top + all.scrolled.back().height);
+
+  Filter filter;
+  filter.stream = 7;
+  EXPECT_EQ(arrange_lanes(timeline, filter, {}).lanes(), (std::vector<LaneId>{0, 1, 2}));  // host lanes have no stream
+  filter.rank = 1;
+  EXPECT_EQ(arrange_lanes(timeline, filter, {}).lanes(), std::vector<LaneId>{2});
+
+  const LaneRows pinned = arrange_lanes(timeline, {}, {timeline.lanes[3].key});
+  EXPECT_EQ(pinned.lanes(), (std::vector<LaneId>{3, 0, 1, 2}));
+  EXPECT_EQ(pinned.pinned[0].label, QStringLiteral("rank 1 · GPU 0 · lane 9"));
+}
+
+TEST(Histogram, CountsEveryCallOnce) {
+  std::vector<KernelCall> calls;
+  for (int i = 0; i < 100; ++i)
+    calls.push_back({0, 0, 0, 1000 + 10 * i});
+  const Chart chart = duration_histogram(calls, "t");
+  ASSERT_EQ(chart.series.size(), 1U);
+  EXPECT_EQ(chart.series[0].values.size(), 10U);
+  EXPECT_EQ(chart.categories.size(), 11U);
+  double sum = 0;
+  for (const auto& value : chart.series[0].values)
+    sum += *value;
+  EXPECT_EQ(sum, 100);
+  EXPECT_EQ(duration_histogram({{0, 0, 0, 5}}, "t").series[0].values.size(), 1U);
+  EXPECT_TRUE(duration_histogram({}, "t").series.empty());
+}
+
+}  // namespace
+}  // namespace swinscope::gui
