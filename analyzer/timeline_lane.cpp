@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <numeric>
 
 namespace swinscope {
 namespace {
@@ -15,8 +16,8 @@ std::size_t bytes_of(const std::vector<T>& column) {
 }  // namespace
 
 void TimelineLane::reserve(std::size_t events) {
-  start_ns_.reserve(events);
-  duration_.reserve(events);
+  times_.reserve(events / kBlock + 1);
+  blocks_.reserve(events / kBlock + 1);
   name_.reserve(events);
   ref_.reserve(events);
   if (is_gpu(key.kind)) launch_.reserve(events);
@@ -24,9 +25,27 @@ void TimelineLane::reserve(std::size_t events) {
 
 void TimelineLane::append(const LaneEvent& event) {
   assert(event.duration_ns >= 0 && (empty() || event.start_ns >= end_ns()));
-  if (event.duration_ns >= kLong) long_.emplace_back(size(), event.duration_ns);
-  start_ns_.push_back(event.start_ns);
-  duration_.push_back(static_cast<std::uint32_t>(std::min<std::int64_t>(event.duration_ns, kLong)));
+  const LanePosition i = size();
+  if (i % kBlock == 0) {
+    blocks_.push_back({event.start_ns});
+    times_.emplace_back().distance.fill(kFar);
+  }
+  Block& block = blocks_.back();
+  const std::int64_t distance_ns = event.start_ns - block.start_ns;
+  if (distance_ns >= kFar) far_.emplace_back(i, event.start_ns);
+  times_.back().distance[i % kBlock] = static_cast<std::uint32_t>(std::min<std::int64_t>(distance_ns, kFar));
+  if (block.busy_ns != kLong && event.duration_ns >= kLong - block.busy_ns) {
+    for (LanePosition before = i - i % kBlock; before < i; ++before)
+      long_.emplace_back(before, duration_ns(before));
+    block.busy_ns = kLong;
+  }
+  if (block.busy_ns == kLong) {
+    long_.emplace_back(i, event.duration_ns);
+  } else {
+    if (i % kBlock == 0) times_.back().before[0] = 0;
+    block.busy_ns += static_cast<std::uint32_t>(event.duration_ns);
+    if (i % kBlock + 1 < kBlock) times_.back().before[i % kBlock + 1] = block.busy_ns;
+  }
   name_.push_back(event.name);
   ref_.push_back(event.ref);
   if (is_gpu(key.kind)) launch_.push_back(event.launch);
@@ -38,191 +57,225 @@ void TimelineLane::seal() {
 }
 
 LaneEvent TimelineLane::event(LanePosition i) const {
-  return {start_ns_[i], duration_ns(i), name_[i], ref_[i], launch_.empty() ? kNoEvent : launch_[i]};
+  return {start_ns(i), duration_ns(i), name_[i], ref_[i], launch_.empty() ? kNoEvent : launch_[i]};
 }
 
 void TimelineLane::rename(std::span<const NameId> to) {
   for (NameId& name : name_)
     name = to[name];
+  for (Block& block : blocks_)
+    block.longest_name = to[block.longest_name];
 }
 
-// The indexes hold durations, positions and distances from the begin: none changes.
+// All else is durations, positions and distances, none of which changes.
 void TimelineLane::shift(std::int64_t offset_ns) {
   if (offset_ns == 0) return;
-  for (std::int64_t& start : start_ns_)
-    start += offset_ns;
+  for (Block& block : blocks_)
+    block.start_ns += offset_ns;
+  for (auto& [position, start_ns] : far_)
+    start_ns += offset_ns;
+}
+
+std::int64_t TimelineLane::far_start_ns(LanePosition i) const {
+  return std::ranges::lower_bound(far_, i, {}, &Exceptions::value_type::first)->second;
 }
 
 std::int64_t TimelineLane::long_duration_ns(LanePosition i) const {
-  return std::lower_bound(long_.begin(), long_.end(), std::pair(i, std::int64_t{0}))->second;
+  return std::ranges::lower_bound(long_, i, {}, &Exceptions::value_type::first)->second;
 }
 
 void TimelineLane::index_durations() {
-  const std::size_t blocks = (start_ns_.size() + kBlock - 1) / kBlock;
-  sum_.reserve(blocks);
-  longest_.assign(1, {});
-  longest_[0].reserve(blocks);
   std::int64_t sum = 0;
-  for (LanePosition begin = 0; begin < size(); begin += std::min(kBlock, size() - begin)) {
-    sum_.push_back(sum);
-    Key best = 0;
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    Block& block = blocks_[b];
+    block.before_ns = sum;
+    const auto begin = static_cast<LanePosition>(b * kBlock);
     for (LanePosition i = begin; i < begin + std::min(kBlock, size() - begin); ++i) {
       sum += duration_ns(i);
-      best = std::max(best, key_of(i));
+      block.longest = std::max(block.longest, key_of(i));
     }
-    longest_[0].push_back(best);
+    block.longest_name = name_[position_of(block.longest)];
   }
-  while (longest_.back().size() > kBlock) {
-    const std::span<const Key> below = longest_.back();
+  std::vector<Key> below(blocks_.size());
+  std::ranges::transform(blocks_, below.begin(), &Block::longest);
+  while (below.size() > kBlock) {
     std::vector<Key> level;
     level.reserve(below.size() / kBlock + 1);
-    for (std::size_t begin = 0; begin < below.size(); begin += kBlock)
-      level.push_back(std::ranges::max(below.subspan(begin, std::min<std::size_t>(kBlock, below.size() - begin))));
-    longest_.push_back(std::move(level));
+    for (std::size_t begin = 0; begin < below.size(); begin += kBlock) {
+      const auto rest = std::span(below).subspan(begin);
+      level.push_back(std::ranges::max(rest.first(std::min<std::size_t>(kBlock, rest.size()))));
+    }
+    below = longest_.emplace_back(std::move(level));
   }
 }
 
-// One entry for about every four events, however long the lane is.
+// Two to four entries for each block, however long the lane is.
 void TimelineLane::index_times() {
   if (empty()) return;
-  const auto span = static_cast<std::uint64_t>(start_ns_.back() - start_ns_.front());
-  const std::uint64_t wanted = start_ns_.size() / 4 + 1;
-  shift_ = static_cast<int>(std::bit_width(span / wanted));
-  first_.reserve((span >> static_cast<unsigned>(shift_)) + 2);
-  LanePosition i = 0;
-  for (std::uint64_t stretch = 0; stretch <= span >> static_cast<unsigned>(shift_); ++stretch) {
+  const auto span = static_cast<std::uint64_t>(start_ns(size() - 1) - begin_ns());
+  shift_ = static_cast<int>(std::bit_width(span / (2 * blocks_.size())));
+  const std::uint64_t stretches = (span >> static_cast<unsigned>(shift_)) + 1;
+  first_.reserve(stretches + 1);
+  std::uint32_t b = 0;
+  for (std::uint64_t stretch = 0; stretch < stretches; ++stretch) {
     const std::int64_t begin = begin_ns() + static_cast<std::int64_t>(stretch << static_cast<unsigned>(shift_));
-    while (start_ns_[i] < begin)
-      ++i;
-    first_.push_back(i);
+    while (b + 1 < blocks_.size() && blocks_[b + 1].start_ns < begin)
+      ++b;
+    first_.push_back(b);
   }
-  first_.push_back(size());
+  first_.push_back(static_cast<std::uint32_t>(blocks_.size() - 1));
 }
 
-// Of a time between the first and the last start.
+// Of a time behind the first start; for all behind the last start it is the same.
 std::size_t TimelineLane::stretch_of(std::int64_t time_ns) const {
-  return static_cast<std::uint64_t>(time_ns - begin_ns()) >> static_cast<unsigned>(shift_);
+  const std::uint64_t stretch = static_cast<std::uint64_t>(time_ns - begin_ns()) >> static_cast<unsigned>(shift_);
+  return std::min<std::size_t>(stretch, first_.size() - 2);
 }
 
-void TimelineLane::prefetch_index(std::int64_t time_ns) const {
-  if (empty() || time_ns <= begin_ns() || time_ns > start_ns_.back()) return;
-  __builtin_prefetch(&first_[stretch_of(time_ns)]);
+LanePosition TimelineLane::first_from(std::int64_t time_ns) const { return moment(time_ns).next; }
+
+Moment TimelineLane::moment(std::int64_t time_ns) const {
+  if (empty() || time_ns <= begin_ns()) return {time_ns};
+  return moment_from(stretch_of(time_ns), time_ns);
 }
 
-void TimelineLane::prefetch_events(std::int64_t time_ns) const {
-  if (empty() || time_ns <= begin_ns() || time_ns > start_ns_.back()) return;
-  const LanePosition i = first_[stretch_of(time_ns)];
-  __builtin_prefetch(start_ns_.data() + i);
-  __builtin_prefetch(duration_.data() + i);
-  __builtin_prefetch(name_.data() + i);
-  __builtin_prefetch(sum_.data() + i / kBlock);
-  __builtin_prefetch(longest_[0].data() + i / kBlock);
-}
-
-LanePosition TimelineLane::first_from(std::int64_t time_ns) const {
-  if (empty() || time_ns <= begin_ns()) return 0;
-  if (time_ns > start_ns_.back()) return size();
-  const std::size_t stretch = stretch_of(time_ns);
-  const LanePosition from = first_[stretch];
-  // The events of the next stretch begin behind `time`, and the first of them may be the answer.
-  const LanePosition to = first_[stretch + 1];
-  constexpr LanePosition kFew = 32;
-  if (to - from > kFew) {
-    const auto begin = start_ns_.begin();
-    return static_cast<LanePosition>(std::lower_bound(begin + from, begin + to, time_ns) - begin);
+void TimelineLane::moments(std::span<const std::int64_t> times_ns, std::span<Moment> out) const {
+  constexpr std::size_t kAhead = 16;
+  std::array<std::size_t, kAhead> stretches{};
+  for (std::size_t begin = 0; begin < times_ns.size(); begin += kAhead) {
+    const std::size_t end = std::min(begin + kAhead, times_ns.size());
+    for (std::size_t i = begin; i < end; ++i) {
+      if (empty() || times_ns[i] <= begin_ns()) continue;
+      stretches[i - begin] = stretch_of(times_ns[i]);
+      const std::uint32_t b = first_[stretches[i - begin]];
+      __builtin_prefetch(&blocks_[b]);
+      __builtin_prefetch(times_[b].distance.data());
+      __builtin_prefetch(times_[b].before.data());
+    }
+    for (std::size_t i = begin; i < end; ++i) {
+      const bool is_first = empty() || times_ns[i] <= begin_ns();
+      out[i] = is_first ? Moment{times_ns[i]} : moment_from(stretches[i - begin], times_ns[i]);
+    }
   }
-  // Without a branch that depends on the times, which nobody can predict.
-  LanePosition before = 0;
-  for (LanePosition i = from; i < to; ++i)
-    before += start_ns_[i] < time_ns ? 1U : 0U;
-  return from + before;
+}
+
+// Of a time behind the first start.
+Moment TimelineLane::moment_from(std::size_t stretch, std::int64_t time_ns) const {
+  // The last block that begins before.
+  std::size_t b = first_[stretch];
+  const std::size_t last = first_[stretch + 1];
+  constexpr std::size_t kFew = 8;
+  if (last - b > kFew) {
+    const auto rest = std::span(blocks_).subspan(b + 1, last - b);
+    b += static_cast<std::size_t>(std::ranges::lower_bound(rest, time_ns, {}, &Block::start_ns) - rest.begin());
+  } else {
+    while (b < last && blocks_[b + 1].start_ns < time_ns)
+      ++b;
+  }
+  const Block& block = blocks_[b];
+  const std::int64_t distance_ns = time_ns - block.start_ns;
+  Moment moment{time_ns, static_cast<LanePosition>(b * kBlock), false, block.before_ns};
+  std::int64_t end_ns = 0;  // of the event before
+  if (distance_ns <= kFar && block.busy_ns != kLong) {
+    // All 16 each time: nobody can predict a branch that depends on the times.
+    std::uint32_t before = 0;
+    for (const std::uint32_t one : times_[b].distance)
+      before += static_cast<std::int32_t>(one) < static_cast<std::int32_t>(distance_ns) ? 1U : 0U;
+    const std::uint32_t busy_ns = busy_before(b, before);
+    moment.next += before;
+    moment.busy_ns += busy_ns;
+    end_ns = block.start_ns + times_[b].distance[before - 1] + busy_ns - times_[b].before[before - 1];
+  } else {
+    const LanePosition end = moment.next + std::min(kBlock, size() - moment.next);
+    for (; moment.next < end && start_ns(moment.next) < time_ns; ++moment.next)
+      moment.busy_ns += duration_ns(moment.next);
+    end_ns = event_end_ns(moment.next - 1);
+  }
+  moment.covered = end_ns > time_ns;
+  moment.busy_ns -= std::max<std::int64_t>(end_ns - time_ns, 0);
+  return moment;
 }
 
 std::pair<LanePosition, LanePosition> TimelineLane::events_in(std::int64_t begin_ns, std::int64_t end_ns) const {
-  LanePosition first = first_from(begin_ns);
-  if (first > 0 && event_end_ns(first - 1) > begin_ns) --first;
+  const Moment begin = moment(begin_ns);
+  const LanePosition first = begin.covered ? begin.next - 1 : begin.next;
   return {first, std::max(first, first_from(end_ns))};
 }
 
-std::int64_t TimelineLane::add_up_ns(LanePosition first, LanePosition last) const {
-  std::int64_t sum = 0;
-  if (long_.empty()) {
-    for (LanePosition i = first; i < last; ++i)
-      sum += duration_[i];
-  } else {
-    for (LanePosition i = first; i < last; ++i)
-      sum += duration_ns(i);
-  }
-  return sum;
+// The larger of `best` and the keys of some events of one block. Looks at them only where the longest of the block is
+// none of them, but could be larger.
+TimelineLane::Key TimelineLane::longest_in_block(LanePosition first, LanePosition last, Key best) const {
+  const Key longest = blocks_[first / kBlock].longest;
+  if (longest <= best) return best;
+  const LanePosition at = position_of(longest);
+  if (first <= at && at < last) return longest;
+  for (LanePosition i = first; i < last; ++i)
+    best = std::max(best, key_of(i));
+  return best;
 }
 
-std::int64_t TimelineLane::sum_ns(LanePosition first, LanePosition last) const {
-  if (last - first <= 2 * kBlock) return add_up_ns(first, last);
-  // Both are in a block that has a sum: the last event is in one.
-  const auto before = [&](LanePosition end) { return sum_[end / kBlock] + add_up_ns(end - end % kBlock, end); };
-  return before(last - 1) - before(first) + duration_ns(last - 1);
-}
-
-TimelineLane::Key TimelineLane::largest_key(LanePosition first, LanePosition last) const {
+// Of whole blocks, then of whole blocks of blocks.
+TimelineLane::Key TimelineLane::longest_of_blocks(std::size_t begin, std::size_t end) const {
   Key best = 0;
-  for (; first < last && (first % kBlock != 0 || last - first < kBlock); ++first)
-    best = std::max(best, key_of(first));
-  while (last % kBlock != 0 && first < last)
-    best = std::max(best, key_of(--last));
-  // Whole blocks now, then whole blocks of blocks.
-  std::size_t begin = first / kBlock;
-  std::size_t end = last / kBlock;
+  const bool is_short = end - begin < 2 * kBlock || longest_.empty();
+  for (; begin < end && (begin % kBlock != 0 || is_short); ++begin)
+    best = std::max(best, blocks_[begin].longest);
+  while (begin < end && end % kBlock != 0)
+    best = std::max(best, blocks_[--end].longest);
   for (std::size_t level = 0; begin < end; ++level) {
-    const std::vector<Key>& blocks = longest_[level];
-    const bool top = level + 1 == longest_.size();
-    while (begin < end && (begin % kBlock != 0 || top))
-      best = std::max(best, blocks[begin++]);
-    while (begin < end && end % kBlock != 0)
-      best = std::max(best, blocks[--end]);
     begin /= kBlock;
     end /= kBlock;
+    const std::vector<Key>& keys = longest_[level];
+    const bool top = level + 1 == longest_.size();
+    while (begin < end && (begin % kBlock != 0 || top))
+      best = std::max(best, keys[begin++]);
+    while (begin < end && end % kBlock != 0)
+      best = std::max(best, keys[--end]);
   }
   return best;
 }
 
-LanePosition TimelineLane::longest(LanePosition first, LanePosition last) const {
-  const Key largest = largest_key(first, last);
-  if (largest >> 32U != kLong) return kNoPosition - static_cast<LanePosition>(largest);
+// Of at least one event. Its duration is in the key: a look at the event would cost a line of the cache.
+std::pair<LanePosition, std::int64_t> TimelineLane::longest(LanePosition first, LanePosition last) const {
+  const std::size_t first_block = first / kBlock;
+  const std::size_t last_block = (last - 1) / kBlock;
+  Key largest = 0;
+  if (first_block == last_block) {
+    largest = longest_in_block(first, last, 0);
+  } else {
+    largest = longest_of_blocks(first_block + 1, last_block);
+    largest = longest_in_block(first, static_cast<LanePosition>((first_block + 1) * kBlock), largest);
+    largest = longest_in_block(static_cast<LanePosition>(last_block * kBlock), last, largest);
+  }
+  if (largest >> 32U != kLong) return {position_of(largest), static_cast<std::int64_t>(largest >> 32U)};
   // Several may be too long for a key to tell them apart.
-  const auto from = std::lower_bound(long_.begin(), long_.end(), std::pair(first, std::int64_t{0}));
-  const auto to = std::lower_bound(from, long_.end(), std::pair(last, std::int64_t{0}));
-  return std::max_element(from, to, [](const auto& a, const auto& b) { return a.second < b.second; })->first;
+  const auto from = std::ranges::lower_bound(long_, first, {}, &Exceptions::value_type::first);
+  const auto to = std::ranges::lower_bound(long_, last, {}, &Exceptions::value_type::first);
+  return *std::max_element(from, to, [](const auto& a, const auto& b) { return a.second < b.second; });
 }
 
-Occupancy TimelineLane::occupancy(std::int64_t begin_ns, std::int64_t end_ns) const {
-  return occupancy(events_in(begin_ns, end_ns), begin_ns, end_ns);
-}
-
-Occupancy TimelineLane::occupancy(std::pair<LanePosition, LanePosition> events, std::int64_t begin_ns,
-                                  std::int64_t end_ns) const {
-  const auto [first, last] = events;
-  if (first >= last) return {};
-  const auto part_ns = [&](LanePosition i) {
-    return std::min(event_end_ns(i), end_ns) - std::max(start_ns_[i], begin_ns);
-  };
+Occupancy TimelineLane::occupancy(const Moment& begin, const Moment& end) const {
+  const LanePosition first = begin.covered ? begin.next - 1 : begin.next;
+  const LanePosition last = std::max(end.next, first);
+  if (first == last) return {};
   // Only the first and the last event can reach beyond the stretch.
-  Occupancy result{part_ns(first), first};
+  const auto part_ns = [&](LanePosition i) {
+    return std::min(event_end_ns(i), end.time_ns) - std::max(start_ns(i), begin.time_ns);
+  };
+  Occupancy result{end.busy_ns - begin.busy_ns, first};
   if (last - first == 1) return result;
-  std::int64_t most = result.busy_ns;
-  const auto consider = [&](LanePosition i, std::int64_t covered) {
-    if (covered > most) {
-      most = covered;
+  std::int64_t most_ns = part_ns(first);
+  const auto consider = [&](LanePosition i, std::int64_t covered_ns) {
+    if (covered_ns > most_ns) {
+      most_ns = covered_ns;
       result.event = i;
     }
   };
   if (last - first > 2) {
-    result.busy_ns += sum_ns(first + 1, last - 1);
-    const LanePosition inner = longest(first + 1, last - 1);
-    consider(inner, duration_ns(inner));
+    const auto [inner, duration_ns] = longest(first + 1, last - 1);
+    consider(inner, duration_ns);
   }
-  const std::int64_t last_part = part_ns(last - 1);
-  result.busy_ns += last_part;
-  consider(last - 1, last_part);
+  consider(last - 1, part_ns(last - 1));
   return result;
 }
 
@@ -233,8 +286,8 @@ LanePosition TimelineLane::find(EventIndex ref) const {
 }
 
 std::size_t TimelineLane::memory_bytes() const {
-  std::size_t bytes = sizeof(*this) + label.capacity() + bytes_of(start_ns_) + bytes_of(duration_) + bytes_of(name_) +
-                      bytes_of(ref_) + bytes_of(launch_) + bytes_of(long_) + bytes_of(sum_) + bytes_of(first_);
+  std::size_t bytes = sizeof(*this) + label.capacity() + bytes_of(times_) + bytes_of(blocks_) + bytes_of(name_) +
+                      bytes_of(ref_) + bytes_of(launch_) + bytes_of(far_) + bytes_of(long_) + bytes_of(first_);
   for (const std::vector<Key>& level : longest_)
     bytes += bytes_of(level);
   return bytes;

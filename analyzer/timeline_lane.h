@@ -3,10 +3,13 @@
 //
 // Since the events of a lane do not overlap, starts and ends are both sorted, and three small indexes answer exactly,
 // at any zoom, what a stretch of time holds: the running sum of durations every 16 events (busy time), the longest
-// event of every 16, 256, 4096... events (what fills most of a pixel), and the first event of each of many equal
-// stretches of time (where to look). An event takes 20 bytes (GPU events 24) and the indexes about 2 more.
+// event of every 16, 256, 4096... events (what fills most of a pixel), and where each of many equal stretches of time
+// begins (where to look). Memory is what limits drawing: the times of 16 events lie in two lines of the cache, what is
+// known of them in half a line. An event takes 16 bytes (GPU events 20) and the indexes about 3 more.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -64,6 +67,15 @@ struct Occupancy {
   bool operator==(const Occupancy&) const = default;
 };
 
+// A moment of a lane, and what lies before it. Whoever goes through a lane asks for each moment once: a stretch of
+// time is what lies between two.
+struct Moment {
+  std::int64_t time_ns = 0;
+  LanePosition next = 0;     // the first event that starts here or later; size() when there is none
+  bool covered = false;      // by event next - 1, which ends later
+  std::int64_t busy_ns = 0;  // busy time before
+};
+
 class TimelineLane {
  public:
   LaneKey key;
@@ -75,18 +87,28 @@ class TimelineLane {
   void append(const LaneEvent& event);
   void seal();
 
-  LanePosition size() const { return static_cast<LanePosition>(start_ns_.size()); }
-  bool empty() const { return start_ns_.empty(); }
-  std::int64_t begin_ns() const { return start_ns_.front(); }       // of a lane with events
-  std::int64_t end_ns() const { return event_end_ns(size() - 1); }  // of a lane with events
-  std::int64_t start_ns(LanePosition i) const { return start_ns_[i]; }
-  std::int64_t duration_ns(LanePosition i) const {
-    return duration_[i] != kLong ? std::int64_t{duration_[i]} : long_duration_ns(i);
+  LanePosition size() const { return static_cast<LanePosition>(name_.size()); }
+  bool empty() const { return name_.empty(); }
+  std::int64_t begin_ns() const { return blocks_.front().start_ns; }  // of a lane with events
+  std::int64_t end_ns() const { return event_end_ns(size() - 1); }    // of a lane with events
+  std::int64_t start_ns(LanePosition i) const {
+    const std::uint32_t distance = times_[i / kBlock].distance[i % kBlock];
+    return distance != kFar ? blocks_[i / kBlock].start_ns + distance : far_start_ns(i);
   }
-  std::int64_t event_end_ns(LanePosition i) const { return start_ns_[i] + duration_ns(i); }
+  std::int64_t duration_ns(LanePosition i) const {
+    const std::size_t b = i / kBlock;
+    return blocks_[b].busy_ns != kLong ? busy_before(b, i % kBlock + 1) - busy_before(b, i % kBlock)
+                                       : long_duration_ns(i);
+  }
+  std::int64_t event_end_ns(LanePosition i) const { return start_ns(i) + duration_ns(i); }
   LaneEvent event(LanePosition i) const;
 
   std::span<const NameId> names() const { return name_; }
+  // names()[i]; faster for the longest of 16 events, which is what is drawn of many.
+  NameId name(LanePosition i) const {
+    const Block& block = blocks_[i / kBlock];
+    return position_of(block.longest) == i ? block.longest_name : name_[i];
+  }
   // Ascending, since a lane has the order of the trace's columns.
   std::span<const EventIndex> refs() const { return ref_; }
   // Empty in lanes of ranges and calls.
@@ -96,16 +118,16 @@ class TimelineLane {
 
   // The first event that starts at `time` or later; size() when there is none.
   LanePosition first_from(std::int64_t time_ns) const;
-  // Fetches into the cache what first_from(time) reads first, and, where that was done before, what occupancy() reads
-  // there: memory is slow, and who goes through a lane knows early where it goes.
-  void prefetch_index(std::int64_t time_ns) const;
-  void prefetch_events(std::int64_t time_ns) const;
   // The events of [begin, end), as positions [first, last): those that cover part of it, and those without duration
   // that start in it.
   std::pair<LanePosition, LanePosition> events_in(std::int64_t begin_ns, std::int64_t end_ns) const;
-  Occupancy occupancy(std::int64_t begin_ns, std::int64_t end_ns) const;
-  // The same for who already knows events_in(begin, end).
-  Occupancy occupancy(std::pair<LanePosition, LanePosition> events, std::int64_t begin_ns, std::int64_t end_ns) const;
+  Occupancy occupancy(std::int64_t begin_ns, std::int64_t end_ns) const {
+    return occupancy(moment(begin_ns), moment(end_ns));
+  }
+  Moment moment(std::int64_t time_ns) const;
+  // All of them; faster than one by one, since memory is asked early for what lies at the next ones.
+  void moments(std::span<const std::int64_t> times_ns, std::span<Moment> out) const;
+  Occupancy occupancy(const Moment& begin, const Moment& end) const;
   std::int64_t busy_ns(std::int64_t begin_ns, std::int64_t end_ns) const { return occupancy(begin_ns, end_ns).busy_ns; }
   // The position of the event with this index in the trace, kNoPosition when it is not in this lane.
   LanePosition find(EventIndex ref) const;
@@ -114,31 +136,56 @@ class TimelineLane {
 
  private:
   static constexpr LanePosition kBlock = 16;
+  static constexpr std::uint32_t kFar = std::numeric_limits<std::int32_t>::max();
   static constexpr std::uint32_t kLong = std::numeric_limits<std::uint32_t>::max();
 
-  std::size_t stretch_of(std::int64_t time_ns) const;
-  std::int64_t long_duration_ns(LanePosition i) const;
-  std::int64_t add_up_ns(LanePosition first, LanePosition last) const;
-  // The duration as in duration_ above the position counted from behind: the largest of some keys is the longest event,
-  // of equal ones the earliest. To compare them takes no branch, and no look at the event.
+  // The duration (or kLong) above the position counted from behind: the largest of some keys is the longest event, of
+  // equal ones the earliest. To compare them takes no branch.
   using Key = std::uint64_t;
-  Key key_of(LanePosition i) const { return (Key{duration_[i]} << 32U) | (kNoPosition - i); }
+  static LanePosition position_of(Key key) { return kNoPosition - static_cast<LanePosition>(key); }
+  Key key_of(LanePosition i) const {
+    return (static_cast<Key>(std::min<std::int64_t>(duration_ns(i), kLong)) << 32U) | (kNoPosition - i);
+  }
 
-  Key largest_key(LanePosition first, LanePosition last) const;
-  LanePosition longest(LanePosition first, LanePosition last) const;
-  std::int64_t sum_ns(LanePosition first, LanePosition last) const;
+  // When 16 events happen: two lines of the cache.
+  struct alignas(64) Times {
+    std::array<std::uint32_t, kBlock> distance;  // ns from the start of the first; kFar: in far_, or no event
+    std::array<std::uint32_t, kBlock> before;    // ns: the durations of those before, added up
+  };
+  // What is known of 16 events.
+  struct alignas(32) Block {
+    std::int64_t start_ns = 0;   // of the first
+    std::int64_t before_ns = 0;  // the durations of all events before, added up
+    Key longest = 0;
+    NameId longest_name = 0;
+    std::uint32_t busy_ns = 0;  // the durations of the 16, added up; kLong: all 16 are in long_ instead
+  };
+  using Exceptions = std::vector<std::pair<LanePosition, std::int64_t>>;  // ns by position
+
+  // The durations of the first `events` of a block, added up.
+  std::uint32_t busy_before(std::size_t block, std::size_t events) const {
+    return events < kBlock ? times_[block].before[events] : blocks_[block].busy_ns;
+  }
+  std::size_t stretch_of(std::int64_t time_ns) const;
+  Moment moment_from(std::size_t stretch, std::int64_t time_ns) const;
+  std::int64_t far_start_ns(LanePosition i) const;
+  std::int64_t long_duration_ns(LanePosition i) const;
+  Key longest_in_block(LanePosition first, LanePosition last, Key best) const;
+  Key longest_of_blocks(std::size_t begin, std::size_t end) const;
+  std::pair<LanePosition, std::int64_t> longest(LanePosition first, LanePosition last) const;
   void index_durations();
   void index_times();
 
-  std::vector<std::int64_t> start_ns_;
-  std::vector<std::uint32_t> duration_;  // ns; kLong: in long_
+  std::vector<Times> times_;
+  std::vector<Block> blocks_;
   std::vector<NameId> name_;
   std::vector<EventIndex> ref_;
   std::vector<EventIndex> launch_;
-  std::vector<std::pair<LanePosition, std::int64_t>> long_;  // durations of 4.29 s and more, by position
-  std::vector<std::int64_t> sum_;                            // of the durations before event 16 i
-  std::vector<std::vector<Key>> longest_;                    // [k][i]: of events 16^(k+1) i to 16^(k+1) (i + 1)
-  std::vector<LanePosition> first_;                          // first_from(begin_ns() + (i << shift_))
+  Exceptions far_;                         // starts 2.1 s and more behind that of the first event of 16
+  Exceptions long_;                        // durations, where 16 of them take 4.29 s and more
+  std::vector<std::vector<Key>> longest_;  // [k][i]: of events 16^(k+2) i to 16^(k+2) (i + 1)
+  // The last block that begins before begin_ns() + (i << shift_), 0 when there is none; at the end, the last one.
+  std::vector<std::uint32_t> first_;
   int shift_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "gui/core/raster.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "analyzer/parallel.h"
@@ -32,21 +33,24 @@ class RowPainter {
       : lane_(lane), edges_(edges), style_(style), row_(row) {}
 
   void paint() {
-    go_to(0);
-    next_ = lane_.first_from(begin_ns_);
+    begin_ = lane_.moment(edges_[0]);
+    std::size_t columns = 1;
     while (x_ < row_.size()) {
-      if (!fill_same()) paint_column();
+      if (fill_same()) {
+        columns = 1;
+      } else {
+        // Where one column has something to show the next ones often have, too, and several at once are faster.
+        paint_columns(std::min(columns, row_.size() - x_));
+        columns = std::min(2 * columns, kColumnsAtOnce);
+      }
     }
   }
 
  private:
-  void go_to(std::size_t x) {
-    x_ = x;
-    if (x == row_.size()) return;
-    begin_ns_ = edges_[x];
-    // A column narrower than a nanosecond shows the whole of it.
-    end_ns_ = std::max(edges_[x + 1], begin_ns_ + 1);
-  }
+  static constexpr std::size_t kColumnsAtOnce = 16;
+
+  // A column narrower than a nanosecond shows the whole of it.
+  std::int64_t column_end_ns(std::size_t x) const { return std::max(edges_[x + 1], edges_[x] + 1); }
 
   // The first pixel from x_ on whose column ends behind `time`.
   std::size_t pixel_of(std::int64_t time_ns) const {
@@ -59,46 +63,45 @@ class RowPainter {
 
   void fill_to(std::size_t x, Color color) {
     std::fill(row_.begin() + static_cast<std::ptrdiff_t>(x_), row_.begin() + static_cast<std::ptrdiff_t>(x), color);
-    go_to(x);
+    x_ = x;
+    if (x_ < row_.size()) begin_ = lane_.moment(edges_[x_]);
   }
-
-  bool is_covered() const { return next_ > 0 && lane_.event_end_ns(next_ - 1) > begin_ns_; }
 
   // Fills the columns up to the next change of the lane; false when that lies within this column.
   bool fill_same() {
-    const bool covered = is_covered();
-    if (!covered && next_ == lane_.size()) {
+    if (!begin_.covered && begin_.next == lane_.size()) {
       fill_to(row_.size(), style_.background);
       return true;
     }
-    const std::int64_t change = covered ? lane_.event_end_ns(next_ - 1) : lane_.start_ns(next_);
-    if (change < end_ns_) return false;
-    fill_to(pixel_of(change), covered ? style_.colors[lane_.names()[next_ - 1]] : style_.background);
+    const std::int64_t change = begin_.covered ? lane_.event_end_ns(begin_.next - 1) : lane_.start_ns(begin_.next);
+    if (change < column_end_ns(x_)) return false;
+    fill_to(pixel_of(change), begin_.covered ? style_.colors[lane_.name(begin_.next - 1)] : style_.background);
     return true;
   }
 
-  void fetch_ahead() const {
-    constexpr std::size_t kEvents = 6;  // pixels ahead
-    constexpr std::size_t kIndex = 16;
-    lane_.prefetch_events(edges_[std::min(x_ + kEvents, row_.size())]);
-    lane_.prefetch_index(edges_[std::min(x_ + kIndex, row_.size())]);
+  void paint_columns(std::size_t columns) {
+    std::array<std::int64_t, kColumnsAtOnce> ends;
+    std::array<Moment, kColumnsAtOnce> moments;
+    for (std::size_t i = 0; i < columns; ++i)
+      ends[i] = column_end_ns(x_ + i);
+    lane_.moments(std::span(ends).first(columns), std::span(moments).first(columns));
+    for (std::size_t i = 0; i < columns; ++i) {
+      paint_column(moments[i]);
+      if (++x_ == row_.size()) return;
+      // Columns that share a nanosecond see the same events again.
+      begin_ = edges_[x_] == ends[i] ? moments[i] : lane_.moment(edges_[x_]);
+    }
   }
 
-  void paint_column() {
-    fetch_ahead();
-    const LanePosition last = lane_.first_from(end_ns_);
-    const Occupancy occupancy = lane_.occupancy({is_covered() ? next_ - 1 : next_, last}, begin_ns_, end_ns_);
+  void paint_column(const Moment& end) {
+    const Occupancy occupancy = lane_.occupancy(begin_, end);
     Color& pixel = row_[x_];
     if (occupancy.event == kNoPosition) {
       pixel = style_.background;
     } else {
-      const Color color = style_.colors[lane_.names()[occupancy.event]];
-      pixel = blend(style_.background, color, alpha_of(occupancy.busy_ns, end_ns_ - begin_ns_));
+      const Color color = style_.colors[lane_.name(occupancy.event)];
+      pixel = blend(style_.background, color, alpha_of(occupancy.busy_ns, end.time_ns - begin_.time_ns));
     }
-    const std::int64_t painted_to = end_ns_;
-    go_to(x_ + 1);
-    // Columns that share a nanosecond see the same events again.
-    next_ = begin_ns_ == painted_to ? last : lane_.first_from(begin_ns_);
   }
 
   const TimelineLane& lane_;
@@ -106,9 +109,7 @@ class RowPainter {
   const RasterStyle& style_;
   std::span<Color> row_;
   std::size_t x_ = 0;
-  std::int64_t begin_ns_ = 0;  // of column x_
-  std::int64_t end_ns_ = 0;
-  LanePosition next_ = 0;  // the first event that starts at begin_ns_ or later
+  Moment begin_;  // of column x_
 };
 
 std::span<Color> row_of(const ImageView& image, int y) {
