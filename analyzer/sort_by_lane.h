@@ -11,41 +11,40 @@
 
 namespace swinscope {
 
-// Sorts by lane, then within the lane by key; stable. Most sources write each lane in order, so to part the lanes is
-// all there is to do.
-template <typename Record, typename LaneKey, typename Key>
-void sort_by_lane(std::vector<Record>& records, LaneKey lane_key, Key key, const Watch& watch) {
-  std::map<decltype(lane_key(records.front())), std::vector<EventIndex>> lanes;
+// Lanes, and which record comes where: order[i] is the index of the record that becomes event i.
+template <typename Lane>
+struct LaneOrder {
+  std::vector<Lane> lanes;
+  std::vector<EventIndex> order;
+};
+
+// By lane, then within the lane by key; stable. Most sources write each lane in order, so to part the lanes is all
+// there is to do. `make` builds the lane of a record. The records stay where they are: they are large.
+template <typename Lane, typename Record, typename LaneKey, typename Key, typename Make>
+LaneOrder<Lane> order_by_lane(const std::vector<Record>& records, LaneKey lane_key, Key key, Make make,
+                              const Watch& watch) {
+  std::map<decltype(lane_key(records.front())), std::vector<EventIndex>> parts;
+  auto part = parts.end();
   for (EventIndex i = 0; i < records.size(); ++i) {
     watch.tick();
-    lanes[lane_key(records[i])].push_back(i);
+    const auto at = lane_key(records[i]);
+    if (part == parts.end() || part->first != at) part = parts.try_emplace(at).first;
+    part->second.push_back(i);
   }
-  std::vector<Record> sorted;
-  sorted.reserve(records.size());
-  for (auto& [unused, events] : lanes) {
+  LaneOrder<Lane> result;
+  result.order.reserve(records.size());
+  for (auto& [unused, events] : parts) {
     const auto key_of = [&](EventIndex i) {
       watch.tick();
       return key(records[i]);
     };
     if (!std::ranges::is_sorted(events, {}, key_of)) std::ranges::stable_sort(events, {}, key_of);
-    for (const EventIndex i : events)
-      sorted.push_back(records[i]);
+    const auto begin = static_cast<EventIndex>(result.order.size());
+    result.order.insert(result.order.end(), events.begin(), events.end());
+    result.lanes.push_back(make(records[events.front()]));
+    result.lanes.back().events = {begin, static_cast<EventIndex>(result.order.size())};
   }
-  records = std::move(sorted);
-}
-
-// Cuts sorted records into lanes; `make` builds the lane of a record.
-template <typename Lane, typename Record, typename Key, typename Make>
-std::vector<Lane> cut_into_lanes(const std::vector<Record>& records, Key key, Make make) {
-  std::vector<Lane> lanes;
-  for (EventIndex i = 0; i < records.size(); ++i) {
-    if (i == 0 || key(records[i]) != key(records[i - 1])) {
-      lanes.push_back(make(records[i]));
-      lanes.back().events = {i, i};
-    }
-    lanes.back().events.end = i + 1;
-  }
-  return lanes;
+  return result;
 }
 
 }  // namespace swinscope

@@ -1,6 +1,8 @@
 #include "analyzer/trace_builder.h"
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -72,7 +74,7 @@ std::int64_t Trace::gpu_event_count() const {
 // The records of one process and their transformation into columns.
 class TraceBuilder::Process : public RecordSink {
  public:
-  explicit Process(const std::atomic<bool>* cancel) : watch_(cancel) {}
+  explicit Process(const std::atomic<bool>* cancel) : cancel_(cancel) {}
 
   StringId intern(std::string_view text) override { return pool_.intern(text); }
 
@@ -137,9 +139,11 @@ class TraceBuilder::Process : public RecordSink {
     if (prepared_) return;
     prepared_ = true;
     close_open_ranges();
-    build_api();
-    build_gpu();
-    build_ranges();
+    // What needs nothing of the others, on two threads. Each frees its records when it has made columns of them.
+    const std::array<std::function<void()>, 3> parts = {[&] { build_gpu(); }, [&] { build_ranges(); },
+                                                        [&] { build_api(); }};
+    parallel_for(parts.size(), 2, [&](std::size_t i) { parts.at(i)(); });
+    join_launches();
     const auto by_start = [](const auto& r) { return r.start_ns; };
     sort_by(rank_.marks, by_start);
     sort_by(rank_.syncs, by_start);
@@ -222,19 +226,31 @@ class TraceBuilder::Process : public RecordSink {
   }
 
   void build_api() {
-    sort_by_lane(api_, api_lane_key, outer_first<ApiRecord>, watch_);
-    rank_.api_lanes = cut_into_lanes<ThreadLane>(api_, api_lane_key, [](const ApiRecord& r) {
-      return ThreadLane{r.global_tid, {}};
-    });
+    const Watch watch(cancel_);
+    auto [lanes, order] = order_by_lane<ThreadLane>(
+        api_, api_lane_key, outer_first<ApiRecord>,
+        [](const ApiRecord& r) {
+          return ThreadLane{r.global_tid, {}};
+        },
+        watch);
     ApiCalls& api = rank_.api;
-    for (const ApiRecord& r : api_) {
-      watch_.tick();
+    reserve(order.size(), api.start_ns, api.end_ns, api.name, api.correlation);
+    for (const EventIndex i : order) {
+      watch.tick();
+      const ApiRecord& r = api_[i];
       api.start_ns.push_back(r.start_ns);
       api.end_ns.push_back(r.end_ns);
       api.name.push_back(r.name);
       api.correlation.push_back(r.correlation);
     }
-    fill_lane_column(rank_.api_lanes, api.lane, api_.size());
+    rank_.api_lanes = std::move(lanes);
+    fill_lane_column(rank_.api_lanes, api.lane, order.size());
+    api_ = {};
+  }
+
+  template <typename... Column>
+  static void reserve(std::size_t events, Column&... columns) {
+    (columns.reserve(events), ...);
   }
 
   template <typename Lane>
@@ -247,35 +263,87 @@ class TraceBuilder::Process : public RecordSink {
 
   using ProcessAndCorrelation = std::pair<std::uint64_t, std::uint32_t>;
 
+  using CallByCorrelation = std::pair<ProcessAndCorrelation, EventIndex>;
+
   // Correlation ids are unique within a process only. A driver call inside a runtime call carries the same id: the
   // outer, earlier one is the launch that the program made.
-  std::vector<std::pair<ProcessAndCorrelation, EventIndex>> calls_by_correlation() const {
-    std::vector<std::pair<ProcessAndCorrelation, EventIndex>> calls;
-    for (EventIndex i = 0; i < api_.size(); ++i) {
-      if (api_[i].correlation == 0) continue;
-      calls.push_back({{global_pid_of(api_[i].global_tid), api_[i].correlation}, i});
-    }
-    const auto before = [&](const auto& a, const auto& b) {
-      watch_.tick();
+  std::vector<CallByCorrelation> calls_by_correlation() const {
+    const Watch watch(cancel_);
+    const ApiCalls& api = rank_.api;
+    const auto before = [&](const CallByCorrelation& a, const CallByCorrelation& b) {
+      watch.tick();
       if (a.first != b.first) return a.first < b.first;
-      return std::pair(api_[a.second].start_ns, a.second) < std::pair(api_[b.second].start_ns, b.second);
+      return std::pair(api.start_ns[a.second], a.second) < std::pair(api.start_ns[b.second], b.second);
     };
-    std::sort(calls.begin(), calls.end(), before);
+    std::vector<CallByCorrelation> calls;
+    calls.reserve(api.start_ns.size());
+    std::vector<std::ptrdiff_t> runs = {0};  // where the sorted runs begin and the last one ends
+    for (const ThreadLane& lane : rank_.api_lanes) {
+      for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
+        if (api.correlation[i] != 0) calls.push_back({{global_pid_of(lane.global_tid), api.correlation[i]}, i});
+      }
+      // A thread counts up.
+      if (!std::is_sorted(calls.begin() + runs.back(), calls.end(), before)) {
+        std::sort(calls.begin() + runs.back(), calls.end(), before);
+      }
+      runs.push_back(std::ssize(calls));
+    }
+    for (; runs.size() > 2; runs = merge_pairs(calls, runs, before)) {
+    }
     return calls;
   }
 
+  template <typename Before>
+  static std::vector<std::ptrdiff_t> merge_pairs(std::vector<CallByCorrelation>& calls,
+                                                 const std::vector<std::ptrdiff_t>& runs, Before before) {
+    std::vector<std::ptrdiff_t> merged = {0};
+    for (std::size_t i = 2; i < runs.size(); i += 2) {
+      std::inplace_merge(calls.begin() + runs[i - 2], calls.begin() + runs[i - 1], calls.begin() + runs[i], before);
+      merged.push_back(runs[i]);
+    }
+    if (merged.back() != runs.back()) merged.push_back(runs.back());
+    return merged;
+  }
+
   void build_gpu() {
-    sort_by_lane(gpu_, gpu_lane_key, gpu_key, watch_);
-    rank_.gpu_lanes = cut_into_lanes<GpuLane>(gpu_, gpu_lane_key, [](const GpuRow& r) {
-      return GpuLane{r.at.device, r.at.context, r.at.stream, {}};
-    });
-    const auto calls = calls_by_correlation();
-    auto last = calls.begin();
-    const auto launch_of = [&](const GpuRecord& at) {
-      if (at.correlation == 0) return kNoEvent;
+    const Watch watch(cancel_);
+    auto [lanes, order] = order_by_lane<GpuLane>(
+        gpu_, gpu_lane_key, gpu_key,
+        [](const GpuRow& r) {
+          return GpuLane{r.at.device, r.at.context, r.at.stream, {}};
+        },
+        watch);
+    GpuEvents& gpu = rank_.gpu;
+    reserve(order.size(), gpu.start_ns, gpu.end_ns, gpu.name, gpu.short_name, gpu.bytes, gpu.config, gpu.correlation,
+            gpu.graph_node, gpu.kind, gpu.gpu_class, gpu_process_);
+    for (const EventIndex i : order) {
+      watch.tick();
+      const GpuRow& r = gpu_[i];
+      gpu.start_ns.push_back(r.at.start_ns);
+      gpu.end_ns.push_back(r.at.end_ns);
+      gpu.name.push_back(r.name);
+      gpu.short_name.push_back(r.short_name);
+      gpu.bytes.push_back(r.bytes);
+      gpu.config.push_back(r.config);
+      gpu.correlation.push_back(r.at.correlation);
+      gpu.graph_node.push_back(r.at.graph_node);
+      gpu.kind.push_back(r.kind);
+      gpu.gpu_class.push_back(gpu_class(r));
       // A source that did not say which process: the rank's.
-      const std::uint64_t process = at.global_pid == 0 ? rank_.run.global_pid : at.global_pid;
-      const ProcessAndCorrelation key{global_pid_of(process), at.correlation};
+      gpu_process_.push_back(global_pid_of(r.at.global_pid == 0 ? rank_.run.global_pid : r.at.global_pid));
+    }
+    rank_.gpu_lanes = std::move(lanes);
+    fill_lane_column(rank_.gpu_lanes, gpu.lane, order.size());
+    gpu_ = {};
+  }
+
+  // Which call launched each GPU event.
+  void join_launches() {
+    const Watch watch(cancel_);
+    const std::vector<CallByCorrelation> calls = calls_by_correlation();
+    auto last = calls.begin();
+    const auto launch_of = [&](const ProcessAndCorrelation& key) {
+      if (key.second == 0) return kNoEvent;
       const auto less = [](const auto& call, const auto& wanted) { return call.first < wanted; };
       // A stream mostly runs what was launched next: look closely behind the last one before looking everywhere.
       constexpr std::ptrdiff_t kNear = 64;
@@ -288,21 +356,12 @@ class TraceBuilder::Process : public RecordSink {
       return found == calls.end() || found->first != key ? kNoEvent : found->second;
     };
     GpuEvents& gpu = rank_.gpu;
-    for (const GpuRow& r : gpu_) {
-      watch_.tick();
-      gpu.start_ns.push_back(r.at.start_ns);
-      gpu.end_ns.push_back(r.at.end_ns);
-      gpu.name.push_back(r.name);
-      gpu.short_name.push_back(r.short_name);
-      gpu.bytes.push_back(r.bytes);
-      gpu.launch.push_back(launch_of(r.at));
-      gpu.config.push_back(r.config);
-      gpu.correlation.push_back(r.at.correlation);
-      gpu.graph_node.push_back(r.at.graph_node);
-      gpu.kind.push_back(r.kind);
-      gpu.gpu_class.push_back(gpu_class(r));
+    gpu.launch.reserve(gpu_process_.size());
+    for (EventIndex i = 0; i < gpu_process_.size(); ++i) {
+      watch.tick();
+      gpu.launch.push_back(launch_of({gpu_process_[i], gpu.correlation[i]}));
     }
-    fill_lane_column(rank_.gpu_lanes, gpu.lane, gpu_.size());
+    gpu_process_ = {};
   }
 
   GpuClass gpu_class(const GpuRow& r) {
@@ -313,20 +372,27 @@ class TraceBuilder::Process : public RecordSink {
   }
 
   void build_ranges() {
-    sort_by_lane(ranges_, nvtx_lane_key, outer_first<NvtxRecord>, watch_);
-    rank_.range_lanes = cut_into_lanes<RangeLane>(ranges_, nvtx_lane_key, [](const NvtxRecord& r) {
-      return RangeLane{r.global_tid, r.domain, {}};
-    });
+    const Watch watch(cancel_);
+    auto [lanes, order] = order_by_lane<RangeLane>(
+        ranges_, nvtx_lane_key, outer_first<NvtxRecord>,
+        [](const NvtxRecord& r) {
+          return RangeLane{r.global_tid, r.domain, {}};
+        },
+        watch);
     Ranges& ranges = rank_.ranges;
-    for (const NvtxRecord& r : ranges_) {
-      watch_.tick();
+    reserve(order.size(), ranges.start_ns, ranges.end_ns, ranges.name, ranges.json);
+    for (const EventIndex i : order) {
+      watch.tick();
+      const NvtxRecord& r = ranges_[i];
       ranges.start_ns.push_back(r.start_ns);
       ranges.end_ns.push_back(r.end_ns);
       ranges.name.push_back(r.text);
       ranges.json.push_back(r.json);
     }
-    fill_lane_column(rank_.range_lanes, ranges.lane, ranges_.size());
-    ranges.depth.resize(ranges_.size());
+    rank_.range_lanes = std::move(lanes);
+    fill_lane_column(rank_.range_lanes, ranges.lane, order.size());
+    ranges_ = {};
+    ranges.depth.resize(order.size());
     std::vector<std::int64_t> open;  // ends of the enclosing ranges
     for (const RangeLane& lane : rank_.range_lanes) {
       open.clear();
@@ -339,13 +405,14 @@ class TraceBuilder::Process : public RecordSink {
     }
   }
 
-  Watch watch_;
+  const std::atomic<bool>* cancel_;
   StringPool pool_;
   Rank rank_;
   Launcher launcher_;
   std::vector<GpuRow> gpu_;
   std::vector<ApiRecord> api_;
   std::vector<NvtxRecord> ranges_;
+  std::vector<std::uint64_t> gpu_process_;  // of each GPU event, until its launch is found
   std::unordered_map<LaunchConfig, std::uint32_t, ConfigHash> config_ids_;
   std::unordered_map<StringId, StringId> short_names_;
   std::unordered_map<StringId, GpuClass> classes_;
