@@ -1,9 +1,12 @@
 // Work beside the window: one thread that does what it is given in turn, and answers in the thread of this object.
 #pragma once
 
-#include <QThreadPool>
+#include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 #include "gui/core/mailbox.h"
@@ -22,8 +25,7 @@ class Background {
   template <typename Work, typename Done>
   void start(Work work, Done done) {
     const std::uint64_t number = ++latest_;
-    pool_.clear();
-    pool_.start([this, number, work = std::move(work), done = std::move(done)]() mutable {
+    hand_over([this, number, work = std::move(work), done = std::move(done)]() mutable {
       auto result = std::make_shared<decltype(work())>(work());
       mailbox_.post([this, number, result, done = std::move(done)] {
         if (number != latest_) return;
@@ -38,10 +40,17 @@ class Background {
   bool is_idle() const { return answered_ == latest_; }
 
  private:
+  void hand_over(std::function<void()> request);
+  void run();
+
   std::uint64_t latest_ = 0;  // this one and the next are used in this object's thread only
   std::uint64_t answered_ = 0;
   Mailbox mailbox_;
-  QThreadPool pool_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::function<void()> request_;  // the latest that has not begun
+  bool ends_ = false;
+  std::thread thread_;  // not one of Qt's: race detectors cannot see into Qt
 };
 
 }  // namespace swinscope::gui

@@ -1,6 +1,5 @@
 #include "gui/core/loader.h"
 
-#include <QThread>
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -15,7 +14,8 @@ namespace swinscope::gui {
 struct Loader::Job {
   QString path;
   LoadControl control;
-  std::mutex mutex;  // guards the rest, which the thread writes and the window reads
+  std::atomic<bool> is_done = false;  // its thread ends at once
+  std::mutex mutex;                   // guards the rest, which the thread writes and the window reads
   double fraction = 0;
   std::string phase;
   bool is_posted = false;  // an answer that will show them is on its way
@@ -39,20 +39,26 @@ Loader::Loader(QObject* parent) : QObject(parent) {}
 
 Loader::~Loader() {
   if (current_ != nullptr) current_->control.cancel = true;
-  for (const auto& thread : threads_)
-    thread->wait();
+  for (Worker& worker : workers_)
+    worker.thread.join();
 }
 
 void Loader::load(const QString& path) {
   if (current_ != nullptr) current_->control.cancel = true;
-  threads_.erase(
-      std::remove_if(threads_.begin(), threads_.end(), [](const auto& thread) { return thread->isFinished(); }),
-      threads_.end());
-  current_ = std::make_shared<Job>();
-  current_->path = path;
-  threads_.emplace_back(QThread::create([this, job = current_] { work(job); }));
+  std::erase_if(workers_, [](Worker& worker) {
+    if (!worker.job->is_done) return false;
+    worker.thread.join();
+    return true;
+  });
+  const auto job = std::make_shared<Job>();
+  job->path = path;
+  current_ = job;
   Q_EMIT started(path);
-  threads_.back()->start();
+  if (current_ != job) return;  // whoever heard of it cancelled it, or asked for another one
+  workers_.push_back({job, std::thread([this, job] {
+                        work(job);
+                        job->is_done = true;
+                      })});
 }
 
 void Loader::cancel() {

@@ -4,13 +4,12 @@
 #include <QObject>
 #include <functional>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "gui/core/mailbox.h"
 #include "gui/core/opened.h"
 #include "gui/core/problem.h"
-
-class QThread;
 
 namespace swinscope::gui {
 
@@ -51,7 +50,13 @@ class Loader : public QObject {
 
   Mailbox mailbox_;
   std::shared_ptr<Job> current_;
-  std::vector<std::unique_ptr<QThread>> threads_;  // those that may still run
+  // A job and its thread, which may still run when the job no longer matters. Not one of Qt's threads: race detectors
+  // cannot see into Qt.
+  struct Worker {
+    std::shared_ptr<Job> job;
+    std::thread thread;
+  };
+  std::vector<Worker> workers_;
 };
 
 }  // namespace swinscope::gui
