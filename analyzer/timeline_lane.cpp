@@ -13,6 +13,11 @@ std::size_t bytes_of(const std::vector<T>& column) {
   return column.capacity() * sizeof(T);
 }
 
+// From one time to a later one, which may be as late as can be.
+std::uint64_t distance_of(std::int64_t from_ns, std::int64_t to_ns) {
+  return static_cast<std::uint64_t>(to_ns) - static_cast<std::uint64_t>(from_ns);
+}
+
 }  // namespace
 
 void TimelineLane::reserve(std::size_t events) {
@@ -31,9 +36,9 @@ void TimelineLane::append(const LaneEvent& event) {
     times_.emplace_back().distance.fill(kFar);
   }
   Block& block = blocks_.back();
-  const std::int64_t distance_ns = event.start_ns - block.start_ns;
+  const std::uint64_t distance_ns = distance_of(block.start_ns, event.start_ns);
   if (distance_ns >= kFar) far_.emplace_back(i, event.start_ns);
-  times_.back().distance[i % kBlock] = static_cast<std::uint32_t>(std::min<std::int64_t>(distance_ns, kFar));
+  times_.back().distance[i % kBlock] = static_cast<std::uint32_t>(std::min<std::uint64_t>(distance_ns, kFar));
   if (block.busy_ns != kLong && event.duration_ns >= kLong - block.busy_ns) {
     for (LanePosition before = i - i % kBlock; before < i; ++before)
       long_.emplace_back(before, duration_ns(before));
@@ -112,7 +117,7 @@ void TimelineLane::index_durations() {
 // Two to four entries for each block, however long the lane is.
 void TimelineLane::index_times() {
   if (empty()) return;
-  const auto span = static_cast<std::uint64_t>(start_ns(size() - 1) - begin_ns());
+  const std::uint64_t span = distance_of(begin_ns(), start_ns(size() - 1));
   shift_ = static_cast<int>(std::bit_width(span / (2 * blocks_.size())));
   const std::uint64_t stretches = (span >> static_cast<unsigned>(shift_)) + 1;
   first_.reserve(stretches + 1);
@@ -128,7 +133,7 @@ void TimelineLane::index_times() {
 
 // Of a time behind the first start; for all behind the last start it is the same.
 std::size_t TimelineLane::stretch_of(std::int64_t time_ns) const {
-  const std::uint64_t stretch = static_cast<std::uint64_t>(time_ns - begin_ns()) >> static_cast<unsigned>(shift_);
+  const std::uint64_t stretch = distance_of(begin_ns(), time_ns) >> static_cast<unsigned>(shift_);
   return std::min<std::size_t>(stretch, first_.size() - 2);
 }
 
@@ -173,7 +178,7 @@ Moment TimelineLane::moment_from(std::size_t stretch, std::int64_t time_ns) cons
       ++b;
   }
   const Block& block = blocks_[b];
-  const std::int64_t distance_ns = time_ns - block.start_ns;
+  const std::uint64_t distance_ns = distance_of(block.start_ns, time_ns);
   Moment moment{time_ns, static_cast<LanePosition>(b * kBlock), false, block.before_ns};
   std::int64_t end_ns = 0;  // of the event before
   if (distance_ns <= kFar && block.busy_ns != kLong) {
@@ -192,7 +197,7 @@ Moment TimelineLane::moment_from(std::size_t stretch, std::int64_t time_ns) cons
     end_ns = event_end_ns(moment.next - 1);
   }
   moment.covered = end_ns > time_ns;
-  moment.busy_ns -= std::max<std::int64_t>(end_ns - time_ns, 0);
+  if (moment.covered) moment.busy_ns -= end_ns - time_ns;
   return moment;
 }
 

@@ -241,7 +241,8 @@ void OverviewPage::resizeEvent(QResizeEvent* event) {
 void OverviewPage::reflow() {
   const int room = viewport()->width();
   const int cards = std::clamp(room / kCardWidth, 1, kMostCardColumns);
-  const int charts = std::clamp(room / kChartWidth, 1, kMostChartColumns);
+  const int most = std::clamp(static_cast<int>(charts_.size()), 1, kMostChartColumns);
+  const int charts = std::clamp(room / kChartWidth, 1, most);
   if (cards != card_columns_) place(*card_grid_, cards_, cards);
   if (charts != chart_columns_) place(*chart_grid_, charts_, charts);
   card_columns_ = cards;

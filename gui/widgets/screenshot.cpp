@@ -32,8 +32,13 @@ Screenshot::Screenshot(MainWindow& window, ScreenshotOptions options) : window_(
 }
 
 void Screenshot::look() {
-  if (!window_.is_settled()) return;
-  if (!find()) return;
+  if (!window_.is_settled() || !find()) {
+    looks_settled_ = 0;
+    return;
+  }
+  // What was shown last asks for its place in events of its own: one goes to the widget, the next to what scrolls it.
+  constexpr int kLooks = 3;
+  if (++looks_settled_ < kLooks) return;
   timer_.stop();
   if (!options_.file.isEmpty()) take();
 }

@@ -33,6 +33,7 @@ class Screenshot : public QObject {
   ScreenshotOptions options_;
   bool has_searched_ = false;
   bool has_found_ = false;
+  int looks_settled_ = 0;  // in a row
   QTimer timer_;
 };
 

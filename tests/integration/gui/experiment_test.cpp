@@ -46,6 +46,10 @@ TEST_F(ExperimentTest, ShowsItsScalingAndOpensTheRunOfAPoint) {
   EXPECT_THAT(window_.overview().verdict().toStdString(), HasSubstr("parallel efficiency"));
   ASSERT_GE(window_.overview().charts().size(), 4U);
   EXPECT_EQ(window_.run(), nullptr);
+  for (const QSize size : {QSize(1280, 720), QSize(1920, 1080)}) {
+    window_.resize(size);
+    expect_nothing_overlaps();
+  }
   auto* runs = window_.findChild<QComboBox*>(QStringLiteral("filter_run"));
   EXPECT_EQ(runs->count(), 3);  // the experiment, and a run for each point
 

@@ -1,6 +1,7 @@
 // What the tests of the window share: a window, small traces, and waiting for what happens in threads.
 #pragma once
 
+#include <QLabel>
 #include <QTest>
 
 #include "gui/core/search.h"
@@ -45,7 +46,52 @@ class WindowTest : public CliTest {
   }
   std::string banner() { return window_.banner().text().toStdString(); }
 
+  // No two widgets side by side cover each other, and every label has room for its text.
+  void expect_nothing_overlaps() {
+    // What was shown last asks for its place in events of its own.
+    for (int i = 0; i < 3; ++i)
+      QCoreApplication::processEvents();
+    int labels = 0;
+    expect_nothing_overlaps_in(window_, labels);
+    EXPECT_GT(labels, 0);
+  }
+
   gui::MainWindow window_;
+
+ private:
+  static void expect_nothing_overlaps_in(const QWidget& parent, int& labels) {
+    std::vector<const QWidget*> shown;
+    for (const QWidget* child : parent.findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly)) {
+      if (child->isVisible() && !child->isWindow() && !child->size().isEmpty()) shown.push_back(child);
+    }
+    const bool is_laid_out = parent.layout() != nullptr;
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      for (std::size_t k = 0; is_laid_out && k < i; ++k) {
+        EXPECT_FALSE(shown[i]->geometry().intersects(shown[k]->geometry()))
+            << describe(*shown[i]) << " and " << describe(*shown[k]) << " in " << describe(parent);
+      }
+      if (const auto* label = qobject_cast<const QLabel*>(shown[i]); label != nullptr && !label->text().isEmpty()) {
+        ++labels;
+        EXPECT_GE(label->width(), label->minimumSizeHint().width()) << describe(*label);
+        const int height =
+            label->hasHeightForWidth() ? label->heightForWidth(label->width()) : label->minimumSizeHint().height();
+        EXPECT_GE(label->height(), height) << describe(*label);
+      }
+      expect_nothing_overlaps_in(*shown[i], labels);
+    }
+  }
+  static std::string describe(const QWidget& widget) {
+    const QRect at = widget.geometry();
+    const auto* label = qobject_cast<const QLabel*>(&widget);
+    return QStringLiteral("%1 %2 %3 at %4,%5 %6x%7")
+        .arg(QLatin1String(widget.metaObject()->className()), widget.objectName(),
+             label == nullptr ? QString() : label->text())
+        .arg(at.x())
+        .arg(at.y())
+        .arg(at.width())
+        .arg(at.height())
+        .toStdString();
+  }
 };
 
 }  // namespace swinscope::tests

@@ -57,6 +57,19 @@ TEST_F(MainWindowTest, EveryControlHasAnAccessibleName) {
   EXPECT_GT(controls, 20);
 }
 
+TEST_F(MainWindowTest, NothingOverlapsOnAnyPage) {
+  open(recording());
+  for (const QSize size : {QSize(1280, 720), QSize(1920, 1080)}) {
+    window_.resize(size);
+    for (const ActionId page :
+         {ActionId::kPageOverview, ActionId::kPageTimeline, ActionId::kPageKernels, ActionId::kPageLayers}) {
+      window_.show_page(page);
+      settle();
+      expect_nothing_overlaps();
+    }
+  }
+}
+
 TEST_F(MainWindowTest, LanesAndTheSelectedEventAreAccessible) {
   open(recording());
   window_.show_page(ActionId::kPageTimeline);
