@@ -114,11 +114,11 @@ void TimelineLane::index_durations() {
   }
 }
 
-// Two to four entries for each block, however long the lane is.
+// One entry for about two blocks, however long the lane is.
 void TimelineLane::index_times() {
   if (empty()) return;
   const std::uint64_t span = distance_of(begin_ns(), start_ns(size() - 1));
-  shift_ = static_cast<int>(std::bit_width(span / (2 * blocks_.size())));
+  shift_ = static_cast<int>(std::bit_width(span / (blocks_.size() / 2 + 1)));
   const std::uint64_t stretches = (span >> static_cast<unsigned>(shift_)) + 1;
   first_.reserve(stretches + 1);
   std::uint32_t b = 0;
@@ -141,45 +141,48 @@ LanePosition TimelineLane::first_from(std::int64_t time_ns) const { return momen
 
 Moment TimelineLane::moment(std::int64_t time_ns) const {
   if (empty() || time_ns <= begin_ns()) return {time_ns};
-  return moment_from(stretch_of(time_ns), time_ns);
+  return moment_in(block_of(first_[stretch_of(time_ns)], time_ns), time_ns);
 }
 
+// In three rounds, each of which asks memory for what the next one reads.
 void TimelineLane::moments(std::span<const std::int64_t> times_ns, std::span<Moment> out) const {
   constexpr std::size_t kAhead = 16;
-  std::array<std::size_t, kAhead> stretches{};
+  std::array<std::uint32_t, kAhead> blocks{};
   for (std::size_t begin = 0; begin < times_ns.size(); begin += kAhead) {
-    const std::size_t end = std::min(begin + kAhead, times_ns.size());
-    for (std::size_t i = begin; i < end; ++i) {
-      if (empty() || times_ns[i] <= begin_ns()) continue;
-      stretches[i - begin] = stretch_of(times_ns[i]);
-      const std::uint32_t b = first_[stretches[i - begin]];
-      __builtin_prefetch(&blocks_[b]);
-      __builtin_prefetch(times_[b].distance.data());
-      __builtin_prefetch(times_[b].before.data());
+    const auto times = times_ns.subspan(begin, std::min(kAhead, times_ns.size() - begin));
+    const auto is_first = [&](std::size_t i) { return empty() || times[i] <= begin_ns(); };
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      if (is_first(i)) continue;
+      blocks[i] = first_[stretch_of(times[i])];
+      __builtin_prefetch(&blocks_[blocks[i]]);
     }
-    for (std::size_t i = begin; i < end; ++i) {
-      const bool is_first = empty() || times_ns[i] <= begin_ns();
-      out[i] = is_first ? Moment{times_ns[i]} : moment_from(stretches[i - begin], times_ns[i]);
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      if (is_first(i)) continue;
+      blocks[i] = block_of(blocks[i], times[i]);
+      __builtin_prefetch(times_[blocks[i]].distance.data());
+      __builtin_prefetch(times_[blocks[i]].before.data());
     }
+    for (std::size_t i = 0; i < times.size(); ++i)
+      out[begin + i] = is_first(i) ? Moment{times[i]} : moment_in(blocks[i], times[i]);
   }
 }
 
-// Of a time behind the first start.
-Moment TimelineLane::moment_from(std::size_t stretch, std::int64_t time_ns) const {
-  // The last block that begins before.
-  std::size_t b = first_[stretch];
-  const std::size_t last = first_[stretch + 1];
-  constexpr std::size_t kFew = 8;
-  if (last - b > kFew) {
-    const auto rest = std::span(blocks_).subspan(b + 1, last - b);
-    b += static_cast<std::size_t>(std::ranges::lower_bound(rest, time_ns, {}, &Block::start_ns) - rest.begin());
-  } else {
-    while (b < last && blocks_[b + 1].start_ns < time_ns)
-      ++b;
+// The last block that begins before a time, which is behind the first start, looking from block b on.
+std::uint32_t TimelineLane::block_of(std::uint32_t b, std::int64_t time_ns) const {
+  constexpr std::uint32_t kFew = 8;
+  const auto behind = static_cast<std::uint32_t>(blocks_.size());
+  for (const std::uint32_t last = b + kFew; b < last; ++b) {
+    if (b + 1 == behind || blocks_[b + 1].start_ns >= time_ns) return b;
   }
+  const auto rest = std::span(blocks_).subspan(b + 1, first_[stretch_of(time_ns) + 1] - b);
+  return b + static_cast<std::uint32_t>(std::ranges::lower_bound(rest, time_ns, {}, &Block::start_ns) - rest.begin());
+}
+
+// Of a time in a block, behind its first start.
+Moment TimelineLane::moment_in(std::uint32_t b, std::int64_t time_ns) const {
   const Block& block = blocks_[b];
   const std::uint64_t distance_ns = distance_of(block.start_ns, time_ns);
-  Moment moment{time_ns, static_cast<LanePosition>(b * kBlock), false, block.before_ns};
+  Moment moment{time_ns, b * kBlock, false, block.before_ns};
   std::int64_t end_ns = 0;  // of the event before
   if (distance_ns <= kFar && block.busy_ns != kLong) {
     // All 16 each time: nobody can predict a branch that depends on the times.

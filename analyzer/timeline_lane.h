@@ -167,7 +167,8 @@ class TimelineLane {
     return events < kBlock ? times_[block].before[events] : blocks_[block].busy_ns;
   }
   std::size_t stretch_of(std::int64_t time_ns) const;
-  Moment moment_from(std::size_t stretch, std::int64_t time_ns) const;
+  std::uint32_t block_of(std::uint32_t b, std::int64_t time_ns) const;
+  Moment moment_in(std::uint32_t b, std::int64_t time_ns) const;
   std::int64_t far_start_ns(LanePosition i) const;
   std::int64_t long_duration_ns(LanePosition i) const;
   Key longest_in_block(LanePosition first, LanePosition last, Key best) const;
