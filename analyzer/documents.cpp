@@ -93,7 +93,7 @@ Document experiment_document(const Experiment& experiment) {
   const bool distorted =
       std::any_of(rows.begin(), rows.end(), [](const ScalingRow& r) { return r.distortion().value_or(0) > 0.2; });
   if (distorted)
-    document.warnings.push_back("tracing slowed a point down by more than 20 %: causes are indicative only");
+    document.warnings.emplace_back("tracing slowed a point down by more than 20 %: causes are indicative only");
   for (const ScalingRow& row : rows) {
     if (row.traced_only)
       document.warnings.push_back(

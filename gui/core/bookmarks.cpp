@@ -9,6 +9,7 @@
 #include <QSaveFile>
 #include <QStandardPaths>
 #include <algorithm>
+#include <optional>
 
 #include "store/error.h"
 
@@ -42,12 +43,14 @@ QByteArray to_json(const std::vector<Bookmark>& bookmarks) {
       .toJson();
 }
 
-std::vector<Bookmark> read_bookmarks(const QString& path) {
+// Nothing when the file is damaged.
+std::optional<std::vector<Bookmark>> read_bookmarks(const QString& path) {
   std::vector<Bookmark> bookmarks;
   QFile file(path);
   if (!file.open(QIODevice::ReadOnly)) return bookmarks;
-  const QJsonArray array =
-      QJsonDocument::fromJson(file.readAll()).object().value(QStringLiteral("bookmarks")).toArray();
+  const QJsonValue all = QJsonDocument::fromJson(file.readAll()).object().value(QStringLiteral("bookmarks"));
+  if (!all.isArray()) return std::nullopt;
+  const QJsonArray array = all.toArray();
   for (const auto& value : array) {
     const QJsonObject object = value.toObject();
     bool has_begin = false;
@@ -71,11 +74,13 @@ bool write_all(const QString& path, const QByteArray& content) {
 void Bookmarks::open(const QString& trace_path) {
   trace_path_ = trace_path;
   file_ = file_beside(trace_path);
-  bookmarks_ = read_bookmarks(file_);
-  if (bookmarks_.empty() && QFileInfo::exists(file_at_home(trace_path))) {
+  auto stored = read_bookmarks(file_);
+  if ((!stored || stored->empty()) && QFileInfo::exists(file_at_home(trace_path))) {
     file_ = file_at_home(trace_path);
-    bookmarks_ = read_bookmarks(file_);
+    stored = read_bookmarks(file_);
   }
+  is_damaged_ = !stored;
+  bookmarks_ = std::move(stored).value_or(std::vector<Bookmark>());
   Q_EMIT changed();
 }
 
@@ -87,6 +92,13 @@ void Bookmarks::add(const Bookmark& bookmark) {
   save();
 }
 
+void Bookmarks::rename(std::size_t index, const QString& label) {
+  if (bookmarks_.at(index).label == label) return;
+  bookmarks_[index].label = label;
+  Q_EMIT changed();
+  save();
+}
+
 void Bookmarks::remove(std::size_t index) {
   bookmarks_.erase(bookmarks_.begin() + static_cast<std::ptrdiff_t>(index));
   Q_EMIT changed();
@@ -94,6 +106,8 @@ void Bookmarks::remove(std::size_t index) {
 }
 
 void Bookmarks::save() {
+  if (is_damaged_) QFile::rename(file_, file_ + QStringLiteral(".damaged"));
+  is_damaged_ = false;
   const QByteArray content = to_json(bookmarks_);
   if (write_all(file_, content)) return;
   const QString home = file_at_home(trace_path_);

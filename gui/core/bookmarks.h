@@ -22,11 +22,13 @@ class Bookmarks : public QObject {
  public:
   using QObject::QObject;
 
-  // Reads those of a trace file or run folder. A file that is damaged is left alone and counts as empty.
+  // Reads those of a trace file or run folder. A file that is damaged counts as empty, and is put aside under another
+  // name (".damaged") when new ones are written.
   void open(const QString& trace_path);
   const std::vector<Bookmark>& all() const { return bookmarks_; }
   // Kept in order of their time. Throws Error(kFailure) when they can be written nowhere.
   void add(const Bookmark& bookmark);
+  void rename(std::size_t index, const QString& label);
   void remove(std::size_t index);
   QString file() const { return file_; }
 
@@ -39,6 +41,7 @@ class Bookmarks : public QObject {
   std::vector<Bookmark> bookmarks_;
   QString trace_path_;
   QString file_;
+  bool is_damaged_ = false;  // the file
 };
 
 }  // namespace swinscope::gui

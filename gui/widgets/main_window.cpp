@@ -127,11 +127,13 @@ void MainWindow::connect_loader() {
   });
   connect(&loader_, &Loader::failed, this, [this](const QString&, const Problem& problem) {
     end_loading();
+    overview_->set_unfinished();
     show_problem(problem);
     show_entries();
   });
   connect(&loader_, &Loader::cancelled, this, [this](const QString& path) {
     end_loading();
+    overview_->set_unfinished();
     show_problem({QStringLiteral("%1: loading was cancelled").arg(path), {}, QStringLiteral("F5 loads it again")});
     show_entries();
   });

@@ -112,6 +112,11 @@ void OverviewPage::set_run(RunPointer run) {
   reflow();
 }
 
+void OverviewPage::set_unfinished() {
+  if (run_ == nullptr || run_->trace != nullptr) return;
+  headline_->setText(QStringLiteral("Not analyzed: loading did not end. The timeline can be used; F5 loads it again."));
+}
+
 void OverviewPage::set_experiment(ExperimentPointer experiment) {
   clear();
   experiment_ = std::move(experiment);

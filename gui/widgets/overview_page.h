@@ -24,6 +24,8 @@ class OverviewPage : public QScrollArea {
 
   // Both null: nothing is open.
   void set_run(RunPointer run);
+  // The analyses of the run will not come.
+  void set_unfinished();
   void set_experiment(ExperimentPointer experiment);
   QString verdict() const;
   const std::vector<ChartWidget*>& charts() const { return charts_; }

@@ -1,6 +1,7 @@
 // What the actions do on the timeline page.
 #include <QDockWidget>
 #include <QListWidget>
+#include <QSignalBlocker>
 #include <algorithm>
 
 #include "gui/core/time_axis.h"
@@ -128,13 +129,27 @@ void TimelinePage::remove_bookmark() {
   }
 }
 
+void TimelinePage::rename_bookmark(int row, const QString& label) {
+  if (static_cast<std::size_t>(row) >= bookmarks_.all().size()) return;
+  try {
+    bookmarks_.rename(static_cast<std::size_t>(row), label);
+  } catch (const Error& error) {
+    Q_EMIT problem(problem_of(error));
+  }
+}
+
 void TimelinePage::show_bookmarks() {
+  const QSignalBlocker filling(bookmark_list_);
+  const int row = bookmark_list_->currentRow();
   bookmark_list_->clear();
   std::vector<std::int64_t> times;
   for (const Bookmark& bookmark : bookmarks_.all()) {
-    bookmark_list_->addItem(bookmark.label);
+    auto* item = new QListWidgetItem(bookmark.label);
+    item->setFlags(item->flags() | Qt::ItemIsEditable);
+    bookmark_list_->addItem(item);
     times.push_back(bookmark.begin_ns + (bookmark.end_ns - bookmark.begin_ns) / 2);
   }
+  bookmark_list_->setCurrentRow(row);
   view_->set_bookmarks(times);
   minimap_->set_bookmarks(times);
   Q_EMIT actions_changed();

@@ -70,6 +70,7 @@ void TimelinePage::build_layout() {
   QDockWidget* statistics = add_dock(QStringLiteral("Area"), QStringLiteral("dock_area"), area);
   bookmark_list_->setObjectName(QStringLiteral("bookmarks"));
   bookmark_list_->setAccessibleName(QStringLiteral("Bookmarks"));
+  bookmark_list_->setEditTriggers(QAbstractItemView::EditKeyPressed);  // a double click goes there
   QDockWidget* marks = add_dock(QStringLiteral("Bookmarks"), QStringLiteral("dock_bookmarks"), bookmark_list_);
   tabifyDockWidget(statistics, marks);
   statistics->raise();
@@ -105,6 +106,11 @@ void TimelinePage::connect_parts() {
   connect(search_, &SearchBar::next_requested, this, &TimelinePage::go_to_hit);
   connect(search_, &SearchBar::closed, this, &TimelinePage::close_search);
   connect(&bookmarks_, &Bookmarks::changed, this, &TimelinePage::show_bookmarks);
+  connect(bookmark_list_, &QListWidget::itemChanged, this, [this](const QListWidgetItem* item) {
+    // Later, because that fills the list anew, this item among others.
+    const auto rename = [this, row = bookmark_list_->row(item), label = item->text()] { rename_bookmark(row, label); };
+    QMetaObject::invokeMethod(this, rename, Qt::QueuedConnection);
+  });
   connect(bookmark_list_, &QListWidget::itemActivated, this, [this](const QListWidgetItem* item) {
     const Bookmark& bookmark = bookmarks_.all()[static_cast<std::size_t>(bookmark_list_->row(item))];
     view_->show_window({bookmark.begin_ns, bookmark.end_ns});

@@ -69,6 +69,7 @@ class TimelinePage : public QMainWindow {
   void close_search();
   void add_bookmark();
   void remove_bookmark();
+  void rename_bookmark(int row, const QString& label);
   void show_bookmarks();
   void zoom_to_steps(const Filter& filter);
 

@@ -184,15 +184,18 @@ TEST_F(JourneyTest, BookmarksComeBack) {
   press(Qt::Key_F);
   const Interval close = view().seen();
   press(Qt::Key_M);
-  const auto* list = window_.findChild<QListWidget*>(QStringLiteral("bookmarks"));
+  auto* list = window_.findChild<QListWidget*>(QStringLiteral("bookmarks"));
   ASSERT_EQ(list->count(), 1);
   EXPECT_THAT(list->item(0)->text().toStdString(), HasSubstr(kKernel));
+  list->item(0)->setText(QStringLiteral("the slow one"));
+  QCoreApplication::processEvents();
   EXPECT_TRUE(std::filesystem::exists(folder() / "copy.kineto.json.gz.swinscope-bookmarks.json"));
 
   gui::MainWindow later;
   later.open({window_.run()->path});
   ASSERT_TRUE(QTest::qWaitFor([&] { return later.is_settled(); }, kWaitMs));
   ASSERT_EQ(later.timeline().bookmarks().all().size(), 1U);
+  EXPECT_EQ(later.timeline().bookmarks().all()[0].label, QStringLiteral("the slow one"));
   EXPECT_EQ(later.timeline().bookmarks().all()[0].begin_ns, close.begin_ns);
   EXPECT_EQ(later.timeline().bookmarks().all()[0].end_ns, close.end_ns);
 }

@@ -18,6 +18,7 @@ namespace {
 
 using gui::ActionId;
 using testing::HasSubstr;
+using testing::Not;
 
 class RobustnessTest : public WindowTest {
  protected:
@@ -110,6 +111,7 @@ TEST_F(RobustnessTest, CancelAtAnyMomentOfALoad) {
     EXPECT_FALSE(window_.loader().is_loading());
     if (was_cancelled) {
       EXPECT_THAT(banner(), HasSubstr("loading was cancelled"));
+      EXPECT_THAT(window_.overview().verdict().toStdString(), Not(HasSubstr("Analyzing")));
     }
   }
   EXPECT_GT(moments, 2);

@@ -25,8 +25,9 @@ TEST(Bookmarks, AreKeptBesideTheTraceToTheNanosecond) {
   EXPECT_EQ(again.file(), trace + QStringLiteral(".swinscope-bookmarks.json"));
   EXPECT_EQ(tests::read_file(folder / "trace.db"), "content");
   again.remove(0);
+  again.rename(0, QStringLiteral("later"));
   bookmarks.open(trace);
-  EXPECT_EQ(bookmarks.all(), std::vector<Bookmark>{late});
+  EXPECT_EQ(bookmarks.all(), (std::vector<Bookmark>{{QStringLiteral("later"), late.begin_ns, late.end_ns}}));
 }
 
 TEST(Bookmarks, GoHomeWhereTheFolderCannotBeWritten) {
@@ -40,13 +41,18 @@ TEST(Bookmarks, GoHomeWhereTheFolderCannotBeWritten) {
   EXPECT_EQ(again.all(), std::vector<Bookmark>{mark});
 }
 
-TEST(Bookmarks, ADamagedFileCountsAsEmpty) {
+TEST(Bookmarks, ADamagedFileCountsAsEmptyAndIsNotLost) {
   const tests::TemporaryFolder folder;
-  tests::write_file(folder / "trace.db.swinscope-bookmarks.json",
-                    R"({"bookmarks": [{"label": "x", "begin_ns": "9"}, 7)");
+  const std::string damaged = R"({"bookmarks": [{"label": "x", "begin_ns": "9"}, 7)";
+  tests::write_file(folder / "trace.db.swinscope-bookmarks.json", damaged);
   Bookmarks bookmarks;
   bookmarks.open(QString::fromStdString((folder / "trace.db").string()));
   EXPECT_TRUE(bookmarks.all().empty());
+  const Bookmark mark{QStringLiteral("here"), 1, 2};
+  bookmarks.add(mark);
+  EXPECT_EQ(tests::read_file(folder / "trace.db.swinscope-bookmarks.json.damaged"), damaged);
+  bookmarks.open(QString::fromStdString((folder / "trace.db").string()));
+  EXPECT_EQ(bookmarks.all(), std::vector<Bookmark>{mark});
 }
 
 TEST(Settings, RecentFilesAreFewAndLatestFirst) {
