@@ -18,7 +18,7 @@ namespace swinscope::cuda {
 namespace {
 
 constexpr std::int64_t kWorkspaceBytes = std::int64_t{64} << 20;
-constexpr int kCandidates = 32;
+constexpr int kCandidates = 128;
 constexpr std::uint32_t kAlignment = 16;
 // While timing, each launch takes the next of several weights, so that they come from memory as in a model.
 constexpr std::int64_t kWeightPoolBytes = std::int64_t{192} << 20;

@@ -1,12 +1,12 @@
-// Window attention on tensor cores. A warp owns one head of one window: all keys and values of a window fit into its
-// registers, so nothing goes through shared memory but the addresses of the rows.
+// Window attention on tensor cores. A block of four warps keeps one head, whose bias stays in registers, and goes from
+// window to window; q, k and v of the next two windows are on their way into shared memory while one is computed. Each
+// warp has 16 queries, with all scores of theirs in registers.
 //
 // Which lane holds what follows from the instructions (PTX ISA, m16n8k16): with t = lane % 4 and g = lane / 4 a lane
-// has, of each 16 x 8 block of scores, rows g and g + 8 and columns 2t and 2t + 1. The order of the channels within a
-// product is free as long as both factors use the same one, so a lane takes channels 8t .. 8t + 7 of its rows of q and
-// k as they stand in memory, 16 bytes at once. For the second product the values of two keys must share a register: a
-// lane loads channels 4g .. 4g + 3 of keys 2t, 2t + 1, 2t + 8, 2t + 9 and interleaves them. Channel 4n + j of v is then
-// column n of block j, which gives each lane 8 neighbouring channels of the output: again 16 bytes.
+// has, of each 16 x 8 block of scores, rows g and g + 8 and columns 2t and 2t + 1.
+//
+// It is bound by memory traffic where windows and heads are many: docs/performance.md.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -29,12 +29,26 @@ constexpr float kLn2 = 0.6931471805599453F;
 constexpr int kLaneBias = 32;
 constexpr std::int64_t kHeadBias = std::int64_t{kRowTiles} * kWarp * kLaneBias;
 
+// Shared memory of one window and head: q, k and v, 64 rows of 64 bytes each. The four 16-byte pieces of a row are
+// permuted by its number, so that eight rows' pieces at the same place lie in different banks. Within eight rows that
+// start at a multiple of 8 the permutation repeats, and pieces differ by an exclusive or: one address a thread serves
+// all its loads.
+constexpr int kStages = 3;  // one in use, two on their way
+constexpr int kThreads = kRowTiles * kWarp;
+constexpr std::uint32_t kRowBytes = kHeadDim * 2;
+constexpr std::uint32_t kPartBytes = kMaxTokens * kRowBytes;
+constexpr std::uint32_t kStageBytes = 3 * kPartBytes;
+constexpr std::uint32_t kOtherHalf = 32;  // from piece p to piece p ^ 2
+
+__device__ constexpr std::uint32_t piece_offset(int slot, int piece) {
+  return static_cast<std::uint32_t>(slot) * kRowBytes + static_cast<std::uint32_t>(piece ^ (slot / 2 % 4)) * 16;
+}
+
 template <typename T>
 struct MmaArguments {
   WindowGeometry geometry;
+  int windows;
   int heads;
-  int row_tiles;  // with queries in them
-  int tiles_per_warp;
   float scale;  // of the scaled dot product, times log2 e
   const T* qkv;
   const __half* bias;
@@ -44,156 +58,167 @@ struct MmaArguments {
   float* lse;
 };
 
-// What a block knows of its window.
 template <typename T>
-struct WindowRows {
-  const T* qkv[kMaxTokens];  // first channel of q of head 0
-  int out[kMaxTokens];       // row, or -1: nothing is stored
-  int region[kMaxTokens];
-};
-
-template <typename T>
-__device__ void find_rows(const MmaArguments<T>& a, int window, WindowRows<T>& rows) {
-  for (int slot = static_cast<int>(threadIdx.x); slot < kMaxTokens; slot += static_cast<int>(blockDim.x)) {
-    const bool exists = slot < a.geometry.tokens();
-    // Slots beyond the window repeat its first token: finite values, whose probability is zero.
-    const int row = a.geometry.row(window, exists ? slot : 0);
-    rows.qkv[slot] = row < 0 ? a.pad_qkv : a.qkv + std::int64_t{row} * 3 * a.heads * kHeadDim;
-    rows.out[slot] = exists ? row : -1;
-    rows.region[slot] = a.geometry.region(window, exists ? slot : 0);
-  }
-}
-
-// 1 / max(norm, 1e-12) of rows of which four neighbouring lanes hold 8 channels each.
-template <typename T>
-__device__ float inverse_norm(const uint4& channels) {
+__device__ float square_sum(const uint4& channels) {
   float sum = 0.0F;
   for (const std::uint32_t pair : {channels.x, channels.y, channels.z, channels.w}) {
     const float2 values = unpack(pair, T{});
     sum += values.x * values.x + values.y * values.y;
   }
-  return 1.0F / fmaxf(sqrtf(sum_over(sum, 4)), 1e-12F);
+  return sum;
 }
 
-// The lower (upper) halves of two registers, as the values of two keys.
-__device__ inline std::uint32_t low_halves(std::uint32_t first, std::uint32_t second) {
-  return __byte_perm(first, second, 0x5410);
-}
-__device__ inline std::uint32_t high_halves(std::uint32_t first, std::uint32_t second) {
-  return __byte_perm(first, second, 0x7632);
+// 1 / max(norm, 1e-12) of each row of q (0) and k (1): two threads share a slot.
+template <typename T>
+__device__ void find_norms(std::uint32_t stage, float (&norms)[2][kMaxTokens]) {
+  const int slot = static_cast<int>(threadIdx.x) / 2;
+  const int half = static_cast<int>(threadIdx.x) % 2;
+  const std::uint32_t row = stage + piece_offset(slot, 2 * half);
+  float sums[2];
+#pragma unroll
+  for (std::uint32_t part = 0; part < 2; ++part) {
+    const std::uint32_t at = row + part * kPartBytes;
+    sums[part] = sum_over(square_sum<T>(load_shared(at)) + square_sum<T>(load_shared(at ^ 16U)), 2);
+  }
+  norms[half][slot] = 1.0F / fmaxf(sqrtf(sums[half]), 1e-12F);
 }
 
-// kBlocks: blocks of 8 keys, 7 (49 to 56 tokens) or 8.
+// kBlocks: blocks of 8 keys, 7 (up to 56 tokens) or 8. A block of threads keeps one head and goes from window to
+// window.
 template <typename T, int kBlocks, bool kCosine>
-__global__ __launch_bounds__(128, 3) void attention_kernel(const MmaArguments<T> a) {
-  constexpr int kSteps = (kBlocks + 1) / 2;  // of 16 keys
-  __shared__ WindowRows<T> rows;
+__global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArguments<T> a) {
+  __shared__ alignas(128) unsigned char stages[kStages * kStageBytes];
+  __shared__ float norms[2][kCosine ? kMaxTokens : 1];
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int tile = static_cast<int>(threadIdx.x) / kWarp;  // of 16 queries
   const int t = lane % 4;
   const int g = lane / 4;
-  const int warps = static_cast<int>(blockDim.x) / kWarp;
-  const int groups = a.heads / warps;
-  const int window = static_cast<int>(blockIdx.x) / groups;
-  const int head = static_cast<int>(blockIdx.x) % groups * warps + static_cast<int>(threadIdx.x) / kWarp;
+  const int head = static_cast<int>(blockIdx.y);
+  const int step = static_cast<int>(gridDim.x);
+  const int tokens = a.geometry.tokens();
   const int channels = a.heads * kHeadDim;
-  find_rows(a, window, rows);
-  __syncthreads();
+  const std::uint32_t memory = shared_address(stages);
 
-  const int first_tile = static_cast<int>(blockIdx.y) * a.tiles_per_warp;
-  const int last_tile = min(first_tile + a.tiles_per_warp, a.row_tiles);
-  const int place = head * kHeadDim;
-  const auto load_query = [&](int slot) { return load_once(rows.qkv[slot] + place + 8 * t, uint4{}); };
-  uint4 next_upper = load_query(first_tile * 16 + g);
-  uint4 next_lower = load_query(first_tile * 16 + g + 8);
-  uint4 keys[kBlocks];
+  // A thread copies, and in the end stores, piece t of these two rows.
+  const Slot upper(a.geometry, tile * 16 + g);
+  const Slot lower(a.geometry, tile * 16 + g + 8);
+  const bool has_upper = upper.index < tokens;
+  const bool has_lower = lower.index < tokens;
+  const std::uint32_t own_piece = piece_offset(upper.index, t);  // that of the lower row stands 8 rows on
+  const T* const first = a.qkv + head * kHeadDim + 8 * t;
+  const T* const first_pad = a.pad_qkv + head * kHeadDim + 8 * t;
+  const auto copy_row = [&](int row, std::uint32_t to) {
+    const T* const from = row < 0 ? first_pad : first + std::int64_t{row} * (3 * channels);
 #pragma unroll
-  for (int block = 0; block < kBlocks; ++block)
-    keys[block] = load_once(rows.qkv[block * 8 + g] + channels + place + 8 * t, uint4{});
-  std::uint32_t values[kSteps][4][2];
-#pragma unroll
-  for (int step = 0; step < kSteps; ++step) {
-#pragma unroll
-    for (int half = 0; half < (2 * step + 1 < kBlocks ? 2 : 1); ++half) {
-      const int key = step * 16 + half * 8 + 2 * t;
-      const uint2 first = load_once(rows.qkv[key] + 2 * channels + place + 4 * g, uint2{});
-      const uint2 second = load_once(rows.qkv[key + 1] + 2 * channels + place + 4 * g, uint2{});
-      values[step][0][half] = low_halves(first.x, second.x);
-      values[step][1][half] = high_halves(first.x, second.x);
-      values[step][2][half] = low_halves(first.y, second.y);
-      values[step][3][half] = high_halves(first.y, second.y);
+    for (int part = 0; part < 3; ++part)
+      copy_async(to + static_cast<std::uint32_t>(part) * kPartBytes, from + part * channels);
+  };
+  const auto copy_window = [&](int window, std::uint32_t stage) {
+    if (window < a.windows) {
+      const Window at(a.geometry, window);
+      if (has_upper) copy_row(at.row(a.geometry, upper), stage + own_piece);
+      if (has_lower) copy_row(at.row(a.geometry, lower), stage + own_piece + 8 * kRowBytes);
     }
-  }
+    copies_commit();  // an empty group, too: groups are counted
+  };
 
-  // Column 2t (+ 1) of a block is key 2t (+ 1), whose norm the lanes with g = 2t (+ 1) have.
-  float key_norm[kCosine ? kBlocks : 1][2];
+  // Slots beyond the window are zero for good: their keys are hidden by the bias, their queries stored nowhere.
+  for (std::uint32_t part = 0; part < 3 * kStages; ++part) {
+    const std::uint32_t at = memory + part * kPartBytes + own_piece;
+    if (!has_upper) store_shared(at, uint4{});
+    if (!has_lower) store_shared(at + 8 * kRowBytes, uint4{});
+  }
+  // The scores' sums start at the bias over the scale, and the scale is applied with the exponential: see
+  // expand_bias_kernel(). The cosine form has a scale for each row and adds its bias afterwards.
   float scale = a.scale;
   if constexpr (kCosine) {
-    scale = exp2_fast(fminf(a.logit_scale[head], static_cast<float>(kMaxLogitScale)) * kLog2e) * kLog2e;
+    scale = exp2f(fminf(a.logit_scale[head], static_cast<float>(kMaxLogitScale)) * kLog2e) * kLog2e;
+  }
+  const float exponent = kCosine ? 1.0F : scale;
+  const float hidden = static_cast<float>(kWindowMask) * kLog2e / exponent;
+  // Bit 2 j + e: is key 8 j + 2 t + e behind the seam?
+  std::uint32_t keys_below = 0;
+  std::uint32_t keys_right = 0;
 #pragma unroll
-    for (int block = 0; block < kBlocks; ++block) {
-      const float norm = inverse_norm<T>(keys[block]);
-      key_norm[block][0] = __shfl_sync(0xffffffffU, norm, 8 * t);
-      key_norm[block][1] = __shfl_sync(0xffffffffU, norm, 8 * t + 4);
-    }
+  for (int i = 0; i < 2 * kBlocks; ++i) {
+    const Slot key(a.geometry, i / 2 * 8 + 2 * t + i % 2);
+    keys_below |= (key.below ? 1U : 0U) << i;
+    keys_right |= (key.right ? 1U : 0U) << i;
   }
 
-  const bool masked = a.geometry.masked(window);
-  for (int tile = first_tile; tile < last_tile; ++tile) {
-    const uint4 upper = next_upper;
-    const uint4 lower = next_lower;
-    if (tile + 1 < last_tile) {
-      next_upper = load_query((tile + 1) * 16 + g);
-      next_lower = load_query((tile + 1) * 16 + g + 8);
-    }
-    const uint4* const bias = reinterpret_cast<const uint4*>(a.bias + head * kHeadBias + tile * kWarp * kLaneBias);
-    uint4 lane_bias[4];
+  int window = static_cast<int>(blockIdx.x);
 #pragma unroll
-    for (int part = 0; part < 4; ++part)
-      lane_bias[part] = bias[part * kWarp + lane];
+  for (int i = 0; i < kStages - 1; ++i)
+    copy_window(window + i * step, memory + static_cast<std::uint32_t>(i) * kStageBytes);
 
-    float scores[kBlocks][4];
-    const std::uint32_t low[4] = {upper.x, lower.x, upper.y, lower.y};
-    const std::uint32_t high[4] = {upper.z, lower.z, upper.w, lower.w};
+  uint4 bias[4];
+  const auto* const fragments = reinterpret_cast<const uint4*>(a.bias + head * kHeadBias + tile * kWarp * kLaneBias);
 #pragma unroll
-    for (int block = 0; block < kBlocks; ++block) {
-#pragma unroll
-      for (float& score : scores[block])
-        score = 0.0F;
-      mma_k16(scores[block], low, keys[block].x, keys[block].y, T{});
-      mma_k16(scores[block], high, keys[block].z, keys[block].w, T{});
-    }
+  for (int part = 0; part < 4; ++part)
+    bias[part] = fragments[part * kWarp + lane];
 
-    float row_scale[2] = {scale, scale};
+  const std::uint32_t query_place = piece_offset(tile * 16 + lane % 16, lane / 16);
+  const std::uint32_t key_place = piece_offset(lane % 8, lane / 8) + kPartBytes;
+  const std::uint32_t value_place = piece_offset(lane % 16, lane / 16) + 2 * kPartBytes;
+  const std::uint32_t last_value_place = key_place + kPartBytes + (kBlocks - 1) * 8 * kRowBytes;
+  const std::uint32_t result_place = piece_offset(upper.index, 0) + 4 * static_cast<std::uint32_t>(t);
+
+  std::uint32_t stage = memory;
+  std::uint32_t next_stage = memory + (kStages - 1) * kStageBytes;
+  const auto advance = [&](std::uint32_t& place) {
+    place += kStageBytes;
+    if (place == memory + kStages * kStageBytes) place = memory;
+  };
+  for (; window < a.windows; window += step, advance(stage), advance(next_stage)) {
+    copies_wait<kStages - 2>();
+    __syncthreads();  // the window is there, and nobody reads the one before it
+    copy_window(window + (kStages - 1) * step, next_stage);
     if constexpr (kCosine) {
-      row_scale[0] *= inverse_norm<T>(upper);
-      row_scale[1] *= inverse_norm<T>(lower);
+      find_norms<T>(stage, norms);
+      __syncthreads();
     }
-    // From here on in powers of two.
+    if (tile * 16 >= tokens) continue;
+
+    const uint4 q0 = load_matrices(stage + query_place);
+    const uint4 q1 = load_matrices((stage + query_place) ^ kOtherHalf);
+    const std::uint32_t first_channels[4] = {q0.x, q0.y, q0.z, q0.w};
+    const std::uint32_t last_channels[4] = {q1.x, q1.y, q1.z, q1.w};
+    float scores[kBlocks][4];
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
-      const uint4& pairs = lane_bias[block / 2];
+      const uint4& pairs = bias[block / 2];
       const float2 b0 = unpack(block % 2 == 0 ? pairs.x : pairs.z, __half{});
       const float2 b1 = unpack(block % 2 == 0 ? pairs.y : pairs.w, __half{});
-      if constexpr (kCosine) {
+      const float start[4] = {b0.x, b0.y, b1.x, b1.y};
 #pragma unroll
-        for (int e = 0; e < 4; ++e)
-          scores[block][e] *= key_norm[block][e % 2];
+      for (int e = 0; e < 4; ++e)
+        scores[block][e] = kCosine ? 0.0F : start[e];
+      const uint4 k = load_matrices(stage + key_place + static_cast<std::uint32_t>(block) * 8 * kRowBytes);
+      mma_k16(scores[block], first_channels, k.x, k.y, T{});
+      mma_k16(scores[block], last_channels, k.z, k.w, T{});
+      if constexpr (kCosine) {
+        const float row_scale[2] = {scale * norms[0][upper.index], scale * norms[0][lower.index]};
+        const float2 key_norm = *reinterpret_cast<const float2*>(&norms[1][block * 8 + 2 * t]);
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          scores[block][e] *= e % 2 == 0 ? key_norm.x : key_norm.y;
+          scores[block][e] = fmaf(scores[block][e], row_scale[e / 2], start[e]);
+        }
       }
-      scores[block][0] = fmaf(scores[block][0], row_scale[0], b0.x);
-      scores[block][1] = fmaf(scores[block][1], row_scale[0], b0.y);
-      scores[block][2] = fmaf(scores[block][2], row_scale[1], b1.x);
-      scores[block][3] = fmaf(scores[block][3], row_scale[1], b1.y);
     }
-    const int upper_slot = tile * 16 + g;
-    const int lower_slot = upper_slot + 8;
-    if (masked) {
-      const float hidden = static_cast<float>(kWindowMask) * kLog2e;
-      const int region[2] = {rows.region[upper_slot], rows.region[lower_slot]};
+    const Window at(a.geometry, window);
+    if (at.seam_below || at.seam_right) {
+      const auto across = [&](const Slot& query) {
+        const std::uint32_t below = at.seam_below ? (query.below ? ~keys_below : keys_below) : 0U;
+        const std::uint32_t right = at.seam_right ? (query.right ? ~keys_right : keys_right) : 0U;
+        return below | right;
+      };
+      const std::uint32_t hides[2] = {across(upper), across(lower)};
 #pragma unroll
       for (int block = 0; block < kBlocks; ++block) {
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
-          if (rows.region[block * 8 + 2 * t + e % 2] != region[e / 2]) scores[block][e] += hidden;
+          if ((hides[e / 2] & (1U << (2 * block + e % 2))) != 0U) scores[block][e] += hidden;
         }
       }
     }
@@ -205,62 +230,74 @@ __global__ __launch_bounds__(128, 3) void attention_kernel(const MmaArguments<T>
       for (int e = 0; e < 4; ++e)
         largest[e / 2] = fmaxf(largest[e / 2], scores[block][e]);
     }
-    float sum[2] = {0.0F, 0.0F};
 #pragma unroll
-    for (int row = 0; row < 2; ++row)
-      largest[row] = max_over(largest[row], 4);
+    for (float& value : largest)
+      value = max_over(value, 4) * exponent;
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
 #pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        scores[block][e] = exp2_fast(scores[block][e] - largest[e / 2]);
-        sum[e / 2] += scores[block][e];
-      }
+      for (int e = 0; e < 4; ++e)
+        scores[block][e] = exp2_fast(fmaf(scores[block][e], exponent, -largest[e / 2]));
     }
-#pragma unroll
-    for (int row = 0; row < 2; ++row)
-      sum[row] = sum_over(sum[row], 4);
 
+    // The sum of the probabilities is their product with ones: of the rounded ones, as they weigh the values.
+    const std::uint32_t ones = pack(1.0F, 1.0F, T{});
+    float sum[4] = {};
     float out[4][4] = {};
 #pragma unroll
-    for (int step = 0; step < kSteps; ++step) {
-      const float(&first)[4] = scores[2 * step];
-      const std::uint32_t a0 = pack(first[0], first[1], T{});
-      const std::uint32_t a1 = pack(first[2], first[3], T{});
-      if (2 * step + 1 < kBlocks) {
-        const float(&second)[4] = scores[2 * step + 1 < kBlocks ? 2 * step + 1 : 0];
-        const std::uint32_t p[4] = {a0, a1, pack(second[0], second[1], T{}), pack(second[2], second[3], T{})};
-#pragma unroll
-        for (int column = 0; column < 4; ++column)
-          mma_k16(out[column], p, values[step][column][0], values[step][column][1], T{});
-      } else {
-#pragma unroll
-        for (int column = 0; column < 4; ++column)
-          mma_k8(out[column], a0, a1, values[step][column][0], T{});
-      }
+    for (int pair = 0; pair < kBlocks / 2; ++pair) {
+      const float(&low)[4] = scores[2 * pair];
+      const float(&high)[4] = scores[2 * pair + 1];
+      const std::uint32_t p[4] = {pack(low[0], low[1], T{}), pack(low[2], low[3], T{}), pack(high[0], high[1], T{}),
+                                  pack(high[2], high[3], T{})};
+      const std::uint32_t row = stage + value_place + static_cast<std::uint32_t>(pair) * 16 * kRowBytes;
+      const uint4 v0 = load_matrices_transposed(row);
+      const uint4 v1 = load_matrices_transposed(row ^ kOtherHalf);
+      mma_k16(sum, p, ones, ones, T{});
+      mma_k16(out[0], p, v0.x, v0.y, T{});
+      mma_k16(out[1], p, v0.z, v0.w, T{});
+      mma_k16(out[2], p, v1.x, v1.y, T{});
+      mma_k16(out[3], p, v1.z, v1.w, T{});
+    }
+    if constexpr (kBlocks % 2 == 1) {
+      const float(&last)[4] = scores[kBlocks - 1];
+      const std::uint32_t p0 = pack(last[0], last[1], T{});
+      const std::uint32_t p1 = pack(last[2], last[3], T{});
+      const uint4 v = load_matrices_transposed(stage + last_value_place);
+      mma_k8(sum, p0, p1, ones, T{});
+      mma_k8(out[0], p0, p1, v.x, T{});
+      mma_k8(out[1], p0, p1, v.y, T{});
+      mma_k8(out[2], p0, p1, v.z, T{});
+      mma_k8(out[3], p0, p1, v.w, T{});
     }
 
+    // Through this warp's rows of q, which nobody else reads, so that rows are stored 16 bytes at once.
+    const float inverse[2] = {1.0F / sum[0], 1.0F / sum[2]};
+    __syncwarp();
+#pragma unroll
+    for (std::uint32_t column = 0; column < 4; ++column) {
+      const std::uint32_t to = (stage + result_place) ^ (column * 16);
+      store_shared(to, pack(out[column][0] * inverse[0], out[column][1] * inverse[0], T{}));
+      store_shared(to + 8 * kRowBytes, pack(out[column][2] * inverse[1], out[column][3] * inverse[1], T{}));
+    }
+    __syncwarp();
 #pragma unroll
     for (int row = 0; row < 2; ++row) {
-      const int target = rows.out[row == 0 ? upper_slot : lower_slot];
+      const int target = (row == 0 ? has_upper : has_lower) ? at.row(a.geometry, row == 0 ? upper : lower) : -1;
       if (target < 0) continue;
-      const float inverse = 1.0F / sum[row];
-      const int e = 2 * row;
-      uint4 packed;
-      packed.x = pack(out[0][e] * inverse, out[1][e] * inverse, T{});
-      packed.y = pack(out[2][e] * inverse, out[3][e] * inverse, T{});
-      packed.z = pack(out[0][e + 1] * inverse, out[1][e + 1] * inverse, T{});
-      packed.w = pack(out[2][e + 1] * inverse, out[3][e + 1] * inverse, T{});
-      *reinterpret_cast<uint4*>(a.out + std::int64_t{target} * channels + place + 8 * t) = packed;
+      const uint4 result = load_shared(stage + own_piece + static_cast<std::uint32_t>(row) * 8 * kRowBytes);
+      *reinterpret_cast<uint4*>(a.out + std::int64_t{target} * channels + head * kHeadDim + 8 * t) = result;
       if (a.lse != nullptr && t == 0) {
-        a.lse[std::int64_t{target} * a.heads + head] = (largest[row] + log2f(sum[row])) * kLn2;
+        a.lse[std::int64_t{target} * a.heads + head] = (largest[row] + log2f(sum[2 * row])) * kLn2;
       }
     }
   }
 }
 
-// One thread a value: [head, row tile, pair of blocks, lane, 8]. Pairs outside of the window are hidden.
-__global__ void expand_bias_kernel(int heads, int window_height, int window_width, const float* table, __half* bias) {
+// One thread a value: [head, row tile, pair of blocks, lane, 8]. Pairs outside of the window are hidden. `factor`: what
+// makes scores powers of two (cosine), or undoes the scale that is applied later.
+__global__ void expand_bias_kernel(int heads, int window_height, int window_width, float factor, const float* table,
+                                   __half* bias) {
   const int index = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (index >= heads * static_cast<int>(kHeadBias)) return;
   const int element = index % 8;
@@ -275,32 +312,36 @@ __global__ void expand_bias_kernel(int heads, int window_height, int window_widt
   if (key >= tokens) {
     value = -std::numeric_limits<float>::infinity();
   } else if (query < tokens) {
-    value = table[bias_row(window_height, window_width, query, key) * heads + head] * kLog2e;
+    value = table[bias_row(window_height, window_width, query, key) * heads + head] * factor;
   }
   bias[index] = __float2half_rn(value);
 }
 
-// The most warps that divide the heads evenly.
-int warps_for(std::int64_t heads) {
-  for (const int warps : {4, 3, 2}) {
-    if (heads % warps == 0) return warps;
-  }
-  return 1;
+// Launches as many blocks as the GPU holds at once, with about equally many windows each.
+template <typename T, int kBlocks, bool kCosine>
+void launch_kernel(const MmaArguments<T>& arguments, Stream stream) {
+  const auto kernel = attention_kernel<T, kBlocks, kCosine>;
+  int device = 0;
+  int multiprocessors = 0;
+  int blocks_each = 0;
+  SWINSCOPE_CUDA(cudaGetDevice(&device));
+  SWINSCOPE_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  SWINSCOPE_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_each, kernel, kThreads, 0));
+  const int shares = std::max(1, multiprocessors * blocks_each / arguments.heads);
+  const int turns = (arguments.windows + shares - 1) / shares;
+  const dim3 grid(static_cast<unsigned>((arguments.windows + turns - 1) / turns),
+                  static_cast<unsigned>(arguments.heads));
+  kernel<<<grid, kThreads, 0, stream>>>(arguments);
+  SWINSCOPE_CUDA_LAUNCHED("attention_kernel");
 }
 
 template <typename T>
 void launch_attention(const WindowAttentionShape& shape, TokenOrder order, const WindowAttentionTensors& tensors,
                       Stream stream) {
-  const auto tokens = static_cast<int>(shape.grid.window_tokens());
-  const int warps = warps_for(shape.heads);
-  const std::int64_t blocks = shape.grid.window_count() * shape.heads / warps;
   MmaArguments<T> arguments{};
   arguments.geometry = WindowGeometry::of(shape.grid, order);
+  arguments.windows = static_cast<int>(shape.grid.window_count());
   arguments.heads = static_cast<int>(shape.heads);
-  arguments.row_tiles = (tokens + 15) / 16;
-  // With few windows the rows of one are spread over several warps, which then read the same keys.
-  constexpr std::int64_t kFewBlocks = 300;
-  arguments.tiles_per_warp = blocks < kFewBlocks ? 1 : arguments.row_tiles;
   arguments.scale = kLog2e / std::sqrt(static_cast<float>(kHeadDim));
   arguments.qkv = static_cast<const T*>(tensors.qkv);
   arguments.bias = static_cast<const __half*>(tensors.bias);
@@ -308,18 +349,13 @@ void launch_attention(const WindowAttentionShape& shape, TokenOrder order, const
   arguments.pad_qkv = static_cast<const T*>(tensors.pad_qkv);
   arguments.out = static_cast<T*>(tensors.out);
   arguments.lse = tensors.lse;
-  const dim3 grid(
-      static_cast<unsigned>(blocks),
-      static_cast<unsigned>((arguments.row_tiles + arguments.tiles_per_warp - 1) / arguments.tiles_per_warp));
-  const auto threads = static_cast<unsigned>(warps * kWarp);
   if (shape.score == AttentionScore::kCosine) {
-    attention_kernel<T, 8, true><<<grid, threads, 0, stream>>>(arguments);
-  } else if (tokens <= 56) {
-    attention_kernel<T, 7, false><<<grid, threads, 0, stream>>>(arguments);
+    launch_kernel<T, 8, true>(arguments, stream);
+  } else if (shape.grid.window_tokens() <= 56) {
+    launch_kernel<T, 7, false>(arguments, stream);
   } else {
-    attention_kernel<T, 8, false><<<grid, threads, 0, stream>>>(arguments);
+    launch_kernel<T, 8, false>(arguments, stream);
   }
-  SWINSCOPE_CUDA_LAUNCHED("attention_kernel");
 }
 
 }  // namespace
@@ -339,10 +375,11 @@ void expand_attention_bias(const WindowAttentionShape& shape, ElementType type, 
     expand_general_bias(shape, table, static_cast<float*>(bias), stream);
     return;
   }
-  constexpr int kThreads = 256;
+  const bool cosine = shape.score == AttentionScore::kCosine;
+  const float factor = cosine ? kLog2e : std::sqrt(static_cast<float>(kHeadDim));
   expand_bias_kernel<<<blocks_for(shape.heads * kHeadBias, kThreads), kThreads, 0, stream>>>(
       static_cast<int>(shape.heads), static_cast<int>(shape.grid.window.height),
-      static_cast<int>(shape.grid.window.width), table, static_cast<__half*>(bias));
+      static_cast<int>(shape.grid.window.width), factor, table, static_cast<__half*>(bias));
   SWINSCOPE_CUDA_LAUNCHED("expand_bias_kernel");
 }
 
@@ -354,8 +391,10 @@ void window_attention_forward(const WindowAttentionShape& shape, ElementType typ
           "the cosine score needs logit_scale");
   require(order == TokenOrder::kWindow || !shape.grid.padded() || tensors.pad_qkv != nullptr, "window_attention",
           "a padded map needs pad_qkv");
-  require(shape.grid.window_count() * shape.grid.window_tokens() < std::numeric_limits<int>::max(), "window_attention",
-          "too many tokens");
+  const Extent2 windows = shape.grid.windows();
+  require(shape.grid.window_count() * std::max(windows.width, windows.height) < std::numeric_limits<int>::max() &&
+              shape.grid.window_count() * shape.grid.window_tokens() < std::numeric_limits<int>::max(),
+          "window_attention", "too many windows");
   if (shape.grid.batch == 0) return;
   if (!attention_on_tensor_cores(shape, type)) {
     general_attention(shape, type, order, tensors, stream);

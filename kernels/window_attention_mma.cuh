@@ -1,5 +1,5 @@
-// The tensor core instructions that the attention kernel uses (PTX ISA, "Matrix multiply-accumulate": m16n8k16 and
-// m16n8k8, fp32 sums), and its loads.
+// The instructions that the attention kernel is made of: tensor core products (PTX ISA, m16n8k16 and m16n8k8 with fp32
+// sums), matrices from shared memory, asynchronous copies.
 #pragma once
 
 #include <cstdint>
@@ -50,18 +50,53 @@ __device__ inline float2 unpack(std::uint32_t pair, __nv_bfloat16) {
   return __bfloat1622float2(*reinterpret_cast<const __nv_bfloat162*>(&pair));
 }
 
-// q, k and v are read once: they must not push the bias, which every window reads again, out of the cache.
-__device__ inline uint4 load_once(const void* from, uint4) {
+// Shared memory is addressed by 32-bit numbers: sums and exclusive ors of them are cheaper than pointers.
+__device__ inline std::uint32_t shared_address(const void* shared) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
+}
+__device__ inline void store_shared(std::uint32_t at, std::uint32_t value) {
+  asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(value) : "memory");
+}
+__device__ inline void store_shared(std::uint32_t at, const uint4& v) {
+  asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(at), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+}
+__device__ inline uint4 load_shared(std::uint32_t at) {
   uint4 v;
-  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];"
+  asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];"
                : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-               : "l"(from));
+               : "r"(at)
+               : "memory");
   return v;
 }
-__device__ inline uint2 load_once(const void* from, uint2) {
-  uint2 v;
-  asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0,%1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(from));
-  return v;
+
+// Four 8 x 8 matrices of 16-bit values from shared memory; lane 8 i + r gives the address of row r of matrix i. Each
+// lane gets two neighbours of row lane / 4 (transposed: of column lane / 4) of each matrix.
+__device__ inline uint4 load_matrices(std::uint32_t row) {
+  uint4 m;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(m.x), "=r"(m.y), "=r"(m.z), "=r"(m.w)
+               : "r"(row)
+               : "memory");
+  return m;
+}
+__device__ inline uint4 load_matrices_transposed(std::uint32_t row) {
+  uint4 m;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(m.x), "=r"(m.y), "=r"(m.z), "=r"(m.w)
+               : "r"(row)
+               : "memory");
+  return m;
+}
+
+// 16 bytes from global to shared memory without passing through registers; arrives by the time of copies_wait().
+__device__ inline void copy_async(std::uint32_t shared, const void* global) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(global) : "memory");
+}
+__device__ inline void copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+// Until at most kPending of this thread's committed groups are on their way.
+template <int kPending>
+__device__ inline void copies_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
 }
 
 __device__ inline float exp2_fast(float x) {
