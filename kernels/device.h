@@ -80,6 +80,8 @@ class OwnedStream {
   ~OwnedStream();
   OwnedStream(const OwnedStream&) = delete;
   OwnedStream& operator=(const OwnedStream&) = delete;
+  OwnedStream(OwnedStream&&) = delete;
+  OwnedStream& operator=(OwnedStream&&) = delete;
   Stream get() const { return stream_; }
 
  private:
@@ -92,6 +94,8 @@ class Event {
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
+  Event(Event&&) = delete;
+  Event& operator=(Event&&) = delete;
   void record(Stream stream);
   // During a capture: recorded in each launch of the graph.
   void record_in_graph(Stream stream);
@@ -109,6 +113,8 @@ class Graph {
   ~Graph();
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
+  Graph(Graph&&) = delete;
+  Graph& operator=(Graph&&) = delete;
   void begin_capture(Stream stream);
   void end_capture(Stream stream);
   bool captured() const { return executable_ != nullptr; }

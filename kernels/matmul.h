@@ -45,13 +45,18 @@ struct MatmulShape {
     return bytes ? 1 : element_bytes(operand_type);
   }
 
-  friend auto operator<=>(const MatmulShape&, const MatmulShape&) = default;
+  friend auto operator<=>(const MatmulShape&, const MatmulShape&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 // A product of fixed shape, ready to be launched. Pointers must be aligned to 16 bytes.
 class Matmul {
  public:
+  Matmul() = default;
   virtual ~Matmul() = default;
+  Matmul(const Matmul&) = delete;
+  Matmul& operator=(const Matmul&) = delete;
+  Matmul(Matmul&&) = delete;
+  Matmul& operator=(Matmul&&) = delete;
   // y must not overlap a or b. `bias` is needed where the epilogue has one. Not for two threads at once.
   virtual void run(const void* a, const void* b, const void* bias, void* y, Stream stream) const = 0;
 };
@@ -68,6 +73,8 @@ class MatmulLibrary {
   ~MatmulLibrary();
   MatmulLibrary(const MatmulLibrary&) = delete;
   MatmulLibrary& operator=(const MatmulLibrary&) = delete;
+  MatmulLibrary(MatmulLibrary&&) = delete;
+  MatmulLibrary& operator=(MatmulLibrary&&) = delete;
 
   // Valid as long as the library. Equal shapes share one. Throws cuda::Error where cuBLASLt has no algorithm.
   const Matmul& prepare(const MatmulShape& shape, Stream stream);

@@ -94,6 +94,8 @@ class Layout {
   ~Layout() { (void)cublasLtMatrixLayoutDestroy(layout_); }
   Layout(const Layout&) = delete;
   Layout& operator=(const Layout&) = delete;
+  Layout(Layout&&) = delete;
+  Layout& operator=(Layout&&) = delete;
   cublasLtMatrixLayout_t get() const { return layout_; }
 
  private:
@@ -119,6 +121,8 @@ class LtMatmul : public Matmul {
   ~LtMatmul() override { (void)cublasLtMatmulDescDestroy(description_); }
   LtMatmul(const LtMatmul&) = delete;
   LtMatmul& operator=(const LtMatmul&) = delete;
+  LtMatmul(LtMatmul&&) = delete;
+  LtMatmul& operator=(LtMatmul&&) = delete;
 
   void run(const void* a, const void* b, const void* bias, void* y, Stream stream) const override {
     launch(algorithm_, a, b, bias, y, stream);

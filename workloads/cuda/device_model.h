@@ -60,6 +60,8 @@ class DeviceModel {
   ~DeviceModel();
   DeviceModel(const DeviceModel&) = delete;
   DeviceModel& operator=(const DeviceModel&) = delete;
+  DeviceModel(DeviceModel&&) = delete;
+  DeviceModel& operator=(DeviceModel&&) = delete;
 
   // images: [batch, 3, size, size]; rounded to the model's precision on the device.
   void set_images(std::span<const float> images);

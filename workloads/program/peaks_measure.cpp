@@ -56,6 +56,8 @@ class PinnedBuffer {
   ~PinnedBuffer() { (void)cudaFreeHost(data_); }
   PinnedBuffer(const PinnedBuffer&) = delete;
   PinnedBuffer& operator=(const PinnedBuffer&) = delete;
+  PinnedBuffer(PinnedBuffer&&) = delete;
+  PinnedBuffer& operator=(PinnedBuffer&&) = delete;
   void* data() const { return data_; }
 
  private:
