@@ -78,6 +78,7 @@ void add_kernels(CLI::App& app, int& status);
 void add_launches(CLI::App& app, int& status);
 void add_launch(CLI::App& app, int& status);
 void add_layers(CLI::App& app, int& status);
+void add_peaks(CLI::App& app, int& status);
 void add_query(CLI::App& app, int& status);
 
 void add_record(CLI::App& app, int& status);

@@ -31,6 +31,7 @@ int run(int argc, char** argv) {
   add_kernels(app, status);
   add_layers(app, status);
   add_launches(app, status);
+  add_peaks(app, status);
   add_query(app, status);
   add_report(app, status);
   add_gui(app, status);

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kernels/cost.h"
+#include "kernels/device.h"
 
 namespace swinscope {
 
@@ -26,4 +27,11 @@ template <typename T>
 void bias_backward(const BiasShape& shape, const T* dy, T* dbias);
 
 }  // namespace cpu
+namespace cuda {
+
+// y may be x. `columns` must be a multiple of 8.
+void bias_forward(const BiasShape& shape, ElementType type, const void* x, const void* bias, void* y, Stream stream);
+
+}  // namespace cuda
+
 }  // namespace swinscope

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kernels/cost.h"
+#include "kernels/device.h"
 #include "kernels/window.h"
 
 namespace swinscope {
@@ -48,4 +49,11 @@ void continuous_bias_backward(const ContinuousBiasShape& shape, const T* weight2
                               T* dweight2, T* workspace);
 
 }  // namespace cpu
+namespace cuda {
+
+// As the CPU's, in fp32 and as one kernel; nothing is kept for a backward pass.
+void continuous_bias_forward(const ContinuousBiasShape& shape, const float* weight1, const float* bias1,
+                             const float* weight2, float* table, Stream stream);
+
+}  // namespace cuda
 }  // namespace swinscope

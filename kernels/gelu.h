@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kernels/cost.h"
+#include "kernels/device.h"
 
 namespace swinscope {
 
@@ -23,4 +24,11 @@ template <typename T>
 void gelu_backward(std::int64_t count, const T* x, const T* dy, T* dx);
 
 }  // namespace cpu
+namespace cuda {
+
+// The exact form. y may be x. `count` must be a multiple of 8.
+void gelu_forward(std::int64_t count, ElementType type, const void* x, void* y, Stream stream);
+
+}  // namespace cuda
+
 }  // namespace swinscope

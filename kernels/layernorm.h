@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kernels/cost.h"
+#include "kernels/device.h"
 
 namespace swinscope {
 
@@ -35,4 +36,28 @@ void layernorm_backward(const LayerNormShape& shape, const T* x, const T* gamma,
                         const T* dy, T* dx, T* dgamma, T* dbeta);
 
 }  // namespace cpu
+struct PatchMergeShape;
+
+namespace cuda {
+
+struct LayerNormTensors {
+  const void* x = nullptr;
+  const void* gamma = nullptr;
+  const void* beta = nullptr;
+  void* y = nullptr;               // may be x or residual
+  const void* residual = nullptr;  // where given, y = residual + LN(x): Swin V2's residual connection
+};
+
+// One kernel that reads each row once, in 16-byte pieces, and keeps it in registers for both passes.
+// gather: x is a map [batch, height, width, C] and a row is one merged token of 4C channels (patch_merge.h), read in
+// place; shape.channels is then 4C. The number of channels must be a multiple of 8.
+void layernorm_forward(const LayerNormShape& shape, ElementType type, const LayerNormTensors& tensors, Stream stream,
+                       const PatchMergeShape* gather = nullptr);
+
+// The same by the plainest kernel: a block for each row, three passes over memory, any number of channels.
+void layernorm_forward_plain(const LayerNormShape& shape, ElementType type, const LayerNormTensors& tensors,
+                             Stream stream);
+
+}  // namespace cuda
+
 }  // namespace swinscope

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "kernels/cost.h"
+#include "kernels/device.h"
 
 namespace swinscope {
 
@@ -43,4 +44,12 @@ void patch_embed_backward(const PatchEmbedShape& shape, const T* weight, const T
                           std::type_identity_t<T>* workspace);
 
 }  // namespace cpu
+namespace cuda {
+
+// The im2col half: columns [tokens(), column_length()]. The product with the weight is cuda::LinearPlan's.
+// patch must be 4.
+void patch_columns(const PatchEmbedShape& shape, ElementType type, const void* image, void* columns, Stream stream);
+
+}  // namespace cuda
+
 }  // namespace swinscope

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kernels/cost.h"
+#include "kernels/device.h"
 
 namespace swinscope {
 
@@ -36,4 +37,11 @@ template <typename T>
 void patch_merge_backward(const PatchMergeShape& shape, const T* dy, T* dx);
 
 }  // namespace cpu
+namespace cuda {
+
+// channels must be a multiple of 8.
+void patch_merge_forward(const PatchMergeShape& shape, ElementType type, const void* x, void* y, Stream stream);
+
+}  // namespace cuda
+
 }  // namespace swinscope

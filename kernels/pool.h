@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kernels/cost.h"
+#include "kernels/device.h"
 
 namespace swinscope {
 
@@ -26,4 +27,10 @@ template <typename T>
 void pool_backward(const PoolShape& shape, const T* dy, T* dx);
 
 }  // namespace cpu
+namespace cuda {
+
+void pool_forward(const PoolShape& shape, ElementType type, const void* x, void* y, Stream stream);
+
+}  // namespace cuda
+
 }  // namespace swinscope

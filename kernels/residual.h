@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "kernels/cost.h"
+#include "kernels/device.h"
 
 namespace swinscope {
 
@@ -38,5 +39,13 @@ void add_into(std::int64_t count, const T* x, T* y);
 }  // namespace cpu
 
 OperationCost add_into_cost(std::int64_t count, std::int64_t element_bytes);
+
+namespace cuda {
+
+// y = x + branch; y may be x or branch. The element count must be a multiple of 8.
+void residual_forward(const ResidualShape& shape, ElementType type, const void* x, const void* branch, void* y,
+                      Stream stream);
+
+}  // namespace cuda
 
 }  // namespace swinscope

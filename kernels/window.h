@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "kernels/device.h"
+
 namespace swinscope {
 
 // The geometry of (shifted) windows, as pure index arithmetic (Liu et al. 2021, arXiv:2103.14030,
@@ -113,5 +115,22 @@ constexpr std::int64_t bias_table_row(Extent2 window, std::int64_t query, std::i
   const std::int64_t dx = query % window.width - key % window.width;
   return (dy + window.height - 1) * (2 * window.width - 1) + dx + window.width - 1;
 }
+
+namespace cuda {
+
+// The copies that a framework makes around attention within windows; only the unoptimized path makes them. Rows are
+// tokens of `channels` elements, a multiple of 8.
+
+// y[token] = x[token moved by the shift], cyclically: `forward` takes the map to shifted coordinates, else back.
+void window_roll(const WindowGrid& grid, std::int64_t channels, ElementType type, bool forward, const void* x, void* y,
+                 Stream stream);
+// From the rolled map [tokens, channels] to windows [window_count * window_tokens, channels], padded with zeros.
+void window_partition(const WindowGrid& grid, std::int64_t channels, ElementType type, const void* x, void* y,
+                      Stream stream);
+// Back to the rolled map; padding is dropped.
+void window_reverse(const WindowGrid& grid, std::int64_t channels, ElementType type, const void* x, void* y,
+                    Stream stream);
+
+}  // namespace cuda
 
 }  // namespace swinscope

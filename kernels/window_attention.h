@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "kernels/cost.h"
+#include "kernels/device.h"
 #include "kernels/window.h"
 
 namespace swinscope {
@@ -77,4 +78,36 @@ void window_attention_backward(const WindowAttentionShape& shape, const WindowAt
                                const T* dout, const WindowAttentionGradients<T>& gradients, double* workspace);
 
 }  // namespace cpu
+namespace cuda {
+
+// How the tokens of qkv and out stand: as in the image, rows found by address, or window after window (then padding has
+// rows of its own, and pad_qkv is not read).
+enum class TokenOrder : std::uint8_t { kImage, kWindow };
+
+struct WindowAttentionTensors {
+  const void* qkv = nullptr;           // [tokens, 3, heads, head_dim]
+  const void* bias = nullptr;          // by expand_attention_bias()
+  const float* logit_scale = nullptr;  // [heads]; kCosine only
+  const void* pad_qkv = nullptr;       // [3, heads, head_dim]; needed if grid.padded() and kImage
+  void* out = nullptr;                 // [tokens, heads, head_dim]
+  float* lse = nullptr;                // [tokens, heads] or null
+};
+
+// Whether a window's scores stay in the registers of tensor core products: 16-bit types, heads of 32 channels, at most
+// 64 tokens. Everything else takes the general path in fp32 arithmetic, for up to 576 tokens and heads of 16 or 32.
+bool attention_on_tensor_cores(const WindowAttentionShape& shape, ElementType type);
+
+// From a table [bias_table_rows(window), heads] in fp32 to one value for each pair of tokens, in the order in which the
+// kernel reads them. Done once, when weights are loaded.
+std::int64_t attention_bias_bytes(const WindowAttentionShape& shape, ElementType type);
+void expand_attention_bias(const WindowAttentionShape& shape, ElementType type, const float* table, void* bias,
+                           Stream stream);
+
+// The whole operation as one kernel. Sums, softmax and, in the cosine form, norms are in fp32; probabilities are
+// rounded to the element type for the second product.
+void window_attention_forward(const WindowAttentionShape& shape, ElementType type, TokenOrder order,
+                              const WindowAttentionTensors& tensors, Stream stream);
+
+}  // namespace cuda
+
 }  // namespace swinscope

@@ -15,5 +15,7 @@ using Command = std::function<int()>;
 Command add_list_command(CLI::App& app);
 Command add_infer_command(CLI::App& app);
 Command add_train_command(CLI::App& app);
+Command add_verify_command(CLI::App& app);
+Command add_peaks_command(CLI::App& app);
 
 }  // namespace swinscope

@@ -9,6 +9,7 @@
 #include "workloads/annotate.h"
 #include "workloads/model_cost.h"
 #include "workloads/program/commands.h"
+#include "workloads/program/device_commands.h"
 #include "workloads/program/interrupt.h"
 #include "workloads/program/run_options.h"
 #include "workloads/program/step_times.h"
@@ -76,8 +77,12 @@ void print_summary(const RunOptions& options, const SwinConfig& config, const Ra
   }
 }
 
-int infer(const RunOptions& options) {
-  const SwinConfig config = resolve_config(options);
+int infer(InferOptions wanted) {
+  const SwinConfig config = resolve_config(wanted.run);
+  if (wanted.run.device == "cuda") return infer_on_device(wanted, config);
+  refuse_device_options(wanted);
+  require_cpu(wanted.run);
+  const RunOptions& options = wanted.run;
   const RankInfo rank = discover_rank();
   const int threads = use_threads(options, 1);
   catch_interrupts();
@@ -92,8 +97,9 @@ int infer(const RunOptions& options) {
 
 Command add_infer_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("infer", "Classify synthetic images and measure the time of a batch");
-  const auto options = std::make_shared<RunOptions>();
-  add_run_options(*command, *options, "--batch,--batch-per-gpu");
+  const auto options = std::make_shared<InferOptions>();
+  add_run_options(*command, options->run, "--batch,--batch-per-gpu");
+  add_device_options(*command, *options);
   return [options] { return infer(*options); };
 }
 

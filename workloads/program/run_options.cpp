@@ -16,10 +16,9 @@ namespace swinscope {
 
 void add_run_options(CLI::App& command, RunOptions& options, const std::string& batch_names) {
   command.add_option("--model", options.model, "model, see `swin list`")->required();
-  command.add_option("--device", options.device, "cpu")->capture_default_str();
-  command.add_option("--precision", options.precision, "fp32 or fp64")
-      ->check(CLI::IsMember({"fp32", "fp64"}))
-      ->capture_default_str();
+  command.add_option("--device", options.device, "cpu or, for inference, cuda")->capture_default_str();
+  command.add_option("--precision", options.precision, "cpu: fp32 (default) or fp64; cuda: fp32, tf32, fp16 or bf16")
+      ->check(CLI::IsMember({"fp32", "fp64", "tf32", "fp16", "bf16"}));
   command.add_option("--image", options.image_size, "image size in pixels (default: the model's)")
       ->check(CLI::PositiveNumber);
   command.add_option(batch_names, options.batch, "images of each rank in a step")
@@ -39,13 +38,22 @@ void add_run_options(CLI::App& command, RunOptions& options, const std::string& 
 
 SwinConfig resolve_config(const RunOptions& options) {
   SwinConfig config = find_model(options.model);
-  if (options.device != "cpu") {
-    throw WorkloadError(WorkloadErrorKind::kUsage, fmt::format("--device {}: not in this build", options.device), {},
-                        "this build runs on --device cpu");
-  }
   if (options.image_size > 0) config.image_size = options.image_size;
   check_config(config);
   return config;
+}
+
+void require_cpu(RunOptions& options) {
+  if (options.device != "cpu") {
+    throw WorkloadError(WorkloadErrorKind::kUsage,
+                        fmt::format("--device {}: not for this command in this build", options.device), {},
+                        "--device cpu is");
+  }
+  if (options.precision.empty()) options.precision = "fp32";
+  if (options.precision != "fp32" && options.precision != "fp64") {
+    throw WorkloadError(WorkloadErrorKind::kUsage, fmt::format("--precision {}: not on the CPU", options.precision), {},
+                        "fp32 and fp64 are");
+  }
 }
 
 template <typename T>

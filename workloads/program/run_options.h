@@ -20,7 +20,7 @@ namespace swinscope {
 struct RunOptions {
   std::string model;
   std::string device = "cpu";
-  std::string precision = "fp32";
+  std::string precision;   // empty: fp32, on a GPU what the level says
   int image_size = 0;      // 0: the model's
   std::int64_t batch = 1;  // of each rank
   std::int64_t steps = 10;
@@ -35,9 +35,12 @@ struct RunOptions {
 // `batch_names`: the option's names, as CLI11 takes them.
 void add_run_options(CLI::App& command, RunOptions& options, const std::string& batch_names);
 
-// The model at the wanted image size. Throws WorkloadError (kUsage) for an unknown model or a device that this build
-// lacks.
+// The model at the wanted image size. Throws WorkloadError (kUsage) for an unknown model.
 SwinConfig resolve_config(const RunOptions& options);
+
+// For what runs on the CPU only: sets the precision where none was given. Throws WorkloadError (kUsage) for another
+// device or a precision that the CPU has not.
+void require_cpu(RunOptions& options);
 
 // Loads --weights, or else does nothing. Returns whether there were any.
 template <typename T>

@@ -136,6 +136,7 @@ RendezvousOptions rendezvous_options(const TrainOptions& options) {
 
 int train(TrainOptions options) {
   const SwinConfig config = resolve_config(options.run);
+  require_cpu(options.run);
   options.trainer.batch_per_rank = options.run.batch;
   options.trainer.total_steps = options.run.warmup + options.run.steps;
   options.trainer.seed = options.run.seed;

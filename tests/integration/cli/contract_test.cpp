@@ -202,5 +202,19 @@ TEST_F(Contract, DoctorNeedsNoGpu) {
   }
 }
 
+TEST_F(Contract, PeaksAreMeasuredBySwin) {
+  expect_usage_error({"peaks", "--seconds", "-1"}, "--seconds");
+  expect_usage_error({"peaks", "--format", "xml"}, "--format");
+  const ProgramResult result = run({"peaks", "--seconds", "0.1", "--format", "json"});
+  if (result.status == 0) {
+    EXPECT_EQ(nlohmann::json::parse(result.out)["schema"], "swin.peaks/1");
+    return;
+  }
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, StartsWith("error: "));
+  EXPECT_THAT(result.err, testing::AnyOf(HasSubstr("no GPU answers"), HasSubstr("no CUDA parts")));
+  EXPECT_THAT(result.err, HasSubstr("\n  hint: "));
+}
+
 }  // namespace
 }  // namespace swinscope::tests

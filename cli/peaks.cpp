@@ -1,0 +1,53 @@
+// swinscope peaks: runs `swin peaks`, which links CUDA, so that this program does not.
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "store/error.h"
+
+namespace swinscope::cli {
+namespace {
+
+struct PeaksOptions {
+  double seconds = 10.0;
+  std::string format = "table";
+};
+
+std::filesystem::path swin_program() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "swin";
+}
+
+[[noreturn]] void start_peaks(const PeaksOptions& options) {
+  const std::filesystem::path program = swin_program();
+  std::vector<std::string> arguments = {program.string(), "peaks", "--seconds", fmt::format("{}", options.seconds)};
+  if (options.format == "json") arguments.emplace_back("--json");
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments)
+    pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  execv(program.c_str(), pointers.data());
+  throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be started", program.string()), std::strerror(errno),
+              errno == ENOENT ? "`swin` is installed beside swinscope: build or install it" : "check its permissions");
+}
+
+}  // namespace
+
+void add_peaks(CLI::App& app, int&) {
+  auto options = std::make_shared<PeaksOptions>();
+  CLI::App* command = app.add_subcommand("peaks", "Measure what this GPU reaches: copies, products, launches");
+  command->add_option("--seconds", options->seconds, "How long the sustained rate is measured")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--format", options->format, "table or json")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->capture_default_str();
+  command->callback([options] { start_peaks(*options); });
+}
+
+}  // namespace swinscope::cli

@@ -1,0 +1,130 @@
+// What host code needs to name device work without any CUDA header: element types, streams, errors, memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+struct CUstream_st;
+struct CUevent_st;
+struct CUgraphExec_st;
+
+namespace swinscope {
+
+// How a device tensor is stored. Sums and statistics are always taken in fp32.
+enum class ElementType : std::uint8_t { kFp32, kFp16, kBf16 };
+
+constexpr std::int64_t element_bytes(ElementType type) { return type == ElementType::kFp32 ? 4 : 2; }
+
+namespace cuda {
+
+using Stream = CUstream_st*;
+
+// A CUDA or cuBLASLt call that failed: "cudaMalloc(&data_, bytes): out of memory (kernels/device.cpp:12)".
+class Error : public std::runtime_error {
+ public:
+  Error(const std::string& what, bool out_of_memory) : std::runtime_error(what), out_of_memory_(out_of_memory) {}
+  bool out_of_memory() const { return out_of_memory_; }
+
+ private:
+  bool out_of_memory_;
+};
+
+struct DeviceInfo {
+  std::string name;
+  int major = 0;  // compute capability
+  int minor = 0;
+  int multiprocessors = 0;
+  std::int64_t l2_bytes = 0;
+  std::int64_t memory_bytes = 0;
+  int driver_version = 0;   // as CUDA counts: 13000 for 13.0
+  int runtime_version = 0;  // of the runtime in this program
+};
+
+// 0 without a driver, too: a program that has CUDA parts runs on machines that have no GPU.
+int device_count();
+// Of the current device.
+DeviceInfo device_info();
+std::int64_t free_memory();
+void synchronize(Stream stream);
+
+// Device memory of one owner. Contents are undefined; kernels must not rely on zeros.
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  explicit DeviceBuffer(std::int64_t bytes);
+  ~DeviceBuffer();
+  DeviceBuffer(DeviceBuffer&& other) noexcept;
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept;
+  DeviceBuffer(const DeviceBuffer&) = delete;
+  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+
+  void* data() const { return data_; }
+  std::int64_t bytes() const { return bytes_; }
+  // Every byte 0xff, which is NaN in each element type: an element that nobody wrote shows.
+  void poison(Stream stream);
+
+ private:
+  void* data_ = nullptr;
+  std::int64_t bytes_ = 0;
+};
+
+// Both return when the host memory may be used again.
+void copy_to_device(void* device, const void* host, std::int64_t bytes, Stream stream);
+void copy_to_host(void* host, const void* device, std::int64_t bytes, Stream stream);
+
+class OwnedStream {
+ public:
+  OwnedStream();
+  ~OwnedStream();
+  OwnedStream(const OwnedStream&) = delete;
+  OwnedStream& operator=(const OwnedStream&) = delete;
+  OwnedStream(OwnedStream&&) = delete;
+  OwnedStream& operator=(OwnedStream&&) = delete;
+  Stream get() const { return stream_; }
+
+ private:
+  Stream stream_ = nullptr;
+};
+
+class Event {
+ public:
+  Event();
+  ~Event();
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  Event(Event&&) = delete;
+  Event& operator=(Event&&) = delete;
+  void record(Stream stream);
+  // During a capture: recorded in each launch of the graph.
+  void record_in_graph(Stream stream);
+  // Waits for both; milliseconds on the device's clock.
+  static float milliseconds(const Event& begin, const Event& end);
+
+ private:
+  CUevent_st* event_ = nullptr;
+};
+
+// What was launched on a stream between begin_capture() and end_capture(), launched again as one.
+class Graph {
+ public:
+  Graph() = default;
+  ~Graph();
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  Graph(Graph&&) = delete;
+  Graph& operator=(Graph&&) = delete;
+  void begin_capture(Stream stream);
+  void end_capture(Stream stream);
+  bool captured() const { return executable_ != nullptr; }
+  std::size_t nodes() const { return nodes_; }
+  void launch(Stream stream) const;
+
+ private:
+  CUgraphExec_st* executable_ = nullptr;
+  std::size_t nodes_ = 0;
+};
+
+}  // namespace cuda
+}  // namespace swinscope

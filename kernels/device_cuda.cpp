@@ -1,0 +1,125 @@
+#include <utility>
+
+#include "kernels/cuda_call.h"
+
+namespace swinscope::cuda {
+namespace {
+
+std::string describe(const char* call, const char* reason, const char* file, int line) {
+  return std::string(call) + ": " + reason + " (" + file + ":" + std::to_string(line) + ")";
+}
+
+}  // namespace
+
+void throw_error(cudaError_t status, const char* call, const char* file, int line) {
+  throw Error(describe(call, cudaGetErrorString(status), file, line), status == cudaErrorMemoryAllocation);
+}
+
+void throw_error(cublasStatus_t status, const char* call, const char* file, int line) {
+  throw Error(describe(call, cublasLtGetStatusString(status), file, line), status == CUBLAS_STATUS_ALLOC_FAILED);
+}
+
+int device_count() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) {
+    // The failure would otherwise be reported by the next call that asks for the last error.
+    (void)cudaGetLastError();
+    return 0;
+  }
+  return count;
+}
+
+DeviceInfo device_info() {
+  int device = 0;
+  SWINSCOPE_CUDA(cudaGetDevice(&device));
+  cudaDeviceProp properties{};
+  SWINSCOPE_CUDA(cudaGetDeviceProperties(&properties, device));
+  DeviceInfo info;
+  info.name = properties.name;
+  info.major = properties.major;
+  info.minor = properties.minor;
+  info.multiprocessors = properties.multiProcessorCount;
+  info.l2_bytes = properties.l2CacheSize;
+  info.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
+  SWINSCOPE_CUDA(cudaDriverGetVersion(&info.driver_version));
+  SWINSCOPE_CUDA(cudaRuntimeGetVersion(&info.runtime_version));
+  return info;
+}
+
+std::int64_t free_memory() {
+  std::size_t available = 0;
+  std::size_t total = 0;
+  SWINSCOPE_CUDA(cudaMemGetInfo(&available, &total));
+  return static_cast<std::int64_t>(available);
+}
+
+void synchronize(Stream stream) { SWINSCOPE_CUDA(cudaStreamSynchronize(stream)); }
+
+DeviceBuffer::DeviceBuffer(std::int64_t bytes) : bytes_(bytes) {
+  if (bytes > 0) SWINSCOPE_CUDA(cudaMalloc(&data_, static_cast<std::size_t>(bytes)));
+}
+
+// Destructors cannot throw; a sticky error shows at the next checked call.
+DeviceBuffer::~DeviceBuffer() { (void)cudaFree(data_); }
+
+DeviceBuffer::DeviceBuffer(DeviceBuffer&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+void DeviceBuffer::poison(Stream stream) {
+  if (bytes_ > 0) SWINSCOPE_CUDA(cudaMemsetAsync(data_, 0xff, static_cast<std::size_t>(bytes_), stream));
+}
+
+void copy_to_device(void* device, const void* host, std::int64_t bytes, Stream stream) {
+  SWINSCOPE_CUDA(cudaMemcpyAsync(device, host, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, stream));
+  synchronize(stream);
+}
+
+void copy_to_host(void* host, const void* device, std::int64_t bytes, Stream stream) {
+  SWINSCOPE_CUDA(cudaMemcpyAsync(host, device, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost, stream));
+  synchronize(stream);
+}
+
+OwnedStream::OwnedStream() { SWINSCOPE_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+OwnedStream::~OwnedStream() { (void)cudaStreamDestroy(stream_); }
+
+Event::Event() { SWINSCOPE_CUDA(cudaEventCreate(&event_)); }
+Event::~Event() { (void)cudaEventDestroy(event_); }
+void Event::record(Stream stream) { SWINSCOPE_CUDA(cudaEventRecord(event_, stream)); }
+void Event::record_in_graph(Stream stream) {
+  SWINSCOPE_CUDA(cudaEventRecordWithFlags(event_, stream, cudaEventRecordExternal));
+}
+
+float Event::milliseconds(const Event& begin, const Event& end) {
+  SWINSCOPE_CUDA(cudaEventSynchronize(end.event_));
+  float milliseconds = 0.0F;
+  SWINSCOPE_CUDA(cudaEventElapsedTime(&milliseconds, begin.event_, end.event_));
+  return milliseconds;
+}
+
+Graph::~Graph() {
+  if (executable_ != nullptr) (void)cudaGraphExecDestroy(executable_);
+}
+
+void Graph::begin_capture(Stream stream) {
+  SWINSCOPE_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+}
+
+void Graph::end_capture(Stream stream) {
+  cudaGraph_t graph = nullptr;
+  SWINSCOPE_CUDA(cudaStreamEndCapture(stream, &graph));
+  const cudaError_t counted = cudaGraphGetNodes(graph, nullptr, &nodes_);
+  const cudaError_t made = cudaGraphInstantiate(&executable_, graph, 0);
+  (void)cudaGraphDestroy(graph);
+  SWINSCOPE_CUDA(counted);
+  SWINSCOPE_CUDA(made);
+}
+
+void Graph::launch(Stream stream) const { SWINSCOPE_CUDA(cudaGraphLaunch(executable_, stream)); }
+
+}  // namespace swinscope::cuda

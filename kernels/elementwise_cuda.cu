@@ -1,0 +1,154 @@
+// Operations that touch each element once: GELU, bias, residual sum, conversion, random values.
+#include "kernels/bias.h"
+#include "kernels/check.h"
+#include "kernels/convert.h"
+#include "kernels/cuda_call.h"
+#include "kernels/device_math.cuh"
+#include "kernels/gelu.h"
+#include "kernels/residual.h"
+
+namespace swinscope::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+
+__device__ float gelu(float x) { return 0.5F * x * (1.0F + erff(x * 0.70710678118654752F)); }
+
+template <typename T>
+__global__ void gelu_kernel(std::int64_t vectors, const T* x, T* y) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i >= vectors) return;
+  Vector<T> v = load_vector(x + i * Vector<T>::kLength);
+#pragma unroll
+  for (T& value : v.values)
+    value = from_float<T>(gelu(to_float(value)));
+  store_vector(y + i * Vector<T>::kLength, v);
+}
+
+template <typename T>
+__global__ void bias_kernel(std::int64_t vectors, std::int64_t vectors_per_row, const T* x, const T* bias, T* y) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i >= vectors) return;
+  Vector<T> v = load_vector(x + i * Vector<T>::kLength);
+  const Vector<T> b = load_vector(bias + i % vectors_per_row * Vector<T>::kLength);
+#pragma unroll
+  for (int e = 0; e < Vector<T>::kLength; ++e)
+    v.values[e] = from_float<T>(to_float(v.values[e]) + to_float(b.values[e]));
+  store_vector(y + i * Vector<T>::kLength, v);
+}
+
+template <typename T>
+__global__ void add_kernel(std::int64_t vectors, const T* x, const T* branch, T* y) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i >= vectors) return;
+  Vector<T> v = load_vector(x + i * Vector<T>::kLength);
+  const Vector<T> b = load_vector(branch + i * Vector<T>::kLength);
+#pragma unroll
+  for (int e = 0; e < Vector<T>::kLength; ++e)
+    v.values[e] = from_float<T>(to_float(v.values[e]) + to_float(b.values[e]));
+  store_vector(y + i * Vector<T>::kLength, v);
+}
+
+template <typename From, typename To>
+__global__ void convert_kernel(std::int64_t count, const From* from, To* to) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i < count) to[i] = from_float<To>(to_float(from[i]));
+}
+
+// splitmix64
+__device__ std::uint64_t random_bits(std::uint64_t seed, std::int64_t index) {
+  std::uint64_t z = seed + (static_cast<std::uint64_t>(index) + 1) * 0x9E3779B97F4A7C15U;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
+  return z ^ (z >> 31);
+}
+
+template <typename T>
+__global__ void random_kernel(std::int64_t count, std::uint64_t seed, T* to) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i >= count) return;
+  to[i] = from_float<T>(static_cast<float>(random_bits(seed, i) >> 40) * 0x1p-23F - 1.0F);
+}
+
+__global__ void random_bytes_kernel(std::int64_t count, std::uint64_t seed, unsigned char* to) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i < count) to[i] = static_cast<unsigned char>(random_bits(seed, i) & 0xbfU);
+}
+
+__global__ void nothing_kernel() {}
+
+template <typename T>
+std::int64_t vectors_in(std::int64_t count, const char* operation) {
+  require(count % 8 == 0, operation, "the number of elements must be a multiple of 8");
+  return count / Vector<T>::kLength;
+}
+
+}  // namespace
+
+void gelu_forward(std::int64_t count, ElementType type, const void* x, void* y, Stream stream) {
+  if (count == 0) return;
+  with_element_type(type, [&]<typename T>() {
+    const std::int64_t vectors = vectors_in<T>(count, "gelu");
+    gelu_kernel<T>
+        <<<blocks_for(vectors, kThreads), kThreads, 0, stream>>>(vectors, static_cast<const T*>(x), static_cast<T*>(y));
+  });
+  SWINSCOPE_CUDA_LAUNCHED("gelu_kernel");
+}
+
+void bias_forward(const BiasShape& shape, ElementType type, const void* x, const void* bias, void* y, Stream stream) {
+  const std::int64_t count = shape.rows * shape.columns;
+  if (count == 0) return;
+  with_element_type(type, [&]<typename T>() {
+    const std::int64_t per_row = vectors_in<T>(shape.columns, "bias");
+    const std::int64_t vectors = shape.rows * per_row;
+    bias_kernel<T><<<blocks_for(vectors, kThreads), kThreads, 0, stream>>>(
+        vectors, per_row, static_cast<const T*>(x), static_cast<const T*>(bias), static_cast<T*>(y));
+  });
+  SWINSCOPE_CUDA_LAUNCHED("bias_kernel");
+}
+
+void residual_forward(const ResidualShape& shape, ElementType type, const void* x, const void* branch, void* y,
+                      Stream stream) {
+  const std::int64_t count = shape.batch * shape.sample_elements;
+  if (count == 0) return;
+  with_element_type(type, [&]<typename T>() {
+    const std::int64_t vectors = vectors_in<T>(count, "residual");
+    add_kernel<T><<<blocks_for(vectors, kThreads), kThreads, 0, stream>>>(
+        vectors, static_cast<const T*>(x), static_cast<const T*>(branch), static_cast<T*>(y));
+  });
+  SWINSCOPE_CUDA_LAUNCHED("add_kernel");
+}
+
+void convert(std::int64_t count, ElementType from_type, const void* from, ElementType to_type, void* to,
+             Stream stream) {
+  if (count == 0) return;
+  with_element_type(from_type, [&]<typename From>() {
+    with_element_type(to_type, [&]<typename To>() {
+      convert_kernel<From, To><<<blocks_for(count, kThreads), kThreads, 0, stream>>>(
+          count, static_cast<const From*>(from), static_cast<To*>(to));
+    });
+  });
+  SWINSCOPE_CUDA_LAUNCHED("convert_kernel");
+}
+
+void fill_random(std::int64_t count, ElementType type, std::uint64_t seed, void* to, Stream stream) {
+  if (count == 0) return;
+  with_element_type(type, [&]<typename T>() {
+    random_kernel<T><<<blocks_for(count, kThreads), kThreads, 0, stream>>>(count, seed, static_cast<T*>(to));
+  });
+  SWINSCOPE_CUDA_LAUNCHED("random_kernel");
+}
+
+void fill_random_bytes(std::int64_t count, std::uint64_t seed, void* to, Stream stream) {
+  if (count == 0) return;
+  random_bytes_kernel<<<blocks_for(count, kThreads), kThreads, 0, stream>>>(count, seed,
+                                                                            static_cast<unsigned char*>(to));
+  SWINSCOPE_CUDA_LAUNCHED("random_bytes_kernel");
+}
+
+void launch_nothing(Stream stream) {
+  nothing_kernel<<<1, kWarp, 0, stream>>>();
+  SWINSCOPE_CUDA_LAUNCHED("nothing_kernel");
+}
+
+}  // namespace swinscope::cuda

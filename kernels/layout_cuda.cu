@@ -1,0 +1,182 @@
+// Operations that move rows or reduce over them without products: patches, merging, window copies, pooling.
+#include "kernels/check.h"
+#include "kernels/cuda_call.h"
+#include "kernels/device_math.cuh"
+#include "kernels/patch_embed.h"
+#include "kernels/patch_merge.h"
+#include "kernels/pool.h"
+#include "kernels/window.h"
+
+namespace swinscope::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+
+// One thread for each run of 4 neighbouring pixels, a row of a patch.
+template <typename T>
+__global__ void columns_kernel(PatchEmbedShape shape, std::int64_t runs, const T* image, T* columns) {
+  struct alignas(4 * sizeof(T)) Run {
+    T pixels[4];
+  };
+  const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i >= runs) return;
+  const std::int64_t per_row = shape.width / 4;
+  const std::int64_t run_x = i % per_row;
+  const std::int64_t pixel_row = i / per_row;  // over batch, channel, height
+  const std::int64_t y = pixel_row % shape.height;
+  const std::int64_t plane = pixel_row / shape.height;
+  const std::int64_t channel = plane % shape.channels;
+  const std::int64_t batch = plane / shape.channels;
+  const std::int64_t token = (batch * (shape.height / 4) + y / 4) * per_row + run_x;
+  const std::int64_t place = token * shape.column_length() + (channel * 4 + y % 4) * 4;
+  *reinterpret_cast<Run*>(columns + place) = *reinterpret_cast<const Run*>(image + i * 4);
+}
+
+// Copies rows of `vectors_per_row` vectors; `source(row)` is the row to take, negative for zeros.
+template <typename T, typename Source>
+__global__ void copy_rows_kernel(std::int64_t vectors, int vectors_per_row, Source source, const T* x, T* y) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i >= vectors) return;
+  const std::int64_t row = source(i / vectors_per_row);
+  Vector<T> v{};
+  if (row >= 0) v = load_vector(x + (row * vectors_per_row + i % vectors_per_row) * Vector<T>::kLength);
+  store_vector(y + i * Vector<T>::kLength, v);
+}
+
+// A merged token consists of four rows of the map, in the order (0,0), (1,0), (0,1), (1,1).
+struct MergeSource {
+  std::int64_t height, width, merged_height, merged_width;
+  __device__ std::int64_t operator()(std::int64_t row) const {
+    const std::int64_t token = row / 4;
+    const std::int64_t y = token / merged_width % merged_height * 2 + row % 2;
+    const std::int64_t x = token % merged_width * 2 + row % 4 / 2;
+    if (y >= height || x >= width) return -1;
+    return (token / (merged_width * merged_height) * height + y) * width + x;
+  }
+};
+
+struct RollSource {
+  std::int64_t height, width, dy, dx;  // 0 <= dy < height, 0 <= dx < width
+  __device__ std::int64_t operator()(std::int64_t row) const {
+    const std::int64_t y = row / width % height;
+    const std::int64_t x = row % width;
+    return (row / (width * height) * height + (y + dy) % height) * width + (x + dx) % width;
+  }
+};
+
+struct PartitionSource {
+  WindowGrid rolled;  // without a shift
+  __device__ std::int64_t operator()(std::int64_t row) const {
+    return window_token(rolled, row / rolled.window_tokens(), row % rolled.window_tokens());
+  }
+};
+
+struct ReverseSource {
+  WindowGrid grid;
+  __device__ std::int64_t operator()(std::int64_t row) const {
+    const Extent2 windows = grid.windows();
+    const std::int64_t x = row % grid.map.width;
+    const std::int64_t y = row / grid.map.width % grid.map.height;
+    const std::int64_t window =
+        (row / grid.map.area() * windows.height + y / grid.window.height) * windows.width + x / grid.window.width;
+    return window * grid.window_tokens() + y % grid.window.height * grid.window.width + x % grid.window.width;
+  }
+};
+
+template <typename Source>
+void copy_rows(std::int64_t rows, std::int64_t channels, ElementType type, const Source& source, const void* x, void* y,
+               Stream stream) {
+  require(channels % 8 == 0, "copy_rows", "the number of channels must be a multiple of 8");
+  if (rows == 0) return;
+  with_element_type(type, [&]<typename T>() {
+    const std::int64_t per_row = channels / Vector<T>::kLength;
+    copy_rows_kernel<T, Source><<<blocks_for(rows * per_row, kThreads), kThreads, 0, stream>>>(
+        rows * per_row, static_cast<int>(per_row), source, static_cast<const T*>(x), static_cast<T*>(y));
+  });
+  SWINSCOPE_CUDA_LAUNCHED("copy_rows_kernel");
+}
+
+constexpr int kPoolChannels = 8;  // vectors of a block
+constexpr int kPoolRows = 32;     // tokens at a time
+
+// A block sums kPoolChannels vectors of channels over all tokens of one image.
+template <typename T>
+__global__ void pool_kernel(PoolShape shape, const T* x, T* y) {
+  constexpr int kLength = Vector<T>::kLength;
+  __shared__ float sums[kPoolRows][kPoolChannels * kLength];
+  const int vector = static_cast<int>(threadIdx.x) % kPoolChannels;
+  const int first = static_cast<int>(threadIdx.x) / kPoolChannels;
+  const std::int64_t channel = (std::int64_t{blockIdx.x} * kPoolChannels + vector) * kLength;
+  float sum[kLength] = {};
+  if (channel < shape.channels) {
+    for (std::int64_t token = first; token < shape.tokens; token += kPoolRows) {
+      const Vector<T> v = load_vector(x + (blockIdx.y * shape.tokens + token) * shape.channels + channel);
+#pragma unroll
+      for (int e = 0; e < kLength; ++e)
+        sum[e] += to_float(v.values[e]);
+    }
+  }
+#pragma unroll
+  for (int e = 0; e < kLength; ++e)
+    sums[first][vector * kLength + e] = sum[e];
+  __syncthreads();
+  const int mine = static_cast<int>(threadIdx.x);
+  const std::int64_t out = std::int64_t{blockIdx.x} * kPoolChannels * kLength + mine;
+  if (mine >= kPoolChannels * kLength || out >= shape.channels) return;
+  float total = 0.0F;
+  for (int row = 0; row < kPoolRows; ++row)
+    total += sums[row][mine];
+  y[blockIdx.y * shape.channels + out] = from_float<T>(total / static_cast<float>(shape.tokens));
+}
+
+}  // namespace
+
+void patch_columns(const PatchEmbedShape& shape, ElementType type, const void* image, void* columns, Stream stream) {
+  require(shape.patch == 4 && shape.height % 4 == 0 && shape.width % 4 == 0, "patch_columns",
+          "patches of 4 x 4 pixels that divide the image");
+  const std::int64_t runs = shape.column_elements() / 4;
+  if (runs == 0) return;
+  with_element_type(type, [&]<typename T>() {
+    columns_kernel<T><<<blocks_for(runs, kThreads), kThreads, 0, stream>>>(shape, runs, static_cast<const T*>(image),
+                                                                           static_cast<T*>(columns));
+  });
+  SWINSCOPE_CUDA_LAUNCHED("columns_kernel");
+}
+
+void patch_merge_forward(const PatchMergeShape& shape, ElementType type, const void* x, void* y, Stream stream) {
+  const MergeSource source{shape.height, shape.width, shape.merged_height(), shape.merged_width()};
+  copy_rows(4 * shape.merged_tokens(), shape.channels, type, source, x, y, stream);
+}
+
+void window_roll(const WindowGrid& grid, std::int64_t channels, ElementType type, bool forward, const void* x, void* y,
+                 Stream stream) {
+  const auto place = [forward](std::int64_t shift, std::int64_t extent) {
+    return forward ? shift % extent : (extent - shift % extent) % extent;
+  };
+  const RollSource source{grid.map.height, grid.map.width, place(grid.shift.height, grid.map.height),
+                          place(grid.shift.width, grid.map.width)};
+  copy_rows(grid.tokens(), channels, type, source, x, y, stream);
+}
+
+void window_partition(const WindowGrid& grid, std::int64_t channels, ElementType type, const void* x, void* y,
+                      Stream stream) {
+  const PartitionSource source{{grid.batch, grid.map, grid.window, {0, 0}}};
+  copy_rows(grid.window_count() * grid.window_tokens(), channels, type, source, x, y, stream);
+}
+
+void window_reverse(const WindowGrid& grid, std::int64_t channels, ElementType type, const void* x, void* y,
+                    Stream stream) {
+  copy_rows(grid.tokens(), channels, type, ReverseSource{grid}, x, y, stream);
+}
+
+void pool_forward(const PoolShape& shape, ElementType type, const void* x, void* y, Stream stream) {
+  require(shape.channels % 8 == 0 && shape.tokens > 0, "pool", "tokens, and a multiple of 8 channels, are needed");
+  if (shape.batch == 0) return;
+  with_element_type(type, [&]<typename T>() {
+    const dim3 grid(blocks_for(shape.channels, kPoolChannels * Vector<T>::kLength), static_cast<unsigned>(shape.batch));
+    pool_kernel<T><<<grid, kPoolChannels * kPoolRows, 0, stream>>>(shape, static_cast<const T*>(x), static_cast<T*>(y));
+  });
+  SWINSCOPE_CUDA_LAUNCHED("pool_kernel");
+}
+
+}  // namespace swinscope::cuda

@@ -1,0 +1,90 @@
+// Matrix products on the device by cuBLASLt, with what follows a product in the same kernel. For each shape the
+// algorithms that cuBLASLt proposes are timed once; the choice is kept in a file for the GPU and the library's version.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+
+#include "kernels/device.h"
+
+namespace swinscope::cuda {
+
+enum class Epilogue : std::uint8_t {
+  kNone,
+  kBias,      // + bias[n]
+  kBiasGelu,  // tanh form of GELU(... + bias[n]): 0.5 z (1 + tanh(sqrt(2 / pi) (z + 0.044715 z^3)))
+};
+
+enum class MatmulArithmetic : std::uint8_t {
+  kByType,  // fp32 operands multiply in fp32, 16-bit ones on tensor cores with fp32 sums
+  kTf32,    // fp32 operands rounded to 10 bits of mantissa, on tensor cores
+  // Operands of one byte, whatever their type says; b must be transposed, and there is no epilogue.
+  kFp8,   // e4m3, fast accumulation; compute capability 8.9 and newer
+  kInt8,  // results are 32-bit integers
+};
+
+// y[m, n] = epilogue(a[m, k] * op(b)[k, n]) (+ y before, if it accumulates), row-major and densely packed; `batch`
+// products whose operands follow each other. transpose_b: b is stored [n, k], as torch.nn.Linear's weight.
+
+struct MatmulShape {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  bool transpose_b = true;
+  std::int64_t batch = 1;
+  ElementType operand_type = ElementType::kFp32;
+  ElementType result_type = ElementType::kFp32;
+  MatmulArithmetic arithmetic = MatmulArithmetic::kByType;
+  Epilogue epilogue = Epilogue::kNone;
+  bool accumulate = false;
+
+  std::int64_t operand_bytes() const {
+    const bool bytes = arithmetic == MatmulArithmetic::kFp8 || arithmetic == MatmulArithmetic::kInt8;
+    return bytes ? 1 : element_bytes(operand_type);
+  }
+
+  friend auto operator<=>(const MatmulShape&, const MatmulShape&) = default;  // NOLINT(modernize-use-nullptr)
+};
+
+// A product of fixed shape, ready to be launched. Pointers must be aligned to 16 bytes.
+class Matmul {
+ public:
+  Matmul() = default;
+  virtual ~Matmul() = default;
+  Matmul(const Matmul&) = delete;
+  Matmul& operator=(const Matmul&) = delete;
+  Matmul(Matmul&&) = delete;
+  Matmul& operator=(Matmul&&) = delete;
+  // y must not overlap a or b. `bias` is needed where the epilogue has one. Not for two threads at once.
+  virtual void run(const void* a, const void* b, const void* bias, void* y, Stream stream) const = 0;
+};
+
+struct MatmulStatistics {
+  int shapes = 0;  // prepared
+  int timed = 0;   // of them timed now; the rest came from the file
+};
+
+class MatmulLibrary {
+ public:
+  // cache_folder: where choices are kept; empty: nowhere. A file that is damaged or cannot be written costs time only.
+  explicit MatmulLibrary(const std::filesystem::path& cache_folder);
+  ~MatmulLibrary();
+  MatmulLibrary(const MatmulLibrary&) = delete;
+  MatmulLibrary& operator=(const MatmulLibrary&) = delete;
+  MatmulLibrary(MatmulLibrary&&) = delete;
+  MatmulLibrary& operator=(MatmulLibrary&&) = delete;
+
+  // Valid as long as the library. Equal shapes share one. Throws cuda::Error where cuBLASLt has no algorithm.
+  const Matmul& prepare(const MatmulShape& shape, Stream stream);
+  MatmulStatistics statistics() const;
+  // Frees what timing needed and writes the file.
+  void finish_tuning();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace swinscope::cuda

@@ -1,0 +1,49 @@
+#include "kernels/matmul_cache.h"
+
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include <unistd.h>
+
+namespace swinscope::cuda {
+
+AlgorithmTable read_algorithms(const std::filesystem::path& file) {
+  AlgorithmTable table;
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream fields(line);
+    std::string shape;
+    AlgorithmWords words{};
+    fields >> shape >> std::hex;
+    for (std::uint64_t& word : words)
+      fields >> word;
+    std::string rest;
+    if (fields && !(fields >> rest)) table.insert_or_assign(shape, words);
+  }
+  return table;
+}
+
+bool write_algorithms(const std::filesystem::path& file, const AlgorithmTable& table) {
+  std::error_code error;
+  std::filesystem::create_directories(file.parent_path(), error);
+  const std::filesystem::path temporary = file.string() + "." + std::to_string(getpid());
+  {
+    std::ofstream out(temporary);
+    for (const auto& [shape, words] : table) {
+      out << shape << std::hex;
+      for (const std::uint64_t word : words)
+        out << ' ' << word;
+      out << std::dec << '\n';
+    }
+    out.flush();
+    if (!out) {
+      std::filesystem::remove(temporary, error);
+      return false;
+    }
+  }
+  std::filesystem::rename(temporary, file, error);
+  return !error;
+}
+
+}  // namespace swinscope::cuda

@@ -1,0 +1,22 @@
+// The file of chosen algorithms: one line a shape, "<shape> <algorithm in hexadecimal>".
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+
+namespace swinscope::cuda {
+
+// The words of a cublasLtMatmulAlgo_t, which may be stored and used again by the same version of the library.
+using AlgorithmWords = std::array<std::uint64_t, 8>;
+using AlgorithmTable = std::map<std::string, AlgorithmWords>;
+
+// Lines that are not understood are left out; a file that is not there is an empty table.
+AlgorithmTable read_algorithms(const std::filesystem::path& file);
+
+// Replaces the file as a whole, so that a reader never sees half of it. Returns whether that worked.
+bool write_algorithms(const std::filesystem::path& file, const AlgorithmTable& table);
+
+}  // namespace swinscope::cuda

@@ -1,0 +1,408 @@
+// Window attention on tensor cores. A block of four warps keeps one head, whose bias stays in registers, and goes from
+// window to window; q, k and v of the next two windows are on their way into shared memory while one is computed. Each
+// warp has 16 queries, with all scores of theirs in registers.
+//
+// Which lane holds what follows from the instructions (PTX ISA, m16n8k16): with t = lane % 4 and g = lane / 4 a lane
+// has, of each 16 x 8 block of scores, rows g and g + 8 and columns 2t and 2t + 1.
+//
+// It is bound by memory traffic where windows and heads are many: docs/performance.md.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/check.h"
+#include "kernels/cuda_call.h"
+#include "kernels/window_attention.h"
+#include "kernels/window_attention_general.h"
+#include "kernels/window_attention_mma.cuh"
+#include "kernels/window_geometry.cuh"
+
+namespace swinscope::cuda {
+namespace {
+
+constexpr int kHeadDim = 32;
+constexpr int kMaxTokens = 64;
+constexpr int kRowTiles = 4;  // of 16 queries
+constexpr float kLog2e = 1.4426950408889634F;
+constexpr float kLn2 = 0.6931471805599453F;
+// Halves of bias of one lane and row tile: four for each of eight blocks of keys.
+constexpr int kLaneBias = 32;
+constexpr std::int64_t kHeadBias = std::int64_t{kRowTiles} * kWarp * kLaneBias;
+
+// Shared memory of one window and head: q, k and v, 64 rows of 64 bytes each. The four 16-byte pieces of a row are
+// permuted by its number, so that eight rows' pieces at the same place lie in different banks. Within eight rows that
+// start at a multiple of 8 the permutation repeats, and pieces differ by an exclusive or: one address a thread serves
+// all its loads.
+constexpr int kStages = 3;  // one in use, two on their way
+constexpr int kThreads = kRowTiles * kWarp;
+constexpr std::uint32_t kRowBytes = kHeadDim * 2;
+constexpr std::uint32_t kPartBytes = kMaxTokens * kRowBytes;
+constexpr std::uint32_t kStageBytes = 3 * kPartBytes;
+constexpr std::uint32_t kOtherHalf = 32;  // from piece p to piece p ^ 2
+
+__device__ constexpr std::uint32_t piece_offset(int slot, int piece) {
+  return static_cast<std::uint32_t>(slot) * kRowBytes + static_cast<std::uint32_t>(piece ^ (slot / 2 % 4)) * 16;
+}
+
+template <typename T>
+struct MmaArguments {
+  WindowGeometry geometry;
+  int windows;
+  int heads;
+  float scale;  // of the scaled dot product, times log2 e
+  const T* qkv;
+  const __half* bias;
+  const float* logit_scale;
+  const T* pad_qkv;
+  T* out;
+  float* lse;
+};
+
+template <typename T>
+__device__ float square_sum(const uint4& channels) {
+  float sum = 0.0F;
+  for (const std::uint32_t pair : {channels.x, channels.y, channels.z, channels.w}) {
+    const float2 values = unpack(pair, T{});
+    sum += values.x * values.x + values.y * values.y;
+  }
+  return sum;
+}
+
+// 1 / max(norm, 1e-12) of each row of q (0) and k (1): two threads share a slot.
+template <typename T>
+__device__ void find_norms(std::uint32_t stage, float (&norms)[2][kMaxTokens]) {
+  const int slot = static_cast<int>(threadIdx.x) / 2;
+  const int half = static_cast<int>(threadIdx.x) % 2;
+  const std::uint32_t row = stage + piece_offset(slot, 2 * half);
+  float sums[2];
+#pragma unroll
+  for (std::uint32_t part = 0; part < 2; ++part) {
+    const std::uint32_t at = row + part * kPartBytes;
+    sums[part] = sum_over(square_sum<T>(load_shared(at)) + square_sum<T>(load_shared(at ^ 16U)), 2);
+  }
+  norms[half][slot] = 1.0F / fmaxf(sqrtf(sums[half]), 1e-12F);
+}
+
+// kBlocks: blocks of 8 keys, 7 (up to 56 tokens) or 8. A block of threads keeps one head and goes from window to
+// window.
+template <typename T, int kBlocks, bool kCosine>
+__global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArguments<T> a) {
+  __shared__ alignas(128) unsigned char stages[kStages * kStageBytes];
+  __shared__ float norms[2][kCosine ? kMaxTokens : 1];
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int tile = static_cast<int>(threadIdx.x) / kWarp;  // of 16 queries
+  const int t = lane % 4;
+  const int g = lane / 4;
+  const int head = static_cast<int>(blockIdx.y);
+  const int step = static_cast<int>(gridDim.x);
+  const int tokens = a.geometry.tokens();
+  const int channels = a.heads * kHeadDim;
+  const std::uint32_t memory = shared_address(stages);
+
+  // A thread copies, and in the end stores, piece t of these two rows.
+  const Slot upper(a.geometry, tile * 16 + g);
+  const Slot lower(a.geometry, tile * 16 + g + 8);
+  const bool has_upper = upper.index < tokens;
+  const bool has_lower = lower.index < tokens;
+  const std::uint32_t own_piece = piece_offset(upper.index, t);  // that of the lower row stands 8 rows on
+  const T* const first = a.qkv + head * kHeadDim + 8 * t;
+  const T* const first_pad = a.pad_qkv + head * kHeadDim + 8 * t;
+  const auto copy_row = [&](int row, std::uint32_t to) {
+    const T* const from = row < 0 ? first_pad : first + std::int64_t{row} * (3 * channels);
+#pragma unroll
+    for (int part = 0; part < 3; ++part)
+      copy_async(to + static_cast<std::uint32_t>(part) * kPartBytes, from + part * channels);
+  };
+  const auto copy_window = [&](int window, std::uint32_t stage) {
+    if (window < a.windows) {
+      const Window at(a.geometry, window);
+      if (has_upper) copy_row(at.row(a.geometry, upper), stage + own_piece);
+      if (has_lower) copy_row(at.row(a.geometry, lower), stage + own_piece + 8 * kRowBytes);
+    }
+    copies_commit();  // an empty group, too: groups are counted
+  };
+
+  // Slots beyond the window are zero for good: their keys are hidden by the bias, their queries stored nowhere.
+  for (std::uint32_t part = 0; part < 3 * kStages; ++part) {
+    const std::uint32_t at = memory + part * kPartBytes + own_piece;
+    if (!has_upper) store_shared(at, uint4{});
+    if (!has_lower) store_shared(at + 8 * kRowBytes, uint4{});
+  }
+  // The scores' sums start at the bias over the scale, and the scale is applied with the exponential: see
+  // expand_bias_kernel(). The cosine form has a scale for each row and adds its bias afterwards.
+  float scale = a.scale;
+  if constexpr (kCosine) {
+    scale = exp2f(fminf(a.logit_scale[head], static_cast<float>(kMaxLogitScale)) * kLog2e) * kLog2e;
+  }
+  const float exponent = kCosine ? 1.0F : scale;
+  const float hidden = static_cast<float>(kWindowMask) * kLog2e / exponent;
+  // Bit 2 j + e: is key 8 j + 2 t + e behind the seam?
+  std::uint32_t keys_below = 0;
+  std::uint32_t keys_right = 0;
+#pragma unroll
+  for (int i = 0; i < 2 * kBlocks; ++i) {
+    const Slot key(a.geometry, i / 2 * 8 + 2 * t + i % 2);
+    keys_below |= (key.below ? 1U : 0U) << i;
+    keys_right |= (key.right ? 1U : 0U) << i;
+  }
+
+  int window = static_cast<int>(blockIdx.x);
+#pragma unroll
+  for (int i = 0; i < kStages - 1; ++i)
+    copy_window(window + i * step, memory + static_cast<std::uint32_t>(i) * kStageBytes);
+
+  uint4 bias[4];
+  const auto* const fragments = reinterpret_cast<const uint4*>(a.bias + head * kHeadBias + tile * kWarp * kLaneBias);
+#pragma unroll
+  for (int part = 0; part < 4; ++part)
+    bias[part] = fragments[part * kWarp + lane];
+
+  const std::uint32_t query_place = piece_offset(tile * 16 + lane % 16, lane / 16);
+  const std::uint32_t key_place = piece_offset(lane % 8, lane / 8) + kPartBytes;
+  const std::uint32_t value_place = piece_offset(lane % 16, lane / 16) + 2 * kPartBytes;
+  const std::uint32_t last_value_place = key_place + kPartBytes + (kBlocks - 1) * 8 * kRowBytes;
+  const std::uint32_t result_place = piece_offset(upper.index, 0) + 4 * static_cast<std::uint32_t>(t);
+
+  std::uint32_t stage = memory;
+  std::uint32_t next_stage = memory + (kStages - 1) * kStageBytes;
+  const auto advance = [&](std::uint32_t& place) {
+    place += kStageBytes;
+    if (place == memory + kStages * kStageBytes) place = memory;
+  };
+  for (; window < a.windows; window += step, advance(stage), advance(next_stage)) {
+    copies_wait<kStages - 2>();
+    __syncthreads();  // the window is there, and nobody reads the one before it
+    copy_window(window + (kStages - 1) * step, next_stage);
+    if constexpr (kCosine) {
+      find_norms<T>(stage, norms);
+      __syncthreads();
+    }
+    if (tile * 16 >= tokens) continue;
+
+    const uint4 q0 = load_matrices(stage + query_place);
+    const uint4 q1 = load_matrices((stage + query_place) ^ kOtherHalf);
+    const std::uint32_t first_channels[4] = {q0.x, q0.y, q0.z, q0.w};
+    const std::uint32_t last_channels[4] = {q1.x, q1.y, q1.z, q1.w};
+    float scores[kBlocks][4];
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block) {
+      const uint4& pairs = bias[block / 2];
+      const float2 b0 = unpack(block % 2 == 0 ? pairs.x : pairs.z, __half{});
+      const float2 b1 = unpack(block % 2 == 0 ? pairs.y : pairs.w, __half{});
+      const float start[4] = {b0.x, b0.y, b1.x, b1.y};
+#pragma unroll
+      for (int e = 0; e < 4; ++e)
+        scores[block][e] = kCosine ? 0.0F : start[e];
+      const uint4 k = load_matrices(stage + key_place + static_cast<std::uint32_t>(block) * 8 * kRowBytes);
+      mma_k16(scores[block], first_channels, k.x, k.y, T{});
+      mma_k16(scores[block], last_channels, k.z, k.w, T{});
+      if constexpr (kCosine) {
+        const float row_scale[2] = {scale * norms[0][upper.index], scale * norms[0][lower.index]};
+        const float2 key_norm = *reinterpret_cast<const float2*>(&norms[1][block * 8 + 2 * t]);
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          scores[block][e] *= e % 2 == 0 ? key_norm.x : key_norm.y;
+          scores[block][e] = fmaf(scores[block][e], row_scale[e / 2], start[e]);
+        }
+      }
+    }
+    const Window at(a.geometry, window);
+    if (at.seam_below || at.seam_right) {
+      const auto across = [&](const Slot& query) {
+        const std::uint32_t below = at.seam_below ? (query.below ? ~keys_below : keys_below) : 0U;
+        const std::uint32_t right = at.seam_right ? (query.right ? ~keys_right : keys_right) : 0U;
+        return below | right;
+      };
+      const std::uint32_t hides[2] = {across(upper), across(lower)};
+#pragma unroll
+      for (int block = 0; block < kBlocks; ++block) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          if ((hides[e / 2] & (1U << (2 * block + e % 2))) != 0U) scores[block][e] += hidden;
+        }
+      }
+    }
+
+    float largest[2] = {scores[0][0], scores[0][2]};
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e)
+        largest[e / 2] = fmaxf(largest[e / 2], scores[block][e]);
+    }
+#pragma unroll
+    for (float& value : largest)
+      value = max_over(value, 4) * exponent;
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e)
+        scores[block][e] = exp2_fast(fmaf(scores[block][e], exponent, -largest[e / 2]));
+    }
+
+    // The sum of the probabilities is their product with ones: of the rounded ones, as they weigh the values.
+    const std::uint32_t ones = pack(1.0F, 1.0F, T{});
+    float sum[4] = {};
+    float out[4][4] = {};
+#pragma unroll
+    for (int pair = 0; pair < kBlocks / 2; ++pair) {
+      const float(&low)[4] = scores[2 * pair];
+      const float(&high)[4] = scores[2 * pair + 1];
+      const std::uint32_t p[4] = {pack(low[0], low[1], T{}), pack(low[2], low[3], T{}), pack(high[0], high[1], T{}),
+                                  pack(high[2], high[3], T{})};
+      const std::uint32_t row = stage + value_place + static_cast<std::uint32_t>(pair) * 16 * kRowBytes;
+      const uint4 v0 = load_matrices_transposed(row);
+      const uint4 v1 = load_matrices_transposed(row ^ kOtherHalf);
+      mma_k16(sum, p, ones, ones, T{});
+      mma_k16(out[0], p, v0.x, v0.y, T{});
+      mma_k16(out[1], p, v0.z, v0.w, T{});
+      mma_k16(out[2], p, v1.x, v1.y, T{});
+      mma_k16(out[3], p, v1.z, v1.w, T{});
+    }
+    if constexpr (kBlocks % 2 == 1) {
+      const float(&last)[4] = scores[kBlocks - 1];
+      const std::uint32_t p0 = pack(last[0], last[1], T{});
+      const std::uint32_t p1 = pack(last[2], last[3], T{});
+      const uint4 v = load_matrices_transposed(stage + last_value_place);
+      mma_k8(sum, p0, p1, ones, T{});
+      mma_k8(out[0], p0, p1, v.x, T{});
+      mma_k8(out[1], p0, p1, v.y, T{});
+      mma_k8(out[2], p0, p1, v.z, T{});
+      mma_k8(out[3], p0, p1, v.w, T{});
+    }
+
+    // Through this warp's rows of q, which nobody else reads, so that rows are stored 16 bytes at once.
+    const float inverse[2] = {1.0F / sum[0], 1.0F / sum[2]};
+    __syncwarp();
+#pragma unroll
+    for (std::uint32_t column = 0; column < 4; ++column) {
+      const std::uint32_t to = (stage + result_place) ^ (column * 16);
+      store_shared(to, pack(out[column][0] * inverse[0], out[column][1] * inverse[0], T{}));
+      store_shared(to + 8 * kRowBytes, pack(out[column][2] * inverse[1], out[column][3] * inverse[1], T{}));
+    }
+    __syncwarp();
+#pragma unroll
+    for (int row = 0; row < 2; ++row) {
+      const int target = (row == 0 ? has_upper : has_lower) ? at.row(a.geometry, row == 0 ? upper : lower) : -1;
+      if (target < 0) continue;
+      const uint4 result = load_shared(stage + own_piece + static_cast<std::uint32_t>(row) * 8 * kRowBytes);
+      *reinterpret_cast<uint4*>(a.out + std::int64_t{target} * channels + head * kHeadDim + 8 * t) = result;
+      if (a.lse != nullptr && t == 0) {
+        a.lse[std::int64_t{target} * a.heads + head] = (largest[row] + log2f(sum[2 * row])) * kLn2;
+      }
+    }
+  }
+}
+
+// One thread a value: [head, row tile, pair of blocks, lane, 8]. Pairs outside of the window are hidden. `factor`: what
+// makes scores powers of two (cosine), or undoes the scale that is applied later.
+__global__ void expand_bias_kernel(int heads, int window_height, int window_width, float factor, const float* table,
+                                   __half* bias) {
+  const int index = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (index >= heads * static_cast<int>(kHeadBias)) return;
+  const int element = index % 8;
+  const int lane = index / 8 % kWarp;
+  const int pair = index / (8 * kWarp) % 4;
+  const int tile = index / static_cast<int>(kWarp * kLaneBias) % kRowTiles;
+  const int head = index / static_cast<int>(kHeadBias);
+  const int key = (2 * pair + element / 4) * 8 + lane % 4 * 2 + element % 2;
+  const int query = tile * 16 + lane / 4 + element % 4 / 2 * 8;
+  const int tokens = window_height * window_width;
+  float value = 0.0F;
+  if (key >= tokens) {
+    value = -std::numeric_limits<float>::infinity();
+  } else if (query < tokens) {
+    value = table[bias_row(window_height, window_width, query, key) * heads + head] * factor;
+  }
+  bias[index] = __float2half_rn(value);
+}
+
+// Launches as many blocks as the GPU holds at once, with about equally many windows each.
+template <typename T, int kBlocks, bool kCosine>
+void launch_kernel(const MmaArguments<T>& arguments, Stream stream) {
+  const auto kernel = attention_kernel<T, kBlocks, kCosine>;
+  int device = 0;
+  int multiprocessors = 0;
+  int blocks_each = 0;
+  SWINSCOPE_CUDA(cudaGetDevice(&device));
+  SWINSCOPE_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  SWINSCOPE_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_each, kernel, kThreads, 0));
+  const int shares = std::max(1, multiprocessors * blocks_each / arguments.heads);
+  const int turns = (arguments.windows + shares - 1) / shares;
+  const dim3 grid(static_cast<unsigned>((arguments.windows + turns - 1) / turns),
+                  static_cast<unsigned>(arguments.heads));
+  kernel<<<grid, kThreads, 0, stream>>>(arguments);
+  SWINSCOPE_CUDA_LAUNCHED("attention_kernel");
+}
+
+template <typename T>
+void launch_attention(const WindowAttentionShape& shape, TokenOrder order, const WindowAttentionTensors& tensors,
+                      Stream stream) {
+  MmaArguments<T> arguments{};
+  arguments.geometry = WindowGeometry::of(shape.grid, order);
+  arguments.windows = static_cast<int>(shape.grid.window_count());
+  arguments.heads = static_cast<int>(shape.heads);
+  arguments.scale = kLog2e / std::sqrt(static_cast<float>(kHeadDim));
+  arguments.qkv = static_cast<const T*>(tensors.qkv);
+  arguments.bias = static_cast<const __half*>(tensors.bias);
+  arguments.logit_scale = tensors.logit_scale;
+  arguments.pad_qkv = static_cast<const T*>(tensors.pad_qkv);
+  arguments.out = static_cast<T*>(tensors.out);
+  arguments.lse = tensors.lse;
+  if (shape.score == AttentionScore::kCosine) {
+    launch_kernel<T, 8, true>(arguments, stream);
+  } else if (shape.grid.window_tokens() <= 56) {
+    launch_kernel<T, 7, false>(arguments, stream);
+  } else {
+    launch_kernel<T, 8, false>(arguments, stream);
+  }
+}
+
+}  // namespace
+
+bool attention_on_tensor_cores(const WindowAttentionShape& shape, ElementType type) {
+  return type != ElementType::kFp32 && shape.head_dim == kHeadDim && shape.grid.window_tokens() <= kMaxTokens;
+}
+
+std::int64_t attention_bias_bytes(const WindowAttentionShape& shape, ElementType type) {
+  if (!attention_on_tensor_cores(shape, type)) return general_bias_bytes(shape);
+  return shape.heads * kHeadBias * static_cast<std::int64_t>(sizeof(__half));
+}
+
+void expand_attention_bias(const WindowAttentionShape& shape, ElementType type, const float* table, void* bias,
+                           Stream stream) {
+  if (!attention_on_tensor_cores(shape, type)) {
+    expand_general_bias(shape, table, static_cast<float*>(bias), stream);
+    return;
+  }
+  const bool cosine = shape.score == AttentionScore::kCosine;
+  const float factor = cosine ? kLog2e : std::sqrt(static_cast<float>(kHeadDim));
+  expand_bias_kernel<<<blocks_for(shape.heads * kHeadBias, kThreads), kThreads, 0, stream>>>(
+      static_cast<int>(shape.heads), static_cast<int>(shape.grid.window.height),
+      static_cast<int>(shape.grid.window.width), factor, table, static_cast<__half*>(bias));
+  SWINSCOPE_CUDA_LAUNCHED("expand_bias_kernel");
+}
+
+void window_attention_forward(const WindowAttentionShape& shape, ElementType type, TokenOrder order,
+                              const WindowAttentionTensors& tensors, Stream stream) {
+  require(tensors.qkv != nullptr && tensors.bias != nullptr && tensors.out != nullptr, "window_attention",
+          "qkv, bias and out are needed");
+  require(shape.score != AttentionScore::kCosine || tensors.logit_scale != nullptr, "window_attention",
+          "the cosine score needs logit_scale");
+  require(order == TokenOrder::kWindow || !shape.grid.padded() || tensors.pad_qkv != nullptr, "window_attention",
+          "a padded map needs pad_qkv");
+  const Extent2 windows = shape.grid.windows();
+  require(shape.grid.window_count() * std::max(windows.width, windows.height) < std::numeric_limits<int>::max() &&
+              shape.grid.window_count() * shape.grid.window_tokens() < std::numeric_limits<int>::max(),
+          "window_attention", "too many windows");
+  if (shape.grid.batch == 0) return;
+  if (!attention_on_tensor_cores(shape, type)) {
+    general_attention(shape, type, order, tensors, stream);
+  } else if (type == ElementType::kFp16) {
+    launch_attention<__half>(shape, order, tensors, stream);
+  } else {
+    launch_attention<__nv_bfloat16>(shape, order, tensors, stream);
+  }
+}
+
+}  // namespace swinscope::cuda

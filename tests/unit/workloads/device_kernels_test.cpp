@@ -1,0 +1,31 @@
+// Every kernel against its CPU version in fp64: the checks of `swin verify`, one test a group.
+#include <algorithm>
+#include <string>
+
+#include "tests/unit/workloads/gpu_test.h"
+#include "workloads/verify/verify.h"
+
+namespace swinscope {
+namespace {
+
+class DeviceKernels : public test::GpuTest, public testing::WithParamInterface<std::size_t> {};
+
+TEST_P(DeviceKernels, KeepTheirTolerances) {
+  int rows = 0;
+  kernel_checks()[GetParam()].run([&](const VerifyRow& row) {
+    ++rows;
+    EXPECT_TRUE(row.passed()) << row.what << " in " << row.precision << ": error " << row.error << ", allowed "
+                              << row.tolerance;
+  });
+  EXPECT_GT(rows, 5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Checks, DeviceKernels, testing::Range(std::size_t{0}, kernel_checks().size()),
+                         [](const auto& index) {
+                           std::string name = kernel_checks()[index.param].name;
+                           std::replace(name.begin(), name.end(), ' ', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace swinscope

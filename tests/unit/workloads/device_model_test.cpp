@@ -1,0 +1,116 @@
+// The forward pass on a GPU: the same logits on every rung of the ladder, with and without each feature; what it
+// refuses.
+#include "workloads/cuda/device_model.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/workloads/gpu_test.h"
+#include "workloads/cuda/step_profile.h"
+#include "workloads/error.h"
+#include "workloads/verify/verify.h"
+
+namespace swinscope {
+namespace {
+
+using testing::HasSubstr;
+
+class DeviceModelTest : public test::GpuTest {};
+
+void expect_logits(const ModelReference& reference, Precision precision, const std::string& level) {
+  verify_model(reference, precision, level, {}, [](const VerifyRow& row) {
+    EXPECT_TRUE(row.passed()) << row.what << " in " << row.precision << ": error " << row.error;
+  });
+}
+
+TEST_F(DeviceModelTest, GivesTheLogitsOfTheCpuOnEveryRung) {
+  for (const char* name : {"swin_nano", "swinv2_nano"}) {
+    const ModelReference reference = cpu_reference(find_model(name), 3);
+    for (const Level& level : ladder()) {
+      for (const Precision precision : {Precision::kFp32, Precision::kTf32, Precision::kFp16, Precision::kBf16}) {
+        expect_logits(reference, precision, std::string(level.name));
+      }
+    }
+  }
+}
+
+// 56 pixels make 14 x 14 tokens, 7 x 7 in the last stage: 4 x 4 windows do not divide them.
+TEST_F(DeviceModelTest, PadsMapsThatWindowsDoNotDivide) {
+  for (const char* name : {"swin_nano", "swinv2_nano"}) {
+    SwinConfig config = find_model(name);
+    config.image_size = 56;
+    const ModelReference reference = cpu_reference(config, 2);
+    for (const char* level : {"eager", "window", "graph"})
+      expect_logits(reference, Precision::kFp16, level);
+  }
+}
+
+TEST_F(DeviceModelTest, EachFeatureAloneChangesTheTimeAndNotTheLogits) {
+  for (const char* name : {"swin_nano", "swinv2_nano"}) {
+    const ModelReference reference = cpu_reference(find_model(name), 2);
+    for (const FeatureName& feature : feature_names()) {
+      for (const bool only : {true, false}) {
+        DeviceModelOptions options;
+        options.precision = Precision::kFp32;
+        options.features = only ? Features{} : find_level("graph").features;
+        options.features.*(feature.member) = only;
+        DeviceModel model(reference.config, reference.batch, options, *reference.store);
+        model.set_images(reference.images);
+        model.poison_activations();
+        model.forward();
+        const std::vector<float> logits = model.logits();
+        EXPECT_LT(relative_error({logits.begin(), logits.end()}, reference.logits), logit_tolerance(Precision::kFp32))
+            << name << (only ? " with only " : " without ") << feature.name;
+      }
+    }
+  }
+}
+
+TEST_F(DeviceModelTest, StepsCarryTheLayerPathsOfTheCpuModel) {
+  const ModelReference reference = cpu_reference(find_model("swin_nano"), 1);
+  DeviceModelOptions options;
+  options.features = find_level("graph").features;
+  DeviceModel model(reference.config, 1, options, *reference.store);
+  std::set<std::string> names;
+  std::uint64_t flops = 0;
+  for (const DeviceStep& step : model.steps()) {
+    names.insert(step.name.path());
+    flops += step.payload.flops;
+  }
+  for (const char* path : {"patch_embed.proj", "stage1.block1.norm1", "stage1.block2.attn.window",
+                           "stage2.block1.mlp.fc1", "stage1.merge.reduction", "head.fc"}) {
+    EXPECT_TRUE(names.contains(path)) << path;
+  }
+  EXPECT_GT(flops, 0U);
+  model.set_images(reference.images);
+  model.forward();
+  EXPECT_GE(model.graph_nodes(), model.steps().size());
+  const std::vector<OperationTime> times = profile_steps(model.steps(), model.stream(), 3);
+  std::int64_t calls = 0;
+  for (const OperationTime& row : times)
+    calls += row.calls;
+  EXPECT_EQ(calls, static_cast<std::int64_t>(model.steps().size()));
+}
+
+TEST_F(DeviceModelTest, RefusesABatchThatDoesNotFitAndNamesOneThatDoes) {
+  const SwinConfig& config = find_model("swin_large");
+  DeviceModelOptions options;
+  options.features = find_level("graph").features;
+  const DeviceMemoryNeed need = device_memory_need(config, options);
+  const std::int64_t too_many = 2 * cuda::free_memory() / need.per_image;
+  try {
+    check_device_memory(config, too_many, options);
+    FAIL() << "no error";
+  } catch (const WorkloadError& error) {
+    EXPECT_EQ(error.kind(), WorkloadErrorKind::kUsage);
+    EXPECT_THAT(error.what(), HasSubstr(std::to_string(too_many)));
+    EXPECT_THAT(error.hint(), HasSubstr("fits"));
+  }
+  EXPECT_NO_THROW(check_device_memory(config, 1, options));
+}
+
+}  // namespace
+}  // namespace swinscope

@@ -1,0 +1,233 @@
+// The part of ModelBuilder between the qkv projection and the output projection.
+#include "kernels/continuous_bias.h"
+#include "kernels/convert.h"
+#include "kernels/window.h"
+#include "kernels/window_attention_steps.h"
+#include "workloads/cuda/model_builder.h"
+
+namespace swinscope {
+namespace {
+
+ContinuousBiasShape continuous_shape(const StageShape& stage) {
+  return {{stage.window, stage.window}, stage.heads, kCpbHidden, {}};
+}
+
+}  // namespace
+
+// V2 has no key bias: q's and v's stand around zeros, put together once or, without the feature, in each pass.
+const void* ModelBuilder::qkv_bias(const Block& block) {
+  const std::string prefix = block.parameters + ".attn.";
+  if (v1()) return weights_.find(prefix + "qkv.bias");
+  const std::int64_t width = block.stage.width;
+  void* const joint = weights_.reserve(3 * width * element_);
+  void* const v_part = static_cast<char*>(joint) + 2 * width * element_;
+  const std::vector<float> zeros(static_cast<std::size_t>(width));
+  const cuda::DeviceBuffer staging(width * element_bytes(ElementType::kFp32));
+  cuda::copy_to_device(staging.data(), zeros.data(), staging.bytes(), stream_);
+  cuda::convert(width, ElementType::kFp32, staging.data(), type_, static_cast<char*>(joint) + width * element_,
+                stream_);
+  cuda::synchronize(stream_);
+  const void* const q_bias = weights_.find(prefix + "q_bias");
+  const void* const v_bias = weights_.find(prefix + "v_bias");
+  const auto assemble = [=, type = type_](cuda::Stream stream) {
+    cuda::convert(width, type, q_bias, type, joint, stream);
+    cuda::convert(width, type, v_bias, type, v_part, stream);
+  };
+  if (options_.features.qkvbias) {
+    assemble(stream_);
+  } else {
+    step(block.path + ".attn.qkv.join", OperationClass::kLayout, moves(2 * width, 2 * width), {2, width}, {3 * width},
+         assemble);
+  }
+  return joint;
+}
+
+// [bias_table_rows, heads]: V1's parameter, or what V2's network makes of the coordinates.
+const float* ModelBuilder::position_table(const Block& block) {
+  const std::string prefix = block.parameters + ".attn.";
+  if (v1()) return weights_.find_floats(prefix + "relative_position_bias_table");
+  const ContinuousBiasShape shape = continuous_shape(block.stage);
+  const float* const weight1 = weights_.find_floats(prefix + "cpb_mlp.0.weight");
+  const float* const bias1 = weights_.find_floats(prefix + "cpb_mlp.0.bias");
+  const float* const weight2 = weights_.find_floats(prefix + "cpb_mlp.2.weight");
+  auto* const table = static_cast<float*>(weights_.reserve(shape.rows() * shape.heads * 4));
+  const auto compute = [=](cuda::Stream stream) {
+    cuda::continuous_bias_forward(shape, weight1, bias1, weight2, table, stream);
+  };
+  if (options_.features.prebias) {
+    compute(stream_);
+  } else {
+    step(block.path + ".attn.bias", OperationClass::kGemm, continuous_bias_forward_cost(shape, 4), {shape.rows(), 2},
+         {shape.rows(), shape.heads}, compute);
+  }
+  return table;
+}
+
+void ModelBuilder::attend(const Block& block, const void* bias) {
+  const auto order = options_.features.window ? cuda::TokenOrder::kImage : cuda::TokenOrder::kWindow;
+  if (options_.features.attention) {
+    attend_at_once(block, bias, order);
+  } else {
+    attend_by_steps(block, bias, order);
+  }
+}
+
+void ModelBuilder::attend_at_once(const Block& block, const void* pad, cuda::TokenOrder order) {
+  const WindowAttentionShape shape = block.attention;
+  const float* const table = position_table(block);
+  void* const bias = weights_.reserve(cuda::attention_bias_bytes(shape, type_));
+  const auto expand = [=, type = type_](cuda::Stream stream) {
+    cuda::expand_attention_bias(shape, type, table, bias, stream);
+  };
+  const std::int64_t tokens = shape.grid.window_tokens();
+  if (options_.features.prebias) {
+    expand(stream_);
+  } else {
+    step(block.path + ".attn.bias.gather", OperationClass::kLayout,
+         {0, bias_table_rows(shape.grid.window) * shape.heads * 4, cuda::attention_bias_bytes(shape, type_)},
+         {bias_table_rows(shape.grid.window), shape.heads}, {shape.heads, tokens, tokens}, expand);
+  }
+  cuda::WindowAttentionTensors tensors;
+  tensors.qkv = activations_.wide.data();
+  tensors.bias = bias;
+  if (!v1()) tensors.logit_scale = weights_.find_floats(block.parameters + ".attn.logit_scale");
+  tensors.pad_qkv = pad;
+  tensors.out = activations_.tokens[1].data();
+  const ShapeExtents extents = {shape.grid.window_count(), shape.heads, tokens, shape.head_dim};
+  OperationCost cost = window_attention_forward_cost(shape, element_);
+  cost.bytes_written -= shape.grid.tokens() * shape.heads * element_;  // inference writes no LSE
+  step(block.path + ".attn.window", OperationClass::kAttention, cost, extents, extents,
+       [=, type = type_](cuda::Stream stream) { cuda::window_attention_forward(shape, type, order, tensors, stream); });
+}
+
+void ModelBuilder::attend_by_steps(const Block& block, const void* pad, cuda::TokenOrder order) {
+  const WindowAttentionShape shape = block.attention;
+  const ElementType type = type_;
+  const std::string path = block.path + ".attn.";
+  const std::int64_t tokens = shape.grid.window_tokens();
+  const std::int64_t padded = cuda::steps::padded_tokens(shape);
+  const std::int64_t products = cuda::steps::products(shape);
+  const std::int64_t head_elements = products * padded * shape.head_dim;
+  const std::int64_t score_elements = products * padded * padded;
+  const ShapeExtents head_extents = {products, padded, shape.head_dim};
+  const ShapeExtents score_extents = {products, padded, padded};
+  const OperationCost scores_in_place = {0, score_elements * 4, score_elements * 4};
+
+  void* const q = activations_.heads.data();
+  const auto part = [=, element = element_](int index) {
+    return static_cast<void*>(static_cast<char*>(q) + index * head_elements * element);
+  };
+  void* const k = part(1);
+  void* const v = part(2);
+  void* const attended = part(3);
+  auto* const scores = static_cast<float*>(activations_.scores.data());
+  void* const probabilities = activations_.probabilities.data();
+  const void* const qkv = activations_.wide.data();
+  step(path + "split", OperationClass::kLayout, moves(block.rows * 3 * shape.channels(), 3 * head_elements),
+       {block.rows, 3 * shape.channels()}, head_extents,
+       [=](cuda::Stream stream) { cuda::steps::split_heads(shape, type, order, qkv, pad, q, stream); });
+  auto* const norms = static_cast<float*>(activations_.norms.data());
+  if (v1()) {
+    step(path + "scale", OperationClass::kElementwise, moves(head_elements, head_elements), head_extents, head_extents,
+         [=](cuda::Stream stream) { cuda::steps::scale_queries(shape, type, q, stream); });
+  } else {
+    for (const int index : {0, 1}) {
+      step(path + (index == 0 ? "q_norm" : "k_norm"), OperationClass::kNorm, moves(head_elements, 0), head_extents,
+           {products, padded}, [=](cuda::Stream stream) {
+             cuda::steps::inverse_norms(shape, type, part(index), norms + index * products * padded, stream);
+           });
+    }
+  }
+
+  cuda::MatmulShape scores_shape;
+  scores_shape.m = padded;
+  scores_shape.n = padded;
+  scores_shape.k = shape.head_dim;
+  scores_shape.batch = products;
+  scores_shape.operand_type = type;
+  scores_shape.result_type = ElementType::kFp32;
+  if (options_.precision == Precision::kTf32) scores_shape.arithmetic = cuda::MatmulArithmetic::kTf32;
+  const cuda::Matmul& score_product = library_.prepare(scores_shape, stream_);
+  const std::int64_t flops = 2 * products * padded * padded * shape.head_dim;
+  step(path + "scores", OperationClass::kGemm, {flops, 2 * head_elements * element_, score_elements * 4}, head_extents,
+       score_extents, [=, &score_product](cuda::Stream stream) { score_product.run(q, k, nullptr, scores, stream); });
+  if (!v1()) {
+    const float* const logit_scale = weights_.find_floats(block.parameters + ".attn.logit_scale");
+    step(path + "cosine", OperationClass::kElementwise, scores_in_place, score_extents, score_extents,
+         [=](cuda::Stream stream) {
+           cuda::steps::scale_cosine(shape, norms, norms + products * padded, logit_scale, scores, stream);
+         });
+  }
+
+  const float* const table = position_table(block);
+  const std::int64_t bias_elements = shape.heads * tokens * tokens;
+  auto* const bias = static_cast<float*>(weights_.reserve(bias_elements * 4));
+  const auto gather = [=](cuda::Stream stream) { cuda::steps::gather_position_bias(shape, table, bias, stream); };
+  if (options_.features.prebias) {
+    gather(stream_);
+  } else {
+    step(path + "bias.gather", OperationClass::kLayout, {0, bias_elements * 4, bias_elements * 4},
+         {bias_table_rows(shape.grid.window), shape.heads}, {shape.heads, tokens, tokens}, gather);
+  }
+  step(path + "bias.add", OperationClass::kElementwise, scores_in_place, score_extents, score_extents,
+       [=](cuda::Stream stream) { cuda::steps::add_position_bias(shape, bias, scores, stream); });
+  if (shape.grid.shift.area() > 0) {
+    step(path + "mask", OperationClass::kElementwise, scores_in_place, score_extents, score_extents,
+         [=](cuda::Stream stream) { cuda::steps::add_window_mask(shape, scores, stream); });
+  }
+  step(path + "softmax", OperationClass::kElementwise, {0, score_elements * 4, score_elements * element_},
+       score_extents, score_extents,
+       [=](cuda::Stream stream) { cuda::steps::softmax(shape, type, scores, probabilities, stream); });
+
+  cuda::MatmulShape value_shape = scores_shape;
+  value_shape.n = shape.head_dim;
+  value_shape.k = padded;
+  value_shape.transpose_b = false;
+  value_shape.result_type = type;
+  const cuda::Matmul& value_product = library_.prepare(value_shape, stream_);
+  step(path + "values", OperationClass::kGemm,
+       {flops, (score_elements + head_elements) * element_, head_elements * element_}, score_extents, head_extents,
+       [=, &value_product](cuda::Stream stream) { value_product.run(probabilities, v, nullptr, attended, stream); });
+  void* const out = activations_.tokens[1].data();
+  step(path + "merge", OperationClass::kLayout, moves(head_elements, block.rows * shape.channels()), head_extents,
+       {block.rows, shape.channels()},
+       [=](cuda::Stream stream) { cuda::steps::merge_heads(shape, type, order, attended, out, stream); });
+}
+
+// The windows' rows, in a buffer that the normalization and the attention leave alone.
+const void* ModelBuilder::into_windows(const Block& block, const void* x) {
+  const WindowGrid grid = block.attention.grid;
+  const std::int64_t width = block.stage.width;
+  const ElementType type = type_;
+  const ShapeExtents map = {batch_, grid.map.height, grid.map.width, width};
+  void* const rolled = activations_.tokens[2].data();
+  void* const windows = activations_.tokens[3].data();
+  if (grid.shift.area() > 0) {
+    step(block.path + ".attn.roll", OperationClass::kLayout, moves(block.tokens * width, block.tokens * width), map,
+         map, [=](cuda::Stream stream) { cuda::window_roll(grid, width, type, true, x, rolled, stream); });
+    x = rolled;
+  }
+  step(block.path + ".attn.partition", OperationClass::kLayout, moves(block.tokens * width, block.rows * width), map,
+       {grid.window_count(), grid.window_tokens(), width},
+       [=](cuda::Stream stream) { cuda::window_partition(grid, width, type, x, windows, stream); });
+  return windows;
+}
+
+// From the windows' rows in `branch` to the image's rows in tokens[0].
+void ModelBuilder::out_of_windows(const Block& block, const void* branch) {
+  const WindowGrid grid = block.attention.grid;
+  const std::int64_t width = block.stage.width;
+  const ElementType type = type_;
+  const bool shifted = grid.shift.area() > 0;
+  const ShapeExtents map = {batch_, grid.map.height, grid.map.width, width};
+  const ShapeExtents windows = {grid.window_count(), grid.window_tokens(), width};
+  void* const side = activations_.tokens[0].data();
+  void* const reversed = shifted ? activations_.tokens[2].data() : side;
+  step(block.path + ".attn.reverse", OperationClass::kLayout, moves(block.rows * width, block.tokens * width), windows,
+       map, [=](cuda::Stream stream) { cuda::window_reverse(grid, width, type, branch, reversed, stream); });
+  if (!shifted) return;
+  step(block.path + ".attn.unroll", OperationClass::kLayout, moves(block.tokens * width, block.tokens * width), map,
+       map, [=](cuda::Stream stream) { cuda::window_roll(grid, width, type, false, reversed, side, stream); });
+}
+
+}  // namespace swinscope

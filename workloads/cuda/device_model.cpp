@@ -1,0 +1,145 @@
+#include "workloads/cuda/device_model.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "kernels/check.h"
+#include "kernels/convert.h"
+#include "workloads/cuda/activations.h"
+#include "workloads/cuda/model_builder.h"
+#include "workloads/error.h"
+
+namespace swinscope {
+namespace {
+
+constexpr int kOldestMajor = 8;  // compute capability 8.0: bf16 and asynchronous copies
+constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+// CUDA's context, cuBLASLt's kernels and workspace, and fragmentation.
+constexpr std::int64_t kReserve = std::int64_t{768} << 20;
+
+}  // namespace
+
+DeviceMemoryNeed device_memory_need(const SwinConfig& config, const DeviceModelOptions& options) {
+  const ElementType type = element_type_of(options.precision);
+  const std::int64_t parameters = ParameterLayout(config).flat_count();
+  DeviceMemoryNeed need;
+  // In fp32 first, while they are converted.
+  need.fixed = parameters * (element_bytes(type) + element_bytes(ElementType::kFp32)) + kReserve;
+  need.per_image = activation_sizes(config, 1, options.features).bytes(type);
+  return need;
+}
+
+void check_device() {
+  if (cuda::device_count() == 0) {
+    throw WorkloadError(WorkloadErrorKind::kFailure, "--device cuda: no GPU answers",
+                        "there is no NVIDIA driver, or it shows no GPU to this process",
+                        "`nvidia-smi` should list one; --device cpu runs without");
+  }
+  const cuda::DeviceInfo info = cuda::device_info();
+  if (info.major < kOldestMajor) {
+    throw WorkloadError(
+        WorkloadErrorKind::kFailure,
+        fmt::format("--device cuda: {} has compute capability {}.{}", info.name, info.major, info.minor),
+        "the kernels need 8.0 or newer (A100, RTX 30, H100 and their successors)", "--device cpu runs everywhere");
+  }
+}
+
+void check_device_memory(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options) {
+  const DeviceMemoryNeed need = device_memory_need(config, options);
+  const std::int64_t available = cuda::free_memory();
+  if (need.total(batch) <= available) return;
+  const std::int64_t fits = (available - need.fixed) / need.per_image;
+  throw WorkloadError(
+      WorkloadErrorKind::kUsage, fmt::format("--batch {}: does not fit into the GPU's memory", batch),
+      fmt::format("{} needs about {:.1f} GiB for it and {:.1f} GiB are free", config.name,
+                  static_cast<double>(need.total(batch)) / kGib, static_cast<double>(available) / kGib),
+      fits > 0 ? fmt::format("--batch {} fits", fits) : "not even one image fits: end what else uses the GPU");
+}
+
+struct DeviceModel::State {
+  State(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
+        const ParameterStore<float>& store)
+      : type(element_type_of(options.precision)),
+        graph_wanted(options.features.graph),
+        images(batch * kImageChannels * config.image_size * config.image_size),
+        outputs(batch * config.classes),
+        library(options.algorithm_folder),
+        weights(store, type, stream.get()),
+        activations(activation_sizes(config, batch, options.features), type) {
+    ModelBuilder builder(config, batch, options, weights, activations, library, stream.get());
+    steps = builder.build();
+    library.finish_tuning();
+    cuda::synchronize(stream.get());
+  }
+
+  void run_steps() const {
+    for (const DeviceStep& step : steps) {
+      const OperationRange range(step.name, step.payload);
+      step.run(stream.get());
+    }
+  }
+
+  ElementType type;
+  bool graph_wanted;
+  std::int64_t images;
+  std::int64_t outputs;
+  cuda::OwnedStream stream;
+  cuda::MatmulLibrary library;
+  DeviceWeights weights;
+  Activations activations;
+  std::vector<DeviceStep> steps;
+  cuda::Graph graph;
+};
+
+DeviceModel::DeviceModel(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
+                         const ParameterStore<float>& store) {
+  check_config(config);
+  state_ = std::make_unique<State>(config, batch, options, store);
+}
+
+DeviceModel::~DeviceModel() = default;
+
+void DeviceModel::set_images(std::span<const float> images) {
+  require(static_cast<std::int64_t>(images.size()) == state_->images, "DeviceModel", "one batch of images is needed");
+  const cuda::DeviceBuffer staging(state_->images * element_bytes(ElementType::kFp32));
+  cuda::copy_to_device(staging.data(), images.data(), staging.bytes(), stream());
+  cuda::convert(state_->images, ElementType::kFp32, staging.data(), state_->type, state_->activations.images.data(),
+                stream());
+  cuda::synchronize(stream());
+}
+
+void DeviceModel::forward() {
+  State& state = *state_;
+  if (!state.graph_wanted) {
+    state.run_steps();
+    return;
+  }
+  if (!state.graph.captured()) {
+    // Once outside of the graph: kernels are loaded at their first launch, which a capture does not allow everywhere.
+    state.run_steps();
+    cuda::synchronize(stream());
+    state.graph.begin_capture(stream());
+    state.run_steps();
+    state.graph.end_capture(stream());
+  }
+  state.graph.launch(stream());
+}
+
+std::vector<float> DeviceModel::logits() {
+  State& state = *state_;
+  cuda::convert(state.outputs, state.type, state.activations.logits.data(), ElementType::kFp32,
+                state.activations.float_logits.data(), stream());
+  std::vector<float> values(static_cast<std::size_t>(state.outputs));
+  cuda::copy_to_host(values.data(), state.activations.float_logits.data(), state.outputs * 4, stream());
+  return values;
+}
+
+void DeviceModel::poison_activations() { state_->activations.poison(stream()); }
+
+cuda::Stream DeviceModel::stream() const { return state_->stream.get(); }
+std::span<const DeviceStep> DeviceModel::steps() const { return state_->steps; }
+std::size_t DeviceModel::graph_nodes() const { return state_->graph.nodes(); }
+cuda::MatmulStatistics DeviceModel::matmul_statistics() const { return state_->library.statistics(); }
+
+}  // namespace swinscope

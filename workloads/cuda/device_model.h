@@ -1,0 +1,85 @@
+// A Swin Transformer's forward pass on one GPU. The model is that of the CPU backend (model_table.h, parameters.h, the
+// same layer paths); what differs is that the pass is a list of steps, made once for a configuration, a batch size, a
+// precision and a set of features, then run as often as wanted.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/matmul.h"
+#include "workloads/annotate.h"
+#include "workloads/cuda/features.h"
+#include "workloads/model_table.h"
+#include "workloads/parameters.h"
+
+namespace swinscope {
+
+enum class GeluForm : std::uint8_t {
+  kAuto,  // tanh with 16-bit precisions, else erf
+  kErf,   // exact; a kernel of its own
+  kTanh,  // within fc1's product; differs from erf by 5e-4 at most
+};
+
+struct DeviceModelOptions {
+  Precision precision = Precision::kFp16;  // kFp32, kTf32, kFp16 or kBf16
+  Features features;
+  GeluForm gelu = GeluForm::kAuto;
+  std::filesystem::path algorithm_folder;  // where choices of cuBLASLt's algorithms are kept; empty: nowhere
+};
+
+// One or a few kernels. `name` is the layer path; several steps may share one.
+struct DeviceStep {
+  RangeName name;
+  OperationPayload payload;
+  std::function<void(cuda::Stream)> run;
+};
+
+// Bytes that a model takes on the device: parameters and activations, without CUDA's own.
+struct DeviceMemoryNeed {
+  std::int64_t fixed = 0;      // whatever the batch is
+  std::int64_t per_image = 0;  // activations grow in proportion
+  std::int64_t total(std::int64_t batch) const { return fixed + batch * per_image; }
+};
+DeviceMemoryNeed device_memory_need(const SwinConfig& config, const DeviceModelOptions& options);
+
+// Throws WorkloadError: kFailure where there is no GPU or the GPU is too old; kUsage where `batch` does not fit into
+// its free memory, naming the batch that would.
+void check_device();
+void check_device_memory(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options);
+
+class DeviceModel {
+ public:
+  // The store is read here and not needed afterwards.
+  DeviceModel(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
+              const ParameterStore<float>& store);
+  ~DeviceModel();
+  DeviceModel(const DeviceModel&) = delete;
+  DeviceModel& operator=(const DeviceModel&) = delete;
+  DeviceModel(DeviceModel&&) = delete;
+  DeviceModel& operator=(DeviceModel&&) = delete;
+
+  // images: [batch, 3, size, size]; rounded to the model's precision on the device.
+  void set_images(std::span<const float> images);
+  // Enqueues one pass on stream().
+  void forward();
+  // Waits for the last pass. [batch, classes].
+  std::vector<float> logits();
+  // All activations become NaN, so that a value that a pass does not write shows.
+  void poison_activations();
+
+  cuda::Stream stream() const;
+  std::span<const DeviceStep> steps() const;
+  std::size_t graph_nodes() const;  // 0 without a graph
+  cuda::MatmulStatistics matmul_statistics() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace swinscope

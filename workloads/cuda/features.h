@@ -1,0 +1,47 @@
+// The optimization ladder: what a forward pass on the GPU fuses or leaves out, feature by feature.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace swinscope {
+
+// Without any of them every operation of the framework is a kernel of its own. Precision is no feature.
+struct Features {
+  bool prebias = false;    // position bias of all pairs of tokens computed once, not in each pass
+  bool qkvbias = false;    // bias of the qkv projection within its product
+  bool layernorm = false;  // normalization in one pass; with V2's residual sum and V1's patch merging
+  bool gelu = false;       // bias and GELU of fc1 within its product
+  bool residual = false;   // bias and, in V1, residual sum of proj and fc2 within their products
+  bool window = false;     // no copies for shift, partition and their reverses: rows are found by address
+  bool attention = false;  // attention within windows as one kernel
+  bool graph = false;      // the whole pass launched as one CUDA graph
+
+  friend bool operator==(const Features&, const Features&) = default;
+};
+
+struct FeatureName {
+  std::string_view name;
+  bool Features::*member;
+};
+std::span<const FeatureName> feature_names();
+
+// From the bottom up, each with what the one below it has.
+struct Level {
+  std::string_view name;
+  Features features;
+  std::string_view default_precision;  // "fp32" on the lowest rung, which has no tensor cores, else "fp16"
+};
+std::span<const Level> ladder();
+
+// Throws WorkloadError (kUsage) for an unknown level or feature.
+const Level& find_level(std::string_view name);
+Features select_features(const Level& level, const std::vector<std::string>& with,
+                         const std::vector<std::string>& without);
+
+// "prebias, qkvbias"; "none".
+std::string describe(const Features& features);
+
+}  // namespace swinscope

@@ -1,0 +1,319 @@
+#include "workloads/cuda/model_builder.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "kernels/bias.h"
+#include "kernels/convert.h"
+#include "kernels/gelu.h"
+#include "kernels/linear.h"
+#include "kernels/patch_embed.h"
+#include "kernels/patch_merge.h"
+#include "kernels/pool.h"
+#include "kernels/residual.h"
+
+namespace swinscope {
+
+ElementType element_type_of(Precision precision) {
+  if (precision == Precision::kFp16) return ElementType::kFp16;
+  return precision == Precision::kBf16 ? ElementType::kBf16 : ElementType::kFp32;
+}
+
+DeviceWeights::DeviceWeights(const ParameterStore<float>& store, ElementType type, cuda::Stream stream)
+    : store_(&store), type_(type), stream_(stream), values_(store.layout().flat_count() * element_bytes(type)) {
+  const std::int64_t count = store.layout().flat_count();
+  const cuda::DeviceBuffer floats(count * element_bytes(ElementType::kFp32));
+  cuda::copy_to_device(floats.data(), store.values().data(), floats.bytes(), stream);
+  cuda::convert(count, ElementType::kFp32, floats.data(), type, values_.data(), stream);
+  cuda::synchronize(stream);
+}
+
+const void* DeviceWeights::find(const std::string& name) const {
+  return static_cast<const char*>(values_.data()) + store_->layout().find(name).offset * element_bytes(type_);
+}
+
+const float* DeviceWeights::find_floats(const std::string& name) {
+  const ParameterInfo& tensor = store_->layout().find(name);
+  void* const memory = reserve(tensor.count * element_bytes(ElementType::kFp32));
+  cuda::copy_to_device(memory, store_->values().data() + tensor.offset, tensor.count * 4, stream_);
+  return static_cast<const float*>(memory);
+}
+
+void* DeviceWeights::reserve(std::int64_t bytes) { return extra_.emplace_back(bytes).data(); }
+
+ModelBuilder::ModelBuilder(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
+                           DeviceWeights& weights, Activations& activations, cuda::MatmulLibrary& library,
+                           cuda::Stream stream)
+    : config_(config),
+      batch_(batch),
+      options_(options),
+      type_(element_type_of(options.precision)),
+      element_(element_bytes(type_)),
+      weights_(weights),
+      activations_(activations),
+      library_(library),
+      stream_(stream) {}
+
+bool ModelBuilder::tanh_gelu() const {
+  if (!options_.features.gelu || options_.gelu == GeluForm::kErf) return false;
+  return options_.gelu == GeluForm::kTanh || type_ != ElementType::kFp32;
+}
+
+void ModelBuilder::step(const std::string& path, OperationClass operation_class, const OperationCost& cost,
+                        const ShapeExtents& input, const ShapeExtents& output, std::function<void(cuda::Stream)> run) {
+  steps_.push_back(
+      {RangeName(path), make_payload(cost, operation_class, options_.precision, input, output), std::move(run)});
+}
+
+OperationCost ModelBuilder::moves(std::int64_t read, std::int64_t written) const {
+  return {0, read * element_, written * element_};
+}
+
+std::vector<DeviceStep> ModelBuilder::build() {
+  stem();
+  std::size_t current = 0;
+  for (int stage = 0; stage < config_.stages; ++stage) {
+    const StageShape shape = stage_shape(config_, stage);
+    for (int index = 0; index < shape.depth; ++index) {
+      Block block;
+      block.stage = shape;
+      block.parameters = fmt::format("layers.{}.blocks.{}", stage, index);
+      block.path = fmt::format("stage{}.block{}", stage + 1, index + 1);
+      const std::int64_t shift = index % 2 == 0 ? 0 : shape.shift;
+      block.attention = {{batch_, {shape.resolution, shape.resolution}, {shape.window, shape.window}, {shift, shift}},
+                         shape.heads,
+                         shape.width / shape.heads,
+                         v1() ? AttentionScore::kScaledDot : AttentionScore::kCosine};
+      block.x = activations_.streams.at(current).data();
+      block.tokens = block.attention.grid.tokens();
+      block.rows = options_.features.window
+                       ? block.tokens
+                       : block.attention.grid.window_count() * block.attention.grid.window_tokens();
+      attention_half(block);
+      mlp_half(block);
+    }
+    if (stage + 1 == config_.stages) break;
+    merging(stage, activations_.streams.at(current).data(), activations_.streams.at(1 - current).data());
+    current = 1 - current;
+  }
+  head(activations_.streams.at(current).data());
+  return std::move(steps_);
+}
+
+void ModelBuilder::linear(const Linear& linear, const void* x, const void* weight, void* y) {
+  cuda::MatmulShape shape;
+  shape.m = linear.rows;
+  shape.n = linear.outputs;
+  shape.k = linear.inputs;
+  shape.operand_type = type_;
+  shape.result_type = type_;
+  if (options_.precision == Precision::kTf32) shape.arithmetic = cuda::MatmulArithmetic::kTf32;
+  const bool bias_inside = linear.bias != nullptr && linear.bias_in_product;
+  if (bias_inside) shape.epilogue = linear.gelu ? cuda::Epilogue::kBiasGelu : cuda::Epilogue::kBias;
+  shape.accumulate = linear.accumulate;
+  const cuda::Matmul& matmul = library_.prepare(shape, stream_);
+  const void* const bias = linear.bias;
+  OperationCost cost = linear_forward_cost({linear.rows, linear.inputs, linear.outputs, bias_inside}, element_);
+  if (linear.accumulate) cost.bytes_read += linear.rows * linear.outputs * element_;
+  step(linear.path, OperationClass::kGemm, cost, {linear.rows, linear.inputs}, {linear.rows, linear.outputs},
+       [=, &matmul](cuda::Stream stream) { matmul.run(x, weight, bias, y, stream); });
+  if (linear.bias == nullptr || linear.bias_in_product) return;
+  const BiasShape bias_shape{linear.rows, linear.outputs};
+  step(linear.path + ".bias", OperationClass::kElementwise, bias_forward_cost(bias_shape, element_),
+       {linear.rows, linear.outputs}, {linear.rows, linear.outputs},
+       [=, type = type_](cuda::Stream stream) { cuda::bias_forward(bias_shape, type, y, bias, y, stream); });
+}
+
+void ModelBuilder::norm(const std::string& path, const std::string& parameters, const LayerNormShape& shape,
+                        const void* x, void* y, const void* residual) {
+  const cuda::LayerNormTensors tensors{x, weights_.find(parameters + ".weight"), weights_.find(parameters + ".bias"), y,
+                                       residual};
+  OperationCost cost = layernorm_forward_cost(shape, element_);
+  if (residual != nullptr) cost.bytes_read += shape.rows * shape.channels * element_;
+  const bool plain = !options_.features.layernorm;
+  step(path, OperationClass::kNorm, cost, {shape.rows, shape.channels}, {shape.rows, shape.channels},
+       [=, type = type_](cuda::Stream stream) {
+         if (plain) {
+           cuda::layernorm_forward_plain(shape, type, tensors, stream);
+         } else {
+           cuda::layernorm_forward(shape, type, tensors, stream);
+         }
+       });
+}
+
+void ModelBuilder::add(const std::string& path, const Block& block, void* x, const void* branch) {
+  const ResidualShape shape{batch_, block.tokens / batch_ * block.stage.width};
+  const ShapeExtents extents = {block.tokens, block.stage.width};
+  step(path, OperationClass::kElementwise, residual_forward_cost(shape, false, element_), extents, extents,
+       [=, type = type_](cuda::Stream stream) { cuda::residual_forward(shape, type, x, branch, x, stream); });
+}
+
+void ModelBuilder::stem() {
+  const PatchEmbedShape shape{batch_,     kImageChannels,   config_.image_size, config_.image_size,
+                              kPatchSize, config_.embed_dim};
+  const void* const images = activations_.images.data();
+  void* const columns = activations_.columns.data();
+  step("patch_embed.columns", OperationClass::kLayout, moves(shape.column_elements(), shape.column_elements()),
+       {shape.batch, shape.channels, shape.height, shape.width}, {shape.tokens(), shape.column_length()},
+       [=, type = type_](cuda::Stream stream) { cuda::patch_columns(shape, type, images, columns, stream); });
+  Linear projection;
+  projection.path = "patch_embed.proj";
+  projection.rows = shape.tokens();
+  projection.inputs = shape.column_length();
+  projection.outputs = shape.outputs;
+  projection.bias = weights_.find("patch_embed.proj.bias");
+  void* const embedded = activations_.tokens[0].data();
+  linear(projection, columns, weights_.find("patch_embed.proj.weight"), embedded);
+  norm("patch_embed.norm", "patch_embed.norm", {shape.tokens(), shape.outputs}, embedded,
+       activations_.streams[0].data());
+}
+
+// V1: x += proj(attend(qkv(LN(x)))). V2: x += LN(proj(attend(qkv(x)))).
+void ModelBuilder::attention_half(const Block& block) {
+  const std::int64_t width = block.stage.width;
+  const LayerNormShape norm_shape{block.tokens, width};
+  void* const side = activations_.tokens[0].data();
+  const std::string norm_name = block.parameters + ".norm1";
+  const void* input = block.x;
+  if (v1()) {
+    norm(block.path + ".norm1", norm_name, norm_shape, block.x, side);
+    input = side;
+  }
+  if (!options_.features.window) input = into_windows(block, input);
+
+  Linear qkv;
+  qkv.path = block.path + ".attn.qkv";
+  qkv.rows = block.rows;
+  qkv.inputs = width;
+  qkv.outputs = 3 * width;
+  qkv.bias = qkv_bias(block);
+  qkv.bias_in_product = options_.features.qkvbias;
+  linear(qkv, input, weights_.find(block.parameters + ".attn.qkv.weight"), activations_.wide.data());
+  attend(block, qkv.bias);
+
+  // The residual sum belongs into the product where its rows stand as those of x do.
+  const bool sum_in_product = v1() && options_.features.residual && options_.features.window;
+  void* const branch = sum_in_product ? block.x : activations_.tokens[options_.features.window ? 0 : 3].data();
+  Linear projection;
+  projection.path = block.path + ".attn.proj";
+  projection.rows = block.rows;
+  projection.inputs = width;
+  projection.outputs = width;
+  projection.bias = weights_.find(block.parameters + ".attn.proj.bias");
+  projection.bias_in_product = options_.features.residual;
+  projection.accumulate = sum_in_product;
+  linear(projection, activations_.tokens[1].data(), weights_.find(block.parameters + ".attn.proj.weight"), branch);
+  if (!options_.features.window) out_of_windows(block, branch);
+  if (v1()) {
+    if (!sum_in_product) add(block.path + ".residual1", block, block.x, side);
+  } else if (options_.features.layernorm) {
+    norm(block.path + ".norm1", norm_name, norm_shape, side, block.x, block.x);
+  } else {
+    norm(block.path + ".norm1", norm_name, norm_shape, side, side);
+    add(block.path + ".residual1", block, block.x, side);
+  }
+}
+
+// V1: x += fc2(GELU(fc1(LN(x)))). V2: x += LN(fc2(GELU(fc1(x)))).
+void ModelBuilder::mlp_half(const Block& block) {
+  const std::int64_t width = block.stage.width;
+  const std::int64_t hidden = kMlpRatio * width;
+  const LayerNormShape norm_shape{block.tokens, width};
+  void* const side = activations_.tokens[0].data();
+  void* const wide = activations_.wide.data();
+  const std::string norm_name = block.parameters + ".norm2";
+  if (v1()) norm(block.path + ".norm2", norm_name, norm_shape, block.x, side);
+
+  Linear fc1;
+  fc1.path = block.path + ".mlp.fc1";
+  fc1.rows = block.tokens;
+  fc1.inputs = width;
+  fc1.outputs = hidden;
+  fc1.bias = weights_.find(block.parameters + ".mlp.fc1.bias");
+  fc1.bias_in_product = options_.features.gelu;
+  fc1.gelu = tanh_gelu();
+  linear(fc1, v1() ? side : block.x, weights_.find(block.parameters + ".mlp.fc1.weight"), wide);
+  if (!fc1.gelu) {
+    const std::int64_t count = block.tokens * hidden;
+    step(block.path + ".mlp.gelu", OperationClass::kElementwise, gelu_forward_cost(count, element_),
+         {block.tokens, hidden}, {block.tokens, hidden},
+         [=, type = type_](cuda::Stream stream) { cuda::gelu_forward(count, type, wide, wide, stream); });
+  }
+
+  const bool sum_in_product = v1() && options_.features.residual;
+  Linear fc2;
+  fc2.path = block.path + ".mlp.fc2";
+  fc2.rows = block.tokens;
+  fc2.inputs = hidden;
+  fc2.outputs = width;
+  fc2.bias = weights_.find(block.parameters + ".mlp.fc2.bias");
+  fc2.bias_in_product = options_.features.residual;
+  fc2.accumulate = sum_in_product;
+  linear(fc2, wide, weights_.find(block.parameters + ".mlp.fc2.weight"), sum_in_product ? block.x : side);
+  if (v1()) {
+    if (!sum_in_product) add(block.path + ".residual2", block, block.x, side);
+  } else if (options_.features.layernorm) {
+    norm(block.path + ".norm2", norm_name, norm_shape, side, block.x, block.x);
+  } else {
+    norm(block.path + ".norm2", norm_name, norm_shape, side, side);
+    add(block.path + ".residual2", block, block.x, side);
+  }
+}
+
+// V1: reduction(LN(gather(x))). V2: LN(reduction(gather(x))).
+void ModelBuilder::merging(int stage, const void* x, void* y) {
+  const StageShape from = stage_shape(config_, stage);
+  const PatchMergeShape shape{batch_, from.resolution, from.resolution, from.width};
+  const std::string parameters = fmt::format("layers.{}.downsample", stage + 1);
+  const std::string path = fmt::format("stage{}.merge", stage + 1);
+  const std::int64_t rows = shape.merged_tokens();
+  void* const gathered = activations_.tokens[0].data();
+  void* const side = activations_.tokens[1].data();
+  const LayerNormShape norm_shape{rows, (v1() ? 4 : 2) * shape.channels};
+  const void* input = gathered;
+  if (v1() && options_.features.layernorm) {
+    const cuda::LayerNormTensors tensors{x, weights_.find(parameters + ".norm.weight"),
+                                         weights_.find(parameters + ".norm.bias"), gathered, nullptr};
+    step(path + ".norm", OperationClass::kNorm, layernorm_forward_cost(norm_shape, element_), {rows, 4 * from.width},
+         {rows, 4 * from.width}, [=, type = type_](cuda::Stream stream) {
+           cuda::layernorm_forward(norm_shape, type, tensors, stream, &shape);
+         });
+  } else {
+    step(path + ".gather", OperationClass::kLayout, patch_merge_forward_cost(shape, element_),
+         {batch_, shape.height, shape.width, shape.channels}, {rows, 4 * from.width},
+         [=, type = type_](cuda::Stream stream) { cuda::patch_merge_forward(shape, type, x, gathered, stream); });
+    if (v1()) {
+      norm(path + ".norm", parameters + ".norm", norm_shape, gathered, side);
+      input = side;
+    }
+  }
+  Linear reduction;
+  reduction.path = path + ".reduction";
+  reduction.rows = rows;
+  reduction.inputs = 4 * from.width;
+  reduction.outputs = 2 * from.width;
+  linear(reduction, input, weights_.find(parameters + ".reduction.weight"), v1() ? y : side);
+  if (!v1()) norm(path + ".norm", parameters + ".norm", norm_shape, side, y);
+}
+
+void ModelBuilder::head(const void* x) {
+  const StageShape last = stage_shape(config_, config_.stages - 1);
+  const std::int64_t tokens = std::int64_t{last.resolution} * last.resolution;
+  const PoolShape shape{batch_, tokens, last.width};
+  const void* const normalized = activations_.tokens[0].data();
+  void* const pooled = activations_.pooled.data();
+  norm("norm", "norm", {batch_ * tokens, last.width}, x, activations_.tokens[0].data());
+  step("head.pool", OperationClass::kElementwise, pool_forward_cost(shape, element_), {batch_, tokens, last.width},
+       {batch_, last.width},
+       [=, type = type_](cuda::Stream stream) { cuda::pool_forward(shape, type, normalized, pooled, stream); });
+  Linear classifier;
+  classifier.path = "head.fc";
+  classifier.rows = batch_;
+  classifier.inputs = last.width;
+  classifier.outputs = config_.classes;
+  classifier.bias = weights_.find("head.fc.bias");
+  linear(classifier, pooled, weights_.find("head.fc.weight"), activations_.logits.data());
+}
+
+}  // namespace swinscope

@@ -1,0 +1,107 @@
+// Makes the steps of a forward pass, layer by layer.
+#pragma once
+
+#include <list>
+#include <string>
+#include <vector>
+
+#include "kernels/layernorm.h"
+#include "kernels/matmul.h"
+#include "kernels/window_attention.h"
+#include "workloads/cuda/activations.h"
+#include "workloads/cuda/device_model.h"
+
+namespace swinscope {
+
+ElementType element_type_of(Precision precision);
+
+// A model's parameters in its element type, at the places that ParameterLayout gives them.
+class DeviceWeights {
+ public:
+  DeviceWeights(const ParameterStore<float>& store, ElementType type, cuda::Stream stream);
+  const void* find(const std::string& name) const;
+  // The same parameter in fp32, in memory of its own: position tables are used at full precision.
+  const float* find_floats(const std::string& name);
+  // Memory that lives as long as the weights, for what is computed from them.
+  void* reserve(std::int64_t bytes);
+
+ private:
+  const ParameterStore<float>* store_;
+  ElementType type_;
+  cuda::Stream stream_;
+  cuda::DeviceBuffer values_;
+  std::list<cuda::DeviceBuffer> extra_;
+};
+
+class ModelBuilder {
+ public:
+  ModelBuilder(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options, DeviceWeights& weights,
+               Activations& activations, cuda::MatmulLibrary& library, cuda::Stream stream);
+  // The steps from the images to the logits in fp32.
+  std::vector<DeviceStep> build();
+
+ private:
+  // One block of a stage.
+  struct Block {
+    StageShape stage;
+    std::string parameters;  // layers.2.blocks.4
+    std::string path;        // stage3.block5
+    WindowAttentionShape attention;
+    void* x = nullptr;        // the residual stream, updated in place
+    std::int64_t tokens = 0;  // rows in image order
+    std::int64_t rows = 0;    // rows that the attention half works on: with padding where windows are copied
+  };
+  // What a product adds beside y = x w^T.
+  struct Linear {
+    std::string path;
+    std::int64_t rows = 0;
+    std::int64_t inputs = 0;
+    std::int64_t outputs = 0;
+    const void* bias = nullptr;
+    bool bias_in_product = true;
+    bool gelu = false;        // tanh form, in the product
+    bool accumulate = false;  // y += ...
+  };
+
+  bool v1() const { return config_.version == SwinVersion::kV1; }
+  bool tanh_gelu() const;
+
+  void stem();
+  void block(const Block& block);
+  void attention_half(const Block& block);
+  void mlp_half(const Block& block);
+  void merging(int stage, const void* x, void* y);
+  void head(const void* x);
+
+  void linear(const Linear& linear, const void* x, const void* weight, void* y);
+  void norm(const std::string& path, const std::string& parameters, const LayerNormShape& shape, const void* x, void* y,
+            const void* residual = nullptr);
+  void add(const std::string& path, const Block& block, void* x, const void* branch);
+
+  // Attention between qkv and the attended values; defined in attention_builder.cpp.
+  const void* qkv_bias(const Block& block);
+  const float* position_table(const Block& block);
+  void attend(const Block& block, const void* bias);
+  void attend_at_once(const Block& block, const void* pad, cuda::TokenOrder order);
+  void attend_by_steps(const Block& block, const void* pad, cuda::TokenOrder order);
+  const void* into_windows(const Block& block, const void* x);
+  void out_of_windows(const Block& block, const void* branch);
+
+  void step(const std::string& path, OperationClass operation_class, const OperationCost& cost,
+            const ShapeExtents& input, const ShapeExtents& output, std::function<void(cuda::Stream)> run);
+  // The cost of a step that only moves elements of the model's type.
+  OperationCost moves(std::int64_t read, std::int64_t written) const;
+
+  SwinConfig config_;
+  std::int64_t batch_;
+  DeviceModelOptions options_;
+  ElementType type_;
+  std::int64_t element_;
+  DeviceWeights& weights_;
+  Activations& activations_;
+  cuda::MatmulLibrary& library_;
+  cuda::Stream stream_;
+  std::vector<DeviceStep> steps_;
+};
+
+}  // namespace swinscope

@@ -1,0 +1,33 @@
+// What `swin` does on a GPU. A build without CUDA has the same commands, which say so.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "workloads/model_table.h"
+#include "workloads/program/run_options.h"
+
+namespace swinscope {
+
+struct InferOptions {
+  RunOptions run;
+  std::string level = "graph";
+  std::vector<std::string> with;
+  std::vector<std::string> without;
+  std::string gelu = "auto";
+  bool operations = false;       // time of each operation
+  std::filesystem::path logits;  // file to write images and logits to
+  bool given = false;            // whether any of them was
+};
+
+void add_device_options(CLI::App& command, InferOptions& options);
+// Throws WorkloadError (kUsage) if an option was given that means nothing on the CPU.
+void refuse_device_options(const InferOptions& options);
+
+int infer_on_device(const InferOptions& options, const SwinConfig& config);
+
+// Where choices of algorithms are kept: $XDG_CACHE_HOME/swinscope or ~/.cache/swinscope; empty without a home.
+std::filesystem::path algorithm_folder();
+
+}  // namespace swinscope

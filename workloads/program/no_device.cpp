@@ -1,0 +1,33 @@
+// The GPU commands of a build without CUDA.
+#include <CLI/CLI.hpp>
+
+#include "workloads/error.h"
+#include "workloads/program/commands.h"
+#include "workloads/program/device_commands.h"
+
+namespace swinscope {
+namespace {
+
+[[noreturn]] void refuse(const char* what) {
+  throw WorkloadError(WorkloadErrorKind::kUsage, std::string(what) + ": this build has no CUDA parts", {},
+                      "install the CUDA toolkit (12.8 or newer), configure with -DSWINSCOPE_CUDA=ON and build again; "
+                      "--device cpu works without");
+}
+
+}  // namespace
+
+int infer_on_device(const InferOptions& /*options*/, const SwinConfig& /*config*/) { refuse("--device cuda"); }
+
+Command add_verify_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("verify", "Check the GPU kernels and models (not in this build)");
+  command->allow_extras();
+  return []() -> int { refuse("swin verify"); };
+}
+
+Command add_peaks_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("peaks", "Measure what this GPU reaches (not in this build)");
+  command->allow_extras();
+  return []() -> int { refuse("swin peaks"); };
+}
+
+}  // namespace swinscope

@@ -1,0 +1,140 @@
+#include <algorithm>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "workloads/cuda/device_model.h"
+#include "workloads/program/commands.h"
+#include "workloads/program/device_commands.h"
+#include "workloads/program/peaks_measure.h"
+
+namespace swinscope {
+namespace {
+
+struct PeaksOptions {
+  double seconds = 10.0;
+  bool json = false;
+};
+
+using Json = nlohmann::ordered_json;
+
+// The highest rate of each precision among the squares: what `analyze` and `roofline` compare with.
+Json best_rates(const Json& products) {
+  Json best = Json::object();
+  for (const Json& row : products) {
+    Json& rate = best[row["precision"].get<std::string>()];
+    rate = std::max(rate.is_null() ? 0.0 : rate.get<double>(), row["teraflops_per_second"].get<double>());
+  }
+  return best;
+}
+
+Json measure_products(cuda::MatmulLibrary& library, bool with_fp8, bool talks) {
+  Json rows = Json::array();
+  if (talks)
+    fmt::print("\n{:<28}{:>10}{:>26}{:>12}{:>10}{:>10}\n", "product", "precision", "m x n x k", "us", "TFLOP/s",
+               "GB/s");
+  for (const ProductTask& task : product_tasks(with_fp8)) {
+    ProductRate rate;
+    try {
+      rate = measure_product(library, task);
+    } catch (const cuda::Error& error) {
+      // Small or odd shapes have no algorithm in some precisions.
+      if (talks) fmt::print("{:<28}{:>10}  {}\n", task.name, task.precision, error.what());
+      continue;
+    }
+    rows.push_back({{"product", task.name},
+                    {"precision", task.precision},
+                    {"m", task.shape.m},
+                    {"n", task.shape.n},
+                    {"k", task.shape.k},
+                    {"time_us", rate.microseconds},
+                    {"teraflops_per_second", rate.teraflops},
+                    {"gigabytes_per_second", rate.gigabytes_per_second}});
+    if (talks) {
+      fmt::print("{:<28}{:>10}{:>26}{:>12.1f}{:>10.1f}{:>10.0f}\n", task.name, task.precision,
+                 fmt::format("{} x {} x {}", task.shape.m, task.shape.n, task.shape.k), rate.microseconds,
+                 rate.teraflops, rate.gigabytes_per_second);
+    }
+  }
+  return rows;
+}
+
+Json measure_sustained_rates(cuda::MatmulLibrary& library, double seconds, bool talks) {
+  ProductTask task;
+  task.name = "square 8192";
+  task.precision = "fp16";
+  task.shape.m = task.shape.n = task.shape.k = 8192;
+  task.shape.operand_type = task.shape.result_type = ElementType::kFp16;
+  const SustainedRate rate = measure_sustained(library, task, seconds);
+  if (talks) {
+    fmt::print("\n{} in {} for {:.1f} s: {:.1f} TFLOP/s at first, {:.1f} at last, {:.1f} at the lowest\n", task.name,
+               task.precision, rate.seconds, rate.first_teraflops, rate.last_teraflops, rate.lowest_teraflops);
+  }
+  return {{"product", task.name},
+          {"precision", task.precision},
+          {"seconds", rate.seconds},
+          {"first_teraflops_per_second", rate.first_teraflops},
+          {"last_teraflops_per_second", rate.last_teraflops},
+          {"lowest_teraflops_per_second", rate.lowest_teraflops}};
+}
+
+int peaks(const PeaksOptions& options) {
+  check_device();
+  const cuda::DeviceInfo info = cuda::device_info();
+  const bool talks = !options.json;
+  Json document;
+  document["schema"] = "swin.peaks/1";
+  document["run"] = {{"gpu", info.name},
+                     {"compute_capability", fmt::format("{}.{}", info.major, info.minor)},
+                     {"multiprocessors", info.multiprocessors},
+                     {"memory_bytes", info.memory_bytes},
+                     {"l2_bytes", info.l2_bytes},
+                     {"cuda_driver", info.driver_version},
+                     {"cuda_runtime", info.runtime_version}};
+  document["warnings"] = Json::array();
+  Json data;
+  if (talks)
+    fmt::print("{}, {} multiprocessors\n\n{:<28}{:>12}{:>10}\n", info.name, info.multiprocessors, "copy", "MiB",
+               "GB/s");
+  data["copies"] = Json::array();
+  for (const CopyRate& copy : measure_copies()) {
+    data["copies"].push_back(
+        {{"kind", copy.kind}, {"bytes", copy.bytes}, {"gigabytes_per_second", copy.gigabytes_per_second}});
+    if (talks) fmt::print("{:<28}{:>12}{:>10.0f}\n", copy.kind, copy.bytes >> 20, copy.gigabytes_per_second);
+  }
+  const LaunchCost cost = measure_launches();
+  data["launches"] = {{"enqueue_us", cost.enqueue_us},
+                      {"round_trip_us", cost.round_trip_us},
+                      {"graph_round_trip_us", cost.graph_round_trip_us},
+                      {"graph_node_us", cost.graph_node_us}};
+  if (talks) {
+    fmt::print(
+        "\nlaunch: {:.2f} us of host time; with its end {:.2f} us, as a graph {:.2f} us; {:.2f} us a graph node\n",
+        cost.enqueue_us, cost.round_trip_us, cost.graph_round_trip_us, cost.graph_node_us);
+  }
+  cuda::MatmulLibrary library(algorithm_folder());
+  const bool with_fp8 = info.major * 10 + info.minor >= 89;
+  data["products"] = measure_products(library, with_fp8, talks);
+  data["best_teraflops_per_second"] = best_rates(data["products"]);
+  data["sustained"] = measure_sustained_rates(library, options.seconds, talks);
+  library.finish_tuning();
+  document["data"] = Json::array({data});
+  if (options.json) fmt::print("{}\n", document.dump(2));
+  return 0;
+}
+
+}  // namespace
+
+Command add_peaks_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("peaks", "Measure what this GPU reaches: copies, products, launches");
+  const auto options = std::make_shared<PeaksOptions>();
+  command->add_option("--seconds", options->seconds, "how long the sustained rate is measured")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "print as JSON");
+  return [options] { return peaks(*options); };
+}
+
+}  // namespace swinscope

@@ -1,0 +1,52 @@
+// What a GPU reaches on the tasks that Swin Transformers consist of.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/matmul.h"
+
+namespace swinscope {
+
+struct CopyRate {
+  std::string kind;        // "device" (read and written bytes count both), "host to device", "device to host" (pinned)
+  std::int64_t bytes = 0;  // of one copy
+  double gigabytes_per_second = 0.0;
+};
+std::vector<CopyRate> measure_copies();
+
+struct ProductTask {
+  std::string name;       // "stage3.mlp.fc1 batch 32", "square 8192"
+  std::string precision;  // fp32, tf32, fp16, bf16, fp8, int8
+  cuda::MatmulShape shape;
+};
+// Swin-B's products at two batch sizes, and squares; fp8 where the GPU has it.
+std::vector<ProductTask> product_tasks(bool with_fp8);
+
+struct ProductRate {
+  double microseconds = 0.0;
+  double teraflops = 0.0;
+  double gigabytes_per_second = 0.0;  // compulsory traffic over the time
+};
+// With the fastest of cuBLASLt's algorithms.
+ProductRate measure_product(cuda::MatmulLibrary& library, const ProductTask& task);
+
+struct LaunchCost {
+  double enqueue_us = 0.0;           // host time of a launch whose end nobody waits for
+  double round_trip_us = 0.0;        // of launching one empty kernel and waiting for it
+  double graph_round_trip_us = 0.0;  // of launching a graph of one empty kernel and waiting for it
+  double graph_node_us = 0.0;        // time on the GPU that each further empty kernel of a graph takes
+};
+LaunchCost measure_launches();
+
+// One product again and again: does power or heat slow it down?
+struct SustainedRate {
+  double seconds = 0.0;
+  double first_teraflops = 0.0;   // in the first half second
+  double last_teraflops = 0.0;    // in the last two seconds
+  double lowest_teraflops = 0.0;  // of any quarter of a second
+};
+SustainedRate measure_sustained(cuda::MatmulLibrary& library, const ProductTask& task, double seconds);
+
+}  // namespace swinscope

@@ -1,0 +1,198 @@
+// Window attention, as one kernel and step by step, against the CPU's in fp64.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "kernels/matmul.h"
+#include "kernels/window_attention.h"
+#include "kernels/window_attention_steps.h"
+#include "workloads/verify/device_tensor.h"
+#include "workloads/verify/kernel_cases.h"
+
+namespace swinscope {
+namespace {
+
+struct AttentionCase {
+  Extent2 map;
+  Extent2 window;
+  Extent2 shift;
+  std::int64_t heads;
+  std::int64_t head_dim;
+  AttentionScore score;
+  double logit_scale = 2.0;  // natural logarithm; clamped at ln 100
+  bool zero_rows = false;    // some tokens are zero: their cosine with everything is 0
+};
+
+constexpr auto kDot = AttentionScore::kScaledDot;
+constexpr auto kCosine = AttentionScore::kCosine;
+
+// Every geometry of the models, odd ones, and what only the general path takes.
+const std::vector<AttentionCase>& cases() {
+  static const std::vector<AttentionCase> all = {
+      {{14, 14}, {7, 7}, {0, 0}, 4, 32, kDot},
+      {{14, 14}, {7, 7}, {3, 3}, 4, 32, kDot},
+      {{28, 14}, {7, 7}, {3, 3}, 6, 32, kDot},
+      {{7, 7}, {7, 7}, {0, 0}, 5, 32, kDot},
+      {{10, 9}, {7, 7}, {3, 3}, 3, 32, kDot},  // padded
+      {{8, 8}, {4, 4}, {2, 2}, 2, 32, kDot},
+      {{9, 12}, {3, 4}, {1, 2}, 1, 32, kDot},
+      {{16, 16}, {8, 8}, {4, 4}, 4, 32, kDot},
+      {{16, 16}, {8, 8}, {0, 0}, 4, 32, kCosine},
+      {{16, 16}, {8, 8}, {4, 4}, 4, 32, kCosine},
+      {{16, 16}, {8, 8}, {4, 4}, 4, 32, kCosine, 8.0},
+      {{16, 16}, {8, 8}, {4, 4}, 4, 32, kCosine, 2.0, true},
+      {{12, 11}, {8, 8}, {4, 4}, 3, 32, kCosine},  // padded
+      {{14, 14}, {7, 7}, {3, 3}, 2, 32, kCosine},
+      {{16, 16}, {4, 4}, {2, 2}, 2, 16, kDot},
+      {{16, 16}, {4, 4}, {2, 2}, 4, 16, kCosine},
+      {{24, 24}, {12, 12}, {6, 6}, 3, 32, kDot},
+      {{32, 16}, {16, 16}, {8, 0}, 2, 32, kCosine},
+      {{24, 24}, {24, 24}, {0, 0}, 2, 32, kCosine},
+      {{20, 20}, {12, 12}, {6, 6}, 2, 32, kDot},  // padded
+  };
+  return all;
+}
+
+WindowAttentionShape shape_of(const AttentionCase& c) {
+  return {{2, c.map, c.window, c.shift}, c.heads, c.head_dim, c.score};
+}
+
+std::string describe(const AttentionCase& c) {
+  return fmt::format("{}{} x {} map, {} x {} windows, shift {}, {} heads of {}{}{}",
+                     c.score == kCosine ? "cosine, " : "", c.map.height, c.map.width, c.window.height, c.window.width,
+                     c.shift.height, c.heads, c.head_dim, c.logit_scale > 5.0 ? ", scale 100" : "",
+                     c.zero_rows ? ", zero tokens" : "");
+}
+
+// One call's inputs, and what must come out.
+class Problem {
+ public:
+  Problem(const AttentionCase& c, ElementType type) : shape(shape_of(c)) {
+    const std::int64_t channels = shape.channels();
+    qkv = make.normal(shape.grid.tokens() * 3 * channels, type);
+    if (c.zero_rows) {
+      for (std::size_t token = 0; token < static_cast<std::size_t>(shape.grid.tokens()); token += 5) {
+        std::fill_n(qkv.values.begin() + static_cast<std::ptrdiff_t>(token) * 3 * channels, 3 * channels, 0.0);
+      }
+      qkv = make.upload(qkv.values, type);
+    }
+    table = make.normal(bias_table_rows(c.window) * c.heads, ElementType::kFp32);
+    logit_scale = make.uniform(c.heads, ElementType::kFp32, c.logit_scale - 0.5, c.logit_scale + 0.5);
+    pad = make.normal(3 * channels, type);
+    out = make.output(shape.grid.tokens() * channels, type);
+    lse = make.output(shape.grid.tokens() * c.heads, ElementType::kFp32);
+    expected.resize(static_cast<std::size_t>(shape.grid.tokens() * channels));
+    expected_lse.resize(static_cast<std::size_t>(shape.grid.tokens() * c.heads));
+    cpu::window_attention_forward<double>(
+        shape, {qkv.values.data(), table.values.data(), logit_scale.values.data(), pad.values.data()}, expected.data(),
+        expected_lse.data());
+  }
+
+  const float* floats(const DeviceTensor& tensor) const { return static_cast<const float*>(tensor.data()); }
+
+  TensorFactory make{17};
+  WindowAttentionShape shape;
+  DeviceTensor qkv, table, logit_scale, pad, out, lse;
+  std::vector<double> expected, expected_lse;
+};
+
+// Scores of up to 100 are exact to 1e-7 of that in fp32, which softmax turns into the same absolute error.
+double tolerance(const AttentionCase& c, ElementType type) {
+  return by_type(type, c.logit_scale > 5.0 ? 3e-5 : 5e-6, 8e-4, 6e-3);
+}
+
+void check_one(const AttentionCase& c, ElementType type, const VerifyReport& report) {
+  Problem problem(c, type);
+  const cuda::Stream stream = problem.make.stream();
+  const cuda::DeviceBuffer bias(cuda::attention_bias_bytes(problem.shape, type));
+  cuda::expand_attention_bias(problem.shape, type, problem.floats(problem.table), bias.data(), stream);
+  cuda::WindowAttentionTensors tensors;
+  tensors.qkv = problem.qkv.data();
+  tensors.bias = bias.data();
+  tensors.logit_scale = problem.floats(problem.logit_scale);
+  tensors.pad_qkv = problem.pad.data();
+  tensors.out = problem.out.buffer.data();
+  tensors.lse = static_cast<float*>(problem.lse.buffer.data());
+  cuda::window_attention_forward(problem.shape, type, cuda::TokenOrder::kImage, tensors, stream);
+  const std::string path =
+      cuda::attention_on_tensor_cores(problem.shape, type) ? "attention, " : "attention (general), ";
+  report({path + describe(c), type_name(type), relative_error(problem.make.download(problem.out), problem.expected),
+          tolerance(c, type)});
+  // The tensor core path holds the bias in fp16.
+  report({path + describe(c) + ", LSE", type_name(type),
+          relative_error(problem.make.download(problem.lse), problem.expected_lse), by_type(type, 2e-6, 3e-4, 3e-4)});
+}
+
+void check_by_steps(const AttentionCase& c, ElementType type, const VerifyReport& report) {
+  Problem problem(c, type);
+  const WindowAttentionShape& shape = problem.shape;
+  const cuda::Stream stream = problem.make.stream();
+  const std::int64_t padded = cuda::steps::padded_tokens(shape);
+  const std::int64_t products = cuda::steps::products(shape);
+  const std::int64_t head_elements = products * padded * shape.head_dim;
+  DeviceTensor heads = problem.make.output(4 * head_elements, type);
+  DeviceTensor scores = problem.make.output(products * padded * padded, ElementType::kFp32);
+  DeviceTensor probabilities = problem.make.output(products * padded * padded, type);
+  DeviceTensor norms = problem.make.output(2 * products * padded, ElementType::kFp32);
+  DeviceTensor bias =
+      problem.make.output(shape.heads * shape.grid.window_tokens() * shape.grid.window_tokens(), ElementType::kFp32);
+  const auto part = [&](std::int64_t index) {
+    return static_cast<void*>(static_cast<char*>(heads.buffer.data()) + index * head_elements * element_bytes(type));
+  };
+  auto* const score_values = static_cast<float*>(scores.buffer.data());
+  auto* const norm_values = static_cast<float*>(norms.buffer.data());
+  auto* const bias_values = static_cast<float*>(bias.buffer.data());
+  cuda::steps::split_heads(shape, type, cuda::TokenOrder::kImage, problem.qkv.data(), problem.pad.data(), part(0),
+                           stream);
+  if (c.score == kDot) {
+    cuda::steps::scale_queries(shape, type, part(0), stream);
+  } else {
+    cuda::steps::inverse_norms(shape, type, part(0), norm_values, stream);
+    cuda::steps::inverse_norms(shape, type, part(1), norm_values + products * padded, stream);
+  }
+  cuda::MatmulLibrary library({});
+  cuda::MatmulShape product;
+  product.m = padded;
+  product.n = padded;
+  product.k = shape.head_dim;
+  product.batch = products;
+  product.operand_type = type;
+  product.result_type = ElementType::kFp32;
+  library.prepare(product, stream).run(part(0), part(1), nullptr, score_values, stream);
+  if (c.score == kCosine) {
+    cuda::steps::scale_cosine(shape, norm_values, norm_values + products * padded, problem.floats(problem.logit_scale),
+                              score_values, stream);
+  }
+  cuda::steps::gather_position_bias(shape, problem.floats(problem.table), bias_values, stream);
+  cuda::steps::add_position_bias(shape, bias_values, score_values, stream);
+  cuda::steps::add_window_mask(shape, score_values, stream);
+  cuda::steps::softmax(shape, type, score_values, probabilities.buffer.data(), stream);
+  product.n = shape.head_dim;
+  product.k = padded;
+  product.transpose_b = false;
+  product.result_type = type;
+  library.prepare(product, stream).run(probabilities.data(), part(2), nullptr, part(3), stream);
+  cuda::steps::merge_heads(shape, type, cuda::TokenOrder::kImage, part(3), problem.out.buffer.data(), stream);
+  report({"attention by steps, " + describe(c), type_name(type),
+          relative_error(problem.make.download(problem.out), problem.expected), tolerance(c, type)});
+}
+
+}  // namespace
+
+void check_attention(const VerifyReport& report) {
+  for (const AttentionCase& c : cases()) {
+    for (const ElementType type : {ElementType::kFp32, ElementType::kFp16, ElementType::kBf16})
+      check_one(c, type, report);
+  }
+}
+
+void check_attention_steps(const VerifyReport& report) {
+  for (const AttentionCase& c : cases()) {
+    if (c.window.area() > 64) continue;
+    for (const ElementType type : {ElementType::kFp32, ElementType::kFp16, ElementType::kBf16})
+      check_by_steps(c, type, report);
+  }
+}
+
+}  // namespace swinscope

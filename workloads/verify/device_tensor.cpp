@@ -1,0 +1,59 @@
+#include "workloads/verify/device_tensor.h"
+
+#include "kernels/convert.h"
+
+namespace swinscope {
+
+DeviceTensor TensorFactory::upload(const std::vector<double>& values, ElementType type) {
+  const auto count = static_cast<std::int64_t>(values.size());
+  const std::vector<float> floats(values.begin(), values.end());
+  const cuda::DeviceBuffer staging(count * element_bytes(ElementType::kFp32));
+  cuda::copy_to_device(staging.data(), floats.data(), staging.bytes(), stream());
+  DeviceTensor tensor{type, cuda::DeviceBuffer(count * element_bytes(type)), {}};
+  cuda::convert(count, ElementType::kFp32, staging.data(), type, tensor.buffer.data(), stream());
+  tensor.values = download(tensor);
+  return tensor;
+}
+
+DeviceTensor TensorFactory::normal(std::int64_t count, ElementType type, double sigma, double mean) {
+  std::normal_distribution<double> distribution(mean, sigma);
+  std::vector<double> values(static_cast<std::size_t>(count));
+  for (double& value : values)
+    value = distribution(engine_);
+  return upload(values, type);
+}
+
+DeviceTensor TensorFactory::uniform(std::int64_t count, ElementType type, double low, double high) {
+  std::uniform_real_distribution<double> distribution(low, high);
+  std::vector<double> values(static_cast<std::size_t>(count));
+  for (double& value : values)
+    value = distribution(engine_);
+  return upload(values, type);
+}
+
+DeviceTensor TensorFactory::output(std::int64_t count, ElementType type) {
+  DeviceTensor tensor{type, cuda::DeviceBuffer(count * element_bytes(type)), {}};
+  tensor.buffer.poison(stream());
+  return tensor;
+}
+
+std::vector<double> TensorFactory::download(const DeviceTensor& tensor) {
+  const std::int64_t count = tensor.buffer.bytes() / element_bytes(tensor.type);
+  const cuda::DeviceBuffer staging(count * element_bytes(ElementType::kFp32));
+  cuda::convert(count, tensor.type, tensor.data(), ElementType::kFp32, staging.data(), stream());
+  std::vector<float> floats(static_cast<std::size_t>(count));
+  cuda::copy_to_host(floats.data(), staging.data(), staging.bytes(), stream());
+  return {floats.begin(), floats.end()};
+}
+
+std::string type_name(ElementType type) {
+  if (type == ElementType::kFp16) return "fp16";
+  return type == ElementType::kBf16 ? "bf16" : "fp32";
+}
+
+double by_type(ElementType type, double fp32, double fp16, double bf16) {
+  if (type == ElementType::kFp16) return fp16;
+  return type == ElementType::kBf16 ? bf16 : fp32;
+}
+
+}  // namespace swinscope

@@ -1,0 +1,16 @@
+// The groups of kernel checks, one function a group. See kernel_checks().
+#pragma once
+
+#include "workloads/verify/verify.h"
+
+namespace swinscope {
+
+void check_layernorm(const VerifyReport& report);
+void check_elementwise(const VerifyReport& report);
+void check_layout(const VerifyReport& report);
+void check_matmul(const VerifyReport& report);
+void check_position_bias(const VerifyReport& report);
+void check_attention(const VerifyReport& report);
+void check_attention_steps(const VerifyReport& report);
+
+}  // namespace swinscope

@@ -1,0 +1,111 @@
+#include <array>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "workloads/cuda/device_model.h"
+#include "workloads/error.h"
+#include "workloads/redraw.h"
+#include "workloads/safetensors.h"
+#include "workloads/swin_model.h"
+#include "workloads/verify/verify.h"
+
+namespace swinscope {
+namespace {
+
+constexpr std::uint64_t kSeed = 20240229;
+
+struct NamedPrecision {
+  const char* name;
+  Precision precision;
+  double tolerance;
+};
+constexpr std::array kPrecisions = {
+    NamedPrecision{"fp32", Precision::kFp32, 1e-4}, NamedPrecision{"tf32", Precision::kTf32, 3e-3},
+    NamedPrecision{"fp16", Precision::kFp16, 3e-3}, NamedPrecision{"bf16", Precision::kBf16, 2e-2}};
+
+const NamedPrecision& find(Precision precision) {
+  for (const NamedPrecision& row : kPrecisions) {
+    if (row.precision == precision) return row;
+  }
+  return kPrecisions.front();
+}
+
+std::vector<float> redrawn_images(const SwinConfig& config, std::int64_t batch, std::uint64_t seed) {
+  const std::int64_t size = config.image_size;
+  std::vector<float> images(static_cast<std::size_t>(batch * kImageChannels * size * size));
+  const std::array<std::int64_t, 4> shape = {batch, kImageChannels, size, size};
+  redraw_tensor<float>("input.image", shape, seed, images);
+  return images;
+}
+
+std::vector<double> device_logits(const ModelReference& reference, const DeviceModelOptions& options) {
+  DeviceModel model(reference.config, reference.batch, options, *reference.store);
+  model.set_images(reference.images);
+  model.poison_activations();
+  model.forward();
+  if (options.features.graph) {
+    // The first pass also ran outside of the graph: what counts is a replay.
+    model.poison_activations();
+    model.forward();
+  }
+  const std::vector<float> logits = model.logits();
+  return {logits.begin(), logits.end()};
+}
+
+ModelReference redrawn(const SwinConfig& config, std::int64_t batch, std::uint64_t seed) {
+  auto store = std::make_shared<ParameterStore<float>>(config, false);
+  redraw_parameters(*store, seed);
+  return {config, batch, std::string(config.name), store, redrawn_images(config, batch, seed), {}};
+}
+
+}  // namespace
+
+double logit_tolerance(Precision precision) { return find(precision).tolerance; }
+std::string precision_name(Precision precision) { return find(precision).name; }
+
+Precision parse_device_precision(const std::string& name) {
+  for (const NamedPrecision& row : kPrecisions) {
+    if (name == row.name) return row.precision;
+  }
+  throw WorkloadError(WorkloadErrorKind::kUsage, fmt::format("--precision {}: not on the GPU", name), {},
+                      "fp32, tf32, fp16 and bf16 are");
+}
+
+ModelReference cpu_reference(const SwinConfig& config, std::int64_t batch) {
+  ModelReference reference = redrawn(config, batch, kSeed);
+  reference.name = fmt::format("{} at {} pixels", config.name, config.image_size);
+  // The model takes a store that could have gradients; it only reads the values.
+  ParameterStore<float> store = *reference.store;
+  SwinModel<float> model(config, batch, {}, store);
+  model.weights_changed();
+  const float* const logits = model.forward(reference.images.data());
+  reference.logits.assign(logits, logits + batch * config.classes);
+  return reference;
+}
+
+ModelReference fixture_reference(const std::filesystem::path& file, const SwinConfig& config) {
+  const SafetensorsFile fixture(file);
+  const TensorEntry* const entry = fixture.find("logits");
+  if (entry == nullptr || entry->shape.size() != 2 || !fixture.metadata().contains("seed")) {
+    throw WorkloadError(WorkloadErrorKind::kInput, fmt::format("{}: no fixture of a model", file.string()),
+                        "it lacks logits or its seed", "tests/peers/timm/export_fixtures.py makes them");
+  }
+  ModelReference reference = redrawn(config, entry->shape[0], std::stoull(fixture.metadata().at("seed")));
+  reference.name = fmt::format("{} against timm", config.name);
+  reference.logits.resize(static_cast<std::size_t>(entry->count));
+  fixture.read<double>(*entry, reference.logits);
+  return reference;
+}
+
+void verify_model(const ModelReference& reference, Precision precision, const std::string& level,
+                  const std::filesystem::path& algorithm_folder, const VerifyReport& report) {
+  DeviceModelOptions options;
+  options.precision = precision;
+  options.features = find_level(level).features;
+  options.algorithm_folder = algorithm_folder;
+  report({fmt::format("{}, batch {}, {}", reference.name, reference.batch, level), precision_name(precision),
+          relative_error(device_logits(reference, options), reference.logits), logit_tolerance(precision)});
+}
+
+}  // namespace swinscope
