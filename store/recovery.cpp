@@ -20,7 +20,7 @@ struct TimedTable {
   const char* start;
   const char* end;
 };
-constexpr std::array<TimedTable, 11> kTimedTables = {{
+constexpr std::array<TimedTable, 12> kTimedTables = {{
     {"CUPTI_ACTIVITY_KIND_KERNEL", "start", "end"},
     {"CUPTI_ACTIVITY_KIND_MEMCPY", "start", "end"},
     {"CUPTI_ACTIVITY_KIND_MEMSET", "start", "end"},
@@ -28,6 +28,7 @@ constexpr std::array<TimedTable, 11> kTimedTables = {{
     {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "start", "end"},
     {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "start", "end"},
     {"CUPTI_ACTIVITY_KIND_OVERHEAD", "start", "end"},
+    {"CUDA_GRAPH_NODE_EVENTS", "start", "end"},
     {"NVTX_EVENTS", "start", "coalesce(end, start)"},
     {"SWINSCOPE_THREAD_CPU", "timestamp", "timestamp"},
     {"SWINSCOPE_PROCESS", "start", "coalesce(end, start)"},
@@ -48,6 +49,9 @@ TraceFileSummary read_summary(Database& db) {
   while (drops.step()) {
     summary.drops.push_back({std::string(drops.text(0)), drops.integer(1), std::string(drops.text(2))});
   }
+  Statement facts = db.prepare("SELECT name, value FROM SWINSCOPE_COLLECTOR");
+  while (facts.step())
+    summary.collector.push_back({std::string(facts.text(0)), std::string(facts.text(1))});
   return summary;
 }
 

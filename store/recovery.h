@@ -16,6 +16,7 @@ struct TraceFileSummary {
   std::uint64_t global_pid = 0;
   bool complete = false;  // the process finished the file itself
   std::vector<DropInfo> drops;
+  std::vector<NamedValue> collector;
 };
 
 // Brings a file of ours into its final form: the write-ahead log is taken in, span and indexes are added, `drops` too,

@@ -164,6 +164,7 @@ struct TraceWriter::Impl {
         apis(db, "CUPTI_ACTIVITY_KIND_RUNTIME", 8),
         syncs(db, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", 11),
         graphs(db, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", 10),
+        graph_nodes(db, "CUDA_GRAPH_NODE_EVENTS", 7),
         overheads(db, "CUPTI_ACTIVITY_KIND_OVERHEAD", 7),
         nvtx(db, "NVTX_EVENTS", 19),
         closed_nvtx(db, kCloseRangeSql),
@@ -210,6 +211,7 @@ struct TraceWriter::Impl {
   Insert apis;
   Insert syncs;
   Insert graphs;
+  Insert graph_nodes;
   Insert overheads;
   Insert nvtx;
   Insert closed_nvtx;
@@ -328,6 +330,19 @@ void TraceWriter::add(const ApiRecord& r) {
       .null()
       .run();
   impl_->added(r.start_ns, r.end_ns);
+}
+
+void TraceWriter::add(const GraphNodeRecord& r) {
+  impl_->graph_nodes.row()
+      .value(r.time_ns)
+      .value(r.time_ns)
+      .null()
+      .value(r.global_tid)
+      .null()
+      .value(r.node)
+      .optional(r.original)
+      .run();
+  impl_->added(r.time_ns, r.time_ns);
 }
 
 void TraceWriter::add(const OverheadRecord& r) {
@@ -491,6 +506,9 @@ void write_metadata(Database& db, const RunInfo& run) {
   Insert environment(db, "SWINSCOPE_ENVIRONMENT", 2);
   for (const NamedValue& fact : run.environment)
     environment.row().text(fact.name).text(fact.value).run();
+  Insert collector(db, "SWINSCOPE_COLLECTOR", 2);
+  for (const NamedValue& fact : run.collector)
+    collector.row().text(fact.name).text(fact.value).run();
   Insert drops(db, "SWINSCOPE_DROPS", 3);
   for (const DropInfo& drop : run.drops)
     drops.row().text(drop.what).value(drop.count).text(drop.reason).run();
@@ -523,7 +541,7 @@ void write_run(Database& db, const RunInfo& run, bool complete) {
       "DELETE FROM SWINSCOPE_RUN; DELETE FROM TARGET_INFO_SESSION_START_TIME; DELETE FROM PROCESSES;"
       "DELETE FROM TARGET_INFO_GPU; DELETE FROM TARGET_INFO_CUDA_DEVICE; DELETE FROM META_DATA_EXPORT;"
       "DELETE FROM META_DATA_CAPTURE; DELETE FROM SWINSCOPE_ENVIRONMENT; DELETE FROM SWINSCOPE_DROPS;"
-      "DELETE FROM ThreadNames");
+      "DELETE FROM ThreadNames; DELETE FROM SWINSCOPE_COLLECTOR");
   write_identity(db, run, complete);
   write_gpus(db, run);
   write_metadata(db, run);

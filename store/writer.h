@@ -34,6 +34,7 @@ class TraceWriter : public RecordSink {
   void add(const SyncRecord& record) override;
   void add(const GraphTraceRecord& record) override;
   void add(const ApiRecord& record) override;
+  void add(const GraphNodeRecord& record) override;
   void add(const OverheadRecord& record) override;
   void add(const NvtxRecord& record) override;
   void add(const CollectiveRecord& record) override;
