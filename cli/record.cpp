@@ -16,6 +16,8 @@ namespace {
 struct RecordCommandOptions {
   RecordOptions record;
   std::string folder;
+  std::string trace = "cuda,nvtx";
+  std::string graphs = "node";
   bool quiet = false;
 };
 
@@ -26,6 +28,14 @@ std::string default_folder() {
 }
 
 int run_record(RecordCommandOptions options) {
+  std::string unknown;
+  const auto trace = parse_trace_list(options.trace, unknown);
+  if (!trace) {
+    throw Error(ErrorKind::kUsage, fmt::format("--trace {}: \"{}\" is unknown", options.trace, unknown), "",
+                "give any of cuda, nvtx, api, sync, overhead, separated by commas");
+  }
+  options.record.trace = *trace;
+  options.record.trace.graph_level = options.graphs == "graph";
   options.record.folder = options.folder.empty() ? default_folder() : options.folder;
   if (options.quiet) {
     options.record.report = [](const std::string&) {};
@@ -49,6 +59,14 @@ void add_record(CLI::App& app, int& status) {
       ->add_option("--sample", options->record.sample_hz,
                    "Samples of threads and processes per second; 0: of processes only, once a second")
       ->check(CLI::Range(0.0, 1000.0))
+      ->capture_default_str();
+  command
+      ->add_option("--trace", options->trace,
+                   "What to record: cuda (kernels, copies, sets, and the calls behind them), nvtx, api (every CUDA "
+                   "call), sync, overhead")
+      ->capture_default_str();
+  command->add_option("--cuda-graph-trace", options->graphs, "CUDA graphs by their nodes, or each as one (cheaper)")
+      ->check(CLI::IsMember({"node", "graph"}))
       ->capture_default_str();
   command->add_flag("--force", options->record.force, "Replace a run that is in the folder");
   command->add_flag("-q,--quiet", options->quiet, "Only errors on stderr");

@@ -240,7 +240,9 @@ std::map<std::string, std::string> variables_for(const RecordOptions& options, c
           {"NVTX_INJECTION64_PATH", library},
           {"SWINSCOPE_OUT", fs::absolute(options.folder).string()},
           {"SWINSCOPE_CLOCK", utc_offset_text(offset_ns)},
-          {"SWINSCOPE_SAMPLE_HZ", fmt::format("{}", options.sample_hz)}};
+          {"SWINSCOPE_SAMPLE_HZ", fmt::format("{}", options.sample_hz)},
+          {"SWINSCOPE_TRACE", trace_list(options.trace)},
+          {"SWINSCOPE_CUDA_GRAPH", options.trace.graph_level ? "graph" : "node"}};
 }
 
 void warn_of_other_tool(const fs::path& collector, const Report& report) {
@@ -252,7 +254,12 @@ void warn_of_other_tool(const fs::path& collector, const Report& report) {
 }
 
 void report_files(const std::vector<RunFile>& files, const Report& report) {
+  constexpr std::string_view kNotRecorded = "not recorded";
   for (const RunFile& file : files) {
+    for (const NamedValue& fact : file.collector) {
+      if (fact.name == "cuda.activity" && fact.value.rfind(kNotRecorded, 0) == 0)
+        report(fmt::format("{}: CUDA activity was {}; ranges and CPU times are in the file", file.name, fact.value));
+    }
     for (const DropInfo& drop : file.drops) {
       report(fmt::format("{}: {} lost: {}: {}", file.name, drop.count, drop.what, drop.reason));
     }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collector/command.h"
+#include "collector/trace_options.h"
 #include "store/error.h"
 
 namespace swinscope {
@@ -15,8 +16,9 @@ struct RecordOptions {
   std::filesystem::path folder;
   std::vector<std::string> command;  // the first one is looked up in PATH
   double sample_hz = 10;             // CPU time of threads and processes; 0: of processes only, once a second
-  bool force = false;                // replace a run in the folder
-  std::filesystem::path collector;   // the injected library; empty: find_collector()
+  TraceOptions trace;
+  bool force = false;               // replace a run in the folder
+  std::filesystem::path collector;  // the injected library; empty: find_collector()
   // Notes and warnings, one line each; by default on stderr, prefixed with "swinscope: ".
   std::function<void(const std::string&)> report;
 };

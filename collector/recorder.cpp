@@ -32,7 +32,10 @@ std::string reason_of(const std::exception& error) {
   return own != nullptr && !own->cause().empty() ? own->cause() : error.what();
 }
 
-bool is_same(const RunInfo& a, const RunInfo& b) { return a.threads == b.threads && a.drops == b.drops; }
+// What the collector says of itself changes all the time; that is written along with the rest, and at the end.
+bool is_same(const RunInfo& a, const RunInfo& b) {
+  return a.threads == b.threads && a.drops == b.drops && a.gpus == b.gpus && a.collector.size() == b.collector.size();
+}
 
 }  // namespace
 
@@ -43,6 +46,9 @@ Recorder::Recorder(RecorderOptions options, NvtxRegistry& registry)
       buffers_(options_.ring_bytes),
       flush_period_ns_(kFirstFlushNs) {
   sources_.push_back(std::make_unique<NvtxSource>(buffers_, registry, global_pid_, start_ns_));
+  auto cuda = std::make_unique<CuptiSource>(global_pid_, start_ns_);
+  cuda_ = cuda.get();
+  sources_.push_back(std::move(cuda));
   auto thread_cpu = std::make_unique<ThreadCpuSource>(global_pid_, start_ns_, period_of(options_.sample_hz));
   thread_cpu_ = thread_cpu.get();
   sources_.push_back(std::move(thread_cpu));
@@ -95,6 +101,16 @@ bool Recorder::finish(std::int64_t timeout_ns) {
   if (code != 0) return false;
   thread_.join();
   return true;
+}
+
+void Recorder::stop_cuda(std::int64_t timeout_ns) {
+  if (!cuda_->is_recording()) return;
+  cuda_->stop();
+  const std::int64_t until_ns = monotonic_ns() + timeout_ns;
+  while (!cuda_->is_drained() && monotonic_ns() < until_ns) {
+    wake();
+    usleep(500);
+  }
 }
 
 bool Recorder::stop_for_fork() {
@@ -196,6 +212,7 @@ void Recorder::poll_sources() {
 }
 
 void Recorder::flush() {
+  writer_cpu_ns_ = clock_ns(CLOCK_THREAD_CPUTIME_ID);
   flush_period_ns_ = std::min(2 * flush_period_ns_, options_.flush_period_ns);
   next_flush_ns_ = monotonic_ns() + flush_period_ns_;
   if (writer_ != nullptr && needs_roll_back_) {
@@ -235,6 +252,7 @@ RunInfo Recorder::describe() const {
   RunInfo run = run_;
   for (const auto& source : sources_)
     source->describe(run);
+  run.collector.push_back({"writer.cpu_ns", std::to_string(writer_cpu_ns_)});
   return run;
 }
 
@@ -246,6 +264,7 @@ void Recorder::update_run(bool complete) {
 }
 
 void Recorder::finish_file() {
+  writer_cpu_ns_ = clock_ns(CLOCK_THREAD_CPUTIME_ID);
   if (writer_ != nullptr && needs_roll_back_) needs_roll_back_ = !attempt([&] { writer_->roll_back(); });
   bool done = false;
   if (writer_ != nullptr && !needs_roll_back_) {

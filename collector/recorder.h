@@ -13,6 +13,7 @@
 
 #include <semaphore.h>
 
+#include "collector/cupti_source.h"
 #include "collector/drop_note.h"
 #include "collector/identity.h"
 #include "collector/nvtx_registry.h"
@@ -45,6 +46,9 @@ class Recorder {
   ~Recorder();
 
   ThreadBuffers& buffers() { return buffers_; }
+  CuptiSource& cuda() { return *cuda_; }
+  // The program ends: takes what CUPTI has, and waits until it is on its way into the file or the time is over.
+  void stop_cuda(std::int64_t timeout_ns);
   // A buffer fills faster than usual. Lock-free, and a system call only if the thread is not on its way already.
   void wake();
 
@@ -80,7 +84,8 @@ class Recorder {
   std::uint64_t global_pid_;
   ThreadBuffers buffers_;
   std::vector<std::unique_ptr<Source>> sources_;
-  ThreadCpuSource* thread_cpu_ = nullptr;  // one of sources_
+  CuptiSource* cuda_ = nullptr;            // one of sources_
+  ThreadCpuSource* thread_cpu_ = nullptr;  // another
 
   std::atomic<bool> stop_ = false;
   std::atomic<bool> wake_pending_ = false;
@@ -101,6 +106,7 @@ class Recorder {
   std::optional<RunInfo> said_;  // as last written
   std::int64_t next_flush_ns_ = 0;
   std::int64_t flush_period_ns_ = 0;
+  std::int64_t writer_cpu_ns_ = 0;
 
   std::thread thread_;
 };

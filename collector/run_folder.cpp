@@ -110,7 +110,7 @@ std::vector<RunFile> finish_run_files(const fs::path& folder, const std::set<std
       TraceFileSummary summary = finish_trace_file(path, lost);
       fs::remove(DropNote::path_for(path), ignored);
       files.push_back({path.filename().string(), summary.rank, summary.world_size, pid_of(summary.global_pid),
-                       summary.complete, std::move(summary.drops)});
+                       summary.complete, std::move(summary.drops), std::move(summary.collector)});
     } catch (const Error& error) {
       report(fmt::format("{}: not finished: {}", path.filename().string(), why(error)));
       report_drops(path, report);

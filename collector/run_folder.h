@@ -25,6 +25,7 @@ struct RunFile {
   std::int64_t pid = 0;
   bool complete = false;  // the process finished it; otherwise it was killed, or replaced by exec
   std::vector<DropInfo> drops;
+  std::vector<NamedValue> collector;  // how its recording went
 };
 
 // Finishes the files of the ranks in a folder whose processes have ended, by name. Files that hold nothing (killed

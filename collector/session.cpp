@@ -9,12 +9,15 @@
 #include <unistd.h>
 
 #include "collector/clock.h"
+#include "collector/nvtx_emitter.h"
 #include "collector/recorder.h"
+#include "collector/trace_options.h"
 
 namespace swinscope {
 namespace {
 
 constexpr std::int64_t kMaxFinishNs = 30'000'000'000;
+constexpr std::int64_t kMaxDrainNs = 10'000'000'000;
 constexpr double kDefaultSampleHz = 10;
 constexpr double kMaxSampleHz = 1000;
 
@@ -74,6 +77,7 @@ void after_fork_in_child() {
   State& s = state();
   if (s.forking != nullptr) {
     s.past.push_back(s.forking);
+    CuptiSource::forget_in_child();
     s.recorder.store(nullptr);
     s.phase.store(s.fork_is_safe ? Phase::kIdle : Phase::kOver);
     s.generation.fetch_add(1);
@@ -138,6 +142,12 @@ __attribute__((destructor)) void end_with_process() {
   if (recorder != nullptr) recorder->finish(kMaxFinishNs);
 }
 
+// Before the destructors of libraries: CUPTI and the driver are gone by then.
+void end_cuda() {
+  Recorder* recorder = state().recorder.load(std::memory_order_acquire);
+  if (recorder != nullptr) recorder->stop_cuda(kMaxDrainNs);
+}
+
 Recorder* current() noexcept {
   State& s = state();
   Recorder* recorder = s.recorder.load(std::memory_order_acquire);
@@ -161,6 +171,17 @@ ThreadBuffer* enter(Recorder* recorder) noexcept {
 }  // namespace
 
 bool ensure_session() noexcept { return current() != nullptr; }
+
+void begin_cuda() noexcept {
+  const TraceOptions options = trace_options_from_environment();
+  if (!options.cuda) return;
+  Recorder* recorder = current();
+  if (recorder == nullptr) return;
+  recorder->cuda().begin(open_cupti(), options, [](std::uint64_t node, std::uint64_t original) {
+    if (ThreadBuffer* buffer = session_buffer()) Emitter(*buffer, session_registry()).graph_node(node, original);
+  });
+  std::atexit(&end_cuda);
+}
 
 NvtxRegistry& session_registry() noexcept { return state().registry; }
 

@@ -13,6 +13,9 @@ namespace swinscope {
 // recorded.
 bool ensure_session() noexcept;
 
+// CUDA is about to be initialized: records its activity too, if that is wanted.
+void begin_cuda() noexcept;
+
 NvtxRegistry& session_registry() noexcept;
 
 // The calling thread's buffer; null when nothing is recorded (never begun, over, too many threads).
