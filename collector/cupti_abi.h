@@ -42,6 +42,7 @@ inline constexpr int kSystemThreadIds = 1;        // threads by gettid()
 inline constexpr std::uint32_t kDriverDomain = 1;
 inline constexpr std::uint32_t kRuntimeDomain = 2;
 inline constexpr std::uint32_t kResourceDomain = 3;
+inline constexpr std::uint32_t kCallEnter = 0;  // the first number of a call's callback data; 1: exit
 inline constexpr std::uint32_t kGraphNodeCreated = 13;
 inline constexpr std::uint32_t kGraphNodeCloned = 20;
 
@@ -220,6 +221,7 @@ struct SWINSCOPE_CUPTI_RECORD Device {
   std::uint32_t ecc;
   std::uint8_t uuid[16];
   const char* name;
+  std::uint8_t is_visible;  // not hidden by CUDA_VISIBLE_DEVICES
 };
 
 struct SWINSCOPE_CUPTI_RECORD Context {

@@ -290,6 +290,7 @@ void CuptiDecoder::add_graph(TraceWriter& to, const cupti::GraphTrace& g) {
 }
 
 void CuptiDecoder::add_device(const cupti::Device& d) {
+  if (d.is_visible == 0) return;
   GpuInfo gpu;
   gpu.device = static_cast<std::int32_t>(d.id);
   gpu.name = d.name == nullptr ? "" : replace_invalid_utf8(d.name);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "collector/clock.h"
 
@@ -30,78 +31,176 @@ CuptiSource::~CuptiSource() {
 
 void CuptiSource::forget_in_child() noexcept { active.store(nullptr); }
 
-void CuptiSource::begin(OpenedCupti cupti, const TraceOptions& options, GraphNodeFunction graph_node) noexcept {
+void CuptiSource::begin(OpenFunction open_cupti, const TraceOptions& options, const WindowOptions& window,
+                        GraphNodeFunction graph_node) noexcept {
+  const std::lock_guard lock(control_);
   if (state_.load() != State::kNotBegun) return;
-  State state = State::kFailed;
   try {
+    open_cupti_ = std::move(open_cupti);
     options_ = options;
+    window_ = window;
     graph_node_ = graph_node;
-    api_ = std::move(cupti.api);
-    problem_ = std::move(cupti.problem);
-    if (api_ != nullptr) {
-      version_ = fmt::format("{} ({})", cupti_version_text(api_->version()), cupti.path);
-      buffers_ = std::make_unique<CuptiBuffers>(limits_.buffers, limits_.max_buffer_bytes);
-      constexpr std::size_t kFirstBytes = std::size_t{64} << 10U;
-      buffers_->set_bytes(kFirstBytes);
-      problem_ = enable(options);
+    state_.store(State::kWaiting, std::memory_order_release);
+    if (window.kind == WindowKind::kWhole) {
+      if (claim()) fail(enable(true));
+    } else if (window.kind == WindowKind::kProfilerApi) {
+      if (claim()) watch_profiler_calls();
     }
-    if (problem_.empty()) state = State::kRecording;
   } catch (const std::exception& error) {
-    problem_ = error.what();
+    fail(error.what());
   }
-  state_.store(state, std::memory_order_release);
 }
 
-// Returns what went wrong, or nothing. Claims CUPTI before anything else: registering callbacks would take the buffers
-// of another tool without a word.
-std::string CuptiSource::enable(const TraceOptions& options) {
+void CuptiSource::open() noexcept {
+  if (is_open()) return;
+  const std::lock_guard lock(control_);
+  const State state = state_.load();
+  if (is_open() || is_over_.load() || (state != State::kWaiting && state != State::kRecording)) return;
+  try {
+    if (claim()) fail(enable(false));
+  } catch (const std::exception& error) {
+    fail(error.what());
+  }
+}
+
+// What is on its way still comes.
+void CuptiSource::close() noexcept {
+  if (!is_open()) return;
+  const std::lock_guard lock(control_);
+  if (!is_open() || !is_recording()) return;
+  for (const Kind kind : kinds())
+    api_->enable(kind, false);
+  if (window_.kind == WindowKind::kWhole) {  // opened early
+    enable_calls(cupti::kRuntimeDomain, true, false);
+    enable_calls(cupti::kDriverDomain, true, false);
+  } else {
+    api_->enable(Kind::kRuntime, false);
+    api_->enable(Kind::kDriver, false);
+  }
+  is_open_.store(false, std::memory_order_release);
+}
+
+// Claims CUPTI before anything else: registering callbacks would take the buffers of another tool without a word.
+bool CuptiSource::claim() {
+  if (state_.load() == State::kRecording) return true;
+  OpenedCupti cupti = open_cupti_();
+  api_ = std::move(cupti.api);
+  std::string problem = std::move(cupti.problem);
+  if (api_ != nullptr) {
+    version_ = fmt::format("{} ({})", cupti_version_text(api_->version()), cupti.path);
+    buffers_ = std::make_unique<CuptiBuffers>(limits_.buffers, limits_.max_buffer_bytes);
+    constexpr std::size_t kFirstBytes = std::size_t{64} << 10U;
+    buffers_->set_bytes(kFirstBytes);
+    problem = subscribe();
+  }
+  if (problem.empty()) {
+    state_.store(State::kRecording, std::memory_order_release);
+    return true;
+  }
+  fail(std::move(problem));
+  return false;
+}
+
+void CuptiSource::fail(std::string problem) {
+  if (problem.empty()) return;
+  problem_ = std::move(problem);
+  active.store(nullptr);
+  is_open_.store(false);
+  state_.store(State::kFailed, std::memory_order_release);
+}
+
+// Returns what went wrong, or nothing.
+std::string CuptiSource::subscribe() {
   std::string holder;
-  cupti::Result result = api_->subscribe(&resource_callback, this, holder);
+  cupti::Result result = api_->subscribe(&on_callback, this, holder);
   if (result == cupti::kMultipleSubscribers) {
     return fmt::format("{} holds CUPTI, and only one tool can",
                        holder.empty() ? std::string("another tool") : "\"" + holder + "\"");
   }
-  if (result != cupti::kSuccess) return fmt::format("CUPTI refused: {}", api_->error_text(result));
-
-  active.store(this);
-  std::uint8_t yes = 1;
-  api_->set_attribute(cupti::kBuffersComeZeroed, sizeof(yes), &yes);
-  api_->use_system_thread_ids();
-  result = api_->register_clock(&clock_for_cupti);
+  if (result == cupti::kSuccess) {
+    active.store(this);
+    std::uint8_t yes = 1;
+    api_->set_attribute(cupti::kBuffersComeZeroed, sizeof(yes), &yes);
+    api_->use_system_thread_ids();
+    result = api_->register_clock(&clock_for_cupti);
+  }
   if (result == cupti::kSuccess) result = api_->register_buffers(&buffer_requested, &buffer_completed);
+  return result == cupti::kSuccess ? std::string() : fmt::format("CUPTI refused: {}", api_->error_text(result));
+}
+
+std::vector<Kind> CuptiSource::kinds() const {
   std::vector<Kind> kinds = {Kind::kDevice, Kind::kContext,  Kind::kConcurrentKernel,
                              Kind::kMemcpy, Kind::kPeerCopy, Kind::kMemset};
-  if (options.sync) kinds.push_back(Kind::kSynchronization);
-  if (options.overhead) kinds.push_back(Kind::kOverhead);
-  if (options.graph_level) kinds.push_back(Kind::kGraphTrace);
-  for (const Kind kind : kinds) {
-    if (result == cupti::kSuccess) result = api_->enable(kind, true);
+  if (options_.sync) kinds.push_back(Kind::kSynchronization);
+  if (options_.overhead) kinds.push_back(Kind::kOverhead);
+  if (options_.graph_level) kinds.push_back(Kind::kGraphTrace);
+  return kinds;
+}
+
+// Returns what went wrong, or nothing. CUPTI takes single functions only while no context exists (`is_early`); later
+// all are switched on, and those that are not wanted off again.
+std::string CuptiSource::enable(bool is_early) {
+  std::vector<Kind> wanted = kinds();
+  if (!is_early) wanted.insert(wanted.end(), {Kind::kRuntime, Kind::kDriver});
+  for (const Kind kind : wanted) {
+    const cupti::Result result = api_->enable(kind, true);
+    if (result != cupti::kSuccess) return fmt::format("CUPTI refused: {}", api_->error_text(result));
   }
-  if (result != cupti::kSuccess) {
-    active.store(nullptr);
-    return fmt::format("CUPTI refused: {}", api_->error_text(result));
-  }
-  enable_calls(cupti::kRuntimeDomain, options);
-  enable_calls(cupti::kDriverDomain, options);
-  if (!options.graph_level) {
+  enable_calls(cupti::kRuntimeDomain, is_early, is_early);
+  enable_calls(cupti::kDriverDomain, is_early, is_early);
+  if (!options_.graph_level) {
     api_->enable_callback(cupti::kResourceDomain, cupti::kGraphNodeCreated, true);
     api_->enable_callback(cupti::kResourceDomain, cupti::kGraphNodeCloned, true);
   }
+  opened_ns_.store(monotonic_ns());
+  is_open_.store(true, std::memory_order_release);
   return {};
 }
 
-// One by one: PyTorch makes thirteen runtime calls for each kernel, and each call that is recorded costs the program
-// time.
-void CuptiSource::enable_calls(std::uint32_t domain, const TraceOptions& options) {
+template <typename Function>
+void CuptiSource::for_each_call(std::uint32_t domain, Function function) {
   constexpr std::uint32_t kMaxGap = 256;
   std::uint32_t gap = 0;
   for (std::uint32_t callback = 1; gap < kMaxGap; ++callback) {
     const char* name = api_->callback_name(domain, callback);
     gap = name == nullptr ? gap + 1 : 0;
-    if (name != nullptr && (options.all_calls || is_traced_call(name))) api_->enable_call(domain, callback, true);
+    if (name != nullptr) function(callback, std::string_view(name));
   }
 }
 
+// One by one: PyTorch makes thirteen runtime calls for each kernel, and each that is recorded costs the program time.
+void CuptiSource::enable_calls(std::uint32_t domain, bool wanted, bool on) {
+  for_each_call(domain, [&](std::uint32_t callback, std::string_view name) {
+    if ((options_.all_calls || is_traced_call(name)) == wanted) api_->enable_call(domain, callback, on);
+  });
+}
+
+void CuptiSource::watch_profiler_calls() {
+  for_each_call(cupti::kDriverDomain, [&](std::uint32_t callback, std::string_view name) {
+    if (name == "cuProfilerStart") profiler_start_ = callback;
+    if (name == "cuProfilerStop") profiler_stop_ = callback;
+  });
+  api_->enable_callback(cupti::kDriverDomain, profiler_start_, true);
+  api_->enable_callback(cupti::kDriverDomain, profiler_stop_, true);
+}
+
+// The writer's look at what opens and closes a window beside the program's own calls.
+void CuptiSource::watch_window() {
+  if (state_.load(std::memory_order_acquire) == State::kNotBegun) return;
+  if (window_.kind == WindowKind::kArmed) {
+    if (access(trigger_file_.c_str(), F_OK) == 0) {
+      open();
+    } else {
+      close();
+    }
+  }
+  if (window_.duration_ns > 0 && is_open() && monotonic_ns() - opened_ns_.load() >= window_.duration_ns) {
+    is_over_.store(true);
+    close();
+  }
+}
+
+// Without the lock: a thread that is in open() must not keep the program from ending.
 void CuptiSource::stop() noexcept {
   if (state_.load(std::memory_order_acquire) != State::kRecording) return;
   api_->flush(cupti::kFlushForced);
@@ -121,9 +220,16 @@ void CuptiSource::buffer_completed(void* /*context*/, std::uint32_t /*stream*/, 
   if (source != nullptr && buffer != nullptr) source->buffers_->complete(buffer, valid_bytes);
 }
 
-void CuptiSource::resource_callback(void* user_data, std::uint32_t domain, std::uint32_t callback, const void* data) {
-  if (domain != cupti::kResourceDomain || data == nullptr) return;
+void CuptiSource::on_callback(void* user_data, std::uint32_t domain, std::uint32_t callback, const void* data) {
+  if (data == nullptr) return;
   auto* source = static_cast<CuptiSource*>(user_data);
+  if (domain == cupti::kDriverDomain) {
+    const bool is_enter = *static_cast<const std::uint32_t*>(data) == cupti::kCallEnter;
+    if (callback == source->profiler_start_ && is_enter) source->open();
+    if (callback == source->profiler_stop_ && !is_enter) source->close();
+    return;
+  }
+  if (domain != cupti::kResourceDomain) return;
   const auto* graph = static_cast<const cupti::GraphData*>(static_cast<const cupti::ResourceData*>(data)->descriptor);
   if (graph == nullptr || source->graph_node_ == nullptr) return;
   const std::uint64_t node = source->api_->node_id(graph->node);
@@ -132,26 +238,20 @@ void CuptiSource::resource_callback(void* user_data, std::uint32_t domain, std::
 }
 
 bool CuptiSource::take_one(TraceWriter& to) {
-  if (buffers_ == nullptr) return false;
   const auto full = buffers_->take();
   if (!full) return false;
-  struct Release {
-    CuptiBuffers& buffers;
-    const CuptiBuffers::Full& full;
-    ~Release() { buffers.release(full); }
-  } const release{*buffers_, *full};
+  const auto release = [&](const std::uint8_t*) { buffers_->release(*full); };
+  const std::unique_ptr<std::uint8_t, decltype(release)> back(full->data, release);  // whatever the writer throws
   bytes_ += full->valid_bytes;
   decoder_.add_buffer(to, *api_, full->data, full->valid_bytes);
   return true;
 }
 
-bool CuptiSource::poll(TraceWriter& to) {
-  if (state_.load(std::memory_order_acquire) == State::kNotBegun) return true;
-  return !take_one(to);
-}
+bool CuptiSource::poll(TraceWriter& to) { return !is_claimed() || !take_one(to); }
 
 // Buffers in which everything is complete are handed over though they are not full, so that a kill loses little.
 void CuptiSource::before_flush(TraceWriter& to) {
+  watch_window();
   if (!is_recording()) return;
   const std::int64_t before_ns = monotonic_ns();
   api_->flush(cupti::kFlushReady);
@@ -177,7 +277,7 @@ void CuptiSource::adapt_buffers() {
 void CuptiSource::count_dropped() { dropped_ += static_cast<std::int64_t>(api_->dropped_records()); }
 
 void CuptiSource::discard(const std::string& reason) {
-  if (buffers_ == nullptr || state_.load(std::memory_order_acquire) == State::kNotBegun) return;
+  if (!is_claimed()) return;
   if (is_recording()) api_->flush(cupti::kFlushReady);
   while (const auto full = buffers_->take()) {
     decoder_.discard_buffer(*api_, full->data, full->valid_bytes, reason);
@@ -186,7 +286,7 @@ void CuptiSource::discard(const std::string& reason) {
 }
 
 void CuptiSource::finish(TraceWriter& to) {
-  if (state_.load(std::memory_order_acquire) == State::kNotBegun) return;
+  if (!is_claimed()) return;
   while (take_one(to)) {
   }
 }
@@ -194,10 +294,15 @@ void CuptiSource::finish(TraceWriter& to) {
 void CuptiSource::describe(RunInfo& run) {
   const State state = state_.load(std::memory_order_acquire);
   if (state == State::kNotBegun) return;
+  const bool is_whole = window_.kind == WindowKind::kWhole;
+  if (state == State::kWaiting) {
+    run.collector.push_back({"cuda.activity", "not recorded: the window did not open: " + window_text(window_)});
+    return;
+  }
+  const std::string what = trace_list(options_) + (is_whole ? "" : " in the window " + window_text(window_));
   const bool records = state != State::kFailed;
   run.graph_level_only = records && options_.graph_level;
-  run.collector.push_back(
-      {"cuda.activity", records ? "recorded: " + trace_list(options_) : "not recorded: " + problem_});
+  run.collector.push_back({"cuda.activity", records ? "recorded: " + what : "not recorded: " + problem_});
   if (!version_.empty()) run.collector.push_back({"cuda.cupti", version_});
   if (!records) return;
   run.gpus = decoder_.gpus();

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
+#include "collector/capture_window.h"
 #include "collector/cupti_api.h"
 #include "collector/cupti_buffers.h"
 #include "collector/cupti_decoder.h"
@@ -38,13 +40,22 @@ class CuptiSource : public Source {
   CuptiSource& operator=(CuptiSource&&) = delete;
   ~CuptiSource() override;
 
-  // In the thread that makes the first CUDA call, before a context exists; once. What goes wrong is in the file's
-  // facts. `graph_node` is called on the program's threads.
-  void begin(OpenedCupti cupti, const TraceOptions& options, GraphNodeFunction graph_node) noexcept;
+  // In the thread that makes the first CUDA call, before a context exists; once. Recording begins at once, unless the
+  // window opens later: then CUPTI is left alone until it does (cudaProfilerApi: but for the calls that open it). What
+  // goes wrong is in the file's facts. `open_cupti` may be called on any thread, `graph_node` is on the program's.
+  using OpenFunction = std::function<OpenedCupti()>;
+  void begin(OpenFunction open_cupti, const TraceOptions& options, const WindowOptions& window,
+             GraphNodeFunction graph_node) noexcept;
+  // Opens and closes the window; from any thread, as often as they come.
+  void open() noexcept;
+  void close() noexcept;
+  bool is_open() const { return is_open_.load(std::memory_order_acquire); }
+  // While this file exists, an armed recording is open. Before begin().
+  void set_trigger_file(std::string path) { trigger_file_ = std::move(path); }
   // The program ends: has CUPTI hand over everything. After this only the writer's calls come.
   void stop() noexcept;
   // Everything handed over so far has been written.
-  bool is_drained() const { return buffers_ == nullptr || buffers_->completed() == 0; }
+  bool is_drained() const { return !is_claimed() || buffers_->completed() == 0; }
   bool is_recording() const { return state_.load(std::memory_order_acquire) == State::kRecording; }
   // In a forked child the parent's CUPTI must not be touched.
   static void forget_in_child() noexcept;
@@ -58,10 +69,25 @@ class CuptiSource : public Source {
   void describe(RunInfo& run) override;
 
  private:
-  enum class State : std::uint8_t { kNotBegun, kRecording, kStopped, kFailed };
+  // kWaiting: CUPTI is not claimed yet.
+  enum class State : std::uint8_t { kNotBegun, kWaiting, kRecording, kStopped, kFailed };
 
-  std::string enable(const TraceOptions& options);
-  void enable_calls(std::uint32_t domain, const TraceOptions& options);
+  // From here on api_ and buffers_ stay as they are.
+  bool is_claimed() const {
+    const State state = state_.load(std::memory_order_acquire);
+    return state == State::kRecording || state == State::kStopped;
+  }
+  bool claim();
+  std::string subscribe();
+  std::string enable(bool is_early);
+  void fail(std::string problem);
+  template <typename Function>
+  void for_each_call(std::uint32_t domain, Function function);
+  // Switches those that are wanted, or those that are not.
+  void enable_calls(std::uint32_t domain, bool wanted, bool on);
+  void watch_profiler_calls();
+  std::vector<cupti::Kind> kinds() const;
+  void watch_window();
   bool take_one(TraceWriter& to);
   void adapt_buffers();
   void count_dropped();
@@ -69,14 +95,23 @@ class CuptiSource : public Source {
   static void buffer_requested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records);
   static void buffer_completed(void* context, std::uint32_t stream, std::uint8_t* buffer, std::size_t bytes,
                                std::size_t valid_bytes);
-  static void resource_callback(void* user_data, std::uint32_t domain, std::uint32_t callback, const void* data);
+  static void on_callback(void* user_data, std::uint32_t domain, std::uint32_t callback, const void* data);
 
   Limits limits_;
   std::atomic<State> state_ = State::kNotBegun;
   std::unique_ptr<CuptiApi> api_;
   std::unique_ptr<CuptiBuffers> buffers_;
   TraceOptions options_;
+  WindowOptions window_;
+  OpenFunction open_cupti_;
   GraphNodeFunction graph_node_ = nullptr;
+  std::string trigger_file_;
+  std::uint32_t profiler_start_ = 0;
+  std::uint32_t profiler_stop_ = 0;
+  std::mutex control_;  // of claiming, opening and closing
+  std::atomic<bool> is_open_ = false;
+  std::atomic<bool> is_over_ = false;  // the duration has passed
+  std::atomic<std::int64_t> opened_ns_ = 0;
   std::string version_;
   std::string problem_;
   CuptiDecoder decoder_;

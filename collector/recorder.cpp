@@ -205,7 +205,7 @@ void Recorder::poll_sources() {
       while (forks_waiting_.load() != 0)
         usleep(100);
       const std::lock_guard lock(gate_);
-      if (writer_ == nullptr || needs_roll_back_) return;
+      if (writer_ == nullptr || needs_roll_back_ || is_full_) return;
       empty = !attempt([&] { empty = source->poll(*writer_); }) || empty;
     }
   }
@@ -219,7 +219,7 @@ void Recorder::flush() {
     needs_roll_back_ = !attempt([&] { writer_->roll_back(); });
     said_.reset();
   }
-  if (writer_ == nullptr || needs_roll_back_) {
+  if (writer_ == nullptr || needs_roll_back_ || is_full_) {
     discard();
   } else {
     const bool written = attempt([&] {
@@ -231,9 +231,25 @@ void Recorder::flush() {
     if (written) {
       for (const auto& source : sources_)
         source->flushed();
+      check_size();
     }
   }
   if (note_ != nullptr) note_->write(describe().drops);
+}
+
+// What is in the file stays whole and is finished in the end; what comes later is counted.
+void Recorder::check_size() {
+  if (options_.max_bytes <= 0) return;
+  std::int64_t bytes = 0;
+  for (const char* suffix : {"", "-wal"}) {
+    std::error_code none;
+    const auto size = std::filesystem::file_size(path_.string() + suffix, none);
+    if (!none) bytes += static_cast<std::int64_t>(size);
+  }
+  if (bytes < options_.max_bytes) return;
+  is_full_ = true;
+  failure_ = "the file has reached the size of --max-size";
+  cuda_->close();
 }
 
 void Recorder::failed(const std::string& reason) {
@@ -269,8 +285,10 @@ void Recorder::finish_file() {
   bool done = false;
   if (writer_ != nullptr && !needs_roll_back_) {
     done = attempt([&] {
-      for (const auto& source : sources_)
-        source->finish(*writer_);
+      if (is_full_) discard();
+      for (const auto& source : sources_) {
+        if (!is_full_) source->finish(*writer_);
+      }
       update_run(true);
       writer_->finish();
     });

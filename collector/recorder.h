@@ -29,6 +29,7 @@ struct RecorderOptions {
   RankIdentity identity;
   std::int64_t utc_offset_ns = 0;
   double sample_hz = 10;
+  std::int64_t max_bytes = 0;                      // the file ends here; 0: no limit
   std::size_t ring_bytes = std::size_t{2} << 20U;  // for each thread; a power of two
   std::int64_t flush_period_ns = 200'000'000;      // commits at least this often; a killed process loses about as much
 };
@@ -72,6 +73,7 @@ class Recorder {
   void flush();
   void finish_file();
   void failed(const std::string& reason);
+  void check_size();
   void discard();
   RunInfo describe() const;
   void update_run(bool complete);
@@ -101,6 +103,7 @@ class Recorder {
   std::unique_ptr<TraceWriter> writer_;
   std::unique_ptr<DropNote> note_;
   bool needs_roll_back_ = false;
+  bool is_full_ = false;  // of max_bytes
   std::string failure_;
   RunInfo run_;                  // facts that do not change
   std::optional<RunInfo> said_;  // as last written

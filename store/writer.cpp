@@ -171,7 +171,9 @@ struct TraceWriter::Impl {
         collectives(db, kCollectiveSql),
         thread_cpu(db, "SWINSCOPE_THREAD_CPU", 3),
         processes(db, kProcessSql),
-        process_cpu(db, "SWINSCOPE_PROCESS_CPU", 4) {
+        process_cpu(db, "SWINSCOPE_PROCESS_CPU", 4),
+        metrics(db, "GPU_METRICS", 4),
+        metric_names(db, "TARGET_INFO_GPU_METRICS", 5) {
     begin();
   }
 
@@ -219,6 +221,8 @@ struct TraceWriter::Impl {
   Insert thread_cpu;
   Insert processes;
   Insert process_cpu;
+  Insert metrics;
+  Insert metric_names;
   std::optional<Transaction> transaction;
   int rows = 0;
   std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
@@ -458,6 +462,24 @@ void TraceWriter::add(const ProcessRecord& r) {
 void TraceWriter::add(const ProcessCpuRecord& r) {
   impl_->process_cpu.row().value(r.timestamp_ns).value(r.global_pid).value(r.cpu_ns).value(r.rss_bytes).run();
   impl_->added(r.timestamp_ns, r.timestamp_ns);
+}
+
+namespace {
+
+std::int64_t metric_type(int source, std::size_t gpu) {
+  return (std::int64_t{source} << 8U) | static_cast<std::int64_t>(gpu & 0xFFU);
+}
+
+}  // namespace
+
+void TraceWriter::add_metric(std::int64_t time_ns, int source, std::size_t gpu, int metric, std::int64_t value) {
+  impl_->metrics.row().value(time_ns).value(metric_type(source, gpu)).value(metric).value(value).run();
+  impl_->added(time_ns, time_ns);
+}
+
+void TraceWriter::name_metric(int source, std::size_t gpu, int metric, std::string_view name) {
+  const char* type = source == 1 ? "NVML" : source == 2 ? "CUPTI PM sampling" : "NVML GPM";
+  impl_->metric_names.row().value(metric_type(source, gpu)).value(source).text(type).value(metric).text(name).run();
 }
 
 void TraceWriter::flush() {

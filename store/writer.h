@@ -45,6 +45,10 @@ class TraceWriter : public RecordSink {
   // As last set.
   const RunInfo& run() const;
 
+  // A sampled metric of a GPU (index below 256) and what it is called; `source` as in TARGET_INFO_GPU_METRICS.
+  void add_metric(std::int64_t time_ns, int source, std::size_t gpu, int metric, std::int64_t value);
+  void name_metric(int source, std::size_t gpu, int metric, std::string_view name);
+
   // Adds a range that has not ended, so that a file that is cut off has it, and returns its row.
   std::int64_t add_open(const NvtxRecord& record);
   // Replaces the row of add_open, now that the range has ended.

@@ -37,7 +37,7 @@ Outcome run(const std::filesystem::path& path, std::int64_t pairs, double rate) 
   {
     TraceWriter writer(path, WriteMode::kLive);
     CuptiSource source(make_global_pid(1), 0);
-    source.begin({std::make_unique<test::FakeCupti>(state), "fake", ""}, {}, nullptr);
+    source.begin([&] { return OpenedCupti{std::make_unique<test::FakeCupti>(state), "fake", ""}; }, {}, {}, nullptr);
     constexpr const char* kNames[] = {"_Z6first_iPf", "_Z7second_iPf", "_ZN2at6native3fooILi4EfEEvi"};
     std::atomic<bool> done = false;
     std::atomic<std::int64_t> refused = 0;

@@ -99,6 +99,7 @@ TEST(CuptiLayout, CallsAndTheRest) {
   EXPECT_SAME(Device, id, CUpti_ActivityDevice4, id);
   EXPECT_EQ(offsetof(cupti::Device, uuid), offsetof(CUpti_ActivityDevice4, uuid));
   EXPECT_SAME(Device, name, CUpti_ActivityDevice4, name);
+  EXPECT_SAME(Device, is_visible, CUpti_ActivityDevice4, isCudaVisible);
   EXPECT_SAME(Context, context, CUpti_ActivityContext2, contextId);
   EXPECT_SAME(Context, device, CUpti_ActivityContext2, deviceId);
   EXPECT_EQ(offsetof(cupti::GraphData, original_node), offsetof(CUpti_GraphData, originalNode));

@@ -1,7 +1,10 @@
 // From CUPTI's records, fabricated, to the rows of the file.
 #include "collector/cupti_source.h"
 
+#include <algorithm>
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -31,13 +34,15 @@ class CuptiSourceTest : public ::testing::Test {
  protected:
   CuptiSourceTest() { test::name_calls(state); }
 
-  void begin(const TraceOptions& options = {}) {
-    begin_with({std::make_unique<test::FakeCupti>(state), "fake", ""}, options);
+  void begin(const TraceOptions& options = {}, const char* window = "whole") {
+    source.begin(
+        [this] {
+          return OpenedCupti{std::make_unique<test::FakeCupti>(state), "fake", ""};
+        },
+        options, *parse_window(window), &captured);
   }
-  void begin_with(OpenedCupti cupti, const TraceOptions& options = {}) {
-    source.begin(std::move(cupti), options, [](std::uint64_t node, std::uint64_t original) {
-      nodes().push_back(fmt::format("{} of {}", node, original));
-    });
+  static void captured(std::uint64_t node, std::uint64_t original) {
+    nodes().push_back(fmt::format("{} of {}", node, original));
   }
   void poll() {
     while (!source.poll(writer)) {
@@ -287,7 +292,7 @@ TEST_F(CuptiSourceTest, AnotherToolIsNamedAndLeftAlone) {
 }
 
 TEST_F(CuptiSourceTest, WithoutCuptiTheReasonIsInTheFile) {
-  begin_with({nullptr, "", "no libcupti was found"});
+  source.begin([] { return OpenedCupti{nullptr, "", "no libcupti was found"}; }, {}, {}, &captured);
   EXPECT_EQ(fact("cuda.activity"), "not recorded: no libcupti was found");
   flush();
   EXPECT_TRUE(source.poll(writer));
@@ -297,6 +302,86 @@ TEST_F(CuptiSourceTest, ARefusedKindEndsWithItsReason) {
   state.enable_result = 35;
   begin();
   EXPECT_EQ(fact("cuda.activity"), "not recorded: CUPTI refused: error 35");
+}
+
+TEST_F(CuptiSourceTest, AWindowLeavesCuptiAloneUntilItOpens) {
+  begin({}, "armed");
+  EXPECT_THAT(state.order, IsEmpty());
+  EXPECT_THAT(fact("cuda.activity"), HasSubstr("the window did not open: armed"));
+  flush();
+  source.open();
+  EXPECT_THAT(state.kinds, Contains(cupti::Kind::kConcurrentKernel));
+  test::emit(state, test::fake_kernel(1, kStart, "k"));
+  flush();
+  EXPECT_EQ(row("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"), "1");
+  EXPECT_EQ(fact("cuda.activity"), "recorded: cuda,nvtx in the window armed");
+}
+
+// CUPTI selects single functions only before a context exists.
+TEST_F(CuptiSourceTest, OpenedLateAllCallsAreOnAndTheUnwantedOff) {
+  begin({}, "nvtx:hot");
+  source.open();
+  EXPECT_THAT(state.kinds, AllOf(Contains(cupti::Kind::kRuntime), Contains(cupti::Kind::kDriver)));
+  using Call = std::pair<std::uint32_t, std::uint32_t>;
+  EXPECT_THAT(state.calls, Not(Contains(Call(cupti::kRuntimeDomain, test::kFakeLaunch))));
+  EXPECT_THAT(state.calls, Contains(Call(cupti::kRuntimeDomain, 17)));
+}
+
+TEST_F(CuptiSourceTest, AClosedWindowOpensAgain) {
+  begin({}, "nvtx:hot");
+  for (int i = 0; i < 2; ++i) {
+    source.open();
+    EXPECT_TRUE(source.is_open());
+    EXPECT_THAT(state.kinds, Contains(cupti::Kind::kConcurrentKernel));
+    source.close();
+    EXPECT_FALSE(source.is_open());
+    EXPECT_THAT(state.kinds, IsEmpty());
+  }
+  EXPECT_EQ(std::count(state.order.begin(), state.order.end(), "subscribe"), 1);
+}
+
+TEST_F(CuptiSourceTest, TheProfilerCallsOpenAndClose) {
+  state.names[{cupti::kDriverDomain, 70}] = "cuProfilerStart";
+  state.names[{cupti::kDriverDomain, 71}] = "cuProfilerStop";
+  begin({}, "cudaProfilerApi");
+  EXPECT_THAT(state.kinds, IsEmpty());
+  const std::uint32_t enter = 0;
+  const std::uint32_t exit = 1;
+  state.callback(state.user_data, cupti::kDriverDomain, 70, &enter);
+  EXPECT_TRUE(source.is_open());
+  state.callback(state.user_data, cupti::kDriverDomain, 71, &enter);
+  EXPECT_TRUE(source.is_open());
+  state.callback(state.user_data, cupti::kDriverDomain, 71, &exit);
+  EXPECT_FALSE(source.is_open());
+}
+
+TEST_F(CuptiSourceTest, TheTriggerFileOpensAndCloses) {
+  const std::filesystem::path trigger = folder / "trigger";
+  source.set_trigger_file(trigger.string());
+  begin({}, "armed");
+  flush();
+  EXPECT_FALSE(source.is_open());
+  std::ofstream(trigger) << "";
+  flush();
+  EXPECT_TRUE(source.is_open());
+  std::filesystem::remove(trigger);
+  flush();
+  EXPECT_FALSE(source.is_open());
+}
+
+TEST_F(CuptiSourceTest, TheDurationEndsTheWindowForGood) {
+  WindowOptions window;
+  window.duration_ns = 1;  // has passed at the next look
+  source.begin(
+      [this] {
+        return OpenedCupti{std::make_unique<test::FakeCupti>(state), "fake", ""};
+      },
+      {}, window, &captured);
+  EXPECT_TRUE(source.is_open());
+  flush();
+  EXPECT_FALSE(source.is_open());
+  source.open();
+  EXPECT_FALSE(source.is_open());
 }
 
 TEST_F(CuptiSourceTest, GraphNodesReachTheThreadThatCapturesThem) {
@@ -319,8 +404,12 @@ TEST_F(CuptiSourceTest, TheGpuIsDescribed) {
   device.memory_bytes = 150'000;
   device.multiprocessors = 132;
   device.compute_major = 9;
+  device.is_visible = 1;
   for (int i = 0; i < 16; ++i)
     device.uuid[i] = static_cast<std::uint8_t>(i);
+  test::emit(state, device);
+  device.id = 1;
+  device.is_visible = 0;  // CUDA_VISIBLE_DEVICES
   test::emit(state, device);
   flush();
   EXPECT_THAT(rows("SELECT name, totalMemory, smCount, computeMajor, uuid FROM TARGET_INFO_GPU"),

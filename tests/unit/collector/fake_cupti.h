@@ -84,7 +84,11 @@ class FakeCupti : public CuptiApi {
   cupti::Result set_attribute(int, std::size_t, void*) override { return cupti::kSuccess; }
   cupti::Result enable(cupti::Kind kind, bool enable) override {
     s_.order.emplace_back("enable");
-    if (enable) s_.kinds.insert(kind);
+    if (enable) {
+      s_.kinds.insert(kind);
+    } else {
+      s_.kinds.erase(kind);
+    }
     return s_.enable_result;
   }
   cupti::Result enable_call(std::uint32_t domain, std::uint32_t callback, bool) override {
