@@ -42,13 +42,13 @@ def one(db, sql):
     return rows(db, sql)[0][0]
 
 
-def has_gpu():
+def gpu_count():
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
-        return False
+        return 0
     count = ctypes.c_int(0)
-    return driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
+    return count.value if driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 else 0
 
 
 def has_torch():
@@ -116,6 +116,12 @@ def check_graph(tmp):
     say("graph level", graphs == steps and mode == "Graph", f"{graphs} graphs of {steps}, mode {mode}")
 
 
+def launched_in(counter):
+    """0 while the program has not made its file yet."""
+    content = counter.read_bytes()[:8]
+    return struct.unpack("q", content)[0] if len(content) == 8 else 0
+
+
 def kill_once(tmp, rate, i):
     run = tmp / f"kill{rate}_{i}"
     counter = tmp / "launched"
@@ -123,14 +129,14 @@ def kill_once(tmp, rate, i):
     process = subprocess.Popen([*record(run), ARGS.programs + "/numbered_kernels", str(rate), "60", str(counter)],
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     deadline = time.time() + 30
-    while struct.unpack("q", counter.read_bytes()[:8])[0] == 0 and time.time() < deadline:
+    while launched_in(counter) == 0 and time.time() < deadline:
         time.sleep(0.005)
     time.sleep(random.uniform(0.2, 2.0))
     pid = int(subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()[0])
     killed = time.time()
     os.kill(pid, signal.SIGKILL)
     status = process.wait()
-    launched = struct.unpack("q", counter.read_bytes()[:8])[0]
+    launched = launched_in(counter)
     process.stderr.read()
     db = run / "rank0.db"
     numbers = [n for (n,) in rows(db, "SELECT dynamicSharedMemory FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY start")]
@@ -267,6 +273,155 @@ def check_unchanged(tmp):
     say("unchanged", not differ, f"{len(programs)} programs, {len(differ)} with another status, stdout or stderr {differ}")
 
 
+def steps_in(db):
+    """The steps of which kernels were recorded, with their number and how many have their launch."""
+    found = rows(db, "SELECT dynamicSharedMemory, count(*), count(r.correlationId) FROM CUPTI_ACTIVITY_KIND_KERNEL LEFT JOIN "
+                     "CUPTI_ACTIVITY_KIND_RUNTIME r USING (correlationId) GROUP BY 1 ORDER BY 1")
+    return {step: (kernels, launches) for step, kernels, launches in found}
+
+
+def check_windows(tmp):
+    program = [ARGS.programs + "/stepped_kernels", "12", "20"]
+    whole = {step: (10, 10) for step in range(12)}
+    hot = {step: (10, 10) for step in range(5, 9)}
+    for i, (name, options, expected) in enumerate((("whole", [], whole), ("--steps 5:9", ["--steps", "5:9"], hot),
+                                                   ("--capture-range nvtx:hot", ["--capture-range", "nvtx:hot"], hot),
+                                                   ("--capture-range cudaProfilerApi", ["--capture-range", "cudaProfilerApi"], hot),
+                                                   ("--armed without a trigger", ["--armed"], {}))):
+        run = tmp / f"window{i}"
+        result = subprocess.run([*record(run, *options), *program], capture_output=True, text=True)
+        db = run / "rank0.db"
+        found = steps_in(db)
+        other = rows(db, "SELECT DISTINCT value FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id = nameId")
+        ranges = one(db, "SELECT count(*) FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE value LIKE 'step%'")
+        say(name, result.returncode == 0 and found == expected and ranges == 12,
+            f"status {result.returncode}, steps with (kernels, launches) {found if found != whole else 'all of 10 and 10'}, ranges {ranges}, calls "
+            f"{sorted(n for (n,) in other)}, {dict(rows(db, 'SELECT name, value FROM SWINSCOPE_COLLECTOR')).get('cuda.activity')}, lost: "
+            f"{lost_text(db) or 'nothing'}")
+    run = tmp / "duration"
+    subprocess.run([*record(run, "--duration", "1"), ARGS.programs + "/stepped_kernels", "150", "20"], capture_output=True)
+    found = steps_in(run / "rank0.db")
+    say("--duration 1", 0 < len(found) < 100 and sorted(found) == list(range(len(found))), f"steps 0 to {len(found) - 1} of 150 at 20 ms each")
+    run = tmp / "armed"
+    process = subprocess.Popen([*record(run, "--armed"), ARGS.programs + "/stepped_kernels", "200", "20"], stderr=subprocess.DEVNULL)
+    time.sleep(2)
+    subprocess.run([ARGS.swinscope, "trigger", str(run)], check=True, capture_output=True)
+    time.sleep(1)
+    subprocess.run([ARGS.swinscope, "trigger", str(run)], check=True, capture_output=True)
+    process.wait()
+    found = sorted(steps_in(run / "rank0.db"))
+    say("--armed and trigger", process.returncode == 0 and 10 < len(found) < 150 and found == list(range(found[0], found[-1] + 1)) and found[0] > 0,
+        f"status {process.returncode}, steps {found[0] if found else None} to {found[-1] if found else None} of 200")
+    run = tmp / "size"
+    result = subprocess.run([*record(run, "--max-size", "4M"), ARGS.programs + "/numbered_kernels", "100000", "2", str(tmp / "n")],
+                            capture_output=True, text=True)
+    db = run / "rank0.db"
+    size = os.path.getsize(db)
+    say("--max-size 4M", result.returncode == 7 and size < 16 << 20 and one(db, "SELECT complete FROM SWINSCOPE_RUN") == 1 and "max-size" in lost_text(db),
+        f"status {result.returncode}, {size / (1 << 20):.1f} MiB, lost: {lost_text(db)}")
+
+
+BURST = """
+import time, torch
+a = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16); b = torch.randn_like(a); c = a @ b; torch.cuda.synchronize()
+time.sleep(1.5)
+torch.cuda.nvtx.range_push("burst")
+end = time.time() + 2
+while time.time() < end:
+    for _ in range(20): torch.mm(a, b, out=c)
+    torch.cuda.synchronize()
+torch.cuda.nvtx.range_pop()
+time.sleep(1.5)
+"""
+
+
+def check_gpu_metrics(tmp):
+    program = tmp / "burst.py"
+    program.write_text(BURST)
+    run = tmp / "metrics"
+    result = subprocess.run([*record(run, "--gpu-metrics", "10"), sys.executable, str(program)], capture_output=True, text=True)
+    db = run / "rank0.db"
+    epoch, begin, end = rows(db, "SELECT utcEpochNs, start, end FROM NVTX_EVENTS JOIN StringIds ON id = textId, TARGET_INFO_SESSION_START_TIME "
+                                 "WHERE value = 'burst'")[0]
+    metrics = run / "record.db"
+    offset = one(metrics, "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME")
+    series = {}
+    gpu = one(metrics, f"SELECT id FROM TARGET_INFO_GPU WHERE uuid = '{one(db, 'SELECT uuid FROM TARGET_INFO_GPU')}'")
+    for name, at, value in rows(metrics, "SELECT metricName, timestamp, value FROM GPU_METRICS JOIN TARGET_INFO_GPU_METRICS USING (typeId, metricId) "
+                                         f"WHERE typeId & 255 = {gpu}"):
+        when = at + offset - epoch
+        # A sample is about the time since the last one: those that reach over an edge say nothing.
+        where = "burst" if begin + 3e8 < when < end else "quiet" if end + 4e8 < when < end + 1.4e9 or begin - 1.2e9 < when < begin else None
+        if where:
+            series.setdefault(name, {}).setdefault(where, []).append(value)
+    text = {name: {where: f"{min(v)}..{max(v)} ({len(v)})" for where, v in by.items()} for name, by in series.items()}
+    sm = series.get("SM active [0.01 %]", {})
+    tensor = series.get("Tensor active [0.01 %]", {})
+    say("GPU metrics", result.returncode == 0 and min(sm.get("burst", [0])) > 9000 and max(sm.get("quiet", [1e9])) < 500 and
+        bool(tensor.get("burst")), f"status {result.returncode}, {json.dumps(text)}\n{result.stderr.strip()[-500:]}")
+
+
+MODULES = """
+import torch
+class Block(torch.nn.Module):
+    def __init__(s):
+        super().__init__(); s.norm = torch.nn.LayerNorm(256); s.fc = torch.nn.Linear(256, 256)
+    def forward(s, x): return x + torch.relu_(s.fc(s.norm(x)))
+m = torch.nn.Sequential(Block(), Block(), torch.nn.Linear(256, 10)).cuda(); x = torch.randn(32, 256, device="cuda")
+for _ in range(4): m(x).sum().backward()
+torch.cuda.synchronize(); print("done")
+"""
+
+
+def check_modules(tmp):
+    program = tmp / "modules.py"
+    program.write_text(MODULES)
+    run = tmp / "modules"
+    result = subprocess.run([*record(run, "--torch-modules"), sys.executable, str(program)], capture_output=True, text=True)
+    table = subprocess.run([ARGS.swinscope, "layers", str(run), "--format", "csv"], capture_output=True, text=True)
+    layers = {line.split(",")[0]: line for line in table.stdout.splitlines() if ",forward,module," in line}
+    wanted = {"0.norm", "0.fc", "1.norm", "1.fc", "2", "0", "1"}
+    with_gpu = [name for name in wanted if name in layers and layers[name].split(",")[7] not in ("", "0")]
+    say("--torch-modules", result.returncode == 0 and result.stdout == "done\n" and len(with_gpu) == len(wanted),
+        f"status {result.returncode}, modules {sorted(layers)}, with GPU time {sorted(with_gpu)}\n{result.stderr.strip()[-400:]}")
+
+
+RANKS = """
+import os, torch, torch.distributed as dist, torch.utils.data as data
+dist.init_process_group("nccl"); r = dist.get_rank(); torch.cuda.set_device(r)
+m = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(1024, 1024), torch.nn.GELU(), torch.nn.Linear(1024, 1024)).cuda(), device_ids=[r])
+opt = torch.optim.AdamW(m.parameters())
+class S(data.Dataset):
+    def __len__(s): return 64 * 6
+    def __getitem__(s, i): return torch.full((1024,), float(i))
+for i, x in enumerate(data.DataLoader(S(), 64, num_workers=4)):
+    torch.cuda.nvtx.range_push(f"step {i}"); opt.zero_grad(); m(x.cuda()).square().mean().backward(); opt.step(); torch.cuda.synchronize(); torch.cuda.nvtx.range_pop()
+dist.destroy_process_group()
+"""
+
+
+def check_ranks(tmp):
+    program = tmp / "ranks.py"
+    program.write_text(RANKS)
+    run = tmp / "ranks"
+    result = subprocess.run([*record(run), sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", str(program)], capture_output=True,
+                            text=True)
+    found = []
+    for rank in (0, 1):
+        db = run / f"rank{rank}.db"
+        nccl = rows(db, "SELECT value, count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id = shortName WHERE value LIKE 'nccl%' GROUP BY 1")
+        payloads = rows(db, "SELECT t.value, j.value, count(*) FROM NVTX_EVENTS JOIN StringIds t ON t.id = textId JOIN StringIds j ON j.id = jsonTextId "
+                            "WHERE t.value LIKE 'nccl%' GROUP BY 1, 2 LIMIT 4")
+        found.append((one(db, "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"), nccl, payloads, lost_text(db) or "nothing lost",
+                      one(db, "SELECT worldSize FROM SWINSCOPE_RUN")))
+    table = subprocess.run([ARGS.swinscope, "analyze", str(run)], capture_output=True, text=True).stdout
+    ok = result.returncode == 0 and all(nccl and any("Reduce" in name for name, _ in nccl) and payloads and world == 2 for _, nccl, payloads, _, world in found)
+    say("torchrun, 2 ranks", ok, f"status {result.returncode}, files {sorted(p.name for p in run.iterdir())}, {found}\n{table[:1500]}\n{result.stderr.strip()[-800:]}")
+    if ARGS.keep:
+        for file in run.iterdir():
+            (Path(ARGS.keep) / f"ranks_{file.name}").write_bytes(file.read_bytes())
+
+
 def check_disk_full(tmp):
     """A file system of a few MiB, filled while the program runs: its status is its own, and the drops are said."""
     small = tmp / "small"
@@ -290,22 +445,27 @@ def main():
     parser.add_argument("--programs", required=True, help="folder of the CUDA programs of tests/gpu/programs")
     parser.add_argument("--only", default="", help="names of checks, separated by commas")
     parser.add_argument("--kills", type=int, default=5, help="for each rate")
+    parser.add_argument("--keep", default="", help="folder to copy the recording of the two ranks to")
     parser.add_argument("--cupti", default="", help="path of libcupti for the programs that bring none")
     ARGS = parser.parse_args()
     ARGS.programs = os.path.abspath(ARGS.programs)
     ARGS.swinscope = os.path.abspath(ARGS.swinscope)
-    if not has_gpu():
+    if gpu_count() == 0:
         print("SKIPPED: no NVIDIA GPU with a driver on this machine")
         return 77
     if ARGS.cupti:
         os.environ["SWINSCOPE_CUPTI"] = ARGS.cupti
     checks = dict(kernels=check_kernels, graph=check_graph, other=check_other_subscriber, unchanged=check_unchanged, disk=check_disk_full,
-                  kill=check_kill)
+                  kill=check_kill, windows=check_windows)
     ARGS.torch = has_torch()
     if ARGS.torch:
-        checks.update(counts=check_counts, profiler=check_profiler_under_record)
+        checks.update(counts=check_counts, profiler=check_profiler_under_record, metrics=check_gpu_metrics, modules=check_modules)
+        if gpu_count() >= 2:
+            checks.update(ranks=check_ranks)
+        else:
+            print("SKIP ranks: one GPU on this machine")
     else:
-        print("SKIP counts, profiler: no PyTorch with CUDA")
+        print("SKIP what needs PyTorch: no PyTorch with CUDA")
     for name, check in checks.items():
         if ARGS.only and name not in ARGS.only.split(","):
             continue
