@@ -215,6 +215,7 @@ void Recorder::flush() {
   writer_cpu_ns_ = clock_ns(CLOCK_THREAD_CPUTIME_ID);
   flush_period_ns_ = std::min(2 * flush_period_ns_, options_.flush_period_ns);
   next_flush_ns_ = monotonic_ns() + flush_period_ns_;
+  const bool had_failed = needs_roll_back_;
   if (writer_ != nullptr && needs_roll_back_) {
     needs_roll_back_ = !attempt([&] { writer_->roll_back(); });
     said_.reset();
@@ -232,6 +233,8 @@ void Recorder::flush() {
       for (const auto& source : sources_)
         source->flushed();
       check_size();
+    } else if (had_failed) {
+      discard();  // not even the description of the run fits: nothing is polled meanwhile, and the buffers are full
     }
   }
   if (note_ != nullptr) note_->write(describe().drops);
