@@ -32,6 +32,7 @@ class CountingSink : public TraceSink {
     void add(const MemcpyRecord& record) override { pass(record); }
     void add(const MemsetRecord& record) override { pass(record); }
     void add(const SyncRecord& record) override { pass(record); }
+    void add(const GraphNodeRecord& record) override { pass(record); }
     void add(const GraphTraceRecord& record) override { pass(record); }
     void add(const ApiRecord& record) override { pass(record); }
     void add(const OverheadRecord& record) override { pass(record); }

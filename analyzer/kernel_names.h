@@ -7,12 +7,9 @@
 #include <string_view>
 
 #include "analyzer/trace.h"
+#include "store/kernel_name.h"
 
 namespace swinscope {
-
-// The base name: no return type, namespaces, template arguments and parameters.
-//   "void at::native::(anonymous namespace)::foo<4, float>(int)" -> "foo"
-std::string short_kernel_name(std::string_view demangled);
 
 // The base name, and for the frameworks' generic kernels what they apply: "elementwise_kernel [MulFunctor]".
 std::string readable_kernel_name(std::string_view demangled);

@@ -4,10 +4,14 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <nlohmann/json.hpp>
+
+#include "analyzer/graph_nodes.h"
 
 namespace swinscope {
 namespace {
@@ -19,6 +23,10 @@ struct Payload {
   std::int64_t bytes_read = 0;
   std::int64_t bytes_written = 0;
 };
+
+// Of ranges in the default domain; collector/python/sitecustomize.py puts it there.
+constexpr std::string_view kModulePrefix = "torch.nn:";
+const Payload kModule = {"module", "", 0, 0, 0};
 
 std::int64_t integer(const nlohmann::json& object, const char* key) {
   const auto found = object.find(key);
@@ -78,7 +86,9 @@ class LayerCollector {
   void add(const Rank& rank) {
     std::unordered_map<std::uint64_t, std::vector<Operation>> by_thread;
     for (const RangeLane& lane : rank.range_lanes) {
-      if (rank.domain_name(lane.domain, trace_.strings) == kDomainOwn) add_lane(rank, lane, by_thread[lane.global_tid]);
+      const std::string domain = rank.domain_name(lane.domain, trace_.strings);
+      if (domain == kDomainOwn) add_lane(rank, lane, by_thread[lane.global_tid]);
+      if (domain.empty()) add_modules(rank, lane, by_thread[lane.global_tid]);
     }
     for (EventIndex i = 0; i < rank.gpu.size(); ++i)
       add_gpu_event(rank, by_thread, i);
@@ -95,7 +105,16 @@ class LayerCollector {
     std::int64_t start_ns;
     std::int64_t end_ns;
     std::size_t row;
+    const Payload* payload;
+    // Captured into a CUDA graph: its work is done at each replay, and was not done when the range ran.
+    std::unordered_set<std::uint32_t> replays = {};  // by correlation
   };
+
+  static void count_work(LayerRow& row, const Payload& payload, std::int64_t times) {
+    row.flops += times * payload.flops;
+    row.bytes_read += times * payload.bytes_read;
+    row.bytes_written += times * payload.bytes_written;
+  }
 
   void add_lane(const Rank& rank, const RangeLane& lane, std::vector<Operation>& operations) {
     std::string phase;
@@ -111,10 +130,20 @@ class LayerCollector {
       if (!payload) continue;
       const std::size_t row = row_of(name, start < phase_end ? phase : std::string(), *payload);
       durations_[row].push_back(rank.ranges.end_ns[i] - start);
-      rows_[row].flops += payload->flops;
-      rows_[row].bytes_read += payload->bytes_read;
-      rows_[row].bytes_written += payload->bytes_written;
-      operations.push_back({start, rank.ranges.end_ns[i], row});
+      count_work(rows_[row], *payload, 1);
+      operations.push_back({start, rank.ranges.end_ns[i], row, &*payload});
+    }
+  }
+
+  // The forward of PyTorch's modules: what they cost is not known, but where the time goes.
+  void add_modules(const Rank& rank, const RangeLane& lane, std::vector<Operation>& operations) {
+    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
+      std::string_view name = trace_.text(rank.ranges.name[i]);
+      if (name.substr(0, kModulePrefix.size()) != kModulePrefix) continue;
+      name.remove_prefix(kModulePrefix.size());
+      const std::size_t row = row_of(name, "forward", kModule);
+      durations_[row].push_back(rank.ranges.end_ns[i] - rank.ranges.start_ns[i]);
+      operations.push_back({rank.ranges.start_ns[i], rank.ranges.end_ns[i], row, &kModule});
     }
   }
 
@@ -137,14 +166,30 @@ class LayerCollector {
     return entry->second;
   }
 
-  void add_gpu_event(const Rank& rank, const std::unordered_map<std::uint64_t, std::vector<Operation>>& by_thread,
-                     EventIndex i) {
+  // The host's moment that tells an event's layer: the capture of its graph node, else its launch.
+  struct Cause {
+    std::int64_t time_ns;
+    std::uint64_t global_tid;
+    bool is_capture;
+  };
+  static std::optional<Cause> cause_of(const Rank& rank, EventIndex i) {
+    if (rank.gpu.graph_node[i] != 0) {
+      if (const auto origin = node_origin(rank.graph_nodes, rank.gpu.graph_node[i]))
+        return Cause{origin->time_ns, origin->global_tid, true};
+    }
     const EventIndex launch = rank.gpu.launch[i];
-    if (launch == kNoEvent) return;
-    const auto thread = by_thread.find(rank.api_lanes[rank.api.lane[launch]].global_tid);
+    if (launch == kNoEvent) return std::nullopt;
+    return Cause{rank.api.start_ns[launch], rank.api_lanes[rank.api.lane[launch]].global_tid, false};
+  }
+
+  void add_gpu_event(const Rank& rank, std::unordered_map<std::uint64_t, std::vector<Operation>>& by_thread,
+                     EventIndex i) {
+    const auto caused = cause_of(rank, i);
+    if (!caused) return;
+    const auto thread = by_thread.find(caused->global_tid);
     if (thread == by_thread.end()) return;
-    const std::int64_t when = rank.api.start_ns[launch];
-    const auto& operations = thread->second;
+    const std::int64_t when = caused->time_ns;
+    auto& operations = thread->second;
     auto candidate = std::upper_bound(operations.begin(), operations.end(), when,
                                       [](std::int64_t t, const Operation& op) { return t < op.start_ns; });
     // Ranges nest: walking back from the last that had begun, the first that has not ended is the innermost.
@@ -153,8 +198,15 @@ class LayerCollector {
       if (when >= candidate->end_ns) continue;
       rows_[candidate->row].gpu_ns += rank.gpu.end_ns[i] - rank.gpu.start_ns[i];
       ++rows_[candidate->row].gpu_events;
+      if (caused->is_capture) count_replay(*candidate, rank.gpu.correlation[i]);
       return;
     }
+  }
+
+  void count_replay(Operation& operation, std::uint32_t correlation) {
+    const bool is_first = operation.replays.empty();
+    if (!operation.replays.insert(correlation).second) return;
+    count_work(rows_[operation.row], *operation.payload, is_first ? 0 : 1);  // the first takes the place of the capture
   }
 
   const Trace& trace_;

@@ -1,6 +1,6 @@
 // Time, FLOPs and bytes by layer path, from the annotations of our own workloads: ranges in domain `swinscope` whose
 // payload is of schema swinscope.operation/1. A GPU event belongs to the innermost such range of the launching thread
-// that holds its launch.
+// that holds its launch; inside a CUDA graph, that held the capture of its node.
 #pragma once
 
 #include <cstdint>

@@ -113,6 +113,7 @@ struct Rank {
   std::vector<RangeLane> range_lanes;
   Ranges ranges;
   std::vector<NvtxRecord> marks;              // strings are ids of Trace::strings
+  std::vector<GraphNodeRecord> graph_nodes;   // by node
   std::vector<SyncRecord> syncs;              // by start
   std::vector<OverheadRecord> overheads;      // by start
   std::vector<CollectiveRecord> collectives;  // by correlation, graph node

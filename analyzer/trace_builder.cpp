@@ -99,6 +99,7 @@ class TraceBuilder::Process : public RecordSink {
     const StringId name = intern(fmt::format("CUDA graph {}", r.graph));
     gpu_.push_back({r, 0, name, name, 0, GpuKind::kGraph});
   }
+  void add(const GraphNodeRecord& r) override { rank_.graph_nodes.push_back(r); }
   void add(const SyncRecord& r) override { rank_.syncs.push_back(r); }
   void add(const ApiRecord& r) override { api_.push_back(r); }
   void add(const OverheadRecord& r) override { rank_.overheads.push_back(r); }
@@ -146,6 +147,7 @@ class TraceBuilder::Process : public RecordSink {
     join_launches();
     const auto by_start = [](const auto& r) { return r.start_ns; };
     sort_by(rank_.marks, by_start);
+    sort_by(rank_.graph_nodes, [](const GraphNodeRecord& r) { return r.node; });
     sort_by(rank_.syncs, by_start);
     sort_by(rank_.overheads, by_start);
     sort_by(rank_.collectives, [](const CollectiveRecord& r) { return std::tuple(r.correlation, r.graph_node); });

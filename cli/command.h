@@ -82,6 +82,7 @@ void add_peaks(CLI::App& app, int& status);
 void add_query(CLI::App& app, int& status);
 
 void add_record(CLI::App& app, int& status);
+void add_trigger(CLI::App& app, int& status);
 void add_report(CLI::App& app, int& status);
 void add_scale(CLI::App& app, int& status);
 void add_sweep(CLI::App& app, int& status);

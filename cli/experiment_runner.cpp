@@ -105,6 +105,7 @@ void record_run(const Experiment& experiment, const ExperimentPoint& point, cons
   record_options.folder = folder;
   record_options.command = command;
   record_options.sample_hz = options.sample_hz;
+  record_options.trace.cuda = run.tracing;  // times come from runs without CUPTI
   const int status = record(record_options);
   if (status == kCommandInterrupted)
     throw Error(ErrorKind::kInterrupted, "the experiment was interrupted", {}, "run the same command to go on");

@@ -112,6 +112,15 @@ Table drop_table(const Trace& trace) {
   return table;
 }
 
+Table collector_table(const Trace& trace) {
+  Table table{"collector", "Recording", {{"rank", "rank", Unit::kCount}, {"name", "name"}, {"value", "value"}}, {}};
+  for (const Rank& rank : trace.ranks) {
+    for (const NamedValue& fact : rank.run.collector)
+      table.rows.push_back({std::int64_t{rank.run.rank}, fact.name, fact.value});
+  }
+  return table;
+}
+
 Table environment_table(const Trace& trace) {
   Table table{"environment", "Environment", {{"rank", "rank", Unit::kCount}, {"name", "name"}, {"value", "value"}}, {}};
   for (const Rank& rank : trace.ranks) {
@@ -140,7 +149,11 @@ int run_info(const InfoOptions& options) {
       {"gpu_events", "GPU events", trace.gpu_event_count(), Unit::kCount}};
   document.tables.push_back(rank_table(trace));
   if (Table drops = drop_table(trace); !drops.rows.empty()) document.tables.push_back(std::move(drops));
-  if (options.common.verbose || options.common.format != "table") document.tables.push_back(environment_table(trace));
+  if (options.common.verbose || options.common.format != "table") {
+    if (Table collector = collector_table(trace); !collector.rows.empty())
+      document.tables.push_back(std::move(collector));
+    document.tables.push_back(environment_table(trace));
+  }
   emit(document, options.common);
   return status_of(trace);
 }

@@ -22,6 +22,7 @@ int run(int argc, char** argv) {
       "RUN is a trace file, a run folder, an Nsight Systems .sqlite export or a PyTorch trace (.json, .json.gz).");
   int status = 0;
   add_record(app, status);
+  add_trigger(app, status);
   add_scale(app, status);
   add_sweep(app, status);
   add_join(app, status);

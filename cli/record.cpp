@@ -16,6 +16,13 @@ namespace {
 struct RecordCommandOptions {
   RecordOptions record;
   std::string folder;
+  std::string trace = "cuda,nvtx";
+  std::string graphs = "node";
+  std::string steps;
+  std::string range;
+  bool armed = false;
+  double duration_s = 0;
+  std::uint64_t max_size = 0;
   bool quiet = false;
 };
 
@@ -25,7 +32,33 @@ std::string default_folder() {
   return fmt::format("run-{:%Y%m%d-%H%M%S}", fmt::localtime(now));
 }
 
+WindowOptions window_of(const RecordCommandOptions& options) {
+  std::string text = "whole";
+  std::string given = "";
+  if (!options.steps.empty()) text = "steps:" + options.steps, given = "--steps " + options.steps;
+  if (!options.range.empty()) text = options.range, given = "--capture-range " + options.range;
+  if (options.armed) text = "armed";
+  auto window = parse_window(text);
+  if (!window) {
+    throw Error(ErrorKind::kUsage, fmt::format("{}: not understood", given), "",
+                options.steps.empty() ? "give cudaProfilerApi, or nvtx: and the name of a range"
+                                      : "give the first step and the one behind the last, such as --steps 10:20");
+  }
+  window->duration_ns = static_cast<std::int64_t>(options.duration_s * 1e9);
+  return *window;
+}
+
 int run_record(RecordCommandOptions options) {
+  std::string unknown;
+  const auto trace = parse_trace_list(options.trace, unknown);
+  if (!trace) {
+    throw Error(ErrorKind::kUsage, fmt::format("--trace {}: \"{}\" is unknown", options.trace, unknown), "",
+                "give any of cuda, nvtx, api, sync, overhead, separated by commas");
+  }
+  options.record.trace = *trace;
+  options.record.trace.graph_level = options.graphs == "graph";
+  options.record.window = window_of(options);
+  options.record.max_bytes = static_cast<std::int64_t>(options.max_size);
   options.record.folder = options.folder.empty() ? default_folder() : options.folder;
   if (options.quiet) {
     options.record.report = [](const std::string&) {};
@@ -50,6 +83,39 @@ void add_record(CLI::App& app, int& status) {
                    "Samples of threads and processes per second; 0: of processes only, once a second")
       ->check(CLI::Range(0.0, 1000.0))
       ->capture_default_str();
+  command
+      ->add_option("--trace", options->trace,
+                   "What to record: cuda (kernels, copies, sets, and the calls behind them), nvtx, api (every CUDA "
+                   "call), sync, overhead")
+      ->capture_default_str();
+  command->add_option("--cuda-graph-trace", options->graphs, "CUDA graphs by their nodes, or each as one (cheaper)")
+      ->check(CLI::IsMember({"node", "graph"}))
+      ->capture_default_str();
+  auto* steps =
+      command->add_option("--steps", options->steps,
+                          "Record CUDA in these steps only, A:B without B; steps are ranges named step, step N "
+                          "or ProfilerStep#N");
+  auto* range =
+      command->add_option("--capture-range", options->range,
+                          "Record CUDA between cudaProfilerStart and cudaProfilerStop (cudaProfilerApi), or in "
+                          "ranges of a name (nvtx:NAME)");
+  auto* armed =
+      command->add_flag("--armed", options->armed, "Record CUDA from `swinscope trigger` on, until the next one");
+  steps->excludes(range)->excludes(armed);
+  range->excludes(armed);
+  command
+      ->add_option("--duration", options->duration_s,
+                   "Record CUDA for this many seconds from its first call, or trigger")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--max-size", options->max_size, "End the file of a process at this size, such as 2G")
+      ->transform(CLI::AsSizeValue(false));
+  command
+      ->add_option("--gpu-metrics", options->record.gpu_metrics_hz,
+                   "Samples of clocks, power, temperature, memory and SM activity of all GPUs per second; 0: none")
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str();
+  command->add_flag("--torch-modules", options->record.torch_modules,
+                    "Ranges around the forward of PyTorch's modules, named by their path, for `swinscope layers`");
   command->add_flag("--force", options->record.force, "Replace a run that is in the folder");
   command->add_flag("-q,--quiet", options->quiet, "Only errors on stderr");
   command->add_option("CMD", options->record.command, "The command, after --")->required();

@@ -5,6 +5,13 @@
 // process and for each extension that the client uses.
 #include "collector/nvtx_callbacks.h"
 #include "collector/session.h"
+#include "collector/trace_options.h"
+
+namespace {
+
+bool wants_nvtx() { return swinscope::trace_options_from_environment().nvtx; }
+
+}  // namespace
 
 #define SWINSCOPE_EXPORT __attribute__((visibility("default")))
 
@@ -14,19 +21,18 @@ SWINSCOPE_EXPORT int InitializeInjection(void);
 SWINSCOPE_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table);
 SWINSCOPE_EXPORT int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t* module);
 
-// CUDA's own activity starts here once there is a source for it.
 int InitializeInjection(void) {
-  swinscope::ensure_session();
+  if (swinscope::ensure_session()) swinscope::begin_cuda();
   return 1;
 }
 
 int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) {
-  if (get_export_table == nullptr || !swinscope::ensure_session()) return 0;
+  if (get_export_table == nullptr || !wants_nvtx() || !swinscope::ensure_session()) return 0;
   return swinscope::hook_nvtx(get_export_table) ? 1 : 0;
 }
 
 int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t* module) {
-  if (module == nullptr || !swinscope::ensure_session()) return 0;
+  if (module == nullptr || !wants_nvtx() || !swinscope::ensure_session()) return 0;
   return swinscope::hook_nvtx_extension(*module) ? 1 : 0;
 }
 

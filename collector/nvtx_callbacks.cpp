@@ -49,13 +49,18 @@ void emit_mark(std::uint32_t domain, const EventDetails& details) noexcept {
   emit(0, [&](Emitter& emitter) { return emitter.mark(domain, details), 0; });
 }
 int emit_push(std::uint32_t domain, const EventDetails& details) noexcept {
-  return emit(NVTX_NO_PUSH_POP_TRACKING, [&](Emitter& emitter) { return emitter.push(domain, details); });
+  const int level = emit(NVTX_NO_PUSH_POP_TRACKING, [&](Emitter& emitter) { return emitter.push(domain, details); });
+  if (level >= 0 && session_watches_ranges()) session_range_pushed(domain, level, details);
+  return level;
 }
 nvtxRangeId_t emit_start(std::uint32_t domain, const EventDetails& details) noexcept {
   return emit(nvtxRangeId_t{0}, [&](Emitter& emitter) { return emitter.start(domain, details, session_generation()); });
 }
 int emit_pop(std::uint32_t domain, const nvtxPayloadData_t* payloads, std::size_t count) noexcept {
-  return emit(NVTX_NO_PUSH_POP_TRACKING, [&](Emitter& emitter) { return emitter.pop(domain, payloads, count); });
+  const int level =
+      emit(NVTX_NO_PUSH_POP_TRACKING, [&](Emitter& emitter) { return emitter.pop(domain, payloads, count); });
+  if (level >= 0 && session_watches_ranges()) session_range_popped(domain, level);
+  return level;
 }
 void emit_end(std::uint32_t domain, nvtxRangeId_t id, const nvtxPayloadData_t* payloads, std::size_t count) noexcept {
   emit(0, [&](Emitter& emitter) { return emitter.end(domain, id, payloads, count), 0; });

@@ -103,6 +103,17 @@ bool Emitter::is_usable(std::uint32_t domain, DropKind kind) {
   return false;
 }
 
+void Emitter::graph_node(std::uint64_t node, std::uint64_t original) {
+  EventHead head;
+  head.bytes = sizeof(head);
+  head.kind = EventKind::kGraphNode;
+  head.time_ns = monotonic_ns();
+  head.id = node;
+  head.domain = static_cast<std::uint32_t>(original);
+  head.string = static_cast<std::uint32_t>(original >> 32U);
+  if (!entered_ || !write_plain(head, buffer_.set_aside)) buffer_.drop(DropKind::kGraphNode);
+}
+
 bool Emitter::write_plain(const EventHead& head, std::size_t keep_free) {
   std::byte* to = buffer_.ring.reserve(kPlainBytes, keep_free);
   if (to == nullptr) return false;

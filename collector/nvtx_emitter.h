@@ -61,6 +61,8 @@ class Emitter {
   int pop(std::uint32_t domain, const nvtxPayloadData_v1* payloads = nullptr, std::size_t payload_count = 0);
   // The id of the range, unique in the process and never 0; 0 when it was dropped. `generation` tells forks apart.
   std::uint64_t start(std::uint32_t domain, const EventDetails& details, std::uint8_t generation);
+  // Not NVTX's: a node of a CUDA graph was captured here, as a copy of `original` or (0) not.
+  void graph_node(std::uint64_t node, std::uint64_t original);
   void end(std::uint32_t domain, std::uint64_t id, const nvtxPayloadData_v1* payloads = nullptr,
            std::size_t payload_count = 0);
 

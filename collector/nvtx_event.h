@@ -12,7 +12,14 @@
 
 namespace swinscope {
 
-enum class EventKind : std::uint8_t { kMark = 1, kPush, kPop, kStart, kEnd };
+enum class EventKind : std::uint8_t {
+  kMark = 1,
+  kPush,
+  kPop,
+  kStart,
+  kEnd,
+  kGraphNode,  // no NVTX event, but it has to stand in order with those of its thread
+};
 
 struct EventHead {
   std::uint32_t bytes = 0;  // of the whole event
@@ -20,9 +27,9 @@ struct EventHead {
   NvtxValueType value_type = NvtxValueType::kNone;
   std::uint16_t blobs = 0;
   std::int64_t time_ns = 0;  // CLOCK_MONOTONIC
-  std::uint64_t id = 0;      // push and pop: the level, from 0; start and end: the range's id
-  std::uint32_t domain = 0;
-  std::uint32_t string = 0;  // registered string, 0: the text follows
+  std::uint64_t id = 0;      // push and pop: the level, from 0; start and end: the range's id; the graph node
+  std::uint32_t domain = 0;  // of a graph node: the low half of the node that it is a copy of
+  std::uint32_t string = 0;  // registered string, 0: the text follows; of a graph node: the high half
 };
 static_assert(sizeof(EventHead) == 32);
 

@@ -22,6 +22,7 @@ constexpr std::array<DropText, kDropKinds> kDropTexts = {{
     {"NVTX payload", "too large, of unknown size, or without room in the thread's buffer"},
     {"NVTX name", "longer than 4096 bytes: cut"},
     {"deferred NVTX event", "not supported"},
+    {"CUDA graph node", kFull},
 }};
 
 }  // namespace

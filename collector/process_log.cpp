@@ -95,6 +95,40 @@ void ProcessLog::add_sample(std::int64_t now_ns, const ProcessTree& tree, const 
   last_sample_ns_ = now_ns;
 }
 
+void ProcessLog::describe_gpus(const std::vector<GpuIdentity>& gpus) {
+  if (writer_ == nullptr) return;
+  attempt([&] {
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      GpuInfo info;
+      info.device = static_cast<std::int32_t>(i);
+      info.name = gpus[i].name;
+      info.uuid = gpus[i].uuid;
+      info.memory_bytes = gpus[i].memory_bytes;
+      run_.gpus.push_back(info);
+      for (const GpuMetric& metric : gpu_metrics())
+        writer_->name_metric(metric.source, i, metric.id, metric.name);
+    }
+    writer_->set_run(run_);
+    writer_->flush();
+  });
+}
+
+void ProcessLog::add_gpus(const std::vector<GpuSample>& samples) {
+  if (writer_ == nullptr) return;
+  attempt([&] {
+    for (const GpuSample& sample : samples) {
+      for (const GpuReading& reading : sample.readings) {
+        const auto& all = gpu_metrics();
+        const auto metric =
+            std::find_if(all.begin(), all.end(), [&](const GpuMetric& known) { return known.id == reading.metric; });
+        if (metric == all.end()) continue;
+        writer_->add_metric(sample.time_ns - start_ns_, metric->source, sample.gpu, reading.metric, reading.value);
+      }
+      ++unflushed_;
+    }
+  });
+}
+
 void ProcessLog::flush() {
   if (writer_ == nullptr) return;
   attempt([&] { writer_->flush(); });
@@ -108,7 +142,9 @@ void ProcessLog::finish(const ProcessTree& tree) {
       writer_->add(record_of(tree, i));
       run_.processes.push_back({global_pid(tree, i), tree.processes()[i].stat.name});
     }
-    if (lost_ != 0) run_.drops.push_back({"process CPU sample", lost_, "the file could not be written"});
+    if (lost_ != 0) run_.drops.push_back({"sample of a process or a GPU", lost_, "the file could not be written"});
+    if (lost_gpu_samples_ != 0)
+      run_.drops.push_back({"GPU sample", lost_gpu_samples_, "they came faster than the file could take them"});
     run_.complete = true;
     writer_->set_run(run_);
     writer_->finish();

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "collector/gpu_sampler.h"
 #include "collector/process_tree.h"
 #include "store/writer.h"
 
@@ -26,6 +27,11 @@ class ProcessLog {
 
   // The CPU time and memory of the living processes; the rows of new ones.
   void add_sample(std::int64_t now_ns, const ProcessTree& tree, const std::vector<std::size_t>& changed);
+  // Which GPUs the samples of add_gpus are about; once.
+  void describe_gpus(const std::vector<GpuIdentity>& gpus);
+  void add_gpus(const std::vector<GpuSample>& samples);
+  // Samples that were lost before they came here.
+  void lose_gpus(std::int64_t count) { lost_gpu_samples_ = count; }
   void flush();
   // All processes as they are known in the end; closes the file.
   void finish(const ProcessTree& tree);
@@ -50,6 +56,7 @@ class ProcessLog {
   bool needs_roll_back_ = false;
   bool has_reported_ = false;
   std::int64_t lost_ = 0;
+  std::int64_t lost_gpu_samples_ = 0;
   std::int64_t unflushed_ = 0;
   std::int64_t last_sample_ns_ = 0;
   std::unordered_map<std::size_t, Written> written_;

@@ -53,8 +53,20 @@ void RangeAssembler::add(TraceWriter& to, std::uint32_t buffer, std::uint64_t gl
     case EventKind::kEnd:
       end(to, global_tid, event);
       break;
+    case EventKind::kGraphNode:
+      add_graph_node(to, global_tid, event);
+      break;
   }
   beginning_ = false;
+}
+
+void RangeAssembler::add_graph_node(TraceWriter& to, std::uint64_t global_tid, const NvtxEvent& event) const {
+  GraphNodeRecord r;
+  r.time_ns = event.head.time_ns - start_ns_;
+  r.global_tid = global_tid;
+  r.node = event.head.id;
+  r.original = std::uint64_t{event.head.string} << 32U | event.head.domain;
+  to.add(r);
 }
 
 NvtxRecord RangeAssembler::record_of(TraceWriter& to, std::uint64_t global_tid, const NvtxEvent& event) {
@@ -219,6 +231,7 @@ void RangeAssembler::end_thread(TraceWriter& to, std::uint32_t buffer) {
 
 std::int64_t RangeAssembler::discard(std::uint32_t buffer, const NvtxEvent& event) {
   if (begins(event.head.kind)) return 1;
+  if (event.head.kind == EventKind::kGraphNode) return 0;
   if (event.head.kind == EventKind::kEnd) return static_cast<std::int64_t>(started_.erase(event.head.id));
   Stack& stack = stacks_[buffer][event.head.domain];
   std::int64_t lost = 0;

@@ -67,6 +67,7 @@ class RangeAssembler {
   };
   using Stack = std::vector<Open>;
 
+  void add_graph_node(TraceWriter& to, std::uint64_t global_tid, const NvtxEvent& event) const;
   NvtxRecord record_of(TraceWriter& to, std::uint64_t global_tid, const NvtxEvent& event);
   void set_payload(TraceWriter& to, NvtxRecord& record, const NvtxEvent& event);
   void set_value(NvtxRecord& record, const NvtxEvent& event) const;

@@ -22,6 +22,7 @@
 #include "collector/clock.h"
 #include "collector/command.h"
 #include "collector/environment.h"
+#include "collector/gpu_sampler.h"
 #include "collector/identity.h"
 #include "collector/proc_files.h"
 #include "collector/process_log.h"
@@ -123,11 +124,15 @@ class Watch {
       if (monotonic_ns() >= next_sample_ns_) sample();
     }
     sample();  // those that another process waited for have ended since the last one
+    gpus_.reset();
     tree_.finish();
     return status_;
   }
 
   ProcessTree& tree() { return tree_; }
+
+  // From now on, with the processes' samples.
+  void sample_gpus(std::unique_ptr<GpuSampler> gpus) { gpus_ = std::move(gpus); }
 
  private:
   static constexpr std::int64_t kIdlePeriodNs = 1'000'000'000;
@@ -190,6 +195,10 @@ class Watch {
     for (const std::size_t i : described)
       describe(tree_.processes()[i]);
     log_.add_sample(now_ns, tree_, described);
+    if (gpus_ != nullptr) {
+      log_.add_gpus(gpus_->take());
+      log_.lose_gpus(gpus_->dropped());
+    }
     if (now_ns >= next_flush_ns_) {
       log_.flush();
       next_flush_ns_ = now_ns + kFlushNs;
@@ -211,6 +220,7 @@ class Watch {
   const Report& report_;
   ProcessScanner scanner_;
   ProcessTree tree_;
+  std::unique_ptr<GpuSampler> gpus_;
   std::int64_t period_ns_;
   std::int64_t next_sample_ns_ = 0;
   std::int64_t next_flush_ns_ = 0;
@@ -233,14 +243,39 @@ RunInfo describe_launcher(const RecordOptions& options, std::int64_t start_utc_n
   return run;
 }
 
+void start_gpu_sampler(const RecordOptions& options, ProcessLog& log, Watch& watch, const Report& report) {
+  if (options.gpu_metrics_hz <= 0) return;
+  std::string problem;
+  std::unique_ptr<Nvml> nvml = open_nvml(problem);
+  if (nvml == nullptr) return report(fmt::format("GPU metrics are not sampled: {}", problem));
+  auto sampler = std::make_unique<GpuSampler>(std::move(nvml), static_cast<std::int64_t>(1e9 / options.gpu_metrics_hz));
+  log.describe_gpus(sampler->gpus());
+  watch.sample_gpus(std::move(sampler));
+}
+
+// Python imports sitecustomize from the first folder that has one.
+std::string python_path(const fs::path& collector) {
+  const std::string folder = (fs::absolute(collector).parent_path() / "python").string();
+  const char* before = std::getenv("PYTHONPATH");
+  return before == nullptr || *before == '\0' ? folder : folder + ":" + before;
+}
+
 std::map<std::string, std::string> variables_for(const RecordOptions& options, const fs::path& collector,
                                                  std::int64_t offset_ns) {
   const std::string library = fs::absolute(collector).string();
-  return {{"CUDA_INJECTION64_PATH", library},
-          {"NVTX_INJECTION64_PATH", library},
-          {"SWINSCOPE_OUT", fs::absolute(options.folder).string()},
-          {"SWINSCOPE_CLOCK", utc_offset_text(offset_ns)},
-          {"SWINSCOPE_SAMPLE_HZ", fmt::format("{}", options.sample_hz)}};
+  std::map<std::string, std::string> variables = {
+      {"CUDA_INJECTION64_PATH", library},
+      {"NVTX_INJECTION64_PATH", library},
+      {"SWINSCOPE_OUT", fs::absolute(options.folder).string()},
+      {"SWINSCOPE_CLOCK", utc_offset_text(offset_ns)},
+      {"SWINSCOPE_SAMPLE_HZ", fmt::format("{}", options.sample_hz)},
+      {"SWINSCOPE_TRACE", trace_list(options.trace)},
+      {"SWINSCOPE_WINDOW", window_text(options.window)},
+      {"SWINSCOPE_DURATION_NS", std::to_string(options.window.duration_ns)},
+      {"SWINSCOPE_MAX_BYTES", std::to_string(options.max_bytes)},
+      {"SWINSCOPE_CUDA_GRAPH", options.trace.graph_level ? "graph" : "node"}};
+  if (options.torch_modules) variables["PYTHONPATH"] = python_path(collector);
+  return variables;
 }
 
 void warn_of_other_tool(const fs::path& collector, const Report& report) {
@@ -252,7 +287,12 @@ void warn_of_other_tool(const fs::path& collector, const Report& report) {
 }
 
 void report_files(const std::vector<RunFile>& files, const Report& report) {
+  constexpr std::string_view kNotRecorded = "not recorded";
   for (const RunFile& file : files) {
+    for (const NamedValue& fact : file.collector) {
+      if (fact.name == "cuda.activity" && fact.value.rfind(kNotRecorded, 0) == 0)
+        report(fmt::format("{}: CUDA activity was {}; ranges and CPU times are in the file", file.name, fact.value));
+    }
     for (const DropInfo& drop : file.drops) {
       report(fmt::format("{}: {} lost: {}: {}", file.name, drop.count, drop.what, drop.reason));
     }
@@ -276,6 +316,8 @@ void close_run(const RecordOptions& options, ProcessTree& tree, ProcessLog& log,
   tree.assign_ranks(ranks);
   log.finish(tree);
   run.process_file = log.file_name();
+  std::error_code none;
+  fs::remove(options.folder / kTriggerFile, none);
   report_files(run.files, note);
 }
 
@@ -334,6 +376,7 @@ int record(const RecordOptions& options) {
     prepare_run_folder(options.folder, true);  // nothing ran: leave no run behind
     throw;
   }
+  start_gpu_sampler(options, log, watch, note);
   const int status = watch.run(child);
 
   try {

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "collector/capture_window.h"
 #include "collector/command.h"
+#include "collector/trace_options.h"
 #include "store/error.h"
 
 namespace swinscope {
@@ -15,8 +17,13 @@ struct RecordOptions {
   std::filesystem::path folder;
   std::vector<std::string> command;  // the first one is looked up in PATH
   double sample_hz = 10;             // CPU time of threads and processes; 0: of processes only, once a second
-  bool force = false;                // replace a run in the folder
-  std::filesystem::path collector;   // the injected library; empty: find_collector()
+  TraceOptions trace;
+  WindowOptions window;             // when CUDA activity is recorded
+  std::int64_t max_bytes = 0;       // of each file; 0: no limit
+  double gpu_metrics_hz = 0;        // NVML's and GPM's samples; 0: none
+  bool torch_modules = false;       // ranges for the modules of PyTorch
+  bool force = false;               // replace a run in the folder
+  std::filesystem::path collector;  // the injected library; empty: find_collector()
   // Notes and warnings, one line each; by default on stderr, prefixed with "swinscope: ".
   std::function<void(const std::string&)> report;
 };

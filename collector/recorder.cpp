@@ -32,7 +32,10 @@ std::string reason_of(const std::exception& error) {
   return own != nullptr && !own->cause().empty() ? own->cause() : error.what();
 }
 
-bool is_same(const RunInfo& a, const RunInfo& b) { return a.threads == b.threads && a.drops == b.drops; }
+// What the collector says of itself changes all the time; that is written along with the rest, and at the end.
+bool is_same(const RunInfo& a, const RunInfo& b) {
+  return a.threads == b.threads && a.drops == b.drops && a.gpus == b.gpus && a.collector.size() == b.collector.size();
+}
 
 }  // namespace
 
@@ -43,6 +46,9 @@ Recorder::Recorder(RecorderOptions options, NvtxRegistry& registry)
       buffers_(options_.ring_bytes),
       flush_period_ns_(kFirstFlushNs) {
   sources_.push_back(std::make_unique<NvtxSource>(buffers_, registry, global_pid_, start_ns_));
+  auto cuda = std::make_unique<CuptiSource>(global_pid_, start_ns_);
+  cuda_ = cuda.get();
+  sources_.push_back(std::move(cuda));
   auto thread_cpu = std::make_unique<ThreadCpuSource>(global_pid_, start_ns_, period_of(options_.sample_hz));
   thread_cpu_ = thread_cpu.get();
   sources_.push_back(std::move(thread_cpu));
@@ -95,6 +101,16 @@ bool Recorder::finish(std::int64_t timeout_ns) {
   if (code != 0) return false;
   thread_.join();
   return true;
+}
+
+void Recorder::stop_cuda(std::int64_t timeout_ns) {
+  if (!cuda_->is_recording()) return;
+  cuda_->stop();
+  const std::int64_t until_ns = monotonic_ns() + timeout_ns;
+  while (!cuda_->is_drained() && monotonic_ns() < until_ns) {
+    wake();
+    usleep(500);
+  }
 }
 
 bool Recorder::stop_for_fork() {
@@ -189,20 +205,22 @@ void Recorder::poll_sources() {
       while (forks_waiting_.load() != 0)
         usleep(100);
       const std::lock_guard lock(gate_);
-      if (writer_ == nullptr || needs_roll_back_) return;
+      if (writer_ == nullptr || needs_roll_back_ || is_full_) return;
       empty = !attempt([&] { empty = source->poll(*writer_); }) || empty;
     }
   }
 }
 
 void Recorder::flush() {
+  writer_cpu_ns_ = clock_ns(CLOCK_THREAD_CPUTIME_ID);
   flush_period_ns_ = std::min(2 * flush_period_ns_, options_.flush_period_ns);
   next_flush_ns_ = monotonic_ns() + flush_period_ns_;
+  const bool had_failed = needs_roll_back_;
   if (writer_ != nullptr && needs_roll_back_) {
     needs_roll_back_ = !attempt([&] { writer_->roll_back(); });
     said_.reset();
   }
-  if (writer_ == nullptr || needs_roll_back_) {
+  if (writer_ == nullptr || needs_roll_back_ || is_full_) {
     discard();
   } else {
     const bool written = attempt([&] {
@@ -214,9 +232,27 @@ void Recorder::flush() {
     if (written) {
       for (const auto& source : sources_)
         source->flushed();
+      check_size();
+    } else if (had_failed) {
+      discard();  // not even the description of the run fits: nothing is polled meanwhile, and the buffers are full
     }
   }
   if (note_ != nullptr) note_->write(describe().drops);
+}
+
+// What is in the file stays whole and is finished in the end; what comes later is counted.
+void Recorder::check_size() {
+  if (options_.max_bytes <= 0) return;
+  std::int64_t bytes = 0;
+  for (const char* suffix : {"", "-wal"}) {
+    std::error_code none;
+    const auto size = std::filesystem::file_size(path_.string() + suffix, none);
+    if (!none) bytes += static_cast<std::int64_t>(size);
+  }
+  if (bytes < options_.max_bytes) return;
+  is_full_ = true;
+  failure_ = "the file has reached the size of --max-size";
+  cuda_->close();
 }
 
 void Recorder::failed(const std::string& reason) {
@@ -235,6 +271,7 @@ RunInfo Recorder::describe() const {
   RunInfo run = run_;
   for (const auto& source : sources_)
     source->describe(run);
+  run.collector.push_back({"writer.cpu_ns", std::to_string(writer_cpu_ns_)});
   return run;
 }
 
@@ -246,12 +283,15 @@ void Recorder::update_run(bool complete) {
 }
 
 void Recorder::finish_file() {
+  writer_cpu_ns_ = clock_ns(CLOCK_THREAD_CPUTIME_ID);
   if (writer_ != nullptr && needs_roll_back_) needs_roll_back_ = !attempt([&] { writer_->roll_back(); });
   bool done = false;
   if (writer_ != nullptr && !needs_roll_back_) {
     done = attempt([&] {
-      for (const auto& source : sources_)
-        source->finish(*writer_);
+      if (is_full_) discard();
+      for (const auto& source : sources_) {
+        if (!is_full_) source->finish(*writer_);
+      }
       update_run(true);
       writer_->finish();
     });

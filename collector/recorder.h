@@ -13,6 +13,7 @@
 
 #include <semaphore.h>
 
+#include "collector/cupti_source.h"
 #include "collector/drop_note.h"
 #include "collector/identity.h"
 #include "collector/nvtx_registry.h"
@@ -28,6 +29,7 @@ struct RecorderOptions {
   RankIdentity identity;
   std::int64_t utc_offset_ns = 0;
   double sample_hz = 10;
+  std::int64_t max_bytes = 0;                      // the file ends here; 0: no limit
   std::size_t ring_bytes = std::size_t{2} << 20U;  // for each thread; a power of two
   std::int64_t flush_period_ns = 200'000'000;      // commits at least this often; a killed process loses about as much
 };
@@ -45,6 +47,9 @@ class Recorder {
   ~Recorder();
 
   ThreadBuffers& buffers() { return buffers_; }
+  CuptiSource& cuda() { return *cuda_; }
+  // The program ends: takes what CUPTI has, and waits until it is on its way into the file or the time is over.
+  void stop_cuda(std::int64_t timeout_ns);
   // A buffer fills faster than usual. Lock-free, and a system call only if the thread is not on its way already.
   void wake();
 
@@ -68,6 +73,7 @@ class Recorder {
   void flush();
   void finish_file();
   void failed(const std::string& reason);
+  void check_size();
   void discard();
   RunInfo describe() const;
   void update_run(bool complete);
@@ -80,7 +86,8 @@ class Recorder {
   std::uint64_t global_pid_;
   ThreadBuffers buffers_;
   std::vector<std::unique_ptr<Source>> sources_;
-  ThreadCpuSource* thread_cpu_ = nullptr;  // one of sources_
+  CuptiSource* cuda_ = nullptr;            // one of sources_
+  ThreadCpuSource* thread_cpu_ = nullptr;  // another
 
   std::atomic<bool> stop_ = false;
   std::atomic<bool> wake_pending_ = false;
@@ -96,11 +103,13 @@ class Recorder {
   std::unique_ptr<TraceWriter> writer_;
   std::unique_ptr<DropNote> note_;
   bool needs_roll_back_ = false;
+  bool is_full_ = false;  // of max_bytes
   std::string failure_;
   RunInfo run_;                  // facts that do not change
   std::optional<RunInfo> said_;  // as last written
   std::int64_t next_flush_ns_ = 0;
   std::int64_t flush_period_ns_ = 0;
+  std::int64_t writer_cpu_ns_ = 0;
 
   std::thread thread_;
 };

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/capture_window.h"
 #include "collector/drop_note.h"
 #include "collector/text.h"
 #include "store/error.h"
@@ -33,7 +34,7 @@ bool is_drop_note(std::string_view name) { return starts_with(name, "rank") && e
 
 bool belongs_to_run(std::string_view name) {
   constexpr std::string_view kSuffixes[] = {".db", ".db-wal", ".db-shm", ".db-journal", ".db-drops"};
-  if (name == "run.json") return true;
+  if (name == "run.json" || name == kTriggerFile) return true;
   return (starts_with(name, "rank") || starts_with(name, "record")) &&
          std::any_of(std::begin(kSuffixes), std::end(kSuffixes),
                      [&](std::string_view s) { return ends_with(name, s); });
@@ -86,6 +87,44 @@ void prepare_run_folder(const fs::path& folder, bool force) {
   }
 }
 
+namespace {
+
+// The agent of torchrun looks for GPUs before it starts the ranks: it belongs to none, and has recorded nothing, but
+// has the name of the first one. Its CPU time is in the launcher's file.
+void remove_bystanders(const fs::path& folder, std::vector<RunFile>& files) {
+  const auto has_rank = [&](const RunFile& bystander) {
+    return std::any_of(files.begin(), files.end(), [&](const RunFile& file) {
+      return file.rank == bystander.rank && file.world_size > 0 && file.has_events;
+    });
+  };
+  const auto is_bystander = [&](const RunFile& file) {
+    return file.world_size == 0 && !file.has_events && file.drops.empty() && has_rank(file);
+  };
+  std::vector<RunFile> kept;
+  std::error_code ignored;
+  for (const RunFile& file : files) {
+    if (is_bystander(file)) {
+      fs::remove(folder / file.name, ignored);
+    } else {
+      kept.push_back(file);
+    }
+  }
+  const std::size_t removed = files.size() - kept.size();
+  files = std::move(kept);
+  if (removed == 0) return;
+  // The first process of a rank gets the name that is free now; its workers came later.
+  std::sort(files.begin(), files.end(), [](const RunFile& a, const RunFile& b) { return a.pid < b.pid; });
+  for (RunFile& file : files) {
+    const std::string plain = fmt::format("rank{}.db", file.rank);
+    if (file.world_size == 0 || !file.has_events || fs::exists(folder / plain, ignored)) continue;
+    fs::rename(folder / file.name, folder / plain, ignored);
+    if (!ignored) file.name = plain;
+  }
+  std::sort(files.begin(), files.end(), [](const RunFile& a, const RunFile& b) { return a.name < b.name; });
+}
+
+}  // namespace
+
 std::vector<RunFile> finish_run_files(const fs::path& folder, const std::set<std::int64_t>& alive,
                                       const std::function<void(const std::string&)>& report) {
   const std::vector<fs::path> traces = files_in(folder, is_rank_file);
@@ -110,7 +149,7 @@ std::vector<RunFile> finish_run_files(const fs::path& folder, const std::set<std
       TraceFileSummary summary = finish_trace_file(path, lost);
       fs::remove(DropNote::path_for(path), ignored);
       files.push_back({path.filename().string(), summary.rank, summary.world_size, pid_of(summary.global_pid),
-                       summary.complete, std::move(summary.drops)});
+                       summary.has_events, summary.complete, std::move(summary.drops), std::move(summary.collector)});
     } catch (const Error& error) {
       report(fmt::format("{}: not finished: {}", path.filename().string(), why(error)));
       report_drops(path, report);
@@ -124,6 +163,7 @@ std::vector<RunFile> finish_run_files(const fs::path& folder, const std::set<std
     report_drops(trace, report);
     fs::remove(note, ignored);
   }
+  remove_bystanders(folder, files);
   return files;
 }
 

@@ -23,8 +23,10 @@ struct RunFile {
   std::int32_t rank = 0;
   std::int32_t world_size = 0;
   std::int64_t pid = 0;
+  bool has_events = false;
   bool complete = false;  // the process finished it; otherwise it was killed, or replaced by exec
   std::vector<DropInfo> drops;
+  std::vector<NamedValue> collector;  // how its recording went
 };
 
 // Finishes the files of the ranks in a folder whose processes have ended, by name. Files that hold nothing (killed

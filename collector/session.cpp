@@ -2,19 +2,24 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <vector>
 
 #include <pthread.h>
 #include <unistd.h>
 
+#include "collector/capture_window.h"
 #include "collector/clock.h"
+#include "collector/nvtx_emitter.h"
 #include "collector/recorder.h"
+#include "collector/trace_options.h"
 
 namespace swinscope {
 namespace {
 
 constexpr std::int64_t kMaxFinishNs = 30'000'000'000;
+constexpr std::int64_t kMaxDrainNs = 10'000'000'000;
 constexpr double kDefaultSampleHz = 10;
 constexpr double kMaxSampleHz = 1000;
 
@@ -26,6 +31,8 @@ struct State {
   std::atomic<Phase> phase = Phase::kIdle;
   std::atomic<Recorder*> recorder = nullptr;
   std::atomic<std::uint8_t> generation = 0;
+  std::unique_ptr<RangeWindow> window;  // set by the first recording
+  std::atomic<bool> watches_ranges = false;
   bool is_prepared = false;  // handlers and key are registered
   bool has_key = false;
   pthread_key_t key = 0;
@@ -74,6 +81,7 @@ void after_fork_in_child() {
   State& s = state();
   if (s.forking != nullptr) {
     s.past.push_back(s.forking);
+    CuptiSource::forget_in_child();
     s.recorder.store(nullptr);
     s.phase.store(s.fork_is_safe ? Phase::kIdle : Phase::kOver);
     s.generation.fetch_add(1);
@@ -100,6 +108,12 @@ double sample_hz() {
   return end != text && *end == '\0' && hz >= 0 && hz <= kMaxSampleHz ? hz : kDefaultSampleHz;
 }
 
+// 0: no limit.
+std::int64_t max_bytes() {
+  const char* text = std::getenv("SWINSCOPE_MAX_BYTES");
+  return text == nullptr ? 0 : std::strtoll(text, nullptr, 10);
+}
+
 Recorder* begin() noexcept {
   State& s = state();
   const std::lock_guard lock(s.mutex);
@@ -116,6 +130,9 @@ Recorder* begin() noexcept {
     options.identity = rank_from_environment();
     options.utc_offset_ns = utc_offset_from(std::getenv("SWINSCOPE_CLOCK"));
     options.sample_hz = sample_hz();
+    options.max_bytes = max_bytes();
+    if (s.window == nullptr) s.window = std::make_unique<RangeWindow>(window_from_environment());
+    s.watches_ranges.store(s.window->watches_ranges());
     s.recorder.store(new Recorder(std::move(options), s.registry));
     s.phase.store(Phase::kRecording);
   } catch (...) {
@@ -136,6 +153,12 @@ __attribute__((destructor)) void end_with_process() {
   }
   // The recorder stays: other threads may be on their way into its buffers.
   if (recorder != nullptr) recorder->finish(kMaxFinishNs);
+}
+
+// Before the destructors of libraries: CUPTI and the driver are gone by then.
+void end_cuda() {
+  Recorder* recorder = state().recorder.load(std::memory_order_acquire);
+  if (recorder != nullptr) recorder->stop_cuda(kMaxDrainNs);
 }
 
 Recorder* current() noexcept {
@@ -161,6 +184,55 @@ ThreadBuffer* enter(Recorder* recorder) noexcept {
 }  // namespace
 
 bool ensure_session() noexcept { return current() != nullptr; }
+
+void begin_cuda() noexcept {
+  const TraceOptions options = trace_options_from_environment();
+  if (!options.cuda) return;
+  Recorder* recorder = current();
+  if (recorder == nullptr) return;
+  const char* folder = std::getenv("SWINSCOPE_OUT");
+  try {
+    recorder->cuda().set_trigger_file(std::string(folder == nullptr ? "" : folder) + "/" + kTriggerFile);
+  } catch (...) {
+    return;  // no memory
+  }
+  recorder->cuda().begin(&open_cupti, options, window_from_environment(),
+                         [](std::uint64_t node, std::uint64_t original) {
+                           ThreadBuffer* buffer = session_buffer();
+                           if (buffer != nullptr) Emitter(*buffer, session_registry()).graph_node(node, original);
+                         });
+  std::atexit(&end_cuda);
+}
+
+bool session_watches_ranges() noexcept { return state().watches_ranges.load(std::memory_order_relaxed); }
+
+namespace {
+
+void move(RangeWindow::Move move) noexcept {
+  Recorder* recorder = state().recorder.load(std::memory_order_acquire);
+  if (recorder == nullptr) return;
+  if (move == RangeWindow::Move::kOpen) recorder->cuda().open();
+  if (move == RangeWindow::Move::kClose) recorder->cuda().close();
+}
+
+}  // namespace
+
+void session_range_pushed(std::uint32_t domain, int level, const EventDetails& details) noexcept {
+  try {
+    std::string registered;
+    if (details.string != 0) registered = state().registry.string_text(details.string);
+    const std::string_view name = details.string != 0       ? std::string_view(registered)
+                                  : details.text != nullptr ? std::string_view(details.text)
+                                                            : std::string_view();
+    move(state().window->pushed(static_cast<std::uint32_t>(gettid()), domain, level, name));
+  } catch (...) {
+    return;  // no memory: the range opens nothing
+  }
+}
+
+void session_range_popped(std::uint32_t domain, int level) noexcept {
+  move(state().window->popped(static_cast<std::uint32_t>(gettid()), domain, level));
+}
 
 NvtxRegistry& session_registry() noexcept { return state().registry; }
 

@@ -13,6 +13,15 @@ namespace swinscope {
 // recorded.
 bool ensure_session() noexcept;
 
+// CUDA is about to be initialized: records its activity too, if that is wanted.
+void begin_cuda() noexcept;
+
+// Ranges of the program open and close the window in which CUDA is recorded, if it is one that they do.
+bool session_watches_ranges() noexcept;
+struct EventDetails;
+void session_range_pushed(std::uint32_t domain, int level, const EventDetails& details) noexcept;
+void session_range_popped(std::uint32_t domain, int level) noexcept;
+
 NvtxRegistry& session_registry() noexcept;
 
 // The calling thread's buffer; null when nothing is recorded (never begun, over, too many threads).

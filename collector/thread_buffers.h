@@ -16,8 +16,8 @@
 namespace swinscope {
 
 // Kinds of events that were not recorded; counted by the thread, reported by the writer.
-enum class DropKind : std::uint8_t { kRange, kRangeEnd, kMark, kPayload, kText, kUnsupported };
-inline constexpr std::size_t kDropKinds = 6;
+enum class DropKind : std::uint8_t { kRange, kRangeEnd, kMark, kPayload, kText, kUnsupported, kGraphNode };
+inline constexpr std::size_t kDropKinds = 7;
 
 // Levels of a thread's push/pop stack in one domain. A range is recorded whole or not at all: room for the pop is set
 // aside when the push is recorded. Below kTrackedLevels, where levels have no bit, a pop may be lost alone.

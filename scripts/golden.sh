@@ -11,7 +11,7 @@ if [ "${1:-}" = --update ]; then
 fi
 filter=
 for name in "$@"; do
-  if [ ! -f "tests/golden/$name/trace.sql" ]; then
+  if [ ! -f "tests/golden/$name/commands" ]; then
     echo "error: there is no golden test '$name'" >&2
     echo "  hint: its files would be in tests/golden/$name/" >&2
     exit 2

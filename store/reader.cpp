@@ -94,6 +94,7 @@ class FileReader {
       read_nvtx();
     }
     if (scope_ == ReadScope::kAll) {
+      read_graph_nodes();
       read_syncs();
       read_overheads();
       read_collectives();
@@ -387,6 +388,19 @@ class FileReader {
     }
   }
 
+  // Those that had been there before the recording began have no row.
+  void read_graph_nodes() {
+    TableReader rows = table("CUDA_GRAPH_NODE_EVENTS", {"start", "globalTid", "graphNodeId", "originalGraphNodeId"}, 3);
+    while (rows.next()) {
+      GraphNodeRecord r;
+      r.time_ns = rows.integer<std::int64_t>(0);
+      r.global_tid = rows.integer<std::uint64_t>(1);
+      r.node = rows.integer<std::uint64_t>(2);
+      r.original = rows.integer<std::uint64_t>(3);
+      rank(r.global_tid).sink().add(r);
+    }
+  }
+
   void read_apis() {
     TableReader rows = table("CUPTI_ACTIVITY_KIND_RUNTIME",
                              {"start", "end", "globalTid", "nameId", "correlationId", "eventClass", "returnValue"}, 4);
@@ -548,6 +562,7 @@ class FileReader {
     read_threads();
     read_gpus();
     read_environment();
+    read_collector();
     read_drops();
     for (const auto& rank : ranks_)
       rank->sink().set_run(rank->run);
@@ -620,6 +635,12 @@ class FileReader {
         ranks_.front()->run.environment.push_back({rows.text(0), rows.text(1)});
       }
     }
+  }
+
+  void read_collector() {
+    TableReader rows(db_, "SWINSCOPE_COLLECTOR", {"name", "value"}, 2);
+    while (rows.next())
+      ranks_.front()->run.collector.push_back({rows.text(0), rows.text(1)});
   }
 
   // What this reader has left out.

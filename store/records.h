@@ -130,6 +130,14 @@ struct ApiRecord {
   std::int32_t return_value = 0;
 };
 
+// A node of a CUDA graph was created, or copied from `original` (0: created).
+struct GraphNodeRecord {
+  std::int64_t time_ns = 0;
+  std::uint64_t global_tid = 0;
+  std::uint64_t node = 0;
+  std::uint64_t original = 0;
+};
+
 // CUPTI's numbering of overhead kinds as in Nsight Systems' export.
 struct OverheadRecord {
   std::int64_t start_ns = 0;
@@ -261,6 +269,7 @@ struct RunInfo {
   std::vector<ProcessInfo> processes;
   std::vector<ThreadInfo> threads;
   std::vector<NamedValue> environment;
+  std::vector<NamedValue> collector;  // how the recording went
   std::vector<DropInfo> drops;
 };
 

@@ -20,7 +20,7 @@ struct TimedTable {
   const char* start;
   const char* end;
 };
-constexpr std::array<TimedTable, 11> kTimedTables = {{
+constexpr std::array<TimedTable, 12> kTimedTables = {{
     {"CUPTI_ACTIVITY_KIND_KERNEL", "start", "end"},
     {"CUPTI_ACTIVITY_KIND_MEMCPY", "start", "end"},
     {"CUPTI_ACTIVITY_KIND_MEMSET", "start", "end"},
@@ -28,6 +28,7 @@ constexpr std::array<TimedTable, 11> kTimedTables = {{
     {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "start", "end"},
     {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "start", "end"},
     {"CUPTI_ACTIVITY_KIND_OVERHEAD", "start", "end"},
+    {"CUDA_GRAPH_NODE_EVENTS", "start", "end"},
     {"NVTX_EVENTS", "start", "coalesce(end, start)"},
     {"SWINSCOPE_THREAD_CPU", "timestamp", "timestamp"},
     {"SWINSCOPE_PROCESS", "start", "coalesce(end, start)"},
@@ -48,6 +49,15 @@ TraceFileSummary read_summary(Database& db) {
   while (drops.step()) {
     summary.drops.push_back({std::string(drops.text(0)), drops.integer(1), std::string(drops.text(2))});
   }
+  for (const char* table : {"NVTX_EVENTS", "CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_KERNEL",
+                            "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET"}) {
+    Statement any = db.prepare(fmt::format("SELECT 1 FROM {} LIMIT 1", table));
+    summary.has_events = summary.has_events || any.step();
+  }
+  if (!db.has_table("SWINSCOPE_COLLECTOR")) return summary;  // of an older version
+  Statement facts = db.prepare("SELECT name, value FROM SWINSCOPE_COLLECTOR");
+  while (facts.step())
+    summary.collector.push_back({std::string(facts.text(0)), std::string(facts.text(1))});
   return summary;
 }
 
@@ -79,6 +89,7 @@ void write_span(Database& db) {
   std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
   std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
   for (const TimedTable& table : kTimedTables) {
+    if (!db.has_table(table.name)) continue;  // of an older version
     Statement span = db.prepare(fmt::format("SELECT min({}), max({}) FROM {}", table.start, table.end, table.name));
     if (!span.step() || span.is_null(0)) continue;
     first_ns = std::min(first_ns, span.integer(0));

@@ -14,8 +14,10 @@ struct TraceFileSummary {
   std::int32_t rank = 0;
   std::int32_t world_size = 0;
   std::uint64_t global_pid = 0;
-  bool complete = false;  // the process finished the file itself
+  bool complete = false;    // the process finished the file itself
+  bool has_events = false;  // anything but samples
   std::vector<DropInfo> drops;
+  std::vector<NamedValue> collector;
 };
 
 // Brings a file of ours into its final form: the write-ahead log is taken in, span and indexes are added, `drops` too,

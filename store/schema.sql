@@ -122,6 +122,18 @@ CREATE TABLE IF NOT EXISTS CUPTI_ACTIVITY_KIND_GRAPH_TRACE (
     graphExecId INTEGER -- Executable graph, NULL when not recorded.
 );
 
+-- Nodes of CUDA graphs as they came into being. A node that runs was captured by the thread, at the time and so within the
+-- NVTX ranges of its row, or of the row of the node that it is a copy of.
+CREATE TABLE IF NOT EXISTS CUDA_GRAPH_NODE_EVENTS (
+    start INTEGER NOT NULL, -- When the node was created or copied (ns).
+    end INTEGER NOT NULL, -- The same.
+    eventClass INTEGER, -- NULL here.
+    globalTid INTEGER, -- Serialized thread id of the creating thread.
+    nameId INTEGER, -- NULL here.
+    graphNodeId INTEGER NOT NULL, -- The node: graphNodeId of kernels, copies and sets.
+    originalGraphNodeId INTEGER -- The node that it was copied from when its graph was instantiated, NULL when created.
+);
+
 -- Time that the tracing itself or the driver took.
 CREATE TABLE IF NOT EXISTS CUPTI_ACTIVITY_KIND_OVERHEAD (
     start INTEGER NOT NULL, -- Start (ns).
@@ -318,6 +330,13 @@ CREATE TABLE IF NOT EXISTS SWINSCOPE_DROPS (
     what TEXT NOT NULL, -- Kind of record.
     count INTEGER NOT NULL, -- How many.
     reason TEXT NOT NULL -- Why, with the place of the first one where known.
+);
+
+-- How the recording itself went and what it cost, one fact a row: whether CUDA was recorded and why not, versions, bytes of
+-- CUPTI's records, time spent in flushing, memory at most.
+CREATE TABLE IF NOT EXISTS SWINSCOPE_COLLECTOR (
+    name TEXT NOT NULL, -- Fact, e.g. cuda.activity, cuda.cupti, writer.cpu_ns.
+    value TEXT NOT NULL -- Value.
 );
 
 -- The machine, software and settings of the run, one fact a row.

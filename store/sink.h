@@ -28,6 +28,7 @@ class RecordSink {
   virtual void add(const SyncRecord& record) = 0;
   virtual void add(const GraphTraceRecord& record) = 0;
   virtual void add(const ApiRecord& record) = 0;
+  virtual void add(const GraphNodeRecord& record) = 0;
   virtual void add(const OverheadRecord& record) = 0;
   virtual void add(const NvtxRecord& record) = 0;
   virtual void add(const CollectiveRecord& record) = 0;

@@ -164,13 +164,16 @@ struct TraceWriter::Impl {
         apis(db, "CUPTI_ACTIVITY_KIND_RUNTIME", 8),
         syncs(db, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", 11),
         graphs(db, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", 10),
+        graph_nodes(db, "CUDA_GRAPH_NODE_EVENTS", 7),
         overheads(db, "CUPTI_ACTIVITY_KIND_OVERHEAD", 7),
         nvtx(db, "NVTX_EVENTS", 19),
         closed_nvtx(db, kCloseRangeSql),
         collectives(db, kCollectiveSql),
         thread_cpu(db, "SWINSCOPE_THREAD_CPU", 3),
         processes(db, kProcessSql),
-        process_cpu(db, "SWINSCOPE_PROCESS_CPU", 4) {
+        process_cpu(db, "SWINSCOPE_PROCESS_CPU", 4),
+        metrics(db, "GPU_METRICS", 4),
+        metric_names(db, "TARGET_INFO_GPU_METRICS", 5) {
     begin();
   }
 
@@ -210,6 +213,7 @@ struct TraceWriter::Impl {
   Insert apis;
   Insert syncs;
   Insert graphs;
+  Insert graph_nodes;
   Insert overheads;
   Insert nvtx;
   Insert closed_nvtx;
@@ -217,6 +221,8 @@ struct TraceWriter::Impl {
   Insert thread_cpu;
   Insert processes;
   Insert process_cpu;
+  Insert metrics;
+  Insert metric_names;
   std::optional<Transaction> transaction;
   int rows = 0;
   std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
@@ -328,6 +334,19 @@ void TraceWriter::add(const ApiRecord& r) {
       .null()
       .run();
   impl_->added(r.start_ns, r.end_ns);
+}
+
+void TraceWriter::add(const GraphNodeRecord& r) {
+  impl_->graph_nodes.row()
+      .value(r.time_ns)
+      .value(r.time_ns)
+      .null()
+      .value(r.global_tid)
+      .null()
+      .value(r.node)
+      .optional(r.original)
+      .run();
+  impl_->added(r.time_ns, r.time_ns);
 }
 
 void TraceWriter::add(const OverheadRecord& r) {
@@ -445,6 +464,24 @@ void TraceWriter::add(const ProcessCpuRecord& r) {
   impl_->added(r.timestamp_ns, r.timestamp_ns);
 }
 
+namespace {
+
+std::int64_t metric_type(int source, std::size_t gpu) {
+  return (std::int64_t{source} << 8U) | static_cast<std::int64_t>(gpu & 0xFFU);
+}
+
+}  // namespace
+
+void TraceWriter::add_metric(std::int64_t time_ns, int source, std::size_t gpu, int metric, std::int64_t value) {
+  impl_->metrics.row().value(time_ns).value(metric_type(source, gpu)).value(metric).value(value).run();
+  impl_->added(time_ns, time_ns);
+}
+
+void TraceWriter::name_metric(int source, std::size_t gpu, int metric, std::string_view name) {
+  const char* type = source == 1 ? "NVML" : source == 2 ? "CUPTI PM sampling" : "NVML GPM";
+  impl_->metric_names.row().value(metric_type(source, gpu)).value(source).text(type).value(metric).text(name).run();
+}
+
 void TraceWriter::flush() {
   impl_->commit();
   if (impl_->mode == WriteMode::kLive && impl_->pool.size() > kMaxLiveStrings) impl_->forget_strings();
@@ -491,6 +528,9 @@ void write_metadata(Database& db, const RunInfo& run) {
   Insert environment(db, "SWINSCOPE_ENVIRONMENT", 2);
   for (const NamedValue& fact : run.environment)
     environment.row().text(fact.name).text(fact.value).run();
+  Insert collector(db, "SWINSCOPE_COLLECTOR", 2);
+  for (const NamedValue& fact : run.collector)
+    collector.row().text(fact.name).text(fact.value).run();
   Insert drops(db, "SWINSCOPE_DROPS", 3);
   for (const DropInfo& drop : run.drops)
     drops.row().text(drop.what).value(drop.count).text(drop.reason).run();
@@ -523,7 +563,7 @@ void write_run(Database& db, const RunInfo& run, bool complete) {
       "DELETE FROM SWINSCOPE_RUN; DELETE FROM TARGET_INFO_SESSION_START_TIME; DELETE FROM PROCESSES;"
       "DELETE FROM TARGET_INFO_GPU; DELETE FROM TARGET_INFO_CUDA_DEVICE; DELETE FROM META_DATA_EXPORT;"
       "DELETE FROM META_DATA_CAPTURE; DELETE FROM SWINSCOPE_ENVIRONMENT; DELETE FROM SWINSCOPE_DROPS;"
-      "DELETE FROM ThreadNames");
+      "DELETE FROM ThreadNames; DELETE FROM SWINSCOPE_COLLECTOR");
   write_identity(db, run, complete);
   write_gpus(db, run);
   write_metadata(db, run);

@@ -34,6 +34,7 @@ class TraceWriter : public RecordSink {
   void add(const SyncRecord& record) override;
   void add(const GraphTraceRecord& record) override;
   void add(const ApiRecord& record) override;
+  void add(const GraphNodeRecord& record) override;
   void add(const OverheadRecord& record) override;
   void add(const NvtxRecord& record) override;
   void add(const CollectiveRecord& record) override;
@@ -43,6 +44,10 @@ class TraceWriter : public RecordSink {
   void set_run(const RunInfo& run) override;
   // As last set.
   const RunInfo& run() const;
+
+  // A sampled metric of a GPU (index below 256) and what it is called; `source` as in TARGET_INFO_GPU_METRICS.
+  void add_metric(std::int64_t time_ns, int source, std::size_t gpu, int metric, std::int64_t value);
+  void name_metric(int source, std::size_t gpu, int metric, std::string_view name);
 
   // Adds a range that has not ended, so that a file that is cut off has it, and returns its row.
   std::int64_t add_open(const NvtxRecord& record);

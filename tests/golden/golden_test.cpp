@@ -96,11 +96,18 @@ void build_trace(const fs::path& sql_file, const fs::path& trace) {
   if (says("[nsys 3.25]")) drop_empty_tables(raw);
 }
 
-// A case is a trace, or an experiment: a folder with its JSON files, and a .sql file for each trace file.
+// A case is a trace, the name of a recording in data/, or an experiment: a folder with its JSON files, and a .sql file
+// for each trace file.
 fs::path build_input(const fs::path& test_case, const fs::path& folder) {
   if (fs::exists(test_case / "trace.sql")) {
     build_trace(test_case / "trace.sql", folder / "trace.sqlite");
     return "trace.sqlite";
+  }
+  if (fs::exists(test_case / "recording")) {
+    std::string name = read_file(test_case / "recording");
+    name.erase(name.find_last_not_of('\n') + 1);
+    fs::copy_file(fs::path(SWINSCOPE_SOURCE_DIR) / "data" / name, folder / name, fs::copy_options::overwrite_existing);
+    return name;
   }
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(test_case / "experiment")) {
     if (!entry.is_regular_file()) continue;

@@ -1,6 +1,7 @@
 // The whole path from threads to a finished file, in one process.
 #include "collector/recorder.h"
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <thread>
@@ -36,8 +37,11 @@ void wait_until(const std::function<bool()>& is_so) {
     std::this_thread::yield();
 }
 
-void emit_ranges(Recorder& recorder, const NvtxRegistry& registry, std::uint32_t tid, int count) {
-  ThreadBuffer& buffer = *recorder.buffers().acquire(tid);
+// Returns how many ranges it emitted: none when all buffers wait for a writer that gets no CPU time.
+int emit_ranges(Recorder& recorder, const NvtxRegistry& registry, std::uint32_t tid, int count) {
+  ThreadBuffer* acquired = recorder.buffers().acquire(tid);
+  if (acquired == nullptr) return 0;
+  ThreadBuffer& buffer = *acquired;
   for (int i = 0; i < count; ++i) {
     Emitter(buffer, registry).push(0, test::text_details("outer"));
     Emitter(buffer, registry).push(0, test::text_details("inner"));
@@ -46,6 +50,14 @@ void emit_ranges(Recorder& recorder, const NvtxRegistry& registry, std::uint32_t
     if (buffer.ring.is_half_full()) recorder.wake();
   }
   ThreadBuffers::abandon(buffer);
+  return 2 * count;
+}
+
+// Ranges that the file did not take, as distinct from those that found no room before.
+bool has_lost_ranges(const test::fs::path& trace) {
+  const std::vector<DropInfo> drops = DropNote::read(trace);
+  return std::any_of(drops.begin(), drops.end(),
+                     [](const DropInfo& drop) { return drop.what == "NVTX range or mark"; });
 }
 
 TEST(Recorder, FourThreadsIntoOneFile) {
@@ -110,6 +122,29 @@ TEST(Recorder, AFullBufferDropsAndCountsWhileTheWriterIsKeptAway) {
   EXPECT_EQ(db.value("SELECT count(*) FROM NVTX_EVENTS WHERE end IS NULL"), "0");
 }
 
+TEST(Recorder, AFileThatHasReachedItsSizeIsFinishedAndTheRestIsCounted) {
+  test::TempFolder folder;
+  NvtxRegistry registry;
+  RecorderOptions options = options_for(folder.path());
+  options.max_bytes = 1;  // reached by the first commit
+  Recorder recorder(options, registry);
+  // Ranges until one is refused: the commit before it was the last one.
+  int emitted = 0;
+  wait_until([&] {
+    emitted += emit_ranges(recorder, registry, 1, 10);
+    return has_lost_ranges(folder / "rank2.db");
+  });
+  ASSERT_TRUE(recorder.finish(kPatienceNs));
+  test::Sqlite db(folder / "rank2.db");
+  EXPECT_EQ(db.value("SELECT complete FROM SWINSCOPE_RUN"), "1");
+  EXPECT_EQ(db.value("SELECT reason FROM SWINSCOPE_DROPS WHERE what = 'NVTX range or mark'"),
+            "the file has reached the size of --max-size");
+  const std::int64_t recorded = std::stoll(db.value("SELECT count(*) FROM NVTX_EVENTS"));
+  const std::int64_t dropped =
+      std::stoll(db.value("SELECT coalesce(sum(count), 0) FROM SWINSCOPE_DROPS WHERE what LIKE 'NVTX%'"));
+  EXPECT_EQ(recorded + dropped, emitted);
+}
+
 TEST(Recorder, WithoutAFolderTheProgramRunsOn) {
   NvtxRegistry registry;
   Recorder recorder(options_for("/nonexistent/folder"), registry);
@@ -146,15 +181,16 @@ TEST(Recorder, AFullDiskIsCountedInTheNoteAndRecordingGoesOnWhenThereIsRoomAgain
     const FileSizeLimit limit(1'000'000);
     wait_until([&] {
       emit_ranges(recorder, registry, 1, 500);
-      return !DropNote::read(trace).empty();
+      return has_lost_ranges(trace);
     });
   }
   // The loss is over when a name that comes now is in the file.
   wait_until([&] {
-    ThreadBuffer& buffer = *recorder.buffers().acquire(1);
-    Emitter(buffer, registry).push(0, test::text_details("after"));
-    Emitter(buffer, registry).pop(0);
-    ThreadBuffers::abandon(buffer);
+    if (ThreadBuffer* buffer = recorder.buffers().acquire(1)) {
+      Emitter(*buffer, registry).push(0, test::text_details("after"));
+      Emitter(*buffer, registry).pop(0);
+      ThreadBuffers::abandon(*buffer);
+    }
     return test::Sqlite(trace).value("SELECT count(*) FROM StringIds WHERE value = 'after'") != "0";
   });
   ASSERT_TRUE(recorder.finish(kPatienceNs));

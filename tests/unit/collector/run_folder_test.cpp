@@ -83,6 +83,36 @@ TEST_F(RunFolder, ACutFileBecomesAPlainOne) {
   EXPECT_EQ(finish().size(), 1U);
 }
 
+// torchrun's agent asks for GPUs before it starts the ranks, and so takes the name of the first.
+TEST_F(RunFolder, TheFirstRankGetsTheNameThatAProcessWithoutARankHadTaken) {
+  const auto file = [&](const std::string& name, std::int32_t world_size, int pid, bool has_range) {
+    TraceWriter writer(folder_ / name, WriteMode::kLive);
+    RunInfo run;
+    run.source = "swinscope";
+    run.world_size = world_size;
+    run.global_pid = make_global_pid(static_cast<std::uint64_t>(pid));
+    if (has_range) writer.add(range(writer, name.c_str(), 1, 2));
+    writer.set_run(run);
+    writer.finish();
+  };
+  file("rank0.db", 0, 100, false);
+  file("rank0.host.1001.0.db", 2, 1001, true);  // a loader worker
+  file("rank0.host.999.0.db", 2, 999, true);
+  const auto files = finish();
+  ASSERT_EQ(files.size(), 2U);
+  EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("rank0.db", "rank0.host.1001.0.db"));
+  EXPECT_EQ(files[0].pid, 999);
+  EXPECT_EQ(test::Sqlite(folder_ / "rank0.db").value("SELECT value FROM NVTX_EVENTS JOIN StringIds ON id = textId"),
+            "rank0.host.999.0.db");
+}
+
+TEST_F(RunFolder, AProcessThatRecordedSomethingKeepsItsFile) {
+  cut_file("rank0.db", 0);
+  const auto files = finish();
+  EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("rank0.db"));
+  EXPECT_EQ(files.size(), 1U);
+}
+
 TEST_F(RunFolder, ANoteOfDropsGoesIntoItsTrace) {
   const auto path = cut_file("rank0.db", 0);
   {
@@ -168,7 +198,7 @@ TEST_F(RunFolder, RunJson) {
   run.exit_status = 137;
   run.cpu_ns = 4;
   run.process_file = "record.db";
-  run.files = {{"rank0.db", 0, 2, 77, false, {{"NVTX range", 3, "a"}, {"NVTX mark", 4, "b"}}}};
+  run.files = {{"rank0.db", 0, 2, 77, false, false, {{"NVTX range", 3, "a"}, {"NVTX mark", 4, "b"}}, {}}};
   run.warnings = {"w"};
   write_run_json(folder_.path(), run);
   EXPECT_THAT(

@@ -18,6 +18,7 @@ class KeptProcess : public RecordSink {
   void add(const KernelRecord& r) override { kernels.push_back(r); }
   void add(const MemcpyRecord& r) override { copies.push_back(r); }
   void add(const MemsetRecord& r) override { sets.push_back(r); }
+  void add(const GraphNodeRecord& r) override { graph_nodes.push_back(r); }
   void add(const SyncRecord& r) override { syncs.push_back(r); }
   void add(const GraphTraceRecord& r) override { graphs.push_back(r); }
   void add(const ApiRecord& r) override { apis.push_back(r); }
@@ -35,6 +36,7 @@ class KeptProcess : public RecordSink {
   std::vector<KernelRecord> kernels;
   std::vector<MemcpyRecord> copies;
   std::vector<MemsetRecord> sets;
+  std::vector<GraphNodeRecord> graph_nodes;
   std::vector<SyncRecord> syncs;
   std::vector<GraphTraceRecord> graphs;
   std::vector<ApiRecord> apis;

@@ -1,0 +1,77 @@
+// From CUPTI's records to rows of the trace file.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "collector/cupti_api.h"
+#include "collector/source.h"
+#include "store/writer.h"
+
+namespace swinscope {
+
+class CuptiDecoder {
+ public:
+  // Times are stored relative to `start_ns`.
+  CuptiDecoder(std::uint64_t global_pid, std::int64_t start_ns) : global_pid_(global_pid), start_ns_(start_ns) {}
+
+  // All records of a completed buffer. When the writer throws, what is left of the buffer is counted as unflushed, so
+  // that lost() counts it.
+  void add_buffer(TraceWriter& to, CuptiApi& api, std::uint8_t* buffer, std::size_t valid_bytes);
+  // The same without a file.
+  void discard_buffer(CuptiApi& api, std::uint8_t* buffer, std::size_t valid_bytes, const std::string& reason);
+
+  // All that was added is in the file now, or is not.
+  void flushed();
+  void lost(const std::string& reason);
+
+  const std::vector<GpuInfo>& gpus() const { return gpus_; }
+  const DropCounts& drops() const { return drops_; }
+  std::uint64_t records() const { return records_; }
+
+ private:
+  enum class What : std::uint8_t { kKernel, kCopy, kSet, kCall, kSync, kOverhead, kGraph, kOther };
+  static constexpr std::size_t kWhats = 8;
+  struct Names {
+    std::string mangled;
+    StringId demangled_id = kNoString;
+    StringId short_id = kNoString;
+    StringId mangled_id = kNoString;
+  };
+
+  static What what_of(cupti::Kind kind);
+  static const char* text_of(What what);
+  void add(TraceWriter& to, CuptiApi& api, const cupti::Record& record);
+  void add_kernel(TraceWriter& to, const cupti::Kernel& k);
+  void add_copy(TraceWriter& to, const cupti::Memcpy& m);
+  void add_peer_copy(TraceWriter& to, const cupti::PeerCopy& m);
+  void add_set(TraceWriter& to, const cupti::Memset& m);
+  void add_call(TraceWriter& to, CuptiApi& api, const cupti::Api& a);
+  void add_sync(TraceWriter& to, const cupti::Synchronization& s);
+  void add_overhead(TraceWriter& to, const cupti::Overhead& o);
+  void add_graph(TraceWriter& to, const cupti::GraphTrace& g);
+  void add_device(const cupti::Device& d);
+  // False when the GPU took no times, which is counted.
+  template <typename Raw>
+  bool set_times(GpuRecord& record, const Raw& raw, What what);
+  const Names& names_of(TraceWriter& to, const char* mangled);
+  StringId call_name(TraceWriter& to, CuptiApi& api, std::uint32_t domain, std::uint32_t callback);
+  std::int32_t device_of(std::uint32_t context) const;
+
+  std::uint64_t global_pid_;
+  std::int64_t start_ns_;
+  // CUPTI names a kernel by the same pointer each time; the text is compared still, for modules come and go.
+  std::unordered_map<const char*, Names> names_;
+  std::array<std::vector<StringId>, 3> call_names_;  // by domain and callback
+  std::unordered_map<std::uint32_t, std::uint32_t> device_of_context_;
+  std::vector<GpuInfo> gpus_;
+  std::array<std::int64_t, kWhats> unflushed_{};
+  DropCounts drops_;
+  std::uint64_t records_ = 0;
+};
+
+}  // namespace swinscope

@@ -1,0 +1,249 @@
+#include "collector/nvml.h"
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <type_traits>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+namespace swinscope {
+namespace {
+
+using Device = void*;
+using Sample = void*;
+
+constexpr int kSmClock = 1;
+constexpr int kMemoryClock = 2;
+constexpr unsigned kGpmVersion = 1;
+
+struct Utilization {
+  unsigned gpu;
+  unsigned memory;
+};
+struct Memory {
+  unsigned long long total;
+  unsigned long long free;
+  unsigned long long used;
+};
+struct GpmMetric {
+  unsigned id;
+  int result;
+  double value;
+  const char* names[3];
+};
+// The array is as long as the driver at hand wants it, and only `count` of it is used.
+struct GpmRequest {
+  unsigned version;
+  unsigned count;
+  Sample older;
+  Sample newer;
+  GpmMetric metrics[512];
+};
+struct GpmSupport {
+  unsigned version;
+  unsigned is_supported;
+};
+
+enum Id : int {
+  kIdSmClock = 1,
+  kIdMemoryClock,
+  kIdPower,
+  kIdTemperature,
+  kIdUtilization,
+  kIdMemoryUsed,
+  kIdThrottle,
+  kIdSmActive = 11,
+  kIdTensorActive,
+  kIdDramActive,
+  kIdSmOccupancy,
+};
+
+// GPM's own numbers, in the order in which they are asked for; each is a percentage.
+struct GpmId {
+  unsigned gpm;
+  int id;
+};
+constexpr std::array<GpmId, 4> kGpmIds = {
+    {{2, kIdSmActive}, {5, kIdTensorActive}, {10, kIdDramActive}, {3, kIdSmOccupancy}}};
+
+struct Functions {
+  int (*nvmlInit_v2)() = nullptr;
+  int (*nvmlDeviceGetCount_v2)(unsigned*) = nullptr;
+  int (*nvmlDeviceGetHandleByIndex_v2)(unsigned, Device*) = nullptr;
+  int (*nvmlDeviceGetName)(Device, char*, unsigned) = nullptr;
+  int (*nvmlDeviceGetUUID)(Device, char*, unsigned) = nullptr;
+  int (*nvmlDeviceGetMemoryInfo)(Device, Memory*) = nullptr;
+  int (*nvmlDeviceGetClockInfo)(Device, int, unsigned*) = nullptr;
+  int (*nvmlDeviceGetPowerUsage)(Device, unsigned*) = nullptr;
+  int (*nvmlDeviceGetTemperature)(Device, int, unsigned*) = nullptr;
+  int (*nvmlDeviceGetUtilizationRates)(Device, Utilization*) = nullptr;
+  int (*nvmlDeviceGetCurrentClocksThrottleReasons)(Device, unsigned long long*) = nullptr;
+  const char* (*nvmlErrorString)(int) = nullptr;
+  // Null in old drivers.
+  int (*nvmlGpmQueryDeviceSupport)(Device, GpmSupport*) = nullptr;
+  int (*nvmlGpmSampleAlloc)(Sample*) = nullptr;
+  int (*nvmlGpmSampleGet)(Device, Sample) = nullptr;
+  int (*nvmlGpmMetricsGet)(GpmRequest*) = nullptr;
+};
+
+class Library : public Nvml {
+ public:
+  // The reason why it cannot be used, or nothing.
+  std::string load(void* library) {
+    const char* missing = nullptr;
+    const auto find = [&](auto& function, const char* name, bool is_required = true) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+      if (function == nullptr && is_required) missing = name;
+    };
+    find(f_.nvmlInit_v2, "nvmlInit_v2");
+    find(f_.nvmlDeviceGetCount_v2, "nvmlDeviceGetCount_v2");
+    find(f_.nvmlDeviceGetHandleByIndex_v2, "nvmlDeviceGetHandleByIndex_v2");
+    find(f_.nvmlDeviceGetName, "nvmlDeviceGetName");
+    find(f_.nvmlDeviceGetUUID, "nvmlDeviceGetUUID");
+    find(f_.nvmlDeviceGetMemoryInfo, "nvmlDeviceGetMemoryInfo");
+    find(f_.nvmlDeviceGetClockInfo, "nvmlDeviceGetClockInfo");
+    find(f_.nvmlDeviceGetPowerUsage, "nvmlDeviceGetPowerUsage");
+    find(f_.nvmlDeviceGetTemperature, "nvmlDeviceGetTemperature");
+    find(f_.nvmlDeviceGetUtilizationRates, "nvmlDeviceGetUtilizationRates");
+    find(f_.nvmlDeviceGetCurrentClocksThrottleReasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
+    find(f_.nvmlErrorString, "nvmlErrorString");
+    find(f_.nvmlGpmQueryDeviceSupport, "nvmlGpmQueryDeviceSupport", false);
+    find(f_.nvmlGpmSampleAlloc, "nvmlGpmSampleAlloc", false);
+    find(f_.nvmlGpmSampleGet, "nvmlGpmSampleGet", false);
+    find(f_.nvmlGpmMetricsGet, "nvmlGpmMetricsGet", false);
+    if (missing != nullptr) return fmt::format("NVML has no {}: the driver is too old", missing);
+    unsigned count = 0;
+    int result = f_.nvmlInit_v2();
+    if (result == 0) result = f_.nvmlDeviceGetCount_v2(&count);
+    if (result != 0) return fmt::format("NVML: {}", f_.nvmlErrorString(result));
+    for (unsigned i = 0; i < count; ++i) {
+      Gpu gpu;
+      if (f_.nvmlDeviceGetHandleByIndex_v2(i, &gpu.device) != 0) continue;
+      prepare_gpm(gpu);
+      gpus_.push_back(gpu);
+    }
+    return gpus_.empty() ? "NVML sees no GPU" : "";
+  }
+
+  std::vector<GpuIdentity> gpus() override {
+    std::vector<GpuIdentity> identities;
+    for (const Gpu& gpu : gpus_) {
+      std::array<char, 97> name{};
+      std::array<char, 97> uuid{};
+      Memory memory{};
+      f_.nvmlDeviceGetName(gpu.device, name.data(), name.size() - 1);
+      f_.nvmlDeviceGetUUID(gpu.device, uuid.data(), uuid.size() - 1);
+      f_.nvmlDeviceGetMemoryInfo(gpu.device, &memory);
+      identities.push_back({name.data(), uuid.data(), static_cast<std::int64_t>(memory.total)});
+    }
+    return identities;
+  }
+
+  std::vector<GpuReading> read(std::size_t index) override {
+    Gpu& gpu = gpus_[index];
+    std::vector<GpuReading> readings;
+    const auto add = [&](int result, int id, auto value) {
+      if (result == 0) readings.push_back({id, static_cast<std::int64_t>(value)});
+    };
+    unsigned number = 0;
+    int result = f_.nvmlDeviceGetClockInfo(gpu.device, kSmClock, &number);
+    add(result, kIdSmClock, number);
+    result = f_.nvmlDeviceGetClockInfo(gpu.device, kMemoryClock, &number);
+    add(result, kIdMemoryClock, number);
+    result = f_.nvmlDeviceGetPowerUsage(gpu.device, &number);
+    add(result, kIdPower, number);
+    result = f_.nvmlDeviceGetTemperature(gpu.device, 0, &number);
+    add(result, kIdTemperature, number);
+    Utilization utilization{};
+    result = f_.nvmlDeviceGetUtilizationRates(gpu.device, &utilization);
+    add(result, kIdUtilization, utilization.gpu);
+    Memory memory{};
+    result = f_.nvmlDeviceGetMemoryInfo(gpu.device, &memory);
+    add(result, kIdMemoryUsed, memory.used);
+    unsigned long long reasons = 0;
+    result = f_.nvmlDeviceGetCurrentClocksThrottleReasons(gpu.device, &reasons);
+    add(result, kIdThrottle, reasons);
+    read_gpm(gpu, readings);
+    return readings;
+  }
+
+ private:
+  struct Gpu {
+    Device device = nullptr;
+    Sample older = nullptr;
+    Sample newer = nullptr;
+    bool has_gpm = false;
+    bool has_older = false;
+  };
+
+  void prepare_gpm(Gpu& gpu) {
+    if (f_.nvmlGpmQueryDeviceSupport == nullptr || f_.nvmlGpmSampleAlloc == nullptr || f_.nvmlGpmSampleGet == nullptr ||
+        f_.nvmlGpmMetricsGet == nullptr)
+      return;
+    GpmSupport support{kGpmVersion, 0};
+    gpu.has_gpm = f_.nvmlGpmQueryDeviceSupport(gpu.device, &support) == 0 && support.is_supported != 0 &&
+                  f_.nvmlGpmSampleAlloc(&gpu.older) == 0 && f_.nvmlGpmSampleAlloc(&gpu.newer) == 0;
+  }
+
+  void read_gpm(Gpu& gpu, std::vector<GpuReading>& readings) {
+    if (!gpu.has_gpm || f_.nvmlGpmSampleGet(gpu.device, gpu.newer) != 0) return;
+    if (gpu.has_older) {
+      request_ = {};
+      request_.version = kGpmVersion;
+      request_.count = kGpmIds.size();
+      request_.older = gpu.older;
+      request_.newer = gpu.newer;
+      for (std::size_t i = 0; i < kGpmIds.size(); ++i)
+        request_.metrics[i].id = kGpmIds[i].gpm;
+      if (f_.nvmlGpmMetricsGet(&request_) == 0) {
+        constexpr double kHundredths = 100;
+        for (std::size_t i = 0; i < kGpmIds.size(); ++i) {
+          const GpmMetric& metric = request_.metrics[i];
+          if (metric.result == 0 && std::isfinite(metric.value))
+            readings.push_back({kGpmIds[i].id, std::llround(metric.value * kHundredths)});
+        }
+      }
+    }
+    gpu.has_older = true;
+    std::swap(gpu.older, gpu.newer);
+  }
+
+  Functions f_;
+  std::vector<Gpu> gpus_;
+  GpmRequest request_{};
+};
+
+}  // namespace
+
+const std::vector<GpuMetric>& gpu_metrics() {
+  constexpr int kNvml = 1;
+  constexpr int kGpm = 3;
+  static const std::vector<GpuMetric> kMetrics = {{kIdSmClock, kNvml, "SM clock [MHz]"},
+                                                  {kIdMemoryClock, kNvml, "Memory clock [MHz]"},
+                                                  {kIdPower, kNvml, "Power [mW]"},
+                                                  {kIdTemperature, kNvml, "Temperature [C]"},
+                                                  {kIdUtilization, kNvml, "GPU utilization [%]"},
+                                                  {kIdMemoryUsed, kNvml, "Memory used [bytes]"},
+                                                  {kIdThrottle, kNvml, "Throttle reasons [NVML bits]"},
+                                                  {kIdSmActive, kGpm, "SM active [0.01 %]"},
+                                                  {kIdTensorActive, kGpm, "Tensor active [0.01 %]"},
+                                                  {kIdDramActive, kGpm, "DRAM active [0.01 %]"},
+                                                  {kIdSmOccupancy, kGpm, "SM occupancy [0.01 %]"}};
+  return kMetrics;
+}
+
+std::unique_ptr<Nvml> open_nvml(std::string& problem) {
+  void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    problem = "libnvidia-ml.so.1 was not found: there is no NVIDIA driver here";
+    return nullptr;
+  }
+  auto nvml = std::make_unique<Library>();
+  problem = nvml->load(library);
+  if (!problem.empty()) return nullptr;
+  return nvml;
+}
+
+}  // namespace swinscope

@@ -1,0 +1,51 @@
+// The part of NVML that the sampler uses, opened at run time. Source: NVML's API reference (driver 525 and newer; GPM
+// on Hopper and newer).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace swinscope {
+
+struct GpuReading {
+  int metric = 0;  // GpuMetric::id
+  std::int64_t value = 0;
+};
+
+struct GpuMetric {
+  int id;
+  int source;  // TARGET_INFO_GPU_METRICS.sourceId: 1 NVML, 3 GPM
+  const char* name;
+};
+// All that read() may return.
+const std::vector<GpuMetric>& gpu_metrics();
+
+struct GpuIdentity {
+  std::string name;
+  std::string uuid;
+  std::int64_t memory_bytes = 0;
+};
+
+// GPUs of the machine by their index. Virtual, so that tests bring GPUs of their own.
+class Nvml {
+ public:
+  Nvml() = default;
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+  Nvml(Nvml&&) = delete;
+  Nvml& operator=(Nvml&&) = delete;
+  virtual ~Nvml() = default;
+
+  virtual std::vector<GpuIdentity> gpus() = 0;
+  // What this GPU tells now; GPM's part is about the time since the last call. What it does not tell is left out.
+  virtual std::vector<GpuReading> read(std::size_t gpu) = 0;
+};
+
+// Null with the reason in `problem` where there is no driver, no GPU or no right to ask.
+std::unique_ptr<Nvml> open_nvml(std::string& problem);
+
+}  // namespace swinscope

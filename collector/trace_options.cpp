@@ -1,0 +1,81 @@
+#include "collector/trace_options.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+namespace swinscope {
+namespace {
+
+struct Word {
+  std::string_view name;
+  bool TraceOptions::*field;
+};
+constexpr std::array<Word, 5> kWords = {{{"cuda", &TraceOptions::cuda},
+                                         {"nvtx", &TraceOptions::nvtx},
+                                         {"api", &TraceOptions::all_calls},
+                                         {"sync", &TraceOptions::sync},
+                                         {"overhead", &TraceOptions::overhead}}};
+
+// Functions whose name begins so, behind "cuda" or "cu".
+constexpr std::array<std::string_view, 12> kCalls = {
+    "Launch",           "GraphLaunch", "Memcpy", "Memset",    "StreamSynchronize", "DeviceSynchronize",
+    "EventSynchronize", "Malloc",      "Free",   "HostAlloc", "CtxSynchronize",    "GraphInstantiate"};
+
+bool begins_with(std::string_view text, std::string_view part) { return text.substr(0, part.size()) == part; }
+
+}  // namespace
+
+std::optional<TraceOptions> parse_trace_list(std::string_view list, std::string& unknown) {
+  TraceOptions options;
+  for (const Word& word : kWords)
+    options.*word.field = false;
+  while (!list.empty()) {
+    const std::string_view name = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(name.size() + 1, list.size()));
+    const auto* const word =
+        std::find_if(kWords.begin(), kWords.end(), [&](const Word& known) { return known.name == name; });
+    if (word == kWords.end()) {
+      unknown = name;
+      return std::nullopt;
+    }
+    options.*word->field = true;
+  }
+  // The rest is about CUDA, too.
+  options.cuda = options.cuda || options.all_calls || options.sync || options.overhead;
+  return options;
+}
+
+std::string trace_list(const TraceOptions& options) {
+  std::string list;
+  for (const Word& word : kWords) {
+    if (!(options.*word.field)) continue;
+    if (!list.empty()) list += ',';
+    list += word.name;
+  }
+  return list;
+}
+
+TraceOptions trace_options_from_environment() {
+  TraceOptions options;
+  std::string unknown;
+  if (const char* list = std::getenv("SWINSCOPE_TRACE")) {
+    if (const auto parsed = parse_trace_list(list, unknown)) options = *parsed;
+  }
+  if (const char* level = std::getenv("SWINSCOPE_CUDA_GRAPH")) options.graph_level = std::string_view(level) == "graph";
+  return options;
+}
+
+bool is_traced_call(std::string_view name) {
+  if (begins_with(name, "cuda")) {
+    name.remove_prefix(4);
+  } else if (begins_with(name, "cu")) {
+    name.remove_prefix(2);
+    if (begins_with(name, "Mem") && (begins_with(name, "MemAlloc") || begins_with(name, "MemFree"))) return true;
+  } else {
+    return false;
+  }
+  return std::any_of(kCalls.begin(), kCalls.end(), [&](std::string_view call) { return begins_with(name, call); });
+}
+
+}  // namespace swinscope

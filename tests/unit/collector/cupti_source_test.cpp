@@ -1,0 +1,450 @@
+// From CUPTI's records, fabricated, to the rows of the file.
+#include "collector/cupti_source.h"
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "store/writer.h"
+#include "tests/unit/collector/fake_cupti.h"
+#include "tests/unit/store/support.h"
+
+namespace swinscope {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr std::uint64_t kPid = 4711;
+constexpr std::int64_t kStart = 1'000'000;
+
+class CuptiSourceTest : public ::testing::Test {
+ protected:
+  CuptiSourceTest() { test::name_calls(state); }
+
+  void begin(const TraceOptions& options = {}, const char* window = "whole") {
+    source.begin(
+        [this] {
+          return OpenedCupti{std::make_unique<test::FakeCupti>(state), "fake", ""};
+        },
+        options, *parse_window(window), &captured);
+  }
+  static void captured(std::uint64_t node, std::uint64_t original) {
+    nodes().push_back(fmt::format("{} of {}", node, original));
+  }
+  void poll() {
+    while (!source.poll(writer)) {
+    }
+  }
+  void flush() {
+    source.before_flush(writer);
+    RunInfo run;
+    source.describe(run);
+    writer.set_run(run);
+    writer.flush();
+    source.flushed();
+  }
+  std::vector<std::string> rows(const std::string& sql) { return test::Sqlite(path).values(sql); }
+  std::string row(const std::string& sql) { return test::Sqlite(path).value(sql); }
+  std::string fact(const std::string& name) {
+    RunInfo run;
+    source.describe(run);
+    for (const NamedValue& fact : run.collector) {
+      if (fact.name == name) return fact.value;
+    }
+    return "(none)";
+  }
+  std::vector<std::string> drops() {
+    RunInfo run;
+    source.describe(run);
+    std::vector<std::string> texts;
+    for (const DropInfo& drop : run.drops)
+      texts.push_back(fmt::format("{} {}: {}", drop.count, drop.what, drop.reason));
+    return texts;
+  }
+  static std::vector<std::string>& nodes() {
+    static std::vector<std::string> list;
+    return list;
+  }
+
+  test::TempFolder folder;
+  std::filesystem::path path = folder / "rank0.db";
+  test::FakeCuptiState state;
+  TraceWriter writer{path, WriteMode::kLive};
+  CuptiSource source{make_global_pid(kPid), kStart, {8, 4096, 1024, 100'000'000}};
+};
+
+TEST_F(CuptiSourceTest, ClaimsCuptiBeforeItTouchesAnything) {
+  begin();
+  ASSERT_GE(state.order.size(), 4U);
+  EXPECT_EQ(std::vector<std::string>(state.order.begin(), state.order.begin() + 4),
+            (std::vector<std::string>{"subscribe", "clock", "buffers", "enable"}));
+}
+
+TEST_F(CuptiSourceTest, EnablesTheCallsThatAreUsedAndNoOthers) {
+  begin();
+  using Call = std::pair<std::uint32_t, std::uint32_t>;
+  EXPECT_THAT(state.calls, ElementsAre(Call(cupti::kDriverDomain, 110), Call(cupti::kRuntimeDomain, 41),
+                                       Call(cupti::kRuntimeDomain, 90), Call(cupti::kRuntimeDomain, 211)));
+  EXPECT_THAT(state.kinds, Not(Contains(cupti::Kind::kRuntime)));
+  EXPECT_THAT(state.kinds, Not(Contains(cupti::Kind::kSynchronization)));
+}
+
+TEST_F(CuptiSourceTest, OptionsAddKinds) {
+  TraceOptions options;
+  options.sync = options.overhead = options.graph_level = options.all_calls = true;
+  begin(options);
+  EXPECT_THAT(state.kinds, AllOf(Contains(cupti::Kind::kSynchronization), Contains(cupti::Kind::kOverhead),
+                                 Contains(cupti::Kind::kGraphTrace)));
+  EXPECT_EQ(state.calls.size(), state.names.size());
+  RunInfo run;
+  source.describe(run);
+  EXPECT_TRUE(run.graph_level_only);
+}
+
+TEST_F(CuptiSourceTest, AKernelAndItsLaunchJoin) {
+  begin();
+  test::emit(state, test::fake_launch(5, kStart + 1000));
+  test::emit(state, test::fake_kernel(5, kStart + 2000, "_ZN2at6native3fooILi4EfEEvi"));
+  flush();
+  EXPECT_EQ(
+      row("SELECT k.start || ' ' || k.end || ' ' || r.start || ' ' || n.value FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN "
+          "CUPTI_ACTIVITY_KIND_RUNTIME r USING (correlationId) JOIN StringIds n ON n.id = r.nameId WHERE "
+          "k.globalPid = r.globalTid & 0xFFFFFFFFFF000000"),
+      "2000 2500 1000 cudaLaunchKernel_v7000");
+  EXPECT_THAT(rows("SELECT d.value, s.value, m.value FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds d ON d.id = "
+                   "demangledName JOIN StringIds s ON s.id = shortName JOIN StringIds m ON m.id = mangledName"),
+              ElementsAre("void at::native::foo<4, float>(int)", "foo", "_ZN2at6native3fooILi4EfEEvi"));
+  EXPECT_EQ(row("SELECT globalTid FROM CUPTI_ACTIVITY_KIND_RUNTIME"), std::to_string(make_global_tid(kPid, 99)));
+}
+
+TEST_F(CuptiSourceTest, EveryColumnOfAKernelHasItsValue) {
+  begin();
+  cupti::Kernel k = test::fake_kernel(6, kStart, "gemm");
+  k.cache_config = 0x21;
+  k.device = 3;
+  k.grid[1] = 9;
+  k.grid[2] = 10;
+  k.block[1] = 5;
+  k.block[2] = 6;
+  k.static_shared = 11;
+  k.dynamic_shared = 12;
+  k.local_per_thread = 13;
+  k.local_total_64 = std::uint64_t{1} << 40U;
+  k.launch_type = 1;
+  k.shared_executed = 14;
+  k.graph_node = std::uint64_t{7} << 32U;
+  k.graph = 15;
+  k.cluster[0] = 2;
+  k.cluster[1] = 3;
+  k.cluster[2] = 4;
+  test::emit(state, k);
+  flush();
+  EXPECT_THAT(
+      rows("SELECT deviceId, contextId, streamId, launchType, cacheConfig, registersPerThread, gridX, gridY, gridZ, "
+           "blockX, "
+           "blockY, blockZ, staticSharedMemory, dynamicSharedMemory, localMemoryPerThread, localMemoryTotal, "
+           "sharedMemoryExecuted, graphNodeId, graphId, clusterX, clusterY, clusterZ FROM CUPTI_ACTIVITY_KIND_KERNEL"),
+      ElementsAre("3", "1", "7", "2", "2", "32", "8", "9", "10", "4", "5", "6", "11", "12", "13", "1099511627776", "14",
+                  "30064771072", "15", "2", "3", "4"));
+}
+
+TEST_F(CuptiSourceTest, CopiesAndSetsHaveTheNumberingOfNsightSystems) {
+  begin();
+  cupti::Memcpy copy{};
+  copy.kind = cupti::Kind::kMemcpy;
+  copy.copy_kind = 1;
+  copy.src_kind = 1;  // CUPTI's pageable
+  copy.dst_kind = 3;  // CUPTI's device
+  copy.bytes = 4096;
+  copy.start = copy.end = kStart + 10;
+  test::emit(state, copy);
+  cupti::PeerCopy peer{};
+  peer.kind = cupti::Kind::kPeerCopy;
+  peer.copy_kind = 10;
+  peer.bytes = 8;
+  peer.start = kStart + 20;
+  peer.end = kStart + 30;
+  peer.src_device = 1;
+  peer.dst_device = 2;
+  test::emit(state, peer);
+  cupti::Memset set{};
+  set.kind = cupti::Kind::kMemset;
+  set.value = 255;
+  set.bytes = 64;
+  set.start = kStart + 40;
+  set.end = kStart + 50;
+  set.memory_kind = 0;
+  test::emit(state, set);
+  flush();
+  EXPECT_THAT(
+      rows("SELECT copyKind, srcKind, dstKind, bytes, coalesce(srcDeviceId, 'none') FROM CUPTI_ACTIVITY_KIND_MEMCPY "
+           "ORDER BY start"),
+      ElementsAre("1", "0", "2", "4096", "none", "10", "7", "7", "8", "1"));
+  EXPECT_THAT(rows("SELECT value, bytes, memKind FROM CUPTI_ACTIVITY_KIND_MEMSET"), ElementsAre("255", "64", "7"));
+}
+
+TEST_F(CuptiSourceTest, SynchronizationsFindTheirDevice) {
+  TraceOptions options;
+  options.sync = options.overhead = true;
+  begin(options);
+  cupti::Context context{};
+  context.kind = cupti::Kind::kContext;
+  context.context = 4;
+  context.device = 2;
+  test::emit(state, context);
+  cupti::Synchronization sync{};
+  sync.kind = cupti::Kind::kSynchronization;
+  sync.type = 4;
+  sync.start = kStart + 10;
+  sync.end = kStart + 20;
+  sync.context = 4;
+  sync.stream = 0xFFFFFFFF;
+  sync.event = 0xFFFFFFFF;
+  test::emit(state, sync);
+  cupti::Overhead overhead{};
+  overhead.kind = cupti::Kind::kOverhead;
+  overhead.overhead_kind = 1U << 16U;
+  overhead.start = kStart + 30;
+  overhead.end = kStart + 40;
+  test::emit(state, overhead);
+  flush();
+  EXPECT_THAT(rows("SELECT deviceId, streamId, syncType, eventId FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"),
+              ElementsAre("2", "0", "4", "0"));
+  EXPECT_THAT(rows("SELECT overheadType, value FROM CUPTI_ACTIVITY_KIND_OVERHEAD JOIN StringIds ON id = nameId"),
+              ElementsAre("3", "CUPTI buffer flush"));
+}
+
+TEST_F(CuptiSourceTest, ANameThatComesAgainAtTheSamePlaceIsReadAnew) {
+  begin();
+  char name[] = "first";  // a module that was unloaded, and another one in its place
+  test::emit(state, test::fake_kernel(1, kStart, name));
+  flush();
+  std::memcpy(name, "other", sizeof(name));
+  test::emit(state, test::fake_kernel(2, kStart, name));
+  flush();
+  EXPECT_THAT(
+      rows("SELECT value FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id = shortName ORDER BY correlationId"),
+      ElementsAre("first", "other"));
+}
+
+TEST_F(CuptiSourceTest, KernelsWithoutTimesAreCountedNotStored) {
+  begin();
+  cupti::Kernel kernel = test::fake_kernel(1, kStart, "k");
+  kernel.start = kernel.end = 0;
+  test::emit(state, kernel);
+  test::emit(state, test::fake_kernel(2, kStart, "k"));
+  flush();
+  EXPECT_EQ(row("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"), "1");
+  EXPECT_THAT(drops(), ElementsAre("1 kernel: CUPTI gave no times for it"));
+}
+
+TEST_F(CuptiSourceTest, WithoutBuffersRecordsAreCountedNotWaitedFor) {
+  begin();
+  int refused = 0;
+  for (std::uint32_t i = 0; i < 500; ++i)
+    refused += test::emit(state, test::fake_kernel(i + 1, kStart + i, "k")) ? 0 : 1;
+  EXPECT_GT(refused, 0);  // eight buffers of 4096 bytes
+  state.dropped = static_cast<std::size_t>(refused);
+  flush();
+  EXPECT_EQ(row("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"), std::to_string(500 - refused));
+  EXPECT_THAT(drops(), ElementsAre(HasSubstr(fmt::format("{} CUDA record: CUPTI had no buffer", refused))));
+  EXPECT_EQ(fact("cuda.buffers_high_water_bytes"), std::to_string(8 * 4096));
+  EXPECT_TRUE(test::emit(state, test::fake_kernel(1000, kStart, "k"))) << "buffers are used again";
+}
+
+TEST_F(CuptiSourceTest, WhatWasNotCommittedIsCountedByKind) {
+  begin();
+  test::emit(state, test::fake_launch(1, kStart));
+  test::emit(state, test::fake_kernel(1, kStart, "k"));
+  flush();
+  test::emit(state, test::fake_launch(2, kStart));
+  test::emit(state, test::fake_launch(3, kStart));
+  test::emit(state, test::fake_kernel(2, kStart, "k"));
+  source.before_flush(writer);
+  source.lost("the disk is full");
+  EXPECT_THAT(drops(), ElementsAre("1 kernel: the disk is full", "2 CUDA call: the disk is full"));
+  test::emit(state, test::fake_kernel(3, kStart, "k"));
+  source.discard("the disk is full");
+  EXPECT_THAT(drops(), ElementsAre("2 kernel: the disk is full", "2 CUDA call: the disk is full"));
+}
+
+TEST_F(CuptiSourceTest, AnotherToolIsNamedAndLeftAlone) {
+  state.subscribe_result = cupti::kMultipleSubscribers;
+  state.holder = "CUPTI for Nsight";
+  begin();
+  EXPECT_THAT(state.order, ElementsAre("subscribe"));
+  EXPECT_EQ(fact("cuda.activity"), "not recorded: \"CUPTI for Nsight\" holds CUPTI, and only one tool can");
+  flush();
+  EXPECT_EQ(row("SELECT value FROM SWINSCOPE_COLLECTOR WHERE name = 'cuda.activity'"), fact("cuda.activity"));
+}
+
+TEST_F(CuptiSourceTest, WithoutCuptiTheReasonIsInTheFile) {
+  source.begin([] { return OpenedCupti{nullptr, "", "no libcupti was found"}; }, {}, {}, &captured);
+  EXPECT_EQ(fact("cuda.activity"), "not recorded: no libcupti was found");
+  flush();
+  EXPECT_TRUE(source.poll(writer));
+}
+
+TEST_F(CuptiSourceTest, ARefusedKindEndsWithItsReason) {
+  state.enable_result = 35;
+  begin();
+  EXPECT_EQ(fact("cuda.activity"), "not recorded: CUPTI refused: error 35");
+}
+
+TEST_F(CuptiSourceTest, AWindowLeavesCuptiAloneUntilItOpens) {
+  begin({}, "armed");
+  EXPECT_THAT(state.order, IsEmpty());
+  EXPECT_THAT(fact("cuda.activity"), HasSubstr("the window did not open: armed"));
+  flush();
+  source.open();
+  EXPECT_THAT(state.kinds, Contains(cupti::Kind::kConcurrentKernel));
+  test::emit(state, test::fake_kernel(1, kStart, "k"));
+  flush();
+  EXPECT_EQ(row("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"), "1");
+  EXPECT_EQ(fact("cuda.activity"), "recorded: cuda,nvtx in the window armed");
+}
+
+// CUPTI selects single functions only before a context exists.
+TEST_F(CuptiSourceTest, OpenedLateAllCallsAreOnAndTheUnwantedOff) {
+  begin({}, "nvtx:hot");
+  source.open();
+  EXPECT_THAT(state.kinds, AllOf(Contains(cupti::Kind::kRuntime), Contains(cupti::Kind::kDriver)));
+  using Call = std::pair<std::uint32_t, std::uint32_t>;
+  EXPECT_THAT(state.calls, Not(Contains(Call(cupti::kRuntimeDomain, test::kFakeLaunch))));
+  EXPECT_THAT(state.calls, Contains(Call(cupti::kRuntimeDomain, 17)));
+}
+
+TEST_F(CuptiSourceTest, AClosedWindowOpensAgain) {
+  begin({}, "nvtx:hot");
+  for (int i = 0; i < 2; ++i) {
+    source.open();
+    EXPECT_TRUE(source.is_open());
+    EXPECT_THAT(state.kinds, Contains(cupti::Kind::kConcurrentKernel));
+    source.close();
+    EXPECT_FALSE(source.is_open());
+    EXPECT_THAT(state.kinds, IsEmpty());
+  }
+  EXPECT_EQ(std::count(state.order.begin(), state.order.end(), "subscribe"), 1);
+}
+
+TEST_F(CuptiSourceTest, TheProfilerCallsOpenAndClose) {
+  state.names[{cupti::kDriverDomain, 70}] = "cuProfilerStart";
+  state.names[{cupti::kDriverDomain, 71}] = "cuProfilerStop";
+  begin({}, "cudaProfilerApi");
+  EXPECT_THAT(state.kinds, IsEmpty());
+  const std::uint32_t enter = 0;
+  const std::uint32_t exit = 1;
+  state.callback(state.user_data, cupti::kDriverDomain, 70, &enter);
+  EXPECT_TRUE(source.is_open());
+  state.callback(state.user_data, cupti::kDriverDomain, 71, &enter);
+  EXPECT_TRUE(source.is_open());
+  state.callback(state.user_data, cupti::kDriverDomain, 71, &exit);
+  EXPECT_FALSE(source.is_open());
+}
+
+TEST_F(CuptiSourceTest, TheTriggerFileOpensAndCloses) {
+  const std::filesystem::path trigger = folder / "trigger";
+  source.set_trigger_file(trigger.string());
+  begin({}, "armed");
+  flush();
+  EXPECT_FALSE(source.is_open());
+  std::ofstream(trigger) << "";
+  flush();
+  EXPECT_TRUE(source.is_open());
+  std::filesystem::remove(trigger);
+  flush();
+  EXPECT_FALSE(source.is_open());
+}
+
+TEST_F(CuptiSourceTest, TheDurationEndsTheWindowForGood) {
+  WindowOptions window;
+  window.duration_ns = 1;  // has passed at the next look
+  source.begin(
+      [this] {
+        return OpenedCupti{std::make_unique<test::FakeCupti>(state), "fake", ""};
+      },
+      {}, window, &captured);
+  EXPECT_TRUE(source.is_open());
+  flush();
+  EXPECT_FALSE(source.is_open());
+  source.open();
+  EXPECT_FALSE(source.is_open());
+}
+
+TEST_F(CuptiSourceTest, GraphNodesReachTheThreadThatCapturesThem) {
+  begin();
+  cupti::GraphData graph{};
+  graph.node = reinterpret_cast<void*>(std::uintptr_t{17});
+  cupti::ResourceData data{nullptr, nullptr, &graph};
+  state.callback(state.user_data, cupti::kResourceDomain, cupti::kGraphNodeCreated, &data);
+  graph.node = reinterpret_cast<void*>(std::uintptr_t{23});
+  graph.original_node = reinterpret_cast<void*>(std::uintptr_t{17});
+  state.callback(state.user_data, cupti::kResourceDomain, cupti::kGraphNodeCloned, &data);
+  EXPECT_THAT(nodes(), ElementsAre("17 of 0", "23 of 17"));
+}
+
+TEST_F(CuptiSourceTest, TheGpuIsDescribed) {
+  begin();
+  cupti::Device device{};
+  device.kind = cupti::Kind::kDevice;
+  device.name = "NVIDIA H200";
+  device.memory_bytes = 150'000;
+  device.multiprocessors = 132;
+  device.compute_major = 9;
+  device.is_visible = 1;
+  for (int i = 0; i < 16; ++i)
+    device.uuid[i] = static_cast<std::uint8_t>(i);
+  test::emit(state, device);
+  device.id = 1;
+  device.is_visible = 0;  // CUDA_VISIBLE_DEVICES
+  test::emit(state, device);
+  flush();
+  EXPECT_THAT(rows("SELECT name, totalMemory, smCount, computeMajor, uuid FROM TARGET_INFO_GPU"),
+              ElementsAre("NVIDIA H200", "150000", "132", "9", "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f"));
+}
+
+// Threads of the program emit, and CUPTI asks for buffers and completes them on them, while the writer empties.
+TEST_F(CuptiSourceTest, ThreadsAndTheWriterMeetInTheBuffers) {
+  begin();
+  constexpr std::uint32_t kThreads = 4;
+  constexpr std::uint32_t kPerThread = 5000;
+  std::atomic<std::uint32_t> refused = 0;
+  std::atomic<std::uint32_t> running = kThreads;
+  std::vector<std::thread> threads;
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (std::uint32_t i = 0; i < kPerThread; ++i) {
+        if (!test::emit(state, test::fake_kernel(t * kPerThread + i + 1, kStart, "k"))) ++refused;
+      }
+      --running;
+    });
+  }
+  while (running != 0) {
+    poll();
+    flush();
+  }
+  for (std::thread& thread : threads)
+    thread.join();
+  source.stop();
+  source.finish(writer);
+  EXPECT_TRUE(source.is_drained());
+  writer.flush();
+  EXPECT_EQ(row("SELECT count(DISTINCT correlationId) FROM CUPTI_ACTIVITY_KIND_KERNEL"),
+            std::to_string(kThreads * kPerThread - refused));
+}
+
+}  // namespace
+}  // namespace swinscope

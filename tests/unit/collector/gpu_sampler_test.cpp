@@ -1,0 +1,68 @@
+#include "collector/gpu_sampler.h"
+
+#include <atomic>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "collector/process_log.h"
+#include "tests/unit/store/support.h"
+
+namespace swinscope {
+namespace {
+
+using ::testing::ElementsAre;
+
+// Two GPUs; each reading says how often it was asked.
+class FakeNvml : public Nvml {
+ public:
+  std::vector<GpuIdentity> gpus() override { return {{"first", "GPU-a", 100}, {"second", "GPU-b", 200}}; }
+  std::vector<GpuReading> read(std::size_t gpu) override {
+    return {{1, static_cast<std::int64_t>(1000 * gpu) + ++count_}, {11, 9900}};
+  }
+
+ private:
+  int count_ = 0;
+};
+
+std::vector<GpuSample> collect(std::size_t count) {
+  GpuSampler sampler(std::make_unique<FakeNvml>(), 1'000'000);
+  std::vector<GpuSample> samples;
+  while (samples.size() < count) {
+    for (GpuSample& sample : sampler.take())
+      samples.push_back(std::move(sample));
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(sampler.dropped(), 0);
+  return samples;
+}
+
+TEST(GpuSampler, EachGpuIsReadInTurn) {
+  const auto samples = collect(6);
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(samples[i].gpu, i % 2);
+    EXPECT_EQ(samples[i].readings[0].value, static_cast<std::int64_t>(1000 * (i % 2) + i + 1));
+    EXPECT_GE(samples[i].time_ns, samples[i == 0 ? 0 : i - 1].time_ns);
+  }
+}
+
+TEST(GpuSampler, ItStopsWithoutHavingBeenAsked) { GpuSampler sampler(std::make_unique<FakeNvml>(), 3'600'000'000'000); }
+
+TEST(GpuSampler, SamplesBecomeRowsWithNames) {
+  test::TempFolder folder;
+  ProcessLog log(folder.path(), RunInfo{}, 1'000'000, [](const std::string& line) { ADD_FAILURE() << line; });
+  log.describe_gpus(FakeNvml().gpus());
+  log.add_gpus({{3'000'000, 1, {{1, 1980}, {11, 9950}}}});
+  log.finish(ProcessTree());
+  test::Sqlite db(folder / log.file_name());
+  EXPECT_THAT(
+      db.values("SELECT timestamp, typeId & 255, metricName, value FROM GPU_METRICS JOIN TARGET_INFO_GPU_METRICS USING "
+                "(typeId, metricId) ORDER BY metricId"),
+      ElementsAre("2000000", "1", "SM clock [MHz]", "1980", "2000000", "1", "SM active [0.01 %]", "9950"));
+  EXPECT_THAT(db.values("SELECT id, name, uuid FROM TARGET_INFO_GPU ORDER BY id"),
+              ElementsAre("0", "first", "GPU-a", "1", "second", "GPU-b"));
+}
+
+}  // namespace
+}  // namespace swinscope
