@@ -15,7 +15,7 @@ namespace {
 
 struct PeaksOptions {
   double seconds = 10.0;
-  std::string format = "table";
+  bool json = false;
 };
 
 std::filesystem::path swin_program() {
@@ -26,7 +26,7 @@ std::filesystem::path swin_program() {
 [[noreturn]] void start_peaks(const PeaksOptions& options) {
   const std::filesystem::path program = swin_program();
   std::vector<std::string> arguments = {program.string(), "peaks", "--seconds", fmt::format("{}", options.seconds)};
-  if (options.format == "json") arguments.emplace_back("--json");
+  if (options.json) arguments.emplace_back("--json");
   std::vector<char*> pointers;
   for (std::string& argument : arguments)
     pointers.push_back(argument.data());
@@ -44,9 +44,7 @@ void add_peaks(CLI::App& app, int&) {
   command->add_option("--seconds", options->seconds, "How long the sustained rate is measured")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--format", options->format, "table or json")
-      ->check(CLI::IsMember({"table", "json"}))
-      ->capture_default_str();
+  command->add_flag("--json", options->json, "Print JSON, as `swin peaks --json` does");
   command->callback([options] { start_peaks(*options); });
 }
 
