@@ -47,9 +47,8 @@ void TimelineLane::append(const LaneEvent& event) {
   if (block.busy_ns == kLong) {
     long_.emplace_back(i, event.duration_ns);
   } else {
-    if (i % kBlock == 0) times_.back().before[0] = 0;
     block.busy_ns += static_cast<std::uint32_t>(event.duration_ns);
-    if (i % kBlock + 1 < kBlock) times_.back().before[i % kBlock + 1] = block.busy_ns;
+    if (i % kBlock + 1 < kBlock) times_.back().until[i % kBlock] = block.busy_ns;
   }
   name_.push_back(event.name);
   ref_.push_back(event.ref);
@@ -89,17 +88,41 @@ std::int64_t TimelineLane::long_duration_ns(LanePosition i) const {
   return std::ranges::lower_bound(long_, i, {}, &Exceptions::value_type::first)->second;
 }
 
+void TimelineLane::index_block(std::size_t b) {
+  const auto begin = static_cast<LanePosition>(b * kBlock);
+  const LanePosition events = std::min(kBlock, size() - begin);
+  std::array<std::int64_t, kBlock> durations{};
+  Times& times = times_[b];
+  Block& block = blocks_[b];
+  unsigned longest_until = 0;
+  std::int64_t longest = -1;
+  for (LanePosition i = 0; i < events; ++i) {
+    durations[i] = duration_ns(begin + i);
+    block.longest = std::max(block.longest, key_of(begin + i));
+    if (durations[i] <= longest) continue;
+    longest = durations[i];
+    longest_until |= 1U << i;
+  }
+  unsigned longest_from = 0;
+  longest = -1;
+  for (LanePosition i = events; i-- > 0;) {
+    if (durations[i] < longest) continue;
+    longest = durations[i];
+    longest_from |= 1U << i;
+  }
+  times.longest_until = static_cast<std::uint16_t>(longest_until);
+  times.longest_from = static_cast<std::uint16_t>(longest_from);
+  block.longest_name = name_[position_of(block.longest)];
+}
+
 void TimelineLane::index_durations() {
   std::int64_t sum = 0;
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
-    Block& block = blocks_[b];
-    block.before_ns = sum;
+    blocks_[b].before_ns = sum;
+    index_block(b);
     const auto begin = static_cast<LanePosition>(b * kBlock);
-    for (LanePosition i = begin; i < begin + std::min(kBlock, size() - begin); ++i) {
+    for (LanePosition i = begin; i < begin + std::min(kBlock, size() - begin); ++i)
       sum += duration_ns(i);
-      block.longest = std::max(block.longest, key_of(i));
-    }
-    block.longest_name = name_[position_of(block.longest)];
   }
   std::vector<Key> below(blocks_.size());
   std::ranges::transform(blocks_, below.begin(), &Block::longest);
@@ -144,29 +167,6 @@ Moment TimelineLane::moment(std::int64_t time_ns) const {
   return moment_in(block_of(first_[stretch_of(time_ns)], time_ns), time_ns);
 }
 
-// In three rounds, each of which asks memory for what the next one reads.
-void TimelineLane::moments(std::span<const std::int64_t> times_ns, std::span<Moment> out) const {
-  constexpr std::size_t kAhead = 16;
-  std::array<std::uint32_t, kAhead> blocks{};
-  for (std::size_t begin = 0; begin < times_ns.size(); begin += kAhead) {
-    const auto times = times_ns.subspan(begin, std::min(kAhead, times_ns.size() - begin));
-    const auto is_first = [&](std::size_t i) { return empty() || times[i] <= begin_ns(); };
-    for (std::size_t i = 0; i < times.size(); ++i) {
-      if (is_first(i)) continue;
-      blocks[i] = first_[stretch_of(times[i])];
-      __builtin_prefetch(&blocks_[blocks[i]]);
-    }
-    for (std::size_t i = 0; i < times.size(); ++i) {
-      if (is_first(i)) continue;
-      blocks[i] = block_of(blocks[i], times[i]);
-      __builtin_prefetch(times_[blocks[i]].distance.data());
-      __builtin_prefetch(times_[blocks[i]].before.data());
-    }
-    for (std::size_t i = 0; i < times.size(); ++i)
-      out[begin + i] = is_first(i) ? Moment{times[i]} : moment_in(blocks[i], times[i]);
-  }
-}
-
 // The last block that begins before a time, which is behind the first start, looking from block b on.
 std::uint32_t TimelineLane::block_of(std::uint32_t b, std::int64_t time_ns) const {
   constexpr std::uint32_t kFew = 8;
@@ -192,7 +192,7 @@ Moment TimelineLane::moment_in(std::uint32_t b, std::int64_t time_ns) const {
     const std::uint32_t busy_ns = busy_before(b, before);
     moment.next += before;
     moment.busy_ns += busy_ns;
-    end_ns = block.start_ns + times_[b].distance[before - 1] + busy_ns - times_[b].before[before - 1];
+    end_ns = block.start_ns + times_[b].distance[before - 1] + busy_ns - busy_before(b, before - 1);
   } else {
     const LanePosition end = moment.next + std::min(kBlock, size() - moment.next);
     for (; moment.next < end && start_ns(moment.next) < time_ns; ++moment.next)
@@ -210,13 +210,8 @@ std::pair<LanePosition, LanePosition> TimelineLane::events_in(std::int64_t begin
   return {first, std::max(first, first_from(end_ns))};
 }
 
-// The larger of `best` and the keys of some events of one block. Looks at them only where the longest of the block is
-// none of them, but could be larger.
-TimelineLane::Key TimelineLane::longest_in_block(LanePosition first, LanePosition last, Key best) const {
-  const Key longest = blocks_[first / kBlock].longest;
-  if (longest <= best) return best;
-  const LanePosition at = position_of(longest);
-  if (first <= at && at < last) return longest;
+TimelineLane::Key TimelineLane::longest_in_block(LanePosition first, LanePosition last) const {
+  Key best = 0;
   for (LanePosition i = first; i < last; ++i)
     best = std::max(best, key_of(i));
   return best;
@@ -249,11 +244,10 @@ std::pair<LanePosition, std::int64_t> TimelineLane::longest(LanePosition first, 
   const std::size_t last_block = (last - 1) / kBlock;
   Key largest = 0;
   if (first_block == last_block) {
-    largest = longest_in_block(first, last, 0);
+    largest = longest_in_block(first, last);
   } else {
     largest = longest_of_blocks(first_block + 1, last_block);
-    largest = longest_in_block(first, static_cast<LanePosition>((first_block + 1) * kBlock), largest);
-    largest = longest_in_block(static_cast<LanePosition>(last_block * kBlock), last, largest);
+    largest = std::max({largest, longest_from(first), longest_until(last - 1)});
   }
   if (largest >> 32U != kLong) return {position_of(largest), static_cast<std::int64_t>(largest >> 32U)};
   // Several may be too long for a key to tell them apart.

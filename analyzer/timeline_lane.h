@@ -3,13 +3,15 @@
 //
 // Since the events of a lane do not overlap, starts and ends are both sorted, and three small indexes answer exactly,
 // at any zoom, what a stretch of time holds: the running sum of durations every 16 events (busy time), the longest
-// event of every 16, 256, 4096... events (what fills most of a pixel), and where each of many equal stretches of time
-// begins (where to look). Memory is what limits drawing: the times of 16 events lie in two lines of the cache, what is
-// known of them in half a line. An event takes 16 bytes (GPU events 20) and the indexes about 3 more.
+// event of every 16, 256, 4096... events and of the first and last few of 16 (what fills most of a pixel), and where
+// each of many equal stretches of time begins (where to look). Memory is what limits drawing: the times of 16 events
+// lie in two lines of the cache, what is known of them in half a line. An event takes 16 bytes (GPU events 20) and the
+// indexes about 3 more.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -67,8 +69,8 @@ struct Occupancy {
   bool operator==(const Occupancy&) const = default;
 };
 
-// A moment of a lane, and what lies before it. Whoever goes through a lane asks for each moment once: a stretch of
-// time is what lies between two.
+// A moment of a lane, and what lies before it: a stretch of time is what lies between two. LaneWalk (timeline_walk.h)
+// goes through a lane from left to right.
 struct Moment {
   std::int64_t time_ns = 0;
   LanePosition next = 0;     // the first event that starts here or later; size() when there is none
@@ -125,8 +127,6 @@ class TimelineLane {
     return occupancy(moment(begin_ns), moment(end_ns));
   }
   Moment moment(std::int64_t time_ns) const;
-  // All of them; faster than one by one, since memory is asked early for what lies at the next ones.
-  void moments(std::span<const std::int64_t> times_ns, std::span<Moment> out) const;
   Occupancy occupancy(const Moment& begin, const Moment& end) const;
   std::int64_t busy_ns(std::int64_t begin_ns, std::int64_t end_ns) const { return occupancy(begin_ns, end_ns).busy_ns; }
   // The position of the event with this index in the trace, kNoPosition when it is not in this lane.
@@ -135,6 +135,7 @@ class TimelineLane {
   std::size_t memory_bytes() const;
 
  private:
+  friend class LaneWalk;
   static constexpr LanePosition kBlock = 16;
   static constexpr std::uint32_t kFar = std::numeric_limits<std::int32_t>::max();
   static constexpr std::uint32_t kLong = std::numeric_limits<std::uint32_t>::max();
@@ -149,8 +150,10 @@ class TimelineLane {
 
   // When 16 events happen: two lines of the cache.
   struct alignas(64) Times {
-    std::array<std::uint32_t, kBlock> distance;  // ns from the start of the first; kFar: in far_, or no event
-    std::array<std::uint32_t, kBlock> before;    // ns: the durations of those before, added up
+    std::array<std::uint32_t, kBlock> distance;   // ns from the start of the first; kFar: in far_, or no event
+    std::array<std::uint32_t, kBlock - 1> until;  // ns: the durations of the first 1 to 15, added up
+    std::uint16_t longest_until = 0;              // bit i: event i is longer than each before it
+    std::uint16_t longest_from = 0;               // bit i: no event behind event i is longer
   };
   // What is known of 16 events.
   struct alignas(32) Block {
@@ -164,16 +167,27 @@ class TimelineLane {
 
   // The durations of the first `events` of a block, added up.
   std::uint32_t busy_before(std::size_t block, std::size_t events) const {
-    return events < kBlock ? times_[block].before[events] : blocks_[block].busy_ns;
+    if (events == 0) return 0;
+    return events < kBlock ? times_[block].until[events - 1] : blocks_[block].busy_ns;
   }
   std::size_t stretch_of(std::int64_t time_ns) const;
   std::uint32_t block_of(std::uint32_t b, std::int64_t time_ns) const;
   Moment moment_in(std::uint32_t b, std::int64_t time_ns) const;
   std::int64_t far_start_ns(LanePosition i) const;
   std::int64_t long_duration_ns(LanePosition i) const;
-  Key longest_in_block(LanePosition first, LanePosition last, Key best) const;
+  // The longest of a block's events up to event i, and from it on.
+  Key longest_until(LanePosition i) const {
+    const std::uint32_t longer = times_[i / kBlock].longest_until & ((2U << i % kBlock) - 1);
+    return key_of(i - i % kBlock + static_cast<LanePosition>(std::bit_width(longer)) - 1);
+  }
+  Key longest_from(LanePosition i) const {
+    const std::uint32_t not_shorter = std::uint32_t{times_[i / kBlock].longest_from} >> i % kBlock;
+    return key_of(i + static_cast<LanePosition>(std::countr_zero(not_shorter)));
+  }
+  Key longest_in_block(LanePosition first, LanePosition last) const;
   Key longest_of_blocks(std::size_t begin, std::size_t end) const;
   std::pair<LanePosition, std::int64_t> longest(LanePosition first, LanePosition last) const;
+  void index_block(std::size_t b);
   void index_durations();
   void index_times();
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analyzer/parallel.h"
+#include "analyzer/timeline_walk.h"
 
 namespace swinscope::gui {
 namespace {
@@ -24,92 +25,76 @@ std::vector<std::int64_t> edges_of(const Viewport& view, std::size_t width) {
   return edges;
 }
 
-// Draws one lane from left to right. The events of a column begin where those of the one before end, so each column
-// asks for one position only; columns without events, and those within one long event, are filled at once.
+// Draws one lane from left to right. Columns without events, and those within one long event, are filled at once.
 class RowPainter {
  public:
   RowPainter(const TimelineLane& lane, std::span<const std::int64_t> edges, const RasterStyle& style,
              std::span<Color> row)
-      : lane_(lane), edges_(edges), style_(style), row_(row) {}
+      : lane_(lane), edges_(edges), style_(style), row_(row), walk_(lane, edges[0]) {}
 
   void paint() {
-    begin_ = lane_.moment(edges_[0]);
     std::size_t columns = 1;
-    while (x_ < row_.size()) {
-      if (fill_same()) {
+    for (std::size_t x = 0; x < row_.size();) {
+      // Columns that share a nanosecond see the same events again.
+      if (walk_.time_ns() > edges_[x]) walk_.seek(edges_[x]);
+      if (walk_.change_ns() >= end_ns(x)) {
+        x = fill(x);
         columns = 1;
       } else {
         // Where one column has something to show the next ones often have, too, and several at once are faster.
-        paint_columns(std::min(columns, row_.size() - x_));
+        x = paint_columns(x, std::min(columns, row_.size() - x));
         columns = std::min(2 * columns, kColumnsAtOnce);
       }
     }
   }
 
  private:
-  static constexpr std::size_t kColumnsAtOnce = 16;
+  static constexpr std::size_t kColumnsAtOnce = 32;
 
   // A column narrower than a nanosecond shows the whole of it.
-  std::int64_t column_end_ns(std::size_t x) const { return std::max(edges_[x + 1], edges_[x] + 1); }
+  std::int64_t end_ns(std::size_t x) const { return std::max(edges_[x + 1], edges_[x] + 1); }
 
-  // The first pixel from x_ on whose column ends behind `time`.
-  std::size_t pixel_of(std::int64_t time_ns) const {
-    const auto first = edges_.begin() + static_cast<std::ptrdiff_t>(x_);
+  std::size_t paint_columns(std::size_t x, std::size_t columns) {
+    std::array<Occupancy, kColumnsAtOnce> occupancies;
+    if (edges_[x + columns] - edges_[x] < static_cast<std::int64_t>(columns)) columns = 1;
+    if (columns == 1) {
+      occupancies[0] = walk_.advance(end_ns(x));
+    } else {
+      walk_.advance(edges_.subspan(x + 1, columns), occupancies);
+    }
+    for (std::size_t i = 0; i < columns; ++i, ++x)
+      row_[x] = color_of(occupancies[i], end_ns(x) - edges_[x]);
+    return x;
+  }
+
+  // The columns from x on that show the same, which x does; returns the first that may not.
+  std::size_t fill(std::size_t x) {
+    const LanePosition event = walk_.covering();
+    const std::size_t behind = pixel_of(x, walk_.change_ns());
+    std::fill(row_.begin() + static_cast<std::ptrdiff_t>(x), row_.begin() + static_cast<std::ptrdiff_t>(behind),
+              event == kNoPosition ? style_.background : style_.colors[lane_.name(event)]);
+    walk_.advance(edges_[behind]);
+    return behind;
+  }
+
+  // The first pixel from x on whose column ends behind `time`.
+  std::size_t pixel_of(std::size_t x, std::int64_t time_ns) const {
+    const auto first = edges_.begin() + static_cast<std::ptrdiff_t>(x);
     const auto end_behind = std::upper_bound(first + 1, edges_.end(), time_ns);
     const auto begin_there = std::lower_bound(first, end_behind, time_ns);
-    const auto x = std::min(end_behind - edges_.begin() - 1, begin_there - edges_.begin());
-    return std::min(static_cast<std::size_t>(x), row_.size());
+    return static_cast<std::size_t>(std::min(end_behind - edges_.begin() - 1, begin_there - edges_.begin()));
   }
 
-  void fill_to(std::size_t x, Color color) {
-    std::fill(row_.begin() + static_cast<std::ptrdiff_t>(x_), row_.begin() + static_cast<std::ptrdiff_t>(x), color);
-    x_ = x;
-    if (x_ < row_.size()) begin_ = lane_.moment(edges_[x_]);
-  }
-
-  // Fills the columns up to the next change of the lane; false when that lies within this column.
-  bool fill_same() {
-    if (!begin_.covered && begin_.next == lane_.size()) {
-      fill_to(row_.size(), style_.background);
-      return true;
-    }
-    const std::int64_t change = begin_.covered ? lane_.event_end_ns(begin_.next - 1) : lane_.start_ns(begin_.next);
-    if (change < column_end_ns(x_)) return false;
-    fill_to(pixel_of(change), begin_.covered ? style_.colors[lane_.name(begin_.next - 1)] : style_.background);
-    return true;
-  }
-
-  void paint_columns(std::size_t columns) {
-    std::array<std::int64_t, kColumnsAtOnce> ends;
-    std::array<Moment, kColumnsAtOnce> moments;
-    for (std::size_t i = 0; i < columns; ++i)
-      ends[i] = column_end_ns(x_ + i);
-    lane_.moments(std::span(ends).first(columns), std::span(moments).first(columns));
-    for (std::size_t i = 0; i < columns; ++i) {
-      paint_column(moments[i]);
-      if (++x_ == row_.size()) return;
-      // Columns that share a nanosecond see the same events again.
-      begin_ = edges_[x_] == ends[i] ? moments[i] : lane_.moment(edges_[x_]);
-    }
-  }
-
-  void paint_column(const Moment& end) {
-    const Occupancy occupancy = lane_.occupancy(begin_, end);
-    Color& pixel = row_[x_];
-    if (occupancy.event == kNoPosition) {
-      pixel = style_.background;
-    } else {
-      const Color color = style_.colors[lane_.name(occupancy.event)];
-      pixel = blend(style_.background, color, alpha_of(occupancy.busy_ns, end.time_ns - begin_.time_ns));
-    }
+  Color color_of(const Occupancy& occupancy, std::int64_t column_ns) const {
+    if (occupancy.event == kNoPosition) return style_.background;
+    return blend(style_.background, style_.colors[lane_.name(occupancy.event)], alpha_of(occupancy.busy_ns, column_ns));
   }
 
   const TimelineLane& lane_;
   std::span<const std::int64_t> edges_;  // of the columns of row_: one more than it has pixels
   const RasterStyle& style_;
   std::span<Color> row_;
-  std::size_t x_ = 0;
-  Moment begin_;  // of column x_
+  LaneWalk walk_;
 };
 
 std::span<Color> row_of(const ImageView& image, int y) {
