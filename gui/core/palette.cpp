@@ -22,18 +22,7 @@ std::uint32_t hash(std::string_view text) {
   return value;
 }
 
-std::uint32_t channel(Color under, Color over, std::uint32_t alpha, unsigned shift) {
-  const std::uint32_t a = (under >> shift) & 0xFFU;
-  const std::uint32_t b = (over >> shift) & 0xFFU;
-  return ((a * (255 - alpha) + b * alpha + 127) / 255) << shift;
-}
-
 }  // namespace
-
-Color blend(Color under, Color over, int alpha) {
-  const auto part = static_cast<std::uint32_t>(alpha);
-  return 0xff000000U | channel(under, over, part, 16) | channel(under, over, part, 8) | channel(under, over, part, 0);
-}
 
 Color name_color(std::string_view name) {
   const std::size_t choice = hash(name) % (3 * kOkabeIto.size());

@@ -17,6 +17,15 @@ Color name_color(std::string_view name);
 // Of each name of the timeline, by NameId. To dim what a filter leaves out, hand the rasteriser a changed copy.
 std::vector<Color> name_colors(const NameTable& names);
 // `alpha` / 255 of `over`, the rest of `under`.
-Color blend(Color under, Color over, int alpha);
+constexpr Color blend(Color under, Color over, int alpha) {
+  const auto part = static_cast<std::uint32_t>(alpha);
+  Color result = 0xff000000U;
+  for (const unsigned shift : {0U, 8U, 16U}) {
+    const std::uint32_t a = (under >> shift) & 0xFFU;
+    const std::uint32_t b = (over >> shift) & 0xFFU;
+    result |= ((a * (255 - part) + b * part + 127) / 255) << shift;
+  }
+  return result;
+}
 
 }  // namespace swinscope::gui
