@@ -193,10 +193,17 @@ Timeline merge_timelines(std::vector<Timeline> parts) {
       lane.shift(merged.processes[process].offset_ns - offset_before[process]);
       merged.lanes.push_back(std::move(lane));
     }
+    for (CounterSeries& series : part.counters) {
+      series.process = place[first_process + series.process];
+      for (std::int64_t& edge_ns : series.edges_ns)
+        edge_ns += merged.processes[series.process].offset_ns - offset_before[series.process];
+      merged.counters.push_back(std::move(series));
+    }
     part = Timeline();
     first_process += processes;
   }
   std::ranges::stable_sort(merged.lanes, {}, [](const TimelineLane& lane) { return lane.key.process; });
+  std::ranges::stable_sort(merged.counters, {}, &CounterSeries::process);
   return merged;
 }
 

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/counters.h"
 #include "analyzer/intervals.h"
 #include "analyzer/timeline_lane.h"
 #include "analyzer/trace.h"
@@ -59,7 +60,8 @@ struct Timeline {
   std::string path;         // as the user gave it
   std::string description;  // what kind of file(s)
   std::vector<TimelineProcess> processes;
-  std::vector<TimelineLane> lanes;  // none empty
+  std::vector<TimelineLane> lanes;      // none empty
+  std::vector<CounterSeries> counters;  // by process
   NameTable names;
   std::vector<std::string> warnings;
   // A coarse stand-in while the rest is loading: an event stands for all of a lane in a 2048th of the time, under the

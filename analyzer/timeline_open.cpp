@@ -85,6 +85,7 @@ class Loader {
     parallel_for(parts_.size(), several ? control_.threads : 1, [&](std::size_t i) {
       cancel_.check();
       load_part(i, threads_each);
+      load_counters(parts_[i]);
       progress_.set(i, 1, "loaded");
     });
     return join();
@@ -169,6 +170,21 @@ class Loader {
     } catch (const Error& error) {
       cancel_.check();
       part.error = error;
+    }
+  }
+
+  // From the trace itself, whatever the lanes came from: there are few.
+  void load_counters(Part& part) const {
+    if (part.error || part.timeline.processes.empty() || !attempt([&] { return is_trace_database(part.file); })) return;
+    try {
+      part.timeline.counters = read_counters(part.file, &control_.cancel);
+    } catch (const Error& error) {
+      cancel_.check();
+      part.timeline.warnings.push_back(fmt::format("sampled values: {} ({})", error.what(), error.cause()));
+    }
+    for (CounterSeries& series : part.timeline.counters) {
+      for (std::int64_t& edge_ns : series.edges_ns)
+        edge_ns += part.timeline.processes.front().offset_ns;
     }
   }
 
