@@ -8,6 +8,7 @@ namespace {
 constexpr int kHeadingHeight = 22;
 constexpr int kGpuHeight = 26;
 constexpr int kHostHeight = 20;
+constexpr int kCounterHeight = 30;
 
 bool is_shown(const Timeline& timeline, const TimelineLane& lane, const Filter& filter) {
   if (filter.rank && timeline.processes[lane.key.process].rank != *filter.rank) return false;
@@ -27,9 +28,10 @@ QString process_label(const TimelineProcess& process) {
   return label;
 }
 
-void append(std::vector<LaneRow>& rows, int& height, std::optional<LaneId> lane, QString label, int row_height) {
-  rows.push_back({lane, std::move(label), height, row_height});
-  height += row_height;
+void append(std::vector<LaneRow>& rows, int& height, LaneRow row) {
+  row.top = height;
+  height += row.height;
+  rows.push_back(std::move(row));
 }
 
 }  // namespace
@@ -44,23 +46,41 @@ std::vector<LaneId> LaneRows::lanes() const {
   return shown;
 }
 
+std::vector<const LaneRow*> LaneRows::counters() const {
+  std::vector<const LaneRow*> shown;
+  for (const LaneRow& row : scrolled) {
+    if (row.counter) shown.push_back(&row);
+  }
+  return shown;
+}
+
 LaneRows arrange_lanes(const Timeline& timeline, const Filter& filter, const std::vector<LaneKey>& pinned) {
   LaneRows rows;
-  std::optional<std::uint32_t> process;
-  for (LaneId id = 0; id < timeline.lanes.size(); ++id) {
-    const TimelineLane& lane = timeline.lanes[id];
-    if (!is_shown(timeline, lane, filter)) continue;
-    const int height = is_gpu(lane.key.kind) ? kGpuHeight : kHostHeight;
-    if (std::find(pinned.begin(), pinned.end(), lane.key) != pinned.end()) {
-      append(rows.pinned, rows.pinned_height, id, full_label(timeline, id), height);
-      continue;
+  const auto scroll = [&](LaneRow row) { append(rows.scrolled, rows.scrolled_height, std::move(row)); };
+  LaneId id = 0;
+  std::size_t counter = 0;
+  for (std::uint32_t process = 0; process < timeline.processes.size(); ++process) {
+    bool has_heading = false;
+    const auto head = [&] {
+      if (!has_heading) scroll({{}, {}, process_label(timeline.processes[process]), 0, kHeadingHeight});
+      has_heading = true;
+    };
+    for (; id < timeline.lanes.size() && timeline.lanes[id].key.process == process; ++id) {
+      const TimelineLane& lane = timeline.lanes[id];
+      if (!is_shown(timeline, lane, filter)) continue;
+      const int height = is_gpu(lane.key.kind) ? kGpuHeight : kHostHeight;
+      if (std::find(pinned.begin(), pinned.end(), lane.key) != pinned.end()) {
+        append(rows.pinned, rows.pinned_height, {id, {}, full_label(timeline, id), 0, height});
+        continue;
+      }
+      head();
+      scroll({id, {}, label_of(lane), 0, height});
     }
-    if (process != lane.key.process) {
-      process = lane.key.process;
-      append(rows.scrolled, rows.scrolled_height, std::nullopt, process_label(timeline.processes[*process]),
-             kHeadingHeight);
+    for (; counter < timeline.counters.size() && timeline.counters[counter].process == process; ++counter) {
+      if (filter.rank && timeline.processes[process].rank != *filter.rank) continue;
+      head();
+      scroll({{}, counter, QString::fromStdString(timeline.counters[counter].name), 0, kCounterHeight});
     }
-    append(rows.scrolled, rows.scrolled_height, id, label_of(lane), height);
   }
   return rows;
 }
@@ -73,6 +93,17 @@ QString full_label(const Timeline& timeline, LaneId id) {
   if (lane.key.depth > 0) label += QStringLiteral(" (depth %1)").arg(lane.key.depth);
   if (lane.key.sublane > 0) label += QStringLiteral(" (overlap %1)").arg(lane.key.sublane);
   return label;
+}
+
+QString full_label(const Timeline& timeline, const CounterSeries& series) {
+  return QStringLiteral("rank %1 · %2")
+      .arg(timeline.processes[series.process].rank)
+      .arg(QString::fromStdString(series.name));
+}
+
+QString counter_text(const CounterSeries& series, std::optional<double> value) {
+  if (!value) return QStringLiteral("not sampled");
+  return QStringLiteral("%1 %2").arg(*value, 0, 'g', 4).arg(QString::fromStdString(series.unit)).trimmed();
 }
 
 }  // namespace swinscope::gui

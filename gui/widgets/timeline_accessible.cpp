@@ -10,13 +10,14 @@
 namespace swinscope::gui {
 namespace {
 
-// A lane; or, with index -1, the selected event.
+// A lane or, behind the lanes, a counter; with index -1 the selected event.
 class TimelinePart : public QAccessibleInterface {
  public:
   TimelinePart(TimelineView* view, int index) : view_(view), index_(index) {}
 
   bool isValid() const override {
-    return view_ != nullptr && (index_ < 0 ? view_->selection().has_value() : lane().has_value());
+    return view_ != nullptr &&
+           (index_ < 0 ? view_->selection().has_value() : lane().has_value() || counter() != nullptr);
   }
   QObject* object() const override { return nullptr; }
   QWindow* window() const override { return view_->window()->windowHandle(); }
@@ -30,19 +31,25 @@ class TimelinePart : public QAccessibleInterface {
   QAccessible::Role role() const override { return index_ < 0 ? QAccessible::Graphic : QAccessible::ListItem; }
   QAccessible::State state() const override {
     QAccessible::State state;
-    state.selectable = true;
-    state.selected = index_ < 0 || (isValid() && view_->selection() && view_->selection()->lane == *lane());
+    state.selectable = index_ < 0 || lane().has_value();
+    state.selected = index_ < 0 || (isValid() && view_->selection() && view_->selection()->lane == lane());
     state.invalid = !isValid();
     return state;
   }
   QRect rect() const override {
     if (!isValid()) return {};
-    const QRect place = index_ < 0 ? view_->event_rect(*view_->selection()).toAlignedRect() : view_->lane_rect(*lane());
+    QRect place;
+    if (index_ < 0) {
+      place = view_->event_rect(*view_->selection()).toAlignedRect();
+    } else {
+      place = lane() ? view_->lane_rect(*lane()) : view_->row_rect(*counter());
+    }
     return {view_->viewport()->mapToGlobal(place.topLeft()), place.size()};
   }
   QString text(QAccessible::Text kind) const override {
     if (!isValid() || (kind != QAccessible::Name && kind != QAccessible::Description)) return {};
-    return index_ < 0 ? event_text(kind) : lane_text(kind);
+    if (index_ < 0) return event_text(kind);
+    return lane() ? lane_text(kind) : counter_text_of(kind);
   }
 
  private:
@@ -50,6 +57,17 @@ class TimelinePart : public QAccessibleInterface {
     const std::vector<LaneId> lanes = view_->rows().lanes();
     const auto at = static_cast<std::size_t>(index_);
     return at < lanes.size() ? std::optional(lanes[at]) : std::nullopt;
+  }
+  const LaneRow* counter() const {
+    const std::vector<const LaneRow*> counters = view_->rows().counters();
+    const std::size_t at = static_cast<std::size_t>(index_) - view_->rows().lanes().size();
+    return at < counters.size() ? counters[at] : nullptr;
+  }
+  QString counter_text_of(QAccessible::Text kind) const {
+    const Timeline& timeline = *view_->timeline();
+    const CounterSeries& series = timeline.counters[*counter()->counter];
+    if (kind == QAccessible::Name) return full_label(timeline, series);
+    return QStringLiteral("%1 values up to %2").arg(series.values.size()).arg(counter_text(series, series.top));
   }
   QString lane_text(QAccessible::Text kind) const {
     const Timeline& timeline = *view_->timeline();
@@ -75,11 +93,11 @@ class TimelineAccessible : public QAccessibleWidget {
   explicit TimelineAccessible(TimelineView* view) : QAccessibleWidget(view, QAccessible::List), view_(view) {}
   Q_DISABLE_COPY_MOVE(TimelineAccessible)
 
-  // The selected event, where there is one, comes after the lanes.
-  int childCount() const override { return lane_count() + (view_->selection() ? 1 : 0); }
+  // The selected event, where there is one, comes after the rows.
+  int childCount() const override { return row_count() + (view_->selection() ? 1 : 0); }
   QAccessibleInterface* child(int index) const override {
     if (index < 0 || index >= childCount()) return nullptr;
-    const int part = index < lane_count() ? index : -1;
+    const int part = index < row_count() ? index : -1;
     auto found = ids_.find(part);
     if (found == ids_.end())
       found = ids_.emplace(part, QAccessible::registerAccessibleInterface(new TimelinePart(view_, part))).first;
@@ -87,7 +105,7 @@ class TimelineAccessible : public QAccessibleWidget {
   }
   int indexOfChild(const QAccessibleInterface* child) const override {
     for (const auto& [part, id] : ids_) {
-      if (QAccessible::accessibleInterface(id) == child) return part < 0 ? lane_count() : part;
+      if (QAccessible::accessibleInterface(id) == child) return part < 0 ? row_count() : part;
     }
     return -1;
   }
@@ -97,7 +115,7 @@ class TimelineAccessible : public QAccessibleWidget {
     }
     return nullptr;
   }
-  QAccessibleInterface* focusChild() const override { return view_->selection() ? child(lane_count()) : nullptr; }
+  QAccessibleInterface* focusChild() const override { return view_->selection() ? child(row_count()) : nullptr; }
 
  protected:
   ~TimelineAccessible() override {
@@ -106,7 +124,7 @@ class TimelineAccessible : public QAccessibleWidget {
   }
 
  private:
-  int lane_count() const { return static_cast<int>(view_->rows().lanes().size()); }
+  int row_count() const { return static_cast<int>(view_->rows().lanes().size() + view_->rows().counters().size()); }
 
   TimelineView* view_;
   mutable std::map<int, QAccessible::Id> ids_;  // made when asked for

@@ -89,7 +89,12 @@ bool TimelineView::viewportEvent(QEvent* event) {
         QString::fromUtf8(timeline_->name(*hit).data(), static_cast<qsizetype>(timeline_->name(*hit).size())),
         QString::fromStdString(format_duration(timeline_->event(*hit).duration_ns)));
   } else if (help->pos().x() < header_width() && timeline_ != nullptr) {
-    if (const auto lane = lane_at(help->pos().y())) text = full_label(*timeline_, *lane);
+    const LaneRow* row = row_at(help->pos().y());
+    if (row != nullptr && row->lane) text = full_label(*timeline_, *row->lane);
+    if (row != nullptr && row->counter) text = full_label(*timeline_, timeline_->counters[*row->counter]);
+  } else if (const CounterSeries* series = counter_at(help->pos())) {
+    text = QStringLiteral("%1\n%2").arg(full_label(*timeline_, *series),
+                                        counter_text(*series, series->at(time_at(help->pos().x()))));
   }
   QToolTip::showText(help->globalPos(), text, this);
   return true;

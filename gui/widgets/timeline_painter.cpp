@@ -2,6 +2,8 @@
 
 #include <QPainterPath>
 #include <QScrollBar>
+#include <QVector>
+#include <algorithm>
 #include <cmath>
 
 #include "analyzer/kernel_names.h"
@@ -45,6 +47,7 @@ void TimelinePainter::paint() {
   painter_.save();
   painter_.setClipRect(lanes_);
   paint_headings();
+  paint_counters();
   paint_steps();
   paint_names();
   paint_area();
@@ -69,9 +72,37 @@ void TimelinePainter::paint_headings() {
   const int shift = lanes_.top() + view_.rows().pinned_height - view_.verticalScrollBar()->value();
   for (const LaneRow& row : view_.rows().scrolled) {
     const int top = row.top + shift;
-    if (!row.lane && top >= lanes_.top() + view_.rows().pinned_height)
+    if (row.is_heading() && top >= lanes_.top() + view_.rows().pinned_height)
       painter_.drawLine(lanes_.left(), top + row.height - 1, lanes_.right(), top + row.height - 1);
   }
+}
+
+void TimelinePainter::paint_counters() {
+  painter_.save();
+  painter_.setClipRect(lanes_.adjusted(0, view_.rows().pinned_height, 0, 0));
+  for (const LaneRow& row : view_.rows().scrolled) {
+    const QRect place = view_.row_rect(row);
+    if (row.counter && place.bottom() >= lanes_.top() && place.top() <= lanes_.bottom())
+      paint_counter(view_.timeline()->counters[*row.counter], place.adjusted(0, 2, 0, -2));
+  }
+  painter_.restore();
+}
+
+// A bar in each pixel, as high as the largest value there; the whole height is the top of the series.
+void TimelinePainter::paint_counter(const CounterSeries& series, const QRect& place) {
+  QVector<QRectF> bars;
+  for (int x = lanes_.left(); x <= lanes_.right(); ++x) {
+    const std::int64_t begin_ns = view_.time_at(x);
+    const auto value = series.largest_in({begin_ns, std::max(view_.time_at(x + 1), begin_ns + 1)});
+    if (!value || series.top <= 0) continue;
+    const double height = place.height() * std::clamp(*value / series.top, 0.0, 1.0);
+    bars.append(QRectF(x, place.bottom() + 1 - height, 1, height));
+  }
+  painter_.setPen(Qt::NoPen);
+  painter_.setBrush(series_color(2, view_.palette()));
+  painter_.drawRects(bars);
+  painter_.setPen(colors_.grid);
+  painter_.drawLine(lanes_.left(), place.bottom() + 1, lanes_.right(), place.bottom() + 1);
 }
 
 void TimelinePainter::paint_steps() {
@@ -171,11 +202,20 @@ void TimelinePainter::paint_headers() {
     const bool is_selected = view_.selection() && row.lane && view_.selection()->lane == *row.lane;
     if (is_selected) painter_.fillRect(place.adjusted(-8, 0, 5, 0), view_.palette().highlight());
     QFont font = view_.font();
-    font.setBold(!row.lane);
+    font.setBold(row.is_heading());
     painter_.setFont(font);
     painter_.setPen(view_.palette().color(is_selected ? QPalette::HighlightedText : QPalette::WindowText));
-    painter_.drawText(place, Qt::AlignVCenter | Qt::AlignLeft,
-                      painter_.fontMetrics().elidedText(row.label, Qt::ElideMiddle, place.width()));
+    QRect room = place;
+    if (row.counter) {
+      const CounterSeries& series = view_.timeline()->counters[*row.counter];
+      const QString largest = counter_text(series, series.top);
+      painter_.setPen(colors_.muted);
+      painter_.drawText(place, Qt::AlignVCenter | Qt::AlignRight, largest);
+      room.setRight(room.right() - painter_.fontMetrics().horizontalAdvance(largest) - 6);
+      painter_.setPen(view_.palette().color(QPalette::WindowText));
+    }
+    painter_.drawText(room, Qt::AlignVCenter | Qt::AlignLeft,
+                      painter_.fontMetrics().elidedText(row.label, Qt::ElideMiddle, room.width()));
   };
   const int split = lanes_.top() + view_.rows().pinned_height;
   painter_.setClipRect(all.adjusted(0, view_.rows().pinned_height, 0, 0));

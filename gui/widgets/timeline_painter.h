@@ -5,6 +5,10 @@
 
 #include "gui/widgets/theme.h"
 
+namespace swinscope {
+struct CounterSeries;
+}
+
 namespace swinscope::gui {
 
 class TimelineView;
@@ -21,6 +25,8 @@ class TimelinePainter {
   void paint_headings();
   void paint_names();
   void paint_names_of(const LaneRow& row);
+  void paint_counters();
+  void paint_counter(const CounterSeries& series, const QRect& place);
   void paint_steps();
   void paint_area();
   void paint_selection();

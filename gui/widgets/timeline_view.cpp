@@ -95,8 +95,13 @@ void TimelineView::arrange() {
   rows_ = timeline_ == nullptr ? LaneRows() : arrange_lanes(*timeline_, filter_, pinned_);
   int widest = 0;
   for (const auto* part : {&rows_.pinned, &rows_.scrolled}) {
-    for (const LaneRow& row : *part)
-      widest = std::max(widest, fontMetrics().horizontalAdvance(row.label));
+    for (const LaneRow& row : *part) {
+      QString text = row.label;
+      if (row.counter)
+        text +=
+            QLatin1Char(' ') + counter_text(timeline_->counters[*row.counter], timeline_->counters[*row.counter].top);
+      widest = std::max(widest, fontMetrics().horizontalAdvance(text));
+    }
   }
   header_width_ = std::clamp(widest + 20, kNarrowestHeader, kWidestHeader);
   if (history_) history_->replace(resized(view(), view_pixels()));
@@ -302,8 +307,12 @@ QRect TimelineView::lane_rect(LaneId lane) const {
   bool is_pinned = false;
   const LaneRow* row = row_of(lane, &is_pinned);
   if (row == nullptr) return {};
-  const int top = is_pinned ? row->top : row->top + rows_.pinned_height - verticalScrollBar()->value();
-  return {0, kRulerHeight + top, viewport()->width(), row->height};
+  return is_pinned ? QRect(0, kRulerHeight + row->top, viewport()->width(), row->height) : row_rect(*row);
+}
+
+QRect TimelineView::row_rect(const LaneRow& row) const {
+  const int top = row.top + rows_.pinned_height - verticalScrollBar()->value();
+  return {0, kRulerHeight + top, viewport()->width(), row.height};
 }
 
 double TimelineView::x_of(std::int64_t time_ns) const { return header_width_ + view().x_of(time_ns) / pixel_ratio(); }
@@ -321,14 +330,14 @@ QRectF TimelineView::event_rect(TimelineEventId id) const {
           static_cast<double>(lane.height())};
 }
 
-std::optional<LaneId> TimelineView::lane_at(int y) const {
+const LaneRow* TimelineView::row_at(int y) const {
   const bool is_pinned = y < kRulerHeight + rows_.pinned_height;
   const int in_part =
       is_pinned ? y - kRulerHeight : y - kRulerHeight - rows_.pinned_height + verticalScrollBar()->value();
   for (const LaneRow& row : is_pinned ? rows_.pinned : rows_.scrolled) {
-    if (in_part >= row.top && in_part < row.top + row.height) return row.lane;
+    if (in_part >= row.top && in_part < row.top + row.height) return &row;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 std::vector<LaneId> TimelineView::lanes_between(int y1, int y2) const {
@@ -342,10 +351,15 @@ std::vector<LaneId> TimelineView::lanes_between(int y1, int y2) const {
 
 std::optional<TimelineEventId> TimelineView::event_at(QPoint position) const {
   if (timeline_ == nullptr || !lanes_rect().contains(position)) return std::nullopt;
-  const auto lane = lane_at(position.y());
-  if (!lane) return std::nullopt;
+  const LaneRow* row = row_at(position.y());
+  if (row == nullptr || !row->lane) return std::nullopt;
   const int x = static_cast<int>((position.x() - header_width_) * pixel_ratio());
-  return hit_test(*timeline_, *lane, view(), x, static_cast<int>(std::lround(3 * pixel_ratio())));
+  return hit_test(*timeline_, *row->lane, view(), x, static_cast<int>(std::lround(3 * pixel_ratio())));
+}
+
+const CounterSeries* TimelineView::counter_at(QPoint position) const {
+  const LaneRow* row = timeline_ == nullptr ? nullptr : row_at(position.y());
+  return row != nullptr && row->counter ? &timeline_->counters[*row->counter] : nullptr;
 }
 
 void TimelineView::draw_image() {

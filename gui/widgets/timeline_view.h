@@ -70,6 +70,9 @@ class TimelineView : public QAbstractScrollArea {
   // Where an event is drawn, at least a pixel wide; empty when its lane is not shown.
   QRectF event_rect(TimelineEventId event) const;
   QRect lane_rect(LaneId lane) const;
+  QRect row_rect(const LaneRow& row) const;  // of one that is not pinned
+  // The counter drawn there.
+  const CounterSeries* counter_at(QPoint position) const;
   std::optional<TimelineEventId> event_at(QPoint position) const;
   double x_of(std::int64_t time_ns) const;
   std::int64_t time_at(double x) const;
@@ -104,7 +107,7 @@ class TimelineView : public QAbstractScrollArea {
   void update_colors();
   void invalidate();
   const LaneRow* row_of(LaneId lane, bool* is_pinned = nullptr) const;
-  std::optional<LaneId> lane_at(int y) const;
+  const LaneRow* row_at(int y) const;
   std::vector<LaneId> lanes_between(int y1, int y2) const;
   void reveal(TimelineEventId event);
   void draw_image();

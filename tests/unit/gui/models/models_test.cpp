@@ -159,6 +159,31 @@ TEST(LaneRows, FollowFilterAndPins) {
   EXPECT_EQ(pinned.pinned[0].label, QStringLiteral("rank 1 · GPU 0 · lane 9"));
 }
 
+TEST(LaneRows, EndWithWhatWasSampled) {
+  Timeline timeline;
+  timeline.processes.resize(2);
+  timeline.processes[1].rank = 1;
+  timeline.names.add("event");
+  timeline.lanes = {lane(0, LaneKind::kKernels, 7)};
+  for (const std::uint32_t process : {0U, 1U})
+    timeline.counters.push_back({process, "GPU 0 · Power", "W", {0, 10, 20}, {350, 700}, 700});
+  const LaneRows all = arrange_lanes(timeline, {}, {});
+  ASSERT_EQ(all.scrolled.size(), 5U);  // rank 1 has no events, but a heading
+  EXPECT_EQ(all.scrolled[2].counter, 0U);
+  EXPECT_TRUE(all.scrolled[3].is_heading());
+  EXPECT_EQ(all.scrolled[4].counter, 1U);
+  EXPECT_EQ(all.counters(), (std::vector<const LaneRow*>{&all.scrolled[2], &all.scrolled[4]}));
+  EXPECT_EQ(full_label(timeline, timeline.counters[1]), QStringLiteral("rank 1 · GPU 0 · Power"));
+  EXPECT_EQ(counter_text(timeline.counters[0], 350), QStringLiteral("350 W"));
+  EXPECT_EQ(counter_text(timeline.counters[0], std::nullopt), QStringLiteral("not sampled"));
+
+  Filter filter;
+  filter.rank = 1;
+  EXPECT_EQ(arrange_lanes(timeline, filter, {}).scrolled.size(), 2U);
+  // A lane that is pinned leaves its process with what was sampled.
+  EXPECT_EQ(arrange_lanes(timeline, {}, {timeline.lanes[0].key}).scrolled.size(), 4U);
+}
+
 TEST(Histogram, CountsEveryCallOnce) {
   std::vector<KernelCall> calls;
   for (int i = 0; i < 100; ++i)
