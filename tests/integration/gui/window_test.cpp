@@ -5,10 +5,13 @@
 #include <QApplication>
 #include <QComboBox>
 #include <QDir>
+#include <QHelpEvent>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMenuBar>
 #include <QMimeData>
+#include <QToolTip>
+#include <algorithm>
 
 #include <gmock/gmock.h>
 
@@ -87,6 +90,43 @@ TEST_F(MainWindowTest, LanesAndTheSelectedEventAreAccessible) {
   EXPECT_TRUE(event->state().selected);
   EXPECT_EQ(event->rect().topLeft(),
             view().viewport()->mapToGlobal(view().event_rect(*view().selection()).toAlignedRect().topLeft()));
+}
+
+// The recording's CPU time: drawn where it was sampled, as high as it says, with the value below the mouse.
+TEST_F(MainWindowTest, SampledValuesStandBelowTheLanes) {
+  open(recording().parent_path() / "swinscope_swin_tiny_infer_1gpu.db");
+  window_.show_page(ActionId::kPageTimeline);
+  ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_));
+  ASSERT_EQ(view().rows().counters().size(), 1U);
+  const gui::LaneRow& row = *view().rows().counters()[0];
+  const CounterSeries& series = view().timeline()->counters[*row.counter];
+  for (int i = 0; i < 100; ++i)
+    view().scroll_lanes(1);  // counters come last
+  const QRect place = view().row_rect(row);
+  ASSERT_TRUE(view().lanes_rect().contains(QRect(view().header_width(), place.top(), 10, place.height())));
+
+  const auto largest = std::max_element(series.values.begin(), series.values.end()) - series.values.begin();
+  const auto at = static_cast<std::size_t>(largest);
+  const Interval period{series.edges_ns[at], series.edges_ns[at + 1]};
+  view().show_window({period.begin_ns - 3 * period.length(), period.end_ns + 3 * period.length()});
+  const int x = static_cast<int>(view().x_of(period.begin_ns + period.length() / 2));
+  const QImage image = view().viewport()->grab().toImage();
+  const QColor color = gui::series_color(2, view().palette());
+  int filled = 0;
+  for (int y = place.top(); y <= place.bottom(); ++y)
+    filled += image.pixelColor(x, y) == color ? 1 : 0;
+  EXPECT_NEAR(filled, (place.height() - 4) * series.values[at] / series.top, 2);
+
+  QHelpEvent help(QEvent::ToolTip, {x, place.center().y()},
+                  view().viewport()->mapToGlobal(QPoint(x, place.center().y())));
+  QApplication::sendEvent(view().viewport(), &help);
+  EXPECT_THAT(QToolTip::text().toStdString(), HasSubstr("CPU, of one core"));
+  EXPECT_THAT(QToolTip::text().toStdString(), HasSubstr(gui::counter_text(series, series.values[at]).toStdString()));
+
+  QAccessibleInterface* all = QAccessible::queryAccessibleInterface(&view());
+  QAccessibleInterface* last = all->child(all->childCount() - 1);
+  EXPECT_THAT(last->text(QAccessible::Name).toStdString(), HasSubstr("CPU, of one core"));
+  EXPECT_THAT(last->text(QAccessible::Description).toStdString(), HasSubstr("values up to"));
 }
 
 TEST_F(MainWindowTest, EveryActionIsInAMenuAndHasHelp) {
