@@ -19,15 +19,16 @@ Table top_kernels(const Trace& trace, const std::vector<RankSteps>& steps, std::
 }
 
 // The verdict: how far the largest point is from ideal, and what to look at.
-std::vector<std::string> scaling_headline(const std::vector<ScalingRow>& rows) {
+std::vector<std::string> scaling_headline(const std::vector<ScalingRow>& rows, std::string_view counted) {
   if (rows.empty()) return {"the experiment has no points yet"};
   const ScalingRow& last = rows.back();
   const std::string times = last.traced_only ? " (traced times only)" : "";
   if (rows.size() == 1)
-    return {fmt::format("{} per step with {} GPUs{}", format_duration(last.step_ns), last.point.gpus(), times)};
-  std::vector<std::string> lines = {fmt::format(
-      "parallel efficiency {:.2f} at {} GPUs: speedup {:.2f}, {} per step against {}{}", last.efficiency,
-      last.point.gpus(), last.speedup, format_duration(last.step_ns), format_duration(rows.front().step_ns), times)};
+    return {fmt::format("{} per step with {} {}{}", format_duration(last.step_ns), last.point.gpus(), counted, times)};
+  std::vector<std::string> lines = {
+      fmt::format("parallel efficiency {:.2f} at {} {}: speedup {:.2f}, {} per step against {}{}", last.efficiency,
+                  last.point.gpus(), counted, last.speedup, format_duration(last.step_ns),
+                  format_duration(rows.front().step_ns), times)};
   if (!last.point.tracing.empty()) {
     lines.push_back(fmt::format("  evidence: swinscope analyze {}", (last.point.folder / last.point.tracing).string()));
   }
@@ -78,11 +79,11 @@ Document experiment_document(const Experiment& experiment) {
   Document document;
   document.schema = "scaling";
   document.run = experiment.folder.string();
-  document.headline = scaling_headline(rows);
+  document.tables = {scaling_rows_table(rows)};
+  document.headline = scaling_headline(rows, counted_in(document.tables.front()));
   document.facts = {{"mode", "mode", experiment.mode},
                     {"images", "images", experiment.images, Unit::kCount},
                     {"warmup_steps", "warm-up steps", std::int64_t{experiment.warmup_steps}, Unit::kCount}};
-  document.tables = {scaling_rows_table(rows)};
   document.notes = {
       fmt::format(
           "Training time is extrapolated from the measured steps to {} images. Step time: median over repeats of the",

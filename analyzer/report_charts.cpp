@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "analyzer/report.h"
+#include "analyzer/tables.h"
 
 namespace swinscope {
 namespace {
@@ -97,14 +98,14 @@ class ScalingCharts {
     if (std::all_of(series.begin(), series.end(), is_empty)) return;
     Chart chart;
     chart.title = title;
-    chart.x_title = "GPUs (ranks)";
+    chart.x_title = counted_in(table_);
     chart.y_title = unit;
     chart.categories = categories_;
     chart.y_max = y_max;
     const Series& first = series.front();
     if (first.values.front() && first.values.back()) {
-      chart.description = fmt::format("{} from {:.4g} at {} to {:.4g} at {} GPUs", title, *first.values.front(),
-                                      categories_.front(), *first.values.back(), categories_.back());
+      chart.description = fmt::format("{} from {:.4g} at {} to {:.4g} at {} {}", title, *first.values.front(),
+                                      categories_.front(), *first.values.back(), categories_.back(), chart.x_title);
     }
     chart.series = std::move(series);
     columns.insert(columns.begin(), "gpus");

@@ -262,6 +262,13 @@ Table scaling_rows_table(const std::vector<ScalingRow>& rows) {
   return table;
 }
 
+std::string_view counted_in(const Table& scaling_rows) {
+  const std::size_t busy = find_column(scaling_rows, "gpu_busy_percent");
+  const bool has_gpus = std::ranges::any_of(
+      scaling_rows.rows, [&](const auto& row) { return !std::holds_alternative<std::monostate>(row[busy]); });
+  return has_gpus ? "GPUs" : "ranks";
+}
+
 Table layer_rows_table(const std::vector<LayerRow>& rows) {
   Table table{"layers",
               "Layers",

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/cpu_utilization.h"
@@ -31,6 +32,8 @@ Table breakdown_table(const std::vector<DeviceBreakdown>& devices);
 Table idle_table(const std::vector<DeviceBreakdown>& devices);
 Table launch_table(const std::vector<LaunchRow>& rows);
 Table scaling_rows_table(const std::vector<ScalingRow>& rows);
+// What the numbers of that table's column "gpus" count: "GPUs", or "ranks" where no GPU was seen at work.
+std::string_view counted_in(const Table& scaling_rows);
 Table layer_rows_table(const std::vector<LayerRow>& rows);
 Table thread_cpu_rows_table(const std::vector<ThreadCpuRow>& rows);
 Table bound_table(const Verdict& verdict);

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "analyzer/report.h"
+#include "analyzer/tables.h"
 #include "analyzer/text.h"
 #include "gui/widgets/card.h"
 #include "gui/widgets/chart_widget.h"
@@ -173,7 +174,7 @@ std::vector<OverviewPage::Figure> OverviewPage::figures_of(const OpenedExperimen
                ? not_recorded()
                : QString::fromStdString(format_cell(cell, points.columns[column].unit));
   };
-  const QString at = QStringLiteral("at %1 GPUs (ranks)").arg(value("gpus"));
+  const QString at = QStringLiteral("at %1 %2").arg(value("gpus"), QString::fromUtf8(counted_in(points).data()));
   return {
       {"Images/s", value("images_per_s"), at, ActionId::kPageOverview},
       {"Step time", value("step_ns"), QStringLiteral("± %1").arg(value("step_ci95_ns")), ActionId::kPageOverview},

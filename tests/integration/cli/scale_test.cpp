@@ -140,6 +140,9 @@ TEST_F(Scale, JoinTakesPlainRecordings) {
   EXPECT_EQ(rows[1]["images_per_step"], 8);
   EXPECT_EQ(rows[1]["traced_only"], "no") << "nothing of CUDA was traced";
 
+  // Nothing of CUDA was traced, so nothing here is a number of GPUs.
+  EXPECT_THAT(run({"analyze", "e"}).out, HasSubstr(" at 2 ranks: "));
+
   write("times.csv", "gpus,step_ns\n1,1000\n1,3000\n2,4000\n");
   const auto given = run_json({"join", "-o", "given", "gpus=1:one", "gpus=2:two", "--timing", "times.csv"});
   EXPECT_EQ(given["data"]["points"][0]["step_ns"], 2000);

@@ -43,7 +43,7 @@ class ExperimentTest : public WindowTest {
 TEST_F(ExperimentTest, ShowsItsScalingAndOpensTheRunOfAPoint) {
   open(make_experiment());
   ASSERT_EQ(banner(), "");
-  EXPECT_THAT(window_.overview().verdict().toStdString(), HasSubstr("parallel efficiency"));
+  EXPECT_THAT(window_.overview().verdict().toStdString(), HasSubstr(" at 2 GPUs: "));
   ASSERT_GE(window_.overview().charts().size(), 4U);
   EXPECT_EQ(window_.run(), nullptr);
   for (const QSize size : {QSize(1280, 720), QSize(1920, 1080)}) {
