@@ -113,7 +113,8 @@ std::vector<ReportPart> report_parts(const Experiment& experiment) {
     const std::filesystem::path path = traced->folder / traced->tracing;
     const Trace trace = open_trace(path);
     parts.push_back(report_part(trace, path.string()));
-    parts.back().prefix = fmt::format("Traced with {} GPUs: ", traced->gpus());
+    parts.back().prefix =
+        fmt::format("Traced with {} {}: ", traced->gpus(), counted_in(parts.front().document.tables.front()));
     parts.front().environment = describe_environment(command, trace);
     parts.back().environment = {};  // the same
   } else if (!experiment.points.empty() && !experiment.points.front().timing.empty()) {
