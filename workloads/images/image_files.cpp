@@ -48,6 +48,13 @@ void search(const fs::path& folder, FoundFiles& found) {
 
 }  // namespace
 
+FoundFiles list_jpeg_files(const fs::path& folder) {
+  FoundFiles found;
+  search(folder, found);
+  std::ranges::sort(found.files);
+  return found;
+}
+
 FoundFiles find_jpeg_files(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -56,9 +63,7 @@ FoundFiles find_jpeg_files(const fs::path& path) {
   }
   if (fs::is_regular_file(status)) return {{path}, {}};
   if (!fs::is_directory(status)) refuse(path, "cannot be read", "it is neither a file nor a folder");
-  FoundFiles found;
-  search(path, found);
-  std::ranges::sort(found.files);
+  FoundFiles found = list_jpeg_files(path);
   if (found.files.empty() && !found.skipped.empty()) {
     refuse(found.skipped.front().path, "cannot be read", found.skipped.front().reason,
            "check the folder's permissions");

@@ -23,6 +23,9 @@ struct FoundFiles {
 // links to folders are not. Throws WorkloadError (kInput) for a path that cannot be read or has nothing to read in it.
 FoundFiles find_jpeg_files(const std::filesystem::path& path);
 
+// Those in and below a folder, which may be none.
+FoundFiles list_jpeg_files(const std::filesystem::path& folder);
+
 // Throws WorkloadError (kInput) for a file that cannot be read or is longer than any photograph.
 std::vector<std::uint8_t> read_bytes(const std::filesystem::path& file);
 
