@@ -14,24 +14,10 @@
 #include <span>
 #include <string_view>
 
+#include "workloads/hash_stream.h"
 #include "workloads/parameters.h"
 
 namespace swinscope {
-
-// 64 random bits for each (name, seed, index).
-class HashStream {
- public:
-  HashStream(std::string_view name, std::uint64_t seed);
-
-  std::uint64_t bits(std::uint64_t index) const;
-  // Uniform in [0, 1), a multiple of 2^-24.
-  double unit(std::uint64_t index) const;
-  // Standard normal (Box and Muller, from draws 2 * index and 2 * index + 1).
-  double normal(std::uint64_t index) const;
-
- private:
-  std::uint64_t key_;
-};
 
 struct RedrawRule {
   double shift = 0.0;

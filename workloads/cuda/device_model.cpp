@@ -36,24 +36,30 @@ void check_device() {
                         "there is no NVIDIA driver, or it shows no GPU to this process",
                         "`nvidia-smi` should list one; --device cpu runs without");
   }
-  const cuda::DeviceInfo info = cuda::device_info();
-  if (info.major < kOldestMajor) {
-    throw WorkloadError(
-        WorkloadErrorKind::kFailure,
-        fmt::format("--device cuda: {} has compute capability {}.{}", info.name, info.major, info.minor),
-        "the kernels need 8.0 or newer (A100, RTX 30, H100 and their successors)", "--device cpu runs everywhere");
-  }
+  check_capability(cuda::device_info());
+}
+
+void check_capability(const cuda::DeviceInfo& info) {
+  if (info.major >= kOldestMajor) return;
+  throw WorkloadError(WorkloadErrorKind::kFailure,
+                      fmt::format("--device cuda: {} has compute capability {}.{}", info.name, info.major, info.minor),
+                      "the kernels need 8.0 or newer (A100, RTX 30, H100 and their successors)",
+                      "--device cpu runs everywhere");
 }
 
 void check_device_memory(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options) {
+  check_memory(config, batch, options, cuda::free_memory());
+}
+
+void check_memory(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
+                  std::int64_t free_bytes) {
   const DeviceMemoryNeed need = device_memory_need(config, options);
-  const std::int64_t available = cuda::free_memory();
-  if (need.total(batch) <= available) return;
-  const std::int64_t fits = (available - need.fixed) / need.per_image;
+  if (need.total(batch) <= free_bytes) return;
+  const std::int64_t fits = (free_bytes - need.fixed) / need.per_image;
   throw WorkloadError(
       WorkloadErrorKind::kUsage, fmt::format("--batch {}: does not fit into the GPU's memory", batch),
       fmt::format("{} needs about {:.1f} GiB for it and {:.1f} GiB are free", config.name,
-                  static_cast<double>(need.total(batch)) / kGib, static_cast<double>(available) / kGib),
+                  static_cast<double>(need.total(batch)) / kGib, static_cast<double>(free_bytes) / kGib),
       fits > 0 ? fmt::format("--batch {} fits", fits) : "not even one image fits: end what else uses the GPU");
 }
 

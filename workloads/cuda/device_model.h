@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/device.h"
 #include "kernels/matmul.h"
 #include "workloads/annotate.h"
 #include "workloads/cuda/features.h"
@@ -51,6 +52,11 @@ DeviceMemoryNeed device_memory_need(const SwinConfig& config, const DeviceModelO
 // its free memory, naming the batch that would.
 void check_device();
 void check_device_memory(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options);
+
+// What these two decide by, without a GPU.
+void check_capability(const cuda::DeviceInfo& info);
+void check_memory(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
+                  std::int64_t free_bytes);
 
 class DeviceModel {
  public:

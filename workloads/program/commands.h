@@ -16,6 +16,7 @@ Command add_list_command(CLI::App& app);
 Command add_infer_command(CLI::App& app);
 Command add_train_command(CLI::App& app);
 Command add_verify_command(CLI::App& app);
+Command add_make_data_command(CLI::App& app);
 Command add_peaks_command(CLI::App& app);
 
 }  // namespace swinscope

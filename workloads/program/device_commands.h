@@ -12,6 +12,7 @@ namespace swinscope {
 
 struct InferOptions {
   RunOptions run;
+  std::filesystem::path images;  // JPEG file or folder; empty: synthetic images
   std::string level = "graph";
   std::vector<std::string> with;
   std::vector<std::string> without;

@@ -11,6 +11,7 @@
 #include "workloads/error.h"
 #include "workloads/model_cost.h"
 #include "workloads/program/device_commands.h"
+#include "workloads/program/image_inference.h"
 #include "workloads/program/interrupt.h"
 #include "workloads/program/step_times.h"
 #include "workloads/redraw.h"
@@ -94,6 +95,21 @@ DeviceResult run_passes(const InferOptions& options, const RunOptions& run, cons
   return result;
 }
 
+int classify_given_files(const InferOptions& options, const SwinConfig& config, const DeviceModelOptions& choice) {
+  ImageReader reader(options.images, config.image_size);
+  ParameterStore<float> store(config, false);
+  if (!load_given_weights(options.run, store)) redraw_parameters(store, options.run.seed);
+  DeviceModel model(config, options.run.batch, choice, store);
+  nlohmann::ordered_json document = start_document("swin.infer/1", options.run, config, RankInfo{}, 1);
+  document["run"]["gpu"] = cuda::device_info().name;
+  return classify_files(std::move(reader), options.run, config, std::move(document),
+                        [&](std::span<const float> images) {
+                          model.set_images(images);
+                          model.forward();
+                          return model.logits();
+                        });
+}
+
 nlohmann::ordered_json describe_operations(const std::vector<OperationTime>& operations) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const OperationTime& row : operations) {
@@ -173,9 +189,14 @@ void print_result(const InferOptions& options, const SwinConfig& config, const D
 int infer_on_device(const InferOptions& given, const SwinConfig& config) {
   InferOptions options = given;
   const DeviceModelOptions choice = model_options(options, options.run);
+  if (!options.images.empty() && (options.operations || !options.logits.empty())) {
+    throw WorkloadError(WorkloadErrorKind::kUsage, "--operations and --logits are for synthetic images", {},
+                        "leave out --images, or take --json, which has each file's class");
+  }
   check_device();
   check_device_memory(config, options.run.batch, choice);
   catch_interrupts();
+  if (!options.images.empty()) return classify_given_files(options, config, choice);
   const DeviceResult result = run_passes(options, options.run, config, choice);
   print_result(options, config, choice, result);
   const bool finite = std::ranges::all_of(result.logits, [](float value) { return std::isfinite(value); });

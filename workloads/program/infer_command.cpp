@@ -10,6 +10,7 @@
 #include "workloads/model_cost.h"
 #include "workloads/program/commands.h"
 #include "workloads/program/device_commands.h"
+#include "workloads/program/image_inference.h"
 #include "workloads/program/interrupt.h"
 #include "workloads/program/run_options.h"
 #include "workloads/program/step_times.h"
@@ -62,6 +63,23 @@ InferenceResult run_inference(const RunOptions& options, const SwinConfig& confi
   return result;
 }
 
+template <typename T>
+int classify_given_files(const InferOptions& options, const SwinConfig& config, int threads) {
+  const RunOptions& run = options.run;
+  ImageReader reader(options.images, config.image_size);
+  ParameterStore<T> store(config, false);
+  if (!load_given_weights(run, store)) redraw_parameters(store, run.seed);
+  SwinModel<T> model(config, run.batch, {}, store);
+  model.weights_changed();
+  return classify_files(std::move(reader), run, config,
+                        start_document("swin.infer/1", run, config, RankInfo{}, threads),
+                        [&](std::span<const float> images) {
+                          const std::vector<T> converted(images.begin(), images.end());
+                          const T* const logits = model.forward(converted.data());
+                          return std::vector<float>(logits, logits + run.batch * config.classes);
+                        });
+}
+
 void print_summary(const RunOptions& options, const SwinConfig& config, const RankInfo& rank, int threads,
                    const InferenceResult& result) {
   nlohmann::ordered_json row = summarize(result.times, options.batch, model_cost(config).flops());
@@ -86,6 +104,10 @@ int infer(InferOptions wanted) {
   const RankInfo rank = discover_rank();
   const int threads = use_threads(options, 1);
   catch_interrupts();
+  if (!wanted.images.empty()) {
+    return options.precision == "fp64" ? classify_given_files<double>(wanted, config, threads)
+                                       : classify_given_files<float>(wanted, config, threads);
+  }
   const InferenceResult result =
       options.precision == "fp64" ? run_inference<double>(options, config) : run_inference<float>(options, config);
   // Ranks run apart from each other; one prints.
@@ -96,9 +118,11 @@ int infer(InferOptions wanted) {
 }  // namespace
 
 Command add_infer_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("infer", "Classify synthetic images and measure the time of a batch");
+  CLI::App* command = app.add_subcommand("infer", "Classify images and measure the time of a batch");
   const auto options = std::make_shared<InferOptions>();
   add_run_options(*command, options->run, "--batch,--batch-per-gpu");
+  command->add_option("--images", options->images,
+                      "JPEG file, or folder of them, to classify once (default: synthetic images, for --steps)");
   add_device_options(*command, *options);
   return [options] { return infer(*options); };
 }

@@ -18,9 +18,9 @@ int run(int argc, char** argv) {
   CLI::App app("Instrumented Swin Transformer workloads", "swin");
   app.require_subcommand(1);
   const std::vector<std::pair<const char*, swinscope::Command>> commands = {
-      {"list", swinscope::add_list_command(app)},   {"infer", swinscope::add_infer_command(app)},
-      {"train", swinscope::add_train_command(app)}, {"verify", swinscope::add_verify_command(app)},
-      {"peaks", swinscope::add_peaks_command(app)},
+      {"list", swinscope::add_list_command(app)},           {"infer", swinscope::add_infer_command(app)},
+      {"train", swinscope::add_train_command(app)},         {"verify", swinscope::add_verify_command(app)},
+      {"make-data", swinscope::add_make_data_command(app)}, {"peaks", swinscope::add_peaks_command(app)},
   };
   try {
     app.parse(argc, argv);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "workloads/cuda/activations.h"
+#include "workloads/cuda/device_model.h"
 #include "workloads/cuda/features.h"
 #include "workloads/error.h"
 #include "workloads/verify/verify.h"
@@ -67,6 +68,72 @@ TEST(Activations, GrowInProportionToTheBatch) {
   };
   EXPECT_LT(bytes("attention"), bytes("window"));
   EXPECT_LT(bytes("window"), bytes("fused"));
+}
+
+// 1 GiB of activations is there once the rest is: the batch that is named fits, one more does not.
+TEST(DeviceMemory, ABatchThatDoesNotFitIsRefusedBeforeAllocatingWithTheOneThatWould) {
+  for (const char* name : {"swin_tiny", "swinv2_base"}) {
+    const SwinConfig& config = find_model(name);
+    for (const Level& level : ladder()) {
+      DeviceModelOptions options;
+      options.features = level.features;
+      options.precision = Precision::kBf16;
+      const DeviceMemoryNeed need = device_memory_need(config, options);
+      const std::int64_t free_bytes = need.fixed + (std::int64_t{1} << 30);
+      try {
+        check_memory(config, 1'000'000, options, free_bytes);
+        FAIL() << "no error";
+      } catch (const WorkloadError& error) {
+        EXPECT_EQ(error.kind(), WorkloadErrorKind::kUsage);
+        EXPECT_THAT(error.what(), HasSubstr("--batch 1000000"));
+        EXPECT_THAT(error.cause(), HasSubstr(name));
+        const std::int64_t fits = std::stoll(error.hint().substr(std::string("--batch ").size()));
+        EXPECT_GT(fits, 0);
+        EXPECT_NO_THROW(check_memory(config, fits, options, free_bytes)) << level.name;
+        EXPECT_THROW(check_memory(config, fits + 1, options, free_bytes), WorkloadError) << level.name;
+      }
+    }
+  }
+}
+
+TEST(DeviceMemory, WhereNotEvenOneImageFitsTheHintSaysSo) {
+  try {
+    check_memory(find_model("swin_large"), 1, {}, 1'000'000'000);
+    FAIL() << "no error";
+  } catch (const WorkloadError& error) {
+    EXPECT_THAT(error.cause(), HasSubstr("0.9 GiB are free"));
+    EXPECT_THAT(error.hint(), HasSubstr("not even one image"));
+  }
+}
+
+// Parameters, in the precision and for a moment in fp32, are the bulk of what does not grow.
+TEST(DeviceMemory, TheEstimateCountsParametersByPrecision) {
+  DeviceModelOptions half;
+  half.precision = Precision::kFp16;
+  DeviceModelOptions full;
+  full.precision = Precision::kFp32;
+  const SwinConfig& config = find_model("swin_base");
+  const std::int64_t parameters = ParameterLayout(config).flat_count();
+  EXPECT_EQ(device_memory_need(config, full).fixed - device_memory_need(config, half).fixed, 2 * parameters);
+  EXPECT_GT(device_memory_need(config, full).per_image, device_memory_need(config, half).per_image);
+  EXPECT_GT(device_memory_need(config, half).fixed, 6 * parameters);
+}
+
+TEST(Device, AGpuThatIsTooOldIsNamedWithWhatIsSupported) {
+  cuda::DeviceInfo info;
+  info.name = "Tesla V100";
+  info.major = 7;
+  info.minor = 0;
+  try {
+    check_capability(info);
+    FAIL() << "no error";
+  } catch (const WorkloadError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("Tesla V100 has compute capability 7.0"));
+    EXPECT_THAT(error.cause(), HasSubstr("8.0 or newer"));
+    EXPECT_THAT(error.hint(), HasSubstr("--device cpu"));
+  }
+  info.major = 8;
+  EXPECT_NO_THROW(check_capability(info));
 }
 
 }  // namespace

@@ -112,5 +112,24 @@ TEST_F(DeviceModelTest, RefusesABatchThatDoesNotFitAndNamesOneThatDoes) {
   EXPECT_NO_THROW(check_device_memory(config, 1, options));
 }
 
+// The driver's count before and after: what a model takes stays below what was estimated, and is not far from it.
+TEST_F(DeviceModelTest, TakesTheMemoryThatWasEstimated) {
+  const SwinConfig& config = find_model("swin_tiny");
+  constexpr std::int64_t kBatch = 256;
+  const ParameterStore<float> store(config, false);
+  for (const char* level : {"tensorcore", "graph"}) {
+    DeviceModelOptions options;
+    options.features = find_level(level).features;
+    const DeviceMemoryNeed need = device_memory_need(config, options);
+    const std::int64_t before = cuda::free_memory();
+    DeviceModel model(config, kBatch, options, store);
+    model.forward();
+    cuda::synchronize(model.stream());
+    const std::int64_t taken = before - cuda::free_memory();
+    EXPECT_LE(taken, need.total(kBatch)) << level;
+    EXPECT_GE(taken, kBatch * need.per_image) << level;
+  }
+}
+
 }  // namespace
 }  // namespace swinscope

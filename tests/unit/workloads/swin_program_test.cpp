@@ -1,6 +1,7 @@
 // The program `swin` as a user runs it: output, exit status, messages.
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <map>
 #include <span>
 #include <string>
@@ -11,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <signal.h>
 
+#include "tests/unit/workloads/jpeg_files.h"
 #include "tests/unit/workloads/subprocess.h"
 #include "workloads/redraw.h"
 #include "workloads/safetensors_writer.h"
@@ -211,6 +213,63 @@ TEST_F(SwinProgram, MistakesAreExplained) {
   const Finished missing = swin({"infer", "--model", "swin_nano", "--weights", "/nonexistent.safetensors"});
   EXPECT_EQ(missing.status, 3);
   EXPECT_THAT(missing.err, HasSubstr("/nonexistent.safetensors"));
+}
+
+TEST_F(SwinProgram, FilesThatAreNoPicturesAreNamed) {
+  const std::filesystem::path pictures = folder_.path() / "pictures";
+  std::filesystem::create_directories(pictures);
+  std::ofstream(pictures / "a.jpg") << "no picture";
+  const Finished refused = swin({"infer", "--model", "swin_nano", "--images", pictures.string()});
+  EXPECT_EQ(refused.status, 3);
+  EXPECT_THAT(refused.err, HasSubstr("none of 1 files can be read"));
+  EXPECT_THAT(refused.err, HasSubstr("a.jpg: Not a JPEG file"));
+  const Finished missing = swin({"infer", "--model", "swin_nano", "--images", "/nonexistent"});
+  EXPECT_EQ(missing.status, 3);
+  EXPECT_THAT(missing.err, HasSubstr("error: /nonexistent: cannot be read"));
+}
+
+TEST_F(SwinProgram, InferClassifiesFilesAndCountsDamagedOnes) {
+  const std::filesystem::path pictures = folder_.path() / "pictures";
+  std::filesystem::create_directories(pictures);
+  for (int i = 0; i < 5; ++i) {
+    RgbImage image = test::gradient(60 + 30 * i, 70);
+    for (std::size_t at = 0; at < image.pixels.size(); at += static_cast<std::size_t>(i + 2))
+      image.pixels[at] = static_cast<std::uint8_t>(40 * i);
+    test::write_jpeg(pictures / ("good" + std::to_string(i) + ".jpg"), image);
+  }
+  const auto classify = [&](const std::string& batch) {
+    return swin({"infer", "--model", "swin_nano", "--images", pictures.string(), "--batch", batch, "--json"});
+  };
+  const Finished whole = classify("2");
+  EXPECT_EQ(whole.status, 0) << whole.err;
+  const auto files = nlohmann::json::parse(whole.out)["data"][0]["files"];
+  ASSERT_EQ(files.size(), 5U);
+  for (const auto& file : files) {
+    EXPECT_GE(file["probability"].get<double>(), 0.1);  // ten classes
+    EXPECT_LE(file["probability"].get<double>(), 1.0);
+  }
+  // A damaged file among them changes nothing for the others, in whatever batches they come.
+  std::ofstream(pictures / "good2b.jpg") << "no picture";
+  for (const char* batch : {"1", "4"}) {
+    const Finished finished = classify(batch);
+    EXPECT_EQ(finished.status, 3);
+    EXPECT_THAT(finished.err, HasSubstr("warning: " + (pictures / "good2b.jpg").string() + ": skipped: Not a JPEG"));
+    const auto json = nlohmann::json::parse(finished.out);
+    const auto& row = json["data"][0];
+    EXPECT_EQ(row["files_classified"], 5);
+    EXPECT_EQ(row["files_skipped"], 1);
+    EXPECT_EQ(row["skipped"][0]["path"], (pictures / "good2b.jpg").string());
+    EXPECT_EQ(json["warnings"].size(), 1U);
+    ASSERT_EQ(row["files"].size(), files.size());
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      EXPECT_EQ(row["files"][i]["file"], files[i]["file"]);
+      EXPECT_EQ(row["files"][i]["class"], files[i]["class"]);
+      EXPECT_NEAR(row["files"][i]["probability"].get<double>(), files[i]["probability"].get<double>(), 1e-5);
+    }
+  }
+  const Finished table = swin({"infer", "--model", "swin_nano", "--images", (pictures / "good0.jpg").string()});
+  EXPECT_EQ(table.status, 0);
+  EXPECT_THAT(table.out, testing::ContainsRegex("good0.jpg  class [0-9]  [0-9.]+ %\n$"));
 }
 
 TEST_F(SwinProgram, AHalfSetLauncherIsRefused) {

@@ -1,0 +1,118 @@
+#include "workloads/program/image_inference.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "workloads/annotate.h"
+#include "workloads/error.h"
+#include "workloads/model_cost.h"
+#include "workloads/program/interrupt.h"
+#include "workloads/program/step_times.h"
+
+namespace swinscope {
+namespace {
+
+constexpr int kDamagedInputStatus = static_cast<int>(WorkloadErrorKind::kInput);
+
+struct Classified {
+  std::string file;
+  std::int64_t label = 0;
+  double probability = 0.0;
+};
+
+struct FileRun {
+  StepTimes times;
+  std::vector<Classified> files;
+};
+
+// The largest logit and its share in the softmax.
+Classified classify_row(const std::filesystem::path& file, std::span<const float> logits) {
+  if (!std::ranges::all_of(logits, [](float value) { return std::isfinite(value); })) {
+    throw WorkloadError(WorkloadErrorKind::kFailure, fmt::format("{}: the logits are not finite", file.string()),
+                        "a value left the range of the precision, or the weights are damaged", {});
+  }
+  const auto largest = std::ranges::max_element(logits);
+  double sum = 0.0;
+  for (const float value : logits)
+    sum += std::exp(static_cast<double>(value) - static_cast<double>(*largest));
+  return {file.string(), largest - logits.begin(), 1.0 / sum};
+}
+
+FileRun run_batches(ImageReader& reader, const RunOptions& options, const SwinConfig& config,
+                    const ClassifyBatch& classify) {
+  FileRun run;
+  const auto classes = static_cast<std::size_t>(config.classes);
+  std::vector<float> images(
+      static_cast<std::size_t>(options.batch * kImageChannels * config.image_size * config.image_size));
+  for (std::uint64_t batch = 0; !interrupted(); ++batch) {
+    const StepRange range({batch, static_cast<std::uint64_t>(options.batch)});
+    std::vector<std::filesystem::path> files;
+    {
+      // The rest of a last batch that is not full keeps older images, whose classes nobody asks for.
+      const PhaseRange phase(Phase::kData);
+      files = reader.next(options.batch, images);
+    }
+    if (files.empty()) break;
+    const PhaseRange phase(Phase::kForward);
+    for (std::int64_t i = 0; batch == 0 && i < options.warmup; ++i)
+      classify(images);
+    const std::int64_t start_ns = now_ns();
+    const std::vector<float> logits = classify(images);
+    run.times.add(now_ns() - start_ns);
+    for (std::size_t i = 0; i < files.size(); ++i)
+      run.files.push_back(classify_row(files[i], std::span(logits).subspan(i * classes, classes)));
+  }
+  return run;
+}
+
+nlohmann::ordered_json describe(const FileRun& run, const ImageReader& reader, const RunOptions& options,
+                                const SwinConfig& config) {
+  nlohmann::ordered_json row = summarize(run.times, options.batch, model_cost(config).flops());
+  row["files_classified"] = run.files.size();
+  row["files_skipped"] = reader.skipped().size();
+  row["files"] = nlohmann::ordered_json::array();
+  for (const Classified& file : run.files)
+    row["files"].push_back({{"file", file.file}, {"class", file.label}, {"probability", file.probability}});
+  row["skipped"] = nlohmann::ordered_json::array();
+  for (const SkippedPath& skipped : reader.skipped())
+    row["skipped"].push_back({{"path", skipped.path.string()}, {"reason", skipped.reason}});
+  return row;
+}
+
+void print_table(const FileRun& run, const ImageReader& reader, const RunOptions& options) {
+  for (const Classified& file : run.files)
+    fmt::print("{}  class {}  {:.1f} %\n", file.file, file.label, 100.0 * file.probability);
+  if (options.quiet || run.times.empty()) return;
+  fmt::print(stderr, "{} files classified, {} skipped; {:.3f} ms a batch of {} (median of {})\n", run.files.size(),
+             reader.skipped().size(), run.times.percentile_ns(0.5) * 1e-6, options.batch, run.times.count());
+}
+
+}  // namespace
+
+int classify_files(ImageReader reader, const RunOptions& options, const SwinConfig& config,
+                   nlohmann::ordered_json document, const ClassifyBatch& classify) {
+  const FileRun run = run_batches(reader, options, config, classify);
+  const std::vector<SkippedPath>& skipped = reader.skipped();
+  if (run.files.empty() && !interrupted()) {
+    throw WorkloadError(WorkloadErrorKind::kInput, fmt::format("none of {} files can be read", skipped.size()),
+                        fmt::format("{}: {}", skipped.front().path.string(), skipped.front().reason), {});
+  }
+  for (const SkippedPath& one : skipped) {
+    const std::string warning = fmt::format("{}: skipped: {}", one.path.string(), one.reason);
+    document["warnings"].push_back(warning);
+    fmt::print(stderr, "warning: {}\n", warning);
+  }
+  if (options.json) {
+    document["data"].push_back(describe(run, reader, options, config));
+    fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  } else {
+    print_table(run, reader, options);
+  }
+  if (interrupted()) return kInterruptedStatus;
+  return skipped.empty() ? 0 : kDamagedInputStatus;
+}
+
+}  // namespace swinscope

@@ -1,0 +1,140 @@
+// swin make-data: the procedural set as files, and how far a linear model comes on it.
+#include <filesystem>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "kernels/parallel.h"
+#include "workloads/data/linear_probe.h"
+#include "workloads/error.h"
+#include "workloads/images/image_folder.h"
+#include "workloads/images/procedural.h"
+#include "workloads/images/procedural_set.h"
+#include "workloads/program/commands.h"
+#include "workloads/program/interrupt.h"
+
+namespace swinscope {
+namespace {
+
+struct MakeDataOptions {
+  std::filesystem::path folder;
+  ProceduralSetOptions set;
+  std::int64_t images = 20000;
+  double validation_share = 0.1;
+  bool probe = false;
+  bool force = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+// Whether the files are all there at the end; false: interrupted.
+bool write_set(const MakeDataOptions& options) {
+  const std::int64_t total = options.set.train_images + options.set.validation_images;
+  return write_procedural_set(options.folder, options.set, [&](std::int64_t done) {
+    if (!options.quiet && (done % 2000 == 0 || done == total)) fmt::print(stderr, "{} of {} pictures\n", done, total);
+    return !interrupted();
+  });
+}
+
+void make_room(const MakeDataOptions& options, ProceduralSetState state) {
+  if (state == ProceduralSetState::kForeign) {
+    throw WorkloadError(WorkloadErrorKind::kUsage,
+                        fmt::format("{}: holds something else than a set of ours", options.folder.string()), {},
+                        "name a folder that is empty or not there yet");
+  }
+  if (state != ProceduralSetState::kOther) return;
+  if (!options.force) {
+    throw WorkloadError(
+        WorkloadErrorKind::kUsage,
+        fmt::format("{}: holds a set that is incomplete or was made with other options", options.folder.string()),
+        "dataset.json in it says which", "--force makes it anew");
+  }
+  remove_procedural_set(options.folder);
+}
+
+nlohmann::ordered_json probe(const MakeDataOptions& options) {
+  const ImageFolders folders = read_train_and_validation(options.folder);
+  const ProbeResult result = run_linear_probe(load_probe_data(folders.train), load_probe_data(folders.validation),
+                                              static_cast<int>(folders.train.classes.size()));
+  if (!options.json) {
+    fmt::print(
+        "linear probe on {0} x {0} pixels: {1:.1f} % of held-out pictures right ({2:.1f} % of those it learned "
+        "from; always the same answer: {3:.1f} %)\n",
+        kProbeSize, 100.0 * result.held_out_accuracy, 100.0 * result.train_accuracy, 100.0 * result.chance);
+  }
+  return {{"pixels", kProbeSize},
+          {"held_out_accuracy", result.held_out_accuracy},
+          {"train_accuracy", result.train_accuracy},
+          {"chance", result.chance},
+          {"weight_decay", result.weight_decay}};
+}
+
+int make_data(MakeDataOptions options) {
+  options.set.validation_images = std::llround(static_cast<double>(options.images) * options.validation_share);
+  options.set.train_images = options.images - options.set.validation_images;
+  if (options.set.threads == 0) options.set.threads = cpu::thread_count();
+  cpu::set_thread_count(options.set.threads);
+  const ProceduralSetState state = look_at_procedural_set(options.folder, options.set);
+  const bool there = state == ProceduralSetState::kComplete && !options.force;
+  catch_interrupts();
+  if (!there) {
+    make_room(options, state);
+    if (!write_set(options)) {
+      fmt::print(stderr, "interrupted: {} is incomplete\n", options.folder.string());
+      return kInterruptedStatus;
+    }
+  }
+  nlohmann::ordered_json row = {{"folder", options.folder.string()},
+                                {"classes", kProceduralClasses},
+                                {"train_images", options.set.train_images},
+                                {"validation_images", options.set.validation_images},
+                                {"size", options.set.size},
+                                {"seed", options.set.seed},
+                                {"written", !there}};
+  if (!options.json) {
+    fmt::print("{}: {} training and {} validation pictures of {} classes{}\n", options.folder.string(),
+               options.set.train_images, options.set.validation_images, kProceduralClasses,
+               there ? ", already there" : "");
+  }
+  if (options.probe) row["linear_probe"] = probe(options);
+  if (options.json) {
+    const nlohmann::ordered_json document = {
+        {"schema", "swin.make-data/1"}, {"warnings", nlohmann::ordered_json::array()}, {"data", {row}}};
+    fmt::print("{}\n", document.dump(2));
+  }
+  return 0;
+}
+
+}  // namespace
+
+Command add_make_data_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("make-data", "Write a labelled set of JPEG pictures to train on");
+  const auto options = std::make_shared<MakeDataOptions>();
+  command->add_option("folder", options->folder, "folder to write train/ and val/ into")->required();
+  command->add_option("--images", options->images, "pictures of both parts together")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}))
+      ->capture_default_str();
+  command->add_option("--validation", options->validation_share, "share of them that is held out")
+      ->check(CLI::Range(0.0, 0.9))
+      ->capture_default_str();
+  command->add_option("--size", options->set.size, "pixels along a side")
+      ->check(CLI::Range(32, 4096))
+      ->capture_default_str();
+  command->add_option("--quality", options->set.quality, "of the JPEG files")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  command->add_option("--seed", options->set.seed)->capture_default_str();
+  command->add_option("--threads", options->set.threads, "CPU threads (default: the CPUs allowed)")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--probe", options->probe,
+                    "also fit a linear model to the pixels: what it reaches needs no vision model");
+  command->add_flag("--force", options->force, "make a set of ours that is there anew");
+  command->add_flag("--json", options->json, "print the summary as JSON");
+  command->add_flag("-q,--quiet", options->quiet, "no progress on stderr");
+  options->set.threads = 0;
+  return [options] { return make_data(*options); };
+}
+
+}  // namespace swinscope
