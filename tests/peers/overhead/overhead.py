@@ -4,6 +4,10 @@ only, CPU + CUDA. Rounds of fresh processes; medians. The processes of a round s
 measured in turns, in random order, one at a time while the others wait: importing PyTorch takes longer than measuring, and what
 changes on the machine meanwhile meets all of them.
 
+Processes of one program differ in speed by more than what is measured. So each also measures itself before anything traces it, and
+"paired" is the median of what the tracing then added. That needs a window that opens later: `record` as a whole run has none, "ours
+--capture-range nvtx:measured" is the same recording in a range.
+
     overhead.py --swinscope build/release/bin/swinscope --rounds 7 [--model swin_tiny_patch4_window7_224 --batch 1] [--json FILE]
 
 With --graph the forward is captured in a CUDA graph and replayed, and ours is shown at node and at graph level. Several batches
@@ -51,13 +55,18 @@ def loop(run, n):
 def measure(batch, loops):
     loop(runs[batch], max(loops // 5, 1))
     return [loop(runs[batch], loops) for _ in range(5)]
+def before(batch, loops):
+    loop(runs[batch], max(loops // 5, 1))  # the clock may have fallen while waiting
+    return statistics.median(measure(batch, loops))
 def turn(batch, loops):
     if mode == "all": loops = max(loops // 6, 1)  # PyTorch takes minutes to sort the events of more
-    loop(runs[batch], max(loops // 5, 1))  # the clock may have fallen while waiting
+    loop(runs[batch], max(loops // 5, 1))
     forwards = max(loops // 5, 1) + 5 * loops
     if mode not in ("cuda", "all"):
-        torch.cuda.nvtx.range_push(f"measured {batch}")
+        torch.cuda.nvtx.range_push("measured")
+        torch.cuda.nvtx.range_push(f"batch {batch}")
         ms = measure(batch, loops)
+        torch.cuda.nvtx.range_pop()
         torch.cuda.nvtx.range_pop()
         return {"ms": statistics.median(ms), "forwards": forwards, "kernels": None}
     from torch.profiler import profile, ProfilerActivity as A
@@ -68,7 +77,11 @@ def turn(batch, loops):
     return {"ms": statistics.median(ms), "forwards": forwards, "kernels": kernels}
 for batch, loops in cases: loop(runs[batch], loops)
 print("READY", flush=True)
+plain = None
 for line in sys.stdin:
+    if plain is None:
+        plain = {batch: before(batch, loops) for batch, loops in cases}
+        print("BEFORE " + json.dumps(plain), flush=True)
     print("RESULT " + json.dumps({batch: turn(batch, loops) for batch, loops in cases}), flush=True)
 """
 
@@ -85,6 +98,7 @@ class Variant:
     def __init__(self, args, name, program):
         kind, *options = name.split()
         self.name, self.is_ours, self.turns = name, kind == "ours", {}
+        self.before = {}
         self.folder = tempfile.TemporaryDirectory()
         command = [sys.executable, program, kind if kind in ("cuda", "all") else "plain", args.model, "1" if args.graph else "0", *args.cases]
         if self.is_ours:
@@ -103,6 +117,8 @@ class Variant:
     def turn(self):
         self.process.stdin.write("go\n")
         self.process.stdin.flush()
+        if not self.before:
+            self.before = {int(batch): ms for batch, ms in json.loads(self.wait_for("BEFORE ")).items()}
         for batch, result in json.loads(self.wait_for("RESULT ")).items():
             self.turns.setdefault(int(batch), []).append(result)
 
@@ -114,11 +130,13 @@ class Variant:
         for batch, turns in self.turns.items():
             forwards = sum(turn["forwards"] for turn in turns)
             found[batch] = {"ms": statistics.median(turn["ms"] for turn in turns), "turns": [turn["ms"] for turn in turns]}
+            if not self.is_ours or "--capture-range" in self.name:
+                found[batch]["before"] = self.before[batch]
             if turns[0]["kernels"] is not None:
                 found[batch]["kernels"] = sum(turn["kernels"] for turn in turns) / forwards
             if self.is_ours:
                 with sqlite3.connect(self.folder.name + "/run/rank0.db") as db:
-                    found[batch]["kernels"] = db.execute(COUNT, (f"measured {batch}",)).fetchone()[0] / forwards
+                    found[batch]["kernels"] = db.execute(COUNT, (f"batch {batch}",)).fetchone()[0] / forwards
                     found[batch]["lost"] = db.execute("SELECT coalesce(sum(count), 0) FROM SWINSCOPE_DROPS").fetchone()[0]
                     found[batch]["facts"] = dict(db.execute("SELECT name, value FROM SWINSCOPE_COLLECTOR").fetchall())
                     found[batch]["file_bytes"] = os.path.getsize(self.folder.name + "/run/rank0.db")
@@ -145,21 +163,32 @@ def run_round(args, variants, program):
             process.end()
 
 
+def paired(found):
+    """The median of what the tracing added in each process; None where it was there from the beginning."""
+    pairs = [r["ms"] / r["before"] - 1 for r in found if "before" in r]
+    return statistics.median(pairs) if pairs else None
+
+
 def show(batch, graph, model, results):
     """The table of one batch; `results` has for each variant a result a round."""
     base = statistics.median(r["ms"] for r in results["untraced"])
-    print(f"{model}, batch {batch}{', CUDA graph' if graph else ''}, {len(results['untraced'])} rounds")
-    print(f"{'variant':32} {'ms':>8} {'overhead':>9} {'kernels':>9}  each round (kernels: recorded, a forward)")
+    print(f"{model}, batch {batch}{', CUDA graph' if graph else ''}, {len(results['untraced'])} rounds; kernels: recorded, a forward")
+    print(f"{'variant':40} {'ms':>8} {'overhead':>9} {'paired':>8} {'kernels':>8}  ms of each round (before)")
     for variant, found in results.items():
-        ms = [r["ms"] for r in found]
-        overhead = statistics.median(ms) / base - 1
-        print(f"{variant:32} {statistics.median(ms):8.3f} {100 * overhead:+8.1f}% {found[0].get('kernels', 0):9.1f}  "
-              + " ".join(f"{v:.2f}" for v in ms))
-    if "cuda" in results and "ours" in results:
-        ours = statistics.median(r["ms"] for r in results["ours"]) - base
-        theirs = statistics.median(r["ms"] for r in results["cuda"]) - base
-        ratio = f"{ours / theirs:.2f}" if theirs > 0 else "not defined: that of torch.profiler is not positive"
-        print(f"our overhead / torch.profiler CUDA only: {ratio}; records lost: {sum(r['lost'] for r in results['ours'])}")
+        ms = statistics.median(r["ms"] for r in found)
+        pair = paired(found)
+        print(f"{variant:40} {ms:8.3f} {100 * (ms / base - 1):+8.1f}% {'' if pair is None else f'{100 * pair:+.1f}%':>8} "
+              f"{found[0].get('kernels', 0):8.1f}  " + " ".join(f"{r['ms']:.2f}" + (f" ({r['before']:.2f})" if "before" in r else "") for r in found))
+    ours = [variant for variant in results if variant.startswith("ours")]
+    print(f"records lost: {sum(r['lost'] for variant in ours for r in results[variant])}")
+    if "cuda" not in results:
+        return
+    theirs = statistics.median(r["ms"] for r in results["cuda"]) - base
+    for variant in ours:
+        added = statistics.median(r["ms"] for r in results[variant]) - base
+        pair, pair_of_theirs = paired(results[variant]), paired(results["cuda"])
+        print(f"{variant}: of torch.profiler's CUDA only {added / theirs if theirs > 0 else float('nan'):.2f}"
+              + ("" if pair is None else f", paired {pair / pair_of_theirs if pair_of_theirs > 0 else float('nan'):.2f}"))
 
 
 def main():
@@ -180,7 +209,7 @@ def main():
         parser.error("--loops needs a number for each of --batch")
     args.cases = [f"{batch}:{count}" for batch, count in zip(batches, loops)]
     variants = args.variant or (["untraced", "ours", "ours --cuda-graph-trace graph", "cuda"] if args.graph else
-                                ["untraced", "ours", "cuda", "all"])
+                                ["untraced", "ours", "ours --capture-range nvtx:measured", "cuda", "all"])
     rounds = []
     end = time.time() + args.seconds
     with tempfile.NamedTemporaryFile("w", suffix=".py") as program:
