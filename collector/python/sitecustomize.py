@@ -47,7 +47,7 @@ class _Backward:
         seen = set()
         while pending:
             node = pending.pop()
-            number = node._sequence_nr()
+            number = getattr(node, "_sequence_nr", lambda: -1)()
             # Parameters come last in the numbering, and live on.
             if number in seen or not begin <= number < end:
                 continue
