@@ -25,7 +25,11 @@ struct Payload {
 };
 
 // Of ranges in the default domain; collector/python/sitecustomize.py puts it there.
-constexpr std::string_view kModulePrefix = "torch.nn:";
+struct ModulePhase {
+  std::string_view prefix;
+  const char* phase;
+};
+constexpr std::array<ModulePhase, 2> kModulePhases = {{{"torch.nn:", "forward"}, {"torch.nn.backward:", "backward"}}};
 const Payload kModule = {"module", "", 0, 0, 0};
 
 std::int64_t integer(const nlohmann::json& object, const char* key) {
@@ -135,13 +139,15 @@ class LayerCollector {
     }
   }
 
-  // The forward of PyTorch's modules: what they cost is not known, but where the time goes.
+  // What PyTorch's modules do: what it costs is not known, but where the time goes.
   void add_modules(const Rank& rank, const RangeLane& lane, std::vector<Operation>& operations) {
     for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
-      std::string_view name = trace_.text(rank.ranges.name[i]);
-      if (name.substr(0, kModulePrefix.size()) != kModulePrefix) continue;
-      name.remove_prefix(kModulePrefix.size());
-      const std::size_t row = row_of(name, "forward", kModule);
+      const std::string_view name = trace_.text(rank.ranges.name[i]);
+      const auto* const found = std::find_if(
+          kModulePhases.begin(), kModulePhases.end(),
+          [&](const ModulePhase& module) { return name.substr(0, module.prefix.size()) == module.prefix; });
+      if (found == kModulePhases.end()) continue;
+      const std::size_t row = row_of(name.substr(found->prefix.size()), found->phase, kModule);
       durations_[row].push_back(rank.ranges.end_ns[i] - rank.ranges.start_ns[i]);
       operations.push_back({rank.ranges.start_ns[i], rank.ranges.end_ns[i], row, &kModule});
     }

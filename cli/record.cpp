@@ -53,7 +53,7 @@ int run_record(RecordCommandOptions options) {
   const auto trace = parse_trace_list(options.trace, unknown);
   if (!trace) {
     throw Error(ErrorKind::kUsage, fmt::format("--trace {}: \"{}\" is unknown", options.trace, unknown), "",
-                "give any of cuda, nvtx, api, sync, overhead, separated by commas");
+                "give any of cuda, nvtx, api, sync, memory, overhead, separated by commas");
   }
   options.record.trace = *trace;
   options.record.trace.graph_level = options.graphs == "graph";
@@ -86,7 +86,7 @@ void add_record(CLI::App& app, int& status) {
   command
       ->add_option("--trace", options->trace,
                    "What to record: cuda (kernels, copies, sets, and the calls behind them), nvtx, api (every CUDA "
-                   "call), sync, overhead")
+                   "call), sync (what waited for what, and events), memory (allocations), overhead")
       ->capture_default_str();
   command->add_option("--cuda-graph-trace", options->graphs, "CUDA graphs by their nodes, or each as one (cheaper)")
       ->check(CLI::IsMember({"node", "graph"}))

@@ -28,6 +28,8 @@ enum class Kind : std::uint32_t {
   kCudaEvent = 36,
   kStream = 37,
   kSynchronization = 38,
+  kMemory = 49,  // CUPTI calls it MEMORY2
+  kMemoryPool = 50,
   kGraphTrace = 51,
 };
 
@@ -171,6 +173,7 @@ struct SWINSCOPE_CUPTI_RECORD Synchronization {
   std::uint32_t context;
   std::uint32_t stream;
   std::uint32_t event;
+  std::uint64_t event_sync;  // from kFirstWithEventSync on
 };
 
 struct SWINSCOPE_CUPTI_RECORD Overhead {
@@ -201,6 +204,67 @@ struct SWINSCOPE_CUPTI_RECORD CudaEvent {
   std::uint32_t context;
   std::uint32_t stream;
   std::uint32_t event;
+  std::uint32_t padding;
+  std::uint32_t device;  // this and the rest from kFirstWithEventSync on
+  std::uint32_t padding2;
+  void* reserved;
+  std::uint64_t device_time;  // 0: not collected
+  std::uint64_t event_sync;
+};
+inline constexpr std::uint32_t kFirstWithEventSync = 26;  // CUPTI's version of CUDA 12.8
+
+struct SWINSCOPE_CUPTI_RECORD PoolState {
+  std::uint32_t type;  // 0 none, kOwnPool, kImportedPool
+  std::uint32_t padding;
+  std::uint64_t address;
+  std::uint64_t release_threshold;
+  std::uint64_t size_or_process;  // of an own pool its size, of an imported one its process
+  std::uint64_t used_bytes;
+};
+inline constexpr std::uint32_t kOwnPool = 1;
+inline constexpr std::uint32_t kImportedPool = 2;
+
+struct SWINSCOPE_CUPTI_RECORD Memory {
+  Kind kind;
+  std::uint32_t operation;  // 1 allocation, 2 release
+  std::uint32_t memory_kind;
+  std::uint32_t correlation;
+  std::uint64_t address;
+  std::uint64_t bytes;
+  std::uint64_t time;
+  std::uint64_t pc;
+  std::uint32_t process;
+  std::uint32_t device;
+  std::uint32_t context;
+  std::uint32_t stream;
+  const char* name;
+  std::uint32_t is_async;
+  std::uint32_t padding;
+  PoolState pool;
+};
+
+struct SWINSCOPE_CUPTI_RECORD MemoryPool {
+  Kind kind;
+  std::uint32_t operation;  // 1 created, 2 destroyed, 3 trimmed
+  std::uint32_t type;
+  std::uint32_t correlation;
+  std::uint32_t process;
+  std::uint32_t device;
+  std::uint64_t min_bytes_to_keep;
+  std::uint64_t address;
+  std::uint64_t size_or_process;
+  std::uint64_t release_threshold;
+  std::uint64_t time;
+  std::uint64_t used_bytes;
+};
+
+struct SWINSCOPE_CUPTI_RECORD Stream {
+  Kind kind;
+  std::uint32_t context;
+  std::uint32_t stream;
+  std::uint32_t priority;
+  std::uint32_t flag;
+  std::uint32_t correlation;
 };
 
 struct SWINSCOPE_CUPTI_RECORD Device {
@@ -228,6 +292,8 @@ struct SWINSCOPE_CUPTI_RECORD Context {
   Kind kind;
   std::uint32_t context;
   std::uint32_t device;
+  std::uint16_t api;
+  std::uint16_t null_stream;
 };
 
 #undef SWINSCOPE_CUPTI_RECORD

@@ -32,6 +32,7 @@ struct Functions {
   Result (*cuptiActivityDisable)(cupti::Kind) = nullptr;
   Result (*cuptiActivityEnableRuntimeApi)(std::uint32_t, std::uint8_t) = nullptr;
   Result (*cuptiActivityEnableDriverApi)(std::uint32_t, std::uint8_t) = nullptr;
+  Result (*cuptiActivityEnableAllSyncRecords)(std::uint8_t) = nullptr;
   Result (*cuptiActivityFlushAll)(std::uint32_t) = nullptr;
   Result (*cuptiActivityGetNextRecord)(std::uint8_t*, std::size_t, cupti::Record**) = nullptr;
   Result (*cuptiActivityGetNumDroppedRecords)(void*, std::uint32_t, std::size_t*) = nullptr;
@@ -61,6 +62,7 @@ class Library : public CuptiApi {
     find(f_.cuptiActivityDisable, "cuptiActivityDisable");
     find(f_.cuptiActivityEnableRuntimeApi, "cuptiActivityEnableRuntimeApi");
     find(f_.cuptiActivityEnableDriverApi, "cuptiActivityEnableDriverApi");
+    find(f_.cuptiActivityEnableAllSyncRecords, "cuptiActivityEnableAllSyncRecords", false);
     find(f_.cuptiActivityFlushAll, "cuptiActivityFlushAll");
     find(f_.cuptiActivityGetNextRecord, "cuptiActivityGetNextRecord");
     find(f_.cuptiActivityGetNumDroppedRecords, "cuptiActivityGetNumDroppedRecords");
@@ -101,6 +103,9 @@ class Library : public CuptiApi {
     const auto function =
         domain == cupti::kDriverDomain ? f_.cuptiActivityEnableDriverApi : f_.cuptiActivityEnableRuntimeApi;
     return function(callback, enable ? 1 : 0);
+  }
+  void leave_out_queries() override {
+    if (f_.cuptiActivityEnableAllSyncRecords != nullptr) f_.cuptiActivityEnableAllSyncRecords(0);
   }
   Result flush(std::uint32_t flag) override { return f_.cuptiActivityFlushAll(flag); }
   const cupti::Record* next_record(std::uint8_t* buffer, std::size_t valid_bytes,

@@ -32,6 +32,9 @@ class CuptiApi {
   // One function of the runtime or the driver. Works only while no CUDA context exists, or when another one was enabled
   // at that time (measured with CUDA 13.0).
   virtual cupti::Result enable_call(std::uint32_t domain, std::uint32_t callback, bool enable) = 0;
+  // Questions whether an event or a stream is done, answered with no, make no synchronization records: programs ask
+  // them all the time. Does nothing before CUDA 12.8, whose CUPTI has no records for them.
+  virtual void leave_out_queries() = 0;
   virtual cupti::Result flush(std::uint32_t flag) = 0;
   // The record after `previous` (null: the first) of a completed buffer; null at its end.
   virtual const cupti::Record* next_record(std::uint8_t* buffer, std::size_t valid_bytes,

@@ -54,16 +54,26 @@ const char* overhead_name(std::int32_t type) {
   return index < kNames.size() ? kNames[index] : kNames[0];
 }
 
-std::string uuid_text(const std::uint8_t (&bytes)[16]) {
-  std::string text = "GPU";
-  for (std::size_t i = 0; i < 16; ++i) {
-    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    text += fmt::format("{:02x}", bytes[i]);
-  }
-  return text;
-}
-
 Dim3 dim3(const std::int32_t* values) { return {values[0], values[1], values[2]}; }
+
+std::uint32_t known(std::uint32_t id) { return id == kNoId ? 0 : id; }
+
+bool tells_event_sync(CuptiApi& api) { return api.version() >= cupti::kFirstWithEventSync; }
+
+MemoryPool pool_of(const cupti::PoolState& state) {
+  MemoryPool pool;
+  pool.address = state.address;
+  if (state.type == cupti::kImportedPool) {
+    pool.owner = MemoryPool::Owner::kOther;
+    pool.owner_pid = state.size_or_process;
+  } else if (state.type == cupti::kOwnPool) {
+    pool.owner = MemoryPool::Owner::kThisProcess;
+    pool.release_threshold = static_cast<std::int64_t>(state.release_threshold);
+    pool.size = static_cast<std::int64_t>(state.size_or_process);
+    pool.used_bytes = static_cast<std::int64_t>(state.used_bytes);
+  }
+  return pool;
+}
 
 template <typename T>
 const T& as(const cupti::Record& record) {
@@ -86,6 +96,11 @@ CuptiDecoder::What CuptiDecoder::what_of(Kind kind) {
       return What::kCall;
     case Kind::kSynchronization:
       return What::kSync;
+    case Kind::kCudaEvent:
+      return What::kEvent;
+    case Kind::kMemory:
+    case Kind::kMemoryPool:
+      return What::kMemory;
     case Kind::kOverhead:
       return What::kOverhead;
     case Kind::kGraphTrace:
@@ -96,8 +111,9 @@ CuptiDecoder::What CuptiDecoder::what_of(Kind kind) {
 }
 
 const char* CuptiDecoder::text_of(What what) {
-  constexpr std::array<const char*, kWhats> kTexts = {"kernel",          "memory copy", "memory set", "CUDA call",
-                                                      "synchronization", "overhead",    "CUDA graph", "CUDA record"};
+  constexpr std::array<const char*, kWhats> kTexts = {
+      "kernel",     "memory copy",       "memory set", "CUDA call",  "synchronization",
+      "CUDA event", "memory allocation", "overhead",   "CUDA graph", "CUDA record"};
   return kTexts[static_cast<std::size_t>(what)];
 }
 
@@ -147,18 +163,23 @@ void CuptiDecoder::add(TraceWriter& to, CuptiApi& api, const cupti::Record& reco
     case Kind::kRuntime:
       return add_call(to, api, as<cupti::Api>(record));
     case Kind::kSynchronization:
-      return add_sync(to, as<cupti::Synchronization>(record));
+      return add_sync(to, api, as<cupti::Synchronization>(record));
+    case Kind::kCudaEvent:
+      return add_event(to, api, as<cupti::CudaEvent>(record));
+    case Kind::kMemory:
+      return add_memory(to, as<cupti::Memory>(record));
+    case Kind::kMemoryPool:
+      return add_pool(to, as<cupti::MemoryPool>(record));
     case Kind::kOverhead:
       return add_overhead(to, as<cupti::Overhead>(record));
     case Kind::kGraphTrace:
       return add_graph(to, as<cupti::GraphTrace>(record));
     case Kind::kDevice:
-      return add_device(as<cupti::Device>(record));
-    case Kind::kContext: {
-      const auto& context = as<cupti::Context>(record);
-      device_of_context_[context.context] = context.device;
-      return;
-    }
+      return facts_.add(as<cupti::Device>(record));
+    case Kind::kContext:
+      return facts_.add(as<cupti::Context>(record));
+    case Kind::kStream:
+      return facts_.add(as<cupti::Stream>(record));
     default:
       return;
   }
@@ -258,14 +279,64 @@ void CuptiDecoder::add_call(TraceWriter& to, CuptiApi& api, const cupti::Api& a)
   to.add(r);
 }
 
-void CuptiDecoder::add_sync(TraceWriter& to, const cupti::Synchronization& s) {
+void CuptiDecoder::add_sync(TraceWriter& to, CuptiApi& api, const cupti::Synchronization& s) {
   SyncRecord r;
   if (!set_times(r, s, What::kSync)) return;
-  r.device = device_of(s.context);
-  if (s.context == kNoId) r.context = 0;
-  if (s.stream == kNoId) r.stream = 0;
+  r.device = facts_.device_of(s.context);
+  r.context = known(s.context);
+  r.stream = known(s.stream);
   r.type = static_cast<SyncType>(s.type);
-  r.event = s.event == kNoId ? 0 : s.event;
+  r.event = known(s.event);
+  if (r.event != 0 && tells_event_sync(api) && s.event_sync != kNoId) r.event_sync = s.event_sync;
+  to.add(r);
+}
+
+void CuptiDecoder::add_event(TraceWriter& to, CuptiApi& api, const cupti::CudaEvent& e) {
+  CudaEventRecord r;
+  r.global_pid = global_pid_;
+  r.correlation = e.correlation;
+  r.context = known(e.context);
+  r.stream = known(e.stream);
+  r.event = e.event;
+  r.device = facts_.device_of(e.context);
+  if (tells_event_sync(api)) {
+    r.device = static_cast<std::int32_t>(e.device);
+    r.event_sync = e.event_sync;
+    if (e.device_time != 0) r.time_ns = static_cast<std::int64_t>(e.device_time) - start_ns_;
+  }
+  to.add(r);
+}
+
+void CuptiDecoder::add_memory(TraceWriter& to, const cupti::Memory& m) {
+  constexpr std::uint32_t kRelease = 2;
+  MemoryRecord r;
+  r.time_ns = static_cast<std::int64_t>(m.time) - start_ns_;
+  r.global_pid = global_pid_;
+  r.address = m.address;
+  r.pc = m.pc;
+  r.bytes = static_cast<std::int64_t>(m.bytes);
+  r.correlation = m.correlation;
+  r.device = static_cast<std::int32_t>(m.device);
+  r.context = known(m.context);
+  if (m.is_async != 0) r.stream = m.stream;
+  r.kind = memory_kind(m.memory_kind);
+  r.operation = m.operation == kRelease ? MemoryOperation::kRelease : MemoryOperation::kAllocate;
+  if (m.name != nullptr) r.name = replace_invalid_utf8(m.name);
+  r.pool = pool_of(m.pool);
+  to.add(r);
+}
+
+void CuptiDecoder::add_pool(TraceWriter& to, const cupti::MemoryPool& p) {
+  constexpr std::uint32_t kLast = 3;
+  if (p.operation == 0 || p.operation > kLast) return;
+  MemoryPoolRecord r;
+  r.time_ns = static_cast<std::int64_t>(p.time) - start_ns_;
+  r.global_pid = global_pid_;
+  r.correlation = p.correlation;
+  r.device = static_cast<std::int32_t>(p.device);
+  r.operation = static_cast<PoolOperation>(p.operation - 1);
+  if (r.operation == PoolOperation::kTrimmed) r.min_bytes_to_keep = static_cast<std::int64_t>(p.min_bytes_to_keep);
+  r.pool = pool_of({p.type, 0, p.address, p.release_threshold, p.size_or_process, p.used_bytes});
   to.add(r);
 }
 
@@ -287,25 +358,6 @@ void CuptiDecoder::add_graph(TraceWriter& to, const cupti::GraphTrace& g) {
   r.device = static_cast<std::int32_t>(g.device);
   r.graph = g.graph;
   to.add(r);
-}
-
-void CuptiDecoder::add_device(const cupti::Device& d) {
-  if (d.is_visible == 0) return;
-  GpuInfo gpu;
-  gpu.device = static_cast<std::int32_t>(d.id);
-  gpu.name = d.name == nullptr ? "" : replace_invalid_utf8(d.name);
-  const cupti::Device copy = d;
-  gpu.uuid = uuid_text(copy.uuid);
-  gpu.memory_bytes = static_cast<std::int64_t>(d.memory_bytes);
-  gpu.sm_count = static_cast<std::int32_t>(d.multiprocessors);
-  gpu.compute_major = static_cast<std::int32_t>(d.compute_major);
-  gpu.compute_minor = static_cast<std::int32_t>(d.compute_minor);
-  for (GpuInfo& known : gpus_) {
-    if (known.device != gpu.device) continue;
-    known = gpu;
-    return;
-  }
-  gpus_.push_back(gpu);
 }
 
 const CuptiDecoder::Names& CuptiDecoder::names_of(TraceWriter& to, const char* mangled) {
@@ -332,11 +384,6 @@ StringId CuptiDecoder::call_name(TraceWriter& to, CuptiApi& api, std::uint32_t d
   if (callback >= kMaxCallbacks) return id;
   if (callback >= known.size()) known.resize(callback + 1, kNoString);
   return known[callback] = id;
-}
-
-std::int32_t CuptiDecoder::device_of(std::uint32_t context) const {
-  const auto found = device_of_context_.find(context);
-  return found == device_of_context_.end() ? 0 : static_cast<std::int32_t>(found->second);
 }
 
 }  // namespace swinscope

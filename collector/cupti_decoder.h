@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "collector/cupti_api.h"
+#include "collector/cupti_facts.h"
 #include "collector/source.h"
 #include "store/writer.h"
 
@@ -29,13 +30,13 @@ class CuptiDecoder {
   void flushed();
   void lost(const std::string& reason);
 
-  const std::vector<GpuInfo>& gpus() const { return gpus_; }
+  const CuptiFacts& facts() const { return facts_; }
   const DropCounts& drops() const { return drops_; }
   std::uint64_t records() const { return records_; }
 
  private:
-  enum class What : std::uint8_t { kKernel, kCopy, kSet, kCall, kSync, kOverhead, kGraph, kOther };
-  static constexpr std::size_t kWhats = 8;
+  enum class What : std::uint8_t { kKernel, kCopy, kSet, kCall, kSync, kEvent, kMemory, kOverhead, kGraph, kOther };
+  static constexpr std::size_t kWhats = 10;
   struct Names {
     std::string mangled;
     StringId demangled_id = kNoString;
@@ -51,24 +52,24 @@ class CuptiDecoder {
   void add_peer_copy(TraceWriter& to, const cupti::PeerCopy& m);
   void add_set(TraceWriter& to, const cupti::Memset& m);
   void add_call(TraceWriter& to, CuptiApi& api, const cupti::Api& a);
-  void add_sync(TraceWriter& to, const cupti::Synchronization& s);
+  void add_sync(TraceWriter& to, CuptiApi& api, const cupti::Synchronization& s);
+  void add_event(TraceWriter& to, CuptiApi& api, const cupti::CudaEvent& e);
+  void add_memory(TraceWriter& to, const cupti::Memory& m);
+  void add_pool(TraceWriter& to, const cupti::MemoryPool& p);
   void add_overhead(TraceWriter& to, const cupti::Overhead& o);
   void add_graph(TraceWriter& to, const cupti::GraphTrace& g);
-  void add_device(const cupti::Device& d);
   // False when the GPU took no times, which is counted.
   template <typename Raw>
   bool set_times(GpuRecord& record, const Raw& raw, What what);
   const Names& names_of(TraceWriter& to, const char* mangled);
   StringId call_name(TraceWriter& to, CuptiApi& api, std::uint32_t domain, std::uint32_t callback);
-  std::int32_t device_of(std::uint32_t context) const;
 
   std::uint64_t global_pid_;
   std::int64_t start_ns_;
   // CUPTI names a kernel by the same pointer each time; the text is compared still, for modules come and go.
   std::unordered_map<const char*, Names> names_;
   std::array<std::vector<StringId>, 3> call_names_;  // by domain and callback
-  std::unordered_map<std::uint32_t, std::uint32_t> device_of_context_;
-  std::vector<GpuInfo> gpus_;
+  CuptiFacts facts_;
   std::array<std::int64_t, kWhats> unflushed_{};
   DropCounts drops_;
   std::uint64_t records_ = 0;

@@ -129,9 +129,10 @@ std::string CuptiSource::subscribe() {
 }
 
 std::vector<Kind> CuptiSource::kinds() const {
-  std::vector<Kind> kinds = {Kind::kDevice, Kind::kContext,  Kind::kConcurrentKernel,
+  std::vector<Kind> kinds = {Kind::kDevice, Kind::kContext,  Kind::kStream, Kind::kConcurrentKernel,
                              Kind::kMemcpy, Kind::kPeerCopy, Kind::kMemset};
-  if (options_.sync) kinds.push_back(Kind::kSynchronization);
+  if (options_.sync) kinds.insert(kinds.end(), {Kind::kSynchronization, Kind::kCudaEvent});
+  if (options_.memory) kinds.insert(kinds.end(), {Kind::kMemory, Kind::kMemoryPool});
   if (options_.overhead) kinds.push_back(Kind::kOverhead);
   if (options_.graph_level) kinds.push_back(Kind::kGraphTrace);
   return kinds;
@@ -141,6 +142,7 @@ std::vector<Kind> CuptiSource::kinds() const {
 // all are switched on, and those that are not wanted off again.
 std::string CuptiSource::enable(bool is_early) {
   std::vector<Kind> wanted = kinds();
+  if (options_.sync) api_->leave_out_queries();
   if (!is_early) wanted.insert(wanted.end(), {Kind::kRuntime, Kind::kDriver});
   for (const Kind kind : wanted) {
     const cupti::Result result = api_->enable(kind, true);
@@ -171,7 +173,7 @@ void CuptiSource::for_each_call(std::uint32_t domain, Function function) {
 // One by one: PyTorch makes thirteen runtime calls for each kernel, and each that is recorded costs the program time.
 void CuptiSource::enable_calls(std::uint32_t domain, bool wanted, bool on) {
   for_each_call(domain, [&](std::uint32_t callback, std::string_view name) {
-    if ((options_.all_calls || is_traced_call(name)) == wanted) api_->enable_call(domain, callback, on);
+    if (is_traced_call(name, options_) == wanted) api_->enable_call(domain, callback, on);
   });
 }
 
@@ -305,7 +307,7 @@ void CuptiSource::describe(RunInfo& run) {
   run.collector.push_back({"cuda.activity", records ? "recorded: " + what : "not recorded: " + problem_});
   if (!version_.empty()) run.collector.push_back({"cuda.cupti", version_});
   if (!records) return;
-  run.gpus = decoder_.gpus();
+  decoder_.facts().describe(run);
   run.collector.push_back({"cuda.records", std::to_string(decoder_.records())});
   run.collector.push_back({"cuda.bytes", std::to_string(bytes_)});
   run.collector.push_back({"cuda.flush_ns", std::to_string(flush_ns_)});

@@ -1,9 +1,11 @@
 #include "collector/nvml.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -187,26 +189,32 @@ class Library : public Nvml {
                   f_.nvmlGpmSampleAlloc(&gpu.older) == 0 && f_.nvmlGpmSampleAlloc(&gpu.newer) == 0;
   }
 
+  // The counters move on about ten times a second. Between two samples without a move GPM answers 0 for some metrics,
+  // and 0 / 0 for others: then the older sample is kept, and the next reading covers the time since.
   void read_gpm(Gpu& gpu, std::vector<GpuReading>& readings) {
     if (!gpu.has_gpm || f_.nvmlGpmSampleGet(gpu.device, gpu.newer) != 0) return;
-    if (gpu.has_older) {
-      request_ = {};
-      request_.version = kGpmVersion;
-      request_.count = kGpmIds.size();
-      request_.older = gpu.older;
-      request_.newer = gpu.newer;
-      for (std::size_t i = 0; i < kGpmIds.size(); ++i)
-        request_.metrics[i].id = kGpmIds[i].gpm;
-      if (f_.nvmlGpmMetricsGet(&request_) == 0) {
-        constexpr double kHundredths = 100;
-        for (std::size_t i = 0; i < kGpmIds.size(); ++i) {
-          const GpmMetric& metric = request_.metrics[i];
-          if (metric.result == 0 && std::isfinite(metric.value))
-            readings.push_back({kGpmIds[i].id, std::llround(metric.value * kHundredths)});
-        }
-      }
+    if (!gpu.has_older) {
+      gpu.has_older = true;
+      return std::swap(gpu.older, gpu.newer);
     }
-    gpu.has_older = true;
+    request_ = {};
+    request_.version = kGpmVersion;
+    request_.count = kGpmIds.size();
+    request_.older = gpu.older;
+    request_.newer = gpu.newer;
+    for (std::size_t i = 0; i < kGpmIds.size(); ++i)
+      request_.metrics[i].id = kGpmIds[i].gpm;
+    if (f_.nvmlGpmMetricsGet(&request_) != 0) return std::swap(gpu.older, gpu.newer);
+    const GpmMetric* const end = request_.metrics + kGpmIds.size();
+    const auto has_no_value = [](const GpmMetric& metric) {
+      return metric.result == 0 && !std::isfinite(metric.value);
+    };
+    if (std::any_of(static_cast<const GpmMetric*>(request_.metrics), end, has_no_value)) return;
+    constexpr double kHundredths = 100;
+    for (std::size_t i = 0; i < kGpmIds.size(); ++i) {
+      if (request_.metrics[i].result == 0)
+        readings.push_back({kGpmIds[i].id, std::llround(request_.metrics[i].value * kHundredths)});
+    }
     std::swap(gpu.older, gpu.newer);
   }
 
@@ -234,10 +242,10 @@ const std::vector<GpuMetric>& gpu_metrics() {
   return kMetrics;
 }
 
-std::unique_ptr<Nvml> open_nvml(std::string& problem) {
-  void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+std::unique_ptr<Nvml> open_nvml(std::string& problem, const char* name) {
+  void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    problem = "libnvidia-ml.so.1 was not found: there is no NVIDIA driver here";
+    problem = fmt::format("{} was not found: there is no NVIDIA driver here", name);
     return nullptr;
   }
   auto nvml = std::make_unique<Library>();

@@ -41,11 +41,12 @@ class Nvml {
   virtual ~Nvml() = default;
 
   virtual std::vector<GpuIdentity> gpus() = 0;
-  // What this GPU tells now; GPM's part is about the time since the last call. What it does not tell is left out.
+  // What this GPU tells now; GPM's part is about the time since the last call that had
+  // one. What it does not tell is left out.
   virtual std::vector<GpuReading> read(std::size_t gpu) = 0;
 };
 
 // Null with the reason in `problem` where there is no driver, no GPU or no right to ask.
-std::unique_ptr<Nvml> open_nvml(std::string& problem);
+std::unique_ptr<Nvml> open_nvml(std::string& problem, const char* library = "libnvidia-ml.so.1");
 
 }  // namespace swinscope

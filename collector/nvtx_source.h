@@ -16,7 +16,7 @@ namespace swinscope {
 class NvtxSource : public Source {
  public:
   NvtxSource(ThreadBuffers& buffers, const NvtxRegistry& registry, std::uint64_t global_pid, std::int64_t start_ns)
-      : buffers_(buffers), registry_(registry), global_pid_(global_pid), assembler_(registry, global_pid, start_ns) {}
+      : buffers_(buffers), registry_(registry), global_pid_(global_pid), assembler_(registry, start_ns) {}
 
   bool poll(TraceWriter& to) override;
   void before_flush(TraceWriter& to) override;

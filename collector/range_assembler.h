@@ -30,8 +30,7 @@ struct NvtxEvent {
 class RangeAssembler {
  public:
   // Times become relative to `start_ns` (CLOCK_MONOTONIC).
-  RangeAssembler(const NvtxRegistry& registry, std::uint64_t global_pid, std::int64_t start_ns)
-      : registry_(registry), global_pid_(global_pid), start_ns_(start_ns) {}
+  RangeAssembler(const NvtxRegistry& registry, std::int64_t start_ns) : registry_(registry), start_ns_(start_ns) {}
 
   // An event of the thread whose buffer has this number.
   void add(TraceWriter& to, std::uint32_t buffer, std::uint64_t global_tid, const NvtxEvent& event);
@@ -82,7 +81,6 @@ class RangeAssembler {
   void for_each_open(Function function);
 
   const NvtxRegistry& registry_;
-  std::uint64_t global_pid_;
   std::int64_t start_ns_;
   std::unordered_map<std::uint32_t, std::map<std::uint32_t, Stack>> stacks_;  // buffer -> domain -> open pushes
   std::unordered_map<std::uint64_t, Open> started_;                           // id -> open range

@@ -34,7 +34,8 @@ std::string reason_of(const std::exception& error) {
 
 // What the collector says of itself changes all the time; that is written along with the rest, and at the end.
 bool is_same(const RunInfo& a, const RunInfo& b) {
-  return a.threads == b.threads && a.drops == b.drops && a.gpus == b.gpus && a.collector.size() == b.collector.size();
+  return a.threads == b.threads && a.drops == b.drops && a.gpus == b.gpus && a.contexts == b.contexts &&
+         a.streams == b.streams && a.collector.size() == b.collector.size();
 }
 
 }  // namespace

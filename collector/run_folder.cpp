@@ -14,6 +14,7 @@
 
 #include "collector/capture_window.h"
 #include "collector/drop_note.h"
+#include "collector/nccl_collectives.h"
 #include "collector/text.h"
 #include "store/error.h"
 #include "store/reader.h"
@@ -123,6 +124,17 @@ void remove_bystanders(const fs::path& folder, std::vector<RunFile>& files) {
   std::sort(files.begin(), files.end(), [](const RunFile& a, const RunFile& b) { return a.name < b.name; });
 }
 
+void join_collectives(const fs::path& path, const std::function<void(const std::string&)>& report) {
+  try {
+    const NcclSummary nccl = add_nccl_collectives(path);
+    if (nccl.joined == nccl.kernels) return;
+    report(fmt::format("{}: of {} kernels of NCCL, communicator and bytes are known for {}", path.filename().string(),
+                       nccl.kernels, nccl.joined));
+  } catch (const Error& error) {
+    report(fmt::format("{}: kernels of NCCL have no communicator and bytes: {}", path.filename().string(), why(error)));
+  }
+}
+
 }  // namespace
 
 std::vector<RunFile> finish_run_files(const fs::path& folder, const std::set<std::int64_t>& alive,
@@ -148,6 +160,7 @@ std::vector<RunFile> finish_run_files(const fs::path& folder, const std::set<std
       }
       TraceFileSummary summary = finish_trace_file(path, lost);
       fs::remove(DropNote::path_for(path), ignored);
+      join_collectives(path, report);
       files.push_back({path.filename().string(), summary.rank, summary.world_size, pid_of(summary.global_pid),
                        summary.has_events, summary.complete, std::move(summary.drops), std::move(summary.collector)});
     } catch (const Error& error) {

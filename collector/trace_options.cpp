@@ -11,16 +11,20 @@ struct Word {
   std::string_view name;
   bool TraceOptions::*field;
 };
-constexpr std::array<Word, 5> kWords = {{{"cuda", &TraceOptions::cuda},
+constexpr std::array<Word, 6> kWords = {{{"cuda", &TraceOptions::cuda},
                                          {"nvtx", &TraceOptions::nvtx},
                                          {"api", &TraceOptions::all_calls},
                                          {"sync", &TraceOptions::sync},
+                                         {"memory", &TraceOptions::memory},
                                          {"overhead", &TraceOptions::overhead}}};
 
 // Functions whose name begins so, behind "cuda" or "cu".
 constexpr std::array<std::string_view, 12> kCalls = {
     "Launch",           "GraphLaunch", "Memcpy", "Memset",    "StreamSynchronize", "DeviceSynchronize",
     "EventSynchronize", "Malloc",      "Free",   "HostAlloc", "CtxSynchronize",    "GraphInstantiate"};
+// Those that the records of --trace sync and memory join.
+constexpr std::array<std::string_view, 2> kSyncCalls = {"EventRecord", "StreamWaitEvent"};
+constexpr std::array<std::string_view, 1> kMemoryCalls = {"MemPool"};
 
 bool begins_with(std::string_view text, std::string_view part) { return text.substr(0, part.size()) == part; }
 
@@ -42,7 +46,7 @@ std::optional<TraceOptions> parse_trace_list(std::string_view list, std::string&
     options.*word->field = true;
   }
   // The rest is about CUDA, too.
-  options.cuda = options.cuda || options.all_calls || options.sync || options.overhead;
+  options.cuda = options.cuda || options.all_calls || options.sync || options.memory || options.overhead;
   return options;
 }
 
@@ -66,7 +70,8 @@ TraceOptions trace_options_from_environment() {
   return options;
 }
 
-bool is_traced_call(std::string_view name) {
+bool is_traced_call(std::string_view name, const TraceOptions& options) {
+  if (options.all_calls) return true;
   if (begins_with(name, "cuda")) {
     name.remove_prefix(4);
   } else if (begins_with(name, "cu")) {
@@ -75,7 +80,11 @@ bool is_traced_call(std::string_view name) {
   } else {
     return false;
   }
-  return std::any_of(kCalls.begin(), kCalls.end(), [&](std::string_view call) { return begins_with(name, call); });
+  const auto begins_with_one_of = [&](const auto& calls) {
+    return std::any_of(calls.begin(), calls.end(), [&](std::string_view call) { return begins_with(name, call); });
+  };
+  return begins_with_one_of(kCalls) || (options.sync && begins_with_one_of(kSyncCalls)) ||
+         (options.memory && begins_with_one_of(kMemoryCalls));
 }
 
 }  // namespace swinscope

@@ -11,7 +11,8 @@ struct TraceOptions {
   bool cuda = true;          // kernels, copies, sets, and the calls that launch, copy, set, allocate and synchronize
   bool nvtx = true;          // ranges and marks
   bool all_calls = false;    // every call of the runtime and the driver
-  bool sync = false;         // synchronization records, which name the stream and the event
+  bool sync = false;         // synchronization records, which name the stream and the event, and recorded events
+  bool memory = false;       // allocations and releases, with their addresses and pools
   bool overhead = false;     // CUPTI's own account of the time it took
   bool graph_level = false;  // CUDA graphs as one record each
 };
@@ -24,7 +25,7 @@ std::string trace_list(const TraceOptions& options);
 TraceOptions trace_options_from_environment();
 
 // Whether a function, by the name that CUPTI gives it ("cudaLaunchKernel_v7000", "cuMemcpyAsync_ptsz"), is one that the
-// analyses use.
-bool is_traced_call(std::string_view name);
+// analyses use, or that other records join.
+bool is_traced_call(std::string_view name, const TraceOptions& options);
 
 }  // namespace swinscope

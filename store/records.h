@@ -28,6 +28,8 @@ constexpr std::uint32_t pid_of(std::uint64_t global_id) {
 }
 constexpr std::uint32_t tid_of(std::uint64_t global_tid) { return static_cast<std::uint32_t>(global_tid & 0xFFFFFFU); }
 
+inline constexpr std::int64_t kUnknownTime = INT64_MIN;
+
 // What GPU records have in common. correlation 0: not recorded. graph_node 0: outside CUDA graphs.
 struct GpuRecord {
   std::int64_t start_ns = 0;
@@ -116,6 +118,58 @@ struct SyncRecord : GpuRecord {
 struct GraphTraceRecord : GpuRecord {
   std::uint32_t graph = 0;
   std::uint32_t graph_exec = 0;
+};
+
+// An event was recorded on a stream. event_sync joins what waited for it.
+struct CudaEventRecord {
+  std::int64_t time_ns = kUnknownTime;  // on the GPU
+  std::uint64_t global_pid = 0;
+  std::uint64_t event_sync = 0;
+  std::uint32_t correlation = 0;
+  std::int32_t device = 0;
+  std::uint32_t context = 0;
+  std::uint32_t stream = 0;
+  std::uint32_t event = 0;
+};
+
+struct MemoryPool {
+  enum class Owner : std::uint8_t { kNone, kThisProcess, kOther };
+  Owner owner = Owner::kNone;
+  std::uint64_t address = 0;
+  std::int64_t release_threshold = 0;  // bytes; this and the sizes of a pool of this process only
+  std::int64_t size = 0;
+  std::int64_t used_bytes = 0;
+  std::uint64_t owner_pid = 0;  // of another process
+};
+
+// Nsight Systems' numbering of the operations.
+enum class MemoryOperation : std::int32_t { kAllocate = 0, kRelease = 1 };
+enum class PoolOperation : std::int32_t { kCreated = 0, kDestroyed = 1, kTrimmed = 2 };
+
+struct MemoryRecord {
+  std::int64_t time_ns = 0;
+  std::uint64_t global_pid = 0;
+  std::uint64_t address = 0;
+  std::uint64_t pc = 0;
+  std::int64_t bytes = 0;
+  std::uint32_t correlation = 0;
+  std::int32_t device = 0;
+  std::uint32_t context = 0;
+  std::int64_t stream = -1;  // -1: not asynchronous
+  MemoryKind kind = MemoryKind::kUnknown;
+  MemoryOperation operation = MemoryOperation::kAllocate;
+  std::string name;  // of a variable
+  MemoryPool pool;
+};
+
+struct MemoryPoolRecord {
+  std::int64_t time_ns = 0;
+  std::uint64_t global_pid = 0;
+  std::uint32_t correlation = 0;
+  std::int32_t device = 0;
+  PoolOperation operation = PoolOperation::kCreated;
+  std::int64_t min_bytes_to_keep = 0;
+  MemoryPool pool;
 };
 
 enum class ApiClass : std::int32_t { kRuntime = 0, kDriver = 1 };
@@ -228,6 +282,21 @@ struct GpuInfo {
   bool operator==(const GpuInfo&) const = default;
 };
 
+struct ContextInfo {
+  std::uint32_t context = 0;
+  std::int32_t device = 0;
+  std::uint32_t null_stream = 0;
+  bool operator==(const ContextInfo&) const = default;
+};
+
+struct StreamInfo {
+  std::uint32_t stream = 0;
+  std::uint32_t context = 0;
+  std::int32_t priority = 0;
+  std::int32_t flag = 0;  // as in TARGET_INFO_CUDA_STREAM
+  bool operator==(const StreamInfo&) const = default;
+};
+
 struct ProcessInfo {
   std::uint64_t global_pid = 0;
   std::string name;
@@ -266,6 +335,8 @@ struct RunInfo {
   bool graph_level_only = false;  // CUDA graphs were traced as one record each: their kernels are missing
   std::int64_t utc_epoch_ns = 0;
   std::vector<GpuInfo> gpus;
+  std::vector<ContextInfo> contexts;
+  std::vector<StreamInfo> streams;
   std::vector<ProcessInfo> processes;
   std::vector<ThreadInfo> threads;
   std::vector<NamedValue> environment;

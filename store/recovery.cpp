@@ -20,7 +20,7 @@ struct TimedTable {
   const char* start;
   const char* end;
 };
-constexpr std::array<TimedTable, 12> kTimedTables = {{
+constexpr std::array<TimedTable, 14> kTimedTables = {{
     {"CUPTI_ACTIVITY_KIND_KERNEL", "start", "end"},
     {"CUPTI_ACTIVITY_KIND_MEMCPY", "start", "end"},
     {"CUPTI_ACTIVITY_KIND_MEMSET", "start", "end"},
@@ -29,6 +29,8 @@ constexpr std::array<TimedTable, 12> kTimedTables = {{
     {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "start", "end"},
     {"CUPTI_ACTIVITY_KIND_OVERHEAD", "start", "end"},
     {"CUDA_GRAPH_NODE_EVENTS", "start", "end"},
+    {"CUDA_GPU_MEMORY_USAGE_EVENTS", "start", "start"},
+    {"CUDA_GPU_MEMORY_POOL_EVENTS", "start", "start"},
     {"NVTX_EVENTS", "start", "coalesce(end, start)"},
     {"SWINSCOPE_THREAD_CPU", "timestamp", "timestamp"},
     {"SWINSCOPE_PROCESS", "start", "coalesce(end, start)"},

@@ -108,6 +108,57 @@ CREATE TABLE IF NOT EXISTS CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (
     eventSyncId INTEGER -- Joins the record call of the event, NULL when not recorded.
 );
 
+-- CUDA events as they were recorded on a stream (with --trace sync). A synchronization with the same eventSyncId waited for
+-- this one: with syncType 2, that of a stream on the other.
+CREATE TABLE IF NOT EXISTS CUPTI_ACTIVITY_KIND_CUDA_EVENT (
+    timestamp INTEGER, -- When the GPU reached it, NULL when not collected.
+    deviceId INTEGER NOT NULL, -- CUDA device ordinal.
+    contextId INTEGER NOT NULL, -- CUDA context.
+    greenContextId INTEGER, -- Green context, NULL when none.
+    streamId INTEGER NOT NULL, -- Stream on which it was recorded.
+    correlationId INTEGER, -- Joins the call that recorded it.
+    globalPid INTEGER, -- Serialized process id.
+    eventId INTEGER NOT NULL, -- The event, which may be recorded many times.
+    eventSyncId INTEGER -- This recording of it, NULL when CUPTI does not tell (before CUDA 12.8).
+);
+
+-- Allocations and releases of memory (with --trace memory).
+CREATE TABLE IF NOT EXISTS CUDA_GPU_MEMORY_USAGE_EVENTS (
+    start INTEGER NOT NULL, -- Time of the call (ns).
+    globalPid INTEGER NOT NULL, -- Serialized process id.
+    deviceId INTEGER NOT NULL, -- CUDA device ordinal.
+    contextId INTEGER NOT NULL, -- CUDA context, 0 when none.
+    address INTEGER NOT NULL, -- Virtual address.
+    pc INTEGER NOT NULL, -- Program counter of the call.
+    bytes INTEGER NOT NULL, -- Bytes allocated or released.
+    memKind INTEGER NOT NULL, -- Kind of memory, numbering as in CUPTI_ACTIVITY_KIND_MEMCPY.srcKind.
+    memoryOperationType INTEGER NOT NULL, -- 0 allocation, 1 release.
+    name TEXT, -- Name of a variable, NULL for memory without.
+    correlationId INTEGER, -- Joins the call.
+    streamId INTEGER, -- Stream of an asynchronous operation, else NULL.
+    localMemoryPoolAddress INTEGER, -- Base address of the memory pool, NULL when none of this process was used.
+    localMemoryPoolReleaseThreshold INTEGER, -- Its release threshold (bytes).
+    localMemoryPoolSize INTEGER, -- Its size (bytes).
+    localMemoryPoolUtilizedSize INTEGER, -- Bytes of it in use.
+    importedMemoryPoolAddress INTEGER, -- Base address of the memory pool, NULL when none of another process was used.
+    importedMemoryPoolProcessId INTEGER -- The process whose pool it is.
+);
+
+-- Memory pools: created, trimmed, destroyed (with --trace memory).
+CREATE TABLE IF NOT EXISTS CUDA_GPU_MEMORY_POOL_EVENTS (
+    start INTEGER NOT NULL, -- Time of the call (ns).
+    globalPid INTEGER NOT NULL, -- Serialized process id.
+    deviceId INTEGER NOT NULL, -- CUDA device ordinal.
+    address INTEGER NOT NULL, -- Base address of the pool.
+    operationType INTEGER NOT NULL, -- 0 created, 1 destroyed, 2 trimmed.
+    poolType INTEGER NOT NULL, -- 0 of this process, 1 imported from another one.
+    correlationId INTEGER, -- Joins the call.
+    minBytesToKeep INTEGER, -- Bytes that trimming was to leave, NULL when not trimmed.
+    localMemoryPoolReleaseThreshold INTEGER, -- Release threshold (bytes), NULL when imported.
+    localMemoryPoolSize INTEGER, -- Size (bytes), NULL when imported.
+    localMemoryPoolUtilizedSize INTEGER -- Bytes in use, NULL when imported.
+);
+
 -- Executions of whole CUDA graphs (graph-level tracing: the kernels inside are then not recorded).
 CREATE TABLE IF NOT EXISTS CUPTI_ACTIVITY_KIND_GRAPH_TRACE (
     start INTEGER NOT NULL, -- Start (ns).
@@ -215,6 +266,29 @@ CREATE TABLE IF NOT EXISTS TARGET_INFO_CUDA_DEVICE (
     numMultiprocessors INTEGER -- Streaming multiprocessors.
 );
 
+-- CUDA contexts of the process.
+CREATE TABLE IF NOT EXISTS TARGET_INFO_CUDA_CONTEXT_INFO (
+    nullStreamId INTEGER NOT NULL, -- The default stream: streamId of what runs there.
+    hwId INTEGER NOT NULL, -- 0 here.
+    vmId INTEGER NOT NULL, -- 0 here.
+    processId INTEGER NOT NULL, -- Process id.
+    deviceId INTEGER NOT NULL, -- CUDA device ordinal.
+    contextId INTEGER NOT NULL, -- contextId elsewhere.
+    parentContextId INTEGER, -- NULL here.
+    isGreenContext INTEGER -- NULL here.
+);
+
+-- CUDA streams that were created while CUDA was recorded.
+CREATE TABLE IF NOT EXISTS TARGET_INFO_CUDA_STREAM (
+    streamId INTEGER NOT NULL, -- streamId elsewhere.
+    hwId INTEGER NOT NULL, -- 0 here.
+    vmId INTEGER NOT NULL, -- 0 here.
+    processId INTEGER NOT NULL, -- Process id.
+    contextId INTEGER NOT NULL, -- CUDA context.
+    priority INTEGER NOT NULL, -- Priority; a smaller number goes first.
+    flag INTEGER NOT NULL -- 1 waits for the default stream, 2 does not, 3 is the default stream, 0 unknown.
+);
+
 -- When the recording began: absolute time = utcEpochNs + start.
 CREATE TABLE IF NOT EXISTS TARGET_INFO_SESSION_START_TIME (
     utcEpochNs INTEGER, -- Start of the session, ns since 1970-01-01 UTC.
@@ -286,9 +360,9 @@ CREATE TABLE IF NOT EXISTS SWINSCOPE_COLLECTIVE (
     name TEXT NOT NULL, -- Collective, e.g. allreduce.
     inElements INTEGER NOT NULL, -- Elements sent per rank.
     outElements INTEGER NOT NULL, -- Elements received per rank.
-    dtype TEXT NOT NULL, -- Element type as the source names it.
+    dtype TEXT NOT NULL, -- Element type as the source names it; Byte where it tells bytes only, as NCCL does.
     groupSize INTEGER NOT NULL, -- Ranks in the communicator.
-    groupName TEXT NOT NULL, -- Communicator or process group.
+    groupName TEXT NOT NULL, -- Communicator (of NCCL the hash that all its ranks share) or process group.
     ranks TEXT NOT NULL, -- Members as the source lists them, empty when unknown.
     seq INTEGER -- Sequence number within the group, NULL when unknown.
 );

@@ -164,6 +164,9 @@ struct TraceWriter::Impl {
         apis(db, "CUPTI_ACTIVITY_KIND_RUNTIME", 8),
         syncs(db, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", 11),
         graphs(db, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", 10),
+        events(db, "CUPTI_ACTIVITY_KIND_CUDA_EVENT", 9),
+        memory(db, "CUDA_GPU_MEMORY_USAGE_EVENTS", 18),
+        pools(db, "CUDA_GPU_MEMORY_POOL_EVENTS", 11),
         graph_nodes(db, "CUDA_GRAPH_NODE_EVENTS", 7),
         overheads(db, "CUPTI_ACTIVITY_KIND_OVERHEAD", 7),
         nvtx(db, "NVTX_EVENTS", 19),
@@ -213,6 +216,9 @@ struct TraceWriter::Impl {
   Insert apis;
   Insert syncs;
   Insert graphs;
+  Insert events;
+  Insert memory;
+  Insert pools;
   Insert graph_nodes;
   Insert overheads;
   Insert nvtx;
@@ -320,6 +326,73 @@ void TraceWriter::add(const GraphTraceRecord& r) {
       .optional(r.graph_exec)
       .run();
   impl_->added(r.start_ns, r.end_ns);
+}
+
+void TraceWriter::add(const CudaEventRecord& r) {
+  impl_->events.row()
+      .optional(r.time_ns, kUnknownTime)
+      .value(r.device)
+      .value(r.context)
+      .null()
+      .value(r.stream)
+      .optional(r.correlation)
+      .optional(r.global_pid)
+      .value(r.event)
+      .optional(r.event_sync)
+      .run();
+}
+
+namespace {
+
+// Of a pool of this process: threshold, size, bytes in use.
+void bind_pool_sizes(Binder& row, const MemoryPool& pool) {
+  if (pool.owner != MemoryPool::Owner::kThisProcess) {
+    row.null().null().null();
+    return;
+  }
+  row.value(pool.release_threshold).value(pool.size).value(pool.used_bytes);
+}
+
+}  // namespace
+
+void TraceWriter::add(const MemoryRecord& r) {
+  Binder row = impl_->memory.row();
+  row.value(r.time_ns)
+      .value(r.global_pid)
+      .value(r.device)
+      .value(r.context)
+      .value(r.address)
+      .value(r.pc)
+      .value(r.bytes)
+      .value(r.kind)
+      .value(r.operation);
+  if (r.name.empty()) {
+    row.null();
+  } else {
+    row.text(r.name);
+  }
+  row.optional(r.correlation).optional(r.stream, std::int64_t{-1});
+  const bool is_own = r.pool.owner == MemoryPool::Owner::kThisProcess;
+  const bool is_imported = r.pool.owner == MemoryPool::Owner::kOther;
+  row.optional(is_own ? r.pool.address : 0);
+  bind_pool_sizes(row, r.pool);
+  row.optional(is_imported ? r.pool.address : 0).optional(is_imported ? r.pool.owner_pid : 0).run();
+  impl_->added(r.time_ns, r.time_ns);
+}
+
+void TraceWriter::add(const MemoryPoolRecord& r) {
+  Binder row = impl_->pools.row();
+  row.value(r.time_ns)
+      .value(r.global_pid)
+      .value(r.device)
+      .value(r.pool.address)
+      .value(r.operation)
+      .value(r.pool.owner == MemoryPool::Owner::kOther ? 1 : 0)
+      .optional(r.correlation)
+      .optional(r.min_bytes_to_keep);
+  bind_pool_sizes(row, r.pool);
+  row.run();
+  impl_->added(r.time_ns, r.time_ns);
 }
 
 void TraceWriter::add(const ApiRecord& r) {
@@ -519,6 +592,25 @@ void write_gpus(Database& db, const RunInfo& run) {
   }
 }
 
+void write_contexts(Database& db, const RunInfo& run) {
+  const std::uint32_t pid = pid_of(run.global_pid);
+  Insert contexts(db, "TARGET_INFO_CUDA_CONTEXT_INFO", 8);
+  for (const ContextInfo& c : run.contexts)
+    contexts.row()
+        .value(c.null_stream)
+        .value(0)
+        .value(0)
+        .value(pid)
+        .value(c.device)
+        .value(c.context)
+        .null()
+        .null()
+        .run();
+  Insert streams(db, "TARGET_INFO_CUDA_STREAM", 7);
+  for (const StreamInfo& s : run.streams)
+    streams.row().value(s.stream).value(0).value(0).value(pid).value(s.context).value(s.priority).value(s.flag).run();
+}
+
 void write_metadata(Database& db, const RunInfo& run) {
   Insert meta(db, "META_DATA_EXPORT", 2);
   meta.row().text("EXPORT_PRODUCT_NAME").text("swinscope").run();
@@ -562,10 +654,12 @@ void write_run(Database& db, const RunInfo& run, bool complete) {
   db.exec(
       "DELETE FROM SWINSCOPE_RUN; DELETE FROM TARGET_INFO_SESSION_START_TIME; DELETE FROM PROCESSES;"
       "DELETE FROM TARGET_INFO_GPU; DELETE FROM TARGET_INFO_CUDA_DEVICE; DELETE FROM META_DATA_EXPORT;"
+      "DELETE FROM TARGET_INFO_CUDA_CONTEXT_INFO; DELETE FROM TARGET_INFO_CUDA_STREAM;"
       "DELETE FROM META_DATA_CAPTURE; DELETE FROM SWINSCOPE_ENVIRONMENT; DELETE FROM SWINSCOPE_DROPS;"
       "DELETE FROM ThreadNames; DELETE FROM SWINSCOPE_COLLECTOR");
   write_identity(db, run, complete);
   write_gpus(db, run);
+  write_contexts(db, run);
   write_metadata(db, run);
 }
 

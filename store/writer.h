@@ -45,6 +45,10 @@ class TraceWriter : public RecordSink {
   // As last set.
   const RunInfo& run() const;
 
+  // In the file for queries; no analysis reads them back.
+  void add(const CudaEventRecord& record);
+  void add(const MemoryRecord& record);
+  void add(const MemoryPoolRecord& record);
   // A sampled metric of a GPU (index below 256) and what it is called; `source` as in TARGET_INFO_GPU_METRICS.
   void add_metric(std::int64_t time_ns, int source, std::size_t gpu, int metric, std::int64_t value);
   void name_metric(int source, std::size_t gpu, int metric, std::string_view name);

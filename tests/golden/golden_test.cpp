@@ -8,6 +8,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -20,6 +21,8 @@ namespace fs = std::filesystem;
 namespace {
 
 const fs::path kCases = fs::path(SWINSCOPE_SOURCE_DIR) / "tests" / "golden";
+
+constexpr std::string_view kTrace = "{trace}";  // in commands; may go on: {trace}/rank1.db
 
 bool updating() { return std::getenv("SWINSCOPE_GOLDEN_UPDATE") != nullptr; }
 
@@ -96,8 +99,8 @@ void build_trace(const fs::path& sql_file, const fs::path& trace) {
   if (says("[nsys 3.25]")) drop_empty_tables(raw);
 }
 
-// A case is a trace, the name of a recording in data/, or an experiment: a folder with its JSON files, and a .sql file
-// for each trace file.
+// A case is a trace, the name of a recording in data/ (a file, or the folder of a run), or an experiment: a folder with
+// its JSON files, and a .sql file for each trace file.
 fs::path build_input(const fs::path& test_case, const fs::path& folder) {
   if (fs::exists(test_case / "trace.sql")) {
     build_trace(test_case / "trace.sql", folder / "trace.sqlite");
@@ -106,7 +109,7 @@ fs::path build_input(const fs::path& test_case, const fs::path& folder) {
   if (fs::exists(test_case / "recording")) {
     std::string name = read_file(test_case / "recording");
     name.erase(name.find_last_not_of('\n') + 1);
-    fs::copy_file(fs::path(SWINSCOPE_SOURCE_DIR) / "data" / name, folder / name, fs::copy_options::overwrite_existing);
+    fs::copy(fs::path(SWINSCOPE_SOURCE_DIR) / "data" / name, folder / name, fs::copy_options::recursive);
     return name;
   }
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(test_case / "experiment")) {
@@ -256,7 +259,7 @@ TEST_P(GoldenTest, PrintsWhatIsExpected) {
     const Command& command = commands[i];
     std::vector<std::string> line = {SWINSCOPE_PROGRAM};
     for (const std::string& argument : command.arguments)
-      line.push_back(argument == "{trace}" ? input.string() : argument);
+      line.push_back(argument.starts_with(kTrace) ? input.string() + argument.substr(kTrace.size()) : argument);
     line.insert(line.end(), {"--format", "csv"});
     const ProgramResult result = run_program(line, options);
     EXPECT_EQ(result.status, command.status) << "swinscope " << command.line << "\n" << result.err;

@@ -321,14 +321,17 @@ def check_windows(tmp):
         f"status {result.returncode}, {size / (1 << 20):.1f} MiB, lost: {lost_text(db)}")
 
 
+# 8448 = 66 x 128: the tiles of the product are a multiple of the 132 multiprocessors of an H100 or H200, so that none idles at the
+# end of a product.
 BURST = """
 import time, torch
-a = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16); b = torch.randn_like(a); c = a @ b; torch.cuda.synchronize()
+a = torch.randn(8448, 8192, device="cuda", dtype=torch.bfloat16); b = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
+c = a @ b; torch.cuda.synchronize()
 time.sleep(1.5)
 torch.cuda.nvtx.range_push("burst")
 end = time.time() + 2
 while time.time() < end:
-    for _ in range(20): torch.mm(a, b, out=c)
+    for _ in range(100): torch.mm(a, b, out=c)
     torch.cuda.synchronize()
 torch.cuda.nvtx.range_pop()
 time.sleep(1.5)
@@ -348,17 +351,59 @@ def check_gpu_metrics(tmp):
     series = {}
     gpu = one(metrics, f"SELECT id FROM TARGET_INFO_GPU WHERE uuid = '{one(db, 'SELECT uuid FROM TARGET_INFO_GPU')}'")
     for name, at, value in rows(metrics, "SELECT metricName, timestamp, value FROM GPU_METRICS JOIN TARGET_INFO_GPU_METRICS USING (typeId, metricId) "
-                                         f"WHERE typeId & 255 = {gpu}"):
+                                         f"WHERE typeId & 255 = {gpu} ORDER BY timestamp"):
         when = at + offset - epoch
         # A sample is about the time since the last one: those that reach over an edge say nothing.
-        where = "burst" if begin + 3e8 < when < end else "quiet" if end + 4e8 < when < end + 1.4e9 or begin - 1.2e9 < when < begin else None
+        where = "burst" if begin + 4e8 < when < end else "quiet" if end + 4e8 < when < end + 1.4e9 or begin - 1.0e9 < when < begin else None
         if where:
             series.setdefault(name, {}).setdefault(where, []).append(value)
-    text = {name: {where: f"{min(v)}..{max(v)} ({len(v)})" for where, v in by.items()} for name, by in series.items()}
     sm = series.get("SM active [0.01 %]", {})
     tensor = series.get("Tensor active [0.01 %]", {})
+    clock = series.get("SM clock [MHz]", {})
     say("GPU metrics", result.returncode == 0 and min(sm.get("burst", [0])) > 9000 and max(sm.get("quiet", [1e9])) < 500 and
-        bool(tensor.get("burst")), f"status {result.returncode}, {json.dumps(text)}\n{result.stderr.strip()[-500:]}")
+        min(tensor.get("burst", [0])) > 8000 and max(tensor.get("quiet", [1e9])) < 500 and min(clock.get("burst", [0])) > 0,
+        f"status {result.returncode}, " + "; ".join(f"{name}: {by}" for name, by in series.items()) + f"\n{result.stderr.strip()[-500:]}")
+
+
+EVENTS = """
+import torch
+a, b = torch.cuda.Stream(), torch.cuda.Stream(priority=-1)
+x = torch.randn(4096, 4096, device="cuda")
+events = [torch.cuda.Event() for _ in range(3)]
+for i in range(30):
+    with torch.cuda.stream(a):
+        x.mul_(0.5); events[i % 3].record(a)
+    b.wait_event(events[i % 3])
+    with torch.cuda.stream(b): x.add_(1.0)
+    a.wait_stream(b)
+torch.cuda.synchronize()
+y = torch.empty(48 << 20, dtype=torch.uint8, device="cuda"); del y; torch.cuda.empty_cache(); print("done")
+"""
+
+
+def check_events_and_memory(tmp):
+    """Which stream waited for what, what was allocated and released, and the streams' own facts."""
+    program = tmp / "events.py"
+    program.write_text(EVENTS)
+    run = tmp / "events"
+    result = subprocess.run([*record(run, "--trace", "cuda,nvtx,sync,memory"), sys.executable, str(program)], capture_output=True, text=True)
+    db = run / "rank0.db"
+    waits = rows(db, "SELECT e.streamId, s.streamId, count(*), count(DISTINCT e.correlationId), sum(c.value LIKE '%EventRecord%') "
+                     "FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION s JOIN CUPTI_ACTIVITY_KIND_CUDA_EVENT e USING (eventSyncId) "
+                     "LEFT JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = e.correlationId LEFT JOIN StringIds c ON c.id = r.nameId "
+                     "WHERE s.syncType = 2 GROUP BY 1, 2")
+    types = rows(db, "SELECT syncType, count(*) FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION GROUP BY 1")
+    memory = rows(db, "SELECT memoryOperationType, memKind, bytes, count(*) FROM CUDA_GPU_MEMORY_USAGE_EVENTS WHERE bytes = 48 << 20 GROUP BY 1, 2, 3")
+    joined = one(db, "SELECT count(*) FROM CUDA_GPU_MEMORY_USAGE_EVENTS JOIN CUPTI_ACTIVITY_KIND_RUNTIME USING (correlationId)")
+    streams = rows(db, "SELECT s.streamId, s.priority, s.flag, c.deviceId, c.nullStreamId FROM TARGET_INFO_CUDA_STREAM s "
+                       "JOIN TARGET_INFO_CUDA_CONTEXT_INFO c USING (contextId)")
+    used = {stream for (stream,) in rows(db, "SELECT DISTINCT streamId FROM CUPTI_ACTIVITY_KIND_KERNEL")}
+    ok = (result.returncode == 0 and len(waits) == 2 and all(count == 30 == recorded for _, _, count, recorded, _ in waits)
+          and memory == [(0, 2, 48 << 20, 1), (1, 2, 48 << 20, 1)] and used <= {s[0] for s in streams} | {s[4] for s in streams})
+    say("events, memory, streams", ok, f"status {result.returncode}, waits (recorded on, waited on, how many, of how many recordings, with "
+        f"their call) {waits}, sync types {types}, 48 MiB (0 allocated, 1 released; kind; bytes; count) {memory}, {joined} operations join their "
+        f"call, streams used {sorted(used)}, known (stream, priority, flag, device, null stream) {streams[:3]} of {len(streams)}, lost: "
+        f"{lost_text(db) or 'nothing'}\n{result.stderr.strip()[-400:]}")
 
 
 MODULES = """
@@ -379,11 +424,17 @@ def check_modules(tmp):
     run = tmp / "modules"
     result = subprocess.run([*record(run, "--torch-modules"), sys.executable, str(program)], capture_output=True, text=True)
     table = subprocess.run([ARGS.swinscope, "layers", str(run), "--format", "csv"], capture_output=True, text=True)
-    layers = {line.split(",")[0]: line for line in table.stdout.splitlines() if ",forward,module," in line}
-    wanted = {"0.norm", "0.fc", "1.norm", "1.fc", "2", "0", "1"}
-    with_gpu = [name for name in wanted if name in layers and layers[name].split(",")[7] not in ("", "0")]
-    say("--torch-modules", result.returncode == 0 and result.stdout == "done\n" and len(with_gpu) == len(wanted),
-        f"status {result.returncode}, modules {sorted(layers)}, with GPU time {sorted(with_gpu)}\n{result.stderr.strip()[-400:]}")
+    wanted = {"forward": {"0.norm", "0.fc", "1.norm", "1.fc", "2", "0", "1"}, "backward": {"0.norm", "0.fc", "1.norm", "1.fc", "2", "0", "1"}}
+    with_gpu = {}
+    for line in table.stdout.splitlines():
+        cells = line.split(",")
+        if len(cells) > 7 and cells[2] == "module" and cells[7] not in ("", "0"):
+            with_gpu.setdefault(cells[1], {})[cells[0]] = (int(cells[8]), round(float(cells[7]) / 1e3))
+    inside = one(run / "rank0.db", "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL")
+    counted = sum(events for layers in with_gpu.values() for events, _ in layers.values())
+    say("--torch-modules", result.returncode == 0 and result.stdout == "done\n" and all(wanted[phase] <= set(with_gpu.get(phase, {})) for phase in wanted),
+        f"status {result.returncode}, (GPU events, us) by phase and module {with_gpu}; {counted} of {inside} kernels are in a module\n"
+        f"{result.stderr.strip()[-400:]}")
 
 
 RANKS = """
@@ -412,11 +463,20 @@ def check_ranks(tmp):
         nccl = rows(db, "SELECT value, count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id = shortName WHERE value LIKE 'nccl%' GROUP BY 1")
         payloads = rows(db, "SELECT t.value, j.value, count(*) FROM NVTX_EVENTS JOIN StringIds t ON t.id = textId JOIN StringIds j ON j.id = jsonTextId "
                             "WHERE t.value LIKE 'nccl%' GROUP BY 1, 2 LIMIT 4")
+        collectives = rows(db, "SELECT name, inElements, outElements, dtype, groupSize, groupName, count(*) FROM SWINSCOPE_COLLECTIVE GROUP BY 1, 2, 3, 4, 5, 6")
         found.append((one(db, "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"), nccl, payloads, lost_text(db) or "nothing lost",
-                      one(db, "SELECT worldSize FROM SWINSCOPE_RUN")))
+                      one(db, "SELECT worldSize FROM SWINSCOPE_RUN"), collectives))
     table = subprocess.run([ARGS.swinscope, "analyze", str(run)], capture_output=True, text=True).stdout
-    ok = result.returncode == 0 and all(nccl and any("Reduce" in name for name, _ in nccl) and payloads and world == 2 for _, nccl, payloads, _, world in found)
-    say("torchrun, 2 ranks", ok, f"status {result.returncode}, files {sorted(p.name for p in run.iterdir())}, {found}\n{table[:1500]}\n{result.stderr.strip()[-800:]}")
+    # The model's gradients, 2 x (1024 x 1024 + 1024) floats, at each of the six steps on both ranks.
+    ok = result.returncode == 0 and all(
+        nccl and any("Reduce" in name for name, _ in nccl) and payloads and world == 2 and sum(n for _, n in nccl) == sum(c[6] for c in collectives)
+        and sum(c[1] * c[6] for c in collectives if c[0] == "allreduce") >= 6 * 4 * 2 * (1024 * 1024 + 1024) and {c[4] for c in collectives} == {2}
+        for _, nccl, payloads, _, world, collectives in found) and {c[5] for c in found[0][5]} == {c[5] for c in found[1][5]}
+    say("torchrun, 2 ranks", ok, f"status {result.returncode}, files {sorted(p.name for p in run.iterdir())}")
+    for rank, (kernels, nccl, payloads, lost, world, collectives) in enumerate(found):
+        print(f"  rank {rank} of {world}: {kernels} kernels, {lost}; NCCL's kernels {nccl}\n    payloads {payloads[:2]}\n    collectives (name, in, out, "
+              f"type, ranks, communicator, how many) {collectives}")
+    print(table[:1500], result.stderr.strip()[-800:])
     if ARGS.keep:
         for file in run.iterdir():
             (Path(ARGS.keep) / f"ranks_{file.name}").write_bytes(file.read_bytes())
@@ -459,7 +519,7 @@ def main():
                   kill=check_kill, windows=check_windows)
     ARGS.torch = has_torch()
     if ARGS.torch:
-        checks.update(counts=check_counts, profiler=check_profiler_under_record, metrics=check_gpu_metrics, modules=check_modules)
+        checks.update(counts=check_counts, profiler=check_profiler_under_record, metrics=check_gpu_metrics, modules=check_modules, events=check_events_and_memory)
         if gpu_count() >= 2:
             checks.update(ranks=check_ranks)
         else:

@@ -450,6 +450,12 @@ TEST_F(Record, ARunIsNotOverwritten) {
   EXPECT_THAT(test::names_in(folder_), ElementsAre("notes.txt", "record.db", "run.json"));
 }
 
+TEST_F(Record, AProgramsOwnSqliteAndFmtAreNotCalled) {
+  EXPECT_EQ(Process(under_record(folder_, {program("clashing_program")})).wait(), 9);
+  EXPECT_THAT(range_names(folder_ / "rank0.db"), ElementsAre("work"));
+  EXPECT_EQ(Sqlite(folder_ / "rank0.db").value("SELECT complete FROM SWINSCOPE_RUN"), "1");
+}
+
 TEST_F(Record, TheLibraryShowsNothingButItsEntryPoints) {
   Process symbols({"nm", "-D", "--defined-only", "--format=posix", SWINSCOPE_COLLECTOR_LIBRARY});
   EXPECT_EQ(symbols.wait(), 0);

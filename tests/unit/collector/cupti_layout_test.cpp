@@ -86,6 +86,7 @@ TEST(CuptiLayout, CallsAndTheRest) {
   EXPECT_SAME(Synchronization, context, CUpti_ActivitySynchronization, contextId);
   EXPECT_SAME(Synchronization, stream, CUpti_ActivitySynchronization, streamId);
   EXPECT_SAME(Synchronization, event, CUpti_ActivitySynchronization, cudaEventId);
+  EXPECT_SAME(Synchronization, event_sync, CUpti_ActivitySynchronization2, cudaEventSyncId);
   EXPECT_SAME(Overhead, overhead_kind, CUpti_ActivityOverhead2, overheadKind);
   EXPECT_SAME(Overhead, object_kind, CUpti_ActivityOverhead2, objectKind);
   EXPECT_SAME(Overhead, start, CUpti_ActivityOverhead2, start);
@@ -102,14 +103,59 @@ TEST(CuptiLayout, CallsAndTheRest) {
   EXPECT_SAME(Device, is_visible, CUpti_ActivityDevice4, isCudaVisible);
   EXPECT_SAME(Context, context, CUpti_ActivityContext2, contextId);
   EXPECT_SAME(Context, device, CUpti_ActivityContext2, deviceId);
+  EXPECT_SAME(Context, null_stream, CUpti_ActivityContext2, nullStreamId);
   EXPECT_EQ(offsetof(cupti::GraphData, original_node), offsetof(CUpti_GraphData, originalNode));
   EXPECT_EQ(offsetof(cupti::ResourceData, descriptor), offsetof(CUpti_ResourceData, resourceDescriptor));
+}
+
+TEST(CuptiLayout, EventsAndMemory) {
+  EXPECT_SAME(CudaEvent, correlation, CUpti_ActivityCudaEvent, correlationId);
+  EXPECT_SAME(CudaEvent, event, CUpti_ActivityCudaEvent, eventId);
+  EXPECT_SAME(CudaEvent, stream, CUpti_ActivityCudaEvent2, streamId);
+  EXPECT_SAME(CudaEvent, device, CUpti_ActivityCudaEvent2, deviceId);
+  EXPECT_SAME(CudaEvent, device_time, CUpti_ActivityCudaEvent2, deviceTimestamp);
+  EXPECT_SAME(CudaEvent, event_sync, CUpti_ActivityCudaEvent2, cudaEventSyncId);
+  EXPECT_SAME(Stream, stream, CUpti_ActivityStream, streamId);
+  EXPECT_SAME(Stream, priority, CUpti_ActivityStream, priority);
+  EXPECT_SAME(Stream, flag, CUpti_ActivityStream, flag);
+  EXPECT_SAME(Memory, operation, CUpti_ActivityMemory3, memoryOperationType);
+  EXPECT_SAME(Memory, memory_kind, CUpti_ActivityMemory3, memoryKind);
+  EXPECT_SAME(Memory, correlation, CUpti_ActivityMemory3, correlationId);
+  EXPECT_SAME(Memory, address, CUpti_ActivityMemory3, address);
+  EXPECT_SAME(Memory, bytes, CUpti_ActivityMemory3, bytes);
+  EXPECT_SAME(Memory, time, CUpti_ActivityMemory3, timestamp);
+  EXPECT_SAME(Memory, pc, CUpti_ActivityMemory3, PC);
+  EXPECT_SAME(Memory, device, CUpti_ActivityMemory3, deviceId);
+  EXPECT_SAME(Memory, stream, CUpti_ActivityMemory3, streamId);
+  EXPECT_SAME(Memory, name, CUpti_ActivityMemory3, name);
+  EXPECT_SAME(Memory, is_async, CUpti_ActivityMemory3, isAsync);
+  EXPECT_EQ(offsetof(cupti::Memory, pool), offsetof(CUpti_ActivityMemory3, memoryPoolConfig));
+  EXPECT_EQ(sizeof(cupti::PoolState), sizeof(CUpti_ActivityMemory3::memoryPoolConfig));
+  EXPECT_EQ(offsetof(cupti::Memory, pool.used_bytes), offsetof(CUpti_ActivityMemory3, memoryPoolConfig.utilizedSize));
+  EXPECT_SAME(MemoryPool, operation, CUpti_ActivityMemoryPool2, memoryPoolOperationType);
+  EXPECT_SAME(MemoryPool, type, CUpti_ActivityMemoryPool2, memoryPoolType);
+  EXPECT_SAME(MemoryPool, device, CUpti_ActivityMemoryPool2, deviceId);
+  EXPECT_SAME(MemoryPool, min_bytes_to_keep, CUpti_ActivityMemoryPool2, minBytesToKeep);
+  EXPECT_SAME(MemoryPool, address, CUpti_ActivityMemoryPool2, address);
+  EXPECT_SAME(MemoryPool, size_or_process, CUpti_ActivityMemoryPool2, size);
+  EXPECT_SAME(MemoryPool, release_threshold, CUpti_ActivityMemoryPool2, releaseThreshold);
+  EXPECT_SAME(MemoryPool, time, CUpti_ActivityMemoryPool2, timestamp);
+  EXPECT_SAME(MemoryPool, used_bytes, CUpti_ActivityMemoryPool2, utilizedSize);
+#if CUPTI_API_VERSION >= 130000
+  EXPECT_EQ(offsetof(cupti::Memory, pool), offsetof(CUpti_ActivityMemory4, memoryPoolConfig));
+#endif
 }
 
 TEST(CuptiLayout, Numbers) {
   EXPECT_EQ(static_cast<int>(cupti::Kind::kConcurrentKernel), CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
   EXPECT_EQ(static_cast<int>(cupti::Kind::kPeerCopy), CUPTI_ACTIVITY_KIND_MEMCPY2);
   EXPECT_EQ(static_cast<int>(cupti::Kind::kSynchronization), CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
+  EXPECT_EQ(static_cast<int>(cupti::Kind::kCudaEvent), CUPTI_ACTIVITY_KIND_CUDA_EVENT);
+  EXPECT_EQ(static_cast<int>(cupti::Kind::kStream), CUPTI_ACTIVITY_KIND_STREAM);
+  EXPECT_EQ(static_cast<int>(cupti::Kind::kMemory), CUPTI_ACTIVITY_KIND_MEMORY2);
+  EXPECT_EQ(static_cast<int>(cupti::Kind::kMemoryPool), CUPTI_ACTIVITY_KIND_MEMORY_POOL);
+  EXPECT_EQ(cupti::kOwnPool, CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL);
+  EXPECT_EQ(cupti::kImportedPool, CUPTI_ACTIVITY_MEMORY_POOL_TYPE_IMPORTED);
   EXPECT_EQ(static_cast<int>(cupti::Kind::kOverhead), CUPTI_ACTIVITY_KIND_OVERHEAD);
   EXPECT_EQ(static_cast<int>(cupti::Kind::kGraphTrace), CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
   EXPECT_EQ(static_cast<int>(cupti::Kind::kContext), CUPTI_ACTIVITY_KIND_CONTEXT);

@@ -29,6 +29,8 @@ struct FakeCuptiState {
   std::vector<std::string> order;  // of what the collector called first
   std::size_t dropped = 0;         // reported once
   int flushes = 0;
+  bool leaves_out_queries = false;
+  std::uint32_t version = 130'001;
 
   std::mutex mutex;  // of the buffer being filled
   std::uint8_t* buffer = nullptr;
@@ -50,6 +52,10 @@ inline std::size_t fake_bytes(cupti::Kind kind) {
     case cupti::Kind::kRuntime:
     case cupti::Kind::kDriver:
       return sizeof(cupti::Api);
+    case cupti::Kind::kMemory:
+      return 136;
+    case cupti::Kind::kMemoryPool:
+      return 80;
     case cupti::Kind::kDevice:
       return 240;
     default:
@@ -61,7 +67,7 @@ class FakeCupti : public CuptiApi {
  public:
   explicit FakeCupti(FakeCuptiState& state) : s_(state) {}
 
-  std::uint32_t version() override { return 130'001; }
+  std::uint32_t version() override { return s_.version; }
   cupti::Result subscribe(cupti::Callback callback, void* user_data, std::string& holder) override {
     s_.order.emplace_back("subscribe");
     s_.callback = callback;
@@ -95,6 +101,7 @@ class FakeCupti : public CuptiApi {
     s_.calls.insert({domain, callback});
     return cupti::kSuccess;
   }
+  void leave_out_queries() override { s_.leaves_out_queries = true; }
   cupti::Result flush(std::uint32_t) override {
     const std::lock_guard lock(s_.mutex);
     ++s_.flushes;

@@ -1,11 +1,13 @@
 #include "collector/gpu_sampler.h"
 
 #include <atomic>
+#include <string>
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "collector/nvml.h"
 #include "collector/process_log.h"
 #include "tests/unit/store/support.h"
 
@@ -48,6 +50,38 @@ TEST(GpuSampler, EachGpuIsReadInTurn) {
 }
 
 TEST(GpuSampler, ItStopsWithoutHavingBeenAsked) { GpuSampler sampler(std::make_unique<FakeNvml>(), 3'600'000'000'000); }
+
+// Readings of one metric, in turn; "-" where there is none.
+std::string readings_of(Nvml& nvml, const char* metric, int times) {
+  std::string text;
+  for (int i = 0; i < times; ++i) {
+    std::string value = "-";
+    for (const GpuReading& reading : nvml.read(0)) {
+      for (const GpuMetric& known : gpu_metrics()) {
+        if (known.id == reading.metric && std::string(known.name) == metric) value = std::to_string(reading.value);
+      }
+    }
+    text += value + " ";
+  }
+  return text;
+}
+
+TEST(Nvml, CountersThatHaveNotMovedOnGiveNoReading) {
+  std::string problem;
+  const auto nvml = open_nvml(problem, SWINSCOPE_FAKE_NVML);
+  ASSERT_NE(nvml, nullptr) << problem;
+  EXPECT_EQ(nvml->gpus().at(0).name, "fake GPU");
+  EXPECT_EQ(readings_of(*nvml, "SM active [0.01 %]", 7), "- - 9100 - 9100 - 9100 ");
+  EXPECT_EQ(readings_of(*nvml, "SM clock [MHz]", 1), "1980 ");
+  EXPECT_EQ(readings_of(*nvml, "Tensor active [0.01 %]", 3), "- - - ") << "not supported here";
+  EXPECT_EQ(readings_of(*nvml, "Power [mW]", 1), "- ");
+}
+
+TEST(Nvml, WithoutADriverTheReasonIsSaid) {
+  std::string problem;
+  EXPECT_EQ(open_nvml(problem, "libno-such-driver.so.1"), nullptr);
+  EXPECT_EQ(problem, "libno-such-driver.so.1 was not found: there is no NVIDIA driver here");
+}
 
 TEST(GpuSampler, SamplesBecomeRowsWithNames) {
   test::TempFolder folder;
