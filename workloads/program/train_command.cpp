@@ -16,6 +16,7 @@
 #include "workloads/program/interrupt.h"
 #include "workloads/program/run_options.h"
 #include "workloads/program/step_times.h"
+#include "workloads/synthetic_data.h"
 #include "workloads/trainer.h"
 
 namespace swinscope {
@@ -72,7 +73,7 @@ template <typename T>
 TrainResult run_training(const TrainOptions& options, const SwinConfig& config, Communicator& communicator) {
   ParameterStore<T> store(config, true);
   if (!load_given_weights(options.run, store)) initialize_parameters(store, config.version, options.run.seed);
-  const SyntheticData data(config, options.dataset_size, options.run.seed);
+  SyntheticData data(config, options.dataset_size, options.run.seed);
   Trainer<T> trainer(config, options.trainer, data, store, communicator);
   const bool talks = communicator.rank() == 0 && !options.run.quiet;
   TrainResult result;
