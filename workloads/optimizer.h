@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "kernels/adamw.h"
@@ -26,6 +27,15 @@ template <typename T>
 class Optimizer {
  public:
   Optimizer(ParameterStore<T>& store, const OptimizerOptions& options);
+
+  // What a checkpoint has to keep beside the parameters.
+  struct Moments {
+    std::span<T> first;  // each in the order of the store's values
+    std::span<T> second;
+  };
+  Moments moments() { return {first_moment_, second_moment_}; }
+  std::int64_t steps() const { return steps_; }
+  void set_steps(std::int64_t steps) { steps_ = steps; }
 
   // One update from the store's gradients. Returns their norm before clipping; if it is not finite, nothing is changed.
   double step(double learning_rate);

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -44,6 +45,17 @@ std::string make_header(std::span<const TensorSource> tensors, const std::map<st
   return text;
 }
 
+// Of a file or a folder.
+bool flush_to_disk(const std::filesystem::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  const bool flushed = ::fsync(descriptor) == 0;
+  const int error = errno;
+  ::close(descriptor);
+  errno = error;
+  return flushed;
+}
+
 }  // namespace
 
 void write_safetensors(const std::filesystem::path& path, std::span<const TensorSource> tensors,
@@ -66,9 +78,13 @@ void write_safetensors(const std::filesystem::path& path, std::span<const Tensor
   }
   out.close();
   if (!out) fail(std::strerror(errno));
+  // Only what is on the disk may take the old file's place.
+  if (!flush_to_disk(partial)) fail(std::strerror(errno));
   std::error_code error;
   std::filesystem::rename(partial, path, error);
   if (error) fail(error.message());
+  // The new name, too. Some file systems cannot flush a folder; then it is theirs to keep the order.
+  flush_to_disk(path.has_parent_path() ? path.parent_path() : ".");
 }
 
 }  // namespace swinscope

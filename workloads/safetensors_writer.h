@@ -18,7 +18,8 @@ struct TensorSource {
   std::span<const double> doubles;  // written when `floats` is empty
 };
 
-// Writes beside the target and renames, so that a reader never sees half a file; replaces an existing file. Throws
+// Writes beside the target, forces it to the disk and renames, so that there is never half a file, whatever happens;
+// replaces an existing file. Throws
 // WorkloadError (kFailure) when the disk says no.
 void write_safetensors(const std::filesystem::path& path, std::span<const TensorSource> tensors,
                        const std::map<std::string, std::string>& metadata);

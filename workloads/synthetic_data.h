@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "workloads/model_table.h"
+#include "workloads/training_data.h"
 
 namespace swinscope {
 
-class SyntheticData {
+class SyntheticData : public TrainingData {
  public:
   // `size`: number of different images; numbers wrap around.
   SyntheticData(const SwinConfig& config, std::int64_t size, std::uint64_t seed);
@@ -22,6 +23,12 @@ class SyntheticData {
   // first + 1, ... T is float or double; count is labels.size().
   template <typename T>
   void fill(std::int64_t first, std::span<T> images, std::span<std::int32_t> labels) const;
+  void load(std::int64_t first, std::span<float> images, std::span<std::int32_t> labels) override {
+    fill<float>(first, images, labels);
+  }
+  void load(std::int64_t first, std::span<double> images, std::span<std::int32_t> labels) override {
+    fill<double>(first, images, labels);
+  }
 
  private:
   // One of the class's gratings: wave numbers in cycles per image, and the weight of each colour.

@@ -1,10 +1,13 @@
 #include "workloads/trainer.h"
 
 #include <array>
+#include <chrono>
 #include <cmath>
 
 namespace swinscope {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 template <typename T>
 Operation loss_operation(const CrossEntropyShape& shape) {
@@ -24,10 +27,21 @@ ModelOptions model_options(const TrainerOptions& options) {
   return model;
 }
 
+CrossEntropyResult add(const CrossEntropyResult& a, const CrossEntropyResult& b) {
+  CrossEntropyResult sum;
+  sum.count = a.count + b.count;
+  sum.correct = a.correct + b.correct;
+  if (sum.count > 0) {
+    sum.mean_loss = (a.mean_loss * static_cast<double>(a.count) + b.mean_loss * static_cast<double>(b.count)) /
+                    static_cast<double>(sum.count);
+  }
+  return sum;
+}
+
 }  // namespace
 
 template <typename T>
-Trainer<T>::Trainer(const SwinConfig& config, const TrainerOptions& options, const SyntheticData& data,
+Trainer<T>::Trainer(const SwinConfig& config, const TrainerOptions& options, TrainingData& data,
                     ParameterStore<T>& parameters, Communicator& communicator)
     : options_(options),
       data_(data),
@@ -49,11 +63,19 @@ Trainer<T>::Trainer(const SwinConfig& config, const TrainerOptions& options, con
 
 template <typename T>
 StepResult Trainer<T>::step(bool stop) {
-  const StepRange range({static_cast<std::uint64_t>(step_), labels_.size()});
-  load_batch();
-  const CrossEntropyResult own = run_forward();
-  run_backward();
+  const StepRange range(
+      {static_cast<std::uint64_t>(step_), static_cast<std::uint64_t>(options_.batch_per_rank * options_.accumulate)});
+  CrossEntropyResult own;
+  std::int64_t data_ns = 0;
+  for (std::int64_t part = 0; part < options_.accumulate; ++part) {
+    const auto begin = Clock::now();
+    load_batch(part);
+    data_ns += std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin).count();
+    own = add(own, run_forward());
+    run_backward(part);
+  }
   StepResult result = agree(own, stop);
+  result.data_ns = data_ns;
   const PhaseRange phase(Phase::kOptimizer);
   result.learning_rate =
       scheduled_learning_rate(options_.learning_rate, step_, options_.warmup_steps, options_.total_steps);
@@ -64,10 +86,10 @@ StepResult Trainer<T>::step(bool stop) {
 }
 
 template <typename T>
-void Trainer<T>::load_batch() {
+void Trainer<T>::load_batch(std::int64_t part) {
   const PhaseRange phase(Phase::kData);
-  const std::int64_t in_step = communicator_.rank() * options_.batch_per_rank;
-  data_.fill<T>(step_ * global_batch() + in_step, images_, labels_);
+  const std::int64_t in_step = (part * communicator_.size() + communicator_.rank()) * options_.batch_per_rank;
+  data_.load(step_ * global_batch() + in_step, std::span<T>(images_), labels_);
   model_.begin_step(step_, in_step);
 }
 
@@ -80,15 +102,19 @@ CrossEntropyResult Trainer<T>::run_forward() {
 }
 
 template <typename T>
-void Trainer<T>::run_backward() {
+void Trainer<T>::run_backward(std::int64_t part) {
   const PhaseRange phase(Phase::kBackward);
-  parameters_.clear_gradients();
+  if (part == 0) parameters_.clear_gradients();
   {
     const OperationRange range(loss_.name, loss_.backward);
     cpu::cross_entropy_backward<T>(loss_shape_, logits_, labels_.data(), lse_.data(),
                                    1.0 / static_cast<double>(global_batch()), dlogits_.data());
   }
-  model_.backward(dlogits_.data(), [this](std::int64_t end) { reducer_.ready(end); });
+  // Gradients are final, and can be summed over the ranks, in the last part only.
+  const bool last = part + 1 == options_.accumulate;
+  model_.backward(dlogits_.data(), [this, last](std::int64_t end) {
+    if (last) reducer_.ready(end);
+  });
 }
 
 // The phase is what the backward pass did not hide.

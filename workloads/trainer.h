@@ -11,12 +11,13 @@
 #include "workloads/gradient_reducer.h"
 #include "workloads/optimizer.h"
 #include "workloads/swin_model.h"
-#include "workloads/synthetic_data.h"
+#include "workloads/training_data.h"
 
 namespace swinscope {
 
 struct TrainerOptions {
   std::int64_t batch_per_rank = 1;
+  std::int64_t accumulate = 1;    // batches whose gradients are added up for one update
   std::int64_t total_steps = 1;   // of the learning rate's schedule
   std::int64_t warmup_steps = 0;  // of the learning rate
   double learning_rate = 1e-3;
@@ -32,8 +33,9 @@ struct StepResult {
   double accuracy = 0.0;  // share of the global batch whose largest logit is the label's
   double gradient_norm = 0.0;
   double learning_rate = 0.0;
-  bool skipped = false;  // the gradient was not finite, and nothing was updated
-  bool stop = false;     // some rank asked to stop
+  std::int64_t data_ns = 0;  // this rank's time until its images were there
+  bool skipped = false;      // the gradient was not finite, and nothing was updated
+  bool stop = false;         // some rank asked to stop
 };
 
 // T is float or double. `parameters` (with gradients), `data` and `communicator` must outlive the trainer.
@@ -41,23 +43,28 @@ template <typename T>
 class Trainer {
  public:
   // Copies rank 0's parameters to all ranks.
-  Trainer(const SwinConfig& config, const TrainerOptions& options, const SyntheticData& data,
-          ParameterStore<T>& parameters, Communicator& communicator);
+  Trainer(const SwinConfig& config, const TrainerOptions& options, TrainingData& data, ParameterStore<T>& parameters,
+          Communicator& communicator);
 
   // `stop`: this rank wants to end; the result tells all ranks, so that they end after the same step.
   StepResult step(bool stop = false);
   std::int64_t steps_done() const { return step_; }
   // Images that all ranks together take in a step.
-  std::int64_t global_batch() const { return options_.batch_per_rank * communicator_.size(); }
+  std::int64_t global_batch() const { return options_.batch_per_rank * communicator_.size() * options_.accumulate; }
+
+  // To go on where another trainer stopped: all that it has beside the parameters. Steps are those done, and the
+  // moments belong to the caller to fill. Every rank must set the same.
+  Optimizer<T>& optimizer() { return optimizer_; }
+  void set_steps_done(std::int64_t steps) { step_ = steps; }
 
  private:
-  void load_batch();
+  void load_batch(std::int64_t part);
   CrossEntropyResult run_forward();
-  void run_backward();
+  void run_backward(std::int64_t part);
   StepResult agree(const CrossEntropyResult& own, bool stop);
 
   TrainerOptions options_;
-  const SyntheticData& data_;
+  TrainingData& data_;
   ParameterStore<T>& parameters_;
   Communicator& communicator_;
   SwinModel<T> model_;

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "workloads/checkpoint.h"
 #include "workloads/error.h"
 
 namespace swinscope {
@@ -38,8 +39,10 @@ std::string modern_name(const std::string& name) {
 // Our name -> entry, for everything in the file that is a parameter by its name.
 std::map<std::string, const TensorEntry*> entries_by_name(const SafetensorsFile& file) {
   const bool original = file.find("head.fc.weight") == nullptr && file.find("head.weight") != nullptr;
+  const bool is_checkpoint = file.metadata().contains(kCheckpointKey);
   std::map<std::string, const TensorEntry*> entries;
   for (const auto& [name, entry] : file.tensors()) {
+    if (is_checkpoint && name.starts_with(kOptimizerPrefix)) continue;
     if (!is_computed(name)) entries.emplace(original ? modern_name(name) : name, &entry);
   }
   return entries;
@@ -88,6 +91,16 @@ void load_weights(const SafetensorsFile& file, ParameterStore<T>& store) {
   }
   for (const auto& [tensor, entry] : matched)
     file.read(*entry, store.values(*tensor));
+}
+
+int classes_in(const SafetensorsFile& file, int otherwise) {
+  for (const char* name : {"head.fc.weight", "head.weight"}) {
+    const TensorEntry* const entry = file.find(name);
+    if (entry != nullptr && entry->shape.size() == 2 && entry->shape[0] > 0 && entry->shape[0] < 1'000'000) {
+      return static_cast<int>(entry->shape[0]);
+    }
+  }
+  return otherwise;
 }
 
 template void load_weights<float>(const SafetensorsFile&, ParameterStore<float>&);

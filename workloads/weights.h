@@ -8,10 +8,14 @@ namespace swinscope {
 
 // Reads every parameter of the store from the file. Also understood: the names of the original checkpoints, where a
 // merging belongs to the stage before it (layers.0.downsample is layers.1.downsample here) and the classifier is
-// head.weight. Buffers that are computed (relative_position_index, relative_coords_table, attn_mask) are skipped.
+// head.weight. Buffers that are computed (relative_position_index, relative_coords_table, attn_mask) are skipped, and
+// so is the optimizer's part of a checkpoint of ours.
 //
 // Throws one WorkloadError (kInput) that lists every missing, misshapen and unexpected tensor.
 template <typename T>
 void load_weights(const SafetensorsFile& file, ParameterStore<T>& store);
+
+// Classes that the classifier in the file tells apart; `otherwise` where it has none.
+int classes_in(const SafetensorsFile& file, int otherwise);
 
 }  // namespace swinscope

@@ -4,6 +4,9 @@
 #include <array>
 #include <cmath>
 
+#include <fmt/format.h>
+
+#include "workloads/hash_stream.h"
 #include "workloads/images/jpeg_decoder.h"
 #include "workloads/images/resize.h"
 
@@ -65,6 +68,45 @@ void prepare_for_evaluation(std::span<const std::uint8_t> jpeg, const std::strin
   const int reduction =
       reduction_for(std::min(decoder.width(), decoder.height()), kLeastShrinking * resized_side(size));
   prepare_for_evaluation(decoder.decode(reduction), size, prepared);
+}
+
+RandomCrop draw_crop(int width, int height, const CropDraw& draw) {
+  constexpr std::uint64_t kTries = 10;
+  constexpr std::uint64_t kDrawsOfATry = 4;
+  const double log_ratio = std::log(4.0 / 3.0);
+  const HashStream stream(fmt::format("data.crop.{}", draw.sample), draw.seed);
+  RandomCrop crop;
+  crop.mirrored = stream.unit(0) < 0.5;
+  const double area = static_cast<double>(width) * height;
+  for (std::uint64_t attempt = 0; attempt < kTries; ++attempt) {
+    const std::uint64_t at = 1 + attempt * kDrawsOfATry;
+    const double share = draw.least_area + (1.0 - draw.least_area) * stream.unit(at);
+    const double ratio = std::exp(log_ratio * (2.0 * stream.unit(at + 1) - 1.0));
+    const int w = static_cast<int>(std::lround(std::sqrt(area * share * ratio)));
+    const int h = static_cast<int>(std::lround(std::sqrt(area * share / ratio)));
+    if (w < 1 || h < 1 || w > width || h > height) continue;
+    crop.box = {static_cast<int>(stream.unit(at + 2) * (width - w + 1)),
+                static_cast<int>(stream.unit(at + 3) * (height - h + 1)), w, h};
+    return crop;
+  }
+  const int w = std::min(width, static_cast<int>(std::lround(height * 4.0 / 3.0)));
+  const int h = std::min(height, static_cast<int>(std::lround(width * 4.0 / 3.0)));
+  crop.box = {(width - w) / 2, (height - h) / 2, w, h};
+  return crop;
+}
+
+void prepare_for_training(std::span<const std::uint8_t> jpeg, const std::string& name, int size, const CropDraw& draw,
+                          std::span<float> prepared) {
+  JpegDecoder decoder(jpeg, name);
+  const RandomCrop crop = draw_crop(decoder.width(), decoder.height(), draw);
+  const int reduction = reduction_for(std::min(crop.box.width, crop.box.height), size);
+  const RgbImage image = decoder.decode(reduction);
+  Box box;
+  box.x = crop.box.x / reduction;
+  box.y = crop.box.y / reduction;
+  box.width = std::clamp(crop.box.width / reduction, 1, image.width - box.x);
+  box.height = std::clamp(crop.box.height / reduction, 1, image.height - box.y);
+  normalize(resize(image, box, size, size, {0, 0, size, size}), crop.mirrored, prepared);
 }
 
 }  // namespace swinscope

@@ -22,4 +22,25 @@ void prepare_for_evaluation(const RgbImage& image, int size, std::span<float> pr
 void prepare_for_evaluation(std::span<const std::uint8_t> jpeg, const std::string& name, int size,
                             std::span<float> prepared);
 
+// What a random crop is drawn by.
+struct CropDraw {
+  std::int64_t sample = 0;
+  std::uint64_t seed = 0;
+  double least_area = 0.08;  // share of the picture
+};
+
+// Inception's random crop (Szegedy et al. 2015, arXiv 1409.4842) as torchvision's RandomResizedCrop has it: an area
+// from least_area to all, an aspect ratio from 3/4 to 4/3 (uniform in the logarithm), anywhere; after ten draws that do
+// not fit, the middle. `mirrored`: one in two.
+struct RandomCrop {
+  Box box;
+  bool mirrored = false;
+};
+RandomCrop draw_crop(int width, int height, const CropDraw& draw);
+
+// A random crop, resized (bicubic) and normalized into [3, size, size]; decoded at the smallest size that has at least
+// `size` pixels within the crop. Throws as JpegDecoder.
+void prepare_for_training(std::span<const std::uint8_t> jpeg, const std::string& name, int size, const CropDraw& draw,
+                          std::span<float> prepared);
+
 }  // namespace swinscope

@@ -40,6 +40,7 @@ SwinConfig resolve_config(const RunOptions& options) {
   SwinConfig config = find_model(options.model);
   if (options.image_size > 0) config.image_size = options.image_size;
   check_config(config);
+  if (!options.weights.empty()) config.classes = classes_in(SafetensorsFile(options.weights), config.classes);
   return config;
 }
 

@@ -35,7 +35,8 @@ struct RunOptions {
 // `batch_names`: the option's names, as CLI11 takes them.
 void add_run_options(CLI::App& command, RunOptions& options, const std::string& batch_names);
 
-// The model at the wanted image size. Throws WorkloadError (kUsage) for an unknown model.
+// The model at the wanted image size, with the classes of the weights if any are given. Throws WorkloadError: kUsage
+// for an unknown model, kInput for weights that cannot be read.
 SwinConfig resolve_config(const RunOptions& options);
 
 // For what runs on the CPU only: sets the precision where none was given. Throws WorkloadError (kUsage) for another

@@ -19,6 +19,7 @@
 #include "tests/unit/workloads/loss_harness.h"
 #include "workloads/gradient_reducer.h"
 #include "workloads/model_cost.h"
+#include "workloads/synthetic_data.h"
 #include "workloads/trainer.h"
 
 namespace swinscope {
@@ -266,7 +267,7 @@ TEST(Annotate, AStepHoldsItsPhasesAndTheyTheirOperations) {
   const SwinConfig config = test::small_nano(SwinVersion::kV2);
   ParameterStore<double> store(config, true);
   redraw_parameters(store, 1);
-  const SyntheticData data(config, 16, 1);
+  SyntheticData data(config, 16, 1);
   const auto alone = make_single_rank();
   TrainerOptions options;
   options.batch_per_rank = 2;

@@ -14,6 +14,7 @@
 #include "workloads/error.h"
 #include "workloads/process_group.h"
 #include "workloads/safetensors_writer.h"
+#include "workloads/synthetic_data.h"
 #include "workloads/trainer.h"
 
 namespace swinscope {
@@ -36,7 +37,7 @@ void train(const WorkerOptions& worker, SwinVersion version, Communicator& commu
   ParameterStore<T> store(config, true);
   // Other ranks start from other values: they must take rank 0's.
   redraw_parameters(store, 5 + static_cast<std::uint64_t>(communicator.rank()));
-  const SyntheticData data(config, 64, 1);
+  SyntheticData data(config, 64, 1);
   TrainerOptions options;
   options.batch_per_rank = worker.batch;
   options.total_steps = kSteps;

@@ -200,7 +200,7 @@ TEST_F(SwinProgram, MistakesAreExplained) {
   EXPECT_EQ(swin({"infer"}).status, 2);
   EXPECT_EQ(swin({"infer", "--model", "swin_nano", "--batch", "0"}).status, 2);
   EXPECT_EQ(swin({"infer", "--model", "swin_nano", "--batch", "many"}).status, 2);
-  EXPECT_EQ(swin({"train", "--model", "swin_nano", "--data", "imagenet"}).status, 2);
+  EXPECT_EQ(swin({"train", "--model", "swin_nano", "--data", "/nonexistent"}).status, 3);
   EXPECT_EQ(swin({"fly"}).status, 2);
   EXPECT_EQ(swin({"--help"}).status, 0);
 

@@ -12,6 +12,7 @@
 
 #include "tests/unit/workloads/loss_harness.h"
 #include "workloads/initialize.h"
+#include "workloads/synthetic_data.h"
 
 namespace swinscope {
 namespace {
@@ -26,7 +27,7 @@ TEST_P(Overfit, NanoLearns64ImagesByHeart) {
   config.image_size = 32;
   ParameterStore<float> store(config, true);
   initialize_parameters(store, config.version, 1);
-  const SyntheticData data(config, 64, 1);
+  SyntheticData data(config, 64, 1);
   const auto alone = make_single_rank();
   TrainerOptions options;
   options.batch_per_rank = 16;
@@ -53,7 +54,7 @@ TEST(Trainer, AStepWithAGradientThatIsNotFiniteChangesNothing) {
   const SwinConfig config = small_nano(SwinVersion::kV1);
   ParameterStore<float> store(config, true);
   initialize_parameters(store, config.version, 1);
-  const SyntheticData data(config, 8, 1);
+  SyntheticData data(config, 8, 1);
   const auto alone = make_single_rank();
   TrainerOptions options;
   options.total_steps = 10;
@@ -146,7 +147,7 @@ TEST(GradientReducer, OneRankHasNothingToSum) {
 
 TEST(SyntheticData, IsTheSameForAnyCutIntoBatches) {
   const SwinConfig config = small_nano(SwinVersion::kV1);
-  const SyntheticData data(config, 6, 5);
+  SyntheticData data(config, 6, 5);
   const std::size_t elements = 3U * 32U * 32U;
   std::vector<float> all(8 * elements), part(2 * elements);
   std::vector<std::int32_t> all_labels(8), part_labels(2);
@@ -161,7 +162,7 @@ TEST(SyntheticData, IsTheSameForAnyCutIntoBatches) {
 
 TEST(SyntheticData, HasAllClassesAndUnitVariance) {
   const SwinConfig config = small_nano(SwinVersion::kV1);
-  const SyntheticData data(config, 1024, 5);
+  SyntheticData data(config, 1024, 5);
   std::vector<float> images(64U * 3U * 32U * 32U);
   std::vector<std::int32_t> labels(64);
   data.fill<float>(0, images, labels);

@@ -1,0 +1,210 @@
+// `swin make-data` and `swin train` on files as a user runs them: validation, damaged files, checkpoints and their
+// ends.
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <signal.h>
+
+#include "tests/unit/workloads/subprocess.h"
+#include "workloads/images/image_files.h"
+
+namespace swinscope {
+namespace {
+
+using test::Finished;
+using test::Subprocess;
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+class SwinTrain : public testing::Test {
+ protected:
+  Finished run(const std::vector<std::string>& command) const {
+    return Subprocess(command, test::no_launcher(), folder_.path(), "swin").wait();
+  }
+  Finished swin(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), SWINSCOPE_SWIN_PROGRAM);
+    return run(arguments);
+  }
+  std::string at(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  // 48 pictures to learn from and 24 held out.
+  void make_data() const {
+    const Finished made = swin({"make-data", at("set"), "--images", "72", "--validation", "0.3333", "--size", "40",
+                                "--threads", "2", "--quiet"});
+    ASSERT_EQ(made.status, 0) << made.err;
+  }
+  std::vector<std::string> train(const std::vector<std::string>& more) const {
+    std::vector<std::string> arguments = {"train",  "--model",   "swin_nano", "--image", "32",
+                                          "--data", at("set"),   "--batch",   "4",       "--warmup",
+                                          "0",      "--threads", "1"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+  std::vector<std::uint8_t> checkpoint(const std::string& folder) const {
+    return read_bytes(at(folder + "/checkpoint.safetensors"));
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(SwinTrain, MakeDataWritesASetOnceAndProbesIt) {
+  const std::vector<std::string> arguments = {"make-data", at("set"), "--images",  "96", "--validation", "0.5",
+                                              "--size",    "32",      "--threads", "2",  "--probe",      "--json"};
+  const Finished first = swin(arguments);
+  ASSERT_EQ(first.status, 0) << first.err;
+  const auto json = nlohmann::json::parse(first.out);
+  EXPECT_EQ(json["schema"], "swin.make-data/1");
+  EXPECT_EQ(json["data"][0]["train_images"], 48);
+  EXPECT_EQ(json["data"][0]["written"], true);
+  EXPECT_GE(json["data"][0]["linear_probe"]["held_out_accuracy"], 0.0);
+  EXPECT_LE(json["data"][0]["linear_probe"]["held_out_accuracy"], 0.35);
+  EXPECT_EQ(nlohmann::json::parse(swin(arguments).out)["data"][0]["written"], false);
+  const Finished other = swin({"make-data", at("set"), "--images", "50", "--size", "32"});
+  EXPECT_EQ(other.status, 2);
+  EXPECT_THAT(other.err, HasSubstr("hint: --force makes it anew"));
+  EXPECT_EQ(swin({"make-data", at("set"), "--images", "50", "--size", "32", "--force"}).status, 0);
+  fs::create_directories(at("mine/photos"));
+  const Finished foreign = swin({"make-data", at("mine"), "--force"});
+  EXPECT_EQ(foreign.status, 2);
+  EXPECT_THAT(foreign.err, HasSubstr("holds something else"));
+}
+
+TEST_F(SwinTrain, FilesAreLearntFromAndTheHeldOutOnesAreJudgedEachEpoch) {
+  make_data();
+  std::ofstream(at("set/train/disc-plain/broken.jpg")) << "no picture";
+  std::ofstream(at("set/val/disc-plain/broken.jpg")) << "no picture";
+  const Finished finished = swin(train({"--epochs", "2", "--json", "--log", at("log")}));
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const auto json = nlohmann::json::parse(finished.out);
+  EXPECT_EQ(json["run"]["classes"], 24);
+  const auto& row = json["data"][0];
+  EXPECT_EQ(row["steps_done"], 25);  // two epochs of 49 files, in fours
+  ASSERT_EQ(row["epochs"].size(), 2U);
+  for (const auto& epoch : row["epochs"])
+    EXPECT_EQ(epoch["validation_images"], 24);
+  EXPECT_GE(row["input_wait_share"], 0.0);
+  EXPECT_LE(row["input_wait_share"], 1.0);
+  EXPECT_EQ(row["files_skipped"], 2);
+  for (const char* part : {"train", "val"}) {
+    EXPECT_THAT(finished.err,
+                HasSubstr("warning: " + at("set/") + part + "/disc-plain/broken.jpg: skipped: Not a JPEG"));
+  }
+  std::ifstream log(at("log"));
+  std::vector<std::string> types;
+  for (std::string line; std::getline(log, line);)
+    types.push_back(nlohmann::json::parse(line)["type"]);
+  EXPECT_EQ(std::ranges::count(types, "step"), 25);
+  EXPECT_EQ(std::ranges::count(types, "epoch"), 2);
+  EXPECT_EQ(std::ranges::count(types, "skipped"), 2);
+  EXPECT_EQ(swin(train({"--log", at("log")})).status, 2);  // not written over
+}
+
+TEST_F(SwinTrain, TheNumberOfThreadsChangesNothing) {
+  make_data();
+  for (const char* threads : {"1", "3"}) {
+    const Finished finished =
+        swin(train({"--steps", "5", "--loader-threads", threads, "--checkpoint", at(threads), "--quiet"}));
+    ASSERT_EQ(finished.status, 0) << finished.err;
+  }
+  EXPECT_EQ(checkpoint("1"), checkpoint("3"));
+}
+
+// The program is killed while it trains; what it kept goes on as if nothing had been.
+TEST_F(SwinTrain, AfterAKillTrainingGoesOnToTheBit) {
+  make_data();
+  const std::vector<std::string> steps = {"--steps", "30", "--checkpoint-every", "1", "--drop-path", "0.2"};
+  const auto with = [&](const std::string& folder, std::vector<std::string> more) {
+    more.insert(more.end(), steps.begin(), steps.end());
+    more.insert(more.end(), {"--checkpoint", at(folder)});
+    return train(more);
+  };
+  ASSERT_EQ(swin(with("whole", {"--quiet"})).status, 0);
+  std::vector<std::string> command = with("killed", {});
+  command.insert(command.begin(), SWINSCOPE_SWIN_PROGRAM);
+  Subprocess program(command, test::no_launcher(), folder_.path(), "killed-run");
+  program.wait_for_message("step 10/30");
+  ::kill(program.pid(), SIGKILL);
+  ASSERT_EQ(program.wait().status, 128 + SIGKILL);
+  ASSERT_NE(checkpoint("killed"), checkpoint("whole"));
+  const Finished resumed = swin(with("killed", {"--resume", "--json"}));
+  ASSERT_EQ(resumed.status, 0) << resumed.err;
+  EXPECT_THAT(resumed.err, HasSubstr("resuming after step "));
+  const auto row = nlohmann::json::parse(resumed.out)["data"][0];
+  EXPECT_GE(row["resumed_at"], 9);
+  EXPECT_EQ(row["steps_done"], 30);
+  EXPECT_EQ(checkpoint("killed"), checkpoint("whole"));
+  // At its end there is nothing left to do, and nothing changes.
+  EXPECT_EQ(swin(with("killed", {"--resume", "--quiet"})).status, 0);
+  EXPECT_EQ(checkpoint("killed"), checkpoint("whole"));
+}
+
+TEST_F(SwinTrain, CtrlCKeepsTheLastStep) {
+  make_data();
+  std::vector<std::string> command = train({"--steps", "1000000", "--checkpoint", at("kept"), "--json"});
+  command.insert(command.begin(), SWINSCOPE_SWIN_PROGRAM);
+  Subprocess program(command, test::no_launcher(), folder_.path(), "stopped");
+  program.wait_for_message("step 1/");
+  ::kill(program.pid(), SIGINT);
+  const Finished stopped = program.wait();
+  EXPECT_EQ(stopped.status, 130);
+  const auto done = nlohmann::json::parse(stopped.out)["data"][0]["steps_done"].get<int>();
+  const Finished weights = swin({"infer", "--model", "swin_nano", "--image", "32", "--weights",
+                                 at("kept/checkpoint.safetensors"), "--images", at("set/val"), "--json"});
+  ASSERT_EQ(weights.status, 0) << weights.err;  // 24 classes, known from the file
+  EXPECT_EQ(nlohmann::json::parse(weights.out)["data"][0]["files_classified"], 24);
+  const std::vector<std::uint8_t> bytes = checkpoint("kept");
+  EXPECT_THAT(std::string(bytes.begin(), bytes.begin() + 4096), HasSubstr("steps_done\\\":" + std::to_string(done)));
+}
+
+// A limit on the size of files stands for the full disk.
+TEST_F(SwinTrain, ADiskThatIsFullKeepsThePreviousCheckpoint) {
+  make_data();
+  const std::vector<std::string> arguments =
+      train({"--steps", "8", "--checkpoint-every", "4", "--resume", "--checkpoint", at("full"), "--json", "--quiet"});
+  ASSERT_EQ(swin(train({"--steps", "8", "--checkpoint", at("whole"), "--quiet"})).status, 0);
+  std::string shell = "ulimit -f 100; trap '' XFSZ; exec " + std::string(SWINSCOPE_SWIN_PROGRAM);
+  for (const std::string& argument : arguments)
+    shell += " '" + argument + "'";
+  // Nothing is there yet: the training runs to its end, and its status says that it was not kept.
+  const Finished full = run({"/bin/bash", "-c", shell});
+  EXPECT_EQ(full.status, 1);
+  EXPECT_THAT(full.err, HasSubstr("warning: no checkpoint of step 4: "));
+  EXPECT_THAT(full.err, HasSubstr("warning: no checkpoint of step 8: "));
+  EXPECT_THAT(nlohmann::json::parse(full.out)["warnings"].dump(),
+              HasSubstr("the last checkpoint could not be written"));
+  EXPECT_TRUE(fs::is_empty(at("full")));
+  // With room again it starts anew and keeps its state; the next failure leaves that alone.
+  ASSERT_EQ(swin(arguments).status, 0);
+  EXPECT_EQ(checkpoint("full"), checkpoint("whole"));
+  EXPECT_EQ(run({"/bin/bash", "-c", shell}).status, 0);  // all is done, nothing is to be written
+  EXPECT_EQ(checkpoint("full"), checkpoint("whole"));
+}
+
+TEST_F(SwinTrain, MistakesAreExplained) {
+  make_data();
+  const Finished folder = swin(train({"--steps", "1", "--checkpoint", at("kept"), "--quiet"}));
+  ASSERT_EQ(folder.status, 0);
+  const Finished again = swin(train({"--steps", "1", "--checkpoint", at("kept")}));
+  EXPECT_EQ(again.status, 2);
+  EXPECT_THAT(again.err, HasSubstr("hint: --resume goes on with it"));
+  const Finished seed = swin(train({"--steps", "1", "--checkpoint", at("kept"), "--resume", "--seed", "3"}));
+  EXPECT_EQ(seed.status, 2);
+  EXPECT_THAT(seed.err, HasSubstr("cause: seed 3 instead of 0"));
+  EXPECT_THAT(swin(train({"--resume"})).err, HasSubstr("add --checkpoint FOLDER"));
+  fs::resize_file(at("kept/checkpoint.safetensors"), 100);
+  const Finished damaged = swin(train({"--steps", "1", "--checkpoint", at("kept"), "--resume"}));
+  EXPECT_EQ(damaged.status, 3);
+  EXPECT_THAT(damaged.err, HasSubstr("checkpoint.safetensors"));
+  const Finished nowhere = swin({"train", "--model", "swin_nano", "--data", "/nonexistent"});
+  EXPECT_EQ(nowhere.status, 3);
+  EXPECT_THAT(nowhere.err, HasSubstr("error: /nonexistent: cannot be read"));
+}
+
+}  // namespace
+}  // namespace swinscope

@@ -1,0 +1,41 @@
+// How well a model does on images that it has not been trained on.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/cross_entropy.h"
+#include "workloads/communicator.h"
+#include "workloads/swin_model.h"
+#include "workloads/training_data.h"
+
+namespace swinscope {
+
+struct Evaluation {
+  double loss = 0.0;  // mean cross-entropy without smoothing
+  double accuracy = 0.0;
+  std::int64_t images = 0;  // that counted: those with a label
+};
+
+// T is float or double. `parameters` and `communicator` must outlive the evaluator.
+template <typename T>
+class Evaluator {
+ public:
+  Evaluator(const SwinConfig& config, std::int64_t batch_per_rank, ParameterStore<T>& parameters,
+            Communicator& communicator);
+
+  // Over the samples 0 to `images` - 1 of `data`, shared among the ranks batch by batch; all ranks get the same result.
+  // Data may end before: samples behind its end have the label -1.
+  Evaluation evaluate(TrainingData& data, std::int64_t images);
+
+ private:
+  std::int64_t batch_;
+  Communicator& communicator_;
+  SwinModel<T> model_;
+  CrossEntropyShape loss_shape_;
+  std::vector<T> images_;
+  std::vector<std::int32_t> labels_;
+  std::vector<T> row_loss_, lse_;
+};
+
+}  // namespace swinscope

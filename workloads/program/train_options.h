@@ -1,0 +1,57 @@
+// What `swin train` was asked for.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workloads/evaluator.h"
+#include "workloads/images/image_folder.h"
+#include "workloads/program/run_options.h"
+#include "workloads/program/step_times.h"
+#include "workloads/trainer.h"
+
+namespace swinscope {
+
+inline constexpr const char* kSyntheticData = "synthetic";
+
+struct TrainOptions {
+  RunOptions run;
+  TrainerOptions trainer;
+  std::string data = kSyntheticData;  // or a folder
+  std::int64_t dataset_size = 1024;   // images of an epoch
+  std::int64_t epochs = 0;            // 0: warm-up and steps as given
+  int loader_threads = 0;             // 0: as many as compute
+  double crop_area = 0.08;
+  std::filesystem::path checkpoint;   // folder; empty: none
+  std::int64_t checkpoint_every = 0;  // steps; 0: an epoch
+  bool resume = false;
+  std::filesystem::path log;
+  std::filesystem::path run_folder;
+  double bucket_mib = 4.0;
+  std::optional<ImageFolders> folders;  // of a data folder
+};
+
+struct EpochResult {
+  std::int64_t epoch = 0;  // from 1
+  std::int64_t step = 0;   // steps done then
+  std::int64_t steps = 0;  // that the means are over: fewer than an epoch's after a resume
+  double loss = 0.0;
+  double accuracy = 0.0;
+  Evaluation validation;  // no images: there was none
+};
+
+struct TrainResult {
+  StepTimes times;
+  std::vector<StepResult> steps;  // of this process, warm-up included
+  std::vector<EpochResult> epochs;
+  std::vector<SkippedPath> skipped_files;
+  std::int64_t resumed_at = 0;     // steps that were done before
+  std::int64_t skipped = 0;        // steps whose gradient was not finite
+  std::int64_t data_ns = 0;        // of the measured steps, until the images were there
+  std::string checkpoint_failure;  // of the last checkpoint; empty: it was written
+};
+
+}  // namespace swinscope

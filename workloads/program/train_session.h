@@ -1,0 +1,17 @@
+// The steps of `swin train`: data, checkpoints, validation, progress.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "workloads/communicator.h"
+#include "workloads/program/train_options.h"
+
+namespace swinscope {
+
+// `settings`: what a checkpoint must agree with. T is float or double.
+template <typename T>
+TrainResult run_training(const TrainOptions& options, const SwinConfig& config,
+                         const std::map<std::string, std::string>& settings, Communicator& communicator);
+
+}  // namespace swinscope
