@@ -12,8 +12,13 @@ std::optional<NodeOrigin> node_origin(const std::vector<GraphNodeRecord>& by_nod
     const auto found = std::lower_bound(by_node.begin(), by_node.end(), node,
                                         [](const GraphNodeRecord& r, std::uint64_t id) { return r.node < id; });
     if (found == by_node.end() || found->node != node) break;
-    origin = NodeOrigin{found->time_ns, found->global_tid};
-    node = found->original;
+    // A graph's instance reports each of its nodes twice: as new, then as a copy.
+    auto copy = found;
+    while (copy != by_node.end() && copy->node == node && copy->original == 0)
+      ++copy;
+    const GraphNodeRecord& record = copy != by_node.end() && copy->node == node ? *copy : *found;
+    origin = NodeOrigin{record.time_ns, record.global_tid};
+    node = record.original;
   }
   return origin;
 }

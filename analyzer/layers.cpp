@@ -91,12 +91,23 @@ class LayerCollector {
     std::unordered_map<std::uint64_t, std::vector<Operation>> by_thread;
     for (const RangeLane& lane : rank.range_lanes) {
       const std::string domain = rank.domain_name(lane.domain, trace_.strings);
-      if (domain == kDomainOwn) add_lane(rank, lane, by_thread[lane.global_tid]);
+      if (domain == kDomainOwn) {
+        add_lane(rank, lane, by_thread[lane.global_tid]);
+        add_steps(rank, lane, steps_[lane.global_tid]);
+      }
       if (domain.empty()) add_modules(rank, lane, by_thread[lane.global_tid]);
     }
-    for (EventIndex i = 0; i < rank.gpu.size(); ++i)
-      add_gpu_event(rank, by_thread, i);
+    for (EventIndex i = 0; i < rank.gpu.size(); ++i) {
+      const bool has_layer = add_gpu_event(rank, by_thread, i);
+      if (!launched_in_step(rank, i)) continue;
+      const std::int64_t duration = rank.gpu.end_ns[i] - rank.gpu.start_ns[i];
+      coverage_.step_gpu_ns += duration;
+      if (has_layer) coverage_.layer_gpu_ns += duration;
+    }
+    steps_.clear();
   }
+
+  const LayerCoverage& coverage() const { return coverage_; }
 
   std::vector<LayerRow> finish() {
     for (std::size_t i = 0; i < rows_.size(); ++i)
@@ -137,6 +148,27 @@ class LayerCollector {
       count_work(rows_[row], *payload, 1);
       operations.push_back({start, rank.ranges.end_ns[i], row, &*payload});
     }
+  }
+
+  struct Interval {
+    std::int64_t start_ns, end_ns;
+  };
+
+  void add_steps(const Rank& rank, const RangeLane& lane, std::vector<Interval>& steps) {
+    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
+      if (trace_.text(rank.ranges.name[i]) == "step") steps.push_back({rank.ranges.start_ns[i], rank.ranges.end_ns[i]});
+    }
+  }
+
+  bool launched_in_step(const Rank& rank, EventIndex i) const {
+    const EventIndex launch = rank.gpu.launch[i];
+    if (launch == kNoEvent) return false;
+    const auto thread = steps_.find(rank.api_lanes[rank.api.lane[launch]].global_tid);
+    if (thread == steps_.end()) return false;
+    const std::int64_t when = rank.api.start_ns[launch];
+    const auto after = std::upper_bound(thread->second.begin(), thread->second.end(), when,
+                                        [](std::int64_t t, const Interval& step) { return t < step.start_ns; });
+    return after != thread->second.begin() && when < std::prev(after)->end_ns;
   }
 
   // What PyTorch's modules do: what it costs is not known, but where the time goes.
@@ -188,12 +220,13 @@ class LayerCollector {
     return Cause{rank.api.start_ns[launch], rank.api_lanes[rank.api.lane[launch]].global_tid, false};
   }
 
-  void add_gpu_event(const Rank& rank, std::unordered_map<std::uint64_t, std::vector<Operation>>& by_thread,
+  // Whether it belongs to a layer.
+  bool add_gpu_event(const Rank& rank, std::unordered_map<std::uint64_t, std::vector<Operation>>& by_thread,
                      EventIndex i) {
     const auto caused = cause_of(rank, i);
-    if (!caused) return;
+    if (!caused) return false;
     const auto thread = by_thread.find(caused->global_tid);
-    if (thread == by_thread.end()) return;
+    if (thread == by_thread.end()) return false;
     const std::int64_t when = caused->time_ns;
     auto& operations = thread->second;
     auto candidate = std::upper_bound(operations.begin(), operations.end(), when,
@@ -205,8 +238,9 @@ class LayerCollector {
       rows_[candidate->row].gpu_ns += rank.gpu.end_ns[i] - rank.gpu.start_ns[i];
       ++rows_[candidate->row].gpu_events;
       if (caused->is_capture) count_replay(*candidate, rank.gpu.correlation[i]);
-      return;
+      return true;
     }
+    return false;
   }
 
   void count_replay(Operation& operation, std::uint32_t correlation) {
@@ -221,16 +255,26 @@ class LayerCollector {
   std::map<std::pair<std::string, std::string>, std::size_t> index_;
   std::vector<LayerRow> rows_;
   std::vector<std::vector<std::int64_t>> durations_;
+  std::unordered_map<std::uint64_t, std::vector<Interval>> steps_;  // of the rank at hand, by thread
+  LayerCoverage coverage_;
 };
 
-}  // namespace
-
-std::vector<LayerRow> layer_table(const Trace& trace, const LayerOptions& options) {
+LayerCollector collect(const Trace& trace, const LayerOptions& options) {
   LayerCollector collector(trace, options);
   for (const Rank& rank : trace.ranks) {
     if (options.rank.value_or(rank.run.rank) == rank.run.rank) collector.add(rank);
   }
-  return collector.finish();
+  return collector;
+}
+
+}  // namespace
+
+std::vector<LayerRow> layer_table(const Trace& trace, const LayerOptions& options) {
+  return collect(trace, options).finish();
+}
+
+LayerCoverage layer_coverage(const Trace& trace, const LayerOptions& options) {
+  return collect(trace, options).coverage();
 }
 
 StepImages count_images(const Trace& trace) {

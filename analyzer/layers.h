@@ -35,6 +35,13 @@ struct LayerOptions {
   std::optional<std::int32_t> rank;  // only this one; nothing: all
 };
 
+struct LayerCoverage {
+  std::int64_t step_gpu_ns = 0;   // summed duration of the GPU events that were launched within steps
+  std::int64_t layer_gpu_ns = 0;  // of them those that belong to a layer
+};
+// Of all ranks that are chosen; what was launched before and between steps (weights, warm-up) is nobody's layer.
+LayerCoverage layer_coverage(const Trace& trace, const LayerOptions& options);
+
 // All ranks together, in the order in which the paths first ran.
 std::vector<LayerRow> layer_table(const Trace& trace, const LayerOptions& options);
 

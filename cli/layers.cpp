@@ -28,6 +28,7 @@ int run_layers(LayersOptions options) {
                 "record a swinscope workload: swinscope record -o RUN -- swin infer …");
   }
   const StepImages images = count_images(trace);
+  const LayerCoverage coverage = layer_coverage(trace, options.layers);
   std::int64_t flops = 0;
   for (const LayerRow& row : rows)
     flops += row.flops;
@@ -41,7 +42,12 @@ int run_layers(LayersOptions options) {
       {"gflop", "GFLOP", static_cast<double>(flops) / 1e9, Unit::kNumber},
       {"gflop_per_image", "GFLOP per image",
        images.images == 0 ? Cell() : Cell(static_cast<double>(flops) / 1e9 / static_cast<double>(images.images)),
-       Unit::kNumber}};
+       Unit::kNumber},
+      {"gpu_by_layer_percent", "GPU time of steps by layer",
+       coverage.step_gpu_ns == 0
+           ? Cell()
+           : Cell(100.0 * static_cast<double>(coverage.layer_gpu_ns) / static_cast<double>(coverage.step_gpu_ns)),
+       Unit::kPercent}};
   document.tables = {layer_rows_table(rows)};
   options.table.apply(document.tables.front(), "path");
   if (Table threads = thread_cpu_rows_table(thread_cpu_table(trace)); !threads.rows.empty()) {

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "kernels/cuda_call.h"
+#include "kernels/early_launch.cuh"
 
 namespace swinscope::cuda {
 namespace {
@@ -44,6 +45,11 @@ DeviceInfo device_info() {
   SWINSCOPE_CUDA(cudaDriverGetVersion(&info.driver_version));
   SWINSCOPE_CUDA(cudaRuntimeGetVersion(&info.runtime_version));
   return info;
+}
+
+bool early_launches_offered() {
+  static const bool offered = device_count() > 0 && device_info().major >= 9;
+  return offered;
 }
 
 std::int64_t free_memory() {

@@ -3,6 +3,7 @@
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
 #include "kernels/device_math.cuh"
+#include "kernels/early_launch.cuh"
 #include "kernels/layernorm.h"
 #include "kernels/patch_merge.h"
 
@@ -83,6 +84,8 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
       beta[v] = load_vector(a.beta + (lane + v * kLanes) * kLength);
     }
   }
+  let_next_begin();
+  wait_for_previous();
   Piece x[kVectors];
   load_row(row, x);
   for (int turn = 0; turn < a.rows_in_turn; ++turn, row += kGroups) {
@@ -182,7 +185,7 @@ bool launch(Arguments<T> arguments, bool gather, Stream stream) {
   const unsigned blocks = blocks_for(arguments.rows, std::int64_t{kGroups} * arguments.rows_in_turn);
   const auto kernel =
       gather ? layernorm_kernel<T, kLanes, kVectors, true> : layernorm_kernel<T, kLanes, kVectors, false>;
-  kernel<<<blocks, kThreads, 0, stream>>>(arguments);
+  launch_early(kernel, {dim3(blocks), dim3(kThreads)}, stream, arguments);
   return true;
 }
 
@@ -254,9 +257,7 @@ void layernorm_forward(const LayerNormShape& shape, ElementType type, const Laye
   if (!launched) {
     require(gather == nullptr, "layernorm", "no kernel gathers rows of this many channels");
     layernorm_forward_plain(shape, type, tensors, stream);
-    return;
   }
-  SWINSCOPE_CUDA_LAUNCHED("layernorm_kernel");
 }
 
 void layernorm_forward_plain(const LayerNormShape& shape, ElementType type, const LayerNormTensors& tensors,

@@ -1,5 +1,6 @@
-// Matrix products on the device by cuBLASLt, with what follows a product in the same kernel. For each shape the
-// algorithms that cuBLASLt proposes are timed once; the choice is kept in a file for the GPU and the library's version.
+// Matrix products on the device, with what follows a product in the same kernel: by cuBLASLt, and on
+// compute capability 9.0 by a kernel of our own (hopper_product.h). For each shape all that can do it are timed once;
+// the choice is kept in a file for the GPU and the library's version.
 #pragma once
 
 #include <compare>
@@ -27,7 +28,6 @@ enum class MatmulArithmetic : std::uint8_t {
 
 // y[m, n] = epilogue(a[m, k] * op(b)[k, n]) (+ y before, if it accumulates), row-major and densely packed; `batch`
 // products whose operands follow each other. transpose_b: b is stored [n, k], as torch.nn.Linear's weight.
-
 struct MatmulShape {
   std::int64_t m = 0;
   std::int64_t n = 0;
@@ -48,7 +48,14 @@ struct MatmulShape {
   friend auto operator<=>(const MatmulShape&, const MatmulShape&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
-// A product of fixed shape, ready to be launched. Pointers must be aligned to 16 bytes.
+struct MatmulOperands {
+  const void* a = nullptr;
+  const void* b = nullptr;     // nothing that the kernel just before on the stream writes: it may be fetched early
+  const void* bias = nullptr;  // where the epilogue has one
+  void* y = nullptr;           // must not overlap a or b
+};
+
+// A product of fixed shape, ready to be launched. Pointers must be aligned to 16 bytes. Not for two threads at once.
 class Matmul {
  public:
   Matmul() = default;
@@ -57,8 +64,7 @@ class Matmul {
   Matmul& operator=(const Matmul&) = delete;
   Matmul(Matmul&&) = delete;
   Matmul& operator=(Matmul&&) = delete;
-  // y must not overlap a or b. `bias` is needed where the epilogue has one. Not for two threads at once.
-  virtual void run(const void* a, const void* b, const void* bias, void* y, Stream stream) const = 0;
+  virtual void run(const MatmulOperands& operands, Stream stream) const = 0;
 };
 
 struct MatmulStatistics {
@@ -76,7 +82,7 @@ class MatmulLibrary {
   MatmulLibrary(MatmulLibrary&&) = delete;
   MatmulLibrary& operator=(MatmulLibrary&&) = delete;
 
-  // Valid as long as the library. Equal shapes share one. Throws cuda::Error where cuBLASLt has no algorithm.
+  // Valid as long as the library. Equal shapes share one. Throws cuda::Error where nothing can do it.
   const Matmul& prepare(const MatmulShape& shape, Stream stream);
   MatmulStatistics statistics() const;
   // Frees what timing needed and writes the file.

@@ -12,6 +12,7 @@
 
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
+#include "kernels/early_launch.cuh"
 #include "kernels/window_attention.h"
 #include "kernels/window_attention_general.h"
 #include "kernels/window_attention_mma.cuh"
@@ -146,16 +147,18 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
     keys_right |= (key.right ? 1U : 0U) << i;
   }
 
-  int window = static_cast<int>(blockIdx.x);
-#pragma unroll
-  for (int i = 0; i < kStages - 1; ++i)
-    copy_window(window + i * step, memory + static_cast<std::uint32_t>(i) * kStageBytes);
-
   uint4 bias[4];
   const auto* const fragments = reinterpret_cast<const uint4*>(a.bias + head * kHeadBias + tile * kWarp * kLaneBias);
 #pragma unroll
   for (int part = 0; part < 4; ++part)
     bias[part] = fragments[part * kWarp + lane];
+
+  let_next_begin();
+  wait_for_previous();
+  int window = static_cast<int>(blockIdx.x);
+#pragma unroll
+  for (int i = 0; i < kStages - 1; ++i)
+    copy_window(window + i * step, memory + static_cast<std::uint32_t>(i) * kStageBytes);
 
   const std::uint32_t query_place = piece_offset(tile * 16 + lane % 16, lane / 16);
   const std::uint32_t key_place = piece_offset(lane % 8, lane / 8) + kPartBytes;
@@ -331,8 +334,7 @@ void launch_kernel(const MmaArguments<T>& arguments, Stream stream) {
   const int turns = (arguments.windows + shares - 1) / shares;
   const dim3 grid(static_cast<unsigned>((arguments.windows + turns - 1) / turns),
                   static_cast<unsigned>(arguments.heads));
-  kernel<<<grid, kThreads, 0, stream>>>(arguments);
-  SWINSCOPE_CUDA_LAUNCHED("attention_kernel");
+  launch_early(kernel, {grid, dim3(kThreads)}, stream, arguments);
 }
 
 template <typename T>

@@ -150,7 +150,9 @@ void ModelBuilder::attend_by_steps(const Block& block, const void* pad, cuda::To
   const cuda::Matmul& score_product = library_.prepare(scores_shape, stream_);
   const std::int64_t flops = 2 * products * padded * padded * shape.head_dim;
   step(path + "scores", OperationClass::kGemm, {flops, 2 * head_elements * element_, score_elements * 4}, head_extents,
-       score_extents, [=, &score_product](cuda::Stream stream) { score_product.run(q, k, nullptr, scores, stream); });
+       score_extents, [=, &score_product](cuda::Stream stream) {
+         score_product.run({q, k, nullptr, scores}, stream);
+       });
   if (!v1()) {
     const float* const logit_scale = weights_.find_floats(block.parameters + ".attn.logit_scale");
     step(path + "cosine", OperationClass::kElementwise, scores_in_place, score_extents, score_extents,
@@ -187,7 +189,9 @@ void ModelBuilder::attend_by_steps(const Block& block, const void* pad, cuda::To
   const cuda::Matmul& value_product = library_.prepare(value_shape, stream_);
   step(path + "values", OperationClass::kGemm,
        {flops, (score_elements + head_elements) * element_, head_elements * element_}, score_extents, head_extents,
-       [=, &value_product](cuda::Stream stream) { value_product.run(probabilities, v, nullptr, attended, stream); });
+       [=, &value_product](cuda::Stream stream) {
+         value_product.run({probabilities, v, nullptr, attended}, stream);
+       });
   void* const out = activations_.tokens[1].data();
   step(path + "merge", OperationClass::kLayout, moves(head_elements, block.rows * shape.channels()), head_extents,
        {block.rows, shape.channels()},

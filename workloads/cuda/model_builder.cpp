@@ -117,7 +117,9 @@ void ModelBuilder::linear(const Linear& linear, const void* x, const void* weigh
   OperationCost cost = linear_forward_cost({linear.rows, linear.inputs, linear.outputs, bias_inside}, element_);
   if (linear.accumulate) cost.bytes_read += linear.rows * linear.outputs * element_;
   step(linear.path, OperationClass::kGemm, cost, {linear.rows, linear.inputs}, {linear.rows, linear.outputs},
-       [=, &matmul](cuda::Stream stream) { matmul.run(x, weight, bias, y, stream); });
+       [=, &matmul](cuda::Stream stream) {
+         matmul.run({x, weight, bias, y}, stream);
+       });
   if (linear.bias == nullptr || linear.bias_in_product) return;
   const BiasShape bias_shape{linear.rows, linear.outputs};
   step(linear.path + ".bias", OperationClass::kElementwise, bias_forward_cost(bias_shape, element_),

@@ -120,7 +120,7 @@ class Bench {
   double bytes() const { return static_cast<double>(a_.bytes() + b_.bytes() + y_.bytes()); }
 
  private:
-  void launch() const { matmul_.run(a_.data(), b_.data(), nullptr, y_.data(), stream_.get()); }
+  void launch() const { matmul_.run({a_.data(), b_.data(), nullptr, y_.data()}, stream_.get()); }
 
   cuda::OwnedStream stream_;
   cuda::MatmulShape shape_;

@@ -44,9 +44,10 @@ class Table {
                        {"error", row.error},
                        {"tolerance", row.tolerance},
                        {"passed", row.passed()}});
+      if (!row.why.empty()) rows_.back()["why"] = row.why;
     } else if (!row.passed() || !options_.failures_only) {
-      fmt::print("{:<92}{:>6}{:>11.2e}{:>11.1e}{}\n", row.what, row.precision, row.error, row.tolerance,
-                 row.passed() ? "" : "  FAILED");
+      fmt::print("{:<92}{:>6}{:>11.2e}{:>11.1e}{}{}\n", row.what, row.precision, row.error, row.tolerance,
+                 row.why.empty() ? "" : " = " + row.why, row.passed() ? "" : "  FAILED");
       std::fflush(stdout);
     }
   }

@@ -159,7 +159,7 @@ void check_by_steps(const AttentionCase& c, ElementType type, const VerifyReport
   product.batch = products;
   product.operand_type = type;
   product.result_type = ElementType::kFp32;
-  library.prepare(product, stream).run(part(0), part(1), nullptr, score_values, stream);
+  library.prepare(product, stream).run({part(0), part(1), nullptr, score_values}, stream);
   if (c.score == kCosine) {
     cuda::steps::scale_cosine(shape, norm_values, norm_values + products * padded, problem.floats(problem.logit_scale),
                               score_values, stream);
@@ -172,7 +172,7 @@ void check_by_steps(const AttentionCase& c, ElementType type, const VerifyReport
   product.k = padded;
   product.transpose_b = false;
   product.result_type = type;
-  library.prepare(product, stream).run(probabilities.data(), part(2), nullptr, part(3), stream);
+  library.prepare(product, stream).run({probabilities.data(), part(2), nullptr, part(3)}, stream);
   cuda::steps::merge_heads(shape, type, cuda::TokenOrder::kImage, part(3), problem.out.buffer.data(), stream);
   report({"attention by steps, " + describe(c), type_name(type),
           relative_error(problem.make.download(problem.out), problem.expected), tolerance(c, type)});

@@ -9,8 +9,6 @@
 #include "kernels/continuous_bias.h"
 #include "kernels/gelu.h"
 #include "kernels/layernorm.h"
-#include "kernels/linear.h"
-#include "kernels/matmul.h"
 #include "kernels/patch_embed.h"
 #include "kernels/patch_merge.h"
 #include "kernels/pool.h"
@@ -82,48 +80,6 @@ void check_gathered_norm(const VerifyReport& report, std::int64_t height, std::i
                          rstds.data());
   report({fmt::format("layernorm of merged {} x {} x {}", height, width, channels), type_name(type),
           relative_error(make.download(y), gathered), by_type(type, 2e-6, 4e-4, 3e-3)});
-}
-
-double tanh_gelu(double z) { return 0.5 * z * (1.0 + std::tanh(std::sqrt(2.0 / M_PI) * (z + 0.044715 * z * z * z))); }
-
-struct ProductCase {
-  std::int64_t rows, inputs, outputs;
-  cuda::Epilogue epilogue;
-  bool accumulate;
-};
-
-void check_product(const VerifyReport& report, cuda::MatmulLibrary& library, const ProductCase& c, ElementType type,
-                   cuda::MatmulArithmetic arithmetic) {
-  TensorFactory make(7);
-  cuda::MatmulShape shape;
-  shape.m = c.rows;
-  shape.n = c.outputs;
-  shape.k = c.inputs;
-  shape.operand_type = type;
-  shape.result_type = type;
-  shape.arithmetic = arithmetic;
-  shape.epilogue = c.epilogue;
-  shape.accumulate = c.accumulate;
-  const DeviceTensor x = make.normal(c.rows * c.inputs, type);
-  const DeviceTensor weight = make.normal(c.outputs * c.inputs, type, 1.0 / std::sqrt(static_cast<double>(c.inputs)));
-  const DeviceTensor bias = make.normal(c.outputs, type, 0.5);
-  const DeviceTensor before = make.normal(c.rows * c.outputs, type);
-  DeviceTensor y = c.accumulate ? make.upload(before.values, type) : make.output(c.rows * c.outputs, type);
-  library.prepare(shape, make.stream()).run(x.data(), weight.data(), bias.data(), y.buffer.data(), make.stream());
-  std::vector<double> expected = sized(c.rows * c.outputs);
-  const bool biased = c.epilogue != cuda::Epilogue::kNone;
-  cpu::linear_forward<double>({c.rows, c.inputs, c.outputs, biased}, x.values.data(), weight.values.data(),
-                              biased ? bias.values.data() : nullptr, expected.data());
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (c.epilogue == cuda::Epilogue::kBiasGelu) expected[i] = tanh_gelu(expected[i]);
-    if (c.accumulate) expected[i] += before.values[i];
-  }
-  const bool tf32 = arithmetic == cuda::MatmulArithmetic::kTf32;
-  const char* const epilogue = c.epilogue == cuda::Epilogue::kBiasGelu ? ", bias, gelu" : (biased ? ", bias" : "");
-  report({fmt::format("product {} x {} x {}{}{}", c.rows, c.outputs, c.inputs, epilogue,
-                      c.accumulate ? ", accumulate" : ""),
-          tf32 ? "tf32" : type_name(type), relative_error(make.download(y), expected),
-          tf32 ? 1e-3 : by_type(type, 2e-6, 5e-4, 4e-3)});
 }
 
 // A copy must be exact in every element type, so it is checked in the narrowest.
@@ -255,26 +211,6 @@ void check_layout(const VerifyReport& report) {
   }
 }
 
-void check_matmul(const VerifyReport& report) {
-  using cuda::Epilogue;
-  cuda::MatmulLibrary library({});
-  const std::vector<ProductCase> cases = {
-      {49, 48, 128, Epilogue::kBias, false},   {196, 512, 1536, Epilogue::kBias, false},
-      {196, 512, 512, Epilogue::kBias, true},  {1568, 96, 384, Epilogue::kBiasGelu, false},
-      {196, 2048, 512, Epilogue::kBias, true}, {49, 768, 384, Epilogue::kNone, false},
-      {3, 1024, 1000, Epilogue::kBias, false}, {17, 64, 10, Epilogue::kBias, false},
-  };
-  for (const ProductCase& c : cases) {
-    for (const ElementType type : kTypes) {
-      if (c.epilogue == Epilogue::kBiasGelu && type == ElementType::kFp32) continue;  // fp32 keeps the exact form
-      check_product(report, library, c, type, cuda::MatmulArithmetic::kByType);
-    }
-    if (c.epilogue != Epilogue::kBiasGelu) {
-      check_product(report, library, c, ElementType::kFp32, cuda::MatmulArithmetic::kTf32);
-    }
-  }
-}
-
 void check_position_bias(const VerifyReport& report) {
   for (const Extent2 window : {Extent2{8, 8}, Extent2{7, 7}, Extent2{3, 5}}) {
     for (const Extent2 pretrained : {Extent2{0, 0}, Extent2{12, 12}}) {
@@ -304,6 +240,7 @@ const std::vector<KernelCheck>& kernel_checks() {
       {"elementwise", check_elementwise},
       {"layout", check_layout},
       {"product", check_matmul},
+      {"product tiles", check_product_tiles},
       {"position bias", check_position_bias},
       {"attention", check_attention},
       {"attention by steps", check_attention_steps},

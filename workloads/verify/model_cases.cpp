@@ -1,4 +1,5 @@
 #include <array>
+#include <fstream>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -53,15 +54,39 @@ std::vector<double> device_logits(const ModelReference& reference, const DeviceM
   return {logits.begin(), logits.end()};
 }
 
+std::map<std::string, double> read_torch_errors(const std::filesystem::path& file, std::string_view model) {
+  std::ifstream in(file);
+  if (!in) return {};
+  const nlohmann::json document = nlohmann::json::parse(in, nullptr, false);
+  if (!document.is_object() || document.value("schema", "") != "swinscope.torch_errors/1" ||
+      !document.contains("errors")) {
+    throw WorkloadError(WorkloadErrorKind::kInput, fmt::format("{}: no table of PyTorch's errors", file.string()),
+                        "it is not of schema swinscope.torch_errors/1",
+                        "`compare_torch.py fixtures` in tests/peers/torch writes it");
+  }
+  const auto row = document["errors"].find(model);
+  return row == document["errors"].end() ? std::map<std::string, double>() : row->get<std::map<std::string, double>>();
+}
+
 ModelReference redrawn(const SwinConfig& config, std::int64_t batch, std::uint64_t seed) {
   auto store = std::make_shared<ParameterStore<float>>(config, false);
   redraw_parameters(*store, seed);
-  return {config, batch, std::string(config.name), store, redrawn_images(config, batch, seed), {}};
+  return {config, batch, std::string(config.name), store, redrawn_images(config, batch, seed), {}, {}};
 }
 
 }  // namespace
 
 double logit_tolerance(Precision precision) { return find(precision).tolerance; }
+
+double logit_tolerance(const ModelReference& reference, Precision precision, std::string& why) {
+  constexpr double kPeerFactor = 1.2;
+  const double usual = logit_tolerance(precision);
+  const auto peer = reference.torch_errors.find(precision_name(precision));
+  if (peer == reference.torch_errors.end() || peer->second <= usual) return usual;
+  why = fmt::format("{} x PyTorch's own {:.1e}", kPeerFactor, peer->second);
+  return kPeerFactor * peer->second;
+}
+
 std::string precision_name(Precision precision) { return find(precision).name; }
 
 Precision parse_device_precision(const std::string& name) {
@@ -95,6 +120,7 @@ ModelReference fixture_reference(const std::filesystem::path& file, const SwinCo
   reference.name = fmt::format("{} against timm", config.name);
   reference.logits.resize(static_cast<std::size_t>(entry->count));
   fixture.read<double>(*entry, reference.logits);
+  reference.torch_errors = read_torch_errors(file.parent_path() / "torch_errors.json", config.name);
   return reference;
 }
 
@@ -104,8 +130,10 @@ void verify_model(const ModelReference& reference, Precision precision, const st
   options.precision = precision;
   options.features = find_level(level).features;
   options.algorithm_folder = algorithm_folder;
-  report({fmt::format("{}, batch {}, {}", reference.name, reference.batch, level), precision_name(precision),
-          relative_error(device_logits(reference, options), reference.logits), logit_tolerance(precision)});
+  VerifyRow row{fmt::format("{}, batch {}, {}", reference.name, reference.batch, level), precision_name(precision)};
+  row.tolerance = logit_tolerance(reference, precision, row.why);
+  row.error = relative_error(device_logits(reference, options), reference.logits);
+  report(row);
 }
 
 }  // namespace swinscope

@@ -25,6 +25,18 @@ TEST(VerifyRow, NanFails) {
   EXPECT_NEAR(relative_error({1.0, 2.2}, {1.0, 2.0}), 0.2 / std::sqrt(5.0), 1e-12);
 }
 
+// PyTorch's own error counts only where PyTorch misses the tolerance, too.
+TEST(LogitTolerance, GivesWayOnlyWherePyTorchMissesIt) {
+  ModelReference reference;
+  reference.torch_errors = {{"fp16", 7.5e-3}, {"bf16", 1e-2}};
+  std::string why;
+  EXPECT_DOUBLE_EQ(logit_tolerance(reference, Precision::kBf16, why), 2e-2);
+  EXPECT_DOUBLE_EQ(logit_tolerance(reference, Precision::kFp32, why), 1e-4);
+  EXPECT_EQ(why, "");
+  EXPECT_DOUBLE_EQ(logit_tolerance(reference, Precision::kFp16, why), 9e-3);
+  EXPECT_THAT(why, HasSubstr("PyTorch's own 7.5e-03"));
+}
+
 TEST(Features, TheLadderIsCumulativeAndFeaturesCanBeTakenOut) {
   for (std::size_t i = 1; i < ladder().size(); ++i) {
     for (const FeatureName& feature : feature_names()) {

@@ -1,0 +1,49 @@
+// Early launches (programmatic dependent launch): a kernel begins while the one before it in the stream still runs, and
+// waits for that one's end before it touches anything that the one before reads or writes.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "kernels/cuda_call.h"
+
+namespace swinscope::cuda {
+
+// The next kernel may be launched from here on. It still waits for this one's end where it says wait_for_previous().
+__device__ inline void let_next_begin() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+// Every kernel that is launched by launch_early() calls it, even where it needs nothing: the kernel after it relies on
+// everything before being finished.
+__device__ inline void wait_for_previous() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+bool early_launches_offered();  // compute capability 9.0 and newer
+
+struct LaunchShape {
+  dim3 grid;
+  dim3 block;
+  std::size_t shared_bytes = 0;
+};
+
+template <typename... Parameters, typename... Arguments>
+void launch_early(void (*kernel)(Parameters...), const LaunchShape& shape, cudaStream_t stream,
+                  const Arguments&... arguments) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = shape.grid;
+  config.blockDim = shape.block;
+  config.dynamicSmemBytes = shape.shared_bytes;
+  config.stream = stream;
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  config.attrs = &early;
+  config.numAttrs = early_launches_offered() ? 1 : 0;
+  SWINSCOPE_CUDA(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...));
+}
+
+}  // namespace swinscope::cuda

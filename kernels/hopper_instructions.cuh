@@ -1,0 +1,77 @@
+// What the product kernel for compute capability 9.0 is made of (PTX ISA): barriers in shared memory, tiles that the
+// copy engine brings there (TMA), and warp group products.
+#pragma once
+
+#include <cstdint>
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+namespace swinscope::cuda::hopper {
+
+// Barriers: a phase ends when all expected arrivals have come and all announced bytes.
+__device__ inline void barrier_init(std::uint32_t barrier, std::uint32_t arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+// Makes barriers known to the copy engine; a barrier of the threads must follow.
+__device__ inline void barrier_inits_done() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+__device__ inline void barrier_arrive_expecting(std::uint32_t barrier, std::uint32_t bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+__device__ inline void barrier_arrive(std::uint32_t barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+__device__ inline void barrier_wait(std::uint32_t barrier, std::uint32_t parity) {
+  asm volatile(
+      "{\n.reg .pred done;\n"
+      "again:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+      "@!done bra again;\n}\n" ::"r"(barrier),
+      "r"(parity)
+      : "memory");
+}
+
+// A box of the tensor behind `map`, whose first element is (column, row), to shared memory; counts its bytes at `full`.
+__device__ inline void load_tile(std::uint32_t to, const CUtensorMap* map, int column, int row, std::uint32_t full) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
+          to),
+      "l"(map), "r"(column), "r"(row), "r"(full)
+      : "memory");
+}
+// A box of make_permuted_map(), whose first element is (column, first of 32 * group rows).
+__device__ inline void load_permuted_tile(std::uint32_t to, const CUtensorMap* map, int column, int group,
+                                          std::uint32_t full) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %3, %3, %4}], "
+      "[%5];" ::"r"(to),
+      "l"(map), "r"(column), "r"(0), "r"(group), "r"(full)
+      : "memory");
+}
+
+// Warp group products read shared memory by descriptors. Tiles have rows of 128 bytes whose 16-byte pieces the copy
+// engine permuted by the row (128-byte swizzle); groups of 8 rows are 1024 bytes apart.
+__device__ inline std::uint64_t tile_descriptor(std::uint32_t address) {
+  constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62;
+  constexpr std::uint64_t kGroupStride = std::uint64_t{1024 >> 4} << 32;
+  constexpr std::uint64_t kUnused = std::uint64_t{1} << 16;
+  return kSwizzle128 | kGroupStride | kUnused | ((address & 0x3ffffU) >> 4);
+}
+__device__ inline void products_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ inline void products_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int kPending>
+__device__ inline void products_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
+}
+
+// Registers of each thread of a warp group from here on.
+template <int kRegisters>
+__device__ inline void take_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
+}
+template <int kRegisters>
+__device__ inline void give_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
+}
+
+}  // namespace swinscope::cuda::hopper

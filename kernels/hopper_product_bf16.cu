@@ -1,0 +1,10 @@
+#include "kernels/hopper_product_launch.cuh"
+
+namespace swinscope::cuda::hopper {
+
+void launch_bf16(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers,
+                 Stream stream) {
+  launch_type<__nv_bfloat16>(form, tile, maps, pointers, stream);
+}
+
+}  // namespace swinscope::cuda::hopper

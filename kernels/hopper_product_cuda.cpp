@@ -1,0 +1,104 @@
+#include <array>
+#include <bit>
+#include <string>
+
+#include <cuda.h>
+
+#include "kernels/check.h"
+#include "kernels/cuda_call.h"
+#include "kernels/hopper_product.h"
+
+namespace swinscope::cuda::hopper {
+namespace {
+
+constexpr std::uint32_t kDepth = 64;
+
+struct Tile {
+  int rows, columns;
+};
+// As in hopper_product_launch.cuh.
+constexpr Tile kTileSizes[kTiles] = {{128, 256}, {128, 192}, {128, 128}, {64, 128}, {64, 64}, {64, 32}};
+
+static_assert(sizeof(CUtensorMap) == sizeof(TensorMap) && alignof(TensorMap) >= alignof(CUtensorMap));
+
+// The driver's function, found by the runtime: so that nothing links the driver.
+using Encoder = decltype(&cuTensorMapEncodeTiled);
+Encoder encoder() {
+  static const auto function = [] {
+    void* address = nullptr;
+    cudaDriverEntryPointQueryResult found{};
+    SWINSCOPE_CUDA(
+        cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &address, 12000, cudaEnableDefault, &found));
+    if (found != cudaDriverEntryPointSuccess) throw Error("the driver has no cuTensorMapEncodeTiled", false);
+    return reinterpret_cast<Encoder>(address);
+  }();
+  return function;
+}
+
+template <std::size_t kRank>
+struct Box {
+  std::array<cuuint64_t, kRank> extents;
+  std::array<cuuint64_t, kRank - 1> pitches;  // bytes
+  std::array<cuuint32_t, kRank> box;
+};
+
+template <std::size_t kRank>
+TensorMap encode(ElementType type, const void* matrix, const Box<kRank>& box) {
+  CUtensorMap map{};
+  std::array<cuuint32_t, kRank> steps{};
+  steps.fill(1);
+  const auto element = type == ElementType::kFp16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+  const CUresult result =
+      encoder()(&map, element, kRank, const_cast<void*>(matrix), box.extents.data(), box.pitches.data(), box.box.data(),
+                steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (result != CUDA_SUCCESS) throw Error("cuTensorMapEncodeTiled: error " + std::to_string(result), false);
+  return std::bit_cast<TensorMap>(map);
+}
+
+TensorMap make_map(ElementType type, const void* matrix, std::int64_t rows, std::int64_t columns, int box_rows) {
+  const auto pitch = static_cast<cuuint64_t>(columns) * 2;
+  return encode<2>(type, matrix,
+                   {{static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows)},
+                    {pitch},
+                    {kDepth, static_cast<cuuint32_t>(box_rows)}});
+}
+
+// Of 32 rows, row 8 t + 2 j + e goes to place 8 j + 2 t + e. A thread has the sums at places 8 j + 2 t + e of each 32
+// columns (wgmma.cuh), for its t and all j: so it has 8 columns that follow each other, 16 bytes of the result.
+TensorMap make_permuted_map(ElementType type, const void* matrix, std::int64_t rows, std::int64_t columns,
+                            int box_rows) {
+  const auto pitch = static_cast<cuuint64_t>(columns) * 2;
+  return encode<5>(type, matrix,
+                   {{static_cast<cuuint64_t>(columns), 2, 4, 4, static_cast<cuuint64_t>(rows / 32)},
+                    {pitch, 8 * pitch, 2 * pitch, 32 * pitch},
+                    {kDepth, 2, 4, 4, static_cast<cuuint32_t>(box_rows / 32)}});
+}
+
+}  // namespace
+
+bool offered() {
+  static const bool is_hopper = device_count() > 0 && device_info().major == 9;
+  return is_hopper;
+}
+
+bool fits(const ProductForm& form, int tile) {
+  if (!offered() || tile < 0 || tile >= kTiles || form.type == ElementType::kFp32) return false;
+  return form.m > 0 && form.n > 0 && form.k > 0 && form.n % 32 == 0 && form.k % 8 == 0;
+}
+
+ProductMaps make_maps(const ProductForm& form, int tile, const void* a, const void* b) {
+  require(fits(form, tile), "hopper::make_maps", "the tile size does not fit");
+  const Tile& size = kTileSizes[tile];
+  return {make_map(form.type, a, form.m, form.k, size.rows),
+          make_permuted_map(form.type, b, form.n, form.k, size.columns)};
+}
+
+void launch(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers,
+            Stream stream) {
+  require(fits(form, tile), "hopper::launch", "the tile size does not fit");
+  if (form.type == ElementType::kFp16) return launch_fp16(form, tile, maps, pointers, stream);
+  launch_bf16(form, tile, maps, pointers, stream);
+}
+
+}  // namespace swinscope::cuda::hopper

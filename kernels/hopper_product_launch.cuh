@@ -1,0 +1,75 @@
+// Which tile size is which instance of the kernel. For the sources that instantiate it, one a type.
+#pragma once
+
+#include <bit>
+
+#include "kernels/check.h"
+#include "kernels/cuda_call.h"
+#include "kernels/hopper_product.cuh"
+
+namespace swinscope::cuda::hopper {
+
+template <typename P>
+int blocks_at_once() {
+  static const int count = [] {
+    const auto kernel = product_kernel<P>;
+    SWINSCOPE_CUDA(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(P::kSharedBytes)));
+    int each = 0;
+    SWINSCOPE_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, P::kThreads, P::kSharedBytes));
+    return std::max(1, each) * device_info().multiprocessors;
+  }();
+  return count;
+}
+
+template <typename P>
+void launch_plan(const ProductForm& form, const ProductMaps& maps, const ProductPointers& pointers, Stream stream) {
+  using T = typename P::T;
+  const auto ceil_div = [](std::int64_t count, std::int64_t per) { return static_cast<int>((count + per - 1) / per); };
+  Extents extents{};
+  extents.m = static_cast<int>(form.m);
+  extents.n = static_cast<int>(form.n);
+  extents.k = static_cast<int>(form.k);
+  extents.tiles_n = ceil_div(form.n, P::kColumns);
+  extents.tiles = extents.tiles_n * ceil_div(form.m, P::kRows);
+  const Pointers<T> typed{static_cast<const T*>(pointers.bias), static_cast<const T*>(pointers.residual),
+                          static_cast<T*>(pointers.y)};
+  LaunchShape shape;
+  shape.grid = dim3(static_cast<unsigned>(std::min(extents.tiles, blocks_at_once<P>())));
+  shape.block = dim3(P::kThreads);
+  shape.shared_bytes = P::kSharedBytes;
+  launch_early(product_kernel<P>, shape, stream, std::bit_cast<CUtensorMap>(maps.a), std::bit_cast<CUtensorMap>(maps.b),
+               extents, typed);
+}
+
+template <typename T, int kColumns, int kGroups>
+void launch_tile(const ProductForm& form, const ProductMaps& maps, const ProductPointers& pointers, Stream stream) {
+  if (form.gelu) {
+    launch_plan<Plan<T, kColumns, kGroups, Finish::kGelu>>(form, maps, pointers, stream);
+  } else {
+    launch_plan<Plan<T, kColumns, kGroups, Finish::kPlain>>(form, maps, pointers, stream);
+  }
+}
+
+template <typename T>
+void launch_type(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers,
+                 Stream stream) {
+  switch (tile) {
+    case 0:
+      return launch_tile<T, 256, 2>(form, maps, pointers, stream);
+    case 1:
+      return launch_tile<T, 192, 2>(form, maps, pointers, stream);
+    case 2:
+      return launch_tile<T, 128, 2>(form, maps, pointers, stream);
+    case 3:
+      return launch_tile<T, 128, 1>(form, maps, pointers, stream);
+    case 4:
+      return launch_tile<T, 64, 1>(form, maps, pointers, stream);
+    case 5:
+      return launch_tile<T, 32, 1>(form, maps, pointers, stream);
+    default:
+      require(false, "hopper::launch", "no such tile");
+  }
+}
+
+}  // namespace swinscope::cuda::hopper

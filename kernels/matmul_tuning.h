@@ -1,0 +1,35 @@
+// Timing products to choose among the ways to compute them.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "kernels/matmul.h"
+
+namespace swinscope::cuda {
+
+// Operands to time products on: random, and grown to the largest product.
+class TuningData {
+ public:
+  void fit(const MatmulShape& shape, Stream stream);
+  // Each launch takes the next of several weights, so that they come from memory as in a model.
+  MatmulOperands operands(int launch) const;
+
+ private:
+  struct Operand {
+    DeviceBuffer buffer;
+    ElementType type = ElementType::kFp32;
+    bool single_bytes = false;
+  };
+
+  static void grow(Operand& operand, std::int64_t bytes, ElementType type, bool single_bytes, Stream stream);
+
+  Operand a_, weights_, y_, bias_;
+  std::int64_t weight_bytes_ = 1;
+};
+
+// Microseconds of one launch within a graph of several. `launch` gets their number and returns whether it was accepted;
+// nothing where the first one is not.
+std::optional<double> time_launches(const std::function<bool(int)>& launch, Stream stream);
+
+}  // namespace swinscope::cuda
