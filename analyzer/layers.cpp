@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analyzer/graph_nodes.h"
+#include "analyzer/intervals.h"
 
 namespace swinscope {
 namespace {
@@ -150,10 +151,6 @@ class LayerCollector {
     }
   }
 
-  struct Interval {
-    std::int64_t start_ns, end_ns;
-  };
-
   void add_steps(const Rank& rank, const RangeLane& lane, std::vector<Interval>& steps) {
     for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
       if (trace_.text(rank.ranges.name[i]) == "step") steps.push_back({rank.ranges.start_ns[i], rank.ranges.end_ns[i]});
@@ -167,7 +164,7 @@ class LayerCollector {
     if (thread == steps_.end()) return false;
     const std::int64_t when = rank.api.start_ns[launch];
     const auto after = std::upper_bound(thread->second.begin(), thread->second.end(), when,
-                                        [](std::int64_t t, const Interval& step) { return t < step.start_ns; });
+                                        [](std::int64_t t, const Interval& step) { return t < step.begin_ns; });
     return after != thread->second.begin() && when < std::prev(after)->end_ns;
   }
 
