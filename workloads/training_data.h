@@ -8,7 +8,12 @@ namespace swinscope {
 
 class TrainingData {
  public:
+  TrainingData() = default;
   virtual ~TrainingData() = default;
+  TrainingData(const TrainingData&) = delete;
+  TrainingData& operator=(const TrainingData&) = delete;
+  TrainingData(TrainingData&&) = delete;
+  TrainingData& operator=(TrainingData&&) = delete;
 
   // Fills images [labels.size(), 3, size, size] and labels with the samples first, first + 1, ... Samples are numbered
   // through the whole training and over all ranks. A label of -1: not a sample, whatever the image holds. Some data can

@@ -109,7 +109,7 @@ class ImagePipeline::State {
 
   void work() {
     pthread_setname_np(pthread_self(), "swin-loader");
-    const std::int64_t ahead = static_cast<std::int64_t>(slots_.size());
+    const auto ahead = static_cast<std::int64_t>(slots_.size());
     std::unique_lock lock(mutex_);
     while (true) {
       changed_.wait(lock, [&] { return stop_ || handed_out_ < (taken_ + ahead) * options_.batch; });

@@ -152,9 +152,12 @@ class Clouds {
  private:
   static constexpr int kCells = 5;
   static double smooth(double t) { return t * t * (3.0 - 2.0 * t); }
-  double corner(int column, int row) const { return values_.at(static_cast<std::size_t>(row * (kCells + 1) + column)); }
+  double corner(int column, int row) const {
+    const int place = row * (kCells + 1) + column;
+    return values_.at(static_cast<std::size_t>(place));
+  }
 
-  std::array<double, static_cast<std::size_t>((kCells + 1) * (kCells + 1))> values_{};
+  std::array<double, std::size_t{kCells + 1} * std::size_t{kCells + 1}> values_{};
 };
 
 // All that is drawn for one picture. Lengths are shares of its side.

@@ -136,6 +136,7 @@ bool write_procedural_set(const fs::path& folder, const ProceduralSetOptions& op
   Writer writer(folder, options, progress);
   {
     std::vector<std::jthread> threads;
+    threads.reserve(static_cast<std::size_t>(options.threads));
     for (int i = 0; i < options.threads; ++i)
       threads.emplace_back([&writer] { writer.run(); });
   }

@@ -41,8 +41,8 @@ std::vector<Taps> taps_for(int length, int resized, int begin, int count) {
   for (int i = begin; i < begin + count; ++i) {
     const double centre = (i + 0.5) * scale;
     Taps taps;
-    taps.first = std::max(0, static_cast<int>(centre - support + 0.5));
-    const int end = std::min(length, static_cast<int>(centre + support + 0.5));
+    taps.first = std::max(0, static_cast<int>(std::floor(centre - support + 0.5)));
+    const int end = std::min(length, static_cast<int>(std::floor(centre + support + 0.5)));
     weights.clear();
     double sum = 0.0;
     for (int at = taps.first; at < end; ++at) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "workloads/annotate.h"
+#include "workloads/error.h"
 #include "workloads/model_cost.h"
 #include "workloads/program/commands.h"
 #include "workloads/program/device_commands.h"
@@ -97,6 +98,10 @@ void print_summary(const RunOptions& options, const SwinConfig& config, const Ra
 
 int infer(InferOptions wanted) {
   const SwinConfig config = resolve_config(wanted.run);
+  if (!wanted.images.empty() && discover_rank().size > 1) {
+    throw WorkloadError(WorkloadErrorKind::kUsage, "--images: not as one of several ranks",
+                        "each would classify all files", "start `swin infer --images` once");
+  }
   if (wanted.run.device == "cuda") return infer_on_device(wanted, config);
   refuse_device_options(wanted);
   require_cpu(wanted.run);
