@@ -61,8 +61,8 @@ class Samples {
   // Sorted by time, each time once.
   std::vector<Sample> take() {
     std::ranges::stable_sort(samples_, {}, &Sample::time_ns);
-    const auto [again, end] = std::ranges::unique(samples_, {}, &Sample::time_ns);
-    samples_.erase(again, end);
+    const auto same_time = [](const Sample& a, const Sample& b) { return a.time_ns == b.time_ns; };
+    samples_.erase(std::unique(samples_.begin(), samples_.end(), same_time), samples_.end());
     return std::move(samples_);
   }
 
