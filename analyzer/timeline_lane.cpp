@@ -220,7 +220,7 @@ TimelineLane::Key TimelineLane::longest_in_block(LanePosition first, LanePositio
 // Of whole blocks, then of whole blocks of blocks.
 TimelineLane::Key TimelineLane::longest_of_blocks(std::size_t begin, std::size_t end) const {
   Key best = 0;
-  const bool is_short = end - begin < 2 * kBlock || longest_.empty();
+  const bool is_short = end - begin < std::size_t{2} * kBlock || longest_.empty();
   for (; begin < end && (begin % kBlock != 0 || is_short); ++begin)
     best = std::max(best, blocks_[begin].longest);
   while (begin < end && end % kBlock != 0)

@@ -99,8 +99,11 @@ class TimelineAccessible : public QAccessibleWidget {
     if (index < 0 || index >= childCount()) return nullptr;
     const int part = index < row_count() ? index : -1;
     auto found = ids_.find(part);
-    if (found == ids_.end())
-      found = ids_.emplace(part, QAccessible::registerAccessibleInterface(new TimelinePart(view_, part))).first;
+    if (found == ids_.end()) {
+      auto* made = new TimelinePart(view_, part);  // registered, and so deleted with its id
+      // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks)
+      found = ids_.emplace(part, QAccessible::registerAccessibleInterface(made)).first;
+    }
     return QAccessible::accessibleInterface(found->second);
   }
   int indexOfChild(const QAccessibleInterface* child) const override {

@@ -135,8 +135,9 @@ void TimelinePainter::paint_names_of(const LaneRow& row) {
   if (place.bottom() < lanes_.top() || place.top() > lanes_.bottom()) return;
   const TimelineLane& lane = view_.timeline()->lanes[*row.lane];
   LanePosition last = kNoPosition;
-  for (int x = lanes_.left(); x < lanes_.right(); x += kNameWidth / 2) {
-    const LanePosition at = lane.occupancy(view_.time_at(x), view_.time_at(x + kNameWidth / 2)).event;
+  constexpr int kStretch = kNameWidth / 2;
+  for (int x = lanes_.left(); x < lanes_.right(); x += kStretch) {
+    const LanePosition at = lane.occupancy(view_.time_at(x), view_.time_at(x + kStretch)).event;
     if (at == kNoPosition || at == last) continue;
     last = at;
     const QRectF event = view_.event_rect({*row.lane, at}).intersected(QRectF(lanes_));
