@@ -5,6 +5,8 @@
 #include <cassert>
 #include <numeric>
 
+#include "analyzer/timeline_walk.h"
+
 namespace swinscope {
 namespace {
 
@@ -256,29 +258,8 @@ std::pair<LanePosition, std::int64_t> TimelineLane::longest(LanePosition first, 
   return *std::max_element(from, to, [](const auto& a, const auto& b) { return a.second < b.second; });
 }
 
-Occupancy TimelineLane::occupancy(const Moment& begin, const Moment& end) const {
-  const LanePosition first = begin.covered ? begin.next - 1 : begin.next;
-  const LanePosition last = std::max(end.next, first);
-  if (first == last) return {};
-  // Only the first and the last event can reach beyond the stretch.
-  const auto part_ns = [&](LanePosition i) {
-    return std::min(event_end_ns(i), end.time_ns) - std::max(start_ns(i), begin.time_ns);
-  };
-  Occupancy result{end.busy_ns - begin.busy_ns, first};
-  if (last - first == 1) return result;
-  std::int64_t most_ns = part_ns(first);
-  const auto consider = [&](LanePosition i, std::int64_t covered_ns) {
-    if (covered_ns > most_ns) {
-      most_ns = covered_ns;
-      result.event = i;
-    }
-  };
-  if (last - first > 2) {
-    const auto [inner, duration_ns] = longest(first + 1, last - 1);
-    consider(inner, duration_ns);
-  }
-  consider(last - 1, part_ns(last - 1));
-  return result;
+Occupancy TimelineLane::occupancy(std::int64_t begin_ns, std::int64_t end_ns) const {
+  return LaneWalk(*this, begin_ns).advance(end_ns);
 }
 
 LanePosition TimelineLane::find(EventIndex ref) const {

@@ -123,11 +123,8 @@ class TimelineLane {
   // The events of [begin, end), as positions [first, last): those that cover part of it, and those without duration
   // that start in it.
   std::pair<LanePosition, LanePosition> events_in(std::int64_t begin_ns, std::int64_t end_ns) const;
-  Occupancy occupancy(std::int64_t begin_ns, std::int64_t end_ns) const {
-    return occupancy(moment(begin_ns), moment(end_ns));
-  }
+  Occupancy occupancy(std::int64_t begin_ns, std::int64_t end_ns) const;
   Moment moment(std::int64_t time_ns) const;
-  Occupancy occupancy(const Moment& begin, const Moment& end) const;
   std::int64_t busy_ns(std::int64_t begin_ns, std::int64_t end_ns) const { return occupancy(begin_ns, end_ns).busy_ns; }
   // The position of the event with this index in the trace, kNoPosition when it is not in this lane.
   LanePosition find(EventIndex ref) const;

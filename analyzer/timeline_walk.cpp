@@ -72,7 +72,7 @@ inline TimelineLane::Key LaneWalk::longest_between(const TimelineLane& lane, Lan
 inline Occupancy LaneWalk::between(const TimelineLane& lane, const Place& begin, const Place& end, const Way& way) {
   const LanePosition first = begin.next;
   const LanePosition last = end.next - 1;  // no other one that starts here can reach beyond the stretch
-  const std::int64_t beyond_ns = std::max<std::int64_t>(end.end_ns - end.time_ns, 0);
+  const std::int64_t beyond_ns = end.covered() ? end.end_ns - end.time_ns : 0;
   Occupancy result{end.busy_before_ns - begin.busy_before_ns - beyond_ns, first};
   std::int64_t most_ns = -1;
   const auto consider = [&](LanePosition event, std::int64_t covered_ns) {

@@ -1,4 +1,4 @@
-// A walk against the answers of the lane, which timeline_lane_test compares with every event.
+// A walk of many stretches against walks of one, which timeline_lane_test compares with every event.
 #include "analyzer/timeline_walk.h"
 
 #include <algorithm>
