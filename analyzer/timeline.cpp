@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analyzer/parallel.h"
+
 namespace swinscope {
 namespace {
 
@@ -164,6 +166,21 @@ class NameMerger {
 };
 
 }  // namespace
+
+// Cells of five events at least, on average. With fewer in a pixel a walk is as fast; but the whole of a lane on a wide
+// screen should need none, and for short lanes that costs little.
+void index_grids(Timeline& timeline, int threads) {
+  constexpr std::size_t kEventsPerCell = 5;
+  constexpr std::size_t kCellsPerEvent = 4;
+  constexpr std::size_t kWideScreen = std::size_t{1} << 15;  // cells: two or more a pixel
+  constexpr std::size_t kAllLanes = std::size_t{1} << 20;    // cells
+  const std::size_t most_for_short = std::min(kWideScreen, kAllLanes / std::max<std::size_t>(timeline.lanes.size(), 1));
+  parallel_for(timeline.lanes.size(), threads, [&](std::size_t i) {
+    TimelineLane& lane = timeline.lanes[i];
+    const std::size_t events = lane.size();
+    lane.index_grid(std::max(events / kEventsPerCell, std::min(events * kCellsPerEvent, most_for_short)));
+  });
+}
 
 Timeline merge_timelines(std::vector<Timeline> parts) {
   if (parts.size() == 1) return std::move(parts.front());

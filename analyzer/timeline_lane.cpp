@@ -41,12 +41,12 @@ void TimelineLane::append(const LaneEvent& event) {
   const std::uint64_t distance_ns = distance_of(block.start_ns, event.start_ns);
   if (distance_ns >= kFar) far_.emplace_back(i, event.start_ns);
   times_.back().distance[i % kBlock] = static_cast<std::uint32_t>(std::min<std::uint64_t>(distance_ns, kFar));
-  if (block.busy_ns != kLong && event.duration_ns >= kLong - block.busy_ns) {
+  if (block.busy_ns != kLongNs && event.duration_ns >= kLongNs - block.busy_ns) {
     for (LanePosition before = i - i % kBlock; before < i; ++before)
       long_.emplace_back(before, duration_ns(before));
-    block.busy_ns = kLong;
+    block.busy_ns = kLongNs;
   }
-  if (block.busy_ns == kLong) {
+  if (block.busy_ns == kLongNs) {
     long_.emplace_back(i, event.duration_ns);
   } else {
     block.busy_ns += static_cast<std::uint32_t>(event.duration_ns);
@@ -73,13 +73,14 @@ void TimelineLane::rename(std::span<const NameId> to) {
     block.longest_name = to[block.longest_name];
 }
 
-// All else is durations, positions and distances, none of which changes.
+// All else but the grid is durations, positions and distances, none of which changes.
 void TimelineLane::shift(std::int64_t offset_ns) {
   if (offset_ns == 0) return;
   for (Block& block : blocks_)
     block.start_ns += offset_ns;
   for (auto& [position, start_ns] : far_)
     start_ns += offset_ns;
+  grid_ = LaneGrid();
 }
 
 std::int64_t TimelineLane::far_start_ns(LanePosition i) const {
@@ -126,10 +127,10 @@ void TimelineLane::index_durations() {
     for (LanePosition i = begin; i < begin + std::min(kBlock, size() - begin); ++i)
       sum += duration_ns(i);
   }
-  std::vector<Key> below(blocks_.size());
+  std::vector<DurationKey> below(blocks_.size());
   std::ranges::transform(blocks_, below.begin(), &Block::longest);
   while (below.size() > kBlock) {
-    std::vector<Key> level;
+    std::vector<DurationKey> level;
     level.reserve(below.size() / kBlock + 1);
     for (std::size_t begin = 0; begin < below.size(); begin += kBlock) {
       const auto rest = std::span(below).subspan(begin);
@@ -186,7 +187,7 @@ Moment TimelineLane::moment_in(std::uint32_t b, std::int64_t time_ns) const {
   const std::uint64_t distance_ns = distance_of(block.start_ns, time_ns);
   Moment moment{time_ns, b * kBlock, false, block.before_ns};
   std::int64_t end_ns = 0;  // of the event before
-  if (distance_ns <= kFar && block.busy_ns != kLong) {
+  if (distance_ns <= kFar && block.busy_ns != kLongNs) {
     // All 16 each time: nobody can predict a branch that depends on the times.
     std::uint32_t before = 0;
     for (const std::uint32_t one : times_[b].distance)
@@ -212,16 +213,16 @@ std::pair<LanePosition, LanePosition> TimelineLane::events_in(std::int64_t begin
   return {first, std::max(first, first_from(end_ns))};
 }
 
-TimelineLane::Key TimelineLane::longest_in_block(LanePosition first, LanePosition last) const {
-  Key best = 0;
+DurationKey TimelineLane::longest_in_block(LanePosition first, LanePosition last) const {
+  DurationKey best = 0;
   for (LanePosition i = first; i < last; ++i)
     best = std::max(best, key_of(i));
   return best;
 }
 
 // Of whole blocks, then of whole blocks of blocks.
-TimelineLane::Key TimelineLane::longest_of_blocks(std::size_t begin, std::size_t end) const {
-  Key best = 0;
+DurationKey TimelineLane::longest_of_blocks(std::size_t begin, std::size_t end) const {
+  DurationKey best = 0;
   const bool is_short = end - begin < std::size_t{2} * kBlock || longest_.empty();
   for (; begin < end && (begin % kBlock != 0 || is_short); ++begin)
     best = std::max(best, blocks_[begin].longest);
@@ -230,7 +231,7 @@ TimelineLane::Key TimelineLane::longest_of_blocks(std::size_t begin, std::size_t
   for (std::size_t level = 0; begin < end; ++level) {
     begin /= kBlock;
     end /= kBlock;
-    const std::vector<Key>& keys = longest_[level];
+    const std::vector<DurationKey>& keys = longest_[level];
     const bool top = level + 1 == longest_.size();
     while (begin < end && (begin % kBlock != 0 || top))
       best = std::max(best, keys[begin++]);
@@ -244,14 +245,14 @@ TimelineLane::Key TimelineLane::longest_of_blocks(std::size_t begin, std::size_t
 std::pair<LanePosition, std::int64_t> TimelineLane::longest(LanePosition first, LanePosition last) const {
   const std::size_t first_block = first / kBlock;
   const std::size_t last_block = (last - 1) / kBlock;
-  Key largest = 0;
+  DurationKey largest = 0;
   if (first_block == last_block) {
     largest = longest_in_block(first, last);
   } else {
     largest = longest_of_blocks(first_block + 1, last_block);
     largest = std::max({largest, longest_from(first), longest_until(last - 1)});
   }
-  if (largest >> 32U != kLong) return {position_of(largest), static_cast<std::int64_t>(largest >> 32U)};
+  if (duration_of(largest) != kLongNs) return {position_of(largest), duration_of(largest)};
   // Several may be too long for a key to tell them apart.
   const auto from = std::ranges::lower_bound(long_, first, {}, &Exceptions::value_type::first);
   const auto to = std::ranges::lower_bound(long_, last, {}, &Exceptions::value_type::first);
@@ -270,8 +271,9 @@ LanePosition TimelineLane::find(EventIndex ref) const {
 
 std::size_t TimelineLane::memory_bytes() const {
   std::size_t bytes = sizeof(*this) + label.capacity() + bytes_of(times_) + bytes_of(blocks_) + bytes_of(name_) +
-                      bytes_of(ref_) + bytes_of(launch_) + bytes_of(far_) + bytes_of(long_) + bytes_of(first_);
-  for (const std::vector<Key>& level : longest_)
+                      bytes_of(ref_) + bytes_of(launch_) + bytes_of(far_) + bytes_of(long_) + bytes_of(first_) +
+                      grid_.memory_bytes();
+  for (const std::vector<DurationKey>& level : longest_)
     bytes += bytes_of(level);
   return bytes;
 }

@@ -19,13 +19,11 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/timeline_event.h"
+#include "analyzer/timeline_grid.h"
 #include "analyzer/trace.h"
 
 namespace swinscope {
-
-using NameId = std::uint32_t;        // index into Timeline::names
-using LanePosition = std::uint32_t;  // index of an event in its lane
-inline constexpr LanePosition kNoPosition = std::numeric_limits<LanePosition>::max();
 
 // What a lane shows. kCommunication are NCCL's and other communication kernels, kCopies copies and sets, each apart
 // from the other work of their stream.
@@ -45,28 +43,6 @@ struct LaneKey {
   std::uint16_t depth = 0;       // of ranges: enclosing ranges of the same thread and domain
   std::uint32_t sublane = 0;     // 0 unless events overlap
   bool operator==(const LaneKey&) const = default;
-};
-
-// One event, read out of the columns.
-struct LaneEvent {
-  std::int64_t start_ns = 0;
-  std::int64_t duration_ns = 0;
-  NameId name = 0;
-  // Index into the columns of Rank (gpu, ranges or api, by the lane's kind) of the trace that the timeline shows.
-  EventIndex ref = 0;
-  // GPU lanes: the call that launched it, as index into Rank::api; kNoEvent when not recorded, and in the other lanes.
-  EventIndex launch = kNoEvent;
-  std::int64_t end_ns() const { return start_ns + duration_ns; }
-  bool operator==(const LaneEvent&) const = default;
-};
-
-// What a stretch of time [begin, end) holds of one lane.
-struct Occupancy {
-  std::int64_t busy_ns = 0;
-  // The event that covers most of it; of equal ones the earliest; kNoPosition when there is none. An event without
-  // duration covers nothing, but is there when it starts in the stretch.
-  LanePosition event = kNoPosition;
-  bool operator==(const Occupancy&) const = default;
 };
 
 // A moment of a lane, and what lies before it: a stretch of time is what lies between two. LaneWalk (timeline_walk.h)
@@ -99,8 +75,8 @@ class TimelineLane {
   }
   std::int64_t duration_ns(LanePosition i) const {
     const std::size_t b = i / kBlock;
-    return blocks_[b].busy_ns != kLong ? busy_before(b, i % kBlock + 1) - busy_before(b, i % kBlock)
-                                       : long_duration_ns(i);
+    return blocks_[b].busy_ns != kLongNs ? busy_before(b, i % kBlock + 1) - busy_before(b, i % kBlock)
+                                         : long_duration_ns(i);
   }
   std::int64_t event_end_ns(LanePosition i) const { return start_ns(i) + duration_ns(i); }
   LaneEvent event(LanePosition i) const;
@@ -111,6 +87,8 @@ class TimelineLane {
     const Block& block = blocks_[i / kBlock];
     return position_of(block.longest) == i ? block.longest_name : name_[i];
   }
+  // For when name(i) will be asked soon.
+  void prefetch_name(LanePosition i) const { __builtin_prefetch(&blocks_[i / kBlock].longest); }
   // Ascending, since a lane has the order of the trace's columns.
   std::span<const EventIndex> refs() const { return ref_; }
   // Empty in lanes of ranges and calls.
@@ -126,6 +104,10 @@ class TimelineLane {
   Occupancy occupancy(std::int64_t begin_ns, std::int64_t end_ns) const;
   Moment moment(std::int64_t time_ns) const;
   std::int64_t busy_ns(std::int64_t begin_ns, std::int64_t end_ns) const { return occupancy(begin_ns, end_ns).busy_ns; }
+  // What is known beforehand of stretches of time whose ends lie on a grid: nothing until index_grid(), and nothing
+  // again after shift().
+  const LaneGrid& grid() const { return grid_; }
+  void index_grid(std::size_t most_cells) { grid_ = LaneGrid(*this, most_cells); }
   // The position of the event with this index in the trace, kNoPosition when it is not in this lane.
   LanePosition find(EventIndex ref) const;
 
@@ -135,15 +117,8 @@ class TimelineLane {
   friend class LaneWalk;
   static constexpr LanePosition kBlock = 16;
   static constexpr std::uint32_t kFar = std::numeric_limits<std::int32_t>::max();
-  static constexpr std::uint32_t kLong = std::numeric_limits<std::uint32_t>::max();
 
-  // The duration (or kLong) above the position counted from behind: the largest of some keys is the longest event, of
-  // equal ones the earliest. To compare them takes no branch.
-  using Key = std::uint64_t;
-  static LanePosition position_of(Key key) { return kNoPosition - static_cast<LanePosition>(key); }
-  Key key_of(LanePosition i) const {
-    return (static_cast<Key>(std::min<std::int64_t>(duration_ns(i), kLong)) << 32U) | (kNoPosition - i);
-  }
+  DurationKey key_of(LanePosition i) const { return duration_key(duration_ns(i), i); }
 
   // When 16 events happen: two lines of the cache.
   struct alignas(64) Times {
@@ -156,9 +131,9 @@ class TimelineLane {
   struct alignas(32) Block {
     std::int64_t start_ns = 0;   // of the first
     std::int64_t before_ns = 0;  // the durations of all events before, added up
-    Key longest = 0;
+    DurationKey longest = 0;
     NameId longest_name = 0;
-    std::uint32_t busy_ns = 0;  // the durations of the 16, added up; kLong: all 16 are in long_ instead
+    std::uint32_t busy_ns = 0;  // the durations of the 16, added up; kLongNs: all 16 are in long_ instead
   };
   using Exceptions = std::vector<std::pair<LanePosition, std::int64_t>>;  // ns by position
 
@@ -173,16 +148,16 @@ class TimelineLane {
   std::int64_t far_start_ns(LanePosition i) const;
   std::int64_t long_duration_ns(LanePosition i) const;
   // The longest of a block's events up to event i, and from it on.
-  Key longest_until(LanePosition i) const {
+  DurationKey longest_until(LanePosition i) const {
     const std::uint32_t longer = times_[i / kBlock].longest_until & ((2U << i % kBlock) - 1);
     return key_of(i - i % kBlock + static_cast<LanePosition>(std::bit_width(longer)) - 1);
   }
-  Key longest_from(LanePosition i) const {
+  DurationKey longest_from(LanePosition i) const {
     const std::uint32_t not_shorter = std::uint32_t{times_[i / kBlock].longest_from} >> i % kBlock;
     return key_of(i + static_cast<LanePosition>(std::countr_zero(not_shorter)));
   }
-  Key longest_in_block(LanePosition first, LanePosition last) const;
-  Key longest_of_blocks(std::size_t begin, std::size_t end) const;
+  DurationKey longest_in_block(LanePosition first, LanePosition last) const;
+  DurationKey longest_of_blocks(std::size_t begin, std::size_t end) const;
   std::pair<LanePosition, std::int64_t> longest(LanePosition first, LanePosition last) const;
   void index_block(std::size_t b);
   void index_durations();
@@ -193,12 +168,13 @@ class TimelineLane {
   std::vector<NameId> name_;
   std::vector<EventIndex> ref_;
   std::vector<EventIndex> launch_;
-  Exceptions far_;                         // starts 2.1 s and more behind that of the first event of 16
-  Exceptions long_;                        // durations, where 16 of them take 4.29 s and more
-  std::vector<std::vector<Key>> longest_;  // [k][i]: of events 16^(k+2) i to 16^(k+2) (i + 1)
+  Exceptions far_;                                 // starts 2.1 s and more behind that of the first event of 16
+  Exceptions long_;                                // durations, where 16 of them take 4.29 s and more
+  std::vector<std::vector<DurationKey>> longest_;  // [k][i]: of events 16^(k+2) i to 16^(k+2) (i + 1)
   // The last block that begins before begin_ns() + (i << shift_), 0 when there is none; at the end, the last one.
   std::vector<std::uint32_t> first_;
   int shift_ = 0;
+  LaneGrid grid_;
 };
 
 }  // namespace swinscope

@@ -229,6 +229,7 @@ class Loader {
     if (timelines.empty()) throw Error(*parts_.front().error);
     const std::size_t files = timelines.size();
     auto timeline = std::make_shared<Timeline>(merge_timelines(std::move(timelines)));
+    index_grids(*timeline, control_.threads);
     timeline->path = path_.string();
     if (files > 1) timeline->description = fmt::format("{} files; first: {}", files, timeline->description);
     timeline->warnings.insert(timeline->warnings.end(), warnings.begin(), warnings.end());

@@ -41,7 +41,7 @@ inline LaneWalk::Place LaneWalk::at_end_of(const TimelineLane& lane, const Way& 
   const TimelineLane::Block& block = lane.blocks_[b];
   const TimelineLane::Times& times = lane.times_[b];
   const std::uint64_t distance_ns = static_cast<std::uint64_t>(time_ns) - static_cast<std::uint64_t>(block.start_ns);
-  if (distance_ns > TimelineLane::kFar || block.busy_ns == TimelineLane::kLong) return at(lane, time_ns);
+  if (distance_ns > TimelineLane::kFar || block.busy_ns == kLongNs) return at(lane, time_ns);
   // All 16 each time: nobody can predict a branch that depends on the times.
   std::uint32_t before = 0;
   for (const std::uint32_t one : times.distance)
@@ -60,10 +60,10 @@ inline LaneWalk::Place LaneWalk::at_end_of(const TimelineLane& lane, const Way& 
 
 // The longest of some events that lie within the stretch, at least one. The last one is in the block where the way
 // ends.
-inline TimelineLane::Key LaneWalk::longest_between(const TimelineLane& lane, LanePosition first, LanePosition last,
-                                                   const Way& way) {
+inline DurationKey LaneWalk::longest_between(const TimelineLane& lane, LanePosition first, LanePosition last,
+                                             const Way& way) {
   if (first / TimelineLane::kBlock == way.block) return lane.longest_in_block(first, last);
-  TimelineLane::Key longest = std::max(way.longest, lane.longest_from(first));
+  DurationKey longest = std::max(way.longest, lane.longest_from(first));
   if (last % TimelineLane::kBlock != 0) longest = std::max(longest, lane.longest_until(last - 1));
   return longest;
 }
@@ -84,9 +84,9 @@ inline Occupancy LaneWalk::between(const TimelineLane& lane, const Place& begin,
     consider(first - 1, begin.end_ns - begin.time_ns);
   }
   if (last > first) {
-    const TimelineLane::Key key = way.is_short ? longest_between(lane, first, last, way) : ~TimelineLane::Key{0};
-    if (key >> 32U != TimelineLane::kLong) {
-      consider(TimelineLane::position_of(key), static_cast<std::int64_t>(key >> 32U));
+    const DurationKey key = way.is_short ? longest_between(lane, first, last, way) : ~DurationKey{0};
+    if (duration_of(key) != kLongNs) {
+      consider(position_of(key), duration_of(key));
     } else {
       const auto [event, duration_ns] = lane.longest(first, last);
       consider(event, duration_ns);

@@ -45,15 +45,14 @@ class LaneWalk {
   };
   // The way to a time by whole blocks.
   struct Way {
-    std::uint32_t block = 0;        // the last one that begins before the time
-    bool is_short = true;           // then:
-    TimelineLane::Key longest = 0;  // of the blocks in between
+    std::uint32_t block = 0;  // the last one that begins before the time
+    bool is_short = true;     // then:
+    DurationKey longest = 0;  // of the blocks in between
   };
   static Place at(const TimelineLane& lane, std::int64_t time_ns);
   static Place at_end_of(const TimelineLane& lane, const Way& way, std::int64_t time_ns);
   static Way way_to(const TimelineLane& lane, std::int64_t time_ns, std::uint32_t from);
-  static TimelineLane::Key longest_between(const TimelineLane& lane, LanePosition first, LanePosition last,
-                                           const Way& way);
+  static DurationKey longest_between(const TimelineLane& lane, LanePosition first, LanePosition last, const Way& way);
   static Occupancy between(const TimelineLane& lane, const Place& begin, const Place& end, const Way& way);
   static Occupancy wait(Place& now, std::int64_t time_ns);
   static Occupancy walk(const TimelineLane& lane, Place& now, const Way& way, std::int64_t time_ns);

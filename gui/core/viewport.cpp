@@ -11,6 +11,7 @@ constexpr std::size_t kHistory = 200;
 // to be added.
 constexpr double kMaxColumn = 6e18;
 constexpr double kMaxPixels = 1e9;
+constexpr int kMaxGridShift = 40;  // the grid of no lane is coarser
 
 std::int64_t saturated(double value) { return static_cast<std::int64_t>(std::clamp(value, -kMaxColumn, kMaxColumn)); }
 
@@ -18,8 +19,13 @@ double clamp_zoom(double ns_per_pixel) { return std::clamp(ns_per_pixel, kMinNsP
 
 }  // namespace
 
+int Viewport::grid_shift() const { return std::clamp(std::ilogb(ns_per_pixel) - 1, 0, kMaxGridShift); }
+
 std::int64_t Viewport::column_begin_ns(std::int64_t column) const {
-  return origin_ns + saturated(std::floor(static_cast<double>(column) * ns_per_pixel));
+  const int shift = grid_shift();
+  const std::int64_t half = (std::int64_t{1} << shift) / 2;
+  const std::int64_t exact = origin_ns + saturated(std::floor(static_cast<double>(column) * ns_per_pixel));
+  return ((exact + half) >> shift) * (std::int64_t{1} << shift);
 }
 
 std::int64_t Viewport::column_of(std::int64_t time_ns) const {

@@ -1,5 +1,7 @@
 // Which part of the time axis a view shows. Pixel columns are numbered over the whole axis, from `origin_ns`, and the
 // boundary of a column depends on its number and the zoom alone: panning by one pixel shifts the image by exactly one.
+// Boundaries lie on multiples of a power of two of nanoseconds, at most a quarter of a pixel from where they would be
+// otherwise: for those a lane knows much beforehand (analyzer/timeline_grid.h).
 #pragma once
 
 #include <cstddef>
@@ -19,7 +21,9 @@ struct Viewport {
   std::int64_t first_column = 0;  // at x = 0; may be negative
   int width = 1;                  // pixels, at least 1
 
-  // The begin of a column; columns narrower than a nanosecond may share it.
+  // The largest shift for which two times 2^shift ns are not more than a pixel, 0 when there is none.
+  int grid_shift() const;
+  // The begin of a column, a multiple of 2^grid_shift() ns; columns narrower than a nanosecond may share it.
   std::int64_t column_begin_ns(std::int64_t column) const;
   // The column in which a time lies.
   std::int64_t column_of(std::int64_t time_ns) const;

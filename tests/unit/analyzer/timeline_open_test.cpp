@@ -181,6 +181,28 @@ TEST_F(OpenTimeline, PutsTheRanksOfAFolderOnOneAxis) {
   EXPECT_EQ(loaded.timeline->processes.at(1).offset_ns, 400'000);
 }
 
+TEST_F(OpenTimeline, KnowsTheContentOfPixelsBeforehand) {
+  const fs::path run = folder_ / "run";
+  fs::create_directory(run);
+  write_rank(run / "rank0.db", 30, 400, 0, 5'000);
+  write_rank(run / "rank1.db", 31, 400, 1, 9'000);  // moved in time after it was read
+  const Loaded loaded = open(run);
+  for (const TimelineLane& lane : loaded.timeline->lanes) {
+    int shift = 0;
+    while (shift < 62 && !lane.grid().has(shift))
+      ++shift;
+    if (lane.size() < 100) continue;
+    ASSERT_LT(shift, 62) << lane.label;
+    const std::int64_t cell_ns = std::int64_t{1} << shift;
+    const std::int64_t begin = (lane.begin_ns() >> shift) * cell_ns;
+    const std::vector<std::int64_t> borders{begin, begin + cell_ns, begin + 3 * cell_ns};
+    std::vector<Occupancy> seen(2);
+    lane.grid().occupancies(shift, borders, seen);
+    EXPECT_EQ(seen[0], lane.occupancy(borders[0], borders[1]));
+    EXPECT_EQ(seen[1], lane.occupancy(borders[1], borders[2]));
+  }
+}
+
 TEST_F(OpenTimeline, SaysWhichFileOfAFolderCannotBeRead) {
   const fs::path run = folder_ / "run";
   fs::create_directory(run);

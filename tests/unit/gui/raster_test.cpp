@@ -72,8 +72,9 @@ TEST_P(RandomRaster, EqualsTheDefinition) {
   const std::vector<Color> colors = some_colors(9);
   const RasterStyle style{kBackground, colors};
   Dice dice(GetParam() + 1000);
-  const TimelineLane lane = random_lane(GetParam(), static_cast<int>(dice.between(1, 700)), 9);
+  TimelineLane lane = random_lane(GetParam(), static_cast<int>(dice.between(1, 700)), 9);
   for (int i = 0; i < 60; ++i) {
+    lane.index_grid(static_cast<std::size_t>(dice.between(0, 4'000)));  // none, coarse, fine
     const Viewport view = random_view(lane, dice);
     SCOPED_TRACE(testing::Message() << "view " << i << ", ns per pixel " << view.ns_per_pixel << ", column "
                                     << view.first_column);
@@ -85,8 +86,9 @@ TEST_P(RandomRaster, PanningByOnePixelShiftsTheImageByOnePixel) {
   const std::vector<Color> colors = some_colors(9);
   const RasterStyle style{kBackground, colors};
   Dice dice(GetParam());
-  const TimelineLane lane = random_lane(GetParam(), 500, 9);
+  TimelineLane lane = random_lane(GetParam(), 500, 9);
   for (int i = 0; i < 20; ++i) {
+    lane.index_grid(static_cast<std::size_t>(dice.between(0, 4'000)));
     Viewport view = random_view(lane, dice);
     view.width += 2;
     const std::vector<Color> before = raster(lane, view, style);

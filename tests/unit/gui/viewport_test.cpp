@@ -30,13 +30,30 @@ TEST(Viewport, ColumnsAndTimesAgreeAtEveryZoom) {
   }
 }
 
+TEST(Viewport, ColumnsBeginOnAGridNearWhereTheyWouldOtherwise) {
+  for (double factor = 1; factor < 1e10; factor *= 3.3) {
+    const Viewport view = zoomed(fit({-987'654'321, 2'000'001'000}, 1000), factor, 400);
+    const std::int64_t cell_ns = std::int64_t{1} << view.grid_shift();
+    if (cell_ns > 1) {
+      EXPECT_LE(2 * static_cast<double>(cell_ns), view.ns_per_pixel);
+      EXPECT_GT(4 * static_cast<double>(cell_ns), view.ns_per_pixel);
+    }
+    for (std::int64_t column = view.first_column; column < view.first_column + view.width; ++column) {
+      const std::int64_t begin = view.column_begin_ns(column);
+      EXPECT_EQ(begin % cell_ns, 0);
+      const double exact = static_cast<double>(column) * view.ns_per_pixel;
+      EXPECT_NEAR(static_cast<double>(begin - view.origin_ns), exact, view.ns_per_pixel / 4 + 1);
+    }
+  }
+}
+
 TEST(Viewport, ZoomKeepsTheTimeBelowTheCursor) {
   Viewport view = fit(kSpan, 1000);
   for (const double x : {0.0, 333.0, 999.0}) {
     for (const double factor : {1.25, 40.0, 0.5}) {
-      const double before_ns = static_cast<double>(view.time_at(static_cast<int>(x)));
+      const double below_ns = (static_cast<double>(view.first_column) + x) * view.ns_per_pixel;
       const Viewport after = zoomed(view, factor, x);
-      EXPECT_NEAR(static_cast<double>(after.time_at(static_cast<int>(x))), before_ns, after.ns_per_pixel + 1);
+      EXPECT_NEAR(after.x_of(view.origin_ns + static_cast<std::int64_t>(below_ns)), x, 0.51);
       EXPECT_NEAR(after.ns_per_pixel, view.ns_per_pixel / factor, 1e-9 * view.ns_per_pixel);
     }
   }
