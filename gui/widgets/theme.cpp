@@ -1,7 +1,9 @@
 #include "gui/widgets/theme.h"
 
 #include <QApplication>
-#include <QStyleFactory>
+#include <QPainter>
+#include <QProxyStyle>
+#include <QStyleOption>
 #include <QToolTip>
 #include <array>
 
@@ -34,6 +36,28 @@ QPalette dark_palette() {
   return p;
 }
 
+// Fusion outlines boxes and round buttons darker than the window, so that on a dark one they cannot be made out.
+class Style : public QProxyStyle {
+ public:
+  Style() : QProxyStyle(QStringLiteral("Fusion")) {}
+
+  void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
+                     const QWidget* widget) const override {
+    QProxyStyle::drawPrimitive(element, option, painter, widget);
+    if (element != PE_IndicatorCheckBox && element != PE_IndicatorRadioButton) return;
+    painter->save();
+    painter->setRenderHint(QPainter::Antialiasing);
+    painter->setPen(colors_of(option->palette).muted);
+    const QRectF outline = QRectF(option->rect).adjusted(0.5, 0.5, -0.5, -0.5);
+    if (element == PE_IndicatorCheckBox) {
+      painter->drawRect(outline);
+    } else {
+      painter->drawEllipse(outline);
+    }
+    painter->restore();
+  }
+};
+
 void dim_disabled(QPalette& palette) {
   const QColor dim(is_dark(palette) ? "#7d8288" : "#8a8a8a");
   for (const QPalette::ColorRole role : {QPalette::Text, QPalette::WindowText, QPalette::ButtonText})
@@ -50,7 +74,7 @@ void apply_theme(Theme theme) {
   const bool dark = theme == Theme::kDark || (theme == Theme::kSystem && desktop_is_dark);
   QPalette palette = dark ? dark_palette() : light_palette();
   dim_disabled(palette);
-  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  QApplication::setStyle(new Style);  // which takes it over
   QApplication::setPalette(palette);
   QToolTip::setPalette(palette);
 }

@@ -3,6 +3,7 @@
 #include <QAbstractItemView>
 #include <QAccessible>
 #include <QApplication>
+#include <QCheckBox>
 #include <QComboBox>
 #include <QDir>
 #include <QHelpEvent>
@@ -10,8 +11,12 @@
 #include <QListWidget>
 #include <QMenuBar>
 #include <QMimeData>
+#include <QRadioButton>
+#include <QStyleOptionButton>
 #include <QToolTip>
 #include <algorithm>
+#include <cmath>
+#include <memory>
 
 #include <gmock/gmock.h>
 
@@ -69,6 +74,37 @@ TEST_F(MainWindowTest, NothingOverlapsOnAnyPage) {
       window_.show_page(page);
       settle();
       expect_nothing_overlaps();
+    }
+  }
+}
+
+// As the Web Content Accessibility Guidelines define it (2.2, "contrast ratio"): 1 to 21.
+double contrast(const QColor& a, const QColor& b) {
+  const auto luminance = [](const QColor& color) {
+    const auto linear = [](double v) { return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4); };
+    return 0.2126 * linear(color.redF()) + 0.7152 * linear(color.greenF()) + 0.0722 * linear(color.blueF()) + 0.05;
+  };
+  return std::max(luminance(a), luminance(b)) / std::min(luminance(a), luminance(b));
+}
+
+// The same guidelines, 1.4.11: what is needed to make out a control has a contrast of 3 to what is beside it.
+TEST(ThemeTest, BoxesCanBeMadeOut) {
+  for (const gui::Theme theme : {gui::Theme::kDark, gui::Theme::kLight}) {
+    gui::apply_theme(theme);
+    for (auto* button :
+         {static_cast<QAbstractButton*>(new QCheckBox), static_cast<QAbstractButton*>(new QRadioButton)}) {
+      const std::unique_ptr<QAbstractButton> owner(button);
+      button->setText(QStringLiteral("Case"));
+      button->resize(button->sizeHint());
+      const bool is_box = qobject_cast<QCheckBox*>(button) != nullptr;
+      QStyleOptionButton option;
+      option.initFrom(button);
+      const QRect indicator = button->style()->subElementRect(
+          is_box ? QStyle::SE_CheckBoxIndicator : QStyle::SE_RadioButtonIndicator, &option, button);
+      const QImage image = button->grab().toImage();
+      const QColor outline = image.pixelColor(indicator.left(), indicator.center().y());
+      EXPECT_GE(contrast(outline, button->palette().color(QPalette::Window)), 3)
+          << is_box << outline.name().toStdString();
     }
   }
 }
