@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kLetterWidth = 0.56 * kChartFontSize;  // of digits in the usual sans-serif faces
 constexpr double kLineHeight = 1.5 * kChartFontSize;
+constexpr std::size_t kBoxSeries = 5;
 
 double text_width(const std::string& text) {
   // Bytes that continue a character take no room.
@@ -49,6 +50,13 @@ void check(const Chart& chart) {
   }
   if (chart.kind == ChartKind::kWaterfall || chart.kind == ChartKind::kHistogram) {
     require(chart.series.size() == 1, chart, "it takes exactly one series");
+  }
+  if (chart.kind == ChartKind::kBox) {
+    require(chart.series.size() == kBoxSeries, chart, "it takes minimum, quartiles, median and maximum");
+    for (std::size_t i = 0; i < chart.categories.size(); ++i) {
+      for (std::size_t s = 1; s < kBoxSeries; ++s)
+        require(chart.series[s].values[i] >= chart.series[s - 1].values[i], chart, "its quartiles do not ascend");
+    }
   }
   for (const ScatterPoint& point : chart.points)
     require(point.x > 0 && point.y > 0, chart, "a point does not lie on logarithmic axes");
@@ -95,6 +103,11 @@ class Layouter {
       case ChartKind::kHistogram:
         value_axis();
         histogram();
+        break;
+      case ChartKind::kBox:
+        category_axis();
+        value_axis();
+        boxes();
         break;
     }
     return std::move(layout_);
@@ -175,8 +188,8 @@ class Layouter {
 
   // Where the entries begin; those that do not fit go into another line. Returns the number of lines.
   int place_legend() {
-    const bool has_legend =
-        chart_.kind != ChartKind::kHeatMap && chart_.kind != ChartKind::kScatter && chart_.series.size() > 1;
+    const bool has_legend = chart_.kind != ChartKind::kHeatMap && chart_.kind != ChartKind::kScatter &&
+                            chart_.kind != ChartKind::kBox && chart_.series.size() > 1;
     if (!has_legend) return 0;
     double x = left_;
     int line = 1;
@@ -380,6 +393,25 @@ class Layouter {
     for (const std::size_t i : {std::size_t{0}, chart_.categories.size() / 2, chart_.categories.size() - 1}) {
       text(MarkRole::kText, left_ + static_cast<double>(i) * width, bottom_ + 1.2 * kChartFontSize,
            chart_.categories[i], Anchor::kMiddle);
+    }
+  }
+
+  // The box holds the middle half, its line is the median, the whiskers reach to minimum and maximum.
+  void boxes() {
+    const double half = std::min(0.3 * slot(), 2 * kLineHeight);
+    for (std::size_t i = 0; i < chart_.categories.size(); ++i) {
+      if (!chart_.series[0].values[i]) continue;
+      const auto value = [&](std::size_t s) { return *chart_.series[s].values[i]; };
+      const double x = centre(i);
+      for (const auto& [from, to] : {std::pair(0, 1), std::pair(4, 3)}) {
+        const double y = y_(value(static_cast<std::size_t>(from)));
+        add(MarkShape::kLine, MarkRole::kError, x, y, x, y_(value(static_cast<std::size_t>(to))));
+        add(MarkShape::kLine, MarkRole::kError, x - half / 2, y, x + half / 2, y);
+      }
+      bar(0, x - half, 2 * half, value(1), value(3),
+          fmt::format("{}: {} to {}, median {}, middle half {} to {}", chart_.categories[i], number_text(value(0)),
+                      number_text(value(4)), number_text(value(2)), number_text(value(1)), number_text(value(3))));
+      add(MarkShape::kLine, MarkRole::kAxis, x - half, y_(value(2)), x + half, y_(value(2)));
     }
   }
 

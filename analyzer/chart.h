@@ -17,6 +17,7 @@ enum class ChartKind : std::uint8_t {
   kScatter,     // points on two logarithmic axes
   kHeatMap,     // a row a series, a column a category
   kHistogram,   // one series: counts of equal bins; categories are the bins' bounds, one more than values
+  kBox,         // five series: minimum, lower quartile, median, upper quartile and maximum of each category
 };
 
 struct Series {

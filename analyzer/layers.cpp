@@ -7,7 +7,7 @@
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
-#include <unordered_set>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -85,10 +85,12 @@ bool is_phase(std::string_view name) {
 // Collects the rows of one trace.
 class LayerCollector {
  public:
-  LayerCollector(const Trace& trace, const LayerOptions& options)
-      : trace_(trace), options_(options), payloads_(trace) {}
+  LayerCollector(const Trace& trace, LayerOptions options)
+      : trace_(trace), options_(std::move(options)), payloads_(trace) {}
 
-  void add(const Rank& rank) {
+  void add(std::size_t rank_index) {
+    rank_index_ = rank_index;
+    const Rank& rank = trace_.ranks[rank_index];
     std::unordered_map<std::uint64_t, std::vector<Operation>> by_thread;
     for (const RangeLane& lane : rank.range_lanes) {
       const std::string domain = rank.domain_name(lane.domain, trace_.strings);
@@ -106,24 +108,40 @@ class LayerCollector {
       if (has_layer) coverage_.layer_gpu_ns += duration;
     }
     steps_.clear();
+    if (is_wanted_) collect_calls(rank, by_thread);
   }
+
+  // Also the calls of the rows for which this holds.
+  void want_calls(std::function<bool(const LayerRow&)> is_wanted) { is_wanted_ = std::move(is_wanted); }
+  std::vector<LayerCall> calls() { return std::move(calls_); }
 
   const LayerCoverage& coverage() const { return coverage_; }
 
   std::vector<LayerRow> finish() {
     for (std::size_t i = 0; i < rows_.size(); ++i)
       rows_[i].host = summarize(std::move(durations_[i]));
+    rows_.erase(std::remove_if(rows_.begin(), rows_.end(),
+                               [](const LayerRow& row) { return row.host.count == 0 && row.gpu_events == 0; }),
+                rows_.end());
     return std::move(rows_);
   }
 
  private:
+  // What one run of an operation did on the GPU.
+  struct GpuWork {
+    EventIndex first = kNoEvent;
+    std::int64_t total_ns = 0;
+  };
   struct Operation {
+    EventIndex range;
     std::int64_t start_ns;
     std::int64_t end_ns;
     std::size_t row;
     const Payload* payload;
+    bool counts;  // LayerOptions::accept_range
+    GpuWork work = {};
     // Captured into a CUDA graph: its work is done at each replay, and was not done when the range ran.
-    std::unordered_set<std::uint32_t> replays = {};  // by correlation
+    std::map<std::uint32_t, GpuWork> replays = {};  // by correlation
   };
 
   static void count_work(LayerRow& row, const Payload& payload, std::int64_t times) {
@@ -144,11 +162,20 @@ class LayerCollector {
         phase_end = rank.ranges.end_ns[i];
       }
       if (!payload) continue;
-      const std::size_t row = row_of(name, start < phase_end ? phase : std::string(), *payload);
-      durations_[row].push_back(rank.ranges.end_ns[i] - start);
-      count_work(rows_[row], *payload, 1);
-      operations.push_back({start, rank.ranges.end_ns[i], row, &*payload});
+      add_operation(rank, i, row_of(name, start < phase_end ? phase : std::string(), *payload), *payload, operations);
     }
+  }
+
+  void add_operation(const Rank& rank, EventIndex range, std::size_t row, const Payload& payload,
+                     std::vector<Operation>& operations) {
+    const std::int64_t start = rank.ranges.start_ns[range];
+    const std::int64_t end = rank.ranges.end_ns[range];
+    const bool counts = !options_.accept_range || options_.accept_range(rank_index_, range);
+    if (counts) {
+      durations_[row].push_back(end - start);
+      count_work(rows_[row], payload, 1);
+    }
+    operations.push_back({range, start, end, row, &payload, counts});
   }
 
   void add_steps(const Rank& rank, const RangeLane& lane, std::vector<Interval>& steps) {
@@ -176,9 +203,7 @@ class LayerCollector {
           kModulePhases.begin(), kModulePhases.end(),
           [&](const ModulePhase& module) { return name.substr(0, module.prefix.size()) == module.prefix; });
       if (found == kModulePhases.end()) continue;
-      const std::size_t row = row_of(name.substr(found->prefix.size()), found->phase, kModule);
-      durations_[row].push_back(rank.ranges.end_ns[i] - rank.ranges.start_ns[i]);
-      operations.push_back({rank.ranges.start_ns[i], rank.ranges.end_ns[i], row, &kModule});
+      add_operation(rank, i, row_of(name.substr(found->prefix.size()), found->phase, kModule), kModule, operations);
     }
   }
 
@@ -232,23 +257,61 @@ class LayerCollector {
     while (candidate != operations.begin()) {
       --candidate;
       if (when >= candidate->end_ns) continue;
-      rows_[candidate->row].gpu_ns += rank.gpu.end_ns[i] - rank.gpu.start_ns[i];
-      ++rows_[candidate->row].gpu_events;
-      if (caused->is_capture) count_replay(*candidate, rank.gpu.correlation[i]);
+      if (!options_.accept_gpu || options_.accept_gpu(rank_index_, i))
+        add_work(rank, *candidate, i, caused->is_capture);
       return true;
     }
     return false;
   }
 
-  void count_replay(Operation& operation, std::uint32_t correlation) {
-    const bool is_first = operation.replays.empty();
-    if (!operation.replays.insert(correlation).second) return;
-    count_work(rows_[operation.row], *operation.payload, is_first ? 0 : 1);  // the first takes the place of the capture
+  void add_work(const Rank& rank, Operation& operation, EventIndex i, bool is_replay) {
+    const std::int64_t duration = rank.gpu.end_ns[i] - rank.gpu.start_ns[i];
+    rows_[operation.row].gpu_ns += duration;
+    ++rows_[operation.row].gpu_events;
+    GpuWork& work = is_replay ? replay_of(operation, rank.gpu.correlation[i]) : operation.work;
+    if (work.first == kNoEvent || rank.gpu.start_ns[i] < rank.gpu.start_ns[work.first]) work.first = i;
+    work.total_ns += duration;
+  }
+
+  GpuWork& replay_of(Operation& operation, std::uint32_t correlation) {
+    const bool takes_its_place = operation.replays.empty() && operation.counts;  // of the capture
+    const auto [entry, is_new] = operation.replays.try_emplace(correlation);
+    if (is_new) count_work(rows_[operation.row], *operation.payload, takes_its_place ? 0 : 1);
+    return entry->second;
+  }
+
+  void collect_calls(const Rank& rank, const std::unordered_map<std::uint64_t, std::vector<Operation>>& by_thread) {
+    const std::size_t first = calls_.size();
+    const auto add_call = [&](const Operation& operation, const GpuWork& work) {
+      LayerCall call{rank_index_, operation.range, work.first, operation.start_ns,
+                     operation.end_ns - operation.start_ns};
+      if (work.first != kNoEvent) {
+        call.start_ns = rank.gpu.start_ns[work.first];
+        call.work_ns = work.total_ns;
+      }
+      calls_.push_back(call);
+    };
+    for (const auto& [thread, operations] : by_thread) {
+      for (const Operation& operation : operations) {
+        if (!is_wanted_(rows_[operation.row])) continue;
+        if (operation.replays.empty() && (operation.counts || operation.work.first != kNoEvent))
+          add_call(operation, operation.work);
+        for (const auto& [correlation, work] : operation.replays)
+          add_call(operation, work);
+      }
+    }
+    std::sort(calls_.begin() + static_cast<std::ptrdiff_t>(first), calls_.end(),
+              [](const LayerCall& a, const LayerCall& b) {
+                return std::tuple(a.start_ns, a.range) < std::tuple(b.start_ns, b.range);
+              });
   }
 
   const Trace& trace_;
   LayerOptions options_;
   Payloads payloads_;
+  std::size_t rank_index_ = 0;  // of the rank at hand
+  std::function<bool(const LayerRow&)> is_wanted_;
+  std::vector<LayerCall> calls_;
   std::map<std::pair<std::string, std::string>, std::size_t> index_;
   std::vector<LayerRow> rows_;
   std::vector<std::vector<std::int64_t>> durations_;
@@ -256,22 +319,40 @@ class LayerCollector {
   LayerCoverage coverage_;
 };
 
-LayerCollector collect(const Trace& trace, const LayerOptions& options) {
-  LayerCollector collector(trace, options);
-  for (const Rank& rank : trace.ranks) {
-    if (options.rank.value_or(rank.run.rank) == rank.run.rank) collector.add(rank);
+void collect(const Trace& trace, const LayerOptions& options, LayerCollector& collector) {
+  for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
+    const std::int32_t rank = trace.ranks[r].run.rank;
+    if (options.rank.value_or(rank) == rank) collector.add(r);
   }
-  return collector;
 }
 
 }  // namespace
 
 std::vector<LayerRow> layer_table(const Trace& trace, const LayerOptions& options) {
-  return collect(trace, options).finish();
+  LayerCollector collector(trace, options);
+  collect(trace, options, collector);
+  return collector.finish();
 }
 
 LayerCoverage layer_coverage(const Trace& trace, const LayerOptions& options) {
-  return collect(trace, options).coverage();
+  LayerCollector collector(trace, options);
+  collect(trace, options, collector);
+  return collector.coverage();
+}
+
+std::vector<LayerCall> layer_calls(const Trace& trace, std::string_view path, std::string_view phase,
+                                   const LayerOptions& options) {
+  LayerOptions of_each = options;
+  of_each.depth = 0;
+  of_each.by_phase = true;
+  LayerCollector collector(trace, of_each);
+  collector.want_calls([&](const LayerRow& row) {
+    const std::string_view begin = std::string_view(row.path).substr(0, path.size());
+    const bool is_below = begin == path && (row.path.size() == path.size() || row.path[path.size()] == '.');
+    return is_below && (phase.empty() || row.phase == phase);
+  });
+  collect(trace, of_each, collector);
+  return collector.calls();
 }
 
 StepImages count_images(const Trace& trace) {

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/statistics.h"
@@ -33,6 +35,10 @@ struct LayerOptions {
   int depth = 0;                     // path components to keep, 0: all
   bool by_phase = true;              // forward and backward apart
   std::optional<std::int32_t> rank;  // only this one; nothing: all
+  // Whether a range or a GPU event counts, by the rank's index in Trace::ranks and its own in the rank's columns;
+  // empty: all do.
+  std::function<bool(std::size_t, EventIndex)> accept_range;
+  std::function<bool(std::size_t, EventIndex)> accept_gpu;
 };
 
 struct LayerCoverage {
@@ -42,8 +48,20 @@ struct LayerCoverage {
 // Of all ranks that are chosen; what was launched before and between steps (weights, warm-up) is nobody's layer.
 LayerCoverage layer_coverage(const Trace& trace, const LayerOptions& options);
 
-// All ranks together, in the order in which the paths first ran.
+// All ranks together, in the order in which the paths first ran; layers of which nothing counts are left out.
 std::vector<LayerRow> layer_table(const Trace& trace, const LayerOptions& options);
+
+// One run of an operation: of its range, or of what its range captured into a CUDA graph.
+struct LayerCall {
+  std::size_t rank = 0;             // index into Trace::ranks
+  EventIndex range = 0;             // of the operation
+  EventIndex gpu_event = kNoEvent;  // the first one that belongs to it
+  std::int64_t start_ns = 0;        // of that GPU event, else of the range; in the rank's own time
+  std::int64_t work_ns = 0;         // summed duration of the GPU events, else the duration of the range
+};
+// The calls of the operations at `path` and below it, of one phase where `phase` is not empty; by rank, then start.
+std::vector<LayerCall> layer_calls(const Trace& trace, std::string_view path, std::string_view phase,
+                                   const LayerOptions& options);
 
 struct StepImages {
   std::int64_t steps = 0;

@@ -186,15 +186,18 @@ RankSteps find_steps(const Trace& trace, const Rank& rank) {
   return from_period(rank);
 }
 
+int step_at(const RankSteps& steps, std::int64_t time_ns) {
+  const auto after = std::upper_bound(steps.steps.begin(), steps.steps.end(), time_ns,
+                                      [](std::int64_t t, const Interval& step) { return t < step.begin_ns; });
+  if (after == steps.steps.begin() || time_ns >= std::prev(after)->end_ns) return -1;
+  return static_cast<int>(std::distance(steps.steps.begin(), after)) - 1;
+}
+
 int step_of(const Rank& rank, const RankSteps& steps, EventIndex gpu_event) {
   const EventIndex launch = rank.gpu.launch[gpu_event];
   const bool host_time = steps.method != StepMethod::kKernelPeriod;
   if (host_time && launch == kNoEvent) return -1;
-  const std::int64_t when = host_time ? rank.api.start_ns[launch] : rank.gpu.start_ns[gpu_event];
-  const auto after = std::upper_bound(steps.steps.begin(), steps.steps.end(), when,
-                                      [](std::int64_t t, const Interval& step) { return t < step.begin_ns; });
-  if (after == steps.steps.begin() || when >= std::prev(after)->end_ns) return -1;
-  return static_cast<int>(std::distance(steps.steps.begin(), after)) - 1;
+  return step_at(steps, host_time ? rank.api.start_ns[launch] : rank.gpu.start_ns[gpu_event]);
 }
 
 std::int64_t mean_step_ns(const RankSteps& steps) {

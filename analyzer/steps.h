@@ -32,6 +32,9 @@ struct RankSteps {
 
 RankSteps find_steps(const Trace& trace, const Rank& rank);
 
+// The step that holds a time, -1 for none.
+int step_at(const RankSteps& steps, std::int64_t time_ns);
+
 // The step of a GPU event, -1 for none. The launch decides where it was recorded and the method works on host time.
 int step_of(const Rank& rank, const RankSteps& steps, EventIndex gpu_event);
 

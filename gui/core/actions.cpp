@@ -79,7 +79,7 @@ constexpr ActionInfo kActions[] = {
     {kClearSelection, "timeline.clear_selection", "Clear selection", "Escape", kOfTimeline, kTimeline,
      "Nothing is selected any more"},
     {kNextOccurrence, "kernels.next", "&Next occurrence", "N", kOfKernels, kKernels,
-     "Shows the next call of the selected kernel in the timeline"},
+     "Shows the next call of the selected kernel or layer in the timeline"},
     {kPreviousOccurrence, "kernels.previous", "&Previous occurrence", "Shift+N", kOfKernels, kKernels,
      "Shows the call before in the timeline"},
     {kPalette, "help.palette", "Command &palette…", "Ctrl+Shift+P", kOfHelp, kWindow,

@@ -58,7 +58,7 @@ enum class ActionId : std::uint8_t {
 
 enum class ActionMenu : std::uint8_t { kFile, kView, kTimeline, kKernels, kHelp };
 // Where its shortcut works: single letters must not be taken from whoever types.
-enum class ActionContext : std::uint8_t { kWindow, kTimeline, kKernels };
+enum class ActionContext : std::uint8_t { kWindow, kTimeline, kKernels };  // kKernels: kernels and layers
 
 struct ActionInfo {
   ActionId id;

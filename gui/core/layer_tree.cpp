@@ -12,6 +12,7 @@ struct LayerTreeModel::Node {
   std::string name;
   Node* parent = nullptr;
   int row = 0;
+  bool is_phase = false;
   std::vector<std::unique_ptr<Node>> children;
   std::string operation;
   std::string precision;
@@ -98,7 +99,9 @@ void LayerTreeModel::set_rows(const std::vector<LayerRow>& rows) {
       descend(std::string_view(layer.path).substr(begin, end - begin));
       begin = end + 1;
     }
-    if (!layer.phase.empty()) descend(layer.phase);
+    if (layer.phase.empty()) continue;
+    descend(layer.phase);
+    node->is_phase = true;
   }
   endResetModel();
 }
@@ -156,7 +159,10 @@ QVariant LayerTreeModel::data(const QModelIndex& index, int role) const {
   }();
   const Unit unit = column_info(index.column()).unit;
   if (role == Qt::DisplayRole || role == Qt::AccessibleTextRole) return QString::fromStdString(format_cell(cell, unit));
-  if (role == Qt::ToolTipRole) return path_of(index);
+  if (role == Qt::ToolTipRole) {
+    const Layer layer = layer_of(index);
+    return layer.phase.isEmpty() ? layer.path : layer.path + QStringLiteral(", ") + layer.phase;
+  }
   if (role == Qt::TextAlignmentRole)
     return QVariant::fromValue((unit == Unit::kText ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   return {};
@@ -171,13 +177,37 @@ QVariant LayerTreeModel::headerData(int section, Qt::Orientation orientation, in
   return {};
 }
 
-QString LayerTreeModel::path_of(const QModelIndex& index) const {
-  QString path;
+LayerTreeModel::Layer LayerTreeModel::layer_of(const QModelIndex& index) const {
+  Layer layer;
   for (QModelIndex at = index; at.isValid(); at = at.parent()) {
-    const QString name = QString::fromStdString(node_at(at).name);
-    path = path.isEmpty() ? name : name + QLatin1Char('.') + path;
+    const Node& node = node_at(at);
+    const QString name = QString::fromStdString(node.name);
+    if (node.is_phase) {
+      layer.phase = name;
+    } else {
+      layer.path = layer.path.isEmpty() ? name : name + QLatin1Char('.') + layer.path;
+    }
   }
-  return path;
+  return layer;
+}
+
+QModelIndex LayerTreeModel::find(const Layer& layer) const {
+  QModelIndex at;
+  const auto descend = [&](const QString& name, bool is_phase) {
+    for (int row = 0; row < rowCount(at); ++row) {
+      const QModelIndex child = index(row, 0, at);
+      if (node_at(child).is_phase == is_phase && QString::fromStdString(node_at(child).name) == name) {
+        at = child;
+        return true;
+      }
+    }
+    return false;
+  };
+  for (const QString& component : layer.path.split(QLatin1Char('.'))) {
+    if (!descend(component, false)) return {};
+  }
+  if (!layer.phase.isEmpty() && !descend(layer.phase, true)) return {};
+  return at;
 }
 
 }  // namespace swinscope::gui

@@ -30,8 +30,15 @@ class LayerTreeModel : public QAbstractItemModel {
   QVariant data(const QModelIndex& index, int role) const override;
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
-  // The whole path of a node, "stage3.block5.attn".
-  QString path_of(const QModelIndex& index) const;
+  // The layer of a node: its path, "stage3.block5.attn", and its phase where it stands for one only.
+  struct Layer {
+    QString path;
+    QString phase;
+    bool operator==(const Layer&) const = default;
+  };
+  Layer layer_of(const QModelIndex& index) const;
+  // The node of a layer; invalid when there is none.
+  QModelIndex find(const Layer& layer) const;
 
  private:
   struct Node;

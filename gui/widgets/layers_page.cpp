@@ -3,8 +3,13 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QSortFilterProxyModel>
+#include <QSplitter>
 #include <QTreeView>
 #include <QVBoxLayout>
+#include <algorithm>
+#include <functional>
+
+#include "gui/widgets/calls_panel.h"
 
 namespace swinscope::gui {
 namespace {
@@ -13,7 +18,23 @@ constexpr const char* kNoLayers =
     "This trace has no layers.\n\nLayers come from ranges that carry their FLOPs and bytes, as swinscope's own "
     "workloads "
     "have them:\nswinscope record -o run -- swin train --model swin_nano";
+constexpr const char* kNoLayer = "Select a layer to see how long its calls take.";
 constexpr int kPathWidth = 240;
+
+LayerOptions options_of(const OpenedRun& run, const Filter& filter) {
+  LayerOptions options;
+  options.rank = filter.rank;
+  options.accept_range = accept_ranges_of(filter, *run.trace, run.steps);
+  options.accept_gpu = accept_of(filter, *run.trace, run.steps);
+  return options;
+}
+
+// Of a stream only what ran on it: a range belongs to none.
+template <typename Row>
+std::vector<Row> on_stream(std::vector<Row> rows, const Filter& filter, bool (*is_on_gpu)(const Row&)) {
+  if (filter.stream) rows.erase(std::remove_if(rows.begin(), rows.end(), std::not_fn(is_on_gpu)), rows.end());
+  return rows;
+}
 
 }  // namespace
 
@@ -22,6 +43,8 @@ LayersPage::LayersPage(QWidget* parent)
       model_(new LayerTreeModel(this)),
       named_(new QSortFilterProxyModel(this)),
       tree_(new QTreeView(this)),
+      calls_(new CallsPanel(QStringLiteral("The selected layer"), this)),
+      split_(new QSplitter(Qt::Vertical, this)),
       message_(new QLabel(this)) {
   setObjectName(QStringLiteral("layers"));
   named_->setSourceModel(model_);
@@ -39,20 +62,29 @@ LayersPage::LayersPage(QWidget* parent)
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(4, 0, 4, 4);
   column->addWidget(message_, 1);
-  column->addWidget(tree_, 1);
+  column->addWidget(split_, 1);
+  split_->addWidget(tree_);
+  split_->addWidget(calls_);
+  split_->setStretchFactor(0, 3);
+  split_->setStretchFactor(1, 2);
+  connect(tree_->selectionModel(), &QItemSelectionModel::currentChanged, this,
+          [this](const QModelIndex& current) { show_layer(named_->mapToSource(current)); });
+  connect(calls_, &CallsPanel::call_requested, this, &LayersPage::call_requested);
+  connect(calls_, &CallsPanel::changed, this, &LayersPage::actions_changed);
   show_rows({});
 }
 
 void LayersPage::set_run(RunPointer run) {
   run_ = std::move(run);
+  selected_ = {};
   count();
 }
 
 void LayersPage::set_filter(const Filter& filter) {
+  if (filter == filter_) return;
   named_->setFilterFixedString(filter.name);
-  const bool same_rank = filter.rank == filter_.rank;
   filter_ = filter;
-  if (!same_rank) count();
+  count();
 }
 
 void LayersPage::count() {
@@ -62,24 +94,56 @@ void LayersPage::count() {
     message_->setText(run_ == nullptr ? QStringLiteral("No run is open.") : QStringLiteral("Analyzing…"));
     return;
   }
-  const auto work = [run = run_, rank = filter_.rank] {
-    LayerOptions options;
-    options.rank = rank;
-    return layer_table(*run->trace, options);
+  const auto work = [run = run_, filter = filter_] {
+    return on_stream<LayerRow>(layer_table(*run->trace, options_of(*run, filter)), filter,
+                               [](const LayerRow& row) { return row.gpu_events > 0; });
   };
   counting_.start(work, [this](const std::vector<LayerRow>& rows) { show_rows(rows); });
 }
 
 void LayersPage::show_rows(const std::vector<LayerRow>& rows) {
+  const LayerTreeModel::Layer before = selected_;  // which the model forgets
   model_->set_rows(rows);
-  message_->setText(QString::fromUtf8(kNoLayers));
+  message_->setText(filter_ == Filter() ? QString::fromUtf8(kNoLayers) : QStringLiteral("No layer passes the filter."));
   message_->setVisible(rows.empty());
-  tree_->setVisible(!rows.empty());
+  split_->setVisible(!rows.empty());
   tree_->expandToDepth(0);
   for (int i = 0; i < model_->columnCount(); ++i)
     tree_->resizeColumnToContents(i);
   tree_->setColumnWidth(0, std::max(kPathWidth, tree_->columnWidth(0)));
+  const QModelIndex again = before.path.isEmpty() ? model_->index(0, 0) : model_->find(before);
+  if (again.isValid()) {
+    tree_->setCurrentIndex(named_->mapFromSource(again));
+  } else {
+    show_layer({});
+  }
 }
+
+void LayersPage::show_layer(const QModelIndex& index) {
+  if (!index.isValid() || run_ == nullptr || run_->trace == nullptr) {
+    collecting_.forget();
+    calls_->clear(QString::fromUtf8(kNoLayer));
+    return;
+  }
+  selected_ = model_->layer_of(index);
+  const auto work = [run = run_, filter = filter_, path = selected_.path.toStdString(),
+                     phase = selected_.phase.toStdString()] {
+    return calls_of(on_stream<LayerCall>(layer_calls(*run->trace, path, phase, options_of(*run, filter)), filter,
+                                         [](const LayerCall& call) { return call.gpu_event != kNoEvent; }));
+  };
+  collecting_.start(work, [this](std::vector<Call> calls) {
+    const QString phase = selected_.phase.isEmpty() ? QString() : QStringLiteral(", ") + selected_.phase;
+    calls_->set_calls(selected_.path + phase, std::move(calls), *run_->trace);
+  });
+}
+
+bool LayersPage::perform(ActionId action) {
+  if (action != ActionId::kNextOccurrence && action != ActionId::kPreviousOccurrence) return false;
+  calls_->step(action == ActionId::kNextOccurrence);
+  return true;
+}
+
+bool LayersPage::can_perform(ActionId) const { return !calls_->calls().empty(); }
 
 QString LayersPage::message() const { return message_->isHidden() ? QString() : message_->text(); }
 

@@ -176,13 +176,17 @@ void MainWindow::connect_pages() {
   connect(timeline_, &TimelinePage::actions_changed, this, &MainWindow::update_actions);
   connect(timeline_, &TimelinePage::problem, this, &MainWindow::show_problem);
   connect(kernels_, &KernelsPage::actions_changed, this, &MainWindow::update_actions);
-  connect(kernels_, &KernelsPage::call_requested, this, [this](std::uint32_t process, EventIndex event) {
-    show_page(ActionId::kPageTimeline);
-    if (!timeline_->show_gpu_event(process, event)) {
-      show_problem({QStringLiteral("the call is not in the timeline yet"), QStringLiteral("it is still loading"),
-                    QStringLiteral("try again when the progress bar is gone")});
-    }
-  });
+  connect(layers_, &LayersPage::actions_changed, this, &MainWindow::update_actions);
+  connect(kernels_, &KernelsPage::call_requested, this, &MainWindow::show_call);
+  connect(layers_, &LayersPage::call_requested, this, &MainWindow::show_call);
+}
+
+void MainWindow::show_call(const Call& call) {
+  show_page(ActionId::kPageTimeline);
+  if (!timeline_->show_call(call)) {
+    show_problem({QStringLiteral("the call is not in the timeline yet"), QStringLiteral("it is still loading"),
+                  QStringLiteral("try again when the progress bar is gone")});
+  }
 }
 
 ActionId MainWindow::page() const { return kPages[static_cast<std::size_t>(tabs_->currentIndex())]; }

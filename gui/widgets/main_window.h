@@ -6,6 +6,7 @@
 
 #include "gui/core/actions.h"
 #include "gui/core/background.h"
+#include "gui/core/calls.h"
 #include "gui/core/filter.h"
 #include "gui/core/loader.h"
 #include "gui/core/settings.h"
@@ -50,6 +51,7 @@ class MainWindow : public QMainWindow {
 
   OverviewPage& overview() { return *overview_; }
   TimelinePage& timeline() { return *timeline_; }
+  FilterModel& filter() { return filter_; }
   KernelsPage& kernels() { return *kernels_; }
   LayersPage& layers() { return *layers_; }
   Banner& banner() { return *banner_; }
@@ -89,6 +91,7 @@ class MainWindow : public QMainWindow {
   void set_experiment(const ExperimentPointer& experiment);
   void open_point(std::size_t point);
   void show_problem(const Problem& problem);
+  void show_call(const Call& call);  // in the timeline
   void show_entries();
   void update_actions();
   void update_breadcrumbs();

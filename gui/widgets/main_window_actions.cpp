@@ -16,6 +16,7 @@
 #include "gui/widgets/command_palette.h"
 #include "gui/widgets/filter_bar.h"
 #include "gui/widgets/kernels_page.h"
+#include "gui/widgets/layers_page.h"
 #include "gui/widgets/main_window.h"
 #include "gui/widgets/theme.h"
 #include "gui/widgets/timeline_page.h"
@@ -123,7 +124,8 @@ bool MainWindow::can_perform(ActionId id) const {
     case ActionContext::kTimeline:
       return page() == ActionId::kPageTimeline && timeline_->can_perform(id);
     case ActionContext::kKernels:
-      return page() == ActionId::kPageKernels && kernels_->can_perform(id);
+      return (page() == ActionId::kPageKernels && kernels_->can_perform(id)) ||
+             (page() == ActionId::kPageLayers && layers_->can_perform(id));
     case ActionContext::kWindow:
       break;
   }
@@ -133,7 +135,8 @@ bool MainWindow::can_perform(ActionId id) const {
 }
 
 void MainWindow::perform(ActionId id) {
-  if (timeline_->perform(id) || kernels_->perform(id)) return;
+  if (timeline_->perform(id)) return;
+  if (page() == ActionId::kPageLayers ? layers_->perform(id) : kernels_->perform(id)) return;
   switch (id) {
     case ActionId::kOpenFile:
       return choose_file();

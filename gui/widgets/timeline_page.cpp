@@ -169,18 +169,15 @@ void TimelinePage::highlight() {
   view_->set_highlighted(search_->result().names.empty() ? filtered_names_ : search_->result().names);
 }
 
-bool TimelinePage::show_gpu_event(std::uint32_t process, EventIndex event) {
+bool TimelinePage::show_call(const Call& call) {
   if (run_ == nullptr || run_->timeline->preview) return false;
-  for (const LaneKind kind : {LaneKind::kKernels, LaneKind::kCommunication, LaneKind::kCopies}) {
-    const TimelineEventId id = run_->timeline->find(process, kind, event);
-    if (id.position == kNoPosition) continue;
-    const LaneEvent found = run_->timeline->event(id);
-    const std::int64_t margin = std::max<std::int64_t>(found.duration_ns, 10'000) * 4;
-    view_->show_window({found.start_ns - margin, found.end_ns() + margin});
-    view_->select(id);
-    return true;
-  }
-  return false;
+  const TimelineEventId id = run_->timeline->find(call.process, call.kind, call.event);
+  if (id.position == kNoPosition) return false;
+  const LaneEvent found = run_->timeline->event(id);
+  const std::int64_t margin = std::max<std::int64_t>(found.duration_ns, 10'000) * 4;
+  view_->show_window({found.start_ns - margin, found.end_ns() + margin});
+  view_->select(id);
+  return true;
 }
 
 QString TimelinePage::place() const {

@@ -9,6 +9,7 @@
 #include "gui/core/area_statistics.h"
 #include "gui/core/background.h"
 #include "gui/core/bookmarks.h"
+#include "gui/core/calls.h"
 #include "gui/core/opened.h"
 #include "gui/core/problem.h"
 
@@ -36,8 +37,8 @@ class TimelinePage : public QMainWindow {
   bool perform(ActionId action);
   // Whether it would do something now.
   bool can_perform(ActionId action) const;
-  // Selects and zooms to an event of a rank's GPU columns. False when the timeline does not show it.
-  bool show_gpu_event(std::uint32_t process, EventIndex event);
+  // Selects and zooms to it. False when the timeline does not show it.
+  bool show_call(const Call& call);
   // "12.3 ms to 15.0 ms"
   QString place() const;
 

@@ -10,6 +10,7 @@
 
 #include "analyzer/open.h"
 #include "analyzer/text.h"
+#include "gui/widgets/calls_panel.h"
 #include "gui/widgets/card.h"
 #include "gui/widgets/kernels_page.h"
 #include "gui/widgets/layers_page.h"
@@ -206,11 +207,12 @@ TEST_F(JourneyTest, KernelsPageGoesThroughTheCallsInTheTimeline) {
   gui::TablePanel& table = window_.kernels().table();
   EXPECT_THAT(table.text_at(table.current_row(), "name").toStdString(), HasSubstr(kKernel));  // the longest
   EXPECT_EQ(table.text_at(table.current_row(), "total_ns"), QStringLiteral("196.4 ms"));
-  EXPECT_EQ(window_.kernels().calls().size(), 36U);
+  EXPECT_EQ(window_.kernels().calls().calls().size(), 36U);
   QTest::keyClick(&table, Qt::Key_N);
   ASSERT_EQ(window_.page(), ActionId::kPageTimeline);
   EXPECT_THAT(detail("name"), HasSubstr(kKernel));
-  EXPECT_EQ(view().timeline()->event(*view().selection()).duration_ns, window_.kernels().calls()[0].duration_ns);
+  EXPECT_EQ(view().timeline()->event(*view().selection()).duration_ns,
+            window_.kernels().calls().calls()[0].duration_ns);
 }
 
 TEST_F(JourneyTest, TheFilterChangesEveryPage) {

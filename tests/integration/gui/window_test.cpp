@@ -14,15 +14,18 @@
 #include <QRadioButton>
 #include <QStyleOptionButton>
 #include <QToolTip>
+#include <QTreeView>
 #include <algorithm>
 #include <cmath>
 #include <memory>
 
 #include <gmock/gmock.h>
 
+#include "gui/widgets/calls_panel.h"
 #include "gui/widgets/chart_widget.h"
 #include "gui/widgets/command_palette.h"
 #include "gui/widgets/kernels_page.h"
+#include "gui/widgets/layers_page.h"
 #include "gui/widgets/overview_page.h"
 #include "gui/widgets/theme.h"
 #include "tests/integration/gui/support.h"
@@ -34,6 +37,10 @@ using gui::ActionId;
 using testing::HasSubstr;
 
 class MainWindowTest : public WindowTest {};
+
+std::filesystem::path data_file(const char* name) {
+  return std::filesystem::path(SWINSCOPE_SOURCE_DIR) / "data" / name;
+}
 
 TEST_F(MainWindowTest, EveryControlHasAnAccessibleName) {
   open(recording());
@@ -107,6 +114,53 @@ TEST(ThemeTest, BoxesCanBeMadeOut) {
           << is_box << outline.name().toStdString();
     }
   }
+}
+
+TEST_F(MainWindowTest, LayersPageGoesThroughTheCallsInTheTimeline) {
+  open(data_file("swinscope_swin_tiny_infer_1gpu.db"));
+  window_.show_page(ActionId::kPageLayers);
+  settle();
+  gui::LayersPage& layers = window_.layers();
+  QTreeView& tree = layers.tree();
+  tree.expandAll();
+  const QModelIndexList found = tree.model()->match(tree.model()->index(0, 0), Qt::DisplayRole, QStringLiteral("qkv"),
+                                                    1, Qt::MatchRecursive | Qt::MatchContains);
+  ASSERT_FALSE(found.isEmpty());
+  tree.setCurrentIndex(found.front());
+  settle();
+  const std::size_t all = layers.calls().calls().size();
+  ASSERT_GT(all, 1U);
+  EXPECT_EQ(tree.currentIndex().siblingAtColumn(gui::LayerTreeModel::kCalls).data().toString().toStdString(),
+            std::to_string(all));
+  EXPECT_EQ(layers.calls().histogram().chart().series.size(), 1U);
+  EXPECT_FALSE(layers.calls().boxes().isVisible()) << "one rank";
+  window_.perform(ActionId::kNextOccurrence);
+  ASSERT_EQ(window_.page(), ActionId::kPageTimeline);
+  ASSERT_TRUE(view().selection());
+  EXPECT_EQ(view().timeline()->event(*view().selection()).start_ns, layers.calls().calls()[0].start_ns);
+  // One step of several: fewer calls of the same layer.
+  gui::Filter filter;
+  filter.first_step = filter.last_step = 0;
+  window_.show_page(ActionId::kPageLayers);
+  window_.filter().set_filter(filter);
+  settle();
+  EXPECT_GT(layers.calls().calls().size(), 0U);
+  EXPECT_LT(layers.calls().calls().size(), all);
+  filter.stream = 4'000'000;
+  window_.filter().set_filter(filter);
+  settle();
+  EXPECT_EQ(layers.message(), QStringLiteral("No layer passes the filter."));
+}
+
+TEST_F(MainWindowTest, CallsOfSeveralRanksHaveBoxes) {
+  open(data_file("swinscope_swin_tiny_ddp_2gpu"));
+  window_.show_page(ActionId::kPageKernels);
+  settle();
+  gui::CallsPanel& calls = window_.kernels().calls();
+  ASSERT_FALSE(calls.calls().empty());
+  EXPECT_TRUE(calls.boxes().isVisible());
+  EXPECT_EQ(calls.boxes().chart().categories, (std::vector<std::string>{"rank 0", "rank 1"}));
+  expect_nothing_overlaps();
 }
 
 TEST_F(MainWindowTest, LanesAndTheSelectedEventAreAccessible) {

@@ -60,6 +60,26 @@ TEST(ChartLayout, BarsAreAsHighAsTheirValues) {
   EXPECT_EQ(bars[1].text, "s1, a: 4");
 }
 
+TEST(ChartLayout, ABoxReachesFromQuartileToQuartile) {
+  const Chart chart =
+      chart_of(ChartKind::kBox, {"rank 0", "rank 1"},
+               {{1, std::nullopt}, {2, std::nullopt}, {3, std::nullopt}, {5, std::nullopt}, {10, std::nullopt}});
+  const ChartLayout layout = lay_out(chart, 400, 300);
+  const auto boxes = series_marks(layout, MarkShape::kRect);
+  ASSERT_EQ(boxes.size(), 1U) << "a rank without calls has no box";
+  EXPECT_EQ(boxes[0].text, "rank 0: 1 to 10, median 3, middle half 2 to 5");
+  const double unit = (boxes[0].y2 - boxes[0].y) / 3;
+  std::vector<double> ends;  // of what sticks out
+  for (const Mark& mark : layout.marks) {
+    if (mark.role == MarkRole::kError && mark.x == mark.x2) ends.push_back(mark.y);
+  }
+  EXPECT_THAT(ends, ElementsAre(testing::DoubleNear(boxes[0].y2 + unit, 1e-6),
+                                testing::DoubleNear(boxes[0].y - 5 * unit, 1e-6)));
+  Chart turned = chart;
+  std::swap(turned.series[0], turned.series[4]);
+  EXPECT_THROW(lay_out(turned, 400, 300), Error);
+}
+
 TEST(ChartLayout, StackedBarsStandOnEachOther) {
   const auto bars =
       series_marks(lay_out(chart_of(ChartKind::kStackedBar, {"a"}, {{1}, {4}}), 400, 300), MarkShape::kRect);

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "gui/core/actions.h"
-#include "gui/core/kernel_events.h"
+#include "gui/core/calls.h"
 #include "gui/core/lane_rows.h"
 #include "gui/core/layer_tree.h"
 #include "gui/core/table_model.h"
@@ -77,8 +77,14 @@ TEST(LayerTree, AddsUpWhatIsBelow) {
   EXPECT_EQ(stage.siblingAtColumn(LayerTreeModel::kCalls).data().toString(), QStringLiteral("3"));
   EXPECT_EQ(model.rowCount(stage), 2);
   const QModelIndex mlp = model.index(0, 0, model.index(0, 0, stage));
-  EXPECT_EQ(model.path_of(mlp), QStringLiteral("stage1.block0.mlp"));
+  EXPECT_EQ(model.layer_of(mlp).path, QStringLiteral("stage1.block0.mlp"));
   ASSERT_EQ(model.rowCount(mlp), 2);  // forward, backward
+  const QModelIndex backward = model.index(1, 0, mlp);
+  EXPECT_EQ(model.layer_of(backward),
+            (LayerTreeModel::Layer{QStringLiteral("stage1.block0.mlp"), QStringLiteral("backward")}));
+  EXPECT_EQ(model.find(model.layer_of(backward)), backward);
+  EXPECT_EQ(model.find({QStringLiteral("stage1"), {}}), stage);
+  EXPECT_FALSE(model.find({QStringLiteral("stage1.forward"), {}}).isValid());
   EXPECT_EQ(model.index(1, LayerTreeModel::kGpu, mlp).data().toString(), QStringLiteral("200 ns"));
   // What ran on the host only: its host time is its time.
   const QModelIndex head = model.index(1, LayerTreeModel::kWork);
@@ -185,9 +191,9 @@ TEST(LaneRows, EndWithWhatWasSampled) {
 }
 
 TEST(Histogram, CountsEveryCallOnce) {
-  std::vector<KernelCall> calls;
+  std::vector<Call> calls;
   for (int i = 0; i < 100; ++i)
-    calls.push_back({0, 0, 0, 1000 + 10 * i});
+    calls.push_back({0, LaneKind::kKernels, 0, 0, 1000 + 10 * i});
   const Chart chart = duration_histogram(calls, "t");
   ASSERT_EQ(chart.series.size(), 1U);
   EXPECT_EQ(chart.series[0].values.size(), 10U);
@@ -196,8 +202,27 @@ TEST(Histogram, CountsEveryCallOnce) {
   for (const auto& value : chart.series[0].values)
     sum += *value;
   EXPECT_EQ(sum, 100);
-  EXPECT_EQ(duration_histogram({{0, 0, 0, 5}}, "t").series[0].values.size(), 1U);
+  EXPECT_EQ(duration_histogram({{0, LaneKind::kKernels, 0, 0, 5}}, "t").series[0].values.size(), 1U);
   EXPECT_TRUE(duration_histogram({}, "t").series.empty());
+}
+
+TEST(Boxes, AreOfTheCallsOfEachRank) {
+  Trace trace;
+  trace.ranks.resize(3);
+  for (std::int32_t r = 0; r < 3; ++r)
+    trace.ranks[static_cast<std::size_t>(r)].run.rank = r;
+  std::vector<Call> calls;
+  for (const std::int64_t us : {50, 10, 40, 20, 30})
+    calls.push_back({0, LaneKind::kKernels, 0, 0, 1'000 * us});
+  calls.push_back({2, LaneKind::kKernels, 0, 0, 7'000});
+  const Chart chart = duration_boxes(calls, trace, "t");
+  EXPECT_EQ(chart.categories, (std::vector<std::string>{"rank 0", "rank 1", "rank 2"}));
+  EXPECT_EQ(chart.y_title, "duration (us)");
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(chart.series[i].values[0], 10.0 * static_cast<double>(i + 1));
+    EXPECT_EQ(chart.series[i].values[1], std::nullopt);
+    EXPECT_EQ(chart.series[i].values[2], 7.0);
+  }
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "gui/core/kernel_events.h"
+#include "gui/core/calls.h"
 
 #include <algorithm>
 #include <array>
@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/statistics.h"
 #include "analyzer/text.h"
 
 namespace swinscope::gui {
@@ -27,8 +28,7 @@ const AxisUnit& unit_for(std::int64_t longest_ns) {
 
 }  // namespace
 
-std::function<bool(std::size_t, EventIndex)> accept_of(const Filter& filter, const Trace& trace,
-                                                       const std::vector<RankSteps>& steps) {
+Accept accept_of(const Filter& filter, const Trace& trace, const std::vector<RankSteps>& steps) {
   if (!filter.rank && !filter.stream && !filter.has_steps()) return {};
   return [filter, &trace, &steps](std::size_t r, EventIndex i) {
     const Rank& rank = trace.ranks[r];
@@ -40,29 +40,51 @@ std::function<bool(std::size_t, EventIndex)> accept_of(const Filter& filter, con
   };
 }
 
-std::vector<KernelCall> kernel_calls(const Trace& trace, const std::string& name,
-                                     const std::function<bool(std::size_t, EventIndex)>& accept) {
-  std::vector<KernelCall> calls;
+Accept accept_ranges_of(const Filter& filter, const Trace& trace, const std::vector<RankSteps>& steps) {
+  if (!filter.rank && !filter.has_steps()) return {};
+  return [filter, &trace, &steps](std::size_t r, EventIndex i) {
+    const Rank& rank = trace.ranks[r];
+    if (filter.rank && *filter.rank != rank.run.rank) return false;
+    if (!filter.has_steps()) return true;
+    const int step = step_at(steps[r], rank.ranges.start_ns[i]);
+    return step >= filter.first_step && step <= filter.last_step;
+  };
+}
+
+std::vector<Call> kernel_calls(const Trace& trace, const std::string& name, const Accept& accept) {
+  std::vector<Call> calls;
   for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
     const GpuEvents& gpu = trace.ranks[r].gpu;
     const std::size_t first = calls.size();
     for (EventIndex i = 0; i < gpu.size(); ++i) {
       if (trace.text(gpu.name[i]) != name || (accept && !accept(r, i))) continue;
-      calls.push_back({static_cast<std::uint32_t>(r), i, gpu.start_ns[i], gpu.end_ns[i] - gpu.start_ns[i]});
+      calls.push_back(
+          {static_cast<std::uint32_t>(r), LaneKind::kKernels, i, gpu.start_ns[i], gpu.end_ns[i] - gpu.start_ns[i]});
     }
     std::sort(calls.begin() + static_cast<std::ptrdiff_t>(first), calls.end(),
-              [](const KernelCall& a, const KernelCall& b) { return a.start_ns < b.start_ns; });
+              [](const Call& a, const Call& b) { return a.start_ns < b.start_ns; });
   }
   return calls;
 }
 
-Chart duration_histogram(const std::vector<KernelCall>& calls, const std::string& title) {
+std::vector<Call> calls_of(const std::vector<LayerCall>& calls) {
+  std::vector<Call> result;
+  result.reserve(calls.size());
+  for (const LayerCall& call : calls) {
+    const bool on_gpu = call.gpu_event != kNoEvent;
+    result.push_back({static_cast<std::uint32_t>(call.rank), on_gpu ? LaneKind::kKernels : LaneKind::kRanges,
+                      on_gpu ? call.gpu_event : call.range, call.start_ns, call.work_ns});
+  }
+  return result;
+}
+
+Chart duration_histogram(const std::vector<Call>& calls, const std::string& title) {
   Chart chart;
   chart.kind = ChartKind::kHistogram;
   chart.title = title;
   chart.y_title = "calls";
   if (calls.empty()) return chart;
-  const auto shorter = [](const KernelCall& a, const KernelCall& b) { return a.duration_ns < b.duration_ns; };
+  const auto shorter = [](const Call& a, const Call& b) { return a.duration_ns < b.duration_ns; };
   const auto [low, high] = std::minmax_element(calls.begin(), calls.end(), shorter);
   // As many bins as the square root of the calls, the usual rule where nothing is known of the distribution.
   const auto bins =
@@ -70,7 +92,7 @@ Chart duration_histogram(const std::vector<KernelCall>& calls, const std::string
   const double width =
       std::max(1.0, static_cast<double>(high->duration_ns - low->duration_ns + 1)) / static_cast<double>(bins);
   Series series{"calls", std::vector<std::optional<double>>(bins, 0.0), {}, false};
-  for (const KernelCall& call : calls) {
+  for (const Call& call : calls) {
     const auto bin = static_cast<std::size_t>(static_cast<double>(call.duration_ns - low->duration_ns) / width);
     *series.values[std::min(bin, bins - 1)] += 1;
   }
@@ -82,6 +104,35 @@ Chart duration_histogram(const std::vector<KernelCall>& calls, const std::string
   chart.description = fmt::format("{} calls between {} and {}", calls.size(), format_duration(low->duration_ns),
                                   format_duration(high->duration_ns));
   chart.series = {std::move(series)};
+  return chart;
+}
+
+Chart duration_boxes(const std::vector<Call>& calls, const Trace& trace, const std::string& title) {
+  Chart chart;
+  chart.kind = ChartKind::kBox;
+  chart.title = title;
+  if (calls.empty()) return chart;
+  std::vector<std::vector<std::int64_t>> durations(trace.ranks.size());
+  std::int64_t longest = 0;
+  for (const Call& call : calls) {
+    durations[call.process].push_back(call.duration_ns);
+    longest = std::max(longest, call.duration_ns);
+  }
+  const AxisUnit& unit = unit_for(longest);
+  for (const char* name : {"minimum", "lower quartile", "median", "upper quartile", "maximum"})
+    chart.series.push_back({name, {}, {}, false});
+  for (std::size_t r = 0; r < durations.size(); ++r) {
+    std::sort(durations[r].begin(), durations[r].end());
+    chart.categories.push_back(fmt::format("rank {}", trace.ranks[r].run.rank));
+    for (std::size_t i = 0; i < chart.series.size(); ++i) {
+      std::optional<double> value;
+      if (!durations[r].empty())
+        value = static_cast<double>(quantile(durations[r], static_cast<double>(i) / 4)) / unit.ns;
+      chart.series[i].values.push_back(value);
+    }
+  }
+  chart.y_title = fmt::format("duration ({})", unit.name);
+  chart.description = "durations of the calls of each rank";
   return chart;
 }
 

@@ -1,0 +1,44 @@
+// The calls of one kernel or layer: for the distribution of their durations and for going from one to the next.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "analyzer/chart.h"
+#include "analyzer/layers.h"
+#include "analyzer/steps.h"
+#include "analyzer/timeline.h"
+#include "gui/core/filter.h"
+
+namespace swinscope::gui {
+
+struct Call {
+  std::uint32_t process = 0;  // index into Trace::ranks
+  // Where it can be seen: a GPU event, or a range (kRanges) where nothing ran on a GPU.
+  LaneKind kind = LaneKind::kKernels;
+  EventIndex event = 0;
+  std::int64_t start_ns = 0;  // in the rank's own time
+  std::int64_t duration_ns = 0;
+};
+
+// Whether a GPU event or a range passes the filter's rank, stream and steps; its name is the business of whoever asks.
+// Ranges belong to no stream. Empty when all pass.
+using Accept = std::function<bool(std::size_t, EventIndex)>;
+Accept accept_of(const Filter& filter, const Trace& trace, const std::vector<RankSteps>& steps);
+Accept accept_ranges_of(const Filter& filter, const Trace& trace, const std::vector<RankSteps>& steps);
+
+// Those of the kernel with this full name that pass, by rank, then start.
+std::vector<Call> kernel_calls(const Trace& trace, const std::string& name, const Accept& accept);
+
+// Those of a layer, or of all below it; a call takes as long as its GPU events together, and where it has none as long
+// as its range.
+std::vector<Call> calls_of(const std::vector<LayerCall>& calls);
+
+// Their durations in equal bins from the shortest to the longest.
+Chart duration_histogram(const std::vector<Call>& calls, const std::string& title);
+
+// A box for each rank of the trace: its shortest, median and longest call, and the quartiles between.
+Chart duration_boxes(const std::vector<Call>& calls, const Trace& trace, const std::string& title);
+
+}  // namespace swinscope::gui
