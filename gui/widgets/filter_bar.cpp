@@ -115,12 +115,9 @@ void FilterBar::set_run(const OpenedRun* run) {
   model_.set_filter({});
 }
 
-void FilterBar::set_parts(const FilterParts& parts) {
-  rank_->parentWidget()->setEnabled(parts.rank);
-  first_step_->parentWidget()->setEnabled(parts.steps);
-  last_step_->parentWidget()->setEnabled(parts.steps);
-  stream_->parentWidget()->setEnabled(parts.stream);
-  name_->parentWidget()->setEnabled(parts.name);
+void FilterBar::set_in_use(bool in_use) {
+  for (QWidget* part : std::initializer_list<QWidget*>{rank_, first_step_, last_step_, stream_, name_})
+    part->parentWidget()->setEnabled(in_use);
 }
 
 void FilterBar::apply() {

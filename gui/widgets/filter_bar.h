@@ -13,14 +13,6 @@ class QTimer;
 
 namespace swinscope::gui {
 
-// The parts of the filter that a page uses; the others cannot be changed there.
-struct FilterParts {
-  bool rank = true;
-  bool steps = true;
-  bool stream = true;
-  bool name = true;
-};
-
 class FilterBar : public QWidget {
   Q_OBJECT
 
@@ -30,7 +22,8 @@ class FilterBar : public QWidget {
   void set_runs(const QStringList& titles, int current);
   // Offers its ranks, steps and streams; the filter goes back to everything.
   void set_run(const OpenedRun* run);
-  void set_parts(const FilterParts& parts);
+  // Whether the page that is shown is filtered; the filter cannot be changed on others.
+  void set_in_use(bool in_use);
   void focus_name();
   void clear();
 

@@ -195,11 +195,7 @@ void MainWindow::show_page(ActionId page) {
   const auto index = static_cast<int>(std::find(kPages.begin(), kPages.end(), page) - kPages.begin());
   tabs_->setCurrentIndex(index);
   pages_->setCurrentIndex(index);
-  const bool is_run = run_ != nullptr;
-  const bool has_events = page == ActionId::kPageTimeline || page == ActionId::kPageKernels;
-  const bool has_layers = page == ActionId::kPageLayers;
-  filter_bar_->set_parts({is_run && (has_events || has_layers), is_run && has_events, is_run && has_events,
-                          is_run && (has_events || has_layers)});
+  filter_bar_->set_in_use(run_ != nullptr && page != ActionId::kPageOverview);
   if (page == ActionId::kPageTimeline) timeline_->view().setFocus();
   if (page == ActionId::kPageKernels) kernels_->table().setFocus();
   if (page == ActionId::kPageLayers) layers_->tree().setFocus();

@@ -12,6 +12,7 @@
 #include <QMenuBar>
 #include <QMimeData>
 #include <QRadioButton>
+#include <QSpinBox>
 #include <QStyleOptionButton>
 #include <QToolTip>
 #include <QTreeView>
@@ -142,6 +143,8 @@ TEST_F(MainWindowTest, LayersPageGoesThroughTheCallsInTheTimeline) {
   gui::Filter filter;
   filter.first_step = filter.last_step = 0;
   window_.show_page(ActionId::kPageLayers);
+  for (const QSpinBox* step : window_.findChild<QWidget*>(QStringLiteral("filter"))->findChildren<QSpinBox*>())
+    EXPECT_TRUE(step->isEnabled());
   window_.filter().set_filter(filter);
   settle();
   EXPECT_GT(layers.calls().calls().size(), 0U);
