@@ -40,7 +40,8 @@ std::vector<std::string> scaling_headline(const std::vector<ScalingRow>& rows, s
 Document analyze_document(const Trace& trace, const AnalyzeDocumentOptions& options) {
   const std::vector<RankSteps> steps = all_steps(trace);
   const std::vector<DeviceBreakdown> devices = time_breakdown(trace);
-  const Verdict verdict = judge(trace, devices, steps);
+  const std::vector<HostPhases> host = host_phases(trace, steps);
+  const Verdict verdict = judge(trace, devices, steps, host);
   Document document;
   document.schema = "analyze";
   document.headline = {verdict.sentence, fmt::format("  evidence: {}", verdict.evidence)};
@@ -50,17 +51,20 @@ Document analyze_document(const Trace& trace, const AnalyzeDocumentOptions& opti
   if (options.verdict_facts) {
     document.facts.push_back({"verdict", "verdict", verdict.sentence});
     document.facts.push_back(
-        {"bound_by", "bound by", verdict.has_gpu_work ? Cell(std::string(bound_name(verdict.bound))) : Cell()});
+        {"bound_by", "bound by", verdict.is_judged ? Cell(std::string(bound_name(verdict.bound))) : Cell()});
     document.facts.push_back({"evidence", "evidence", verdict.evidence});
   }
   document.tables = {step_table(trace, steps)};
   Table cpu = cpu_utilization_table(cpu_utilization(trace, std::vector<Interval>(trace.ranks.size())));
   const bool has_cpu = !cpu.rows.empty();
   if (has_cpu) document.tables.push_back(std::move(cpu));
+  if (!host.empty()) document.tables.push_back(input_wait_table(host));
   if (verdict.has_gpu_work) {
     document.tables.push_back(utilization_table(devices));
     if (options.thesis) document.tables.push_back(thesis_table(thesis_utilization(trace)));
-    document.tables.push_back(bound_table(verdict));
+  }
+  if (verdict.is_judged) document.tables.push_back(bound_table(verdict));
+  if (verdict.has_gpu_work) {
     document.tables.push_back(breakdown_table(devices));
     document.tables.push_back(idle_table(devices));
     document.tables.push_back(launch_table(launch_statistics(trace)));

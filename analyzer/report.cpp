@@ -73,7 +73,8 @@ void add_sections(Report& report, const ReportPart& part) {
   const bool is_experiment = document.schema == "scaling";
   ReportSection main{is_experiment ? "Scaling" : "Where the time goes", {}, {}, charts_of(document), {}};
   if (!document.notes.empty()) main.text = {fmt::format("{}", fmt::join(document.notes, " "))};
-  main.tables = tables_named(document, {"points", "utilization", "thesis_utilization", "bounds", "breakdown", "idle"});
+  main.tables = tables_named(
+      document, {"points", "utilization", "thesis_utilization", "bounds", "breakdown", "idle", "input_wait"});
   add(std::move(main));
   ReportSection work{"Kernels and layers", {}, {}, {}, tables_named(document, {"kernels"})};
   work.tables.insert(work.tables.end(), part.layers.begin(), part.layers.end());

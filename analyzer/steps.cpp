@@ -40,9 +40,18 @@ std::vector<EventIndex> ranges_named(const Trace& trace, const Rank& rank, std::
   return found;
 }
 
+std::vector<std::uint64_t> threads_of(const Rank& rank, const std::vector<EventIndex>& ranges) {
+  std::vector<std::uint64_t> threads;
+  for (const EventIndex i : ranges)
+    threads.push_back(rank.range_lanes[rank.ranges.lane[i]].global_tid);
+  std::sort(threads.begin(), threads.end());
+  threads.erase(std::unique(threads.begin(), threads.end()), threads.end());
+  return threads;
+}
+
 RankSteps from_ranges(const Rank& rank, const std::vector<EventIndex>& ranges, StepMethod method,
                       std::string_view name) {
-  RankSteps steps{method, {}, fmt::format("{} x {}", ranges.size(), name)};
+  RankSteps steps{method, {}, threads_of(rank, ranges), fmt::format("{} x {}", ranges.size(), name)};
   for (const EventIndex i : ranges)
     steps.steps.push_back({rank.ranges.start_ns[i], rank.ranges.end_ns[i]});
   return steps;
@@ -68,7 +77,7 @@ RankSteps from_optimizer(const Trace& trace, const Rank& rank, const std::vector
   const auto last = std::max_element(by_name.begin(), by_name.end(), [&](const auto& a, const auto& b) {
     return rank.ranges.end_ns[a.second.front()] < rank.ranges.end_ns[b.second.front()];
   });
-  RankSteps steps{StepMethod::kOptimizerStep, {}, {}};
+  RankSteps steps{StepMethod::kOptimizerStep, {}, threads_of(rank, last->second), {}};
   std::int64_t begin = first_event_ns(rank);
   for (const EventIndex i : last->second) {
     steps.steps.push_back({begin, rank.ranges.end_ns[i]});
@@ -157,7 +166,7 @@ RankSteps from_period(const Rank& rank) {
     names.push_back(rank.gpu.name[i]);
   const std::optional<std::size_t> period = find_period(names);
   if (!period) return {};
-  RankSteps steps{StepMethod::kKernelPeriod, {}, {}};
+  RankSteps steps{StepMethod::kKernelPeriod, {}, {}, {}};
   for (std::size_t i = find_phase(rank, kernels, *period); i + *period < kernels.size(); i += *period) {
     steps.steps.push_back({rank.gpu.start_ns[kernels[i]], rank.gpu.start_ns[kernels[i + *period]]});
   }

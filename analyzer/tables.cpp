@@ -178,6 +178,24 @@ Table idle_table(const std::vector<DeviceBreakdown>& devices) {
   return table;
 }
 
+Table input_wait_table(const std::vector<HostPhases>& ranks) {
+  Table table{"input_wait",
+              "The host's wait for data",
+              {{"rank", "rank", Unit::kCount},
+               {"steps", "steps", Unit::kCount},
+               {"input_ns", "waited", Unit::kDuration},
+               {"input_per_step_ns", "per step", Unit::kDuration},
+               {"longest_input_ns", "longest in a step", Unit::kDuration},
+               {"step_ns", "steps together", Unit::kDuration},
+               {"input_percent", "of the steps", Unit::kPercent}},
+              {}};
+  for (const HostPhases& r : ranks) {
+    table.rows.push_back({int_cell(r.rank), r.steps, r.input_ns, r.input_ns / std::max<std::int64_t>(1, r.steps),
+                          r.longest_input_ns, r.step_ns, percent(r.input_ns, r.step_ns)});
+  }
+  return table;
+}
+
 Table launch_table(const std::vector<LaunchRow>& rows) {
   Table table{"launches",
               "Launches",
@@ -320,7 +338,7 @@ Table bound_table(const Verdict& verdict) {
                {"share_percent", "share", Unit::kPercent},
                {"per_step_ns", verdict.step_ns > 0 ? "per step" : "per device", Unit::kDuration}},
               {}};
-  if (!verdict.has_gpu_work) return table;
+  if (!verdict.is_judged) return table;
   const auto whole = static_cast<double>(verdict.step_ns > 0 ? verdict.step_ns : verdict.window_ns);
   for (std::size_t i = 0; i < kBounds; ++i) {
     table.rows.push_back({std::string(bound_name(Bound{static_cast<std::uint8_t>(i)})), 100 * verdict.share[i],

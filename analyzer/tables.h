@@ -8,6 +8,7 @@
 
 #include "analyzer/cpu_utilization.h"
 #include "analyzer/experiment.h"
+#include "analyzer/host_phases.h"
 #include "analyzer/kernel_table.h"
 #include "analyzer/launch_statistics.h"
 #include "analyzer/layers.h"
@@ -30,6 +31,7 @@ Table cpu_utilization_table(const std::vector<CpuUtilization>& ranks);
 Table thesis_table(const std::vector<ThesisUtilization>& ranks);
 Table breakdown_table(const std::vector<DeviceBreakdown>& devices);
 Table idle_table(const std::vector<DeviceBreakdown>& devices);
+Table input_wait_table(const std::vector<HostPhases>& ranks);
 Table launch_table(const std::vector<LaunchRow>& rows);
 Table scaling_rows_table(const std::vector<ScalingRow>& rows);
 // What the numbers of that table's column "gpus" count: "GPUs", or "ranks" where no GPU was seen at work.

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "analyzer/host_phases.h"
 #include "analyzer/kernel_names.h"
 
 namespace swinscope {
@@ -19,12 +20,6 @@ bool is_blocking_call(std::string_view name) {
   // cudaMemcpy and cuMemcpyDtoH block, their Async forms do not.
   return name.find("Memcpy") != std::string_view::npos && name.find("Async") == std::string_view::npos &&
          name.find("Batch") == std::string_view::npos;
-}
-
-// Ranges inside which a training loop waits for its input: our own phase, and PyTorch's loader.
-bool is_input_range(std::string_view domain, std::string_view name) {
-  return (domain == kDomainOwn && name == "data") || name.substr(0, 21) == "enumerate(DataLoader)" ||
-         name.find("DataLoaderIter.__next__") != std::string_view::npos;
 }
 
 // Answers, for a thread, whether it was in one of some intervals at an instant.

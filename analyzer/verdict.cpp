@@ -71,6 +71,38 @@ std::string evidence(const Trace& trace, Bound bound) {
   return fmt::format("swinscope kernels {} --by operation", trace.path);
 }
 
+std::string_view host_explanation(Bound bound) {
+  if (bound == Bound::kInput) return "the host waits for the next batch";
+  return bound == Bound::kCommunication ? "the host waits for other ranks" : "the host computes";
+}
+
+// Without a GPU: by what the steps of the host were spent on.
+void judge_host(const Trace& trace, const std::vector<HostPhases>& host, Verdict& verdict) {
+  std::array<double, kBounds> sums{};
+  double total = 0;
+  for (const HostPhases& rank : host) {
+    sums[index(Bound::kInput)] += static_cast<double>(rank.input_ns);
+    sums[index(Bound::kCommunication)] += static_cast<double>(rank.communication_ns);
+    sums[index(Bound::kCompute)] += static_cast<double>(rank.work_ns());
+    total += static_cast<double>(rank.step_ns);
+  }
+  if (total == 0) {
+    verdict.sentence = "no GPU activity was recorded";
+    verdict.evidence = fmt::format("swinscope info {}", trace.path);
+    return;
+  }
+  verdict.is_judged = true;
+  for (std::size_t i = 0; i < kBounds; ++i)
+    verdict.share[i] = sums[i] / total;
+  verdict.bound = Bound{static_cast<std::uint8_t>(std::max_element(sums.begin(), sums.end()) - sums.begin())};
+  const double share = verdict.share[index(verdict.bound)];
+  verdict.sentence = fmt::format("bound by {}: {} of {} per step ({:.1f} %), {}; no GPU activity was recorded",
+                                 bound_name(verdict.bound),
+                                 format_duration(std::llround(share * static_cast<double>(verdict.step_ns))),
+                                 format_duration(verdict.step_ns), 100 * share, host_explanation(verdict.bound));
+  verdict.evidence = fmt::format("swinscope layers {}", trace.path);
+}
+
 }  // namespace
 
 std::string_view bound_name(Bound bound) {
@@ -79,7 +111,8 @@ std::string_view bound_name(Bound bound) {
   return kNames[index(bound)];
 }
 
-Verdict judge(const Trace& trace, const std::vector<DeviceBreakdown>& devices, const std::vector<RankSteps>& steps) {
+Verdict judge(const Trace& trace, const std::vector<DeviceBreakdown>& devices, const std::vector<RankSteps>& steps,
+              const std::vector<HostPhases>& host) {
   Verdict verdict;
   std::array<double, kBounds> sums{};
   double total = 0;
@@ -91,10 +124,10 @@ Verdict judge(const Trace& trace, const std::vector<DeviceBreakdown>& devices, c
     verdict.step_ns = std::max(verdict.step_ns, mean_step_ns(rank));
   verdict.has_gpu_work = total > 0;
   if (!verdict.has_gpu_work) {
-    verdict.sentence = "no GPU activity was recorded";
-    verdict.evidence = fmt::format("swinscope info {}", trace.path);
+    judge_host(trace, host, verdict);
     return verdict;
   }
+  verdict.is_judged = true;
   for (std::size_t i = 0; i < kBounds; ++i)
     verdict.share[i] = sums[i] / total;
   verdict.bound = Bound{static_cast<std::uint8_t>(std::max_element(sums.begin(), sums.end() - 1) - sums.begin())};

@@ -1,0 +1,57 @@
+#include "analyzer/host_phases.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace swinscope {
+namespace {
+
+// The ranges of a rank's step threads that satisfy the predicate of domain and name.
+template <typename Predicate>
+IntervalSet ranges_where(const Trace& trace, const Rank& rank, const RankSteps& steps, Predicate matches) {
+  std::vector<Interval> found;
+  for (const RangeLane& lane : rank.range_lanes) {
+    if (!std::binary_search(steps.threads.begin(), steps.threads.end(), lane.global_tid)) continue;
+    const std::string domain = rank.domain_name(lane.domain, trace.strings);
+    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
+      if (matches(domain, trace.text(rank.ranges.name[i]))) {
+        found.push_back({rank.ranges.start_ns[i], rank.ranges.end_ns[i]});
+      }
+    }
+  }
+  return unite(std::move(found));
+}
+
+}  // namespace
+
+bool is_input_range(std::string_view domain, std::string_view name) {
+  return (domain == kDomainOwn && name == "data") || name.substr(0, 21) == "enumerate(DataLoader)" ||
+         name.find("DataLoaderIter.__next__") != std::string_view::npos;
+}
+
+std::vector<HostPhases> host_phases(const Trace& trace, const std::vector<RankSteps>& steps) {
+  std::vector<HostPhases> rows;
+  for (std::size_t i = 0; i < trace.ranks.size(); ++i) {
+    const Rank& rank = trace.ranks[i];
+    const IntervalSet input = ranges_where(trace, rank, steps[i], is_input_range);
+    if (input.empty()) continue;
+    const IntervalSet exchange = ranges_where(
+        trace, rank, steps[i],
+        [](std::string_view domain, std::string_view name) { return domain == kDomainOwn && name == "allreduce"; });
+    HostPhases row;
+    row.rank = rank.run.rank;
+    row.steps = static_cast<std::int64_t>(steps[i].steps.size());
+    // Steps of several threads may overlap: the whole is their union.
+    const IntervalSet whole = unite(steps[i].steps);
+    row.step_ns = total_length(whole);
+    row.input_ns = total_length(intersect(input, whole));
+    row.communication_ns = total_length(subtract(intersect(exchange, whole), input));
+    for (const Interval& step : steps[i].steps)
+      row.longest_input_ns = std::max(row.longest_input_ns, total_length(clip(input, step)));
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+}  // namespace swinscope
