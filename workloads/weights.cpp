@@ -5,6 +5,7 @@
 #include <charconv>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,6 +19,8 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kComputedBuffers = {"relative_position_index", "relative_coords_table",
                                                               "attn_mask"};
+
+using EntryMap = std::map<std::string, const TensorEntry*>;
 
 bool is_computed(std::string_view name) {
   return std::ranges::any_of(kComputedBuffers, [name](std::string_view buffer) { return name.ends_with(buffer); });
@@ -37,10 +40,10 @@ std::string modern_name(const std::string& name) {
 }
 
 // Our name -> entry, for everything in the file that is a parameter by its name.
-std::map<std::string, const TensorEntry*> entries_by_name(const SafetensorsFile& file) {
+EntryMap entries_by_name(const SafetensorsFile& file) {
   const bool original = file.find("head.fc.weight") == nullptr && file.find("head.weight") != nullptr;
   const bool is_checkpoint = file.metadata().contains(kCheckpointKey);
-  std::map<std::string, const TensorEntry*> entries;
+  EntryMap entries;
   for (const auto& [name, entry] : file.tensors()) {
     if (is_checkpoint && name.starts_with(kOptimizerPrefix)) continue;
     if (!is_computed(name)) entries.emplace(original ? modern_name(name) : name, &entry);
@@ -54,17 +57,36 @@ void append_list(std::string& text, const char* title, const std::vector<std::st
   text += fmt::format("{} {}: {}", items.size(), title, fmt::join(items, ", "));
 }
 
-}  // namespace
+constexpr std::array<std::string_view, 2> kClassifier = {"head.fc.weight", "head.fc.bias"};
 
+bool is_classifier(std::string_view name) { return std::ranges::find(kClassifier, name) != kClassifier.end(); }
+
+// Whether the file's classifier is as the model's but for the number of classes, or is not there at all: what another
+// task's weights look like. Anything else is damage.
+bool is_for_other_classes(const EntryMap& entries, const ParameterLayout& layout) {
+  const auto weight = entries.find("head.fc.weight");
+  const auto bias = entries.find("head.fc.bias");
+  if (weight == entries.end() && bias == entries.end()) return true;
+  if (weight == entries.end() || bias == entries.end()) return false;
+  const std::vector<std::int64_t>& found = weight->second->shape;
+  const std::vector<std::int64_t>& wanted = layout.find("head.fc.weight").shape;
+  return found.size() == 2 && found[0] != wanted[0] && found[1] == wanted[1] &&
+         bias->second->shape == std::vector<std::int64_t>{found[0]};
+}
+
+// Reads what matches, but for what is left out; throws for everything that does not.
 template <typename T>
-void load_weights(const SafetensorsFile& file, ParameterStore<T>& store) {
-  std::map<std::string, const TensorEntry*> entries = entries_by_name(file);
+void read_all(const SafetensorsFile& file, EntryMap entries, bool without_classifier, ParameterStore<T>& store) {
   std::vector<std::string> missing;
   std::vector<std::string> misshapen;
   std::vector<std::string> unexpected;
   std::vector<std::pair<const ParameterInfo*, const TensorEntry*>> matched;
   for (const ParameterInfo& tensor : store.layout().tensors()) {
     const auto found = entries.find(tensor.name);
+    if (without_classifier && is_classifier(tensor.name)) {
+      if (found != entries.end()) entries.erase(found);
+      continue;
+    }
     if (found == entries.end()) {
       missing.push_back(tensor.name);
       continue;
@@ -93,6 +115,21 @@ void load_weights(const SafetensorsFile& file, ParameterStore<T>& store) {
     file.read(*entry, store.values(*tensor));
 }
 
+}  // namespace
+
+template <typename T>
+void load_weights(const SafetensorsFile& file, ParameterStore<T>& store) {
+  read_all(file, entries_by_name(file), false, store);
+}
+
+template <typename T>
+bool load_weights_to_tune(const SafetensorsFile& file, ParameterStore<T>& store) {
+  EntryMap entries = entries_by_name(file);
+  const bool other = is_for_other_classes(entries, store.layout());
+  read_all(file, std::move(entries), other, store);
+  return !other;
+}
+
 int classes_in(const SafetensorsFile& file, int otherwise) {
   for (const char* name : {"head.fc.weight", "head.weight"}) {
     const TensorEntry* const entry = file.find(name);
@@ -105,5 +142,7 @@ int classes_in(const SafetensorsFile& file, int otherwise) {
 
 template void load_weights<float>(const SafetensorsFile&, ParameterStore<float>&);
 template void load_weights<double>(const SafetensorsFile&, ParameterStore<double>&);
+template bool load_weights_to_tune<float>(const SafetensorsFile&, ParameterStore<float>&);
+template bool load_weights_to_tune<double>(const SafetensorsFile&, ParameterStore<double>&);
 
 }  // namespace swinscope

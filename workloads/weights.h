@@ -15,6 +15,11 @@ namespace swinscope {
 template <typename T>
 void load_weights(const SafetensorsFile& file, ParameterStore<T>& store);
 
+// The same to begin a fine-tuning with: where the file's classifier is for another number of classes, or there is none,
+// the store keeps the values that its own has. Everything else must match. Returns whether the classifier was loaded.
+template <typename T>
+bool load_weights_to_tune(const SafetensorsFile& file, ParameterStore<T>& store);
+
 // Classes that the classifier in the file tells apart; `otherwise` where it has none.
 int classes_in(const SafetensorsFile& file, int otherwise);
 

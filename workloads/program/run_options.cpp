@@ -64,6 +64,13 @@ bool load_given_weights(const RunOptions& options, ParameterStore<T>& store) {
   return true;
 }
 
+template <typename T>
+GivenWeights load_weights_to_train(const RunOptions& options, ParameterStore<T>& store) {
+  if (options.weights.empty()) return GivenWeights::kNone;
+  return load_weights_to_tune(SafetensorsFile(options.weights), store) ? GivenWeights::kAll
+                                                                       : GivenWeights::kWithoutClassifier;
+}
+
 int use_threads(const RunOptions& options, int sharing) {
   if (options.threads > 0) {
     cpu::set_thread_count(options.threads);
@@ -99,5 +106,7 @@ nlohmann::ordered_json start_document(const std::string& schema, const RunOption
 
 template bool load_given_weights<float>(const RunOptions&, ParameterStore<float>&);
 template bool load_given_weights<double>(const RunOptions&, ParameterStore<double>&);
+template GivenWeights load_weights_to_train<float>(const RunOptions&, ParameterStore<float>&);
+template GivenWeights load_weights_to_train<double>(const RunOptions&, ParameterStore<double>&);
 
 }  // namespace swinscope

@@ -47,6 +47,12 @@ void require_cpu(RunOptions& options);
 template <typename T>
 bool load_given_weights(const RunOptions& options, ParameterStore<T>& store);
 
+enum class GivenWeights : std::uint8_t { kNone, kAll, kWithoutClassifier };
+// The same to begin a training with: where the weights tell other classes apart than the model does, the store keeps
+// the classifier that it has.
+template <typename T>
+GivenWeights load_weights_to_train(const RunOptions& options, ParameterStore<T>& store);
+
 // Sets the CPU operations' threads and returns their number. `sharing`: ranks that share these CPUs.
 int use_threads(const RunOptions& options, int sharing);
 

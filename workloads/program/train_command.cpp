@@ -89,6 +89,17 @@ void require_sense(const TrainOptions& options) {
   }
 }
 
+// `global_batch`: images of a step on all ranks.
+void choose_steps(TrainOptions& options, std::int64_t global_batch) {
+  const std::int64_t images = options.epochs > 0 ? options.epochs * options.dataset_size : options.images;
+  if (images > 0) {
+    const std::int64_t steps = (images + global_batch - 1) / global_batch;
+    options.run.warmup = std::min(options.run.warmup, steps);
+    options.run.steps = steps - options.run.warmup;
+  }
+  options.trainer.total_steps = options.run.warmup + options.run.steps;
+}
+
 int train(TrainOptions options) {
   SwinConfig config = resolve_config(options.run);
   require_cpu(options.run);
@@ -97,12 +108,7 @@ int train(TrainOptions options) {
   options.trainer.seed = options.run.seed;
   options.trainer.bucket_bytes = static_cast<std::int64_t>(options.bucket_mib * 1024 * 1024);
   const RankInfo rank = discover_rank();
-  if (options.epochs > 0) {
-    const std::int64_t images = options.run.batch * options.trainer.accumulate * rank.size;
-    const std::int64_t steps = (options.epochs * options.dataset_size + images - 1) / images;
-    options.run.steps = std::max<std::int64_t>(0, steps - options.run.warmup);
-  }
-  options.trainer.total_steps = options.run.warmup + options.run.steps;
+  choose_steps(options, options.run.batch * options.trainer.accumulate * rank.size);
   if (rank.rank == 0) require_sense(options);
   if (rank.size == 1) return train_as_rank(options, config, rank, *make_single_rank(), 1);
   const std::unique_ptr<ProcessGroup> group =
@@ -130,8 +136,14 @@ Command add_train_command(CLI::App& app) {
   command->add_option("--dataset-size", options->dataset_size, "synthetic: number of different images")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--epochs", options->epochs, "train so often on all images, instead of --steps")
-      ->check(CLI::PositiveNumber);
+  CLI::Option* const epochs =
+      command->add_option("--epochs", options->epochs, "train so often on all images, instead of --steps")
+          ->check(CLI::PositiveNumber);
+  command->add_option("--images", options->images, "train on so many images, instead of --steps")
+      ->check(CLI::PositiveNumber)
+      ->excludes(epochs)
+      ->excludes(command->get_option("--steps"));
+  epochs->excludes(command->get_option("--steps"));
   command
       ->add_option("--loader-threads", options->loader_threads,
                    "threads that make images ready (default: as many as compute)")

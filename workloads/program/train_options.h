@@ -23,6 +23,7 @@ struct TrainOptions {
   std::string data = kSyntheticData;  // or a folder
   std::int64_t dataset_size = 1024;   // images of an epoch
   std::int64_t epochs = 0;            // 0: warm-up and steps as given
+  std::int64_t images = 0;            // to train on, warm-up included; 0: as for epochs
   int loader_threads = 0;             // 0: as many as compute
   double crop_area = 0.08;
   std::filesystem::path checkpoint;   // folder; empty: none
@@ -49,6 +50,7 @@ struct TrainResult {
   std::vector<EpochResult> epochs;
   std::vector<SkippedPath> skipped_files;
   std::int64_t resumed_at = 0;     // steps that were done before
+  bool new_classifier = false;     // the weights given were for other classes
   std::int64_t skipped = 0;        // steps whose gradient was not finite
   std::int64_t data_ns = 0;        // of the measured steps, until the images were there
   std::string checkpoint_failure;  // of the last checkpoint; empty: it was written

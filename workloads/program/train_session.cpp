@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -15,11 +16,10 @@
 #include "workloads/program/interrupt.h"
 #include "workloads/program/train_log.h"
 #include "workloads/synthetic_data.h"
+#include "workloads/train_progress.h"
 
 namespace swinscope {
 namespace {
-
-constexpr std::int64_t kProgressLines = 10;
 
 int loader_threads(const TrainOptions& options) {
   return options.loader_threads > 0 ? options.loader_threads : cpu::thread_count();
@@ -38,12 +38,11 @@ class Session {
         store_(config, true),
         log_(leads_ ? options.log : std::filesystem::path(), options.resume) {
     std::optional<Checkpoint> checkpoint = find_checkpoint();
-    if (!checkpoint && !load_given_weights(options.run, store_)) {
-      initialize_parameters(store_, config.version, options.run.seed);
-    }
+    if (!checkpoint) start_from_weights();
     data_ = make_data();
     trainer_ = std::make_unique<Trainer<T>>(config, options.trainer, *data_, store_, communicator);
     restore(checkpoint);
+    progress_.emplace(result_.resumed_at, options.trainer.total_steps, global_batch());
     if (pipeline_ != nullptr) report_skipped();
   }
 
@@ -84,6 +83,14 @@ class Session {
     }
     communicator_.broadcast(std::as_writable_bytes(std::span(&result_.resumed_at, 1)), 0);
     return checkpoint;
+  }
+
+  void start_from_weights() {
+    initialize_parameters(store_, config_.version, options_.run.seed);
+    result_.new_classifier = load_weights_to_train(options_.run, store_) == GivenWeights::kWithoutClassifier;
+    if (!result_.new_classifier || !leads_) return;
+    fmt::print(stderr, "{}: not for the {} classes of the data: head.fc starts anew, all else is from the file\n",
+               options_.run.weights.string(), config_.classes);
   }
 
   std::unique_ptr<TrainingData> make_data() {
@@ -132,21 +139,8 @@ class Session {
     log_.step(step, static_cast<double>(step * global_batch()) / static_cast<double>(options_.dataset_size), done,
               duration_ns, global_batch());
     if (pipeline_ != nullptr) report_skipped();
-    if (leads_ && !options_.run.quiet) print_progress(step, done, duration_ns);
-  }
-
-  void print_progress(std::int64_t step, const StepResult& done, std::int64_t duration_ns) const {
-    const std::int64_t total = options_.trainer.total_steps;
-    const std::int64_t every = std::max<std::int64_t>(1, total / kProgressLines);
-    if ((step - 1) % every != 0 && step != total) return;
-    const double mean_ns = result_.times.empty() ? static_cast<double>(duration_ns) : result_.times.mean_ns();
-    fmt::print(stderr,
-               "step {}/{}: loss {:.4f}, accuracy {:.1f}%, gradient norm {:.3f}, {:.1f} ms, {:.1f} images/s, {:.0f} s "
-               "left{}\n",
-               step, total, done.loss, 100.0 * done.accuracy, done.gradient_norm,
-               static_cast<double>(duration_ns) * 1e-6, static_cast<double>(global_batch()) / (mean_ns * 1e-9),
-               static_cast<double>(total - step) * mean_ns * 1e-9,
-               done.skipped ? ", skipped: the gradient is not finite" : "");
+    if (!leads_ || options_.run.quiet) return;
+    if (const auto line = progress_->line(step, done, duration_ns, now_ns())) fmt::print(stderr, "{}\n", *line);
   }
 
   void finish_epoch(std::int64_t step) {
@@ -227,6 +221,7 @@ class Session {
   ImagePipeline* pipeline_ = nullptr;  // data_, if it is one
   std::unique_ptr<Trainer<T>> trainer_;
   std::unique_ptr<Evaluator<T>> evaluator_;
+  std::optional<TrainProgress> progress_;
   std::size_t reported_ = 0;  // of the pipeline's skipped files
   std::int64_t epoch_steps_ = 0;
   double epoch_loss_ = 0.0;

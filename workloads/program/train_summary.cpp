@@ -85,6 +85,7 @@ void print_train_summary(const TrainOptions& options, const SwinConfig& config, 
   nlohmann::ordered_json document = start_document("swin.train/1", options.run, config, rank, threads);
   document["run"]["data"] = options.data;
   document["run"]["classes"] = config.classes;
+  document["run"]["new_classifier"] = result.new_classifier;
   document["run"]["accumulate"] = options.trainer.accumulate;
   add_warnings(result, document["warnings"]);
   document["data"].push_back(row);

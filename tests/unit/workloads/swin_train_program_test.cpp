@@ -13,6 +13,7 @@
 
 #include "tests/unit/workloads/subprocess.h"
 #include "workloads/images/image_files.h"
+#include "workloads/safetensors.h"
 
 namespace swinscope {
 namespace {
@@ -103,6 +104,57 @@ TEST_F(SwinTrain, FilesAreLearntFromAndTheHeldOutOnesAreJudgedEachEpoch) {
   EXPECT_EQ(std::ranges::count(types, "epoch"), 2);
   EXPECT_EQ(std::ranges::count(types, "skipped"), 2);
   EXPECT_EQ(swin(train({"--log", at("log")})).status, 2);  // not written over
+}
+
+// Weights of 10 classes, a set of 24: the rest of the model is taken over, and it is said that the classifier is not.
+TEST_F(SwinTrain, WeightsForOtherClassesAreFineTuned) {
+  make_data();
+  const Finished before =
+      swin({"train", "--model", "swin_nano", "--image", "32", "--steps", "1", "--checkpoint", at("ten"), "-q"});
+  ASSERT_EQ(before.status, 0) << before.err;
+  const std::string weights = at("ten/checkpoint.safetensors");
+  // At a learning rate of 0 the model is still what it started from.
+  const std::vector<std::string> still = {"--weights", weights, "--steps", "1", "--lr", "0", "--json"};
+  std::vector<std::string> arguments = still;
+  arguments.insert(arguments.end(), {"--checkpoint", at("tuned")});
+  const Finished tuned = swin(train(arguments));
+  ASSERT_EQ(tuned.status, 0) << tuned.err;
+  EXPECT_THAT(tuned.err, HasSubstr(weights + ": not for the 24 classes of the data: head.fc starts anew"));
+  const auto json = nlohmann::json::parse(tuned.out);
+  EXPECT_EQ(json["run"]["classes"], 24);
+  EXPECT_EQ(json["run"]["new_classifier"], true);
+  const SafetensorsFile from(weights);
+  const SafetensorsFile to(at("tuned/checkpoint.safetensors"));
+  const auto values = [](const SafetensorsFile& file, const char* name) {
+    const TensorEntry* const entry = file.find(name);
+    std::vector<float> read(static_cast<std::size_t>(entry->count));
+    file.read<float>(*entry, read);
+    return read;
+  };
+  EXPECT_EQ(values(to, "layers.1.blocks.0.mlp.fc1.weight"), values(from, "layers.1.blocks.0.mlp.fc1.weight"));
+  EXPECT_EQ(to.find("head.fc.weight")->shape.front(), 24);
+  // Its own weights afterwards: nothing starts anew, nothing is said.
+  const Finished again = swin(train({"--weights", at("tuned/checkpoint.safetensors"), "--steps", "1", "--json", "-q"}));
+  EXPECT_EQ(nlohmann::json::parse(again.out)["run"]["new_classifier"], false);
+  EXPECT_EQ(again.err, "");
+}
+
+TEST_F(SwinTrain, TheLengthIsGivenAsStepsOrEpochsOrImages) {
+  make_data();
+  const auto steps_done = [&](const std::vector<std::string>& length) {
+    std::vector<std::string> arguments = length;
+    arguments.emplace_back("--json");
+    const Finished finished = swin(train(arguments));
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    EXPECT_THAT(finished.err, HasSubstr(", 0.0 s left"));
+    return nlohmann::json::parse(finished.out)["data"][0]["steps_done"].get<int>();
+  };
+  EXPECT_EQ(steps_done({"--images", "9"}), 3);  // in fours
+  EXPECT_EQ(steps_done({"--images", "4", "--accumulate", "2"}), 1);
+  EXPECT_EQ(steps_done({"--steps", "2"}), 2);
+  EXPECT_EQ(swin(train({"--images", "9", "--steps", "2"})).status, 2);
+  EXPECT_EQ(swin(train({"--images", "9", "--epochs", "2"})).status, 2);
+  EXPECT_EQ(swin(train({"--epochs", "2", "--steps", "2"})).status, 2);
 }
 
 TEST_F(SwinTrain, TheNumberOfThreadsChangesNothing) {

@@ -1,5 +1,6 @@
 #include "workloads/weights.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -97,6 +98,57 @@ TEST_F(Weights, TheOtherVersionsWeightsAreRefused) {
   EXPECT_THAT(text, HasSubstr("relative_position_bias_table"));
   EXPECT_THAT(text, HasSubstr("unexpected: "));
   EXPECT_THAT(text, HasSubstr("logit_scale"));
+}
+
+// 10 classes in the file, 3 in the model: everything but the classifier is taken, which keeps its values.
+TEST_F(Weights, AClassifierForOtherClassesIsLeftOutToTune) {
+  write_safetensors(path_, tensors_, {});
+  const SafetensorsFile file(path_);
+  SwinConfig other = config_;
+  other.classes = 3;
+  ParameterStore<float> tuned(other, false);
+  std::ranges::fill(tuned.values(), 7.0F);
+  EXPECT_FALSE(load_weights_to_tune(file, tuned));
+  for (const ParameterInfo& tensor : tuned.layout().tensors()) {
+    if (tensor.name.starts_with("head.fc.")) {
+      for (const float value : tuned.values(tensor))
+        ASSERT_EQ(value, 7.0F) << tensor.name;
+    } else {
+      EXPECT_TRUE(std::ranges::equal(tuned.values(tensor), source_.values(source_.layout().find(tensor.name))))
+          << tensor.name;
+    }
+  }
+  EXPECT_THROW(load_weights(file, tuned), WorkloadError);  // strict, unless asked for
+  ParameterStore<float> same(config_, false);
+  EXPECT_TRUE(load_weights_to_tune(file, same));
+  EXPECT_TRUE(std::ranges::equal(same.values(), source_.values()));
+}
+
+TEST_F(Weights, WithoutAClassifierTheyServeToTune) {
+  std::erase_if(tensors_, [](const TensorSource& tensor) { return tensor.name.starts_with("head.fc."); });
+  write_safetensors(path_, tensors_, {});
+  ParameterStore<float> tuned(config_, false);
+  EXPECT_FALSE(load_weights_to_tune(SafetensorsFile(path_), tuned));
+}
+
+// Half a classifier, or one for other channels, is no other task but a damaged or a wrong file.
+TEST_F(Weights, OnlyTheNumberOfClassesMayDifferToTune) {
+  const auto refused = [this] {
+    write_safetensors(path_, tensors_, {});
+    SwinConfig other = config_;
+    other.classes = 3;
+    ParameterStore<float> tuned(other, false);
+    EXPECT_THROW(load_weights_to_tune(SafetensorsFile(path_), tuned), WorkloadError);
+  };
+  const std::vector<TensorSource> whole = tensors_;
+  std::erase_if(tensors_, [](const TensorSource& tensor) { return tensor.name == "head.fc.bias"; });
+  refused();
+  tensors_ = whole;
+  std::swap(named("head.fc.weight").shape[0], named("head.fc.weight").shape[1]);
+  refused();
+  tensors_ = whole;
+  named("norm.weight").name = "normal.weight";
+  refused();
 }
 
 TEST_F(Weights, NothingIsChangedWhenSomethingIsWrong) {
