@@ -32,6 +32,23 @@ namespace cuda {
 // y may be x. `columns` must be a multiple of 8.
 void bias_forward(const BiasShape& shape, ElementType type, const void* x, const void* bias, void* y, Stream stream);
 
+struct BiasGradientTensors {
+  const void* dy = nullptr;
+  // Stochastic depth: row r of dy counts sample_scale[r / rows_per_sample] times; null: once.
+  const float* sample_scale = nullptr;
+  std::int64_t rows_per_sample = 0;
+  void* dx = nullptr;  // scale * dy, where wanted: the gradient of a residual connection's branch. May be dy
+  float* dbias = nullptr;
+  bool accumulate = false;  // dbias is added to, else overwritten
+  void* workspace = nullptr;
+};
+
+std::int64_t bias_backward_workspace_bytes(const BiasShape& shape);
+
+// Column sums of (scaled) dy in two stages in fixed order: the same input gives the same bits. `columns` must be a
+// multiple of 8.
+void bias_backward(const BiasShape& shape, ElementType type, const BiasGradientTensors& tensors, Stream stream);
+
 }  // namespace cuda
 
 }  // namespace swinscope

@@ -55,5 +55,21 @@ namespace cuda {
 void continuous_bias_forward(const ContinuousBiasShape& shape, const float* weight1, const float* bias1,
                              const float* weight2, float* table, Stream stream);
 
+struct ContinuousBiasGradientTensors {
+  const float* weight1 = nullptr;
+  const float* bias1 = nullptr;
+  const float* weight2 = nullptr;
+  const float* table = nullptr;   // of the forward pass
+  const float* dtable = nullptr;  // [rows, heads]
+  float* dweight1 = nullptr;
+  float* dbias1 = nullptr;
+  float* dweight2 = nullptr;
+  bool accumulate = false;  // the gradients are added to, else overwritten
+};
+
+// The hidden layer is computed again; no workspace.
+void continuous_bias_backward(const ContinuousBiasShape& shape, const ContinuousBiasGradientTensors& tensors,
+                              Stream stream);
+
 }  // namespace cuda
 }  // namespace swinscope

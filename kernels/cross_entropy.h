@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kernels/cost.h"
+#include "kernels/device.h"
 
 namespace swinscope {
 
@@ -41,4 +42,24 @@ void cross_entropy_backward(const CrossEntropyShape& shape, const T* logits, con
                             double row_scale, T* dlogits);
 
 }  // namespace cpu
+namespace cuda {
+
+// In device memory. CrossEntropyResult before the division, so that batches add up.
+struct LossSums {
+  double loss = 0.0;
+  std::int64_t count = 0;
+  std::int64_t correct = 0;
+};
+
+// As the CPU's, and adds the batch to `sums`, in row order. A label that is not below the number of classes makes the
+// loss NaN: labels are checked where they are read. row_loss, lse: [rows].
+void cross_entropy_forward(const CrossEntropyShape& shape, ElementType type, const void* logits,
+                           const std::int32_t* labels, float* row_loss, float* lse, LossSums* sums, Stream stream);
+
+// dlogits = row_scale * *loss_scale * (softmax(logits) - target); may be logits. loss_scale in device memory, null: 1.
+void cross_entropy_backward(const CrossEntropyShape& shape, ElementType type, const void* logits,
+                            const std::int32_t* labels, const float* lse, double row_scale, const float* loss_scale,
+                            void* dlogits, Stream stream);
+
+}  // namespace cuda
 }  // namespace swinscope

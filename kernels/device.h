@@ -70,6 +70,9 @@ class DeviceBuffer {
   std::int64_t bytes_ = 0;
 };
 
+// Every byte 0, in stream order.
+void clear(void* data, std::int64_t bytes, Stream stream);
+
 // Both return when the host memory may be used again.
 void copy_to_device(void* device, const void* host, std::int64_t bytes, Stream stream);
 void copy_to_host(void* host, const void* device, std::int64_t bytes, Stream stream);

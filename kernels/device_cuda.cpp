@@ -81,6 +81,10 @@ void DeviceBuffer::poison(Stream stream) {
   if (bytes_ > 0) SWINSCOPE_CUDA(cudaMemsetAsync(data_, 0xff, static_cast<std::size_t>(bytes_), stream));
 }
 
+void clear(void* data, std::int64_t bytes, Stream stream) {
+  if (bytes > 0) SWINSCOPE_CUDA(cudaMemsetAsync(data, 0, static_cast<std::size_t>(bytes), stream));
+}
+
 void copy_to_device(void* device, const void* host, std::int64_t bytes, Stream stream) {
   SWINSCOPE_CUDA(cudaMemcpyAsync(device, host, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, stream));
   synchronize(stream);

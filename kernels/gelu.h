@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "kernels/bias.h"
 #include "kernels/cost.h"
 #include "kernels/device.h"
 
@@ -28,6 +29,21 @@ namespace cuda {
 
 // The exact form. y may be x. `count` must be a multiple of 8.
 void gelu_forward(std::int64_t count, ElementType type, const void* x, void* y, Stream stream);
+
+struct GeluGradientTensors {
+  const void* x = nullptr;  // before the activation, with its bias
+  const void* dy = nullptr;
+  void* dx = nullptr;         // may be dy, or x
+  void* y = nullptr;          // gelu(x) once more, where wanted: for a forward pass that did not keep it. May be x
+  float* dbias = nullptr;     // column sums of dx, or null
+  bool accumulate = false;    // dbias is added to, else overwritten
+  void* workspace = nullptr;  // gelu_backward_workspace_bytes(), where there is a dbias
+};
+
+std::int64_t gelu_backward_workspace_bytes(const BiasShape& shape);
+
+// The exact form, and with it the gradient of the bias before it: one pass over x and dy. Sums as in bias_backward().
+void gelu_backward(const BiasShape& shape, ElementType type, const GeluGradientTensors& tensors, Stream stream);
 
 }  // namespace cuda
 

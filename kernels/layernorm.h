@@ -45,7 +45,10 @@ struct LayerNormTensors {
   const void* gamma = nullptr;
   const void* beta = nullptr;
   void* y = nullptr;               // may be x or residual
-  const void* residual = nullptr;  // where given, y = residual + LN(x): Swin V2's residual connection
+  const void* residual = nullptr;  // where given, y = residual + scale * LN(x): Swin V2's residual connection
+  // Stochastic depth: the scale of row r is sample_scale[r / rows_per_sample]; 1 where there is none. Needs a residual.
+  const float* sample_scale = nullptr;
+  std::int64_t rows_per_sample = 0;
 };
 
 // One kernel that reads each row once, in 16-byte pieces, and keeps it in registers for both passes.
@@ -57,6 +60,44 @@ void layernorm_forward(const LayerNormShape& shape, ElementType type, const Laye
 // The same by the plainest kernel: a block for each row, three passes over memory, any number of channels.
 void layernorm_forward_plain(const LayerNormShape& shape, ElementType type, const LayerNormTensors& tensors,
                              Stream stream);
+
+struct LayerNormGradientTensors {
+  const void* x = nullptr;  // of the forward pass; mean and standard deviation are taken again
+  const void* gamma = nullptr;
+  const void* dy = nullptr;
+  const void* residual = nullptr;  // added to dx: the gradient that goes past the normalization. May be null
+  void* dx = nullptr;              // may be dy or residual
+  // As in the forward pass: dy counts sample_scale[r / rows_per_sample] times. Not together with a residual.
+  const float* sample_scale = nullptr;
+  std::int64_t rows_per_sample = 0;
+  float* dgamma = nullptr;  // [channels], as dbeta
+  float* dbeta = nullptr;
+  bool accumulate = false;  // dgamma and dbeta are added to, else overwritten
+  void* workspace = nullptr;
+};
+
+std::int64_t layernorm_backward_workspace_bytes(const LayerNormShape& shape);
+
+// Rows as in layernorm_forward(). gather: x and dx are maps, dy holds rows of merged tokens; what a row's padding would
+// get is dropped, and there is no residual. dgamma and dbeta are summed up in two stages in fixed order, so that the
+// same input gives the same bits.
+void layernorm_backward(const LayerNormShape& shape, ElementType type, const LayerNormGradientTensors& tensors,
+                        Stream stream, const PatchMergeShape* gather = nullptr);
+
+// V1's residual connection and the normalization after it in one pass: sum = x + scale * branch, y = LN(sum).
+struct ResidualNormTensors {
+  const void* x = nullptr;
+  const void* branch = nullptr;
+  const float* sample_scale = nullptr;  // null: 1. See LayerNormTensors
+  std::int64_t rows_per_sample = 0;
+  const void* gamma = nullptr;
+  const void* beta = nullptr;
+  void* sum = nullptr;  // may be x or branch
+  void* y = nullptr;    // may be branch
+};
+// The number of channels must be one that layernorm_forward() has a kernel for: those of all models.
+void residual_layernorm_forward(const LayerNormShape& shape, ElementType type, const ResidualNormTensors& tensors,
+                                Stream stream);
 
 }  // namespace cuda
 

@@ -26,8 +26,10 @@ enum class MatmulArithmetic : std::uint8_t {
   kInt8,  // results are 32-bit integers
 };
 
-// y[m, n] = epilogue(a[m, k] * op(b)[k, n]) (+ y before, if it accumulates), row-major and densely packed; `batch`
-// products whose operands follow each other. transpose_b: b is stored [n, k], as torch.nn.Linear's weight.
+// y[m, n] = epilogue(op(a)[m, k] * op(b)[k, n]) (+ y before, if it accumulates), row-major and densely packed; `batch`
+// products whose operands follow each other. transpose_a: a is stored [k, m]; transpose_b: b is stored [n, k], as
+// torch.nn.Linear's weight. The gradients of a linear layer y = x W^T are dx = dy W, neither transposed, and
+// dW = dy^T x, transpose_a only.
 struct MatmulShape {
   std::int64_t m = 0;
   std::int64_t n = 0;
@@ -39,6 +41,7 @@ struct MatmulShape {
   MatmulArithmetic arithmetic = MatmulArithmetic::kByType;
   Epilogue epilogue = Epilogue::kNone;
   bool accumulate = false;
+  bool transpose_a = false;
 
   std::int64_t operand_bytes() const {
     const bool bytes = arithmetic == MatmulArithmetic::kFp8 || arithmetic == MatmulArithmetic::kInt8;

@@ -46,8 +46,8 @@ void patch_embed_backward(const PatchEmbedShape& shape, const T* weight, const T
 }  // namespace cpu
 namespace cuda {
 
-// The im2col half: columns [tokens(), column_length()]. The product with the weight is cuda::LinearPlan's.
-// patch must be 4.
+// The im2col half: columns [tokens(), column_length()]. The product with the weight is cuda::Matmul's, and so are the
+// weight's gradient, dy^T * columns, and the bias's, bias_backward(). patch must be 4.
 void patch_columns(const PatchEmbedShape& shape, ElementType type, const void* image, void* columns, Stream stream);
 
 }  // namespace cuda

@@ -41,6 +41,8 @@ namespace cuda {
 
 // channels must be a multiple of 8.
 void patch_merge_forward(const PatchMergeShape& shape, ElementType type, const void* x, void* y, Stream stream);
+// (Where the merged tokens are normalized at once, as in V1, layernorm_backward() does it by itself.)
+void patch_merge_backward(const PatchMergeShape& shape, ElementType type, const void* dy, void* dx, Stream stream);
 
 }  // namespace cuda
 

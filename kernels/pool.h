@@ -31,6 +31,9 @@ namespace cuda {
 
 void pool_forward(const PoolShape& shape, ElementType type, const void* x, void* y, Stream stream);
 
+// channels must be a multiple of 8.
+void pool_backward(const PoolShape& shape, ElementType type, const void* dy, void* dx, Stream stream);
+
 }  // namespace cuda
 
 }  // namespace swinscope

@@ -46,6 +46,18 @@ namespace cuda {
 void residual_forward(const ResidualShape& shape, ElementType type, const void* x, const void* branch, void* y,
                       Stream stream);
 
+// y = x + scale[sample] * branch. sample_elements must be a multiple of 8. The gradient of the branch is
+// bias_backward()'s dx, or, without a bias, residual_backward()'s.
+void residual_forward(const ResidualShape& shape, ElementType type, const void* x, const void* branch,
+                      const float* scale, void* y, Stream stream);
+
+// dbranch = scale[sample] * dy; may be dy.
+void residual_backward(const ResidualShape& shape, ElementType type, const float* scale, const void* dy, void* dbranch,
+                       Stream stream);
+
+// y += x, y in fp32: gradients of several batches. count must be a multiple of 8.
+void add_into(std::int64_t count, ElementType type, const void* x, float* y, Stream stream);
+
 }  // namespace cuda
 
 }  // namespace swinscope

@@ -108,6 +108,31 @@ void expand_attention_bias(const WindowAttentionShape& shape, ElementType type, 
 void window_attention_forward(const WindowAttentionShape& shape, ElementType type, TokenOrder order,
                               const WindowAttentionTensors& tensors, Stream stream);
 
+struct WindowAttentionGradientTensors {
+  // As in the forward pass.
+  const void* qkv = nullptr;
+  const void* bias = nullptr;  // by expand_attention_bias()
+  const float* logit_scale = nullptr;
+  const void* pad_qkv = nullptr;
+  const float* lse = nullptr;     // that the forward pass left
+  const void* dout = nullptr;     // [tokens, heads, head_dim]
+  void* dqkv = nullptr;           // [tokens, 3, heads, head_dim], overwritten; not qkv
+  float* dtable = nullptr;        // [bias_table_rows(window), heads]
+  float* dlogit_scale = nullptr;  // [heads]; kCosine only; 0 above the clamp
+  // [3, heads, head_dim], what padding adds to the gradient of the qkv bias: see cpu::WindowAttentionGradients. Needed
+  // if grid.padded() and kImage. In a 16-bit type the k third may be infinite in the cosine form.
+  float* dpad_qkv = nullptr;
+  bool accumulate = false;  // dtable, dlogit_scale and dpad_qkv are added to, else overwritten
+  void* workspace = nullptr;
+};
+
+std::int64_t attention_backward_workspace_bytes(const WindowAttentionShape& shape, ElementType type, TokenOrder order);
+
+// Probabilities are computed again from q, k and the LSE: nothing of the size of the scores is ever in memory. The
+// parameters' gradients are summed up in stages of fixed order: the same input gives the same bits on the same GPU.
+void window_attention_backward(const WindowAttentionShape& shape, ElementType type, TokenOrder order,
+                               const WindowAttentionGradientTensors& tensors, Stream stream);
+
 }  // namespace cuda
 
 }  // namespace swinscope
