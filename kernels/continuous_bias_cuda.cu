@@ -1,5 +1,5 @@
 #include "kernels/check.h"
-#include "kernels/continuous_bias.h"
+#include "kernels/continuous_bias_coordinates.cuh"
 #include "kernels/cuda_call.h"
 #include "kernels/device_math.cuh"
 
@@ -7,22 +7,6 @@ namespace swinscope::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr float kTableScale = 16.0F;
-constexpr float kCoordinateRange = 8.0F;
-
-struct Coordinates {
-  int height, width;                  // of the window
-  int trained_height, trained_width;  // that the coordinates are scaled by
-
-  __device__ static float along(int offset, int extent) {
-    const float scaled = kCoordinateRange * static_cast<float>(offset) / static_cast<float>(max(extent - 1, 1));
-    return copysignf(log2f(1.0F + fabsf(scaled)) / 3.0F, scaled);  // log2(8) = 3
-  }
-  __device__ float2 of(int row) const {
-    const int side = 2 * width - 1;
-    return {along(row / side - (height - 1), trained_height), along(row % side - (width - 1), trained_width)};
-  }
-};
 
 // A block a row of the table: the hidden layer in shared memory, then a warp a head.
 __global__ __launch_bounds__(kThreads) void continuous_bias_kernel(Coordinates coordinates, int heads, int hidden,
@@ -50,16 +34,11 @@ __global__ __launch_bounds__(kThreads) void continuous_bias_kernel(Coordinates c
 
 void continuous_bias_forward(const ContinuousBiasShape& shape, const float* weight1, const float* bias1,
                              const float* weight2, float* table, Stream stream) {
-  const auto extent = [](std::int64_t trained, std::int64_t window) {
-    return static_cast<int>(trained > 0 ? trained : window);
-  };
   require(shape.window.height > 0 && shape.window.width > 0, "continuous_bias", "empty window");
-  const Coordinates coordinates{static_cast<int>(shape.window.height), static_cast<int>(shape.window.width),
-                                extent(shape.pretrained_window.height, shape.window.height),
-                                extent(shape.pretrained_window.width, shape.window.width)};
   const auto bytes = static_cast<std::size_t>(shape.hidden) * sizeof(float);
   continuous_bias_kernel<<<static_cast<unsigned>(shape.rows()), kThreads, bytes, stream>>>(
-      coordinates, static_cast<int>(shape.heads), static_cast<int>(shape.hidden), weight1, bias1, weight2, table);
+      Coordinates::of(shape), static_cast<int>(shape.heads), static_cast<int>(shape.hidden), weight1, bias1, weight2,
+      table);
   SWINSCOPE_CUDA_LAUNCHED("continuous_bias_kernel");
 }
 

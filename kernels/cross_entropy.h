@@ -52,9 +52,11 @@ struct LossSums {
 };
 
 // As the CPU's, and adds the batch to `sums`, in row order. A label that is not below the number of classes makes the
-// loss NaN: labels are checked where they are read. row_loss, lse: [rows].
+// loss and the gradient NaN: labels are checked where they are read. row_loss, lse, predicted: [rows]; predicted is the
+// first class with the largest logit.
 void cross_entropy_forward(const CrossEntropyShape& shape, ElementType type, const void* logits,
-                           const std::int32_t* labels, float* row_loss, float* lse, LossSums* sums, Stream stream);
+                           const std::int32_t* labels, float* row_loss, float* lse, std::int32_t* predicted,
+                           LossSums* sums, Stream stream);
 
 // dlogits = row_scale * *loss_scale * (softmax(logits) - target); may be logits. loss_scale in device memory, null: 1.
 void cross_entropy_backward(const CrossEntropyShape& shape, ElementType type, const void* logits,

@@ -49,6 +49,38 @@ __global__ void add_kernel(std::int64_t vectors, const T* x, const T* branch, T*
   store_vector(y + i * Vector<T>::kLength, v);
 }
 
+// y = x + scale * branch; without x, y = scale * branch.
+template <typename T>
+__global__ void scaled_branch_kernel(std::int64_t vectors, std::int64_t vectors_per_sample, const T* x, const T* branch,
+                                     const float* scale, T* y) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i >= vectors) return;
+  const float factor = scale[i / vectors_per_sample];
+  Vector<T> v{};
+  if (x != nullptr) v = load_vector(x + i * Vector<T>::kLength);
+  const Vector<T> b = load_vector(branch + i * Vector<T>::kLength);
+#pragma unroll
+  for (int e = 0; e < Vector<T>::kLength; ++e)
+    v.values[e] = from_float<T>(fmaf(factor, to_float(b.values[e]), to_float(v.values[e])));
+  store_vector(y + i * Vector<T>::kLength, v);
+}
+
+template <typename T>
+__global__ void add_into_kernel(std::int64_t vectors, const T* x, float* y) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i >= vectors) return;
+  const Vector<T> v = load_vector(x + i * Vector<T>::kLength);
+#pragma unroll
+  for (int part = 0; part < Vector<T>::kLength / 4; ++part) {
+    float* const at = y + i * Vector<T>::kLength + part * 4;
+    Vector<float> sum = load_vector(at);
+#pragma unroll
+    for (int e = 0; e < 4; ++e)
+      sum.values[e] += to_float(v.values[part * 4 + e]);
+    store_vector(at, sum);
+  }
+}
+
 template <typename From, typename To>
 __global__ void convert_kernel(std::int64_t count, const From* from, To* to) {
   const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
@@ -117,6 +149,44 @@ void residual_forward(const ResidualShape& shape, ElementType type, const void* 
         vectors, static_cast<const T*>(x), static_cast<const T*>(branch), static_cast<T*>(y));
   });
   SWINSCOPE_CUDA_LAUNCHED("add_kernel");
+}
+
+namespace {
+
+void scaled_branch(const ResidualShape& shape, ElementType type, const void* x, const void* branch, const float* scale,
+                   void* y, Stream stream) {
+  const std::int64_t count = shape.batch * shape.sample_elements;
+  if (count == 0) return;
+  with_element_type(type, [&]<typename T>() {
+    const std::int64_t per_sample = vectors_in<T>(shape.sample_elements, "residual");
+    const std::int64_t vectors = shape.batch * per_sample;
+    scaled_branch_kernel<T><<<blocks_for(vectors, kThreads), kThreads, 0, stream>>>(
+        vectors, per_sample, static_cast<const T*>(x), static_cast<const T*>(branch), scale, static_cast<T*>(y));
+  });
+  SWINSCOPE_CUDA_LAUNCHED("scaled_branch_kernel");
+}
+
+}  // namespace
+
+void residual_forward(const ResidualShape& shape, ElementType type, const void* x, const void* branch,
+                      const float* scale, void* y, Stream stream) {
+  if (scale == nullptr) return residual_forward(shape, type, x, branch, y, stream);
+  scaled_branch(shape, type, x, branch, scale, y, stream);
+}
+
+void residual_backward(const ResidualShape& shape, ElementType type, const float* scale, const void* dy, void* dbranch,
+                       Stream stream) {
+  require(scale != nullptr, "residual_backward", "without a scale the branch's gradient is dy");
+  scaled_branch(shape, type, nullptr, dy, scale, dbranch, stream);
+}
+
+void add_into(std::int64_t count, ElementType type, const void* x, float* y, Stream stream) {
+  if (count == 0) return;
+  with_element_type(type, [&]<typename T>() {
+    const std::int64_t vectors = vectors_in<T>(count, "add_into");
+    add_into_kernel<T><<<blocks_for(vectors, kThreads), kThreads, 0, stream>>>(vectors, static_cast<const T*>(x), y);
+  });
+  SWINSCOPE_CUDA_LAUNCHED("add_into_kernel");
 }
 
 void convert(std::int64_t count, ElementType from_type, const void* from, ElementType to_type, void* to,

@@ -5,7 +5,7 @@
 #include "kernels/device_math.cuh"
 #include "kernels/early_launch.cuh"
 #include "kernels/layernorm.h"
-#include "kernels/patch_merge.h"
+#include "kernels/merge_place.cuh"
 
 namespace swinscope::cuda {
 namespace {
@@ -19,22 +19,11 @@ constexpr std::int64_t kManyBlocks = 2048;
 // Wider rows take too many registers for two.
 constexpr int kMostVectorsInTurn = 4;
 
-// Where vector `vector` of a row begins: in one of the four rows that make a merged token.
-struct MergePlace {
-  int height = 0;  // of the map to gather from
-  int width = 0;
-  int merged_height = 0;
-  int merged_width = 0;
-
-  // Negative: padding.
-  __device__ std::int64_t operator()(int row, int vector, int vectors) const {
-    const int quarter = vectors / 4;
-    const int part = vector / quarter;
-    const int y = row / merged_width % merged_height * 2 + part % 2;
-    const int x = row % merged_width * 2 + part / 2;
-    if (y >= height || x >= width) return -1;
-    return (std::int64_t{row / (merged_width * merged_height) * height + y} * width + x) * quarter + vector % quarter;
-  }
+// Where rows come from.
+enum class Source {
+  kRows,
+  kMap,  // a row is gathered from a map: see MergePlace
+  kSum,  // x + scale * branch, which is stored, too
 };
 
 template <typename T>
@@ -48,10 +37,16 @@ struct Arguments {
   const T* beta;
   const T* residual;
   T* y;
+  const float* sample_scale;  // null: 1
+  int rows_per_sample;
+  const T* branch;  // kSum only
+  T* sum;
+
+  __device__ float scale(int row) const { return sample_scale == nullptr ? 1.0F : sample_scale[row / rows_per_sample]; }
 };
 
 // kLanes neighbouring lanes share a row and hold kVectors 16-byte pieces each: kLanes * kVectors * kLength channels.
-template <typename T, int kLanes, int kVectors, bool kGather>
+template <typename T, int kLanes, int kVectors, Source kSource>
 __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> a) {
   using Piece = Vector<T>;
   constexpr int kLength = Piece::kLength;
@@ -67,7 +62,7 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
     const int existing = min(wanted, a.rows - 1);
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
-      if constexpr (kGather) {
+      if constexpr (kSource == Source::kMap) {
         const std::int64_t place = a.place(existing, lane + v * kLanes, kRowVectors);
         x[v] = place < 0 ? Piece{} : load_vector(a.x + place * kLength);
       } else {
@@ -88,6 +83,19 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
   wait_for_previous();
   Piece x[kVectors];
   load_row(row, x);
+  if constexpr (kSource == Source::kSum) {
+    const int existing = min(row, a.rows - 1);
+    const float scale = a.scale(existing);
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      const std::int64_t at = (std::int64_t{existing} * kRowVectors + lane + v * kLanes) * kLength;
+      const Piece branch = load_vector(a.branch + at);
+#pragma unroll
+      for (int e = 0; e < kLength; ++e)
+        x[v].values[e] = from_float<T>(fmaf(scale, to_float(branch.values[e]), to_float(x[v].values[e])));
+      if (row < a.rows) store_vector(a.sum + at, x[v]);
+    }
+  }
   for (int turn = 0; turn < a.rows_in_turn; ++turn, row += kGroups) {
     Piece next[kVectors];
     if constexpr (kVectors <= kMostVectorsInTurn) {
@@ -112,6 +120,7 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
     }
     const float rstd = rsqrtf(sum_over(squares, kLanes) * kInverseCount + a.epsilon);
     if (row < a.rows) {
+      const float sample_scale = a.scale(row);
 #pragma unroll
       for (int v = 0; v < kVectors; ++v) {
         const int channel = (lane + v * kLanes) * kLength;
@@ -131,7 +140,8 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
         for (int e = 0; e < kLength; ++e) {
           const float normalized = (to_float(x[v].values[e]) - mean) * rstd;
           const float scaled = normalized * to_float(scale.values[e]) + to_float(offset.values[e]);
-          x[v].values[e] = from_float<T>(to_float(residual.values[e]) + scaled);
+          const float branch = kSource == Source::kRows ? sample_scale * scaled : scaled;
+          x[v].values[e] = from_float<T>(to_float(residual.values[e]) + branch);
         }
         store_vector(a.y + out, x[v]);
       }
@@ -158,7 +168,9 @@ __device__ float block_sum(float value) {
 
 template <typename T>
 __global__ void layernorm_plain_kernel(std::int64_t channels, float epsilon, const T* x, const T* gamma, const T* beta,
-                                       const T* residual, T* y) {
+                                       const T* residual, const float* sample_scale, std::int64_t rows_per_sample,
+                                       T* y) {
+  const float sample = sample_scale == nullptr ? 1.0F : sample_scale[blockIdx.x / rows_per_sample];
   const T* const row = x + blockIdx.x * channels;
   float sum = 0.0F;
   for (std::int64_t c = threadIdx.x; c < channels; c += kPlainThreads)
@@ -173,60 +185,72 @@ __global__ void layernorm_plain_kernel(std::int64_t channels, float epsilon, con
   for (std::int64_t c = threadIdx.x; c < channels; c += kPlainThreads) {
     const std::int64_t at = blockIdx.x * channels + c;
     const float scaled = (to_float(row[c]) - mean) * rstd * to_float(gamma[c]) + to_float(beta[c]);
-    y[at] = from_float<T>((residual == nullptr ? 0.0F : to_float(residual[at])) + scaled);
+    y[at] = from_float<T>((residual == nullptr ? 0.0F : to_float(residual[at])) + sample * scaled);
   }
 }
 
 template <typename T, int kLanes, int kVectors>
-bool launch(Arguments<T> arguments, bool gather, Stream stream) {
+bool launch(Arguments<T> arguments, Source source, Stream stream) {
   constexpr int kGroups = kThreads / kLanes;
-  const bool in_turn = kVectors <= kMostVectorsInTurn && arguments.rows / kGroups > kManyBlocks;
+  const bool in_turn =
+      source != Source::kSum && kVectors <= kMostVectorsInTurn && arguments.rows / kGroups > kManyBlocks;
   arguments.rows_in_turn = in_turn ? kRowsInTurn : 1;
   const unsigned blocks = blocks_for(arguments.rows, std::int64_t{kGroups} * arguments.rows_in_turn);
-  const auto kernel =
-      gather ? layernorm_kernel<T, kLanes, kVectors, true> : layernorm_kernel<T, kLanes, kVectors, false>;
+  auto kernel = layernorm_kernel<T, kLanes, kVectors, Source::kRows>;
+  if (source == Source::kMap) kernel = layernorm_kernel<T, kLanes, kVectors, Source::kMap>;
+  if (source == Source::kSum) kernel = layernorm_kernel<T, kLanes, kVectors, Source::kSum>;
   launch_early(kernel, {dim3(blocks), dim3(kThreads)}, stream, arguments);
   return true;
 }
 
 // Returns false where no kernel has rows of that many vectors: kLanes is the largest power of two that divides them.
 template <typename T>
-bool launch_for(std::int64_t vectors, const Arguments<T>& arguments, bool gather, Stream stream) {
+bool launch_for(std::int64_t vectors, const Arguments<T>& arguments, Source source, Stream stream) {
   switch (vectors) {
     case 4:
-      return launch<T, 4, 1>(arguments, gather, stream);
+      return launch<T, 4, 1>(arguments, source, stream);
     case 8:
-      return launch<T, 8, 1>(arguments, gather, stream);
+      return launch<T, 8, 1>(arguments, source, stream);
     case 12:
-      return launch<T, 4, 3>(arguments, gather, stream);
+      return launch<T, 4, 3>(arguments, source, stream);
     case 16:
-      return launch<T, 16, 1>(arguments, gather, stream);
+      return launch<T, 16, 1>(arguments, source, stream);
     case 24:
-      return launch<T, 8, 3>(arguments, gather, stream);
+      return launch<T, 8, 3>(arguments, source, stream);
     case 32:
-      return launch<T, 32, 1>(arguments, gather, stream);
+      return launch<T, 32, 1>(arguments, source, stream);
     case 48:
-      return launch<T, 16, 3>(arguments, gather, stream);
+      return launch<T, 16, 3>(arguments, source, stream);
     case 64:
-      return launch<T, 32, 2>(arguments, gather, stream);
+      return launch<T, 32, 2>(arguments, source, stream);
     case 96:
-      return launch<T, 32, 3>(arguments, gather, stream);
+      return launch<T, 32, 3>(arguments, source, stream);
     case 128:
-      return launch<T, 32, 4>(arguments, gather, stream);
+      return launch<T, 32, 4>(arguments, source, stream);
     case 192:
-      return launch<T, 32, 6>(arguments, gather, stream);
+      return launch<T, 32, 6>(arguments, source, stream);
     case 256:
-      return launch<T, 32, 8>(arguments, gather, stream);
+      return launch<T, 32, 8>(arguments, source, stream);
     case 384:
-      return launch<T, 32, 12>(arguments, gather, stream);
+      return launch<T, 32, 12>(arguments, source, stream);
     default:
       break;
   }
   if constexpr (sizeof(T) == 4) {  // twice as many vectors for the widest rows
-    if (vectors == 512) return launch<T, 32, 16>(arguments, gather, stream);
-    if (vectors == 768) return launch<T, 32, 24>(arguments, gather, stream);
+    if (vectors == 512) return launch<T, 32, 16>(arguments, source, stream);
+    if (vectors == 768) return launch<T, 32, 24>(arguments, source, stream);
   }
   return false;
+}
+
+template <typename T>
+Arguments<T> arguments_of(const LayerNormShape& shape, const void* gamma, const void* beta) {
+  Arguments<T> arguments{};
+  arguments.rows = static_cast<int>(shape.rows);
+  arguments.epsilon = static_cast<float>(shape.epsilon);
+  arguments.gamma = static_cast<const T*>(gamma);
+  arguments.beta = static_cast<const T*>(beta);
+  return arguments;
 }
 
 }  // namespace
@@ -238,26 +262,46 @@ void layernorm_forward(const LayerNormShape& shape, ElementType type, const Laye
   require(gather == nullptr || (shape.channels == 4 * gather->channels && shape.rows == gather->merged_tokens()),
           "layernorm", "the rows must be those of the gathered map");
   require(shape.rows < std::numeric_limits<int>::max(), "layernorm", "too many rows");
+  require(tensors.sample_scale == nullptr || (tensors.residual != nullptr && tensors.rows_per_sample > 0), "layernorm",
+          "a scale for each sample needs a residual and the rows of a sample");
   if (shape.rows == 0) return;
   bool launched = false;
   with_element_type(type, [&]<typename T>() {
-    const std::int64_t vectors = shape.channels / Vector<T>::kLength;
-    MergePlace place;
-    if (gather != nullptr) {
-      place = {static_cast<int>(gather->height), static_cast<int>(gather->width),
-               static_cast<int>(gather->merged_height()), static_cast<int>(gather->merged_width())};
-    }
-    const Arguments<T> arguments{static_cast<int>(shape.rows),        1,
-                                 static_cast<float>(shape.epsilon),   place,
-                                 static_cast<const T*>(tensors.x),    static_cast<const T*>(tensors.gamma),
-                                 static_cast<const T*>(tensors.beta), static_cast<const T*>(tensors.residual),
-                                 static_cast<T*>(tensors.y)};
-    launched = launch_for(vectors, arguments, gather != nullptr, stream);
+    Arguments<T> arguments = arguments_of<T>(shape, tensors.gamma, tensors.beta);
+    if (gather != nullptr) arguments.place = MergePlace::of(*gather);
+    arguments.x = static_cast<const T*>(tensors.x);
+    arguments.residual = static_cast<const T*>(tensors.residual);
+    arguments.y = static_cast<T*>(tensors.y);
+    arguments.sample_scale = tensors.sample_scale;
+    arguments.rows_per_sample = static_cast<int>(tensors.rows_per_sample);
+    launched = launch_for(shape.channels / Vector<T>::kLength, arguments,
+                          gather != nullptr ? Source::kMap : Source::kRows, stream);
   });
   if (!launched) {
     require(gather == nullptr, "layernorm", "no kernel gathers rows of this many channels");
     layernorm_forward_plain(shape, type, tensors, stream);
   }
+}
+
+void residual_layernorm_forward(const LayerNormShape& shape, ElementType type, const ResidualNormTensors& tensors,
+                                Stream stream) {
+  require(shape.channels > 0 && shape.channels % 8 == 0, "residual_layernorm", "channels must be a multiple of 8");
+  require(shape.rows < std::numeric_limits<int>::max(), "residual_layernorm", "too many rows");
+  require(tensors.sample_scale == nullptr || tensors.rows_per_sample > 0, "residual_layernorm",
+          "a scale for each sample needs the rows of a sample");
+  if (shape.rows == 0) return;
+  bool launched = false;
+  with_element_type(type, [&]<typename T>() {
+    Arguments<T> arguments = arguments_of<T>(shape, tensors.gamma, tensors.beta);
+    arguments.x = static_cast<const T*>(tensors.x);
+    arguments.branch = static_cast<const T*>(tensors.branch);
+    arguments.sum = static_cast<T*>(tensors.sum);
+    arguments.y = static_cast<T*>(tensors.y);
+    arguments.sample_scale = tensors.sample_scale;
+    arguments.rows_per_sample = static_cast<int>(tensors.rows_per_sample);
+    launched = launch_for(shape.channels / Vector<T>::kLength, arguments, Source::kSum, stream);
+  });
+  require(launched, "residual_layernorm", "no kernel has rows of this many channels");
 }
 
 void layernorm_forward_plain(const LayerNormShape& shape, ElementType type, const LayerNormTensors& tensors,
@@ -267,7 +311,8 @@ void layernorm_forward_plain(const LayerNormShape& shape, ElementType type, cons
     layernorm_plain_kernel<T><<<static_cast<unsigned>(shape.rows), kPlainThreads, 0, stream>>>(
         shape.channels, static_cast<float>(shape.epsilon), static_cast<const T*>(tensors.x),
         static_cast<const T*>(tensors.gamma), static_cast<const T*>(tensors.beta),
-        static_cast<const T*>(tensors.residual), static_cast<T*>(tensors.y));
+        static_cast<const T*>(tensors.residual), tensors.sample_scale, tensors.rows_per_sample,
+        static_cast<T*>(tensors.y));
   });
   SWINSCOPE_CUDA_LAUNCHED("layernorm_plain_kernel");
 }

@@ -55,6 +55,17 @@ struct MergeSource {
   }
 };
 
+// And back: which of the merged tokens' four rows a row of the map stands in.
+struct UnmergeSource {
+  std::int64_t height, width, merged_height, merged_width;
+  __device__ std::int64_t operator()(std::int64_t row) const {
+    const std::int64_t x = row % width;
+    const std::int64_t y = row / width % height;
+    const std::int64_t token = (row / (width * height) * merged_height + y / 2) * merged_width + x / 2;
+    return token * 4 + x % 2 * 2 + y % 2;
+  }
+};
+
 struct RollSource {
   std::int64_t height, width, dy, dx;  // 0 <= dy < height, 0 <= dx < width
   __device__ std::int64_t operator()(std::int64_t row) const {
@@ -129,6 +140,19 @@ __global__ void pool_kernel(PoolShape shape, const T* x, T* y) {
   y[blockIdx.y * shape.channels + out] = from_float<T>(total / static_cast<float>(shape.tokens));
 }
 
+template <typename T>
+__global__ void pool_backward_kernel(std::int64_t vectors, int vectors_per_row, std::int64_t tokens, float factor,
+                                     const T* dy, T* dx) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i >= vectors) return;
+  const std::int64_t row = i / vectors_per_row / tokens;
+  Vector<T> v = load_vector(dy + (row * vectors_per_row + i % vectors_per_row) * Vector<T>::kLength);
+#pragma unroll
+  for (T& value : v.values)
+    value = from_float<T>(to_float(value) * factor);
+  store_vector(dx + i * Vector<T>::kLength, v);
+}
+
 }  // namespace
 
 void patch_columns(const PatchEmbedShape& shape, ElementType type, const void* image, void* columns, Stream stream) {
@@ -146,6 +170,11 @@ void patch_columns(const PatchEmbedShape& shape, ElementType type, const void* i
 void patch_merge_forward(const PatchMergeShape& shape, ElementType type, const void* x, void* y, Stream stream) {
   const MergeSource source{shape.height, shape.width, shape.merged_height(), shape.merged_width()};
   copy_rows(4 * shape.merged_tokens(), shape.channels, type, source, x, y, stream);
+}
+
+void patch_merge_backward(const PatchMergeShape& shape, ElementType type, const void* dy, void* dx, Stream stream) {
+  const UnmergeSource source{shape.height, shape.width, shape.merged_height(), shape.merged_width()};
+  copy_rows(shape.batch * shape.height * shape.width, shape.channels, type, source, dy, dx, stream);
 }
 
 void window_roll(const WindowGrid& grid, std::int64_t channels, ElementType type, bool forward, const void* x, void* y,
@@ -177,6 +206,19 @@ void pool_forward(const PoolShape& shape, ElementType type, const void* x, void*
     pool_kernel<T><<<grid, kPoolChannels * kPoolRows, 0, stream>>>(shape, static_cast<const T*>(x), static_cast<T*>(y));
   });
   SWINSCOPE_CUDA_LAUNCHED("pool_kernel");
+}
+
+void pool_backward(const PoolShape& shape, ElementType type, const void* dy, void* dx, Stream stream) {
+  require(shape.channels % 8 == 0 && shape.tokens > 0, "pool", "tokens, and a multiple of 8 channels, are needed");
+  if (shape.batch == 0) return;
+  with_element_type(type, [&]<typename T>() {
+    const std::int64_t per_row = shape.channels / Vector<T>::kLength;
+    const std::int64_t vectors = shape.batch * shape.tokens * per_row;
+    pool_backward_kernel<T><<<blocks_for(vectors, kThreads), kThreads, 0, stream>>>(
+        vectors, static_cast<int>(per_row), shape.tokens, 1.0F / static_cast<float>(shape.tokens),
+        static_cast<const T*>(dy), static_cast<T*>(dx));
+  });
+  SWINSCOPE_CUDA_LAUNCHED("pool_backward_kernel");
 }
 
 }  // namespace swinscope::cuda

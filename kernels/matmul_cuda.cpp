@@ -30,6 +30,7 @@ std::string key_of(const MatmulShape& s) {
     if (!key.empty()) key += ',';
     key += std::to_string(field);
   }
+  if (s.transpose_a) key += ",ta";  // behind what files of choices already hold
   return key;
 }
 

@@ -12,7 +12,7 @@ hopper::ProductForm form_of(const MatmulShape& shape) {
 HopperMatmul::HopperMatmul(const MatmulShape& shape, int tile) : shape_(shape), tile_(tile) {}
 
 bool HopperMatmul::fits(const MatmulShape& shape, int tile) {
-  return shape.transpose_b && shape.batch == 1 && shape.operand_type == shape.result_type &&
+  return shape.transpose_b && !shape.transpose_a && shape.batch == 1 && shape.operand_type == shape.result_type &&
          shape.arithmetic == MatmulArithmetic::kByType &&
          !(shape.accumulate && shape.epilogue == Epilogue::kBiasGelu) && hopper::fits(form_of(shape), tile);
 }

@@ -74,12 +74,14 @@ LtMatmul::LtMatmul(cublasLtHandle_t handle, const MatmulShape& shape, void* work
       workspace_(workspace),
       b_(operand_data_type(shape), shape.transpose_b ? shape.k : shape.n, shape.transpose_b ? shape.n : shape.k,
          shape.batch),
-      a_(operand_data_type(shape), shape.k, shape.m, shape.batch),
+      a_(operand_data_type(shape), shape.transpose_a ? shape.m : shape.k, shape.transpose_a ? shape.k : shape.m,
+         shape.batch),
       y_(result_data_type(shape), shape.n, shape.m, shape.batch) {
   SWINSCOPE_CUDA(
       cublasLtMatmulDescCreate(&description_, compute_type(shape.arithmetic), integers() ? CUDA_R_32I : CUDA_R_32F));
   if (shape.arithmetic == MatmulArithmetic::kFp8) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
   set(CUBLASLT_MATMUL_DESC_TRANSA, shape.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
+  set(CUBLASLT_MATMUL_DESC_TRANSB, shape.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(shape.epilogue));
 }
 

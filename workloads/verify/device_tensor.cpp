@@ -4,15 +4,34 @@
 
 namespace swinscope {
 
-DeviceTensor TensorFactory::upload(const std::vector<double>& values, ElementType type) {
+void TensorFactory::write(DeviceTensor& tensor, const std::vector<double>& values) {
   const auto count = static_cast<std::int64_t>(values.size());
   const std::vector<float> floats(values.begin(), values.end());
   const cuda::DeviceBuffer staging(count * element_bytes(ElementType::kFp32));
   cuda::copy_to_device(staging.data(), floats.data(), staging.bytes(), stream());
+  cuda::convert(count, ElementType::kFp32, staging.data(), tensor.type, tensor.buffer.data(), stream());
+  cuda::synchronize(stream());
+}
+
+DeviceTensor TensorFactory::upload(const std::vector<double>& values, ElementType type) {
+  const auto count = static_cast<std::int64_t>(values.size());
   DeviceTensor tensor{type, cuda::DeviceBuffer(count * element_bytes(type)), {}};
-  cuda::convert(count, ElementType::kFp32, staging.data(), type, tensor.buffer.data(), stream());
+  write(tensor, values);
   tensor.values = download(tensor);
   return tensor;
+}
+
+DeviceTensor TensorFactory::scales(std::int64_t count) {
+  std::vector<double> values(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = i % 3 == 1 ? 0.0 : 1.0 / 0.7;
+  return upload(values, ElementType::kFp32);
+}
+
+std::vector<unsigned char> TensorFactory::bytes(const DeviceTensor& tensor) {
+  std::vector<unsigned char> result(static_cast<std::size_t>(tensor.buffer.bytes()));
+  cuda::copy_to_host(result.data(), tensor.data(), tensor.buffer.bytes(), stream());
+  return result;
 }
 
 DeviceTensor TensorFactory::normal(std::int64_t count, ElementType type, double sigma, double mean) {

@@ -29,8 +29,13 @@ class TensorFactory {
   DeviceTensor upload(const std::vector<double>& values, ElementType type);
   // All NaN.
   DeviceTensor output(std::int64_t count, ElementType type);
+  // What stochastic depth makes of `count` samples, fp32: some 0, some 1 / 0.7.
+  DeviceTensor scales(std::int64_t count);
+  // Into a tensor that is there.
+  void write(DeviceTensor& tensor, const std::vector<double>& values);
   // What the device has now.
   std::vector<double> download(const DeviceTensor& tensor);
+  std::vector<unsigned char> bytes(const DeviceTensor& tensor);
 
  private:
   std::mt19937 engine_;

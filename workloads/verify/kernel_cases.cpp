@@ -244,6 +244,13 @@ const std::vector<KernelCheck>& kernel_checks() {
       {"position bias", check_position_bias},
       {"attention", check_attention},
       {"attention by steps", check_attention_steps},
+      {"layernorm backward", check_layernorm_backward},
+      {"elementwise backward", check_elementwise_backward},
+      {"gradient products", check_gradient_products},
+      {"position bias backward", check_position_bias_backward},
+      {"loss", check_loss},
+      {"stochastic depth", check_stochastic_depth},
+      {"optimizer", check_optimizer},
   };
   return checks;
 }

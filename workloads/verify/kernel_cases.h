@@ -13,5 +13,13 @@ void check_product_tiles(const VerifyReport& report);
 void check_position_bias(const VerifyReport& report);
 void check_attention(const VerifyReport& report);
 void check_attention_steps(const VerifyReport& report);
+// Of training:
+void check_layernorm_backward(const VerifyReport& report);
+void check_elementwise_backward(const VerifyReport& report);
+void check_gradient_products(const VerifyReport& report);
+void check_position_bias_backward(const VerifyReport& report);
+void check_loss(const VerifyReport& report);
+void check_stochastic_depth(const VerifyReport& report);
+void check_optimizer(const VerifyReport& report);
 
 }  // namespace swinscope

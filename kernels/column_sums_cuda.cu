@@ -1,0 +1,229 @@
+// Gradients of biases, and what passes the same elements on the way: the scale of a residual branch, the derivative of
+// GELU. Each block sums some columns over some rows; a second kernel adds up the blocks' sums.
+#include <algorithm>
+
+#include "kernels/bias.h"
+#include "kernels/check.h"
+#include "kernels/cuda_call.h"
+#include "kernels/device_math.cuh"
+#include "kernels/early_launch.cuh"
+#include "kernels/gelu.h"
+#include "kernels/partial_sums.h"
+
+namespace swinscope::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr std::int64_t kBlocks = 1056;     // about
+constexpr std::int64_t kMostVectors = 64;  // of a block's columns
+constexpr std::int64_t kLeastRows = 64;    // of a block: fewer would make partial sums too many
+
+// How rows and columns are shared out, by shape alone: the order of the sums must not depend on the GPU.
+struct Shares {
+  std::int64_t vectors = 0;        // of a row
+  std::int64_t column_groups = 1;  // grid.x
+  std::int64_t width = 1;          // vectors of a group
+  std::int64_t rows_at_once = 1;
+  std::int64_t rows_per_chunk = 1;
+  std::int64_t chunks = 1;  // grid.y
+
+  static Shares of(const BiasShape& shape, std::int64_t length) {
+    Shares s;
+    s.vectors = shape.columns / length;
+    s.column_groups = (s.vectors + kMostVectors - 1) / kMostVectors;
+    s.width = (s.vectors + s.column_groups - 1) / s.column_groups;
+    s.rows_at_once = kThreads / s.width;
+    const std::int64_t most = std::clamp<std::int64_t>(kBlocks / s.column_groups, 1, 65535);
+    const std::int64_t wanted = std::clamp<std::int64_t>(shape.rows / kLeastRows, 1, most);
+    const std::int64_t turns = (shape.rows + wanted * s.rows_at_once - 1) / (wanted * s.rows_at_once);
+    s.rows_per_chunk = turns * s.rows_at_once;
+    s.chunks = (shape.rows + s.rows_per_chunk - 1) / s.rows_per_chunk;
+    return s;
+  }
+};
+
+struct Places {
+  std::int64_t rows;
+  int vectors;
+  int width;
+  int rows_at_once;
+  int rows_per_chunk;
+};
+
+// dx = scale * dy, where there is a dx.
+template <typename T>
+struct ScaledRows {
+  const T* dy;
+  const float* sample_scale;
+  std::int64_t rows_per_sample;
+  T* dx;
+
+  __device__ void operator()(std::int64_t row, std::int64_t vector, float (&values)[Vector<T>::kLength]) const {
+    Vector<T> v = load_vector(dy + vector * Vector<T>::kLength);
+    const float scale = sample_scale == nullptr ? 1.0F : sample_scale[row / rows_per_sample];
+#pragma unroll
+    for (int e = 0; e < Vector<T>::kLength; ++e) {
+      values[e] = scale * to_float(v.values[e]);
+      v.values[e] = from_float<T>(values[e]);
+    }
+    if (dx != nullptr) store_vector(dx + vector * Vector<T>::kLength, v);
+  }
+};
+
+struct Normal {
+  float cumulative;
+  float density;
+};
+
+// The normal distribution. In 16-bit types erf is Abramowitz and Stegun's 7.1.26 (error below 1.5e-7, far below what
+// such a result keeps), whose exponential is the density's: one exponential and one division for both, where erff and
+// expf would make the kernel wait for arithmetic rather than for memory.
+template <typename T>
+__device__ Normal normal_distribution(float x) {
+  constexpr float kInverseSqrt2Pi = 0.3989422804014327F;
+  if constexpr (sizeof(T) == 4) {
+    return {0.5F * erfcf(-0.70710678118654752F * x), kInverseSqrt2Pi * expf(-0.5F * x * x)};
+  } else {
+    const float e = __expf(-0.5F * x * x);
+    const float t = __fdividef(1.0F, fmaf(0.3275911F * 0.70710678118654752F, fabsf(x), 1.0F));
+    float tail = fmaf(1.061405429F, t, -1.453152027F);
+    tail = fmaf(tail, t, 1.421413741F);
+    tail = fmaf(tail, t, -0.284496736F);
+    tail = fmaf(tail, t, 0.254829592F);
+    tail *= 0.5F * t * e;
+    return {x < 0.0F ? tail : 1.0F - tail, kInverseSqrt2Pi * e};
+  }
+}
+
+template <typename T>
+struct GeluRows {
+  const T* x;
+  const T* dy;
+  T* dx;
+  T* y;
+
+  __device__ void operator()(std::int64_t /*row*/, std::int64_t vector, float (&values)[Vector<T>::kLength]) const {
+    const std::int64_t at = vector * Vector<T>::kLength;
+    Vector<T> input = load_vector(x + at);
+    Vector<T> gradient = load_vector(dy + at);
+#pragma unroll
+    for (int e = 0; e < Vector<T>::kLength; ++e) {
+      const float value = to_float(input.values[e]);
+      const Normal normal = normal_distribution<T>(value);
+      values[e] = to_float(gradient.values[e]) * fmaf(value, normal.density, normal.cumulative);
+      gradient.values[e] = from_float<T>(values[e]);
+      input.values[e] = from_float<T>(value * normal.cumulative);
+    }
+    store_vector(dx + at, gradient);
+    if (y != nullptr) store_vector(y + at, input);
+  }
+};
+
+// rows(row, vector, values): what a vector adds to the sums of its columns; `vector` counts through the matrix.
+template <typename T, typename Rows>
+__global__ __launch_bounds__(kThreads) void column_kernel(Places at, Rows rows, float* partials) {
+  constexpr int kLength = Vector<T>::kLength;
+  __shared__ float sums[kThreads * kLength];
+  const int lane = static_cast<int>(threadIdx.x) % at.width;
+  const int turn = static_cast<int>(threadIdx.x) / at.width;
+  const int column = static_cast<int>(blockIdx.x) * at.width + lane;  // in vectors
+  const std::int64_t first = std::int64_t{blockIdx.y} * at.rows_per_chunk;
+  const std::int64_t end = min(first + at.rows_per_chunk, at.rows);
+  float sum[kLength] = {};
+  let_next_begin();
+  wait_for_previous();
+  if (turn < at.rows_at_once && column < at.vectors) {
+#pragma unroll 2
+    for (std::int64_t row = first + turn; row < end; row += at.rows_at_once) {
+      float values[kLength];
+      rows(row, row * at.vectors + column, values);
+#pragma unroll
+      for (int e = 0; e < kLength; ++e)
+        sum[e] += values[e];
+    }
+  }
+  if (partials == nullptr) return;
+  if (turn < at.rows_at_once) {
+#pragma unroll
+    for (int e = 0; e < kLength; ++e)
+      sums[(turn * at.width + lane) * kLength + e] = sum[e];
+  }
+  __syncthreads();
+  const std::int64_t columns = std::int64_t{at.vectors} * kLength;
+  for (int i = static_cast<int>(threadIdx.x); i < at.width * kLength; i += kThreads) {
+    const std::int64_t out = std::int64_t{blockIdx.x} * at.width * kLength + i;
+    if (out >= columns) continue;
+    float total = 0.0F;
+    for (int row = 0; row < at.rows_at_once; ++row)
+      total += sums[row * at.width * kLength + i];
+    partials[blockIdx.y * columns + out] = total;
+  }
+}
+
+// partials: null if no sums are wanted.
+template <typename T, typename Rows>
+void launch(const BiasShape& shape, const Shares& shares, const Rows& rows, void* partials, Stream stream) {
+  const Places places{shape.rows, static_cast<int>(shares.vectors), static_cast<int>(shares.width),
+                      static_cast<int>(shares.rows_at_once), static_cast<int>(shares.rows_per_chunk)};
+  const dim3 grid(static_cast<unsigned>(shares.column_groups), static_cast<unsigned>(shares.chunks));
+  launch_early(column_kernel<T, Rows>, {grid, dim3(kThreads)}, stream, places, rows, static_cast<float*>(partials));
+}
+
+// Both element sizes: the caller knows only the shape.
+std::int64_t workspace_bytes(const BiasShape& shape) {
+  if (shape.rows == 0 || shape.columns == 0) return 0;
+  const std::int64_t chunks = std::max(Shares::of(shape, 4).chunks, Shares::of(shape, 8).chunks);
+  return chunks * shape.columns * element_bytes(ElementType::kFp32);
+}
+
+void check(const BiasShape& shape, const char* operation) {
+  require(shape.columns > 0 && shape.columns % 8 == 0, operation, "columns must be a multiple of 8");
+}
+
+}  // namespace
+
+std::int64_t bias_backward_workspace_bytes(const BiasShape& shape) { return workspace_bytes(shape); }
+std::int64_t gelu_backward_workspace_bytes(const BiasShape& shape) { return workspace_bytes(shape); }
+
+void bias_backward(const BiasShape& shape, ElementType type, const BiasGradientTensors& tensors, Stream stream) {
+  check(shape, "bias_backward");
+  require(tensors.sample_scale == nullptr || tensors.rows_per_sample > 0, "bias_backward",
+          "a scale for each sample needs the rows of a sample");
+  require(tensors.dbias != nullptr, "bias_backward", "dbias is needed");
+  if (shape.rows == 0) {
+    if (!tensors.accumulate) clear(tensors.dbias, shape.columns * 4, stream);
+    return;
+  }
+  Shares shares;
+  with_element_type(type, [&]<typename T>() {
+    shares = Shares::of(shape, Vector<T>::kLength);
+    const ScaledRows<T> rows{static_cast<const T*>(tensors.dy), tensors.sample_scale, tensors.rows_per_sample,
+                             static_cast<T*>(tensors.dx)};
+    launch<T>(shape, shares, rows, tensors.workspace, stream);
+  });
+  add_partial_sums({shares.chunks, shape.columns, shape.columns, static_cast<const float*>(tensors.workspace),
+                    tensors.dbias, tensors.accumulate},
+                   stream);
+}
+
+void gelu_backward(const BiasShape& shape, ElementType type, const GeluGradientTensors& tensors, Stream stream) {
+  check(shape, "gelu_backward");
+  if (shape.rows == 0) {
+    if (tensors.dbias != nullptr && !tensors.accumulate) clear(tensors.dbias, shape.columns * 4, stream);
+    return;
+  }
+  const bool sums = tensors.dbias != nullptr;
+  Shares shares;
+  with_element_type(type, [&]<typename T>() {
+    shares = Shares::of(shape, Vector<T>::kLength);
+    const GeluRows<T> rows{static_cast<const T*>(tensors.x), static_cast<const T*>(tensors.dy),
+                           static_cast<T*>(tensors.dx), static_cast<T*>(tensors.y)};
+    launch<T>(shape, shares, rows, sums ? tensors.workspace : nullptr, stream);
+  });
+  if (!sums) return;
+  add_partial_sums({shares.chunks, shape.columns, shape.columns, static_cast<const float*>(tensors.workspace),
+                    tensors.dbias, tensors.accumulate},
+                   stream);
+}
+
+}  // namespace swinscope::cuda

@@ -1,0 +1,220 @@
+#include <cmath>
+#include <vector>
+
+#include "kernels/check.h"
+#include "kernels/cuda_call.h"
+#include "kernels/device_math.cuh"
+#include "kernels/multi_tensor_adamw.h"
+
+namespace swinscope::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kNormThreads = 1024;
+constexpr int kPiece = 8;  // elements of a thread at a time
+constexpr std::int64_t kChunk = 16384;
+constexpr float kSmallestScale = 0x1p-24F;
+
+// What a block takes: part of one tensor.
+struct Chunk {
+  std::int64_t begin;
+  std::int32_t count;
+  float weight_decay;
+};
+
+// Elements [at, at + kPiece) of which `count` exist, as fp32.
+template <typename T>
+__device__ void load_piece(const T* from, int count, float (&values)[kPiece]) {
+  constexpr int kLength = Vector<T>::kLength;
+  if (count >= kPiece) {
+#pragma unroll
+    for (int part = 0; part < kPiece / kLength; ++part) {
+      const Vector<T> v = load_vector(from + part * kLength);
+#pragma unroll
+      for (int e = 0; e < kLength; ++e)
+        values[part * kLength + e] = to_float(v.values[e]);
+    }
+  } else {
+#pragma unroll
+    for (int e = 0; e < kPiece; ++e)
+      values[e] = e < count ? to_float(from[e]) : 0.0F;
+  }
+}
+
+template <typename T>
+__device__ void store_piece(T* to, int count, const float (&values)[kPiece]) {
+  constexpr int kLength = Vector<T>::kLength;
+  if (count >= kPiece) {
+#pragma unroll
+    for (int part = 0; part < kPiece / kLength; ++part) {
+      Vector<T> v;
+#pragma unroll
+      for (int e = 0; e < kLength; ++e)
+        v.values[e] = from_float<T>(values[part * kLength + e]);
+      store_vector(to + part * kLength, v);
+    }
+  } else {
+#pragma unroll
+    for (int e = 0; e < kPiece; ++e) {
+      if (e < count) to[e] = from_float<T>(values[e]);
+    }
+  }
+}
+
+template <int kCount>
+__device__ double block_sum(double value) {
+  __shared__ double partial[kCount / kWarp];
+  for (int step = kWarp / 2; step > 0; step /= 2)
+    value += __shfl_xor_sync(0xffffffffU, value, step);
+  if (threadIdx.x % kWarp == 0) partial[threadIdx.x / kWarp] = value;
+  __syncthreads();
+  double total = 0.0;
+  for (const double part : partial)
+    total += part;
+  return total;
+}
+
+// Squares of fp32 numbers do not overflow in double: their sum is finite exactly if all of them are.
+template <typename T>
+__global__ __launch_bounds__(kThreads) void squares_kernel(const Chunk* chunks, const T* gradients, double* partials) {
+  const Chunk chunk = chunks[blockIdx.x];
+  double sum = 0.0;
+  for (int i = static_cast<int>(threadIdx.x) * kPiece; i < chunk.count; i += kThreads * kPiece) {
+    float g[kPiece];
+    load_piece(gradients + chunk.begin + i, chunk.count - i, g);
+#pragma unroll
+    for (const float value : g)
+      sum += static_cast<double>(value) * static_cast<double>(value);
+  }
+  sum = block_sum<kThreads>(sum);
+  if (threadIdx.x == 0) partials[blockIdx.x] = sum;
+}
+
+__global__ __launch_bounds__(kNormThreads) void decide_kernel(std::int64_t chunks, const double* partials,
+                                                              AdamWSettings settings, OptimizerState* state) {
+  double sum = 0.0;
+  for (std::int64_t i = threadIdx.x; i < chunks; i += kNormThreads)
+    sum += partials[i];
+  sum = block_sum<kNormThreads>(sum);
+  if (threadIdx.x != 0) return;
+  OptimizerState s = *state;
+  const double inverse_scale = 1.0 / static_cast<double>(s.loss_scale);
+  s.gradient_norm = sqrt(sum) * inverse_scale;
+  const bool finite = isfinite(s.gradient_norm);
+  s.apply = finite ? 1 : 0;
+  if (finite) {
+    constexpr double kAgainstZero = 1e-6;  // as clip_factor()
+    const double clip =
+        settings.clip_norm > 0.0 ? fmin(1.0, settings.clip_norm / (s.gradient_norm + kAgainstZero)) : 1.0;
+    s.gradient_factor = clip * inverse_scale;
+    ++s.updates;
+    const auto step = static_cast<double>(s.updates);
+    s.rate = s.learning_rate / (1.0 - pow(settings.beta1, step));
+    s.second_correction = 1.0 / (1.0 - pow(settings.beta2, step));
+  } else {
+    ++s.skipped;
+  }
+  if (settings.growth_interval > 0) {
+    s.good_steps = finite ? s.good_steps + 1 : 0;
+    if (!finite) s.loss_scale = fmaxf(s.loss_scale * 0.5F, kSmallestScale);
+    if (s.good_steps >= settings.growth_interval) {
+      s.loss_scale = fminf(s.loss_scale * 2.0F, settings.largest_scale);
+      s.good_steps = 0;
+    }
+  }
+  *state = s;
+}
+
+template <typename G, typename C>
+struct Buffers {
+  const G* gradients;
+  float* parameters;
+  float* first_moment;
+  float* second_moment;
+  C* copies;  // null: none
+};
+
+// The moments are computed in double with one rounding, since they cancel; the change of a parameter, of which a few
+// digits matter, in fp32.
+template <typename G, typename C>
+__global__ __launch_bounds__(kThreads) void update_kernel(const Chunk* chunks, AdamWSettings settings,
+                                                          const OptimizerState* state, const Buffers<G, C> buffers) {
+  if (state->apply == 0) return;
+  const Chunk chunk = chunks[blockIdx.x];
+  const double factor = state->gradient_factor;
+  const auto rate = static_cast<float>(state->rate);
+  const auto second_correction = static_cast<float>(state->second_correction);
+  const auto epsilon = static_cast<float>(settings.epsilon);
+  const auto decay = static_cast<float>(-state->learning_rate * static_cast<double>(chunk.weight_decay));
+  for (int i = static_cast<int>(threadIdx.x) * kPiece; i < chunk.count; i += kThreads * kPiece) {
+    const std::int64_t at = chunk.begin + i;
+    const int count = chunk.count - i;
+    float g[kPiece];
+    float p[kPiece];
+    float m[kPiece];
+    float v[kPiece];
+    load_piece(buffers.gradients + at, count, g);
+    load_piece(buffers.parameters + at, count, p);
+    load_piece(buffers.first_moment + at, count, m);
+    load_piece(buffers.second_moment + at, count, v);
+#pragma unroll
+    for (int e = 0; e < kPiece; ++e) {
+      const double gradient = static_cast<double>(g[e]) * factor;
+      m[e] = static_cast<float>(fma(settings.beta1, static_cast<double>(m[e]), (1.0 - settings.beta1) * gradient));
+      v[e] = static_cast<float>(
+          fma(settings.beta2, static_cast<double>(v[e]), (1.0 - settings.beta2) * gradient * gradient));
+      const float change = rate * m[e] / (sqrtf(v[e] * second_correction) + epsilon);
+      p[e] = p[e] + fmaf(decay, p[e], -change);
+    }
+    store_piece(buffers.parameters + at, count, p);
+    store_piece(buffers.first_moment + at, count, m);
+    store_piece(buffers.second_moment + at, count, v);
+    if (buffers.copies != nullptr) store_piece(buffers.copies + at, count, p);
+  }
+}
+
+std::vector<Chunk> chunks_of(std::span<const AdamWSpan> spans) {
+  std::vector<Chunk> chunks;
+  for (const AdamWSpan& span : spans) {
+    require(span.offset >= 0 && span.offset % kPiece == 0 && span.count >= 0, "adamw",
+            "offsets must be multiples of 8");
+    for (std::int64_t begin = 0; begin < span.count; begin += kChunk) {
+      const auto count = static_cast<std::int32_t>(std::min(kChunk, span.count - begin));
+      chunks.push_back({span.offset + begin, count, static_cast<float>(span.weight_decay)});
+    }
+  }
+  return chunks;
+}
+
+}  // namespace
+
+MultiTensorAdamW::MultiTensorAdamW(std::span<const AdamWSpan> spans, const AdamWSettings& settings, Stream stream)
+    : settings_(settings) {
+  const std::vector<Chunk> chunks = chunks_of(spans);
+  chunks_ = static_cast<std::int64_t>(chunks.size());
+  table_ = DeviceBuffer(chunks_ * static_cast<std::int64_t>(sizeof(Chunk)));
+  partials_ = DeviceBuffer(chunks_ * static_cast<std::int64_t>(sizeof(double)));
+  if (chunks_ > 0) copy_to_device(table_.data(), chunks.data(), table_.bytes(), stream);
+}
+
+void MultiTensorAdamW::step(const AdamWBuffers& buffers, OptimizerState* state, Stream stream) const {
+  const auto* const chunks = static_cast<const Chunk*>(table_.data());
+  auto* const partials = static_cast<double*>(partials_.data());
+  const auto blocks = static_cast<unsigned>(chunks_);
+  with_element_type(buffers.gradient_type, [&]<typename G>() {
+    const auto* const gradients = static_cast<const G*>(buffers.gradients);
+    if (blocks > 0) squares_kernel<G><<<blocks, kThreads, 0, stream>>>(chunks, gradients, partials);
+    SWINSCOPE_CUDA_LAUNCHED("squares_kernel");
+    decide_kernel<<<1, kNormThreads, 0, stream>>>(chunks_, partials, settings_, state);
+    SWINSCOPE_CUDA_LAUNCHED("decide_kernel");
+    if (blocks == 0) return;
+    with_element_type(buffers.copy_type, [&]<typename C>() {
+      const Buffers<G, C> flat{gradients, buffers.parameters, buffers.first_moment, buffers.second_moment,
+                               static_cast<C*>(buffers.copies)};
+      update_kernel<G, C><<<blocks, kThreads, 0, stream>>>(chunks, settings_, state, flat);
+    });
+    SWINSCOPE_CUDA_LAUNCHED("update_kernel");
+  });
+}
+
+}  // namespace swinscope::cuda

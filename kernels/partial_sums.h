@@ -1,0 +1,23 @@
+// The second stage of sums whose first stage left partial sums of many blocks: added up in their order, so that a
+// result depends on the shape alone.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/device.h"
+
+namespace swinscope::cuda {
+
+// out[column] (+)= sum over p of partials[p * stride + column], for `columns` columns.
+struct PartialSums {
+  std::int64_t count = 0;
+  std::int64_t stride = 0;
+  std::int64_t columns = 0;
+  const float* partials = nullptr;
+  float* out = nullptr;
+  bool accumulate = false;
+};
+
+void add_partial_sums(const PartialSums& sums, Stream stream);
+
+}  // namespace swinscope::cuda
