@@ -60,6 +60,11 @@ __device__ inline void store_shared(std::uint32_t at, std::uint32_t value) {
 __device__ inline void store_shared(std::uint32_t at, const uint4& v) {
   asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(at), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
 }
+__device__ inline std::uint32_t load_shared_word(std::uint32_t at) {
+  std::uint32_t word;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(at) : "memory");
+  return word;
+}
 __device__ inline uint4 load_shared(std::uint32_t at) {
   uint4 v;
   asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];"

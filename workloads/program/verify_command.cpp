@@ -10,6 +10,7 @@
 #include "workloads/error.h"
 #include "workloads/program/commands.h"
 #include "workloads/program/device_commands.h"
+#include "workloads/verify/training_times.h"
 #include "workloads/verify/verify.h"
 
 namespace swinscope {
@@ -23,6 +24,9 @@ struct VerifyOptions {
   std::vector<std::int64_t> batches = {1, 3};
   int image_size = 0;
   std::filesystem::path fixtures;
+  std::string times;  // a model: time the kernels of its training step instead
+  std::int64_t times_batch = 64;
+  std::string times_precision = "fp16";
   bool skip_kernels = false;
   bool skip_models = false;
   bool failures_only = false;
@@ -117,7 +121,68 @@ void check_names(const VerifyOptions& options) {
     parse_device_precision(precision);
 }
 
+ElementType timed_type(const std::string& precision) {
+  switch (parse_device_precision(precision)) {
+    case Precision::kFp16:
+      return ElementType::kFp16;
+    case Precision::kBf16:
+      return ElementType::kBf16;
+    case Precision::kTf32:
+      return ElementType::kFp32;
+    default:
+      throw WorkloadError(WorkloadErrorKind::kUsage, fmt::format("no times in {}", precision), {},
+                          "fp16, bf16 and tf32 are timed");
+  }
+}
+
+// The kernels of a training step, one after another, each alone.
+int print_times(const VerifyOptions& options) {
+  const SwinConfig& config = find_model(options.times);
+  const ElementType type = timed_type(options.times_precision);
+  check_device();
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  double total = 0.0;
+  if (!options.json) {
+    fmt::print("{}, batch {}, {} on {}\n", options.times, options.times_batch, options.times_precision,
+               cuda::device_info().name);
+    fmt::print("{:<54}{:>6}{:>11}{:>10}{:>10}{:>11}\n", "kernel", "calls", "us a call", "GB/s", "TFLOP/s", "ms a step");
+  }
+  time_training_kernels(config, options.times_batch, type, [&](const KernelTime& row) {
+    const double rate = static_cast<double>(row.bytes) / row.microseconds * 1e-3;
+    const double teraflops = static_cast<double>(row.flops) / row.microseconds * 1e-6;
+    const double milliseconds = row.calls * row.microseconds * 1e-3;
+    total += milliseconds;
+    if (options.json) {
+      rows.push_back({{"kernel", row.what},
+                      {"calls", row.calls},
+                      {"time_us", row.microseconds},
+                      {"bytes", row.bytes},
+                      {"flops", row.flops}});
+      return;
+    }
+    fmt::print("{:<54}{:>6}{:>11.1f}{:>10.0f}{:>10.1f}{:>11.3f}\n", row.what, row.calls, row.microseconds, rate,
+               teraflops, milliseconds);
+    std::fflush(stdout);
+  });
+  if (options.json) {
+    const nlohmann::ordered_json document = {{"schema", "swin.times/1"},
+                                             {"run",
+                                              {{"gpu", cuda::device_info().name},
+                                               {"model", options.times},
+                                               {"batch", options.times_batch},
+                                               {"precision", options.times_precision}}},
+                                             {"warnings", nlohmann::ordered_json::array()},
+                                             {"data", rows}};
+    fmt::print("{}\n", document.dump(2));
+  } else {
+    // Not a step: it has either of two normalizations, and a stream of its own between them.
+    fmt::print("{:<54}{:>48.3f}\n", "all of them", total);
+  }
+  return 0;
+}
+
 int verify(const VerifyOptions& options) {
+  if (!options.times.empty()) return print_times(options);
   check_names(options);
   check_device();
   Table table(options);
@@ -143,6 +208,11 @@ Command add_verify_command(CLI::App& app) {
       ->check(CLI::PositiveNumber);
   command->add_option("--fixtures", options->fixtures,
                       "compare with timm's logits in this folder instead of the CPU's");
+  command->add_option("--times", options->times, "time the kernels of this model's training step instead of checking");
+  command->add_option("--times-batch", options->times_batch, "images of that step")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--times-precision", options->times_precision, "fp16, bf16 or tf32")->capture_default_str();
   command->add_flag("--no-kernels", options->skip_kernels);
   command->add_flag("--no-models", options->skip_models);
   command->add_flag("--failures", options->failures_only, "print what failed only");

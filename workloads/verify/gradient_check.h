@@ -24,6 +24,7 @@ class GradientCheck {
   // A row for one output.
   void compare(const std::string& name, const DeviceTensor& output, const std::vector<double>& expected,
                double tolerance);
+  void error(const std::string& name, double error, double tolerance) const { row(name, error, tolerance); }
   // A row for one number: the error is |value - expected|, over |expected| where that is not 0.
   void number(const std::string& name, double value, double expected, double tolerance);
 

@@ -247,6 +247,7 @@ const std::vector<KernelCheck>& kernel_checks() {
       {"layernorm backward", check_layernorm_backward},
       {"elementwise backward", check_elementwise_backward},
       {"gradient products", check_gradient_products},
+      {"attention backward", check_attention_backward},
       {"position bias backward", check_position_bias_backward},
       {"loss", check_loss},
       {"stochastic depth", check_stochastic_depth},

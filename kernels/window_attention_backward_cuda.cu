@@ -1,0 +1,190 @@
+// Which path the backward pass of window attention takes, and what follows either: the sums over windows become the
+// gradients of the bias table, the logit scale and the padding.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/bias.h"
+#include "kernels/check.h"
+#include "kernels/cuda_call.h"
+#include "kernels/partial_sums.h"
+#include "kernels/window_attention_backward.cuh"
+#include "kernels/window_attention_backward.h"
+
+namespace swinscope::cuda {
+namespace {
+
+constexpr const char* kOperation = "window_attention_backward";
+constexpr std::int64_t kBlocksEach = 3;  // of a multiprocessor: see the kernel's launch bounds
+constexpr int kTableThreads = 128;
+
+bool pads(const WindowAttentionShape& shape, TokenOrder order) {
+  return shape.grid.padded() && order == TokenOrder::kImage;
+}
+
+BackwardWorkspace places_of(const WindowAttentionShape& shape, ElementType type, TokenOrder order) {
+  BackwardWorkspace places;
+  if (attention_on_tensor_cores(shape, type)) {
+    // As many blocks as the GPU holds at once, with about equally many windows each.
+    const std::int64_t windows = std::max<std::int64_t>(shape.grid.window_count(), 1);
+    const std::int64_t most = std::max<std::int64_t>(1, multiprocessors() * kBlocksEach / shape.heads);
+    const std::int64_t turns = (windows + most - 1) / most;
+    places.shares = (windows + turns - 1) / turns;
+    places.pairs = backward::kPairs;
+    places.heads = shape.heads;
+  } else {
+    places = general_backward_workspace(shape);
+  }
+  if (pads(shape, order)) {
+    places.padding_bytes =
+        shape.grid.window_count() * shape.grid.window_tokens() * 3 * shape.channels() * element_bytes(type);
+  }
+  return places;
+}
+
+template <typename T, int kBlocks, bool kCosine>
+void launch_kernel(const backward::Arguments<T>& arguments, std::int64_t shares, Stream stream) {
+  const auto kernel = backward::attention_backward_kernel<T, kBlocks, kCosine>;
+  SWINSCOPE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      static_cast<int>(backward::kSharedBytes)));
+  const dim3 grid(static_cast<unsigned>(shares), static_cast<unsigned>(arguments.heads));
+  launch_early(kernel, {grid, dim3(backward::kThreads), backward::kSharedBytes}, stream, arguments);
+}
+
+template <typename T>
+void launch_backward(const WindowAttentionShape& shape, TokenOrder order, const WindowAttentionGradientTensors& tensors,
+                     const BackwardWorkspace& places, Stream stream) {
+  backward::Arguments<T> arguments{};
+  arguments.geometry = WindowGeometry::of(shape.grid, order);
+  arguments.windows = static_cast<int>(shape.grid.window_count());
+  arguments.heads = static_cast<int>(shape.heads);
+  arguments.scale = backward::kLog2e / std::sqrt(static_cast<float>(backward::kHeadDim));
+  arguments.qkv = static_cast<const T*>(tensors.qkv);
+  arguments.bias = static_cast<const __half*>(tensors.bias);
+  arguments.logit_scale = tensors.logit_scale;
+  arguments.pad_qkv = static_cast<const T*>(tensors.pad_qkv);
+  arguments.lse = tensors.lse;
+  arguments.dout = static_cast<const T*>(tensors.dout);
+  arguments.dqkv = static_cast<T*>(tensors.dqkv);
+  arguments.padding = static_cast<T*>(places.padding(tensors.workspace));
+  arguments.share_sums = places.share_sums(tensors.workspace);
+  arguments.scale_sums = places.scale_sums(tensors.workspace);
+  if (shape.score == AttentionScore::kCosine) {
+    launch_kernel<T, 8, true>(arguments, places.shares, stream);
+  } else if (shape.grid.window_tokens() <= 56) {
+    launch_kernel<T, 7, false>(arguments, places.shares, stream);
+  } else {
+    launch_kernel<T, 8, false>(arguments, places.shares, stream);
+  }
+}
+
+// A warp a value of the table: the sum over the pairs of slots that are that far apart.
+__global__ __launch_bounds__(kTableThreads) void table_kernel(int heads, int height, int width, bool fragments,
+                                                              const float* sums, bool accumulate, float* dtable) {
+  const int value = static_cast<int>((blockIdx.x * kTableThreads + threadIdx.x) / kWarp);
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int side = 2 * width - 1;
+  if (value >= (2 * height - 1) * side * heads) return;
+  const int head = value % heads;
+  const int dy = value / heads / side - (height - 1);
+  const int dx = value / heads % side - (width - 1);
+  const int first_y = max(dy, 0);
+  const int first_x = max(dx, 0);
+  const int rows = height - abs(dy);
+  const int columns = width - abs(dx);
+  const int tokens = height * width;
+  const float* const of_head = sums + std::int64_t{head} * (fragments ? backward::kPairs : tokens * tokens);
+  float sum = 0.0F;
+  for (int i = lane; i < rows * columns; i += kWarp) {
+    const int y = first_y + i / columns;
+    const int x = first_x + i % columns;
+    const int query = y * width + x;
+    const int key = (y - dy) * width + x - dx;
+    sum += of_head[fragments ? backward::pair_place(query, key) : query * tokens + key];
+  }
+  sum = sum_over(sum, kWarp);
+  if (lane == 0) dtable[value] = accumulate ? dtable[value] + sum : sum;
+}
+
+void reduce(const WindowAttentionShape& shape, ElementType type, TokenOrder order,
+            const WindowAttentionGradientTensors& tensors, const BackwardWorkspace& places, Stream stream) {
+  const std::int64_t pairs = places.heads * places.pairs;
+  float* const sums = places.sums(tensors.workspace);
+  add_partial_sums({places.shares, pairs, pairs, places.share_sums(tensors.workspace), sums, false}, stream);
+  const Extent2 window = shape.grid.window;
+  const std::int64_t values = bias_table_rows(window) * shape.heads;
+  table_kernel<<<blocks_for(values * kWarp, kTableThreads), kTableThreads, 0, stream>>>(
+      static_cast<int>(shape.heads), static_cast<int>(window.height), static_cast<int>(window.width),
+      attention_on_tensor_cores(shape, type), sums, tensors.accumulate, tensors.dtable);
+  SWINSCOPE_CUDA_LAUNCHED("table_kernel");
+  if (shape.score == AttentionScore::kCosine) {
+    add_partial_sums({places.shares, shape.heads, shape.heads, places.scale_sums(tensors.workspace),
+                      tensors.dlogit_scale, tensors.accumulate},
+                     stream);
+  }
+  if (!pads(shape, order)) return;
+  const BiasShape rows{shape.grid.window_count() * shape.grid.window_tokens(), 3 * shape.channels()};
+  BiasGradientTensors padding;
+  padding.dy = places.padding(tensors.workspace);
+  padding.dbias = tensors.dpad_qkv;
+  padding.accumulate = tensors.accumulate;
+  padding.workspace = static_cast<char*>(places.padding(tensors.workspace)) + places.padding_bytes;
+  bias_backward(rows, type, padding, stream);
+}
+
+void check(const WindowAttentionShape& shape, TokenOrder order, const WindowAttentionGradientTensors& tensors) {
+  require(tensors.qkv != nullptr && tensors.bias != nullptr && tensors.lse != nullptr && tensors.dout != nullptr &&
+              tensors.dqkv != nullptr && tensors.dtable != nullptr && tensors.workspace != nullptr,
+          kOperation, "qkv, bias, lse, dout, dqkv, dtable and workspace are needed");
+  require(shape.score != AttentionScore::kCosine || (tensors.logit_scale != nullptr && tensors.dlogit_scale != nullptr),
+          kOperation, "the cosine score needs logit_scale and its gradient");
+  require(!pads(shape, order) || (tensors.pad_qkv != nullptr && tensors.dpad_qkv != nullptr), kOperation,
+          "a padded map needs pad_qkv and its gradient");
+  const Extent2 windows = shape.grid.windows();
+  require(shape.grid.window_count() * std::max(windows.width, windows.height) < std::numeric_limits<int>::max() &&
+              shape.grid.window_count() * shape.grid.window_tokens() < std::numeric_limits<int>::max(),
+          kOperation, "too many windows");
+}
+
+}  // namespace
+
+std::int64_t multiprocessors() {
+  int device = 0;
+  int count = 0;
+  SWINSCOPE_CUDA(cudaGetDevice(&device));
+  SWINSCOPE_CUDA(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
+  return count;
+}
+
+std::int64_t attention_backward_workspace_bytes(const WindowAttentionShape& shape, ElementType type, TokenOrder order) {
+  std::int64_t bytes = places_of(shape, type, order).bytes();
+  if (pads(shape, order)) {
+    bytes +=
+        bias_backward_workspace_bytes({shape.grid.window_count() * shape.grid.window_tokens(), 3 * shape.channels()});
+  }
+  return bytes;
+}
+
+void window_attention_backward(const WindowAttentionShape& shape, ElementType type, TokenOrder order,
+                               const WindowAttentionGradientTensors& tensors, Stream stream) {
+  check(shape, order, tensors);
+  if (shape.grid.batch == 0) {
+    if (tensors.accumulate) return;
+    clear(tensors.dtable, bias_table_rows(shape.grid.window) * shape.heads * 4, stream);
+    if (shape.score == AttentionScore::kCosine) clear(tensors.dlogit_scale, shape.heads * 4, stream);
+    if (pads(shape, order)) clear(tensors.dpad_qkv, 3 * shape.channels() * 4, stream);
+    return;
+  }
+  const BackwardWorkspace places = places_of(shape, type, order);
+  if (places.padding_bytes > 0) clear(places.padding(tensors.workspace), places.padding_bytes, stream);
+  if (!attention_on_tensor_cores(shape, type)) {
+    general_attention_backward(shape, type, order, tensors, places, stream);
+  } else if (type == ElementType::kFp16) {
+    launch_backward<__half>(shape, order, tensors, places, stream);
+  } else {
+    launch_backward<__nv_bfloat16>(shape, order, tensors, places, stream);
+  }
+  reduce(shape, type, order, tensors, places, stream);
+}
+
+}  // namespace swinscope::cuda
