@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+"""Our Swin training beside PyTorch's, on one GPU: times and memory, loss curves, or gradients.
+
+usage: python3 tests/peers/torch/compare_training.py speed --swin build/gpu/bin/swin [--cases swin_large:64,swinv2_base:64]
+           [--modes default,reduce-overhead,max-autotune] [--layouts nchw,channels_last] [--precisions fp16,bf16]
+           [--data FOLDER --loader-workers N] [--jobs N] [--seconds S] [--json FILE]
+       python3 tests/peers/torch/compare_training.py curve --swin build/gpu/bin/swin [--models swin_tiny] [--steps 200] [--json FILE]
+       python3 tests/peers/torch/compare_training.py gradients --swin build/gpu/bin/swin [--models swin_nano,swinv2_nano] [--json FILE]
+
+Needs torch, timm, numpy and safetensors (made for torch 2.11 and timm 1.0.29) and a GPU; with --data torchvision, too.
+
+speed: medians of the time of a step (forward, backward, clipping, AdamW) with torch.compile, autocast and fused AdamW, and peak
+memory. Each mode, layout and precision of PyTorch is a process; --jobs of them compile at a time (each holds a whole training's
+memory), then they are timed one after another with nothing else running, ours before and after each. What has not compiled after
+--seconds is named and left out. The file of --json is written anew after each. Without --data the images lie on the GPU on both
+sides; with it both read the same JPEG files with the same crops and mirroring, by --loader-workers processes or threads.
+
+curve: the same weights, images and order on both sides (our synthetic set, computed here again), stochastic depth off: means of 20
+steps must agree within 0.5 %. gradients: of one batch with redrawn weights, ours and PyTorch's in the same precision, against
+PyTorch in float64; ours may err 1.2 times as much.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from training_model import Stepper, image_size, keep, make_model, run_swin
+
+
+def need_gpu():
+    import torch
+    if not torch.cuda.is_available():
+        sys.exit("error: no GPU answers\n  hint: this compares on a GPU")
+
+
+def jpeg_batches(arguments, size, channels_last):
+    """Endless batches of the files, on the GPU."""
+    import torch
+    from torchvision import datasets, transforms
+    train = os.path.join(arguments.data, "train")
+    transform = transforms.Compose([
+        transforms.RandomResizedCrop(size, scale=(0.08, 1.0), interpolation=transforms.InterpolationMode.BICUBIC),
+        transforms.RandomHorizontalFlip(), transforms.ToTensor(),
+        transforms.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))])
+    files = datasets.ImageFolder(train if os.path.isdir(train) else arguments.data, transform)
+    loader = torch.utils.data.DataLoader(files, arguments.batch, shuffle=True, num_workers=arguments.loader_workers,
+                                         pin_memory=True, drop_last=True, persistent_workers=True, prefetch_factor=4)
+    layout = torch.channels_last if channels_last else torch.contiguous_format
+    while True:
+        for images, labels in loader:
+            yield images.to("cuda", non_blocking=True, memory_format=layout), labels.to("cuda", non_blocking=True)
+
+
+def worker(arguments):
+    """One configuration: says `ready`, then answers each line of its input with another measurement as JSON."""
+    import torch
+    model = make_model(arguments.model).cuda().train()
+    size = image_size(model)
+    channels_last = arguments.layout == "channels_last"
+    if channels_last:
+        model = model.to(memory_format=torch.channels_last)
+    forward = model if arguments.mode == "eager" else torch.compile(model, mode=arguments.mode)
+    stepper = Stepper(model, forward, arguments.precision, 1e-4)
+    if arguments.data:
+        batches = jpeg_batches(arguments, size, channels_last)
+    else:
+        images = torch.randn(arguments.batch, 3, size, size, device="cuda")
+        if channels_last:
+            images = images.to(memory_format=torch.channels_last)
+        labels = torch.randint(0, 1000, (arguments.batch,), device="cuda")
+        batches = iter(lambda: (images, labels), None)
+    for _ in range(8):
+        stepper.step(*next(batches))
+    torch.cuda.synchronize()
+    print("ready", flush=True)
+    for _ in sys.stdin:
+        torch.cuda.reset_peak_memory_stats()
+        for _ in range(5):
+            stepper.step(*next(batches))
+        torch.cuda.synchronize()
+        times = []
+        for _ in range(arguments.measured):
+            began = time.perf_counter()
+            stepper.step(*next(batches))
+            torch.cuda.synchronize()
+            times.append(1e3 * (time.perf_counter() - began))
+        # Without a wait after each step, which hides what the host costs.
+        began = time.perf_counter()
+        for _ in range(arguments.measured):
+            stepper.step(*next(batches))
+        torch.cuda.synchronize()
+        mean = 1e3 * (time.perf_counter() - began) / arguments.measured
+        print("answer", json.dumps({"ms": min(statistics.median(times), mean), "median_ms": statistics.median(times),
+                                    "mean_ms": mean, "peak_gib": torch.cuda.max_memory_allocated() / 2**30,
+                                    "reserved_gib": torch.cuda.memory_reserved() / 2**30}), flush=True)
+
+
+class Peer:
+    """A worker process and what it said."""
+
+    def __init__(self, arguments, model, batch, precision, mode, layout):
+        self.case, self.name = (model, batch, precision), f"{mode} {layout}"
+        self.command = [sys.executable, os.path.abspath(__file__), "worker", "--model", model, "--batch", str(batch),
+                        "--precision", precision, "--mode", mode, "--layout", layout, "--measured", str(arguments.measured)]
+        if arguments.data:
+            self.command += ["--data", arguments.data, "--loader-workers", str(arguments.loader_workers)]
+        self.log = tempfile.TemporaryFile("w+")
+        self.process, self.ready, self.started, self.compile_seconds = None, False, 0.0, 0.0
+
+    def start(self):
+        environment = dict(os.environ, TORCHINDUCTOR_COMPILE_THREADS=os.environ.get("TORCHINDUCTOR_COMPILE_THREADS", "4"))
+        self.started = time.monotonic()
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log,
+                                        text=True, env=environment)
+        threading.Thread(target=self.wait_until_ready, daemon=True).start()
+
+    def answer(self, word):
+        for line in self.process.stdout:
+            if line.split()[:1] == [word]:
+                return line[len(word):].strip()
+        return None
+
+    def wait_until_ready(self):
+        self.ready = self.answer("ready") is not None
+        self.compile_seconds = time.monotonic() - self.started
+
+    def running(self):
+        return self.process is not None and not self.ready and self.process.poll() is None
+
+    def measure(self):
+        try:
+            self.process.stdin.write("time\n")
+            self.process.stdin.flush()
+            text = self.answer("answer")
+            return None if text is None else json.loads(text)
+        except OSError:
+            return None
+
+    def why(self):
+        if self.process is None or self.process.poll() is None:
+            return "not compiled in time"
+        self.log.seek(0)
+        return f"ended with {self.process.returncode}: {self.log.read().strip()[-300:]}"
+
+    def stop(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+
+def ours(arguments, model, batch, precision):
+    options = ["--device", "cuda", "--model", model, "--batch-per-gpu", str(batch), "--precision", precision, "--steps",
+               str(arguments.measured), "--warmup", "10"]
+    if arguments.data:
+        options += ["--data", arguments.data, "--loader-threads", str(arguments.loader_workers)]
+    else:
+        options += ["--dataset-size", str(2 * batch)]
+    document, error = run_swin(arguments, options, timeout=300)
+    if error:
+        return {"error": error}
+    row = document["data"][0]
+    return {"ms": min(row["step_time_median_ns"], row["step_time_mean_ns"]) * 1e-6, "memory_gib":
+            document["run"]["memory_bytes"] / 2**30, "input_wait_share": row["input_wait_share"]}
+
+
+def speed(arguments):
+    import timm
+    import torch
+    cases = [(case.split(":")[0], int(case.split(":")[1]), precision) for case in arguments.cases.split(",")
+             for precision in arguments.precisions.split(",")]
+    peers = [Peer(arguments, *case, mode, layout) for case in cases for mode in arguments.modes.split(",")
+             for layout in arguments.layouts.split(",")]
+    document = {"schema": "swinscope.peers.training/1", "gpu": torch.cuda.get_device_name(), "torch": torch.__version__,
+                "timm": timm.__version__, "data_folder": arguments.data, "left_out": [], "data": []}
+    started = time.monotonic()
+    for case in cases:
+        row = {"model": case[0], "batch": case[1], "precision": case[2], "ours": [ours(arguments, *case)], "torch": {}}
+        document["data"].append(row)
+        keep(arguments, document)
+        mine = [peer for peer in peers if peer.case == case]
+        waiting = list(mine)
+        while mine and time.monotonic() - started < arguments.seconds:
+            while waiting and sum(peer.running() for peer in mine) < arguments.jobs:
+                waiting.pop(0).start()
+            if not waiting and not any(peer.running() for peer in mine):
+                break
+            time.sleep(0.2)
+        for peer in mine:
+            if not peer.ready:
+                document["left_out"].append(f"{' '.join(map(str, case))} {peer.name}: {peer.why()}")
+                print("left out:", document["left_out"][-1], flush=True)
+                peer.stop()
+        for peer in mine:
+            if peer.ready:
+                row["torch"][peer.name] = peer.measure()
+                row["ours"].append(ours(arguments, *case))
+                keep(arguments, document)
+        for peer in mine:
+            peer.stop()
+        times = {name: answer["ms"] for name, answer in row["torch"].items() if answer}
+        own = [answer["ms"] for answer in row["ours"] if "ms" in answer]
+        for answer in row["ours"]:
+            if "error" in answer:
+                print(answer["error"], flush=True)
+        if times and own:
+            row["fastest_torch"] = min(times, key=times.get)
+            row["ratio"] = times[row["fastest_torch"]] / statistics.median(own)
+            print(f"{case[0]:<14} batch {case[1]:>4} {case[2]}  ours {statistics.median(own):8.3f} ms   "
+                  f"torch {times[row['fastest_torch']]:8.3f} ms ({row['fastest_torch']})   ratio {row['ratio']:.2f}", flush=True)
+        for name, answer in row["torch"].items():
+            if answer:
+                print(f"    {name:<32}{answer['ms']:>9.3f} ms{answer['peak_gib']:>8.1f} GiB", flush=True)
+        keep(arguments, document)
+    return all(row.get("ratio", 0.0) >= arguments.min_ratio for row in document["data"])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    by_name = {name: commands.add_parser(name) for name in ("speed", "curve", "gradients", "worker")}  # worker: speed's
+    for name in ("speed", "curve", "gradients"):
+        by_name[name].add_argument("--swin", required=True)
+        by_name[name].add_argument("--swin-options", default="", help="further options of `swin train`")
+        by_name[name].add_argument("--json", help="file for the figures")
+    for name in ("speed", "worker"):
+        by_name[name].add_argument("--data", help="folder of JPEG files, as for `swin train`; else images on the GPU")
+        by_name[name].add_argument("--loader-workers", type=int, default=12)
+        by_name[name].add_argument("--measured", type=int, default=40, help="steps")
+    command = by_name["speed"]
+    command.add_argument("--cases", default="swin_large:64,swinv2_base:64", help="MODEL:BATCH,…")
+    command.add_argument("--precisions", default="fp16,bf16")
+    command.add_argument("--modes", default="default,reduce-overhead,max-autotune", help="also eager")
+    command.add_argument("--layouts", default="nchw,channels_last")
+    command.add_argument("--jobs", type=int, default=3, help="that compile at a time")
+    command.add_argument("--seconds", type=float, default=3600.0, help="after which nothing more is compiled")
+    command.add_argument("--min-ratio", type=float, default=0.0)
+    command = by_name["curve"]
+    command.add_argument("--models", default="swin_tiny")
+    command.add_argument("--steps", type=int, default=200)
+    command.add_argument("--batch", type=int, default=64)
+    command.add_argument("--images", type=int, default=1024)
+    command.add_argument("--precision", default="fp16")
+    command.add_argument("--lr", type=float, default=5e-4)
+    command.add_argument("--lr-warmup", type=int, default=20)
+    command.add_argument("--seed", type=int, default=0)
+    command = by_name["gradients"]
+    command.add_argument("--models", default="swin_nano,swinv2_nano")
+    command.add_argument("--precisions", default="fp32,tf32,fp16,bf16")
+    command.add_argument("--batch", type=int, default=4)
+    command.add_argument("--images", type=int, default=16)
+    command.add_argument("--seed", type=int, default=0)
+    command.add_argument("--full-scale", action="store_true", help="V2: scales of cosines up to 100")
+    command.add_argument("--out", help="folder to write PyTorch's gradients to, as safetensors")
+    command = by_name["worker"]
+    command.add_argument("--model", required=True)
+    command.add_argument("--batch", type=int, required=True)
+    for option in ("mode", "layout", "precision"):
+        command.add_argument("--" + option, required=True)
+    arguments = parser.parse_args()
+    need_gpu()
+    if arguments.command == "worker":
+        return worker(arguments)
+    import training_numerics
+    passed = {"speed": speed, "curve": training_numerics.curve, "gradients": training_numerics.gradients}[arguments.command](
+        arguments)
+    sys.exit(0 if passed else 1)
+
+
+if __name__ == "__main__":
+    main()
