@@ -73,6 +73,30 @@ class DeviceBuffer {
 // Every byte 0, in stream order.
 void clear(void* data, std::int64_t bytes, Stream stream);
 
+// Host memory that the device reads and writes by itself, so that a copy needs no thread to wait for it.
+class PinnedBuffer {
+ public:
+  PinnedBuffer() = default;
+  explicit PinnedBuffer(std::int64_t bytes);
+  ~PinnedBuffer();
+  PinnedBuffer(PinnedBuffer&& other) noexcept;
+  PinnedBuffer& operator=(PinnedBuffer&& other) noexcept;
+  PinnedBuffer(const PinnedBuffer&) = delete;
+  PinnedBuffer& operator=(const PinnedBuffer&) = delete;
+
+  void* data() const { return data_; }
+  std::int64_t bytes() const { return bytes_; }
+
+ private:
+  void* data_ = nullptr;
+  std::int64_t bytes_ = 0;
+};
+
+// In stream order; they return at once where the host memory is a PinnedBuffer's.
+void copy_async_to_device(void* device, const void* host, std::int64_t bytes, Stream stream);
+void copy_async_to_host(void* host, const void* device, std::int64_t bytes, Stream stream);
+void copy_on_device(void* to, const void* from, std::int64_t bytes, Stream stream);
+
 // Both return when the host memory may be used again.
 void copy_to_device(void* device, const void* host, std::int64_t bytes, Stream stream);
 void copy_to_host(void* host, const void* device, std::int64_t bytes, Stream stream);
@@ -102,6 +126,11 @@ class Event {
   void record(Stream stream);
   // During a capture: recorded in each launch of the graph.
   void record_in_graph(Stream stream);
+  // What is enqueued on the stream from now on waits for the last record().
+  void hold(Stream stream) const;
+  // The host waits, or asks. An event that was never recorded has happened.
+  void wait() const;
+  bool happened() const;
   // Waits for both; milliseconds on the device's clock.
   static float milliseconds(const Event& begin, const Event& end);
 

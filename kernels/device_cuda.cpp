@@ -85,6 +85,33 @@ void clear(void* data, std::int64_t bytes, Stream stream) {
   if (bytes > 0) SWINSCOPE_CUDA(cudaMemsetAsync(data, 0, static_cast<std::size_t>(bytes), stream));
 }
 
+PinnedBuffer::PinnedBuffer(std::int64_t bytes) : bytes_(bytes) {
+  if (bytes > 0) SWINSCOPE_CUDA(cudaMallocHost(&data_, static_cast<std::size_t>(bytes)));
+}
+
+PinnedBuffer::~PinnedBuffer() { (void)cudaFreeHost(data_); }
+
+PinnedBuffer::PinnedBuffer(PinnedBuffer&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+PinnedBuffer& PinnedBuffer::operator=(PinnedBuffer&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+void copy_async_to_device(void* device, const void* host, std::int64_t bytes, Stream stream) {
+  SWINSCOPE_CUDA(cudaMemcpyAsync(device, host, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, stream));
+}
+
+void copy_async_to_host(void* host, const void* device, std::int64_t bytes, Stream stream) {
+  SWINSCOPE_CUDA(cudaMemcpyAsync(host, device, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost, stream));
+}
+
+void copy_on_device(void* to, const void* from, std::int64_t bytes, Stream stream) {
+  SWINSCOPE_CUDA(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, stream));
+}
+
 void copy_to_device(void* device, const void* host, std::int64_t bytes, Stream stream) {
   SWINSCOPE_CUDA(cudaMemcpyAsync(device, host, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, stream));
   synchronize(stream);
@@ -103,6 +130,14 @@ Event::~Event() { (void)cudaEventDestroy(event_); }
 void Event::record(Stream stream) { SWINSCOPE_CUDA(cudaEventRecord(event_, stream)); }
 void Event::record_in_graph(Stream stream) {
   SWINSCOPE_CUDA(cudaEventRecordWithFlags(event_, stream, cudaEventRecordExternal));
+}
+
+void Event::hold(Stream stream) const { SWINSCOPE_CUDA(cudaStreamWaitEvent(stream, event_, 0)); }
+void Event::wait() const { SWINSCOPE_CUDA(cudaEventSynchronize(event_)); }
+bool Event::happened() const {
+  const cudaError_t status = cudaEventQuery(event_);
+  if (status != cudaErrorNotReady) SWINSCOPE_CUDA(status);
+  return status == cudaSuccess;
 }
 
 float Event::milliseconds(const Event& begin, const Event& end) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string>
 
 #include "kernels/device.h"
 
@@ -88,6 +89,11 @@ class MatmulLibrary {
   // Valid as long as the library. Equal shapes share one. Throws cuda::Error where nothing can do it.
   const Matmul& prepare(const MatmulShape& shape, Stream stream);
   MatmulStatistics statistics() const;
+  // What was chosen for the products that are prepared, as text, to be kept with results that depend on it to the bit.
+  std::string choices() const;
+  // Choices of another library, which come first where they were made on the same model of GPU by the same version of
+  // cuBLASLt; else nothing happens. To be called before prepare().
+  void prefer(const std::string& choices);
   // Frees what timing needed and writes the file.
   void finish_tuning();
 

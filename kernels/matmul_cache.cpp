@@ -8,9 +8,8 @@
 
 namespace swinscope::cuda {
 
-AlgorithmTable read_algorithms(const std::filesystem::path& file) {
+AlgorithmTable parse_algorithms(std::istream& in) {
   AlgorithmTable table;
-  std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
     std::istringstream fields(line);
     std::string shape;
@@ -24,18 +23,27 @@ AlgorithmTable read_algorithms(const std::filesystem::path& file) {
   return table;
 }
 
+void print_algorithms(const AlgorithmTable& table, std::ostream& out) {
+  for (const auto& [shape, words] : table) {
+    out << shape << std::hex;
+    for (const std::uint64_t word : words)
+      out << ' ' << word;
+    out << std::dec << '\n';
+  }
+}
+
+AlgorithmTable read_algorithms(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  return parse_algorithms(in);
+}
+
 bool write_algorithms(const std::filesystem::path& file, const AlgorithmTable& table) {
   std::error_code error;
   std::filesystem::create_directories(file.parent_path(), error);
   const std::filesystem::path temporary = file.string() + "." + std::to_string(getpid());
   {
     std::ofstream out(temporary);
-    for (const auto& [shape, words] : table) {
-      out << shape << std::hex;
-      for (const std::uint64_t word : words)
-        out << ' ' << word;
-      out << std::dec << '\n';
-    }
+    print_algorithms(table, out);
     out.flush();
     if (!out) {
       std::filesystem::remove(temporary, error);

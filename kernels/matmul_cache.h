@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <iosfwd>
 #include <map>
 #include <string>
 
@@ -15,6 +16,10 @@ using AlgorithmTable = std::map<std::string, AlgorithmWords>;
 
 // Lines that are not understood are left out; a file that is not there is an empty table.
 AlgorithmTable read_algorithms(const std::filesystem::path& file);
+
+// The same lines as text.
+AlgorithmTable parse_algorithms(std::istream& in);
+void print_algorithms(const AlgorithmTable& table, std::ostream& out);
 
 // Replaces the file as a whole, so that a reader never sees half of it. Returns whether that worked.
 bool write_algorithms(const std::filesystem::path& file, const AlgorithmTable& table);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <sstream>
 #include <vector>
 
 #include "kernels/check.h"
@@ -34,12 +35,16 @@ std::string key_of(const MatmulShape& s) {
   return key;
 }
 
-std::filesystem::path cache_file(const std::filesystem::path& folder) {
-  if (folder.empty()) return {};
+// Choices hold for one model of GPU and one version of the library.
+std::string chooser_name() {
   std::string name = device_info().name;
   std::ranges::replace_if(
       name, [](char letter) { return std::isalnum(static_cast<unsigned char>(letter)) == 0; }, '_');
-  return folder / ("matmul-" + name + "-" + std::to_string(cublasLtGetVersion()) + ".txt");
+  return "matmul-" + name + "-" + std::to_string(cublasLtGetVersion());
+}
+
+std::filesystem::path cache_file(const std::filesystem::path& folder) {
+  return folder.empty() ? std::filesystem::path() : folder / (chooser_name() + ".txt");
 }
 
 struct Choice {
@@ -135,6 +140,26 @@ const Matmul& MatmulLibrary::prepare(const MatmulShape& shape, Stream stream) {
 }
 
 MatmulStatistics MatmulLibrary::statistics() const { return state_->statistics; }
+
+std::string MatmulLibrary::choices() const {
+  AlgorithmTable used;
+  for (const auto& [shape, matmul] : state_->matmuls) {
+    const auto chosen = state_->table.find(key_of(shape));
+    if (chosen != state_->table.end()) used.insert(*chosen);
+  }
+  std::ostringstream text;
+  text << chooser_name() << '\n';
+  print_algorithms(used, text);
+  return text.str();
+}
+
+void MatmulLibrary::prefer(const std::string& choices) {
+  std::istringstream text(choices);
+  std::string chooser;
+  if (!std::getline(text, chooser) || chooser != chooser_name()) return;
+  for (const auto& [key, words] : parse_algorithms(text))
+    state_->table.insert_or_assign(key, words);
+}
 
 void MatmulLibrary::finish_tuning() {
   state_->data.reset();
