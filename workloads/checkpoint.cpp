@@ -51,8 +51,14 @@ CheckpointState parse_state(const SafetensorsFile& file) {
     if (json.at("schema") != kSchema) {
       refuse(file.path(), fmt::format("its schema is {}, this program knows {}", json.at("schema").dump(), kSchema));
     }
-    return {json.at("steps_done").get<std::int64_t>(), json.at("optimizer_steps").get<std::int64_t>(),
-            json.at("settings").get<std::map<std::string, std::string>>()};
+    CheckpointState state;
+    state.steps_done = json.at("steps_done").get<std::int64_t>();
+    state.optimizer_steps = json.at("optimizer_steps").get<std::int64_t>();
+    state.settings = json.at("settings").get<std::map<std::string, std::string>>();
+    state.loss_scale = json.value("loss_scale", 1.0);
+    state.good_steps = json.value("good_steps", std::int64_t{0});
+    state.algorithms = json.value("algorithms", "");
+    return state;
   } catch (const nlohmann::json::exception& error) {
     refuse(file.path(), error.what());
   }
@@ -77,10 +83,15 @@ void write_checkpoint(const fs::path& folder, const CheckpointState& state, Para
     tensors.push_back(source(first_name(tensor), tensor, part(moments.first, tensor)));
     tensors.push_back(source(second_name(tensor), tensor, part(moments.second, tensor)));
   }
-  const nlohmann::ordered_json json = {{"schema", kSchema},
-                                       {"steps_done", state.steps_done},
-                                       {"optimizer_steps", state.optimizer_steps},
-                                       {"settings", state.settings}};
+  nlohmann::ordered_json json = {{"schema", kSchema},
+                                 {"steps_done", state.steps_done},
+                                 {"optimizer_steps", state.optimizer_steps},
+                                 {"settings", state.settings}};
+  if (!state.algorithms.empty()) {
+    json["loss_scale"] = state.loss_scale;
+    json["good_steps"] = state.good_steps;
+    json["algorithms"] = state.algorithms;
+  }
   write_safetensors(checkpoint_file(folder), tensors, {{kCheckpointKey, json.dump()}});
 }
 

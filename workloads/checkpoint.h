@@ -2,7 +2,9 @@
 //
 // FOLDER/checkpoint.safetensors holds the parameters under timm's names (so the file serves as weights, too), AdamW's
 // moments as optimizer.first_moment.NAME and optimizer.second_moment.NAME, and in the metadata, under
-// "swin.checkpoint", JSON: schema, steps done, steps of the optimizer, the settings of the training. Everything else
+// "swin.checkpoint", JSON: schema, steps done, steps of the optimizer, the settings of the training, and what a device
+// adds. Parameters and moments are fp32 on every device (fp64 on the CPU if asked for), so that one may go on where
+// another stopped, where their precision is the same: then not to the same bits. Everything else
 // that a step needs (the order of the data, crops, stochastic depth) is computed from the seed and the number of the
 // step.
 //
@@ -30,6 +32,11 @@ struct CheckpointState {
   std::int64_t steps_done = 0;
   std::int64_t optimizer_steps = 0;  // fewer, if steps were skipped
   std::map<std::string, std::string> settings;
+  // Of a device: the loss scale, its steps since it changed, and which products were computed how
+  // (MatmulLibrary::choices).
+  double loss_scale = 1.0;
+  std::int64_t good_steps = 0;
+  std::string algorithms = {};
 };
 
 std::filesystem::path checkpoint_file(const std::filesystem::path& folder);

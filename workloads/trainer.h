@@ -38,6 +38,12 @@ struct StepResult {
   bool stop = false;         // some rank asked to stop
 };
 
+// A step that has ended, and the time it took.
+struct FinishedStep {
+  StepResult result;
+  std::int64_t duration_ns = 0;
+};
+
 // T is float or double. `parameters` (with gradients), `data` and `communicator` must outlive the trainer.
 template <typename T>
 class Trainer {

@@ -15,11 +15,6 @@
 
 namespace swinscope {
 
-ElementType element_type_of(Precision precision) {
-  if (precision == Precision::kFp16) return ElementType::kFp16;
-  return precision == Precision::kBf16 ? ElementType::kBf16 : ElementType::kFp32;
-}
-
 DeviceWeights::DeviceWeights(const ParameterStore<float>& store, ElementType type, cuda::Stream stream)
     : store_(&store), type_(type), stream_(stream), values_(store.layout().flat_count() * element_bytes(type)) {
   const std::int64_t count = store.layout().flat_count();

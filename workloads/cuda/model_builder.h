@@ -10,10 +10,9 @@
 #include "kernels/window_attention.h"
 #include "workloads/cuda/activations.h"
 #include "workloads/cuda/device_model.h"
+#include "workloads/cuda/element_type.h"
 
 namespace swinscope {
-
-ElementType element_type_of(Precision precision);
 
 // A model's parameters in its element type, at the places that ParameterLayout gives them.
 class DeviceWeights {

@@ -4,6 +4,7 @@
 #include "workloads/error.h"
 #include "workloads/program/commands.h"
 #include "workloads/program/device_commands.h"
+#include "workloads/program/training_engine.h"
 
 namespace swinscope {
 namespace {
@@ -17,6 +18,14 @@ namespace {
 }  // namespace
 
 int infer_on_device(const InferOptions& /*options*/, const SwinConfig& /*config*/) { refuse("--device cuda"); }
+
+void check_device_training(TrainOptions& /*options*/, const SwinConfig& /*config*/, int /*ranks*/) {
+  refuse("--device cuda");
+}
+std::unique_ptr<TrainingEngine> make_device_engine(const TrainOptions& /*options*/, const SwinConfig& /*config*/,
+                                                   const TrainingStart& /*start*/, TrainingData& /*data*/) {
+  refuse("--device cuda");
+}
 
 Command add_verify_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("verify", "Check the GPU kernels and models (not in this build)");

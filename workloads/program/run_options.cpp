@@ -16,7 +16,7 @@ namespace swinscope {
 
 void add_run_options(CLI::App& command, RunOptions& options, const std::string& batch_names) {
   command.add_option("--model", options.model, "model, see `swin list`")->required();
-  command.add_option("--device", options.device, "cpu or, for inference, cuda")->capture_default_str();
+  command.add_option("--device", options.device, "cpu or cuda")->capture_default_str();
   command.add_option("--precision", options.precision, "cpu: fp32 (default) or fp64; cuda: fp32, tf32, fp16 or bf16")
       ->check(CLI::IsMember({"fp32", "fp64", "tf32", "fp16", "bf16"}));
   command.add_option("--image", options.image_size, "image size in pixels (default: the model's)")

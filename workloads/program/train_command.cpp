@@ -15,6 +15,7 @@
 #include "workloads/program/train_options.h"
 #include "workloads/program/train_session.h"
 #include "workloads/program/train_summary.h"
+#include "workloads/program/training_engine.h"
 
 namespace swinscope {
 namespace {
@@ -53,9 +54,7 @@ int train_as_rank(const TrainOptions& options, const SwinConfig& config, const R
   catch_interrupts();  // only now: while ranks still meet, Ctrl+C just ends this one
   std::map<std::string, std::string> settings = agreed_configuration(options, config);
   settings["ranks"] = std::to_string(rank.size);
-  const TrainResult result = options.run.precision == "fp64"
-                                 ? run_training<double>(options, config, settings, communicator)
-                                 : run_training<float>(options, config, settings, communicator);
+  const TrainResult result = run_training(options, config, settings, communicator);
   if (rank.rank == 0) print_train_summary(options, config, rank, threads, result);
   return exit_status(result);
 }
@@ -75,6 +74,13 @@ void open_data(TrainOptions& options, SwinConfig& config) {
   options.folders = read_train_and_validation(options.data);
   options.dataset_size = static_cast<std::int64_t>(options.folders->train.files.size());
   config.classes = static_cast<int>(options.folders->train.classes.size());
+}
+
+void refuse_device_options(const TrainOptions& options) {
+  if (!options.device_given) return;
+  throw WorkloadError(WorkloadErrorKind::kUsage,
+                      "--level, --with, --without, --recompute and --operations are for a GPU", {},
+                      "add --device cuda");
 }
 
 void require_sense(const TrainOptions& options) {
@@ -102,12 +108,17 @@ void choose_steps(TrainOptions& options, std::int64_t global_batch) {
 
 int train(TrainOptions options) {
   SwinConfig config = resolve_config(options.run);
-  require_cpu(options.run);
   open_data(options, config);
   options.trainer.batch_per_rank = options.run.batch;
   options.trainer.seed = options.run.seed;
   options.trainer.bucket_bytes = static_cast<std::int64_t>(options.bucket_mib * 1024 * 1024);
   const RankInfo rank = discover_rank();
+  if (options.run.device == "cpu") {
+    require_cpu(options.run);
+    refuse_device_options(options);
+  } else {
+    check_device_training(options, config, rank.size);
+  }
   choose_steps(options, options.run.batch * options.trainer.accumulate * rank.size);
   if (rank.rank == 0) require_sense(options);
   if (rank.size == 1) return train_as_rank(options, config, rank, *make_single_rank(), 1);
@@ -179,6 +190,23 @@ Command add_train_command(CLI::App& app) {
   command->add_option("--bucket-mib", options->bucket_mib, "gradient bucket of one all-reduce")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  command->add_option("--gradients", options->gradients,
+                      "write the last step's gradients to this safetensors file, before clipping");
+  const std::vector<CLI::Option*> for_device = {
+      command
+          ->add_option("--level", options->level,
+                       "cuda: rung of the ladder: eager, tensorcore, fused, window, attention, graph")
+          ->capture_default_str(),
+      command->add_option("--with", options->with, "cuda: features beside those of the level")->delimiter(','),
+      command->add_option("--without", options->without, "cuda: features of the level to leave out")->delimiter(','),
+      command->add_flag("--recompute", options->recompute,
+                        "cuda: compute blocks once more in the backward pass instead of keeping their activations"),
+      command->add_flag("--operations", options->operations, "cuda: time of each operation of a step, at the end"),
+  };
+  command->final_callback([options, for_device] {
+    for (const CLI::Option* option : for_device)
+      options->device_given = options->device_given || option->count() > 0;
+  });
   command->add_option("--run-dir", options->run_folder,
                       "folder where ranks meet (default: SWINSCOPE_RUN_DIR, else temporary)");
   return [options] { return train(*options); };

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "workloads/evaluator.h"
 #include "workloads/images/image_folder.h"
 #include "workloads/program/run_options.h"
@@ -32,6 +34,14 @@ struct TrainOptions {
   std::filesystem::path log;
   std::filesystem::path run_folder;
   double bucket_mib = 4.0;
+  std::filesystem::path gradients;  // file for the last step's
+  // On a GPU.
+  std::string level = "graph";
+  std::vector<std::string> with;
+  std::vector<std::string> without;
+  bool recompute = false;
+  bool operations = false;              // time of each operation of a step, at the end
+  bool device_given = false;            // whether any of them was
   std::optional<ImageFolders> folders;  // of a data folder
 };
 
@@ -49,11 +59,12 @@ struct TrainResult {
   std::vector<StepResult> steps;  // of this process, warm-up included
   std::vector<EpochResult> epochs;
   std::vector<SkippedPath> skipped_files;
-  std::int64_t resumed_at = 0;     // steps that were done before
-  bool new_classifier = false;     // the weights given were for other classes
-  std::int64_t skipped = 0;        // steps whose gradient was not finite
-  std::int64_t data_ns = 0;        // of the measured steps, until the images were there
-  std::string checkpoint_failure;  // of the last checkpoint; empty: it was written
+  std::int64_t resumed_at = 0;  // steps that were done before
+  std::int64_t skipped = 0;     // steps whose gradient was not finite
+  std::int64_t data_ns = 0;     // of the measured steps, until the images were there
+  nlohmann::ordered_json device = nlohmann::ordered_json::object();  // what there is to say of it
+  bool new_classifier = false;                                       // the weights given were for other classes
+  std::string checkpoint_failure;                                    // of the last checkpoint; empty: it was written
 };
 
 }  // namespace swinscope

@@ -12,9 +12,9 @@
 #include "workloads/checkpoint.h"
 #include "workloads/data/image_pipeline.h"
 #include "workloads/error.h"
-#include "workloads/initialize.h"
 #include "workloads/program/interrupt.h"
 #include "workloads/program/train_log.h"
+#include "workloads/program/training_engine.h"
 #include "workloads/synthetic_data.h"
 #include "workloads/train_progress.h"
 
@@ -25,7 +25,6 @@ int loader_threads(const TrainOptions& options) {
   return options.loader_threads > 0 ? options.loader_threads : cpu::thread_count();
 }
 
-template <typename T>
 class Session {
  public:
   Session(const TrainOptions& options, const SwinConfig& config, const std::map<std::string, std::string>& settings,
@@ -35,38 +34,43 @@ class Session {
         settings_(settings),
         communicator_(communicator),
         leads_(communicator.rank() == 0),
-        store_(config, true),
         log_(leads_ ? options.log : std::filesystem::path(), options.resume) {
-    std::optional<Checkpoint> checkpoint = find_checkpoint();
-    if (!checkpoint) start_from_weights();
+    const std::optional<Checkpoint> checkpoint = find_checkpoint();
     data_ = make_data();
-    trainer_ = std::make_unique<Trainer<T>>(config, options.trainer, *data_, store_, communicator);
-    restore(checkpoint);
+    engine_ = make_engine({checkpoint ? &*checkpoint : nullptr, result_.resumed_at});
+    say_how_it_starts(checkpoint);
     progress_.emplace(result_.resumed_at, options.trainer.total_steps, global_batch());
     if (pipeline_ != nullptr) report_skipped();
   }
 
   TrainResult run() {
     communicator_.barrier();
-    std::int64_t step = result_.resumed_at;
-    bool stop = step >= options_.trainer.total_steps;
+    std::int64_t begun = result_.resumed_at;
+    bool stop = begun >= options_.trainer.total_steps;
     while (!stop) {
-      const std::int64_t start_ns = now_ns();
-      const StepResult done = trainer_->step(interrupted());
-      const std::int64_t duration_ns = now_ns() - start_ns;
-      ++step;
-      stop = done.stop || step == options_.trainer.total_steps;
-      account(step, done, duration_ns);
+      const bool asked = interrupted();
+      engine_->step(asked);
+      ++begun;
+      const bool last = begun == options_.trainer.total_steps;
       const bool epoch_ends =
-          step * global_batch() / options_.dataset_size > (step - 1) * global_batch() / options_.dataset_size;
-      if (!done.stop && (epoch_ends || stop)) finish_epoch(step);
-      if (stop || (options_.checkpoint_every > 0 ? step % options_.checkpoint_every == 0 : epoch_ends)) save(step);
+          begun * global_batch() / options_.dataset_size > (begun - 1) * global_batch() / options_.dataset_size;
+      const bool saves = last || (options_.checkpoint_every > 0 ? begun % options_.checkpoint_every == 0 : epoch_ends);
+      bool stopped = false;
+      for (const FinishedStep& step : engine_->finished(asked || epoch_ends || saves)) {
+        account(step.result, step.duration_ns);
+        stopped = stopped || step.result.stop;
+      }
+      stop = stopped || last;
+      if (!stopped && (epoch_ends || last)) finish_epoch(begun);
+      if (saves || stopped) save(begun);
     }
+    if (leads_ && !options_.gradients.empty()) engine_->write_gradients(options_.gradients);
+    engine_->describe(result_.device);
     return std::move(result_);
   }
 
  private:
-  std::int64_t global_batch() const { return trainer_->global_batch(); }
+  std::int64_t global_batch() const { return engine_->global_batch(); }
 
   // On the leading rank only.
   std::optional<Checkpoint> find_checkpoint() {
@@ -85,12 +89,25 @@ class Session {
     return checkpoint;
   }
 
-  void start_from_weights() {
-    initialize_parameters(store_, config_.version, options_.run.seed);
-    result_.new_classifier = load_weights_to_train(options_.run, store_) == GivenWeights::kWithoutClassifier;
-    if (!result_.new_classifier || !leads_) return;
-    fmt::print(stderr, "{}: not for the {} classes of the data: head.fc starts anew, all else is from the file\n",
-               options_.run.weights.string(), config_.classes);
+  std::unique_ptr<TrainingEngine> make_engine(const TrainingStart& start) {
+    if (options_.run.device != "cpu") return make_device_engine(options_, config_, start, *data_);
+    if (options_.run.precision == "fp64") {
+      return make_cpu_engine<double>(options_, config_, start, *data_, communicator_);
+    }
+    return make_cpu_engine<float>(options_, config_, start, *data_, communicator_);
+  }
+
+  void say_how_it_starts(const std::optional<Checkpoint>& checkpoint) {
+    result_.new_classifier = engine_->new_classifier();
+    if (!leads_) return;
+    if (result_.new_classifier) {
+      fmt::print(stderr, "{}: not for the {} classes of the data: head.fc starts anew, all else is from the file\n",
+                 options_.run.weights.string(), config_.classes);
+    }
+    if (checkpoint && checkpoint->state().algorithms.empty() != (options_.run.device == "cpu")) {
+      fmt::print(stderr,
+                 "the checkpoint was written on another device: the training goes on, but not to the same bits\n");
+    }
   }
 
   std::unique_ptr<TrainingData> make_data() {
@@ -109,25 +126,9 @@ class Session {
     return data;
   }
 
-  // The trainer has sent the leading rank's parameters to all; here follows the rest.
-  void restore(const std::optional<Checkpoint>& checkpoint) {
-    if (result_.resumed_at == 0) return;
-    const auto moments = trainer_->optimizer().moments();
-    std::int64_t optimizer_steps = 0;
-    if (checkpoint) {
-      checkpoint->read(store_, moments);
-      optimizer_steps = checkpoint->state().optimizer_steps;
-    }
-    communicator_.broadcast(std::as_writable_bytes(store_.values()), 0);
-    communicator_.broadcast(std::as_writable_bytes(moments.first), 0);
-    communicator_.broadcast(std::as_writable_bytes(moments.second), 0);
-    communicator_.broadcast(std::as_writable_bytes(std::span(&optimizer_steps, 1)), 0);
-    trainer_->optimizer().set_steps(optimizer_steps);
-    trainer_->set_steps_done(result_.resumed_at);
-  }
-
-  void account(std::int64_t step, const StepResult& done, std::int64_t duration_ns) {
+  void account(const StepResult& done, std::int64_t duration_ns) {
     result_.steps.push_back(done);
+    const std::int64_t step = result_.resumed_at + static_cast<std::int64_t>(result_.steps.size());
     result_.skipped += done.skipped ? 1 : 0;
     epoch_loss_ += done.loss;
     epoch_accuracy_ += done.accuracy;
@@ -162,9 +163,6 @@ class Session {
   }
 
   Evaluation validate() {
-    if (!evaluator_) {
-      evaluator_ = std::make_unique<Evaluator<T>>(config_, options_.run.batch, store_, communicator_);
-    }
     const ImageFolder& folder = options_.folders->validation;
     PipelineOptions pipeline;
     pipeline.training = false;
@@ -174,7 +172,7 @@ class Session {
     pipeline.first = communicator_.rank() * options_.run.batch;
     pipeline.workers = loader_threads(options_);
     ImagePipeline data(folder, pipeline);
-    const Evaluation result = evaluator_->evaluate(data, static_cast<std::int64_t>(folder.files.size()));
+    const Evaluation result = engine_->evaluate(data, static_cast<std::int64_t>(folder.files.size()));
     for (const SkippedPath& skipped : data.skipped()) {
       if (std::ranges::find(result_.skipped_files, skipped.path, &SkippedPath::path) == result_.skipped_files.end()) {
         report(skipped);
@@ -200,8 +198,7 @@ class Session {
     if (!leads_ || options_.checkpoint.empty()) return;
     result_.checkpoint_failure.clear();
     try {
-      write_checkpoint<T>(options_.checkpoint, {step, trainer_->optimizer().steps(), settings_}, store_,
-                          trainer_->optimizer().moments());
+      engine_->save(options_.checkpoint, settings_);
     } catch (const WorkloadError& error) {
       result_.checkpoint_failure = fmt::format("{}: {}", error.what(), error.cause());
       fmt::print(stderr, "warning: no checkpoint of step {}: {}; the previous one is kept\n", step,
@@ -215,12 +212,10 @@ class Session {
   Communicator& communicator_;
   bool leads_;
   TrainResult result_;
-  ParameterStore<T> store_;
   TrainLog log_;
   std::unique_ptr<TrainingData> data_;
   ImagePipeline* pipeline_ = nullptr;  // data_, if it is one
-  std::unique_ptr<Trainer<T>> trainer_;
-  std::unique_ptr<Evaluator<T>> evaluator_;
+  std::unique_ptr<TrainingEngine> engine_;
   std::optional<TrainProgress> progress_;
   std::size_t reported_ = 0;  // of the pipeline's skipped files
   std::int64_t epoch_steps_ = 0;
@@ -230,15 +225,9 @@ class Session {
 
 }  // namespace
 
-template <typename T>
 TrainResult run_training(const TrainOptions& options, const SwinConfig& config,
                          const std::map<std::string, std::string>& settings, Communicator& communicator) {
-  return Session<T>(options, config, settings, communicator).run();
+  return Session(options, config, settings, communicator).run();
 }
-
-template TrainResult run_training<float>(const TrainOptions&, const SwinConfig&,
-                                         const std::map<std::string, std::string>&, Communicator&);
-template TrainResult run_training<double>(const TrainOptions&, const SwinConfig&,
-                                          const std::map<std::string, std::string>&, Communicator&);
 
 }  // namespace swinscope

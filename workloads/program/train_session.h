@@ -9,8 +9,7 @@
 
 namespace swinscope {
 
-// `settings`: what a checkpoint must agree with. T is float or double.
-template <typename T>
+// `settings`: what a checkpoint must agree with.
 TrainResult run_training(const TrainOptions& options, const SwinConfig& config,
                          const std::map<std::string, std::string>& settings, Communicator& communicator);
 

@@ -86,6 +86,7 @@ void print_train_summary(const TrainOptions& options, const SwinConfig& config, 
   document["run"]["data"] = options.data;
   document["run"]["classes"] = config.classes;
   document["run"]["new_classifier"] = result.new_classifier;
+  document["run"].update(result.device);
   document["run"]["accumulate"] = options.trainer.accumulate;
   add_warnings(result, document["warnings"]);
   document["data"].push_back(row);

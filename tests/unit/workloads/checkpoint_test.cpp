@@ -88,6 +88,26 @@ TEST_F(CheckpointTest, TrainingGoesOnToTheBit) {
   }
 }
 
+TEST_F(CheckpointTest, WhatADeviceAddsIsKept) {
+  Training<float> training(SwinVersion::kV1);
+  const auto written = [&](const CheckpointState& state) {
+    write_checkpoint<float>(folder(), state, training.store, training.trainer->optimizer().moments());
+    return Checkpoint::find(folder())->state();
+  };
+  CheckpointState state{5, 4, {{"seed", "1"}}};
+  EXPECT_EQ(written(state).algorithms, "");
+  EXPECT_EQ(written(state).loss_scale, 1.0);
+  state.loss_scale = 1024.0;
+  state.good_steps = 7;
+  state.algorithms = "matmul-GPU-1\n1,2,3 0 1\n";
+  const CheckpointState read = written(state);
+  EXPECT_EQ(read.steps_done, 5);
+  EXPECT_EQ(read.optimizer_steps, 4);
+  EXPECT_EQ(read.loss_scale, 1024.0);
+  EXPECT_EQ(read.good_steps, 7);
+  EXPECT_EQ(read.algorithms, state.algorithms);
+}
+
 TEST_F(CheckpointTest, ThereMayBeNone) { EXPECT_FALSE(Checkpoint::find(folder()).has_value()); }
 
 TEST_F(CheckpointTest, ItServesAsWeights) {

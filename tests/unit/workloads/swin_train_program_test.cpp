@@ -2,6 +2,7 @@
 // ends.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -271,6 +272,40 @@ TEST_F(SwinTrain, ADiskThatIsFullKeepsThePreviousCheckpoint) {
   EXPECT_EQ(checkpoint("full"), checkpoint("whole"));
   EXPECT_EQ(run({"/bin/bash", "-c", shell}).status, 0);  // all is done, nothing is to be written
   EXPECT_EQ(checkpoint("full"), checkpoint("whole"));
+}
+
+// All parameters have one, and the optimizer's first step goes against it.
+TEST_F(SwinTrain, TheLastStepsGradientsAreWritten) {
+  const std::vector<std::string> once = {
+      "train",       "--model",       "swin_nano",    "--image", "32", "--steps",        "1", "--batch",     "2",
+      "--lr",        "1e-3",          "--warmup",     "0",       "-q", "--weight-decay", "0", "--clip-norm", "0",
+      "--gradients", at("gradients"), "--checkpoint", at("kept")};
+  ASSERT_EQ(swin(once).status, 0);
+  const SafetensorsFile gradients(at("gradients"));
+  const SafetensorsFile kept(at("kept/checkpoint.safetensors"));
+  std::size_t parameters = 0;
+  for (const auto& [name, entry] : kept.tensors()) {
+    if (name.starts_with("optimizer.")) continue;
+    ++parameters;
+    const TensorEntry* const gradient = gradients.find(name);
+    const TensorEntry* const moment = kept.find("optimizer.first_moment." + name);
+    ASSERT_NE(gradient, nullptr) << name;
+    std::vector<float> values(static_cast<std::size_t>(entry.count)), moments(values.size());
+    gradients.read<float>(*gradient, values);
+    kept.read<float>(*moment, moments);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      ASSERT_NEAR(moments[i], 0.1F * values[i], 1e-6F * std::abs(values[i]) + 1e-12F) << name;
+  }
+  EXPECT_EQ(gradients.tensors().size(), parameters);
+}
+
+TEST_F(SwinTrain, OptionsOfAGpuNeedOne) {
+  const Finished level = swin({"train", "--model", "swin_nano", "--level", "fused"});
+  EXPECT_EQ(level.status, 2);
+  EXPECT_THAT(level.err, HasSubstr("hint: add --device cuda"));
+  const Finished unknown = swin({"train", "--model", "swin_nano", "--device", "tpu"});
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("--device"));
 }
 
 TEST_F(SwinTrain, MistakesAreExplained) {

@@ -1,0 +1,346 @@
+// Training on a device against training on the CPU. Built twice: with the device functions in host memory, where it
+// runs everywhere, and with those of a GPU.
+#include "workloads/cuda/device_trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/workloads/gpu_test.h"
+#include "workloads/initialize.h"
+#include "workloads/redraw.h"
+#include "workloads/synthetic_data.h"
+
+namespace swinscope {
+namespace {
+
+constexpr std::int64_t kDataset = 16;
+constexpr std::uint64_t kSeed = 5;
+
+// Nano at an eighth of the work, and the same with a map that its windows do not divide (56 pixels: 14 x 14, 7 x 7).
+SwinConfig nano(SwinVersion version, int image_size = 32) {
+  SwinConfig config = find_model(version == SwinVersion::kV1 ? "swin_nano" : "swinv2_nano");
+  config.image_size = image_size;
+  return config;
+}
+
+// Heads of 32 channels, as in the real models: what the kernels for 16 bits are made for.
+SwinConfig wide_nano(SwinVersion version) {
+  SwinConfig config = nano(version);
+  config.embed_dim = 64;
+  return config;
+}
+
+DeviceTrainerOptions device_options(Precision precision, bool graph = false) {
+  DeviceTrainerOptions options;
+  options.precision = precision;
+  options.features = find_level(graph ? "graph" : "attention").features;
+  options.trainer.batch_per_rank = 3;
+  options.trainer.total_steps = 8;
+  options.trainer.warmup_steps = 2;
+  options.trainer.learning_rate = 1e-3;
+  options.trainer.drop_path = 0.3;
+  options.trainer.seed = kSeed;
+  return options;
+}
+
+// Redrawn, so that no parameter is at a value that would hide an error.
+ParameterStore<float> redrawn(const SwinConfig& config) {
+  ParameterStore<float> store(config, true);
+  redraw_parameters(store, kSeed);
+  return store;
+}
+
+// The same with V2's scales of cosines where training begins: with those of up to 100 that are redrawn, one digit less
+// in a cosine is two more in what comes of it.
+ParameterStore<float> mild(const SwinConfig& config) {
+  ParameterStore<float> store = redrawn(config);
+  for (const ParameterInfo& tensor : store.layout().tensors()) {
+    if (tensor.name.ends_with("logit_scale")) std::ranges::fill(store.values(tensor), 2.3025851F);
+  }
+  return store;
+}
+
+struct Outcome {
+  std::vector<FinishedStep> steps;
+  std::vector<float> values, first, second, gradients;
+  DeviceTrainingState state;
+  std::size_t graph_nodes = 0;
+};
+
+void keep(DeviceTrainer& trainer, Outcome& run) {
+  for (const FinishedStep& step : trainer.finished(true))
+    run.steps.push_back(step);
+  const auto count = static_cast<std::size_t>(trainer.gradients().size());
+  run.values.resize(count);
+  run.first.resize(count);
+  run.second.resize(count);
+  run.gradients = trainer.gradients();
+  run.state = trainer.download(run.values, run.first, run.second);
+  run.graph_nodes = trainer.graph_nodes();
+}
+
+Outcome train(const SwinConfig& config, const DeviceTrainerOptions& options, int steps,
+              const ParameterStore<float>& store) {
+  DeviceTrainer trainer(config, options, store);
+  const SyntheticData data(config, kDataset, kSeed);
+  ResidentFeed feed(data, config, options.trainer.batch_per_rank, trainer.element_type(), trainer.stream());
+  for (int i = 0; i < steps; ++i)
+    trainer.step(feed);
+  Outcome run;
+  keep(trainer, run);
+  return run;
+}
+
+Outcome train(const SwinConfig& config, const DeviceTrainerOptions& options, int steps) {
+  return train(config, options, steps, redrawn(config));
+}
+
+struct CpuRun {
+  std::vector<StepResult> steps;
+  ParameterStore<float> store;
+};
+
+CpuRun train_on_cpu(const SwinConfig& config, const TrainerOptions& options, int steps,
+                    const ParameterStore<float>& store) {
+  CpuRun run{{}, store};
+  SyntheticData data(config, kDataset, kSeed);
+  const auto alone = make_single_rank();
+  Trainer<float> trainer(config, options, data, run.store, *alone);
+  for (int i = 0; i < steps; ++i)
+    run.steps.push_back(trainer.step());
+  return run;
+}
+
+CpuRun train_on_cpu(const SwinConfig& config, const TrainerOptions& options, int steps) {
+  return train_on_cpu(config, options, steps, redrawn(config));
+}
+
+template <typename A, typename B>
+double relative(const A& a, const B& b) {
+  double difference = 0.0;
+  double norm = 0.0;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    difference += std::pow(static_cast<double>(a[i]) - static_cast<double>(b[i]), 2);
+    norm += std::pow(static_cast<double>(b[i]), 2);
+  }
+  return std::sqrt(difference / std::max(norm, 1e-30));
+}
+
+// Each tensor by itself: a wrong gradient of a small one would drown in all of them.
+void expect_gradients(const SwinConfig& config, const Outcome& device, const CpuRun& cpu, double tolerance) {
+  const std::span<const float> expected = cpu.store.gradients();
+  EXPECT_LT(relative(device.gradients, expected), tolerance);
+  double largest = 0.0;
+  for (const float value : expected)
+    largest = std::max(largest, std::abs(static_cast<double>(value)));
+  for (const ParameterInfo& tensor : ParameterLayout(config).tensors()) {
+    const auto part = [&](std::span<const float> flat) {
+      return flat.subspan(static_cast<std::size_t>(tensor.offset), static_cast<std::size_t>(tensor.count));
+    };
+    double norm = 0.0;
+    for (const float value : part(expected))
+      norm += std::pow(static_cast<double>(value), 2);
+    // What cancels almost to nothing has no relative error.
+    if (std::sqrt(norm / static_cast<double>(tensor.count)) < 1e-5 * largest) continue;
+    EXPECT_LT(relative(part(device.gradients), part(expected)), 10.0 * tolerance) << tensor.name;
+  }
+}
+
+class DeviceTrainerTest : public test::GpuTest, public testing::WithParamInterface<SwinVersion> {};
+
+TEST_P(DeviceTrainerTest, GradientsAreThoseOfTheCpu) {
+  for (const int image_size : {32, 56}) {
+    const SwinConfig config = nano(GetParam(), image_size);
+    const DeviceTrainerOptions options = device_options(Precision::kFp32);
+    const Outcome device = train(config, options, 1);
+    const CpuRun cpu = train_on_cpu(config, options.trainer, 1);
+    expect_gradients(config, device, cpu, 1e-4);
+    EXPECT_NEAR(device.steps[0].result.loss, cpu.steps[0].loss, 1e-5);
+    EXPECT_EQ(device.steps[0].result.accuracy, cpu.steps[0].accuracy);
+    EXPECT_NEAR(device.steps[0].result.gradient_norm, cpu.steps[0].gradient_norm, 1e-4 * cpu.steps[0].gradient_norm);
+    EXPECT_EQ(device.steps[0].result.learning_rate, cpu.steps[0].learning_rate);
+  }
+}
+
+// Roundings of 16 bits add up over the model's operations: the tolerance is some times that of one of them.
+TEST_P(DeviceTrainerTest, GradientsIn16BitsAreNearThoseOfTheCpu) {
+  const SwinConfig config = wide_nano(GetParam());
+  for (const auto& [precision, tolerance] : {std::pair(Precision::kFp16, 1e-2), std::pair(Precision::kBf16, 6e-2)}) {
+    const DeviceTrainerOptions options = device_options(precision);
+    const Outcome device = train(config, options, 1, mild(config));
+    const CpuRun cpu = train_on_cpu(config, options.trainer, 1, mild(config));
+    EXPECT_LT(relative(device.gradients, cpu.store.gradients()), tolerance);
+    EXPECT_NEAR(device.steps[0].result.loss, cpu.steps[0].loss, tolerance);
+    EXPECT_FALSE(device.steps[0].result.skipped);
+  }
+}
+
+TEST_P(DeviceTrainerTest, ThreeStepsEndWhereTheCpuEnds) {
+  const SwinConfig config = nano(GetParam());
+  const DeviceTrainerOptions options = device_options(Precision::kFp32);
+  const Outcome device = train(config, options, 3);
+  const CpuRun cpu = train_on_cpu(config, options.trainer, 3);
+  ASSERT_EQ(device.steps.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(device.steps[i].result.loss, cpu.steps[i].loss, 1e-4);
+    EXPECT_EQ(device.steps[i].result.learning_rate, cpu.steps[i].learning_rate);
+  }
+  EXPECT_EQ(device.state.updates, 3);
+  EXPECT_EQ(device.state.steps_done, 3);
+  // Adam's first steps have the size of the learning rate whatever the gradient's size, so that an element whose
+  // gradient is next to nothing may go either way.
+  EXPECT_LT(relative(device.values, cpu.store.values()), 2e-4);
+}
+
+TEST_P(DeviceTrainerTest, AGraphAndSingleLaunchesGiveTheSameBits) {
+  const SwinConfig config = wide_nano(GetParam());
+  for (const Precision precision : {Precision::kFp32, Precision::kFp16}) {
+    const Outcome single = train(config, device_options(precision, false), 4);
+    const Outcome graph = train(config, device_options(precision, true), 4);
+    EXPECT_EQ(single.graph_nodes, 0U);
+    EXPECT_GT(graph.graph_nodes, 50U);
+    EXPECT_EQ(single.values, graph.values);
+    for (std::size_t i = 0; i < 4; ++i)
+      EXPECT_EQ(single.steps[i].result.loss, graph.steps[i].result.loss);
+  }
+}
+
+TEST_P(DeviceTrainerTest, TwoRunsGiveTheSameBits) {
+  const SwinConfig config = wide_nano(GetParam());
+  const Outcome one = train(config, device_options(Precision::kBf16, true), 4);
+  const Outcome other = train(config, device_options(Precision::kBf16, true), 4);
+  EXPECT_EQ(one.values, other.values);
+  EXPECT_EQ(one.second, other.second);
+}
+
+// Two batches of three are one of six: the loss is a mean, and stochastic depth knows each sample by its number.
+TEST_P(DeviceTrainerTest, AccumulationEqualsTheJoinedBatch) {
+  for (const int image_size : {32, 56}) {
+    const SwinConfig config = nano(GetParam(), image_size);
+    for (const bool graph : {false, true}) {
+      DeviceTrainerOptions options = device_options(Precision::kFp32, graph);
+      options.trainer.accumulate = 2;
+      DeviceTrainerOptions joined_options = options;
+      joined_options.trainer.accumulate = 1;
+      joined_options.trainer.batch_per_rank = 6;
+      const Outcome parts = train(config, options, 1);
+      const Outcome joined = train(config, joined_options, 1);
+      EXPECT_NEAR(parts.steps[0].result.loss, joined.steps[0].result.loss, 1e-5);
+      EXPECT_LT(relative(parts.gradients, joined.gradients), 1e-4);
+      // The first step of a graph is launched one by one.
+      EXPECT_LT(relative(train(config, options, 3).values, train(config, joined_options, 3).values), 2e-4);
+    }
+  }
+}
+
+TEST_P(DeviceTrainerTest, RecomputationChangesNoBit) {
+  const SwinConfig config = wide_nano(GetParam());
+  DeviceTrainerOptions options = device_options(Precision::kFp16, true);
+  const Outcome kept = train(config, options, 3);
+  options.recompute = true;
+  const Outcome again = train(config, options, 3);
+  EXPECT_EQ(kept.values, again.values);
+  EXPECT_LT(TrainingLayout(config, 64, layout_options(options)).bytes(),
+            TrainingLayout(config, 64, {ElementType::kFp16, false, true, true}).bytes());
+}
+
+TEST_P(DeviceTrainerTest, EveryFeatureAloneGivesTheGradientsOfTheCpu) {
+  const SwinConfig config = nano(GetParam());
+  DeviceTrainerOptions options = device_options(Precision::kFp32);
+  const CpuRun cpu = train_on_cpu(config, options.trainer, 1);
+  for (bool Features::*member : {&Features::qkvbias, &Features::layernorm, &Features::gelu, &Features::residual}) {
+    options.features = {};
+    options.features.*member = true;
+    expect_gradients(config, train(config, options, 1), cpu, 1e-4);
+  }
+}
+
+// What a checkpoint keeps is all that a training needs.
+TEST_P(DeviceTrainerTest, GoesOnToTheBitFromWhatItWrote) {
+  const SwinConfig config = wide_nano(GetParam());
+  const DeviceTrainerOptions options = device_options(Precision::kFp16, true);
+  const Outcome whole = train(config, options, 5);
+  const Outcome half = train(config, options, 2);
+  const ParameterStore<float> elsewhere(config, false);
+  DeviceTrainer trainer(config, options, elsewhere);
+  trainer.upload(half.state, half.values, half.first, half.second);
+  const SyntheticData data(config, kDataset, kSeed);
+  ResidentFeed feed(data, config, options.trainer.batch_per_rank, trainer.element_type(), trainer.stream());
+  for (int i = 0; i < 3; ++i)
+    trainer.step(feed);
+  Outcome rest;
+  keep(trainer, rest);
+  EXPECT_EQ(rest.values, whole.values);
+  EXPECT_EQ(rest.second, whole.second);
+  EXPECT_EQ(rest.state.steps_done, 5);
+  EXPECT_EQ(rest.state.updates, whole.state.updates);
+  EXPECT_EQ(rest.steps.back().result.loss, whole.steps.back().result.loss);
+}
+
+// The same images through the host as from a set that lies on the device.
+TEST_P(DeviceTrainerTest, StreamedImagesAreThoseOfTheSet) {
+  const SwinConfig config = nano(GetParam());
+  const DeviceTrainerOptions options = device_options(Precision::kBf16, true);
+  const Outcome resident = train(config, options, 6);
+  const ParameterStore<float> store = redrawn(config);
+  DeviceTrainer trainer(config, options, store);
+  SyntheticData data(config, kDataset, kSeed);
+  StreamedFeed feed(data, config, options.trainer.batch_per_rank, trainer.element_type());
+  for (int i = 0; i < 6; ++i)
+    trainer.step(feed);
+  Outcome streamed;
+  keep(trainer, streamed);
+  EXPECT_EQ(streamed.values, resident.values);
+}
+
+TEST_P(DeviceTrainerTest, EvaluationIsThatOfTheCpuAndChangesNothing) {
+  const SwinConfig config = nano(GetParam());
+  const DeviceTrainerOptions options = device_options(Precision::kFp32, true);
+  ParameterStore<float> store = redrawn(config);
+  DeviceTrainer trainer(config, options, store);
+  SyntheticData data(config, kDataset, kSeed);
+  StreamedFeed feed(data, config, options.trainer.batch_per_rank, trainer.element_type());
+  const auto alone = make_single_rank();
+  const Evaluation expected = Evaluator<float>(config, 3, store, *alone).evaluate(data, 12);
+  for (int i = 0; i < 3; ++i) {
+    const Evaluation found = trainer.evaluate(feed, 12);
+    EXPECT_NEAR(found.loss, expected.loss, 1e-4);
+    EXPECT_EQ(found.accuracy, expected.accuracy);
+    EXPECT_EQ(found.images, 12);
+  }
+  trainer.step(feed);
+  Outcome run;
+  keep(trainer, run);
+  EXPECT_EQ(run.values, train(config, options, 1).values);
+}
+
+TEST_P(DeviceTrainerTest, AGradientThatIsNotFiniteChangesNothingButTheScale) {
+  const SwinConfig config = wide_nano(GetParam());
+  const DeviceTrainerOptions options = device_options(Precision::kFp16, true);
+  const Outcome start = train(config, options, 2);
+  const ParameterStore<float> store(config, false);
+  DeviceTrainer trainer(config, options, store);
+  DeviceTrainingState state = start.state;
+  state.loss_scale = 0x1p120;  // nothing is finite under it
+  trainer.upload(state, start.values, start.first, start.second);
+  const SyntheticData data(config, kDataset, kSeed);
+  ResidentFeed feed(data, config, options.trainer.batch_per_rank, trainer.element_type(), trainer.stream());
+  trainer.step(feed);
+  Outcome run;
+  keep(trainer, run);
+  EXPECT_TRUE(run.steps.back().result.skipped);
+  EXPECT_EQ(run.values, start.values);
+  EXPECT_EQ(run.first, start.first);
+  EXPECT_EQ(run.state.updates, start.state.updates);
+  EXPECT_EQ(run.state.loss_scale, 0x1p119);
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, DeviceTrainerTest, testing::Values(SwinVersion::kV1, SwinVersion::kV2),
+                         [](const auto& version) { return version.param == SwinVersion::kV1 ? "V1" : "V2"; });
+
+}  // namespace
+}  // namespace swinscope

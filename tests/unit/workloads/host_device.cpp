@@ -1,0 +1,186 @@
+#include "tests/unit/workloads/host_device.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <stdexcept>
+
+#include "kernels/convert.h"
+#include "tests/unit/workloads/host_device_memory.h"
+
+struct CUevent_st {};
+
+namespace swinscope {
+namespace test {
+namespace {
+
+HostDeviceCounts counts;
+
+std::uint16_t to_half(float value) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000U);
+  if (std::isnan(value)) return static_cast<std::uint16_t>(sign | 0x7e00U);
+  const float size = std::abs(value);
+  if (size >= 65520.0F) return static_cast<std::uint16_t>(sign | 0x7c00U);
+  if (size < 0x1p-14F) {
+    return static_cast<std::uint16_t>(sign | static_cast<std::uint16_t>(std::nearbyint(std::ldexp(size, 24))));
+  }
+  const int exponent = std::ilogb(size);
+  const auto mantissa = static_cast<int>(std::nearbyint(std::ldexp(size, 10 - exponent)));
+  return static_cast<std::uint16_t>(sign | static_cast<std::uint16_t>(((exponent + 15) << 10) + mantissa - 1024));
+}
+
+float from_half(std::uint16_t bits) {
+  const int exponent = bits >> 10 & 31;
+  const int mantissa = bits & 1023;
+  float size = std::ldexp(static_cast<float>(exponent == 0 ? mantissa : mantissa + 1024), std::max(exponent, 1) - 25);
+  if (exponent == 31) size = mantissa == 0 ? HUGE_VALF : std::nanf("");
+  return (bits & 0x8000U) == 0 ? size : -size;
+}
+
+std::uint16_t to_bfloat(float value) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  if (std::isnan(value)) return 0x7fc0U;
+  return static_cast<std::uint16_t>((bits + 0x7fffU + (bits >> 16 & 1U)) >> 16);
+}
+
+float from_bfloat(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+
+}  // namespace
+
+HostDeviceCounts host_device_counts() { return counts; }
+
+void launch(cuda::Stream stream, std::function<void()> work) {
+  if (stream != nullptr && stream->capturing != nullptr) {
+    stream->capturing->work.push_back(std::move(work));
+    return;
+  }
+  ++counts.launches;
+  work();
+}
+
+std::vector<float> load(ElementType type, const void* from, std::int64_t count) {
+  std::vector<float> values(static_cast<std::size_t>(count));
+  if (type == ElementType::kFp32) {
+    std::memcpy(values.data(), from, values.size() * sizeof(float));
+    return values;
+  }
+  const auto* const bits = static_cast<const std::uint16_t*>(from);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = type == ElementType::kFp16 ? from_half(bits[i]) : from_bfloat(bits[i]);
+  return values;
+}
+
+void store(ElementType type, const std::vector<float>& values, void* to) {
+  if (type == ElementType::kFp32) {
+    std::memcpy(to, values.data(), values.size() * sizeof(float));
+    return;
+  }
+  auto* const bits = static_cast<std::uint16_t*>(to);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    bits[i] = type == ElementType::kFp16 ? to_half(values[i]) : to_bfloat(values[i]);
+}
+
+}  // namespace test
+
+namespace cuda {
+namespace {
+
+void* take(std::int64_t bytes) {
+  if (bytes == 0) return nullptr;
+  void* const data = std::aligned_alloc(256, static_cast<std::size_t>((bytes + 255) / 256 * 256));
+  if (data == nullptr) throw std::bad_alloc();
+  std::memset(data, 0xff, static_cast<std::size_t>(bytes));
+  return data;
+}
+
+void copy(void* to, const void* from, std::int64_t bytes, Stream stream) {
+  test::launch(stream, [=] { std::memcpy(to, from, static_cast<std::size_t>(bytes)); });
+}
+
+}  // namespace
+
+int device_count() { return 1; }
+
+void synchronize(Stream /*stream*/) { ++test::counts.waits; }
+
+DeviceBuffer::DeviceBuffer(std::int64_t bytes) : data_(take(bytes)), bytes_(bytes) {}
+DeviceBuffer::~DeviceBuffer() { std::free(data_); }
+DeviceBuffer::DeviceBuffer(DeviceBuffer&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+void DeviceBuffer::poison(Stream stream) {
+  test::launch(stream, [data = data_, bytes = bytes_] { std::memset(data, 0xff, static_cast<std::size_t>(bytes)); });
+}
+
+PinnedBuffer::PinnedBuffer(std::int64_t bytes) : data_(take(bytes)), bytes_(bytes) {}
+PinnedBuffer::~PinnedBuffer() { std::free(data_); }
+PinnedBuffer::PinnedBuffer(PinnedBuffer&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+PinnedBuffer& PinnedBuffer::operator=(PinnedBuffer&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+void clear(void* data, std::int64_t bytes, Stream stream) {
+  test::launch(stream, [=] { std::memset(data, 0, static_cast<std::size_t>(bytes)); });
+}
+void copy_async_to_device(void* device, const void* host, std::int64_t bytes, Stream stream) {
+  copy(device, host, bytes, stream);
+}
+void copy_async_to_host(void* host, const void* device, std::int64_t bytes, Stream stream) {
+  copy(host, device, bytes, stream);
+}
+void copy_on_device(void* to, const void* from, std::int64_t bytes, Stream stream) { copy(to, from, bytes, stream); }
+void copy_to_device(void* device, const void* host, std::int64_t bytes, Stream stream) {
+  copy(device, host, bytes, stream);
+  synchronize(stream);
+}
+void copy_to_host(void* host, const void* device, std::int64_t bytes, Stream stream) {
+  copy(host, device, bytes, stream);
+  synchronize(stream);
+}
+
+OwnedStream::OwnedStream() : stream_(new CUstream_st) {}
+OwnedStream::~OwnedStream() { delete stream_; }
+
+Event::Event() : event_(new CUevent_st) {}
+Event::~Event() { delete event_; }
+void Event::record(Stream /*stream*/) {}
+void Event::record_in_graph(Stream /*stream*/) {}
+void Event::hold(Stream /*stream*/) const {}
+void Event::wait() const { ++test::counts.waits; }
+bool Event::happened() const { return true; }
+float Event::milliseconds(const Event& /*begin*/, const Event& /*end*/) { return 1.0F; }
+
+Graph::~Graph() { delete executable_; }
+void Graph::begin_capture(Stream stream) {
+  executable_ = new CUgraphExec_st;
+  stream->capturing = executable_;
+}
+void Graph::end_capture(Stream stream) {
+  stream->capturing = nullptr;
+  nodes_ = executable_->work.size();
+}
+void Graph::launch(Stream /*stream*/) const {
+  ++test::counts.graph_launches;
+  for (const std::function<void()>& work : executable_->work)
+    work();
+}
+
+void convert(std::int64_t count, ElementType from_type, const void* from, ElementType to_type, void* to,
+             Stream stream) {
+  test::launch(stream, [=] { test::store(to_type, test::load(from_type, from, count), to); });
+}
+
+}  // namespace cuda
+}  // namespace swinscope

@@ -1,0 +1,18 @@
+// The device functions that training calls, in host memory and by the CPU's operations: what trains on a GPU runs in
+// any test. Values are kept in the element type, so that sizes, places and roundings are those of the device; memory is
+// NaN until it is written. Streams run at once, captured graphs when they are launched.
+#pragma once
+
+#include <cstdint>
+
+namespace swinscope::test {
+
+// So far, of the whole program.
+struct HostDeviceCounts {
+  std::int64_t launches = 0;  // operations that ran, outside of graphs or in one
+  std::int64_t graph_launches = 0;
+  std::int64_t waits = 0;  // of the host for an event or a stream
+};
+HostDeviceCounts host_device_counts();
+
+}  // namespace swinscope::test

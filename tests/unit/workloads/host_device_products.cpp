@@ -1,0 +1,114 @@
+// host_device.h: products and what updates the parameters.
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <stdexcept>
+
+#include "kernels/adamw.h"
+#include "kernels/gemm.h"
+#include "kernels/matmul.h"
+#include "kernels/multi_tensor_adamw.h"
+#include "tests/unit/workloads/host_device_memory.h"
+
+namespace swinscope::cuda {
+namespace {
+
+class HostMatmul : public Matmul {
+ public:
+  explicit HostMatmul(const MatmulShape& shape) : shape_(shape) {
+    if (shape.epilogue == Epilogue::kBiasGelu || shape.batch != 1) throw std::invalid_argument("not used in training");
+  }
+  void run(const MatmulOperands& operands, Stream stream) const override {
+    test::launch(stream, [=, shape = shape_] {
+      const std::vector<float> a = test::load(shape.operand_type, operands.a, shape.m * shape.k);
+      const std::vector<float> b = test::load(shape.operand_type, operands.b, shape.k * shape.n);
+      std::vector<float> y(static_cast<std::size_t>(shape.m * shape.n));
+      if (shape.accumulate) y = test::load(shape.result_type, operands.y, shape.m * shape.n);
+      GemmShape product{.m = shape.m, .n = shape.n, .k = shape.k};
+      if (shape.transpose_a) product.transpose_a = Transpose::kYes;
+      if (shape.transpose_b) product.transpose_b = Transpose::kYes;
+      cpu::gemm<float>(product, 1.0F, a.data(), b.data(), shape.accumulate ? 1.0F : 0.0F, y.data());
+      if (shape.epilogue == Epilogue::kBias) {
+        const std::vector<float> bias = test::load(shape.operand_type, operands.bias, shape.n);
+        for (std::size_t i = 0; i < y.size(); ++i)
+          y[i] += bias[i % bias.size()];
+      }
+      test::store(shape.result_type, y, operands.y);
+    });
+  }
+
+ private:
+  MatmulShape shape_;
+};
+
+}  // namespace
+
+struct MatmulLibrary::State {
+  std::map<MatmulShape, HostMatmul> matmuls;
+  std::string preferred;
+};
+
+MatmulLibrary::MatmulLibrary(const std::filesystem::path& /*cache_folder*/) : state_(std::make_unique<State>()) {}
+MatmulLibrary::~MatmulLibrary() = default;
+const Matmul& MatmulLibrary::prepare(const MatmulShape& shape, Stream /*stream*/) {
+  return state_->matmuls.try_emplace(shape, shape).first->second;
+}
+MatmulStatistics MatmulLibrary::statistics() const { return {static_cast<int>(state_->matmuls.size()), 0}; }
+std::string MatmulLibrary::choices() const { return "host\n" + std::to_string(state_->matmuls.size()); }
+void MatmulLibrary::prefer(const std::string& choices) { state_->preferred = choices; }
+void MatmulLibrary::finish_tuning() {}
+
+// Keeps the spans where the device keeps its table.
+MultiTensorAdamW::MultiTensorAdamW(std::span<const AdamWSpan> spans, const AdamWSettings& settings, Stream /*stream*/)
+    : settings_(settings),
+      chunks_(static_cast<std::int64_t>(spans.size())),
+      table_(static_cast<std::int64_t>(spans.size_bytes())) {
+  std::memcpy(table_.data(), spans.data(), spans.size_bytes());
+  for (const AdamWSpan& span : spans) {
+    if (span.offset % 8 != 0) throw std::invalid_argument("MultiTensorAdamW: offsets");
+  }
+}
+
+void MultiTensorAdamW::step(const AdamWBuffers& buffers, OptimizerState* state, Stream stream) const {
+  const std::span spans(static_cast<const AdamWSpan*>(table_.data()), static_cast<std::size_t>(chunks_));
+  test::launch(stream, [=, settings = settings_] {
+    std::vector<AdamWTensor<float>> tensors;
+    std::vector<GradientTensor<float>> gradients;
+    const auto* const flat = static_cast<const float*>(buffers.gradients);
+    for (const AdamWSpan& span : spans) {
+      tensors.push_back({buffers.parameters + span.offset, flat + span.offset, buffers.first_moment + span.offset,
+                         buffers.second_moment + span.offset, span.count, span.weight_decay});
+      gradients.push_back({flat + span.offset, span.count});
+    }
+    const double norm = cpu::gradient_norm<float>(gradients) / static_cast<double>(state->loss_scale);
+    state->gradient_norm = norm;
+    if (!std::isfinite(norm)) {
+      ++state->skipped;
+      state->good_steps = 0;
+      if (settings.growth_interval > 0) state->loss_scale *= 0.5F;
+      return;
+    }
+    AdamWOptions options;
+    options.learning_rate = state->learning_rate;
+    options.beta1 = settings.beta1;
+    options.beta2 = settings.beta2;
+    options.epsilon = settings.epsilon;
+    options.step = ++state->updates;
+    options.gradient_scale = (settings.clip_norm > 0.0 ? clip_factor(norm, settings.clip_norm) : 1.0) /
+                             static_cast<double>(state->loss_scale);
+    cpu::adamw_step<float>(options, tensors);
+    ++state->good_steps;
+    if (settings.growth_interval > 0 && state->good_steps >= settings.growth_interval) {
+      state->loss_scale = std::min(2.0F * state->loss_scale, settings.largest_scale);
+      state->good_steps = 0;
+    }
+    if (buffers.copies == nullptr) return;
+    for (const AdamWSpan& span : spans) {
+      const std::vector<float> values(buffers.parameters + span.offset, buffers.parameters + span.offset + span.count);
+      test::store(buffers.copy_type, values,
+                  static_cast<char*>(buffers.copies) + span.offset * element_bytes(buffers.copy_type));
+    }
+  });
+}
+
+}  // namespace swinscope::cuda

@@ -1,0 +1,26 @@
+// What host and device tell each other about a step, in one piece of device memory.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/cross_entropy.h"
+#include "kernels/multi_tensor_adamw.h"
+#include "kernels/stochastic_depth.h"
+
+namespace swinscope {
+
+struct DeviceControl {
+  cuda::LossSums sums;
+  // From here on, up to and including the learning rate, the host writes before a pass.
+  cuda::SamplePlace place;
+  cuda::OptimizerState state;
+};
+
+struct PassOrders {
+  cuda::SamplePlace place;
+  double learning_rate = 0.0;
+};
+static_assert(offsetof(DeviceControl, state) - offsetof(DeviceControl, place) == offsetof(PassOrders, learning_rate));
+static_assert(offsetof(cuda::OptimizerState, learning_rate) == 0);
+
+}  // namespace swinscope

@@ -1,0 +1,403 @@
+#include "workloads/cuda/device_trainer.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <deque>
+#include <utility>
+
+#include "kernels/check.h"
+#include "kernels/convert.h"
+#include "workloads/cuda/device_control.h"
+#include "workloads/cuda/element_type.h"
+#include "workloads/cuda/step_launcher.h"
+
+namespace swinscope {
+namespace {
+
+constexpr std::size_t kStepsAhead = 2;
+constexpr float kFirstLossScale = 65536.0F;
+constexpr std::int32_t kGrowthInterval = 2000;
+
+cuda::AdamWSettings adamw_settings(const DeviceTrainerOptions& options) {
+  const OptimizerOptions& optimizer = options.trainer.optimizer;
+  cuda::AdamWSettings settings;
+  settings.beta1 = optimizer.beta1;
+  settings.beta2 = optimizer.beta2;
+  settings.epsilon = optimizer.epsilon;
+  settings.clip_norm = optimizer.clip_norm;
+  if (options.precision == Precision::kFp16) settings.growth_interval = kGrowthInterval;
+  return settings;
+}
+
+std::vector<cuda::AdamWSpan> adamw_spans(const ParameterLayout& layout, double weight_decay) {
+  std::vector<cuda::AdamWSpan> spans;
+  for (const ParameterInfo& tensor : layout.tensors())
+    spans.push_back({tensor.offset, tensor.count, tensor.decays ? weight_decay : 0.0});
+  return spans;
+}
+
+TrainingBuildOptions build_options(const DeviceTrainerOptions& options) {
+  return {options.precision,         training_features(options.features),
+          options.recompute,         options.trainer.label_smoothing,
+          options.trainer.drop_path, options.trainer.seed};
+}
+
+void run_steps(std::span<const DeviceStep> steps, cuda::Stream stream) {
+  for (const DeviceStep& step : steps) {
+    const OperationRange range(step.name, step.payload);
+    step.run(stream);
+  }
+}
+
+struct Pass {
+  std::vector<DeviceStep> forward;
+  BackwardSteps backward;
+};
+
+}  // namespace
+
+struct DeviceTrainer::State {
+  // What comes back of a step, and what went out for it.
+  struct InFlight {
+    std::vector<cuda::PinnedBuffer> orders;  // a batch each
+    cuda::PinnedBuffer outcome{sizeof(DeviceControl)};
+    cuda::Event begun;
+    cuda::Event ended;
+    double learning_rate = 0.0;
+    std::int64_t data_ns = 0;
+  };
+
+  State(const SwinConfig& model, const DeviceTrainerOptions& wanted, const ParameterStore<float>& start)
+      : config(model),
+        options(wanted),
+        type(element_type_of(wanted.precision)),
+        parameters(model),
+        layout(model, wanted.trainer.batch_per_rank, layout_options(wanted)),
+        memory(layout.bytes()),
+        library(wanted.algorithm_folder),
+        optimizer(adamw_spans(parameters, wanted.trainer.optimizer.weight_decay), adamw_settings(wanted),
+                  stream.get()) {
+    library.prefer(wanted.algorithms);
+    prepare_memory();
+    const std::vector<float> ones(static_cast<std::size_t>(batch()), 1.0F);
+    write_converted(ones, layout.ones);
+    DeviceTrainingState initial;
+    if (options.precision == Precision::kFp16) initial.loss_scale = kFirstLossScale;
+    const std::vector<float> zeros(start.values().size());
+    write(initial, start.values(), zeros, zeros);
+    build();
+    for (std::size_t i = 0; i < kStepsAhead + 1; ++i) {
+      ring.push_back(std::make_unique<InFlight>());
+      for (std::int64_t part = 0; part < options.trainer.accumulate; ++part)
+        ring.back()->orders.emplace_back(sizeof(PassOrders));
+    }
+    cuda::synchronize(stream.get());
+  }
+
+  // Nothing may go while the device still works with it.
+  ~State() {
+    try {
+      cuda::synchronize(stream.get());
+    } catch (const cuda::Error&) {
+      return;
+    }
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  State(State&&) = delete;
+  State& operator=(State&&) = delete;
+
+  std::int64_t batch() const { return options.trainer.batch_per_rank; }
+  std::int64_t global_batch() const { return batch() * options.trainer.accumulate; }
+  void* at(const Region& region) const { return static_cast<char*>(memory.data()) + region.offset; }
+  float* floats(const Region& region) const { return static_cast<float*>(at(region)); }
+  DeviceControl* control() const { return static_cast<DeviceControl*>(at(layout.control)); }
+  BatchPlace place() const { return {at(layout.images), static_cast<std::int32_t*>(at(layout.labels))}; }
+
+  // All NaN, so that what nobody writes shows, but for the gaps between parameters and the key third of V2's biases.
+  void prepare_memory() {
+    memory.poison(stream.get());
+    for (const Region& region :
+         {layout.masters, layout.copies, layout.gradients, layout.first_moments, layout.second_moments}) {
+      cuda::clear(at(region), region.bytes, stream.get());
+    }
+    for (const StageRegions& stage : layout.stages) {
+      for (const BlockRegions& block : stage.blocks)
+        cuda::clear(at(block.joint_bias), block.joint_bias.bytes, stream.get());
+    }
+  }
+
+  void write_converted(const std::vector<float>& values, const Region& region) const {
+    const auto count = static_cast<std::int64_t>(values.size());
+    const cuda::DeviceBuffer staging(count * 4);
+    cuda::copy_to_device(staging.data(), values.data(), staging.bytes(), stream.get());
+    cuda::convert(count, ElementType::kFp32, staging.data(), type, at(region), stream.get());
+    cuda::synchronize(stream.get());
+  }
+
+  void build() {
+    TrainingBuilder builder(
+        config, batch(), build_options(options), layout, memory.data(),
+        [this](const cuda::MatmulShape& shape) -> const cuda::Matmul& { return library.prepare(shape, stream.get()); });
+    const double row_scale = 1.0 / static_cast<double>(global_batch());
+    first = {builder.forward(true), builder.backward(false, row_scale)};
+    if (options.trainer.accumulate > 1) more = {first.forward, builder.backward(true, row_scale)};
+    evaluation = builder.forward(false);
+    update.push_back(make_update());
+    library.finish_tuning();
+  }
+
+  DeviceStep make_update() {
+    const std::int64_t count = parameters.flat_count();
+    cuda::AdamWBuffers buffers;
+    buffers.gradients = at(layout.gradients);
+    buffers.parameters = floats(layout.masters);
+    buffers.first_moment = floats(layout.first_moments);
+    buffers.second_moment = floats(layout.second_moments);
+    if (type != ElementType::kFp32) buffers.copies = at(layout.copies);
+    buffers.copy_type = type;
+    OperationCost cost = gradient_norm_cost(count, 4) + adamw_cost(count, 4);
+    if (buffers.copies != nullptr) cost.bytes_written += count * element_bytes(type);
+    return {RangeName("optimizer.adamw"),
+            make_payload(cost, OperationClass::kOptimizer, options.precision, {count}, {count}),
+            [=, this, state = &control()->state](cuda::Stream on) { optimizer.step(buffers, state, on); }};
+  }
+
+  void run_pass(const Pass& pass, bool clears) const {
+    {
+      const PhaseRange phase(Phase::kForward);
+      if (clears) cuda::clear(&control()->sums, sizeof(cuda::LossSums), stream.get());
+      run_steps(pass.forward, stream.get());
+    }
+    const PhaseRange phase(Phase::kBackward);
+    run_steps(pass.backward.steps, stream.get());
+  }
+
+  void run_update() const {
+    const PhaseRange phase(Phase::kOptimizer);
+    run_steps(update, stream.get());
+  }
+
+  // With one batch to a step all of it is one graph; with several, the first batch, each further one, and the update.
+  void launch(std::int64_t part) {
+    const bool graph = options.features.graph;
+    const bool last = part + 1 == options.trainer.accumulate;
+    if (part == 0) {
+      first_launcher.run(graph, stream.get(), [&] {
+        run_pass(first, true);
+        if (last) run_update();
+      });
+      return;
+    }
+    more_launcher.run(graph, stream.get(), [&] { run_pass(more, false); });
+    if (last) update_launcher.run(graph, stream.get(), [&] { run_update(); });
+  }
+
+  void enqueue(BatchFeed& feed) {
+    if (in_flight == kStepsAhead) collect();
+    InFlight& step = *ring[static_cast<std::size_t>(enqueued) % ring.size()];
+    const StepRange range({static_cast<std::uint64_t>(enqueued), static_cast<std::uint64_t>(global_batch())});
+    const TrainerOptions& trainer = options.trainer;
+    step.learning_rate =
+        scheduled_learning_rate(trainer.learning_rate, enqueued, trainer.warmup_steps, trainer.total_steps);
+    step.data_ns = 0;
+    if (paused) step.begun.record(stream.get());
+    starts_fresh.push_back(std::exchange(paused, false));
+    for (std::int64_t part = 0; part < trainer.accumulate; ++part) {
+      const std::int64_t in_step = part * batch();
+      {
+        const PhaseRange phase(Phase::kData);
+        const std::int64_t began_ns = steady_ns();
+        feed.enqueue(enqueued * global_batch() + in_step, place(), stream.get());
+        step.data_ns += steady_ns() - began_ns;
+      }
+      const cuda::PinnedBuffer& orders = step.orders[static_cast<std::size_t>(part)];
+      *static_cast<PassOrders*>(orders.data()) = {{enqueued, in_step}, step.learning_rate};
+      cuda::copy_async_to_device(&control()->place, orders.data(), sizeof(PassOrders), stream.get());
+      launch(part);
+    }
+    cuda::copy_async_to_host(step.outcome.data(), control(), sizeof(DeviceControl), stream.get());
+    step.ended.record(stream.get());
+    ++enqueued;
+    ++in_flight;
+  }
+
+  // Waits for the oldest step that is under way.
+  void collect() {
+    const std::int64_t number = enqueued - static_cast<std::int64_t>(in_flight);
+    const InFlight& step = *ring[static_cast<std::size_t>(number) % ring.size()];
+    step.ended.wait();
+    const bool fresh = starts_fresh.front();
+    starts_fresh.pop_front();
+    const cuda::Event& before =
+        fresh
+            ? step.begun
+            : ring[static_cast<std::size_t>(number + static_cast<std::int64_t>(ring.size()) - 1) % ring.size()]->ended;
+    const auto& outcome = *static_cast<const DeviceControl*>(step.outcome.data());
+    FinishedStep done;
+    const auto count = static_cast<double>(outcome.sums.count);
+    done.result.loss = outcome.sums.loss / count;
+    done.result.accuracy = static_cast<double>(outcome.sums.correct) / count;
+    done.result.gradient_norm = outcome.state.gradient_norm;
+    done.result.learning_rate = step.learning_rate;
+    done.result.data_ns = step.data_ns;
+    done.result.skipped = !std::isfinite(outcome.state.gradient_norm);
+    done.duration_ns =
+        static_cast<std::int64_t>(1e6 * static_cast<double>(cuda::Event::milliseconds(before, step.ended)));
+    results.push_back(done);
+    last_scale = std::exchange(loss_scale, outcome.state.loss_scale);
+    --in_flight;
+  }
+
+  static std::int64_t steady_ns() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+
+  void write(const DeviceTrainingState& training, std::span<const float> values, std::span<const float> first_moments,
+             std::span<const float> second_moments) {
+    const auto bytes = parameters.flat_count() * 4;
+    require(static_cast<std::int64_t>(values.size_bytes()) == bytes &&
+                static_cast<std::int64_t>(first_moments.size_bytes()) == bytes &&
+                static_cast<std::int64_t>(second_moments.size_bytes()) == bytes,
+            "DeviceTrainer", "values and moments of this model are needed");
+    cuda::copy_to_device(at(layout.masters), values.data(), bytes, stream.get());
+    cuda::copy_to_device(at(layout.first_moments), first_moments.data(), bytes, stream.get());
+    cuda::copy_to_device(at(layout.second_moments), second_moments.data(), bytes, stream.get());
+    if (type != ElementType::kFp32) {
+      cuda::convert(parameters.flat_count(), ElementType::kFp32, at(layout.masters), type, at(layout.copies),
+                    stream.get());
+    }
+    DeviceControl fresh;
+    fresh.state.updates = training.updates;
+    fresh.state.loss_scale = static_cast<float>(training.loss_scale);
+    fresh.state.good_steps = static_cast<std::int32_t>(training.good_steps);
+    cuda::copy_to_device(control(), &fresh, sizeof(fresh), stream.get());
+    enqueued = training.steps_done;
+    loss_scale = fresh.state.loss_scale;
+    paused = true;
+  }
+
+  DeviceControl read_control() const {
+    DeviceControl now;
+    cuda::copy_to_host(&now, control(), sizeof(now), stream.get());
+    return now;
+  }
+
+  SwinConfig config;
+  DeviceTrainerOptions options;
+  ElementType type;
+  ParameterLayout parameters;
+  cuda::OwnedStream stream;
+  TrainingLayout layout;
+  cuda::DeviceBuffer memory;
+  cuda::MatmulLibrary library;
+  cuda::MultiTensorAdamW optimizer;
+  Pass first, more;
+  std::vector<DeviceStep> evaluation, update;
+  StepLauncher first_launcher, more_launcher, update_launcher, evaluation_launcher;
+  std::vector<std::unique_ptr<InFlight>> ring;
+  std::int64_t enqueued = 0;
+  std::size_t in_flight = 0;
+  std::deque<bool> starts_fresh;  // of the steps in flight: after a pause
+  // The caller has waited for all steps: what it does until the next one (validation, a checkpoint) belongs to no step.
+  bool paused = true;
+  float loss_scale = 1.0F;  // after the last step that was collected
+  float last_scale = 1.0F;  // of that step
+  std::vector<FinishedStep> results;
+};
+
+DeviceTrainer::DeviceTrainer(const SwinConfig& config, const DeviceTrainerOptions& options,
+                             const ParameterStore<float>& start) {
+  check_config(config);
+  state_ = std::make_unique<State>(config, options, start);
+}
+
+DeviceTrainer::~DeviceTrainer() = default;
+
+void DeviceTrainer::step(BatchFeed& feed) { state_->enqueue(feed); }
+
+std::vector<FinishedStep> DeviceTrainer::finished(bool wait) {
+  State& state = *state_;
+  while (state.in_flight > 0) {
+    const std::int64_t oldest = state.enqueued - static_cast<std::int64_t>(state.in_flight);
+    if (!wait && !state.ring[static_cast<std::size_t>(oldest) % state.ring.size()]->ended.happened()) break;
+    state.collect();
+  }
+  state.paused = state.paused || wait;
+  return std::exchange(state.results, {});
+}
+
+std::int64_t DeviceTrainer::steps_enqueued() const { return state_->enqueued; }
+std::int64_t DeviceTrainer::global_batch() const { return state_->global_batch(); }
+
+Evaluation DeviceTrainer::evaluate(BatchFeed& feed, std::int64_t images) {
+  State& state = *state_;
+  require(state.in_flight == 0, "DeviceTrainer", "steps must have ended before an evaluation");
+  cuda::clear(&state.control()->sums, sizeof(cuda::LossSums), stream());
+  for (std::int64_t at = 0; at < images; at += state.batch()) {
+    {
+      const PhaseRange phase(Phase::kData);
+      feed.enqueue(at, state.place(), stream());
+    }
+    const PhaseRange phase(Phase::kForward);
+    state.evaluation_launcher.run(state.options.features.graph, stream(),
+                                  [&] { run_steps(state.evaluation, stream()); });
+  }
+  const cuda::LossSums sums = state.read_control().sums;
+  if (sums.count == 0) return {};
+  const auto count = static_cast<double>(sums.count);
+  return {sums.loss / count, static_cast<double>(sums.correct) / count, sums.count};
+}
+
+DeviceTrainingState DeviceTrainer::download(std::span<float> values, std::span<float> first_moments,
+                                            std::span<float> second_moments) const {
+  const State& state = *state_;
+  const std::int64_t bytes = state.parameters.flat_count() * 4;
+  require(static_cast<std::int64_t>(values.size_bytes()) == bytes &&
+              static_cast<std::int64_t>(first_moments.size_bytes()) == bytes &&
+              static_cast<std::int64_t>(second_moments.size_bytes()) == bytes,
+          "DeviceTrainer", "room for the values and moments of this model is needed");
+  cuda::copy_to_host(values.data(), state.at(state.layout.masters), bytes, stream());
+  cuda::copy_to_host(first_moments.data(), state.at(state.layout.first_moments), bytes, stream());
+  cuda::copy_to_host(second_moments.data(), state.at(state.layout.second_moments), bytes, stream());
+  const cuda::OptimizerState optimizer = state.read_control().state;
+  return {state.enqueued, optimizer.updates, optimizer.good_steps, static_cast<double>(optimizer.loss_scale)};
+}
+
+void DeviceTrainer::upload(const DeviceTrainingState& state, std::span<const float> values,
+                           std::span<const float> first_moments, std::span<const float> second_moments) {
+  cuda::synchronize(stream());
+  state_->write(state, values, first_moments, second_moments);
+}
+
+std::vector<float> DeviceTrainer::gradients() const {
+  const State& state = *state_;
+  std::vector<float> values(static_cast<std::size_t>(state.parameters.flat_count()));
+  cuda::copy_to_host(values.data(), state.at(state.layout.gradients), state.layout.gradients.bytes, stream());
+  for (float& value : values)
+    value /= state.last_scale;
+  return values;
+}
+
+ElementType DeviceTrainer::element_type() const { return state_->type; }
+cuda::Stream DeviceTrainer::stream() const { return state_->stream.get(); }
+std::int64_t DeviceTrainer::memory_bytes() const { return state_->layout.bytes(); }
+std::size_t DeviceTrainer::graph_nodes() const { return state_->first_launcher.nodes(); }
+cuda::MatmulStatistics DeviceTrainer::matmul_statistics() const { return state_->library.statistics(); }
+std::string DeviceTrainer::algorithms() const { return state_->library.choices(); }
+
+std::vector<DeviceStep> DeviceTrainer::all_steps() const {
+  std::vector<DeviceStep> all = state_->first.forward;
+  const auto append = [&all](const std::vector<DeviceStep>& steps, const char* prefix) {
+    for (const DeviceStep& step : steps)
+      all.push_back({RangeName(prefix + step.name.path()), step.payload, step.run});
+  };
+  append(state_->first.backward.steps, "backward.");
+  append(state_->update, "update.");
+  return all;
+}
+
+}  // namespace swinscope

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "kernels/device.h"
+#include "workloads/annotate.h"
+
+namespace swinscope {
+
+// How a model of this precision stores its activations.
+constexpr ElementType element_type_of(Precision precision) {
+  if (precision == Precision::kFp16) return ElementType::kFp16;
+  return precision == Precision::kBf16 ? ElementType::kBf16 : ElementType::kFp32;
+}
+
+}  // namespace swinscope

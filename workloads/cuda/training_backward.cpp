@@ -1,0 +1,377 @@
+// The part of TrainingBuilder that goes from the loss back to the images.
+#include <fmt/format.h>
+
+#include "kernels/bias.h"
+#include "kernels/continuous_bias.h"
+#include "kernels/convert.h"
+#include "kernels/cross_entropy.h"
+#include "kernels/gelu.h"
+#include "kernels/linear.h"
+#include "kernels/patch_embed.h"
+#include "kernels/patch_merge.h"
+#include "kernels/pool.h"
+#include "kernels/residual.h"
+#include "workloads/cuda/device_control.h"
+#include "workloads/cuda/training_builder.h"
+
+namespace swinscope {
+
+void TrainingBuilder::head_backward() {
+  const StageShape last = stage_shape(config_, config_.stages - 1);
+  const std::int64_t tokens = std::int64_t{last.resolution} * last.resolution;
+  const CrossEntropyShape loss_shape{batch_, config_.classes, options_.label_smoothing};
+  const void* const logits = at(layout_.logits);
+  const auto* const labels = static_cast<const std::int32_t*>(at(layout_.labels));
+  const float* const lse = floats(layout_.loss_lse);
+  const float* const loss_scale = &static_cast<DeviceControl*>(at(layout_.control))->state.loss_scale;
+  void* const dlogits = at(layout_.logits_gradient);
+  step("loss", OperationClass::kLoss, cross_entropy_backward_cost(loss_shape, element_), {batch_, config_.classes},
+       {batch_, config_.classes}, [=, row_scale = row_scale_, type = type_](cuda::Stream stream) {
+         cuda::cross_entropy_backward(loss_shape, type, logits, labels, lse, row_scale, loss_scale, dlogits, stream);
+       });
+  const Linear classifier{"head.fc", "head.fc.weight", batch_, last.width, config_.classes, value("head.fc.bias")};
+  product_backward(classifier, dlogits, at(layout_.pooled), at(layout_.pooled_gradient), false);
+  bias_gradient("head.fc", batch_, config_.classes, dlogits, gradient("head.fc.bias"), accumulate_);
+  const PoolShape pool_shape{batch_, tokens, last.width};
+  const void* const dpooled = at(layout_.pooled_gradient);
+  void* const dnormalized = at(layout_.token);
+  step("head.pool", OperationClass::kElementwise, pool_backward_cost(pool_shape, element_), {batch_, last.width},
+       {batch_, tokens, last.width},
+       [=, type = type_](cuda::Stream stream) { cuda::pool_backward(pool_shape, type, dpooled, dnormalized, stream); });
+  norm_backward({"norm", "norm", {batch_ * tokens, last.width}}, at(layout_.stages.back().blocks.back().out),
+                dnormalized, nullptr, at(layout_.streams[0]));
+  mark({"head.fc.weight", "head.fc.bias", "norm.weight", "norm.bias"});
+}
+
+// `stream` holds the gradient of the block's output and then of its input.
+void TrainingBuilder::block_backward(const Block& block, void* stream) {
+  if (options_.recompute) block_forward(block, true);
+  mlp_half_backward(block, stream);
+  const std::string& prefix = block.parameters;
+  mark({prefix + ".mlp.fc1.weight", prefix + ".mlp.fc1.bias", prefix + ".mlp.fc2.weight", prefix + ".mlp.fc2.bias",
+        prefix + ".norm2.weight", prefix + ".norm2.bias"});
+  attention_half_backward(block, stream);
+  mark({prefix + ".attn.qkv.weight", prefix + ".attn.proj.weight", prefix + ".attn.proj.bias", prefix + ".norm1.weight",
+        prefix + ".norm1.bias", v1() ? prefix + ".attn.relative_position_bias_table" : prefix + ".attn.logit_scale"});
+}
+
+void TrainingBuilder::mlp_half_backward(const Block& block, void* stream) {
+  const BlockRegions& regions = block.regions;
+  const Linear second = fc2(block);
+  const Linear first = fc1(block);
+  const void* dbranch = at(layout_.side);
+  if (v1()) {
+    dbranch = branch_gradient(block, 1, second.path, block.parameters + ".mlp.fc2.bias", stream);
+  } else {
+    norm_backward(norm2(block), at(regions.norm2_side), stream, nullptr, at(layout_.side), scales(block.place, 1));
+    bias_gradient(second.path, block.tokens, block.stage.width, dbranch, gradient(block.parameters + ".mlp.fc2.bias"),
+                  accumulate_);
+  }
+  void* const dhidden = at(layout_.wide);
+  product_backward(second, dbranch, at(regions.activated), dhidden, false);
+  const BiasShape shape{block.tokens, first.outputs};
+  float* const dbias = gradient(block.parameters + ".mlp.fc1.bias");
+  cuda::GeluGradientTensors tensors;
+  tensors.x = at(regions.hidden);
+  tensors.dy = dhidden;
+  tensors.dx = dhidden;
+  if (options_.features.gelu) {
+    tensors.dbias = dbias;
+    tensors.accumulate = accumulate_;
+    tensors.workspace = workspace();
+  }
+  const ShapeExtents extents = {block.tokens, first.outputs};
+  step(block.path + ".mlp.gelu", OperationClass::kElementwise, gelu_backward_cost(shape.rows * shape.columns, element_),
+       extents, extents, [=, type = type_](cuda::Stream on) { cuda::gelu_backward(shape, type, tensors, on); });
+  if (!options_.features.gelu) bias_gradient(first.path, shape.rows, shape.columns, dhidden, dbias, accumulate_);
+  if (v1()) {
+    product_backward(first, dhidden, at(regions.norm2_side), at(layout_.token), false);
+    norm_backward(norm2(block), at(regions.middle), at(layout_.token), stream, stream);
+  } else {
+    product_backward(first, dhidden, at(regions.middle), stream, true);
+  }
+}
+
+void TrainingBuilder::attention_half_backward(const Block& block, void* stream) {
+  const BlockRegions& regions = block.regions;
+  const Linear out = projection(block);
+  const std::string bias = block.parameters + ".attn.proj.bias";
+  const void* dbranch = at(layout_.side);
+  if (v1()) {
+    dbranch = branch_gradient(block, 0, out.path, bias, stream);
+  } else {
+    norm_backward(norm1(block), at(regions.norm1_side), stream, nullptr, at(layout_.side), scales(block.place, 0));
+    bias_gradient(out.path, block.tokens, block.stage.width, dbranch, gradient(bias), accumulate_);
+  }
+  product_backward(out, dbranch, at(regions.attended), at(layout_.token), false);
+  attention_backward(block);
+  qkv_bias_backward(block);
+  const void* const dqkv = at(layout_.wide);
+  if (v1()) {
+    product_backward(qkv(block), dqkv, at(regions.norm1_side), at(layout_.token), false);
+    norm_backward(norm1(block), at(block.input), at(layout_.token), stream, stream);
+  } else {
+    product_backward(qkv(block), dqkv, at(block.input), stream, true);
+  }
+}
+
+// From `token` to `wide`, with the gradients of the position bias and of V2's scales. What padding adds to the gradient
+// of the qkv bias goes where that is summed up.
+void TrainingBuilder::attention_backward(const Block& block) {
+  const BlockRegions& regions = block.regions;
+  const WindowAttentionShape shape = block.attention;
+  const std::string prefix = block.parameters + ".attn.";
+  cuda::WindowAttentionGradientTensors tensors;
+  tensors.qkv = at(regions.qkv);
+  tensors.bias = at(regions.bias);
+  tensors.pad_qkv = qkv(block).bias;
+  tensors.lse = floats(regions.lse);
+  tensors.dout = at(layout_.token);
+  tensors.dqkv = at(layout_.wide);
+  tensors.dtable = v1() ? gradient(prefix + "relative_position_bias_table") : floats(layout_.table_gradient);
+  if (shape.grid.padded()) {
+    tensors.dpad_qkv = v1() ? gradient(prefix + "qkv.bias") : floats(layout_.bias_gradient);
+  }
+  if (!v1()) {
+    tensors.logit_scale = master(prefix + "logit_scale");
+    tensors.dlogit_scale = gradient(prefix + "logit_scale");
+  }
+  tensors.accumulate = accumulate_;
+  tensors.workspace = workspace();
+  // V2's scratch is of this pass alone, while the scales' gradients go on.
+  const bool clears = accumulate_ && !v1();
+  const ShapeExtents extents = {shape.grid.window_count(), shape.heads, shape.grid.window_tokens(), shape.head_dim};
+  step(
+      block.path + ".attn.window", OperationClass::kAttention, window_attention_backward_cost(shape, element_), extents,
+      extents,
+      [=, type = type_, table = layout_.table_gradient.bytes, bias = layout_.bias_gradient.bytes](cuda::Stream stream) {
+        if (clears) {
+          cuda::clear(tensors.dtable, table, stream);
+          if (tensors.dpad_qkv != nullptr) cuda::clear(tensors.dpad_qkv, bias, stream);
+        }
+        cuda::window_attention_backward(shape, type, cuda::TokenOrder::kImage, tensors, stream);
+      });
+  if (v1()) return;
+  cuda::ContinuousBiasGradientTensors network;
+  network.weight1 = master(prefix + "cpb_mlp.0.weight");
+  network.bias1 = master(prefix + "cpb_mlp.0.bias");
+  network.weight2 = master(prefix + "cpb_mlp.2.weight");
+  network.table = floats(regions.table);
+  network.dtable = tensors.dtable;
+  network.dweight1 = gradient(prefix + "cpb_mlp.0.weight");
+  network.dbias1 = gradient(prefix + "cpb_mlp.0.bias");
+  network.dweight2 = gradient(prefix + "cpb_mlp.2.weight");
+  network.accumulate = accumulate_;
+  const ContinuousBiasShape bias_shape{shape.grid.window, shape.heads, kCpbHidden, {}};
+  step(block.path + ".attn.bias", OperationClass::kGemm, continuous_bias_backward_cost(bias_shape, 4),
+       {bias_shape.rows(), shape.heads}, {bias_shape.rows(), 2},
+       [=](cuda::Stream stream) { cuda::continuous_bias_backward(bias_shape, network, stream); });
+}
+
+// V2's is summed up for q, k and v together and then goes to q's and v's; there is none for k.
+void TrainingBuilder::qkv_bias_backward(const Block& block) {
+  const std::int64_t width = block.stage.width;
+  const bool padded = block.attention.grid.padded();
+  const std::string prefix = block.parameters + ".attn.";
+  const void* const dqkv = at(layout_.wide);
+  const std::string path = block.path + ".attn.qkv";
+  if (v1()) {
+    bias_gradient(path, block.tokens, 3 * width, dqkv, gradient(prefix + "qkv.bias"), accumulate_ || padded);
+    return;
+  }
+  float* const joint = floats(layout_.bias_gradient);
+  bias_gradient(path, block.tokens, 3 * width, dqkv, joint, padded);
+  float* const q_bias = gradient(prefix + "q_bias");
+  float* const v_bias = gradient(prefix + "v_bias");
+  step(path + ".split", OperationClass::kLayout, {0, 2 * width * 4, 2 * width * 4}, {3 * width}, {2, width},
+       [=, accumulate = accumulate_](cuda::Stream stream) {
+         if (accumulate) {
+           cuda::add_into(width, ElementType::kFp32, joint, q_bias, stream);
+           cuda::add_into(width, ElementType::kFp32, joint + 2 * width, v_bias, stream);
+         } else {
+           cuda::copy_on_device(q_bias, joint, width * 4, stream);
+           cuda::copy_on_device(v_bias, joint + 2 * width, width * 4, stream);
+         }
+       });
+}
+
+// `from`: gradient of the stage behind the merging; `to`: of the stage before it.
+void TrainingBuilder::merging_backward(int stage, void* from, void* to) {
+  const StageShape shape_before = stage_shape(config_, stage);
+  const StageRegions& regions = layout_.stages.at(static_cast<std::size_t>(stage));
+  const PatchMergeShape shape{batch_, shape_before.resolution, shape_before.resolution, shape_before.width};
+  const std::string parameters = fmt::format("layers.{}.downsample", stage + 1);
+  const std::string path = fmt::format("stage{}.merge", stage + 1);
+  const std::int64_t rows = shape.merged_tokens();
+  void* const dgathered = at(layout_.wide);
+  const Norm merge_norm{path + ".norm", parameters + ".norm", {rows, (v1() ? 4 : 2) * shape.channels}};
+  const Linear reduction{path + ".reduction", parameters + ".reduction.weight", rows, 4 * shape.channels,
+                         2 * shape.channels};
+  if (v1()) {
+    product_backward(reduction, from, at(regions.merged_normalized), dgathered, false);
+  } else {
+    norm_backward(merge_norm, at(regions.reduced), from, nullptr, at(layout_.side));
+    product_backward(reduction, at(layout_.side), at(regions.merged), dgathered, false);
+  }
+  if (v1() && options_.features.layernorm) {
+    cuda::LayerNormGradientTensors tensors;
+    tensors.x = at(regions.blocks.back().out);
+    tensors.gamma = value(merge_norm.parameters + ".weight");
+    tensors.dy = dgathered;
+    tensors.dx = to;
+    tensors.dgamma = gradient(merge_norm.parameters + ".weight");
+    tensors.dbeta = gradient(merge_norm.parameters + ".bias");
+    tensors.accumulate = accumulate_;
+    tensors.workspace = workspace();
+    const ShapeExtents extents = {rows, 4 * shape.channels};
+    step(merge_norm.path, OperationClass::kNorm, layernorm_backward_cost(merge_norm.shape, element_), extents, extents,
+         [=, norm_shape = merge_norm.shape, type = type_](cuda::Stream stream) {
+           cuda::layernorm_backward(norm_shape, type, tensors, stream, &shape);
+         });
+  } else {
+    if (v1()) norm_backward(merge_norm, at(regions.merged), dgathered, nullptr, dgathered);
+    step(path + ".gather", OperationClass::kLayout, patch_merge_backward_cost(shape, element_),
+         {rows, 4 * shape.channels}, {batch_, shape.height, shape.width, shape.channels},
+         [=, type = type_](cuda::Stream stream) { cuda::patch_merge_backward(shape, type, dgathered, to, stream); });
+  }
+  mark({parameters + ".reduction.weight", parameters + ".norm.weight", parameters + ".norm.bias"});
+}
+
+// The images need no gradient.
+void TrainingBuilder::stem_backward(void* stream) {
+  const PatchEmbedShape shape{batch_,     kImageChannels,   config_.image_size, config_.image_size,
+                              kPatchSize, config_.embed_dim};
+  void* const dembedded = at(layout_.token);
+  norm_backward({"patch_embed.norm", "patch_embed.norm", {shape.tokens(), shape.outputs}}, at(layout_.embedded), stream,
+                nullptr, dembedded);
+  bias_gradient("patch_embed.proj", shape.tokens(), shape.outputs, dembedded, gradient("patch_embed.proj.bias"),
+                accumulate_);
+  product_backward(
+      {"patch_embed.proj", "patch_embed.proj.weight", shape.tokens(), shape.column_length(), shape.outputs}, dembedded,
+      at(layout_.columns), nullptr, false);
+  marks_.push_back({steps_.size(), parameters_.flat_count()});
+}
+
+// dx = dy W, or added to what is there, where it is wanted; dW = dy^T x.
+void TrainingBuilder::product_backward(const Linear& linear, const void* dy, const void* x, void* dx, bool add_to_dx) {
+  cuda::MatmulShape shape;
+  shape.transpose_b = false;
+  shape.operand_type = type_;
+  if (options_.precision == Precision::kTf32) shape.arithmetic = cuda::MatmulArithmetic::kTf32;
+  const ShapeExtents dy_extents = {linear.rows, linear.outputs};
+  const std::int64_t x_count = linear.rows * linear.inputs;
+  const std::int64_t dy_count = linear.rows * linear.outputs;
+  const std::int64_t weights = linear.inputs * linear.outputs;
+  const std::int64_t flops = 2 * linear.rows * weights;
+  if (dx != nullptr) {
+    cuda::MatmulShape input = shape;
+    input.m = linear.rows;
+    input.n = linear.inputs;
+    input.k = linear.outputs;
+    input.result_type = type_;
+    input.accumulate = add_to_dx;
+    const cuda::Matmul& matmul = prepare_(input);
+    const void* const weight = value(linear.weight);
+    OperationCost cost = moves(dy_count + weights + (add_to_dx ? x_count : 0), x_count);
+    cost.flops = flops;
+    step(linear.path, OperationClass::kGemm, cost, dy_extents, {linear.rows, linear.inputs},
+         [=, &matmul](cuda::Stream stream) {
+           matmul.run({dy, weight, nullptr, dx}, stream);
+         });
+  }
+  cuda::MatmulShape product = shape;
+  product.m = linear.outputs;
+  product.n = linear.inputs;
+  product.k = linear.rows;
+  product.transpose_a = true;
+  product.result_type = ElementType::kFp32;
+  product.accumulate = accumulate_;
+  const cuda::Matmul& matmul = prepare_(product);
+  float* const dweight = gradient(linear.weight);
+  const OperationCost cost{flops, (dy_count + x_count) * element_ + (accumulate_ ? weights * 4 : 0), weights * 4};
+  step(linear.path, OperationClass::kGemm, cost, dy_extents, {linear.outputs, linear.inputs},
+       [=, &matmul](cuda::Stream stream) {
+         matmul.run({dy, x, nullptr, dweight}, stream);
+       });
+}
+
+void TrainingBuilder::norm_backward(const Norm& norm, const void* x, const void* dy, const void* residual, void* dx,
+                                    const float* sample_scale) {
+  cuda::LayerNormGradientTensors tensors;
+  tensors.x = x;
+  tensors.gamma = value(norm.parameters + ".weight");
+  tensors.dy = dy;
+  tensors.residual = residual;
+  tensors.dx = dx;
+  tensors.sample_scale = sample_scale;
+  tensors.rows_per_sample = norm.shape.rows / batch_;
+  tensors.dgamma = gradient(norm.parameters + ".weight");
+  tensors.dbeta = gradient(norm.parameters + ".bias");
+  tensors.accumulate = accumulate_;
+  tensors.workspace = workspace();
+  const ShapeExtents extents = {norm.shape.rows, norm.shape.channels};
+  OperationCost cost = layernorm_backward_cost(norm.shape, element_);
+  if (residual != nullptr) cost.bytes_read += norm.shape.rows * norm.shape.channels * element_;
+  step(norm.path, OperationClass::kNorm, cost, extents, extents,
+       [=, shape = norm.shape, type = type_](cuda::Stream stream) {
+         cuda::layernorm_backward(shape, type, tensors, stream);
+       });
+}
+
+// V1: what comes back into a branch through its residual connection, and with it the gradient of its last bias.
+const void* TrainingBuilder::branch_gradient(const Block& block, int half, const std::string& path,
+                                             const std::string& bias, const void* dy) {
+  const float* const scale = scales(block.place, half);
+  if (scale == nullptr) {
+    bias_gradient(path, block.tokens, block.stage.width, dy, gradient(bias), accumulate_);
+    return dy;
+  }
+  cuda::BiasGradientTensors tensors;
+  tensors.dy = dy;
+  tensors.sample_scale = scale;
+  tensors.rows_per_sample = block.tokens / batch_;
+  tensors.dx = at(layout_.side);
+  tensors.dbias = gradient(bias);
+  tensors.accumulate = accumulate_;
+  tensors.workspace = workspace();
+  const BiasShape shape{block.tokens, block.stage.width};
+  const ShapeExtents extents = {shape.rows, shape.columns};
+  OperationCost cost = bias_backward_cost(shape, element_);
+  cost += moves(0, shape.rows * shape.columns);
+  step(fmt::format("{}.residual{}", block.path, half + 1), OperationClass::kElementwise, cost, extents, extents,
+       [=, type = type_](cuda::Stream stream) { cuda::bias_backward(shape, type, tensors, stream); });
+  return tensors.dx;
+}
+
+// The column sums of dy. A classifier's columns may be too few for the kernel: then as a product with ones.
+void TrainingBuilder::bias_gradient(const std::string& path, std::int64_t rows, std::int64_t columns, const void* dy,
+                                    float* dbias, bool accumulate) {
+  const BiasShape shape{rows, columns};
+  const ShapeExtents extents = {rows, columns};
+  const OperationCost cost = bias_backward_cost(shape, element_);
+  if (columns % 8 == 0) {
+    cuda::BiasGradientTensors tensors;
+    tensors.dy = dy;
+    tensors.dbias = dbias;
+    tensors.accumulate = accumulate;
+    tensors.workspace = workspace();
+    step(path, OperationClass::kElementwise, cost, extents, {columns},
+         [=, type = type_](cuda::Stream stream) { cuda::bias_backward(shape, type, tensors, stream); });
+    return;
+  }
+  cuda::MatmulShape product;
+  product.m = 1;
+  product.n = columns;
+  product.k = rows;
+  product.transpose_b = false;
+  product.operand_type = type_;
+  product.result_type = ElementType::kFp32;
+  product.accumulate = accumulate;
+  const cuda::Matmul& matmul = prepare_(product);
+  const void* const ones = at(layout_.ones);
+  step(path, OperationClass::kElementwise, cost, extents, {columns}, [=, &matmul](cuda::Stream stream) {
+    matmul.run({ones, dy, nullptr, dbias}, stream);
+  });
+}
+
+}  // namespace swinscope

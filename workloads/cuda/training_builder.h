@@ -1,0 +1,161 @@
+// Makes the steps of training: forward pass, loss, backward pass, layer by layer, on buffers that stand where
+// TrainingLayout says. The backward pass goes from the end of the model to its start, so that gradients become final
+// from the front of their flat buffer to its back.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/layernorm.h"
+#include "kernels/matmul.h"
+#include "workloads/cuda/device_model.h"
+#include "workloads/cuda/training_layout.h"
+
+namespace swinscope {
+
+struct TrainingBuildOptions {
+  Precision precision = Precision::kFp16;  // kFp32, kTf32, kFp16 or kBf16
+  Features features;                       // of which training has qkvbias, layernorm, gelu, residual and graph
+  bool recompute = false;
+  double label_smoothing = 0.0;
+  double drop_path = 0.0;
+  std::uint64_t seed = 0;  // of stochastic depth
+};
+
+// After steps[0] to steps[count - 1] all gradients before `end` in the flat buffer are final.
+struct GradientMark {
+  std::size_t count = 0;
+  std::int64_t end = 0;
+};
+
+struct BackwardSteps {
+  std::vector<DeviceStep> steps;
+  std::vector<GradientMark> marks;  // ascending
+};
+
+// As MatmulLibrary::prepare, which needs a GPU.
+using PrepareProduct = std::function<const cuda::Matmul&(const cuda::MatmulShape&)>;
+
+class TrainingBuilder {
+ public:
+  // `memory`: where the layout's first byte lies. Layout and options must agree. Zeros are expected in the joint
+  // biases.
+  TrainingBuilder(const SwinConfig& config, std::int64_t batch, const TrainingBuildOptions& options,
+                  const TrainingLayout& layout, void* memory, PrepareProduct prepare);
+
+  // From the images to the loss, adding up to the control block's sums. Training: with stochastic depth drawn for the
+  // control block's place and label smoothing. Else: without either.
+  std::vector<DeviceStep> forward(bool training);
+  // From the loss to all gradients, which are overwritten or added to. `row_scale`: see cuda::cross_entropy_backward.
+  BackwardSteps backward(bool accumulate, double row_scale);
+
+ private:
+  struct Block {
+    BlockPlace place;
+    StageShape stage;
+    BlockRegions regions;
+    std::string parameters;  // layers.2.blocks.4
+    std::string path;        // stage3.block5
+    WindowAttentionShape attention;
+    std::int64_t tokens = 0;
+    Region input;
+    bool first = false;  // of its stage
+  };
+  struct Linear {
+    std::string path;
+    std::string weight;  // name
+    std::int64_t rows = 0;
+    std::int64_t inputs = 0;
+    std::int64_t outputs = 0;
+    const void* bias = nullptr;
+    bool bias_in_product = true;
+  };
+  // A normalization with its parameters' names.
+  struct Norm {
+    std::string path;
+    std::string parameters;
+    LayerNormShape shape;
+  };
+
+  bool v1() const { return config_.version == SwinVersion::kV1; }
+  Block make_block(const BlockPlace& place) const;
+  Norm norm1(const Block& block) const;
+  Norm norm2(const Block& block) const;
+  Linear qkv(const Block& block) const;
+  Linear projection(const Block& block) const;
+  Linear fc1(const Block& block) const;
+  Linear fc2(const Block& block) const;
+
+  // training_forward.cpp
+  void stem();
+  void block_forward(const Block& block, bool again);
+  void attention_half(const Block& block);
+  void mlp_hidden(const Block& block);
+  void close_block(const Block& block);
+  void qkv_bias(const Block& block);
+  void position_bias(const Block& block);
+  void merging(int stage);
+  void head();
+  void loss_forward(bool training);
+  void linear(const Linear& linear, const void* x, void* y);
+  void norm(const Norm& norm, const void* x, void* y);
+  void residual_norm(const Norm& norm, const Block& block, const void* x, int branch, void* y);
+  void add(const Block& block, const void* x, const void* branch, int half, void* y);
+  void add_and_norm(const Block& block, const void* x, const void* branch, int half, void* sum, const Norm& norm,
+                    void* y);
+
+  // training_backward.cpp
+  void head_backward();
+  void block_backward(const Block& block, void* stream);
+  void mlp_half_backward(const Block& block, void* stream);
+  void attention_half_backward(const Block& block, void* stream);
+  void attention_backward(const Block& block);
+  void qkv_bias_backward(const Block& block);
+  void merging_backward(int stage, void* from, void* to);
+  void stem_backward(void* stream);
+  void product_backward(const Linear& linear, const void* dy, const void* x, void* dx, bool add_to_dx);
+  void norm_backward(const Norm& norm, const void* x, const void* dy, const void* residual, void* dx,
+                     const float* sample_scale = nullptr);
+  const void* branch_gradient(const Block& block, int half, const std::string& path, const std::string& bias,
+                              const void* dy);
+  void bias_gradient(const std::string& path, std::int64_t rows, std::int64_t columns, const void* dy, float* dbias,
+                     bool accumulate);
+  void mark(const std::vector<std::string>& names);
+
+  void step(const std::string& path, OperationClass operation_class, const OperationCost& cost,
+            const ShapeExtents& input, const ShapeExtents& output, std::function<void(cuda::Stream)> run);
+  OperationCost moves(std::int64_t read, std::int64_t written) const {
+    return {0, read * element_, written * element_};
+  }
+
+  void* at(const Region& region) const { return static_cast<char*>(memory_) + region.offset; }
+  float* floats(const Region& region) const { return static_cast<float*>(at(region)); }
+  // A parameter in the model's element type, its fp32 master, its gradient.
+  const void* value(const std::string& name) const;
+  float* master(const std::string& name) const;
+  float* gradient(const std::string& name) const;
+  // Scales of stochastic depth of one half of a block; null where nothing is dropped.
+  const float* scales(const BlockPlace& place, int half) const;
+  void* workspace() const { return at(layout_.workspace); }
+
+  SwinConfig config_;
+  std::int64_t batch_;
+  TrainingBuildOptions options_;
+  const TrainingLayout& layout_;
+  ParameterLayout parameters_;
+  void* memory_;
+  PrepareProduct prepare_;
+  ElementType type_;
+  std::int64_t element_;
+  std::vector<BlockPlace> places_;
+  // Of the list that is being made.
+  std::vector<DeviceStep> steps_;
+  std::vector<GradientMark> marks_;
+  bool dropping_ = false;    // stochastic depth
+  bool accumulate_ = false;  // gradients are added to
+  double row_scale_ = 1.0;
+};
+
+}  // namespace swinscope

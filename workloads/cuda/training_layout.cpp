@@ -1,0 +1,173 @@
+#include "workloads/cuda/training_layout.h"
+
+#include <algorithm>
+
+#include "kernels/bias.h"
+#include "kernels/gelu.h"
+#include "kernels/layernorm.h"
+#include "workloads/cuda/device_control.h"
+
+namespace swinscope {
+namespace {
+
+constexpr std::int64_t kAlignment = 256;
+
+std::int64_t stage_tokens(const StageShape& shape, std::int64_t batch) {
+  return batch * shape.resolution * shape.resolution;
+}
+
+}  // namespace
+
+std::vector<BlockPlace> blocks_of(const SwinConfig& config) {
+  std::vector<BlockPlace> places;
+  for (int stage = 0; stage < config.stages; ++stage) {
+    for (int index = 0; index < stage_shape(config, stage).depth; ++index)
+      places.push_back({stage, index, static_cast<int>(places.size())});
+  }
+  return places;
+}
+
+WindowAttentionShape attention_shape(const SwinConfig& config, const BlockPlace& place, std::int64_t batch) {
+  const StageShape shape = stage_shape(config, place.stage);
+  const std::int64_t shift = place.index % 2 == 0 ? 0 : shape.shift;
+  return {{batch, {shape.resolution, shape.resolution}, {shape.window, shape.window}, {shift, shift}},
+          shape.heads,
+          shape.width / shape.heads,
+          config.version == SwinVersion::kV1 ? AttentionScore::kScaledDot : AttentionScore::kCosine};
+}
+
+TrainingLayout::TrainingLayout(const SwinConfig& config, std::int64_t batch, const TrainingLayoutOptions& options)
+    : batch_(batch), options_(options), element_(element_bytes(options.type)) {
+  place_parameters(ParameterLayout(config).flat_count());
+  const StageShape first = stage_shape(config, 0);
+  const StageShape last = stage_shape(config, config.stages - 1);
+  images = elements(batch * kImageChannels * config.image_size * config.image_size);
+  labels = take(batch * 4);
+  columns = elements(batch * kImageChannels * config.image_size * config.image_size);
+  embedded = elements(stage_tokens(first, batch) * first.width);
+  for (int stage = 0; stage < config.stages; ++stage)
+    place_stage(config, stage);
+  normalized = elements(stage_tokens(last, batch) * last.width);
+  pooled = elements(batch * last.width);
+  logits = elements(batch * config.classes);
+  row_loss = floats(batch);
+  loss_lse = floats(batch);
+  predicted = take(batch * 4);
+  control = take(sizeof(DeviceControl));
+  if (options.stochastic_depth) depth_scales = floats(2 * static_cast<std::int64_t>(blocks_of(config).size()) * batch);
+  ones = elements(batch);
+  place_scratch(config);
+}
+
+Region TrainingLayout::take(std::int64_t bytes) {
+  const Region region{bytes_, bytes};
+  bytes_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  regions_.push_back(region);
+  return region;
+}
+
+void TrainingLayout::place_parameters(std::int64_t count) {
+  masters = floats(count);
+  if (options_.type != ElementType::kFp32) copies = elements(count);
+  gradients = floats(count);
+  first_moments = floats(count);
+  second_moments = floats(count);
+}
+
+void TrainingLayout::place_stage(const SwinConfig& config, int stage) {
+  const StageShape shape = stage_shape(config, stage);
+  const std::int64_t tokens = stage_tokens(shape, batch_);
+  StageRegions regions;
+  regions.input = elements(tokens * shape.width);
+  BlockRegions shared;
+  if (options_.recompute) shared = place_activations(config, stage);
+  for (const BlockPlace& place : blocks_of(config)) {
+    if (place.stage != stage) continue;
+    BlockRegions block = options_.recompute ? shared : place_activations(config, stage);
+    place_kept(config, place, block);
+    regions.blocks.push_back(block);
+  }
+  if (stage + 1 < config.stages) {
+    const std::int64_t rows = tokens / 4;
+    const bool gathers = config.version == SwinVersion::kV1 && options_.gathering_norm;
+    if (!gathers) regions.merged = elements(rows * 4 * shape.width);
+    if (config.version == SwinVersion::kV1) {
+      regions.merged_normalized = elements(rows * 4 * shape.width);
+    } else {
+      regions.reduced = elements(rows * 2 * shape.width);
+    }
+  }
+  stages.push_back(std::move(regions));
+}
+
+void TrainingLayout::place_kept(const SwinConfig& config, const BlockPlace& place, BlockRegions& block) {
+  const StageShape shape = stage_shape(config, place.stage);
+  const WindowAttentionShape attention = attention_shape(config, place, batch_);
+  block.bias = take(cuda::attention_bias_bytes(attention, options_.type));
+  block.out = elements(stage_tokens(shape, batch_) * shape.width);
+  if (config.version == SwinVersion::kV1) return;
+  block.table = floats(bias_table_rows(attention.grid.window) * shape.heads);
+  block.joint_bias = elements(std::int64_t{3} * shape.width);
+}
+
+BlockRegions TrainingLayout::place_activations(const SwinConfig& config, int stage) {
+  const StageShape shape = stage_shape(config, stage);
+  const std::int64_t tokens = stage_tokens(shape, batch_);
+  const std::int64_t count = tokens * shape.width;
+  BlockRegions block;
+  block.norm1_side = elements(count);
+  block.qkv = elements(3 * count);
+  block.attended = elements(count);
+  block.lse = floats(tokens * shape.heads);
+  block.middle = elements(count);
+  block.norm2_side = elements(count);
+  block.hidden = elements(kMlpRatio * count);
+  block.activated = elements(kMlpRatio * count);
+  return block;
+}
+
+void TrainingLayout::place_scratch(const SwinConfig& config) {
+  const StageShape first = stage_shape(config, 0);
+  const StageShape last = stage_shape(config, config.stages - 1);
+  // Each stage has half as many elements as the one before it.
+  const std::int64_t count = stage_tokens(first, batch_) * first.width;
+  logits_gradient = elements(batch_ * config.classes);
+  pooled_gradient = elements(batch_ * last.width);
+  for (Region& stream : streams)
+    stream = elements(count);
+  side = elements(count);
+  token = elements(count);
+  wide = elements(kMlpRatio * count);
+  if (config.version == SwinVersion::kV2) {
+    std::int64_t rows = 0;
+    for (const BlockPlace& place : blocks_of(config)) {
+      const WindowAttentionShape shape = attention_shape(config, place, batch_);
+      rows = std::max(rows, bias_table_rows(shape.grid.window) * shape.heads);
+    }
+    table_gradient = floats(rows);
+    bias_gradient = floats(std::int64_t{3} * last.width);
+  }
+  workspace = take(workspace_bytes(config));
+}
+
+std::int64_t TrainingLayout::workspace_bytes(const SwinConfig& config) const {
+  std::int64_t bytes = 0;
+  const auto norm = [&](std::int64_t rows, std::int64_t channels) {
+    bytes = std::max(bytes, cuda::layernorm_backward_workspace_bytes({rows, channels}));
+  };
+  for (const BlockPlace& place : blocks_of(config)) {
+    const StageShape shape = stage_shape(config, place.stage);
+    const std::int64_t tokens = stage_tokens(shape, batch_);
+    norm(tokens, shape.width);
+    if (place.stage + 1 < config.stages) norm(tokens / 4, (config.version == SwinVersion::kV1 ? 4 : 2) * shape.width);
+    bytes = std::max({bytes, cuda::bias_backward_workspace_bytes({tokens, std::int64_t{3} * shape.width}),
+                      cuda::bias_backward_workspace_bytes({tokens, std::int64_t{kMlpRatio} * shape.width}),
+                      cuda::bias_backward_workspace_bytes({tokens, shape.width}),
+                      cuda::gelu_backward_workspace_bytes({tokens, std::int64_t{kMlpRatio} * shape.width}),
+                      cuda::attention_backward_workspace_bytes(attention_shape(config, place, batch_), options_.type,
+                                                               cuda::TokenOrder::kImage)});
+  }
+  return std::max(bytes, cuda::bias_backward_workspace_bytes({batch_, config.classes}));
+}
+
+}  // namespace swinscope

@@ -1,0 +1,105 @@
+// Places of all that training needs on a device, in one piece of memory: decided, and so known, before any is
+// allocated.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/device.h"
+#include "kernels/window_attention.h"
+#include "workloads/model_table.h"
+#include "workloads/parameters.h"
+
+namespace swinscope {
+
+// Bytes from the start of the memory; each region starts at a multiple of 256.
+struct Region {
+  std::int64_t offset = 0;
+  std::int64_t bytes = 0;
+};
+
+// What the forward pass leaves for the backward pass. V1 normalizes before the branches, V2 after them; T = tokens.
+struct BlockRegions {
+  Region bias;        // position bias of all pairs of a window
+  Region table;       // V2: made by the network, fp32
+  Region joint_bias;  // V2: [3C] of q, zeros, v
+  Region norm1_side;  // [T, C]: V1 the normalized input, V2 what is to be normalized; norm2_side alike
+  Region qkv;         // [T, 3C]
+  Region attended;    // [T, C]
+  Region lse;         // [T, heads], fp32
+  Region middle;      // [T, C] between the halves
+  Region norm2_side;  // [T, C]
+  Region hidden;      // [T, 4C] before GELU
+  Region activated;   // [T, 4C]
+  Region out;         // [T, C]
+};
+
+struct StageRegions {
+  Region input;                      // [T, C]
+  std::vector<BlockRegions> blocks;  // with recomputation all but bias, table, joint_bias and out are shared
+  Region merged;                     // [T / 4, 4C] gathered; not where the normalization gathers by itself
+  Region merged_normalized;          // [T / 4, 4C]: V1
+  Region reduced;                    // [T / 4, 2C]: V2, before its normalization
+};
+
+struct TrainingLayoutOptions {
+  ElementType type = ElementType::kFp16;  // of activations and of the products' operands
+  bool recompute = false;                 // blocks keep their outputs only, and are computed again in the backward pass
+  bool stochastic_depth = false;
+  bool gathering_norm = true;  // V1's merging is gathered and normalized at once
+};
+
+// Of one block; `number` counts through the model.
+struct BlockPlace {
+  int stage = 0;
+  int index = 0;
+  int number = 0;
+};
+std::vector<BlockPlace> blocks_of(const SwinConfig& config);
+WindowAttentionShape attention_shape(const SwinConfig& config, const BlockPlace& place, std::int64_t batch);
+
+class TrainingLayout {
+ public:
+  TrainingLayout(const SwinConfig& config, std::int64_t batch, const TrainingLayoutOptions& options);
+
+  std::int64_t bytes() const { return bytes_; }
+  // Of all regions, for checks.
+  const std::vector<Region>& regions() const { return regions_; }
+
+  // Flat, in the order of ParameterLayout; fp32 but for the copies, which there are with 16-bit types only.
+  Region masters, copies, gradients, first_moments, second_moments;
+  Region images, labels, columns, embedded;  // embedded: before its normalization
+  std::vector<StageRegions> stages;
+  Region normalized, pooled, logits;  // of the head
+  Region row_loss, loss_lse;          // [batch], fp32
+  Region predicted;                   // [batch], int32
+  Region control;                     // DeviceControl
+  Region depth_scales;                // [blocks, 2, batch], fp32
+  Region ones;                        // [batch]
+  // In which no value outlives a half of a block.
+  Region logits_gradient, pooled_gradient;
+  Region streams[2];                     // gradient of the residual stream, [T, C] of the first stage
+  Region side, token;                    // [T, C]
+  Region wide;                           // [T, 4C]
+  Region table_gradient, bias_gradient;  // V2, fp32: [table rows, heads], [3C]
+  Region workspace;
+
+ private:
+  Region take(std::int64_t bytes);
+  Region elements(std::int64_t count) { return take(count * element_); }
+  Region floats(std::int64_t count) { return take(count * 4); }
+  void place_parameters(std::int64_t count);
+  void place_stage(const SwinConfig& config, int stage);
+  void place_kept(const SwinConfig& config, const BlockPlace& place, BlockRegions& block);
+  BlockRegions place_activations(const SwinConfig& config, int stage);
+  void place_scratch(const SwinConfig& config);
+  std::int64_t workspace_bytes(const SwinConfig& config) const;
+
+  std::int64_t batch_;
+  TrainingLayoutOptions options_;
+  std::int64_t element_;
+  std::int64_t bytes_ = 0;
+  std::vector<Region> regions_;
+};
+
+}  // namespace swinscope

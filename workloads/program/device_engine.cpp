@@ -1,0 +1,168 @@
+// swin train --device cuda.
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "workloads/cuda/device_trainer.h"
+#include "workloads/cuda/element_type.h"
+#include "workloads/error.h"
+#include "workloads/program/device_commands.h"
+#include "workloads/program/operation_table.h"
+#include "workloads/program/training_engine.h"
+#include "workloads/synthetic_data.h"
+#include "workloads/verify/verify.h"
+
+namespace swinscope {
+namespace {
+
+constexpr std::int64_t kProfiledPasses = 7;
+// A synthetic set beyond that is drawn batch by batch.
+constexpr std::int64_t kMostResidentBytes = std::int64_t{4} << 30;
+
+DeviceTrainerOptions trainer_options(const TrainOptions& options) {
+  DeviceTrainerOptions result;
+  result.trainer = options.trainer;
+  result.precision = parse_device_precision(options.run.precision);
+  result.features = training_features(select_features(find_level(options.level), options.with, options.without));
+  result.recompute = options.recompute;
+  result.algorithm_folder = algorithm_folder();
+  return result;
+}
+
+// Of a synthetic set, 0 where it is drawn batch by batch.
+std::int64_t resident_bytes(const SwinConfig& config, std::int64_t size, Precision precision) {
+  const std::int64_t bytes = ResidentFeed::bytes(config, size, element_type_of(precision));
+  return bytes <= kMostResidentBytes ? bytes : 0;
+}
+
+class DeviceEngine : public TrainingEngine {
+ public:
+  DeviceEngine(const TrainOptions& options, const SwinConfig& config, const TrainingStart& start, TrainingData& data)
+      : options_(options), config_(config), store_(config, false) {
+    DeviceTrainerOptions wanted = trainer_options(options);
+    features_ = wanted.features;
+    if (start.checkpoint == nullptr) {
+      new_classifier_ = start_parameters(options, config, store_);
+    } else {
+      wanted.algorithms = start.checkpoint->state().algorithms;
+    }
+    trainer_.emplace(config, wanted, store_);
+    if (start.checkpoint != nullptr) restore(*start.checkpoint);
+    feed_ = make_feed(data);
+  }
+
+  void step(bool stop) override {
+    trainer_->step(*feed_);
+    stop_ = stop;
+  }
+
+  std::vector<FinishedStep> finished(bool wait) override {
+    std::vector<FinishedStep> steps = trainer_->finished(wait || stop_);
+    if (stop_ && !steps.empty()) steps.back().result.stop = true;
+    return steps;
+  }
+
+  std::int64_t global_batch() const override { return trainer_->global_batch(); }
+
+  Evaluation evaluate(TrainingData& data, std::int64_t images) override {
+    StreamedFeed feed(data, config_, options_.run.batch, trainer_->element_type());
+    return trainer_->evaluate(feed, images);
+  }
+
+  void save(const std::filesystem::path& folder, const std::map<std::string, std::string>& settings) override {
+    std::vector<float> first(store_.values().size());
+    std::vector<float> second(first.size());
+    const DeviceTrainingState training = trainer_->download(store_.values(), first, second);
+    CheckpointState state;
+    state.steps_done = training.steps_done;
+    state.optimizer_steps = training.updates;
+    state.loss_scale = training.loss_scale;
+    state.good_steps = training.good_steps;
+    state.algorithms = trainer_->algorithms();
+    state.settings = settings;
+    write_checkpoint<float>(folder, state, store_, {first, second});
+  }
+
+  void write_gradients(const std::filesystem::path& file) override {
+    const std::vector<float> gradients = trainer_->gradients();
+    write_flat<float>(file, store_.layout(), gradients);
+  }
+
+  void describe(nlohmann::ordered_json& run) const override {
+    const cuda::DeviceInfo info = cuda::device_info();
+    run["gpu"] = info.name;
+    run["cuda_driver"] = info.driver_version;
+    run["cuda_runtime"] = info.runtime_version;
+    run["level"] = options_.level;
+    run["features"] = swinscope::describe(features_);
+    run["recompute"] = options_.recompute;
+    run["graph_nodes"] = trainer_->graph_nodes();
+    run["memory_bytes"] = trainer_->memory_bytes();
+    run["device_memory_used_bytes"] = info.memory_bytes - cuda::free_memory();
+    run["products_timed"] = trainer_->matmul_statistics().timed;
+    if (!options_.operations) return;
+    const std::vector<OperationTime> operations =
+        profile_steps(trainer_->all_steps(), trainer_->stream(), kProfiledPasses);
+    run["operations"] = describe_operations(operations);
+    if (!options_.run.json) print_operations(operations);
+  }
+  bool new_classifier() const override { return new_classifier_; }
+
+ private:
+  void restore(const Checkpoint& checkpoint) {
+    std::vector<float> first(store_.values().size());
+    std::vector<float> second(first.size());
+    checkpoint.read<float>(store_, {first, second});
+    const CheckpointState& state = checkpoint.state();
+    trainer_->upload({state.steps_done, state.optimizer_steps, state.good_steps, state.loss_scale}, store_.values(),
+                     first, second);
+  }
+
+  std::unique_ptr<BatchFeed> make_feed(TrainingData& data) const {
+    const auto* const synthetic = dynamic_cast<const SyntheticData*>(&data);
+    const ElementType type = trainer_->element_type();
+    const Precision precision = parse_device_precision(options_.run.precision);
+    if (synthetic != nullptr && resident_bytes(config_, synthetic->size(), precision) > 0) {
+      return std::make_unique<ResidentFeed>(*synthetic, config_, options_.run.batch, type, trainer_->stream());
+    }
+    return std::make_unique<StreamedFeed>(data, config_, options_.run.batch, type);
+  }
+
+  const TrainOptions& options_;
+  const SwinConfig& config_;
+  Features features_;
+  ParameterStore<float> store_;
+  bool new_classifier_ = false;
+  std::optional<DeviceTrainer> trainer_;
+  std::unique_ptr<BatchFeed> feed_;
+  bool stop_ = false;
+};
+
+}  // namespace
+
+void check_device_training(TrainOptions& options, const SwinConfig& config, int ranks) {
+  if (options.run.device != "cuda") {
+    throw WorkloadError(WorkloadErrorKind::kUsage, fmt::format("--device {}: unknown", options.run.device), {},
+                        "cpu and cuda are known");
+  }
+  if (ranks > 1) {
+    throw WorkloadError(WorkloadErrorKind::kUsage, "--device cuda: as one rank only",
+                        "data parallel training on GPUs is not there yet", "--device cpu trains on several ranks");
+  }
+  const Level& level = find_level(options.level);
+  if (options.run.precision.empty()) options.run.precision = level.default_precision;
+  const DeviceTrainerOptions wanted = trainer_options(options);
+  check_device();
+  std::int64_t free_bytes = cuda::free_memory();
+  if (!options.folders) free_bytes -= resident_bytes(config, options.dataset_size, wanted.precision);
+  check_training_memory(config, wanted, free_bytes);
+}
+
+std::unique_ptr<TrainingEngine> make_device_engine(const TrainOptions& options, const SwinConfig& config,
+                                                   const TrainingStart& start, TrainingData& data) {
+  return std::make_unique<DeviceEngine>(options, config, start, data);
+}
+
+}  // namespace swinscope
