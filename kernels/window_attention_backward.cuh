@@ -151,40 +151,42 @@ __global__ __launch_bounds__(kThreads, 3) void attention_backward_kernel(const A
     float gradients[kBlocks][4] = {};  // dP, then dS
     if (has_rows) {
       float scores[kBlocks][4];
+      // The bias of block and element, in the units of the scores.
+      const auto start = [&](int block, int e) {
+        const uint4& pairs = bias[block / 2];
+        const float2 upper_pair = unpack(block % 2 == 0 ? pairs.x : pairs.z, __half{});
+        const float2 lower_pair = unpack(block % 2 == 0 ? pairs.y : pairs.w, __half{});
+        const float2& pair = e / 2 == 0 ? upper_pair : lower_pair;
+        return e % 2 == 0 ? pair.x : pair.y;
+      };
 #pragma unroll
       for (int block = 0; block < kBlocks; ++block) {
-        const uint4& pairs = bias[block / 2];
-        const float2 b0 = unpack(block % 2 == 0 ? pairs.x : pairs.z, __half{});
-        const float2 b1 = unpack(block % 2 == 0 ? pairs.y : pairs.w, __half{});
-        const float start[4] = {b0.x, b0.y, b1.x, b1.y};
 #pragma unroll
         for (int e = 0; e < 4; ++e)
-          scores[block][e] = kCosine ? 0.0F : start[e];
+          scores[block][e] = kCosine ? 0.0F : start(block, e);
       }
       multiply_rows<T>(scores, stage + own_rows, stage + kK * kPartBytes + key_rows);
       if constexpr (kCosine) {
         const float row_scale[2] = {scale * norms[0][upper.index], scale * norms[0][lower.index]};
 #pragma unroll
         for (int block = 0; block < kBlocks; ++block) {
-          const uint4& pairs = bias[block / 2];
-          const float2 b0 = unpack(block % 2 == 0 ? pairs.x : pairs.z, __half{});
-          const float2 b1 = unpack(block % 2 == 0 ? pairs.y : pairs.w, __half{});
-          const float start[4] = {b0.x, b0.y, b1.x, b1.y};
           const float2 key_norm = *reinterpret_cast<const float2*>(&norms[1][block * 8 + 2 * t]);
 #pragma unroll
           for (int e = 0; e < 4; ++e) {
             scores[block][e] *= e % 2 == 0 ? key_norm.x : key_norm.y;
-            scores[block][e] = fmaf(scores[block][e], row_scale[e / 2], start[e]);
+            scores[block][e] = fmaf(scores[block][e], row_scale[e / 2], start(block, e));
           }
         }
       }
+      std::uint32_t hides[2] = {};
       if (at.seam_below || at.seam_right) {
         const auto across = [&](const Slot& query) {
           const std::uint32_t below = at.seam_below ? (query.below ? ~keys_below : keys_below) : 0U;
           const std::uint32_t right = at.seam_right ? (query.right ? ~keys_right : keys_right) : 0U;
           return below | right;
         };
-        const std::uint32_t hides[2] = {across(upper), across(lower)};
+        hides[0] = across(upper);
+        hides[1] = across(lower);
 #pragma unroll
         for (int block = 0; block < kBlocks; ++block) {
 #pragma unroll
@@ -194,18 +196,37 @@ __global__ __launch_bounds__(kThreads, 3) void attention_backward_kernel(const A
         }
       }
       multiply_rows<T>(gradients, stage + kGradient * kPartBytes + own_rows, stage + kV * kPartBytes + key_rows);
+      // dP weighted by P. Divided by the sum of P, which is 1 but for the rounding of the LSE: then a row of dS sums up
+      // to 0, as it must.
       float mean[2] = {};
+      float total[2] = {};
+      // Of the scores without bias and mask, for the logit scale: weighted by P, and by P o dP.
+      float weighted[2] = {};
+      float products[2] = {};
 #pragma unroll
       for (int block = 0; block < kBlocks; ++block) {
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
-          scores[block][e] = exp2_fast(fmaf(scores[block][e], exponent, -lse[e / 2]));
-          mean[e / 2] += scores[block][e] * gradients[block][e];
+          const float score = scores[block][e];
+          scores[block][e] = exp2_fast(fmaf(score, exponent, -lse[e / 2]));
+          const float product = scores[block][e] * gradients[block][e];
+          mean[e / 2] += product;
+          total[e / 2] += scores[block][e];
+          if constexpr (kCosine) {
+            const bool is_hidden = (hides[e / 2] & (1U << (2 * block + e % 2))) != 0U;
+            // Keys beyond the window have an infinite bias, and no probability.
+            const float cosine = block * 8 + 2 * t + e % 2 < tokens ? score - start(block, e) : 0.0F;
+            const float own = is_hidden ? cosine - hidden : cosine;
+            weighted[e / 2] += scores[block][e] * own;
+            products[e / 2] += product * own;
+          }
         }
       }
 #pragma unroll
-      for (float& value : mean)
-        value = sum_over(value, 4);
+      for (int i = 0; i < 2; ++i) {
+        mean[i] = sum_over(mean[i], 4) / fmaxf(sum_over(total[i], 4), 1e-30F);
+        scale_sum += products[i] - mean[i] * weighted[i];
+      }
 #pragma unroll
       for (int block = 0; block < kBlocks; ++block) {
 #pragma unroll
@@ -267,8 +288,7 @@ __global__ __launch_bounds__(kThreads, 3) void attention_backward_kernel(const A
     if (has_rows) {
       const std::uint32_t result = stage + result_place;
       if constexpr (kCosine) {
-        const float along = denormalize<T>(dq, result, norms[0], upper.index);
-        if (t == 0) scale_sum += along;
+        denormalize<T>(dq, result, norms[0], upper.index);
         denormalize<T>(dk, result + kK * kPartBytes, norms[1], upper.index);
       }
       const auto put = [&](const float(&rows)[4][4], std::uint32_t part) {
@@ -321,7 +341,7 @@ __global__ __launch_bounds__(kThreads, 3) void attention_backward_kernel(const A
     for (const float sum : warp_sums)
       total += sum;
     const bool free = a.logit_scale[head] <= static_cast<float>(kMaxLogitScale);
-    a.scale_sums[share] = free ? total : 0.0F;
+    a.scale_sums[share] = free ? total * (1.0F / kLog2e) : 0.0F;
   }
 }
 

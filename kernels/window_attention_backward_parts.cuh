@@ -123,9 +123,9 @@ __device__ void multiply_transposed(float (&out)[4][4], std::uint32_t square, st
 }
 
 // Through x / max(norm, 1e-12): the gradient of normalized rows g and g + 8, which stand at `row`, becomes that of the
-// rows themselves. Returns what lies along the rows, summed over both.
+// rows themselves.
 template <typename T>
-__device__ float denormalize(float (&gradient)[4][4], std::uint32_t row, const float (&norms)[kMaxTokens], int slot) {
+__device__ void denormalize(float (&gradient)[4][4], std::uint32_t row, const float (&norms)[kMaxTokens], int slot) {
   float2 unit[2][4];
   float along[2] = {};
 #pragma unroll
@@ -144,7 +144,6 @@ __device__ float denormalize(float (&gradient)[4][4], std::uint32_t row, const f
       gradient[column][2 * i + 1] = (gradient[column][2 * i + 1] - lost * unit[i][column].y) * inverse;
     }
   }
-  return along[0] + along[1];
 }
 
 }  // namespace swinscope::cuda::backward

@@ -45,7 +45,7 @@ const std::vector<BackwardCase>& cases() {
       {3, {16, 16}, {8, 8}, {4, 4}, 4, 32, kCosine, true},
       {2, {16, 16}, {8, 8}, {4, 4}, 4, 32, kCosine, false, 4.0},
       {2, {16, 16}, {8, 8}, {4, 4}, 4, 32, kCosine, true, 8.0},
-      {2, {14, 14}, {7, 7}, {3, 3}, 2, 32, kCosine},
+      {3, {21, 14}, {7, 7}, {3, 3}, 5, 32, kCosine},
       {2, {16, 16}, {4, 4}, {2, 2}, 2, 16, kDot},
       {2, {16, 16}, {4, 4}, {2, 2}, 4, 16, kCosine},
       {1, {24, 24}, {12, 12}, {6, 6}, 3, 32, kDot},
@@ -98,7 +98,7 @@ class Problem {
     cuda::window_attention_forward(shape, type, order, tensors, make.stream());
   }
 
-  void backward(cuda::TokenOrder order, bool accumulate, const void* workspace) {
+  void backward(cuda::TokenOrder order, bool accumulate, void* workspace) {
     if (accumulate) make.write(dparameters, before);
     cuda::WindowAttentionGradientTensors tensors;
     tensors.qkv = qkv.data();
@@ -112,7 +112,7 @@ class Problem {
     tensors.dlogit_scale = floats(dparameters) + table_count;
     tensors.dpad_qkv = floats(dparameters) + table_count + shape.heads;
     tensors.accumulate = accumulate;
-    tensors.workspace = const_cast<void*>(workspace);
+    tensors.workspace = workspace;
     cuda::window_attention_backward(shape, type, order, tensors, make.stream());
   }
 
@@ -182,10 +182,11 @@ void check_one(const BackwardCase& c, ElementType type, const VerifyReport& repo
     check.error(name, relative_error(p.part(parameters, from, count), p.part(expected.parameters, from, count)),
                 allowed);
   };
-  const double sums = by_type(type, c.logit_scale > 3.0 ? 1e-4 : 2e-5, 1e-3, 4e-3);
+  const double sums = by_type(type, c.logit_scale > 3.0 ? 1e-4 : 2e-5, 5e-4, 4e-3);
   compare("dtable", 0, p.table_count, sums);
   // A sum over everything that mostly cancels.
-  if (c.score == kCosine) compare("dlogit_scale", p.table_count, p.shape.heads, by_type(type, 1e-4, 5e-3, 4e-2));
+  if (c.score == kCosine)
+    compare("dlogit_scale", p.table_count, p.shape.heads, by_type(type, c.logit_scale > 3.0 ? 5e-4 : 1e-4, 1e-3, 4e-3));
   if (p.shape.grid.padded()) {
     compare("dpad", p.table_count + p.shape.heads, 3 * p.channels, by_type(type, 1e-4, 1.5e-3, 1e-2));
   }

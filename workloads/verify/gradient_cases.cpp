@@ -1,8 +1,8 @@
 // The backward pass of operations but normalization and attention, against the CPU's in fp64. Each runs twice: the same
 // input must give the same bits.
-#include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <tuple>
 
 #include <fmt/format.h>
 
