@@ -48,7 +48,12 @@ void launch_kernel(const backward::Arguments<T>& arguments, std::int64_t shares,
   SWINSCOPE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                       static_cast<int>(backward::kSharedBytes)));
   const dim3 grid(static_cast<unsigned>(shares), static_cast<unsigned>(arguments.heads));
-  launch_early(kernel, {grid, dim3(backward::kThreads), backward::kSharedBytes}, stream, arguments);
+  if (arguments.padding != nullptr) {  // behind a fill, not a kernel: nothing to begin early beside
+    kernel<<<grid, backward::kThreads, backward::kSharedBytes, stream>>>(arguments);
+    SWINSCOPE_CUDA_LAUNCHED("attention_backward_kernel");
+  } else {
+    launch_early(kernel, {grid, dim3(backward::kThreads), backward::kSharedBytes}, stream, arguments);
+  }
 }
 
 template <typename T>
@@ -66,7 +71,7 @@ void launch_backward(const WindowAttentionShape& shape, TokenOrder order, const 
   arguments.lse = tensors.lse;
   arguments.dout = static_cast<const T*>(tensors.dout);
   arguments.dqkv = static_cast<T*>(tensors.dqkv);
-  arguments.padding = static_cast<T*>(places.padding(tensors.workspace));
+  if (places.padding_bytes > 0) arguments.padding = static_cast<T*>(places.padding(tensors.workspace));
   arguments.share_sums = places.share_sums(tensors.workspace);
   arguments.scale_sums = places.scale_sums(tensors.workspace);
   if (shape.score == AttentionScore::kCosine) {
