@@ -58,7 +58,10 @@ void check_one_loss(const VerifyReport& report, const LossCase& c, ElementType t
   for (std::size_t row = 0; row < labels.size(); ++row) {
     const auto z = logits.values.begin() + static_cast<std::ptrdiff_t>(row) * c.classes;
     const auto best = static_cast<std::int32_t>(std::max_element(z, z + c.classes) - z);
-    labels[row] = row % 5 == 3 ? -1 : (row % 2 == 0 ? best : static_cast<std::int32_t>(row * 7 % c.classes));
+    labels[row] =
+        row % 5 == 3
+            ? -1
+            : (row % 2 == 0 ? best : static_cast<std::int32_t>(static_cast<std::int64_t>(row) * 7 % c.classes));
   }
   const cuda::DeviceBuffer device_labels(c.rows * 4);
   cuda::copy_to_device(device_labels.data(), labels.data(), device_labels.bytes(), make.stream());
