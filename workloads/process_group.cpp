@@ -1,6 +1,7 @@
 #include "workloads/process_group.h"
 
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -169,6 +170,8 @@ class GlooProcessGroup : public ProcessGroup {
 
 std::unique_ptr<ProcessGroup> connect_ranks(const RankInfo& info, const RankConfiguration& configuration,
                                             const RendezvousOptions& options) {
+  // Gloo writes to ranks that may just have died: that is to fail, and the error says which one it was.
+  std::signal(SIGPIPE, SIG_IGN);
   return std::make_unique<GlooProcessGroup>(info, configuration, options);
 }
 

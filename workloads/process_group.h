@@ -17,7 +17,8 @@ class ProcessGroup : public Communicator {
 };
 
 // Returns when all ranks are connected. Throws WorkloadError as meet_ranks() does, and kFailure when the Gloo module
-// cannot be opened or a connection fails. Destroying the group without an exception in flight is leaving in order.
+// cannot be opened or a connection fails. Destroying the group without an exception in flight is leaving in order. The
+// process ignores SIGPIPE from here on.
 //
 // A rank that is busy when another one dies is ended (exit status 1, with the message on stderr) if it does not come to
 // a collective operation within 10 s.

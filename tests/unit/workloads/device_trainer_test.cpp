@@ -137,7 +137,8 @@ void expect_gradients(const SwinConfig& config, const Outcome& device, const Cpu
   double largest = 0.0;
   for (const float value : expected)
     largest = std::max(largest, std::abs(static_cast<double>(value)));
-  for (const ParameterInfo& tensor : ParameterLayout(config).tensors()) {
+  const ParameterLayout layout(config);
+  for (const ParameterInfo& tensor : layout.tensors()) {
     const auto part = [&](std::span<const float> flat) {
       return flat.subspan(static_cast<std::size_t>(tensor.offset), static_cast<std::size_t>(tensor.count));
     };

@@ -103,6 +103,16 @@ TEST_F(Ranks, TheOthersEndAndNameARankThatIsKilled) {
   EXPECT_EQ(killed.wait().status, 128 + SIGKILL);
 }
 
+// What a rank meets that writes to one that has just died. It lives on, to say which one that was.
+TEST_F(Ranks, ABrokenPipeEndsNobody) {
+  Subprocess first = start(0, 2, 1, {"--broken-pipe", "1"});
+  Subprocess second = start(1, 2, 1);
+  for (Subprocess* rank : {&first, &second}) {
+    const Finished finished = rank->wait();
+    EXPECT_EQ(finished.status, 0) << finished.err;
+  }
+}
+
 TEST_F(Ranks, TheOthersSayWhyARankFailed) {
   Subprocess failing = start(0, 3, 1, {"--fail", "1"});
   Subprocess second = start(1, 3, 1);

@@ -1,7 +1,8 @@
 // One rank of the tests in process_group_test.cpp: trains a small model and writes what it has computed. Takes its rank
 // from the environment, as any rank does.
 //
-// usage: workloads_rank_worker OUT.safetensors BATCH_PER_RANK [--die STEP | --fail STEP | --model NAME]
+// usage: workloads_rank_worker OUT.safetensors BATCH_PER_RANK [--die STEP | --fail STEP | --broken-pipe STEP |
+//        --model NAME]
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -27,6 +28,7 @@ struct WorkerOptions {
   std::int64_t batch = 1;
   std::int64_t die_at = -1;
   std::int64_t fail_at = -1;
+  std::int64_t broken_pipe_at = -1;
   std::string model = "small";
 };
 
@@ -47,6 +49,7 @@ void train(const WorkerOptions& worker, SwinVersion version, Communicator& commu
   const std::string precision = sizeof(T) == sizeof(double) ? "fp64" : "fp32";
   for (std::int64_t step = 0; step < kSteps; ++step) {
     if (step == worker.die_at) std::raise(SIGKILL);
+    if (step == worker.broken_pipe_at) std::raise(SIGPIPE);
     if (step == worker.fail_at) throw std::runtime_error("the disk of this rank is full");
     results[precision + ".loss"].push_back(trainer.step().loss);
     if (step == 0) results[precision + ".gradients"].assign(store.gradients().begin(), store.gradients().end());
@@ -88,6 +91,7 @@ WorkerOptions parse(int argc, char** argv) {
     const std::string name = argv[i];
     if (name == "--die") worker.die_at = std::atoll(argv[i + 1]);
     if (name == "--fail") worker.fail_at = std::atoll(argv[i + 1]);
+    if (name == "--broken-pipe") worker.broken_pipe_at = std::atoll(argv[i + 1]);
     if (name == "--model") worker.model = argv[i + 1];
   }
   return worker;
