@@ -18,7 +18,7 @@ h1{font-size:1.5rem}h2{font-size:1.2rem;margin-top:2.2rem;border-bottom:1px soli
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.88rem}
 .wide{overflow-x:auto}th,td{padding:.2rem .7rem;text-align:right;border-bottom:1px solid var(--grid);white-space:nowrap}
 th{color:var(--muted);font-weight:600;position:sticky;top:0;background:var(--page)}th button{all:unset;cursor:pointer}
-th button:focus-visible{outline:2px solid}td.t,th.t{text-align:left;white-space:normal;overflow-wrap:anywhere}
+th button:focus-visible{outline:2px solid}td.t,th.t{text-align:left;white-space:normal}td.t:first-child{overflow-wrap:anywhere}
 .charts{display:flex;flex-wrap:wrap;gap:1.2rem}figure{margin:0}figcaption,.note{color:var(--muted);font-size:.85rem;max-width:460px}
 svg{max-width:100%;height:auto}summary{cursor:pointer;color:var(--muted);font-size:.85rem}
 @media print{body{margin:0;max-width:none}figure,tr{break-inside:avoid}}
