@@ -94,6 +94,8 @@ class OperationRange {
   ~OperationRange();
   OperationRange(const OperationRange&) = delete;
   OperationRange& operator=(const OperationRange&) = delete;
+  OperationRange(OperationRange&&) = delete;
+  OperationRange& operator=(OperationRange&&) = delete;
 };
 
 class StepRange {
@@ -102,6 +104,8 @@ class StepRange {
   ~StepRange();
   StepRange(const StepRange&) = delete;
   StepRange& operator=(const StepRange&) = delete;
+  StepRange(StepRange&&) = delete;
+  StepRange& operator=(StepRange&&) = delete;
 };
 
 enum class Phase : std::uint8_t { kData, kForward, kBackward, kAllReduce, kOptimizer };
@@ -112,6 +116,8 @@ class PhaseRange {
   ~PhaseRange();
   PhaseRange(const PhaseRange&) = delete;
   PhaseRange& operator=(const PhaseRange&) = delete;
+  PhaseRange(PhaseRange&&) = delete;
+  PhaseRange& operator=(PhaseRange&&) = delete;
 };
 
 }  // namespace swinscope

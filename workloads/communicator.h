@@ -12,6 +12,11 @@ namespace swinscope {
 
 class Communicator {
  public:
+  Communicator() = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+  Communicator(Communicator&&) = delete;
+  Communicator& operator=(Communicator&&) = delete;
   virtual ~Communicator() = default;
 
   virtual int rank() const = 0;

@@ -21,6 +21,11 @@ struct GlooOptions {
 // All operations throw std::exception when a connection breaks or abort() is called.
 class RankTransport {
  public:
+  RankTransport() = default;
+  RankTransport(const RankTransport&) = delete;
+  RankTransport& operator=(const RankTransport&) = delete;
+  RankTransport(RankTransport&&) = delete;
+  RankTransport& operator=(RankTransport&&) = delete;
   virtual ~RankTransport() = default;
   virtual void all_reduce_sum(float* values, std::size_t count) = 0;
   virtual void all_reduce_sum(double* values, std::size_t count) = 0;

@@ -24,6 +24,8 @@ class GradientReducer {
   ~GradientReducer();
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
+  GradientReducer(GradientReducer&&) = delete;
+  GradientReducer& operator=(GradientReducer&&) = delete;
 
   // All gradients before `end` are final (GradientsReady of a backward pass). The communicator belongs to the reducer
   // from the first call until wait() returns.

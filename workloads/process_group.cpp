@@ -33,7 +33,7 @@ std::filesystem::path find_module() {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
   for (const char* relative : {"../lib/swinscope", "../lib"}) {
-    const std::filesystem::path candidate = folder / relative / kModuleName;
+    std::filesystem::path candidate = folder / relative / kModuleName;
     if (std::filesystem::exists(candidate, error)) return candidate;
   }
   throw WorkloadError(WorkloadErrorKind::kFailure, fmt::format("{} was not found", kModuleName),
@@ -89,6 +89,10 @@ class GlooProcessGroup : public ProcessGroup {
     }
     watch_.reset();
   }
+  GlooProcessGroup(const GlooProcessGroup&) = delete;
+  GlooProcessGroup& operator=(const GlooProcessGroup&) = delete;
+  GlooProcessGroup(GlooProcessGroup&&) = delete;
+  GlooProcessGroup& operator=(GlooProcessGroup&&) = delete;
 
   int rank() const override { return meeting_.info.rank; }
   int size() const override { return meeting_.info.size; }
@@ -118,8 +122,8 @@ class GlooProcessGroup : public ProcessGroup {
  private:
   void connect(OpenGlooFunction open) {
     GlooOptions gloo;
-    gloo.rank = rank();
-    gloo.size = size();
+    gloo.rank = meeting_.info.rank;
+    gloo.size = meeting_.info.size;
     gloo.folder = meeting_.folder / "gloo";
     gloo.host = meeting_.one_machine() ? "127.0.0.1" : meeting_.own().host;
     gloo.connect_timeout = kConnectTimeout;
@@ -128,8 +132,8 @@ class GlooProcessGroup : public ProcessGroup {
     std::array<char, 512> message{};
     std::unique_ptr<RankTransport> transport(open(gloo, message.data(), message.size()));
     if (!transport) {
-      throw WorkloadError(WorkloadErrorKind::kFailure, fmt::format("rank {} could not connect to the others", rank()),
-                          message.data());
+      throw WorkloadError(WorkloadErrorKind::kFailure,
+                          fmt::format("rank {} could not connect to the others", meeting_.info.rank), message.data());
     }
     const std::lock_guard lock(mutex_);
     transport_ = std::move(transport);

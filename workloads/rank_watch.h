@@ -38,6 +38,8 @@ class RankWatch {
   ~RankWatch();
   RankWatch(const RankWatch&) = delete;
   RankWatch& operator=(const RankWatch&) = delete;
+  RankWatch(RankWatch&&) = delete;
+  RankWatch& operator=(RankWatch&&) = delete;
 
   // Who failed first, such as "rank 2 of 4 (host n1, process 4711) died", once that is known; waits at most `patience`.
   std::optional<std::string> failure(std::chrono::milliseconds patience);

@@ -40,6 +40,9 @@ class SwinModel {
   SwinModel(const SwinConfig& config, std::int64_t batch, const ModelOptions& options, ParameterStore<T>& store);
   SwinModel(const SwinModel&) = delete;
   SwinModel& operator=(const SwinModel&) = delete;
+  SwinModel(SwinModel&&) = delete;
+  SwinModel& operator=(SwinModel&&) = delete;
+  ~SwinModel() = default;
 
   // Must be called after the weights of an inference model have been set or changed (V2's position tables are computed
   // from them once). A training model computes them in each forward pass.
