@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 
 #include "kernels/check.h"
@@ -12,18 +13,19 @@ namespace {
 
 constexpr int kThreads = 128;
 constexpr int kPlainThreads = 256;
-// Rows that a group of lanes takes one after another, where there are so many rows that the GPU is full anyway: gamma
-// and beta stay in registers, and the next row is on its way while this one is summed up.
-constexpr int kRowsInTurn = 4;
-constexpr std::int64_t kManyBlocks = 2048;
-// Wider rows take too many registers for two.
+// A group of lanes takes so many rows one after another that all blocks are on the GPU at once and end together: gamma
+// and beta stay in registers, and the next row is on its way while this one is summed up. Wider rows take too many
+// registers for two,
 constexpr int kMostVectorsInTurn = 4;
+// and the widest for the row and what is added to it.
+constexpr int kMostVectorsWithAddend = 12;
 
-// Where rows come from.
-enum class Source {
-  kRows,
-  kMap,  // a row is gathered from a map: see MergePlace
-  kSum,  // x + scale * branch, which is stored, too
+// Which rows are normalized, and what is added.
+enum class Rows {
+  kPlain,
+  kGathered,      // from a map: see MergePlace
+  kWithResidual,  // y = residual + scale * normalized x
+  kSummed,        // x + scale * branch is normalized, and stored, too
 };
 
 template <typename T>
@@ -39,20 +41,25 @@ struct Arguments {
   T* y;
   const float* sample_scale;  // null: 1
   int rows_per_sample;
-  const T* branch;  // kSum only
+  const T* branch;  // kSummed only
   T* sum;
 
   __device__ float scale(int row) const { return sample_scale == nullptr ? 1.0F : sample_scale[row / rows_per_sample]; }
 };
 
 // kLanes neighbouring lanes share a row and hold kVectors 16-byte pieces each: kLanes * kVectors * kLength channels.
-template <typename T, int kLanes, int kVectors, Source kSource>
+template <typename T, int kLanes, int kVectors, Rows kRows>
 __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> a) {
   using Piece = Vector<T>;
   constexpr int kLength = Piece::kLength;
   constexpr int kRowVectors = kLanes * kVectors;
   constexpr int kGroups = kThreads / kLanes;
   constexpr bool kKeepScale = kVectors <= 3;
+  // What is added comes with the row: else each row would wait for memory twice, and stores keep the compiler from
+  // loading it earlier by itself.
+  constexpr bool kAdds = kRows == Rows::kWithResidual || kRows == Rows::kSummed;
+  constexpr bool kAddendAhead = kAdds && kVectors <= kMostVectorsWithAddend;
+  constexpr int kAddendVectors = kAddendAhead ? kVectors : 1;
   constexpr float kInverseCount = 1.0F / static_cast<float>(kRowVectors * kLength);
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
   // In each turn a block takes kGroups rows that follow each other.
@@ -62,13 +69,20 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
     const int existing = min(wanted, a.rows - 1);
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
-      if constexpr (kSource == Source::kMap) {
+      if constexpr (kRows == Rows::kGathered) {
         const std::int64_t place = a.place(existing, lane + v * kLanes, kRowVectors);
         x[v] = place < 0 ? Piece{} : load_vector(a.x + place * kLength);
       } else {
         x[v] = load_vector(a.x + (std::int64_t{existing} * kRowVectors + lane + v * kLanes) * kLength);
       }
     }
+  };
+  const T* const addend = kRows == Rows::kSummed ? a.branch : a.residual;
+  const auto load_addend = [&](int wanted, Piece(&ahead)[kAddendVectors]) {
+    const int existing = min(wanted, a.rows - 1);
+#pragma unroll
+    for (int v = 0; v < kAddendVectors; ++v)
+      ahead[v] = load_vector(addend + (std::int64_t{existing} * kRowVectors + lane + v * kLanes) * kLength);
   };
   Piece gamma[kKeepScale ? kVectors : 1];
   Piece beta[kKeepScale ? kVectors : 1];
@@ -82,24 +96,37 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
   let_next_begin();
   wait_for_previous();
   Piece x[kVectors];
+  Piece ahead[kAddendVectors];
   load_row(row, x);
-  if constexpr (kSource == Source::kSum) {
-    const int existing = min(row, a.rows - 1);
-    const float scale = a.scale(existing);
-#pragma unroll
-    for (int v = 0; v < kVectors; ++v) {
-      const std::int64_t at = (std::int64_t{existing} * kRowVectors + lane + v * kLanes) * kLength;
-      const Piece branch = load_vector(a.branch + at);
-#pragma unroll
-      for (int e = 0; e < kLength; ++e)
-        x[v].values[e] = from_float<T>(fmaf(scale, to_float(branch.values[e]), to_float(x[v].values[e])));
-      if (row < a.rows) store_vector(a.sum + at, x[v]);
+  if constexpr (kAddendAhead) load_addend(row, ahead);
+  // Vector v of what is added to row `existing`.
+  const auto added_vector = [&](int existing, int v) {
+    if constexpr (kAddendAhead) {
+      return ahead[v];
+    } else {
+      return load_vector(addend + (std::int64_t{existing} * kRowVectors + lane + v * kLanes) * kLength);
     }
-  }
+  };
   for (int turn = 0; turn < a.rows_in_turn; ++turn, row += kGroups) {
     Piece next[kVectors];
+    Piece next_ahead[kAddendVectors];
     if constexpr (kVectors <= kMostVectorsInTurn) {
-      if (turn + 1 < a.rows_in_turn) load_row(row + kGroups, next);
+      if (turn + 1 < a.rows_in_turn) {
+        load_row(row + kGroups, next);
+        if constexpr (kAddendAhead) load_addend(row + kGroups, next_ahead);
+      }
+    }
+    const int existing = min(row, a.rows - 1);
+    const float sample_scale = kAdds ? a.scale(existing) : 1.0F;
+    if constexpr (kRows == Rows::kSummed) {
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+        const Piece branch = added_vector(existing, v);
+#pragma unroll
+        for (int e = 0; e < kLength; ++e)
+          x[v].values[e] = from_float<T>(fmaf(sample_scale, to_float(branch.values[e]), to_float(x[v].values[e])));
+        if (row < a.rows) store_vector(a.sum + (std::int64_t{row} * kRowVectors + lane + v * kLanes) * kLength, x[v]);
+      }
     }
     float sum = 0.0F;
 #pragma unroll
@@ -120,7 +147,6 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
     }
     const float rstd = rsqrtf(sum_over(squares, kLanes) * kInverseCount + a.epsilon);
     if (row < a.rows) {
-      const float sample_scale = a.scale(row);
 #pragma unroll
       for (int v = 0; v < kVectors; ++v) {
         const int channel = (lane + v * kLanes) * kLength;
@@ -135,21 +161,23 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
           offset = load_vector(a.beta + channel);
         }
         Piece residual{};
-        if (a.residual != nullptr) residual = load_vector(a.residual + out);
+        if constexpr (kRows == Rows::kWithResidual) residual = added_vector(row, v);
 #pragma unroll
         for (int e = 0; e < kLength; ++e) {
           const float normalized = (to_float(x[v].values[e]) - mean) * rstd;
           const float scaled = normalized * to_float(scale.values[e]) + to_float(offset.values[e]);
-          const float branch = kSource == Source::kRows ? sample_scale * scaled : scaled;
-          x[v].values[e] = from_float<T>(to_float(residual.values[e]) + branch);
+          const bool adds = kRows == Rows::kWithResidual;
+          x[v].values[e] = from_float<T>(adds ? to_float(residual.values[e]) + sample_scale * scaled : scaled);
         }
         store_vector(a.y + out, x[v]);
       }
     }
     if constexpr (kVectors <= kMostVectorsInTurn) {
 #pragma unroll
-      for (int v = 0; v < kVectors; ++v)
+      for (int v = 0; v < kVectors; ++v) {
         x[v] = next[v];
+        if constexpr (kAddendAhead) ahead[v] = next_ahead[v];
+      }
     }
   }
 }
@@ -189,56 +217,83 @@ __global__ void layernorm_plain_kernel(std::int64_t channels, float epsilon, con
   }
 }
 
+// Blocks that the GPU holds at once.
+template <typename T, int kLanes, int kVectors, Rows kRows>
+std::int64_t blocks_at_once() {
+  static const std::int64_t count = [] {
+    int each = 0;
+    SWINSCOPE_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, layernorm_kernel<T, kLanes, kVectors, kRows>,
+                                                                 kThreads, 0));
+    return std::int64_t{std::max(1, each)} * device_info().multiprocessors;
+  }();
+  return count;
+}
+
+template <typename T, int kLanes, int kVectors, Rows kRows>
+void launch_rows(Arguments<T> arguments, Stream stream) {
+  constexpr std::int64_t kGroups = kThreads / kLanes;
+  const std::int64_t single = (arguments.rows + kGroups - 1) / kGroups;
+  const std::int64_t at_once = blocks_at_once<T, kLanes, kVectors, kRows>();
+  arguments.rows_in_turn = kVectors <= kMostVectorsInTurn ? static_cast<int>((single + at_once - 1) / at_once) : 1;
+  const unsigned blocks = blocks_for(arguments.rows, kGroups * arguments.rows_in_turn);
+  launch_early(layernorm_kernel<T, kLanes, kVectors, kRows>, {dim3(blocks), dim3(kThreads)}, stream, arguments);
+}
+
 template <typename T, int kLanes, int kVectors>
-bool launch(Arguments<T> arguments, Source source, Stream stream) {
-  constexpr int kGroups = kThreads / kLanes;
-  const bool in_turn =
-      source != Source::kSum && kVectors <= kMostVectorsInTurn && arguments.rows / kGroups > kManyBlocks;
-  arguments.rows_in_turn = in_turn ? kRowsInTurn : 1;
-  const unsigned blocks = blocks_for(arguments.rows, std::int64_t{kGroups} * arguments.rows_in_turn);
-  auto kernel = layernorm_kernel<T, kLanes, kVectors, Source::kRows>;
-  if (source == Source::kMap) kernel = layernorm_kernel<T, kLanes, kVectors, Source::kMap>;
-  if (source == Source::kSum) kernel = layernorm_kernel<T, kLanes, kVectors, Source::kSum>;
-  launch_early(kernel, {dim3(blocks), dim3(kThreads)}, stream, arguments);
+bool launch(const Arguments<T>& arguments, Rows rows, Stream stream) {
+  switch (rows) {
+    case Rows::kPlain:
+      launch_rows<T, kLanes, kVectors, Rows::kPlain>(arguments, stream);
+      break;
+    case Rows::kGathered:
+      launch_rows<T, kLanes, kVectors, Rows::kGathered>(arguments, stream);
+      break;
+    case Rows::kWithResidual:
+      launch_rows<T, kLanes, kVectors, Rows::kWithResidual>(arguments, stream);
+      break;
+    case Rows::kSummed:
+      launch_rows<T, kLanes, kVectors, Rows::kSummed>(arguments, stream);
+      break;
+  }
   return true;
 }
 
 // Returns false where no kernel has rows of that many vectors: kLanes is the largest power of two that divides them.
 template <typename T>
-bool launch_for(std::int64_t vectors, const Arguments<T>& arguments, Source source, Stream stream) {
+bool launch_for(std::int64_t vectors, const Arguments<T>& arguments, Rows rows, Stream stream) {
   switch (vectors) {
     case 4:
-      return launch<T, 4, 1>(arguments, source, stream);
+      return launch<T, 4, 1>(arguments, rows, stream);
     case 8:
-      return launch<T, 8, 1>(arguments, source, stream);
+      return launch<T, 8, 1>(arguments, rows, stream);
     case 12:
-      return launch<T, 4, 3>(arguments, source, stream);
+      return launch<T, 4, 3>(arguments, rows, stream);
     case 16:
-      return launch<T, 16, 1>(arguments, source, stream);
+      return launch<T, 16, 1>(arguments, rows, stream);
     case 24:
-      return launch<T, 8, 3>(arguments, source, stream);
+      return launch<T, 8, 3>(arguments, rows, stream);
     case 32:
-      return launch<T, 32, 1>(arguments, source, stream);
+      return launch<T, 32, 1>(arguments, rows, stream);
     case 48:
-      return launch<T, 16, 3>(arguments, source, stream);
+      return launch<T, 16, 3>(arguments, rows, stream);
     case 64:
-      return launch<T, 32, 2>(arguments, source, stream);
+      return launch<T, 32, 2>(arguments, rows, stream);
     case 96:
-      return launch<T, 32, 3>(arguments, source, stream);
+      return launch<T, 32, 3>(arguments, rows, stream);
     case 128:
-      return launch<T, 32, 4>(arguments, source, stream);
+      return launch<T, 32, 4>(arguments, rows, stream);
     case 192:
-      return launch<T, 32, 6>(arguments, source, stream);
+      return launch<T, 32, 6>(arguments, rows, stream);
     case 256:
-      return launch<T, 32, 8>(arguments, source, stream);
+      return launch<T, 32, 8>(arguments, rows, stream);
     case 384:
-      return launch<T, 32, 12>(arguments, source, stream);
+      return launch<T, 32, 12>(arguments, rows, stream);
     default:
       break;
   }
   if constexpr (sizeof(T) == 4) {  // twice as many vectors for the widest rows
-    if (vectors == 512) return launch<T, 32, 16>(arguments, source, stream);
-    if (vectors == 768) return launch<T, 32, 24>(arguments, source, stream);
+    if (vectors == 512) return launch<T, 32, 16>(arguments, rows, stream);
+    if (vectors == 768) return launch<T, 32, 24>(arguments, rows, stream);
   }
   return false;
 }
@@ -261,6 +316,7 @@ void layernorm_forward(const LayerNormShape& shape, ElementType type, const Laye
   require(shape.channels > 0 && shape.channels % unit == 0, "layernorm", "channels must be a multiple of 8");
   require(gather == nullptr || (shape.channels == 4 * gather->channels && shape.rows == gather->merged_tokens()),
           "layernorm", "the rows must be those of the gathered map");
+  require(gather == nullptr || tensors.residual == nullptr, "layernorm", "a gathered row has no residual");
   require(shape.rows < std::numeric_limits<int>::max(), "layernorm", "too many rows");
   require(tensors.sample_scale == nullptr || (tensors.residual != nullptr && tensors.rows_per_sample > 0), "layernorm",
           "a scale for each sample needs a residual and the rows of a sample");
@@ -274,8 +330,9 @@ void layernorm_forward(const LayerNormShape& shape, ElementType type, const Laye
     arguments.y = static_cast<T*>(tensors.y);
     arguments.sample_scale = tensors.sample_scale;
     arguments.rows_per_sample = static_cast<int>(tensors.rows_per_sample);
-    launched = launch_for(shape.channels / Vector<T>::kLength, arguments,
-                          gather != nullptr ? Source::kMap : Source::kRows, stream);
+    Rows rows = tensors.residual != nullptr ? Rows::kWithResidual : Rows::kPlain;
+    if (gather != nullptr) rows = Rows::kGathered;
+    launched = launch_for(shape.channels / Vector<T>::kLength, arguments, rows, stream);
   });
   if (!launched) {
     require(gather == nullptr, "layernorm", "no kernel gathers rows of this many channels");
@@ -299,7 +356,7 @@ void residual_layernorm_forward(const LayerNormShape& shape, ElementType type, c
     arguments.y = static_cast<T*>(tensors.y);
     arguments.sample_scale = tensors.sample_scale;
     arguments.rows_per_sample = static_cast<int>(tensors.rows_per_sample);
-    launched = launch_for(shape.channels / Vector<T>::kLength, arguments, Source::kSum, stream);
+    launched = launch_for(shape.channels / Vector<T>::kLength, arguments, Rows::kSummed, stream);
   });
   require(launched, "residual_layernorm", "no kernel has rows of this many channels");
 }

@@ -27,11 +27,12 @@ std::vector<double> sized(std::int64_t count) { return std::vector<double>(stati
 
 enum class NormForm { kVectors, kPlain, kResidual };
 
-void check_norm(const VerifyReport& report, std::int64_t channels, ElementType type, NormForm form, double mean) {
-  constexpr std::int64_t kRows = 37;
+constexpr std::int64_t kFewRows = 37;
+
+void check_norm(const VerifyReport& report, const LayerNormShape& shape, ElementType type, NormForm form, double mean) {
+  const auto [rows, channels, epsilon] = shape;
   TensorFactory make(static_cast<std::uint32_t>(channels));
-  const LayerNormShape shape{kRows, channels};
-  const std::int64_t count = kRows * channels;
+  const std::int64_t count = rows * channels;
   const DeviceTensor x = make.normal(count, type, 1.0, mean);
   const DeviceTensor gamma = make.uniform(channels, type, 0.5, 1.5);
   const DeviceTensor beta = make.normal(channels, type, 0.2);
@@ -46,8 +47,8 @@ void check_norm(const VerifyReport& report, std::int64_t channels, ElementType t
     cuda::layernorm_forward(shape, type, tensors, make.stream());
   }
   std::vector<double> expected = sized(count);
-  std::vector<double> means = sized(kRows);
-  std::vector<double> rstds = sized(kRows);
+  std::vector<double> means = sized(rows);
+  std::vector<double> rstds = sized(rows);
   cpu::layernorm_forward(shape, x.values.data(), gamma.values.data(), beta.values.data(), expected.data(), means.data(),
                          rstds.data());
   if (adds) {
@@ -57,7 +58,7 @@ void check_norm(const VerifyReport& report, std::int64_t channels, ElementType t
   const char* const suffix = form == NormForm::kPlain ? ", plain" : (adds ? ", residual" : "");
   // In fp32 a mean of 1e3 costs three of seven digits of x itself; the inputs are rounded, the sums are not exact.
   const double fp32 = mean == 0.0 ? 2e-6 : 3e-4;
-  report({fmt::format("layernorm {} x {}{}{}", kRows, channels, suffix, mean == 0.0 ? "" : ", mean 1000"),
+  report({fmt::format("layernorm {} x {}{}{}", rows, channels, suffix, mean == 0.0 ? "" : ", mean 1000"),
           type_name(type), relative_error(make.download(y), expected), by_type(type, fp32, 4e-4, 3e-3)});
 }
 
@@ -132,13 +133,20 @@ double relative_error(const std::vector<double>& a, const std::vector<double>& b
 void check_layernorm(const VerifyReport& report) {
   for (const ElementType type : kTypes) {
     for (const std::int64_t channels : {32, 40, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072}) {
-      check_norm(report, channels, type, NormForm::kVectors, 0.0);
+      check_norm(report, {kFewRows, channels}, type, NormForm::kVectors, 0.0);
     }
     for (const std::int64_t channels : {40, 96, 1024}) {
-      check_norm(report, channels, type, NormForm::kPlain, 0.0);
-      check_norm(report, channels, type, NormForm::kResidual, 0.0);
+      check_norm(report, {kFewRows, channels}, type, NormForm::kPlain, 0.0);
     }
-    check_norm(report, 128, type, NormForm::kVectors, 1000.0);
+    for (const std::int64_t channels : {40, 64, 96, 128, 256, 512, 768, 1024, 1536, 2048, 3072}) {
+      check_norm(report, {kFewRows, channels}, type, NormForm::kResidual, 0.0);
+    }
+    // Several rows in turn for each group of lanes.
+    for (const NormForm form : {NormForm::kVectors, NormForm::kResidual}) {
+      check_norm(report, {50021, 96}, type, form, 0.0);
+      check_norm(report, {14003, 512}, type, form, 0.0);
+    }
+    check_norm(report, {kFewRows, 128}, type, NormForm::kVectors, 1000.0);
     check_gathered_norm(report, 6, 8, 96, type);
     check_gathered_norm(report, 5, 7, 128, type);
   }
