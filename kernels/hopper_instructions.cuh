@@ -1,10 +1,11 @@
-// What the product kernel for compute capability 9.0 is made of (PTX ISA): barriers in shared memory, tiles that the
-// copy engine brings there (TMA), and warp group products.
+// What the product kernels for compute capability 9.0 are made of (PTX ISA): barriers in shared memory, tiles that the
+// copy engine brings there (TMA), warp group products, clusters of blocks.
 #pragma once
 
 #include <cstdint>
 
 #include <cuda.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 namespace swinscope::cuda::hopper {
@@ -62,6 +63,52 @@ __device__ inline void products_commit() { asm volatile("wgmma.commit_group.sync
 template <int kPending>
 __device__ inline void products_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
+}
+
+// Barriers of part of a block; number 0 is that of all threads.
+template <int kThreads>
+__device__ inline void threads_meet(int barrier) {
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(kThreads) : "memory");
+}
+template <int kThreads>
+__device__ inline void threads_arrive(int barrier) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "n"(kThreads) : "memory");
+}
+
+// Blocks of a cluster are there together and reach each other's shared memory. Each thread waits after it arrived and
+// before it arrives again.
+__device__ inline void cluster_arrive() { asm volatile("barrier.cluster.arrive.release;" ::: "memory"); }
+__device__ inline void cluster_wait() { asm volatile("barrier.cluster.wait.acquire;" ::: "memory"); }
+// What lies at `shared` in this block, in that of number `block`.
+__device__ inline std::uint32_t address_in_cluster(std::uint32_t shared, int block) {
+  std::uint32_t address;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(shared), "r"(block));
+  return address;
+}
+__device__ inline void store_in_cluster(std::uint32_t address, const float4& v) {
+  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(v.x), "f"(v.y), "f"(v.z),
+               "f"(v.w)
+               : "memory");
+}
+__device__ inline float4 load_shared_floats(std::uint32_t address) {
+  float4 v;
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+               : "r"(address)
+               : "memory");
+  return v;
+}
+
+// From memory into the L2 cache, where `wanted`.
+__device__ inline void prefetch_if(bool wanted, const void* address) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %1, 0;\n@p prefetch.global.L2 [%0];\n}\n" ::"l"(address),
+               "r"(wanted ? 1 : 0));
+}
+
+__device__ inline __half2 tanh_fast(__half2 x) {
+  std::uint32_t y;
+  asm("tanh.approx.f16x2 %0, %1;" : "=r"(y) : "r"(*reinterpret_cast<const std::uint32_t*>(&x)));
+  return *reinterpret_cast<const __half2*>(&y);
 }
 
 // Registers of each thread of a warp group from here on.

@@ -7,14 +7,11 @@
 #include <algorithm>
 
 #include "kernels/early_launch.cuh"
-#include "kernels/hopper_instructions.cuh"
+#include "kernels/hopper_finish.cuh"
 #include "kernels/hopper_product.h"
 #include "kernels/wgmma.cuh"
-#include "kernels/window_attention_mma.cuh"
 
 namespace swinscope::cuda::hopper {
-
-enum class Finish { kPlain, kGelu };
 
 constexpr int kGroup = 128;  // threads of a warp group
 constexpr int kGroupRows = 64;
@@ -47,52 +44,43 @@ struct Plan {
 struct Extents {
   int m, n, k;
   int tiles_n, tiles;
+  int stride_rows, stride_columns;  // of tiles, from a block's tile to its next one: no division on the way
 };
-
-template <typename T>
-struct Pointers {
-  const T* bias;      // [n], or null
-  const T* residual;  // [m, n], or null; may be y
-  T* y;
-};
-
-// The tanh form of GELU of two values: the exponentials in one instruction, with 11 bits.
-__device__ inline void gelu(float& low, float& high) {
-  constexpr float kScale = 0.79788456F;  // sqrt(2 / pi)
-  constexpr float kCube = 0.044715F * kScale;
-  const __half2 inner =
-      __floats2half2_rn(low * fmaf(kCube, low * low, kScale), high * fmaf(kCube, high * high, kScale));
-  const std::uint32_t from = *reinterpret_cast<const std::uint32_t*>(&inner);
-  std::uint32_t to;
-  asm("tanh.approx.f16x2 %0, %1;" : "=r"(to) : "r"(from));
-  const float2 t = unpack(to, __half{});
-  low = fmaf(0.5F * low, t.x, 0.5F * low);
-  high = fmaf(0.5F * high, t.y, 0.5F * high);
-}
 
 // Where a block is among tiles and stages.
 template <typename P>
 struct Walk {
-  int tile, step;  // step: of kDepth along k
+  int tile, row, column;  // of tiles
+  int step = 0;           // of kDepth along k
   int stage = 0;
   std::uint32_t parity = 0;
 
-  __device__ explicit Walk() : tile(static_cast<int>(blockIdx.x)), step(0) {}
+  __device__ explicit Walk(const Extents& e)
+      : tile(static_cast<int>(blockIdx.x)), row(tile / e.tiles_n), column(tile % e.tiles_n) {}
   __device__ void advance_stage() {
     if (++stage == P::kStages) {
       stage = 0;
       parity ^= 1U;
     }
   }
-  __device__ void advance(int steps) {
+  __device__ void advance_tile(const Extents& e) {
+    tile += static_cast<int>(gridDim.x);
+    row += e.stride_rows;
+    column += e.stride_columns;
+    if (column >= e.tiles_n) {
+      column -= e.tiles_n;
+      ++row;
+    }
+  }
+  __device__ void advance(const Extents& e, int steps) {
     advance_stage();
     if (++step == steps) {
       step = 0;
-      tile += static_cast<int>(gridDim.x);
+      advance_tile(e);
     }
   }
-  __device__ int row(const Extents& e) const { return tile / e.tiles_n * P::kRows; }
-  __device__ int column(const Extents& e) const { return tile % e.tiles_n * P::kColumns; }
+  __device__ int first_row() const { return row * P::kRows; }
+  __device__ int first_column() const { return column * P::kColumns; }
 };
 
 // Shared memory, by addresses.
@@ -106,67 +94,86 @@ struct Ring {
 };
 
 template <typename P>
-__device__ void load_a(const Ring<P>& ring, const Walk<P>& at, const Extents& e, const CUtensorMap* map) {
-  load_tile(ring.a(at.stage), map, at.step * kDepth, at.row(e), ring.full_at(at.stage));
+__device__ void load_a(const Ring<P>& ring, const Walk<P>& at, const CUtensorMap* map) {
+  load_tile(ring.a(at.stage), map, at.step * kDepth, at.first_row(), ring.full_at(at.stage));
 }
 template <typename P>
-__device__ void load_b(const Ring<P>& ring, const Walk<P>& at, const Extents& e, const CUtensorMap* map) {
-  load_permuted_tile(ring.b(at.stage), map, at.step * kDepth, at.column(e) / 32, ring.full_at(at.stage));
+__device__ void load_b(const Ring<P>& ring, const Walk<P>& at, const CUtensorMap* map) {
+  load_permuted_tile(ring.b(at.stage), map, at.step * kDepth, at.first_column() / 32, ring.full_at(at.stage));
 }
 
 template <typename P>
 __device__ void produce(const Ring<P>& ring, const Extents& e, const CUtensorMap* a_map, const CUtensorMap* b_map) {
   const int steps = (e.k + kDepth - 1) / kDepth;
   // Weights do not depend on the kernel before: the first stages' are fetched while it ends.
-  Walk<P> weights;
-  for (int i = 0; i < P::kStages && weights.tile < e.tiles; ++i, weights.advance(steps)) {
+  Walk<P> weights(e);
+  for (int i = 0; i < P::kStages && weights.tile < e.tiles; ++i, weights.advance(e, steps)) {
     barrier_arrive_expecting(ring.full_at(weights.stage), P::kStageBytes);
-    load_b(ring, weights, e, b_map);
+    load_b(ring, weights, b_map);
   }
   wait_for_previous();
-  Walk<P> at;
-  for (int i = 0; i < P::kStages && at.tile < e.tiles; ++i, at.advance(steps))
-    load_a(ring, at, e, a_map);
-  for (; at.tile < e.tiles; at.advance(steps)) {
+  Walk<P> at(e);
+  for (int i = 0; i < P::kStages && at.tile < e.tiles; ++i, at.advance(e, steps))
+    load_a(ring, at, a_map);
+  for (; at.tile < e.tiles; at.advance(e, steps)) {
     barrier_wait(ring.empty_at(at.stage), at.parity ^ 1U);
     barrier_arrive_expecting(ring.full_at(at.stage), P::kStageBytes);
-    load_a(ring, at, e, a_map);
-    load_b(ring, at, e, b_map);
+    load_a(ring, at, a_map);
+    load_b(ring, at, b_map);
   }
 }
 
-struct Eight {
-  float values[8];
-};
-
-// The bias of a tile's columns, in shared memory of each warp group: fetched while the products run.
+// The bias of a tile's columns, in shared memory of each warp group, twice: nobody overwrites what another one still
+// reads.
 template <typename P>
 struct TileBias {
   static constexpr int kEach = (P::kColumns + kGroup - 1) / kGroup;
-  float* shared;  // [kColumns]
-  float own[kEach];
+  float* shared;  // [2, kColumns]
+  int half = 0;
+  typename P::T own[kEach];  // as they come from memory: nothing waits for them before the products run
 
   __device__ void fetch(const Extents& e, const Pointers<typename P::T>& p, int first, int thread) {
 #pragma unroll
     for (int i = 0; i < kEach; ++i) {
       const int column = first + thread + i * kGroup;
-      own[i] = column < e.n && p.bias != nullptr ? to_float(p.bias[column]) : 0.0F;
+      own[i] = column < e.n && p.bias != nullptr ? p.bias[column] : from_float<typename P::T>(0.0F);
     }
   }
-  __device__ void share(int thread, int group) const {
-    const auto group_sync = [&] { asm volatile("bar.sync %0, 128;" ::"r"(2 + group) : "memory"); };
-    group_sync();  // nobody needs the last tile's
+  __device__ void share(int thread, int group) {
+    half = P::kColumns - half;
 #pragma unroll
     for (int i = 0; i < kEach; ++i) {
-      if (P::kColumns % kGroup == 0 || thread + i * kGroup < P::kColumns) shared[thread + i * kGroup] = own[i];
+      const int column = thread + i * kGroup;
+      if (P::kColumns % kGroup == 0 || column < P::kColumns) shared[half + column] = to_float(own[i]);
     }
-    group_sync();
+    threads_meet<kGroup>(2 + group);
   }
-  __device__ Eight eight(int column) const {
-    const float4 low = *reinterpret_cast<const float4*>(shared + column);
-    const float4 high = *reinterpret_cast<const float4*>(shared + column + 4);
-    return {{low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w}};
+  __device__ void add_to(Eight& eight, int column) const {
+    const float* const from = shared + half + column;
+    eight.add(*reinterpret_cast<const float4*>(from), *reinterpret_cast<const float4*>(from + 4));
   }
+};
+
+// A thread's two rows of a tile in y and the residual, from its first column on. Of 32 columns either all exist or
+// none.
+template <typename P>
+struct Place {
+  using T = typename P::T;
+  T* y[2];
+  const T* residual[2];
+  int parts;  // of 32 columns
+  bool exists[2];
+
+  __device__ Place(const Extents& e, const Pointers<T>& p, int row, int column, int t) : parts((e.n - column) / 32) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const std::int64_t at = std::int64_t{row + 8 * half} * e.n + column + 8 * t;
+      y[half] = p.y + at;
+      residual[half] = p.residual + at;
+      exists[half] = row + 8 * half < e.m;
+    }
+  }
+  __device__ bool has(int part, int half) const { return exists[half] && part < parts; }
 };
 
 // A thread's pieces of the residual, 16 bytes of each of its two rows for every 32 columns, a few at a time and ahead:
@@ -174,86 +181,52 @@ struct TileBias {
 // place.
 template <typename P>
 struct Residual {
+  static constexpr bool kRead = P::kFinish == Finish::kResidual;
   static constexpr int kParts = P::kColumns / 32;
   static constexpr int kAhead = std::min(2, kParts);  // of 32 columns
   uint4 pieces[2][kAhead][2];
 
   // From memory into the L2 cache, long before it is needed.
-  static __device__ void prefetch(const Extents& e, const Pointers<typename P::T>& p, int row, int column, int t) {
-    if (p.residual == nullptr) return;
+  static __device__ void prefetch(const Place<P>& place) {
+    if constexpr (kRead) {
 #pragma unroll
-    for (int part = 0; part < kParts; ++part) {
+      for (int i = 0; i < 2 * kParts; ++i)
+        prefetch_if(place.has(i / 2, i % 2), place.residual[i % 2] + i / 2 * 32);
+    }
+  }
+  __device__ void fetch(int chunk, const Place<P>& place) {
+    if constexpr (kRead) {
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int at = column + part * 32 + 8 * t;
-        if (row + 8 * half >= e.m || at >= e.n) continue;
-        asm volatile("prefetch.global.L2 [%0];" ::"l"(p.residual + std::int64_t{row + 8 * half} * e.n + at));
+      for (int i = 0; i < 2 * kAhead; ++i) {
+        const int part = chunk * kAhead + i / 2;
+        uint4 piece{};
+        if (place.has(part, i % 2)) piece = *reinterpret_cast<const uint4*>(place.residual[i % 2] + part * 32);
+        pieces[chunk % 2][i / 2][i % 2] = piece;
       }
     }
   }
-
-  __device__ void fetch(int chunk, const Extents& e, const Pointers<typename P::T>& p, int row, int column, int t) {
-    if (p.residual == nullptr) return;
-#pragma unroll
-    for (int i = 0; i < kAhead; ++i) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int at = column + (chunk * kAhead + i) * 32 + 8 * t;
-        const bool exists = row + 8 * half < e.m && at < e.n;
-        pieces[chunk % 2][i][half] =
-            exists ? *reinterpret_cast<const uint4*>(p.residual + std::int64_t{row + 8 * half} * e.n + at) : uint4{};
-      }
-    }
+  __device__ void add_to(Eight& eight, int part, int half) const {
+    if constexpr (kRead) eight.add(pieces[part / kAhead % 2][part % kAhead][half], typename P::T{});
   }
 };
 
-// Adds the residual, rounds, and stores 8 columns of a row.
-template <typename P>
-__device__ void store_columns(float (&values)[8], const uint4& before, const Extents& e,
-                              const Pointers<typename P::T>& p, int row, int column) {
-  using T = typename P::T;
-  if (p.residual != nullptr) {
-    const std::uint32_t pairs[kQuad] = {before.x, before.y, before.z, before.w};
-#pragma unroll
-    for (int j = 0; j < kQuad; ++j) {
-      const float2 x = unpack(pairs[j], T{});
-      values[2 * j] += x.x;
-      values[2 * j + 1] += x.y;
-    }
-  }
-  const uint4 packed = {pack(values[0], values[1], T{}), pack(values[2], values[3], T{}),
-                        pack(values[4], values[5], T{}), pack(values[6], values[7], T{})};
-  if (row < e.m && column < e.n) *reinterpret_cast<uint4*>(p.y + std::int64_t{row} * e.n + column) = packed;
-}
-
-// Bias, GELU, residual. A thread has two rows, and of every 32 columns ("part") the 8 from 8 t on: see
-// make_permuted_map().
+// Bias, GELU, residual; 16 bytes are stored at a time.
 template <typename P>
 __device__ void finish_tile(const float (&sums)[P::kSums], const TileBias<P>& bias, Residual<P>& residual,
-                            const Extents& e, const Pointers<typename P::T>& p, int row, int column) {
+                            const Place<P>& place) {
   constexpr int kAhead = Residual<P>::kAhead;
   const int t = static_cast<int>(threadIdx.x) % kQuad;
 #pragma unroll
   for (int part = 0; part < Residual<P>::kParts; ++part) {
-    if (part % kAhead == 0 && part + kAhead < Residual<P>::kParts) {
-      residual.fetch(part / kAhead + 1, e, p, row, column, t);
-    }
-    const Eight offset = bias.eight(part * 32 + 8 * t);
-    float values[2][8];
-#pragma unroll
-    for (int i = 0; i < 16; ++i) {
-      const int of_row = i / 4 * 2 + i % 2;
-      values[i / 2 % 2][of_row] = sums[part * 16 + i] + offset.values[of_row];
-    }
+    if (part % kAhead == 0 && part + kAhead < Residual<P>::kParts) residual.fetch(part / kAhead + 1, place);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      if constexpr (P::kFinish == Finish::kGelu) {
-#pragma unroll
-        for (int i = 0; i < 8; i += 2)
-          gelu(values[half][i], values[half][i + 1]);
-      }
-      store_columns<P>(values[half], residual.pieces[part / kAhead % 2][part % kAhead][half], e, p, row + 8 * half,
-                       column + part * 32 + 8 * t);
+      Eight eight = eight_of(sums, part, half);
+      bias.add_to(eight, part * 32 + 8 * t);
+      if constexpr (P::kFinish == Finish::kGelu) gelu(eight);
+      residual.add_to(eight, part, half);
+      const uint4 packed = eight.rounded(typename P::T{});
+      if (place.has(part, half)) *reinterpret_cast<uint4*>(place.y[half] + part * 32) = packed;
     }
   }
 }
@@ -273,17 +246,16 @@ __device__ void consume(const Ring<P>& ring, const Extents& e, const Pointers<ty
   // The second warp group begins when the first one has a ring of stages behind it: half a tile, or as much as there
   // is.
   if constexpr (P::kGroups == 2) {
-    if (group == 1) asm volatile("bar.sync 1, 256;" ::: "memory");
+    if (group == 1) threads_meet<2 * kGroup>(1);
   }
   bool apart = P::kGroups == 1 || group == 1;
-  Walk<P> at;
+  Walk<P> at(e);
   bool previous_finished = false;
   while (at.tile < e.tiles) {
     float sums[P::kSums];
-    const int row = at.row(e) + own_row;
-    const int column = at.column(e);
-    bias.fetch(e, p, column, thread);
-    Residual<P>::prefetch(e, p, row, column, lane % kQuad);
+    const Place<P> place(e, p, at.first_row() + own_row, at.first_column(), lane % kQuad);
+    bias.fetch(e, p, at.first_column(), thread);
+    Residual<P>::prefetch(place);
     for (int step = 0; step < steps; ++step) {
       barrier_wait(ring.full_at(at.stage), at.parity);
       const std::uint64_t a =
@@ -300,7 +272,7 @@ __device__ void consume(const Ring<P>& ring, const Extents& e, const Pointers<ty
       if (step > 0) release(at.stage == 0 ? P::kStages - 1 : at.stage - 1);
       if (!apart && (step + 1 == steps || step + 1 == P::kStages)) {
         apart = true;
-        asm volatile("bar.arrive 1, 256;" ::: "memory");
+        threads_arrive<2 * kGroup>(1);
       }
       if (step + 1 < steps) at.advance_stage();
     }
@@ -309,13 +281,13 @@ __device__ void consume(const Ring<P>& ring, const Extents& e, const Pointers<ty
       previous_finished = true;
     }
     Residual<P> residual;
-    residual.fetch(0, e, p, row, column, lane % kQuad);
+    residual.fetch(0, place);
+    bias.share(thread, group);
     products_wait<0>();
     release(at.stage);
     at.advance_stage();
-    bias.share(thread, group);
-    finish_tile<P>(sums, bias, residual, e, p, row, column);
-    at.tile += static_cast<int>(gridDim.x);
+    finish_tile<P>(sums, bias, residual, place);
+    at.advance_tile(e);
   }
   if (!previous_finished) wait_for_previous();
 }
@@ -328,7 +300,7 @@ __global__ __launch_bounds__(P::kThreads, P::kBlocksEach) void product_kernel(co
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ unsigned char dynamic[];
   __shared__ std::uint64_t barriers[2 * P::kStages];
-  __shared__ alignas(16) float bias[P::kGroups][P::kColumns];
+  __shared__ alignas(16) float bias[P::kGroups][2 * P::kColumns];
   const std::uint32_t first = shared_address(barriers);
   const Ring<P> ring{(shared_address(dynamic) + 1023U) & ~1023U, first, first + P::kStages * 8};
   if (threadIdx.x == 0) {
@@ -346,7 +318,7 @@ __global__ __launch_bounds__(P::kThreads, P::kBlocksEach) void product_kernel(co
     if (threadIdx.x == 0) produce<P>(ring, e, &a_map, &b_map);
   } else {
     if constexpr (P::kGroups == 2) take_registers<232>();
-    consume<P>(ring, e, p, group, TileBias<P>{bias[group], {}});
+    consume<P>(ring, e, p, group, TileBias<P>{bias[group], 0, {}});
   }
 #endif
 }

@@ -34,8 +34,11 @@ void launch_plan(const ProductForm& form, const ProductMaps& maps, const Product
   extents.tiles = extents.tiles_n * ceil_div(form.m, P::kRows);
   const Pointers<T> typed{static_cast<const T*>(pointers.bias), static_cast<const T*>(pointers.residual),
                           static_cast<T*>(pointers.y)};
+  const int blocks = std::min(extents.tiles, blocks_at_once<P>());
+  extents.stride_rows = blocks / extents.tiles_n;
+  extents.stride_columns = blocks % extents.tiles_n;
   LaunchShape shape;
-  shape.grid = dim3(static_cast<unsigned>(std::min(extents.tiles, blocks_at_once<P>())));
+  shape.grid = dim3(static_cast<unsigned>(blocks));
   shape.block = dim3(P::kThreads);
   shape.shared_bytes = P::kSharedBytes;
   launch_early(product_kernel<P>, shape, stream, std::bit_cast<CUtensorMap>(maps.a), std::bit_cast<CUtensorMap>(maps.b),
@@ -46,6 +49,8 @@ template <typename T, int kColumns, int kGroups>
 void launch_tile(const ProductForm& form, const ProductMaps& maps, const ProductPointers& pointers, Stream stream) {
   if (form.gelu) {
     launch_plan<Plan<T, kColumns, kGroups, Finish::kGelu>>(form, maps, pointers, stream);
+  } else if (pointers.residual != nullptr) {
+    launch_plan<Plan<T, kColumns, kGroups, Finish::kResidual>>(form, maps, pointers, stream);
   } else {
     launch_plan<Plan<T, kColumns, kGroups, Finish::kPlain>>(form, maps, pointers, stream);
   }

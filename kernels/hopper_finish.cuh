@@ -1,0 +1,72 @@
+// What follows a product before its sums are stored: bias, GELU, residual.
+#pragma once
+
+#include "kernels/hopper_instructions.cuh"
+#include "kernels/window_attention_mma.cuh"
+
+namespace swinscope::cuda::hopper {
+
+enum class Finish { kPlain, kGelu, kResidual };  // after the bias
+
+template <typename T>
+struct Pointers {
+  const T* bias;      // [n], or null
+  const T* residual;  // [m, n], read with Finish::kResidual only; may be y
+  T* y;
+};
+
+// 8 columns of a row that follow each other.
+struct Eight {
+  float values[8];
+
+  __device__ void add(const float4& low, const float4& high) {
+    const float of[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+      values[i] += of[i];
+  }
+  template <typename T>
+  __device__ void add(const uint4& packed, T type) {
+    const std::uint32_t pairs[4] = {packed.x, packed.y, packed.z, packed.w};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const float2 pair = unpack(pairs[i], type);
+      values[2 * i] += pair.x;
+      values[2 * i + 1] += pair.y;
+    }
+  }
+  template <typename T>
+  __device__ uint4 rounded(T type) const {
+    return {pack(values[0], values[1], type), pack(values[2], values[3], type), pack(values[4], values[5], type),
+            pack(values[6], values[7], type)};
+  }
+};
+
+// The tanh form of GELU, two values at a time: what goes into the exponential with 11 bits, the rest in fp32.
+__device__ inline void gelu(Eight& eight) {
+  const __half2 scale = __float2half2_rn(0.79788456F);  // sqrt(2 / pi)
+  const __half2 cube = __float2half2_rn(0.044715F * 0.79788456F);
+#pragma unroll
+  for (int i = 0; i < 8; i += 2) {
+    const float low = 0.5F * eight.values[i];
+    const float high = 0.5F * eight.values[i + 1];
+    const __half2 z = __floats2half2_rn(eight.values[i], eight.values[i + 1]);
+    const __half2 inner = __hmul2(z, __hfma2(__hmul2(z, z), cube, scale));
+    const float2 t = __half22float2(tanh_fast(inner));
+    eight.values[i] = fmaf(low, t.x, low);
+    eight.values[i + 1] = fmaf(high, t.y, high);
+  }
+}
+
+// A thread has, of each 32 columns, the 8 from 8 t on of two rows: see make_permuted_map(). These are its sums of
+// columns 32 `part` on and of its upper (0) or lower (1) row.
+template <int kSums>
+__device__ Eight eight_of(const float (&sums)[kSums], int part, int half) {
+  Eight eight;
+#pragma unroll
+  for (int i = 0; i < 8; ++i)
+    eight.values[i] = sums[part * 16 + i / 2 * 4 + half * 2 + i % 2];
+  return eight;
+}
+
+}  // namespace swinscope::cuda::hopper
