@@ -1,5 +1,5 @@
-// Products with 16-bit operands on compute capability 9.0 by a kernel of our own (hopper_product.cuh), in several tile
-// sizes. matmul.h chooses among them.
+// Products with 16-bit operands on compute capability 9.0 by two kernels of our own, in several tile sizes: one for
+// many rows (hopper_product.cuh), one for few (hopper_split.cuh). matmul.h chooses among them.
 #pragma once
 
 #include <cstdint>
@@ -30,20 +30,30 @@ struct ProductMaps {
   TensorMap a, b;
 };
 
-constexpr int kTiles = 6;
+struct Tile {
+  int rows, columns;
+  int splits;  // blocks that share k; 0: by the kernel for many rows
+};
+constexpr Tile kTileSizes[] = {{128, 256, 0}, {128, 192, 0}, {128, 128, 0}, {64, 128, 0}, {64, 64, 0},
+                               {64, 32, 0},   {64, 32, 1},   {64, 32, 2},   {64, 64, 1},  {64, 64, 2},
+                               {64, 64, 4},   {64, 128, 1},  {64, 128, 2},  {64, 128, 4}, {64, 128, 8}};
+constexpr int kTiles = sizeof(kTileSizes) / sizeof(Tile);
 
 // Whether this GPU and this build have the kernel at all.
 bool offered();
-// Whether tile size `tile` can do it: n must be a multiple of 32 and k of 8.
+// Whether tile size `tile` can do it: n must be a multiple of 32 and k of 8. The kernel for few rows takes what gives
+// the GPU a few blocks for each multiprocessor at most.
 bool fits(const ProductForm& form, int tile);
 // a: [m, k], b: [n, k], row-major, aligned to 16 bytes.
 ProductMaps make_maps(const ProductForm& form, int tile, const void* a, const void* b);
 void launch(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers, Stream stream);
 
-// For each type, in sources of their own: they take long to compile.
+// For each type and kernel, in sources of their own: they take long to compile.
 void launch_fp16(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers,
                  Stream stream);
 void launch_bf16(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers,
                  Stream stream);
+void launch_split(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers,
+                  Stream stream);
 
 }  // namespace swinscope::cuda::hopper

@@ -12,12 +12,8 @@ namespace swinscope::cuda::hopper {
 namespace {
 
 constexpr std::uint32_t kDepth = 64;
-
-struct Tile {
-  int rows, columns;
-};
-// As in hopper_product_launch.cuh.
-constexpr Tile kTileSizes[kTiles] = {{128, 256}, {128, 192}, {128, 128}, {64, 128}, {64, 64}, {64, 32}};
+// Beyond that the kernel for many rows is better.
+constexpr std::int64_t kSplitBlocksEach = 4;  // for each multiprocessor
 
 static_assert(sizeof(CUtensorMap) == sizeof(TensorMap) && alignof(TensorMap) >= alignof(CUtensorMap));
 
@@ -84,7 +80,13 @@ bool offered() {
 
 bool fits(const ProductForm& form, int tile) {
   if (!offered() || tile < 0 || tile >= kTiles || form.type == ElementType::kFp32) return false;
-  return form.m > 0 && form.n > 0 && form.k > 0 && form.n % 32 == 0 && form.k % 8 == 0;
+  if (form.m <= 0 || form.n <= 0 || form.k <= 0 || form.n % 32 != 0 || form.k % 8 != 0) return false;
+  const Tile& size = kTileSizes[tile];
+  if (size.splits == 0) return true;
+  static const std::int64_t most_blocks = kSplitBlocksEach * device_info().multiprocessors;
+  const auto ceil_div = [](std::int64_t count, std::int64_t per) { return (count + per - 1) / per; };
+  return ceil_div(form.m, size.rows) * ceil_div(form.n, size.columns) * size.splits <= most_blocks &&
+         ceil_div(form.k, kDepth) >= size.splits;
 }
 
 ProductMaps make_maps(const ProductForm& form, int tile, const void* a, const void* b) {
@@ -97,6 +99,7 @@ ProductMaps make_maps(const ProductForm& form, int tile, const void* a, const vo
 void launch(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers,
             Stream stream) {
   require(fits(form, tile), "hopper::launch", "the tile size does not fit");
+  if (kTileSizes[tile].splits > 0) return launch_split(form, tile, maps, pointers, stream);
   if (form.type == ElementType::kFp16) return launch_fp16(form, tile, maps, pointers, stream);
   launch_bf16(form, tile, maps, pointers, stream);
 }

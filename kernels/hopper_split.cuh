@@ -1,0 +1,247 @@
+// The product kernel for few rows: a tile of 64 rows for each cluster of blocks, which share its k among them, so that
+// the GPU is full where there are few tiles. Each block sums up its part of k; then each finishes some of the tile's
+// columns, for which the others put their sums into its shared memory. Sums of parts are added in the same order every
+// time. A cluster may be a single block.
+#pragma once
+
+#include "kernels/early_launch.cuh"
+#include "kernels/hopper_finish.cuh"
+#include "kernels/hopper_product.h"
+#include "kernels/wgmma.cuh"
+
+namespace swinscope::cuda::hopper {
+
+template <typename T_, int kColumns_, Finish kFinish_>
+struct SplitPlan {
+  using T = T_;
+  static constexpr int kColumns = kColumns_;
+  static constexpr Finish kFinish = kFinish_;
+  static constexpr int kRows = 64;
+  static constexpr int kDepth = 64;  // of a stage: 128 bytes of each row
+  static constexpr int kGroup = 128;
+  static constexpr int kThreads = kGroup + 32;  // the warp group that multiplies, and a warp that loads
+  static constexpr std::uint32_t kABytes = kRows * kDepth * 2;
+  static constexpr std::uint32_t kStageBytes = kABytes + kColumns * kDepth * 2;
+  static constexpr int kStages = kColumns == 32 ? 6 : 4;
+  static constexpr int kSums = kColumns / 2;
+  // Of 8 sums of a thread, which it finishes or gives away together: `unit / 2` of 32 columns, `unit % 2` of two rows.
+  static constexpr int kUnits = kSums / 8;
+  static constexpr std::uint32_t kUnitBytes = 8 * 4 * kGroup;
+  static constexpr std::uint32_t kBarrierBytes = 128;
+
+  static constexpr std::uint32_t shared_bytes(int splits) {
+    const auto others = static_cast<std::uint32_t>(splits - 1);
+    return 1024 + kStages * kStageBytes + kBarrierBytes + others * (kUnits / splits) * kUnitBytes;
+  }
+};
+
+struct SplitExtents {
+  int m, n, k;
+  int tiles_n;
+  int splits;  // blocks of a cluster, a power of two: at most kUnits, and at most the steps along k
+};
+
+// Where a block's shared memory has what.
+template <typename P>
+struct SplitMemory {
+  std::uint32_t stages, barriers, received;
+  __device__ explicit SplitMemory(std::uint32_t dynamic)
+      : stages((dynamic + 1023U) & ~1023U),
+        barriers(stages + P::kStages * P::kStageBytes),
+        received(barriers + P::kBarrierBytes) {}
+  __device__ std::uint32_t a(int stage) const { return stages + static_cast<std::uint32_t>(stage) * P::kStageBytes; }
+  __device__ std::uint32_t b(int stage) const { return a(stage) + P::kABytes; }
+  __device__ std::uint32_t full(int stage) const { return barriers + static_cast<std::uint32_t>(stage) * 8; }
+  __device__ std::uint32_t empty(int stage) const { return full(P::kStages + stage); }
+  // A thread's place for the first half of a unit from the `from`th of the others; the second half stands behind those
+  // of all threads.
+  __device__ std::uint32_t unit(int from, int index, int each, int thread) const {
+    return received + static_cast<std::uint32_t>(from * each + index) * P::kUnitBytes +
+           static_cast<std::uint32_t>(thread) * 16;
+  }
+};
+
+// A block's part of the work: steps from `first` up to `last`.
+struct SplitPart {
+  int rank, first, last, row, column;
+};
+
+template <typename P>
+__device__ void produce_part(const SplitMemory<P>& memory, const SplitPart& part, const CUtensorMap* a_map,
+                             const CUtensorMap* b_map) {
+  const auto load_a = [&](int step, int stage) {
+    load_tile(memory.a(stage), a_map, step * P::kDepth, part.row, memory.full(stage));
+  };
+  const auto load_b = [&](int step, int stage) {
+    barrier_arrive_expecting(memory.full(stage), P::kStageBytes);
+    load_permuted_tile(memory.b(stage), b_map, step * P::kDepth, part.column / 32, memory.full(stage));
+  };
+  const int ahead = min(P::kStages, part.last - part.first);
+  for (int i = 0; i < ahead; ++i)
+    load_b(part.first + i, i);
+  wait_for_previous();
+  for (int i = 0; i < ahead; ++i)
+    load_a(part.first + i, i);
+  int stage = 0;
+  std::uint32_t parity = 0;
+  for (int step = part.first + ahead; step < part.last; ++step) {
+    barrier_wait(memory.empty(stage), parity);
+    load_b(step, stage);
+    load_a(step, stage);
+    if (++stage == P::kStages) {
+      stage = 0;
+      parity ^= 1U;
+    }
+  }
+}
+
+template <typename P>
+__device__ void multiply_part(const SplitMemory<P>& memory, const SplitPart& part, float (&sums)[P::kSums]) {
+  constexpr int kStep = 16;
+  const bool speaks = threadIdx.x % kWarp == 0;
+  const auto release = [&](int stage) {
+    __syncwarp();
+    if (speaks) barrier_arrive(memory.empty(stage));
+  };
+  int stage = 0;
+  std::uint32_t parity = 0;
+  for (int step = part.first; step < part.last; ++step) {
+    barrier_wait(memory.full(stage), parity);
+    const std::uint64_t a = tile_descriptor(memory.a(stage));
+    const std::uint64_t b = tile_descriptor(memory.b(stage));
+    products_begin();
+#pragma unroll
+    for (int i = 0; i < P::kDepth / kStep; ++i) {
+      constexpr std::uint64_t kAdvance = kStep * 2 >> 4;
+      WarpGroupProduct<typename P::T, P::kColumns>::add(sums, a + i * kAdvance, b + i * kAdvance,
+                                                        step == part.first && i == 0);
+    }
+    products_commit();
+    products_wait<1>();
+    if (step > part.first) release(stage == 0 ? P::kStages - 1 : stage - 1);
+    if (++stage == P::kStages) {
+      stage = 0;
+      parity ^= 1U;
+    }
+  }
+  products_wait<0>();
+}
+
+// Gives the units that others finish to them, and adds what they have of this block's.
+template <typename P>
+__device__ void exchange_sums(const SplitMemory<P>& memory, int splits, int rank, int thread, float (&sums)[P::kSums]) {
+  const int each = P::kUnits / splits;
+  cluster_wait();  // all blocks have begun: their memory is theirs
+#pragma unroll
+  for (int unit = 0; unit < P::kUnits; ++unit) {
+    const int owner = unit / each;
+    if (owner == rank) continue;
+    const Eight eight = eight_of(sums, unit / 2, unit % 2);
+    const float* const v = eight.values;
+    const std::uint32_t to =
+        address_in_cluster(memory.unit(rank - (rank > owner ? 1 : 0), unit % each, each, thread), owner);
+    store_in_cluster(to, {v[0], v[1], v[2], v[3]});
+    store_in_cluster(to + P::kUnitBytes / 2, {v[4], v[5], v[6], v[7]});
+  }
+  cluster_arrive();
+  cluster_wait();
+}
+
+template <typename P>
+__device__ Eight total_of(const SplitMemory<P>& memory, int splits, int unit, int thread,
+                          const float (&sums)[P::kSums]) {
+  const int each = P::kUnits / splits;
+  Eight total = eight_of(sums, unit / 2, unit % 2);
+  for (int from = 0; from + 1 < splits; ++from) {
+    const std::uint32_t at = memory.unit(from, unit % each, each, thread);
+    total.add(load_shared_floats(at), load_shared_floats(at + P::kUnitBytes / 2));
+  }
+  return total;
+}
+
+template <typename P>
+__device__ void consume_part(const SplitMemory<P>& memory, const SplitPart& part, const SplitExtents& e,
+                             const Pointers<typename P::T>& p) {
+  using T = typename P::T;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int lane = thread % kWarp;
+  const int row = part.row + thread / kWarp * 16 + lane / 4;
+  const int column = part.column + 8 * (lane % 4);
+  const int each = P::kUnits / e.splits;
+  const auto mine = [&](int unit) { return unit / each == part.rank; };
+  const auto exists = [&](int unit) {
+    return mine(unit) && row + 8 * (unit % 2) < e.m && column + unit / 2 * 32 < e.n;
+  };
+  const auto place = [&](int unit) { return std::int64_t{row + 8 * (unit % 2)} * e.n + column + unit / 2 * 32; };
+
+  // On their way while the products run.
+  uint4 bias[P::kUnits / 2];
+#pragma unroll
+  for (int i = 0; i < P::kUnits / 2; ++i) {
+    bias[i] = uint4{};
+    if (p.bias != nullptr && column + i * 32 < e.n && (mine(2 * i) || mine(2 * i + 1))) {
+      bias[i] = *reinterpret_cast<const uint4*>(p.bias + column + i * 32);
+    }
+  }
+  wait_for_previous();
+  constexpr bool kRead = P::kFinish == Finish::kResidual;
+  uint4 residual[kRead ? P::kUnits : 1];
+  if constexpr (kRead) {
+#pragma unroll
+    for (int unit = 0; unit < P::kUnits; ++unit) {
+      residual[unit] = uint4{};
+      if (exists(unit)) residual[unit] = *reinterpret_cast<const uint4*>(p.residual + place(unit));
+    }
+  }
+
+  float sums[P::kSums];
+  multiply_part<P>(memory, part, sums);
+  if (e.splits > 1) exchange_sums<P>(memory, e.splits, part.rank, thread, sums);
+#pragma unroll
+  for (int unit = 0; unit < P::kUnits; ++unit) {
+    if (!exists(unit)) continue;
+    Eight eight = total_of<P>(memory, e.splits, unit, thread, sums);
+    eight.add(bias[unit / 2], T{});
+    if constexpr (P::kFinish == Finish::kGelu) gelu(eight);
+    if constexpr (kRead) eight.add(residual[unit], T{});
+    *reinterpret_cast<uint4*>(p.y + place(unit)) = eight.rounded(T{});
+  }
+}
+
+template <typename P>
+__global__ __launch_bounds__(P::kThreads) void split_kernel(const __grid_constant__ CUtensorMap a_map,
+                                                            const __grid_constant__ CUtensorMap b_map,
+                                                            const SplitExtents e, const Pointers<typename P::T> p) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  extern __shared__ unsigned char dynamic[];
+  const SplitMemory<P> memory(shared_address(dynamic));
+  const int block = static_cast<int>(blockIdx.x);
+  const int tile = block / e.splits;
+  const int rank = block % e.splits;
+  const int steps = (e.k + P::kDepth - 1) / P::kDepth;
+  const SplitPart part{rank, steps * rank / e.splits, steps * (rank + 1) / e.splits, tile / e.tiles_n * P::kRows,
+                       tile % e.tiles_n * P::kColumns};
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < P::kStages; ++stage) {
+      barrier_init(memory.full(stage), 1);
+      barrier_init(memory.empty(stage), P::kGroup / kWarp);
+    }
+    barrier_inits_done();
+  }
+  __syncthreads();
+  let_next_begin();
+  if (e.splits > 1) cluster_arrive();
+  if (threadIdx.x < P::kGroup) {
+    consume_part<P>(memory, part, e, p);
+    return;
+  }
+  if (threadIdx.x == P::kGroup) produce_part<P>(memory, part, &a_map, &b_map);
+  if (e.splits == 1) return;
+  // The warp that loads takes part in the barriers of the cluster, too.
+  cluster_wait();
+  cluster_arrive();
+  cluster_wait();
+#endif
+}
+
+}  // namespace swinscope::cuda::hopper
