@@ -61,15 +61,17 @@ struct MmaArguments {
 
 template <typename T>
 __device__ float square_sum(const uint4& channels) {
-  float sum = 0.0F;
+  float even = 0.0F;
+  float odd = 0.0F;
   for (const std::uint32_t pair : {channels.x, channels.y, channels.z, channels.w}) {
     const float2 values = unpack(pair, T{});
-    sum += values.x * values.x + values.y * values.y;
+    even = fmaf(values.x, values.x, even);
+    odd = fmaf(values.y, values.y, odd);
   }
-  return sum;
+  return even + odd;
 }
 
-// 1 / max(norm, 1e-12) of each row of q (0) and k (1): two threads share a slot.
+// 1 / max(norm, 1e-12) of each row of q (0) and k (1): two threads share a slot, one writes q's and one k's.
 template <typename T>
 __device__ void find_norms(std::uint32_t stage, float (&norms)[2][kMaxTokens]) {
   const int slot = static_cast<int>(threadIdx.x) / 2;
@@ -81,8 +83,18 @@ __device__ void find_norms(std::uint32_t stage, float (&norms)[2][kMaxTokens]) {
     const std::uint32_t at = row + part * kPartBytes;
     sums[part] = sum_over(square_sum<T>(load_shared(at)) + square_sum<T>(load_shared(at ^ 16U)), 2);
   }
-  norms[half][slot] = 1.0F / fmaxf(sqrtf(sums[half]), 1e-12F);
+  norms[half][slot] = fminf(rsqrtf(half == 0 ? sums[0] : sums[1]), 1e12F);
 }
+
+// What is left to know of a window once its copy is on its way: where a thread's two rows are stored (-1: nowhere), and
+// where it holds a seam.
+struct Underway {
+  int upper = -1;
+  int lower = -1;
+  int seams = 0;  // kSeamBelow, kSeamRight
+};
+constexpr int kSeamBelow = 1;
+constexpr int kSeamRight = 2;
 
 // kBlocks: blocks of 8 keys, 7 (up to 56 tokens) or 8. A block of threads keeps one head and goes from window to
 // window.
@@ -108,19 +120,33 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
   const std::uint32_t own_piece = piece_offset(upper.index, t);  // that of the lower row stands 8 rows on
   const T* const first = a.qkv + head * kHeadDim + 8 * t;
   const T* const first_pad = a.pad_qkv + head * kHeadDim + 8 * t;
+  T* const first_out = a.out + head * kHeadDim + 8 * t;
+  // Where `row` begins that lies `elements` after the one before: one multiplication of 32 bits.
+  const auto at_row = [](auto* base, int row, int elements) {
+    return base + std::uint64_t{static_cast<std::uint32_t>(row)} * static_cast<std::uint32_t>(elements);
+  };
   const auto copy_row = [&](int row, std::uint32_t to) {
-    const T* const from = row < 0 ? first_pad : first + std::int64_t{row} * (3 * channels);
+    const T* const from = row < 0 ? first_pad : at_row(first, row, 3 * channels);
 #pragma unroll
     for (int part = 0; part < 3; ++part)
       copy_async(to + static_cast<std::uint32_t>(part) * kPartBytes, from + part * channels);
   };
   const auto copy_window = [&](int window, std::uint32_t stage) {
+    Underway rows;
     if (window < a.windows) {
       const Window at(a.geometry, window);
-      if (has_upper) copy_row(at.row(a.geometry, upper), stage + own_piece);
-      if (has_lower) copy_row(at.row(a.geometry, lower), stage + own_piece + 8 * kRowBytes);
+      if (has_upper) {
+        rows.upper = at.row(a.geometry, upper);
+        copy_row(rows.upper, stage + own_piece);
+      }
+      if (has_lower) {
+        rows.lower = at.row(a.geometry, lower);
+        copy_row(rows.lower, stage + own_piece + 8 * kRowBytes);
+      }
+      rows.seams = (at.seam_below ? kSeamBelow : 0) | (at.seam_right ? kSeamRight : 0);
     }
     copies_commit();  // an empty group, too: groups are counted
+    return rows;
   };
 
   // Slots beyond the window are zero for good: their keys are hidden by the bias, their queries stored nowhere.
@@ -156,9 +182,10 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
   let_next_begin();
   wait_for_previous();
   int window = static_cast<int>(blockIdx.x);
-#pragma unroll
-  for (int i = 0; i < kStages - 1; ++i)
-    copy_window(window + i * step, memory + static_cast<std::uint32_t>(i) * kStageBytes);
+  static_assert(kStages == 3);
+  Underway now = copy_window(window, memory);
+  Underway next = copy_window(window + step, memory + kStageBytes);
+  Underway after;
 
   const std::uint32_t query_place = piece_offset(tile * 16 + lane % 16, lane / 16);
   const std::uint32_t key_place = piece_offset(lane % 8, lane / 8) + kPartBytes;
@@ -172,10 +199,10 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
     place += kStageBytes;
     if (place == memory + kStages * kStageBytes) place = memory;
   };
-  for (; window < a.windows; window += step, advance(stage), advance(next_stage)) {
+  for (; window < a.windows; window += step, advance(stage), advance(next_stage), now = next, next = after) {
     copies_wait<kStages - 2>();
     __syncthreads();  // the window is there, and nobody reads the one before it
-    copy_window(window + (kStages - 1) * step, next_stage);
+    after = copy_window(window + (kStages - 1) * step, next_stage);
     if constexpr (kCosine) {
       find_norms<T>(stage, norms);
       __syncthreads();
@@ -186,6 +213,11 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
     const uint4 q1 = load_matrices((stage + query_place) ^ kOtherHalf);
     const std::uint32_t first_channels[4] = {q0.x, q0.y, q0.z, q0.w};
     const std::uint32_t last_channels[4] = {q1.x, q1.y, q1.z, q1.w};
+    float row_scale[2] = {};
+    if constexpr (kCosine) {
+      row_scale[0] = scale * norms[0][upper.index];
+      row_scale[1] = scale * norms[0][lower.index];
+    }
     float scores[kBlocks][4];
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
@@ -200,7 +232,6 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
       mma_k16(scores[block], first_channels, k.x, k.y, T{});
       mma_k16(scores[block], last_channels, k.z, k.w, T{});
       if constexpr (kCosine) {
-        const float row_scale[2] = {scale * norms[0][upper.index], scale * norms[0][lower.index]};
         const float2 key_norm = *reinterpret_cast<const float2*>(&norms[1][block * 8 + 2 * t]);
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
@@ -209,11 +240,10 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
         }
       }
     }
-    const Window at(a.geometry, window);
-    if (at.seam_below || at.seam_right) {
+    if (now.seams != 0) {
       const auto across = [&](const Slot& query) {
-        const std::uint32_t below = at.seam_below ? (query.below ? ~keys_below : keys_below) : 0U;
-        const std::uint32_t right = at.seam_right ? (query.right ? ~keys_right : keys_right) : 0U;
+        const std::uint32_t below = (now.seams & kSeamBelow) != 0 ? (query.below ? ~keys_below : keys_below) : 0U;
+        const std::uint32_t right = (now.seams & kSeamRight) != 0 ? (query.right ? ~keys_right : keys_right) : 0U;
         return below | right;
       };
       const std::uint32_t hides[2] = {across(upper), across(lower)};
@@ -275,7 +305,7 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
     }
 
     // Through this warp's rows of q, which nobody else reads, so that rows are stored 16 bytes at once.
-    const float inverse[2] = {1.0F / sum[0], 1.0F / sum[2]};
+    const float inverse[2] = {__fdividef(1.0F, sum[0]), __fdividef(1.0F, sum[2])};
     __syncwarp();
 #pragma unroll
     for (std::uint32_t column = 0; column < 4; ++column) {
@@ -286,10 +316,10 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
     __syncwarp();
 #pragma unroll
     for (int row = 0; row < 2; ++row) {
-      const int target = (row == 0 ? has_upper : has_lower) ? at.row(a.geometry, row == 0 ? upper : lower) : -1;
+      const int target = row == 0 ? now.upper : now.lower;
       if (target < 0) continue;
       const uint4 result = load_shared(stage + own_piece + static_cast<std::uint32_t>(row) * 8 * kRowBytes);
-      *reinterpret_cast<uint4*>(a.out + std::int64_t{target} * channels + head * kHeadDim + 8 * t) = result;
+      *reinterpret_cast<uint4*>(at_row(first_out, target, channels)) = result;
       if (a.lse != nullptr && t == 0) {
         a.lse[std::int64_t{target} * a.heads + head] = (largest[row] + log2f(sum[2 * row])) * kLn2;
       }

@@ -11,7 +11,7 @@ namespace swinscope::cuda {
 // has no such reciprocal in 32 bits and is given as 0.
 __device__ inline int divide(int number, std::uint32_t reciprocal) {
   if (reciprocal == 0) return number;
-  return static_cast<int>((static_cast<std::uint64_t>(number) * reciprocal) >> 32);
+  return static_cast<int>((std::uint64_t{static_cast<std::uint32_t>(number)} * reciprocal) >> 32);
 }
 
 struct WindowGeometry {
@@ -98,15 +98,15 @@ struct Window {
     seam_right = g.shift_width > 0 && column == g.windows_x - 1;
   }
 
-  // The row of qkv and out, or -1 for padding.
+  // The row of qkv and out, or -1 for padding. Without branches: kernels do it for each window.
   __device__ int row(const WindowGeometry& g, const Slot& slot) const {
-    if (!g.image_order) return index * g.tokens() + slot.index;
     int at_y = y + slot.y;
     int at_x = x + slot.x;
-    if (at_y >= g.map_height + g.shift_height || at_x >= g.map_width + g.shift_width) return -1;
-    if (at_y >= g.map_height) at_y -= g.map_height;
-    if (at_x >= g.map_width) at_x -= g.map_width;
-    return (image_rows + at_y) * g.map_width + at_x;
+    const bool padding = at_y >= g.map_height + g.shift_height || at_x >= g.map_width + g.shift_width;
+    at_y -= at_y >= g.map_height ? g.map_height : 0;
+    at_x -= at_x >= g.map_width ? g.map_width : 0;
+    const int in_image = padding ? -1 : (image_rows + at_y) * g.map_width + at_x;
+    return g.image_order ? in_image : index * g.tokens() + slot.index;
   }
 };
 
