@@ -1,7 +1,10 @@
 // Operations that move rows or reduce over them without products: patches, merging, window copies, pooling.
+#include <limits>
+
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
 #include "kernels/device_math.cuh"
+#include "kernels/early_launch.cuh"
 #include "kernels/patch_embed.h"
 #include "kernels/patch_merge.h"
 #include "kernels/pool.h"
@@ -12,24 +15,37 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// One thread for each run of 4 neighbouring pixels, a row of a patch.
+struct PatchGrid {
+  int width, patches_x, patches_y, channels;
+  int count;  // of patches, of one channel each
+};
+
+// One thread for each patch of a channel: four rows of four pixels, which are 16 neighbours in the patch's column.
 template <typename T>
-__global__ void columns_kernel(PatchEmbedShape shape, std::int64_t runs, const T* image, T* columns) {
+__global__ __launch_bounds__(kThreads) void columns_kernel(const PatchGrid grid, const T* image, T* columns) {
   struct alignas(4 * sizeof(T)) Run {
     T pixels[4];
   };
-  const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (i >= runs) return;
-  const std::int64_t per_row = shape.width / 4;
-  const std::int64_t run_x = i % per_row;
-  const std::int64_t pixel_row = i / per_row;  // over batch, channel, height
-  const std::int64_t y = pixel_row % shape.height;
-  const std::int64_t plane = pixel_row / shape.height;
-  const std::int64_t channel = plane % shape.channels;
-  const std::int64_t batch = plane / shape.channels;
-  const std::int64_t token = (batch * (shape.height / 4) + y / 4) * per_row + run_x;
-  const std::int64_t place = token * shape.column_length() + (channel * 4 + y % 4) * 4;
-  *reinterpret_cast<Run*>(columns + place) = *reinterpret_cast<const Run*>(image + i * 4);
+  struct alignas(16) Patch {
+    Run rows[4];
+  };
+  let_next_begin();
+  wait_for_previous();
+  const int i = static_cast<int>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x);
+  if (i >= grid.count) return;
+  const int x = i % grid.patches_x;
+  const int row = i / grid.patches_x;
+  const int y = row % grid.patches_y;
+  const int plane = row / grid.patches_y;  // over batch and channel
+  const int channel = plane % grid.channels;
+  const int batch = plane / grid.channels;
+  const T* const from = image + (std::int64_t{row} * 4 * grid.patches_x + x) * 4;
+  Patch patch;
+#pragma unroll
+  for (int r = 0; r < 4; ++r)
+    patch.rows[r] = *reinterpret_cast<const Run*>(from + r * grid.width);
+  const std::int64_t token = (std::int64_t{batch} * grid.patches_y + y) * grid.patches_x + x;
+  *reinterpret_cast<Patch*>(columns + (token * grid.channels + channel) * 16) = patch;
 }
 
 // Copies rows of `vectors_per_row` vectors; `source(row)` is the row to take, negative for zeros.
@@ -119,6 +135,8 @@ __global__ void pool_kernel(PoolShape shape, const T* x, T* y) {
   const int first = static_cast<int>(threadIdx.x) / kPoolChannels;
   const std::int64_t channel = (std::int64_t{blockIdx.x} * kPoolChannels + vector) * kLength;
   float sum[kLength] = {};
+  let_next_begin();
+  wait_for_previous();
   if (channel < shape.channels) {
     for (std::int64_t token = first; token < shape.tokens; token += kPoolRows) {
       const Vector<T> v = load_vector(x + (blockIdx.y * shape.tokens + token) * shape.channels + channel);
@@ -158,13 +176,15 @@ __global__ void pool_backward_kernel(std::int64_t vectors, int vectors_per_row, 
 void patch_columns(const PatchEmbedShape& shape, ElementType type, const void* image, void* columns, Stream stream) {
   require(shape.patch == 4 && shape.height % 4 == 0 && shape.width % 4 == 0, "patch_columns",
           "patches of 4 x 4 pixels that divide the image");
-  const std::int64_t runs = shape.column_elements() / 4;
-  if (runs == 0) return;
+  const std::int64_t patches = shape.column_elements() / 16;
+  require(patches <= std::numeric_limits<int>::max() - kThreads, "patch_columns", "too many patches");
+  if (patches == 0) return;
+  const PatchGrid grid{static_cast<int>(shape.width), static_cast<int>(shape.width / 4),
+                       static_cast<int>(shape.height / 4), static_cast<int>(shape.channels), static_cast<int>(patches)};
   with_element_type(type, [&]<typename T>() {
-    columns_kernel<T><<<blocks_for(runs, kThreads), kThreads, 0, stream>>>(shape, runs, static_cast<const T*>(image),
-                                                                           static_cast<T*>(columns));
+    launch_early(columns_kernel<T>, {dim3(blocks_for(patches, kThreads)), dim3(kThreads)}, stream, grid,
+                 static_cast<const T*>(image), static_cast<T*>(columns));
   });
-  SWINSCOPE_CUDA_LAUNCHED("columns_kernel");
 }
 
 void patch_merge_forward(const PatchMergeShape& shape, ElementType type, const void* x, void* y, Stream stream) {
@@ -203,9 +223,9 @@ void pool_forward(const PoolShape& shape, ElementType type, const void* x, void*
   if (shape.batch == 0) return;
   with_element_type(type, [&]<typename T>() {
     const dim3 grid(blocks_for(shape.channels, kPoolChannels * Vector<T>::kLength), static_cast<unsigned>(shape.batch));
-    pool_kernel<T><<<grid, kPoolChannels * kPoolRows, 0, stream>>>(shape, static_cast<const T*>(x), static_cast<T*>(y));
+    launch_early(pool_kernel<T>, {grid, dim3(kPoolChannels * kPoolRows)}, stream, shape, static_cast<const T*>(x),
+                 static_cast<T*>(y));
   });
-  SWINSCOPE_CUDA_LAUNCHED("pool_kernel");
 }
 
 void pool_backward(const PoolShape& shape, ElementType type, const void* dy, void* dx, Stream stream) {

@@ -40,7 +40,8 @@ std::string chooser_name() {
   std::string name = device_info().name;
   std::ranges::replace_if(
       name, [](char letter) { return std::isalnum(static_cast<unsigned char>(letter)) == 0; }, '_');
-  return "matmul-" + name + "-" + std::to_string(cublasLtGetVersion());
+  // What could be chosen is part of the name: a choice among fewer is made again.
+  return "matmul-" + name + "-" + std::to_string(cublasLtGetVersion()) + "-" + std::to_string(hopper::kTiles);
 }
 
 std::filesystem::path cache_file(const std::filesystem::path& folder) {
