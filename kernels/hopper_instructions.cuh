@@ -50,6 +50,13 @@ __device__ inline void load_permuted_tile(std::uint32_t to, const CUtensorMap* m
       : "memory");
 }
 
+// The same into the L2 cache only.
+__device__ inline void prefetch_permuted_tile(const CUtensorMap* map, int column, int group) {
+  asm volatile("cp.async.bulk.prefetch.tensor.5d.L2.global [%0, {%1, %2, %2, %2, %3}];" ::"l"(map), "r"(column), "r"(0),
+               "r"(group)
+               : "memory");
+}
+
 // Warp group products read shared memory by descriptors. Tiles have rows of 128 bytes whose 16-byte pieces the copy
 // engine permuted by the row (128-byte swizzle); groups of 8 rows are 1024 bytes apart.
 __device__ inline std::uint64_t tile_descriptor(std::uint32_t address) {

@@ -77,8 +77,13 @@ __device__ void produce_part(const SplitMemory<P>& memory, const SplitPart& part
     load_permuted_tile(memory.b(stage), b_map, step * P::kDepth, part.column / 32, memory.full(stage));
   };
   const int ahead = min(P::kStages, part.last - part.first);
+  // Weights do not depend on the kernel before: what the stages have no room for comes into the L2 cache while it ends.
   for (int i = 0; i < ahead; ++i)
     load_b(part.first + i, i);
+  if (part.row == 0) {
+    for (int step = part.first + ahead; step < part.last; ++step)
+      prefetch_permuted_tile(b_map, step * P::kDepth, part.column / 32);
+  }
   wait_for_previous();
   for (int i = 0; i < ahead; ++i)
     load_a(part.first + i, i);
