@@ -82,20 +82,32 @@ __device__ inline void threads_arrive(int barrier) {
   asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "n"(kThreads) : "memory");
 }
 
-// Blocks of a cluster are there together and reach each other's shared memory. Each thread waits after it arrived and
-// before it arrives again.
-__device__ inline void cluster_arrive() { asm volatile("barrier.cluster.arrive.release;" ::: "memory"); }
-__device__ inline void cluster_wait() { asm volatile("barrier.cluster.wait.acquire;" ::: "memory"); }
+// Blocks of a cluster are there together and reach each other's shared memory. Whole warps arrive once and wait once:
+// then all blocks have begun, and know each other's barriers where barrier_inits_done() came before.
+__device__ inline void cluster_arrive() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
+__device__ inline void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 // What lies at `shared` in this block, in that of number `block`.
 __device__ inline std::uint32_t address_in_cluster(std::uint32_t shared, int block) {
   std::uint32_t address;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(shared), "r"(block));
   return address;
 }
-__device__ inline void store_in_cluster(std::uint32_t address, const float4& v) {
-  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(v.x), "f"(v.y), "f"(v.z),
-               "f"(v.w)
-               : "memory");
+// To another block's memory; counts its 16 bytes at a barrier of that block.
+__device__ inline void send(std::uint32_t to, const float4& v, std::uint32_t barrier) {
+  asm volatile(
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(to),
+      "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w), "r"(barrier)
+      : "memory");
+}
+// barrier_wait() for what other blocks sent.
+__device__ inline void barrier_wait_for_others(std::uint32_t barrier, std::uint32_t parity) {
+  asm volatile(
+      "{\n.reg .pred done;\n"
+      "again:\n"
+      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+      "@!done bra again;\n}\n" ::"r"(barrier),
+      "r"(parity)
+      : "memory");
 }
 __device__ inline float4 load_shared_floats(std::uint32_t address) {
   float4 v;

@@ -1,6 +1,6 @@
 // The product kernel for few rows: a tile of 64 rows for each cluster of blocks, which share its k among them, so that
 // the GPU is full where there are few tiles. Each block sums up its part of k; then each finishes some of the tile's
-// columns, for which the others put their sums into its shared memory. Sums of parts are added in the same order every
+// columns, for which the others send their sums into its shared memory. Sums of parts are added in the same order every
 // time. A cluster may be a single block.
 #pragma once
 
@@ -53,6 +53,7 @@ struct SplitMemory {
   __device__ std::uint32_t b(int stage) const { return a(stage) + P::kABytes; }
   __device__ std::uint32_t full(int stage) const { return barriers + static_cast<std::uint32_t>(stage) * 8; }
   __device__ std::uint32_t empty(int stage) const { return full(P::kStages + stage); }
+  __device__ std::uint32_t all_received() const { return full(2 * P::kStages); }
   // A thread's place for the first half of a unit from the `from`th of the others; the second half stands behind those
   // of all threads.
   __device__ std::uint32_t unit(int from, int index, int each, int thread) const {
@@ -81,6 +82,7 @@ __device__ void produce_part(const SplitMemory<P>& memory, const SplitPart& part
   for (int i = 0; i < ahead; ++i)
     load_b(part.first + i, i);
   if (part.row == 0) {
+#pragma unroll 1
     for (int step = part.first + ahead; step < part.last; ++step)
       prefetch_permuted_tile(b_map, step * P::kDepth, part.column / 32);
   }
@@ -132,24 +134,25 @@ __device__ void multiply_part(const SplitMemory<P>& memory, const SplitPart& par
   products_wait<0>();
 }
 
-// Gives the units that others finish to them, and adds what they have of this block's.
+// Sends the units that others finish to them, and waits for what they have of this block's.
 template <typename P>
-__device__ void exchange_sums(const SplitMemory<P>& memory, int splits, int rank, int thread, float (&sums)[P::kSums]) {
+__device__ void exchange_sums(const SplitMemory<P>& memory, int splits, int rank, int thread,
+                              const float (&sums)[P::kSums]) {
   const int each = P::kUnits / splits;
-  cluster_wait();  // all blocks have begun: their memory is theirs
+  cluster_wait();
 #pragma unroll
   for (int unit = 0; unit < P::kUnits; ++unit) {
     const int owner = unit / each;
     if (owner == rank) continue;
     const Eight eight = eight_of(sums, unit / 2, unit % 2);
     const float* const v = eight.values;
-    const std::uint32_t to =
-        address_in_cluster(memory.unit(rank - (rank > owner ? 1 : 0), unit % each, each, thread), owner);
-    store_in_cluster(to, {v[0], v[1], v[2], v[3]});
-    store_in_cluster(to + P::kUnitBytes / 2, {v[4], v[5], v[6], v[7]});
+    const std::uint32_t place = memory.unit(rank - (rank > owner ? 1 : 0), unit % each, each, thread);
+    const std::uint32_t to = address_in_cluster(place, owner);
+    const std::uint32_t barrier = address_in_cluster(memory.all_received(), owner);
+    send(to, {v[0], v[1], v[2], v[3]}, barrier);
+    send(to + P::kUnitBytes / 2, {v[4], v[5], v[6], v[7]}, barrier);
   }
-  cluster_arrive();
-  cluster_wait();
+  barrier_wait_for_others(memory.all_received(), 0);
 }
 
 template <typename P>
@@ -231,6 +234,9 @@ __global__ __launch_bounds__(P::kThreads) void split_kernel(const __grid_constan
       barrier_init(memory.full(stage), 1);
       barrier_init(memory.empty(stage), P::kGroup / kWarp);
     }
+    barrier_init(memory.all_received(), 1);
+    barrier_arrive_expecting(memory.all_received(),
+                             static_cast<std::uint32_t>(e.splits - 1) * (P::kUnits / e.splits) * P::kUnitBytes);
     barrier_inits_done();
   }
   __syncthreads();
@@ -241,11 +247,8 @@ __global__ __launch_bounds__(P::kThreads) void split_kernel(const __grid_constan
     return;
   }
   if (threadIdx.x == P::kGroup) produce_part<P>(memory, part, &a_map, &b_map);
-  if (e.splits == 1) return;
-  // The warp that loads takes part in the barriers of the cluster, too.
-  cluster_wait();
-  cluster_arrive();
-  cluster_wait();
+  __syncwarp();
+  if (e.splits > 1) cluster_wait();
 #endif
 }
 
