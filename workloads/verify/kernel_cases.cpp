@@ -249,6 +249,7 @@ const std::vector<KernelCheck>& kernel_checks() {
       {"layout", check_layout},
       {"product", check_matmul},
       {"product tiles", check_product_tiles},
+      {"tall product tiles", check_tall_product_tiles},
       {"position bias", check_position_bias},
       {"attention", check_attention},
       {"attention by steps", check_attention_steps},

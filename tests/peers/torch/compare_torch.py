@@ -3,6 +3,7 @@
 
 usage: python3 tests/peers/torch/compare_torch.py speed --swin build/gpu/bin/swin [--cases swin_base:1,swin_base:32,…]
            [--modes eager,default,reduce-overhead,max-autotune] [--layouts nchw,channels_last] [--jobs N] [--json FILE]
+           [--compile-only]
        python3 tests/peers/torch/compare_torch.py errors --swin build/gpu/bin/swin [--models NAME,…] [--batches 1,3,17]
            [--precisions fp32,fp16,bf16] [--image N] [--json FILE]
        python3 tests/peers/torch/compare_torch.py fixtures [--models NAME,…]
@@ -10,19 +11,23 @@ usage: python3 tests/peers/torch/compare_torch.py speed --swin build/gpu/bin/swi
 Needs torch, timm, numpy and safetensors (made with torch 2.11 and timm 1.0.29) and a GPU.
 
 speed: medians of CUDA-event times of a pass on images that are on the GPU already. Each mode and layout of PyTorch is a
-process; --jobs of them compile at a time. Once all have compiled (or --seconds are over: the rest is named and left out) they
-are timed one after another, with nothing else running, ours before and after each, so that both sides see the same clocks. The
-ratio is the fastest PyTorch mode over the median of all of ours. --min-ratio makes it a check; --time-after FILE waits for that
-file before timing, where something else uses the GPU at first.
+process; --jobs of them compile at a time, each for --compile-limit seconds at most. Once all have compiled (or --seconds are
+over: the rest is named and left out) they are timed one after another, with nothing else running, ours before and after each, so
+that both sides see the same clocks. The ratio is the fastest PyTorch mode over the median of all of ours. --min-ratio makes it a
+check; --time-after FILE waits for that file before timing, where something else uses the GPU at first. The JSON file is written
+anew after each case. --compile-only ends once all have compiled: with TORCHINDUCTOR_CACHE_DIR what takes long (max-autotune) can
+be compiled two or three at a time, in several calls, before one call times everything.
 
 errors: all parameters are redrawn from their names on both sides (tests/peers/timm/export_fixtures.py states the rule), ours
-computes the images and its logits, and PyTorch's model in float64 is the reference for ours and for PyTorch in the same
-precision. Exit 1 where our error exceeds 1.2 times PyTorch's, or the tolerance (1e-4, 3e-3, 2e-2) where PyTorch keeps it.
+computes the images and its logits (--jobs runs at a time), and PyTorch's model in float64 is the reference for ours and for
+PyTorch in the same precision. Exit 1 where our error exceeds 1.2 times PyTorch's, or the tolerance (1e-4, 3e-3, 2e-2) where
+PyTorch keeps it.
 
 fixtures: PyTorch's own errors on the inputs of tests/peers/timm/fixtures, written to torch_errors.json beside them, from which
 `swin verify --fixtures` knows what PyTorch reaches.
 """
 import argparse
+import concurrent.futures
 import copy
 import json
 import os
@@ -53,6 +58,14 @@ def run_swin(arguments, extra):
     if finished.returncode != 0:
         sys.exit(f"error: {' '.join(command)} ended with {finished.returncode}\n{finished.stderr}")
     return json.loads(finished.stdout)
+
+
+def write_json(arguments, document):
+    """The file as a whole, so that a reader never sees half of it."""
+    if arguments.json:
+        with open(arguments.json + ".part", "w", encoding="utf-8") as file:
+            json.dump(document, file, indent=1)
+        os.replace(arguments.json + ".part", arguments.json)
 
 
 def make_model(name, image):
@@ -121,6 +134,7 @@ class Peer:
         self.ready = False
         self.started = 0.0
         self.compile_seconds = 0.0
+        self.stopped_after = None
 
     def start(self):
         # Each would take a thread a core.
@@ -147,12 +161,19 @@ class Peer:
     def failed(self):
         return self.process is not None and self.process.poll() is not None
 
+    def enforce(self, limit):
+        if self.running() and time.monotonic() - self.started > limit:
+            self.stopped_after = limit
+            self.stop()
+
     def measure_ms(self):
         self.process.stdin.write("time\n")
         self.process.stdin.flush()
         return float(self.answer("ms"))
 
     def why(self):
+        if self.stopped_after is not None:
+            return f"not compiled within {self.stopped_after:.0f} s"
         if not self.failed():
             return "not compiled in time"
         self.log.seek(0)
@@ -173,6 +194,8 @@ def compile_peers(arguments, peers):
             waiting.pop(0).start()
         if not waiting and not any(peer.running() for peer in peers):
             break
+        for peer in peers:
+            peer.enforce(arguments.compile_limit)
         time.sleep(0.2)
     for peer in peers:
         if not peer.ready:
@@ -210,21 +233,28 @@ def compare_speed(arguments):
     peers = [Peer(arguments, model, batch, mode, layout) for model, batch in cases
              for mode in arguments.modes.split(",") for layout in arguments.layouts.split(",")]
     rows, left_out = [], []
+    document = {"schema": "swinscope.peers.speed/2", "gpu": torch.cuda.get_device_name(), "torch": torch.__version__,
+                "timm": timm.__version__, "left_out": left_out, "data": rows}
     try:
         compile_peers(arguments, peers)
         for peer in peers:
             if not peer.ready:
                 left_out.append(f"{peer.case[0]} batch {peer.case[1]} {peer.name}: {peer.why()}")
                 print(f"left out: {left_out[-1]}", flush=True)
+        if arguments.compile_only:
+            for peer in peers:
+                if peer.ready:
+                    print(f"compiled: {peer.case[0]} batch {peer.case[1]} {peer.name} in {peer.compile_seconds:.0f} s",
+                          flush=True)
+            return document, not left_out
         for model, batch in cases:
             ready = [peer for peer in peers if peer.case == (model, batch) and peer.ready]
             if ready:
                 rows.append(compare_case(arguments, model, batch, ready))
+                write_json(arguments, document)
     finally:
         for peer in peers:
             peer.stop()
-    document = {"schema": "swinscope.peers.speed/2", "gpu": torch.cuda.get_device_name(), "torch": torch.__version__,
-                "timm": timm.__version__, "left_out": left_out, "data": rows}
     return document, len(rows) == len(cases) and all(row["ratio"] >= arguments.min_ratio for row in rows)
 
 
@@ -233,48 +263,72 @@ def relative_error(values, reference):
     return (difference / torch.linalg.vector_norm(reference)).item()
 
 
+def our_logits(arguments, folder, name, batch, precision):
+    """The file of the images and of our logits for them."""
+    file = os.path.join(folder, f"{name}-{batch}-{precision}.safetensors")
+    image = ["--image", str(arguments.image)] if arguments.image else []
+    run_swin(arguments, ["--model", name, "--batch", str(batch), "--precision", precision, "--seed",
+                         str(export_fixtures.SEED), "--steps", "1", "--logits", file] + image)
+    return file
+
+
+def error_rows(arguments, name, model, runs):
+    """Of one model: `runs` gives our files by batch and precision."""
+    rows = []
+    for batch in map(int, arguments.batches.split(",")):
+        reference = None
+        for precision in arguments.precisions.split(","):
+            file = runs[batch, precision].result()
+            tensors = {key: value.cuda() for key, value in load_file(file).items()}
+            os.remove(file)
+            images = tensors["images"]
+            with torch.inference_mode():
+                if reference is None:
+                    set_tf32(False)
+                    reference = copy.deepcopy(model).double()(images.double())
+                set_tf32(precision == "tf32")
+                peer_model = copy.deepcopy(model).to(DTYPES[precision])
+                peer = relative_error(peer_model(images.to(DTYPES[precision])), reference)
+            ours = relative_error(tensors["logits"], reference)
+            # NaN compares false with everything, so it fails.
+            allowed = max(PEER_FACTOR * peer, FLOOR)
+            if peer <= TOLERANCES[precision]:
+                allowed = min(allowed, TOLERANCES[precision])
+            size = images.shape[-1]
+            passed = ours <= allowed
+            rows.append({"model": name, "batch": batch, "image": size, "precision": precision, "ours": ours, "torch": peer,
+                         "tolerance": TOLERANCES[precision], "allowed": allowed, "passed": passed})
+            beyond = "" if peer <= TOLERANCES[precision] else "  PyTorch misses the tolerance"
+            print(f"{name:<14}{batch:>6}{size:>7}{precision:>6}{ours:>12.2e}{peer:>12.2e}{ours / peer:>8.2f}"
+                  f"{allowed:>10.1e}{beyond if passed else '  FAILED'}", flush=True)
+    return rows
+
+
 def compare_errors(arguments):
     rows = []
-    print(f"{'model':<14}{'batch':>6}{'image':>7}{'':>6}{'ours':>12}{'torch':>12}{'ratio':>8}{'allowed':>10}")
-    for name in arguments.models.split(","):
-        try:
-            model = make_model(name, arguments.image).cuda()  # stays in fp32: conversions are made of copies
-        except RuntimeError as error:
-            # V2 of timm pads no map that its windows do not divide.
-            print(f"{name:<14} left out: timm does not build it at {arguments.image} pixels ({error})")
-            continue
-        size = model.patch_embed.img_size[0]
-        export_fixtures.load_redrawn(model, (1, 3, size, size))
-        for batch in map(int, arguments.batches.split(",")):
-            reference = None
-            for precision in arguments.precisions.split(","):
-                with tempfile.TemporaryDirectory() as folder:
-                    file = os.path.join(folder, "logits.safetensors")
-                    run_swin(arguments, ["--model", name, "--batch", str(batch), "--image", str(size), "--precision",
-                                         precision, "--seed", str(export_fixtures.SEED), "--steps", "1", "--logits", file])
-                    tensors = {key: value.cuda() for key, value in load_file(file).items()}
-                images = tensors["images"]
-                with torch.inference_mode():
-                    if reference is None:
-                        set_tf32(False)
-                        reference = copy.deepcopy(model).double()(images.double())
-                    set_tf32(precision == "tf32")
-                    peer_model = copy.deepcopy(model).to(DTYPES[precision])
-                    peer = relative_error(peer_model(images.to(DTYPES[precision])), reference)
-                ours = relative_error(tensors["logits"], reference)
-                # NaN compares false with everything, so it fails.
-                allowed = max(PEER_FACTOR * peer, FLOOR)
-                if peer <= TOLERANCES[precision]:
-                    allowed = min(allowed, TOLERANCES[precision])
-                passed = ours <= allowed
-                rows.append({"model": name, "batch": batch, "image": size, "precision": precision, "ours": ours,
-                             "torch": peer, "tolerance": TOLERANCES[precision], "allowed": allowed, "passed": passed})
-                print(f"{name:<14}{batch:>6}{size:>7}{precision:>6}{ours:>12.2e}{peer:>12.2e}{ours / peer:>8.2f}"
-                      f"{allowed:>10.1e}{'' if passed else '  FAILED'}", flush=True)
-        del model
-        torch.cuda.empty_cache()
     document = {"schema": "swinscope.peers.errors/1", "gpu": torch.cuda.get_device_name(), "torch": torch.__version__,
                 "timm": timm.__version__, "data": rows}
+    print(f"{'model':<14}{'batch':>6}{'image':>7}{'':>6}{'ours':>12}{'torch':>12}{'ratio':>8}{'allowed':>10}")
+    names = arguments.models.split(",")
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        runs = {name: {(batch, precision): pool.submit(our_logits, arguments, folder, name, batch, precision)
+                       for batch in map(int, arguments.batches.split(",")) for precision in arguments.precisions.split(",")}
+                for name in names}
+        for name in names:
+            try:
+                model = make_model(name, arguments.image).cuda()  # stays in fp32: conversions are made of copies
+            except RuntimeError as error:
+                # V2 of timm pads no map that its windows do not divide.
+                print(f"{name:<14} left out: timm does not build it at {arguments.image} pixels ({error})", flush=True)
+                for run in runs[name].values():
+                    run.cancel()
+                continue
+            size = model.patch_embed.img_size[0]
+            export_fixtures.load_redrawn(model, (1, 3, size, size))
+            rows.extend(error_rows(arguments, name, model, runs[name]))
+            write_json(arguments, document)
+            del model
+            torch.cuda.empty_cache()
     return document, all(row["passed"] for row in rows)
 
 
@@ -317,6 +371,8 @@ def main():
     speed.add_argument("--modes", default="eager,default,reduce-overhead,max-autotune")
     speed.add_argument("--layouts", default="nchw,channels_last")
     speed.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 2), help="that compile at a time")
+    speed.add_argument("--compile-limit", type=float, default=3600.0, help="seconds that one may compile")
+    speed.add_argument("--compile-only", action="store_true", help="time nothing")
     speed.add_argument("--rounds", type=int, default=1)
     speed.add_argument("--seconds", type=float, default=3600.0)
     speed.add_argument("--time-after", metavar="FILE")
@@ -325,6 +381,7 @@ def main():
     errors.add_argument("--batches", default="1,3,17")
     errors.add_argument("--precisions", default="fp32,fp16,bf16")
     errors.add_argument("--image", type=int, default=0, help="pixels (default: the models' own)")
+    errors.add_argument("--jobs", type=int, default=4, help="of our runs at a time")
     folder = os.path.join(os.path.dirname(os.path.abspath(export_fixtures.__file__)), "fixtures")
     fixtures.add_argument("--fixtures", default=folder)
     fixtures.add_argument("--models", default=",".join(export_fixtures.MODELS))
@@ -341,9 +398,7 @@ def main():
         return peer_worker(arguments)
     document, passed = {"speed": compare_speed, "errors": compare_errors, "fixtures": write_fixture_errors}[
         arguments.command](arguments)
-    if arguments.json:
-        with open(arguments.json, "w", encoding="utf-8") as file:
-            json.dump(document, file, indent=1)
+    write_json(arguments, document)
     sys.exit(0 if passed else 1)
 
 
