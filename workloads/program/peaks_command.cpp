@@ -15,6 +15,7 @@ namespace {
 
 struct PeaksOptions {
   double seconds = 10.0;
+  std::vector<std::int64_t> kernel_batches;  // none: products instead
   bool json = false;
 };
 
@@ -56,6 +57,24 @@ Json measure_products(cuda::MatmulLibrary& library, bool with_fp8, bool talks) {
       fmt::print("{:<28}{:>10}{:>26}{:>12.1f}{:>10.1f}{:>10.0f}\n", task.name, task.precision,
                  fmt::format("{} x {} x {}", task.shape.m, task.shape.n, task.shape.k), rate.microseconds,
                  rate.teraflops, rate.gigabytes_per_second);
+    }
+  }
+  return rows;
+}
+
+Json measure_kernel_rates(const PeaksOptions& options, double copy_rate, bool talks) {
+  Json rows = Json::array();
+  if (talks) fmt::print("\n{:<42}{:>10}{:>10}{:>18}\n", "kernel, fp16", "us", "GB/s", "of the copy rate");
+  for (const std::int64_t batch : options.kernel_batches) {
+    for (const KernelRate& rate : measure_kernels(batch)) {
+      rows.push_back({{"kernel", rate.name},
+                      {"time_us", rate.microseconds},
+                      {"gigabytes_per_second", rate.gigabytes_per_second},
+                      {"of_copy_rate", rate.gigabytes_per_second / copy_rate}});
+      if (talks) {
+        fmt::print("{:<42}{:>10.1f}{:>10.0f}{:>17.0f}%\n", rate.name, rate.microseconds, rate.gigabytes_per_second,
+                   100.0 * rate.gigabytes_per_second / copy_rate);
+      }
     }
   }
   return rows;
@@ -114,14 +133,22 @@ int peaks(const PeaksOptions& options) {
         "\nlaunch: {:.2f} us of host time; with its end {:.2f} us, as a graph {:.2f} us; {:.2f} us a graph node\n",
         cost.enqueue_us, cost.round_trip_us, cost.graph_round_trip_us, cost.graph_node_us);
   }
+  const auto print = [&] {
+    document["data"] = Json::array({data});
+    if (options.json) fmt::print("{}\n", document.dump(2));
+  };
+  if (!options.kernel_batches.empty()) {
+    data["kernels"] = measure_kernel_rates(options, data["copies"][0]["gigabytes_per_second"].get<double>(), talks);
+    print();
+    return 0;
+  }
   cuda::MatmulLibrary library(algorithm_folder());
   const bool with_fp8 = info.major * 10 + info.minor >= 89;
   data["products"] = measure_products(library, with_fp8, talks);
   data["best_teraflops_per_second"] = best_rates(data["products"]);
   data["sustained"] = measure_sustained_rates(library, options.seconds, talks);
   library.finish_tuning();
-  document["data"] = Json::array({data});
-  if (options.json) fmt::print("{}\n", document.dump(2));
+  print();
   return 0;
 }
 
@@ -133,6 +160,11 @@ Command add_peaks_command(CLI::App& app) {
   command->add_option("--seconds", options->seconds, "how long the sustained rate is measured")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  command
+      ->add_option("--kernels", options->kernel_batches,
+                   "instead of products: normalization and attention of swin_base and swinv2_base at these batch sizes")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
   command->add_flag("--json", options->json, "print as JSON");
   return [options] { return peaks(*options); };
 }

@@ -24,21 +24,6 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Microseconds on the device of what `work` enqueues; the median over rounds, after one that does not count.
-double device_time(cuda::Stream stream, const std::function<void()>& work) {
-  cuda::Event begin;
-  cuda::Event end;
-  std::vector<double> times;
-  for (int round = 0; round <= kRounds; ++round) {
-    begin.record(stream);
-    work();
-    end.record(stream);
-    const double time = 1e3 * static_cast<double>(cuda::Event::milliseconds(begin, end));
-    if (round > 0) times.push_back(time);
-  }
-  return median(times);
-}
-
 double host_time(const std::function<void()>& work) {
   constexpr int kRepeats = 200;
   std::vector<double> times;
@@ -131,6 +116,32 @@ class Bench {
 };
 
 }  // namespace
+
+double device_time(cuda::Stream stream, const std::function<void()>& work) {
+  cuda::Event begin;
+  cuda::Event end;
+  std::vector<double> times;
+  for (int round = 0; round <= kRounds; ++round) {
+    begin.record(stream);
+    work();
+    end.record(stream);
+    const double time = 1e3 * static_cast<double>(cuda::Event::milliseconds(begin, end));
+    if (round > 0) times.push_back(time);
+  }
+  return median(times);
+}
+
+double time_in_graph(cuda::Stream stream, const std::function<void(int)>& launch) {
+  launch(0);
+  const double once = std::max(1.0, device_time(stream, [&] { launch(0); }));
+  const int launches = std::clamp(static_cast<int>(kGraphMicroseconds / once), 1, kMaxGraphLaunches);
+  cuda::Graph graph;
+  graph.begin_capture(stream);
+  for (int i = 0; i < launches; ++i)
+    launch(i);
+  graph.end_capture(stream);
+  return device_time(stream, [&] { graph.launch(stream); }) / launches;
+}
 
 std::vector<CopyRate> measure_copies() {
   constexpr std::int64_t kDeviceBytes = std::int64_t{2} << 30;

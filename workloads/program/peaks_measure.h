@@ -2,12 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "kernels/matmul.h"
 
 namespace swinscope {
+
+// Microseconds on the device of what `work` enqueues; the median over rounds, after one that does not count.
+double device_time(cuda::Stream stream, const std::function<void()>& work);
+// Microseconds of each of many launches in one graph; `launch` gets their number.
+double time_in_graph(cuda::Stream stream, const std::function<void(int)>& launch);
 
 struct CopyRate {
   std::string kind;        // "device" (read and written bytes count both), "host to device", "device to host" (pinned)
@@ -31,6 +37,15 @@ struct ProductRate {
 };
 // With the fastest of cuBLASLt's algorithms.
 ProductRate measure_product(cuda::MatmulLibrary& library, const ProductTask& task);
+
+// A kernel that memory limits, as it stands in a model: one launch after another, each on data that no cache holds.
+struct KernelRate {
+  std::string name;  // "swin_base stage3.attn.window batch 128"
+  double microseconds = 0.0;
+  double gigabytes_per_second = 0.0;  // compulsory traffic over the time
+};
+// Normalization and window attention of Swin-B, V1 and V2, in fp16.
+std::vector<KernelRate> measure_kernels(std::int64_t batch);
 
 struct LaunchCost {
   double enqueue_us = 0.0;           // host time of a launch whose end nobody waits for
