@@ -180,9 +180,9 @@ void check_elementwise(const VerifyReport& report) {
     report({"residual", type_name(type), relative_error(make.download(y), expected), tolerance});
 
     const PoolShape pool{3, 49, 136};
-    const DeviceTensor tokens = make.normal(3 * 49 * 136, type);
-    DeviceTensor pooled = make.output(3 * 136, type);
-    std::vector<double> means = sized(3 * 136);
+    const DeviceTensor tokens = make.normal(pool.batch * pool.tokens * pool.channels, type);
+    DeviceTensor pooled = make.output(pool.batch * pool.channels, type);
+    std::vector<double> means = sized(pool.batch * pool.channels);
     cuda::pool_forward(pool, type, tokens.data(), pooled.buffer.data(), make.stream());
     cpu::pool_forward(pool, tokens.values.data(), means.data());
     report({"pool 49 x 136", type_name(type), relative_error(make.download(pooled), means), tolerance});
