@@ -14,6 +14,7 @@
 #include "kernels/cuda_call.h"
 #include "kernels/early_launch.cuh"
 #include "kernels/window_attention.h"
+#include "kernels/window_attention_bias.cuh"
 #include "kernels/window_attention_general.h"
 #include "kernels/window_attention_mma.cuh"
 #include "kernels/window_geometry.cuh"
@@ -23,12 +24,7 @@ namespace {
 
 constexpr int kHeadDim = 32;
 constexpr int kMaxTokens = 64;
-constexpr int kRowTiles = 4;  // of 16 queries
-constexpr float kLog2e = 1.4426950408889634F;
 constexpr float kLn2 = 0.6931471805599453F;
-// Halves of bias of one lane and row tile: four for each of eight blocks of keys.
-constexpr int kLaneBias = 32;
-constexpr std::int64_t kHeadBias = std::int64_t{kRowTiles} * kWarp * kLaneBias;
 
 // Shared memory of one window and head: q, k and v, 64 rows of 64 bytes each. The four 16-byte pieces of a row are
 // permuted by its number, so that eight rows' pieces at the same place lie in different banks. Within eight rows that
@@ -327,29 +323,6 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
   }
 }
 
-// One thread a value: [head, row tile, pair of blocks, lane, 8]. Pairs outside of the window are hidden. `factor`: what
-// makes scores powers of two (cosine), or undoes the scale that is applied later.
-__global__ void expand_bias_kernel(int heads, int window_height, int window_width, float factor, const float* table,
-                                   __half* bias) {
-  const int index = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (index >= heads * static_cast<int>(kHeadBias)) return;
-  const int element = index % 8;
-  const int lane = index / 8 % kWarp;
-  const int pair = index / (8 * kWarp) % 4;
-  const int tile = index / static_cast<int>(kWarp * kLaneBias) % kRowTiles;
-  const int head = index / static_cast<int>(kHeadBias);
-  const int key = (2 * pair + element / 4) * 8 + lane % 4 * 2 + element % 2;
-  const int query = tile * 16 + lane / 4 + element % 4 / 2 * 8;
-  const int tokens = window_height * window_width;
-  float value = 0.0F;
-  if (key >= tokens) {
-    value = -std::numeric_limits<float>::infinity();
-  } else if (query < tokens) {
-    value = table[bias_row(window_height, window_width, query, key) * heads + head] * factor;
-  }
-  bias[index] = __float2half_rn(value);
-}
-
 // Launches as many blocks as the GPU holds at once, with about equally many windows each.
 template <typename T, int kBlocks, bool kCosine>
 void launch_kernel(const MmaArguments<T>& arguments, Stream stream) {
@@ -407,12 +380,7 @@ void expand_attention_bias(const WindowAttentionShape& shape, ElementType type, 
     expand_general_bias(shape, table, static_cast<float*>(bias), stream);
     return;
   }
-  const bool cosine = shape.score == AttentionScore::kCosine;
-  const float factor = cosine ? kLog2e : std::sqrt(static_cast<float>(kHeadDim));
-  expand_bias_kernel<<<blocks_for(shape.heads * kHeadBias, kThreads), kThreads, 0, stream>>>(
-      static_cast<int>(shape.heads), static_cast<int>(shape.grid.window.height),
-      static_cast<int>(shape.grid.window.width), factor, table, static_cast<__half*>(bias));
-  SWINSCOPE_CUDA_LAUNCHED("expand_bias_kernel");
+  expand_mma_bias(shape, table, bias, stream);
 }
 
 void window_attention_forward(const WindowAttentionShape& shape, ElementType type, TokenOrder order,
