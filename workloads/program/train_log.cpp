@@ -44,11 +44,14 @@ void TrainLog::step(std::int64_t step, double epoch, const StepResult& result, s
 
 void TrainLog::epoch(const EpochResult& result) {
   if (!out_.is_open()) return;
-  nlohmann::ordered_json line = {{"type", "epoch"},
-                                 {"epoch", result.epoch},
-                                 {"step", result.step},
-                                 {"loss", result.loss},
-                                 {"accuracy", result.accuracy}};
+  nlohmann::ordered_json line = {
+      {"type", "epoch"},
+      {"epoch", result.epoch},
+      {"step", result.step},
+      {"elapsed_ns",
+       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - began_).count()},
+      {"loss", result.loss},
+      {"accuracy", result.accuracy}};
   if (result.validation.images > 0) {
     line["validation_loss"] = result.validation.loss;
     line["validation_accuracy"] = result.validation.accuracy;

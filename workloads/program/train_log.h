@@ -1,6 +1,7 @@
 // swin train --log: a line of JSON for each step, epoch and file that was skipped; written as they happen.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -21,6 +22,7 @@ class TrainLog {
 
  private:
   std::ofstream out_;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace swinscope

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Our Swin training beside PyTorch's, on one GPU: times and memory, loss curves, or gradients.
+"""Our Swin training beside PyTorch's, on one GPU: times and memory, loss curves, time to an accuracy, or gradients.
 
 usage: python3 tests/peers/torch/compare_training.py speed --swin build/gpu/bin/swin [--cases swin_large:64,swinv2_base:64]
            [--modes default,reduce-overhead,max-autotune] [--layouts nchw,channels_last] [--precisions fp16,bf16]
            [--data FOLDER --loader-workers N] [--jobs N] [--seconds S] [--json FILE]
        python3 tests/peers/torch/compare_training.py curve --swin build/gpu/bin/swin [--models swin_tiny] [--steps 200] [--json FILE]
+       python3 tests/peers/torch/compare_training.py accuracy --swin build/gpu/bin/swin --data FOLDER [--target 0.9] [--json FILE]
        python3 tests/peers/torch/compare_training.py gradients --swin build/gpu/bin/swin [--models swin_nano,swinv2_nano] [--json FILE]
 
 Needs torch, timm, numpy and safetensors (made for torch 2.11 and timm 1.0.29) and a GPU; with --data torchvision, too.
@@ -16,8 +17,9 @@ memory), then they are timed one after another with nothing else running, ours b
 sides; with it both read the same JPEG files with the same crops and mirroring, by --loader-workers processes or threads.
 
 curve: the same weights, images and order on both sides (our synthetic set, computed here again), stochastic depth off: means of 20
-steps must agree within 0.5 %. gradients: of one batch with redrawn weights, ours and PyTorch's in the same precision, against
-PyTorch in float64; ours may err 1.2 times as much.
+steps must agree within 0.5 %. accuracy: both train on the same files until --target of the held-out pictures are right; the time
+to there, PyTorch's without its compilation. gradients: of one batch with redrawn weights, ours and PyTorch's in the same precision,
+against PyTorch in float64; ours may err 1.2 times as much.
 """
 import argparse
 import json
@@ -29,7 +31,7 @@ import tempfile
 import threading
 import time
 
-from training_model import Stepper, image_size, keep, make_model, run_swin
+from training_model import Stepper, image_size, keep, make_model, random_crops, run_swin
 
 
 def need_gpu():
@@ -41,13 +43,9 @@ def need_gpu():
 def jpeg_batches(arguments, size, channels_last):
     """Endless batches of the files, on the GPU."""
     import torch
-    from torchvision import datasets, transforms
+    from torchvision import datasets
     train = os.path.join(arguments.data, "train")
-    transform = transforms.Compose([
-        transforms.RandomResizedCrop(size, scale=(0.08, 1.0), interpolation=transforms.InterpolationMode.BICUBIC),
-        transforms.RandomHorizontalFlip(), transforms.ToTensor(),
-        transforms.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))])
-    files = datasets.ImageFolder(train if os.path.isdir(train) else arguments.data, transform)
+    files = datasets.ImageFolder(train if os.path.isdir(train) else arguments.data, random_crops(size, 0.08))
     loader = torch.utils.data.DataLoader(files, arguments.batch, shuffle=True, num_workers=arguments.loader_workers,
                                          pin_memory=True, drop_last=True, persistent_workers=True, prefetch_factor=4)
     layout = torch.channels_last if channels_last else torch.contiguous_format
@@ -222,14 +220,16 @@ def speed(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    by_name = {name: commands.add_parser(name) for name in ("speed", "curve", "gradients", "worker")}  # worker: speed's
-    for name in ("speed", "curve", "gradients"):
+    by_name = {name: commands.add_parser(name) for name in ("speed", "curve", "accuracy", "gradients", "worker")}
+    for name in ("speed", "curve", "accuracy", "gradients"):
         by_name[name].add_argument("--swin", required=True)
         by_name[name].add_argument("--swin-options", default="", help="further options of `swin train`")
         by_name[name].add_argument("--json", help="file for the figures")
-    for name in ("speed", "worker"):
-        by_name[name].add_argument("--data", help="folder of JPEG files, as for `swin train`; else images on the GPU")
+    for name in ("speed", "worker", "accuracy"):  # worker: speed's
+        by_name[name].add_argument("--data", required=name == "accuracy",
+                                   help="folder of JPEG files, as for `swin train`; else images on the GPU")
         by_name[name].add_argument("--loader-workers", type=int, default=12)
+    for name in ("speed", "worker"):
         by_name[name].add_argument("--measured", type=int, default=40, help="steps")
     command = by_name["speed"]
     command.add_argument("--cases", default="swin_large:64,swinv2_base:64", help="MODEL:BATCH,…")
@@ -248,6 +248,17 @@ def main():
     command.add_argument("--lr", type=float, default=5e-4)
     command.add_argument("--lr-warmup", type=int, default=20)
     command.add_argument("--seed", type=int, default=0)
+    command = by_name["accuracy"]
+    command.add_argument("--model", default="swin_tiny")
+    command.add_argument("--batch", type=int, default=128)
+    command.add_argument("--epochs", type=int, default=30, help="of the learning rate's schedule")
+    command.add_argument("--target", type=float, default=0.9)
+    command.add_argument("--precision", default="fp16")
+    command.add_argument("--lr", type=float, default=1e-3)
+    command.add_argument("--lr-warmup", type=int, default=200)
+    command.add_argument("--drop-path", type=float, default=0.1)
+    command.add_argument("--crop-area", type=float, default=0.5)
+    command.add_argument("--seconds", type=float, default=3600.0, help="after which PyTorch's side ends")
     command = by_name["gradients"]
     command.add_argument("--models", default="swin_nano,swinv2_nano")
     command.add_argument("--precisions", default="fp32,tf32,fp16,bf16")
@@ -265,9 +276,10 @@ def main():
     need_gpu()
     if arguments.command == "worker":
         return worker(arguments)
+    import training_accuracy
     import training_numerics
-    passed = {"speed": speed, "curve": training_numerics.curve, "gradients": training_numerics.gradients}[arguments.command](
-        arguments)
+    passed = {"speed": speed, "curve": training_numerics.curve, "accuracy": training_accuracy.accuracy,
+              "gradients": training_numerics.gradients}[arguments.command](arguments)
     sys.exit(0 if passed else 1)
 
 

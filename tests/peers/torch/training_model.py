@@ -6,6 +6,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "timm"))
 
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 SMOOTHING = 0.1
 CLIP_NORM = 5.0
 WEIGHT_DECAY = 0.05
@@ -13,18 +14,25 @@ NO_DECAY = ("relative_position_bias_table", "logit_scale", "cpb_mlp.0.weight", "
 NANO = {"img_size": 64, "embed_dim": 32, "depths": (2, 2), "num_heads": (2, 4), "window_size": 4, "num_classes": 10}
 
 
-def make_model(name, classes=None):
+def make_model(name, classes=None, drop_path=0.0):
     import export_fixtures
     import timm
     from timm.models.swin_transformer import SwinTransformer
     from timm.models.swin_transformer_v2 import SwinTransformerV2
     overrides = {} if classes is None else {"num_classes": classes}
     if name == "swin_nano":
-        return SwinTransformer(drop_path_rate=0.0, **{**NANO, **overrides})
+        return SwinTransformer(drop_path_rate=drop_path, **{**NANO, **overrides})
     if name == "swinv2_nano":
-        return SwinTransformerV2(drop_path_rate=0.0, **{**NANO, **overrides})
+        return SwinTransformerV2(drop_path_rate=drop_path, **{**NANO, **overrides})
     timm_name, more = export_fixtures.MODELS[name]
-    return timm.create_model(timm_name, pretrained=False, drop_path_rate=0.0, **{**more, **overrides})
+    return timm.create_model(timm_name, pretrained=False, drop_path_rate=drop_path, **{**more, **overrides})
+
+
+def random_crops(size, least_area):
+    from torchvision import transforms
+    return transforms.Compose([
+        transforms.RandomResizedCrop(size, scale=(least_area, 1.0), interpolation=transforms.InterpolationMode.BICUBIC),
+        transforms.RandomHorizontalFlip(), transforms.ToTensor(), transforms.Normalize(MEAN, STD)])
 
 
 def image_size(model):

@@ -99,8 +99,14 @@ TEST_F(SwinTrain, FilesAreLearntFromAndTheHeldOutOnesAreJudgedEachEpoch) {
   }
   std::ifstream log(at("log"));
   std::vector<std::string> types;
-  for (std::string line; std::getline(log, line);)
-    types.push_back(nlohmann::json::parse(line)["type"]);
+  std::int64_t until = 0;
+  for (std::string line; std::getline(log, line);) {
+    const auto entry = nlohmann::json::parse(line);
+    types.push_back(entry["type"]);
+    if (types.back() != "epoch") continue;
+    EXPECT_GT(entry["elapsed_ns"], until);
+    until = entry["elapsed_ns"];
+  }
   EXPECT_EQ(std::ranges::count(types, "step"), 25);
   EXPECT_EQ(std::ranges::count(types, "epoch"), 2);
   EXPECT_EQ(std::ranges::count(types, "skipped"), 2);
