@@ -8,6 +8,7 @@
 #include "kernels/device_math.cuh"
 #include "kernels/early_launch.cuh"
 #include "kernels/gelu.h"
+#include "kernels/normal_distribution.cuh"
 #include "kernels/partial_sums.h"
 
 namespace swinscope::cuda {
@@ -69,31 +70,6 @@ struct ScaledRows {
     if (dx != nullptr) store_vector(dx + vector * Vector<T>::kLength, v);
   }
 };
-
-struct Normal {
-  float cumulative;
-  float density;
-};
-
-// The normal distribution. In 16-bit types erf is Abramowitz and Stegun's 7.1.26 (error below 1.5e-7, far below what
-// such a result keeps), whose exponential is the density's: one exponential and one division for both, where erff and
-// expf would make the kernel wait for arithmetic rather than for memory.
-template <typename T>
-__device__ Normal normal_distribution(float x) {
-  constexpr float kInverseSqrt2Pi = 0.3989422804014327F;
-  if constexpr (sizeof(T) == 4) {
-    return {0.5F * erfcf(-0.70710678118654752F * x), kInverseSqrt2Pi * expf(-0.5F * x * x)};
-  } else {
-    const float e = __expf(-0.5F * x * x);
-    const float t = __fdividef(1.0F, fmaf(0.3275911F * 0.70710678118654752F, fabsf(x), 1.0F));
-    float tail = fmaf(1.061405429F, t, -1.453152027F);
-    tail = fmaf(tail, t, 1.421413741F);
-    tail = fmaf(tail, t, -0.284496736F);
-    tail = fmaf(tail, t, 0.254829592F);
-    tail *= 0.5F * t * e;
-    return {x < 0.0F ? tail : 1.0F - tail, kInverseSqrt2Pi * e};
-  }
-}
 
 template <typename T>
 struct GeluRows {
@@ -201,8 +177,12 @@ void bias_backward(const BiasShape& shape, ElementType type, const BiasGradientT
                              static_cast<T*>(tensors.dx)};
     launch<T>(shape, shares, rows, tensors.workspace, stream);
   });
-  add_partial_sums({shares.chunks, shape.columns, shape.columns, static_cast<const float*>(tensors.workspace),
-                    tensors.dbias, tensors.accumulate},
+  add_partial_sums({shares.chunks,
+                    shape.columns,
+                    shape.columns,
+                    static_cast<const float*>(tensors.workspace),
+                    {tensors.dbias},
+                    tensors.accumulate},
                    stream);
 }
 
@@ -221,8 +201,12 @@ void gelu_backward(const BiasShape& shape, ElementType type, const GeluGradientT
     launch<T>(shape, shares, rows, sums ? tensors.workspace : nullptr, stream);
   });
   if (!sums) return;
-  add_partial_sums({shares.chunks, shape.columns, shape.columns, static_cast<const float*>(tensors.workspace),
-                    tensors.dbias, tensors.accumulate},
+  add_partial_sums({shares.chunks,
+                    shape.columns,
+                    shape.columns,
+                    static_cast<const float*>(tensors.workspace),
+                    {tensors.dbias},
+                    tensors.accumulate},
                    stream);
 }
 

@@ -5,14 +5,13 @@
 #include "kernels/cuda_call.h"
 #include "kernels/device_math.cuh"
 #include "kernels/gelu.h"
+#include "kernels/normal_distribution.cuh"
 #include "kernels/residual.h"
 
 namespace swinscope::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-
-__device__ float gelu(float x) { return 0.5F * x * (1.0F + erff(x * 0.70710678118654752F)); }
 
 template <typename T>
 __global__ void gelu_kernel(std::int64_t vectors, const T* x, T* y) {
@@ -21,7 +20,7 @@ __global__ void gelu_kernel(std::int64_t vectors, const T* x, T* y) {
   Vector<T> v = load_vector(x + i * Vector<T>::kLength);
 #pragma unroll
   for (T& value : v.values)
-    value = from_float<T>(gelu(to_float(value)));
+    value = from_float<T>(to_float(value) * normal_distribution<T>(to_float(value)).cumulative);
   store_vector(y + i * Vector<T>::kLength, v);
 }
 

@@ -70,9 +70,12 @@ struct LayerNormGradientTensors {
   // As in the forward pass: dy counts sample_scale[r / rows_per_sample] times. Not together with a residual.
   const float* sample_scale = nullptr;
   std::int64_t rows_per_sample = 0;
-  float* dgamma = nullptr;  // [channels], as dbeta
+  float* dgamma = nullptr;  // [channels], as dbeta and dx_sums
   float* dbeta = nullptr;
-  bool accumulate = false;  // dgamma and dbeta are added to, else overwritten
+  // Where given: sums of dx over the rows, the gradient of a bias that was added to x. Only for rows that
+  // layernorm_forward() has a kernel for, and not with a gather.
+  float* dx_sums = nullptr;
+  bool accumulate = false;  // the three are added to, else overwritten
   void* workspace = nullptr;
 };
 

@@ -16,8 +16,10 @@ namespace swinscope::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr std::int64_t kMostBlocks = 1056;
-// Fewer would make the partial sums, one row of 2 C values a block, cost as much as the rows themselves.
+// Three blocks fit on a multiprocessor: twice what an H100 or H200 holds at once.
+constexpr int kBlocksEach = 3;
+constexpr std::int64_t kMostBlocks = 792;
+// Fewer would make the partial sums, up to 3 C values a block, cost as much as the rows themselves.
 constexpr std::int64_t kLeastRows = 8;
 constexpr std::int64_t kPlainBlocks = 128;
 
@@ -39,7 +41,7 @@ struct Arguments {
   T* dx;
   const float* sample_scale;
   int rows_per_sample;
-  float* partials;  // [blocks, 2, channels]
+  float* partials;  // [blocks, 2 or 3, channels]
 };
 
 // Sums of two values over the kLanes threads that share a row; more than a warp meet in shared memory, where every call
@@ -63,26 +65,31 @@ __device__ float2 row_sums(float2 value, float2* meeting) {
   return value;
 }
 
+// What a kernel is made for.
+enum class Rows {
+  kPlain,
+  kGathered,  // from a map: see MergePlace
+  kSummed,    // dx is summed up, too
+};
+
 // kLanes threads share a row and hold kVectors 16-byte pieces of it each.
-template <typename T, int kLanes, int kVectors, bool kGather>
-__global__ __launch_bounds__(kThreads) void layernorm_backward_kernel(const Arguments<T> a) {
+template <typename T, int kLanes, int kVectors, Rows kRows>
+__global__ __launch_bounds__(kThreads,
+                             kVectors <= 3 ? kBlocksEach : 1) void layernorm_backward_kernel(const Arguments<T> a) {
   using Piece = Vector<T>;
   constexpr int kLength = Piece::kLength;
   constexpr int kElements = kVectors * kLength;
   constexpr int kRowVectors = kLanes * kVectors;
   constexpr int kChannels = kRowVectors * kLength;
   constexpr int kGroups = kThreads / kLanes;
+  constexpr bool kGather = kRows == Rows::kGathered;
+  constexpr int kSums = kRows == Rows::kSummed ? 3 : 2;
   constexpr float kInverseCount = 1.0F / static_cast<float>(kChannels);
   __shared__ float2 meeting[3][kThreads / kWarp];
   __shared__ float sums[kGroups * kChannels];
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
   const int group = static_cast<int>(threadIdx.x) / kLanes;
-  Piece gamma[kVectors];
-#pragma unroll
-  for (int v = 0; v < kVectors; ++v)
-    gamma[v] = load_vector(a.gamma + (lane + v * kLanes) * kLength);
-  float dgamma[kElements] = {};
-  float dbeta[kElements] = {};
+  float totals[kSums][kElements] = {};  // of dgamma, dbeta, dx
   const int first = static_cast<int>(blockIdx.x) * a.rows_per_block;
   const int end = min(first + a.rows_per_block, a.rows);
   let_next_begin();
@@ -91,8 +98,10 @@ __global__ __launch_bounds__(kThreads) void layernorm_backward_kernel(const Argu
   for (int begin = first; begin < end; begin += kGroups) {
     const bool exists = begin + group < end;
     const int row = min(begin + group, a.rows - 1);
+    Piece gamma[kVectors];  // each time: kept from row to row it would take registers that the sums need
     Piece x[kVectors];
     Piece dy[kVectors];
+    Piece residual[kVectors] = {};
     std::int64_t place[kVectors];
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
@@ -100,6 +109,8 @@ __global__ __launch_bounds__(kThreads) void layernorm_backward_kernel(const Argu
       place[v] = kGather ? a.place(row, lane + v * kLanes, kRowVectors) : own;
       x[v] = place[v] < 0 ? Piece{} : load_vector(a.x + place[v] * kLength);
       dy[v] = load_vector(a.dy + own * kLength);
+      gamma[v] = load_vector(a.gamma + (lane + v * kLanes) * kLength);
+      if (!kGather && a.residual != nullptr) residual[v] = load_vector(a.residual + own * kLength);
     }
     float scale = exists ? 1.0F : 0.0F;
     if (a.sample_scale != nullptr) scale *= a.sample_scale[row / a.rows_per_sample];
@@ -123,8 +134,8 @@ __global__ __launch_bounds__(kThreads) void layernorm_backward_kernel(const Argu
       const float g = gradient * to_float(gamma[i / kLength].values[i % kLength]);
       products.x += g;
       products.y += g * normalized;
-      dgamma[i] += gradient * normalized;
-      dbeta[i] += gradient;
+      totals[0][i] += gradient * normalized;
+      totals[1][i] += gradient;
     }
     products = row_sums<kLanes>(products, meeting[2]);
     if (!exists) continue;
@@ -133,31 +144,32 @@ __global__ __launch_bounds__(kThreads) void layernorm_backward_kernel(const Argu
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
       if (place[v] < 0) continue;
-      Piece residual{};
-      if (a.residual != nullptr) residual = load_vector(a.residual + place[v] * kLength);
 #pragma unroll
       for (int e = 0; e < kLength; ++e) {
         const float normalized = (to_float(x[v].values[e]) - mean) * rstd;
         const float g = scale * to_float(dy[v].values[e]) * to_float(gamma[v].values[e]);
-        x[v].values[e] = from_float<T>(fmaf(rstd, g - g_mean - normalized * projection, to_float(residual.values[e])));
+        const float dx = fmaf(rstd, g - g_mean - normalized * projection, to_float(residual[v].values[e]));
+        if constexpr (kSums == 3) totals[2][v * kLength + e] += dx;
+        x[v].values[e] = from_float<T>(dx);
       }
       store_vector(a.dx + place[v] * kLength, x[v]);
     }
   }
   // The groups' sums in order.
-  for (int part = 0; part < 2; ++part) {
+#pragma unroll
+  for (int part = 0; part < kSums; ++part) {
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < kElements; ++i) {
       const int channel = (lane + i / kLength * kLanes) * kLength + i % kLength;
-      sums[group * kChannels + channel] = part == 0 ? dgamma[i] : dbeta[i];
+      sums[group * kChannels + channel] = totals[part][i];
     }
     __syncthreads();
     for (int channel = static_cast<int>(threadIdx.x); channel < kChannels; channel += kThreads) {
       float total = 0.0F;
       for (int i = 0; i < kGroups; ++i)
         total += sums[i * kChannels + channel];
-      a.partials[(std::int64_t{blockIdx.x} * 2 + part) * kChannels + channel] = total;
+      a.partials[(std::int64_t{blockIdx.x} * kSums + part) * kChannels + channel] = total;
     }
   }
 }
@@ -257,54 +269,55 @@ std::int64_t launch_plain(const LayerNormShape& shape, Arguments<T> arguments, v
 
 // All return the number of blocks, each of which left partial sums.
 template <typename T, int kLanes, int kVectors>
-std::int64_t launch(Arguments<T> arguments, bool gather, Stream stream) {
+std::int64_t launch(Arguments<T> arguments, Rows rows, Stream stream) {
   constexpr std::int64_t kGroups = kThreads / kLanes;
   const std::int64_t wanted = blocks_of(arguments.rows, kGroups);
   const std::int64_t turns = (arguments.rows + wanted * kGroups - 1) / (wanted * kGroups);
   arguments.rows_per_block = static_cast<int>(turns * kGroups);
   const unsigned blocks = blocks_for(arguments.rows, turns * kGroups);
-  const auto kernel = gather ? layernorm_backward_kernel<T, kLanes, kVectors, true>
-                             : layernorm_backward_kernel<T, kLanes, kVectors, false>;
+  auto kernel = layernorm_backward_kernel<T, kLanes, kVectors, Rows::kPlain>;
+  if (rows == Rows::kGathered) kernel = layernorm_backward_kernel<T, kLanes, kVectors, Rows::kGathered>;
+  if (rows == Rows::kSummed) kernel = layernorm_backward_kernel<T, kLanes, kVectors, Rows::kSummed>;
   launch_early(kernel, {dim3(blocks), dim3(kThreads)}, stream, arguments);
   return blocks;
 }
 
 // 0 where no kernel has rows of that many vectors.
 template <typename T>
-std::int64_t launch_for(std::int64_t vectors, const Arguments<T>& arguments, bool gather, Stream stream) {
+std::int64_t launch_for(std::int64_t vectors, const Arguments<T>& arguments, Rows rows, Stream stream) {
   switch (vectors) {
     case 4:
-      return launch<T, 4, 1>(arguments, gather, stream);
+      return launch<T, 4, 1>(arguments, rows, stream);
     case 8:
-      return launch<T, 8, 1>(arguments, gather, stream);
+      return launch<T, 8, 1>(arguments, rows, stream);
     case 12:
-      return launch<T, 4, 3>(arguments, gather, stream);
+      return launch<T, 4, 3>(arguments, rows, stream);
     case 16:
-      return launch<T, 16, 1>(arguments, gather, stream);
+      return launch<T, 16, 1>(arguments, rows, stream);
     case 24:
-      return launch<T, 8, 3>(arguments, gather, stream);
+      return launch<T, 8, 3>(arguments, rows, stream);
     case 32:
-      return launch<T, 32, 1>(arguments, gather, stream);
+      return launch<T, 32, 1>(arguments, rows, stream);
     case 48:
-      return launch<T, 16, 3>(arguments, gather, stream);
+      return launch<T, 16, 3>(arguments, rows, stream);
     case 64:
-      return launch<T, 32, 2>(arguments, gather, stream);
+      return launch<T, 32, 2>(arguments, rows, stream);
     case 96:
-      return launch<T, 32, 3>(arguments, gather, stream);
+      return launch<T, 32, 3>(arguments, rows, stream);
     case 128:
-      return launch<T, 64, 2>(arguments, gather, stream);
+      return launch<T, 64, 2>(arguments, rows, stream);
     case 192:
-      return launch<T, 64, 3>(arguments, gather, stream);
+      return launch<T, 64, 3>(arguments, rows, stream);
     case 256:
-      return launch<T, 128, 2>(arguments, gather, stream);
+      return launch<T, 128, 2>(arguments, rows, stream);
     case 384:
-      return launch<T, 128, 3>(arguments, gather, stream);
+      return launch<T, 128, 3>(arguments, rows, stream);
     default:
       break;
   }
   if constexpr (sizeof(T) == 4) {  // twice as many vectors for the widest rows
-    if (vectors == 512) return launch<T, 128, 4>(arguments, gather, stream);
-    if (vectors == 768) return launch<T, 128, 6>(arguments, gather, stream);
+    if (vectors == 512) return launch<T, 128, 4>(arguments, rows, stream);
+    if (vectors == 768) return launch<T, 128, 6>(arguments, rows, stream);
   }
   return 0;
 }
@@ -313,7 +326,7 @@ std::int64_t launch_for(std::int64_t vectors, const Arguments<T>& arguments, boo
 
 std::int64_t layernorm_backward_workspace_bytes(const LayerNormShape& shape) {
   const std::int64_t blocks = std::max(blocks_of(shape.rows, 1), kPlainBlocks);
-  return (blocks * 2 * shape.channels + 2 * shape.rows) * element_bytes(ElementType::kFp32);
+  return (blocks * 3 * shape.channels + 2 * shape.rows) * element_bytes(ElementType::kFp32);
 }
 
 void layernorm_backward(const LayerNormShape& shape, ElementType type, const LayerNormGradientTensors& tensors,
@@ -329,8 +342,13 @@ void layernorm_backward(const LayerNormShape& shape, ElementType type, const Lay
   if (shape.rows == 0) {
     if (tensors.accumulate) return;
     clear(tensors.dgamma, shape.channels * 4, stream);
-    return clear(tensors.dbeta, shape.channels * 4, stream);
+    clear(tensors.dbeta, shape.channels * 4, stream);
+    if (tensors.dx_sums != nullptr) clear(tensors.dx_sums, shape.channels * 4, stream);
+    return;
   }
+  require(gather == nullptr || tensors.dx_sums == nullptr, kOperation, "a map's gradient is not summed up");
+  Rows rows = tensors.dx_sums == nullptr ? Rows::kPlain : Rows::kSummed;
+  if (gather != nullptr) rows = Rows::kGathered;
   std::int64_t blocks = 0;
   with_element_type(type, [&]<typename T>() {
     Arguments<T> arguments{};
@@ -345,16 +363,19 @@ void layernorm_backward(const LayerNormShape& shape, ElementType type, const Lay
     arguments.sample_scale = tensors.sample_scale;
     arguments.rows_per_sample = static_cast<int>(tensors.rows_per_sample);
     arguments.partials = static_cast<float*>(tensors.workspace);
-    blocks = launch_for(shape.channels / Vector<T>::kLength, arguments, gather != nullptr, stream);
+    blocks = launch_for(shape.channels / Vector<T>::kLength, arguments, rows, stream);
     if (blocks > 0) return;
-    require(gather == nullptr, kOperation, "no kernel gathers rows of this many channels");
+    require(rows == Rows::kPlain, kOperation, "no kernel gathers or sums up rows of this many channels");
     blocks = launch_plain(shape, arguments, tensors.workspace, stream);
   });
-  const auto* const partials = static_cast<const float*>(tensors.workspace);
-  add_partial_sums({blocks, 2 * shape.channels, shape.channels, partials, tensors.dgamma, tensors.accumulate}, stream);
-  add_partial_sums(
-      {blocks, 2 * shape.channels, shape.channels, partials + shape.channels, tensors.dbeta, tensors.accumulate},
-      stream);
+  const std::int64_t stride = (rows == Rows::kSummed ? 3 : 2) * shape.channels;
+  add_partial_sums({blocks,
+                    stride,
+                    shape.channels,
+                    static_cast<const float*>(tensors.workspace),
+                    {tensors.dgamma, tensors.dbeta, tensors.dx_sums},
+                    tensors.accumulate},
+                   stream);
 }
 
 }  // namespace swinscope::cuda

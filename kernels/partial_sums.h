@@ -8,13 +8,14 @@
 
 namespace swinscope::cuda {
 
-// out[column] (+)= sum over p of partials[p * stride + column], for `columns` columns.
+// out[i][column] (+)= sum over p of partials[p * stride + i * columns + column], for the `columns` columns of each
+// result that is wanted.
 struct PartialSums {
   std::int64_t count = 0;
   std::int64_t stride = 0;
   std::int64_t columns = 0;
   const float* partials = nullptr;
-  float* out = nullptr;
+  float* out[3] = {};  // those from the first null on are not wanted
   bool accumulate = false;
 };
 

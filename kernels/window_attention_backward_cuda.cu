@@ -115,7 +115,7 @@ void reduce(const WindowAttentionShape& shape, ElementType type, TokenOrder orde
             const WindowAttentionGradientTensors& tensors, const BackwardWorkspace& places, Stream stream) {
   const std::int64_t pairs = places.heads * places.pairs;
   float* const sums = places.sums(tensors.workspace);
-  add_partial_sums({places.shares, pairs, pairs, places.share_sums(tensors.workspace), sums, false}, stream);
+  add_partial_sums({places.shares, pairs, pairs, places.share_sums(tensors.workspace), {sums}, false}, stream);
   const Extent2 window = shape.grid.window;
   const std::int64_t values = bias_table_rows(window) * shape.heads;
   table_kernel<<<blocks_for(values * kWarp, kTableThreads), kTableThreads, 0, stream>>>(
@@ -123,8 +123,12 @@ void reduce(const WindowAttentionShape& shape, ElementType type, TokenOrder orde
       attention_on_tensor_cores(shape, type), sums, tensors.accumulate, tensors.dtable);
   SWINSCOPE_CUDA_LAUNCHED("table_kernel");
   if (shape.score == AttentionScore::kCosine) {
-    add_partial_sums({places.shares, shape.heads, shape.heads, places.scale_sums(tensors.workspace),
-                      tensors.dlogit_scale, tensors.accumulate},
+    add_partial_sums({places.shares,
+                      shape.heads,
+                      shape.heads,
+                      places.scale_sums(tensors.workspace),
+                      {tensors.dlogit_scale},
+                      tensors.accumulate},
                      stream);
   }
   if (!pads(shape, order)) return;

@@ -61,11 +61,15 @@ void TrainingBuilder::mlp_half_backward(const Block& block, void* stream) {
   const Linear first = fc1(block);
   const void* dbranch = at(layout_.side);
   if (v1()) {
-    dbranch = branch_gradient(block, 1, second.path, block.parameters + ".mlp.fc2.bias", stream);
+    dbranch = branch_gradient(block, 1, second, stream);
   } else {
-    norm_backward(norm2(block), at(regions.norm2_side), stream, nullptr, at(layout_.side), scales(block.place, 1));
-    bias_gradient(second.path, block.tokens, block.stage.width, dbranch, gradient(block.parameters + ".mlp.fc2.bias"),
-                  accumulate_);
+    float* const sums = branch_bias_sums(block.place, 1);
+    norm_backward(norm2(block), at(regions.norm2_side), stream, nullptr, at(layout_.side), scales(block.place, 1),
+                  sums);
+    if (sums == nullptr) {
+      bias_gradient(second.path, block.tokens, block.stage.width, dbranch, gradient(block.parameters + ".mlp.fc2.bias"),
+                    accumulate_);
+    }
   }
   void* const dhidden = at(layout_.wide);
   product_backward(second, dbranch, at(regions.activated), dhidden, false);
@@ -86,7 +90,8 @@ void TrainingBuilder::mlp_half_backward(const Block& block, void* stream) {
   if (!options_.features.gelu) bias_gradient(first.path, shape.rows, shape.columns, dhidden, dbias, accumulate_);
   if (v1()) {
     product_backward(first, dhidden, at(regions.norm2_side), at(layout_.token), false);
-    norm_backward(norm2(block), at(regions.middle), at(layout_.token), stream, stream);
+    norm_backward(norm2(block), at(regions.middle), at(layout_.token), stream, stream, nullptr,
+                  branch_bias_sums(block.place, 0));
   } else {
     product_backward(first, dhidden, at(regions.middle), stream, true);
   }
@@ -95,13 +100,17 @@ void TrainingBuilder::mlp_half_backward(const Block& block, void* stream) {
 void TrainingBuilder::attention_half_backward(const Block& block, void* stream) {
   const BlockRegions& regions = block.regions;
   const Linear out = projection(block);
-  const std::string bias = block.parameters + ".attn.proj.bias";
   const void* dbranch = at(layout_.side);
   if (v1()) {
-    dbranch = branch_gradient(block, 0, out.path, bias, stream);
+    dbranch = branch_gradient(block, 0, out, stream);
   } else {
-    norm_backward(norm1(block), at(regions.norm1_side), stream, nullptr, at(layout_.side), scales(block.place, 0));
-    bias_gradient(out.path, block.tokens, block.stage.width, dbranch, gradient(bias), accumulate_);
+    float* const sums = branch_bias_sums(block.place, 0);
+    norm_backward(norm1(block), at(regions.norm1_side), stream, nullptr, at(layout_.side), scales(block.place, 0),
+                  sums);
+    if (sums == nullptr) {
+      bias_gradient(out.path, block.tokens, block.stage.width, dbranch, gradient(block.parameters + ".attn.proj.bias"),
+                    accumulate_);
+    }
   }
   product_backward(out, dbranch, at(regions.attended), at(layout_.token), false);
   attention_backward(block);
@@ -109,7 +118,11 @@ void TrainingBuilder::attention_half_backward(const Block& block, void* stream) 
   const void* const dqkv = at(layout_.wide);
   if (v1()) {
     product_backward(qkv(block), dqkv, at(regions.norm1_side), at(layout_.token), false);
-    norm_backward(norm1(block), at(block.input), at(layout_.token), stream, stream);
+    BlockPlace before = block.place;
+    --before.index;
+    --before.number;
+    norm_backward(norm1(block), at(block.input), at(layout_.token), stream, stream, nullptr,
+                  block.first ? nullptr : branch_bias_sums(before, 1));
   } else {
     product_backward(qkv(block), dqkv, at(block.input), stream, true);
   }
@@ -295,8 +308,9 @@ void TrainingBuilder::product_backward(const Linear& linear, const void* dy, con
        });
 }
 
+// dx_sums: where dx is summed up, too; null: nowhere.
 void TrainingBuilder::norm_backward(const Norm& norm, const void* x, const void* dy, const void* residual, void* dx,
-                                    const float* sample_scale) {
+                                    const float* sample_scale, float* dx_sums) {
   cuda::LayerNormGradientTensors tensors;
   tensors.x = x;
   tensors.gamma = value(norm.parameters + ".weight");
@@ -307,6 +321,7 @@ void TrainingBuilder::norm_backward(const Norm& norm, const void* x, const void*
   tensors.rows_per_sample = norm.shape.rows / batch_;
   tensors.dgamma = gradient(norm.parameters + ".weight");
   tensors.dbeta = gradient(norm.parameters + ".bias");
+  tensors.dx_sums = dx_sums;
   tensors.accumulate = accumulate_;
   tensors.workspace = workspace();
   const ShapeExtents extents = {norm.shape.rows, norm.shape.channels};
@@ -318,12 +333,23 @@ void TrainingBuilder::norm_backward(const Norm& norm, const void* x, const void*
        });
 }
 
+// Where the gradient of a branch's last bias goes if a normalization's backward pass sums it up: V2's own, V1's whose
+// result is what comes back into the branch. Null where that is scaled on the way or each operation is a kernel.
+float* TrainingBuilder::branch_bias_sums(const BlockPlace& place, int half) const {
+  if (!options_.features.layernorm || (v1() && scales(place, half) != nullptr)) return nullptr;
+  return gradient(
+      fmt::format("layers.{}.blocks.{}.{}.bias", place.stage, place.index, half == 0 ? "attn.proj" : "mlp.fc2"));
+}
+
 // V1: what comes back into a branch through its residual connection, and with it the gradient of its last bias.
-const void* TrainingBuilder::branch_gradient(const Block& block, int half, const std::string& path,
-                                             const std::string& bias, const void* dy) {
+const void* TrainingBuilder::branch_gradient(const Block& block, int half, const Linear& last, const void* dy) {
+  float* const dbias = gradient(block.parameters + (half == 0 ? ".attn.proj.bias" : ".mlp.fc2.bias"));
   const float* const scale = scales(block.place, half);
   if (scale == nullptr) {
-    bias_gradient(path, block.tokens, block.stage.width, dy, gradient(bias), accumulate_);
+    // A stage's last block gets its gradient from a merging or from the head.
+    const bool summed =
+        branch_bias_sums(block.place, half) != nullptr && (half == 0 || block.place.index + 1 < block.stage.depth);
+    if (!summed) bias_gradient(last.path, block.tokens, block.stage.width, dy, dbias, accumulate_);
     return dy;
   }
   cuda::BiasGradientTensors tensors;
@@ -331,7 +357,7 @@ const void* TrainingBuilder::branch_gradient(const Block& block, int half, const
   tensors.sample_scale = scale;
   tensors.rows_per_sample = block.tokens / batch_;
   tensors.dx = at(layout_.side);
-  tensors.dbias = gradient(bias);
+  tensors.dbias = dbias;
   tensors.accumulate = accumulate_;
   tensors.workspace = workspace();
   const BiasShape shape{block.tokens, block.stage.width};

@@ -117,9 +117,9 @@ class TrainingBuilder {
   void stem_backward(void* stream);
   void product_backward(const Linear& linear, const void* dy, const void* x, void* dx, bool add_to_dx);
   void norm_backward(const Norm& norm, const void* x, const void* dy, const void* residual, void* dx,
-                     const float* sample_scale = nullptr);
-  const void* branch_gradient(const Block& block, int half, const std::string& path, const std::string& bias,
-                              const void* dy);
+                     const float* sample_scale = nullptr, float* dx_sums = nullptr);
+  const void* branch_gradient(const Block& block, int half, const Linear& last, const void* dy);
+  float* branch_bias_sums(const BlockPlace& place, int half) const;
   void bias_gradient(const std::string& path, std::int64_t rows, std::int64_t columns, const void* dy, float* dbias,
                      bool accumulate);
   void mark(const std::vector<std::string>& names);

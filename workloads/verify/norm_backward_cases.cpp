@@ -33,6 +33,7 @@ struct NormCase {
   std::int64_t rows_per_sample = 0;  // 0: no scale
   double mean = 0.0;
   double sigma = 1.0;
+  bool dx_sums = false;
 };
 
 void check_norm_backward(const VerifyReport& report, const NormCase& c, ElementType type) {
@@ -44,9 +45,10 @@ void check_norm_backward(const VerifyReport& report, const NormCase& c, ElementT
   const DeviceTensor dy = make.normal(count, type);
   const DeviceTensor residual = make.normal(count, type);
   const DeviceTensor scale = make.scales(c.rows_per_sample > 0 ? c.rows / c.rows_per_sample : 1);
-  const std::vector<double> before = make.normal(2 * c.channels, kFloat).values;
+  const std::int64_t sums = c.dx_sums ? 3 : 2;
+  const std::vector<double> before = make.normal(sums * c.channels, kFloat).values;
   DeviceTensor dx = make.output(count, type);
-  DeviceTensor dparameters = make.output(2 * c.channels, kFloat);
+  DeviceTensor dparameters = make.output(sums * c.channels, kFloat);
   const cuda::DeviceBuffer workspace(cuda::layernorm_backward_workspace_bytes(shape));
 
   cuda::LayerNormGradientTensors tensors;
@@ -59,11 +61,12 @@ void check_norm_backward(const VerifyReport& report, const NormCase& c, ElementT
   tensors.dx = dx.buffer.data();
   tensors.dgamma = floats(dparameters);
   tensors.dbeta = floats(dparameters) + c.channels;
+  if (c.dx_sums) tensors.dx_sums = floats(dparameters) + 2 * c.channels;
   tensors.accumulate = c.accumulate;
   tensors.workspace = workspace.data();
   const std::string what =
-      fmt::format("layernorm backward {} x {}{}{}{}{}{}", c.rows, c.channels, c.residual ? ", residual" : "",
-                  c.accumulate ? ", accumulate" : "", c.rows_per_sample > 0 ? ", scale" : "",
+      fmt::format("layernorm backward {} x {}{}{}{}{}{}{}", c.rows, c.channels, c.residual ? ", residual" : "",
+                  c.dx_sums ? ", sums" : "", c.accumulate ? ", accumulate" : "", c.rows_per_sample > 0 ? ", scale" : "",
                   c.mean == 0.0 ? "" : ", mean 1000", c.sigma == 1.0 ? "" : ", small variance");
   GradientCheck check(report, make, what, type);
   check.run_twice({&dx, &dparameters}, [&] {
@@ -77,17 +80,21 @@ void check_norm_backward(const VerifyReport& report, const NormCase& c, ElementT
   std::vector<double> mean = sized(c.rows);
   std::vector<double> rstd = sized(c.rows);
   std::vector<double> expected = sized(count);
-  std::vector<double> expected_parameters = c.accumulate ? before : sized(2 * c.channels);
+  std::vector<double> expected_parameters = c.accumulate ? before : sized(sums * c.channels);
   cpu::layernorm_forward(shape, x.values.data(), gamma.values.data(), gamma.values.data(), unused.data(), mean.data(),
                          rstd.data());
   cpu::layernorm_backward(shape, x.values.data(), gamma.values.data(), mean.data(), rstd.data(), scaled.data(),
                           expected.data(), expected_parameters.data(), expected_parameters.data() + c.channels);
   for (std::size_t i = 0; c.residual && i < expected.size(); ++i)
     expected[i] += residual.values[i];
+  for (std::size_t i = 0; c.dx_sums && i < expected.size(); ++i)
+    expected_parameters[static_cast<std::size_t>(2 * c.channels) + i % static_cast<std::size_t>(c.channels)] +=
+        expected[i];
   // In fp32 a mean of 1e3 costs three of seven digits of x itself, and so does it after rounding x.
   const double rounding = c.mean == 0.0 ? 0.0 : 3e-4;
   check.compare("dx", dx, expected, std::max(rounding, by_type(type, 2e-6, 6e-4, 5e-3)));
-  check.compare("dgamma, dbeta", dparameters, expected_parameters, std::max(rounding, kSumTolerance));
+  check.compare(c.dx_sums ? "dgamma, dbeta, sums of dx" : "dgamma, dbeta", dparameters, expected_parameters,
+                std::max(rounding, kSumTolerance));
 }
 
 void check_gathered_norm_backward(const VerifyReport& report, std::int64_t height, std::int64_t width,
@@ -203,6 +210,10 @@ void check_layernorm_backward(const VerifyReport& report) {
       check_norm_backward(report, {1, channels, true}, type);
       check_norm_backward(report, {333, channels, true, true}, type);
       check_norm_backward(report, {335, channels, false, false, 67}, type);
+    }
+    for (const std::int64_t channels : {96, 192, 768, 1536, 3072}) {
+      check_norm_backward(report, {333, channels, true, false, 0, 0.0, 1.0, true}, type);
+      check_norm_backward(report, {335, channels, false, true, 67, 0.0, 1.0, true}, type);
     }
     check_norm_backward(report, {37, 128, false, false, 0, 1000.0}, type);
     check_norm_backward(report, {37, 128, false, false, 0, 0.0, 1e-3}, type);

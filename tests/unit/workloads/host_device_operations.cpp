@@ -102,6 +102,9 @@ void layernorm_backward(const LayerNormShape& shape, ElementType type, const Lay
         dx[i] += residual[i];
     }
     if (!gathers) {
+      begin_gradient(t.dx_sums, shape.channels, t.accumulate);
+      for (std::size_t i = 0; t.dx_sums != nullptr && i < dx.size(); ++i)
+        t.dx_sums[i % static_cast<std::size_t>(shape.channels)] += dx[i];
       store(type, dx, t.dx);
       return;
     }
