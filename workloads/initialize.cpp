@@ -1,34 +1,47 @@
 #include "workloads/initialize.h"
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 #include <string>
 
+#include "kernels/parallel.h"
 #include "workloads/redraw.h"
 
 namespace swinscope {
 namespace {
 
+// Elements that a thread takes at a time.
+constexpr std::int64_t kPiece = 1 << 16;
+
+// value(i): element i, whoever computes it.
+template <typename T, typename Value>
+void fill(std::span<T> values, const Value& value) {
+  const auto count = static_cast<std::int64_t>(values.size());
+  cpu::parallel_for((count + kPiece - 1) / kPiece, [&](std::int64_t piece) {
+    const std::int64_t end = std::min(count, (piece + 1) * kPiece);
+    for (std::int64_t i = piece * kPiece; i < end; ++i)
+      values[static_cast<std::size_t>(i)] = static_cast<T>(value(static_cast<std::uint64_t>(i)));
+  });
+}
+
 template <typename T>
 void initialize_tensor(const ParameterInfo& tensor, std::span<T> values, SwinVersion version, std::uint64_t seed) {
   const std::string& name = tensor.name;
   const HashStream stream(name, seed);
-  const bool norm_weight = redraw_rule(name, tensor.shape).shift == 0.5;
-  const bool post_norm =
-      version == SwinVersion::kV2 && (name.ends_with("norm1.weight") || name.ends_with("norm2.weight"));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    double value = 0.0;
-    if (norm_weight) {
-      value = post_norm ? 0.0 : 1.0;
-    } else if (name.ends_with("logit_scale")) {
-      value = 2.302585092994046;  // ln 10
-    } else if (name == "patch_embed.proj.weight") {
-      value = (2.0 * stream.unit(i) - 1.0) /
-              std::sqrt(static_cast<double>(tensor.count) / static_cast<double>(tensor.shape[0]));
-    } else if (!name.ends_with("bias")) {
-      value = 0.02 * stream.normal(i);
-    }
-    values[i] = static_cast<T>(value);
+  if (redraw_rule(name, tensor.shape).shift == 0.5) {  // the weight of a normalization
+    const bool post_norm =
+        version == SwinVersion::kV2 && (name.ends_with("norm1.weight") || name.ends_with("norm2.weight"));
+    std::ranges::fill(values, static_cast<T>(post_norm ? 0.0 : 1.0));
+  } else if (name.ends_with("logit_scale")) {
+    std::ranges::fill(values, static_cast<T>(2.302585092994046));  // ln 10
+  } else if (name == "patch_embed.proj.weight") {
+    const double inputs = static_cast<double>(tensor.count) / static_cast<double>(tensor.shape[0]);
+    fill(values, [&](std::uint64_t i) { return (2.0 * stream.unit(i) - 1.0) / std::sqrt(inputs); });
+  } else if (name.ends_with("bias")) {
+    std::ranges::fill(values, T{});
+  } else {
+    fill(values, [&](std::uint64_t i) { return 0.02 * stream.normal(i); });
   }
 }
 
