@@ -35,20 +35,6 @@ __device__ Largest block_largest(Largest mine) {
   return total;
 }
 
-template <typename Value>
-__device__ Value block_sum(Value value) {
-  __shared__ Value partial[kWarps];
-  for (int step = kWarp / 2; step > 0; step /= 2)
-    value += __shfl_xor_sync(0xffffffffU, value, step);
-  __syncthreads();
-  if (threadIdx.x % kWarp == 0) partial[threadIdx.x / kWarp] = value;
-  __syncthreads();
-  Value total = 0;
-  for (const Value part : partial)
-    total += part;
-  return total;
-}
-
 // A block a row. The loss is written with lse - z, which is small where it matters, rather than with z itself.
 template <typename T>
 __global__ __launch_bounds__(kThreads) void loss_kernel(int classes, float smoothing, const T* logits,
@@ -62,11 +48,11 @@ __global__ __launch_bounds__(kThreads) void loss_kernel(int classes, float smoot
   float sum = 0.0F;
   for (int k = static_cast<int>(threadIdx.x); k < classes; k += kThreads)
     sum += expf(to_float(z[k]) - largest.value);
-  const float lse = largest.value + logf(block_sum(sum));
+  const float lse = largest.value + logf(block_sum<kThreads>(sum));
   float distances = 0.0F;
   for (int k = static_cast<int>(threadIdx.x); k < classes; k += kThreads)
     distances += lse - to_float(z[k]);
-  distances = block_sum(distances);
+  distances = block_sum<kThreads>(distances);
   if (threadIdx.x != 0) return;
   const std::int32_t label = labels[blockIdx.x];
   float loss = 0.0F;
@@ -92,9 +78,9 @@ __global__ __launch_bounds__(kThreads) void loss_sums_kernel(std::int64_t rows, 
     ++count;
     if (predicted[row] == labels[row]) ++correct;
   }
-  loss = block_sum(loss);
-  count = block_sum(count);
-  correct = block_sum(correct);
+  loss = block_sum<kThreads>(loss);
+  count = block_sum<kThreads>(count);
+  correct = block_sum<kThreads>(correct);
   if (threadIdx.x != 0) return;
   sums->loss += loss;
   sums->count += count;

@@ -60,6 +60,21 @@ __device__ inline float max_over(float value, int lanes) {
   return value;
 }
 
+// The sum over a block of kThreads; every thread gets it.
+template <int kThreads, typename Value>
+__device__ Value block_sum(Value value) {
+  __shared__ Value partial[kThreads / kWarp];
+  for (int step = kWarp / 2; step > 0; step /= 2)
+    value += __shfl_xor_sync(0xffffffffU, value, step);
+  __syncthreads();  // nobody reads the sum before
+  if (threadIdx.x % kWarp == 0) partial[threadIdx.x / kWarp] = value;
+  __syncthreads();
+  Value total = 0;
+  for (const Value part : partial)
+    total += part;
+  return total;
+}
+
 // Calls body.template operator()<T>() with the C++ type of `type`.
 template <typename Body>
 void with_element_type(ElementType type, const Body& body) {

@@ -175,18 +175,6 @@ __global__ __launch_bounds__(kThreads,
 }
 
 // For any number of channels: the same in three kernels, and in as many passes over memory.
-__device__ float block_sum(float value) {
-  __shared__ float partial[kThreads / kWarp];
-  value = sum_over(value, kWarp);
-  __syncthreads();
-  if (threadIdx.x % kWarp == 0) partial[threadIdx.x / kWarp] = value;
-  __syncthreads();
-  float total = 0.0F;
-  for (const float part : partial)
-    total += part;
-  return total;
-}
-
 template <typename T>
 __global__ __launch_bounds__(kThreads) void plain_statistics_kernel(std::int64_t channels, float epsilon, const T* x,
                                                                     float2* statistics) {
@@ -194,13 +182,13 @@ __global__ __launch_bounds__(kThreads) void plain_statistics_kernel(std::int64_t
   float sum = 0.0F;
   for (std::int64_t c = threadIdx.x; c < channels; c += kThreads)
     sum += to_float(row[c]);
-  const float mean = block_sum(sum) / static_cast<float>(channels);
+  const float mean = block_sum<kThreads>(sum) / static_cast<float>(channels);
   float squares = 0.0F;
   for (std::int64_t c = threadIdx.x; c < channels; c += kThreads) {
     const float centred = to_float(row[c]) - mean;
     squares += centred * centred;
   }
-  const float variance = block_sum(squares) / static_cast<float>(channels);
+  const float variance = block_sum<kThreads>(squares) / static_cast<float>(channels);
   if (threadIdx.x == 0) statistics[blockIdx.x] = {mean, rsqrtf(variance + epsilon)};
 }
 
@@ -240,8 +228,8 @@ __global__ __launch_bounds__(kThreads) void plain_input_kernel(Arguments<T> a, s
     g_sum += g;
     projection += g * (to_float(a.x[at]) - of_row.x) * of_row.y;
   }
-  g_sum = block_sum(g_sum) / static_cast<float>(channels);
-  projection = block_sum(projection) / static_cast<float>(channels);
+  g_sum = block_sum<kThreads>(g_sum) / static_cast<float>(channels);
+  projection = block_sum<kThreads>(projection) / static_cast<float>(channels);
   for (std::int64_t c = threadIdx.x; c < channels; c += kThreads) {
     const std::int64_t at = row * channels + c;
     const float g = scale * to_float(a.dy[at]) * to_float(a.gamma[c]);

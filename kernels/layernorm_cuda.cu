@@ -182,18 +182,6 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
   }
 }
 
-__device__ float block_sum(float value) {
-  __shared__ float partial[kPlainThreads / kWarp];
-  value = sum_over(value, kWarp);
-  __syncthreads();
-  if (threadIdx.x % kWarp == 0) partial[threadIdx.x / kWarp] = value;
-  __syncthreads();
-  float total = 0.0F;
-  for (const float part : partial)
-    total += part;
-  return total;
-}
-
 template <typename T>
 __global__ void layernorm_plain_kernel(std::int64_t channels, float epsilon, const T* x, const T* gamma, const T* beta,
                                        const T* residual, const float* sample_scale, std::int64_t rows_per_sample,
@@ -203,13 +191,13 @@ __global__ void layernorm_plain_kernel(std::int64_t channels, float epsilon, con
   float sum = 0.0F;
   for (std::int64_t c = threadIdx.x; c < channels; c += kPlainThreads)
     sum += to_float(row[c]);
-  const float mean = block_sum(sum) / static_cast<float>(channels);
+  const float mean = block_sum<kPlainThreads>(sum) / static_cast<float>(channels);
   float squares = 0.0F;
   for (std::int64_t c = threadIdx.x; c < channels; c += kPlainThreads) {
     const float centred = to_float(row[c]) - mean;
     squares += centred * centred;
   }
-  const float rstd = rsqrtf(block_sum(squares) / static_cast<float>(channels) + epsilon);
+  const float rstd = rsqrtf(block_sum<kPlainThreads>(squares) / static_cast<float>(channels) + epsilon);
   for (std::int64_t c = threadIdx.x; c < channels; c += kPlainThreads) {
     const std::int64_t at = blockIdx.x * channels + c;
     const float scaled = (to_float(row[c]) - mean) * rstd * to_float(gamma[c]) + to_float(beta[c]);

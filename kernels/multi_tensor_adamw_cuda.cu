@@ -61,19 +61,6 @@ __device__ void store_piece(T* to, int count, const float (&values)[kPiece]) {
   }
 }
 
-template <int kCount>
-__device__ double block_sum(double value) {
-  __shared__ double partial[kCount / kWarp];
-  for (int step = kWarp / 2; step > 0; step /= 2)
-    value += __shfl_xor_sync(0xffffffffU, value, step);
-  if (threadIdx.x % kWarp == 0) partial[threadIdx.x / kWarp] = value;
-  __syncthreads();
-  double total = 0.0;
-  for (const double part : partial)
-    total += part;
-  return total;
-}
-
 // Squares of fp32 numbers do not overflow in double: their sum is finite exactly if all of them are.
 template <typename T>
 __global__ __launch_bounds__(kThreads) void squares_kernel(const Chunk* chunks, const T* gradients, double* partials) {
