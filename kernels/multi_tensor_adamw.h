@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "kernels/device.h"
 
@@ -26,6 +27,8 @@ struct AdamWSettings {
   // finite, doubled after that many good ones in a row. 0: the scale stays as it is.
   std::int32_t growth_interval = 0;
   float largest_scale = 0x1p24F;
+  // A launch for each span, as a framework's loop over tensors, not one for all: the same bits, later.
+  bool each_span = false;
 };
 
 // In device memory; the caller fills it before the first step and may read it at any time.
@@ -61,12 +64,17 @@ class MultiTensorAdamW {
   MultiTensorAdamW(std::span<const AdamWSpan> spans, const AdamWSettings& settings, Stream stream);
 
   // Three kernels: partial sums of squares; norm and what follows from it; update (nothing where the norm is not
-  // finite). The squares are added up in double in fixed order.
+  // finite). The first and the last for each span, if wanted. The squares are added up in double in fixed order.
   void step(const AdamWBuffers& buffers, OptimizerState* state, Stream stream) const;
 
  private:
+  struct Launch {
+    std::int64_t first = 0;  // chunk
+    std::int64_t chunks = 0;
+  };
   AdamWSettings settings_;
   std::int64_t chunks_ = 0;
+  std::vector<Launch> launches_;
   DeviceBuffer table_;
   DeviceBuffer partials_;
 };

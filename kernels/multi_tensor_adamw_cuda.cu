@@ -160,25 +160,27 @@ __global__ __launch_bounds__(kThreads) void update_kernel(const Chunk* chunks, A
   }
 }
 
-std::vector<Chunk> chunks_of(std::span<const AdamWSpan> spans) {
-  std::vector<Chunk> chunks;
-  for (const AdamWSpan& span : spans) {
-    require(span.offset >= 0 && span.offset % kPiece == 0 && span.count >= 0, "adamw",
-            "offsets must be multiples of 8");
-    for (std::int64_t begin = 0; begin < span.count; begin += kChunk) {
-      const auto count = static_cast<std::int32_t>(std::min(kChunk, span.count - begin));
-      chunks.push_back({span.offset + begin, count, static_cast<float>(span.weight_decay)});
-    }
+void append_chunks(const AdamWSpan& span, std::vector<Chunk>& chunks) {
+  require(span.offset >= 0 && span.offset % kPiece == 0 && span.count >= 0, "adamw", "offsets must be multiples of 8");
+  for (std::int64_t begin = 0; begin < span.count; begin += kChunk) {
+    const auto count = static_cast<std::int32_t>(std::min(kChunk, span.count - begin));
+    chunks.push_back({span.offset + begin, count, static_cast<float>(span.weight_decay)});
   }
-  return chunks;
 }
 
 }  // namespace
 
 MultiTensorAdamW::MultiTensorAdamW(std::span<const AdamWSpan> spans, const AdamWSettings& settings, Stream stream)
     : settings_(settings) {
-  const std::vector<Chunk> chunks = chunks_of(spans);
+  std::vector<Chunk> chunks;
+  for (const AdamWSpan& span : spans) {
+    const auto first = static_cast<std::int64_t>(chunks.size());
+    append_chunks(span, chunks);
+    const std::int64_t count = static_cast<std::int64_t>(chunks.size()) - first;
+    if (settings.each_span && count > 0) launches_.push_back({first, count});
+  }
   chunks_ = static_cast<std::int64_t>(chunks.size());
+  if (!settings.each_span && chunks_ > 0) launches_.push_back({0, chunks_});
   table_ = DeviceBuffer(chunks_ * static_cast<std::int64_t>(sizeof(Chunk)));
   partials_ = DeviceBuffer(chunks_ * static_cast<std::int64_t>(sizeof(double)));
   if (chunks_ > 0) copy_to_device(table_.data(), chunks.data(), table_.bytes(), stream);
@@ -187,20 +189,24 @@ MultiTensorAdamW::MultiTensorAdamW(std::span<const AdamWSpan> spans, const AdamW
 void MultiTensorAdamW::step(const AdamWBuffers& buffers, OptimizerState* state, Stream stream) const {
   const auto* const chunks = static_cast<const Chunk*>(table_.data());
   auto* const partials = static_cast<double*>(partials_.data());
-  const auto blocks = static_cast<unsigned>(chunks_);
   with_element_type(buffers.gradient_type, [&]<typename G>() {
     const auto* const gradients = static_cast<const G*>(buffers.gradients);
-    if (blocks > 0) squares_kernel<G><<<blocks, kThreads, 0, stream>>>(chunks, gradients, partials);
-    SWINSCOPE_CUDA_LAUNCHED("squares_kernel");
+    for (const Launch& launch : launches_) {
+      squares_kernel<G><<<static_cast<unsigned>(launch.chunks), kThreads, 0, stream>>>(chunks + launch.first, gradients,
+                                                                                       partials + launch.first);
+      SWINSCOPE_CUDA_LAUNCHED("squares_kernel");
+    }
     decide_kernel<<<1, kNormThreads, 0, stream>>>(chunks_, partials, settings_, state);
     SWINSCOPE_CUDA_LAUNCHED("decide_kernel");
-    if (blocks == 0) return;
     with_element_type(buffers.copy_type, [&]<typename C>() {
       const Buffers<G, C> flat{gradients, buffers.parameters, buffers.first_moment, buffers.second_moment,
                                static_cast<C*>(buffers.copies)};
-      update_kernel<G, C><<<blocks, kThreads, 0, stream>>>(chunks, settings_, state, flat);
+      for (const Launch& launch : launches_) {
+        update_kernel<G, C><<<static_cast<unsigned>(launch.chunks), kThreads, 0, stream>>>(chunks + launch.first,
+                                                                                           settings_, state, flat);
+        SWINSCOPE_CUDA_LAUNCHED("update_kernel");
+      }
     });
-    SWINSCOPE_CUDA_LAUNCHED("update_kernel");
   });
 }
 

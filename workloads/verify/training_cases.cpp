@@ -170,18 +170,20 @@ struct OptimizerProblem {
   std::vector<double> p, m, v;
 };
 
-void check_steps(const VerifyReport& report, ElementType gradient_type, ElementType copy_type, double clip_norm) {
+void check_steps(const VerifyReport& report, ElementType gradient_type, ElementType copy_type, double clip_norm,
+                 bool each_span = false) {
   OptimizerProblem problem(gradient_type, copy_type);
   const cuda::Stream stream = problem.make.stream();
   cuda::AdamWSettings settings;
   settings.clip_norm = clip_norm;
+  settings.each_span = each_span;
   const cuda::MultiTensorAdamW optimizer(problem.spans, settings, stream);
   cuda::OptimizerState start;
   start.learning_rate = 1e-3;
   start.updates = 4;
   start.loss_scale = 512.0F;
   OnDevice<cuda::OptimizerState> state(start, stream);
-  GradientCheck check(report, problem.make, fmt::format("adamw, clipping at {}", clip_norm), gradient_type);
+  GradientCheck check(report, problem.make, fmt::format("adamw{}, clipping at {}", each_span ? " of each tensor" : "", clip_norm), gradient_type);
   optimizer.step(problem.buffers(), state.data(), stream);
   const double norm = problem.reference_step(settings, 1e-3, 512.0, 5);
   check.number("norm", state.get().gradient_norm, norm, 1e-12);
@@ -279,6 +281,7 @@ void check_stochastic_depth(const VerifyReport& report) {
 void check_optimizer(const VerifyReport& report) {
   check_steps(report, ElementType::kFp32, ElementType::kBf16, 0.0);
   check_steps(report, ElementType::kFp32, ElementType::kFp16, 0.01);
+  check_steps(report, ElementType::kFp32, ElementType::kFp16, 0.01, true);
   check_steps(report, ElementType::kFp16, ElementType::kFp16, 5.0);
   check_steps(report, ElementType::kBf16, ElementType::kBf16, 0.0);
   check_skipping(report, std::numeric_limits<double>::infinity());
