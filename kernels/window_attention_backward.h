@@ -35,4 +35,14 @@ void general_attention_backward(const WindowAttentionShape& shape, ElementType t
                                 const WindowAttentionGradientTensors& tensors, const BackwardWorkspace& places,
                                 Stream stream);
 
+// Sums of dscores over windows, for each head and pair of tokens.
+struct PairSums {
+  const float* sums = nullptr;
+  std::int64_t head_stride = 0;
+  std::int64_t query_stride = 0;  // pairs are [query, key]; 0: in the order of the tensor core path
+};
+// To dtable [bias_table_rows(window), heads]: the sums over pairs of equal distance.
+void table_gradient(const WindowAttentionShape& shape, const PairSums& pairs, bool accumulate, float* dtable,
+                    Stream stream);
+
 }  // namespace swinscope::cuda

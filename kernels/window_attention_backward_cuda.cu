@@ -84,8 +84,8 @@ void launch_backward(const WindowAttentionShape& shape, TokenOrder order, const 
 }
 
 // A warp a value of the table: the sum over the pairs of slots that are that far apart.
-__global__ __launch_bounds__(kTableThreads) void table_kernel(int heads, int height, int width, bool fragments,
-                                                              const float* sums, bool accumulate, float* dtable) {
+__global__ __launch_bounds__(kTableThreads) void table_kernel(int heads, int height, int width, PairSums pairs,
+                                                              bool accumulate, float* dtable) {
   const int value = static_cast<int>((blockIdx.x * kTableThreads + threadIdx.x) / kWarp);
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int side = 2 * width - 1;
@@ -97,15 +97,14 @@ __global__ __launch_bounds__(kTableThreads) void table_kernel(int heads, int hei
   const int first_x = max(dx, 0);
   const int rows = height - abs(dy);
   const int columns = width - abs(dx);
-  const int tokens = height * width;
-  const float* const of_head = sums + std::int64_t{head} * (fragments ? backward::kPairs : tokens * tokens);
+  const float* const of_head = pairs.sums + head * pairs.head_stride;
   float sum = 0.0F;
   for (int i = lane; i < rows * columns; i += kWarp) {
     const int y = first_y + i / columns;
     const int x = first_x + i % columns;
     const int query = y * width + x;
     const int key = (y - dy) * width + x - dx;
-    sum += of_head[fragments ? backward::pair_place(query, key) : query * tokens + key];
+    sum += of_head[pairs.query_stride == 0 ? backward::pair_place(query, key) : query * pairs.query_stride + key];
   }
   sum = sum_over(sum, kWarp);
   if (lane == 0) dtable[value] = accumulate ? dtable[value] + sum : sum;
@@ -116,12 +115,8 @@ void reduce(const WindowAttentionShape& shape, ElementType type, TokenOrder orde
   const std::int64_t pairs = places.heads * places.pairs;
   float* const sums = places.sums(tensors.workspace);
   add_partial_sums({places.shares, pairs, pairs, places.share_sums(tensors.workspace), {sums}, false}, stream);
-  const Extent2 window = shape.grid.window;
-  const std::int64_t values = bias_table_rows(window) * shape.heads;
-  table_kernel<<<blocks_for(values * kWarp, kTableThreads), kTableThreads, 0, stream>>>(
-      static_cast<int>(shape.heads), static_cast<int>(window.height), static_cast<int>(window.width),
-      attention_on_tensor_cores(shape, type), sums, tensors.accumulate, tensors.dtable);
-  SWINSCOPE_CUDA_LAUNCHED("table_kernel");
+  const std::int64_t query_stride = attention_on_tensor_cores(shape, type) ? 0 : shape.grid.window_tokens();
+  table_gradient(shape, {sums, places.pairs, query_stride}, tensors.accumulate, tensors.dtable, stream);
   if (shape.score == AttentionScore::kCosine) {
     add_partial_sums({places.shares,
                       shape.heads,
@@ -156,6 +151,16 @@ void check(const WindowAttentionShape& shape, TokenOrder order, const WindowAtte
 }
 
 }  // namespace
+
+void table_gradient(const WindowAttentionShape& shape, const PairSums& pairs, bool accumulate, float* dtable,
+                    Stream stream) {
+  const Extent2 window = shape.grid.window;
+  const std::int64_t values = bias_table_rows(window) * shape.heads;
+  table_kernel<<<blocks_for(values * kWarp, kTableThreads), kTableThreads, 0, stream>>>(
+      static_cast<int>(shape.heads), static_cast<int>(window.height), static_cast<int>(window.width), pairs, accumulate,
+      dtable);
+  SWINSCOPE_CUDA_LAUNCHED("table_kernel");
+}
 
 std::int64_t multiprocessors() {
   int device = 0;

@@ -2,62 +2,55 @@
 
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
-#include "kernels/device_math.cuh"
-#include "kernels/window_attention_steps.h"
-#include "kernels/window_geometry.cuh"
+#include "kernels/window_attention_steps.cuh"
 
 namespace swinscope::cuda::steps {
 namespace {
 
-constexpr int kThreads = 256;
-
-struct Places {
-  WindowGeometry geometry;
-  int heads;
-  int dim;
-  int padded;  // tokens
-
-  static Places of(const WindowAttentionShape& shape, TokenOrder order) {
-    return {WindowGeometry::of(shape.grid, order), static_cast<int>(shape.heads), static_cast<int>(shape.head_dim),
-            static_cast<int>(padded_tokens(shape))};
+// One thread a vector of [parts, products, padded, dim]; tokens are [parts, heads, dim].
+struct HeadVector {
+  int slot;
+  std::int64_t product;
+  std::int64_t in_token;  // offset
+  __device__ HeadVector(std::int64_t i, int length, const Places& at, std::int64_t products) {
+    const int per_row = at.dim / length;
+    const std::int64_t row = i / per_row;
+    const std::int64_t matrix = row / at.padded;
+    slot = static_cast<int>(row % at.padded);
+    product = matrix % products;
+    in_token = (matrix / products * at.heads + product % at.heads) * at.dim + i % per_row * length;
   }
+  // Of the tokens; -1 for padding.
+  __device__ int row(const Places& at) const { return at.geometry.row(static_cast<int>(product / at.heads), slot); }
 };
 
-__device__ std::int64_t thread_index() { return std::int64_t{blockIdx.x} * kThreads + threadIdx.x; }
-
-// One thread a vector of [3, products, padded, dim].
+// Padding of the map is `pad`, or zeros without it; padding of a window is zeros.
 template <typename T>
-__global__ void split_kernel(std::int64_t vectors, Places at, std::int64_t count, const T* qkv, const T* pad, T* out) {
+__global__ void split_kernel(std::int64_t vectors, Places at, std::int64_t products, int parts, const T* tokens,
+                             const T* pad, T* heads) {
   const std::int64_t i = thread_index();
   if (i >= vectors) return;
-  const int per_row = at.dim / Vector<T>::kLength;
-  const auto piece = static_cast<int>(i % per_row);
-  const auto slot = static_cast<int>(i / per_row % at.padded);
-  const std::int64_t product = i / per_row / at.padded % count;
-  const auto part = static_cast<int>(i / per_row / at.padded / count);
-  const auto head = static_cast<int>(product % at.heads);
+  const HeadVector place(i, Vector<T>::kLength, at, products);
   Vector<T> v{};
-  if (slot < at.geometry.tokens()) {
-    const int row = at.geometry.row(static_cast<int>(product / at.heads), slot);
-    const T* const token = row < 0 ? pad : qkv + std::int64_t{row} * 3 * at.heads * at.dim;
-    v = load_vector(token + (part * at.heads + head) * at.dim + piece * Vector<T>::kLength);
+  if (place.slot < at.geometry.tokens()) {
+    const int row = place.row(at);
+    const T* const token = row < 0 ? pad : tokens + std::int64_t{row} * parts * at.heads * at.dim;
+    if (token != nullptr) v = load_vector(token + place.in_token);
   }
-  store_vector(out + i * Vector<T>::kLength, v);
+  store_vector(heads + i * Vector<T>::kLength, v);
 }
 
 template <typename T>
-__global__ void merge_kernel(std::int64_t vectors, Places at, const T* heads, T* out) {
+__global__ void merge_kernel(std::int64_t vectors, Places at, std::int64_t products, int parts, const T* heads,
+                             T* tokens) {
   const std::int64_t i = thread_index();
   if (i >= vectors) return;
-  const int per_row = at.dim / Vector<T>::kLength;
-  const auto piece = static_cast<int>(i % per_row);
-  const auto slot = static_cast<int>(i / per_row % at.padded);
-  const std::int64_t product = i / per_row / at.padded;
-  if (slot >= at.geometry.tokens()) return;
-  const int row = at.geometry.row(static_cast<int>(product / at.heads), slot);
+  const HeadVector place(i, Vector<T>::kLength, at, products);
+  if (place.slot >= at.geometry.tokens()) return;
+  const int row = place.row(at);
   if (row < 0) return;
-  const std::int64_t target = (std::int64_t{row} * at.heads + product % at.heads) * at.dim + piece * Vector<T>::kLength;
-  store_vector(out + target, load_vector(heads + i * Vector<T>::kLength));
+  store_vector(tokens + std::int64_t{row} * parts * at.heads * at.dim + place.in_token,
+               load_vector(heads + i * Vector<T>::kLength));
 }
 
 template <typename T>
@@ -107,13 +100,13 @@ __global__ void gather_bias_kernel(std::int64_t count, Places at, const float* t
   bias[i] = table[row * at.heads + pair.product];
 }
 
-__global__ void add_bias_kernel(std::int64_t count, Places at, const float* bias, float* scores) {
+__global__ void add_bias_kernel(std::int64_t count, Places at, const float* bias, const float* scores, float* sums) {
   const std::int64_t i = thread_index();
   if (i >= count) return;
   const Pair pair(i, at.padded);
   const int tokens = at.geometry.tokens();
-  if (pair.query >= tokens || pair.key >= tokens) return;
-  scores[i] += bias[(pair.product % at.heads * tokens + pair.query) * tokens + pair.key];
+  const bool exists = pair.query < tokens && pair.key < tokens;
+  sums[i] = scores[i] + (exists ? bias[(pair.product % at.heads * tokens + pair.query) * tokens + pair.key] : 0.0F);
 }
 
 __global__ void mask_kernel(std::int64_t count, Places at, float* scores) {
@@ -150,14 +143,26 @@ __global__ void softmax_kernel(std::int64_t rows, int tokens, int padded, const 
   }
 }
 
-unsigned blocks(std::int64_t threads) { return blocks_for(threads, kThreads); }
-
-std::int64_t head_elements(const WindowAttentionShape& shape) {
-  return products(shape) * padded_tokens(shape) * shape.head_dim;
+void split(const WindowAttentionShape& shape, ElementType type, TokenOrder order, int parts, const void* tokens,
+           const void* pad, void* heads, Stream stream) {
+  require(shape.head_dim % 8 == 0, "split_heads", "head_dim must be a multiple of 8");
+  with_element_type(type, [&]<typename T>() {
+    const std::int64_t vectors = parts * head_elements(shape) / Vector<T>::kLength;
+    split_kernel<T><<<blocks(vectors), kThreads, 0, stream>>>(vectors, Places::of(shape, order), products(shape), parts,
+                                                              static_cast<const T*>(tokens), static_cast<const T*>(pad),
+                                                              static_cast<T*>(heads));
+  });
+  SWINSCOPE_CUDA_LAUNCHED("split_kernel");
 }
 
-std::int64_t score_elements(const WindowAttentionShape& shape) {
-  return products(shape) * padded_tokens(shape) * padded_tokens(shape);
+void merge(const WindowAttentionShape& shape, ElementType type, TokenOrder order, int parts, const void* heads,
+           void* tokens, Stream stream) {
+  with_element_type(type, [&]<typename T>() {
+    const std::int64_t vectors = parts * head_elements(shape) / Vector<T>::kLength;
+    merge_kernel<T><<<blocks(vectors), kThreads, 0, stream>>>(vectors, Places::of(shape, order), products(shape), parts,
+                                                              static_cast<const T*>(heads), static_cast<T*>(tokens));
+  });
+  SWINSCOPE_CUDA_LAUNCHED("merge_kernel");
 }
 
 }  // namespace
@@ -168,16 +173,14 @@ std::int64_t products(const WindowAttentionShape& shape) { return shape.grid.win
 
 void split_heads(const WindowAttentionShape& shape, ElementType type, TokenOrder order, const void* qkv,
                  const void* pad_qkv, void* heads, Stream stream) {
-  require(shape.head_dim % 8 == 0, "split_heads", "head_dim must be a multiple of 8");
   require(order == TokenOrder::kWindow || !shape.grid.padded() || pad_qkv != nullptr, "split_heads",
           "a padded map needs pad_qkv");
-  with_element_type(type, [&]<typename T>() {
-    const std::int64_t vectors = 3 * head_elements(shape) / Vector<T>::kLength;
-    split_kernel<T><<<blocks(vectors), kThreads, 0, stream>>>(vectors, Places::of(shape, order), products(shape),
-                                                              static_cast<const T*>(qkv),
-                                                              static_cast<const T*>(pad_qkv), static_cast<T*>(heads));
-  });
-  SWINSCOPE_CUDA_LAUNCHED("split_kernel");
+  split(shape, type, order, 3, qkv, pad_qkv, heads, stream);
+}
+
+void split_gradient(const WindowAttentionShape& shape, ElementType type, TokenOrder order, const void* dout,
+                    void* heads, Stream stream) {
+  split(shape, type, order, 1, dout, nullptr, heads, stream);
 }
 
 void scale_queries(const WindowAttentionShape& shape, ElementType type, void* q, Stream stream) {
@@ -212,9 +215,11 @@ void gather_position_bias(const WindowAttentionShape& shape, const float* table,
   SWINSCOPE_CUDA_LAUNCHED("gather_bias_kernel");
 }
 
-void add_position_bias(const WindowAttentionShape& shape, const float* bias, float* scores, Stream stream) {
+void add_position_bias(const WindowAttentionShape& shape, const float* bias, const float* scores, float* sums,
+                       Stream stream) {
   const std::int64_t count = score_elements(shape);
-  add_bias_kernel<<<blocks(count), kThreads, 0, stream>>>(count, Places::of(shape, TokenOrder::kImage), bias, scores);
+  add_bias_kernel<<<blocks(count), kThreads, 0, stream>>>(count, Places::of(shape, TokenOrder::kImage), bias, scores,
+                                                          sums);
   SWINSCOPE_CUDA_LAUNCHED("add_bias_kernel");
 }
 
@@ -237,12 +242,12 @@ void softmax(const WindowAttentionShape& shape, ElementType type, const float* s
 
 void merge_heads(const WindowAttentionShape& shape, ElementType type, TokenOrder order, const void* heads, void* out,
                  Stream stream) {
-  with_element_type(type, [&]<typename T>() {
-    const std::int64_t vectors = head_elements(shape) / Vector<T>::kLength;
-    merge_kernel<T><<<blocks(vectors), kThreads, 0, stream>>>(vectors, Places::of(shape, order),
-                                                              static_cast<const T*>(heads), static_cast<T*>(out));
-  });
-  SWINSCOPE_CUDA_LAUNCHED("merge_kernel");
+  merge(shape, type, order, 1, heads, out, stream);
+}
+
+void merge_gradients(const WindowAttentionShape& shape, ElementType type, TokenOrder order, const void* heads,
+                     void* dqkv, Stream stream) {
+  merge(shape, type, order, 3, heads, dqkv, stream);
 }
 
 }  // namespace swinscope::cuda::steps

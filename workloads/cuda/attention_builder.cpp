@@ -3,6 +3,7 @@
 #include "kernels/convert.h"
 #include "kernels/window.h"
 #include "kernels/window_attention_steps.h"
+#include "workloads/cuda/attention_steps.h"
 #include "workloads/cuda/model_builder.h"
 
 namespace swinscope {
@@ -102,65 +103,8 @@ void ModelBuilder::attend_at_once(const Block& block, const void* pad, cuda::Tok
 
 void ModelBuilder::attend_by_steps(const Block& block, const void* pad, cuda::TokenOrder order) {
   const WindowAttentionShape shape = block.attention;
-  const ElementType type = type_;
   const std::string path = block.path + ".attn.";
   const std::int64_t tokens = shape.grid.window_tokens();
-  const std::int64_t padded = cuda::steps::padded_tokens(shape);
-  const std::int64_t products = cuda::steps::products(shape);
-  const std::int64_t head_elements = products * padded * shape.head_dim;
-  const std::int64_t score_elements = products * padded * padded;
-  const ShapeExtents head_extents = {products, padded, shape.head_dim};
-  const ShapeExtents score_extents = {products, padded, padded};
-  const OperationCost scores_in_place = {0, score_elements * 4, score_elements * 4};
-
-  void* const q = activations_.heads.data();
-  const auto part = [=, element = element_](int index) {
-    return static_cast<void*>(static_cast<char*>(q) + index * head_elements * element);
-  };
-  void* const k = part(1);
-  void* const v = part(2);
-  void* const attended = part(3);
-  auto* const scores = static_cast<float*>(activations_.scores.data());
-  void* const probabilities = activations_.probabilities.data();
-  const void* const qkv = activations_.wide.data();
-  step(path + "split", OperationClass::kLayout, moves(block.rows * 3 * shape.channels(), 3 * head_elements),
-       {block.rows, 3 * shape.channels()}, head_extents,
-       [=](cuda::Stream stream) { cuda::steps::split_heads(shape, type, order, qkv, pad, q, stream); });
-  auto* const norms = static_cast<float*>(activations_.norms.data());
-  if (v1()) {
-    step(path + "scale", OperationClass::kElementwise, moves(head_elements, head_elements), head_extents, head_extents,
-         [=](cuda::Stream stream) { cuda::steps::scale_queries(shape, type, q, stream); });
-  } else {
-    for (const int index : {0, 1}) {
-      step(path + (index == 0 ? "q_norm" : "k_norm"), OperationClass::kNorm, moves(head_elements, 0), head_extents,
-           {products, padded}, [=](cuda::Stream stream) {
-             cuda::steps::inverse_norms(shape, type, part(index), norms + index * products * padded, stream);
-           });
-    }
-  }
-
-  cuda::MatmulShape scores_shape;
-  scores_shape.m = padded;
-  scores_shape.n = padded;
-  scores_shape.k = shape.head_dim;
-  scores_shape.batch = products;
-  scores_shape.operand_type = type;
-  scores_shape.result_type = ElementType::kFp32;
-  if (options_.precision == Precision::kTf32) scores_shape.arithmetic = cuda::MatmulArithmetic::kTf32;
-  const cuda::Matmul& score_product = library_.prepare(scores_shape, stream_);
-  const std::int64_t flops = 2 * products * padded * padded * shape.head_dim;
-  step(path + "scores", OperationClass::kGemm, {flops, 2 * head_elements * element_, score_elements * 4}, head_extents,
-       score_extents, [=, &score_product](cuda::Stream stream) {
-         score_product.run({q, k, nullptr, scores}, stream);
-       });
-  if (!v1()) {
-    const float* const logit_scale = weights_.find_floats(block.parameters + ".attn.logit_scale");
-    step(path + "cosine", OperationClass::kElementwise, scores_in_place, score_extents, score_extents,
-         [=](cuda::Stream stream) {
-           cuda::steps::scale_cosine(shape, norms, norms + products * padded, logit_scale, scores, stream);
-         });
-  }
-
   const float* const table = position_table(block);
   const std::int64_t bias_elements = shape.heads * tokens * tokens;
   auto* const bias = static_cast<float*>(weights_.reserve(bias_elements * 4));
@@ -171,31 +115,27 @@ void ModelBuilder::attend_by_steps(const Block& block, const void* pad, cuda::To
     step(path + "bias.gather", OperationClass::kLayout, {0, bias_elements * 4, bias_elements * 4},
          {bias_table_rows(shape.grid.window), shape.heads}, {shape.heads, tokens, tokens}, gather);
   }
-  step(path + "bias.add", OperationClass::kElementwise, scores_in_place, score_extents, score_extents,
-       [=](cuda::Stream stream) { cuda::steps::add_position_bias(shape, bias, scores, stream); });
-  if (shape.grid.shift.area() > 0) {
-    step(path + "mask", OperationClass::kElementwise, scores_in_place, score_extents, score_extents,
-         [=](cuda::Stream stream) { cuda::steps::add_window_mask(shape, scores, stream); });
-  }
-  step(path + "softmax", OperationClass::kElementwise, {0, score_elements * 4, score_elements * element_},
-       score_extents, score_extents,
-       [=](cuda::Stream stream) { cuda::steps::softmax(shape, type, scores, probabilities, stream); });
-
-  cuda::MatmulShape value_shape = scores_shape;
-  value_shape.n = shape.head_dim;
-  value_shape.k = padded;
-  value_shape.transpose_b = false;
-  value_shape.result_type = type;
-  const cuda::Matmul& value_product = library_.prepare(value_shape, stream_);
-  step(path + "values", OperationClass::kGemm,
-       {flops, (score_elements + head_elements) * element_, head_elements * element_}, score_extents, head_extents,
-       [=, &value_product](cuda::Stream stream) {
-         value_product.run({probabilities, v, nullptr, attended}, stream);
-       });
-  void* const out = activations_.tokens[1].data();
-  step(path + "merge", OperationClass::kLayout, moves(head_elements, block.rows * shape.channels()), head_extents,
-       {block.rows, shape.channels()},
-       [=](cuda::Stream stream) { cuda::steps::merge_heads(shape, type, order, attended, out, stream); });
+  AttentionStepBuffers buffers;
+  buffers.heads = activations_.heads.data();
+  buffers.norms = static_cast<float*>(activations_.norms.data());
+  buffers.probabilities = activations_.probabilities.data();
+  buffers.scores = static_cast<float*>(activations_.scores.data());
+  buffers.cosines = buffers.scores;
+  buffers.attended = static_cast<char*>(buffers.heads) + 3 * AttentionStepSizes(shape).part * element_;
+  cuda::WindowAttentionTensors tensors;
+  tensors.qkv = activations_.wide.data();
+  tensors.bias = bias;
+  if (!v1()) tensors.logit_scale = weights_.find_floats(block.parameters + ".attn.logit_scale");
+  tensors.pad_qkv = pad;
+  tensors.out = activations_.tokens[1].data();
+  const auto emit = [&](const std::string& name, OperationClass operation_class, const OperationCost& cost,
+                        const ShapeExtents& input, const ShapeExtents& output, std::function<void(cuda::Stream)> run) {
+    step(path + name, operation_class, cost, input, output, std::move(run));
+  };
+  const auto prepare = [&](const cuda::MatmulShape& product) -> const cuda::Matmul& {
+    return library_.prepare(product, stream_);
+  };
+  AttentionSteps(shape, options_.precision, order, buffers, emit, prepare).forward(tensors);
 }
 
 // The windows' rows, in a buffer that the normalization and the attention leave alone.

@@ -27,6 +27,7 @@ cuda::AdamWSettings adamw_settings(const DeviceTrainerOptions& options) {
   settings.beta2 = optimizer.beta2;
   settings.epsilon = optimizer.epsilon;
   settings.clip_norm = optimizer.clip_norm;
+  settings.each_span = !options.features.adamw;
   if (options.precision == Precision::kFp16) settings.growth_interval = kGrowthInterval;
   return settings;
 }

@@ -38,7 +38,7 @@ struct DeviceTrainingState {
   double loss_scale = 1.0;
 };
 
-// Features that training has: window attention without copies and as one kernel on every rung.
+// Features that training has: all but the position bias made before, since its parameters change with each step.
 Features training_features(Features features);
 TrainingLayoutOptions layout_options(const DeviceTrainerOptions& options);
 

@@ -10,11 +10,12 @@ namespace swinscope {
 
 // Without any of them every operation of the framework is a kernel of its own. Precision is no feature.
 struct Features {
-  bool prebias = false;    // position bias of all pairs of tokens computed once, not in each pass
+  bool prebias = false;    // inference: position bias of all pairs of tokens computed once, not in each pass
   bool qkvbias = false;    // bias of the qkv projection within its product
   bool layernorm = false;  // normalization in one pass; with V2's residual sum and V1's patch merging
   bool gelu = false;       // bias and GELU of fc1 within its product
   bool residual = false;   // bias and, in V1, residual sum of proj and fc2 within their products
+  bool adamw = false;      // training: one update of all parameters, not one of each tensor
   bool window = false;     // no copies for shift, partition and their reverses: rows are found by address
   bool attention = false;  // attention within windows as one kernel
   bool graph = false;      // the whole pass launched as one CUDA graph

@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include "kernels/bias.h"
-#include "kernels/continuous_bias.h"
-#include "kernels/convert.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/gelu.h"
 #include "kernels/linear.h"
@@ -63,13 +61,7 @@ void TrainingBuilder::mlp_half_backward(const Block& block, void* stream) {
   if (v1()) {
     dbranch = branch_gradient(block, 1, second, stream);
   } else {
-    float* const sums = branch_bias_sums(block.place, 1);
-    norm_backward(norm2(block), at(regions.norm2_side), stream, nullptr, at(layout_.side), scales(block.place, 1),
-                  sums);
-    if (sums == nullptr) {
-      bias_gradient(second.path, block.tokens, block.stage.width, dbranch, gradient(block.parameters + ".mlp.fc2.bias"),
-                    accumulate_);
-    }
+    branch_norm_backward(norm2(block), block, 1, second, at(regions.norm2_side), stream);
   }
   void* const dhidden = at(layout_.wide);
   product_backward(second, dbranch, at(regions.activated), dhidden, false);
@@ -90,122 +82,14 @@ void TrainingBuilder::mlp_half_backward(const Block& block, void* stream) {
   if (!options_.features.gelu) bias_gradient(first.path, shape.rows, shape.columns, dhidden, dbias, accumulate_);
   if (v1()) {
     product_backward(first, dhidden, at(regions.norm2_side), at(layout_.token), false);
-    norm_backward(norm2(block), at(regions.middle), at(layout_.token), stream, stream, nullptr,
-                  branch_bias_sums(block.place, 0));
-  } else {
+    norm_into_stream(norm2(block), block, 1, at(regions.middle), at(layout_.token), stream,
+                     branch_bias_sums(block.place, 0));
+  } else if (options_.features.residual) {
     product_backward(first, dhidden, at(regions.middle), stream, true);
-  }
-}
-
-void TrainingBuilder::attention_half_backward(const Block& block, void* stream) {
-  const BlockRegions& regions = block.regions;
-  const Linear out = projection(block);
-  const void* dbranch = at(layout_.side);
-  if (v1()) {
-    dbranch = branch_gradient(block, 0, out, stream);
   } else {
-    float* const sums = branch_bias_sums(block.place, 0);
-    norm_backward(norm1(block), at(regions.norm1_side), stream, nullptr, at(layout_.side), scales(block.place, 0),
-                  sums);
-    if (sums == nullptr) {
-      bias_gradient(out.path, block.tokens, block.stage.width, dbranch, gradient(block.parameters + ".attn.proj.bias"),
-                    accumulate_);
-    }
+    product_backward(first, dhidden, at(regions.middle), at(layout_.token), false);
+    add_into_stream(block, 1, at(layout_.token), stream);
   }
-  product_backward(out, dbranch, at(regions.attended), at(layout_.token), false);
-  attention_backward(block);
-  qkv_bias_backward(block);
-  const void* const dqkv = at(layout_.wide);
-  if (v1()) {
-    product_backward(qkv(block), dqkv, at(regions.norm1_side), at(layout_.token), false);
-    BlockPlace before = block.place;
-    --before.index;
-    --before.number;
-    norm_backward(norm1(block), at(block.input), at(layout_.token), stream, stream, nullptr,
-                  block.first ? nullptr : branch_bias_sums(before, 1));
-  } else {
-    product_backward(qkv(block), dqkv, at(block.input), stream, true);
-  }
-}
-
-// From `token` to `wide`, with the gradients of the position bias and of V2's scales. What padding adds to the gradient
-// of the qkv bias goes where that is summed up.
-void TrainingBuilder::attention_backward(const Block& block) {
-  const BlockRegions& regions = block.regions;
-  const WindowAttentionShape shape = block.attention;
-  const std::string prefix = block.parameters + ".attn.";
-  cuda::WindowAttentionGradientTensors tensors;
-  tensors.qkv = at(regions.qkv);
-  tensors.bias = at(regions.bias);
-  tensors.pad_qkv = qkv(block).bias;
-  tensors.lse = floats(regions.lse);
-  tensors.dout = at(layout_.token);
-  tensors.dqkv = at(layout_.wide);
-  tensors.dtable = v1() ? gradient(prefix + "relative_position_bias_table") : floats(layout_.table_gradient);
-  if (shape.grid.padded()) {
-    tensors.dpad_qkv = v1() ? gradient(prefix + "qkv.bias") : floats(layout_.bias_gradient);
-  }
-  if (!v1()) {
-    tensors.logit_scale = master(prefix + "logit_scale");
-    tensors.dlogit_scale = gradient(prefix + "logit_scale");
-  }
-  tensors.accumulate = accumulate_;
-  tensors.workspace = workspace();
-  // V2's scratch is of this pass alone, while the scales' gradients go on.
-  const bool clears = accumulate_ && !v1();
-  const ShapeExtents extents = {shape.grid.window_count(), shape.heads, shape.grid.window_tokens(), shape.head_dim};
-  step(
-      block.path + ".attn.window", OperationClass::kAttention, window_attention_backward_cost(shape, element_), extents,
-      extents,
-      [=, type = type_, table = layout_.table_gradient.bytes, bias = layout_.bias_gradient.bytes](cuda::Stream stream) {
-        if (clears) {
-          cuda::clear(tensors.dtable, table, stream);
-          if (tensors.dpad_qkv != nullptr) cuda::clear(tensors.dpad_qkv, bias, stream);
-        }
-        cuda::window_attention_backward(shape, type, cuda::TokenOrder::kImage, tensors, stream);
-      });
-  if (v1()) return;
-  cuda::ContinuousBiasGradientTensors network;
-  network.weight1 = master(prefix + "cpb_mlp.0.weight");
-  network.bias1 = master(prefix + "cpb_mlp.0.bias");
-  network.weight2 = master(prefix + "cpb_mlp.2.weight");
-  network.table = floats(regions.table);
-  network.dtable = tensors.dtable;
-  network.dweight1 = gradient(prefix + "cpb_mlp.0.weight");
-  network.dbias1 = gradient(prefix + "cpb_mlp.0.bias");
-  network.dweight2 = gradient(prefix + "cpb_mlp.2.weight");
-  network.accumulate = accumulate_;
-  const ContinuousBiasShape bias_shape{shape.grid.window, shape.heads, kCpbHidden, {}};
-  step(block.path + ".attn.bias", OperationClass::kGemm, continuous_bias_backward_cost(bias_shape, 4),
-       {bias_shape.rows(), shape.heads}, {bias_shape.rows(), 2},
-       [=](cuda::Stream stream) { cuda::continuous_bias_backward(bias_shape, network, stream); });
-}
-
-// V2's is summed up for q, k and v together and then goes to q's and v's; there is none for k.
-void TrainingBuilder::qkv_bias_backward(const Block& block) {
-  const std::int64_t width = block.stage.width;
-  const bool padded = block.attention.grid.padded();
-  const std::string prefix = block.parameters + ".attn.";
-  const void* const dqkv = at(layout_.wide);
-  const std::string path = block.path + ".attn.qkv";
-  if (v1()) {
-    bias_gradient(path, block.tokens, 3 * width, dqkv, gradient(prefix + "qkv.bias"), accumulate_ || padded);
-    return;
-  }
-  float* const joint = floats(layout_.bias_gradient);
-  bias_gradient(path, block.tokens, 3 * width, dqkv, joint, padded);
-  float* const q_bias = gradient(prefix + "q_bias");
-  float* const v_bias = gradient(prefix + "v_bias");
-  step(path + ".split", OperationClass::kLayout, {0, 2 * width * 4, 2 * width * 4}, {3 * width}, {2, width},
-       [=, accumulate = accumulate_](cuda::Stream stream) {
-         if (accumulate) {
-           cuda::add_into(width, ElementType::kFp32, joint, q_bias, stream);
-           cuda::add_into(width, ElementType::kFp32, joint + 2 * width, v_bias, stream);
-         } else {
-           cuda::copy_on_device(q_bias, joint, width * 4, stream);
-           cuda::copy_on_device(v_bias, joint + 2 * width, width * 4, stream);
-         }
-       });
 }
 
 // `from`: gradient of the stage behind the merging; `to`: of the stage before it.
@@ -337,15 +221,68 @@ void TrainingBuilder::norm_backward(const Norm& norm, const void* x, const void*
 // result is what comes back into the branch. Null where that is scaled on the way or each operation is a kernel.
 float* TrainingBuilder::branch_bias_sums(const BlockPlace& place, int half) const {
   if (!options_.features.layernorm || (v1() && scales(place, half) != nullptr)) return nullptr;
+  return branch_bias(place, half);
+}
+
+float* TrainingBuilder::branch_bias(const BlockPlace& place, int half) const {
   return gradient(
       fmt::format("layers.{}.blocks.{}.{}.bias", place.stage, place.index, half == 0 ? "attn.proj" : "mlp.fc2"));
 }
 
+// V1: `stream` += the gradient of what a half normalized. bias_sums: of the branch that the stream's gradient goes into
+// next; null: it has none, or gets it otherwise.
+void TrainingBuilder::norm_into_stream(const Norm& norm, const Block& block, int half, const void* x, const void* dy,
+                                       void* stream, float* bias_sums) {
+  if (options_.features.layernorm) {
+    norm_backward(norm, x, dy, stream, stream, nullptr, bias_sums);
+    return;
+  }
+  norm_backward(norm, x, dy, nullptr, at(layout_.side));
+  add_into_stream(block, half, at(layout_.side), stream);
+}
+
+void TrainingBuilder::add_into_stream(const Block& block, int half, const void* dx, void* stream) {
+  const ResidualShape shape{batch_, block.tokens / batch_ * block.stage.width};
+  const ShapeExtents extents = {batch_, shape.sample_elements};
+  step(fmt::format("{}.residual{}", block.path, half + 1), OperationClass::kElementwise,
+       residual_forward_cost(shape, false, element_), extents, extents,
+       [=, type = type_](cuda::Stream on) { cuda::residual_forward(shape, type, stream, dx, stream, on); });
+}
+
+// A branch's gradient where stochastic depth scales it, on the rungs where that is a kernel of its own.
+void TrainingBuilder::scale_branch(const Block& block, int half, const float* scale, const void* dy, void* dbranch) {
+  const ResidualShape shape{batch_, block.tokens / batch_ * block.stage.width};
+  const ShapeExtents extents = {batch_, shape.sample_elements};
+  step(fmt::format("{}.residual{}", block.path, half + 1), OperationClass::kElementwise,
+       residual_backward_cost(shape, true, element_), extents, extents,
+       [=, type = type_](cuda::Stream on) { cuda::residual_backward(shape, type, scale, dy, dbranch, on); });
+}
+
+// V2: from the stream to `side`, through the normalization that ends a branch, with the gradient of its last bias.
+void TrainingBuilder::branch_norm_backward(const Norm& norm, const Block& block, int half, const Linear& last,
+                                           const void* x, const void* dy) {
+  const float* scale = scales(block.place, half);
+  if (scale != nullptr && !options_.features.layernorm) {
+    scale_branch(block, half, scale, dy, at(layout_.side));
+    dy = at(layout_.side);
+    scale = nullptr;
+  }
+  float* const sums = branch_bias_sums(block.place, half);
+  norm_backward(norm, x, dy, nullptr, at(layout_.side), scale, sums);
+  if (sums != nullptr) return;
+  bias_gradient(last.path, block.tokens, block.stage.width, at(layout_.side), branch_bias(block.place, half),
+                accumulate_);
+}
+
 // V1: what comes back into a branch through its residual connection, and with it the gradient of its last bias.
 const void* TrainingBuilder::branch_gradient(const Block& block, int half, const Linear& last, const void* dy) {
-  float* const dbias = gradient(block.parameters + (half == 0 ? ".attn.proj.bias" : ".mlp.fc2.bias"));
+  float* const dbias = branch_bias(block.place, half);
   const float* const scale = scales(block.place, half);
-  if (scale == nullptr) {
+  if (scale != nullptr && !options_.features.residual) {
+    scale_branch(block, half, scale, dy, at(layout_.side));
+    dy = at(layout_.side);
+  }
+  if (scale == nullptr || !options_.features.residual) {
     // A stage's last block gets its gradient from a merging or from the head.
     const bool summed =
         branch_bias_sums(block.place, half) != nullptr && (half == 0 || block.place.index + 1 < block.stage.depth);

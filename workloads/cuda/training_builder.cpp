@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "kernels/check.h"
 #include "kernels/stochastic_depth.h"
 #include "workloads/cuda/device_control.h"
 #include "workloads/cuda/element_type.h"
@@ -23,10 +22,7 @@ TrainingBuilder::TrainingBuilder(const SwinConfig& config, std::int64_t batch, c
       prepare_(std::move(prepare)),
       type_(element_type_of(options.precision)),
       element_(element_bytes(type_)),
-      places_(blocks_of(config)) {
-  require(options.features.window && options.features.attention, "TrainingBuilder",
-          "window attention is one kernel in training");
-}
+      places_(blocks_of(config)) {}
 
 std::vector<DeviceStep> TrainingBuilder::forward(bool training) {
   dropping_ = training && options_.drop_path > 0.0;
@@ -85,6 +81,7 @@ TrainingBuilder::Block TrainingBuilder::make_block(const BlockPlace& place) cons
   block.path = fmt::format("stage{}.block{}", place.stage + 1, place.index + 1);
   block.attention = attention_shape(config_, place, batch_);
   block.tokens = block.attention.grid.tokens();
+  block.rows = attention_rows(block.attention.grid, copies());
   block.first = place.index == 0;
   block.input = block.first ? stage.input : stage.blocks.at(static_cast<std::size_t>(place.index - 1)).out;
   return block;
@@ -103,7 +100,7 @@ TrainingBuilder::Linear TrainingBuilder::qkv(const Block& block) const {
   const void* const bias = v1() ? value(name + ".bias") : at(block.regions.joint_bias);
   return {block.path + ".attn.qkv",
           name + ".weight",
-          block.tokens,
+          block.rows,
           block.stage.width,
           std::int64_t{3} * block.stage.width,
           bias,
@@ -112,7 +109,7 @@ TrainingBuilder::Linear TrainingBuilder::qkv(const Block& block) const {
 
 TrainingBuilder::Linear TrainingBuilder::projection(const Block& block) const {
   const std::string name = block.parameters + ".attn.proj";
-  return {block.path + ".attn.proj", name + ".weight",          block.tokens, block.stage.width, block.stage.width,
+  return {block.path + ".attn.proj", name + ".weight",          block.rows, block.stage.width, block.stage.width,
           value(name + ".bias"),     options_.features.residual};
 }
 

@@ -10,6 +10,7 @@
 
 #include "kernels/layernorm.h"
 #include "kernels/matmul.h"
+#include "workloads/cuda/attention_steps.h"
 #include "workloads/cuda/device_model.h"
 #include "workloads/cuda/training_layout.h"
 
@@ -17,7 +18,7 @@ namespace swinscope {
 
 struct TrainingBuildOptions {
   Precision precision = Precision::kFp16;  // kFp32, kTf32, kFp16 or kBf16
-  Features features;                       // of which training has qkvbias, layernorm, gelu, residual and graph
+  Features features;                       // see training_features(); graph and adamw are the trainer's
   bool recompute = false;
   double label_smoothing = 0.0;
   double drop_path = 0.0;
@@ -34,9 +35,6 @@ struct BackwardSteps {
   std::vector<DeviceStep> steps;
   std::vector<GradientMark> marks;  // ascending
 };
-
-// As MatmulLibrary::prepare, which needs a GPU.
-using PrepareProduct = std::function<const cuda::Matmul&(const cuda::MatmulShape&)>;
 
 class TrainingBuilder {
  public:
@@ -60,6 +58,7 @@ class TrainingBuilder {
     std::string path;        // stage3.block5
     WindowAttentionShape attention;
     std::int64_t tokens = 0;
+    std::int64_t rows = 0;  // of the attention half: with padding where windows are copied
     Region input;
     bool first = false;  // of its stage
   };
@@ -91,11 +90,8 @@ class TrainingBuilder {
   // training_forward.cpp
   void stem();
   void block_forward(const Block& block, bool again);
-  void attention_half(const Block& block);
   void mlp_hidden(const Block& block);
   void close_block(const Block& block);
-  void qkv_bias(const Block& block);
-  void position_bias(const Block& block);
   void merging(int stage);
   void head();
   void loss_forward(bool training);
@@ -106,20 +102,44 @@ class TrainingBuilder {
   void add_and_norm(const Block& block, const void* x, const void* branch, int half, void* sum, const Norm& norm,
                     void* y);
 
+  // training_attention.cpp
+  bool copies() const { return !options_.features.window; }
+  cuda::TokenOrder order() const { return copies() ? cuda::TokenOrder::kWindow : cuda::TokenOrder::kImage; }
+  // Whether attention adds what padding gives to the gradient of qkv's bias: in windows padding has rows of its own.
+  bool pads(const Block& block) const { return block.attention.grid.padded() && !copies(); }
+  void attention_half(const Block& block);
+  const void* attention_input(const Block& block) const;
+  const void* qkv_input(const Block& block) const;
+  Region qkv_place(const Block& block) const;
+  void into_windows(const Block& block, const void* x, void* rolled, void* windows, bool undoes);
+  void out_of_windows(const Block& block, const void* windows, void* reversed, void* y, bool undoes);
+  void attend(const Block& block);
+  AttentionSteps attention_steps(const Block& block);
+  void qkv_bias(const Block& block);
+  void position_bias(const Block& block);
+  void attention_half_backward(const Block& block, void* stream);
+  void attention_backward(const Block& block);
+  void qkv_bias_backward(const Block& block);
+
   // training_backward.cpp
   void head_backward();
   void block_backward(const Block& block, void* stream);
   void mlp_half_backward(const Block& block, void* stream);
-  void attention_half_backward(const Block& block, void* stream);
-  void attention_backward(const Block& block);
-  void qkv_bias_backward(const Block& block);
   void merging_backward(int stage, void* from, void* to);
   void stem_backward(void* stream);
   void product_backward(const Linear& linear, const void* dy, const void* x, void* dx, bool add_to_dx);
   void norm_backward(const Norm& norm, const void* x, const void* dy, const void* residual, void* dx,
                      const float* sample_scale = nullptr, float* dx_sums = nullptr);
+  void norm_into_stream(const Norm& norm, const Block& block, int half, const void* x, const void* dy, void* stream,
+                        float* bias_sums);
+  void add_into_stream(const Block& block, int half, const void* dx, void* stream);
+  void scale_branch(const Block& block, int half, const float* scale, const void* dy, void* dbranch);
+  void branch_norm_backward(const Norm& norm, const Block& block, int half, const Linear& last, const void* x,
+                            const void* dy);
   const void* branch_gradient(const Block& block, int half, const Linear& last, const void* dy);
   float* branch_bias_sums(const BlockPlace& place, int half) const;
+  // The gradient of a branch's last bias.
+  float* branch_bias(const BlockPlace& place, int half) const;
   void bias_gradient(const std::string& path, std::int64_t rows, std::int64_t columns, const void* dy, float* dbias,
                      bool accumulate);
   void mark(const std::vector<std::string>& names);

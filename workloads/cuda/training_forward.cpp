@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include "kernels/bias.h"
-#include "kernels/continuous_bias.h"
-#include "kernels/convert.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/gelu.h"
 #include "kernels/linear.h"
@@ -51,26 +49,6 @@ void TrainingBuilder::block_forward(const Block& block, bool again) {
   if (!again) close_block(block);
 }
 
-// qkv, attention within windows, output projection; V1's branch lies in `token`, V2's where it is normalized.
-void TrainingBuilder::attention_half(const Block& block) {
-  const BlockRegions& regions = block.regions;
-  linear(qkv(block), v1() ? at(regions.norm1_side) : at(block.input), at(regions.qkv));
-  cuda::WindowAttentionTensors tensors;
-  tensors.qkv = at(regions.qkv);
-  tensors.bias = at(regions.bias);
-  if (!v1()) tensors.logit_scale = master(block.parameters + ".attn.logit_scale");
-  tensors.pad_qkv = qkv(block).bias;
-  tensors.out = at(regions.attended);
-  tensors.lse = floats(regions.lse);
-  const WindowAttentionShape shape = block.attention;
-  const ShapeExtents extents = {shape.grid.window_count(), shape.heads, shape.grid.window_tokens(), shape.head_dim};
-  step(block.path + ".attn.window", OperationClass::kAttention, window_attention_forward_cost(shape, element_), extents,
-       extents, [=, type = type_](cuda::Stream stream) {
-         cuda::window_attention_forward(shape, type, cuda::TokenOrder::kImage, tensors, stream);
-       });
-  linear(projection(block), at(regions.attended), v1() ? at(layout_.token) : at(regions.norm1_side));
-}
-
 void TrainingBuilder::mlp_hidden(const Block& block) {
   const BlockRegions& regions = block.regions;
   const std::int64_t count = block.tokens * kMlpRatio * block.stage.width;
@@ -101,48 +79,6 @@ void TrainingBuilder::close_block(const Block& block) {
   } else {
     add(block, middle, branch, 1, out);
   }
-}
-
-// V2 has no key bias: q's and v's stand around zeros.
-void TrainingBuilder::qkv_bias(const Block& block) {
-  if (v1()) return;
-  const std::int64_t width = block.stage.width;
-  void* const joint = at(block.regions.joint_bias);
-  void* const v_part = static_cast<char*>(joint) + 2 * width * element_;
-  const void* const q_bias = value(block.parameters + ".attn.q_bias");
-  const void* const v_bias = value(block.parameters + ".attn.v_bias");
-  step(block.path + ".attn.qkv.join", OperationClass::kLayout, moves(2 * width, 2 * width), {2, width}, {3 * width},
-       [=, bytes = width * element_](cuda::Stream stream) {
-         cuda::copy_on_device(joint, q_bias, bytes, stream);
-         cuda::copy_on_device(v_part, v_bias, bytes, stream);
-       });
-}
-
-// From the table, V2's made by its network, to a value for each pair of tokens.
-void TrainingBuilder::position_bias(const Block& block) {
-  const WindowAttentionShape shape = block.attention;
-  const std::string prefix = block.parameters + ".attn.";
-  const std::int64_t rows = bias_table_rows(shape.grid.window);
-  const float* table = nullptr;
-  if (v1()) {
-    table = master(prefix + "relative_position_bias_table");
-  } else {
-    const ContinuousBiasShape network{shape.grid.window, shape.heads, kCpbHidden, {}};
-    const float* const weight1 = master(prefix + "cpb_mlp.0.weight");
-    const float* const bias1 = master(prefix + "cpb_mlp.0.bias");
-    const float* const weight2 = master(prefix + "cpb_mlp.2.weight");
-    float* const made = floats(block.regions.table);
-    step(block.path + ".attn.bias", OperationClass::kGemm, continuous_bias_forward_cost(network, 4), {rows, 2},
-         {rows, shape.heads},
-         [=](cuda::Stream stream) { cuda::continuous_bias_forward(network, weight1, bias1, weight2, made, stream); });
-    table = made;
-  }
-  void* const bias = at(block.regions.bias);
-  const std::int64_t tokens = shape.grid.window_tokens();
-  step(block.path + ".attn.bias.gather", OperationClass::kLayout,
-       {0, rows * shape.heads * 4, cuda::attention_bias_bytes(shape, type_)}, {rows, shape.heads},
-       {shape.heads, tokens, tokens},
-       [=, type = type_](cuda::Stream stream) { cuda::expand_attention_bias(shape, type, table, bias, stream); });
 }
 
 // V1: reduction(LN(gather(x))). V2: LN(reduction(gather(x))).

@@ -5,6 +5,8 @@
 #include "kernels/bias.h"
 #include "kernels/gelu.h"
 #include "kernels/layernorm.h"
+#include "kernels/window_attention_steps.h"
+#include "workloads/cuda/attention_steps.h"
 #include "workloads/cuda/device_control.h"
 
 namespace swinscope {
@@ -34,6 +36,10 @@ WindowAttentionShape attention_shape(const SwinConfig& config, const BlockPlace&
           shape.heads,
           shape.width / shape.heads,
           config.version == SwinVersion::kV1 ? AttentionScore::kScaledDot : AttentionScore::kCosine};
+}
+
+std::int64_t attention_rows(const WindowGrid& grid, bool window_copies) {
+  return window_copies ? grid.window_count() * grid.window_tokens() : grid.tokens();
 }
 
 TrainingLayout::TrainingLayout(const SwinConfig& config, std::int64_t batch, const TrainingLayoutOptions& options)
@@ -103,7 +109,9 @@ void TrainingLayout::place_stage(const SwinConfig& config, int stage) {
 void TrainingLayout::place_kept(const SwinConfig& config, const BlockPlace& place, BlockRegions& block) {
   const StageShape shape = stage_shape(config, place.stage);
   const WindowAttentionShape attention = attention_shape(config, place, batch_);
-  block.bias = take(cuda::attention_bias_bytes(attention, options_.type));
+  const std::int64_t area = attention.grid.window_tokens();
+  block.bias = options_.attention_steps ? floats(shape.heads * area * area)
+                                        : take(cuda::attention_bias_bytes(attention, options_.type));
   block.out = elements(stage_tokens(shape, batch_) * shape.width);
   if (config.version == SwinVersion::kV1) return;
   block.table = floats(bias_table_rows(attention.grid.window) * shape.heads);
@@ -116,14 +124,44 @@ BlockRegions TrainingLayout::place_activations(const SwinConfig& config, int sta
   const std::int64_t count = tokens * shape.width;
   BlockRegions block;
   block.norm1_side = elements(count);
-  block.qkv = elements(3 * count);
-  block.attended = elements(count);
-  block.lse = floats(tokens * shape.heads);
+  place_attention(config, stage, block);
   block.middle = elements(count);
   block.norm2_side = elements(count);
   block.hidden = elements(kMlpRatio * count);
   block.activated = elements(kMlpRatio * count);
   return block;
+}
+
+void TrainingLayout::place_attention(const SwinConfig& config, int stage, BlockRegions& block) {
+  const WindowAttentionShape shape = attention_shape(config, {stage, 0, 0}, batch_);
+  const std::int64_t rows = attention_rows(shape.grid, options_.window_copies);
+  if (options_.window_copies) block.windows = elements(rows * shape.channels());
+  block.attended = elements(rows * shape.channels());
+  if (!options_.attention_steps) {
+    block.qkv = elements(rows * 3 * shape.channels());
+    block.lse = floats(rows * shape.heads);
+    return;
+  }
+  const AttentionStepSizes sizes(shape);
+  block.heads = elements(3 * sizes.part);
+  if (config.version == SwinVersion::kV2) {
+    block.norms = floats(2 * sizes.norms);
+    block.cosines = floats(sizes.scores);
+  }
+  block.probabilities = elements(sizes.scores);
+}
+
+void TrainingLayout::place_attention_scratch(const SwinConfig& config) {
+  std::int64_t parts = 0;
+  std::int64_t score_count = 0;
+  for (int stage = 0; stage < config.stages; ++stage) {
+    const AttentionStepSizes sizes(attention_shape(config, {stage, 0, 0}, batch_));
+    parts = std::max(parts, 4 * sizes.part);
+    score_count = std::max(score_count, sizes.scores);
+  }
+  scores = floats(score_count);
+  rounded_scores = options_.type == ElementType::kFp32 ? scores : elements(score_count);
+  head_gradients = elements(parts);
 }
 
 void TrainingLayout::place_scratch(const SwinConfig& config) {
@@ -135,9 +173,15 @@ void TrainingLayout::place_scratch(const SwinConfig& config) {
   pooled_gradient = elements(batch_ * last.width);
   for (Region& stream : streams)
     stream = elements(count);
-  side = elements(count);
-  token = elements(count);
-  wide = elements(kMlpRatio * count);
+  std::int64_t rows_count = 0;  // [R, C]
+  for (int stage = 0; stage < config.stages; ++stage) {
+    const WindowAttentionShape shape = attention_shape(config, {stage, 0, 0}, batch_);
+    rows_count = std::max(rows_count, attention_rows(shape.grid, options_.window_copies) * shape.channels());
+  }
+  side = elements(rows_count);
+  token = elements(rows_count);
+  wide = elements(std::max(kMlpRatio * count, 3 * rows_count));
+  if (options_.attention_steps) place_attention_scratch(config);
   if (config.version == SwinVersion::kV2) {
     std::int64_t rows = 0;
     for (const BlockPlace& place : blocks_of(config)) {
@@ -158,14 +202,19 @@ std::int64_t TrainingLayout::workspace_bytes(const SwinConfig& config) const {
   for (const BlockPlace& place : blocks_of(config)) {
     const StageShape shape = stage_shape(config, place.stage);
     const std::int64_t tokens = stage_tokens(shape, batch_);
+    const WindowAttentionShape attention = attention_shape(config, place, batch_);
+    const auto order = options_.window_copies ? cuda::TokenOrder::kWindow : cuda::TokenOrder::kImage;
     norm(tokens, shape.width);
     if (place.stage + 1 < config.stages) norm(tokens / 4, (config.version == SwinVersion::kV1 ? 4 : 2) * shape.width);
-    bytes = std::max({bytes, cuda::bias_backward_workspace_bytes({tokens, std::int64_t{3} * shape.width}),
+    bytes = std::max({bytes,
+                      cuda::bias_backward_workspace_bytes(
+                          {attention_rows(attention.grid, options_.window_copies), std::int64_t{3} * shape.width}),
                       cuda::bias_backward_workspace_bytes({tokens, std::int64_t{kMlpRatio} * shape.width}),
                       cuda::bias_backward_workspace_bytes({tokens, shape.width}),
                       cuda::gelu_backward_workspace_bytes({tokens, std::int64_t{kMlpRatio} * shape.width}),
-                      cuda::attention_backward_workspace_bytes(attention_shape(config, place, batch_), options_.type,
-                                                               cuda::TokenOrder::kImage)});
+                      options_.attention_steps
+                          ? cuda::steps::backward_workspace_bytes(attention)
+                          : cuda::attention_backward_workspace_bytes(attention, options_.type, order)});
   }
   return std::max(bytes, cuda::bias_backward_workspace_bytes({batch_, config.classes}));
 }

@@ -18,15 +18,19 @@ struct Region {
   std::int64_t bytes = 0;
 };
 
-// What the forward pass leaves for the backward pass. V1 normalizes before the branches, V2 after them; T = tokens.
+// What the forward pass leaves for the backward pass. V1 normalizes before the branches, V2 after them; T = tokens,
+// R = T or, where windows are copied, their rows with padding.
 struct BlockRegions {
   Region bias;        // position bias of all pairs of a window
   Region table;       // V2: made by the network, fp32
   Region joint_bias;  // V2: [3C] of q, zeros, v
   Region norm1_side;  // [T, C]: V1 the normalized input, V2 what is to be normalized; norm2_side alike
-  Region qkv;         // [T, 3C]
-  Region attended;    // [T, C]
-  Region lse;         // [T, heads], fp32
+  Region windows;     // [R, C]: qkv's input, where windows are copied
+  Region qkv;         // [R, 3C]; not with attention by steps
+  Region attended;    // [R, C]
+  Region lse;         // [R, heads], fp32; not with attention by steps
+  // Attention by steps: see AttentionStepBuffers.
+  Region heads, norms, cosines, probabilities;
   Region middle;      // [T, C] between the halves
   Region norm2_side;  // [T, C]
   Region hidden;      // [T, 4C] before GELU
@@ -47,6 +51,8 @@ struct TrainingLayoutOptions {
   bool recompute = false;                 // blocks keep their outputs only, and are computed again in the backward pass
   bool stochastic_depth = false;
   bool gathering_norm = true;  // V1's merging is gathered and normalized at once
+  bool window_copies = false;
+  bool attention_steps = false;
 };
 
 // Of one block; `number` counts through the model.
@@ -57,6 +63,8 @@ struct BlockPlace {
 };
 std::vector<BlockPlace> blocks_of(const SwinConfig& config);
 WindowAttentionShape attention_shape(const SwinConfig& config, const BlockPlace& place, std::int64_t batch);
+// Of qkv and of the attended values.
+std::int64_t attention_rows(const WindowGrid& grid, bool window_copies);
 
 class TrainingLayout {
  public:
@@ -78,9 +86,11 @@ class TrainingLayout {
   Region ones;                        // [batch]
   // In which no value outlives a half of a block.
   Region logits_gradient, pooled_gradient;
-  Region streams[2];                     // gradient of the residual stream, [T, C] of the first stage
-  Region side, token;                    // [T, C]
-  Region wide;                           // [T, 4C]
+  Region streams[2];   // gradient of the residual stream, [T, C] of the first stage
+  Region side, token;  // [R, C]
+  Region wide;         // [T, 4C] and [R, 3C]
+  // Attention by steps: see AttentionStepBuffers. Gradients of q, k, v, and what is attended or its gradient.
+  Region scores, rounded_scores, head_gradients;
   Region table_gradient, bias_gradient;  // V2, fp32: [table rows, heads], [3C]
   Region workspace;
 
@@ -92,6 +102,8 @@ class TrainingLayout {
   void place_stage(const SwinConfig& config, int stage);
   void place_kept(const SwinConfig& config, const BlockPlace& place, BlockRegions& block);
   BlockRegions place_activations(const SwinConfig& config, int stage);
+  void place_attention(const SwinConfig& config, int stage, BlockRegions& block);
+  void place_attention_scratch(const SwinConfig& config);
   void place_scratch(const SwinConfig& config);
   std::int64_t workspace_bytes(const SwinConfig& config) const;
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "workloads/cuda/device_trainer.h"
@@ -14,21 +16,20 @@ constexpr std::int64_t kReserve = std::int64_t{768} << 20;
 }  // namespace
 
 Features training_features(Features features) {
-  features.window = true;
-  features.attention = true;
+  features.prebias = false;
   return features;
 }
 
 TrainingLayoutOptions layout_options(const DeviceTrainerOptions& options) {
-  return {element_type_of(options.precision), options.recompute, options.trainer.drop_path > 0.0,
-          options.features.layernorm};
+  return {element_type_of(options.precision), options.recompute,        options.trainer.drop_path > 0.0,
+          options.features.layernorm,         !options.features.window, !options.features.attention};
 }
 
 std::int64_t training_memory_need(const SwinConfig& config, const DeviceTrainerOptions& options, std::int64_t batch) {
   const TrainingLayout layout(config, batch, layout_options(options));
   // Products are timed on operands and results of their own, of which none is larger than this.
   constexpr std::int64_t kTimedOperands = 3;
-  return layout.bytes() + kTimedOperands * layout.wide.bytes + kReserve;
+  return layout.bytes() + kTimedOperands * std::max(layout.wide.bytes, layout.scores.bytes) + kReserve;
 }
 
 void check_training_memory(const SwinConfig& config, const DeviceTrainerOptions& options, std::int64_t free_bytes) {

@@ -1,6 +1,7 @@
 // The backward pass of window attention against the CPU's in fp64.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -8,6 +9,7 @@
 #include "workloads/verify/device_tensor.h"
 #include "workloads/verify/gradient_check.h"
 #include "workloads/verify/kernel_cases.h"
+#include "workloads/verify/step_attention.h"
 
 namespace swinscope {
 namespace {
@@ -15,6 +17,8 @@ namespace {
 constexpr auto kFloat = ElementType::kFp32;
 constexpr auto kDot = AttentionScore::kScaledDot;
 constexpr auto kCosine = AttentionScore::kCosine;
+constexpr auto kImage = cuda::TokenOrder::kImage;
+constexpr auto kWindows = cuda::TokenOrder::kWindow;
 
 struct BackwardCase {
   std::int64_t batch;
@@ -37,6 +41,7 @@ const std::vector<BackwardCase>& cases() {
       {3, {28, 14}, {7, 7}, {3, 3}, 6, 32, kDot},
       {5, {7, 7}, {7, 7}, {0, 0}, 5, 32, kDot},
       {2, {10, 9}, {7, 7}, {3, 3}, 3, 32, kDot},         // padded
+      {2, {12, 11}, {8, 8}, {4, 4}, 3, 32, kCosine},     // padded
       {1, {20, 15}, {7, 7}, {3, 3}, 2, 32, kDot, true},  // padded
       {2, {8, 8}, {4, 4}, {2, 2}, 2, 32, kDot},
       {1, {9, 12}, {3, 4}, {1, 2}, 1, 32, kDot},
@@ -56,19 +61,51 @@ const std::vector<BackwardCase>& cases() {
   return all;
 }
 
-std::string describe(const BackwardCase& c, const WindowAttentionShape& shape, ElementType type) {
-  return fmt::format("attention backward{}, {}{} x {} map, {} x {} windows, shift {}, {} heads{}{}",
-                     cuda::attention_on_tensor_cores(shape, type) ? "" : " (general)",
-                     c.score == kCosine ? "cosine, " : "", c.map.height, c.map.width, c.window.height, c.window.width,
-                     c.shift.height, c.heads, c.logit_scale > 3.0 ? fmt::format(", scale e^{}", c.logit_scale) : "",
-                     c.accumulate ? ", accumulate" : "");
+std::string describe(const BackwardCase& c, cuda::TokenOrder order) {
+  return fmt::format("{}{} x {} map, {} x {} windows, shift {}, {} heads{}{}{}", c.score == kCosine ? "cosine, " : "",
+                     c.map.height, c.map.width, c.window.height, c.window.width, c.shift.height, c.heads,
+                     c.logit_scale > 3.0 ? fmt::format(", scale e^{}", c.logit_scale) : "",
+                     order == kWindows ? ", cut" : "", c.accumulate ? ", accumulate" : "");
+}
+
+// Rows of the map [tokens, columns] as the windows' rows; padding has `pad`, or zeros.
+std::vector<double> cut(const WindowGrid& grid, std::int64_t columns, const std::vector<double>& map,
+                        const std::vector<double>& pad = {}) {
+  std::vector<double> rows(static_cast<std::size_t>(grid.window_count() * grid.window_tokens() * columns));
+  for (std::int64_t row = 0; row < grid.window_count() * grid.window_tokens(); ++row) {
+    const std::int64_t token = window_token(grid, row / grid.window_tokens(), row % grid.window_tokens());
+    if (token != kPaddedToken) {
+      std::copy_n(map.begin() + token * columns, columns, rows.begin() + row * columns);
+    } else {
+      std::ranges::copy(pad, rows.begin() + row * columns);
+    }
+  }
+  return rows;
+}
+
+// Back; `pad` gets the sum over padding.
+std::vector<double> joined(const WindowGrid& grid, std::int64_t columns, const std::vector<double>& rows,
+                           std::vector<double>& pad) {
+  std::vector<double> map(static_cast<std::size_t>(grid.tokens() * columns), std::nan(""));
+  pad.assign(static_cast<std::size_t>(columns), 0.0);
+  for (std::int64_t row = 0; row < grid.window_count() * grid.window_tokens(); ++row) {
+    const std::int64_t token = window_token(grid, row / grid.window_tokens(), row % grid.window_tokens());
+    const auto from = rows.begin() + row * columns;
+    if (token != kPaddedToken) {
+      std::copy_n(from, columns, map.begin() + token * columns);
+    } else {
+      std::transform(from, from + columns, pad.begin(), pad.begin(), std::plus<>());
+    }
+  }
+  return map;
 }
 
 // The gradients of an attention with all parameters in one tensor: table, logit scale, padding.
 class Problem {
  public:
-  Problem(const BackwardCase& c, ElementType element_type)
-      : shape{{c.batch, c.map, c.window, c.shift}, c.heads, c.head_dim, c.score},
+  Problem(const BackwardCase& c, ElementType element_type, cuda::TokenOrder token_order)
+      : order(token_order),
+        shape{{c.batch, c.map, c.window, c.shift}, c.heads, c.head_dim, c.score},
         type(element_type),
         table_count(bias_table_rows(c.window) * c.heads),
         channels(shape.channels()),
@@ -77,8 +114,10 @@ class Problem {
         logit_scale(make.uniform(c.heads, kFloat, c.logit_scale - 0.5, c.logit_scale + 0.5)),
         pad(make.normal(3 * channels, type)),
         dout(make.normal(shape.grid.tokens() * channels, type)),
-        lse(make.output(shape.grid.tokens() * c.heads, kFloat)),
-        dqkv(make.output(shape.grid.tokens() * 3 * channels, type)),
+        qkv_rows(rows(qkv, 3 * channels, pad.values)),
+        dout_rows(rows(dout, channels, {})),
+        lse(make.output(row_count() * c.heads, kFloat)),
+        dqkv(make.output(row_count() * 3 * channels, type)),
         dparameters(make.output(table_count + c.heads + 3 * channels, kFloat)),
         bias(cuda::attention_bias_bytes(shape, type)) {
     before = make.normal(table_count + c.heads + 3 * channels, kFloat).values;
@@ -87,33 +126,42 @@ class Problem {
 
   static float* floats(const DeviceTensor& tensor) { return static_cast<float*>(tensor.buffer.data()); }
 
-  void forward(cuda::TokenOrder order, const void* rows, void* out) {
-    cuda::WindowAttentionTensors tensors;
-    tensors.qkv = rows;
-    tensors.bias = bias.data();
-    tensors.logit_scale = floats(logit_scale);
-    tensors.pad_qkv = pad.data();
-    tensors.out = out;
-    tensors.lse = floats(lse);
-    cuda::window_attention_forward(shape, type, order, tensors, make.stream());
+  std::int64_t row_count() const {
+    return order == kImage ? shape.grid.tokens() : shape.grid.window_count() * shape.grid.window_tokens();
   }
 
-  void backward(cuda::TokenOrder order, bool accumulate, void* workspace) {
+  // A map in the order of the problem.
+  DeviceTensor rows(const DeviceTensor& map, std::int64_t columns, const std::vector<double>& padding) {
+    return make.upload(order == kImage ? map.values : cut(shape.grid, columns, map.values, padding), type);
+  }
+
+  cuda::WindowAttentionTensors inputs(const DeviceTensor& out) const {
+    cuda::WindowAttentionTensors tensors;
+    tensors.qkv = qkv_rows.data();
+    tensors.bias = bias.data();
+    tensors.logit_scale = floats(logit_scale);
+    tensors.pad_qkv = pad.data();
+    tensors.out = out.buffer.data();
+    tensors.lse = floats(lse);
+    return tensors;
+  }
+
+  cuda::WindowAttentionGradientTensors gradients(bool accumulate, void* workspace) {
     if (accumulate) make.write(dparameters, before);
     cuda::WindowAttentionGradientTensors tensors;
-    tensors.qkv = qkv.data();
+    tensors.qkv = qkv_rows.data();
     tensors.bias = bias.data();
     tensors.logit_scale = floats(logit_scale);
     tensors.pad_qkv = pad.data();
     tensors.lse = floats(lse);
-    tensors.dout = dout.data();
+    tensors.dout = dout_rows.data();
     tensors.dqkv = dqkv.buffer.data();
     tensors.dtable = floats(dparameters);
     tensors.dlogit_scale = floats(dparameters) + table_count;
     tensors.dpad_qkv = floats(dparameters) + table_count + shape.heads;
     tensors.accumulate = accumulate;
     tensors.workspace = workspace;
-    cuda::window_attention_backward(shape, type, order, tensors, make.stream());
+    return tensors;
   }
 
   // [from, from + count) of the parameters' gradients.
@@ -122,11 +170,14 @@ class Problem {
   }
 
   TensorFactory make{61};
+  cuda::TokenOrder order;
   WindowAttentionShape shape;
   ElementType type;
   std::int64_t table_count;
   std::int64_t channels;
-  DeviceTensor qkv, table, logit_scale, pad, dout, lse, dqkv, dparameters;
+  DeviceTensor qkv, table, logit_scale, pad, dout;  // of the map
+  DeviceTensor qkv_rows, dout_rows, lse, dqkv;      // in the order of the problem
+  DeviceTensor dparameters;
   cuda::DeviceBuffer bias;
   std::vector<double> before;
 };
@@ -160,17 +211,12 @@ std::vector<double> third(const std::vector<double>& rows, std::int64_t channels
   return result;
 }
 
-void check_one(const BackwardCase& c, ElementType type, const VerifyReport& report) {
-  Problem p(c, type);
-  const auto order = cuda::TokenOrder::kImage;
-  const DeviceTensor out = p.make.output(p.shape.grid.tokens() * p.channels, type);
-  p.forward(order, p.qkv.data(), out.buffer.data());
-  const cuda::DeviceBuffer workspace(cuda::attention_backward_workspace_bytes(p.shape, type, order));
-  GradientCheck check(report, p.make, describe(c, p.shape, type), type);
-  check.run_twice({&p.dqkv, &p.dparameters}, [&] { p.backward(order, c.accumulate, workspace.data()); });
-
+void compare(const BackwardCase& c, Problem& p, GradientCheck& check) {
   const Expected expected(p, c.accumulate);
-  const std::vector<double> dqkv = p.make.download(p.dqkv);
+  std::vector<double> dqkv = p.make.download(p.dqkv);
+  std::vector<double> dpad;
+  if (p.order == kWindows) dqkv = joined(p.shape.grid, 3 * p.channels, dqkv, dpad);
+  const ElementType type = p.type;
   // Scores of up to 100 are exact to 1e-7 of that in fp32, which the exponential turns into the same error.
   const double tolerance = by_type(type, c.logit_scale > 3.0 ? 1e-4 : 2e-5, 1.5e-3, 1e-2);
   for (std::int64_t i = 0; i < 3; ++i) {
@@ -178,26 +224,76 @@ void check_one(const BackwardCase& c, ElementType type, const VerifyReport& repo
                 relative_error(third(dqkv, p.channels, i), third(expected.dqkv, p.channels, i)), tolerance);
   }
   const std::vector<double> parameters = p.make.download(p.dparameters);
-  const auto compare = [&](const char* name, std::int64_t from, std::int64_t count, double allowed) {
+  const auto compare_part = [&](const char* name, std::int64_t from, std::int64_t count, double allowed) {
     check.error(name, relative_error(p.part(parameters, from, count), p.part(expected.parameters, from, count)),
                 allowed);
   };
   const double sums = by_type(type, c.logit_scale > 3.0 ? 1e-4 : 2e-5, 5e-4, 4e-3);
-  compare("dtable", 0, p.table_count, sums);
+  compare_part("dtable", 0, p.table_count, sums);
   // A sum over everything that mostly cancels.
-  if (c.score == kCosine)
-    compare("dlogit_scale", p.table_count, p.shape.heads, by_type(type, c.logit_scale > 3.0 ? 5e-4 : 1e-4, 1e-3, 4e-3));
-  if (p.shape.grid.padded()) {
-    compare("dpad", p.table_count + p.shape.heads, 3 * p.channels, by_type(type, 1e-4, 1.5e-3, 1e-2));
+  if (c.score == kCosine) {
+    compare_part("dlogit_scale", p.table_count, p.shape.heads,
+                 by_type(type, c.logit_scale > 3.0 ? 5e-4 : 1e-4, 1e-3, 4e-3));
+  }
+  if (!p.shape.grid.padded()) return;
+  const std::int64_t pad_place = p.table_count + p.shape.heads;
+  const double pad_tolerance = by_type(type, 1e-4, 1.5e-3, 1e-2);
+  if (p.order == kImage) {
+    compare_part("dpad", pad_place, 3 * p.channels, pad_tolerance);
+  } else {  // of rows of their own, on top of nothing
+    std::vector<double> wanted = p.part(expected.parameters, pad_place, 3 * p.channels);
+    for (std::size_t i = 0; c.accumulate && i < wanted.size(); ++i)
+      wanted[i] -= p.before[static_cast<std::size_t>(pad_place) + i];
+    check.error("sum of padding", relative_error(dpad, wanted), pad_tolerance);
   }
 }
+
+void check_one(const BackwardCase& c, ElementType type, cuda::TokenOrder order, const VerifyReport& report) {
+  Problem p(c, type, order);
+  const DeviceTensor out = p.make.output(p.row_count() * p.channels, type);
+  cuda::window_attention_forward(p.shape, type, order, p.inputs(out), p.make.stream());
+  const cuda::DeviceBuffer workspace(cuda::attention_backward_workspace_bytes(p.shape, type, order));
+  const char* const path = cuda::attention_on_tensor_cores(p.shape, type) ? "" : " (general)";
+  GradientCheck check(report, p.make, fmt::format("attention backward{}, {}", path, describe(c, order)), type);
+  check.run_twice({&p.dqkv, &p.dparameters}, [&] {
+    cuda::window_attention_backward(p.shape, type, order, p.gradients(c.accumulate, workspace.data()), p.make.stream());
+  });
+  compare(c, p, check);
+}
+
+void check_by_steps(const BackwardCase& c, ElementType type, cuda::TokenOrder order, cuda::MatmulLibrary& library,
+                    const VerifyReport& report) {
+  Problem p(c, type, order);
+  const DeviceTensor out = p.make.output(p.row_count() * p.channels, type);
+  const StepAttention attention(p.shape, type, order, Problem::floats(p.table), p.make, library);
+  attention.forward(p.inputs(out));
+  GradientCheck check(report, p.make, "attention by steps backward, " + describe(c, order), type);
+  check.run_twice({&p.dqkv, &p.dparameters}, [&] { attention.backward(p.gradients(c.accumulate, nullptr)); });
+  compare(c, p, check);
+}
+
+// In windows' order rows are only found otherwise: where maps are padded or shifted, and where they are neither.
+bool cut_too(const BackwardCase& c) { return c.batch <= 2 && c.window.area() <= 64 && c.head_dim == 32; }
 
 }  // namespace
 
 void check_attention_backward(const VerifyReport& report) {
   for (const BackwardCase& c : cases()) {
-    for (const ElementType type : {ElementType::kFp32, ElementType::kFp16, ElementType::kBf16})
-      check_one(c, type, report);
+    for (const ElementType type : {ElementType::kFp32, ElementType::kFp16, ElementType::kBf16}) {
+      check_one(c, type, kImage, report);
+      if (cut_too(c)) check_one(c, type, kWindows, report);
+    }
+  }
+}
+
+void check_attention_steps_backward(const VerifyReport& report) {
+  cuda::MatmulLibrary library({});  // cases of equal products share them
+  for (const BackwardCase& c : cases()) {
+    if (c.window.area() > 64) continue;
+    for (const ElementType type : {ElementType::kFp32, ElementType::kFp16, ElementType::kBf16}) {
+      check_by_steps(c, type, kImage, library, report);
+      if (cut_too(c)) check_by_steps(c, type, kWindows, library, report);
+    }
   }
 }
 

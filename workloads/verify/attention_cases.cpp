@@ -4,11 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "kernels/matmul.h"
 #include "kernels/window_attention.h"
-#include "kernels/window_attention_steps.h"
 #include "workloads/verify/device_tensor.h"
 #include "workloads/verify/kernel_cases.h"
+#include "workloads/verify/step_attention.h"
 
 namespace swinscope {
 namespace {
@@ -124,56 +123,17 @@ void check_one(const AttentionCase& c, ElementType type, const VerifyReport& rep
           relative_error(problem.make.download(problem.lse), problem.expected_lse), by_type(type, 2e-6, 3e-4, 3e-4)});
 }
 
-void check_by_steps(const AttentionCase& c, ElementType type, const VerifyReport& report) {
+void check_by_steps(const AttentionCase& c, ElementType type, cuda::MatmulLibrary& library,
+                    const VerifyReport& report) {
   Problem problem(c, type);
-  const WindowAttentionShape& shape = problem.shape;
-  const cuda::Stream stream = problem.make.stream();
-  const std::int64_t padded = cuda::steps::padded_tokens(shape);
-  const std::int64_t products = cuda::steps::products(shape);
-  const std::int64_t head_elements = products * padded * shape.head_dim;
-  DeviceTensor heads = problem.make.output(4 * head_elements, type);
-  DeviceTensor scores = problem.make.output(products * padded * padded, ElementType::kFp32);
-  DeviceTensor probabilities = problem.make.output(products * padded * padded, type);
-  DeviceTensor norms = problem.make.output(2 * products * padded, ElementType::kFp32);
-  DeviceTensor bias =
-      problem.make.output(shape.heads * shape.grid.window_tokens() * shape.grid.window_tokens(), ElementType::kFp32);
-  const auto part = [&](std::int64_t index) {
-    return static_cast<void*>(static_cast<char*>(heads.buffer.data()) + index * head_elements * element_bytes(type));
-  };
-  auto* const score_values = static_cast<float*>(scores.buffer.data());
-  auto* const norm_values = static_cast<float*>(norms.buffer.data());
-  auto* const bias_values = static_cast<float*>(bias.buffer.data());
-  cuda::steps::split_heads(shape, type, cuda::TokenOrder::kImage, problem.qkv.data(), problem.pad.data(), part(0),
-                           stream);
-  if (c.score == kDot) {
-    cuda::steps::scale_queries(shape, type, part(0), stream);
-  } else {
-    cuda::steps::inverse_norms(shape, type, part(0), norm_values, stream);
-    cuda::steps::inverse_norms(shape, type, part(1), norm_values + products * padded, stream);
-  }
-  cuda::MatmulLibrary library({});
-  cuda::MatmulShape product;
-  product.m = padded;
-  product.n = padded;
-  product.k = shape.head_dim;
-  product.batch = products;
-  product.operand_type = type;
-  product.result_type = ElementType::kFp32;
-  library.prepare(product, stream).run({part(0), part(1), nullptr, score_values}, stream);
-  if (c.score == kCosine) {
-    cuda::steps::scale_cosine(shape, norm_values, norm_values + products * padded, problem.floats(problem.logit_scale),
-                              score_values, stream);
-  }
-  cuda::steps::gather_position_bias(shape, problem.floats(problem.table), bias_values, stream);
-  cuda::steps::add_position_bias(shape, bias_values, score_values, stream);
-  cuda::steps::add_window_mask(shape, score_values, stream);
-  cuda::steps::softmax(shape, type, score_values, probabilities.buffer.data(), stream);
-  product.n = shape.head_dim;
-  product.k = padded;
-  product.transpose_b = false;
-  product.result_type = type;
-  library.prepare(product, stream).run({probabilities.data(), part(2), nullptr, part(3)}, stream);
-  cuda::steps::merge_heads(shape, type, cuda::TokenOrder::kImage, part(3), problem.out.buffer.data(), stream);
+  cuda::WindowAttentionTensors tensors;
+  tensors.qkv = problem.qkv.data();
+  tensors.logit_scale = problem.floats(problem.logit_scale);
+  tensors.pad_qkv = problem.pad.data();
+  tensors.out = problem.out.buffer.data();
+  const StepAttention attention(problem.shape, type, cuda::TokenOrder::kImage, problem.floats(problem.table),
+                                problem.make, library);
+  attention.forward(tensors);
   report({"attention by steps, " + describe(c), type_name(type),
           relative_error(problem.make.download(problem.out), problem.expected), tolerance(c, type)});
 }
@@ -188,10 +148,11 @@ void check_attention(const VerifyReport& report) {
 }
 
 void check_attention_steps(const VerifyReport& report) {
+  cuda::MatmulLibrary library({});  // cases of equal products share them
   for (const AttentionCase& c : cases()) {
     if (c.window.area() > 64) continue;
     for (const ElementType type : {ElementType::kFp32, ElementType::kFp16, ElementType::kBf16})
-      check_by_steps(c, type, report);
+      check_by_steps(c, type, library, report);
   }
 }
 

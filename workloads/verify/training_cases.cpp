@@ -183,7 +183,9 @@ void check_steps(const VerifyReport& report, ElementType gradient_type, ElementT
   start.updates = 4;
   start.loss_scale = 512.0F;
   OnDevice<cuda::OptimizerState> state(start, stream);
-  GradientCheck check(report, problem.make, fmt::format("adamw{}, clipping at {}", each_span ? " of each tensor" : "", clip_norm), gradient_type);
+  GradientCheck check(report, problem.make,
+                      fmt::format("adamw{}, clipping at {}", each_span ? " of each tensor" : "", clip_norm),
+                      gradient_type);
   optimizer.step(problem.buffers(), state.data(), stream);
   const double norm = problem.reference_step(settings, 1e-3, 512.0, 5);
   check.number("norm", state.get().gradient_norm, norm, 1e-12);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <limits>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -42,11 +43,11 @@ const std::filesystem::path& choices_folder() {
   return folder.path();
 }
 
-DeviceTrainerOptions device_options(Precision precision, bool graph = false) {
+DeviceTrainerOptions rung_options(Precision precision, std::string_view level) {
   DeviceTrainerOptions options;
   options.algorithm_folder = choices_folder();
   options.precision = precision;
-  options.features = find_level(graph ? "graph" : "attention").features;
+  options.features = training_features(find_level(level).features);
   options.trainer.batch_per_rank = 3;
   options.trainer.total_steps = 8;
   options.trainer.warmup_steps = 2;
@@ -54,6 +55,10 @@ DeviceTrainerOptions device_options(Precision precision, bool graph = false) {
   options.trainer.drop_path = 0.3;
   options.trainer.seed = kSeed;
   return options;
+}
+
+DeviceTrainerOptions device_options(Precision precision, bool graph = false) {
+  return rung_options(precision, graph ? "graph" : "attention");
 }
 
 // Redrawn, so that no parameter is at a value that would hide an error. Only V2's scales of cosines are where training
@@ -176,8 +181,8 @@ TEST_P(DeviceTrainerTest, GradientsIn16BitsAreNearThoseOfTheCpu) {
   const SwinConfig config = wide_nano(GetParam());
   for (const auto& [precision, tolerance] : {std::pair(Precision::kFp16, 1e-2), std::pair(Precision::kBf16, 6e-2)}) {
     const DeviceTrainerOptions options = device_options(precision);
-    const Outcome device = train(config, options, 1, redrawn(config));
-    const CpuRun cpu = train_on_cpu(config, options.trainer, 1, redrawn(config));
+    const Outcome device = train(config, options, 1);
+    const CpuRun cpu = train_on_cpu(config, options.trainer, 1);
     EXPECT_LT(relative(device.gradients, cpu.store.gradients()), tolerance);
     EXPECT_NEAR(device.steps[0].result.loss, cpu.steps[0].loss, tolerance);
     EXPECT_FALSE(device.steps[0].result.skipped);
@@ -253,11 +258,57 @@ TEST_P(DeviceTrainerTest, RecomputationChangesNoBit) {
             TrainingLayout(config, 64, {ElementType::kFp16, false, true, true}).bytes());
 }
 
+// A framework's kernels on the lower rungs, ours on the upper ones: the same gradients, padded windows included.
+TEST_P(DeviceTrainerTest, EveryRungGivesTheGradientsOfTheCpu) {
+  for (const int image_size : {32, 56}) {
+    const SwinConfig config = nano(GetParam(), image_size);
+    const CpuRun cpu = train_on_cpu(config, device_options(Precision::kFp32).trainer, 1);
+    for (const Level& level : ladder()) {
+      SCOPED_TRACE(std::string(level.name) + ", " + std::to_string(image_size) + " pixels");
+      const DeviceTrainerOptions options = rung_options(Precision::kFp32, level.name);
+      expect_gradients(config, train(config, options, 1), cpu, 1e-4);
+    }
+  }
+}
+
+TEST_P(DeviceTrainerTest, TheLowestRungIn16BitsIsNearTheCpu) {
+  const SwinConfig config = wide_nano(GetParam());
+  for (const auto& [precision, tolerance] : {std::pair(Precision::kFp16, 1e-2), std::pair(Precision::kBf16, 6e-2)}) {
+    const DeviceTrainerOptions options = rung_options(precision, "tensorcore");
+    const Outcome device = train(config, options, 1);
+    const CpuRun cpu = train_on_cpu(config, options.trainer, 1);
+    EXPECT_LT(relative(device.gradients, cpu.store.gradients()), tolerance);
+    EXPECT_FALSE(device.steps[0].result.skipped);
+    EXPECT_EQ(device.values, train(config, options, 1).values);
+  }
+}
+
+TEST_P(DeviceTrainerTest, TheLowestRungAccumulatesAndRecomputes) {
+  const SwinConfig config = nano(GetParam(), 56);
+  DeviceTrainerOptions options = rung_options(Precision::kFp32, "eager");
+  DeviceTrainerOptions joined = options;
+  joined.trainer.batch_per_rank = 6;
+  options.trainer.accumulate = 2;
+  const Outcome parts = train(config, options, 3);
+  EXPECT_LT(relative(parts.values, train(config, joined, 3).values), 2e-4);
+  options.recompute = true;
+  EXPECT_EQ(parts.values, train(config, options, 3).values);
+}
+
+TEST_P(DeviceTrainerTest, AnUpdateOfEachTensorHasTheBitsOfOneOfAll) {
+  const SwinConfig config = wide_nano(GetParam());
+  DeviceTrainerOptions options = device_options(Precision::kFp16);
+  const Outcome all = train(config, options, 3);
+  options.features.adamw = false;
+  EXPECT_EQ(all.values, train(config, options, 3).values);
+}
+
 TEST_P(DeviceTrainerTest, EveryFeatureAloneGivesTheGradientsOfTheCpu) {
   const SwinConfig config = nano(GetParam());
   DeviceTrainerOptions options = device_options(Precision::kFp32);
   const CpuRun cpu = train_on_cpu(config, options.trainer, 1);
-  for (bool Features::*member : {&Features::qkvbias, &Features::layernorm, &Features::gelu, &Features::residual}) {
+  for (bool Features::*member : {&Features::qkvbias, &Features::layernorm, &Features::gelu, &Features::residual,
+                                 &Features::adamw, &Features::window, &Features::attention, &Features::graph}) {
     options.features = {};
     options.features.*member = true;
     expect_gradients(config, train(config, options, 1), cpu, 1e-4);

@@ -12,7 +12,6 @@
 #include "kernels/pool.h"
 #include "kernels/residual.h"
 #include "kernels/stochastic_depth.h"
-#include "kernels/window_attention.h"
 #include "tests/unit/workloads/host_device_memory.h"
 #include "workloads/stochastic_depth.h"
 
@@ -174,53 +173,6 @@ void gelu_backward(const BiasShape& shape, ElementType type, const GeluGradientT
   });
 }
 
-// The table as it is: the CPU's attention takes that.
-std::int64_t attention_bias_bytes(const WindowAttentionShape& shape, ElementType /*type*/) {
-  return bias_table_rows(shape.grid.window) * shape.heads * 4;
-}
-void expand_attention_bias(const WindowAttentionShape& shape, ElementType /*type*/, const float* table, void* bias,
-                           Stream stream) {
-  launch(stream,
-         [=] { std::copy_n(table, bias_table_rows(shape.grid.window) * shape.heads, static_cast<float*>(bias)); });
-}
-
-void window_attention_forward(const WindowAttentionShape& shape, ElementType type, TokenOrder /*order*/,
-                              const WindowAttentionTensors& t, Stream stream) {
-  launch(stream, [=] {
-    const std::int64_t rows = shape.grid.tokens();
-    const Floats qkv = load(type, t.qkv, rows * 3 * shape.channels());
-    const Floats pad = t.pad_qkv == nullptr ? Floats() : load(type, t.pad_qkv, 3 * shape.channels());
-    Floats out = zeros(rows * shape.channels());
-    cpu::window_attention_forward<float>(
-        shape, {qkv.data(), static_cast<const float*>(t.bias), t.logit_scale, pad.empty() ? nullptr : pad.data()},
-        out.data(), t.lse);
-    store(type, out, t.out);
-  });
-}
-
-std::int64_t attention_backward_workspace_bytes(const WindowAttentionShape& shape, ElementType /*type*/,
-                                                TokenOrder /*order*/) {
-  return cpu::window_attention_backward_workspace(shape) * 8;
-}
-
-void window_attention_backward(const WindowAttentionShape& shape, ElementType type, TokenOrder /*order*/,
-                               const WindowAttentionGradientTensors& t, Stream stream) {
-  launch(stream, [=] {
-    const std::int64_t rows = shape.grid.tokens();
-    const Floats qkv = load(type, t.qkv, rows * 3 * shape.channels());
-    const Floats pad = t.pad_qkv == nullptr ? Floats() : load(type, t.pad_qkv, 3 * shape.channels());
-    const Floats dout = load(type, t.dout, rows * shape.channels());
-    Floats dqkv(qkv.size());
-    begin_gradient(t.dtable, bias_table_rows(shape.grid.window) * shape.heads, t.accumulate);
-    begin_gradient(t.dlogit_scale, shape.heads, t.accumulate);
-    begin_gradient(t.dpad_qkv, 3 * shape.channels(), t.accumulate);
-    cpu::window_attention_backward<float>(
-        shape, {qkv.data(), static_cast<const float*>(t.bias), t.logit_scale, pad.empty() ? nullptr : pad.data()},
-        t.lse, dout.data(), {dqkv.data(), t.dtable, t.dlogit_scale, t.dpad_qkv}, static_cast<double*>(t.workspace));
-    store(type, dqkv, t.dqkv);
-  });
-}
-
 void continuous_bias_forward(const ContinuousBiasShape& shape, const float* weight1, const float* bias1,
                              const float* weight2, float* table, Stream stream) {
   launch(stream, [=] {
@@ -297,6 +249,20 @@ void residual_forward(const ResidualShape& shape, ElementType type, const void* 
     const Floats added = load(type, branch, count);
     cpu::residual_forward<float>(shape, values.data(), added.data(), scale, values.data());
     store(type, values, y);
+  });
+}
+
+void residual_forward(const ResidualShape& shape, ElementType type, const void* x, const void* branch, void* y,
+                      Stream stream) {
+  residual_forward(shape, type, x, branch, nullptr, y, stream);
+}
+
+void residual_backward(const ResidualShape& shape, ElementType type, const float* scale, const void* dy, void* dbranch,
+                       Stream stream) {
+  launch(stream, [=] {
+    Floats values = load(type, dy, shape.batch * shape.sample_elements);
+    cpu::residual_backward<float>(shape, scale, values.data(), values.data());
+    store(type, values, dbranch);
   });
 }
 

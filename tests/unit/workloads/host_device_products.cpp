@@ -16,28 +16,39 @@ namespace {
 class HostMatmul : public Matmul {
  public:
   explicit HostMatmul(const MatmulShape& shape) : shape_(shape) {
-    if (shape.epilogue == Epilogue::kBiasGelu || shape.batch != 1) throw std::invalid_argument("not used in training");
+    if (shape.epilogue == Epilogue::kBiasGelu) throw std::invalid_argument("not used in training");
   }
   void run(const MatmulOperands& operands, Stream stream) const override {
     test::launch(stream, [=, shape = shape_] {
-      const std::vector<float> a = test::load(shape.operand_type, operands.a, shape.m * shape.k);
-      const std::vector<float> b = test::load(shape.operand_type, operands.b, shape.k * shape.n);
-      std::vector<float> y(static_cast<std::size_t>(shape.m * shape.n));
-      if (shape.accumulate) y = test::load(shape.result_type, operands.y, shape.m * shape.n);
-      GemmShape product{.m = shape.m, .n = shape.n, .k = shape.k};
-      if (shape.transpose_a) product.transpose_a = Transpose::kYes;
-      if (shape.transpose_b) product.transpose_b = Transpose::kYes;
-      cpu::gemm<float>(product, 1.0F, a.data(), b.data(), shape.accumulate ? 1.0F : 0.0F, y.data());
-      if (shape.epilogue == Epilogue::kBias) {
-        const std::vector<float> bias = test::load(shape.operand_type, operands.bias, shape.n);
-        for (std::size_t i = 0; i < y.size(); ++i)
-          y[i] += bias[i % bias.size()];
+      for (std::int64_t i = 0; i < shape.batch; ++i) {
+        const auto place = [&](const void* from, std::int64_t elements, ElementType type) {
+          return static_cast<const char*>(from) + i * elements * element_bytes(type);
+        };
+        void* const y = static_cast<char*>(operands.y) + i * shape.m * shape.n * element_bytes(shape.result_type);
+        multiply(shape, {place(operands.a, shape.m * shape.k, shape.operand_type),
+                         place(operands.b, shape.k * shape.n, shape.operand_type), operands.bias, y});
       }
-      test::store(shape.result_type, y, operands.y);
     });
   }
 
  private:
+  static void multiply(const MatmulShape& shape, const MatmulOperands& operands) {
+    const std::vector<float> a = test::load(shape.operand_type, operands.a, shape.m * shape.k);
+    const std::vector<float> b = test::load(shape.operand_type, operands.b, shape.k * shape.n);
+    std::vector<float> y(static_cast<std::size_t>(shape.m * shape.n));
+    if (shape.accumulate) y = test::load(shape.result_type, operands.y, shape.m * shape.n);
+    GemmShape product{.m = shape.m, .n = shape.n, .k = shape.k};
+    if (shape.transpose_a) product.transpose_a = Transpose::kYes;
+    if (shape.transpose_b) product.transpose_b = Transpose::kYes;
+    cpu::gemm<float>(product, 1.0F, a.data(), b.data(), shape.accumulate ? 1.0F : 0.0F, y.data());
+    if (shape.epilogue == Epilogue::kBias) {
+      const std::vector<float> bias = test::load(shape.operand_type, operands.bias, shape.n);
+      for (std::size_t i = 0; i < y.size(); ++i)
+        y[i] += bias[i % bias.size()];
+    }
+    test::store(shape.result_type, y, operands.y);
+  }
+
   MatmulShape shape_;
 };
 

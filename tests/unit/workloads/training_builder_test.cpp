@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,11 +25,10 @@ class NoMatmul : public cuda::Matmul {
 
 // The steps only, which are never run.
 struct Built {
-  explicit Built(const SwinConfig& config, bool recompute = false, bool accumulate = false)
-      : layout(config, 2, {ElementType::kFp16, recompute, true, true}) {
+  explicit Built(const SwinConfig& config, const std::string& level = "graph", bool accumulate = false)
+      : layout(config, 2, layout_of(level)) {
     TrainingBuildOptions options;
-    options.features = training_features(find_level("graph").features);
-    options.recompute = recompute;
+    options.features = training_features(find_level(level).features);
     options.drop_path = 0.2;
     const NoMatmul matmul;
     TrainingBuilder builder(config, 2, options, layout, nullptr,
@@ -38,6 +38,12 @@ struct Built {
                             });
     forward = builder.forward(true);
     backward = builder.backward(accumulate, 0.5);
+  }
+  static TrainingLayoutOptions layout_of(const std::string& level) {
+    DeviceTrainerOptions options;
+    options.features = training_features(find_level(level).features);
+    options.trainer.drop_path = 0.2;
+    return layout_options(options);
   }
   TrainingLayout layout;
   std::vector<cuda::MatmulShape> shapes;
@@ -54,8 +60,8 @@ std::map<std::string, std::uint64_t> flops_by_name(const std::vector<DeviceStep>
 
 TEST(TrainingLayout, RegionsLieApartAndFillTheMemory) {
   for (const char* name : {"swin_tiny", "swinv2_tiny"}) {
-    for (const bool recompute : {false, true}) {
-      const TrainingLayout layout(find_model(name), 5, {ElementType::kBf16, recompute, true, true});
+    for (const auto& [recompute, lowest] : {std::pair(false, false), {true, false}, {false, true}, {true, true}}) {
+      const TrainingLayout layout(find_model(name), 5, {ElementType::kBf16, recompute, true, true, lowest, lowest});
       std::vector<Region> regions = layout.regions();
       std::ranges::sort(regions, {}, &Region::offset);
       std::int64_t end = 0;
@@ -110,6 +116,33 @@ TEST(TrainingMemory, ABatchThatDoesNotFitIsRefusedWithOneThatDoes) {
   EXPECT_THROW(check_training_memory(config, options, 1 << 20), WorkloadError);
 }
 
+// What a framework keeps for the backward pass of attention: q, k, v and the probabilities of windows of 49 tokens that
+// are padded to 56, instead of qkv and the LSE; and the input of qkv once more, cut into windows.
+TEST(TrainingLayout, TheLowestRungKeepsWhatAFrameworkKeeps) {
+  const SwinConfig& config = find_model("swin_large");
+  const auto per_image = [&](bool copies, bool steps) {
+    const auto bytes = [&](std::int64_t batch) {
+      return TrainingLayout(config, batch, {ElementType::kFp16, false, false, true, copies, steps}).bytes();
+    };
+    return (bytes(128) - bytes(64)) / 64;
+  };
+  std::int64_t heads = 0, probabilities = 0, windows = 0, others = 0;
+  for (const BlockPlace& place : blocks_of(config)) {
+    const StageShape shape = stage_shape(config, place.stage);
+    const std::int64_t tokens = std::int64_t{shape.resolution} * shape.resolution;
+    heads += tokens / 49 * 56 * 3 * shape.width * 2;
+    probabilities += tokens / 49 * shape.heads * 56 * 56 * 2;
+    windows += tokens * shape.width * 2;
+    others += tokens * (3 * shape.width * 2 + shape.heads * 4);
+  }
+  // The first stage's scores in fp32 and fp16, and gradients of q, k, v and of what is attended, which do not stay.
+  const std::int64_t scratch = 64 * 6 * 56 * 56 * (4 + 2) + 64 * 56 * 4 * 192 * 2;
+  const auto difference = static_cast<double>(per_image(false, true) - per_image(false, false));
+  EXPECT_NEAR(difference, static_cast<double>(heads + probabilities - others + scratch), 0.01 * difference);
+  EXPECT_NEAR(static_cast<double>(per_image(true, true) - per_image(false, true)), static_cast<double>(windows),
+              0.01 * static_cast<double>(windows));
+}
+
 class TrainingSteps : public testing::TestWithParam<const char*> {};
 
 // The work that the CPU's annotations count, operation by operation: products and attention, twice as much backward.
@@ -130,6 +163,34 @@ TEST_P(TrainingSteps, CarryTheWorkOfTheModel) {
     }
   }
   EXPECT_EQ(sum, static_cast<std::uint64_t>(2 * model_cost(config).flops()));
+}
+
+// By steps, too, each operation's backward pass has twice the work: of its window's padding as well.
+TEST_P(TrainingSteps, OfTheLowestRungHaveTheGradientsOfEachOperation) {
+  const SwinConfig& config = find_model(GetParam());
+  const Built built(config, "eager");
+  const auto forward = flops_by_name(built.forward);
+  const auto backward = flops_by_name(built.backward.steps);
+  for (const auto& [name, flops] : forward) {
+    if (flops == 0 || name.ends_with(".attn.bias")) continue;
+    ASSERT_TRUE(backward.contains(name)) << name;
+    EXPECT_EQ(backward.at(name), name == "patch_embed.proj" ? flops : 2 * flops) << name;
+  }
+  std::vector<std::string> expected = {"split",       "scores", "softmax",   "values",  "merge",
+                                       "bias.gather", "roll",   "partition", "reverse", "unroll"};
+  if (config.version == SwinVersion::kV1) {
+    expected.emplace_back("scale");
+  } else {
+    expected.insert(expected.end(), {"q_norm", "k_norm", "cosine"});
+  }
+  for (const std::string& name : expected) {
+    EXPECT_TRUE(forward.contains("stage1.block2.attn." + name)) << name;
+    EXPECT_TRUE(backward.contains("stage1.block2.attn." + name)) << name;
+  }
+  EXPECT_TRUE(forward.contains("stage1.block2.attn.mask"));
+  EXPECT_FALSE(forward.contains("stage1.block1.attn.mask"));
+  EXPECT_FALSE(forward.contains("stage1.block1.attn.roll"));
+  EXPECT_GT(built.forward.size() + built.backward.steps.size(), 2 * Built(config).forward.size());
 }
 
 TEST_P(TrainingSteps, GradientsBecomeFinalFromFrontToBack) {
@@ -169,7 +230,7 @@ TEST_P(TrainingSteps, HaveTheNamesOfTheCpuTrainer) {
 TEST_P(TrainingSteps, WeightGradientsAreInFp32AndAddUpWhereBatchesDo) {
   const SwinConfig& config = find_model(GetParam());
   for (const bool accumulate : {false, true}) {
-    const Built built(config, false, accumulate);
+    const Built built(config, "graph", accumulate);
     int weights = 0;
     for (const cuda::MatmulShape& shape : built.shapes) {
       if (!shape.transpose_a) continue;
