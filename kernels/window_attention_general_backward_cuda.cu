@@ -144,24 +144,27 @@ __global__ __launch_bounds__(kMostThreads) void general_backward_kernel(const Ge
       query.load(source(row, 0), a.cosine);
       float gradient[kDim];
       load_gradient(row, gradient);
-      // dq = sum of P o (dP - mean) k, whose mean is known in the end only.
+      const auto probability = [&](int key) {
+        return expf(score(dot(query.values, first + key * kDim), slot, key) - lse[slot]);
+      };
+      // dq = sum of P o (dP - mean) k. The mean comes first, and of probabilities that add up to 1 whatever the LSE's
+      // last digit is: where one key has nearly all of a row, what is left of its gradient is small beside either.
       float mean = 0.0F;
-      float weighted[kDim] = {};
-      float keys[kDim] = {};
+      float all = 0.0F;
       for (int key = 0; key < tokens; ++key) {
-        const float p = expf(score(dot(query.values, first + key * kDim), slot, key) - lse[slot]);
-        const float product = p * dot(gradient, second + key * kDim);
-        mean += product;
-#pragma unroll
-        for (int c = 0; c < kDim; ++c) {
-          weighted[c] += product * first[key * kDim + c];
-          keys[c] += p * first[key * kDim + c];
-        }
+        const float p = probability(key);
+        mean += p * dot(gradient, second + key * kDim);
+        all += p;
       }
+      mean = all > 0.0F ? mean / all : 0.0F;  // padding asks nothing
       means[slot] = mean;
+      float weighted[kDim] = {};
+      for (int key = 0; key < tokens; ++key) {
+        const float d = scale * probability(key) * (dot(gradient, second + key * kDim) - mean);
 #pragma unroll
-      for (int c = 0; c < kDim; ++c)
-        weighted[c] = scale * (weighted[c] - mean * keys[c]);
+        for (int c = 0; c < kDim; ++c)
+          weighted[c] += d * first[key * kDim + c];
+      }
       if (a.cosine) scale_sum += query.denormalize(weighted);
       store(window, slot, row, 0, weighted);
     }
