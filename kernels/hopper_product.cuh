@@ -293,10 +293,10 @@ __device__ void consume(const Ring<P>& ring, const Extents& e, const Pointers<ty
 }
 
 template <typename P>
-__global__ __launch_bounds__(P::kThreads, P::kBlocksEach) void product_kernel(const __grid_constant__ CUtensorMap a_map,
-                                                                              const __grid_constant__ CUtensorMap b_map,
-                                                                              const Extents e,
-                                                                              const Pointers<typename P::T> p) {
+__global__ __launch_bounds__(P::kThreads, P::kBlocksEach) void matmul_kernel(const __grid_constant__ CUtensorMap a_map,
+                                                                             const __grid_constant__ CUtensorMap b_map,
+                                                                             const Extents e,
+                                                                             const Pointers<typename P::T> p) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ unsigned char dynamic[];
   __shared__ std::uint64_t barriers[2 * P::kStages];

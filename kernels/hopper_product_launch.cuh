@@ -12,7 +12,7 @@ namespace swinscope::cuda::hopper {
 template <typename P>
 int blocks_at_once() {
   static const int count = [] {
-    const auto kernel = product_kernel<P>;
+    const auto kernel = matmul_kernel<P>;
     SWINSCOPE_CUDA(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(P::kSharedBytes)));
     int each = 0;
@@ -41,7 +41,7 @@ void launch_plan(const ProductForm& form, const ProductMaps& maps, const Product
   shape.grid = dim3(static_cast<unsigned>(blocks));
   shape.block = dim3(P::kThreads);
   shape.shared_bytes = P::kSharedBytes;
-  launch_early(product_kernel<P>, shape, stream, std::bit_cast<CUtensorMap>(maps.a), std::bit_cast<CUtensorMap>(maps.b),
+  launch_early(matmul_kernel<P>, shape, stream, std::bit_cast<CUtensorMap>(maps.a), std::bit_cast<CUtensorMap>(maps.b),
                extents, typed);
 }
 

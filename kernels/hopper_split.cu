@@ -12,7 +12,7 @@ void launch_plan(const ProductForm& form, int splits, const ProductMaps& maps, c
                  Stream stream) {
   using T = typename P::T;
   static const bool ready = [] {
-    SWINSCOPE_CUDA(cudaFuncSetAttribute(split_kernel<P>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+    SWINSCOPE_CUDA(cudaFuncSetAttribute(split_k_matmul_kernel<P>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                         static_cast<int>(P::shared_bytes(P::kUnits))));
     return true;
   }();
@@ -28,8 +28,8 @@ void launch_plan(const ProductForm& form, int splits, const ProductMaps& maps, c
   shape.block = dim3(P::kThreads);
   shape.shared_bytes = P::shared_bytes(splits);
   shape.cluster = static_cast<unsigned>(splits);
-  launch_early(split_kernel<P>, shape, stream, std::bit_cast<CUtensorMap>(maps.a), std::bit_cast<CUtensorMap>(maps.b),
-               extents, typed);
+  launch_early(split_k_matmul_kernel<P>, shape, stream, std::bit_cast<CUtensorMap>(maps.a),
+               std::bit_cast<CUtensorMap>(maps.b), extents, typed);
 }
 
 template <typename T, int kColumns>

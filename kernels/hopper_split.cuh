@@ -217,9 +217,10 @@ __device__ void consume_part(const SplitMemory<P>& memory, const SplitPart& part
 }
 
 template <typename P>
-__global__ __launch_bounds__(P::kThreads) void split_kernel(const __grid_constant__ CUtensorMap a_map,
-                                                            const __grid_constant__ CUtensorMap b_map,
-                                                            const SplitExtents e, const Pointers<typename P::T> p) {
+__global__ __launch_bounds__(P::kThreads) void split_k_matmul_kernel(const __grid_constant__ CUtensorMap a_map,
+                                                                     const __grid_constant__ CUtensorMap b_map,
+                                                                     const SplitExtents e,
+                                                                     const Pointers<typename P::T> p) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ unsigned char dynamic[];
   const SplitMemory<P> memory(shared_address(dynamic));

@@ -63,7 +63,8 @@ __device__ void store_piece(T* to, int count, const float (&values)[kPiece]) {
 
 // Squares of fp32 numbers do not overflow in double: their sum is finite exactly if all of them are.
 template <typename T>
-__global__ __launch_bounds__(kThreads) void squares_kernel(const Chunk* chunks, const T* gradients, double* partials) {
+__global__ __launch_bounds__(kThreads) void adamw_squares_kernel(const Chunk* chunks, const T* gradients,
+                                                                 double* partials) {
   const Chunk chunk = chunks[blockIdx.x];
   double sum = 0.0;
   for (int i = static_cast<int>(threadIdx.x) * kPiece; i < chunk.count; i += kThreads * kPiece) {
@@ -77,8 +78,8 @@ __global__ __launch_bounds__(kThreads) void squares_kernel(const Chunk* chunks, 
   if (threadIdx.x == 0) partials[blockIdx.x] = sum;
 }
 
-__global__ __launch_bounds__(kNormThreads) void decide_kernel(std::int64_t chunks, const double* partials,
-                                                              AdamWSettings settings, OptimizerState* state) {
+__global__ __launch_bounds__(kNormThreads) void adamw_decide_kernel(std::int64_t chunks, const double* partials,
+                                                                    AdamWSettings settings, OptimizerState* state) {
   double sum = 0.0;
   for (std::int64_t i = threadIdx.x; i < chunks; i += kNormThreads)
     sum += partials[i];
@@ -124,8 +125,8 @@ struct Buffers {
 // The moments are computed in double with one rounding, since they cancel; the change of a parameter, of which a few
 // digits matter, in fp32.
 template <typename G, typename C>
-__global__ __launch_bounds__(kThreads) void update_kernel(const Chunk* chunks, AdamWSettings settings,
-                                                          const OptimizerState* state, const Buffers<G, C> buffers) {
+__global__ __launch_bounds__(kThreads) void adamw_kernel(const Chunk* chunks, AdamWSettings settings,
+                                                         const OptimizerState* state, const Buffers<G, C> buffers) {
   if (state->apply == 0) return;
   const Chunk chunk = chunks[blockIdx.x];
   const double factor = state->gradient_factor;
@@ -192,19 +193,19 @@ void MultiTensorAdamW::step(const AdamWBuffers& buffers, OptimizerState* state, 
   with_element_type(buffers.gradient_type, [&]<typename G>() {
     const auto* const gradients = static_cast<const G*>(buffers.gradients);
     for (const Launch& launch : launches_) {
-      squares_kernel<G><<<static_cast<unsigned>(launch.chunks), kThreads, 0, stream>>>(chunks + launch.first, gradients,
-                                                                                       partials + launch.first);
-      SWINSCOPE_CUDA_LAUNCHED("squares_kernel");
+      adamw_squares_kernel<G><<<static_cast<unsigned>(launch.chunks), kThreads, 0, stream>>>(
+          chunks + launch.first, gradients, partials + launch.first);
+      SWINSCOPE_CUDA_LAUNCHED("adamw_squares_kernel");
     }
-    decide_kernel<<<1, kNormThreads, 0, stream>>>(chunks_, partials, settings_, state);
-    SWINSCOPE_CUDA_LAUNCHED("decide_kernel");
+    adamw_decide_kernel<<<1, kNormThreads, 0, stream>>>(chunks_, partials, settings_, state);
+    SWINSCOPE_CUDA_LAUNCHED("adamw_decide_kernel");
     with_element_type(buffers.copy_type, [&]<typename C>() {
       const Buffers<G, C> flat{gradients, buffers.parameters, buffers.first_moment, buffers.second_moment,
                                static_cast<C*>(buffers.copies)};
       for (const Launch& launch : launches_) {
-        update_kernel<G, C><<<static_cast<unsigned>(launch.chunks), kThreads, 0, stream>>>(chunks + launch.first,
-                                                                                           settings_, state, flat);
-        SWINSCOPE_CUDA_LAUNCHED("update_kernel");
+        adamw_kernel<G, C><<<static_cast<unsigned>(launch.chunks), kThreads, 0, stream>>>(chunks + launch.first,
+                                                                                          settings_, state, flat);
+        SWINSCOPE_CUDA_LAUNCHED("adamw_kernel");
       }
     });
   });

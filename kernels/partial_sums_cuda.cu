@@ -13,7 +13,7 @@ constexpr int kAtOnce = 8;    // loads of a thread: one after another they would
 
 // A thread adds every kRows-th partial sum of a column, then kRows threads' results are added in order.
 template <int kRows>
-__global__ __launch_bounds__(kColumns* kRows) void partial_sums_kernel(const PartialSums a) {
+__global__ __launch_bounds__(kColumns* kRows) void reduce_partial_sums_kernel(const PartialSums a) {
   __shared__ float sums[kRows][kColumns];
   const int lane = static_cast<int>(threadIdx.x) % kColumns;
   const int first = static_cast<int>(threadIdx.x) / kColumns;
@@ -46,7 +46,7 @@ __global__ __launch_bounds__(kColumns* kRows) void partial_sums_kernel(const Par
 template <int kRows>
 void launch(const PartialSums& sums, unsigned results, Stream stream) {
   const dim3 grid(blocks_for(sums.columns, kColumns), results);
-  launch_early(partial_sums_kernel<kRows>, {grid, dim3(kColumns * kRows)}, stream, sums);
+  launch_early(reduce_partial_sums_kernel<kRows>, {grid, dim3(kColumns * kRows)}, stream, sums);
 }
 
 }  // namespace

@@ -76,7 +76,8 @@ has_nvcc() {
 build_cuda() {
   [ -n "$(git ls-files --cached --others --exclude-standard '*.cu' ':!tests/unit/house')" ] || skip "there is no CUDA source yet"
   has_nvcc || skip "nvcc was not found"
-  # The rest of the tree has been built already, with sanitizers: here only what is compiled for GPUs, and its tests.
+  # The rest of the tree has been built already, with sanitizers: here only what is compiled for GPUs, and its tests. It
+  # comes before the tests that run, so that a log does not end with those that are skipped where no GPU answers.
   configure gpu -B build/gpu-90a -DCMAKE_CUDA_ARCHITECTURES=90a-real -DSWINSCOPE_GUI=OFF
   local tests
   mapfile -t tests < <(ctest --test-dir build/gpu-90a -N -L '^gpu$' | sed -n 's/^ *Test *#[0-9]*: //p')
@@ -87,11 +88,11 @@ build_cuda() {
 phase "set-up" scripts/setup.sh check
 phase "format" scripts/format.sh --check
 phase "build with ASan and UBSan" build_asan
+phase "CUDA code for sm_90a" build_cuda
 phase "tests with ASan and UBSan" test_asan
 phase "tests with TSan" test_tsan
 phase "clang-tidy" check_tidy
 phase "fuzzers, 10 s each" scripts/fuzz.sh
-phase "CUDA code for sm_90a" build_cuda
 
 printf '\n== summary (%d s)\n' $((SECONDS - started))
 printf '%s\n' "${summary[@]}"

@@ -82,7 +82,8 @@ def record(arguments, level, folder, deadline):
     run([arguments.swinscope, "record", "--quiet", "--force", "--output", recording, "--steps",
          f"{first}:{first + RECORDED_STEPS}", "--"] + train_command(arguments, level, RECORDED_STEPS + 2), deadline)
     sql = "SELECT COUNT(*) AS kernels, COUNT(DISTINCT correlationId) AS launches FROM CUPTI_ACTIVITY_KIND_KERNEL"
-    counts = json.loads(run([arguments.swinscope, "query", "--format", "json", recording, sql], deadline))["data"][0]
+    file = os.path.join(recording, "rank0.db")
+    counts = json.loads(run([arguments.swinscope, "query", "--format", "json", file, sql], deadline))["data"][0]
     return {name: count / RECORDED_STEPS for name, count in counts.items()}
 
 
@@ -120,7 +121,7 @@ def main():
     def attempt(level, work):
         try:
             work()
-        except (Failed, OSError) as error:
+        except (Failed, OSError, ValueError, LookupError, TypeError) as error:  # or an answer that is not understood
             failures.append(f"{level}: {error}")
             print(f"left out: {failures[-1]}", file=sys.stderr, flush=True)
         write(arguments, rows, failures)
