@@ -145,6 +145,12 @@ void launch(const BiasShape& shape, const Shares& shares, const Rows& rows, void
   launch_early(column_kernel<T, Rows>, {grid, dim3(kThreads)}, stream, places, rows, static_cast<float*>(partials));
 }
 
+void add_chunks(const BiasShape& shape, const Shares& shares, const void* partials, float* sums, bool accumulate,
+                Stream stream) {
+  add_partial_sums(
+      {shares.chunks, shape.columns, shape.columns, static_cast<const float*>(partials), {sums}, accumulate}, stream);
+}
+
 // Both element sizes: the caller knows only the shape.
 std::int64_t workspace_bytes(const BiasShape& shape) {
   if (shape.rows == 0 || shape.columns == 0) return 0;
@@ -177,13 +183,7 @@ void bias_backward(const BiasShape& shape, ElementType type, const BiasGradientT
                              static_cast<T*>(tensors.dx)};
     launch<T>(shape, shares, rows, tensors.workspace, stream);
   });
-  add_partial_sums({shares.chunks,
-                    shape.columns,
-                    shape.columns,
-                    static_cast<const float*>(tensors.workspace),
-                    {tensors.dbias},
-                    tensors.accumulate},
-                   stream);
+  add_chunks(shape, shares, tensors.workspace, tensors.dbias, tensors.accumulate, stream);
 }
 
 void gelu_backward(const BiasShape& shape, ElementType type, const GeluGradientTensors& tensors, Stream stream) {
@@ -201,13 +201,7 @@ void gelu_backward(const BiasShape& shape, ElementType type, const GeluGradientT
     launch<T>(shape, shares, rows, sums ? tensors.workspace : nullptr, stream);
   });
   if (!sums) return;
-  add_partial_sums({shares.chunks,
-                    shape.columns,
-                    shape.columns,
-                    static_cast<const float*>(tensors.workspace),
-                    {tensors.dbias},
-                    tensors.accumulate},
-                   stream);
+  add_chunks(shape, shares, tensors.workspace, tensors.dbias, tensors.accumulate, stream);
 }
 
 }  // namespace swinscope::cuda
