@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "kernels/check.h"
 #include "kernels/cuda_call.h"
 #include "kernels/partial_sums.h"
 #include "kernels/window_attention_backward.h"
@@ -15,7 +14,8 @@ constexpr float kClamped = 0.999e12F;
 // A warp a row. Rows and keys of padding have probability 0. Rounded probabilities do not quite add up to 1: what is
 // lost there would be the largest part of a gradient that mostly cancels, as the logit scale's.
 template <typename T>
-__global__ void softmax_backward_kernel(std::int64_t rows, int padded, const T* probabilities, float* gradients) {
+__global__ __launch_bounds__(kThreads) void softmax_backward_kernel(std::int64_t rows, int padded,
+                                                                    const T* probabilities, float* gradients) {
   const std::int64_t row = thread_index() / kWarp;
   if (row >= rows) return;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
@@ -36,25 +36,25 @@ __global__ void softmax_backward_kernel(std::int64_t rows, int padded, const T* 
 
 __device__ float factor_of(float inverse_norm) { return inverse_norm > kClamped ? 0.0F : inverse_norm; }
 
-// A warp a row.
 template <typename T>
-__global__ void cosine_backward_kernel(std::int64_t rows, Places at, const float* q_norms, const float* k_norms,
-                                       const float* logit_scale, const float* dscores, T* dproducts) {
-  const std::int64_t row = thread_index() / kWarp;
-  if (row >= rows) return;
-  const std::int64_t product = row / at.padded;
-  const float limit = static_cast<float>(kMaxLogitScale);
-  const float scale = expf(fminf(logit_scale[product % at.heads], limit)) * factor_of(q_norms[row]);
-  const float* const keys = k_norms + product * at.padded;
-  for (int key = static_cast<int>(threadIdx.x) % kWarp; key < at.padded; key += kWarp) {
-    const std::int64_t i = row * at.padded + key;
-    dproducts[i] = from_float<T>(dscores[i] * (scale * factor_of(keys[key])));
-  }
+__global__ __launch_bounds__(kThreads) void cosine_backward_kernel(Places at, const float* q_norms,
+                                                                   const float* k_norms, const float* logit_scale,
+                                                                   const float* dscores, T* dproducts) {
+  const WindowHead place(blockIdx.x, at);
+  const float scale = expf(fminf(logit_scale[place.head], static_cast<float>(kMaxLogitScale)));
+  const float* const queries = q_norms + place.product * at.padded;
+  const float* const keys = k_norms + place.product * at.padded;
+  const std::int64_t first = place.product * at.padded * at.padded;
+  for_pairs(at, [=](int i, int query, int key) {
+    const float factor = scale * factor_of(queries[query]) * factor_of(keys[key]);
+    dproducts[first + i] = from_float<T>(dscores[first + i] * factor);
+  });
 }
 
 // A thread a row.
 template <typename T>
-__global__ void normalize_backward_kernel(std::int64_t rows, int dim, const T* q, const float* norms, T* dq) {
+__global__ __launch_bounds__(kThreads) void normalize_backward_kernel(std::int64_t rows, int dim, const T* q,
+                                                                      const float* norms, T* dq) {
   const std::int64_t row = thread_index();
   if (row >= rows) return;
   constexpr int kLength = Vector<T>::kLength;
@@ -156,11 +156,9 @@ void position_bias_backward(const WindowAttentionShape& shape, const float* dsco
 void scale_cosine_backward(const WindowAttentionShape& shape, ElementType type, const float* q_norms,
                            const float* k_norms, const float* logit_scale, const float* dscores, void* dproducts,
                            Stream stream) {
-  const std::int64_t rows = head_rows(shape);
   with_element_type(type, [&]<typename T>() {
-    cosine_backward_kernel<T>
-        <<<blocks(rows * kWarp), kThreads, 0, stream>>>(rows, Places::of(shape, TokenOrder::kImage), q_norms, k_norms,
-                                                        logit_scale, dscores, static_cast<T*>(dproducts));
+    cosine_backward_kernel<T><<<head_blocks(shape), kThreads, 0, stream>>>(
+        Places::of(shape, TokenOrder::kImage), q_norms, k_norms, logit_scale, dscores, static_cast<T*>(dproducts));
   });
   SWINSCOPE_CUDA_LAUNCHED("cosine_backward_kernel");
 }
@@ -181,7 +179,7 @@ void logit_scale_backward(const WindowAttentionShape& shape, const float* cosine
                           Stream stream) {
   const auto pairs = static_cast<int>(padded_tokens(shape) * padded_tokens(shape));
   auto* const sums = static_cast<float*>(workspace);
-  cosine_sums_kernel<<<static_cast<unsigned>(products(shape)), kThreads, 0, stream>>>(pairs, cosines, dscores, sums);
+  cosine_sums_kernel<<<head_blocks(shape), kThreads, 0, stream>>>(pairs, cosines, dscores, sums);
   SWINSCOPE_CUDA_LAUNCHED("cosine_sums_kernel");
   logit_scale_kernel<<<static_cast<unsigned>(shape.heads), kThreads, 0, stream>>>(
       shape.grid.window_count(), static_cast<int>(shape.heads), sums, logit_scale, accumulate, dlogit_scale);

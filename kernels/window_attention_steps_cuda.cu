@@ -1,133 +1,134 @@
 #include <cmath>
 
-#include "kernels/check.h"
 #include "kernels/cuda_call.h"
 #include "kernels/window_attention_steps.cuh"
 
 namespace swinscope::cuda::steps {
 namespace {
 
-// One thread a vector of [parts, products, padded, dim]; tokens are [parts, heads, dim].
-struct HeadVector {
-  int slot;
-  std::int64_t product;
-  std::int64_t in_token;  // offset
-  __device__ HeadVector(std::int64_t i, int length, const Places& at, std::int64_t products) {
-    const int per_row = at.dim / length;
-    const std::int64_t row = i / per_row;
-    const std::int64_t matrix = row / at.padded;
-    slot = static_cast<int>(row % at.padded);
-    product = matrix % products;
-    in_token = (matrix / products * at.heads + product % at.heads) * at.dim + i % per_row * length;
+// Of [parts, products, padded, dim] and of tokens that are [parts, heads, dim]: calls copy(vector among the heads, row
+// of the tokens or -1 for padding, offset in the token), or, for slots behind the window's tokens, copy(vector, -2, 0).
+template <int kLength, typename Copy>
+__device__ void for_head_vectors(const Places& at, int products, const Copy& copy) {
+  const auto block = static_cast<int>(blockIdx.x);
+  const WindowHead place(static_cast<unsigned>(block % products), at);
+  const int offset = (block / products * at.heads + place.head) * at.dim;
+  const int per_row = at.dim / kLength;
+  for (int i = static_cast<int>(threadIdx.x); i < at.padded * per_row; i += kThreads) {
+    const int slot = i / per_row;
+    const int row = slot < at.geometry.tokens() ? at.geometry.row(place.window, slot) : -2;
+    copy((std::int64_t{block} * at.padded * per_row + i) * kLength, row, offset + i % per_row * kLength);
   }
-  // Of the tokens; -1 for padding.
-  __device__ int row(const Places& at) const { return at.geometry.row(static_cast<int>(product / at.heads), slot); }
-};
+}
 
 // Padding of the map is `pad`, or zeros without it; padding of a window is zeros.
 template <typename T>
-__global__ void split_kernel(std::int64_t vectors, Places at, std::int64_t products, int parts, const T* tokens,
-                             const T* pad, T* heads) {
+__global__ __launch_bounds__(kThreads) void split_kernel(Places at, int products, int parts, const T* tokens,
+                                                         const T* pad, T* heads) {
+  for_head_vectors<Vector<T>::kLength>(at, products, [=](std::int64_t to, int row, int in_token) {
+    Vector<T> v{};
+    if (row >= 0) {
+      v = load_vector(tokens + std::int64_t{row} * (parts * at.heads * at.dim) + in_token);
+    } else if (row == -1 && pad != nullptr) {
+      v = load_vector(pad + in_token);
+    }
+    store_vector(heads + to, v);
+  });
+}
+
+template <typename T>
+__global__ __launch_bounds__(kThreads) void merge_kernel(Places at, int products, int parts, const T* heads,
+                                                         T* tokens) {
+  for_head_vectors<Vector<T>::kLength>(at, products, [=](std::int64_t from, int row, int in_token) {
+    if (row < 0) return;
+    store_vector(tokens + std::int64_t{row} * (parts * at.heads * at.dim) + in_token, load_vector(heads + from));
+  });
+}
+
+// A thread a vector.
+template <typename T>
+__global__ __launch_bounds__(kThreads) void scale_kernel(std::int64_t vectors, float scale, T* x) {
   const std::int64_t i = thread_index();
   if (i >= vectors) return;
-  const HeadVector place(i, Vector<T>::kLength, at, products);
-  Vector<T> v{};
-  if (place.slot < at.geometry.tokens()) {
-    const int row = place.row(at);
-    const T* const token = row < 0 ? pad : tokens + std::int64_t{row} * parts * at.heads * at.dim;
-    if (token != nullptr) v = load_vector(token + place.in_token);
-  }
-  store_vector(heads + i * Vector<T>::kLength, v);
+  Vector<T> v = load_vector(x + i * Vector<T>::kLength);
+#pragma unroll
+  for (T& value : v.values)
+    value = from_float<T>(to_float(value) * scale);
+  store_vector(x + i * Vector<T>::kLength, v);
 }
 
+// A thread a row.
 template <typename T>
-__global__ void merge_kernel(std::int64_t vectors, Places at, std::int64_t products, int parts, const T* heads,
-                             T* tokens) {
-  const std::int64_t i = thread_index();
-  if (i >= vectors) return;
-  const HeadVector place(i, Vector<T>::kLength, at, products);
-  if (place.slot >= at.geometry.tokens()) return;
-  const int row = place.row(at);
-  if (row < 0) return;
-  store_vector(tokens + std::int64_t{row} * parts * at.heads * at.dim + place.in_token,
-               load_vector(heads + i * Vector<T>::kLength));
-}
-
-template <typename T>
-__global__ void scale_kernel(std::int64_t count, float scale, T* x) {
-  const std::int64_t i = thread_index();
-  if (i < count) x[i] = from_float<T>(to_float(x[i]) * scale);
-}
-
-template <typename T>
-__global__ void norm_kernel(std::int64_t rows, int dim, const T* x, float* norms) {
-  const std::int64_t i = thread_index();
-  if (i >= rows) return;
+__global__ __launch_bounds__(kThreads) void norm_kernel(std::int64_t rows, int dim, const T* x, float* norms) {
+  const std::int64_t row = thread_index();
+  if (row >= rows) return;
   float sum = 0.0F;
-  for (int c = 0; c < dim; ++c) {
-    const float value = to_float(x[i * dim + c]);
-    sum += value * value;
+  for (int c = 0; c < dim; c += Vector<T>::kLength) {
+    const Vector<T> v = load_vector(x + row * dim + c);
+#pragma unroll
+    for (const T element : v.values) {
+      const float value = to_float(element);
+      sum += value * value;
+    }
   }
-  norms[i] = 1.0F / fmaxf(sqrtf(sum), 1e-12F);
+  norms[row] = 1.0F / fmaxf(sqrtf(sum), 1e-12F);
 }
 
-// The steps on scores: one thread a pair of tokens.
-struct Pair {
-  std::int64_t product;
-  int query;
-  int key;
-  __device__ Pair(std::int64_t index, int padded)
-      : product(index / padded / padded),
-        query(static_cast<int>(index / padded % padded)),
-        key(static_cast<int>(index % padded)) {}
-};
-
-__global__ void cosine_kernel(std::int64_t count, Places at, const float* q_norms, const float* k_norms,
-                              const float* logit_scale, float* scores) {
-  const std::int64_t i = thread_index();
-  if (i >= count) return;
-  const Pair pair(i, at.padded);
-  const float limit = static_cast<float>(kMaxLogitScale);
-  const float scale = expf(fminf(logit_scale[pair.product % at.heads], limit));
-  scores[i] *= scale * q_norms[pair.product * at.padded + pair.query] * k_norms[pair.product * at.padded + pair.key];
+__global__ __launch_bounds__(kThreads) void cosine_kernel(Places at, const float* q_norms, const float* k_norms,
+                                                          const float* logit_scale, float* scores) {
+  const WindowHead place(blockIdx.x, at);
+  const float scale = expf(fminf(logit_scale[place.head], static_cast<float>(kMaxLogitScale)));
+  const float* const queries = q_norms + place.product * at.padded;
+  const float* const keys = k_norms + place.product * at.padded;
+  float* const of_head = scores + place.product * at.padded * at.padded;
+  for_pairs(at, [=](int i, int query, int key) { of_head[i] *= scale * queries[query] * keys[key]; });
 }
 
-__global__ void gather_bias_kernel(std::int64_t count, Places at, const float* table, float* bias) {
-  const std::int64_t i = thread_index();
+// A thread a pair of tokens: [heads, tokens, tokens].
+__global__ __launch_bounds__(kThreads) void gather_bias_kernel(int count, Places at, const float* table, float* bias) {
+  const auto i = static_cast<int>(thread_index());
   if (i >= count) return;
-  const Pair pair(i, at.geometry.tokens());
-  const int row = bias_row(at.geometry.window_height, at.geometry.window_width, pair.query, pair.key);
-  bias[i] = table[row * at.heads + pair.product];
-}
-
-__global__ void add_bias_kernel(std::int64_t count, Places at, const float* bias, const float* scores, float* sums) {
-  const std::int64_t i = thread_index();
-  if (i >= count) return;
-  const Pair pair(i, at.padded);
   const int tokens = at.geometry.tokens();
-  const bool exists = pair.query < tokens && pair.key < tokens;
-  sums[i] = scores[i] + (exists ? bias[(pair.product % at.heads * tokens + pair.query) * tokens + pair.key] : 0.0F);
+  const int row = bias_row(at.geometry.window_height, at.geometry.window_width, i / tokens % tokens, i % tokens);
+  bias[i] = table[row * at.heads + i / tokens / tokens];
 }
 
-__global__ void mask_kernel(std::int64_t count, Places at, float* scores) {
-  const std::int64_t i = thread_index();
-  if (i >= count) return;
-  const Pair pair(i, at.padded);
+__global__ __launch_bounds__(kThreads) void add_bias_kernel(Places at, const float* bias, const float* scores,
+                                                            float* sums) {
+  const WindowHead place(blockIdx.x, at);
   const int tokens = at.geometry.tokens();
-  const auto window = static_cast<int>(pair.product / at.heads);
-  if (pair.query >= tokens || pair.key >= tokens || !at.geometry.masked(window)) return;
-  if (at.geometry.region(window, pair.query) != at.geometry.region(window, pair.key)) {
-    scores[i] += static_cast<float>(kWindowMask);
-  }
+  const float* const of_head = bias + std::int64_t{place.head} * tokens * tokens;
+  const std::int64_t first = place.product * at.padded * at.padded;
+  for_pairs(at, [=](int i, int query, int key) {
+    const bool exists = query < tokens && key < tokens;
+    sums[first + i] = scores[first + i] + (exists ? of_head[query * tokens + key] : 0.0F);
+  });
+}
+
+// Shared memory: the slots' regions.
+__global__ __launch_bounds__(kThreads) void mask_kernel(Places at, float* scores) {
+  extern __shared__ int regions[];
+  const WindowHead place(blockIdx.x, at);
+  const int tokens = at.geometry.tokens();
+  if (!at.geometry.masked(place.window)) return;
+  for (int slot = static_cast<int>(threadIdx.x); slot < at.padded; slot += kThreads)
+    regions[slot] = at.geometry.region(place.window, slot);
+  __syncthreads();
+  float* const of_head = scores + place.product * at.padded * at.padded;
+  for_pairs(at, [=](int i, int query, int key) {
+    if (query >= tokens || key >= tokens || regions[query] == regions[key]) return;
+    of_head[i] += static_cast<float>(kWindowMask);
+  });
 }
 
 // A warp a row.
 template <typename T>
-__global__ void softmax_kernel(std::int64_t rows, int tokens, int padded, const float* scores, T* probabilities) {
+__global__ __launch_bounds__(kThreads) void softmax_kernel(std::int64_t rows, int tokens, int padded,
+                                                           const float* scores, T* probabilities) {
   const std::int64_t row = thread_index() / kWarp;
   if (row >= rows) return;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const bool exists = row % padded < tokens;
+  const bool exists = static_cast<unsigned>(row) % static_cast<unsigned>(padded) < static_cast<unsigned>(tokens);
   const float* const from = scores + row * padded;
   float largest = -INFINITY;
   for (int key = lane; key < tokens; key += kWarp)
@@ -147,20 +148,20 @@ void split(const WindowAttentionShape& shape, ElementType type, TokenOrder order
            const void* pad, void* heads, Stream stream) {
   require(shape.head_dim % 8 == 0, "split_heads", "head_dim must be a multiple of 8");
   with_element_type(type, [&]<typename T>() {
-    const std::int64_t vectors = parts * head_elements(shape) / Vector<T>::kLength;
-    split_kernel<T><<<blocks(vectors), kThreads, 0, stream>>>(vectors, Places::of(shape, order), products(shape), parts,
-                                                              static_cast<const T*>(tokens), static_cast<const T*>(pad),
-                                                              static_cast<T*>(heads));
+    split_kernel<T><<<head_blocks(shape, parts), kThreads, 0, stream>>>(
+        Places::of(shape, order), static_cast<int>(products(shape)), parts, static_cast<const T*>(tokens),
+        static_cast<const T*>(pad), static_cast<T*>(heads));
   });
   SWINSCOPE_CUDA_LAUNCHED("split_kernel");
 }
 
 void merge(const WindowAttentionShape& shape, ElementType type, TokenOrder order, int parts, const void* heads,
            void* tokens, Stream stream) {
+  require(shape.head_dim % 8 == 0, "merge_heads", "head_dim must be a multiple of 8");
   with_element_type(type, [&]<typename T>() {
-    const std::int64_t vectors = parts * head_elements(shape) / Vector<T>::kLength;
-    merge_kernel<T><<<blocks(vectors), kThreads, 0, stream>>>(vectors, Places::of(shape, order), products(shape), parts,
-                                                              static_cast<const T*>(heads), static_cast<T*>(tokens));
+    merge_kernel<T><<<head_blocks(shape, parts), kThreads, 0, stream>>>(
+        Places::of(shape, order), static_cast<int>(products(shape)), parts, static_cast<const T*>(heads),
+        static_cast<T*>(tokens));
   });
   SWINSCOPE_CUDA_LAUNCHED("merge_kernel");
 }
@@ -184,16 +185,18 @@ void split_gradient(const WindowAttentionShape& shape, ElementType type, TokenOr
 }
 
 void scale_queries(const WindowAttentionShape& shape, ElementType type, void* q, Stream stream) {
+  require(shape.head_dim % 8 == 0, "scale_queries", "head_dim must be a multiple of 8");
   const float scale = 1.0F / std::sqrt(static_cast<float>(shape.head_dim));
   with_element_type(type, [&]<typename T>() {
-    scale_kernel<T>
-        <<<blocks(head_elements(shape)), kThreads, 0, stream>>>(head_elements(shape), scale, static_cast<T*>(q));
+    const std::int64_t vectors = head_elements(shape) / Vector<T>::kLength;
+    scale_kernel<T><<<blocks(vectors), kThreads, 0, stream>>>(vectors, scale, static_cast<T*>(q));
   });
   SWINSCOPE_CUDA_LAUNCHED("scale_kernel");
 }
 
 void inverse_norms(const WindowAttentionShape& shape, ElementType type, const void* q, float* norms, Stream stream) {
-  const std::int64_t rows = products(shape) * padded_tokens(shape);
+  require(shape.head_dim % 8 == 0, "inverse_norms", "head_dim must be a multiple of 8");
+  const std::int64_t rows = head_rows(shape);
   with_element_type(type, [&]<typename T>() {
     norm_kernel<T><<<blocks(rows), kThreads, 0, stream>>>(rows, static_cast<int>(shape.head_dim),
                                                           static_cast<const T*>(q), norms);
@@ -203,35 +206,36 @@ void inverse_norms(const WindowAttentionShape& shape, ElementType type, const vo
 
 void scale_cosine(const WindowAttentionShape& shape, const float* q_norms, const float* k_norms,
                   const float* logit_scale, float* scores, Stream stream) {
-  const std::int64_t count = score_elements(shape);
-  cosine_kernel<<<blocks(count), kThreads, 0, stream>>>(count, Places::of(shape, TokenOrder::kImage), q_norms, k_norms,
-                                                        logit_scale, scores);
+  cosine_kernel<<<head_blocks(shape), kThreads, 0, stream>>>(Places::of(shape, TokenOrder::kImage), q_norms, k_norms,
+                                                             logit_scale, scores);
   SWINSCOPE_CUDA_LAUNCHED("cosine_kernel");
 }
 
 void gather_position_bias(const WindowAttentionShape& shape, const float* table, float* bias, Stream stream) {
   const std::int64_t count = shape.heads * shape.grid.window_tokens() * shape.grid.window_tokens();
-  gather_bias_kernel<<<blocks(count), kThreads, 0, stream>>>(count, Places::of(shape, TokenOrder::kImage), table, bias);
+  require(count <= std::numeric_limits<int>::max(), "gather_position_bias", "too many pairs");
+  gather_bias_kernel<<<blocks(count), kThreads, 0, stream>>>(static_cast<int>(count),
+                                                             Places::of(shape, TokenOrder::kImage), table, bias);
   SWINSCOPE_CUDA_LAUNCHED("gather_bias_kernel");
 }
 
 void add_position_bias(const WindowAttentionShape& shape, const float* bias, const float* scores, float* sums,
                        Stream stream) {
-  const std::int64_t count = score_elements(shape);
-  add_bias_kernel<<<blocks(count), kThreads, 0, stream>>>(count, Places::of(shape, TokenOrder::kImage), bias, scores,
-                                                          sums);
+  add_bias_kernel<<<head_blocks(shape), kThreads, 0, stream>>>(Places::of(shape, TokenOrder::kImage), bias, scores,
+                                                               sums);
   SWINSCOPE_CUDA_LAUNCHED("add_bias_kernel");
 }
 
 void add_window_mask(const WindowAttentionShape& shape, float* scores, Stream stream) {
-  const std::int64_t count = score_elements(shape);
-  mask_kernel<<<blocks(count), kThreads, 0, stream>>>(count, Places::of(shape, TokenOrder::kImage), scores);
+  const auto bytes = static_cast<std::size_t>(padded_tokens(shape)) * sizeof(int);
+  mask_kernel<<<head_blocks(shape), kThreads, bytes, stream>>>(Places::of(shape, TokenOrder::kImage), scores);
   SWINSCOPE_CUDA_LAUNCHED("mask_kernel");
 }
 
 void softmax(const WindowAttentionShape& shape, ElementType type, const float* scores, void* probabilities,
              Stream stream) {
-  const std::int64_t rows = products(shape) * padded_tokens(shape);
+  const std::int64_t rows = head_rows(shape);
+  require(rows <= std::numeric_limits<unsigned>::max(), "softmax", "too many windows");
   with_element_type(type, [&]<typename T>() {
     softmax_kernel<T><<<blocks(rows * kWarp), kThreads, 0, stream>>>(rows, static_cast<int>(shape.grid.window_tokens()),
                                                                      static_cast<int>(padded_tokens(shape)), scores,
