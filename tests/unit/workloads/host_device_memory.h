@@ -1,12 +1,13 @@
 // Between the files of host_device.h: streams, graphs, and values of any element type as floats.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <utility>
 #include <vector>
 
-#include "kernels/device.h"
+#include "kernels/window_attention.h"
 
 struct CUgraphExec_st {
   std::vector<std::function<void()>> work;
@@ -23,5 +24,21 @@ void launch(cuda::Stream stream, std::function<void()> work);
 std::vector<float> load(ElementType type, const void* from, std::int64_t count);
 // Rounds to nearest.
 void store(ElementType type, const std::vector<float>& values, void* to);
+
+using Floats = std::vector<float>;
+inline Floats zeros(std::int64_t count) { return Floats(static_cast<std::size_t>(count)); }
+// What a gradient in fp32 is before this pass.
+inline void begin_gradient(float* gradient, std::int64_t count, bool accumulate) {
+  if (!accumulate && gradient != nullptr) std::fill_n(gradient, count, 0.0F);
+}
+
+// Rows of windows, of which some are padding, and of tokens in either order.
+inline std::int64_t window_rows(const WindowGrid& grid) { return grid.window_count() * grid.window_tokens(); }
+inline std::int64_t rows_of(const WindowGrid& grid, cuda::TokenOrder order) {
+  return order == cuda::TokenOrder::kImage ? grid.tokens() : window_rows(grid);
+}
+inline std::int64_t token_of(const WindowGrid& grid, std::int64_t row) {
+  return window_token(grid, row / grid.window_tokens(), row % grid.window_tokens());
+}
 
 }  // namespace swinscope::test

@@ -18,23 +18,13 @@
 namespace swinscope::cuda {
 namespace {
 
-using test::launch;
-using test::load;
-using test::store;
-using Floats = std::vector<float>;
-
-Floats zeros(std::int64_t count) { return Floats(static_cast<std::size_t>(count)); }
+using namespace test;
 
 // Row r times scale[r / rows_per_sample]; nothing without a scale.
 void scale_rows(Floats& rows, std::int64_t columns, const float* scale, std::int64_t rows_per_sample) {
   if (scale == nullptr) return;
   for (std::size_t i = 0; i < rows.size(); ++i)
     rows[i] *= scale[static_cast<std::int64_t>(i) / columns / rows_per_sample];
-}
-
-// What a gradient in fp32 is before this pass.
-void begin_gradient(float* gradient, std::int64_t count, bool accumulate) {
-  if (!accumulate && gradient != nullptr) std::fill_n(gradient, count, 0.0F);
 }
 
 Floats normalized(const LayerNormShape& shape, const Floats& x, const Floats& gamma, const Floats& beta) {
