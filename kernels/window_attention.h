@@ -120,7 +120,7 @@ struct WindowAttentionGradientTensors {
   float* dtable = nullptr;        // [bias_table_rows(window), heads]
   float* dlogit_scale = nullptr;  // [heads]; kCosine only; 0 above the clamp
   // [3, heads, head_dim], what padding adds to the gradient of the qkv bias: see cpu::WindowAttentionGradients. Needed
-  // if grid.padded() and kImage. In a 16-bit type the k third may be infinite in the cosine form.
+  // if grid.padded() and kImage.
   float* dpad_qkv = nullptr;
   bool accumulate = false;  // dtable, dlogit_scale and dpad_qkv are added to, else overwritten
   void* workspace = nullptr;
@@ -128,6 +128,8 @@ struct WindowAttentionGradientTensors {
 
 std::int64_t attention_backward_workspace_bytes(const WindowAttentionShape& shape, ElementType type, TokenOrder order);
 
+// Unlike the CPU's, a vector of norm zero gets no gradient in the cosine form: the exact one, of order 1e12, would be
+// infinite in 16 bits, and V2's keys of padding are such vectors, whose gradient the weights' product multiplies by 0.
 // Probabilities are computed again from q, k and the LSE: nothing of the size of the scores is ever in memory. The
 // parameters' gradients are summed up in stages of fixed order: the same input gives the same bits on the same GPU.
 void window_attention_backward(const WindowAttentionShape& shape, ElementType type, TokenOrder order,

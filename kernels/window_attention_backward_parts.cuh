@@ -40,7 +40,7 @@ __device__ constexpr int pair_place(int query, int key) {
   return ((query / 16 * kBlocksOfKeys + key / 8) * kWarp + lane) * 4 + query % 16 / 8 * 2 + key % 2;
 }
 
-// 1 / max(norm, 1e-12) of a vector of norm 1e-12 and less, whose gradient has no part along itself to lose.
+// 1 / max(norm, 1e-12) of a vector of norm 1e-12 and less: it has no direction, and gets no gradient.
 constexpr float kClamped = 0.999e12F;
 
 template <typename T>
@@ -137,11 +137,11 @@ __device__ void denormalize(float (&gradient)[4][4], std::uint32_t row, const fl
     }
     along[i] = sum_over(along[i], 4);
     const float inverse = norms[slot + static_cast<int>(i) * 8];
-    const float lost = inverse > kClamped ? 0.0F : along[i];
+    const float factor = inverse > kClamped ? 0.0F : inverse;
 #pragma unroll
     for (int column = 0; column < 4; ++column) {
-      gradient[column][2 * i] = (gradient[column][2 * i] - lost * unit[i][column].x) * inverse;
-      gradient[column][2 * i + 1] = (gradient[column][2 * i + 1] - lost * unit[i][column].y) * inverse;
+      gradient[column][2 * i] = (gradient[column][2 * i] - along[i] * unit[i][column].x) * factor;
+      gradient[column][2 * i + 1] = (gradient[column][2 * i + 1] - along[i] * unit[i][column].y) * factor;
     }
   }
 }

@@ -56,17 +56,18 @@ struct UnitRow {
       value *= inverse;
   }
 
-  // The gradient of this row becomes that of the row before it was divided. Returns what lies along it.
+  // The gradient of this row becomes that of the row before it was divided: none for a row of norm zero. Returns what
+  // lies along it.
   __device__ float denormalize(float (&gradient)[kDim]) const {
     constexpr float kClamped = 0.999e12F;
     float along = 0.0F;
 #pragma unroll
     for (int c = 0; c < kDim; ++c)
       along += values[c] * gradient[c];
-    const float lost = inverse > kClamped ? 0.0F : along;
+    const float factor = inverse > kClamped ? 0.0F : inverse;
 #pragma unroll
     for (int c = 0; c < kDim; ++c)
-      gradient[c] = (gradient[c] - lost * values[c]) * inverse;
+      gradient[c] = (gradient[c] - along * values[c]) * factor;
     return along;
   }
 };
