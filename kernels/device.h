@@ -33,7 +33,8 @@ class Error : public std::runtime_error {
 
 struct DeviceInfo {
   std::string name;
-  int major = 0;  // compute capability
+  std::string unique_id;  // "GPU-" and 32 digits: the same in every process and, for all we know, nowhere else
+  int major = 0;          // compute capability
   int minor = 0;
   int multiprocessors = 0;
   std::int64_t l2_bytes = 0;
@@ -44,6 +45,8 @@ struct DeviceInfo {
 
 // 0 without a driver, too: a program that has CUDA parts runs on machines that have no GPU.
 int device_count();
+// What the calling thread does from now on is meant for this one, counted from 0.
+void use_device(int number);
 // Of the current device.
 DeviceInfo device_info();
 std::int64_t free_memory();
@@ -103,7 +106,8 @@ void copy_to_host(void* host, const void* device, std::int64_t bytes, Stream str
 
 class OwnedStream {
  public:
-  OwnedStream();
+  // Urgent: what waits on it goes first where there is room for a block of a kernel.
+  explicit OwnedStream(bool urgent = false);
   ~OwnedStream();
   OwnedStream(const OwnedStream&) = delete;
   OwnedStream& operator=(const OwnedStream&) = delete;

@@ -1,3 +1,4 @@
+#include <string_view>
 #include <utility>
 
 #include "kernels/cuda_call.h"
@@ -30,6 +31,8 @@ int device_count() {
   return count;
 }
 
+void use_device(int number) { SWINSCOPE_CUDA(cudaSetDevice(number)); }
+
 DeviceInfo device_info() {
   int device = 0;
   SWINSCOPE_CUDA(cudaGetDevice(&device));
@@ -37,6 +40,12 @@ DeviceInfo device_info() {
   SWINSCOPE_CUDA(cudaGetDeviceProperties(&properties, device));
   DeviceInfo info;
   info.name = properties.name;
+  info.unique_id = "GPU-";
+  for (const char byte : properties.uuid.bytes) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    const auto value = static_cast<unsigned char>(byte);
+    info.unique_id += {kDigits[value / 16], kDigits[value % 16]};
+  }
   info.major = properties.major;
   info.minor = properties.minor;
   info.multiprocessors = properties.multiProcessorCount;
@@ -122,7 +131,12 @@ void copy_to_host(void* host, const void* device, std::int64_t bytes, Stream str
   synchronize(stream);
 }
 
-OwnedStream::OwnedStream() { SWINSCOPE_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+OwnedStream::OwnedStream(bool urgent) {
+  int least = 0;
+  int greatest = 0;
+  SWINSCOPE_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  SWINSCOPE_CUDA(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, urgent ? greatest : least));
+}
 OwnedStream::~OwnedStream() { (void)cudaStreamDestroy(stream_); }
 
 Event::Event() { SWINSCOPE_CUDA(cudaEventCreate(&event_)); }

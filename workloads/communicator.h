@@ -10,6 +10,8 @@
 
 namespace swinscope {
 
+class DeviceCommunicator;
+
 class Communicator {
  public:
   Communicator() = default;
@@ -28,6 +30,8 @@ class Communicator {
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
   // Returns when all ranks have called it.
   virtual void barrier() = 0;
+  // Between the GPUs of the same ranks; null where they are not connected. Lives as long as this.
+  virtual DeviceCommunicator* gpus() { return nullptr; }
 };
 
 // One rank alone: all operations are done at once.

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <string>
 
+#include "workloads/rank_transport.h"
+
 namespace swinscope {
 
 struct GlooOptions {
@@ -16,23 +18,6 @@ struct GlooOptions {
   std::chrono::milliseconds connect_timeout{};
   // Of one operation: it is not what notices a dead rank, since a slow one may compute for long.
   std::chrono::milliseconds operation_timeout{};
-};
-
-// All operations throw std::exception when a connection breaks or abort() is called.
-class RankTransport {
- public:
-  RankTransport() = default;
-  RankTransport(const RankTransport&) = delete;
-  RankTransport& operator=(const RankTransport&) = delete;
-  RankTransport(RankTransport&&) = delete;
-  RankTransport& operator=(RankTransport&&) = delete;
-  virtual ~RankTransport() = default;
-  virtual void all_reduce_sum(float* values, std::size_t count) = 0;
-  virtual void all_reduce_sum(double* values, std::size_t count) = 0;
-  virtual void broadcast(void* bytes, std::size_t count, int root) = 0;
-  virtual void barrier() = 0;
-  // From any thread: makes the operation in progress, and all later ones, throw.
-  virtual void abort() noexcept = 0;
 };
 
 // Connects all ranks. Null on failure, with the reason in `message` (cut to `capacity`, always terminated).

@@ -1,6 +1,7 @@
 #include "workloads/process_group.h"
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -8,15 +9,19 @@
 #include <filesystem>
 #include <functional>
 #include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
 #include <system_error>
 #include <utility>
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "workloads/device_communicator.h"
 #include "workloads/error.h"
 #include "workloads/gloo_module.h"
 #include "workloads/rank_watch.h"
+#include "workloads/shared_module.h"
 
 namespace swinscope {
 namespace {
@@ -26,33 +31,28 @@ constexpr std::chrono::hours kOperationTimeout{24};
 // A connection breaks at once when its process ends; that process is seen gone a moment later.
 constexpr std::chrono::seconds kExplainPatience{5};
 constexpr std::chrono::seconds kLeavePatience{10};
-constexpr const char* kModuleName = "libswinscope_gloo.so";
+// For kinds of connections that know no time limit of their own.
+constexpr std::chrono::seconds kLongestConnect{120};
 
-// Beside the program in the build tree, or where it is installed.
-std::filesystem::path find_module() {
-  std::error_code error;
-  const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-  for (const char* relative : {"../lib/swinscope", "../lib"}) {
-    std::filesystem::path candidate = folder / relative / kModuleName;
-    if (std::filesystem::exists(candidate, error)) return candidate;
+std::unique_ptr<RankTransport> open_gloo(const RankMeeting& meeting) {
+  const SharedModule module("libswinscope_gloo.so", "this build has no support for several CPU ranks",
+                            "install libgloo-dev and build again, or run one rank");
+  const auto open = module.find<OpenGlooFunction>(kOpenGlooSymbol);
+  GlooOptions gloo;
+  gloo.rank = meeting.info.rank;
+  gloo.size = meeting.info.size;
+  gloo.folder = meeting.folder / "gloo";
+  gloo.host = meeting.one_machine() ? "127.0.0.1" : meeting.own().host;
+  gloo.connect_timeout = kConnectTimeout;
+  gloo.operation_timeout = kOperationTimeout;
+  std::filesystem::create_directories(gloo.folder);
+  std::array<char, 512> message{};
+  std::unique_ptr<RankTransport> transport(open(gloo, message.data(), message.size()));
+  if (!transport) {
+    throw WorkloadError(WorkloadErrorKind::kFailure,
+                        fmt::format("rank {} could not connect to the others", meeting.info.rank), message.data());
   }
-  throw WorkloadError(WorkloadErrorKind::kFailure, fmt::format("{} was not found", kModuleName),
-                      "this build has no support for several CPU ranks",
-                      "install libgloo-dev and build again, or run one rank");
-}
-
-// The module stays loaded: its code may be on the stack of Gloo's threads until the process ends.
-OpenGlooFunction load_module() {
-  const std::filesystem::path path = find_module();
-  const auto fail = [&path](const std::string& why) {
-    throw WorkloadError(WorkloadErrorKind::kFailure, fmt::format("{}: cannot be opened", path.string()), why,
-                        "is libgloo0 installed?");
-  };
-  void* const module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (module == nullptr) fail(::dlerror());
-  const auto open = reinterpret_cast<OpenGlooFunction>(::dlsym(module, kOpenGlooSymbol));
-  if (open == nullptr) fail(::dlerror());
-  return open;
+  return transport;
 }
 
 [[noreturn]] void give_up(const std::string& failure) {
@@ -63,25 +63,20 @@ OpenGlooFunction load_module() {
   std::_Exit(static_cast<int>(WorkloadErrorKind::kFailure));
 }
 
-class GlooProcessGroup : public ProcessGroup {
+class ConnectedRanks : public ProcessGroup, private DeviceCommunicator {
  public:
-  GlooProcessGroup(const RankInfo& info, const RankConfiguration& configuration, const RendezvousOptions& options)
+  ConnectedRanks(const RankInfo& info, const RankConfiguration& configuration, const RendezvousOptions& options,
+                 const OpenTransport& open)
       : meeting_(meet_ranks(info, configuration, options)), exceptions_(std::uncaught_exceptions()) {
     WatchOptions watch;
     watch.on_failure = [this] { abort(); };
     watch.on_stuck = give_up;
+    watch.trouble = [this] { return trouble(); };
     watch_ = std::make_unique<RankWatch>(meeting_, std::move(watch));
-    OpenGlooFunction open = nullptr;
-    try {
-      open = load_module();
-    } catch (const WorkloadError& error) {
-      report_failure(error.what());
-      throw;
-    }
-    guarded([this, open] { connect(open); });
+    guarded([&] { connect(open); });
   }
 
-  ~GlooProcessGroup() override {
+  ~ConnectedRanks() override {
     try {
       if (std::uncaught_exceptions() == exceptions_) watch_->leave(kLeavePatience);
     } catch (const std::exception&) {
@@ -89,10 +84,10 @@ class GlooProcessGroup : public ProcessGroup {
     }
     watch_.reset();
   }
-  GlooProcessGroup(const GlooProcessGroup&) = delete;
-  GlooProcessGroup& operator=(const GlooProcessGroup&) = delete;
-  GlooProcessGroup(GlooProcessGroup&&) = delete;
-  GlooProcessGroup& operator=(GlooProcessGroup&&) = delete;
+  ConnectedRanks(const ConnectedRanks&) = delete;
+  ConnectedRanks& operator=(const ConnectedRanks&) = delete;
+  ConnectedRanks(ConnectedRanks&&) = delete;
+  ConnectedRanks& operator=(ConnectedRanks&&) = delete;
 
   int rank() const override { return meeting_.info.rank; }
   int size() const override { return meeting_.info.size; }
@@ -110,6 +105,7 @@ class GlooProcessGroup : public ProcessGroup {
   void barrier() override {
     guarded([&] { transport_->barrier(); });
   }
+  DeviceCommunicator* gpus() override { return transport_->device() == nullptr ? nullptr : this; }
 
   void report_failure(const char* reason) noexcept override {
     try {
@@ -120,30 +116,50 @@ class GlooProcessGroup : public ProcessGroup {
   }
 
  private:
-  void connect(OpenGlooFunction open) {
-    GlooOptions gloo;
-    gloo.rank = meeting_.info.rank;
-    gloo.size = meeting_.info.size;
-    gloo.folder = meeting_.folder / "gloo";
-    gloo.host = meeting_.one_machine() ? "127.0.0.1" : meeting_.own().host;
-    gloo.connect_timeout = kConnectTimeout;
-    gloo.operation_timeout = kOperationTimeout;
-    std::filesystem::create_directories(gloo.folder);
-    std::array<char, 512> message{};
-    std::unique_ptr<RankTransport> transport(open(gloo, message.data(), message.size()));
-    if (!transport) {
-      throw WorkloadError(WorkloadErrorKind::kFailure,
-                          fmt::format("rank {} could not connect to the others", meeting_.info.rank), message.data());
-    }
+  void all_reduce_sum(void* values, std::int64_t count, ReduceType type, cuda::Stream stream) override {
+    on_gpus([&](DeviceTransport& gpus) { gpus.all_reduce_sum(values, count, type, stream); });
+  }
+  void broadcast(void* data, std::int64_t bytes, int root, cuda::Stream stream) override {
+    on_gpus([&](DeviceTransport& gpus) { gpus.broadcast(data, bytes, root, stream); });
+  }
+  void require_all() override {
+    if (has_failed()) guarded([] { throw std::runtime_error("a rank has failed"); });
+  }
+
+  bool has_failed() {
+    const std::lock_guard lock(mutex_);
+    return aborted_;
+  }
+
+  void connect(const OpenTransport& open) {
+    std::unique_ptr<RankTransport> transport = open(meeting_, [this] { return has_failed(); });
     const std::lock_guard lock(mutex_);
     transport_ = std::move(transport);
     if (aborted_) transport_->abort();
+  }
+
+  std::optional<std::string> trouble() {
+    const std::lock_guard lock(mutex_);
+    if (!transport_ && std::chrono::steady_clock::now() - begun_ > kLongestConnect)
+      return fmt::format("it has not connected to the others after {} s", kLongestConnect.count());
+    return transport_ && transport_->device() != nullptr ? transport_->device()->trouble() : std::nullopt;
   }
 
   void abort() {
     const std::lock_guard lock(mutex_);
     aborted_ = true;
     if (transport_) transport_->abort();
+  }
+
+  void on_gpus(const std::function<void(DeviceTransport&)>& operation) {
+    guarded([&] {
+      try {
+        operation(*transport_->device());
+      } catch (const std::runtime_error& error) {
+        throw WorkloadError(WorkloadErrorKind::kFailure, fmt::format("{}: {}", describe(meeting_.own()), error.what()),
+                            {}, "NCCL_DEBUG=INFO in the environment makes NCCL say more");
+      }
+    });
   }
 
   // Runs an operation; if it breaks, finds out whose fault it is and passes that on.
@@ -164,6 +180,7 @@ class GlooProcessGroup : public ProcessGroup {
 
   RankMeeting meeting_;
   int exceptions_;
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::mutex mutex_;
   bool aborted_ = false;
   std::unique_ptr<RankTransport> transport_;
@@ -174,9 +191,16 @@ class GlooProcessGroup : public ProcessGroup {
 
 std::unique_ptr<ProcessGroup> connect_ranks(const RankInfo& info, const RankConfiguration& configuration,
                                             const RendezvousOptions& options) {
+  return connect_ranks(
+      info, configuration, options,
+      [](const RankMeeting& meeting, const std::function<bool()>& /*broken*/) { return open_gloo(meeting); });
+}
+
+std::unique_ptr<ProcessGroup> connect_ranks(const RankInfo& info, const RankConfiguration& configuration,
+                                            const RendezvousOptions& options, const OpenTransport& open) {
   // Gloo writes to ranks that may just have died: that is to fail, and the error says which one it was.
   std::signal(SIGPIPE, SIG_IGN);
-  return std::make_unique<GlooProcessGroup>(info, configuration, options);
+  return std::make_unique<ConnectedRanks>(info, configuration, options, open);
 }
 
 }  // namespace swinscope

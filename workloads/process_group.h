@@ -1,9 +1,12 @@
-// CPU ranks in several processes: they meet in a folder, connect by Gloo, and watch each other.
+// Ranks in several processes: they meet in a folder, connect (by Gloo between processors, see device_ranks.h for GPUs),
+// and watch each other.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "workloads/communicator.h"
+#include "workloads/rank_transport.h"
 #include "workloads/rendezvous.h"
 
 namespace swinscope {
@@ -24,5 +27,12 @@ class ProcessGroup : public Communicator {
 // a collective operation within 10 s.
 std::unique_ptr<ProcessGroup> connect_ranks(const RankInfo& info, const RankConfiguration& configuration,
                                             const RendezvousOptions& options);
+
+// The same for another kind of connection, which `open` makes once the ranks have met. `broken`, which may be called,
+// tells whether a rank has failed meanwhile.
+using OpenTransport =
+    std::function<std::unique_ptr<RankTransport>(const RankMeeting& meeting, const std::function<bool()>& broken)>;
+std::unique_ptr<ProcessGroup> connect_ranks(const RankInfo& info, const RankConfiguration& configuration,
+                                            const RendezvousOptions& options, const OpenTransport& open);
 
 }  // namespace swinscope

@@ -43,19 +43,30 @@ std::filesystem::path write_beside(const std::filesystem::path& path, const std:
 
 }  // namespace
 
-RankCard make_card(int rank, int size, const RankConfiguration& configuration) {
-  return {rank, size, host_name(), machine_identity(), own_identity(), allowed_cpus(), configuration};
+RankCard make_card(const RankInfo& info, const RankConfiguration& configuration) {
+  RankCard card;
+  card.rank = info.rank;
+  card.size = info.size;
+  card.host = host_name();
+  card.machine = machine_identity();
+  card.process = own_identity();
+  card.cpus = allowed_cpus();
+  card.gpu = info.gpu;
+  card.configuration = configuration;
+  return card;
 }
 
 std::string describe(const RankCard& card) {
-  return fmt::format("rank {} of {} (host {}, process {})", card.rank, card.size, card.host, card.process.pid);
+  const std::string gpu = card.gpu.id.empty() ? "" : fmt::format(", GPU {}", card.gpu.index);
+  return fmt::format("rank {} of {} (host {}, process {}{})", card.rank, card.size, card.host, card.process.pid, gpu);
 }
 
 std::string to_text(const RankCard& card) {
   const nlohmann::json json = {{"rank", card.rank},       {"size", card.size},
                                {"host", card.host},       {"machine", card.machine},
                                {"pid", card.process.pid}, {"start_ticks", card.process.start_ticks},
-                               {"cpus", card.cpus},       {"configuration", card.configuration}};
+                               {"cpus", card.cpus},       {"configuration", card.configuration},
+                               {"gpu", card.gpu.id},      {"gpu_index", card.gpu.index}};
   return json.dump();
 }
 
@@ -70,6 +81,8 @@ std::optional<RankCard> parse_card(const std::string& text) {
     card.process.pid = json.at("pid").get<std::int64_t>();
     card.process.start_ticks = json.at("start_ticks").get<std::uint64_t>();
     card.cpus = json.at("cpus").get<std::string>();
+    card.gpu.index = json.at("gpu_index").get<int>();
+    card.gpu.id = json.at("gpu").get<std::string>();
     card.configuration = json.at("configuration").get<RankConfiguration>();
     return card;
   } catch (const nlohmann::json::exception&) {

@@ -1,4 +1,4 @@
-// What a CPU rank tells the others about itself, as a small JSON file.
+// What a rank tells the others about itself, as a small JSON file.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <string>
 
 #include "workloads/process_identity.h"
+#include "workloads/rank_info.h"
 
 namespace swinscope {
 
@@ -21,13 +22,14 @@ struct RankCard {
   std::string machine;  // machine_identity()
   ProcessIdentity process;
   std::string cpus;  // the CPUs that the process may use, as text
+  RankGpu gpu;
   RankConfiguration configuration;
 };
 
 // The card of this process.
-RankCard make_card(int rank, int size, const RankConfiguration& configuration);
+RankCard make_card(const RankInfo& info, const RankConfiguration& configuration);
 
-// "rank 2 of 4 (host n1, process 4711)"
+// "rank 2 of 4 (host n1, process 4711)", and the number of its GPU where it has one
 std::string describe(const RankCard& card);
 
 std::string to_text(const RankCard& card);

@@ -7,12 +7,19 @@
 
 namespace swinscope {
 
+// A GPU: its number in this process, and its name in the world (cuda::DeviceInfo::unique_id); empty for none.
+struct RankGpu {
+  int index = -1;
+  std::string id;
+};
+
 struct RankInfo {
   int rank = 0;
   int size = 1;
   int local_rank = 0;
   // For messages: "torchrun", "Open MPI", "Slurm"; empty for a process started alone.
   std::string launcher;
+  RankGpu gpu = {};  // that it computes on
 };
 
 // The value of an environment variable, or null.

@@ -60,6 +60,7 @@ void RankWatch::run() {
     lock.unlock();
     if (!one_machine_) beat();
     std::optional<std::string> found = look();
+    if (!found) found = look_at_own();
     lock.lock();
     failure_ = std::move(found);
     if (!failure_) changed_.wait_for(lock, kInterval, [this] { return stop_; });
@@ -102,6 +103,20 @@ std::optional<std::string> RankWatch::look() {
     }
   }
   return reported;
+}
+
+// A connection that breaks may be the work of a rank that has just died, which is seen a moment later.
+std::optional<std::string> RankWatch::look_at_own() {
+  const std::optional<std::string> trouble = options_.trouble();
+  if (!trouble) {
+    troubled_since_.reset();
+    return std::nullopt;
+  }
+  if (!troubled_since_) troubled_since_ = Clock::now();
+  if (Clock::now() - *troubled_since_ < options_.explain) return std::nullopt;
+  const std::string reason = fmt::format("{} failed: {}", describe(meeting_.own()), *trouble);
+  report(reason);
+  return reason;
 }
 
 std::optional<std::string> RankWatch::failure(std::chrono::milliseconds patience) {

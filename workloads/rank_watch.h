@@ -24,6 +24,10 @@ struct WatchOptions {
   std::chrono::milliseconds silence = std::chrono::seconds(15);
   // How long after a failure the program may go on before it is given up.
   std::chrono::milliseconds grace = std::chrono::seconds(10);
+  // What has gone wrong on this rank without a call that could say so. Asked all the time; where an answer stays for
+  // `explain` and no other rank turns out to be its cause, this rank has failed.
+  std::function<std::optional<std::string>()> trouble = [] { return std::nullopt; };
+  std::chrono::milliseconds explain = std::chrono::seconds(2);
   // Both are called from the watching thread, at most once: when a rank failed (wake whoever waits for it), and when
   // the program still has not asked for the failure after the grace time.
   std::function<void()> on_failure = [] {};
@@ -59,6 +63,7 @@ class RankWatch {
   void run();
   void beat();
   std::optional<std::string> look();
+  std::optional<std::string> look_at_own();
   bool is_dead(const RankCard& card);
   bool has_ended(const RankCard& card) const;
   bool all_have_ended() const;
@@ -67,7 +72,8 @@ class RankWatch {
   WatchOptions options_;
   bool one_machine_;
   std::uint64_t beats_ = 0;
-  std::map<int, Beat> seen_;  // watching thread only
+  std::map<int, Beat> seen_;  // watching thread only, as the next
+  std::optional<std::chrono::steady_clock::time_point> troubled_since_;
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -69,7 +69,7 @@ class Joining {
       : deadline_(Clock::now() + options.patience) {
     meeting_.info = info;
     meeting_.options = options;
-    own_ = make_card(info.rank, info.size, configuration);
+    own_ = make_card(info, configuration);
   }
 
   RankMeeting run() {
@@ -146,6 +146,7 @@ class Joining {
         if (!present[i]) absent.push_back(static_cast<int>(i));
       }
       check_agreement(present);
+      check_gpus(present);
       if (absent.empty()) return;
       check_alive(present);
       if (meeting_.info.rank == 0) invite();
@@ -170,6 +171,21 @@ class Joining {
     if (sentences.empty()) return;
     throw WorkloadError(WorkloadErrorKind::kUsage, "the ranks disagree with rank 0",
                         fmt::format("{}", fmt::join(sentences, "; ")), "start all ranks with the same command line");
+  }
+
+  void check_gpus(const std::vector<bool>& present) const {
+    for (std::size_t i = 0; i < present.size(); ++i) {
+      const RankCard& card = meeting_.cards[i];
+      if (!present[i] || card.gpu.id.empty()) continue;
+      for (std::size_t other = 0; other < i; ++other) {
+        if (!present[other] || meeting_.cards[other].gpu.id != card.gpu.id) continue;
+        throw WorkloadError(WorkloadErrorKind::kUsage,
+                            fmt::format("{} and rank {} have the same GPU", describe(card), other),
+                            fmt::format("{} is the only one left for both", card.gpu.id),
+                            "start no more ranks on a machine than it has GPUs, or give each its own with "
+                            "CUDA_VISIBLE_DEVICES");
+      }
+    }
   }
 
   void check_alive(const std::vector<bool>& present) const {

@@ -200,7 +200,7 @@ TEST_F(Rendezvous, TwoProcessesWithOneRankAreRefused) {
 }
 
 TEST_F(Rendezvous, WhatADeadRunLeftIsNotTakenForALiveOne) {
-  RankCard dead = make_card(0, 2, {{"model", "a"}});
+  RankCard dead = make_card({0, 2, 0, ""}, {{"model", "a"}});
   dead.process = ended_process();
   std::filesystem::create_directories(options().folder / "session-old");
   write_file_atomically(options().folder / "session-old" / "rank0", to_text(dead));
@@ -212,7 +212,7 @@ TEST_F(Rendezvous, WhatADeadRunLeftIsNotTakenForALiveOne) {
 }
 
 TEST_F(Rendezvous, AnInvitationFromAnotherMachineMustMove) {
-  RankCard elsewhere = make_card(0, 2, {{"model", "a"}});
+  RankCard elsewhere = make_card({0, 2, 0, ""}, {{"model", "a"}});
   elsewhere.machine = "another";
   std::filesystem::create_directories(options().folder / "session-far");
   write_file_atomically(options().folder / "session-far" / "rank0", to_text(elsewhere));
@@ -233,7 +233,7 @@ TEST_F(Rendezvous, ADeadRankEndsTheMeeting) {
   std::optional<std::string> invitation;
   while (!invitation)
     invitation = read_small_file(options().folder / "current");
-  RankCard dead = make_card(1, 3, {{"model", "a"}});
+  RankCard dead = make_card({1, 3, 0, ""}, {{"model", "a"}});
   dead.process = ended_process();
   const std::string session = invitation->substr(0, invitation->find('\n'));
   ASSERT_TRUE(write_new_file(options().folder / session / "rank1", to_text(dead)));
@@ -248,7 +248,7 @@ class Watch : public Rendezvous {
     result.info = {0, static_cast<int>(others.size()) + 1, 0, "test"};
     result.options = options();
     result.folder = options().folder / "session-1";
-    result.cards = {make_card(0, result.info.size, {})};
+    result.cards = {make_card({0, result.info.size, 0, ""}, {})};
     result.cards.insert(result.cards.end(), others.begin(), others.end());
     std::filesystem::create_directories(result.folder);
     return result;
@@ -256,7 +256,7 @@ class Watch : public Rendezvous {
 };
 
 TEST_F(Watch, NoticesADeadProcessAndCallsBack) {
-  RankCard dead = make_card(1, 2, {});
+  RankCard dead = make_card({1, 2, 0, ""}, {});
   dead.process = ended_process();
   std::promise<void> called;
   WatchOptions watch_options;
@@ -267,9 +267,9 @@ TEST_F(Watch, NoticesADeadProcessAndCallsBack) {
 }
 
 TEST_F(Watch, NamesTheCauseAndNotTheMessenger) {
-  RankCard messenger = make_card(1, 3, {});
+  RankCard messenger = make_card({1, 3, 0, ""}, {});
   messenger.process = ended_process();
-  const RankCard alive = make_card(2, 3, {});
+  const RankCard alive = make_card({2, 3, 0, ""}, {});
   const RankMeeting ranks = meeting({messenger, alive});
   write_file_atomically(ranks.rank_file(1, ".failed"), "rank 7 did it");
   RankWatch watch(ranks, {});
@@ -277,7 +277,7 @@ TEST_F(Watch, NamesTheCauseAndNotTheMessenger) {
 }
 
 TEST_F(Watch, WhoLeftInOrderIsNoFailure) {
-  RankCard done = make_card(1, 2, {});
+  RankCard done = make_card({1, 2, 0, ""}, {});
   done.process = ended_process();
   const RankMeeting ranks = meeting({done});
   write_file_atomically(ranks.rank_file(1, ".done"), "");
@@ -290,7 +290,7 @@ TEST_F(Watch, WhoLeftInOrderIsNoFailure) {
 }
 
 TEST_F(Watch, ASilentRankOnAnotherMachineIsDead) {
-  RankCard silent = make_card(1, 2, {});
+  RankCard silent = make_card({1, 2, 0, ""}, {});
   silent.machine = "another";
   WatchOptions watch_options;
   watch_options.silence = std::chrono::milliseconds(300);
@@ -301,7 +301,7 @@ TEST_F(Watch, ASilentRankOnAnotherMachineIsDead) {
 }
 
 TEST_F(Watch, AProgramThatDoesNotAskIsGivenUp) {
-  RankCard dead = make_card(1, 2, {});
+  RankCard dead = make_card({1, 2, 0, ""}, {});
   dead.process = ended_process();
   std::promise<std::string> given_up;
   WatchOptions watch_options;

@@ -1,0 +1,30 @@
+// What the NCCL module (libswinscope_nccl.so) and the program that opens it agree on. NCCL is linked by this module
+// alone, so that a program with CUDA parts runs where NCCL is not installed.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "workloads/rank_transport.h"
+
+namespace swinscope {
+
+inline constexpr std::size_t kNcclIdBytes = 128;
+using NcclId = std::array<char, kNcclIdBytes>;
+
+struct NcclOptions {
+  int rank = 0;
+  int size = 1;
+  int most_blocks = 0;  // multiprocessors that an operation may take; 0: as NCCL thinks best
+  NcclId id{};          // made by one rank, the same on all
+};
+
+// Both write a reason into `message` (cut to `capacity`, always terminated) where they fail.
+// False on failure.
+using MakeNcclIdFunction = bool (*)(NcclId& id, char* message, std::size_t capacity);
+// Connects all ranks, each with the GPU that is current. Null on failure.
+using OpenNcclFunction = DeviceTransport* (*)(const NcclOptions& options, char* message, std::size_t capacity);
+inline constexpr const char* kMakeNcclIdSymbol = "swinscope_make_nccl_id";
+inline constexpr const char* kOpenNcclSymbol = "swinscope_open_nccl";
+
+}  // namespace swinscope
