@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "kernels/cross_entropy.h"
 #include "kernels/multi_tensor_adamw.h"
@@ -12,15 +13,19 @@ namespace swinscope {
 struct DeviceControl {
   cuda::LossSums sums;
   // From here on, up to and including the learning rate, the host writes before a pass.
+  std::int64_t stop = 0;  // whether this rank wants to end; then how many do, as the sums are those of all ranks
+  // It and what follows on, up to and including the learning rate, the host writes before a pass.
   cuda::SamplePlace place;
   cuda::OptimizerState state;
 };
 
 struct PassOrders {
+  std::int64_t stop = 0;
   cuda::SamplePlace place;
   double learning_rate = 0.0;
 };
-static_assert(offsetof(DeviceControl, state) - offsetof(DeviceControl, place) == offsetof(PassOrders, learning_rate));
+static_assert(offsetof(DeviceControl, state) - offsetof(DeviceControl, stop) == offsetof(PassOrders, learning_rate));
+static_assert(offsetof(DeviceControl, stop) == offsetof(cuda::LossSums, count) + 2 * sizeof(std::int64_t));
 static_assert(offsetof(cuda::OptimizerState, learning_rate) == 0);
 
 }  // namespace swinscope

@@ -5,11 +5,14 @@
 #include <chrono>
 #include <cmath>
 #include <deque>
+#include <limits>
+#include <optional>
 #include <utility>
 
 #include "kernels/check.h"
 #include "kernels/convert.h"
 #include "workloads/cuda/device_control.h"
+#include "workloads/cuda/device_reducer.h"
 #include "workloads/cuda/element_type.h"
 #include "workloads/cuda/step_launcher.h"
 
@@ -17,6 +20,7 @@ namespace swinscope {
 namespace {
 
 constexpr std::size_t kStepsAhead = 2;
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 constexpr float kFirstLossScale = 65536.0F;
 constexpr std::int32_t kGrowthInterval = 2000;
 
@@ -70,9 +74,11 @@ struct DeviceTrainer::State {
     std::int64_t data_ns = 0;
   };
 
-  State(const SwinConfig& model, const DeviceTrainerOptions& wanted, const ParameterStore<float>& start)
+  State(const SwinConfig& model, const DeviceTrainerOptions& wanted, const ParameterStore<float>& start,
+        DeviceCommunicator* others)
       : config(model),
         options(wanted),
+        ranks(others),
         type(element_type_of(wanted.precision)),
         parameters(model),
         layout(model, wanted.trainer.batch_per_rank, layout_options(wanted)),
@@ -111,7 +117,10 @@ struct DeviceTrainer::State {
   State& operator=(State&&) = delete;
 
   std::int64_t batch() const { return options.trainer.batch_per_rank; }
-  std::int64_t global_batch() const { return batch() * options.trainer.accumulate; }
+  std::int64_t rank() const { return ranks == nullptr ? 0 : ranks->rank(); }
+  std::int64_t size() const { return ranks == nullptr ? 1 : ranks->size(); }
+  std::int64_t own_batch() const { return batch() * options.trainer.accumulate; }
+  std::int64_t global_batch() const { return own_batch() * size(); }
   void* at(const Region& region) const { return static_cast<char*>(memory.data()) + region.offset; }
   float* floats(const Region& region) const { return static_cast<float*>(at(region)); }
   DeviceControl* control() const { return static_cast<DeviceControl*>(at(layout.control)); }
@@ -120,8 +129,8 @@ struct DeviceTrainer::State {
   // All NaN, so that what nobody writes shows, but for the gaps between parameters and the key third of V2's biases.
   void prepare_memory() {
     memory.poison(stream.get());
-    for (const Region& region :
-         {layout.masters, layout.copies, layout.gradients, layout.first_moments, layout.second_moments}) {
+    for (const Region& region : {layout.masters, layout.copies, layout.gradients, layout.rounded_gradients,
+                                 layout.first_moments, layout.second_moments}) {
       cuda::clear(at(region), region.bytes, stream.get());
     }
     for (const StageRegions& stage : layout.stages) {
@@ -146,6 +155,12 @@ struct DeviceTrainer::State {
     first = {builder.forward(true), builder.backward(false, row_scale)};
     if (options.trainer.accumulate > 1) more = {first.forward, builder.backward(true, row_scale)};
     evaluation = builder.forward(false);
+    if (ranks != nullptr) {
+      const bool rounds = options.reduce_type != ElementType::kFp32;
+      const ReducedGradients reduced{floats(layout.gradients), rounds ? at(layout.rounded_gradients) : nullptr,
+                                     options.reduce_type};
+      reducer.emplace(*ranks, first.backward.marks, reduced, options.trainer.bucket_bytes);
+    }
     update.push_back(make_update());
     library.finish_tuning();
   }
@@ -153,7 +168,8 @@ struct DeviceTrainer::State {
   DeviceStep make_update() {
     const std::int64_t count = parameters.flat_count();
     cuda::AdamWBuffers buffers;
-    buffers.gradients = at(layout.gradients);
+    buffers.gradients = at(sums());
+    buffers.gradient_type = sums_type();
     buffers.parameters = floats(layout.masters);
     buffers.first_moment = floats(layout.first_moments);
     buffers.second_moment = floats(layout.second_moments);
@@ -166,40 +182,57 @@ struct DeviceTrainer::State {
             [=, this, state = &control()->state](cuda::Stream on) { optimizer.step(buffers, state, on); }};
   }
 
-  void run_pass(const Pass& pass, bool clears) const {
+  // What the update reads: the gradients, or their rounded sums over the ranks.
+  const Region& sums() const { return sums_type() == ElementType::kFp32 ? layout.gradients : layout.rounded_gradients; }
+  ElementType sums_type() const { return ranks == nullptr ? ElementType::kFp32 : options.reduce_type; }
+
+  // `last`: of its step.
+  void run_pass(const Pass& pass, bool clears, bool last) {
     {
       const PhaseRange phase(Phase::kForward);
       if (clears) cuda::clear(&control()->sums, sizeof(cuda::LossSums), stream.get());
       run_steps(pass.forward, stream.get());
     }
     const PhaseRange phase(Phase::kBackward);
-    run_steps(pass.backward.steps, stream.get());
+    if (!reducer || !last) return run_steps(pass.backward.steps, stream.get());
+    reducer->begin(stream.get());
+    reduce_loss(reducer->communication_stream(), true);
+    for (std::size_t i = 0; i < pass.backward.steps.size(); ++i) {
+      run_steps(std::span(pass.backward.steps).subspan(i, 1), stream.get());
+      reducer->passed(i + 1, stream.get());
+    }
   }
 
-  void run_update() const {
+  void reduce_loss(cuda::Stream on, bool with_stop) const {
+    ranks->all_reduce_sum(&control()->sums.loss, 1, ReduceType::kFp64, on);
+    ranks->all_reduce_sum(&control()->sums.count, with_stop ? 3 : 2, ReduceType::kInt64, on);
+  }
+
+  void run_update() {
+    if (reducer) {
+      const PhaseRange phase(Phase::kAllReduce);
+      reducer->finish(stream.get());
+    }
     const PhaseRange phase(Phase::kOptimizer);
     run_steps(update, stream.get());
   }
 
-  // With one batch to a step all of it is one graph; with several, the first batch, each further one, and the update.
+  // With one batch to a step all of it is one graph; with several, the first batch, each further one, and the last one
+  // with the update.
   void launch(std::int64_t part) {
     const bool graph = options.features.graph;
     const bool last = part + 1 == options.trainer.accumulate;
-    if (part == 0) {
-      first_launcher.run(graph, stream.get(), [&] {
-        run_pass(first, true);
-        if (last) run_update();
-      });
-      return;
-    }
-    more_launcher.run(graph, stream.get(), [&] { run_pass(more, false); });
-    if (last) update_launcher.run(graph, stream.get(), [&] { run_update(); });
+    StepLauncher& launcher = part == 0 ? first_launcher : last ? last_launcher : more_launcher;
+    launcher.run(graph, stream.get(), [&] {
+      run_pass(part == 0 ? first : more, part == 0, last);
+      if (last) run_update();
+    });
   }
 
-  void enqueue(BatchFeed& feed) {
+  void enqueue(BatchFeed& feed, bool stop) {
     if (in_flight == kStepsAhead) collect();
     InFlight& step = *ring[static_cast<std::size_t>(enqueued) % ring.size()];
-    const StepRange range({static_cast<std::uint64_t>(enqueued), static_cast<std::uint64_t>(global_batch())});
+    const StepRange range({static_cast<std::uint64_t>(enqueued), static_cast<std::uint64_t>(own_batch())});
     const TrainerOptions& trainer = options.trainer;
     step.learning_rate =
         scheduled_learning_rate(trainer.learning_rate, enqueued, trainer.warmup_steps, trainer.total_steps);
@@ -207,7 +240,7 @@ struct DeviceTrainer::State {
     if (paused) step.begun.record(stream.get());
     starts_fresh.push_back(std::exchange(paused, false));
     for (std::int64_t part = 0; part < trainer.accumulate; ++part) {
-      const std::int64_t in_step = part * batch();
+      const std::int64_t in_step = (part * size() + rank()) * batch();
       {
         const PhaseRange phase(Phase::kData);
         const std::int64_t began_ns = steady_ns();
@@ -215,8 +248,8 @@ struct DeviceTrainer::State {
         step.data_ns += steady_ns() - began_ns;
       }
       const cuda::PinnedBuffer& orders = step.orders[static_cast<std::size_t>(part)];
-      *static_cast<PassOrders*>(orders.data()) = {{enqueued, in_step}, step.learning_rate};
-      cuda::copy_async_to_device(&control()->place, orders.data(), sizeof(PassOrders), stream.get());
+      *static_cast<PassOrders*>(orders.data()) = {stop ? 1 : 0, {enqueued, in_step}, step.learning_rate};
+      cuda::copy_async_to_device(&control()->stop, orders.data(), sizeof(PassOrders), stream.get());
       launch(part);
     }
     cuda::copy_async_to_host(step.outcome.data(), control(), sizeof(DeviceControl), stream.get());
@@ -230,6 +263,7 @@ struct DeviceTrainer::State {
     const std::int64_t number = enqueued - static_cast<std::int64_t>(in_flight);
     const InFlight& step = *ring[static_cast<std::size_t>(number) % ring.size()];
     step.ended.wait();
+    if (ranks != nullptr) ranks->require_all();
     const bool fresh = starts_fresh.front();
     starts_fresh.pop_front();
     const cuda::Event& before =
@@ -244,6 +278,8 @@ struct DeviceTrainer::State {
     done.result.gradient_norm = outcome.state.gradient_norm;
     done.result.learning_rate = step.learning_rate;
     done.result.data_ns = step.data_ns;
+    if (outcome.stop > 0) stop_after = std::min(stop_after, ranks == nullptr ? number : number + 1);
+    done.result.stop = number >= stop_after;
     done.result.skipped = !std::isfinite(outcome.state.gradient_norm);
     done.duration_ns =
         static_cast<std::int64_t>(1e6 * static_cast<double>(cuda::Event::milliseconds(before, step.ended)));
@@ -267,28 +303,35 @@ struct DeviceTrainer::State {
     cuda::copy_to_device(at(layout.masters), values.data(), bytes, stream.get());
     cuda::copy_to_device(at(layout.first_moments), first_moments.data(), bytes, stream.get());
     cuda::copy_to_device(at(layout.second_moments), second_moments.data(), bytes, stream.get());
-    if (type != ElementType::kFp32) {
-      cuda::convert(parameters.flat_count(), ElementType::kFp32, at(layout.masters), type, at(layout.copies),
-                    stream.get());
-    }
     DeviceControl fresh;
     fresh.state.updates = training.updates;
     fresh.state.loss_scale = static_cast<float>(training.loss_scale);
     fresh.state.good_steps = static_cast<std::int32_t>(training.good_steps);
     cuda::copy_to_device(control(), &fresh, sizeof(fresh), stream.get());
+    if (ranks != nullptr) {
+      for (const Region& region : {layout.masters, layout.first_moments, layout.second_moments, layout.control})
+        ranks->broadcast(at(region), region.bytes, 0, stream.get());
+    }
+    if (type != ElementType::kFp32) {
+      cuda::convert(parameters.flat_count(), ElementType::kFp32, at(layout.masters), type, at(layout.copies),
+                    stream.get());
+    }
+    loss_scale = read_control().state.loss_scale;
     enqueued = training.steps_done;
-    loss_scale = fresh.state.loss_scale;
+    stop_after = kNever;
     paused = true;
   }
 
   DeviceControl read_control() const {
     DeviceControl now;
     cuda::copy_to_host(&now, control(), sizeof(now), stream.get());
+    if (ranks != nullptr) ranks->require_all();
     return now;
   }
 
   SwinConfig config;
   DeviceTrainerOptions options;
+  DeviceCommunicator* ranks;
   ElementType type;
   ParameterLayout parameters;
   cuda::OwnedStream stream;
@@ -296,13 +339,15 @@ struct DeviceTrainer::State {
   cuda::DeviceBuffer memory;
   cuda::MatmulLibrary library;
   cuda::MultiTensorAdamW optimizer;
+  std::optional<DeviceReducer> reducer;  // before the graphs with its operations
   Pass first, more;
   std::vector<DeviceStep> evaluation, update;
-  StepLauncher first_launcher, more_launcher, update_launcher, evaluation_launcher;
+  StepLauncher first_launcher, more_launcher, last_launcher, evaluation_launcher;
   std::vector<std::unique_ptr<InFlight>> ring;
   std::int64_t enqueued = 0;
   std::size_t in_flight = 0;
-  std::deque<bool> starts_fresh;  // of the steps in flight: after a pause
+  std::int64_t stop_after = kNever;  // the last step
+  std::deque<bool> starts_fresh;     // of the steps in flight: after a pause
   // The caller has waited for all steps: what it does until the next one (validation, a checkpoint) belongs to no step.
   bool paused = true;
   float loss_scale = 1.0F;  // after the last step that was collected
@@ -311,20 +356,22 @@ struct DeviceTrainer::State {
 };
 
 DeviceTrainer::DeviceTrainer(const SwinConfig& config, const DeviceTrainerOptions& options,
-                             const ParameterStore<float>& start) {
+                             const ParameterStore<float>& start, DeviceCommunicator* ranks) {
   check_config(config);
-  state_ = std::make_unique<State>(config, options, start);
+  state_ = std::make_unique<State>(config, options, start, ranks);
 }
 
 DeviceTrainer::~DeviceTrainer() = default;
 
-void DeviceTrainer::step(BatchFeed& feed) { state_->enqueue(feed); }
+void DeviceTrainer::step(BatchFeed& feed, bool stop) { state_->enqueue(feed, stop); }
 
 std::vector<FinishedStep> DeviceTrainer::finished(bool wait) {
   State& state = *state_;
   while (state.in_flight > 0) {
     const std::int64_t oldest = state.enqueued - static_cast<std::int64_t>(state.in_flight);
-    if (!wait && !state.ring[static_cast<std::size_t>(oldest) % state.ring.size()]->ended.happened()) break;
+    // What a rank wants is known to all before any of them begins the step after the next.
+    const bool agrees = state.ranks != nullptr && (state.in_flight > 1 || state.stop_after < state.enqueued);
+    if (!wait && !agrees && !state.ring[static_cast<std::size_t>(oldest) % state.ring.size()]->ended.happened()) break;
     state.collect();
   }
   state.paused = state.paused || wait;
@@ -338,15 +385,16 @@ Evaluation DeviceTrainer::evaluate(BatchFeed& feed, std::int64_t images) {
   State& state = *state_;
   require(state.in_flight == 0, "DeviceTrainer", "steps must have ended before an evaluation");
   cuda::clear(&state.control()->sums, sizeof(cuda::LossSums), stream());
-  for (std::int64_t at = 0; at < images; at += state.batch()) {
+  for (std::int64_t at = 0; at < images; at += state.batch() * state.size()) {
     {
       const PhaseRange phase(Phase::kData);
-      feed.enqueue(at, state.place(), stream());
+      feed.enqueue(at + state.rank() * state.batch(), state.place(), stream());
     }
     const PhaseRange phase(Phase::kForward);
     state.evaluation_launcher.run(state.options.features.graph, stream(),
                                   [&] { run_steps(state.evaluation, stream()); });
   }
+  if (state.ranks != nullptr) state.reduce_loss(stream(), false);
   const cuda::LossSums sums = state.read_control().sums;
   if (sums.count == 0) return {};
   const auto count = static_cast<double>(sums.count);
@@ -377,7 +425,10 @@ void DeviceTrainer::upload(const DeviceTrainingState& state, std::span<const flo
 std::vector<float> DeviceTrainer::gradients() const {
   const State& state = *state_;
   std::vector<float> values(static_cast<std::size_t>(state.parameters.flat_count()));
-  cuda::copy_to_host(values.data(), state.at(state.layout.gradients), state.layout.gradients.bytes, stream());
+  const cuda::DeviceBuffer exact(state.layout.gradients.bytes);
+  cuda::convert(state.parameters.flat_count(), state.sums_type(), state.at(state.sums()), ElementType::kFp32,
+                exact.data(), stream());
+  cuda::copy_to_host(values.data(), exact.data(), exact.bytes(), stream());
   for (float& value : values)
     value /= state.last_scale;
   return values;

@@ -2,6 +2,9 @@
 // by one or as one CUDA graph. What decides about a step (learning rate, loss scale, clipping, stochastic depth) is
 // read from device memory, and nothing of a step waits for the host: its loss comes back while the next ones run.
 //
+// With several ranks each takes its part of every batch; gradients are summed over the GPUs while the backward pass
+// runs (device_reducer.h), and the update, which every rank makes from the same sums, is the same on all.
+//
 // Parameters are kept in fp32; with 16-bit precision the products read rounded copies. Gradients are fp32 in one flat
 // buffer, in backward order. The same start, data and number of images in a batch give the same bits on the same GPU
 // with the same choices of algorithms, launched either way.
@@ -16,15 +19,17 @@
 
 #include "workloads/cuda/training_builder.h"
 #include "workloads/cuda/training_feed.h"
+#include "workloads/device_communicator.h"
 #include "workloads/evaluator.h"
 #include "workloads/trainer.h"
 
 namespace swinscope {
 
 struct DeviceTrainerOptions {
-  TrainerOptions trainer;                  // bucket_bytes means nothing here
+  TrainerOptions trainer;
   Precision precision = Precision::kFp16;  // kFp32, kTf32, kFp16 or kBf16
   Features features;
+  ElementType reduce_type = ElementType::kFp32;  // of gradients between ranks: as they are, or rounded
   bool recompute = false;                  // forward passes of blocks once more instead of keeping their activations
   std::filesystem::path algorithm_folder;  // as for DeviceModel
   std::string algorithms;                  // choices of a checkpoint, which come first
@@ -49,18 +54,22 @@ void check_training_memory(const SwinConfig& config, const DeviceTrainerOptions&
 
 class DeviceTrainer {
  public:
-  // Starts from the store's values, which are not needed afterwards.
-  DeviceTrainer(const SwinConfig& config, const DeviceTrainerOptions& options, const ParameterStore<float>& start);
+  // Starts from the store's values (rank 0's), which are not needed afterwards. `ranks`, null for one alone, must
+  // outlive the trainer. All its ranks then make the same calls of step(), finished(), evaluate() and upload(); all
+  // these throw WorkloadError (kFailure), naming a rank that has failed.
+  DeviceTrainer(const SwinConfig& config, const DeviceTrainerOptions& options, const ParameterStore<float>& start,
+                DeviceCommunicator* ranks = nullptr);
   ~DeviceTrainer();
   DeviceTrainer(const DeviceTrainer&) = delete;
   DeviceTrainer& operator=(const DeviceTrainer&) = delete;
   DeviceTrainer(DeviceTrainer&&) = delete;
   DeviceTrainer& operator=(DeviceTrainer&&) = delete;
 
-  // Enqueues a step, waiting only where the host is two steps ahead.
-  void step(BatchFeed& feed);
+  // Enqueues a step, waiting only where the host is two steps ahead. `stop`: this rank wants to end; the result of a
+  // step says after which one all do: this one or, with several ranks, of which some may have begun another, the next.
+  void step(BatchFeed& feed, bool stop = false);
   // The steps that have ended since the last call, in order; all that were enqueued if `wait`. Times are the device's,
-  // from the end of the step before.
+  // from the end of the step before. With several ranks it waits until one step at most is under way.
   std::vector<FinishedStep> finished(bool wait);
   std::int64_t steps_enqueued() const;
   std::int64_t global_batch() const;

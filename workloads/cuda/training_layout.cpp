@@ -76,6 +76,7 @@ void TrainingLayout::place_parameters(std::int64_t count) {
   masters = floats(count);
   if (options_.type != ElementType::kFp32) copies = elements(count);
   gradients = floats(count);
+  if (options_.reduce_type != ElementType::kFp32) rounded_gradients = take(count * element_bytes(options_.reduce_type));
   first_moments = floats(count);
   second_moments = floats(count);
 }

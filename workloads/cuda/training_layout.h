@@ -53,6 +53,7 @@ struct TrainingLayoutOptions {
   bool gathering_norm = true;  // V1's merging is gathered and normalized at once
   bool window_copies = false;
   bool attention_steps = false;
+  ElementType reduce_type = ElementType::kFp32;  // of gradients on their way between ranks
 };
 
 // Of one block; `number` counts through the model.
@@ -76,6 +77,7 @@ class TrainingLayout {
 
   // Flat, in the order of ParameterLayout; fp32 but for the copies, which there are with 16-bit types only.
   Region masters, copies, gradients, first_moments, second_moments;
+  Region rounded_gradients;                  // flat, where gradients travel in 16 bits
   Region images, labels, columns, embedded;  // embedded: before its normalization
   std::vector<StageRegions> stages;
   Region normalized, pooled, logits;  // of the head

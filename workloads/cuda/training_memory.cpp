@@ -21,8 +21,13 @@ Features training_features(Features features) {
 }
 
 TrainingLayoutOptions layout_options(const DeviceTrainerOptions& options) {
-  return {element_type_of(options.precision), options.recompute,        options.trainer.drop_path > 0.0,
-          options.features.layernorm,         !options.features.window, !options.features.attention};
+  return {element_type_of(options.precision),
+          options.recompute,
+          options.trainer.drop_path > 0.0,
+          options.features.layernorm,
+          !options.features.window,
+          !options.features.attention,
+          options.reduce_type};
 }
 
 std::int64_t training_memory_need(const SwinConfig& config, const DeviceTrainerOptions& options, std::int64_t batch) {

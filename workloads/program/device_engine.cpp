@@ -1,10 +1,12 @@
 // swin train --device cuda.
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "workloads/cuda/device_ranks.h"
 #include "workloads/cuda/device_trainer.h"
 #include "workloads/cuda/element_type.h"
 #include "workloads/error.h"
@@ -21,12 +23,13 @@ constexpr std::int64_t kProfiledPasses = 7;
 // A synthetic set beyond that is drawn batch by batch.
 constexpr std::int64_t kMostResidentBytes = std::int64_t{4} << 30;
 
-DeviceTrainerOptions trainer_options(const TrainOptions& options) {
+DeviceTrainerOptions trainer_options(const TrainOptions& options, int ranks) {
   DeviceTrainerOptions result;
   result.trainer = options.trainer;
   result.precision = parse_device_precision(options.run.precision);
   result.features = training_features(select_features(find_level(options.level), options.with, options.without));
   result.recompute = options.recompute;
+  if (ranks > 1) result.reduce_type = element_type_of(parse_device_precision(options.reduce_precision));
   result.algorithm_folder = algorithm_folder();
   return result;
 }
@@ -37,32 +40,35 @@ std::int64_t resident_bytes(const SwinConfig& config, std::int64_t size, Precisi
   return bytes <= kMostResidentBytes ? bytes : 0;
 }
 
+// Rank 0's text on all ranks.
+std::string shared(Communicator& communicator, std::string text) {
+  std::int64_t length = static_cast<std::int64_t>(text.size());
+  communicator.broadcast(std::as_writable_bytes(std::span(&length, 1)), 0);
+  text.resize(static_cast<std::size_t>(length));
+  if (length > 0) communicator.broadcast(std::as_writable_bytes(std::span(text)), 0);
+  return text;
+}
+
 class DeviceEngine : public TrainingEngine {
  public:
-  DeviceEngine(const TrainOptions& options, const SwinConfig& config, const TrainingStart& start, TrainingData& data)
+  DeviceEngine(const TrainOptions& options, const SwinConfig& config, const TrainingStart& start, TrainingData& data,
+               Communicator& communicator)
       : options_(options), config_(config), store_(config, false) {
-    DeviceTrainerOptions wanted = trainer_options(options);
+    DeviceTrainerOptions wanted = trainer_options(options, communicator.size());
     features_ = wanted.features;
     if (start.checkpoint == nullptr) {
       new_classifier_ = start_parameters(options, config, store_);
     } else {
       wanted.algorithms = start.checkpoint->state().algorithms;
     }
-    trainer_.emplace(config, wanted, store_);
-    if (start.checkpoint != nullptr) restore(*start.checkpoint);
+    wanted.algorithms = shared(communicator, wanted.algorithms);
+    trainer_.emplace(config, wanted, store_, communicator.gpus());
+    if (start.resumed_at > 0) restore(start);
     feed_ = make_feed(data);
   }
 
-  void step(bool stop) override {
-    trainer_->step(*feed_);
-    stop_ = stop;
-  }
-
-  std::vector<FinishedStep> finished(bool wait) override {
-    std::vector<FinishedStep> steps = trainer_->finished(wait || stop_);
-    if (stop_ && !steps.empty()) steps.back().result.stop = true;
-    return steps;
-  }
+  void step(bool stop) override { trainer_->step(*feed_, stop); }
+  std::vector<FinishedStep> finished(bool wait) override { return trainer_->finished(wait); }
 
   std::int64_t global_batch() const override { return trainer_->global_batch(); }
 
@@ -111,13 +117,20 @@ class DeviceEngine : public TrainingEngine {
   bool new_classifier() const override { return new_classifier_; }
 
  private:
-  void restore(const Checkpoint& checkpoint) {
+  // The leading rank has the checkpoint; its state goes to all.
+  void restore(const TrainingStart& start) {
     std::vector<float> first(store_.values().size());
     std::vector<float> second(first.size());
-    checkpoint.read<float>(store_, {first, second});
-    const CheckpointState& state = checkpoint.state();
-    trainer_->upload({state.steps_done, state.optimizer_steps, state.good_steps, state.loss_scale}, store_.values(),
-                     first, second);
+    DeviceTrainingState training;
+    training.steps_done = start.resumed_at;
+    if (start.checkpoint != nullptr) {
+      start.checkpoint->read<float>(store_, {first, second});
+      const CheckpointState& state = start.checkpoint->state();
+      training.updates = state.optimizer_steps;
+      training.good_steps = state.good_steps;
+      training.loss_scale = state.loss_scale;
+    }
+    trainer_->upload(training, store_.values(), first, second);
   }
 
   std::unique_ptr<BatchFeed> make_feed(TrainingData& data) const {
@@ -137,32 +150,35 @@ class DeviceEngine : public TrainingEngine {
   bool new_classifier_ = false;
   std::optional<DeviceTrainer> trainer_;
   std::unique_ptr<BatchFeed> feed_;
-  bool stop_ = false;
 };
 
 }  // namespace
 
-void check_device_training(TrainOptions& options, const SwinConfig& config, int ranks) {
+RankInfo check_device_training(TrainOptions& options, const SwinConfig& config, const RankInfo& rank) {
   if (options.run.device != "cuda") {
     throw WorkloadError(WorkloadErrorKind::kUsage, fmt::format("--device {}: unknown", options.run.device), {},
                         "cpu and cuda are known");
   }
-  if (ranks > 1) {
-    throw WorkloadError(WorkloadErrorKind::kUsage, "--device cuda: as one rank only",
-                        "data parallel training on GPUs is not there yet", "--device cpu trains on several ranks");
-  }
   const Level& level = find_level(options.level);
   if (options.run.precision.empty()) options.run.precision = level.default_precision;
-  const DeviceTrainerOptions wanted = trainer_options(options);
+  const RankInfo placed = take_gpu(rank);
   check_device();
+  const DeviceTrainerOptions wanted = trainer_options(options, rank.size);
   std::int64_t free_bytes = cuda::free_memory();
   if (!options.folders) free_bytes -= resident_bytes(config, options.dataset_size, wanted.precision);
   check_training_memory(config, wanted, free_bytes);
+  return placed;
+}
+
+std::unique_ptr<ProcessGroup> connect_devices(const RankInfo& rank, const RankConfiguration& configuration,
+                                              const RendezvousOptions& rendezvous, const TrainOptions& options) {
+  return connect_gpus(rank, configuration, {rendezvous, options.comm_blocks});
 }
 
 std::unique_ptr<TrainingEngine> make_device_engine(const TrainOptions& options, const SwinConfig& config,
-                                                   const TrainingStart& start, TrainingData& data) {
-  return std::make_unique<DeviceEngine>(options, config, start, data);
+                                                   const TrainingStart& start, TrainingData& data,
+                                                   Communicator& communicator) {
+  return std::make_unique<DeviceEngine>(options, config, start, data, communicator);
 }
 
 }  // namespace swinscope

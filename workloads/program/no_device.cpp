@@ -19,11 +19,17 @@ namespace {
 
 int infer_on_device(const InferOptions& /*options*/, const SwinConfig& /*config*/) { refuse("--device cuda"); }
 
-void check_device_training(TrainOptions& /*options*/, const SwinConfig& /*config*/, int /*ranks*/) {
+RankInfo check_device_training(TrainOptions& /*options*/, const SwinConfig& /*config*/, const RankInfo& /*rank*/) {
+  refuse("--device cuda");
+}
+std::unique_ptr<ProcessGroup> connect_devices(const RankInfo& /*rank*/, const RankConfiguration& /*configuration*/,
+                                              const RendezvousOptions& /*rendezvous*/,
+                                              const TrainOptions& /*options*/) {
   refuse("--device cuda");
 }
 std::unique_ptr<TrainingEngine> make_device_engine(const TrainOptions& /*options*/, const SwinConfig& /*config*/,
-                                                   const TrainingStart& /*start*/, TrainingData& /*data*/) {
+                                                   const TrainingStart& /*start*/, TrainingData& /*data*/,
+                                                   Communicator& /*communicator*/) {
   refuse("--device cuda");
 }
 

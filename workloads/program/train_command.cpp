@@ -20,6 +20,10 @@
 namespace swinscope {
 namespace {
 
+// A bucket is worth its messages; on a GPU, the kernel that sums it up, too.
+constexpr double kBucketMib = 4.0;
+constexpr double kGpuBucketMib = 25.0;
+
 // What must be the same on all ranks for their gradients to belong together.
 RankConfiguration agreed_configuration(const TrainOptions& options, const SwinConfig& config) {
   return {{"program", "swin train"},
@@ -40,7 +44,8 @@ RankConfiguration agreed_configuration(const TrainOptions& options, const SwinCo
           {"clip-norm", fmt::format("{}", options.trainer.optimizer.clip_norm)},
           {"label-smoothing", fmt::format("{}", options.trainer.label_smoothing)},
           {"drop-path", fmt::format("{}", options.trainer.drop_path)},
-          {"bucket-mib", fmt::format("{}", options.bucket_mib)}};
+          {"bucket-mib", fmt::format("{}", options.bucket_mib)},
+          {"reduce-precision", options.reduce_precision}};
 }
 
 int exit_status(const TrainResult& result) {
@@ -79,8 +84,9 @@ void open_data(TrainOptions& options, SwinConfig& config) {
 void refuse_device_options(const TrainOptions& options) {
   if (!options.device_given) return;
   throw WorkloadError(WorkloadErrorKind::kUsage,
-                      "--level, --with, --without, --recompute and --operations are for a GPU", {},
-                      "add --device cuda");
+                      "--level, --with, --without, --recompute, --operations, --reduce-precision and "
+                      "--comm-blocks are for a GPU",
+                      {}, "add --device cuda");
 }
 
 void require_sense(const TrainOptions& options) {
@@ -111,19 +117,23 @@ int train(TrainOptions options) {
   open_data(options, config);
   options.trainer.batch_per_rank = options.run.batch;
   options.trainer.seed = options.run.seed;
+  RankInfo rank = discover_rank();
+  const bool on_cpu = options.run.device == "cpu";
+  if (options.bucket_mib == 0.0) options.bucket_mib = on_cpu ? kBucketMib : kGpuBucketMib;
   options.trainer.bucket_bytes = static_cast<std::int64_t>(options.bucket_mib * 1024 * 1024);
-  const RankInfo rank = discover_rank();
-  if (options.run.device == "cpu") {
+  if (on_cpu) {
     require_cpu(options.run);
     refuse_device_options(options);
   } else {
-    check_device_training(options, config, rank.size);
+    rank = check_device_training(options, config, rank);
   }
   choose_steps(options, options.run.batch * options.trainer.accumulate * rank.size);
   if (rank.rank == 0) require_sense(options);
   if (rank.size == 1) return train_as_rank(options, config, rank, *make_single_rank(), 1);
+  const RankConfiguration agreed = agreed_configuration(options, config);
+  const RendezvousOptions rendezvous = rendezvous_options(options);
   const std::unique_ptr<ProcessGroup> group =
-      connect_ranks(rank, agreed_configuration(options, config), rendezvous_options(options));
+      on_cpu ? connect_ranks(rank, agreed, rendezvous) : connect_devices(rank, agreed, rendezvous, options);
   try {
     return train_as_rank(options, config, rank, *group, group->meeting().ranks_sharing_cpus());
   } catch (const std::exception& error) {
@@ -187,9 +197,10 @@ Command add_train_command(CLI::App& app) {
   command->add_option("--drop-path", trainer.drop_path, "stochastic depth of the last block")
       ->check(CLI::Range(0.0, 0.99))
       ->capture_default_str();
-  command->add_option("--bucket-mib", options->bucket_mib, "gradient bucket of one all-reduce")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  command
+      ->add_option("--bucket-mib", options->bucket_mib,
+                   "gradients that one all-reduce sums up (default: 4; on GPUs 25)")
+      ->check(CLI::PositiveNumber);
   command->add_option("--gradients", options->gradients,
                       "write the last step's gradients to this safetensors file, before clipping");
   const std::vector<CLI::Option*> for_device = {
@@ -201,6 +212,15 @@ Command add_train_command(CLI::App& app) {
       command->add_option("--without", options->without, "cuda: features of the level to leave out")->delimiter(','),
       command->add_flag("--recompute", options->recompute,
                         "cuda: compute blocks once more in the backward pass instead of keeping their activations"),
+      command
+          ->add_option("--reduce-precision", options->reduce_precision,
+                       "cuda: gradients on their way between GPUs: fp32, or rounded to fp16 or bf16")
+          ->check(CLI::IsMember({"fp32", "fp16", "bf16"}))
+          ->capture_default_str(),
+      command
+          ->add_option("--comm-blocks", options->comm_blocks,
+                       "cuda: multiprocessors that an all-reduce may take (default: as NCCL chooses)")
+          ->check(CLI::Range(1, 64)),
       command->add_flag("--operations", options->operations, "cuda: time of each operation of a step, at the end"),
   };
   command->final_callback([options, for_device] {

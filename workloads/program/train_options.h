@@ -33,8 +33,10 @@ struct TrainOptions {
   bool resume = false;
   std::filesystem::path log;
   std::filesystem::path run_folder;
-  double bucket_mib = 4.0;
-  std::filesystem::path gradients;  // file for the last step's
+  double bucket_mib = 0.0;                // 0: 4 between processors, 25 between GPUs
+  std::string reduce_precision = "fp32";  // between GPUs
+  int comm_blocks = 0;                    // multiprocessors that an all-reduce may take; 0: as NCCL thinks best
+  std::filesystem::path gradients;        // file for the last step's
   // On a GPU.
   std::string level = "graph";
   std::vector<std::string> with;

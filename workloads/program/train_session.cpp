@@ -90,7 +90,7 @@ class Session {
   }
 
   std::unique_ptr<TrainingEngine> make_engine(const TrainingStart& start) {
-    if (options_.run.device != "cpu") return make_device_engine(options_, config_, start, *data_);
+    if (options_.run.device != "cpu") return make_device_engine(options_, config_, start, *data_, communicator_);
     if (options_.run.precision == "fp64") {
       return make_cpu_engine<double>(options_, config_, start, *data_, communicator_);
     }

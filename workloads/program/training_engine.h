@@ -12,6 +12,7 @@
 #include "workloads/checkpoint.h"
 #include "workloads/communicator.h"
 #include "workloads/evaluator.h"
+#include "workloads/process_group.h"
 #include "workloads/program/train_options.h"
 
 namespace swinscope {
@@ -54,10 +55,13 @@ std::unique_ptr<TrainingEngine> make_cpu_engine(const TrainOptions& options, con
                                                 const TrainingStart& start, TrainingData& data,
                                                 Communicator& communicator);
 // Sets what the device decides by itself (the precision), and throws WorkloadError where it cannot do what is asked
-// for: before any data is touched.
-void check_device_training(TrainOptions& options, const SwinConfig& config, int ranks);
+// for: before any data is touched. Makes this rank's GPU the current one and returns the rank with it.
+RankInfo check_device_training(TrainOptions& options, const SwinConfig& config, const RankInfo& rank);
+std::unique_ptr<ProcessGroup> connect_devices(const RankInfo& rank, const RankConfiguration& configuration,
+                                              const RendezvousOptions& rendezvous, const TrainOptions& options);
 std::unique_ptr<TrainingEngine> make_device_engine(const TrainOptions& options, const SwinConfig& config,
-                                                   const TrainingStart& start, TrainingData& data);
+                                                   const TrainingStart& start, TrainingData& data,
+                                                   Communicator& communicator);
 
 // The parameters that a training without a checkpoint begins with. Returns whether weights were for other classes.
 template <typename T>

@@ -12,7 +12,12 @@
 #include "kernels/convert.h"
 #include "tests/unit/workloads/host_device_memory.h"
 
-struct CUevent_st {};
+// Where a stream was when it was recorded.
+struct CUevent_st {
+  CUstream_st* stream = nullptr;
+  CUgraphExec_st* graph = nullptr;
+  std::size_t pieces = 0;
+};
 
 namespace swinscope {
 namespace test {
@@ -57,6 +62,7 @@ HostDeviceCounts host_device_counts() { return counts; }
 void launch(cuda::Stream stream, std::function<void()> work) {
   if (stream != nullptr && stream->capturing != nullptr) {
     stream->capturing->work.push_back(std::move(work));
+    ++stream->pieces;
     return;
   }
   ++counts.launches;
@@ -105,6 +111,12 @@ void copy(void* to, const void* from, std::int64_t bytes, Stream stream) {
 }  // namespace
 
 int device_count() { return 1; }
+void use_device(int /*number*/) {}
+DeviceInfo device_info() {
+  DeviceInfo info;
+  info.name = "host memory";
+  return info;
+}
 
 void synchronize(Stream /*stream*/) { ++test::counts.waits; }
 
@@ -150,14 +162,26 @@ void copy_to_host(void* host, const void* device, std::int64_t bytes, Stream str
   synchronize(stream);
 }
 
-OwnedStream::OwnedStream() : stream_(new CUstream_st) {}
+OwnedStream::OwnedStream(bool /*urgent*/) : stream_(new CUstream_st) {}
 OwnedStream::~OwnedStream() { delete stream_; }
 
 Event::Event() : event_(new CUevent_st) {}
 Event::~Event() { delete event_; }
-void Event::record(Stream /*stream*/) {}
+void Event::record(Stream stream) {
+  *event_ = {};
+  if (stream != nullptr) *event_ = {stream, stream->capturing, stream->pieces};
+}
 void Event::record_in_graph(Stream /*stream*/) {}
-void Event::hold(Stream /*stream*/) const {}
+// As a GPU's driver has it: a stream that waits for an event of a capture belongs to it from then on.
+void Event::hold(Stream stream) const {
+  if (event_->graph == nullptr || event_->stream == stream) return;
+  if (stream->capturing == nullptr) {
+    stream->capturing = event_->graph;
+    stream->pieces = stream->awaited = 0;
+    event_->graph->joined.push_back(stream);
+  }
+  event_->stream->awaited = std::max(event_->stream->awaited, event_->pieces);
+}
 void Event::wait() const { ++test::counts.waits; }
 bool Event::happened() const { return true; }
 float Event::milliseconds(const Event& /*begin*/, const Event& /*end*/) { return 1.0F; }
@@ -169,6 +193,10 @@ void Graph::begin_capture(Stream stream) {
 }
 void Graph::end_capture(Stream stream) {
   stream->capturing = nullptr;
+  for (CUstream_st* const joined : executable_->joined) {
+    joined->capturing = nullptr;
+    if (joined->awaited < joined->pieces) throw Error("a stream ends the capture with work nobody waits for", false);
+  }
   nodes_ = executable_->work.size();
 }
 void Graph::launch(Stream /*stream*/) const {

@@ -9,11 +9,16 @@
 
 #include "kernels/window_attention.h"
 
+struct CUstream_st;
 struct CUgraphExec_st {
   std::vector<std::function<void()>> work;
+  std::vector<CUstream_st*> joined;  // streams that came in while it was captured, through an event
 };
 struct CUstream_st {
   CUgraphExec_st* capturing = nullptr;
+  // While it is captured as one that came in: its pieces of work, and how many of them another stream waits for.
+  std::size_t pieces = 0;
+  std::size_t awaited = 0;
 };
 
 namespace swinscope::test {

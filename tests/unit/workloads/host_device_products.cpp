@@ -1,4 +1,5 @@
 // host_device.h: products and what updates the parameters.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -85,7 +86,11 @@ void MultiTensorAdamW::step(const AdamWBuffers& buffers, OptimizerState* state, 
   test::launch(stream, [=, settings = settings_] {
     std::vector<AdamWTensor<float>> tensors;
     std::vector<GradientTensor<float>> gradients;
-    const auto* const flat = static_cast<const float*>(buffers.gradients);
+    std::int64_t end = 0;
+    for (const AdamWSpan& span : spans)
+      end = std::max(end, span.offset + span.count);
+    const std::vector<float> exact = test::load(buffers.gradient_type, buffers.gradients, end);
+    const float* const flat = exact.data();
     for (const AdamWSpan& span : spans) {
       tensors.push_back({buffers.parameters + span.offset, flat + span.offset, buffers.first_moment + span.offset,
                          buffers.second_moment + span.offset, span.count, span.weight_decay});

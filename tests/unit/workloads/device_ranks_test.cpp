@@ -1,0 +1,153 @@
+// Ranks in processes of their own, each with a device. Built twice, as device_rank_worker.cpp is.
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/device.h"
+#include "tests/unit/workloads/gpu_test.h"
+#include "tests/unit/workloads/subprocess.h"
+#include "workloads/safetensors.h"
+
+namespace swinscope {
+namespace {
+
+using test::Finished;
+using test::Subprocess;
+using testing::HasSubstr;
+
+// "2.1": of two ranks the second.
+class DeviceRanks : public test::GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+#ifndef SWINSCOPE_HOST_DEVICE
+    if (cuda::device_count() < 2) GTEST_SKIP() << "2 GPUs are needed and " << cuda::device_count() << " answers";
+#endif
+  }
+
+  std::filesystem::path out(const std::string& name) const { return folder_.path() / (name + ".safetensors"); }
+
+  Subprocess start(int rank, int size, std::int64_t batch, const std::vector<std::string>& extra = {}) const {
+    const std::string name = std::to_string(size) + "." + std::to_string(rank);
+    std::vector<std::string> command = {SWINSCOPE_RANK_WORKER, out(name).string(), std::to_string(batch)};
+    command.insert(command.end(), extra.begin(), extra.end());
+    return Subprocess(command, test::as_rank(rank, size, folder_.path() / "run"), folder_.path(), name);
+  }
+
+  void run(int size, std::int64_t batch, const std::vector<std::string>& extra = {}) const {
+    std::vector<Subprocess> ranks;
+    for (int rank = 0; rank < size; ++rank)
+      ranks.push_back(start(rank, size, batch, extra));
+    for (Subprocess& rank : ranks) {
+      const Finished finished = rank.wait_at_most(std::chrono::seconds(120));
+      ASSERT_EQ(finished.status, 0) << finished.err;
+    }
+  }
+
+  std::vector<double> result(const std::string& rank, const std::string& tensor) const {
+    const SafetensorsFile file(out(rank));
+    std::vector<double> values(static_cast<std::size_t>(file.find(tensor)->count));
+    file.read<double>(*file.find(tensor), values);
+    return values;
+  }
+
+  double difference(const std::string& a, const std::string& b, const std::string& tensor) const {
+    const std::vector<double> left = result(a, tensor);
+    const std::vector<double> right = result(b, tensor);
+    EXPECT_EQ(left.size(), right.size());
+    double error = 0.0;
+    double size = 0.0;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      error += (left[i] - right[i]) * (left[i] - right[i]);
+      size += right[i] * right[i];
+    }
+    return std::sqrt(error / size);
+  }
+
+  void expect_same_bits() const {
+    for (const char* tensor : {"gradients", "parameters", "second_moments", "loss", "norm", "state", "evaluation"})
+      EXPECT_EQ(result("2.0", tensor), result("2.1", tensor)) << tensor;
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(DeviceRanks, TwoEqualOneOnTheJoinedBatch) {
+  for (const char* graph : {"0", "1"}) {
+    run(1, 4, {"--graph", graph});
+    run(2, 2, {"--graph", graph});
+    EXPECT_LT(difference("2.0", "1.0", "gradients"), 1e-5);
+    EXPECT_LT(difference("2.0", "1.0", "loss"), 1e-5);
+    EXPECT_LT(difference("2.0", "1.0", "norm"), 1e-4);
+    EXPECT_LT(difference("2.0", "1.0", "evaluation"), 1e-4);
+    EXPECT_EQ(result("2.0", "accuracy").front(), result("1.0", "accuracy").front());
+    EXPECT_EQ(result("2.0", "state"), result("1.0", "state"));
+    expect_same_bits();
+  }
+}
+
+TEST_F(DeviceRanks, OnlyTheLastOfSeveralBatchesIsSummedUp) {
+  for (const char* graph : {"0", "1"}) {
+    run(1, 12);
+    run(2, 2, {"--graph", graph, "--accumulate", "3"});
+    EXPECT_LT(difference("2.0", "1.0", "gradients"), 1e-5);
+    EXPECT_LT(difference("2.0", "1.0", "loss"), 1e-5);
+    expect_same_bits();
+  }
+}
+
+TEST_F(DeviceRanks, SixteenBitsAreNearTheJoinedBatch) {
+  run(1, 4, {"--precision", "fp16", "--graph", "1"});
+  run(2, 2, {"--precision", "fp16", "--graph", "1"});
+  EXPECT_LT(difference("2.0", "1.0", "gradients"), 2e-3);
+  expect_same_bits();
+  run(2, 2, {"--precision", "fp16", "--reduce", "fp16", "--graph", "1"});
+  EXPECT_LT(difference("2.0", "1.0", "gradients"), 2e-3);
+  expect_same_bits();
+}
+
+TEST_F(DeviceRanks, RoundedSumsAreThoseOfTheirType) {
+  run(1, 4);
+  for (const auto& [type, tolerance] : {std::pair("fp16", 1e-3), std::pair("bf16", 6e-3)}) {
+    run(2, 2, {"--reduce", type});
+    EXPECT_LT(difference("2.0", "1.0", "gradients"), tolerance);
+    // Rounded they were.
+    EXPECT_GT(difference("2.0", "1.0", "gradients"), 1e-2 * tolerance);
+    expect_same_bits();
+  }
+}
+
+// A rank asks in its third step, when others may have begun the fourth.
+TEST_F(DeviceRanks, AllEndAfterTheSameStep) {
+  std::vector<Subprocess> ranks;
+  ranks.push_back(start(0, 2, 1, {"--steps", "8"}));
+  ranks.push_back(start(1, 2, 1, {"--steps", "8", "--stop", "2"}));
+  for (Subprocess& rank : ranks) {
+    const Finished finished = rank.wait_at_most(std::chrono::seconds(120));
+    ASSERT_EQ(finished.status, 0) << finished.err;
+  }
+  EXPECT_EQ(result("2.0", "loss").size(), 4U);
+  expect_same_bits();
+}
+
+TEST_F(DeviceRanks, TheOthersEndAndNameARankThatIsKilled) {
+  Subprocess first = start(0, 2, 1, {"--steps", "1000", "--graph", "1"});
+  Subprocess killed = start(1, 2, 1, {"--steps", "1000", "--graph", "1", "--die", "5"});
+  const std::string process = std::to_string(killed.pid());
+  const Finished finished = first.wait_at_most(std::chrono::seconds(30));
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_THAT(finished.err, HasSubstr("rank 1 of 2 (host "));
+  EXPECT_THAT(finished.err, HasSubstr("process " + process));
+  EXPECT_THAT(finished.err, HasSubstr("died"));
+  EXPECT_EQ(killed.wait().status, 128 + SIGKILL);
+}
+
+}  // namespace
+}  // namespace swinscope

@@ -1,0 +1,53 @@
+// Ranks whose devices lie in host memory (host_device.h): what their GPUs would sum up, the processes sum up over their
+// own connection.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tests/unit/workloads/host_device_memory.h"
+#include "workloads/communicator.h"
+#include "workloads/device_communicator.h"
+
+namespace swinscope::test {
+
+class HostRanks : public DeviceCommunicator {
+ public:
+  explicit HostRanks(Communicator& processes) : processes_(processes) {}
+
+  int rank() const override { return processes_.rank(); }
+  int size() const override { return processes_.size(); }
+
+  void all_reduce_sum(void* values, std::int64_t count, ReduceType type, cuda::Stream stream) override {
+    launch(stream, [=, this] { sum(values, count, type); });
+  }
+  void broadcast(void* data, std::int64_t bytes, int root, cuda::Stream stream) override {
+    launch(stream, [=, this] {
+      processes_.broadcast({static_cast<std::byte*>(data), static_cast<std::size_t>(bytes)}, root);
+    });
+  }
+  void require_all() override {}
+
+ private:
+  void sum(void* values, std::int64_t count, ReduceType type) {
+    const auto length = static_cast<std::size_t>(count);
+    if (type == ReduceType::kFp64) return processes_.all_reduce_sum({static_cast<double*>(values), length});
+    if (type == ReduceType::kFp32) return processes_.all_reduce_sum({static_cast<float*>(values), length});
+    if (type == ReduceType::kInt64) {
+      auto* const whole = static_cast<std::int64_t*>(values);
+      std::vector<double> numbers(whole, whole + count);
+      processes_.all_reduce_sum(std::span<double>(numbers));
+      for (std::size_t i = 0; i < length; ++i)
+        whole[i] = static_cast<std::int64_t>(numbers[i]);
+      return;
+    }
+    const ElementType element = type == ReduceType::kFp16 ? ElementType::kFp16 : ElementType::kBf16;
+    std::vector<float> numbers = load(element, values, count);
+    processes_.all_reduce_sum(std::span<float>(numbers));
+    store(element, numbers, values);
+  }
+
+  Communicator& processes_;
+};
+
+}  // namespace swinscope::test
