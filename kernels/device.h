@@ -33,7 +33,6 @@ class Error : public std::runtime_error {
 
 struct DeviceInfo {
   std::string name;
-  std::string unique_id;  // "GPU-" and 32 digits: the same in every process and, for all we know, nowhere else
   int major = 0;          // compute capability
   int minor = 0;
   int multiprocessors = 0;
@@ -49,6 +48,8 @@ int device_count();
 void use_device(int number);
 // Of the current device.
 DeviceInfo device_info();
+// Likewise: "GPU-" and 32 digits, the same in every process and, for all we know, of no other GPU.
+std::string device_unique_id();
 std::int64_t free_memory();
 void synchronize(Stream stream);
 

@@ -40,12 +40,6 @@ DeviceInfo device_info() {
   SWINSCOPE_CUDA(cudaGetDeviceProperties(&properties, device));
   DeviceInfo info;
   info.name = properties.name;
-  info.unique_id = "GPU-";
-  for (const char byte : properties.uuid.bytes) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    const auto value = static_cast<unsigned char>(byte);
-    info.unique_id += {kDigits[value / 16], kDigits[value % 16]};
-  }
   info.major = properties.major;
   info.minor = properties.minor;
   info.multiprocessors = properties.multiProcessorCount;
@@ -54,6 +48,20 @@ DeviceInfo device_info() {
   SWINSCOPE_CUDA(cudaDriverGetVersion(&info.driver_version));
   SWINSCOPE_CUDA(cudaRuntimeGetVersion(&info.runtime_version));
   return info;
+}
+
+std::string device_unique_id() {
+  int device = 0;
+  SWINSCOPE_CUDA(cudaGetDevice(&device));
+  cudaDeviceProp properties{};
+  SWINSCOPE_CUDA(cudaGetDeviceProperties(&properties, device));
+  std::string id = "GPU-";
+  for (const char byte : properties.uuid.bytes) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    const auto value = static_cast<unsigned char>(byte);
+    id += {kDigits[value / 16], kDigits[value % 16]};
+  }
+  return id;
 }
 
 bool early_launches_offered() {

@@ -7,7 +7,7 @@
 
 namespace swinscope {
 
-// A GPU: its number in this process, and its name in the world (cuda::DeviceInfo::unique_id); empty for none.
+// A GPU: its number in this process, and its name in the world (cuda::device_unique_id()); empty for none.
 struct RankGpu {
   int index = -1;
   std::string id;

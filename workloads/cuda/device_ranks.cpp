@@ -85,7 +85,7 @@ RankInfo take_gpu(const RankInfo& info) {
         "start no more ranks on a machine than it has GPUs");
   }
   cuda::use_device(result.gpu.index);
-  result.gpu.id = cuda::device_info().unique_id;
+  result.gpu.id = cuda::device_unique_id();
   return result;
 }
 

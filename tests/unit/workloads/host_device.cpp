@@ -112,11 +112,7 @@ void copy(void* to, const void* from, std::int64_t bytes, Stream stream) {
 
 int device_count() { return 1; }
 void use_device(int /*number*/) {}
-DeviceInfo device_info() {
-  DeviceInfo info;
-  info.name = "host memory";
-  return info;
-}
+std::string device_unique_id() { return "host memory"; }
 
 void synchronize(Stream /*stream*/) { ++test::counts.waits; }
 
