@@ -32,11 +32,15 @@ class DeviceRanks : public test::GpuTest {
 #endif
   }
 
+  // Beside this program, wherever both are copied.
+  static std::filesystem::path worker() {
+    return std::filesystem::read_symlink("/proc/self/exe").parent_path() / SWINSCOPE_RANK_WORKER;
+  }
   std::filesystem::path out(const std::string& name) const { return folder_.path() / (name + ".safetensors"); }
 
   Subprocess start(int rank, int size, std::int64_t batch, const std::vector<std::string>& extra = {}) const {
     const std::string name = std::to_string(size) + "." + std::to_string(rank);
-    std::vector<std::string> command = {SWINSCOPE_RANK_WORKER, out(name).string(), std::to_string(batch)};
+    std::vector<std::string> command = {worker().string(), out(name).string(), std::to_string(batch)};
     command.insert(command.end(), extra.begin(), extra.end());
     return Subprocess(command, test::as_rank(rank, size, folder_.path() / "run"), folder_.path(), name);
   }
