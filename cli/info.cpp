@@ -128,6 +128,11 @@ Table environment_table(const Trace& trace) {
       table.rows.push_back({std::int64_t{rank.run.rank}, fact.name, fact.value});
     }
   }
+  // Where `record` ran.
+  for (const Launcher& launcher : trace.launchers) {
+    for (const NamedValue& fact : launcher.run.environment)
+      table.rows.push_back({Cell("record"), fact.name, fact.value});
+  }
   return table;
 }
 

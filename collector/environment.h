@@ -3,7 +3,8 @@
 // Names: host.name, os.kernel, os.release, cpu.model, cpu.sockets, cpu.cores, cpu.threads, cpu.cores_affinity,
 // cpu.cores_cgroup, cpu.cores_allowed (the smaller of these two; may be fractional), memory.total_bytes,
 // memory.cgroup_bytes, container, git.commit, git.branch, cuda.driver, gpu.<n>.name, gpu.<n>.uuid, gpu.<n>.bus,
-// gpu.<n>.numa_node, env.<NAME>. A fact that cannot be found out is left out.
+// gpu.<n>.numa_node, env.<NAME>; `record` adds gpu.<n>.nvlinks, gpu.<n>.pcie and gpu.<a>-<b>.link (nvml.h). A fact that
+// cannot be found out is left out.
 #pragma once
 
 #include <filesystem>

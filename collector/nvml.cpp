@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -70,6 +71,34 @@ struct GpmId {
 constexpr std::array<GpmId, 4> kGpmIds = {
     {{2, kIdSmActive}, {5, kIdTensorActive}, {10, kIdDramActive}, {3, kIdSmOccupancy}}};
 
+constexpr unsigned kMostNvLinks = 18;
+constexpr int kP2pByNvLink = 2;
+constexpr unsigned kRemoteIsGpu = 0;
+
+struct PciInfo {
+  char legacy_bus_id[16];
+  unsigned domain, bus, device, device_id, subsystem_id;
+  char bus_id[32];
+};
+
+// Where the ways of two GPUs meet on PCIe; empty for a level that is not known.
+std::string pcie_kind(unsigned level) {
+  switch (level) {
+    case 10:
+      return "PIX";
+    case 20:
+      return "PXB";
+    case 30:
+      return "PHB";
+    case 40:
+      return "NODE";
+    case 50:
+      return "SYS";
+    default:
+      return "";
+  }
+}
+
 struct Functions {
   int (*nvmlInit_v2)() = nullptr;
   int (*nvmlDeviceGetCount_v2)(unsigned*) = nullptr;
@@ -83,7 +112,15 @@ struct Functions {
   int (*nvmlDeviceGetUtilizationRates)(Device, Utilization*) = nullptr;
   int (*nvmlDeviceGetCurrentClocksThrottleReasons)(Device, unsigned long long*) = nullptr;
   const char* (*nvmlErrorString)(int) = nullptr;
-  // Null in old drivers.
+  // Null in old drivers, or of no use to a virtual machine.
+  int (*nvmlDeviceGetNvLinkState)(Device, unsigned, unsigned*) = nullptr;
+  int (*nvmlDeviceGetNvLinkRemoteDeviceType)(Device, unsigned, unsigned*) = nullptr;
+  int (*nvmlDeviceGetNvLinkRemotePciInfo_v2)(Device, unsigned, PciInfo*) = nullptr;
+  int (*nvmlDeviceGetPciInfo_v3)(Device, PciInfo*) = nullptr;
+  int (*nvmlDeviceGetP2PStatus)(Device, Device, int, unsigned*) = nullptr;
+  int (*nvmlDeviceGetTopologyCommonAncestor)(Device, Device, unsigned*) = nullptr;
+  int (*nvmlDeviceGetMaxPcieLinkGeneration)(Device, unsigned*) = nullptr;
+  int (*nvmlDeviceGetMaxPcieLinkWidth)(Device, unsigned*) = nullptr;
   int (*nvmlGpmQueryDeviceSupport)(Device, GpmSupport*) = nullptr;
   int (*nvmlGpmSampleAlloc)(Sample*) = nullptr;
   int (*nvmlGpmSampleGet)(Device, Sample) = nullptr;
@@ -111,6 +148,14 @@ class Library : public Nvml {
     find(f_.nvmlDeviceGetUtilizationRates, "nvmlDeviceGetUtilizationRates");
     find(f_.nvmlDeviceGetCurrentClocksThrottleReasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
     find(f_.nvmlErrorString, "nvmlErrorString");
+    find(f_.nvmlDeviceGetNvLinkState, "nvmlDeviceGetNvLinkState", false);
+    find(f_.nvmlDeviceGetNvLinkRemoteDeviceType, "nvmlDeviceGetNvLinkRemoteDeviceType", false);
+    find(f_.nvmlDeviceGetNvLinkRemotePciInfo_v2, "nvmlDeviceGetNvLinkRemotePciInfo_v2", false);
+    find(f_.nvmlDeviceGetPciInfo_v3, "nvmlDeviceGetPciInfo_v3", false);
+    find(f_.nvmlDeviceGetP2PStatus, "nvmlDeviceGetP2PStatus", false);
+    find(f_.nvmlDeviceGetTopologyCommonAncestor, "nvmlDeviceGetTopologyCommonAncestor", false);
+    find(f_.nvmlDeviceGetMaxPcieLinkGeneration, "nvmlDeviceGetMaxPcieLinkGeneration", false);
+    find(f_.nvmlDeviceGetMaxPcieLinkWidth, "nvmlDeviceGetMaxPcieLinkWidth", false);
     find(f_.nvmlGpmQueryDeviceSupport, "nvmlGpmQueryDeviceSupport", false);
     find(f_.nvmlGpmSampleAlloc, "nvmlGpmSampleAlloc", false);
     find(f_.nvmlGpmSampleGet, "nvmlGpmSampleGet", false);
@@ -138,9 +183,29 @@ class Library : public Nvml {
       f_.nvmlDeviceGetName(gpu.device, name.data(), name.size() - 1);
       f_.nvmlDeviceGetUUID(gpu.device, uuid.data(), uuid.size() - 1);
       f_.nvmlDeviceGetMemoryInfo(gpu.device, &memory);
-      identities.push_back({name.data(), uuid.data(), static_cast<std::int64_t>(memory.total)});
+      GpuIdentity identity{name.data(), uuid.data(), static_cast<std::int64_t>(memory.total), 0, {}};
+      for (unsigned link = 0; link < kMostNvLinks; ++link)
+        identity.nvlinks += is_up(gpu.device, link) ? 1 : 0;
+      unsigned generation = 0;
+      unsigned width = 0;
+      if (f_.nvmlDeviceGetMaxPcieLinkGeneration != nullptr && f_.nvmlDeviceGetMaxPcieLinkWidth != nullptr &&
+          f_.nvmlDeviceGetMaxPcieLinkGeneration(gpu.device, &generation) == 0 &&
+          f_.nvmlDeviceGetMaxPcieLinkWidth(gpu.device, &width) == 0)
+        identity.pcie = fmt::format("gen{} x{}", generation, width);
+      identities.push_back(std::move(identity));
     }
     return identities;
+  }
+
+  std::vector<GpuLink> links() override {
+    std::vector<GpuLink> links;
+    for (std::size_t second = 0; second < gpus_.size(); ++second) {
+      for (std::size_t first = 0; first < second; ++first) {
+        std::string kind = link_kind(gpus_[first].device, gpus_[second].device);
+        if (!kind.empty()) links.push_back({first, second, std::move(kind)});
+      }
+    }
+    return links;
   }
 
   std::vector<GpuReading> read(std::size_t index) override {
@@ -179,6 +244,44 @@ class Library : public Nvml {
     bool has_gpm = false;
     bool has_older = false;
   };
+
+  bool is_up(Device device, unsigned link) const {
+    unsigned active = 0;
+    return f_.nvmlDeviceGetNvLinkState != nullptr && f_.nvmlDeviceGetNvLinkState(device, link, &active) == 0 &&
+           active == 1;
+  }
+
+  // Links to a switch lead to all GPUs, others to the one at their end.
+  int nvlinks_between(Device from, Device to) const {
+    PciInfo wanted{};
+    const bool knows_place = f_.nvmlDeviceGetPciInfo_v3 != nullptr && f_.nvmlDeviceGetPciInfo_v3(to, &wanted) == 0 &&
+                             f_.nvmlDeviceGetNvLinkRemotePciInfo_v2 != nullptr;
+    int links = 0;
+    for (unsigned link = 0; link < kMostNvLinks; ++link) {
+      if (!is_up(from, link)) continue;
+      unsigned type = kRemoteIsGpu + 1;
+      if (f_.nvmlDeviceGetNvLinkRemoteDeviceType != nullptr) f_.nvmlDeviceGetNvLinkRemoteDeviceType(from, link, &type);
+      PciInfo remote{};
+      const bool elsewhere = type == kRemoteIsGpu && knows_place &&
+                             f_.nvmlDeviceGetNvLinkRemotePciInfo_v2(from, link, &remote) == 0 &&
+                             std::strncmp(remote.bus_id, wanted.bus_id, sizeof(wanted.bus_id)) != 0;
+      links += elsewhere ? 0 : 1;
+    }
+    return links;
+  }
+
+  std::string link_kind(Device first, Device second) const {
+    unsigned status = 1;
+    if (f_.nvmlDeviceGetP2PStatus != nullptr && f_.nvmlDeviceGetP2PStatus(first, second, kP2pByNvLink, &status) == 0 &&
+        status == 0) {
+      if (const int links = nvlinks_between(first, second); links > 0) return fmt::format("NV{}", links);
+    }
+    unsigned level = 0;
+    if (f_.nvmlDeviceGetTopologyCommonAncestor == nullptr ||
+        f_.nvmlDeviceGetTopologyCommonAncestor(first, second, &level) != 0)
+      return {};
+    return pcie_kind(level);
+  }
 
   void prepare_gpm(Gpu& gpu) {
     if (f_.nvmlGpmQueryDeviceSupport == nullptr || f_.nvmlGpmSampleAlloc == nullptr || f_.nvmlGpmSampleGet == nullptr ||

@@ -28,6 +28,17 @@ struct GpuIdentity {
   std::string name;
   std::string uuid;
   std::int64_t memory_bytes = 0;
+  int nvlinks = 0;   // that are up
+  std::string pcie;  // "gen5 x16", the most that it can
+};
+
+// How two GPUs reach each other, in the words of `nvidia-smi topo -m`: "NV18" (so many NVLinks, directly or through
+// switches), else where their ways on PCIe meet: PIX, PXB (behind one or several switches), PHB (host bridge), NODE,
+// SYS.
+struct GpuLink {
+  std::size_t first = 0;
+  std::size_t second = 0;
+  std::string kind;
 };
 
 // GPUs of the machine by their index. Virtual, so that tests bring GPUs of their own.
@@ -41,6 +52,8 @@ class Nvml {
   virtual ~Nvml() = default;
 
   virtual std::vector<GpuIdentity> gpus() = 0;
+  // Of each pair of which it is told, first < second.
+  virtual std::vector<GpuLink> links() { return {}; }
   // What this GPU tells now; GPM's part is about the time since the last call that had
   // one. What it does not tell is left out.
   virtual std::vector<GpuReading> read(std::size_t gpu) = 0;

@@ -249,7 +249,7 @@ void start_gpu_sampler(const RecordOptions& options, ProcessLog& log, Watch& wat
   std::unique_ptr<Nvml> nvml = open_nvml(problem);
   if (nvml == nullptr) return report(fmt::format("GPU metrics are not sampled: {}", problem));
   auto sampler = std::make_unique<GpuSampler>(std::move(nvml), static_cast<std::int64_t>(1e9 / options.gpu_metrics_hz));
-  log.describe_gpus(sampler->gpus());
+  log.describe_gpus(sampler->gpus(), sampler->links());
   watch.sample_gpus(std::move(sampler));
 }
 

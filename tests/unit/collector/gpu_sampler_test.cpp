@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 // Two GPUs; each reading says how often it was asked.
 class FakeNvml : public Nvml {
  public:
-  std::vector<GpuIdentity> gpus() override { return {{"first", "GPU-a", 100}, {"second", "GPU-b", 200}}; }
+  std::vector<GpuIdentity> gpus() override { return {{"first", "GPU-a", 100, 0, {}}, {"second", "GPU-b", 200, 0, {}}}; }
   std::vector<GpuReading> read(std::size_t gpu) override {
     return {{1, static_cast<std::int64_t>(1000 * gpu) + ++count_}, {11, 9900}};
   }
@@ -77,6 +77,20 @@ TEST(Nvml, CountersThatHaveNotMovedOnGiveNoReading) {
   EXPECT_EQ(readings_of(*nvml, "Power [mW]", 1), "- ");
 }
 
+TEST(Nvml, ConnectionsBetweenGpus) {
+  std::string problem;
+  const auto nvml = open_nvml(problem, SWINSCOPE_FAKE_NVML);
+  ASSERT_NE(nvml, nullptr) << problem;
+  std::string text;
+  for (const GpuLink& link : nvml->links())
+    text += std::to_string(link.first) + "-" + std::to_string(link.second) + " " + link.kind + "; ";
+  EXPECT_EQ(text, "0-1 NV4; 0-2 PHB; 1-2 NV6; ");
+  EXPECT_EQ(nvml->gpus().at(0).nvlinks, 4);
+  EXPECT_EQ(nvml->gpus().at(1).nvlinks, 10);
+  EXPECT_EQ(nvml->gpus().at(2).nvlinks, 0);
+  EXPECT_EQ(nvml->gpus().at(2).pcie, "gen5 x16");
+}
+
 TEST(Nvml, WithoutADriverTheReasonIsSaid) {
   std::string problem;
   EXPECT_EQ(open_nvml(problem, "libno-such-driver.so.1"), nullptr);
@@ -86,7 +100,7 @@ TEST(Nvml, WithoutADriverTheReasonIsSaid) {
 TEST(GpuSampler, SamplesBecomeRowsWithNames) {
   test::TempFolder folder;
   ProcessLog log(folder.path(), RunInfo{}, 1'000'000, [](const std::string& line) { ADD_FAILURE() << line; });
-  log.describe_gpus(FakeNvml().gpus());
+  log.describe_gpus({{"first", "GPU-a", 100, 18, "gen5 x16"}, {"second", "GPU-b", 200, 18, ""}}, {{0, 1, "NV18"}});
   log.add_gpus({{3'000'000, 1, {{1, 1980}, {11, 9950}}}});
   log.finish(ProcessTree());
   test::Sqlite db(folder / log.file_name());
@@ -96,6 +110,9 @@ TEST(GpuSampler, SamplesBecomeRowsWithNames) {
       ElementsAre("2000000", "1", "SM clock [MHz]", "1980", "2000000", "1", "SM active [0.01 %]", "9950"));
   EXPECT_THAT(db.values("SELECT id, name, uuid FROM TARGET_INFO_GPU ORDER BY id"),
               ElementsAre("0", "first", "GPU-a", "1", "second", "GPU-b"));
+  EXPECT_THAT(
+      db.values("SELECT name, value FROM SWINSCOPE_ENVIRONMENT WHERE name LIKE 'gpu.%' ORDER BY name"),
+      ElementsAre("gpu.0-1.link", "NV18", "gpu.0.nvlinks", "18", "gpu.0.pcie", "gen5 x16", "gpu.1.nvlinks", "18"));
 }
 
 }  // namespace
