@@ -230,7 +230,6 @@ struct DeviceTrainer::State {
   }
 
   void enqueue(BatchFeed& feed, bool stop) {
-    if (in_flight == kStepsAhead) collect();
     InFlight& step = *ring[static_cast<std::size_t>(enqueued) % ring.size()];
     const StepRange range({static_cast<std::uint64_t>(enqueued), static_cast<std::uint64_t>(own_batch())});
     const TrainerOptions& trainer = options.trainer;
@@ -256,6 +255,8 @@ struct DeviceTrainer::State {
     step.ended.record(stream.get());
     ++enqueued;
     ++in_flight;
+    // Within the step's range: what lies between two steps is then the device's time of one.
+    if (in_flight == kStepsAhead) collect();
   }
 
   // Waits for the oldest step that is under way.
@@ -369,9 +370,9 @@ std::vector<FinishedStep> DeviceTrainer::finished(bool wait) {
   State& state = *state_;
   while (state.in_flight > 0) {
     const std::int64_t oldest = state.enqueued - static_cast<std::int64_t>(state.in_flight);
-    // What a rank wants is known to all before any of them begins the step after the next.
-    const bool agrees = state.ranks != nullptr && (state.in_flight > 1 || state.stop_after < state.enqueued);
-    if (!wait && !agrees && !state.ring[static_cast<std::size_t>(oldest) % state.ring.size()]->ended.happened()) break;
+    if (!wait && state.stop_after >= state.enqueued &&
+        !state.ring[static_cast<std::size_t>(oldest) % state.ring.size()]->ended.happened())
+      break;
     state.collect();
   }
   state.paused = state.paused || wait;

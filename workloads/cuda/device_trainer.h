@@ -65,11 +65,11 @@ class DeviceTrainer {
   DeviceTrainer(DeviceTrainer&&) = delete;
   DeviceTrainer& operator=(DeviceTrainer&&) = delete;
 
-  // Enqueues a step, waiting only where the host is two steps ahead. `stop`: this rank wants to end; the result of a
+  // Enqueues a step and waits for the one before it. `stop`: this rank wants to end; the result of a
   // step says after which one all do: this one or, with several ranks, of which some may have begun another, the next.
   void step(BatchFeed& feed, bool stop = false);
   // The steps that have ended since the last call, in order; all that were enqueued if `wait`. Times are the device's,
-  // from the end of the step before. With several ranks it waits until one step at most is under way.
+  // from the end of the step before.
   std::vector<FinishedStep> finished(bool wait);
   std::int64_t steps_enqueued() const;
   std::int64_t global_batch() const;
