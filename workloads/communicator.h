@@ -30,6 +30,9 @@ class Communicator {
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
   // Returns when all ranks have called it.
   virtual void barrier() = 0;
+  // This rank has come on, by a step or whatever else takes long. One that does not while the others wait is found by
+  // it.
+  virtual void advance() noexcept {}
   // Between the GPUs of the same ranks; null where they are not connected. Lives as long as this.
   virtual DeviceCommunicator* gpus() { return nullptr; }
 };

@@ -71,6 +71,7 @@ class ConnectedRanks : public ProcessGroup, private DeviceCommunicator {
     WatchOptions watch;
     watch.on_failure = [this] { abort(); };
     watch.on_stuck = give_up;
+    watch.standstill = options.standstill;
     watch.trouble = [this] { return trouble(); };
     watch_ = std::make_unique<RankWatch>(meeting_, std::move(watch));
     guarded([&] { connect(open); });
@@ -92,6 +93,7 @@ class ConnectedRanks : public ProcessGroup, private DeviceCommunicator {
   int rank() const override { return meeting_.info.rank; }
   int size() const override { return meeting_.info.size; }
   const RankMeeting& meeting() const override { return meeting_; }
+  void advance() noexcept override { watch_->advance(); }
 
   void all_reduce_sum(std::span<float> values) override {
     guarded([&] { transport_->all_reduce_sum(values.data(), values.size()); });
@@ -164,6 +166,7 @@ class ConnectedRanks : public ProcessGroup, private DeviceCommunicator {
 
   // Runs an operation; if it breaks, finds out whose fault it is and passes that on.
   void guarded(const std::function<void()>& operation) {
+    watch_->advance();  // of two that wait for a third, both have come to the operation
     try {
       operation();
     } catch (const std::exception& broken) {

@@ -1,6 +1,7 @@
 #include "workloads/rank_watch.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <system_error>
 #include <utility>
 
@@ -15,6 +16,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kInterval{250};
 constexpr std::chrono::milliseconds kLeavePoll{2};
+constexpr std::chrono::seconds kForgiven{5};
 
 bool is_there(const std::filesystem::path& path) {
   std::error_code ignored;
@@ -24,10 +26,7 @@ bool is_there(const std::filesystem::path& path) {
 }  // namespace
 
 RankWatch::RankWatch(const RankMeeting& meeting, WatchOptions options)
-    : meeting_(meeting),
-      options_(std::move(options)),
-      one_machine_(meeting.one_machine()),
-      thread_([this] { run(); }) {}
+    : meeting_(meeting), options_(std::move(options)), thread_([this] { run(); }) {}
 
 RankWatch::~RankWatch() {
   {
@@ -55,12 +54,20 @@ bool RankWatch::has_ended(const RankCard& card) const {
 }
 
 void RankWatch::run() {
+  Clock::time_point last = Clock::now();
   std::unique_lock lock(mutex_);
   while (!stop_ && !failure_) {
     lock.unlock();
-    if (!one_machine_) beat();
+    // Whoever was stopped itself, as with Ctrl+Z, has not seen the others move meanwhile; and where this rank's own
+    // beat finds no room on the disk, the others' may not either.
+    if (!beat() || Clock::now() - last > kForgiven) {
+      seen_.clear();
+      came_on_ = Clock::now();
+    }
+    last = Clock::now();
     std::optional<std::string> found = look();
     if (!found) found = look_at_own();
+    if (!found) found = look_for_standstill();
     lock.lock();
     failure_ = std::move(found);
     if (!failure_) changed_.wait_for(lock, kInterval, [this] { return stop_; });
@@ -73,20 +80,57 @@ void RankWatch::run() {
   if (!changed_.wait_for(lock, options_.grace, [this] { return stop_ || asked_; })) options_.on_stuck(*failure_);
 }
 
-void RankWatch::beat() {
+bool RankWatch::beat() {
   try {
-    write_file_atomically(meeting_.rank_file(meeting_.info.rank, ".beat"), fmt::format("{}", ++beats_));
+    write_file_atomically(meeting_.rank_file(meeting_.info.rank, ".beat"),
+                          fmt::format("{} {}", ++beats_, progress_.load()));
+    return true;
   } catch (const WorkloadError&) {
-    // A full disk stops the beat; the others will then say that this rank fell silent, which is the truth.
+    return false;
   }
 }
 
-bool RankWatch::is_dead(const RankCard& card) {
-  if (card.machine == meeting_.own().machine) return !is_running(card.process);
+// What has become of it; nothing for one that lives.
+std::optional<std::string> RankWatch::is_dead(const RankCard& card) {
+  if (card.machine == meeting_.own().machine && !is_running(card.process)) return "died";
   Beat& beat = seen_.try_emplace(card.rank, Beat{{}, Clock::now()}).first->second;
   const std::string now = read_small_file(meeting_.rank_file(card.rank, ".beat")).value_or(beat.last);
-  if (now != beat.last) beat = {now, Clock::now()};
-  return Clock::now() - beat.moved > options_.silence;
+  if (now != beat.last) {
+    const std::size_t space = now.find(' ');
+    const std::uint64_t progress = space == std::string::npos ? 0 : std::strtoull(now.c_str() + space, nullptr, 10);
+    beat = {now, Clock::now(), progress};
+  }
+  if (Clock::now() - beat.moved <= options_.silence) return std::nullopt;
+  return fmt::format("has been silent for {} s: is it stopped?",
+                     std::chrono::duration_cast<std::chrono::seconds>(options_.silence).count());
+}
+
+// Ranks wait for each other, so that in the end all stand still: behind is the one that the others wait for.
+std::optional<std::string> RankWatch::look_for_standstill() {
+  std::uint64_t all = progress_;
+  int last = meeting_.info.rank;
+  std::uint64_t least = progress_;
+  std::uint64_t most = progress_;
+  for (const auto& [rank, beat] : seen_) {
+    all += beat.progress;
+    most = std::max(most, beat.progress);
+    if (beat.progress >= least) continue;
+    least = beat.progress;
+    last = rank;
+  }
+  if (all != all_progress_ || least == 0) {
+    all_progress_ = all;
+    came_on_ = Clock::now();
+  }
+  if (options_.standstill.count() == 0 || Clock::now() - came_on_ < options_.standstill) return std::nullopt;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.standstill).count();
+  const RankCard& card = meeting_.cards[static_cast<std::size_t>(last)];
+  const std::string reason =
+      least < most
+          ? fmt::format("{} hangs: no rank has come on for {} s, and it is behind the others", describe(card), seconds)
+          : fmt::format("no rank has come on for {} s, and none is behind: is a GPU or the network stuck?", seconds);
+  report(reason);
+  return reason;
 }
 
 // A rank that died without a word is the cause; one that failed says the cause in its file, be it its own or another's.
@@ -96,10 +140,11 @@ std::optional<std::string> RankWatch::look() {
     if (card.rank == meeting_.info.rank || is_there(meeting_.rank_file(card.rank, ".done"))) continue;
     if (const auto reason = read_small_file(meeting_.rank_file(card.rank, ".failed"))) {
       if (!reported) reported = reason;
-    } else if (is_dead(card) && is_there(meeting_.folder) && !is_there(meeting_.rank_file(card.rank, ".done")) &&
-               !is_there(meeting_.rank_file(card.rank, ".failed"))) {
+    } else if (const auto dead = is_dead(card); dead && is_there(meeting_.folder) &&
+                                                !is_there(meeting_.rank_file(card.rank, ".done")) &&
+                                                !is_there(meeting_.rank_file(card.rank, ".failed"))) {
       // Looked at again after the process was seen gone: it may have written its last word in between.
-      return describe(card) + " died";
+      return fmt::format("{} {}", describe(card), *dead);
     }
   }
   return reported;

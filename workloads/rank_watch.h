@@ -1,10 +1,11 @@
 // Ranks that stay aware of each other: when one dies or fails, the others learn it, end, and name it.
 //
-//   <session>/rank3.beat     a counter that moves, for ranks on other machines
+//   <session>/rank3.beat     a counter that moves while the process runs, and how far it has come
 //   <session>/rank3.failed   why rank 3 ended, so that others name the cause and not the messenger
 //   <session>/rank3.done     rank 3 left in order
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -20,8 +21,11 @@
 namespace swinscope {
 
 struct WatchOptions {
-  // A rank on another machine that is silent for so long counts as dead. (On this machine its process is looked at.)
+  // A rank that is silent for so long counts as dead: stopped, or on a machine that cannot be reached. (A process of
+  // this machine that has ended is seen at once.)
   std::chrono::milliseconds silence = std::chrono::seconds(15);
+  // When no rank has come on for so long, the one that is furthest back hangs. 0: never. Counts once all have come on.
+  std::chrono::milliseconds standstill = std::chrono::minutes(5);
   // How long after a failure the program may go on before it is given up.
   std::chrono::milliseconds grace = std::chrono::seconds(10);
   // What has gone wrong on this rank without a call that could say so. Asked all the time; where an answer stays for
@@ -48,6 +52,9 @@ class RankWatch {
   // Who failed first, such as "rank 2 of 4 (host n1, process 4711) died", once that is known; waits at most `patience`.
   std::optional<std::string> failure(std::chrono::milliseconds patience);
 
+  // From any thread: see Communicator::advance().
+  void advance() noexcept { ++progress_; }
+
   // Tells the other ranks why this one ends. After it, leave() does nothing.
   void report(const std::string& reason);
   // In order: this rank has done its last operation. Waits until the others have too (or have ended, or `patience` is
@@ -58,20 +65,24 @@ class RankWatch {
   struct Beat {
     std::string last;
     std::chrono::steady_clock::time_point moved;
+    std::uint64_t progress = 0;
   };
 
   void run();
-  void beat();
+  bool beat();
   std::optional<std::string> look();
   std::optional<std::string> look_at_own();
-  bool is_dead(const RankCard& card);
+  std::optional<std::string> is_dead(const RankCard& card);
+  std::optional<std::string> look_for_standstill();
   bool has_ended(const RankCard& card) const;
   bool all_have_ended() const;
 
   RankMeeting meeting_;
   WatchOptions options_;
-  bool one_machine_;
   std::uint64_t beats_ = 0;
+  std::atomic<std::uint64_t> progress_ = 0;
+  std::uint64_t all_progress_ = 0;  // of all ranks together, as last seen; watching thread only, as the next
+  std::chrono::steady_clock::time_point came_on_ = std::chrono::steady_clock::now();
   std::map<int, Beat> seen_;  // watching thread only, as the next
   std::optional<std::chrono::steady_clock::time_point> troubled_since_;
 

@@ -24,6 +24,8 @@ struct RendezvousOptions {
   bool temporary = false;
   // How long to wait for all ranks to come.
   std::chrono::milliseconds patience = std::chrono::seconds(25);
+  // As WatchOptions::standstill.
+  std::chrono::milliseconds standstill = std::chrono::minutes(5);
 };
 
 // Where the ranks of one machine meet when no folder is given: one for this launch, below the system's temporary

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
@@ -67,6 +68,7 @@ int train_as_rank(const TrainOptions& options, const SwinConfig& config, const R
 RendezvousOptions rendezvous_options(const TrainOptions& options) {
   const char* const run_folder = process_environment("SWINSCOPE_RUN_DIR");
   RendezvousOptions rendezvous = default_rendezvous();
+  rendezvous.standstill = std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * options.hang_after));
   if (options.run_folder.empty() && run_folder == nullptr) return rendezvous;
   rendezvous.folder = (options.run_folder.empty() ? std::filesystem::path(run_folder) : options.run_folder) / "ranks";
   rendezvous.temporary = false;
@@ -227,6 +229,11 @@ Command add_train_command(CLI::App& app) {
     for (const CLI::Option* option : for_device)
       options->device_given = options->device_given || option->count() > 0;
   });
+  command
+      ->add_option("--hang-after", options->hang_after,
+                   "seconds without a step after which ranks that wait for each other end; 0: never")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   command->add_option("--run-dir", options->run_folder,
                       "folder where ranks meet (default: SWINSCOPE_RUN_DIR, else temporary)");
   return [options] { return train(*options); };

@@ -33,6 +33,7 @@ struct TrainOptions {
   bool resume = false;
   std::filesystem::path log;
   std::filesystem::path run_folder;
+  double hang_after = 300.0;              // seconds; 0: never
   double bucket_mib = 0.0;                // 0: 4 between processors, 25 between GPUs
   std::string reduce_precision = "fp32";  // between GPUs
   int comm_blocks = 0;                    // multiprocessors that an all-reduce may take; 0: as NCCL thinks best

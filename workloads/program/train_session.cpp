@@ -25,6 +25,24 @@ int loader_threads(const TrainOptions& options) {
   return options.loader_threads > 0 ? options.loader_threads : cpu::thread_count();
 }
 
+// Whoever loads a batch comes on.
+class AdvancingData : public TrainingData {
+ public:
+  AdvancingData(TrainingData& data, Communicator& communicator) : data_(data), communicator_(communicator) {}
+  void load(std::int64_t first, std::span<float> images, std::span<std::int32_t> labels) override {
+    communicator_.advance();
+    data_.load(first, images, labels);
+  }
+  void load(std::int64_t first, std::span<double> images, std::span<std::int32_t> labels) override {
+    communicator_.advance();
+    data_.load(first, images, labels);
+  }
+
+ private:
+  TrainingData& data_;
+  Communicator& communicator_;
+};
+
 class Session {
  public:
   Session(const TrainOptions& options, const SwinConfig& config, const std::map<std::string, std::string>& settings,
@@ -50,6 +68,7 @@ class Session {
     while (!stop) {
       const bool asked = interrupted();
       engine_->step(asked);
+      communicator_.advance();
       ++begun;
       const bool last = begun == options_.trainer.total_steps;
       const bool epoch_ends =
@@ -172,7 +191,8 @@ class Session {
     pipeline.first = communicator_.rank() * options_.run.batch;
     pipeline.workers = loader_threads(options_);
     ImagePipeline data(folder, pipeline);
-    const Evaluation result = engine_->evaluate(data, static_cast<std::int64_t>(folder.files.size()));
+    AdvancingData advancing(data, communicator_);
+    const Evaluation result = engine_->evaluate(advancing, static_cast<std::int64_t>(folder.files.size()));
     for (const SkippedPath& skipped : data.skipped()) {
       if (std::ranges::find(result_.skipped_files, skipped.path, &SkippedPath::path) == result_.skipped_files.end()) {
         report(skipped);

@@ -3,6 +3,7 @@
 //
 // usage: device_rank_worker OUT.safetensors BATCH_PER_RANK [--precision P] [--reduce P] [--accumulate N] [--graph 1]
 //        [--die STEP] [--hang STEP] [--stop STEP] [--steps N]
+//        [--hang-after MILLISECONDS]
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -67,7 +68,7 @@ DeviceTrainerOptions trainer_options(const WorkerOptions& worker) {
   return options;
 }
 
-void train(const WorkerOptions& worker, DeviceCommunicator* ranks) {
+void train(const WorkerOptions& worker, DeviceCommunicator* ranks, Communicator& processes) {
   constexpr std::int64_t kDataset = 64;
   const SwinConfig config = worker_model();
   const std::uint64_t rank = ranks == nullptr ? 0 : static_cast<std::uint64_t>(ranks->rank());
@@ -95,6 +96,7 @@ void train(const WorkerOptions& worker, DeviceCommunicator* ranks) {
     if (step == worker.number("die", -1)) std::raise(SIGKILL);
     if (step == worker.number("hang", -1)) std::this_thread::sleep_for(std::chrono::hours(1));
     trainer.step(feed, step >= worker.number("stop", steps));
+    processes.advance();
     stop = account(step == 0 || step + 1 == steps);
     if (step > 0) continue;
     const std::vector<float> gradients = trainer.gradients();
@@ -132,8 +134,9 @@ void run(const WorkerOptions& worker) {
 #ifndef SWINSCOPE_HOST_DEVICE
   info = take_gpu(info);
 #endif
-  if (info.size == 1) return train(worker, nullptr);
+  if (info.size == 1) return train(worker, nullptr, *make_single_rank());
   RendezvousOptions rendezvous;
+  rendezvous.standstill = std::chrono::milliseconds(worker.number("hang-after", 0));
   rendezvous.folder = process_environment("SWINSCOPE_RUN_DIR");
 #ifdef SWINSCOPE_HOST_DEVICE
   const auto group = connect_ranks(info, {}, rendezvous);
@@ -144,7 +147,7 @@ void run(const WorkerOptions& worker) {
   DeviceCommunicator* const ranks = group->gpus();
 #endif
   try {
-    train(worker, ranks);
+    train(worker, ranks, *group);
   } catch (const std::exception& error) {
     group->report_failure(error.what());
     throw;

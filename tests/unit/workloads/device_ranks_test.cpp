@@ -153,5 +153,20 @@ TEST_F(DeviceRanks, TheOthersEndAndNameARankThatIsKilled) {
   EXPECT_EQ(killed.wait().status, 128 + SIGKILL);
 }
 
+// It lives, but never gives its part of a sum.
+TEST_F(DeviceRanks, TheOthersEndAndNameARankThatHangs) {
+  const std::vector<std::string> options = {"--steps", "1000", "--hang-after", "2000"};
+  std::vector<std::string> hanging = options;
+  hanging.insert(hanging.end(), {"--hang", "5"});
+  Subprocess first = start(0, 2, 1, options);
+  Subprocess second = start(1, 2, 1, hanging);
+  for (Subprocess* rank : {&first, &second}) {
+    const Finished finished = rank->wait_at_most(std::chrono::seconds(60));
+    EXPECT_EQ(finished.status, 1);
+    EXPECT_THAT(finished.err, HasSubstr("rank 1 of 2 (host "));
+    EXPECT_THAT(finished.err, HasSubstr("hangs"));
+  }
+}
+
 }  // namespace
 }  // namespace swinscope

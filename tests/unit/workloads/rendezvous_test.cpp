@@ -1,6 +1,7 @@
 // Finding ranks: what launchers say, meeting in a folder, and noticing who has gone. Ranks are threads here.
 #include "workloads/rendezvous.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <future>
 #include <map>
@@ -296,8 +297,72 @@ TEST_F(Watch, ASilentRankOnAnotherMachineIsDead) {
   watch_options.silence = std::chrono::milliseconds(300);
   const RankMeeting ranks = meeting({silent});
   RankWatch watch(ranks, watch_options);
-  EXPECT_EQ(watch.failure(std::chrono::seconds(60)).value_or(""), describe(silent) + " died");
+  EXPECT_THAT(watch.failure(std::chrono::seconds(60)).value_or(""), HasSubstr(describe(silent) + " has been silent"));
   EXPECT_TRUE(read_small_file(ranks.rank_file(0, ".beat")).has_value()) << "this rank beats for the other machine";
+}
+
+// As after SIGSTOP: the process is there, and says nothing.
+TEST_F(Watch, ASilentRankOnThisMachineIsStopped) {
+  const RankCard silent = make_card({1, 2, 0, ""}, {});
+  WatchOptions watch_options;
+  watch_options.silence = std::chrono::milliseconds(300);
+  RankWatch watch(meeting({silent}), watch_options);
+  EXPECT_THAT(watch.failure(std::chrono::seconds(60)).value_or(""), HasSubstr(describe(silent) + " has been silent"));
+}
+
+// Two others that beat; what they have come to stands in their files.
+class Standstill : public Watch {
+ protected:
+  Standstill() : cards_({make_card({1, 3, 0, ""}, {}), make_card({2, 3, 0, ""}, {})}), ranks_(meeting(cards_)) {}
+
+  // Until the watch has found something, or `rounds` are over.
+  std::string watch_with(const std::vector<int>& progress, int own, int moving_rounds) {
+    WatchOptions options;
+    options.standstill = std::chrono::milliseconds(500);
+    RankWatch watch(ranks_, options);
+    std::optional<std::string> failure;
+    for (int i = 0; i < own; ++i)
+      watch.advance();
+    for (rounds_ = 0; !failure; ++rounds_) {
+      const int more = std::min(rounds_, moving_rounds);
+      for (int rank : {1, 2}) {
+        write_file_atomically(
+            ranks_.rank_file(rank, ".beat"),
+            std::to_string(rounds_) + " " + std::to_string(progress[static_cast<std::size_t>(rank - 1)] + more));
+      }
+      failure = watch.failure(std::chrono::milliseconds(50));
+    }
+    return *failure;
+  }
+
+  std::vector<RankCard> cards_;
+  RankMeeting ranks_;
+  int rounds_ = 0;
+};
+
+TEST_F(Standstill, TheOneBehindHangs) {
+  EXPECT_THAT(watch_with({7, 4}, 7, 0), HasSubstr(describe(cards_[1]) + " hangs"));
+  EXPECT_TRUE(read_small_file(ranks_.rank_file(0, ".failed")).has_value()) << "the others are told";
+}
+
+TEST_F(Standstill, NobodyIsAccusedWhereNobodyIsBehind) {
+  EXPECT_THAT(watch_with({5, 5}, 5, 0), HasSubstr("no rank has come on"));
+}
+
+// This rank is behind, but the others come on, for four times as long as a standstill may last.
+TEST_F(Standstill, WhileOneComesOnNobodyHangs) {
+  EXPECT_THAT(watch_with({1, 1}, 1, 40), HasSubstr("is behind the others"));
+  EXPECT_GT(rounds_, 40);
+}
+
+// A first step may take minutes.
+TEST_F(Standstill, NobodyHangsBeforeTheFirstStep) {
+  WatchOptions options;
+  options.standstill = std::chrono::milliseconds(1);
+  for (int rank : {1, 2})
+    write_file_atomically(ranks_.rank_file(rank, ".beat"), "1 0");
+  RankWatch watch(ranks_, options);
+  EXPECT_FALSE(watch.failure(std::chrono::seconds(1)).has_value());
 }
 
 TEST_F(Watch, AProgramThatDoesNotAskIsGivenUp) {
