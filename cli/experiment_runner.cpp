@@ -4,6 +4,10 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -11,6 +15,7 @@
 #include "analyzer/text.h"
 #include "cli/store_timelines.h"
 #include "collector/command.h"
+#include "collector/nvml.h"
 #include "collector/record.h"
 #include "store/error.h"
 
@@ -117,6 +122,32 @@ void record_run(const Experiment& experiment, const ExperimentPoint& point, cons
   store_timelines(folder, false, nullptr);
 }
 
+// GPUs that a process started here may use; nothing where the driver does not tell.
+std::optional<std::size_t> gpus_here() {
+  std::string problem;
+  const std::unique_ptr<Nvml> nvml = open_nvml(problem);
+  if (nvml == nullptr) return std::nullopt;
+  std::size_t count = nvml->gpus().size();
+  const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (visible == nullptr) return count;
+  const std::string_view list = visible;
+  const auto commas = static_cast<std::size_t>(std::count(list.begin(), list.end(), ','));
+  return list.empty() ? 0 : std::min(count, commas + 1);
+}
+
+// With mpirun and srun the ranks may be on several machines.
+void require_gpus(const Experiment& experiment, const RunnerOptions& options) {
+  if (options.cpus_only || (options.launcher != "local" && options.launcher != "torchrun")) return;
+  const std::optional<std::size_t> count = gpus_here();
+  if (!count) return;
+  for (const ExperimentPoint& point : experiment.points) {
+    if (static_cast<std::size_t>(point.gpus()) <= *count) continue;
+    throw Error(ErrorKind::kUsage, fmt::format("{} GPUs are more than this machine has", point.gpus()),
+                fmt::format("{} answer{}", *count, *count == 1 ? "s" : ""),
+                "leave that number out; --launcher mpirun or srun reaches other machines, --cpus-only takes CPUs");
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> fill_in(const std::vector<std::string>& command,
@@ -147,6 +178,7 @@ std::vector<std::string> fill_in(const std::vector<std::string>& command,
 
 void run_experiment(Experiment& experiment, const RunnerOptions& options) {
   // Mistakes show now, not after hours of measuring: in the values of every point, then, below, in the first run.
+  require_gpus(experiment, options);
   for (const ExperimentPoint& point : experiment.points)
     find_command(fill_in(experiment.command, values_of(point, "timing1")).front());
   const std::vector<PlannedRun> runs = plan(options);

@@ -128,10 +128,10 @@ Table environment_table(const Trace& trace) {
       table.rows.push_back({std::int64_t{rank.run.rank}, fact.name, fact.value});
     }
   }
-  // Where `record` ran.
+  // What the launcher has found out, without a rank.
   for (const Launcher& launcher : trace.launchers) {
     for (const NamedValue& fact : launcher.run.environment)
-      table.rows.push_back({Cell("record"), fact.name, fact.value});
+      table.rows.push_back({std::int64_t{kNoRank}, fact.name, fact.value});
   }
   return table;
 }

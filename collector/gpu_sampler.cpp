@@ -11,7 +11,7 @@
 namespace swinscope {
 
 GpuSampler::GpuSampler(std::unique_ptr<Nvml> nvml, std::int64_t period_ns)
-    : nvml_(std::move(nvml)), gpus_(nvml_->gpus()), links_(nvml_->links()), period_ns_(period_ns) {
+    : nvml_(std::move(nvml)), gpus_(nvml_->gpus()), period_ns_(period_ns) {
   // Signals are the launcher's main thread's.
   sigset_t all;
   sigset_t before;

@@ -31,7 +31,6 @@ class GpuSampler {
   ~GpuSampler();
 
   const std::vector<GpuIdentity>& gpus() const { return gpus_; }
-  const std::vector<GpuLink>& links() const { return links_; }
   // The samples since the last call. At most kMaxWaiting wait: those that come when nobody takes them are counted.
   std::vector<GpuSample> take();
   std::int64_t dropped();
@@ -42,7 +41,6 @@ class GpuSampler {
 
   std::unique_ptr<Nvml> nvml_;
   std::vector<GpuIdentity> gpus_;
-  std::vector<GpuLink> links_;
   std::int64_t period_ns_;
   std::mutex mutex_;
   std::condition_variable wake_;

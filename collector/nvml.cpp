@@ -345,6 +345,18 @@ const std::vector<GpuMetric>& gpu_metrics() {
   return kMetrics;
 }
 
+std::vector<NamedValue> describe_connections(Nvml& nvml) {
+  std::vector<NamedValue> facts;
+  const std::vector<GpuIdentity> gpus = nvml.gpus();
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    if (gpus[i].nvlinks > 0) facts.push_back({fmt::format("gpu.{}.nvlinks", i), std::to_string(gpus[i].nvlinks)});
+    if (!gpus[i].pcie.empty()) facts.push_back({fmt::format("gpu.{}.pcie", i), gpus[i].pcie});
+  }
+  for (const GpuLink& link : nvml.links())
+    facts.push_back({fmt::format("gpu.{}-{}.link", link.first, link.second), link.kind});
+  return facts;
+}
+
 std::unique_ptr<Nvml> open_nvml(std::string& problem, const char* name) {
   void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "store/records.h"
+
 namespace swinscope {
 
 struct GpuReading {
@@ -58,6 +60,9 @@ class Nvml {
   // one. What it does not tell is left out.
   virtual std::vector<GpuReading> read(std::size_t gpu) = 0;
 };
+
+// As facts of a run: gpu.<n>.nvlinks, gpu.<n>.pcie, gpu.<a>-<b>.link. What is not told is left out.
+std::vector<NamedValue> describe_connections(Nvml& nvml);
 
 // Null with the reason in `problem` where there is no driver, no GPU or no right to ask.
 std::unique_ptr<Nvml> open_nvml(std::string& problem, const char* library = "libnvidia-ml.so.1");

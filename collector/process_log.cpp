@@ -95,7 +95,16 @@ void ProcessLog::add_sample(std::int64_t now_ns, const ProcessTree& tree, const 
   last_sample_ns_ = now_ns;
 }
 
-void ProcessLog::describe_gpus(const std::vector<GpuIdentity>& gpus, const std::vector<GpuLink>& links) {
+void ProcessLog::add_facts(const std::vector<NamedValue>& facts) {
+  if (writer_ == nullptr || facts.empty()) return;
+  run_.environment.insert(run_.environment.end(), facts.begin(), facts.end());
+  attempt([&] {
+    writer_->set_run(run_);
+    writer_->flush();
+  });
+}
+
+void ProcessLog::describe_gpus(const std::vector<GpuIdentity>& gpus) {
   if (writer_ == nullptr) return;
   attempt([&] {
     for (std::size_t i = 0; i < gpus.size(); ++i) {
@@ -107,12 +116,7 @@ void ProcessLog::describe_gpus(const std::vector<GpuIdentity>& gpus, const std::
       run_.gpus.push_back(info);
       for (const GpuMetric& metric : gpu_metrics())
         writer_->name_metric(metric.source, i, metric.id, metric.name);
-      if (gpus[i].nvlinks > 0)
-        run_.environment.push_back({fmt::format("gpu.{}.nvlinks", i), std::to_string(gpus[i].nvlinks)});
-      if (!gpus[i].pcie.empty()) run_.environment.push_back({fmt::format("gpu.{}.pcie", i), gpus[i].pcie});
     }
-    for (const GpuLink& link : links)
-      run_.environment.push_back({fmt::format("gpu.{}-{}.link", link.first, link.second), link.kind});
     writer_->set_run(run_);
     writer_->flush();
   });

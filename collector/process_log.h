@@ -27,8 +27,10 @@ class ProcessLog {
 
   // The CPU time and memory of the living processes; the rows of new ones.
   void add_sample(std::int64_t now_ns, const ProcessTree& tree, const std::vector<std::size_t>& changed);
-  // Which GPUs the samples of add_gpus are about, and how they are connected; once.
-  void describe_gpus(const std::vector<GpuIdentity>& gpus, const std::vector<GpuLink>& links = {});
+  // Of the machine, found out while the run goes on.
+  void add_facts(const std::vector<NamedValue>& facts);
+  // Which GPUs the samples of add_gpus are about; once.
+  void describe_gpus(const std::vector<GpuIdentity>& gpus);
   void add_gpus(const std::vector<GpuSample>& samples);
   // Samples that were lost before they came here.
   void lose_gpus(std::int64_t count) { lost_gpu_samples_ = count; }

@@ -243,13 +243,15 @@ RunInfo describe_launcher(const RecordOptions& options, std::int64_t start_utc_n
   return run;
 }
 
-void start_gpu_sampler(const RecordOptions& options, ProcessLog& log, Watch& watch, const Report& report) {
-  if (options.gpu_metrics_hz <= 0) return;
+// How the GPUs are connected is a fact of every run; their metrics are sampled on request.
+void look_at_gpus(const RecordOptions& options, ProcessLog& log, Watch& watch, const Report& report) {
   std::string problem;
   std::unique_ptr<Nvml> nvml = open_nvml(problem);
+  if (nvml != nullptr) log.add_facts(describe_connections(*nvml));
+  if (options.gpu_metrics_hz <= 0) return;
   if (nvml == nullptr) return report(fmt::format("GPU metrics are not sampled: {}", problem));
   auto sampler = std::make_unique<GpuSampler>(std::move(nvml), static_cast<std::int64_t>(1e9 / options.gpu_metrics_hz));
-  log.describe_gpus(sampler->gpus(), sampler->links());
+  log.describe_gpus(sampler->gpus());
   watch.sample_gpus(std::move(sampler));
 }
 
@@ -376,7 +378,7 @@ int record(const RecordOptions& options) {
     prepare_run_folder(options.folder, true);  // nothing ran: leave no run behind
     throw;
   }
-  start_gpu_sampler(options, log, watch, note);
+  look_at_gpus(options, log, watch, note);
   const int status = watch.run(child);
 
   try {

@@ -107,6 +107,42 @@ TEST_F(Scale, RefusesWhatCannotBeRun) {
   refused({"--gpus", "0", "--", "true"}, "--gpus");
 }
 
+// A driver with three GPUs, of which the first two are connected by NVLink.
+class ScaleWithGpus : public Scale {
+ protected:
+  ScaleWithGpus() { fs::create_symlink(SWINSCOPE_FAKE_NVML, folder() / "libnvidia-ml.so.1"); }
+  ProgramResult with_gpus(std::vector<std::string> command, const std::vector<std::string>& environment = {}) const {
+    command.insert(command.begin(), SWINSCOPE_PROGRAM);
+    ProgramOptions options;
+    options.folder = folder();
+    options.environment = joined({"LD_LIBRARY_PATH=" + folder().string(), "CUDA_VISIBLE_DEVICES"}, environment);
+    return run_program(command, options);
+  }
+};
+
+TEST_F(ScaleWithGpus, MoreThanThereAreIsRefusedBeforeAnythingRuns) {
+  const std::vector<std::string> line = {"scale", "--gpus", "1,4", "-o", "e", "--", SWINSCOPE_STEPS_PROGRAM, "4"};
+  const ProgramResult four = with_gpus(line);
+  EXPECT_EQ(four.status, 2);
+  EXPECT_THAT(four.err, HasSubstr("4 GPUs are more than this machine has"));
+  EXPECT_THAT(four.err, HasSubstr("3 answer"));
+  EXPECT_THAT(four.err, Not(HasSubstr("[1/")));
+  const ProgramResult hidden = with_gpus({"scale", "--gpus", "2", "-o", "e", "--", "true"}, {"CUDA_VISIBLE_DEVICES=1"});
+  EXPECT_THAT(hidden.err, HasSubstr("1 answers"));
+}
+
+TEST_F(ScaleWithGpus, TheRunKnowsHowTheyAreConnected) {
+  const ProgramResult result =
+      with_gpus({"scale", "--gpus", "3", "--repeat", "1", "-o", "e", "--", SWINSCOPE_STEPS_PROGRAM, "4"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const ProgramResult info = run({"info", "e/gpus3/timing1", "--format", "csv"});
+  EXPECT_THAT(info.out, HasSubstr("-1,gpu.0-1.link,NV4"));
+  EXPECT_THAT(info.out, HasSubstr("-1,gpu.0-2.link,PHB"));
+  EXPECT_THAT(info.out, HasSubstr("-1,gpu.2.pcie,gen5 x16"));
+  EXPECT_EQ(run({"report", "e", "-o", "e.md"}).status, 0);
+  EXPECT_THAT(content("e.md"), HasSubstr("gpu.0-1.link"));
+}
+
 TEST_F(Scale, StrongScalingDividesTheBatch) {
   write("rank.sh", "echo $1 >> batches\nexec " SWINSCOPE_STEPS_PROGRAM " 4\n");
   const ProgramResult result = run({"scale", "--cpus-only", "--gpus", "1,2", "--mode", "strong", "--batch", "8",

@@ -91,6 +91,21 @@ TEST(Nvml, ConnectionsBetweenGpus) {
   EXPECT_EQ(nvml->gpus().at(2).pcie, "gen5 x16");
 }
 
+TEST(ProcessLog, ConnectionsAreFactsOfTheRun) {
+  std::string problem;
+  const auto nvml = open_nvml(problem, SWINSCOPE_FAKE_NVML);
+  ASSERT_NE(nvml, nullptr) << problem;
+  test::TempFolder folder;
+  ProcessLog log(folder.path(), RunInfo{}, 0, [](const std::string& line) { ADD_FAILURE() << line; });
+  log.add_facts(describe_connections(*nvml));
+  log.finish(ProcessTree());
+  test::Sqlite db(folder / log.file_name());
+  EXPECT_THAT(
+      db.values("SELECT name, value FROM SWINSCOPE_ENVIRONMENT WHERE name LIKE 'gpu.%' ORDER BY name"),
+      ElementsAre("gpu.0-1.link", "NV4", "gpu.0-2.link", "PHB", "gpu.0.nvlinks", "4", "gpu.0.pcie", "gen5 x16",
+                  "gpu.1-2.link", "NV6", "gpu.1.nvlinks", "10", "gpu.1.pcie", "gen5 x16", "gpu.2.pcie", "gen5 x16"));
+}
+
 TEST(Nvml, WithoutADriverTheReasonIsSaid) {
   std::string problem;
   EXPECT_EQ(open_nvml(problem, "libno-such-driver.so.1"), nullptr);
@@ -100,7 +115,7 @@ TEST(Nvml, WithoutADriverTheReasonIsSaid) {
 TEST(GpuSampler, SamplesBecomeRowsWithNames) {
   test::TempFolder folder;
   ProcessLog log(folder.path(), RunInfo{}, 1'000'000, [](const std::string& line) { ADD_FAILURE() << line; });
-  log.describe_gpus({{"first", "GPU-a", 100, 18, "gen5 x16"}, {"second", "GPU-b", 200, 18, ""}}, {{0, 1, "NV18"}});
+  log.describe_gpus(FakeNvml().gpus());
   log.add_gpus({{3'000'000, 1, {{1, 1980}, {11, 9950}}}});
   log.finish(ProcessTree());
   test::Sqlite db(folder / log.file_name());
@@ -110,9 +125,6 @@ TEST(GpuSampler, SamplesBecomeRowsWithNames) {
       ElementsAre("2000000", "1", "SM clock [MHz]", "1980", "2000000", "1", "SM active [0.01 %]", "9950"));
   EXPECT_THAT(db.values("SELECT id, name, uuid FROM TARGET_INFO_GPU ORDER BY id"),
               ElementsAre("0", "first", "GPU-a", "1", "second", "GPU-b"));
-  EXPECT_THAT(
-      db.values("SELECT name, value FROM SWINSCOPE_ENVIRONMENT WHERE name LIKE 'gpu.%' ORDER BY name"),
-      ElementsAre("gpu.0-1.link", "NV18", "gpu.0.nvlinks", "18", "gpu.0.pcie", "gen5 x16", "gpu.1.nvlinks", "18"));
 }
 
 }  // namespace
