@@ -181,7 +181,7 @@ class Joining {
         if (!present[other] || meeting_.cards[other].gpu.id != card.gpu.id) continue;
         throw WorkloadError(WorkloadErrorKind::kUsage,
                             fmt::format("{} and rank {} have the same GPU", describe(card), other),
-                            fmt::format("{} is the only one left for both", card.gpu.id),
+                            fmt::format("it is {}", card.gpu.id),
                             "start no more ranks on a machine than it has GPUs, or give each its own with "
                             "CUDA_VISIBLE_DEVICES");
       }

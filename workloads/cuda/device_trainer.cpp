@@ -4,8 +4,6 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <deque>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -15,12 +13,11 @@
 #include "workloads/cuda/device_reducer.h"
 #include "workloads/cuda/element_type.h"
 #include "workloads/cuda/step_launcher.h"
+#include "workloads/cuda/steps_in_flight.h"
 
 namespace swinscope {
 namespace {
 
-constexpr std::size_t kStepsAhead = 2;
-constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 constexpr float kFirstLossScale = 65536.0F;
 constexpr std::int32_t kGrowthInterval = 2000;
 
@@ -64,16 +61,6 @@ struct Pass {
 }  // namespace
 
 struct DeviceTrainer::State {
-  // What comes back of a step, and what went out for it.
-  struct InFlight {
-    std::vector<cuda::PinnedBuffer> orders;  // a batch each
-    cuda::PinnedBuffer outcome{sizeof(DeviceControl)};
-    cuda::Event begun;
-    cuda::Event ended;
-    double learning_rate = 0.0;
-    std::int64_t data_ns = 0;
-  };
-
   State(const SwinConfig& model, const DeviceTrainerOptions& wanted, const ParameterStore<float>& start,
         DeviceCommunicator* others)
       : config(model),
@@ -84,8 +71,8 @@ struct DeviceTrainer::State {
         layout(model, wanted.trainer.batch_per_rank, layout_options(wanted)),
         memory(layout.bytes()),
         library(wanted.algorithm_folder),
-        optimizer(adamw_spans(parameters, wanted.trainer.optimizer.weight_decay), adamw_settings(wanted),
-                  stream.get()) {
+        optimizer(adamw_spans(parameters, wanted.trainer.optimizer.weight_decay), adamw_settings(wanted), stream.get()),
+        steps(wanted.trainer.accumulate, others != nullptr) {
     library.prefer(wanted.algorithms);
     prepare_memory();
     const std::vector<float> ones(static_cast<std::size_t>(batch()), 1.0F);
@@ -95,11 +82,6 @@ struct DeviceTrainer::State {
     const std::vector<float> zeros(start.values().size());
     write(initial, start.values(), zeros, zeros);
     build();
-    for (std::size_t i = 0; i < kStepsAhead + 1; ++i) {
-      ring.push_back(std::make_unique<InFlight>());
-      for (std::int64_t part = 0; part < options.trainer.accumulate; ++part)
-        ring.back()->orders.emplace_back(sizeof(PassOrders));
-    }
     cuda::synchronize(stream.get());
   }
 
@@ -230,63 +212,36 @@ struct DeviceTrainer::State {
   }
 
   void enqueue(BatchFeed& feed, bool stop) {
-    InFlight& step = *ring[static_cast<std::size_t>(enqueued) % ring.size()];
-    const StepRange range({static_cast<std::uint64_t>(enqueued), static_cast<std::uint64_t>(own_batch())});
+    const std::int64_t number = steps.enqueued();
+    const StepRange range({static_cast<std::uint64_t>(number), static_cast<std::uint64_t>(own_batch())});
     const TrainerOptions& trainer = options.trainer;
+    StepsInFlight::Step& step = steps.begin(stream.get());
     step.learning_rate =
-        scheduled_learning_rate(trainer.learning_rate, enqueued, trainer.warmup_steps, trainer.total_steps);
-    step.data_ns = 0;
-    if (paused) step.begun.record(stream.get());
-    starts_fresh.push_back(std::exchange(paused, false));
+        scheduled_learning_rate(trainer.learning_rate, number, trainer.warmup_steps, trainer.total_steps);
     for (std::int64_t part = 0; part < trainer.accumulate; ++part) {
       const std::int64_t in_step = (part * size() + rank()) * batch();
       {
         const PhaseRange phase(Phase::kData);
         const std::int64_t began_ns = steady_ns();
-        feed.enqueue(enqueued * global_batch() + in_step, place(), stream.get());
+        feed.enqueue(number * global_batch() + in_step, place(), stream.get());
         step.data_ns += steady_ns() - began_ns;
       }
       const cuda::PinnedBuffer& orders = step.orders[static_cast<std::size_t>(part)];
-      *static_cast<PassOrders*>(orders.data()) = {stop ? 1 : 0, {enqueued, in_step}, step.learning_rate};
+      *static_cast<PassOrders*>(orders.data()) = {stop ? 1 : 0, {number, in_step}, step.learning_rate};
       cuda::copy_async_to_device(&control()->stop, orders.data(), sizeof(PassOrders), stream.get());
       launch(part);
     }
-    cuda::copy_async_to_host(step.outcome.data(), control(), sizeof(DeviceControl), stream.get());
-    step.ended.record(stream.get());
-    ++enqueued;
-    ++in_flight;
+    steps.end(control(), stream.get());
     // Within the step's range: what lies between two steps is then the device's time of one.
-    if (in_flight == kStepsAhead) collect();
+    if (steps.full()) collect();
   }
 
   // Waits for the oldest step that is under way.
   void collect() {
-    const std::int64_t number = enqueued - static_cast<std::int64_t>(in_flight);
-    const InFlight& step = *ring[static_cast<std::size_t>(number) % ring.size()];
-    step.ended.wait();
+    const DeviceControl& outcome = steps.wait();
     if (ranks != nullptr) ranks->require_all();
-    const bool fresh = starts_fresh.front();
-    starts_fresh.pop_front();
-    const cuda::Event& before =
-        fresh
-            ? step.begun
-            : ring[static_cast<std::size_t>(number + static_cast<std::int64_t>(ring.size()) - 1) % ring.size()]->ended;
-    const auto& outcome = *static_cast<const DeviceControl*>(step.outcome.data());
-    FinishedStep done;
-    const auto count = static_cast<double>(outcome.sums.count);
-    done.result.loss = outcome.sums.loss / count;
-    done.result.accuracy = static_cast<double>(outcome.sums.correct) / count;
-    done.result.gradient_norm = outcome.state.gradient_norm;
-    done.result.learning_rate = step.learning_rate;
-    done.result.data_ns = step.data_ns;
-    if (outcome.stop > 0) stop_after = std::min(stop_after, ranks == nullptr ? number : number + 1);
-    done.result.stop = number >= stop_after;
-    done.result.skipped = !std::isfinite(outcome.state.gradient_norm);
-    done.duration_ns =
-        static_cast<std::int64_t>(1e6 * static_cast<double>(cuda::Event::milliseconds(before, step.ended)));
-    results.push_back(done);
     last_scale = std::exchange(loss_scale, outcome.state.loss_scale);
-    --in_flight;
+    results.push_back(steps.take());
   }
 
   static std::int64_t steady_ns() {
@@ -318,9 +273,7 @@ struct DeviceTrainer::State {
                     stream.get());
     }
     loss_scale = read_control().state.loss_scale;
-    enqueued = training.steps_done;
-    stop_after = kNever;
-    paused = true;
+    steps.restart(training.steps_done);
   }
 
   DeviceControl read_control() const {
@@ -344,13 +297,7 @@ struct DeviceTrainer::State {
   Pass first, more;
   std::vector<DeviceStep> evaluation, update;
   StepLauncher first_launcher, more_launcher, last_launcher, evaluation_launcher;
-  std::vector<std::unique_ptr<InFlight>> ring;
-  std::int64_t enqueued = 0;
-  std::size_t in_flight = 0;
-  std::int64_t stop_after = kNever;  // the last step
-  std::deque<bool> starts_fresh;     // of the steps in flight: after a pause
-  // The caller has waited for all steps: what it does until the next one (validation, a checkpoint) belongs to no step.
-  bool paused = true;
+  StepsInFlight steps;
   float loss_scale = 1.0F;  // after the last step that was collected
   float last_scale = 1.0F;  // of that step
   std::vector<FinishedStep> results;
@@ -368,23 +315,18 @@ void DeviceTrainer::step(BatchFeed& feed, bool stop) { state_->enqueue(feed, sto
 
 std::vector<FinishedStep> DeviceTrainer::finished(bool wait) {
   State& state = *state_;
-  while (state.in_flight > 0) {
-    const std::int64_t oldest = state.enqueued - static_cast<std::int64_t>(state.in_flight);
-    if (!wait && state.stop_after >= state.enqueued &&
-        !state.ring[static_cast<std::size_t>(oldest) % state.ring.size()]->ended.happened())
-      break;
+  while (!state.steps.empty() && (wait || state.steps.oldest_is_due()))
     state.collect();
-  }
-  state.paused = state.paused || wait;
+  if (wait) state.steps.pause();
   return std::exchange(state.results, {});
 }
 
-std::int64_t DeviceTrainer::steps_enqueued() const { return state_->enqueued; }
+std::int64_t DeviceTrainer::steps_enqueued() const { return state_->steps.enqueued(); }
 std::int64_t DeviceTrainer::global_batch() const { return state_->global_batch(); }
 
 Evaluation DeviceTrainer::evaluate(BatchFeed& feed, std::int64_t images) {
   State& state = *state_;
-  require(state.in_flight == 0, "DeviceTrainer", "steps must have ended before an evaluation");
+  require(state.steps.empty(), "DeviceTrainer", "steps must have ended before an evaluation");
   cuda::clear(&state.control()->sums, sizeof(cuda::LossSums), stream());
   for (std::int64_t at = 0; at < images; at += state.batch() * state.size()) {
     {
@@ -414,7 +356,7 @@ DeviceTrainingState DeviceTrainer::download(std::span<float> values, std::span<f
   cuda::copy_to_host(first_moments.data(), state.at(state.layout.first_moments), bytes, stream());
   cuda::copy_to_host(second_moments.data(), state.at(state.layout.second_moments), bytes, stream());
   const cuda::OptimizerState optimizer = state.read_control().state;
-  return {state.enqueued, optimizer.updates, optimizer.good_steps, static_cast<double>(optimizer.loss_scale)};
+  return {state.steps.enqueued(), optimizer.updates, optimizer.good_steps, static_cast<double>(optimizer.loss_scale)};
 }
 
 void DeviceTrainer::upload(const DeviceTrainingState& state, std::span<const float> values,

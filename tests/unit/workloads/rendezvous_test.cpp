@@ -153,6 +153,23 @@ TEST_F(Rendezvous, DisagreementNamesTheRankAndWhat) {
   }
 }
 
+TEST_F(Rendezvous, TwoRanksWithOneGpuAreRefused) {
+  const auto join_with = [this](int rank, const std::string& gpu) {
+    return std::async(std::launch::async, [=, this] {
+      return meet_ranks({rank, 3, rank, "test", {0, gpu}}, {}, options());
+    });
+  };
+  std::vector<std::future<RankMeeting>> ranks;
+  ranks.push_back(join_with(0, "GPU-a"));
+  ranks.push_back(join_with(1, "GPU-b"));
+  ranks.push_back(join_with(2, "GPU-a"));
+  for (auto& rank : ranks) {
+    const std::string text = failure_of(std::move(rank), WorkloadErrorKind::kUsage);
+    EXPECT_THAT(text, HasSubstr("rank 2 of 3 (host "));
+    EXPECT_THAT(text, HasSubstr("GPU 0) and rank 0 have the same GPU"));
+  }
+}
+
 TEST_F(Rendezvous, ADifferentNumberOfRanksIsADisagreement) {
   auto first = join(0, 2);
   auto second = join(1, 4);
