@@ -181,7 +181,8 @@ void Graph::end_capture(Stream stream) {
   cudaGraph_t graph = nullptr;
   SWINSCOPE_CUDA(cudaStreamEndCapture(stream, &graph));
   const cudaError_t counted = cudaGraphGetNodes(graph, nullptr, &nodes_);
-  const cudaError_t made = cudaGraphInstantiate(&executable_, graph, 0);
+  // Kernels keep the urgency of the stream that they were captured on.
+  const cudaError_t made = cudaGraphInstantiate(&executable_, graph, cudaGraphInstantiateFlagUseNodePriority);
   (void)cudaGraphDestroy(graph);
   SWINSCOPE_CUDA(counted);
   SWINSCOPE_CUDA(made);

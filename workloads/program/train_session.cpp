@@ -71,16 +71,17 @@ class Session {
       communicator_.advance();
       ++begun;
       const bool last = begun == options_.trainer.total_steps;
-      const bool epoch_ends =
-          begun * global_batch() / options_.dataset_size > (begun - 1) * global_batch() / options_.dataset_size;
-      const bool saves = last || (options_.checkpoint_every > 0 ? begun % options_.checkpoint_every == 0 : epoch_ends);
+      const bool saves =
+          !options_.checkpoint.empty() &&
+          (last || (options_.checkpoint_every > 0 ? begun % options_.checkpoint_every == 0 : ends_epoch(begun)));
+      // Only what needs the device at rest waits for it.
+      const bool rests = asked || last || saves || (ends_epoch(begun) && validates());
       bool stopped = false;
-      for (const FinishedStep& step : engine_->finished(asked || epoch_ends || saves)) {
+      for (const FinishedStep& step : engine_->finished(rests)) {
         account(step.result, step.duration_ns);
         stopped = stopped || step.result.stop;
       }
       stop = stopped || last;
-      if (!stopped && (epoch_ends || last)) finish_epoch(begun);
       if (saves || stopped) save(begun);
     }
     if (leads_ && !options_.gradients.empty()) engine_->write_gradients(options_.gradients);
@@ -90,6 +91,11 @@ class Session {
 
  private:
   std::int64_t global_batch() const { return engine_->global_batch(); }
+
+  bool ends_epoch(std::int64_t step) const {
+    return step * global_batch() / options_.dataset_size > (step - 1) * global_batch() / options_.dataset_size;
+  }
+  bool validates() const { return options_.folders && !options_.folders->validation.files.empty(); }
 
   // On the leading rank only.
   std::optional<Checkpoint> find_checkpoint() {
@@ -159,8 +165,10 @@ class Session {
     log_.step(step, static_cast<double>(step * global_batch()) / static_cast<double>(options_.dataset_size), done,
               duration_ns, global_batch());
     if (pipeline_ != nullptr) report_skipped();
-    if (!leads_ || options_.run.quiet) return;
-    if (const auto line = progress_->line(step, done, duration_ns, now_ns())) fmt::print(stderr, "{}\n", *line);
+    if (leads_ && !options_.run.quiet) {
+      if (const auto line = progress_->line(step, done, duration_ns, now_ns())) fmt::print(stderr, "{}\n", *line);
+    }
+    if (!done.stop && (ends_epoch(step) || step == options_.trainer.total_steps)) finish_epoch(step);
   }
 
   void finish_epoch(std::int64_t step) {
@@ -170,7 +178,7 @@ class Session {
     epoch.steps = epoch_steps_;
     epoch.loss = epoch_loss_ / static_cast<double>(epoch_steps_);
     epoch.accuracy = epoch_accuracy_ / static_cast<double>(epoch_steps_);
-    if (options_.folders && !options_.folders->validation.files.empty()) epoch.validation = validate();
+    if (validates()) epoch.validation = validate();
     epoch_steps_ = 0;
     epoch_loss_ = epoch_accuracy_ = 0.0;
     result_.epochs.push_back(epoch);

@@ -98,11 +98,12 @@ struct Outcome {
   std::vector<float> gradients;
 };
 
-Outcome train(DeviceCommunicator* ranks, int steps, bool graph, std::int64_t batch, std::int64_t accumulate = 1) {
+Outcome train(DeviceCommunicator* ranks, int steps, const std::string& level, std::int64_t batch,
+              std::int64_t accumulate = 1) {
   const SwinConfig config = nano();
   DeviceTrainerOptions options;
   options.precision = Precision::kFp32;
-  options.features = find_level(graph ? "graph" : "attention").features;
+  options.features = training_features(find_level(level).features);
   options.trainer.batch_per_rank = batch;
   options.trainer.accumulate = accumulate;
   options.trainer.total_steps = steps;
@@ -134,13 +135,13 @@ double relative(const std::vector<float>& a, const std::vector<float>& b) {
 
 // All gradients travel, once and in their order, and each when nothing is added to it any more.
 TEST(DeviceReducer, SumsFinalGradientsOnce) {
-  for (const bool graph : {false, true}) {
+  for (const std::string level : {"eager", "fused", "attention", "graph"}) {
     for (const std::int64_t accumulate : {1, 3}) {
       Twin ranks;
       const int steps = 3;
-      const Outcome run = train(&ranks, steps, graph, 2, accumulate);
+      const Outcome run = train(&ranks, steps, level, 2, accumulate);
       // A graph is captured once, after a step without: two times the calls, three times the sums.
-      const std::size_t enqueued = graph ? 2 : steps;
+      const std::size_t enqueued = level == "graph" ? 2 : steps;
       ASSERT_EQ(ranks.calls.size() % enqueued, 0U);
       const std::size_t each = ranks.calls.size() / enqueued;
       ASSERT_GT(each, 4U);
@@ -167,10 +168,10 @@ TEST(DeviceReducer, SumsFinalGradientsOnce) {
 }
 
 TEST(DeviceReducer, TwinsAreOneOnTwiceTheBatch) {
-  for (const bool graph : {false, true}) {
+  for (const std::string level : {"attention", "graph"}) {
     Twin ranks;
-    const Outcome twins = train(&ranks, 3, graph, 2);
-    const Outcome one = train(nullptr, 3, graph, 4);
+    const Outcome twins = train(&ranks, 3, level, 2);
+    const Outcome one = train(nullptr, 3, level, 4);
     EXPECT_LT(relative(twins.gradients, one.gradients), 1e-5);
     for (std::size_t i = 0; i < 3; ++i) {
       EXPECT_NEAR(twins.steps[i].result.loss, one.steps[i].result.loss, 1e-5);
