@@ -33,7 +33,7 @@ class Error : public std::runtime_error {
 
 struct DeviceInfo {
   std::string name;
-  int major = 0;          // compute capability
+  int major = 0;  // compute capability
   int minor = 0;
   int multiprocessors = 0;
   std::int64_t l2_bytes = 0;
