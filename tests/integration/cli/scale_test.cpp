@@ -139,8 +139,8 @@ TEST_F(ScaleWithGpus, TheRunKnowsHowTheyAreConnected) {
   EXPECT_THAT(info.out, HasSubstr("-1,gpu.0-1.link,NV4"));
   EXPECT_THAT(info.out, HasSubstr("-1,gpu.0-2.link,PHB"));
   EXPECT_THAT(info.out, HasSubstr("-1,gpu.2.pcie,gen5 x16"));
-  EXPECT_EQ(run({"report", "e", "-o", "e.md"}).status, 0);
-  EXPECT_THAT(content("e.md"), HasSubstr("gpu.0-1.link"));
+  EXPECT_EQ(run({"report", "e", "-o", "e.html"}).status, 0);
+  EXPECT_THAT(content("e.html"), HasSubstr("gpu.0-1.link"));
 }
 
 TEST_F(Scale, StrongScalingDividesTheBatch) {
