@@ -61,16 +61,14 @@ std::vector<Table> tables_named(const Document& document, const std::vector<std:
 ReportSection glossary() {
   return {
       "Glossary",
-      {"Step time: from the start of the first measured step to the end of the last one, divided by their number, on "
-       "the slowest rank; over repeats the median.",
+      {"Step time: (end of the last measured step - start of the first) / steps; slowest rank, median of repeats.",
        "Training time: ceil(images / images per step) x step time.",
        "Speedup S(N) = T(1) / T(N), the times for the same number of images; T(1) is the point with the fewest GPUs.",
        "Parallel efficiency E(N) = S(N) / N, N in multiples of the first point's GPUs.",
-       "gpu_busy = time in which the device did anything / its span from first to last activity; gpu_compute counts "
-       "kernels that are no communication.",
+       "gpu_busy = time in which the device did anything / its span from first to last activity.",
+       "gpu_compute counts only kernels that are no communication.",
        "cpu_util = CPU time of the rank's process and of those below it / (wall time x cores allowed).",
-       "Idle by cause: each gap of a device is judged by the event that ends it, so that the causes sum to the idle "
-       "time."},
+       "Idle by cause: each gap of a device is judged by the event that ends it: the causes sum to the idle time."},
       {},
       {},
       {}};
