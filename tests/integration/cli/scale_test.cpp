@@ -190,9 +190,10 @@ TEST_F(Scale, JoinTakesPlainRecordings) {
 }
 
 TEST_F(Scale, SweepTakesEveryCombination) {
-  const ProgramResult result = run({"sweep", "--cpus-only", "--vary", "batch=2,4", "--vary", "gpus=1,2", "--repeat",
-                                    "1", "--no-trace", "--format", "json", "-o", "e", "--", "sh", "-c",
-                                    "echo $0 >> batches; exec " SWINSCOPE_STEPS_PROGRAM " 4", "{batch}"});
+  const ProgramResult result =
+      run({"sweep", "--cpus-only", "--vary", "batch=2,4", "--vary", "gpus=1,2", "--repeat", "1", "--no-trace",
+           "--format", "json", "-o", "e", "--", "sh", "-c",
+           std::string("echo $0 >> batches; exec ") + SWINSCOPE_STEPS_PROGRAM + " 4", "{batch}"});
   ASSERT_EQ(result.status, 0) << result.err;
   std::vector<std::pair<int, std::string>> points;
   const auto json = nlohmann::json::parse(result.out);
