@@ -11,7 +11,6 @@ using test::expect_gradient;
 using test::poisoned;
 using test::Random;
 using test::relative_error;
-using test::to_size;
 
 template <typename T>
 struct Pass {

@@ -7,7 +7,6 @@ namespace {
 
 using test::poisoned;
 using test::Random;
-using test::to_size;
 
 // Tokens coded as 1000 * image + 100 * y + 10 * x + channel + 1, so that zero is padding only.
 std::vector<double> coded_map(const PatchMergeShape& s) {

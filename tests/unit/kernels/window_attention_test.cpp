@@ -13,7 +13,6 @@ using test::attention_shape;
 using test::AttentionCase;
 using test::AttentionTensors;
 using test::relative_error;
-using test::to_size;
 
 constexpr AttentionScore kScores[] = {AttentionScore::kScaledDot, AttentionScore::kCosine};
 

@@ -227,6 +227,7 @@ INSTANTIATE_TEST_SUITE_P(Models, AnnotatedFlops,
 TEST(Annotate, EveryOperationIsNamedByItsLayerPath) {
   const std::vector<Range> ranges = inference_ranges(find_model("swin_nano"));
   std::vector<std::string> names;
+  names.reserve(ranges.size());
   for (const Range& range : ranges)
     names.push_back(range.name);
   EXPECT_EQ(names.size(), 2U + 4U * 10U + 3U + 3U);

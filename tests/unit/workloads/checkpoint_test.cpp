@@ -1,13 +1,13 @@
 // Checkpoints: what is written comes back to the bit, what does not fit is refused, what is there is never lost.
 #include "workloads/checkpoint.h"
 
+#include <csignal>
 #include <fstream>
 #include <numeric>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/resource.h>
 
 #include "tests/unit/workloads/loss_harness.h"

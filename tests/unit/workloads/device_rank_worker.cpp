@@ -124,6 +124,7 @@ void train(const WorkerOptions& worker, DeviceCommunicator* ranks, Communicator&
   results["second_moments"].assign(second.begin(), second.end());
   results["state"] = {static_cast<double>(there.steps_done), static_cast<double>(there.updates), there.loss_scale};
   std::vector<TensorSource> tensors;
+  tensors.reserve(results.size());
   for (const auto& [name, numbers] : results)
     tensors.push_back({name, {static_cast<std::int64_t>(numbers.size())}, {}, numbers});
   write_safetensors(worker.out, tensors, {});

@@ -47,6 +47,7 @@ class DeviceRanks : public test::GpuTest {
 
   void run(int size, std::int64_t batch, const std::vector<std::string>& extra = {}) const {
     std::vector<Subprocess> ranks;
+    ranks.reserve(static_cast<std::size_t>(size));
     for (int rank = 0; rank < size; ++rank)
       ranks.push_back(start(rank, size, batch, extra));
     for (Subprocess& rank : ranks) {

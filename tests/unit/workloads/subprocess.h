@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -13,12 +14,9 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char** environ;
 
 namespace swinscope::test {
 
@@ -64,7 +62,7 @@ class Subprocess {
       if (!variables.contains(text.substr(0, text.find('=')))) texts.push_back(text);
     }
     for (const auto& [key, value] : variables) {
-      if (!value.empty()) texts.push_back(key + "=" + value);
+      if (!value.empty()) texts.push_back(std::string(key).append("=").append(value));
     }
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
@@ -123,6 +121,7 @@ class Subprocess {
   }
   static std::vector<char*> pointers(const std::vector<std::string>& texts) {
     std::vector<char*> result;
+    result.reserve(texts.size() + 1);
     for (const std::string& text : texts)
       result.push_back(const_cast<char*>(text.c_str()));
     result.push_back(nullptr);

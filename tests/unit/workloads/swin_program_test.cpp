@@ -1,6 +1,7 @@
 // The program `swin` as a user runs it: output, exit status, messages.
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <fstream>
 #include <map>
 #include <span>
@@ -10,7 +11,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <signal.h>
 
 #include "tests/unit/workloads/jpeg_files.h"
 #include "tests/unit/workloads/subprocess.h"
