@@ -1,6 +1,5 @@
 // Ranks in processes of their own, each with a device. Built twice, as device_rank_worker.cpp is.
 #include <chrono>
-#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <string>
@@ -11,8 +10,7 @@
 
 #include "kernels/device.h"
 #include "tests/unit/workloads/gpu_test.h"
-#include "tests/unit/workloads/subprocess.h"
-#include "workloads/safetensors.h"
+#include "tests/unit/workloads/rank_runs.h"
 
 namespace swinscope {
 namespace {
@@ -21,9 +19,10 @@ using test::Finished;
 using test::Subprocess;
 using testing::HasSubstr;
 
-// "2.1": of two ranks the second.
-class DeviceRanks : public test::GpuTest {
+class DeviceRanks : public test::GpuTest, protected test::RankRuns {
  protected:
+  DeviceRanks() : RankRuns(worker()) {}
+
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
@@ -35,14 +34,6 @@ class DeviceRanks : public test::GpuTest {
   // Beside this program, wherever both are copied.
   static std::filesystem::path worker() {
     return std::filesystem::read_symlink("/proc/self/exe").parent_path() / SWINSCOPE_RANK_WORKER;
-  }
-  std::filesystem::path out(const std::string& name) const { return folder_.path() / (name + ".safetensors"); }
-
-  Subprocess start(int rank, int size, std::int64_t batch, const std::vector<std::string>& extra = {}) const {
-    const std::string name = std::to_string(size) + "." + std::to_string(rank);
-    std::vector<std::string> command = {worker().string(), out(name).string(), std::to_string(batch)};
-    command.insert(command.end(), extra.begin(), extra.end());
-    return Subprocess(command, test::as_rank(rank, size, folder_.path() / "run"), folder_.path(), name);
   }
 
   void run(int size, std::int64_t batch, const std::vector<std::string>& extra = {}) const {
@@ -56,32 +47,10 @@ class DeviceRanks : public test::GpuTest {
     }
   }
 
-  std::vector<double> result(const std::string& rank, const std::string& tensor) const {
-    const SafetensorsFile file(out(rank));
-    std::vector<double> values(static_cast<std::size_t>(file.find(tensor)->count));
-    file.read<double>(*file.find(tensor), values);
-    return values;
-  }
-
-  double difference(const std::string& a, const std::string& b, const std::string& tensor) const {
-    const std::vector<double> left = result(a, tensor);
-    const std::vector<double> right = result(b, tensor);
-    EXPECT_EQ(left.size(), right.size());
-    double error = 0.0;
-    double size = 0.0;
-    for (std::size_t i = 0; i < left.size(); ++i) {
-      error += (left[i] - right[i]) * (left[i] - right[i]);
-      size += right[i] * right[i];
-    }
-    return std::sqrt(error / size);
-  }
-
   void expect_same_bits() const {
     for (const char* tensor : {"gradients", "parameters", "second_moments", "loss", "norm", "state", "evaluation"})
       EXPECT_EQ(result("2.0", tensor), result("2.1", tensor)) << tensor;
   }
-
-  test::TemporaryFolder folder_;
 };
 
 TEST_F(DeviceRanks, TwoEqualOneOnTheJoinedBatch) {

@@ -2,7 +2,6 @@
 #include "workloads/process_group.h"
 
 #include <chrono>
-#include <cmath>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -10,8 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/unit/workloads/subprocess.h"
-#include "workloads/safetensors.h"
+#include "tests/unit/workloads/rank_runs.h"
 
 namespace swinscope {
 namespace {
@@ -20,48 +18,21 @@ using test::Finished;
 using test::Subprocess;
 using testing::HasSubstr;
 
-class Ranks : public testing::Test {
+class Ranks : public testing::Test, protected test::RankRuns {
  protected:
-  std::filesystem::path out(const std::string& name) const { return folder_.path() / (name + ".safetensors"); }
-
-  Subprocess start(int rank, int size, std::int64_t batch, const std::vector<std::string>& extra = {}) const {
-    const std::string name = std::to_string(size) + "." + std::to_string(rank);
-    std::vector<std::string> command = {SWINSCOPE_RANK_WORKER, out(name).string(), std::to_string(batch)};
-    command.insert(command.end(), extra.begin(), extra.end());
-    return Subprocess(command, test::as_rank(rank, size, folder_.path() / "run"), folder_.path(), name);
-  }
+  Ranks() : RankRuns(SWINSCOPE_RANK_WORKER) {}
 
   std::vector<Finished> run(int size, std::int64_t batch) const {
     std::vector<Subprocess> ranks;
+    ranks.reserve(static_cast<std::size_t>(size));
     for (int rank = 0; rank < size; ++rank)
       ranks.push_back(start(rank, size, batch));
     std::vector<Finished> finished;
+    finished.reserve(ranks.size());
     for (Subprocess& rank : ranks)
       finished.push_back(rank.wait());
     return finished;
   }
-
-  std::vector<double> result(const std::string& rank, const std::string& tensor) const {
-    const SafetensorsFile file(out(rank));
-    std::vector<double> values(static_cast<std::size_t>(file.find(tensor)->count));
-    file.read<double>(*file.find(tensor), values);
-    return values;
-  }
-
-  double difference(const std::string& a, const std::string& b, const std::string& tensor) const {
-    const std::vector<double> left = result(a, tensor);
-    const std::vector<double> right = result(b, tensor);
-    EXPECT_EQ(left.size(), right.size());
-    double error = 0.0;
-    double size = 0.0;
-    for (std::size_t i = 0; i < left.size(); ++i) {
-      error += (left[i] - right[i]) * (left[i] - right[i]);
-      size += right[i] * right[i];
-    }
-    return std::sqrt(error / size);
-  }
-
-  test::TemporaryFolder folder_;
 };
 
 TEST_F(Ranks, TwoEqualOneOnTheJoinedBatch) {
