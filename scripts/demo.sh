@@ -29,6 +29,10 @@ gpu_counts() {
     echo "swinscope: there are GPUs, but a training on one failed (see above): going on with the CPU" >&2
     return 0
   }
+  if [ "$all" -gt 1 ] && [ ! -e build/release/lib/libswinscope_nccl.so ]; then
+    echo "swinscope: several GPUs need NCCL, which was not found (install libnccl-dev): going on with one" >&2
+    all=1
+  fi
   for ((count = 1; count < all; count *= 2)); do counts+=$count,; done
   echo "$counts$all"
 }
