@@ -26,7 +26,7 @@ bool is_there(const std::filesystem::path& path) {
 }  // namespace
 
 RankWatch::RankWatch(const RankMeeting& meeting, WatchOptions options)
-    : meeting_(meeting), options_(std::move(options)), thread_([this] { run(); }) {}
+    : meeting_(meeting), options_(std::move(options)), came_on_(options_.now()), thread_([this] { run(); }) {}
 
 RankWatch::~RankWatch() {
   {
@@ -54,17 +54,17 @@ bool RankWatch::has_ended(const RankCard& card) const {
 }
 
 void RankWatch::run() {
-  Clock::time_point last = Clock::now();
+  Clock::time_point last = options_.now();
   std::unique_lock lock(mutex_);
   while (!stop_ && !failure_) {
     lock.unlock();
     // Whoever was stopped itself, as with Ctrl+Z, has not seen the others move meanwhile; and where this rank's own
     // beat finds no room on the disk, the others' may not either.
-    if (!beat() || Clock::now() - last > kForgiven) {
+    if (!beat() || options_.now() - last > kForgiven) {
       seen_.clear();
-      came_on_ = Clock::now();
+      came_on_ = options_.now();
     }
-    last = Clock::now();
+    last = options_.now();
     std::optional<std::string> found = look();
     if (!found) found = look_at_own();
     if (!found) found = look_for_standstill();
@@ -93,14 +93,14 @@ bool RankWatch::beat() {
 // What has become of it; nothing for one that lives.
 std::optional<std::string> RankWatch::is_dead(const RankCard& card) {
   if (card.machine == meeting_.own().machine && !is_running(card.process)) return "died";
-  Beat& beat = seen_.try_emplace(card.rank, Beat{{}, Clock::now()}).first->second;
+  Beat& beat = seen_.try_emplace(card.rank, Beat{{}, options_.now()}).first->second;
   const std::string now = read_small_file(meeting_.rank_file(card.rank, ".beat")).value_or(beat.last);
   if (now != beat.last) {
     const std::size_t space = now.find(' ');
     const std::uint64_t progress = space == std::string::npos ? 0 : std::strtoull(now.c_str() + space, nullptr, 10);
-    beat = {now, Clock::now(), progress};
+    beat = {now, options_.now(), progress};
   }
-  if (Clock::now() - beat.moved <= options_.silence) return std::nullopt;
+  if (options_.now() - beat.moved <= options_.silence) return std::nullopt;
   return fmt::format("has been silent for {} s: is it stopped?",
                      std::chrono::duration_cast<std::chrono::seconds>(options_.silence).count());
 }
@@ -120,9 +120,9 @@ std::optional<std::string> RankWatch::look_for_standstill() {
   }
   if (all != all_progress_ || least == 0) {
     all_progress_ = all;
-    came_on_ = Clock::now();
+    came_on_ = options_.now();
   }
-  if (options_.standstill.count() == 0 || Clock::now() - came_on_ < options_.standstill) return std::nullopt;
+  if (options_.standstill.count() == 0 || options_.now() - came_on_ < options_.standstill) return std::nullopt;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.standstill).count();
   const RankCard& card = meeting_.cards[static_cast<std::size_t>(last)];
   const std::string reason =
@@ -157,8 +157,8 @@ std::optional<std::string> RankWatch::look_at_own() {
     troubled_since_.reset();
     return std::nullopt;
   }
-  if (!troubled_since_) troubled_since_ = Clock::now();
-  if (Clock::now() - *troubled_since_ < options_.explain) return std::nullopt;
+  if (!troubled_since_) troubled_since_ = options_.now();
+  if (options_.now() - *troubled_since_ < options_.explain) return std::nullopt;
   const std::string reason = fmt::format("{} failed: {}", describe(meeting_.own()), *trouble);
   report(reason);
   return reason;

@@ -36,6 +36,8 @@ struct WatchOptions {
   // the program still has not asked for the failure after the grace time.
   std::function<void()> on_failure = [] {};
   std::function<void(const std::string& failure)> on_stuck = [](const std::string&) {};
+  // What `silence`, `standstill` and `explain` are measured by.
+  std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
 };
 
 class RankWatch {
@@ -82,7 +84,7 @@ class RankWatch {
   std::uint64_t beats_ = 0;
   std::atomic<std::uint64_t> progress_ = 0;
   std::uint64_t all_progress_ = 0;  // of all ranks together, as last seen; watching thread only, as the next
-  std::chrono::steady_clock::time_point came_on_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point came_on_;
   std::map<int, Beat> seen_;  // watching thread only, as the next
   std::optional<std::chrono::steady_clock::time_point> troubled_since_;
 
