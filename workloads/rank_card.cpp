@@ -4,6 +4,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -32,12 +33,18 @@ std::string allowed_cpus() {
                       "the ranks need a folder that all of them can write: set --run-dir or SWINSCOPE_RUN_DIR");
 }
 
+// Others may write the same file at the same time, from another thread or machine.
 std::filesystem::path write_beside(const std::filesystem::path& path, const std::string& content) {
-  const std::filesystem::path partial = fmt::format("{}.{}.part", path.string(), ::getpid());
+  std::random_device random;
+  const std::filesystem::path partial = fmt::format("{}.{:08x}{:08x}.part", path.string(), random(), random());
   std::ofstream out(partial, std::ios::binary | std::ios::trunc);
   out << content;
   out.close();
-  if (!out) fail(path, std::strerror(errno));
+  if (!out) {
+    const int reason = errno;
+    ::unlink(partial.c_str());
+    fail(path, std::strerror(reason));
+  }
   return partial;
 }
 
@@ -94,7 +101,9 @@ void write_file_atomically(const std::filesystem::path& path, const std::string&
   const std::filesystem::path partial = write_beside(path, content);
   std::error_code error;
   std::filesystem::rename(partial, path, error);
-  if (error) fail(path, error.message());
+  if (!error) return;
+  ::unlink(partial.c_str());
+  fail(path, error.message());
 }
 
 bool write_new_file(const std::filesystem::path& path, const std::string& content) {
