@@ -23,6 +23,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr const char* kProfile = "profile";
+
 constexpr const char* kStepHint =
     "mark each step with two lines: nvtxRangePushA(\"step\"); … nvtxRangePop(); (in Python: "
     "torch.cuda.nvtx.range_push(\"step\"), torch.cuda.nvtx.range_pop())";
@@ -61,6 +63,7 @@ struct Measured {
   std::optional<double> cpu_util;
   std::optional<double> gpu_busy;
   std::optional<double> gpu_compute;
+  std::optional<double> thesis_gpu_share;
   bool has_cuda_events = false;
 };
 
@@ -148,6 +151,7 @@ Measured measure(const fs::path& run, int warmup) {
   measured.has_cuda_events = std::any_of(trace.ranks.begin(), trace.ranks.end(),
                                          [](const Rank& rank) { return rank.gpu.size() > 0 || rank.api.size() > 0; });
   measured.cpu_util = host_utilization(trace, windows);
+  measured.thesis_gpu_share = mean_gpu_share(thesis_utilization(trace));
   add_gpu_utilization(trace, measured);
   return measured;
 }
@@ -193,15 +197,19 @@ ScalingRow measure_point(const Experiment& experiment, const ExperimentPoint& po
   if (traced) {
     row.gpu_busy = traced->gpu_busy;
     row.gpu_compute = traced->gpu_compute;
+    row.thesis_gpu_share = traced->thesis_gpu_share;
     row.traced_step_ns = traced->step_ns;
+  }
+  if (!point.profile.empty()) {
+    row.thesis_gpu_share = mean_gpu_share(thesis_utilization(open_trace(point.folder / point.profile)));
   }
   return row;
 }
 
 void add_training_time(const Experiment& experiment, ScalingRow& row) {
   if (row.images_per_step == 0 || row.step_ns == 0) return;
-  const std::int64_t steps = (experiment.images + row.images_per_step - 1) / row.images_per_step;
-  row.train_time_ns = steps * row.step_ns;
+  row.train_steps = (experiment.images + row.images_per_step - 1) / row.images_per_step;
+  row.train_time_ns = row.train_steps * row.step_ns;
   row.images_per_second = 1e9 * static_cast<double>(row.images_per_step) / static_cast<double>(row.step_ns);
 }
 
@@ -241,6 +249,8 @@ ExperimentPoint read_point(const fs::path& folder) {
   point.timing = json.value("timing", std::vector<std::string>{});
   point.tracing = json.value("tracing", "");
   point.given_step_ns = json.value("step_ns", std::vector<std::int64_t>{});
+  std::error_code ignored;
+  if (fs::is_directory(folder / kProfile, ignored)) point.profile = kProfile;
   return point;
 }
 

@@ -2,7 +2,8 @@
 //
 // An experiment is a folder with experiment.json, which names its points; a point is a folder with point.json, which
 // names its runs: timing runs (only step ranges recorded), from which every time comes, and one tracing run, from which
-// causes come.
+// causes come. A run in its subfolder `profile`, such as an import of the framework's own profiler, is where the shares
+// of GPU and CPU by the thesis's definition come from.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,7 @@ struct ExperimentPoint {
   std::map<std::string, std::string> factors;  // gpus, batch, …
   std::vector<std::string> timing;             // run folders below `folder`
   std::string tracing;                         // empty: none
+  std::string profile;                         // as `tracing`, by the framework's own profiler: for the thesis's shares
   std::vector<std::int64_t> given_step_ns;     // step times measured elsewhere, which replace timing runs
   int gpus() const;
 };
@@ -56,7 +58,8 @@ struct ScalingRow {
   std::optional<std::int64_t>
       step_ci_ns;                    // half width of the 95 % confidence interval of the mean (Student's t), n >= 2
   std::int64_t images_per_step = 0;  // of all ranks; 0 unknown
-  std::int64_t train_time_ns = 0;    // ceil(images / images_per_step) x step_ns; 0 unknown
+  std::int64_t train_steps = 0;      // of the whole training: ceil(images / images_per_step); 0 unknown
+  std::int64_t train_time_ns = 0;    // train_steps x step_ns; 0 unknown
   double images_per_second = 0;
   double speedup = 0;                // Eq. 3.1: time on the baseline / time here, for the same number of images
   double efficiency = 0;             // Eq. 3.3: speedup / (GPUs / baseline GPUs)
@@ -64,6 +67,7 @@ struct ScalingRow {
   std::optional<double> cpu_util;    // all ranks' process trees / (wall x cores allowed), timing runs
   std::optional<double> gpu_busy;    // mean over devices, tracing run
   std::optional<double> gpu_compute;
+  std::optional<double> thesis_gpu_share;  // ThesisUtilization, mean over ranks; of the profile where there is one
   std::optional<std::int64_t> traced_step_ns;
   // Traced step time over the timed one, minus 1.
   std::optional<double> distortion() const;

@@ -129,7 +129,9 @@ Table thesis_table(const std::vector<ThesisUtilization>& ranks) {
     const auto gpu = r.gpu_share();
     table.rows.push_back({int_cell(r.rank), r.kernel_ns, r.cpu_self_ns ? Cell(*r.cpu_self_ns) : Cell(),
                           gpu ? Cell(100 * *gpu) : Cell(), gpu ? Cell(100 * (1 - *gpu)) : Cell(),
-                          std::string(gpu ? "" : "not available: no CPU operations were recorded")});
+                          std::string(!gpu                 ? "not available: no CPU operations were recorded"
+                                      : r.is_of_cuda_calls ? "of CUDA calls and annotated operations"
+                                                           : "")});
   }
   return table;
 }
@@ -249,7 +251,10 @@ Table scaling_rows_table(const std::vector<ScalingRow>& rows) {
                                         {"gpu_busy_percent", "GPU busy", Unit::kPercent},
                                         {"gpu_compute_percent", "GPU compute", Unit::kPercent},
                                         {"distortion_percent", "distortion", Unit::kPercent},
-                                        {"traced_only", "traced only", Unit::kText, true}};
+                                        {"traced_only", "traced only", Unit::kText, true},
+                                        {"train_steps", "training steps", Unit::kCount, true},
+                                        {"thesis_gpu_percent", "GPU share", Unit::kPercent, true},
+                                        {"thesis_cpu_percent", "CPU share", Unit::kPercent, true}};
   table.columns.insert(table.columns.end(), measured.begin(), measured.end());
   const auto percent_of = [](const std::optional<double>& share) { return share ? Cell(100 * *share) : Cell(); };
   for (const ScalingRow& r : rows) {
@@ -273,7 +278,10 @@ Table scaling_rows_table(const std::vector<ScalingRow>& rows) {
                                       percent_of(r.gpu_busy),
                                       percent_of(r.gpu_compute),
                                       percent_of(r.distortion()),
-                                      std::string(r.traced_only ? "yes" : "no")};
+                                      std::string(r.traced_only ? "yes" : "no"),
+                                      images ? Cell(r.train_steps) : Cell(),
+                                      percent_of(r.thesis_gpu_share),
+                                      r.thesis_gpu_share ? Cell(100 * (1 - *r.thesis_gpu_share)) : Cell()};
     row.insert(row.end(), values.begin(), values.end());
     table.rows.push_back(std::move(row));
   }

@@ -200,6 +200,28 @@ std::optional<std::int64_t> operator_time(const Trace& trace, const Rank& rank) 
   return sum;
 }
 
+// Time in which a thread was in a CUDA call or in an annotated operation, over all threads.
+std::optional<std::int64_t> call_time(const Trace& trace, const Rank& rank) {
+  std::map<std::uint64_t, std::vector<Interval>> by_thread;
+  for (const ThreadLane& lane : rank.api_lanes) {
+    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i)
+      by_thread[lane.global_tid].push_back({rank.api.start_ns[i], rank.api.end_ns[i]});
+  }
+  for (const RangeLane& lane : rank.range_lanes) {
+    if (rank.domain_name(lane.domain, trace.strings) != kDomainOwn) continue;
+    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
+      const StringId json = rank.ranges.json[i];
+      if (json == kNoString || trace.text(json).find("swinscope.operation/1") == std::string_view::npos) continue;
+      by_thread[lane.global_tid].push_back({rank.ranges.start_ns[i], rank.ranges.end_ns[i]});
+    }
+  }
+  if (by_thread.empty()) return std::nullopt;
+  std::int64_t sum = 0;
+  for (auto& [thread, calls] : by_thread)
+    sum += total_length(unite(std::move(calls)));
+  return sum;
+}
+
 }  // namespace
 
 std::optional<double> DeviceBreakdown::overlap_percent() const {
@@ -236,9 +258,25 @@ std::vector<ThesisUtilization> thesis_utilization(const Trace& trace) {
       if (rank.gpu.kind[i] == GpuKind::kKernel) row.kernel_ns += rank.gpu.end_ns[i] - rank.gpu.start_ns[i];
     }
     row.cpu_self_ns = operator_time(trace, rank);
+    if (!row.cpu_self_ns) {
+      row.cpu_self_ns = call_time(trace, rank);
+      row.is_of_cuda_calls = row.cpu_self_ns.has_value();
+    }
     rows.push_back(row);
   }
   return rows;
+}
+
+std::optional<double> mean_gpu_share(const std::vector<ThesisUtilization>& ranks) {
+  double sum = 0;
+  int count = 0;
+  for (const ThesisUtilization& rank : ranks) {
+    if (const auto share = rank.gpu_share(); share && rank.kernel_ns > 0) {
+      sum += *share;
+      ++count;
+    }
+  }
+  return count == 0 ? std::nullopt : std::optional(sum / count);
 }
 
 }  // namespace swinscope
