@@ -79,7 +79,10 @@ Document analyze_document(const Trace& trace, const AnalyzeDocumentOptions& opti
 }
 
 Document experiment_document(const Experiment& experiment) {
-  const std::vector<ScalingRow> rows = scaling_table(experiment);
+  return experiment_document(experiment, scaling_table(experiment));
+}
+
+Document experiment_document(const Experiment& experiment, const std::vector<ScalingRow>& rows) {
   Document document;
   document.schema = "scaling";
   document.run = experiment.folder.string();

@@ -17,7 +17,9 @@ struct AnalyzeDocumentOptions {
 
 Document analyze_document(const Trace& trace, const AnalyzeDocumentOptions& options);
 
-// One row per point. Opens the runs and measures them; throws Error as scaling_table does.
+// One row per point, as scaling_table() measured them.
+Document experiment_document(const Experiment& experiment, const std::vector<ScalingRow>& rows);
+// Opens the runs and measures them; throws Error as scaling_table does.
 Document experiment_document(const Experiment& experiment);
 
 }  // namespace swinscope

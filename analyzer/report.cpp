@@ -1,6 +1,11 @@
 // What a report says, and in which order.
 #include "analyzer/report.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <utility>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -28,7 +33,7 @@ std::vector<NamedValue> connections(const Trace& trace) {
 ReportSection describe_environment(const std::string& command, const Trace& trace) {
   ReportSection section{"Environment and command", {}, {}, {}, {}};
   section.facts.push_back({"command", "command", command.empty() ? Cell("not recorded") : Cell(command)});
-  section.facts.push_back({"kind", "trace", trace.description});
+  if (!trace.description.empty()) section.facts.push_back({"kind", "trace", trace.description});
   if (trace.ranks.empty()) return section;
   const RunInfo& run = trace.ranks.front().run;
   section.facts.push_back({"host", "host", run.host.empty() ? Cell("not recorded") : Cell(run.host)});
@@ -81,18 +86,38 @@ void add_sections(Report& report, const ReportPart& part) {
     report.sections.push_back(std::move(section));
   };
   if (!part.environment.facts.empty()) add(part.environment);
-  add(quality_section(document));
-  const bool is_experiment = document.schema == "scaling";
-  ReportSection main{is_experiment ? "Scaling" : "Where the time goes", {}, {}, charts_of(document), {}};
+  if (document.schema != "compare") add(quality_section(document));
+  const std::string title = document.schema == "scaling"   ? "Scaling"
+                            : document.schema == "compare" ? "Platform comparison"
+                                                           : "Where the time goes";
+  ReportSection main{title, {}, {}, charts_of(document), {}};
   if (!document.notes.empty()) main.text = {fmt::format("{}", fmt::join(document.notes, " "))};
-  main.tables = tables_named(
-      document, {"points", "utilization", "thesis_utilization", "bounds", "breakdown", "idle", "input_wait"});
+  main.tables = tables_named(document, {"comparison", "differences", "points", "utilization", "thesis_utilization",
+                                        "bounds", "breakdown", "idle", "input_wait"});
   add(std::move(main));
   ReportSection work{"Kernels and layers", {}, {}, {}, tables_named(document, {"kernels"})};
   work.tables.insert(work.tables.end(), part.layers.begin(), part.layers.end());
   if (!work.tables.empty()) add(std::move(work));
   ReportSection ranks{"Ranks", {}, {}, {}, tables_named(document, {"steps", "launches", "cpu_utilization"})};
   if (!ranks.tables.empty()) add(std::move(ranks));
+}
+
+// The recording of the point with the most GPUs that has one.
+const ExperimentPoint* largest_traced(const Experiment& experiment) {
+  const ExperimentPoint* traced = nullptr;
+  for (const ExperimentPoint& point : experiment.points) {
+    if (!point.tracing.empty() && (traced == nullptr || point.gpus() > traced->gpus())) traced = &point;
+  }
+  return traced;
+}
+
+// A run that knows the machine.
+std::optional<std::filesystem::path> environment_run(const Experiment& experiment) {
+  if (const ExperimentPoint* traced = largest_traced(experiment)) return traced->folder / traced->tracing;
+  for (const ExperimentPoint& point : experiment.points) {
+    if (!point.timing.empty()) return point.folder / point.timing.front();
+  }
+  return std::nullopt;
 }
 
 std::string json_of(const Document& document) {
@@ -114,27 +139,67 @@ ReportPart report_part(const Trace& trace, const std::string& path) {
   return part;
 }
 
-std::vector<ReportPart> report_parts(const Experiment& experiment) {
-  std::vector<ReportPart> parts(1);
-  parts.front().document = experiment_document(experiment);
-  const ExperimentPoint* traced = nullptr;
-  for (const ExperimentPoint& point : experiment.points) {
-    if (!point.tracing.empty()) traced = &point;
-  }
+ReportPart experiment_part(const Experiment& experiment) {
+  ReportPart part;
+  std::vector<ScalingRow> rows = scaling_table(experiment);
+  part.document = experiment_document(experiment, rows);
   const std::string command = fmt::format("{}", fmt::join(experiment.command, " "));
-  if (traced != nullptr) {
+  const auto run = environment_run(experiment);
+  part.environment = describe_environment(command, run ? open_trace(*run) : Trace());
+  part.series = compared_series(experiment, std::move(rows), part.environment.facts);
+  return part;
+}
+
+std::vector<ReportPart> report_parts(const Experiment& experiment) {
+  std::vector<ReportPart> parts = {experiment_part(experiment)};
+  if (const ExperimentPoint* traced = largest_traced(experiment)) {
     const std::filesystem::path path = traced->folder / traced->tracing;
-    const Trace trace = open_trace(path);
-    parts.push_back(report_part(trace, path.string()));
+    parts.push_back(report_part(open_trace(path), path.string()));
     parts.back().prefix =
         fmt::format("Traced with {} {}: ", traced->gpus(), counted_in(parts.front().document.tables.front()));
-    parts.front().environment = describe_environment(command, trace);
-    parts.back().environment = {};  // the same
-  } else if (!experiment.points.empty() && !experiment.points.front().timing.empty()) {
-    const ExperimentPoint& first = experiment.points.front();
-    parts.front().environment = describe_environment(command, open_trace(first.folder / first.timing.front()));
+    parts.back().environment = {};  // the experiment's
   }
   return parts;
+}
+
+std::vector<std::string> series_names(const std::vector<ReportPart>& parts) {
+  std::map<std::string, int> uses;
+  for (const ReportPart& part : parts) {
+    if (part.series) ++uses[part.series->name];
+  }
+  std::vector<std::string> names;
+  for (const ReportPart& part : parts) {
+    if (part.series) names.push_back(uses[part.series->name] > 1 ? part.document.run : part.series->name);
+  }
+  return names;
+}
+
+ReportPart comparison_part(const std::vector<ReportPart>& parts, const std::vector<PublishedResult>& published) {
+  const std::vector<std::string> names = series_names(parts);
+  std::vector<ComparedSeries> series;
+  std::vector<std::string> paths;
+  std::vector<std::string> warnings;
+  for (const ReportPart& part : parts) {
+    if (!part.series) continue;
+    series.push_back(*part.series);
+    series.back().name = names[series.size() - 1];
+    paths.push_back(part.document.run);
+    for (const std::string& warning : part.document.warnings)
+      warnings.push_back(fmt::format("{}: {}", series.back().name, warning));
+  }
+  for (const PublishedResult& result : published)
+    series.push_back(compared_series(result));
+  ReportPart part;
+  part.document = comparison_document(series);
+  part.document.run = fmt::format("{}", fmt::join(paths, " "));
+  part.document.warnings = std::move(warnings);
+  return part;
+}
+
+void add_comparison(std::vector<ReportPart>& parts, const std::vector<PublishedResult>& published) {
+  const auto experiments = std::ranges::count_if(parts, [](const ReportPart& part) { return part.series.has_value(); });
+  if (experiments == 0 || experiments + static_cast<std::ptrdiff_t>(published.size()) < 2) return;
+  parts.insert(parts.begin(), comparison_part(parts, published));
 }
 
 Report build_report(std::vector<ReportPart> parts) {

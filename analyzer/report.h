@@ -2,10 +2,12 @@
 // same bytes for the same input.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "analyzer/chart.h"
+#include "analyzer/comparison.h"
 #include "analyzer/experiment.h"
 #include "analyzer/render.h"
 #include "analyzer/trace.h"
@@ -39,13 +41,22 @@ struct ReportPart {
   std::string prefix;  // of its headings, to tell several parts apart; empty: none
   ReportSection environment;
   std::vector<Table> layers;
+  std::optional<ComparedSeries> series;  // of an experiment, to compare it with others
   bool corrupt = false;
 };
 
 // `path`: as the user gave it.
 ReportPart report_part(const Trace& trace, const std::string& path);
-// The experiment, then the recording of its point with the most GPUs that has one. Opens the runs; throws Error.
+// The experiment alone. Opens its runs; throws Error.
+ReportPart experiment_part(const Experiment& experiment);
+// The experiment, then the recording of its point with the most GPUs that has one.
 std::vector<ReportPart> report_parts(const Experiment& experiment);
+// What the experiments among the parts are called beside each other: their folders' names; paths where these are alike.
+std::vector<std::string> series_names(const std::vector<ReportPart>& parts);
+// The experiments among the parts beside each other and beside published results.
+ReportPart comparison_part(const std::vector<ReportPart>& parts, const std::vector<PublishedResult>& published);
+// Puts it before them where there are two or more, published ones counted.
+void add_comparison(std::vector<ReportPart>& parts, const std::vector<PublishedResult>& published);
 
 // In this order: verdict; environment and command; data quality; scaling and where the time goes; kernels and layers;
 // ranks; glossary; the documents of all parts as JSON. There must be a part.
@@ -54,7 +65,8 @@ Report build_report(std::vector<ReportPart> parts);
 std::string render_html(const Report& report);
 
 // The charts of a document's tables: of an experiment ("scaling") training time, speedup, efficiency and utilization
-// over GPUs; of a run ("analyze") the time breakdown of every device.
+// over GPUs; of several ("compare") the same with a line for each; of a run ("analyze") the time breakdown of every
+// device.
 std::vector<ReportChart> charts_of(const Document& document);
 
 }  // namespace swinscope

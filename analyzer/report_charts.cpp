@@ -1,6 +1,7 @@
 // Charts out of the tables that every other output shows, too: a chart never has a figure of its own.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -78,6 +79,9 @@ class ScalingCharts {
         {"gpu_busy_percent", "gpu_compute_percent"}, 100);
     add("CPU utilization", "% of the cores allowed", {series_of(table_, "cpu_util_percent", "CPU")},
         {"cpu_util_percent"}, 100);
+    add("Shares of the compute time", "% (the thesis's definition)",
+        {series_of(table_, "thesis_gpu_percent", "GPU"), series_of(table_, "thesis_cpu_percent", "CPU")},
+        {"thesis_gpu_percent", "thesis_cpu_percent"}, 100);
     return std::move(charts_);
   }
 
@@ -127,6 +131,78 @@ class ScalingCharts {
   std::vector<ReportChart> charts_;
 };
 
+// Several experiments, a line each: the thesis's figures 6 to 8, after the training time.
+class ComparisonCharts {
+ public:
+  explicit ComparisonCharts(const Table& table)
+      : table_(table), name_(find_column(table, "series")), gpus_(find_column(table, "gpus")) {
+    std::set<double> counts;
+    for (const auto& row : table.rows) {
+      counts.insert(number(row[gpus_]).value_or(1));
+      const auto& name = std::get<std::string>(row[name_]);
+      if (std::ranges::find(names_, name) == names_.end()) names_.push_back(name);
+    }
+    counts_.assign(counts.begin(), counts.end());
+  }
+
+  std::vector<ReportChart> make() {
+    constexpr double kHourNs = 3600e9;
+    add("Training time", "hours", "train_time_ns", kHourNs);
+    add("Throughput", "images/s", "images_per_s");
+    Series ideal{"ideal", {}, {}, true};
+    for (const double gpus : counts_)
+      ideal.values.emplace_back(gpus / counts_.front());
+    add("Speedup", "times the first point", "speedup", 1, std::nullopt, ideal);
+    add("Parallel efficiency", "", "efficiency", 1, 1);
+    add("GPU utilization", "% (compute)", "gpu_compute_percent", 1, 100);
+    add("CPU utilization", "% of the cores allowed", "cpu_util_percent", 1, 100);
+    add("GPU share of the compute time", "% (the thesis's definition)", "thesis_gpu_percent", 1, 100);
+    add("CPU share of the compute time", "% (the thesis's definition)", "thesis_cpu_percent", 1, 100);
+    return std::move(charts_);
+  }
+
+ private:
+  Series series_named(const std::string& name, std::size_t column, double unit) const {
+    Series series;
+    series.name = name;
+    series.values.resize(counts_.size());
+    for (const auto& row : table_.rows) {
+      const auto value = number(row[column]);
+      if (std::get<std::string>(row[name_]) != name || !value) continue;
+      const auto at = std::ranges::find(counts_, number(row[gpus_]).value_or(1)) - counts_.begin();
+      series.values[static_cast<std::size_t>(at)] = *value / unit;
+    }
+    return series;
+  }
+
+  void add(const std::string& title, const std::string& unit, const std::string& key, double divisor = 1,
+           std::optional<double> y_max = std::nullopt, const std::optional<Series>& reference = std::nullopt) {
+    Chart chart;
+    chart.title = title;
+    chart.x_title = "GPUs or ranks";
+    chart.y_title = unit;
+    chart.y_max = y_max;
+    for (const double gpus : counts_)
+      chart.categories.push_back(fmt::format("{:g}", gpus));
+    for (const std::string& name : names_) {
+      Series series = series_named(name, find_column(table_, key), divisor);
+      if (!is_empty(series)) chart.series.push_back(std::move(series));
+    }
+    if (chart.series.empty()) return;
+    chart.description = fmt::format("{} of {} series over GPUs", title, chart.series.size());
+    if (reference) chart.series.push_back(*reference);
+    charts_.push_back({std::move(chart), "One line for each experiment; published results are as their sources say.",
+                       columns_of(table_, {"series", "gpus", "source", key})});
+  }
+
+  const Table& table_;
+  std::size_t name_;
+  std::size_t gpus_;
+  std::vector<std::string> names_;
+  std::vector<double> counts_;
+  std::vector<ReportChart> charts_;
+};
+
 ReportChart breakdown_chart(const Table& table) {
   Chart chart;
   chart.kind = ChartKind::kStackedBar;
@@ -152,6 +228,7 @@ ReportChart breakdown_chart(const Table& table) {
 
 std::vector<ReportChart> charts_of(const Document& document) {
   if (const Table* points = find_table(document, "points")) return ScalingCharts(*points).make();
+  if (const Table* comparison = find_table(document, "comparison")) return ComparisonCharts(*comparison).make();
   std::vector<ReportChart> charts;
   if (const Table* breakdown = find_table(document, "breakdown")) charts.push_back(breakdown_chart(*breakdown));
   return charts;

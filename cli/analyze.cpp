@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/comparison.h"
 #include "analyzer/documents.h"
 #include "analyzer/hta.h"
 #include "analyzer/tables.h"
@@ -32,6 +33,11 @@ int run_analyze(const AnalyzeOptions& options) {
     print_warnings(document.warnings, options.common);
     emit(document, options.common);
     return 0;
+  }
+  if (const auto experiments = experiments_at(options.run); !experiments.empty()) {
+    throw Error(ErrorKind::kUsage, fmt::format("{}: {} experiments", options.run, experiments.size()), {},
+                fmt::format("`swinscope compare {}` for all, or `swinscope analyze {}` for one", options.run,
+                            experiments.front().string()));
   }
   const Trace trace = open_run(options.run, options.common);
   Document document =

@@ -69,6 +69,7 @@ int status_of(const Trace& trace);
 
 // One per sub-command: declares it and returns nothing; the command's exit status goes to `status` when it runs.
 void add_analyze(CLI::App& app, int& status);
+void add_compare(CLI::App& app, int& status);
 void add_doctor(CLI::App& app, int& status);
 void add_gui(CLI::App& app, int& status);
 void add_import(CLI::App& app, int& status);
@@ -79,6 +80,7 @@ void add_launches(CLI::App& app, int& status);
 void add_launch(CLI::App& app, int& status);
 void add_layers(CLI::App& app, int& status);
 void add_peaks(CLI::App& app, int& status);
+void add_platforms(CLI::App& app, int& status);
 void add_query(CLI::App& app, int& status);
 
 void add_record(CLI::App& app, int& status);

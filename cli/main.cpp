@@ -33,6 +33,8 @@ int run(int argc, char** argv) {
   add_layers(app, status);
   add_launches(app, status);
   add_peaks(app, status);
+  add_compare(app, status);
+  add_platforms(app, status);
   add_query(app, status);
   add_report(app, status);
   add_gui(app, status);

@@ -7,8 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/comparison.h"
 #include "analyzer/experiment.h"
 #include "cli/command.h"
+#include "cli/experiments.h"
 #include "store/error.h"
 
 namespace swinscope::cli {
@@ -18,7 +20,20 @@ namespace {
 struct ReportOptions {
   CommonOptions common;
   std::vector<std::string> runs;
+  std::vector<std::string> beside;
 };
+
+// What a folder of experiments holds is listed as if it were given.
+std::vector<std::string> single_runs(const std::vector<std::string>& runs) {
+  std::vector<std::string> single;
+  for (const std::string& run : runs) {
+    const std::vector<fs::path> experiments = experiments_at(run);
+    if (experiments.empty()) single.push_back(run);
+    for (const fs::path& experiment : experiments)
+      single.push_back(experiment.string());
+  }
+  return single;
+}
 
 std::vector<ReportPart> parts_of(const std::string& run, const CommonOptions& common) {
   if (!is_experiment(run)) return {report_part(open_run(run, common), run)};
@@ -35,9 +50,11 @@ int run_report(ReportOptions options) {
     throw Error(ErrorKind::kUsage, fmt::format("{}: a report is no '{}' file", options.common.output, kind), {},
                 "give a name that ends in .html, .csv, .json or .md");
   }
+  options.runs = single_runs(options.runs);
+  const std::vector<PublishedResult> published = find_all_published(options.beside);
   if (kind != ".html" && options.runs.size() > 1) {
     throw Error(ErrorKind::kUsage, fmt::format("a {} report is about one run", kind.substr(1)), {},
-                "give one run, or a name that ends in .html");
+                "give one run, or a name that ends in .html; `swinscope compare` has tables of several experiments");
   }
   std::vector<ReportPart> parts;
   for (const std::string& run : options.runs) {
@@ -46,6 +63,13 @@ int run_report(ReportOptions options) {
       parts.push_back(std::move(part));
     }
   }
+  const bool has_experiment =
+      std::ranges::any_of(parts, [](const ReportPart& part) { return part.series.has_value(); });
+  if (!published.empty() && (!has_experiment || kind != ".html")) {
+    throw Error(ErrorKind::kUsage, "--beside is for .html reports of experiments", {},
+                "`swinscope compare EXPERIMENT --beside KEY --format csv` has the tables");
+  }
+  if (kind == ".html") add_comparison(parts, published);
   const bool corrupt = std::any_of(parts.begin(), parts.end(), [](const ReportPart& part) { return part.corrupt; });
   if (kind == ".html") {
     write_file(options.common.output, render_html(build_report(std::move(parts))), options.common.force);
@@ -61,8 +85,10 @@ int run_report(ReportOptions options) {
 void add_report(CLI::App& app, int& status) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* command = app.add_subcommand("report", "Everything about a run or an experiment in one file");
-  command->add_option("RUN", options->runs, "Traces or experiments")->required();
+  command->add_option("RUN", options->runs, "Traces, experiments, or a folder of experiments, which are compared")
+      ->required();
   command->add_option("-o,--output", options->common.output, "File: .html, .csv, .json or .md")->required();
+  add_beside(*command, options->beside);
   command->add_flag("--force", options->common.force, "Replace the file if it exists");
   command->add_flag("-q,--quiet", options->common.quiet, "No warnings");
   command->callback([options, &status] { status = run_report(*options); });

@@ -60,12 +60,26 @@ TEST_F(Contract, HelpAndVersionAreNoErrors) {
   EXPECT_THAT(run({"--help"}).out, HasSubstr("analyze"));
 }
 
+TEST_F(Contract, EveryPublishedValueNamesItsSource) {
+  const nlohmann::json data = run_json({"platforms"})["data"];
+  std::vector<std::string> sources;
+  for (const auto& source : data["sources"])
+    sources.push_back(source["key"]);
+  ASSERT_FALSE(data["published"].empty());
+  for (const auto& row : data["published"]) {
+    EXPECT_DOUBLE_EQ(row["efficiency"], row["speedup"].get<double>() / row["gpus"].get<int>());
+    const std::string source = row["source"];
+    EXPECT_THAT(sources, Contains(source.substr(0, source.find(',')))) << source;
+  }
+}
+
 TEST_F(Contract, JsonHasTheSameFrameEverywhere) {
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{"info", "small.sqlite"},
                                                     {"analyze", "small.sqlite"},
                                                     {"kernels", "small.sqlite"},
                                                     {"launches", "small.sqlite"},
                                                     {"query", "small.sqlite", "SELECT 1 AS one"},
+                                                    {"platforms"},
                                                     {"doctor"}}) {
     SCOPED_TRACE(arguments.front());
     const nlohmann::json json = run_json(arguments);

@@ -107,6 +107,24 @@ TEST_F(Scale, RefusesWhatCannotBeRun) {
   refused({"--gpus", "0", "--", "true"}, "--gpus");
 }
 
+TEST_F(Scale, AFolderOfExperimentsIsReportedAsAComparison) {
+  for (const char* name : {"study/first", "study/second"})
+    ASSERT_EQ(scale({"--gpus", "1,2", "--repeat", "1", "--images-per-step", "4", "-o", name}, {"4"}).status, 0);
+  const ProgramResult result = run({"report", "study", "--beside", "thesis-v100", "-o", "study.html"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const std::string html = content("study.html");
+  const std::size_t comparison = html.find("<h2>Platform comparison</h2>");
+  EXPECT_LT(comparison, html.find("<h2>study/first: Environment and command</h2>"));
+  EXPECT_LT(html.find("<h2>study/first: Scaling</h2>"), html.find("<h2>study/second: Scaling</h2>"));
+  EXPECT_THAT(html, HasSubstr("CRC V100 (thesis)"));
+  EXPECT_THAT(html, HasSubstr("second trains in "));
+
+  const ProgramResult csv = run({"report", "study/first", "--beside", "thesis", "-o", "first.csv"});
+  EXPECT_EQ(csv.status, 2);
+  EXPECT_THAT(csv.err, HasSubstr("swinscope compare"));
+  EXPECT_FALSE(fs::exists(folder() / "first.csv"));
+}
+
 // A driver with three GPUs, of which the first two are connected by NVLink.
 class ScaleWithGpus : public Scale {
  protected:
