@@ -32,6 +32,8 @@ constexpr ActionInfo kActions[] = {
     {kPageTimeline, "view.timeline", "&Timeline", "Ctrl+2", kView, kWindow, "Every event over time"},
     {kPageKernels, "view.kernels", "&Kernels", "Ctrl+3", kView, kWindow, "GPU time by kernel"},
     {kPageLayers, "view.layers", "&Layers", "Ctrl+4", kView, kWindow, "Time, FLOPs and bytes by layer"},
+    {kShowPublished, "view.published", "&Published results", "Ctrl+B", kView, kWindow,
+     "Shows what others have published beside the experiments"},
     {kFocusFilter, "view.filter", "&Filter by name", "Ctrl+L", kView, kWindow, "Goes to the name filter"},
     {kClearFilter, "view.clear_filter", "&Clear filter", "Ctrl+Shift+L", kView, kWindow, "Shows everything again"},
     {kThemeSystem, "view.theme_system", "&System theme", "", kView, kWindow, "Light or dark, as the desktop is"},

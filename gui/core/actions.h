@@ -20,6 +20,7 @@ enum class ActionId : std::uint8_t {
   kPageTimeline,
   kPageKernels,
   kPageLayers,
+  kShowPublished,
   kFocusFilter,
   kClearFilter,
   kThemeSystem,

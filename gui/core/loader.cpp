@@ -6,6 +6,7 @@
 
 #include "analyzer/documents.h"
 #include "analyzer/open.h"
+#include "analyzer/report.h"
 #include "analyzer/tables.h"
 #include "analyzer/timeline_open.h"
 
@@ -13,6 +14,8 @@ namespace swinscope::gui {
 
 struct Loader::Job {
   QString path;
+  QStringList compared;  // paths of experiments; empty: `path` is opened
+  bool with_published = false;
   LoadControl control;
   std::atomic<bool> is_done = false;  // its thread ends at once
   std::mutex mutex;                   // guards the rest, which the thread writes and the window reads
@@ -44,16 +47,28 @@ Loader::~Loader() {
 }
 
 void Loader::load(const QString& path) {
+  const auto job = std::make_shared<Job>();
+  job->path = path;
+  start(job);
+}
+
+void Loader::load_comparison(const QStringList& paths, bool with_published) {
+  const auto job = std::make_shared<Job>();
+  job->path = paths.join(QStringLiteral(", "));
+  job->compared = paths;
+  job->with_published = with_published;
+  start(job);
+}
+
+void Loader::start(const std::shared_ptr<Job>& job) {
   if (current_ != nullptr) current_->control.cancel = true;
   std::erase_if(workers_, [](Worker& worker) {
     if (!worker.job->is_done) return false;
     worker.thread.join();
     return true;
   });
-  const auto job = std::make_shared<Job>();
-  job->path = path;
   current_ = job;
-  Q_EMIT started(path);
+  Q_EMIT started(job->path);
   if (current_ != job) return;  // whoever heard of it cancelled it, or asked for another one
   workers_.push_back({job, std::thread([this, job] {
                         work(job);
@@ -88,7 +103,9 @@ void Loader::work(const std::shared_ptr<Job>& job) {
     });
   };
   try {
-    if (is_experiment(job->path.toStdString())) {
+    if (!job->compared.isEmpty()) {
+      read_comparison(job);
+    } else if (is_experiment(job->path.toStdString())) {
       report_progress(job, 0, "measuring the runs of the experiment");
       auto opened = std::make_shared<OpenedExperiment>();
       opened->path = job->path;
@@ -110,6 +127,27 @@ void Loader::work(const std::shared_ptr<Job>& job) {
   } catch (const std::exception& error) {
     fail(problem_of(error));
   }
+}
+
+void Loader::read_comparison(const std::shared_ptr<Job>& job) {
+  auto opened = std::make_shared<OpenedComparison>();
+  opened->paths = job->compared;
+  std::vector<ReportPart> parts;
+  for (const QString& path : job->compared) {
+    const double done = static_cast<double>(parts.size()) / static_cast<double>(job->compared.size());
+    report_progress(job, done, "measuring the runs of " + path.toStdString());
+    if (job->control.cancel) return;  // nobody waits for the answer
+    opened->experiments.push_back(read_experiment(path.toStdString()));
+    parts.push_back(experiment_part(opened->experiments.back()));
+  }
+  if (job->with_published) opened->published = published_results();
+  opened->document = comparison_part(parts, opened->published).document;
+  for (const std::string& name : series_names(parts))
+    opened->names << QString::fromStdString(name);
+  post(job, [this, job, opened] {
+    end(job);
+    Q_EMIT comparison_loaded(opened);
+  });
 }
 
 void Loader::read_run(const std::shared_ptr<Job>& job) {

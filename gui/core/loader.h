@@ -24,6 +24,8 @@ class Loader : public QObject {
 
   // What is under way is cancelled first, without a signal.
   void load(const QString& path);
+  // Experiments, or one of them and what has been published.
+  void load_comparison(const QStringList& paths, bool with_published);
   // Signals `cancelled` at once; the thread ends soon after. Nothing happens when nothing is under way.
   void cancel();
   bool is_loading() const { return current_ != nullptr; }
@@ -36,6 +38,7 @@ class Loader : public QObject {
   // One of these ends every load.
   void run_loaded(const swinscope::gui::RunPointer& run);
   void experiment_loaded(const swinscope::gui::ExperimentPointer& experiment);
+  void comparison_loaded(const swinscope::gui::ComparisonPointer& comparison);
   void failed(const QString& path, const swinscope::gui::Problem& problem);
   void cancelled(const QString& path);
 
@@ -43,7 +46,9 @@ class Loader : public QObject {
   struct Job;
   // For the job's thread: runs `answer` here, later, unless the job no longer matters.
   void post(const std::shared_ptr<Job>& job, std::function<void()> answer);
+  void start(const std::shared_ptr<Job>& job);
   void work(const std::shared_ptr<Job>& job);
+  void read_comparison(const std::shared_ptr<Job>& job);
   void read_run(const std::shared_ptr<Job>& job);
   void report_progress(const std::shared_ptr<Job>& job, double fraction, std::string_view phase);
   void end(const std::shared_ptr<Job>& job);

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <QString>
+#include <QStringList>
 #include <memory>
 #include <vector>
 
 #include "analyzer/experiment.h"
 #include "analyzer/key_figures.h"
+#include "analyzer/platforms.h"
 #include "analyzer/render.h"
 #include "analyzer/steps.h"
 #include "analyzer/timeline.h"
@@ -30,7 +32,17 @@ struct OpenedExperiment {
   Document document;
 };
 
+// Several experiments beside each other, or one beside published results.
+struct OpenedComparison {
+  QStringList paths;  // of the experiments, which are its first series
+  QStringList names;  // of these series
+  std::vector<Experiment> experiments;
+  std::vector<PublishedResult> published;
+  Document document;  // what `swinscope compare` says
+};
+
 using RunPointer = std::shared_ptr<const OpenedRun>;
 using ExperimentPointer = std::shared_ptr<const OpenedExperiment>;
+using ComparisonPointer = std::shared_ptr<const OpenedComparison>;
 
 }  // namespace swinscope::gui

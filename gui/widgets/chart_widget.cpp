@@ -184,8 +184,10 @@ void ChartWidget::mouseMoveEvent(QMouseEvent* event) {
 }
 
 void ChartWidget::mouseReleaseEvent(QMouseEvent* event) {
-  if (event->button() != Qt::LeftButton || mark_at(event->position()) == nullptr) return;
-  if (const int category = category_at(event->position()); category >= 0) Q_EMIT category_activated(category);
+  const Mark* mark = mark_at(event->position());
+  if (event->button() != Qt::LeftButton || mark == nullptr) return;
+  const int series = mark->role == MarkRole::kSeries ? mark->series : -1;
+  if (const int category = category_at(event->position()); category >= 0) Q_EMIT category_activated(category, series);
 }
 
 void ChartWidget::keyPressEvent(QKeyEvent* event) {
@@ -197,7 +199,7 @@ void ChartWidget::keyPressEvent(QKeyEvent* event) {
     --current_;
     announce();
   } else if ((event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) && current_ >= 0) {
-    Q_EMIT category_activated(current_);
+    Q_EMIT category_activated(current_, -1);
   } else {
     QWidget::keyPressEvent(event);
   }

@@ -27,8 +27,8 @@ class ChartWidget : public QWidget {
   QSize minimumSizeHint() const override { return {300, 220}; }
 
  Q_SIGNALS:
-  // The user chose what stands at this category of the x-axis.
-  void category_activated(int category);
+  // The user chose what stands at this category of the x-axis; `series` is -1 where no series was pointed at.
+  void category_activated(int category, int series);
 
  protected:
   void paintEvent(QPaintEvent* event) override;

@@ -125,6 +125,11 @@ void MainWindow::connect_loader() {
     remember(experiment->path);
     set_experiment(experiment);
   });
+  connect(&loader_, &Loader::comparison_loaded, this, [this](const ComparisonPointer& comparison) {
+    end_loading();
+    remember(entries_[static_cast<std::size_t>(loading_)].path);
+    set_comparison(comparison);
+  });
   connect(&loader_, &Loader::failed, this, [this](const QString&, const Problem& problem) {
     end_loading();
     overview_->set_unfinished();
@@ -172,6 +177,9 @@ void MainWindow::connect_pages() {
   });
   connect(overview_, &OverviewPage::page_requested, this, &MainWindow::show_page);
   connect(overview_, &OverviewPage::point_requested, this, &MainWindow::open_point);
+  connect(overview_, &OverviewPage::experiment_requested, this, [this](int series) {
+    if (comparison_ != nullptr) open({comparison_->paths[series]});
+  });
   connect(timeline_, &TimelinePage::place_changed, this, &MainWindow::update_breadcrumbs);
   connect(timeline_, &TimelinePage::actions_changed, this, &MainWindow::update_actions);
   connect(timeline_, &TimelinePage::problem, this, &MainWindow::show_problem);

@@ -73,6 +73,7 @@ class MainWindow : public QMainWindow {
     QString title;
     bool is_experiment = false;
     bool is_of_experiment = false;  // a run of the entry before it that is one
+    QStringList compared;           // paths of the experiments that it compares; empty: it is no comparison
   };
 
   void build_pages();
@@ -85,10 +86,14 @@ class MainWindow : public QMainWindow {
   void end_loading();
   void remember(const QString& path);
   void connect_pages();
+  int add_entry(const QString& path);
+  int add_comparison(const QString& path, const QString& title, const QStringList& compared);
   void load_entry(int index);
   void add_runs_of(const OpenedExperiment& experiment);
   void set_run(const RunPointer& run);
   void set_experiment(const ExperimentPointer& experiment);
+  void set_comparison(const ComparisonPointer& comparison);
+  void toggle_published();
   void open_point(std::size_t point);
   void show_problem(const Problem& problem);
   void show_call(const Call& call);  // in the timeline
@@ -111,6 +116,8 @@ class MainWindow : public QMainWindow {
   int loading_ = -1;
   RunPointer run_;
   ExperimentPointer experiment_;
+  ComparisonPointer comparison_;
+  bool with_published_ = false;
 
   std::map<ActionId, QAction*> actions_;
   QMenu* recent_menu_ = nullptr;

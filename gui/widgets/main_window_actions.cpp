@@ -37,13 +37,43 @@ void write_whole(const QString& path, const std::string& text) {
               "choose another folder, or make room on the disk");
 }
 
-std::string report_text(const QString& suffix, const RunPointer& run, const ExperimentPointer& experiment) {
+// What is to be reported: the first of these that is there.
+struct Subject {
+  RunPointer run;
+  ExperimentPointer experiment;
+  ComparisonPointer comparison;
+
+  QString path() const {
+    if (run != nullptr) return run->path;
+    return experiment != nullptr ? experiment->path : comparison->paths.join(QLatin1Char(' '));
+  }
+  const Document& document() const {
+    if (run != nullptr) return run->document;
+    return experiment != nullptr ? experiment->document : comparison->document;
+  }
+};
+
+std::vector<ReportPart> parts_of(const OpenedComparison& comparison) {
+  std::vector<ReportPart> parts;
+  for (const Experiment& experiment : comparison.experiments) {
+    for (ReportPart& part : report_parts(experiment)) {
+      part.prefix.insert(0, experiment.folder.filename().string() + ": ");
+      parts.push_back(std::move(part));
+    }
+  }
+  add_comparison(parts, comparison.published);
+  return parts;
+}
+
+std::string report_text(const QString& suffix, const Subject& subject) {
   if (suffix == QLatin1String("html")) {
     std::vector<ReportPart> parts;
-    if (run != nullptr) {
-      parts.push_back(report_part(*run->trace, run->trace->path));
+    if (subject.run != nullptr) {
+      parts.push_back(report_part(*subject.run->trace, subject.run->trace->path));
+    } else if (subject.experiment != nullptr) {
+      parts = report_parts(subject.experiment->experiment);
     } else {
-      parts = report_parts(experiment->experiment);
+      parts = parts_of(*subject.comparison);
     }
     return render_html(build_report(std::move(parts)));
   }
@@ -51,7 +81,7 @@ std::string report_text(const QString& suffix, const RunPointer& run, const Expe
   options.format = suffix == QLatin1String("json")  ? Format::kJson
                    : suffix == QLatin1String("csv") ? Format::kCsv
                                                     : Format::kMarkdown;
-  return render(run != nullptr ? run->document : experiment->document, options);
+  return render(subject.document(), options);
 }
 
 }  // namespace
@@ -69,6 +99,7 @@ void MainWindow::build_actions() {
       action->setCheckable(true);
       themes->addAction(action);
     }
+    if (info.id == ActionId::kShowPublished) action->setCheckable(true);
     QWidget* place = info.context == ActionContext::kTimeline  ? static_cast<QWidget*>(timeline_)
                      : info.context == ActionContext::kKernels ? static_cast<QWidget*>(kernels_)
                                                                : this;
@@ -130,7 +161,9 @@ bool MainWindow::can_perform(ActionId id) const {
       break;
   }
   if (id == ActionId::kReload) return loading_ >= 0;
-  if (id == ActionId::kExportReport) return experiment_ != nullptr || (run_ != nullptr && run_->trace != nullptr);
+  const bool no_run = run_ == nullptr && (experiment_ != nullptr || comparison_ != nullptr);
+  if (id == ActionId::kExportReport) return no_run || (run_ != nullptr && run_->trace != nullptr);
+  if (id == ActionId::kShowPublished) return no_run;
   return true;
 }
 
@@ -161,6 +194,8 @@ void MainWindow::perform(ActionId id) {
       return set_theme(Theme::kLight);
     case ActionId::kThemeDark:
       return set_theme(Theme::kDark);
+    case ActionId::kShowPublished:
+      return toggle_published();
     case ActionId::kPalette:
       return palette_->open_with([this](ActionId action) { return can_perform(action); });
     case ActionId::kHelp:
@@ -232,10 +267,10 @@ void MainWindow::export_report(const QString& path) {
                   QStringLiteral("give a name that ends in .html, .md, .csv or .json")});
     return;
   }
-  const QString source = run_ != nullptr ? run_->path : experiment_->path;
-  const auto work = [suffix, path, run = run_, experiment = experiment_]() -> std::shared_ptr<Problem> {
+  const Subject subject{run_, experiment_, comparison_};
+  const auto work = [suffix, path, subject]() -> std::shared_ptr<Problem> {
     try {
-      write_whole(path, report_text(suffix, run, experiment));
+      write_whole(path, report_text(suffix, subject));
     } catch (const Error& error) {
       return std::make_shared<Problem>(problem_of(error));
     } catch (const std::exception& error) {
@@ -243,7 +278,7 @@ void MainWindow::export_report(const QString& path) {
     }
     return nullptr;
   };
-  exporting_.start(work, [this, path, source](const std::shared_ptr<Problem>& problem) {
+  exporting_.start(work, [this, path, source = subject.path()](const std::shared_ptr<Problem>& problem) {
     if (problem != nullptr) {
       show_problem(*problem);
     } else {

@@ -4,7 +4,9 @@
 #include <QLabel>
 #include <QRegularExpression>
 #include <algorithm>
+#include <filesystem>
 
+#include "analyzer/comparison.h"
 #include "gui/widgets/banner.h"
 #include "gui/widgets/filter_bar.h"
 #include "gui/widgets/kernels_page.h"
@@ -18,24 +20,61 @@ namespace swinscope::gui {
 void MainWindow::open(const QStringList& paths) {
   if (paths.isEmpty()) return;
   int first = -1;
+  QStringList experiments;
   for (const QString& path : paths) {
-    const QString clean = QDir::cleanPath(path);
-    auto known =
-        std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.path == clean; });
-    if (known == entries_.end()) {
-      entries_.push_back({clean, QFileInfo(clean).fileName(), is_experiment(clean.toStdString()), false});
-      known = entries_.end() - 1;
-    }
-    if (first < 0) first = static_cast<int>(known - entries_.begin());
+    const int entry = add_entry(path);
+    if (first < 0) first = entry;
+    if (entries_[static_cast<std::size_t>(entry)].is_experiment)
+      experiments << entries_[static_cast<std::size_t>(entry)].path;
+  }
+  if (experiments.size() > 1) {
+    const QString all = experiments.join(QStringLiteral(", "));
+    first = add_comparison(all, QStringLiteral("Comparison of %1").arg(all), experiments);
   }
   load_entry(first);
+}
+
+// Where it stands in the list; a folder of experiments stands for their comparison.
+int MainWindow::add_entry(const QString& path) {
+  const QString clean = QDir::cleanPath(path);
+  const auto known =
+      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.path == clean; });
+  if (known != entries_.end()) return static_cast<int>(known - entries_.begin());
+  const bool experiment = is_experiment(clean.toStdString());
+  QStringList compared;
+  if (!experiment) {
+    for (const std::filesystem::path& found : experiments_at(clean.toStdString()))
+      compared << QString::fromStdString(found.string());
+  }
+  if (!compared.isEmpty()) return add_comparison(clean, QFileInfo(clean).fileName(), compared);
+  entries_.push_back({clean, QFileInfo(clean).fileName(), experiment, false, {}});
+  return static_cast<int>(entries_.size()) - 1;
+}
+
+// Behind it in the list: its experiments.
+int MainWindow::add_comparison(const QString& path, const QString& title, const QStringList& compared) {
+  const auto known =
+      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.path == path; });
+  if (known != entries_.end()) return static_cast<int>(known - entries_.begin());
+  const int index = static_cast<int>(entries_.size());
+  entries_.push_back({path, title, false, false, compared});
+  for (const QString& experiment : compared)
+    add_entry(experiment);
+  return index;
 }
 
 void MainWindow::load_entry(int index) {
   if (index < 0 || index >= static_cast<int>(entries_.size())) return;
   loading_ = index;
   show_entries();
-  loader_.load(entries_[static_cast<std::size_t>(index)].path);
+  const Entry& entry = entries_[static_cast<std::size_t>(index)];
+  if (!entry.compared.isEmpty()) {
+    loader_.load_comparison(entry.compared, with_published_);
+  } else if (entry.is_experiment && with_published_) {
+    loader_.load_comparison({entry.path}, true);
+  } else {
+    loader_.load(entry.path);
+  }
 }
 
 void MainWindow::show_entries() {
@@ -53,6 +92,7 @@ void MainWindow::set_run(const RunPointer& run) {
   if (run != nullptr) {
     current_ = loading_;
     if (!entries_[static_cast<std::size_t>(current_)].is_of_experiment) experiment_ = nullptr;
+    if (experiment_ == nullptr) comparison_ = nullptr;
   }
   overview_->set_run(run);
   timeline_->set_run(run, fresh);
@@ -66,11 +106,32 @@ void MainWindow::set_run(const RunPointer& run) {
 void MainWindow::set_experiment(const ExperimentPointer& experiment) {
   set_run(nullptr);
   experiment_ = experiment;
+  if (comparison_ != nullptr && !comparison_->paths.contains(experiment->path)) comparison_ = nullptr;
   current_ = loading_;
   add_runs_of(*experiment);
   overview_->set_experiment(experiment);
   show_page(ActionId::kPageOverview);
   show_entries();
+}
+
+void MainWindow::set_comparison(const ComparisonPointer& comparison) {
+  set_run(nullptr);
+  experiment_ = nullptr;
+  comparison_ = comparison;
+  current_ = loading_;
+  overview_->set_comparison(comparison);
+  QStringList warnings;
+  for (const std::string& warning : comparison->document.warnings)
+    warnings << QString::fromStdString(warning);
+  banner_->show_warnings(warnings);
+  show_page(ActionId::kPageOverview);
+  show_entries();
+}
+
+void MainWindow::toggle_published() {
+  with_published_ = !with_published_;
+  action(ActionId::kShowPublished).setChecked(with_published_);
+  load_entry(current_);
 }
 
 // Below the experiment in the list, once.
@@ -83,7 +144,7 @@ void MainWindow::add_runs_of(const OpenedExperiment& experiment) {
     const QString name = QFileInfo(folder).fileName();
     const auto add = [&](const std::string& run) {
       const QString title = QStringLiteral("%1/%2").arg(name, QString::fromStdString(run));
-      runs.push_back({QDir(folder).filePath(QString::fromStdString(run)), title, false, true});
+      runs.push_back({QDir(folder).filePath(QString::fromStdString(run)), title, false, true, {}});
     };
     if (!point.tracing.empty()) add(point.tracing);
     for (const std::string& timing : point.timing)
@@ -111,6 +172,7 @@ void MainWindow::update_breadcrumbs() {
   const auto link = [](const QString& target, const QString& text) {
     return QStringLiteral("<a href=\"%1\">%2</a>").arg(target, text.toHtmlEscaped());
   };
+  if (comparison_ != nullptr) parts << link(QStringLiteral("comparison"), QStringLiteral("comparison"));
   if (experiment_ != nullptr) parts << link(QStringLiteral("experiment"), QFileInfo(experiment_->path).fileName());
   if (run_ != nullptr && current_ >= 0)
     parts << link(QStringLiteral("run"), entries_[static_cast<std::size_t>(current_)].title);
@@ -130,8 +192,13 @@ void MainWindow::follow_breadcrumb(const QString& link) {
     show_page(ActionId::kPageOverview);
   } else if (link == QLatin1String("unfilter")) {
     filter_bar_->clear();
-  } else if (experiment_ != nullptr) {
+  } else if (link == QLatin1String("experiment") && experiment_ != nullptr) {
     open({experiment_->path});
+  } else if (comparison_ != nullptr) {
+    const auto entry = std::find_if(entries_.begin(), entries_.end(), [this](const Entry& e) {
+      return e.compared == comparison_->paths || (comparison_->paths == QStringList(e.path) && e.is_experiment);
+    });
+    load_entry(static_cast<int>(entry - entries_.begin()));
   }
 }
 

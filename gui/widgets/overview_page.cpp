@@ -82,6 +82,7 @@ OverviewPage::OverviewPage(QWidget* parent)
 void OverviewPage::clear() {
   run_ = nullptr;
   experiment_ = nullptr;
+  comparison_ = nullptr;
   headline_->setText(QStringLiteral("Open a trace, a run or an experiment: Ctrl+O, Ctrl+Shift+O, or drop it here."));
   notes_->clear();
   const auto drop = [](auto& widgets) {
@@ -129,6 +130,17 @@ void OverviewPage::set_experiment(ExperimentPointer experiment) {
   reflow();
 }
 
+void OverviewPage::set_comparison(ComparisonPointer comparison) {
+  clear();
+  comparison_ = std::move(comparison);
+  if (comparison_ == nullptr) return;
+  show_headline(comparison_->document);
+  add_cards(figures_of(*comparison_));
+  add_charts(comparison_->document);
+  add_tables(comparison_->document, {"comparison", "differences"});
+  reflow();
+}
+
 // The evidence, a command, stays below the sentence.
 void OverviewPage::show_headline(const Document& document) {
   QStringList lines;
@@ -148,16 +160,16 @@ std::vector<OverviewPage::Figure> OverviewPage::figures_of(const OpenedRun& run)
   const QString step_note = f.step_ci_ns ? QStringLiteral("± %1, n = %2").arg(duration(*f.step_ci_ns)).arg(f.steps)
                                          : QStringLiteral("n = %1 steps").arg(f.steps);
   return {
-      {"Images/s", f.images_per_second ? QString::number(*f.images_per_second, 'g', 4) : not_recorded(),
+      {QStringLiteral("Images/s"), f.images_per_second ? QString::number(*f.images_per_second, 'g', 4) : not_recorded(),
        QStringLiteral("of all ranks"), ActionId::kPageTimeline},
-      {"Step time", f.step_ns ? duration(*f.step_ns) : not_recorded(), f.step_ns ? step_note : QString(),
-       ActionId::kPageTimeline},
-      {"GPU busy", percent(f.gpu_busy), QStringLiteral("mean over devices"), ActionId::kPageKernels},
-      {"Exposed communication",
+      {QStringLiteral("Step time"), f.step_ns ? duration(*f.step_ns) : not_recorded(),
+       f.step_ns ? step_note : QString(), ActionId::kPageTimeline},
+      {QStringLiteral("GPU busy"), percent(f.gpu_busy), QStringLiteral("mean over devices"), ActionId::kPageKernels},
+      {QStringLiteral("Exposed communication"),
        f.gpu_busy && !f.exposed_communication ? QStringLiteral("none") : percent(f.exposed_communication),
        QStringLiteral("of the devices' span"), ActionId::kPageTimeline},
-      {"Idle", percent(f.idle), QStringLiteral("by cause: see the table"), ActionId::kPageTimeline},
-      {"Dropped records", f.dropped ? QString::fromStdString(format_count(*f.dropped)) : not_recorded(),
+      {QStringLiteral("Idle"), percent(f.idle), QStringLiteral("by cause: see the table"), ActionId::kPageTimeline},
+      {QStringLiteral("Dropped records"), f.dropped ? QString::fromStdString(format_count(*f.dropped)) : not_recorded(),
        f.dropped ? QStringLiteral("counted by the recorder") : QStringLiteral("not counted by the source"),
        ActionId::kPageOverview},
   };
@@ -176,19 +188,47 @@ std::vector<OverviewPage::Figure> OverviewPage::figures_of(const OpenedExperimen
   };
   const QString at = QStringLiteral("at %1 %2").arg(value("gpus"), QString::fromUtf8(counted_in(points).data()));
   return {
-      {"Images/s", value("images_per_s"), at, ActionId::kPageOverview},
-      {"Step time", value("step_ns"), QStringLiteral("± %1").arg(value("step_ci95_ns")), ActionId::kPageOverview},
-      {"Speedup", value("speedup"), at, ActionId::kPageOverview},
-      {"Parallel efficiency", value("efficiency"), at, ActionId::kPageOverview},
-      {"GPU busy", value("gpu_busy_percent"), at, ActionId::kPageOverview},
-      {"CPU", value("cpu_util_percent"), QStringLiteral("of the cores allowed"), ActionId::kPageOverview},
+      {QStringLiteral("Images/s"), value("images_per_s"), at, ActionId::kPageOverview},
+      {QStringLiteral("Step time"), value("step_ns"), QStringLiteral("± %1").arg(value("step_ci95_ns")),
+       ActionId::kPageOverview},
+      {QStringLiteral("Speedup"), value("speedup"), at, ActionId::kPageOverview},
+      {QStringLiteral("Parallel efficiency"), value("efficiency"), at, ActionId::kPageOverview},
+      {QStringLiteral("GPU busy"), value("gpu_busy_percent"), at, ActionId::kPageOverview},
+      {QStringLiteral("CPU"), value("cpu_util_percent"), QStringLiteral("of the cores allowed"),
+       ActionId::kPageOverview},
   };
+}
+
+// The training time of each experiment at its point with the most GPUs.
+std::vector<OverviewPage::Figure> OverviewPage::figures_of(const OpenedComparison& comparison) const {
+  const Table& table = comparison.document.tables.front();
+  std::vector<Figure> figures;
+  for (const QString& name : comparison.names) {
+    const std::vector<Cell>* largest = nullptr;
+    for (const std::vector<Cell>& row : table.rows) {
+      if (std::get<std::string>(row.front()) == name.toStdString()) largest = &row;
+    }
+    if (largest == nullptr) continue;
+    const auto value = [&](const char* key) {
+      const std::size_t column = find_column(table, key);
+      return QString::fromStdString(format_cell((*largest)[column], table.columns[column].unit));
+    };
+    figures.push_back({name, value("train_time_ns"),
+                       QStringLiteral("training time at %1, efficiency %2").arg(value("gpus"), value("efficiency")),
+                       ActionId::kPageOverview});
+  }
+  return figures;
+}
+
+void OverviewPage::request_series(const QString& name) {
+  if (const auto index = comparison_->names.indexOf(name); index >= 0)
+    Q_EMIT experiment_requested(static_cast<int>(index));
 }
 
 void OverviewPage::add_cards(const std::vector<Figure>& figures) {
   for (const Figure& figure : figures) {
     auto* card = new Card(widget());
-    card->set_figure(QString::fromUtf8(figure.title), figure.value, figure.note);
+    card->set_figure(figure.title, figure.value, figure.note);
     connect(card, &Card::clicked, this, [this, page = figure.page] { Q_EMIT page_requested(page); });
     cards_.push_back(card);
   }
@@ -199,7 +239,12 @@ void OverviewPage::add_charts(const Document& document) {
     auto* shown = new ChartWidget(widget());
     shown->set_chart(std::move(chart.chart));
     shown->setFixedHeight(kChartHeight);
-    if (experiment_ != nullptr) {
+    if (comparison_ != nullptr) {
+      connect(shown, &ChartWidget::category_activated, this, [this, shown](int, int series) {
+        if (series >= 0)
+          request_series(QString::fromStdString(shown->chart().series[static_cast<std::size_t>(series)].name));
+      });
+    } else if (experiment_ != nullptr) {
       connect(shown, &ChartWidget::category_activated, this,
               [this](int category) { Q_EMIT point_requested(static_cast<std::size_t>(category)); });
     } else {
@@ -227,6 +272,13 @@ void OverviewPage::add_tables(const Document& document, const std::vector<std::s
       if (experiment_ != nullptr) {
         connect(panel, &TablePanel::row_activated, this, [this](int row) {
           if (row >= 0) Q_EMIT point_requested(static_cast<std::size_t>(row));
+        });
+      }
+      if (comparison_ != nullptr && key == "comparison") {
+        connect(panel, &TablePanel::row_activated, this, [this, table](int row) {
+          if (row >= 0)
+            request_series(
+                QString::fromStdString(std::get<std::string>(table.rows[static_cast<std::size_t>(row)].front())));
         });
       }
       table_column_->addWidget(title);

@@ -1,4 +1,5 @@
-// The first page: the verdict, the key figures, charts and tables of a run, or the scaling of an experiment.
+// The first page: the verdict, the key figures, charts and tables of a run, or the scaling of an experiment or of
+// several.
 #pragma once
 
 #include <QScrollArea>
@@ -22,11 +23,12 @@ class OverviewPage : public QScrollArea {
  public:
   explicit OverviewPage(QWidget* parent = nullptr);
 
-  // Both null: nothing is open.
+  // What is null is not open.
   void set_run(RunPointer run);
   // The analyses of the run will not come.
   void set_unfinished();
   void set_experiment(ExperimentPointer experiment);
+  void set_comparison(ComparisonPointer comparison);
   QString verdict() const;
   const std::vector<ChartWidget*>& charts() const { return charts_; }
   const std::vector<Card*>& cards() const { return cards_; }
@@ -37,13 +39,15 @@ class OverviewPage : public QScrollArea {
   void page_requested(ActionId page);
   // A point of the experiment: index into Experiment::points.
   void point_requested(std::size_t point);
+  // A series of the comparison: index into OpenedComparison::paths.
+  void experiment_requested(int series);
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
 
  private:
   struct Figure {
-    const char* title;
+    QString title;
     QString value;
     QString note;
     ActionId page;
@@ -55,10 +59,13 @@ class OverviewPage : public QScrollArea {
   void add_tables(const Document& document, const std::vector<std::string>& keys);
   std::vector<Figure> figures_of(const OpenedRun& run) const;
   std::vector<Figure> figures_of(const OpenedExperiment& experiment) const;
+  std::vector<Figure> figures_of(const OpenedComparison& comparison) const;
+  void request_series(const QString& name);
   void reflow();
 
   RunPointer run_;
   ExperimentPointer experiment_;
+  ComparisonPointer comparison_;
   QLabel* headline_;
   QLabel* notes_;
   QGridLayout* card_grid_;

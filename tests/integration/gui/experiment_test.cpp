@@ -6,6 +6,7 @@
 #include "analyzer/import.h"
 #include "gui/widgets/chart_widget.h"
 #include "gui/widgets/overview_page.h"
+#include "gui/widgets/table_panel.h"
 #include "tests/integration/gui/support.h"
 
 namespace swinscope::tests {
@@ -17,10 +18,10 @@ using testing::HasSubstr;
 class ExperimentTest : public WindowTest {
  protected:
   // Of recordings in data/: what is measured does not matter here.
-  std::filesystem::path make_experiment() const {
+  std::filesystem::path make_experiment(const std::string& name = "experiment") const {
     const std::filesystem::path data = std::filesystem::path(SWINSCOPE_SOURCE_DIR) / "data";
     Experiment experiment;
-    experiment.folder = folder() / "experiment";
+    experiment.folder = folder() / name;
     experiment.warmup_steps = 0;
     experiment.images_per_gpu = 8;
     const auto add = [&](int gpus, const std::vector<std::filesystem::path>& files) {
@@ -72,6 +73,61 @@ TEST_F(ExperimentTest, ShowsItsScalingAndOpensTheRunOfAPoint) {
   EXPECT_LT(view().rows().lanes().size(), all);
   for (const LaneId lane : view().rows().lanes())
     EXPECT_EQ(view().timeline()->lanes[lane].key.process, 1U);
+}
+
+// A folder of experiments: each of the thesis's figures, a line for each experiment, and from there into one of them.
+TEST_F(ExperimentTest, AFolderOfExperimentsIsCompared) {
+  make_experiment("study/mine");
+  make_experiment("study/theirs");
+  open(folder() / "study");
+  EXPECT_THAT(banner(), testing::StartsWith("mine: point gpus=1: traced times only"));
+  EXPECT_THAT(window_.overview().verdict().toStdString(), HasSubstr("theirs trains in "));
+  std::vector<std::string> titles;
+  for (const gui::ChartWidget* chart : window_.overview().charts()) {
+    titles.push_back(chart->chart().title);
+    EXPECT_EQ(chart->chart().series.front().name, "mine");
+    EXPECT_EQ(chart->chart().series[1].name, "theirs");
+  }
+  EXPECT_THAT(titles, testing::IsSupersetOf({"Training time", "Speedup", "Parallel efficiency", "GPU utilization",
+                                             "GPU share of the compute time", "CPU share of the compute time"}));
+  EXPECT_EQ(window_.overview().cards().size(), 2U);
+  expect_nothing_overlaps();
+  auto* runs = window_.findChild<QComboBox*>(QStringLiteral("filter_run"));
+  EXPECT_EQ(runs->count(), 3);  // the comparison, and its experiments
+
+  const auto series_of_speedup = [this] {
+    for (const gui::ChartWidget* chart : window_.overview().charts()) {
+      if (chart->chart().title == "Speedup") return chart->chart().series.size();
+    }
+    return std::size_t{0};
+  };
+  EXPECT_EQ(series_of_speedup(), 3U) << "two, and the ideal";
+  window_.action(ActionId::kShowPublished).trigger();
+  settle();
+  EXPECT_EQ(series_of_speedup(), 6U) << "three of the thesis";
+  window_.action(ActionId::kShowPublished).trigger();
+  settle();
+
+  window_.export_report(QString::fromStdString((folder() / "study.html").string()));
+  settle();
+  EXPECT_THAT(read_file(folder() / "study.html"), HasSubstr("<h2>Platform comparison</h2>"));
+
+  Q_EMIT window_.overview().experiment_requested(1);
+  settle();
+  EXPECT_THAT(window_.overview().verdict().toStdString(), HasSubstr("parallel efficiency"));
+  EXPECT_THAT(window_.breadcrumbs().toStdString(), HasSubstr("comparison › theirs"));
+  EXPECT_EQ(runs->count(), 5);  // and the runs of that experiment
+}
+
+TEST_F(ExperimentTest, AnExperimentStandsBesidePublishedResults) {
+  open(make_experiment());
+  window_.action(ActionId::kShowPublished).trigger();
+  settle();
+  EXPECT_EQ(window_.overview().cards().size(), 1U);
+  EXPECT_EQ(window_.overview().tables().front()->model()->rowCount(), 2 + 8);
+  window_.action(ActionId::kShowPublished).trigger();
+  settle();
+  EXPECT_THAT(window_.overview().verdict().toStdString(), HasSubstr(" at 2 GPUs: "));
 }
 
 }  // namespace

@@ -53,6 +53,31 @@ TEST(Loader, FailsWithAMessage) {
   EXPECT_FALSE(problem.hint.isEmpty());
 }
 
+// Step times that are given, so that no run is read.
+TEST(Loader, ComparesAnExperimentWithPublishedOnes) {
+  const QString base = QStringLiteral(SWINSCOPE_SOURCE_DIR "/tests/golden/compare_experiments/experiment/base");
+  Loader loader;
+  ComparisonPointer comparison;
+  Problem problem;
+  QObject::connect(&loader, &Loader::comparison_loaded, [&](const ComparisonPointer& loaded) {
+    EXPECT_EQ(QThread::currentThread(), loader.thread());
+    comparison = loaded;
+  });
+  QObject::connect(&loader, &Loader::failed, [&](const QString&, const Problem& told) { problem = told; });
+  loader.load_comparison({base}, true);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !loader.is_loading(); }, kWaitMs));
+  ASSERT_NE(comparison, nullptr) << problem.what.toStdString();
+  EXPECT_EQ(comparison->names, QStringList(QStringLiteral("base")));
+  std::size_t published = 0;
+  for (const PublishedResult& result : comparison->published)
+    published += result.points.size();
+  EXPECT_EQ(comparison->document.tables.front().rows.size(), 2 + published);
+
+  loader.load_comparison({base, QStringLiteral("/no/such/experiment")}, false);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !loader.is_loading(); }, kWaitMs));
+  EXPECT_TRUE(problem.what.contains(QLatin1String("/no/such/experiment")));
+}
+
 TEST(Loader, NobodyHearsOfACancelledLoad) {
   Loader loader;
   QSignalSpy loaded(&loader, &Loader::run_loaded);
