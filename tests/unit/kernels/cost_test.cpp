@@ -1,8 +1,12 @@
 #include "kernels/cost.h"
 
 #include "kernels/adamw.h"
+#include "kernels/adaptive_pool.h"
+#include "kernels/batchnorm.h"
 #include "kernels/bias.h"
+#include "kernels/channels.h"
 #include "kernels/continuous_bias.h"
+#include "kernels/convolution.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/gelu.h"
 #include "kernels/layernorm.h"
@@ -10,7 +14,10 @@
 #include "kernels/patch_embed.h"
 #include "kernels/patch_merge.h"
 #include "kernels/pool.h"
+#include "kernels/relu.h"
 #include "kernels/residual.h"
+#include "kernels/tap_fusion.h"
+#include "kernels/upsample_loss.h"
 #include "kernels/window_attention.h"
 #include "tests/unit/kernels/support.h"
 
@@ -116,6 +123,40 @@ TEST(Cost, OfTheRest) {
             (OperationCost{2 * 9 * 4 * (2 + 3), (8 + 4 + 12) * 4, (18 + 36 + 27) * 4}));
   EXPECT_EQ(continuous_bias_backward_cost(bias, kFloat),
             (OperationCost{2 * 9 * 4 * (2 + 6), (24 + 12 + 18 + 36 + 54) * 4, 24 * 4}));
+}
+
+TEST(Cost, OfWhatAHeadOfMapsNeeds) {
+  // 2 x 3 x 4 = 24 pixels, a weight of 9 x 5 x 7
+  const ConvolutionShape conv{.batch = 2, .height = 3, .width = 4, .inputs = 5, .outputs = 7};
+  EXPECT_EQ(convolution_forward_cost(conv, false, kFloat), (OperationCost{2 * 24 * 315, (120 + 315) * 4, 168 * 4}));
+  EXPECT_EQ(convolution_forward_cost(conv, true, kFloat).bytes_read, (120 + 315 + 168) * 4);
+  EXPECT_EQ(convolution_backward_cost(conv, false, kFloat),
+            (OperationCost{2 * 24 * 315, (120 + 168 + 315) * 4, 315 * 4}));
+  EXPECT_EQ(convolution_backward_cost(conv, true, kFloat),
+            (OperationCost{4 * 24 * 315, (120 + 168 + 315 + 315) * 4, (315 + 120) * 4}));
+  const BatchNormShape norm{.rows = 10, .channels = 4};  // sums of 9 doubles
+  EXPECT_EQ(batchnorm_sums_cost(norm, kFloat), (OperationCost{0, 160, 72}));
+  EXPECT_EQ(batchnorm_forward_cost(norm, kFloat), (OperationCost{0, (40 + 16) * 4, 160}));
+  EXPECT_EQ(batchnorm_backward_sums_cost(norm, kFloat), (OperationCost{0, (80 + 16) * 4, 32 + 72}));
+  EXPECT_EQ(batchnorm_backward_cost(norm, kFloat), (OperationCost{0, (80 + 12) * 4 + 72, 160}));
+  EXPECT_EQ(relu_forward_cost(7, kFloat), (OperationCost{0, 28, 28}));
+  EXPECT_EQ(relu_backward_cost(7, kFloat), (OperationCost{0, 56, 28}));
+  EXPECT_EQ(copy_channels_cost({3, 2, 2, 5}, true, kFloat), (OperationCost{0, 48, 24}));
+  const AdaptivePoolShape pool{.batch = 2, .height = 3, .width = 4, .channels = 5, .side = 2};
+  EXPECT_EQ(adaptive_pool_forward_cost(pool, kFloat), (OperationCost{0, 120 * 4, 40 * 4}));
+  EXPECT_EQ(adaptive_pool_backward_cost(pool, true, kFloat), (OperationCost{0, 160 * 4, 120 * 4}));
+  const UpsampleShape up{.batch = 2, .height = 3, .width = 4, .out_height = 6, .out_width = 8, .channels = 5};
+  EXPECT_EQ(upsample_forward_cost(up, false, kFloat), (OperationCost{0, 120 * 4, 480 * 4}));
+  EXPECT_EQ(upsample_backward_cost(up, true, kFloat), (OperationCost{0, 600 * 4, 120 * 4}));
+  // The labels are bytes, and the resized logits never are in memory
+  EXPECT_EQ(upsample_loss_forward_cost(up, kFloat), (OperationCost{0, 120 * 4 + 96, 96 * 4}));
+  EXPECT_EQ(upsample_loss_backward_cost(up, kFloat), (OperationCost{0, (120 + 96) * 4 + 96, 120 * 4}));
+  EXPECT_EQ(upsample_argmax_cost(up, kFloat), (OperationCost{0, 120 * 4, 96}));
+  const TapFusionShape taps{
+      .batch = 2, .height = 3, .width = 4, .out_height = 6, .out_width = 8, .inputs = 5, .outputs = 7};
+  EXPECT_EQ(tap_fusion_forward_cost(taps, kFloat), (OperationCost{2 * 24 * 315, (120 + 315 + 672) * 4, 672 * 4}));
+  EXPECT_EQ(tap_fusion_backward_cost(taps, kFloat),
+            (OperationCost{4 * 24 * 315, (120 + 672 + 630) * 4, (120 + 315) * 4}));
 }
 
 }  // namespace

@@ -4,8 +4,11 @@
 #include <cstring>
 
 #include "kernels/adamw.h"
+#include "kernels/adaptive_pool.h"
+#include "kernels/batchnorm.h"
 #include "kernels/bias.h"
 #include "kernels/continuous_bias.h"
+#include "kernels/convolution.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/gelu.h"
 #include "kernels/layernorm.h"
@@ -15,6 +18,8 @@
 #include "kernels/patch_merge.h"
 #include "kernels/pool.h"
 #include "kernels/residual.h"
+#include "kernels/tap_fusion.h"
+#include "kernels/upsample_loss.h"
 #include "tests/unit/kernels/attention_cases.h"
 
 namespace swinscope {
@@ -145,6 +150,56 @@ Outputs<T> run_training() {
   return out;
 }
 
+template <typename T>
+Outputs<T> run_maps() {
+  Random random(8);
+  const ConvolutionShape conv{.batch = 2, .height = 21, .width = 27, .inputs = 40, .outputs = 150};
+  const auto x = random.normal<T>(conv.pixels() * conv.inputs);
+  const auto weight = random.normal<T>(conv.outputs * 9 * conv.inputs);
+  Outputs<T> out{poisoned<T>(conv.pixels() * 150), poisoned<T>(conv.pixels() * 40), std::vector<T>(weight.size())};
+  cpu::convolution_forward(conv, x.data(), weight.data(), false, out[0].data());
+  cpu::convolution_backward_input(conv, weight.data(), out[0].data(), out[1].data());
+  cpu::convolution_backward_weight(conv, x.data(), out[0].data(), out[2].data());
+  const BatchNormShape norm{.rows = conv.pixels(), .channels = 40};
+  std::vector<double> sums(to_size(norm.sum_elements()));
+  out.insert(out.end(), {poisoned<T>(40), poisoned<T>(40), poisoned<T>(conv.pixels() * 40)});
+  cpu::batchnorm_sums(norm, x.data(), sums.data());
+  cpu::batchnorm_statistics<T>(norm, sums.data(), out[3].data(), out[4].data(), nullptr, nullptr);
+  cpu::batchnorm_backward(norm, x.data(), out[3].data(), out[4].data(), weight.data(), sums.data(), x.data(),
+                          out[5].data());
+  const AdaptivePoolShape pool{.batch = 2, .height = 21, .width = 27, .channels = 40, .side = 6};
+  out.insert(out.end(), {poisoned<T>(pool.bins() * 40), poisoned<T>(conv.pixels() * 40)});
+  cpu::adaptive_pool_forward(pool, x.data(), out[6].data());
+  cpu::adaptive_pool_backward(pool, out[6].data(), false, out[7].data());
+  return out;
+}
+
+template <typename T>
+Outputs<T> run_resizes() {
+  Random random(9);
+  const UpsampleShape up{.batch = 2, .height = 9, .width = 11, .out_height = 36, .out_width = 40, .channels = 33};
+  const auto x = random.normal<T>(up.pixels() * 33);
+  Outputs<T> out{poisoned<T>(up.out_pixels() * 33), poisoned<T>(up.pixels() * 33), poisoned<T>(up.out_pixels()),
+                 poisoned<T>(up.pixels() * 33)};
+  cpu::upsample_forward(up, x.data(), false, out[0].data());
+  cpu::upsample_backward(up, out[0].data(), false, out[1].data());
+  std::vector<std::uint8_t> labels;
+  for (const std::int32_t label : random.labels(up.out_pixels(), 33))
+    labels.push_back(static_cast<std::uint8_t>(label));
+  std::vector<PixelLoss> rows(to_size(up.batch * up.out_height));
+  const PixelLoss loss = cpu::upsample_loss_forward(up, x.data(), labels.data(), out[2].data(), rows.data());
+  cpu::upsample_loss_backward(up, x.data(), labels.data(), out[2].data(), 1.0, out[3].data());
+  out.push_back({static_cast<T>(loss.sum)});
+  const TapFusionShape taps{
+      .batch = 2, .height = 9, .width = 11, .out_height = 36, .out_width = 40, .inputs = 33, .outputs = 20};
+  const auto weight = random.normal<T>(20 * 9 * 33);
+  out.insert(out.end(), {std::vector<T>(to_size(taps.out_pixels() * 20)), poisoned<T>(taps.tap_elements()),
+                         poisoned<T>(taps.pixels() * 33), std::vector<T>(weight.size())});
+  cpu::tap_fusion_forward(taps, x.data(), weight.data(), out[6].data(), out[5].data());
+  cpu::tap_fusion_backward(taps, x.data(), weight.data(), out[5].data(), out[6].data(), out[7].data(), out[8].data());
+  return out;
+}
+
 struct Operation {
   const char* name;
   Outputs<float> (*single)();
@@ -201,6 +256,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Operation{"attention_scaled_dot", run_scaled_dot<float>, run_scaled_dot<double>},
                       Operation{"attention_cosine", run_cosine<float>, run_cosine<double>},
                       Operation{"continuous_bias", run_continuous_bias<float>, run_continuous_bias<double>},
+                      Operation{"maps", run_maps<float>, run_maps<double>},
+                      Operation{"resizes", run_resizes<float>, run_resizes<double>},
                       Operation{"training", run_training<float>, run_training<double>}),
     [](const auto& instance) { return std::string(instance.param.name); });
 

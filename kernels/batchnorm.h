@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cost.h"
+
+namespace swinscope {
+
+// Batch normalization (Ioffe and Szegedy 2015, arXiv:1502.03167) of rows [rows, channels], as torch.nn.BatchNorm2d on
+// an NHWC map: y = (x - mean) * rstd * gamma + beta, with the mean and the biased variance of the batch in training and
+// the running ones in evaluation.
+//
+// Synchronized over ranks as torch.nn.SyncBatchNorm: what a rank contributes are plain sums, forward and backward, that
+// the caller adds up over the ranks between the two halves of each direction. Alone there is nothing to add.
+struct BatchNormShape {
+  std::int64_t rows = 0;  // of this rank
+  std::int64_t channels = 0;
+  double epsilon = 1e-5;
+  double momentum = 0.1;  // running = (1 - momentum) * running + momentum * new
+
+  // Elements of the sums: forward sum of x, sum of x^2, and at the end the number of rows; backward sum of dy and sum
+  // of dy * normalized x, and again the number of rows.
+  constexpr std::int64_t sum_elements() const { return 2 * channels + 1; }
+};
+
+OperationCost batchnorm_sums_cost(const BatchNormShape& shape, std::int64_t element_bytes);
+OperationCost batchnorm_forward_cost(const BatchNormShape& shape, std::int64_t element_bytes);
+OperationCost batchnorm_backward_sums_cost(const BatchNormShape& shape, std::int64_t element_bytes);
+OperationCost batchnorm_backward_cost(const BatchNormShape& shape, std::int64_t element_bytes);
+
+namespace cpu {
+
+// sums: [shape.sum_elements()], overwritten. In double, whose digits bear the subtraction that makes a variance of them
+// also for means a thousand times the standard deviation.
+template <typename T>
+void batchnorm_sums(const BatchNormShape& shape, const T* x, double* sums);
+
+// mean, rstd: [channels], from sums over all ranks. The running statistics, null where they are not wanted, take the
+// unbiased variance, as torch's. Throws std::invalid_argument when the sums count no row.
+template <typename T>
+void batchnorm_statistics(const BatchNormShape& shape, const double* sums, T* mean, T* rstd, T* running_mean,
+                          T* running_variance);
+
+// What evaluation normalizes with: mean = running_mean, rstd = 1 / sqrt(running_variance + epsilon).
+template <typename T>
+void batchnorm_running(const BatchNormShape& shape, const T* running_mean, const T* running_variance, T* mean, T* rstd);
+
+// y may be x.
+template <typename T>
+void batchnorm_forward(const BatchNormShape& shape, const T* x, const T* mean, const T* rstd, const T* gamma,
+                       const T* beta, T* y);
+
+// sums: overwritten. dgamma += this rank's sum of dy * normalized x, dbeta += that of dy: like every gradient they are
+// added up over the ranks with the others.
+template <typename T>
+void batchnorm_backward_sums(const BatchNormShape& shape, const T* x, const T* mean, const T* rstd, const T* dy,
+                             double* sums, T* dgamma, T* dbeta);
+
+// dx, overwritten, from sums over all ranks; may be dy.
+template <typename T>
+void batchnorm_backward(const BatchNormShape& shape, const T* x, const T* mean, const T* rstd, const T* gamma,
+                        const double* sums, const T* dy, T* dx);
+
+}  // namespace cpu
+}  // namespace swinscope

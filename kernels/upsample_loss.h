@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cost.h"
+#include "kernels/upsample.h"
+
+namespace swinscope {
+
+// Pixels that count neither for the loss nor for its gradient.
+inline constexpr std::uint8_t kIgnoredLabel = 255;
+
+// Softmax cross-entropy of logits after a bilinear resize to the size of the labels, without the resized logits in
+// memory: shape.channels are the classes, at most 255. The same as upsample_forward() and cross_entropy_forward() on
+// its output, and as their backward passes.
+struct PixelLoss {
+  double sum = 0.0;          // over the counted pixels
+  std::int64_t count = 0;    // pixels that were not ignored
+  std::int64_t correct = 0;  // counted pixels whose label is the first largest logit
+
+  constexpr PixelLoss& operator+=(const PixelLoss& other) {
+    sum += other.sum;
+    count += other.count;
+    correct += other.correct;
+    return *this;
+  }
+};
+
+OperationCost upsample_loss_forward_cost(const UpsampleShape& shape, std::int64_t element_bytes);
+OperationCost upsample_loss_backward_cost(const UpsampleShape& shape, std::int64_t element_bytes);
+OperationCost upsample_argmax_cost(const UpsampleShape& shape, std::int64_t element_bytes);
+
+namespace cpu {
+
+// labels: [batch, out_height, out_width]. lse: log of the sum of exponentials at every pixel, for the backward pass.
+// rows: [batch * out_height], a workspace: the loss of each row of pixels. Throws std::invalid_argument for a label
+// that is neither below the number of classes nor kIgnoredLabel.
+template <typename T>
+PixelLoss upsample_loss_forward(const UpsampleShape& shape, const T* logits, const std::uint8_t* labels, T* lse,
+                                PixelLoss* rows);
+
+// dlogits, at the size of the logits and overwritten, of pixel_scale * (sum over the counted pixels of their loss).
+template <typename T>
+void upsample_loss_backward(const UpsampleShape& shape, const T* logits, const std::uint8_t* labels, const T* lse,
+                            double pixel_scale, T* dlogits);
+
+// classes: [batch, out_height, out_width], the first class with the largest resized logit.
+template <typename T>
+void upsample_argmax(const UpsampleShape& shape, const T* logits, std::uint8_t* classes);
+
+}  // namespace cpu
+}  // namespace swinscope
