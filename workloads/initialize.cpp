@@ -31,7 +31,7 @@ void initialize_tensor(const ParameterInfo& tensor, std::span<T> values, SwinVer
   const HashStream stream(name, seed);
   if (redraw_rule(name, tensor.shape).shift == 0.5) {  // the weight of a normalization
     const bool post_norm =
-        version == SwinVersion::kV2 && (name.ends_with("norm1.weight") || name.ends_with("norm2.weight"));
+        version == SwinVersion::kV2 && (name.ends_with(".norm1.weight") || name.ends_with(".norm2.weight"));
     std::ranges::fill(values, static_cast<T>(post_norm ? 0.0 : 1.0));
   } else if (name.ends_with("logit_scale")) {
     std::ranges::fill(values, static_cast<T>(2.302585092994046));  // ln 10
@@ -52,6 +52,8 @@ void initialize_parameters(ParameterStore<T>& store, SwinVersion version, std::u
   for (const ParameterInfo& tensor : store.layout().tensors()) {
     initialize_tensor<T>(tensor, store.values(tensor), version, seed);
   }
+  for (const ParameterInfo& buffer : store.layout().buffers())
+    std::ranges::fill(store.buffer(buffer), static_cast<T>(buffer.name.ends_with("running_var") ? 1.0 : 0.0));
 }
 
 template void initialize_parameters<float>(ParameterStore<float>&, SwinVersion, std::uint64_t);

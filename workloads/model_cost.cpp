@@ -38,6 +38,48 @@ PartCost merging(const SwinConfig& config, const StageShape& shape) {
   return {matmul_flops(tokens, 2 * width, 4 * width), norm + 8 * width * width};
 }
 
+// Convolution without bias and the weight and bias of the batch normalization behind it.
+PartCost conv_norm(std::int64_t pixels, std::int64_t inputs, std::int64_t outputs, std::int64_t kernel) {
+  const std::int64_t weight = kernel * kernel * inputs * outputs;
+  return {matmul_flops(pixels, outputs, kernel * kernel * inputs), weight + 2 * outputs};
+}
+
+// uper_head.h; the auxiliary head, which only training runs, included.
+PartCost segmentation_head(const SwinConfig& config) {
+  const std::int64_t d = config.head_channels;
+  const int last = config.stages - 1;
+  const auto width = [&](int stage) { return std::int64_t{stage_shape(config, stage).width}; };
+  const auto pixels = [&](int stage) {
+    const std::int64_t side = stage_shape(config, stage).resolution;
+    return side * side;
+  };
+  PartCost sum;
+  const auto add = [&sum](const PartCost& part) {
+    sum.flops += part.flops;
+    sum.parameters += part.parameters;
+  };
+  const auto add_classifier = [&](std::int64_t count, std::int64_t inputs) {
+    add({matmul_flops(count, config.classes, inputs), (inputs + 1) * config.classes});
+  };
+  for (int stage = 0; stage <= last; ++stage)
+    sum.parameters += 2 * width(stage);
+  std::int64_t together = width(last);
+  for (const int side : kPyramidSides) {
+    add(conv_norm(std::int64_t{side} * side, width(last), d, 1));
+    together += d;
+  }
+  add(conv_norm(pixels(last), together, d, 3));
+  for (int stage = 0; stage < last; ++stage) {
+    add(conv_norm(pixels(stage), width(stage), d, 1));
+    add(conv_norm(pixels(stage), d, d, 3));
+  }
+  add(conv_norm(pixels(0), config.stages * d, d, 3));
+  add_classifier(pixels(0), d);
+  add(conv_norm(pixels(last - 1), width(last - 1), d / 2, 3));
+  add_classifier(pixels(last - 1), d / 2);
+  return sum;
+}
+
 }  // namespace
 
 std::int64_t ModelCost::flops() const {
@@ -68,6 +110,10 @@ ModelCost model_cost(const SwinConfig& config) {
     const PartCost merge = merging(config, shape);
     part.flops += merge.flops;
     part.parameters += merge.parameters;
+  }
+  if (config.task == Task::kSegmentation) {
+    cost.head = segmentation_head(config);
+    return cost;
   }
   const std::int64_t last = stage_shape(config, config.stages - 1).width;
   cost.head = {matmul_flops(1, config.classes, last), 2 * last + last * config.classes + config.classes};

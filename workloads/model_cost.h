@@ -20,7 +20,7 @@ struct PartCost {
 struct ModelCost {
   PartCost stem;  // patch embedding
   std::array<PartCost, kMaxStages> stages;
-  PartCost head;  // final norm, pooling, classifier
+  PartCost head;  // final norm, pooling, classifier; or the whole segmentation head
 
   std::int64_t flops() const;
   std::int64_t parameters() const;

@@ -13,12 +13,13 @@ namespace {
 
 constexpr auto kV1 = SwinVersion::kV1;
 constexpr auto kV2 = SwinVersion::kV2;
+constexpr int kNanoHead = 64;
 
 // The nano models are for tests and demonstrations: both of their stages have more than one window, so that every code
 // path of the large ones (shift, mask, merging) runs.
 constexpr std::array kModels = {
-    SwinConfig{"swin_nano", kV1, 64, 32, 2, {2, 2}, {2, 4}, 4, 10},
-    SwinConfig{"swinv2_nano", kV2, 64, 32, 2, {2, 2}, {2, 4}, 4, 10},
+    SwinConfig{"swin_nano", kV1, 64, 32, 2, {2, 2}, {2, 4}, 4, 10, Task::kClassification, kNanoHead},
+    SwinConfig{"swinv2_nano", kV2, 64, 32, 2, {2, 2}, {2, 4}, 4, 10, Task::kClassification, kNanoHead},
     SwinConfig{"swin_tiny", kV1, 224, 96, 4, {2, 2, 6, 2}, {3, 6, 12, 24}, 7, 1000},
     SwinConfig{"swin_small", kV1, 224, 96, 4, {2, 2, 18, 2}, {3, 6, 12, 24}, 7, 1000},
     SwinConfig{"swin_base", kV1, 224, 128, 4, {2, 2, 18, 2}, {4, 8, 16, 32}, 7, 1000},

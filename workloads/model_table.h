@@ -13,10 +13,15 @@ namespace swinscope {
 
 enum class SwinVersion : int { kV1 = 1, kV2 = 2 };
 
+// What the head on top of the stages answers: one class for the image, or one for each pixel.
+enum class Task : int { kClassification, kSegmentation };
+
 inline constexpr int kMaxStages = 4;
 inline constexpr int kPatchSize = 4;
 inline constexpr int kImageChannels = 3;
 inline constexpr int kMlpRatio = 4;
+// Sides of the grids that the segmentation head's pyramid averages over.
+inline constexpr std::array<int, 4> kPyramidSides = {1, 2, 3, 6};
 // Hidden channels of V2's continuous position bias network.
 inline constexpr int kCpbHidden = 512;
 
@@ -30,6 +35,8 @@ struct SwinConfig {
   std::array<int, kMaxStages> heads = {};
   int window = 7;  // tokens along one side
   int classes = 1000;
+  Task task = Task::kClassification;
+  int head_channels = 512;  // of the segmentation head; even
 };
 
 // One stage of a model at its image size. `window` is never larger than the stage's resolution; then there is no shift.

@@ -23,11 +23,55 @@ ParameterLayout::ParameterLayout(const SwinConfig& config) {
       add_block(config, shape, fmt::format("{}.blocks.{}", prefix, block));
     }
   }
+  if (config.task == Task::kSegmentation) {
+    add_segmentation_head(config);
+  } else {
+    add_classifier(config);
+  }
+  place();
+}
+
+void ParameterLayout::add_classifier(const SwinConfig& config) {
   const std::int64_t width = stage_shape(config, config.stages - 1).width;
   add_norm("norm", width);
   add("head.fc.weight", {config.classes, width}, true);
   add("head.fc.bias", {config.classes}, false);
-  place();
+}
+
+// See uper_head.h for what they are.
+void ParameterLayout::add_segmentation_head(const SwinConfig& config) {
+  const std::int64_t channels = config.head_channels;
+  const int last = config.stages - 1;
+  const auto width = [&](int stage) { return std::int64_t{stage_shape(config, stage).width}; };
+  for (int stage = 0; stage <= last; ++stage)
+    add_norm(fmt::format("norm{}", stage), width(stage));
+  for (std::size_t level = 0; level < kPyramidSides.size(); ++level)
+    add_conv_norm(fmt::format("h.ppm.{}.1", level), width(last), channels, 1);
+  add_conv_norm("h.bott", width(last) + static_cast<std::int64_t>(kPyramidSides.size()) * channels, channels, 3);
+  for (int stage = 0; stage < last; ++stage)
+    add_conv_norm(fmt::format("h.lat.{}", stage), width(stage), channels, 1);
+  for (int stage = 0; stage < last; ++stage)
+    add_conv_norm(fmt::format("h.fpn.{}", stage), channels, channels, 3);
+  add_conv_norm("h.fuse", config.stages * channels, channels, 3);
+  add("h.cls.weight", {config.classes, channels}, true);
+  add("h.cls.bias", {config.classes}, false);
+  add_conv_norm("h.aux.0", width(last - 1), channels / 2, 3);
+  add("h.aux.1.weight", {config.classes, channels / 2}, true);
+  add("h.aux.1.bias", {config.classes}, false);
+}
+
+// The weight as convolution.h has it: torch's in memory format channels_last.
+void ParameterLayout::add_conv_norm(const std::string& prefix, std::int64_t inputs, std::int64_t outputs,
+                                    std::int64_t kernel) {
+  add(prefix + ".0.weight", {outputs, kernel, kernel, inputs}, true);
+  add_norm(prefix + ".1", outputs);
+  add_buffer(prefix + ".1.running_mean", outputs);
+  add_buffer(prefix + ".1.running_var", outputs);
+}
+
+void ParameterLayout::add_buffer(std::string name, std::int64_t count) {
+  buffers_.push_back({std::move(name), {count}, count, buffer_count_, false});
+  buffer_count_ += count;
 }
 
 void ParameterLayout::add(std::string name, std::vector<std::int64_t> shape, bool decays) {
@@ -102,11 +146,18 @@ const ParameterInfo& ParameterLayout::find(std::string_view name) const {
   return tensors_[found->second];
 }
 
+const ParameterInfo& ParameterLayout::find_buffer(std::string_view name) const {
+  const auto found = std::ranges::find(buffers_, name, &ParameterInfo::name);
+  if (found == buffers_.end()) throw std::out_of_range("no buffer named " + std::string(name));
+  return *found;
+}
+
 template <typename T>
 ParameterStore<T>::ParameterStore(const SwinConfig& config, bool with_gradients)
     : layout_(config),
       values_(static_cast<std::size_t>(layout_.flat_count())),
-      gradients_(with_gradients ? static_cast<std::size_t>(layout_.flat_count()) : 0) {}
+      gradients_(with_gradients ? static_cast<std::size_t>(layout_.flat_count()) : 0),
+      buffers_(static_cast<std::size_t>(layout_.buffer_count())) {}
 
 template <typename T>
 void ParameterStore<T>::clear_gradients() {

@@ -33,10 +33,15 @@ class ParameterLayout {
 
   // In forward order, which is timm's own.
   std::span<const ParameterInfo> tensors() const { return tensors_; }
+  // What is neither trained nor decided by the weights, but belongs to the model: running statistics. In a flat buffer
+  // of their own, in this order.
+  std::span<const ParameterInfo> buffers() const { return buffers_; }
+  std::int64_t buffer_count() const { return buffer_count_; }
   // Length of the flat buffer in elements, gaps included.
   std::int64_t flat_count() const { return flat_count_; }
   // Throws std::out_of_range for a name that the model does not have (a bug: names come from the same config).
   const ParameterInfo& find(std::string_view name) const;
+  const ParameterInfo& find_buffer(std::string_view name) const;
 
  private:
   void add(std::string name, std::vector<std::int64_t> shape, bool decays);
@@ -44,18 +49,24 @@ class ParameterLayout {
   void add_block(const SwinConfig& config, const StageShape& shape, const std::string& prefix);
   void add_attention(const SwinConfig& config, const StageShape& shape, const std::string& prefix);
   void add_merging(const SwinConfig& config, std::int64_t width, const std::string& prefix);
+  void add_classifier(const SwinConfig& config);
+  void add_segmentation_head(const SwinConfig& config);
+  void add_conv_norm(const std::string& prefix, std::int64_t inputs, std::int64_t outputs, std::int64_t kernel);
+  void add_buffer(std::string name, std::int64_t count);
   void place();
 
   std::vector<ParameterInfo> tensors_;
+  std::vector<ParameterInfo> buffers_;
+  std::int64_t buffer_count_ = 0;
   std::unordered_map<std::string, std::size_t> index_;
   std::int64_t flat_count_ = 0;
 };
 
-// The values and, for training, the gradients of all parameters. T is float or double.
+// The values and, for training, the gradients of all parameters; and the values of the buffers. T is float or double.
 template <typename T>
 class ParameterStore {
  public:
-  // Values and gradients start as zeros. Without gradients (inference) `gradients()` is empty.
+  // Values, buffers and gradients start as zeros. Without gradients (inference) `gradients()` is empty.
   ParameterStore(const SwinConfig& config, bool with_gradients);
 
   const ParameterLayout& layout() const { return layout_; }
@@ -64,8 +75,13 @@ class ParameterStore {
   std::span<T> gradients() { return gradients_; }
   std::span<const T> gradients() const { return gradients_; }
 
+  std::span<T> buffers() { return buffers_; }
+  std::span<const T> buffers() const { return buffers_; }
+
   std::span<T> values(const ParameterInfo& tensor) { return slice(values_, tensor); }
   std::span<T> gradients(const ParameterInfo& tensor) { return slice(gradients_, tensor); }
+
+  std::span<T> buffer(const ParameterInfo& tensor) { return slice(buffers_, tensor); }
 
   void clear_gradients();
 
@@ -78,6 +94,7 @@ class ParameterStore {
   ParameterLayout layout_;
   std::vector<T> values_;
   std::vector<T> gradients_;
+  std::vector<T> buffers_;
 };
 
 }  // namespace swinscope

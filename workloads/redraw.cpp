@@ -13,13 +13,6 @@ namespace {
 constexpr double kLn200 = 5.298317366548036;
 constexpr std::int64_t kGrain = 1 << 16;
 
-// As in "layers.0.blocks.1.norm2.weight" and "norm.weight": the component before the last one starts with "norm".
-bool is_norm_weight(std::string_view name) {
-  if (!name.ends_with(".weight")) return false;
-  const std::string_view owner = name.substr(0, name.size() - std::string_view(".weight").size());
-  return owner.substr(owner.rfind('.') + 1).starts_with("norm");
-}
-
 }  // namespace
 
 RedrawRule redraw_rule(std::string_view name, std::span<const std::int64_t> shape) {
@@ -28,7 +21,7 @@ RedrawRule redraw_rule(std::string_view name, std::span<const std::int64_t> shap
   }
   if (name.ends_with("logit_scale")) return {0.0, kLn200};
   if (name.ends_with("bias")) return {-0.5, std::sqrt(0.48)};
-  if (is_norm_weight(name)) return {0.5, 1.0};
+  if (shape.size() == 1 && name.ends_with(".weight")) return {0.5, 1.0};
   const std::int64_t fan_in =
       shape.empty() ? 1 : std::accumulate(shape.begin() + 1, shape.end(), std::int64_t{1}, std::multiplies<>());
   return {-0.5, std::sqrt(12.0 / static_cast<double>(fan_in))};

@@ -24,10 +24,10 @@ struct RedrawRule {
   double scale = 1.0;
 };
 
-// Norm weights U(0.5, 1.5); biases of standard deviation 0.2; position tables, the first layer of V2's position
-// networks and "input.image" of standard deviation 1; logit_scale U(0, ln 200), so that one in eight lies above its
-// clamp at ln 100; all other weights of standard deviation 1 / sqrt(fan in), where fan in is the product of all extents
-// but the first.
+// Norm weights (all weights of one extent) U(0.5, 1.5); biases of standard deviation 0.2; position tables, the first
+// layer of V2's position networks and "input.image" of standard deviation 1; logit_scale U(0, ln 200), so that one in
+// eight lies above its clamp at ln 100; all other weights of standard deviation 1 / sqrt(fan in), where fan in is the
+// product of all extents but the first.
 RedrawRule redraw_rule(std::string_view name, std::span<const std::int64_t> shape);
 
 // Fills `values` with the tensor's first values.size() elements. T is float or double; doubles hold the float's value.

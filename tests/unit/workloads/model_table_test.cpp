@@ -1,6 +1,7 @@
 #include "workloads/model_table.h"
 
 #include <string>
+#include <tuple>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -66,6 +67,26 @@ TEST(ModelTable, FourTimesThePixelsAreFourTimesTheWorkForV2) {
   const std::int64_t small = model_cost(config).flops() - model_cost(config).head.flops;
   config.image_size = 512;
   EXPECT_EQ(model_cost(config).flops() - model_cost(config).head.flops, 4 * small);
+}
+
+// The figures of the roofline study for a head of 512 channels and 150 classes at 512 pixels.
+TEST(ModelTable, TheSegmentationHeadCostsWhatItsOperationsDo) {
+  for (const auto& [name, gflop, millions] :
+       {std::tuple("swinv2_tiny", 425.0, 32.4), std::tuple("swinv2_base", 427.0, 34.5),
+        std::tuple("swinv2_large", 431.0, 38.8)}) {
+    SwinConfig config = find_model(name);
+    config.image_size = 512;
+    config.task = Task::kSegmentation;
+    config.classes = 150;
+    const ModelCost cost = model_cost(config);
+    EXPECT_NEAR(static_cast<double>(cost.head.flops) * 1e-9, gflop, 0.6) << name;
+    EXPECT_NEAR(static_cast<double>(cost.head.parameters) * 1e-6, millions, 0.06) << name;
+    std::int64_t sum = 0;
+    const ParameterLayout layout(config);
+    for (const ParameterInfo& tensor : layout.tensors())
+      sum += tensor.count;
+    EXPECT_EQ(cost.parameters(), sum) << name;
+  }
 }
 
 TEST(ModelTable, UnknownModelNamesTheNearest) {
