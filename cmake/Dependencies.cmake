@@ -7,6 +7,7 @@ find_package(nlohmann_json 3.9 REQUIRED)
 find_package(simdjson 3.0 REQUIRED) # splits hundreds of MB of trace JSON at memory speed
 find_package(CLI11 2.1 REQUIRED)
 find_package(JPEG REQUIRED) # photographs as input of the workloads
+find_package(PNG REQUIRED) # masks with a label for each of their pixels
 
 # CUDA is used where it is found and never installed by us. AUTO looks for nvcc on PATH and in the usual place, and does
 # without it when it is too old.

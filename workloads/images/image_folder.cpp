@@ -75,6 +75,10 @@ ImageFolder read_image_folder(const fs::path& folder) {
 ImageFolders read_train_and_validation(const fs::path& folder) {
   std::error_code error;
   const fs::path train = folder / "train";
+  if (fs::is_directory(folder / "images", error) && fs::is_directory(folder / "annotations", error)) {
+    refuse(folder, "pictures without a class of their own", "images/ and annotations/ are a set for segmentation",
+           "pictures are expected as CLASS/NAME.jpg; `swin make-data --task classification` writes such a set");
+  }
   if (!fs::is_directory(train, error)) return {read_image_folder(folder), {}};
   ImageFolders result{read_image_folder(train), {}};
   for (const char* name : {"val", "validation"}) {

@@ -160,26 +160,15 @@ class Clouds {
   std::array<double, std::size_t{kCells + 1} * std::size_t{kCells + 1}> values_{};
 };
 
-// All that is drawn for one picture. Lengths are shares of its side.
-struct Scene {
-  explicit Scene(Draws draws)
+// What is behind the figures.
+struct Background {
+  explicit Background(Draws& draws)
       : corners{draw_colour(draws), draw_colour(draws)},
         direction(draws.between(0, 2.0 * kPi)),
         clouds(draws),
-        cloudiness(draws.between(10, 50)),
-        radius(draws.between(0.22, 0.42)),
-        centre{draws.between(radius, 1.0 - radius), draws.between(radius, 1.0 - radius)},
-        rotation(draws.between(0, 2.0 * kPi)),
-        period(draws.between(0.3, 0.45)),
-        surface_rotation(draws.between(0, 2.0 * kPi)),
-        surface_shift{draws.between(0, 1), draws.between(0, 1)},
-        noise(draws.between(2, 14)) {
-    const Colour behind = background(centre);
-    first = draw_contrast(draws, {behind});
-    second = draw_contrast(draws, {behind, first});
-  }
+        cloudiness(draws.between(10, 50)) {}
 
-  Colour background(Point p) const {
+  Colour at(Point p) const {
     const double along = (p.x - 0.5) * std::cos(direction) + (p.y - 0.5) * std::sin(direction);
     Colour colour = mix(corners[0], corners[1], std::clamp(along + 0.5, 0.0, 1.0));
     for (double& value : colour)
@@ -187,32 +176,119 @@ struct Scene {
     return colour;
   }
 
-  // `pixel`: its length, over which the outline is smoothed.
-  Colour at(Point p, int label, double pixel) const {
-    const Colour behind = background(p);
-    const Point local = rotate({(p.x - centre.x) / radius, (p.y - centre.y) / radius}, rotation);
-    const double distance = outline_distance(label / kProceduralSurfaces, local) * radius / pixel;
-    const double cover = std::clamp(0.5 - distance, 0.0, 1.0);
-    if (cover <= 0.0) return behind;
-    Point place = rotate(local, surface_rotation);
-    place = {place.x / period + surface_shift.x, place.y / period + surface_shift.y};
-    return mix(behind, mix(first, second, surface(label % kProceduralSurfaces, place)), cover);
-  }
-
   std::array<Colour, 2> corners;
   double direction;
   Clouds clouds;
   double cloudiness;
+};
+
+// A shape with a surface. Lengths are shares of the picture's side.
+struct Figure {
+  Figure(Draws& draws, double least_radius, double most_radius)
+      : radius(draws.between(least_radius, most_radius)),
+        centre{draws.between(radius, 1.0 - radius), draws.between(radius, 1.0 - radius)},
+        rotation(draws.between(0, 2.0 * kPi)),
+        period(draws.between(0.3, 0.45)),
+        surface_rotation(draws.between(0, 2.0 * kPi)),
+        surface_shift{draws.between(0, 1), draws.between(0, 1)} {}
+
+  void draw_colours(Draws& draws, const Background& background) {
+    const Colour behind = background.at(centre);
+    first = draw_contrast(draws, {behind});
+    second = draw_contrast(draws, {behind, first});
+  }
+  Point local(Point p) const { return rotate({(p.x - centre.x) / radius, (p.y - centre.y) / radius}, rotation); }
+  // How much of a pixel it covers. `pixel`: the pixel's length, over which the outline is smoothed.
+  double cover(Point p, int label, double pixel) const {
+    const double distance = outline_distance(label / kProceduralSurfaces, local(p)) * radius / pixel;
+    return std::clamp(0.5 - distance, 0.0, 1.0);
+  }
+  Colour colour(Point p, int label) const {
+    Point place = rotate(local(p), surface_rotation);
+    place = {place.x / period + surface_shift.x, place.y / period + surface_shift.y};
+    return mix(first, second, surface(label % kProceduralSurfaces, place));
+  }
+
   double radius;
   Point centre;
   double rotation;
   double period;  // of the surface, in radii
   double surface_rotation;
   Point surface_shift;
-  double noise;  // grey levels
   Colour first{};
   Colour second{};
 };
+
+// All that is drawn for one picture of one figure.
+struct Portrait {
+  explicit Portrait(Draws draws) : background(draws), figure(draws, 0.22, 0.42), noise(draws.between(2, 14)) {
+    figure.draw_colours(draws, background);
+  }
+
+  Colour at(Point p, int label, double pixel) const {
+    const Colour behind = background.at(p);
+    const double cover = figure.cover(p, label, pixel);
+    return cover <= 0.0 ? behind : mix(behind, figure.colour(p, label), cover);
+  }
+
+  Background background;
+  Figure figure;
+  double noise;  // grey levels
+};
+
+// Several figures, the later ones in front.
+struct Crowd {
+  explicit Crowd(Draws draws) : background(draws), noise(draws.between(2, 14)) {
+    constexpr double kLeast = 3.0;
+    constexpr double kMost = 7.0;
+    const int count = static_cast<int>(draws.between(kLeast, kMost + 1.0));
+    for (int i = 0; i < count; ++i) {
+      const int kind = static_cast<int>(draws.between(0, kSceneClasses - 1));
+      kinds.push_back(kind);
+      figures.emplace_back(draws, 0.1, 0.26);
+      figures.back().draw_colours(draws, background);
+    }
+  }
+
+  // The colour, and the label of what covers the pixel; kSceneUnlabelled where that is several things in part.
+  Colour at(Point p, double pixel, std::uint8_t& label) const {
+    Colour colour = background.at(p);
+    label = 1;
+    for (std::size_t i = 0; i < figures.size(); ++i) {
+      // Even kinds are plain, odd ones striped.
+      const int drawn = kinds[i] / 2 * kProceduralSurfaces + kinds[i] % 2;
+      const double cover = figures[i].cover(p, drawn, pixel);
+      if (cover <= 0.0) continue;
+      colour = mix(colour, figures[i].colour(p, drawn), cover);
+      label = cover < 1.0 ? kSceneUnlabelled : static_cast<std::uint8_t>(2 + kinds[i]);
+    }
+    return colour;
+  }
+
+  Background background;
+  double noise;  // grey levels
+  std::vector<int> kinds;
+  std::vector<Figure> figures;
+};
+
+// Calls colour(x, y, place) for each pixel, in order, and adds noise.
+template <typename At>
+RgbImage draw_pixels(const std::string& name, int size, std::uint64_t seed, double noise, const At& colour) {
+  const HashStream grain(name + ".grain", seed);
+  RgbImage image{
+      size, size,
+      std::vector<std::uint8_t>(static_cast<std::size_t>(size) * static_cast<std::size_t>(size) * RgbImage::kChannels)};
+  std::uint64_t at = 0;
+  for (int y = 0; y < size; ++y) {
+    for (int x = 0; x < size; ++x) {
+      for (const double value : colour(x, y, Point{(x + 0.5) / size, (y + 0.5) / size})) {
+        const double noisy = value + noise * (2.0 * grain.unit(at) - 1.0);
+        image.pixels[at++] = static_cast<std::uint8_t>(std::clamp(std::lround(noisy), 0L, 255L));
+      }
+    }
+  }
+  return image;
+}
 
 }  // namespace
 
@@ -221,24 +297,31 @@ std::string procedural_class_name(int label) {
                      kSurfaces.at(static_cast<std::size_t>(label % kProceduralSurfaces)));
 }
 
+std::string scene_class_name(int label) {
+  if (label == 0) return "background";
+  const int kind = label - 1;
+  return fmt::format("{}-{}", kShapes.at(static_cast<std::size_t>(kind / 2)),
+                     kSurfaces.at(static_cast<std::size_t>(kind % 2)));
+}
+
 RgbImage draw_procedural(const std::string& part, std::int64_t number, int label, int size, std::uint64_t seed) {
   const std::string name = fmt::format("procedural.{}.{}", part, number);
-  const Scene scene{Draws(name, seed)};
-  const HashStream grain(name + ".grain", seed);
-  RgbImage image{
-      size, size,
-      std::vector<std::uint8_t>(static_cast<std::size_t>(size) * static_cast<std::size_t>(size) * RgbImage::kChannels)};
-  std::uint64_t at = 0;
-  for (int y = 0; y < size; ++y) {
-    for (int x = 0; x < size; ++x) {
-      const Colour colour = scene.at({(x + 0.5) / size, (y + 0.5) / size}, label, 1.0 / size);
-      for (const double value : colour) {
-        const double noisy = value + scene.noise * (2.0 * grain.unit(at) - 1.0);
-        image.pixels[at++] = static_cast<std::uint8_t>(std::clamp(std::lround(noisy), 0L, 255L));
-      }
-    }
-  }
-  return image;
+  const Portrait portrait{Draws(name, seed)};
+  return draw_pixels(name, size, seed, portrait.noise,
+                     [&](int /*x*/, int /*y*/, Point place) { return portrait.at(place, label, 1.0 / size); });
+}
+
+LabelledScene draw_scene(const std::string& part, std::int64_t number, int size, std::uint64_t seed) {
+  const std::string name = fmt::format("scene.{}.{}", part, number);
+  const Crowd crowd{Draws(name, seed)};
+  LabelledScene scene;
+  scene.mask = {size, size, std::vector<std::uint8_t>(static_cast<std::size_t>(size) * static_cast<std::size_t>(size))};
+  scene.image = draw_pixels(name, size, seed, crowd.noise, [&](int x, int y, Point place) {
+    return crowd.at(
+        place, 1.0 / size,
+        scene.mask.labels[static_cast<std::size_t>(y) * static_cast<std::size_t>(size) + static_cast<std::size_t>(x)]);
+  });
+  return scene;
 }
 
 }  // namespace swinscope

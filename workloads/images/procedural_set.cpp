@@ -22,13 +22,14 @@ namespace fs = std::filesystem;
 
 constexpr const char* kDescription = "dataset.json";
 constexpr const char* kSchema = "swin.dataset/1";
+constexpr const char* kScenesKind = "procedural-scenes";
 constexpr std::int64_t kProgressEvery = 200;
 
 nlohmann::ordered_json describe(const ProceduralSetOptions& options) {
   nlohmann::ordered_json set;
   set["schema"] = kSchema;
-  set["kind"] = "procedural";
-  set["classes"] = kProceduralClasses;
+  set["kind"] = options.scenes ? kScenesKind : "procedural";
+  set["classes"] = options.scenes ? kSceneClasses : kProceduralClasses;
   set["train_images"] = options.train_images;
   set["validation_images"] = options.validation_images;
   set["size"] = options.size;
@@ -51,6 +52,17 @@ void write_description(const fs::path& folder, const ProceduralSetOptions& optio
   set["complete"] = complete;
   const std::string text = set.dump(2) + "\n";
   write_file(folder / kDescription, text.data(), text.size());
+}
+
+// Where the pictures lie.
+std::vector<fs::path> folders_of(bool scenes) {
+  if (scenes) return {"images/training", "images/validation", "annotations/training", "annotations/validation"};
+  std::vector<fs::path> folders;
+  for (const char* part : {"train", "val"}) {
+    for (int label = 0; label < kProceduralClasses; ++label)
+      folders.push_back(fs::path(part) / procedural_class_name(label));
+  }
+  return folders;
 }
 
 // One thread's share of the work is whatever number comes next.
@@ -79,17 +91,31 @@ class Writer {
 
   void write(std::int64_t number) {
     const bool training = number < options_.train_images;
-    const std::string part = training ? "train" : "val";
     const std::int64_t in_part = training ? number : number - options_.train_images;
-    const int label = static_cast<int>(in_part % kProceduralClasses);
-    const std::vector<std::uint8_t> jpeg =
-        encode_jpeg(draw_procedural(part, in_part, label, options_.size, options_.seed), options_.quality);
-    write_file(folder_ / part / procedural_class_name(label) / fmt::format("{:06}.jpg", in_part), jpeg.data(),
-               jpeg.size());
+    if (options_.scenes) {
+      write_scene(training ? "training" : "validation", in_part);
+    } else {
+      write_figure(training ? "train" : "val", in_part);
+    }
     const std::int64_t done = ++done_;
     if (done % kProgressEvery != 0 && done != total()) return;
     const std::lock_guard lock(mutex_);
     if (!progress_(done)) stop_ = true;
+  }
+
+  void write_figure(const std::string& part, std::int64_t number) {
+    const int label = static_cast<int>(number % kProceduralClasses);
+    const std::vector<std::uint8_t> jpeg =
+        encode_jpeg(draw_procedural(part, number, label, options_.size, options_.seed), options_.quality);
+    write_file(folder_ / part / procedural_class_name(label) / fmt::format("{:06}.jpg", number), jpeg.data(),
+               jpeg.size());
+  }
+  void write_scene(const std::string& part, std::int64_t number) {
+    const LabelledScene scene = draw_scene(part, number, options_.size, options_.seed);
+    const std::vector<std::uint8_t> jpeg = encode_jpeg(scene.image, options_.quality);
+    const std::vector<std::uint8_t> png = encode_mask(scene.mask);
+    write_file(folder_ / "images" / part / fmt::format("{:06}.jpg", number), jpeg.data(), jpeg.size());
+    write_file(folder_ / "annotations" / part / fmt::format("{:06}.png", number), png.data(), png.size());
   }
 
   const fs::path& folder_;
@@ -121,15 +147,12 @@ ProceduralSetState look_at_procedural_set(const fs::path& folder, const Procedur
 
 bool write_procedural_set(const fs::path& folder, const ProceduralSetOptions& options,
                           const std::function<bool(std::int64_t)>& progress) {
-  for (const char* part : {"train", "val"}) {
-    for (int label = 0; label < kProceduralClasses; ++label) {
-      std::error_code error;
-      const fs::path of_class = folder / part / procedural_class_name(label);
-      fs::create_directories(of_class, error);
-      if (error) {
-        throw WorkloadError(WorkloadErrorKind::kFailure, fmt::format("{}: cannot be made", of_class.string()),
-                            error.message(), {});
-      }
+  for (const fs::path& below : folders_of(options.scenes)) {
+    std::error_code error;
+    fs::create_directories(folder / below, error);
+    if (error) {
+      throw WorkloadError(WorkloadErrorKind::kFailure, fmt::format("{}: cannot be made", (folder / below).string()),
+                          error.message(), {});
     }
   }
   write_description(folder, options, false);
@@ -147,10 +170,12 @@ bool write_procedural_set(const fs::path& folder, const ProceduralSetOptions& op
 
 void remove_procedural_set(const fs::path& folder) {
   std::error_code ignored;  // what stays is overwritten or named when it is in the way
-  for (const char* part : {"train", "val"}) {
-    for (int label = 0; label < kProceduralClasses; ++label)
-      fs::remove_all(folder / part / procedural_class_name(label), ignored);
-  }
+  std::ifstream in(folder / kDescription);
+  const auto set = nlohmann::ordered_json::parse(in, nullptr, false);
+  in.close();
+  const bool scenes = set.is_object() && set.value("kind", "") == kScenesKind;
+  for (const fs::path& below : folders_of(scenes))
+    fs::remove_all(folder / below, ignored);
   fs::remove(folder / kDescription, ignored);
 }
 
