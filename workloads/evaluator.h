@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "kernels/cross_entropy.h"
@@ -14,7 +15,8 @@ namespace swinscope {
 struct Evaluation {
   double loss = 0.0;  // mean cross-entropy without smoothing
   double accuracy = 0.0;
-  std::int64_t images = 0;  // that counted: those with a label
+  std::int64_t images = 0;                        // that counted: those with a label
+  std::optional<double> mean_iou = std::nullopt;  // of segmentation, whose loss and accuracy are those of pixels
 };
 
 // T is float or double. `parameters` and `communicator` must outlive the evaluator.
