@@ -1,0 +1,27 @@
+// Procedural scenes (images/procedural.h) drawn in memory, for runs without files: a few, over and over, so that
+// drawing them is no part of what is measured.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "workloads/segmentation_data.h"
+
+namespace swinscope {
+
+class SyntheticScenes : public SegmentationData {
+ public:
+  // `different`: number of scenes; numbers wrap around.
+  SyntheticScenes(int image_size, std::int64_t different, std::uint64_t seed);
+
+  void load(std::int64_t first, std::span<float> images, std::span<std::uint8_t> labels) override;
+
+ private:
+  struct Scene {
+    std::vector<float> image;
+    std::vector<std::uint8_t> labels;
+  };
+  std::vector<Scene> scenes_;
+};
+
+}  // namespace swinscope
