@@ -83,6 +83,8 @@ void write_checkpoint(const fs::path& folder, const CheckpointState& state, Para
     tensors.push_back(source(first_name(tensor), tensor, part(moments.first, tensor)));
     tensors.push_back(source(second_name(tensor), tensor, part(moments.second, tensor)));
   }
+  for (const ParameterInfo& buffer : store.layout().buffers())
+    tensors.push_back(source(buffer.name, buffer, std::span<const T>(store.buffer(buffer))));
   nlohmann::ordered_json json = {{"schema", kSchema},
                                  {"steps_done", state.steps_done},
                                  {"optimizer_steps", state.optimizer_steps},

@@ -1,6 +1,7 @@
 // The state of a training in a file, from which it goes on as if it had never stopped, to the bit.
 //
-// FOLDER/checkpoint.safetensors holds the parameters under timm's names (so the file serves as weights, too), AdamW's
+// FOLDER/checkpoint.safetensors holds the parameters under timm's names (so the file serves as weights, too), running
+// statistics under torch's, AdamW's
 // moments as optimizer.first_moment.NAME and optimizer.second_moment.NAME, and in the metadata, under
 // "swin.checkpoint", JSON: schema, steps done, steps of the optimizer, the settings of the training, and what a device
 // adds. Parameters and moments are fp32 on every device (fp64 on the CPU if asked for), so that one may go on where

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -74,32 +75,40 @@ bool is_for_other_classes(const EntryMap& entries, const ParameterLayout& layout
          bias->second->shape == std::vector<std::int64_t>{found[0]};
 }
 
+// What a segmentation model has on top of the stages, and what a classifier has there.
+bool is_on_top(std::string_view name) {
+  return name.starts_with("h.") || name.starts_with("norm") || name.starts_with("head.");
+}
+
 // Reads what matches, but for what is left out; throws for everything that does not.
 template <typename T>
-void read_all(const SafetensorsFile& file, EntryMap entries, bool without_classifier, ParameterStore<T>& store) {
+void read_all(const SafetensorsFile& file, EntryMap entries, const std::function<bool(std::string_view)>& left_out,
+              ParameterStore<T>& store) {
   std::vector<std::string> missing;
   std::vector<std::string> misshapen;
   std::vector<std::string> unexpected;
-  std::vector<std::pair<const ParameterInfo*, const TensorEntry*>> matched;
-  for (const ParameterInfo& tensor : store.layout().tensors()) {
+  std::vector<std::pair<std::span<T>, const TensorEntry*>> matched;
+  std::erase_if(entries, [&left_out](const auto& entry) { return left_out(entry.first); });
+  const auto match = [&](const ParameterInfo& tensor, std::span<T> values) {
+    if (left_out(tensor.name)) return;
     const auto found = entries.find(tensor.name);
-    if (without_classifier && is_classifier(tensor.name)) {
-      if (found != entries.end()) entries.erase(found);
-      continue;
-    }
     if (found == entries.end()) {
       missing.push_back(tensor.name);
-      continue;
+      return;
     }
     const TensorEntry& entry = *found->second;
     entries.erase(found);
     if (entry.shape != tensor.shape || entry.type == TensorType::kOther) {
       misshapen.push_back(fmt::format("{} ({} {} instead of {})", tensor.name, entry.type_name,
                                       format_shape(entry.shape), format_shape(tensor.shape)));
-      continue;
+      return;
     }
-    matched.emplace_back(&tensor, &entry);
-  }
+    matched.emplace_back(values, &entry);
+  };
+  for (const ParameterInfo& tensor : store.layout().tensors())
+    match(tensor, store.values(tensor));
+  for (const ParameterInfo& buffer : store.layout().buffers())
+    match(buffer, store.buffer(buffer));
   for (const auto& [name, entry] : entries)
     unexpected.push_back(entry->name);
   std::string problems;
@@ -111,22 +120,30 @@ void read_all(const SafetensorsFile& file, EntryMap entries, bool without_classi
                         fmt::format("{}: not the weights of this model", file.path().string()), problems,
                         "choose the model that the file was saved from: `swin list`");
   }
-  for (const auto& [tensor, entry] : matched)
-    file.read(*entry, store.values(*tensor));
+  for (const auto& [values, entry] : matched)
+    file.read(*entry, values);
 }
 
 }  // namespace
 
 template <typename T>
 void load_weights(const SafetensorsFile& file, ParameterStore<T>& store) {
-  read_all(file, entries_by_name(file), false, store);
+  read_all<T>(
+      file, entries_by_name(file), [](std::string_view /*name*/) { return false; }, store);
 }
 
 template <typename T>
 bool load_weights_to_tune(const SafetensorsFile& file, ParameterStore<T>& store) {
   EntryMap entries = entries_by_name(file);
+  if (!store.layout().buffers().empty()) {  // a segmentation model
+    const bool whole = std::ranges::any_of(entries, [](const auto& entry) { return entry.first.starts_with("h."); });
+    read_all<T>(
+        file, std::move(entries), [whole](std::string_view name) { return !whole && is_on_top(name); }, store);
+    return whole;
+  }
   const bool other = is_for_other_classes(entries, store.layout());
-  read_all(file, std::move(entries), other, store);
+  read_all<T>(
+      file, std::move(entries), [other](std::string_view name) { return other && is_classifier(name); }, store);
   return !other;
 }
 

@@ -16,7 +16,8 @@ template <typename T>
 void load_weights(const SafetensorsFile& file, ParameterStore<T>& store);
 
 // The same to begin a fine-tuning with: where the file's classifier is for another number of classes, or there is none,
-// the store keeps the values that its own has. Everything else must match. Returns whether the classifier was loaded.
+// the store keeps the values that its own has. A segmentation model takes the stages of a file that has no such head,
+// and keeps its own head. Everything else must match. Returns whether the classifier, or the head, was loaded.
 template <typename T>
 bool load_weights_to_tune(const SafetensorsFile& file, ParameterStore<T>& store);
 
