@@ -74,6 +74,11 @@ nlohmann::ordered_json probe(const MakeDataOptions& options) {
 int make_data(MakeDataOptions options) {
   options.set.validation_images = std::llround(static_cast<double>(options.images) * options.validation_share);
   options.set.train_images = options.images - options.set.validation_images;
+  if (options.set.scenes && options.probe) {
+    throw WorkloadError(WorkloadErrorKind::kUsage, "--probe is for --task classification",
+                        "it fits a linear model of whole pictures", {});
+  }
+  const int classes = options.set.scenes ? kSceneClasses : kProceduralClasses;
   if (options.set.threads == 0) options.set.threads = cpu::thread_count();
   cpu::set_thread_count(options.set.threads);
   const ProceduralSetState state = look_at_procedural_set(options.folder, options.set);
@@ -87,7 +92,8 @@ int make_data(MakeDataOptions options) {
     }
   }
   nlohmann::ordered_json row = {{"folder", options.folder.string()},
-                                {"classes", kProceduralClasses},
+                                {"task", options.set.scenes ? "segmentation" : "classification"},
+                                {"classes", classes},
                                 {"train_images", options.set.train_images},
                                 {"validation_images", options.set.validation_images},
                                 {"size", options.set.size},
@@ -95,8 +101,7 @@ int make_data(MakeDataOptions options) {
                                 {"written", !there}};
   if (!options.json) {
     fmt::print("{}: {} training and {} validation pictures of {} classes{}\n", options.folder.string(),
-               options.set.train_images, options.set.validation_images, kProceduralClasses,
-               there ? ", already there" : "");
+               options.set.train_images, options.set.validation_images, classes, there ? ", already there" : "");
   }
   if (options.probe) row["linear_probe"] = probe(options);
   if (options.json) {
@@ -112,7 +117,14 @@ int make_data(MakeDataOptions options) {
 Command add_make_data_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("make-data", "Write a labelled set of JPEG pictures to train on");
   const auto options = std::make_shared<MakeDataOptions>();
-  command->add_option("folder", options->folder, "folder to write train/ and val/ into")->required();
+  command->add_option("folder", options->folder, "folder to write the pictures below")->required();
+  command
+      ->add_option_function<std::string>(
+          "--task", [options](const std::string& task) { options->set.scenes = task == "segmentation"; },
+          "classification: one figure a picture, train/CLASS/*.jpg and val/CLASS/*.jpg; segmentation: scenes with a "
+          "label for each pixel, in ADE20K's layout (images/ and annotations/)")
+      ->check(CLI::IsMember({"classification", "segmentation"}))
+      ->default_str("classification");
   command->add_option("--images", options->images, "pictures of both parts together")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}))
       ->capture_default_str();

@@ -77,6 +77,24 @@ TEST_F(SwinTrain, MakeDataWritesASetOnceAndProbesIt) {
   EXPECT_THAT(foreign.err, HasSubstr("holds something else"));
 }
 
+TEST_F(SwinTrain, MakeDataWritesScenes) {
+  std::vector<std::string> arguments = {"make-data", at("scenes"), "--task", "segmentation", "--images",
+                                        "12",        "--size",     "32",     "--json"};
+  const Finished made = swin(arguments);
+  ASSERT_EQ(made.status, 0) << made.err;
+  const auto row = nlohmann::json::parse(made.out)["data"][0];
+  EXPECT_EQ(row["task"], "segmentation");
+  EXPECT_EQ(row["classes"], 13);
+  EXPECT_EQ(row["train_images"], 11);
+  EXPECT_TRUE(fs::exists(at("scenes/images/training/000010.jpg")));
+  EXPECT_TRUE(fs::exists(at("scenes/annotations/validation/000000.png")));
+  arguments.push_back("--probe");
+  EXPECT_EQ(swin(arguments).status, 2);
+  const Finished trained = swin({"train", "--model", "swin_nano", "--data", at("scenes")});
+  EXPECT_EQ(trained.status, 3);
+  EXPECT_THAT(trained.err, HasSubstr("a set for segmentation"));
+}
+
 TEST_F(SwinTrain, FilesAreLearntFromAndTheHeldOutOnesAreJudgedEachEpoch) {
   make_data();
   std::ofstream(at("set/train/disc-plain/broken.jpg")) << "no picture";
