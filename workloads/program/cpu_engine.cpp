@@ -1,6 +1,7 @@
 #include <array>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -34,6 +35,7 @@ class CpuEngine : public TrainingEngine {
   std::vector<FinishedStep> finished(bool /*wait*/) override { return std::exchange(done_, {}); }
   std::int64_t global_batch() const override { return trainer_.global_batch(); }
 
+  using TrainingEngine::evaluate;
   Evaluation evaluate(TrainingData& data, std::int64_t images) override {
     if (!evaluator_) evaluator_.emplace(config_, batch_, store_, communicator_);
     return evaluator_->evaluate(data, images);
@@ -88,6 +90,13 @@ TensorSource source(const ParameterInfo& tensor, std::span<const double> values)
 }
 
 }  // namespace
+
+Evaluation TrainingEngine::evaluate(TrainingData& /*data*/, std::int64_t /*images*/) {
+  throw std::logic_error("TrainingEngine: the engine of another task");
+}
+Evaluation TrainingEngine::evaluate(SegmentationData& /*data*/, std::int64_t /*images*/) {
+  throw std::logic_error("TrainingEngine: the engine of another task");
+}
 
 template <typename T>
 bool start_parameters(const TrainOptions& options, const SwinConfig& config, ParameterStore<T>& store) {

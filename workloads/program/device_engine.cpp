@@ -72,6 +72,7 @@ class DeviceEngine : public TrainingEngine {
 
   std::int64_t global_batch() const override { return trainer_->global_batch(); }
 
+  using TrainingEngine::evaluate;
   Evaluation evaluate(TrainingData& data, std::int64_t images) override {
     StreamedFeed feed(data, config_, options_.run.batch, trainer_->element_type());
     return trainer_->evaluate(feed, images);

@@ -13,6 +13,7 @@
 #include "workloads/program/commands.h"
 #include "workloads/program/interrupt.h"
 #include "workloads/program/run_options.h"
+#include "workloads/program/train_input.h"
 #include "workloads/program/train_options.h"
 #include "workloads/program/train_session.h"
 #include "workloads/program/train_summary.h"
@@ -27,26 +28,29 @@ constexpr double kGpuBucketMib = 25.0;
 
 // What must be the same on all ranks for their gradients to belong together.
 RankConfiguration agreed_configuration(const TrainOptions& options, const SwinConfig& config) {
-  return {{"program", "swin train"},
-          {"model", std::string(config.name)},
-          {"image", std::to_string(config.image_size)},
-          {"precision", options.run.precision},
-          {"batch-per-gpu", std::to_string(options.run.batch)},
-          {"steps", std::to_string(options.run.steps)},
-          {"warmup", std::to_string(options.run.warmup)},
-          {"seed", std::to_string(options.run.seed)},
-          {"classes", std::to_string(config.classes)},
-          {"images", std::to_string(options.dataset_size)},
-          {"crop-area", fmt::format("{}", options.crop_area)},
-          {"accumulate", std::to_string(options.trainer.accumulate)},
-          {"lr", fmt::format("{}", options.trainer.learning_rate)},
-          {"lr-warmup", std::to_string(options.trainer.warmup_steps)},
-          {"weight-decay", fmt::format("{}", options.trainer.optimizer.weight_decay)},
-          {"clip-norm", fmt::format("{}", options.trainer.optimizer.clip_norm)},
-          {"label-smoothing", fmt::format("{}", options.trainer.label_smoothing)},
-          {"drop-path", fmt::format("{}", options.trainer.drop_path)},
-          {"bucket-mib", fmt::format("{}", options.bucket_mib)},
-          {"reduce-precision", options.reduce_precision}};
+  RankConfiguration agreed = {{"program", "swin train"},
+                              {"model", std::string(config.name)},
+                              {"image", std::to_string(config.image_size)},
+                              {"precision", options.run.precision},
+                              {"batch-per-gpu", std::to_string(options.run.batch)},
+                              {"steps", std::to_string(options.run.steps)},
+                              {"warmup", std::to_string(options.run.warmup)},
+                              {"seed", std::to_string(options.run.seed)},
+                              {"classes", std::to_string(config.classes)},
+                              {"images", std::to_string(options.dataset_size)},
+                              {"crop-area", fmt::format("{}", options.crop_area)},
+                              {"accumulate", std::to_string(options.trainer.accumulate)},
+                              {"lr", fmt::format("{}", options.trainer.learning_rate)},
+                              {"lr-warmup", std::to_string(options.trainer.warmup_steps)},
+                              {"weight-decay", fmt::format("{}", options.trainer.optimizer.weight_decay)},
+                              {"clip-norm", fmt::format("{}", options.trainer.optimizer.clip_norm)},
+                              {"label-smoothing", fmt::format("{}", options.trainer.label_smoothing)},
+                              {"drop-path", fmt::format("{}", options.trainer.drop_path)},
+                              {"bucket-mib", fmt::format("{}", options.bucket_mib)},
+                              {"reduce-precision", options.reduce_precision}};
+  // Classification has no entry: its checkpoints are older than tasks.
+  if (config.task == Task::kSegmentation) agreed["task"] = fmt::format("segmentation {}", config.head_channels);
+  return agreed;
 }
 
 int exit_status(const TrainResult& result) {
@@ -75,12 +79,25 @@ RendezvousOptions rendezvous_options(const TrainOptions& options) {
   return rendezvous;
 }
 
-// The data folder decides the classes and the length of an epoch.
-void open_data(TrainOptions& options, SwinConfig& config) {
-  if (options.data == kSyntheticData) return;
-  options.folders = read_train_and_validation(options.data);
-  options.dataset_size = static_cast<std::int64_t>(options.folders->train.files.size());
-  config.classes = static_cast<int>(options.folders->train.classes.size());
+// What only classification has is refused where it was asked for, and left out where it is a default.
+void prepare_segmentation(TrainOptions& options, SwinConfig& config) {
+  if (options.run.device != "cpu") {
+    throw WorkloadError(WorkloadErrorKind::kUsage, "--task segmentation: not on a GPU yet", {}, "--device cpu is");
+  }
+  const auto refuse = [](const char* option, const char* why) {
+    throw WorkloadError(WorkloadErrorKind::kUsage, fmt::format("{} is for --task classification", option), why,
+                        fmt::format("leave out {}", option));
+  };
+  if (options.run.precision == "fp64") refuse("--precision fp64", "segmentation is trained in fp32");
+  if (options.crop_area_given) refuse("--crop-area", "scenes are scaled by 1/2 to 2 and cut to the image size");
+  if (options.label_smoothing_given && options.trainer.label_smoothing > 0.0)
+    refuse("--label-smoothing", "every pixel has one class");
+  if (options.trainer.accumulate > 1) {
+    refuse("--accumulate", "batch normalization and the mean over the pixels are of one batch: more ranks enlarge it");
+  }
+  options.trainer.label_smoothing = 0.0;
+  config.task = Task::kSegmentation;
+  config.classes = kAde20kClasses;
 }
 
 void refuse_device_options(const TrainOptions& options) {
@@ -116,7 +133,8 @@ void choose_steps(TrainOptions& options, std::int64_t global_batch) {
 
 int train(TrainOptions options) {
   SwinConfig config = resolve_config(options.run);
-  open_data(options, config);
+  if (options.task == Task::kSegmentation) prepare_segmentation(options, config);
+  open_data_folder(options, config);
   options.trainer.batch_per_rank = options.run.batch;
   options.trainer.seed = options.run.seed;
   RankInfo rank = discover_rank();
@@ -153,8 +171,18 @@ Command add_train_command(CLI::App& app) {
   add_run_options(*command, options->run, "--batch-per-gpu,--batch");
   TrainerOptions& trainer = options->trainer;
   command
+      ->add_option_function<std::string>(
+          "--task",
+          [options](const std::string& task) {
+            options->task = task == "segmentation" ? Task::kSegmentation : Task::kClassification;
+          },
+          "classification, or segmentation: UPerNet's head on the stages, a class for each pixel (on the CPU)")
+      ->check(CLI::IsMember({"classification", "segmentation"}))
+      ->default_str("classification");
+  command
       ->add_option("--data", options->data,
-                   "folder with CLASS/NAME.jpg, or with train/ and val/ of that kind; or synthetic")
+                   "folder with CLASS/NAME.jpg, or with train/ and val/ of that kind; for segmentation one in ADE20K's "
+                   "layout; or synthetic")
       ->capture_default_str();
   command->add_option("--dataset-size", options->dataset_size, "synthetic: number of different images")
       ->check(CLI::PositiveNumber)
@@ -171,9 +199,10 @@ Command add_train_command(CLI::App& app) {
       ->add_option("--loader-threads", options->loader_threads,
                    "threads that make images ready (default: as many as compute)")
       ->check(CLI::PositiveNumber);
-  command->add_option("--crop-area", options->crop_area, "least share of a picture that a random crop shows")
-      ->check(CLI::Range(0.01, 1.0))
-      ->capture_default_str();
+  CLI::Option* const crop_area =
+      command->add_option("--crop-area", options->crop_area, "least share of a picture that a random crop shows")
+          ->check(CLI::Range(0.01, 1.0))
+          ->capture_default_str();
   command->add_option("--accumulate", trainer.accumulate, "batches whose gradients are added up for one update")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -195,7 +224,9 @@ Command add_train_command(CLI::App& app) {
   command->add_option("--clip-norm", trainer.optimizer.clip_norm, "clip gradients to this norm; 0: do not")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command->add_option("--label-smoothing", trainer.label_smoothing)->check(CLI::Range(0.0, 1.0))->capture_default_str();
+  CLI::Option* const label_smoothing = command->add_option("--label-smoothing", trainer.label_smoothing)
+                                           ->check(CLI::Range(0.0, 1.0))
+                                           ->capture_default_str();
   command->add_option("--drop-path", trainer.drop_path, "stochastic depth of the last block")
       ->check(CLI::Range(0.0, 0.99))
       ->capture_default_str();
@@ -225,7 +256,9 @@ Command add_train_command(CLI::App& app) {
           ->check(CLI::Range(1, 64)),
       command->add_flag("--operations", options->operations, "cuda: time of each operation of a step, at the end"),
   };
-  command->final_callback([options, for_device] {
+  command->final_callback([options, for_device, crop_area, label_smoothing] {
+    options->crop_area_given = crop_area->count() > 0;
+    options->label_smoothing_given = label_smoothing->count() > 0;
     for (const CLI::Option* option : for_device)
       options->device_given = options->device_given || option->count() > 0;
   });

@@ -55,6 +55,7 @@ void TrainLog::epoch(const EpochResult& result) {
   if (result.validation.images > 0) {
     line["validation_loss"] = result.validation.loss;
     line["validation_accuracy"] = result.validation.accuracy;
+    if (result.validation.mean_iou) line["validation_mean_iou"] = *result.validation.mean_iou;
   }
   out_ << line.dump() << std::endl;
 }

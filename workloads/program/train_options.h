@@ -11,6 +11,7 @@
 
 #include "workloads/evaluator.h"
 #include "workloads/images/image_folder.h"
+#include "workloads/images/scene_folder.h"
 #include "workloads/program/run_options.h"
 #include "workloads/program/step_times.h"
 #include "workloads/trainer.h"
@@ -46,6 +47,10 @@ struct TrainOptions {
   bool operations = false;              // time of each operation of a step, at the end
   bool device_given = false;            // whether any of them was
   std::optional<ImageFolders> folders;  // of a data folder
+  Task task = Task::kClassification;
+  bool crop_area_given = false;
+  bool label_smoothing_given = false;
+  std::optional<SceneFolders> scenes;  // of a data folder for segmentation
 };
 
 struct EpochResult {

@@ -8,40 +8,16 @@
 
 #include <fmt/format.h>
 
-#include "kernels/parallel.h"
 #include "workloads/checkpoint.h"
-#include "workloads/data/image_pipeline.h"
 #include "workloads/error.h"
 #include "workloads/program/interrupt.h"
+#include "workloads/program/train_input.h"
 #include "workloads/program/train_log.h"
 #include "workloads/program/training_engine.h"
-#include "workloads/synthetic_data.h"
 #include "workloads/train_progress.h"
 
 namespace swinscope {
 namespace {
-
-int loader_threads(const TrainOptions& options) {
-  return options.loader_threads > 0 ? options.loader_threads : cpu::thread_count();
-}
-
-// Whoever loads a batch comes on.
-class AdvancingData : public TrainingData {
- public:
-  AdvancingData(TrainingData& data, Communicator& communicator) : data_(data), communicator_(communicator) {}
-  void load(std::int64_t first, std::span<float> images, std::span<std::int32_t> labels) override {
-    communicator_.advance();
-    data_.load(first, images, labels);
-  }
-  void load(std::int64_t first, std::span<double> images, std::span<std::int32_t> labels) override {
-    communicator_.advance();
-    data_.load(first, images, labels);
-  }
-
- private:
-  TrainingData& data_;
-  Communicator& communicator_;
-};
 
 class Session {
  public:
@@ -54,11 +30,11 @@ class Session {
         leads_(communicator.rank() == 0),
         log_(leads_ ? options.log : std::filesystem::path(), options.resume) {
     const std::optional<Checkpoint> checkpoint = find_checkpoint();
-    data_ = make_data();
+    input_ = open_training_input(options, config, first_sample(), communicator.size());
     engine_ = make_engine({checkpoint ? &*checkpoint : nullptr, result_.resumed_at});
     say_how_it_starts(checkpoint);
     progress_.emplace(result_.resumed_at, options.trainer.total_steps, global_batch());
-    if (pipeline_ != nullptr) report_skipped();
+    report_skipped();
   }
 
   TrainResult run() {
@@ -95,7 +71,7 @@ class Session {
   bool ends_epoch(std::int64_t step) const {
     return step * global_batch() / options_.dataset_size > (step - 1) * global_batch() / options_.dataset_size;
   }
-  bool validates() const { return options_.folders && !options_.folders->validation.files.empty(); }
+  bool validates() const { return validation_images(options_) > 0; }
 
   // On the leading rank only.
   std::optional<Checkpoint> find_checkpoint() {
@@ -115,17 +91,22 @@ class Session {
   }
 
   std::unique_ptr<TrainingEngine> make_engine(const TrainingStart& start) {
-    if (options_.run.device != "cpu") return make_device_engine(options_, config_, start, *data_, communicator_);
+    if (input_.scenes) return make_segmentation_engine(options_, config_, start, *input_.scenes, communicator_);
+    if (options_.run.device != "cpu")
+      return make_device_engine(options_, config_, start, *input_.images, communicator_);
     if (options_.run.precision == "fp64") {
-      return make_cpu_engine<double>(options_, config_, start, *data_, communicator_);
+      return make_cpu_engine<double>(options_, config_, start, *input_.images, communicator_);
     }
-    return make_cpu_engine<float>(options_, config_, start, *data_, communicator_);
+    return make_cpu_engine<float>(options_, config_, start, *input_.images, communicator_);
   }
 
   void say_how_it_starts(const std::optional<Checkpoint>& checkpoint) {
     result_.new_classifier = engine_->new_classifier();
     if (!leads_) return;
-    if (result_.new_classifier) {
+    if (result_.new_classifier && config_.task == Task::kSegmentation) {
+      fmt::print(stderr, "{}: without a head for segmentation: that starts anew, all else is from the file\n",
+                 options_.run.weights.string());
+    } else if (result_.new_classifier) {
       fmt::print(stderr, "{}: not for the {} classes of the data: head.fc starts anew, all else is from the file\n",
                  options_.run.weights.string(), config_.classes);
     }
@@ -135,20 +116,9 @@ class Session {
     }
   }
 
-  std::unique_ptr<TrainingData> make_data() {
-    if (!options_.folders) return std::make_unique<SyntheticData>(config_, options_.dataset_size, options_.run.seed);
-    PipelineOptions pipeline;
-    pipeline.image_size = config_.image_size;
-    pipeline.batch = options_.run.batch;
-    pipeline.stride = options_.run.batch * communicator_.size();
-    pipeline.first =
-        result_.resumed_at * pipeline.stride * options_.trainer.accumulate + communicator_.rank() * options_.run.batch;
-    pipeline.workers = loader_threads(options_);
-    pipeline.least_area = options_.crop_area;
-    pipeline.seed = options_.run.seed;
-    auto data = std::make_unique<ImagePipeline>(options_.folders->train, pipeline);
-    pipeline_ = data.get();
-    return data;
+  std::int64_t first_sample() const {
+    const std::int64_t in_step = options_.run.batch * communicator_.size() * options_.trainer.accumulate;
+    return result_.resumed_at * in_step + communicator_.rank() * options_.run.batch;
   }
 
   void account(const StepResult& done, std::int64_t duration_ns) {
@@ -164,7 +134,7 @@ class Session {
     }
     log_.step(step, static_cast<double>(step * global_batch()) / static_cast<double>(options_.dataset_size), done,
               duration_ns, global_batch());
-    if (pipeline_ != nullptr) report_skipped();
+    report_skipped();
     if (leads_ && !options_.run.quiet) {
       if (const auto line = progress_->line(step, done, duration_ns, now_ns())) fmt::print(stderr, "{}\n", *line);
     }
@@ -184,24 +154,20 @@ class Session {
     result_.epochs.push_back(epoch);
     log_.epoch(epoch);
     if (!leads_ || options_.run.quiet || epoch.validation.images == 0) return;
-    fmt::print(stderr, "epoch {} (step {}): loss {:.4f}, accuracy {:.1f}%; held out: loss {:.4f}, accuracy {:.1f}%\n",
+    const std::string overlap = epoch.validation.mean_iou
+                                    ? fmt::format(", mean IoU {:.1f}%", 100.0 * *epoch.validation.mean_iou)
+                                    : std::string();
+    fmt::print(stderr, "epoch {} (step {}): loss {:.4f}, accuracy {:.1f}%; held out: loss {:.4f}, accuracy {:.1f}%{}\n",
                epoch.epoch, step, epoch.loss, 100.0 * epoch.accuracy, epoch.validation.loss,
-               100.0 * epoch.validation.accuracy);
+               100.0 * epoch.validation.accuracy, overlap);
   }
 
   Evaluation validate() {
-    const ImageFolder& folder = options_.folders->validation;
-    PipelineOptions pipeline;
-    pipeline.training = false;
-    pipeline.image_size = config_.image_size;
-    pipeline.batch = options_.run.batch;
-    pipeline.stride = options_.run.batch * communicator_.size();
-    pipeline.first = communicator_.rank() * options_.run.batch;
-    pipeline.workers = loader_threads(options_);
-    ImagePipeline data(folder, pipeline);
-    AdvancingData advancing(data, communicator_);
-    const Evaluation result = engine_->evaluate(advancing, static_cast<std::int64_t>(folder.files.size()));
-    for (const SkippedPath& skipped : data.skipped()) {
+    const TrainInput input = open_validation_input(options_, config_, communicator_);
+    const std::int64_t images = validation_images(options_);
+    const Evaluation result =
+        input.scenes ? engine_->evaluate(*input.scenes, images) : engine_->evaluate(*input.images, images);
+    for (const SkippedPath& skipped : input.skipped()) {
       if (std::ranges::find(result_.skipped_files, skipped.path, &SkippedPath::path) == result_.skipped_files.end()) {
         report(skipped);
       }
@@ -210,7 +176,8 @@ class Session {
   }
 
   void report_skipped() {
-    const std::vector<SkippedPath> all = pipeline_->skipped();
+    if (!input_.skipped) return;
+    const std::vector<SkippedPath> all = input_.skipped();
     for (; reported_ < all.size(); ++reported_)
       report(all[reported_]);
   }
@@ -241,11 +208,10 @@ class Session {
   bool leads_;
   TrainResult result_;
   TrainLog log_;
-  std::unique_ptr<TrainingData> data_;
-  ImagePipeline* pipeline_ = nullptr;  // data_, if it is one
+  TrainInput input_;
   std::unique_ptr<TrainingEngine> engine_;
   std::optional<TrainProgress> progress_;
-  std::size_t reported_ = 0;  // of the pipeline's skipped files
+  std::size_t reported_ = 0;  // of the skipped files
   std::int64_t epoch_steps_ = 0;
   double epoch_loss_ = 0.0;
   double epoch_accuracy_ = 0.0;

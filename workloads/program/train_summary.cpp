@@ -17,6 +17,7 @@ nlohmann::ordered_json describe(const EpochResult& epoch) {
   if (epoch.validation.images > 0) {
     row["validation_loss"] = epoch.validation.loss;
     row["validation_accuracy"] = epoch.validation.accuracy;
+    if (epoch.validation.mean_iou) row["validation_mean_iou"] = *epoch.validation.mean_iou;
     row["validation_images"] = epoch.validation.images;
   }
   return row;
@@ -38,7 +39,7 @@ nlohmann::ordered_json summarize_training(const TrainOptions& options, const Swi
   if (!result.times.empty()) {
     row["input_wait_share"] = static_cast<double>(result.data_ns) / static_cast<double>(result.times.total_ns());
   }
-  if (options.folders) {
+  if (options.folders || options.scenes) {
     row["files_skipped"] = result.skipped_files.size();
     row["epochs"] = nlohmann::ordered_json::array();
     for (const EpochResult& epoch : result.epochs)
@@ -64,11 +65,16 @@ void print_lines(const TrainOptions& options, const SwinConfig& config, const Ra
              config.name, rank.size, rank.size == 1 ? "" : "s", row["images_per_second"].get<double>(),
              row["step_time_median_ns"].get<double>() * 1e-6, images, result.times.count(), result.steps.front().loss,
              result.steps.back().loss);
-  if (!options.folders) return;
+  if (!options.folders && !options.scenes) return;
   fmt::print("waiting for images: {:.1f} % of the time; {} files skipped\n",
              100.0 * row["input_wait_share"].get<double>(), result.skipped_files.size());
   if (result.epochs.empty() || result.epochs.back().validation.images == 0) return;
   const Evaluation& last = result.epochs.back().validation;
+  if (last.mean_iou) {
+    fmt::print("held out: mean IoU {:.2f} %, accuracy {:.2f} % of the pixels of {} images, loss {:.4f}\n",
+               100.0 * *last.mean_iou, 100.0 * last.accuracy, last.images, last.loss);
+    return;
+  }
   fmt::print("held out: accuracy {:.2f} % of {} images, loss {:.4f}\n", 100.0 * last.accuracy, last.images, last.loss);
 }
 
@@ -84,6 +90,7 @@ void print_train_summary(const TrainOptions& options, const SwinConfig& config, 
   }
   nlohmann::ordered_json document = start_document("swin.train/1", options.run, config, rank, threads);
   document["run"]["data"] = options.data;
+  document["run"]["task"] = config.task == Task::kSegmentation ? "segmentation" : "classification";
   document["run"]["classes"] = config.classes;
   document["run"]["new_classifier"] = result.new_classifier;
   document["run"].update(result.device);

@@ -14,6 +14,7 @@
 #include "workloads/evaluator.h"
 #include "workloads/process_group.h"
 #include "workloads/program/train_options.h"
+#include "workloads/segmentation_data.h"
 
 namespace swinscope {
 
@@ -32,14 +33,16 @@ class TrainingEngine {
   virtual std::vector<FinishedStep> finished(bool wait) = 0;
   virtual std::int64_t global_batch() const = 0;
   // No step may be under way for the following.
-  virtual Evaluation evaluate(TrainingData& data, std::int64_t images) = 0;
+  // Of the task that the engine is for.
+  virtual Evaluation evaluate(TrainingData& data, std::int64_t images);
+  virtual Evaluation evaluate(SegmentationData& data, std::int64_t images);
   // On the leading rank. Throws as write_checkpoint().
   virtual void save(const std::filesystem::path& folder, const std::map<std::string, std::string>& settings) = 0;
   // The last step's gradients under the parameters' names, before clipping, as a safetensors file.
   virtual void write_gradients(const std::filesystem::path& file) = 0;
   // What the summary says of the device.
   virtual void describe(nlohmann::ordered_json& run) const = 0;
-  // The weights given were for other classes.
+  // The weights given were for other classes, or without a head for the task.
   virtual bool new_classifier() const = 0;
 };
 
@@ -54,6 +57,10 @@ template <typename T>
 std::unique_ptr<TrainingEngine> make_cpu_engine(const TrainOptions& options, const SwinConfig& config,
                                                 const TrainingStart& start, TrainingData& data,
                                                 Communicator& communicator);
+// fp32.
+std::unique_ptr<TrainingEngine> make_segmentation_engine(const TrainOptions& options, const SwinConfig& config,
+                                                         const TrainingStart& start, SegmentationData& data,
+                                                         Communicator& communicator);
 // Sets what the device decides by itself (the precision), and throws WorkloadError where it cannot do what is asked
 // for: before any data is touched. Makes this rank's GPU the current one and returns the rank with it.
 RankInfo check_device_training(TrainOptions& options, const SwinConfig& config, const RankInfo& rank);

@@ -1,0 +1,90 @@
+// Training a segmentation model on the CPU.
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "workloads/program/training_engine.h"
+#include "workloads/segmentation_trainer.h"
+
+namespace swinscope {
+namespace {
+
+class SegmentationEngine : public TrainingEngine {
+ public:
+  SegmentationEngine(const TrainOptions& options, const SwinConfig& config, const TrainingStart& start,
+                     SegmentationData& data, Communicator& communicator)
+      : config_(config),
+        batch_(options.run.batch),
+        communicator_(communicator),
+        store_(config, true),
+        new_head_(start.checkpoint == nullptr && start_parameters(options, config, store_)),
+        trainer_(config, options.trainer, data, store_, communicator) {
+    if (start.resumed_at > 0) restore(start);
+  }
+
+  void step(bool stop) override {
+    const std::int64_t start_ns = now_ns();
+    const StepResult result = trainer_.step(stop);
+    done_.push_back({result, now_ns() - start_ns});
+  }
+  std::vector<FinishedStep> finished(bool /*wait*/) override { return std::exchange(done_, {}); }
+  std::int64_t global_batch() const override { return trainer_.global_batch(); }
+
+  using TrainingEngine::evaluate;
+  Evaluation evaluate(SegmentationData& data, std::int64_t images) override {
+    if (!evaluator_) evaluator_.emplace(config_, batch_, store_, communicator_);
+    return evaluator_->evaluate(data, images);
+  }
+
+  void save(const std::filesystem::path& folder, const std::map<std::string, std::string>& settings) override {
+    CheckpointState state;
+    state.steps_done = trainer_.steps_done();
+    state.optimizer_steps = trainer_.optimizer().steps();
+    state.settings = settings;
+    write_checkpoint<float>(folder, state, store_, trainer_.optimizer().moments());
+  }
+  void write_gradients(const std::filesystem::path& file) override {
+    write_flat<float>(file, store_.layout(), std::as_const(store_).gradients());
+  }
+  void describe(nlohmann::ordered_json& /*run*/) const override {}
+  bool new_classifier() const override { return new_head_; }
+
+ private:
+  // The trainer has sent the leading rank's parameters to all; here follows the rest.
+  void restore(const TrainingStart& start) {
+    const auto moments = trainer_.optimizer().moments();
+    std::int64_t optimizer_steps = 0;
+    if (start.checkpoint != nullptr) {
+      start.checkpoint->read(store_, moments);
+      optimizer_steps = start.checkpoint->state().optimizer_steps;
+    }
+    communicator_.broadcast(std::as_writable_bytes(store_.values()), 0);
+    communicator_.broadcast(std::as_writable_bytes(store_.buffers()), 0);
+    communicator_.broadcast(std::as_writable_bytes(moments.first), 0);
+    communicator_.broadcast(std::as_writable_bytes(moments.second), 0);
+    communicator_.broadcast(std::as_writable_bytes(std::span(&optimizer_steps, 1)), 0);
+    trainer_.optimizer().set_steps(optimizer_steps);
+    trainer_.set_steps_done(start.resumed_at);
+  }
+
+  const SwinConfig& config_;
+  std::int64_t batch_;
+  Communicator& communicator_;
+  ParameterStore<float> store_;
+  bool new_head_;
+  SegmentationTrainer trainer_;
+  std::optional<SegmentationEvaluator> evaluator_;
+  std::vector<FinishedStep> done_;
+};
+
+}  // namespace
+
+std::unique_ptr<TrainingEngine> make_segmentation_engine(const TrainOptions& options, const SwinConfig& config,
+                                                         const TrainingStart& start, SegmentationData& data,
+                                                         Communicator& communicator) {
+  return std::make_unique<SegmentationEngine>(options, config, start, data, communicator);
+}
+
+}  // namespace swinscope
