@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr int kSize = 32;
 constexpr std::size_t kPixels = std::size_t{kSize} * kSize;
+constexpr std::size_t kBatch = 4;
 
 class ScenePipelineTest : public testing::Test {
  protected:
@@ -36,8 +37,8 @@ class ScenePipelineTest : public testing::Test {
   static PipelineOptions options(int workers, bool training = true) {
     PipelineOptions options;
     options.image_size = kSize;
-    options.batch = 4;
-    options.stride = 4;
+    options.batch = kBatch;
+    options.stride = kBatch;
     options.workers = workers;
     options.training = training;
     options.seed = 5;
@@ -47,8 +48,8 @@ class ScenePipelineTest : public testing::Test {
     std::vector<std::uint8_t> all;
     for (int i = 0; i < batches; ++i) {
       const ScenePipeline::Batch batch = pipeline.next();
-      all.insert(all.end(), batch.labels, batch.labels + 4 * kPixels);
-      EXPECT_TRUE(std::all_of(batch.images, batch.images + 3 * 4 * kPixels,
+      all.insert(all.end(), batch.labels, batch.labels + kBatch * kPixels);
+      EXPECT_TRUE(std::all_of(batch.images, batch.images + kBatch * 3 * kPixels,
                               [](float value) { return value > -3.0F && value < 3.0F; }));
     }
     return all;
@@ -102,8 +103,8 @@ TEST_F(ScenePipelineTest, DamagedFilesCostThemselvesAndAreNamed) {
 
 TEST_F(ScenePipelineTest, SamplesComeInOrder) {
   ScenePipeline pipeline(folders().train, {}, kSceneClasses, options(1));
-  std::vector<float> images(3 * 4 * kPixels);
-  std::vector<std::uint8_t> masks(4 * kPixels);
+  std::vector<float> images(kBatch * 3 * kPixels);
+  std::vector<std::uint8_t> masks(kBatch * kPixels);
   pipeline.load(0, images, masks);
   EXPECT_THROW(pipeline.load(8, images, masks), std::logic_error);
   pipeline.load(4, images, masks);

@@ -79,7 +79,8 @@ class Harness {
   const std::vector<T>& images() const { return images_; }
   std::vector<T> logits(const SwinConfig& config) const {
     const std::int64_t side = stage_shape(config, 0).resolution;
-    const auto count = static_cast<std::int64_t>(labels_.size()) / (config.image_size * config.image_size);
+    const std::int64_t pixels = std::int64_t{config.image_size} * config.image_size;
+    const auto count = static_cast<std::int64_t>(labels_.size()) / pixels;
     return {logits_.main, logits_.main + count * side * side * config.classes};
   }
 

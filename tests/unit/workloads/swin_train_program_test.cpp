@@ -88,7 +88,7 @@ TEST_F(SwinTrain, MakeDataWritesScenes) {
   EXPECT_EQ(row["train_images"], 11);
   EXPECT_TRUE(fs::exists(at("scenes/images/training/000010.jpg")));
   EXPECT_TRUE(fs::exists(at("scenes/annotations/validation/000000.png")));
-  arguments.push_back("--probe");
+  arguments.emplace_back("--probe");
   EXPECT_EQ(swin(arguments).status, 2);
   const Finished trained = swin({"train", "--model", "swin_nano", "--data", at("scenes")});
   EXPECT_EQ(trained.status, 3);

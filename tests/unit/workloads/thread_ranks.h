@@ -20,6 +20,7 @@ class ThreadRanks {
   // Calls body(communicator) on a thread for each rank. The body must not throw.
   void run(const std::function<void(Communicator&)>& body) {
     std::vector<std::jthread> threads;
+    threads.reserve(static_cast<std::size_t>(size_));
     for (int rank = 0; rank < size_; ++rank) {
       threads.emplace_back([this, rank, &body] {
         Member member(*this, rank);
