@@ -81,7 +81,7 @@ function(swinscope_add_test name)
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock GTest::gtest_main swinscope_build)
   target_compile_definitions(${name} PRIVATE SWINSCOPE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" ENVIRONMENT "${ARG_ENVIRONMENT}" TIMEOUT 300)
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" ENVIRONMENT "${ARG_ENVIRONMENT}" TIMEOUT 900)
   if(ARG_QT)  # TSan cannot see Qt's locks. The options, like paths, are parted by colons.
     set_tests_properties(${name} PROPERTIES ENVIRONMENT_MODIFICATION
                          TSAN_OPTIONS=path_list_append:suppressions=${CMAKE_SOURCE_DIR}/tests/tsan_qt.supp)
