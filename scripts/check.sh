@@ -80,9 +80,9 @@ build_cuda() {
   # comes before the tests that run, so that a log does not end with those that are skipped where no GPU answers.
   configure gpu -B build/gpu-90a -DCMAKE_CUDA_ARCHITECTURES=90a-real -DSWINSCOPE_GUI=OFF
   local tests
-  mapfile -t tests < <(ctest --test-dir build/gpu-90a -N -L '^gpu$' | sed -n 's/^ *Test *#[0-9]*: //p')
+  mapfile -t tests < <(ctest --test-dir build/gpu-90a -N -L '^(gpu|cuda)$' | sed -n 's/^ *Test *#[0-9]*: //p')
   build_dir build/gpu-90a swin "${tests[@]}"
-  ctest --test-dir build/gpu-90a -L '^gpu$'  # skipped, and so they say, where no GPU answers
+  ctest --test-dir build/gpu-90a -L '^(gpu|cuda)$'  # those that need a GPU are skipped, and so they say
 }
 
 phase "set-up" scripts/setup.sh check
