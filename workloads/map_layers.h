@@ -16,6 +16,11 @@
 
 namespace swinscope {
 
+// What an operation on maps is called, costs and works on.
+template <typename T>
+Operation map_operation(const std::string& path, OperationClass operation_class, const OperationCost& forward,
+                        const OperationCost& backward, const ShapeExtents& input, const ShapeExtents& output);
+
 struct ConvNormSetup {
   std::string parameters;  // <parameters>.0.weight, .1.weight, .1.bias and the buffers .1.running_mean, .1.running_var
   std::string path;        // <path>.conv, .sums, .norm, .relu, and .allreduce between ranks
@@ -23,9 +28,43 @@ struct ConvNormSetup {
   bool training = false;
 };
 
-// Convolution without bias, batch normalization, ReLU. In training the normalization is over the batch of all ranks
-// (each of which must run the same layers in the same order) and moves the running statistics, which are what inference
-// normalizes with.
+// Batch normalization and ReLU of what a convolution left in input(). In training the normalization is over the batch
+// of all ranks (each of which must run the same layers in the same order) and moves the running statistics, which are
+// what inference normalizes with.
+template <typename T>
+class NormReluLayer {
+ public:
+  NormReluLayer(ParameterStore<T>& store, ParameterBinder<T>& binder, const ConvNormSetup& setup,
+                Communicator& communicator);
+
+  // To be written before each forward(), which may overwrite it.
+  T* input() { return training_ ? input_.data() : output_.data(); }
+  // The output is valid until the next call, or until input() is written.
+  const T* forward();
+  // From the gradient of the output to that of the input, in place.
+  void backward(T* dy);
+
+  const T* output() const { return output_.data(); }
+  std::int64_t output_count() const { return static_cast<std::int64_t>(output_.size()); }
+
+ private:
+  void normalize_batch();
+  void add_over_ranks();
+
+  BatchNormShape norm_;
+  bool training_;
+  Communicator* communicator_;
+  BoundParameter<T> gamma_, beta_;
+  T* running_mean_;
+  T* running_variance_;
+  std::vector<T> input_;  // training: what is normalized. In inference the output's memory serves
+  std::vector<T> output_;
+  std::vector<T> mean_, rstd_;
+  std::vector<double> sums_;
+  Operation sums_operation_, norm_operation_, relu_operation_, allreduce_operation_;
+};
+
+// Convolution without bias, batch normalization, ReLU.
 template <typename T>
 class ConvNormLayer {
  public:
@@ -37,25 +76,14 @@ class ConvNormLayer {
   // dy, of the output, is overwritten, and so is dx.
   void backward(const T* x, T* dy, T* dx);
 
-  const T* output() const { return output_.data(); }
-  std::int64_t output_count() const { return static_cast<std::int64_t>(output_.size()); }
+  const T* output() const { return norm_.output(); }
+  std::int64_t output_count() const { return norm_.output_count(); }
 
  private:
-  void normalize_batch();
-  void add_over_ranks();
-
   ConvolutionShape shape_;
-  BatchNormShape norm_;
-  bool training_;
-  Communicator* communicator_;
-  BoundParameter<T> weight_, gamma_, beta_;
-  T* running_mean_;
-  T* running_variance_;
-  std::vector<T> convolved_;  // training: what is normalized. In inference the output's memory serves
-  std::vector<T> output_;
-  std::vector<T> mean_, rstd_;
-  std::vector<double> sums_;
-  Operation convolution_operation_, sums_operation_, norm_operation_, relu_operation_, allreduce_operation_;
+  BoundParameter<T> weight_;
+  NormReluLayer<T> norm_;
+  Operation operation_;
 };
 
 // Bilinear resize.

@@ -29,7 +29,7 @@ SegmentationModel<T>::SegmentationModel(const SwinConfig& config, std::int64_t b
                                         ParameterStore<T>& store, Communicator& communicator)
     : backbone_(checked(config), batch, options, store),
       head_binder_(store),
-      head_(store, head_binder_, config, batch, options.training, communicator) {
+      head_(store, head_binder_, config, batch, {options.training, options.tap_fusion}, communicator) {
   for (int stage = 0; stage < config.stages; ++stage) {
     const StageShape shape = stage_shape(config, stage);
     const LayerNormShape rows{batch * shape.resolution * shape.resolution, shape.width};

@@ -30,6 +30,7 @@ ModelOptions model_options(const TrainerOptions& options) {
   model.training = true;
   model.drop_path = options.drop_path;
   model.seed = options.seed;
+  model.tap_fusion = options.tap_fusion;
   return model;
 }
 
@@ -118,11 +119,12 @@ StepResult SegmentationTrainer::agree(const SegmentationLoss<float>::Result& own
 }
 
 SegmentationEvaluator::SegmentationEvaluator(const SwinConfig& config, std::int64_t batch_per_rank,
-                                             ParameterStore<float>& parameters, Communicator& communicator)
+                                             const ModelOptions& options, ParameterStore<float>& parameters,
+                                             Communicator& communicator)
     : config_(config),
       batch_(batch_per_rank),
       communicator_(communicator),
-      model_(config, batch_per_rank, {}, parameters, communicator),
+      model_(config, batch_per_rank, options, parameters, communicator),
       logits_shape_{batch_per_rank,
                     stage_shape(config, 0).resolution,
                     stage_shape(config, 0).resolution,

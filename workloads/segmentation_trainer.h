@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "workloads/confusion.h"
@@ -30,6 +31,9 @@ class SegmentationTrainer {
   std::int64_t global_batch() const { return options_.batch_per_rank * communicator_.size(); }
   Optimizer<float>& optimizer() { return optimizer_; }
   void set_steps_done(std::int64_t steps) { step_ = steps; }
+  // Of this rank's last step: [batch, 3, size, size] and [batch, size, size].
+  std::span<const float> images() const { return images_; }
+  std::span<const std::uint8_t> labels() const { return labels_; }
 
  private:
   void load_batch();
@@ -52,8 +56,9 @@ class SegmentationTrainer {
 // fp32. `parameters` and `communicator` must outlive the evaluator.
 class SegmentationEvaluator {
  public:
-  SegmentationEvaluator(const SwinConfig& config, std::int64_t batch_per_rank, ParameterStore<float>& parameters,
-                        Communicator& communicator);
+  // `options`: not for training.
+  SegmentationEvaluator(const SwinConfig& config, std::int64_t batch_per_rank, const ModelOptions& options,
+                        ParameterStore<float>& parameters, Communicator& communicator);
 
   // Over the samples 0 to `images` - 1 of `data`, shared among the ranks batch by batch; all ranks get the same result.
   Evaluation evaluate(SegmentationData& data, std::int64_t images);

@@ -24,6 +24,7 @@ struct ModelOptions {
   std::uint64_t seed = 0;  // of stochastic depth
   // Blocks replaced by the identity: what does a block contribute? (Their gradients stay zero.)
   std::vector<BlockIndex> identity_blocks = {};
+  bool tap_fusion = false;  // of a segmentation model: fusion_layer.h
 };
 
 // T is float or double. The store must outlive the backbone, and have gradients for a training one.

@@ -25,7 +25,8 @@ struct TrainerOptions {
   double label_smoothing = 0.1;
   double drop_path = 0.0;
   std::int64_t bucket_bytes = std::int64_t{4} << 20;
-  std::uint64_t seed = 0;  // of stochastic depth
+  std::uint64_t seed = 0;   // of stochastic depth
+  bool tap_fusion = false;  // segmentation: fusion_layer.h
 };
 
 struct StepResult {

@@ -16,16 +16,15 @@ void grow(std::vector<T>& map, std::int64_t count) {
 
 template <typename T>
 UperHead<T>::UperHead(ParameterStore<T>& store, ParameterBinder<T>& binder, const SwinConfig& config,
-                      std::int64_t batch, bool training, Communicator& communicator)
-    : config_(config), batch_(batch), training_(training), last_(config.stages - 1) {
+                      std::int64_t batch, const UperOptions& options, Communicator& communicator)
+    : config_(config), batch_(batch), training_(options.training), last_(config.stages - 1) {
   const std::int64_t d = config.head_channels;
   build_pyramid(store, binder, communicator);
   build_stages(store, binder, communicator);
-  fusion_ = std::make_unique<ConvNormLayer<T>>(store, binder, conv("h.fuse", "head.fusion", 0, config.stages * d, d, 3),
-                                               communicator);
+  build_fusion(store, binder, options.tap_fusion, communicator);
   classifier_ = std::make_unique<LinearLayer<T>>(binder, "h.cls", "head.classifier",
                                                  LinearShape{batch * side(0) * side(0), d, config.classes});
-  if (training) {
+  if (training_) {
     const std::int64_t pixels = batch * side(last_ - 1) * side(last_ - 1);
     auxiliary_ = std::make_unique<ConvNormLayer<T>>(
         store, binder, conv("h.aux.0", "head.aux", last_ - 1, stage_shape(config, last_ - 1).width, d / 2, 3),
@@ -103,22 +102,25 @@ void UperHead<T>::build_stages(ParameterStore<T>& store, ParameterBinder<T>& bin
          ConvNormLayer<T>(store, binder, conv(fmt::format("h.fpn.{}", i), path("fpn"), i, d, d, 3), communicator),
          Map(static_cast<std::size_t>(count(i, d))), Map(training_ ? static_cast<std::size_t>(count(i, d)) : 0)});
   }
-  for (int i = 0; i <= last_; ++i) {
-    const std::string path = fmt::format("head.fusion.part{}", i + 1);
-    fusion_parts_.emplace_back(path, count(0, 1), d, i * d, config_.stages * d);
-    if (i > 0) fusion_resizes_.emplace_back(path + ".resize", resize(side(i), 0));
-  }
-  fused_.resize(static_cast<std::size_t>(count(0, config_.stages * d)));
+}
+
+template <typename T>
+void UperHead<T>::build_fusion(ParameterStore<T>& store, ParameterBinder<T>& binder, bool tap_fusion,
+                               Communicator& communicator) {
+  const std::int64_t d = config_.head_channels;
+  FusionSetup setup{conv("h.fuse", "head.fusion", 0, config_.stages * d, d, 3), d, {}, tap_fusion};
+  for (int i = 0; i <= last_; ++i)
+    setup.sides.push_back(side(i));
+  fusion_ = make_fusion(store, binder, setup, communicator);
 }
 
 template <typename T>
 void UperHead<T>::build_buffers() {
   const std::int64_t d = config_.head_channels;
   logits_.resize(static_cast<std::size_t>(count(0, config_.classes)));
-  resized_.resize(static_cast<std::size_t>(count(0, d)));  // no part is larger
+  resized_.resize(static_cast<std::size_t>(count(last_, d)));
   if (!training_) return;
   pyramid_gradient_.resize(pyramid_.size());
-  fused_gradient_.resize(fused_.size());
   last_gradient_.resize(static_cast<std::size_t>(count(last_, d)));
   wide_gradient_.resize(static_cast<std::size_t>(count(0, d)));
   for (int i = 0; i <= last_; ++i)
@@ -155,32 +157,23 @@ typename UperHead<T>::Logits UperHead<T>::forward(std::span<const T* const> feat
 
 template <typename T>
 void UperHead<T>::fuse() {
-  for (std::size_t i = 0; i < fusion_parts_.size(); ++i) {
-    const T* part = i < stages_.size() ? stages_[i].output.forward(stages_[i].joined.data()) : bottleneck_->output();
-    if (i > 0) {
-      fusion_resizes_[i - 1].forward(part, false, resized_.data());
-      part = resized_.data();
-    }
-    fusion_parts_[i].forward(part, fused_.data());
-  }
-  classifier_->forward(fusion_->forward(fused_.data()), logits_.data());
+  for (std::size_t i = 0; i < stages_.size(); ++i)
+    fusion_->add(i, stages_[i].output.forward(stages_[i].joined.data()));
+  fusion_->add(stages_.size(), bottleneck_->output());
+  classifier_->forward(fusion_->join(), logits_.data());
 }
 
 // Leaves the gradients of l_i in the stages, as far as they come from the outputs.
 template <typename T>
 void UperHead<T>::backward_fusion(const T* dlogits) {
   classifier_->backward(fusion_->output(), dlogits, wide_gradient_.data());
-  fusion_->backward(fused_.data(), wide_gradient_.data(), fused_gradient_.data());
-  for (std::size_t i = 0; i < fusion_parts_.size(); ++i) {
-    T* gradient = wide_gradient_.data();
-    fusion_parts_[i].backward(fused_gradient_.data(), gradient);
-    if (i > 0) {
-      T* const small = i < stages_.size() ? narrow_gradient_.data() : last_gradient_.data();
-      fusion_resizes_[i - 1].backward(gradient, false, small);
-      gradient = small;
-    }
-    if (i < stages_.size()) stages_[i].output.backward(stages_[i].joined.data(), gradient, stages_[i].gradient.data());
+  fusion_->begin_backward(wide_gradient_.data());
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    Stage& stage = stages_[i];
+    fusion_->backward(i, stage.output.output(), narrow_gradient_.data());
+    stage.output.backward(stage.joined.data(), narrow_gradient_.data(), stage.gradient.data());
   }
+  fusion_->backward(stages_.size(), bottleneck_->output(), last_gradient_.data());
 }
 
 // From the bottleneck's gradient, in last_gradient_, to f_S's.

@@ -13,17 +13,23 @@
 #include <span>
 #include <vector>
 
+#include "workloads/fusion_layer.h"
 #include "workloads/map_layers.h"
 #include "workloads/model_table.h"
 
 namespace swinscope {
+
+struct UperOptions {
+  bool training = false;
+  bool tap_fusion = false;  // fusion_layer.h
+};
 
 // T is float or double. `store` and `communicator` must outlive the head.
 template <typename T>
 class UperHead {
  public:
   UperHead(ParameterStore<T>& store, ParameterBinder<T>& binder, const SwinConfig& config, std::int64_t batch,
-           bool training, Communicator& communicator);
+           const UperOptions& options, Communicator& communicator);
 
   struct Logits {
     const T* main = nullptr;       // at the resolution of the first stage
@@ -60,6 +66,7 @@ class UperHead {
   UpsampleShape resize(std::int64_t from, int stage) const;
   void build_pyramid(ParameterStore<T>& store, ParameterBinder<T>& binder, Communicator& communicator);
   void build_stages(ParameterStore<T>& store, ParameterBinder<T>& binder, Communicator& communicator);
+  void build_fusion(ParameterStore<T>& store, ParameterBinder<T>& binder, bool tap_fusion, Communicator& communicator);
   void build_buffers();
   void fuse();
   void backward_fusion(const T* dlogits);
@@ -74,20 +81,18 @@ class UperHead {
   std::unique_ptr<ConcatPart<T>> pyramid_input_;  // f_S's place
   std::unique_ptr<ConvNormLayer<T>> bottleneck_;
   std::vector<Stage> stages_;
-  std::vector<ResizeLayer<T>> fusion_resizes_;  // [i]: o_{i+1} to the first stage; nothing for the first
-  std::vector<ConcatPart<T>> fusion_parts_;
-  std::unique_ptr<ConvNormLayer<T>> fusion_;
+  std::unique_ptr<FusionLayer<T>> fusion_;
   std::unique_ptr<LinearLayer<T>> classifier_;
   std::unique_ptr<ConvNormLayer<T>> auxiliary_;
   std::unique_ptr<LinearLayer<T>> auxiliary_classifier_;
 
   std::vector<const T*> features_;  // of the last forward pass
-  Map pyramid_, fused_;             // the concatenations
+  Map pyramid_;                     // the concatenation
   Map logits_, auxiliary_logits_;
-  Map resized_;                                            // one part before it is concatenated
-  Map pyramid_gradient_, fused_gradient_, last_gradient_;  // training only, as all below
-  Map wide_gradient_;                                      // of the output of any ConvNorm
-  Map narrow_gradient_;                                    // of the input of any but the concatenations' ConvNorms
+  Map resized_;                           // one level of the pyramid before it is concatenated
+  Map pyramid_gradient_, last_gradient_;  // training only, as all below
+  Map wide_gradient_;                     // of the output of any ConvNorm
+  Map narrow_gradient_;                   // of the input of any but the concatenations' ConvNorms
 };
 
 }  // namespace swinscope

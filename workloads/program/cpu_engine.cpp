@@ -105,13 +105,18 @@ bool start_parameters(const TrainOptions& options, const SwinConfig& config, Par
 }
 
 template <typename T>
-void write_flat(const std::filesystem::path& file, const ParameterLayout& layout, std::span<const T> values) {
+std::vector<TensorSource> flat_tensors(const ParameterLayout& layout, std::span<const T> values) {
   std::vector<TensorSource> tensors;
   for (const ParameterInfo& tensor : layout.tensors()) {
     tensors.push_back(source(
         tensor, values.subspan(static_cast<std::size_t>(tensor.offset), static_cast<std::size_t>(tensor.count))));
   }
-  write_safetensors(file, tensors, {});
+  return tensors;
+}
+
+template <typename T>
+void write_flat(const std::filesystem::path& file, const ParameterLayout& layout, std::span<const T> values) {
+  write_safetensors(file, flat_tensors(layout, values), {});
 }
 
 template <typename T>
@@ -127,6 +132,8 @@ template std::unique_ptr<TrainingEngine> make_cpu_engine<double>(const TrainOpti
                                                                  const TrainingStart&, TrainingData&, Communicator&);
 template bool start_parameters<float>(const TrainOptions&, const SwinConfig&, ParameterStore<float>&);
 template bool start_parameters<double>(const TrainOptions&, const SwinConfig&, ParameterStore<double>&);
+template std::vector<TensorSource> flat_tensors<float>(const ParameterLayout&, std::span<const float>);
+template std::vector<TensorSource> flat_tensors<double>(const ParameterLayout&, std::span<const double>);
 template void write_flat<float>(const std::filesystem::path&, const ParameterLayout&, std::span<const float>);
 template void write_flat<double>(const std::filesystem::path&, const ParameterLayout&, std::span<const double>);
 

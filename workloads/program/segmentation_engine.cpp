@@ -2,10 +2,12 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "workloads/program/training_engine.h"
+#include "workloads/safetensors_writer.h"
 #include "workloads/segmentation_trainer.h"
 
 namespace swinscope {
@@ -17,6 +19,7 @@ class SegmentationEngine : public TrainingEngine {
                      SegmentationData& data, Communicator& communicator)
       : config_(config),
         batch_(options.run.batch),
+        evaluation_{.tap_fusion = options.trainer.tap_fusion},
         communicator_(communicator),
         store_(config, true),
         new_head_(start.checkpoint == nullptr && start_parameters(options, config, store_)),
@@ -34,7 +37,7 @@ class SegmentationEngine : public TrainingEngine {
 
   using TrainingEngine::evaluate;
   Evaluation evaluate(SegmentationData& data, std::int64_t images) override {
-    if (!evaluator_) evaluator_.emplace(config_, batch_, store_, communicator_);
+    if (!evaluator_) evaluator_.emplace(config_, batch_, evaluation_, store_, communicator_);
     return evaluator_->evaluate(data, images);
   }
 
@@ -46,7 +49,12 @@ class SegmentationEngine : public TrainingEngine {
     write_checkpoint<float>(folder, state, store_, trainer_.optimizer().moments());
   }
   void write_gradients(const std::filesystem::path& file) override {
-    write_flat<float>(file, store_.layout(), std::as_const(store_).gradients());
+    std::vector<TensorSource> tensors = flat_tensors(store_.layout(), std::as_const(store_).gradients());
+    const std::int64_t side = config_.image_size;
+    const std::vector<float> labels(trainer_.labels().begin(), trainer_.labels().end());
+    tensors.push_back({"batch.images", {batch_, kImageChannels, side, side}, trainer_.images(), {}});
+    tensors.push_back({"batch.labels", {batch_, side, side}, labels, {}});
+    write_safetensors(file, tensors, {});
   }
   void describe(nlohmann::ordered_json& /*run*/) const override {}
   bool new_classifier() const override { return new_head_; }
@@ -71,6 +79,7 @@ class SegmentationEngine : public TrainingEngine {
 
   const SwinConfig& config_;
   std::int64_t batch_;
+  ModelOptions evaluation_;
   Communicator& communicator_;
   ParameterStore<float> store_;
   bool new_head_;

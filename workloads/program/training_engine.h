@@ -14,6 +14,7 @@
 #include "workloads/evaluator.h"
 #include "workloads/process_group.h"
 #include "workloads/program/train_options.h"
+#include "workloads/safetensors_writer.h"
 #include "workloads/segmentation_data.h"
 
 namespace swinscope {
@@ -38,7 +39,8 @@ class TrainingEngine {
   virtual Evaluation evaluate(SegmentationData& data, std::int64_t images);
   // On the leading rank. Throws as write_checkpoint().
   virtual void save(const std::filesystem::path& folder, const std::map<std::string, std::string>& settings) = 0;
-  // The last step's gradients under the parameters' names, before clipping, as a safetensors file.
+  // The last step's gradients under the parameters' names, before clipping, as a safetensors file; of segmentation with
+  // the leading rank's batch, as batch.images and batch.labels.
   virtual void write_gradients(const std::filesystem::path& file) = 0;
   // What the summary says of the device.
   virtual void describe(nlohmann::ordered_json& run) const = 0;
@@ -73,7 +75,10 @@ std::unique_ptr<TrainingEngine> make_device_engine(const TrainOptions& options, 
 // The parameters that a training without a checkpoint begins with. Returns whether weights were for other classes.
 template <typename T>
 bool start_parameters(const TrainOptions& options, const SwinConfig& config, ParameterStore<T>& store);
-// One file for all parameters from a flat buffer.
+// All parameters from a flat buffer.
+template <typename T>
+std::vector<TensorSource> flat_tensors(const ParameterLayout& layout, std::span<const T> values);
+// One file for them.
 template <typename T>
 void write_flat(const std::filesystem::path& file, const ParameterLayout& layout, std::span<const T> values);
 

@@ -14,12 +14,14 @@ NO_DECAY = ("relative_position_bias_table", "logit_scale", "cpb_mlp.0.weight", "
 NANO = {"img_size": 64, "embed_dim": 32, "depths": (2, 2), "num_heads": (2, 4), "window_size": 4, "num_classes": 10}
 
 
-def make_model(name, classes=None, drop_path=0.0):
+def make_model(name, classes=None, drop_path=0.0, image=None):
     import export_fixtures
     import timm
     from timm.models.swin_transformer import SwinTransformer
     from timm.models.swin_transformer_v2 import SwinTransformerV2
     overrides = {} if classes is None else {"num_classes": classes}
+    if image is not None:
+        overrides["img_size"] = image
     if name == "swin_nano":
         return SwinTransformer(drop_path_rate=drop_path, **{**NANO, **overrides})
     if name == "swinv2_nano":

@@ -67,10 +67,10 @@ TEST(AdvancingData, EachBatchOfScenesCounts) {
   initialize_parameters(store, config.version, 1);
   CountingRank rank;
   SyntheticScenes plain(kSize, kImages, 1);
-  const Evaluation expected = SegmentationEvaluator(config, kBatch, store, rank).evaluate(plain, kImages);
+  const Evaluation expected = SegmentationEvaluator(config, kBatch, {}, store, rank).evaluate(plain, kImages);
   EXPECT_EQ(rank.advances, 0);
   const auto data = advancing(std::make_unique<SyntheticScenes>(kSize, kImages, 1), rank);
-  const Evaluation result = SegmentationEvaluator(config, kBatch, store, rank).evaluate(*data, kImages);
+  const Evaluation result = SegmentationEvaluator(config, kBatch, {}, store, rank).evaluate(*data, kImages);
   EXPECT_EQ(rank.advances, 3);
   EXPECT_EQ(result.loss, expected.loss);
 }

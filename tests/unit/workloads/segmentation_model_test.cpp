@@ -43,9 +43,9 @@ template <typename T>
 class Harness {
  public:
   Harness(const SwinConfig& config, std::int64_t first, std::int64_t batch, std::int64_t whole,
-          Communicator& communicator)
+          Communicator& communicator, bool tap_fusion = false)
       : store_(config, true),
-        model_(config, batch, {.training = true}, store_, communicator),
+        model_(config, batch, {.training = true, .tap_fusion = tap_fusion}, store_, communicator),
         loss_(config, batch),
         communicator_(communicator) {
     redraw_parameters(store_, kSeed);
@@ -159,6 +159,38 @@ TEST_P(Segmentation, TwoRanksEqualOneOnTheJoinedBatch) {
   EXPECT_LT(std::sqrt(error / size), 1e-10);
   for (std::size_t i = 0; i < statistics[0].size(); ++i)
     ASSERT_NEAR(statistics[0][i], joined.store().buffers()[i], 1e-12);
+}
+
+// The fusion convolution at the parts' own sizes is the same function.
+TEST_P(Segmentation, TapFusionChangesNothingButTheOrderOfSummation) {
+  Harness<double> plain(config_, 0, 2, 2, *alone_);
+  Harness<double> cut(config_, 0, 2, 2, *alone_, true);
+  const double loss = plain.loss_and_gradients();
+  EXPECT_NEAR(cut.loss_and_gradients(), loss, 1e-12 * loss);
+  const std::span<const double> expected = plain.store().gradients();
+  const std::span<const double> gradients = cut.store().gradients();
+  for (const ParameterInfo& tensor : plain.store().layout().tensors()) {
+    double error = 0.0;
+    double size = 1e-12;  // some gradients are zero but for roundings
+    for (std::int64_t i = tensor.offset; i < tensor.offset + tensor.count; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      error += std::pow(gradients[at] - expected[at], 2);
+      size += std::pow(expected[at], 2);
+    }
+    EXPECT_LT(std::sqrt(error / size), 1e-9) << tensor.name;
+  }
+  for (std::size_t i = 0; i < plain.store().buffers().size(); ++i)
+    ASSERT_NEAR(cut.store().buffers()[i], plain.store().buffers()[i], 1e-12);
+
+  SegmentationModel<double> inference(config_, 2, {}, plain.store(), *alone_);
+  SegmentationModel<double> inference_cut(config_, 2, {.tap_fusion = true}, plain.store(), *alone_);
+  inference.weights_changed();
+  inference_cut.weights_changed();
+  const double* const logits = inference.forward(plain.images().data()).main;
+  const double* const logits_cut = inference_cut.forward(plain.images().data()).main;
+  const std::size_t count = plain.logits(config_).size();
+  for (std::size_t i = 0; i < count; ++i)
+    ASSERT_NEAR(logits_cut[i], logits[i], 1e-11 * (1.0 + std::abs(logits[i])));
 }
 
 TEST_P(Segmentation, GradientsBecomeFinalFromFrontToBack) {

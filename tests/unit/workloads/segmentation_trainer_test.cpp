@@ -88,7 +88,7 @@ TEST_P(SegmentationTraining, NanoLearnsScenesByHeart) {
     last = trainer.step();
   EXPECT_LT(last.loss, 0.35 * first.loss);
   EXPECT_GT(last.accuracy, 0.9);
-  SegmentationEvaluator evaluator(config, 3, store, *alone);  // the last batch is not full
+  SegmentationEvaluator evaluator(config, 3, {}, store, *alone);  // the last batch is not full
   const Evaluation found = evaluator.evaluate(data, 4);
   EXPECT_GT(found.mean_iou.value(), 0.6);
   EXPECT_GT(found.accuracy, 0.9);
@@ -130,7 +130,7 @@ TEST(SegmentationTrainer, TwoRanksTrainAsOneDoes) {
       losses[rank].push_back(trainer.step(rank == 1 && i == 2).loss);
     parameters[rank].assign(store.values().begin(), store.values().end());
     statistics[rank].assign(store.buffers().begin(), store.buffers().end());
-    SegmentationEvaluator evaluator(config, 2, store, communicator);
+    SegmentationEvaluator evaluator(config, 2, {}, store, communicator);
     mean_iou[rank] = evaluator.evaluate(data, 7).mean_iou.value();
   });
   EXPECT_EQ(parameters[0], parameters[1]);
