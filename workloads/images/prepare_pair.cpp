@@ -80,6 +80,10 @@ Window scaled(const RgbImage& image, double factor) {
   return {side(image.width), side(image.height), 0, 0};
 }
 
+Window fitted(const RgbImage& image, int size) {
+  return scaled(image, static_cast<double>(size) / std::max(image.width, image.height));
+}
+
 using Pixel = std::array<double, RgbImage::kChannels>;
 
 // The colour turned around the grey axis; a rotation of all colours keeps their grey level (the YIQ plane).
@@ -144,9 +148,12 @@ void prepare_pair_for_training(const RgbImage& image, const LabelMask& mask, int
 
 void prepare_pair_for_evaluation(const RgbImage& image, const LabelMask& mask, int size, std::span<float> prepared,
                                  std::span<std::uint8_t> labels) {
-  const Window window = scaled(image, static_cast<double>(size) / std::max(image.width, image.height));
-  cut_labels(mask, window, size, false, labels);
-  normalize(cut_pixels(image, window, size), false, prepared);
+  cut_labels(mask, fitted(image, size), size, false, labels);
+  prepare_scene(image, size, prepared);
+}
+
+void prepare_scene(const RgbImage& image, int size, std::span<float> prepared) {
+  normalize(cut_pixels(image, fitted(image, size), size), false, prepared);
 }
 
 }  // namespace swinscope

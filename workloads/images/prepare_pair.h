@@ -28,6 +28,9 @@ void prepare_pair_for_training(const RgbImage& image, const LabelMask& mask, int
 void prepare_pair_for_evaluation(const RgbImage& image, const LabelMask& mask, int size, std::span<float> prepared,
                                  std::span<std::uint8_t> labels);
 
+// The picture alone, in the same way.
+void prepare_scene(const RgbImage& image, int size, std::span<float> prepared);
+
 // Moves an image's colours, in place: brightness by up to 32 grey levels, contrast and saturation by factors of 1/2 to
 // 3/2, hue by up to 18 degrees.
 void distort_colours(RgbImage& image, const PairDraw& draw);

@@ -44,7 +44,7 @@ std::vector<SceneFiles> pairs_of(const fs::path& folder, const char* part, Scene
   std::ranges::move(found.skipped, std::back_inserter(result.skipped));
   std::vector<SceneFiles> pairs;
   for (fs::path& image : found.files) {
-    fs::path mask = folder / "annotations" / part / fs::relative(image, images);
+    fs::path mask = folder / "annotations" / part / image.lexically_relative(images);
     mask.replace_extension(".png");
     if (fs::is_regular_file(mask, error)) {
       pairs.push_back({std::move(image), std::move(mask)});

@@ -101,6 +101,18 @@ TEST_F(ScenePipelineTest, DamagedFilesCostThemselvesAndAreNamed) {
   EXPECT_THAT(said, HasSubstr("has 8 x 8 pixels, the picture 40 x 40"));
 }
 
+// Sets are often links to where the files are; masks are found by the links' names.
+TEST_F(ScenePipelineTest, PicturesMayBeLinks) {
+  const SceneFolders set = folders();
+  const fs::path elsewhere = folder_.path() / "elsewhere.jpg";
+  fs::rename(set.train[0].image, elsewhere);
+  fs::create_symlink(elsewhere, set.train[0].image);
+  const SceneFolders linked = folders();
+  EXPECT_EQ(linked.train.size(), set.train.size());
+  EXPECT_EQ(linked.train[0].mask, set.train[0].mask);
+  EXPECT_TRUE(linked.skipped.empty());
+}
+
 TEST_F(ScenePipelineTest, SamplesComeInOrder) {
   ScenePipeline pipeline(folders().train, {}, kSceneClasses, options(1));
   std::vector<float> images(kBatch * 3 * kPixels);
