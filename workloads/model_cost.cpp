@@ -44,7 +44,17 @@ PartCost conv_norm(std::int64_t pixels, std::int64_t inputs, std::int64_t output
   return {matmul_flops(pixels, outputs, kernel * kernel * inputs), weight + 2 * outputs};
 }
 
-// uper_head.h; the auxiliary head, which only training runs, included.
+// uper_head.h.
+PartCost auxiliary_head(const SwinConfig& config) {
+  const StageShape stage = stage_shape(config, config.stages - 2);
+  const std::int64_t channels = config.head_channels / 2;
+  const std::int64_t pixels = std::int64_t{stage.resolution} * stage.resolution;
+  PartCost sum = conv_norm(pixels, stage.width, channels, 3);
+  sum.flops += matmul_flops(pixels, config.classes, channels);
+  sum.parameters += (channels + 1) * config.classes;
+  return sum;
+}
+
 PartCost segmentation_head(const SwinConfig& config) {
   const std::int64_t d = config.head_channels;
   const int last = config.stages - 1;
@@ -57,9 +67,6 @@ PartCost segmentation_head(const SwinConfig& config) {
   const auto add = [&sum](const PartCost& part) {
     sum.flops += part.flops;
     sum.parameters += part.parameters;
-  };
-  const auto add_classifier = [&](std::int64_t count, std::int64_t inputs) {
-    add({matmul_flops(count, config.classes, inputs), (inputs + 1) * config.classes});
   };
   for (int stage = 0; stage <= last; ++stage)
     sum.parameters += 2 * width(stage);
@@ -74,9 +81,7 @@ PartCost segmentation_head(const SwinConfig& config) {
     add(conv_norm(pixels(stage), d, d, 3));
   }
   add(conv_norm(pixels(0), config.stages * d, d, 3));
-  add_classifier(pixels(0), d);
-  add(conv_norm(pixels(last - 1), width(last - 1), d / 2, 3));
-  add_classifier(pixels(last - 1), d / 2);
+  add({matmul_flops(pixels(0), config.classes, d), (d + 1) * config.classes});
   return sum;
 }
 
@@ -89,8 +94,11 @@ std::int64_t ModelCost::flops() const {
   return sum;
 }
 
+// A product has two gradient products.
+std::int64_t ModelCost::training_flops() const { return 3 * (flops() + auxiliary.flops); }
+
 std::int64_t ModelCost::parameters() const {
-  std::int64_t sum = stem.parameters + head.parameters;
+  std::int64_t sum = stem.parameters + head.parameters + auxiliary.parameters;
   for (const PartCost& stage : stages)
     sum += stage.parameters;
   return sum;
@@ -113,6 +121,7 @@ ModelCost model_cost(const SwinConfig& config) {
   }
   if (config.task == Task::kSegmentation) {
     cost.head = segmentation_head(config);
+    cost.auxiliary = auxiliary_head(config);
     return cost;
   }
   const std::int64_t last = stage_shape(config, config.stages - 1).width;

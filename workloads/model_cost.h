@@ -20,9 +20,12 @@ struct PartCost {
 struct ModelCost {
   PartCost stem;  // patch embedding
   std::array<PartCost, kMaxStages> stages;
-  PartCost head;  // final norm, pooling, classifier; or the whole segmentation head
+  PartCost head;       // final norm, pooling, classifier; or the segmentation head
+  PartCost auxiliary;  // the segmentation model's second head, which only training runs
 
   std::int64_t flops() const;
+  // Forward and backward.
+  std::int64_t training_flops() const;
   std::int64_t parameters() const;
 };
 

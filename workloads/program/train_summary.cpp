@@ -25,8 +25,7 @@ nlohmann::ordered_json describe(const EpochResult& epoch) {
 
 nlohmann::ordered_json summarize_training(const TrainOptions& options, const SwinConfig& config, std::int64_t images,
                                           const TrainResult& result) {
-  constexpr std::int64_t kForwardAndBackward = 3;  // a product has two gradient products
-  nlohmann::ordered_json row = summarize(result.times, images, kForwardAndBackward * model_cost(config).flops());
+  nlohmann::ordered_json row = summarize(result.times, images, model_cost(config).training_flops());
   row["steps_done"] = result.resumed_at + static_cast<std::int64_t>(result.steps.size());
   row["resumed_at"] = result.resumed_at;
   if (!result.steps.empty()) {
