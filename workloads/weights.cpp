@@ -148,13 +148,21 @@ bool load_weights_to_tune(const SafetensorsFile& file, ParameterStore<T>& store)
 }
 
 int classes_in(const SafetensorsFile& file, int otherwise) {
-  for (const char* name : {"head.fc.weight", "head.weight"}) {
+  for (const char* name : {"head.fc.weight", "head.weight", "h.cls.weight"}) {
     const TensorEntry* const entry = file.find(name);
     if (entry != nullptr && entry->shape.size() == 2 && entry->shape[0] > 0 && entry->shape[0] < 1'000'000) {
       return static_cast<int>(entry->shape[0]);
     }
   }
   return otherwise;
+}
+
+int head_channels_in(const SafetensorsFile& file, int otherwise) {
+  const TensorEntry* const entry = file.find("h.fuse.0.weight");
+  if (entry == nullptr || entry->shape.size() != 4 || entry->shape[0] < 1 || entry->shape[0] > kMostHeadChannels) {
+    return otherwise;
+  }
+  return static_cast<int>(entry->shape[0]);
 }
 
 template void load_weights<float>(const SafetensorsFile&, ParameterStore<float>&);

@@ -23,5 +23,8 @@ bool load_weights_to_tune(const SafetensorsFile& file, ParameterStore<T>& store)
 
 // Classes that the classifier in the file tells apart; `otherwise` where it has none.
 int classes_in(const SafetensorsFile& file, int otherwise);
+inline constexpr int kMostHeadChannels = 4096;
+// Channels of the segmentation head in the file; `otherwise` where it has none.
+int head_channels_in(const SafetensorsFile& file, int otherwise);
 
 }  // namespace swinscope

@@ -13,6 +13,12 @@ namespace swinscope {
 struct InferOptions {
   RunOptions run;
   std::filesystem::path images;  // JPEG file or folder; empty: synthetic images
+  Task task = Task::kClassification;
+  std::filesystem::path annotations;  // of segmentation: masks to judge by, and folder for those that are found
+  std::filesystem::path output;
+  bool tap_fusion = false;
+  int head_channels = 0;  // 0: the weights', else the model's
+  // On a GPU.
   std::string level = "graph";
   std::vector<std::string> with;
   std::vector<std::string> without;

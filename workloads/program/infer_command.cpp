@@ -14,6 +14,7 @@
 #include "workloads/program/image_inference.h"
 #include "workloads/program/interrupt.h"
 #include "workloads/program/run_options.h"
+#include "workloads/program/scene_inference.h"
 #include "workloads/program/step_times.h"
 #include "workloads/redraw.h"
 #include "workloads/swin_model.h"
@@ -97,7 +98,13 @@ void print_summary(const RunOptions& options, const SwinConfig& config, const Ra
 }
 
 int infer(InferOptions wanted) {
-  const SwinConfig config = resolve_config(wanted.run);
+  SwinConfig config = resolve_config(wanted.run);
+  const bool segments = wanted.task == Task::kSegmentation;
+  if (segments) {
+    prepare_scene_inference(wanted, config);
+  } else {
+    refuse_scene_options(wanted);
+  }
   if (!wanted.images.empty() && discover_rank().size > 1) {
     throw WorkloadError(WorkloadErrorKind::kUsage, "--images: not as one of several ranks",
                         "each would classify all files", "start `swin infer --images` once");
@@ -105,6 +112,7 @@ int infer(InferOptions wanted) {
   if (wanted.run.device == "cuda") return infer_on_device(wanted, config);
   refuse_device_options(wanted);
   require_cpu(wanted.run);
+  if (segments) return infer_scenes(wanted, config);
   const RunOptions& options = wanted.run;
   const RankInfo rank = discover_rank();
   const int threads = use_threads(options, 1);
@@ -123,11 +131,25 @@ int infer(InferOptions wanted) {
 }  // namespace
 
 Command add_infer_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("infer", "Classify images and measure the time of a batch");
+  CLI::App* command = app.add_subcommand("infer", "Classify or segment images and measure the time of a batch");
   const auto options = std::make_shared<InferOptions>();
   add_run_options(*command, options->run, "--batch,--batch-per-gpu");
   command->add_option("--images", options->images,
-                      "JPEG file, or folder of them, to classify once (default: synthetic images, for --steps)");
+                      "JPEG file, or folder of them, to go through once (default: synthetic images, for --steps)");
+  command
+      ->add_option_function<std::string>(
+          "--task",
+          [options](const std::string& task) {
+            options->task = task == "segmentation" ? Task::kSegmentation : Task::kClassification;
+          },
+          "classification, or segmentation: UPerNet's head on the stages, a class for each pixel (on the CPU)")
+      ->check(CLI::IsMember({"classification", "segmentation"}))
+      ->default_str("classification");
+  command->add_option("--annotations", options->annotations,
+                      "segmentation: folder with the mask NAME.png of each NAME.jpg, to judge by (mean IoU)");
+  command->add_option("--output", options->output,
+                      "segmentation: new folder to write NAME.png into for each NAME.jpg: class + 1 of each pixel");
+  add_head_options(*command, options->head_channels, options->tap_fusion);
   add_device_options(*command, *options);
   return [options] { return infer(*options); };
 }

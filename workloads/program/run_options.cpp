@@ -44,6 +44,25 @@ SwinConfig resolve_config(const RunOptions& options) {
   return config;
 }
 
+void set_segmentation(const RunOptions& options, int head_channels, SwinConfig& config) {
+  config.task = Task::kSegmentation;
+  if (!options.weights.empty()) {
+    config.head_channels = head_channels_in(SafetensorsFile(options.weights), config.head_channels);
+  }
+  if (head_channels > 0) config.head_channels = head_channels;
+}
+
+void add_head_options(CLI::App& command, int& head_channels, bool& tap_fusion) {
+  command.add_flag(
+      "--tap-fusion", tap_fusion,
+      "segmentation: the head's fusion convolution of enlarged maps, computed at their own sizes: the same "
+      "function with fewer products");
+  command
+      .add_option("--head-channels", head_channels,
+                  "segmentation: channels of UPerNet's head, even (default: the weights', else the model's)")
+      ->check(CLI::Range(2, kMostHeadChannels));
+}
+
 void require_cpu(RunOptions& options) {
   if (options.device != "cpu") {
     throw WorkloadError(WorkloadErrorKind::kUsage,

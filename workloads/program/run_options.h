@@ -39,6 +39,11 @@ void add_run_options(CLI::App& command, RunOptions& options, const std::string& 
 // for an unknown model, kInput for weights that cannot be read.
 SwinConfig resolve_config(const RunOptions& options);
 
+// Makes it a model for segmentation: its head has `head_channels`, or if 0 as many as that of the weights, or the
+// model's own.
+void set_segmentation(const RunOptions& options, int head_channels, SwinConfig& config);
+void add_head_options(CLI::App& command, int& head_channels, bool& tap_fusion);
+
 // For what runs on the CPU only: sets the precision where none was given. Throws WorkloadError (kUsage) for another
 // device or a precision that the CPU has not.
 void require_cpu(RunOptions& options);

@@ -49,7 +49,10 @@ RankConfiguration agreed_configuration(const TrainOptions& options, const SwinCo
                               {"bucket-mib", fmt::format("{}", options.bucket_mib)},
                               {"reduce-precision", options.reduce_precision}};
   // Classification has no entry: its checkpoints are older than tasks.
-  if (config.task == Task::kSegmentation) agreed["task"] = fmt::format("segmentation {}", config.head_channels);
+  if (config.task == Task::kSegmentation) {
+    agreed["task"] = fmt::format("segmentation {}", config.head_channels);
+    agreed["tap-fusion"] = options.trainer.tap_fusion ? "yes" : "no";
+  }
   return agreed;
 }
 
@@ -96,7 +99,7 @@ void prepare_segmentation(TrainOptions& options, SwinConfig& config) {
     refuse("--accumulate", "batch normalization and the mean over the pixels are of one batch: more ranks enlarge it");
   }
   options.trainer.label_smoothing = 0.0;
-  config.task = Task::kSegmentation;
+  set_segmentation(options.run, options.head_channels, config);
   config.classes = kAde20kClasses;
 }
 
@@ -133,7 +136,12 @@ void choose_steps(TrainOptions& options, std::int64_t global_batch) {
 
 int train(TrainOptions options) {
   SwinConfig config = resolve_config(options.run);
-  if (options.task == Task::kSegmentation) prepare_segmentation(options, config);
+  if (options.task == Task::kSegmentation) {
+    prepare_segmentation(options, config);
+  } else if (options.trainer.tap_fusion || options.head_channels > 0) {
+    throw WorkloadError(WorkloadErrorKind::kUsage, "--tap-fusion and --head-channels are for segmentation", {},
+                        "add --task segmentation");
+  }
   open_data_folder(options, config);
   options.trainer.batch_per_rank = options.run.batch;
   options.trainer.seed = options.run.seed;
@@ -179,6 +187,7 @@ Command add_train_command(CLI::App& app) {
           "classification, or segmentation: UPerNet's head on the stages, a class for each pixel (on the CPU)")
       ->check(CLI::IsMember({"classification", "segmentation"}))
       ->default_str("classification");
+  add_head_options(*command, options->head_channels, trainer.tap_fusion);
   command
       ->add_option("--data", options->data,
                    "folder with CLASS/NAME.jpg, or with train/ and val/ of that kind; for segmentation one in ADE20K's "

@@ -48,6 +48,7 @@ struct TrainOptions {
   bool device_given = false;            // whether any of them was
   std::optional<ImageFolders> folders;  // of a data folder
   Task task = Task::kClassification;
+  int head_channels = 0;  // of segmentation; 0: the weights', else the model's
   bool crop_area_given = false;
   bool label_smoothing_given = false;
   std::optional<SceneFolders> scenes;  // of a data folder for segmentation

@@ -1,4 +1,6 @@
 // `swin train --task segmentation` as a user runs it: scenes from files, checkpoints, weights of a classifier, ranks.
+#include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -10,7 +12,11 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/unit/workloads/subprocess.h"
+#include "workloads/confusion.h"
 #include "workloads/images/image_files.h"
+#include "workloads/images/jpeg_encoder.h"
+#include "workloads/images/scene_folder.h"
+#include "workloads/safetensors.h"
 
 namespace swinscope {
 namespace {
@@ -113,6 +119,158 @@ TEST_F(SwinSegmentation, SyntheticScenesNeedNoFiles) {
                                   "--batch", "2", "--steps", "2", "--json", "--quiet"});
   ASSERT_EQ(finished.status, 0) << finished.err;
   EXPECT_EQ(nlohmann::json::parse(finished.out)["run"]["classes"], 150);
+}
+
+// The same first loss and gradients, from the batch that is written beside them.
+TEST_F(SwinSegmentation, TapFusionIsTheSameFunction) {
+  const auto run = [&](const std::string& file, const Arguments& more) {
+    Arguments arguments = {"train",   "--task",      "segmentation", "--model", "swin_nano", "--image", "32",
+                           "--batch", "2",           "--steps",      "1",       "--warmup",  "0",       "--json",
+                           "-q",      "--gradients", at(file)};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Finished finished = swin(arguments);
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    return nlohmann::json::parse(finished.out)["data"][0]["loss_first"].get<double>();
+  };
+  const double plain = run("plain", {});
+  EXPECT_NEAR(run("cut", {"--tap-fusion"}), plain, 1e-5 * plain);
+  const SafetensorsFile expected(at("plain"));
+  const SafetensorsFile gradients(at("cut"));
+  const auto values = [](const SafetensorsFile& file, const char* name) {
+    const TensorEntry* const entry = file.find(name);
+    std::vector<float> read(static_cast<std::size_t>(entry->count));
+    file.read<float>(*entry, read);
+    return read;
+  };
+  for (const char* name : {"h.fuse.0.weight", "h.bott.0.weight", "layers.0.blocks.0.mlp.fc1.weight"}) {
+    const std::vector<float> a = values(gradients, name);
+    const std::vector<float> b = values(expected, name);
+    double error = 0.0;
+    double size = 0.0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      error += std::pow(a[i] - b[i], 2);
+      size += std::pow(b[i], 2);
+    }
+    EXPECT_GT(size, 0.0) << name;
+    EXPECT_LT(std::sqrt(error / size), 1e-3) << name;
+  }
+  EXPECT_EQ(expected.find("batch.images")->shape, (std::vector<std::int64_t>{2, 3, 32, 32}));
+  const std::vector<float> labels = values(expected, "batch.labels");
+  EXPECT_EQ(labels.size(), 2U * 32 * 32);
+  EXPECT_TRUE(std::ranges::all_of(labels, [](float label) { return label == 255.0F || label < 13.0F; }));
+  EXPECT_NE(values(expected, "batch.images"), std::vector<float>(labels.size() * 3));
+  EXPECT_EQ(swin({"train", "--model", "swin_nano", "--steps", "1", "--tap-fusion"}).status, 2);
+  EXPECT_EQ(swin({"train", "--model", "swin_nano", "--steps", "1", "--head-channels", "8"}).status, 2);
+}
+
+class SwinSegmentationInfer : public SwinSegmentation {
+ protected:
+  // A model that has seen a few scenes. Returns the mean IoU of the held-out ones.
+  double train_a_little() const {
+    make_scenes();
+    const Finished trained = swin(
+        train({"--batch", "4", "--epochs", "4", "--head-channels", "32", "--checkpoint", at("kept"), "--json", "-q"}));
+    EXPECT_EQ(trained.status, 0) << trained.err;
+    return nlohmann::json::parse(trained.out)["data"][0]["epochs"].back()["validation_mean_iou"];
+  }
+  // The head's channels and the classes are those of the weights.
+  Arguments infer(const Arguments& more) const {
+    Arguments arguments = {"infer",
+                           "--task",
+                           "segmentation",
+                           "--model",
+                           "swin_nano",
+                           "--image",
+                           "32",
+                           "--weights",
+                           at("kept/checkpoint.safetensors"),
+                           "--images",
+                           at("set/images/validation")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+  LabelMask mask(const std::string& file) const { return decode_mask(read_bytes(at(file)), file); }
+};
+
+// The pictures have the model's size, so that the training judged the same pixels.
+TEST_F(SwinSegmentationInfer, WritesMasksAndJudgesThemAsTheTrainingDid) {
+  const double expected = train_a_little();
+  const Finished finished = swin(
+      infer({"--batch", "3", "--annotations", at("set/annotations/validation"), "--output", at("masks"), "--json"}));
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const auto json = nlohmann::json::parse(finished.out);
+  EXPECT_EQ(json["run"]["task"], "segmentation");
+  EXPECT_EQ(json["run"]["classes"], 13);
+  const auto& row = json["data"][0];
+  EXPECT_EQ(row["files_segmented"], 4);
+  EXPECT_NEAR(row["mean_iou"].get<double>(), expected, 1e-12);
+  EXPECT_GT(row["images_per_second"].get<double>(), 0.0);
+  Confusion confusion(13);
+  for (const char* name : {"000000.png", "000001.png", "000002.png", "000003.png"}) {
+    LabelMask answer = mask(std::string("masks/") + name);
+    LabelMask truth = mask(std::string("set/annotations/validation/") + name);
+    ASSERT_EQ(answer.width, 32);
+    ASSERT_EQ(answer.height, 32);
+    EXPECT_TRUE(std::ranges::none_of(answer.labels, [](std::uint8_t label) { return label == 0; }));
+    label_classes(answer, 13, name);
+    label_classes(truth, 13, name);
+    confusion.add(truth.labels, answer.labels);
+  }
+  EXPECT_NEAR(confusion.mean_iou(), expected, 1e-12);
+  EXPECT_NEAR(confusion.pixel_accuracy(), row["accuracy"].get<double>(), 1e-12);
+  EXPECT_EQ(row["iou"].size(), 13U);
+  EXPECT_EQ(swin(infer({"--head-channels", "16"})).status, 3);  // other ones than the weights'
+  EXPECT_EQ(swin(infer({"--output", at("masks")})).status, 2);  // nothing is written over
+  for (const Arguments& more : {Arguments{"--tap-fusion"}, Arguments{"--precision", "fp64"}}) {
+    Arguments arguments = infer({"--annotations", at("set/annotations/validation"), "--json"});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const auto other = nlohmann::json::parse(swin(arguments).out)["data"][0];
+    EXPECT_NEAR(other["accuracy"].get<double>(), row["accuracy"].get<double>(), 2e-3) << more[0];
+  }
+}
+
+// A mask has its picture's size, whatever the model's is; what cannot be read costs itself.
+TEST_F(SwinSegmentationInfer, PicturesOfAnySizeAndDamagedOnes) {
+  train_a_little();
+  RgbImage wide{50, 20, {}};
+  for (int i = 0; i < 50 * 20 * 3; ++i)
+    wide.pixels.push_back(static_cast<std::uint8_t>(i % 251));
+  const std::vector<std::uint8_t> jpeg = encode_jpeg(wide, 90);
+  std::filesystem::create_directories(at("set/images/validation/below"));
+  std::ofstream(at("set/images/validation/below/wide.jpg"), std::ios::binary)
+      .write(reinterpret_cast<const char*>(jpeg.data()), static_cast<std::streamsize>(jpeg.size()));
+  std::ofstream(at("set/images/validation/broken.jpg")) << "this is no picture";
+  const Finished finished = swin(infer({"--output", at("masks")}));
+  EXPECT_EQ(finished.status, 3);
+  EXPECT_THAT(finished.err, HasSubstr("broken.jpg: skipped: Not a JPEG file"));
+  EXPECT_THAT(finished.err, HasSubstr("5 files segmented, 1 skipped"));
+  EXPECT_THAT(finished.out, HasSubstr("wide.jpg  50 x 20  class "));
+  const LabelMask answer = mask("masks/below/wide.png");
+  EXPECT_EQ(answer.width, 50);
+  EXPECT_EQ(answer.height, 20);
+  // With --annotations, a picture without a mask is one that cannot be read.
+  const Finished judged = swin(infer({"--annotations", at("set/annotations/validation")}));
+  EXPECT_EQ(judged.status, 3);
+  EXPECT_THAT(judged.err, HasSubstr("wide.jpg: skipped: its mask "));
+  EXPECT_THAT(judged.out, HasSubstr("mean IoU "));
+  EXPECT_THAT(judged.out, HasSubstr("of the pixels of 4 pictures"));
+}
+
+TEST_F(SwinSegmentationInfer, SyntheticScenesAreMeasured) {
+  const Arguments synthetic = {"infer",   "--task", "segmentation", "--model", "swinv2_nano", "--image", "32",
+                               "--batch", "2",      "--steps",      "2",       "--json"};
+  const Finished finished = swin(synthetic);
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const auto json = nlohmann::json::parse(finished.out);
+  EXPECT_EQ(json["run"]["classes"], 150);
+  EXPECT_GT(json["data"][0]["images_per_second"].get<double>(), 0.0);
+  for (const Arguments& more :
+       {Arguments{"--output", at("masks")}, Arguments{"--annotations", at("set")}, Arguments{"--device", "cuda"}}) {
+    Arguments arguments = synthetic;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    EXPECT_EQ(swin(arguments).status, 2) << more[0];
+  }
+  EXPECT_EQ(swin({"infer", "--model", "swin_nano", "--tap-fusion"}).status, 2);
 }
 
 TEST_F(SwinSegmentation, WhatOnlyClassificationHasIsRefused) {
