@@ -117,6 +117,7 @@ SceneRun segment_files(SceneReader& reader, const InferOptions& options, const S
     const std::int64_t start_ns = now_ns();
     segmenter.forward(images);
     std::vector<LabelMask> answers;
+    answers.reserve(scenes.size());
     for (const ReadScene& scene : scenes) {
       answers.push_back(
           segmenter.answer(static_cast<std::int64_t>(answers.size()), scene.width, scene.height, scene.file.string()));
