@@ -262,6 +262,7 @@ const std::vector<KernelCheck>& kernel_checks() {
       {"loss", check_loss},
       {"stochastic depth", check_stochastic_depth},
       {"optimizer", check_optimizer},
+      {"resize", check_resize},
   };
   return checks;
 }

@@ -24,5 +24,7 @@ void check_position_bias_backward(const VerifyReport& report);
 void check_loss(const VerifyReport& report);
 void check_stochastic_depth(const VerifyReport& report);
 void check_optimizer(const VerifyReport& report);
+// Of segmentation:
+void check_resize(const VerifyReport& report);
 
 }  // namespace swinscope
