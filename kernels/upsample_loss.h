@@ -3,6 +3,8 @@
 #include <cstdint>
 
 #include "kernels/cost.h"
+#include "kernels/cross_entropy.h"
+#include "kernels/device.h"
 #include "kernels/upsample.h"
 
 namespace swinscope {
@@ -49,4 +51,31 @@ template <typename T>
 void upsample_argmax(const UpsampleShape& shape, const T* logits, std::uint8_t* classes);
 
 }  // namespace cpu
+namespace cuda {
+
+struct PixelLossTensors {
+  const void* logits = nullptr;
+  const std::uint8_t* labels = nullptr;
+  float* lse = nullptr;      // [batch, out_height, out_width]
+  LossSums* sums = nullptr;  // the batch is added, in an order that depends on the shape alone
+  void* workspace = nullptr;
+};
+
+std::int64_t upsample_loss_workspace_bytes(const UpsampleShape& shape);
+
+// As the CPU's; extents as in cuda::upsample_forward(). A label that is neither below the number of classes nor
+// kIgnoredLabel makes the loss and the gradient NaN: labels are checked where they are read.
+void upsample_loss_forward(const UpsampleShape& shape, ElementType type, const PixelLossTensors& tensors,
+                           Stream stream);
+
+// dlogits, overwritten, of pixel_scale * *loss_scale * (sum over the counted pixels of their loss), gathered without
+// atomics. loss_scale is in device memory, so that it may have a factor that depends on the batch, 1 / (pixels that
+// count); null: 1. Throws std::invalid_argument for an enlargement of a row by more than 140 times.
+void upsample_loss_backward(const UpsampleShape& shape, ElementType type, const PixelLossTensors& tensors,
+                            double pixel_scale, const float* loss_scale, void* dlogits, Stream stream);
+
+void upsample_argmax(const UpsampleShape& shape, ElementType type, const void* logits, std::uint8_t* classes,
+                     Stream stream);
+
+}  // namespace cuda
 }  // namespace swinscope

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/device_math.cuh"
+#include "kernels/exp2_fast.cuh"
 
 namespace swinscope::cuda {
 
@@ -102,12 +103,6 @@ __device__ inline void copies_commit() { asm volatile("cp.async.commit_group;" :
 template <int kPending>
 __device__ inline void copies_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
-}
-
-__device__ inline float exp2_fast(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
 }
 
 }  // namespace swinscope::cuda

@@ -263,6 +263,7 @@ const std::vector<KernelCheck>& kernel_checks() {
       {"stochastic depth", check_stochastic_depth},
       {"optimizer", check_optimizer},
       {"resize", check_resize},
+      {"pixel loss", check_pixel_losses},
   };
   return checks;
 }

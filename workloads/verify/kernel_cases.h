@@ -26,5 +26,6 @@ void check_stochastic_depth(const VerifyReport& report);
 void check_optimizer(const VerifyReport& report);
 // Of segmentation:
 void check_resize(const VerifyReport& report);
+void check_pixel_losses(const VerifyReport& report);
 
 }  // namespace swinscope

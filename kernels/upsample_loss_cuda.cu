@@ -1,0 +1,297 @@
+// Cross-entropy at the size of the labels from logits that stay small: every kernel resizes on the fly. Output pixels
+// between the same two rows and columns of the logits share the four pixels there, so a thread takes a column of them.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/bilinear_axis.cuh"
+#include "kernels/channel_piece.cuh"
+#include "kernels/check.h"
+#include "kernels/cuda_call.h"
+#include "kernels/device_math.cuh"
+#include "kernels/exp2_fast.cuh"
+#include "kernels/pixel_loss_shape.h"
+#include "kernels/upsample_loss.h"
+
+namespace swinscope::cuda {
+namespace {
+
+constexpr int kThreads = 128;
+constexpr int kRows = 4;      // of the output that a thread has at once
+constexpr int kAtOnce = 8;    // classes in registers
+constexpr int kClasses = 32;  // in shared memory
+// In floats: a multiple of 16 bytes that spreads neighbouring pixels over the banks.
+constexpr int kPixelStride = kClasses + 4;
+constexpr int kSumThreads = 256;
+constexpr float kLog2e = 1.4426950408889634F;
+// Takes the place of classes that are not there. Finite, so that between two of them there is no NaN.
+constexpr float kAbsent = -1e30F;
+
+using Channels = ChannelFloats<kAtOnce>;
+
+struct BlockLoss {
+  double loss;
+  int count;
+  int correct;
+};
+
+template <typename T>
+struct Arguments {
+  BilinearAxis rows;
+  BilinearAxis columns;
+  int classes;
+  int columns_each;  // of a block
+  int row_parts;     // blocks for the output rows between two rows of logits
+  const T* logits;
+  const std::uint8_t* labels;
+  float* lse;
+  BlockLoss* losses;
+  std::uint8_t* predicted;
+};
+
+__device__ Channels load_shared(const float* from) {
+  Channels result;
+#pragma unroll
+  for (int part = 0; part < kAtOnce / 4; ++part) {
+    const Vector<float> quad = load_vector(from + part * 4);
+#pragma unroll
+    for (int e = 0; e < 4; ++e)
+      result.values[part * 4 + e] = quad.values[e];
+  }
+  return result;
+}
+
+// The rows of the output that a block has: up to kRows of those whose upper row of logits is `low`.
+struct RowPart {
+  int image;
+  int low;
+  int first;
+  int count;  // none where there are fewer rows than parts
+};
+
+template <typename T>
+__device__ RowPart row_part_of(const Arguments<T>& a) {
+  const int part = static_cast<int>(blockIdx.y) % a.row_parts;
+  const int low = static_cast<int>(blockIdx.y) / a.row_parts % a.rows.from;
+  const int first = (low == 0 ? 0 : a.rows.first_from(low)) + part * kRows;
+  const int end = low == a.rows.from - 1 ? a.rows.to : a.rows.first_from(low + 1);
+  return {static_cast<int>(blockIdx.y) / a.row_parts / a.rows.from, low, first, min(kRows, end - first)};
+}
+
+// Of one output pixel, class by class: the sum of exponentials below the largest logit, and the first class that has
+// it.
+struct Softmax {
+  float largest = -INFINITY;
+  float sum = 0.0F;
+  int first = 0;
+
+  template <bool kSum>
+  __device__ void add(const Channels& z, int first_class) {
+    float largest_here = z.values[0];
+#pragma unroll
+    for (int e = 1; e < kAtOnce; ++e)
+      largest_here = fmaxf(largest_here, z.values[e]);
+    if (largest_here > largest) {
+      if constexpr (kSum) sum *= exp2_fast((largest - largest_here) * kLog2e);
+      largest = largest_here;
+#pragma unroll
+      for (int e = kAtOnce - 1; e >= 0; --e) {
+        if (z.values[e] == largest_here) first = first_class + e;
+      }
+    }
+    if constexpr (kSum) {
+#pragma unroll
+      for (int e = 0; e < kAtOnce; ++e)
+        sum += exp2_fast(fmaf(z.values[e], kLog2e, -largest * kLog2e));
+    }
+  }
+};
+
+// Two rows of kClasses classes of the logits that the block's columns lie between.
+template <typename T>
+__device__ void load_tile(const Arguments<T>& a, const RowPart& part, int first_class, int first_column, int span,
+                          float* tile) {
+  const int high = min(part.low + 1, a.rows.from - 1);
+  const int of_chunk = static_cast<int>(threadIdx.x) % kClasses;
+  const bool exists = first_class + of_chunk < a.classes;
+  for (int place = static_cast<int>(threadIdx.x) / kClasses; place < 2 * span; place += kThreads / kClasses) {
+    const int row = place < span ? part.low : high;
+    const int column = first_column + (place < span ? place : place - span);
+    const std::int64_t pixel = (std::int64_t{part.image} * a.rows.from + row) * a.columns.from + column;
+    tile[place * kPixelStride + of_chunk] =
+        exists ? to_float(a.logits[pixel * a.classes + first_class + of_chunk]) : kAbsent;
+  }
+}
+
+// Beside those of the loss: one logit of one output pixel, by the same arithmetic.
+template <typename T>
+__device__ float logit_at(const Arguments<T>& a, const RowPart& part, const BilinearAxis::Place& column, float down,
+                          int wanted) {
+  const auto row_of = [&](int row) {
+    const std::int64_t pixels = (std::int64_t{part.image} * a.rows.from + row) * a.columns.from;
+    const float left = to_float(a.logits[(pixels + column.low) * a.classes + wanted]);
+    const float right = to_float(a.logits[(pixels + column.high) * a.classes + wanted]);
+    return fmaf(column.weight, right - left, left);
+  };
+  const float upper = row_of(part.low);
+  return fmaf(down, row_of(min(part.low + 1, a.rows.from - 1)) - upper, upper);
+}
+
+template <typename T, bool kLoss>
+__global__ __launch_bounds__(kThreads) void pixel_loss_kernel(const Arguments<T> a) {
+  extern __shared__ float tile[];
+  const RowPart part = row_part_of(a);
+  BlockLoss mine{};
+  if (part.count > 0) {
+    const int first_column = static_cast<int>(blockIdx.x) * a.columns_each;
+    const int end_column = min(first_column + a.columns_each, a.columns.to);
+    const int column = first_column + static_cast<int>(threadIdx.x);
+    const bool exists = column < end_column;
+    const auto place = a.columns.place(min(column, end_column - 1));
+    const int first_place = a.columns.place(first_column).low;
+    const int span = a.columns.place(end_column - 1).high - first_place + 1;
+    const float* const left = tile + (place.low - first_place) * kPixelStride;
+    const float* const right = tile + (place.high - first_place) * kPixelStride;
+    float down[kRows];
+#pragma unroll
+    for (int r = 0; r < kRows; ++r)
+      down[r] = a.rows.place(part.first + min(r, part.count - 1)).weight;
+    Softmax pixels[kRows];
+    for (int chunk = 0; chunk < a.classes; chunk += kClasses) {
+      __syncthreads();
+      load_tile(a, part, chunk, first_place, span, tile);
+      __syncthreads();
+#pragma unroll 1
+      for (int c = 0; c < min(kClasses, a.classes - chunk); c += kAtOnce) {
+        const Channels upper = between(load_shared(left + c), load_shared(right + c), place.weight);
+        const Channels lower = between(load_shared(left + span * kPixelStride + c),
+                                       load_shared(right + span * kPixelStride + c), place.weight);
+#pragma unroll
+        for (int r = 0; r < kRows; ++r)
+          pixels[r].template add<kLoss>(between(upper, lower, down[r]), chunk + c);
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      if (!exists || r >= part.count) continue;
+      const std::int64_t at = (std::int64_t{part.image} * a.rows.to + part.first + r) * a.columns.to + column;
+      if constexpr (kLoss) {
+        const float exponentials = logf(pixels[r].sum);
+        a.lse[at] = pixels[r].largest + exponentials;
+        const int label = a.labels[at];
+        if (label == kIgnoredLabel) continue;
+        float loss = NAN;
+        // Not lse - z, of which little would be left where the label is the largest.
+        if (label < a.classes) loss = exponentials + (pixels[r].largest - logit_at(a, part, place, down[r], label));
+        mine.loss += static_cast<double>(loss);
+        ++mine.count;
+        if (pixels[r].first == label) ++mine.correct;
+      } else {
+        a.predicted[at] = static_cast<std::uint8_t>(pixels[r].first);
+      }
+    }
+  }
+  if constexpr (kLoss) {
+    const BlockLoss total{block_sum<kThreads>(mine.loss), block_sum<kThreads>(mine.count),
+                          block_sum<kThreads>(mine.correct)};
+    if (threadIdx.x == 0) a.losses[std::int64_t{blockIdx.y} * gridDim.x + blockIdx.x] = total;
+  }
+}
+
+// One block adds up all blocks, in an order that depends on their number only.
+__global__ __launch_bounds__(kSumThreads) void pixel_loss_sums_kernel(std::int64_t blocks, const BlockLoss* losses,
+                                                                      LossSums* sums) {
+  double loss = 0.0;
+  std::int64_t count = 0;
+  std::int64_t correct = 0;
+  for (std::int64_t block = threadIdx.x; block < blocks; block += kSumThreads) {
+    loss += losses[block].loss;
+    count += losses[block].count;
+    correct += losses[block].correct;
+  }
+  loss = block_sum<kSumThreads>(loss);
+  count = block_sum<kSumThreads>(count);
+  correct = block_sum<kSumThreads>(correct);
+  if (threadIdx.x != 0) return;
+  sums->loss += loss;
+  sums->count += count;
+  sums->correct += correct;
+}
+
+// How an output is dealt out to blocks, by shape alone.
+struct Grid {
+  std::int64_t columns_each;
+  std::int64_t column_blocks;
+  std::int64_t row_parts;
+  std::int64_t row_blocks;
+  std::size_t shared_bytes;
+
+  std::int64_t blocks() const { return column_blocks * row_blocks; }
+};
+
+Grid grid_of(const UpsampleShape& s) {
+  constexpr std::int64_t kMostShared = 48 << 10;
+  const auto bytes = [&](std::int64_t columns) {
+    const std::int64_t span = std::min(s.width, (columns - 1) * s.width / s.out_width + 3);
+    return 2 * span * kPixelStride * element_bytes(ElementType::kFp32);
+  };
+  Grid grid{};
+  grid.columns_each = kThreads;
+  while (bytes(grid.columns_each) > kMostShared)  // where the output is the smaller
+    grid.columns_each /= 2;
+  grid.shared_bytes = static_cast<std::size_t>(bytes(grid.columns_each));
+  grid.column_blocks = (s.out_width + grid.columns_each - 1) / grid.columns_each;
+  // Above the middle of the first row of logits there is half an interval more.
+  const std::int64_t most_rows = s.height == 1 ? s.out_height : (3 * s.out_height + 2 * s.height - 1) / (2 * s.height);
+  grid.row_parts = (most_rows + kRows - 1) / kRows;
+  grid.row_blocks = s.batch * s.height * grid.row_parts;
+  require(grid.row_blocks < (1 << 16), "upsample_loss", "batch or height out of range");
+  return grid;
+}
+
+template <bool kLoss>
+void launch(const UpsampleShape& s, ElementType type, const PixelLossTensors& tensors, std::uint8_t* predicted,
+            Stream stream) {
+  const Grid grid = grid_of(s);
+  with_element_type(type, [&]<typename T>() {
+    Arguments<T> arguments{};
+    arguments.rows = BilinearAxis::of(s.height, s.out_height);
+    arguments.columns = BilinearAxis::of(s.width, s.out_width);
+    arguments.classes = static_cast<int>(s.channels);
+    arguments.columns_each = static_cast<int>(grid.columns_each);
+    arguments.row_parts = static_cast<int>(grid.row_parts);
+    arguments.logits = static_cast<const T*>(tensors.logits);
+    arguments.labels = tensors.labels;
+    arguments.lse = tensors.lse;
+    arguments.losses = static_cast<BlockLoss*>(tensors.workspace);
+    arguments.predicted = predicted;
+    const dim3 blocks(static_cast<unsigned>(grid.column_blocks), static_cast<unsigned>(grid.row_blocks));
+    pixel_loss_kernel<T, kLoss><<<blocks, kThreads, grid.shared_bytes, stream>>>(arguments);
+  });
+  SWINSCOPE_CUDA_LAUNCHED("pixel_loss_kernel");
+}
+
+}  // namespace
+
+std::int64_t upsample_loss_workspace_bytes(const UpsampleShape& s) {
+  return grid_of(s).blocks() * static_cast<std::int64_t>(sizeof(BlockLoss));
+}
+
+void upsample_loss_forward(const UpsampleShape& s, ElementType type, const PixelLossTensors& tensors, Stream stream) {
+  check_pixel_loss(s);
+  if (s.batch == 0) return;
+  launch<true>(s, type, tensors, nullptr, stream);
+  pixel_loss_sums_kernel<<<1, kSumThreads, 0, stream>>>(grid_of(s).blocks(),
+                                                        static_cast<const BlockLoss*>(tensors.workspace), tensors.sums);
+  SWINSCOPE_CUDA_LAUNCHED("pixel_loss_sums_kernel");
+}
+
+void upsample_argmax(const UpsampleShape& s, ElementType type, const void* logits, std::uint8_t* classes,
+                     Stream stream) {
+  check_pixel_loss(s);
+  if (s.batch == 0) return;
+  PixelLossTensors tensors;
+  tensors.logits = logits;
+  launch<false>(s, type, tensors, classes, stream);
+}
+
+}  // namespace swinscope::cuda
