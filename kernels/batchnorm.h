@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kernels/cost.h"
+#include "kernels/device.h"
 
 namespace swinscope {
 
@@ -62,4 +63,61 @@ void batchnorm_backward(const BatchNormShape& shape, const T* x, const T* mean, 
                         const double* sums, const T* dy, T* dx);
 
 }  // namespace cpu
+namespace cuda {
+
+// In fp32. A rank's moments, [sum_elements()], are the mean of each channel, the sum of the squares of the distances to
+// it, and the number of rows: unlike plain sums they keep their digits where the mean is large, and those of several
+// ranks are merged one after another (Chan, Golub, LeVeque 1979). Two-stage sums in fixed order, no atomics.
+std::int64_t batchnorm_workspace_bytes(const BatchNormShape& shape);
+void batchnorm_moments(const BatchNormShape& shape, ElementType type, const void* x, float* moments, void* workspace,
+                       Stream stream);
+
+// moments: [ranks, sum_elements()], merged in this order. statistics: [sum_elements()], mean and rstd of each channel
+// and the number of all rows. The running statistics, null where they are not wanted, as the CPU's.
+void batchnorm_statistics(const BatchNormShape& shape, const float* moments, std::int64_t ranks, float* statistics,
+                          float* running_mean, float* running_variance, Stream stream);
+
+// Those of evaluation; the number of rows is 0.
+void batchnorm_running(const BatchNormShape& shape, const float* running_mean, const float* running_variance,
+                       float* statistics, Stream stream);
+
+// Pointers to maps must be aligned to 16 bytes where channels and strides are multiples of 16 bytes, which is what is
+// fast.
+struct BatchNormTensors {
+  const void* x = nullptr;
+  const float* statistics = nullptr;
+  const void* gamma = nullptr;  // of the element type, as beta
+  const void* beta = nullptr;
+  bool relu = false;          // y = max(normalized x, 0)
+  void* y = nullptr;          // may be x
+  std::int64_t y_stride = 0;  // elements from row to row: y is a slice of a wider map. 0: channels
+};
+
+void batchnorm_forward(const BatchNormShape& shape, ElementType type, const BatchNormTensors& tensors, Stream stream);
+
+struct BatchNormGradientTensors {
+  const void* x = nullptr;  // of the forward pass, as all that it read
+  const float* statistics = nullptr;
+  const void* gamma = nullptr;
+  const void* beta = nullptr;
+  bool relu = false;  // dy counts where the forward pass's y is above 0, which is found out again
+  const void* dy = nullptr;
+  std::int64_t dy_stride = 0;  // as y_stride
+  // [2, channels]: sum of dy and of dy * normalized x. This rank's at first, then those of all ranks.
+  float* sums = nullptr;
+  float* dgamma = nullptr;  // [channels], as dbeta: of this rank
+  float* dbeta = nullptr;
+  bool accumulate = false;  // dgamma and dbeta are added to, else overwritten
+  void* dx = nullptr;       // may be dy if that is no slice
+  void* workspace = nullptr;
+};
+
+// sums, dgamma and dbeta.
+void batchnorm_backward_sums(const BatchNormShape& shape, ElementType type, const BatchNormGradientTensors& tensors,
+                             Stream stream);
+// dx, from sums over all ranks.
+void batchnorm_backward(const BatchNormShape& shape, ElementType type, const BatchNormGradientTensors& tensors,
+                        Stream stream);
+
+}  // namespace cuda
 }  // namespace swinscope

@@ -264,6 +264,7 @@ const std::vector<KernelCheck>& kernel_checks() {
       {"optimizer", check_optimizer},
       {"resize", check_resize},
       {"pixel loss", check_pixel_losses},
+      {"batchnorm", check_batchnorm},
   };
   return checks;
 }

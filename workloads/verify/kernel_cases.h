@@ -27,5 +27,6 @@ void check_optimizer(const VerifyReport& report);
 // Of segmentation:
 void check_resize(const VerifyReport& report);
 void check_pixel_losses(const VerifyReport& report);
+void check_batchnorm(const VerifyReport& report);
 
 }  // namespace swinscope
