@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kernels/cost.h"
+#include "kernels/device.h"
 
 namespace swinscope {
 
@@ -33,4 +34,12 @@ template <typename T>
 void adaptive_pool_backward(const AdaptivePoolShape& shape, const T* dy, bool accumulate, T* dx);
 
 }  // namespace cpu
+namespace cuda {
+
+// As the CPU's, in an order that depends on the shape alone; sums in fp32.
+void adaptive_pool_forward(const AdaptivePoolShape& shape, ElementType type, const void* x, void* y, Stream stream);
+void adaptive_pool_backward(const AdaptivePoolShape& shape, ElementType type, const void* dy, bool accumulate, void* dx,
+                            Stream stream);
+
+}  // namespace cuda
 }  // namespace swinscope

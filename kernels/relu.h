@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kernels/cost.h"
+#include "kernels/device.h"
 
 namespace swinscope {
 
@@ -21,4 +22,11 @@ template <typename T>
 void relu_backward(std::int64_t count, const T* y, const T* dy, T* dx);
 
 }  // namespace cpu
+namespace cuda {
+
+// As the CPU's. Where a normalization comes before, its own kernel does it: batchnorm.h.
+void relu_forward(std::int64_t count, ElementType type, const void* x, void* y, Stream stream);
+void relu_backward(std::int64_t count, ElementType type, const void* y, const void* dy, void* dx, Stream stream);
+
+}  // namespace cuda
 }  // namespace swinscope

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kernels/cost.h"
+#include "kernels/device.h"
 
 namespace swinscope {
 
@@ -43,4 +44,22 @@ void tap_fusion_backward(const TapFusionShape& shape, const T* x, const T* weigh
                          T* dweight);
 
 }  // namespace cpu
+namespace cuda {
+
+// On a GPU the products are matmul.h's, whose operands are densely packed: with `packed` the weight as [9, outputs,
+// inputs] and `taps` as [pixels, 9, outputs],
+//   forward   taps = x packed^T, one product, then tap_fusion_gather();
+//   backward  tap_fusion_gather_backward(), then dx = dtaps packed and dpacked = dtaps^T x.
+void tap_fusion_pack(const TapFusionShape& shape, ElementType type, const void* weight, void* packed, Stream stream);
+// dweight = or, where `accumulate`, += the packed gradient; both of fp32.
+void tap_fusion_unpack(const TapFusionShape& shape, const float* dpacked, bool accumulate, float* dweight,
+                       Stream stream);
+
+// y += the sum of the shifted and enlarged taps. Extents as in cuda::upsample_forward().
+void tap_fusion_gather(const TapFusionShape& shape, ElementType type, const void* taps, void* y, Stream stream);
+// dtaps, overwritten; without atomics, in an order that depends on the shape alone.
+void tap_fusion_gather_backward(const TapFusionShape& shape, ElementType type, const void* dy, void* dtaps,
+                                Stream stream);
+
+}  // namespace cuda
 }  // namespace swinscope

@@ -5,14 +5,14 @@
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
 #include "kernels/device_math.cuh"
+#include "kernels/resized_rows.cuh"
 #include "kernels/upsample.h"
 
 namespace swinscope::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-// Rows of the output that a thread of the forward pass walks down. It keeps the two rows of the input between which it
-// is, so that an enlargement by s reads each from the cache 1 / s times an output instead of once.
+// Rows of the output that a thread of the forward pass walks down.
 constexpr int kRowsDown = 8;
 // Rows of the input that a thread of the backward pass walks down. The outputs between two of them are read once for
 // both, so that k rows read k + 1 rows' outputs; more threads where the map is small.
@@ -68,19 +68,9 @@ __global__ __launch_bounds__(kThreads) void upsample_kernel(const Arguments<T> a
     return between(load_channels<kLength>(pixels + column.low * a.from_stride),
                    load_channels<kLength>(pixels + column.high * a.from_stride), column.weight);
   };
-  ChannelFloats<kLength> upper;
-  ChannelFloats<kLength> lower;
-  int kept = -1;  // the row that `lower` is of
+  RowPair<kLength> pair;
   for (int row = share.first_row; row < share.end_row; ++row) {
-    const auto place = a.rows.place(row);
-    if (row == share.first_row || place.high != kept) {
-      upper = place.low == kept ? lower : load_row(place.low);
-      lower = load_row(place.high);
-      kept = place.high;
-    } else if (place.low == place.high) {
-      upper = lower;
-    }
-    ChannelFloats<kLength> y = between(upper, lower, place.weight);
+    ChannelFloats<kLength> y = pair.at(a.rows.place(row), load_row);
     const std::int64_t at =
         ((std::int64_t{share.image} * a.rows.to + row) * a.columns.to + share.column) * a.to_stride + share.channel;
     if (a.addend != nullptr) add_scaled(1.0F, load_channels<kLength>(a.addend + at), y);

@@ -265,6 +265,8 @@ const std::vector<KernelCheck>& kernel_checks() {
       {"resize", check_resize},
       {"pixel loss", check_pixel_losses},
       {"batchnorm", check_batchnorm},
+      {"map operations", check_map_operations},
+      {"tap fusion", check_tap_fusion},
   };
   return checks;
 }

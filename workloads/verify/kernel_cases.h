@@ -28,5 +28,7 @@ void check_optimizer(const VerifyReport& report);
 void check_resize(const VerifyReport& report);
 void check_pixel_losses(const VerifyReport& report);
 void check_batchnorm(const VerifyReport& report);
+void check_map_operations(const VerifyReport& report);
+void check_tap_fusion(const VerifyReport& report);
 
 }  // namespace swinscope
