@@ -267,6 +267,7 @@ const std::vector<KernelCheck>& kernel_checks() {
       {"batchnorm", check_batchnorm},
       {"map operations", check_map_operations},
       {"tap fusion", check_tap_fusion},
+      {"convolution", check_convolution},
   };
   return checks;
 }

@@ -30,5 +30,6 @@ void check_pixel_losses(const VerifyReport& report);
 void check_batchnorm(const VerifyReport& report);
 void check_map_operations(const VerifyReport& report);
 void check_tap_fusion(const VerifyReport& report);
+void check_convolution(const VerifyReport& report);
 
 }  // namespace swinscope
