@@ -93,9 +93,9 @@ struct ConvolutionStatistics {
   int timed = 0;   // of them timed now; the rest came from the file
 };
 
-// 1x1 convolutions are products; others are cuDNN's, which is opened when the first of them is prepared. All its plans
-// for a problem that give the same bits each time are timed once, and the choice is kept in a file for the GPU and the
-// version of cuDNN, as MatmulLibrary does.
+// 1x1 convolutions are products; others are cuDNN's, which is opened when the first of them is prepared. Its first
+// plans for a problem that give the same bits each time are timed once, and the choice is kept in a file for the GPU
+// and the version of cuDNN, as MatmulLibrary does.
 class ConvolutionLibrary {
  public:
   // products must outlive it. cache_folder: where choices are kept; empty: nowhere.

@@ -103,7 +103,6 @@ void check_convolution(const VerifyReport& report) {
     for (const ConvolutionShape& shape : {
              shape_of(2, 6, 6, 64, 32, 1),
              shape_of(2, 16, 16, 64, 32, 3),
-             shape_of(1, 16, 16, 320, 64, 3),
              shape_of(3, 7, 10, 32, 64, 3),
          }) {
       ConvolutionCheck(report, library, shape, arithmetic).run();
