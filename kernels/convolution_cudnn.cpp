@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <exception>
 #include <limits>
+#include <optional>
 #include <sstream>
 #include <utility>
+
+#include <cuda_runtime_api.h>
 
 #include "kernels/convert.h"
 #include "kernels/convolution_plans.h"
@@ -91,10 +95,11 @@ struct CudnnConvolutions::State {
              CUDNN_STATUS_SUCCESS;
     };
     try {
-      return time_launches(launch, stream).value_or(std::numeric_limits<double>::infinity());
-    } catch (const std::exception&) {
-      return std::numeric_limits<double>::infinity();
+      if (const std::optional<double> microseconds = time_launches(launch, stream)) return *microseconds;
+    } catch (const std::exception&) {  // not to be captured, most likely: the next plan may be
     }
+    (void)cudaGetLastError();  // what the plan was refused for is not the next launch's
+    return std::numeric_limits<double>::infinity();
   }
 
   std::unique_ptr<ConvolutionPlan> choose(const ConvolutionProblem& problem, const std::string& key, Stream stream) {
