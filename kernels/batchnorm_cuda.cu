@@ -88,7 +88,7 @@ struct Moments {
 __global__ __launch_bounds__(kThreads) void merge_moments_kernel(std::int64_t rows, std::int64_t rows_each,
                                                                  std::int64_t blocks, int channels,
                                                                  const float* partials, float* moments) {
-  __shared__ Moments met[kGroups][kWarp];
+  __shared__ double met[3][kGroups][kWarp];  // rows, mean, squares
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int group = static_cast<int>(threadIdx.x) / kWarp;
   const int channel = static_cast<int>(blockIdx.x) * kWarp + lane;
@@ -100,11 +100,13 @@ __global__ __launch_bounds__(kThreads) void merge_moments_kernel(std::int64_t ro
       mine.merge(static_cast<double>(min(rows_each, rows - block * rows_each)), from[0], from[channels]);
     }
   }
-  met[group][lane] = mine;
+  met[0][group][lane] = mine.rows;
+  met[1][group][lane] = mine.mean;
+  met[2][group][lane] = mine.squares;
   __syncthreads();
   if (group != 0 || channel >= channels) return;
   for (int i = 1; i < kGroups; ++i)
-    mine.merge(met[i][lane].rows, met[i][lane].mean, met[i][lane].squares);
+    mine.merge(met[0][i][lane], met[1][i][lane], met[2][i][lane]);
   moments[channel] = static_cast<float>(mine.mean);
   moments[channels + channel] = static_cast<float>(mine.squares);
   if (channel == 0) moments[2 * channels] = static_cast<float>(rows);

@@ -138,7 +138,7 @@ __device__ float logit_at(const Arguments<T>& a, const RowPart& part, const Bili
 
 template <typename T, bool kLoss>
 __global__ __launch_bounds__(kThreads) void pixel_loss_kernel(const Arguments<T> a) {
-  extern __shared__ float tile[];
+  extern __shared__ __align__(16) float tile[];
   const RowPart part = row_part_of(a);
   BlockLoss mine{};
   if (part.count > 0) {
