@@ -42,18 +42,18 @@ class Bench {
   void resizes() {
     for (const std::int64_t side : {64, 32, 16}) {
       const UpsampleShape s{batch_, side, side, kSide, kSide, kChannels};
-      const void* const small = map(s.pixels() * kChannels);
-      const void* const large = map(s.out_pixels() * 4 * kChannels);
+      void* const small = map(s.pixels() * kChannels);
+      void* const large = map(s.out_pixels() * 4 * kChannels);
       const std::string what = std::to_string(side) + " to 128, 512 channels of 2048";
       time("resize " + what, upsample_forward_cost(s, false, bytes()), [=, this] {
-        cuda::upsample_forward(s, type_, {small, nullptr, mutable_of(large), 4 * kChannels}, stream());
+        cuda::upsample_forward(s, type_, {small, nullptr, large, 4 * kChannels}, stream());
       });
       time("resize backward " + what, upsample_backward_cost(s, false, bytes()), [=, this] {
-        cuda::upsample_backward(s, type_, {large, 4 * kChannels, mutable_of(small)}, stream());
+        cuda::upsample_backward(s, type_, {large, 4 * kChannels, small}, stream());
       });
       void* const sums = map(cuda::upsample_backward_plain_workspace_bytes(s) / bytes());
       time("resize backward, plain, " + what, upsample_backward_cost(s, false, bytes()), [=, this] {
-        cuda::upsample_backward_plain(s, type_, {large, 4 * kChannels, mutable_of(small), false, sums}, stream());
+        cuda::upsample_backward_plain(s, type_, {large, 4 * kChannels, small, false, sums}, stream());
       });
       release();
     }
@@ -219,7 +219,6 @@ class Bench {
   std::int64_t bytes() const { return element_bytes(type_); }
   cuda::Stream stream() const { return stream_.get(); }
   bool late() const { return std::chrono::steady_clock::now() > end_; }
-  static void* mutable_of(const void* data) { return const_cast<void*>(data); }
 
   void* map(std::int64_t count) {
     void* const data = zeros(count * bytes());
