@@ -3,6 +3,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -34,8 +35,8 @@ struct NormCase {
 
 class NormCheck {
  public:
-  NormCheck(const VerifyReport& report, const NormCase& wanted, ElementType type)
-      : c_(wanted),
+  NormCheck(const VerifyReport& report, NormCase wanted, ElementType type)
+      : c_(std::move(wanted)),
         type_(type),
         rows_(std::accumulate(c_.rows.begin(), c_.rows.end(), std::int64_t{0})),
         stride_(c_.stride == 0 ? c_.channels : c_.stride),
