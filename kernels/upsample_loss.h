@@ -77,5 +77,10 @@ void upsample_loss_backward(const UpsampleShape& shape, ElementType type, const 
 void upsample_argmax(const UpsampleShape& shape, ElementType type, const void* logits, std::uint8_t* classes,
                      Stream stream);
 
+// sums->loss += weight * part.loss.
+void add_loss(double weight, const LossSums* part, LossSums* sums, Stream stream);
+// *scale = *loss_scale / sums->count; NaN where nothing counts, so that no update is made of such a batch.
+void pixel_loss_scale(const LossSums* sums, const float* loss_scale, float* scale, Stream stream);
+
 }  // namespace cuda
 }  // namespace swinscope

@@ -270,6 +270,15 @@ void launch(const UpsampleShape& s, ElementType type, const PixelLossTensors& te
   SWINSCOPE_CUDA_LAUNCHED("pixel_loss_kernel");
 }
 
+__global__ void add_loss_kernel(double weight, const LossSums* part, LossSums* sums) {
+  sums->loss += weight * part->loss;
+}
+
+__global__ void pixel_loss_scale_kernel(const LossSums* sums, const float* loss_scale, float* scale) {
+  *scale = sums->count == 0 ? __int_as_float(0x7fffffff)
+                            : static_cast<float>(static_cast<double>(*loss_scale) / static_cast<double>(sums->count));
+}
+
 }  // namespace
 
 std::int64_t upsample_loss_workspace_bytes(const UpsampleShape& s) {
@@ -292,6 +301,16 @@ void upsample_argmax(const UpsampleShape& s, ElementType type, const void* logit
   PixelLossTensors tensors;
   tensors.logits = logits;
   launch<false>(s, type, tensors, classes, stream);
+}
+
+void add_loss(double weight, const LossSums* part, LossSums* sums, Stream stream) {
+  add_loss_kernel<<<1, 1, 0, stream>>>(weight, part, sums);
+  SWINSCOPE_CUDA_LAUNCHED("add_loss_kernel");
+}
+
+void pixel_loss_scale(const LossSums* sums, const float* loss_scale, float* scale, Stream stream) {
+  pixel_loss_scale_kernel<<<1, 1, 0, stream>>>(sums, loss_scale, scale);
+  SWINSCOPE_CUDA_LAUNCHED("pixel_loss_scale_kernel");
 }
 
 }  // namespace swinscope::cuda
