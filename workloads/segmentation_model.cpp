@@ -8,10 +8,8 @@
 #include "workloads/error.h"
 
 namespace swinscope {
-namespace {
-
-const SwinConfig& checked(const SwinConfig& config) {
-  if (config.task != Task::kSegmentation) throw std::invalid_argument("SegmentationModel: a model of another task");
+void check_segmentation(const SwinConfig& config) {
+  if (config.task != Task::kSegmentation) throw std::invalid_argument("check_segmentation: a model of another task");
   const auto refuse = [&config](const std::string& why) {
     throw WorkloadError(WorkloadErrorKind::kUsage, fmt::format("{} cannot be built for segmentation", config.name), why,
                         {});
@@ -19,6 +17,12 @@ const SwinConfig& checked(const SwinConfig& config) {
   if (config.stages < 2) refuse("the head joins at least two stages");
   if (config.classes < 1 || config.classes > 255) refuse("masks of 8 bits tell 1 to 255 classes apart");
   if (config.head_channels < 2 || config.head_channels % 2 != 0) refuse("the head's channels must be even");
+}
+
+namespace {
+
+const SwinConfig& checked(const SwinConfig& config) {
+  check_segmentation(config);
   return config;
 }
 

@@ -10,6 +10,9 @@
 
 namespace swinscope {
 
+// Throws WorkloadError (kUsage) for a configuration whose head cannot be built, std::invalid_argument for another task.
+void check_segmentation(const SwinConfig& config);
+
 // T is float or double. `config` has Task::kSegmentation, the store and the communicator must outlive the model, and
 // the store must have gradients for a training model.
 template <typename T>

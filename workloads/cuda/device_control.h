@@ -17,6 +17,10 @@ struct DeviceControl {
   // It and what follows on, up to and including the learning rate, the host writes before a pass.
   cuda::SamplePlace place;
   cuda::OptimizerState state;
+  // Segmentation only: the auxiliary head's part of the loss, and what a pixel's gradient is multiplied with: the loss
+  // scale / pixels that count on all ranks.
+  cuda::LossSums auxiliary;
+  float pixel_scale = 0.0F;
 };
 
 struct PassOrders {

@@ -9,11 +9,13 @@
 
 #include "kernels/check.h"
 #include "kernels/convert.h"
+#include "workloads/confusion.h"
 #include "workloads/cuda/device_control.h"
 #include "workloads/cuda/device_reducer.h"
 #include "workloads/cuda/element_type.h"
 #include "workloads/cuda/step_launcher.h"
 #include "workloads/cuda/steps_in_flight.h"
+#include "workloads/segmentation_model.h"
 
 namespace swinscope {
 namespace {
@@ -40,10 +42,22 @@ std::vector<cuda::AdamWSpan> adamw_spans(const ParameterLayout& layout, double w
   return spans;
 }
 
-TrainingBuildOptions build_options(const DeviceTrainerOptions& options) {
-  return {options.precision,         training_features(options.features),
-          options.recompute,         options.trainer.label_smoothing,
-          options.trainer.drop_path, options.trainer.seed};
+TrainingBuildOptions build_options(const DeviceTrainerOptions& options, DeviceCommunicator* ranks,
+                                   PrepareConvolution prepare_convolution) {
+  return {options.precision,
+          training_features(options.features),
+          options.recompute,
+          options.trainer.label_smoothing,
+          options.trainer.drop_path,
+          options.trainer.seed,
+          std::move(prepare_convolution),
+          ranks};
+}
+
+TrainingLayoutOptions layout_options(const DeviceTrainerOptions& options, const DeviceCommunicator* ranks) {
+  TrainingLayoutOptions result = layout_options(options);
+  if (ranks != nullptr) result.ranks = ranks->size();
+  return result;
 }
 
 void run_steps(std::span<const DeviceStep> steps, cuda::Stream stream) {
@@ -68,19 +82,21 @@ struct DeviceTrainer::State {
         ranks(others),
         type(element_type_of(wanted.precision)),
         parameters(model),
-        layout(model, wanted.trainer.batch_per_rank, layout_options(wanted)),
+        layout(model, wanted.trainer.batch_per_rank, layout_options(wanted, others)),
         memory(layout.bytes()),
         library(wanted.algorithm_folder),
+        convolutions(library, wanted.algorithm_folder),
         optimizer(adamw_spans(parameters, wanted.trainer.optimizer.weight_decay), adamw_settings(wanted), stream.get()),
         steps(wanted.trainer.accumulate, others != nullptr) {
     library.prefer(wanted.algorithms);
     prepare_memory();
-    const std::vector<float> ones(static_cast<std::size_t>(batch()), 1.0F);
+    const std::vector<float> ones(static_cast<std::size_t>(layout.ones.bytes / element_bytes(type)), 1.0F);
     write_converted(ones, layout.ones);
     DeviceTrainingState initial;
     if (options.precision == Precision::kFp16) initial.loss_scale = kFirstLossScale;
     const std::vector<float> zeros(start.values().size());
     write(initial, start.values(), zeros, zeros);
+    write_buffers(start.buffers());
     build();
     cuda::synchronize(stream.get());
   }
@@ -98,6 +114,7 @@ struct DeviceTrainer::State {
   State(State&&) = delete;
   State& operator=(State&&) = delete;
 
+  bool segments() const { return config.task == Task::kSegmentation; }
   std::int64_t batch() const { return options.trainer.batch_per_rank; }
   std::int64_t rank() const { return ranks == nullptr ? 0 : ranks->rank(); }
   std::int64_t size() const { return ranks == nullptr ? 1 : ranks->size(); }
@@ -106,7 +123,7 @@ struct DeviceTrainer::State {
   void* at(const Region& region) const { return static_cast<char*>(memory.data()) + region.offset; }
   float* floats(const Region& region) const { return static_cast<float*>(at(region)); }
   DeviceControl* control() const { return static_cast<DeviceControl*>(at(layout.control)); }
-  BatchPlace place() const { return {at(layout.images), static_cast<std::int32_t*>(at(layout.labels))}; }
+  BatchPlace place() const { return {at(layout.images), at(layout.labels)}; }
 
   // All NaN, so that what nobody writes shows, but for the gaps between parameters and the key third of V2's biases.
   void prepare_memory() {
@@ -130,9 +147,14 @@ struct DeviceTrainer::State {
   }
 
   void build() {
-    TrainingBuilder builder(
-        config, batch(), build_options(options), layout, memory.data(),
-        [this](const cuda::MatmulShape& shape) -> const cuda::Matmul& { return library.prepare(shape, stream.get()); });
+    TrainingBuilder builder(config, batch(),
+                            build_options(options, ranks,
+                                          [this](const cuda::ConvolutionProblem& problem) -> const cuda::Convolution& {
+                                            return convolutions.prepare(problem, stream.get());
+                                          }),
+                            layout, memory.data(), [this](const cuda::MatmulShape& shape) -> const cuda::Matmul& {
+                              return library.prepare(shape, stream.get());
+                            });
     const double row_scale = 1.0 / static_cast<double>(global_batch());
     first = {builder.forward(true), builder.backward(false, row_scale)};
     if (options.trainer.accumulate > 1) more = {first.forward, builder.backward(true, row_scale)};
@@ -145,6 +167,7 @@ struct DeviceTrainer::State {
     }
     update.push_back(make_update());
     library.finish_tuning();
+    convolutions.finish_tuning();
   }
 
   DeviceStep make_update() {
@@ -178,7 +201,8 @@ struct DeviceTrainer::State {
     const PhaseRange phase(Phase::kBackward);
     if (!reducer || !last) return run_steps(pass.backward.steps, stream.get());
     reducer->begin(stream.get());
-    reduce_loss(reducer->communication_stream(), true);
+    // Segmentation needs it for the gradients, and has done it.
+    if (!segments()) reduce_loss(reducer->communication_stream(), true);
     for (std::size_t i = 0; i < pass.backward.steps.size(); ++i) {
       run_steps(std::span(pass.backward.steps).subspan(i, 1), stream.get());
       reducer->passed(i + 1, stream.get());
@@ -276,6 +300,40 @@ struct DeviceTrainer::State {
     steps.restart(training.steps_done);
   }
 
+  // Running statistics, which only segmentation has.
+  void write_buffers(std::span<const float> buffers) {
+    const Region& running = layout.uper.running;
+    require(static_cast<std::int64_t>(buffers.size_bytes()) == running.bytes, "DeviceTrainer",
+            "the buffers of this model are needed");
+    if (running.bytes == 0) return;
+    cuda::copy_to_device(at(running), buffers.data(), running.bytes, stream.get());
+    if (ranks != nullptr) ranks->broadcast(at(running), running.bytes, 0, stream.get());
+  }
+
+  // Of the batch that was evaluated last.
+  void count_answers(Confusion& confusion) {
+    const auto pixels = static_cast<std::size_t>(layout.labels.bytes);
+    labels.resize(pixels);
+    answers.resize(pixels);
+    cuda::copy_to_host(labels.data(), at(layout.labels), layout.labels.bytes, stream.get());
+    cuda::copy_to_host(answers.data(), at(layout.predicted), layout.predicted.bytes, stream.get());
+    confusion.add(labels, answers);
+  }
+
+  // Over all ranks.
+  void finish(Confusion& confusion, Evaluation& result) {
+    const std::span<double> counts = confusion.counts();
+    if (ranks != nullptr) {
+      const cuda::DeviceBuffer sums(static_cast<std::int64_t>(counts.size_bytes()));
+      cuda::copy_to_device(sums.data(), counts.data(), sums.bytes(), stream.get());
+      ranks->all_reduce_sum(sums.data(), static_cast<std::int64_t>(counts.size()), ReduceType::kFp64, stream.get());
+      cuda::copy_to_host(counts.data(), sums.data(), sums.bytes(), stream.get());
+      ranks->require_all();
+    }
+    result.accuracy = confusion.pixel_accuracy();
+    result.mean_iou = confusion.mean_iou();
+  }
+
   DeviceControl read_control() const {
     DeviceControl now;
     cuda::copy_to_host(&now, control(), sizeof(now), stream.get());
@@ -292,6 +350,7 @@ struct DeviceTrainer::State {
   TrainingLayout layout;
   cuda::DeviceBuffer memory;
   cuda::MatmulLibrary library;
+  cuda::ConvolutionLibrary convolutions;
   cuda::MultiTensorAdamW optimizer;
   std::optional<DeviceReducer> reducer;  // before the graphs with its operations
   Pass first, more;
@@ -301,11 +360,17 @@ struct DeviceTrainer::State {
   float loss_scale = 1.0F;  // after the last step that was collected
   float last_scale = 1.0F;  // of that step
   std::vector<FinishedStep> results;
+  std::vector<std::uint8_t> labels, answers;  // of count_answers()
 };
 
 DeviceTrainer::DeviceTrainer(const SwinConfig& config, const DeviceTrainerOptions& options,
                              const ParameterStore<float>& start, DeviceCommunicator* ranks) {
   check_config(config);
+  if (config.task == Task::kSegmentation) {
+    check_segmentation(config);
+    require(options.trainer.accumulate == 1, "DeviceTrainer", "segmentation is trained without accumulation");
+    require(!options.trainer.tap_fusion, "DeviceTrainer", "the fusion of taps is for the CPU");
+  }
   state_ = std::make_unique<State>(config, options, start, ranks);
 }
 
@@ -328,6 +393,8 @@ Evaluation DeviceTrainer::evaluate(BatchFeed& feed, std::int64_t images) {
   State& state = *state_;
   require(state.steps.empty(), "DeviceTrainer", "steps must have ended before an evaluation");
   cuda::clear(&state.control()->sums, sizeof(cuda::LossSums), stream());
+  std::optional<Confusion> confusion;
+  if (state.segments()) confusion.emplace(state.config.classes);
   for (std::int64_t at = 0; at < images; at += state.batch() * state.size()) {
     {
       const PhaseRange phase(Phase::kData);
@@ -336,12 +403,18 @@ Evaluation DeviceTrainer::evaluate(BatchFeed& feed, std::int64_t images) {
     const PhaseRange phase(Phase::kForward);
     state.evaluation_launcher.run(state.options.features.graph, stream(),
                                   [&] { run_steps(state.evaluation, stream()); });
+    if (confusion) state.count_answers(*confusion);
   }
   if (state.ranks != nullptr) state.reduce_loss(stream(), false);
   const cuda::LossSums sums = state.read_control().sums;
   if (sums.count == 0) return {};
   const auto count = static_cast<double>(sums.count);
-  return {sums.loss / count, static_cast<double>(sums.correct) / count, sums.count};
+  Evaluation result{sums.loss / count, static_cast<double>(sums.correct) / count, sums.count};
+  if (confusion) {
+    state.finish(*confusion, result);
+    result.images = images;
+  }
+  return result;
 }
 
 DeviceTrainingState DeviceTrainer::download(std::span<float> values, std::span<float> first_moments,
@@ -357,6 +430,19 @@ DeviceTrainingState DeviceTrainer::download(std::span<float> values, std::span<f
   cuda::copy_to_host(second_moments.data(), state.at(state.layout.second_moments), bytes, stream());
   const cuda::OptimizerState optimizer = state.read_control().state;
   return {state.steps.enqueued(), optimizer.updates, optimizer.good_steps, static_cast<double>(optimizer.loss_scale)};
+}
+
+void DeviceTrainer::download_buffers(std::span<float> buffers) const {
+  const State& state = *state_;
+  const Region& running = state.layout.uper.running;
+  require(static_cast<std::int64_t>(buffers.size_bytes()) == running.bytes, "DeviceTrainer",
+          "room for the buffers of this model is needed");
+  if (running.bytes > 0) cuda::copy_to_host(buffers.data(), state.at(running), running.bytes, stream());
+}
+
+void DeviceTrainer::upload_buffers(std::span<const float> buffers) {
+  cuda::synchronize(stream());
+  state_->write_buffers(buffers);
 }
 
 void DeviceTrainer::upload(const DeviceTrainingState& state, std::span<const float> values,

@@ -83,6 +83,9 @@ class DeviceTrainer {
                                std::span<float> second_moments) const;
   void upload(const DeviceTrainingState& state, std::span<const float> values, std::span<const float> first_moments,
               std::span<const float> second_moments);
+  // What is not trained: running statistics, in the order of ParameterLayout::buffers().
+  void download_buffers(std::span<float> buffers) const;
+  void upload_buffers(std::span<const float> buffers);
   // Of the last step, which must have ended (finished()), without the loss scale and before clipping.
   std::vector<float> gradients() const;
 

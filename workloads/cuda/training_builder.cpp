@@ -49,8 +49,12 @@ std::vector<DeviceStep> TrainingBuilder::forward(bool training) {
       merging(place.stage);
     }
   }
-  head();
-  loss_forward(training);
+  if (segments()) {
+    uper_head(training);
+  } else {
+    head();
+    loss_forward(training);
+  }
   return std::exchange(steps_, {});
 }
 
@@ -59,13 +63,23 @@ BackwardSteps TrainingBuilder::backward(bool accumulate, double row_scale) {
   accumulate_ = accumulate;
   row_scale_ = row_scale;
   std::size_t current = 0;
-  head_backward();
+  if (segments()) {
+    uper_head_backward();
+  } else {
+    head_backward();
+  }
   for (auto place = places_.rbegin(); place != places_.rend(); ++place) {
     const Block block = make_block(*place);
     block_backward(block, at(layout_.streams[current]));
     if (!block.first || place->stage == 0) continue;
     merging_backward(place->stage - 1, at(layout_.streams[current]), at(layout_.streams[1 - current]));
     current = 1 - current;
+    if (segments()) {
+      const int stage = place->stage - 1;
+      add_feature_gradient(stage, fmt::format("stage{}.feature", stage + 1),
+                           at(uper().feature_gradients.at(static_cast<std::size_t>(stage))),
+                           at(layout_.streams[current]));
+    }
   }
   stem_backward(at(layout_.streams[current]));
   return {std::exchange(steps_, {}), std::exchange(marks_, {})};

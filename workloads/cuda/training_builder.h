@@ -8,13 +8,21 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/adaptive_pool.h"
+#include "kernels/batchnorm.h"
+#include "kernels/convolution.h"
 #include "kernels/layernorm.h"
 #include "kernels/matmul.h"
+#include "kernels/upsample.h"
 #include "workloads/cuda/attention_steps.h"
+#include "workloads/cuda/device_control.h"
 #include "workloads/cuda/device_model.h"
 #include "workloads/cuda/training_layout.h"
+#include "workloads/device_communicator.h"
 
 namespace swinscope {
+
+using PrepareConvolution = std::function<const cuda::Convolution&(const cuda::ConvolutionProblem&)>;
 
 struct TrainingBuildOptions {
   Precision precision = Precision::kFp16;  // kFp32, kTf32, kFp16 or kBf16
@@ -23,6 +31,9 @@ struct TrainingBuildOptions {
   double label_smoothing = 0.0;
   double drop_path = 0.0;
   std::uint64_t seed = 0;  // of stochastic depth
+  // Segmentation only: who prepares convolutions, and the ranks that batches are normalized over; null: this one.
+  PrepareConvolution prepare_convolution;
+  DeviceCommunicator* ranks = nullptr;
 };
 
 // After steps[0] to steps[count - 1] all gradients before `end` in the flat buffer are final.
@@ -101,6 +112,63 @@ class TrainingBuilder {
   void add(const Block& block, const void* x, const void* branch, int half, void* y);
   void add_and_norm(const Block& block, const void* x, const void* branch, int half, void* sum, const Norm& norm,
                     void* y);
+
+  // uper_forward.cpp and uper_backward.cpp: the head of a segmentation model.
+  struct ConvNorm {
+    std::string parameters;  // h.fpn.1
+    std::string path;        // head.fpn2
+    ConvolutionShape shape;
+    ConvNormRegions regions;
+    BatchNormShape norm() const { return {.rows = shape.pixels(), .channels = shape.outputs}; }
+  };
+  // Channels of a map that are a part of wider ones.
+  struct Slice {
+    void* data = nullptr;
+    std::int64_t stride = 0;  // elements from pixel to pixel; 0: the map is no part
+  };
+  bool segments() const { return config_.task == Task::kSegmentation; }
+  const UperRegions& uper() const { return layout_.uper; }
+  int last_stage() const { return config_.stages - 1; }
+  std::int64_t head_channels() const { return config_.head_channels; }
+  std::int64_t side(int stage) const { return stage_shape(config_, stage).resolution; }
+  std::int64_t pixels(int stage) const { return batch_ * side(stage) * side(stage); }
+  ConvNorm conv_norm(const std::string& parameters, const std::string& path, std::int64_t side, std::int64_t inputs,
+                     std::int64_t outputs, std::int64_t kernel, const ConvNormRegions& regions) const;
+  ConvNorm level(std::size_t index) const;
+  ConvNorm bottleneck() const;
+  ConvNorm lateral(int stage) const;
+  ConvNorm output(int stage) const;
+  ConvNorm fusion() const;
+  ConvNorm auxiliary() const;
+  Linear classifier() const;
+  Linear auxiliary_classifier() const;
+  Norm feature_norm(int stage) const;
+  AdaptivePoolShape grid(std::size_t level) const;
+  UpsampleShape resize(std::int64_t from, int stage) const;
+  UpsampleShape logits_resize(int stage) const;
+  Slice pyramid_part(const Region& whole, std::int64_t first) const;
+  Slice fused_part(const Region& whole, int stage) const;
+  DeviceControl* control() const { return static_cast<DeviceControl*>(at(layout_.control)); }
+
+  void uper_head(bool training);
+  void uper_pyramid(bool training);
+  void uper_fusion(bool training);
+  void uper_loss(bool training);
+  void conv_norm_forward(const ConvNorm& conv, const void* x, const Slice& y, bool training);
+  void statistics(const ConvNorm& conv, bool training);
+  void enlarge(const std::string& path, const UpsampleShape& shape, const void* x, const void* addend, const Slice& y);
+  void pixel_loss(const char* path, int stage, const Region& logits, const Region& lse, cuda::LossSums* sums);
+
+  void uper_head_backward();
+  void pixel_loss_backward(const char* path, int stage, double weight, const Region& logits, const Region& lse,
+                           const Region& gradient);
+  void uper_fusion_backward();
+  void uper_laterals_backward();
+  void uper_pyramid_backward();
+  void auxiliary_backward();
+  void conv_norm_backward(const ConvNorm& conv, const void* x, const Slice& dy, void* dx);
+  void reduce(const std::string& path, const UpsampleShape& shape, const Slice& dy, bool accumulate, void* dx);
+  void add_feature_gradient(int stage, const std::string& path, const void* x, void* sum);
 
   // training_attention.cpp
   bool copies() const { return !options_.features.window; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "kernels/convert.h"
@@ -13,13 +14,32 @@ std::int64_t image_elements(const SwinConfig& config) {
   return std::int64_t{kImageChannels} * config.image_size * config.image_size;
 }
 
+// Of one image.
+std::int64_t label_bytes(const SwinConfig& config) {
+  return config.task == Task::kSegmentation ? std::int64_t{config.image_size} * config.image_size : 4;
+}
+
 }  // namespace
 
 StreamedFeed::StreamedFeed(TrainingData& data, const SwinConfig& config, std::int64_t batch, ElementType type)
-    : data_(data), elements_(batch * image_elements(config)), batch_(batch), type_(type) {
+    : StreamedFeed(
+          [&data, batch](std::int64_t first, std::span<float> images, void* labels) {
+            data.load(first, images, std::span(static_cast<std::int32_t*>(labels), static_cast<std::size_t>(batch)));
+          },
+          batch * image_elements(config), batch * label_bytes(config), type) {}
+
+StreamedFeed::StreamedFeed(SegmentationData& data, const SwinConfig& config, std::int64_t batch, ElementType type)
+    : StreamedFeed(
+          [&data, pixels = batch * label_bytes(config)](std::int64_t first, std::span<float> images, void* labels) {
+            data.load(first, images, std::span(static_cast<std::uint8_t*>(labels), static_cast<std::size_t>(pixels)));
+          },
+          batch * image_elements(config), batch * label_bytes(config), type) {}
+
+StreamedFeed::StreamedFeed(Load load, std::int64_t elements, std::int64_t label_bytes, ElementType type)
+    : load_(std::move(load)), elements_(elements), type_(type) {
   for (Slot& slot : slots_) {
     slot.images = cuda::PinnedBuffer(elements_ * element_bytes(ElementType::kFp32));
-    slot.labels = cuda::PinnedBuffer(batch * 4);
+    slot.labels = cuda::PinnedBuffer(label_bytes);
     slot.device_images = cuda::DeviceBuffer(slot.images.bytes());
     slot.device_labels = cuda::DeviceBuffer(slot.labels.bytes());
   }
@@ -42,8 +62,8 @@ void StreamedFeed::enqueue(std::int64_t first, const BatchPlace& place, cuda::St
   Slot& slot = slots_.at(next_);
   next_ = 1 - next_;
   slot.copied.wait();
-  data_.load(first, std::span(static_cast<float*>(slot.images.data()), static_cast<std::size_t>(elements_)),
-             std::span(static_cast<std::int32_t*>(slot.labels.data()), static_cast<std::size_t>(batch_)));
+  load_(first, std::span(static_cast<float*>(slot.images.data()), static_cast<std::size_t>(elements_)),
+        slot.labels.data());
   slot.consumed.hold(copies_.get());
   cuda::copy_async_to_device(slot.device_images.data(), slot.images.data(), slot.images.bytes(), copies_.get());
   cuda::copy_async_to_device(slot.device_labels.data(), slot.labels.data(), slot.labels.bytes(), copies_.get());
@@ -55,29 +75,50 @@ void StreamedFeed::enqueue(std::int64_t first, const BatchPlace& place, cuda::St
 }
 
 std::int64_t ResidentFeed::bytes(const SwinConfig& config, std::int64_t size, ElementType type) {
-  return size * (image_elements(config) * element_bytes(type) + 4);
+  return size * (image_elements(config) * element_bytes(type) + label_bytes(config));
 }
 
 ResidentFeed::ResidentFeed(const SyntheticData& data, const SwinConfig& config, std::int64_t batch, ElementType type,
                            cuda::Stream stream)
-    : size_(data.size()),
+    : ResidentFeed(
+          [&data](std::int64_t first, std::int64_t count, std::span<float> images, void* labels) {
+            data.fill<float>(first, images,
+                             std::span(static_cast<std::int32_t*>(labels), static_cast<std::size_t>(count)));
+          },
+          data.size(), config, batch, type, stream) {}
+
+ResidentFeed::ResidentFeed(SegmentationData& data, std::int64_t size, const SwinConfig& config, std::int64_t batch,
+                           ElementType type, cuda::Stream stream)
+    : ResidentFeed(
+          [&data, pixels = label_bytes(config)](std::int64_t first, std::int64_t count, std::span<float> images,
+                                                void* labels) {
+            const auto bytes = static_cast<std::size_t>(count * pixels);
+            const auto elements = static_cast<std::size_t>(count * pixels * kImageChannels);
+            data.load(first, images.first(elements), std::span(static_cast<std::uint8_t*>(labels), bytes));
+          },
+          size, config, batch, type, stream) {}
+
+ResidentFeed::ResidentFeed(const Load& load, std::int64_t size, const SwinConfig& config, std::int64_t batch,
+                           ElementType type, cuda::Stream stream)
+    : size_(size),
       image_elements_(image_elements(config)),
+      label_bytes_(label_bytes(config)),
       batch_(batch),
       element_(element_bytes(type)),
       images_(size_ * image_elements_ * element_),
-      labels_(size_ * 4) {
+      labels_(size_ * label_bytes_) {
   constexpr std::int64_t kAtOnce = 64;
   std::vector<float> images(static_cast<std::size_t>(std::min(kAtOnce, size_) * image_elements_));
-  std::vector<std::int32_t> labels(static_cast<std::size_t>(std::min(kAtOnce, size_)));
+  std::vector<std::int64_t> labels(static_cast<std::size_t>((std::min(kAtOnce, size_) * label_bytes_ + 7) / 8));
   const cuda::DeviceBuffer staging(static_cast<std::int64_t>(images.size()) * 4);
   for (std::int64_t first = 0; first < size_; first += kAtOnce) {
     const std::int64_t count = std::min(kAtOnce, size_ - first);
-    const std::span<std::int32_t> some = std::span(labels).first(static_cast<std::size_t>(count));
-    data.fill<float>(first, images, some);
+    load(first, count, images, labels.data());
     cuda::copy_to_device(staging.data(), images.data(), count * image_elements_ * 4, stream);
     cuda::convert(count * image_elements_, ElementType::kFp32, staging.data(), type,
                   static_cast<char*>(images_.data()) + first * image_elements_ * element_, stream);
-    cuda::copy_to_device(static_cast<char*>(labels_.data()) + first * 4, some.data(), count * 4, stream);
+    cuda::copy_to_device(static_cast<char*>(labels_.data()) + first * label_bytes_, labels.data(), count * label_bytes_,
+                         stream);
   }
   cuda::synchronize(stream);
 }
@@ -91,8 +132,8 @@ void ResidentFeed::enqueue(std::int64_t first, const BatchPlace& place, cuda::St
     const std::int64_t image_bytes = image_elements_ * element_;
     cuda::copy_on_device(static_cast<char*>(place.images) + done * image_bytes,
                          static_cast<const char*>(images_.data()) + from * image_bytes, count * image_bytes, stream);
-    cuda::copy_on_device(place.labels + done, static_cast<const std::int32_t*>(labels_.data()) + from, count * 4,
-                         stream);
+    cuda::copy_on_device(static_cast<char*>(place.labels) + done * label_bytes_,
+                         static_cast<const char*>(labels_.data()) + from * label_bytes_, count * label_bytes_, stream);
     done += count;
   }
 }

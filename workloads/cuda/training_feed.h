@@ -4,17 +4,21 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <span>
 
 #include "kernels/device.h"
+#include "workloads/segmentation_data.h"
 #include "workloads/synthetic_data.h"
 #include "workloads/training_data.h"
 
 namespace swinscope {
 
-// Of what a feed fills: images [batch, 3, size, size] in the model's element type, labels [batch].
+// Of what a feed fills: images [batch, 3, size, size] in the model's element type; labels [batch] of int32 or, of each
+// pixel, [batch, size, size] of uint8.
 struct BatchPlace {
   void* images = nullptr;
-  std::int32_t* labels = nullptr;
+  void* labels = nullptr;
 };
 
 class BatchFeed {
@@ -36,6 +40,7 @@ class BatchFeed {
 class StreamedFeed : public BatchFeed {
  public:
   StreamedFeed(TrainingData& data, const SwinConfig& config, std::int64_t batch, ElementType type);
+  StreamedFeed(SegmentationData& data, const SwinConfig& config, std::int64_t batch, ElementType type);
   ~StreamedFeed() override;
   StreamedFeed(const StreamedFeed&) = delete;
   StreamedFeed& operator=(const StreamedFeed&) = delete;
@@ -44,6 +49,9 @@ class StreamedFeed : public BatchFeed {
   void enqueue(std::int64_t first, const BatchPlace& place, cuda::Stream stream) override;
 
  private:
+  using Load = std::function<void(std::int64_t first, std::span<float> images, void* labels)>;
+  StreamedFeed(Load load, std::int64_t elements, std::int64_t label_bytes, ElementType type);
+
   struct Slot {
     cuda::PinnedBuffer images, labels;
     cuda::DeviceBuffer device_images, device_labels;
@@ -51,9 +59,8 @@ class StreamedFeed : public BatchFeed {
     cuda::Event consumed;  // in its place: the device memory may be written again
   };
 
-  TrainingData& data_;
+  Load load_;
   std::int64_t elements_;
-  std::int64_t batch_;
   ElementType type_;
   cuda::OwnedStream copies_;
   std::array<Slot, 2> slots_;
@@ -66,11 +73,19 @@ class ResidentFeed : public BatchFeed {
   static std::int64_t bytes(const SwinConfig& config, std::int64_t size, ElementType type);
   ResidentFeed(const SyntheticData& data, const SwinConfig& config, std::int64_t batch, ElementType type,
                cuda::Stream stream);
+  // The samples 0 to size - 1.
+  ResidentFeed(SegmentationData& data, std::int64_t size, const SwinConfig& config, std::int64_t batch,
+               ElementType type, cuda::Stream stream);
   void enqueue(std::int64_t first, const BatchPlace& place, cuda::Stream stream) override;
 
  private:
+  using Load = std::function<void(std::int64_t first, std::int64_t count, std::span<float> images, void* labels)>;
+  ResidentFeed(const Load& load, std::int64_t size, const SwinConfig& config, std::int64_t batch, ElementType type,
+               cuda::Stream stream);
+
   std::int64_t size_;
   std::int64_t image_elements_;
+  std::int64_t label_bytes_;  // of an image
   std::int64_t batch_;
   std::int64_t element_;
   cuda::DeviceBuffer images_, labels_;

@@ -73,7 +73,7 @@ void TrainingBuilder::close_block(const Block& block) {
   if (block.place.index + 1 < block.stage.depth) {
     const Block next = make_block(places_.at(number + 1));
     add_and_norm(block, middle, branch, 1, out, norm1(next), at(next.regions.norm1_side));
-  } else if (block.place.stage + 1 == config_.stages) {
+  } else if (block.place.stage + 1 == config_.stages && !segments()) {
     add_and_norm(block, middle, branch, 1, out, {"norm", "norm", {block.tokens, block.stage.width}},
                  at(layout_.normalized));
   } else {

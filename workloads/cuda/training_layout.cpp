@@ -46,23 +46,35 @@ TrainingLayout::TrainingLayout(const SwinConfig& config, std::int64_t batch, con
     : batch_(batch), options_(options), element_(element_bytes(options.type)) {
   place_parameters(ParameterLayout(config).flat_count());
   const StageShape first = stage_shape(config, 0);
-  const StageShape last = stage_shape(config, config.stages - 1);
-  images = elements(batch * kImageChannels * config.image_size * config.image_size);
-  labels = take(batch * 4);
-  columns = elements(batch * kImageChannels * config.image_size * config.image_size);
+  const bool segments = config.task == Task::kSegmentation;
+  const std::int64_t pixels = batch * config.image_size * config.image_size;
+  images = elements(pixels * kImageChannels);
+  labels = take(segments ? pixels : batch * 4);
+  columns = elements(pixels * kImageChannels);
   embedded = elements(stage_tokens(first, batch) * first.width);
   for (int stage = 0; stage < config.stages; ++stage)
     place_stage(config, stage);
-  normalized = elements(stage_tokens(last, batch) * last.width);
-  pooled = elements(batch * last.width);
-  logits = elements(batch * config.classes);
-  row_loss = floats(batch);
-  loss_lse = floats(batch);
-  predicted = take(batch * 4);
+  predicted = take(labels.bytes);
   control = take(sizeof(DeviceControl));
   if (options.stochastic_depth) depth_scales = floats(2 * static_cast<std::int64_t>(blocks_of(config).size()) * batch);
-  ones = elements(batch);
+  ones = elements(segments ? stage_tokens(first, batch) : batch);
+  if (segments) {
+    place_uper(config);
+  } else {
+    place_classifier(config);
+  }
   place_scratch(config);
+}
+
+void TrainingLayout::place_classifier(const SwinConfig& config) {
+  const StageShape last = stage_shape(config, config.stages - 1);
+  normalized = elements(stage_tokens(last, batch_) * last.width);
+  pooled = elements(batch_ * last.width);
+  logits = elements(batch_ * config.classes);
+  row_loss = floats(batch_);
+  loss_lse = floats(batch_);
+  logits_gradient = elements(batch_ * config.classes);
+  pooled_gradient = elements(batch_ * last.width);
 }
 
 Region TrainingLayout::take(std::int64_t bytes) {
@@ -170,8 +182,6 @@ void TrainingLayout::place_scratch(const SwinConfig& config) {
   const StageShape last = stage_shape(config, config.stages - 1);
   // Each stage has half as many elements as the one before it.
   const std::int64_t count = stage_tokens(first, batch_) * first.width;
-  logits_gradient = elements(batch_ * config.classes);
-  pooled_gradient = elements(batch_ * last.width);
   for (Region& stream : streams)
     stream = elements(count);
   std::int64_t rows_count = 0;  // [R, C]
@@ -217,6 +227,7 @@ std::int64_t TrainingLayout::workspace_bytes(const SwinConfig& config) const {
                           ? cuda::steps::backward_workspace_bytes(attention)
                           : cuda::attention_backward_workspace_bytes(attention, options_.type, order)});
   }
+  if (config.task == Task::kSegmentation) return std::max(bytes, uper_workspace_bytes(config));
   return std::max(bytes, cuda::bias_backward_workspace_bytes({batch_, config.classes}));
 }
 

@@ -46,6 +46,41 @@ struct StageRegions {
   Region reduced;                    // [T / 4, 2C]: V2, before its normalization
 };
 
+// A convolution and its batch normalization: what the backward pass reads.
+struct ConvNormRegions {
+  Region convolved;   // [pixels, channels]
+  Region statistics;  // [2 channels + 1], fp32
+};
+
+// Of UPerNet's head (uper_head.h has its formulas). P_i: pixels of stage i's map, S: the last one, d: the head's
+// channels.
+struct UperRegions {
+  std::vector<Region> features;  // [P_i, C_i]: normalized stages
+  std::vector<Region> pooled;    // [batch, side, side, C_S]
+  std::vector<ConvNormRegions> levels;
+  Region pyramid;  // [P_S, C_S + 4 d]
+  ConvNormRegions bottleneck;
+  std::vector<ConvNormRegions> laterals, outputs;  // of all stages but the last
+  std::vector<Region> joined;                      // [P_i, d]: l_i
+  Region fused;                                    // [P_1, stages d]
+  ConvNormRegions fusion;
+  Region fusion_output;  // [P_1, d]
+  Region logits;         // [P_1, classes]
+  ConvNormRegions auxiliary;
+  Region auxiliary_output;    // [P_{S-1}, d / 2]
+  Region auxiliary_logits;    // [P_{S-1}, classes]
+  Region lse, auxiliary_lse;  // [batch, size, size], fp32
+  // Gradients of stages stay until the stage's turn; of the rest no value outlives the head's backward pass.
+  std::vector<Region> feature_gradients;
+  std::vector<Region> joined_gradients;
+  Region logits_gradient, auxiliary_logits_gradient, fused_gradient, pyramid_gradient;
+  Region wide;    // [P_1, d], of the output of any ConvNorm, and each part of a concatenation before it is resized
+  Region narrow;  // of the input of any ConvNorm but those of concatenations
+  Region convolved_gradient;  // [P_1, d]
+  Region moments;             // [ranks, 2 d + 1], fp32: each rank's, and sums over the ranks in the backward pass
+  Region running;             // ParameterLayout::buffers(), fp32
+};
+
 struct TrainingLayoutOptions {
   ElementType type = ElementType::kFp16;  // of activations and of the products' operands
   bool recompute = false;                 // blocks keep their outputs only, and are computed again in the backward pass
@@ -54,6 +89,7 @@ struct TrainingLayoutOptions {
   bool window_copies = false;
   bool attention_steps = false;
   ElementType reduce_type = ElementType::kFp32;  // of gradients on their way between ranks
+  std::int64_t ranks = 1;
 };
 
 // Of one block; `number` counts through the model.
@@ -80,12 +116,15 @@ class TrainingLayout {
   Region rounded_gradients;                  // flat, where gradients travel in 16 bits
   Region images, labels, columns, embedded;  // embedded: before its normalization
   std::vector<StageRegions> stages;
-  Region normalized, pooled, logits;  // of the head
-  Region row_loss, loss_lse;          // [batch], fp32
-  Region predicted;                   // [batch], int32
-  Region control;                     // DeviceControl
-  Region depth_scales;                // [blocks, 2, batch], fp32
-  Region ones;                        // [batch]
+  // Of a classifier's head; labels are [batch], int32.
+  Region normalized, pooled, logits;
+  Region row_loss, loss_lse;  // [batch], fp32
+  // Of a segmentation head; labels are [batch, size, size], uint8.
+  UperRegions uper;
+  Region predicted;     // as labels
+  Region control;       // DeviceControl
+  Region depth_scales;  // [blocks, 2, batch], fp32
+  Region ones;          // [batch], or as many as a segmentation head's logits have pixels
   // In which no value outlives a half of a block.
   Region logits_gradient, pooled_gradient;
   Region streams[2];   // gradient of the residual stream, [T, C] of the first stage
@@ -107,6 +146,11 @@ class TrainingLayout {
   void place_attention(const SwinConfig& config, int stage, BlockRegions& block);
   void place_attention_scratch(const SwinConfig& config);
   void place_scratch(const SwinConfig& config);
+  void place_classifier(const SwinConfig& config);
+  void place_uper(const SwinConfig& config);
+  void place_uper_gradients(const SwinConfig& config);
+  ConvNormRegions place_conv_norm(std::int64_t pixels, std::int64_t channels);
+  std::int64_t uper_workspace_bytes(const SwinConfig& config) const;
   std::int64_t workspace_bytes(const SwinConfig& config) const;
 
   std::int64_t batch_;

@@ -14,6 +14,7 @@ class SyntheticScenes : public SegmentationData {
   // `different`: number of scenes; numbers wrap around.
   SyntheticScenes(int image_size, std::int64_t different, std::uint64_t seed);
 
+  std::int64_t size() const { return static_cast<std::int64_t>(scenes_.size()); }
   void load(std::int64_t first, std::span<float> images, std::span<std::uint8_t> labels) override;
 
  private:

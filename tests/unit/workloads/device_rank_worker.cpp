@@ -2,7 +2,7 @@
 // Built twice: with devices in host memory and processes that sum up for them, and with GPUs and NCCL.
 //
 // usage: device_rank_worker OUT.safetensors BATCH_PER_RANK [--precision P] [--reduce P] [--accumulate N] [--graph 1]
-//        [--die STEP] [--hang STEP] [--stop STEP] [--steps N]
+//        [--task segmentation] [--die STEP] [--hang STEP] [--stop STEP] [--steps N]
 //        [--hang-after MILLISECONDS]
 #include <algorithm>
 #include <chrono>
@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,7 +18,9 @@
 #include "workloads/cuda/device_ranks.h"
 #include "workloads/cuda/device_trainer.h"
 #include "workloads/cuda/element_type.h"
+#include "workloads/data/synthetic_scenes.h"
 #include "workloads/error.h"
+#include "workloads/images/procedural.h"
 #include "workloads/redraw.h"
 #include "workloads/safetensors_writer.h"
 #include "workloads/synthetic_data.h"
@@ -48,10 +51,14 @@ Precision precision_named(const std::string& name) {
 }
 
 // Heads of 32 channels, as the kernels for 16 bits have them.
-SwinConfig worker_model() {
+SwinConfig worker_model(const WorkerOptions& worker) {
   SwinConfig config = find_model("swin_nano");
   config.image_size = 32;
   config.embed_dim = 64;
+  if (worker.text("task", "") != "segmentation") return config;
+  config.task = Task::kSegmentation;
+  config.classes = kSceneClasses;
+  config.head_channels = 32;
   return config;
 }
 
@@ -65,20 +72,28 @@ DeviceTrainerOptions trainer_options(const WorkerOptions& worker) {
   options.trainer.total_steps = 8;
   options.trainer.drop_path = 0.3;
   options.trainer.bucket_bytes = 65536;
+  if (worker.text("task", "") == "segmentation") options.trainer.label_smoothing = 0.0;
   return options;
 }
 
 void train(const WorkerOptions& worker, DeviceCommunicator* ranks, Communicator& processes) {
   constexpr std::int64_t kDataset = 64;
-  const SwinConfig config = worker_model();
+  const SwinConfig config = worker_model(worker);
   const std::uint64_t rank = ranks == nullptr ? 0 : static_cast<std::uint64_t>(ranks->rank());
   ParameterStore<float> store(config, false);
   // Other ranks start from other values: they must take rank 0's.
   redraw_parameters(store, 5 + rank);
   const DeviceTrainerOptions options = trainer_options(worker);
   DeviceTrainer trainer(config, options, store, ranks);
-  SyntheticData data(config, kDataset, 1);
-  StreamedFeed feed(data, config, worker.batch, trainer.element_type());
+  SyntheticData images(config, kDataset, 1);
+  SyntheticScenes scenes(config.image_size, 8, 1);
+  std::optional<StreamedFeed> streamed;
+  if (config.task == Task::kSegmentation) {
+    streamed.emplace(scenes, config, worker.batch, trainer.element_type());
+  } else {
+    streamed.emplace(images, config, worker.batch, trainer.element_type());
+  }
+  BatchFeed& feed = *streamed;
   std::map<std::string, std::vector<double>> results;
   const auto account = [&](bool wait) {
     bool stop = false;
@@ -104,7 +119,11 @@ void train(const WorkerOptions& worker, DeviceCommunicator* ranks, Communicator&
   }
   account(true);
   const Evaluation evaluation = trainer.evaluate(feed, kDataset);
-  results["evaluation"] = {evaluation.loss, evaluation.accuracy, static_cast<double>(evaluation.images)};
+  results["evaluation"] = {evaluation.loss, evaluation.accuracy, static_cast<double>(evaluation.images),
+                           evaluation.mean_iou.value_or(0.0)};
+  std::vector<float> buffers(store.buffers().size());
+  trainer.download_buffers(buffers);
+  results["buffers"].assign(buffers.begin(), buffers.end());
   std::vector<float> values(store.values().size());
   std::vector<float> first(values.size());
   std::vector<float> second(values.size());

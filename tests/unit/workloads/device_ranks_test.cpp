@@ -67,6 +67,20 @@ TEST_F(DeviceRanks, TwoEqualOneOnTheJoinedBatch) {
   }
 }
 
+// Normalized over the batch of both, and the mean of the loss is over the pixels of both.
+TEST_F(DeviceRanks, TwoSegmentAsOneDoesOnTheJoinedBatch) {
+  for (const char* graph : {"0", "1"}) {
+    run(1, 4, {"--task", "segmentation", "--graph", graph});
+    run(2, 2, {"--task", "segmentation", "--graph", graph});
+    EXPECT_LT(difference("2.0", "1.0", "gradients"), 1e-5);
+    EXPECT_LT(difference("2.0", "1.0", "loss"), 1e-5);
+    EXPECT_LT(difference("2.0", "1.0", "buffers"), 1e-4) << "running statistics, of four steps";
+    EXPECT_LT(difference("2.0", "1.0", "evaluation"), 1e-3);
+    EXPECT_EQ(result("2.0", "buffers"), result("2.1", "buffers"));
+    expect_same_bits();
+  }
+}
+
 TEST_F(DeviceRanks, OnlyTheLastOfSeveralBatchesIsSummedUp) {
   for (const char* graph : {"0", "1"}) {
     run(1, 12);
