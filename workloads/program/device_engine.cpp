@@ -9,6 +9,7 @@
 #include "workloads/cuda/device_ranks.h"
 #include "workloads/cuda/device_trainer.h"
 #include "workloads/cuda/element_type.h"
+#include "workloads/data/synthetic_scenes.h"
 #include "workloads/error.h"
 #include "workloads/program/device_commands.h"
 #include "workloads/program/operation_table.h"
@@ -51,7 +52,9 @@ std::string shared(Communicator& communicator, std::string text) {
 
 class DeviceEngine : public TrainingEngine {
  public:
-  DeviceEngine(const TrainOptions& options, const SwinConfig& config, const TrainingStart& start, TrainingData& data,
+  // Data is TrainingData or SegmentationData.
+  template <typename Data>
+  DeviceEngine(const TrainOptions& options, const SwinConfig& config, const TrainingStart& start, Data& data,
                Communicator& communicator)
       : options_(options), config_(config), store_(config, false) {
     DeviceTrainerOptions wanted = trainer_options(options, communicator.size());
@@ -72,16 +75,14 @@ class DeviceEngine : public TrainingEngine {
 
   std::int64_t global_batch() const override { return trainer_->global_batch(); }
 
-  using TrainingEngine::evaluate;
-  Evaluation evaluate(TrainingData& data, std::int64_t images) override {
-    StreamedFeed feed(data, config_, options_.run.batch, trainer_->element_type());
-    return trainer_->evaluate(feed, images);
-  }
+  Evaluation evaluate(TrainingData& data, std::int64_t images) override { return evaluate_streamed(data, images); }
+  Evaluation evaluate(SegmentationData& data, std::int64_t images) override { return evaluate_streamed(data, images); }
 
   void save(const std::filesystem::path& folder, const std::map<std::string, std::string>& settings) override {
     std::vector<float> first(store_.values().size());
     std::vector<float> second(first.size());
     const DeviceTrainingState training = trainer_->download(store_.values(), first, second);
+    trainer_->download_buffers(store_.buffers());
     CheckpointState state;
     state.steps_done = training.steps_done;
     state.optimizer_steps = training.updates;
@@ -118,6 +119,12 @@ class DeviceEngine : public TrainingEngine {
   bool new_classifier() const override { return new_classifier_; }
 
  private:
+  template <typename Data>
+  Evaluation evaluate_streamed(Data& data, std::int64_t images) {
+    StreamedFeed feed(data, config_, options_.run.batch, trainer_->element_type());
+    return trainer_->evaluate(feed, images);
+  }
+
   // The leading rank has the checkpoint; its state goes to all.
   void restore(const TrainingStart& start) {
     std::vector<float> first(store_.values().size());
@@ -132,6 +139,7 @@ class DeviceEngine : public TrainingEngine {
       training.loss_scale = state.loss_scale;
     }
     trainer_->upload(training, store_.values(), first, second);
+    trainer_->upload_buffers(store_.buffers());
   }
 
   std::unique_ptr<BatchFeed> make_feed(TrainingData& data) const {
@@ -140,6 +148,15 @@ class DeviceEngine : public TrainingEngine {
     const Precision precision = parse_device_precision(options_.run.precision);
     if (synthetic != nullptr && resident_bytes(config_, synthetic->size(), precision) > 0) {
       return std::make_unique<ResidentFeed>(*synthetic, config_, options_.run.batch, type, trainer_->stream());
+    }
+    return std::make_unique<StreamedFeed>(data, config_, options_.run.batch, type);
+  }
+
+  std::unique_ptr<BatchFeed> make_feed(SegmentationData& data) const {
+    const ElementType type = trainer_->element_type();
+    if (auto* const synthetic = dynamic_cast<SyntheticScenes*>(&data)) {
+      return std::make_unique<ResidentFeed>(data, synthetic->size(), config_, options_.run.batch, type,
+                                            trainer_->stream());
     }
     return std::make_unique<StreamedFeed>(data, config_, options_.run.batch, type);
   }
@@ -166,7 +183,8 @@ RankInfo check_device_training(TrainOptions& options, const SwinConfig& config, 
   check_device();
   const DeviceTrainerOptions wanted = trainer_options(options, rank.size);
   std::int64_t free_bytes = cuda::free_memory();
-  if (!options.folders) free_bytes -= resident_bytes(config, options.dataset_size, wanted.precision);
+  if (!options.folders && config.task == Task::kClassification)
+    free_bytes -= resident_bytes(config, options.dataset_size, wanted.precision);
   check_training_memory(config, wanted, free_bytes);
   return placed;
 }
@@ -178,6 +196,12 @@ std::unique_ptr<ProcessGroup> connect_devices(const RankInfo& rank, const RankCo
 
 std::unique_ptr<TrainingEngine> make_device_engine(const TrainOptions& options, const SwinConfig& config,
                                                    const TrainingStart& start, TrainingData& data,
+                                                   Communicator& communicator) {
+  return std::make_unique<DeviceEngine>(options, config, start, data, communicator);
+}
+
+std::unique_ptr<TrainingEngine> make_device_engine(const TrainOptions& options, const SwinConfig& config,
+                                                   const TrainingStart& start, SegmentationData& data,
                                                    Communicator& communicator) {
   return std::make_unique<DeviceEngine>(options, config, start, data, communicator);
 }

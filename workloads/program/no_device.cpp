@@ -32,6 +32,11 @@ std::unique_ptr<TrainingEngine> make_device_engine(const TrainOptions& /*options
                                                    Communicator& /*communicator*/) {
   refuse("--device cuda");
 }
+std::unique_ptr<TrainingEngine> make_device_engine(const TrainOptions& /*options*/, const SwinConfig& /*config*/,
+                                                   const TrainingStart& /*start*/, SegmentationData& /*data*/,
+                                                   Communicator& /*communicator*/) {
+  refuse("--device cuda");
+}
 
 Command add_verify_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("verify", "Check the GPU kernels and models (not in this build)");

@@ -84,19 +84,20 @@ RendezvousOptions rendezvous_options(const TrainOptions& options) {
 
 // What only classification has is refused where it was asked for, and left out where it is a default.
 void prepare_segmentation(TrainOptions& options, SwinConfig& config) {
-  if (options.run.device != "cpu") {
-    throw WorkloadError(WorkloadErrorKind::kUsage, "--task segmentation: not on a GPU yet", {}, "--device cpu is");
-  }
   const auto refuse = [](const char* option, const char* why) {
     throw WorkloadError(WorkloadErrorKind::kUsage, fmt::format("{} is for --task classification", option), why,
                         fmt::format("leave out {}", option));
   };
-  if (options.run.precision == "fp64") refuse("--precision fp64", "segmentation is trained in fp32");
+  if (options.run.precision == "fp64") refuse("--precision fp64", "segmentation is trained in fp32 and below");
   if (options.crop_area_given) refuse("--crop-area", "scenes are scaled by 1/2 to 2 and cut to the image size");
   if (options.label_smoothing_given && options.trainer.label_smoothing > 0.0)
     refuse("--label-smoothing", "every pixel has one class");
   if (options.trainer.accumulate > 1) {
     refuse("--accumulate", "batch normalization and the mean over the pixels are of one batch: more ranks enlarge it");
+  }
+  if (options.trainer.tap_fusion && options.run.device != "cpu") {
+    throw WorkloadError(WorkloadErrorKind::kUsage, "--tap-fusion: not on a GPU yet", {},
+                        "leave it out: the results are the same but for roundings");
   }
   options.trainer.label_smoothing = 0.0;
   set_segmentation(options.run, options.head_channels, config);
@@ -184,7 +185,7 @@ Command add_train_command(CLI::App& app) {
           [options](const std::string& task) {
             options->task = task == "segmentation" ? Task::kSegmentation : Task::kClassification;
           },
-          "classification, or segmentation: UPerNet's head on the stages, a class for each pixel (on the CPU)")
+          "classification, or segmentation: UPerNet's head on the stages, a class for each pixel")
       ->check(CLI::IsMember({"classification", "segmentation"}))
       ->default_str("classification");
   add_head_options(*command, options->head_channels, trainer.tap_fusion);

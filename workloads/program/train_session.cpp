@@ -91,6 +91,8 @@ class Session {
   }
 
   std::unique_ptr<TrainingEngine> make_engine(const TrainingStart& start) {
+    if (input_.scenes && options_.run.device != "cpu")
+      return make_device_engine(options_, config_, start, *input_.scenes, communicator_);
     if (input_.scenes) return make_segmentation_engine(options_, config_, start, *input_.scenes, communicator_);
     if (options_.run.device != "cpu")
       return make_device_engine(options_, config_, start, *input_.images, communicator_);

@@ -71,6 +71,9 @@ std::unique_ptr<ProcessGroup> connect_devices(const RankInfo& rank, const RankCo
 std::unique_ptr<TrainingEngine> make_device_engine(const TrainOptions& options, const SwinConfig& config,
                                                    const TrainingStart& start, TrainingData& data,
                                                    Communicator& communicator);
+std::unique_ptr<TrainingEngine> make_device_engine(const TrainOptions& options, const SwinConfig& config,
+                                                   const TrainingStart& start, SegmentationData& data,
+                                                   Communicator& communicator);
 
 // The parameters that a training without a checkpoint begins with. Returns whether weights were for other classes.
 template <typename T>
