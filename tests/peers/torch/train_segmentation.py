@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""A rank of PyTorch's training of SwinV2-B with UPerNet's head, to be measured by `swinscope scale`.
+
+usage: swinscope scale --gpus 1,2,4,8 --images-per-step 8 -o DIR -- python3 tests/peers/torch/train_segmentation.py [--model swinv2_base]
+           [--image 512] [--batch 8] [--precision fp16] [--mode eager|compiled] [--local-norm] [--steps 48] [--warmup 16]
+       python3 -m torch.distributed.run --nproc_per_node N tests/peers/torch/train_segmentation.py --profile FOLDER
+
+Needs torch and timm (made for torch 2.11 and timm 1.0.29) and a GPU for each rank. The model of segmentation.py, images and labels in
+GPU memory, autocast, synchronized batch normalization (--local-norm: each rank's own), clipping, fused AdamW, gradients through
+DistributedDataParallel also on one GPU. Each step is an NVTX range; the GPU is waited for before the first measured step and within
+the last, so that their time is the GPU's. --profile: eight steps under torch.profiler, a file a rank in FOLDER.
+"""
+import argparse
+import os
+
+from segmentation import CLASSES, loss_of, make_segmenter
+from training_model import Stepper
+
+PROFILED_STEPS = 8
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="swinv2_base")
+    parser.add_argument("--image", type=int, default=512)
+    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--precision", default="fp16", choices=("fp32", "tf32", "fp16", "bf16"))
+    parser.add_argument("--mode", default="eager", choices=("eager", "compiled"))
+    parser.add_argument("--local-norm", action="store_true")
+    parser.add_argument("--steps", type=int, default=48)
+    parser.add_argument("--warmup", type=int, default=16)
+    parser.add_argument("--profile")
+    arguments = parser.parse_args()
+    if not 0 < arguments.warmup < arguments.steps:
+        parser.error("--warmup: at least 1, and fewer than --steps")
+    return arguments
+
+
+def main():
+    arguments = parse()
+    import torch
+    import torch.distributed as dist
+    from torch.nn.parallel import DistributedDataParallel
+    local = int(os.environ.get("LOCAL_RANK", "0"))
+    for name, value in (("RANK", "0"), ("WORLD_SIZE", "1"), ("MASTER_ADDR", "127.0.0.1"), ("MASTER_PORT", "29571")):
+        os.environ.setdefault(name, value)
+    device = torch.device("cuda", local)
+    torch.cuda.set_device(device)
+    dist.init_process_group("nccl", device_id=device)
+    rank, ranks = dist.get_rank(), dist.get_world_size()
+
+    model = make_segmenter(arguments.model, arguments.image).to(device).train()
+    if ranks > 1 and not arguments.local_norm:
+        model = torch.nn.SyncBatchNorm.convert_sync_batchnorm(model)
+    forward = DistributedDataParallel(model, device_ids=[local], gradient_as_bucket_view=True)
+    if arguments.mode == "compiled":
+        forward = torch.compile(forward)
+    stepper = Stepper(model, forward, arguments.precision, 6e-5)
+    stepper.loss = loss_of
+    images = torch.randn(arguments.batch, 3, arguments.image, arguments.image, device=device)
+    labels = torch.randint(0, CLASSES, (arguments.batch, arguments.image, arguments.image), device=device)
+
+    if arguments.profile:
+        from torch.profiler import ProfilerActivity, profile
+        for _ in range(arguments.warmup):
+            stepper.step(images, labels)
+        torch.cuda.synchronize()
+        dist.barrier()
+        with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as recorded:
+            for _ in range(PROFILED_STEPS):
+                stepper.step(images, labels)
+            torch.cuda.synchronize()
+        os.makedirs(arguments.profile, exist_ok=True)
+        recorded.export_chrome_trace(os.path.join(arguments.profile, f"rank{rank}.json.gz"))
+    else:
+        for step in range(arguments.steps):
+            if step == arguments.warmup:
+                torch.cuda.synchronize()
+                dist.barrier()
+            torch.cuda.nvtx.range_push("step")
+            stepper.step(images, labels)
+            if step + 1 == arguments.steps:
+                torch.cuda.synchronize()
+            torch.cuda.nvtx.range_pop()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
