@@ -51,7 +51,8 @@ TrainingBuildOptions build_options(const DeviceTrainerOptions& options, DeviceCo
           options.trainer.drop_path,
           options.trainer.seed,
           std::move(prepare_convolution),
-          ranks};
+          ranks,
+          options.trainer.tap_fusion};
 }
 
 TrainingLayoutOptions layout_options(const DeviceTrainerOptions& options, const DeviceCommunicator* ranks) {
@@ -369,7 +370,6 @@ DeviceTrainer::DeviceTrainer(const SwinConfig& config, const DeviceTrainerOption
   if (config.task == Task::kSegmentation) {
     check_segmentation(config);
     require(options.trainer.accumulate == 1, "DeviceTrainer", "segmentation is trained without accumulation");
-    require(!options.trainer.tap_fusion, "DeviceTrainer", "the fusion of taps is for the CPU");
   }
   state_ = std::make_unique<State>(config, options, start, ranks);
 }

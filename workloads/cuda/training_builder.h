@@ -8,11 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "kernels/adaptive_pool.h"
 #include "kernels/batchnorm.h"
 #include "kernels/convolution.h"
 #include "kernels/layernorm.h"
 #include "kernels/matmul.h"
+#include "kernels/tap_fusion.h"
 #include "kernels/upsample.h"
 #include "workloads/cuda/attention_steps.h"
 #include "workloads/cuda/device_control.h"
@@ -34,6 +37,7 @@ struct TrainingBuildOptions {
   // Segmentation only: who prepares convolutions, and the ranks that batches are normalized over; null: this one.
   PrepareConvolution prepare_convolution;
   DeviceCommunicator* ranks = nullptr;
+  bool tap_fusion = false;
 };
 
 // After steps[0] to steps[count - 1] all gradients before `end` in the flat buffer are final.
@@ -154,7 +158,21 @@ class TrainingBuilder {
   void uper_pyramid(bool training);
   void uper_fusion(bool training);
   void uper_loss(bool training);
+  // uper_tap_fusion.cpp
+  ConvolutionShape first_part() const;
+  TapFusionShape tap_part(int stage) const;
+  UpsampleShape packing() const;
+  std::string part_path(int stage) const { return fmt::format("head.fusion.part{}", stage + 1); }
+  std::string fusion_weight() const { return "h.fuse.0.weight"; }
+  const void* part(int stage) const;
+  void pack_fusion();
+  void cut_fusion();
+  void cut_fusion_backward();
+  void tap_part_backward(int stage, void* dx);
+
   void conv_norm_forward(const ConvNorm& conv, const void* x, const Slice& y, bool training);
+  void convolve(const std::string& path, const ConvolutionShape& shape, const void* x, const void* weight, void* y);
+  void normalize(const ConvNorm& conv, const Slice& y, bool training);
   void statistics(const ConvNorm& conv, bool training);
   void enlarge(const std::string& path, const UpsampleShape& shape, const void* x, const void* addend, const Slice& y);
   void pixel_loss(const char* path, int stage, const Region& logits, const Region& lse, cuda::LossSums* sums);
@@ -167,6 +185,10 @@ class TrainingBuilder {
   void uper_pyramid_backward();
   void auxiliary_backward();
   void conv_norm_backward(const ConvNorm& conv, const void* x, const Slice& dy, void* dx);
+  // Leaves it in convolved_gradient.
+  void normalize_backward(const ConvNorm& conv, const Slice& dy);
+  void convolve_backward(const std::string& path, const ConvolutionShape& shape, const void* x, const void* weight,
+                         float* dweight, void* dx);
   void reduce(const std::string& path, const UpsampleShape& shape, const Slice& dy, bool accumulate, void* dx);
   void add_feature_gradient(int stage, const std::string& path, const void* x, void* sum);
 

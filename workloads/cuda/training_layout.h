@@ -62,7 +62,11 @@ struct UperRegions {
   ConvNormRegions bottleneck;
   std::vector<ConvNormRegions> laterals, outputs;  // of all stages but the last
   std::vector<Region> joined;                      // [P_i, d]: l_i
-  Region fused;                                    // [P_1, stages d]
+  Region fused;                                    // [P_1, stages d]; not where taps are fused
+  // Where they are: o_i of all stages but the last, [P_i, d], slices of the weight, the first [d, 9, d], the others
+  // [9, d, d], the gradient of one of them in fp32, and taps of one part, [P_i, 9, d].
+  std::vector<Region> parts, packed;
+  Region packed_gradient, taps;
   ConvNormRegions fusion;
   Region fusion_output;  // [P_1, d]
   Region logits;         // [P_1, classes]
@@ -90,6 +94,7 @@ struct TrainingLayoutOptions {
   bool attention_steps = false;
   ElementType reduce_type = ElementType::kFp32;  // of gradients on their way between ranks
   std::int64_t ranks = 1;
+  bool tap_fusion = false;
 };
 
 // Of one block; `number` counts through the model.
@@ -149,6 +154,7 @@ class TrainingLayout {
   void place_classifier(const SwinConfig& config);
   void place_uper(const SwinConfig& config);
   void place_uper_gradients(const SwinConfig& config);
+  void place_fusion(const SwinConfig& config);
   ConvNormRegions place_conv_norm(std::int64_t pixels, std::int64_t channels);
   std::int64_t uper_workspace_bytes(const SwinConfig& config) const;
   std::int64_t workspace_bytes(const SwinConfig& config) const;

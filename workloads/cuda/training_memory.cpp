@@ -27,7 +27,9 @@ TrainingLayoutOptions layout_options(const DeviceTrainerOptions& options) {
           options.features.layernorm,
           !options.features.window,
           !options.features.attention,
-          options.reduce_type};
+          options.reduce_type,
+          1,
+          options.trainer.tap_fusion};
 }
 
 std::int64_t training_memory_need(const SwinConfig& config, const DeviceTrainerOptions& options, std::int64_t batch) {

@@ -55,6 +55,7 @@ void TrainingBuilder::uper_fusion_backward() {
   const void* const dlogits = at(uper().logits_gradient);
   product_backward(linear, dlogits, at(uper().fusion_output), at(uper().wide), false);
   bias_gradient(linear.path, linear.rows, linear.outputs, dlogits, gradient("h.cls.bias"), accumulate_);
+  if (options_.tap_fusion) return cut_fusion_backward();
   conv_norm_backward(fusion(), at(uper().fused), {at(uper().wide)}, at(uper().fused_gradient));
   for (int i = 0; i <= last_stage(); ++i) {
     const auto index = static_cast<std::size_t>(i);
@@ -62,7 +63,7 @@ void TrainingBuilder::uper_fusion_backward() {
     void* const djoined = at(uper().joined_gradients.at(index));
     if (i > 0) {
       void* const small = i < last_stage() ? at(uper().wide) : djoined;
-      reduce(fmt::format("head.fusion.part{}.resize", i + 1), resize(side(i), 0), dy, false, small);
+      reduce(part_path(i) + ".resize", resize(side(i), 0), dy, false, small);
       dy = {small};
     }
     if (i < last_stage()) conv_norm_backward(output(i), at(uper().joined.at(index)), dy, djoined);
@@ -116,10 +117,14 @@ void TrainingBuilder::auxiliary_backward() {
 
 // dx is overwritten.
 void TrainingBuilder::conv_norm_backward(const ConvNorm& conv, const void* x, const Slice& dy, void* dx) {
-  const ConvolutionShape& shape = conv.shape;
+  normalize_backward(conv, dy);
+  convolve_backward(conv.path + ".conv", conv.shape, x, value(conv.parameters + ".0.weight"),
+                    gradient(conv.parameters + ".0.weight"), dx);
+}
+
+void TrainingBuilder::normalize_backward(const ConvNorm& conv, const Slice& dy) {
   const BatchNormShape norm = conv.norm();
-  const ShapeExtents extents = {batch_, shape.height, shape.width, shape.outputs};
-  void* const dconvolved = at(uper().convolved_gradient);
+  const ShapeExtents extents = {batch_, conv.shape.height, conv.shape.width, conv.shape.outputs};
   cuda::BatchNormGradientTensors tensors;
   tensors.x = at(conv.regions.convolved);
   tensors.statistics = floats(conv.regions.statistics);
@@ -132,10 +137,10 @@ void TrainingBuilder::conv_norm_backward(const ConvNorm& conv, const void* x, co
   tensors.dgamma = gradient(conv.parameters + ".1.weight");
   tensors.dbeta = gradient(conv.parameters + ".1.bias");
   tensors.accumulate = accumulate_;
-  tensors.dx = dconvolved;
+  tensors.dx = at(uper().convolved_gradient);
   tensors.workspace = workspace();
   step(conv.path + ".sums", OperationClass::kNorm, batchnorm_backward_sums_cost(norm, element_), extents,
-       {shape.outputs},
+       {norm.channels},
        [=, type = type_](cuda::Stream stream) { cuda::batchnorm_backward_sums(norm, type, tensors, stream); });
   if (options_.ranks != nullptr) {
     const std::int64_t count = 2 * norm.channels;
@@ -146,28 +151,31 @@ void TrainingBuilder::conv_norm_backward(const ConvNorm& conv, const void* x, co
   }
   step(conv.path + ".norm", OperationClass::kNorm, batchnorm_backward_cost(norm, element_), extents, extents,
        [=, type = type_](cuda::Stream stream) { cuda::batchnorm_backward(norm, type, tensors, stream); });
+}
 
+// From convolved_gradient.
+void TrainingBuilder::convolve_backward(const std::string& path, const ConvolutionShape& shape, const void* x,
+                                        const void* weight, float* dweight, void* dx) {
+  const void* const dy = at(uper().convolved_gradient);
+  const ShapeExtents extents = {batch_, shape.height, shape.width, shape.outputs};
+  const OperationCost weight_only = convolution_backward_cost(shape, false, element_);
+  const OperationCost both = convolution_backward_cost(shape, true, element_);
   cuda::ConvolutionProblem problem;
   problem.shape = shape;
   problem.operand_type = type_;
   problem.tf32 = options_.precision == Precision::kTf32;
   problem.pass = cuda::ConvolutionPass::kWeightGradient;
-  const OperationCost both = convolution_backward_cost(shape, true, element_);
-  const OperationCost weight_only = convolution_backward_cost(shape, false, element_);
   const cuda::Convolution& weight_gradient = options_.prepare_convolution(problem);
-  float* const dweight = gradient(conv.parameters + ".0.weight");
-  step(conv.path + ".conv", OperationClass::kConv, weight_only, extents,
-       {shape.outputs, shape.kernel, shape.kernel, shape.inputs},
-       [=, &weight_gradient](cuda::Stream stream) { weight_gradient.run(x, dconvolved, dweight, stream); });
+  step(path, OperationClass::kConv, weight_only, extents, {shape.outputs, shape.kernel, shape.kernel, shape.inputs},
+       [=, &weight_gradient](cuda::Stream stream) { weight_gradient.run(x, dy, dweight, stream); });
   problem.pass = cuda::ConvolutionPass::kInputGradient;
   problem.result_type = type_;
   const cuda::Convolution& input_gradient = options_.prepare_convolution(problem);
-  const void* const weight = value(conv.parameters + ".0.weight");
-  step(conv.path + ".conv", OperationClass::kConv,
+  step(path, OperationClass::kConv,
        {both.flops - weight_only.flops, both.bytes_read - weight_only.bytes_read,
         both.bytes_written - weight_only.bytes_written},
        extents, {batch_, shape.height, shape.width, shape.inputs},
-       [=, &input_gradient](cuda::Stream stream) { input_gradient.run(dconvolved, weight, dx, stream); });
+       [=, &input_gradient](cuda::Stream stream) { input_gradient.run(dy, weight, dx, stream); });
 }
 
 void TrainingBuilder::reduce(const std::string& path, const UpsampleShape& shape, const Slice& dy, bool accumulate,

@@ -131,14 +131,23 @@ void TrainingBuilder::uper_fusion(bool training) {
     conv_norm_forward(lateral(i), at(uper().features.at(index)), {joined}, training);
     enlarge(lateral(i).path + ".resize", resize(side(i + 1), i), at(uper().joined.at(index + 1)), joined, {joined});
   }
+  if (options_.tap_fusion) {
+    for (int i = 0; i < last_stage(); ++i) {
+      const auto index = static_cast<std::size_t>(i);
+      conv_norm_forward(output(i), at(uper().joined.at(index)), {at(uper().parts.at(index))}, training);
+    }
+    cut_fusion();
+    normalize(fusion(), {at(uper().fusion_output)}, training);
+    return;
+  }
   for (int i = 0; i <= last_stage(); ++i) {
-    const Slice part = fused_part(uper().fused, i);
+    const Slice slice = fused_part(uper().fused, i);
     const void* map = at(uper().joined.at(static_cast<std::size_t>(i)));
     if (i < last_stage()) {
-      conv_norm_forward(output(i), map, i == 0 ? part : Slice{at(uper().wide)}, training);
+      conv_norm_forward(output(i), map, i == 0 ? slice : Slice{at(uper().wide)}, training);
       map = at(uper().wide);
     }
-    if (i > 0) enlarge(fmt::format("head.fusion.part{}.resize", i + 1), resize(side(i), 0), map, nullptr, part);
+    if (i > 0) enlarge(part_path(i) + ".resize", resize(side(i), 0), map, nullptr, slice);
   }
   conv_norm_forward(fusion(), at(uper().fused), {at(uper().fusion_output)}, training);
 }
@@ -191,27 +200,34 @@ void TrainingBuilder::pixel_loss(const char* path, int stage, const Region& logi
 }
 
 void TrainingBuilder::conv_norm_forward(const ConvNorm& conv, const void* x, const Slice& y, bool training) {
-  const ConvolutionShape& shape = conv.shape;
-  const ShapeExtents extents = {batch_, shape.height, shape.width, shape.outputs};
+  convolve(conv.path + ".conv", conv.shape, x, value(conv.parameters + ".0.weight"), at(conv.regions.convolved));
+  normalize(conv, y, training);
+}
+
+void TrainingBuilder::convolve(const std::string& path, const ConvolutionShape& shape, const void* x,
+                               const void* weight, void* y) {
   cuda::ConvolutionProblem problem;
   problem.shape = shape;
   problem.operand_type = problem.result_type = type_;
   problem.tf32 = options_.precision == Precision::kTf32;
   const cuda::Convolution& convolution = options_.prepare_convolution(problem);
-  const void* const weight = value(conv.parameters + ".0.weight");
-  void* const convolved = at(conv.regions.convolved);
-  step(conv.path + ".conv", OperationClass::kConv, convolution_forward_cost(shape, false, element_),
-       {batch_, shape.height, shape.width, shape.inputs}, extents,
-       [=, &convolution](cuda::Stream stream) { convolution.run(x, weight, convolved, stream); });
+  step(path, OperationClass::kConv, convolution_forward_cost(shape, false, element_),
+       {batch_, shape.height, shape.width, shape.inputs}, {batch_, shape.height, shape.width, shape.outputs},
+       [=, &convolution](cuda::Stream stream) { convolution.run(x, weight, y, stream); });
+}
+
+// What was convolved.
+void TrainingBuilder::normalize(const ConvNorm& conv, const Slice& y, bool training) {
   statistics(conv, training);
   cuda::BatchNormTensors tensors;
-  tensors.x = convolved;
+  tensors.x = at(conv.regions.convolved);
   tensors.statistics = floats(conv.regions.statistics);
   tensors.gamma = value(conv.parameters + ".1.weight");
   tensors.beta = value(conv.parameters + ".1.bias");
   tensors.relu = true;
   tensors.y = y.data;
   tensors.y_stride = y.stride;
+  const ShapeExtents extents = {batch_, conv.shape.height, conv.shape.width, conv.shape.outputs};
   step(conv.path + ".norm", OperationClass::kNorm, batchnorm_forward_cost(conv.norm(), element_), extents, extents,
        [=, norm = conv.norm(), type = type_](cuda::Stream stream) {
          cuda::batchnorm_forward(norm, type, tensors, stream);

@@ -39,7 +39,7 @@ void TrainingLayout::place_uper(const SwinConfig& config) {
   }
   for (int i = 0; i <= last; ++i)
     uper.joined.push_back(elements(pixels(i) * d));
-  uper.fused = elements(pixels(0) * config.stages * d);
+  place_fusion(config);
   uper.fusion = place_conv_norm(pixels(0), d);
   uper.fusion_output = elements(pixels(0) * d);
   uper.logits = elements(pixels(0) * config.classes);
@@ -52,6 +52,20 @@ void TrainingLayout::place_uper(const SwinConfig& config) {
   uper.running = floats(ParameterLayout(config).buffer_count());
   uper.moments = floats(options_.ranks * BatchNormShape{.channels = d}.sum_elements());
   place_uper_gradients(config);
+}
+
+void TrainingLayout::place_fusion(const SwinConfig& config) {
+  const std::int64_t d = config.head_channels;
+  if (!options_.tap_fusion) {
+    uper.fused = elements(stage_pixels(config, 0, batch_) * config.stages * d);
+    return;
+  }
+  for (int i = 0; i < config.stages; ++i) {
+    if (i + 1 < config.stages) uper.parts.push_back(elements(stage_pixels(config, i, batch_) * d));
+    uper.packed.push_back(elements(9 * d * d));
+  }
+  uper.packed_gradient = floats(9 * d * d);
+  uper.taps = elements(stage_pixels(config, 1, batch_) * 9 * d);
 }
 
 void TrainingLayout::place_uper_gradients(const SwinConfig& config) {
@@ -73,7 +87,7 @@ void TrainingLayout::place_uper_gradients(const SwinConfig& config) {
   }
   uper.logits_gradient = elements(stage_pixels(config, 0, batch_) * config.classes);
   uper.auxiliary_logits_gradient = elements(stage_pixels(config, last - 1, batch_) * config.classes);
-  uper.fused_gradient = elements(stage_pixels(config, 0, batch_) * config.stages * d);
+  if (!options_.tap_fusion) uper.fused_gradient = elements(stage_pixels(config, 0, batch_) * config.stages * d);
   uper.pyramid_gradient = elements(uper.pyramid.bytes / element_);
   uper.wide = elements(widest);
   uper.narrow = elements(narrow);

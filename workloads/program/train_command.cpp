@@ -95,10 +95,6 @@ void prepare_segmentation(TrainOptions& options, SwinConfig& config) {
   if (options.trainer.accumulate > 1) {
     refuse("--accumulate", "batch normalization and the mean over the pixels are of one batch: more ranks enlarge it");
   }
-  if (options.trainer.tap_fusion && options.run.device != "cpu") {
-    throw WorkloadError(WorkloadErrorKind::kUsage, "--tap-fusion: not on a GPU yet", {},
-                        "leave it out: the results are the same but for roundings");
-  }
   options.trainer.label_smoothing = 0.0;
   set_segmentation(options.run, options.head_channels, config);
   config.classes = kAde20kClasses;

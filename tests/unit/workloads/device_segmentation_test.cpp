@@ -92,7 +92,7 @@ Outcome train_on_cpu(const SwinConfig& config, const TrainerOptions& options, in
   run.values = copy(store.values());
   run.buffers = copy(store.buffers());
   SyntheticScenes scenes(config.image_size, kScenes, kSeed + 1);
-  run.held_out = SegmentationEvaluator(config, options.batch_per_rank, store, *alone).evaluate(scenes, kScenes);
+  run.held_out = SegmentationEvaluator(config, options.batch_per_rank, {}, store, *alone).evaluate(scenes, kScenes);
   return run;
 }
 
@@ -109,6 +109,21 @@ TEST_P(DeviceSegmentation, GradientsAreThoseOfTheCpu) {
     EXPECT_NEAR(device.steps[0].loss, cpu.steps[0].loss, 1e-4);
     EXPECT_NEAR(device.steps[0].accuracy, cpu.steps[0].accuracy, 1e-3);
     EXPECT_LT(test::relative(device.buffers, cpu.buffers), 1e-5) << "running statistics";
+  }
+}
+
+// Taps at the maps' own sizes: the same function, compared with the CPU's two forms of it.
+TEST_P(DeviceSegmentation, TapFusionChangesRoundingsOnly) {
+  const SwinConfig config = nano(GetParam(), 64);
+  DeviceTrainerOptions options = options_for(Precision::kFp32, "attention");
+  options.trainer.tap_fusion = true;
+  const Outcome device = train_on_device(config, options, 1);
+  for (const bool on_cpu : {false, true}) {
+    options.trainer.tap_fusion = on_cpu;
+    const Outcome cpu = train_on_cpu(config, options.trainer, 1);
+    test::expect_gradients(config, device.gradients, cpu.gradients, 1e-4);
+    EXPECT_NEAR(device.steps[0].loss, cpu.steps[0].loss, 1e-4);
+    EXPECT_LT(test::relative(device.buffers, cpu.buffers), 1e-5);
   }
 }
 

@@ -1,4 +1,5 @@
 // host_device.h: the operations of a segmentation head, and convolutions.
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -10,6 +11,7 @@
 #include "kernels/convolution.h"
 #include "kernels/matmul.h"
 #include "kernels/relu.h"
+#include "kernels/tap_fusion.h"
 #include "kernels/upsample.h"
 #include "kernels/upsample_loss.h"
 #include "tests/unit/workloads/host_device_memory.h"
@@ -163,6 +165,89 @@ void add_loss(double weight, const LossSums* part, LossSums* sums, Stream stream
 void pixel_loss_scale(const LossSums* sums, const float* loss_scale, float* scale, Stream stream) {
   launch(stream, [=] {
     *scale = sums->count == 0 ? std::numeric_limits<float>::quiet_NaN() : *loss_scale / static_cast<float>(sums->count);
+  });
+}
+
+void tap_fusion_pack(const TapFusionShape& shape, ElementType type, const void* weight, void* packed, Stream stream) {
+  launch(stream, [=] {
+    const std::int64_t rows = shape.outputs * 9;
+    // The last row of a slice is shorter than the stride.
+    const Floats values = load_part(type, weight, rows, shape.inputs, shape.weight_stride());
+    Floats out = zeros(rows * shape.inputs);
+    for (std::int64_t row = 0; row < rows; ++row)
+      std::copy_n(values.begin() + row * shape.inputs, shape.inputs,
+                  out.begin() + (row % 9 * shape.outputs + row / 9) * shape.inputs);
+    store(type, out, packed);
+  });
+}
+
+void tap_fusion_unpack(const TapFusionShape& shape, const float* dpacked, bool accumulate, float* dweight,
+                       Stream stream) {
+  launch(stream, [=] {
+    for (std::int64_t output = 0; output < shape.outputs; ++output) {
+      for (std::int64_t tap = 0; tap < 9; ++tap) {
+        for (std::int64_t input = 0; input < shape.inputs; ++input) {
+          float& value = dweight[(output * 9 + tap) * shape.weight_stride() + input];
+          value = (accumulate ? value : 0.0F) + dpacked[(tap * shape.outputs + output) * shape.inputs + input];
+        }
+      }
+    }
+  });
+}
+
+namespace {
+
+UpsampleShape resize_of(const TapFusionShape& s) {
+  return {s.batch, s.height, s.width, s.out_height, s.out_width, s.outputs};
+}
+
+// For each output pixel and tap that stays in the image: the pixels of y and of the enlarged tap.
+template <typename Visit>
+void for_each_pair(const TapFusionShape& s, std::int64_t tap, const Visit& visit) {
+  const std::int64_t down = tap / 3 - 1;
+  const std::int64_t right = tap % 3 - 1;
+  for (std::int64_t pixel = 0; pixel < s.out_pixels(); ++pixel) {
+    const std::int64_t row = pixel / s.out_width % s.out_height + down;
+    const std::int64_t column = pixel % s.out_width + right;
+    if (row < 0 || row >= s.out_height || column < 0 || column >= s.out_width) continue;
+    visit(pixel * s.outputs, (pixel + down * s.out_width + right) * s.outputs);
+  }
+}
+
+}  // namespace
+
+void tap_fusion_gather(const TapFusionShape& shape, ElementType type, const void* taps, void* y, Stream stream) {
+  launch(stream, [=] {
+    Floats sum = load(type, y, shape.out_pixels() * shape.outputs);
+    Floats enlarged(sum.size());
+    for (std::int64_t tap = 0; tap < 9; ++tap) {
+      const Floats one = load_part(type, static_cast<const char*>(taps) + tap * shape.outputs * element_bytes(type),
+                                   shape.pixels(), shape.outputs, 9 * shape.outputs);
+      cpu::upsample_forward<float>(resize_of(shape), one.data(), false, enlarged.data());
+      for_each_pair(shape, tap, [&](std::int64_t out, std::int64_t in) {
+        for (std::int64_t c = 0; c < shape.outputs; ++c)
+          sum[static_cast<std::size_t>(out + c)] += enlarged[static_cast<std::size_t>(in + c)];
+      });
+    }
+    store(type, sum, y);
+  });
+}
+
+void tap_fusion_gather_backward(const TapFusionShape& shape, ElementType type, const void* from, void* dtaps,
+                                Stream stream) {
+  launch(stream, [=] {
+    const Floats dy = load(type, from, shape.out_pixels() * shape.outputs);
+    for (std::int64_t tap = 0; tap < 9; ++tap) {
+      Floats shifted(dy.size());
+      for_each_pair(shape, tap, [&](std::int64_t out, std::int64_t in) {
+        for (std::int64_t c = 0; c < shape.outputs; ++c)
+          shifted[static_cast<std::size_t>(in + c)] = dy[static_cast<std::size_t>(out + c)];
+      });
+      Floats one = zeros(shape.pixels() * shape.outputs);
+      cpu::upsample_backward<float>(resize_of(shape), shifted.data(), false, one.data());
+      store_part(type, one, shape.outputs, 9 * shape.outputs,
+                 static_cast<char*>(dtaps) + tap * shape.outputs * element_bytes(type));
+    }
   });
 }
 
