@@ -2,16 +2,17 @@
 """A rank of PyTorch's training of SwinV2-B with UPerNet's head, to be measured by `swinscope scale`.
 
 usage: swinscope scale --gpus 1,2,4,8 --images-per-step 8 -o DIR -- python3 tests/peers/torch/train_segmentation.py [--model swinv2_base]
-           [--image 512] [--batch 8] [--precision fp16] [--mode eager|compiled] [--local-norm] [--steps 48] [--warmup 16]
+           [--image 512] [--batch 8] [--precision fp16] [--mode eager|compiled] [--local-norm] [--steps 48] [--warmup 16] [--print]
        python3 -m torch.distributed.run --nproc_per_node N tests/peers/torch/train_segmentation.py --profile FOLDER
 
 Needs torch and timm (made for torch 2.11 and timm 1.0.29) and a GPU for each rank. The model of segmentation.py, images and labels in
 GPU memory, autocast, synchronized batch normalization (--local-norm: each rank's own), clipping, fused AdamW, gradients through
 DistributedDataParallel also on one GPU. Each step is an NVTX range; the GPU is waited for before the first measured step and within
-the last, so that their time is the GPU's. --profile: eight steps under torch.profiler, a file a rank in FOLDER.
+the last, so that their time is the GPU's (--print says it). --profile: eight steps under torch.profiler, a file a rank in FOLDER.
 """
 import argparse
 import os
+import time
 
 from segmentation import CLASSES, loss_of, make_segmenter
 from training_model import Stepper
@@ -29,6 +30,7 @@ def parse():
     parser.add_argument("--local-norm", action="store_true")
     parser.add_argument("--steps", type=int, default=48)
     parser.add_argument("--warmup", type=int, default=16)
+    parser.add_argument("--print", action="store_true")
     parser.add_argument("--profile")
     arguments = parser.parse_args()
     if not 0 < arguments.warmup < arguments.steps:
@@ -77,11 +79,16 @@ def main():
             if step == arguments.warmup:
                 torch.cuda.synchronize()
                 dist.barrier()
+                began = time.perf_counter()
             torch.cuda.nvtx.range_push("step")
             stepper.step(images, labels)
             if step + 1 == arguments.steps:
                 torch.cuda.synchronize()
             torch.cuda.nvtx.range_pop()
+        if arguments.print and rank == 0:
+            milliseconds = 1e3 * (time.perf_counter() - began) / (arguments.steps - arguments.warmup)
+            print(f"{arguments.mode}, {ranks} GPUs, batch {arguments.batch} each: {milliseconds:.2f} ms a step, "
+                  f"{torch.cuda.max_memory_allocated() / 2**30:.1f} GiB")
     dist.destroy_process_group()
 
 
