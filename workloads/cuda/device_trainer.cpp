@@ -9,57 +9,19 @@
 
 #include "kernels/check.h"
 #include "kernels/convert.h"
-#include "workloads/confusion.h"
+#include "workloads/cuda/answer_counts.h"
 #include "workloads/cuda/device_control.h"
 #include "workloads/cuda/device_reducer.h"
 #include "workloads/cuda/element_type.h"
 #include "workloads/cuda/step_launcher.h"
 #include "workloads/cuda/steps_in_flight.h"
+#include "workloads/cuda/trainer_setup.h"
 #include "workloads/segmentation_model.h"
 
 namespace swinscope {
 namespace {
 
 constexpr float kFirstLossScale = 65536.0F;
-constexpr std::int32_t kGrowthInterval = 2000;
-
-cuda::AdamWSettings adamw_settings(const DeviceTrainerOptions& options) {
-  const OptimizerOptions& optimizer = options.trainer.optimizer;
-  cuda::AdamWSettings settings;
-  settings.beta1 = optimizer.beta1;
-  settings.beta2 = optimizer.beta2;
-  settings.epsilon = optimizer.epsilon;
-  settings.clip_norm = optimizer.clip_norm;
-  settings.each_span = !options.features.adamw;
-  if (options.precision == Precision::kFp16) settings.growth_interval = kGrowthInterval;
-  return settings;
-}
-
-std::vector<cuda::AdamWSpan> adamw_spans(const ParameterLayout& layout, double weight_decay) {
-  std::vector<cuda::AdamWSpan> spans;
-  for (const ParameterInfo& tensor : layout.tensors())
-    spans.push_back({tensor.offset, tensor.count, tensor.decays ? weight_decay : 0.0});
-  return spans;
-}
-
-TrainingBuildOptions build_options(const DeviceTrainerOptions& options, DeviceCommunicator* ranks,
-                                   PrepareConvolution prepare_convolution) {
-  return {options.precision,
-          training_features(options.features),
-          options.recompute,
-          options.trainer.label_smoothing,
-          options.trainer.drop_path,
-          options.trainer.seed,
-          std::move(prepare_convolution),
-          ranks,
-          options.trainer.tap_fusion};
-}
-
-TrainingLayoutOptions layout_options(const DeviceTrainerOptions& options, const DeviceCommunicator* ranks) {
-  TrainingLayoutOptions result = layout_options(options);
-  if (ranks != nullptr) result.ranks = ranks->size();
-  return result;
-}
 
 void run_steps(std::span<const DeviceStep> steps, cuda::Stream stream) {
   for (const DeviceStep& step : steps) {
@@ -311,30 +273,6 @@ struct DeviceTrainer::State {
     if (ranks != nullptr) ranks->broadcast(at(running), running.bytes, 0, stream.get());
   }
 
-  // Of the batch that was evaluated last.
-  void count_answers(Confusion& confusion) {
-    const auto pixels = static_cast<std::size_t>(layout.labels.bytes);
-    labels.resize(pixels);
-    answers.resize(pixels);
-    cuda::copy_to_host(labels.data(), at(layout.labels), layout.labels.bytes, stream.get());
-    cuda::copy_to_host(answers.data(), at(layout.predicted), layout.predicted.bytes, stream.get());
-    confusion.add(labels, answers);
-  }
-
-  // Over all ranks.
-  void finish(Confusion& confusion, Evaluation& result) {
-    const std::span<double> counts = confusion.counts();
-    if (ranks != nullptr) {
-      const cuda::DeviceBuffer sums(static_cast<std::int64_t>(counts.size_bytes()));
-      cuda::copy_to_device(sums.data(), counts.data(), sums.bytes(), stream.get());
-      ranks->all_reduce_sum(sums.data(), static_cast<std::int64_t>(counts.size()), ReduceType::kFp64, stream.get());
-      cuda::copy_to_host(counts.data(), sums.data(), sums.bytes(), stream.get());
-      ranks->require_all();
-    }
-    result.accuracy = confusion.pixel_accuracy();
-    result.mean_iou = confusion.mean_iou();
-  }
-
   DeviceControl read_control() const {
     DeviceControl now;
     cuda::copy_to_host(&now, control(), sizeof(now), stream.get());
@@ -361,7 +299,6 @@ struct DeviceTrainer::State {
   float loss_scale = 1.0F;  // after the last step that was collected
   float last_scale = 1.0F;  // of that step
   std::vector<FinishedStep> results;
-  std::vector<std::uint8_t> labels, answers;  // of count_answers()
 };
 
 DeviceTrainer::DeviceTrainer(const SwinConfig& config, const DeviceTrainerOptions& options,
@@ -393,8 +330,8 @@ Evaluation DeviceTrainer::evaluate(BatchFeed& feed, std::int64_t images) {
   State& state = *state_;
   require(state.steps.empty(), "DeviceTrainer", "steps must have ended before an evaluation");
   cuda::clear(&state.control()->sums, sizeof(cuda::LossSums), stream());
-  std::optional<Confusion> confusion;
-  if (state.segments()) confusion.emplace(state.config.classes);
+  std::optional<AnswerCounts> answers;
+  if (state.segments()) answers.emplace(state.config.classes, state.layout.labels.bytes);
   for (std::int64_t at = 0; at < images; at += state.batch() * state.size()) {
     {
       const PhaseRange phase(Phase::kData);
@@ -403,17 +340,16 @@ Evaluation DeviceTrainer::evaluate(BatchFeed& feed, std::int64_t images) {
     const PhaseRange phase(Phase::kForward);
     state.evaluation_launcher.run(state.options.features.graph, stream(),
                                   [&] { run_steps(state.evaluation, stream()); });
-    if (confusion) state.count_answers(*confusion);
+    if (answers) answers->add(state.at(state.layout.labels), state.at(state.layout.predicted), stream());
   }
   if (state.ranks != nullptr) state.reduce_loss(stream(), false);
   const cuda::LossSums sums = state.read_control().sums;
   if (sums.count == 0) return {};
   const auto count = static_cast<double>(sums.count);
   Evaluation result{sums.loss / count, static_cast<double>(sums.correct) / count, sums.count};
-  if (confusion) {
-    state.finish(*confusion, result);
-    result.images = images;
-  }
+  if (!answers) return result;
+  answers->finish(state.ranks, stream(), result);
+  result.images = images;
   return result;
 }
 
