@@ -47,9 +47,10 @@ struct Subject {
     if (run != nullptr) return run->path;
     return experiment != nullptr ? experiment->path : comparison->paths.join(QLatin1Char(' '));
   }
-  const Document& document() const {
+  Document document() const {
     if (run != nullptr) return run->document;
-    return experiment != nullptr ? experiment->document : comparison->document;
+    if (experiment != nullptr) return experiment->document;
+    return comparison != nullptr ? comparison->document : Document();
   }
 };
 

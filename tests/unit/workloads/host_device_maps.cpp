@@ -96,6 +96,7 @@ struct ConvolutionLibrary::State {
   std::map<ConvolutionProblem, HostConvolution> convolutions;
 };
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): as it is declared
 ConvolutionLibrary::ConvolutionLibrary(MatmulLibrary& /*products*/, std::filesystem::path /*cache_folder*/)
     : state_(std::make_unique<State>()) {}
 ConvolutionLibrary::~ConvolutionLibrary() = default;

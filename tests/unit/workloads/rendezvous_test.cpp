@@ -100,7 +100,7 @@ class Rendezvous : public testing::Test {
     return result;
   }
 
-  std::future<RankMeeting> join(int rank, int size, RankConfiguration configuration = {{"model", "a"}}) const {
+  std::future<RankMeeting> join(int rank, int size, const RankConfiguration& configuration = {{"model", "a"}}) const {
     return std::async(std::launch::async, [=, this] {
       return meet_ranks({rank, size, rank, "test"}, configuration, options());
     });
