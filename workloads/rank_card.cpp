@@ -36,7 +36,7 @@ std::string allowed_cpus() {
 // Others may write the same file at the same time, from another thread or machine.
 std::filesystem::path write_beside(const std::filesystem::path& path, const std::string& content) {
   std::random_device random;
-  const std::filesystem::path partial = fmt::format("{}.{:08x}{:08x}.part", path.string(), random(), random());
+  std::filesystem::path partial = fmt::format("{}.{:08x}{:08x}.part", path.string(), random(), random());
   std::ofstream out(partial, std::ios::binary | std::ios::trunc);
   out << content;
   out.close();
