@@ -12,7 +12,6 @@ namespace swinscope {
 
 struct DeviceControl {
   cuda::LossSums sums;
-  // From here on, up to and including the learning rate, the host writes before a pass.
   std::int64_t stop = 0;  // whether this rank wants to end; then how many do, as the sums are those of all ranks
   // It and what follows on, up to and including the learning rate, the host writes before a pass.
   cuda::SamplePlace place;
