@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <link.h>
 
+#include "collector/driver_devices.h"
+
 namespace swinscope {
 namespace {
 
@@ -130,6 +132,7 @@ class Library : public CuptiApi {
     f_.cuptiGetResultString(result, &text);
     return text == nullptr ? fmt::format("CUPTI error {}", result) : text;
   }
+  std::vector<GpuInfo> devices() override { return driver_devices(); }
 
  private:
   Functions f_;

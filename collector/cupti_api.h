@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "collector/cupti_abi.h"
+#include "store/records.h"
 
 namespace swinscope {
 
@@ -46,6 +48,8 @@ class CuptiApi {
   // The id by which records name the node of a CUDA graph; 0 when unknown.
   virtual std::uint64_t node_id(void* node) = 0;
   virtual std::string error_text(cupti::Result result) = 0;
+  // driver_devices(), for those whose records CUPTI gave before anybody listened.
+  virtual std::vector<GpuInfo> devices() = 0;
 };
 
 struct OpenedCupti {

@@ -10,15 +10,6 @@
 namespace swinscope {
 namespace {
 
-std::string uuid_text(const std::uint8_t (&bytes)[16]) {
-  std::string text = "GPU";
-  for (std::size_t i = 0; i < 16; ++i) {
-    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    text += fmt::format("{:02x}", bytes[i]);
-  }
-  return text;
-}
-
 // CUPTI says a fact again when recording is switched on again: the newest one stays.
 template <typename Fact, typename Same>
 void put(std::vector<Fact>& facts, const Fact& fact, Same same) {
@@ -32,13 +23,22 @@ void put(std::vector<Fact>& facts, const Fact& fact, Same same) {
 
 }  // namespace
 
+std::string gpu_uuid_text(const std::uint8_t (&bytes)[16]) {
+  std::string text = "GPU";
+  for (std::size_t i = 0; i < 16; ++i) {
+    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", bytes[i]);
+  }
+  return text;
+}
+
 void CuptiFacts::add(const cupti::Device& d) {
   if (d.is_visible == 0) return;
   GpuInfo gpu;
   gpu.device = static_cast<std::int32_t>(d.id);
   gpu.name = d.name == nullptr ? "" : replace_invalid_utf8(d.name);
   const cupti::Device copy = d;  // aligned: the record's arrays may not be
-  gpu.uuid = uuid_text(copy.uuid);
+  gpu.uuid = gpu_uuid_text(copy.uuid);
   gpu.memory_bytes = static_cast<std::int64_t>(d.memory_bytes);
   gpu.sm_count = static_cast<std::int32_t>(d.multiprocessors);
   gpu.compute_major = static_cast<std::int32_t>(d.compute_major);

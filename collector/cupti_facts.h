@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -10,6 +11,9 @@
 #include "store/records.h"
 
 namespace swinscope {
+
+// "GPU-" and the groups of digits that nvidia-smi writes.
+std::string gpu_uuid_text(const std::uint8_t (&bytes)[16]);
 
 class CuptiFacts {
  public:

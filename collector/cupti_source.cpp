@@ -308,6 +308,10 @@ void CuptiSource::describe(RunInfo& run) {
   if (!version_.empty()) run.collector.push_back({"cuda.cupti", version_});
   if (!records) return;
   decoder_.facts().describe(run);
+  if (run.gpus.empty() && !is_whole) {
+    if (devices_.empty()) devices_ = api_->devices();
+    run.gpus = devices_;
+  }
   run.collector.push_back({"cuda.records", std::to_string(decoder_.records())});
   run.collector.push_back({"cuda.bytes", std::to_string(bytes_)});
   run.collector.push_back({"cuda.flush_ns", std::to_string(flush_ns_)});

@@ -114,6 +114,7 @@ class CuptiSource : public Source {
   std::atomic<std::int64_t> opened_ns_ = 0;
   std::string version_;
   std::string problem_;
+  std::vector<GpuInfo> devices_;  // where the window opened too late for CUPTI's records of them
   CuptiDecoder decoder_;
 
   // The writer thread's.

@@ -357,6 +357,28 @@ TEST_F(CuptiSourceTest, TheGpuIsDescribed) {
               ElementsAre("NVIDIA H200", "150000", "132", "9", "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f"));
 }
 
+// CUPTI told of its devices before the window opened.
+TEST_F(CuptiSourceTest, AWindowThatOpensLateAsksTheDriverForTheGpus) {
+  begin({}, "steps:2:4");
+  GpuInfo gpu;
+  gpu.device = 1;
+  gpu.name = "NVIDIA H200";
+  gpu.sm_count = 132;
+  state.devices = {gpu};
+  flush();
+  EXPECT_THAT(rows("SELECT name FROM TARGET_INFO_GPU"), IsEmpty()) << "nothing is recorded yet";
+  source.open();
+  flush();
+  EXPECT_THAT(rows("SELECT id, name, smCount FROM TARGET_INFO_GPU"), ElementsAre("1", "NVIDIA H200", "132"));
+  cupti::Device device{};
+  device.kind = cupti::Kind::kDevice;
+  device.name = "NVIDIA H100";
+  device.is_visible = 1;
+  test::emit(state, device);
+  flush();
+  EXPECT_THAT(rows("SELECT name FROM TARGET_INFO_GPU"), ElementsAre("NVIDIA H100")) << "CUPTI's own word counts";
+}
+
 // Threads of the program emit, and CUPTI asks for buffers and completes them on them, while the writer empties.
 TEST_F(CuptiSourceTest, ThreadsAndTheWriterMeetInTheBuffers) {
   begin();

@@ -31,6 +31,7 @@ struct FakeCuptiState {
   int flushes = 0;
   bool leaves_out_queries = false;
   std::uint32_t version = 130'001;
+  std::vector<GpuInfo> devices;
 
   std::mutex mutex;  // of the buffer being filled
   std::uint8_t* buffer = nullptr;
@@ -122,6 +123,7 @@ class FakeCupti : public CuptiApi {
   }
   std::uint64_t node_id(void* node) override { return reinterpret_cast<std::uintptr_t>(node); }
   std::string error_text(cupti::Result result) override { return "error " + std::to_string(result); }
+  std::vector<GpuInfo> devices() override { return s_.devices; }
 
  private:
   void hand_over() {
