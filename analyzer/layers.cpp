@@ -170,7 +170,8 @@ class LayerCollector {
                      std::vector<Operation>& operations) {
     const std::int64_t start = rank.ranges.start_ns[range];
     const std::int64_t end = rank.ranges.end_ns[range];
-    const bool counts = !options_.accept_range || options_.accept_range(rank_index_, range);
+    const bool counts =
+        rank.is_within_windows(start, end) && (!options_.accept_range || options_.accept_range(rank_index_, range));
     if (counts) {
       durations_[row].push_back(end - start);
       count_work(rows_[row], payload, 1);
@@ -180,7 +181,9 @@ class LayerCollector {
 
   void add_steps(const Rank& rank, const RangeLane& lane, std::vector<Interval>& steps) {
     for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
-      if (trace_.text(rank.ranges.name[i]) == "step") steps.push_back({rank.ranges.start_ns[i], rank.ranges.end_ns[i]});
+      const Interval step{rank.ranges.start_ns[i], rank.ranges.end_ns[i]};
+      if (trace_.text(rank.ranges.name[i]) == "step" && rank.is_within_windows(step.begin_ns, step.end_ns))
+        steps.push_back(step);
     }
   }
 
@@ -360,6 +363,7 @@ StepImages count_images(const Trace& trace) {
   for (const Rank& rank : trace.ranks) {
     for (EventIndex i = 0; i < rank.ranges.size(); ++i) {
       if (rank.ranges.json[i] == kNoString || trace.text(rank.ranges.name[i]) != "step") continue;
+      if (!rank.is_within_windows(rank.ranges.start_ns[i], rank.ranges.end_ns[i])) continue;
       const nlohmann::json object = nlohmann::json::parse(trace.text(rank.ranges.json[i]), nullptr, false);
       if (!has_schema(object, "swinscope.step/1")) continue;
       ++count.steps;

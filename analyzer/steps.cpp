@@ -174,9 +174,19 @@ RankSteps from_period(const Rank& rank) {
   return steps;
 }
 
-}  // namespace
+// Where CUDA was recorded in parts of the run only, the other steps would count without what the GPU did in them.
+RankSteps recorded_steps(const Rank& rank, RankSteps found) {
+  const auto outside = std::remove_if(found.steps.begin(), found.steps.end(), [&](const Interval& step) {
+    return !rank.is_within_windows(step.begin_ns, step.end_ns);
+  });
+  const auto left_out = std::distance(outside, found.steps.end());
+  if (left_out == 0) return found;
+  found.steps.erase(outside, found.steps.end());
+  found.how += fmt::format(", {} of them recorded", found.steps.size());
+  return found;
+}
 
-RankSteps find_steps(const Trace& trace, const Rank& rank) {
+RankSteps all_steps(const Trace& trace, const Rank& rank) {
   for (const std::string_view domain : {kDomainOwn, std::string_view()}) {
     if (const auto marked = ranges_named(trace, rank, domain, is_step); !marked.empty()) {
       return from_ranges(rank, marked, StepMethod::kStepRanges, "step range");
@@ -194,6 +204,10 @@ RankSteps find_steps(const Trace& trace, const Rank& rank) {
   }
   return from_period(rank);
 }
+
+}  // namespace
+
+RankSteps find_steps(const Trace& trace, const Rank& rank) { return recorded_steps(rank, all_steps(trace, rank)); }
 
 int step_at(const RankSteps& steps, std::int64_t time_ns) {
   const auto after = std::upper_bound(steps.steps.begin(), steps.steps.end(), time_ns,

@@ -122,6 +122,8 @@ struct Rank {
   std::vector<std::pair<StringId, StringId>> mangled;       // full name -> linker symbol, by full name
   std::vector<std::pair<std::uint32_t, StringId>> domains;  // domain id -> name, by id
 
+  // Whether CUDA was recorded when half of it was over.
+  bool is_within_windows(std::int64_t start_ns, std::int64_t end_ns) const;
   // The name of a domain; "" for the default domain, "domain N" for one whose name was not recorded.
   std::string domain_name(std::uint32_t domain, const StringPool& strings) const;
   // The linker symbol of a kernel; the name itself where it was not recorded.

@@ -55,6 +55,14 @@ void sort_by(std::vector<Record>& records, Key key) {
 
 }  // namespace
 
+bool Rank::is_within_windows(std::int64_t start_ns, std::int64_t end_ns) const {
+  if (run.windows.empty()) return true;
+  const std::int64_t middle = start_ns + (end_ns - start_ns) / 2;
+  const auto after = std::upper_bound(run.windows.begin(), run.windows.end(), middle,
+                                      [](std::int64_t t, const WindowInfo& window) { return t < window.start_ns; });
+  return after != run.windows.begin() && middle < std::prev(after)->end_ns;
+}
+
 std::string Rank::domain_name(std::uint32_t domain, const StringPool& strings) const {
   const auto found = std::find_if(domains.begin(), domains.end(), [&](const auto& d) { return d.first == domain; });
   if (found != domains.end()) return std::string(strings.text(found->second));

@@ -46,6 +46,7 @@ inline constexpr std::uint32_t kRuntimeDomain = 2;
 inline constexpr std::uint32_t kResourceDomain = 3;
 inline constexpr std::uint32_t kCallEnter = 0;  // the first number of a call's callback data; 1: exit
 inline constexpr std::uint32_t kGraphNodeCreated = 13;
+inline constexpr std::uint32_t kGraphExecCreated = 18;
 inline constexpr std::uint32_t kGraphNodeCloned = 20;
 
 #define SWINSCOPE_CUPTI_RECORD __attribute__((packed, aligned(8)))

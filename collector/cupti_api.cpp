@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <link.h>
 
-#include "collector/driver_devices.h"
+#include "collector/cuda_driver.h"
 
 namespace swinscope {
 namespace {
@@ -133,6 +133,7 @@ class Library : public CuptiApi {
     return text == nullptr ? fmt::format("CUPTI error {}", result) : text;
   }
   std::vector<GpuInfo> devices() override { return driver_devices(); }
+  void wait_for_gpu() override { wait_for_context(); }
 
  private:
   Functions f_;

@@ -50,6 +50,8 @@ class CuptiApi {
   virtual std::string error_text(cupti::Result result) = 0;
   // driver_devices(), for those whose records CUPTI gave before anybody listened.
   virtual std::vector<GpuInfo> devices() = 0;
+  // wait_for_context()
+  virtual void wait_for_gpu() = 0;
 };
 
 struct OpenedCupti {

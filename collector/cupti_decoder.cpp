@@ -192,6 +192,15 @@ bool CuptiDecoder::set_times(GpuRecord& record, const Raw& raw, What what) {
     drops_.add(text_of(what), 1, "CUPTI gave no times for it");
     return false;
   }
+  // Of a node that runs while CUDA's recording ends CUPTI gives the end of a later replay (measured with CUDA 13.0).
+  if constexpr (requires { raw.graph_node; }) {
+    if (raw.graph_node != 0 &&
+        windows_.closed_between(static_cast<std::int64_t>(raw.start), static_cast<std::int64_t>(raw.end))) {
+      --unflushed_[static_cast<std::size_t>(what)];
+      drops_.add(text_of(what), 1, "its CUDA graph was still running when the recording of CUDA ended");
+      return false;
+    }
+  }
   record.start_ns = static_cast<std::int64_t>(raw.start) - start_ns_;
   record.end_ns = static_cast<std::int64_t>(raw.end) - start_ns_;
   record.global_pid = global_pid_;

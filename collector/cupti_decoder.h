@@ -10,6 +10,7 @@
 
 #include "collector/cupti_api.h"
 #include "collector/cupti_facts.h"
+#include "collector/recorded_windows.h"
 #include "collector/source.h"
 #include "store/writer.h"
 
@@ -17,8 +18,9 @@ namespace swinscope {
 
 class CuptiDecoder {
  public:
-  // Times are stored relative to `start_ns`.
-  CuptiDecoder(std::uint64_t global_pid, std::int64_t start_ns) : global_pid_(global_pid), start_ns_(start_ns) {}
+  // Times are stored relative to `start_ns`. `windows` must outlive this.
+  CuptiDecoder(std::uint64_t global_pid, std::int64_t start_ns, const RecordedWindows& windows)
+      : global_pid_(global_pid), start_ns_(start_ns), windows_(windows) {}
 
   // All records of a completed buffer. When the writer throws, what is left of the buffer is counted as unflushed, so
   // that lost() counts it.
@@ -58,7 +60,7 @@ class CuptiDecoder {
   void add_pool(TraceWriter& to, const cupti::MemoryPool& p);
   void add_overhead(TraceWriter& to, const cupti::Overhead& o);
   void add_graph(TraceWriter& to, const cupti::GraphTrace& g);
-  // False when the GPU took no times, which is counted.
+  // False when there are no times, or none that are right, which is counted.
   template <typename Raw>
   bool set_times(GpuRecord& record, const Raw& raw, What what);
   const Names& names_of(TraceWriter& to, const char* mangled);
@@ -66,6 +68,7 @@ class CuptiDecoder {
 
   std::uint64_t global_pid_;
   std::int64_t start_ns_;
+  const RecordedWindows& windows_;
   // CUPTI names a kernel by the same pointer each time; the text is compared still, for modules come and go.
   std::unordered_map<const char*, Names> names_;
   std::array<std::vector<StringId>, 3> call_names_;  // by domain and callback

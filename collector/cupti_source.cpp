@@ -17,12 +17,15 @@ using cupti::Kind;
 // CUPTI's callbacks for buffers carry no user data, and there is one CUPTI in a process.
 std::atomic<CuptiSource*> active = nullptr;
 
+// Nodes that this thread has made since it last made an executable graph: it may be capturing one.
+thread_local int nodes_of_open_graph = 0;
+
 std::uint64_t clock_for_cupti() { return static_cast<std::uint64_t>(monotonic_ns()); }
 
 }  // namespace
 
 CuptiSource::CuptiSource(std::uint64_t global_pid, std::int64_t start_ns, Limits limits)
-    : limits_(limits), decoder_(global_pid, start_ns) {}
+    : limits_(limits), start_ns_(start_ns), decoder_(global_pid, start_ns, windows_) {}
 
 CuptiSource::~CuptiSource() {
   CuptiSource* self = this;
@@ -41,33 +44,35 @@ void CuptiSource::begin(OpenFunction open_cupti, const TraceOptions& options, co
     window_ = window;
     graph_node_ = graph_node;
     state_.store(State::kWaiting, std::memory_order_release);
-    if (window.kind == WindowKind::kWhole) {
-      if (claim()) fail(enable(true));
-    } else if (window.kind == WindowKind::kProfilerApi) {
-      if (claim()) watch_profiler_calls();
-    }
+    if (window.kind == WindowKind::kArmed) return;
+    if (claim()) fail(window.kind == WindowKind::kWhole ? enable(true) : watch());
   } catch (const std::exception& error) {
     fail(error.what());
   }
 }
 
-void CuptiSource::open() noexcept {
+void CuptiSource::open(bool waits) noexcept {
   if (is_open()) return;
   const std::lock_guard lock(control_);
   const State state = state_.load();
   if (is_open() || is_over_.load() || (state != State::kWaiting && state != State::kRecording)) return;
   try {
-    if (claim()) fail(enable(false));
+    if (!claim()) return;
+    wait_for_gpu(waits);
+    fail(enable(false));
   } catch (const std::exception& error) {
     fail(error.what());
   }
 }
 
 // What is on its way still comes.
-void CuptiSource::close() noexcept {
+void CuptiSource::close(bool waits) noexcept {
   if (!is_open()) return;
   const std::lock_guard lock(control_);
   if (!is_open() || !is_recording()) return;
+  wait_for_gpu(waits);
+  // Before another replay: times of a graph's nodes that CUPTI still holds by then become those of that replay.
+  api_->flush(cupti::kFlushReady);
   for (const Kind kind : kinds())
     api_->enable(kind, false);
   if (window_.kind == WindowKind::kWhole) {  // opened early
@@ -77,7 +82,12 @@ void CuptiSource::close() noexcept {
     api_->enable(Kind::kRuntime, false);
     api_->enable(Kind::kDriver, false);
   }
+  windows_.closed(monotonic_ns());
   is_open_.store(false, std::memory_order_release);
+}
+
+void CuptiSource::wait_for_gpu(bool waits) {
+  if (waits && nodes_of_open_graph == 0) api_->wait_for_gpu();
 }
 
 // Claims CUPTI before anything else: registering callbacks would take the buffers of another tool without a word.
@@ -128,9 +138,10 @@ std::string CuptiSource::subscribe() {
   return result == cupti::kSuccess ? std::string() : fmt::format("CUPTI refused: {}", api_->error_text(result));
 }
 
+std::vector<Kind> CuptiSource::kinds_of_facts() { return {Kind::kDevice, Kind::kContext, Kind::kStream}; }
+
 std::vector<Kind> CuptiSource::kinds() const {
-  std::vector<Kind> kinds = {Kind::kDevice, Kind::kContext,  Kind::kStream, Kind::kConcurrentKernel,
-                             Kind::kMemcpy, Kind::kPeerCopy, Kind::kMemset};
+  std::vector<Kind> kinds = {Kind::kConcurrentKernel, Kind::kMemcpy, Kind::kPeerCopy, Kind::kMemset};
   if (options_.sync) kinds.insert(kinds.end(), {Kind::kSynchronization, Kind::kCudaEvent});
   if (options_.memory) kinds.insert(kinds.end(), {Kind::kMemory, Kind::kMemoryPool});
   if (options_.overhead) kinds.push_back(Kind::kOverhead);
@@ -141,7 +152,9 @@ std::vector<Kind> CuptiSource::kinds() const {
 // Returns what went wrong, or nothing. CUPTI takes single functions only while no context exists (`is_early`); later
 // all are switched on, and those that are not wanted off again.
 std::string CuptiSource::enable(bool is_early) {
-  std::vector<Kind> wanted = kinds();
+  std::vector<Kind> wanted = kinds_of_facts();
+  for (const Kind kind : kinds())
+    wanted.push_back(kind);
   if (options_.sync) api_->leave_out_queries();
   if (!is_early) wanted.insert(wanted.end(), {Kind::kRuntime, Kind::kDriver});
   for (const Kind kind : wanted) {
@@ -150,13 +163,28 @@ std::string CuptiSource::enable(bool is_early) {
   }
   enable_calls(cupti::kRuntimeDomain, is_early, is_early);
   enable_calls(cupti::kDriverDomain, is_early, is_early);
-  if (!options_.graph_level) {
-    api_->enable_callback(cupti::kResourceDomain, cupti::kGraphNodeCreated, true);
-    api_->enable_callback(cupti::kResourceDomain, cupti::kGraphNodeCloned, true);
-  }
+  watch_graphs();
   opened_ns_.store(monotonic_ns());
+  windows_.opened(opened_ns_.load());
   is_open_.store(true, std::memory_order_release);
   return {};
+}
+
+// Until the window opens. Returns what went wrong, or nothing. A graph that is captured now may be replayed then.
+std::string CuptiSource::watch() {
+  for (const Kind kind : kinds_of_facts()) {
+    const cupti::Result result = api_->enable(kind, true);
+    if (result != cupti::kSuccess) return fmt::format("CUPTI refused: {}", api_->error_text(result));
+  }
+  watch_graphs();
+  if (window_.kind == WindowKind::kProfilerApi) watch_profiler_calls();
+  return {};
+}
+
+void CuptiSource::watch_graphs() {
+  if (options_.graph_level) return;
+  for (const std::uint32_t callback : {cupti::kGraphNodeCreated, cupti::kGraphNodeCloned, cupti::kGraphExecCreated})
+    api_->enable_callback(cupti::kResourceDomain, callback, true);
 }
 
 template <typename Function>
@@ -232,10 +260,15 @@ void CuptiSource::on_callback(void* user_data, std::uint32_t domain, std::uint32
     return;
   }
   if (domain != cupti::kResourceDomain) return;
+  if (callback == cupti::kGraphExecCreated) {
+    nodes_of_open_graph = 0;
+    return;
+  }
   const auto* graph = static_cast<const cupti::GraphData*>(static_cast<const cupti::ResourceData*>(data)->descriptor);
   if (graph == nullptr || source->graph_node_ == nullptr) return;
   const std::uint64_t node = source->api_->node_id(graph->node);
   const bool is_copy = callback == cupti::kGraphNodeCloned && graph->original_node != nullptr;
+  nodes_of_open_graph += is_copy ? 0 : 1;
   if (node != 0) source->graph_node_(node, is_copy ? source->api_->node_id(graph->original_node) : 0);
 }
 
@@ -297,7 +330,8 @@ void CuptiSource::describe(RunInfo& run) {
   const State state = state_.load(std::memory_order_acquire);
   if (state == State::kNotBegun) return;
   const bool is_whole = window_.kind == WindowKind::kWhole;
-  if (state == State::kWaiting) {
+  const bool has_opened = opened_ns_.load() != 0;
+  if (state == State::kWaiting || (!is_whole && !has_opened && state != State::kFailed)) {
     run.collector.push_back({"cuda.activity", "not recorded: the window did not open: " + window_text(window_)});
     return;
   }
@@ -307,6 +341,10 @@ void CuptiSource::describe(RunInfo& run) {
   run.collector.push_back({"cuda.activity", records ? "recorded: " + what : "not recorded: " + problem_});
   if (!version_.empty()) run.collector.push_back({"cuda.cupti", version_});
   if (!records) return;
+  if (!is_whole || window_.duration_ns > 0) {
+    for (const WindowInfo& window : windows_.all(monotonic_ns()))
+      run.windows.push_back({window.start_ns - start_ns_, window.end_ns - start_ns_});
+  }
   decoder_.facts().describe(run);
   if (run.gpus.empty() && !is_whole) {
     if (devices_.empty()) devices_ = api_->devices();

@@ -14,6 +14,7 @@
 #include "collector/cupti_api.h"
 #include "collector/cupti_buffers.h"
 #include "collector/cupti_decoder.h"
+#include "collector/recorded_windows.h"
 #include "collector/source.h"
 #include "collector/trace_options.h"
 
@@ -41,14 +42,16 @@ class CuptiSource : public Source {
   ~CuptiSource() override;
 
   // In the thread that makes the first CUDA call, before a context exists; once. Recording begins at once, unless the
-  // window opens later: then CUPTI is left alone until it does (cudaProfilerApi: but for the calls that open it). What
-  // goes wrong is in the file's facts. `open_cupti` may be called on any thread, `graph_node` is on the program's.
+  // window opens later: until then CUPTI tells only of devices, contexts, streams and nodes of CUDA graphs, and of the
+  // calls that open it; where nobody knows whether it ever opens (armed) CUPTI is left alone. What goes wrong is in the
+  // file's facts. `open_cupti` may be called on any thread, `graph_node` is on the program's.
   using OpenFunction = std::function<OpenedCupti()>;
   void begin(OpenFunction open_cupti, const TraceOptions& options, const WindowOptions& window,
              GraphNodeFunction graph_node) noexcept;
-  // Opens and closes the window; from any thread, as often as they come.
-  void open() noexcept;
-  void close() noexcept;
+  // Opens and closes the window; from any thread, as often as they come. `waits`: until what the thread has launched is
+  // done, so that the window has whole steps; never while it captures a graph.
+  void open(bool waits = false) noexcept;
+  void close(bool waits = false) noexcept;
   bool is_open() const { return is_open_.load(std::memory_order_acquire); }
   // While this file exists, an armed recording is open. Before begin().
   void set_trigger_file(std::string path) { trigger_file_ = std::move(path); }
@@ -86,7 +89,11 @@ class CuptiSource : public Source {
   // Switches those that are wanted, or those that are not.
   void enable_calls(std::uint32_t domain, bool wanted, bool on);
   void watch_profiler_calls();
-  std::vector<cupti::Kind> kinds() const;
+  void watch_graphs();
+  std::string watch();
+  void wait_for_gpu(bool waits);
+  static std::vector<cupti::Kind> kinds_of_facts();
+  std::vector<cupti::Kind> kinds() const;  // of activity
   void watch_window();
   bool take_one(TraceWriter& to);
   void adapt_buffers();
@@ -98,6 +105,7 @@ class CuptiSource : public Source {
   static void on_callback(void* user_data, std::uint32_t domain, std::uint32_t callback, const void* data);
 
   Limits limits_;
+  std::int64_t start_ns_;
   std::atomic<State> state_ = State::kNotBegun;
   std::unique_ptr<CuptiApi> api_;
   std::unique_ptr<CuptiBuffers> buffers_;
@@ -114,7 +122,8 @@ class CuptiSource : public Source {
   std::atomic<std::int64_t> opened_ns_ = 0;
   std::string version_;
   std::string problem_;
-  std::vector<GpuInfo> devices_;  // where the window opened too late for CUPTI's records of them
+  std::vector<GpuInfo> devices_;  // where CUPTI was claimed too late for its records of them
+  RecordedWindows windows_;
   CuptiDecoder decoder_;
 
   // The writer thread's.

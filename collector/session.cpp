@@ -211,8 +211,8 @@ namespace {
 void move(RangeWindow::Move move) noexcept {
   Recorder* recorder = state().recorder.load(std::memory_order_acquire);
   if (recorder == nullptr) return;
-  if (move == RangeWindow::Move::kOpen) recorder->cuda().open();
-  if (move == RangeWindow::Move::kClose) recorder->cuda().close();
+  if (move == RangeWindow::Move::kOpen) recorder->cuda().open(true);
+  if (move == RangeWindow::Move::kClose) recorder->cuda().close(true);
 }
 
 }  // namespace

@@ -561,6 +561,7 @@ class FileReader {
     read_processes();
     read_threads();
     read_gpus();
+    read_windows();
     read_environment();
     read_collector();
     read_drops();
@@ -626,6 +627,12 @@ class FileReader {
       seen.device = devices.integer<std::int32_t>(1);
       rank(pid).run.gpus.push_back(seen);
     }
+  }
+
+  void read_windows() {
+    TableReader rows(db_, "SWINSCOPE_WINDOW", {"start", "end"}, 2);
+    while (rows.next())
+      ranks_.front()->run.windows.push_back({rows.integer<std::int64_t>(0), rows.integer<std::int64_t>(1)});
   }
 
   void read_environment() {

@@ -322,6 +322,13 @@ struct DropInfo {
   bool operator==(const DropInfo&) const = default;
 };
 
+// A part of the run in which CUDA was recorded.
+struct WindowInfo {
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  bool operator==(const WindowInfo&) const = default;
+};
+
 // Everything about a recorded process that is not an event.
 struct RunInfo {
   std::string source;           // "swinscope", "kineto" or "nsys"
@@ -339,6 +346,7 @@ struct RunInfo {
   std::vector<StreamInfo> streams;
   std::vector<ProcessInfo> processes;
   std::vector<ThreadInfo> threads;
+  std::vector<WindowInfo> windows;  // by time; empty: CUDA was recorded throughout, or not at all
   std::vector<NamedValue> environment;
   std::vector<NamedValue> collector;  // how the recording went
   std::vector<DropInfo> drops;

@@ -413,6 +413,13 @@ CREATE TABLE IF NOT EXISTS SWINSCOPE_COLLECTOR (
     value TEXT NOT NULL -- Value.
 );
 
+-- When CUDA was recorded, where that was not throughout (`record --steps`, `--capture-range`, `--armed`): one row for each
+-- time. Ranges and CPU times are there of the whole run. Figures of a step are of steps within these times.
+CREATE TABLE IF NOT EXISTS SWINSCOPE_WINDOW (
+    start INTEGER NOT NULL, -- The recording of CUDA began (ns).
+    end INTEGER NOT NULL -- It ended (ns), or the file did.
+);
+
 -- The machine, software and settings of the run, one fact a row.
 CREATE TABLE IF NOT EXISTS SWINSCOPE_ENVIRONMENT (
     name TEXT NOT NULL, -- Fact, e.g. cpu.model, cuda.driver, nccl.version, env.NCCL_ALGO.

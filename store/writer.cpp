@@ -620,6 +620,9 @@ void write_metadata(Database& db, const RunInfo& run) {
   Insert environment(db, "SWINSCOPE_ENVIRONMENT", 2);
   for (const NamedValue& fact : run.environment)
     environment.row().text(fact.name).text(fact.value).run();
+  Insert windows(db, "SWINSCOPE_WINDOW", 2);
+  for (const WindowInfo& window : run.windows)
+    windows.row().value(window.start_ns).value(window.end_ns).run();
   Insert collector(db, "SWINSCOPE_COLLECTOR", 2);
   for (const NamedValue& fact : run.collector)
     collector.row().text(fact.name).text(fact.value).run();
@@ -656,7 +659,7 @@ void write_run(Database& db, const RunInfo& run, bool complete) {
       "DELETE FROM TARGET_INFO_GPU; DELETE FROM TARGET_INFO_CUDA_DEVICE; DELETE FROM META_DATA_EXPORT;"
       "DELETE FROM TARGET_INFO_CUDA_CONTEXT_INFO; DELETE FROM TARGET_INFO_CUDA_STREAM;"
       "DELETE FROM META_DATA_CAPTURE; DELETE FROM SWINSCOPE_ENVIRONMENT; DELETE FROM SWINSCOPE_DROPS;"
-      "DELETE FROM ThreadNames; DELETE FROM SWINSCOPE_COLLECTOR");
+      "DELETE FROM ThreadNames; DELETE FROM SWINSCOPE_COLLECTOR; DELETE FROM SWINSCOPE_WINDOW");
   write_identity(db, run, complete);
   write_gpus(db, run);
   write_contexts(db, run);

@@ -164,6 +164,7 @@ TEST(CuptiLayout, Numbers) {
   EXPECT_EQ(cupti::kBuffersComeZeroed, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER);
   EXPECT_EQ(cupti::kSystemThreadIds, CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
   EXPECT_EQ(static_cast<int>(cupti::kGraphNodeCreated), CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED);
+  EXPECT_EQ(static_cast<int>(cupti::kGraphExecCreated), CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED);
   EXPECT_EQ(static_cast<int>(cupti::kGraphNodeCloned), CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED);
 }
 

@@ -13,6 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "collector/clock.h"
 #include "store/writer.h"
 #include "tests/unit/collector/cupti_fixture.h"
 #include "tests/unit/store/support.h"
@@ -276,7 +277,7 @@ TEST_F(CuptiSourceTest, AClosedWindowOpensAgain) {
     EXPECT_THAT(state.kinds, Contains(cupti::Kind::kConcurrentKernel));
     source.close();
     EXPECT_FALSE(source.is_open());
-    EXPECT_THAT(state.kinds, IsEmpty());
+    EXPECT_THAT(state.kinds, Not(Contains(cupti::Kind::kConcurrentKernel)));
   }
   EXPECT_EQ(std::count(state.order.begin(), state.order.end(), "subscribe"), 1);
 }
@@ -285,7 +286,7 @@ TEST_F(CuptiSourceTest, TheProfilerCallsOpenAndClose) {
   state.names[{cupti::kDriverDomain, 70}] = "cuProfilerStart";
   state.names[{cupti::kDriverDomain, 71}] = "cuProfilerStop";
   begin({}, "cudaProfilerApi");
-  EXPECT_THAT(state.kinds, IsEmpty());
+  EXPECT_THAT(state.kinds, Not(Contains(cupti::Kind::kConcurrentKernel)));
   const std::uint32_t enter = 0;
   const std::uint32_t exit = 1;
   state.callback(state.user_data, cupti::kDriverDomain, 70, &enter);
@@ -357,9 +358,9 @@ TEST_F(CuptiSourceTest, TheGpuIsDescribed) {
               ElementsAre("NVIDIA H200", "150000", "132", "9", "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f"));
 }
 
-// CUPTI told of its devices before the window opened.
+// Armed: CUPTI told of its devices before anybody listened.
 TEST_F(CuptiSourceTest, AWindowThatOpensLateAsksTheDriverForTheGpus) {
-  begin({}, "steps:2:4");
+  begin({}, "armed");
   GpuInfo gpu;
   gpu.device = 1;
   gpu.name = "NVIDIA H200";
@@ -377,6 +378,90 @@ TEST_F(CuptiSourceTest, AWindowThatOpensLateAsksTheDriverForTheGpus) {
   test::emit(state, device);
   flush();
   EXPECT_THAT(rows("SELECT name FROM TARGET_INFO_GPU"), ElementsAre("NVIDIA H100")) << "CUPTI's own word counts";
+}
+
+// A graph that is captured before the window opens may be replayed within it.
+TEST_F(CuptiSourceTest, UntilTheWindowOpensOnlyFactsAndNodesOfGraphsAreAsked) {
+  begin({}, "steps:2:4");
+  EXPECT_EQ(state.kinds, (std::set<cupti::Kind>{cupti::Kind::kDevice, cupti::Kind::kContext, cupti::Kind::kStream}));
+  EXPECT_THAT(state.callbacks, Contains(std::pair(cupti::kResourceDomain, cupti::kGraphNodeCreated)));
+  EXPECT_THAT(fact("cuda.activity"), HasSubstr("the window did not open: steps:2:4"));
+}
+
+TEST_F(CuptiSourceTest, TheFileSaysWhenCudaWasRecorded) {
+  begin({}, "nvtx:hot");
+  flush();
+  EXPECT_EQ(row("SELECT count(*) FROM SWINSCOPE_WINDOW"), "0");
+  const std::int64_t before = monotonic_ns() - kStart;
+  source.open();
+  source.close();
+  source.open();
+  flush();
+  EXPECT_EQ(row("SELECT count(*) FROM SWINSCOPE_WINDOW WHERE start >= " + std::to_string(before) +
+                " AND end >= start AND end <= " + std::to_string(monotonic_ns() - kStart)),
+            "2");
+}
+
+TEST_F(CuptiSourceTest, TheWholeRunIsNoWindow) {
+  begin();
+  flush();
+  EXPECT_EQ(row("SELECT count(*) FROM SWINSCOPE_WINDOW"), "0");
+}
+
+// What was launched within a step is done when its window closes, and what was launched before it when it opens; a wait
+// would end the capture of a graph.
+TEST_F(CuptiSourceTest, OpeningAndClosingWaitForTheGpuButNotWithinACapture) {
+  begin({}, "steps:2:4");
+  cupti::GraphData graph{};
+  graph.node = reinterpret_cast<void*>(std::uintptr_t{17});
+  cupti::ResourceData data{nullptr, nullptr, &graph};
+  const auto happens = [&](std::uint32_t callback) {
+    state.callback(state.user_data, cupti::kResourceDomain, callback, &data);
+  };
+  happens(cupti::kGraphExecCreated);
+  source.open(true);
+  source.close(true);
+  EXPECT_EQ(state.waits, 2);
+  happens(cupti::kGraphNodeCreated);
+  source.open(true);
+  source.close(true);
+  EXPECT_EQ(state.waits, 2);
+  happens(cupti::kGraphExecCreated);
+  source.open(true);
+  source.close();
+  EXPECT_EQ(state.waits, 3) << "only where it is asked for";
+}
+
+// The next replay would overwrite what CUPTI still holds of a graph's nodes.
+TEST_F(CuptiSourceTest, WhatIsCompleteIsHandedOverWhenTheWindowCloses) {
+  begin({}, "steps:2:4");
+  source.open();
+  test::emit(state, test::fake_kernel(1, kStart, "k"));
+  const int flushes = state.flushes;
+  source.close();
+  EXPECT_EQ(state.flushes, flushes + 1);
+  EXPECT_LT(std::find(state.order.begin(), state.order.end(), "flush"),
+            std::find(state.order.begin(), state.order.end(), "disable"));
+}
+
+// CUPTI gives such nodes the end of a later replay.
+TEST_F(CuptiSourceTest, NodesThatRanWhileTheWindowClosedAreCountedNotStored) {
+  begin({}, "steps:2:4");
+  source.open();
+  const auto opened = static_cast<std::uint64_t>(monotonic_ns());
+  cupti::Kernel whole = test::fake_kernel(1, static_cast<std::int64_t>(opened), "k");
+  whole.end = opened;
+  whole.graph_node = 3;
+  source.close();
+  cupti::Kernel cut = whole;
+  cut.end = static_cast<std::uint64_t>(monotonic_ns()) + 1'000'000'000;
+  cupti::Kernel launched = cut;  // its times are its own
+  launched.graph_node = 0;
+  for (const cupti::Kernel& kernel : {whole, cut, launched})
+    test::emit(state, kernel);
+  flush();
+  EXPECT_EQ(row("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"), "2");
+  EXPECT_THAT(drops(), ElementsAre("1 kernel: its CUDA graph was still running when the recording of CUDA ended"));
 }
 
 // Threads of the program emit, and CUPTI asks for buffers and completes them on them, while the writer empties.

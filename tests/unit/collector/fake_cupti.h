@@ -32,6 +32,8 @@ struct FakeCuptiState {
   bool leaves_out_queries = false;
   std::uint32_t version = 130'001;
   std::vector<GpuInfo> devices;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> callbacks;  // that are enabled
+  int waits = 0;
 
   std::mutex mutex;  // of the buffer being filled
   std::uint8_t* buffer = nullptr;
@@ -76,7 +78,10 @@ class FakeCupti : public CuptiApi {
     holder = s_.holder;
     return s_.subscribe_result;
   }
-  cupti::Result enable_callback(std::uint32_t, std::uint32_t, bool) override { return cupti::kSuccess; }
+  cupti::Result enable_callback(std::uint32_t domain, std::uint32_t callback, bool enable) override {
+    if (enable) s_.callbacks.insert({domain, callback});
+    return cupti::kSuccess;
+  }
   cupti::Result register_buffers(cupti::BufferRequested requested, cupti::BufferCompleted completed) override {
     s_.order.emplace_back("buffers");
     s_.requested = requested;
@@ -90,7 +95,7 @@ class FakeCupti : public CuptiApi {
   cupti::Result use_system_thread_ids() override { return cupti::kSuccess; }
   cupti::Result set_attribute(int, std::size_t, void*) override { return cupti::kSuccess; }
   cupti::Result enable(cupti::Kind kind, bool enable) override {
-    s_.order.emplace_back("enable");
+    s_.order.emplace_back(enable ? "enable" : "disable");
     if (enable) {
       s_.kinds.insert(kind);
     } else {
@@ -106,6 +111,7 @@ class FakeCupti : public CuptiApi {
   cupti::Result flush(std::uint32_t) override {
     const std::lock_guard lock(s_.mutex);
     ++s_.flushes;
+    s_.order.emplace_back("flush");
     hand_over();
     return cupti::kSuccess;
   }
@@ -124,6 +130,7 @@ class FakeCupti : public CuptiApi {
   std::uint64_t node_id(void* node) override { return reinterpret_cast<std::uintptr_t>(node); }
   std::string error_text(cupti::Result result) override { return "error " + std::to_string(result); }
   std::vector<GpuInfo> devices() override { return s_.devices; }
+  void wait_for_gpu() override { ++s_.waits; }
 
  private:
   void hand_over() {

@@ -113,6 +113,8 @@ inline std::vector<std::string> describe(const RunInfo& run) {
     lines.push_back(fmt::format("process {:#x} '{}'", p.global_pid, p.name));
   for (const ThreadInfo& t : run.threads)
     lines.push_back(fmt::format("thread {:#x} '{}'", t.global_tid, t.name));
+  for (const WindowInfo& w : run.windows)
+    lines.push_back(fmt::format("window {} {}", w.start_ns, w.end_ns));
   for (const NamedValue& v : run.environment)
     lines.push_back(fmt::format("environment '{}' = '{}'", v.name, v.value));
   for (const DropInfo& d : run.drops)

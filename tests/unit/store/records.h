@@ -181,6 +181,7 @@ inline RunInfo full_run() {
               {1, "NVIDIA A100", "GPU-4567", 85899345920, 108, 8, 6}};
   run.processes = {{kPid, "python3"}, {make_global_pid(12), "loader"}};
   run.threads = {{kTid, "main"}, {make_global_tid(12, 13), "worker"}};
+  run.windows = {{1'000, 2'000}, {3'000, 9'000}};
   run.environment = {{"cpu.model", "EPYC"}, {"env.NCCL_ALGO", ""}};
   run.drops = {{"kernel", 12, "buffer overrun"}, {"range", 1, "no end"}};
   return run;

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Makes copies of recordings that may be given away or kept in data/: without host names, ids of hardware, paths and variables.
+
+    scripts/publish_recording.py --to data/NAME run/rank0.db...
+
+Taken out: the host's name, the kernel's version and container, UUIDs and bus addresses of GPUs (each becomes a number), environment
+variables but those that say a version, folders in the command and in paths of libraries, names of threads, and the stored timeline
+(`swinscope` builds it anew). Kernels, calls, ranges and times stay as they are.
+"""
+import argparse
+import os
+import re
+import shutil
+import sqlite3
+import sys
+
+KEPT_FACTS = re.compile(r"os\.release|cpu\..*|memory\.total_bytes|cuda\.driver|gpu\.\d+\.name|gpu\.links|env\.(CUDA|NCCL)_VERSION")
+FOLDERS = re.compile(r"/(?:[^\s/:()]+/)+")
+
+
+def tables(database):
+    return {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def clean(database, host):
+    present = tables(database)
+    for table in sorted(name for name in present if name.startswith("SWINSCOPE_TIMELINE")):
+        database.execute(f"DELETE FROM {table}")
+    if "SWINSCOPE_ENVIRONMENT" in present:
+        for (name,) in database.execute("SELECT name FROM SWINSCOPE_ENVIRONMENT").fetchall():
+            if not KEPT_FACTS.fullmatch(name):
+                database.execute("DELETE FROM SWINSCOPE_ENVIRONMENT WHERE name = ?", (name,))
+    if "TARGET_INFO_SYSTEM_ENV" in present:
+        database.execute("DELETE FROM TARGET_INFO_SYSTEM_ENV")
+    for table in ("TARGET_INFO_GPU", "TARGET_INFO_CUDA_DEVICE"):
+        if table not in present:
+            continue
+        uuids = sorted({row[0] for row in database.execute(f"SELECT uuid FROM {table} WHERE uuid IS NOT NULL")})
+        for number, uuid in enumerate(uuids):
+            database.execute(f"UPDATE {table} SET uuid = ? WHERE uuid = ?", (f"GPU-00000000-0000-0000-0000-{number:012d}", uuid))
+    if "SWINSCOPE_RUN" in present:
+        for (command,) in database.execute("SELECT DISTINCT command FROM SWINSCOPE_RUN").fetchall():
+            database.execute("UPDATE SWINSCOPE_RUN SET command = ? WHERE command = ?", (FOLDERS.sub("", command or ""), command))
+        database.execute("UPDATE SWINSCOPE_RUN SET host = ?", (host,))
+    if "SWINSCOPE_COLLECTOR" in present:
+        for name, value in database.execute("SELECT name, value FROM SWINSCOPE_COLLECTOR").fetchall():
+            database.execute("UPDATE SWINSCOPE_COLLECTOR SET value = ? WHERE name = ?", (FOLDERS.sub("", str(value)), name))
+    if "ThreadNames" in present:
+        database.execute("DELETE FROM ThreadNames")
+    database.commit()
+    database.execute("VACUUM")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("files", nargs="+", help="trace files")
+    parser.add_argument("--to", required=True, help="the copy, or for several files the folder of the copies")
+    parser.add_argument("--host", default="host", help="what to write for the host's name (default: host)")
+    arguments = parser.parse_args()
+    several = len(arguments.files) > 1
+    for file in arguments.files:
+        target = os.path.join(arguments.to, os.path.basename(file)) if several else arguments.to
+        if os.path.exists(target):
+            sys.exit(f"error: {target}: exists already\n  hint: name another place, or delete it first")
+        try:
+            sqlite3.connect(f"file:{file}?mode=ro", uri=True).execute("SELECT 1 FROM SWINSCOPE_RUN")
+        except sqlite3.Error as problem:
+            sys.exit(f"error: {file}: is no recording of swinscope\n  cause: {problem}")
+        os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
+        shutil.copyfile(file, target)
+        database = sqlite3.connect(target)
+        clean(database, arguments.host)
+        database.close()
+        print(f"{target}: {os.path.getsize(file)} -> {os.path.getsize(target)} bytes")
+
+
+if __name__ == "__main__":
+    main()
