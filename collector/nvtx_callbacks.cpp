@@ -48,10 +48,13 @@ Result emit(Result none, Action action) noexcept {
 void emit_mark(std::uint32_t domain, const EventDetails& details) noexcept {
   emit(0, [&](Emitter& emitter) { return emitter.mark(domain, details), 0; });
 }
+// A window is open before the range that opens it begins, and closes when it has ended: opening and closing take time.
 int emit_push(std::uint32_t domain, const EventDetails& details) noexcept {
-  const int level = emit(NVTX_NO_PUSH_POP_TRACKING, [&](Emitter& emitter) { return emitter.push(domain, details); });
-  if (level >= 0 && session_watches_ranges()) session_range_pushed(domain, level, details);
-  return level;
+  if (session_buffer() != nullptr && session_watches_ranges()) {
+    const int level = emit(NVTX_NO_PUSH_POP_TRACKING, [&](Emitter& emitter) { return emitter.next_level(domain); });
+    if (level >= 0) session_range_begins(domain, level, details);
+  }
+  return emit(NVTX_NO_PUSH_POP_TRACKING, [&](Emitter& emitter) { return emitter.push(domain, details); });
 }
 nvtxRangeId_t emit_start(std::uint32_t domain, const EventDetails& details) noexcept {
   return emit(nvtxRangeId_t{0}, [&](Emitter& emitter) { return emitter.start(domain, details, session_generation()); });

@@ -175,6 +175,11 @@ void Emitter::mark(std::uint32_t domain, const EventDetails& details) {
   if (!write(head, details, buffer_.set_aside)) buffer_.drop(DropKind::kMark);
 }
 
+int Emitter::next_level(std::uint32_t domain) const {
+  const bool is_known = entered_ && domain < registry_.domain_count();
+  return is_known ? static_cast<int>(buffer_.stacks[domain].depth) : NVTX_NO_PUSH_POP_TRACKING;
+}
+
 int Emitter::push(std::uint32_t domain, const EventDetails& details) {
   if (!is_usable(domain, DropKind::kRange)) return NVTX_NO_PUSH_POP_TRACKING;
   PushStack& stack = buffer_.stacks[domain];

@@ -55,6 +55,8 @@ class Emitter {
   ~Emitter();
 
   void mark(std::uint32_t domain, const EventDetails& details);
+  // The level that the thread's next range has in the domain, from 0.
+  int next_level(std::uint32_t domain) const;
   // The level of the range, from 0.
   int push(std::uint32_t domain, const EventDetails& details);
   // The level of the range that ends, -1 when none is open.

@@ -217,7 +217,7 @@ void move(RangeWindow::Move move) noexcept {
 
 }  // namespace
 
-void session_range_pushed(std::uint32_t domain, int level, const EventDetails& details) noexcept {
+void session_range_begins(std::uint32_t domain, int level, const EventDetails& details) noexcept {
   try {
     std::string registered;
     if (details.string != 0) registered = state().registry.string_text(details.string);

@@ -19,7 +19,7 @@ void begin_cuda() noexcept;
 // Ranges of the program open and close the window in which CUDA is recorded, if it is one that they do.
 bool session_watches_ranges() noexcept;
 struct EventDetails;
-void session_range_pushed(std::uint32_t domain, int level, const EventDetails& details) noexcept;
+void session_range_begins(std::uint32_t domain, int level, const EventDetails& details) noexcept;
 void session_range_popped(std::uint32_t domain, int level) noexcept;
 
 NvtxRegistry& session_registry() noexcept;

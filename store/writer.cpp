@@ -129,8 +129,9 @@ Database create_database(const fs::path& path, WriteMode mode) {
   db.exec(mode == WriteMode::kLive ? "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF; PRAGMA wal_autocheckpoint=4000"
                                    : "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF");
   db.exec("PRAGMA cache_size=-16384; PRAGMA locking_mode=NORMAL");
+  // One transaction: each of its own would write the list of tables again, a megabyte in all.
+  Transaction first(db);
   db.exec(kSchemaSql);
-  Transaction first(db);  // the empty string
   db.exec("INSERT INTO StringIds VALUES(0, '')");
   first.commit();
   file.keep();

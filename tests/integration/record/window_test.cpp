@@ -65,6 +65,10 @@ TEST_F(RecordWindow, Steps) {
   EXPECT_EQ(
       Sqlite(file()).value("SELECT count(*) FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE value LIKE 'step %'"),
       "12");
+  EXPECT_THAT(
+      Sqlite(file()).values("SELECT value FROM NVTX_EVENTS n JOIN StringIds ON id = textId JOIN SWINSCOPE_WINDOW w "
+                            "ON n.start >= w.start AND n.end <= w.end WHERE value LIKE 'step %' ORDER BY n.start"),
+      ElementsAre("step 5", "step 6", "step 7", "step 8"));
 }
 
 TEST_F(RecordWindow, ARangeOfAName) { EXPECT_EQ(steps_with({"--capture-range", "nvtx:hot"}), hot_); }

@@ -2,6 +2,7 @@
 #include "collector/recorder.h"
 
 #include <algorithm>
+#include <exception>
 #include <functional>
 #include <string>
 #include <thread>
@@ -171,12 +172,22 @@ class FileSizeLimit {
   rlimit before_{};
 };
 
+// While they are made the file is locked.
+bool has_tables(const test::fs::path& trace) {
+  try {
+    return test::Sqlite(trace).value("SELECT count(*) FROM SWINSCOPE_RUN") == "1";
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 TEST(Recorder, AFullDiskIsCountedInTheNoteAndRecordingGoesOnWhenThereIsRoomAgain) {
   test::TempFolder folder;
   NvtxRegistry registry;
   Recorder recorder(options_for(folder.path()), registry);
   const auto trace = folder / "rank2.db";
-  wait_until([&] { return test::fs::exists(trace) && test::fs::exists(DropNote::path_for(trace)); });
+  wait_until(
+      [&] { return test::fs::exists(trace) && test::fs::exists(DropNote::path_for(trace)) && has_tables(trace); });
   {
     const FileSizeLimit limit(1'000'000);
     wait_until([&] {
