@@ -13,6 +13,7 @@
 #include "workloads/error.h"
 #include "workloads/program/device_commands.h"
 #include "workloads/program/operation_table.h"
+#include "workloads/program/scene_gradients.h"
 #include "workloads/program/training_engine.h"
 #include "workloads/synthetic_data.h"
 #include "workloads/verify/verify.h"
@@ -95,7 +96,11 @@ class DeviceEngine : public TrainingEngine {
 
   void write_gradients(const std::filesystem::path& file) override {
     const std::vector<float> gradients = trainer_->gradients();
-    write_flat<float>(file, store_.layout(), gradients);
+    if (remembered_) {
+      write_scene_gradients(file, config_, store_.layout(), gradients, remembered_->images(), remembered_->labels());
+    } else {
+      write_flat<float>(file, store_.layout(), gradients);
+    }
   }
 
   void describe(nlohmann::ordered_json& run) const override {
@@ -152,8 +157,12 @@ class DeviceEngine : public TrainingEngine {
     return std::make_unique<StreamedFeed>(data, config_, options_.run.batch, type);
   }
 
-  std::unique_ptr<BatchFeed> make_feed(SegmentationData& data) const {
+  std::unique_ptr<BatchFeed> make_feed(SegmentationData& data) {
     const ElementType type = trainer_->element_type();
+    if (!options_.gradients.empty()) {
+      remembered_.emplace(data);
+      return std::make_unique<StreamedFeed>(*remembered_, config_, options_.run.batch, type);
+    }
     if (auto* const synthetic = dynamic_cast<SyntheticScenes*>(&data)) {
       return std::make_unique<ResidentFeed>(data, synthetic->size(), config_, options_.run.batch, type,
                                             trainer_->stream());
@@ -167,6 +176,7 @@ class DeviceEngine : public TrainingEngine {
   ParameterStore<float> store_;
   bool new_classifier_ = false;
   std::optional<DeviceTrainer> trainer_;
+  std::optional<RememberedScenes> remembered_;  // of segmentation, where gradients are to be written
   std::unique_ptr<BatchFeed> feed_;
 };
 
