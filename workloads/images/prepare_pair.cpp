@@ -27,7 +27,11 @@ struct Window {
   int y = 0;
 };
 
-std::uint8_t to_byte(double value) { return static_cast<std::uint8_t>(std::clamp(value, 0.0, 255.0) + 0.5); }
+// What is cut off is rounded down: nothing is negative. (std::lround is a call for each value.)
+std::uint8_t to_byte(double value) {
+  constexpr double kHalf = 0.5;
+  return static_cast<std::uint8_t>(std::clamp(value, 0.0, 255.0) + kHalf);
+}
 
 // The labels within the window, those outside of the pair ignored.
 void cut_labels(const LabelMask& mask, const Window& window, int size, bool mirrored, std::span<std::uint8_t> labels) {
@@ -64,7 +68,7 @@ double largest_share(std::span<const std::uint8_t> labels) {
 // The picture within the window, grey outside.
 RgbImage cut_pixels(const RgbImage& image, const Window& window, int size) {
   const Box box{window.x, window.y, std::min(size, window.width - window.x), std::min(size, window.height - window.y)};
-  const RgbImage part = resize(image, {0, 0, image.width, image.height}, window.width, window.height, box);
+  RgbImage part = resize(image, {0, 0, image.width, image.height}, window.width, window.height, box);
   if (part.width == size && part.height == size) return part;
   RgbImage whole{size, size, {}};
   const std::size_t pixels = static_cast<std::size_t>(size) * static_cast<std::size_t>(size);

@@ -44,7 +44,7 @@ std::int64_t resident_bytes(const SwinConfig& config, std::int64_t size, Precisi
 
 // Rank 0's text on all ranks.
 std::string shared(Communicator& communicator, std::string text) {
-  std::int64_t length = static_cast<std::int64_t>(text.size());
+  auto length = static_cast<std::int64_t>(text.size());
   communicator.broadcast(std::as_writable_bytes(std::span(&length, 1)), 0);
   text.resize(static_cast<std::size_t>(length));
   if (length > 0) communicator.broadcast(std::as_writable_bytes(std::span(text)), 0);
@@ -189,7 +189,7 @@ RankInfo check_device_training(TrainOptions& options, const SwinConfig& config, 
   }
   const Level& level = find_level(options.level);
   if (options.run.precision.empty()) options.run.precision = level.default_precision;
-  const RankInfo placed = take_gpu(rank);
+  RankInfo placed = take_gpu(rank);
   check_device();
   const DeviceTrainerOptions wanted = trainer_options(options, rank.size);
   std::int64_t free_bytes = cuda::free_memory();
