@@ -17,6 +17,7 @@ struct Evaluation {
   double accuracy = 0.0;
   std::int64_t images = 0;                        // that counted: those with a label
   std::optional<double> mean_iou = std::nullopt;  // of segmentation, whose loss and accuracy are those of pixels
+  std::vector<double> iou = {};                   // likewise, of each class; negative for one that does not occur
 };
 
 // T is float or double. `parameters` and `communicator` must outlive the evaluator.

@@ -174,6 +174,7 @@ Evaluation SegmentationEvaluator::evaluate(SegmentationData& data, std::int64_t 
   result.accuracy = confusion.pixel_accuracy();
   result.images = images;
   result.mean_iou = confusion.mean_iou();
+  result.iou = confusion.iou();
   return result;
 }
 

@@ -25,6 +25,7 @@ void AnswerCounts::finish(DeviceCommunicator* ranks, cuda::Stream stream, Evalua
   }
   result.accuracy = confusion_.pixel_accuracy();
   result.mean_iou = confusion_.mean_iou();
+  result.iou = confusion_.iou();
 }
 
 }  // namespace swinscope

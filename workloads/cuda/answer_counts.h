@@ -18,7 +18,7 @@ class AnswerCounts {
 
   // Both [pixels], uint8, in device memory. Waits for the stream.
   void add(const void* labels, const void* answers, cuda::Stream stream);
-  // Accuracy and mean IoU, over all ranks (null: this one alone).
+  // Accuracy and IoU, over all ranks (null: this one alone).
   void finish(DeviceCommunicator* ranks, cuda::Stream stream, Evaluation& result);
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -26,22 +27,30 @@ struct Window {
   int y = 0;
 };
 
-std::uint8_t to_byte(double value) { return static_cast<std::uint8_t>(std::clamp(std::lround(value), 0L, 255L)); }
+// What is cut off is rounded down: nothing is negative. (std::lround is a call for each value.)
+std::uint8_t to_byte(double value) {
+  constexpr double kHalf = 0.5;
+  return static_cast<std::uint8_t>(std::clamp(value, 0.0, 255.0) + kHalf);
+}
 
 // The labels within the window, those outside of the pair ignored.
 void cut_labels(const LabelMask& mask, const Window& window, int size, bool mirrored, std::span<std::uint8_t> labels) {
+  // The source pixel whose area holds the middle of this one.
+  const auto source = [](int at, int extent, int scaled_extent) {
+    return static_cast<std::size_t>((2 * std::int64_t{at} + 1) * extent / (2 * std::int64_t{scaled_extent}));
+  };
+  const auto rows = static_cast<std::size_t>(std::min(size, window.height - window.y));
+  std::vector<std::size_t> columns(static_cast<std::size_t>(std::min(size, window.width - window.x)));
+  for (std::size_t column = 0; column < columns.size(); ++column)
+    columns[column] = source(window.x + static_cast<int>(column), mask.width, window.width);
+  const auto side = static_cast<std::size_t>(size);
   std::ranges::fill(labels, kIgnored);
-  const int rows = std::min(size, window.height - window.y);
-  const int columns = std::min(size, window.width - window.x);
-  for (int row = 0; row < rows; ++row) {
-    // The source pixel whose area holds the middle of this one.
-    const auto from_row = (2 * std::int64_t{window.y + row} + 1) * mask.height / (2 * window.height);
-    for (int column = 0; column < columns; ++column) {
-      const auto from = (2 * std::int64_t{window.x + column} + 1) * mask.width / (2 * window.width);
-      const int to = mirrored ? size - 1 - column : column;
-      labels[static_cast<std::size_t>(row) * static_cast<std::size_t>(size) + static_cast<std::size_t>(to)] =
-          mask.labels[static_cast<std::size_t>(from_row * mask.width + from)];
-    }
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::size_t first =
+        source(window.y + static_cast<int>(row), mask.height, window.height) * static_cast<std::size_t>(mask.width);
+    const auto to = labels.subspan(row * side, side);
+    for (std::size_t column = 0; column < columns.size(); ++column)
+      to[mirrored ? side - 1 - column : column] = mask.labels[first + columns[column]];
   }
 }
 
@@ -59,7 +68,7 @@ double largest_share(std::span<const std::uint8_t> labels) {
 // The picture within the window, grey outside.
 RgbImage cut_pixels(const RgbImage& image, const Window& window, int size) {
   const Box box{window.x, window.y, std::min(size, window.width - window.x), std::min(size, window.height - window.y)};
-  const RgbImage part = resize(image, {0, 0, image.width, image.height}, window.width, window.height, box);
+  RgbImage part = resize(image, {0, 0, image.width, image.height}, window.width, window.height, box);
   if (part.width == size && part.height == size) return part;
   RgbImage whole{size, size, {}};
   const std::size_t pixels = static_cast<std::size_t>(size) * static_cast<std::size_t>(size);

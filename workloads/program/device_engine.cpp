@@ -13,6 +13,7 @@
 #include "workloads/error.h"
 #include "workloads/program/device_commands.h"
 #include "workloads/program/operation_table.h"
+#include "workloads/program/scene_gradients.h"
 #include "workloads/program/training_engine.h"
 #include "workloads/synthetic_data.h"
 #include "workloads/verify/verify.h"
@@ -43,7 +44,7 @@ std::int64_t resident_bytes(const SwinConfig& config, std::int64_t size, Precisi
 
 // Rank 0's text on all ranks.
 std::string shared(Communicator& communicator, std::string text) {
-  std::int64_t length = static_cast<std::int64_t>(text.size());
+  auto length = static_cast<std::int64_t>(text.size());
   communicator.broadcast(std::as_writable_bytes(std::span(&length, 1)), 0);
   text.resize(static_cast<std::size_t>(length));
   if (length > 0) communicator.broadcast(std::as_writable_bytes(std::span(text)), 0);
@@ -95,7 +96,11 @@ class DeviceEngine : public TrainingEngine {
 
   void write_gradients(const std::filesystem::path& file) override {
     const std::vector<float> gradients = trainer_->gradients();
-    write_flat<float>(file, store_.layout(), gradients);
+    if (remembered_) {
+      write_scene_gradients(file, config_, store_.layout(), gradients, remembered_->images(), remembered_->labels());
+    } else {
+      write_flat<float>(file, store_.layout(), gradients);
+    }
   }
 
   void describe(nlohmann::ordered_json& run) const override {
@@ -152,8 +157,12 @@ class DeviceEngine : public TrainingEngine {
     return std::make_unique<StreamedFeed>(data, config_, options_.run.batch, type);
   }
 
-  std::unique_ptr<BatchFeed> make_feed(SegmentationData& data) const {
+  std::unique_ptr<BatchFeed> make_feed(SegmentationData& data) {
     const ElementType type = trainer_->element_type();
+    if (!options_.gradients.empty()) {
+      remembered_.emplace(data);
+      return std::make_unique<StreamedFeed>(*remembered_, config_, options_.run.batch, type);
+    }
     if (auto* const synthetic = dynamic_cast<SyntheticScenes*>(&data)) {
       return std::make_unique<ResidentFeed>(data, synthetic->size(), config_, options_.run.batch, type,
                                             trainer_->stream());
@@ -167,6 +176,7 @@ class DeviceEngine : public TrainingEngine {
   ParameterStore<float> store_;
   bool new_classifier_ = false;
   std::optional<DeviceTrainer> trainer_;
+  std::optional<RememberedScenes> remembered_;  // of segmentation, where gradients are to be written
   std::unique_ptr<BatchFeed> feed_;
 };
 
@@ -179,7 +189,7 @@ RankInfo check_device_training(TrainOptions& options, const SwinConfig& config, 
   }
   const Level& level = find_level(options.level);
   if (options.run.precision.empty()) options.run.precision = level.default_precision;
-  const RankInfo placed = take_gpu(rank);
+  RankInfo placed = take_gpu(rank);
   check_device();
   const DeviceTrainerOptions wanted = trainer_options(options, rank.size);
   std::int64_t free_bytes = cuda::free_memory();

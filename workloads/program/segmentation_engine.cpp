@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "workloads/program/scene_gradients.h"
 #include "workloads/program/training_engine.h"
-#include "workloads/safetensors_writer.h"
 #include "workloads/segmentation_trainer.h"
 
 namespace swinscope {
@@ -49,12 +49,8 @@ class SegmentationEngine : public TrainingEngine {
     write_checkpoint<float>(folder, state, store_, trainer_.optimizer().moments());
   }
   void write_gradients(const std::filesystem::path& file) override {
-    std::vector<TensorSource> tensors = flat_tensors(store_.layout(), std::as_const(store_).gradients());
-    const std::int64_t side = config_.image_size;
-    const std::vector<float> labels(trainer_.labels().begin(), trainer_.labels().end());
-    tensors.push_back({"batch.images", {batch_, kImageChannels, side, side}, trainer_.images(), {}});
-    tensors.push_back({"batch.labels", {batch_, side, side}, labels, {}});
-    write_safetensors(file, tensors, {});
+    write_scene_gradients(file, config_, store_.layout(), std::as_const(store_).gradients(), trainer_.images(),
+                          trainer_.labels());
   }
   void describe(nlohmann::ordered_json& /*run*/) const override {}
   bool new_classifier() const override { return new_head_; }

@@ -1,5 +1,7 @@
 #include "workloads/program/train_summary.h"
 
+#include <vector>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -23,6 +25,14 @@ nlohmann::ordered_json describe(const EpochResult& epoch) {
   return row;
 }
 
+// Null for a class that does not occur.
+nlohmann::ordered_json describe_classes(const std::vector<double>& iou) {
+  nlohmann::ordered_json values = nlohmann::ordered_json::array();
+  for (const double value : iou)
+    values.push_back(value < 0.0 ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(value));
+  return values;
+}
+
 nlohmann::ordered_json summarize_training(const TrainOptions& options, const SwinConfig& config, std::int64_t images,
                                           const TrainResult& result) {
   nlohmann::ordered_json row = summarize(result.times, images, model_cost(config).training_flops());
@@ -43,8 +53,23 @@ nlohmann::ordered_json summarize_training(const TrainOptions& options, const Swi
     row["epochs"] = nlohmann::ordered_json::array();
     for (const EpochResult& epoch : result.epochs)
       row["epochs"].push_back(describe(epoch));
+    if (!result.epochs.empty() && result.epochs.back().validation.mean_iou) {
+      row["validation_iou"] = describe_classes(result.epochs.back().validation.iou);
+    }
   }
   return row;
+}
+
+void print_classes(const std::vector<double>& iou) {
+  constexpr std::size_t kInALine = 7;
+  std::size_t printed = 0;
+  for (std::size_t label = 0; label < iou.size(); ++label) {
+    if (iou[label] < 0.0) continue;
+    fmt::print("{}class {:>3} {:5.1f} %", printed % kInALine == 0 ? (printed == 0 ? "IoU: " : "\n     ") : ", ", label,
+               100.0 * iou[label]);
+    ++printed;
+  }
+  if (printed > 0) fmt::print("\n");
 }
 
 void add_warnings(const TrainResult& result, nlohmann::ordered_json& warnings) {
@@ -72,6 +97,7 @@ void print_lines(const TrainOptions& options, const SwinConfig& config, const Ra
   if (last.mean_iou) {
     fmt::print("held out: mean IoU {:.2f} %, accuracy {:.2f} % of the pixels of {} images, loss {:.4f}\n",
                100.0 * *last.mean_iou, 100.0 * last.accuracy, last.images, last.loss);
+    print_classes(last.iou);
     return;
   }
   fmt::print("held out: accuracy {:.2f} % of {} images, loss {:.4f}\n", 100.0 * last.accuracy, last.images, last.loss);

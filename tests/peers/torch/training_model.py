@@ -72,10 +72,13 @@ class Stepper:
         self.scaler = torch.amp.GradScaler("cuda", enabled=self.dtype is torch.float16)
         self.loss = torch.nn.CrossEntropyLoss(label_smoothing=SMOOTHING)
 
+    def judge(self, images, labels):
+        return self.loss(self.forward(images), labels)
+
     def backward(self, images, labels):
         self.optimizer.zero_grad(set_to_none=True)
         with self.torch.autocast("cuda", dtype=self.dtype, enabled=self.dtype is not None):
-            loss = self.loss(self.forward(images), labels)
+            loss = self.judge(images, labels)
         self.scaler.scale(loss).backward()
         self.scaler.unscale_(self.optimizer)
         return loss

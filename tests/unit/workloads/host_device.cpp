@@ -111,6 +111,8 @@ void copy(void* to, const void* from, std::int64_t bytes, Stream stream) {
 }  // namespace
 
 int device_count() { return 1; }
+DeviceInfo device_info() { return {.name = "host memory"}; }
+std::int64_t free_memory() { return 0; }
 void use_device(int /*number*/) {}
 std::string device_unique_id() { return "host memory"; }
 

@@ -75,6 +75,23 @@ TEST_F(SwinSegmentation, LearnsFromScenesAndJudgesTheHeldOutOnes) {
   std::ifstream log(at("log"));
   const std::string lines((std::istreambuf_iterator<char>(log)), std::istreambuf_iterator<char>());
   EXPECT_THAT(lines, HasSubstr("\"validation_mean_iou\""));
+  // Of the classes that occur, which the mean is over.
+  ASSERT_EQ(row["validation_iou"].size(), 13U);
+  double sum = 0.0;
+  int occurring = 0;
+  for (const auto& iou : row["validation_iou"]) {
+    if (iou.is_null()) continue;
+    sum += iou.get<double>();
+    ++occurring;
+  }
+  EXPECT_NEAR(sum / occurring, row["epochs"].back()["validation_mean_iou"].get<double>(), 1e-12);
+}
+
+TEST_F(SwinSegmentation, SaysTheIouOfEachClass) {
+  make_scenes();
+  const Finished finished = swin(train({"--batch", "4", "--steps", "5", "--quiet"}));
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.out, testing::ContainsRegex("held out: mean IoU [^\n]*\nIoU: class   0 +[0-9.]+ %, class"));
 }
 
 // Running statistics included.
