@@ -32,12 +32,22 @@ struct ProductMaps {
 
 struct Tile {
   int rows, columns;
-  int splits;  // blocks that share k; 0: by the kernel for many rows
+  int splits = 0;  // blocks that share k; 0: by the kernel for many rows
+  int shares = 1;  // blocks that share b
 };
-constexpr Tile kTileSizes[] = {{128, 256, 0}, {128, 192, 0}, {128, 128, 0}, {64, 128, 0}, {64, 64, 0},
-                               {64, 32, 0},   {64, 32, 1},   {64, 32, 2},   {64, 64, 1},  {64, 64, 2},
-                               {64, 64, 4},   {64, 128, 1},  {64, 128, 2},  {64, 128, 4}, {64, 128, 8}};
+constexpr Tile kTileSizes[] = {
+    {128, 256},     {128, 192},      {128, 128},      {64, 128},       {64, 64},       {64, 32},       {64, 32, 1},
+    {64, 32, 2},    {64, 64, 1},     {64, 64, 2},     {64, 64, 4},     {64, 128, 1},   {64, 128, 2},   {64, 128, 4},
+    {64, 128, 8},   {64, 32, 1, 2},  {64, 32, 1, 4},  {64, 32, 2, 4},  {64, 64, 1, 2}, {64, 64, 1, 4}, {64, 64, 2, 2},
+    {64, 64, 2, 4}, {64, 128, 1, 2}, {64, 128, 1, 4}, {64, 128, 2, 4}, {64, 128, 4, 2}};
 constexpr int kTiles = sizeof(kTileSizes) / sizeof(Tile);
+
+// Of the kernel for few rows. Tiles of blocks that share b stand above each other; some may lie below the last row.
+constexpr std::int64_t split_blocks(const ProductForm& form, const Tile& tile) {
+  const auto ceil_div = [](std::int64_t count, std::int64_t per) { return (count + per - 1) / per; };
+  return ceil_div(form.m, std::int64_t{tile.rows} * tile.shares) * ceil_div(form.n, tile.columns) * tile.splits *
+         tile.shares;
+}
 
 // Whether this GPU and this build have the kernel at all.
 bool offered();
