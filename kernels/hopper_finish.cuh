@@ -13,6 +13,7 @@ struct Pointers {
   const T* bias;      // [n], or null
   const T* residual;  // [m, n], read with Finish::kResidual only; may be y
   T* y;
+  const float* corrections = nullptr;  // [2, n]: see normalized_product.h
 };
 
 // 8 columns of a row that follow each other.

@@ -14,12 +14,14 @@ struct ProductForm {
   std::int64_t k = 0;
   ElementType type = ElementType::kFp16;  // kFp16 or kBf16
   bool gelu = false;                      // tanh form, after the bias
+  bool normalize = false;                 // the rows of a first: normalized_product.h. With corrections, no bias
 };
 
 struct ProductPointers {
   const void* bias = nullptr;      // [n]; null: none
   const void* residual = nullptr;  // [m, n], added at the end; null: none. May be y
   void* y = nullptr;
+  const float* corrections = nullptr;  // [2, n]
 };
 
 // How the copy engine finds a and b: made once for a form, a tile and two addresses.

@@ -85,9 +85,11 @@ bool fits(const ProductForm& form, int tile) {
   if (!offered() || tile < 0 || tile >= kTiles || form.type == ElementType::kFp32) return false;
   if (form.m <= 0 || form.n <= 0 || form.k <= 0 || form.n % 32 != 0 || form.k % 8 != 0) return false;
   const Tile& size = kTileSizes[tile];
+  // The moments of a row are those of a block, 16 columns at a time.
+  if (form.normalize && (size.splits != 1 || form.k % 16 != 0)) return false;
   if (size.splits == 0) return true;
   static const std::int64_t most_blocks = kSplitBlocksEach * device_info().multiprocessors;
-  return split_blocks(form, size) <= most_blocks && form.k > kDepth * (size.splits - 1) &&
+  return split_blocks(form, size) <= most_blocks && form.k > std::int64_t{kDepth} * (size.splits - 1) &&
          form.m > std::int64_t{size.rows} * (size.shares / 2);
 }
 

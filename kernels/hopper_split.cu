@@ -21,7 +21,7 @@ void launch_plan(const ProductForm& form, const Tile& tile, const ProductMaps& m
   const SplitExtents extents{
       static_cast<int>(form.m), static_cast<int>(form.n), static_cast<int>(form.k), tiles_n, tile.splits, tile.shares};
   const Pointers<T> typed{static_cast<const T*>(pointers.bias), static_cast<const T*>(pointers.residual),
-                          static_cast<T*>(pointers.y)};
+                          static_cast<T*>(pointers.y), pointers.corrections};
   LaunchShape shape;
   shape.grid = dim3(static_cast<unsigned>(split_blocks(form, tile)));
   shape.block = dim3(P::kThreads);
@@ -34,7 +34,11 @@ void launch_plan(const ProductForm& form, const Tile& tile, const ProductMaps& m
 template <typename T, int kColumns>
 void launch_columns(const ProductForm& form, const Tile& tile, const ProductMaps& maps, const ProductPointers& pointers,
                     Stream stream) {
-  if (form.gelu) {
+  if (form.normalize && form.gelu) {
+    launch_plan<SplitPlan<T, kColumns, Finish::kGelu, true>>(form, tile, maps, pointers, stream);
+  } else if (form.normalize) {
+    launch_plan<SplitPlan<T, kColumns, Finish::kPlain, true>>(form, tile, maps, pointers, stream);
+  } else if (form.gelu) {
     launch_plan<SplitPlan<T, kColumns, Finish::kGelu>>(form, tile, maps, pointers, stream);
   } else if (pointers.residual != nullptr) {
     launch_plan<SplitPlan<T, kColumns, Finish::kResidual>>(form, tile, maps, pointers, stream);

@@ -9,16 +9,18 @@
 
 #include "kernels/early_launch.cuh"
 #include "kernels/hopper_finish.cuh"
+#include "kernels/hopper_moments.cuh"
 #include "kernels/hopper_product.h"
 #include "kernels/wgmma.cuh"
 
 namespace swinscope::cuda::hopper {
 
-template <typename T_, int kColumns_, Finish kFinish_>
+template <typename T_, int kColumns_, Finish kFinish_, bool kNormalize_ = false>
 struct SplitPlan {
   using T = T_;
   static constexpr int kColumns = kColumns_;
   static constexpr Finish kFinish = kFinish_;
+  static constexpr bool kNormalize = kNormalize_;  // the rows of a; k is not shared then
   static constexpr int kRows = 64;
   static constexpr int kDepth = 64;  // of a stage: 128 bytes of each row
   static constexpr int kGroup = 128;
@@ -140,15 +142,15 @@ __device__ void produce_part(const SplitMemory<P>& memory, const SplitPart& part
 }
 
 template <typename P>
-__device__ void multiply_part(const SplitMemory<P>& memory, const SplitPart& part, int shares,
-                              float (&sums)[P::kSums]) {
+__device__ void multiply_part(const SplitMemory<P>& memory, const SplitPart& part, const SplitExtents& e,
+                              float (&sums)[P::kSums], RowMoments<typename P::T>& moments) {
   constexpr int kStep = 16;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   // A stage is free where all that share b have read it.
   const auto release = [&](int stage) {
     __syncwarp();
-    if (lane < shares) {
-      barrier_arrive_there(address_in_cluster(memory.empty(stage), part.rank * shares + lane));
+    if (lane < e.shares) {
+      barrier_arrive_there(address_in_cluster(memory.empty(stage), part.rank * e.shares + lane));
     }
   };
   int stage = 0;
@@ -165,6 +167,7 @@ __device__ void multiply_part(const SplitMemory<P>& memory, const SplitPart& par
                                                         step == part.first && i == 0);
     }
     products_commit();
+    if constexpr (P::kNormalize) moments.add(memory.a(stage), e.k - step * P::kDepth, step == part.first);
     products_wait<1>();
     if (step > part.first) release(stage == 0 ? P::kStages - 1 : stage - 1);
     if (++stage == P::kStages) {
@@ -229,10 +232,12 @@ __device__ void consume_part(const SplitMemory<P>& memory, const SplitPart& part
 #pragma unroll
   for (int i = 0; i < P::kUnits / 2; ++i) {
     bias[i] = uint4{};
-    if (p.bias != nullptr && column + i * 32 < e.n && (mine(2 * i) || mine(2 * i + 1))) {
+    if (!P::kNormalize && p.bias != nullptr && column + i * 32 < e.n && (mine(2 * i) || mine(2 * i + 1))) {
       bias[i] = *reinterpret_cast<const uint4*>(p.bias + column + i * 32);
     }
   }
+  Corrections<P::kNormalize ? P::kUnits / 2 : 1> corrections;
+  if constexpr (P::kNormalize) corrections.fetch(p.corrections, column, e.n);
   wait_for_previous();
   constexpr bool kRead = P::kFinish == Finish::kResidual;
   uint4 residual[kRead ? P::kUnits : 1];
@@ -245,13 +250,21 @@ __device__ void consume_part(const SplitMemory<P>& memory, const SplitPart& part
   }
 
   float sums[P::kSums];
-  multiply_part<P>(memory, part, e.shares, sums);
+  RowMoments<T> moments;
+  multiply_part<P>(memory, part, e, sums, moments);
   if (e.splits > 1) exchange_sums<P>(memory, e, part, thread, sums);
+  float mean[2];
+  float rstd[2];
+  if constexpr (P::kNormalize) moments.finish(e.k, mean, rstd);
 #pragma unroll
   for (int unit = 0; unit < P::kUnits; ++unit) {
     if (!exists(unit)) continue;
     Eight eight = total_of<P>(memory, e.splits, unit, thread, sums);
-    eight.add(bias[unit / 2], T{});
+    if constexpr (P::kNormalize) {
+      corrections.apply(eight, unit / 2, mean[unit % 2], rstd[unit % 2]);
+    } else {
+      eight.add(bias[unit / 2], T{});
+    }
     if constexpr (P::kFinish == Finish::kGelu) gelu(eight);
     if constexpr (kRead) eight.add(residual[unit], T{});
     *reinterpret_cast<uint4*>(p.y + place(unit)) = eight.rounded(T{});

@@ -4,11 +4,14 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <ranges>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
+#include "kernels/layernorm.h"
 #include "kernels/matmul.h"
 #include "kernels/matmul_cache.h"
 #include "kernels/matmul_hopper.h"
@@ -21,6 +24,8 @@ namespace {
 static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(AlgorithmWords));
 // Stands before the number of a tile size of our own kernel. cuBLASLt's words begin with a small number.
 constexpr std::uint64_t kOwnKernel = 0x73776e7363707231;
+// Of a product that could normalize: its rows are better normalized before.
+constexpr std::uint64_t kSeparate = 0x73776e7363707232;
 
 std::string key_of(const MatmulShape& s) {
   std::string key;
@@ -32,6 +37,7 @@ std::string key_of(const MatmulShape& s) {
     key += std::to_string(field);
   }
   if (s.transpose_a) key += ",ta";  // behind what files of choices already hold
+  if (s.normalize) key += ",norm";
   return key;
 }
 
@@ -66,6 +72,7 @@ struct MatmulLibrary::State {
 
   // Nothing where this GPU or this version of cuBLASLt does not know what was chosen.
   std::unique_ptr<Matmul> make(const MatmulShape& shape, const AlgorithmWords& words) const {
+    if (words[0] == kSeparate) return nullptr;
     if (words[0] == kOwnKernel) {
       const int tile = static_cast<int>(words[1]);
       return HopperMatmul::fits(shape, tile) ? std::make_unique<HopperMatmul>(shape, tile) : nullptr;
@@ -101,14 +108,40 @@ struct MatmulLibrary::State {
     }
   }
 
+  void fit_data(const MatmulShape& shape, Stream stream) {
+    if (!data) data = std::make_unique<TuningData>();
+    data->fit(shape, stream);
+  }
+
+  // Nothing where `separate`, with the rows normalized before, is faster.
+  std::unique_ptr<Matmul> choose_normalized(const MatmulShape& shape, const Matmul& separate, Stream stream) {
+    const std::string key = key_of(shape);
+    const auto kept = table.find(key);
+    if (kept != table.end()) return make(shape, kept->second);
+    fit_data(shape, stream);
+    const auto launch = [&](int index) {
+      const MatmulOperands operands = data->operands(index);
+      layernorm_forward({shape.m, shape.k}, shape.operand_type,
+                        {operands.a, operands.bias, operands.bias, data->rows(), nullptr}, stream);
+      separate.run(operands, stream);
+      return true;
+    };
+    Choice choice;
+    choice.words[0] = kSeparate;
+    choice.microseconds = time_launches(launch, stream).value_or(choice.microseconds);
+    time_own(shape, stream, choice);
+    table.insert_or_assign(key, choice.words);
+    ++statistics.timed;
+    return make(shape, choice.words);
+  }
+
   std::unique_ptr<Matmul> choose(const MatmulShape& shape, Stream stream) {
     const std::string key = key_of(shape);
     const auto kept = table.find(key);
     if (kept != table.end()) {
       if (auto matmul = make(shape, kept->second)) return matmul;
     }
-    if (!data) data = std::make_unique<TuningData>();
-    data->fit(shape, stream);
+    fit_data(shape, stream);
     Choice choice;
     time_own(shape, stream, choice);
     time_lt(shape, stream, choice);
@@ -138,6 +171,18 @@ const Matmul& MatmulLibrary::prepare(const MatmulShape& shape, Stream stream) {
     ++state_->statistics.shapes;
   }
   return *slot;
+}
+
+const Matmul* MatmulLibrary::prepare_normalized(const MatmulShape& shape, Stream stream) {
+  MatmulShape normalized = shape;
+  normalized.normalize = true;
+  const auto can = [&](int tile) { return HopperMatmul::fits(normalized, tile); };
+  if (std::ranges::none_of(std::views::iota(0, hopper::kTiles), can)) return nullptr;
+  const auto known = state_->matmuls.find(normalized);
+  if (known != state_->matmuls.end()) return known->second.get();
+  std::unique_ptr<Matmul> matmul = state_->choose_normalized(normalized, prepare(shape, stream), stream);
+  if (matmul) ++state_->statistics.shapes;
+  return state_->matmuls.emplace(normalized, std::move(matmul)).first->second.get();
 }
 
 MatmulStatistics MatmulLibrary::statistics() const { return state_->statistics; }
