@@ -8,6 +8,7 @@
 #include "kernels/convert.h"
 #include "kernels/gelu.h"
 #include "kernels/linear.h"
+#include "kernels/normalized_product.h"
 #include "kernels/patch_embed.h"
 #include "kernels/patch_merge.h"
 #include "kernels/pool.h"
@@ -33,6 +34,26 @@ const float* DeviceWeights::find_floats(const std::string& name) {
   void* const memory = reserve(tensor.count * element_bytes(ElementType::kFp32));
   cuda::copy_to_device(memory, store_->values().data() + tensor.offset, tensor.count * 4, stream_);
   return static_cast<const float*>(memory);
+}
+
+DeviceWeights::Folded DeviceWeights::fold(const std::string& norm, const std::string& linear) {
+  const auto upload = [&](const std::string& name) {
+    const ParameterInfo& tensor = store_->layout().find(name);
+    cuda::DeviceBuffer floats(tensor.count * element_bytes(ElementType::kFp32));
+    cuda::copy_to_device(floats.data(), store_->values().data() + tensor.offset, floats.bytes(), stream_);
+    return floats;
+  };
+  const ParameterInfo& weight = store_->layout().find(linear + ".weight");
+  const std::int64_t outputs = store_->layout().find(linear + ".bias").count;
+  const cuda::DeviceBuffer floats[] = {upload(linear + ".weight"), upload(linear + ".bias"), upload(norm + ".weight"),
+                                       upload(norm + ".bias")};
+  const auto values = [&](int i) { return static_cast<const float*>(floats[i].data()); };
+  void* const folded = static_cast<char*>(values_.data()) + weight.offset * element_bytes(type_);
+  auto* const corrections = static_cast<float*>(reserve(2 * outputs * element_bytes(ElementType::kFp32)));
+  cuda::fold_normalization(weight.count / outputs, outputs, type_,
+                           {values(0), values(1), values(2), values(3), folded, corrections}, stream_);
+  cuda::synchronize(stream_);
+  return {folded, corrections};
 }
 
 void* DeviceWeights::reserve(std::int64_t bytes) { return extra_.emplace_back(bytes).data(); }
@@ -96,7 +117,7 @@ std::vector<DeviceStep> ModelBuilder::build() {
   return std::move(steps_);
 }
 
-void ModelBuilder::linear(const Linear& linear, const void* x, const void* weight, void* y) {
+cuda::MatmulShape ModelBuilder::shape_of(const Linear& linear) const {
   cuda::MatmulShape shape;
   shape.m = linear.rows;
   shape.n = linear.outputs;
@@ -107,19 +128,35 @@ void ModelBuilder::linear(const Linear& linear, const void* x, const void* weigh
   const bool bias_inside = linear.bias != nullptr && linear.bias_in_product;
   if (bias_inside) shape.epilogue = linear.gelu ? cuda::Epilogue::kBiasGelu : cuda::Epilogue::kBias;
   shape.accumulate = linear.accumulate;
-  const cuda::Matmul& matmul = library_.prepare(shape, stream_);
-  const void* const bias = linear.bias;
+  return shape;
+}
+
+void ModelBuilder::product(const Linear& linear, const cuda::Matmul& matmul, const cuda::MatmulOperands& operands) {
+  const bool bias_inside = linear.bias != nullptr && linear.bias_in_product;
   OperationCost cost = linear_forward_cost({linear.rows, linear.inputs, linear.outputs, bias_inside}, element_);
   if (linear.accumulate) cost.bytes_read += linear.rows * linear.outputs * element_;
   step(linear.path, OperationClass::kGemm, cost, {linear.rows, linear.inputs}, {linear.rows, linear.outputs},
-       [=, &matmul](cuda::Stream stream) {
-         matmul.run({x, weight, bias, y}, stream);
-       });
+       [=, &matmul](cuda::Stream stream) { matmul.run(operands, stream); });
+}
+
+void ModelBuilder::linear(const Linear& linear, const void* x, const void* weight, void* y) {
+  const void* const bias = linear.bias;
+  product(linear, library_.prepare(shape_of(linear), stream_), {x, weight, bias, y});
   if (linear.bias == nullptr || linear.bias_in_product) return;
   const BiasShape bias_shape{linear.rows, linear.outputs};
   step(linear.path + ".bias", OperationClass::kElementwise, bias_forward_cost(bias_shape, element_),
        {linear.rows, linear.outputs}, {linear.rows, linear.outputs},
        [=, type = type_](cuda::Stream stream) { cuda::bias_forward(bias_shape, type, y, bias, y, stream); });
+}
+
+bool ModelBuilder::folded_linear(const Linear& linear, const std::string& norm, const std::string& name, const void* x,
+                                 void* y) {
+  if (!v1() || !options_.features.normfold || !options_.features.layernorm || !linear.bias_in_product) return false;
+  const cuda::Matmul* const matmul = library_.prepare_normalized(shape_of(linear), stream_);
+  if (matmul == nullptr) return false;
+  const DeviceWeights::Folded folded = weights_.fold(norm, name);
+  product(linear, *matmul, {x, folded.weight, nullptr, y, folded.corrections});
+  return true;
 }
 
 void ModelBuilder::norm(const std::string& path, const std::string& parameters, const LayerNormShape& shape,
@@ -172,13 +209,7 @@ void ModelBuilder::attention_half(const Block& block) {
   const LayerNormShape norm_shape{block.tokens, width};
   void* const side = activations_.tokens[0].data();
   const std::string norm_name = block.parameters + ".norm1";
-  const void* input = block.x;
-  if (v1()) {
-    norm(block.path + ".norm1", norm_name, norm_shape, block.x, side);
-    input = side;
-  }
-  if (!options_.features.window) input = into_windows(block, input);
-
+  const std::string qkv_name = block.parameters + ".attn.qkv";
   Linear qkv;
   qkv.path = block.path + ".attn.qkv";
   qkv.rows = block.rows;
@@ -186,7 +217,16 @@ void ModelBuilder::attention_half(const Block& block) {
   qkv.outputs = 3 * width;
   qkv.bias = qkv_bias(block);
   qkv.bias_in_product = options_.features.qkvbias;
-  linear(qkv, input, weights_.find(block.parameters + ".attn.qkv.weight"), activations_.wide.data());
+  void* const wide = activations_.wide.data();
+  if (!options_.features.window || !folded_linear(qkv, norm_name, qkv_name, block.x, wide)) {
+    const void* input = block.x;
+    if (v1()) {
+      norm(block.path + ".norm1", norm_name, norm_shape, block.x, side);
+      input = side;
+    }
+    if (!options_.features.window) input = into_windows(block, input);
+    linear(qkv, input, weights_.find(qkv_name + ".weight"), wide);
+  }
   attend(block, qkv.bias);
 
   // The residual sum belongs into the product where its rows stand as those of x do.
@@ -220,17 +260,19 @@ void ModelBuilder::mlp_half(const Block& block) {
   void* const side = activations_.tokens[0].data();
   void* const wide = activations_.wide.data();
   const std::string norm_name = block.parameters + ".norm2";
-  if (v1()) norm(block.path + ".norm2", norm_name, norm_shape, block.x, side);
-
+  const std::string fc1_name = block.parameters + ".mlp.fc1";
   Linear fc1;
   fc1.path = block.path + ".mlp.fc1";
   fc1.rows = block.tokens;
   fc1.inputs = width;
   fc1.outputs = hidden;
-  fc1.bias = weights_.find(block.parameters + ".mlp.fc1.bias");
+  fc1.bias = weights_.find(fc1_name + ".bias");
   fc1.bias_in_product = options_.features.gelu;
   fc1.gelu = tanh_gelu();
-  linear(fc1, v1() ? side : block.x, weights_.find(block.parameters + ".mlp.fc1.weight"), wide);
+  if (!folded_linear(fc1, norm_name, fc1_name, block.x, wide)) {
+    if (v1()) norm(block.path + ".norm2", norm_name, norm_shape, block.x, side);
+    linear(fc1, v1() ? side : block.x, weights_.find(fc1_name + ".weight"), wide);
+  }
   if (!fc1.gelu) {
     const std::int64_t count = block.tokens * hidden;
     step(block.path + ".mlp.gelu", OperationClass::kElementwise, gelu_forward_cost(count, element_),

@@ -250,6 +250,8 @@ const std::vector<KernelCheck>& kernel_checks() {
       {"product", check_matmul},
       {"product tiles", check_product_tiles},
       {"tall product tiles", check_tall_product_tiles},
+      {"folded normalization", check_folded_norm},
+      {"normalized product tiles", check_normalized_product_tiles},
       {"position bias", check_position_bias},
       {"attention", check_attention},
       {"attention by steps", check_attention_steps},
