@@ -32,6 +32,10 @@ __device__ inline void barrier_wait(std::uint32_t barrier, std::uint32_t parity)
       : "memory");
 }
 
+// Before its first use, which else waits for the map itself.
+__device__ inline void prefetch_map(const CUtensorMap* map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
 // A box of the tensor behind `map`, whose first element is (column, row), to shared memory; counts its bytes at `full`.
 __device__ inline void load_tile(std::uint32_t to, const CUtensorMap* map, int column, int row, std::uint32_t full) {
   asm volatile(

@@ -105,7 +105,8 @@ __device__ void load_b(const Ring<P>& ring, const Walk<P>& at, const CUtensorMap
 template <typename P>
 __device__ void produce(const Ring<P>& ring, const Extents& e, const CUtensorMap* a_map, const CUtensorMap* b_map) {
   const int steps = (e.k + kDepth - 1) / kDepth;
-  // Weights do not depend on the kernel before: the first stages' are fetched while it ends.
+  // Weights do not depend on the kernel before: the first stages' are fetched while it ends, and the map of a.
+  prefetch_map(a_map);
   Walk<P> weights(e);
   for (int i = 0; i < P::kStages && weights.tile < e.tiles; ++i, weights.advance(e, steps)) {
     barrier_arrive_expecting(ring.full_at(weights.stage), P::kStageBytes);

@@ -111,6 +111,7 @@ __device__ void produce_part(const SplitMemory<P>& memory, const SplitPart& part
   };
   const int ahead = min(P::kStages, part.last - part.first);
   // Weights do not depend on the kernel before: what the stages have no room for comes into the L2 cache while it ends.
+  prefetch_map(a_map);
   for (int i = 0; i < ahead; ++i)
     load_b(part.first + i, i);
   if (part.row < shares * P::kRows) {
