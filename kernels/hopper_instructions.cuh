@@ -114,11 +114,12 @@ __device__ inline void send(std::uint32_t to, const float4& v, std::uint32_t bar
       "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w), "r"(barrier)
       : "memory");
 }
-// barrier_arrive() at a barrier of another block.
+// barrier_arrive() at a barrier of another block: says that this thread has read something, and nothing about what it
+// wrote, for which the scope of a cluster would need a fence for the whole GPU.
 __device__ inline void barrier_arrive_there(std::uint32_t barrier) {
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
-// barrier_wait() for what other blocks sent, or for their arrivals.
+// barrier_wait() for what other blocks sent.
 __device__ inline void barrier_wait_for_others(std::uint32_t barrier, std::uint32_t parity) {
   asm volatile(
       "{\n.reg .pred done;\n"

@@ -131,7 +131,7 @@ __device__ void produce_part(const SplitMemory<P>& memory, const SplitPart& part
     }
   };
   for (int step = part.first + ahead; step < part.last; ++step) {
-    barrier_wait_for_others(memory.empty(stage), parity);
+    barrier_wait(memory.empty(stage), parity);
     load_b(step, stage);
     load_a(step, stage);
     advance();
@@ -139,7 +139,7 @@ __device__ void produce_part(const SplitMemory<P>& memory, const SplitPart& part
   if (shares == 1) return;
   // A block stays until all have read what it fetched for them, and have told it so.
   for (int i = 0; i < ahead; ++i, advance())
-    barrier_wait_for_others(memory.empty(stage), parity);
+    barrier_wait(memory.empty(stage), parity);
 }
 
 template <typename P>
@@ -150,7 +150,9 @@ __device__ void multiply_part(const SplitMemory<P>& memory, const SplitPart& par
   // A stage is free where all that share b have read it.
   const auto release = [&](int stage) {
     __syncwarp();
-    if (lane < e.shares) {
+    if (e.shares == 1) {
+      if (lane == 0) barrier_arrive(memory.empty(stage));
+    } else if (lane < e.shares) {
       barrier_arrive_there(address_in_cluster(memory.empty(stage), part.rank * e.shares + lane));
     }
   };
