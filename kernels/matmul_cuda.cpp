@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <ranges>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -176,8 +175,10 @@ const Matmul& MatmulLibrary::prepare(const MatmulShape& shape, Stream stream) {
 const Matmul* MatmulLibrary::prepare_normalized(const MatmulShape& shape, Stream stream) {
   MatmulShape normalized = shape;
   normalized.normalize = true;
-  const auto can = [&](int tile) { return HopperMatmul::fits(normalized, tile); };
-  if (std::ranges::none_of(std::views::iota(0, hopper::kTiles), can)) return nullptr;
+  bool offered = false;
+  for (int tile = 0; tile < hopper::kTiles; ++tile)
+    offered = offered || HopperMatmul::fits(normalized, tile);
+  if (!offered) return nullptr;
   const auto known = state_->matmuls.find(normalized);
   if (known != state_->matmuls.end()) return known->second.get();
   std::unique_ptr<Matmul> matmul = state_->choose_normalized(normalized, prepare(shape, stream), stream);
