@@ -15,6 +15,7 @@ struct ProductForm {
   ElementType type = ElementType::kFp16;  // kFp16 or kBf16
   bool gelu = false;                      // tanh form, after the bias
   bool normalize = false;                 // the rows of a first: normalized_product.h. With corrections, no bias
+  bool normalize_result = false;          // the rows of the product with its bias: with gamma and beta
 };
 
 struct ProductPointers {
@@ -22,6 +23,8 @@ struct ProductPointers {
   const void* residual = nullptr;  // [m, n], added at the end; null: none. May be y
   void* y = nullptr;
   const float* corrections = nullptr;  // [2, n]
+  const void* gamma = nullptr;         // [n], as beta
+  const void* beta = nullptr;
 };
 
 // How the copy engine finds a and b: made once for a form, a tile and two addresses.
@@ -43,6 +46,8 @@ constexpr Tile kTileSizes[] = {
     {64, 128, 8},   {64, 32, 1, 2},  {64, 32, 1, 4},  {64, 32, 2, 4},  {64, 64, 1, 2}, {64, 64, 1, 4}, {64, 64, 2, 2},
     {64, 64, 2, 4}, {64, 128, 1, 2}, {64, 128, 1, 4}, {64, 128, 2, 4}, {64, 128, 4, 2}};
 constexpr int kTiles = sizeof(kTileSizes) / sizeof(Tile);
+// Where results are normalized, so many blocks at most have the columns of a row.
+constexpr int kMostBeside = 8;
 
 // Of the kernel for few rows. Tiles of blocks that share b stand above each other; some may lie below the last row.
 constexpr std::int64_t split_blocks(const ProductForm& form, const Tile& tile) {
@@ -67,5 +72,7 @@ void launch_bf16(const ProductForm& form, int tile, const ProductMaps& maps, con
                  Stream stream);
 void launch_split(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers,
                   Stream stream);
+void launch_normalized(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers,
+                       Stream stream);
 
 }  // namespace swinscope::cuda::hopper

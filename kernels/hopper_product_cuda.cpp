@@ -87,6 +87,12 @@ bool fits(const ProductForm& form, int tile) {
   const Tile& size = kTileSizes[tile];
   // The moments of a row are those of a block, 16 columns at a time.
   if (form.normalize && (size.splits != 1 || form.k % 16 != 0)) return false;
+  if (form.normalize_result) {
+    // Whole rows, of blocks that go by the tensor cores' 64 rows twice.
+    const std::int64_t beside = form.n / size.columns;
+    return size.splits == 0 && size.rows == 128 && form.n % size.columns == 0 && beside <= kMostBeside &&
+           std::has_single_bit(static_cast<std::uint64_t>(beside));
+  }
   if (size.splits == 0) return true;
   static const std::int64_t most_blocks = kSplitBlocksEach * device_info().multiprocessors;
   return split_blocks(form, size) <= most_blocks && form.k > std::int64_t{kDepth} * (size.splits - 1) &&
@@ -103,6 +109,7 @@ ProductMaps make_maps(const ProductForm& form, int tile, const void* a, const vo
 void launch(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers,
             Stream stream) {
   require(fits(form, tile), "hopper::launch", "the tile size does not fit");
+  if (form.normalize_result) return launch_normalized(form, tile, maps, pointers, stream);
   if (kTileSizes[tile].splits > 0) return launch_split(form, tile, maps, pointers, stream);
   if (form.type == ElementType::kFp16) return launch_fp16(form, tile, maps, pointers, stream);
   launch_bf16(form, tile, maps, pointers, stream);

@@ -4,7 +4,13 @@ namespace swinscope::cuda {
 namespace {
 
 hopper::ProductForm form_of(const MatmulShape& shape) {
-  return {shape.m, shape.n, shape.k, shape.operand_type, shape.epilogue == Epilogue::kBiasGelu, shape.normalize};
+  return {shape.m,
+          shape.n,
+          shape.k,
+          shape.operand_type,
+          shape.epilogue == Epilogue::kBiasGelu,
+          shape.normalize,
+          shape.normalize_result};
 }
 
 }  // namespace
@@ -16,6 +22,7 @@ bool HopperMatmul::fits(const MatmulShape& shape, int tile) {
          shape.arithmetic == MatmulArithmetic::kByType &&
          !(shape.accumulate && shape.epilogue == Epilogue::kBiasGelu) &&
          !(shape.normalize && (shape.accumulate || shape.epilogue == Epilogue::kNone)) &&
+         !(shape.normalize_result && (shape.normalize || shape.epilogue == Epilogue::kBiasGelu)) &&
          hopper::fits(form_of(shape), tile);
 }
 
@@ -28,6 +35,10 @@ void HopperMatmul::run(const MatmulOperands& operands, Stream stream) const {
   if (shape_.normalize) pointers.corrections = operands.corrections;
   if (shape_.accumulate) pointers.residual = operands.y;
   pointers.y = operands.y;
+  if (shape_.normalize_result) {
+    pointers.gamma = operands.gamma;
+    pointers.beta = operands.beta;
+  }
   hopper::launch(form, tile_, entry->second, pointers, stream);
 }
 

@@ -252,6 +252,8 @@ const std::vector<KernelCheck>& kernel_checks() {
       {"tall product tiles", check_tall_product_tiles},
       {"folded normalization", check_folded_norm},
       {"normalized product tiles", check_normalized_product_tiles},
+      {"normalized result tiles", check_normalized_result_tiles},
+      {"tall normalized result tiles", check_tall_normalized_result_tiles},
       {"position bias", check_position_bias},
       {"attention", check_attention},
       {"attention by steps", check_attention_steps},

@@ -13,6 +13,8 @@ void check_product_tiles(const VerifyReport& report);
 void check_tall_product_tiles(const VerifyReport& report);
 void check_folded_norm(const VerifyReport& report);
 void check_normalized_product_tiles(const VerifyReport& report);
+void check_normalized_result_tiles(const VerifyReport& report);
+void check_tall_normalized_result_tiles(const VerifyReport& report);
 void check_position_bias(const VerifyReport& report);
 void check_attention(const VerifyReport& report);
 void check_attention_steps(const VerifyReport& report);
