@@ -159,6 +159,24 @@ bool ModelBuilder::folded_linear(const Linear& linear, const std::string& norm, 
   return true;
 }
 
+void ModelBuilder::normalized_linear(const Linear& linear, const std::string& norm_path, const std::string& norm_name,
+                                     const std::string& name, const void* x, void* side, void* y) {
+  const void* const weight = weights_.find(name + ".weight");
+  if (options_.features.postnorm && options_.features.layernorm && linear.bias_in_product) {
+    const cuda::Matmul* const matmul = library_.prepare_result_normalized(shape_of(linear), stream_);
+    if (matmul != nullptr) {
+      product(linear, *matmul,
+              {x, weight, linear.bias, y, nullptr, weights_.find(norm_name + ".weight"),
+               weights_.find(norm_name + ".bias")});
+      return;
+    }
+  }
+  Linear apart = linear;
+  apart.accumulate = false;
+  this->linear(apart, x, weight, side);
+  norm(norm_path, norm_name, {linear.rows, linear.outputs}, side, y, linear.accumulate ? y : nullptr);
+}
+
 void ModelBuilder::norm(const std::string& path, const std::string& parameters, const LayerNormShape& shape,
                         const void* x, void* y, const void* residual) {
   const cuda::LayerNormTensors tensors{x, weights_.find(parameters + ".weight"), weights_.find(parameters + ".bias"), y,
@@ -197,10 +215,8 @@ void ModelBuilder::stem() {
   projection.inputs = shape.column_length();
   projection.outputs = shape.outputs;
   projection.bias = weights_.find("patch_embed.proj.bias");
-  void* const embedded = activations_.tokens[0].data();
-  linear(projection, columns, weights_.find("patch_embed.proj.weight"), embedded);
-  norm("patch_embed.norm", "patch_embed.norm", {shape.tokens(), shape.outputs}, embedded,
-       activations_.streams[0].data());
+  normalized_linear(projection, "patch_embed.norm", "patch_embed.norm", "patch_embed.proj", columns,
+                    activations_.tokens[0].data(), activations_.streams[0].data());
 }
 
 // V1: x += proj(attend(qkv(LN(x)))). V2: x += LN(proj(attend(qkv(x)))).
@@ -240,7 +256,13 @@ void ModelBuilder::attention_half(const Block& block) {
   projection.bias = weights_.find(block.parameters + ".attn.proj.bias");
   projection.bias_in_product = options_.features.residual;
   projection.accumulate = sum_in_product;
-  linear(projection, activations_.tokens[1].data(), weights_.find(block.parameters + ".attn.proj.weight"), branch);
+  const std::string name = block.parameters + ".attn.proj";
+  if (!v1() && options_.features.window && options_.features.layernorm) {
+    projection.accumulate = true;
+    normalized_linear(projection, block.path + ".norm1", norm_name, name, activations_.tokens[1].data(), side, block.x);
+    return;
+  }
+  linear(projection, activations_.tokens[1].data(), weights_.find(name + ".weight"), branch);
   if (!options_.features.window) out_of_windows(block, branch);
   if (v1()) {
     if (!sum_in_product) add(block.path + ".residual1", block, block.x, side);
@@ -289,11 +311,15 @@ void ModelBuilder::mlp_half(const Block& block) {
   fc2.bias = weights_.find(block.parameters + ".mlp.fc2.bias");
   fc2.bias_in_product = options_.features.residual;
   fc2.accumulate = sum_in_product;
-  linear(fc2, wide, weights_.find(block.parameters + ".mlp.fc2.weight"), sum_in_product ? block.x : side);
+  const std::string fc2_name = block.parameters + ".mlp.fc2";
+  if (!v1() && options_.features.layernorm) {
+    fc2.accumulate = true;
+    normalized_linear(fc2, block.path + ".norm2", norm_name, fc2_name, wide, side, block.x);
+    return;
+  }
+  linear(fc2, wide, weights_.find(fc2_name + ".weight"), sum_in_product ? block.x : side);
   if (v1()) {
     if (!sum_in_product) add(block.path + ".residual2", block, block.x, side);
-  } else if (options_.features.layernorm) {
-    norm(block.path + ".norm2", norm_name, norm_shape, side, block.x, block.x);
   } else {
     norm(block.path + ".norm2", norm_name, norm_shape, side, side);
     add(block.path + ".residual2", block, block.x, side);
@@ -332,8 +358,11 @@ void ModelBuilder::merging(int stage, const void* x, void* y) {
   reduction.rows = rows;
   reduction.inputs = 4 * from.width;
   reduction.outputs = 2 * from.width;
-  linear(reduction, input, weights_.find(parameters + ".reduction.weight"), v1() ? y : side);
-  if (!v1()) norm(path + ".norm", parameters + ".norm", norm_shape, side, y);
+  if (v1()) {
+    linear(reduction, input, weights_.find(parameters + ".reduction.weight"), y);
+  } else {
+    normalized_linear(reduction, path + ".norm", parameters + ".norm", parameters + ".reduction", input, side, y);
+  }
 }
 
 void ModelBuilder::head(const void* x) {

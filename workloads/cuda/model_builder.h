@@ -84,6 +84,10 @@ class ModelBuilder {
   // y = GELU(LN(x) W^T + b) as one product where that is wanted and faster; else nothing happens. `norm` and `name` are
   // those of parameters.
   bool folded_linear(const Linear& linear, const std::string& norm, const std::string& name, const void* x, void* y);
+  // y = LN(x W^T + b), or y += where `linear` accumulates, as one product where that is wanted and faster; else in two,
+  // by way of `side`. `norm`: of the step; `norm_name` and `name`: of parameters.
+  void normalized_linear(const Linear& linear, const std::string& norm, const std::string& norm_name,
+                         const std::string& name, const void* x, void* side, void* y);
   void norm(const std::string& path, const std::string& parameters, const LayerNormShape& shape, const void* x, void* y,
             const void* residual = nullptr);
   void add(const std::string& path, const Block& block, void* x, const void* branch);
