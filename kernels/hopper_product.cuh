@@ -252,14 +252,14 @@ __device__ void consume(const Ring<P>& ring, const Extents& e, const Pointers<ty
     __syncwarp();
     if (lane == 0) barrier_arrive(ring.empty_at(stage));
   };
+  Walk<P> at(e);
+  if constexpr (P::kNormalizes) end.vectors.fetch(p, at.first_column(), group);
   // The second warp group begins when the first one has a ring of stages behind it: half a tile, or as much as there
   // is.
   if constexpr (P::kGroups == 2) {
     if (group == 1) threads_meet<2 * kGroup>(1);
   }
   bool apart = P::kGroups == 1 || group == 1;
-  Walk<P> at(e);
-  if constexpr (P::kNormalizes) end.vectors.fetch(p, at.first_column(), group);
   bool previous_finished = false;
   while (at.tile < e.tiles) {
     float sums[P::kSums];
