@@ -365,13 +365,13 @@ void ModelBuilder::merging(int stage, const void* x, void* y) {
   if (v1() && options_.features.layernorm) {
     const cuda::LayerNormTensors tensors{x, weights_.find(parameters + ".norm.weight"),
                                          weights_.find(parameters + ".norm.bias"), gathered, nullptr};
-    step(path + ".norm", OperationClass::kNorm, layernorm_forward_cost(norm_shape, element_), {rows, 4 * from.width},
-         {rows, 4 * from.width}, [=, type = type_](cuda::Stream stream) {
+    step(path + ".norm", OperationClass::kNorm, layernorm_forward_cost(norm_shape, element_),
+         {rows, 4 * shape.channels}, {rows, 4 * shape.channels}, [=, type = type_](cuda::Stream stream) {
            cuda::layernorm_forward(norm_shape, type, tensors, stream, &shape);
          });
   } else {
     step(path + ".gather", OperationClass::kLayout, patch_merge_forward_cost(shape, element_),
-         {batch_, shape.height, shape.width, shape.channels}, {rows, 4 * from.width},
+         {batch_, shape.height, shape.width, shape.channels}, {rows, 4 * shape.channels},
          [=, type = type_](cuda::Stream stream) { cuda::patch_merge_forward(shape, type, x, gathered, stream); });
     if (v1()) {
       norm(path + ".norm", parameters + ".norm", norm_shape, gathered, side);
@@ -381,8 +381,8 @@ void ModelBuilder::merging(int stage, const void* x, void* y) {
   Linear reduction;
   reduction.path = path + ".reduction";
   reduction.rows = rows;
-  reduction.inputs = 4 * from.width;
-  reduction.outputs = 2 * from.width;
+  reduction.inputs = 4 * shape.channels;
+  reduction.outputs = 2 * shape.channels;
   if (v1()) {
     linear(reduction, input, weights_.find(parameters + ".reduction.weight"), y);
   } else {
