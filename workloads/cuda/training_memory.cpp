@@ -17,6 +17,9 @@ constexpr std::int64_t kReserve = std::int64_t{768} << 20;
 
 Features training_features(Features features) {
   features.prebias = false;
+  features.normfold = false;
+  features.postnorm = false;
+  features.mlpparts = false;
   return features;
 }
 
