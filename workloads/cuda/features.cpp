@@ -17,13 +17,13 @@ constexpr std::array kNames = {
     FeatureName{"postnorm", &Features::postnorm},   FeatureName{"gelu", &Features::gelu},
     FeatureName{"residual", &Features::residual},   FeatureName{"adamw", &Features::adamw},
     FeatureName{"window", &Features::window},       FeatureName{"attention", &Features::attention},
-    FeatureName{"graph", &Features::graph},         FeatureName{"mlpparts", &Features::mlpparts},
+    FeatureName{"graph", &Features::graph},
 };
 
-constexpr Features kFused = {true, true, true, true, true, true, true, true, false, false, false, false};
-constexpr Features kWindow = {true, true, true, true, true, true, true, true, true, false, false, false};
-constexpr Features kAttention = {true, true, true, true, true, true, true, true, true, true, false, false};
-constexpr Features kGraph = {true, true, true, true, true, true, true, true, true, true, true, false};
+constexpr Features kFused = {true, true, true, true, true, true, true, true, false, false, false};
+constexpr Features kWindow = {true, true, true, true, true, true, true, true, true, false, false};
+constexpr Features kAttention = {true, true, true, true, true, true, true, true, true, true, false};
+constexpr Features kGraph = {true, true, true, true, true, true, true, true, true, true, true};
 
 constexpr std::array kLadder = {
     Level{"eager", {}, "fp32"},       Level{"tensorcore", {}, "fp16"},        Level{"fused", kFused, "fp16"},

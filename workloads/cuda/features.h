@@ -24,8 +24,6 @@ struct Features {
   bool window = false;     // no copies for shift, partition and their reverses: rows are found by address
   bool attention = false;  // attention within windows as one kernel
   bool graph = false;      // the whole pass launched as one CUDA graph
-  // Inference, in no level: fc1 and fc2 by parts of the tokens whose hidden activations the L2 cache holds.
-  bool mlpparts = false;
 
   friend bool operator==(const Features&, const Features&) = default;
 };

@@ -15,12 +15,6 @@
 #include "kernels/residual.h"
 
 namespace swinscope {
-namespace {
-
-// Hidden activations of fc1's result: less than the L2 cache of a large GPU, which holds the rows beside them, too.
-constexpr std::int64_t kMlpPartBytes = std::int64_t{32} << 20;
-
-}  // namespace
 
 DeviceWeights::DeviceWeights(const ParameterStore<float>& store, ElementType type, cuda::Stream stream)
     : store_(&store), type_(type), stream_(stream), values_(store.layout().flat_count() * element_bytes(type)) {
@@ -280,27 +274,8 @@ void ModelBuilder::attention_half(const Block& block) {
   }
 }
 
-std::int64_t ModelBuilder::mlp_tokens(const Block& block) const {
-  std::int64_t tokens = block.tokens;
-  const Features& features = options_.features;
-  // Only products and normalizations may have any number of rows.
-  if (!features.mlpparts || !features.residual || !features.layernorm || !tanh_gelu()) return tokens;
-  while (tokens * kMlpRatio * block.stage.width * element_ > kMlpPartBytes && tokens % 2 == 0)
-    tokens /= 2;
-  return tokens;
-}
-
-void ModelBuilder::mlp_half(const Block& block) {
-  Block part = block;
-  part.tokens = mlp_tokens(block);
-  for (std::int64_t first = 0; first < block.tokens; first += part.tokens) {
-    part.x = static_cast<char*>(block.x) + first * block.stage.width * element_;
-    mlp_part(part);
-  }
-}
-
 // V1: x += fc2(GELU(fc1(LN(x)))). V2: x += LN(fc2(GELU(fc1(x)))).
-void ModelBuilder::mlp_part(const Block& block) {
+void ModelBuilder::mlp_half(const Block& block) {
   const std::int64_t width = block.stage.width;
   const std::int64_t hidden = kMlpRatio * width;
   const LayerNormShape norm_shape{block.tokens, width};

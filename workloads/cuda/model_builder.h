@@ -75,9 +75,6 @@ class ModelBuilder {
   void block(const Block& block);
   void attention_half(const Block& block);
   void mlp_half(const Block& block);
-  // Tokens that it takes at a time.
-  std::int64_t mlp_tokens(const Block& block) const;
-  void mlp_part(const Block& block);
   void merging(int stage, const void* x, void* y);
   void head(const void* x);
 

@@ -19,7 +19,6 @@ Features training_features(Features features) {
   features.prebias = false;
   features.normfold = false;
   features.postnorm = false;
-  features.mlpparts = false;
   return features;
 }
 
