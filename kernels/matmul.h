@@ -46,6 +46,7 @@ struct MatmulShape {
   bool normalize = false;  // the rows of a first, within the product: MatmulLibrary::prepare_normalized()
   // The rows of the product with its bias, before y is added: MatmulLibrary::prepare_result_normalized().
   bool normalize_result = false;
+  int spare_multiprocessors = 0;  // left to a kernel that runs beside it
 
   std::int64_t operand_bytes() const {
     const bool bytes = arithmetic == MatmulArithmetic::kFp8 || arithmetic == MatmulArithmetic::kInt8;

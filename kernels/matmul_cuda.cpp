@@ -38,6 +38,7 @@ std::string key_of(const MatmulShape& s) {
   if (s.transpose_a) key += ",ta";  // behind what files of choices already hold
   if (s.normalize) key += ",norm";
   if (s.normalize_result) key += ",normed";
+  if (s.spare_multiprocessors > 0) key += ",spare" + std::to_string(s.spare_multiprocessors);
   return key;
 }
 

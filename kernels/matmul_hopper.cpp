@@ -18,8 +18,9 @@ hopper::ProductForm form_of(const MatmulShape& shape) {
 HopperMatmul::HopperMatmul(const MatmulShape& shape, int tile) : shape_(shape), tile_(tile) {}
 
 bool HopperMatmul::fits(const MatmulShape& shape, int tile) {
-  return shape.transpose_b && !shape.transpose_a && shape.batch == 1 && shape.operand_type == shape.result_type &&
-         shape.arithmetic == MatmulArithmetic::kByType &&
+  // It takes the whole GPU.
+  return shape.spare_multiprocessors == 0 && shape.transpose_b && !shape.transpose_a && shape.batch == 1 &&
+         shape.operand_type == shape.result_type && shape.arithmetic == MatmulArithmetic::kByType &&
          !(shape.accumulate && shape.epilogue == Epilogue::kBiasGelu) &&
          !(shape.normalize && (shape.accumulate || shape.epilogue == Epilogue::kNone)) &&
          !(shape.normalize_result && (shape.normalize || shape.epilogue == Epilogue::kBiasGelu)) &&
