@@ -6,13 +6,20 @@
 
 namespace swinscope::cuda::hopper {
 
-enum class Finish { kPlain, kGelu, kResidual };  // after the bias
+// After the bias. kNormalized: hopper_result.cuh.
+enum class Finish { kPlain, kGelu, kResidual, kNormalized };
+
+constexpr int kGroup = 128;  // threads of a warp group
+constexpr int kQuad = 4;     // lanes that have the same rows
 
 template <typename T>
 struct Pointers {
   const T* bias;      // [n], or null
-  const T* residual;  // [m, n], read with Finish::kResidual only; may be y
+  const T* residual;  // [m, n], read with kResidual, and with kNormalized where it is not null; may be y
   T* y;
+  const float* corrections = nullptr;  // [2, n]: see normalized_product.h
+  const T* gamma = nullptr;            // [n], as beta: of kNormalized
+  const T* beta = nullptr;
 };
 
 // 8 columns of a row that follow each other.
@@ -58,14 +65,16 @@ __device__ inline void gelu(Eight& eight) {
   }
 }
 
-// A thread has, of each 32 columns, the 8 from 8 t on of two rows: see make_permuted_map(). These are its sums of
-// columns 32 `part` on and of its upper (0) or lower (1) row.
+// A thread has, of each 32 columns, the 8 from 8 t on of two rows: see make_permuted_map(). Where its sum of the `i`th
+// column from 32 `part` on of its upper (0) or lower (1) row is.
+__device__ constexpr int sum_at(int part, int half, int i) { return part * 16 + i / 2 * 4 + half * 2 + i % 2; }
+
 template <int kSums>
 __device__ Eight eight_of(const float (&sums)[kSums], int part, int half) {
   Eight eight;
 #pragma unroll
   for (int i = 0; i < 8; ++i)
-    eight.values[i] = sums[part * 16 + i / 2 * 4 + half * 2 + i % 2];
+    eight.values[i] = sums[sum_at(part, half, i)];
   return eight;
 }
 

@@ -32,6 +32,10 @@ __device__ inline void barrier_wait(std::uint32_t barrier, std::uint32_t parity)
       : "memory");
 }
 
+// Before its first use, which else waits for the map itself.
+__device__ inline void prefetch_map(const CUtensorMap* map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
 // A box of the tensor behind `map`, whose first element is (column, row), to shared memory; counts its bytes at `full`.
 __device__ inline void load_tile(std::uint32_t to, const CUtensorMap* map, int column, int row, std::uint32_t full) {
   asm volatile(
@@ -50,10 +54,21 @@ __device__ inline void load_permuted_tile(std::uint32_t to, const CUtensorMap* m
       : "memory");
 }
 
+// A slice of such a box, from its `eighth`th 8 rows on, to the same place in each block of the cluster whose bit in
+// `blocks` is set; counts its bytes at each one's barrier at the place of `full`.
+__device__ inline void load_permuted_slice_for(std::uint16_t blocks, std::uint32_t to, const CUtensorMap* map,
+                                               int column, int eighth, int group, std::uint32_t full) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, "
+      "%3, %3, %4, %5}], [%6], %7;" ::"r"(to),
+      "l"(map), "r"(column), "r"(0), "r"(eighth), "r"(group), "r"(full), "h"(blocks)
+      : "memory");
+}
+
 // The same into the L2 cache only.
-__device__ inline void prefetch_permuted_tile(const CUtensorMap* map, int column, int group) {
-  asm volatile("cp.async.bulk.prefetch.tensor.5d.L2.global [%0, {%1, %2, %2, %2, %3}];" ::"l"(map), "r"(column), "r"(0),
-               "r"(group)
+__device__ inline void prefetch_permuted_slice(const CUtensorMap* map, int column, int eighth, int group) {
+  asm volatile("cp.async.bulk.prefetch.tensor.5d.L2.global [%0, {%1, %2, %2, %3, %4}];" ::"l"(map), "r"(column), "r"(0),
+               "r"(eighth), "r"(group)
                : "memory");
 }
 
@@ -98,6 +113,11 @@ __device__ inline void send(std::uint32_t to, const float4& v, std::uint32_t bar
       "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(to),
       "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w), "r"(barrier)
       : "memory");
+}
+// barrier_arrive() at a barrier of another block: says that this thread has read something, and nothing about what it
+// wrote, for which the scope of a cluster would need a fence for the whole GPU.
+__device__ inline void barrier_arrive_there(std::uint32_t barrier) {
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 // barrier_wait() for what other blocks sent.
 __device__ inline void barrier_wait_for_others(std::uint32_t barrier, std::uint32_t parity) {

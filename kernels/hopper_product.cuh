@@ -1,24 +1,24 @@
 // The product kernel for compute capability 9.0, y[m, n] = f(a[m, k] b[n, k]^T): one warp group whose first thread lets
 // the copy engine bring tiles of a and b into a ring of stages, and one or two that multiply them, 64 rows each. Blocks
 // stay and go from tile to tile, so that loads never pause. Two warp groups work a ring of stages apart: while one
-// finishes its sums (bias, GELU, residual) the other one has the tensor cores.
+// finishes its sums (bias, GELU, residual, normalization) the other one has the tensor cores.
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
 
 #include "kernels/early_launch.cuh"
 #include "kernels/hopper_finish.cuh"
 #include "kernels/hopper_product.h"
+#include "kernels/hopper_result.cuh"
 #include "kernels/wgmma.cuh"
 
 namespace swinscope::cuda::hopper {
 
-constexpr int kGroup = 128;  // threads of a warp group
 constexpr int kGroupRows = 64;
 constexpr int kDepth = 64;  // of a stage: 128 bytes of each row
 constexpr std::uint32_t kStageRowBytes = 128;
 constexpr int kStep = 16;  // of one product
-constexpr int kQuad = 4;
 // What a block may take of the 227 KiB of shared memory, where one or two blocks share a multiprocessor.
 constexpr std::uint32_t kOneBlockBytes = 200 * 1024;
 constexpr std::uint32_t kTwoBlockBytes = 104 * 1024;
@@ -31,6 +31,7 @@ struct Plan {
   static constexpr int kGroups = kGroups_;  // that multiply
   static constexpr int kRows = kGroups * kGroupRows;
   static constexpr Finish kFinish = kFinish_;
+  static constexpr bool kNormalizes = kFinish == Finish::kNormalized;
   static constexpr int kThreads = (1 + kGroups) * kGroup;
   static constexpr std::uint32_t kABytes = kRows * kStageRowBytes;
   static constexpr std::uint32_t kStageBytes = kABytes + kColumns * kStageRowBytes;
@@ -105,7 +106,8 @@ __device__ void load_b(const Ring<P>& ring, const Walk<P>& at, const CUtensorMap
 template <typename P>
 __device__ void produce(const Ring<P>& ring, const Extents& e, const CUtensorMap* a_map, const CUtensorMap* b_map) {
   const int steps = (e.k + kDepth - 1) / kDepth;
-  // Weights do not depend on the kernel before: the first stages' are fetched while it ends.
+  // Weights do not depend on the kernel before: the first stages' are fetched while it ends, and the map of a.
+  prefetch_map(a_map);
   Walk<P> weights(e);
   for (int i = 0; i < P::kStages && weights.tile < e.tiles; ++i, weights.advance(e, steps)) {
     barrier_arrive_expecting(ring.full_at(weights.stage), P::kStageBytes);
@@ -163,8 +165,10 @@ struct Place {
   const T* residual[2];
   int parts;  // of 32 columns
   bool exists[2];
+  bool adds;  // a residual
 
-  __device__ Place(const Extents& e, const Pointers<T>& p, int row, int column, int t) : parts((e.n - column) / 32) {
+  __device__ Place(const Extents& e, const Pointers<T>& p, int row, int column, int t)
+      : parts((e.n - column) / 32), adds(P::kFinish == Finish::kResidual || p.residual != nullptr) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const std::int64_t at = std::int64_t{row + 8 * half} * e.n + column + 8 * t;
@@ -173,7 +177,8 @@ struct Place {
       exists[half] = row + 8 * half < e.m;
     }
   }
-  __device__ bool has(int part, int half) const { return exists[half] && part < parts; }
+  // Rows that are normalized have all columns.
+  __device__ bool has(int part, int half) const { return exists[half] && (P::kNormalizes || part < parts); }
 };
 
 // A thread's pieces of the residual, 16 bytes of each of its two rows for every 32 columns, a few at a time and ahead:
@@ -181,7 +186,7 @@ struct Place {
 // place.
 template <typename P>
 struct Residual {
-  static constexpr bool kRead = P::kFinish == Finish::kResidual;
+  static constexpr bool kRead = P::kFinish == Finish::kResidual || P::kNormalizes;
   static constexpr int kParts = P::kColumns / 32;
   static constexpr int kAhead = std::min(2, kParts);  // of 32 columns
   uint4 pieces[2][kAhead][2];
@@ -191,7 +196,7 @@ struct Residual {
     if constexpr (kRead) {
 #pragma unroll
       for (int i = 0; i < 2 * kParts; ++i)
-        prefetch_if(place.has(i / 2, i % 2), place.residual[i % 2] + i / 2 * 32);
+        prefetch_if(place.adds && place.has(i / 2, i % 2), place.residual[i % 2] + i / 2 * 32);
     }
   }
   __device__ void fetch(int chunk, const Place<P>& place) {
@@ -200,7 +205,8 @@ struct Residual {
       for (int i = 0; i < 2 * kAhead; ++i) {
         const int part = chunk * kAhead + i / 2;
         uint4 piece{};
-        if (place.has(part, i % 2)) piece = *reinterpret_cast<const uint4*>(place.residual[i % 2] + part * 32);
+        if (place.adds && place.has(part, i % 2))
+          piece = *reinterpret_cast<const uint4*>(place.residual[i % 2] + part * 32);
         pieces[chunk % 2][i / 2][i % 2] = piece;
       }
     }
@@ -232,8 +238,11 @@ __device__ void finish_tile(const float (&sums)[P::kSums], const TileBias<P>& bi
 }
 
 template <typename P>
+using TileEnd = std::conditional_t<P::kNormalizes, NormalizedEnd<P>, TileBias<P>>;
+
+template <typename P>
 __device__ void consume(const Ring<P>& ring, const Extents& e, const Pointers<typename P::T>& p, int group,
-                        TileBias<P> bias) {
+                        TileEnd<P> end) {
   using T = typename P::T;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int thread = static_cast<int>(threadIdx.x) % kGroup;
@@ -243,18 +252,19 @@ __device__ void consume(const Ring<P>& ring, const Extents& e, const Pointers<ty
     __syncwarp();
     if (lane == 0) barrier_arrive(ring.empty_at(stage));
   };
+  Walk<P> at(e);
+  if constexpr (P::kNormalizes) end.vectors.fetch(p, at.first_column(), group);
   // The second warp group begins when the first one has a ring of stages behind it: half a tile, or as much as there
   // is.
   if constexpr (P::kGroups == 2) {
     if (group == 1) threads_meet<2 * kGroup>(1);
   }
   bool apart = P::kGroups == 1 || group == 1;
-  Walk<P> at(e);
   bool previous_finished = false;
   while (at.tile < e.tiles) {
     float sums[P::kSums];
     const Place<P> place(e, p, at.first_row() + own_row, at.first_column(), lane % kQuad);
-    bias.fetch(e, p, at.first_column(), thread);
+    if constexpr (!P::kNormalizes) end.fetch(e, p, at.first_column(), thread);
     Residual<P>::prefetch(place);
     for (int step = 0; step < steps; ++step) {
       barrier_wait(ring.full_at(at.stage), at.parity);
@@ -282,11 +292,15 @@ __device__ void consume(const Ring<P>& ring, const Extents& e, const Pointers<ty
     }
     Residual<P> residual;
     residual.fetch(0, place);
-    bias.share(thread, group);
+    if constexpr (!P::kNormalizes) end.share(thread, group);
     products_wait<0>();
     release(at.stage);
     at.advance_stage();
-    finish_tile<P>(sums, bias, residual, place);
+    if constexpr (P::kNormalizes) {
+      finish_normalized<P>(sums, end, residual, place);
+    } else {
+      finish_tile<P>(sums, end, residual, place);
+    }
     at.advance_tile(e);
   }
   if (!previous_finished) wait_for_previous();
@@ -299,8 +313,10 @@ __global__ __launch_bounds__(P::kThreads, P::kBlocksEach) void matmul_kernel(con
                                                                              const Pointers<typename P::T> p) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ unsigned char dynamic[];
-  __shared__ std::uint64_t barriers[2 * P::kStages];
-  __shared__ alignas(16) float bias[P::kGroups][2 * P::kColumns];
+  using Exchange = MomentExchange<P>;
+  __shared__ std::uint64_t barriers[2 * P::kStages + (P::kNormalizes ? Exchange::kBarriers : 0)];
+  __shared__ alignas(16) float vectors[P::kGroups][(P::kNormalizes ? ResultVectors<P>::kCount : 2) * P::kColumns];
+  __shared__ float4 moments[P::kNormalizes ? Exchange::kPlaces : 1];
   const std::uint32_t first = shared_address(barriers);
   const Ring<P> ring{(shared_address(dynamic) + 1023U) & ~1023U, first, first + P::kStages * 8};
   if (threadIdx.x == 0) {
@@ -308,17 +324,33 @@ __global__ __launch_bounds__(P::kThreads, P::kBlocksEach) void matmul_kernel(con
       barrier_init(ring.full_at(stage), 1);
       barrier_init(ring.empty_at(stage), P::kGroups * (kGroup / kWarp));
     }
+    if constexpr (P::kNormalizes) {
+      for (int i = 0; i < Exchange::kBarriers; ++i)
+        barrier_init(ring.full_at(2 * P::kStages + i), 1);
+    }
     barrier_inits_done();
   }
   __syncthreads();
   let_next_begin();
+  if constexpr (P::kNormalizes) {
+    // From here on the blocks of the cluster have begun, and their barriers are there.
+    if (e.tiles_n > 1) {
+      cluster_arrive();
+      cluster_wait();
+    }
+  }
   const int group = static_cast<int>(threadIdx.x) / kGroup - 1;
   if (group < 0) {
     if constexpr (P::kGroups == 2) give_registers<40>();
     if (threadIdx.x == 0) produce<P>(ring, e, &a_map, &b_map);
   } else {
     if constexpr (P::kGroups == 2) take_registers<232>();
-    consume<P>(ring, e, p, group, TileBias<P>{bias[group], 0, {}});
+    if constexpr (P::kNormalizes) {
+      const Exchange exchange(shared_address(moments), ring.full_at(2 * P::kStages), e.tiles_n, group);
+      consume<P>(ring, e, p, group, NormalizedEnd<P>{{vectors[group]}, exchange});
+    } else {
+      consume<P>(ring, e, p, group, TileBias<P>{vectors[group], 0, {}});
+    }
   }
 #endif
 }

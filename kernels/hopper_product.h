@@ -14,12 +14,17 @@ struct ProductForm {
   std::int64_t k = 0;
   ElementType type = ElementType::kFp16;  // kFp16 or kBf16
   bool gelu = false;                      // tanh form, after the bias
+  bool normalize = false;                 // the rows of a first: normalized_product.h. With corrections, no bias
+  bool normalize_result = false;          // the rows of the product with its bias: with gamma and beta
 };
 
 struct ProductPointers {
   const void* bias = nullptr;      // [n]; null: none
   const void* residual = nullptr;  // [m, n], added at the end; null: none. May be y
   void* y = nullptr;
+  const float* corrections = nullptr;  // [2, n]
+  const void* gamma = nullptr;         // [n], as beta
+  const void* beta = nullptr;
 };
 
 // How the copy engine finds a and b: made once for a form, a tile and two addresses.
@@ -32,12 +37,24 @@ struct ProductMaps {
 
 struct Tile {
   int rows, columns;
-  int splits;  // blocks that share k; 0: by the kernel for many rows
+  int splits = 0;  // blocks that share k; 0: by the kernel for many rows
+  int shares = 1;  // blocks that share b
 };
-constexpr Tile kTileSizes[] = {{128, 256, 0}, {128, 192, 0}, {128, 128, 0}, {64, 128, 0}, {64, 64, 0},
-                               {64, 32, 0},   {64, 32, 1},   {64, 32, 2},   {64, 64, 1},  {64, 64, 2},
-                               {64, 64, 4},   {64, 128, 1},  {64, 128, 2},  {64, 128, 4}, {64, 128, 8}};
+constexpr Tile kTileSizes[] = {
+    {128, 256},     {128, 192},      {128, 128},      {64, 128},       {64, 64},       {64, 32},       {64, 32, 1},
+    {64, 32, 2},    {64, 64, 1},     {64, 64, 2},     {64, 64, 4},     {64, 128, 1},   {64, 128, 2},   {64, 128, 4},
+    {64, 128, 8},   {64, 32, 1, 2},  {64, 32, 1, 4},  {64, 32, 2, 4},  {64, 64, 1, 2}, {64, 64, 1, 4}, {64, 64, 2, 2},
+    {64, 64, 2, 4}, {64, 128, 1, 2}, {64, 128, 1, 4}, {64, 128, 2, 4}, {64, 128, 4, 2}};
 constexpr int kTiles = sizeof(kTileSizes) / sizeof(Tile);
+// Where results are normalized, so many blocks at most have the columns of a row.
+constexpr int kMostBeside = 8;
+
+// Of the kernel for few rows. Tiles of blocks that share b stand above each other; some may lie below the last row.
+constexpr std::int64_t split_blocks(const ProductForm& form, const Tile& tile) {
+  const auto ceil_div = [](std::int64_t count, std::int64_t per) { return (count + per - 1) / per; };
+  return ceil_div(form.m, std::int64_t{tile.rows} * tile.shares) * ceil_div(form.n, tile.columns) * tile.splits *
+         tile.shares;
+}
 
 // Whether this GPU and this build have the kernel at all.
 bool offered();
@@ -55,5 +72,7 @@ void launch_bf16(const ProductForm& form, int tile, const ProductMaps& maps, con
                  Stream stream);
 void launch_split(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers,
                   Stream stream);
+void launch_normalized(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers,
+                       Stream stream);
 
 }  // namespace swinscope::cuda::hopper

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <string>
@@ -61,14 +62,16 @@ TensorMap make_map(ElementType type, const void* matrix, std::int64_t rows, std:
 }
 
 // Of 32 rows, row 8 t + 2 j + e goes to place 8 j + 2 t + e. A thread has the sums at places 8 j + 2 t + e of each 32
-// columns (wgmma.cuh), for its t and all j: so it has 8 columns that follow each other, 16 bytes of the result.
+// columns (wgmma.cuh), for its t and all j: so it has 8 columns that follow each other, 16 bytes of the result. A box
+// has whole groups of 32 rows, or 8 or 16 places of one.
 TensorMap make_permuted_map(ElementType type, const void* matrix, std::int64_t rows, std::int64_t columns,
                             int box_rows) {
   const auto pitch = static_cast<cuuint64_t>(columns) * 2;
   return encode<5>(type, matrix,
                    {{static_cast<cuuint64_t>(columns), 2, 4, 4, static_cast<cuuint64_t>(rows / 32)},
                     {pitch, 8 * pitch, 2 * pitch, 32 * pitch},
-                    {kDepth, 2, 4, 4, static_cast<cuuint32_t>(box_rows / 32)}});
+                    {kDepth, 2, 4, static_cast<cuuint32_t>(std::min(4, box_rows / 8)),
+                     static_cast<cuuint32_t>(std::max(1, box_rows / 32))}});
 }
 
 }  // namespace
@@ -82,23 +85,31 @@ bool fits(const ProductForm& form, int tile) {
   if (!offered() || tile < 0 || tile >= kTiles || form.type == ElementType::kFp32) return false;
   if (form.m <= 0 || form.n <= 0 || form.k <= 0 || form.n % 32 != 0 || form.k % 8 != 0) return false;
   const Tile& size = kTileSizes[tile];
+  // The moments of a row are those of a block, 16 columns at a time.
+  if (form.normalize && (size.splits != 1 || form.k % 16 != 0)) return false;
+  if (form.normalize_result) {
+    // Whole rows, of blocks that go by the tensor cores' 64 rows twice.
+    const std::int64_t beside = form.n / size.columns;
+    return size.splits == 0 && size.rows == 128 && form.n % size.columns == 0 && beside <= kMostBeside &&
+           std::has_single_bit(static_cast<std::uint64_t>(beside));
+  }
   if (size.splits == 0) return true;
   static const std::int64_t most_blocks = kSplitBlocksEach * device_info().multiprocessors;
-  const auto ceil_div = [](std::int64_t count, std::int64_t per) { return (count + per - 1) / per; };
-  return ceil_div(form.m, size.rows) * ceil_div(form.n, size.columns) * size.splits <= most_blocks &&
-         ceil_div(form.k, kDepth) >= size.splits;
+  return split_blocks(form, size) <= most_blocks && form.k > std::int64_t{kDepth} * (size.splits - 1) &&
+         form.m > std::int64_t{size.rows} * (size.shares / 2);
 }
 
 ProductMaps make_maps(const ProductForm& form, int tile, const void* a, const void* b) {
   require(fits(form, tile), "hopper::make_maps", "the tile size does not fit");
   const Tile& size = kTileSizes[tile];
   return {make_map(form.type, a, form.m, form.k, size.rows),
-          make_permuted_map(form.type, b, form.n, form.k, size.columns)};
+          make_permuted_map(form.type, b, form.n, form.k, size.columns / size.shares)};
 }
 
 void launch(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers,
             Stream stream) {
   require(fits(form, tile), "hopper::launch", "the tile size does not fit");
+  if (form.normalize_result) return launch_normalized(form, tile, maps, pointers, stream);
   if (kTileSizes[tile].splits > 0) return launch_split(form, tile, maps, pointers, stream);
   if (form.type == ElementType::kFp16) return launch_fp16(form, tile, maps, pointers, stream);
   launch_bf16(form, tile, maps, pointers, stream);

@@ -1,6 +1,7 @@
 // Which tile size is which instance of the kernel. For the sources that instantiate it, one a type.
 #pragma once
 
+#include <array>
 #include <bit>
 
 #include "kernels/check.h"
@@ -22,6 +23,31 @@ int blocks_at_once() {
   return count;
 }
 
+// Clusters of `blocks` that the GPU holds at once, for a plan that normalizes.
+template <typename P>
+int clusters_at_once(int blocks) {
+  static const auto counts = [] {
+    std::array<int, kMostBeside + 1> found{};
+    found[1] = blocks_at_once<P>();
+    for (int size = 2; size <= kMostBeside; size *= 2) {
+      cudaLaunchAttribute cluster{};
+      cluster.id = cudaLaunchAttributeClusterDimension;
+      cluster.val.clusterDim.x = static_cast<unsigned>(size);
+      cluster.val.clusterDim.y = 1;
+      cluster.val.clusterDim.z = 1;
+      cudaLaunchConfig_t config{};
+      config.gridDim = dim3(static_cast<unsigned>(size * device_info().multiprocessors));
+      config.blockDim = dim3(P::kThreads);
+      config.dynamicSmemBytes = P::kSharedBytes;
+      config.attrs = &cluster;
+      config.numAttrs = 1;
+      SWINSCOPE_CUDA(cudaOccupancyMaxActiveClusters(&found.at(size), matmul_kernel<P>, &config));
+    }
+    return found;
+  }();
+  return std::max(1, counts.at(blocks));
+}
+
 template <typename P>
 void launch_plan(const ProductForm& form, const ProductMaps& maps, const ProductPointers& pointers, Stream stream) {
   using T = typename P::T;
@@ -32,12 +58,21 @@ void launch_plan(const ProductForm& form, const ProductMaps& maps, const Product
   extents.k = static_cast<int>(form.k);
   extents.tiles_n = ceil_div(form.n, P::kColumns);
   extents.tiles = extents.tiles_n * ceil_div(form.m, P::kRows);
-  const Pointers<T> typed{static_cast<const T*>(pointers.bias), static_cast<const T*>(pointers.residual),
-                          static_cast<T*>(pointers.y)};
-  const int blocks = std::min(extents.tiles, blocks_at_once<P>());
+  const Pointers<T> typed{static_cast<const T*>(pointers.bias),  static_cast<const T*>(pointers.residual),
+                          static_cast<T*>(pointers.y),           nullptr,
+                          static_cast<const T*>(pointers.gamma), static_cast<const T*>(pointers.beta)};
+  LaunchShape shape;
+  int at_once = 0;
+  if constexpr (P::kNormalizes) {
+    // Blocks that normalize rows together have tiles beside each other, from the first to the last.
+    shape.cluster = static_cast<unsigned>(extents.tiles_n);
+    at_once = clusters_at_once<P>(extents.tiles_n) * extents.tiles_n;
+  } else {
+    at_once = blocks_at_once<P>();
+  }
+  const int blocks = std::min(extents.tiles, at_once);
   extents.stride_rows = blocks / extents.tiles_n;
   extents.stride_columns = blocks % extents.tiles_n;
-  LaunchShape shape;
   shape.grid = dim3(static_cast<unsigned>(blocks));
   shape.block = dim3(P::kThreads);
   shape.shared_bytes = P::kSharedBytes;

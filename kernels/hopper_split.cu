@@ -8,7 +8,7 @@ namespace swinscope::cuda::hopper {
 namespace {
 
 template <typename P>
-void launch_plan(const ProductForm& form, int splits, const ProductMaps& maps, const ProductPointers& pointers,
+void launch_plan(const ProductForm& form, const Tile& tile, const ProductMaps& maps, const ProductPointers& pointers,
                  Stream stream) {
   using T = typename P::T;
   static const bool ready = [] {
@@ -16,31 +16,34 @@ void launch_plan(const ProductForm& form, int splits, const ProductMaps& maps, c
                                         static_cast<int>(P::shared_bytes(P::kUnits))));
     return true;
   }();
-  require(ready && splits <= P::kUnits, "hopper::launch", "a block of the cluster would have nothing to finish");
+  require(ready && tile.splits <= P::kUnits, "hopper::launch", "a block of the cluster would have nothing to finish");
   const int tiles_n = static_cast<int>((form.n + P::kColumns - 1) / P::kColumns);
-  const int tiles = tiles_n * static_cast<int>((form.m + P::kRows - 1) / P::kRows);
-  const SplitExtents extents{static_cast<int>(form.m), static_cast<int>(form.n), static_cast<int>(form.k), tiles_n,
-                             splits};
+  const SplitExtents extents{
+      static_cast<int>(form.m), static_cast<int>(form.n), static_cast<int>(form.k), tiles_n, tile.splits, tile.shares};
   const Pointers<T> typed{static_cast<const T*>(pointers.bias), static_cast<const T*>(pointers.residual),
-                          static_cast<T*>(pointers.y)};
+                          static_cast<T*>(pointers.y), pointers.corrections};
   LaunchShape shape;
-  shape.grid = dim3(static_cast<unsigned>(tiles * splits));
+  shape.grid = dim3(static_cast<unsigned>(split_blocks(form, tile)));
   shape.block = dim3(P::kThreads);
-  shape.shared_bytes = P::shared_bytes(splits);
-  shape.cluster = static_cast<unsigned>(splits);
+  shape.shared_bytes = P::shared_bytes(tile.splits);
+  shape.cluster = static_cast<unsigned>(tile.splits * tile.shares);
   launch_early(split_k_matmul_kernel<P>, shape, stream, std::bit_cast<CUtensorMap>(maps.a),
                std::bit_cast<CUtensorMap>(maps.b), extents, typed);
 }
 
 template <typename T, int kColumns>
-void launch_columns(const ProductForm& form, int splits, const ProductMaps& maps, const ProductPointers& pointers,
+void launch_columns(const ProductForm& form, const Tile& tile, const ProductMaps& maps, const ProductPointers& pointers,
                     Stream stream) {
-  if (form.gelu) {
-    launch_plan<SplitPlan<T, kColumns, Finish::kGelu>>(form, splits, maps, pointers, stream);
+  if (form.normalize && form.gelu) {
+    launch_plan<SplitPlan<T, kColumns, Finish::kGelu, true>>(form, tile, maps, pointers, stream);
+  } else if (form.normalize) {
+    launch_plan<SplitPlan<T, kColumns, Finish::kPlain, true>>(form, tile, maps, pointers, stream);
+  } else if (form.gelu) {
+    launch_plan<SplitPlan<T, kColumns, Finish::kGelu>>(form, tile, maps, pointers, stream);
   } else if (pointers.residual != nullptr) {
-    launch_plan<SplitPlan<T, kColumns, Finish::kResidual>>(form, splits, maps, pointers, stream);
+    launch_plan<SplitPlan<T, kColumns, Finish::kResidual>>(form, tile, maps, pointers, stream);
   } else {
-    launch_plan<SplitPlan<T, kColumns, Finish::kPlain>>(form, splits, maps, pointers, stream);
+    launch_plan<SplitPlan<T, kColumns, Finish::kPlain>>(form, tile, maps, pointers, stream);
   }
 }
 
@@ -49,11 +52,11 @@ void launch_type(const ProductForm& form, const Tile& tile, const ProductMaps& m
                  Stream stream) {
   switch (tile.columns) {
     case 32:
-      return launch_columns<T, 32>(form, tile.splits, maps, pointers, stream);
+      return launch_columns<T, 32>(form, tile, maps, pointers, stream);
     case 64:
-      return launch_columns<T, 64>(form, tile.splits, maps, pointers, stream);
+      return launch_columns<T, 64>(form, tile, maps, pointers, stream);
     case 128:
-      return launch_columns<T, 128>(form, tile.splits, maps, pointers, stream);
+      return launch_columns<T, 128>(form, tile, maps, pointers, stream);
     default:
       require(false, "hopper::launch", "no such tile");
   }

@@ -1,27 +1,33 @@
-// The product kernel for few rows: a tile of 64 rows for each cluster of blocks, which share its k among them, so that
-// the GPU is full where there are few tiles. Each block sums up its part of k; then each finishes some of the tile's
-// columns, for which the others send their sums into its shared memory. Sums of parts are added in the same order every
-// time. A cluster may be a single block.
+// The product kernel for few rows: tiles of 64 rows, and clusters of blocks for two reasons, alone or together.
+// Blocks that share k: where there are few tiles, each block sums up its part of a tile's k, so that the GPU is full;
+// then each finishes some of the tile's columns, for which the others send their sums into its shared memory. Sums of
+// parts are added in the same order every time.
+// Blocks that share b: those of tiles above each other need the same rows of b. Each fetches a slice of them for all,
+// so that they come from the L2 cache once: what it delivers is what limits a product of few rows and many weights. A
+// cluster may be a single block.
 #pragma once
 
 #include "kernels/early_launch.cuh"
 #include "kernels/hopper_finish.cuh"
+#include "kernels/hopper_moments.cuh"
 #include "kernels/hopper_product.h"
 #include "kernels/wgmma.cuh"
 
 namespace swinscope::cuda::hopper {
 
-template <typename T_, int kColumns_, Finish kFinish_>
+template <typename T_, int kColumns_, Finish kFinish_, bool kNormalize_ = false>
 struct SplitPlan {
   using T = T_;
   static constexpr int kColumns = kColumns_;
   static constexpr Finish kFinish = kFinish_;
+  static constexpr bool kNormalize = kNormalize_;  // the rows of a; k is not shared then
   static constexpr int kRows = 64;
   static constexpr int kDepth = 64;  // of a stage: 128 bytes of each row
   static constexpr int kGroup = 128;
   static constexpr int kThreads = kGroup + 32;  // the warp group that multiplies, and a warp that loads
-  static constexpr std::uint32_t kABytes = kRows * kDepth * 2;
-  static constexpr std::uint32_t kStageBytes = kABytes + kColumns * kDepth * 2;
+  static constexpr std::uint32_t kRowBytes = kDepth * 2;
+  static constexpr std::uint32_t kABytes = kRows * kRowBytes;
+  static constexpr std::uint32_t kStageBytes = kABytes + kColumns * kRowBytes;
   static constexpr int kStages = kColumns == 32 ? 6 : 4;
   static constexpr int kSums = kColumns / 2;
   // Of 8 sums of a thread, which it finishes or gives away together: `unit / 2` of 32 columns, `unit % 2` of two rows.
@@ -38,7 +44,8 @@ struct SplitPlan {
 struct SplitExtents {
   int m, n, k;
   int tiles_n;
-  int splits;  // blocks of a cluster, a power of two: at most kUnits, and at most the steps along k
+  int splits;  // blocks that share k, a power of two: at most kUnits, and at most the steps along k
+  int shares;  // blocks that share b, a power of two: at most kColumns / 8
 };
 
 // Where a block's shared memory has what.
@@ -62,53 +69,92 @@ struct SplitMemory {
   }
 };
 
-// A block's part of the work: steps from `first` up to `last`.
+// A block's part of the work: steps from `first` up to `last`. Within a cluster those that share b follow each other:
+// it is the `member`th of those of the `rank`th part of k.
 struct SplitPart {
-  int rank, first, last, row, column;
+  int rank, member, first, last, row, column;
 };
 
 template <typename P>
-__device__ void produce_part(const SplitMemory<P>& memory, const SplitPart& part, const CUtensorMap* a_map,
+__device__ SplitPart part_of(int block, const SplitExtents& e) {
+  const int steps = (e.k + P::kDepth - 1) / P::kDepth;
+  const int cluster = block / (e.splits * e.shares);
+  const int rank = block / e.shares % e.splits;
+  const int member = block % e.shares;
+  return {rank,
+          member,
+          steps * rank / e.splits,
+          steps * (rank + 1) / e.splits,
+          (cluster / e.tiles_n * e.shares + member) * P::kRows,
+          cluster % e.tiles_n * P::kColumns};
+}
+
+template <typename P>
+__device__ void produce_part(const SplitMemory<P>& memory, const SplitPart& part, int shares, const CUtensorMap* a_map,
                              const CUtensorMap* b_map) {
+  // This block's slice of the rows of b.
+  const int slice = P::kColumns / shares * part.member;
+  const int group = (part.column + slice) / 32;
+  const int eighth = slice % 32 / 8;
+  const auto sharers = static_cast<std::uint16_t>(((1U << shares) - 1U) << (part.rank * shares));
   const auto load_a = [&](int step, int stage) {
     load_tile(memory.a(stage), a_map, step * P::kDepth, part.row, memory.full(stage));
   };
   const auto load_b = [&](int step, int stage) {
     barrier_arrive_expecting(memory.full(stage), P::kStageBytes);
-    load_permuted_tile(memory.b(stage), b_map, step * P::kDepth, part.column / 32, memory.full(stage));
+    const std::uint32_t to = memory.b(stage) + static_cast<std::uint32_t>(slice) * P::kRowBytes;
+    if (shares == 1) {
+      load_permuted_tile(to, b_map, step * P::kDepth, group, memory.full(stage));
+    } else {
+      load_permuted_slice_for(sharers, to, b_map, step * P::kDepth, eighth, group, memory.full(stage));
+    }
   };
   const int ahead = min(P::kStages, part.last - part.first);
   // Weights do not depend on the kernel before: what the stages have no room for comes into the L2 cache while it ends.
+  prefetch_map(a_map);
   for (int i = 0; i < ahead; ++i)
     load_b(part.first + i, i);
-  if (part.row == 0) {
+  if (part.row < shares * P::kRows) {
 #pragma unroll 1
     for (int step = part.first + ahead; step < part.last; ++step)
-      prefetch_permuted_tile(b_map, step * P::kDepth, part.column / 32);
+      prefetch_permuted_slice(b_map, step * P::kDepth, eighth, group);
   }
   wait_for_previous();
   for (int i = 0; i < ahead; ++i)
     load_a(part.first + i, i);
   int stage = 0;
   std::uint32_t parity = 0;
-  for (int step = part.first + ahead; step < part.last; ++step) {
-    barrier_wait(memory.empty(stage), parity);
-    load_b(step, stage);
-    load_a(step, stage);
+  const auto advance = [&] {
     if (++stage == P::kStages) {
       stage = 0;
       parity ^= 1U;
     }
+  };
+  for (int step = part.first + ahead; step < part.last; ++step) {
+    barrier_wait(memory.empty(stage), parity);
+    load_b(step, stage);
+    load_a(step, stage);
+    advance();
   }
+  if (shares == 1) return;
+  // A block stays until all have read what it fetched for them, and have told it so.
+  for (int i = 0; i < ahead; ++i, advance())
+    barrier_wait(memory.empty(stage), parity);
 }
 
 template <typename P>
-__device__ void multiply_part(const SplitMemory<P>& memory, const SplitPart& part, float (&sums)[P::kSums]) {
+__device__ void multiply_part(const SplitMemory<P>& memory, const SplitPart& part, const SplitExtents& e,
+                              float (&sums)[P::kSums], RowMoments<typename P::T>& moments) {
   constexpr int kStep = 16;
-  const bool speaks = threadIdx.x % kWarp == 0;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  // A stage is free where all that share b have read it.
   const auto release = [&](int stage) {
     __syncwarp();
-    if (speaks) barrier_arrive(memory.empty(stage));
+    if (e.shares == 1) {
+      if (lane == 0) barrier_arrive(memory.empty(stage));
+    } else if (lane < e.shares) {
+      barrier_arrive_there(address_in_cluster(memory.empty(stage), part.rank * e.shares + lane));
+    }
   };
   int stage = 0;
   std::uint32_t parity = 0;
@@ -124,6 +170,7 @@ __device__ void multiply_part(const SplitMemory<P>& memory, const SplitPart& par
                                                         step == part.first && i == 0);
     }
     products_commit();
+    if constexpr (P::kNormalize) moments.add(memory.a(stage), e.k - step * P::kDepth, step == part.first);
     products_wait<1>();
     if (step > part.first) release(stage == 0 ? P::kStages - 1 : stage - 1);
     if (++stage == P::kStages) {
@@ -132,23 +179,24 @@ __device__ void multiply_part(const SplitMemory<P>& memory, const SplitPart& par
     }
   }
   products_wait<0>();
+  release(stage == 0 ? P::kStages - 1 : stage - 1);
 }
 
 // Sends the units that others finish to them, and waits for what they have of this block's.
 template <typename P>
-__device__ void exchange_sums(const SplitMemory<P>& memory, int splits, int rank, int thread,
+__device__ void exchange_sums(const SplitMemory<P>& memory, const SplitExtents& e, const SplitPart& part, int thread,
                               const float (&sums)[P::kSums]) {
-  const int each = P::kUnits / splits;
-  cluster_wait();
+  const int each = P::kUnits / e.splits;
 #pragma unroll
   for (int unit = 0; unit < P::kUnits; ++unit) {
     const int owner = unit / each;
-    if (owner == rank) continue;
+    if (owner == part.rank) continue;
     const Eight eight = eight_of(sums, unit / 2, unit % 2);
     const float* const v = eight.values;
-    const std::uint32_t place = memory.unit(rank - (rank > owner ? 1 : 0), unit % each, each, thread);
-    const std::uint32_t to = address_in_cluster(place, owner);
-    const std::uint32_t barrier = address_in_cluster(memory.all_received(), owner);
+    const int block = owner * e.shares + part.member;
+    const std::uint32_t place = memory.unit(part.rank - (part.rank > owner ? 1 : 0), unit % each, each, thread);
+    const std::uint32_t to = address_in_cluster(place, block);
+    const std::uint32_t barrier = address_in_cluster(memory.all_received(), block);
     send(to, {v[0], v[1], v[2], v[3]}, barrier);
     send(to + P::kUnitBytes / 2, {v[4], v[5], v[6], v[7]}, barrier);
   }
@@ -187,10 +235,12 @@ __device__ void consume_part(const SplitMemory<P>& memory, const SplitPart& part
 #pragma unroll
   for (int i = 0; i < P::kUnits / 2; ++i) {
     bias[i] = uint4{};
-    if (p.bias != nullptr && column + i * 32 < e.n && (mine(2 * i) || mine(2 * i + 1))) {
+    if (!P::kNormalize && p.bias != nullptr && column + i * 32 < e.n && (mine(2 * i) || mine(2 * i + 1))) {
       bias[i] = *reinterpret_cast<const uint4*>(p.bias + column + i * 32);
     }
   }
+  Corrections<P::kNormalize ? P::kUnits / 2 : 1> corrections;
+  if constexpr (P::kNormalize) corrections.fetch(p.corrections, column, e.n);
   wait_for_previous();
   constexpr bool kRead = P::kFinish == Finish::kResidual;
   uint4 residual[kRead ? P::kUnits : 1];
@@ -203,13 +253,21 @@ __device__ void consume_part(const SplitMemory<P>& memory, const SplitPart& part
   }
 
   float sums[P::kSums];
-  multiply_part<P>(memory, part, sums);
-  if (e.splits > 1) exchange_sums<P>(memory, e.splits, part.rank, thread, sums);
+  RowMoments<T> moments;
+  multiply_part<P>(memory, part, e, sums, moments);
+  if (e.splits > 1) exchange_sums<P>(memory, e, part, thread, sums);
+  float mean[2];
+  float rstd[2];
+  if constexpr (P::kNormalize) moments.finish(e.k, mean, rstd);
 #pragma unroll
   for (int unit = 0; unit < P::kUnits; ++unit) {
     if (!exists(unit)) continue;
     Eight eight = total_of<P>(memory, e.splits, unit, thread, sums);
-    eight.add(bias[unit / 2], T{});
+    if constexpr (P::kNormalize) {
+      corrections.apply(eight, unit / 2, mean[unit % 2], rstd[unit % 2]);
+    } else {
+      eight.add(bias[unit / 2], T{});
+    }
     if constexpr (P::kFinish == Finish::kGelu) gelu(eight);
     if constexpr (kRead) eight.add(residual[unit], T{});
     *reinterpret_cast<uint4*>(p.y + place(unit)) = eight.rounded(T{});
@@ -224,16 +282,11 @@ __global__ __launch_bounds__(P::kThreads) void split_k_matmul_kernel(const __gri
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ unsigned char dynamic[];
   const SplitMemory<P> memory(shared_address(dynamic));
-  const int block = static_cast<int>(blockIdx.x);
-  const int tile = block / e.splits;
-  const int rank = block % e.splits;
-  const int steps = (e.k + P::kDepth - 1) / P::kDepth;
-  const SplitPart part{rank, steps * rank / e.splits, steps * (rank + 1) / e.splits, tile / e.tiles_n * P::kRows,
-                       tile % e.tiles_n * P::kColumns};
+  const SplitPart part = part_of<P>(static_cast<int>(blockIdx.x), e);
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < P::kStages; ++stage) {
       barrier_init(memory.full(stage), 1);
-      barrier_init(memory.empty(stage), P::kGroup / kWarp);
+      barrier_init(memory.empty(stage), static_cast<std::uint32_t>(P::kGroup / kWarp * e.shares));
     }
     barrier_init(memory.all_received(), 1);
     barrier_arrive_expecting(memory.all_received(),
@@ -242,14 +295,16 @@ __global__ __launch_bounds__(P::kThreads) void split_k_matmul_kernel(const __gri
   }
   __syncthreads();
   let_next_begin();
-  if (e.splits > 1) cluster_arrive();
+  // From here on all blocks have begun, and their barriers are there.
+  if (e.splits * e.shares > 1) {
+    cluster_arrive();
+    cluster_wait();
+  }
   if (threadIdx.x < P::kGroup) {
     consume_part<P>(memory, part, e, p);
-    return;
+  } else if (threadIdx.x == P::kGroup) {
+    produce_part<P>(memory, part, e.shares, &a_map, &b_map);
   }
-  if (threadIdx.x == P::kGroup) produce_part<P>(memory, part, &a_map, &b_map);
-  __syncwarp();
-  if (e.splits > 1) cluster_wait();
 #endif
 }
 

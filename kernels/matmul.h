@@ -43,6 +43,10 @@ struct MatmulShape {
   Epilogue epilogue = Epilogue::kNone;
   bool accumulate = false;
   bool transpose_a = false;
+  bool normalize = false;  // the rows of a first, within the product: MatmulLibrary::prepare_normalized()
+  // The rows of the product with its bias, before y is added: MatmulLibrary::prepare_result_normalized().
+  bool normalize_result = false;
+  int spare_multiprocessors = 0;  // left to a kernel that runs beside it
 
   std::int64_t operand_bytes() const {
     const bool bytes = arithmetic == MatmulArithmetic::kFp8 || arithmetic == MatmulArithmetic::kInt8;
@@ -57,6 +61,11 @@ struct MatmulOperands {
   const void* b = nullptr;     // nothing that the kernel just before on the stream writes: it may be fetched early
   const void* bias = nullptr;  // where the epilogue has one
   void* y = nullptr;           // must not overlap a or b
+  // Where the shape normalizes, b is W', and these stand for the bias: see normalized_product.h.
+  const float* corrections = nullptr;
+  // Where the shape normalizes results; [n] of the operands' type.
+  const void* gamma = nullptr;
+  const void* beta = nullptr;
 };
 
 // A product of fixed shape, ready to be launched. Pointers must be aligned to 16 bytes. Not for two threads at once.
@@ -88,6 +97,12 @@ class MatmulLibrary {
 
   // Valid as long as the library. Equal shapes share one. Throws cuda::Error where nothing can do it.
   const Matmul& prepare(const MatmulShape& shape, Stream stream);
+  // The product that normalizes the rows of a by itself (normalized_product.h), or null where layernorm_forward() and
+  // the product after it are faster, or nothing can do it in one.
+  const Matmul* prepare_normalized(const MatmulShape& shape, Stream stream);
+  // y = LN(product with bias) gamma + beta, or y += where `shape` accumulates, in one kernel; null where the product
+  // and layernorm_forward() after it are faster, or nothing can do it in one. Swin V2's residual connection.
+  const Matmul* prepare_result_normalized(const MatmulShape& shape, Stream stream);
   MatmulStatistics statistics() const;
   // What was chosen for the products that are prepared, as text, to be kept with results that depend on it to the bit.
   std::string choices() const;

@@ -5,10 +5,12 @@
 #include <limits>
 #include <map>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
+#include "kernels/layernorm.h"
 #include "kernels/matmul.h"
 #include "kernels/matmul_cache.h"
 #include "kernels/matmul_hopper.h"
@@ -21,6 +23,8 @@ namespace {
 static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(AlgorithmWords));
 // Stands before the number of a tile size of our own kernel. cuBLASLt's words begin with a small number.
 constexpr std::uint64_t kOwnKernel = 0x73776e7363707231;
+// Of a product that could normalize: a kernel of its own does it faster.
+constexpr std::uint64_t kSeparate = 0x73776e7363707232;
 
 std::string key_of(const MatmulShape& s) {
   std::string key;
@@ -32,6 +36,9 @@ std::string key_of(const MatmulShape& s) {
     key += std::to_string(field);
   }
   if (s.transpose_a) key += ",ta";  // behind what files of choices already hold
+  if (s.normalize) key += ",norm";
+  if (s.normalize_result) key += ",normed";
+  if (s.spare_multiprocessors > 0) key += ",spare" + std::to_string(s.spare_multiprocessors);
   return key;
 }
 
@@ -66,6 +73,7 @@ struct MatmulLibrary::State {
 
   // Nothing where this GPU or this version of cuBLASLt does not know what was chosen.
   std::unique_ptr<Matmul> make(const MatmulShape& shape, const AlgorithmWords& words) const {
+    if (words[0] == kSeparate) return nullptr;
     if (words[0] == kOwnKernel) {
       const int tile = static_cast<int>(words[1]);
       return HopperMatmul::fits(shape, tile) ? std::make_unique<HopperMatmul>(shape, tile) : nullptr;
@@ -101,14 +109,75 @@ struct MatmulLibrary::State {
     }
   }
 
+  void fit_data(const MatmulShape& shape, Stream stream) {
+    if (!data) data = std::make_unique<TuningData>();
+    data->fit(shape, stream);
+  }
+
+  // The same in two kernels: the product and a normalization of its rows of a, or of its result.
+  void run_separate(const MatmulShape& shape, const Matmul& product, int index, Stream stream) const {
+    const MatmulOperands operands = data->operands(index);
+    if (shape.normalize) {
+      layernorm_forward({shape.m, shape.k}, shape.operand_type,
+                        {operands.a, operands.bias, operands.bias, data->rows(), nullptr}, stream);
+    }
+    product.run(operands, stream);
+    if (shape.normalize_result) {
+      layernorm_forward(
+          {shape.m, shape.n}, shape.operand_type,
+          {operands.y, operands.bias, operands.bias, data->stream(), shape.accumulate ? data->stream() : nullptr},
+          stream);
+    }
+  }
+
+  // A product that normalizes, or nothing where `separate` with a normalization beside it is faster.
+  std::unique_ptr<Matmul> choose_normalized(const MatmulShape& shape, const Matmul& separate, Stream stream) {
+    const std::string key = key_of(shape);
+    const auto kept = table.find(key);
+    if (kept != table.end()) return make(shape, kept->second);
+    fit_data(shape, stream);
+    const auto launch = [&](int index) {
+      run_separate(shape, separate, index, stream);
+      return true;
+    };
+    Choice choice;
+    choice.words[0] = kSeparate;
+    choice.microseconds = time_launches(launch, stream).value_or(choice.microseconds);
+    time_own(shape, stream, choice);
+    table.insert_or_assign(key, choice.words);
+    ++statistics.timed;
+    return make(shape, choice.words);
+  }
+
+  // shape: with what is normalized; product: without.
+  const Matmul* prepare_in_one(const MatmulShape& shape, const MatmulShape& product, Stream stream) {
+    bool offered = false;
+    for (int tile = 0; tile < hopper::kTiles; ++tile)
+      offered = offered || HopperMatmul::fits(shape, tile);
+    if (!offered) return nullptr;
+    const auto known = matmuls.find(shape);
+    if (known != matmuls.end()) return known->second.get();
+    std::unique_ptr<Matmul> matmul = choose_normalized(shape, prepare(product, stream), stream);
+    if (matmul) ++statistics.shapes;
+    return matmuls.emplace(shape, std::move(matmul)).first->second.get();
+  }
+
+  const Matmul& prepare(const MatmulShape& shape, Stream stream) {
+    std::unique_ptr<Matmul>& slot = matmuls[shape];
+    if (!slot) {
+      slot = choose(shape, stream);
+      ++statistics.shapes;
+    }
+    return *slot;
+  }
+
   std::unique_ptr<Matmul> choose(const MatmulShape& shape, Stream stream) {
     const std::string key = key_of(shape);
     const auto kept = table.find(key);
     if (kept != table.end()) {
       if (auto matmul = make(shape, kept->second)) return matmul;
     }
-    if (!data) data = std::make_unique<TuningData>();
-    data->fit(shape, stream);
+    fit_data(shape, stream);
     Choice choice;
     time_own(shape, stream, choice);
     time_lt(shape, stream, choice);
@@ -132,12 +201,21 @@ MatmulLibrary::~MatmulLibrary() {
 
 const Matmul& MatmulLibrary::prepare(const MatmulShape& shape, Stream stream) {
   require(shape.m > 0 && shape.n > 0 && shape.k > 0 && shape.batch > 0, "matmul", "extents must be positive");
-  std::unique_ptr<Matmul>& slot = state_->matmuls[shape];
-  if (!slot) {
-    slot = state_->choose(shape, stream);
-    ++state_->statistics.shapes;
-  }
-  return *slot;
+  return state_->prepare(shape, stream);
+}
+
+const Matmul* MatmulLibrary::prepare_normalized(const MatmulShape& shape, Stream stream) {
+  MatmulShape normalized = shape;
+  normalized.normalize = true;
+  return state_->prepare_in_one(normalized, shape, stream);
+}
+
+const Matmul* MatmulLibrary::prepare_result_normalized(const MatmulShape& shape, Stream stream) {
+  MatmulShape normalized = shape;
+  normalized.normalize_result = true;
+  MatmulShape product = shape;
+  product.accumulate = false;
+  return state_->prepare_in_one(normalized, product, stream);
 }
 
 MatmulStatistics MatmulLibrary::statistics() const { return state_->statistics; }

@@ -4,7 +4,13 @@ namespace swinscope::cuda {
 namespace {
 
 hopper::ProductForm form_of(const MatmulShape& shape) {
-  return {shape.m, shape.n, shape.k, shape.operand_type, shape.epilogue == Epilogue::kBiasGelu};
+  return {shape.m,
+          shape.n,
+          shape.k,
+          shape.operand_type,
+          shape.epilogue == Epilogue::kBiasGelu,
+          shape.normalize,
+          shape.normalize_result};
 }
 
 }  // namespace
@@ -12,9 +18,13 @@ hopper::ProductForm form_of(const MatmulShape& shape) {
 HopperMatmul::HopperMatmul(const MatmulShape& shape, int tile) : shape_(shape), tile_(tile) {}
 
 bool HopperMatmul::fits(const MatmulShape& shape, int tile) {
-  return shape.transpose_b && !shape.transpose_a && shape.batch == 1 && shape.operand_type == shape.result_type &&
-         shape.arithmetic == MatmulArithmetic::kByType &&
-         !(shape.accumulate && shape.epilogue == Epilogue::kBiasGelu) && hopper::fits(form_of(shape), tile);
+  // It takes the whole GPU.
+  return shape.spare_multiprocessors == 0 && shape.transpose_b && !shape.transpose_a && shape.batch == 1 &&
+         shape.operand_type == shape.result_type && shape.arithmetic == MatmulArithmetic::kByType &&
+         !(shape.accumulate && shape.epilogue == Epilogue::kBiasGelu) &&
+         !(shape.normalize && (shape.accumulate || shape.epilogue == Epilogue::kNone)) &&
+         !(shape.normalize_result && (shape.normalize || shape.epilogue == Epilogue::kBiasGelu)) &&
+         hopper::fits(form_of(shape), tile);
 }
 
 void HopperMatmul::run(const MatmulOperands& operands, Stream stream) const {
@@ -22,9 +32,14 @@ void HopperMatmul::run(const MatmulOperands& operands, Stream stream) const {
   const auto [entry, is_new] = maps_.try_emplace({operands.a, operands.b});
   if (is_new) entry->second = hopper::make_maps(form, tile_, operands.a, operands.b);
   hopper::ProductPointers pointers;
-  if (shape_.epilogue != Epilogue::kNone) pointers.bias = operands.bias;
+  if (shape_.epilogue != Epilogue::kNone && !shape_.normalize) pointers.bias = operands.bias;
+  if (shape_.normalize) pointers.corrections = operands.corrections;
   if (shape_.accumulate) pointers.residual = operands.y;
   pointers.y = operands.y;
+  if (shape_.normalize_result) {
+    pointers.gamma = operands.gamma;
+    pointers.beta = operands.beta;
+  }
   hopper::launch(form, tile_, entry->second, pointers, stream);
 }
 

@@ -1,5 +1,6 @@
 #include "kernels/matmul_lt.h"
 
+#include <algorithm>
 #include <array>
 
 #include "kernels/cuda_call.h"
@@ -83,6 +84,10 @@ LtMatmul::LtMatmul(cublasLtHandle_t handle, const MatmulShape& shape, void* work
   set(CUBLASLT_MATMUL_DESC_TRANSA, shape.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(CUBLASLT_MATMUL_DESC_TRANSB, shape.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(shape.epilogue));
+  if (shape.spare_multiprocessors > 0) {
+    set(CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET,
+        std::int32_t{std::max(1, device_info().multiprocessors - shape.spare_multiprocessors)});
+  }
 }
 
 LtMatmul::~LtMatmul() { (void)cublasLtMatmulDescDestroy(description_); }

@@ -23,13 +23,21 @@ void TuningData::fit(const MatmulShape& s, Stream stream) {
   grow(weights_, std::max(weight_bytes_, kWeightPoolBytes), s.operand_type, bytes, stream);
   const std::int64_t result_bytes = s.arithmetic == MatmulArithmetic::kInt8 ? 4 : element_bytes(s.result_type);
   grow(y_, s.batch * s.m * s.n * result_bytes, s.result_type, false, stream);
-  grow(bias_, s.n * element_bytes(s.operand_type), s.operand_type, false, stream);
+  if (s.normalize_result) grow(stream_, s.m * s.n * result_bytes, s.result_type, false, stream);
+  // Long enough for a normalization's parameters, too.
+  grow(bias_, std::max(s.n, s.k) * element_bytes(s.operand_type), s.operand_type, false, stream);
+  grow(corrections_, 2 * s.n * element_bytes(ElementType::kFp32), ElementType::kFp32, false, stream);
 }
 
 MatmulOperands TuningData::operands(int launch) const {
   const std::int64_t place = launch % (weights_.buffer.bytes() / weight_bytes_);
-  return {a_.buffer.data(), static_cast<const char*>(weights_.buffer.data()) + place * weight_bytes_,
-          bias_.buffer.data(), y_.buffer.data()};
+  return {a_.buffer.data(),
+          static_cast<const char*>(weights_.buffer.data()) + place * weight_bytes_,
+          bias_.buffer.data(),
+          y_.buffer.data(),
+          static_cast<const float*>(corrections_.buffer.data()),
+          bias_.buffer.data(),
+          bias_.buffer.data()};
 }
 
 void TuningData::grow(Operand& operand, std::int64_t bytes, ElementType type, bool single_bytes, Stream stream) {

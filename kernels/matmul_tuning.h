@@ -14,6 +14,8 @@ class TuningData {
   void fit(const MatmulShape& shape, Stream stream);
   // Each launch takes the next of several weights, so that they come from memory as in a model.
   MatmulOperands operands(int launch) const;
+  void* rows() const { return a_.buffer.data(); }         // of a, to be normalized in place
+  void* stream() const { return stream_.buffer.data(); }  // [m, n] like y, where results are normalized
 
  private:
   struct Operand {
@@ -24,7 +26,7 @@ class TuningData {
 
   static void grow(Operand& operand, std::int64_t bytes, ElementType type, bool single_bytes, Stream stream);
 
-  Operand a_, weights_, y_, bias_;
+  Operand a_, weights_, y_, stream_, bias_, corrections_;
   std::int64_t weight_bytes_ = 1;
 };
 

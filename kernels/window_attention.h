@@ -28,6 +28,7 @@ struct WindowAttentionShape {
   std::int64_t heads = 0;
   std::int64_t head_dim = 0;
   AttentionScore score = AttentionScore::kScaledDot;
+  int spare_multiprocessors = 0;  // that the backward kernel on the device leaves to a kernel that runs beside it
 
   constexpr std::int64_t channels() const { return heads * head_dim; }
 };

@@ -27,7 +27,8 @@ BackwardWorkspace places_of(const WindowAttentionShape& shape, ElementType type,
   if (attention_on_tensor_cores(shape, type)) {
     // As many blocks as the GPU holds at once, with about equally many windows each.
     const std::int64_t windows = std::max<std::int64_t>(shape.grid.window_count(), 1);
-    const std::int64_t most = std::max<std::int64_t>(1, multiprocessors() * kBlocksEach / shape.heads);
+    const std::int64_t blocks = (multiprocessors() - shape.spare_multiprocessors) * kBlocksEach;
+    const std::int64_t most = std::max<std::int64_t>(1, blocks / shape.heads);
     const std::int64_t turns = (windows + most - 1) / most;
     places.shares = (windows + turns - 1) / turns;
     places.pairs = backward::kPairs;

@@ -13,16 +13,17 @@ namespace {
 
 constexpr std::array kNames = {
     FeatureName{"prebias", &Features::prebias},     FeatureName{"qkvbias", &Features::qkvbias},
-    FeatureName{"layernorm", &Features::layernorm}, FeatureName{"gelu", &Features::gelu},
+    FeatureName{"layernorm", &Features::layernorm}, FeatureName{"normfold", &Features::normfold},
+    FeatureName{"postnorm", &Features::postnorm},   FeatureName{"gelu", &Features::gelu},
     FeatureName{"residual", &Features::residual},   FeatureName{"adamw", &Features::adamw},
     FeatureName{"window", &Features::window},       FeatureName{"attention", &Features::attention},
     FeatureName{"graph", &Features::graph},
 };
 
-constexpr Features kFused = {true, true, true, true, true, true, false, false, false};
-constexpr Features kWindow = {true, true, true, true, true, true, true, false, false};
-constexpr Features kAttention = {true, true, true, true, true, true, true, true, false};
-constexpr Features kGraph = {true, true, true, true, true, true, true, true, true};
+constexpr Features kFused = {true, true, true, true, true, true, true, true, false, false, false};
+constexpr Features kWindow = {true, true, true, true, true, true, true, true, true, false, false};
+constexpr Features kAttention = {true, true, true, true, true, true, true, true, true, true, false};
+constexpr Features kGraph = {true, true, true, true, true, true, true, true, true, true, true};
 
 constexpr std::array kLadder = {
     Level{"eager", {}, "fp32"},       Level{"tensorcore", {}, "fp16"},        Level{"fused", kFused, "fp16"},

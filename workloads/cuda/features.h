@@ -13,6 +13,11 @@ struct Features {
   bool prebias = false;    // inference: position bias of all pairs of tokens computed once, not in each pass
   bool qkvbias = false;    // bias of the qkv projection within its product
   bool layernorm = false;  // normalization in one pass; with V2's residual sum and V1's patch merging
+  // Inference, V1: normalization before qkv and fc1 within their products, where that is faster.
+  bool normfold = false;
+  // Inference: normalization of a product's result within that product, where that is faster. V2: after proj, fc2 and
+  // merging; after patch embedding.
+  bool postnorm = false;
   bool gelu = false;       // bias and GELU of fc1 within its product
   bool residual = false;   // bias and, in V1, residual sum of proj and fc2 within their products
   bool adamw = false;      // training: one update of all parameters, not one of each tensor

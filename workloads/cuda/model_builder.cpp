@@ -8,6 +8,7 @@
 #include "kernels/convert.h"
 #include "kernels/gelu.h"
 #include "kernels/linear.h"
+#include "kernels/normalized_product.h"
 #include "kernels/patch_embed.h"
 #include "kernels/patch_merge.h"
 #include "kernels/pool.h"
@@ -33,6 +34,26 @@ const float* DeviceWeights::find_floats(const std::string& name) {
   void* const memory = reserve(tensor.count * element_bytes(ElementType::kFp32));
   cuda::copy_to_device(memory, store_->values().data() + tensor.offset, tensor.count * 4, stream_);
   return static_cast<const float*>(memory);
+}
+
+DeviceWeights::Folded DeviceWeights::fold(const std::string& norm, const std::string& linear) {
+  const auto upload = [&](const std::string& name) {
+    const ParameterInfo& tensor = store_->layout().find(name);
+    cuda::DeviceBuffer floats(tensor.count * element_bytes(ElementType::kFp32));
+    cuda::copy_to_device(floats.data(), store_->values().data() + tensor.offset, floats.bytes(), stream_);
+    return floats;
+  };
+  const ParameterInfo& weight = store_->layout().find(linear + ".weight");
+  const std::int64_t outputs = store_->layout().find(linear + ".bias").count;
+  const cuda::DeviceBuffer floats[] = {upload(linear + ".weight"), upload(linear + ".bias"), upload(norm + ".weight"),
+                                       upload(norm + ".bias")};
+  const auto values = [&](int i) { return static_cast<const float*>(floats[i].data()); };
+  void* const folded = static_cast<char*>(values_.data()) + weight.offset * element_bytes(type_);
+  auto* const corrections = static_cast<float*>(reserve(2 * outputs * element_bytes(ElementType::kFp32)));
+  cuda::fold_normalization(weight.count / outputs, outputs, type_,
+                           {values(0), values(1), values(2), values(3), folded, corrections}, stream_);
+  cuda::synchronize(stream_);
+  return {folded, corrections};
 }
 
 void* DeviceWeights::reserve(std::int64_t bytes) { return extra_.emplace_back(bytes).data(); }
@@ -96,7 +117,7 @@ std::vector<DeviceStep> ModelBuilder::build() {
   return std::move(steps_);
 }
 
-void ModelBuilder::linear(const Linear& linear, const void* x, const void* weight, void* y) {
+cuda::MatmulShape ModelBuilder::shape_of(const Linear& linear) const {
   cuda::MatmulShape shape;
   shape.m = linear.rows;
   shape.n = linear.outputs;
@@ -107,19 +128,53 @@ void ModelBuilder::linear(const Linear& linear, const void* x, const void* weigh
   const bool bias_inside = linear.bias != nullptr && linear.bias_in_product;
   if (bias_inside) shape.epilogue = linear.gelu ? cuda::Epilogue::kBiasGelu : cuda::Epilogue::kBias;
   shape.accumulate = linear.accumulate;
-  const cuda::Matmul& matmul = library_.prepare(shape, stream_);
-  const void* const bias = linear.bias;
+  return shape;
+}
+
+void ModelBuilder::product(const Linear& linear, const cuda::Matmul& matmul, const cuda::MatmulOperands& operands) {
+  const bool bias_inside = linear.bias != nullptr && linear.bias_in_product;
   OperationCost cost = linear_forward_cost({linear.rows, linear.inputs, linear.outputs, bias_inside}, element_);
   if (linear.accumulate) cost.bytes_read += linear.rows * linear.outputs * element_;
   step(linear.path, OperationClass::kGemm, cost, {linear.rows, linear.inputs}, {linear.rows, linear.outputs},
-       [=, &matmul](cuda::Stream stream) {
-         matmul.run({x, weight, bias, y}, stream);
-       });
+       [=, &matmul](cuda::Stream stream) { matmul.run(operands, stream); });
+}
+
+void ModelBuilder::linear(const Linear& linear, const void* x, const void* weight, void* y) {
+  const void* const bias = linear.bias;
+  product(linear, library_.prepare(shape_of(linear), stream_), {x, weight, bias, y});
   if (linear.bias == nullptr || linear.bias_in_product) return;
   const BiasShape bias_shape{linear.rows, linear.outputs};
   step(linear.path + ".bias", OperationClass::kElementwise, bias_forward_cost(bias_shape, element_),
        {linear.rows, linear.outputs}, {linear.rows, linear.outputs},
        [=, type = type_](cuda::Stream stream) { cuda::bias_forward(bias_shape, type, y, bias, y, stream); });
+}
+
+bool ModelBuilder::folded_linear(const Linear& linear, const std::string& norm, const std::string& name, const void* x,
+                                 void* y) {
+  if (!v1() || !options_.features.normfold || !options_.features.layernorm || !linear.bias_in_product) return false;
+  const cuda::Matmul* const matmul = library_.prepare_normalized(shape_of(linear), stream_);
+  if (matmul == nullptr) return false;
+  const DeviceWeights::Folded folded = weights_.fold(norm, name);
+  product(linear, *matmul, {x, folded.weight, nullptr, y, folded.corrections});
+  return true;
+}
+
+void ModelBuilder::normalized_linear(const Linear& linear, const std::string& norm_path, const std::string& norm_name,
+                                     const std::string& name, const void* x, void* side, void* y) {
+  const void* const weight = weights_.find(name + ".weight");
+  if (options_.features.postnorm && options_.features.layernorm && linear.bias_in_product) {
+    const cuda::Matmul* const matmul = library_.prepare_result_normalized(shape_of(linear), stream_);
+    if (matmul != nullptr) {
+      product(linear, *matmul,
+              {x, weight, linear.bias, y, nullptr, weights_.find(norm_name + ".weight"),
+               weights_.find(norm_name + ".bias")});
+      return;
+    }
+  }
+  Linear apart = linear;
+  apart.accumulate = false;
+  this->linear(apart, x, weight, side);
+  norm(norm_path, norm_name, {linear.rows, linear.outputs}, side, y, linear.accumulate ? y : nullptr);
 }
 
 void ModelBuilder::norm(const std::string& path, const std::string& parameters, const LayerNormShape& shape,
@@ -160,10 +215,8 @@ void ModelBuilder::stem() {
   projection.inputs = shape.column_length();
   projection.outputs = shape.outputs;
   projection.bias = weights_.find("patch_embed.proj.bias");
-  void* const embedded = activations_.tokens[0].data();
-  linear(projection, columns, weights_.find("patch_embed.proj.weight"), embedded);
-  norm("patch_embed.norm", "patch_embed.norm", {shape.tokens(), shape.outputs}, embedded,
-       activations_.streams[0].data());
+  normalized_linear(projection, "patch_embed.norm", "patch_embed.norm", "patch_embed.proj", columns,
+                    activations_.tokens[0].data(), activations_.streams[0].data());
 }
 
 // V1: x += proj(attend(qkv(LN(x)))). V2: x += LN(proj(attend(qkv(x)))).
@@ -172,13 +225,7 @@ void ModelBuilder::attention_half(const Block& block) {
   const LayerNormShape norm_shape{block.tokens, width};
   void* const side = activations_.tokens[0].data();
   const std::string norm_name = block.parameters + ".norm1";
-  const void* input = block.x;
-  if (v1()) {
-    norm(block.path + ".norm1", norm_name, norm_shape, block.x, side);
-    input = side;
-  }
-  if (!options_.features.window) input = into_windows(block, input);
-
+  const std::string qkv_name = block.parameters + ".attn.qkv";
   Linear qkv;
   qkv.path = block.path + ".attn.qkv";
   qkv.rows = block.rows;
@@ -186,7 +233,16 @@ void ModelBuilder::attention_half(const Block& block) {
   qkv.outputs = 3 * width;
   qkv.bias = qkv_bias(block);
   qkv.bias_in_product = options_.features.qkvbias;
-  linear(qkv, input, weights_.find(block.parameters + ".attn.qkv.weight"), activations_.wide.data());
+  void* const wide = activations_.wide.data();
+  if (!options_.features.window || !folded_linear(qkv, norm_name, qkv_name, block.x, wide)) {
+    const void* input = block.x;
+    if (v1()) {
+      norm(block.path + ".norm1", norm_name, norm_shape, block.x, side);
+      input = side;
+    }
+    if (!options_.features.window) input = into_windows(block, input);
+    linear(qkv, input, weights_.find(qkv_name + ".weight"), wide);
+  }
   attend(block, qkv.bias);
 
   // The residual sum belongs into the product where its rows stand as those of x do.
@@ -200,7 +256,13 @@ void ModelBuilder::attention_half(const Block& block) {
   projection.bias = weights_.find(block.parameters + ".attn.proj.bias");
   projection.bias_in_product = options_.features.residual;
   projection.accumulate = sum_in_product;
-  linear(projection, activations_.tokens[1].data(), weights_.find(block.parameters + ".attn.proj.weight"), branch);
+  const std::string name = block.parameters + ".attn.proj";
+  if (!v1() && options_.features.window && options_.features.layernorm) {
+    projection.accumulate = true;
+    normalized_linear(projection, block.path + ".norm1", norm_name, name, activations_.tokens[1].data(), side, block.x);
+    return;
+  }
+  linear(projection, activations_.tokens[1].data(), weights_.find(name + ".weight"), branch);
   if (!options_.features.window) out_of_windows(block, branch);
   if (v1()) {
     if (!sum_in_product) add(block.path + ".residual1", block, block.x, side);
@@ -220,17 +282,19 @@ void ModelBuilder::mlp_half(const Block& block) {
   void* const side = activations_.tokens[0].data();
   void* const wide = activations_.wide.data();
   const std::string norm_name = block.parameters + ".norm2";
-  if (v1()) norm(block.path + ".norm2", norm_name, norm_shape, block.x, side);
-
+  const std::string fc1_name = block.parameters + ".mlp.fc1";
   Linear fc1;
   fc1.path = block.path + ".mlp.fc1";
   fc1.rows = block.tokens;
   fc1.inputs = width;
   fc1.outputs = hidden;
-  fc1.bias = weights_.find(block.parameters + ".mlp.fc1.bias");
+  fc1.bias = weights_.find(fc1_name + ".bias");
   fc1.bias_in_product = options_.features.gelu;
   fc1.gelu = tanh_gelu();
-  linear(fc1, v1() ? side : block.x, weights_.find(block.parameters + ".mlp.fc1.weight"), wide);
+  if (!folded_linear(fc1, norm_name, fc1_name, block.x, wide)) {
+    if (v1()) norm(block.path + ".norm2", norm_name, norm_shape, block.x, side);
+    linear(fc1, v1() ? side : block.x, weights_.find(fc1_name + ".weight"), wide);
+  }
   if (!fc1.gelu) {
     const std::int64_t count = block.tokens * hidden;
     step(block.path + ".mlp.gelu", OperationClass::kElementwise, gelu_forward_cost(count, element_),
@@ -247,11 +311,15 @@ void ModelBuilder::mlp_half(const Block& block) {
   fc2.bias = weights_.find(block.parameters + ".mlp.fc2.bias");
   fc2.bias_in_product = options_.features.residual;
   fc2.accumulate = sum_in_product;
-  linear(fc2, wide, weights_.find(block.parameters + ".mlp.fc2.weight"), sum_in_product ? block.x : side);
+  const std::string fc2_name = block.parameters + ".mlp.fc2";
+  if (!v1() && options_.features.layernorm) {
+    fc2.accumulate = true;
+    normalized_linear(fc2, block.path + ".norm2", norm_name, fc2_name, wide, side, block.x);
+    return;
+  }
+  linear(fc2, wide, weights_.find(fc2_name + ".weight"), sum_in_product ? block.x : side);
   if (v1()) {
     if (!sum_in_product) add(block.path + ".residual2", block, block.x, side);
-  } else if (options_.features.layernorm) {
-    norm(block.path + ".norm2", norm_name, norm_shape, side, block.x, block.x);
   } else {
     norm(block.path + ".norm2", norm_name, norm_shape, side, side);
     add(block.path + ".residual2", block, block.x, side);
@@ -272,13 +340,13 @@ void ModelBuilder::merging(int stage, const void* x, void* y) {
   if (v1() && options_.features.layernorm) {
     const cuda::LayerNormTensors tensors{x, weights_.find(parameters + ".norm.weight"),
                                          weights_.find(parameters + ".norm.bias"), gathered, nullptr};
-    step(path + ".norm", OperationClass::kNorm, layernorm_forward_cost(norm_shape, element_), {rows, 4 * from.width},
-         {rows, 4 * from.width}, [=, type = type_](cuda::Stream stream) {
+    step(path + ".norm", OperationClass::kNorm, layernorm_forward_cost(norm_shape, element_),
+         {rows, 4 * shape.channels}, {rows, 4 * shape.channels}, [=, type = type_](cuda::Stream stream) {
            cuda::layernorm_forward(norm_shape, type, tensors, stream, &shape);
          });
   } else {
     step(path + ".gather", OperationClass::kLayout, patch_merge_forward_cost(shape, element_),
-         {batch_, shape.height, shape.width, shape.channels}, {rows, 4 * from.width},
+         {batch_, shape.height, shape.width, shape.channels}, {rows, 4 * shape.channels},
          [=, type = type_](cuda::Stream stream) { cuda::patch_merge_forward(shape, type, x, gathered, stream); });
     if (v1()) {
       norm(path + ".norm", parameters + ".norm", norm_shape, gathered, side);
@@ -288,10 +356,13 @@ void ModelBuilder::merging(int stage, const void* x, void* y) {
   Linear reduction;
   reduction.path = path + ".reduction";
   reduction.rows = rows;
-  reduction.inputs = 4 * from.width;
-  reduction.outputs = 2 * from.width;
-  linear(reduction, input, weights_.find(parameters + ".reduction.weight"), v1() ? y : side);
-  if (!v1()) norm(path + ".norm", parameters + ".norm", norm_shape, side, y);
+  reduction.inputs = 4 * shape.channels;
+  reduction.outputs = 2 * shape.channels;
+  if (v1()) {
+    linear(reduction, input, weights_.find(parameters + ".reduction.weight"), y);
+  } else {
+    normalized_linear(reduction, path + ".norm", parameters + ".norm", parameters + ".reduction", input, side, y);
+  }
 }
 
 void ModelBuilder::head(const void* x) {

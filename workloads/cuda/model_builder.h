@@ -21,6 +21,12 @@ class DeviceWeights {
   const void* find(const std::string& name) const;
   // The same parameter in fp32, in memory of its own: position tables are used at full precision.
   const float* find_floats(const std::string& name);
+  // A linear layer whose normalization is folded into it (normalized_product.h). Its weight is replaced.
+  struct Folded {
+    const void* weight;
+    const float* corrections;
+  };
+  Folded fold(const std::string& norm, const std::string& linear);
   // Memory that lives as long as the weights, for what is computed from them.
   void* reserve(std::int64_t bytes);
 
@@ -73,6 +79,15 @@ class ModelBuilder {
   void head(const void* x);
 
   void linear(const Linear& linear, const void* x, const void* weight, void* y);
+  cuda::MatmulShape shape_of(const Linear& linear) const;
+  void product(const Linear& linear, const cuda::Matmul& matmul, const cuda::MatmulOperands& operands);
+  // y = GELU(LN(x) W^T + b) as one product where that is wanted and faster; else nothing happens. `norm` and `name` are
+  // those of parameters.
+  bool folded_linear(const Linear& linear, const std::string& norm, const std::string& name, const void* x, void* y);
+  // y = LN(x W^T + b), or y += where `linear` accumulates, as one product where that is wanted and faster; else in two,
+  // by way of `side`. `norm`: of the step; `norm_name` and `name`: of parameters.
+  void normalized_linear(const Linear& linear, const std::string& norm, const std::string& norm_name,
+                         const std::string& name, const void* x, void* side, void* y);
   void norm(const std::string& path, const std::string& parameters, const LayerNormShape& shape, const void* x, void* y,
             const void* residual = nullptr);
   void add(const std::string& path, const Block& block, void* x, const void* branch);

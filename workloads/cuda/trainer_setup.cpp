@@ -39,7 +39,8 @@ TrainingBuildOptions build_options(const DeviceTrainerOptions& options, DeviceCo
           options.trainer.seed,
           std::move(prepare_convolution),
           ranks,
-          options.trainer.tap_fusion};
+          options.trainer.tap_fusion,
+          ranks == nullptr ? 0 : options.spare_multiprocessors};
 }
 
 TrainingLayoutOptions layout_options(const DeviceTrainerOptions& options, const DeviceCommunicator* ranks) {

@@ -195,7 +195,8 @@ void TrainingBuilder::attention_half_backward(const Block& block, void* stream) 
 // of the qkv bias goes where that is summed up.
 void TrainingBuilder::attention_backward(const Block& block) {
   const BlockRegions& regions = block.regions;
-  const WindowAttentionShape shape = block.attention;
+  WindowAttentionShape shape = block.attention;
+  shape.spare_multiprocessors = options_.spare_multiprocessors;
   const std::string prefix = block.parameters + ".attn.";
   cuda::WindowAttentionGradientTensors tensors;
   tensors.qkv = at(regions.qkv);

@@ -154,6 +154,7 @@ void TrainingBuilder::product_backward(const Linear& linear, const void* dy, con
   cuda::MatmulShape shape;
   shape.transpose_b = false;
   shape.operand_type = type_;
+  shape.spare_multiprocessors = options_.spare_multiprocessors;
   if (options_.precision == Precision::kTf32) shape.arithmetic = cuda::MatmulArithmetic::kTf32;
   const ShapeExtents dy_extents = {linear.rows, linear.outputs};
   const std::int64_t x_count = linear.rows * linear.inputs;
@@ -330,6 +331,7 @@ void TrainingBuilder::bias_gradient(const std::string& path, std::int64_t rows, 
   product.operand_type = type_;
   product.result_type = ElementType::kFp32;
   product.accumulate = accumulate;
+  product.spare_multiprocessors = options_.spare_multiprocessors;
   const cuda::Matmul& matmul = prepare_(product);
   const void* const ones = at(layout_.ones);
   step(path, OperationClass::kElementwise, cost, extents, {columns}, [=, &matmul](cuda::Stream stream) {

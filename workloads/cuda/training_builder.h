@@ -38,6 +38,9 @@ struct TrainingBuildOptions {
   PrepareConvolution prepare_convolution;
   DeviceCommunicator* ranks = nullptr;
   bool tap_fusion = false;
+  // That products and attention of the backward pass leave to the all-reduces that run beside them: a kernel whose
+  // blocks fill the GPU takes twice as long where some of them have to wait.
+  int spare_multiprocessors = 0;
 };
 
 // After steps[0] to steps[count - 1] all gradients before `end` in the flat buffer are final.

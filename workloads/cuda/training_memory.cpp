@@ -17,6 +17,8 @@ constexpr std::int64_t kReserve = std::int64_t{768} << 20;
 
 Features training_features(Features features) {
   features.prebias = false;
+  features.normfold = false;
+  features.postnorm = false;
   return features;
 }
 

@@ -31,6 +31,7 @@ DeviceTrainerOptions trainer_options(const TrainOptions& options, int ranks) {
   result.precision = parse_device_precision(options.run.precision);
   result.features = training_features(select_features(find_level(options.level), options.with, options.without));
   result.recompute = options.recompute;
+  result.spare_multiprocessors = options.comm_blocks;
   if (ranks > 1) result.reduce_type = element_type_of(parse_device_precision(options.reduce_precision));
   result.algorithm_folder = algorithm_folder();
   return result;

@@ -257,8 +257,10 @@ Command add_train_command(CLI::App& app) {
           ->check(CLI::IsMember({"fp32", "fp16", "bf16"}))
           ->capture_default_str(),
       command
-          ->add_option("--comm-blocks", options->comm_blocks,
-                       "cuda: multiprocessors that an all-reduce may take (default: as NCCL chooses)")
+          ->add_option(
+              "--comm-blocks", options->comm_blocks,
+              "cuda: multiprocessors that an all-reduce may take, and the backward pass leaves to it (default: as "
+              "NCCL chooses, and none left)")
           ->check(CLI::Range(1, 64)),
       command->add_flag("--operations", options->operations, "cuda: time of each operation of a step, at the end"),
   };

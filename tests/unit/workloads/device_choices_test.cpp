@@ -50,7 +50,7 @@ TEST(Features, TheLadderIsCumulativeAndFeaturesCanBeTakenOut) {
   EXPECT_FALSE(features.gelu);
   EXPECT_FALSE(features.attention);
   EXPECT_EQ(describe(Features{}), "none");
-  EXPECT_EQ(describe(features), "prebias, qkvbias, layernorm, residual, adamw, window, graph");
+  EXPECT_EQ(describe(features), "prebias, qkvbias, layernorm, normfold, postnorm, residual, adamw, window, graph");
 }
 
 TEST(Features, UnknownNamesAreRefusedWithTheKnownOnes) {

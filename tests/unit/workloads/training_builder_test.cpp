@@ -25,9 +25,10 @@ class NoMatmul : public cuda::Matmul {
 
 // The steps only, which are never run.
 struct Built {
-  explicit Built(const SwinConfig& config, const std::string& level = "graph", bool accumulate = false)
+  explicit Built(const SwinConfig& config, const std::string& level = "graph", bool accumulate = false, int spare = 0)
       : layout(config, 2, layout_of(level)) {
     TrainingBuildOptions options;
+    options.spare_multiprocessors = spare;
     options.features = training_features(find_level(level).features);
     options.drop_path = 0.2;
     const NoMatmul matmul;
@@ -37,6 +38,7 @@ struct Built {
                               return matmul;
                             });
     forward = builder.forward(true);
+    forward_shapes = shapes.size();
     backward = builder.backward(accumulate, 0.5);
   }
   static TrainingLayoutOptions layout_of(const std::string& level) {
@@ -47,6 +49,7 @@ struct Built {
   }
   TrainingLayout layout;
   std::vector<cuda::MatmulShape> shapes;
+  std::size_t forward_shapes = 0;  // of them
   std::vector<DeviceStep> forward;
   BackwardSteps backward;
 };
@@ -240,6 +243,13 @@ TEST_P(TrainingSteps, WeightGradientsAreInFp32AndAddUpWhereBatchesDo) {
     }
     EXPECT_EQ(weights, static_cast<int>(4 * blocks_of(config).size()) + config.stages - 1 + 2);
   }
+}
+
+TEST_P(TrainingSteps, ProductsOfTheBackwardPassLeaveRoomForAllReduces) {
+  const Built built(find_model(GetParam()), "graph", false, 8);
+  ASSERT_LT(built.forward_shapes, built.shapes.size());
+  for (std::size_t i = 0; i < built.shapes.size(); ++i)
+    EXPECT_EQ(built.shapes[i].spare_multiprocessors, i < built.forward_shapes ? 0 : 8) << i;
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, TrainingSteps, testing::Values("swin_nano", "swinv2_nano", "swin_tiny", "swinv2_tiny"),
