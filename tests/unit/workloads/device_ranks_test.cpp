@@ -67,14 +67,16 @@ TEST_F(DeviceRanks, TwoEqualOneOnTheJoinedBatch) {
   }
 }
 
-// Normalized over the batch of both, and the mean of the loss is over the pixels of both.
+// Normalized over the batch of both, and the mean of the loss is over the pixels of both. Statistics are those after
+// four updates, to which AdamW gives small gradients as much weight as large ones: on GPUs, whose convolutions are
+// other ones for another batch, they differ by up to 3e-4.
 TEST_F(DeviceRanks, TwoSegmentAsOneDoesOnTheJoinedBatch) {
   for (const char* graph : {"0", "1"}) {
     run(1, 4, {"--task", "segmentation", "--graph", graph});
     run(2, 2, {"--task", "segmentation", "--graph", graph});
     EXPECT_LT(difference("2.0", "1.0", "gradients"), 1e-5);
     EXPECT_LT(difference("2.0", "1.0", "loss"), 1e-5);
-    EXPECT_LT(difference("2.0", "1.0", "buffers"), 1e-4) << "running statistics, of four steps";
+    EXPECT_LT(difference("2.0", "1.0", "buffers"), 1e-3) << "running statistics, of four steps";
     EXPECT_LT(difference("2.0", "1.0", "evaluation"), 1e-3);
     EXPECT_EQ(result("2.0", "buffers"), result("2.1", "buffers"));
     expect_same_bits();
