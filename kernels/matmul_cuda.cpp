@@ -47,8 +47,9 @@ std::string chooser_name() {
   std::string name = device_info().name;
   std::ranges::replace_if(
       name, [](char letter) { return std::isalnum(static_cast<unsigned char>(letter)) == 0; }, '_');
-  // What could be chosen is part of the name: a choice among fewer is made again.
-  return "matmul-" + name + "-" + std::to_string(cublasLtGetVersion()) + "-" + std::to_string(hopper::kTiles);
+  // What could be chosen, and how, is part of the name: a choice among fewer is made again.
+  return "matmul-" + name + "-" + std::to_string(cublasLtGetVersion()) + "-" + std::to_string(hopper::kTiles) + "-" +
+         std::to_string(kChoiceRule);
 }
 
 std::filesystem::path cache_file(const std::filesystem::path& folder) {
@@ -178,9 +179,11 @@ struct MatmulLibrary::State {
       if (auto matmul = make(shape, kept->second)) return matmul;
     }
     fit_data(shape, stream);
-    Choice choice;
-    time_own(shape, stream, choice);
-    time_lt(shape, stream, choice);
+    Choice own;
+    Choice lt;
+    time_own(shape, stream, own);
+    time_lt(shape, stream, lt);
+    const Choice& choice = takes_own_kernel(shape.m, own.microseconds, lt.microseconds) ? own : lt;
     if (std::isinf(choice.microseconds)) throw Error("nothing computes the product " + key + " on this GPU", false);
     table.insert_or_assign(key, choice.words);
     ++statistics.timed;

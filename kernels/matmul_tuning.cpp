@@ -1,6 +1,7 @@
 #include "kernels/matmul_tuning.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "kernels/check.h"
@@ -13,6 +14,8 @@ constexpr std::int64_t kWeightPoolBytes = std::int64_t{192} << 20;
 constexpr double kTimedMicroseconds = 400.0;
 constexpr int kMaxTimedLaunches = 16;
 constexpr int kRounds = 3;
+constexpr std::int64_t kFewRows = 256;
+constexpr double kEarlyLaunchMicroseconds = 1.0;
 
 }  // namespace
 
@@ -74,6 +77,11 @@ std::optional<double> time_launches(const std::function<bool(int)>& launch, Stre
     best = std::min(best, 1e3 * static_cast<double>(Event::milliseconds(begin, end)) / launches);
   }
   return best;
+}
+
+bool takes_own_kernel(std::int64_t rows, double own_microseconds, double lt_microseconds) {
+  const double head_start = rows <= kFewRows ? kEarlyLaunchMicroseconds : 0.0;
+  return !std::isinf(own_microseconds) && own_microseconds <= lt_microseconds + head_start;
 }
 
 }  // namespace swinscope::cuda

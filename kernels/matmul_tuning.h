@@ -1,6 +1,7 @@
 // Timing products to choose among the ways to compute them.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 
@@ -33,5 +34,12 @@ class TuningData {
 // Microseconds of one launch within a graph of several. `launch` gets their number and returns whether it was accepted;
 // nothing where the first one is not.
 std::optional<double> time_launches(const std::function<bool(int)>& launch, Stream stream);
+
+// Grows when takes_own_kernel() changes.
+inline constexpr int kChoiceRule = 2;
+// Whether a product of `rows` rows goes to the kernel of our own, whose launch takes so long alone, or to cuBLASLt's;
+// infinity: cannot do it. With few rows the own one may take longer: in a model it begins while the kernel before it
+// ends, and lets the next one do so.
+bool takes_own_kernel(std::int64_t rows, double own_microseconds, double lt_microseconds);
 
 }  // namespace swinscope::cuda
