@@ -46,6 +46,7 @@ def clean(database, host):
         for name, value in database.execute("SELECT name, value FROM SWINSCOPE_COLLECTOR").fetchall():
             database.execute("UPDATE SWINSCOPE_COLLECTOR SET value = ? WHERE name = ?", (FOLDERS.sub("", str(value)), name))
     if "ThreadNames" in present:
+        database.execute("UPDATE StringIds SET value = 'thread' WHERE id <> 0 AND id IN (SELECT nameId FROM ThreadNames)")
         database.execute("DELETE FROM ThreadNames")
     database.commit()
     database.execute("VACUUM")
