@@ -42,6 +42,7 @@ std::vector<EventIndex> ranges_named(const Trace& trace, const Rank& rank, std::
 
 std::vector<std::uint64_t> threads_of(const Rank& rank, const std::vector<EventIndex>& ranges) {
   std::vector<std::uint64_t> threads;
+  threads.reserve(ranges.size());
   for (const EventIndex i : ranges)
     threads.push_back(rank.range_lanes[rank.ranges.lane[i]].global_tid);
   std::sort(threads.begin(), threads.end());

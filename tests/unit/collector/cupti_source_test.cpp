@@ -412,8 +412,9 @@ TEST_F(CuptiSourceTest, TheWholeRunIsNoWindow) {
 // would end the capture of a graph.
 TEST_F(CuptiSourceTest, OpeningAndClosingWaitForTheGpuButNotWithinACapture) {
   begin({}, "steps:2:4");
+  int node = 0;
   cupti::GraphData graph{};
-  graph.node = reinterpret_cast<void*>(std::uintptr_t{17});
+  graph.node = &node;
   cupti::ResourceData data{nullptr, nullptr, &graph};
   const auto happens = [&](std::uint32_t callback) {
     state.callback(state.user_data, cupti::kResourceDomain, callback, &data);
