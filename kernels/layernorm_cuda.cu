@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "kernels/check.h"
@@ -43,6 +44,8 @@ struct Arguments {
   int rows_per_sample;
   const T* branch;  // kSummed only
   T* sum;
+  const void* ahead;
+  std::int64_t ahead_bytes;
 
   __device__ float scale(int row) const { return sample_scale == nullptr ? 1.0F : sample_scale[row / rows_per_sample]; }
 };
@@ -93,6 +96,7 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
       beta[v] = load_vector(a.beta + (lane + v * kLanes) * kLength);
     }
   }
+  if (a.ahead_bytes > 0) bring_into_cache(a.ahead, a.ahead_bytes);
   let_next_begin();
   wait_for_previous();
   Piece x[kVectors];
@@ -306,6 +310,9 @@ void layernorm_forward(const LayerNormShape& shape, ElementType type, const Laye
           "layernorm", "the rows must be those of the gathered map");
   require(gather == nullptr || tensors.residual == nullptr, "layernorm", "a gathered row has no residual");
   require(shape.rows < std::numeric_limits<int>::max(), "layernorm", "too many rows");
+  require(tensors.ahead_bytes >= 0 && tensors.ahead_bytes % 16 == 0 &&
+              std::bit_cast<std::uintptr_t>(tensors.ahead) % 16 == 0,
+          "layernorm", "memory to fetch ahead must begin and end at multiples of 16 bytes");
   require(tensors.sample_scale == nullptr || (tensors.residual != nullptr && tensors.rows_per_sample > 0), "layernorm",
           "a scale for each sample needs a residual and the rows of a sample");
   if (shape.rows == 0) return;
@@ -318,6 +325,8 @@ void layernorm_forward(const LayerNormShape& shape, ElementType type, const Laye
     arguments.y = static_cast<T*>(tensors.y);
     arguments.sample_scale = tensors.sample_scale;
     arguments.rows_per_sample = static_cast<int>(tensors.rows_per_sample);
+    arguments.ahead = tensors.ahead;
+    arguments.ahead_bytes = tensors.ahead_bytes;
     Rows rows = tensors.residual != nullptr ? Rows::kWithResidual : Rows::kPlain;
     if (gather != nullptr) rows = Rows::kGathered;
     launched = launch_for(shape.channels / Vector<T>::kLength, arguments, rows, stream);

@@ -12,18 +12,37 @@ namespace swinscope {
 namespace {
 
 constexpr std::array kNames = {
-    FeatureName{"prebias", &Features::prebias},     FeatureName{"qkvbias", &Features::qkvbias},
-    FeatureName{"layernorm", &Features::layernorm}, FeatureName{"normfold", &Features::normfold},
-    FeatureName{"postnorm", &Features::postnorm},   FeatureName{"gelu", &Features::gelu},
-    FeatureName{"residual", &Features::residual},   FeatureName{"adamw", &Features::adamw},
-    FeatureName{"window", &Features::window},       FeatureName{"attention", &Features::attention},
+    FeatureName{"prebias", &Features::prebias, FeatureUse::kInference},
+    FeatureName{"qkvbias", &Features::qkvbias},
+    FeatureName{"layernorm", &Features::layernorm},
+    FeatureName{"normfold", &Features::normfold, FeatureUse::kInference},
+    FeatureName{"postnorm", &Features::postnorm, FeatureUse::kInference},
+    FeatureName{"weightsahead", &Features::weightsahead, FeatureUse::kInference},
+    FeatureName{"gelu", &Features::gelu},
+    FeatureName{"residual", &Features::residual},
+    FeatureName{"adamw", &Features::adamw, FeatureUse::kTraining},
+    FeatureName{"window", &Features::window},
+    FeatureName{"attention", &Features::attention},
     FeatureName{"graph", &Features::graph},
 };
 
-constexpr Features kFused = {true, true, true, true, true, true, true, true, false, false, false};
-constexpr Features kWindow = {true, true, true, true, true, true, true, true, true, false, false};
-constexpr Features kAttention = {true, true, true, true, true, true, true, true, true, true, false};
-constexpr Features kGraph = {true, true, true, true, true, true, true, true, true, true, true};
+// No level has weightsahead: it has not been measured.
+constexpr Features kFused = {.prebias = true,
+                             .qkvbias = true,
+                             .layernorm = true,
+                             .normfold = true,
+                             .postnorm = true,
+                             .gelu = true,
+                             .residual = true,
+                             .adamw = true};
+
+constexpr Features with(Features features, bool Features::*more) {
+  features.*more = true;
+  return features;
+}
+constexpr Features kWindow = with(kFused, &Features::window);
+constexpr Features kAttention = with(kWindow, &Features::attention);
+constexpr Features kGraph = with(kAttention, &Features::graph);
 
 constexpr std::array kLadder = {
     Level{"eager", {}, "fp32"},       Level{"tensorcore", {}, "fp16"},        Level{"fused", kFused, "fp16"},
@@ -39,9 +58,17 @@ template <typename Rows>
                       fmt::format("known are {}", fmt::join(names, ", ")));
 }
 
-void set(Features& features, const std::string& name, bool value) {
+bool is_of(const FeatureName& feature, FeatureUse use) {
+  return feature.use == FeatureUse::kAny || use == FeatureUse::kAny || feature.use == use;
+}
+
+void set(Features& features, const std::string& name, bool value, FeatureUse use) {
   const auto found = std::ranges::find(kNames, name, &FeatureName::name);
   if (found == kNames.end()) refuse("feature", name, kNames);
+  if (!is_of(*found, use)) {
+    throw WorkloadError(WorkloadErrorKind::kUsage, fmt::format("feature '{}' would change nothing here", name), {},
+                        found->use == FeatureUse::kInference ? "it is of inference only" : "it is of training only");
+  }
   features.*(found->member) = value;
 }
 
@@ -57,16 +84,23 @@ const Level& find_level(std::string_view name) {
 }
 
 Features select_features(const Level& level, const std::vector<std::string>& with,
-                         const std::vector<std::string>& without) {
-  Features features = level.features;
+                         const std::vector<std::string>& without, FeatureUse use) {
+  Features features = features_for(use, level.features);
   for (const std::string& name : with)
-    set(features, name, true);
+    set(features, name, true, use);
   for (const std::string& name : without) {
     if (std::ranges::find(with, name) != with.end()) {
       throw WorkloadError(WorkloadErrorKind::kUsage, fmt::format("feature '{}' is both wanted and not", name), {},
                           "name it after --with or after --without");
     }
-    set(features, name, false);
+    set(features, name, false, use);
+  }
+  return features;
+}
+
+Features features_for(FeatureUse use, Features features) {
+  for (const FeatureName& feature : kNames) {
+    if (!is_of(feature, use)) features.*(feature.member) = false;
   }
   return features;
 }

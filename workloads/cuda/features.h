@@ -18,6 +18,9 @@ struct Features {
   // Inference: normalization of a product's result within that product, where that is faster. V2: after proj, fc2 and
   // merging; after patch embedding.
   bool postnorm = false;
+  // Inference, V1, few tokens: normalizations bring the weights of the products after the next kernel into the L2
+  // cache.
+  bool weightsahead = false;
   bool gelu = false;       // bias and GELU of fc1 within its product
   bool residual = false;   // bias and, in V1, residual sum of proj and fc2 within their products
   bool adamw = false;      // training: one update of all parameters, not one of each tensor
@@ -28,9 +31,12 @@ struct Features {
   friend bool operator==(const Features&, const Features&) = default;
 };
 
+enum class FeatureUse { kAny, kInference, kTraining };
+
 struct FeatureName {
   std::string_view name;
   bool Features::*member;
+  FeatureUse use = FeatureUse::kAny;
 };
 std::span<const FeatureName> feature_names();
 
@@ -42,10 +48,14 @@ struct Level {
 };
 std::span<const Level> ladder();
 
-// Throws WorkloadError (kUsage) for an unknown level or feature.
+// Throws WorkloadError (kUsage) for an unknown level.
 const Level& find_level(std::string_view name);
+// The level's features for inference or training, with some more or less. Throws WorkloadError (kUsage) for a feature
+// that is unknown, or that this use does not have: it would change nothing.
 Features select_features(const Level& level, const std::vector<std::string>& with,
-                         const std::vector<std::string>& without);
+                         const std::vector<std::string>& without, FeatureUse use);
+// Without those of another use.
+Features features_for(FeatureUse use, Features features);
 
 // "prebias, qkvbias"; "none".
 std::string describe(const Features& features);

@@ -1,5 +1,6 @@
 #include "workloads/cuda/model_builder.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,6 +28,15 @@ DeviceWeights::DeviceWeights(const ParameterStore<float>& store, ElementType typ
 
 const void* DeviceWeights::find(const std::string& name) const {
   return static_cast<const char*>(values_.data()) + store_->layout().find(name).offset * element_bytes(type_);
+}
+
+DeviceWeights::Range DeviceWeights::range(const std::string& first, const std::string& last) const {
+  const ParameterInfo& a = store_->layout().find(first);  // the layout places them from the last to the first
+  const ParameterInfo& b = store_->layout().find(last);
+  const std::int64_t begin = std::min(a.offset, b.offset);
+  const std::int64_t end = std::max(a.offset + a.count, b.offset + b.count);
+  return {static_cast<const char*>(values_.data()) + begin * element_bytes(type_),
+          (end - begin) * element_bytes(type_)};
 }
 
 const float* DeviceWeights::find_floats(const std::string& name) {
@@ -96,6 +106,9 @@ std::vector<DeviceStep> ModelBuilder::build() {
       block.stage = shape;
       block.parameters = fmt::format("layers.{}.blocks.{}", stage, index);
       block.path = fmt::format("stage{}.block{}", stage + 1, index + 1);
+      block.next = index + 1 < shape.depth      ? fmt::format("layers.{}.blocks.{}.attn.qkv", stage, index + 1)
+                   : stage + 1 < config_.stages ? fmt::format("layers.{}.downsample.reduction", stage + 1)
+                                                : "head.fc";
       const std::int64_t shift = index % 2 == 0 ? 0 : shape.shift;
       block.attention = {{batch_, {shape.resolution, shape.resolution}, {shape.window, shape.window}, {shift, shift}},
                          shape.heads,
@@ -178,9 +191,11 @@ void ModelBuilder::normalized_linear(const Linear& linear, const std::string& no
 }
 
 void ModelBuilder::norm(const std::string& path, const std::string& parameters, const LayerNormShape& shape,
-                        const void* x, void* y, const void* residual) {
-  const cuda::LayerNormTensors tensors{x, weights_.find(parameters + ".weight"), weights_.find(parameters + ".bias"), y,
-                                       residual};
+                        const void* x, void* y, const void* residual, const DeviceWeights::Range& ahead) {
+  cuda::LayerNormTensors tensors{x, weights_.find(parameters + ".weight"), weights_.find(parameters + ".bias"), y,
+                                 residual};
+  tensors.ahead = ahead.begin;
+  tensors.ahead_bytes = ahead.bytes;
   OperationCost cost = layernorm_forward_cost(shape, element_);
   if (residual != nullptr) cost.bytes_read += shape.rows * shape.channels * element_;
   const bool plain = !options_.features.layernorm;
@@ -192,6 +207,17 @@ void ModelBuilder::norm(const std::string& path, const std::string& parameters, 
            cuda::layernorm_forward(shape, type, tensors, stream);
          }
        });
+}
+
+// With many tokens products take longer than their weights, which all tiles share. The L2 cache of an H200 has 50 MB.
+DeviceWeights::Range ModelBuilder::weights_ahead(const Block& block, const std::string& first,
+                                                 const std::string& last) const {
+  constexpr std::int64_t kMostTokens = 1024;
+  constexpr std::int64_t kMostBytes = std::int64_t{24} << 20;
+  if (!options_.features.weightsahead || block.tokens > kMostTokens) return {};
+  const DeviceWeights::Range range = weights_.range(first, last);
+  const bool fits = range.bytes > 0 && range.bytes <= kMostBytes && range.bytes % 16 == 0;
+  return fits ? range : DeviceWeights::Range{};
 }
 
 void ModelBuilder::add(const std::string& path, const Block& block, void* x, const void* branch) {
@@ -237,7 +263,8 @@ void ModelBuilder::attention_half(const Block& block) {
   if (!options_.features.window || !folded_linear(qkv, norm_name, qkv_name, block.x, wide)) {
     const void* input = block.x;
     if (v1()) {
-      norm(block.path + ".norm1", norm_name, norm_shape, block.x, side);
+      norm(block.path + ".norm1", norm_name, norm_shape, block.x, side, nullptr,
+           weights_ahead(block, block.parameters + ".attn.proj.weight", block.parameters + ".mlp.fc1.weight"));
       input = side;
     }
     if (!options_.features.window) input = into_windows(block, input);
@@ -292,7 +319,10 @@ void ModelBuilder::mlp_half(const Block& block) {
   fc1.bias_in_product = options_.features.gelu;
   fc1.gelu = tanh_gelu();
   if (!folded_linear(fc1, norm_name, fc1_name, block.x, wide)) {
-    if (v1()) norm(block.path + ".norm2", norm_name, norm_shape, block.x, side);
+    if (v1()) {
+      norm(block.path + ".norm2", norm_name, norm_shape, block.x, side, nullptr,
+           weights_ahead(block, block.parameters + ".mlp.fc2.weight", block.next + ".weight"));
+    }
     linear(fc1, v1() ? side : block.x, weights_.find(fc1_name + ".weight"), wide);
   }
   if (!fc1.gelu) {

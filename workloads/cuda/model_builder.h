@@ -19,6 +19,12 @@ class DeviceWeights {
  public:
   DeviceWeights(const ParameterStore<float>& store, ElementType type, cuda::Stream stream);
   const void* find(const std::string& name) const;
+  // Where two parameters are, and all between them.
+  struct Range {
+    const void* begin = nullptr;
+    std::int64_t bytes = 0;
+  };
+  Range range(const std::string& first, const std::string& last) const;
   // The same parameter in fp32, in memory of its own: position tables are used at full precision.
   const float* find_floats(const std::string& name);
   // A linear layer whose normalization is folded into it (normalized_product.h). Its weight is replaced.
@@ -51,6 +57,7 @@ class ModelBuilder {
     StageShape stage;
     std::string parameters;  // layers.2.blocks.4
     std::string path;        // stage3.block5
+    std::string next;        // the parameters of the product after this block: layers.2.blocks.5.attn.qkv
     WindowAttentionShape attention;
     void* x = nullptr;        // the residual stream, updated in place
     std::int64_t tokens = 0;  // rows in image order
@@ -89,7 +96,9 @@ class ModelBuilder {
   void normalized_linear(const Linear& linear, const std::string& norm, const std::string& norm_name,
                          const std::string& name, const void* x, void* side, void* y);
   void norm(const std::string& path, const std::string& parameters, const LayerNormShape& shape, const void* x, void* y,
-            const void* residual = nullptr);
+            const void* residual = nullptr, const DeviceWeights::Range& ahead = {});
+  // Weights that a normalization fetches ahead, where that is wanted.
+  DeviceWeights::Range weights_ahead(const Block& block, const std::string& first, const std::string& last) const;
   void add(const std::string& path, const Block& block, void* x, const void* branch);
 
   // Attention between qkv and the attended values; defined in attention_builder.cpp.

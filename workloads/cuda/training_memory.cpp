@@ -15,12 +15,7 @@ constexpr std::int64_t kReserve = std::int64_t{768} << 20;
 
 }  // namespace
 
-Features training_features(Features features) {
-  features.prebias = false;
-  features.normfold = false;
-  features.postnorm = false;
-  return features;
-}
+Features training_features(Features features) { return features_for(FeatureUse::kTraining, features); }
 
 TrainingLayoutOptions layout_options(const DeviceTrainerOptions& options) {
   return {element_type_of(options.precision),

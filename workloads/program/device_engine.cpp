@@ -29,7 +29,7 @@ DeviceTrainerOptions trainer_options(const TrainOptions& options, int ranks) {
   DeviceTrainerOptions result;
   result.trainer = options.trainer;
   result.precision = parse_device_precision(options.run.precision);
-  result.features = training_features(select_features(find_level(options.level), options.with, options.without));
+  result.features = select_features(find_level(options.level), options.with, options.without, FeatureUse::kTraining);
   result.recompute = options.recompute;
   result.spare_multiprocessors = options.comm_blocks;
   if (ranks > 1) result.reduce_type = element_type_of(parse_device_precision(options.reduce_precision));

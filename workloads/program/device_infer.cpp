@@ -40,7 +40,7 @@ DeviceModelOptions model_options(const InferOptions& options, RunOptions& run) {
   DeviceModelOptions result;
   if (run.precision.empty()) run.precision = level.default_precision;
   result.precision = parse_device_precision(run.precision);
-  result.features = select_features(level, options.with, options.without);
+  result.features = select_features(level, options.with, options.without, FeatureUse::kInference);
   result.features.adamw = false;  // of training
   if (options.gelu == "erf") result.gelu = GeluForm::kErf;
   if (options.gelu == "tanh") result.gelu = GeluForm::kTanh;

@@ -45,12 +45,24 @@ TEST(Features, TheLadderIsCumulativeAndFeaturesCanBeTakenOut) {
   }
   EXPECT_EQ(find_level("eager").default_precision, "fp32");
   EXPECT_EQ(find_level("tensorcore").features, Features{});
-  const Features features = select_features(find_level("window"), {"graph"}, {"gelu"});
+  const Features features = select_features(find_level("window"), {"graph"}, {"gelu"}, FeatureUse::kAny);
   EXPECT_TRUE(features.graph);
   EXPECT_FALSE(features.gelu);
   EXPECT_FALSE(features.attention);
   EXPECT_EQ(describe(Features{}), "none");
   EXPECT_EQ(describe(features), "prebias, qkvbias, layernorm, normfold, postnorm, residual, adamw, window, graph");
+}
+
+TEST(Features, OfAnotherUseAreTakenFromALevelAndRefusedByName) {
+  const Features training = select_features(find_level("graph"), {}, {}, FeatureUse::kTraining);
+  EXPECT_EQ(describe(training), "qkvbias, layernorm, gelu, residual, adamw, window, attention, graph");
+  const Features inference = select_features(find_level("graph"), {"weightsahead"}, {}, FeatureUse::kInference);
+  EXPECT_EQ(describe(inference),
+            "prebias, qkvbias, layernorm, normfold, postnorm, weightsahead, gelu, residual, window, attention, graph");
+  EXPECT_THAT([] { select_features(find_level("fused"), {"prebias"}, {}, FeatureUse::kTraining); },
+              testing::Throws<WorkloadError>(testing::Property(&WorkloadError::what, HasSubstr("prebias"))));
+  EXPECT_THAT([] { select_features(find_level("fused"), {}, {"adamw"}, FeatureUse::kInference); },
+              testing::Throws<WorkloadError>(testing::Property(&WorkloadError::what, HasSubstr("adamw"))));
 }
 
 TEST(Features, UnknownNamesAreRefusedWithTheKnownOnes) {
@@ -63,8 +75,9 @@ TEST(Features, UnknownNamesAreRefusedWithTheKnownOnes) {
     return std::string("no error");
   };
   EXPECT_THAT(hint_of([] { find_level("fusedd"); }), HasSubstr("eager, tensorcore, fused"));
-  EXPECT_THAT(hint_of([] { select_features(find_level("eager"), {"gleu"}, {}); }), HasSubstr("gelu"));
-  EXPECT_THAT(hint_of([] { select_features(find_level("eager"), {"gelu"}, {"gelu"}); }), HasSubstr("--without"));
+  EXPECT_THAT(hint_of([] { select_features(find_level("eager"), {"gleu"}, {}, FeatureUse::kAny); }), HasSubstr("gelu"));
+  EXPECT_THAT(hint_of([] { select_features(find_level("eager"), {"gelu"}, {"gelu"}, FeatureUse::kAny); }),
+              HasSubstr("--without"));
   EXPECT_THAT(hint_of([] { parse_device_precision("fp64"); }), HasSubstr("fp16"));
 }
 

@@ -69,6 +69,24 @@ TEST_F(DeviceModelTest, EachFeatureAloneChangesTheTimeAndNotTheLogits) {
   }
 }
 
+TEST_F(DeviceModelTest, WeightsFetchedAheadChangeNoBit) {
+  const ModelReference reference = cpu_reference(find_model("swin_nano"), 1);
+  std::vector<float> logits[2];
+  for (const bool ahead : {false, true}) {
+    DeviceModelOptions options;
+    options.precision = Precision::kFp16;
+    options.features = find_level("graph").features;
+    options.features.normfold = false;  // would leave no normalization that could fetch, if it were chosen
+    options.features.weightsahead = ahead;
+    DeviceModel model(reference.config, 1, options, *reference.store);
+    model.set_images(reference.images);
+    model.poison_activations();
+    model.forward();
+    logits[ahead ? 1 : 0] = model.logits();
+  }
+  EXPECT_EQ(logits[0], logits[1]);
+}
+
 TEST_F(DeviceModelTest, StepsCarryTheLayerPathsOfTheCpuModel) {
   const ModelReference reference = cpu_reference(find_model("swin_nano"), 1);
   DeviceModelOptions options;
