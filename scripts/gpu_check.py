@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""What only a GPU can show: the tests with the label gpu, every row of `swin verify`, the collector beside real programs, and
+compute-sanitizer over kernels and training steps.
+
+usage: python3 scripts/gpu_check.py [--build build/gpu] [--seconds S] [--limit S] [--logs DIR] [--json FILE] [--list] [PATTERN…]
+
+One line a check, its output in DIR/NAME.log. PATTERN: names of checks, with * and ?, as --list prints them; default: all but those
+of compute-sanitizer, which are asked for (`memcheck*`, `racecheck*`). Nothing is begun after --seconds, and a check is cut after
+--limit: what was not done is said. Exit status: 0 all passed, 1 one failed or was not done, 2 it cannot be run.
+"""
+import argparse
+import fnmatch
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+TRAINED = "--device cuda --dataset-size 16 --steps 2 --warmup 1 --quiet"
+VERIFY = ["verify", "--no-models", "--failures", "--checks"]
+ROWS = {  # rows of `swin verify` whose kernels share memory between threads, by the name of their check here
+    "attention": "attention", "attention-backward": "attention backward", "attention-steps": "attention by steps",
+    "attention-steps-backward": "attention by steps backward", "layernorm": "layernorm,layernorm backward",
+    "products": "product tiles,tall product tiles", "normalized-products": "normalized product tiles",
+    "normalized-results": "normalized result tiles,tall normalized result tiles", "gradients": "gradient products,elementwise backward",
+    "position-bias": "position bias,position bias backward", "loss": "loss,optimizer,stochastic depth", "pixel-loss": "pixel loss",
+    "maps": "resize,batchnorm,map operations", "tap-fusion": "tap fusion",
+}
+STEPS = {
+    "step-eager": "--model swin_nano --batch-per-gpu 4 --level eager",
+    "step-graph": "--model swin_nano --batch-per-gpu 4 --precision fp16",
+    "step-graph-v2": "--model swinv2_nano --batch-per-gpu 4 --precision bf16",
+    "step-segmentation": "--task segmentation --model swinv2_nano --image 64 --batch-per-gpu 2 --precision fp16",
+}
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default="build/gpu")
+    parser.add_argument("--seconds", type=float, default=3600.0)
+    parser.add_argument("--limit", type=float, default=600.0)
+    parser.add_argument("--logs", default="build/gpu-check")
+    parser.add_argument("--json")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("patterns", nargs="*", metavar="PATTERN")
+    return parser.parse_args()
+
+
+def gpu_tests(build):
+    """Names of GoogleTest programs: listed in a package of scripts/gpu_package.sh, else as ctest knows them."""
+    listed = os.path.join(build, "gpu_tests")
+    if os.path.exists(listed):
+        with open(listed, encoding="utf-8") as file:
+            names = file.read().split()
+    else:
+        out = subprocess.run(["ctest", "--test-dir", build, "-N", "-L", "^gpu$"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        names = re.findall(r"^ *Test *#\d+: (\S+)", out, re.MULTILINE)
+    return [name for name in names if os.path.exists(os.path.join(build, "bin", name))]
+
+
+def sanitizer():
+    found = shutil.which("compute-sanitizer") or max(glob.glob("/usr/local/cuda*/bin/compute-sanitizer"), default=None)
+    return found or "compute-sanitizer"
+
+
+def checks(build):
+    """The command of each check by its name."""
+    program = lambda name: os.path.join(build, "bin", name)
+    swin, swinscope = program("swin"), program("swinscope")
+    result = {name: [program(name)] for name in gpu_tests(build)}
+    result["verify-kernels"] = [swin, "verify", "--no-models", "--failures"]
+    result["verify-models"] = [swin, "verify", "--no-kernels", "--fixtures", "tests/peers/timm/fixtures", "--failures"]
+    result["collector"] = [sys.executable, "tests/gpu/check_collector.py", "--swinscope", swinscope, "--programs",
+                           os.path.join(build, "gpu_programs")]
+    for tool in ("memcheck", "racecheck"):
+        watched = [sanitizer(), "--tool", tool, "--error-exitcode", "99", swin]
+        for name, rows in ROWS.items():
+            result[f"{tool}-{name}"] = [*watched, *VERIFY, rows]
+        for name, options in STEPS.items():
+            result[f"{tool}-{name}"] = [*watched, "train", *TRAINED.split(), *options.split()]
+    return result
+
+
+def run(command, log, seconds):
+    """The verdict on a command: passed, FAILED, skipped or cut."""
+    with open(log, "w", encoding="utf-8") as file:
+        try:
+            process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
+        except OSError as error:
+            file.write(f"{command[0]}: {error.strerror}\n")
+            return "FAILED"
+        try:
+            status = process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # with what it started
+            process.wait()
+            return "cut"
+    if status == 77:
+        return "skipped"
+    with open(log, encoding="utf-8", errors="replace") as file:
+        text = file.read()
+    if status == 0 and "[  SKIPPED ]" in text and "[       OK ]" not in text:
+        return "skipped"
+    return "passed" if status == 0 else "FAILED"
+
+
+def last_line(log):
+    with open(log, encoding="utf-8", errors="replace") as file:
+        lines = [line.strip() for line in file if line.strip()]
+    return lines[-1][:140] if lines else "said nothing"
+
+
+def chosen(names, patterns):
+    if not patterns:
+        return [name for name in names if not name.startswith(("memcheck-", "racecheck-"))]
+    for pattern in patterns:
+        if not fnmatch.filter(names, pattern):
+            sys.exit(f"error: {pattern}: no check has this name\n  hint: --list prints them")
+    return [name for name in names if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)]
+
+
+def main():
+    arguments = parse()
+    if not os.path.exists(os.path.join(arguments.build, "bin", "swin")):
+        print(f"error: {arguments.build}/bin/swin: not built\n  hint: cmake --preset gpu && cmake --build --preset gpu", file=sys.stderr)
+        return 2
+    all_checks = checks(arguments.build)
+    names = chosen(all_checks, arguments.patterns)
+    if arguments.list:
+        print("\n".join(names if arguments.patterns else all_checks))
+        return 0
+    os.makedirs(arguments.logs, exist_ok=True)
+    os.environ["SWINSCOPE_REQUIRE_GPU"] = "1"
+    os.environ.setdefault("NCCL_NVLS_ENABLE", "0")
+    began, rows = time.monotonic(), []
+    for name in names:
+        left = arguments.seconds - (time.monotonic() - began)
+        log, start = os.path.join(arguments.logs, name + ".log"), time.monotonic()
+        verdict = run(all_checks[name], log, min(left, arguments.limit)) if left > 0 else "left out"
+        said = last_line(log) if left > 0 else "no time was left"
+        rows.append({"check": name, "verdict": verdict, "seconds": round(time.monotonic() - start, 1), "said": said})
+        print(f"{verdict:<9}{rows[-1]['seconds']:>7.1f} s  {name}: {said}", flush=True)
+        if arguments.json:
+            with open(arguments.json, "w", encoding="utf-8") as file:
+                json.dump(rows, file, indent=1)
+    count = lambda verdict: sum(row["verdict"] == verdict for row in rows)
+    print(", ".join(f"{count(verdict)} {verdict}" for verdict in ("passed", "FAILED", "skipped", "cut", "left out")))
+    return 0 if count("passed") + count("skipped") == len(rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""scripts/gpu_check.py over a build of fake programs: what passes, fails, is skipped, hangs or is not begun is told apart."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPT = os.path.join(os.path.dirname(__file__), "../../../scripts/gpu_check.py")
+PROGRAMS = {
+    "swin": 'case "$*" in *--no-models*) echo "12 checks passed" ;; *) echo "layernorm is off" && exit 1 ;; esac',
+    "good_test": 'echo "[       OK ] A.B" && echo "REQUIRE $SWINSCOPE_REQUIRE_GPU"',
+    "skipped_test": 'echo "[  SKIPPED ] A.B (0 ms)"',
+    "partly_test": 'echo "[  SKIPPED ] A.B (0 ms)" && echo "[       OK ] A.C"',
+    "hanging_test": "sleep 1000 & wait",
+}
+
+
+class GpuCheck(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.build = os.path.join(self.folder.name, "build")
+        os.makedirs(os.path.join(self.build, "bin"))
+        for name, script in PROGRAMS.items():
+            path = os.path.join(self.build, "bin", name)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("#!/bin/sh\n" + script + "\n")
+            os.chmod(path, 0o755)
+        with open(os.path.join(self.build, "gpu_tests"), "w", encoding="utf-8") as file:
+            file.write("".join(name + "\n" for name in [*PROGRAMS, "missing_test"] if name.endswith("_test")))
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def run_script(self, *words):
+        logs = os.path.join(self.folder.name, "logs")
+        return subprocess.run([sys.executable, SCRIPT, "--build", self.build, "--logs", logs, *words], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, check=False)
+
+    def verdicts(self, *words):
+        file = os.path.join(self.folder.name, "rows.json")
+        done = self.run_script("--json", file, *words)
+        with open(file, encoding="utf-8") as opened:
+            return {row["check"]: row for row in json.load(opened)}, done
+
+    def test_verdicts(self):
+        rows, done = self.verdicts("--limit", "0.5", "*_test", "verify-*")
+        self.assertEqual({name: row["verdict"] for name, row in rows.items()},
+                         {"good_test": "passed", "skipped_test": "skipped", "partly_test": "passed", "hanging_test": "cut",
+                          "verify-kernels": "passed", "verify-models": "FAILED"})
+        self.assertEqual(rows["good_test"]["said"], "REQUIRE 1")
+        self.assertEqual(rows["verify-models"]["said"], "layernorm is off")
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(done.stdout.endswith("3 passed, 1 FAILED, 1 skipped, 1 cut, 0 left out\n"), done.stdout)
+
+    def test_all_passed_is_status_0(self):
+        rows, done = self.verdicts("good_test", "skipped_test")
+        self.assertEqual((len(rows), done.returncode), (2, 0))
+
+    def test_what_no_time_is_left_for_is_said(self):
+        rows, done = self.verdicts("--seconds", "0", "good_test")
+        self.assertEqual(rows["good_test"]["verdict"], "left out")
+        self.assertEqual(done.returncode, 1)
+
+    def test_the_sanitizers_are_asked_for(self):
+        listed = self.run_script("--list").stdout.split()
+        self.assertIn("racecheck-attention", listed)
+        self.assertNotIn("missing_test", listed)
+        self.assertEqual(self.run_script("--list", "memcheck-step-*").stdout.split(),
+                         ["memcheck-step-eager", "memcheck-step-graph", "memcheck-step-graph-v2", "memcheck-step-segmentation"])
+
+    def test_bad_input(self):
+        unknown = self.run_script("nothing-*")
+        self.assertEqual(unknown.returncode, 1)
+        self.assertIn("no check has this name", unknown.stderr)
+        os.remove(os.path.join(self.build, "bin", "swin"))
+        missing = self.run_script()
+        self.assertEqual(missing.returncode, 2)
+        self.assertIn("not built", missing.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,43 @@
+"""scripts/swin_large_scaling.sh on CPU ranks, with the real programs: an experiment that analyze and compare read, a rank that is
+killed, and parts that are left out when there is no time."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPT = os.path.join(os.path.dirname(__file__), "../../../scripts/swin_large_scaling.sh")
+BUILD = sys.argv.pop()
+
+
+class ScalingScript(unittest.TestCase):
+    def run_script(self, *words):
+        return subprocess.run(["bash", SCRIPT, "--build", BUILD, "--cpus-only", "--gpus", "1,2", *words], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
+
+    def test_weak_scaling_and_a_killed_rank(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.run_script("-o", folder, "weak", "strong", "kill", "blocks")
+            self.assertEqual(done.returncode, 0, done.stdout)
+            for words in ("weak scaling", "strong scaling, 8 images in all", "rank 1 of 2 killed; the job ended with status", "rank0.db: ",
+                          "rank1.db: ", "efficiency"):
+                self.assertIn(words, done.stdout)
+            self.assertNotIn("room for all-reduces", done.stdout)  # needs GPUs
+            self.assertTrue(os.path.exists(os.path.join(folder, "weak", "experiment.json")))
+            again = self.run_script("-o", folder, "weak")  # goes on where it stopped: nothing is measured again
+            self.assertEqual(again.returncode, 0, again.stdout)
+
+    def test_what_no_time_is_left_for_is_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.run_script("-o", folder, "--seconds", "0", "weak")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("left out: weak (no time is left)", done.stdout)
+
+    def test_bad_input(self):
+        done = self.run_script("weakly")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("error: weakly: unknown", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
