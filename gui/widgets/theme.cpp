@@ -36,7 +36,8 @@ QPalette dark_palette() {
   return p;
 }
 
-// Fusion outlines boxes and round buttons darker than the window, so that on a dark one they cannot be made out.
+// Fusion outlines boxes, round buttons and fields darker than the window, so that on a dark one they cannot be made
+// out, nor fields well on a light one.
 class Style : public QProxyStyle {
  public:
   Style() : QProxyStyle(QStringLiteral("Fusion")) {}
@@ -44,17 +45,32 @@ class Style : public QProxyStyle {
   void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
                      const QWidget* widget) const override {
     QProxyStyle::drawPrimitive(element, option, painter, widget);
-    if (element != PE_IndicatorCheckBox && element != PE_IndicatorRadioButton) return;
-    painter->save();
-    painter->setRenderHint(QPainter::Antialiasing);
-    painter->setPen(colors_of(option->palette).muted);
-    const QRectF outline = QRectF(option->rect).adjusted(0.5, 0.5, -0.5, -0.5);
-    if (element == PE_IndicatorCheckBox) {
-      painter->drawRect(outline);
-    } else {
-      painter->drawEllipse(outline);
-    }
-    painter->restore();
+    if (element == PE_IndicatorRadioButton)
+      outline(*option, *painter, [](QPainter& p, const QRectF& r) { p.drawEllipse(r); });
+    if (element == PE_IndicatorCheckBox || element == PE_FrameLineEdit) outline_box(*option, *painter);
+  }
+
+  void drawComplexControl(ComplexControl control, const QStyleOptionComplex* option, QPainter* painter,
+                          const QWidget* widget) const override {
+    QProxyStyle::drawComplexControl(control, option, painter, widget);
+    if (control == CC_ComboBox || control == CC_SpinBox) outline_box(*option, *painter);
+  }
+
+ private:
+  template <typename Draw>
+  static void outline(const QStyleOption& option, QPainter& painter, const Draw& draw) {
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(colors_of(option.palette).muted);
+    draw(painter, QRectF(option.rect).adjusted(0.5, 0.5, -0.5, -0.5));
+    painter.restore();
+  }
+
+  // Where the keyboard is, Fusion's own outline says so.
+  static void outline_box(const QStyleOption& option, QPainter& painter) {
+    if (option.state.testFlag(State_HasFocus)) return;
+    outline(option, painter, [](QPainter& p, const QRectF& r) { p.drawRect(r); });
   }
 };
 

@@ -117,6 +117,23 @@ TEST(ThemeTest, BoxesCanBeMadeOut) {
   }
 }
 
+TEST(ThemeTest, FieldsCanBeMadeOut) {
+  for (const gui::Theme theme : {gui::Theme::kDark, gui::Theme::kLight}) {
+    gui::apply_theme(theme);
+    for (QWidget* field : {static_cast<QWidget*>(new QLineEdit), static_cast<QWidget*>(new QComboBox),
+                           static_cast<QWidget*>(new QSpinBox)}) {
+      const std::unique_ptr<QWidget> owner(field);
+      field->resize(field->sizeHint());
+      const QImage image = field->grab().toImage();
+      const QColor window = field->palette().color(QPalette::Window);
+      for (const QPoint side : {QPoint(0, image.height() / 2), QPoint(image.width() / 2, image.height() - 1)}) {
+        const QColor outline = image.pixelColor(side);
+        EXPECT_GE(contrast(outline, window), 3) << field->metaObject()->className() << outline.name().toStdString();
+      }
+    }
+  }
+}
+
 TEST_F(MainWindowTest, LayersPageGoesThroughTheCallsInTheTimeline) {
   open(data_file("swinscope_swin_tiny_infer_1gpu.db"));
   window_.show_page(ActionId::kPageLayers);
