@@ -285,6 +285,7 @@ Table scaling_rows_table(const std::vector<ScalingRow>& rows) {
     row.insert(row.end(), values.begin(), values.end());
     table.rows.push_back(std::move(row));
   }
+  table.columns.front().title = counted_in(table);
   return table;
 }
 

@@ -20,7 +20,7 @@ class ScalingScript(unittest.TestCase):
             done = self.run_script("-o", folder, "weak", "strong", "kill", "blocks")
             self.assertEqual(done.returncode, 0, done.stdout)
             for words in ("weak scaling", "strong scaling, 8 images in all", "rank 1 of 2 killed; the job ended with status", "rank0.db: ",
-                          "rank1.db: ", "efficiency"):
+                          "rank1.db: ", "ranks  repeats", "efficiency"):
                 self.assertIn(words, done.stdout)
             self.assertNotIn("room for all-reduces", done.stdout)  # needs GPUs
             self.assertTrue(os.path.exists(os.path.join(folder, "weak", "experiment.json")))
