@@ -88,11 +88,22 @@ std::string render_csv(const Document& document) {
   return out;
 }
 
-std::string escape_markdown(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '|' || c == '\\' || c == '<' || c == '>' || c == '*' || c == '_' || c == '`') out += '\\';
-    out += c == '\n' ? ' ' : c;
+std::string markdown_rows(const Table& table, bool with_details) {
+  std::string head = "|";
+  std::string line = "|";
+  const auto is_shown = [&](std::size_t i) { return with_details || !table.columns[i].detail; };
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (!is_shown(i)) continue;
+    head += fmt::format(" {} |", table.columns[i].title);
+    line += table.columns[i].unit == Unit::kText ? " --- |" : " ---: |";
+  }
+  std::string out = head + '\n' + line + '\n';
+  for (const std::vector<Cell>& row : table.rows) {
+    out += '|';
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (is_shown(i)) out += fmt::format(" {} |", escape_markdown(format_cell(row[i], table.columns[i].unit)));
+    }
+    out += '\n';
   }
   return out;
 }
@@ -107,20 +118,7 @@ std::string render_markdown(const Document& document) {
     out += fmt::format("- {}: {}\n", fact.title, escape_markdown(format_cell(fact.value, fact.unit)));
   }
   for (const Table& table : document.tables) {
-    out += fmt::format("{}### {}\n\n|", out.empty() ? "" : "\n", table.title);
-    for (const Column& column : table.columns)
-      out += fmt::format(" {} |", column.title);
-    out += "\n|";
-    for (const Column& column : table.columns)
-      out += column.unit == Unit::kText ? " --- |" : " ---: |";
-    out += '\n';
-    for (const std::vector<Cell>& row : table.rows) {
-      out += '|';
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        out += fmt::format(" {} |", escape_markdown(format_cell(row[i], table.columns[i].unit)));
-      }
-      out += '\n';
-    }
+    out += fmt::format("{}### {}\n\n{}", out.empty() ? "" : "\n", table.title, markdown_rows(table, true));
   }
   for (const std::string& note : document.notes)
     out += fmt::format("\n{}\n", escape_markdown(note));
@@ -292,6 +290,17 @@ std::string format_cell(const Cell& cell, Unit unit) {
   if (unit == Unit::kDuration) return format_duration(static_cast<std::int64_t>(std::llround(real)));
   if (unit == Unit::kNumber) return fmt::format("{:.4g}", real);
   return fmt::format("{}", real);
+}
+
+std::string markdown_table(const Table& table) { return markdown_rows(table, false); }
+
+std::string escape_markdown(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|' || c == '\\' || c == '<' || c == '>' || c == '*' || c == '_' || c == '`') out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
+  return out;
 }
 
 std::string render(const Document& document, const RenderOptions& options) {

@@ -40,6 +40,11 @@ struct RenderOptions {
 // and one array per table. Warnings are part of JSON and Markdown only: on a terminal they belong on stderr.
 std::string render(const Document& document, const RenderOptions& options);
 
+// Without the columns that are details. Ends with a line break.
+std::string markdown_table(const Table& table);
+// Text for Markdown: what has a meaning there is escaped, a line break becomes a space.
+std::string escape_markdown(std::string_view text);
+
 // One value as people read it.
 std::string format_cell(const Cell& cell, Unit unit);
 

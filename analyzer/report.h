@@ -64,6 +64,18 @@ Report build_report(std::vector<ReportPart> parts);
 
 std::string render_html(const Report& report);
 
+// The same as Markdown, its charts as SVG files of their own, and without the data as JSON.
+struct MarkdownFigure {
+  std::string name;  // of its file: "1-step-time.svg"
+  std::string svg;
+};
+struct MarkdownReport {
+  std::string text;
+  std::vector<MarkdownFigure> figures;
+};
+// `figure_folder`: as the text is to name the folder of the figures.
+MarkdownReport render_markdown_report(const Report& report, const std::string& figure_folder);
+
 // The charts of a document's tables: of an experiment ("scaling") training time, speedup, efficiency and utilization
 // over GPUs; of several ("compare") the same with a line for each; of a run ("analyze") the time breakdown of every
 // device.

@@ -43,36 +43,70 @@ std::vector<ReportPart> parts_of(const std::string& run, const CommonOptions& co
   return parts;
 }
 
-int run_report(ReportOptions options) {
-  const std::string kind = fs::path(options.common.output).extension().string();
+// FILE.md and, where there are charts, FILE_figures/ beside it.
+void write_markdown(const std::string& path, const Report& report, bool force) {
+  const fs::path folder = fs::path(path).replace_extension().concat("_figures");
+  const MarkdownReport markdown = render_markdown_report(report, folder.filename().string());
+  write_file(path, markdown.text, force);
+  std::error_code failed;
+  if (!markdown.figures.empty()) fs::create_directories(folder, failed);
+  if (failed) {
+    throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be made: {}", folder.string(), failed.message()), {},
+                "the figures of the report go there: give another name with -o");
+  }
+  for (const MarkdownFigure& figure : markdown.figures)
+    write_file((folder / figure.name).string(), figure.svg, force);
+}
+
+// The end of the file's name: what kind of report it is.
+std::string kind_of(const std::string& path) {
+  const std::string kind = fs::path(path).extension().string();
   const std::vector<std::string> kinds = {".html", ".csv", ".json", ".md"};
   if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
-    throw Error(ErrorKind::kUsage, fmt::format("{}: a report is no '{}' file", options.common.output, kind), {},
+    throw Error(ErrorKind::kUsage, fmt::format("{}: a report is no '{}' file", path, kind), {},
                 "give a name that ends in .html, .csv, .json or .md");
   }
-  options.runs = single_runs(options.runs);
-  const std::vector<PublishedResult> published = find_all_published(options.beside);
-  if (kind != ".html" && options.runs.size() > 1) {
-    throw Error(ErrorKind::kUsage, fmt::format("a {} report is about one run", kind.substr(1)), {},
-                "give one run, or a name that ends in .html; `swinscope compare` has tables of several experiments");
-  }
+  return kind;
+}
+
+std::vector<ReportPart> all_parts(const std::vector<std::string>& runs, const CommonOptions& common) {
   std::vector<ReportPart> parts;
-  for (const std::string& run : options.runs) {
-    for (ReportPart& part : parts_of(run, options.common)) {
-      if (options.runs.size() > 1) part.prefix.insert(0, run + ": ");
+  for (const std::string& run : runs) {
+    for (ReportPart& part : parts_of(run, common)) {
+      if (runs.size() > 1) part.prefix.insert(0, run + ": ");
       parts.push_back(std::move(part));
     }
   }
+  return parts;
+}
+
+int run_report(ReportOptions options) {
+  const std::string& path = options.common.output;
+  const std::string kind = kind_of(path);
+  const bool is_for_people = kind == ".html" || kind == ".md";  // with charts, of any number of runs
+  const std::vector<std::string> runs = single_runs(options.runs);
+  const std::vector<PublishedResult> published = find_all_published(options.beside);
+  if (!is_for_people && runs.size() > 1) {
+    throw Error(
+        ErrorKind::kUsage, fmt::format("a {} report is about one run", kind.substr(1)), {},
+        "give one run, or a name that ends in .html or .md; `swinscope compare` has tables of several experiments");
+  }
+  std::vector<ReportPart> parts = all_parts(runs, options.common);
   const bool has_experiment =
       std::ranges::any_of(parts, [](const ReportPart& part) { return part.series.has_value(); });
-  if (!published.empty() && (!has_experiment || kind != ".html")) {
-    throw Error(ErrorKind::kUsage, "--beside is for .html reports of experiments", {},
+  if (!published.empty() && (!has_experiment || !is_for_people)) {
+    throw Error(ErrorKind::kUsage, "--beside is for .html and .md reports of experiments", {},
                 "`swinscope compare EXPERIMENT --beside KEY --format csv` has the tables");
   }
-  if (kind == ".html") add_comparison(parts, published);
-  const bool corrupt = std::any_of(parts.begin(), parts.end(), [](const ReportPart& part) { return part.corrupt; });
-  if (kind == ".html") {
-    write_file(options.common.output, render_html(build_report(std::move(parts))), options.common.force);
+  const bool corrupt = std::ranges::any_of(parts, [](const ReportPart& part) { return part.corrupt; });
+  if (is_for_people) {
+    add_comparison(parts, published);
+    const Report report = build_report(std::move(parts));
+    if (kind == ".md") {
+      write_markdown(path, report, options.common.force);
+    } else {
+      write_file(path, render_html(report), options.common.force);
+    }
   } else {
     options.common.format = kind.substr(1);
     emit(parts.front().document, options.common);

@@ -61,5 +61,7 @@ else
 fi
 
 "$swinscope" compare "$out" --beside thesis
-"$swinscope" report "$out" --beside thesis -o "$out/report.html" --force
+for kind in html md; do
+  "$swinscope" report "$out" --beside thesis -o "$out/report.$kind" --force
+done
 printf '\nswinscope: the report is %s; `swinscope gui %s` shows the same\n' "$out/report.html" "$out"

@@ -48,7 +48,10 @@ TEST_F(ReportCommand, NamesAreTextNotMarkup) {
 TEST_F(ReportCommand, OtherFormatsByTheNameOfTheFile) {
   EXPECT_EQ(nlohmann::json::parse(report(recording(), "r.json"))["schema"], "swinscope.analyze/1");
   EXPECT_THAT(report(recording(), "r.csv"), HasSubstr("# utilization"));
-  EXPECT_THAT(report(recording(), "r.md"), HasSubstr("### Utilization"));
+  const std::string markdown = report(recording(), "r.md");
+  EXPECT_THAT(markdown, HasSubstr("### Utilization"));
+  EXPECT_THAT(markdown, HasSubstr("](r_figures/1-"));
+  EXPECT_TRUE(std::filesystem::is_directory(folder() / "r_figures"));
 }
 
 TEST_F(ReportCommand, RefusesAndKeepsWhatIsThere) {

@@ -9,6 +9,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 class Scale : public CliTest {
  protected:
@@ -118,6 +119,22 @@ TEST_F(Scale, AFolderOfExperimentsIsReportedAsAComparison) {
   EXPECT_LT(html.find("<h2>study/first: Scaling</h2>"), html.find("<h2>study/second: Scaling</h2>"));
   EXPECT_THAT(html, HasSubstr("CRC V100 (thesis)"));
   EXPECT_THAT(html, HasSubstr("second trains in "));
+
+  const ProgramResult markdown = run({"report", "study", "--beside", "thesis-v100", "-o", "study.md"});
+  ASSERT_EQ(markdown.status, 0) << markdown.err;
+  const std::string text = content("study.md");
+  EXPECT_THAT(text, HasSubstr("\n## Platform comparison\n"));
+  EXPECT_THAT(text, HasSubstr("CRC V100 (thesis)"));
+  const std::string link = "](study_figures/";
+  int figures = 0;
+  for (std::size_t at = text.find(link); at != std::string::npos; at = text.find(link, at + 1), ++figures) {
+    const std::size_t begin = at + std::string("](").size();
+    const std::string figure = content(text.substr(begin, text.find(')', begin) - begin));
+    EXPECT_THAT(figure, StartsWith("<svg"));
+    EXPECT_THAT(figure, HasSubstr("</svg>"));
+  }
+  EXPECT_GE(figures, 8) << "as many as the thesis has";
+  EXPECT_EQ(run({"report", "study", "-o", "study.md"}).status, 2) << "the file exists";
 
   const ProgramResult csv = run({"report", "study/first", "--beside", "thesis", "-o", "first.csv"});
   EXPECT_EQ(csv.status, 2);
