@@ -55,7 +55,8 @@ void tap_fusion_pack(const TapFusionShape& shape, ElementType type, const void* 
 void tap_fusion_unpack(const TapFusionShape& shape, const float* dpacked, bool accumulate, float* dweight,
                        Stream stream);
 
-// y += the sum of the shifted and enlarged taps. Extents as in cuda::upsample_forward().
+// y += the sum of the shifted and enlarged taps. Extents as in cuda::upsample_forward(), and the map is the smaller one
+// both ways.
 void tap_fusion_gather(const TapFusionShape& shape, ElementType type, const void* taps, void* y, Stream stream);
 // dtaps, overwritten; without atomics, in an order that depends on the shape alone.
 void tap_fusion_gather_backward(const TapFusionShape& shape, ElementType type, const void* dy, void* dtaps,

@@ -1,5 +1,7 @@
 // Cross-entropy at the size of the labels from logits that stay small: every kernel resizes on the fly. Output pixels
 // between the same two rows and columns of the logits share the four pixels there, so a thread takes a column of them.
+// A block has all classes of the logits around its pixels in shared memory: they are loaded at once, and there is
+// nothing to wait for between one class and the next.
 #include <algorithm>
 #include <cmath>
 
@@ -10,17 +12,16 @@
 #include "kernels/device_math.cuh"
 #include "kernels/exp2_fast.cuh"
 #include "kernels/pixel_loss_shape.h"
+#include "kernels/shared_memory.cuh"
 #include "kernels/upsample_loss.h"
 
 namespace swinscope::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kRows = 4;      // of the output that a thread has at once
-constexpr int kAtOnce = 8;    // classes in registers
-constexpr int kClasses = 32;  // in shared memory
-// In floats: a multiple of 16 bytes that spreads neighbouring pixels over the banks.
-constexpr int kPixelStride = kClasses + 4;
+constexpr int kRows = 4;    // of the output that a thread has at once
+constexpr int kAtOnce = 8;  // classes in registers
+constexpr int kLoads = 8;   // of logits that a thread has on their way
 constexpr int kSumThreads = 256;
 constexpr float kLog2e = 1.4426950408889634F;
 // Takes the place of classes that are not there. Finite, so that between two of them there is no NaN.
@@ -40,6 +41,7 @@ struct Arguments {
   BilinearAxis columns;
   int classes;
   int columns_each;  // of a block
+  int pixel_stride;  // of logits in shared memory
   int row_parts;     // blocks for the output rows between two rows of logits
   const T* logits;
   const std::uint8_t* labels;
@@ -77,12 +79,12 @@ __device__ RowPart row_part_of(const Arguments<T>& a) {
   return {static_cast<int>(blockIdx.y) / a.row_parts / a.rows.from, low, first, min(kRows, end - first)};
 }
 
-// Of one output pixel, class by class: the sum of exponentials below the largest logit, and the first class that has
-// it.
+// Of one output pixel, class by class: the sum of exponentials below the largest logit, and the first of the groups of
+// kAtOnce classes that has it.
 struct Softmax {
   float largest = -INFINITY;
   float sum = 0.0F;
-  int first = 0;
+  int group = 0;
 
   template <bool kSum>
   __device__ void add(const Channels& z, int first_class) {
@@ -93,10 +95,7 @@ struct Softmax {
     if (largest_here > largest) {
       if constexpr (kSum) sum *= exp2_fast((largest - largest_here) * kLog2e);
       largest = largest_here;
-#pragma unroll
-      for (int e = kAtOnce - 1; e >= 0; --e) {
-        if (z.values[e] == largest_here) first = first_class + e;
-      }
+      group = first_class;
     }
     if constexpr (kSum) {
 #pragma unroll
@@ -106,37 +105,99 @@ struct Softmax {
   }
 };
 
-// Two rows of kClasses classes of the logits that the block's columns lie between.
+// The logits that a block's pixels lie between: `span` pixels of the upper row, then as many of the lower one.
 template <typename T>
-__device__ void load_tile(const Arguments<T>& a, const RowPart& part, int first_class, int first_column, int span,
-                          float* tile) {
-  const int high = min(part.low + 1, a.rows.from - 1);
-  const int of_chunk = static_cast<int>(threadIdx.x) % kClasses;
-  const bool exists = first_class + of_chunk < a.classes;
-  for (int place = static_cast<int>(threadIdx.x) / kClasses; place < 2 * span; place += kThreads / kClasses) {
-    const int row = place < span ? part.low : high;
-    const int column = first_column + (place < span ? place : place - span);
-    const std::int64_t pixel = (std::int64_t{part.image} * a.rows.from + row) * a.columns.from + column;
-    tile[place * kPixelStride + of_chunk] =
-        exists ? to_float(a.logits[pixel * a.classes + first_class + of_chunk]) : kAbsent;
+struct Source {
+  const T* upper;
+  const T* lower;
+  int span;
+};
+
+// kPair: neighbouring logits that are aligned together, 4 bytes of them where that is so.
+template <int kPair, typename T>
+__device__ void load_tile(const Source<T>& from, int classes, int stride, float* tile) {
+  const int pairs = classes / kPair;
+  const int count = 2 * from.span * pairs;
+  int pixel = static_cast<int>(threadIdx.x) / pairs;
+  int pair = static_cast<int>(threadIdx.x) % pairs;
+  const int pixels_on = kThreads / pairs;
+  const int pairs_on = kThreads % pairs;
+  for (int first = static_cast<int>(threadIdx.x); first < count; first += kLoads * kThreads) {
+    ChannelPiece<T, kPair> pieces[kLoads];
+    float* to[kLoads];
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      if (first + i * kThreads >= count) break;
+      const T* const logits =
+          pixel < from.span ? from.upper + pixel * classes : from.lower + (pixel - from.span) * classes;
+      pieces[i] = *reinterpret_cast<const ChannelPiece<T, kPair>*>(logits + pair * kPair);
+      to[i] = tile + pixel * stride + pair * kPair;
+      pixel += pixels_on;
+      pair += pairs_on;
+      if (pair < pairs) continue;
+      pair -= pairs;
+      ++pixel;
+    }
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      if (first + i * kThreads >= count) break;
+#pragma unroll
+      for (int e = 0; e < kPair; ++e)
+        to[i][e] = to_float(pieces[i].values[e]);
+    }
+  }
+  for (int i = static_cast<int>(threadIdx.x); i < 2 * from.span; i += kThreads) {
+    for (int c = classes; c % kAtOnce != 0; ++c)
+      tile[i * stride + c] = kAbsent;
   }
 }
 
-// Beside those of the loss: one logit of one output pixel, by the same arithmetic.
+// A thread's column of pixels between two rows of logits in shared memory.
+struct Corners {
+  const float* left;
+  const float* right;
+  int lower;  // from the upper row to the lower one, in floats
+  float weight;
+
+  __device__ Channels row(int c, int offset) const {
+    return between(load_shared(left + offset + c), load_shared(right + offset + c), weight);
+  }
+  // One logit, `down` of the way to the lower row, by the same arithmetic.
+  __device__ float logit(int c, float down) const {
+    const float upper = fmaf(weight, right[c] - left[c], left[c]);
+    const float below = fmaf(weight, right[lower + c] - left[lower + c], left[lower + c]);
+    return fmaf(down, below - upper, upper);
+  }
+  __device__ int first_largest(const Softmax& pixel, float down) const {
+    const Channels z = between(row(pixel.group, 0), row(pixel.group, lower), down);
+    int first = pixel.group;
+#pragma unroll
+    for (int e = kAtOnce - 1; e >= 0; --e) {
+      if (z.values[e] == pixel.largest) first = pixel.group + e;
+    }
+    return first;
+  }
+};
+
+// One pixel whose classes are added up.
 template <typename T>
-__device__ float logit_at(const Arguments<T>& a, const RowPart& part, const BilinearAxis::Place& column, float down,
-                          int wanted) {
-  const auto row_of = [&](int row) {
-    const std::int64_t pixels = (std::int64_t{part.image} * a.rows.from + row) * a.columns.from;
-    const float left = to_float(a.logits[(pixels + column.low) * a.classes + wanted]);
-    const float right = to_float(a.logits[(pixels + column.high) * a.classes + wanted]);
-    return fmaf(column.weight, right - left, left);
-  };
-  const float upper = row_of(part.low);
-  return fmaf(down, row_of(min(part.low + 1, a.rows.from - 1)) - upper, upper);
+__device__ void add_loss_of(const Arguments<T>& a, std::int64_t at, const Softmax& pixel, const Corners& corners,
+                            float down, BlockLoss& sums) {
+  const float exponentials = logf(pixel.sum);
+  a.lse[at] = pixel.largest + exponentials;
+  const int label = a.labels[at];
+  if (label == kIgnoredLabel) return;
+  ++sums.count;
+  if (label >= a.classes) {
+    sums.loss += static_cast<double>(NAN);
+    return;
+  }
+  // Not lse - z, of which little would be left where the label is the largest.
+  sums.loss += static_cast<double>(exponentials + (pixel.largest - corners.logit(label, down)));
+  if (label / kAtOnce * kAtOnce == pixel.group && corners.first_largest(pixel, down) == label) ++sums.correct;
 }
 
-template <typename T, bool kLoss>
+template <typename T, int kPair, bool kLoss>
 __global__ __launch_bounds__(kThreads) void pixel_loss_kernel(const Arguments<T> a) {
   extern __shared__ __align__(16) float tile[];
   const RowPart part = row_part_of(a);
@@ -149,44 +210,35 @@ __global__ __launch_bounds__(kThreads) void pixel_loss_kernel(const Arguments<T>
     const auto place = a.columns.place(min(column, end_column - 1));
     const int first_place = a.columns.place(first_column).low;
     const int span = a.columns.place(end_column - 1).high - first_place + 1;
-    const float* const left = tile + (place.low - first_place) * kPixelStride;
-    const float* const right = tile + (place.high - first_place) * kPixelStride;
+    const auto pixels_of = [&](int row) {
+      return a.logits + ((std::int64_t{part.image} * a.rows.from + row) * a.columns.from + first_place) * a.classes;
+    };
+    load_tile<kPair>(Source<T>{pixels_of(part.low), pixels_of(min(part.low + 1, a.rows.from - 1)), span}, a.classes,
+                     a.pixel_stride, tile);
+    const Corners corners{tile + (place.low - first_place) * a.pixel_stride,
+                          tile + (place.high - first_place) * a.pixel_stride, span * a.pixel_stride, place.weight};
     float down[kRows];
 #pragma unroll
     for (int r = 0; r < kRows; ++r)
       down[r] = a.rows.place(part.first + min(r, part.count - 1)).weight;
     Softmax pixels[kRows];
-    for (int chunk = 0; chunk < a.classes; chunk += kClasses) {
-      __syncthreads();
-      load_tile(a, part, chunk, first_place, span, tile);
-      __syncthreads();
+    __syncthreads();
 #pragma unroll 1
-      for (int c = 0; c < min(kClasses, a.classes - chunk); c += kAtOnce) {
-        const Channels upper = between(load_shared(left + c), load_shared(right + c), place.weight);
-        const Channels lower = between(load_shared(left + span * kPixelStride + c),
-                                       load_shared(right + span * kPixelStride + c), place.weight);
+    for (int c = 0; c < a.classes; c += kAtOnce) {
+      const Channels upper = corners.row(c, 0);
+      const Channels lower = corners.row(c, corners.lower);
 #pragma unroll
-        for (int r = 0; r < kRows; ++r)
-          pixels[r].template add<kLoss>(between(upper, lower, down[r]), chunk + c);
-      }
+      for (int r = 0; r < kRows; ++r)
+        pixels[r].template add<kLoss>(between(upper, lower, down[r]), c);
     }
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
       if (!exists || r >= part.count) continue;
       const std::int64_t at = (std::int64_t{part.image} * a.rows.to + part.first + r) * a.columns.to + column;
       if constexpr (kLoss) {
-        const float exponentials = logf(pixels[r].sum);
-        a.lse[at] = pixels[r].largest + exponentials;
-        const int label = a.labels[at];
-        if (label == kIgnoredLabel) continue;
-        float loss = NAN;
-        // Not lse - z, of which little would be left where the label is the largest.
-        if (label < a.classes) loss = exponentials + (pixels[r].largest - logit_at(a, part, place, down[r], label));
-        mine.loss += static_cast<double>(loss);
-        ++mine.count;
-        if (pixels[r].first == label) ++mine.correct;
+        add_loss_of(a, at, pixels[r], corners, down[r], mine);
       } else {
-        a.predicted[at] = static_cast<std::uint8_t>(pixels[r].first);
+        a.predicted[at] = static_cast<std::uint8_t>(corners.first_largest(pixels[r], down[r]));
       }
     }
   }
@@ -223,22 +275,25 @@ struct Grid {
   std::int64_t column_blocks;
   std::int64_t row_parts;
   std::int64_t row_blocks;
-  std::size_t shared_bytes;
+  std::int64_t pixel_stride;
+  std::int64_t shared_bytes;
 
   std::int64_t blocks() const { return column_blocks * row_blocks; }
 };
 
 Grid grid_of(const UpsampleShape& s) {
-  constexpr std::int64_t kMostShared = 48 << 10;
+  constexpr std::int64_t kMostShared = 96 << 10;
+  Grid grid{};
+  // A multiple of 16 bytes that spreads neighbouring pixels over the banks.
+  grid.pixel_stride = (s.channels + kAtOnce - 1) / kAtOnce * kAtOnce + 4;
   const auto bytes = [&](std::int64_t columns) {
     const std::int64_t span = std::min(s.width, (columns - 1) * s.width / s.out_width + 3);
-    return 2 * span * kPixelStride * element_bytes(ElementType::kFp32);
+    return 2 * span * grid.pixel_stride * element_bytes(ElementType::kFp32);
   };
-  Grid grid{};
   grid.columns_each = kThreads;
-  while (bytes(grid.columns_each) > kMostShared)  // where the output is the smaller
+  while (bytes(grid.columns_each) > kMostShared)  // of many classes, or where the output is not much larger
     grid.columns_each /= 2;
-  grid.shared_bytes = static_cast<std::size_t>(bytes(grid.columns_each));
+  grid.shared_bytes = bytes(grid.columns_each);
   grid.column_blocks = (s.out_width + grid.columns_each - 1) / grid.columns_each;
   // Above the middle of the first row of logits there is half an interval more.
   const std::int64_t most_rows = s.height == 1 ? s.out_height : (3 * s.out_height + 2 * s.height - 1) / (2 * s.height);
@@ -258,6 +313,7 @@ void launch(const UpsampleShape& s, ElementType type, const PixelLossTensors& te
     arguments.columns = BilinearAxis::of(s.width, s.out_width);
     arguments.classes = static_cast<int>(s.channels);
     arguments.columns_each = static_cast<int>(grid.columns_each);
+    arguments.pixel_stride = static_cast<int>(grid.pixel_stride);
     arguments.row_parts = static_cast<int>(grid.row_parts);
     arguments.logits = static_cast<const T*>(tensors.logits);
     arguments.labels = tensors.labels;
@@ -265,7 +321,17 @@ void launch(const UpsampleShape& s, ElementType type, const PixelLossTensors& te
     arguments.losses = static_cast<BlockLoss*>(tensors.workspace);
     arguments.predicted = predicted;
     const dim3 blocks(static_cast<unsigned>(grid.column_blocks), static_cast<unsigned>(grid.row_blocks));
-    pixel_loss_kernel<T, kLoss><<<blocks, kThreads, grid.shared_bytes, stream>>>(arguments);
+    const auto run = [&]<int kPair>() {
+      allow_shared(pixel_loss_kernel<T, kPair, kLoss>, grid.shared_bytes);
+      pixel_loss_kernel<T, kPair, kLoss>
+          <<<blocks, kThreads, static_cast<std::size_t>(grid.shared_bytes), stream>>>(arguments);
+    };
+    constexpr int kPair = 4 / static_cast<int>(sizeof(T));
+    if (s.channels % kPair == 0) {
+      run.template operator()<kPair>();
+    } else {
+      run.template operator()<1>();
+    }
   });
   SWINSCOPE_CUDA_LAUNCHED("pixel_loss_kernel");
 }

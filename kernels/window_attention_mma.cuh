@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/async_copy.cuh"
 #include "kernels/device_math.cuh"
 #include "kernels/exp2_fast.cuh"
 
@@ -97,12 +98,6 @@ __device__ inline uint4 load_matrices_transposed(std::uint32_t row) {
 // 16 bytes from global to shared memory without passing through registers; arrives by the time of copies_wait().
 __device__ inline void copy_async(std::uint32_t shared, const void* global) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(global) : "memory");
-}
-__device__ inline void copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-// Until at most kPending of this thread's committed groups are on their way.
-template <int kPending>
-__device__ inline void copies_wait() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
 }
 
 }  // namespace swinscope::cuda

@@ -163,7 +163,10 @@ void check_tap_fusion(const VerifyReport& report) {
     check_gathers(report, shape(3, 2, 24, 16, 12), type);
     check_gathers(report, shape(1, 1, 6, 5, 8), type);
     check_gathers(report, shape(5, 7, 13, 17, 5), type);
-    check_gathers(report, shape(4, 4, 4, 4, 8), type);  // no resize: the convolution itself
+    check_gathers(report, shape(4, 4, 4, 4, 8), type);       // no resize: the convolution itself
+    check_gathers(report, shape(18, 35, 40, 70, 72), type);  // several blocks each way, of channels too
+    check_gathers(report, shape(2, 3, 19, 150, 5), type);    // more of a row than is in shared memory at once
+    check_gathers(report, shape(36, 33, 36, 33, 4), type);   // as large as a block, and one more
     TapFusionShape slice = shape(1, 1, 1, 1, 24);
     slice.inputs = 16;
     slice.weight_inputs = 48;

@@ -154,6 +154,9 @@ void check_pixel_losses(const VerifyReport& report) {
              {{1, 40, 70, 160, 280, 19}},                          // several blocks each way
              {{1, 9, 150, 18, 300, 5}},                            // likewise, with few threads a column of logits
              {{1, 7, 5, 23, 31, 255}},                             // no whole factor
+             {{1, 70, 6, 143, 24, 12}},                            // more rows of logits a block
+             {{1, 2, 64, 6, 256, 255}},                            // more shared memory than without asking
+             {{1, 2, 80, 4, 160, 200}},                            // too much of it for all columns of a block
              {{1, 6, 6, 6, 6, 8}},                                 // no resize
              {{1, 9, 400, 4, 100, 3}},                             // smaller: logits that no pixel reads
              {{1, 1, 1, 40, 50, 33}},                              // one pixel of logits
