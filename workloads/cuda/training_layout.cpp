@@ -165,7 +165,7 @@ void TrainingLayout::place_attention(const SwinConfig& config, int stage, BlockR
   block.attended = elements(rows * shape.channels());
   if (!options_.attention_steps) {
     block.qkv = options_.inference ? wide : elements(rows * 3 * shape.channels());
-    block.lse = floats(rows * shape.heads);
+    if (!options_.inference) block.lse = floats(rows * shape.heads);
     return;
   }
   const AttentionStepSizes sizes(shape);

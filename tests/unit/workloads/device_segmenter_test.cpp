@@ -250,6 +250,27 @@ TEST_P(DeviceSegmenterTest, WhatItIsNotMadeForIsRefused) {
   EXPECT_THROW(DeviceSegmenter(config, kBatch, options_for(Precision::kFp32, "graph"), store), std::invalid_argument);
 }
 
+// The driver's count before and after: what a model takes stays below what was estimated, and is not far from it.
+TEST_P(DeviceSegmenterTest, TakesTheMemoryThatWasEstimated) {
+  if (cuda::free_memory() == 0) GTEST_SKIP() << "the host's memory is not counted";
+  SwinConfig config = find_model(GetParam() == SwinVersion::kV1 ? "swin_tiny" : "swinv2_tiny");
+  config.task = Task::kSegmentation;
+  config.image_size = 512;
+  config.classes = 150;
+  constexpr std::int64_t kImages = 16;
+  const ParameterStore<float> store(config, false);
+  for (const char* level : {"eager", "graph"}) {
+    const DeviceSegmenterOptions options = options_for(Precision::kFp16, level);
+    const std::int64_t before = cuda::free_memory();
+    DeviceSegmenter segmenter(config, kImages, options, store);
+    segmenter.forward();
+    cuda::synchronize(segmenter.stream());
+    const std::int64_t taken = before - cuda::free_memory();
+    EXPECT_LE(taken, segmenter_memory_need(config, options, kImages)) << level;
+    EXPECT_GE(taken, segmenter.memory_bytes()) << level;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Versions, DeviceSegmenterTest, testing::Values(SwinVersion::kV1, SwinVersion::kV2),
                          [](const auto& version) { return version.param == SwinVersion::kV1 ? "V1" : "V2"; });
 
