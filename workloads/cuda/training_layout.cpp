@@ -245,7 +245,8 @@ std::int64_t TrainingLayout::workspace_bytes(const SwinConfig& config) const {
     const WindowAttentionShape attention = attention_shape(config, place, batch_);
     const auto order = options_.window_copies ? cuda::TokenOrder::kWindow : cuda::TokenOrder::kImage;
     norm(tokens, shape.width);
-    if (place.stage + 1 < config.stages) norm(tokens / 4, (config.version == SwinVersion::kV1 ? 4 : 2) * shape.width);
+    if (place.stage + 1 < config.stages)
+      norm(tokens / 4, std::int64_t{config.version == SwinVersion::kV1 ? 4 : 2} * shape.width);
     bytes = std::max({bytes,
                       cuda::bias_backward_workspace_bytes(
                           {attention_rows(attention.grid, options_.window_copies), std::int64_t{3} * shape.width}),

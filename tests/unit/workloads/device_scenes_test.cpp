@@ -36,11 +36,6 @@ void write(const std::filesystem::path& file, const std::vector<std::uint8_t>& b
       .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
 }
 
-struct Finished {
-  int status = 0;
-  nlohmann::json json;
-};
-
 class DeviceScenes : public testing::TestWithParam<const char*> {
  protected:
   DeviceScenes() {
@@ -82,20 +77,22 @@ class DeviceScenes : public testing::TestWithParam<const char*> {
     return config;
   }
 
-  Finished infer(const std::string& device, const std::string& output = "") const {
+  // What is printed, with the exit status beside it.
+  nlohmann::json infer(const std::string& device, const std::string& output = "") const {
     InferOptions options = options_;
     options.run.device = device;
     if (!output.empty()) options.output = at(output);
     testing::internal::CaptureStdout();
-    Finished finished;
+    int status = 0;
     try {
-      finished.status = device == "cpu" ? infer_scenes(options, config())
-                                        : infer_scenes_on_device(options, config(), segmenter_options(options));
+      status = device == "cpu" ? infer_scenes(options, config())
+                               : infer_scenes_on_device(options, config(), segmenter_options(options));
     } catch (...) {
       testing::internal::GetCapturedStdout();
       throw;
     }
-    finished.json = nlohmann::json::parse(testing::internal::GetCapturedStdout());
+    nlohmann::json finished = nlohmann::json::parse(testing::internal::GetCapturedStdout());
+    finished["status"] = status;
     return finished;
   }
 
@@ -117,19 +114,19 @@ void expect_equal_masks(const std::filesystem::path& found, const std::filesyste
 
 TEST_P(DeviceScenes, FilesGetTheMasksAndFiguresOfTheCpu) {
   make_pictures();
-  const Finished cpu = infer("cpu", "cpu");
+  const nlohmann::json cpu = infer("cpu", "cpu");
   for (const bool tap_fusion : {false, true}) {
     options_.tap_fusion = tap_fusion;
     const std::string folder = tap_fusion ? "cut" : "whole";
-    const Finished device = infer("cuda", folder);
-    EXPECT_EQ(device.status, 3);
-    EXPECT_EQ(cpu.status, 3);
-    EXPECT_EQ(device.json["warnings"], cpu.json["warnings"]);
-    EXPECT_EQ(device.json["run"]["task"], "segmentation");
-    EXPECT_EQ(device.json["run"]["gpu"], "host memory");
-    EXPECT_EQ(device.json["run"]["tap_fusion"], tap_fusion);
-    const auto& found = device.json["data"][0];
-    const auto& expected = cpu.json["data"][0];
+    const nlohmann::json device = infer("cuda", folder);
+    EXPECT_EQ(device["status"], 3);
+    EXPECT_EQ(cpu["status"], 3);
+    EXPECT_EQ(device["warnings"], cpu["warnings"]);
+    EXPECT_EQ(device["run"]["task"], "segmentation");
+    EXPECT_EQ(device["run"]["gpu"], "host memory");
+    EXPECT_EQ(device["run"]["tap_fusion"], tap_fusion);
+    const auto& found = device["data"][0];
+    const auto& expected = cpu["data"][0];
     EXPECT_EQ(found["skipped"], expected["skipped"]);
     EXPECT_EQ(found["files_segmented"], 4);
     EXPECT_EQ(found["steps_measured"], 2);
@@ -162,16 +159,16 @@ TEST_P(DeviceScenes, ErrorsAreThoseOfTheCpu) {
 TEST_P(DeviceScenes, SyntheticScenesAreMeasured) {
   options_.operations = true;
   options_.logits = at("logits.safetensors");
-  const Finished device = infer("cuda");
-  EXPECT_EQ(device.status, 0);
-  const auto& run = device.json["run"];
+  const nlohmann::json device = infer("cuda");
+  EXPECT_EQ(device["status"], 0);
+  const auto& run = device["run"];
   EXPECT_EQ(run["classes"], 150);
   EXPECT_EQ(run["level"], "graph");
   EXPECT_EQ(run["gelu"], "erf");
   EXPECT_GT(run["graph_nodes"].get<int>(), 50);
   EXPECT_THAT(run["features"].get<std::string>(), HasSubstr("prebias"));
   EXPECT_THAT(run["features"].get<std::string>(), testing::Not(HasSubstr("postnorm")));
-  const auto& row = device.json["data"][0];
+  const auto& row = device["data"][0];
   EXPECT_EQ(row["steps_measured"], 2);
   EXPECT_GT(row["images_per_second"].get<double>(), 0.0);
   EXPECT_GT(row["latency_p99_ns"].get<double>(), 0.0);
@@ -209,7 +206,7 @@ TEST_P(DeviceScenes, LowerRungsAnd16BitsAreThere) {
     const DeviceSegmenterOptions choice = segmenter_options(options);
     EXPECT_EQ(choice.precision, std::string(level) == "eager" ? Precision::kFp32 : Precision::kFp16);
     EXPECT_FALSE(choice.features.graph);
-    EXPECT_EQ(infer("cuda").json["data"][0]["files_segmented"], 4) << level;
+    EXPECT_EQ(infer("cuda")["data"][0]["files_segmented"], 4) << level;
   }
 }
 

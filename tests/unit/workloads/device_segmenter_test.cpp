@@ -132,8 +132,8 @@ TEST_P(DeviceSegmenterTest, LogitsAndClassesAreThoseOfTheCpu) {
       EXPECT_LT(test::relative(device.logits, plain), 1e-5);
       EXPECT_LT(test::relative(device.logits, cut), 1e-5);
       for (std::int64_t image = 0; image < kBatch; ++image) {
-        const auto own =
-            std::span(device.answers).subspan(static_cast<std::size_t>(image) * kSize * kSize, kSize * kSize);
+        const auto own = std::span(device.answers)
+                             .subspan(static_cast<std::size_t>(image) * kSize * kSize, std::size_t{kSize} * kSize);
         EXPECT_LT(share_that_differs(own, cpu_classes(plain, config, image, kSize)), 1e-3) << image;
       }
     }
