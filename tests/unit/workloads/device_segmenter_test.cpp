@@ -274,8 +274,10 @@ TEST_P(DeviceSegmenterTest, TakesTheMemoryThatWasEstimated) {
 INSTANTIATE_TEST_SUITE_P(Versions, DeviceSegmenterTest, testing::Values(SwinVersion::kV1, SwinVersion::kV2),
                          [](const auto& version) { return version.param == SwinVersion::kV1 ? "V1" : "V2"; });
 
-// Known without any device.
-TEST(SegmenterMemory, IsAFractionOfWhatTrainingNeeds) {
+// What training needs to work in follows from the number of multiprocessors.
+class SegmenterMemory : public test::GpuTest {};
+
+TEST_F(SegmenterMemory, IsAFractionOfWhatTrainingNeeds) {
   SwinConfig config = find_model("swinv2_base");
   config.task = Task::kSegmentation;
   config.image_size = 512;
@@ -296,7 +298,7 @@ TEST(SegmenterMemory, IsAFractionOfWhatTrainingNeeds) {
   }
 }
 
-TEST(SegmenterMemory, ABatchThatDoesNotFitIsRefusedWithOneThatDoes) {
+TEST_F(SegmenterMemory, ABatchThatDoesNotFitIsRefusedWithOneThatDoes) {
   SwinConfig config = find_model("swin_large");
   config.task = Task::kSegmentation;
   config.image_size = 512;
