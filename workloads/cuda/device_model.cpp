@@ -7,16 +7,15 @@
 #include "kernels/check.h"
 #include "kernels/convert.h"
 #include "workloads/cuda/activations.h"
+#include "workloads/cuda/memory_fit.h"
 #include "workloads/cuda/model_builder.h"
+#include "workloads/cuda/step_launcher.h"
 #include "workloads/error.h"
 
 namespace swinscope {
 namespace {
 
 constexpr int kOldestMajor = 8;  // compute capability 8.0: bf16 and asynchronous copies
-constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
-// CUDA's context, cuBLASLt's kernels and workspace, and fragmentation.
-constexpr std::int64_t kReserve = std::int64_t{768} << 20;
 
 }  // namespace
 
@@ -25,7 +24,7 @@ DeviceMemoryNeed device_memory_need(const SwinConfig& config, const DeviceModelO
   const std::int64_t parameters = ParameterLayout(config).flat_count();
   DeviceMemoryNeed need;
   // In fp32 first, while they are converted.
-  need.fixed = parameters * (element_bytes(type) + element_bytes(ElementType::kFp32)) + kReserve;
+  need.fixed = parameters * (element_bytes(type) + element_bytes(ElementType::kFp32)) + kDeviceReserve;
   need.per_image = activation_sizes(config, 1, options.features).bytes(type);
   return need;
 }
@@ -58,8 +57,8 @@ void check_memory(const SwinConfig& config, std::int64_t batch, const DeviceMode
   const std::int64_t fits = (free_bytes - need.fixed) / need.per_image;
   throw WorkloadError(
       WorkloadErrorKind::kUsage, fmt::format("--batch {}: does not fit into the GPU's memory", batch),
-      fmt::format("{} needs about {:.1f} GiB for it and {:.1f} GiB are free", config.name,
-                  static_cast<double>(need.total(batch)) / kGib, static_cast<double>(free_bytes) / kGib),
+      fmt::format("{} needs about {:.1f} GiB for it and {:.1f} GiB are free", config.name, gibibytes(need.total(batch)),
+                  gibibytes(free_bytes)),
       fits > 0 ? fmt::format("--batch {} fits", fits) : "not even one image fits: end what else uses the GPU");
 }
 
@@ -77,13 +76,6 @@ struct DeviceModel::State {
     steps = builder.build();
     library.finish_tuning();
     cuda::synchronize(stream.get());
-  }
-
-  void run_steps() const {
-    for (const DeviceStep& step : steps) {
-      const OperationRange range(step.name, step.payload);
-      step.run(stream.get());
-    }
   }
 
   ElementType type;
@@ -118,15 +110,15 @@ void DeviceModel::set_images(std::span<const float> images) {
 void DeviceModel::forward() {
   State& state = *state_;
   if (!state.graph_wanted) {
-    state.run_steps();
+    run_steps(state.steps, stream());
     return;
   }
   if (!state.graph.captured()) {
     // Once outside of the graph: kernels are loaded at their first launch, which a capture does not allow everywhere.
-    state.run_steps();
+    run_steps(state.steps, stream());
     cuda::synchronize(stream());
     state.graph.begin_capture(stream());
-    state.run_steps();
+    run_steps(state.steps, stream());
     state.graph.end_capture(stream());
   }
   state.graph.launch(stream());

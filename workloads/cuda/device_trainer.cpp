@@ -23,13 +23,6 @@ namespace {
 
 constexpr float kFirstLossScale = 65536.0F;
 
-void run_steps(std::span<const DeviceStep> steps, cuda::Stream stream) {
-  for (const DeviceStep& step : steps) {
-    const OperationRange range(step.name, step.payload);
-    step.run(stream);
-  }
-}
-
 struct Pass {
   std::vector<DeviceStep> forward;
   BackwardSteps backward;

@@ -1,8 +1,19 @@
 #pragma once
 
+#include <span>
+
 #include "kernels/device.h"
+#include "workloads/cuda/device_model.h"
 
 namespace swinscope {
+
+// One by one, each within the range of its layer path.
+inline void run_steps(std::span<const DeviceStep> steps, cuda::Stream stream) {
+  for (const DeviceStep& step : steps) {
+    const OperationRange range(step.name, step.payload);
+    step.run(stream);
+  }
+}
 
 // Launches a piece of work one by one or, where wanted, as a graph: after the first time, which loads the kernels and
 // makes whatever a library makes at a first call.

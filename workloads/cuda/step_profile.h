@@ -19,6 +19,9 @@ struct OperationTime {
   std::int64_t bytes = 0;
 };
 
+// That programs report: enough for a median.
+inline constexpr std::int64_t kProfiledPasses = 7;
+
 // Longest first. Each event costs about a microsecond, so the sum exceeds the time of an undisturbed pass.
 std::vector<OperationTime> profile_steps(std::span<const DeviceStep> steps, cuda::Stream stream, std::int64_t passes);
 

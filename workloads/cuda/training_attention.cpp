@@ -79,7 +79,7 @@ void TrainingBuilder::attend(const Block& block) {
     attention_steps(block).forward(tensors);
     return;
   }
-  tensors.lse = floats(regions.lse);
+  if (!inferring_) tensors.lse = floats(regions.lse);
   const ShapeExtents extents = {shape.grid.window_count(), shape.heads, shape.grid.window_tokens(), shape.head_dim};
   step(block.path + ".attn.window", OperationClass::kAttention, window_attention_forward_cost(shape, element_), extents,
        extents, [=, type = type_, order = order()](cuda::Stream stream) {

@@ -34,21 +34,8 @@ std::vector<DeviceStep> TrainingBuilder::forward(bool training) {
     step("drop_path", OperationClass::kOther, {0, 0, count * 4}, {}, {count},
          [=](cuda::Stream stream) { cuda::stochastic_depth_scales(shape, place, scales, stream); });
   }
-  // What is made of parameters alone, and kept for the backward pass. Attention and products begin while the kernels
-  // before them end, and read their biases at once: those must be finished by then, which the kernel that makes columns
-  // sees to, as it waits for all before it.
-  for (const BlockPlace& place : places_) {
-    const Block block = make_block(place);
-    qkv_bias(block);
-    position_bias(block);
-  }
-  stem();
-  for (const BlockPlace& place : places_) {
-    block_forward(make_block(place), false);
-    if (place.index + 1 == stage_shape(config_, place.stage).depth && place.stage + 1 < config_.stages) {
-      merging(place.stage);
-    }
-  }
+  biases();
+  backbone();
   if (segments()) {
     uper_head(training);
   } else {
@@ -56,6 +43,42 @@ std::vector<DeviceStep> TrainingBuilder::forward(bool training) {
     loss_forward(training);
   }
   return std::exchange(steps_, {});
+}
+
+InferenceSteps TrainingBuilder::inference(bool answers) {
+  dropping_ = false;
+  inferring_ = true;
+  InferenceSteps steps;
+  biases();
+  uper_parameters();
+  if (options_.features.prebias) steps.once = std::exchange(steps_, {});
+  backbone();
+  uper_maps(false);
+  if (answers) uper_answers();
+  steps.pass = std::exchange(steps_, {});
+  inferring_ = false;
+  return steps;
+}
+
+// What is made of parameters alone, and kept for the backward pass. Attention and products begin while the kernels
+// before them end, and read their biases at once: those must be finished by then, which the kernel that makes columns
+// sees to, as it waits for all before it.
+void TrainingBuilder::biases() {
+  for (const BlockPlace& place : places_) {
+    const Block block = make_block(place);
+    qkv_bias(block);
+    position_bias(block);
+  }
+}
+
+void TrainingBuilder::backbone() {
+  stem();
+  for (const BlockPlace& place : places_) {
+    block_forward(make_block(place), false);
+    if (place.index + 1 == stage_shape(config_, place.stage).depth && place.stage + 1 < config_.stages) {
+      merging(place.stage);
+    }
+  }
 }
 
 BackwardSteps TrainingBuilder::backward(bool accumulate, double row_scale) {

@@ -1,6 +1,7 @@
 // Makes the steps of training: forward pass, loss, backward pass, layer by layer, on buffers that stand where
 // TrainingLayout says. The backward pass goes from the end of the model to its start, so that gradients become final
-// from the front of their flat buffer to its back.
+// from the front of their flat buffer to its back. And the steps of segmenting pictures, which are its forward pass
+// alone.
 #pragma once
 
 #include <functional>
@@ -54,6 +55,11 @@ struct BackwardSteps {
   std::vector<GradientMark> marks;  // ascending
 };
 
+// `once` makes what follows from the parameters alone; `pass` may then be run as often as wanted.
+struct InferenceSteps {
+  std::vector<DeviceStep> once, pass;
+};
+
 class TrainingBuilder {
  public:
   // `memory`: where the layout's first byte lies. Layout and options must agree. Zeros are expected in the joint
@@ -66,6 +72,10 @@ class TrainingBuilder {
   std::vector<DeviceStep> forward(bool training);
   // From the loss to all gradients, which are overwritten or added to. `row_scale`: see cuda::cross_entropy_backward.
   BackwardSteps backward(bool accumulate, double row_scale);
+  // Segmentation, on a layout for inference: from the images to the logits and, where `answers`, to the class of each
+  // pixel of the model's square, in layout.predicted. With the feature prebias all that follows from the parameters
+  // (position biases, packed weights, running statistics) is made once, else in every pass.
+  InferenceSteps inference(bool answers);
 
  private:
   struct Block {
@@ -104,6 +114,10 @@ class TrainingBuilder {
   Linear projection(const Block& block) const;
   Linear fc1(const Block& block) const;
   Linear fc2(const Block& block) const;
+
+  // V2's joint biases of qkv, and the position bias of all pairs of tokens.
+  void biases();
+  void backbone();
 
   // training_forward.cpp
   void stem();
@@ -157,7 +171,11 @@ class TrainingBuilder {
   Slice fused_part(const Region& whole, int stage) const;
   DeviceControl* control() const { return static_cast<DeviceControl*>(at(layout_.control)); }
 
+  // From the stages to the logits.
+  void uper_maps(bool training);
   void uper_head(bool training);
+  void uper_answers();
+  void uper_parameters();
   void uper_pyramid(bool training);
   void uper_fusion(bool training);
   void uper_loss(bool training);
@@ -266,6 +284,7 @@ class TrainingBuilder {
   // Of the list that is being made.
   std::vector<DeviceStep> steps_;
   std::vector<GradientMark> marks_;
+  bool inferring_ = false;   // what follows from the parameters alone is made already
   bool dropping_ = false;    // stochastic depth
   bool accumulate_ = false;  // gradients are added to
   double row_scale_ = 1.0;

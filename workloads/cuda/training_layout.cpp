@@ -49,15 +49,17 @@ TrainingLayout::TrainingLayout(const SwinConfig& config, std::int64_t batch, con
   const bool segments = config.task == Task::kSegmentation;
   const std::int64_t pixels = batch * config.image_size * config.image_size;
   images = elements(pixels * kImageChannels);
-  labels = take(segments ? pixels : batch * 4);
+  const std::int64_t label_bytes = segments ? pixels : batch * 4;
+  if (!options.inference) labels = take(label_bytes);
   columns = elements(pixels * kImageChannels);
   embedded = elements(stage_tokens(first, batch) * first.width);
+  if (options.inference) place_wide(config);
   for (int stage = 0; stage < config.stages; ++stage)
     place_stage(config, stage);
-  predicted = take(labels.bytes);
-  control = take(sizeof(DeviceControl));
+  predicted = take(label_bytes);
+  if (!options.inference) control = take(sizeof(DeviceControl));
   if (options.stochastic_depth) depth_scales = floats(2 * static_cast<std::int64_t>(blocks_of(config).size()) * batch);
-  ones = elements(segments ? stage_tokens(first, batch) : batch);
+  if (!options.inference) ones = elements(segments ? stage_tokens(first, batch) : batch);
   if (segments) {
     place_uper(config);
   } else {
@@ -87,6 +89,7 @@ Region TrainingLayout::take(std::int64_t bytes) {
 void TrainingLayout::place_parameters(std::int64_t count) {
   masters = floats(count);
   if (options_.type != ElementType::kFp32) copies = elements(count);
+  if (options_.inference) return;
   gradients = floats(count);
   if (options_.reduce_type != ElementType::kFp32) rounded_gradients = take(count * element_bytes(options_.reduce_type));
   first_moments = floats(count);
@@ -99,11 +102,16 @@ void TrainingLayout::place_stage(const SwinConfig& config, int stage) {
   StageRegions regions;
   regions.input = elements(tokens * shape.width);
   BlockRegions shared;
-  if (options_.recompute) shared = place_activations(config, stage);
+  const bool shares = options_.recompute || options_.inference;
+  if (shares) shared = place_activations(config, stage);
   for (const BlockPlace& place : blocks_of(config)) {
     if (place.stage != stage) continue;
-    BlockRegions block = options_.recompute ? shared : place_activations(config, stage);
+    BlockRegions block = shares ? shared : place_activations(config, stage);
     place_kept(config, place, block);
+    if (options_.inference) {
+      // A block's input is read until its `middle` is there, and so its output may take the same place.
+      block.out = place.index > 0 ? regions.blocks.front().out : elements(tokens * shape.width);
+    }
     regions.blocks.push_back(block);
   }
   if (stage + 1 < config.stages) {
@@ -125,7 +133,7 @@ void TrainingLayout::place_kept(const SwinConfig& config, const BlockPlace& plac
   const std::int64_t area = attention.grid.window_tokens();
   block.bias = options_.attention_steps ? floats(shape.heads * area * area)
                                         : take(cuda::attention_bias_bytes(attention, options_.type));
-  block.out = elements(stage_tokens(shape, batch_) * shape.width);
+  if (!options_.inference) block.out = elements(stage_tokens(shape, batch_) * shape.width);
   if (config.version == SwinVersion::kV1) return;
   block.table = floats(bias_table_rows(attention.grid.window) * shape.heads);
   block.joint_bias = elements(std::int64_t{3} * shape.width);
@@ -139,6 +147,11 @@ BlockRegions TrainingLayout::place_activations(const SwinConfig& config, int sta
   block.norm1_side = elements(count);
   place_attention(config, stage, block);
   block.middle = elements(count);
+  if (options_.inference) {
+    block.norm2_side = block.norm1_side;
+    block.hidden = block.activated = wide;
+    return block;
+  }
   block.norm2_side = elements(count);
   block.hidden = elements(kMlpRatio * count);
   block.activated = elements(kMlpRatio * count);
@@ -151,8 +164,8 @@ void TrainingLayout::place_attention(const SwinConfig& config, int stage, BlockR
   if (options_.window_copies) block.windows = elements(rows * shape.channels());
   block.attended = elements(rows * shape.channels());
   if (!options_.attention_steps) {
-    block.qkv = elements(rows * 3 * shape.channels());
-    block.lse = floats(rows * shape.heads);
+    block.qkv = options_.inference ? wide : elements(rows * 3 * shape.channels());
+    if (!options_.inference) block.lse = floats(rows * shape.heads);
     return;
   }
   const AttentionStepSizes sizes(shape);
@@ -173,26 +186,42 @@ void TrainingLayout::place_attention_scratch(const SwinConfig& config) {
     score_count = std::max(score_count, sizes.scores);
   }
   scores = floats(score_count);
-  rounded_scores = options_.type == ElementType::kFp32 ? scores : elements(score_count);
+  const bool apart = options_.type != ElementType::kFp32 && !options_.inference;
+  rounded_scores = apart ? elements(score_count) : scores;
   head_gradients = elements(parts);
 }
 
-void TrainingLayout::place_scratch(const SwinConfig& config) {
-  const StageShape first = stage_shape(config, 0);
-  const StageShape last = stage_shape(config, config.stages - 1);
-  // Each stage has half as many elements as the one before it.
-  const std::int64_t count = stage_tokens(first, batch_) * first.width;
-  for (Region& stream : streams)
-    stream = elements(count);
-  std::int64_t rows_count = 0;  // [R, C]
+// Elements of the largest [R, C].
+std::int64_t TrainingLayout::widest_rows(const SwinConfig& config) const {
+  std::int64_t count = 0;
   for (int stage = 0; stage < config.stages; ++stage) {
     const WindowAttentionShape shape = attention_shape(config, {stage, 0, 0}, batch_);
-    rows_count = std::max(rows_count, attention_rows(shape.grid, options_.window_copies) * shape.channels());
+    count = std::max(count, attention_rows(shape.grid, options_.window_copies) * shape.channels());
   }
+  return count;
+}
+
+void TrainingLayout::place_wide(const SwinConfig& config) {
+  const StageShape first = stage_shape(config, 0);
+  // Each stage has half as many elements as the one before it.
+  const std::int64_t count = stage_tokens(first, batch_) * first.width;
+  wide = elements(std::max(kMlpRatio * count, 3 * widest_rows(config)));
+}
+
+void TrainingLayout::place_scratch(const SwinConfig& config) {
+  const std::int64_t rows_count = widest_rows(config);
   side = elements(rows_count);
   token = elements(rows_count);
-  wide = elements(std::max(kMlpRatio * count, 3 * rows_count));
   if (options_.attention_steps) place_attention_scratch(config);
+  if (!options_.inference) place_backward_scratch(config);
+}
+
+void TrainingLayout::place_backward_scratch(const SwinConfig& config) {
+  const StageShape first = stage_shape(config, 0);
+  const StageShape last = stage_shape(config, config.stages - 1);
+  for (Region& stream : streams)
+    stream = elements(stage_tokens(first, batch_) * first.width);
+  place_wide(config);
   if (config.version == SwinVersion::kV2) {
     std::int64_t rows = 0;
     for (const BlockPlace& place : blocks_of(config)) {
@@ -216,7 +245,8 @@ std::int64_t TrainingLayout::workspace_bytes(const SwinConfig& config) const {
     const WindowAttentionShape attention = attention_shape(config, place, batch_);
     const auto order = options_.window_copies ? cuda::TokenOrder::kWindow : cuda::TokenOrder::kImage;
     norm(tokens, shape.width);
-    if (place.stage + 1 < config.stages) norm(tokens / 4, (config.version == SwinVersion::kV1 ? 4 : 2) * shape.width);
+    if (place.stage + 1 < config.stages)
+      norm(tokens / 4, std::int64_t{config.version == SwinVersion::kV1 ? 4 : 2} * shape.width);
     bytes = std::max({bytes,
                       cuda::bias_backward_workspace_bytes(
                           {attention_rows(attention.grid, options_.window_copies), std::int64_t{3} * shape.width}),

@@ -1,5 +1,5 @@
-// Places of all that training needs on a device, in one piece of memory: decided, and so known, before any is
-// allocated.
+// Places of all that training, or segmenting pictures, needs on a device, in one piece of memory: decided, and so
+// known, before any is allocated.
 #pragma once
 
 #include <cstdint>
@@ -95,6 +95,9 @@ struct TrainingLayoutOptions {
   ElementType reduce_type = ElementType::kFp32;  // of gradients on their way between ranks
   std::int64_t ranks = 1;
   bool tap_fusion = false;
+  // A segmentation model's forward pass alone: nothing that only a backward pass reads, and what no longer is needed
+  // makes room for what comes next.
+  bool inference = false;
 };
 
 // Of one block; `number` counts through the model.
@@ -151,10 +154,14 @@ class TrainingLayout {
   void place_attention(const SwinConfig& config, int stage, BlockRegions& block);
   void place_attention_scratch(const SwinConfig& config);
   void place_scratch(const SwinConfig& config);
+  void place_backward_scratch(const SwinConfig& config);
+  std::int64_t widest_rows(const SwinConfig& config) const;
+  void place_wide(const SwinConfig& config);
   void place_classifier(const SwinConfig& config);
   void place_uper(const SwinConfig& config);
   void place_uper_gradients(const SwinConfig& config);
   void place_fusion(const SwinConfig& config);
+  std::int64_t widest_map(const SwinConfig& config) const;
   ConvNormRegions place_conv_norm(std::int64_t pixels, std::int64_t channels);
   std::int64_t uper_workspace_bytes(const SwinConfig& config) const;
   std::int64_t workspace_bytes(const SwinConfig& config) const;

@@ -4,16 +4,10 @@
 
 #include "workloads/cuda/device_trainer.h"
 #include "workloads/cuda/element_type.h"
+#include "workloads/cuda/memory_fit.h"
 #include "workloads/error.h"
 
 namespace swinscope {
-namespace {
-
-constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
-// CUDA's context, cuBLASLt's kernels and workspace, the batches that are on their way.
-constexpr std::int64_t kReserve = std::int64_t{768} << 20;
-
-}  // namespace
 
 Features training_features(Features features) { return features_for(FeatureUse::kTraining, features); }
 
@@ -33,17 +27,14 @@ std::int64_t training_memory_need(const SwinConfig& config, const DeviceTrainerO
   const TrainingLayout layout(config, batch, layout_options(options));
   // Products are timed on operands and results of their own, of which none is larger than this.
   constexpr std::int64_t kTimedOperands = 3;
-  return layout.bytes() + kTimedOperands * std::max(layout.wide.bytes, layout.scores.bytes) + kReserve;
+  return layout.bytes() + kTimedOperands * std::max(layout.wide.bytes, layout.scores.bytes) + kDeviceReserve;
 }
 
 void check_training_memory(const SwinConfig& config, const DeviceTrainerOptions& options, std::int64_t free_bytes) {
   const auto need = [&](std::int64_t batch) { return training_memory_need(config, options, batch); };
   const std::int64_t batch = options.trainer.batch_per_rank;
   if (need(batch) <= free_bytes) return;
-  std::int64_t fits = 0;
-  for (std::int64_t step = std::int64_t{1} << 30; step > 0; step /= 2) {
-    if (fits + step < batch && need(fits + step) <= free_bytes) fits += step;
-  }
+  const std::int64_t fits = largest_fitting_batch(batch, need, free_bytes);
   std::string hint = "not even one image fits: end what else uses the GPU";
   if (fits > 0) {
     hint = fmt::format("--batch-per-gpu {} fits; --accumulate adds up the gradients of several batches", fits);
@@ -52,7 +43,7 @@ void check_training_memory(const SwinConfig& config, const DeviceTrainerOptions&
   throw WorkloadError(WorkloadErrorKind::kUsage,
                       fmt::format("--batch-per-gpu {}: does not fit into the GPU's memory", batch),
                       fmt::format("training {} needs about {:.1f} GiB for it and {:.1f} GiB are free", config.name,
-                                  static_cast<double>(need(batch)) / kGib, static_cast<double>(free_bytes) / kGib),
+                                  gibibytes(need(batch)), gibibytes(free_bytes)),
                       hint);
 }
 

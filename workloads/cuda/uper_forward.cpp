@@ -88,7 +88,7 @@ TrainingBuilder::Slice TrainingBuilder::fused_part(const Region& whole, int stag
   return {static_cast<char*>(at(whole)) + stage * head_channels() * element_, config_.stages * head_channels()};
 }
 
-void TrainingBuilder::uper_head(bool training) {
+void TrainingBuilder::uper_maps(bool training) {
   for (int i = 0; i <= last_stage(); ++i) {
     const auto index = static_cast<std::size_t>(i);
     norm(feature_norm(i), at(layout_.stages.at(index).blocks.back().out), at(uper().features.at(index)));
@@ -96,6 +96,23 @@ void TrainingBuilder::uper_head(bool training) {
   uper_pyramid(training);
   uper_fusion(training);
   linear(classifier(), at(uper().fusion_output), at(uper().logits));
+}
+
+// What an inference's head makes of its parameters alone.
+void TrainingBuilder::uper_parameters() {
+  for (std::size_t i = 0; i < kPyramidSides.size(); ++i)
+    statistics(level(i), false);
+  statistics(bottleneck(), false);
+  for (int i = 0; i < last_stage(); ++i) {
+    statistics(lateral(i), false);
+    statistics(output(i), false);
+  }
+  statistics(fusion(), false);
+  if (options_.tap_fusion) pack_fusion();
+}
+
+void TrainingBuilder::uper_head(bool training) {
+  uper_maps(training);
   if (training) {
     conv_norm_forward(auxiliary(), at(uper().features.at(static_cast<std::size_t>(last_stage() - 1))),
                       {at(uper().auxiliary_output)}, true);
@@ -152,22 +169,24 @@ void TrainingBuilder::uper_fusion(bool training) {
   conv_norm_forward(fusion(), at(uper().fused), {at(uper().fusion_output)}, training);
 }
 
+void TrainingBuilder::uper_answers() {
+  const UpsampleShape shape = logits_resize(0);
+  const void* const logits = at(uper().logits);
+  auto* const answers = static_cast<std::uint8_t*>(at(layout_.predicted));
+  step("answer", OperationClass::kOther, upsample_argmax_cost(shape, element_),
+       {batch_, shape.height, shape.width, shape.channels}, {batch_, config_.image_size, config_.image_size},
+       [=, type = type_](cuda::Stream stream) { cuda::upsample_argmax(shape, type, logits, answers, stream); });
+}
+
 // Training: main and auxiliary loss of all ranks, and what a pixel's gradient is multiplied with. Else this rank's sums
 // and answers.
 void TrainingBuilder::uper_loss(bool training) {
   DeviceControl* const control = this->control();
-  const UpsampleShape shape = logits_resize(0);
-  const ShapeExtents extents = {batch_, config_.image_size, config_.image_size};
+  pixel_loss("loss", 0, uper().logits, uper().lse, &control->sums);
   if (!training) {
-    pixel_loss("loss", 0, uper().logits, uper().lse, &control->sums);
-    const void* const logits = at(uper().logits);
-    auto* const answers = static_cast<std::uint8_t*>(at(layout_.predicted));
-    step("answer", OperationClass::kOther, upsample_argmax_cost(shape, element_),
-         {batch_, shape.height, shape.width, shape.channels}, extents,
-         [=, type = type_](cuda::Stream stream) { cuda::upsample_argmax(shape, type, logits, answers, stream); });
+    uper_answers();
     return;
   }
-  pixel_loss("loss", 0, uper().logits, uper().lse, &control->sums);
   step("loss.clear", OperationClass::kOther, {}, {}, {},
        [=](cuda::Stream stream) { cuda::clear(&control->auxiliary, sizeof(cuda::LossSums), stream); });
   pixel_loss("loss.aux", last_stage() - 1, uper().auxiliary_logits, uper().auxiliary_lse, &control->auxiliary);
@@ -218,7 +237,7 @@ void TrainingBuilder::convolve(const std::string& path, const ConvolutionShape& 
 
 // What was convolved.
 void TrainingBuilder::normalize(const ConvNorm& conv, const Slice& y, bool training) {
-  statistics(conv, training);
+  if (!inferring_) statistics(conv, training);
   cuda::BatchNormTensors tensors;
   tensors.x = at(conv.regions.convolved);
   tensors.statistics = floats(conv.regions.statistics);

@@ -16,8 +16,10 @@ std::int64_t stage_pixels(const SwinConfig& config, int stage, std::int64_t batc
 
 }  // namespace
 
+// Without a backward pass what was convolved is read at once, so that all have one place.
 ConvNormRegions TrainingLayout::place_conv_norm(std::int64_t pixels, std::int64_t channels) {
-  return {elements(pixels * channels), floats(BatchNormShape{.rows = pixels, .channels = channels}.sum_elements())};
+  const Region convolved = options_.inference ? uper.fusion.convolved : elements(pixels * channels);
+  return {convolved, floats(BatchNormShape{.rows = pixels, .channels = channels}.sum_elements())};
 }
 
 void TrainingLayout::place_uper(const SwinConfig& config) {
@@ -25,6 +27,10 @@ void TrainingLayout::place_uper(const SwinConfig& config) {
   const int last = config.stages - 1;
   const std::int64_t width = stage_shape(config, last).width;
   const auto pixels = [&](int stage) { return stage_pixels(config, stage, batch_); };
+  if (options_.inference) {
+    uper.fusion.convolved = elements(widest_map(config));
+    uper.wide = elements(widest_map(config));
+  }
   for (int i = 0; i <= last; ++i)
     uper.features.push_back(elements(pixels(i) * stage_shape(config, i).width));
   for (const std::int64_t grid : kPyramidSides) {
@@ -43,13 +49,14 @@ void TrainingLayout::place_uper(const SwinConfig& config) {
   uper.fusion = place_conv_norm(pixels(0), d);
   uper.fusion_output = elements(pixels(0) * d);
   uper.logits = elements(pixels(0) * config.classes);
+  uper.running = floats(ParameterLayout(config).buffer_count());
+  if (options_.inference) return;
   uper.auxiliary = place_conv_norm(pixels(last - 1), d / 2);
   uper.auxiliary_output = elements(pixels(last - 1) * d / 2);
   uper.auxiliary_logits = elements(pixels(last - 1) * config.classes);
   const std::int64_t image_pixels = batch_ * config.image_size * config.image_size;
   uper.lse = floats(image_pixels);
   uper.auxiliary_lse = floats(image_pixels);
-  uper.running = floats(ParameterLayout(config).buffer_count());
   uper.moments = floats(options_.ranks * BatchNormShape{.channels = d}.sum_elements());
   place_uper_gradients(config);
 }
@@ -64,8 +71,16 @@ void TrainingLayout::place_fusion(const SwinConfig& config) {
     if (i + 1 < config.stages) uper.parts.push_back(elements(stage_pixels(config, i, batch_) * d));
     uper.packed.push_back(elements(9 * d * d));
   }
-  uper.packed_gradient = floats(9 * d * d);
+  if (!options_.inference) uper.packed_gradient = floats(9 * d * d);
   uper.taps = elements(stage_pixels(config, 1, batch_) * 9 * d);
+}
+
+// Elements of the largest output of a ConvNorm.
+std::int64_t TrainingLayout::widest_map(const SwinConfig& config) const {
+  std::int64_t widest = stage_pixels(config, 0, batch_) * config.head_channels;
+  for (const std::int64_t grid : kPyramidSides)  // a grid may be finer than a small map
+    widest = std::max(widest, batch_ * grid * grid * config.head_channels);
+  return widest;
 }
 
 void TrainingLayout::place_uper_gradients(const SwinConfig& config) {
@@ -73,7 +88,6 @@ void TrainingLayout::place_uper_gradients(const SwinConfig& config) {
   const int last = config.stages - 1;
   const std::int64_t width = stage_shape(config, last).width;
   std::int64_t narrow = 0;
-  std::int64_t widest = stage_pixels(config, 0, batch_) * d;
   for (int i = 0; i <= last; ++i) {
     const std::int64_t pixels = stage_pixels(config, i, batch_);
     const std::int64_t channels = stage_shape(config, i).width;
@@ -81,17 +95,15 @@ void TrainingLayout::place_uper_gradients(const SwinConfig& config) {
     uper.joined_gradients.push_back(elements(pixels * d));
     narrow = std::max(narrow, pixels * std::max(d, channels));
   }
-  for (const std::int64_t grid : kPyramidSides) {  // a grid may be finer than a small map
+  for (const std::int64_t grid : kPyramidSides)
     narrow = std::max(narrow, batch_ * grid * grid * width);
-    widest = std::max(widest, batch_ * grid * grid * d);
-  }
   uper.logits_gradient = elements(stage_pixels(config, 0, batch_) * config.classes);
   uper.auxiliary_logits_gradient = elements(stage_pixels(config, last - 1, batch_) * config.classes);
   if (!options_.tap_fusion) uper.fused_gradient = elements(stage_pixels(config, 0, batch_) * config.stages * d);
   uper.pyramid_gradient = elements(uper.pyramid.bytes / element_);
-  uper.wide = elements(widest);
+  uper.wide = elements(widest_map(config));
   uper.narrow = elements(narrow);
-  uper.convolved_gradient = elements(widest);
+  uper.convolved_gradient = elements(widest_map(config));
 }
 
 std::int64_t TrainingLayout::uper_workspace_bytes(const SwinConfig& config) const {

@@ -59,7 +59,7 @@ void TrainingBuilder::pack_fusion() {
 
 // Leaves in fusion().regions.convolved what is normalized next.
 void TrainingBuilder::cut_fusion() {
-  pack_fusion();
+  if (!inferring_) pack_fusion();
   void* const y = at(uper().fusion.convolved);
   convolve(part_path(0) + ".conv", first_part(), part(0), at(uper().packed.front()), y);
   void* const taps = at(uper().taps);

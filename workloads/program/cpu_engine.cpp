@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "workloads/initialize.h"
+#include "workloads/program/restore_training.h"
 #include "workloads/program/training_engine.h"
 #include "workloads/safetensors_writer.h"
 
@@ -24,7 +25,7 @@ class CpuEngine : public TrainingEngine {
         store_(config, true),
         new_classifier_(start.checkpoint == nullptr && start_parameters(options, config, store_)),
         trainer_(config, options.trainer, data, store_, communicator) {
-    if (start.resumed_at > 0) restore(start);
+    if (start.resumed_at > 0) restore_training(start, store_, trainer_, communicator_);
   }
 
   void step(bool stop) override {
@@ -56,22 +57,6 @@ class CpuEngine : public TrainingEngine {
   bool new_classifier() const override { return new_classifier_; }
 
  private:
-  // The trainer has sent the leading rank's parameters to all; here follows the rest.
-  void restore(const TrainingStart& start) {
-    const auto moments = trainer_.optimizer().moments();
-    std::int64_t optimizer_steps = 0;
-    if (start.checkpoint != nullptr) {
-      start.checkpoint->read(store_, moments);
-      optimizer_steps = start.checkpoint->state().optimizer_steps;
-    }
-    communicator_.broadcast(std::as_writable_bytes(store_.values()), 0);
-    communicator_.broadcast(std::as_writable_bytes(moments.first), 0);
-    communicator_.broadcast(std::as_writable_bytes(moments.second), 0);
-    communicator_.broadcast(std::as_writable_bytes(std::span(&optimizer_steps, 1)), 0);
-    trainer_.optimizer().set_steps(optimizer_steps);
-    trainer_.set_steps_done(start.resumed_at);
-  }
-
   const SwinConfig& config_;
   std::int64_t batch_;
   Communicator& communicator_;

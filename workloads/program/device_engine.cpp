@@ -21,7 +21,6 @@
 namespace swinscope {
 namespace {
 
-constexpr std::int64_t kProfiledPasses = 7;
 // A synthetic set beyond that is drawn batch by batch.
 constexpr std::int64_t kMostResidentBytes = std::int64_t{4} << 30;
 

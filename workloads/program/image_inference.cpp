@@ -9,13 +9,12 @@
 #include "workloads/annotate.h"
 #include "workloads/error.h"
 #include "workloads/model_cost.h"
+#include "workloads/program/file_report.h"
 #include "workloads/program/interrupt.h"
 #include "workloads/program/step_times.h"
 
 namespace swinscope {
 namespace {
-
-constexpr int kDamagedInputStatus = static_cast<int>(WorkloadErrorKind::kInput);
 
 struct Classified {
   std::string file;
@@ -76,9 +75,7 @@ nlohmann::ordered_json describe(const FileRun& run, const ImageReader& reader, c
   row["files"] = nlohmann::ordered_json::array();
   for (const Classified& file : run.files)
     row["files"].push_back({{"file", file.file}, {"class", file.label}, {"probability", file.probability}});
-  row["skipped"] = nlohmann::ordered_json::array();
-  for (const SkippedPath& skipped : reader.skipped())
-    row["skipped"].push_back({{"path", skipped.path.string()}, {"reason", skipped.reason}});
+  row["skipped"] = describe_skipped(reader.skipped());
   return row;
 }
 
@@ -95,24 +92,14 @@ void print_table(const FileRun& run, const ImageReader& reader, const RunOptions
 int classify_files(ImageReader reader, const RunOptions& options, const SwinConfig& config,
                    nlohmann::ordered_json document, const ClassifyBatch& classify) {
   const FileRun run = run_batches(reader, options, config, classify);
-  const std::vector<SkippedPath>& skipped = reader.skipped();
-  if (run.files.empty() && !interrupted()) {
-    throw WorkloadError(WorkloadErrorKind::kInput, fmt::format("none of {} files can be read", skipped.size()),
-                        fmt::format("{}: {}", skipped.front().path.string(), skipped.front().reason), {});
-  }
-  for (const SkippedPath& one : skipped) {
-    const std::string warning = fmt::format("{}: skipped: {}", one.path.string(), one.reason);
-    document["warnings"].push_back(warning);
-    fmt::print(stderr, "warning: {}\n", warning);
-  }
+  warn_of_skipped(run.files.size(), reader.skipped(), document);
   if (options.json) {
     document["data"].push_back(describe(run, reader, options, config));
-    fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    print_document(document);
   } else {
     print_table(run, reader, options);
   }
-  if (interrupted()) return kInterruptedStatus;
-  return skipped.empty() ? 0 : kDamagedInputStatus;
+  return status_of_files(reader.skipped());
 }
 
 }  // namespace swinscope

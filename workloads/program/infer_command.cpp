@@ -142,7 +142,7 @@ Command add_infer_command(CLI::App& app) {
           [options](const std::string& task) {
             options->task = task == "segmentation" ? Task::kSegmentation : Task::kClassification;
           },
-          "classification, or segmentation: UPerNet's head on the stages, a class for each pixel (on the CPU)")
+          "classification, or segmentation: UPerNet's head on the stages, a class for each pixel")
       ->check(CLI::IsMember({"classification", "segmentation"}))
       ->default_str("classification");
   command->add_option("--annotations", options->annotations,

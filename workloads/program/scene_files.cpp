@@ -14,7 +14,7 @@
 #include "workloads/images/prepare_pair.h"
 #include "workloads/images/scene_folder.h"
 #include "workloads/model_cost.h"
-#include "workloads/program/interrupt.h"
+#include "workloads/program/file_report.h"
 
 namespace swinscope {
 namespace {
@@ -79,9 +79,7 @@ nlohmann::ordered_json describe(const SceneRun& run, const std::vector<SkippedPa
   row["files"] = nlohmann::ordered_json::array();
   for (const SegmentedScene& scene : run.scenes)
     row["files"].push_back(describe(scene));
-  row["skipped"] = nlohmann::ordered_json::array();
-  for (const SkippedPath& one : skipped)
-    row["skipped"].push_back({{"path", one.path.string()}, {"reason", one.reason}});
+  row["skipped"] = describe_skipped(skipped);
   return row;
 }
 
@@ -191,18 +189,10 @@ void write_answer(const fs::path& file, const LabelMask& answer) {
 
 void print_scene_run(const SceneRun& run, const std::vector<SkippedPath>& skipped, const RunOptions& options,
                      const SwinConfig& config, nlohmann::ordered_json document) {
-  if (run.scenes.empty() && !interrupted()) {
-    throw WorkloadError(WorkloadErrorKind::kInput, fmt::format("none of {} files can be read", skipped.size()),
-                        fmt::format("{}: {}", skipped.front().path.string(), skipped.front().reason), {});
-  }
-  for (const SkippedPath& one : skipped) {
-    const std::string warning = fmt::format("{}: skipped: {}", one.path.string(), one.reason);
-    document["warnings"].push_back(warning);
-    fmt::print(stderr, "warning: {}\n", warning);
-  }
+  warn_of_skipped(run.scenes.size(), skipped, document);
   if (options.json) {
     document["data"].push_back(describe(run, skipped, options, config));
-    fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    print_document(document);
   } else {
     print_table(run, skipped, options);
   }

@@ -77,7 +77,7 @@ void window_attention_forward(const WindowAttentionShape& shape, ElementType typ
     Floats out = zeros(shape.grid.tokens() * shape.channels()), lse = zeros(shape.grid.tokens() * shape.heads);
     cpu::window_attention_forward<float>(shape, inputs.get(t.bias, t.logit_scale), out.data(), lse.data());
     store(type, from_image(shape.grid, order, out, shape.channels()), t.out);
-    store(ElementType::kFp32, from_image(shape.grid, order, lse, shape.heads), t.lse);
+    if (t.lse != nullptr) store(ElementType::kFp32, from_image(shape.grid, order, lse, shape.heads), t.lse);
   });
 }
 

@@ -281,13 +281,23 @@ TEST_F(SwinSegmentationInfer, SyntheticScenesAreMeasured) {
   const auto json = nlohmann::json::parse(finished.out);
   EXPECT_EQ(json["run"]["classes"], 150);
   EXPECT_GT(json["data"][0]["images_per_second"].get<double>(), 0.0);
-  for (const Arguments& more :
-       {Arguments{"--output", at("masks")}, Arguments{"--annotations", at("set")}, Arguments{"--device", "cuda"}}) {
+  for (const Arguments& more : {Arguments{"--output", at("masks")}, Arguments{"--annotations", at("set")},
+                                Arguments{"--operations"}, Arguments{"--device", "cuda", "--gelu", "sigmoid"}}) {
     Arguments arguments = synthetic;
     arguments.insert(arguments.end(), more.begin(), more.end());
     EXPECT_EQ(swin(arguments).status, 2) << more[0];
   }
   EXPECT_EQ(swin({"infer", "--model", "swin_nano", "--tap-fusion"}).status, 2);
+}
+
+// Without CUDA parts or without a GPU; the device's part of the program is tested in host memory
+// (device_scenes_test.cpp).
+TEST_F(SwinSegmentationInfer, SaysWhatToDoWhereThereIsNoGpu) {
+  const Finished finished = swin({"infer", "--task", "segmentation", "--model", "swin_nano", "--image", "32", "--steps",
+                                  "1", "--device", "cuda", "--level", "eager"});
+  if (finished.status == 0) GTEST_SKIP() << "a GPU answers";
+  EXPECT_THAT(finished.err, HasSubstr("--device cuda: "));
+  EXPECT_THAT(finished.err, testing::ContainsRegex("hint: .*--device cpu (works|runs)"));
 }
 
 TEST_F(SwinSegmentation, WhatOnlyClassificationHasIsRefused) {

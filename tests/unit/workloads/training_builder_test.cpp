@@ -61,21 +61,35 @@ std::map<std::string, std::uint64_t> flops_by_name(const std::vector<DeviceStep>
   return flops;
 }
 
+void expect_regions_apart(const TrainingLayout& layout) {
+  std::vector<Region> regions = layout.regions();
+  std::ranges::sort(regions, {}, &Region::offset);
+  std::int64_t end = 0;
+  for (const Region& region : regions) {
+    EXPECT_EQ(region.offset % 256, 0);
+    EXPECT_GE(region.offset, end);
+    EXPECT_LT(region.offset - end, 256);
+    end = region.offset + region.bytes;
+  }
+  EXPECT_LE(end, layout.bytes());
+  EXPECT_LT(layout.bytes() - end, 256);
+}
+
 TEST(TrainingLayout, RegionsLieApartAndFillTheMemory) {
   for (const char* name : {"swin_tiny", "swinv2_tiny"}) {
     for (const auto& [recompute, lowest] : {std::pair(false, false), {true, false}, {false, true}, {true, true}}) {
-      const TrainingLayout layout(find_model(name), 5, {ElementType::kBf16, recompute, true, true, lowest, lowest});
-      std::vector<Region> regions = layout.regions();
-      std::ranges::sort(regions, {}, &Region::offset);
-      std::int64_t end = 0;
-      for (const Region& region : regions) {
-        EXPECT_EQ(region.offset % 256, 0);
-        EXPECT_GE(region.offset, end);
-        EXPECT_LT(region.offset - end, 256);
-        end = region.offset + region.bytes;
+      const TrainingLayoutOptions options{ElementType::kBf16, recompute, true, true, lowest, lowest};
+      expect_regions_apart(TrainingLayout(find_model(name), 5, options));
+    }
+    SwinConfig segmenting = find_model(name);
+    segmenting.task = Task::kSegmentation;
+    for (const bool inference : {false, true}) {
+      for (const bool tap_fusion : {false, true}) {
+        TrainingLayoutOptions options;
+        options.inference = inference;
+        options.tap_fusion = tap_fusion;
+        expect_regions_apart(TrainingLayout(segmenting, 5, options));
       }
-      EXPECT_LE(end, layout.bytes());
-      EXPECT_LT(layout.bytes() - end, 256);
     }
   }
 }

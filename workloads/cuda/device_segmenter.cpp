@@ -1,0 +1,257 @@
+#include "workloads/cuda/device_segmenter.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "kernels/batchnorm.h"
+#include "kernels/check.h"
+#include "kernels/convert.h"
+#include "kernels/upsample_loss.h"
+#include "workloads/cuda/element_type.h"
+#include "workloads/cuda/memory_fit.h"
+#include "workloads/cuda/step_launcher.h"
+#include "workloads/cuda/trainer_setup.h"
+#include "workloads/cuda/training_layout.h"
+#include "workloads/error.h"
+#include "workloads/segmentation_model.h"
+
+namespace swinscope {
+namespace {
+
+// kernels/upsample.h
+constexpr std::int64_t kLargestExtent = 16384;
+// Blocks of the kernel that takes the largest resized logit, of which there are two for a row of logits.
+constexpr std::int64_t kMostRows = ((1 << 16) - 1) / 2;
+
+TrainingLayoutOptions layout_options(const DeviceSegmenterOptions& options) {
+  TrainingLayoutOptions result;
+  result.type = element_type_of(options.precision);
+  result.gathering_norm = options.features.layernorm;
+  result.window_copies = !options.features.window;
+  result.attention_steps = !options.features.attention;
+  result.tap_fusion = options.tap_fusion;
+  result.inference = true;
+  return result;
+}
+
+std::int64_t picture_elements(const SwinConfig& config) {
+  return std::int64_t{kImageChannels} * config.image_size * config.image_size;
+}
+
+bool all_finite(std::span<const float> values) {
+  return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
+}
+
+}  // namespace
+
+Features segmenter_features(Features features) {
+  const bool prebias = features.prebias;
+  features = training_features(features);
+  features.prebias = prebias;
+  features.adamw = false;
+  return features;
+}
+
+std::int64_t segmenter_memory_need(const SwinConfig& config, const DeviceSegmenterOptions& options,
+                                   std::int64_t batch) {
+  const TrainingLayout layout(config, batch, layout_options(options));
+  // Products and convolutions are timed on operands and results of their own: three of the largest product, and the
+  // fusion's input, output and workspace.
+  const std::int64_t products = 3 * std::max({layout.wide.bytes, layout.scores.bytes, layout.uper.taps.bytes / 2});
+  const std::int64_t convolutions = layout.uper.fused.bytes + 2 * layout.uper.wide.bytes;
+  const std::int64_t staging = batch * picture_elements(config) * element_bytes(ElementType::kFp32);
+  return layout.bytes() + staging + products + convolutions + kDeviceReserve;
+}
+
+void check_segmenter(const SwinConfig& config, const DeviceSegmenterOptions& options, std::int64_t batch,
+                     std::int64_t free_bytes) {
+  const std::int64_t most = kMostRows / (config.image_size / kPatchSize);
+  if (batch > most) {
+    throw WorkloadError(WorkloadErrorKind::kUsage,
+                        fmt::format("--batch {}: more than the kernels of the head take", batch),
+                        fmt::format("they take {} images of {} pixels at once", most, config.image_size),
+                        fmt::format("--batch {} is the largest", most));
+  }
+  const auto need = [&](std::int64_t images) { return segmenter_memory_need(config, options, images); };
+  if (need(batch) <= free_bytes) return;
+  const std::int64_t fits = largest_fitting_batch(batch, need, free_bytes);
+  throw WorkloadError(
+      WorkloadErrorKind::kUsage, fmt::format("--batch {}: does not fit into the GPU's memory", batch),
+      fmt::format("segmenting with {} needs about {:.1f} GiB for it and {:.1f} GiB are free", config.name,
+                  gibibytes(need(batch)), gibibytes(free_bytes)),
+      fits > 0 ? fmt::format("--batch {} fits", fits) : "not even one image fits: end what else uses the GPU");
+}
+
+struct DeviceSegmenter::State {
+  State(const SwinConfig& model, std::int64_t images, const DeviceSegmenterOptions& wanted,
+        const ParameterStore<float>& store)
+      : config(model),
+        batch(images),
+        options(wanted),
+        type(element_type_of(wanted.precision)),
+        side(stage_shape(model, 0).resolution),
+        layout(model, images, layout_options(wanted)),
+        memory(layout.bytes()),
+        staging(images * picture_elements(model) * element_bytes(ElementType::kFp32)),
+        moments(moments_shape().sum_elements() * element_bytes(ElementType::kFp32)),
+        workspace(cuda::batchnorm_workspace_bytes(moments_shape())),
+        library(wanted.algorithm_folder),
+        convolutions(library, wanted.algorithm_folder) {
+    write_parameters(store);
+    build();
+    run_steps(steps.once, stream.get());
+    cuda::synchronize(stream.get());
+  }
+
+  // Nothing may go while the device still works with it.
+  ~State() {
+    try {
+      cuda::synchronize(stream.get());
+    } catch (const cuda::Error&) {
+      return;
+    }
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  State(State&&) = delete;
+  State& operator=(State&&) = delete;
+
+  void* at(const Region& region) const { return static_cast<char*>(memory.data()) + region.offset; }
+  std::int64_t image_logits() const { return side * side * config.classes; }
+  const void* logits_of(std::int64_t image) const {
+    require(image >= 0 && image < batch, "DeviceSegmenter", "no such image in the batch");
+    return static_cast<const char*>(at(layout.uper.logits)) + image * image_logits() * element_bytes(type);
+  }
+  BatchNormShape moments_shape() const { return {.rows = side * side, .channels = config.classes}; }
+
+  // All else is NaN, so that what nobody writes shows; but for the gaps between parameters and the key third of V2's
+  // biases.
+  void write_parameters(const ParameterStore<float>& store) {
+    memory.poison(stream.get());
+    cuda::clear(at(layout.copies), layout.copies.bytes, stream.get());
+    for (const StageRegions& stage : layout.stages) {
+      for (const BlockRegions& block : stage.blocks)
+        cuda::clear(at(block.joint_bias), block.joint_bias.bytes, stream.get());
+    }
+    const auto count = static_cast<std::int64_t>(store.values().size());
+    cuda::copy_to_device(at(layout.masters), store.values().data(), layout.masters.bytes, stream.get());
+    cuda::copy_to_device(at(layout.uper.running), store.buffers().data(), layout.uper.running.bytes, stream.get());
+    if (type == ElementType::kFp32) return;
+    cuda::convert(count, ElementType::kFp32, at(layout.masters), type, at(layout.copies), stream.get());
+  }
+
+  void build() {
+    TrainingBuildOptions build;
+    build.precision = options.precision;
+    build.features = options.features;
+    build.tap_fusion = options.tap_fusion;
+    build.prepare_convolution = [this](const cuda::ConvolutionProblem& problem) -> const cuda::Convolution& {
+      return convolutions.prepare(problem, stream.get());
+    };
+    TrainingBuilder builder(
+        config, batch, build, layout, memory.data(),
+        [this](const cuda::MatmulShape& shape) -> const cuda::Matmul& { return library.prepare(shape, stream.get()); });
+    steps = builder.inference(options.answers);
+    library.finish_tuning();
+    convolutions.finish_tuning();
+  }
+
+  std::vector<float> logits(const void* from, std::int64_t count) const {
+    const cuda::DeviceBuffer floats(count * element_bytes(ElementType::kFp32));
+    cuda::convert(count, type, from, ElementType::kFp32, floats.data(), stream.get());
+    std::vector<float> values(static_cast<std::size_t>(count));
+    cuda::copy_to_host(values.data(), floats.data(), floats.bytes(), stream.get());
+    return values;
+  }
+
+  SwinConfig config;
+  std::int64_t batch;
+  DeviceSegmenterOptions options;
+  ElementType type;
+  std::int64_t side;  // of the logits
+  cuda::OwnedStream stream;
+  TrainingLayout layout;
+  cuda::DeviceBuffer memory, staging, moments, workspace;
+  cuda::DeviceBuffer square;  // answers of one image, as large as was needed so far
+  cuda::MatmulLibrary library;
+  cuda::ConvolutionLibrary convolutions;
+  InferenceSteps steps;
+  StepLauncher launcher;
+};
+
+DeviceSegmenter::DeviceSegmenter(const SwinConfig& config, std::int64_t batch, const DeviceSegmenterOptions& options,
+                                 const ParameterStore<float>& store) {
+  check_config(config);
+  check_segmentation(config);
+  DeviceSegmenterOptions possible = options;
+  possible.features = segmenter_features(options.features);
+  state_ = std::make_unique<State>(config, batch, possible, store);
+}
+
+DeviceSegmenter::~DeviceSegmenter() = default;
+
+void DeviceSegmenter::set_images(std::span<const float> images) {
+  const State& state = *state_;
+  require(static_cast<std::int64_t>(images.size_bytes()) == state.staging.bytes(), "DeviceSegmenter",
+          "one batch of images is needed");
+  cuda::copy_to_device(state.staging.data(), images.data(), state.staging.bytes(), stream());
+  cuda::convert(static_cast<std::int64_t>(images.size()), ElementType::kFp32, state.staging.data(), state.type,
+                state.at(state.layout.images), stream());
+}
+
+void DeviceSegmenter::forward() {
+  State& state = *state_;
+  state.launcher.run(state.options.features.graph, stream(), [&] { run_steps(state.steps.pass, stream()); });
+}
+
+std::vector<float> DeviceSegmenter::logits() const {
+  return state_->logits(state_->logits_of(0), state_->batch * state_->image_logits());
+}
+
+std::vector<std::uint8_t> DeviceSegmenter::answers() const {
+  require(state_->options.answers, "DeviceSegmenter", "its passes end before the answers");
+  const Region& predicted = state_->layout.predicted;
+  std::vector<std::uint8_t> classes(static_cast<std::size_t>(predicted.bytes));
+  cuda::copy_to_host(classes.data(), state_->at(predicted), predicted.bytes, stream());
+  return classes;
+}
+
+bool DeviceSegmenter::finite(std::int64_t image) const {
+  const State& state = *state_;
+  // The mean and the sum of squares of a class are not finite where one of its logits is not, and are much less to
+  // bring to the host.
+  const void* const logits = state.logits_of(image);
+  auto* const moments = static_cast<float*>(state.moments.data());
+  cuda::batchnorm_moments(state.moments_shape(), state.type, logits, moments, state.workspace.data(), stream());
+  std::vector<float> values(static_cast<std::size_t>(state.moments_shape().sum_elements()));
+  cuda::copy_to_host(values.data(), moments, state.moments.bytes(), stream());
+  // Squares of finite values may be beyond fp32.
+  return all_finite(values) || all_finite(state.logits(logits, state.image_logits()));
+}
+
+std::vector<std::uint8_t> DeviceSegmenter::answer(std::int64_t image, std::int64_t side) {
+  State& state = *state_;
+  const void* const logits = state.logits_of(image);
+  const UpsampleShape shape{1, state.side, state.side, side, side, state.config.classes};
+  std::vector<std::uint8_t> classes(static_cast<std::size_t>(side * side));
+  if (side > kLargestExtent) {
+    cpu::upsample_argmax<float>(shape, state.logits(logits, state.image_logits()).data(), classes.data());
+    return classes;
+  }
+  const auto bytes = static_cast<std::int64_t>(classes.size());
+  if (state.square.bytes() < bytes) state.square = cuda::DeviceBuffer(bytes);
+  auto* const square = static_cast<std::uint8_t*>(state.square.data());
+  cuda::upsample_argmax(shape, state.type, logits, square, stream());
+  cuda::copy_to_host(classes.data(), square, bytes, stream());
+  return classes;
+}
+
+cuda::Stream DeviceSegmenter::stream() const { return state_->stream.get(); }
+std::span<const DeviceStep> DeviceSegmenter::steps() const { return state_->steps.pass; }
+std::size_t DeviceSegmenter::graph_nodes() const { return state_->launcher.nodes(); }
+std::int64_t DeviceSegmenter::memory_bytes() const { return state_->layout.bytes(); }
+cuda::MatmulStatistics DeviceSegmenter::matmul_statistics() const { return state_->library.statistics(); }
+
+}  // namespace swinscope

@@ -1,0 +1,74 @@
+// Segmenting pictures on one GPU: the forward pass of TrainingBuilder alone, with the running statistics of its
+// normalizations and without the auxiliary head, on a layout that keeps nothing for a backward pass.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kernels/matmul.h"
+#include "workloads/cuda/device_model.h"
+#include "workloads/model_table.h"
+#include "workloads/parameters.h"
+
+namespace swinscope {
+
+struct DeviceSegmenterOptions {
+  Precision precision = Precision::kFp16;  // kFp32, kTf32, kFp16 or kBf16
+  Features features;
+  bool tap_fusion = false;
+  bool answers = true;                     // a pass ends with answers()
+  std::filesystem::path algorithm_folder;  // as for DeviceModel
+};
+
+// Features that it has: not the normalizations within products, of which the backbone's steps for training know
+// nothing, and AdamW.
+Features segmenter_features(Features features);
+
+// Bytes that it takes at most, with what it needs to choose algorithms.
+std::int64_t segmenter_memory_need(const SwinConfig& config, const DeviceSegmenterOptions& options, std::int64_t batch);
+// Throws WorkloadError (kUsage) where the batch does not fit into `free_bytes`, or has more rows than the kernels of
+// the head take; naming one that would do.
+void check_segmenter(const SwinConfig& config, const DeviceSegmenterOptions& options, std::int64_t batch,
+                     std::int64_t free_bytes);
+
+class DeviceSegmenter {
+ public:
+  // The store is read here and not needed afterwards.
+  DeviceSegmenter(const SwinConfig& config, std::int64_t batch, const DeviceSegmenterOptions& options,
+                  const ParameterStore<float>& store);
+  ~DeviceSegmenter();
+  DeviceSegmenter(const DeviceSegmenter&) = delete;
+  DeviceSegmenter& operator=(const DeviceSegmenter&) = delete;
+  DeviceSegmenter(DeviceSegmenter&&) = delete;
+  DeviceSegmenter& operator=(DeviceSegmenter&&) = delete;
+
+  // images: [batch, 3, size, size]; rounded to the model's precision on the device.
+  void set_images(std::span<const float> images);
+  // Enqueues one pass on stream().
+  void forward();
+
+  // Of the last pass, which all of these wait for. `image`: its number in the batch.
+  // [batch, size / 4, size / 4, classes].
+  std::vector<float> logits() const;
+  // [batch, size, size]: the class of each pixel, where the options ask for it.
+  std::vector<std::uint8_t> answers() const;
+  // Whether all logits of an image are finite.
+  bool finite(std::int64_t image) const;
+  // Its classes when its logits are resized to a square of that side: [side, side].
+  std::vector<std::uint8_t> answer(std::int64_t image, std::int64_t side);
+
+  cuda::Stream stream() const;
+  std::span<const DeviceStep> steps() const;  // of a pass
+  std::size_t graph_nodes() const;            // 0 without a graph
+  std::int64_t memory_bytes() const;          // of parameters and activations
+  cuda::MatmulStatistics matmul_statistics() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace swinscope
