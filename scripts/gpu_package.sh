@@ -39,7 +39,9 @@ cp -r "$build/lib" "$build/gpu_programs" "$root/build/gpu/"
 find "$root/build/gpu/lib" -name '*.a' -delete
 programs=("$build/bin/swin" "$build/bin/swinscope" "$build"/bin/*_bench)
 for test in "${tests[@]}"; do
-  [ ! -x "$build/bin/$test" ] || programs+=("$build/bin/$test") && echo "$test" >>"$root/build/gpu/gpu_tests"
+  [ -x "$build/bin/$test" ] || continue  # one that is a script
+  programs+=("$build/bin/$test")
+  echo "$test" >>"$root/build/gpu/gpu_tests"
 done
 programs+=("$build"/bin/workloads_gpu_*_worker)
 cp "${programs[@]}" "$root/build/gpu/bin/"
