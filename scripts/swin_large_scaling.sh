@@ -83,8 +83,7 @@ kill_a_rank() {
   "$swinscope" record -q -o "$out/kill/recording" -- "$swinscope" launch --ranks "$most" -- \
     "${train[@]}" --batch-per-gpu $batch --steps 1000000 --log "$out/kill/log.jsonl" >"$out/kill/said" 2>&1 &
   job=$!
-  touch "$out/kill/log.jsonl"
-  until [ "$(wc -l <"$out/kill/log.jsonl")" -ge 5 ]; do
+  until [ -e "$out/kill/log.jsonl" ] && [ "$(wc -l <"$out/kill/log.jsonl")" -ge 5 ]; do
     kill -0 $job 2>/dev/null || { tail -n 5 "$out/kill/said" && return 1; }
     sleep 0.2
   done
