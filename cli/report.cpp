@@ -60,7 +60,7 @@ void write_markdown(const std::string& path, const Report& report, bool force) {
 
 // The end of the file's name: what kind of report it is.
 std::string kind_of(const std::string& path) {
-  const std::string kind = fs::path(path).extension().string();
+  std::string kind = fs::path(path).extension().string();
   const std::vector<std::string> kinds = {".html", ".csv", ".json", ".md"};
   if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
     throw Error(ErrorKind::kUsage, fmt::format("{}: a report is no '{}' file", path, kind), {},

@@ -6,6 +6,7 @@
 #include <QStyleOption>
 #include <QToolTip>
 #include <array>
+#include <memory>
 
 namespace swinscope::gui {
 namespace {
@@ -90,7 +91,7 @@ void apply_theme(Theme theme) {
   const bool dark = theme == Theme::kDark || (theme == Theme::kSystem && desktop_is_dark);
   QPalette palette = dark ? dark_palette() : light_palette();
   dim_disabled(palette);
-  QApplication::setStyle(new Style);  // which takes it over
+  QApplication::setStyle(std::make_unique<Style>().release());  // which takes it over
   QApplication::setPalette(palette);
   QToolTip::setPalette(palette);
 }

@@ -52,6 +52,7 @@ constexpr std::array kLadder = {
 template <typename Rows>
 [[noreturn]] void refuse(const char* what, std::string_view name, const Rows& rows) {
   std::vector<std::string_view> names;
+  names.reserve(rows.size());
   for (const auto& row : rows)
     names.push_back(row.name);
   throw WorkloadError(WorkloadErrorKind::kUsage, fmt::format("unknown {} '{}'", what, name), {},

@@ -53,6 +53,7 @@ std::vector<OperationTime> profile_steps(std::span<const DeviceStep> steps, cuda
     sum.bytes += static_cast<std::int64_t>(steps[i].payload.bytes_read + steps[i].payload.bytes_written);
   }
   std::vector<OperationTime> rows;
+  rows.reserve(sums.size());
   for (auto& [name, row] : sums)
     rows.push_back(std::move(row));
   std::ranges::sort(rows, [](const OperationTime& a, const OperationTime& b) { return a.time_ns > b.time_ns; });

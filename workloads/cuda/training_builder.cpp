@@ -1,6 +1,7 @@
 #include "workloads/cuda/training_builder.h"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -91,14 +92,14 @@ BackwardSteps TrainingBuilder::backward(bool accumulate, double row_scale) {
   } else {
     head_backward();
   }
-  for (auto place = places_.rbegin(); place != places_.rend(); ++place) {
-    const Block block = make_block(*place);
+  for (const BlockPlace& place : std::ranges::reverse_view(places_)) {
+    const Block block = make_block(place);
     block_backward(block, at(layout_.streams[current]));
-    if (!block.first || place->stage == 0) continue;
-    merging_backward(place->stage - 1, at(layout_.streams[current]), at(layout_.streams[1 - current]));
+    if (!block.first || place.stage == 0) continue;
+    merging_backward(place.stage - 1, at(layout_.streams[current]), at(layout_.streams[1 - current]));
     current = 1 - current;
     if (segments()) {
-      const int stage = place->stage - 1;
+      const int stage = place.stage - 1;
       add_feature_gradient(stage, fmt::format("stage{}.feature", stage + 1),
                            at(uper().feature_gradients.at(static_cast<std::size_t>(stage))),
                            at(layout_.streams[current]));

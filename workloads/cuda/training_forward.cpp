@@ -90,7 +90,7 @@ void TrainingBuilder::merging(int stage) {
   const std::string path = fmt::format("stage{}.merge", stage + 1);
   const std::int64_t rows = shape.merged_tokens();
   const void* const x = at(regions.blocks.back().out);
-  void* const y = at(layout_.stages.at(static_cast<std::size_t>(stage + 1)).input);
+  void* const y = at(layout_.stages.at(static_cast<std::size_t>(stage) + 1).input);
   void* const merged = at(regions.merged);
   const Norm merge_norm{path + ".norm", parameters + ".norm", {rows, (v1() ? 4 : 2) * shape.channels}};
   const void* input = merged;

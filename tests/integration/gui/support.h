@@ -36,7 +36,7 @@ class WindowTest : public CliTest {
   }
   // A copy of the recording in data/, which a test may damage or delete.
   std::filesystem::path copy_of_recording() const {
-    const std::filesystem::path copy = folder() / "copy.kineto.json.gz";
+    std::filesystem::path copy = folder() / "copy.kineto.json.gz";
     std::filesystem::copy_file(recording(), copy);
     return copy;
   }
