@@ -6,7 +6,6 @@
 #include <QStyleOption>
 #include <QToolTip>
 #include <array>
-#include <memory>
 
 namespace swinscope::gui {
 namespace {
@@ -91,8 +90,8 @@ void apply_theme(Theme theme) {
   const bool dark = theme == Theme::kDark || (theme == Theme::kSystem && desktop_is_dark);
   QPalette palette = dark ? dark_palette() : light_palette();
   dim_disabled(palette);
-  QApplication::setStyle(std::make_unique<Style>().release());  // which takes it over
-  QApplication::setPalette(palette);
+  QApplication::setStyle(new Style);  // which takes it over
+  QApplication::setPalette(palette);  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): the style is the application's
   QToolTip::setPalette(palette);
 }
 

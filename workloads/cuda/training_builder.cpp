@@ -1,7 +1,6 @@
 #include "workloads/cuda/training_builder.h"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -92,7 +91,8 @@ BackwardSteps TrainingBuilder::backward(bool accumulate, double row_scale) {
   } else {
     head_backward();
   }
-  for (const BlockPlace& place : std::ranges::reverse_view(places_)) {
+  for (std::size_t i = places_.size(); i-- > 0;) {
+    const BlockPlace& place = places_[i];
     const Block block = make_block(place);
     block_backward(block, at(layout_.streams[current]));
     if (!block.first || place.stage == 0) continue;
