@@ -1,5 +1,7 @@
-# Sourced by the other scripts: the root of the repository as working directory, ccache, and building a preset.
+# Sourced by the other scripts: the root of the repository as working directory, ccache, building a preset, and what those that
+# measure have in common.
 set -euo pipefail
+script=$(realpath "$0")
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Paths relative to the clone, so that a second clone finds the first one's objects.
@@ -24,4 +26,23 @@ build_dir() {
   shift
   [ -t 1 ] || quiet=(--quiet)
   ninja -C "$dir" "${quiet[@]}" "$@"
+}
+
+# refuse_words <message>: of the command line; with the script's usage, its second line.
+refuse_words() {
+  echo "error: $1" >&2
+  echo "  hint: $(sed -n '2s/^# //p' "$script")" >&2
+  exit 2
+}
+
+# use_build <dir>: its programs as $swinscope and $swin.
+use_build() {
+  swinscope=$1/bin/swinscope swin=$1/bin/swin
+  local program
+  for program in "$swinscope" "$swin"; do
+    [ -x "$program" ] && continue
+    echo "error: $program: not built" >&2
+    echo "  hint: cmake --preset gpu && cmake --build --preset gpu, or name another build with --build" >&2
+    exit 1
+  done
 }

@@ -6,29 +6,24 @@
 # CUDA's own libraries (cuBLASLt, CUPTI, NCCL, cuDNN) are that machine's; scripts/gpu_run.sh finds them.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-usage() {
-  echo "error: $1" >&2
-  echo "  hint: $(sed -n '2s/^# //p' "${BASH_SOURCE[0]}")" >&2
-  exit 2
-}
-
 arch=90a-real build=build/gpu out=
 while [ $# -gt 0 ]; do
   case $1 in
     --arch) arch=${2:?--arch needs architectures} && shift 2 ;;
     --build) build=${2:?--build needs a folder} && shift 2 ;;
-    -*) usage "$1: unknown" ;;
+    -*) refuse_words "$1: unknown" ;;
     *)
-      [ -z "$out" ] || usage "$1: one archive only"
+      [ -z "$out" ] || refuse_words "$1: one archive only"
       out=$1 && shift
       ;;
   esac
 done
-[ -n "$out" ] || usage "the archive to write is missing"
+[ -n "$out" ] || refuse_words "the archive to write is missing"
 
+command -v xz >/dev/null || { echo "error: xz was not found" >&2 && echo "  hint: apt-get install xz-utils" >&2 && exit 1; }
 configure gpu -B "$build" -DCMAKE_CUDA_ARCHITECTURES="$arch" -DSWINSCOPE_GUI=OFF
 mapfile -t tests < <(ctest --test-dir "$build" -N -L '^gpu$' | sed -n 's/^ *Test *#[0-9]*: //p')
-[ ${#tests[@]} -gt 0 ] || usage "$build: has no GPU tests; is nvcc there?"
+[ ${#tests[@]} -gt 0 ] || { echo "error: $build: has no GPU tests" >&2 && echo "  hint: they need nvcc" >&2 && exit 1; }
 build_dir "$build" swinscope swinscope_collector swin map_kernels_bench "${tests[@]}"
 
 folder=$(mktemp -d)
@@ -45,7 +40,7 @@ for test in "${tests[@]}"; do
 done
 programs+=("$build"/bin/workloads_gpu_*_worker)
 cp "${programs[@]}" "$root/build/gpu/bin/"
-find "$root/build/gpu" -type f -exec sh -c 'file -b "$1" | grep -q "^ELF"' _ {} \; -exec strip --strip-unneeded {} +
+find "$root/build/gpu" -type f -exec sh -c '[ "$(head -c 4 "$1" | tail -c 3)" = ELF ]' _ {} \; -exec strip --strip-unneeded {} +
 # What a server may lack. Never libc and the compiler's libraries: those of the other machine are as new or newer.
 find "$root/build/gpu" -type f -exec ldd {} \; 2>/dev/null | sed -n 's/.*=> \(\/[^ ]*\).*/\1/p' | sort -u |
   grep -vE '/(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|ld-linux[^/]*|lib(cuda|cudart|cublas|cublasLt|cupti|nccl|cudnn[a-z_]*|nv[A-Za-z]*))\.so' |

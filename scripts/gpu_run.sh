@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
   exit 2
 }
 
-known=$(ldconfig -p)
+known=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p)
 has_library() {
   grep -qF "$1" <<<"$known"
 }

@@ -10,27 +10,17 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 out=runs/swin_large_scaling gpus=1,2,4,8 build=build/gpu data='' seconds=1000000 cpus_only=no parts=()
 while [ $# -gt 0 ]; do
   case $1 in
-    -o) out=$2 && shift 2 ;;
-    --gpus) gpus=$2 && shift 2 ;;
-    --build) build=$2 && shift 2 ;;
-    --data) data=$2 && shift 2 ;;
-    --seconds) seconds=$2 && shift 2 ;;
+    -o) out=${2:?-o needs a value} && shift 2 ;;
+    --gpus) gpus=${2:?--gpus needs a value} && shift 2 ;;
+    --build) build=${2:?--build needs a value} && shift 2 ;;
+    --data) data=${2:?--data needs a value} && shift 2 ;;
+    --seconds) seconds=${2:?--seconds needs a value} && shift 2 ;;
     --cpus-only) cpus_only=yes && shift ;;
     weak | blocks | reduce | strong | p2p | ladder | files | kill | torch) parts+=("$1") && shift ;;
-    *)
-      echo "error: $1: unknown" >&2
-      echo "  hint: $(sed -n 's/^# //; 2p' "${BASH_SOURCE[0]}")" >&2
-      exit 2
-      ;;
+    *) refuse_words "$1: unknown" ;;
   esac
 done
-swinscope=$build/bin/swinscope swin=$build/bin/swin
-for program in "$swinscope" "$swin"; do
-  [ -x "$program" ] && continue
-  echo "error: $program: not built" >&2
-  echo "  hint: cmake --preset gpu && cmake --build --preset gpu, or name another build with --build" >&2
-  exit 1
-done
+use_build "$build"
 export NCCL_NVLS_ENABLE=${NCCL_NVLS_ENABLE:-0}
 most=${gpus##*,} batch=64 global=512 steps=(--steps 40 --warmup 10)
 train=("$swin" train --device cuda --model swin_large --precision bf16 --quiet) scale=()
@@ -69,10 +59,11 @@ measure() {
 # process_of <rank>: of the training that writes to $out/kill.
 process_of() {
   local process
-  for process in $(pgrep -f "train .*--log $out/kill/log.jsonl"); do
-    [ "$(readlink "/proc/$process/exe")" = "$(readlink -f "$swin")" ] || continue
-    tr '\0' '\n' <"/proc/$process/environ" 2>/dev/null | grep -qx "RANK=$1" && echo "$process" && return
-  done
+  for process in /proc/[0-9]*; do
+    [ "$(readlink "$process/exe")" = "$(realpath "$swin")" ] || continue
+    tr '\0' '\n' <"$process/cmdline" | grep -qxF "$out/kill/log.jsonl" || continue
+    tr '\0' '\n' <"$process/environ" | grep -qx "RANK=$1" && echo "${process#/proc/}" && return
+  done 2>/dev/null # processes end meanwhile
   return 1
 }
 

@@ -9,24 +9,14 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 out=runs/swinv2_scaling gpus=1,2,4,8 build=build/gpu cpus_only=no
 while [ $# -gt 0 ]; do
   case $1 in
-    -o) out=$2 && shift 2 ;;
-    --gpus) gpus=$2 && shift 2 ;;
-    --build) build=$2 && shift 2 ;;
+    -o) out=${2:?-o needs a value} && shift 2 ;;
+    --gpus) gpus=${2:?--gpus needs a value} && shift 2 ;;
+    --build) build=${2:?--build needs a value} && shift 2 ;;
     --cpus-only) cpus_only=yes && shift ;;
-    *)
-      echo "error: $1: unknown" >&2
-      echo "  hint: $(sed -n 's/^# //; 2p' "${BASH_SOURCE[0]}")" >&2
-      exit 2
-      ;;
+    *) refuse_words "$1: unknown" ;;
   esac
 done
-swinscope=$build/bin/swinscope swin=$build/bin/swin
-for program in "$swinscope" "$swin"; do
-  [ -x "$program" ] && continue
-  echo "error: $program: not built" >&2
-  echo "  hint: cmake --preset gpu && cmake --build --preset gpu, or name another build with --build" >&2
-  exit 1
-done
+use_build "$build"
 export NCCL_NVLS_ENABLE=${NCCL_NVLS_ENABLE:-0}
 
 if [ $cpus_only = yes ]; then
