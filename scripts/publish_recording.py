@@ -46,7 +46,10 @@ def clean(database, host):
         for name, value in database.execute("SELECT name, value FROM SWINSCOPE_COLLECTOR").fetchall():
             database.execute("UPDATE SWINSCOPE_COLLECTOR SET value = ? WHERE name = ?", (FOLDERS.sub("", str(value)), name))
     if "ThreadNames" in present:
-        database.execute("UPDATE StringIds SET value = 'thread' WHERE id <> 0 AND id IN (SELECT nameId FROM ThreadNames)")
+        # A string may be a range's or a domain's name, too ("swinscope" is both): that one is no secret, and it stays.
+        ranges = "SELECT textId FROM NVTX_EVENTS WHERE textId IS NOT NULL" if "NVTX_EVENTS" in present else "SELECT 0"
+        database.execute("UPDATE StringIds SET value = 'thread' WHERE id <> 0 AND id IN (SELECT nameId FROM ThreadNames) "
+                         f"AND id NOT IN ({ranges})")
         database.execute("DELETE FROM ThreadNames")
     database.commit()
     database.execute("VACUUM")

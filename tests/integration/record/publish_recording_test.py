@@ -62,6 +62,15 @@ class PublishRecording(unittest.TestCase):
             sql = f"SELECT count(*) || ' ' || total(start) || ' ' || total(end) FROM {table}"
             self.assertEqual(self.value(self.copy, sql), self.value(self.file, sql))
 
+    def test_a_range_keeps_the_name_that_a_thread_has_too(self):
+        with sqlite3.connect(self.file) as database:
+            text = database.execute("SELECT textId FROM NVTX_EVENTS WHERE textId IS NOT NULL").fetchone()[0]
+            name = database.execute("SELECT value FROM StringIds WHERE id = ?", (text,)).fetchone()[0]
+            database.execute("INSERT INTO ThreadNames VALUES (?, NULL, 8)", (text,))
+        database.close()
+        self.assertEqual(publish("--to", self.copy, self.file).returncode, 0)
+        self.assertEqual(self.value(self.copy, f"SELECT value FROM StringIds WHERE id = {text}"), name)
+
     def test_nothing_is_replaced_and_foreign_files_are_refused(self):
         self.assertEqual(publish("--to", self.copy, self.file).returncode, 0)
         again = publish("--to", self.copy, self.file)
