@@ -97,7 +97,8 @@ Document experiment_document(const Experiment& experiment, const std::vector<Sca
           format_count(experiment.images)),
       "slowest rank's window / steps; +- half the 95 % confidence interval. CPU: process trees of all ranks / (wall x "
       "cores",
-      "allowed). GPU busy and compute come from the traced run; distortion says how much slower that one was."};
+      "allowed). GPU busy and compute are those of the traced run's measured steps; distortion says how much slower it "
+      "was."};
   const bool distorted =
       std::any_of(rows.begin(), rows.end(), [](const ScalingRow& r) { return r.distortion().value_or(0) > 0.2; });
   if (distorted)

@@ -65,7 +65,7 @@ struct ScalingRow {
   double efficiency = 0;             // Eq. 3.3: speedup / (GPUs / baseline GPUs)
   std::optional<double> karp_flatt;  // serial fraction e = (1/S - 1/p) / (1 - 1/p)
   std::optional<double> cpu_util;    // all ranks' process trees / (wall x cores allowed), timing runs
-  std::optional<double> gpu_busy;    // mean over devices, tracing run
+  std::optional<double> gpu_busy;    // mean over devices, of the measured steps of the tracing run; as is gpu_compute
   std::optional<double> gpu_compute;
   std::optional<double> thesis_gpu_share;  // ThesisUtilization, mean over ranks; of the profile where there is one
   std::optional<std::int64_t> traced_step_ns;
