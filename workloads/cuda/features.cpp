@@ -26,12 +26,12 @@ constexpr std::array kNames = {
     FeatureName{"graph", &Features::graph},
 };
 
-// No level has weightsahead: it has not been measured.
 constexpr Features kFused = {.prebias = true,
                              .qkvbias = true,
                              .layernorm = true,
                              .normfold = true,
                              .postnorm = true,
+                             .weightsahead = true,
                              .gelu = true,
                              .residual = true,
                              .adamw = true};
