@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 
+FIXTURES = "tests/peers/timm/fixtures"
 TRAINED = "--device cuda --dataset-size 16 --steps 2 --warmup 1 --quiet"
 VERIFY = ["verify", "--no-models", "--failures", "--checks"]
 ROWS = {  # rows of `swin verify` whose kernels share memory between threads, by the name of their check here
@@ -73,7 +74,8 @@ def checks(build):
     swin, swinscope = program("swin"), program("swinscope")
     result = {name: [program(name)] for name in gpu_tests(build)}
     result["verify-kernels"] = [swin, "verify", "--no-models", "--failures"]
-    result["verify-models"] = [swin, "verify", "--no-kernels", "--fixtures", "tests/peers/timm/fixtures", "--failures"]
+    models = sorted(os.path.basename(file).removesuffix(".safetensors") for file in glob.glob(f"{FIXTURES}/*.safetensors"))
+    result["verify-models"] = [swin, "verify", "--no-kernels", "--models", ",".join(models), "--fixtures", FIXTURES, "--failures"]
     result["collector"] = [sys.executable, "tests/gpu/check_collector.py", "--swinscope", swinscope, "--programs",
                            os.path.join(build, "gpu_programs")]
     for tool in ("memcheck", "racecheck"):

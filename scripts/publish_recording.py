@@ -15,7 +15,7 @@ import sqlite3
 import sys
 
 KEPT_FACTS = re.compile(r"os\.release|cpu\..*|memory\.total_bytes|cuda\.driver|gpu\.\d+\.name|gpu\.links|env\.(CUDA|NCCL)_VERSION")
-FOLDERS = re.compile(r"/(?:[^\s/:()]+/)+")
+FOLDERS = re.compile(r"[^\s/:()]*/(?:[^\s/:()]+/)*")
 
 
 def tables(database):

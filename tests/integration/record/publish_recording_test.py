@@ -25,7 +25,7 @@ class PublishRecording(unittest.TestCase):
         self.file, self.copy = self.at("rank0.db"), self.at("public/rank0.db")
         shutil.copyfile(RECORDING, self.file)
         with sqlite3.connect(self.file) as database:
-            database.execute("UPDATE SWINSCOPE_RUN SET host = 'secret-host', command = '/home/secret/bin/swin infer --model swin_tiny'")
+            database.execute("UPDATE SWINSCOPE_RUN SET host = 'secret-host', command = '/home/secret/bin/swin infer --model build/models/swin_tiny'")
             database.execute("UPDATE TARGET_INFO_GPU SET uuid = 'GPU-5ec3e7'")
             database.execute("UPDATE TARGET_INFO_CUDA_DEVICE SET uuid = 'GPU-5ec3e7'")
             database.executemany("INSERT INTO SWINSCOPE_ENVIRONMENT VALUES (?, ?)", [
