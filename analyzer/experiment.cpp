@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include "analyzer/cpu_utilization.h"
-#include "analyzer/intervals.h"
 #include "analyzer/layers.h"
 #include "analyzer/open.h"
 #include "analyzer/statistics.h"
@@ -88,38 +87,17 @@ std::optional<double> host_utilization(const Trace& trace, const std::vector<Int
   return sum / static_cast<double>(by_host.size());
 }
 
-// Of each rank's measured window: what a program does before its steps (weights, the choice of products) has no share.
 void add_gpu_utilization(const Trace& trace, const std::vector<Interval>& windows, Measured& measured) {
-  struct Device {
-    std::vector<Interval> all;
-    std::vector<Interval> compute;  // all but communication
-  };
+  const std::vector<DeviceUtilization> devices = gpu_utilization(trace, windows);
+  if (devices.empty()) return;
   double busy = 0;
   double compute = 0;
-  std::size_t devices = 0;
-  for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
-    if (windows[r].length() <= 0) continue;
-    const GpuEvents& gpu = trace.ranks[r].gpu;
-    std::map<std::int32_t, Device> by_device;
-    for (EventIndex e = 0; e < gpu.size(); ++e) {
-      Device& device = by_device[trace.ranks[r].gpu_lanes[gpu.lane[e]].device];
-      const Interval interval{gpu.start_ns[e], gpu.end_ns[e]};
-      device.all.push_back(interval);
-      if (gpu.gpu_class[e] != GpuClass::kCommunication) device.compute.push_back(interval);
-    }
-    const auto share = [&](std::vector<Interval>& intervals) {
-      const std::int64_t ns = total_length(clip(unite(std::move(intervals)), windows[r]));
-      return static_cast<double>(ns) / static_cast<double>(windows[r].length());
-    };
-    for (auto& [number, device] : by_device) {
-      busy += share(device.all);
-      compute += share(device.compute);
-      ++devices;
-    }
+  for (const DeviceUtilization& device : devices) {
+    busy += device.gpu_busy;
+    compute += device.gpu_compute;
   }
-  if (devices == 0) return;
-  measured.gpu_busy = busy / static_cast<double>(devices);
-  measured.gpu_compute = compute / static_cast<double>(devices);
+  measured.gpu_busy = busy / static_cast<double>(devices.size());
+  measured.gpu_compute = compute / static_cast<double>(devices.size());
 }
 
 // The steps of each process. A rank may have several, of which workers have none; a rank of which no process has enough

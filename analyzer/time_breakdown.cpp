@@ -244,6 +244,29 @@ std::vector<DeviceBreakdown> time_breakdown(const Trace& trace) {
   return rows;
 }
 
+std::vector<DeviceUtilization> gpu_utilization(const Trace& trace, const std::vector<Interval>& windows) {
+  std::vector<DeviceUtilization> rows;
+  for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
+    const Rank& rank = trace.ranks[r];
+    const Interval window = windows[r];
+    if (window.length() <= 0) continue;
+    const auto share = [&](std::vector<Interval> intervals) {
+      return static_cast<double>(total_length(clip(unite(std::move(intervals)), window))) /
+             static_cast<double>(window.length());
+    };
+    for (const auto& [device, events] : events_by_device(rank)) {
+      std::vector<Interval> all;
+      std::vector<Interval> compute;  // all but communication
+      for (const EventIndex e : events) {
+        all.push_back({rank.gpu.start_ns[e], rank.gpu.end_ns[e]});
+        if (rank.gpu.gpu_class[e] != GpuClass::kCommunication) compute.push_back(all.back());
+      }
+      rows.push_back({rank.run.rank, device, share(std::move(all)), share(std::move(compute))});
+    }
+  }
+  return rows;
+}
+
 std::optional<double> ThesisUtilization::gpu_share() const {
   if (!cpu_self_ns || kernel_ns + *cpu_self_ns == 0) return std::nullopt;
   return static_cast<double>(kernel_ns) / static_cast<double>(kernel_ns + *cpu_self_ns);

@@ -72,6 +72,17 @@ struct DeviceBreakdown {
 // One row per rank and device, in that order. Devices without events have no row.
 std::vector<DeviceBreakdown> time_breakdown(const Trace& trace);
 
+// gpu_busy and gpu_compute of a part of the trace, 0..1: what a program does before its steps (weights, the choice of
+// products) has no share in them. `windows`: one for each rank of the trace, in order; a rank whose window is empty has
+// no row.
+struct DeviceUtilization {
+  std::int32_t rank = 0;
+  std::int32_t device = 0;
+  double gpu_busy = 0;
+  double gpu_compute = 0;
+};
+std::vector<DeviceUtilization> gpu_utilization(const Trace& trace, const std::vector<Interval>& windows);
+
 // The thesis's definition (seeds: section 3.1), per rank: device time over the total compute time,
 //   GPU share = sum of kernel time / (sum of kernel time + sum of CPU operation self time).
 // CPU operations are those of the framework's profiler; where it did not run, CUDA calls and annotated operations.
