@@ -70,8 +70,8 @@ ReportSection glossary() {
        "Training time: ceil(images / images per step) x step time.",
        "Speedup S(N) = T(1) / T(N), the times for the same number of images; T(1) is the point with the fewest GPUs.",
        "Parallel efficiency E(N) = S(N) / N, N in multiples of the first point's GPUs.",
-       "gpu_busy = time in which the device did anything / its span from first to last activity; of an experiment's "
-       "point: / its measured steps.",
+       "gpu_busy = time in which the device did anything / its span from first to last activity.",
+       "An experiment's gpu_busy and gpu_compute are of the measured steps, not of that span.",
        "gpu_compute counts only kernels that are no communication.",
        "cpu_util = CPU time of the rank's process and of those below it / (wall time x cores allowed).",
        "Idle by cause: each gap of a device is judged by the event that ends it: the causes sum to the idle time."},
