@@ -59,12 +59,19 @@ struct ScaledRows {
   std::int64_t rows_per_sample;
   T* dx;
 
-  __device__ void operator()(std::int64_t row, std::int64_t vector, float (&values)[Vector<T>::kLength]) const {
-    Vector<T> v = load_vector(dy + vector * Vector<T>::kLength);
-    const float scale = sample_scale == nullptr ? 1.0F : sample_scale[row / rows_per_sample];
+  struct Loaded {
+    Vector<T> dy;
+    float scale;
+  };
+  __device__ Loaded load(std::int64_t row, std::int64_t vector) const {
+    return {load_vector(dy + vector * Vector<T>::kLength),
+            sample_scale == nullptr ? 1.0F : sample_scale[row / rows_per_sample]};
+  }
+  __device__ void operator()(const Loaded& loaded, std::int64_t vector, float (&values)[Vector<T>::kLength]) const {
+    Vector<T> v;
 #pragma unroll
     for (int e = 0; e < Vector<T>::kLength; ++e) {
-      values[e] = scale * to_float(v.values[e]);
+      values[e] = loaded.scale * to_float(loaded.dy.values[e]);
       v.values[e] = from_float<T>(values[e]);
     }
     if (dx != nullptr) store_vector(dx + vector * Vector<T>::kLength, v);
@@ -78,24 +85,33 @@ struct GeluRows {
   T* dx;
   T* y;
 
-  __device__ void operator()(std::int64_t /*row*/, std::int64_t vector, float (&values)[Vector<T>::kLength]) const {
+  struct Loaded {
+    Vector<T> x;
+    Vector<T> dy;
+  };
+  __device__ Loaded load(std::int64_t /*row*/, std::int64_t vector) const {
+    return {load_vector(x + vector * Vector<T>::kLength), load_vector(dy + vector * Vector<T>::kLength)};
+  }
+  __device__ void operator()(const Loaded& loaded, std::int64_t vector, float (&values)[Vector<T>::kLength]) const {
     const std::int64_t at = vector * Vector<T>::kLength;
-    Vector<T> input = load_vector(x + at);
-    Vector<T> gradient = load_vector(dy + at);
+    Vector<T> gradient;
+    Vector<T> output;
 #pragma unroll
     for (int e = 0; e < Vector<T>::kLength; ++e) {
-      const float value = to_float(input.values[e]);
+      const float value = to_float(loaded.x.values[e]);
       const Normal normal = normal_distribution<T>(value);
-      values[e] = to_float(gradient.values[e]) * fmaf(value, normal.density, normal.cumulative);
+      values[e] = to_float(loaded.dy.values[e]) * fmaf(value, normal.density, normal.cumulative);
       gradient.values[e] = from_float<T>(values[e]);
-      input.values[e] = from_float<T>(value * normal.cumulative);
+      output.values[e] = from_float<T>(value * normal.cumulative);
     }
     store_vector(dx + at, gradient);
-    if (y != nullptr) store_vector(y + at, input);
+    if (y != nullptr) store_vector(y + at, output);
   }
 };
 
-// rows(row, vector, values): what a vector adds to the sums of its columns; `vector` counts through the matrix.
+// rows(rows.load(row, vector), vector, values): what a vector adds to the sums of its columns; `vector` counts through
+// the matrix. Two rows are loaded before either is worked on: the compiler would not move a load before a store that
+// could be to the same place.
 template <typename T, typename Rows>
 __global__ __launch_bounds__(kThreads) void column_kernel(Places at, Rows rows, float* partials) {
   constexpr int kLength = Vector<T>::kLength;
@@ -109,13 +125,25 @@ __global__ __launch_bounds__(kThreads) void column_kernel(Places at, Rows rows, 
   let_next_begin();
   wait_for_previous();
   if (turn < at.rows_at_once && column < at.vectors) {
-#pragma unroll 2
-    for (std::int64_t row = first + turn; row < end; row += at.rows_at_once) {
+    const auto add = [&](const typename Rows::Loaded& loaded, std::int64_t vector) {
       float values[kLength];
-      rows(row, row * at.vectors + column, values);
+      rows(loaded, vector, values);
 #pragma unroll
       for (int e = 0; e < kLength; ++e)
         sum[e] += values[e];
+    };
+    for (std::int64_t row = first + turn; row < end; row += 2 * at.rows_at_once) {
+      const std::int64_t next = row + at.rows_at_once;
+      const std::int64_t vector = row * at.vectors + column;
+      const std::int64_t next_vector = next * at.vectors + column;
+      const typename Rows::Loaded loaded = rows.load(row, vector);
+      if (next < end) {
+        const typename Rows::Loaded next_loaded = rows.load(next, next_vector);
+        add(loaded, vector);
+        add(next_loaded, next_vector);
+      } else {
+        add(loaded, vector);
+      }
     }
   }
   if (partials == nullptr) return;

@@ -11,7 +11,10 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kNormThreads = 1024;
-constexpr int kPiece = 8;  // elements of a thread at a time
+constexpr int kPiece = 4;   // neighbours of a thread: a warp's are 512 bytes of fp32 in a row
+constexpr int kAtOnce = 2;  // pieces of a thread, all loaded before the first one is used
+constexpr int kTurn = kThreads * kPiece;
+constexpr std::int64_t kAligned = 8;
 constexpr std::int64_t kChunk = 16384;
 constexpr float kSmallestScale = 0x1p-24F;
 
@@ -22,18 +25,19 @@ struct Chunk {
   float weight_decay;
 };
 
+template <typename T>
+struct alignas(kPiece * sizeof(T)) Piece {
+  T values[kPiece];
+};
+
 // Elements [at, at + kPiece) of which `count` exist, as fp32.
 template <typename T>
 __device__ void load_piece(const T* from, int count, float (&values)[kPiece]) {
-  constexpr int kLength = Vector<T>::kLength;
   if (count >= kPiece) {
+    const Piece<T> piece = *reinterpret_cast<const Piece<T>*>(from);
 #pragma unroll
-    for (int part = 0; part < kPiece / kLength; ++part) {
-      const Vector<T> v = load_vector(from + part * kLength);
-#pragma unroll
-      for (int e = 0; e < kLength; ++e)
-        values[part * kLength + e] = to_float(v.values[e]);
-    }
+    for (int e = 0; e < kPiece; ++e)
+      values[e] = to_float(piece.values[e]);
   } else {
 #pragma unroll
     for (int e = 0; e < kPiece; ++e)
@@ -43,16 +47,12 @@ __device__ void load_piece(const T* from, int count, float (&values)[kPiece]) {
 
 template <typename T>
 __device__ void store_piece(T* to, int count, const float (&values)[kPiece]) {
-  constexpr int kLength = Vector<T>::kLength;
   if (count >= kPiece) {
+    Piece<T> piece;
 #pragma unroll
-    for (int part = 0; part < kPiece / kLength; ++part) {
-      Vector<T> v;
-#pragma unroll
-      for (int e = 0; e < kLength; ++e)
-        v.values[e] = from_float<T>(values[part * kLength + e]);
-      store_vector(to + part * kLength, v);
-    }
+    for (int e = 0; e < kPiece; ++e)
+      piece.values[e] = from_float<T>(values[e]);
+    *reinterpret_cast<Piece<T>*>(to) = piece;
   } else {
 #pragma unroll
     for (int e = 0; e < kPiece; ++e) {
@@ -67,12 +67,17 @@ __global__ __launch_bounds__(kThreads) void adamw_squares_kernel(const Chunk* ch
                                                                  double* partials) {
   const Chunk chunk = chunks[blockIdx.x];
   double sum = 0.0;
-  for (int i = static_cast<int>(threadIdx.x) * kPiece; i < chunk.count; i += kThreads * kPiece) {
-    float g[kPiece];
-    load_piece(gradients + chunk.begin + i, chunk.count - i, g);
+  for (int i = static_cast<int>(threadIdx.x) * kPiece; i < chunk.count; i += kTurn * kAtOnce) {
+    float g[kAtOnce][kPiece];
 #pragma unroll
-    for (const float value : g)
-      sum += static_cast<double>(value) * static_cast<double>(value);
+    for (int k = 0; k < kAtOnce; ++k)
+      load_piece(gradients + chunk.begin + i + k * kTurn, chunk.count - i - k * kTurn, g[k]);
+#pragma unroll
+    for (const auto& piece : g) {
+#pragma unroll
+      for (const float value : piece)
+        sum += static_cast<double>(value) * static_cast<double>(value);
+    }
   }
   sum = block_sum<kThreads>(sum);
   if (threadIdx.x == 0) partials[blockIdx.x] = sum;
@@ -134,35 +139,45 @@ __global__ __launch_bounds__(kThreads) void adamw_kernel(const Chunk* chunks, Ad
   const auto second_correction = static_cast<float>(state->second_correction);
   const auto epsilon = static_cast<float>(settings.epsilon);
   const auto decay = static_cast<float>(-state->learning_rate * static_cast<double>(chunk.weight_decay));
-  for (int i = static_cast<int>(threadIdx.x) * kPiece; i < chunk.count; i += kThreads * kPiece) {
-    const std::int64_t at = chunk.begin + i;
-    const int count = chunk.count - i;
-    float g[kPiece];
-    float p[kPiece];
-    float m[kPiece];
-    float v[kPiece];
-    load_piece(buffers.gradients + at, count, g);
-    load_piece(buffers.parameters + at, count, p);
-    load_piece(buffers.first_moment + at, count, m);
-    load_piece(buffers.second_moment + at, count, v);
+  for (int i = static_cast<int>(threadIdx.x) * kPiece; i < chunk.count; i += kTurn * kAtOnce) {
+    float g[kAtOnce][kPiece];
+    float p[kAtOnce][kPiece];
+    float m[kAtOnce][kPiece];
+    float v[kAtOnce][kPiece];
 #pragma unroll
-    for (int e = 0; e < kPiece; ++e) {
-      const double gradient = static_cast<double>(g[e]) * factor;
-      m[e] = static_cast<float>(fma(settings.beta1, static_cast<double>(m[e]), (1.0 - settings.beta1) * gradient));
-      v[e] = static_cast<float>(
-          fma(settings.beta2, static_cast<double>(v[e]), (1.0 - settings.beta2) * gradient * gradient));
-      const float change = rate * m[e] / (sqrtf(v[e] * second_correction) + epsilon);
-      p[e] = p[e] + fmaf(decay, p[e], -change);
+    for (int k = 0; k < kAtOnce; ++k) {
+      const std::int64_t at = chunk.begin + i + k * kTurn;
+      const int count = chunk.count - i - k * kTurn;
+      load_piece(buffers.gradients + at, count, g[k]);
+      load_piece(buffers.parameters + at, count, p[k]);
+      load_piece(buffers.first_moment + at, count, m[k]);
+      load_piece(buffers.second_moment + at, count, v[k]);
     }
-    store_piece(buffers.parameters + at, count, p);
-    store_piece(buffers.first_moment + at, count, m);
-    store_piece(buffers.second_moment + at, count, v);
-    if (buffers.copies != nullptr) store_piece(buffers.copies + at, count, p);
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      const std::int64_t at = chunk.begin + i + k * kTurn;
+      const int count = chunk.count - i - k * kTurn;
+#pragma unroll
+      for (int e = 0; e < kPiece; ++e) {
+        const double gradient = static_cast<double>(g[k][e]) * factor;
+        m[k][e] =
+            static_cast<float>(fma(settings.beta1, static_cast<double>(m[k][e]), (1.0 - settings.beta1) * gradient));
+        v[k][e] = static_cast<float>(
+            fma(settings.beta2, static_cast<double>(v[k][e]), (1.0 - settings.beta2) * gradient * gradient));
+        const float change = rate * m[k][e] / (sqrtf(v[k][e] * second_correction) + epsilon);
+        p[k][e] = p[k][e] + fmaf(decay, p[k][e], -change);
+      }
+      store_piece(buffers.parameters + at, count, p[k]);
+      store_piece(buffers.first_moment + at, count, m[k]);
+      store_piece(buffers.second_moment + at, count, v[k]);
+      if (buffers.copies != nullptr) store_piece(buffers.copies + at, count, p[k]);
+    }
   }
 }
 
 void append_chunks(const AdamWSpan& span, std::vector<Chunk>& chunks) {
-  require(span.offset >= 0 && span.offset % kPiece == 0 && span.count >= 0, "adamw", "offsets must be multiples of 8");
+  require(span.offset >= 0 && span.offset % kAligned == 0 && span.count >= 0, "adamw",
+          "offsets must be multiples of 8");
   for (std::int64_t begin = 0; begin < span.count; begin += kChunk) {
     const auto count = static_cast<std::int32_t>(std::min(kChunk, span.count - begin));
     chunks.push_back({span.offset + begin, count, static_cast<float>(span.weight_decay)});

@@ -120,10 +120,10 @@ struct WindowAttentionGradientTensors {
   void* dqkv = nullptr;           // [tokens, 3, heads, head_dim], overwritten; not qkv
   float* dtable = nullptr;        // [bias_table_rows(window), heads]
   float* dlogit_scale = nullptr;  // [heads]; kCosine only; 0 above the clamp
-  // [3, heads, head_dim], what padding adds to the gradient of the qkv bias: see cpu::WindowAttentionGradients. Needed
-  // if grid.padded() and kImage.
-  float* dpad_qkv = nullptr;
-  bool accumulate = false;  // dtable, dlogit_scale and dpad_qkv are added to, else overwritten
+  // [3, heads, head_dim], the gradient of the qkv bias: the sums of dqkv's rows and, where a map in image order is
+  // padded, of padding's, whose q, k and v are that bias.
+  float* dqkv_bias = nullptr;
+  bool accumulate = false;  // dtable, dlogit_scale and dqkv_bias are added to, else overwritten
   void* workspace = nullptr;
 };
 

@@ -7,8 +7,10 @@
 // where the row sums need no pass over the output, since a warp has its rows whole. P and dS then go to shared memory,
 // from where each warp takes the columns of 16 keys:
 //   dV = P^T dO,   dK = dS^T Q.
-// In the cosine form the three products with dS take normalized rows, which replace q and k in shared memory when the
-// scores are done (scores themselves come from the rows as they are: at a scale of 100 rounded rows would not do).
+// The gradient of the qkv bias is the sum of the rows of dQ, dK and dV, whatever token they belong to: each warp adds
+// up its rows once more on tensor cores, as a product with ones. In the cosine form the three products with dS take
+// normalized rows, which replace q and k in shared memory when the scores are done (scores themselves come from the
+// rows as they are: at a scale of 100 rounded rows would not do).
 #pragma once
 
 #include "kernels/early_launch.cuh"
@@ -30,9 +32,9 @@ struct Arguments {
   const float* lse;
   const T* dout;
   T* dqkv;
-  T* padding;         // rows [windows * tokens] like dqkv's; null: there is no padding
-  float* share_sums;  // [gridDim.x, heads, kPairs]
-  float* scale_sums;  // [gridDim.x, heads]
+  float* share_sums;   // [gridDim.x, heads, kPairs]
+  float* scale_sums;   // [gridDim.x, heads]
+  float* column_sums;  // [gridDim.x, kRowTiles, 3, heads, kHeadDim]
 };
 
 // kBlocks: blocks of 8 keys, 7 (up to 56 tokens) or 8.
@@ -126,6 +128,7 @@ __global__ __launch_bounds__(kThreads, 3) void attention_backward_kernel(const A
     bias[part] = fragments[part * kWarp + lane];
 
   float bias_sums[kBlocks][4] = {};
+  float column_sums[4] = {};
   float scale_sum = 0.0F;
   int window = static_cast<int>(blockIdx.x);
   fetch_window(window, memory);
@@ -303,13 +306,14 @@ __global__ __launch_bounds__(kThreads, 3) void attention_backward_kernel(const A
       put(dk, kK);
       put(dv, kV);
       __syncwarp();
+      add_columns<T>(column_sums, stage + own_rows, g);
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         const Slot& slot = i == 0 ? upper : lower;
         if (!(i == 0 ? has_upper : has_lower)) continue;
         const int row = at.row(a.geometry, slot);
-        T* const target = row < 0 ? a.padding + (std::int64_t{window} * tokens + slot.index) * (3 * channels)
-                                  : a.dqkv + std::int64_t{row} * (3 * channels);
+        if (row < 0) continue;  // padding: in the sums, and nowhere else
+        T* const target = a.dqkv + std::int64_t{row} * (3 * channels);
 #pragma unroll
         for (int part = 0; part < 3; ++part) {
           const std::uint32_t from = stage + own_piece + static_cast<std::uint32_t>(part) * kPartBytes +
@@ -332,6 +336,8 @@ __global__ __launch_bounds__(kThreads, 3) void attention_backward_kernel(const A
     }
     sums[(tile * kBlocksOfKeys + block) * kWarp + lane] = of_block;
   }
+  store_columns(a.column_sums + (std::int64_t{blockIdx.x} * kRowTiles + tile) * (3 * channels), channels, head,
+                column_sums, lane);
   if constexpr (kCosine) {
     scale_sum = sum_over(scale_sum, kWarp);
     if (lane == 0) warp_sums[tile] = scale_sum;

@@ -9,20 +9,28 @@ namespace swinscope::cuda {
 //   [shares, heads, pairs]   sums of dscores over the windows of a share, in an order of the path's own
 //   [heads, pairs]           the same over all windows
 //   [shares, heads]          of the logit scale's gradient
-//   [windows * tokens, 3, heads, head_dim] in the element type, only where a map in image order is padded:
-//                            gradients of padding, zero elsewhere
+//   [column_shares, 3, heads, head_dim] sums of rows of dqkv and of padding
+//   [windows * tokens, 3, heads, head_dim] in the element type, only of the general path and where a map in image order
+//   is
+//                            padded: gradients of padding, zero elsewhere
 struct BackwardWorkspace {
   std::int64_t shares = 0;
   std::int64_t pairs = 0;
   std::int64_t heads = 0;
+  std::int64_t column_shares = 0;  // 0: the path leaves no sums of rows
+  std::int64_t channels = 0;
   std::int64_t padding_bytes = 0;
 
   // Rounded up: what follows is read 16 bytes at once.
-  std::int64_t floats() const { return (shares * heads * pairs + heads * pairs + shares * heads + 3) / 4 * 4; }
+  std::int64_t scales() const { return (shares * heads + 3) / 4 * 4; }
+  std::int64_t floats() const {
+    return ((shares + 1) * heads * pairs + scales() + column_shares * 3 * channels + 3) / 4 * 4;
+  }
   std::int64_t bytes() const { return floats() * 4 + padding_bytes; }
   float* share_sums(void* workspace) const { return static_cast<float*>(workspace); }
   float* sums(void* workspace) const { return share_sums(workspace) + shares * heads * pairs; }
   float* scale_sums(void* workspace) const { return sums(workspace) + heads * pairs; }
+  float* column_sums(void* workspace) const { return scale_sums(workspace) + scales(); }
   void* padding(void* workspace) const { return share_sums(workspace) + floats(); }
 };
 

@@ -1,5 +1,5 @@
 // Which path the backward pass of window attention takes, and what follows either: the sums over windows become the
-// gradients of the bias table, the logit scale and the padding.
+// gradients of the bias table, the logit scale and the qkv bias.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -33,9 +33,11 @@ BackwardWorkspace places_of(const WindowAttentionShape& shape, ElementType type,
     places.shares = (windows + turns - 1) / turns;
     places.pairs = backward::kPairs;
     places.heads = shape.heads;
-  } else {
-    places = general_backward_workspace(shape);
+    places.column_shares = places.shares * backward::kRowTiles;
+    places.channels = shape.channels();
+    return places;
   }
+  places = general_backward_workspace(shape);
   if (pads(shape, order)) {
     places.padding_bytes =
         shape.grid.window_count() * shape.grid.window_tokens() * 3 * shape.channels() * element_bytes(type);
@@ -49,12 +51,7 @@ void launch_kernel(const backward::Arguments<T>& arguments, std::int64_t shares,
   SWINSCOPE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                       static_cast<int>(backward::kSharedBytes)));
   const dim3 grid(static_cast<unsigned>(shares), static_cast<unsigned>(arguments.heads));
-  if (arguments.padding != nullptr) {  // behind a fill, not a kernel: nothing to begin early beside
-    kernel<<<grid, backward::kThreads, backward::kSharedBytes, stream>>>(arguments);
-    SWINSCOPE_CUDA_LAUNCHED("attention_backward_kernel");
-  } else {
-    launch_early(kernel, {grid, dim3(backward::kThreads), backward::kSharedBytes}, stream, arguments);
-  }
+  launch_early(kernel, {grid, dim3(backward::kThreads), backward::kSharedBytes}, stream, arguments);
 }
 
 template <typename T>
@@ -72,9 +69,9 @@ void launch_backward(const WindowAttentionShape& shape, TokenOrder order, const 
   arguments.lse = tensors.lse;
   arguments.dout = static_cast<const T*>(tensors.dout);
   arguments.dqkv = static_cast<T*>(tensors.dqkv);
-  if (places.padding_bytes > 0) arguments.padding = static_cast<T*>(places.padding(tensors.workspace));
   arguments.share_sums = places.share_sums(tensors.workspace);
   arguments.scale_sums = places.scale_sums(tensors.workspace);
+  arguments.column_sums = places.column_sums(tensors.workspace);
   if (shape.score == AttentionScore::kCosine) {
     launch_kernel<T, 8, true>(arguments, places.shares, stream);
   } else if (shape.grid.window_tokens() <= 56) {
@@ -111,6 +108,39 @@ __global__ __launch_bounds__(kTableThreads) void table_kernel(int heads, int hei
   if (lane == 0) dtable[value] = accumulate ? dtable[value] + sum : sum;
 }
 
+// The rows of dqkv.
+BiasShape rows_of(const WindowAttentionShape& shape, TokenOrder order) {
+  const std::int64_t in_windows = shape.grid.window_count() * shape.grid.window_tokens();
+  return {order == TokenOrder::kImage ? shape.grid.tokens() : in_windows, 3 * shape.channels()};
+}
+BiasShape padding_rows(const WindowAttentionShape& shape) { return rows_of(shape, TokenOrder::kWindow); }
+
+// The gradient of the qkv bias.
+void reduce_columns(const WindowAttentionShape& shape, ElementType type, TokenOrder order,
+                    const WindowAttentionGradientTensors& tensors, const BackwardWorkspace& places, Stream stream) {
+  const std::int64_t columns = 3 * shape.channels();
+  if (places.column_shares > 0) {
+    add_partial_sums({places.column_shares,
+                      columns,
+                      columns,
+                      places.column_sums(tensors.workspace),
+                      {tensors.dqkv_bias},
+                      tensors.accumulate},
+                     stream);
+    return;
+  }
+  BiasGradientTensors sums;
+  sums.dy = tensors.dqkv;
+  sums.dbias = tensors.dqkv_bias;
+  sums.accumulate = tensors.accumulate;
+  sums.workspace = static_cast<char*>(places.padding(tensors.workspace)) + places.padding_bytes;
+  bias_backward(rows_of(shape, order), type, sums, stream);
+  if (!pads(shape, order)) return;
+  sums.dy = places.padding(tensors.workspace);
+  sums.accumulate = true;
+  bias_backward(padding_rows(shape), type, sums, stream);
+}
+
 void reduce(const WindowAttentionShape& shape, ElementType type, TokenOrder order,
             const WindowAttentionGradientTensors& tensors, const BackwardWorkspace& places, Stream stream) {
   const std::int64_t pairs = places.heads * places.pairs;
@@ -127,24 +157,17 @@ void reduce(const WindowAttentionShape& shape, ElementType type, TokenOrder orde
                       tensors.accumulate},
                      stream);
   }
-  if (!pads(shape, order)) return;
-  const BiasShape rows{shape.grid.window_count() * shape.grid.window_tokens(), 3 * shape.channels()};
-  BiasGradientTensors padding;
-  padding.dy = places.padding(tensors.workspace);
-  padding.dbias = tensors.dpad_qkv;
-  padding.accumulate = tensors.accumulate;
-  padding.workspace = static_cast<char*>(places.padding(tensors.workspace)) + places.padding_bytes;
-  bias_backward(rows, type, padding, stream);
+  reduce_columns(shape, type, order, tensors, places, stream);
 }
 
 void check(const WindowAttentionShape& shape, TokenOrder order, const WindowAttentionGradientTensors& tensors) {
   require(tensors.qkv != nullptr && tensors.bias != nullptr && tensors.lse != nullptr && tensors.dout != nullptr &&
-              tensors.dqkv != nullptr && tensors.dtable != nullptr && tensors.workspace != nullptr,
-          kOperation, "qkv, bias, lse, dout, dqkv, dtable and workspace are needed");
+              tensors.dqkv != nullptr && tensors.dtable != nullptr && tensors.dqkv_bias != nullptr &&
+              tensors.workspace != nullptr,
+          kOperation, "qkv, bias, lse, dout, dqkv, dtable, dqkv_bias and workspace are needed");
   require(shape.score != AttentionScore::kCosine || (tensors.logit_scale != nullptr && tensors.dlogit_scale != nullptr),
           kOperation, "the cosine score needs logit_scale and its gradient");
-  require(!pads(shape, order) || (tensors.pad_qkv != nullptr && tensors.dpad_qkv != nullptr), kOperation,
-          "a padded map needs pad_qkv and its gradient");
+  require(!pads(shape, order) || tensors.pad_qkv != nullptr, kOperation, "a padded map needs pad_qkv");
   const Extent2 windows = shape.grid.windows();
   require(shape.grid.window_count() * std::max(windows.width, windows.height) < std::numeric_limits<int>::max() &&
               shape.grid.window_count() * shape.grid.window_tokens() < std::numeric_limits<int>::max(),
@@ -172,12 +195,10 @@ std::int64_t multiprocessors() {
 }
 
 std::int64_t attention_backward_workspace_bytes(const WindowAttentionShape& shape, ElementType type, TokenOrder order) {
-  std::int64_t bytes = places_of(shape, type, order).bytes();
-  if (pads(shape, order)) {
-    bytes +=
-        bias_backward_workspace_bytes({shape.grid.window_count() * shape.grid.window_tokens(), 3 * shape.channels()});
-  }
-  return bytes;
+  const BackwardWorkspace places = places_of(shape, type, order);
+  if (places.column_shares > 0) return places.bytes();
+  return places.bytes() + std::max(bias_backward_workspace_bytes(rows_of(shape, order)),
+                                   bias_backward_workspace_bytes(padding_rows(shape)));
 }
 
 void window_attention_backward(const WindowAttentionShape& shape, ElementType type, TokenOrder order,
@@ -187,7 +208,7 @@ void window_attention_backward(const WindowAttentionShape& shape, ElementType ty
     if (tensors.accumulate) return;
     clear(tensors.dtable, bias_table_rows(shape.grid.window) * shape.heads * 4, stream);
     if (shape.score == AttentionScore::kCosine) clear(tensors.dlogit_scale, shape.heads * 4, stream);
-    if (pads(shape, order)) clear(tensors.dpad_qkv, 3 * shape.channels() * 4, stream);
+    clear(tensors.dqkv_bias, 3 * shape.channels() * 4, stream);
     return;
   }
   const BackwardWorkspace places = places_of(shape, type, order);

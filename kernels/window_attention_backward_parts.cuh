@@ -122,6 +122,39 @@ __device__ void multiply_transposed(float (&out)[4][4], std::uint32_t square, st
   }
 }
 
+// Row i of the 16 x 8 `sums` += the sums over the warp's 16 rows of their columns [8 i, 8 i + 8), counted through q, k
+// and v: of the first twelve rows.
+template <typename T>
+__device__ void add_columns(float (&sums)[4], std::uint32_t own_rows, int g) {
+  const std::uint32_t ones = pack(1.0F, 1.0F, T{});
+  const auto add = [&](int i, std::uint32_t b0, std::uint32_t b1) {
+    const std::uint32_t upper = g == i ? ones : 0U;
+    const std::uint32_t lower = g + 8 == i ? ones : 0U;
+    const std::uint32_t chosen[4] = {upper, lower, upper, lower};
+    mma_k16(sums, chosen, b0, b1, T{});
+  };
+#pragma unroll
+  for (int part = 0; part < 3; ++part) {
+    const std::uint32_t rows = own_rows + static_cast<std::uint32_t>(part) * kPartBytes;
+    const uint4 low = load_matrices_transposed(rows);
+    const uint4 high = load_matrices_transposed(rows ^ kOtherHalf);
+    add(4 * part, low.x, low.y);
+    add(4 * part + 1, low.z, low.w);
+    add(4 * part + 2, high.x, high.y);
+    add(4 * part + 3, high.z, high.w);
+  }
+}
+
+// To [3, heads, kHeadDim].
+__device__ inline void store_columns(float* to, int channels, int head, const float (&sums)[4], int lane) {
+  const auto store = [&](int row, float first, float second) {
+    const int column = head * kHeadDim + row % 4 * 8 + lane % 4 * 2;
+    *reinterpret_cast<float2*>(to + row / 4 * channels + column) = {first, second};
+  };
+  store(lane / 4, sums[0], sums[1]);
+  if (lane / 4 < 4) store(lane / 4 + 8, sums[2], sums[3]);
+}
+
 // Through x / max(norm, 1e-12): the gradient of normalized rows g and g + 8, which stand at `row`, becomes that of the
 // rows themselves.
 template <typename T>

@@ -79,8 +79,9 @@ void normalize_backward(const WindowAttentionShape& shape, ElementType type, con
 // dq, dk and dv one after another -> [tokens, 3, heads, head_dim].
 void merge_gradients(const WindowAttentionShape& shape, ElementType type, TokenOrder order, const void* heads,
                      void* dqkv, Stream stream);
-// What padding adds to the gradient of the qkv bias, [3, heads, head_dim]; for maps that are padded, in image order.
-void padding_backward(const WindowAttentionShape& shape, ElementType type, const void* heads, bool accumulate,
-                      float* dpad_qkv, Stream stream);
+// Adds the sums over padding to the gradient of the qkv bias, [3, heads, head_dim]; for maps that are padded, in image
+// order.
+void add_padding(const WindowAttentionShape& shape, ElementType type, const void* heads, float* dqkv_bias,
+                 Stream stream);
 
 }  // namespace swinscope::cuda::steps

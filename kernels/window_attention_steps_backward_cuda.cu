@@ -107,7 +107,7 @@ __global__ __launch_bounds__(kThreads) void logit_scale_kernel(std::int64_t wind
 // A block a channel of q, k or v.
 template <typename T>
 __global__ __launch_bounds__(kThreads) void padding_kernel(std::int64_t windows, Places at, const T* heads,
-                                                           bool accumulate, float* dpad) {
+                                                           float* dqkv_bias) {
   const int tokens = at.geometry.tokens();
   const auto channel = static_cast<int>(blockIdx.x) % at.dim;
   const auto head = static_cast<int>(blockIdx.x) / at.dim % at.heads;
@@ -121,7 +121,7 @@ __global__ __launch_bounds__(kThreads) void padding_kernel(std::int64_t windows,
     sum += to_float(heads[row * at.dim + channel]);
   }
   sum = block_sum<kThreads>(sum);
-  if (threadIdx.x == 0) dpad[blockIdx.x] = accumulate ? dpad[blockIdx.x] + sum : sum;
+  if (threadIdx.x == 0) dqkv_bias[blockIdx.x] += sum;
 }
 
 std::int64_t scores_of_window(const WindowAttentionShape& shape) {
@@ -186,12 +186,11 @@ void logit_scale_backward(const WindowAttentionShape& shape, const float* cosine
   SWINSCOPE_CUDA_LAUNCHED("logit_scale_kernel");
 }
 
-void padding_backward(const WindowAttentionShape& shape, ElementType type, const void* heads, bool accumulate,
-                      float* dpad_qkv, Stream stream) {
+void add_padding(const WindowAttentionShape& shape, ElementType type, const void* heads, float* dqkv_bias,
+                 Stream stream) {
   with_element_type(type, [&]<typename T>() {
     padding_kernel<T><<<static_cast<unsigned>(3 * shape.channels()), kThreads, 0, stream>>>(
-        shape.grid.window_count(), Places::of(shape, TokenOrder::kImage), static_cast<const T*>(heads), accumulate,
-        dpad_qkv);
+        shape.grid.window_count(), Places::of(shape, TokenOrder::kImage), static_cast<const T*>(heads), dqkv_bias);
   });
   SWINSCOPE_CUDA_LAUNCHED("padding_kernel");
 }

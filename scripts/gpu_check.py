@@ -78,6 +78,7 @@ def checks(build):
     result["verify-models"] = [swin, "verify", "--no-kernels", "--models", ",".join(models), "--fixtures", FIXTURES, "--failures"]
     result["collector"] = [sys.executable, "tests/gpu/check_collector.py", "--swinscope", swinscope, "--programs",
                            os.path.join(build, "gpu_programs")]
+    result["training-recovery"] = [sys.executable, "tests/gpu/check_training.py", "--swin", swin]
     for tool in ("memcheck", "racecheck"):
         watched = [sanitizer(), "--tool", tool, "--error-exitcode", "99", swin]
         for name, rows in ROWS.items():

@@ -1,7 +1,9 @@
 #include "workloads/cuda/attention_steps.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "kernels/bias.h"
 #include "kernels/convert.h"
 #include "kernels/window_attention_steps.h"
 #include "workloads/cuda/element_type.h"
@@ -19,6 +21,11 @@ AttentionStepSizes::AttentionStepSizes(const WindowAttentionShape& shape)
     : part(cuda::steps::products(shape) * cuda::steps::padded_tokens(shape) * shape.head_dim),
       scores(cuda::steps::products(shape) * cuda::steps::padded_tokens(shape) * cuda::steps::padded_tokens(shape)),
       norms(cuda::steps::products(shape) * cuda::steps::padded_tokens(shape)) {}
+
+std::int64_t attention_steps_workspace_bytes(const WindowAttentionShape& shape, cuda::TokenOrder order) {
+  return std::max(cuda::steps::backward_workspace_bytes(shape),
+                  cuda::bias_backward_workspace_bytes({rows_of(shape.grid, order), 3 * shape.channels()}));
+}
 
 AttentionSteps::AttentionSteps(const WindowAttentionShape& shape, Precision precision, cuda::TokenOrder order,
                                const AttentionStepBuffers& buffers, EmitStep emit, PrepareProduct prepare)
@@ -141,12 +148,21 @@ void AttentionSteps::backward(const cuda::WindowAttentionGradientTensors& tensor
        qkv_extents_, [=, shape = shape_, type = type_, order = order_](cuda::Stream stream) {
          cuda::steps::merge_gradients(shape, type, order, gradients, tensors.dqkv, stream);
        });
+  const BiasShape rows{rows_, 3 * shape_.channels()};
+  cuda::BiasGradientTensors sums;
+  sums.dy = tensors.dqkv;
+  sums.dbias = tensors.dqkv_bias;
+  sums.accumulate = tensors.accumulate;
+  sums.workspace = tensors.workspace;
+  emit("qkv", OperationClass::kElementwise, bias_backward_cost(rows, element_), qkv_extents_, {rows.columns},
+       [=, type = type_](cuda::Stream stream) { cuda::bias_backward(rows, type, sums, stream); });
   if (!shape_.grid.padded() || order_ == cuda::TokenOrder::kWindow) return;
   const std::int64_t padding = rows_of(shape_.grid, cuda::TokenOrder::kWindow) - rows_;
   emit("split.padding", OperationClass::kElementwise,
-       {0, padding * 3 * shape_.channels() * element_, 3 * shape_.channels() * 4}, {padding, 3 * shape_.channels()},
-       {3 * shape_.channels()}, [=, shape = shape_, type = type_](cuda::Stream stream) {
-         cuda::steps::padding_backward(shape, type, gradients, tensors.accumulate, tensors.dpad_qkv, stream);
+       {0, padding * 3 * shape_.channels() * element_ + 3 * shape_.channels() * 4, 3 * shape_.channels() * 4},
+       {padding, 3 * shape_.channels()}, {3 * shape_.channels()},
+       [=, shape = shape_, type = type_](cuda::Stream stream) {
+         cuda::steps::add_padding(shape, type, gradients, tensors.dqkv_bias, stream);
        });
 }
 

@@ -43,6 +43,8 @@ struct AttentionStepSizes {
   std::int64_t norms;   // of one of q, k
 };
 
+std::int64_t attention_steps_workspace_bytes(const WindowAttentionShape& shape, cuda::TokenOrder order);
+
 class AttentionSteps {
  public:
   AttentionSteps(const WindowAttentionShape& shape, Precision precision, cuda::TokenOrder order,
@@ -51,7 +53,7 @@ class AttentionSteps {
   // Tensors as for the single kernel, but for the bias, by cuda::steps::gather_position_bias(), and the LSE, of which
   // there is none.
   void forward(const cuda::WindowAttentionTensors& tensors) const;
-  // Of the tensors qkv, bias, pad_qkv and lse are not read. Workspace: cuda::steps::backward_workspace_bytes().
+  // Of the tensors qkv, bias, pad_qkv and lse are not read. Workspace: attention_steps_workspace_bytes().
   void backward(const cuda::WindowAttentionGradientTensors& tensors) const;
 
  private:

@@ -170,7 +170,7 @@ void TrainingBuilder::attention_half_backward(const Block& block, void* stream) 
   }
   product_backward(out, dbranch, at(regions.attended), at(layout_.token), false);
   attention_backward(block);
-  qkv_bias_backward(block);
+  if (!v1()) split_qkv_bias_gradient(block);
   const void* const dqkv = at(layout_.wide);
   if (!v1() && !copies() && options_.features.residual) {
     product_backward(qkv(block), dqkv, qkv_input(block), stream, true);
@@ -191,8 +191,7 @@ void TrainingBuilder::attention_half_backward(const Block& block, void* stream) 
   }
 }
 
-// From `token` to `wide`, with the gradients of the position bias and of V2's scales. What padding adds to the gradient
-// of the qkv bias goes where that is summed up.
+// From `token` to `wide`, with the gradients of the position bias, of V2's scales and of the qkv bias.
 void TrainingBuilder::attention_backward(const Block& block) {
   const BlockRegions& regions = block.regions;
   WindowAttentionShape shape = block.attention;
@@ -206,9 +205,7 @@ void TrainingBuilder::attention_backward(const Block& block) {
   tensors.dout = at(layout_.token);
   tensors.dqkv = at(layout_.wide);
   tensors.dtable = v1() ? gradient(prefix + "relative_position_bias_table") : floats(layout_.table_gradient);
-  if (pads(block)) {
-    tensors.dpad_qkv = v1() ? gradient(prefix + "qkv.bias") : floats(layout_.bias_gradient);
-  }
+  tensors.dqkv_bias = v1() ? gradient(prefix + "qkv.bias") : floats(layout_.bias_gradient);
   if (!v1()) {
     tensors.logit_scale = master(prefix + "logit_scale");
     tensors.dlogit_scale = gradient(prefix + "logit_scale");
@@ -221,7 +218,7 @@ void TrainingBuilder::attention_backward(const Block& block) {
     step(block.path + ".attn.clear", OperationClass::kOther, {0, 0, bytes}, {}, {bytes},
          [=, table = layout_.table_gradient.bytes, bias = layout_.bias_gradient.bytes](cuda::Stream stream) {
            cuda::clear(tensors.dtable, table, stream);
-           if (tensors.dpad_qkv != nullptr) cuda::clear(tensors.dpad_qkv, bias, stream);
+           cuda::clear(tensors.dqkv_bias, bias, stream);
          });
   }
   const ShapeExtents extents = {shape.grid.window_count(), shape.heads, shape.grid.window_tokens(), shape.head_dim};
@@ -250,23 +247,15 @@ void TrainingBuilder::attention_backward(const Block& block) {
        [=](cuda::Stream stream) { cuda::continuous_bias_backward(bias_shape, network, stream); });
 }
 
-// V2's is summed up for q, k and v together and then goes to q's and v's; there is none for k.
-void TrainingBuilder::qkv_bias_backward(const Block& block) {
+// V2's is summed up for q, k and v together; there is none for k.
+void TrainingBuilder::split_qkv_bias_gradient(const Block& block) {
   const std::int64_t width = block.stage.width;
-  const bool padded = pads(block);
   const std::string prefix = block.parameters + ".attn.";
-  const void* const dqkv = at(layout_.wide);
-  const std::string path = block.path + ".attn.qkv";
-  if (v1()) {
-    bias_gradient(path, block.rows, 3 * width, dqkv, gradient(prefix + "qkv.bias"), accumulate_ || padded);
-    return;
-  }
-  float* const joint = floats(layout_.bias_gradient);
-  bias_gradient(path, block.rows, 3 * width, dqkv, joint, padded);
+  const float* const joint = floats(layout_.bias_gradient);
   float* const q_bias = gradient(prefix + "q_bias");
   float* const v_bias = gradient(prefix + "v_bias");
-  step(path + ".split", OperationClass::kLayout, {0, 2 * width * 4, 2 * width * 4}, {3 * width}, {2, width},
-       [=, accumulate = accumulate_](cuda::Stream stream) {
+  step(block.path + ".attn.qkv.split", OperationClass::kLayout, {0, 2 * width * 4, 2 * width * 4}, {3 * width},
+       {2, width}, [=, accumulate = accumulate_](cuda::Stream stream) {
          if (accumulate) {
            cuda::add_into(width, ElementType::kFp32, joint, q_bias, stream);
            cuda::add_into(width, ElementType::kFp32, joint + 2 * width, v_bias, stream);

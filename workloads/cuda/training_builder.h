@@ -216,8 +216,6 @@ class TrainingBuilder {
   // training_attention.cpp
   bool copies() const { return !options_.features.window; }
   cuda::TokenOrder order() const { return copies() ? cuda::TokenOrder::kWindow : cuda::TokenOrder::kImage; }
-  // Whether attention adds what padding gives to the gradient of qkv's bias: in windows padding has rows of its own.
-  bool pads(const Block& block) const { return block.attention.grid.padded() && !copies(); }
   void attention_half(const Block& block);
   const void* attention_input(const Block& block) const;
   const void* qkv_input(const Block& block) const;
@@ -230,7 +228,7 @@ class TrainingBuilder {
   void position_bias(const Block& block);
   void attention_half_backward(const Block& block, void* stream);
   void attention_backward(const Block& block);
-  void qkv_bias_backward(const Block& block);
+  void split_qkv_bias_gradient(const Block& block);
 
   // training_backward.cpp
   void head_backward();

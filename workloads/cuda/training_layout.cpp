@@ -5,7 +5,6 @@
 #include "kernels/bias.h"
 #include "kernels/gelu.h"
 #include "kernels/layernorm.h"
-#include "kernels/window_attention_steps.h"
 #include "workloads/cuda/attention_steps.h"
 #include "workloads/cuda/device_control.h"
 
@@ -247,14 +246,11 @@ std::int64_t TrainingLayout::workspace_bytes(const SwinConfig& config) const {
     norm(tokens, shape.width);
     if (place.stage + 1 < config.stages)
       norm(tokens / 4, std::int64_t{config.version == SwinVersion::kV1 ? 4 : 2} * shape.width);
-    bytes = std::max({bytes,
-                      cuda::bias_backward_workspace_bytes(
-                          {attention_rows(attention.grid, options_.window_copies), std::int64_t{3} * shape.width}),
-                      cuda::bias_backward_workspace_bytes({tokens, std::int64_t{kMlpRatio} * shape.width}),
+    bytes = std::max({bytes, cuda::bias_backward_workspace_bytes({tokens, std::int64_t{kMlpRatio} * shape.width}),
                       cuda::bias_backward_workspace_bytes({tokens, shape.width}),
                       cuda::gelu_backward_workspace_bytes({tokens, std::int64_t{kMlpRatio} * shape.width}),
                       options_.attention_steps
-                          ? cuda::steps::backward_workspace_bytes(attention)
+                          ? attention_steps_workspace_bytes(attention, order)
                           : cuda::attention_backward_workspace_bytes(attention, options_.type, order)});
   }
   if (config.task == Task::kSegmentation) return std::max(bytes, uper_workspace_bytes(config));

@@ -104,7 +104,7 @@ std::vector<double> joined(const WindowGrid& grid, std::int64_t columns, const s
   return map;
 }
 
-// The gradients of an attention with all parameters in one tensor: table, logit scale, padding.
+// The gradients of an attention with all parameters in one tensor: table, logit scale, qkv bias.
 class Problem {
  public:
   Problem(const BackwardCase& c, ElementType element_type, cuda::TokenOrder token_order)
@@ -168,7 +168,7 @@ class Problem {
     tensors.dqkv = dqkv.buffer.data();
     tensors.dtable = floats(dparameters);
     tensors.dlogit_scale = floats(dparameters) + table_count;
-    tensors.dpad_qkv = floats(dparameters) + table_count + shape.heads;
+    tensors.dqkv_bias = floats(dparameters) + table_count + shape.heads;
     tensors.accumulate = accumulate;
     tensors.workspace = workspace;
     return tensors;
@@ -250,17 +250,17 @@ void compare(const BackwardCase& c, Problem& p, GradientCheck& check) {
     compare_part("dlogit_scale", p.table_count, p.shape.heads,
                  by_type(type, c.logit_scale > 3.0 ? 5e-4 : 1e-4, 1e-3, 4e-3));
   }
-  if (!p.shape.grid.padded()) return;
-  const std::int64_t pad_place = p.table_count + p.shape.heads;
-  const double pad_tolerance = by_type(type, 1e-4, 1.5e-3, 1e-2);
-  if (p.order == kImage) {
-    compare_part("dpad", pad_place, 3 * p.channels, pad_tolerance);
-  } else {  // of rows of their own, on top of nothing
-    std::vector<double> wanted = p.part(expected.parameters, pad_place, 3 * p.channels);
-    for (std::size_t i = 0; c.accumulate && i < wanted.size(); ++i)
-      wanted[i] -= p.before[static_cast<std::size_t>(pad_place) + i];
-    check.error("sum of padding", relative_error(dpad, wanted), pad_tolerance);
-  }
+  // Of the tokens' rows and of padding, as padding alone.
+  const std::int64_t bias_place = p.table_count + p.shape.heads;
+  const double bias_tolerance = by_type(type, 1e-4, 1.5e-3, 1e-2);
+  std::vector<double> of_padding = p.part(expected.parameters, bias_place, 3 * p.channels);
+  for (std::size_t i = 0; i < expected.dqkv.size(); ++i)
+    expected.parameters[static_cast<std::size_t>(bias_place) + i % of_padding.size()] += expected.dqkv[i];
+  compare_part("dqkv_bias", bias_place, 3 * p.channels, bias_tolerance);
+  if (!p.shape.grid.padded() || p.order == kImage) return;
+  for (std::size_t i = 0; c.accumulate && i < of_padding.size(); ++i)
+    of_padding[i] -= p.before[static_cast<std::size_t>(bias_place) + i];
+  check.error("sum of padding", relative_error(dpad, of_padding), bias_tolerance);
 }
 
 void check_one(const BackwardCase& c, ElementType type, cuda::TokenOrder order, const VerifyReport& report) {

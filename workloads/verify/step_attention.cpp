@@ -25,7 +25,7 @@ StepAttention::StepAttention(const WindowAttentionShape& shape, ElementType type
       head_gradients_(make.output(3 * AttentionStepSizes(shape).part, type)),
       attended_(make.output(AttentionStepSizes(shape).part, type)),
       bias_(make.output(shape.heads * shape.grid.window_tokens() * shape.grid.window_tokens(), ElementType::kFp32)),
-      workspace_(cuda::steps::backward_workspace_bytes(shape)),
+      workspace_(attention_steps_workspace_bytes(shape, order)),
       steps_(
           shape, precision_of(type), order,
           {heads_.buffer.data(), floats(norms_), floats(cosines_), probabilities_.buffer.data(), floats(scores_),

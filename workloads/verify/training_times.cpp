@@ -170,7 +170,7 @@ class StepTimes {
     backward.logit_scale = floats();
     backward.pad_qkv = small();
     backward.lse = forward.lse;
-    backward.dtable = backward.dlogit_scale = backward.dpad_qkv = sums();
+    backward.dtable = backward.dlogit_scale = backward.dqkv_bias = sums();
     backward.workspace = workspace(cuda::attention_backward_workspace_bytes(shape, type_, order));
     time("attention backward", stage.depth, window_attention_backward_cost(shape, element_), [&](int i) {
       backward.qkv = a(i, 3 * count);

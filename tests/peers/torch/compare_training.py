@@ -3,7 +3,7 @@
 
 usage: python3 tests/peers/torch/compare_training.py speed --swin build/gpu/bin/swin [--cases swin_large:64,swinv2_base:64]
            [--modes default,reduce-overhead,max-autotune] [--layouts nchw,channels_last] [--precisions fp16,bf16]
-           [--data FOLDER --loader-workers N] [--jobs N] [--seconds S] [--json FILE]
+           [--data FOLDER --loader-workers N] [--jobs N] [--ahead] [--pause] [--seconds S] [--json FILE]
        python3 tests/peers/torch/compare_training.py curve --swin build/gpu/bin/swin [--models swin_tiny] [--steps 200] [--json FILE]
        python3 tests/peers/torch/compare_training.py accuracy --swin build/gpu/bin/swin --data FOLDER [--target 0.9] [--json FILE]
        python3 tests/peers/torch/compare_training.py gradients --swin build/gpu/bin/swin [--models swin_nano,swinv2_nano] [--json FILE]
@@ -12,9 +12,11 @@ Needs torch, timm, numpy and safetensors (made for torch 2.11 and timm 1.0.29) a
 
 speed: medians of the time of a step (forward, backward, clipping, AdamW) with torch.compile, autocast and fused AdamW, and peak
 memory. Each mode, layout and precision of PyTorch is a process; --jobs of them compile at a time (each holds a whole training's
-memory), then they are timed one after another with nothing else running, ours before and after each. What has not compiled after
---seconds is named and left out. The file of --json is written anew after each. Without --data the images lie on the GPU on both
-sides; with it both read the same JPEG files with the same crops and mirroring, by --loader-workers processes or threads.
+memory), then they are timed one after another with nothing else running, ours before and after each. --ahead: those of all cases are
+compiled before the first is timed, where memory holds them all; --pause: a line on standard input is waited for then, on a machine that
+has other work meanwhile. What has not compiled after --seconds is named and left out. The file of --json is written anew after each.
+Without --data the images lie on the GPU on both sides; with it both read the same JPEG files with the same crops and mirroring, by
+--loader-workers processes or threads.
 
 curve: the same weights, images and order on both sides (our synthetic set, computed here again), stochastic depth off: means of 20
 steps must agree within 0.5 %. accuracy: both train on the same files until --target of the held-out pictures are right; the time
@@ -166,6 +168,22 @@ def ours(arguments, model, batch, precision):
             document["run"]["memory_bytes"] / 2**30, "input_wait_share": row["input_wait_share"]}
 
 
+def compile_all(arguments, peers, started, document):
+    """Until each is ready or has ended, --jobs of them at a time; what is not ready in the end is left out."""
+    waiting = list(peers)
+    while time.monotonic() - started < arguments.seconds:
+        while waiting and sum(peer.running() for peer in peers) < arguments.jobs:
+            waiting.pop(0).start()
+        if not waiting and not any(peer.running() for peer in peers):
+            break
+        time.sleep(0.2)
+    for peer in peers:
+        if not peer.ready:
+            document["left_out"].append(f"{' '.join(map(str, peer.case))} {peer.name}: {peer.why()}")
+            print("left out:", document["left_out"][-1], flush=True)
+            peer.stop()
+
+
 def speed(arguments):
     import timm
     import torch
@@ -176,23 +194,18 @@ def speed(arguments):
     document = {"schema": "swinscope.peers.training/1", "gpu": torch.cuda.get_device_name(), "torch": torch.__version__,
                 "timm": timm.__version__, "data_folder": arguments.data, "left_out": [], "data": []}
     started = time.monotonic()
+    if arguments.ahead:
+        compile_all(arguments, peers, started, document)
+    if arguments.pause:
+        print("compiled: a line on standard input lets the timing begin", flush=True)
+        sys.stdin.readline()
     for case in cases:
+        mine = [peer for peer in peers if peer.case == case]
         row = {"model": case[0], "batch": case[1], "precision": case[2], "ours": [ours(arguments, *case)], "torch": {}}
         document["data"].append(row)
         keep(arguments, document)
-        mine = [peer for peer in peers if peer.case == case]
-        waiting = list(mine)
-        while mine and time.monotonic() - started < arguments.seconds:
-            while waiting and sum(peer.running() for peer in mine) < arguments.jobs:
-                waiting.pop(0).start()
-            if not waiting and not any(peer.running() for peer in mine):
-                break
-            time.sleep(0.2)
-        for peer in mine:
-            if not peer.ready:
-                document["left_out"].append(f"{' '.join(map(str, case))} {peer.name}: {peer.why()}")
-                print("left out:", document["left_out"][-1], flush=True)
-                peer.stop()
+        if not arguments.ahead:
+            compile_all(arguments, mine, started, document)
         for peer in mine:
             if peer.ready:
                 row["torch"][peer.name] = peer.measure()
@@ -237,6 +250,8 @@ def main():
     command.add_argument("--modes", default="default,reduce-overhead,max-autotune", help="also eager")
     command.add_argument("--layouts", default="nchw,channels_last")
     command.add_argument("--jobs", type=int, default=3, help="that compile at a time")
+    command.add_argument("--ahead", action="store_true", help="compile for all cases before the first is timed")
+    command.add_argument("--pause", action="store_true", help="wait for a line on standard input before the first is timed")
     command.add_argument("--seconds", type=float, default=3600.0, help="after which nothing more is compiled")
     command.add_argument("--min-ratio", type=float, default=0.0)
     command = by_name["curve"]

@@ -97,18 +97,22 @@ void window_attention_backward(const WindowAttentionShape& shape, ElementType ty
     Floats dqkv(inputs.qkv.size()), dpad = zeros(3 * channels);
     begin_gradient(t.dtable, bias_table_rows(shape.grid.window) * shape.heads, t.accumulate);
     begin_gradient(t.dlogit_scale, shape.heads, t.accumulate);
-    begin_gradient(t.dpad_qkv, 3 * channels, t.accumulate);
-    cpu::window_attention_backward<float>(
-        shape, inputs.get(t.bias, t.logit_scale), lse.data(), dout.data(),
-        {dqkv.data(), t.dtable, t.dlogit_scale, order == TokenOrder::kImage ? t.dpad_qkv : dpad.data()},
-        static_cast<double*>(t.workspace));
+    begin_gradient(t.dqkv_bias, 3 * channels, t.accumulate);
+    cpu::window_attention_backward<float>(shape, inputs.get(t.bias, t.logit_scale), lse.data(), dout.data(),
+                                          {dqkv.data(), t.dtable, t.dlogit_scale, dpad.data()},
+                                          static_cast<double*>(t.workspace));
     // As on a GPU, where the CPU's gradient of order 1e12 would be infinite in 16 bits: V2's keys of padding are zero.
     if (shape.score == AttentionScore::kCosine && !inputs.pad.empty() &&
         std::all_of(inputs.pad.begin() + channels, inputs.pad.begin() + 2 * channels,
                     [](float k) { return k == 0.0F; })) {
       std::fill_n(dpad.begin() + channels, channels, 0.0F);
     }
-    store(type, from_image(shape.grid, order, dqkv, 3 * channels, dpad), t.dqkv);
+    const Floats in_order = from_image(shape.grid, order, dqkv, 3 * channels, dpad);
+    store(type, in_order, t.dqkv);
+    for (std::int64_t i = 0; i < rows * 3 * channels; ++i)
+      t.dqkv_bias[i % (3 * channels)] += in_order[static_cast<std::size_t>(i)];
+    for (std::int64_t i = 0; order == TokenOrder::kImage && i < 3 * channels; ++i)
+      t.dqkv_bias[i] += dpad[static_cast<std::size_t>(i)];
   });
 }
 

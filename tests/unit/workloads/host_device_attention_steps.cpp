@@ -263,13 +263,12 @@ void logit_scale_backward(const WindowAttentionShape& shape, const float* cosine
   });
 }
 
-void padding_backward(const WindowAttentionShape& shape, ElementType type, const void* heads, bool accumulate,
-                      float* dpad_qkv, Stream stream) {
+void add_padding(const WindowAttentionShape& shape, ElementType type, const void* heads, float* dqkv_bias,
+                 Stream stream) {
   launch(stream, [=] {
     const Floats from = load(type, heads, 3 * head_rows(shape) * shape.head_dim);
-    begin_gradient(dpad_qkv, 3 * shape.channels(), accumulate);
     for_heads(shape, TokenOrder::kImage, 3, [&](std::size_t place, std::int64_t token, std::size_t in_token) {
-      if (token < 0) dpad_qkv[in_token] += from[place];
+      if (token < 0) dqkv_bias[in_token] += from[place];
     });
   });
 }
