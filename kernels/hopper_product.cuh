@@ -45,6 +45,7 @@ struct Plan {
 struct Extents {
   int m, n, k;
   int tiles_n, tiles;
+  int first_row, row_step;  // of tiles, in the order in which they are taken: down from the first, or up from the last
   int stride_rows, stride_columns;  // of tiles, from a block's tile to its next one: no division on the way
 };
 
@@ -57,7 +58,9 @@ struct Walk {
   std::uint32_t parity = 0;
 
   __device__ explicit Walk(const Extents& e)
-      : tile(static_cast<int>(blockIdx.x)), row(tile / e.tiles_n), column(tile % e.tiles_n) {}
+      : tile(static_cast<int>(blockIdx.x)),
+        row(e.first_row + e.row_step * (tile / e.tiles_n)),
+        column(tile % e.tiles_n) {}
   __device__ void advance_stage() {
     if (++stage == P::kStages) {
       stage = 0;
@@ -70,7 +73,7 @@ struct Walk {
     column += e.stride_columns;
     if (column >= e.tiles_n) {
       column -= e.tiles_n;
-      ++row;
+      row += e.row_step;
     }
   }
   __device__ void advance(const Extents& e, int steps) {

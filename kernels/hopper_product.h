@@ -25,6 +25,7 @@ struct ProductPointers {
   const float* corrections = nullptr;  // [2, n]
   const void* gamma = nullptr;         // [n], as beta
   const void* beta = nullptr;
+  bool backwards = false;  // rows from the last to the first: by the kernel for many rows
 };
 
 // How the copy engine finds a and b: made once for a form, a tile and two addresses.
@@ -58,6 +59,8 @@ constexpr std::int64_t split_blocks(const ProductForm& form, const Tile& tile) {
 
 // Whether this GPU and this build have the kernel at all.
 bool offered();
+// Whether tile size `tile` goes from row to row, and can do so backwards.
+bool turns(int tile);
 // Whether tile size `tile` can do it: n must be a multiple of 32 and k of 8. The kernel for few rows takes what gives
 // the GPU a few blocks for each multiprocessor at most.
 bool fits(const ProductForm& form, int tile);

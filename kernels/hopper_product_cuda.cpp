@@ -81,6 +81,8 @@ bool offered() {
   return is_hopper;
 }
 
+bool turns(int tile) { return kTileSizes[tile].splits == 0; }
+
 bool fits(const ProductForm& form, int tile) {
   if (!offered() || tile < 0 || tile >= kTiles || form.type == ElementType::kFp32) return false;
   if (form.m <= 0 || form.n <= 0 || form.k <= 0 || form.n % 32 != 0 || form.k % 8 != 0) return false;

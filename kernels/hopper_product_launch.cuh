@@ -56,8 +56,9 @@ void launch_plan(const ProductForm& form, const ProductMaps& maps, const Product
   extents.m = static_cast<int>(form.m);
   extents.n = static_cast<int>(form.n);
   extents.k = static_cast<int>(form.k);
+  const int tiles_m = ceil_div(form.m, P::kRows);
   extents.tiles_n = ceil_div(form.n, P::kColumns);
-  extents.tiles = extents.tiles_n * ceil_div(form.m, P::kRows);
+  extents.tiles = extents.tiles_n * tiles_m;
   const Pointers<T> typed{static_cast<const T*>(pointers.bias),  static_cast<const T*>(pointers.residual),
                           static_cast<T*>(pointers.y),           nullptr,
                           static_cast<const T*>(pointers.gamma), static_cast<const T*>(pointers.beta)};
@@ -71,7 +72,9 @@ void launch_plan(const ProductForm& form, const ProductMaps& maps, const Product
     at_once = blocks_at_once<P>();
   }
   const int blocks = std::min(extents.tiles, at_once);
-  extents.stride_rows = blocks / extents.tiles_n;
+  extents.first_row = pointers.backwards ? tiles_m - 1 : 0;
+  extents.row_step = pointers.backwards ? -1 : 1;
+  extents.stride_rows = extents.row_step * (blocks / extents.tiles_n);
   extents.stride_columns = blocks % extents.tiles_n;
   shape.grid = dim3(static_cast<unsigned>(blocks));
   shape.block = dim3(P::kThreads);

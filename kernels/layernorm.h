@@ -53,6 +53,7 @@ struct LayerNormTensors {
   // and ends at multiples of 16 bytes; nothing waits for it, and nothing that the kernel computes depends on it.
   const void* ahead = nullptr;
   std::int64_t ahead_bytes = 0;
+  bool backwards = false;  // from the last rows to the first: the same bits. Not by layernorm_forward_plain()
 };
 
 // One kernel that reads each row once, in 16-byte pieces, and keeps it in registers for both passes.

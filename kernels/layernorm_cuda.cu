@@ -46,6 +46,7 @@ struct Arguments {
   T* sum;
   const void* ahead;
   std::int64_t ahead_bytes;
+  bool backwards;
 
   __device__ float scale(int row) const { return sample_scale == nullptr ? 1.0F : sample_scale[row / rows_per_sample]; }
 };
@@ -66,7 +67,8 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
   constexpr float kInverseCount = 1.0F / static_cast<float>(kRowVectors * kLength);
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
   // In each turn a block takes kGroups rows that follow each other.
-  int row = static_cast<int>(blockIdx.x) * kGroups * a.rows_in_turn + static_cast<int>(threadIdx.x) / kLanes;
+  const auto block = static_cast<int>(a.backwards ? gridDim.x - 1 - blockIdx.x : blockIdx.x);
+  int row = block * kGroups * a.rows_in_turn + static_cast<int>(threadIdx.x) / kLanes;
   // All lanes take part in the sums; those beyond the end repeat the last row and store nothing.
   const auto load_row = [&](int wanted, Piece(&x)[kVectors]) {
     const int existing = min(wanted, a.rows - 1);
@@ -327,6 +329,7 @@ void layernorm_forward(const LayerNormShape& shape, ElementType type, const Laye
     arguments.rows_per_sample = static_cast<int>(tensors.rows_per_sample);
     arguments.ahead = tensors.ahead;
     arguments.ahead_bytes = tensors.ahead_bytes;
+    arguments.backwards = tensors.backwards;
     Rows rows = tensors.residual != nullptr ? Rows::kWithResidual : Rows::kPlain;
     if (gather != nullptr) rows = Rows::kGathered;
     launched = launch_for(shape.channels / Vector<T>::kLength, arguments, rows, stream);

@@ -66,6 +66,7 @@ struct MatmulOperands {
   // Where the shape normalizes results; [n] of the operands' type.
   const void* gamma = nullptr;
   const void* beta = nullptr;
+  bool backwards = false;  // from the last rows to the first: the same bits. See Matmul::turns()
 };
 
 // A product of fixed shape, ready to be launched. Pointers must be aligned to 16 bytes. Not for two threads at once.
@@ -78,6 +79,8 @@ class Matmul {
   Matmul(Matmul&&) = delete;
   Matmul& operator=(Matmul&&) = delete;
   virtual void run(const MatmulOperands& operands, Stream stream) const = 0;
+  // Whether it goes through the rows in order, and backwards where that is asked for.
+  virtual bool turns() const { return false; }
 };
 
 struct MatmulStatistics {

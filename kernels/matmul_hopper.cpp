@@ -36,6 +36,7 @@ void HopperMatmul::run(const MatmulOperands& operands, Stream stream) const {
   if (shape_.normalize) pointers.corrections = operands.corrections;
   if (shape_.accumulate) pointers.residual = operands.y;
   pointers.y = operands.y;
+  pointers.backwards = operands.backwards;
   if (shape_.normalize_result) {
     pointers.gamma = operands.gamma;
     pointers.beta = operands.beta;

@@ -16,6 +16,7 @@ class HopperMatmul : public Matmul {
   static bool fits(const MatmulShape& shape, int tile);
 
   void run(const MatmulOperands& operands, Stream stream) const override;
+  bool turns() const override { return hopper::turns(tile_); }
 
  private:
   MatmulShape shape_;

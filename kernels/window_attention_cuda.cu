@@ -45,6 +45,7 @@ template <typename T>
 struct MmaArguments {
   WindowGeometry geometry;
   int windows;
+  int first_window, window_step;  // in the order in which they are taken: up from the first, or down from the last
   int heads;
   float scale;  // of the scaled dot product, times log2 e
   const T* qkv;
@@ -130,7 +131,7 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
   const auto copy_window = [&](int window, std::uint32_t stage) {
     Underway rows;
     if (window < a.windows) {
-      const Window at(a.geometry, window);
+      const Window at(a.geometry, a.first_window + a.window_step * window);
       if (has_upper) {
         rows.upper = at.row(a.geometry, upper);
         copy_row(rows.upper, stage + own_piece);
@@ -346,6 +347,8 @@ void launch_attention(const WindowAttentionShape& shape, TokenOrder order, const
   MmaArguments<T> arguments{};
   arguments.geometry = WindowGeometry::of(shape.grid, order);
   arguments.windows = static_cast<int>(shape.grid.window_count());
+  arguments.first_window = tensors.backwards ? arguments.windows - 1 : 0;
+  arguments.window_step = tensors.backwards ? -1 : 1;
   arguments.heads = static_cast<int>(shape.heads);
   arguments.scale = kLog2e / std::sqrt(static_cast<float>(kHeadDim));
   arguments.qkv = static_cast<const T*>(tensors.qkv);

@@ -87,9 +87,11 @@ bool ModelBuilder::tanh_gelu() const {
 }
 
 void ModelBuilder::step(const std::string& path, OperationClass operation_class, const OperationCost& cost,
-                        const ShapeExtents& input, const ShapeExtents& output, std::function<void(cuda::Stream)> run) {
+                        const ShapeExtents& input, const ShapeExtents& output, std::function<void(cuda::Stream)> run,
+                        bool backwards) {
   steps_.push_back(
       {RangeName(path), make_payload(cost, operation_class, options_.precision, input, output), std::move(run)});
+  went_backwards_ = backwards;
 }
 
 OperationCost ModelBuilder::moves(std::int64_t read, std::int64_t written) const {
@@ -144,12 +146,14 @@ cuda::MatmulShape ModelBuilder::shape_of(const Linear& linear) const {
   return shape;
 }
 
-void ModelBuilder::product(const Linear& linear, const cuda::Matmul& matmul, const cuda::MatmulOperands& operands) {
+void ModelBuilder::product(const Linear& linear, const cuda::Matmul& matmul, cuda::MatmulOperands operands) {
   const bool bias_inside = linear.bias != nullptr && linear.bias_in_product;
   OperationCost cost = linear_forward_cost({linear.rows, linear.inputs, linear.outputs, bias_inside}, element_);
   if (linear.accumulate) cost.bytes_read += linear.rows * linear.outputs * element_;
-  step(linear.path, OperationClass::kGemm, cost, {linear.rows, linear.inputs}, {linear.rows, linear.outputs},
-       [=, &matmul](cuda::Stream stream) { matmul.run(operands, stream); });
+  operands.backwards = against_the_last(matmul.turns());
+  step(
+      linear.path, OperationClass::kGemm, cost, {linear.rows, linear.inputs}, {linear.rows, linear.outputs},
+      [=, &matmul](cuda::Stream stream) { matmul.run(operands, stream); }, operands.backwards);
 }
 
 void ModelBuilder::linear(const Linear& linear, const void* x, const void* weight, void* y) {
@@ -199,14 +203,17 @@ void ModelBuilder::norm(const std::string& path, const std::string& parameters, 
   OperationCost cost = layernorm_forward_cost(shape, element_);
   if (residual != nullptr) cost.bytes_read += shape.rows * shape.channels * element_;
   const bool plain = !options_.features.layernorm;
-  step(path, OperationClass::kNorm, cost, {shape.rows, shape.channels}, {shape.rows, shape.channels},
-       [=, type = type_](cuda::Stream stream) {
-         if (plain) {
-           cuda::layernorm_forward_plain(shape, type, tensors, stream);
-         } else {
-           cuda::layernorm_forward(shape, type, tensors, stream);
-         }
-       });
+  tensors.backwards = against_the_last(!plain);
+  step(
+      path, OperationClass::kNorm, cost, {shape.rows, shape.channels}, {shape.rows, shape.channels},
+      [=, type = type_](cuda::Stream stream) {
+        if (plain) {
+          cuda::layernorm_forward_plain(shape, type, tensors, stream);
+        } else {
+          cuda::layernorm_forward(shape, type, tensors, stream);
+        }
+      },
+      tensors.backwards);
 }
 
 // With many tokens products take longer than their weights, which all tiles share. The L2 cache of an H200 has 50 MB.

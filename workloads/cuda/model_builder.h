@@ -87,7 +87,7 @@ class ModelBuilder {
 
   void linear(const Linear& linear, const void* x, const void* weight, void* y);
   cuda::MatmulShape shape_of(const Linear& linear) const;
-  void product(const Linear& linear, const cuda::Matmul& matmul, const cuda::MatmulOperands& operands);
+  void product(const Linear& linear, const cuda::Matmul& matmul, cuda::MatmulOperands operands);
   // y = GELU(LN(x) W^T + b) as one product where that is wanted and faster; else nothing happens. `norm` and `name` are
   // those of parameters.
   bool folded_linear(const Linear& linear, const std::string& norm, const std::string& name, const void* x, void* y);
@@ -110,8 +110,12 @@ class ModelBuilder {
   const void* into_windows(const Block& block, const void* x);
   void out_of_windows(const Block& block, const void* branch);
 
+  // backwards: through the tokens; most steps cannot.
   void step(const std::string& path, OperationClass operation_class, const OperationCost& cost,
-            const ShapeExtents& input, const ShapeExtents& output, std::function<void(cuda::Stream)> run);
+            const ShapeExtents& input, const ShapeExtents& output, std::function<void(cuda::Stream)> run,
+            bool backwards = false);
+  // Which way the next step is to go, if it `can` choose.
+  bool against_the_last(bool can) const { return can && options_.features.serpentine && !went_backwards_; }
   // The cost of a step that only moves elements of the model's type.
   OperationCost moves(std::int64_t read, std::int64_t written) const;
 
@@ -125,6 +129,7 @@ class ModelBuilder {
   cuda::MatmulLibrary& library_;
   cuda::Stream stream_;
   std::vector<DeviceStep> steps_;
+  bool went_backwards_ = false;  // the last of them
 };
 
 }  // namespace swinscope

@@ -89,6 +89,10 @@ class Problem {
   }
 
   const float* floats(const DeviceTensor& tensor) const { return static_cast<const float*>(tensor.data()); }
+  void poison() {
+    make.write(out, std::vector<double>(expected.size(), std::nan("")));
+    make.write(lse, std::vector<double>(expected_lse.size(), std::nan("")));
+  }
 
   TensorFactory make{17};
   WindowAttentionShape shape;
@@ -113,14 +117,20 @@ void check_one(const AttentionCase& c, ElementType type, const VerifyReport& rep
   tensors.pad_qkv = problem.pad.data();
   tensors.out = problem.out.buffer.data();
   tensors.lse = static_cast<float*>(problem.lse.buffer.data());
-  cuda::window_attention_forward(problem.shape, type, cuda::TokenOrder::kImage, tensors, stream);
-  const std::string path =
-      cuda::attention_on_tensor_cores(problem.shape, type) ? "attention, " : "attention (general), ";
-  report({path + describe(c), type_name(type), relative_error(problem.make.download(problem.out), problem.expected),
-          tolerance(c, type)});
-  // The tensor core path holds the bias in fp16.
-  report({path + describe(c) + ", LSE", type_name(type),
-          relative_error(problem.make.download(problem.lse), problem.expected_lse), by_type(type, 2e-6, 3e-4, 3e-4)});
+  const bool turns = cuda::attention_on_tensor_cores(problem.shape, type);
+  for (const bool backwards : {false, true}) {
+    if (backwards && !turns) continue;
+    tensors.backwards = backwards;
+    problem.poison();
+    cuda::window_attention_forward(problem.shape, type, cuda::TokenOrder::kImage, tensors, stream);
+    const std::string name =
+        (turns ? "attention, " : "attention (general), ") + describe(c) + (backwards ? ", backwards" : "");
+    report({name, type_name(type), relative_error(problem.make.download(problem.out), problem.expected),
+            tolerance(c, type)});
+    // The tensor core path holds the bias in fp16.
+    report({name + ", LSE", type_name(type), relative_error(problem.make.download(problem.lse), problem.expected_lse),
+            by_type(type, 2e-6, 3e-4, 3e-4)});
+  }
 }
 
 void check_by_steps(const AttentionCase& c, ElementType type, cuda::MatmulLibrary& library,

@@ -25,7 +25,7 @@ constexpr double kExact = 0.0;
 
 std::vector<double> sized(std::int64_t count) { return std::vector<double>(static_cast<std::size_t>(count)); }
 
-enum class NormForm { kVectors, kPlain, kResidual };
+enum class NormForm { kVectors, kBackwards, kPlain, kResidual };
 
 constexpr std::int64_t kFewRows = 37;
 
@@ -39,8 +39,9 @@ void check_norm(const VerifyReport& report, const LayerNormShape& shape, Element
   const DeviceTensor residual = make.normal(count, type);
   DeviceTensor y = make.output(count, type);
   const bool adds = form == NormForm::kResidual;
-  const cuda::LayerNormTensors tensors{x.data(), gamma.data(), beta.data(), y.buffer.data(),
-                                       adds ? residual.data() : nullptr};
+  cuda::LayerNormTensors tensors{x.data(), gamma.data(), beta.data(), y.buffer.data(),
+                                 adds ? residual.data() : nullptr};
+  tensors.backwards = form == NormForm::kBackwards;
   if (form == NormForm::kPlain) {
     cuda::layernorm_forward_plain(shape, type, tensors, make.stream());
   } else {
@@ -55,7 +56,10 @@ void check_norm(const VerifyReport& report, const LayerNormShape& shape, Element
     for (std::size_t i = 0; i < expected.size(); ++i)
       expected[i] += residual.values[i];
   }
-  const char* const suffix = form == NormForm::kPlain ? ", plain" : (adds ? ", residual" : "");
+  const char* const suffix = form == NormForm::kPlain       ? ", plain"
+                             : form == NormForm::kBackwards ? ", backwards"
+                             : adds                         ? ", residual"
+                                                            : "";
   // In fp32 a mean of 1e3 costs three of seven digits of x itself; the inputs are rounded, the sums are not exact.
   const double fp32 = mean == 0.0 ? 2e-6 : 3e-4;
   report({fmt::format("layernorm {} x {}{}{}", rows, channels, suffix, mean == 0.0 ? "" : ", mean 1000"),
@@ -137,12 +141,13 @@ void check_layernorm(const VerifyReport& report) {
     }
     for (const std::int64_t channels : {40, 96, 1024}) {
       check_norm(report, {kFewRows, channels}, type, NormForm::kPlain, 0.0);
+      check_norm(report, {kFewRows, channels}, type, NormForm::kBackwards, 0.0);
     }
     for (const std::int64_t channels : {40, 64, 96, 128, 256, 512, 768, 1024, 1536, 2048, 3072}) {
       check_norm(report, {kFewRows, channels}, type, NormForm::kResidual, 0.0);
     }
     // Several rows in turn for each group of lanes.
-    for (const NormForm form : {NormForm::kVectors, NormForm::kResidual}) {
+    for (const NormForm form : {NormForm::kVectors, NormForm::kBackwards, NormForm::kResidual}) {
       check_norm(report, {50021, 96}, type, form, 0.0);
       check_norm(report, {14003, 512}, type, form, 0.0);
     }

@@ -59,13 +59,15 @@ class Product {
   }
 
   // Runs it into an output that is NaN, or holds what is added to. What lies behind it must stay NaN.
-  double error(const cuda::Matmul& matmul) {
+  double error(const cuda::Matmul& matmul, bool backwards = false) {
     constexpr std::int64_t kGuard = 512;
     const std::int64_t count = shape.m * shape.n;
     std::vector<double> start(static_cast<std::size_t>(count + kGuard), std::nan(""));
     if (shape.accumulate) std::copy(before.values.begin(), before.values.end(), start.begin());
     const DeviceTensor y = make.upload(start, shape.result_type);
-    matmul.run({x.data(), weight.data(), bias.data(), y.buffer.data()}, make.stream());
+    cuda::MatmulOperands operands{x.data(), weight.data(), bias.data(), y.buffer.data()};
+    operands.backwards = backwards;
+    matmul.run(operands, make.stream());
     std::vector<double> result = make.download(y);
     for (auto guard = result.begin() + count; guard != result.end(); ++guard) {
       if (!std::isnan(*guard)) return std::nan("");
@@ -133,8 +135,12 @@ void check_tiles(const VerifyReport& report, const std::vector<MatmulShape>& sha
       Product problem(of_type(shape, type));
       for (int tile = 0; tile < cuda::hopper::kTiles; ++tile) {
         if (!cuda::HopperMatmul::fits(problem.shape, tile)) continue;
-        report({fmt::format("{}, tile {}", problem.name(), tile), type_name(type),
-                problem.error(cuda::HopperMatmul(problem.shape, tile)), tolerance(problem.shape)});
+        const cuda::HopperMatmul matmul(problem.shape, tile);
+        for (const bool backwards : {false, true}) {
+          if (backwards && !matmul.turns()) continue;
+          report({fmt::format("{}, tile {}{}", problem.name(), tile, backwards ? ", backwards" : ""), type_name(type),
+                  problem.error(matmul, backwards), tolerance(problem.shape)});
+        }
       }
     }
   }

@@ -58,14 +58,16 @@ class NormalizedResult {
     }
     for (int tile = 0; tile < cuda::hopper::kTiles; ++tile) {
       if (!cuda::HopperMatmul::fits(s, tile)) continue;
-      report({fmt::format("{}, tile {}", name(), tile), type_name(s.operand_type), error(tile, expected),
-              by_type(s.operand_type, 0.0, 5e-4, 4e-3)});
+      for (const bool backwards : {false, true}) {
+        report({fmt::format("{}, tile {}{}", name(), tile, backwards ? ", backwards" : ""), type_name(s.operand_type),
+                error(tile, backwards, expected), by_type(s.operand_type, 0.0, 5e-4, 4e-3)});
+      }
     }
   }
 
  private:
   // Into an output that is NaN, or what it accumulates on. What lies behind it must stay NaN.
-  double error(int tile, const std::vector<double>& expected) {
+  double error(int tile, bool backwards, const std::vector<double>& expected) {
     constexpr std::int64_t kGuard = 512;
     const std::int64_t count = shape_.m * shape_.n;
     const DeviceTensor y = make_.output(count + kGuard, shape_.result_type);
@@ -75,6 +77,7 @@ class NormalizedResult {
     cuda::MatmulOperands operands{x_.data(), weight_.data(), bias_.data(), y.buffer.data()};
     operands.gamma = gamma_.data();
     operands.beta = beta_.data();
+    operands.backwards = backwards;
     cuda::HopperMatmul(shape_, tile).run(operands, make_.stream());
     std::vector<double> result = make_.download(y);
     for (auto guard = result.begin() + count; guard != result.end(); ++guard) {

@@ -87,6 +87,25 @@ TEST_F(DeviceModelTest, WeightsFetchedAheadChangeNoBit) {
   EXPECT_EQ(logits[0], logits[1]);
 }
 
+TEST_F(DeviceModelTest, GoingBackAndForthThroughTheTokensChangesNoBit) {
+  for (const char* name : {"swin_tiny", "swinv2_tiny"}) {
+    const ModelReference reference = cpu_reference(find_model(name), 2);
+    std::vector<float> logits[2];
+    for (const bool serpentine : {false, true}) {
+      DeviceModelOptions options;
+      options.precision = Precision::kFp16;
+      options.features = find_level("graph").features;
+      options.features.serpentine = serpentine;
+      DeviceModel model(reference.config, 2, options, *reference.store);
+      model.set_images(reference.images);
+      model.poison_activations();
+      model.forward();
+      logits[serpentine ? 1 : 0] = model.logits();
+    }
+    EXPECT_EQ(logits[0], logits[1]) << name;
+  }
+}
+
 TEST_F(DeviceModelTest, StepsCarryTheLayerPathsOfTheCpuModel) {
   const ModelReference reference = cpu_reference(find_model("swin_nano"), 1);
   DeviceModelOptions options;
