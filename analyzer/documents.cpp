@@ -41,7 +41,7 @@ Document analyze_document(const Trace& trace, const AnalyzeDocumentOptions& opti
   const std::vector<RankSteps> steps = all_steps(trace);
   const std::vector<DeviceBreakdown> devices = time_breakdown(trace);
   const std::vector<HostPhases> host = host_phases(trace, steps);
-  const Verdict verdict = judge(trace, devices, steps, host);
+  const Verdict verdict = judge(trace, steps, host);
   Document document;
   document.schema = "analyze";
   document.headline = {verdict.sentence, fmt::format("  evidence: {}", verdict.evidence)};
@@ -74,7 +74,8 @@ Document analyze_document(const Trace& trace, const AnalyzeDocumentOptions& opti
       "gpu_busy counts every device activity, gpu_compute all but communication; both over the device's span from its",
       fmt::format("first to its last activity. {} Times are traced times, tracing cost included.",
                   has_cpu ? "cpu_util is the CPU time of the process and those below it, of the cores allowed."
-                          : "CPU utilization was not recorded.")};
+                          : "CPU utilization was not recorded."),
+      "What the time is bound by is of the steps, where some were found."};
   return document;
 }
 

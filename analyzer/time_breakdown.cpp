@@ -76,14 +76,14 @@ class IdleJudge {
   IdleJudge(const Trace& trace, const Rank& rank)
       : rank_(rank), blocking_(blocking_calls(trace, rank)), input_(input_ranges(trace, rank)) {}
 
-  // `events` of one device, by start.
-  IdleCauses judge(const std::vector<EventIndex>& events) const {
+  // `events` of one device, by start; the device waits for the first one since `begin_ns`.
+  IdleCauses judge(const std::vector<EventIndex>& events, std::int64_t begin_ns) const {
     IdleCauses causes;
-    std::int64_t busy_until = 0;
+    std::int64_t busy_until = begin_ns;
     EventIndex last = kNoEvent;  // the event that kept the device busy until then
     for (const EventIndex e : events) {
       const std::int64_t start = rank_.gpu.start_ns[e];
-      if (last != kNoEvent && start > busy_until) cause(causes, last, e, busy_until) += start - busy_until;
+      if (start > busy_until) cause(causes, last, e, busy_until) += start - busy_until;
       if (last == kNoEvent || rank_.gpu.end_ns[e] > busy_until) {
         busy_until = rank_.gpu.end_ns[e];
         last = e;
@@ -100,7 +100,8 @@ class IdleJudge {
     if (rank_.api.start_ns[launch] < gap_begin_ns) {
       const bool communication =
           rank_.gpu.gpu_class[next] == GpuClass::kCommunication ||
-          (rank_.gpu.gpu_class[before] == GpuClass::kCommunication && rank_.gpu.lane[before] != rank_.gpu.lane[next]);
+          (before != kNoEvent && rank_.gpu.gpu_class[before] == GpuClass::kCommunication &&
+           rank_.gpu.lane[before] != rank_.gpu.lane[next]);
       return communication ? causes.communication_ns : causes.dependency_ns;
     }
     if (input_.contains(thread, gap_begin_ns)) return causes.input_ns;
@@ -186,6 +187,34 @@ std::map<std::int32_t, std::vector<EventIndex>> events_by_device(const Rank& ran
   return devices;
 }
 
+struct StepEvents {
+  std::vector<EventIndex> events;  // by start: from the first to the last one of a step, with what lies between steps
+  std::int64_t begin_ns = 0;       // since when the device waited for the first one
+};
+
+// all: of one device, by start.
+StepEvents events_of_steps(const Rank& rank, const RankSteps& steps, const std::vector<EventIndex>& all) {
+  StepEvents found;
+  auto first = all.end();
+  auto end = all.begin();
+  std::int64_t busy_until = 0;  // by what ran before the first
+  for (auto e = all.begin(); e != all.end(); ++e) {
+    const int step = step_of(rank, steps, *e);
+    if (step >= 0) {
+      if (first == all.end()) {
+        first = e;
+        const std::int64_t start = rank.gpu.start_ns[*e];
+        const std::int64_t step_begin = steps.steps[static_cast<std::size_t>(step)].begin_ns;
+        found.begin_ns = e == all.begin() ? start : std::min(start, std::max(busy_until, step_begin));
+      }
+      end = std::next(e);
+    }
+    if (first == all.end()) busy_until = std::max(busy_until, rank.gpu.end_ns[*e]);
+  }
+  if (first != all.end()) found.events.assign(first, end);
+  return found;
+}
+
 // Time of the outermost operator ranges less nothing: the self times of nested operators add up to their outermost one.
 std::optional<std::int64_t> operator_time(const Trace& trace, const Rank& rank) {
   std::optional<std::int64_t> sum;
@@ -237,7 +266,25 @@ std::vector<DeviceBreakdown> time_breakdown(const Trace& trace) {
     const IdleJudge judge(trace, rank);
     for (const auto& [device, events] : events_by_device(rank)) {
       DeviceBreakdown row = break_down(rank, events, names);
-      row.idle = judge.judge(events);
+      row.idle = judge.judge(events, row.window.begin_ns);
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
+std::vector<DeviceBreakdown> time_breakdown_of_steps(const Trace& trace, const std::vector<RankSteps>& steps) {
+  std::vector<DeviceBreakdown> rows;
+  MathNames names(trace);
+  for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
+    const Rank& rank = trace.ranks[r];
+    const IdleJudge judge(trace, rank);
+    for (const auto& [device, all] : events_by_device(rank)) {
+      const StepEvents of_steps = events_of_steps(rank, steps[r], all);
+      if (of_steps.events.empty()) continue;
+      DeviceBreakdown row = break_down(rank, of_steps.events, names);
+      row.window.begin_ns = of_steps.begin_ns;
+      row.idle = judge.judge(of_steps.events, of_steps.begin_ns);
       rows.push_back(row);
     }
   }

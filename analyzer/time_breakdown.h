@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "analyzer/intervals.h"
+#include "analyzer/steps.h"
 #include "analyzer/trace.h"
 
 namespace swinscope {
@@ -71,6 +72,11 @@ struct DeviceBreakdown {
 
 // One row per rank and device, in that order. Devices without events have no row.
 std::vector<DeviceBreakdown> time_breakdown(const Trace& trace);
+
+// The same from the first to the last event of a step, with the wait for the first one since the step began, where the
+// device had been seen at work before: what a program does before its steps (weights, the choice of products) and after
+// them has no share. `steps`: of each rank of the trace, in order. Devices without events of a step have no row.
+std::vector<DeviceBreakdown> time_breakdown_of_steps(const Trace& trace, const std::vector<RankSteps>& steps);
 
 // gpu_busy and gpu_compute of a part of the trace, 0..1: what a program does before its steps (weights, the choice of
 // products) has no share in them. `windows`: one for each rank of the trace, in order; a rank whose window is empty has

@@ -42,9 +42,15 @@ std::string_view explanation(Bound bound) {
 }
 
 // The largest kernel among those that make up the verdict.
-std::string largest_kernel(const Trace& trace, Bound bound) {
+std::string largest_kernel(const Trace& trace, const std::vector<RankSteps>& steps, bool in_steps, Bound bound) {
   if (bound != Bound::kCompute && bound != Bound::kMemory && bound != Bound::kCommunication) return {};
-  for (const KernelRow& row : kernel_table(trace, {})) {
+  KernelTableOptions options;
+  if (in_steps) {
+    options.accept = [&](std::size_t rank, EventIndex event) {
+      return step_of(trace.ranks[rank], steps[rank], event) >= 0;
+    };
+  }
+  for (const KernelRow& row : kernel_table(trace, options)) {
     const bool matches = bound == Bound::kCommunication ? row.gpu_class == GpuClass::kCommunication
                                                         : row.gpu_class != GpuClass::kCommunication && row.operation &&
                                                               is_math(*row.operation) == (bound == Bound::kCompute);
@@ -111,9 +117,11 @@ std::string_view bound_name(Bound bound) {
   return kNames[index(bound)];
 }
 
-Verdict judge(const Trace& trace, const std::vector<DeviceBreakdown>& devices, const std::vector<RankSteps>& steps,
-              const std::vector<HostPhases>& host) {
+Verdict judge(const Trace& trace, const std::vector<RankSteps>& steps, const std::vector<HostPhases>& host) {
   Verdict verdict;
+  std::vector<DeviceBreakdown> devices = time_breakdown_of_steps(trace, steps);
+  const bool in_steps = !devices.empty();
+  if (!in_steps) devices = time_breakdown(trace);
   std::array<double, kBounds> sums{};
   double total = 0;
   for (const DeviceBreakdown& device : devices) {
@@ -139,7 +147,7 @@ Verdict judge(const Trace& trace, const std::vector<DeviceBreakdown>& devices, c
   verdict.sentence =
       fmt::format("bound by {}: {} of {} {} ({:.1f} %), {}{}", bound_name(verdict.bound), format_duration(part),
                   format_duration(whole), verdict.step_ns > 0 ? "per step" : "per device (no steps were found)",
-                  100 * share, explanation(verdict.bound), largest_kernel(trace, verdict.bound));
+                  100 * share, explanation(verdict.bound), largest_kernel(trace, steps, in_steps, verdict.bound));
   verdict.evidence = evidence(trace, verdict.bound);
   return verdict;
 }

@@ -1,6 +1,7 @@
 // One sentence first: what a run is bound by.
 //
-// The time of each device is split without remainder, and averaged over devices:
+// The time of each device in its steps (time_breakdown_of_steps(); where none were found, from its first to its last
+// event) is split without remainder, and averaged over devices:
 //   input          idle, waiting for data
 //   host           idle, because the launch came late or the host was blocked in a synchronizing call
 //   communication  exposed communication, and idle that waits for a collective
@@ -35,12 +36,11 @@ struct Verdict {
   Bound bound = Bound::kOther;
   std::array<double, kBounds> share{};  // of the device (or step) time, by Bound; sums to 1
   std::int64_t step_ns = 0;             // mean step of the slowest rank; 0 where no steps were found
-  std::int64_t window_ns = 0;           // mean device time span
+  std::int64_t window_ns = 0;           // mean time span of a device, of which the shares are
   std::string sentence;                 // "bound by host: 54.9 of 234.9 ms per step (23.4 %) …"
   std::string evidence;                 // the command that shows it
 };
 
-Verdict judge(const Trace& trace, const std::vector<DeviceBreakdown>& devices, const std::vector<RankSteps>& steps,
-              const std::vector<HostPhases>& host);
+Verdict judge(const Trace& trace, const std::vector<RankSteps>& steps, const std::vector<HostPhases>& host);
 
 }  // namespace swinscope
