@@ -1,9 +1,12 @@
 // The few figures that a run is asked for first.
 //
-//   step time          mean over the steps of the slowest rank, +- half its 95 % confidence interval (Student's t)
+//   step time          of time_breakdown.h, +- half the 95 % confidence interval of the slowest rank's ranges
+//   (Student's
+//                      t) where it is their mean
 //   images/s           images per step of all ranks (payloads of the step ranges) / step time
-//   GPU busy           mean over devices of time_breakdown.h's gpu_busy; idle = 1 - that
-//   exposed comm.      mean over devices of the share of the device's span
+//   GPU busy           of the steps, of the whole span of a device where there are none: mean over devices of
+//                      time_breakdown.h's gpu_busy; idle = 1 - that
+//   exposed comm.      likewise the share of the time
 //   dropped records    what the recorder counted as lost, over all ranks
 // What the trace does not hold is nothing, never 0.
 #pragma once
@@ -29,7 +32,6 @@ struct KeyFigures {
   std::optional<std::int64_t> dropped;  // nothing for sources that do not count what they lose
 };
 
-KeyFigures key_figures(const Trace& trace, const std::vector<RankSteps>& steps,
-                       const std::vector<DeviceBreakdown>& devices);
+KeyFigures key_figures(const Trace& trace, const std::vector<RankSteps>& steps);
 
 }  // namespace swinscope

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -98,10 +99,9 @@ class IdleJudge {
     if (launch == kNoEvent) return causes.other_ns;
     const std::uint64_t thread = rank_.api_lanes[rank_.api.lane[launch]].global_tid;
     if (rank_.api.start_ns[launch] < gap_begin_ns) {
-      const bool communication =
-          rank_.gpu.gpu_class[next] == GpuClass::kCommunication ||
-          (before != kNoEvent && rank_.gpu.gpu_class[before] == GpuClass::kCommunication &&
-           rank_.gpu.lane[before] != rank_.gpu.lane[next]);
+      const bool communication = rank_.gpu.gpu_class[next] == GpuClass::kCommunication ||
+                                 (before != kNoEvent && rank_.gpu.gpu_class[before] == GpuClass::kCommunication &&
+                                  rank_.gpu.lane[before] != rank_.gpu.lane[next]);
       return communication ? causes.communication_ns : causes.dependency_ns;
     }
     if (input_.contains(thread, gap_begin_ns)) return causes.input_ns;
@@ -192,27 +192,41 @@ struct StepEvents {
   std::int64_t begin_ns = 0;       // since when the device waited for the first one
 };
 
-// all: of one device, by start.
-StepEvents events_of_steps(const Rank& rank, const RankSteps& steps, const std::vector<EventIndex>& all) {
+// events: of one device and one recorded window, by start.
+StepEvents events_of_steps(const Rank& rank, const RankSteps& steps, std::span<const EventIndex> events) {
   StepEvents found;
-  auto first = all.end();
-  auto end = all.begin();
+  auto first = events.end();
+  auto end = events.begin();
   std::int64_t busy_until = 0;  // by what ran before the first
-  for (auto e = all.begin(); e != all.end(); ++e) {
+  for (auto e = events.begin(); e != events.end(); ++e) {
     const int step = step_of(rank, steps, *e);
     if (step >= 0) {
-      if (first == all.end()) {
+      if (first == events.end()) {
         first = e;
         const std::int64_t start = rank.gpu.start_ns[*e];
         const std::int64_t step_begin = steps.steps[static_cast<std::size_t>(step)].begin_ns;
-        found.begin_ns = e == all.begin() ? start : std::min(start, std::max(busy_until, step_begin));
+        found.begin_ns = e == events.begin() ? start : std::min(start, std::max(busy_until, step_begin));
       }
       end = std::next(e);
     }
-    if (first == all.end()) busy_until = std::max(busy_until, rank.gpu.end_ns[*e]);
+    if (first == events.end()) busy_until = std::max(busy_until, rank.gpu.end_ns[*e]);
   }
-  if (first != all.end()) found.events.assign(first, end);
+  if (first != events.end()) found.events.assign(first, end);
   return found;
+}
+
+// Calls body(events) for the events of each recorded window; for all where it was the whole run. events: by start.
+template <typename Body>
+void for_each_window(const Rank& rank, std::span<const EventIndex> events, const Body& body) {
+  const std::vector<WindowInfo>& windows = rank.run.windows;
+  for (std::size_t w = 0; w + 1 < windows.size() && !events.empty(); ++w) {
+    const auto next = std::find_if(events.begin(), events.end(),
+                                   [&](EventIndex e) { return rank.gpu.start_ns[e] >= windows[w + 1].start_ns; });
+    const auto count = static_cast<std::size_t>(next - events.begin());
+    body(events.first(count));
+    events = events.subspan(count);
+  }
+  body(events);
 }
 
 // Time of the outermost operator ranges less nothing: the self times of nested operators add up to their outermost one.
@@ -280,15 +294,32 @@ std::vector<DeviceBreakdown> time_breakdown_of_steps(const Trace& trace, const s
     const Rank& rank = trace.ranks[r];
     const IdleJudge judge(trace, rank);
     for (const auto& [device, all] : events_by_device(rank)) {
-      const StepEvents of_steps = events_of_steps(rank, steps[r], all);
-      if (of_steps.events.empty()) continue;
-      DeviceBreakdown row = break_down(rank, of_steps.events, names);
-      row.window.begin_ns = of_steps.begin_ns;
-      row.idle = judge.judge(of_steps.events, of_steps.begin_ns);
-      rows.push_back(row);
+      for_each_window(rank, all, [&](std::span<const EventIndex> events) {
+        const StepEvents of_steps = events_of_steps(rank, steps[r], events);
+        if (of_steps.events.empty()) return;
+        DeviceBreakdown row = break_down(rank, of_steps.events, names);
+        row.window.begin_ns = of_steps.begin_ns;
+        row.idle = judge.judge(of_steps.events, of_steps.begin_ns);
+        rows.push_back(row);
+      });
     }
   }
   return rows;
+}
+
+std::int64_t step_time_ns(const Trace& trace, const std::vector<RankSteps>& steps,
+                          const std::vector<DeviceBreakdown>& of_steps) {
+  std::int64_t longest = 0;
+  for (std::size_t r = 0; r < steps.size(); ++r) {
+    longest = std::max(longest, mean_step_ns(steps[r]));
+    std::map<std::int32_t, std::int64_t> device_ns;
+    for (const DeviceBreakdown& row : of_steps) {
+      if (row.rank == trace.ranks[r].run.rank) device_ns[row.device] += row.total_ns();
+    }
+    for (const auto& [device, ns] : device_ns)
+      longest = std::max(longest, ns / static_cast<std::int64_t>(steps[r].steps.size()));
+  }
+  return longest;
 }
 
 std::vector<DeviceUtilization> gpu_utilization(const Trace& trace, const std::vector<Interval>& windows) {

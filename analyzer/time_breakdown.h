@@ -75,8 +75,14 @@ std::vector<DeviceBreakdown> time_breakdown(const Trace& trace);
 
 // The same from the first to the last event of a step, with the wait for the first one since the step began, where the
 // device had been seen at work before: what a program does before its steps (weights, the choice of products) and after
-// them has no share. `steps`: of each rank of the trace, in order. Devices without events of a step have no row.
+// them has no share. Where CUDA was recorded in several windows, each has a row, since what lies between is not known.
+// `steps`: of each rank of the trace, in order. Devices and windows without events of a step have no row.
 std::vector<DeviceBreakdown> time_breakdown_of_steps(const Trace& trace, const std::vector<RankSteps>& steps);
+
+// The mean step of the slowest rank, by its host or by its devices (of_steps: as above), whichever is longer: a host
+// that runs ahead ends its ranges before the device is done, and a device may be done before the host. 0 without steps.
+std::int64_t step_time_ns(const Trace& trace, const std::vector<RankSteps>& steps,
+                          const std::vector<DeviceBreakdown>& of_steps);
 
 // gpu_busy and gpu_compute of a part of the trace, 0..1: what a program does before its steps (weights, the choice of
 // products) has no share in them. `windows`: one for each rank of the trace, in order; a rank whose window is empty has

@@ -121,6 +121,7 @@ Verdict judge(const Trace& trace, const std::vector<RankSteps>& steps, const std
   Verdict verdict;
   std::vector<DeviceBreakdown> devices = time_breakdown_of_steps(trace, steps);
   const bool in_steps = !devices.empty();
+  verdict.step_ns = step_time_ns(trace, steps, devices);
   if (!in_steps) devices = time_breakdown(trace);
   std::array<double, kBounds> sums{};
   double total = 0;
@@ -128,8 +129,6 @@ Verdict judge(const Trace& trace, const std::vector<RankSteps>& steps, const std
     add_device(sums, device);
     total += static_cast<double>(device.total_ns());
   }
-  for (const RankSteps& rank : steps)
-    verdict.step_ns = std::max(verdict.step_ns, mean_step_ns(rank));
   verdict.has_gpu_work = total > 0;
   if (!verdict.has_gpu_work) {
     judge_host(trace, host, verdict);

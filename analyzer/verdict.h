@@ -35,7 +35,7 @@ struct Verdict {
   bool is_judged = false;  // by either; else what follows says nothing but the sentence and the evidence
   Bound bound = Bound::kOther;
   std::array<double, kBounds> share{};  // of the device (or step) time, by Bound; sums to 1
-  std::int64_t step_ns = 0;             // mean step of the slowest rank; 0 where no steps were found
+  std::int64_t step_ns = 0;             // mean step of the slowest rank, of host or device; 0 where no steps were found
   std::int64_t window_ns = 0;           // mean time span of a device, of which the shares are
   std::string sentence;                 // "bound by host: 54.9 of 234.9 ms per step (23.4 %) …"
   std::string evidence;                 // the command that shows it

@@ -30,7 +30,7 @@ constexpr double kTimelineShare = 0.6;  // of the progress; the analyses are the
 
 void analyze(OpenedRun& run) {
   run.steps = all_steps(*run.trace);
-  run.figures = key_figures(*run.trace, run.steps, time_breakdown(*run.trace));
+  run.figures = key_figures(*run.trace, run.steps);
   run.document = analyze_document(*run.trace, {50, true, true});
   run.document.run = run.trace->path;
   run.document.warnings = run.trace->warnings;

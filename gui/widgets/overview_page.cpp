@@ -167,7 +167,7 @@ std::vector<OverviewPage::Figure> OverviewPage::figures_of(const OpenedRun& run)
       {QStringLiteral("GPU busy"), percent(f.gpu_busy), QStringLiteral("mean over devices"), ActionId::kPageKernels},
       {QStringLiteral("Exposed communication"),
        f.gpu_busy && !f.exposed_communication ? QStringLiteral("none") : percent(f.exposed_communication),
-       QStringLiteral("of the devices' span"), ActionId::kPageTimeline},
+       QStringLiteral("of the devices' time in steps"), ActionId::kPageTimeline},
       {QStringLiteral("Idle"), percent(f.idle), QStringLiteral("by cause: see the table"), ActionId::kPageTimeline},
       {QStringLiteral("Dropped records"), f.dropped ? QString::fromStdString(format_count(*f.dropped)) : not_recorded(),
        f.dropped ? QStringLiteral("counted by the recorder") : QStringLiteral("not counted by the source"),
