@@ -49,6 +49,7 @@ struct Places {
   int width;
   int rows_at_once;
   int rows_per_chunk;
+  bool backwards;  // from the last chunk to the first
 };
 
 // dx = scale * dy, where there is a dx.
@@ -119,7 +120,8 @@ __global__ __launch_bounds__(kThreads) void column_kernel(Places at, Rows rows, 
   const int lane = static_cast<int>(threadIdx.x) % at.width;
   const int turn = static_cast<int>(threadIdx.x) / at.width;
   const int column = static_cast<int>(blockIdx.x) * at.width + lane;  // in vectors
-  const std::int64_t first = std::int64_t{blockIdx.y} * at.rows_per_chunk;
+  const unsigned chunk = at.backwards ? gridDim.y - 1 - blockIdx.y : blockIdx.y;
+  const std::int64_t first = std::int64_t{chunk} * at.rows_per_chunk;
   const std::int64_t end = min(first + at.rows_per_chunk, at.rows);
   float sum[kLength] = {};
   let_next_begin();
@@ -160,15 +162,20 @@ __global__ __launch_bounds__(kThreads) void column_kernel(Places at, Rows rows, 
     float total = 0.0F;
     for (int row = 0; row < at.rows_at_once; ++row)
       total += sums[row * at.width * kLength + i];
-    partials[blockIdx.y * columns + out] = total;
+    partials[chunk * columns + out] = total;
   }
 }
 
 // partials: null if no sums are wanted.
 template <typename T, typename Rows>
-void launch(const BiasShape& shape, const Shares& shares, const Rows& rows, void* partials, Stream stream) {
-  const Places places{shape.rows, static_cast<int>(shares.vectors), static_cast<int>(shares.width),
-                      static_cast<int>(shares.rows_at_once), static_cast<int>(shares.rows_per_chunk)};
+void launch(const BiasShape& shape, const Shares& shares, const Rows& rows, void* partials, Stream stream,
+            bool backwards = false) {
+  const Places places{shape.rows,
+                      static_cast<int>(shares.vectors),
+                      static_cast<int>(shares.width),
+                      static_cast<int>(shares.rows_at_once),
+                      static_cast<int>(shares.rows_per_chunk),
+                      backwards};
   const dim3 grid(static_cast<unsigned>(shares.column_groups), static_cast<unsigned>(shares.chunks));
   launch_early(column_kernel<T, Rows>, {grid, dim3(kThreads)}, stream, places, rows, static_cast<float*>(partials));
 }
@@ -226,7 +233,7 @@ void gelu_backward(const BiasShape& shape, ElementType type, const GeluGradientT
     shares = Shares::of(shape, Vector<T>::kLength);
     const GeluRows<T> rows{static_cast<const T*>(tensors.x), static_cast<const T*>(tensors.dy),
                            static_cast<T*>(tensors.dx), static_cast<T*>(tensors.y)};
-    launch<T>(shape, shares, rows, sums ? tensors.workspace : nullptr, stream);
+    launch<T>(shape, shares, rows, sums ? tensors.workspace : nullptr, stream, tensors.backwards);
   });
   if (!sums) return;
   add_chunks(shape, shares, tensors.workspace, tensors.dbias, tensors.accumulate, stream);

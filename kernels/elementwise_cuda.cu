@@ -14,8 +14,9 @@ namespace {
 constexpr int kThreads = 256;
 
 template <typename T>
-__global__ void gelu_kernel(std::int64_t vectors, const T* x, T* y) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+__global__ void gelu_kernel(std::int64_t vectors, bool backwards, const T* x, T* y) {
+  const unsigned block = backwards ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
+  const std::int64_t i = std::int64_t{block} * kThreads + threadIdx.x;
   if (i >= vectors) return;
   Vector<T> v = load_vector(x + i * Vector<T>::kLength);
 #pragma unroll
@@ -116,12 +117,12 @@ std::int64_t vectors_in(std::int64_t count, const char* operation) {
 
 }  // namespace
 
-void gelu_forward(std::int64_t count, ElementType type, const void* x, void* y, Stream stream) {
+void gelu_forward(std::int64_t count, ElementType type, const void* x, void* y, Stream stream, bool backwards) {
   if (count == 0) return;
   with_element_type(type, [&]<typename T>() {
     const std::int64_t vectors = vectors_in<T>(count, "gelu");
-    gelu_kernel<T>
-        <<<blocks_for(vectors, kThreads), kThreads, 0, stream>>>(vectors, static_cast<const T*>(x), static_cast<T*>(y));
+    gelu_kernel<T><<<blocks_for(vectors, kThreads), kThreads, 0, stream>>>(vectors, backwards, static_cast<const T*>(x),
+                                                                           static_cast<T*>(y));
   });
   SWINSCOPE_CUDA_LAUNCHED("gelu_kernel");
 }

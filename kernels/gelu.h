@@ -27,8 +27,8 @@ void gelu_backward(std::int64_t count, const T* x, const T* dy, T* dx);
 }  // namespace cpu
 namespace cuda {
 
-// The exact form. y may be x. `count` must be a multiple of 8.
-void gelu_forward(std::int64_t count, ElementType type, const void* x, void* y, Stream stream);
+// The exact form. y may be x. `count` must be a multiple of 8. backwards: from the last elements to the first.
+void gelu_forward(std::int64_t count, ElementType type, const void* x, void* y, Stream stream, bool backwards = false);
 
 struct GeluGradientTensors {
   const void* x = nullptr;  // before the activation, with its bias
@@ -38,6 +38,7 @@ struct GeluGradientTensors {
   float* dbias = nullptr;     // column sums of dx, or null
   bool accumulate = false;    // dbias is added to, else overwritten
   void* workspace = nullptr;  // gelu_backward_workspace_bytes(), where there is a dbias
+  bool backwards = false;     // from the last rows to the first: the same bits
 };
 
 std::int64_t gelu_backward_workspace_bytes(const BiasShape& shape);

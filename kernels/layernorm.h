@@ -82,6 +82,7 @@ struct LayerNormGradientTensors {
   float* dx_sums = nullptr;
   bool accumulate = false;  // the three are added to, else overwritten
   void* workspace = nullptr;
+  bool backwards = false;  // from the last rows to the first: the same bits
 };
 
 std::int64_t layernorm_backward_workspace_bytes(const LayerNormShape& shape);
@@ -102,6 +103,7 @@ struct ResidualNormTensors {
   const void* beta = nullptr;
   void* sum = nullptr;  // may be x or branch
   void* y = nullptr;    // may be branch
+  bool backwards = false;
 };
 // The number of channels must be one that layernorm_forward() has a kernel for: those of all models.
 void residual_layernorm_forward(const LayerNormShape& shape, ElementType type, const ResidualNormTensors& tensors,

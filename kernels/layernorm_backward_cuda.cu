@@ -42,6 +42,7 @@ struct Arguments {
   const float* sample_scale;
   int rows_per_sample;
   float* partials;  // [blocks, 2 or 3, channels]
+  bool backwards;   // from the last block to the first
 };
 
 // Sums of two values over the kLanes threads that share a row; more than a warp meet in shared memory, where every call
@@ -90,7 +91,8 @@ __global__ __launch_bounds__(kThreads,
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
   const int group = static_cast<int>(threadIdx.x) / kLanes;
   float totals[kSums][kElements] = {};  // of dgamma, dbeta, dx
-  const int first = static_cast<int>(blockIdx.x) * a.rows_per_block;
+  const auto block = static_cast<int>(a.backwards ? gridDim.x - 1 - blockIdx.x : blockIdx.x);
+  const int first = block * a.rows_per_block;
   const int end = min(first + a.rows_per_block, a.rows);
   let_next_begin();
   wait_for_previous();
@@ -169,7 +171,7 @@ __global__ __launch_bounds__(kThreads,
       float total = 0.0F;
       for (int i = 0; i < kGroups; ++i)
         total += sums[i * kChannels + channel];
-      a.partials[(std::int64_t{blockIdx.x} * kSums + part) * kChannels + channel] = total;
+      a.partials[(std::int64_t{block} * kSums + part) * kChannels + channel] = total;
     }
   }
 }
@@ -351,6 +353,7 @@ void layernorm_backward(const LayerNormShape& shape, ElementType type, const Lay
     arguments.sample_scale = tensors.sample_scale;
     arguments.rows_per_sample = static_cast<int>(tensors.rows_per_sample);
     arguments.partials = static_cast<float*>(tensors.workspace);
+    arguments.backwards = tensors.backwards;
     blocks = launch_for(shape.channels / Vector<T>::kLength, arguments, rows, stream);
     if (blocks > 0) return;
     require(rows == Rows::kPlain, kOperation, "no kernel gathers or sums up rows of this many channels");

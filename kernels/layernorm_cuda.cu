@@ -356,6 +356,7 @@ void residual_layernorm_forward(const LayerNormShape& shape, ElementType type, c
     arguments.y = static_cast<T*>(tensors.y);
     arguments.sample_scale = tensors.sample_scale;
     arguments.rows_per_sample = static_cast<int>(tensors.rows_per_sample);
+    arguments.backwards = tensors.backwards;
     launched = launch_for(shape.channels / Vector<T>::kLength, arguments, Rows::kSummed, stream);
   });
   require(launched, "residual_layernorm", "no kernel has rows of this many channels");

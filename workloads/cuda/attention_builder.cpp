@@ -97,7 +97,7 @@ void ModelBuilder::attend_at_once(const Block& block, const void* pad, cuda::Tok
   const ShapeExtents extents = {shape.grid.window_count(), shape.heads, tokens, shape.head_dim};
   OperationCost cost = window_attention_forward_cost(shape, element_);
   cost.bytes_written -= shape.grid.tokens() * shape.heads * element_;  // inference writes no LSE
-  tensors.backwards = against_the_last(cuda::attention_on_tensor_cores(shape, type_));
+  tensors.backwards = serpentine_.against_the_last(cuda::attention_on_tensor_cores(shape, type_));
   step(
       block.path + ".attn.window", OperationClass::kAttention, cost, extents, extents,
       [=, type = type_](cuda::Stream stream) { cuda::window_attention_forward(shape, type, order, tensors, stream); },

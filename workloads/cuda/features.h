@@ -21,8 +21,8 @@ struct Features {
   // Inference, V1, few tokens: normalizations bring the weights of the products after the next kernel into the L2
   // cache.
   bool weightsahead = false;
-  // Inference: each operation goes through the tokens against the direction of the one before, whose last results are
-  // still in the L2 cache. Of no level so far.
+  // Each operation goes through the tokens against the direction of the one before, whose last results are still in the
+  // L2 cache; in training, gradients of weights come before that which the next operation takes. Of no level so far.
   bool serpentine = false;
   bool gelu = false;       // bias and GELU of fc1 within its product
   bool residual = false;   // bias and, in V1, residual sum of proj and fc2 within their products

@@ -79,7 +79,8 @@ ModelBuilder::ModelBuilder(const SwinConfig& config, std::int64_t batch, const D
       weights_(weights),
       activations_(activations),
       library_(library),
-      stream_(stream) {}
+      stream_(stream),
+      serpentine_(options.features.serpentine) {}
 
 bool ModelBuilder::tanh_gelu() const {
   if (!options_.features.gelu || options_.gelu == GeluForm::kErf) return false;
@@ -91,7 +92,7 @@ void ModelBuilder::step(const std::string& path, OperationClass operation_class,
                         bool backwards) {
   steps_.push_back(
       {RangeName(path), make_payload(cost, operation_class, options_.precision, input, output), std::move(run)});
-  went_backwards_ = backwards;
+  serpentine_.went(backwards);
 }
 
 OperationCost ModelBuilder::moves(std::int64_t read, std::int64_t written) const {
@@ -150,7 +151,7 @@ void ModelBuilder::product(const Linear& linear, const cuda::Matmul& matmul, cud
   const bool bias_inside = linear.bias != nullptr && linear.bias_in_product;
   OperationCost cost = linear_forward_cost({linear.rows, linear.inputs, linear.outputs, bias_inside}, element_);
   if (linear.accumulate) cost.bytes_read += linear.rows * linear.outputs * element_;
-  operands.backwards = against_the_last(matmul.turns());
+  operands.backwards = serpentine_.against_the_last(matmul.turns());
   step(
       linear.path, OperationClass::kGemm, cost, {linear.rows, linear.inputs}, {linear.rows, linear.outputs},
       [=, &matmul](cuda::Stream stream) { matmul.run(operands, stream); }, operands.backwards);
@@ -203,7 +204,7 @@ void ModelBuilder::norm(const std::string& path, const std::string& parameters, 
   OperationCost cost = layernorm_forward_cost(shape, element_);
   if (residual != nullptr) cost.bytes_read += shape.rows * shape.channels * element_;
   const bool plain = !options_.features.layernorm;
-  tensors.backwards = against_the_last(!plain);
+  tensors.backwards = serpentine_.against_the_last(!plain);
   step(
       path, OperationClass::kNorm, cost, {shape.rows, shape.channels}, {shape.rows, shape.channels},
       [=, type = type_](cuda::Stream stream) {

@@ -11,6 +11,7 @@
 #include "workloads/cuda/activations.h"
 #include "workloads/cuda/device_model.h"
 #include "workloads/cuda/element_type.h"
+#include "workloads/cuda/serpentine.h"
 
 namespace swinscope {
 
@@ -114,8 +115,6 @@ class ModelBuilder {
   void step(const std::string& path, OperationClass operation_class, const OperationCost& cost,
             const ShapeExtents& input, const ShapeExtents& output, std::function<void(cuda::Stream)> run,
             bool backwards = false);
-  // Which way the next step is to go, if it `can` choose.
-  bool against_the_last(bool can) const { return can && options_.features.serpentine && !went_backwards_; }
   // The cost of a step that only moves elements of the model's type.
   OperationCost moves(std::int64_t read, std::int64_t written) const;
 
@@ -129,7 +128,7 @@ class ModelBuilder {
   cuda::MatmulLibrary& library_;
   cuda::Stream stream_;
   std::vector<DeviceStep> steps_;
-  bool went_backwards_ = false;  // the last of them
+  Serpentine serpentine_;
 };
 
 }  // namespace swinscope

@@ -81,10 +81,14 @@ void TrainingBuilder::attend(const Block& block) {
   }
   if (!inferring_) tensors.lse = floats(regions.lse);
   const ShapeExtents extents = {shape.grid.window_count(), shape.heads, shape.grid.window_tokens(), shape.head_dim};
-  step(block.path + ".attn.window", OperationClass::kAttention, window_attention_forward_cost(shape, element_), extents,
-       extents, [=, type = type_, order = order()](cuda::Stream stream) {
-         cuda::window_attention_forward(shape, type, order, tensors, stream);
-       });
+  tensors.backwards = serpentine_.against_the_last(cuda::attention_on_tensor_cores(shape, type_));
+  step(
+      block.path + ".attn.window", OperationClass::kAttention, window_attention_forward_cost(shape, element_), extents,
+      extents,
+      [=, type = type_, order = order()](cuda::Stream stream) {
+        cuda::window_attention_forward(shape, type, order, tensors, stream);
+      },
+      tensors.backwards);
 }
 
 AttentionSteps TrainingBuilder::attention_steps(const Block& block) {

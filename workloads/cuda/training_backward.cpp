@@ -77,8 +77,11 @@ void TrainingBuilder::mlp_half_backward(const Block& block, void* stream) {
     tensors.workspace = workspace();
   }
   const ShapeExtents extents = {block.tokens, first.outputs};
-  step(block.path + ".mlp.gelu", OperationClass::kElementwise, gelu_backward_cost(shape.rows * shape.columns, element_),
-       extents, extents, [=, type = type_](cuda::Stream on) { cuda::gelu_backward(shape, type, tensors, on); });
+  tensors.backwards = serpentine_.against_the_last(true);
+  step(
+      block.path + ".mlp.gelu", OperationClass::kElementwise, gelu_backward_cost(shape.rows * shape.columns, element_),
+      extents, extents, [=, type = type_](cuda::Stream on) { cuda::gelu_backward(shape, type, tensors, on); },
+      tensors.backwards);
   if (!options_.features.gelu) bias_gradient(first.path, shape.rows, shape.columns, dhidden, dbias, accumulate_);
   if (v1()) {
     product_backward(first, dhidden, at(regions.norm2_side), at(layout_.token), false);
@@ -149,45 +152,57 @@ void TrainingBuilder::stem_backward(void* stream) {
   marks_.push_back({steps_.size(), parameters_.flat_count()});
 }
 
-// dx = dy W, or added to what is there, where it is wanted; dW = dy^T x.
+// dx = dy W, or added to what is there, where it is wanted; dW = dy^T x. The second one first where the next operation
+// is to find dx in the L2 cache.
 void TrainingBuilder::product_backward(const Linear& linear, const void* dy, const void* x, void* dx, bool add_to_dx) {
+  if (serpentine_.on()) weight_gradient(linear, dy, x);
+  if (dx != nullptr) input_gradient(linear, dy, dx, add_to_dx);
+  if (!serpentine_.on()) weight_gradient(linear, dy, x);
+}
+
+cuda::MatmulShape TrainingBuilder::gradient_product() const {
   cuda::MatmulShape shape;
   shape.transpose_b = false;
   shape.operand_type = type_;
   shape.spare_multiprocessors = options_.spare_multiprocessors;
   if (options_.precision == Precision::kTf32) shape.arithmetic = cuda::MatmulArithmetic::kTf32;
-  const ShapeExtents dy_extents = {linear.rows, linear.outputs};
-  const std::int64_t x_count = linear.rows * linear.inputs;
-  const std::int64_t dy_count = linear.rows * linear.outputs;
+  return shape;
+}
+
+void TrainingBuilder::input_gradient(const Linear& linear, const void* dy, void* dx, bool add) {
+  cuda::MatmulShape shape = gradient_product();
+  shape.m = linear.rows;
+  shape.n = linear.inputs;
+  shape.k = linear.outputs;
+  shape.result_type = type_;
+  shape.accumulate = add;
+  const cuda::Matmul& matmul = prepare_(shape);
+  const void* const weight = value(linear.weight);
+  const std::int64_t count = linear.rows * linear.inputs;
   const std::int64_t weights = linear.inputs * linear.outputs;
-  const std::int64_t flops = 2 * linear.rows * weights;
-  if (dx != nullptr) {
-    cuda::MatmulShape input = shape;
-    input.m = linear.rows;
-    input.n = linear.inputs;
-    input.k = linear.outputs;
-    input.result_type = type_;
-    input.accumulate = add_to_dx;
-    const cuda::Matmul& matmul = prepare_(input);
-    const void* const weight = value(linear.weight);
-    OperationCost cost = moves(dy_count + weights + (add_to_dx ? x_count : 0), x_count);
-    cost.flops = flops;
-    step(linear.path, OperationClass::kGemm, cost, dy_extents, {linear.rows, linear.inputs},
-         [=, &matmul](cuda::Stream stream) {
-           matmul.run({dy, weight, nullptr, dx}, stream);
-         });
-  }
-  cuda::MatmulShape product = shape;
-  product.m = linear.outputs;
-  product.n = linear.inputs;
-  product.k = linear.rows;
-  product.transpose_a = true;
-  product.result_type = ElementType::kFp32;
-  product.accumulate = accumulate_;
-  const cuda::Matmul& matmul = prepare_(product);
+  OperationCost cost = moves(linear.rows * linear.outputs + weights + (add ? count : 0), count);
+  cost.flops = 2 * linear.rows * weights;
+  step(linear.path, OperationClass::kGemm, cost, {linear.rows, linear.outputs}, {linear.rows, linear.inputs},
+       [=, &matmul](cuda::Stream stream) {
+         matmul.run({dy, weight, nullptr, dx}, stream);
+       });
+}
+
+void TrainingBuilder::weight_gradient(const Linear& linear, const void* dy, const void* x) {
+  cuda::MatmulShape shape = gradient_product();
+  shape.m = linear.outputs;
+  shape.n = linear.inputs;
+  shape.k = linear.rows;
+  shape.transpose_a = true;
+  shape.result_type = ElementType::kFp32;
+  shape.accumulate = accumulate_;
+  const cuda::Matmul& matmul = prepare_(shape);
   float* const dweight = gradient(linear.weight);
-  const OperationCost cost{flops, (dy_count + x_count) * element_ + (accumulate_ ? weights * 4 : 0), weights * 4};
-  step(linear.path, OperationClass::kGemm, cost, dy_extents, {linear.outputs, linear.inputs},
+  const std::int64_t weights = linear.inputs * linear.outputs;
+  const OperationCost cost{2 * linear.rows * weights,
+                           linear.rows * (linear.inputs + linear.outputs) * element_ + (accumulate_ ? weights * 4 : 0),
+                           weights * 4};
+  step(linear.path, OperationClass::kGemm, cost, {linear.rows, linear.outputs}, {linear.outputs, linear.inputs},
        [=, &matmul](cuda::Stream stream) {
          matmul.run({dy, x, nullptr, dweight}, stream);
        });
@@ -212,10 +227,13 @@ void TrainingBuilder::norm_backward(const Norm& norm, const void* x, const void*
   const ShapeExtents extents = {norm.shape.rows, norm.shape.channels};
   OperationCost cost = layernorm_backward_cost(norm.shape, element_);
   if (residual != nullptr) cost.bytes_read += norm.shape.rows * norm.shape.channels * element_;
-  step(norm.path, OperationClass::kNorm, cost, extents, extents,
-       [=, shape = norm.shape, type = type_](cuda::Stream stream) {
-         cuda::layernorm_backward(shape, type, tensors, stream);
-       });
+  tensors.backwards = serpentine_.against_the_last(true);
+  step(
+      norm.path, OperationClass::kNorm, cost, extents, extents,
+      [=, shape = norm.shape, type = type_](cuda::Stream stream) {
+        cuda::layernorm_backward(shape, type, tensors, stream);
+      },
+      tensors.backwards);
 }
 
 // Where the gradient of a branch's last bias goes if a normalization's backward pass sums it up: V2's own, V1's whose

@@ -22,7 +22,8 @@ TrainingBuilder::TrainingBuilder(const SwinConfig& config, std::int64_t batch, c
       prepare_(std::move(prepare)),
       type_(element_type_of(options.precision)),
       element_(element_bytes(type_)),
-      places_(blocks_of(config)) {}
+      places_(blocks_of(config)),
+      serpentine_(options.features.serpentine) {}
 
 std::vector<DeviceStep> TrainingBuilder::forward(bool training) {
   dropping_ = training && options_.drop_path > 0.0;
@@ -174,10 +175,11 @@ TrainingBuilder::Linear TrainingBuilder::fc2(const Block& block) const {
 }
 
 void TrainingBuilder::step(const std::string& path, OperationClass operation_class, const OperationCost& cost,
-                           const ShapeExtents& input, const ShapeExtents& output,
-                           std::function<void(cuda::Stream)> run) {
+                           const ShapeExtents& input, const ShapeExtents& output, std::function<void(cuda::Stream)> run,
+                           bool backwards) {
   steps_.push_back(
       {RangeName(path), make_payload(cost, operation_class, options_.precision, input, output), std::move(run)});
+  serpentine_.went(backwards);
 }
 
 const void* TrainingBuilder::value(const std::string& name) const {

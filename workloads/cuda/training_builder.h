@@ -21,6 +21,7 @@
 #include "workloads/cuda/attention_steps.h"
 #include "workloads/cuda/device_control.h"
 #include "workloads/cuda/device_model.h"
+#include "workloads/cuda/serpentine.h"
 #include "workloads/cuda/training_layout.h"
 #include "workloads/device_communicator.h"
 
@@ -237,6 +238,9 @@ class TrainingBuilder {
   void merging_backward(int stage, void* from, void* to);
   void stem_backward(void* stream);
   void product_backward(const Linear& linear, const void* dy, const void* x, void* dx, bool add_to_dx);
+  cuda::MatmulShape gradient_product() const;
+  void input_gradient(const Linear& linear, const void* dy, void* dx, bool add);
+  void weight_gradient(const Linear& linear, const void* dy, const void* x);
   void norm_backward(const Norm& norm, const void* x, const void* dy, const void* residual, void* dx,
                      const float* sample_scale = nullptr, float* dx_sums = nullptr);
   void norm_into_stream(const Norm& norm, const Block& block, int half, const void* x, const void* dy, void* stream,
@@ -253,8 +257,10 @@ class TrainingBuilder {
                      bool accumulate);
   void mark(const std::vector<std::string>& names);
 
+  // backwards: through the tokens; most steps cannot.
   void step(const std::string& path, OperationClass operation_class, const OperationCost& cost,
-            const ShapeExtents& input, const ShapeExtents& output, std::function<void(cuda::Stream)> run);
+            const ShapeExtents& input, const ShapeExtents& output, std::function<void(cuda::Stream)> run,
+            bool backwards = false);
   OperationCost moves(std::int64_t read, std::int64_t written) const {
     return {0, read * element_, written * element_};
   }
@@ -281,6 +287,7 @@ class TrainingBuilder {
   std::vector<BlockPlace> places_;
   // Of the list that is being made.
   std::vector<DeviceStep> steps_;
+  Serpentine serpentine_;
   std::vector<GradientMark> marks_;
   bool inferring_ = false;   // what follows from the parameters alone is made already
   bool dropping_ = false;    // stochastic depth

@@ -56,8 +56,11 @@ void TrainingBuilder::mlp_hidden(const Block& block) {
   const void* const hidden = at(regions.hidden);
   void* const activated = at(regions.activated);
   const ShapeExtents extents = {block.tokens, std::int64_t{kMlpRatio} * block.stage.width};
-  step(block.path + ".mlp.gelu", OperationClass::kElementwise, gelu_forward_cost(count, element_), extents, extents,
-       [=, type = type_](cuda::Stream stream) { cuda::gelu_forward(count, type, hidden, activated, stream); });
+  const bool backwards = serpentine_.against_the_last(true);
+  step(
+      block.path + ".mlp.gelu", OperationClass::kElementwise, gelu_forward_cost(count, element_), extents, extents,
+      [=, type = type_](cuda::Stream stream) { cuda::gelu_forward(count, type, hidden, activated, stream, backwards); },
+      backwards);
 }
 
 // The second residual connection; V1 with the normalization that comes next, where that is of whole rows.
@@ -162,13 +165,14 @@ void TrainingBuilder::linear(const Linear& linear, const void* x, void* y) {
   if (bias_inside) shape.epilogue = cuda::Epilogue::kBias;
   const cuda::Matmul& matmul = prepare_(shape);
   const void* const bias = linear.bias;
-  const void* const weight = value(linear.weight);
   const ShapeExtents extents = {linear.rows, linear.outputs};
-  step(linear.path, OperationClass::kGemm,
-       linear_forward_cost({linear.rows, linear.inputs, linear.outputs, bias_inside}, element_),
-       {linear.rows, linear.inputs}, extents, [=, &matmul](cuda::Stream stream) {
-         matmul.run({x, weight, bias, y}, stream);
-       });
+  cuda::MatmulOperands operands{x, value(linear.weight), bias, y};
+  operands.backwards = serpentine_.against_the_last(matmul.turns());
+  step(
+      linear.path, OperationClass::kGemm,
+      linear_forward_cost({linear.rows, linear.inputs, linear.outputs, bias_inside}, element_),
+      {linear.rows, linear.inputs}, extents, [=, &matmul](cuda::Stream stream) { matmul.run(operands, stream); },
+      operands.backwards);
   if (bias == nullptr || bias_inside) return;
   const BiasShape bias_shape{linear.rows, linear.outputs};
   step(linear.path + ".bias", OperationClass::kElementwise, bias_forward_cost(bias_shape, element_), extents, extents,
@@ -176,18 +180,20 @@ void TrainingBuilder::linear(const Linear& linear, const void* x, void* y) {
 }
 
 void TrainingBuilder::norm(const Norm& norm, const void* x, void* y) {
-  const cuda::LayerNormTensors tensors{x, value(norm.parameters + ".weight"), value(norm.parameters + ".bias"), y,
-                                       nullptr};
+  cuda::LayerNormTensors tensors{x, value(norm.parameters + ".weight"), value(norm.parameters + ".bias"), y, nullptr};
   const ShapeExtents extents = {norm.shape.rows, norm.shape.channels};
   const bool plain = !options_.features.layernorm;
-  step(norm.path, OperationClass::kNorm, layernorm_forward_cost(norm.shape, element_), extents, extents,
-       [=, shape = norm.shape, type = type_](cuda::Stream stream) {
-         if (plain) {
-           cuda::layernorm_forward_plain(shape, type, tensors, stream);
-         } else {
-           cuda::layernorm_forward(shape, type, tensors, stream);
-         }
-       });
+  tensors.backwards = serpentine_.against_the_last(!plain);
+  step(
+      norm.path, OperationClass::kNorm, layernorm_forward_cost(norm.shape, element_), extents, extents,
+      [=, shape = norm.shape, type = type_](cuda::Stream stream) {
+        if (plain) {
+          cuda::layernorm_forward_plain(shape, type, tensors, stream);
+        } else {
+          cuda::layernorm_forward(shape, type, tensors, stream);
+        }
+      },
+      tensors.backwards);
 }
 
 // V2: y = x + scale * LN(branch), where the branch of a half lies in its norm side.
@@ -204,10 +210,13 @@ void TrainingBuilder::residual_norm(const Norm& norm, const Block& block, const 
   const ShapeExtents extents = {norm.shape.rows, norm.shape.channels};
   OperationCost cost = layernorm_forward_cost(norm.shape, element_);
   cost.bytes_read += norm.shape.rows * norm.shape.channels * element_;
-  step(norm.path, OperationClass::kNorm, cost, extents, extents,
-       [=, shape = norm.shape, type = type_](cuda::Stream stream) {
-         cuda::layernorm_forward(shape, type, tensors, stream);
-       });
+  tensors.backwards = serpentine_.against_the_last(true);
+  step(
+      norm.path, OperationClass::kNorm, cost, extents, extents,
+      [=, shape = norm.shape, type = type_](cuda::Stream stream) {
+        cuda::layernorm_forward(shape, type, tensors, stream);
+      },
+      tensors.backwards);
 }
 
 void TrainingBuilder::add(const Block& block, const void* x, const void* branch, int half, void* y) {
@@ -227,6 +236,7 @@ void TrainingBuilder::add_and_norm(const Block& block, const void* x, const void
     this->norm(norm, sum, y);
     return;
   }
+  const bool backwards = serpentine_.against_the_last(true);
   const cuda::ResidualNormTensors tensors{x,
                                           branch,
                                           scales(block.place, half),
@@ -234,15 +244,18 @@ void TrainingBuilder::add_and_norm(const Block& block, const void* x, const void
                                           value(norm.parameters + ".weight"),
                                           value(norm.parameters + ".bias"),
                                           sum,
-                                          y};
+                                          y,
+                                          backwards};
   const ShapeExtents extents = {norm.shape.rows, norm.shape.channels};
   const std::int64_t count = norm.shape.rows * norm.shape.channels;
   OperationCost cost = layernorm_forward_cost(norm.shape, element_);
   cost += moves(count, count);
-  step(norm.path, OperationClass::kNorm, cost, extents, extents,
-       [=, shape = norm.shape, type = type_](cuda::Stream stream) {
-         cuda::residual_layernorm_forward(shape, type, tensors, stream);
-       });
+  step(
+      norm.path, OperationClass::kNorm, cost, extents, extents,
+      [=, shape = norm.shape, type = type_](cuda::Stream stream) {
+        cuda::residual_layernorm_forward(shape, type, tensors, stream);
+      },
+      backwards);
 }
 
 }  // namespace swinscope

@@ -173,6 +173,9 @@ void check_elementwise(const VerifyReport& report) {
     cuda::gelu_forward(kCount, type, x.data(), y.buffer.data(), make.stream());
     cpu::gelu_forward(kCount, x.values.data(), expected.data());
     report({"gelu (erf)", type_name(type), relative_error(make.download(y), expected), tolerance});
+    y.buffer.poison(make.stream());
+    cuda::gelu_forward(kCount, type, x.data(), y.buffer.data(), make.stream(), true);
+    report({"gelu (erf), backwards", type_name(type), relative_error(make.download(y), expected), tolerance});
 
     y.buffer.poison(make.stream());
     cuda::bias_forward({kRows, kColumns}, type, x.data(), bias.data(), y.buffer.data(), make.stream());

@@ -191,6 +191,20 @@ TEST_P(DeviceTrainerTest, TwoRunsGiveTheSameBits) {
   EXPECT_EQ(one.second, other.second);
 }
 
+TEST_P(DeviceTrainerTest, GoingBackAndForthThroughTheTokensChangesNoBit) {
+  const SwinConfig config = wide_nano(GetParam());
+  for (const bool recompute : {false, true}) {
+    DeviceTrainerOptions options = device_options(Precision::kFp16, true);
+    options.recompute = recompute;
+    const Outcome forth = train(config, options, 4);
+    options.features.serpentine = true;
+    const Outcome back = train(config, options, 4);
+    EXPECT_EQ(forth.values, back.values);
+    for (std::size_t i = 0; i < 4; ++i)
+      EXPECT_EQ(forth.steps[i].result.loss, back.steps[i].result.loss);
+  }
+}
+
 // Two batches of three are one of six: the loss is a mean, and stochastic depth knows each sample by its number.
 TEST_P(DeviceTrainerTest, AccumulationEqualsTheJoinedBatch) {
   for (const int image_size : {32, 56}) {

@@ -60,6 +60,9 @@ AttentionInputs load_inputs(const WindowAttentionShape& shape, ElementType type,
 
 }  // namespace
 
+// One way serves all.
+bool attention_on_tensor_cores(const WindowAttentionShape& /*shape*/, ElementType /*type*/) { return true; }
+
 // The table as it is: the CPU's attention takes that.
 std::int64_t attention_bias_bytes(const WindowAttentionShape& shape, ElementType /*type*/) {
   return bias_table_rows(shape.grid.window) * shape.heads * 4;

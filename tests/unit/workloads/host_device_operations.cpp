@@ -140,7 +140,7 @@ void bias_backward(const BiasShape& shape, ElementType type, const BiasGradientT
   });
 }
 
-void gelu_forward(std::int64_t count, ElementType type, const void* x, void* y, Stream stream) {
+void gelu_forward(std::int64_t count, ElementType type, const void* x, void* y, Stream stream, bool /*backwards*/) {
   launch(stream, [=] {
     Floats values = load(type, x, count);
     cpu::gelu_forward<float>(count, values.data(), values.data());
