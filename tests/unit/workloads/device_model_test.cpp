@@ -69,40 +69,38 @@ TEST_F(DeviceModelTest, EachFeatureAloneChangesTheTimeAndNotTheLogits) {
   }
 }
 
+// In fp16, with the features of the highest rung as `change` leaves them.
+template <typename Change>
+std::vector<float> logits_with(const ModelReference& reference, const Change& change) {
+  DeviceModelOptions options;
+  options.precision = Precision::kFp16;
+  options.features = find_level("graph").features;
+  change(options.features);
+  DeviceModel model(reference.config, reference.batch, options, *reference.store);
+  model.set_images(reference.images);
+  model.poison_activations();
+  model.forward();
+  return model.logits();
+}
+
 TEST_F(DeviceModelTest, WeightsFetchedAheadChangeNoBit) {
   const ModelReference reference = cpu_reference(find_model("swin_nano"), 1);
-  std::vector<float> logits[2];
-  for (const bool ahead : {false, true}) {
-    DeviceModelOptions options;
-    options.precision = Precision::kFp16;
-    options.features = find_level("graph").features;
-    options.features.normfold = false;  // would leave no normalization that could fetch, if it were chosen
-    options.features.weightsahead = ahead;
-    DeviceModel model(reference.config, 1, options, *reference.store);
-    model.set_images(reference.images);
-    model.poison_activations();
-    model.forward();
-    logits[ahead ? 1 : 0] = model.logits();
-  }
-  EXPECT_EQ(logits[0], logits[1]);
+  const auto logits = [&](bool ahead) {
+    return logits_with(reference, [&](Features& features) {
+      features.normfold = false;  // would leave no normalization that could fetch, if it were chosen
+      features.weightsahead = ahead;
+    });
+  };
+  EXPECT_EQ(logits(false), logits(true));
 }
 
 TEST_F(DeviceModelTest, GoingBackAndForthThroughTheTokensChangesNoBit) {
   for (const char* name : {"swin_tiny", "swinv2_tiny"}) {
     const ModelReference reference = cpu_reference(find_model(name), 2);
-    std::vector<float> logits[2];
-    for (const bool serpentine : {false, true}) {
-      DeviceModelOptions options;
-      options.precision = Precision::kFp16;
-      options.features = find_level("graph").features;
-      options.features.serpentine = serpentine;
-      DeviceModel model(reference.config, 2, options, *reference.store);
-      model.set_images(reference.images);
-      model.poison_activations();
-      model.forward();
-      logits[serpentine ? 1 : 0] = model.logits();
-    }
-    EXPECT_EQ(logits[0], logits[1]) << name;
+    const auto logits = [&](bool serpentine) {
+      return logits_with(reference, [&](Features& features) { features.serpentine = serpentine; });
+    };
+    EXPECT_EQ(logits(false), logits(true)) << name;
   }
 }
 
