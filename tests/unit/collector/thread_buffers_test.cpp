@@ -83,7 +83,7 @@ TEST(ThreadBuffers, ThreadsComeAndGoWhileTheWriterReads) {
     bench.source.poll(bench.writer());
   program.join();
   EXPECT_EQ(bench.ranges().size(), static_cast<std::size_t>(kRounds) * kThreads * kRanges);
-  EXPECT_EQ(bench.buffers.count(), kThreads);  // as many as threads at a time
+  EXPECT_LE(bench.buffers.count(), kThreads);  // as many as threads at a time: those of a round may not all have met
 }
 
 }  // namespace
