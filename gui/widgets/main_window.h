@@ -11,6 +11,7 @@
 #include "gui/core/loader.h"
 #include "gui/core/settings.h"
 
+class QActionGroup;
 class QLabel;
 class QProgressBar;
 class QPushButton;
@@ -133,6 +134,7 @@ class MainWindow : public QMainWindow {
   QProgressBar* progress_ = nullptr;
   QLabel* phase_ = nullptr;
   QPushButton* cancel_ = nullptr;
+  QActionGroup* themes_ = nullptr;
   CommandPalette* palette_ = nullptr;
   HelpDialog* help_ = nullptr;
   Background exporting_;

@@ -88,7 +88,7 @@ std::string report_text(const QString& suffix, const Subject& subject) {
 }  // namespace
 
 void MainWindow::build_actions() {
-  auto* themes = new QActionGroup(this);
+  themes_ = new QActionGroup(this);
   for (const ActionInfo& info : all_actions()) {
     auto* action = new QAction(QString::fromUtf8(info.text), this);
     action->setObjectName(QString::fromUtf8(info.name));
@@ -98,7 +98,7 @@ void MainWindow::build_actions() {
     connect(action, &QAction::triggered, this, [this, id = info.id] { perform(id); });
     if (is_theme(info.id)) {
       action->setCheckable(true);
-      themes->addAction(action);
+      themes_->addAction(action);
     }
     if (info.id == ActionId::kShowPublished) action->setCheckable(true);
     QWidget* place = info.context == ActionContext::kTimeline  ? static_cast<QWidget*>(timeline_)
