@@ -124,7 +124,7 @@ AttentionHalf<T>::AttentionHalf(ParameterBinder<T>& binder, const BlockSetup& se
 
 template <typename T>
 LinearLayer<T> AttentionHalf<T>::make_qkv(ParameterBinder<T>& binder, const BlockSetup& setup) {
-  const LinearShape shape = {setup.tokens(), setup.stage.width, 3 * setup.stage.width};
+  const LinearShape shape = {setup.tokens(), setup.stage.width, std::int64_t{3} * setup.stage.width};
   const std::string name = setup.parameters + ".attn.qkv";
   const std::string path = setup.path + ".attn.qkv";
   if (version_ == SwinVersion::kV1) return LinearLayer<T>(binder, name, path, shape);

@@ -5,6 +5,7 @@
 #include <QLabel>
 #include <QListWidget>
 #include <QTabWidget>
+#include <QTimer>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -109,7 +110,7 @@ void TimelinePage::connect_parts() {
   connect(bookmark_list_, &QListWidget::itemChanged, this, [this](const QListWidgetItem* item) {
     // Later, because that fills the list anew, this item among others.
     const auto rename = [this, row = bookmark_list_->row(item), label = item->text()] { rename_bookmark(row, label); };
-    QMetaObject::invokeMethod(this, rename, Qt::QueuedConnection);
+    QTimer::singleShot(0, this, rename);
   });
   connect(bookmark_list_, &QListWidget::itemActivated, this, [this](const QListWidgetItem* item) {
     const Bookmark& bookmark = bookmarks_.all()[static_cast<std::size_t>(bookmark_list_->row(item))];

@@ -167,7 +167,7 @@ class Session {
   Evaluation validate() {
     const TrainInput input = open_validation_input(options_, config_, communicator_);
     const std::int64_t images = validation_images(options_);
-    const Evaluation result =
+    Evaluation result =
         input.scenes ? engine_->evaluate(*input.scenes, images) : engine_->evaluate(*input.images, images);
     for (const SkippedPath& skipped : input.skipped()) {
       if (std::ranges::find(result_.skipped_files, skipped.path, &SkippedPath::path) == result_.skipped_files.end()) {

@@ -94,7 +94,7 @@ Outputs<T> run_patches() {
   out.push_back(poisoned<T>(s.tokens() * s.outputs));
   cpu::patch_merge_forward(merge, out[1].data(), out[6].data());
   cpu::patch_merge_backward(merge, out[6].data(), out[7].data());
-  const PoolShape pool{.batch = 3, .tokens = 13 * 15, .channels = 40};
+  const PoolShape pool{.batch = 3, .tokens = std::int64_t{13} * 15, .channels = 40};
   out.push_back(poisoned<T>(120));
   out.push_back(poisoned<T>(s.tokens() * s.outputs));
   cpu::pool_forward(pool, out[1].data(), out[8].data());
@@ -210,7 +210,7 @@ void PrintTo(const Operation& operation, std::ostream* out) { *out << operation.
 
 class Determinism : public ::testing::TestWithParam<Operation> {
  protected:
-  ~Determinism() override { cpu::set_thread_count(before_); }
+  void TearDown() override { cpu::set_thread_count(before_); }
 
   template <typename T>
   static void expect_same_bits(Outputs<T> (*run)()) {

@@ -82,6 +82,7 @@ int NVTX_API push_range(nvtxDomainHandle_t /*domain*/, const nvtxEventAttributes
   range.name = *reinterpret_cast<const std::string*>(attributes->message.registered);
   range.category = attributes->category;
   if (attributes->payloadType == NVTX_PAYLOAD_TYPE_EXT) {
+    // NVTX hands the address over as a number. NOLINTNEXTLINE(performance-no-int-to-ptr)
     const auto* data = reinterpret_cast<const nvtxPayloadData_t*>(attributes->payload.ullValue);
     range.schema = data->schemaId;
     const auto* bytes = static_cast<const unsigned char*>(data->payload);

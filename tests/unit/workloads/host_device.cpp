@@ -26,7 +26,7 @@ namespace {
 HostDeviceCounts counts;
 
 std::uint16_t to_half(float value) {
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  const auto bits = std::bit_cast<std::uint32_t>(value);
   const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000U);
   if (std::isnan(value)) return static_cast<std::uint16_t>(sign | 0x7e00U);
   const float size = std::abs(value);
@@ -48,7 +48,7 @@ float from_half(std::uint16_t bits) {
 }
 
 std::uint16_t to_bfloat(float value) {
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  const auto bits = std::bit_cast<std::uint32_t>(value);
   if (std::isnan(value)) return 0x7fc0U;
   return static_cast<std::uint16_t>((bits + 0x7fffU + (bits >> 16 & 1U)) >> 16);
 }

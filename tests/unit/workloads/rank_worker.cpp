@@ -63,6 +63,7 @@ void train_all(const WorkerOptions& worker, Communicator& communicator) {
   train<float>(worker, SwinVersion::kV1, communicator, results);
   train<double>(worker, SwinVersion::kV2, communicator, results);
   std::vector<TensorSource> tensors;
+  tensors.reserve(results.size());
   for (const auto& [name, values] : results) {
     tensors.push_back({name, {static_cast<std::int64_t>(values.size())}, {}, values});
   }

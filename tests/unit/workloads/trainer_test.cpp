@@ -148,7 +148,7 @@ TEST(GradientReducer, OneRankHasNothingToSum) {
 TEST(SyntheticData, IsTheSameForAnyCutIntoBatches) {
   const SwinConfig config = small_nano(SwinVersion::kV1);
   SyntheticData data(config, 6, 5);
-  const std::size_t elements = 3U * 32U * 32U;
+  const std::size_t elements = std::size_t{3} * 32 * 32;
   std::vector<float> all(8 * elements), part(2 * elements);
   std::vector<std::int32_t> all_labels(8), part_labels(2);
   data.fill<float>(3, all, all_labels);
@@ -163,7 +163,7 @@ TEST(SyntheticData, IsTheSameForAnyCutIntoBatches) {
 TEST(SyntheticData, HasAllClassesAndUnitVariance) {
   const SwinConfig config = small_nano(SwinVersion::kV1);
   SyntheticData data(config, 1024, 5);
-  std::vector<float> images(64U * 3U * 32U * 32U);
+  std::vector<float> images(std::size_t{64} * 3 * 32 * 32);
   std::vector<std::int32_t> labels(64);
   data.fill<float>(0, images, labels);
   EXPECT_EQ(std::set<std::int32_t>(labels.begin(), labels.end()).size(), static_cast<std::size_t>(config.classes));
