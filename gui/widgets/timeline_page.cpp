@@ -5,7 +5,6 @@
 #include <QLabel>
 #include <QListWidget>
 #include <QTabWidget>
-#include <QTimer>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -107,11 +106,10 @@ void TimelinePage::connect_parts() {
   connect(search_, &SearchBar::next_requested, this, &TimelinePage::go_to_hit);
   connect(search_, &SearchBar::closed, this, &TimelinePage::close_search);
   connect(&bookmarks_, &Bookmarks::changed, this, &TimelinePage::show_bookmarks);
-  connect(bookmark_list_, &QListWidget::itemChanged, this, [this](const QListWidgetItem* item) {
-    // Later, because that fills the list anew, this item among others.
-    const auto rename = [this, row = bookmark_list_->row(item), label = item->text()] { rename_bookmark(row, label); };
-    QTimer::singleShot(0, this, rename);
-  });
+  connect(bookmark_list_, &QListWidget::itemChanged, this,
+          [this](const QListWidgetItem* item) { Q_EMIT bookmark_edited(bookmark_list_->row(item), item->text()); });
+  // Later, because that fills the list anew, the edited item among others.
+  connect(this, &TimelinePage::bookmark_edited, this, &TimelinePage::rename_bookmark, Qt::QueuedConnection);
   connect(bookmark_list_, &QListWidget::itemActivated, this, [this](const QListWidgetItem* item) {
     const Bookmark& bookmark = bookmarks_.all()[static_cast<std::size_t>(bookmark_list_->row(item))];
     view_->show_window({bookmark.begin_ns, bookmark.end_ns});

@@ -55,6 +55,7 @@ class TimelinePage : public QMainWindow {
   void place_changed();
   void actions_changed();
   void problem(const swinscope::gui::Problem& problem);
+  void bookmark_edited(int row, const QString& label);
 
  private:
   QDockWidget* add_dock(const QString& title, const QString& name, QWidget* content);
