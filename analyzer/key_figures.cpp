@@ -8,8 +8,7 @@
 namespace swinscope {
 namespace {
 
-void add_steps(const Trace& trace, const std::vector<RankSteps>& steps, const std::vector<DeviceBreakdown>& of_steps,
-               KeyFigures& figures) {
+void add_steps(const std::vector<RankSteps>& steps, const std::vector<DeviceBreakdown>& of_steps, KeyFigures& figures) {
   const auto slowest = std::max_element(steps.begin(), steps.end(), [](const RankSteps& a, const RankSteps& b) {
     return mean_step_ns(a) < mean_step_ns(b);
   });
@@ -18,7 +17,7 @@ void add_steps(const Trace& trace, const std::vector<RankSteps>& steps, const st
   for (const Interval& step : slowest->steps)
     lengths.push_back(step.length());
   figures.steps = static_cast<std::int64_t>(lengths.size());
-  figures.step_ns = step_time_ns(trace, steps, of_steps);
+  figures.step_ns = step_time_ns(steps, of_steps);
   if (*figures.step_ns == mean_step_ns(*slowest)) figures.step_ci_ns = ci95_half_width(lengths);
 }
 
@@ -56,7 +55,7 @@ void add_devices(const std::vector<DeviceBreakdown>& devices, KeyFigures& figure
 KeyFigures key_figures(const Trace& trace, const std::vector<RankSteps>& steps) {
   KeyFigures figures;
   const std::vector<DeviceBreakdown> of_steps = time_breakdown_of_steps(trace, steps);
-  add_steps(trace, steps, of_steps, figures);
+  add_steps(steps, of_steps, figures);
   add_images(trace, figures);
   add_devices(of_steps.empty() ? time_breakdown(trace) : of_steps, figures);
   for (const Rank& rank : trace.ranks) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "analyzer/host_phases.h"
 #include "analyzer/kernel_names.h"
@@ -276,10 +277,12 @@ std::optional<double> DeviceBreakdown::overlap_percent() const {
 std::vector<DeviceBreakdown> time_breakdown(const Trace& trace) {
   std::vector<DeviceBreakdown> rows;
   MathNames names(trace);
-  for (const Rank& rank : trace.ranks) {
+  for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
+    const Rank& rank = trace.ranks[r];
     const IdleJudge judge(trace, rank);
     for (const auto& [device, events] : events_by_device(rank)) {
       DeviceBreakdown row = break_down(rank, events, names);
+      row.rank_index = r;
       row.idle = judge.judge(events, row.window.begin_ns);
       rows.push_back(row);
     }
@@ -298,6 +301,7 @@ std::vector<DeviceBreakdown> time_breakdown_of_steps(const Trace& trace, const s
         const StepEvents of_steps = events_of_steps(rank, steps[r], events);
         if (of_steps.events.empty()) return;
         DeviceBreakdown row = break_down(rank, of_steps.events, names);
+        row.rank_index = r;
         row.window.begin_ns = of_steps.begin_ns;
         row.idle = judge.judge(of_steps.events, of_steps.begin_ns);
         rows.push_back(row);
@@ -307,18 +311,15 @@ std::vector<DeviceBreakdown> time_breakdown_of_steps(const Trace& trace, const s
   return rows;
 }
 
-std::int64_t step_time_ns(const Trace& trace, const std::vector<RankSteps>& steps,
-                          const std::vector<DeviceBreakdown>& of_steps) {
+std::int64_t step_time_ns(const std::vector<RankSteps>& steps, const std::vector<DeviceBreakdown>& of_steps) {
   std::int64_t longest = 0;
-  for (std::size_t r = 0; r < steps.size(); ++r) {
-    longest = std::max(longest, mean_step_ns(steps[r]));
-    std::map<std::int32_t, std::int64_t> device_ns;
-    for (const DeviceBreakdown& row : of_steps) {
-      if (row.rank == trace.ranks[r].run.rank) device_ns[row.device] += row.total_ns();
-    }
-    for (const auto& [device, ns] : device_ns)
-      longest = std::max(longest, ns / static_cast<std::int64_t>(steps[r].steps.size()));
-  }
+  for (const RankSteps& rank : steps)
+    longest = std::max(longest, mean_step_ns(rank));
+  std::map<std::pair<std::size_t, std::int32_t>, std::int64_t> device_ns;  // of all its windows
+  for (const DeviceBreakdown& row : of_steps)
+    device_ns[{row.rank_index, row.device}] += row.total_ns();
+  for (const auto& [device, ns] : device_ns)
+    longest = std::max(longest, ns / static_cast<std::int64_t>(steps[device.first].steps.size()));
   return longest;
 }
 

@@ -42,6 +42,7 @@ struct IdleCauses {
 };
 
 struct DeviceBreakdown {
+  std::size_t rank_index = 0;  // in Trace::ranks: several processes may have one rank
   std::int32_t rank = 0;
   std::int32_t device = 0;
   std::int64_t events = 0;
@@ -81,8 +82,7 @@ std::vector<DeviceBreakdown> time_breakdown_of_steps(const Trace& trace, const s
 
 // The mean step of the slowest rank, by its host or by its devices (of_steps: as above), whichever is longer: a host
 // that runs ahead ends its ranges before the device is done, and a device may be done before the host. 0 without steps.
-std::int64_t step_time_ns(const Trace& trace, const std::vector<RankSteps>& steps,
-                          const std::vector<DeviceBreakdown>& of_steps);
+std::int64_t step_time_ns(const std::vector<RankSteps>& steps, const std::vector<DeviceBreakdown>& of_steps);
 
 // gpu_busy and gpu_compute of a part of the trace, 0..1: what a program does before its steps (weights, the choice of
 // products) has no share in them. `windows`: one for each rank of the trace, in order; a rank whose window is empty has

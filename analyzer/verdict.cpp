@@ -121,7 +121,7 @@ Verdict judge(const Trace& trace, const std::vector<RankSteps>& steps, const std
   Verdict verdict;
   std::vector<DeviceBreakdown> devices = time_breakdown_of_steps(trace, steps);
   const bool in_steps = !devices.empty();
-  verdict.step_ns = step_time_ns(trace, steps, devices);
+  verdict.step_ns = step_time_ns(steps, devices);
   if (!in_steps) devices = time_breakdown(trace);
   std::array<double, kBounds> sums{};
   double total = 0;
