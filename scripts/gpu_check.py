@@ -80,9 +80,9 @@ def checks(build):
                            os.path.join(build, "gpu_programs")]
     result["training-recovery"] = [sys.executable, "tests/gpu/check_training.py", "--swin", swin]
     for tool in ("memcheck", "racecheck"):
-        # Races between threads are looked for in our kernels only: cuBLASLt's own show hazards, and take most of the time.
-        ours = ["--kernel-name", "kns=swinscope"] if tool == "racecheck" else []
-        watched = [sanitizer(), "--tool", tool, *ours, "--error-exitcode", "99", swin]
+        # cuBLASLt's own kernels show hazards. Left out by name: a filter that fits nothing then hides nothing of ours.
+        filters = ["--kernel-name-exclude", "kns=nvjet"] if tool == "racecheck" else []
+        watched = [sanitizer(), "--tool", tool, *filters, "--error-exitcode", "99", swin]
         for name, rows in ROWS.items():
             result[f"{tool}-{name}"] = [*watched, *VERIFY, rows]
         for name, options in STEPS.items():

@@ -35,7 +35,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 import torch
@@ -44,6 +43,7 @@ from safetensors.torch import load_file
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "timm"))
 import export_fixtures  # noqa: E402
+from compiling_peer import CompilingPeer, compile_peers, wait_for_file  # noqa: E402
 
 DTYPES = {"fp32": torch.float32, "tf32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 TOLERANCES = {"fp32": 1e-4, "tf32": 3e-3, "fp16": 3e-3, "bf16": 2e-2}
@@ -121,89 +121,10 @@ def peer_worker(arguments):
             print("ms", statistics.median(times), flush=True)
 
 
-class Peer:
-    """A worker process and what it said."""
-
-    def __init__(self, arguments, model, batch, mode, layout):
-        self.name = f"{mode} {layout}"
-        self.case = (model, batch)
-        self.command = [sys.executable, os.path.abspath(__file__), "worker", "--model", model, "--batch", str(batch),
-                        "--mode", mode, "--layout", layout, "--precision", arguments.precision]
-        self.log = tempfile.TemporaryFile("w+")
-        self.process = None
-        self.ready = False
-        self.started = 0.0
-        self.compile_seconds = 0.0
-        self.stopped_after = None
-
-    def start(self):
-        # Each would take a thread a core.
-        environment = dict(os.environ, TORCHINDUCTOR_COMPILE_THREADS=os.environ.get("TORCHINDUCTOR_COMPILE_THREADS", "4"))
-        self.started = time.monotonic()
-        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log,
-                                        text=True, env=environment)
-        threading.Thread(target=self.wait_until_ready, daemon=True).start()
-
-    def answer(self, word):
-        """The rest of the next line that begins with `word`; None at the end. PyTorch may print lines of its own."""
-        for line in self.process.stdout:
-            if line.split()[:1] == [word]:
-                return line[len(word):].strip()
-        return None
-
-    def wait_until_ready(self):
-        self.ready = self.answer("ready") is not None
-        self.compile_seconds = time.monotonic() - self.started
-
-    def running(self):
-        return self.process is not None and not self.ready and self.process.poll() is None
-
-    def failed(self):
-        return self.process is not None and self.process.poll() is not None
-
-    def enforce(self, limit):
-        if self.running() and time.monotonic() - self.started > limit:
-            self.stopped_after = limit
-            self.stop()
-
-    def measure_ms(self):
-        self.process.stdin.write("time\n")
-        self.process.stdin.flush()
-        return float(self.answer("ms"))
-
-    def why(self):
-        if self.stopped_after is not None:
-            return f"not compiled within {self.stopped_after:.0f} s"
-        if not self.failed():
-            return "not compiled in time"
-        self.log.seek(0)
-        return f"ended with {self.process.returncode}: {self.log.read().strip()[-300:]}"
-
-    def stop(self):
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
-
-
-def compile_peers(arguments, peers):
-    """Starts them, `jobs` at a time, until each is ready or has failed, or the time is over."""
-    started = time.monotonic()
-    waiting = list(peers)
-    while time.monotonic() - started < arguments.seconds:
-        while waiting and sum(peer.running() for peer in peers) < arguments.jobs:
-            waiting.pop(0).start()
-        if not waiting and not any(peer.running() for peer in peers):
-            break
-        for peer in peers:
-            peer.enforce(arguments.compile_limit)
-        time.sleep(0.2)
-    for peer in peers:
-        if not peer.ready:
-            peer.stop()
-    print(f"{sum(peer.ready for peer in peers)} of {len(peers)} compiled in {time.monotonic() - started:.0f} s",
-          flush=True)
-    while arguments.time_after and not os.path.exists(arguments.time_after):
-        time.sleep(0.2)
+def make_peer(arguments, model, batch, mode, layout):
+    command = [sys.executable, os.path.abspath(__file__), "worker", "--model", model, "--batch", str(batch), "--mode", mode,
+               "--layout", layout, "--precision", arguments.precision]
+    return CompilingPeer((model, batch), f"{mode} {layout}", command)
 
 
 def compare_case(arguments, model, batch, peers):
@@ -211,7 +132,7 @@ def compare_case(arguments, model, batch, peers):
     ours, times = [ours_ms(arguments, model, batch)], {peer.name: [] for peer in peers}
     for _ in range(arguments.rounds):
         for peer in peers:
-            times[peer.name].append(peer.measure_ms())
+            times[peer.name].append(float(peer.ask("ms")))
             ours.append(ours_ms(arguments, model, batch))
     medians = {name: statistics.median(values) for name, values in times.items()}
     fastest = min(medians, key=medians.get)
@@ -230,17 +151,18 @@ def compare_case(arguments, model, batch, peers):
 
 def compare_speed(arguments):
     cases = [(case.split(":")[0], int(case.split(":")[1])) for case in arguments.cases.split(",")]
-    peers = [Peer(arguments, model, batch, mode, layout) for model, batch in cases
+    peers = [make_peer(arguments, model, batch, mode, layout) for model, batch in cases
              for mode in arguments.modes.split(",") for layout in arguments.layouts.split(",")]
     rows, left_out = [], []
     document = {"schema": "swinscope.peers.speed/2", "gpu": torch.cuda.get_device_name(), "torch": torch.__version__,
                 "timm": timm.__version__, "left_out": left_out, "data": rows}
     try:
-        compile_peers(arguments, peers)
-        for peer in peers:
-            if not peer.ready:
-                left_out.append(f"{peer.case[0]} batch {peer.case[1]} {peer.name}: {peer.why()}")
-                print(f"left out: {left_out[-1]}", flush=True)
+        started = time.monotonic()
+        for peer, why in compile_peers(peers, arguments.jobs, started + arguments.seconds, arguments.compile_limit).items():
+            left_out.append(f"{peer.case[0]} batch {peer.case[1]} {peer.name}: {why}")
+            print(f"left out: {left_out[-1]}", flush=True)
+        print(f"{sum(peer.ready for peer in peers)} of {len(peers)} compiled in {time.monotonic() - started:.0f} s", flush=True)
+        wait_for_file(arguments.time_after)
         if arguments.compile_only:
             for peer in peers:
                 if peer.ready:

@@ -3,7 +3,7 @@
 
 usage: python3 tests/peers/torch/compare_training.py speed --swin build/gpu/bin/swin [--cases swin_large:64,swinv2_base:64]
            [--modes default,reduce-overhead,max-autotune] [--layouts nchw,channels_last] [--precisions fp16,bf16]
-           [--data FOLDER --loader-workers N] [--jobs N] [--ahead] [--pause] [--seconds S] [--json FILE]
+           [--data FOLDER --loader-workers N] [--jobs N] [--ahead [--time-after FILE]] [--seconds S] [--json FILE]
        python3 tests/peers/torch/compare_training.py curve --swin build/gpu/bin/swin [--models swin_tiny] [--steps 200] [--json FILE]
        python3 tests/peers/torch/compare_training.py accuracy --swin build/gpu/bin/swin --data FOLDER [--target 0.9] [--json FILE]
        python3 tests/peers/torch/compare_training.py gradients --swin build/gpu/bin/swin [--models swin_nano,swinv2_nano] [--json FILE]
@@ -13,8 +13,8 @@ Needs torch, timm, numpy and safetensors (made for torch 2.11 and timm 1.0.29) a
 speed: medians of the time of a step (forward, backward, clipping, AdamW) with torch.compile, autocast and fused AdamW, and peak
 memory. Each mode, layout and precision of PyTorch is a process; --jobs of them compile at a time (each holds a whole training's
 memory), then they are timed one after another with nothing else running, ours before and after each. --ahead: those of all cases are
-compiled before the first is timed, where memory holds them all; --pause: a line on standard input is waited for then, on a machine that
-has other work meanwhile. What has not compiled after --seconds is named and left out. The file of --json is written anew after each.
+compiled before the first is timed, where memory holds them all; --time-after FILE waits for that file then, where something else uses
+the GPU at first. What has not compiled after --seconds is named and left out. The file of --json is written anew after each.
 Without --data the images lie on the GPU on both sides; with it both read the same JPEG files with the same crops and mirroring, by
 --loader-workers processes or threads.
 
@@ -27,12 +27,10 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
-import tempfile
-import threading
 import time
 
+from compiling_peer import CompilingPeer, compile_peers, wait_for_file
 from training_model import Stepper, image_size, keep, make_model, random_crops, run_swin
 
 
@@ -100,57 +98,12 @@ def worker(arguments):
                                     "reserved_gib": torch.cuda.memory_reserved() / 2**30}), flush=True)
 
 
-class Peer:
-    """A worker process and what it said."""
-
-    def __init__(self, arguments, model, batch, precision, mode, layout):
-        self.case, self.name = (model, batch, precision), f"{mode} {layout}"
-        self.command = [sys.executable, os.path.abspath(__file__), "worker", "--model", model, "--batch", str(batch),
-                        "--precision", precision, "--mode", mode, "--layout", layout, "--measured", str(arguments.measured)]
-        if arguments.data:
-            self.command += ["--data", arguments.data, "--loader-workers", str(arguments.loader_workers)]
-        self.log = tempfile.TemporaryFile("w+")
-        self.process, self.ready, self.started, self.compile_seconds = None, False, 0.0, 0.0
-
-    def start(self):
-        environment = dict(os.environ, TORCHINDUCTOR_COMPILE_THREADS=os.environ.get("TORCHINDUCTOR_COMPILE_THREADS", "4"))
-        self.started = time.monotonic()
-        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log,
-                                        text=True, env=environment)
-        threading.Thread(target=self.wait_until_ready, daemon=True).start()
-
-    def answer(self, word):
-        for line in self.process.stdout:
-            if line.split()[:1] == [word]:
-                return line[len(word):].strip()
-        return None
-
-    def wait_until_ready(self):
-        self.ready = self.answer("ready") is not None
-        self.compile_seconds = time.monotonic() - self.started
-
-    def running(self):
-        return self.process is not None and not self.ready and self.process.poll() is None
-
-    def measure(self):
-        try:
-            self.process.stdin.write("time\n")
-            self.process.stdin.flush()
-            text = self.answer("answer")
-            return None if text is None else json.loads(text)
-        except OSError:
-            return None
-
-    def why(self):
-        if self.process is None or self.process.poll() is None:
-            return "not compiled in time"
-        self.log.seek(0)
-        return f"ended with {self.process.returncode}: {self.log.read().strip()[-300:]}"
-
-    def stop(self):
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
+def make_peer(arguments, model, batch, precision, mode, layout):
+    command = [sys.executable, os.path.abspath(__file__), "worker", "--model", model, "--batch", str(batch),
+               "--precision", precision, "--mode", mode, "--layout", layout, "--measured", str(arguments.measured)]
+    if arguments.data:
+        command += ["--data", arguments.data, "--loader-workers", str(arguments.loader_workers)]
+    return CompilingPeer((model, batch, precision), f"{mode} {layout}", command)
 
 
 def ours(arguments, model, batch, precision):
@@ -169,19 +122,9 @@ def ours(arguments, model, batch, precision):
 
 
 def compile_all(arguments, peers, started, document):
-    """Until each is ready or has ended, --jobs of them at a time; what is not ready in the end is left out."""
-    waiting = list(peers)
-    while time.monotonic() - started < arguments.seconds:
-        while waiting and sum(peer.running() for peer in peers) < arguments.jobs:
-            waiting.pop(0).start()
-        if not waiting and not any(peer.running() for peer in peers):
-            break
-        time.sleep(0.2)
-    for peer in peers:
-        if not peer.ready:
-            document["left_out"].append(f"{' '.join(map(str, peer.case))} {peer.name}: {peer.why()}")
-            print("left out:", document["left_out"][-1], flush=True)
-            peer.stop()
+    for peer, why in compile_peers(peers, arguments.jobs, started + arguments.seconds).items():
+        document["left_out"].append(f"{' '.join(map(str, peer.case))} {peer.name}: {why}")
+        print("left out:", document["left_out"][-1], flush=True)
 
 
 def speed(arguments):
@@ -189,16 +132,14 @@ def speed(arguments):
     import torch
     cases = [(case.split(":")[0], int(case.split(":")[1]), precision) for case in arguments.cases.split(",")
              for precision in arguments.precisions.split(",")]
-    peers = [Peer(arguments, *case, mode, layout) for case in cases for mode in arguments.modes.split(",")
+    peers = [make_peer(arguments, *case, mode, layout) for case in cases for mode in arguments.modes.split(",")
              for layout in arguments.layouts.split(",")]
     document = {"schema": "swinscope.peers.training/1", "gpu": torch.cuda.get_device_name(), "torch": torch.__version__,
                 "timm": timm.__version__, "data_folder": arguments.data, "left_out": [], "data": []}
     started = time.monotonic()
     if arguments.ahead:
         compile_all(arguments, peers, started, document)
-    if arguments.pause:
-        print("compiled: a line on standard input lets the timing begin", flush=True)
-        sys.stdin.readline()
+        wait_for_file(arguments.time_after)
     for case in cases:
         mine = [peer for peer in peers if peer.case == case]
         row = {"model": case[0], "batch": case[1], "precision": case[2], "ours": [ours(arguments, *case)], "torch": {}}
@@ -208,7 +149,8 @@ def speed(arguments):
             compile_all(arguments, mine, started, document)
         for peer in mine:
             if peer.ready:
-                row["torch"][peer.name] = peer.measure()
+                answer = peer.ask("answer")
+                row["torch"][peer.name] = None if answer is None else json.loads(answer)
                 row["ours"].append(ours(arguments, *case))
                 keep(arguments, document)
         for peer in mine:
@@ -251,7 +193,7 @@ def main():
     command.add_argument("--layouts", default="nchw,channels_last")
     command.add_argument("--jobs", type=int, default=3, help="that compile at a time")
     command.add_argument("--ahead", action="store_true", help="compile for all cases before the first is timed")
-    command.add_argument("--pause", action="store_true", help="wait for a line on standard input before the first is timed")
+    command.add_argument("--time-after", metavar="FILE", help="with --ahead: wait for that file before timing")
     command.add_argument("--seconds", type=float, default=3600.0, help="after which nothing more is compiled")
     command.add_argument("--min-ratio", type=float, default=0.0)
     command = by_name["curve"]
