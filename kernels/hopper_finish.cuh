@@ -20,6 +20,8 @@ struct Pointers {
   const float* corrections = nullptr;  // [2, n]: see normalized_product.h
   const T* gamma = nullptr;            // [n], as beta: of kNormalized
   const T* beta = nullptr;
+  const float2* a_moments = nullptr;  // [m, k / 32]: of the rows of a, where they are normalized
+  float2* y_moments = nullptr;        // [m, n / 32], or null: with kResidual, by one warp group a tile
 };
 
 // 8 columns of a row that follow each other.

@@ -1,5 +1,5 @@
-// Layer normalization within a product (normalized_product.h): the moments of the rows of a, taken from its tiles while
-// they are multiplied, and what corrects the sums by them.
+// Layer normalization between two products (normalized_product.h): the first one leaves the moments of its rows, from
+// which the second one has what corrects its sums.
 #pragma once
 
 #include "kernels/hopper_finish.cuh"
@@ -8,94 +8,78 @@
 
 namespace swinscope::cuda::hopper {
 
-// Halves of values, so that differences of any two are finite: x / 2 + shift of two values.
-__device__ inline std::uint32_t half_shifted(std::uint32_t pair, std::uint32_t shift, __half) {
-  const __half2 y = __hfma2(*reinterpret_cast<const __half2*>(&pair), __float2half2_rn(0.5F),
-                            *reinterpret_cast<const __half2*>(&shift));
-  return *reinterpret_cast<const std::uint32_t*>(&y);
-}
-__device__ inline std::uint32_t half_shifted(std::uint32_t pair, std::uint32_t shift, __nv_bfloat16) {
-  const __nv_bfloat162 y = __hfma2(*reinterpret_cast<const __nv_bfloat162*>(&pair), __float2bfloat162_rn(0.5F),
-                                   *reinterpret_cast<const __nv_bfloat162*>(&shift));
-  return *reinterpret_cast<const std::uint32_t*>(&y);
+// Over the lanes that have the same rows; all of them must be here.
+__device__ inline float sum_over_quad(float value) {
+  const unsigned quad = 0xfU << (threadIdx.x % kWarp / kQuad * kQuad);
+  value += __shfl_xor_sync(quad, value, 1);
+  return value + __shfl_xor_sync(quad, value, 2);
 }
 
-// Of the 16 rows of a tile that a warp multiplies; a thread ends with those of rows lane / 4 and lane / 4 + 8, whose
-// sums it has. Sums and squares are taken on tensor cores, of differences from the mean of the row's first columns: so
-// neither a mean far from zero nor a single large value costs digits of the variance.
+// Of 32 columns of a row, as they are stored, of which each lane of four has 8.
 template <typename T>
+__device__ float2 moments_of(const uint4& stored, T type) {
+  Eight eight{};
+  eight.add(stored, type);
+  float sum = 0.0F;
+#pragma unroll
+  for (int i = 0; i < 8; ++i)
+    sum += eight.values[i];
+  const float mean = sum_over_quad(sum) / static_cast<float>(kMomentColumns);
+  float squares = 0.0F;
+#pragma unroll
+  for (int i = 0; i < 8; ++i)
+    squares += (eight.values[i] - mean) * (eight.values[i] - mean);
+  return {mean, sum_over_quad(squares)};
+}
+
+// at: of the lane's first column in the result.
+__device__ inline void store_moments(float2* moments, std::int64_t at, const float2& of_columns) {
+  if (threadIdx.x % kQuad == 0) moments[at / kMomentColumns] = of_columns;
+}
+
+// A thread's part of the moments of the two rows of a whose sums it has: those of every fourth 32 columns.
 class RowMoments {
  public:
-  static constexpr int kStep = 16;  // columns at a time
-
-  // a: the tile's part of a stage, `columns` of which exist, a multiple of 16.
-  __device__ void add(std::uint32_t a, int columns, bool first) {
-    const int lane = static_cast<int>(threadIdx.x) % kWarp;
-    const std::uint32_t row =
-        static_cast<std::uint32_t>(threadIdx.x) / kWarp * 16 + static_cast<std::uint32_t>(lane) % 16;
-    const std::uint32_t begin = a + row * 128;
-    const std::uint32_t half = static_cast<std::uint32_t>(lane) / 16;
-    uint4 pieces[kSteps];
-#pragma unroll
-    for (std::uint32_t i = 0; i < kSteps; ++i) {
-      // The copy engine permuted the 16-byte pieces of a row by its number.
-      if (static_cast<int>(i) * kStep < columns) pieces[i] = load_matrices(begin + ((2 * i + half) ^ (row % 8)) * 16);
-    }
-    if (first) set_shift(pieces, columns);
-#pragma unroll
-    for (int i = 0; i < kSteps; ++i) {
-      if (i * kStep < columns) add_step(pieces[i]);
-    }
-  }
-
-  // Of rows of `count` columns.
-  __device__ void finish(int count, float (&mean)[2], float (&rstd)[2]) const {
-    const int lane = static_cast<int>(threadIdx.x) % kWarp;
-    const int row = lane / 4;
-    // The square of row i is in the diagonal: column i, which that thread of the four has.
-    const int owner = lane / 4 * 4 + row / 2;
-    const float inverse = 1.0F / static_cast<float>(count);
+  // row: the upper one; the other one is 8 below.
+  __device__ void fetch(const float2* moments, int row, int rows, int columns) {
+    pieces_ = columns / static_cast<int>(kMomentColumns);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const float own = row % 2 == 0 ? squares_[2 * half] : squares_[2 * half + 1];
-      const float square = __shfl_sync(0xffffffffU, own, owner) * inverse;
-      const float sum = sums_[2 * half] * inverse;
-      mean[half] = 2.0F * (sum - unpack(shift_[half], T{}).x);
-      rstd[half] = rsqrtf(fmaxf(4.0F * (square - sum * sum), 0.0F) + static_cast<float>(kFoldedEpsilon));
+      const float2* const from = moments + std::int64_t{row + 8 * half} * pieces_;
+#pragma unroll
+      for (int i = 0; i < kEach; ++i) {
+        own_[half][i] = float2{};
+        if (row + 8 * half < rows && piece(i) < pieces_) own_[half][i] = from[piece(i)];
+      }
+    }
+  }
+  // By Chan's formula for parts of equal size: differences are taken from the mean of the row.
+  __device__ void finish(float (&mean)[2], float (&rstd)[2]) const {
+    const float count = static_cast<float>(pieces_);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float sum = 0.0F;
+#pragma unroll
+      for (int i = 0; i < kEach; ++i)
+        sum += own_[half][i].x;
+      mean[half] = sum_over_quad(sum) / count;
+      float squares = 0.0F;
+#pragma unroll
+      for (int i = 0; i < kEach; ++i) {
+        const float apart = own_[half][i].x - mean[half];
+        if (piece(i) < pieces_) squares += own_[half][i].y + static_cast<float>(kMomentColumns) * apart * apart;
+      }
+      const float variance = sum_over_quad(squares) / (count * static_cast<float>(kMomentColumns));
+      rstd[half] = rsqrtf(variance + static_cast<float>(kFoldedEpsilon));
     }
   }
 
  private:
-  static constexpr int kSteps = 4;
+  static constexpr int kEach = static_cast<int>(kMostNormalizedColumns / kMomentColumns) / kQuad;
+  static __device__ int piece(int i) { return static_cast<int>(threadIdx.x) % kQuad + i * kQuad; }
 
-  __device__ void set_shift(const uint4 (&pieces)[kSteps], int columns) {
-    float totals[4] = {};
-    const std::uint32_t ones = pack(1.0F, 1.0F, T{});
-#pragma unroll
-    for (int i = 0; i < kSteps; ++i) {
-      if (i * kStep < columns) {
-        mma_k16(totals, {pieces[i].x, pieces[i].y, pieces[i].z, pieces[i].w}, ones, ones, T{});
-      }
-    }
-    const float scale = -0.5F / static_cast<float>(min(columns, kSteps * kStep));
-    shift_[0] = pack(totals[0] * scale, totals[0] * scale, T{});
-    shift_[1] = pack(totals[2] * scale, totals[2] * scale, T{});
-  }
-
-  __device__ void add_step(const uint4& piece) {
-    const std::uint32_t ones = pack(1.0F, 1.0F, T{});
-    const std::uint32_t upper[2] = {half_shifted(piece.x, shift_[0], T{}), half_shifted(piece.z, shift_[0], T{})};
-    const std::uint32_t lower[2] = {half_shifted(piece.y, shift_[1], T{}), half_shifted(piece.w, shift_[1], T{})};
-    mma_k16(sums_, {upper[0], lower[0], upper[1], lower[1]}, ones, ones, T{});
-    // 8 columns of the upper rows times themselves, and beside them, as further columns, the same of the lower rows.
-#pragma unroll
-    for (int i = 0; i < 2; ++i)
-      mma_k16(squares_, {upper[i], 0, 0, lower[i]}, upper[i], lower[i], T{});
-  }
-
-  float sums_[4] = {};
-  float squares_[4] = {};
-  std::uint32_t shift_[2] = {};
+  int pieces_ = 0;
+  float2 own_[2][kEach];
 };
 
 // A thread's column sums and biases: of each 32 columns, 8.

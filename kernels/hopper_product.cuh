@@ -9,6 +9,7 @@
 
 #include "kernels/early_launch.cuh"
 #include "kernels/hopper_finish.cuh"
+#include "kernels/hopper_moments.cuh"
 #include "kernels/hopper_product.h"
 #include "kernels/hopper_result.cuh"
 #include "kernels/wgmma.cuh"
@@ -32,6 +33,7 @@ struct Plan {
   static constexpr int kRows = kGroups * kGroupRows;
   static constexpr Finish kFinish = kFinish_;
   static constexpr bool kNormalizes = kFinish == Finish::kNormalized;
+  static constexpr bool kLeavesMoments = kFinish == Finish::kResidual && kGroups == 1;
   static constexpr int kThreads = (1 + kGroups) * kGroup;
   static constexpr std::uint32_t kABytes = kRows * kStageRowBytes;
   static constexpr std::uint32_t kStageBytes = kABytes + kColumns * kStageRowBytes;
@@ -47,6 +49,7 @@ struct Extents {
   int tiles_n, tiles;
   int first_row, row_step;  // of tiles, in the order in which they are taken: down from the first, or up from the last
   int stride_rows, stride_columns;  // of tiles, from a block's tile to its next one: no division on the way
+  bool late;                        // see ProductPointers
 };
 
 // Where a block is among tiles and stages.
@@ -117,6 +120,7 @@ __device__ void produce(const Ring<P>& ring, const Extents& e, const CUtensorMap
     load_b(ring, weights, b_map);
   }
   wait_for_previous();
+  if (e.late) let_next_begin();
   Walk<P> at(e);
   for (int i = 0; i < P::kStages && at.tile < e.tiles; ++i, at.advance(e, steps))
     load_a(ring, at, a_map);
@@ -222,7 +226,7 @@ struct Residual {
 // Bias, GELU, residual; 16 bytes are stored at a time.
 template <typename P>
 __device__ void finish_tile(const float (&sums)[P::kSums], const TileBias<P>& bias, Residual<P>& residual,
-                            const Place<P>& place) {
+                            const Place<P>& place, const Pointers<typename P::T>& p) {
   constexpr int kAhead = Residual<P>::kAhead;
   const int t = static_cast<int>(threadIdx.x) % kQuad;
 #pragma unroll
@@ -235,7 +239,12 @@ __device__ void finish_tile(const float (&sums)[P::kSums], const TileBias<P>& bi
       if constexpr (P::kFinish == Finish::kGelu) gelu(eight);
       residual.add_to(eight, part, half);
       const uint4 packed = eight.rounded(typename P::T{});
-      if (place.has(part, half)) *reinterpret_cast<uint4*>(place.y[half] + part * 32) = packed;
+      if (!place.has(part, half)) continue;
+      *reinterpret_cast<uint4*>(place.y[half] + part * 32) = packed;
+      if constexpr (P::kLeavesMoments) {
+        if (p.y_moments != nullptr)
+          store_moments(p.y_moments, place.y[half] - p.y + part * 32, moments_of(packed, typename P::T{}));
+      }
     }
   }
 }
@@ -302,7 +311,7 @@ __device__ void consume(const Ring<P>& ring, const Extents& e, const Pointers<ty
     if constexpr (P::kNormalizes) {
       finish_normalized<P>(sums, end, residual, place);
     } else {
-      finish_tile<P>(sums, end, residual, place);
+      finish_tile<P>(sums, end, residual, place, p);
     }
     at.advance_tile(e);
   }
@@ -334,7 +343,7 @@ __global__ __launch_bounds__(P::kThreads, P::kBlocksEach) void matmul_kernel(con
     barrier_inits_done();
   }
   __syncthreads();
-  let_next_begin();
+  if (!e.late) let_next_begin();
   if constexpr (P::kNormalizes) {
     // From here on the blocks of the cluster have begun, and their barriers are there.
     if (e.tiles_n > 1) {

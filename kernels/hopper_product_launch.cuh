@@ -59,9 +59,14 @@ void launch_plan(const ProductForm& form, const ProductMaps& maps, const Product
   const int tiles_m = ceil_div(form.m, P::kRows);
   extents.tiles_n = ceil_div(form.n, P::kColumns);
   extents.tiles = extents.tiles_n * tiles_m;
-  const Pointers<T> typed{static_cast<const T*>(pointers.bias),  static_cast<const T*>(pointers.residual),
-                          static_cast<T*>(pointers.y),           nullptr,
-                          static_cast<const T*>(pointers.gamma), static_cast<const T*>(pointers.beta)};
+  const Pointers<T> typed{static_cast<const T*>(pointers.bias),
+                          static_cast<const T*>(pointers.residual),
+                          static_cast<T*>(pointers.y),
+                          nullptr,
+                          static_cast<const T*>(pointers.gamma),
+                          static_cast<const T*>(pointers.beta),
+                          nullptr,
+                          reinterpret_cast<float2*>(pointers.y_moments)};
   LaunchShape shape;
   int at_once = 0;
   if constexpr (P::kNormalizes) {
@@ -76,6 +81,7 @@ void launch_plan(const ProductForm& form, const ProductMaps& maps, const Product
   extents.row_step = pointers.backwards ? -1 : 1;
   extents.stride_rows = extents.row_step * (blocks / extents.tiles_n);
   extents.stride_columns = blocks % extents.tiles_n;
+  extents.late = pointers.late;
   shape.grid = dim3(static_cast<unsigned>(blocks));
   shape.block = dim3(P::kThreads);
   shape.shared_bytes = P::kSharedBytes;

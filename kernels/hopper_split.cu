@@ -18,10 +18,21 @@ void launch_plan(const ProductForm& form, const Tile& tile, const ProductMaps& m
   }();
   require(ready && tile.splits <= P::kUnits, "hopper::launch", "a block of the cluster would have nothing to finish");
   const int tiles_n = static_cast<int>((form.n + P::kColumns - 1) / P::kColumns);
-  const SplitExtents extents{
-      static_cast<int>(form.m), static_cast<int>(form.n), static_cast<int>(form.k), tiles_n, tile.splits, tile.shares};
-  const Pointers<T> typed{static_cast<const T*>(pointers.bias), static_cast<const T*>(pointers.residual),
-                          static_cast<T*>(pointers.y), pointers.corrections};
+  const SplitExtents extents{static_cast<int>(form.m),
+                             static_cast<int>(form.n),
+                             static_cast<int>(form.k),
+                             tiles_n,
+                             tile.splits,
+                             tile.shares,
+                             pointers.late};
+  const Pointers<T> typed{static_cast<const T*>(pointers.bias),
+                          static_cast<const T*>(pointers.residual),
+                          static_cast<T*>(pointers.y),
+                          pointers.corrections,
+                          nullptr,
+                          nullptr,
+                          reinterpret_cast<const float2*>(pointers.a_moments),
+                          reinterpret_cast<float2*>(pointers.y_moments)};
   LaunchShape shape;
   shape.grid = dim3(static_cast<unsigned>(split_blocks(form, tile)));
   shape.block = dim3(P::kThreads);

@@ -20,7 +20,7 @@ struct SplitPlan {
   using T = T_;
   static constexpr int kColumns = kColumns_;
   static constexpr Finish kFinish = kFinish_;
-  static constexpr bool kNormalize = kNormalize_;  // the rows of a; k is not shared then
+  static constexpr bool kNormalize = kNormalize_;  // the rows of a
   static constexpr int kRows = 64;
   static constexpr int kDepth = 64;  // of a stage: 128 bytes of each row
   static constexpr int kGroup = 128;
@@ -28,7 +28,7 @@ struct SplitPlan {
   static constexpr std::uint32_t kRowBytes = kDepth * 2;
   static constexpr std::uint32_t kABytes = kRows * kRowBytes;
   static constexpr std::uint32_t kStageBytes = kABytes + kColumns * kRowBytes;
-  static constexpr int kStages = kColumns == 32 ? 6 : 4;
+  static constexpr int kStages = kColumns == 128 ? 4 : 6;
   static constexpr int kSums = kColumns / 2;
   // Of 8 sums of a thread, which it finishes or gives away together: `unit / 2` of 32 columns, `unit % 2` of two rows.
   static constexpr int kUnits = kSums / 8;
@@ -46,6 +46,7 @@ struct SplitExtents {
   int tiles_n;
   int splits;  // blocks that share k, a power of two: at most kUnits, and at most the steps along k
   int shares;  // blocks that share b, a power of two: at most kColumns / 8
+  bool late;   // see ProductPointers
 };
 
 // Where a block's shared memory has what.
@@ -90,8 +91,9 @@ __device__ SplitPart part_of(int block, const SplitExtents& e) {
 }
 
 template <typename P>
-__device__ void produce_part(const SplitMemory<P>& memory, const SplitPart& part, int shares, const CUtensorMap* a_map,
-                             const CUtensorMap* b_map) {
+__device__ void produce_part(const SplitMemory<P>& memory, const SplitPart& part, const SplitExtents& e,
+                             const CUtensorMap* a_map, const CUtensorMap* b_map) {
+  const int shares = e.shares;
   // This block's slice of the rows of b.
   const int slice = P::kColumns / shares * part.member;
   const int group = (part.column + slice) / 32;
@@ -120,6 +122,7 @@ __device__ void produce_part(const SplitMemory<P>& memory, const SplitPart& part
       prefetch_permuted_slice(b_map, step * P::kDepth, eighth, group);
   }
   wait_for_previous();
+  if (e.late) let_next_begin();
   for (int i = 0; i < ahead; ++i)
     load_a(part.first + i, i);
   int stage = 0;
@@ -144,7 +147,7 @@ __device__ void produce_part(const SplitMemory<P>& memory, const SplitPart& part
 
 template <typename P>
 __device__ void multiply_part(const SplitMemory<P>& memory, const SplitPart& part, const SplitExtents& e,
-                              float (&sums)[P::kSums], RowMoments<typename P::T>& moments) {
+                              float (&sums)[P::kSums]) {
   constexpr int kStep = 16;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   // A stage is free where all that share b have read it.
@@ -170,7 +173,6 @@ __device__ void multiply_part(const SplitMemory<P>& memory, const SplitPart& par
                                                         step == part.first && i == 0);
     }
     products_commit();
-    if constexpr (P::kNormalize) moments.add(memory.a(stage), e.k - step * P::kDepth, step == part.first);
     products_wait<1>();
     if (step > part.first) release(stage == 0 ? P::kStages - 1 : stage - 1);
     if (++stage == P::kStages) {
@@ -252,13 +254,15 @@ __device__ void consume_part(const SplitMemory<P>& memory, const SplitPart& part
     }
   }
 
+  RowMoments moments;
+  if constexpr (P::kNormalize) moments.fetch(p.a_moments, row, e.m, e.k);
+
   float sums[P::kSums];
-  RowMoments<T> moments;
-  multiply_part<P>(memory, part, e, sums, moments);
+  multiply_part<P>(memory, part, e, sums);
   if (e.splits > 1) exchange_sums<P>(memory, e, part, thread, sums);
   float mean[2];
   float rstd[2];
-  if constexpr (P::kNormalize) moments.finish(e.k, mean, rstd);
+  if constexpr (P::kNormalize) moments.finish(mean, rstd);
 #pragma unroll
   for (int unit = 0; unit < P::kUnits; ++unit) {
     if (!exists(unit)) continue;
@@ -270,7 +274,11 @@ __device__ void consume_part(const SplitMemory<P>& memory, const SplitPart& part
     }
     if constexpr (P::kFinish == Finish::kGelu) gelu(eight);
     if constexpr (kRead) eight.add(residual[unit], T{});
-    *reinterpret_cast<uint4*>(p.y + place(unit)) = eight.rounded(T{});
+    const uint4 stored = eight.rounded(T{});
+    *reinterpret_cast<uint4*>(p.y + place(unit)) = stored;
+    if constexpr (kRead) {
+      if (p.y_moments != nullptr) store_moments(p.y_moments, place(unit), moments_of(stored, T{}));
+    }
   }
 }
 
@@ -294,7 +302,7 @@ __global__ __launch_bounds__(P::kThreads) void split_k_matmul_kernel(const __gri
     barrier_inits_done();
   }
   __syncthreads();
-  let_next_begin();
+  if (!e.late) let_next_begin();
   // From here on all blocks have begun, and their barriers are there.
   if (e.splits * e.shares > 1) {
     cluster_arrive();
@@ -303,7 +311,7 @@ __global__ __launch_bounds__(P::kThreads) void split_k_matmul_kernel(const __gri
   if (threadIdx.x < P::kGroup) {
     consume_part<P>(memory, part, e, p);
   } else if (threadIdx.x == P::kGroup) {
-    produce_part<P>(memory, part, e.shares, &a_map, &b_map);
+    produce_part<P>(memory, part, e, &a_map, &b_map);
   }
 #endif
 }

@@ -18,8 +18,10 @@ constexpr int kPlainThreads = 256;
 // and beta stay in registers, and the next row is on its way while this one is summed up. Wider rows take too many
 // registers for two,
 constexpr int kMostVectorsInTurn = 4;
-// and the widest for the row and what is added to it.
+// and the widest for the row and what is added to it, or gamma and beta, or all of them.
 constexpr int kMostVectorsWithAddend = 12;
+constexpr int kMostVectorsWithScale = 12;
+constexpr int kMostVectorsWithBoth = 6;
 
 // Which rows are normalized, and what is added.
 enum class Rows {
@@ -58,10 +60,10 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
   constexpr int kLength = Piece::kLength;
   constexpr int kRowVectors = kLanes * kVectors;
   constexpr int kGroups = kThreads / kLanes;
-  constexpr bool kKeepScale = kVectors <= 3;
-  // What is added comes with the row: else each row would wait for memory twice, and stores keep the compiler from
-  // loading it earlier by itself.
+  // Gamma and beta come before the row, and what is added with it: else each row would wait for memory again, and
+  // stores keep the compiler from loading them earlier by itself.
   constexpr bool kAdds = kRows == Rows::kWithResidual || kRows == Rows::kSummed;
+  constexpr bool kKeepScale = kVectors <= (kAdds ? kMostVectorsWithBoth : kMostVectorsWithScale);
   constexpr bool kAddendAhead = kAdds && kVectors <= kMostVectorsWithAddend;
   constexpr int kAddendVectors = kAddendAhead ? kVectors : 1;
   constexpr float kInverseCount = 1.0F / static_cast<float>(kRowVectors * kLength);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -21,10 +22,13 @@ namespace swinscope::cuda {
 namespace {
 
 static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(AlgorithmWords));
-// Stands before the number of a tile size of our own kernel. cuBLASLt's words begin with a small number.
+// Stands before the number of a tile size of our own kernel, and whether it lets the next one begin late. cuBLASLt's
+// words begin with a small number.
 constexpr std::uint64_t kOwnKernel = 0x73776e7363707231;
 // Of a product that could normalize: a kernel of its own does it faster.
 constexpr std::uint64_t kSeparate = 0x73776e7363707232;
+// Stands before the two tile sizes of a pair.
+constexpr std::uint64_t kPair = 0x73776e7363707233;
 
 std::string key_of(const MatmulShape& s) {
   std::string key;
@@ -36,7 +40,8 @@ std::string key_of(const MatmulShape& s) {
     key += std::to_string(field);
   }
   if (s.transpose_a) key += ",ta";  // behind what files of choices already hold
-  if (s.normalize) key += ",norm";
+  if (s.normalize) key += ",normalize";
+  if (s.row_moments) key += ",moments";
   if (s.normalize_result) key += ",normed";
   if (s.spare_multiprocessors > 0) key += ",spare" + std::to_string(s.spare_multiprocessors);
   return key;
@@ -56,9 +61,39 @@ std::filesystem::path cache_file(const std::filesystem::path& folder) {
   return folder.empty() ? std::filesystem::path() : folder / (chooser_name() + ".txt");
 }
 
+// Ways to compute a product that are worth a trial where it is used.
+constexpr double kNearlyAsFast = 1.6;
+constexpr std::size_t kMostWays = 8;
+
 struct Choice {
   double microseconds = std::numeric_limits<double>::infinity();
   AlgorithmWords words{};
+};
+
+const Choice& fastest(const std::vector<Choice>& choices) {
+  static const Choice none;
+  const auto found = std::ranges::min_element(choices, {}, &Choice::microseconds);
+  return found == choices.end() ? none : *found;
+}
+
+// A product whose way of computing may be exchanged.
+class ChosenMatmul : public Matmul {
+ public:
+  explicit ChosenMatmul(std::unique_ptr<Matmul> way) : way_(std::move(way)) {}
+  void use(std::unique_ptr<Matmul> way) { way_ = std::move(way); }
+  void run(const MatmulOperands& operands, Stream stream) const override { way_->run(operands, stream); }
+  bool turns() const override { return way_->turns(); }
+
+ private:
+  std::unique_ptr<Matmul> way_;
+};
+
+struct OpenChoice {
+  std::string key;
+  std::vector<AlgorithmWords> ways;  // the one in use first
+  double microseconds = 0.0;         // of that
+  MatmulShape shape;                 // of a pair the first product's
+  bool is_pair = false;
 };
 
 }  // namespace
@@ -67,8 +102,12 @@ struct MatmulLibrary::State {
   cublasLtHandle_t handle = nullptr;
   DeviceBuffer workspace{kLtWorkspaceBytes};
   std::filesystem::path file;
+  std::string purpose;
   AlgorithmTable table;
-  std::map<MatmulShape, std::unique_ptr<Matmul>> matmuls;
+  std::map<MatmulShape, std::unique_ptr<ChosenMatmul>> matmuls;  // null: a kernel of its own normalizes the result
+  std::map<std::string, std::pair<std::unique_ptr<Matmul>, std::unique_ptr<Matmul>>> pairs;
+  std::vector<OpenChoice> open;
+  std::map<MatmulShape, int> uses;
   std::unique_ptr<TuningData> data;
   MatmulStatistics statistics;
 
@@ -77,7 +116,7 @@ struct MatmulLibrary::State {
     if (words[0] == kSeparate) return nullptr;
     if (words[0] == kOwnKernel) {
       const int tile = static_cast<int>(words[1]);
-      return HopperMatmul::fits(shape, tile) ? std::make_unique<HopperMatmul>(shape, tile) : nullptr;
+      return HopperMatmul::fits(shape, tile) ? std::make_unique<HopperMatmul>(shape, tile, words[2] != 0) : nullptr;
     }
     auto matmul = std::make_unique<LtMatmul>(handle, shape, workspace.data());
     const auto algorithm = std::bit_cast<cublasLtMatmulAlgo_t>(words);
@@ -86,7 +125,10 @@ struct MatmulLibrary::State {
     return matmul;
   }
 
-  void time_own(const MatmulShape& shape, Stream stream, Choice& choice) const {
+  std::string key_of(const MatmulShape& shape) const { return purpose + cuda::key_of(shape); }
+
+  std::vector<Choice> time_own(const MatmulShape& shape, Stream stream) const {
+    std::vector<Choice> choices;
     for (int tile = 0; tile < hopper::kTiles; ++tile) {
       if (!HopperMatmul::fits(shape, tile)) continue;
       const HopperMatmul matmul(shape, tile);
@@ -94,20 +136,41 @@ struct MatmulLibrary::State {
         matmul.run(data->operands(index), stream);
         return true;
       };
-      const double time = time_launches(launch, stream).value_or(choice.microseconds);
-      if (time < choice.microseconds) choice = {time, {kOwnKernel, static_cast<std::uint64_t>(tile)}};
+      const std::optional<double> time = time_launches(launch, stream);
+      if (time) choices.push_back({*time, {kOwnKernel, static_cast<std::uint64_t>(tile)}});
     }
+    return choices;
   }
 
-  void time_lt(const MatmulShape& shape, Stream stream, Choice& choice) const {
+  std::vector<Choice> time_lt(const MatmulShape& shape, Stream stream) const {
+    std::vector<Choice> choices;
     const LtMatmul matmul(handle, shape, workspace.data());
     for (const cublasLtMatmulAlgo_t& algorithm : matmul.candidates()) {
       const auto launch = [&](int index) {
         return matmul.try_launch(algorithm, data->operands(index), stream) == CUBLAS_STATUS_SUCCESS;
       };
-      const double time = time_launches(launch, stream).value_or(choice.microseconds);
-      if (time < choice.microseconds) choice = {time, std::bit_cast<AlgorithmWords>(algorithm)};
+      const std::optional<double> time = time_launches(launch, stream);
+      if (time) choices.push_back({*time, std::bit_cast<AlgorithmWords>(algorithm)});
     }
+    return choices;
+  }
+
+  // What else than `chosen` could be tried.
+  void leave_open(const std::string& key, const MatmulShape& shape, const Choice& chosen, std::vector<Choice> others) {
+    std::ranges::sort(others, {}, &Choice::microseconds);
+    OpenChoice choice{key, {chosen.words}, chosen.microseconds, shape};
+    for (const Choice& other : others) {
+      if (choice.ways.size() == kMostWays || other.microseconds > kNearlyAsFast * others.front().microseconds) break;
+      if (other.words != chosen.words) choice.ways.push_back(other.words);
+    }
+    // Alone a kernel cannot show whether the next one had better begin late.
+    for (std::size_t way = choice.ways.size(); way-- > 0;) {
+      AlgorithmWords words = choice.ways[way];
+      if (words[0] != kOwnKernel) continue;
+      words[2] = 1;
+      choice.ways.insert(choice.ways.begin() + static_cast<std::ptrdiff_t>(way) + 1, words);
+    }
+    if (choice.ways.size() > 1) open.push_back(std::move(choice));
   }
 
   void fit_data(const MatmulShape& shape, Stream stream) {
@@ -115,23 +178,17 @@ struct MatmulLibrary::State {
     data->fit(shape, stream);
   }
 
-  // The same in two kernels: the product and a normalization of its rows of a, or of its result.
+  // The product and a normalization of its result.
   void run_separate(const MatmulShape& shape, const Matmul& product, int index, Stream stream) const {
     const MatmulOperands operands = data->operands(index);
-    if (shape.normalize) {
-      layernorm_forward({shape.m, shape.k}, shape.operand_type,
-                        {operands.a, operands.bias, operands.bias, data->rows(), nullptr}, stream);
-    }
     product.run(operands, stream);
-    if (shape.normalize_result) {
-      layernorm_forward(
-          {shape.m, shape.n}, shape.operand_type,
-          {operands.y, operands.bias, operands.bias, data->stream(), shape.accumulate ? data->stream() : nullptr},
-          stream);
-    }
+    layernorm_forward(
+        {shape.m, shape.n}, shape.operand_type,
+        {operands.y, operands.bias, operands.bias, data->stream(), shape.accumulate ? data->stream() : nullptr},
+        stream);
   }
 
-  // A product that normalizes, or nothing where `separate` with a normalization beside it is faster.
+  // A product that normalizes its result, or nothing where `separate` with a normalization after it is faster.
   std::unique_ptr<Matmul> choose_normalized(const MatmulShape& shape, const Matmul& separate, Stream stream) {
     const std::string key = key_of(shape);
     const auto kept = table.find(key);
@@ -141,34 +198,118 @@ struct MatmulLibrary::State {
       run_separate(shape, separate, index, stream);
       return true;
     };
-    Choice choice;
-    choice.words[0] = kSeparate;
-    choice.microseconds = time_launches(launch, stream).value_or(choice.microseconds);
-    time_own(shape, stream, choice);
+    Choice separate_choice;
+    separate_choice.words[0] = kSeparate;
+    separate_choice.microseconds = time_launches(launch, stream).value_or(separate_choice.microseconds);
+    std::vector<Choice> choices = time_own(shape, stream);
+    choices.push_back(separate_choice);
+    const Choice choice = fastest(choices);
     table.insert_or_assign(key, choice.words);
     ++statistics.timed;
     return make(shape, choice.words);
   }
 
-  // shape: with what is normalized; product: without.
+  static bool is_offered(const MatmulShape& shape) {
+    for (int tile = 0; tile < hopper::kTiles; ++tile) {
+      if (HopperMatmul::fits(shape, tile)) return true;
+    }
+    return false;
+  }
+
+  // A product that normalizes its result; product: without.
   const Matmul* prepare_in_one(const MatmulShape& shape, const MatmulShape& product, Stream stream) {
-    bool offered = false;
-    for (int tile = 0; tile < hopper::kTiles; ++tile)
-      offered = offered || HopperMatmul::fits(shape, tile);
-    if (!offered) return nullptr;
+    if (!is_offered(shape)) return nullptr;
     const auto known = matmuls.find(shape);
     if (known != matmuls.end()) return known->second.get();
-    std::unique_ptr<Matmul> matmul = choose_normalized(shape, prepare(product, stream), stream);
-    if (matmul) ++statistics.shapes;
+    std::unique_ptr<Matmul> way = choose_normalized(shape, prepare(product, stream), stream);
+    std::unique_ptr<ChosenMatmul> matmul;
+    if (way) {
+      ++statistics.shapes;
+      matmul = std::make_unique<ChosenMatmul>(std::move(way));
+    }
     return matmuls.emplace(shape, std::move(matmul)).first->second.get();
   }
 
+  // The tile sizes of two products that hand over moments, or kSeparate: alternatives are timed as what they do
+  // together.
+  AlgorithmWords choose_pair(const std::string& key, const MatmulShape& first, const MatmulShape& second,
+                             const MatmulPair& apart, Stream stream) {
+    if (!data) data = std::make_unique<TuningData>();
+    data->fit(first, second, stream);
+    const AlgorithmWords words[2] = {fastest(time_own(first, stream)).words, fastest(time_own(second, stream)).words};
+    const std::unique_ptr<Matmul> products[2] = {make(first, words[0]), make(second, words[1])};
+    const LayerNormShape rows{second.m, second.k};
+    const auto run_pair = [&](int index) {
+      products[0]->run(data->operands(2 * index), stream);
+      products[1]->run(data->operands(2 * index + 1), stream);
+      return true;
+    };
+    const auto run_apart = [&](int index) {
+      const MatmulOperands operands = data->operands(2 * index + 1);
+      apart.first->run(data->operands(2 * index), stream);
+      layernorm_forward(rows, second.operand_type, {operands.a, operands.bias, operands.bias, data->rows(), nullptr},
+                        stream);
+      apart.second->run(operands, stream);
+      return true;
+    };
+    constexpr double kNever = std::numeric_limits<double>::infinity();
+    const Choice choices[2] = {{time_launches(run_apart, stream).value_or(kNever), {kSeparate}},
+                               {time_launches(run_pair, stream).value_or(kNever), {kPair, words[0][1], words[1][1]}}};
+    ++statistics.timed;
+    const bool together = choices[1].microseconds < choices[0].microseconds;
+    const Choice& chosen = choices[together ? 1 : 0];
+    open.push_back({key, {chosen.words, choices[together ? 0 : 1].words}, chosen.microseconds, first, true});
+    return chosen.words;
+  }
+
+  MatmulPair prepare_pair(MatmulShape first, MatmulShape second, Stream stream) {
+    first.row_moments = second.row_moments = first.normalize = second.normalize = false;
+    require(first.accumulate && first.m == second.m && first.n == second.k, "matmul",
+            "the second product must take what the first one accumulates");
+    const MatmulShape apart[2] = {first, second};
+    first.row_moments = true;
+    second.normalize = true;
+    if (!is_offered(first) || !is_offered(second)) return {};
+    const std::string key = key_of(first) + "+" + cuda::key_of(second);
+    ++uses[first];
+    const auto known = pairs.find(key);
+    if (known != pairs.end()) return {known->second.first.get(), known->second.second.get()};
+    auto kept = table.find(key);
+    if (kept == table.end()) {
+      const Matmul& product = prepare(apart[0], stream);
+      const MatmulPair separate{&product, &prepare(apart[1], stream)};
+      kept = table.emplace(key, choose_pair(key, first, second, separate, stream)).first;
+    }
+    auto& slot = pairs[key];
+    const AlgorithmWords& words = kept->second;
+    if (words[0] == kPair) {
+      slot = {make(first, {kOwnKernel, words[1]}), make(second, {kOwnKernel, words[2]})};
+      if (!slot.first || !slot.second) slot = {};
+      statistics.shapes += slot.first ? 2 : 0;
+    }
+    return {slot.first.get(), slot.second.get()};
+  }
+
+  void use(const std::string& name, int way) {
+    const auto found = std::ranges::find(open, name, &OpenChoice::key);
+    require(found != open.end() && way >= 0 && way < static_cast<int>(found->ways.size()), "matmul",
+            "no such choice is open");
+    const AlgorithmWords& words = found->ways[static_cast<std::size_t>(way)];
+    table.insert_or_assign(name, words);
+    if (found->is_pair) {
+      pairs.erase(name);
+    } else {
+      matmuls.at(found->shape)->use(make(found->shape, words));
+    }
+  }
+
   const Matmul& prepare(const MatmulShape& shape, Stream stream) {
-    std::unique_ptr<Matmul>& slot = matmuls[shape];
+    std::unique_ptr<ChosenMatmul>& slot = matmuls[shape];
     if (!slot) {
-      slot = choose(shape, stream);
+      slot = std::make_unique<ChosenMatmul>(choose(shape, stream));
       ++statistics.shapes;
     }
+    ++uses[shape];
     return *slot;
   }
 
@@ -179,19 +320,23 @@ struct MatmulLibrary::State {
       if (auto matmul = make(shape, kept->second)) return matmul;
     }
     fit_data(shape, stream);
-    Choice own;
-    Choice lt;
-    time_own(shape, stream, own);
-    time_lt(shape, stream, lt);
+    std::vector<Choice> choices = time_own(shape, stream);
+    const std::vector<Choice> of_library = time_lt(shape, stream);
+    const Choice own = fastest(choices);
+    const Choice lt = fastest(of_library);
     const Choice& choice = takes_own_kernel(shape.m, own.microseconds, lt.microseconds) ? own : lt;
     if (std::isinf(choice.microseconds)) throw Error("nothing computes the product " + key + " on this GPU", false);
     table.insert_or_assign(key, choice.words);
+    choices.insert(choices.end(), of_library.begin(), of_library.end());
+    leave_open(key, shape, choice, std::move(choices));
     ++statistics.timed;
     return make(shape, choice.words);
   }
 };
 
-MatmulLibrary::MatmulLibrary(const std::filesystem::path& cache_folder) : state_(std::make_unique<State>()) {
+MatmulLibrary::MatmulLibrary(const std::filesystem::path& cache_folder, const std::string& purpose)
+    : state_(std::make_unique<State>()) {
+  state_->purpose = purpose.empty() ? "" : purpose + ":";
   SWINSCOPE_CUDA(cublasLtCreate(&state_->handle));
   state_->file = cache_file(cache_folder);
   if (!state_->file.empty()) state_->table = read_algorithms(state_->file);
@@ -207,10 +352,8 @@ const Matmul& MatmulLibrary::prepare(const MatmulShape& shape, Stream stream) {
   return state_->prepare(shape, stream);
 }
 
-const Matmul* MatmulLibrary::prepare_normalized(const MatmulShape& shape, Stream stream) {
-  MatmulShape normalized = shape;
-  normalized.normalize = true;
-  return state_->prepare_in_one(normalized, shape, stream);
+MatmulPair MatmulLibrary::prepare_normalized_pair(const MatmulShape& first, const MatmulShape& second, Stream stream) {
+  return state_->prepare_pair(first, second, stream);
 }
 
 const Matmul* MatmulLibrary::prepare_result_normalized(const MatmulShape& shape, Stream stream) {
@@ -221,12 +364,26 @@ const Matmul* MatmulLibrary::prepare_result_normalized(const MatmulShape& shape,
   return state_->prepare_in_one(normalized, product, stream);
 }
 
+std::vector<MatmulChoice> MatmulLibrary::open_choices() const {
+  std::vector<const OpenChoice*> open;
+  for (const OpenChoice& choice : state_->open)
+    open.push_back(&choice);
+  const auto total = [&](const OpenChoice* choice) { return -choice->microseconds * state_->uses[choice->shape]; };
+  std::ranges::stable_sort(open, {}, total);
+  std::vector<MatmulChoice> choices;
+  for (const OpenChoice* const choice : open)
+    choices.push_back({choice->key, static_cast<int>(choice->ways.size()), choice->is_pair});
+  return choices;
+}
+
+void MatmulLibrary::use(const MatmulChoice& choice, int way) { state_->use(choice.name, way); }
+
 MatmulStatistics MatmulLibrary::statistics() const { return state_->statistics; }
 
 std::string MatmulLibrary::choices() const {
   AlgorithmTable used;
   for (const auto& [shape, matmul] : state_->matmuls) {
-    const auto chosen = state_->table.find(key_of(shape));
+    const auto chosen = state_->table.find(state_->key_of(shape));
     if (chosen != state_->table.end()) used.insert(*chosen);
   }
   std::ostringstream text;

@@ -10,12 +10,13 @@ hopper::ProductForm form_of(const MatmulShape& shape) {
           shape.operand_type,
           shape.epilogue == Epilogue::kBiasGelu,
           shape.normalize,
-          shape.normalize_result};
+          shape.normalize_result,
+          shape.row_moments};
 }
 
 }  // namespace
 
-HopperMatmul::HopperMatmul(const MatmulShape& shape, int tile) : shape_(shape), tile_(tile) {}
+HopperMatmul::HopperMatmul(const MatmulShape& shape, int tile, bool late) : shape_(shape), tile_(tile), late_(late) {}
 
 bool HopperMatmul::fits(const MatmulShape& shape, int tile) {
   // It takes the whole GPU.
@@ -23,6 +24,7 @@ bool HopperMatmul::fits(const MatmulShape& shape, int tile) {
          shape.operand_type == shape.result_type && shape.arithmetic == MatmulArithmetic::kByType &&
          !(shape.accumulate && shape.epilogue == Epilogue::kBiasGelu) &&
          !(shape.normalize && (shape.accumulate || shape.epilogue == Epilogue::kNone)) &&
+         (!shape.row_moments || shape.accumulate) &&
          !(shape.normalize_result && (shape.normalize || shape.epilogue == Epilogue::kBiasGelu)) &&
          hopper::fits(form_of(shape), tile);
 }
@@ -33,10 +35,15 @@ void HopperMatmul::run(const MatmulOperands& operands, Stream stream) const {
   if (is_new) entry->second = hopper::make_maps(form, tile_, operands.a, operands.b);
   hopper::ProductPointers pointers;
   if (shape_.epilogue != Epilogue::kNone && !shape_.normalize) pointers.bias = operands.bias;
-  if (shape_.normalize) pointers.corrections = operands.corrections;
+  if (shape_.normalize) {
+    pointers.corrections = operands.corrections;
+    pointers.a_moments = operands.moments;
+  }
+  if (shape_.row_moments) pointers.y_moments = operands.row_moments;
   if (shape_.accumulate) pointers.residual = operands.y;
   pointers.y = operands.y;
   pointers.backwards = operands.backwards;
+  pointers.late = late_;
   if (shape_.normalize_result) {
     pointers.gamma = operands.gamma;
     pointers.beta = operands.beta;

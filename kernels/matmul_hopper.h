@@ -11,7 +11,8 @@ namespace swinscope::cuda {
 
 class HopperMatmul : public Matmul {
  public:
-  HopperMatmul(const MatmulShape& shape, int tile);
+  // late: see hopper::ProductPointers.
+  HopperMatmul(const MatmulShape& shape, int tile, bool late = false);
   // Whether that tile size can compute it on this GPU.
   static bool fits(const MatmulShape& shape, int tile);
 
@@ -21,6 +22,7 @@ class HopperMatmul : public Matmul {
  private:
   MatmulShape shape_;
   int tile_;
+  bool late_;
   // By a and b: made once for each layer.
   mutable std::map<std::pair<const void*, const void*>, hopper::ProductMaps> maps_;
 };

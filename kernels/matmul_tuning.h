@@ -13,6 +13,8 @@ namespace swinscope::cuda {
 class TuningData {
  public:
   void fit(const MatmulShape& shape, Stream stream);
+  // Both, whose operands then lie at the same places.
+  void fit(const MatmulShape& first, const MatmulShape& second, Stream stream);
   // Each launch takes the next of several weights, so that they come from memory as in a model.
   MatmulOperands operands(int launch) const;
   void* rows() const { return a_.buffer.data(); }         // of a, to be normalized in place
@@ -27,7 +29,7 @@ class TuningData {
 
   static void grow(Operand& operand, std::int64_t bytes, ElementType type, bool single_bytes, Stream stream);
 
-  Operand a_, weights_, y_, stream_, bias_, corrections_;
+  Operand a_, weights_, y_, stream_, bias_, corrections_, moments_;
   std::int64_t weight_bytes_ = 1;
 };
 
@@ -35,8 +37,8 @@ class TuningData {
 // nothing where the first one is not.
 std::optional<double> time_launches(const std::function<bool(int)>& launch, Stream stream);
 
-// Grows when takes_own_kernel() changes.
-inline constexpr int kChoiceRule = 2;
+// Grows when takes_own_kernel() or a kernel of our own changes.
+inline constexpr int kChoiceRule = 3;
 // Whether a product of `rows` rows goes to the kernel of our own, whose launch takes so long alone, or to cuBLASLt's;
 // infinity: cannot do it. With few rows the own one may take longer: in a model it begins while the kernel before it
 // ends, and lets the next one do so.

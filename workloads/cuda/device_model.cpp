@@ -9,6 +9,7 @@
 #include "workloads/cuda/activations.h"
 #include "workloads/cuda/memory_fit.h"
 #include "workloads/cuda/model_builder.h"
+#include "workloads/cuda/pass_tuner.h"
 #include "workloads/cuda/step_launcher.h"
 #include "workloads/error.h"
 
@@ -16,6 +17,8 @@ namespace swinscope {
 namespace {
 
 constexpr int kOldestMajor = 8;  // compute capability 8.0: bf16 and asynchronous copies
+
+bool tunes(const DeviceModelOptions& options) { return options.tune_seconds > 0.0 && options.features.graph; }
 
 }  // namespace
 
@@ -25,6 +28,8 @@ DeviceMemoryNeed device_memory_need(const SwinConfig& config, const DeviceModelO
   DeviceMemoryNeed need;
   // In fp32 first, while they are converted.
   need.fixed = parameters * (element_bytes(type) + element_bytes(ElementType::kFp32)) + kDeviceReserve;
+  // Weights with a normalization's scale stand beside those without.
+  if (config.version == SwinVersion::kV1 && options.features.normfold) need.fixed += parameters * element_bytes(type);
   need.per_image = activation_sizes(config, 1, options.features).bytes(type);
   return need;
 }
@@ -69,11 +74,21 @@ struct DeviceModel::State {
         graph_wanted(options.features.graph),
         images(batch * kImageChannels * config.image_size * config.image_size),
         outputs(batch * config.classes),
-        library(options.algorithm_folder),
+        library(options.algorithm_folder, tunes(options) ? "pass" : ""),
         weights(store, type, stream.get()),
         activations(activation_sizes(config, batch, options.features), type) {
-    ModelBuilder builder(config, batch, options, weights, activations, library, stream.get());
-    steps = builder.build();
+    const auto build = [&] {
+      weights.begin_derived();
+      ModelBuilder builder(config, batch, options, weights, activations, library, stream.get());
+      steps = builder.build();
+      weights.end_derived();
+    };
+    build();
+    if (tunes(options) && library.statistics().timed > 0) {
+      cuda::fill_random(images, type, 1, activations.images.data(), stream.get());
+      const PassUnderTest pass = {build, [&](cuda::Stream on) { run_steps(steps, on); }};
+      exchanged = tune_pass(library, pass, stream.get(), options.tune_seconds).exchanged;
+    }
     library.finish_tuning();
     cuda::synchronize(stream.get());
   }
@@ -88,6 +103,7 @@ struct DeviceModel::State {
   Activations activations;
   std::vector<DeviceStep> steps;
   cuda::Graph graph;
+  int exchanged = 0;
 };
 
 DeviceModel::DeviceModel(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
@@ -138,6 +154,10 @@ void DeviceModel::poison_activations() { state_->activations.poison(stream()); }
 cuda::Stream DeviceModel::stream() const { return state_->stream.get(); }
 std::span<const DeviceStep> DeviceModel::steps() const { return state_->steps; }
 std::size_t DeviceModel::graph_nodes() const { return state_->graph.nodes(); }
-cuda::MatmulStatistics DeviceModel::matmul_statistics() const { return state_->library.statistics(); }
+cuda::MatmulStatistics DeviceModel::matmul_statistics() const {
+  cuda::MatmulStatistics statistics = state_->library.statistics();
+  statistics.exchanged = state_->exchanged;
+  return statistics;
+}
 
 }  // namespace swinscope

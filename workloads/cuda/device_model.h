@@ -30,7 +30,10 @@ struct DeviceModelOptions {
   Precision precision = Precision::kFp16;  // kFp32, kTf32, kFp16 or kBf16
   Features features;
   GeluForm gelu = GeluForm::kAuto;
-  std::filesystem::path algorithm_folder;  // where choices of cuBLASLt's algorithms are kept; empty: nowhere
+  std::filesystem::path algorithm_folder;  // where choices of algorithms for products are kept; empty: nowhere
+  // At most so long may ways to compute products be tried in the whole pass where that was not done before; 0, or
+  // without the feature `graph`: they are chosen alone.
+  double tune_seconds = 0.0;
 };
 
 // One or a few kernels. `name` is the layer path; several steps may share one.

@@ -33,6 +33,7 @@ constexpr Features kFused = {.prebias = true,
                              .normfold = true,
                              .postnorm = true,
                              .weightsahead = true,
+                             .serpentine = true,
                              .gelu = true,
                              .residual = true,
                              .adamw = true};

@@ -58,7 +58,7 @@ DeviceWeights::Folded DeviceWeights::fold(const std::string& norm, const std::st
   const cuda::DeviceBuffer floats[] = {upload(linear + ".weight"), upload(linear + ".bias"), upload(norm + ".weight"),
                                        upload(norm + ".bias")};
   const auto values = [&](int i) { return static_cast<const float*>(floats[i].data()); };
-  void* const folded = static_cast<char*>(values_.data()) + weight.offset * element_bytes(type_);
+  void* const folded = reserve(weight.count * element_bytes(type_));
   auto* const corrections = static_cast<float*>(reserve(2 * outputs * element_bytes(ElementType::kFp32)));
   cuda::fold_normalization(weight.count / outputs, outputs, type_,
                            {values(0), values(1), values(2), values(3), folded, corrections}, stream_);
@@ -66,7 +66,19 @@ DeviceWeights::Folded DeviceWeights::fold(const std::string& norm, const std::st
   return {folded, corrections};
 }
 
-void* DeviceWeights::reserve(std::int64_t bytes) { return extra_.emplace_back(bytes).data(); }
+void* DeviceWeights::reserve(std::int64_t bytes) {
+  const auto known = std::ranges::find(spare_, bytes, &cuda::DeviceBuffer::bytes);
+  if (known == spare_.end()) return extra_.emplace_back(bytes).data();
+  extra_.splice(extra_.end(), spare_, known);
+  return extra_.back().data();
+}
+
+void DeviceWeights::begin_derived() { spare_.splice(spare_.end(), extra_); }
+
+void DeviceWeights::end_derived() {
+  cuda::synchronize(stream_);
+  spare_.clear();
+}
 
 ModelBuilder::ModelBuilder(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
                            DeviceWeights& weights, Activations& activations, cuda::MatmulLibrary& library,
@@ -99,31 +111,41 @@ OperationCost ModelBuilder::moves(std::int64_t read, std::int64_t written) const
   return {0, read * element_, written * element_};
 }
 
+ModelBuilder::Block ModelBuilder::block_of(const StageShape& stage, int stage_index, int index, void* x) const {
+  Block block;
+  block.stage = stage;
+  block.parameters = fmt::format("layers.{}.blocks.{}", stage_index, index);
+  block.path = fmt::format("stage{}.block{}", stage_index + 1, index + 1);
+  block.next = index + 1 < stage.depth            ? fmt::format("layers.{}.blocks.{}.attn.qkv", stage_index, index + 1)
+               : stage_index + 1 < config_.stages ? fmt::format("layers.{}.downsample.reduction", stage_index + 1)
+                                                  : "head.fc";
+  const std::int64_t shift = index % 2 == 0 ? 0 : stage.shift;
+  block.attention = {{batch_, {stage.resolution, stage.resolution}, {stage.window, stage.window}, {shift, shift}},
+                     stage.heads,
+                     stage.width / stage.heads,
+                     v1() ? AttentionScore::kScaledDot : AttentionScore::kCosine};
+  block.x = x;
+  block.tokens = block.attention.grid.tokens();
+  block.rows = options_.features.window ? block.tokens
+                                        : block.attention.grid.window_count() * block.attention.grid.window_tokens();
+  return block;
+}
+
 std::vector<DeviceStep> ModelBuilder::build() {
   stem();
   std::size_t current = 0;
   for (int stage = 0; stage < config_.stages; ++stage) {
     const StageShape shape = stage_shape(config_, stage);
+    void* const x = activations_.streams.at(current).data();
     for (int index = 0; index < shape.depth; ++index) {
-      Block block;
-      block.stage = shape;
-      block.parameters = fmt::format("layers.{}.blocks.{}", stage, index);
-      block.path = fmt::format("stage{}.block{}", stage + 1, index + 1);
-      block.next = index + 1 < shape.depth      ? fmt::format("layers.{}.blocks.{}.attn.qkv", stage, index + 1)
-                   : stage + 1 < config_.stages ? fmt::format("layers.{}.downsample.reduction", stage + 1)
-                                                : "head.fc";
-      const std::int64_t shift = index % 2 == 0 ? 0 : shape.shift;
-      block.attention = {{batch_, {shape.resolution, shape.resolution}, {shape.window, shape.window}, {shift, shift}},
-                         shape.heads,
-                         shape.width / shape.heads,
-                         v1() ? AttentionScore::kScaledDot : AttentionScore::kCosine};
-      block.x = activations_.streams.at(current).data();
-      block.tokens = block.attention.grid.tokens();
-      block.rows = options_.features.window
-                       ? block.tokens
-                       : block.attention.grid.window_count() * block.attention.grid.window_tokens();
+      const Block block = block_of(shape, stage, index, x);
       attention_half(block);
-      mlp_half(block);
+      if (index + 1 < shape.depth) {
+        const Block next = block_of(shape, stage, index + 1, x);
+        mlp_half(block, &next);
+      } else {
+        mlp_half(block, nullptr);
+      }
     }
     if (stage + 1 == config_.stages) break;
     merging(stage, activations_.streams.at(current).data(), activations_.streams.at(1 - current).data());
@@ -167,13 +189,26 @@ void ModelBuilder::linear(const Linear& linear, const void* x, const void* weigh
        [=, type = type_](cuda::Stream stream) { cuda::bias_forward(bias_shape, type, y, bias, y, stream); });
 }
 
+void ModelBuilder::linear_before(const Linear& linear, const Linear& next, const void* y, const void* weight, void* x) {
+  cuda::MatmulPair pair;
+  if (options_.features.normfold && options_.features.layernorm && next.bias_in_product) {
+    pair = library_.prepare_normalized_pair(shape_of(linear), shape_of(next), stream_);
+  }
+  folded_ = pair.second;
+  if (pair.first == nullptr) return this->linear(linear, y, weight, x);
+  cuda::MatmulOperands operands{y, weight, linear.bias, x};
+  operands.row_moments = static_cast<float*>(activations_.moments.data());
+  product(linear, *pair.first, operands);
+}
+
 bool ModelBuilder::folded_linear(const Linear& linear, const std::string& norm, const std::string& name, const void* x,
                                  void* y) {
-  if (!v1() || !options_.features.normfold || !options_.features.layernorm || !linear.bias_in_product) return false;
-  const cuda::Matmul* const matmul = library_.prepare_normalized(shape_of(linear), stream_);
+  const cuda::Matmul* const matmul = std::exchange(folded_, nullptr);
   if (matmul == nullptr) return false;
   const DeviceWeights::Folded folded = weights_.fold(norm, name);
-  product(linear, *matmul, {x, folded.weight, nullptr, y, folded.corrections});
+  cuda::MatmulOperands operands{x, folded.weight, nullptr, y, folded.corrections};
+  operands.moments = static_cast<const float*>(activations_.moments.data());
+  product(linear, *matmul, operands);
   return true;
 }
 
@@ -183,9 +218,10 @@ void ModelBuilder::normalized_linear(const Linear& linear, const std::string& no
   if (options_.features.postnorm && options_.features.layernorm && linear.bias_in_product) {
     const cuda::Matmul* const matmul = library_.prepare_result_normalized(shape_of(linear), stream_);
     if (matmul != nullptr) {
-      product(linear, *matmul,
-              {x, weight, linear.bias, y, nullptr, weights_.find(norm_name + ".weight"),
-               weights_.find(norm_name + ".bias")});
+      cuda::MatmulOperands operands{x, weight, linear.bias, y};
+      operands.gamma = weights_.find(norm_name + ".weight");
+      operands.beta = weights_.find(norm_name + ".bias");
+      product(linear, *matmul, operands);
       return;
     }
   }
@@ -253,6 +289,29 @@ void ModelBuilder::stem() {
                     activations_.tokens[0].data(), activations_.streams[0].data());
 }
 
+ModelBuilder::Linear ModelBuilder::qkv_of(const Block& block, const void* bias) const {
+  Linear qkv;
+  qkv.path = block.path + ".attn.qkv";
+  qkv.rows = block.rows;
+  qkv.inputs = block.stage.width;
+  qkv.outputs = 3 * block.stage.width;
+  qkv.bias = bias;
+  qkv.bias_in_product = options_.features.qkvbias;
+  return qkv;
+}
+
+ModelBuilder::Linear ModelBuilder::fc1_of(const Block& block) const {
+  Linear fc1;
+  fc1.path = block.path + ".mlp.fc1";
+  fc1.rows = block.tokens;
+  fc1.inputs = block.stage.width;
+  fc1.outputs = kMlpRatio * block.stage.width;
+  fc1.bias = weights_.find(block.parameters + ".mlp.fc1.bias");
+  fc1.bias_in_product = options_.features.gelu;
+  fc1.gelu = tanh_gelu();
+  return fc1;
+}
+
 // V1: x += proj(attend(qkv(LN(x)))). V2: x += LN(proj(attend(qkv(x)))).
 void ModelBuilder::attention_half(const Block& block) {
   const std::int64_t width = block.stage.width;
@@ -260,15 +319,9 @@ void ModelBuilder::attention_half(const Block& block) {
   void* const side = activations_.tokens[0].data();
   const std::string norm_name = block.parameters + ".norm1";
   const std::string qkv_name = block.parameters + ".attn.qkv";
-  Linear qkv;
-  qkv.path = block.path + ".attn.qkv";
-  qkv.rows = block.rows;
-  qkv.inputs = width;
-  qkv.outputs = 3 * width;
-  qkv.bias = qkv_bias(block);
-  qkv.bias_in_product = options_.features.qkvbias;
+  const Linear qkv = qkv_of(block, qkv_bias(block));
   void* const wide = activations_.wide.data();
-  if (!options_.features.window || !folded_linear(qkv, norm_name, qkv_name, block.x, wide)) {
+  if (!folded_linear(qkv, norm_name, qkv_name, block.x, wide)) {
     const void* input = block.x;
     if (v1()) {
       norm(block.path + ".norm1", norm_name, norm_shape, block.x, side, nullptr,
@@ -297,10 +350,15 @@ void ModelBuilder::attention_half(const Block& block) {
     normalized_linear(projection, block.path + ".norm1", norm_name, name, activations_.tokens[1].data(), side, block.x);
     return;
   }
-  linear(projection, activations_.tokens[1].data(), weights_.find(name + ".weight"), branch);
+  const void* const weight = weights_.find(name + ".weight");
+  if (sum_in_product) {
+    linear_before(projection, fc1_of(block), activations_.tokens[1].data(), weight, block.x);
+    return;
+  }
+  linear(projection, activations_.tokens[1].data(), weight, branch);
   if (!options_.features.window) out_of_windows(block, branch);
   if (v1()) {
-    if (!sum_in_product) add(block.path + ".residual1", block, block.x, side);
+    add(block.path + ".residual1", block, block.x, side);
   } else if (options_.features.layernorm) {
     norm(block.path + ".norm1", norm_name, norm_shape, side, block.x, block.x);
   } else {
@@ -310,7 +368,7 @@ void ModelBuilder::attention_half(const Block& block) {
 }
 
 // V1: x += fc2(GELU(fc1(LN(x)))). V2: x += LN(fc2(GELU(fc1(x)))).
-void ModelBuilder::mlp_half(const Block& block) {
+void ModelBuilder::mlp_half(const Block& block, const Block* next) {
   const std::int64_t width = block.stage.width;
   const std::int64_t hidden = kMlpRatio * width;
   const LayerNormShape norm_shape{block.tokens, width};
@@ -318,14 +376,7 @@ void ModelBuilder::mlp_half(const Block& block) {
   void* const wide = activations_.wide.data();
   const std::string norm_name = block.parameters + ".norm2";
   const std::string fc1_name = block.parameters + ".mlp.fc1";
-  Linear fc1;
-  fc1.path = block.path + ".mlp.fc1";
-  fc1.rows = block.tokens;
-  fc1.inputs = width;
-  fc1.outputs = hidden;
-  fc1.bias = weights_.find(fc1_name + ".bias");
-  fc1.bias_in_product = options_.features.gelu;
-  fc1.gelu = tanh_gelu();
+  const Linear fc1 = fc1_of(block);
   if (!folded_linear(fc1, norm_name, fc1_name, block.x, wide)) {
     if (v1()) {
       norm(block.path + ".norm2", norm_name, norm_shape, block.x, side, nullptr,
@@ -355,7 +406,12 @@ void ModelBuilder::mlp_half(const Block& block) {
     normalized_linear(fc2, block.path + ".norm2", norm_name, fc2_name, wide, side, block.x);
     return;
   }
-  linear(fc2, wide, weights_.find(fc2_name + ".weight"), sum_in_product ? block.x : side);
+  const void* const weight = weights_.find(fc2_name + ".weight");
+  if (sum_in_product && next != nullptr && options_.features.window) {
+    linear_before(fc2, qkv_of(*next, qkv_bias(*next)), wide, weight, block.x);
+    return;
+  }
+  linear(fc2, wide, weight, sum_in_product ? block.x : side);
   if (v1()) {
     if (!sum_in_product) add(block.path + ".residual2", block, block.x, side);
   } else {

@@ -28,7 +28,7 @@ class DeviceWeights {
   Range range(const std::string& first, const std::string& last) const;
   // The same parameter in fp32, in memory of its own: position tables are used at full precision.
   const float* find_floats(const std::string& name);
-  // A linear layer whose normalization is folded into it (normalized_product.h). Its weight is replaced.
+  // A linear layer whose normalization is folded into it (normalized_product.h).
   struct Folded {
     const void* weight;
     const float* corrections;
@@ -36,13 +36,17 @@ class DeviceWeights {
   Folded fold(const std::string& norm, const std::string& linear);
   // Memory that lives as long as the weights, for what is computed from them.
   void* reserve(std::int64_t bytes);
+  // Between these reserve() and what calls it may give out the memory of the time before again; what it did not is
+  // freed in the end, when the GPU has done its work.
+  void begin_derived();
+  void end_derived();
 
  private:
   const ParameterStore<float>* store_;
   ElementType type_;
   cuda::Stream stream_;
   cuda::DeviceBuffer values_;
-  std::list<cuda::DeviceBuffer> extra_;
+  std::list<cuda::DeviceBuffer> extra_, spare_;
 };
 
 class ModelBuilder {
@@ -80,17 +84,21 @@ class ModelBuilder {
   bool tanh_gelu() const;
 
   void stem();
-  void block(const Block& block);
+  Block block_of(const StageShape& stage, int stage_index, int index, void* x) const;
   void attention_half(const Block& block);
-  void mlp_half(const Block& block);
+  void mlp_half(const Block& block, const Block* next);
   void merging(int stage, const void* x, void* y);
   void head(const void* x);
 
   void linear(const Linear& linear, const void* x, const void* weight, void* y);
   cuda::MatmulShape shape_of(const Linear& linear) const;
   void product(const Linear& linear, const cuda::Matmul& matmul, cuda::MatmulOperands operands);
-  // y = GELU(LN(x) W^T + b) as one product where that is wanted and faster; else nothing happens. `norm` and `name` are
-  // those of parameters.
+  Linear qkv_of(const Block& block, const void* bias) const;
+  Linear fc1_of(const Block& block) const;
+  // V1: x += y W^T + b before `next`, whose normalization is left to the two products where that is wanted and faster.
+  void linear_before(const Linear& linear, const Linear& next, const void* y, const void* weight, void* x);
+  // Of the block's x, by the product that linear_before() chose; nothing happens where it chose none. `norm` and `name`
+  // are those of parameters.
   bool folded_linear(const Linear& linear, const std::string& norm, const std::string& name, const void* x, void* y);
   // y = LN(x W^T + b), or y += where `linear` accumulates, as one product where that is wanted and faster; else in two,
   // by way of `side`. `norm`: of the step; `norm_name` and `name`: of parameters.
@@ -129,6 +137,7 @@ class ModelBuilder {
   cuda::Stream stream_;
   std::vector<DeviceStep> steps_;
   Serpentine serpentine_;
+  const cuda::Matmul* folded_ = nullptr;  // the next product, where it normalizes by moments
 };
 
 }  // namespace swinscope

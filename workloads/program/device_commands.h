@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,10 @@ struct InferOptions {
   std::vector<std::string> with;
   std::vector<std::string> without;
   std::string gelu = "auto";
-  bool operations = false;       // time of each operation
-  std::filesystem::path logits;  // file to write images and logits to
-  bool given = false;            // whether any of them was
+  std::optional<double> tune_seconds;  // for trying ways to compute products in the whole pass
+  bool operations = false;             // time of each operation
+  std::filesystem::path logits;        // file to write images and logits to
+  bool given = false;                  // whether any of them was
 };
 
 void add_device_options(CLI::App& command, InferOptions& options);

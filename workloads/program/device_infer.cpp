@@ -22,6 +22,7 @@ namespace swinscope {
 namespace {
 
 constexpr std::int64_t kDatasetSize = 1024;
+constexpr double kTuneSeconds = 20.0;
 
 DeviceModelOptions model_options(const InferOptions& options, RunOptions& run) {
   const Level& level = find_level(options.level);
@@ -33,6 +34,7 @@ DeviceModelOptions model_options(const InferOptions& options, RunOptions& run) {
   if (options.gelu == "erf") result.gelu = GeluForm::kErf;
   if (options.gelu == "tanh") result.gelu = GeluForm::kTanh;
   result.algorithm_folder = algorithm_folder();
+  result.tune_seconds = options.tune_seconds.value_or(kTuneSeconds);
   return result;
 }
 

@@ -19,6 +19,12 @@ void add_device_options(CLI::App& command, InferOptions& options) {
       command.add_option("--gelu", options.gelu, "cuda: auto (tanh with 16 bits, else erf), erf or tanh")
           ->check(CLI::IsMember({"auto", "erf", "tanh"}))
           ->capture_default_str(),
+      command
+          .add_option(
+              "--tune-seconds", options.tune_seconds,
+              "cuda: at most so long ways to compute products are tried in the whole pass, once for a shape and GPU; "
+              "0: they are chosen alone (default: 20)")
+          ->check(CLI::NonNegativeNumber),
       command.add_flag("--operations", options.operations, "cuda: time of each operation"),
       command.add_option("--logits", options.logits,
                          "cuda: write the images and their logits to this safetensors file"),
@@ -32,7 +38,7 @@ void add_device_options(CLI::App& command, InferOptions& options) {
 void refuse_device_options(const InferOptions& options) {
   if (!options.given) return;
   throw WorkloadError(WorkloadErrorKind::kUsage,
-                      "--level, --with, --without, --gelu, --operations and --logits are for a GPU", {},
+                      "--level, --with, --without, --gelu, --tune-seconds, --operations and --logits are for a GPU", {},
                       "add --device cuda");
 }
 

@@ -68,6 +68,7 @@ void print_passes(const InferOptions& options, const std::string& what, const De
     if (options.operations) row["operations"] = describe_operations(passes.operations);
     document["run"]["graph_nodes"] = passes.graph_nodes;
     document["run"]["products_timed"] = passes.products.timed;
+    document["run"]["products_exchanged"] = passes.products.exchanged;
     document["data"].push_back(std::move(row));
     fmt::print("{}\n", document.dump(2));
     return;

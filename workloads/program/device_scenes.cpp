@@ -78,6 +78,10 @@ DeviceSegmenterOptions segmenter_options(InferOptions& options) {
         WorkloadErrorKind::kUsage, std::string("--with ") + feature + ": segmentation has no such feature",
         "its stages are those of training, whose normalizations are kernels of their own", "leave it out");
   }
+  if (options.tune_seconds) {
+    throw WorkloadError(WorkloadErrorKind::kUsage, "--tune-seconds: segmentation chooses products alone", {},
+                        "leave it out");
+  }
   if (options.gelu == "tanh") {
     throw WorkloadError(WorkloadErrorKind::kUsage, "--gelu tanh: segmentation has the exact form only",
                         "its stages are those of training", "leave it out");

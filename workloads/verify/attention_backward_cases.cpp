@@ -33,7 +33,7 @@ struct BackwardCase {
   bool zero_keys = false;    // of padding, as V2's, which has no key bias
 };
 
-// Every geometry of the models, odd ones, and what only the general path takes.
+// Every geometry of the models, and odd ones.
 const std::vector<BackwardCase>& cases() {
   static const std::vector<BackwardCase> all = {
       {1, {7, 7}, {7, 7}, {0, 0}, 1, 32, kDot},
@@ -56,6 +56,13 @@ const std::vector<BackwardCase>& cases() {
       {3, {21, 14}, {7, 7}, {3, 3}, 5, 32, kCosine},
       {2, {16, 16}, {4, 4}, {2, 2}, 2, 16, kDot},
       {2, {16, 16}, {4, 4}, {2, 2}, 4, 16, kCosine},
+  };
+  return all;
+}
+
+// What only the general path takes, whatever the type.
+const std::vector<BackwardCase>& wide_cases() {
+  static const std::vector<BackwardCase> all = {
       {1, {24, 24}, {12, 12}, {6, 6}, 3, 32, kDot},
       {1, {32, 16}, {16, 16}, {8, 0}, 2, 32, kCosine},
       {1, {24, 24}, {24, 24}, {0, 0}, 1, 32, kCosine},
@@ -290,10 +297,8 @@ void check_by_steps(const BackwardCase& c, ElementType type, cuda::TokenOrder or
 // In windows' order rows are only found otherwise: where maps are padded or shifted, and where they are neither.
 bool cut_too(const BackwardCase& c) { return c.batch <= 2 && c.window.area() <= 64 && c.head_dim == 32; }
 
-}  // namespace
-
-void check_attention_backward(const VerifyReport& report) {
-  for (const BackwardCase& c : cases()) {
+void check_all(const std::vector<BackwardCase>& all, const VerifyReport& report) {
+  for (const BackwardCase& c : all) {
     for (const ElementType type : {ElementType::kFp32, ElementType::kFp16, ElementType::kBf16}) {
       check_one(c, type, kImage, report);
       if (cut_too(c)) check_one(c, type, kWindows, report);
@@ -301,10 +306,14 @@ void check_attention_backward(const VerifyReport& report) {
   }
 }
 
+}  // namespace
+
+void check_attention_backward(const VerifyReport& report) { check_all(cases(), report); }
+void check_wide_attention_backward(const VerifyReport& report) { check_all(wide_cases(), report); }
+
 void check_attention_steps_backward(const VerifyReport& report) {
   cuda::MatmulLibrary library({});  // cases of equal products share them
   for (const BackwardCase& c : cases()) {
-    if (c.window.area() > 64) continue;
     for (const ElementType type : {ElementType::kFp32, ElementType::kFp16, ElementType::kBf16}) {
       check_by_steps(c, type, kImage, library, report);
       if (cut_too(c)) check_by_steps(c, type, kWindows, library, report);

@@ -269,6 +269,7 @@ const std::vector<KernelCheck>& kernel_checks() {
       {"elementwise backward", check_elementwise_backward},
       {"gradient products", check_gradient_products},
       {"attention backward", check_attention_backward},
+      {"attention backward of wide windows", check_wide_attention_backward},
       {"attention by steps backward", check_attention_steps_backward},
       {"position bias backward", check_position_bias_backward},
       {"loss", check_loss},

@@ -23,6 +23,7 @@ void check_layernorm_backward(const VerifyReport& report);
 void check_elementwise_backward(const VerifyReport& report);
 void check_gradient_products(const VerifyReport& report);
 void check_attention_backward(const VerifyReport& report);
+void check_wide_attention_backward(const VerifyReport& report);
 void check_attention_steps_backward(const VerifyReport& report);
 void check_position_bias_backward(const VerifyReport& report);
 void check_loss(const VerifyReport& report);

@@ -1,6 +1,8 @@
-// Products that normalize the rows of a by themselves, against normalization and product in fp64.
+// Products that normalize the rows of a by their moments, against normalization and product in fp64.
 #include <array>
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -25,6 +27,19 @@ struct Rows {
   double spike = 0.0;  // in one column of each row
 };
 
+// As a product leaves them beside its rows.
+std::vector<double> moments_of(const std::vector<double>& x) {
+  std::vector<double> moments;
+  for (auto from = x.begin(); from != x.end(); from += cuda::kMomentColumns) {
+    const auto to = from + cuda::kMomentColumns;
+    const double mean = std::accumulate(from, to, 0.0) / cuda::kMomentColumns;
+    moments.push_back(mean);
+    moments.push_back(std::accumulate(from, to, 0.0,
+                                      [&](double sum, double value) { return sum + (value - mean) * (value - mean); }));
+  }
+  return moments;
+}
+
 class NormalizedProduct {
  public:
   NormalizedProduct(const MatmulShape& s, const Rows& rows) : shape_(s), rows_(rows) {
@@ -39,6 +54,7 @@ class NormalizedProduct {
     bias_ = make_.normal(s.n, ElementType::kFp32, 0.5);
     gamma_ = make_.uniform(s.k, ElementType::kFp32, 0.5, 1.5);
     beta_ = make_.normal(s.k, ElementType::kFp32, 0.2);
+    moments_ = make_.upload(moments_of(x_.values), ElementType::kFp32);
     folded_ = make_.output(s.n * s.k, s.operand_type);
     corrections_ = make_.output(2 * s.n, ElementType::kFp32);
     const auto floats = [](const DeviceTensor& tensor) { return static_cast<const float*>(tensor.data()); };
@@ -102,6 +118,7 @@ class NormalizedProduct {
     const DeviceTensor y = make_.output(count + kGuard, shape_.result_type);
     cuda::MatmulOperands operands{x_.data(), folded_.data(), nullptr, y.buffer.data()};
     operands.corrections = static_cast<const float*>(corrections_.data());
+    operands.moments = static_cast<const float*>(moments_.data());
     cuda::HopperMatmul(shape_, tile).run(operands, make_.stream());
     std::vector<double> result = make_.download(y);
     for (auto guard = result.begin() + count; guard != result.end(); ++guard) {
@@ -122,7 +139,7 @@ class NormalizedProduct {
   MatmulShape shape_;
   Rows rows_;
   TensorFactory make_{13};
-  DeviceTensor x_, weight_, bias_, gamma_, beta_, folded_, corrections_;
+  DeviceTensor x_, moments_, weight_, bias_, gamma_, beta_, folded_, corrections_;
 };
 
 MatmulShape normalized(std::int64_t m, std::int64_t k, std::int64_t n, ElementType type, bool gelu) {

@@ -3,10 +3,13 @@
 #include "workloads/cuda/device_model.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <string>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include "tests/unit/workloads/gpu_test.h"
 #include "workloads/cuda/step_profile.h"
@@ -69,12 +72,24 @@ TEST_F(DeviceModelTest, EachFeatureAloneChangesTheTimeAndNotTheLogits) {
   }
 }
 
-// In fp16, with the features of the highest rung as `change` leaves them.
+// Empty, and one for each test.
+std::filesystem::path choices_folder() {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) /
+      fmt::format("choices_{}_{}", testing::UnitTest::GetInstance()->current_test_info()->name(), getpid());
+  std::filesystem::remove_all(folder);
+  return folder;
+}
+
+// In fp16, with the features of the highest rung as `change` leaves them. Products are chosen by time: only with the
+// same choices are bits the same.
 template <typename Change>
-std::vector<float> logits_with(const ModelReference& reference, const Change& change) {
+std::vector<float> logits_with(const ModelReference& reference, const std::filesystem::path& choices,
+                               const Change& change) {
   DeviceModelOptions options;
   options.precision = Precision::kFp16;
   options.features = find_level("graph").features;
+  options.algorithm_folder = choices;
   change(options.features);
   DeviceModel model(reference.config, reference.batch, options, *reference.store);
   model.set_images(reference.images);
@@ -85,8 +100,9 @@ std::vector<float> logits_with(const ModelReference& reference, const Change& ch
 
 TEST_F(DeviceModelTest, WeightsFetchedAheadChangeNoBit) {
   const ModelReference reference = cpu_reference(find_model("swin_nano"), 1);
+  const std::filesystem::path choices = choices_folder();
   const auto logits = [&](bool ahead) {
-    return logits_with(reference, [&](Features& features) {
+    return logits_with(reference, choices, [&](Features& features) {
       features.normfold = false;  // would leave no normalization that could fetch, if it were chosen
       features.weightsahead = ahead;
     });
@@ -97,10 +113,38 @@ TEST_F(DeviceModelTest, WeightsFetchedAheadChangeNoBit) {
 TEST_F(DeviceModelTest, GoingBackAndForthThroughTheTokensChangesNoBit) {
   for (const char* name : {"swin_tiny", "swinv2_tiny"}) {
     const ModelReference reference = cpu_reference(find_model(name), 2);
+    const std::filesystem::path choices = choices_folder();
     const auto logits = [&](bool serpentine) {
-      return logits_with(reference, [&](Features& features) { features.serpentine = serpentine; });
+      return logits_with(reference, choices, [&](Features& features) { features.serpentine = serpentine; });
     };
     EXPECT_EQ(logits(false), logits(true)) << name;
+  }
+}
+
+TEST_F(DeviceModelTest, WhatWasTriedInAWholePassIsKeptAndTriedOnce) {
+  for (const char* name : {"swin_tiny", "swinv2_tiny"}) {
+    const ModelReference reference = cpu_reference(find_model(name), 1);
+    DeviceModelOptions options;
+    options.precision = Precision::kFp16;
+    options.features = find_level("graph").features;
+    options.algorithm_folder = choices_folder();
+    options.tune_seconds = 3600.0;
+    std::vector<float> first;
+    for (const bool again : {false, true}) {
+      DeviceModel model(reference.config, reference.batch, options, *reference.store);
+      model.set_images(reference.images);
+      model.poison_activations();
+      model.forward();
+      const std::vector<float> logits = model.logits();
+      EXPECT_EQ(model.matmul_statistics().timed == 0, again) << name;
+      EXPECT_LT(relative_error({logits.begin(), logits.end()}, reference.logits), logit_tolerance(Precision::kFp16));
+      if (again) {
+        EXPECT_EQ(logits, first) << name;
+        EXPECT_EQ(model.matmul_statistics().exchanged, 0);
+      }
+      first = logits;
+    }
+    std::filesystem::remove_all(options.algorithm_folder);
   }
 }
 
