@@ -7,7 +7,7 @@ usage: python3 scripts/training_ladder.py --swin build/gpu/bin/swin [--swinscope
 Times each rung by itself (`swin train --json`, synthetic images on the GPU, the rung's own precision); then, with --swinscope, records
 two steps of each (`swinscope record`), from which the kernels and launches of a step come. Prints a table and a chart in Markdown
 for docs/performance.md, with the ratio to the first rung. --keep: where recordings stay, FOLDER/LEVEL/rank0.db. The file of --json
-is written anew after each of them. What no time is left for (--seconds), or what fails, is named and left out: exit status 1.
+is written anew after each of them. A GPU that is busy with other work is refused. What no time is left for (--seconds), or what fails, is named and left out: exit status 1.
 """
 import argparse
 import json
@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+from quiet_gpu import need_quiet_gpu
 
 LEVELS = ("eager", "tensorcore", "fused", "window", "attention", "graph")
 RECORDED_STEPS = 2
@@ -115,6 +117,7 @@ def write(arguments, rows, failures):
 
 def main():
     arguments = parse()
+    need_quiet_gpu()
     deadline = time.monotonic() + arguments.seconds
     rows, failures = [], []
 

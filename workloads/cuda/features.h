@@ -22,7 +22,8 @@ struct Features {
   // cache.
   bool weightsahead = false;
   // Each operation goes through the tokens against the direction of the one before, whose last results are still in the
-  // L2 cache; in training, gradients of weights come before that which the next operation takes. Of no level so far.
+  // L2 cache; in training, gradients of weights come before that which the next operation takes. Of levels in
+  // inference.
   bool serpentine = false;
   bool gelu = false;       // bias and GELU of fc1 within its product
   bool residual = false;   // bias and, in V1, residual sum of proj and fc2 within their products
@@ -40,6 +41,7 @@ struct FeatureName {
   std::string_view name;
   bool Features::*member;
   FeatureUse use = FeatureUse::kAny;
+  FeatureUse in_levels = FeatureUse::kAny;  // for which levels have it; else it has to be asked for
 };
 std::span<const FeatureName> feature_names();
 

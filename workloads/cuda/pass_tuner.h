@@ -3,15 +3,17 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
-#include "kernels/device.h"
 #include "kernels/matmul.h"
 
 namespace swinscope {
 
-struct PassUnderTest {
-  std::function<void()> build;            // makes the pass anew, asking the library for its products
-  std::function<void(cuda::Stream)> run;  // enqueues it
+struct PassTrials {
+  std::function<std::vector<cuda::MatmulChoice>()> open;        // asked again once pairs are settled
+  std::function<void(const cuda::MatmulChoice&, int way)> use;  // from the next pass on
+  std::function<double()> milliseconds;                         // of a pass, as it now is
+  std::function<bool()> over;                                   // whether no further way is to be tried
 };
 
 struct TunedPass {
@@ -19,8 +21,8 @@ struct TunedPass {
   int exchanged = 0;  // choices that are now others
 };
 
-// Tries what the library leaves open, one choice after another, each in a graph of the whole pass, until all is tried
-// or `seconds` are over. A way is kept where the pass is faster with it, twice. The pass is left as built last.
-TunedPass tune_pass(cuda::MatmulLibrary& library, const PassUnderTest& pass, cuda::Stream stream, double seconds);
+// Tries what is open, one choice after another: pairs first, since they decide which products there are. A way is kept
+// where the pass is faster with it than with the best so far, timed before and after it.
+TunedPass tune_pass(const PassTrials& trials);
 
 }  // namespace swinscope

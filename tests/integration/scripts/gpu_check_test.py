@@ -14,6 +14,13 @@ PROGRAMS = {
     "partly_test": 'echo "[  SKIPPED ] A.B (0 ms)" && echo "[       OK ] A.C"',
     "hanging_test": "sleep 1000 & wait",
 }
+RACE = "========= Error: Race reported between Read access at %s+0xa50\n=========     and Write access at %s+0x2e50 [112 hazards]\n"
+# Runs what it watches, then says what stands in the file of the environment.
+SANITIZER = """#!/bin/sh
+while [ $# -gt 0 ] && ! [ -x "$1" ]; do shift; done
+"$@" || exit $?
+cat "$REPORT"
+"""
 
 
 class GpuCheck(unittest.TestCase):
@@ -36,6 +43,23 @@ class GpuCheck(unittest.TestCase):
         logs = os.path.join(self.folder.name, "logs")
         return subprocess.run([sys.executable, SCRIPT, "--build", self.build, "--logs", logs, *words], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True, check=False)
+
+    def watched(self, check, report):
+        """The row of a check under a sanitizer that reports so much."""
+        tools, file = os.path.join(self.folder.name, "tools"), os.path.join(self.folder.name, "report")
+        os.makedirs(tools, exist_ok=True)
+        with open(os.path.join(tools, "compute-sanitizer"), "w", encoding="utf-8") as opened:
+            opened.write(SANITIZER)
+        os.chmod(opened.name, 0o755)
+        with open(file, "w", encoding="utf-8") as opened:
+            opened.write(report)
+        before = dict(os.environ)
+        os.environ.update(PATH=tools + os.pathsep + before["PATH"], REPORT=file)
+        try:
+            return self.verdicts(check)[0][check]
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
 
     def verdicts(self, *words):
         file = os.path.join(self.folder.name, "rows.json")
@@ -68,6 +92,25 @@ class GpuCheck(unittest.TestCase):
         self.assertNotIn("missing_test", listed)
         self.assertEqual(self.run_script("--list", "memcheck-step-*").stdout.split(),
                          ["memcheck-step-eager", "memcheck-step-graph", "memcheck-step-graph-v2", "memcheck-step-segmentation"])
+
+    def test_hazards_are_ours_unless_they_lie_in_the_library(self):
+        summary = "========= RACECHECK SUMMARY: %d hazards displayed (%d errors, 0 warnings)\n"
+        library, own = (RACE % (name, name) for name in ("nvjet_sm90_tst_192x8", "void swinscope::cuda::attention_kernel<int, 7>(int)"))
+        reports = {summary % (0, 0): "passed", 2 * library + summary % (2, 2): "passed", library + own + summary % (2, 2): "FAILED",
+                   # One that is worded otherwise.
+                   library + summary % (2, 2): "FAILED"}
+        for report, verdict in reports.items():
+            row = self.watched("racecheck-attention", report)
+            self.assertEqual(row["verdict"], verdict, report)
+        self.assertIn("1 of them in cuBLASLt's own kernels", row["said"])
+
+    def test_steps_run_alone_before_they_are_watched(self):
+        with open(os.path.join(self.build, "bin", "swin"), "w", encoding="utf-8") as file:
+            file.write('#!/bin/sh\necho "trained $*"\n')
+        row = self.watched("memcheck-step-graph", "========= ERROR SUMMARY: 0 errors\n")
+        self.assertEqual((row["verdict"], row["said"]), ("passed", "========= ERROR SUMMARY: 0 errors"))
+        with open(os.path.join(self.folder.name, "logs", "memcheck-step-graph.log"), encoding="utf-8") as log:
+            self.assertEqual(log.read().count("trained train"), 2)
 
     def test_bad_input(self):
         unknown = self.run_script("nothing-*")

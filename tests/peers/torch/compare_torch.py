@@ -14,8 +14,8 @@ speed: medians of CUDA-event times of a pass on images that are on the GPU alrea
 process; --jobs of them compile at a time, each for --compile-limit seconds at most. Once all have compiled (or --seconds are
 over: the rest is named and left out) they are timed one after another, with nothing else running, ours before and after each, so
 that both sides see the same clocks. The ratio is the fastest PyTorch mode over the median of all of ours. --min-ratio makes it a
-check; --time-after FILE waits for that file before timing, where something else uses the GPU at first. The JSON file is written
-anew after each case. --compile-only ends once all have compiled: with TORCHINDUCTOR_CACHE_DIR what takes long (max-autotune) can
+check; --time-after FILE waits for that file before timing, where something else uses the GPU at first; a GPU that is still busy is
+refused. The JSON file is written anew after each case. --compile-only ends once all have compiled: with TORCHINDUCTOR_CACHE_DIR what takes long (max-autotune) can
 be compiled two or three at a time, in several calls, before one call times everything.
 
 errors: all parameters are redrawn from their names on both sides (tests/peers/timm/export_fixtures.py states the rule), ours
@@ -43,7 +43,7 @@ from safetensors.torch import load_file
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "timm"))
 import export_fixtures  # noqa: E402
-from compiling_peer import CompilingPeer, compile_peers, wait_for_file  # noqa: E402
+from compiling_peer import CompilingPeer, compile_peers, need_quiet_gpu, wait_for_file  # noqa: E402
 
 DTYPES = {"fp32": torch.float32, "tf32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 TOLERANCES = {"fp32": 1e-4, "tf32": 3e-3, "fp16": 3e-3, "bf16": 2e-2}
@@ -172,6 +172,7 @@ def compare_speed(arguments):
         for model, batch in cases:
             ready = [peer for peer in peers if peer.case == (model, batch) and peer.ready]
             if ready:
+                need_quiet_gpu()
                 rows.append(compare_case(arguments, model, batch, ready))
                 write_json(arguments, document)
     finally:

@@ -15,7 +15,7 @@ memory. Each mode, layout and precision of PyTorch is a process; --jobs of them 
 memory), then they are timed one after another with nothing else running, ours before and after each. --ahead: those of all cases are
 compiled before the first is timed, where memory holds them all; --time-after FILE waits for that file then, where something else uses
 the GPU at first. What has not compiled after --seconds is named and left out. The file of --json is written anew after each.
-Without --data the images lie on the GPU on both sides; with it both read the same JPEG files with the same crops and mirroring, by
+A GPU that is busy with other work is refused. Without --data the images lie on the GPU on both sides; with it both read the same JPEG files with the same crops and mirroring, by
 --loader-workers processes or threads.
 
 curve: the same weights, images and order on both sides (our synthetic set, computed here again), stochastic depth off: means of 20
@@ -30,7 +30,7 @@ import statistics
 import sys
 import time
 
-from compiling_peer import CompilingPeer, compile_peers, wait_for_file
+from compiling_peer import CompilingPeer, compile_peers, need_quiet_gpu, wait_for_file
 from training_model import Stepper, image_size, keep, make_model, random_crops, run_swin
 
 
@@ -142,6 +142,7 @@ def speed(arguments):
         wait_for_file(arguments.time_after)
     for case in cases:
         mine = [peer for peer in peers if peer.case == case]
+        need_quiet_gpu()
         row = {"model": case[0], "batch": case[1], "precision": case[2], "ours": [ours(arguments, *case)], "torch": {}}
         document["data"].append(row)
         keep(arguments, document)

@@ -1,9 +1,13 @@
 """Processes that compile a PyTorch program, say `ready`, and then answer each line of their input with a measurement."""
 import os
 import subprocess
+import sys
 import tempfile
 import threading
 import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "scripts"))
+from quiet_gpu import need_quiet_gpu  # noqa: E402,F401  what is compiled is timed next
 
 
 class CompilingPeer:

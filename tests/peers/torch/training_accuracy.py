@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 import time
 
+from compiling_peer import need_quiet_gpu
 from training_model import MEAN, STD, Stepper, keep, make_model, random_crops
 from training_numerics import scheduled
 
@@ -92,6 +93,7 @@ def reached(epochs, target):
 
 
 def accuracy(arguments):
+    need_quiet_gpu()
     document = {"schema": "swinscope.peers.accuracy/1", "model": arguments.model, "batch": arguments.batch, "target":
                 arguments.target, "epochs": arguments.epochs, "loader_workers": arguments.loader_workers, "ours": ours(arguments)}
     keep(arguments, document)

@@ -60,12 +60,13 @@ struct MatmulLibrary::State {
   std::string preferred;
 };
 
-MatmulLibrary::MatmulLibrary(const std::filesystem::path& /*cache_folder*/) : state_(std::make_unique<State>()) {}
+MatmulLibrary::MatmulLibrary(const std::filesystem::path& /*cache_folder*/, const std::string& /*purpose*/)
+    : state_(std::make_unique<State>()) {}
 MatmulLibrary::~MatmulLibrary() = default;
 const Matmul& MatmulLibrary::prepare(const MatmulShape& shape, Stream /*stream*/) {
   return state_->matmuls.try_emplace(shape, shape).first->second;
 }
-MatmulStatistics MatmulLibrary::statistics() const { return {static_cast<int>(state_->matmuls.size()), 0}; }
+MatmulStatistics MatmulLibrary::statistics() const { return {static_cast<int>(state_->matmuls.size()), 0, 0}; }
 std::string MatmulLibrary::choices() const { return "host\n" + std::to_string(state_->matmuls.size()); }
 void MatmulLibrary::prefer(const std::string& choices) { state_->preferred = choices; }
 void MatmulLibrary::finish_tuning() {}
