@@ -279,6 +279,8 @@ struct MatmulLibrary::State {
       const Matmul& product = prepare(apart[0], stream);
       const MatmulPair separate{&product, &prepare(apart[1], stream)};
       kept = table.emplace(key, choose_pair(key, first, second, separate, stream)).first;
+      for (const MatmulShape& shape : apart)
+        --uses[shape];  // it was only for timing
     }
     auto& slot = pairs[key];
     const AlgorithmWords& words = kept->second;
@@ -299,7 +301,9 @@ struct MatmulLibrary::State {
     if (found->is_pair) {
       pairs.erase(name);
     } else {
-      matmuls.at(found->shape)->use(make(found->shape, words));
+      std::unique_ptr<Matmul> matmul = make(found->shape, words);
+      require(matmul != nullptr, "matmul", "what was timed is not accepted any more");
+      matmuls.at(found->shape)->use(std::move(matmul));
     }
   }
 
@@ -366,8 +370,9 @@ const Matmul* MatmulLibrary::prepare_result_normalized(const MatmulShape& shape,
 
 std::vector<MatmulChoice> MatmulLibrary::open_choices() const {
   std::vector<const OpenChoice*> open;
-  for (const OpenChoice& choice : state_->open)
-    open.push_back(&choice);
+  for (const OpenChoice& choice : state_->open) {
+    if (state_->uses[choice.shape] > 0) open.push_back(&choice);
+  }
   const auto total = [&](const OpenChoice* choice) { return -choice->microseconds * state_->uses[choice->shape]; };
   std::ranges::stable_sort(open, {}, total);
   std::vector<MatmulChoice> choices;

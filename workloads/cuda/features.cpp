@@ -18,7 +18,7 @@ constexpr std::array kNames = {
     FeatureName{"normfold", &Features::normfold, FeatureUse::kInference},
     FeatureName{"postnorm", &Features::postnorm, FeatureUse::kInference},
     FeatureName{"weightsahead", &Features::weightsahead, FeatureUse::kInference},
-    FeatureName{"serpentine", &Features::serpentine, FeatureUse::kAny, FeatureUse::kInference},
+    FeatureName{"serpentine", &Features::serpentine},
     FeatureName{"gelu", &Features::gelu},
     FeatureName{"residual", &Features::residual},
     FeatureName{"adamw", &Features::adamw, FeatureUse::kTraining},
@@ -61,14 +61,14 @@ template <typename Rows>
                       fmt::format("known are {}", fmt::join(names, ", ")));
 }
 
-bool is_for(FeatureUse meant, FeatureUse use) {
-  return meant == FeatureUse::kAny || use == FeatureUse::kAny || meant == use;
+bool is_of(const FeatureName& feature, FeatureUse use) {
+  return feature.use == FeatureUse::kAny || use == FeatureUse::kAny || feature.use == use;
 }
 
 void set(Features& features, const std::string& name, bool value, FeatureUse use) {
   const auto found = std::ranges::find(kNames, name, &FeatureName::name);
   if (found == kNames.end()) refuse("feature", name, kNames);
-  if (!is_for(found->use, use)) {
+  if (!is_of(*found, use)) {
     throw WorkloadError(WorkloadErrorKind::kUsage, fmt::format("feature '{}' would change nothing here", name), {},
                         found->use == FeatureUse::kInference ? "it is of inference only" : "it is of training only");
   }
@@ -89,9 +89,6 @@ const Level& find_level(std::string_view name) {
 Features select_features(const Level& level, const std::vector<std::string>& with,
                          const std::vector<std::string>& without, FeatureUse use) {
   Features features = features_for(use, level.features);
-  for (const FeatureName& feature : kNames) {
-    if (!is_for(feature.in_levels, use)) features.*(feature.member) = false;
-  }
   for (const std::string& name : with)
     set(features, name, true, use);
   for (const std::string& name : without) {
@@ -106,7 +103,7 @@ Features select_features(const Level& level, const std::vector<std::string>& wit
 
 Features features_for(FeatureUse use, Features features) {
   for (const FeatureName& feature : kNames) {
-    if (!is_for(feature.use, use)) features.*(feature.member) = false;
+    if (!is_of(feature, use)) features.*(feature.member) = false;
   }
   return features;
 }

@@ -13,7 +13,7 @@ struct Features {
   bool prebias = false;    // inference: position bias of all pairs of tokens computed once, not in each pass
   bool qkvbias = false;    // bias of the qkv projection within its product
   bool layernorm = false;  // normalization in one pass; with V2's residual sum and V1's patch merging
-  // Inference, V1: normalization before qkv and fc1 within their products, where that is faster.
+  // Inference, V1: normalization before qkv and fc1 left to the products before and after it, where that is faster.
   bool normfold = false;
   // Inference: normalization of a product's result within that product, where that is faster. V2: after proj, fc2 and
   // merging; after patch embedding.
@@ -22,8 +22,7 @@ struct Features {
   // cache.
   bool weightsahead = false;
   // Each operation goes through the tokens against the direction of the one before, whose last results are still in the
-  // L2 cache; in training, gradients of weights come before that which the next operation takes. Of levels in
-  // inference.
+  // L2 cache; in training, gradients of weights come before that which the next operation takes.
   bool serpentine = false;
   bool gelu = false;       // bias and GELU of fc1 within its product
   bool residual = false;   // bias and, in V1, residual sum of proj and fc2 within their products
@@ -41,7 +40,6 @@ struct FeatureName {
   std::string_view name;
   bool Features::*member;
   FeatureUse use = FeatureUse::kAny;
-  FeatureUse in_levels = FeatureUse::kAny;  // for which levels have it; else it has to be asked for
 };
 std::span<const FeatureName> feature_names();
 

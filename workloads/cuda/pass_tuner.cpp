@@ -1,5 +1,9 @@
 #include "workloads/cuda/pass_tuner.h"
 
+#include <algorithm>
+#include <map>
+#include <string>
+
 namespace swinscope {
 namespace {
 
@@ -9,49 +13,60 @@ class Tuner {
  public:
   explicit Tuner(const PassTrials& trials) : trials_(trials), best_(trials.milliseconds()) {}
 
-  void try_all(bool pairs) {
-    for (const cuda::MatmulChoice& choice : trials_.open()) {
-      if (choice.is_pair == pairs) try_ways(choice);
+  // Once through all choices. Returns whether any was exchanged.
+  bool sweep() {
+    bool changed = false;
+    for (const bool pairs : {true, false}) {
+      for (const cuda::MatmulChoice& choice : trials_.open()) {
+        if (choice.is_pair == pairs) changed = try_ways(choice) || changed;
+      }
     }
+    return changed;
   }
-  TunedPass result() const { return tuned_; }
+
+  TunedPass result() const {
+    const auto exchanged = std::ranges::count_if(kept_, [](const auto& choice) { return choice.second != 0; });
+    return {trial_count_, static_cast<int>(exchanged)};
+  }
 
  private:
-  void try_ways(const cuda::MatmulChoice& choice) {
-    int kept = 0;
-    for (int way = 1; way < choice.ways && !trials_.over(); ++way) {
-      if (is_faster(choice, kept, way)) kept = way;
+  bool try_ways(const cuda::MatmulChoice& choice) {
+    int& kept = kept_[choice.name];
+    const int before = kept;
+    for (int way = 0; way < choice.ways && !trials_.over(); ++way) {
+      if (way != before && is_faster(choice, kept, way)) kept = way;
     }
-    if (kept != 0) ++tuned_.exchanged;
+    return kept != before;
   }
 
   // It is in use afterwards, else `kept` is.
   bool is_faster(const cuda::MatmulChoice& choice, int kept, int way) {
-    ++tuned_.trials;
+    ++trial_count_;
     trials_.use(choice, way);
     const double time = trials_.milliseconds();
     bool faster = time < best_ * kFasterBy;
-    trials_.use(choice, kept);
-    if (!faster) return false;
-    best_ = trials_.milliseconds();  // the GPU may only have become faster by itself
-    faster = time < best_ * kFasterBy;
-    if (!faster) return false;
-    trials_.use(choice, way);
-    best_ = time;
-    return true;
+    if (faster) {
+      trials_.use(choice, kept);
+      best_ = trials_.milliseconds();  // the GPU may only have become faster by itself
+      faster = time < best_ * kFasterBy;
+    }
+    trials_.use(choice, faster ? way : kept);
+    if (faster) best_ = time;
+    return faster;
   }
 
   const PassTrials& trials_;
   double best_;
-  TunedPass tuned_;
+  int trial_count_ = 0;
+  std::map<std::string, int> kept_;
 };
 
 }  // namespace
 
 TunedPass tune_pass(const PassTrials& trials) {
   Tuner tuner(trials);
-  tuner.try_all(true);
-  tuner.try_all(false);
+  while (tuner.sweep() && !trials.over()) {
+  }
   return tuner.result();
 }
 

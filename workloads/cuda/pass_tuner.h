@@ -10,7 +10,8 @@
 namespace swinscope {
 
 struct PassTrials {
-  std::function<std::vector<cuda::MatmulChoice>()> open;        // asked again once pairs are settled
+  // Asked again once pairs are settled. At first way 0 of each is in use.
+  std::function<std::vector<cuda::MatmulChoice>()> open;
   std::function<void(const cuda::MatmulChoice&, int way)> use;  // from the next pass on
   std::function<double()> milliseconds;                         // of a pass, as it now is
   std::function<bool()> over;                                   // whether no further way is to be tried
@@ -21,8 +22,9 @@ struct TunedPass {
   int exchanged = 0;  // choices that are now others
 };
 
-// Tries what is open, one choice after another: pairs first, since they decide which products there are. A way is kept
-// where the pass is faster with it than with the best so far, timed before and after it.
+// Tries what is open, one choice after another and again until nothing changes: pairs first, since they decide which
+// products there are. A way is kept where the pass is faster with it than with the best so far, timed before and after
+// it.
 TunedPass tune_pass(const PassTrials& trials);
 
 }  // namespace swinscope

@@ -57,7 +57,7 @@ TEST(Features, TheLadderIsCumulativeAndFeaturesCanBeTakenOut) {
 
 TEST(Features, OfAnotherUseAreTakenFromALevelAndRefusedByName) {
   const Features training = select_features(find_level("graph"), {}, {}, FeatureUse::kTraining);
-  EXPECT_EQ(describe(training), "qkvbias, layernorm, gelu, residual, adamw, window, attention, graph");
+  EXPECT_EQ(describe(training), "qkvbias, layernorm, serpentine, gelu, residual, adamw, window, attention, graph");
   const Features inference = select_features(find_level("graph"), {}, {}, FeatureUse::kInference);
   EXPECT_EQ(
       describe(inference),
