@@ -154,21 +154,21 @@ void check_matmul(const VerifyReport& report) {
 
 namespace {
 
-void check_tiles(const VerifyReport& report, const std::vector<MatmulShape>& shapes) {
+// late: the next kernel may begin when the one before has ended.
+void check_tiles(const VerifyReport& report, const std::vector<MatmulShape>& shapes, bool late = false) {
   if (!cuda::hopper::offered()) return;
   for (const MatmulShape& shape : shapes) {
     for (const ElementType type : {ElementType::kFp16, ElementType::kBf16}) {
       Product problem(of_type(shape, type));
       for (int tile = 0; tile < cuda::hopper::kTiles; ++tile) {
         if (!cuda::HopperMatmul::fits(problem.shape, tile)) continue;
-        const cuda::HopperMatmul matmul(problem.shape, tile);
+        const cuda::HopperMatmul matmul(problem.shape, tile, late);
         for (const bool backwards : {false, true}) {
           if (backwards && !matmul.turns()) continue;
-          report({fmt::format("{}, tile {}{}", problem.name(), tile, backwards ? ", backwards" : ""), type_name(type),
-                  problem.error(matmul, backwards), tolerance(problem.shape)});
-          if (!shape.row_moments) continue;
-          report({fmt::format("{}, tile {}{}, moments of rows", problem.name(), tile, backwards ? ", backwards" : ""),
-                  type_name(type), problem.moments_error(), 1e-6});
+          const std::string what = fmt::format("{}, tile {}{}{}", problem.name(), tile, backwards ? ", backwards" : "",
+                                               late ? ", late" : "");
+          report({what, type_name(type), problem.error(matmul, backwards), tolerance(problem.shape)});
+          if (shape.row_moments) report({what + ", moments of rows", type_name(type), problem.moments_error(), 1e-6});
         }
       }
     }
@@ -186,6 +186,7 @@ void check_product_tiles(const VerifyReport& report) {
   for (MatmulShape& shape : with_moments)
     shape.row_moments = true;
   check_tiles(report, with_moments);
+  check_tiles(report, {product(200, 512, 512, Epilogue::kBias), product(49, 1024, 160, Epilogue::kBias, true)}, true);
   check_tiles(report, {product(200, 512, 512, Epilogue::kBias), product(77, 96, 160, Epilogue::kNone),
                        product(392, 72, 992, Epilogue::kBias, true), product(1, 1024, 288, Epilogue::kBiasGelu),
                        product(700, 2048, 128, Epilogue::kNone, true), product(1031, 192, 576, Epilogue::kBiasGelu),

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# usage: scripts/training_figures.sh [-o DIR] [--build build/gpu] [--data SHAPES] [--workers 14] [--compile-seconds S] [PART…]
+# What docs/performance.md says of training on one GPU, measured again, one part after another: nothing else is on the GPU while a part is
+# timed. PyTorch compiles while rows and gradients are checked, which takes the CPU and needs no quiet GPU. DIR/PART.txt has what each
+# part said, DIR/*.json the figures. Needs python3 with torch, timm and torchvision for the parts that say so.
+# PART: sanitizers (compute-sanitizer), speed (beside PyTorch; rows of `swin verify` and the trainer's tests meanwhile), ladder,
+# files (the same from JPEG files; gradients, loss curves and recovery meanwhile), accuracy (beside PyTorch), stall; all without.
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+out=runs/training_figures build=build/gpu data='' workers=14 compile_seconds=400 parts=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    -o) out=${2:?-o needs a value} && shift 2 ;;
+    --build) build=${2:?--build needs a value} && shift 2 ;;
+    --data) data=${2:?--data needs a value} && shift 2 ;;
+    --workers) workers=${2:?--workers needs a value} && shift 2 ;;
+    --compile-seconds) compile_seconds=${2:?--compile-seconds needs a value} && shift 2 ;;
+    sanitizers | speed | ladder | files | accuracy | stall) parts+=("$1") && shift ;;
+    *) refuse_words "$1: unknown" ;;
+  esac
+done
+[ ${#parts[@]} -gt 0 ] || parts=(sanitizers speed ladder files accuracy stall)
+use_build "$build"
+mkdir -p "$out"
+flags=$(mktemp -d)
+trap 'rm -rf "$flags"; jobs -p | xargs -r kill 2>/dev/null || true' EXIT
+compare=(python3 tests/peers/torch/compare_training.py)
+failed=()
+
+# attempt <name> <command>…: what it says stands in $out/<name>.txt, its last lines are said; what fails is named at the end.
+attempt() {
+  local log=$out/$1.txt begun=$SECONDS
+  echo "swinscope: $1 ($log)"
+  "${@:2}" >"$log" 2>&1 || failed+=("$1")
+  tail -n 12 "$log" | cut -c1-180
+  echo "swinscope: $1 took $((SECONDS - begun)) s"
+}
+
+# peers <name> <option>…: PyTorch's side of a comparison begins to compile, and both are timed once it is let go.
+declare -A waiting
+peers() {
+  "${compare[@]}" speed --swin "$swin" --precisions fp16 --ahead --jobs 8 --seconds "$compile_seconds" --time-after "$flags/$1" \
+    --json "$out/$1.json" "${@:2}" >"$out/$1.txt" 2>&1 &
+  waiting[$1]=$!
+}
+let_go() {
+  touch "$flags/$1"
+  attempt "$1-timed" finish "$1"
+}
+finish() {
+  local status=0
+  wait "${waiting[$1]}" || status=$?
+  cat "$out/$1.txt"
+  return $status
+}
+
+need_data() {
+  [ -n "$data" ] && return
+  data=$out/shapes
+  [ -d "$data" ] || attempt make_data "$swin" make-data "$data" --probe
+}
+
+for part in "${parts[@]}"; do
+  case $part in
+    sanitizers)
+      attempt sanitizers python3 scripts/gpu_check.py --build "$build" --limit 400 --logs "$out/sanitizers" 'memcheck*' 'racecheck*'
+      ;;
+    speed)
+      peers speed --cases swin_large:64 --modes reduce-overhead,default
+      peers speed_v2 --cases swinv2_base:64 --modes reduce-overhead
+      attempt rows python3 scripts/gpu_check.py --build "$build" --logs "$out/rows" verify-kernels 'workloads_device_trainer_test*'
+      let_go speed
+      let_go speed_v2
+      ;;
+    ladder)
+      attempt ladder python3 scripts/training_ladder.py --swin "$swin" --swinscope "$swinscope" --steps 10 --warmup 3 \
+        --keep "$out/ladder" --json "$out/ladder.json"
+      ;;
+    files)
+      need_data
+      peers speed_files --cases swin_large:64 --modes reduce-overhead,default --layouts channels_last --data "$data" --loader-workers "$workers"
+      attempt gradients "${compare[@]}" gradients --swin "$swin"
+      attempt recovery python3 tests/gpu/check_training.py --swin "$swin"
+      attempt curve "${compare[@]}" curve --swin "$swin" --models swin_tiny,swinv2_tiny
+      let_go speed_files
+      ;;
+    accuracy)
+      need_data
+      attempt accuracy "${compare[@]}" accuracy --swin "$swin" --data "$data" --loader-workers "$workers" --seconds 200 --json "$out/accuracy.json"
+      ;;
+    stall)
+      need_data
+      attempt stall-recorded "$swinscope" record -q --force -o "$out/stall" -- "$swin" train --device cuda --model swin_tiny --data "$data" \
+        --batch 64 --precision fp16 --loader-threads 1 --steps 12 --warmup 2 -q
+      attempt stall "$swinscope" analyze "$out/stall"
+      ;;
+  esac
+done
+[ ${#failed[@]} -eq 0 ] || { echo "error: failed: ${failed[*]}" >&2 && exit 1; }
+echo "swinscope: $out has the figures"
