@@ -9,6 +9,7 @@
 
 #include "workloads/cuda/device_model.h"
 #include "workloads/error.h"
+#include "workloads/model_cost.h"
 #include "workloads/program/device_commands.h"
 #include "workloads/program/device_passes.h"
 #include "workloads/program/device_scenes.h"
@@ -23,8 +24,10 @@ namespace {
 
 constexpr std::int64_t kDatasetSize = 1024;
 constexpr double kTuneSeconds = 20.0;
+// Of longer passes, some 3 ms, a product alone says enough of a product in the pass.
+constexpr double kTunedFlops = 1e12;
 
-DeviceModelOptions model_options(const InferOptions& options, RunOptions& run) {
+DeviceModelOptions model_options(const InferOptions& options, const SwinConfig& config, RunOptions& run) {
   const Level& level = find_level(options.level);
   DeviceModelOptions result;
   if (run.precision.empty()) run.precision = level.default_precision;
@@ -34,7 +37,8 @@ DeviceModelOptions model_options(const InferOptions& options, RunOptions& run) {
   if (options.gelu == "erf") result.gelu = GeluForm::kErf;
   if (options.gelu == "tanh") result.gelu = GeluForm::kTanh;
   result.algorithm_folder = algorithm_folder();
-  result.tune_seconds = options.tune_seconds.value_or(kTuneSeconds);
+  const bool short_pass = static_cast<double>(model_cost(config).flops() * run.batch) <= kTunedFlops;
+  result.tune_seconds = options.tune_seconds.value_or(short_pass ? kTuneSeconds : 0.0);
   return result;
 }
 
@@ -103,7 +107,7 @@ int infer_on_device(const InferOptions& given, const SwinConfig& config) {
     check_segmenter(config, choice, options.run.batch, cuda::free_memory());
     return infer_scenes_on_device(options, config, choice);
   }
-  const DeviceModelOptions choice = model_options(options, options.run);
+  const DeviceModelOptions choice = model_options(options, config, options.run);
   if (!options.images.empty() && (options.operations || !options.logits.empty())) {
     throw WorkloadError(WorkloadErrorKind::kUsage, "--operations and --logits are for synthetic images", {},
                         "leave out --images, or take --json, which has each file's class");
