@@ -119,8 +119,8 @@ struct DeviceModel::State {
   void tune(const Build& build, double seconds) {
     const auto begun = std::chrono::steady_clock::now();
     cuda::fill_random(images, type, 1, activations.images.data(), stream.get());
-    run_steps(steps,
-              stream.get());  // kernels are loaded at their first launch, which a capture does not allow everywhere
+    // Kernels are loaded at their first launch, which a capture does not allow everywhere.
+    run_steps(steps, stream.get());
     cuda::synchronize(stream.get());
     time_as_graph(steps, stream.get());  // the clocks rise
     PassTrials trials;

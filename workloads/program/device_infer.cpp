@@ -1,10 +1,13 @@
 // swin infer --device cuda.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "workloads/cuda/device_model.h"
@@ -59,11 +62,27 @@ std::vector<float> synthetic_images(const SwinConfig& config, std::int64_t batch
   return images;
 }
 
-int measure_model(const InferOptions& options, const SwinConfig& config, const DeviceModelOptions& choice) {
-  const RunOptions& run = options.run;
+// With what its products were chosen by, where that took time now.
+std::unique_ptr<DeviceModel> make_model(const RunOptions& run, const SwinConfig& config,
+                                        const DeviceModelOptions& choice) {
   ParameterStore<float> store(config, false);
   if (!load_given_weights(run, store)) redraw_parameters(store, run.seed);
-  DeviceModel model(config, run.batch, choice, store);
+  auto model = std::make_unique<DeviceModel>(config, run.batch, choice, store);
+  const cuda::MatmulStatistics products = model->matmul_statistics();
+  if (!run.quiet && products.timed > 0) {
+    fmt::print(stderr, "ways to compute {} products timed{}; kept for this GPU in {}\n", products.timed,
+               products.exchanged == 0
+                   ? std::string()
+                   : fmt::format(", {} exchanged for what is faster in the whole pass", products.exchanged),
+               choice.algorithm_folder.empty() ? "no file" : choice.algorithm_folder.string());
+  }
+  return model;
+}
+
+int measure_model(const InferOptions& options, const SwinConfig& config, const DeviceModelOptions& choice) {
+  const RunOptions& run = options.run;
+  const std::unique_ptr<DeviceModel> made = make_model(run, config, choice);
+  DeviceModel& model = *made;
   const std::vector<float> images = synthetic_images(config, run.batch, run.seed);
   model.set_images(images);
   DevicePasses passes = measure_passes(run, model.stream(), [&] { model.forward(); });
@@ -84,16 +103,14 @@ int measure_model(const InferOptions& options, const SwinConfig& config, const D
 
 int classify_given_files(const InferOptions& options, const SwinConfig& config, const DeviceModelOptions& choice) {
   ImageReader reader(options.images, config.image_size);
-  ParameterStore<float> store(config, false);
-  if (!load_given_weights(options.run, store)) redraw_parameters(store, options.run.seed);
-  DeviceModel model(config, options.run.batch, choice, store);
+  const std::unique_ptr<DeviceModel> model = make_model(options.run, config, choice);
   nlohmann::ordered_json document = start_document("swin.infer/1", options.run, config, RankInfo{}, 1);
   document["run"]["gpu"] = cuda::device_info().name;
   return classify_files(std::move(reader), options.run, config, std::move(document),
                         [&](std::span<const float> images) {
-                          model.set_images(images);
-                          model.forward();
-                          return model.logits();
+                          model->set_images(images);
+                          model->forward();
+                          return model->logits();
                         });
 }
 

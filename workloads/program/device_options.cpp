@@ -24,7 +24,7 @@ void add_device_options(CLI::App& command, InferOptions& options) {
               "--tune-seconds", options.tune_seconds,
               "cuda: at most so long ways to compute products are tried in the whole pass, once for a shape and GPU; "
               "0: they are chosen alone (default: 20, or 0 for passes of more than 1 TFLOP)")
-          ->check(CLI::NonNegativeNumber),
+          ->check(CLI::Range(0.0, 3600.0)),
       command.add_flag("--operations", options.operations, "cuda: time of each operation"),
       command.add_option("--logits", options.logits,
                          "cuda: write the images and their logits to this safetensors file"),
