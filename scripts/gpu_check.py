@@ -31,7 +31,7 @@ ROWS = {  # rows of `swin verify` whose kernels share memory between threads, by
     "products": "product tiles,tall product tiles", "normalized-products": "normalized product tiles",
     "normalized-results": "normalized result tiles,tall normalized result tiles", "gradients": "gradient products,elementwise backward",
     "position-bias": "position bias,position bias backward", "loss": "loss,optimizer,stochastic depth", "pixel-loss": "pixel loss",
-    "maps": "resize,batchnorm,map operations", "tap-fusion": "tap fusion",
+    "narrow-mlp": "narrow mlp", "maps": "resize,batchnorm,map operations", "tap-fusion": "tap fusion",
 }
 STEPS = {
     "step-eager": "--model swin_nano --batch-per-gpu 4 --level eager",

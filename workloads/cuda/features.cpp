@@ -18,6 +18,7 @@ constexpr std::array kNames = {
     FeatureName{"normfold", &Features::normfold, FeatureUse::kInference},
     FeatureName{"postnorm", &Features::postnorm, FeatureUse::kInference},
     FeatureName{"weightsahead", &Features::weightsahead, FeatureUse::kInference},
+    FeatureName{"mlp", &Features::mlp, FeatureUse::kInference},
     FeatureName{"serpentine", &Features::serpentine},
     FeatureName{"gelu", &Features::gelu},
     FeatureName{"residual", &Features::residual},

@@ -21,6 +21,9 @@ struct Features {
   // Inference, V1, few tokens: normalizations bring the weights of the products after the next kernel into the L2
   // cache.
   bool weightsahead = false;
+  // Inference, blocks of 128 channels, 16-bit types: fc1, GELU and fc2 as one kernel, in V2 with the normalization of
+  // their result. Of no level: not measured yet.
+  bool mlp = false;
   // Each operation goes through the tokens against the direction of the one before, whose last results are still in the
   // L2 cache; in training, gradients of weights come before that which the next operation takes.
   bool serpentine = false;

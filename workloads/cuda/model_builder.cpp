@@ -9,6 +9,7 @@
 #include "kernels/convert.h"
 #include "kernels/gelu.h"
 #include "kernels/linear.h"
+#include "kernels/narrow_mlp.h"
 #include "kernels/normalized_product.h"
 #include "kernels/patch_embed.h"
 #include "kernels/patch_merge.h"
@@ -351,14 +352,14 @@ void ModelBuilder::attention_half(const Block& block) {
     return;
   }
   const void* const weight = weights_.find(name + ".weight");
-  if (sum_in_product) {
+  if (sum_in_product && !has_narrow_mlp(block)) {
     linear_before(projection, fc1_of(block), activations_.tokens[1].data(), weight, block.x);
     return;
   }
   linear(projection, activations_.tokens[1].data(), weight, branch);
   if (!options_.features.window) out_of_windows(block, branch);
   if (v1()) {
-    add(block.path + ".residual1", block, block.x, side);
+    if (!sum_in_product) add(block.path + ".residual1", block, block.x, side);
   } else if (options_.features.layernorm) {
     norm(block.path + ".norm1", norm_name, norm_shape, side, block.x, block.x);
   } else {
@@ -377,6 +378,11 @@ void ModelBuilder::mlp_half(const Block& block, const Block* next) {
   const std::string norm_name = block.parameters + ".norm2";
   const std::string fc1_name = block.parameters + ".mlp.fc1";
   const Linear fc1 = fc1_of(block);
+  if (has_narrow_mlp(block)) {
+    if (v1()) norm(block.path + ".norm2", norm_name, norm_shape, block.x, side);
+    narrow_mlp(block, v1() ? side : block.x);
+    return;
+  }
   if (!folded_linear(fc1, norm_name, fc1_name, block.x, wide)) {
     if (v1()) {
       norm(block.path + ".norm2", norm_name, norm_shape, block.x, side, nullptr,
@@ -418,6 +424,36 @@ void ModelBuilder::mlp_half(const Block& block, const Block* next) {
     norm(block.path + ".norm2", norm_name, norm_shape, side, side);
     add(block.path + ".residual2", block, block.x, side);
   }
+}
+
+bool ModelBuilder::has_narrow_mlp(const Block& block) const {
+  return options_.features.mlp && block.stage.width == cuda::kNarrowMlpChannels && cuda::narrow_mlp_offered(type_) &&
+         tanh_gelu() && options_.features.residual && (v1() || options_.features.layernorm);
+}
+
+// x: the block's, in V1 normalized.
+void ModelBuilder::narrow_mlp(const Block& block, const void* x) {
+  constexpr std::int64_t kWeights = 2 * cuda::kNarrowMlpChannels * cuda::kNarrowMlpHidden;
+  const cuda::NarrowMlpShape shape{block.tokens, type_, !v1()};
+  const auto parameter = [&](const char* name) { return weights_.find(block.parameters + name); };
+  cuda::NarrowMlpTensors tensors;
+  tensors.x = x;
+  tensors.weight1 = parameter(".mlp.fc1.weight");
+  tensors.bias1 = parameter(".mlp.fc1.bias");
+  tensors.weight2 = parameter(".mlp.fc2.weight");
+  tensors.bias2 = parameter(".mlp.fc2.bias");
+  if (!v1()) {
+    tensors.gamma = parameter(".norm2.weight");
+    tensors.beta = parameter(".norm2.bias");
+  }
+  tensors.residual = block.x;
+  tensors.y = block.x;
+  const std::int64_t count = block.tokens * cuda::kNarrowMlpChannels;
+  OperationCost cost = moves((v1() ? 2 : 1) * count + kWeights, count);
+  cost.flops = 2 * block.tokens * kWeights;
+  const ShapeExtents extents = {block.tokens, cuda::kNarrowMlpChannels};
+  step(block.path + ".mlp", OperationClass::kGemm, cost, extents, extents,
+       [=](cuda::Stream stream) { cuda::narrow_mlp_forward(shape, tensors, stream); });
 }
 
 // V1: reduction(LN(gather(x))). V2: LN(reduction(gather(x))).

@@ -87,6 +87,9 @@ class ModelBuilder {
   Block block_of(const StageShape& stage, int stage_index, int index, void* x) const;
   void attention_half(const Block& block);
   void mlp_half(const Block& block, const Block* next);
+  // Whether its fully connected layers are one kernel.
+  bool has_narrow_mlp(const Block& block) const;
+  void narrow_mlp(const Block& block, const void* x);
   void merging(int stage, const void* x, void* y);
   void head(const void* x);
 

@@ -262,6 +262,7 @@ const std::vector<KernelCheck>& kernel_checks() {
       {"normalized product tiles", check_normalized_product_tiles},
       {"normalized result tiles", check_normalized_result_tiles},
       {"tall normalized result tiles", check_tall_normalized_result_tiles},
+      {"narrow mlp", check_narrow_mlp},
       {"position bias", check_position_bias},
       {"attention", check_attention},
       {"attention by steps", check_attention_steps},

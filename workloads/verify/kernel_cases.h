@@ -21,6 +21,7 @@ void check_attention_steps(const VerifyReport& report);
 // Of training:
 void check_layernorm_backward(const VerifyReport& report);
 void check_elementwise_backward(const VerifyReport& report);
+void check_narrow_mlp(const VerifyReport& report);
 void check_gradient_products(const VerifyReport& report);
 void check_attention_backward(const VerifyReport& report);
 void check_wide_attention_backward(const VerifyReport& report);

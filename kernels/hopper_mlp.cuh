@@ -1,0 +1,277 @@
+// The fully connected layers of a block with 128 channels as one kernel, compute capability 9.0:
+//   y = residual + GELU(x W1^T + b1) W2^T + b2, or residual + LN(...) gamma + beta.
+// The 512 hidden activations of a row never leave the multiprocessor: of 128 rows and 128 hidden columns at a time a
+// warp group has the sums of the first product in registers, and their GELU, rounded, are the operand of the second one
+// as they stand there. A tile of x and a ring of pieces of the weights, which all tiles share, come by the copy engine.
+// Two warp groups, 64 rows each: while one computes GELU the other one has the tensor cores.
+#pragma once
+
+#include "kernels/hopper_product.cuh"
+
+namespace swinscope::cuda::hopper {
+
+// sums += a b^T, or = where `clear`: a's 64 x 16 in registers, as mma.m16n8k16 has them, b by its descriptor
+// (wgmma.cuh).
+#define SWINSCOPE_WGMMA_REGISTERS(TYPES)                                                                             \
+  asm volatile(                                                                                                      \
+      "{\n.reg .pred p;\nsetp.eq.b32 p, %69, 0;\n"                                                                   \
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32." TYPES "." TYPES                                                 \
+      " "                                                                                                            \
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                                      \
+      " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "                            \
+      " %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "                            \
+      " %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "                           \
+      "{%64, %65, %66, %67}, %68, p, 1, 1, 0;\n}\n"                                                                  \
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3]), "+f"(sums[4]), "+f"(sums[5]), "+f"(sums[6]),     \
+        "+f"(sums[7]), "+f"(sums[8]), "+f"(sums[9]), "+f"(sums[10]), "+f"(sums[11]), "+f"(sums[12]), "+f"(sums[13]), \
+        "+f"(sums[14]), "+f"(sums[15]), "+f"(sums[16]), "+f"(sums[17]), "+f"(sums[18]), "+f"(sums[19]),              \
+        "+f"(sums[20]), "+f"(sums[21]), "+f"(sums[22]), "+f"(sums[23]), "+f"(sums[24]), "+f"(sums[25]),              \
+        "+f"(sums[26]), "+f"(sums[27]), "+f"(sums[28]), "+f"(sums[29]), "+f"(sums[30]), "+f"(sums[31]),              \
+        "+f"(sums[32]), "+f"(sums[33]), "+f"(sums[34]), "+f"(sums[35]), "+f"(sums[36]), "+f"(sums[37]),              \
+        "+f"(sums[38]), "+f"(sums[39]), "+f"(sums[40]), "+f"(sums[41]), "+f"(sums[42]), "+f"(sums[43]),              \
+        "+f"(sums[44]), "+f"(sums[45]), "+f"(sums[46]), "+f"(sums[47]), "+f"(sums[48]), "+f"(sums[49]),              \
+        "+f"(sums[50]), "+f"(sums[51]), "+f"(sums[52]), "+f"(sums[53]), "+f"(sums[54]), "+f"(sums[55]),              \
+        "+f"(sums[56]), "+f"(sums[57]), "+f"(sums[58]), "+f"(sums[59]), "+f"(sums[60]), "+f"(sums[61]),              \
+        "+f"(sums[62]), "+f"(sums[63])                                                                               \
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(clear ? 1 : 0))
+
+__device__ inline void add_product(float (&sums)[64], const std::uint32_t (&a)[4], std::uint64_t b, bool clear,
+                                   __half) {
+  SWINSCOPE_WGMMA_REGISTERS("f16");
+}
+__device__ inline void add_product(float (&sums)[64], const std::uint32_t (&a)[4], std::uint64_t b, bool clear,
+                                   __nv_bfloat16) {
+  SWINSCOPE_WGMMA_REGISTERS("bf16");
+}
+#undef SWINSCOPE_WGMMA_REGISTERS
+
+// As a plan of hopper_product.cuh, whose ends of tiles it has.
+template <typename T_, bool kNormalize>
+struct MlpPlan {
+  using T = T_;
+  static constexpr int kColumns = 128;
+  static constexpr int kHidden = 512;
+  static constexpr int kPiece = 128;  // of hidden columns
+  static constexpr int kPieces = kHidden / kPiece;
+  static constexpr int kGroups = 2;
+  static constexpr int kRows = kGroups * kGroupRows;
+  static constexpr Finish kFinish = kNormalize ? Finish::kNormalized : Finish::kResidual;
+  static constexpr bool kNormalizes = kNormalize;
+  static constexpr bool kLeavesMoments = false;
+  static constexpr int kThreads = (1 + kGroups) * kGroup;
+  static constexpr int kSums = kColumns / 2;
+  // 128 rows of 128 columns: of x, of W1, or of W2. Two tiles of 64 columns.
+  static constexpr std::uint32_t kHalfBytes = 128 * kStageRowBytes;
+  static constexpr std::uint32_t kSquareBytes = 2 * kHalfBytes;
+  static constexpr int kStages = 4;     // of weights: a piece of W1, one of W2, and so on
+  static constexpr int kRowStages = 2;  // of x
+  static constexpr std::uint32_t kSharedBytes = (kStages + kRowStages) * kSquareBytes + 1024;
+};
+
+// Shared memory and barriers.
+template <typename P>
+struct MlpMemory {
+  std::uint32_t squares, barriers;
+  __device__ std::uint32_t weights(int stage) const {
+    return squares + static_cast<std::uint32_t>(stage) * P::kSquareBytes;
+  }
+  __device__ std::uint32_t x(int stage) const { return weights(P::kStages + stage); }
+  __device__ std::uint32_t full(int stage) const { return barriers + static_cast<std::uint32_t>(stage) * 8; }
+  __device__ std::uint32_t empty(int stage) const { return full(P::kStages + P::kRowStages + stage); }
+  // The same of x.
+  __device__ std::uint32_t x_full(int stage) const { return full(P::kStages + stage); }
+  __device__ std::uint32_t x_empty(int stage) const { return empty(P::kStages + stage); }
+};
+
+// A place in a ring, and how often it has been gone round.
+template <int kStages>
+struct RingPlace {
+  int stage = 0;
+  std::uint32_t parity = 0;
+  __device__ void advance() {
+    if (++stage == kStages) {
+      stage = 0;
+      parity ^= 1U;
+    }
+  }
+};
+
+struct MlpMaps {
+  const CUtensorMap *x, *weight1, *weight2;
+};
+
+template <typename P>
+__device__ void produce_mlp(const MlpMemory<P>& memory, int tiles, const MlpMaps& maps) {
+  // Of the pieces of a tile, of both matrices in turn, the `index`th. W2's rows are permuted: its products are stored.
+  const auto load_weights = [&](int index, int stage) {
+    const std::uint32_t full = memory.full(stage);
+    barrier_arrive_expecting(full, P::kSquareBytes);
+    const int hidden = index / 2 * P::kPiece;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const std::uint32_t to = memory.weights(stage) + static_cast<std::uint32_t>(half) * P::kHalfBytes;
+      if (index % 2 == 0) {
+        load_tile(to, maps.weight1, half * kDepth, hidden, full);
+      } else {
+        load_permuted_tile(to, maps.weight2, hidden + half * kDepth, 0, full);
+      }
+    }
+  };
+  const auto load_rows = [&](int tile, int stage) {
+    barrier_arrive_expecting(memory.x_full(stage), P::kSquareBytes);
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+      load_tile(memory.x(stage) + static_cast<std::uint32_t>(half) * P::kHalfBytes, maps.x, half * kDepth,
+                tile * P::kRows, memory.x_full(stage));
+  };
+  constexpr int kEach = 2 * P::kPieces;  // pieces of a tile
+  static_assert(P::kStages <= kEach / 2);
+  prefetch_map(maps.x);
+  RingPlace<P::kStages> at;
+  RingPlace<P::kRowStages> rows;
+  int index = 0;
+  for (; index < P::kStages; ++index, at.advance())
+    load_weights(index, at.stage);
+  wait_for_previous();
+  const int step = static_cast<int>(gridDim.x);
+  load_rows(static_cast<int>(blockIdx.x), rows.stage);
+  for (int tile = static_cast<int>(blockIdx.x); tile < tiles; tile += step, index = 0) {
+    for (; index < kEach; ++index, at.advance()) {
+      // The next tile's rows are on their way while this one's second half is multiplied.
+      if (index == kEach / 2 && tile + step < tiles) {
+        rows.advance();
+        barrier_wait(memory.x_empty(rows.stage), rows.parity ^ 1U);
+        load_rows(tile + step, rows.stage);
+      }
+      barrier_wait(memory.empty(at.stage), at.parity ^ 1U);
+      load_weights(index, at.stage);
+    }
+  }
+}
+
+template <typename P>
+__device__ void consume_mlp(const MlpMemory<P>& memory, int m, int tiles, const float* bias1,
+                            const Pointers<typename P::T>& p, int group, TileEnd<P> end) {
+  using T = typename P::T;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int thread = static_cast<int>(threadIdx.x) % kGroup;
+  const int own_row = group * kGroupRows + thread / kWarp * 16 + lane / kQuad;
+  const auto release = [&](std::uint32_t barrier) {
+    __syncwarp();
+    if (lane == 0) barrier_arrive(barrier);
+  };
+  const Extents e{m, P::kColumns, P::kColumns, 1, tiles, 0, 1, 0, 0, false};
+  if constexpr (P::kNormalizes) end.vectors.fetch(p, 0, group);
+  wait_for_previous();
+  RingPlace<P::kStages> at;
+  RingPlace<P::kRowStages> rows;
+  for (int tile = static_cast<int>(blockIdx.x); tile < tiles; tile += static_cast<int>(gridDim.x), rows.advance()) {
+    const Place<P> place(e, p, tile * P::kRows + own_row, 0, lane % kQuad);
+    if constexpr (!P::kNormalizes) end.fetch(e, p, 0, thread);
+    Residual<P>::prefetch(place);
+    float sums[P::kSums];
+    barrier_wait(memory.x_full(rows.stage), rows.parity);
+    const std::uint32_t x = memory.x(rows.stage) + static_cast<std::uint32_t>(group) * kGroupRows * kStageRowBytes;
+#pragma unroll 1
+    for (int piece = 0; piece < P::kPieces; ++piece) {
+      constexpr std::uint64_t kAdvance = kStep * 2 >> 4;
+      constexpr int kSteps = P::kPiece / kStep;
+      float hidden[P::kPiece / 2];
+      barrier_wait(memory.full(at.stage), at.parity);
+      products_begin();
+#pragma unroll
+      for (int i = 0; i < kSteps; ++i) {
+        const std::uint32_t half = static_cast<std::uint32_t>(i / (kSteps / 2)) * P::kHalfBytes;
+        const std::uint64_t advance = i % (kSteps / 2) * kAdvance;
+        WarpGroupProduct<T, P::kPiece>::add(hidden, tile_descriptor(x + half) + advance,
+                                            tile_descriptor(memory.weights(at.stage) + half) + advance, i == 0);
+      }
+      products_commit();
+      products_wait<0>();
+      release(memory.empty(at.stage));
+      at.advance();
+      if (piece + 1 == P::kPieces) release(memory.x_empty(rows.stage));
+
+      // A thread's 8 sums of 16 columns are, as pairs, its part of the second product's operand.
+      std::uint32_t operand[kSteps][4];
+      const float* const bias = bias1 + piece * P::kPiece + 2 * (lane % kQuad);
+#pragma unroll
+      for (int i = 0; i < kSteps; ++i) {
+        const float2 low = *reinterpret_cast<const float2*>(bias + i * kStep);
+        const float2 high = *reinterpret_cast<const float2*>(bias + i * kStep + 8);
+        const float* const own = hidden + 8 * i;
+        Eight eight{{own[0] + low.x, own[1] + low.y, own[2] + low.x, own[3] + low.y, own[4] + high.x, own[5] + high.y,
+                     own[6] + high.x, own[7] + high.y}};
+        gelu(eight);
+        const uint4 packed = eight.rounded(T{});
+        operand[i][0] = packed.x;
+        operand[i][1] = packed.y;
+        operand[i][2] = packed.z;
+        operand[i][3] = packed.w;
+      }
+      barrier_wait(memory.full(at.stage), at.parity);
+      products_begin();
+#pragma unroll
+      for (int i = 0; i < kSteps; ++i) {
+        const std::uint32_t half = static_cast<std::uint32_t>(i / (kSteps / 2)) * P::kHalfBytes;
+        add_product(sums, operand[i], tile_descriptor(memory.weights(at.stage) + half) + i % (kSteps / 2) * kAdvance,
+                    piece == 0 && i == 0, T{});
+      }
+      products_commit();
+      products_wait<0>();
+      release(memory.empty(at.stage));
+      at.advance();
+    }
+    Residual<P> residual;
+    residual.fetch(0, place);
+    if constexpr (P::kNormalizes) {
+      finish_normalized<P>(sums, end, residual, place);
+    } else {
+      end.share(thread, group);
+      finish_tile<P>(sums, end, residual, place, p);
+    }
+  }
+}
+
+// bias1: [512], or null.
+template <typename P>
+__global__ __launch_bounds__(P::kThreads, 1) void mlp_kernel(const __grid_constant__ CUtensorMap x_map,
+                                                             const __grid_constant__ CUtensorMap weight1_map,
+                                                             const __grid_constant__ CUtensorMap weight2_map, int m,
+                                                             int tiles, const typename P::T* bias1,
+                                                             const Pointers<typename P::T> p) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  extern __shared__ unsigned char dynamic[];
+  constexpr int kRings = P::kStages + P::kRowStages;
+  __shared__ std::uint64_t barriers[2 * kRings];
+  __shared__ alignas(16) float vectors[P::kGroups][(P::kNormalizes ? ResultVectors<P>::kCount : 2) * P::kColumns];
+  __shared__ alignas(16) float hidden_bias[P::kHidden];
+  const MlpMemory<P> memory{(shared_address(dynamic) + 1023U) & ~1023U, shared_address(barriers)};
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < kRings; ++stage) {
+      barrier_init(memory.full(stage), 1);
+      barrier_init(memory.empty(stage), P::kGroups * (kGroup / kWarp));
+    }
+    barrier_inits_done();
+  }
+  for (int column = static_cast<int>(threadIdx.x); column < P::kHidden; column += P::kThreads)
+    hidden_bias[column] = bias1 == nullptr ? 0.0F : to_float(bias1[column]);
+  __syncthreads();
+  let_next_begin();
+  const int group = static_cast<int>(threadIdx.x) / kGroup - 1;
+  if (group < 0) {
+    give_registers<40>();
+    if (threadIdx.x == 0) produce_mlp<P>(memory, tiles, {&x_map, &weight1_map, &weight2_map});
+  } else {
+    take_registers<232>();
+    if constexpr (P::kNormalizes) {
+      const MomentExchange<P> alone(0, 0, 1, group);  // a block has whole rows
+      consume_mlp<P>(memory, m, tiles, hidden_bias, p, group, NormalizedEnd<P>{{vectors[group]}, alone});
+    } else {
+      consume_mlp<P>(memory, m, tiles, hidden_bias, p, group, TileBias<P>{vectors[group], 0, {}});
+    }
+  }
+#endif
+}
+
+}  // namespace swinscope::cuda::hopper
