@@ -10,41 +10,6 @@
 
 namespace swinscope::cuda::hopper {
 
-// sums += a b^T, or = where `clear`: a's 64 x 16 in registers, as mma.m16n8k16 has them, b by its descriptor
-// (wgmma.cuh).
-#define SWINSCOPE_WGMMA_REGISTERS(TYPES)                                                                             \
-  asm volatile(                                                                                                      \
-      "{\n.reg .pred p;\nsetp.eq.b32 p, %69, 0;\n"                                                                   \
-      "wgmma.mma_async.sync.aligned.m64n128k16.f32." TYPES "." TYPES                                                 \
-      " "                                                                                                            \
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                                      \
-      " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "                            \
-      " %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "                            \
-      " %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "                           \
-      "{%64, %65, %66, %67}, %68, p, 1, 1, 0;\n}\n"                                                                  \
-      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3]), "+f"(sums[4]), "+f"(sums[5]), "+f"(sums[6]),     \
-        "+f"(sums[7]), "+f"(sums[8]), "+f"(sums[9]), "+f"(sums[10]), "+f"(sums[11]), "+f"(sums[12]), "+f"(sums[13]), \
-        "+f"(sums[14]), "+f"(sums[15]), "+f"(sums[16]), "+f"(sums[17]), "+f"(sums[18]), "+f"(sums[19]),              \
-        "+f"(sums[20]), "+f"(sums[21]), "+f"(sums[22]), "+f"(sums[23]), "+f"(sums[24]), "+f"(sums[25]),              \
-        "+f"(sums[26]), "+f"(sums[27]), "+f"(sums[28]), "+f"(sums[29]), "+f"(sums[30]), "+f"(sums[31]),              \
-        "+f"(sums[32]), "+f"(sums[33]), "+f"(sums[34]), "+f"(sums[35]), "+f"(sums[36]), "+f"(sums[37]),              \
-        "+f"(sums[38]), "+f"(sums[39]), "+f"(sums[40]), "+f"(sums[41]), "+f"(sums[42]), "+f"(sums[43]),              \
-        "+f"(sums[44]), "+f"(sums[45]), "+f"(sums[46]), "+f"(sums[47]), "+f"(sums[48]), "+f"(sums[49]),              \
-        "+f"(sums[50]), "+f"(sums[51]), "+f"(sums[52]), "+f"(sums[53]), "+f"(sums[54]), "+f"(sums[55]),              \
-        "+f"(sums[56]), "+f"(sums[57]), "+f"(sums[58]), "+f"(sums[59]), "+f"(sums[60]), "+f"(sums[61]),              \
-        "+f"(sums[62]), "+f"(sums[63])                                                                               \
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(clear ? 1 : 0))
-
-__device__ inline void add_product(float (&sums)[64], const std::uint32_t (&a)[4], std::uint64_t b, bool clear,
-                                   __half) {
-  SWINSCOPE_WGMMA_REGISTERS("f16");
-}
-__device__ inline void add_product(float (&sums)[64], const std::uint32_t (&a)[4], std::uint64_t b, bool clear,
-                                   __nv_bfloat16) {
-  SWINSCOPE_WGMMA_REGISTERS("bf16");
-}
-#undef SWINSCOPE_WGMMA_REGISTERS
-
 // As a plan of hopper_product.cuh, whose ends of tiles it has.
 template <typename T_, bool kNormalize>
 struct MlpPlan {
@@ -214,8 +179,9 @@ __device__ void consume_mlp(const MlpMemory<P>& memory, int m, int tiles, const 
 #pragma unroll
       for (int i = 0; i < kSteps; ++i) {
         const std::uint32_t half = static_cast<std::uint32_t>(i / (kSteps / 2)) * P::kHalfBytes;
-        add_product(sums, operand[i], tile_descriptor(memory.weights(at.stage) + half) + i % (kSteps / 2) * kAdvance,
-                    piece == 0 && i == 0, T{});
+        WarpGroupProduct<T, P::kColumns>::add(
+            sums, operand[i], tile_descriptor(memory.weights(at.stage) + half) + i % (kSteps / 2) * kAdvance,
+            piece == 0 && i == 0);
       }
       products_commit();
       products_wait<0>();

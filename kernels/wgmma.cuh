@@ -73,42 +73,52 @@ struct WarpGroupProduct<__nv_bfloat16, 64> {
 };
 #undef SWINSCOPE_WGMMA_64
 
-// sums += a b^T, or = where `clear`; a and b by their descriptors.
-#define SWINSCOPE_WGMMA_128(TYPES)                                                                                   \
-  asm volatile(                                                                                                      \
-      "{\n.reg .pred p;\nsetp.eq.b32 p, %66, 0;\n"                                                                   \
-      "wgmma.mma_async.sync.aligned.m64n128k16.f32." TYPES "." TYPES                                                 \
-      " "                                                                                                            \
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                                      \
-      " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "                            \
-      " %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "                            \
-      " %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "                           \
-      "%64, %65, p, 1, 1, 0, 0;\n}\n"                                                                                \
-      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3]), "+f"(sums[4]), "+f"(sums[5]), "+f"(sums[6]),     \
-        "+f"(sums[7]), "+f"(sums[8]), "+f"(sums[9]), "+f"(sums[10]), "+f"(sums[11]), "+f"(sums[12]), "+f"(sums[13]), \
-        "+f"(sums[14]), "+f"(sums[15]), "+f"(sums[16]), "+f"(sums[17]), "+f"(sums[18]), "+f"(sums[19]),              \
-        "+f"(sums[20]), "+f"(sums[21]), "+f"(sums[22]), "+f"(sums[23]), "+f"(sums[24]), "+f"(sums[25]),              \
-        "+f"(sums[26]), "+f"(sums[27]), "+f"(sums[28]), "+f"(sums[29]), "+f"(sums[30]), "+f"(sums[31]),              \
-        "+f"(sums[32]), "+f"(sums[33]), "+f"(sums[34]), "+f"(sums[35]), "+f"(sums[36]), "+f"(sums[37]),              \
-        "+f"(sums[38]), "+f"(sums[39]), "+f"(sums[40]), "+f"(sums[41]), "+f"(sums[42]), "+f"(sums[43]),              \
-        "+f"(sums[44]), "+f"(sums[45]), "+f"(sums[46]), "+f"(sums[47]), "+f"(sums[48]), "+f"(sums[49]),              \
-        "+f"(sums[50]), "+f"(sums[51]), "+f"(sums[52]), "+f"(sums[53]), "+f"(sums[54]), "+f"(sums[55]),              \
-        "+f"(sums[56]), "+f"(sums[57]), "+f"(sums[58]), "+f"(sums[59]), "+f"(sums[60]), "+f"(sums[61]),              \
-        "+f"(sums[62]), "+f"(sums[63])                                                                               \
-      : "l"(a), "l"(b), "r"(clear ? 1 : 0))
+// sums += a b^T, or = where `clear`; a and b by their descriptors, or a in registers, as mma.m16n8k16 has it.
+#define SWINSCOPE_WGMMA_128(TYPES, CLEAR, OPERANDS, ...)                                                              \
+  asm volatile("{\n.reg .pred p;\nsetp.eq.b32 p, " CLEAR                                                              \
+               ", 0;\n"                                                                                               \
+               "wgmma.mma_async.sync.aligned.m64n128k16.f32." TYPES "." TYPES                                         \
+               " "                                                                                                    \
+               "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                              \
+               " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "                    \
+               " %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "                    \
+               " %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, " OPERANDS ";\n}\n" \
+               : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3]), "+f"(sums[4]), "+f"(sums[5]),            \
+                 "+f"(sums[6]), "+f"(sums[7]), "+f"(sums[8]), "+f"(sums[9]), "+f"(sums[10]), "+f"(sums[11]),          \
+                 "+f"(sums[12]), "+f"(sums[13]), "+f"(sums[14]), "+f"(sums[15]), "+f"(sums[16]), "+f"(sums[17]),      \
+                 "+f"(sums[18]), "+f"(sums[19]), "+f"(sums[20]), "+f"(sums[21]), "+f"(sums[22]), "+f"(sums[23]),      \
+                 "+f"(sums[24]), "+f"(sums[25]), "+f"(sums[26]), "+f"(sums[27]), "+f"(sums[28]), "+f"(sums[29]),      \
+                 "+f"(sums[30]), "+f"(sums[31]), "+f"(sums[32]), "+f"(sums[33]), "+f"(sums[34]), "+f"(sums[35]),      \
+                 "+f"(sums[36]), "+f"(sums[37]), "+f"(sums[38]), "+f"(sums[39]), "+f"(sums[40]), "+f"(sums[41]),      \
+                 "+f"(sums[42]), "+f"(sums[43]), "+f"(sums[44]), "+f"(sums[45]), "+f"(sums[46]), "+f"(sums[47]),      \
+                 "+f"(sums[48]), "+f"(sums[49]), "+f"(sums[50]), "+f"(sums[51]), "+f"(sums[52]), "+f"(sums[53]),      \
+                 "+f"(sums[54]), "+f"(sums[55]), "+f"(sums[56]), "+f"(sums[57]), "+f"(sums[58]), "+f"(sums[59]),      \
+                 "+f"(sums[60]), "+f"(sums[61]), "+f"(sums[62]), "+f"(sums[63])                                       \
+               : __VA_ARGS__, "l"(b), "r"(clear ? 1 : 0))
+#define SWINSCOPE_WGMMA_128_SHARED(TYPES) SWINSCOPE_WGMMA_128(TYPES, "%66", "%64, %65, p, 1, 1, 0, 0", "l"(a))
+#define SWINSCOPE_WGMMA_128_REGISTERS(TYPES) \
+  SWINSCOPE_WGMMA_128(TYPES, "%69", "{%64, %65, %66, %67}, %68, p, 1, 1, 0", "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]))
 
 template <>
 struct WarpGroupProduct<__half, 128> {
   static __device__ void add(float (&sums)[64], std::uint64_t a, std::uint64_t b, bool clear) {
-    SWINSCOPE_WGMMA_128("f16");
+    SWINSCOPE_WGMMA_128_SHARED("f16");
+  }
+  static __device__ void add(float (&sums)[64], const std::uint32_t (&a)[4], std::uint64_t b, bool clear) {
+    SWINSCOPE_WGMMA_128_REGISTERS("f16");
   }
 };
 template <>
 struct WarpGroupProduct<__nv_bfloat16, 128> {
   static __device__ void add(float (&sums)[64], std::uint64_t a, std::uint64_t b, bool clear) {
-    SWINSCOPE_WGMMA_128("bf16");
+    SWINSCOPE_WGMMA_128_SHARED("bf16");
+  }
+  static __device__ void add(float (&sums)[64], const std::uint32_t (&a)[4], std::uint64_t b, bool clear) {
+    SWINSCOPE_WGMMA_128_REGISTERS("bf16");
   }
 };
+#undef SWINSCOPE_WGMMA_128_REGISTERS
+#undef SWINSCOPE_WGMMA_128_SHARED
 #undef SWINSCOPE_WGMMA_128
 
 // sums += a b^T, or = where `clear`; a and b by their descriptors.

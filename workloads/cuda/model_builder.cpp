@@ -1,85 +1,19 @@
 #include "workloads/cuda/model_builder.h"
 
-#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "kernels/bias.h"
-#include "kernels/convert.h"
 #include "kernels/gelu.h"
 #include "kernels/linear.h"
 #include "kernels/narrow_mlp.h"
-#include "kernels/normalized_product.h"
 #include "kernels/patch_embed.h"
 #include "kernels/patch_merge.h"
 #include "kernels/pool.h"
 #include "kernels/residual.h"
 
 namespace swinscope {
-
-DeviceWeights::DeviceWeights(const ParameterStore<float>& store, ElementType type, cuda::Stream stream)
-    : store_(&store), type_(type), stream_(stream), values_(store.layout().flat_count() * element_bytes(type)) {
-  const std::int64_t count = store.layout().flat_count();
-  const cuda::DeviceBuffer floats(count * element_bytes(ElementType::kFp32));
-  cuda::copy_to_device(floats.data(), store.values().data(), floats.bytes(), stream);
-  cuda::convert(count, ElementType::kFp32, floats.data(), type, values_.data(), stream);
-  cuda::synchronize(stream);
-}
-
-const void* DeviceWeights::find(const std::string& name) const {
-  return static_cast<const char*>(values_.data()) + store_->layout().find(name).offset * element_bytes(type_);
-}
-
-DeviceWeights::Range DeviceWeights::range(const std::string& first, const std::string& last) const {
-  const ParameterInfo& a = store_->layout().find(first);  // the layout places them from the last to the first
-  const ParameterInfo& b = store_->layout().find(last);
-  const std::int64_t begin = std::min(a.offset, b.offset);
-  const std::int64_t end = std::max(a.offset + a.count, b.offset + b.count);
-  return {static_cast<const char*>(values_.data()) + begin * element_bytes(type_),
-          (end - begin) * element_bytes(type_)};
-}
-
-const float* DeviceWeights::find_floats(const std::string& name) {
-  const ParameterInfo& tensor = store_->layout().find(name);
-  void* const memory = reserve(tensor.count * element_bytes(ElementType::kFp32));
-  cuda::copy_to_device(memory, store_->values().data() + tensor.offset, tensor.count * 4, stream_);
-  return static_cast<const float*>(memory);
-}
-
-DeviceWeights::Folded DeviceWeights::fold(const std::string& norm, const std::string& linear) {
-  const auto upload = [&](const std::string& name) {
-    const ParameterInfo& tensor = store_->layout().find(name);
-    cuda::DeviceBuffer floats(tensor.count * element_bytes(ElementType::kFp32));
-    cuda::copy_to_device(floats.data(), store_->values().data() + tensor.offset, floats.bytes(), stream_);
-    return floats;
-  };
-  const ParameterInfo& weight = store_->layout().find(linear + ".weight");
-  const std::int64_t outputs = store_->layout().find(linear + ".bias").count;
-  const cuda::DeviceBuffer floats[] = {upload(linear + ".weight"), upload(linear + ".bias"), upload(norm + ".weight"),
-                                       upload(norm + ".bias")};
-  const auto values = [&](int i) { return static_cast<const float*>(floats[i].data()); };
-  void* const folded = reserve(weight.count * element_bytes(type_));
-  auto* const corrections = static_cast<float*>(reserve(2 * outputs * element_bytes(ElementType::kFp32)));
-  cuda::fold_normalization(weight.count / outputs, outputs, type_,
-                           {values(0), values(1), values(2), values(3), folded, corrections}, stream_);
-  cuda::synchronize(stream_);
-  return {folded, corrections};
-}
-
-void* DeviceWeights::reserve(std::int64_t bytes) {
-  const auto known = std::ranges::find(spare_, bytes, &cuda::DeviceBuffer::bytes);
-  if (known == spare_.end()) return extra_.emplace_back(bytes).data();
-  extra_.splice(extra_.end(), spare_, known);
-  return extra_.back().data();
-}
-
-void DeviceWeights::begin_derived() { spare_.splice(spare_.end(), extra_); }
-
-void DeviceWeights::end_derived() {
-  cuda::synchronize(stream_);
-  spare_.clear();
-}
 
 ModelBuilder::ModelBuilder(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
                            DeviceWeights& weights, Activations& activations, cuda::MatmulLibrary& library,

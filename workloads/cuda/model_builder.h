@@ -1,7 +1,6 @@
 // Makes the steps of a forward pass, layer by layer.
 #pragma once
 
-#include <list>
 #include <string>
 #include <vector>
 
@@ -10,44 +9,11 @@
 #include "kernels/window_attention.h"
 #include "workloads/cuda/activations.h"
 #include "workloads/cuda/device_model.h"
+#include "workloads/cuda/device_weights.h"
 #include "workloads/cuda/element_type.h"
 #include "workloads/cuda/serpentine.h"
 
 namespace swinscope {
-
-// A model's parameters in its element type, at the places that ParameterLayout gives them.
-class DeviceWeights {
- public:
-  DeviceWeights(const ParameterStore<float>& store, ElementType type, cuda::Stream stream);
-  const void* find(const std::string& name) const;
-  // Where two parameters are, and all between them.
-  struct Range {
-    const void* begin = nullptr;
-    std::int64_t bytes = 0;
-  };
-  Range range(const std::string& first, const std::string& last) const;
-  // The same parameter in fp32, in memory of its own: position tables are used at full precision.
-  const float* find_floats(const std::string& name);
-  // A linear layer whose normalization is folded into it (normalized_product.h).
-  struct Folded {
-    const void* weight;
-    const float* corrections;
-  };
-  Folded fold(const std::string& norm, const std::string& linear);
-  // Memory that lives as long as the weights, for what is computed from them.
-  void* reserve(std::int64_t bytes);
-  // Between these reserve() and what calls it may give out the memory of the time before again; what it did not is
-  // freed in the end, when the GPU has done its work.
-  void begin_derived();
-  void end_derived();
-
- private:
-  const ParameterStore<float>* store_;
-  ElementType type_;
-  cuda::Stream stream_;
-  cuda::DeviceBuffer values_;
-  std::list<cuda::DeviceBuffer> extra_, spare_;
-};
 
 class ModelBuilder {
  public:
