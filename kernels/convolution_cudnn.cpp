@@ -152,7 +152,7 @@ std::string CudnnConvolutions::choices() const {
 }
 
 void CudnnConvolutions::finish_tuning() {
-  if (!state_->file.empty() && state_->statistics.timed > 0) (void)write_algorithms(state_->file, state_->table);
+  if (!state_->file.empty() && state_->statistics.timed > 0) (void)add_algorithms(state_->file, state_->table);
 }
 
 }  // namespace swinscope::cuda

@@ -37,13 +37,15 @@ AlgorithmTable read_algorithms(const std::filesystem::path& file) {
   return parse_algorithms(in);
 }
 
-bool write_algorithms(const std::filesystem::path& file, const AlgorithmTable& table) {
+bool add_algorithms(const std::filesystem::path& file, const AlgorithmTable& table) {
+  AlgorithmTable all = table;
+  all.merge(read_algorithms(file));
   std::error_code error;
   std::filesystem::create_directories(file.parent_path(), error);
   const std::filesystem::path temporary = file.string() + "." + std::to_string(getpid());
   {
     std::ofstream out(temporary);
-    print_algorithms(table, out);
+    print_algorithms(all, out);
     out.flush();
     if (!out) {
       std::filesystem::remove(temporary, error);

@@ -21,7 +21,8 @@ AlgorithmTable read_algorithms(const std::filesystem::path& file);
 AlgorithmTable parse_algorithms(std::istream& in);
 void print_algorithms(const AlgorithmTable& table, std::ostream& out);
 
-// Replaces the file as a whole, so that a reader never sees half of it. Returns whether that worked.
-bool write_algorithms(const std::filesystem::path& file, const AlgorithmTable& table);
+// Adds the table to the file, which may have lines of other processes by now, and replaces it as a whole, so that a
+// reader never sees half of it. Returns whether that worked.
+bool add_algorithms(const std::filesystem::path& file, const AlgorithmTable& table);
 
 }  // namespace swinscope::cuda

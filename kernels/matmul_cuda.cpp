@@ -407,7 +407,7 @@ void MatmulLibrary::prefer(const std::string& choices) {
 
 void MatmulLibrary::finish_tuning() {
   state_->data.reset();
-  if (!state_->file.empty() && state_->statistics.timed > 0) (void)write_algorithms(state_->file, state_->table);
+  if (!state_->file.empty() && state_->statistics.timed > 0) (void)add_algorithms(state_->file, state_->table);
 }
 
 }  // namespace swinscope::cuda

@@ -2,13 +2,15 @@
 """What only a GPU can show: the tests with the label gpu, every row of `swin verify`, the collector beside real programs, and
 compute-sanitizer over kernels and training steps.
 
-usage: python3 scripts/gpu_check.py [--build build/gpu] [--seconds S] [--limit S] [--logs DIR] [--json FILE] [--list] [PATTERN…]
+usage: python3 scripts/gpu_check.py [--build build/gpu] [--seconds S] [--limit S] [--jobs N] [--logs DIR] [--json FILE]
+       [--list] [PATTERN…]
 
 One line a check, its output in DIR/NAME.log. PATTERN: names of checks, with * and ?, as --list prints them; default: all but those
-of compute-sanitizer, which are asked for (`memcheck*`, `racecheck*`). Nothing is begun after --seconds, and a check is cut after
---limit: what was not done is said. Exit status: 0 all passed, 1 one failed or was not done, 2 it cannot be run.
+of compute-sanitizer, which are asked for (`memcheck*`, `racecheck*`). --jobs: so many beside each other, which slows each but not
+all of them. Nothing is begun after --seconds, and a check is cut after --limit: what was not done is said. Exit status: 0 all passed, 1 one failed or was not done, 2 it cannot be run.
 """
 import argparse
+import concurrent.futures
 import fnmatch
 import glob
 import json
@@ -33,6 +35,7 @@ ROWS = {  # rows of `swin verify` whose kernels share memory between threads, by
     "position-bias": "position bias,position bias backward", "loss": "loss,optimizer,stochastic depth", "pixel-loss": "pixel loss",
     "narrow-mlp": "narrow mlp", "maps": "resize,batchnorm,map operations", "tap-fusion": "tap fusion",
 }
+CHOOSING = ("attention-steps", "attention-steps-backward", "gradients")  # of them, those that choose products by time
 STEPS = {
     "step-eager": "--model swin_nano --batch-per-gpu 4 --level eager",
     "step-graph": "--model swin_nano --batch-per-gpu 4 --precision fp16",
@@ -46,6 +49,7 @@ def parse():
     parser.add_argument("--build", default="build/gpu")
     parser.add_argument("--seconds", type=float, default=3600.0)
     parser.add_argument("--limit", type=float, default=600.0)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--logs", default="build/gpu-check")
     parser.add_argument("--json")
     parser.add_argument("--list", action="store_true")
@@ -84,11 +88,12 @@ def checks(build):
     for tool in ("memcheck", "racecheck"):
         # Kernels that racecheck is told to leave out end it with an error of its own (CUDA 13.0): it has to watch all of them.
         judged = ["--print-limit", "0"] if tool == "racecheck" else ["--error-exitcode", "99"]
+        # What chooses algorithms by time runs unwatched before, and keeps the choice.
         watched = [sanitizer(), "--tool", tool, *judged, swin]
         for name, rows in ROWS.items():
-            result[f"{tool}-{name}"] = [[*watched, *VERIFY, rows]]
+            commands = [[*watched, *VERIFY, rows]]
+            result[f"{tool}-{name}"] = [[swin, *VERIFY, rows], *commands] if name in CHOOSING else commands
         for name, options in STEPS.items():
-            # Alone at first: it chooses algorithms by time, and keeps the choice.
             training = ["train", *TRAINED.split(), *options.split()]
             result[f"{tool}-{name}"] = [[swin, *training], [*watched, *training]]
     return result
@@ -162,17 +167,23 @@ def main():
     os.makedirs(arguments.logs, exist_ok=True)
     os.environ["SWINSCOPE_REQUIRE_GPU"] = "1"
     os.environ.setdefault("NCCL_NVLS_ENABLE", "0")
-    began, rows = time.monotonic(), []
-    for name in names:
-        left = arguments.seconds - (time.monotonic() - began)
-        log, start = os.path.join(arguments.logs, name + ".log"), time.monotonic()
+    deadline, rows = time.monotonic() + arguments.seconds, []
+
+    def row_of(name):
+        start = time.monotonic()
+        left, log = deadline - start, os.path.join(arguments.logs, name + ".log")
         verdict = run(all_checks[name], log, min(left, arguments.limit)) if left > 0 else "left out"
         said = last_line(log) if left > 0 else "no time was left"
-        rows.append({"check": name, "verdict": verdict, "seconds": round(time.monotonic() - start, 1), "said": said})
-        print(f"{verdict:<9}{rows[-1]['seconds']:>7.1f} s  {name}: {said}", flush=True)
-        if arguments.json:
-            with open(arguments.json, "w", encoding="utf-8") as file:
-                json.dump(rows, file, indent=1)
+        return {"check": name, "verdict": verdict, "seconds": round(time.monotonic() - start, 1), "said": said}
+
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        for done in concurrent.futures.as_completed([pool.submit(row_of, name) for name in names]):
+            row = done.result()
+            rows.append(row)
+            print(f"{row['verdict']:<9}{row['seconds']:>7.1f} s  {row['check']}: {row['said']}", flush=True)
+            if arguments.json:
+                with open(arguments.json, "w", encoding="utf-8") as file:
+                    json.dump(rows, file, indent=1)
     count = lambda verdict: sum(row["verdict"] == verdict for row in rows)
     print(", ".join(f"{count(verdict)} {verdict}" for verdict in ("passed", "FAILED", "skipped", "cut", "left out")))
     return 0 if count("passed") + count("skipped") == len(rows) else 1

@@ -63,7 +63,7 @@ need_data() {
 for part in "${parts[@]}"; do
   case $part in
     sanitizers)
-      attempt sanitizers python3 scripts/gpu_check.py --build "$build" --limit 400 --logs "$out/sanitizers" 'memcheck*' 'racecheck*'
+      attempt sanitizers python3 scripts/gpu_check.py --build "$build" --jobs 4 --logs "$out/sanitizers" 'memcheck*' 'racecheck*'
       ;;
     speed)
       peers speed --cases swin_large:64 --modes reduce-overhead,default

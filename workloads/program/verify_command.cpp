@@ -80,7 +80,7 @@ void verify_kernels(const VerifyOptions& options, const VerifyReport& report) {
   for (const KernelCheck& check : kernel_checks()) {
     const bool wanted = options.checks.empty() ||
                         std::find(options.checks.begin(), options.checks.end(), check.name) != options.checks.end();
-    if (wanted) check.run(report);
+    if (wanted) check.run(report, algorithm_folder());
   }
 }
 

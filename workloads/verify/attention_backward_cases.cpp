@@ -311,14 +311,15 @@ void check_all(const std::vector<BackwardCase>& all, const VerifyReport& report)
 void check_attention_backward(const VerifyReport& report) { check_all(cases(), report); }
 void check_wide_attention_backward(const VerifyReport& report) { check_all(wide_cases(), report); }
 
-void check_attention_steps_backward(const VerifyReport& report) {
-  cuda::MatmulLibrary library({});  // cases of equal products share them
+void check_attention_steps_backward(const VerifyReport& report, const std::filesystem::path& algorithm_folder) {
+  cuda::MatmulLibrary library(algorithm_folder);  // cases of equal products share them
   for (const BackwardCase& c : cases()) {
     for (const ElementType type : {ElementType::kFp32, ElementType::kFp16, ElementType::kBf16}) {
       check_by_steps(c, type, kImage, library, report);
       if (cut_too(c)) check_by_steps(c, type, kWindows, library, report);
     }
   }
+  library.finish_tuning();
 }
 
 }  // namespace swinscope

@@ -157,13 +157,14 @@ void check_attention(const VerifyReport& report) {
   }
 }
 
-void check_attention_steps(const VerifyReport& report) {
-  cuda::MatmulLibrary library({});  // cases of equal products share them
+void check_attention_steps(const VerifyReport& report, const std::filesystem::path& algorithm_folder) {
+  cuda::MatmulLibrary library(algorithm_folder);  // cases of equal products share them
   for (const AttentionCase& c : cases()) {
     if (c.window.area() > 64) continue;
     for (const ElementType type : {ElementType::kFp32, ElementType::kFp16, ElementType::kBf16})
       check_by_steps(c, type, library, report);
   }
+  library.finish_tuning();
 }
 
 }  // namespace swinscope

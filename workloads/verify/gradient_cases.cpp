@@ -194,8 +194,8 @@ void check_elementwise_backward(const VerifyReport& report) {
   }
 }
 
-void check_gradient_products(const VerifyReport& report) {
-  cuda::MatmulLibrary library({});
+void check_gradient_products(const VerifyReport& report, const std::filesystem::path& algorithm_folder) {
+  cuda::MatmulLibrary library(algorithm_folder);
   for (const bool transpose_a : {false, true}) {
     for (const auto& [m, n, k] : {std::tuple<int, int, int>{196, 192, 768},
                                   {1568, 384, 96},
@@ -224,6 +224,7 @@ void check_gradient_products(const VerifyReport& report) {
       }
     }
   }
+  library.finish_tuning();
 }
 
 void check_position_bias_backward(const VerifyReport& report) {

@@ -8,7 +8,7 @@ namespace swinscope {
 void check_layernorm(const VerifyReport& report);
 void check_elementwise(const VerifyReport& report);
 void check_layout(const VerifyReport& report);
-void check_matmul(const VerifyReport& report);
+void check_matmul(const VerifyReport& report, const std::filesystem::path& algorithm_folder);
 void check_product_tiles(const VerifyReport& report);
 void check_tall_product_tiles(const VerifyReport& report);
 void check_folded_norm(const VerifyReport& report);
@@ -17,15 +17,15 @@ void check_normalized_result_tiles(const VerifyReport& report);
 void check_tall_normalized_result_tiles(const VerifyReport& report);
 void check_position_bias(const VerifyReport& report);
 void check_attention(const VerifyReport& report);
-void check_attention_steps(const VerifyReport& report);
+void check_attention_steps(const VerifyReport& report, const std::filesystem::path& algorithm_folder);
 // Of training:
 void check_layernorm_backward(const VerifyReport& report);
 void check_elementwise_backward(const VerifyReport& report);
 void check_narrow_mlp(const VerifyReport& report);
-void check_gradient_products(const VerifyReport& report);
+void check_gradient_products(const VerifyReport& report, const std::filesystem::path& algorithm_folder);
 void check_attention_backward(const VerifyReport& report);
 void check_wide_attention_backward(const VerifyReport& report);
-void check_attention_steps_backward(const VerifyReport& report);
+void check_attention_steps_backward(const VerifyReport& report, const std::filesystem::path& algorithm_folder);
 void check_position_bias_backward(const VerifyReport& report);
 void check_loss(const VerifyReport& report);
 void check_stochastic_depth(const VerifyReport& report);

@@ -127,8 +127,8 @@ double tolerance(const MatmulShape& shape) {
 }  // namespace
 
 // By whatever is fastest for each shape.
-void check_matmul(const VerifyReport& report) {
-  cuda::MatmulLibrary library({});
+void check_matmul(const VerifyReport& report, const std::filesystem::path& algorithm_folder) {
+  cuda::MatmulLibrary library(algorithm_folder);
   const std::vector<MatmulShape> shapes = {
       product(49, 48, 128, Epilogue::kBias),          product(196, 512, 1536, Epilogue::kBias),
       product(196, 512, 512, Epilogue::kBias, true),  product(1568, 96, 384, Epilogue::kBiasGelu),
@@ -150,6 +150,7 @@ void check_matmul(const VerifyReport& report) {
     tf32.arithmetic = MatmulArithmetic::kTf32;
     if (!gelu) check(tf32);
   }
+  library.finish_tuning();
 }
 
 namespace {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "workloads/annotate.h"
@@ -30,8 +31,15 @@ using VerifyReport = std::function<void(const VerifyRow&)>;
 
 // A group of kernel checks: "layernorm", "attention", ...
 struct KernelCheck {
+  KernelCheck(std::string check, void (*rows)(const VerifyReport&))
+      : name(std::move(check)),
+        run([rows](const VerifyReport& report, const std::filesystem::path&) { rows(report); }) {}
+  KernelCheck(std::string check, void (*rows)(const VerifyReport&, const std::filesystem::path& algorithm_folder))
+      : name(std::move(check)), run(rows) {}
+
   std::string name;
-  std::function<void(const VerifyReport&)> run;
+  // algorithm_folder: as for cuda::MatmulLibrary; of use to groups that choose products by time.
+  std::function<void(const VerifyReport&, const std::filesystem::path& algorithm_folder)> run;
 };
 const std::vector<KernelCheck>& kernel_checks();
 

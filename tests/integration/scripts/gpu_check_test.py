@@ -112,6 +112,23 @@ class GpuCheck(unittest.TestCase):
         with open(os.path.join(self.folder.name, "logs", "memcheck-step-graph.log"), encoding="utf-8") as log:
             self.assertEqual(log.read().count("trained train"), 2)
 
+    def test_rows_that_choose_products_run_alone_before_they_are_watched(self):
+        for check, runs in (("racecheck-gradients", 2), ("racecheck-attention", 1)):
+            row = self.watched(check, "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n")
+            self.assertEqual(row["verdict"], "passed")
+            with open(os.path.join(self.folder.name, "logs", check + ".log"), encoding="utf-8") as log:
+                self.assertEqual(log.read().count("12 checks passed"), runs)
+
+    def test_checks_beside_each_other(self):
+        # Each ends only once the other has begun.
+        for name, other in (("good_test", "partly_test"), ("partly_test", "good_test")):
+            begun = os.path.join(self.folder.name, "begun_")
+            with open(os.path.join(self.build, "bin", name), "w", encoding="utf-8") as file:
+                file.write(f"#!/bin/sh\ntouch {begun}{name}\nuntil [ -e {begun}{other} ]; do sleep 0.02; done\n")
+        rows, done = self.verdicts("--jobs", "2", "--limit", "60", "good_test", "partly_test")
+        self.assertEqual({name: row["verdict"] for name, row in rows.items()}, {"good_test": "passed", "partly_test": "passed"})
+        self.assertEqual(done.returncode, 0)
+
     def test_bad_input(self):
         unknown = self.run_script("nothing-*")
         self.assertEqual(unknown.returncode, 1)

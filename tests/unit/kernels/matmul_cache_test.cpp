@@ -21,13 +21,17 @@ class MatmulCache : public testing::Test {
 
 TEST_F(MatmulCache, ReadsWhatItWrote) {
   const AlgorithmTable table = {{"49,48,128", {1, 2, 3, 0xffffffffffffffffU, 5, 6, 7, 8}}, {"1,1,1", {}}};
-  EXPECT_TRUE(write_algorithms(file_, table));
+  EXPECT_TRUE(add_algorithms(file_, table));
   EXPECT_EQ(read_algorithms(file_), table);
-  const AlgorithmTable other = {{"2,2,2", {9}}};
-  EXPECT_TRUE(write_algorithms(file_, other));
-  EXPECT_EQ(read_algorithms(file_), other);
   // Nothing temporary stays behind.
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(file_.parent_path()), {}), 1);
+}
+
+TEST_F(MatmulCache, WhatAnotherProcessAddedStays) {
+  EXPECT_TRUE(add_algorithms(file_, {{"1,1,1", {1}}, {"2,2,2", {2}}}));
+  EXPECT_TRUE(add_algorithms(file_, {{"2,2,2", {20}}, {"3,3,3", {3}}}));
+  const AlgorithmTable expected = {{"1,1,1", {1}}, {"2,2,2", {20}}, {"3,3,3", {3}}};
+  EXPECT_EQ(read_algorithms(file_), expected);
 }
 
 TEST_F(MatmulCache, AMissingFileIsAnEmptyTable) { EXPECT_TRUE(read_algorithms(file_).empty()); }
@@ -42,7 +46,7 @@ TEST_F(MatmulCache, DamagedLinesAreLeftOut) {
 TEST_F(MatmulCache, AFolderThatCannotBeMadeIsNoFailure) {
   std::filesystem::create_directories(folder_);
   std::ofstream(folder_ / "new") << "a file";
-  EXPECT_FALSE(write_algorithms(file_, {{"1", {}}}));
+  EXPECT_FALSE(add_algorithms(file_, {{"1", {}}}));
 }
 
 }  // namespace
