@@ -3,8 +3,8 @@
 # What docs/performance.md says of training on one GPU, measured again, one part after another: nothing else is on the GPU while a part is
 # timed. PyTorch compiles while rows and gradients are checked, which takes the CPU and needs no quiet GPU. DIR/PART.txt has what each
 # part said, DIR/*.json the figures. Needs python3 with torch, timm and torchvision for the parts that say so.
-# PART: sanitizers (compute-sanitizer), speed (beside PyTorch; rows of `swin verify` and the trainer's tests meanwhile), ladder,
-# files (the same from JPEG files; gradients, loss curves and recovery meanwhile), accuracy (beside PyTorch), stall; all without.
+# PART: sanitizers (compute-sanitizer), speed (beside PyTorch; rows of `swin verify`, the trainer's tests, gradients, recovery and loss
+# curves meanwhile), ladder, files (speed from JPEG files), accuracy (beside PyTorch), stall; all without.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 out=runs/training_figures build=build/gpu data='' workers=14 compile_seconds=400 parts=()
@@ -69,6 +69,9 @@ for part in "${parts[@]}"; do
       peers speed --cases swin_large:64 --modes reduce-overhead,default
       peers speed_v2 --cases swinv2_base:64 --modes reduce-overhead
       attempt rows python3 scripts/gpu_check.py --build "$build" --logs "$out/rows" verify-kernels 'workloads_device_trainer_test*'
+      attempt gradients "${compare[@]}" gradients --swin "$swin"
+      attempt recovery python3 tests/gpu/check_training.py --swin "$swin"
+      attempt curve "${compare[@]}" curve --swin "$swin" --models swin_tiny,swinv2_tiny
       let_go speed
       let_go speed_v2
       ;;
@@ -78,10 +81,7 @@ for part in "${parts[@]}"; do
       ;;
     files)
       need_data
-      peers speed_files --cases swin_large:64 --modes reduce-overhead,default --layouts channels_last --data "$data" --loader-workers "$workers"
-      attempt gradients "${compare[@]}" gradients --swin "$swin"
-      attempt recovery python3 tests/gpu/check_training.py --swin "$swin"
-      attempt curve "${compare[@]}" curve --swin "$swin" --models swin_tiny,swinv2_tiny
+      peers speed_files --cases swin_large:64 --modes reduce-overhead --layouts channels_last --data "$data" --loader-workers "$workers"
       let_go speed_files
       ;;
     accuracy)

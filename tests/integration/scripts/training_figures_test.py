@@ -50,9 +50,10 @@ class TrainingFigures(unittest.TestCase):
         done, said = self.run_script()
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertEqual([line.strip() for line in said],
-                         ["gpu_check.py", "gpu_check.py", "compare_training.py speed swin_large:64", "compare_training.py speed swinv2_base:64",
-                          "training_ladder.py", "swin make-data", "compare_training.py gradients", "check_training.py",
+                         ["gpu_check.py", "gpu_check.py", "compare_training.py gradients", "check_training.py",
                           "compare_training.py curve swin_tiny,swinv2_tiny", "compare_training.py speed swin_large:64",
+                          "compare_training.py speed swinv2_base:64", "training_ladder.py", "swin make-data",
+                          "compare_training.py speed swin_large:64",
                           "compare_training.py accuracy", "swinscope record", "swinscope analyze"])
         self.assertIn("figures of compare_training.py speed", done.stdout)
 
