@@ -1,6 +1,8 @@
 // Copies from global to shared memory that pass through no register, so that a thread has many of them on their way.
 #pragma once
 
+#include <cstdint>
+
 #include <cuda_runtime.h>
 
 namespace swinscope::cuda {
@@ -19,6 +21,11 @@ __device__ void copy_async(void* shared, const void* global) {
       asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(global), "n"(kBytes) : "memory");
     }
   }
+}
+// 16 bytes, or as many zeros.
+__device__ inline void copy_async_or_zeros(std::uint32_t shared, const void* global, bool wanted) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(global), "r"(wanted ? 16 : 0)
+               : "memory");
 }
 __device__ inline void copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 // Until at most kPending of this thread's committed groups are on their way.

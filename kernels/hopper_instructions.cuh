@@ -32,6 +32,23 @@ __device__ inline void barrier_wait(std::uint32_t barrier, std::uint32_t parity)
       : "memory");
 }
 
+// A place in a ring of stages, and how often it has been gone round.
+struct RingPlace {
+  int stages;
+  int stage = 0;
+  std::uint32_t parity = 0;
+  __device__ explicit RingPlace(int count) : stages(count) {}
+  __device__ void advance() {
+    if (++stage == stages) {
+      stage = 0;
+      parity ^= 1U;
+    }
+  }
+};
+
+// What threads wrote to shared memory is there for warp group products, once they have met.
+__device__ inline void writes_done_for_products() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
 // Before its first use, which else waits for the map itself.
 __device__ inline void prefetch_map(const CUtensorMap* map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");

@@ -10,6 +10,8 @@
 
 namespace swinscope::cuda::hopper {
 
+constexpr int kMlpRows = 128;  // of a block, at a time
+
 // As a plan of hopper_product.cuh, whose ends of tiles it has.
 template <typename T_, bool kNormalize>
 struct MlpPlan {
@@ -18,8 +20,8 @@ struct MlpPlan {
   static constexpr int kHidden = 512;
   static constexpr int kPiece = 128;  // of hidden columns
   static constexpr int kPieces = kHidden / kPiece;
-  static constexpr int kGroups = 2;
-  static constexpr int kRows = kGroups * kGroupRows;
+  static constexpr int kGroups = kMlpRows / kGroupRows;
+  static constexpr int kRows = kMlpRows;
   static constexpr Finish kFinish = kNormalize ? Finish::kNormalized : Finish::kResidual;
   static constexpr bool kNormalizes = kNormalize;
   static constexpr bool kLeavesMoments = false;
@@ -46,19 +48,6 @@ struct MlpMemory {
   // The same of x.
   __device__ std::uint32_t x_full(int stage) const { return full(P::kStages + stage); }
   __device__ std::uint32_t x_empty(int stage) const { return empty(P::kStages + stage); }
-};
-
-// A place in a ring, and how often it has been gone round.
-template <int kStages>
-struct RingPlace {
-  int stage = 0;
-  std::uint32_t parity = 0;
-  __device__ void advance() {
-    if (++stage == kStages) {
-      stage = 0;
-      parity ^= 1U;
-    }
-  }
 };
 
 struct MlpMaps {
@@ -92,8 +81,8 @@ __device__ void produce_mlp(const MlpMemory<P>& memory, int tiles, const MlpMaps
   constexpr int kEach = 2 * P::kPieces;  // pieces of a tile
   static_assert(P::kStages <= kEach / 2);
   prefetch_map(maps.x);
-  RingPlace<P::kStages> at;
-  RingPlace<P::kRowStages> rows;
+  RingPlace at(P::kStages);
+  RingPlace rows(P::kRowStages);
   int index = 0;
   for (; index < P::kStages; ++index, at.advance())
     load_weights(index, at.stage);
@@ -128,8 +117,8 @@ __device__ void consume_mlp(const MlpMemory<P>& memory, int m, int tiles, const 
   const Extents e{m, P::kColumns, P::kColumns, 1, tiles, 0, 1, 0, 0, false};
   if constexpr (P::kNormalizes) end.vectors.fetch(p, 0, group);
   wait_for_previous();
-  RingPlace<P::kStages> at;
-  RingPlace<P::kRowStages> rows;
+  RingPlace at(P::kStages);
+  RingPlace rows(P::kRowStages);
   for (int tile = static_cast<int>(blockIdx.x); tile < tiles; tile += static_cast<int>(gridDim.x), rows.advance()) {
     const Place<P> place(e, p, tile * P::kRows + own_row, 0, lane % kQuad);
     if constexpr (!P::kNormalizes) end.fetch(e, p, 0, thread);

@@ -54,14 +54,6 @@ TensorMap encode(ElementType type, const void* matrix, const Box<kRank>& box) {
   return std::bit_cast<TensorMap>(map);
 }
 
-TensorMap make_map(ElementType type, const void* matrix, std::int64_t rows, std::int64_t columns, int box_rows) {
-  const auto pitch = static_cast<cuuint64_t>(columns) * 2;
-  return encode<2>(type, matrix,
-                   {{static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows)},
-                    {pitch},
-                    {kDepth, static_cast<cuuint32_t>(box_rows)}});
-}
-
 // Of 32 rows, row 8 t + 2 j + e goes to place 8 j + 2 t + e. A thread has the sums at places 8 j + 2 t + e of each 32
 // columns (wgmma.cuh), for its t and all j: so it has 8 columns that follow each other, 16 bytes of the result. A box
 // has whole groups of 32 rows, or 8 or 16 places of one.
@@ -76,6 +68,14 @@ TensorMap make_permuted_map(ElementType type, const void* matrix, std::int64_t r
 }
 
 }  // namespace
+
+TensorMap make_row_map(ElementType type, const void* matrix, std::int64_t rows, std::int64_t columns, int box_rows) {
+  const auto pitch = static_cast<cuuint64_t>(columns) * 2;
+  return encode<2>(type, matrix,
+                   {{static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows)},
+                    {pitch},
+                    {kDepth, static_cast<cuuint32_t>(box_rows)}});
+}
 
 bool offered() {
   static const bool is_hopper = device_count() > 0 && device_info().major == 9;
@@ -107,7 +107,7 @@ bool fits(const ProductForm& form, int tile) {
 ProductMaps make_maps(const ProductForm& form, int tile, const void* a, const void* b) {
   require(fits(form, tile), "hopper::make_maps", "the tile size does not fit");
   const Tile& size = kTileSizes[tile];
-  return {make_map(form.type, a, form.m, form.k, size.rows),
+  return {make_row_map(form.type, a, form.m, form.k, size.rows),
           make_permuted_map(form.type, b, form.n, form.k, size.columns / size.shares)};
 }
 

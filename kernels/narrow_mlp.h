@@ -33,6 +33,8 @@ struct NarrowMlpTensors {
 
 // Whether this GPU and this build have it.
 bool narrow_mlp_offered(ElementType type);
+// Whether so many rows occupy at least half of this GPU: with fewer of them two products are faster.
+bool narrow_mlp_pays(std::int64_t rows);
 void narrow_mlp_forward(const NarrowMlpShape& shape, const NarrowMlpTensors& tensors, Stream stream);
 
 }  // namespace swinscope::cuda

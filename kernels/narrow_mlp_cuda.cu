@@ -21,18 +21,14 @@ void launch(const NarrowMlpShape& shape, const NarrowMlpTensors& t, Stream strea
     return true;
   }();
   require(ready, "narrow_mlp", "the kernel is not ready");
-  // Maps of the left operand have rows as they stand, of the right one permuted.
-  const auto maps = [&](std::int64_t rows, std::int64_t depth, const void* left, const void* right) {
-    hopper::ProductForm form;
-    form.m = rows;
-    form.n = P::kColumns;
-    form.k = depth;
-    form.type = shape.type;
-    return hopper::make_maps(form, kSquareTile, left, right);
-  };
-  const hopper::TensorMap x = maps(shape.rows, P::kColumns, t.x, t.weight2).a;
-  const hopper::TensorMap weight1 = maps(P::kHidden, P::kColumns, t.weight1, t.weight2).a;
-  const hopper::TensorMap weight2 = maps(shape.rows, P::kHidden, t.x, t.weight2).b;
+  hopper::ProductForm second;
+  second.m = shape.rows;
+  second.n = P::kColumns;
+  second.k = P::kHidden;
+  second.type = shape.type;
+  const hopper::TensorMap x = hopper::make_row_map(shape.type, t.x, shape.rows, P::kColumns, P::kRows);
+  const hopper::TensorMap weight1 = hopper::make_row_map(shape.type, t.weight1, P::kHidden, P::kColumns, P::kPiece);
+  const hopper::TensorMap weight2 = hopper::make_maps(second, kSquareTile, t.x, t.weight2).b;
   const int tiles = static_cast<int>((shape.rows + P::kRows - 1) / P::kRows);
   const hopper::Pointers<T> pointers{static_cast<const T*>(t.bias2), static_cast<const T*>(t.residual),
                                      static_cast<T*>(t.y),           nullptr,
@@ -49,6 +45,8 @@ void launch(const NarrowMlpShape& shape, const NarrowMlpTensors& t, Stream strea
 }  // namespace
 
 bool narrow_mlp_offered(ElementType type) { return type != ElementType::kFp32 && hopper::offered(); }
+
+bool narrow_mlp_pays(std::int64_t rows) { return rows / hopper::kMlpRows >= device_info().multiprocessors / 2; }
 
 void narrow_mlp_forward(const NarrowMlpShape& shape, const NarrowMlpTensors& tensors, Stream stream) {
   require(narrow_mlp_offered(shape.type), "narrow_mlp", "16-bit types and compute capability 9.0 only");

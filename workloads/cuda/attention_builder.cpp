@@ -1,6 +1,7 @@
 // The part of ModelBuilder between the qkv projection and the output projection.
 #include "kernels/continuous_bias.h"
 #include "kernels/convert.h"
+#include "kernels/qkv_attention.h"
 #include "kernels/window.h"
 #include "kernels/window_attention_steps.h"
 #include "workloads/cuda/attention_steps.h"
@@ -73,7 +74,7 @@ void ModelBuilder::attend(const Block& block, const void* bias) {
   }
 }
 
-void ModelBuilder::attend_at_once(const Block& block, const void* pad, cuda::TokenOrder order) {
+const void* ModelBuilder::attention_bias(const Block& block) {
   const WindowAttentionShape shape = block.attention;
   const float* const table = position_table(block);
   void* const bias = weights_.reserve(cuda::attention_bias_bytes(shape, type_));
@@ -88,19 +89,48 @@ void ModelBuilder::attend_at_once(const Block& block, const void* pad, cuda::Tok
          {0, bias_table_rows(shape.grid.window) * shape.heads * 4, cuda::attention_bias_bytes(shape, type_)},
          {bias_table_rows(shape.grid.window), shape.heads}, {shape.heads, tokens, tokens}, expand);
   }
+  return bias;
+}
+
+void ModelBuilder::attend_at_once(const Block& block, const void* pad, cuda::TokenOrder order) {
+  const WindowAttentionShape shape = block.attention;
   cuda::WindowAttentionTensors tensors;
   tensors.qkv = activations_.wide.data();
-  tensors.bias = bias;
+  tensors.bias = attention_bias(block);
   if (!v1()) tensors.logit_scale = weights_.find_floats(block.parameters + ".attn.logit_scale");
   tensors.pad_qkv = pad;
   tensors.out = activations_.tokens[1].data();
-  const ShapeExtents extents = {shape.grid.window_count(), shape.heads, tokens, shape.head_dim};
+  const ShapeExtents extents = {shape.grid.window_count(), shape.heads, shape.grid.window_tokens(), shape.head_dim};
   OperationCost cost = window_attention_forward_cost(shape, element_);
   cost.bytes_written -= shape.grid.tokens() * shape.heads * element_;  // inference writes no LSE
   tensors.backwards = serpentine_.against_the_last(cuda::attention_on_tensor_cores(shape, type_));
   step(
       block.path + ".attn.window", OperationClass::kAttention, cost, extents, extents,
       [=, type = type_](cuda::Stream stream) { cuda::window_attention_forward(shape, type, order, tensors, stream); },
+      tensors.backwards);
+}
+
+bool ModelBuilder::has_qkv_attention(const Block& block) const {
+  const Features& features = options_.features;
+  return features.qkvattention && features.attention && features.window && features.qkvbias &&
+         cuda::qkv_attention_offered(block.attention, type_) && cuda::qkv_attention_pays(block.attention);
+}
+
+void ModelBuilder::attend_with_qkv(const Block& block, const void* x, const void* bias) {
+  const WindowAttentionShape shape = block.attention;
+  cuda::QkvAttentionTensors tensors;
+  tensors.x = x;
+  tensors.weight = weights_.find(block.parameters + ".attn.qkv.weight");
+  tensors.qkv_bias = bias;
+  tensors.bias = attention_bias(block);
+  if (!v1()) tensors.logit_scale = weights_.find_floats(block.parameters + ".attn.logit_scale");
+  tensors.out = activations_.tokens[1].data();
+  tensors.backwards = serpentine_.against_the_last(true);
+  const ShapeExtents extents = {shape.grid.window_count(), shape.heads, shape.grid.window_tokens(), shape.head_dim};
+  step(
+      block.path + ".attn.window", OperationClass::kAttention, cuda::qkv_attention_forward_cost(shape, element_),
+      extents, extents,
+      [=, type = type_](cuda::Stream stream) { cuda::qkv_attention_forward(shape, type, tensors, stream); },
       tensors.backwards);
 }
 

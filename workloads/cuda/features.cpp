@@ -25,6 +25,7 @@ constexpr std::array kNames = {
     FeatureName{"adamw", &Features::adamw, FeatureUse::kTraining},
     FeatureName{"window", &Features::window},
     FeatureName{"attention", &Features::attention},
+    FeatureName{"qkvattention", &Features::qkvattention, FeatureUse::kInference},
     FeatureName{"graph", &Features::graph},
 };
 

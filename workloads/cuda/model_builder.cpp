@@ -256,17 +256,23 @@ void ModelBuilder::attention_half(const Block& block) {
   const std::string qkv_name = block.parameters + ".attn.qkv";
   const Linear qkv = qkv_of(block, qkv_bias(block));
   void* const wide = activations_.wide.data();
-  if (!folded_linear(qkv, norm_name, qkv_name, block.x, wide)) {
+  if (folded_linear(qkv, norm_name, qkv_name, block.x, wide)) {
+    attend(block, qkv.bias);
+  } else {
     const void* input = block.x;
     if (v1()) {
       norm(block.path + ".norm1", norm_name, norm_shape, block.x, side, nullptr,
            weights_ahead(block, block.parameters + ".attn.proj.weight", block.parameters + ".mlp.fc1.weight"));
       input = side;
     }
-    if (!options_.features.window) input = into_windows(block, input);
-    linear(qkv, input, weights_.find(qkv_name + ".weight"), wide);
+    if (has_qkv_attention(block)) {
+      attend_with_qkv(block, input, qkv.bias);
+    } else {
+      if (!options_.features.window) input = into_windows(block, input);
+      linear(qkv, input, weights_.find(qkv_name + ".weight"), wide);
+      attend(block, qkv.bias);
+    }
   }
-  attend(block, qkv.bias);
 
   // The residual sum belongs into the product where its rows stand as those of x do.
   const bool sum_in_product = v1() && options_.features.residual && options_.features.window;
@@ -347,7 +353,7 @@ void ModelBuilder::mlp_half(const Block& block, const Block* next) {
     return;
   }
   const void* const weight = weights_.find(fc2_name + ".weight");
-  if (sum_in_product && next != nullptr && options_.features.window) {
+  if (sum_in_product && next != nullptr && options_.features.window && !has_qkv_attention(*next)) {
     linear_before(fc2, qkv_of(*next, qkv_bias(*next)), wide, weight, block.x);
     return;
   }
@@ -362,7 +368,8 @@ void ModelBuilder::mlp_half(const Block& block, const Block* next) {
 
 bool ModelBuilder::has_narrow_mlp(const Block& block) const {
   return options_.features.mlp && block.stage.width == cuda::kNarrowMlpChannels && cuda::narrow_mlp_offered(type_) &&
-         tanh_gelu() && options_.features.residual && (v1() || options_.features.layernorm);
+         cuda::narrow_mlp_pays(block.tokens) && tanh_gelu() && options_.features.residual &&
+         (v1() || options_.features.layernorm);
 }
 
 // x: the block's, in V1 normalized.

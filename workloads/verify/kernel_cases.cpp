@@ -265,6 +265,7 @@ const std::vector<KernelCheck>& kernel_checks() {
       {"narrow mlp", check_narrow_mlp},
       {"position bias", check_position_bias},
       {"attention", check_attention},
+      {"qkv and attention", check_qkv_attention},
       {"attention by steps", check_attention_steps},
       {"layernorm backward", check_layernorm_backward},
       {"elementwise backward", check_elementwise_backward},

@@ -17,6 +17,7 @@ void check_normalized_result_tiles(const VerifyReport& report);
 void check_tall_normalized_result_tiles(const VerifyReport& report);
 void check_position_bias(const VerifyReport& report);
 void check_attention(const VerifyReport& report);
+void check_qkv_attention(const VerifyReport& report);
 void check_attention_steps(const VerifyReport& report, const std::filesystem::path& algorithm_folder);
 // Of training:
 void check_layernorm_backward(const VerifyReport& report);

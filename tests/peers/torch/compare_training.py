@@ -166,9 +166,10 @@ def speed(arguments):
             row["ratio"] = times[row["fastest_torch"]] / statistics.median(own)
             print(f"{case[0]:<14} batch {case[1]:>4} {case[2]}  ours {statistics.median(own):8.3f} ms   "
                   f"torch {times[row['fastest_torch']]:8.3f} ms ({row['fastest_torch']})   ratio {row['ratio']:.2f}", flush=True)
+            print(f"    {'ours':<32}{statistics.median(own):>9.3f} ms{row['ours'][0].get('memory_gib', 0.0):>8.1f} GiB allocated", flush=True)
         for name, answer in row["torch"].items():
             if answer:
-                print(f"    {name:<32}{answer['ms']:>9.3f} ms{answer['peak_gib']:>8.1f} GiB", flush=True)
+                print(f"    {name:<32}{answer['ms']:>9.3f} ms{answer['reserved_gib']:>8.1f} GiB reserved", flush=True)
         keep(arguments, document)
     return all(row.get("ratio", 0.0) >= arguments.min_ratio for row in document["data"])
 

@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include "kernels/narrow_mlp.h"
 #include "tests/unit/workloads/gpu_test.h"
 #include "workloads/cuda/step_profile.h"
 #include "workloads/error.h"
@@ -118,6 +119,42 @@ TEST_F(DeviceModelTest, GoingBackAndForthThroughTheTokensChangesNoBit) {
       return logits_with(reference, choices, [&](Features& features) { features.serpentine = serpentine; });
     };
     EXPECT_EQ(logits(false), logits(true)) << name;
+  }
+}
+
+// Enough windows and rows of 128 channels for the kernels of several operations, wherever they are offered.
+SwinConfig wide_blocks(SwinVersion version) {
+  const bool v2 = version == SwinVersion::kV2;
+  return {"swin_wide_blocks", version, v2 ? 256 : 224, 128, 2, {2, 1}, {4, 8}, v2 ? 8 : 7, 10};
+}
+
+TEST_F(DeviceModelTest, OperationsInOneKernelGiveWhatTheyGiveApart) {
+  struct Case {
+    SwinVersion version;
+    bool Features::*feature;
+    const char* apart;  // a step that is gone
+  };
+  for (const Case& c : {Case{SwinVersion::kV1, &Features::mlp, "stage1.block1.mlp.fc1"},
+                        Case{SwinVersion::kV2, &Features::mlp, "stage1.block1.mlp.fc1"},
+                        Case{SwinVersion::kV2, &Features::qkvattention, "stage1.block1.attn.qkv"}}) {
+    const ModelReference reference = cpu_reference(wide_blocks(c.version), 8);
+    for (const bool together : {false, true}) {
+      DeviceModelOptions options;
+      options.precision = Precision::kFp16;
+      options.features = find_level("graph").features;
+      options.features.normfold = false;
+      options.features.*c.feature = together;
+      DeviceModel model(reference.config, reference.batch, options, *reference.store);
+      const auto is_it = [&](const DeviceStep& step) { return step.name.path() == c.apart; };
+      const bool offered = cuda::narrow_mlp_offered(ElementType::kFp16);  // both where one is
+      EXPECT_EQ(std::ranges::any_of(model.steps(), is_it), !together || !offered) << c.apart;
+      model.set_images(reference.images);
+      model.poison_activations();
+      model.forward();
+      const std::vector<float> logits = model.logits();
+      EXPECT_LE(relative_error({logits.begin(), logits.end()}, reference.logits), logit_tolerance(Precision::kFp16))
+          << c.apart << (together ? " as one kernel" : "");
+    }
   }
 }
 

@@ -1,0 +1,32 @@
+// Window attention and the qkv projection before it as one kernel, for inference: q, k and v of a window and head stay
+// in the multiprocessor that computes them. Compute capability 9.0, fp16 and bf16.
+#pragma once
+
+#include "kernels/window_attention.h"
+
+namespace swinscope::cuda {
+
+// qkv = x W^T + b, rounded to the type, and window_attention_forward() of it, both in image order. Padding of the map
+// is rows of x that are zero.
+struct QkvAttentionTensors {
+  const void* x = nullptr;             // [tokens, channels]
+  const void* weight = nullptr;        // [3, heads, head_dim, channels]
+  const void* qkv_bias = nullptr;      // [3, heads, head_dim], or null
+  const void* bias = nullptr;          // by expand_attention_bias()
+  const float* logit_scale = nullptr;  // [heads]; kCosine only
+  void* out = nullptr;                 // [tokens, heads, head_dim]; not x
+  bool backwards = false;              // from the last window to the first: the same bits
+};
+
+// Whether this GPU and this build have it for such windows: attention_on_tensor_cores(), and a number of channels that
+// is a multiple of 64 and at most 512. Without the cosine a window has at most 56 tokens.
+bool qkv_attention_offered(const WindowAttentionShape& shape, ElementType type);
+// Whether windows fill their 64 rows of products, and windows and heads are enough for all of this GPU: else the
+// projection and the attention apart are faster.
+bool qkv_attention_pays(const WindowAttentionShape& shape);
+void qkv_attention_forward(const WindowAttentionShape& shape, ElementType type, const QkvAttentionTensors& tensors,
+                           Stream stream);
+
+OperationCost qkv_attention_forward_cost(const WindowAttentionShape& shape, std::int64_t element_bytes);
+
+}  // namespace swinscope::cuda

@@ -1,0 +1,210 @@
+// Window attention of one head and window by four warps on tensor cores: each has 16 queries, with all scores of theirs
+// in registers. Which lane holds what follows from the instructions (PTX ISA, m16n8k16): with t = lane % 4 and g = lane
+// / 4 a lane has, of each 16 x 8 block of scores, rows g and g + 8 and columns 2t and 2t + 1.
+#pragma once
+
+#include <cmath>
+
+#include "kernels/window_attention_bias.cuh"
+#include "kernels/window_attention_mma.cuh"
+#include "kernels/window_geometry.cuh"
+
+namespace swinscope::cuda {
+
+constexpr int kHeadDim = 32;
+constexpr int kMaxTokens = 64;
+
+// Shared memory of one window and head: q, k and v, 64 rows of 64 bytes each. The four 16-byte pieces of a row are
+// permuted by its number, so that eight rows' pieces at the same place lie in different banks. Within eight rows that
+// start at a multiple of 8 the permutation repeats, and pieces differ by an exclusive or: one address a thread serves
+// all its loads.
+constexpr std::uint32_t kRowBytes = kHeadDim * 2;
+constexpr std::uint32_t kPartBytes = kMaxTokens * kRowBytes;
+constexpr std::uint32_t kStageBytes = 3 * kPartBytes;
+constexpr std::uint32_t kOtherHalf = 32;  // from piece p to piece p ^ 2
+
+__device__ constexpr std::uint32_t piece_offset(int slot, int piece) {
+  return static_cast<std::uint32_t>(slot) * kRowBytes + static_cast<std::uint32_t>(piece ^ (slot / 2 % 4)) * 16;
+}
+
+// Where a thread's two rows are stored (-1: nowhere), and where the window holds a seam.
+struct Underway {
+  int upper = -1;
+  int lower = -1;
+  int seams = 0;  // kSeamBelow, kSeamRight
+};
+constexpr int kSeamBelow = 1;
+constexpr int kSeamRight = 2;
+
+__device__ inline int seams_of(const Window& window) {
+  return (window.seam_below ? kSeamBelow : 0) | (window.seam_right ? kSeamRight : 0);
+}
+
+// exp(logit_scale) times log2 e.
+__device__ inline float cosine_scale(float logit_scale) {
+  return exp2f(fminf(logit_scale, static_cast<float>(kMaxLogitScale)) * kLog2e) * kLog2e;
+}
+// What the mask adds to a score that is still to be multiplied by `exponent`.
+__device__ inline float hidden_score(float exponent) { return static_cast<float>(kWindowMask) * kLog2e / exponent; }
+// 1 / max(norm, 1e-12).
+__device__ inline float inverse_norm(float square_sum) { return fminf(rsqrtf(square_sum), 1e12F); }
+
+// kBlocks: blocks of 8 keys, 7 (up to 56 tokens) or 8.
+template <int kBlocks>
+struct AttentionLane {
+  int lane, tile, t, g;  // tile: of 16 queries
+  Slot upper, lower;     // a thread stores piece t of these two rows
+  std::uint32_t own_piece, key_place, value_place, last_value_place, result_place;
+  // Bit 2 j + e: is key 8 j + 2 t + e behind the seam?
+  std::uint32_t keys_below = 0;
+  std::uint32_t keys_right = 0;
+
+  // thread: of the four warps' 128.
+  __device__ AttentionLane(const WindowGeometry& geometry, int thread)
+      : lane(thread % kWarp),
+        tile(thread / kWarp),
+        t(lane % 4),
+        g(lane / 4),
+        upper(geometry, tile * 16 + g),
+        lower(geometry, tile * 16 + g + 8),
+        own_piece(piece_offset(upper.index, t)),  // that of the lower row stands 8 rows on
+        key_place(piece_offset(lane % 8, lane / 8) + kPartBytes),
+        value_place(piece_offset(lane % 16, lane / 16) + 2 * kPartBytes),
+        last_value_place(key_place + kPartBytes + (kBlocks - 1) * 8 * kRowBytes),
+        result_place(piece_offset(upper.index, 0) + 4 * static_cast<std::uint32_t>(t)) {
+#pragma unroll
+    for (int i = 0; i < 2 * kBlocks; ++i) {
+      const Slot key(geometry, i / 2 * 8 + 2 * t + i % 2);
+      keys_below |= (key.below ? 1U : 0U) << i;
+      keys_right |= (key.right ? 1U : 0U) << i;
+    }
+  }
+};
+
+// The bias of a lane's scores; without the cosine over the scale: see expand_bias_kernel().
+struct LaneBias {
+  uint4 pairs[4];
+
+  template <int kBlocks>
+  __device__ LaneBias(const __half* bias, int head, const AttentionLane<kBlocks>& at) {
+    const auto* const fragments = reinterpret_cast<const uint4*>(bias + head * kHeadBias + at.tile * kWarp * kLaneBias);
+#pragma unroll
+    for (int part = 0; part < 4; ++part)
+      pairs[part] = fragments[part * kWarp + at.lane];
+  }
+};
+
+// A warp's 16 rows of softmax(scores) v, not yet divided by the sums of their probabilities.
+struct Attended {
+  float out[4][4] = {};
+  float sum[4] = {};
+  float largest[2];
+
+  // `stage`: where k and v stand. The scores' sums start at the bias over the scale, and the scale is applied with the
+  // exponential. The cosine form has a scale for each row, whose queries' norms it includes, and adds its bias
+  // afterwards; `exponent` is the scale, there 1; `hidden` is hidden_score() of it.
+  template <typename T, int kBlocks, bool kCosine>
+  __device__ void of(const AttentionLane<kBlocks>& at, std::uint32_t stage, const std::uint32_t (&first_channels)[4],
+                     const std::uint32_t (&last_channels)[4], const LaneBias& bias, int seams,
+                     const float (&row_scale)[2], const float* key_norms, float exponent, float hidden) {
+    float scores[kBlocks][4];
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block) {
+      const uint4& pairs = bias.pairs[block / 2];
+      const float2 b0 = unpack(block % 2 == 0 ? pairs.x : pairs.z, __half{});
+      const float2 b1 = unpack(block % 2 == 0 ? pairs.y : pairs.w, __half{});
+      const float start[4] = {b0.x, b0.y, b1.x, b1.y};
+#pragma unroll
+      for (int e = 0; e < 4; ++e)
+        scores[block][e] = kCosine ? 0.0F : start[e];
+      const uint4 k = load_matrices(stage + at.key_place + static_cast<std::uint32_t>(block) * 8 * kRowBytes);
+      mma_k16(scores[block], first_channels, k.x, k.y, T{});
+      mma_k16(scores[block], last_channels, k.z, k.w, T{});
+      if constexpr (kCosine) {
+        const float2 key_norm = *reinterpret_cast<const float2*>(key_norms + block * 8 + 2 * at.t);
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          scores[block][e] *= e % 2 == 0 ? key_norm.x : key_norm.y;
+          scores[block][e] = fmaf(scores[block][e], row_scale[e / 2], start[e]);
+        }
+      }
+    }
+    if (seams != 0) {
+      const auto across = [&](const Slot& query) {
+        const std::uint32_t below = (seams & kSeamBelow) != 0 ? (query.below ? ~at.keys_below : at.keys_below) : 0U;
+        const std::uint32_t right = (seams & kSeamRight) != 0 ? (query.right ? ~at.keys_right : at.keys_right) : 0U;
+        return below | right;
+      };
+      const std::uint32_t hides[2] = {across(at.upper), across(at.lower)};
+#pragma unroll
+      for (int block = 0; block < kBlocks; ++block) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          if ((hides[e / 2] & (1U << (2 * block + e % 2))) != 0U) scores[block][e] += hidden;
+        }
+      }
+    }
+
+    largest[0] = scores[0][0];
+    largest[1] = scores[0][2];
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e)
+        largest[e / 2] = fmaxf(largest[e / 2], scores[block][e]);
+    }
+#pragma unroll
+    for (float& value : largest)
+      value = max_over(value, 4) * exponent;
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e)
+        scores[block][e] = exp2_fast(fmaf(scores[block][e], exponent, -largest[e / 2]));
+    }
+
+    // The sum of the probabilities is their product with ones: of the rounded ones, as they weigh the values.
+    const std::uint32_t ones = pack(1.0F, 1.0F, T{});
+#pragma unroll
+    for (int pair = 0; pair < kBlocks / 2; ++pair) {
+      const float(&low)[4] = scores[2 * pair];
+      const float(&high)[4] = scores[2 * pair + 1];
+      const std::uint32_t p[4] = {pack(low[0], low[1], T{}), pack(low[2], low[3], T{}), pack(high[0], high[1], T{}),
+                                  pack(high[2], high[3], T{})};
+      const std::uint32_t row = stage + at.value_place + static_cast<std::uint32_t>(pair) * 16 * kRowBytes;
+      const uint4 v0 = load_matrices_transposed(row);
+      const uint4 v1 = load_matrices_transposed(row ^ kOtherHalf);
+      mma_k16(sum, p, ones, ones, T{});
+      mma_k16(out[0], p, v0.x, v0.y, T{});
+      mma_k16(out[1], p, v0.z, v0.w, T{});
+      mma_k16(out[2], p, v1.x, v1.y, T{});
+      mma_k16(out[3], p, v1.z, v1.w, T{});
+    }
+    if constexpr (kBlocks % 2 == 1) {
+      const float(&last)[4] = scores[kBlocks - 1];
+      const std::uint32_t p0 = pack(last[0], last[1], T{});
+      const std::uint32_t p1 = pack(last[2], last[3], T{});
+      const uint4 v = load_matrices_transposed(stage + at.last_value_place);
+      mma_k8(sum, p0, p1, ones, T{});
+      mma_k8(out[0], p0, p1, v.x, T{});
+      mma_k8(out[1], p0, p1, v.y, T{});
+      mma_k8(out[2], p0, p1, v.z, T{});
+      mma_k8(out[3], p0, p1, v.w, T{});
+    }
+  }
+
+  // Divided and rounded, in shared memory, so that rows are stored 16 bytes at once; to: a lane's result_place of rows
+  // of q that this warp alone uses.
+  template <typename T>
+  __device__ void leave(std::uint32_t to) const {
+    const float inverse[2] = {__fdividef(1.0F, sum[0]), __fdividef(1.0F, sum[2])};
+#pragma unroll
+    for (std::uint32_t column = 0; column < 4; ++column) {
+      const std::uint32_t place = to ^ (column * 16);
+      store_shared(place, pack(out[column][0] * inverse[0], out[column][1] * inverse[0], T{}));
+      store_shared(place + 8 * kRowBytes, pack(out[column][2] * inverse[1], out[column][3] * inverse[1], T{}));
+    }
+  }
+};
+
+}  // namespace swinscope::cuda
