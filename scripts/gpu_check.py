@@ -27,7 +27,7 @@ TRAINED = "--device cuda --dataset-size 16 --steps 2 --warmup 1 --quiet"
 VERIFY = ["verify", "--no-models", "--checks"]  # each row is said when it is there: a check that is cut shows how far it came
 CUBLASLT = "nvjet"  # how its kernels are called that racecheck reports hazards of: not ours to mend, so they are counted apart
 ROWS = {  # rows of `swin verify` whose kernels share memory between threads, by the name of their check here
-    "attention": "attention", "attention-backward": "attention backward",
+    "attention": "attention", "qkv-attention": "qkv and attention", "attention-backward": "attention backward",
     "attention-backward-wide": "attention backward of wide windows", "attention-steps": "attention by steps",
     "attention-steps-backward": "attention by steps backward", "layernorm": "layernorm,layernorm backward",
     "products": "product tiles,tall product tiles", "normalized-products": "normalized product tiles",

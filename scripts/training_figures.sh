@@ -6,6 +6,7 @@
 # PART: sanitizers (compute-sanitizer), speed (beside PyTorch; rows of `swin verify`, the trainer's tests, gradients, recovery and loss
 # curves meanwhile), ladder, files (speed from JPEG files), accuracy (beside PyTorch), stall; all without.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+source scripts/figures.sh
 
 out=runs/training_figures build=build/gpu data='' workers=14 compile_seconds=400 parts=()
 while [ $# -gt 0 ]; do
@@ -21,38 +22,9 @@ while [ $# -gt 0 ]; do
 done
 [ ${#parts[@]} -gt 0 ] || parts=(sanitizers speed ladder files accuracy stall)
 use_build "$build"
-mkdir -p "$out"
-flags=$(mktemp -d)
-trap 'rm -rf "$flags"; jobs -p | xargs -r kill 2>/dev/null || true' EXIT
+begin_figures
 compare=(python3 tests/peers/torch/compare_training.py)
-failed=()
-
-# attempt <name> <command>…: what it says stands in $out/<name>.txt, its last lines are said; what fails is named at the end.
-attempt() {
-  local log=$out/$1.txt begun=$SECONDS
-  echo "swinscope: $1 ($log)"
-  "${@:2}" >"$log" 2>&1 || failed+=("$1")
-  tail -n 12 "$log" | cut -c1-180
-  echo "swinscope: $1 took $((SECONDS - begun)) s"
-}
-
-# peers <name> <option>…: PyTorch's side of a comparison begins to compile, and both are timed once it is let go.
-declare -A waiting
-peers() {
-  "${compare[@]}" speed --swin "$swin" --precisions fp16 --ahead --jobs 8 --seconds "$compile_seconds" --time-after "$flags/$1" \
-    --json "$out/$1.json" "${@:2}" >"$out/$1.txt" 2>&1 &
-  waiting[$1]=$!
-}
-let_go() {
-  touch "$flags/$1"
-  attempt "$1-timed" finish "$1"
-}
-finish() {
-  local status=0
-  wait "${waiting[$1]}" || status=$?
-  cat "$out/$1.txt"
-  return $status
-}
+speed=("${compare[@]}" speed --swin "$swin" --precisions fp16 --ahead --jobs 8 --seconds "$compile_seconds")
 
 need_data() {
   [ -n "$data" ] && return
@@ -66,8 +38,8 @@ for part in "${parts[@]}"; do
       attempt sanitizers python3 scripts/gpu_check.py --build "$build" --jobs 4 --logs "$out/sanitizers" 'memcheck*' 'racecheck*'
       ;;
     speed)
-      peers speed --cases swin_large:64 --modes reduce-overhead,default
-      peers speed_v2 --cases swinv2_base:64 --modes reduce-overhead
+      peers speed "${speed[@]}" --cases swin_large:64 --modes reduce-overhead,default
+      peers speed_v2 "${speed[@]}" --cases swinv2_base:64 --modes reduce-overhead
       attempt rows python3 scripts/gpu_check.py --build "$build" --logs "$out/rows" verify-kernels 'workloads_device_trainer_test*'
       attempt gradients "${compare[@]}" gradients --swin "$swin"
       attempt recovery python3 tests/gpu/check_training.py --swin "$swin"
@@ -81,7 +53,7 @@ for part in "${parts[@]}"; do
       ;;
     files)
       need_data
-      peers speed_files --cases swin_large:64 --modes reduce-overhead --layouts channels_last --data "$data" --loader-workers "$workers"
+      peers speed_files "${speed[@]}" --cases swin_large:64 --modes reduce-overhead --layouts channels_last --data "$data" --loader-workers "$workers"
       let_go speed_files
       ;;
     accuracy)
@@ -96,5 +68,4 @@ for part in "${parts[@]}"; do
       ;;
   esac
 done
-[ ${#failed[@]} -eq 0 ] || { echo "error: failed: ${failed[*]}" >&2 && exit 1; }
-echo "swinscope: $out has the figures"
+end_figures

@@ -12,14 +12,13 @@ is written anew after each of them. A GPU that is busy with other work is refuse
 import argparse
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
 
+from measuring import LEVELS, Failed, bar_chart, known_levels, run, write_whole
 from quiet_gpu import need_quiet_gpu
 
-LEVELS = ("eager", "tensorcore", "fused", "window", "attention", "graph")
 RECORDED_STEPS = 2
 
 
@@ -36,30 +35,10 @@ def parse():
     parser.add_argument("--seconds", type=float, default=3600.0)
     parser.add_argument("--json")
     arguments = parser.parse_args()
-    unknown = sorted(set(arguments.levels.split(",")) - set(LEVELS))
-    if unknown:
-        parser.error(f"--levels: {', '.join(unknown)}: unknown; known are {', '.join(LEVELS)}")
+    arguments.levels = known_levels(parser, arguments.levels)
     if arguments.warmup < 1:
         parser.error("--warmup: at least 1, so that no step is measured that is launched for the first time")
     return arguments
-
-
-class Failed(Exception):
-    pass
-
-
-def run(command, deadline):
-    """The standard output of a command; its last lines of error output where it fails."""
-    left = deadline - time.monotonic()
-    if left <= 0:
-        raise Failed("no time is left")
-    try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=left)
-    except subprocess.TimeoutExpired:
-        raise Failed("no time is left") from None
-    if done.returncode != 0:
-        raise Failed(" | ".join(done.stderr.strip().splitlines()[-3:]) or f"exit status {done.returncode}")
-    return done.stdout
 
 
 def train_command(arguments, level, steps):
@@ -98,21 +77,14 @@ def table(arguments, rows):
         lines.append(f"| {row['level']} ({row['precision']}) | {row['step_ns'] * 1e-6:.2f} | "
                      f"{row['images_per_second']:.0f} | {rows[0]['step_ns'] / row['step_ns']:.2f} | {count('kernels')} | "
                      f"{count('launches')} | {row['memory_bytes'] / 2**30:.1f} GiB |")
-    times = ", ".join(f"{row['step_ns'] * 1e-6:.1f}" for row in rows)
-    names = ", ".join(f'"{row["level"]}"' for row in rows)
-    highest = max(row["step_ns"] for row in rows) * 1e-6
-    lines += ["", "```mermaid", "xychart-beta",
-              f'  title "{arguments.model}, batch {arguments.batch}: milliseconds a training step"',
-              f"  x-axis [{names}]", f'  y-axis "ms" 0 --> {highest:.0f}', f"  bar [{times}]", "```"]
+    lines += ["", bar_chart(f"{arguments.model}, batch {arguments.batch}: milliseconds a training step",
+                            [row["level"] for row in rows], [row["step_ns"] * 1e-6 for row in rows])]
     return "\n".join(lines)
 
 
 def write(arguments, rows, failures):
-    if not arguments.json or not rows:
-        return
-    with open(arguments.json + ".new", "w", encoding="utf-8") as file:
-        json.dump({"model": arguments.model, "batch": arguments.batch, "failures": failures, "rows": rows}, file, indent=1)
-    os.replace(arguments.json + ".new", arguments.json)
+    if arguments.json and rows:
+        write_whole(arguments.json, {"model": arguments.model, "batch": arguments.batch, "failures": failures, "rows": rows})
 
 
 def main():
@@ -129,7 +101,7 @@ def main():
             print(f"left out: {failures[-1]}", file=sys.stderr, flush=True)
         write(arguments, rows, failures)
 
-    for level in arguments.levels.split(","):
+    for level in arguments.levels:
         attempt(level, lambda: rows.append(measure(arguments, level, deadline)))
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.keep or temporary
