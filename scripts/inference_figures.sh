@@ -4,7 +4,7 @@
 # is timed. PyTorch compiles while rows and logits are checked, which takes the CPU and needs no quiet GPU. DIR/PART.txt has what each
 # part said, DIR/*.json the figures. Needs python3 with torch and timm for the parts that say so.
 # PART: sanitizers (compute-sanitizer), speed (beside PyTorch; rows of `swin verify`, the models' tests and logits beside PyTorch's
-# meanwhile), ladder, layers (a recording); all without.
+# meanwhile), ladder (and attention and normalization beside the copy rate), layers (a recording); all without.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 source scripts/figures.sh
 
@@ -43,6 +43,7 @@ for part in "${parts[@]}"; do
       ;;
     ladder)
       attempt ladder python3 scripts/inference_ladder.py --swin "$swin" --json "$out/ladder.json"
+      attempt kernels "$swin" peaks --kernels 1,32,128
       ;;
     layers)
       for level in attention graph; do

@@ -13,7 +13,7 @@ class InferenceFigures(FiguresCase):
         done, said = self.run_script("--cases", "swin_base:1")
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertEqual(said, ["gpu_check.py", "gpu_check.py", f"compare_torch.py errors {MODELS}",
-                                f"compare_torch.py errors {MODELS} at 384", "compare_torch.py speed swin_base:1", "inference_ladder.py",
+                                f"compare_torch.py errors {MODELS} at 384", "compare_torch.py speed swin_base:1", "inference_ladder.py", "swin peaks",
                                 "swinscope record", "swinscope layers", "swinscope record", "swinscope layers"])
         self.assertIn("figures of compare_torch.py speed", done.stdout)
 
@@ -21,7 +21,8 @@ class InferenceFigures(FiguresCase):
         done, said = self.run_script("ladder", "layers", fails="inference_ladder.py")
         self.assertEqual(done.returncode, 1)
         self.assertIn("error: failed: ladder\n", done.stdout)
-        self.assertEqual(said, ["inference_ladder.py", "swinscope record", "swinscope layers", "swinscope record", "swinscope layers"])
+        self.assertEqual(said, ["inference_ladder.py", "swin peaks", "swinscope record", "swinscope layers", "swinscope record",
+                                "swinscope layers"])
 
     def test_bad_input(self):
         self.check_bad_input()
