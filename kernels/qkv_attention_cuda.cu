@@ -278,12 +278,21 @@ __device__ void attend_windows(const QkvArguments<T>& a, const QkvMemory& memory
         row_scale[0] = scale * head_rows.q_norms[0];
         row_scale[1] = scale * head_rows.q_norms[1];
       }
-      Attended attended;
       const float exponent = kCosine ? 1.0F : scale;
-      attended.template of<T, kBlocks, kCosine>(lane, parts, head_rows.q[0], head_rows.q[1], bias, rows.seams,
-                                                row_scale, k_norms, exponent, hidden_score(exponent));
-      attended.template leave<T>(parts + lane.result_place);
-      __syncwarp();
+      float scores[kBlocks][4];
+      find_scores<T, kCosine>(scores, parts + lane.key_place, head_rows.q[0], head_rows.q[1], bias.pairs, row_scale,
+                              k_norms, lane.t);
+      if (rows.seams != 0) {
+        hide_across_seams(scores, rows.seams, lane.upper, lane.lower, lane.keys_below, lane.keys_right,
+                          hidden_score(exponent));
+      }
+      float largest[2];
+      exponentiate(scores, exponent, largest);
+      const std::uint32_t ones = pack(1.0F, 1.0F, T{});
+      float sum[4] = {};
+      float out[4][4] = {};
+      weigh_values<T>(scores, parts + lane.value_place, parts + lane.last_value_place, ones, sum, out);
+      leave_result<T>(out, sum, parts + lane.result_place);
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const int target = half == 0 ? rows.upper : rows.lower;

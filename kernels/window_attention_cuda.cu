@@ -14,32 +14,15 @@
 #include "kernels/cuda_call.h"
 #include "kernels/early_launch.cuh"
 #include "kernels/window_attention.h"
-#include "kernels/window_attention_bias.cuh"
 #include "kernels/window_attention_general.h"
-#include "kernels/window_attention_mma.cuh"
-#include "kernels/window_geometry.cuh"
+#include "kernels/window_attention_lanes.cuh"
 
 namespace swinscope::cuda {
 namespace {
 
-constexpr int kHeadDim = 32;
-constexpr int kMaxTokens = 64;
 constexpr float kLn2 = 0.6931471805599453F;
-
-// Shared memory of one window and head: q, k and v, 64 rows of 64 bytes each. The four 16-byte pieces of a row are
-// permuted by its number, so that eight rows' pieces at the same place lie in different banks. Within eight rows that
-// start at a multiple of 8 the permutation repeats, and pieces differ by an exclusive or: one address a thread serves
-// all its loads.
 constexpr int kStages = 3;  // one in use, two on their way
 constexpr int kThreads = kRowTiles * kWarp;
-constexpr std::uint32_t kRowBytes = kHeadDim * 2;
-constexpr std::uint32_t kPartBytes = kMaxTokens * kRowBytes;
-constexpr std::uint32_t kStageBytes = 3 * kPartBytes;
-constexpr std::uint32_t kOtherHalf = 32;  // from piece p to piece p ^ 2
-
-__device__ constexpr std::uint32_t piece_offset(int slot, int piece) {
-  return static_cast<std::uint32_t>(slot) * kRowBytes + static_cast<std::uint32_t>(piece ^ (slot / 2 % 4)) * 16;
-}
 
 template <typename T>
 struct MmaArguments {
@@ -82,16 +65,6 @@ __device__ void find_norms(std::uint32_t stage, float (&norms)[2][kMaxTokens]) {
   }
   norms[half][slot] = fminf(rsqrtf(half == 0 ? sums[0] : sums[1]), 1e12F);
 }
-
-// What is left to know of a window once its copy is on its way: where a thread's two rows are stored (-1: nowhere), and
-// where it holds a seam.
-struct Underway {
-  int upper = -1;
-  int lower = -1;
-  int seams = 0;  // kSeamBelow, kSeamRight
-};
-constexpr int kSeamBelow = 1;
-constexpr int kSeamRight = 2;
 
 // kBlocks: blocks of 8 keys, 7 (up to 56 tokens) or 8. A block of threads keeps one head and goes from window to
 // window.
@@ -216,101 +189,15 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
       row_scale[1] = scale * norms[0][lower.index];
     }
     float scores[kBlocks][4];
-#pragma unroll
-    for (int block = 0; block < kBlocks; ++block) {
-      const uint4& pairs = bias[block / 2];
-      const float2 b0 = unpack(block % 2 == 0 ? pairs.x : pairs.z, __half{});
-      const float2 b1 = unpack(block % 2 == 0 ? pairs.y : pairs.w, __half{});
-      const float start[4] = {b0.x, b0.y, b1.x, b1.y};
-#pragma unroll
-      for (int e = 0; e < 4; ++e)
-        scores[block][e] = kCosine ? 0.0F : start[e];
-      const uint4 k = load_matrices(stage + key_place + static_cast<std::uint32_t>(block) * 8 * kRowBytes);
-      mma_k16(scores[block], first_channels, k.x, k.y, T{});
-      mma_k16(scores[block], last_channels, k.z, k.w, T{});
-      if constexpr (kCosine) {
-        const float2 key_norm = *reinterpret_cast<const float2*>(&norms[1][block * 8 + 2 * t]);
-#pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          scores[block][e] *= e % 2 == 0 ? key_norm.x : key_norm.y;
-          scores[block][e] = fmaf(scores[block][e], row_scale[e / 2], start[e]);
-        }
-      }
-    }
-    if (now.seams != 0) {
-      const auto across = [&](const Slot& query) {
-        const std::uint32_t below = (now.seams & kSeamBelow) != 0 ? (query.below ? ~keys_below : keys_below) : 0U;
-        const std::uint32_t right = (now.seams & kSeamRight) != 0 ? (query.right ? ~keys_right : keys_right) : 0U;
-        return below | right;
-      };
-      const std::uint32_t hides[2] = {across(upper), across(lower)};
-#pragma unroll
-      for (int block = 0; block < kBlocks; ++block) {
-#pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          if ((hides[e / 2] & (1U << (2 * block + e % 2))) != 0U) scores[block][e] += hidden;
-        }
-      }
-    }
-
-    float largest[2] = {scores[0][0], scores[0][2]};
-#pragma unroll
-    for (int block = 0; block < kBlocks; ++block) {
-#pragma unroll
-      for (int e = 0; e < 4; ++e)
-        largest[e / 2] = fmaxf(largest[e / 2], scores[block][e]);
-    }
-#pragma unroll
-    for (float& value : largest)
-      value = max_over(value, 4) * exponent;
-#pragma unroll
-    for (int block = 0; block < kBlocks; ++block) {
-#pragma unroll
-      for (int e = 0; e < 4; ++e)
-        scores[block][e] = exp2_fast(fmaf(scores[block][e], exponent, -largest[e / 2]));
-    }
-
-    // The sum of the probabilities is their product with ones: of the rounded ones, as they weigh the values.
+    find_scores<T, kCosine>(scores, stage + key_place, first_channels, last_channels, bias, row_scale, norms[1], t);
+    if (now.seams != 0) hide_across_seams(scores, now.seams, upper, lower, keys_below, keys_right, hidden);
+    float largest[2];
+    exponentiate(scores, exponent, largest);
     const std::uint32_t ones = pack(1.0F, 1.0F, T{});
     float sum[4] = {};
     float out[4][4] = {};
-#pragma unroll
-    for (int pair = 0; pair < kBlocks / 2; ++pair) {
-      const float(&low)[4] = scores[2 * pair];
-      const float(&high)[4] = scores[2 * pair + 1];
-      const std::uint32_t p[4] = {pack(low[0], low[1], T{}), pack(low[2], low[3], T{}), pack(high[0], high[1], T{}),
-                                  pack(high[2], high[3], T{})};
-      const std::uint32_t row = stage + value_place + static_cast<std::uint32_t>(pair) * 16 * kRowBytes;
-      const uint4 v0 = load_matrices_transposed(row);
-      const uint4 v1 = load_matrices_transposed(row ^ kOtherHalf);
-      mma_k16(sum, p, ones, ones, T{});
-      mma_k16(out[0], p, v0.x, v0.y, T{});
-      mma_k16(out[1], p, v0.z, v0.w, T{});
-      mma_k16(out[2], p, v1.x, v1.y, T{});
-      mma_k16(out[3], p, v1.z, v1.w, T{});
-    }
-    if constexpr (kBlocks % 2 == 1) {
-      const float(&last)[4] = scores[kBlocks - 1];
-      const std::uint32_t p0 = pack(last[0], last[1], T{});
-      const std::uint32_t p1 = pack(last[2], last[3], T{});
-      const uint4 v = load_matrices_transposed(stage + last_value_place);
-      mma_k8(sum, p0, p1, ones, T{});
-      mma_k8(out[0], p0, p1, v.x, T{});
-      mma_k8(out[1], p0, p1, v.y, T{});
-      mma_k8(out[2], p0, p1, v.z, T{});
-      mma_k8(out[3], p0, p1, v.w, T{});
-    }
-
-    // Through this warp's rows of q, which nobody else reads, so that rows are stored 16 bytes at once.
-    const float inverse[2] = {__fdividef(1.0F, sum[0]), __fdividef(1.0F, sum[2])};
-    __syncwarp();
-#pragma unroll
-    for (std::uint32_t column = 0; column < 4; ++column) {
-      const std::uint32_t to = (stage + result_place) ^ (column * 16);
-      store_shared(to, pack(out[column][0] * inverse[0], out[column][1] * inverse[0], T{}));
-      store_shared(to + 8 * kRowBytes, pack(out[column][2] * inverse[1], out[column][3] * inverse[1], T{}));
-    }
-    __syncwarp();
+    weigh_values<T>(scores, stage + value_place, stage + last_value_place, ones, sum, out);
+    leave_result<T>(out, sum, stage + result_place);
 #pragma unroll
     for (int row = 0; row < 2; ++row) {
       const int target = row == 0 ? now.upper : now.lower;

@@ -94,117 +94,127 @@ struct LaneBias {
   }
 };
 
-// A warp's 16 rows of softmax(scores) v, not yet divided by the sums of their probabilities.
-struct Attended {
-  float out[4][4] = {};
-  float sum[4] = {};
-  float largest[2];
+// What a warp does for its 16 queries. `stage` is where k and v of the window stand, `places` are a lane's.
 
-  // `stage`: where k and v stand. The scores' sums start at the bias over the scale, and the scale is applied with the
-  // exponential. The cosine form has a scale for each row, whose queries' norms it includes, and adds its bias
-  // afterwards; `exponent` is the scale, there 1; `hidden` is hidden_score() of it.
-  template <typename T, int kBlocks, bool kCosine>
-  __device__ void of(const AttentionLane<kBlocks>& at, std::uint32_t stage, const std::uint32_t (&first_channels)[4],
-                     const std::uint32_t (&last_channels)[4], const LaneBias& bias, int seams,
-                     const float (&row_scale)[2], const float* key_norms, float exponent, float hidden) {
-    float scores[kBlocks][4];
+// Scores, whose sums start at the bias over the scale: the scale is applied with the exponential. The cosine form has a
+// scale for each row, whose queries' norms it includes, and adds its bias afterwards.
+template <typename T, bool kCosine, int kBlocks>
+__device__ __forceinline__ void find_scores(float (&scores)[kBlocks][4], std::uint32_t keys,
+                                            const std::uint32_t (&first_channels)[4],
+                                            const std::uint32_t (&last_channels)[4], const uint4 (&bias)[4],
+                                            const float (&row_scale)[2], const float* key_norms, int t) {
 #pragma unroll
-    for (int block = 0; block < kBlocks; ++block) {
-      const uint4& pairs = bias.pairs[block / 2];
-      const float2 b0 = unpack(block % 2 == 0 ? pairs.x : pairs.z, __half{});
-      const float2 b1 = unpack(block % 2 == 0 ? pairs.y : pairs.w, __half{});
-      const float start[4] = {b0.x, b0.y, b1.x, b1.y};
+  for (int block = 0; block < kBlocks; ++block) {
+    const uint4& pairs = bias[block / 2];
+    const float2 b0 = unpack(block % 2 == 0 ? pairs.x : pairs.z, __half{});
+    const float2 b1 = unpack(block % 2 == 0 ? pairs.y : pairs.w, __half{});
+    const float start[4] = {b0.x, b0.y, b1.x, b1.y};
 #pragma unroll
-      for (int e = 0; e < 4; ++e)
-        scores[block][e] = kCosine ? 0.0F : start[e];
-      const uint4 k = load_matrices(stage + at.key_place + static_cast<std::uint32_t>(block) * 8 * kRowBytes);
-      mma_k16(scores[block], first_channels, k.x, k.y, T{});
-      mma_k16(scores[block], last_channels, k.z, k.w, T{});
-      if constexpr (kCosine) {
-        const float2 key_norm = *reinterpret_cast<const float2*>(key_norms + block * 8 + 2 * at.t);
+    for (int e = 0; e < 4; ++e)
+      scores[block][e] = kCosine ? 0.0F : start[e];
+    const uint4 k = load_matrices(keys + static_cast<std::uint32_t>(block) * 8 * kRowBytes);
+    mma_k16(scores[block], first_channels, k.x, k.y, T{});
+    mma_k16(scores[block], last_channels, k.z, k.w, T{});
+    if constexpr (kCosine) {
+      const float2 key_norm = *reinterpret_cast<const float2*>(key_norms + block * 8 + 2 * t);
 #pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          scores[block][e] *= e % 2 == 0 ? key_norm.x : key_norm.y;
-          scores[block][e] = fmaf(scores[block][e], row_scale[e / 2], start[e]);
-        }
+      for (int e = 0; e < 4; ++e) {
+        scores[block][e] *= e % 2 == 0 ? key_norm.x : key_norm.y;
+        scores[block][e] = fmaf(scores[block][e], row_scale[e / 2], start[e]);
       }
     }
-    if (seams != 0) {
-      const auto across = [&](const Slot& query) {
-        const std::uint32_t below = (seams & kSeamBelow) != 0 ? (query.below ? ~at.keys_below : at.keys_below) : 0U;
-        const std::uint32_t right = (seams & kSeamRight) != 0 ? (query.right ? ~at.keys_right : at.keys_right) : 0U;
-        return below | right;
-      };
-      const std::uint32_t hides[2] = {across(at.upper), across(at.lower)};
-#pragma unroll
-      for (int block = 0; block < kBlocks; ++block) {
-#pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          if ((hides[e / 2] & (1U << (2 * block + e % 2))) != 0U) scores[block][e] += hidden;
-        }
-      }
-    }
+  }
+}
 
-    largest[0] = scores[0][0];
-    largest[1] = scores[0][2];
+// Of pairs that a seam separates: keys_below and keys_right as AttentionLane has them.
+template <int kBlocks>
+__device__ __forceinline__ void hide_across_seams(float (&scores)[kBlocks][4], int seams, const Slot& upper,
+                                                  const Slot& lower, std::uint32_t keys_below, std::uint32_t keys_right,
+                                                  float hidden) {
+  const auto across = [&](const Slot& query) {
+    const std::uint32_t below = (seams & kSeamBelow) != 0 ? (query.below ? ~keys_below : keys_below) : 0U;
+    const std::uint32_t right = (seams & kSeamRight) != 0 ? (query.right ? ~keys_right : keys_right) : 0U;
+    return below | right;
+  };
+  const std::uint32_t hides[2] = {across(upper), across(lower)};
 #pragma unroll
-    for (int block = 0; block < kBlocks; ++block) {
+  for (int block = 0; block < kBlocks; ++block) {
 #pragma unroll
-      for (int e = 0; e < 4; ++e)
-        largest[e / 2] = fmaxf(largest[e / 2], scores[block][e]);
-    }
-#pragma unroll
-    for (float& value : largest)
-      value = max_over(value, 4) * exponent;
-#pragma unroll
-    for (int block = 0; block < kBlocks; ++block) {
-#pragma unroll
-      for (int e = 0; e < 4; ++e)
-        scores[block][e] = exp2_fast(fmaf(scores[block][e], exponent, -largest[e / 2]));
-    }
-
-    // The sum of the probabilities is their product with ones: of the rounded ones, as they weigh the values.
-    const std::uint32_t ones = pack(1.0F, 1.0F, T{});
-#pragma unroll
-    for (int pair = 0; pair < kBlocks / 2; ++pair) {
-      const float(&low)[4] = scores[2 * pair];
-      const float(&high)[4] = scores[2 * pair + 1];
-      const std::uint32_t p[4] = {pack(low[0], low[1], T{}), pack(low[2], low[3], T{}), pack(high[0], high[1], T{}),
-                                  pack(high[2], high[3], T{})};
-      const std::uint32_t row = stage + at.value_place + static_cast<std::uint32_t>(pair) * 16 * kRowBytes;
-      const uint4 v0 = load_matrices_transposed(row);
-      const uint4 v1 = load_matrices_transposed(row ^ kOtherHalf);
-      mma_k16(sum, p, ones, ones, T{});
-      mma_k16(out[0], p, v0.x, v0.y, T{});
-      mma_k16(out[1], p, v0.z, v0.w, T{});
-      mma_k16(out[2], p, v1.x, v1.y, T{});
-      mma_k16(out[3], p, v1.z, v1.w, T{});
-    }
-    if constexpr (kBlocks % 2 == 1) {
-      const float(&last)[4] = scores[kBlocks - 1];
-      const std::uint32_t p0 = pack(last[0], last[1], T{});
-      const std::uint32_t p1 = pack(last[2], last[3], T{});
-      const uint4 v = load_matrices_transposed(stage + at.last_value_place);
-      mma_k8(sum, p0, p1, ones, T{});
-      mma_k8(out[0], p0, p1, v.x, T{});
-      mma_k8(out[1], p0, p1, v.y, T{});
-      mma_k8(out[2], p0, p1, v.z, T{});
-      mma_k8(out[3], p0, p1, v.w, T{});
+    for (int e = 0; e < 4; ++e) {
+      if ((hides[e / 2] & (1U << (2 * block + e % 2))) != 0U) scores[block][e] += hidden;
     }
   }
+}
 
-  // Divided and rounded, in shared memory, so that rows are stored 16 bytes at once; to: a lane's result_place of rows
-  // of q that this warp alone uses.
-  template <typename T>
-  __device__ void leave(std::uint32_t to) const {
-    const float inverse[2] = {__fdividef(1.0F, sum[0]), __fdividef(1.0F, sum[2])};
+// Scores become probabilities but for their sum; `largest` of each row, times the exponent.
+template <int kBlocks>
+__device__ __forceinline__ void exponentiate(float (&scores)[kBlocks][4], float exponent, float (&largest)[2]) {
+  largest[0] = scores[0][0];
+  largest[1] = scores[0][2];
 #pragma unroll
-    for (std::uint32_t column = 0; column < 4; ++column) {
-      const std::uint32_t place = to ^ (column * 16);
-      store_shared(place, pack(out[column][0] * inverse[0], out[column][1] * inverse[0], T{}));
-      store_shared(place + 8 * kRowBytes, pack(out[column][2] * inverse[1], out[column][3] * inverse[1], T{}));
-    }
+  for (int block = 0; block < kBlocks; ++block) {
+#pragma unroll
+    for (int e = 0; e < 4; ++e)
+      largest[e / 2] = fmaxf(largest[e / 2], scores[block][e]);
   }
-};
+#pragma unroll
+  for (float& value : largest)
+    value = max_over(value, 4) * exponent;
+#pragma unroll
+  for (int block = 0; block < kBlocks; ++block) {
+#pragma unroll
+    for (int e = 0; e < 4; ++e)
+      scores[block][e] = exp2_fast(fmaf(scores[block][e], exponent, -largest[e / 2]));
+  }
+}
+
+// The values' sum by probabilities, and the probabilities' by their product with ones: of the rounded ones, as they
+// weigh the values.
+template <typename T, int kBlocks>
+__device__ __forceinline__ void weigh_values(const float (&scores)[kBlocks][4], std::uint32_t values,
+                                             std::uint32_t last_values, std::uint32_t ones, float (&sum)[4],
+                                             float (&out)[4][4]) {
+#pragma unroll
+  for (int pair = 0; pair < kBlocks / 2; ++pair) {
+    const float(&low)[4] = scores[2 * pair];
+    const float(&high)[4] = scores[2 * pair + 1];
+    const std::uint32_t p[4] = {pack(low[0], low[1], T{}), pack(low[2], low[3], T{}), pack(high[0], high[1], T{}),
+                                pack(high[2], high[3], T{})};
+    const std::uint32_t row = values + static_cast<std::uint32_t>(pair) * 16 * kRowBytes;
+    const uint4 v0 = load_matrices_transposed(row);
+    const uint4 v1 = load_matrices_transposed(row ^ kOtherHalf);
+    mma_k16(sum, p, ones, ones, T{});
+    mma_k16(out[0], p, v0.x, v0.y, T{});
+    mma_k16(out[1], p, v0.z, v0.w, T{});
+    mma_k16(out[2], p, v1.x, v1.y, T{});
+    mma_k16(out[3], p, v1.z, v1.w, T{});
+  }
+  if constexpr (kBlocks % 2 == 1) {
+    const float(&last)[4] = scores[kBlocks - 1];
+    const std::uint32_t p0 = pack(last[0], last[1], T{});
+    const std::uint32_t p1 = pack(last[2], last[3], T{});
+    const uint4 v = load_matrices_transposed(last_values);
+    mma_k8(sum, p0, p1, ones, T{});
+    mma_k8(out[0], p0, p1, v.x, T{});
+    mma_k8(out[1], p0, p1, v.y, T{});
+    mma_k8(out[2], p0, p1, v.z, T{});
+    mma_k8(out[3], p0, p1, v.w, T{});
+  }
+}
+
+// Divided by `sum` and rounded, to rows of q that this warp alone uses, so that rows are stored 16 bytes at once; to: a
+// lane's result_place.
+template <typename T>
+__device__ __forceinline__ void leave_result(const float (&out)[4][4], const float (&sum)[4], std::uint32_t to) {
+  const float inverse[2] = {__fdividef(1.0F, sum[0]), __fdividef(1.0F, sum[2])};
+  __syncwarp();
+#pragma unroll
+  for (std::uint32_t column = 0; column < 4; ++column) {
+    const std::uint32_t place = to ^ (column * 16);
+    store_shared(place, pack(out[column][0] * inverse[0], out[column][1] * inverse[0], T{}));
+    store_shared(place + 8 * kRowBytes, pack(out[column][2] * inverse[1], out[column][3] * inverse[1], T{}));
+  }
+  __syncwarp();
+}
 
 }  // namespace swinscope::cuda
