@@ -35,6 +35,7 @@ constexpr Features kFused = {.prebias = true,
                              .normfold = true,
                              .postnorm = true,
                              .weightsahead = true,
+                             .mlp = true,
                              .serpentine = true,
                              .gelu = true,
                              .residual = true,
@@ -45,7 +46,7 @@ constexpr Features with(Features features, bool Features::*more) {
   return features;
 }
 constexpr Features kWindow = with(kFused, &Features::window);
-constexpr Features kAttention = with(kWindow, &Features::attention);
+constexpr Features kAttention = with(with(kWindow, &Features::attention), &Features::qkvattention);
 constexpr Features kGraph = with(kAttention, &Features::graph);
 
 constexpr std::array kLadder = {

@@ -22,7 +22,7 @@ struct Features {
   // cache.
   bool weightsahead = false;
   // Inference, many rows of 128 channels, 16-bit types: fc1, GELU and fc2 as one kernel, in V2 with the normalization
-  // of their result. Of no level yet.
+  // of their result.
   bool mlp = false;
   // Each operation goes through the tokens against the direction of the one before, whose last results are still in the
   // L2 cache; in training, gradients of weights come before that which the next operation takes.
@@ -32,8 +32,7 @@ struct Features {
   bool adamw = false;      // training: one update of all parameters, not one of each tensor
   bool window = false;     // no copies for shift, partition and their reverses: rows are found by address
   bool attention = false;  // attention within windows as one kernel
-  // Inference, V2, many windows of 64 tokens, 16-bit types: the qkv projection within the attention kernel. Of no level
-  // yet.
+  // Inference, V2, many windows of 64 tokens, 16-bit types: the qkv projection within the attention kernel.
   bool qkvattention = false;
   bool graph = false;  // the whole pass launched as one CUDA graph
 
