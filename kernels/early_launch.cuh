@@ -22,19 +22,20 @@ __device__ inline void wait_for_previous() {
 #endif
 }
 
-// Brings this block's share of memory into the L2 cache and waits for nothing. For the first lanes of the block's
-// warps; `begin` and `bytes` are multiples of 16.
-__device__ inline void bring_into_cache(const void* begin, std::int64_t bytes) {
+// Brings the share of the `part`th of so many blocks of memory into the L2 cache and waits for nothing. For the first
+// lanes of the block's warps; `begin` and `bytes` are multiples of 16.
+constexpr std::int64_t kCachePiece = 4096;
+__device__ inline void bring_into_cache(const void* begin, std::int64_t bytes, int part, int parts) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  constexpr std::int64_t kPiece = 4096;
   if (threadIdx.x % 32 != 0) return;
-  const std::int64_t warps = std::int64_t{gridDim.x} * (blockDim.x / 32);
-  for (std::int64_t at = (blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32) * kPiece; at < bytes; at += warps * kPiece)
+  const int warps = static_cast<int>(blockDim.x) / 32;
+  const std::int64_t first = std::int64_t{part} * warps + threadIdx.x / 32;
+  for (std::int64_t at = first * kCachePiece; at < bytes; at += std::int64_t{parts} * warps * kCachePiece)
     asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(static_cast<const char*>(begin) + at),
-                 "r"(static_cast<unsigned>(min(kPiece, bytes - at)))
+                 "r"(static_cast<unsigned>(min(kCachePiece, bytes - at)))
                  : "memory");
 #else
-  (void)begin, (void)bytes;
+  (void)begin, (void)bytes, (void)part, (void)parts;
 #endif
 }
 

@@ -35,6 +35,7 @@ template <typename T>
 struct Arguments {
   int rows;
   int rows_in_turn;
+  int row_blocks;  // the ones behind them, where there are any, bring memory into the cache
   float epsilon;
   MergePlace place;
   const T* x;
@@ -53,6 +54,24 @@ struct Arguments {
   __device__ float scale(int row) const { return sample_scale == nullptr ? 1.0F : sample_scale[row / rows_per_sample]; }
 };
 
+// Of the kLanes neighbouring lanes that share a row, more than a warp perhaps. All threads of a block take part.
+template <int kLanes>
+__device__ float sum_of_row(float value) {
+  if constexpr (kLanes <= kWarp) return sum_over(value, kLanes);
+  constexpr int kWarpsEach = kLanes > kWarp ? kLanes / kWarp : 1;
+  __shared__ float parts[kThreads / kWarp];
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  const float own = sum_over(value, kWarp);
+  __syncthreads();  // nobody reads the sums before
+  if (threadIdx.x % kWarp == 0) parts[warp] = own;
+  __syncthreads();
+  float sum = 0.0F;
+#pragma unroll
+  for (int i = 0; i < kWarpsEach; ++i)
+    sum += parts[warp / kWarpsEach * kWarpsEach + i];
+  return sum;
+}
+
 // kLanes neighbouring lanes share a row and hold kVectors 16-byte pieces each: kLanes * kVectors * kLength channels.
 template <typename T, int kLanes, int kVectors, Rows kRows>
 __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> a) {
@@ -68,8 +87,14 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
   constexpr int kAddendVectors = kAddendAhead ? kVectors : 1;
   constexpr float kInverseCount = 1.0F / static_cast<float>(kRowVectors * kLength);
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
+  const auto index = static_cast<int>(blockIdx.x);
+  if (index >= a.row_blocks) {
+    let_next_begin();
+    bring_into_cache(a.ahead, a.ahead_bytes, index - a.row_blocks, static_cast<int>(gridDim.x) - a.row_blocks);
+    return;
+  }
   // In each turn a block takes kGroups rows that follow each other.
-  const auto block = static_cast<int>(a.backwards ? gridDim.x - 1 - blockIdx.x : blockIdx.x);
+  const int block = a.backwards ? a.row_blocks - 1 - index : index;
   int row = block * kGroups * a.rows_in_turn + static_cast<int>(threadIdx.x) / kLanes;
   // All lanes take part in the sums; those beyond the end repeat the last row and store nothing.
   const auto load_row = [&](int wanted, Piece(&x)[kVectors]) {
@@ -100,7 +125,9 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
       beta[v] = load_vector(a.beta + (lane + v * kLanes) * kLength);
     }
   }
-  if (a.ahead_bytes > 0) bring_into_cache(a.ahead, a.ahead_bytes);
+  if (a.ahead_bytes > 0 && static_cast<int>(gridDim.x) == a.row_blocks) {
+    bring_into_cache(a.ahead, a.ahead_bytes, index, a.row_blocks);
+  }
   let_next_begin();
   wait_for_previous();
   Piece x[kVectors];
@@ -143,7 +170,7 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
       for (int e = 0; e < kLength; ++e)
         sum += to_float(x[v].values[e]);
     }
-    const float mean = sum_over(sum, kLanes) * kInverseCount;
+    const float mean = sum_of_row<kLanes>(sum) * kInverseCount;
     float squares = 0.0F;
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
@@ -153,7 +180,7 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
         squares += centred * centred;
       }
     }
-    const float rstd = rsqrtf(sum_over(squares, kLanes) * kInverseCount + a.epsilon);
+    const float rstd = rsqrtf(sum_of_row<kLanes>(squares) * kInverseCount + a.epsilon);
     if (row < a.rows) {
 #pragma unroll
       for (int v = 0; v < kVectors; ++v) {
@@ -213,6 +240,16 @@ __global__ void layernorm_plain_kernel(std::int64_t channels, float epsilon, con
   }
 }
 
+// Blocks that bring memory into the cache where it is more than a few pieces for each warp of those that have rows:
+// those would wait behind them.
+unsigned fetching_blocks(std::int64_t bytes, unsigned row_blocks) {
+  constexpr std::int64_t kWarps = kThreads / kWarp;
+  constexpr std::int64_t kFewPieces = 16;
+  const std::int64_t pieces = (bytes + kCachePiece - 1) / kCachePiece;
+  if (pieces <= kFewPieces * kWarps * row_blocks) return 0;
+  return static_cast<unsigned>(device_info().multiprocessors);
+}
+
 // Blocks that the GPU holds at once.
 template <typename T, int kLanes, int kVectors, Rows kRows>
 std::int64_t blocks_at_once() {
@@ -232,7 +269,9 @@ void launch_rows(Arguments<T> arguments, Stream stream) {
   const std::int64_t at_once = blocks_at_once<T, kLanes, kVectors, kRows>();
   arguments.rows_in_turn = kVectors <= kMostVectorsInTurn ? static_cast<int>((single + at_once - 1) / at_once) : 1;
   const unsigned blocks = blocks_for(arguments.rows, kGroups * arguments.rows_in_turn);
-  launch_early(layernorm_kernel<T, kLanes, kVectors, kRows>, {dim3(blocks), dim3(kThreads)}, stream, arguments);
+  arguments.row_blocks = static_cast<int>(blocks);
+  const unsigned all_blocks = blocks + fetching_blocks(arguments.ahead_bytes, blocks);
+  launch_early(layernorm_kernel<T, kLanes, kVectors, kRows>, {dim3(all_blocks), dim3(kThreads)}, stream, arguments);
 }
 
 template <typename T, int kLanes, int kVectors>
@@ -254,9 +293,14 @@ bool launch(const Arguments<T>& arguments, Rows rows, Stream stream) {
   return true;
 }
 
-// Returns false where no kernel has rows of that many vectors: kLanes is the largest power of two that divides them.
+// Returns false where no kernel has rows of that many vectors. kLanes is the largest power of two that divides them, a
+// warp at most unless rows are too few to give each multiprocessor a block.
 template <typename T>
 bool launch_for(std::int64_t vectors, const Arguments<T>& arguments, Rows rows, Stream stream) {
+  const bool few = arguments.rows <= device_info().multiprocessors * (kThreads / kWarp);
+  if (few && vectors == 192) return launch<T, 64, 3>(arguments, rows, stream);
+  if (few && vectors == 256) return launch<T, 64, 4>(arguments, rows, stream);
+  if (few && vectors == 384) return launch<T, 128, 3>(arguments, rows, stream);
   switch (vectors) {
     case 4:
       return launch<T, 4, 1>(arguments, rows, stream);

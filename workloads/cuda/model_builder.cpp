@@ -194,9 +194,11 @@ DeviceWeights::Range ModelBuilder::weights_ahead(const Block& block, const std::
   constexpr std::int64_t kMostTokens = 1024;
   constexpr std::int64_t kMostBytes = std::int64_t{24} << 20;
   if (!options_.features.weightsahead || block.tokens > kMostTokens) return {};
-  const DeviceWeights::Range range = weights_.range(first, last);
-  const bool fits = range.bytes > 0 && range.bytes <= kMostBytes && range.bytes % 16 == 0;
-  return fits ? range : DeviceWeights::Range{};
+  const DeviceWeights::Range all = weights_.range(first, last);
+  if (all.bytes % 16 != 0) return {};
+  // Those that are needed first stand at the end.
+  const std::int64_t left_out = std::max<std::int64_t>(0, all.bytes - kMostBytes);
+  return {static_cast<const char*>(all.begin) + left_out, all.bytes - left_out};
 }
 
 void ModelBuilder::add(const std::string& path, const Block& block, void* x, const void* branch) {

@@ -25,7 +25,7 @@ constexpr double kExact = 0.0;
 
 std::vector<double> sized(std::int64_t count) { return std::vector<double>(static_cast<std::size_t>(count)); }
 
-enum class NormForm { kVectors, kBackwards, kPlain, kResidual };
+enum class NormForm { kVectors, kBackwards, kFetching, kPlain, kResidual };
 
 constexpr std::int64_t kFewRows = 37;
 
@@ -42,6 +42,10 @@ void check_norm(const VerifyReport& report, const LayerNormShape& shape, Element
   cuda::LayerNormTensors tensors{x.data(), gamma.data(), beta.data(), y.buffer.data(),
                                  adds ? residual.data() : nullptr};
   tensors.backwards = form == NormForm::kBackwards;
+  if (form == NormForm::kFetching) {
+    tensors.ahead = residual.data();
+    tensors.ahead_bytes = count * element_bytes(type) / 16 * 16;
+  }
   if (form == NormForm::kPlain) {
     cuda::layernorm_forward_plain(shape, type, tensors, make.stream());
   } else {
@@ -58,6 +62,7 @@ void check_norm(const VerifyReport& report, const LayerNormShape& shape, Element
   }
   const char* const suffix = form == NormForm::kPlain       ? ", plain"
                              : form == NormForm::kBackwards ? ", backwards"
+                             : form == NormForm::kFetching  ? ", fetching"
                              : adds                         ? ", residual"
                                                             : "";
   // In fp32 a mean of 1e3 costs three of seven digits of x itself; the inputs are rounded, the sums are not exact.
@@ -139,9 +144,15 @@ void check_layernorm(const VerifyReport& report) {
     for (const std::int64_t channels : {32, 40, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072}) {
       check_norm(report, {kFewRows, channels}, type, NormForm::kVectors, 0.0);
     }
-    for (const std::int64_t channels : {40, 96, 1024}) {
+    for (const std::int64_t channels : {40, 96, 1024, 1536}) {
       check_norm(report, {kFewRows, channels}, type, NormForm::kPlain, 0.0);
       check_norm(report, {kFewRows, channels}, type, NormForm::kBackwards, 0.0);
+      check_norm(report, {kFewRows, channels}, type, NormForm::kFetching, 0.0);
+    }
+    // Too many rows for more than a warp each.
+    for (const std::int64_t channels : {1536, 2048, 3072}) {
+      check_norm(report, {1201, channels}, type, NormForm::kVectors, 0.0);
+      check_norm(report, {1201, channels}, type, NormForm::kResidual, 0.0);
     }
     for (const std::int64_t channels : {40, 64, 96, 128, 256, 512, 768, 1024, 1536, 2048, 3072}) {
       check_norm(report, {kFewRows, channels}, type, NormForm::kResidual, 0.0);
@@ -154,6 +165,8 @@ void check_layernorm(const VerifyReport& report) {
     check_norm(report, {kFewRows, 128}, type, NormForm::kVectors, 1000.0);
     check_gathered_norm(report, 6, 8, 96, type);
     check_gathered_norm(report, 5, 7, 128, type);
+    check_gathered_norm(report, 14, 13, 384, type);
+    check_gathered_norm(report, 13, 14, 768, type);
   }
 }
 
