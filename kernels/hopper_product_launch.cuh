@@ -103,19 +103,28 @@ void launch_tile(const ProductForm& form, const ProductMaps& maps, const Product
 template <typename T>
 void launch_type(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers,
                  Stream stream) {
-  switch (tile) {
-    case 0:
-      return launch_tile<T, 256, 2>(form, maps, pointers, stream);
-    case 1:
-      return launch_tile<T, 192, 2>(form, maps, pointers, stream);
-    case 2:
+  const Tile& size = kTileSizes[tile];
+  if (size.rows == kGroupRows) {
+    switch (size.columns) {
+      case 32:
+        return launch_tile<T, 32, 1>(form, maps, pointers, stream);
+      case 64:
+        return launch_tile<T, 64, 1>(form, maps, pointers, stream);
+      case 96:
+        return launch_tile<T, 96, 1>(form, maps, pointers, stream);
+      case 128:
+        return launch_tile<T, 128, 1>(form, maps, pointers, stream);
+      default:
+        break;
+    }
+  }
+  switch (size.columns) {
+    case 128:
       return launch_tile<T, 128, 2>(form, maps, pointers, stream);
-    case 3:
-      return launch_tile<T, 128, 1>(form, maps, pointers, stream);
-    case 4:
-      return launch_tile<T, 64, 1>(form, maps, pointers, stream);
-    case 5:
-      return launch_tile<T, 32, 1>(form, maps, pointers, stream);
+    case 192:
+      return launch_tile<T, 192, 2>(form, maps, pointers, stream);
+    case 256:
+      return launch_tile<T, 256, 2>(form, maps, pointers, stream);
     default:
       require(false, "hopper::launch", "no such tile");
   }

@@ -16,13 +16,15 @@ void launch_plan(const ProductForm& form, const Tile& tile, const ProductMaps& m
                                         static_cast<int>(P::shared_bytes(P::kUnits))));
     return true;
   }();
-  require(ready && tile.splits <= P::kUnits, "hopper::launch", "a block of the cluster would have nothing to finish");
+  require(ready && tile.splits <= P::kUnits && P::received(tile.splits) <= P::kUnits, "hopper::launch",
+          "a tile has too few sums for so many blocks");
   const int tiles_n = static_cast<int>((form.n + P::kColumns - 1) / P::kColumns);
   const SplitExtents extents{static_cast<int>(form.m),
                              static_cast<int>(form.n),
                              static_cast<int>(form.k),
                              tiles_n,
                              tile.splits,
+                             std::countr_zero(static_cast<unsigned>(tile.splits)),
                              tile.shares,
                              pointers.late};
   const Pointers<T> typed{static_cast<const T*>(pointers.bias),
@@ -36,7 +38,7 @@ void launch_plan(const ProductForm& form, const Tile& tile, const ProductMaps& m
   LaunchShape shape;
   shape.grid = dim3(static_cast<unsigned>(split_blocks(form, tile)));
   shape.block = dim3(P::kThreads);
-  shape.shared_bytes = P::shared_bytes(tile.splits);
+  shape.shared_bytes = P::shared_bytes(P::received(tile.splits));
   shape.cluster = static_cast<unsigned>(tile.splits * tile.shares);
   launch_early(split_k_matmul_kernel<P>, shape, stream, std::bit_cast<CUtensorMap>(maps.a),
                std::bit_cast<CUtensorMap>(maps.b), extents, typed);
@@ -66,6 +68,8 @@ void launch_type(const ProductForm& form, const Tile& tile, const ProductMaps& m
       return launch_columns<T, 32>(form, tile, maps, pointers, stream);
     case 64:
       return launch_columns<T, 64>(form, tile, maps, pointers, stream);
+    case 96:
+      return launch_columns<T, 96>(form, tile, maps, pointers, stream);
     case 128:
       return launch_columns<T, 128>(form, tile, maps, pointers, stream);
     default:

@@ -1,6 +1,6 @@
 // The product kernel for few rows: tiles of 64 rows, and clusters of blocks for two reasons, alone or together.
 // Blocks that share k: where there are few tiles, each block sums up its part of a tile's k, so that the GPU is full;
-// then each finishes some of the tile's columns, for which the others send their sums into its shared memory. Sums of
+// then each finishes a share of the sums, for which the others send theirs into its shared memory. Sums of
 // parts are added in the same order every time.
 // Blocks that share b: those of tiles above each other need the same rows of b. Each fetches a slice of them for all,
 // so that they come from the L2 cache once: what it delivers is what limits a product of few rows and many weights. A
@@ -28,25 +28,32 @@ struct SplitPlan {
   static constexpr std::uint32_t kRowBytes = kDepth * 2;
   static constexpr std::uint32_t kABytes = kRows * kRowBytes;
   static constexpr std::uint32_t kStageBytes = kABytes + kColumns * kRowBytes;
-  static constexpr int kStages = kColumns == 128 ? 4 : 6;
+  static constexpr int kStages = kColumns > 64 ? 4 : 6;
   static constexpr int kSums = kColumns / 2;
   // Of 8 sums of a thread, which it finishes or gives away together: `unit / 2` of 32 columns, `unit % 2` of two rows.
   static constexpr int kUnits = kSums / 8;
   static constexpr std::uint32_t kUnitBytes = 8 * 4 * kGroup;
   static constexpr std::uint32_t kBarrierBytes = 128;
 
-  static constexpr std::uint32_t shared_bytes(int splits) {
-    const auto others = static_cast<std::uint32_t>(splits - 1);
-    return 1024 + kStages * kStageBytes + kBarrierBytes + others * (kUnits / splits) * kUnitBytes;
+  // received: units from the other blocks that share k.
+  static constexpr std::uint32_t shared_bytes(int received) {
+    return 1024 + kStages * kStageBytes + kBarrierBytes + static_cast<std::uint32_t>(received) * kUnitBytes;
   }
+  static constexpr int received(int splits) { return (splits - 1) * ((kUnits + splits - 1) / splits); }
 };
 
 struct SplitExtents {
   int m, n, k;
   int tiles_n;
-  int splits;  // blocks that share k, a power of two: at most kUnits, and at most the steps along k
-  int shares;  // blocks that share b, a power of two: at most kColumns / 8
-  bool late;   // see ProductPointers
+  int splits;       // blocks that share k, a power of two: at most kUnits, and at most the steps along k
+  int split_shift;  // splits = 1 << split_shift
+  int shares;       // blocks that share b, a power of two: at most kColumns / 8
+  bool late;        // see ProductPointers
+
+  // Units of sums are finished by the blocks that share k in turn: by which, as which of its units; how many it has.
+  __device__ int owner(int unit) const { return unit & (splits - 1); }
+  __device__ int place(int unit) const { return unit >> split_shift; }
+  __device__ int units_of(int rank, int units) const { return (units - rank + splits - 1) >> split_shift; }
 };
 
 // Where a block's shared memory has what.
@@ -188,15 +195,15 @@ __device__ void multiply_part(const SplitMemory<P>& memory, const SplitPart& par
 template <typename P>
 __device__ void exchange_sums(const SplitMemory<P>& memory, const SplitExtents& e, const SplitPart& part, int thread,
                               const float (&sums)[P::kSums]) {
-  const int each = P::kUnits / e.splits;
 #pragma unroll
   for (int unit = 0; unit < P::kUnits; ++unit) {
-    const int owner = unit / each;
+    const int owner = e.owner(unit);
     if (owner == part.rank) continue;
     const Eight eight = eight_of(sums, unit / 2, unit % 2);
     const float* const v = eight.values;
     const int block = owner * e.shares + part.member;
-    const std::uint32_t place = memory.unit(part.rank - (part.rank > owner ? 1 : 0), unit % each, each, thread);
+    const std::uint32_t place =
+        memory.unit(part.rank - (part.rank > owner ? 1 : 0), e.place(unit), e.units_of(0, P::kUnits), thread);
     const std::uint32_t to = address_in_cluster(place, block);
     const std::uint32_t barrier = address_in_cluster(memory.all_received(), block);
     send(to, {v[0], v[1], v[2], v[3]}, barrier);
@@ -206,12 +213,11 @@ __device__ void exchange_sums(const SplitMemory<P>& memory, const SplitExtents& 
 }
 
 template <typename P>
-__device__ Eight total_of(const SplitMemory<P>& memory, int splits, int unit, int thread,
+__device__ Eight total_of(const SplitMemory<P>& memory, const SplitExtents& e, int unit, int thread,
                           const float (&sums)[P::kSums]) {
-  const int each = P::kUnits / splits;
   Eight total = eight_of(sums, unit / 2, unit % 2);
-  for (int from = 0; from + 1 < splits; ++from) {
-    const std::uint32_t at = memory.unit(from, unit % each, each, thread);
+  for (int from = 0; from + 1 < e.splits; ++from) {
+    const std::uint32_t at = memory.unit(from, e.place(unit), e.units_of(0, P::kUnits), thread);
     total.add(load_shared_floats(at), load_shared_floats(at + P::kUnitBytes / 2));
   }
   return total;
@@ -225,8 +231,7 @@ __device__ void consume_part(const SplitMemory<P>& memory, const SplitPart& part
   const int lane = thread % kWarp;
   const int row = part.row + thread / kWarp * 16 + lane / 4;
   const int column = part.column + 8 * (lane % 4);
-  const int each = P::kUnits / e.splits;
-  const auto mine = [&](int unit) { return unit / each == part.rank; };
+  const auto mine = [&](int unit) { return e.owner(unit) == part.rank; };
   const auto exists = [&](int unit) {
     return mine(unit) && row + 8 * (unit % 2) < e.m && column + unit / 2 * 32 < e.n;
   };
@@ -266,7 +271,7 @@ __device__ void consume_part(const SplitMemory<P>& memory, const SplitPart& part
 #pragma unroll
   for (int unit = 0; unit < P::kUnits; ++unit) {
     if (!exists(unit)) continue;
-    Eight eight = total_of<P>(memory, e.splits, unit, thread, sums);
+    Eight eight = total_of<P>(memory, e, unit, thread, sums);
     if constexpr (P::kNormalize) {
       corrections.apply(eight, unit / 2, mean[unit % 2], rstd[unit % 2]);
     } else {
@@ -297,8 +302,9 @@ __global__ __launch_bounds__(P::kThreads) void split_k_matmul_kernel(const __gri
       barrier_init(memory.empty(stage), static_cast<std::uint32_t>(P::kGroup / kWarp * e.shares));
     }
     barrier_init(memory.all_received(), 1);
-    barrier_arrive_expecting(memory.all_received(),
-                             static_cast<std::uint32_t>(e.splits - 1) * (P::kUnits / e.splits) * P::kUnitBytes);
+    barrier_arrive_expecting(
+        memory.all_received(),
+        static_cast<std::uint32_t>((e.splits - 1) * e.units_of(part.rank, P::kUnits)) * P::kUnitBytes);
     barrier_inits_done();
   }
   __syncthreads();
