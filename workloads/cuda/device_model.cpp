@@ -25,7 +25,7 @@ bool tunes(const DeviceModelOptions& options) { return options.tune_seconds > 0.
 // Milliseconds of the steps as a graph, the best of a few rounds.
 double time_as_graph(std::span<const DeviceStep> steps, cuda::Stream stream) {
   constexpr int kRounds = 3;
-  constexpr double kRoundMilliseconds = 12.0;
+  constexpr double kRoundMilliseconds = 6.0;
   cuda::Graph graph;
   graph.begin_capture(stream);
   run_steps(steps, stream);

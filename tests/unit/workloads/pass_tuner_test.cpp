@@ -50,8 +50,29 @@ TEST(PassTuner, TheFastestWayOfEachChoiceIsInUseInTheEnd) {
   pass.brings = {{"a", {0.0, -1.0, -2.0}}, {"b", {0.0, 0.5}}, {"c", {0.0, -0.5, 0.1, -0.4}}};
   const TunedPass tuned = tune_pass(pass.trials());
   EXPECT_THAT(pass.used, ElementsAre(Pair("a", 2), Pair("b", 0), Pair("c", 1)));
-  EXPECT_EQ(tuned.trials, 12);  // once more without a change
+  EXPECT_EQ(tuned.trials, 24);  // twice, from two places, and once more each without a change
   EXPECT_EQ(tuned.exchanged, 2);
+}
+
+// Neither of the two is better alone.
+TEST(PassTuner, BeginsAgainFromTheSecondWayOfEachProduct) {
+  FakePass pass;
+  pass.choices = {{"a", 2, false}, {"b", 3, false}, {"pair", 2, true}};
+  pass.brings = {{"a", {0.0, 0.5}}, {"b", {0.0, 0.5, -0.1}}, {"pair", {0.0, 0.5}}};
+  pass.together = [&pass] { return pass.used["a"] == 1 && pass.used["b"] == 1 ? -2.0 : 0.0; };
+  EXPECT_EQ(tune_pass(pass.trials()).exchanged, 2);
+  EXPECT_THAT(pass.used, ElementsAre(Pair("a", 1), Pair("b", 1), Pair("pair", 0)));
+}
+
+TEST(PassTuner, KeepsWhatTheFirstBeginningReachedWhereThatIsFaster) {
+  FakePass pass;
+  pass.choices = {{"a", 3, false}, {"b", 2, false}};
+  pass.brings = {{"a", {0.0, 0.0, -1.0}}, {"b", {0.0, 0.0}}};
+  pass.together = [&pass] {
+    return pass.used["a"] == 1 && pass.used["b"] == 1 ? -1.0 - 0.1 : pass.used["b"] == 1 ? 0.5 : -0.5;
+  };
+  EXPECT_EQ(tune_pass(pass.trials()).exchanged, 1);
+  EXPECT_THAT(pass.used, ElementsAre(Pair("a", 2), Pair("b", 0)));
 }
 
 TEST(PassTuner, WhatIsBetterBesideALaterChoiceIsTriedAgain) {
@@ -68,7 +89,7 @@ TEST(PassTuner, PairsAreSettledBeforeProductsAreTried) {
   pass.choices = {{"product", 2, false}, {"pair", 2, true}};
   pass.brings = {{"product", {0.0, 1.0}}, {"pair", {0.0, 1.0}}};
   (void)tune_pass(pass.trials());
-  EXPECT_THAT(pass.tried, ElementsAre("pair", "product"));
+  EXPECT_THAT(pass.tried, ElementsAre("pair", "product", "pair", "product", "pair", "product"));
 }
 
 TEST(PassTuner, LessThanTwoThousandthsIsNoise) {
