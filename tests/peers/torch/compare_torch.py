@@ -190,8 +190,8 @@ def our_logits(arguments, folder, name, batch, precision):
     """The file of the images and of our logits for them."""
     file = os.path.join(folder, f"{name}-{batch}-{precision}.safetensors")
     image = ["--image", str(arguments.image)] if arguments.image else []
-    run_swin(arguments, ["--model", name, "--batch", str(batch), "--precision", precision, "--seed",
-                         str(export_fixtures.SEED), "--steps", "1", "--logits", file] + image)
+    run_swin(arguments, ["--model", name, "--batch", str(batch), "--precision", precision, "--seed", str(export_fixtures.SEED),
+                         "--steps", "1", "--tune-seconds", "0", "--logits", file] + image)
     return file
 
 
