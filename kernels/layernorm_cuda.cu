@@ -89,7 +89,7 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
   const auto index = static_cast<int>(blockIdx.x);
   if (index >= a.row_blocks) {
-    let_next_begin();
+    let_next_begin();  // it waits for this kernel, and so for the blocks with rows, which wait for the one before
     bring_into_cache(a.ahead, a.ahead_bytes, index - a.row_blocks, static_cast<int>(gridDim.x) - a.row_blocks);
     return;
   }
