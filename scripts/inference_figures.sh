@@ -55,7 +55,7 @@ for part in "${parts[@]}"; do
       ;;
     speed)
       peers speed "${fastest[@]}"
-      attempt rows python3 scripts/gpu_check.py --build "$build" --logs "$out/rows" 'workloads_device_model_test*' verify-models verify-kernels
+      attempt rows python3 scripts/gpu_check.py --jobs 3 --build "$build" --logs "$out/rows" 'workloads_device_model_test*' verify-models verify-kernels
       attempt errors "${compare[@]}" errors --swin "$swin" --models "$models" --json "$out/errors.json"
       attempt errors_384 "${compare[@]}" errors --swin "$swin" --models "$models" --image 384 --json "$out/errors_384.json"
       let_go speed
