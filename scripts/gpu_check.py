@@ -5,8 +5,8 @@ compute-sanitizer over kernels and training steps.
 usage: python3 scripts/gpu_check.py [--build build/gpu] [--seconds S] [--limit S] [--jobs N] [--logs DIR] [--json FILE]
        [--list] [PATTERN…]
 
-One line a check, its output in DIR/NAME.log. PATTERN: names of checks, with * and ?, as --list prints them; default: all but those
-of compute-sanitizer, which are asked for (`memcheck*`, `racecheck*`). --jobs: so many beside each other, which slows each but not
+One line a check, its output in DIR/NAME.log. PATTERN: names of checks, with * and ?, as --list prints them, in the order in which
+they begin; default: all but those of compute-sanitizer, which are asked for (`memcheck*`, `racecheck*`). --jobs: so many beside each other, which slows each but not
 all of them. Nothing is begun after --seconds, and a check is cut after --limit: what was not done is said. Exit status: 0 all passed, 1 one failed or was not done, 2 it cannot be run.
 """
 import argparse
@@ -30,8 +30,8 @@ ROWS = {  # rows of `swin verify` whose kernels share memory between threads, by
     "attention": "attention", "qkv-attention": "qkv and attention", "attention-backward": "attention backward",
     "attention-backward-wide": "attention backward of wide windows", "attention-steps": "attention by steps",
     "attention-steps-backward": "attention by steps backward", "layernorm": "layernorm,layernorm backward",
-    "products": "product tiles,tall product tiles", "normalized-products": "normalized product tiles",
-    "normalized-results": "normalized result tiles,tall normalized result tiles", "gradients": "gradient products,elementwise backward",
+    "products": "product tiles", "tall-products": "tall product tiles", "normalized-products": "normalized product tiles",
+    "normalized-results": "normalized result tiles", "tall-normalized-results": "tall normalized result tiles", "gradients": "gradient products,elementwise backward",
     "position-bias": "position bias,position bias backward", "loss": "loss,optimizer,stochastic depth", "pixel-loss": "pixel loss",
     "narrow-mlp": "narrow mlp", "maps": "resize,batchnorm,map operations", "tap-fusion": "tap fusion",
 }
@@ -151,7 +151,7 @@ def chosen(names, patterns):
     for pattern in patterns:
         if not fnmatch.filter(names, pattern):
             sys.exit(f"error: {pattern}: no check has this name\n  hint: --list prints them")
-    return [name for name in names if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)]
+    return list(dict.fromkeys(name for pattern in patterns for name in fnmatch.filter(names, pattern)))
 
 
 def main():
