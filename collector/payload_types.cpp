@@ -150,18 +150,19 @@ std::size_t string_unit(std::uint64_t type) {
 
 PayloadTypeTable::PayloadTypeTable() : current_(tables_.emplace_back(std::make_unique<Table>(kFirstSlots)).get()) {}
 
-std::atomic<const PayloadType*>& PayloadTypeTable::slot_of(Table& table, std::uint32_t domain, std::uint64_t id) {
+std::pair<PayloadTypeTable::Slot*, const PayloadType*> PayloadTypeTable::look_up(Table& table, std::uint32_t domain,
+                                                                                 std::uint64_t id) {
   const std::size_t mask = table.slots.size() - 1;
   std::size_t i = hash_of(domain, id) & mask;
   // A table is never more than half full, so there is an empty slot.
   for (;; i = (i + 1) & mask) {
     const PayloadType* type = table.slots[i].load(std::memory_order_acquire);
-    if (type == nullptr || (type->domain == domain && type->id == id)) return table.slots[i];
+    if (type == nullptr || (type->domain == domain && type->id == id)) return {&table.slots[i], type};
   }
 }
 
 const PayloadType* PayloadTypeTable::find(std::uint32_t domain, std::uint64_t id) const {
-  return slot_of(*current_.load(std::memory_order_acquire), domain, id).load(std::memory_order_acquire);
+  return look_up(*current_.load(std::memory_order_acquire), domain, id).second;
 }
 
 void PayloadTypeTable::add(PayloadType type) {
@@ -170,15 +171,15 @@ void PayloadTypeTable::add(PayloadType type) {
     Table* larger = tables_.emplace_back(std::make_unique<Table>(2 * table->slots.size())).get();
     for (const auto& slot : table->slots) {
       const PayloadType* old = slot.load(std::memory_order_relaxed);
-      if (old != nullptr) slot_of(*larger, old->domain, old->id).store(old, std::memory_order_relaxed);
+      if (old != nullptr) look_up(*larger, old->domain, old->id).first->store(old, std::memory_order_relaxed);
     }
     current_.store(larger, std::memory_order_release);
     table = larger;
   }
   const PayloadType& kept = types_.emplace_back(std::move(type));
-  std::atomic<const PayloadType*>& slot = slot_of(*table, kept.domain, kept.id);
-  if (slot.load(std::memory_order_relaxed) == nullptr) ++used_;
-  slot.store(&kept, std::memory_order_release);
+  const auto [slot, before] = look_up(*table, kept.domain, kept.id);
+  if (before == nullptr) ++used_;
+  slot->store(&kept, std::memory_order_release);
 }
 
 void lay_out(PayloadType& schema, bool has_size, std::size_t pack_align, const PayloadTypeTable& types) {

@@ -70,12 +70,14 @@ class PayloadTypeTable {
   void add(PayloadType type);
 
  private:
+  using Slot = std::atomic<const PayloadType*>;
   struct Table {
     explicit Table(std::size_t count) : slots(count) {}
-    std::vector<std::atomic<const PayloadType*>> slots;
+    std::vector<Slot> slots;
   };
-
-  static std::atomic<const PayloadType*>& slot_of(Table& table, std::uint32_t domain, std::uint64_t id);
+  // The type's slot, or an empty one, and what was seen there: a reader must not look again, since an empty slot may
+  // have become another type's.
+  static std::pair<Slot*, const PayloadType*> look_up(Table& table, std::uint32_t domain, std::uint64_t id);
 
   std::deque<PayloadType> types_;
   std::vector<std::unique_ptr<Table>> tables_;  // the last is the current one
