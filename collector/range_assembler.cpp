@@ -158,7 +158,7 @@ void RangeAssembler::pop(TraceWriter& to, std::uint32_t buffer, std::uint64_t gl
     stack.pop_back();
   }
   if (stack.empty() || stack.back().level != event.head.id) return;  // its push was dropped
-  Open open = std::move(stack.back());
+  Open open = stack.back();
   stack.pop_back();
   open.record.end_global_tid = open.record.global_tid == global_tid ? 0 : global_tid;
   set_payload(to, open.record, event);
@@ -169,7 +169,7 @@ void RangeAssembler::start(TraceWriter& to, std::uint64_t global_tid, const Nvtx
   Open open{record_of(to, global_tid, event)};
   const auto ended = ends_.find(event.head.id);
   if (ended == ends_.end()) {
-    started_.insert_or_assign(event.head.id, std::move(open));
+    started_.insert_or_assign(event.head.id, open);
     return;
   }
   const End end = ended->second;
@@ -184,7 +184,7 @@ void RangeAssembler::end(TraceWriter& to, std::uint64_t global_tid, const NvtxEv
     ends_.insert_or_assign(event.head.id, End{event.head.time_ns, global_tid});
     return;
   }
-  Open open = std::move(found->second);
+  Open open = found->second;
   started_.erase(found);
   if (open.record.global_tid != global_tid) open.record.end_global_tid = global_tid;
   set_payload(to, open.record, event);

@@ -35,6 +35,7 @@ struct FakeCuptiState {
   std::set<std::pair<std::uint32_t, std::uint32_t>> callbacks;  // that are enabled
   int waits = 0;
 
+  std::mutex asked;  // what the collector asks for, which it does from several threads: of all above
   std::mutex mutex;  // of the buffer being filled
   std::uint8_t* buffer = nullptr;
   std::size_t bytes = 0;
@@ -72,30 +73,32 @@ class FakeCupti : public CuptiApi {
 
   std::uint32_t version() override { return s_.version; }
   cupti::Result subscribe(cupti::Callback callback, void* user_data, std::string& holder) override {
-    s_.order.emplace_back("subscribe");
+    note("subscribe");
     s_.callback = callback;
     s_.user_data = user_data;
     holder = s_.holder;
     return s_.subscribe_result;
   }
   cupti::Result enable_callback(std::uint32_t domain, std::uint32_t callback, bool enable) override {
+    const std::lock_guard lock(s_.asked);
     if (enable) s_.callbacks.insert({domain, callback});
     return cupti::kSuccess;
   }
   cupti::Result register_buffers(cupti::BufferRequested requested, cupti::BufferCompleted completed) override {
-    s_.order.emplace_back("buffers");
+    note("buffers");
     s_.requested = requested;
     s_.completed = completed;
     return cupti::kSuccess;
   }
   cupti::Result register_clock(cupti::Timestamp) override {
-    s_.order.emplace_back("clock");
+    note("clock");
     return cupti::kSuccess;
   }
   cupti::Result use_system_thread_ids() override { return cupti::kSuccess; }
   cupti::Result set_attribute(int, std::size_t, void*) override { return cupti::kSuccess; }
   cupti::Result enable(cupti::Kind kind, bool enable) override {
-    s_.order.emplace_back(enable ? "enable" : "disable");
+    note(enable ? "enable" : "disable");
+    const std::lock_guard lock(s_.asked);
     if (enable) {
       s_.kinds.insert(kind);
     } else {
@@ -104,6 +107,7 @@ class FakeCupti : public CuptiApi {
     return s_.enable_result;
   }
   cupti::Result enable_call(std::uint32_t domain, std::uint32_t callback, bool) override {
+    const std::lock_guard lock(s_.asked);
     s_.calls.insert({domain, callback});
     return cupti::kSuccess;
   }
@@ -111,7 +115,7 @@ class FakeCupti : public CuptiApi {
   cupti::Result flush(std::uint32_t) override {
     const std::lock_guard lock(s_.mutex);
     ++s_.flushes;
-    s_.order.emplace_back("flush");
+    note("flush");
     hand_over();
     return cupti::kSuccess;
   }
@@ -133,6 +137,10 @@ class FakeCupti : public CuptiApi {
   void wait_for_gpu() override { ++s_.waits; }
 
  private:
+  void note(const char* call) {
+    const std::lock_guard lock(s_.asked);
+    s_.order.emplace_back(call);
+  }
   void hand_over() {
     if (s_.buffer == nullptr) return;
     std::uint8_t* full = std::exchange(s_.buffer, nullptr);

@@ -69,7 +69,10 @@ TEST_F(PayloadCopyTest, CopiesEachPayload) {
   ASSERT_EQ(blobs.size(), 2U);
   EXPECT_EQ(blobs[0].head.type, std::uint64_t{NVTX_PAYLOAD_ENTRY_TYPE_INT});
   EXPECT_EQ(blobs[1].head.address, reinterpret_cast<std::uintptr_t>(&second));
-  EXPECT_EQ(std::memcmp(blobs[1].bytes.data(), &second, sizeof(second)), 0);
+  double copied = 0.0;
+  ASSERT_EQ(blobs[1].bytes.size(), sizeof(copied));
+  std::memcpy(&copied, blobs[1].bytes.data(), sizeof(copied));
+  EXPECT_EQ(copied, second);
 }
 
 TEST_F(PayloadCopyTest, FindsOutSizesThatWereLeftOpen) {
@@ -102,8 +105,10 @@ TEST_F(PayloadCopyTest, APointerToNothingDoesNoHarm) {
       static_cast<char*>(mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(memory, MAP_FAILED);
   ASSERT_EQ(munmap(memory + page, page), 0);
-  std::memcpy(memory + page - 4, "edge", 4);  // no terminator before the unmapped page
-  for (const char* pointer : {memory + page, reinterpret_cast<char*>(std::uintptr_t{8})}) {
+  const char edge[] = {'e', 'd', 'g', 'e'};  // no terminator before the unmapped page
+  std::memcpy(memory + page - sizeof(edge), edge, sizeof(edge));
+  auto* const nowhere = reinterpret_cast<char*>(std::uintptr_t{8});  // NOLINT(performance-no-int-to-ptr)
+  for (const char* pointer : {memory + page, nowhere}) {
     const Note note{7, pointer};
     const nvtxPayloadData_t payload = {note_, sizeof(note), &note};
     EXPECT_EQ(PayloadCopy(registry_.types(), 0, &payload, 1).blobs(), 1);

@@ -66,7 +66,7 @@ class PayloadJson : public ::testing::Test {
 
   void add(std::uint64_t type, const std::vector<std::byte>& bytes, std::uint64_t address = kAddress) {
     memory_.push_back(bytes);
-    types_.push_back({type, address});
+    types_.emplace_back(type, address);
   }
   PayloadText describe() {
     std::vector<PayloadBlob> blobs;
