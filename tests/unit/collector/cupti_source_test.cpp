@@ -329,11 +329,11 @@ TEST_F(CuptiSourceTest, TheDurationEndsTheWindowForGood) {
 TEST_F(CuptiSourceTest, GraphNodesReachTheThreadThatCapturesThem) {
   begin();
   cupti::GraphData graph{};
-  graph.node = reinterpret_cast<void*>(std::uintptr_t{17});
+  graph.node = reinterpret_cast<void*>(std::uintptr_t{17});  // NOLINT(performance-no-int-to-ptr)
   cupti::ResourceData data{nullptr, nullptr, &graph};
   state.callback(state.user_data, cupti::kResourceDomain, cupti::kGraphNodeCreated, &data);
-  graph.node = reinterpret_cast<void*>(std::uintptr_t{23});
-  graph.original_node = reinterpret_cast<void*>(std::uintptr_t{17});
+  graph.node = reinterpret_cast<void*>(std::uintptr_t{23});           // NOLINT(performance-no-int-to-ptr)
+  graph.original_node = reinterpret_cast<void*>(std::uintptr_t{17});  // NOLINT(performance-no-int-to-ptr)
   state.callback(state.user_data, cupti::kResourceDomain, cupti::kGraphNodeCloned, &data);
   EXPECT_THAT(nodes(), ElementsAre("17 of 0", "23 of 17"));
 }
