@@ -46,7 +46,8 @@ struct SplitExtents {
   int m, n, k;
   int tiles_n;
   int splits;       // blocks that share k, a power of two: at most kUnits, and at most the steps along k
-  int split_shift;  // splits = 1 << split_shift
+  int split_shift;  // splits = 1 << split_shift; from the host: nvcc 13.0 makes std::countr_zero a constant on the
+                    // device
   int shares;       // blocks that share b, a power of two: at most kColumns / 8
   bool late;        // see ProductPointers
 
