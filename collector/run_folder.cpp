@@ -1,10 +1,12 @@
 #include "collector/run_folder.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include <fcntl.h>
@@ -29,16 +31,18 @@ bool ends_with(std::string_view text, std::string_view suffix) {
   return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
 }
 
+// What may lie beside a trace, and itself.
+constexpr std::array<const char*, 5> kTraceSuffixes = {"", "-wal", "-shm", "-journal", "-drops"};
+
 bool is_rank_file(std::string_view name) { return starts_with(name, "rank") && ends_with(name, ".db"); }
 
 bool is_drop_note(std::string_view name) { return starts_with(name, "rank") && ends_with(name, ".db-drops"); }
 
 bool belongs_to_run(std::string_view name) {
-  constexpr std::string_view kSuffixes[] = {".db", ".db-wal", ".db-shm", ".db-journal", ".db-drops"};
   if (name == "run.json" || name == kTriggerFile) return true;
   return (starts_with(name, "rank") || starts_with(name, "record")) &&
-         std::any_of(std::begin(kSuffixes), std::end(kSuffixes),
-                     [&](std::string_view s) { return ends_with(name, s); });
+         std::any_of(kTraceSuffixes.begin(), kTraceSuffixes.end(),
+                     [&](const char* suffix) { return ends_with(name, std::string(".db") + suffix); });
 }
 
 std::vector<fs::path> files_in(const fs::path& folder, bool (*is_wanted)(std::string_view)) {
@@ -51,16 +55,26 @@ std::vector<fs::path> files_in(const fs::path& folder, bool (*is_wanted)(std::st
   return files;
 }
 
-std::int64_t pid_in(const fs::path& file) {
+// Whether one of the living processes writes the file, or may: it does not say yet whose it is.
+bool may_be_written(const fs::path& file, const std::set<std::int64_t>& alive) {
+  if (alive.empty()) return false;
+  std::error_code ignored;
+  if (fs::file_size(file, ignored) == 0) return false;
   TraceFile trace(file);
   Statement run = trace.database().prepare("SELECT globalPid FROM SWINSCOPE_RUN");
-  return run.step() ? pid_of(static_cast<std::uint64_t>(run.integer(0))) : 0;
+  return !run.step() || alive.count(pid_of(static_cast<std::uint64_t>(run.integer(0)))) != 0;
 }
 
 void report_drops(const fs::path& trace, const std::function<void(const std::string&)>& report) {
   for (const DropInfo& drop : DropNote::read(trace)) {
     report(fmt::format("{}: {} lost: {}: {}", trace.filename().string(), drop.count, drop.what, drop.reason));
   }
+}
+
+void remove_trace(const fs::path& path) {
+  std::error_code ignored;
+  for (const char* suffix : kTraceSuffixes)
+    fs::remove(path.string() + suffix, ignored);
 }
 
 std::string why(const Error& error) {
@@ -146,19 +160,19 @@ std::vector<RunFile> finish_run_files(const fs::path& folder, const std::set<std
   std::vector<RunFile> files;
   for (const fs::path& path : traces) {
     try {
-      const std::vector<DropInfo> lost = DropNote::read(path);
-      std::error_code ignored;
-      if (fs::file_size(path, ignored) == 0 && lost.empty()) {
-        for (const char* suffix : {"", "-journal", "-drops"})
-          fs::remove(path.string() + suffix, ignored);
+      if (may_be_written(path, alive)) {
+        report(fmt::format("{}: its process still runs, or may; the file is left as it is", path.filename().string()));
+        continue;
+      }
+      std::optional<TraceFileSummary> finished = finish_trace_file(path, DropNote::read(path));
+      if (!finished) {
         report(fmt::format("{}: its process ended before anything was recorded", path.filename().string()));
+        report_drops(path, report);
+        remove_trace(path);
         continue;
       }
-      if (!alive.empty() && alive.count(pid_in(path)) != 0) {
-        report(fmt::format("{}: its process still runs; the file is left as it is", path.filename().string()));
-        continue;
-      }
-      TraceFileSummary summary = finish_trace_file(path, lost);
+      TraceFileSummary& summary = *finished;
+      std::error_code ignored;
       fs::remove(DropNote::path_for(path), ignored);
       join_collectives(path, report);
       files.push_back({path.filename().string(), summary.rank, summary.world_size, pid_of(summary.global_pid),

@@ -37,12 +37,10 @@ constexpr std::array<TimedTable, 14> kTimedTables = {{
     {"SWINSCOPE_PROCESS_CPU", "timestamp", "timestamp"},
 }};
 
-TraceFileSummary read_summary(Database& db) {
+std::optional<TraceFileSummary> read_summary(Database& db) {
   TraceFileSummary summary;
   Statement run = db.prepare("SELECT rank, worldSize, globalPid, complete FROM SWINSCOPE_RUN");
-  if (!run.step()) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: cut off before its identity was written", db.path().string()));
-  }
+  if (!run.step()) return std::nullopt;
   summary.rank = static_cast<std::int32_t>(run.integer(0));
   summary.world_size = static_cast<std::int32_t>(run.integer(1));
   summary.global_pid = static_cast<std::uint64_t>(run.integer(2));
@@ -61,6 +59,11 @@ TraceFileSummary read_summary(Database& db) {
   while (facts.step())
     summary.collector.push_back({std::string(facts.text(0)), std::string(facts.text(1))});
   return summary;
+}
+
+bool has_any_table(Database& db) {
+  Statement any = db.prepare("SELECT 1 FROM sqlite_master LIMIT 1");
+  return any.step();
 }
 
 // The counts are totals: one that the file has already is replaced by a larger one.
@@ -104,19 +107,19 @@ void write_span(Database& db) {
 
 }  // namespace
 
-TraceFileSummary finish_trace_file(const fs::path& path, const std::vector<DropInfo>& drops) {
+std::optional<TraceFileSummary> finish_trace_file(const fs::path& path, const std::vector<DropInfo>& drops) {
   Database db = Database::open_writable(path);
+  if (!has_any_table(db)) return std::nullopt;
   if (!db.has_table("SWINSCOPE_RUN")) {
-    throw Error(ErrorKind::kInput,
-                fmt::format("{}: no swinscope trace, or cut off before it became one", path.string()));
+    throw Error(ErrorKind::kInput, fmt::format("{}: no swinscope trace", path.string()));
   }
-  TraceFileSummary summary = read_summary(db);
-  if (summary.complete && drops.empty()) return summary;
-  merge(summary.drops, drops);
+  std::optional<TraceFileSummary> summary = read_summary(db);
+  if (!summary || (summary->complete && drops.empty())) return summary;
+  merge(summary->drops, drops);
   {
     Transaction transaction(db);
-    write_drops(db, summary.drops);
-    if (!summary.complete) write_span(db);
+    write_drops(db, summary->drops);
+    if (!summary->complete) write_span(db);
     transaction.commit();
   }
   db.exec(kIndexSql);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "store/records.h"
@@ -22,7 +23,9 @@ struct TraceFileSummary {
 
 // Brings a file of ours into its final form: the write-ahead log is taken in, span and indexes are added, `drops` too,
 // and one plain file is left. A complete file is only read, unless there are drops to add. No process may be writing
-// it. Throws Error: kInput when it is no trace of ours, or was cut off before it became one.
-TraceFileSummary finish_trace_file(const std::filesystem::path& path, const std::vector<DropInfo>& drops = {});
+// it. Nothing when the process ended before the first commit that says whose file it is: no record is in it then.
+// Throws Error: kInput when it is no trace of ours.
+std::optional<TraceFileSummary> finish_trace_file(const std::filesystem::path& path,
+                                                  const std::vector<DropInfo>& drops = {});
 
 }  // namespace swinscope

@@ -1,5 +1,6 @@
 #include "collector/run_folder.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,17 +31,10 @@ NvtxRecord range(TraceWriter& writer, const char* name, std::int64_t start_ns, s
 
 class RunFolder : public ::testing::Test {
  protected:
-  // A file as a process leaves it that is killed: flushed, not finished.
-  test::fs::path cut_file(const std::string& name, std::int32_t rank) {
+  // A file as a process leaves it that is killed after `write`: not finished.
+  test::fs::path cut_file(const std::string& name, const std::function<void(TraceWriter&)>& write) {
     auto writer = std::make_unique<TraceWriter>(folder_ / "writing.db", WriteMode::kLive);
-    RunInfo run;
-    run.source = "swinscope";
-    run.rank = rank;
-    run.global_pid = make_global_pid(static_cast<std::uint64_t>(1000 + rank));
-    writer->set_run(run);
-    writer->add(range(*writer, "done", 100, 200));
-    writer->add_open(range(*writer, "open", 150, kOpenEnd));
-    writer->flush();
+    write(*writer);
     // As the kernel leaves them when the process is gone.
     for (const char* suffix : {"", "-wal"}) {
       test::fs::copy_file(folder_ / (std::string("writing.db") + suffix), folder_ / (name + suffix));
@@ -49,6 +43,19 @@ class RunFolder : public ::testing::Test {
     for (const char* suffix : {"", "-wal", "-shm"})
       test::fs::remove(folder_ / (std::string("writing.db") + suffix));
     return folder_ / name;
+  }
+  // With one range that is done and one that is open.
+  test::fs::path cut_file(const std::string& name, std::int32_t rank) {
+    return cut_file(name, [rank](TraceWriter& writer) {
+      RunInfo run;
+      run.source = "swinscope";
+      run.rank = rank;
+      run.global_pid = make_global_pid(static_cast<std::uint64_t>(1000 + rank));
+      writer.set_run(run);
+      writer.add(range(writer, "done", 100, 200));
+      writer.add_open(range(writer, "open", 150, kOpenEnd));
+      writer.flush();
+    });
   }
 
   std::vector<RunFile> finish(const std::set<std::int64_t>& alive = {}) {
@@ -129,8 +136,9 @@ TEST_F(RunFolder, ANoteOfDropsGoesIntoItsTrace) {
 TEST_F(RunFolder, TotalsOfDropsAreNotAddedTwice) {
   const auto path = cut_file("rank0.db", 0);
   finish_trace_file(path, {{"NVTX range", 5, "a"}, {"NVTX mark", 1, "b"}});
-  const TraceFileSummary summary = finish_trace_file(path, {{"NVTX range", 9, "a"}, {"NVTX mark", 1, "b"}});
-  EXPECT_EQ(summary.drops, (std::vector<DropInfo>{{"NVTX range", 9, "a"}, {"NVTX mark", 1, "b"}}));
+  const auto summary = finish_trace_file(path, {{"NVTX range", 9, "a"}, {"NVTX mark", 1, "b"}});
+  ASSERT_TRUE(summary);
+  EXPECT_EQ(summary->drops, (std::vector<DropInfo>{{"NVTX range", 9, "a"}, {"NVTX mark", 1, "b"}}));
   EXPECT_EQ(test::Sqlite(path).value("SELECT sum(count) FROM SWINSCOPE_DROPS"), "10");
 }
 
@@ -144,6 +152,28 @@ TEST_F(RunFolder, FilesThatHoldNothingOrGarbage) {
   EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("rank1.db", "rank2.db"));
   EXPECT_THAT(reports_, ElementsAre("rank0.db: its process ended before anything was recorded",
                                     HasSubstr("rank1.db: not finished"), HasSubstr("rank2.db: not finished")));
+}
+
+// Between the first lines of a new file and the commit of its process's identity, which says whose it is, no record is
+// written.
+TEST_F(RunFolder, FilesCutBeforeTheirIdentityHoldNothing) {
+  test::make_database(folder_ / "rank0.db", "PRAGMA journal_mode=WAL");  // no table yet
+  ASSERT_GT(test::fs::file_size(folder_ / "rank0.db"), 0U);
+  cut_file("rank1.db", [](TraceWriter&) {});
+  DropNote(folder_ / "rank0.db").write({{"NVTX range", 3, "no space"}});
+  DropNote(folder_ / "rank1.db");
+  EXPECT_TRUE(finish().empty());
+  EXPECT_THAT(reports_, ElementsAre("rank0.db: its process ended before anything was recorded",
+                                    "rank0.db: 3 lost: NVTX range: no space",
+                                    "rank1.db: its process ended before anything was recorded"));
+  EXPECT_THAT(test::names_in(folder_.path()), IsEmpty());
+}
+
+TEST_F(RunFolder, AFileThatALivingProcessMayHaveBegunIsLeftAlone) {
+  cut_file("rank0.db", [](TraceWriter&) {});
+  EXPECT_TRUE(finish({4711}).empty());
+  EXPECT_TRUE(test::fs::exists(folder_ / "rank0.db-wal"));
+  EXPECT_THAT(reports_, ElementsAre(HasSubstr("rank0.db: its process still runs")));
 }
 
 TEST_F(RunFolder, ANoteWithoutATraceIsReported) {
