@@ -238,27 +238,26 @@ void CuptiDecoder::add_kernel(TraceWriter& to, const cupti::Kernel& k) {
   to.add(r);
 }
 
+template <typename Raw>
+bool CuptiDecoder::set_copy(MemcpyRecord& record, const Raw& raw) {
+  if (!set_times(record, raw, What::kCopy)) return false;
+  record.device = static_cast<std::int32_t>(raw.device);
+  record.graph_node = raw.graph_node;
+  record.bytes = static_cast<std::int64_t>(raw.bytes);
+  record.kind = static_cast<CopyKind>(raw.copy_kind);
+  record.src_kind = memory_kind(raw.src_kind);
+  record.dst_kind = memory_kind(raw.dst_kind);
+  return true;
+}
+
 void CuptiDecoder::add_copy(TraceWriter& to, const cupti::Memcpy& m) {
   MemcpyRecord r;
-  if (!set_times(r, m, What::kCopy)) return;
-  r.device = static_cast<std::int32_t>(m.device);
-  r.graph_node = m.graph_node;
-  r.bytes = static_cast<std::int64_t>(m.bytes);
-  r.kind = static_cast<CopyKind>(m.copy_kind);
-  r.src_kind = memory_kind(m.src_kind);
-  r.dst_kind = memory_kind(m.dst_kind);
-  to.add(r);
+  if (set_copy(r, m)) to.add(r);
 }
 
 void CuptiDecoder::add_peer_copy(TraceWriter& to, const cupti::PeerCopy& m) {
   MemcpyRecord r;
-  if (!set_times(r, m, What::kCopy)) return;
-  r.device = static_cast<std::int32_t>(m.device);
-  r.graph_node = m.graph_node;
-  r.bytes = static_cast<std::int64_t>(m.bytes);
-  r.kind = static_cast<CopyKind>(m.copy_kind);
-  r.src_kind = memory_kind(m.src_kind);
-  r.dst_kind = memory_kind(m.dst_kind);
+  if (!set_copy(r, m)) return;
   r.src_device = static_cast<std::int32_t>(m.src_device);
   r.dst_device = static_cast<std::int32_t>(m.dst_device);
   to.add(r);

@@ -63,6 +63,8 @@ class CuptiDecoder {
   // False when there are no times, or none that are right, which is counted.
   template <typename Raw>
   bool set_times(GpuRecord& record, const Raw& raw, What what);
+  template <typename Raw>
+  bool set_copy(MemcpyRecord& record, const Raw& raw);
   const Names& names_of(TraceWriter& to, const char* mangled);
   StringId call_name(TraceWriter& to, CuptiApi& api, std::uint32_t domain, std::uint32_t callback);
 

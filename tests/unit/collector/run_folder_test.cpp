@@ -50,7 +50,7 @@ class RunFolder : public ::testing::Test {
       RunInfo run;
       run.source = "swinscope";
       run.rank = rank;
-      run.global_pid = make_global_pid(static_cast<std::uint64_t>(1000 + rank));
+      run.global_pid = make_global_pid(std::uint64_t{1000} + static_cast<std::uint64_t>(rank));
       writer.set_run(run);
       writer.add(range(writer, "done", 100, 200));
       writer.add_open(range(writer, "open", 150, kOpenEnd));
@@ -161,7 +161,7 @@ TEST_F(RunFolder, FilesCutBeforeTheirIdentityHoldNothing) {
   ASSERT_GT(test::fs::file_size(folder_ / "rank0.db"), 0U);
   cut_file("rank1.db", [](TraceWriter&) {});
   DropNote(folder_ / "rank0.db").write({{"NVTX range", 3, "no space"}});
-  DropNote(folder_ / "rank1.db");
+  const DropNote silent(folder_ / "rank1.db");
   EXPECT_TRUE(finish().empty());
   EXPECT_THAT(reports_, ElementsAre("rank0.db: its process ended before anything was recorded",
                                     "rank0.db: 3 lost: NVTX range: no space",
