@@ -1,4 +1,3 @@
-#include <array>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -7,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "workloads/initialize.h"
-#include "workloads/program/restore_training.h"
+#include "workloads/program/host_engine.h"
 #include "workloads/program/training_engine.h"
 #include "workloads/safetensors_writer.h"
 
@@ -15,56 +14,25 @@ namespace swinscope {
 namespace {
 
 template <typename T>
-class CpuEngine : public TrainingEngine {
+class CpuEngine : public HostEngine<T, Trainer<T>> {
+  using Base = HostEngine<T, Trainer<T>>;
+
  public:
   CpuEngine(const TrainOptions& options, const SwinConfig& config, const TrainingStart& start, TrainingData& data,
             Communicator& communicator)
-      : config_(config),
-        batch_(options.run.batch),
-        communicator_(communicator),
-        store_(config, true),
-        new_classifier_(start.checkpoint == nullptr && start_parameters(options, config, store_)),
-        trainer_(config, options.trainer, data, store_, communicator) {
-    if (start.resumed_at > 0) restore_training(start, store_, trainer_, communicator_);
-  }
-
-  void step(bool stop) override {
-    const std::int64_t start_ns = now_ns();
-    const StepResult result = trainer_.step(stop);
-    done_.push_back({result, now_ns() - start_ns});
-  }
-  std::vector<FinishedStep> finished(bool /*wait*/) override { return std::exchange(done_, {}); }
-  std::int64_t global_batch() const override { return trainer_.global_batch(); }
+      : Base(options, config, start, data, communicator) {}
 
   using TrainingEngine::evaluate;
   Evaluation evaluate(TrainingData& data, std::int64_t images) override {
-    if (!evaluator_) evaluator_.emplace(config_, batch_, store_, communicator_);
+    if (!evaluator_) evaluator_.emplace(this->config_, this->batch_, this->store_, this->communicator_);
     return evaluator_->evaluate(data, images);
   }
-
-  void save(const std::filesystem::path& folder, const std::map<std::string, std::string>& settings) override {
-    CheckpointState state;
-    state.steps_done = trainer_.steps_done();
-    state.optimizer_steps = trainer_.optimizer().steps();
-    state.settings = settings;
-    write_checkpoint<T>(folder, state, store_, trainer_.optimizer().moments());
-  }
-
   void write_gradients(const std::filesystem::path& file) override {
-    write_flat<T>(file, store_.layout(), std::as_const(store_).gradients());
+    write_flat<T>(file, this->store_.layout(), std::as_const(this->store_).gradients());
   }
-  void describe(nlohmann::ordered_json& /*run*/) const override {}
-  bool new_classifier() const override { return new_classifier_; }
 
  private:
-  const SwinConfig& config_;
-  std::int64_t batch_;
-  Communicator& communicator_;
-  ParameterStore<T> store_;
-  bool new_classifier_;
-  Trainer<T> trainer_;
   std::optional<Evaluator<T>> evaluator_;
-  std::vector<FinishedStep> done_;
 };
 
 TensorSource source(const ParameterInfo& tensor, std::span<const float> values) {
