@@ -18,8 +18,8 @@
 #include "collector/drop_note.h"
 #include "collector/nccl_collectives.h"
 #include "collector/text.h"
+#include "store/database.h"
 #include "store/error.h"
-#include "store/reader.h"
 #include "store/recovery.h"
 
 namespace swinscope {
@@ -31,7 +31,7 @@ bool ends_with(std::string_view text, std::string_view suffix) {
   return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
 }
 
-// What may lie beside a trace, and itself.
+// A trace and what may lie beside it, by what follows the trace's name.
 constexpr std::array<const char*, 5> kTraceSuffixes = {"", "-wal", "-shm", "-journal", "-drops"};
 
 bool is_rank_file(std::string_view name) { return starts_with(name, "rank") && ends_with(name, ".db"); }
@@ -55,13 +55,15 @@ std::vector<fs::path> files_in(const fs::path& folder, bool (*is_wanted)(std::st
   return files;
 }
 
-// Whether one of the living processes writes the file, or may: it does not say yet whose it is.
+// Whether one of the living processes writes the file, or may: it does not say yet whose it is. An empty one is a name
+// that was taken, and no more: a process that is about to write there makes the file anew.
 bool may_be_written(const fs::path& file, const std::set<std::int64_t>& alive) {
   if (alive.empty()) return false;
   std::error_code ignored;
   if (fs::file_size(file, ignored) == 0) return false;
-  TraceFile trace(file);
-  Statement run = trace.database().prepare("SELECT globalPid FROM SWINSCOPE_RUN");
+  Database db = Database::open_untrusted(file);
+  if (!db.has_table("SWINSCOPE_RUN")) return true;
+  Statement run = db.prepare("SELECT globalPid FROM SWINSCOPE_RUN");
   return !run.step() || alive.count(pid_of(static_cast<std::uint64_t>(run.integer(0)))) != 0;
 }
 
