@@ -38,11 +38,8 @@ void wait_until(const std::function<bool()>& is_so) {
     std::this_thread::yield();
 }
 
-// Returns how many ranges it emitted: none when all buffers wait for a writer that gets no CPU time.
-int emit_ranges(Recorder& recorder, const NvtxRegistry& registry, std::uint32_t tid, int count) {
-  ThreadBuffer* acquired = recorder.buffers().acquire(tid);
-  if (acquired == nullptr) return 0;
-  ThreadBuffer& buffer = *acquired;
+// Returns how many ranges it emitted.
+int emit_ranges(Recorder& recorder, const NvtxRegistry& registry, ThreadBuffer& buffer, int count) {
   for (int i = 0; i < count; ++i) {
     Emitter(buffer, registry).push(0, test::text_details("outer"));
     Emitter(buffer, registry).push(0, test::text_details("inner"));
@@ -50,8 +47,15 @@ int emit_ranges(Recorder& recorder, const NvtxRegistry& registry, std::uint32_t 
     Emitter(buffer, registry).pop(0);
     if (buffer.ring.is_half_full()) recorder.wake();
   }
-  ThreadBuffers::abandon(buffer);
   return 2 * count;
+}
+
+// As a thread that ends with its last range; it emits nothing while all buffers wait for a writer without CPU time.
+void emit_ranges_of_thread(Recorder& recorder, const NvtxRegistry& registry, std::uint32_t tid, int count) {
+  ThreadBuffer* buffer = recorder.buffers().acquire(tid);
+  if (buffer == nullptr) return;
+  emit_ranges(recorder, registry, *buffer, count);
+  ThreadBuffers::abandon(*buffer);
 }
 
 // Ranges that the file did not take, as distinct from those that found no room before.
@@ -68,7 +72,7 @@ TEST(Recorder, FourThreadsIntoOneFile) {
   constexpr int kRanges = 5000;
   std::vector<std::thread> threads;
   for (std::uint32_t tid = 1; tid <= 4; ++tid) {
-    threads.emplace_back([&, tid] { emit_ranges(recorder, registry, tid, kRanges); });
+    threads.emplace_back([&, tid] { emit_ranges_of_thread(recorder, registry, tid, kRanges); });
   }
   for (std::thread& thread : threads)
     thread.join();
@@ -110,9 +114,10 @@ TEST(Recorder, AFullBufferDropsAndCountsWhileTheWriterIsKeptAway) {
   RecorderOptions options = options_for(folder.path());
   options.ring_bytes = 1U << 14U;
   Recorder recorder(options, registry);
-  ASSERT_TRUE(recorder.stop_for_fork());  // as during a fork: nobody reads the buffers
+  // As during a fork: nobody reads the buffers. A file that is slow to open keeps the first try waiting for too long.
+  wait_until([&] { return recorder.stop_for_fork(); });
   constexpr int kRanges = 10'000;
-  emit_ranges(recorder, registry, 1, kRanges);
+  emit_ranges_of_thread(recorder, registry, 1, kRanges);
   recorder.resume_after_fork();
   ASSERT_TRUE(recorder.finish(kPatienceNs));
   test::Sqlite db(folder / "rank2.db");
@@ -129,10 +134,12 @@ TEST(Recorder, AFileThatHasReachedItsSizeIsFinishedAndTheRestIsCounted) {
   RecorderOptions options = options_for(folder.path());
   options.max_bytes = 1;  // reached by the first commit
   Recorder recorder(options, registry);
-  // Ranges until one is refused: the commit before it was the last one.
+  // Ranges until one is refused: the commit before it was the last one. One thread emits them all: every thread that
+  // finds no free buffer would count as lost, too.
+  ThreadBuffer& buffer = *recorder.buffers().acquire(1);
   int emitted = 0;
   wait_until([&] {
-    emitted += emit_ranges(recorder, registry, 1, 10);
+    emitted += emit_ranges(recorder, registry, buffer, 10);
     return has_lost_ranges(folder / "rank2.db");
   });
   ASSERT_TRUE(recorder.finish(kPatienceNs));
@@ -149,7 +156,7 @@ TEST(Recorder, AFileThatHasReachedItsSizeIsFinishedAndTheRestIsCounted) {
 TEST(Recorder, WithoutAFolderTheProgramRunsOn) {
   NvtxRegistry registry;
   Recorder recorder(options_for("/nonexistent/folder"), registry);
-  emit_ranges(recorder, registry, 1, 100);
+  emit_ranges_of_thread(recorder, registry, 1, 100);
   EXPECT_TRUE(recorder.finish(kPatienceNs));
 }
 
@@ -191,7 +198,7 @@ TEST(Recorder, AFullDiskIsCountedInTheNoteAndRecordingGoesOnWhenThereIsRoomAgain
   {
     const FileSizeLimit limit(1'000'000);
     wait_until([&] {
-      emit_ranges(recorder, registry, 1, 500);
+      emit_ranges_of_thread(recorder, registry, 1, 500);
       return has_lost_ranges(trace);
     });
   }
