@@ -125,9 +125,10 @@ Database create_database(const fs::path& path, WriteMode mode) {
   const bool claimed = mode == WriteMode::kLive && fs::is_regular_file(path, none) && fs::is_empty(path, none);
   Database db = claimed ? Database::open_writable(path) : Database::create(path);
   FileInTheMaking file(path);
-  db.exec("PRAGMA page_size=8192");
-  db.exec(mode == WriteMode::kLive ? "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF; PRAGMA wal_autocheckpoint=4000"
-                                   : "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF");
+  // First of all: to change the journal is to write, too, and to wait four times until it is on the disk.
+  db.exec("PRAGMA synchronous=OFF; PRAGMA page_size=8192");
+  db.exec(mode == WriteMode::kLive ? "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=4000"
+                                   : "PRAGMA journal_mode=OFF");
   db.exec("PRAGMA cache_size=-16384; PRAGMA locking_mode=NORMAL");
   // One transaction: each of its own would write the list of tables again, a megabyte in all.
   Transaction first(db);

@@ -1,12 +1,12 @@
 // Runs a piece of a test in a process of its own.
 #pragma once
 
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <stdexcept>
 
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
