@@ -6,11 +6,11 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
-#include <QSaveFile>
 #include <QStandardPaths>
 #include <algorithm>
 #include <optional>
 
+#include "gui/core/write_whole.h"
 #include "store/error.h"
 
 namespace swinscope::gui {
@@ -64,9 +64,7 @@ std::optional<std::vector<Bookmark>> read_bookmarks(const QString& path) {
 }
 
 bool write_all(const QString& path, const QByteArray& content) {
-  QSaveFile file(path);
-  return QDir().mkpath(QFileInfo(path).path()) && file.open(QIODevice::WriteOnly) &&
-         file.write(content) == content.size() && file.commit();
+  return QDir().mkpath(QFileInfo(path).path()) && !write_whole(path, content);
 }
 
 }  // namespace

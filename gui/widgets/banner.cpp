@@ -38,6 +38,10 @@ void Banner::show_problem(const Problem& problem) {
   show_text(problem.what, more.join(QLatin1Char('\n')), true);
 }
 
+void Banner::show_in(const QWidget& window, const Problem& problem) {
+  if (auto* banner = window.findChild<Banner*>()) banner->show_problem(problem);
+}
+
 void Banner::show_warnings(const QStringList& warnings) {
   constexpr int kShown = 3;
   if (warnings.isEmpty()) return;

@@ -16,6 +16,8 @@ class Banner : public QFrame {
   explicit Banner(QWidget* parent = nullptr);
 
   void show_problem(const Problem& problem);
+  // In the banner of a window; for widgets deep inside it.
+  static void show_in(const QWidget& window, const Problem& problem);
   // What a trace says about itself: losses, cut-off recordings.
   void show_warnings(const QStringList& warnings);
   void dismiss();

@@ -2,17 +2,22 @@
 
 #include <QAccessible>
 #include <QContextMenuEvent>
+#include <QCoreApplication>
 #include <QFileDialog>
 #include <QHelpEvent>
 #include <QMenu>
 #include <QPainter>
-#include <QSaveFile>
+#include <QStatusTipEvent>
 #include <QToolTip>
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
 #include "analyzer/svg.h"
+#include "gui/core/write_whole.h"
+#include "gui/widgets/banner.h"
+#include "gui/widgets/png.h"
 #include "gui/widgets/theme.h"
 
 namespace swinscope::gui {
@@ -145,10 +150,10 @@ void ChartWidget::paintEvent(QPaintEvent*) {
 void ChartWidget::resizeEvent(QResizeEvent*) { lay_out_again(); }
 
 const Mark* ChartWidget::mark_at(QPointF position) const {
-  for (auto mark = layout_.marks.rbegin(); mark != layout_.marks.rend(); ++mark) {
-    if (is_at(*mark, position)) return &*mark;
-  }
-  return nullptr;
+  const auto& marks = layout_.marks;
+  const auto found =
+      std::find_if(marks.rbegin(), marks.rend(), [&](const Mark& mark) { return is_at(mark, position); });
+  return found == marks.rend() ? nullptr : &*found;
 }
 
 QString ChartWidget::text_at(QPointF position) const {
@@ -225,17 +230,18 @@ void ChartWidget::contextMenuEvent(QContextMenuEvent* event) {
 }
 
 void ChartWidget::save(const QString& suffix) {
-  const QString name = QFileDialog::getSaveFileName(this, QStringLiteral("Save the chart"),
-                                                    QString::fromStdString(chart_.title) + QLatin1Char('.') + suffix);
+  const QString title = QString::fromStdString(chart_.title).replace(QLatin1Char('/'), QLatin1Char('-'));
+  const QString name =
+      QFileDialog::getSaveFileName(this, QStringLiteral("Save the chart"), title + QLatin1Char('.') + suffix);
   if (name.isEmpty()) return;
-  if (suffix == QLatin1String("png")) {
-    grab().save(name, "PNG");
+  const QByteArray content =
+      suffix == QLatin1String("png") ? png_of(*this) : QByteArray::fromStdString(svg_file(chart_, width(), height()));
+  if (const auto problem = write_whole(name, content)) {
+    Banner::show_in(*window(), *problem);
     return;
   }
-  QSaveFile file(name);
-  const std::string svg = svg_file(chart_, width(), height());
-  if (file.open(QIODevice::WriteOnly)) file.write(svg.data(), static_cast<qint64>(svg.size()));
-  file.commit();
+  QStatusTipEvent wrote(QStringLiteral("wrote %1").arg(name));  // the window around takes it for its status bar
+  QCoreApplication::sendEvent(this, &wrote);
 }
 
 }  // namespace swinscope::gui

@@ -6,18 +6,19 @@
 #include <QLabel>
 #include <QMenuBar>
 #include <QMessageBox>
-#include <QSaveFile>
 #include <QStackedWidget>
 #include <QStatusBar>
 #include <memory>
 
 #include "analyzer/report.h"
+#include "gui/core/write_whole.h"
 #include "gui/widgets/banner.h"
 #include "gui/widgets/command_palette.h"
 #include "gui/widgets/filter_bar.h"
 #include "gui/widgets/kernels_page.h"
 #include "gui/widgets/layers_page.h"
 #include "gui/widgets/main_window.h"
+#include "gui/widgets/png.h"
 #include "gui/widgets/theme.h"
 #include "gui/widgets/timeline_page.h"
 
@@ -26,15 +27,6 @@ namespace {
 
 bool is_theme(ActionId id) {
   return id == ActionId::kThemeSystem || id == ActionId::kThemeLight || id == ActionId::kThemeDark;
-}
-
-// Throws Error.
-void write_whole(const QString& path, const std::string& text) {
-  QSaveFile file(path);
-  const auto size = static_cast<qint64>(text.size());
-  if (file.open(QIODevice::WriteOnly) && file.write(text.data(), size) == size && file.commit()) return;
-  throw Error(ErrorKind::kFailure, path.toStdString() + ": cannot be written", file.errorString().toStdString(),
-              "choose another folder, or make room on the disk");
 }
 
 // What is to be reported: the first of these that is there.
@@ -247,10 +239,8 @@ void MainWindow::choose_report() {
 }
 
 bool MainWindow::export_image(const QString& path) {
-  if (!pages_->currentWidget()->grab().save(path, "PNG")) {
-    show_problem({QStringLiteral("%1: the image cannot be written").arg(path),
-                  {},
-                  QStringLiteral("choose another folder, or make room on the disk")});
+  if (const auto problem = write_whole(path, png_of(*pages_->currentWidget()))) {
+    show_problem(*problem);
     return false;
   }
   statusBar()->showMessage(QStringLiteral("wrote %1").arg(path));
@@ -263,21 +253,21 @@ void MainWindow::export_report(const QString& path) {
   const QString suffix = QFileInfo(path).suffix().toLower();
   if (!QStringList{QStringLiteral("html"), QStringLiteral("md"), QStringLiteral("csv"), QStringLiteral("json")}
            .contains(suffix)) {
-    show_problem({QStringLiteral("%1: a report is no “%2” file").arg(path, suffix),
-                  {},
+    show_problem({QStringLiteral("%1: no report is written").arg(path),
+                  QStringLiteral("the name's ending says which kind of report, but “%1” is none").arg(suffix),
                   QStringLiteral("give a name that ends in .html, .md, .csv or .json")});
     return;
   }
   const Subject subject{run_, experiment_, comparison_};
   const auto work = [suffix, path, subject]() -> std::shared_ptr<Problem> {
     try {
-      write_whole(path, report_text(suffix, subject));
+      const auto problem = write_whole(path, QByteArray::fromStdString(report_text(suffix, subject)));
+      return problem ? std::make_shared<Problem>(*problem) : nullptr;
     } catch (const Error& error) {
       return std::make_shared<Problem>(problem_of(error));
     } catch (const std::exception& error) {
       return std::make_shared<Problem>(problem_of(error));
     }
-    return nullptr;
   };
   exporting_.start(work, [this, path, source = subject.path()](const std::shared_ptr<Problem>& problem) {
     if (problem != nullptr) {

@@ -1,12 +1,13 @@
 #include "gui/widgets/screenshot.h"
 
 #include <QApplication>
-#include <QPixmap>
 #include <algorithm>
 #include <cstdio>
 
+#include "gui/core/write_whole.h"
 #include "gui/widgets/banner.h"
 #include "gui/widgets/main_window.h"
+#include "gui/widgets/png.h"
 #include "gui/widgets/search_bar.h"
 #include "gui/widgets/timeline_page.h"
 #include "gui/widgets/timeline_view.h"
@@ -63,11 +64,13 @@ bool Screenshot::find() {
 }
 
 void Screenshot::take() {
-  const bool is_written = window_.grab().save(options_.file, "PNG");
-  if (!is_written) std::fprintf(stderr, "error: %s: cannot be written\n", qUtf8Printable(options_.file));
+  const auto problem = write_whole(options_.file, png_of(window_));
+  if (problem) {
+    std::fprintf(stderr, "error: %s: %s\n", qUtf8Printable(problem->what), qUtf8Printable(problem->cause));
+  }
   const bool has_failed = !window_.banner().text().isEmpty() && window_.run() == nullptr;
   if (has_failed) std::fprintf(stderr, "error: %s\n", qUtf8Printable(window_.banner().text()));
-  QApplication::exit(is_written && !has_failed ? 0 : 1);
+  QApplication::exit(problem || has_failed ? 1 : 0);
 }
 
 }  // namespace swinscope::gui

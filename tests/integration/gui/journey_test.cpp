@@ -255,7 +255,7 @@ TEST_F(JourneyTest, ExportsReports) {
     EXPECT_THAT(read_file(folder() / name), HasSubstr("bilinear2d")) << name;
   }
   window_.export_report(qt(folder() / "r.pdf"));
-  EXPECT_THAT(banner(), HasSubstr("no “pdf” file"));
+  EXPECT_THAT(banner(), HasSubstr("“pdf” is none"));
 }
 
 }  // namespace

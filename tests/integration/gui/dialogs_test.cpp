@@ -1,0 +1,143 @@
+// The dialogs that ask for a file, answered by the keyboard.
+#include <QContextMenuEvent>
+#include <QFileDialog>
+#include <QImage>
+#include <QLineEdit>
+#include <QMenu>
+#include <QPointer>
+#include <QStatusBar>
+#include <QTimer>
+#include <functional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gui/core/opened.h"
+#include "gui/widgets/chart_widget.h"
+#include "gui/widgets/overview_page.h"
+#include "tests/integration/gui/support.h"
+
+namespace swinscope::tests {
+namespace {
+
+using gui::ActionId;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class DialogTest : public WindowTest {
+ protected:
+  DialogTest() {
+    QCoreApplication::setAttribute(Qt::AA_DontUseNativeDialogs);
+    answers_.callOnTimeout([this] { answer_dialog(); });
+  }
+
+  // Does what opens a file dialog, and types this name there; nothing: leaves it by Escape.
+  void answer(const QString& name, const std::function<void()>& ask) {
+    name_ = name;
+    answered_ = nullptr;
+    answers_.start(0);
+    ask();
+    answers_.stop();
+    settle();
+  }
+  void answer(const std::filesystem::path& name, ActionId action) {
+    answer(qt(name), [&] { window_.perform(action); });
+  }
+  // What the dialog offered as the name.
+  const QString& offered() const { return offered_; }
+
+  void save_chart(const std::filesystem::path& name, Qt::Key mnemonic) {
+    gui::ChartWidget* chart = window_.overview().charts().front();
+    answer(qt(name), [&] {
+      QTimer choice;
+      choice.callOnTimeout([&] {
+        if (QWidget* menu = QApplication::activePopupWidget()) {
+          choice.stop();
+          QTest::keyClick(menu, mnemonic);
+        }
+      });
+      choice.start(0);
+      QContextMenuEvent event(QContextMenuEvent::Keyboard, {5, 5}, chart->mapToGlobal(QPoint(5, 5)));
+      QCoreApplication::sendEvent(chart, &event);
+    });
+  }
+
+  std::string status() { return window_.statusBar()->currentMessage().toStdString(); }
+
+ private:
+  void answer_dialog() {
+    auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
+    if (dialog == nullptr || dialog == answered_) return;
+    answered_ = dialog;
+    auto* edit = dialog->findChild<QLineEdit*>(QStringLiteral("fileNameEdit"));
+    offered_ = edit->text();
+    if (name_.isEmpty()) return QTest::keyClick(dialog, Qt::Key_Escape);
+    edit->setText(name_);
+    QTest::keyClick(edit, Qt::Key_Return);
+  }
+
+  QTimer answers_;
+  QString name_;
+  QString offered_;
+  QPointer<QFileDialog> answered_;
+};
+
+TEST_F(DialogTest, TracesAndFoldersAreChosen) {
+  answer(recording(), ActionId::kOpenFile);
+  ASSERT_NE(window_.run(), nullptr) << banner();
+  EXPECT_EQ(window_.run()->path, qt(recording()));
+
+  const std::filesystem::path run = folder() / "run";
+  std::filesystem::create_directory(run);
+  std::filesystem::copy_file(recording().parent_path() / "swinscope_swin_tiny_infer_1gpu.db", run / "rank0.db");
+  answer(run, ActionId::kOpenFolder);
+  ASSERT_NE(window_.run(), nullptr) << banner();
+  EXPECT_EQ(window_.run()->path, qt(run));
+
+  for (const ActionId action : {ActionId::kOpenFile, ActionId::kOpenFolder, ActionId::kExportImage}) {
+    answer({}, action);
+    EXPECT_EQ(window_.run()->path, qt(run));
+    EXPECT_EQ(banner(), "");
+  }
+}
+
+TEST_F(DialogTest, ImagesAndReportsAreWrittenWhereTheUserSays) {
+  open(recording());
+  answer(folder() / "page.png", ActionId::kExportImage);
+  EXPECT_EQ(offered(), QStringLiteral("swinscope.png"));
+  EXPECT_GT(QImage(qt(folder() / "page.png")).width(), 500);
+
+  answer(folder() / "run.md", ActionId::kExportReport);
+  EXPECT_EQ(offered(), QStringLiteral("report.html"));
+  EXPECT_THAT(read_file(folder() / "run.md"), HasSubstr("bilinear2d"));
+
+  answer(folder() / "run", ActionId::kExportReport);
+  EXPECT_THAT(banner(), HasSubstr("give a name that ends in .html"));
+  EXPECT_FALSE(std::filesystem::exists(folder() / "run"));
+}
+
+TEST_F(DialogTest, ChartsAreSavedAsPngAndSvg) {
+  open(recording());
+  const gui::ChartWidget& chart = *window_.overview().charts().front();
+  save_chart(folder() / "chart.svg", Qt::Key_S);
+  EXPECT_EQ(offered().toStdString(), chart.chart().title + ".svg");
+  EXPECT_THAT(read_file(folder() / "chart.svg"), StartsWith("<svg"));
+  EXPECT_THAT(status(), HasSubstr("chart.svg"));
+
+  save_chart(folder() / "chart.png", Qt::Key_P);
+  EXPECT_EQ(QImage(qt(folder() / "chart.png")).width(), chart.width());
+  EXPECT_THAT(status(), HasSubstr("chart.png"));
+}
+
+TEST_F(DialogTest, AChartThatCannotBeSavedIsTold) {
+  open(recording());
+  for (const auto& [suffix, key] : {std::pair("svg", Qt::Key_S), std::pair("png", Qt::Key_P)}) {
+    window_.banner().dismiss();
+    save_chart(folder() / "no such folder" / (std::string("chart.") + suffix), key);
+    EXPECT_THAT(banner(), HasSubstr("cannot be written"));
+    EXPECT_THAT(banner(), HasSubstr("Cause: "));
+  }
+}
+
+}  // namespace
+}  // namespace swinscope::tests
