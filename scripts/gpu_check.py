@@ -6,7 +6,7 @@ usage: python3 scripts/gpu_check.py [--build build/gpu] [--seconds S] [--limit S
        [--list] [PATTERN…]
 
 One line a check, its output in DIR/NAME.log. PATTERN: names of checks, with * and ?, as --list prints them, in the order in which
-they begin; default: all but those of compute-sanitizer, which are asked for (`memcheck*`, `racecheck*`). --jobs: so many beside each other, which slows each but not
+they begin, but that tests which count the GPU's free memory come last and alone; default: all but those of compute-sanitizer, which are asked for (`memcheck*`, `racecheck*`). --jobs: so many beside each other, which slows each but not
 all of them. Nothing is begun after --seconds, and a check is cut after --limit: what was not done is said. Exit status: 0 all passed, 1 one failed or was not done, 2 it cannot be run.
 """
 import argparse
@@ -25,6 +25,7 @@ import time
 FIXTURES = "tests/peers/timm/fixtures"
 TRAINED = "--device cuda --dataset-size 16 --steps 2 --warmup 1 --quiet"
 VERIFY = ["verify", "--no-models", "--checks"]  # each row is said when it is there: a check that is cut shows how far it came
+ALONE = ("workloads_device_model_test", "workloads_device_segmenter_test")  # they count the GPU's free memory
 CUBLASLT = "nvjet"  # how its kernels are called that racecheck reports hazards of: not ours to mend, so they are counted apart
 ROWS = {  # rows of `swin verify` whose kernels share memory between threads, by the name of their check here
     "attention": "attention", "qkv-attention": "qkv and attention", "attention-backward": "attention backward",
@@ -176,14 +177,16 @@ def main():
         said = last_line(log) if left > 0 else "no time was left"
         return {"check": name, "verdict": verdict, "seconds": round(time.monotonic() - start, 1), "said": said}
 
-    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        for done in concurrent.futures.as_completed([pool.submit(row_of, name) for name in names]):
-            row = done.result()
-            rows.append(row)
-            print(f"{row['verdict']:<9}{row['seconds']:>7.1f} s  {row['check']}: {row['said']}", flush=True)
-            if arguments.json:
-                with open(arguments.json, "w", encoding="utf-8") as file:
-                    json.dump(rows, file, indent=1)
+    for alone in (False, True):
+        now = [name for name in names if (name in ALONE) == alone]
+        with concurrent.futures.ThreadPoolExecutor(1 if alone else arguments.jobs) as pool:
+            for done in concurrent.futures.as_completed([pool.submit(row_of, name) for name in now]):
+                row = done.result()
+                rows.append(row)
+                print(f"{row['verdict']:<9}{row['seconds']:>7.1f} s  {row['check']}: {row['said']}", flush=True)
+                if arguments.json:
+                    with open(arguments.json, "w", encoding="utf-8") as file:
+                        json.dump(rows, file, indent=1)
     count = lambda verdict: sum(row["verdict"] == verdict for row in rows)
     print(", ".join(f"{count(verdict)} {verdict}" for verdict in ("passed", "FAILED", "skipped", "cut", "left out")))
     return 0 if count("passed") + count("skipped") == len(rows) else 1

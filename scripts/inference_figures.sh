@@ -4,8 +4,8 @@
 # is timed. PyTorch compiles while other things are checked, which takes the CPU and needs no quiet GPU. DIR/PART.txt has what each
 # part said, DIR/*.json the figures. Needs python3 with torch and timm for compile and speed.
 # PART: ladder (and attention and normalization beside the copy rate), layers (a recording), compile (what speed compares with, into
-# DIR/inductor, beside the part after it), sanitizers (compute-sanitizer), speed (beside PyTorch; rows of `swin verify`, the models' tests
-# and logits beside PyTorch's while it compiles what is not there yet); all, in this order, without.
+# DIR/inductor, beside the part after it), sanitizers (compute-sanitizer), speed (beside PyTorch; rows of `swin verify` and logits beside
+# PyTorch's while it compiles what is not there yet, the models' tests afterwards); all, in this order, without.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 source scripts/figures.sh
 
@@ -56,10 +56,11 @@ for part in "${parts[@]}"; do
       ;;
     speed)
       peers speed "${fastest[@]}"
-      attempt rows python3 scripts/gpu_check.py --jobs 3 --build "$build" --logs "$out/rows" 'workloads_device_model_test*' verify-models verify-kernels
+      attempt rows python3 scripts/gpu_check.py --jobs 2 --build "$build" --logs "$out/rows" verify-models verify-kernels
       attempt errors "${compare[@]}" errors --swin "$swin" --models "$models" --json "$out/errors.json"
       attempt errors_384 "${compare[@]}" errors --swin "$swin" --models "$models" --image 384 --json "$out/errors_384.json"
       let_go speed
+      attempt models python3 scripts/gpu_check.py --build "$build" --logs "$out/rows" 'workloads_device_model_test*'  # counts the GPU's memory
       ;;
     ladder)
       attempt ladder python3 scripts/inference_ladder.py --swin "$swin" --json "$out/ladder.json"

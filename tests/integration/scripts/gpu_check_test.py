@@ -81,6 +81,18 @@ class GpuCheck(unittest.TestCase):
         rows, done = self.verdicts("good_test", "skipped_test")
         self.assertEqual((len(rows), done.returncode), (2, 0))
 
+    def test_what_counts_free_memory_waits_for_all_others(self):
+        ended, counts = os.path.join(self.folder.name, "ended"), "workloads_device_model_test"
+        for name, script in (("good_test", f"touch {ended}"), (counts, f"[ -e {ended} ]")):
+            path = os.path.join(self.build, "bin", name)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("#!/bin/sh\n" + script + "\n")
+            os.chmod(path, 0o755)
+        with open(os.path.join(self.build, "gpu_tests"), "a", encoding="utf-8") as file:
+            file.write(counts + "\n")
+        rows, _ = self.verdicts(counts, "good_test")
+        self.assertEqual([(name, row["verdict"]) for name, row in rows.items()], [("good_test", "passed"), (counts, "passed")])
+
     def test_what_no_time_is_left_for_is_said(self):
         rows, done = self.verdicts("--seconds", "0", "good_test")
         self.assertEqual(rows["good_test"]["verdict"], "left out")
