@@ -7,7 +7,16 @@
 namespace swinscope::cuda::hopper {
 
 // After the bias. kNormalized: hopper_result.cuh.
-enum class Finish { kPlain, kGelu, kResidual, kNormalized };
+enum class Finish {
+  kPlain,
+  kGelu,
+  kResidual,
+  kResidualMoments,  // and leaves moments of what it stores: by one warp group a tile
+  kNormalized
+};
+constexpr bool adds_residual(Finish finish) {
+  return finish == Finish::kResidual || finish == Finish::kResidualMoments;
+}
 
 constexpr int kGroup = 128;  // threads of a warp group
 constexpr int kQuad = 4;     // lanes that have the same rows
@@ -15,13 +24,13 @@ constexpr int kQuad = 4;     // lanes that have the same rows
 template <typename T>
 struct Pointers {
   const T* bias;      // [n], or null
-  const T* residual;  // [m, n], read with kResidual, and with kNormalized where it is not null; may be y
+  const T* residual;  // [m, n], read where adds_residual(), and with kNormalized where it is not null; may be y
   T* y;
   const float* corrections = nullptr;  // [2, n]: see normalized_product.h
   const T* gamma = nullptr;            // [n], as beta: of kNormalized
   const T* beta = nullptr;
   const float2* a_moments = nullptr;  // [m, k / 32]: of the rows of a, where they are normalized
-  float2* y_moments = nullptr;        // [m, n / 32], or null: with kResidual, by one warp group a tile
+  float2* y_moments = nullptr;        // [m, n / 32]: of kResidualMoments
 };
 
 // 8 columns of a row that follow each other.
@@ -51,19 +60,40 @@ struct Eight {
   }
 };
 
-// The tanh form of GELU, two values at a time: what goes into the exponential with 11 bits, the rest in fp32.
-__device__ inline void gelu(Eight& eight) {
+// tanh(sqrt(2 / pi) (z + 0.044715 z^3)), with 11 bits.
+__device__ inline __half2 gelu_tanh(__half2 z) {
   const __half2 scale = __float2half2_rn(0.79788456F);  // sqrt(2 / pi)
   const __half2 cube = __float2half2_rn(0.044715F * 0.79788456F);
-#pragma unroll
-  for (int i = 0; i < 8; i += 2) {
-    const float low = 0.5F * eight.values[i];
-    const float high = 0.5F * eight.values[i + 1];
-    const __half2 z = __floats2half2_rn(eight.values[i], eight.values[i + 1]);
-    const __half2 inner = __hmul2(z, __hfma2(__hmul2(z, z), cube, scale));
-    const float2 t = __half22float2(tanh_fast(inner));
-    eight.values[i] = fmaf(low, t.x, low);
-    eight.values[i + 1] = fmaf(high, t.y, high);
+  return tanh_fast(__hmul2(z, __hfma2(__hmul2(z, z), cube, scale)));
+}
+
+// The tanh form of GELU, z / 2 (1 + tanh(...)), two values at a time and rounded: in fp16 all of it of what is rounded
+// to fp16 first, with fewer instructions; for bf16 but for the tanh in fp32.
+__device__ inline std::uint32_t rounded_gelu(float low, float high, __half) {
+  const __half2 z = __floats2half2_rn(low, high);
+  const __half2 half = __hmul2(z, __float2half2_rn(0.5F));
+  const __half2 y = __hfma2(half, gelu_tanh(z), half);
+  return *reinterpret_cast<const std::uint32_t*>(&y);
+}
+__device__ inline std::uint32_t rounded_gelu(float low, float high, __nv_bfloat16 type) {
+  const float2 t = __half22float2(gelu_tanh(__floats2half2_rn(low, high)));
+  low *= 0.5F;
+  high *= 0.5F;
+  return pack(fmaf(low, t.x, low), fmaf(high, t.y, high), type);
+}
+template <typename T>
+__device__ uint4 rounded_gelu(const Eight& eight, T type) {
+  const float* const v = eight.values;
+  return {rounded_gelu(v[0], v[1], type), rounded_gelu(v[2], v[3], type), rounded_gelu(v[4], v[5], type),
+          rounded_gelu(v[6], v[7], type)};
+}
+// As it is stored.
+template <Finish kFinish, typename T>
+__device__ uint4 rounded(const Eight& eight, T type) {
+  if constexpr (kFinish == Finish::kGelu) {
+    return rounded_gelu(eight, type);
+  } else {
+    return eight.rounded(type);
   }
 }
 

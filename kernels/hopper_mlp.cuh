@@ -154,10 +154,9 @@ __device__ void consume_mlp(const MlpMemory<P>& memory, int m, int tiles, const 
         const float2 low = *reinterpret_cast<const float2*>(bias + i * kStep);
         const float2 high = *reinterpret_cast<const float2*>(bias + i * kStep + 8);
         const float* const own = hidden + 8 * i;
-        Eight eight{{own[0] + low.x, own[1] + low.y, own[2] + low.x, own[3] + low.y, own[4] + high.x, own[5] + high.y,
-                     own[6] + high.x, own[7] + high.y}};
-        gelu(eight);
-        const uint4 packed = eight.rounded(T{});
+        const Eight eight{{own[0] + low.x, own[1] + low.y, own[2] + low.x, own[3] + low.y, own[4] + high.x,
+                           own[5] + high.y, own[6] + high.x, own[7] + high.y}};
+        const uint4 packed = rounded_gelu(eight, T{});
         operand[i][0] = packed.x;
         operand[i][1] = packed.y;
         operand[i][2] = packed.z;

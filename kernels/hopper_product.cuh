@@ -33,7 +33,7 @@ struct Plan {
   static constexpr int kRows = kGroups * kGroupRows;
   static constexpr Finish kFinish = kFinish_;
   static constexpr bool kNormalizes = kFinish == Finish::kNormalized;
-  static constexpr bool kLeavesMoments = kFinish == Finish::kResidual && kGroups == 1;
+  static constexpr bool kLeavesMoments = kFinish == Finish::kResidualMoments;
   static constexpr int kThreads = (1 + kGroups) * kGroup;
   static constexpr std::uint32_t kABytes = kRows * kStageRowBytes;
   static constexpr std::uint32_t kStageBytes = kABytes + kColumns * kStageRowBytes;
@@ -175,7 +175,7 @@ struct Place {
   bool adds;  // a residual
 
   __device__ Place(const Extents& e, const Pointers<T>& p, int row, int column, int t)
-      : parts((e.n - column) / 32), adds(P::kFinish == Finish::kResidual || p.residual != nullptr) {
+      : parts((e.n - column) / 32), adds(adds_residual(P::kFinish) || p.residual != nullptr) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const std::int64_t at = std::int64_t{row + 8 * half} * e.n + column + 8 * t;
@@ -193,7 +193,7 @@ struct Place {
 // place.
 template <typename P>
 struct Residual {
-  static constexpr bool kRead = P::kFinish == Finish::kResidual || P::kNormalizes;
+  static constexpr bool kRead = adds_residual(P::kFinish) || P::kNormalizes;
   static constexpr int kParts = P::kColumns / 32;
   static constexpr int kAhead = std::min(2, kParts);  // of 32 columns
   uint4 pieces[2][kAhead][2];
@@ -236,14 +236,12 @@ __device__ void finish_tile(const float (&sums)[P::kSums], const TileBias<P>& bi
     for (int half = 0; half < 2; ++half) {
       Eight eight = eight_of(sums, part, half);
       bias.add_to(eight, part * 32 + 8 * t);
-      if constexpr (P::kFinish == Finish::kGelu) gelu(eight);
       residual.add_to(eight, part, half);
-      const uint4 packed = eight.rounded(typename P::T{});
+      const uint4 packed = rounded<P::kFinish>(eight, typename P::T{});
       if (!place.has(part, half)) continue;
       *reinterpret_cast<uint4*>(place.y[half] + part * 32) = packed;
       if constexpr (P::kLeavesMoments) {
-        if (p.y_moments != nullptr)
-          store_moments(p.y_moments, place.y[half] - p.y + part * 32, moments_of(packed, typename P::T{}));
+        store_moments(p.y_moments, place.y[half] - p.y + part * 32, moments_of(packed, typename P::T{}));
       }
     }
   }
@@ -278,6 +276,7 @@ __device__ void consume(const Ring<P>& ring, const Extents& e, const Pointers<ty
     const Place<P> place(e, p, at.first_row() + own_row, at.first_column(), lane % kQuad);
     if constexpr (!P::kNormalizes) end.fetch(e, p, at.first_column(), thread);
     Residual<P>::prefetch(place);
+#pragma unroll(P::kGroups == 1 ? 1 : 2)  // one group is for few rows: see hopper_split.cuh
     for (int step = 0; step < steps; ++step) {
       barrier_wait(ring.full_at(at.stage), at.parity);
       const std::uint64_t a =

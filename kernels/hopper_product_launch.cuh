@@ -91,6 +91,11 @@ void launch_plan(const ProductForm& form, const ProductMaps& maps, const Product
 
 template <typename T, int kColumns, int kGroups>
 void launch_tile(const ProductForm& form, const ProductMaps& maps, const ProductPointers& pointers, Stream stream) {
+  if constexpr (kGroups == 1) {
+    if (pointers.y_moments != nullptr) {
+      return launch_plan<Plan<T, kColumns, kGroups, Finish::kResidualMoments>>(form, maps, pointers, stream);
+    }
+  }
   if (form.gelu) {
     launch_plan<Plan<T, kColumns, kGroups, Finish::kGelu>>(form, maps, pointers, stream);
   } else if (pointers.residual != nullptr) {

@@ -53,6 +53,8 @@ void launch_columns(const ProductForm& form, const Tile& tile, const ProductMaps
     launch_plan<SplitPlan<T, kColumns, Finish::kPlain, true>>(form, tile, maps, pointers, stream);
   } else if (form.gelu) {
     launch_plan<SplitPlan<T, kColumns, Finish::kGelu>>(form, tile, maps, pointers, stream);
+  } else if (pointers.y_moments != nullptr) {
+    launch_plan<SplitPlan<T, kColumns, Finish::kResidualMoments>>(form, tile, maps, pointers, stream);
   } else if (pointers.residual != nullptr) {
     launch_plan<SplitPlan<T, kColumns, Finish::kResidual>>(form, tile, maps, pointers, stream);
   } else {

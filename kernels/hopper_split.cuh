@@ -5,6 +5,8 @@
 // Blocks that share b: those of tiles above each other need the same rows of b. Each fetches a slice of them for all,
 // so that they come from the L2 cache once: what it delivers is what limits a product of few rows and many weights. A
 // cluster may be a single block.
+// With few rows a kernel also waits for its instructions, which the ones before have displaced: loops are not unrolled
+// where that would only make more of them.
 #pragma once
 
 #include "kernels/early_launch.cuh"
@@ -122,6 +124,7 @@ __device__ void produce_part(const SplitMemory<P>& memory, const SplitPart& part
   const int ahead = min(P::kStages, part.last - part.first);
   // Weights do not depend on the kernel before: what the stages have no room for comes into the L2 cache while it ends.
   prefetch_map(a_map);
+#pragma unroll 1
   for (int i = 0; i < ahead; ++i)
     load_b(part.first + i, i);
   if (part.row < shares * P::kRows) {
@@ -131,6 +134,7 @@ __device__ void produce_part(const SplitMemory<P>& memory, const SplitPart& part
   }
   wait_for_previous();
   if (e.late) let_next_begin();
+#pragma unroll 1
   for (int i = 0; i < ahead; ++i)
     load_a(part.first + i, i);
   int stage = 0;
@@ -141,6 +145,7 @@ __device__ void produce_part(const SplitMemory<P>& memory, const SplitPart& part
       parity ^= 1U;
     }
   };
+#pragma unroll 1
   for (int step = part.first + ahead; step < part.last; ++step) {
     barrier_wait(memory.empty(stage), parity);
     load_b(step, stage);
@@ -169,6 +174,7 @@ __device__ void multiply_part(const SplitMemory<P>& memory, const SplitPart& par
   };
   int stage = 0;
   std::uint32_t parity = 0;
+#pragma unroll 1
   for (int step = part.first; step < part.last; ++step) {
     barrier_wait(memory.full(stage), parity);
     const std::uint64_t a = tile_descriptor(memory.a(stage));
@@ -217,6 +223,7 @@ template <typename P>
 __device__ Eight total_of(const SplitMemory<P>& memory, const SplitExtents& e, int unit, int thread,
                           const float (&sums)[P::kSums]) {
   Eight total = eight_of(sums, unit / 2, unit % 2);
+#pragma unroll 1
   for (int from = 0; from + 1 < e.splits; ++from) {
     const std::uint32_t at = memory.unit(from, e.place(unit), e.units_of(0, P::kUnits), thread);
     total.add(load_shared_floats(at), load_shared_floats(at + P::kUnitBytes / 2));
@@ -250,7 +257,7 @@ __device__ void consume_part(const SplitMemory<P>& memory, const SplitPart& part
   Corrections<P::kNormalize ? P::kUnits / 2 : 1> corrections;
   if constexpr (P::kNormalize) corrections.fetch(p.corrections, column, e.n);
   wait_for_previous();
-  constexpr bool kRead = P::kFinish == Finish::kResidual;
+  constexpr bool kRead = adds_residual(P::kFinish);
   uint4 residual[kRead ? P::kUnits : 1];
   if constexpr (kRead) {
 #pragma unroll
@@ -278,13 +285,11 @@ __device__ void consume_part(const SplitMemory<P>& memory, const SplitPart& part
     } else {
       eight.add(bias[unit / 2], T{});
     }
-    if constexpr (P::kFinish == Finish::kGelu) gelu(eight);
     if constexpr (kRead) eight.add(residual[unit], T{});
-    const uint4 stored = eight.rounded(T{});
+    const uint4 stored = rounded<P::kFinish>(eight, T{});
     *reinterpret_cast<uint4*>(p.y + place(unit)) = stored;
-    if constexpr (kRead) {
-      if (p.y_moments != nullptr) store_moments(p.y_moments, place(unit), moments_of(stored, T{}));
-    }
+    if constexpr (P::kFinish == Finish::kResidualMoments)
+      store_moments(p.y_moments, place(unit), moments_of(stored, T{}));
   }
 }
 
