@@ -54,11 +54,12 @@ struct QkvArguments {
   __device__ int last_head() const { return min(first_head() + heads_each, heads); }
 };
 
-// Shared memory and barriers.
+// Shared memory and barriers. A template, because architectures whose kernel is empty then leave it out instead of
+// finding functions that nothing calls.
+template <typename T>
 struct QkvMemory {
   std::uint32_t rows, weights, parts, barriers, window_bytes;
 
-  template <typename T>
   __device__ QkvMemory(const QkvArguments<T>& a, std::uint32_t base, std::uint32_t all_barriers)
       : rows(base), barriers(all_barriers), window_bytes(static_cast<std::uint32_t>(a.depth_tiles()) * kRowTileBytes) {
     weights = rows + static_cast<std::uint32_t>(a.row_stages * kGroups) * window_bytes;
@@ -81,7 +82,7 @@ struct QkvMemory {
 
 // The weights of each head, for each pair of windows again.
 template <typename T>
-__device__ void produce_weights(const QkvArguments<T>& a, const QkvMemory& memory, const CUtensorMap* map) {
+__device__ void produce_weights(const QkvArguments<T>& a, const QkvMemory<T>& memory, const CUtensorMap* map) {
   hopper::prefetch_map(map);
   hopper::RingPlace at(a.stages);
   for (int pair = static_cast<int>(blockIdx.x); pair < a.pairs; pair += static_cast<int>(gridDim.x)) {
@@ -146,7 +147,7 @@ struct RowCopies {
 
 // 64 rows of x by the weights of a head: with the layout of wgmma.cuh, of each row columns of q, then k, then v.
 template <typename T>
-__device__ void project(const QkvArguments<T>& a, const QkvMemory& memory, std::uint32_t x, hopper::RingPlace& at,
+__device__ void project(const QkvArguments<T>& a, const QkvMemory<T>& memory, std::uint32_t x, hopper::RingPlace& at,
                         bool leads, float (&sums)[kHeadColumns / 2]) {
   constexpr std::uint64_t kAdvance = hopper::kStep * 2 >> 4;
   const auto release = [&](int stage) {
@@ -224,8 +225,8 @@ struct HeadRows {
 };
 
 template <typename T, int kBlocks, bool kCosine>
-__device__ void attend_windows(const QkvArguments<T>& a, const QkvMemory& memory, const float* qkv_bias, float* k_norms,
-                               int group) {
+__device__ void attend_windows(const QkvArguments<T>& a, const QkvMemory<T>& memory, const float* qkv_bias,
+                               float* k_norms, int group) {
   const int thread = static_cast<int>(threadIdx.x) % hopper::kGroup;
   const AttentionLane<kBlocks> lane(a.geometry, thread);
   const RowCopies<T> copies(a, thread);
