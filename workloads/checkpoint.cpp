@@ -115,6 +115,9 @@ void Checkpoint::require_settings(const std::map<std::string, std::string>& sett
       differences.push_back(fmt::format("{} {} instead of {}", name, value, before->second));
     }
   }
+  for (const auto& [name, value] : state_.settings) {
+    if (!settings.contains(name)) differences.push_back(fmt::format("no {} (it was {})", name, value));
+  }
   if (differences.empty()) return;
   throw WorkloadError(WorkloadErrorKind::kUsage,
                       fmt::format("{}: the training was begun with other settings", file_.path().string()),

@@ -133,6 +133,12 @@ TEST_F(CheckpointTest, OtherSettingsAreRefusedAndNamed) {
     EXPECT_EQ(error.kind(), WorkloadErrorKind::kUsage);
     EXPECT_EQ(error.cause(), "model swin_tiny (there was none); seed 2 instead of 1");
   }
+  try {
+    checkpoint.require_settings({});
+    FAIL() << "no error";
+  } catch (const WorkloadError& error) {
+    EXPECT_EQ(error.cause(), "no seed (it was 1)");
+  }
 }
 
 TEST_F(CheckpointTest, DamagedAndForeignFilesAreRefused) {
