@@ -20,6 +20,7 @@ inline constexpr int kMaxStages = 4;
 inline constexpr int kPatchSize = 4;
 inline constexpr int kImageChannels = 3;
 inline constexpr int kMlpRatio = 4;
+inline constexpr int kMostWindow = 24;  // tokens along one side: what window attention takes on every device
 // Sides of the grids that the segmentation head's pyramid averages over.
 inline constexpr std::array<int, 4> kPyramidSides = {1, 2, 3, 6};
 // Hidden channels of V2's continuous position bias network.

@@ -21,6 +21,8 @@ void add_run_options(CLI::App& command, RunOptions& options, const std::string& 
       ->check(CLI::IsMember({"fp32", "fp64", "tf32", "fp16", "bf16"}));
   command.add_option("--image", options.image_size, "image size in pixels (default: the model's)")
       ->check(CLI::PositiveNumber);
+  command.add_option("--window", options.window, "tokens along a window's side (default: the model's)")
+      ->check(CLI::Range(1, kMostWindow));
   command.add_option(batch_names, options.batch, "images of each rank in a step")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -39,6 +41,7 @@ void add_run_options(CLI::App& command, RunOptions& options, const std::string& 
 SwinConfig resolve_config(const RunOptions& options) {
   SwinConfig config = find_model(options.model);
   if (options.image_size > 0) config.image_size = options.image_size;
+  if (options.window > 0) config.window = options.window;
   check_config(config);
   if (!options.weights.empty()) config.classes = classes_in(SafetensorsFile(options.weights), config.classes);
   return config;
@@ -107,6 +110,7 @@ nlohmann::ordered_json start_document(const std::string& schema, const RunOption
   run["device"] = options.device;
   run["precision"] = options.precision;
   run["image_size"] = config.image_size;
+  run["window"] = config.window;
   run["batch_per_rank"] = options.batch;
   run["ranks"] = rank.size;
   run["threads_per_rank"] = threads;

@@ -22,6 +22,7 @@ struct RunOptions {
   std::string device = "cpu";
   std::string precision;   // empty: fp32, on a GPU what the level says
   int image_size = 0;      // 0: the model's
+  int window = 0;          // tokens along a side; 0: the model's
   std::int64_t batch = 1;  // of each rank
   std::int64_t steps = 10;
   std::int64_t warmup = 1;  // steps before the measured ones
@@ -35,8 +36,8 @@ struct RunOptions {
 // `batch_names`: the option's names, as CLI11 takes them.
 void add_run_options(CLI::App& command, RunOptions& options, const std::string& batch_names);
 
-// The model at the wanted image size, with the classes of the weights if any are given. Throws WorkloadError: kUsage
-// for an unknown model, kInput for weights that cannot be read.
+// The model with the wanted image size and window, and with the classes of the weights if any are given. Throws
+// WorkloadError: kUsage for an unknown model, kInput for weights that cannot be read.
 SwinConfig resolve_config(const RunOptions& options);
 
 // Makes it a model for segmentation: its head has `head_channels`, or if 0 as many as that of the weights, or the

@@ -48,7 +48,8 @@ RankConfiguration agreed_configuration(const TrainOptions& options, const SwinCo
                               {"drop-path", fmt::format("{}", options.trainer.drop_path)},
                               {"bucket-mib", fmt::format("{}", options.bucket_mib)},
                               {"reduce-precision", options.reduce_precision}};
-  // Classification has no entry: its checkpoints are older than tasks.
+  // What checkpoints are older than has an entry only where it is not as it was then: other windows, another task.
+  if (config.window != find_model(config.name).window) agreed["window"] = std::to_string(config.window);
   if (config.task == Task::kSegmentation) {
     agreed["task"] = fmt::format("segmentation {}", config.head_channels);
     agreed["tap-fusion"] = options.trainer.tap_fusion ? "yes" : "no";

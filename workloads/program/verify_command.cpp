@@ -22,7 +22,8 @@ struct VerifyOptions {
   std::vector<std::string> precisions = {"fp32", "tf32", "fp16", "bf16"};
   std::vector<std::string> levels = {"eager", "fused", "window", "attention", "graph"};
   std::vector<std::int64_t> batches = {1, 3};
-  int image_size = 0;
+  int image_size = 0;  // 0: the models'
+  int window = 0;      // 0: the models'
   std::filesystem::path fixtures;
   std::string times;  // a model: time the kernels of its training step instead
   std::int64_t times_batch = 64;
@@ -88,6 +89,7 @@ void verify_models(const VerifyOptions& options, const VerifyReport& report) {
   for (const std::string& name : options.models) {
     SwinConfig config = find_model(name);
     if (options.image_size > 0) config.image_size = options.image_size;
+    if (options.window > 0) config.window = options.window;
     check_config(config);
     std::vector<ModelReference> references;
     if (!options.fixtures.empty()) {
@@ -206,6 +208,8 @@ Command add_verify_command(CLI::App& app) {
   command->add_option("--batches", options->batches)->delimiter(',')->check(CLI::PositiveNumber)->capture_default_str();
   command->add_option("--image", options->image_size, "image size in pixels (default: the models')")
       ->check(CLI::PositiveNumber);
+  command->add_option("--window", options->window, "tokens along a window's side (default: the models')")
+      ->check(CLI::Range(1, kMostWindow));
   command->add_option("--fixtures", options->fixtures,
                       "compare with timm's logits in this folder instead of the CPU's");
   command->add_option("--times", options->times, "time the kernels of this model's training step instead of checking");

@@ -114,6 +114,11 @@ TEST(ModelTable, AStageSmallerThanTheWindowIsOneWindowWithoutShift) {
   SwinConfig small = tiny;
   small.image_size = 128;
   EXPECT_EQ(stage_shape(small, 3).window, 4);
+  SwinConfig wide = tiny;
+  wide.window = 14;
+  EXPECT_EQ(stage_shape(wide, 0).window, 14);
+  EXPECT_EQ(stage_shape(wide, 1).shift, 7);
+  EXPECT_EQ(stage_shape(wide, 2).shift, 0);
 }
 
 TEST(ModelTable, RefusesSizesThatMergingsDoNotDivide) {

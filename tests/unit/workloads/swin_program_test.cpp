@@ -59,6 +59,28 @@ TEST_F(SwinProgram, InferMeasuresAndPredicts) {
   EXPECT_GT(json["data"][0]["images_per_second"], 0.0);
 }
 
+// The pictures and, of V2, the parameters stay the same: what the models compute does not.
+TEST_F(SwinProgram, TheWindowCanBeChosen) {
+  const auto infer = [&](const std::string& window) {
+    const Finished finished =
+        swin({"infer", "--model", "swinv2_nano", "--batch", "8", "--steps", "1", "--window", window, "--json"});
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    return nlohmann::json::parse(finished.out);
+  };
+  const auto own =
+      nlohmann::json::parse(swin({"infer", "--model", "swinv2_nano", "--batch", "8", "--steps", "1", "--json"}).out);
+  const auto same = infer("4");
+  const auto wider = infer("8");
+  EXPECT_EQ(own["run"]["window"], 4);
+  EXPECT_EQ(wider["run"]["window"], 8);
+  EXPECT_EQ(same["data"][0]["predictions"], own["data"][0]["predictions"]);
+  EXPECT_NE(wider["data"][0]["predictions"], own["data"][0]["predictions"]);
+  EXPECT_EQ(wider["run"]["parameters"], own["run"]["parameters"]);
+  EXPECT_GT(wider["run"]["flops_per_image_forward"], own["run"]["flops_per_image_forward"]);
+  // 16 x 16 tokens at first: from there on a window is the map.
+  EXPECT_EQ(infer("16")["data"][0]["predictions"], infer("24")["data"][0]["predictions"]);
+}
+
 TEST_F(SwinProgram, WeightsFromAFilePredictAsTheSameRedrawnOnes) {
   const SwinConfig& config = find_model("swin_nano");
   ParameterStore<float> store(config, false);
@@ -140,6 +162,31 @@ TEST_F(SwinProgram, TwoRanksTrainTogetherAndOnePrints) {
   EXPECT_EQ(json["data"][0]["images_per_step"], 4);
 }
 
+TEST_F(SwinProgram, ATrainingGoesOnWithItsOwnWindowsOnly) {
+  const auto train = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"train",
+                                          "--model",
+                                          "swinv2_nano",
+                                          "--image",
+                                          "32",
+                                          "--steps",
+                                          "2",
+                                          "--batch",
+                                          "1",
+                                          "--checkpoint",
+                                          (folder_.path() / "kept").string()};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return swin(arguments);
+  };
+  const Finished begun = train({"--window", "8"});
+  ASSERT_EQ(begun.status, 0) << begun.err;
+  const Finished other = train({"--resume"});
+  EXPECT_NE(other.status, 0);
+  EXPECT_THAT(other.err, HasSubstr("window"));
+  const Finished own = train({"--resume", "--window", "8"});
+  EXPECT_EQ(own.status, 0) << own.err;
+}
+
 TEST_F(SwinProgram, RanksWithDifferentCommandLinesAreRefused) {
   const auto train = [&](int rank, const std::string& seed, const std::string& steps) {
     return start({"train", "--model", "swin_nano", "--seed", seed, "--steps", steps},
@@ -210,6 +257,11 @@ TEST_F(SwinProgram, MistakesAreExplained) {
   const Finished size = swin({"infer", "--model", "swin_nano", "--image", "30"});
   EXPECT_EQ(size.status, 2);
   EXPECT_THAT(size.err, HasSubstr("multiple of 8"));
+  for (const char* window : {"0", "25", "wide"}) {
+    const Finished refused = swin({"infer", "--model", "swin_nano", "--window", window});
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_THAT(refused.err, HasSubstr("--window"));
+  }
   const Finished missing = swin({"infer", "--model", "swin_nano", "--weights", "/nonexistent.safetensors"});
   EXPECT_EQ(missing.status, 3);
   EXPECT_THAT(missing.err, HasSubstr("/nonexistent.safetensors"));
