@@ -152,10 +152,18 @@ __global__ void pool_kernel(PoolShape shape, const T* x, T* y) {
   const int mine = static_cast<int>(threadIdx.x);
   const std::int64_t out = std::int64_t{blockIdx.x} * kPoolChannels * kLength + mine;
   if (mine >= kPoolChannels * kLength || out >= shape.channels) return;
-  float total = 0.0F;
+  // By halves: one sum after another would leave several times the rounding of all that was added before.
+  float parts[kPoolRows];
+#pragma unroll
   for (int row = 0; row < kPoolRows; ++row)
-    total += sums[row][mine];
-  y[blockIdx.y * shape.channels + out] = from_float<T>(total / static_cast<float>(shape.tokens));
+    parts[row] = sums[row][mine];
+#pragma unroll
+  for (int half = kPoolRows / 2; half > 0; half /= 2) {
+#pragma unroll
+    for (int row = 0; row < half; ++row)
+      parts[row] += parts[row + half];
+  }
+  y[blockIdx.y * shape.channels + out] = from_float<T>(parts[0] / static_cast<float>(shape.tokens));
 }
 
 template <typename T>

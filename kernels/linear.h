@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "kernels/cost.h"
+#include "kernels/device.h"
 
 namespace swinscope {
 
@@ -33,4 +34,14 @@ void linear_backward(const LinearShape& shape, const T* x, const T* weight, cons
                      std::type_identity_t<T>* dweight, std::type_identity_t<T>* dbias);
 
 }  // namespace cpu
+namespace cuda {
+
+// As the CPU's, with sums in fp32; inputs must be a multiple of 8, `bias` may be null. A warp has an output to itself,
+// so that no sum is long: for the classifier in fp32, where the rounding of a product's one long sum was most of the
+// error of the logits. For few rows and outputs: the weight is read again for every eight rows. Other products are
+// matmul.h's.
+void linear_forward(const LinearShape& shape, ElementType type, const void* x, const void* weight, const void* bias,
+                    void* y, Stream stream);
+
+}  // namespace cuda
 }  // namespace swinscope

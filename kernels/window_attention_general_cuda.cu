@@ -12,6 +12,7 @@ namespace swinscope::cuda {
 namespace {
 
 constexpr int kQueries = 64;  // of a block
+constexpr int kKeysAtOnce = 8;
 
 template <typename T>
 struct GeneralArguments {
@@ -39,6 +40,16 @@ __device__ float inverse_norm(const float* vector) {
   for (int c = 0; c < kDim; ++c)
     sum += vector[c] * vector[c];
   return 1.0F / fmaxf(sqrtf(sum), 1e-12F);
+}
+
+// Four sums, so that none has the rounding of all products before it.
+template <int kDim>
+__device__ float dot(const float (&a)[kDim], const float* b) {
+  float sums[4] = {};
+#pragma unroll
+  for (int c = 0; c < kDim; ++c)
+    sums[c % 4] += a[c] * b[c];
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
 // Shared memory: keys and values [tokens, kDim], then the tokens' regions.
@@ -84,26 +95,35 @@ __global__ __launch_bounds__(kQueries) void general_kernel(const GeneralArgument
   float largest = -INFINITY;
   float sum = 0.0F;
   float out[kDim] = {};
-  for (int key = 0; key < tokens; ++key) {
-    float score = 0.0F;
+  // A few keys are summed up by themselves before they are added to all others: less rounding, and one rescaling.
+  for (int first = 0; first < tokens; first += kKeysAtOnce) {
+    float scores[kKeysAtOnce];
+    float highest = largest;
 #pragma unroll
-    for (int c = 0; c < kDim; ++c)
-      score += query[c] * keys[key * kDim + c];
-    score = score * scale + bias[key * tokens];
-    if (masked && regions[key] != regions[slot]) score += static_cast<float>(kWindowMask);
-    if (score > largest) {
-      const float shrink = expf(largest - score);
-      sum *= shrink;
-#pragma unroll
-      for (float& value : out)
-        value *= shrink;
-      largest = score;
+    for (int i = 0; i < kKeysAtOnce; ++i) {
+      const int key = min(first + i, tokens - 1);
+      scores[i] = dot<kDim>(query, keys + key * kDim) * scale + bias[key * tokens];
+      if (masked && regions[key] != regions[slot]) scores[i] += static_cast<float>(kWindowMask);
+      if (first + i >= tokens) scores[i] = -INFINITY;
+      highest = fmaxf(highest, scores[i]);
     }
-    const float p = expf(score - largest);
-    sum += p;
+    const float shrink = expf(largest - highest);
+    largest = highest;
+    float part_sum = 0.0F;
+    float part[kDim] = {};
+#pragma unroll
+    for (int i = 0; i < kKeysAtOnce; ++i) {
+      const int key = min(first + i, tokens - 1);
+      const float p = expf(scores[i] - largest);
+      part_sum += p;
+#pragma unroll
+      for (int c = 0; c < kDim; ++c)
+        part[c] += p * values[key * kDim + c];
+    }
+    sum = sum * shrink + part_sum;
 #pragma unroll
     for (int c = 0; c < kDim; ++c)
-      out[c] += p * values[key * kDim + c];
+      out[c] = out[c] * shrink + part[c];
   }
   T* const target = a.out + std::int64_t{row} * channels + head * kDim;
 #pragma unroll

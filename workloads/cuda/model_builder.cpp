@@ -448,13 +448,24 @@ void ModelBuilder::head(const void* x) {
   step("head.pool", OperationClass::kElementwise, pool_forward_cost(shape, element_), {batch_, tokens, last.width},
        {batch_, last.width},
        [=, type = type_](cuda::Stream stream) { cuda::pool_forward(shape, type, normalized, pooled, stream); });
+  const void* const weight = weights_.find("head.fc.weight");
+  const void* const bias = weights_.find("head.fc.bias");
+  void* const logits = activations_.logits.data();
+  if (options_.precision == Precision::kFp32) {
+    const LinearShape classes{batch_, last.width, config_.classes};
+    step("head.fc", OperationClass::kGemm, linear_forward_cost(classes, element_), {batch_, last.width},
+         {batch_, config_.classes}, [=, type = type_](cuda::Stream stream) {
+           cuda::linear_forward(classes, type, pooled, weight, bias, logits, stream);
+         });
+    return;
+  }
   Linear classifier;
   classifier.path = "head.fc";
   classifier.rows = batch_;
   classifier.inputs = last.width;
   classifier.outputs = config_.classes;
-  classifier.bias = weights_.find("head.fc.bias");
-  linear(classifier, pooled, weights_.find("head.fc.weight"), activations_.logits.data());
+  classifier.bias = bias;
+  linear(classifier, pooled, weight, logits);
 }
 
 }  // namespace swinscope

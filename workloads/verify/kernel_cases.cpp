@@ -9,6 +9,7 @@
 #include "kernels/continuous_bias.h"
 #include "kernels/gelu.h"
 #include "kernels/layernorm.h"
+#include "kernels/linear.h"
 #include "kernels/patch_embed.h"
 #include "kernels/patch_merge.h"
 #include "kernels/pool.h"
@@ -207,6 +208,20 @@ void check_elementwise(const VerifyReport& report) {
     cuda::pool_forward(pool, type, tokens.data(), pooled.buffer.data(), make.stream());
     cpu::pool_forward(pool, tokens.values.data(), means.data());
     report({"pool 49 x 136", type_name(type), relative_error(make.download(pooled), means), tolerance});
+
+    // In fp32 a third of the error of one sum of 1,536 products after another.
+    const LinearShape classes{11, 1536, 37};
+    const DeviceTensor inputs = make.normal(classes.rows * classes.inputs, type);
+    const DeviceTensor weight = make.normal(classes.outputs * classes.inputs, type);
+    const DeviceTensor offsets = make.normal(classes.outputs, type);
+    DeviceTensor logits = make.output(classes.rows * classes.outputs, type);
+    std::vector<double> sums = sized(classes.rows * classes.outputs);
+    cuda::linear_forward(classes, type, inputs.data(), weight.data(), offsets.data(), logits.buffer.data(),
+                         make.stream());
+    cpu::linear_forward<double>(classes, inputs.values.data(), weight.values.data(), offsets.values.data(),
+                                sums.data());
+    report({"classifier 11 x 37 x 1536", type_name(type), relative_error(make.download(logits), sums),
+            by_type(type, 1.5e-7, 4e-4, 3e-3)});
   }
 }
 
