@@ -59,6 +59,8 @@ for part in "${parts[@]}"; do
       attempt rows python3 scripts/gpu_check.py --jobs 2 --build "$build" --logs "$out/rows" verify-models verify-kernels
       attempt errors "${compare[@]}" errors --swin "$swin" --models "$models" --json "$out/errors.json"
       attempt errors_384 "${compare[@]}" errors --swin "$swin" --models "$models" --image 384 --json "$out/errors_384.json"
+      attempt errors_384_window_12 "${compare[@]}" errors --swin "$swin" --models "$models" --image 384 --window 12 \
+        --json "$out/errors_384_window_12.json"
       let_go speed
       attempt models python3 scripts/gpu_check.py --build "$build" --logs "$out/rows" 'workloads_device_model_test*'  # counts the GPU's memory
       ;;

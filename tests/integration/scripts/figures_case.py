@@ -12,6 +12,7 @@ while [ $# -gt 0 ]; do
     --time-after) go=$2 && shift ;;
     --cases | --models) what=$2 && shift ;;
     --image) what="$what at $2" && shift ;;
+    --window) what="$what by $2" && shift ;;
     --compile-only) what="$what compiled" ;;
     *.py) script=$(basename "$1") ;;
     speed | gradients | curve | accuracy | errors) command=$1 ;;

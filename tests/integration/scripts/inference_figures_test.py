@@ -16,7 +16,7 @@ class InferenceFigures(FiguresCase):
                                     "swinscope layers"])
         self.assertCountEqual(said[6:8], ["compare_torch.py speed swin_base:1 compiled", "gpu_check.py"])  # beside each other
         self.assertEqual(said[8:], ["gpu_check.py", f"compare_torch.py errors {MODELS}", f"compare_torch.py errors {MODELS} at 384",
-                                    "compare_torch.py speed swin_base:1", "gpu_check.py"])
+                                    f"compare_torch.py errors {MODELS} at 384 by 12", "compare_torch.py speed swin_base:1", "gpu_check.py"])
         self.assertIn("figures of compare_torch.py speed", done.stdout)
 
     def test_what_fails_is_named_and_the_rest_is_done(self):

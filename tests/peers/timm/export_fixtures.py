@@ -53,6 +53,7 @@ LABELS = (3, 997)
 LABEL_SMOOTHING = 0.1
 SAMPLES = 64
 WHOLE_LIMIT = 128  # a gradient of at most this many elements is stored whole
+LN_100 = 4.605170185988092
 LN_200 = 5.298317366548036
 
 # timm has no 256-pixel window-8 large V2, so it is the base one widened.
@@ -105,13 +106,13 @@ def unit(name, count):
     return (hashes(name, count) >> np.uint64(40)).astype(np.float64) * 2.0**-24
 
 
-def rule(name, shape):
+def rule(name, shape, most_logit_scale=LN_200):
     """(shift, scale) of a tensor, by the table in the module's description."""
     parts = name.split(".")
     if name == "input.image" or parts[-1] == "relative_position_bias_table" or name.endswith("cpb_mlp.0.weight"):
         return -0.5, math.sqrt(12.0)
     if parts[-1] == "logit_scale":
-        return 0.0, LN_200
+        return 0.0, most_logit_scale
     if parts[-1].endswith("bias"):
         return -0.5, math.sqrt(0.48)
     if len(parts) >= 2 and parts[-2].startswith("norm") and parts[-1] == "weight":
@@ -119,8 +120,8 @@ def rule(name, shape):
     return -0.5, math.sqrt(12.0 / math.prod(shape[1:]))
 
 
-def redraw(name, shape):
-    shift, scale = rule(name, shape)
+def redraw(name, shape, most_logit_scale=LN_200):
+    shift, scale = rule(name, shape, most_logit_scale)
     values = unit(name, math.prod(shape))
     values += shift
     values *= scale
@@ -138,12 +139,12 @@ def checksum(values):
     return int(np.sum((bits + np.uint64(1)) * odd, dtype=np.uint64))
 
 
-def load_redrawn(model, image_shape):
+def load_redrawn(model, image_shape, most_logit_scale=LN_200):
     """Redraws every parameter in place. Returns the images and the checksums by group."""
     sums = {}
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            values = redraw(name, tuple(parameter.shape))
+            values = redraw(name, tuple(parameter.shape), most_logit_scale)
             group = group_of(name)
             sums[group] = (sums.get(group, 0) + checksum(values)) & MASK
             parameter.copy_(torch.from_numpy(values))
