@@ -147,7 +147,8 @@ TEST(Recorder, AFileThatHasReachedItsSizeIsFinishedAndTheRestIsCounted) {
   EXPECT_EQ(db.value("SELECT complete FROM SWINSCOPE_RUN"), "1");
   EXPECT_EQ(db.value("SELECT reason FROM SWINSCOPE_DROPS WHERE what = 'NVTX range or mark'"),
             "the file has reached the size of --max-size");
-  const std::int64_t recorded = std::stoll(db.value("SELECT count(*) FROM NVTX_EVENTS"));
+  // A range that was open at the last commit is in the file without its end, and counts as lost.
+  const std::int64_t recorded = std::stoll(db.value("SELECT count(*) FROM NVTX_EVENTS WHERE end IS NOT NULL"));
   const std::int64_t dropped =
       std::stoll(db.value("SELECT coalesce(sum(count), 0) FROM SWINSCOPE_DROPS WHERE what LIKE 'NVTX%'"));
   EXPECT_EQ(recorded + dropped, emitted);
