@@ -37,9 +37,9 @@ void linear_backward(const LinearShape& shape, const T* x, const T* weight, cons
 namespace cuda {
 
 // As the CPU's, with sums in fp32; inputs must be a multiple of 8, `bias` may be null. A warp has an output to itself,
-// so that no sum is long: for the classifier in fp32, where the rounding of a product's one long sum was most of the
-// error of the logits. For few rows and outputs: the weight is read again for every eight rows. Other products are
-// matmul.h's.
+// so that no sum is long: for the classifier in fp32, where the rounding of a product's long sums was a large part
+// of the error of the logits. For few rows and outputs: the weight is read again for every eight rows. Other products
+// are matmul.h's.
 void linear_forward(const LinearShape& shape, ElementType type, const void* x, const void* weight, const void* bias,
                     void* y, Stream stream);
 
