@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
 """What recording costs a PyTorch program, beside torch.profiler, on one machine: untraced, `swinscope record`, torch.profiler CUDA
-only, CPU + CUDA. Rounds of fresh processes; medians. The processes of a round start together, and when all are ready they are
-measured in turns, in random order, one at a time while the others wait: importing PyTorch takes longer than measuring, and what
-changes on the machine meanwhile meets all of them.
+only, CPU + CUDA.
 
-Processes of one program differ in speed by more than what is measured. So each also measures itself before anything traces it, and
-"paired" is the median of what the tracing then added. That needs a window that opens later: `record` as a whole run has none, "ours
---capture-range nvtx:measured" is the same recording in a range.
+Processes of one program differ in speed, and one process from second to second (what else the machine's cores do), by more than
+what is measured. So the processes of all rounds start together (importing PyTorch takes longer than measuring), and when all are
+ready they are measured in many short turns, in random order, one at a time while the others wait, each on the same core. A process's
+figure is the median of its turns, a variant's the median of its processes.
 
-    overhead.py --swinscope build/release/bin/swinscope --rounds 7 [--model swin_tiny_patch4_window7_224 --batch 1] [--json FILE]
+    overhead.py --swinscope build/release/bin/swinscope --rounds 5 [--model swin_tiny_patch4_window7_224 --batch 1] [--json FILE]
 
-With --graph the forward is captured in a CUDA graph and replayed, and ours is shown at node and at graph level. Several batches
-(--batch 1,128 --loops 300,20) are measured in each process, one after the other.
+With --graph the forward is captured in a CUDA graph and replayed, and ours is shown with nodes, with nodes and --serial-kernels, and
+with graphs as a whole. Several batches (--batch 1,128 --loops 200,10) are measured in each turn, one after the other.
 """
 import argparse
 import json
@@ -25,10 +24,10 @@ import tempfile
 import time
 
 PROGRAM = r"""
-import sys, time, json, statistics
+import os, sys, time, json
 import torch, timm
-mode, model, graph = sys.argv[1], sys.argv[2], sys.argv[3] == "1"
-cases = [tuple(int(n) for n in case.split(":")) for case in sys.argv[4:]]
+mode, model, graph, core = sys.argv[1], sys.argv[2], sys.argv[3] == "1", int(sys.argv[4])
+cases = [tuple(int(n) for n in case.split(":")) for case in sys.argv[5:]]
 m = timm.create_model(model).eval().half().cuda()
 def prepare(batch):
     x = torch.randn(batch, 3, 224, 224, device="cuda").half()
@@ -46,6 +45,7 @@ def prepare(batch):
         m(x)
     return g.replay
 runs = {batch: prepare(batch) for batch, _ in cases}
+everywhere = os.sched_getaffinity(0)
 def loop(run, n):
     torch.cuda.synchronize()
     t = time.perf_counter()
@@ -53,35 +53,28 @@ def loop(run, n):
     torch.cuda.synchronize()
     return (time.perf_counter() - t) / n * 1e3
 def measure(batch, loops):
-    loop(runs[batch], max(loops // 5, 1))
-    return [loop(runs[batch], loops) for _ in range(5)]
-def before(batch, loops):
-    loop(runs[batch], max(loops // 5, 1))  # the clock may have fallen while waiting
-    return statistics.median(measure(batch, loops))
+    loop(runs[batch], loops // 3 + 1)
+    os.sched_setaffinity(0, {core})  # this thread only, and only now: threads that a profiler has begun stay where they were
+    ms = loop(runs[batch], loops)
+    os.sched_setaffinity(0, everywhere)
+    return ms
 def turn(batch, loops):
-    if mode == "all": loops = max(loops // 6, 1)  # PyTorch takes minutes to sort the events of more
-    loop(runs[batch], max(loops // 5, 1))
-    forwards = max(loops // 5, 1) + 5 * loops
+    if mode == "all": loops = max(loops // 3, 1)  # PyTorch takes long to sort the events of more
+    forwards = loops // 3 + 1 + loops
     if mode not in ("cuda", "all"):
-        torch.cuda.nvtx.range_push("measured")
         torch.cuda.nvtx.range_push(f"batch {batch}")
         ms = measure(batch, loops)
         torch.cuda.nvtx.range_pop()
-        torch.cuda.nvtx.range_pop()
-        return {"ms": statistics.median(ms), "forwards": forwards, "kernels": None}
+        return {"ms": ms, "forwards": forwards, "kernels": None}
     from torch.profiler import profile, ProfilerActivity as A
     with profile(activities=[A.CUDA] if mode == "cuda" else [A.CPU, A.CUDA], acc_events=True) as p:
         ms = measure(batch, loops)
     kernels = sum(1 for e in p.profiler.kineto_results.events() if e.device_type() == torch.autograd.DeviceType.CUDA
                   and not e.name().startswith(("Memcpy", "Memset")))
-    return {"ms": statistics.median(ms), "forwards": forwards, "kernels": kernels}
+    return {"ms": ms, "forwards": forwards, "kernels": kernels}
 for batch, loops in cases: loop(runs[batch], loops)
 print("READY", flush=True)
-plain = None
 for line in sys.stdin:
-    if plain is None:
-        plain = {batch: before(batch, loops) for batch, loops in cases}
-        print("BEFORE " + json.dumps(plain), flush=True)
     print("RESULT " + json.dumps({batch: turn(batch, loops) for batch, loops in cases}), flush=True)
 """
 
@@ -98,9 +91,9 @@ class Variant:
     def __init__(self, args, name, program):
         kind, *options = name.split()
         self.name, self.is_ours, self.turns = name, kind == "ours", {}
-        self.before = {}
         self.folder = tempfile.TemporaryDirectory()
-        command = [sys.executable, program, kind if kind in ("cuda", "all") else "plain", args.model, "1" if args.graph else "0", *args.cases]
+        command = [sys.executable, program, kind if kind in ("cuda", "all") else "plain", args.model, "1" if args.graph else "0",
+                   str(args.core), *args.cases]
         if self.is_ours:
             command = [args.swinscope, "record", "-q", "-o", self.folder.name + "/run", *options, "--", *command]
         self.errors = open(self.folder.name + "/stderr", "w+")
@@ -114,13 +107,11 @@ class Variant:
         self.errors.seek(0)
         raise RuntimeError(f"{self.name}: status {status}: {self.errors.read()[-2000:]}")
 
-    def turn(self):
+    def turn(self, is_kept):
         self.process.stdin.write("go\n")
         self.process.stdin.flush()
-        if not self.before:
-            self.before = {int(batch): ms for batch, ms in json.loads(self.wait_for("BEFORE ")).items()}
         for batch, result in json.loads(self.wait_for("RESULT ")).items():
-            self.turns.setdefault(int(batch), []).append(result)
+            self.turns.setdefault(int(batch), []).append(result | {"is_kept": is_kept})
 
     def result(self):
         """For each batch the median of the turns, and how many kernels a forward has that were recorded."""
@@ -129,9 +120,8 @@ class Variant:
         found = {}
         for batch, turns in self.turns.items():
             forwards = sum(turn["forwards"] for turn in turns)
-            found[batch] = {"ms": statistics.median(turn["ms"] for turn in turns), "turns": [turn["ms"] for turn in turns]}
-            if not self.is_ours or "--capture-range" in self.name:
-                found[batch]["before"] = self.before[batch]
+            times = [turn["ms"] for turn in turns if turn["is_kept"]]
+            found[batch] = {"ms": statistics.median(times), "turns": times}
             if turns[0]["kernels"] is not None:
                 found[batch]["kernels"] = sum(turn["kernels"] for turn in turns) / forwards
             if self.is_ours:
@@ -149,76 +139,79 @@ class Variant:
         self.folder.cleanup()
 
 
-def run_round(args, variants, program):
-    processes = [Variant(args, name, program) for name in variants]
+def measure(args, variants, program):
+    """Of each round the result of each variant."""
+    rounds, end = [], time.monotonic() + args.seconds
     try:
+        for _ in range(args.rounds):
+            rounds.append([Variant(args, name, program) for name in variants])
+        processes = [process for each in rounds for process in each]
         for process in processes:
             process.wait_for("READY")
-        for _ in range(args.turns):
+        for turn in range(args.turns + 1):
+            if turn > 1 and time.monotonic() > end:
+                break
             for process in random.sample(processes, len(processes)):
-                process.turn()
-        return {process.name: process.result() for process in processes}
+                process.turn(is_kept=turn > 0)  # the first one warms up, and attaches what attaches at its first use
+        return [{process.name: process.result() for process in each} for each in rounds]
     finally:
-        for process in processes:
+        for process in (process for each in rounds for process in each):
             process.end()
 
 
-def paired(found):
-    """The median of what the tracing added in each process; None where it was there from the beginning."""
-    pairs = [r["ms"] / r["before"] - 1 for r in found if "before" in r]
-    return statistics.median(pairs) if pairs else None
+def median_of(found):
+    return statistics.median(result["ms"] for result in found)
+
+
+def share(results, variant, rounds):
+    """Of what torch.profiler CUDA only adds, in these rounds: how much the variant does."""
+    base, theirs, ours = (median_of([results[name][i] for i in rounds]) for name in ("untraced", "cuda", variant))
+    return (ours - base) / (theirs - base) if theirs > base else float("nan")
 
 
 def show(batch, graph, model, results):
     """The table of one batch; `results` has for each variant a result a round."""
-    base = statistics.median(r["ms"] for r in results["untraced"])
-    print(f"{model}, batch {batch}{', CUDA graph' if graph else ''}, {len(results['untraced'])} rounds; kernels: recorded, a forward")
-    print(f"{'variant':40} {'ms':>8} {'overhead':>9} {'paired':>8} {'kernels':>8}  ms of each round (before)")
+    base, rounds = median_of(results["untraced"]), len(results["untraced"])
+    print(f"{model}, batch {batch}{', CUDA graph' if graph else ''}, {rounds} rounds of {len(results['untraced'][0]['turns'])} turns; "
+          "kernels: recorded, a forward")
+    print(f"{'variant':40} {'ms':>8} {'overhead':>9} {'kernels':>8}  ms of each round")
     for variant, found in results.items():
-        ms = statistics.median(r["ms"] for r in found)
-        pair = paired(found)
-        print(f"{variant:40} {ms:8.3f} {100 * (ms / base - 1):+8.1f}% {'' if pair is None else f'{100 * pair:+.1f}%':>8} "
-              f"{found[0].get('kernels', 0):8.1f}  " + " ".join(f"{r['ms']:.2f}" + (f" ({r['before']:.2f})" if "before" in r else "") for r in found))
+        print(f"{variant:40} {median_of(found):8.3f} {100 * (median_of(found) / base - 1):+8.1f}% {found[0].get('kernels', 0):8.1f}  "
+              + " ".join(f"{r['ms']:.2f}" for r in found))
     ours = [variant for variant in results if variant.startswith("ours")]
     print(f"records lost: {sum(r['lost'] for variant in ours for r in results[variant])}")
-    if "cuda" not in results:
-        return
-    theirs = statistics.median(r["ms"] for r in results["cuda"]) - base
-    for variant in ours:
-        added = statistics.median(r["ms"] for r in results[variant]) - base
-        pair, pair_of_theirs = paired(results[variant]), paired(results["cuda"])
-        print(f"{variant}: of torch.profiler's CUDA only {added / theirs if theirs > 0 else float('nan'):.2f}"
-              + ("" if pair is None else f", paired {pair / pair_of_theirs if pair_of_theirs > 0 else float('nan'):.2f}"))
+    for variant in ours if "cuda" in results else []:
+        drawn = sorted(share(results, variant, random.choices(range(rounds), k=rounds)) for _ in range(2000))
+        print(f"{variant}: of torch.profiler's CUDA only {share(results, variant, range(rounds)):.2f} "
+              f"({drawn[100]:.2f} to {drawn[-101]:.2f} in nine of ten draws of the rounds)")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--swinscope", required=True)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--turns", type=int, default=3, help="in each round")
+    parser.add_argument("--rounds", type=int, default=5, help="processes of each variant; all are in memory together")
+    parser.add_argument("--turns", type=int, default=8, help="of each process, besides the first one")
     parser.add_argument("--model", default="swin_tiny_patch4_window7_224")
     parser.add_argument("--batch", default="1", help="one or several, separated by commas")
     parser.add_argument("--graph", action="store_true")
-    parser.add_argument("--loops", default="60", help="forwards in each of the five timed loops of a process, for each batch; a sixth of it CPU + CUDA")
+    parser.add_argument("--loops", default="30", help="forwards that are timed in a turn, for each batch; a third of it CPU + CUDA")
+    parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)), help="where the program's thread is while it is timed")
     parser.add_argument("--variant", action="append", default=[], help="instead of the usual ones: untraced, 'ours OPTIONS', cuda, all")
-    parser.add_argument("--seconds", type=float, default=1e9, help="no new round after this time")
+    parser.add_argument("--seconds", type=float, default=1e9, help="no new turns after this time")
     parser.add_argument("--json")
     args = parser.parse_args()
     batches, loops = args.batch.split(","), args.loops.split(",")
     if len(batches) != len(loops):
         parser.error("--loops needs a number for each of --batch")
+    if args.variant and "untraced" not in args.variant:
+        parser.error("--variant: untraced is what the others are compared with")
     args.cases = [f"{batch}:{count}" for batch, count in zip(batches, loops)]
-    variants = args.variant or (["untraced", "ours", "ours --cuda-graph-trace graph", "cuda"] if args.graph else
-                                ["untraced", "ours", "ours --capture-range nvtx:measured", "cuda", "all"])
-    rounds = []
-    end = time.time() + args.seconds
+    variants = args.variant or (["untraced", "ours", "ours --serial-kernels", "ours --cuda-graph-trace graph", "cuda"] if args.graph else
+                                ["untraced", "ours", "cuda", "all"])
     with tempfile.NamedTemporaryFile("w", suffix=".py") as program:
         program.write(PROGRAM)
         program.flush()
-        for _ in range(args.rounds):
-            if time.time() > end:
-                break
-            rounds.append(run_round(args, variants, program.name))
+        rounds = measure(args, variants, program.name)
     for batch in (int(b) for b in batches):
         show(batch, args.graph, args.model, {variant: [r[variant][batch] for r in rounds] for variant in variants})
     if args.json:
