@@ -5,10 +5,10 @@ begin_figures() {
   mkdir -p "$out"
   flags=$(mktemp -d)
   trap 'rm -rf "$flags"; jobs -p | xargs -r kill 2>/dev/null || true' EXIT
-  failed=()
+  : >"$flags/failed"
 }
 end_figures() {
-  [ ${#failed[@]} -eq 0 ] || { echo "error: failed: ${failed[*]}" >&2 && exit 1; }
+  [ ! -s "$flags/failed" ] || { echo "error: failed: $(paste -sd ' ' "$flags/failed")" >&2 && exit 1; }
   echo "swinscope: $out has the figures"
 }
 
@@ -16,7 +16,7 @@ end_figures() {
 attempt() {
   local log=$out/$1.txt begun=$SECONDS
   echo "swinscope: $1 ($log)"
-  "${@:2}" >"$log" 2>&1 || failed+=("$1")
+  "${@:2}" >"$log" 2>&1 || echo "$1" >>"$flags/failed"
   tail -n 12 "$log" | cut -c1-180
   echo "swinscope: $1 took $((SECONDS - begun)) s"
 }

@@ -3,10 +3,11 @@
 
 usage: python3 scripts/quiet_gpu.py [--seconds 30]
 
-Waits until no kernel has run for a second and a half, for --seconds at most. Exit status: 0 they are quiet, or nvidia-smi cannot say;
-1 they are not.
+Waits until no kernel has run for a second and a half, for --seconds at most; where CUDA_VISIBLE_DEVICES is set, on those GPUs. Exit
+status: 0 they are quiet, or nvidia-smi cannot say; 1 they are not.
 """
 import argparse
+import os
 import subprocess
 import sys
 import time
@@ -19,8 +20,10 @@ QUIET_PERCENT = 1  # of the time in which some kernel runs: a desktop's is above
 def utilization():
     """Percent, of the busiest GPU; None where that is not known."""
     try:
-        said = subprocess.run(["nvidia-smi", "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits"], capture_output=True,
-                              text=True, timeout=20, check=True).stdout
+        command = ["nvidia-smi", "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits"]
+        if os.environ.get("CUDA_VISIBLE_DEVICES"):
+            command += ["-i", os.environ["CUDA_VISIBLE_DEVICES"]]
+        said = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout
         return max(int(line) for line in said.split())
     except (OSError, subprocess.SubprocessError, ValueError):
         return None

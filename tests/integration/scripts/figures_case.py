@@ -20,7 +20,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 while [ -n "$go" ] && [ ! -e "$go" ]; do sleep 0.02; done
-echo "$script $command $what" >>"$SAID"
+echo "$script $command $what${CUDA_VISIBLE_DEVICES:+ on $CUDA_VISIBLE_DEVICES}" >>"$SAID"
 echo "figures of $script $command"
 [ "$script" != "$FAILS" ]
 """
@@ -47,6 +47,7 @@ class FiguresCase(unittest.TestCase):
     def run_script(self, *words, fails=""):
         tools = os.path.join(self.folder.name, "bin")
         environment = dict(os.environ, PATH=tools + os.pathsep + os.environ["PATH"], SAID=self.said, FAILS=fails)
+        environment.pop("CUDA_VISIBLE_DEVICES", None)
         folders = ["-o", os.path.join(self.folder.name, "out"), "--build", os.path.join(self.folder.name, "build")]
         done = subprocess.run(["bash", os.path.join(SCRIPTS, self.script), *folders, *words], env=environment, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, check=False)

@@ -17,6 +17,7 @@ class InferenceFigures(FiguresCase):
         self.assertCountEqual(said[6:8], ["compare_torch.py speed swin_base:1 compiled", "gpu_check.py"])  # beside each other
         self.assertEqual(said[8:], ["gpu_check.py", f"compare_torch.py errors {MODELS}", f"compare_torch.py errors {MODELS} at 384",
                                     f"compare_torch.py errors {MODELS} at 384 by 12", "compare_torch.py speed swin_base:1", "gpu_check.py"])
+        self.assertNotIn(" on ", "".join(said))
         self.assertIn("figures of compare_torch.py speed", done.stdout)
 
     def test_what_fails_is_named_and_the_rest_is_done(self):
@@ -26,6 +27,23 @@ class InferenceFigures(FiguresCase):
         self.assertEqual(said, ["inference_ladder.py", "swin peaks", "swinscope record", "swinscope layers", "swinscope record",
                                 "swinscope layers"])
 
+    def test_what_is_not_timed_on_a_second_gpu(self):
+        done, said = self.run_script("--checks-gpu", "1", "--cases", "swin_base:1")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        said = [line for line in said if not line.startswith("swin")]
+        self.assertEqual([line for line in said if line.endswith(" on 0")], ["inference_ladder.py   on 0", "compare_torch.py speed swin_base:1 on 0"])
+        checked = [line for line in said if line.endswith(" on 1")]
+        self.assertCountEqual(checked[:2], ["compare_torch.py speed swin_base:1 compiled on 1", "gpu_check.py   on 1"])
+        self.assertEqual(checked[2:], ["gpu_check.py   on 1", f"compare_torch.py errors {MODELS} on 1", f"compare_torch.py errors {MODELS} at 384 on 1",
+                                       f"compare_torch.py errors {MODELS} at 384 by 12 on 1", "gpu_check.py   on 1"])
+        compiled, timed = (said.index(f"compare_torch.py speed swin_base:1{how}") for how in (" compiled on 1", " on 0"))
+        self.assertLess(compiled, timed)
+
+    def test_what_fails_on_the_second_gpu_is_named(self):
+        done, _ = self.run_script("--checks-gpu", "1", "ladder", "models", fails="gpu_check.py")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("error: failed: models\n", done.stdout)
+
     def test_what_was_not_compiled_ahead_is_no_failure(self):
         done, said = self.run_script("compile", "ladder", "--cases", "swin_base:1", fails="compare_torch.py")
         self.assertEqual(done.returncode, 0, done.stdout)
@@ -33,6 +51,10 @@ class InferenceFigures(FiguresCase):
 
     def test_bad_input(self):
         self.check_bad_input()
+        for number in ("0", "second"):
+            done, _ = self.run_script("--checks-gpu", number)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(f"error: --checks-gpu {number}: not the number of a second GPU", done.stdout)
 
 
 if __name__ == "__main__":

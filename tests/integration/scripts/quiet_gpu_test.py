@@ -41,6 +41,18 @@ class QuietGpu(unittest.TestCase):
                                       capture_output=True, text=True, check=False)
                 self.assertEqual(done.returncode, status, done.stderr)
 
+    def test_only_the_gpus_that_are_visible(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "nvidia-smi")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write('#!/bin/sh\n[ "$3 $4" = "-i 1" ] && echo 0 || echo 100\n')
+            os.chmod(path, 0o755)
+            for visible, status in (("1", 0), ("0", 1), ("", 1)):
+                environment = dict(os.environ, PATH=folder + os.pathsep + os.environ["PATH"], CUDA_VISIBLE_DEVICES=visible)
+                done = subprocess.run([sys.executable, os.path.join(SCRIPTS, "quiet_gpu.py"), "--seconds", "1"], env=environment,
+                                      capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, status, done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
