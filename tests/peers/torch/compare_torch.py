@@ -145,7 +145,7 @@ def compare_case(arguments, model, batch, peers):
            "ours_all_ms": [round(t, 4) for t in ours], "torch_ms": {name: round(t, 4) for name, t in medians.items()},
            "torch_all_ms": {name: [round(t, 4) for t in values] for name, values in times.items()},
            "compile_s": {peer.name: round(peer.compile_seconds, 1) for peer in peers},
-           "fastest_torch": fastest, "ratio": round(ratio, 3)}
+           "fastest_torch": fastest, "ratio": ratio}
     print(f"{model:<14} batch {batch:>4}  ours {row['ours_ms']:>8.3f} ms ({min(ours):.3f} to {max(ours):.3f})   "
           f"torch {medians[fastest]:>8.3f} ms ({fastest})   ratio {ratio:.2f}", flush=True)
     for name, value in sorted(medians.items(), key=lambda item: item[1]):
