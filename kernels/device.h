@@ -66,7 +66,6 @@ class DeviceBuffer {
 
   void* data() const { return data_; }
   std::int64_t bytes() const { return bytes_; }
-  // Every byte 0xff, which is NaN in each element type: an element that nobody wrote shows.
   void poison(Stream stream);
 
  private:
@@ -74,8 +73,10 @@ class DeviceBuffer {
   std::int64_t bytes_ = 0;
 };
 
-// Every byte 0, in stream order.
+// In stream order. Every byte 0; every byte 0xff, which is NaN in each element type: an element that nobody wrote
+// shows.
 void clear(void* data, std::int64_t bytes, Stream stream);
+void poison(void* data, std::int64_t bytes, Stream stream);
 
 // Host memory that the device reads and writes by itself, so that a copy needs no thread to wait for it.
 class PinnedBuffer {

@@ -94,12 +94,14 @@ DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
   return *this;
 }
 
-void DeviceBuffer::poison(Stream stream) {
-  if (bytes_ > 0) SWINSCOPE_CUDA(cudaMemsetAsync(data_, 0xff, static_cast<std::size_t>(bytes_), stream));
-}
+void DeviceBuffer::poison(Stream stream) { cuda::poison(data_, bytes_, stream); }
 
 void clear(void* data, std::int64_t bytes, Stream stream) {
   if (bytes > 0) SWINSCOPE_CUDA(cudaMemsetAsync(data, 0, static_cast<std::size_t>(bytes), stream));
+}
+
+void poison(void* data, std::int64_t bytes, Stream stream) {
+  if (bytes > 0) SWINSCOPE_CUDA(cudaMemsetAsync(data, 0xff, static_cast<std::size_t>(bytes), stream));
 }
 
 PinnedBuffer::PinnedBuffer(std::int64_t bytes) : bytes_(bytes) {

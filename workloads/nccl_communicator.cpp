@@ -8,7 +8,9 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 
+#include <dlfcn.h>
 #include <nccl.h>
 
 #include "workloads/nccl_module.h"
@@ -50,6 +52,27 @@ ncclDataType_t type_of(ReduceType type) {
   throw std::runtime_error("a type that cannot be summed");
 }
 
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
+// NCCL's functions for copies, of which the library on a machine may be too old to have all: then `name` is null.
+struct CopyFunctions {
+  decltype(&ncclMemAlloc) allocate = find<decltype(&ncclMemAlloc)>("ncclMemAlloc");
+  decltype(&ncclMemFree) release = find<decltype(&ncclMemFree)>("ncclMemFree");
+  decltype(&ncclCommWindowRegister) enroll = find<decltype(&ncclCommWindowRegister)>("ncclCommWindowRegister");
+  decltype(&ncclCommWindowDeregister) withdraw = find<decltype(&ncclCommWindowDeregister)>("ncclCommWindowDeregister");
+  decltype(&ncclAlltoAll) exchange = find<decltype(&ncclAlltoAll)>("ncclAlltoAll");
+
+  bool complete() const {
+    return allocate != nullptr && release != nullptr && enroll != nullptr && withdraw != nullptr && exchange != nullptr;
+  }
+
+ private:
+  template <typename Function>
+  static Function find(const char* name) {
+    return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+  }
+};
+#endif
+
 // Of the thread that aborts and of the one that waits for it, whichever ends last.
 struct Abort {
   std::mutex mutex;
@@ -68,6 +91,9 @@ class NcclTransport : public DeviceTransport {
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 1;
     if (options.most_blocks > 0) config.maxCTAs = options.most_blocks;
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
+    if (options.copies) config.CTAPolicy = NCCL_CTA_POLICY_ZERO;
+#endif
     check("ncclCommInitRankConfig", ncclCommInitRankConfig(&communicator_, options.size, id, options.rank, &config),
           nullptr);
   }
@@ -102,6 +128,53 @@ class NcclTransport : public DeviceTransport {
           communicator_);
   }
 
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
+  std::shared_ptr<void> allocate(std::int64_t bytes) override {
+    require_alive();
+    if (!copy_.complete()) refuse_copies("this machine's NCCL is older than 2.28");
+    const auto size = static_cast<std::size_t>(bytes);
+    void* data = nullptr;
+    check("ncclMemAlloc", copy_.allocate(&data, size), communicator_);
+    std::unique_ptr<void, decltype(copy_.release)> memory(data, copy_.release);
+    ncclWindow_t window = nullptr;
+    check("ncclCommWindowRegister", copy_.enroll(communicator_, data, size, &window, NCCL_WIN_COLL_SYMMETRIC),
+          communicator_);
+    if (window == nullptr) refuse_copies("NCCL does not map the memory of one GPU into another's here");
+    const auto release = [this, window](void* taken) {
+      if (is_alive()) (void)copy_.withdraw(communicator_, window);  // nobody to tell
+      (void)copy_.release(taken);
+    };
+    return {memory.release(), release};
+  }
+
+  void exchange(const void* parts, void* received, std::int64_t count, ReduceType type, cuda::Stream stream) override {
+    require_alive();
+    check("ncclAlltoAll",
+          copy_.exchange(parts, received, static_cast<std::size_t>(count), type_of(type), communicator_, stream),
+          communicator_);
+  }
+
+  void gather(void* parts, std::int64_t count, ReduceType type, cuda::Stream stream) override {
+    require_alive();
+    int rank = 0;
+    check("ncclCommUserRank", ncclCommUserRank(communicator_, &rank), communicator_);
+    const void* const own = static_cast<char*>(parts) + rank * count * reduce_bytes(type);
+    check("ncclAllGather",
+          ncclAllGather(own, parts, static_cast<std::size_t>(count), type_of(type), communicator_, stream),
+          communicator_);
+  }
+#else
+  std::shared_ptr<void> allocate(std::int64_t /*bytes*/) override {
+    refuse_copies("this build was made with an NCCL older than 2.28");
+  }
+  void exchange(const void*, void*, std::int64_t, ReduceType, cuda::Stream) override {
+    refuse_copies("this build was made with an NCCL older than 2.28");
+  }
+  void gather(void*, std::int64_t, ReduceType, cuda::Stream) override {
+    refuse_copies("this build was made with an NCCL older than 2.28");
+  }
+#endif
+
   std::optional<std::string> trouble() noexcept override {
     try {
       const std::lock_guard lock(abort_->mutex);
@@ -133,12 +206,21 @@ class NcclTransport : public DeviceTransport {
   }
 
  private:
-  void require_alive() const {
+  bool is_alive() const {
     const std::lock_guard lock(abort_->mutex);
-    if (abort_->begun) throw std::runtime_error("the connection between the GPUs has been ended");
+    return !abort_->begun;
+  }
+  void require_alive() const {
+    if (!is_alive()) throw std::runtime_error("the connection between the GPUs has been ended");
+  }
+  [[noreturn]] static void refuse_copies(const char* why) {
+    throw std::runtime_error(std::string("--all-reduce copies: ") + why + "; --all-reduce kernels needs none of that");
   }
 
   ncclComm_t communicator_ = nullptr;
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
+  CopyFunctions copy_;
+#endif
   std::shared_ptr<Abort> abort_ = std::make_shared<Abort>();
 };
 

@@ -124,6 +124,17 @@ class ConnectedRanks : public ProcessGroup, private DeviceCommunicator {
   void broadcast(void* data, std::int64_t bytes, int root, cuda::Stream stream) override {
     on_gpus([&](DeviceTransport& gpus) { gpus.broadcast(data, bytes, root, stream); });
   }
+  std::shared_ptr<void> allocate(std::int64_t bytes) override {
+    std::shared_ptr<void> memory;
+    on_gpus([&](DeviceTransport& gpus) { memory = gpus.allocate(bytes); });
+    return memory;
+  }
+  void exchange(const void* parts, void* received, std::int64_t count, ReduceType type, cuda::Stream stream) override {
+    on_gpus([&](DeviceTransport& gpus) { gpus.exchange(parts, received, count, type, stream); });
+  }
+  void gather(void* parts, std::int64_t count, ReduceType type, cuda::Stream stream) override {
+    on_gpus([&](DeviceTransport& gpus) { gpus.gather(parts, count, type, stream); });
+  }
   void require_all() override {
     if (has_failed()) guarded([] { throw std::runtime_error("a rank has failed"); });
   }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -35,6 +36,17 @@ class DeviceTransport {
   // enqueued.
   virtual void all_reduce_sum(void* values, std::int64_t count, ReduceType type, cuda::Stream stream) = 0;
   virtual void broadcast(void* data, std::int64_t bytes, int root, cuda::Stream stream) = 0;
+
+  // Memory on which the next two work, for all ranks to take alike and in the same order. It must be gone before the
+  // transport. Throws std::runtime_error where the GPUs cannot have such memory.
+  virtual std::shared_ptr<void> allocate(std::int64_t bytes) = 0;
+  // Both are made by the GPUs' copy engines alone, so that kernels keep all multiprocessors. `parts` holds `count`
+  // elements for each rank, by rank; what all ranks hold for this one arrives in `received`, by rank.
+  virtual void exchange(const void* parts, void* received, std::int64_t count, ReduceType type,
+                        cuda::Stream stream) = 0;
+  // Each rank's own part, of `count` elements, goes to that place on all ranks.
+  virtual void gather(void* parts, std::int64_t count, ReduceType type, cuda::Stream stream) = 0;
+
   // From any thread: what went wrong on its own, without a call of ours.
   virtual std::optional<std::string> trouble() noexcept = 0;
   // From any thread: ends what is under way and makes later operations throw. Does not wait.

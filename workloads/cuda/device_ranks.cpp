@@ -54,14 +54,15 @@ NcclId read_id(const RankMeeting& meeting, const std::function<bool()>& broken) 
 }
 
 std::unique_ptr<RankTransport> open_nccl(const RankMeeting& meeting, const std::function<bool()>& broken,
-                                         int most_blocks) {
+                                         const GpuRankOptions& options) {
   const SharedModule module("libswinscope_nccl.so", "this build has no support for several GPUs: NCCL was not found",
                             "install libnccl-dev (or libnccl2, where the program was built with it) and build again; "
                             "one rank needs no NCCL");
   NcclOptions nccl;
   nccl.rank = meeting.info.rank;
   nccl.size = meeting.info.size;
-  nccl.most_blocks = most_blocks;
+  nccl.most_blocks = options.most_blocks;
+  nccl.copies = options.copies;
   nccl.id = meeting.info.rank == 0 ? make_id(meeting, module) : read_id(meeting, broken);
   std::array<char, kMessage> message{};
   std::unique_ptr<DeviceTransport> transport(
@@ -93,7 +94,7 @@ std::unique_ptr<ProcessGroup> connect_gpus(const RankInfo& info, const RankConfi
                                            const GpuRankOptions& options) {
   return connect_ranks(info, configuration, options.rendezvous,
                        [&](const RankMeeting& meeting, const std::function<bool()>& broken) {
-                         return open_nccl(meeting, broken, options.most_blocks);
+                         return open_nccl(meeting, broken, options);
                        });
 }
 

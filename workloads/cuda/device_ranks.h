@@ -15,6 +15,7 @@ RankInfo take_gpu(const RankInfo& info);
 struct GpuRankOptions {
   RendezvousOptions rendezvous;
   int most_blocks = 0;  // multiprocessors that a collective operation may take; 0: as NCCL thinks best
+  bool copies = false;  // gradients are to be summed up by copies, see DeviceTransport::exchange()
 };
 
 // As connect_ranks(), after take_gpu(). NCCL's unique id goes through the folder where the ranks meet. Ranks that do

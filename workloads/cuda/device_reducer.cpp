@@ -1,8 +1,11 @@
 #include "workloads/cuda/device_reducer.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "kernels/check.h"
+#include "kernels/sum_parts.h"
 
 namespace swinscope {
 namespace {
@@ -29,17 +32,21 @@ Precision precision_of_type(ElementType type) {
 DeviceReducer::DeviceReducer(DeviceCommunicator& communicator, std::span<const GradientMark> marks,
                              const ReducedGradients& gradients, std::int64_t bucket_bytes)
     : communicator_(communicator),
-      buckets_(plan_buckets(marks, bucket_bytes / element_bytes(gradients.type))),
+      buckets_(plan_buckets(marks, bucket_bytes / element_bytes(gradients.type),
+                            gradients.by_copies ? gradients_together(communicator.size(), gradients.type) : 1)),
       gradients_(gradients) {
   require((gradients.rounded == nullptr) == (gradients.type == ElementType::kFp32), "DeviceReducer",
           "16-bit sums need a buffer of their own");
+  std::int64_t largest = 0;
   for (const GradientBucket& bucket : buckets_) {
     const std::int64_t count = bucket.end - bucket.begin;
     const std::int64_t bytes = count * element_bytes(gradients.type);
+    largest = std::max(largest, bytes);
     names_.emplace_back(fmt::format("allreduce.bucket{}", names_.size() + 1));
     payloads_.push_back(make_payload({0, bytes, bytes}, OperationClass::kCommunication,
                                      precision_of_type(gradients.type), {count}, {count}));
   }
+  if (gradients.by_copies) parts_ = communicator.allocate(largest);
 }
 
 void DeviceReducer::begin(cuda::Stream stream) {
@@ -74,7 +81,17 @@ void DeviceReducer::reduce(std::size_t bucket) {
     cuda::convert(end - begin, ElementType::kFp32, values, gradients_.type, rounded, stream_.get());
     values = rounded;
   }
-  communicator_.all_reduce_sum(values, end - begin, reduce_type(gradients_.type), stream_.get());
+  sum(values, end - begin);
+}
+
+void DeviceReducer::sum(void* values, std::int64_t count) {
+  const ReduceType type = reduce_type(gradients_.type);
+  if (parts_ == nullptr) return communicator_.all_reduce_sum(values, count, type, stream_.get());
+  const std::int64_t part = count / communicator_.size();
+  void* const own = static_cast<char*>(values) + communicator_.rank() * part * element_bytes(gradients_.type);
+  communicator_.exchange(values, parts_.get(), part, type, stream_.get());
+  cuda::sum_parts(gradients_.type, parts_.get(), communicator_.size(), part, own, stream_.get());
+  communicator_.gather(values, part, type, stream_.get());
 }
 
 }  // namespace swinscope

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -20,6 +21,10 @@ struct ReducedGradients {
   float* gradients = nullptr;  // flat
   void* rounded = nullptr;     // flat, of that type; null with fp32
   ElementType type = ElementType::kFp32;
+  // Each rank adds up its part of a bucket, and copies carry the parts there and back (DeviceCommunicator::exchange()),
+  // instead of NCCL's kernels. What is summed then lies in memory of DeviceCommunicator::allocate(), with room for
+  // padded_gradients() elements.
+  bool by_copies = false;
 
   void* sums() const { return rounded == nullptr ? gradients : rounded; }
 };
@@ -44,10 +49,12 @@ class DeviceReducer {
  private:
   void fork(cuda::Stream stream);
   void reduce(std::size_t bucket);
+  void sum(void* values, std::int64_t count);
 
   DeviceCommunicator& communicator_;
   std::vector<GradientBucket> buckets_;
   ReducedGradients gradients_;
+  std::shared_ptr<void> parts_;  // by copies: of one bucket, what all ranks have of this rank's part
   std::vector<RangeName> names_;
   std::vector<OperationPayload> payloads_;
   std::size_t next_ = 0;

@@ -23,6 +23,13 @@ namespace {
 
 constexpr float kFirstLossScale = 65536.0F;
 
+// From the ranks, where copies carry gradients from one's to another's.
+std::shared_ptr<void> take_memory(std::int64_t bytes, DeviceCommunicator* ranks) {
+  if (ranks != nullptr) return ranks->allocate(bytes);
+  const auto own = std::make_shared<cuda::DeviceBuffer>(bytes);
+  return {own, own->data()};
+}
+
 struct Pass {
   std::vector<DeviceStep> forward;
   BackwardSteps backward;
@@ -39,7 +46,7 @@ struct DeviceTrainer::State {
         type(element_type_of(wanted.precision)),
         parameters(model),
         layout(model, wanted.trainer.batch_per_rank, layout_options(wanted, others)),
-        memory(layout.bytes()),
+        memory(take_memory(layout.bytes(), wanted.reduce_by_copies ? others : nullptr)),
         library(wanted.algorithm_folder),
         convolutions(library, wanted.algorithm_folder),
         optimizer(adamw_spans(parameters, wanted.trainer.optimizer.weight_decay), adamw_settings(wanted), stream.get()),
@@ -76,14 +83,14 @@ struct DeviceTrainer::State {
   std::int64_t size() const { return ranks == nullptr ? 1 : ranks->size(); }
   std::int64_t own_batch() const { return batch() * options.trainer.accumulate; }
   std::int64_t global_batch() const { return own_batch() * size(); }
-  void* at(const Region& region) const { return static_cast<char*>(memory.data()) + region.offset; }
+  void* at(const Region& region) const { return static_cast<char*>(memory.get()) + region.offset; }
   float* floats(const Region& region) const { return static_cast<float*>(at(region)); }
   DeviceControl* control() const { return static_cast<DeviceControl*>(at(layout.control)); }
   BatchPlace place() const { return {at(layout.images), at(layout.labels)}; }
 
   // All NaN, so that what nobody writes shows, but for the gaps between parameters and the key third of V2's biases.
   void prepare_memory() {
-    memory.poison(stream.get());
+    cuda::poison(memory.get(), layout.bytes(), stream.get());
     for (const Region& region : {layout.masters, layout.copies, layout.gradients, layout.rounded_gradients,
                                  layout.first_moments, layout.second_moments}) {
       cuda::clear(at(region), region.bytes, stream.get());
@@ -108,7 +115,7 @@ struct DeviceTrainer::State {
                                           [this](const cuda::ConvolutionProblem& problem) -> const cuda::Convolution& {
                                             return convolutions.prepare(problem, stream.get());
                                           }),
-                            layout, memory.data(), [this](const cuda::MatmulShape& shape) -> const cuda::Matmul& {
+                            layout, memory.get(), [this](const cuda::MatmulShape& shape) -> const cuda::Matmul& {
                               return library.prepare(shape, stream.get());
                             });
     const double row_scale = 1.0 / static_cast<double>(global_batch());
@@ -118,7 +125,7 @@ struct DeviceTrainer::State {
     if (ranks != nullptr) {
       const bool rounds = options.reduce_type != ElementType::kFp32;
       const ReducedGradients reduced{floats(layout.gradients), rounds ? at(layout.rounded_gradients) : nullptr,
-                                     options.reduce_type};
+                                     options.reduce_type, options.reduce_by_copies};
       reducer.emplace(*ranks, first.backward.marks, reduced, options.trainer.bucket_bytes);
     }
     update.push_back(make_update());
@@ -280,7 +287,7 @@ struct DeviceTrainer::State {
   ParameterLayout parameters;
   cuda::OwnedStream stream;
   TrainingLayout layout;
-  cuda::DeviceBuffer memory;
+  std::shared_ptr<void> memory;
   cuda::MatmulLibrary library;
   cuda::ConvolutionLibrary convolutions;
   cuda::MultiTensorAdamW optimizer;
@@ -383,7 +390,7 @@ void DeviceTrainer::upload(const DeviceTrainingState& state, std::span<const flo
 std::vector<float> DeviceTrainer::gradients() const {
   const State& state = *state_;
   std::vector<float> values(static_cast<std::size_t>(state.parameters.flat_count()));
-  const cuda::DeviceBuffer exact(state.layout.gradients.bytes);
+  const cuda::DeviceBuffer exact(state.parameters.flat_count() * element_bytes(ElementType::kFp32));
   cuda::convert(state.parameters.flat_count(), state.sums_type(), state.at(state.sums()), ElementType::kFp32,
                 exact.data(), stream());
   cuda::copy_to_host(values.data(), exact.data(), exact.bytes(), stream());

@@ -30,6 +30,7 @@ struct DeviceTrainerOptions {
   Precision precision = Precision::kFp16;  // kFp32, kTf32, kFp16 or kBf16
   Features features;
   ElementType reduce_type = ElementType::kFp32;  // of gradients between ranks: as they are, or rounded
+  bool reduce_by_copies = false;                 // of them, see ReducedGradients
   int spare_multiprocessors = 0;  // that the backward pass leaves to all-reduces, where there are several ranks
   bool recompute = false;         // forward passes of blocks once more instead of keeping their activations
   std::filesystem::path algorithm_folder;  // as for DeviceModel

@@ -45,7 +45,10 @@ TrainingBuildOptions build_options(const DeviceTrainerOptions& options, DeviceCo
 
 TrainingLayoutOptions layout_options(const DeviceTrainerOptions& options, const DeviceCommunicator* ranks) {
   TrainingLayoutOptions result = layout_options(options);
-  if (ranks != nullptr) result.ranks = ranks->size();
+  if (ranks != nullptr) {
+    result.ranks = ranks->size();
+    result.reduce_by_copies = options.reduce_by_copies;
+  }
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include "kernels/layernorm.h"
 #include "workloads/cuda/attention_steps.h"
 #include "workloads/cuda/device_control.h"
+#include "workloads/cuda/gradient_buckets.h"
 
 namespace swinscope {
 namespace {
@@ -89,8 +90,10 @@ void TrainingLayout::place_parameters(std::int64_t count) {
   masters = floats(count);
   if (options_.type != ElementType::kFp32) copies = elements(count);
   if (options_.inference) return;
-  gradients = floats(count);
-  if (options_.reduce_type != ElementType::kFp32) rounded_gradients = take(count * element_bytes(options_.reduce_type));
+  const ElementType reduced = options_.reduce_type;
+  const std::int64_t sums = options_.reduce_by_copies ? padded_gradients(count, options_.ranks, reduced) : count;
+  gradients = floats(sums);
+  if (reduced != ElementType::kFp32) rounded_gradients = take(sums * element_bytes(reduced));
   first_moments = floats(count);
   second_moments = floats(count);
 }

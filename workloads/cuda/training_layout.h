@@ -98,6 +98,7 @@ struct TrainingLayoutOptions {
   // A segmentation model's forward pass alone: nothing that only a backward pass reads, and what no longer is needed
   // makes room for what comes next.
   bool inference = false;
+  bool reduce_by_copies = false;  // each rank adds up a part of the gradients, all of one size
 };
 
 // Of one block; `number` counts through the model.

@@ -48,7 +48,9 @@ RankConfiguration agreed_configuration(const TrainOptions& options, const SwinCo
                               {"drop-path", fmt::format("{}", options.trainer.drop_path)},
                               {"bucket-mib", fmt::format("{}", options.bucket_mib)},
                               {"reduce-precision", options.reduce_precision}};
-  // What checkpoints are older than has an entry only where it is not as it was then: other windows, another task.
+  // What checkpoints are older than has an entry only where it is not as it was then: other sums, windows, another
+  // task.
+  if (options.reduces_by_copies()) agreed["all-reduce"] = options.all_reduce;
   if (config.window != find_model(config.name).window) agreed["window"] = std::to_string(config.window);
   if (config.task == Task::kSegmentation) {
     agreed["task"] = fmt::format("segmentation {}", config.head_channels);
@@ -104,8 +106,8 @@ void prepare_segmentation(TrainOptions& options, SwinConfig& config) {
 void refuse_device_options(const TrainOptions& options) {
   if (!options.device_given) return;
   throw WorkloadError(WorkloadErrorKind::kUsage,
-                      "--level, --with, --without, --recompute, --operations, --reduce-precision and "
-                      "--comm-blocks are for a GPU",
+                      "--level, --with, --without, --recompute, --operations, --reduce-precision, "
+                      "--all-reduce and --comm-blocks are for a GPU",
                       {}, "add --device cuda");
 }
 
@@ -256,6 +258,12 @@ Command add_train_command(CLI::App& app) {
           ->add_option("--reduce-precision", options->reduce_precision,
                        "cuda: gradients on their way between GPUs: fp32, or rounded to fp16 or bf16")
           ->check(CLI::IsMember({"fp32", "fp16", "bf16"}))
+          ->capture_default_str(),
+      command
+          ->add_option("--all-reduce", options->all_reduce,
+                       "cuda: how gradients are summed up between GPUs: by NCCL's kernels, or by copies, which leave "
+                       "the multiprocessors to the backward pass (one machine, NCCL 2.28)")
+          ->check(CLI::IsMember({"kernels", "copies"}))
           ->capture_default_str(),
       command
           ->add_option(

@@ -37,8 +37,10 @@ struct TrainOptions {
   double hang_after = 300.0;              // seconds; 0: never
   double bucket_mib = 0.0;                // 0: 4 between processors, 25 between GPUs
   std::string reduce_precision = "fp32";  // between GPUs
-  int comm_blocks = 0;                    // multiprocessors that an all-reduce may take; 0: as NCCL thinks best
-  std::filesystem::path gradients;        // file for the last step's
+  std::string all_reduce = "kernels";     // of their gradients: NCCL's kernels or copies
+  bool reduces_by_copies() const { return all_reduce == "copies"; }
+  int comm_blocks = 0;              // multiprocessors that an all-reduce may take; 0: as NCCL thinks best
+  std::filesystem::path gradients;  // file for the last step's
   // On a GPU.
   std::string level = "graph";
   std::vector<std::string> with;

@@ -305,6 +305,7 @@ const std::vector<KernelCheck>& kernel_checks() {
       {"loss", check_loss},
       {"stochastic depth", check_stochastic_depth},
       {"optimizer", check_optimizer},
+      {"sum of parts", check_sum_parts},
       {"resize", check_resize},
       {"pixel loss", check_pixel_losses},
       {"batchnorm", check_batchnorm},

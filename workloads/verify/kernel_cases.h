@@ -31,6 +31,7 @@ void check_position_bias_backward(const VerifyReport& report);
 void check_loss(const VerifyReport& report);
 void check_stochastic_depth(const VerifyReport& report);
 void check_optimizer(const VerifyReport& report);
+void check_sum_parts(const VerifyReport& report);
 // Of segmentation:
 void check_resize(const VerifyReport& report);
 void check_pixel_losses(const VerifyReport& report);

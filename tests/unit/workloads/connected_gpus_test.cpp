@@ -47,6 +47,12 @@ class Doubling : public DeviceTransport {
     refuse();
     test::launch(stream, [=] { static_cast<char*>(data)[bytes - 1] = static_cast<char>('0' + root); });
   }
+  std::shared_ptr<void> allocate(std::int64_t bytes) override {
+    refuse();
+    return std::make_shared<std::vector<char>>(static_cast<std::size_t>(bytes));
+  }
+  void exchange(const void*, void*, std::int64_t, ReduceType, cuda::Stream) override { refuse(); }
+  void gather(void*, std::int64_t, ReduceType, cuda::Stream) override { refuse(); }
   std::optional<std::string> trouble() noexcept override {
     const std::lock_guard lock(line_.mutex);
     return line_.trouble.empty() ? std::nullopt : std::optional(line_.trouble);
@@ -111,6 +117,17 @@ TEST_F(ConnectedGpus, AnErrorNamesRankGpuAndWhatToDo) {
     EXPECT_THAT(error.what(), HasSubstr("rank 0 of 1 (host "));
     EXPECT_THAT(error.what(), HasSubstr("GPU 2): ncclAllReduce: invalid usage"));
     EXPECT_THAT(error.hint(), HasSubstr("NCCL_DEBUG=INFO"));
+  }
+}
+
+TEST_F(ConnectedGpus, MemoryForCopiesThatCannotBeHadIsAnError) {
+  EXPECT_NE(group_->gpus()->allocate(64), nullptr);
+  line_.refusal = "--all-reduce copies: this machine's NCCL is older than 2.28";
+  try {
+    (void)group_->gpus()->allocate(64);
+    FAIL() << "it was taken";
+  } catch (const WorkloadError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("GPU 2): --all-reduce copies: this machine's NCCL is older than 2.28"));
   }
 }
 

@@ -2,7 +2,7 @@
 // Built twice: with devices in host memory and processes that sum up for them, and with GPUs and NCCL.
 //
 // usage: device_rank_worker OUT.safetensors BATCH_PER_RANK [--precision P] [--reduce P] [--accumulate N] [--graph 1]
-//        [--task segmentation] [--die STEP] [--hang STEP] [--stop STEP] [--steps N]
+//        [--task segmentation] [--all-reduce copies] [--die STEP] [--hang STEP] [--stop STEP] [--steps N]
 //        [--hang-after MILLISECONDS]
 #include <algorithm>
 #include <chrono>
@@ -66,6 +66,7 @@ DeviceTrainerOptions trainer_options(const WorkerOptions& worker) {
   DeviceTrainerOptions options;
   options.precision = precision_named(worker.text("precision", "fp32"));
   options.reduce_type = element_type_of(precision_named(worker.text("reduce", "fp32")));
+  options.reduce_by_copies = worker.text("all-reduce", "") == "copies";
   options.features = find_level(worker.number("graph", 0) > 0 ? "graph" : "attention").features;
   options.trainer.batch_per_rank = worker.batch;
   options.trainer.accumulate = worker.number("accumulate", 1);
@@ -163,7 +164,9 @@ void run(const WorkerOptions& worker) {
   test::HostRanks host(*group);
   DeviceCommunicator* const ranks = &host;
 #else
-  const auto group = connect_gpus(info, {}, {rendezvous});
+  GpuRankOptions gpus{rendezvous};
+  gpus.copies = worker.text("all-reduce", "") == "copies";
+  const auto group = connect_gpus(info, {}, gpus);
   DeviceCommunicator* const ranks = group->gpus();
 #endif
   try {

@@ -67,6 +67,35 @@ TEST_F(DeviceRanks, TwoEqualOneOnTheJoinedBatch) {
   }
 }
 
+// Each rank adds up a part; with three the parts are no power of two, and the last bucket goes beyond the gradients.
+TEST_F(DeviceRanks, CopiesSumUpAsKernelsDo) {
+  for (const char* graph : {"0", "1"}) {
+    run(1, 4, {"--graph", graph});
+    run(2, 2, {"--graph", graph, "--all-reduce", "copies"});
+    EXPECT_LT(difference("2.0", "1.0", "gradients"), 1e-5);
+    EXPECT_LT(difference("2.0", "1.0", "norm"), 1e-4);
+    EXPECT_LT(difference("2.0", "1.0", "evaluation"), 1e-4);
+    EXPECT_EQ(result("2.0", "state"), result("1.0", "state"));
+    expect_same_bits();
+  }
+  for (const auto& [type, tolerance] : {std::pair("fp16", 1e-3), std::pair("bf16", 6e-3)}) {
+    run(2, 2, {"--reduce", type, "--graph", "1", "--all-reduce", "copies"});
+    EXPECT_LT(difference("2.0", "1.0", "gradients"), tolerance);
+    expect_same_bits();
+  }
+}
+
+TEST_F(DeviceRanks, CopiesOfThreeRanks) {
+#ifndef SWINSCOPE_HOST_DEVICE
+  if (cuda::device_count() < 3) GTEST_SKIP() << "3 GPUs are needed and " << cuda::device_count() << " answer";
+#endif
+  run(1, 6);
+  run(3, 2, {"--graph", "1", "--all-reduce", "copies"});
+  EXPECT_LT(difference("3.0", "1.0", "gradients"), 1e-5);
+  EXPECT_LT(difference("3.0", "1.0", "loss"), 1e-5);
+  EXPECT_EQ(result("3.0", "parameters"), result("3.2", "parameters"));
+}
+
 // Normalized over the batch of both, and the mean of the loss is over the pixels of both. Statistics are those after
 // four updates, to which AdamW gives small gradients as much weight as large ones: on GPUs, whose convolutions are
 // other ones for another batch, they differ by up to 3e-4.

@@ -1,7 +1,9 @@
 // What is summed up when: the cut into buckets, and a trainer whose other ranks are pretended.
 #include "workloads/cuda/device_reducer.h"
 
+#include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -40,6 +42,17 @@ TEST(GradientBuckets, BeginWhereATensorMay) {
   EXPECT_THAT(plan_buckets(marks, 40), ElementsAre(is_bucket(0, 64, 1), is_bucket(64, 75, 3)));
 }
 
+// Each of three ranks has as many whole vectors, and nothing that is not final.
+TEST(GradientBuckets, AreMultiplesWhereRanksHaveAPartEach) {
+  const std::int64_t together = gradients_together(3, ElementType::kFp32);
+  EXPECT_EQ(together, 12);
+  EXPECT_EQ(gradients_together(3, ElementType::kBf16), 24);
+  EXPECT_EQ(padded_gradients(75, 3, ElementType::kFp32), 84);
+  const std::vector<GradientMark> marks = {{1, 50}, {2, 70}, {3, 75}};
+  EXPECT_THAT(plan_buckets(marks, 40, together), ElementsAre(is_bucket(0, 60, 1), is_bucket(60, 84, 3)));
+  EXPECT_THAT(plan_buckets(marks, 1000, together), ElementsAre(is_bucket(0, 84, 3)));
+}
+
 struct Call {
   const void* values;
   std::int64_t count;
@@ -59,13 +72,35 @@ class Twin : public DeviceCommunicator {
     EXPECT_EQ(root, 0);
     ++broadcasts;
   }
+  std::shared_ptr<void> allocate(std::int64_t bytes) override {
+    allocated.push_back(bytes);
+    const auto own = std::make_shared<cuda::DeviceBuffer>(bytes);
+    return {own, own->data()};
+  }
+  // Of the first part, which is this rank's, both have the same.
+  void exchange(const void* parts, void* received, std::int64_t count, ReduceType type, cuda::Stream stream) override {
+    calls.push_back({parts, 2 * count, type});
+    ASSERT_EQ(type, ReduceType::kFp32);
+    test::launch(stream, [=] {
+      const std::vector<float> own = test::load(ElementType::kFp32, parts, count);
+      test::store(ElementType::kFp32, own, received);
+      test::store(ElementType::kFp32, own, static_cast<float*>(received) + count);
+    });
+  }
+  // The second part, which the other one adds up, is its own there.
+  void gather(void* parts, std::int64_t count, ReduceType type, cuda::Stream stream) override {
+    ++gathers;
+    test::launch(stream, [=, this] { add(static_cast<float*>(parts) + count, count, type); });
+  }
   void require_all() override {
     if (!failure.empty()) throw WorkloadError(WorkloadErrorKind::kFailure, failure);
   }
 
   std::vector<Call> calls;
   std::vector<std::vector<float>> summed;  // what the pieces of gradients held, before
+  std::vector<std::int64_t> allocated;
   int broadcasts = 0;
+  int gathers = 0;
   std::string failure;
 
  private:
@@ -99,13 +134,14 @@ struct Outcome {
 };
 
 Outcome train(DeviceCommunicator* ranks, int steps, const std::string& level, std::int64_t batch,
-              std::int64_t accumulate = 1) {
+              std::int64_t accumulate = 1, bool by_copies = false) {
   const SwinConfig config = nano();
   DeviceTrainerOptions options;
   options.precision = Precision::kFp32;
   options.features = training_features(find_level(level).features);
   options.trainer.batch_per_rank = batch;
   options.trainer.accumulate = accumulate;
+  options.reduce_by_copies = by_copies;
   options.trainer.total_steps = steps;
   options.trainer.learning_rate = 0.0;  // so that each step finds the same parameters
   options.trainer.bucket_bytes = 32768;
@@ -164,6 +200,28 @@ TEST(DeviceReducer, SumsFinalGradientsOnce) {
         value *= 2.0F;
       EXPECT_EQ(last, run.gradients);
     }
+  }
+}
+
+// The same sums, to the bit: of two ranks there is one order only.
+TEST(DeviceReducer, CopiesAndKernelsGiveTheSame) {
+  for (const std::string level : {"attention", "graph"}) {
+    Twin kernels;
+    Twin copies;
+    const Outcome expected = train(&kernels, 3, level, 2);
+    const Outcome run = train(&copies, 3, level, 2, 1, true);
+    EXPECT_EQ(run.gradients, expected.gradients);
+    EXPECT_EQ(run.steps.back().result.loss, expected.steps.back().result.loss);
+    EXPECT_EQ(run.steps.back().result.gradient_norm, expected.steps.back().result.gradient_norm);
+    EXPECT_GT(copies.gathers, 4);
+    EXPECT_EQ(kernels.gathers, 0);
+    EXPECT_TRUE(kernels.allocated.empty());
+    ASSERT_EQ(copies.allocated.size(), 2U);  // the training's memory, and room for the parts of one bucket
+    std::int64_t largest = 0;
+    for (const Call& call : copies.calls) {
+      if (call.type == ReduceType::kFp32) largest = std::max(largest, call.count * 4);
+    }
+    EXPECT_EQ(copies.allocated.back(), largest);
   }
 }
 

@@ -127,9 +127,7 @@ DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
   std::swap(bytes_, other.bytes_);
   return *this;
 }
-void DeviceBuffer::poison(Stream stream) {
-  test::launch(stream, [data = data_, bytes = bytes_] { std::memset(data, 0xff, static_cast<std::size_t>(bytes)); });
-}
+void DeviceBuffer::poison(Stream stream) { cuda::poison(data_, bytes_, stream); }
 
 PinnedBuffer::PinnedBuffer(std::int64_t bytes) : data_(take(bytes)), bytes_(bytes) {}
 PinnedBuffer::~PinnedBuffer() { std::free(data_); }
@@ -143,6 +141,9 @@ PinnedBuffer& PinnedBuffer::operator=(PinnedBuffer&& other) noexcept {
 
 void clear(void* data, std::int64_t bytes, Stream stream) {
   test::launch(stream, [=] { std::memset(data, 0, static_cast<std::size_t>(bytes)); });
+}
+void poison(void* data, std::int64_t bytes, Stream stream) {
+  test::launch(stream, [=] { std::memset(data, 0xff, static_cast<std::size_t>(bytes)); });
 }
 void copy_async_to_device(void* device, const void* host, std::int64_t bytes, Stream stream) {
   copy(device, host, bytes, stream);

@@ -12,6 +12,7 @@
 #include "kernels/pool.h"
 #include "kernels/residual.h"
 #include "kernels/stochastic_depth.h"
+#include "kernels/sum_parts.h"
 #include "tests/unit/workloads/host_device_memory.h"
 #include "workloads/stochastic_depth.h"
 
@@ -282,6 +283,16 @@ void cross_entropy_backward(const CrossEntropyShape& shape, ElementType type, co
                                        row_scale * (loss_scale == nullptr ? 1.0 : static_cast<double>(*loss_scale)),
                                        gradient.data());
     store(type, gradient, dlogits);
+  });
+}
+
+void sum_parts(ElementType type, const void* parts, int ranks, std::int64_t count, void* out, Stream stream) {
+  launch(stream, [=] {
+    const Floats values = load(type, parts, ranks * count);
+    Floats sums = zeros(count);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      sums[i % sums.size()] += values[i];
+    store(type, sums, out);
   });
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <vector>
 
 #include "tests/unit/workloads/host_device_memory.h"
@@ -26,9 +28,34 @@ class HostRanks : public DeviceCommunicator {
       processes_.broadcast({static_cast<std::byte*>(data), static_cast<std::size_t>(bytes)}, root);
     });
   }
+  std::shared_ptr<void> allocate(std::int64_t bytes) override {
+    const auto own = std::make_shared<cuda::DeviceBuffer>(bytes);
+    return {own, own->data()};
+  }
+  void exchange(const void* parts, void* received, std::int64_t count, ReduceType type, cuda::Stream stream) override {
+    const auto bytes = static_cast<std::size_t>(count * reduce_bytes(type));
+    launch(stream, [=, this] {
+      std::vector<std::byte> sent(bytes * static_cast<std::size_t>(size()));
+      for (int root = 0; root < size(); ++root) {
+        std::memcpy(sent.data(), parts, sent.size());
+        processes_.broadcast(sent, root);
+        std::memcpy(place(received, root, bytes), place(sent.data(), rank(), bytes), bytes);
+      }
+    });
+  }
+  void gather(void* parts, std::int64_t count, ReduceType type, cuda::Stream stream) override {
+    const auto bytes = static_cast<std::size_t>(count * reduce_bytes(type));
+    launch(stream, [=, this] {
+      for (int root = 0; root < size(); ++root)
+        processes_.broadcast({place(parts, root, bytes), bytes}, root);
+    });
+  }
   void require_all() override {}
 
  private:
+  static std::byte* place(void* parts, int rank, std::size_t bytes) {
+    return static_cast<std::byte*>(parts) + static_cast<std::size_t>(rank) * bytes;
+  }
   void sum(void* values, std::int64_t count, ReduceType type) {
     const auto length = static_cast<std::size_t>(count);
     if (type == ReduceType::kFp64) return processes_.all_reduce_sum({static_cast<double*>(values), length});
