@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
-#include <utility>
 
 #include <dlfcn.h>
 #include <nccl.h>
@@ -53,7 +52,7 @@ ncclDataType_t type_of(ReduceType type) {
 }
 
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
-// NCCL's functions for copies, of which the library on a machine may be too old to have all: then `name` is null.
+// NCCL's functions for copies, looked up by name: the library of a machine may be too old to have them all.
 struct CopyFunctions {
   decltype(&ncclMemAlloc) allocate = find<decltype(&ncclMemAlloc)>("ncclMemAlloc");
   decltype(&ncclMemFree) release = find<decltype(&ncclMemFree)>("ncclMemFree");
@@ -68,7 +67,8 @@ struct CopyFunctions {
  private:
   template <typename Function>
   static Function find(const char* name) {
-    return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+    void* const library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_NOLOAD);  // which this module is linked with
+    return library == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(library, name));
   }
 };
 #endif

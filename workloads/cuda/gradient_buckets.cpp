@@ -18,8 +18,8 @@ std::vector<GradientBucket> plan_buckets(std::span<const GradientMark> marks, st
   for (const GradientMark& mark : marks) {
     const bool last = &mark == &marks.back();
     // To where the next tensor may begin, so that sums work on whole vectors.
-    const std::int64_t final = std::min(rounded_up(mark.end, ParameterLayout::kAlignment), marks.back().end);
-    const std::int64_t end = last ? rounded_up(final, together) : final / together * together;
+    const std::int64_t ready = std::min(rounded_up(mark.end, ParameterLayout::kAlignment), marks.back().end);
+    const std::int64_t end = last ? rounded_up(ready, together) : ready / together * together;
     if (end <= begin || (end - begin < least && !last)) continue;
     buckets.push_back({begin, end, mark.count});
     begin = end;
