@@ -35,7 +35,7 @@ std::string default_folder() {
 
 WindowOptions window_of(const RecordCommandOptions& options) {
   std::string text = "whole";
-  std::string given = "";
+  std::string given;
   if (!options.steps.empty()) text = "steps:" + options.steps, given = "--steps " + options.steps;
   if (!options.range.empty()) text = options.range, given = "--capture-range " + options.range;
   if (options.armed) text = "armed";
