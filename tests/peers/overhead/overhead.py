@@ -2,15 +2,16 @@
 """What recording costs a PyTorch program, beside torch.profiler, on one machine: untraced, `swinscope record`, torch.profiler CUDA
 only, CPU + CUDA.
 
-Processes of one program differ in speed, and one process from second to second (what else the machine's cores do), by more than
-what is measured. So the processes of all rounds start together (importing PyTorch takes longer than measuring), and when all are
-ready they are measured in many short turns, in random order, one at a time while the others wait, each on the same core. A process's
-figure is the median of its turns, a variant's the median of its processes.
+Processes of one program differ in speed, cores differ, and one process from second to second (what else the machine does), all by
+more than what is measured. So the processes of a round start together, and when all are ready they are measured in many short turns,
+in random order, one at a time while the others wait, each on the same core, which is the fastest of those tried at the beginning. A
+variant's figure is the median of its processes, of each of which there are two: the median of its turns, and the fastest turn, which
+says what is left when nothing else is in the way.
 
     overhead.py --swinscope build/release/bin/swinscope --rounds 5 [--model swin_tiny_patch4_window7_224 --batch 1] [--json FILE]
 
-With --graph the forward is captured in a CUDA graph and replayed, and ours is shown with nodes, with nodes and --serial-kernels, and
-with graphs as a whole. Several batches (--batch 1,128 --loops 200,10) are measured in each turn, one after the other.
+With --graph the forward is captured in a CUDA graph and replayed, and ours is shown with nodes and with graphs
+as a whole. Several batches (--batch 1,128 --loops 200,10) are measured in each turn, one after the other.
 """
 import argparse
 import json
@@ -26,8 +27,8 @@ import time
 PROGRAM = r"""
 import os, sys, time, json
 import torch, timm
-mode, model, graph, core = sys.argv[1], sys.argv[2], sys.argv[3] == "1", int(sys.argv[4])
-cases = [tuple(int(n) for n in case.split(":")) for case in sys.argv[5:]]
+mode, model, graph = sys.argv[1], sys.argv[2], sys.argv[3] == "1"
+cases = [tuple(int(n) for n in case.split(":")) for case in sys.argv[4:]]
 m = timm.create_model(model).eval().half().cuda()
 def prepare(batch):
     x = torch.randn(batch, 3, 224, 224, device="cuda").half()
@@ -52,30 +53,30 @@ def loop(run, n):
     for _ in range(n): run()
     torch.cuda.synchronize()
     return (time.perf_counter() - t) / n * 1e3
-def measure(batch, loops):
+def measure(batch, loops, core):
     loop(runs[batch], loops // 3 + 1)
     os.sched_setaffinity(0, {core})  # this thread only, and only now: threads that a profiler has begun stay where they were
     ms = loop(runs[batch], loops)
     os.sched_setaffinity(0, everywhere)
     return ms
-def turn(batch, loops):
+def turn(batch, loops, core):
     if mode == "all": loops = max(loops // 3, 1)  # PyTorch takes long to sort the events of more
     forwards = loops // 3 + 1 + loops
     if mode not in ("cuda", "all"):
         torch.cuda.nvtx.range_push(f"batch {batch}")
-        ms = measure(batch, loops)
+        ms = measure(batch, loops, core)
         torch.cuda.nvtx.range_pop()
         return {"ms": ms, "forwards": forwards, "kernels": None}
     from torch.profiler import profile, ProfilerActivity as A
     with profile(activities=[A.CUDA] if mode == "cuda" else [A.CPU, A.CUDA], acc_events=True) as p:
-        ms = measure(batch, loops)
+        ms = measure(batch, loops, core)
     kernels = sum(1 for e in p.profiler.kineto_results.events() if e.device_type() == torch.autograd.DeviceType.CUDA
                   and not e.name().startswith(("Memcpy", "Memset")))
     return {"ms": ms, "forwards": forwards, "kernels": kernels}
 for batch, loops in cases: loop(runs[batch], loops)
 print("READY", flush=True)
 for line in sys.stdin:
-    print("RESULT " + json.dumps({batch: turn(batch, loops) for batch, loops in cases}), flush=True)
+    print("RESULT " + json.dumps({batch: turn(batch, loops, int(line)) for batch, loops in cases}), flush=True)
 """
 
 COUNT = """
@@ -90,10 +91,10 @@ class Variant:
 
     def __init__(self, args, name, program):
         kind, *options = name.split()
-        self.name, self.is_ours, self.turns = name, kind == "ours", {}
+        self.name, self.is_ours, self.turns, self.unkept = name, kind == "ours", {}, 0
         self.folder = tempfile.TemporaryDirectory()
         command = [sys.executable, program, kind if kind in ("cuda", "all") else "plain", args.model, "1" if args.graph else "0",
-                   str(args.core), *args.cases]
+                   *args.cases]
         if self.is_ours:
             command = [args.swinscope, "record", "-q", "-o", self.folder.name + "/run", *options, "--", *command]
         self.errors = open(self.folder.name + "/stderr", "w+")
@@ -107,21 +108,24 @@ class Variant:
         self.errors.seek(0)
         raise RuntimeError(f"{self.name}: status {status}: {self.errors.read()[-2000:]}")
 
-    def turn(self, is_kept):
-        self.process.stdin.write("go\n")
+    def turn(self, core):
+        """What a forward took on that core, by batch."""
+        self.process.stdin.write(f"{core}\n")
         self.process.stdin.flush()
-        for batch, result in json.loads(self.wait_for("RESULT ")).items():
-            self.turns.setdefault(int(batch), []).append(result | {"is_kept": is_kept})
+        results = {int(batch): result for batch, result in json.loads(self.wait_for("RESULT ")).items()}
+        for batch, result in results.items():
+            self.turns.setdefault(batch, []).append(result)
+        return results
 
     def result(self):
-        """For each batch the median of the turns, and how many kernels a forward has that were recorded."""
+        """For each batch the median of the turns and the fastest one, and how many kernels a forward has that were recorded."""
         self.process.stdin.close()
         self.process.wait()
         found = {}
         for batch, turns in self.turns.items():
             forwards = sum(turn["forwards"] for turn in turns)
-            times = [turn["ms"] for turn in turns if turn["is_kept"]]
-            found[batch] = {"ms": statistics.median(times), "turns": times}
+            times = [turn["ms"] for turn in turns[self.unkept:]]
+            found[batch] = {"ms": statistics.median(times), "fastest": min(times), "turns": times}
             if turns[0]["kernels"] is not None:
                 found[batch]["kernels"] = sum(turn["kernels"] for turn in turns) / forwards
             if self.is_ours:
@@ -139,65 +143,88 @@ class Variant:
         self.folder.cleanup()
 
 
-def measure(args, variants, program):
-    """Of each round the result of each variant."""
-    rounds, end = [], time.monotonic() + args.seconds
+def fastest_core(process, cores):
+    """Of some that are spread over all: sockets, and what else a core does, differ."""
+    tried = cores[::max(len(cores) // 8, 1)]
+    took = {core: sum(result["ms"] for result in process.turn(core).values()) for core in tried}
+    core = min(took, key=took.get)
+    print(f"core {core}, the fastest of " + ", ".join(f"{c} ({ms:.2f} ms)" for c, ms in took.items()), flush=True)
+    return core
+
+
+def measure_round(args, variants, program):
+    """The result of each variant."""
+    processes = []
     try:
-        for _ in range(args.rounds):
-            rounds.append([Variant(args, name, program) for name in variants])
-        processes = [process for each in rounds for process in each]
+        for name in variants:
+            processes.append(Variant(args, name, program))
         for process in processes:
             process.wait_for("READY")
-        for turn in range(args.turns + 1):
-            if turn > 1 and time.monotonic() > end:
-                break
+        if args.core is None:
+            args.core = fastest_core(processes[variants.index("untraced")], sorted(os.sched_getaffinity(0)))
+        for process in processes:
+            process.turn(args.core)  # warms up, and attaches what attaches at its first use
+            process.unkept = len(next(iter(process.turns.values())))
+        for _ in range(args.turns):
             for process in random.sample(processes, len(processes)):
-                process.turn(is_kept=turn > 0)  # the first one warms up, and attaches what attaches at its first use
-        return [{process.name: process.result() for process in each} for each in rounds]
+                process.turn(args.core)
+        return {process.name: process.result() for process in processes}
     finally:
-        for process in (process for each in rounds for process in each):
+        for process in processes:
             process.end()
 
 
-def median_of(found):
-    return statistics.median(result["ms"] for result in found)
+def measure(args, variants, program):
+    """Of each round the result of each variant."""
+    rounds, end = [], time.monotonic() + args.seconds
+    while len(rounds) < args.rounds and (not rounds or time.monotonic() < end):
+        rounds.append(measure_round(args, variants, program))
+        print(f"round {len(rounds)}: " + ", ".join(
+            f"{name} " + " and ".join(f"{result['ms']:.3f}" for result in found.values()) for name, found in rounds[-1].items()), flush=True)
+    return rounds
 
 
-def share(results, variant, rounds):
+def median_of(found, figure):
+    return statistics.median(result[figure] for result in found)
+
+
+def share(results, variant, rounds, figure):
     """Of what torch.profiler CUDA only adds, in these rounds: how much the variant does."""
-    base, theirs, ours = (median_of([results[name][i] for i in rounds]) for name in ("untraced", "cuda", variant))
+    base, theirs, ours = (median_of([results[name][i] for i in rounds], figure) for name in ("untraced", "cuda", variant))
     return (ours - base) / (theirs - base) if theirs > base else float("nan")
 
 
 def show(batch, graph, model, results):
     """The table of one batch; `results` has for each variant a result a round."""
-    base, rounds = median_of(results["untraced"]), len(results["untraced"])
-    print(f"{model}, batch {batch}{', CUDA graph' if graph else ''}, {rounds} rounds of {len(results['untraced'][0]['turns'])} turns; "
-          "kernels: recorded, a forward")
-    print(f"{'variant':40} {'ms':>8} {'overhead':>9} {'kernels':>8}  ms of each round")
+    rounds = len(results["untraced"])
+    print(f"{model}, batch {batch}{', CUDA graph' if graph else ''}, {rounds} rounds of {len(results['untraced'][0]['turns'])} turns, ms a forward: "
+          "median turns, fastest turns; kernels: recorded, a forward")
+    print(f"{'variant':40} {'median':>8} {'overhead':>9} {'fastest':>8} {'overhead':>9} {'kernels':>8}  medians of each round")
     for variant, found in results.items():
-        print(f"{variant:40} {median_of(found):8.3f} {100 * (median_of(found) / base - 1):+8.1f}% {found[0].get('kernels', 0):8.1f}  "
-              + " ".join(f"{r['ms']:.2f}" for r in found))
+        figures = "".join(f" {median_of(found, figure):8.3f} {100 * (median_of(found, figure) / median_of(results['untraced'], figure) - 1):+8.2f}%"
+                          for figure in ("ms", "fastest"))
+        print(f"{variant:40}{figures} {found[0].get('kernels', 0):8.1f}  " + " ".join(f"{r['ms']:.2f}" for r in found))
     ours = [variant for variant in results if variant.startswith("ours")]
     print(f"records lost: {sum(r['lost'] for variant in ours for r in results[variant])}")
     for variant in ours if "cuda" in results else []:
-        drawn = sorted(share(results, variant, random.choices(range(rounds), k=rounds)) for _ in range(2000))
-        print(f"{variant}: of torch.profiler's CUDA only {share(results, variant, range(rounds)):.2f} "
-              f"({drawn[100]:.2f} to {drawn[-101]:.2f} in nine of ten draws of the rounds)")
+        for figure, name in (("ms", "medians"), ("fastest", "fastest turns")):
+            drawn = sorted(share(results, variant, random.choices(range(rounds), k=rounds), figure) for _ in range(2000))
+            print(f"{variant}: of torch.profiler's CUDA only {share(results, variant, range(rounds), figure):.2f} by {name} "
+                  f"({drawn[100]:.2f} to {drawn[-101]:.2f} in nine of ten draws of the rounds)")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--swinscope", required=True)
-    parser.add_argument("--rounds", type=int, default=5, help="processes of each variant; all are in memory together")
-    parser.add_argument("--turns", type=int, default=8, help="of each process, besides the first one")
+    parser.add_argument("--rounds", type=int, default=5, help="processes of each variant")
+    parser.add_argument("--turns", type=int, default=10, help="of each process, besides the first one")
     parser.add_argument("--model", default="swin_tiny_patch4_window7_224")
     parser.add_argument("--batch", default="1", help="one or several, separated by commas")
     parser.add_argument("--graph", action="store_true")
-    parser.add_argument("--loops", default="30", help="forwards that are timed in a turn, for each batch; a third of it CPU + CUDA")
-    parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)), help="where the program's thread is while it is timed")
+    parser.add_argument("--loops", default="20", help="forwards that are timed in a turn, for each batch; a third of it CPU + CUDA")
+    parser.add_argument("--core", type=int, help="where the program's thread is while it is timed (default: the fastest of some)")
     parser.add_argument("--variant", action="append", default=[], help="instead of the usual ones: untraced, 'ours OPTIONS', cuda, all")
-    parser.add_argument("--seconds", type=float, default=1e9, help="no new turns after this time")
+    parser.add_argument("--seconds", type=float, default=1e9, help="no new round after this time")
     parser.add_argument("--json")
     args = parser.parse_args()
     batches, loops = args.batch.split(","), args.loops.split(",")
@@ -206,7 +233,7 @@ def main():
     if args.variant and "untraced" not in args.variant:
         parser.error("--variant: untraced is what the others are compared with")
     args.cases = [f"{batch}:{count}" for batch, count in zip(batches, loops)]
-    variants = args.variant or (["untraced", "ours", "ours --serial-kernels", "ours --cuda-graph-trace graph", "cuda"] if args.graph else
+    variants = args.variant or (["untraced", "ours", "ours --cuda-graph-trace graph"] if args.graph else
                                 ["untraced", "ours", "cuda", "all"])
     with tempfile.NamedTemporaryFile("w", suffix=".py") as program:
         program.write(PROGRAM)
