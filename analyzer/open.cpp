@@ -151,14 +151,6 @@ void add_drop_warnings(Trace& trace) {
           "(record with node-level graph tracing to see them)",
           rank.run.rank));
     }
-    const std::vector<NamedValue>& facts = rank.run.collector;
-    if (std::any_of(facts.begin(), facts.end(),
-                    [](const NamedValue& fact) { return fact.name == kSerialKernelsFact; })) {
-      trace.warnings.push_back(fmt::format(
-          "rank {}: kernels were recorded one at a time: those that run beside each other otherwise (streams, "
-          "communication) did not (record without --serial-kernels to see them)",
-          rank.run.rank));
-    }
     if (!rank.run.complete) {
       trace.warnings.push_back(fmt::format("rank {}: the recording was cut off", rank.run.rank));
     }

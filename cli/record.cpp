@@ -18,7 +18,6 @@ struct RecordCommandOptions {
   std::string folder;
   std::string trace = "cuda,nvtx";
   std::string graphs = "node";
-  bool serial_kernels = false;
   std::string steps;
   std::string range;
   bool armed = false;
@@ -58,7 +57,6 @@ int run_record(RecordCommandOptions options) {
   }
   options.record.trace = *trace;
   options.record.trace.graph_level = options.graphs == "graph";
-  options.record.trace.serial_kernels = options.serial_kernels;
   options.record.window = window_of(options);
   options.record.max_bytes = static_cast<std::int64_t>(options.max_size);
   options.record.folder = options.folder.empty() ? default_folder() : options.folder;
@@ -93,9 +91,6 @@ void add_record(CLI::App& app, int& status) {
   command->add_option("--cuda-graph-trace", options->graphs, "CUDA graphs by their nodes, or each as one (cheaper)")
       ->check(CLI::IsMember({"node", "graph"}))
       ->capture_default_str();
-  command->add_flag("--serial-kernels", options->serial_kernels,
-                    "Keep kernels from running beside each other, which makes the records of CUDA graphs cheaper: for "
-                    "programs whose kernels run one after another anyway");
   auto* steps =
       command->add_option("--steps", options->steps,
                           "Record CUDA in these steps only, A:B without B; steps are ranges named step, step N "

@@ -18,7 +18,6 @@ inline constexpr Result kMultipleSubscribers = 39;
 enum class Kind : std::uint32_t {
   kMemcpy = 1,
   kMemset = 2,
-  kSerialKernel = 3,  // CUPTI calls it KERNEL: while it is enabled no two kernels run at once
   kDriver = 4,
   kRuntime = 5,
   kDevice = 8,

@@ -85,7 +85,6 @@ const T& as(const cupti::Record& record) {
 CuptiDecoder::What CuptiDecoder::what_of(Kind kind) {
   switch (kind) {
     case Kind::kConcurrentKernel:
-    case Kind::kSerialKernel:
       return What::kKernel;
     case Kind::kMemcpy:
     case Kind::kPeerCopy:
@@ -153,7 +152,6 @@ void CuptiDecoder::lost(const std::string& reason) {
 void CuptiDecoder::add(TraceWriter& to, CuptiApi& api, const cupti::Record& record) {
   switch (record.kind) {
     case Kind::kConcurrentKernel:
-    case Kind::kSerialKernel:
       return add_kernel(to, as<cupti::Kernel>(record));
     case Kind::kMemcpy:
       return add_copy(to, as<cupti::Memcpy>(record));

@@ -141,8 +141,7 @@ std::string CuptiSource::subscribe() {
 std::vector<Kind> CuptiSource::kinds_of_facts() { return {Kind::kDevice, Kind::kContext, Kind::kStream}; }
 
 std::vector<Kind> CuptiSource::kinds() const {
-  std::vector<Kind> kinds = {options_.serial_kernels ? Kind::kSerialKernel : Kind::kConcurrentKernel, Kind::kMemcpy,
-                             Kind::kPeerCopy, Kind::kMemset};
+  std::vector<Kind> kinds = {Kind::kConcurrentKernel, Kind::kMemcpy, Kind::kPeerCopy, Kind::kMemset};
   if (options_.sync) kinds.insert(kinds.end(), {Kind::kSynchronization, Kind::kCudaEvent});
   if (options_.memory) kinds.insert(kinds.end(), {Kind::kMemory, Kind::kMemoryPool});
   if (options_.overhead) kinds.push_back(Kind::kOverhead);
@@ -342,7 +341,6 @@ void CuptiSource::describe(RunInfo& run) {
   run.collector.push_back({"cuda.activity", records ? "recorded: " + what : "not recorded: " + problem_});
   if (!version_.empty()) run.collector.push_back({"cuda.cupti", version_});
   if (!records) return;
-  if (options_.serial_kernels) run.collector.push_back({kSerialKernelsFact, "one at a time (--serial-kernels)"});
   if (!is_whole || window_.duration_ns > 0) {
     for (const WindowInfo& window : windows_.all(monotonic_ns()))
       run.windows.push_back({window.start_ns - start_ns_, window.end_ns - start_ns_});

@@ -275,8 +275,7 @@ std::map<std::string, std::string> variables_for(const RecordOptions& options, c
       {"SWINSCOPE_WINDOW", window_text(options.window)},
       {"SWINSCOPE_DURATION_NS", std::to_string(options.window.duration_ns)},
       {"SWINSCOPE_MAX_BYTES", std::to_string(options.max_bytes)},
-      {"SWINSCOPE_CUDA_GRAPH", options.trace.graph_level ? "graph" : "node"},
-      {"SWINSCOPE_KERNELS", options.trace.serial_kernels ? "serial" : "concurrent"}};
+      {"SWINSCOPE_CUDA_GRAPH", options.trace.graph_level ? "graph" : "node"}};
   if (options.torch_modules) variables["PYTHONPATH"] = python_path(collector);
   return variables;
 }

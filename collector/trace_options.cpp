@@ -66,12 +66,7 @@ TraceOptions trace_options_from_environment() {
   if (const char* list = std::getenv("SWINSCOPE_TRACE")) {
     if (const auto parsed = parse_trace_list(list, unknown)) options = *parsed;
   }
-  const auto says = [](const char* name, std::string_view value) {
-    const char* set = std::getenv(name);
-    return set != nullptr && set == value;
-  };
-  options.graph_level = says("SWINSCOPE_CUDA_GRAPH", "graph");
-  options.serial_kernels = says("SWINSCOPE_KERNELS", "serial");
+  if (const char* level = std::getenv("SWINSCOPE_CUDA_GRAPH")) options.graph_level = std::string_view(level) == "graph";
   return options;
 }
 

@@ -329,9 +329,6 @@ struct WindowInfo {
   bool operator==(const WindowInfo&) const = default;
 };
 
-// The fact of RunInfo::collector that says that kernels were kept from running at once while they were recorded.
-inline constexpr const char* kSerialKernelsFact = "cuda.kernels";
-
 // Everything about a recorded process that is not an event.
 struct RunInfo {
   std::string source;           // "swinscope", "kineto" or "nsys"

@@ -87,15 +87,12 @@ FAKE_EXPORT bool fake_launch(int number) {
   FakeCuptiState& s = state();
   static std::uint32_t correlation = 0;
   ++correlation;
-  Kind kind = Kind::kConcurrentKernel;
   {
     const std::lock_guard lock(s.mutex);
-    if (s.kinds.count(kind) == 0) kind = Kind::kSerialKernel;
-    if (s.kinds.count(kind) == 0) return false;
+    if (s.kinds.count(Kind::kConcurrentKernel) == 0) return false;
   }
   swinscope::test::emit(s, swinscope::test::fake_launch(correlation, now_ns()));
   auto kernel = swinscope::test::fake_kernel(correlation, now_ns(), "_Z7steppedPi");
-  kernel.kind = kind;
   kernel.dynamic_shared = number;
   swinscope::test::emit(s, kernel);
   return true;

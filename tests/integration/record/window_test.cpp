@@ -85,14 +85,6 @@ TEST_F(RecordWindow, WithoutCudaOnlyRanges) {
   EXPECT_EQ(Sqlite(file()).value("SELECT count(*) FROM NVTX_EVENTS WHERE eventType = 59"), "13");
 }
 
-TEST_F(RecordWindow, KernelsOneAtATimeAreAllThereAndTheFileSaysSo) {
-  EXPECT_EQ(steps_with({"--serial-kernels", "--steps", "5:9"}), hot_);
-  EXPECT_EQ(Sqlite(file()).value("SELECT value FROM SWINSCOPE_COLLECTOR WHERE name = 'cuda.kernels'"),
-            "one at a time (--serial-kernels)");
-  EXPECT_THAT(result({SWINSCOPE_PROGRAM, "kernels", folder_.string()}),
-              HasSubstr("warning: rank 0: kernels were recorded one at a time"));
-}
-
 TEST_F(RecordWindow, ArmedTriggeredAndTriggeredAgain) {
   Process run(record({"--armed"}, "until"), variables());
   ASSERT_TRUE(run.wait_for("ready"));

@@ -148,7 +148,6 @@ TEST(CuptiLayout, EventsAndMemory) {
 
 TEST(CuptiLayout, Numbers) {
   EXPECT_EQ(static_cast<int>(cupti::Kind::kConcurrentKernel), CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-  EXPECT_EQ(static_cast<int>(cupti::Kind::kSerialKernel), CUPTI_ACTIVITY_KIND_KERNEL);
   EXPECT_EQ(static_cast<int>(cupti::Kind::kPeerCopy), CUPTI_ACTIVITY_KIND_MEMCPY2);
   EXPECT_EQ(static_cast<int>(cupti::Kind::kSynchronization), CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
   EXPECT_EQ(static_cast<int>(cupti::Kind::kCudaEvent), CUPTI_ACTIVITY_KIND_CUDA_EVENT);

@@ -56,28 +56,6 @@ TEST_F(CuptiSourceTest, OptionsAddKinds) {
   EXPECT_TRUE(run.graph_level_only);
 }
 
-TEST_F(CuptiSourceTest, SerialKernelsAreRecordedInsteadOfConcurrentOnes) {
-  TraceOptions options;
-  options.serial_kernels = true;
-  begin(options);
-  EXPECT_THAT(state.kinds, AllOf(Contains(cupti::Kind::kSerialKernel), Not(Contains(cupti::Kind::kConcurrentKernel))));
-  cupti::Kernel kernel = test::fake_kernel(5, kStart + 2000, "gemm");
-  kernel.kind = cupti::Kind::kSerialKernel;
-  test::emit(state, kernel);
-  flush();
-  EXPECT_EQ(row("SELECT start || ' ' || end || ' ' || correlationId FROM CUPTI_ACTIVITY_KIND_KERNEL"), "2000 2500 5");
-  RunInfo run;
-  source.describe(run);
-  EXPECT_THAT(run.collector, Contains(NamedValue{kSerialKernelsFact, "one at a time (--serial-kernels)"}));
-}
-
-TEST_F(CuptiSourceTest, ConcurrentKernelsAreNoFactOfTheirOwn) {
-  begin();
-  RunInfo run;
-  source.describe(run);
-  EXPECT_THAT(run.collector, Not(Contains(::testing::Field(&NamedValue::name, kSerialKernelsFact))));
-}
-
 TEST_F(CuptiSourceTest, AKernelAndItsLaunchJoin) {
   begin();
   test::emit(state, test::fake_launch(5, kStart + 1000));

@@ -46,7 +46,6 @@ struct FakeCuptiState {
 inline std::size_t fake_bytes(cupti::Kind kind) {
   switch (kind) {
     case cupti::Kind::kConcurrentKernel:
-    case cupti::Kind::kSerialKernel:
       return 216;
     case cupti::Kind::kMemcpy:
       return 104;
