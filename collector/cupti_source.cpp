@@ -282,20 +282,31 @@ bool CuptiSource::take_one(TraceWriter& to) {
   return true;
 }
 
+// As many as there are buffers at most: a program may fill them as fast as they are emptied.
+void CuptiSource::take_all(TraceWriter& to) {
+  for (std::size_t left = limits_.buffers; left > 0 && take_one(to); --left) {
+  }
+}
+
 bool CuptiSource::poll(TraceWriter& to) { return !is_claimed() || !take_one(to); }
 
 // Buffers in which everything is complete are handed over though they are not full, so that a kill loses little.
 void CuptiSource::before_flush(TraceWriter& to) {
   watch_window();
   if (!is_recording()) return;
-  const std::int64_t before_ns = monotonic_ns();
-  api_->flush(cupti::kFlushReady);
-  flush_ns_ += monotonic_ns() - before_ns;
-  // A program that fills buffers faster than they are written must not keep the commit waiting.
-  for (std::size_t left = limits_.buffers; left > 0 && take_one(to); --left) {
-  }
+  flush([&] { take_all(to); });
+  take_all(to);
   count_dropped();
   adapt_buffers();
+}
+
+// `meanwhile` empties the buffers that CUPTI hands over.
+template <typename Meanwhile>
+void CuptiSource::flush(Meanwhile meanwhile) {
+  if (flusher_ == nullptr) flusher_ = std::make_unique<CuptiFlusher>(*api_);
+  const std::int64_t before_ns = monotonic_ns();
+  flusher_->flush(meanwhile);
+  flush_ns_ += monotonic_ns() - before_ns;
 }
 
 void CuptiSource::adapt_buffers() {
@@ -313,15 +324,19 @@ void CuptiSource::count_dropped() { dropped_ += static_cast<std::int64_t>(api_->
 
 void CuptiSource::discard(const std::string& reason) {
   if (!is_claimed()) return;
-  if (is_recording()) api_->flush(cupti::kFlushReady);
-  while (const auto full = buffers_->take()) {
-    decoder_.discard_buffer(*api_, full->data, full->valid_bytes, reason);
-    buffers_->release(*full);
-  }
+  const auto discard_all = [&] {
+    while (const auto full = buffers_->take()) {
+      decoder_.discard_buffer(*api_, full->data, full->valid_bytes, reason);
+      buffers_->release(*full);
+    }
+  };
+  if (is_recording()) flush(discard_all);
+  discard_all();
 }
 
 void CuptiSource::finish(TraceWriter& to) {
   if (!is_claimed()) return;
+  flusher_.reset();
   while (take_one(to)) {
   }
 }

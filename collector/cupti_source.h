@@ -14,6 +14,7 @@
 #include "collector/cupti_api.h"
 #include "collector/cupti_buffers.h"
 #include "collector/cupti_decoder.h"
+#include "collector/cupti_flusher.h"
 #include "collector/recorded_windows.h"
 #include "collector/source.h"
 #include "collector/trace_options.h"
@@ -96,6 +97,9 @@ class CuptiSource : public Source {
   std::vector<cupti::Kind> kinds() const;  // of activity
   void watch_window();
   bool take_one(TraceWriter& to);
+  void take_all(TraceWriter& to);
+  template <typename Meanwhile>
+  void flush(Meanwhile meanwhile);
   void adapt_buffers();
   void count_dropped();
 
@@ -127,6 +131,7 @@ class CuptiSource : public Source {
   CuptiDecoder decoder_;
 
   // The writer thread's.
+  std::unique_ptr<CuptiFlusher> flusher_;
   std::int64_t last_adapted_ns_ = 0;
   std::uint64_t bytes_since_ = 0;
   std::uint64_t bytes_ = 0;

@@ -207,6 +207,17 @@ TEST_F(CuptiSourceTest, WithoutBuffersRecordsAreCountedNotWaitedFor) {
   EXPECT_TRUE(test::emit(state, test::fake_kernel(1000, kStart, "k"))) << "buffers are used again";
 }
 
+// CUPTI makes the records of a graph's nodes when it is flushed, and waits for nobody.
+TEST_F(CuptiSourceTest, AFlushThatNeedsMoreBuffersThanThereAreLosesNothing) {
+  begin();
+  constexpr std::uint32_t kKernels = 2000;  // 216 bytes each
+  for (std::uint32_t i = 0; i < kKernels; ++i)
+    state.unmade.push_back(test::fake_kernel(i + 1, kStart + i, "k"));
+  flush();
+  EXPECT_EQ(row("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"), std::to_string(kKernels));
+  EXPECT_THAT(drops(), IsEmpty());
+}
+
 TEST_F(CuptiSourceTest, WhatWasNotCommittedIsCountedByKind) {
   begin();
   test::emit(state, test::fake_launch(1, kStart));

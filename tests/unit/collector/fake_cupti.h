@@ -2,11 +2,13 @@
 // buffer, fills it, and hands it back on whichever thread it likes.
 #pragma once
 
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -29,6 +31,7 @@ struct FakeCuptiState {
   std::vector<std::string> order;  // of what the collector called first
   std::size_t dropped = 0;         // reported once
   int flushes = 0;
+  std::vector<cupti::Kernel> unmade;  // nodes of a graph whose records CUPTI makes in its next flush
   bool leaves_out_queries = false;
   std::uint32_t version = 130'001;
   std::vector<GpuInfo> devices;
@@ -113,6 +116,9 @@ class FakeCupti : public CuptiApi {
   }
   void leave_out_queries() override { s_.leaves_out_queries = true; }
   cupti::Result flush(std::uint32_t) override {
+    for (const cupti::Kernel& kernel : std::exchange(s_.unmade, {})) {
+      if (!emit_patiently(kernel)) ++s_.dropped;
+    }
     const std::lock_guard lock(s_.mutex);
     ++s_.flushes;
     note("flush");
@@ -141,6 +147,8 @@ class FakeCupti : public CuptiApi {
     const std::lock_guard lock(s_.asked);
     s_.order.emplace_back(call);
   }
+  // Gives the writer time to empty a buffer, once; without one the rest is dropped at once.
+  bool emit_patiently(const cupti::Kernel& kernel);
   void hand_over() {
     if (s_.buffer == nullptr) return;
     std::uint8_t* full = std::exchange(s_.buffer, nullptr);
@@ -148,6 +156,7 @@ class FakeCupti : public CuptiApi {
   }
 
   FakeCuptiState& s_;
+  bool has_waited_in_vain_ = false;
 };
 
 // The program's side: a record happens. False when there was no buffer for it.
@@ -168,6 +177,17 @@ bool emit(FakeCuptiState& s, const Raw& raw) {
   std::memcpy(s.buffer + s.used, &raw, sizeof(raw));
   s.used += size;
   return true;
+}
+
+inline bool FakeCupti::emit_patiently(const cupti::Kernel& kernel) {
+  constexpr int kLooks = 5000;
+  for (int look = 0; look < kLooks; ++look) {
+    if (emit(s_, kernel)) return true;
+    if (has_waited_in_vain_) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  has_waited_in_vain_ = true;
+  return false;
 }
 
 inline cupti::Kernel fake_kernel(std::uint32_t correlation, std::int64_t start_ns, const char* name) {

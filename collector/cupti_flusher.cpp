@@ -1,0 +1,25 @@
+#include "collector/cupti_flusher.h"
+
+#include <pthread.h>
+
+namespace swinscope {
+
+CuptiFlusher::CuptiFlusher(CuptiApi& api) : api_(api), thread_([this] { run(); }) {}
+
+CuptiFlusher::~CuptiFlusher() {
+  stop_.store(true, std::memory_order_relaxed);
+  wanted_.release();
+  thread_.join();
+}
+
+void CuptiFlusher::run() {
+  pthread_setname_np(pthread_self(), "swinscope-flush");
+  for (;;) {
+    wanted_.acquire();
+    if (stop_.load(std::memory_order_relaxed)) return;
+    api_.flush(cupti::kFlushReady);
+    done_.release();
+  }
+}
+
+}  // namespace swinscope
