@@ -75,12 +75,14 @@ Calls read_calls(Database& db, GroupSizes& sizes) {
 }
 
 Kernels read_kernels(Database& db, std::int64_t& count) {
+  // CUPTI tells of a copied node twice, as a new one and as a copy: beside max() stand the values of the copy.
   Statement rows = db.prepare(
+      "WITH node AS (SELECT graphNodeId, max(originalGraphNodeId) AS original, start, globalTid FROM "
+      "CUDA_GRAPH_NODE_EVENTS GROUP BY graphNodeId) "
       "SELECT coalesce(o.globalTid, c.globalTid, r.globalTid), k.globalPid, k.correlationId, k.graphNodeId, "
       "coalesce(o.start, c.start, r.start) AS caused FROM CUPTI_ACTIVITY_KIND_KERNEL k "
       "LEFT JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = k.correlationId "
-      "LEFT JOIN CUDA_GRAPH_NODE_EVENTS c ON c.graphNodeId = k.graphNodeId "
-      "LEFT JOIN CUDA_GRAPH_NODE_EVENTS o ON o.graphNodeId = c.originalGraphNodeId "
+      "LEFT JOIN node c ON c.graphNodeId = k.graphNodeId LEFT JOIN node o ON o.graphNodeId = c.original "
       "WHERE k.shortName IN (SELECT id FROM StringIds WHERE value LIKE 'nccl%') GROUP BY k.rowid ORDER BY caused");
   Kernels kernels;
   for (; rows.step(); ++count) {

@@ -167,8 +167,10 @@ TEST_F(NcclCollectives, AReplayedKernelHasTheMessageOfItsCapture) {
   node.time_ns = 150;
   node.node = 40;
   writer_->add(node);
-  node.time_ns = 900;  // instantiated later
+  node.time_ns = 890;  // instantiated later: CUPTI tells of a new node first, then of a copy
   node.node = 41;
+  writer_->add(node);
+  node.time_ns = 900;
   node.original = 40;
   writer_->add(node);
   for (std::uint32_t replay = 7; replay <= 8; ++replay) {
