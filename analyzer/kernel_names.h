@@ -31,6 +31,8 @@ MemoryKind parse_set_name(std::string_view name);
 // new
 // ("ncclDevKernel_AllReduce_…"), and of the other communication libraries.
 bool is_communication_kernel(std::string_view name);
+// Whether a copy, named as copy_name() does, goes from one GPU to another.
+bool is_peer_copy(std::string_view name);
 
 // What a kernel does, inferred from its name. `math` operations are limited by arithmetic when well fed (matrix
 // products and what contains them); the others move data.

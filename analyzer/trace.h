@@ -20,7 +20,7 @@ inline constexpr EventIndex kNoEvent = std::numeric_limits<EventIndex>::max();
 
 enum class GpuKind : std::uint8_t { kKernel, kMemcpy, kMemset, kGraph };
 
-// Kernel classes of METRICS "Time breakdown": the first that matches.
+// Kernel classes of METRICS "Time breakdown": the first that matches. Copies from one GPU to another are communication.
 enum class GpuClass : std::uint8_t { kCompute, kCommunication, kMemory };
 
 // Launch configuration of kernels, deduplicated: many launches share one.

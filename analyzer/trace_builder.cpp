@@ -375,7 +375,9 @@ class TraceBuilder::Process : public RecordSink {
   }
 
   GpuClass gpu_class(const GpuRow& r) {
-    if (r.kind == GpuKind::kMemcpy || r.kind == GpuKind::kMemset) return GpuClass::kMemory;
+    if (r.kind == GpuKind::kMemset) return GpuClass::kMemory;
+    if (r.kind == GpuKind::kMemcpy)
+      return is_peer_copy(pool_.text(r.name)) ? GpuClass::kCommunication : GpuClass::kMemory;
     const auto [entry, is_new] = classes_.try_emplace(r.name, GpuClass::kCompute);
     if (is_new && is_communication_kernel(pool_.text(r.name))) entry->second = GpuClass::kCommunication;
     return entry->second;
