@@ -156,9 +156,17 @@ TEST_F(DeviceRanks, AllEndAfterTheSameStep) {
   expect_same_bits();
 }
 
-TEST_F(DeviceRanks, TheOthersEndAndNameARankThatIsKilled) {
-  Subprocess first = start(0, 2, 1, {"--steps", "1000", "--graph", "1"});
-  Subprocess killed = start(1, 2, 1, {"--steps", "1000", "--graph", "1", "--die", "5"});
+// What sums up waits for the dead rank in kernels or in the copy engines: both have to end.
+class DeviceRanksThatFail : public DeviceRanks, public ::testing::WithParamInterface<const char*> {};
+INSTANTIATE_TEST_SUITE_P(By, DeviceRanksThatFail, ::testing::Values("kernels", "copies"),
+                         [](const auto& by) { return std::string(by.param); });
+
+TEST_P(DeviceRanksThatFail, TheOthersEndAndNameARankThatIsKilled) {
+  const std::vector<std::string> options = {"--steps", "1000", "--graph", "1", "--all-reduce", GetParam()};
+  std::vector<std::string> dying = options;
+  dying.insert(dying.end(), {"--die", "5"});
+  Subprocess first = start(0, 2, 1, options);
+  Subprocess killed = start(1, 2, 1, dying);
   const std::string process = std::to_string(killed.pid());
   const Finished finished = first.wait_at_most(std::chrono::seconds(30));
   EXPECT_EQ(finished.status, 1);
@@ -169,8 +177,8 @@ TEST_F(DeviceRanks, TheOthersEndAndNameARankThatIsKilled) {
 }
 
 // It lives, but never gives its part of a sum.
-TEST_F(DeviceRanks, TheOthersEndAndNameARankThatHangs) {
-  const std::vector<std::string> options = {"--steps", "1000", "--hang-after", "2000"};
+TEST_P(DeviceRanksThatFail, TheOthersEndAndNameARankThatHangs) {
+  const std::vector<std::string> options = {"--steps", "1000", "--hang-after", "2000", "--all-reduce", GetParam()};
   std::vector<std::string> hanging = options;
   hanging.insert(hanging.end(), {"--hang", "5"});
   Subprocess first = start(0, 2, 1, options);
