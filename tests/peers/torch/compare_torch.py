@@ -168,10 +168,6 @@ def compare_speed(arguments):
         print(f"{sum(peer.ready for peer in peers)} of {len(peers)} compiled in {time.monotonic() - started:.0f} s", flush=True)
         wait_for_file(arguments.time_after)
         if arguments.compile_only:
-            for peer in peers:
-                if peer.ready:
-                    print(f"compiled: {peer.case[0]} batch {peer.case[1]} {peer.name} in {peer.compile_seconds:.0f} s",
-                          flush=True)
             return document, not left_out
         for model, batch in cases:
             ready = [peer for peer in peers if peer.case == (model, batch) and peer.ready]

@@ -11,7 +11,7 @@ from quiet_gpu import need_quiet_gpu  # noqa: E402,F401  what is compiled is tim
 
 
 class CompilingPeer:
-    """A worker process and what it said. case: what it is compared in; name: its configuration."""
+    """A worker process and what it said. case: what it is compared in, (model, batch…); name: its configuration."""
 
     def __init__(self, case, name, command):
         self.case, self.name, self.command = case, name, command
@@ -21,6 +21,9 @@ class CompilingPeer:
         self.started = 0.0
         self.compile_seconds = 0.0
         self.stopped_after = None
+
+    def __str__(self):
+        return " ".join(str(part) for part in (*self.case, self.name))
 
     def start(self):
         # Each would take a thread a core.
@@ -47,8 +50,9 @@ class CompilingPeer:
             return None
 
     def wait_until_ready(self):
-        self.ready = self.answer("ready") is not None
+        is_ready = self.answer("ready") is not None
         self.compile_seconds = time.monotonic() - self.started
+        self.ready = is_ready
 
     def running(self):
         return self.process is not None and not self.ready and self.process.poll() is None
@@ -59,12 +63,15 @@ class CompilingPeer:
             self.stop()
 
     def why(self):
-        if self.stopped_after is not None:
-            return f"not compiled within {self.stopped_after:.0f} s"
-        if self.process is None or self.process.poll() is None:
-            return "not compiled in time"
         self.log.seek(0)
-        return f"ended with {self.process.returncode}: {self.log.read().strip()[-300:]}"
+        said = self.log.read()
+        tuned = said.count("AUTOTUNE ")  # PyTorch says so of each product once it has timed it
+        far = f" ({tuned} products were tuned)" if tuned else ""
+        if self.stopped_after is not None:
+            return f"not compiled within {self.stopped_after:.0f} s{far}"
+        if self.process is None or self.process.poll() is None:
+            return f"not compiled in time{far}"
+        return f"ended with {self.process.returncode}: {said.strip()[-300:]}"
 
     def stop(self):
         if self.process is not None:
@@ -74,15 +81,19 @@ class CompilingPeer:
 
 def compile_peers(peers, jobs, deadline, limit=float("inf")):
     """Starts them, `jobs` at a time, until each is ready or has ended or took longer than `limit`, or the time (monotonic) is over.
-    Returns of each that is not ready why; those still compiling are stopped."""
-    waiting = list(peers)
+    Returns of each that is not ready why; those still compiling are stopped. Says of each when it is ready."""
+    waiting, said = list(peers), set()
     while time.monotonic() < deadline:
         while waiting and sum(peer.running() for peer in peers) < jobs:
             waiting.pop(0).start()
-        if not waiting and not any(peer.running() for peer in peers):
-            break
+        is_over = not waiting and not any(peer.running() for peer in peers)
         for peer in peers:
             peer.enforce(limit)
+            if peer.ready and peer not in said:
+                said.add(peer)
+                print(f"compiled in {peer.compile_seconds:.0f} s: {peer}", flush=True)
+        if is_over:
+            break
         time.sleep(0.2)
     left_out = {peer: peer.why() for peer in peers if not peer.ready}
     for peer in left_out:
