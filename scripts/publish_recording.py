@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Makes copies of recordings that may be given away or kept in data/: without host names, ids of hardware, paths and variables.
 
-    scripts/publish_recording.py --to data/NAME run/rank0.db...
+    scripts/publish_recording.py [--steps N] --to data/NAME run/rank0.db...
 
 Taken out: the host's name, the kernel's version and container, UUIDs and bus addresses of GPUs (each becomes a number), environment
 variables but those that say a version, folders in the command and in paths of libraries, names of threads, and the stored timeline
-(`swinscope` builds it anew). Kernels, calls, ranges and times stay as they are.
+(`swinscope` builds it anew). Kernels, calls, ranges and times stay as they are. With --steps only the first N ranges `step` do, with all
+that began before the end of the last one, and what the GPU did for the calls before it.
 """
 import argparse
 import os
@@ -20,6 +21,24 @@ FOLDERS = re.compile(r"[^\s/:()]*/(?:[^\s/:()]+/)*")
 
 def tables(database):
     return {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def cut(database, steps):
+    """Leaves out what began after so many steps; the end of the last one, or None where there are no more."""
+    ends = database.execute("SELECT n.end FROM NVTX_EVENTS n JOIN StringIds t ON t.id = n.textId WHERE n.end IS NOT NULL AND "
+                            "(t.value = 'step' OR t.value LIKE 'step %') ORDER BY n.start LIMIT 1 OFFSET ?", (steps - 1,)).fetchall()
+    if not ends:
+        return
+    (end,), calls = ends[0], "CUPTI_ACTIVITY_KIND_RUNTIME"
+    present = sorted(tables(database), key=lambda table: table != calls)  # whose rows say what belongs to them
+    kept = f"correlationId NOT IN (SELECT correlationId FROM {calls})" if calls in present else "1"
+    for table in present:
+        columns = {row[1] for row in database.execute(f"PRAGMA table_info({table})")}
+        late = [f"{time} > {end}" for time in ("start", "timestamp") if time in columns]
+        if "correlationId" in columns and table != calls:
+            late.append(kept)
+        if late:
+            database.execute(f"DELETE FROM {table} WHERE " + " AND ".join(late))
 
 
 def clean(database, host):
@@ -59,6 +78,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="+", help="trace files")
     parser.add_argument("--to", required=True, help="the copy, or for several files the folder of the copies")
+    parser.add_argument("--steps", type=int, default=0, help="keep only so many (default: all)")
     parser.add_argument("--host", default="host", help="what to write for the host's name (default: host)")
     arguments = parser.parse_args()
     several = len(arguments.files) > 1
@@ -73,6 +93,8 @@ def main():
         os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
         shutil.copyfile(file, target)
         database = sqlite3.connect(target)
+        if arguments.steps > 0:
+            cut(database, arguments.steps)
         clean(database, arguments.host)
         database.close()
         print(f"{target}: {os.path.getsize(file)} -> {os.path.getsize(target)} bytes")
