@@ -199,9 +199,7 @@ bool is_communication_kernel(std::string_view name) {
          contains(name, "nvshmem") || contains(name, "one_shot_all_reduce") || contains(name, "two_shot_all_reduce");
 }
 
-bool is_peer_copy(std::string_view name) {
-  return name.starts_with("Memcpy PtoP");
-}
+bool is_peer_copy(std::string_view name) { return name.starts_with("Memcpy PtoP"); }
 
 OperationKind operation_kind(GpuKind kind, std::string_view name) {
   switch (kind) {
