@@ -25,8 +25,8 @@
 
 namespace swinscope {
 
-// What a lane shows. kCommunication are NCCL's and other communication kernels, kCopies copies and sets, each apart
-// from the other work of their stream.
+// What a lane shows. kCommunication are kernels of NCCL and the like and copies between GPUs, kCopies other copies and
+// sets, each apart from the other work of their stream.
 enum class LaneKind : std::uint8_t { kKernels, kCommunication, kCopies, kRanges, kCalls };
 inline constexpr int kLaneKinds = 5;
 constexpr bool is_gpu(LaneKind kind) { return kind <= LaneKind::kCopies; }

@@ -1,7 +1,7 @@
 CREATE TABLE SWINSCOPE_RUN(schemaVersion, source, sourceFile, rank, worldSize, globalPid, host, command, complete);
 INSERT INTO SWINSCOPE_RUN VALUES(1, 'swinscope', '', 0, 1, 281476654432256, 'h', 'c', 1);
 CREATE TABLE SWINSCOPE_TIMELINE(version, source, description);
-INSERT INTO SWINSCOPE_TIMELINE VALUES(1, '', 'd');
+INSERT INTO SWINSCOPE_TIMELINE VALUES(2, '', 'd');
 CREATE TABLE SWINSCOPE_TIMELINE_PROCESS(process INTEGER PRIMARY KEY, rank, worldSize, globalPid, utcEpochNs, host, source, stepsHow, steps);
 INSERT INTO SWINSCOPE_TIMELINE_PROCESS VALUES(0, 0, 1, 281476654432256, 5, 'h', 'swinscope', '2 x step', x'0a14');
 CREATE TABLE SWINSCOPE_TIMELINE_NAMES(part INTEGER PRIMARY KEY, data);
