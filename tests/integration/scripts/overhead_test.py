@@ -14,7 +14,8 @@ now, forwards = [0.0], [0]
 time.perf_counter = lambda: now[0]
 cost = [{"": 5.0, "node": 6.0, "graph": 5.1}[os.environ.get("RECORDED", "")]]
 pinned, late = [0], [0.5]
-def set_affinity(_, cores):  # twice a turn: to one core and back
+def set_affinity(thread, cores):  # this thread's twice a turn: to one core and back
+    if thread != 0: return
     pinned[0] += 1
     if pinned[0] % 2 == 1: late[0] = 0.5 - late[0]
 os.sched_setaffinity = set_affinity
