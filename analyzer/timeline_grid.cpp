@@ -58,7 +58,7 @@ LaneGrid::Level LaneGrid::lowest_level(const TimelineLane& lane, int shift) {
 LaneGrid::Level LaneGrid::doubled(const Level& level, int shift) {
   const std::uint32_t cell_ns = 1U << shift;
   Level result{level.first >> 1, {}};
-  const std::size_t skipped = static_cast<std::size_t>(level.first & 1);  // a cell that is not there, before the first
+  const auto skipped = static_cast<std::size_t>(level.first & 1);  // a cell that is not there, before the first
   const auto cell = [&](std::size_t i) {
     if (i < skipped) return Cell{};
     return level.cells[i - skipped];

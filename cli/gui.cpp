@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "collector/command.h"
 #include "store/error.h"
 
 namespace swinscope::cli {
@@ -24,11 +25,7 @@ namespace {
   const std::filesystem::path program = gui_program();
   std::vector<std::string> arguments = {program.string()};
   arguments.insert(arguments.end(), runs.begin(), runs.end());
-  std::vector<char*> pointers;
-  for (std::string& argument : arguments)
-    pointers.push_back(argument.data());
-  pointers.push_back(nullptr);
-  execv(program.c_str(), pointers.data());
+  execv(program.c_str(), argument_pointers(arguments).data());
   if (errno == ENOENT) {
     throw Error(ErrorKind::kFailure, fmt::format("{}: no such program", program.string()),
                 "the desktop program was not built: Qt 6.4 was not found when swinscope was configured",

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "collector/command.h"
 #include "store/error.h"
 
 namespace swinscope::cli {
@@ -27,11 +28,7 @@ std::filesystem::path swin_program() {
   const std::filesystem::path program = swin_program();
   std::vector<std::string> arguments = {program.string(), "peaks", "--seconds", fmt::format("{}", options.seconds)};
   if (options.json) arguments.emplace_back("--json");
-  std::vector<char*> pointers;
-  for (std::string& argument : arguments)
-    pointers.push_back(argument.data());
-  pointers.push_back(nullptr);
-  execv(program.c_str(), pointers.data());
+  execv(program.c_str(), argument_pointers(arguments).data());
   throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be started", program.string()), std::strerror(errno),
               errno == ENOENT ? "`swin` is installed beside swinscope: build or install it" : "check its permissions");
 }

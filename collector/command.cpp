@@ -73,13 +73,19 @@ fs::path find_command(const std::string& name) {
                      "check the spelling; a program in this folder is named ./" + name);
 }
 
+std::vector<char*> argument_pointers(std::vector<std::string>& arguments) {
+  std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
+  for (std::string& argument : arguments)
+    pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 pid_t spawn_command(const fs::path& program, std::vector<std::string> arguments,
                     const std::map<std::string, std::string>& variables, const sigset_t& mask) {
   const ChildEnvironment environment(variables);
-  std::vector<char*> argv;
-  for (std::string& argument : arguments)
-    argv.push_back(argument.data());
-  argv.push_back(nullptr);
+  const std::vector<char*> argv = argument_pointers(arguments);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setsigmask(&attributes, &mask);

@@ -28,6 +28,9 @@ class CommandError : public Error {
 // The file that a command names, as execvp would find it. Throws CommandError.
 std::filesystem::path find_command(const std::string& name);
 
+// The arguments for execv() and posix_spawn(), as long as `arguments` stays as it is.
+std::vector<char*> argument_pointers(std::vector<std::string>& arguments);
+
 // Starts the program with this process's environment, `variables` set, and the signal mask. Throws CommandError.
 pid_t spawn_command(const std::filesystem::path& program, std::vector<std::string> arguments,
                     const std::map<std::string, std::string>& variables, const sigset_t& mask);

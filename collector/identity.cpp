@@ -69,8 +69,7 @@ fs::path claim_trace_file(const fs::path& folder, std::int32_t rank, const std::
   constexpr int kMaxFiles = 100'000;  // of one process that calls exec again and again
   const std::string stem = rank == kNoRank ? "record" : fmt::format("rank{}", rank);
   for (int n = -1; n < kMaxFiles; ++n) {
-    const fs::path path =
-        folder / (n < 0 ? fmt::format("{}.db", stem) : fmt::format("{}.{}.{}.{}.db", stem, host, pid, n));
+    fs::path path = folder / (n < 0 ? fmt::format("{}.db", stem) : fmt::format("{}.{}.{}.{}.db", stem, host, pid, n));
     const int file = open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
     if (file >= 0) {
       close(file);
