@@ -17,7 +17,7 @@ struct Total {
 class Summer {
  public:
   Summer(const Timeline& timeline, Interval window, const std::vector<bool>& keep)
-      : timeline_(timeline), window_(window), keep_(keep), totals_(timeline.names.size()) {}
+      : window_(window), keep_(keep), totals_(timeline.names.size()) {}
 
   // Returns the busy time.
   std::int64_t add(const TimelineLane& lane) {
@@ -54,7 +54,6 @@ class Summer {
     return part_ns;
   }
 
-  const Timeline& timeline_;
   Interval window_;
   const std::vector<bool>& keep_;
   std::vector<Total> totals_;  // by NameId

@@ -92,14 +92,12 @@ void SearchBar::search_again() {
 
 void SearchBar::finish(SearchResult result, const QString& problem) {
   result_ = std::move(result);
-  if (!problem.isEmpty()) {
-    status_->setText(problem);
-  } else if (edit_->text().isEmpty() || timeline_ == nullptr) {
-    status_->clear();
-  } else {
-    status_->setText(
-        QStringLiteral("%1 hits").arg(QString::fromStdString(format_count(static_cast<std::int64_t>(result_.total)))));
+  QString status = problem;
+  if (status.isEmpty() && !edit_->text().isEmpty() && timeline_ != nullptr) {
+    const std::string total = format_count(static_cast<std::int64_t>(result_.total));
+    status = QStringLiteral("%1 hits").arg(QString::fromStdString(total));
   }
+  status_->setText(status);
   Q_EMIT searched();
 }
 
