@@ -64,7 +64,7 @@ fs::path find_command(const std::string& name) {
   std::size_t begin = 0;
   while (begin <= folders.size()) {
     const std::size_t end = std::min(folders.find(':', begin), folders.size());
-    const fs::path candidate =
+    fs::path candidate =
         fs::path(folders.substr(begin, end - begin).empty() ? "." : folders.substr(begin, end - begin)) / name;
     if (is_program(candidate)) return candidate;
     begin = end + 1;

@@ -85,6 +85,7 @@ Trace finish(TraceBuilder& builder) {
 
 std::vector<std::int64_t> works(const std::vector<LayerCall>& calls) {
   std::vector<std::int64_t> works;
+  works.reserve(calls.size());
   for (const LayerCall& call : calls)
     works.push_back(call.work_ns);
   return works;
