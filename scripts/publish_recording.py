@@ -24,7 +24,7 @@ def tables(database):
 
 
 def cut(database, steps):
-    """Leaves out what began after so many steps; the end of the last one, or None where there are no more."""
+    """Leaves out what began after so many steps, if there are more."""
     ends = database.execute("SELECT n.end FROM NVTX_EVENTS n JOIN StringIds t ON t.id = n.textId WHERE n.end IS NOT NULL AND "
                             "(t.value = 'step' OR t.value LIKE 'step %') ORDER BY n.start LIMIT 1 OFFSET ?", (steps - 1,)).fetchall()
     if not ends:

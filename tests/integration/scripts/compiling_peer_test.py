@@ -26,14 +26,15 @@ class CompilingPeers(unittest.TestCase):
     def test_says_what_has_compiled_and_why_the_rest_has_not(self):
         peers = [peer("quick", "echo ready; cat"), peer("broken", "echo no such mode >&2; exit 3")]
         said, left_out = self.compile(peers)
-        self.assertEqual(said, ["compiled in 0 s: swin_base 1 quick"])
+        self.assertEqual(len(said), 1)
+        self.assertRegex(said[0], r"^compiled in \d+ s: swin_base 1 quick$")
         self.assertEqual(left_out, {peers[1]: "ended with 3: no such mode"})
 
     def test_one_that_takes_too_long_says_how_far_it_came(self):
         endless = peer("endless", "echo 'AUTOTUNE mm(1x2, 2x3)' >&2; echo 'AUTOTUNE mm(4x5, 5x6)' >&2; exec sleep 600")
-        said, left_out = self.compile([endless], limit=1)
+        said, left_out = self.compile([endless], limit=3)
         self.assertEqual(said, [])
-        self.assertEqual(left_out, {endless: "not compiled within 1 s (2 products were tuned)"})
+        self.assertEqual(left_out, {endless: "not compiled within 3 s (2 products were tuned)"})
 
     def test_what_was_never_begun(self):
         first, second = peer("first", "exec sleep 600"), peer("second", "echo ready; cat")
