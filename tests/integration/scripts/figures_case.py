@@ -54,12 +54,12 @@ class FiguresCase(unittest.TestCase):
         with open(self.said, encoding="utf-8") as opened:
             return done, [line.strip() for line in opened.read().splitlines()]
 
-    def check_bad_input(self):
+    def check_bad_input(self, part="ladder"):
         open(self.said, "w", encoding="utf-8").close()
         done, _ = self.run_script("quickly")
         self.assertEqual(done.returncode, 2)
         self.assertIn("error: quickly: unknown", done.stdout)
         os.remove(os.path.join(self.folder.name, "build", "bin", "swin"))
-        done, said = self.run_script("ladder")
+        done, said = self.run_script(part)
         self.assertEqual((done.returncode, said), (1, []))
         self.assertIn("not built", done.stdout)
