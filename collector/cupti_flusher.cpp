@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 
+#include "collector/clock.h"
+
 namespace swinscope {
 
 CuptiFlusher::CuptiFlusher(CuptiApi& api) : api_(api), thread_([this] { run(); }) {}
@@ -18,6 +20,7 @@ void CuptiFlusher::run() {
     wanted_.acquire();
     if (stop_.load(std::memory_order_relaxed)) return;
     api_.flush(cupti::kFlushReady);
+    cpu_ns_.store(clock_ns(CLOCK_THREAD_CPUTIME_ID), std::memory_order_relaxed);
     done_.release();
   }
 }

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <semaphore>
 #include <thread>
 
@@ -36,6 +37,9 @@ class CuptiFlusher {
     }
   }
 
+  // The thread's so far, for the caller of flush().
+  std::int64_t cpu_ns() const { return cpu_ns_.load(std::memory_order_relaxed); }
+
  private:
   static constexpr std::chrono::milliseconds kLook{1};
 
@@ -43,6 +47,7 @@ class CuptiFlusher {
 
   CuptiApi& api_;
   std::atomic<bool> stop_ = false;
+  std::atomic<std::int64_t> cpu_ns_ = 0;
   std::binary_semaphore wanted_{0};
   std::binary_semaphore done_{0};
   std::thread thread_;

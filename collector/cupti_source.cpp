@@ -307,6 +307,7 @@ void CuptiSource::flush(Meanwhile meanwhile) {
   const std::int64_t before_ns = monotonic_ns();
   flusher_->flush(meanwhile);
   flush_ns_ += monotonic_ns() - before_ns;
+  flush_cpu_ns_ = flusher_->cpu_ns();
 }
 
 void CuptiSource::adapt_buffers() {
@@ -368,6 +369,7 @@ void CuptiSource::describe(RunInfo& run) {
   run.collector.push_back({"cuda.records", std::to_string(decoder_.records())});
   run.collector.push_back({"cuda.bytes", std::to_string(bytes_)});
   run.collector.push_back({"cuda.flush_ns", std::to_string(flush_ns_)});
+  run.collector.push_back({"cuda.flush_cpu_ns", std::to_string(flush_cpu_ns_)});
   run.collector.push_back({"cuda.buffers_high_water_bytes", std::to_string(buffers_->high_water_bytes())});
   const std::vector<DropInfo>& drops = decoder_.drops().all();
   run.drops.insert(run.drops.end(), drops.begin(), drops.end());

@@ -136,6 +136,7 @@ class CuptiSource : public Source {
   std::uint64_t bytes_since_ = 0;
   std::uint64_t bytes_ = 0;
   std::int64_t flush_ns_ = 0;
+  std::int64_t flush_cpu_ns_ = 0;
   std::int64_t dropped_ = 0;
 };
 

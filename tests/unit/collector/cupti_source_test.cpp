@@ -216,6 +216,7 @@ TEST_F(CuptiSourceTest, AFlushThatNeedsMoreBuffersThanThereAreLosesNothing) {
   flush();
   EXPECT_EQ(row("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"), std::to_string(kKernels));
   EXPECT_THAT(drops(), IsEmpty());
+  EXPECT_GT(std::stoll(fact("cuda.flush_cpu_ns")), 0) << "what it costs is said";
 }
 
 TEST_F(CuptiSourceTest, WhatWasNotCommittedIsCountedByKind) {
