@@ -32,7 +32,7 @@ std::uint8_t* CuptiBuffers::request(std::size_t& bytes) {
       std::size_t most = high_water_.load(std::memory_order_relaxed);
       while (now > most && !high_water_.compare_exchange_weak(most, now, std::memory_order_relaxed)) {
       }
-      bytes = bytes_.load(std::memory_order_relaxed);
+      bytes = now > count_ / 4 ? max_bytes_ : bytes_.load(std::memory_order_relaxed);
       return memory_ + (word * kWordBits + bit) * max_bytes_;
     }
   }

@@ -23,7 +23,8 @@ class CuptiBuffers {
   CuptiBuffers& operator=(CuptiBuffers&&) = delete;
   ~CuptiBuffers();
 
-  // A buffer full of zeros, or null when all are in use; `bytes` receives its size.
+  // A buffer full of zeros, or null when all are in use; `bytes` receives its size: that of set_bytes() while few are in
+  // use, else max_bytes, so that records that come faster all at once find all the memory there is.
   std::uint8_t* request(std::size_t& bytes);
   // Hands a buffer of request() to the writer.
   void complete(std::uint8_t* buffer, std::size_t valid_bytes);
@@ -36,7 +37,7 @@ class CuptiBuffers {
   // The next completed buffer; it stays out until release(), which clears it.
   std::optional<Full> take();
   void release(const Full& full);
-  // Of the buffers handed out from now on; at most max_bytes.
+  // Of the buffers handed out from now on while few are in use; at most max_bytes.
   void set_bytes(std::size_t bytes);
 
   std::size_t completed() const { return queued_.load(std::memory_order_acquire); }

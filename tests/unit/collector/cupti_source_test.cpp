@@ -207,6 +207,15 @@ TEST_F(CuptiSourceTest, WithoutBuffersRecordsAreCountedNotWaitedFor) {
   EXPECT_TRUE(test::emit(state, test::fake_kernel(1000, kStart, "k"))) << "buffers are used again";
 }
 
+TEST_F(CuptiSourceTest, ABurstAfterAQuietTimeHasAllTheMemoryThereIs) {
+  begin();
+  flush();  // buffers are small now
+  int kept = 0;
+  for (std::uint32_t i = 0; i < 100; ++i)  // of 216 bytes: 2 buffers of 1024 bytes and 6 of 4096 hold 116
+    kept += test::emit(state, test::fake_kernel(i + 1, kStart + i, "k")) ? 1 : 0;
+  EXPECT_EQ(kept, 100);
+}
+
 // CUPTI makes the records of a graph's nodes when it is flushed, and waits for nobody.
 TEST_F(CuptiSourceTest, AFlushThatNeedsMoreBuffersThanThereAreLosesNothing) {
   begin();
