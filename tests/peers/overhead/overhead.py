@@ -4,8 +4,8 @@ only, CPU + CUDA.
 
 Processes of one program differ in speed, cores differ, and one process from second to second (what else the machine does), all by
 more than what is measured. So the processes of a round start together, and when all are ready they are measured in many short turns,
-in random order, one at a time while the others wait, each on the same core, which is the fastest of those tried at the beginning. A
-variant's figure is the median of its processes, of each of which there are two: the median of its turns, and the fastest turn, which
+in random order, one at a time while the others wait, each on the same core, which is the fastest of those tried at the beginning and has
+nobody else on its other hardware threads. A variant's figure is the median of its processes, of each of which there are two: the median of its turns, and the fastest turn, which
 says what is left when nothing else is in the way.
 
     overhead.py --swinscope build/release/bin/swinscope --rounds 5 [--model swin_tiny_patch4_window7_224 --batch 1] [--json FILE]
@@ -47,6 +47,13 @@ def prepare(batch):
     return g.replay
 runs = {batch: prepare(batch) for batch, _ in cases}
 everywhere = os.sched_getaffinity(0)
+def hardware_threads(core):
+    try:
+        with open(f"/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list") as file:
+            ends = [[int(n) for n in part.split("-")] for part in file.read().split(",")]
+        return {core for end in ends for core in range(end[0], end[-1] + 1)}
+    except OSError:
+        return {core}
 def loop(run, n):
     torch.cuda.synchronize()
     t = time.perf_counter()
@@ -57,7 +64,7 @@ def measure(batch, loops, core):
     loop(runs[batch], loops // 3 + 1)
     for thread in os.listdir("/proc/self/task"):  # a profiler's threads, too: nobody else is on the core
         try:
-            os.sched_setaffinity(int(thread), everywhere - {core} or everywhere)
+            os.sched_setaffinity(int(thread), everywhere - hardware_threads(core) or everywhere)
         except OSError:
             pass  # it has ended
     os.sched_setaffinity(0, {core})  # this thread, and only now
