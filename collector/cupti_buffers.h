@@ -24,7 +24,7 @@ class CuptiBuffers {
   ~CuptiBuffers();
 
   // A buffer full of zeros, or null when all are in use; `bytes` receives its size: that of set_bytes() while few are
-  // in use, else max_bytes, so that records that come faster all at once find all the memory there is.
+  // in use, else max_bytes, so that records that come faster all at once find most of the memory.
   std::uint8_t* request(std::size_t& bytes);
   // Hands a buffer of request() to the writer.
   void complete(std::uint8_t* buffer, std::size_t valid_bytes);

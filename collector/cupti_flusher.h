@@ -1,6 +1,5 @@
-// A thread that has CUPTI hand over the records that are complete. CUPTI makes them then, which takes it microseconds
-// each: of a graph that is replayed fast a flush lasts longer than the buffers do, so that the writer has to empty them
-// meanwhile.
+// A thread that has CUPTI hand over the records that are complete. It waits for CUPTI then: of a graph that is replayed
+// fast for longer than the buffers last, so that the writer has to empty them meanwhile.
 #pragma once
 
 #include <atomic>

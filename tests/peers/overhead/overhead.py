@@ -4,9 +4,10 @@ only, CPU + CUDA.
 
 Processes of one program differ in speed, cores differ, and one process from second to second (what else the machine does), all by
 more than what is measured. So the processes of a round start together, and when all are ready they are measured in many short turns,
-in random order, one at a time while the others wait, each on the same core, which is the fastest of those tried at the beginning and has
-nobody else on its other hardware threads. A variant's figure is the median of its processes, of each of which there are two: the median of its turns, and the fastest turn, which
-says what is left when nothing else is in the way.
+in random order, one at a time while the others wait, each on the same core, which is the fastest of those tried at the beginning; the
+other threads of the process that is timed are kept off it and off its other hardware threads. A variant's figure is the median of its
+processes, of each of which there are two: the median of its turns, and the fastest turn, which says what is left when nothing else is in
+the way.
 
     overhead.py --swinscope build/release/bin/swinscope --rounds 5 [--model swin_tiny_patch4_window7_224 --batch 1] [--json FILE]
 
