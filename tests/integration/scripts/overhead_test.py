@@ -112,20 +112,21 @@ class Overhead(unittest.TestCase):
 
     def test_eager(self):
         lines, document = self.run_overhead(before=6)
-        self.assertEqual(self.row(lines, "untraced"), ["5.250", "+0.00%", "5.000", "+0.00%", "0.0", "5.25", "5.25"])
-        self.assertEqual(self.row(lines, "ours"), ["6.250", "+19.05%", "6.000", "+20.00%", "2.0", "6.25", "6.25"])
-        self.assertEqual(self.row(lines, "cuda"), ["7.250", "+38.10%", "7.000", "+40.00%", "2.0", "7.25", "7.25"])
-        self.assertEqual(self.row(lines, "all"), ["10.250", "+95.24%", "10.000", "+100.00%", "2.0", "10.25", "10.25"])
-        for figure in ("medians", "fastest turns"):
+        self.assertEqual(self.row(lines, "untraced"), ["24", "5.250", "+0.00%", "5.000", "+0.00%", "0.0", "5.25", "5.25"])
+        self.assertEqual(self.row(lines, "ours"), ["24", "6.250", "+19.05%", "6.000", "+20.00%", "2.0", "6.25", "6.25"])
+        self.assertEqual(self.row(lines, "cuda"), ["24", "7.250", "+38.10%", "7.000", "+40.00%", "2.0", "7.25", "7.25"])
+        # One turn a round of two forwards, and that one is late.
+        self.assertEqual(self.row(lines, "all"), ["4", "10.500", "+100.00%", "10.500", "+110.00%", "2.0", "10.50", "10.50"])
+        for figure in ("median", "quick"):
             self.assertIn(f"ours: of torch.profiler's CUDA only 0.50 by {figure} (0.50 to 0.50 in nine of ten draws of the rounds)", lines)
         self.assertIn("records lost: 6", lines)
         self.assertEqual(len(document["rounds"]), 2)
-        self.assertEqual(len(document["rounds"][0]["ours"]["1"]["turns"]), 2)  # without the first one
+        self.assertEqual(len(document["rounds"][0]["ours"]["1"]["times"]), 12)  # without those of the first turn
 
     def test_graph(self):
         lines, _ = self.run_overhead("--graph", before=3 + 1 + 6)
-        self.assertEqual(self.row(lines, "ours")[2:5], ["6.000", "+20.00%", "2.0"])
-        self.assertEqual(self.row(lines, "ours --cuda-graph-trace graph")[2:4], ["5.100", "+2.00%"])
+        self.assertEqual(self.row(lines, "ours")[:6], ["4", "6.250", "+19.05%", "6.000", "+20.00%", "2.0"])  # one time a turn
+        self.assertEqual(self.row(lines, "ours --cuda-graph-trace graph")[3:5], ["5.100", "+2.00%"])
 
     def test_a_program_that_fails_is_told(self):
         with open(os.path.join(self.folder.name, "timm.py"), "w", encoding="utf-8") as opened:

@@ -5,9 +5,10 @@ only, CPU + CUDA.
 Processes of one program differ in speed, cores differ, and one process from second to second (what else the machine does), all by
 more than what is measured. So the processes of a round start together, and when all are ready they are measured in many short turns,
 in random order, one at a time while the others wait, each on the same core, which is the fastest of those tried at the beginning; the
-other threads of the process that is timed are kept off it and off its other hardware threads. A variant's figure is the median of its
-processes, of each of which there are two: the median of its turns, and the fastest turn, which says what is left when nothing else is in
-the way.
+other threads of the process that is timed are kept off it and off its other hardware threads. Each forward of a turn is timed, and a
+variant has two figures: the median of all its forwards, and the tenth that is fastest (the 10% quantile), which says what is left when
+little else is in the way. A forward's time is from the return of the one before to its own: the time between calls where the program is
+bound by launches. One bound by the GPU, with --graph or a larger batch, has one time for a whole turn, up to its end on the GPU.
 
     overhead.py --swinscope build/release/bin/swinscope --rounds 5 [--model swin_tiny_patch4_window7_224 --batch 1] [--json FILE]
 
@@ -15,6 +16,7 @@ With --graph the forward is captured in a CUDA graph and replayed, and ours is s
 as a whole. Several batches (--batch 1,128 --loops 200,10) are measured in each turn, one after the other.
 """
 import argparse
+import bisect
 import json
 import os
 import random
@@ -57,10 +59,15 @@ def hardware_threads(core):
         return {core}
 def loop(run, n):
     torch.cuda.synchronize()
-    t = time.perf_counter()
-    for _ in range(n): run()
+    times = [time.perf_counter()]
+    for _ in range(n):
+        run()
+        times.append(time.perf_counter())
     torch.cuda.synchronize()
-    return (time.perf_counter() - t) / n * 1e3
+    whole = (time.perf_counter() - times[0]) / n * 1e3
+    each = [(end - begin) * 1e3 for begin, end in zip(times, times[1:])]
+    is_launch_bound = not graph and sum(each) / n > 0.95 * whole
+    return each if is_launch_bound else [whole]
 def measure(batch, loops, core):
     loop(runs[batch], loops // 3 + 1)
     for thread in os.listdir("/proc/self/task"):  # a profiler's threads, too: nobody else is on the core
@@ -79,24 +86,38 @@ def turn(batch, loops, core):
         torch.cuda.nvtx.range_push(f"batch {batch}")
         ms = measure(batch, loops, core)
         torch.cuda.nvtx.range_pop()
-        return {"ms": ms, "forwards": forwards, "kernels": None}
+        return {"times": ms, "forwards": forwards, "kernels": None}
     from torch.profiler import profile, ProfilerActivity as A
     with profile(activities=[A.CUDA] if mode == "cuda" else [A.CPU, A.CUDA], acc_events=True) as p:
         ms = measure(batch, loops, core)
     kernels = sum(1 for e in p.profiler.kineto_results.events() if e.device_type() == torch.autograd.DeviceType.CUDA
                   and not e.name().startswith(("Memcpy", "Memset")))
-    return {"ms": ms, "forwards": forwards, "kernels": kernels}
+    return {"times": ms, "forwards": forwards, "kernels": kernels}
 for batch, loops in cases: loop(runs[batch], loops)
 print("READY", flush=True)
 for line in sys.stdin:
     print("RESULT " + json.dumps({batch: turn(batch, loops, int(line)) for batch, loops in cases}), flush=True)
 """
 
-COUNT = """
-SELECT count(*) FROM NVTX_EVENTS n JOIN StringIds t ON t.id = n.textId
-JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.start BETWEEN n.start AND n.end
-JOIN CUPTI_ACTIVITY_KIND_KERNEL k USING (correlationId) WHERE t.value = ?
+LAUNCHES = """
+SELECT r.start FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN CUPTI_ACTIVITY_KIND_RUNTIME r USING (correlationId) ORDER BY r.start
 """
+TURNS = "SELECT n.start, n.end FROM NVTX_EVENTS n JOIN StringIds t ON t.id = n.textId WHERE t.value = ?"
+
+
+def kernels_of_turns(db, batch):
+    """How many kernels were launched within the turns of that batch."""
+    launches = [start for (start,) in db.execute(LAUNCHES)]
+    return sum(bisect.bisect_right(launches, end) - bisect.bisect_left(launches, start)
+               for start, end in db.execute(TURNS, (f"batch {batch}",)))
+
+
+def quick(times):
+    """The 10% quantile."""
+    return sorted(times)[len(times) // 10]
+
+
+FIGURES = {"median": statistics.median, "quick": quick}
 
 
 class Variant:
@@ -131,19 +152,18 @@ class Variant:
         return results
 
     def result(self):
-        """For each batch the median of the turns and the fastest one, and how many kernels a forward has that were recorded."""
+        """For each batch the times, and how many kernels a forward has that were recorded."""
         self.process.stdin.close()
         self.process.wait()
         found = {}
         for batch, turns in self.turns.items():
             forwards = sum(turn["forwards"] for turn in turns)
-            times = [turn["ms"] for turn in turns[self.unkept:]]
-            found[batch] = {"ms": statistics.median(times), "fastest": min(times), "turns": times}
+            found[batch] = {"times": [time for turn in turns[self.unkept:] for time in turn["times"]]}
             if turns[0]["kernels"] is not None:
                 found[batch]["kernels"] = sum(turn["kernels"] for turn in turns) / forwards
             if self.is_ours:
                 with sqlite3.connect(self.folder.name + "/run/rank0.db") as db:
-                    found[batch]["kernels"] = db.execute(COUNT, (f"batch {batch}",)).fetchone()[0] / forwards
+                    found[batch]["kernels"] = kernels_of_turns(db, batch) / forwards
                     found[batch]["lost"] = db.execute("SELECT coalesce(sum(count), 0) FROM SWINSCOPE_DROPS").fetchone()[0]
                     found[batch]["facts"] = dict(db.execute("SELECT name, value FROM SWINSCOPE_COLLECTOR").fetchall())
                     found[batch]["file_bytes"] = os.path.getsize(self.folder.name + "/run/rank0.db")
@@ -159,7 +179,7 @@ class Variant:
 def fastest_core(process, cores):
     """Of some that are spread over all: sockets, and what else a core does, differ. The first one has interrupts of devices."""
     tried = cores[1:][::max(len(cores) // 8, 1)] or cores
-    took = {core: sum(result["ms"] for result in process.turn(core).values()) for core in tried}
+    took = {core: sum(statistics.median(result["times"]) for result in process.turn(core).values()) for core in tried}
     core = min(took, key=took.get)
     print(f"core {core}, the fastest of " + ", ".join(f"{c} ({ms:.2f} ms)" for c, ms in took.items()), flush=True)
     return core
@@ -178,9 +198,10 @@ def measure_round(args, variants, program):
         for process in processes:
             process.turn(args.core)  # warms up, and attaches what attaches at its first use
             process.unkept = len(next(iter(process.turns.values())))
-        for _ in range(args.turns):
+        for turn in range(args.turns):
             for process in random.sample(processes, len(processes)):
-                process.turn(args.core)
+                if process.name != "all" or turn % 3 == 0:  # whose turns take longest, and nothing is compared with it
+                    process.turn(args.core)
         return {process.name: process.result() for process in processes}
     finally:
         for process in processes:
@@ -193,37 +214,38 @@ def measure(args, variants, program):
     while len(rounds) < args.rounds and (not rounds or time.monotonic() < end):
         rounds.append(measure_round(args, variants, program))
         print(f"round {len(rounds)}: " + ", ".join(
-            f"{name} " + " and ".join(f"{result['ms']:.3f}" for result in found.values()) for name, found in rounds[-1].items()), flush=True)
+            f"{name} " + " and ".join(f"{statistics.median(result['times']):.3f}" for result in found.values()) for name, found in rounds[-1].items()), flush=True)
     return rounds
 
 
-def median_of(found, figure):
-    return statistics.median(result[figure] for result in found)
+def pooled(found, figure):
+    """A figure of all the times of these results."""
+    return FIGURES[figure]([time for result in found for time in result["times"]])
 
 
 def share(results, variant, rounds, figure):
     """Of what torch.profiler CUDA only adds, in these rounds: how much the variant does."""
-    base, theirs, ours = (median_of([results[name][i] for i in rounds], figure) for name in ("untraced", "cuda", variant))
+    base, theirs, ours = (pooled([results[name][i] for i in rounds], figure) for name in ("untraced", "cuda", variant))
     return (ours - base) / (theirs - base) if theirs > base else float("nan")
 
 
 def show(batch, graph, model, results):
     """The table of one batch; `results` has for each variant a result a round."""
     rounds = len(results["untraced"])
-    print(f"{model}, batch {batch}{', CUDA graph' if graph else ''}, {rounds} rounds of {len(results['untraced'][0]['turns'])} turns, ms a forward: "
-          "median turns, fastest turns; kernels: recorded, a forward")
-    print(f"{'variant':40} {'median':>8} {'overhead':>9} {'fastest':>8} {'overhead':>9} {'kernels':>8}  medians of each round")
+    print(f"{model}, batch {batch}{', CUDA graph' if graph else ''}, {rounds} rounds, ms a forward; kernels: recorded, a forward")
+    print(f"{'variant':40} {'times':>6} {'median':>8} {'overhead':>9} {'quick':>8} {'overhead':>9} {'kernels':>8}  medians of each round")
     for variant, found in results.items():
-        figures = "".join(f" {median_of(found, figure):8.3f} {100 * (median_of(found, figure) / median_of(results['untraced'], figure) - 1):+8.2f}%"
-                          for figure in ("ms", "fastest"))
-        print(f"{variant:40}{figures} {found[0].get('kernels', 0):8.1f}  " + " ".join(f"{r['ms']:.2f}" for r in found))
+        figures = "".join(f" {pooled(found, figure):8.3f} {100 * (pooled(found, figure) / pooled(results['untraced'], figure) - 1):+8.2f}%"
+                          for figure in FIGURES)
+        print(f"{variant:40} {sum(len(r['times']) for r in found):6}{figures} {found[0].get('kernels', 0):8.1f}  "
+              + " ".join(f"{statistics.median(r['times']):.2f}" for r in found))
     ours = [variant for variant in results if variant.startswith("ours")]
     print(f"records lost: {sum(r['lost'] for variant in ours for r in results[variant])}")
     for variant in ours if "cuda" in results else []:
-        for figure, name in (("ms", "medians"), ("fastest", "fastest turns")):
-            drawn = sorted(share(results, variant, random.choices(range(rounds), k=rounds), figure) for _ in range(2000))
-            print(f"{variant}: of torch.profiler's CUDA only {share(results, variant, range(rounds), figure):.2f} by {name} "
-                  f"({drawn[100]:.2f} to {drawn[-101]:.2f} in nine of ten draws of the rounds)")
+        for figure in FIGURES:
+            drawn = sorted(share(results, variant, random.choices(range(rounds), k=rounds), figure) for _ in range(500))
+            print(f"{variant}: of torch.profiler's CUDA only {share(results, variant, range(rounds), figure):.2f} by {figure} "
+                  f"({drawn[25]:.2f} to {drawn[-26]:.2f} in nine of ten draws of the rounds)")
 
 
 def main():
