@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 struct CUstream_st;
 struct CUevent_st;
@@ -50,6 +51,8 @@ void use_device(int number);
 DeviceInfo device_info();
 // Likewise: "GPU-" and 32 digits, the same in every process and, for all we know, of no other GPU.
 std::string device_unique_id();
+// Likewise: the names of the other devices that this process sees and whose memory the current one can access.
+std::vector<std::string> accessible_devices();
 std::int64_t free_memory();
 void synchronize(Stream stream);
 

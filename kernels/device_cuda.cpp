@@ -11,6 +11,18 @@ std::string describe(const char* call, const char* reason, const char* file, int
   return std::string(call) + ": " + reason + " (" + file + ":" + std::to_string(line) + ")";
 }
 
+std::string unique_id(int device) {
+  cudaDeviceProp properties{};
+  SWINSCOPE_CUDA(cudaGetDeviceProperties(&properties, device));
+  std::string id = "GPU-";
+  for (const char byte : properties.uuid.bytes) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    const auto value = static_cast<unsigned char>(byte);
+    id += {kDigits[value / 16], kDigits[value % 16]};
+  }
+  return id;
+}
+
 }  // namespace
 
 void throw_error(cudaError_t status, const char* call, const char* file, int line) {
@@ -53,15 +65,20 @@ DeviceInfo device_info() {
 std::string device_unique_id() {
   int device = 0;
   SWINSCOPE_CUDA(cudaGetDevice(&device));
-  cudaDeviceProp properties{};
-  SWINSCOPE_CUDA(cudaGetDeviceProperties(&properties, device));
-  std::string id = "GPU-";
-  for (const char byte : properties.uuid.bytes) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    const auto value = static_cast<unsigned char>(byte);
-    id += {kDigits[value / 16], kDigits[value % 16]};
+  return unique_id(device);
+}
+
+std::vector<std::string> accessible_devices() {
+  int device = 0;
+  SWINSCOPE_CUDA(cudaGetDevice(&device));
+  std::vector<std::string> ids;
+  for (int other = 0; other < device_count(); ++other) {
+    if (other == device) continue;
+    int can_access = 0;
+    SWINSCOPE_CUDA(cudaDeviceCanAccessPeer(&can_access, device, other));
+    if (can_access != 0) ids.push_back(unique_id(other));
   }
-  return id;
+  return ids;
 }
 
 bool early_launches_offered() {

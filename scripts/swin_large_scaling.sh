@@ -102,7 +102,7 @@ if is_wanted copies; then
 fi
 if is_wanted blocks; then
   for blocks in 4 8 16 24; do
-    measure blocks "room for all-reduces: $blocks multiprocessors" blocks$blocks --no-trace --repeat 1 --gpus "$most" -- --batch-per-gpu $batch --comm-blocks $blocks
+    measure blocks "room for all-reduces: $blocks multiprocessors" blocks$blocks --no-trace --repeat 1 --gpus "$most" -- --batch-per-gpu $batch --all-reduce kernels --comm-blocks $blocks
   done
 fi
 if is_wanted reduce; then

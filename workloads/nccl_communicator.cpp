@@ -233,6 +233,14 @@ void write_message(const std::string& text, char* message, std::size_t capacity)
 }  // namespace
 }  // namespace swinscope
 
+extern "C" bool swinscope_nccl_offers_copies() {
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
+  return swinscope::CopyFunctions().complete();
+#else
+  return false;
+#endif
+}
+
 extern "C" bool swinscope_make_nccl_id(swinscope::NcclId& id, char* message, std::size_t capacity) {
   ncclUniqueId made;
   const ncclResult_t result = ncclGetUniqueId(&made);

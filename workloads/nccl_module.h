@@ -20,11 +20,14 @@ struct NcclOptions {
   NcclId id{};          // made by one rank, the same on all
 };
 
+// Whether the NCCL that this machine has offers the functions that `copies` needs.
+using NcclOffersCopiesFunction = bool (*)();
 // Both write a reason into `message` (cut to `capacity`, always terminated) where they fail.
 // False on failure.
 using MakeNcclIdFunction = bool (*)(NcclId& id, char* message, std::size_t capacity);
 // Connects all ranks, each with the GPU that is current. Null on failure.
 using OpenNcclFunction = DeviceTransport* (*)(const NcclOptions& options, char* message, std::size_t capacity);
+inline constexpr const char* kNcclOffersCopiesSymbol = "swinscope_nccl_offers_copies";
 inline constexpr const char* kMakeNcclIdSymbol = "swinscope_make_nccl_id";
 inline constexpr const char* kOpenNcclSymbol = "swinscope_open_nccl";
 

@@ -69,11 +69,18 @@ std::string describe(const RankCard& card) {
 }
 
 std::string to_text(const RankCard& card) {
-  const nlohmann::json json = {{"rank", card.rank},       {"size", card.size},
-                               {"host", card.host},       {"machine", card.machine},
-                               {"pid", card.process.pid}, {"start_ticks", card.process.start_ticks},
-                               {"cpus", card.cpus},       {"configuration", card.configuration},
-                               {"gpu", card.gpu.id},      {"gpu_index", card.gpu.index}};
+  const nlohmann::json json = {{"rank", card.rank},
+                               {"size", card.size},
+                               {"host", card.host},
+                               {"machine", card.machine},
+                               {"pid", card.process.pid},
+                               {"start_ticks", card.process.start_ticks},
+                               {"cpus", card.cpus},
+                               {"configuration", card.configuration},
+                               {"gpu", card.gpu.id},
+                               {"gpu_index", card.gpu.index},
+                               {"accessible_gpus", card.gpu.accessible},
+                               {"all_reduce", card.gpu.all_reduce}};
   return json.dump();
 }
 
@@ -90,6 +97,8 @@ std::optional<RankCard> parse_card(const std::string& text) {
     card.cpus = json.at("cpus").get<std::string>();
     card.gpu.index = json.at("gpu_index").get<int>();
     card.gpu.id = json.at("gpu").get<std::string>();
+    card.gpu.accessible = json.at("accessible_gpus").get<std::vector<std::string>>();
+    card.gpu.all_reduce = json.at("all_reduce").get<std::string>();
     card.configuration = json.at("configuration").get<RankConfiguration>();
     return card;
   } catch (const nlohmann::json::exception&) {

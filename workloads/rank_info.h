@@ -4,13 +4,21 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace swinscope {
+
+// How GPUs sum up gradients: by NCCL's kernels, by copies, or by copies where all ranks can.
+inline constexpr const char* kAllReduceKernels = "kernels";
+inline constexpr const char* kAllReduceCopies = "copies";
+inline constexpr const char* kAllReduceAuto = "auto";
 
 // A GPU: its number in this process, and its name in the world (cuda::device_unique_id()); empty for none.
 struct RankGpu {
   int index = -1;
   std::string id;
+  std::vector<std::string> accessible = {};    // the names of those whose memory it can access
+  std::string all_reduce = kAllReduceKernels;  // what this rank wants or can, see choose_all_reduce()
 };
 
 struct RankInfo {

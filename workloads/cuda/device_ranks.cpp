@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <thread>
@@ -27,6 +28,21 @@ constexpr const char* kMoreHint = "NCCL_DEBUG=INFO in the environment makes NCCL
 [[noreturn]] void fail(const RankMeeting& meeting, const char* what, const std::string& cause) {
   throw WorkloadError(WorkloadErrorKind::kFailure, fmt::format("{}: {}", describe(meeting.own()), what), cause,
                       kMoreHint);
+}
+
+SharedModule open_module() {
+  return {
+      "libswinscope_nccl.so", "this build has no support for several GPUs: NCCL was not found",
+      "install libnccl-dev (or libnccl2, where the program was built with it) and build again; one rank needs no NCCL"};
+}
+
+// False without NCCL, too: that is an error once the ranks have met, so that all know of it.
+bool nccl_offers_copies() {
+  try {
+    return open_module().find<NcclOffersCopiesFunction>(kNcclOffersCopiesSymbol)();
+  } catch (const WorkloadError&) {
+    return false;
+  }
 }
 
 NcclId make_id(const RankMeeting& meeting, const SharedModule& module) {
@@ -55,14 +71,12 @@ NcclId read_id(const RankMeeting& meeting, const std::function<bool()>& broken) 
 
 std::unique_ptr<RankTransport> open_nccl(const RankMeeting& meeting, const std::function<bool()>& broken,
                                          const GpuRankOptions& options) {
-  const SharedModule module("libswinscope_nccl.so", "this build has no support for several GPUs: NCCL was not found",
-                            "install libnccl-dev (or libnccl2, where the program was built with it) and build again; "
-                            "one rank needs no NCCL");
+  const SharedModule module = open_module();
   NcclOptions nccl;
   nccl.rank = meeting.info.rank;
   nccl.size = meeting.info.size;
   nccl.most_blocks = options.most_blocks;
-  nccl.copies = options.copies;
+  nccl.copies = choose_all_reduce(meeting) == kAllReduceCopies;
   nccl.id = meeting.info.rank == 0 ? make_id(meeting, module) : read_id(meeting, broken);
   std::array<char, kMessage> message{};
   std::unique_ptr<DeviceTransport> transport(
@@ -90,9 +104,36 @@ RankInfo take_gpu(const RankInfo& info) {
   return result;
 }
 
+std::string own_all_reduce(const std::string& wanted, bool nccl_offers_copies, const Environment& environment) {
+  if (wanted != kAllReduceAuto) return wanted;
+  const char* const disabled = environment("NCCL_P2P_DISABLE");  // a number, as NCCL reads it
+  return nccl_offers_copies && (disabled == nullptr || std::strtol(disabled, nullptr, 0) == 0) ? kAllReduceAuto
+                                                                                               : kAllReduceKernels;
+}
+
+std::string choose_all_reduce(const RankMeeting& meeting) {
+  const std::vector<RankCard>& cards = meeting.cards;
+  if (cards.front().gpu.all_reduce == kAllReduceCopies) return kAllReduceCopies;
+  if (cards.size() < 2 || !meeting.one_machine()) return kAllReduceKernels;
+  for (const RankCard& card : cards) {
+    if (card.gpu.all_reduce != kAllReduceAuto) return kAllReduceKernels;
+    for (const RankCard& other : cards) {
+      if (card.rank != other.rank && std::ranges::find(card.gpu.accessible, other.gpu.id) == card.gpu.accessible.end())
+        return kAllReduceKernels;
+    }
+  }
+  return kAllReduceCopies;
+}
+
 std::unique_ptr<ProcessGroup> connect_gpus(const RankInfo& info, const RankConfiguration& configuration,
                                            const GpuRankOptions& options) {
-  return connect_ranks(info, configuration, options.rendezvous,
+  RankInfo own = info;
+  own.gpu.all_reduce = options.all_reduce;
+  if (options.all_reduce == kAllReduceAuto) {
+    own.gpu.all_reduce = own_all_reduce(options.all_reduce, nccl_offers_copies());
+    own.gpu.accessible = cuda::accessible_devices();
+  }
+  return connect_ranks(own, configuration, options.rendezvous,
                        [&](const RankMeeting& meeting, const std::function<bool()>& broken) {
                          return open_nccl(meeting, broken, options);
                        });

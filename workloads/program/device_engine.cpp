@@ -32,7 +32,7 @@ DeviceTrainerOptions trainer_options(const TrainOptions& options, int ranks) {
   result.recompute = options.recompute;
   result.spare_multiprocessors = options.comm_blocks;
   if (ranks > 1) result.reduce_type = element_type_of(parse_device_precision(options.reduce_precision));
-  result.reduce_by_copies = ranks > 1 && options.reduces_by_copies();
+  result.reduce_by_copies = ranks > 1 && options.may_reduce_by_copies();
   result.algorithm_folder = algorithm_folder();
   return result;
 }
@@ -201,8 +201,11 @@ RankInfo check_device_training(TrainOptions& options, const SwinConfig& config, 
 }
 
 std::unique_ptr<ProcessGroup> connect_devices(const RankInfo& rank, const RankConfiguration& configuration,
-                                              const RendezvousOptions& rendezvous, const TrainOptions& options) {
-  return connect_gpus(rank, configuration, {rendezvous, options.comm_blocks, options.reduces_by_copies()});
+                                              const RendezvousOptions& rendezvous, TrainOptions& options) {
+  std::unique_ptr<ProcessGroup> group =
+      connect_gpus(rank, configuration, {rendezvous, options.comm_blocks, options.all_reduce});
+  options.all_reduce = choose_all_reduce(group->meeting());
+  return group;
 }
 
 std::unique_ptr<TrainingEngine> make_device_engine(const TrainOptions& options, const SwinConfig& config,

@@ -23,8 +23,7 @@ RankInfo check_device_training(TrainOptions& /*options*/, const SwinConfig& /*co
   refuse("--device cuda");
 }
 std::unique_ptr<ProcessGroup> connect_devices(const RankInfo& /*rank*/, const RankConfiguration& /*configuration*/,
-                                              const RendezvousOptions& /*rendezvous*/,
-                                              const TrainOptions& /*options*/) {
+                                              const RendezvousOptions& /*rendezvous*/, TrainOptions& /*options*/) {
   refuse("--device cuda");
 }
 std::unique_ptr<TrainingEngine> make_device_engine(const TrainOptions& /*options*/, const SwinConfig& /*config*/,

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -50,7 +51,7 @@ RankConfiguration agreed_configuration(const TrainOptions& options, const SwinCo
                               {"reduce-precision", options.reduce_precision}};
   // What checkpoints are older than has an entry only where it is not as it was then: other sums, windows, another
   // task.
-  if (options.reduces_by_copies()) agreed["all-reduce"] = options.all_reduce;
+  if (options.may_reduce_by_copies()) agreed["all-reduce"] = options.all_reduce;
   if (config.window != find_model(config.name).window) agreed["window"] = std::to_string(config.window);
   if (config.task == Task::kSegmentation) {
     agreed["task"] = fmt::format("segmentation {}", config.head_channels);
@@ -123,6 +124,21 @@ void require_sense(const TrainOptions& options) {
   }
 }
 
+// What kAllReduceAuto means as far as this rank knows alone: a training goes on as it was begun, and where there are
+// not several GPUs it means nothing. Who leaves room for kernels wants them.
+void settle_all_reduce(TrainOptions& options, const RankInfo& rank) {
+  if (options.all_reduce != kAllReduceAuto) return;
+  if (rank.rank == 0 && options.resume) {
+    if (const std::optional<Checkpoint> checkpoint = Checkpoint::find(options.checkpoint)) {
+      const auto kept = checkpoint->state().settings.find("all-reduce");
+      options.all_reduce = kept == checkpoint->state().settings.end() ? kAllReduceKernels : kept->second;
+      return;
+    }
+  }
+  const bool leaves_room = options.comm_blocks > 0;  // for kernels
+  if (options.run.device == "cpu" || rank.size == 1 || leaves_room) options.all_reduce = kAllReduceKernels;
+}
+
 // `global_batch`: images of a step on all ranks.
 void choose_steps(TrainOptions& options, std::int64_t global_batch) {
   const std::int64_t images = options.epochs > 0 ? options.epochs * options.dataset_size : options.images;
@@ -156,9 +172,10 @@ int train(TrainOptions options) {
     rank = check_device_training(options, config, rank);
   }
   choose_steps(options, options.run.batch * options.trainer.accumulate * rank.size);
-  if (rank.rank == 0) require_sense(options);
-  if (rank.size == 1) return train_as_rank(options, config, rank, *make_single_rank(), 1);
   const RankConfiguration agreed = agreed_configuration(options, config);
+  if (rank.rank == 0) require_sense(options);
+  settle_all_reduce(options, rank);
+  if (rank.size == 1) return train_as_rank(options, config, rank, *make_single_rank(), 1);
   const RendezvousOptions rendezvous = rendezvous_options(options);
   const std::unique_ptr<ProcessGroup> group =
       on_cpu ? connect_ranks(rank, agreed, rendezvous) : connect_devices(rank, agreed, rendezvous, options);
@@ -262,8 +279,9 @@ Command add_train_command(CLI::App& app) {
       command
           ->add_option("--all-reduce", options->all_reduce,
                        "cuda: how gradients are summed up between GPUs: by NCCL's kernels, or by copies, which leave "
-                       "the multiprocessors to the backward pass (one machine, NCCL 2.28)")
-          ->check(CLI::IsMember({"kernels", "copies"}))
+                       "the multiprocessors to the backward pass (one machine, NCCL 2.28); auto: by copies where the "
+                       "GPUs can, a training that goes on as it was begun")
+          ->check(CLI::IsMember({kAllReduceAuto, kAllReduceKernels, kAllReduceCopies}))
           ->capture_default_str(),
       command
           ->add_option(

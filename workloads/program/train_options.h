@@ -14,6 +14,7 @@
 #include "workloads/images/scene_folder.h"
 #include "workloads/program/run_options.h"
 #include "workloads/program/step_times.h"
+#include "workloads/rank_info.h"
 #include "workloads/trainer.h"
 
 namespace swinscope {
@@ -34,11 +35,11 @@ struct TrainOptions {
   bool resume = false;
   std::filesystem::path log;
   std::filesystem::path run_folder;
-  double hang_after = 300.0;              // seconds; 0: never
-  double bucket_mib = 0.0;                // 0: 4 between processors, 25 between GPUs
-  std::string reduce_precision = "fp32";  // between GPUs
-  std::string all_reduce = "kernels";     // of their gradients: NCCL's kernels or copies
-  bool reduces_by_copies() const { return all_reduce == "copies"; }
+  double hang_after = 300.0;                // seconds; 0: never
+  double bucket_mib = 0.0;                  // 0: 4 between processors, 25 between GPUs
+  std::string reduce_precision = "fp32";    // between GPUs
+  std::string all_reduce = kAllReduceAuto;  // of their gradients; kernels or copies once the ranks are connected
+  bool may_reduce_by_copies() const { return all_reduce != kAllReduceKernels; }
   int comm_blocks = 0;              // multiprocessors that an all-reduce may take; 0: as NCCL thinks best
   std::filesystem::path gradients;  // file for the last step's
   // On a GPU.

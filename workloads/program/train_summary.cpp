@@ -120,6 +120,7 @@ void print_train_summary(const TrainOptions& options, const SwinConfig& config, 
   document["run"]["new_classifier"] = result.new_classifier;
   document["run"].update(result.device);
   document["run"]["accumulate"] = options.trainer.accumulate;
+  if (options.run.device != "cpu" && rank.size > 1) document["run"]["all_reduce"] = options.all_reduce;
   add_warnings(result, document["warnings"]);
   document["data"].push_back(row);
   fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));

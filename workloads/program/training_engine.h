@@ -66,8 +66,9 @@ std::unique_ptr<TrainingEngine> make_segmentation_engine(const TrainOptions& opt
 // Sets what the device decides by itself (the precision), and throws WorkloadError where it cannot do what is asked
 // for: before any data is touched. Makes this rank's GPU the current one and returns the rank with it.
 RankInfo check_device_training(TrainOptions& options, const SwinConfig& config, const RankInfo& rank);
+// Sets how the ranks sum up gradients (all_reduce), which they agree on.
 std::unique_ptr<ProcessGroup> connect_devices(const RankInfo& rank, const RankConfiguration& configuration,
-                                              const RendezvousOptions& rendezvous, const TrainOptions& options);
+                                              const RendezvousOptions& rendezvous, TrainOptions& options);
 std::unique_ptr<TrainingEngine> make_device_engine(const TrainOptions& options, const SwinConfig& config,
                                                    const TrainingStart& start, TrainingData& data,
                                                    Communicator& communicator);

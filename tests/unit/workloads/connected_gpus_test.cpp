@@ -151,5 +151,75 @@ TEST(TakeGpu, AnOnlyGpuIsTheRanks) {
   EXPECT_EQ(taken.rank, 3);
 }
 
+// Two ranks of one machine, started with --all-reduce auto, that can sum up by copies.
+class ChooseAllReduce : public testing::Test {
+ protected:
+  ChooseAllReduce() {
+    for (int rank = 0; rank < 2; ++rank) {
+      RankInfo info{rank, 2, rank, "test"};
+      info.gpu = {rank, rank == 0 ? "GPU-0" : "GPU-1", {rank == 0 ? "GPU-1" : "GPU-0"}, kAllReduceAuto};
+      meeting_.cards.push_back(make_card(info, {}));
+    }
+  }
+  std::string choose() const {
+    std::string choice = choose_all_reduce(meeting_);
+    RankMeeting other = meeting_;
+    other.info.rank = 1;
+    EXPECT_EQ(choose_all_reduce(other), choice) << "the same on all ranks";
+    return choice;
+  }
+
+  RankMeeting meeting_;
+};
+
+TEST_F(ChooseAllReduce, CopiesWhereAllCan) { EXPECT_EQ(choose(), "copies"); }
+
+TEST_F(ChooseAllReduce, KernelsOnTwoMachines) {
+  meeting_.cards[1].machine = "another";
+  EXPECT_EQ(choose(), "kernels");
+}
+
+TEST_F(ChooseAllReduce, KernelsWhereOneGpuCannotAccessAnother) {
+  meeting_.cards[1].gpu.accessible = {"GPU-2"};
+  EXPECT_EQ(choose(), "kernels");
+}
+
+TEST_F(ChooseAllReduce, KernelsWhereOneRankSaysSo) {
+  meeting_.cards[1].gpu.all_reduce = kAllReduceKernels;
+  EXPECT_EQ(choose(), "kernels");
+}
+
+TEST_F(ChooseAllReduce, KernelsOfOneRank) {
+  meeting_.cards.resize(1);
+  EXPECT_EQ(choose_all_reduce(meeting_), "kernels");
+}
+
+// The others do not see the checkpoint.
+TEST_F(ChooseAllReduce, AsTheCheckpointOfRankZeroSays) {
+  meeting_.cards[0].gpu.all_reduce = kAllReduceKernels;
+  EXPECT_EQ(choose(), "kernels");
+  meeting_.cards[0].gpu.all_reduce = kAllReduceCopies;
+  meeting_.cards[0].gpu.accessible.clear();
+  EXPECT_EQ(choose(), "copies");
+}
+
+TEST_F(ChooseAllReduce, WhatDecidesIsOnTheCards) {
+  for (RankCard& card : meeting_.cards)
+    card = parse_card(to_text(card)).value();
+  EXPECT_EQ(choose(), "copies");
+}
+
+TEST(OwnAllReduce, IsKernelsWithoutNcclsFunctionsOrAccess) {
+  const auto disabled = [](const char* value) {
+    return [value](const char* name) { return std::string(name) == "NCCL_P2P_DISABLE" ? value : nullptr; };
+  };
+  EXPECT_EQ(own_all_reduce("auto", true, disabled(nullptr)), "auto");
+  EXPECT_EQ(own_all_reduce("auto", true, disabled("0")), "auto");
+  EXPECT_EQ(own_all_reduce("auto", true, disabled("1")), "kernels");
+  EXPECT_EQ(own_all_reduce("auto", false, disabled(nullptr)), "kernels");
+  EXPECT_EQ(own_all_reduce("copies", false, disabled("1")), "copies") << "what is asked for fails with a reason";
+  EXPECT_EQ(own_all_reduce("kernels", true, disabled(nullptr)), "kernels");
+}
+
 }  // namespace
 }  // namespace swinscope

@@ -2,7 +2,7 @@
 // Built twice: with devices in host memory and processes that sum up for them, and with GPUs and NCCL.
 //
 // usage: device_rank_worker OUT.safetensors BATCH_PER_RANK [--precision P] [--reduce P] [--accumulate N] [--graph 1]
-//        [--task segmentation] [--all-reduce copies] [--die STEP] [--hang STEP] [--stop STEP] [--steps N]
+//        [--task segmentation] [--all-reduce MODE] [--die STEP] [--hang STEP] [--stop STEP] [--steps N]
 //        [--hang-after MILLISECONDS]
 #include <algorithm>
 #include <chrono>
@@ -62,11 +62,11 @@ SwinConfig worker_model(const WorkerOptions& worker) {
   return config;
 }
 
-DeviceTrainerOptions trainer_options(const WorkerOptions& worker) {
+DeviceTrainerOptions trainer_options(const WorkerOptions& worker, const std::string& all_reduce) {
   DeviceTrainerOptions options;
   options.precision = precision_named(worker.text("precision", "fp32"));
   options.reduce_type = element_type_of(precision_named(worker.text("reduce", "fp32")));
-  options.reduce_by_copies = worker.text("all-reduce", "") == "copies";
+  options.reduce_by_copies = all_reduce == kAllReduceCopies;
   options.features = find_level(worker.number("graph", 0) > 0 ? "graph" : "attention").features;
   options.trainer.batch_per_rank = worker.batch;
   options.trainer.accumulate = worker.number("accumulate", 1);
@@ -77,14 +77,15 @@ DeviceTrainerOptions trainer_options(const WorkerOptions& worker) {
   return options;
 }
 
-void train(const WorkerOptions& worker, DeviceCommunicator* ranks, Communicator& processes) {
+void train(const WorkerOptions& worker, const std::string& all_reduce, DeviceCommunicator* ranks,
+           Communicator& processes) {
   constexpr std::int64_t kDataset = 64;
   const SwinConfig config = worker_model(worker);
   const std::uint64_t rank = ranks == nullptr ? 0 : static_cast<std::uint64_t>(ranks->rank());
   ParameterStore<float> store(config, false);
   // Other ranks start from other values: they must take rank 0's.
   redraw_parameters(store, 5 + rank);
-  const DeviceTrainerOptions options = trainer_options(worker);
+  const DeviceTrainerOptions options = trainer_options(worker, all_reduce);
   DeviceTrainer trainer(config, options, store, ranks);
   SyntheticData images(config, kDataset, 1);
   SyntheticScenes scenes(config.image_size, 8, 1);
@@ -96,6 +97,7 @@ void train(const WorkerOptions& worker, DeviceCommunicator* ranks, Communicator&
   }
   BatchFeed& feed = *streamed;
   std::map<std::string, std::vector<double>> results;
+  results["by_copies"] = {options.reduce_by_copies ? 1.0 : 0.0};
   const auto account = [&](bool wait) {
     bool stop = false;
     for (const FinishedStep& step : trainer.finished(wait)) {
@@ -155,7 +157,8 @@ void run(const WorkerOptions& worker) {
 #ifndef SWINSCOPE_HOST_DEVICE
   info = take_gpu(info);
 #endif
-  if (info.size == 1) return train(worker, nullptr, *make_single_rank());
+  std::string all_reduce = worker.text("all-reduce", kAllReduceKernels);
+  if (info.size == 1) return train(worker, all_reduce, nullptr, *make_single_rank());
   RendezvousOptions rendezvous;
   rendezvous.standstill = std::chrono::milliseconds(worker.number("hang-after", 0));
   rendezvous.folder = process_environment("SWINSCOPE_RUN_DIR");
@@ -165,12 +168,13 @@ void run(const WorkerOptions& worker) {
   DeviceCommunicator* const ranks = &host;
 #else
   GpuRankOptions gpus{rendezvous};
-  gpus.copies = worker.text("all-reduce", "") == "copies";
+  gpus.all_reduce = all_reduce;
   const auto group = connect_gpus(info, {}, gpus);
+  all_reduce = choose_all_reduce(group->meeting());
   DeviceCommunicator* const ranks = group->gpus();
 #endif
   try {
-    train(worker, ranks, *group);
+    train(worker, all_reduce, ranks, *group);
   } catch (const std::exception& error) {
     group->report_failure(error.what());
     throw;

@@ -1,6 +1,8 @@
 // Ranks in processes of their own, each with a device. Built twice, as device_rank_worker.cpp is.
+#include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -95,6 +97,26 @@ TEST_F(DeviceRanks, CopiesOfThreeRanks) {
   EXPECT_LT(difference("3.0", "1.0", "loss"), 1e-5);
   EXPECT_EQ(result("3.0", "parameters"), result("3.2", "parameters"));
 }
+
+#ifndef SWINSCOPE_HOST_DEVICE
+// Devices in host memory are connected by processes, which choose nothing.
+TEST_F(DeviceRanks, AutoIsCopiesUnlessDirectAccessIsDisabled) {
+  cuda::use_device(1);
+  const std::string second = cuda::device_unique_id();
+  cuda::use_device(0);
+  const std::vector<std::string> accessible = cuda::accessible_devices();
+  if (std::ranges::find(accessible, second) == accessible.end())
+    GTEST_SKIP() << "the first two GPUs cannot access each other";
+  for (const char* disabled : {"0", "1"}) {
+    ASSERT_EQ(::setenv("NCCL_P2P_DISABLE", disabled, 1), 0);
+    run(2, 2, {"--all-reduce", "auto"});
+    for (const char* rank : {"2.0", "2.1"})
+      EXPECT_EQ(result(rank, "by_copies").front(), *disabled == '0' ? 1.0 : 0.0) << "NCCL_P2P_DISABLE=" << disabled;
+    expect_same_bits();
+  }
+  ::unsetenv("NCCL_P2P_DISABLE");
+}
+#endif
 
 // Normalized over the batch of both, and the mean of the loss is over the pixels of both. Statistics are those after
 // four updates, to which AdamW gives small gradients as much weight as large ones: on GPUs, whose convolutions are

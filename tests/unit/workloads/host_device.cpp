@@ -115,6 +115,7 @@ DeviceInfo device_info() { return {.name = "host memory"}; }
 std::int64_t free_memory() { return 0; }
 void use_device(int /*number*/) {}
 std::string device_unique_id() { return "host memory"; }
+std::vector<std::string> accessible_devices() { return {}; }
 
 void synchronize(Stream /*stream*/) { ++test::counts.waits; }
 

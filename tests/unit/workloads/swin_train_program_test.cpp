@@ -4,7 +4,9 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <cstring>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/unit/workloads/subprocess.h"
+#include "workloads/checkpoint.h"
 #include "workloads/images/image_files.h"
 #include "workloads/safetensors.h"
 
@@ -237,6 +240,43 @@ TEST_F(SwinTrain, CtrlCKeepsTheLastStep) {
   EXPECT_EQ(nlohmann::json::parse(weights.out)["data"][0]["files_classified"], 24);
   const std::vector<std::uint8_t> bytes = checkpoint("kept");
   EXPECT_THAT(std::string(bytes.begin(), bytes.begin() + 4096), HasSubstr("steps_done\\\":" + std::to_string(done)));
+}
+
+// As if GPUs had summed up by copies, a step before the end.
+void make_checkpoint_of_copies(const std::string& file) {
+  const std::vector<std::uint8_t> bytes = read_bytes(file);
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), sizeof(length));
+  const auto tensors = bytes.begin() + static_cast<std::ptrdiff_t>(sizeof(length) + length);
+  auto header = nlohmann::json::parse(bytes.begin() + sizeof(length), tensors);
+  auto& text = header["__metadata__"][kCheckpointKey];
+  auto state = nlohmann::json::parse(text.get<std::string>());
+  state["steps_done"] = 1;
+  state["settings"]["all-reduce"] = "copies";
+  text = state.dump();
+  std::string changed = header.dump();
+  changed.resize((changed.size() + 7) / 8 * 8, ' ');
+  length = changed.size();
+  std::ofstream out(file, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(&length), sizeof(length)) << changed;
+  std::ranges::copy(tensors, bytes.end(), std::ostreambuf_iterator<char>(out));
+}
+
+// It may go on where there are no GPUs, and later on GPUs again.
+TEST_F(SwinTrain, ResumingKeepsHowGradientsWereSummedUp) {
+  make_data();
+  const std::vector<std::string> arguments = train({"--steps", "2", "--checkpoint", at("kept"), "--resume"});
+  const auto settings = [&] {
+    const SafetensorsFile file(at("kept/checkpoint.safetensors"));
+    return nlohmann::json::parse(file.metadata().at(kCheckpointKey))["settings"];
+  };
+  ASSERT_EQ(swin(arguments).status, 0);
+  EXPECT_FALSE(settings().contains("all-reduce")) << "one rank chooses nothing";
+  make_checkpoint_of_copies(at("kept/checkpoint.safetensors"));
+  const Finished resumed = swin(arguments);
+  ASSERT_EQ(resumed.status, 0) << resumed.err;
+  EXPECT_THAT(resumed.err, HasSubstr("resuming after step 1"));
+  EXPECT_EQ(settings()["all-reduce"], "copies");
 }
 
 #ifdef SWINSCOPE_HAVE_GLOO
