@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: scripts/swin_large_scaling.sh [-o DIR] [--gpus 1,2,4,8] [--build build/gpu] [--data SHAPES] [--seconds S] [--cpus-only] [PART…]
 # Data-parallel training of swin_large, bf16, 64 images a GPU: weak and strong scaling, the ladder with one and with all GPUs, what room
-# for all-reduces is worth, sums by copies, gradients in bf16, no direct way between GPUs, images from JPEG files with 2, 4 and 8 cores a rank,
+# for all-reduces is worth, sums by copies and by NCCL's kernels, gradients in bf16, no direct way between GPUs, images from JPEG files with 2, 4 and 8 cores a rank,
 # a rank that is killed, and PyTorch's DistributedDataParallel (where python3 has torch and timm). Goes on where it stopped; nothing
 # is begun after S seconds. PART: weak, copies, blocks, reduce, strong, p2p, ladder, files, kill, torch; all without.
 # --cpus-only: a small model on CPU ranks, and only the parts that need no GPU (weak, strong, kill).
@@ -96,6 +96,7 @@ if is_wanted weak; then
   measure weak "weak scaling" weak --gpus "$gpus" -- --batch-per-gpu $batch
 fi
 if is_wanted copies; then
+  measure copies "sums by NCCL's kernels" kernels --no-trace --repeat 3 --gpus "$most" -- --batch-per-gpu $batch --all-reduce kernels
   for mib in 25 100; do
     measure copies "sums by copies, buckets of $mib MiB" copies$mib --no-trace --repeat 3 --gpus "$most" -- --batch-per-gpu $batch --all-reduce copies --bucket-mib $mib
   done

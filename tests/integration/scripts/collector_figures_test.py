@@ -10,7 +10,7 @@ class CollectorFigures(FiguresCase):
     def test_all_parts_in_turn(self):
         done, said = self.run_script()
         self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertEqual(said, ["overhead.py", "overhead.py", "check_collector.py"])
+        self.assertEqual(said, ["overhead.py", "overhead.py", "graph_overhead.py", "check_collector.py"])
         self.assertIn("figures of check_collector.py", done.stdout)
 
     def test_what_fails_is_named_and_the_rest_is_done(self):
