@@ -25,8 +25,11 @@ bool is_there(const std::filesystem::path& path) {
 
 }  // namespace
 
-RankWatch::RankWatch(const RankMeeting& meeting, WatchOptions options)
-    : meeting_(meeting), options_(std::move(options)), came_on_(options_.now()), thread_([this] { run(); }) {}
+RankWatch::RankWatch(RankMeeting meeting, WatchOptions options)
+    : meeting_(std::move(meeting)),
+      options_(std::move(options)),
+      came_on_(options_.now()),
+      thread_([this] { run(); }) {}
 
 RankWatch::~RankWatch() {
   {

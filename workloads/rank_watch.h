@@ -42,7 +42,7 @@ struct WatchOptions {
 
 class RankWatch {
  public:
-  RankWatch(const RankMeeting& meeting, WatchOptions options);
+  RankWatch(RankMeeting meeting, WatchOptions options);
   // Stops watching. Whoever ends without leave() or report() looks dead to the others. The last rank removes the
   // session's files.
   ~RankWatch();

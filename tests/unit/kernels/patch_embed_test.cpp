@@ -109,7 +109,7 @@ TEST(PatchEmbed, SinglePrecisionFollowsDouble) {
   Random random(4);
   const PatchEmbedShape shape{.batch = 2, .channels = 3, .height = 64, .width = 64, .patch = 4, .outputs = 96};
   const auto image = random.normal<float>(shape.batch * 3 * 64 * 64);
-  const auto weight = random.normal<float>(96 * 48);
+  const auto weight = random.normal<float>(std::int64_t{96} * 48);
   const auto bias = random.normal<float>(96);
   std::vector<float> columns;
   std::vector<double> wide_columns;

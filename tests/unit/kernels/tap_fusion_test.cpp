@@ -10,7 +10,6 @@ namespace {
 using test::poisoned;
 using test::Random;
 using test::relative_error;
-using test::to_size;
 
 constexpr TapFusionShape kSmall{.batch = 2,
                                 .height = 3,
