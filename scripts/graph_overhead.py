@@ -2,7 +2,7 @@
 """What recording costs a pass that is a CUDA graph of our kernels: untraced, with the graph's nodes, with graphs as a whole.
 
 usage: python3 scripts/graph_overhead.py --swin build/gpu/bin/swin --swinscope build/gpu/bin/swinscope [--model swin_base]
-           [--batches 1,128] [--rounds 5] [--json FILE]
+           [--batches 1,128] [--rounds 5] [--seconds S] [--json FILE]
 
 The three are run in turns (`swin infer --json`, fp16), --rounds times, each a process of its own; a figure is the median over the rounds
 of a run's median pass. A first run, which is not counted, chooses the products that all use. A GPU that is busy with other work is

@@ -104,11 +104,11 @@ RankInfo take_gpu(const RankInfo& info) {
   return result;
 }
 
-std::string own_all_reduce(const std::string& wanted, bool nccl_offers_copies, const Environment& environment) {
-  if (wanted != kAllReduceAuto) return wanted;
+std::string own_all_reduce(const GpuRankOptions& options, bool nccl_offers_copies, const Environment& environment) {
+  if (options.all_reduce != kAllReduceAuto) return options.all_reduce;
   const char* const disabled = environment("NCCL_P2P_DISABLE");  // a number, as NCCL reads it
-  return nccl_offers_copies && (disabled == nullptr || std::strtol(disabled, nullptr, 0) == 0) ? kAllReduceAuto
-                                                                                               : kAllReduceKernels;
+  const bool may_access = disabled == nullptr || std::strtol(disabled, nullptr, 0) == 0;
+  return nccl_offers_copies && may_access && options.most_blocks == 0 ? kAllReduceAuto : kAllReduceKernels;
 }
 
 std::string choose_all_reduce(const RankMeeting& meeting) {
@@ -130,7 +130,7 @@ std::unique_ptr<ProcessGroup> connect_gpus(const RankInfo& info, const RankConfi
   RankInfo own = info;
   own.gpu.all_reduce = options.all_reduce;
   if (options.all_reduce == kAllReduceAuto) {
-    own.gpu.all_reduce = own_all_reduce(options.all_reduce, nccl_offers_copies());
+    own.gpu.all_reduce = own_all_reduce(options, nccl_offers_copies());
     own.gpu.accessible = cuda::accessible_devices();
   }
   return connect_ranks(own, configuration, options.rendezvous,

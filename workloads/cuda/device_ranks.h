@@ -19,9 +19,10 @@ struct GpuRankOptions {
   std::string all_reduce = kAllReduceKernels;  // or kAllReduceCopies or, for choose_all_reduce() to say, kAllReduceAuto
 };
 
-// What a rank tells the others: `wanted`, but kAllReduceKernels for kAllReduceAuto where its NCCL does not offer copies
-// or NCCL_P2P_DISABLE forbids GPUs to access each other (which NCCL's copies alone would not heed).
-std::string own_all_reduce(const std::string& wanted, bool nccl_offers_copies,
+// What a rank tells the others: what its options say, but kAllReduceKernels for kAllReduceAuto where its NCCL does not
+// offer copies, NCCL_P2P_DISABLE forbids GPUs to access each other (which NCCL's copies alone would not heed), or
+// multiprocessors are set apart for kernels.
+std::string own_all_reduce(const GpuRankOptions& options, bool nccl_offers_copies,
                            const Environment& environment = process_environment);
 
 // How the ranks that have met sum up gradients, the same on all: kAllReduceCopies where rank 0 told so, or where there

@@ -125,7 +125,7 @@ void require_sense(const TrainOptions& options) {
 }
 
 // What kAllReduceAuto means as far as this rank knows alone: a training goes on as it was begun, and where there are
-// not several GPUs it means nothing. Who leaves room for kernels wants them.
+// not several GPUs it means nothing.
 void settle_all_reduce(TrainOptions& options, const RankInfo& rank) {
   if (options.all_reduce != kAllReduceAuto) return;
   if (rank.rank == 0 && options.resume) {
@@ -135,8 +135,7 @@ void settle_all_reduce(TrainOptions& options, const RankInfo& rank) {
       return;
     }
   }
-  const bool leaves_room = options.comm_blocks > 0;  // for kernels
-  if (options.run.device == "cpu" || rank.size == 1 || leaves_room) options.all_reduce = kAllReduceKernels;
+  if (options.run.device == "cpu" || rank.size == 1) options.all_reduce = kAllReduceKernels;
 }
 
 // `global_batch`: images of a step on all ranks.

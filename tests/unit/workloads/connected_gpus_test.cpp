@@ -209,16 +209,22 @@ TEST_F(ChooseAllReduce, WhatDecidesIsOnTheCards) {
   EXPECT_EQ(choose(), "copies");
 }
 
-TEST(OwnAllReduce, IsKernelsWithoutNcclsFunctionsOrAccess) {
+TEST(OwnAllReduce, IsKernelsWithoutNcclsFunctionsOrAccessOrWithRoomForThem) {
   const auto disabled = [](const char* value) {
     return [value](const char* name) { return std::string(name) == "NCCL_P2P_DISABLE" ? value : nullptr; };
   };
-  EXPECT_EQ(own_all_reduce("auto", true, disabled(nullptr)), "auto");
-  EXPECT_EQ(own_all_reduce("auto", true, disabled("0")), "auto");
-  EXPECT_EQ(own_all_reduce("auto", true, disabled("1")), "kernels");
-  EXPECT_EQ(own_all_reduce("auto", false, disabled(nullptr)), "kernels");
-  EXPECT_EQ(own_all_reduce("copies", false, disabled("1")), "copies") << "what is asked for fails with a reason";
-  EXPECT_EQ(own_all_reduce("kernels", true, disabled(nullptr)), "kernels");
+  const auto wanting = [](const char* all_reduce, int most_blocks = 0) {
+    return GpuRankOptions{{}, most_blocks, all_reduce};
+  };
+  EXPECT_EQ(own_all_reduce(wanting("auto"), true, disabled(nullptr)), "auto");
+  EXPECT_EQ(own_all_reduce(wanting("auto", 8), true, disabled(nullptr)), "kernels");
+  EXPECT_EQ(own_all_reduce(wanting("copies", 8), true, disabled(nullptr)), "copies");
+  EXPECT_EQ(own_all_reduce(wanting("auto"), true, disabled("0")), "auto");
+  EXPECT_EQ(own_all_reduce(wanting("auto"), true, disabled("1")), "kernels");
+  EXPECT_EQ(own_all_reduce(wanting("auto"), false, disabled(nullptr)), "kernels");
+  EXPECT_EQ(own_all_reduce(wanting("copies"), false, disabled("1")), "copies")
+      << "what is asked for fails with a reason";
+  EXPECT_EQ(own_all_reduce(wanting("kernels"), true, disabled(nullptr)), "kernels");
 }
 
 }  // namespace
