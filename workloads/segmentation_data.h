@@ -19,6 +19,8 @@ class SegmentationData {
   // TrainingData's. What is not a sample has no label but kIgnoredLabel. Throws WorkloadError when there is nothing to
   // read.
   virtual void load(std::int64_t first, std::span<float> images, std::span<std::uint8_t> labels) = 0;
+  // Time that load() has waited so far for samples that others make ready. What it makes or copies itself is no wait.
+  virtual std::int64_t waited_ns() const { return 0; }
 };
 
 }  // namespace swinscope

@@ -64,6 +64,7 @@ SegmentationTrainer::SegmentationTrainer(const SwinConfig& config, const Trainer
 
 StepResult SegmentationTrainer::step(bool stop) {
   const StepRange range({static_cast<std::uint64_t>(step_), static_cast<std::uint64_t>(options_.batch_per_rank)});
+  const std::int64_t waited_before_ns = data_.waited_ns();
   const auto begin = Clock::now();
   load_batch();
   const std::int64_t data_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin).count();
@@ -81,6 +82,7 @@ StepResult SegmentationTrainer::step(bool stop) {
   }
   StepResult result = agree(own, stop);
   result.data_ns = data_ns;
+  result.input_wait_ns = data_.waited_ns() - waited_before_ns;
   const PhaseRange phase(Phase::kOptimizer);
   result.learning_rate =
       scheduled_learning_rate(options_.learning_rate, step_, options_.warmup_steps, options_.total_steps);

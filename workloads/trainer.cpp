@@ -67,6 +67,7 @@ StepResult Trainer<T>::step(bool stop) {
       {static_cast<std::uint64_t>(step_), static_cast<std::uint64_t>(options_.batch_per_rank * options_.accumulate)});
   CrossEntropyResult own;
   std::int64_t data_ns = 0;
+  const std::int64_t waited_before_ns = data_.waited_ns();
   for (std::int64_t part = 0; part < options_.accumulate; ++part) {
     const auto begin = Clock::now();
     load_batch(part);
@@ -76,6 +77,7 @@ StepResult Trainer<T>::step(bool stop) {
   }
   StepResult result = agree(own, stop);
   result.data_ns = data_ns;
+  result.input_wait_ns = data_.waited_ns() - waited_before_ns;
   const PhaseRange phase(Phase::kOptimizer);
   result.learning_rate =
       scheduled_learning_rate(options_.learning_rate, step_, options_.warmup_steps, options_.total_steps);

@@ -20,6 +20,8 @@ class TrainingData {
   // be read in the order of training only, which the trainer keeps. Throws WorkloadError when there is nothing to read.
   virtual void load(std::int64_t first, std::span<float> images, std::span<std::int32_t> labels) = 0;
   virtual void load(std::int64_t first, std::span<double> images, std::span<std::int32_t> labels) = 0;
+  // Time that load() has waited so far for samples that others make ready. What it makes or copies itself is no wait.
+  virtual std::int64_t waited_ns() const { return 0; }
 };
 
 }  // namespace swinscope

@@ -210,8 +210,10 @@ struct DeviceTrainer::State {
       {
         const PhaseRange phase(Phase::kData);
         const std::int64_t began_ns = steady_ns();
+        const std::int64_t waited_before_ns = feed.waited_ns();
         feed.enqueue(number * global_batch() + in_step, place(), stream.get());
         step.data_ns += steady_ns() - began_ns;
+        step.input_wait_ns += feed.waited_ns() - waited_before_ns;
       }
       const cuda::PinnedBuffer& orders = step.orders[static_cast<std::size_t>(part)];
       *static_cast<PassOrders*>(orders.data()) = {stop ? 1 : 0, {number, in_step}, step.learning_rate};

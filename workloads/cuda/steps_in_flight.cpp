@@ -24,7 +24,7 @@ bool StepsInFlight::oldest_is_due() const { return stop_after_ < enqueued_ || at
 
 StepsInFlight::Step& StepsInFlight::begin(cuda::Stream stream) {
   Step& step = at(enqueued_);
-  step.data_ns = 0;
+  step.data_ns = step.input_wait_ns = 0;
   step.fresh = std::exchange(paused_, false);
   if (step.fresh) step.begun.record(stream);
   return step;
@@ -55,6 +55,7 @@ FinishedStep StepsInFlight::take() {
   done.result.gradient_norm = outcome.state.gradient_norm;
   done.result.learning_rate = step.learning_rate;
   done.result.data_ns = step.data_ns;
+  done.result.input_wait_ns = step.input_wait_ns;
   done.result.skipped = !std::isfinite(outcome.state.gradient_norm);
   if (outcome.stop > 0) stop_after_ = std::min(stop_after_, several_ranks_ ? number + 1 : number);
   done.result.stop = number >= stop_after_;

@@ -22,6 +22,7 @@ class StepsInFlight {
     cuda::Event ended;
     double learning_rate = 0.0;
     std::int64_t data_ns = 0;
+    std::int64_t input_wait_ns = 0;
     bool fresh = false;  // after a pause
   };
 

@@ -17,6 +17,7 @@ class AdvancingImages : public TrainingData {
     communicator_.advance();
     data_->load(first, images, labels);
   }
+  std::int64_t waited_ns() const override { return data_->waited_ns(); }
 
  private:
   std::unique_ptr<TrainingData> data_;
@@ -31,6 +32,7 @@ class AdvancingScenes : public SegmentationData {
     communicator_.advance();
     data_->load(first, images, labels);
   }
+  std::int64_t waited_ns() const override { return data_->waited_ns(); }
 
  private:
   std::unique_ptr<SegmentationData> data_;

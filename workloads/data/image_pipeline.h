@@ -28,7 +28,7 @@ class ImagePipeline : public TrainingData {
   void load(std::int64_t first, std::span<double> images, std::span<std::int32_t> labels) override;
 
   std::vector<SkippedPath> skipped() const { return samples_.skipped(); }
-  std::int64_t waited_ns() const { return samples_.waited_ns(); }
+  std::int64_t waited_ns() const override { return samples_.waited_ns(); }
 
  private:
   SamplePipeline samples_;

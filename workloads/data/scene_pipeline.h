@@ -28,7 +28,7 @@ class ScenePipeline : public SegmentationData {
   void load(std::int64_t first, std::span<float> images, std::span<std::uint8_t> labels) override;
 
   std::vector<SkippedPath> skipped() const { return samples_.skipped(); }
-  std::int64_t waited_ns() const { return samples_.waited_ns(); }
+  std::int64_t waited_ns() const override { return samples_.waited_ns(); }
 
  private:
   SamplePipeline samples_;

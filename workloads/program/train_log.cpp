@@ -38,6 +38,7 @@ void TrainLog::step(std::int64_t step, double epoch, const StepResult& result, s
       {"skipped", result.skipped},
       {"time_ns", duration_ns},
       {"data_ns", result.data_ns},
+      {"input_wait_ns", result.input_wait_ns},
       {"images_per_second", static_cast<double>(images) / (static_cast<double>(duration_ns) * 1e-9)}};
   out_ << line.dump() << std::endl;
 }

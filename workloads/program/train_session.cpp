@@ -132,7 +132,7 @@ class Session {
     ++epoch_steps_;
     if (step > options_.run.warmup) {
       result_.times.add(duration_ns);
-      result_.data_ns += done.data_ns;
+      result_.input_wait_ns += done.input_wait_ns;
     }
     log_.step(step, static_cast<double>(step * global_batch()) / static_cast<double>(options_.dataset_size), done,
               duration_ns, global_batch());

@@ -46,7 +46,7 @@ nlohmann::ordered_json summarize_training(const TrainOptions& options, const Swi
   row["steps_skipped"] = result.skipped;
   row["input_wait_share"] = nullptr;
   if (!result.times.empty()) {
-    row["input_wait_share"] = static_cast<double>(result.data_ns) / static_cast<double>(result.times.total_ns());
+    row["input_wait_share"] = static_cast<double>(result.input_wait_ns) / static_cast<double>(result.times.total_ns());
   }
   if (options.folders || options.scenes) {
     row["files_skipped"] = result.skipped_files.size();

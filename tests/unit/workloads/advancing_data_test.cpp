@@ -75,6 +75,26 @@ TEST(AdvancingData, EachBatchOfScenesCounts) {
   EXPECT_EQ(result.loss, expected.loss);
 }
 
+class Awaited : public SyntheticScenes {
+ public:
+  using SyntheticScenes::SyntheticScenes;
+  std::int64_t waited_ns() const override { return 7; }
+};
+
+class AwaitedImages : public SyntheticData {
+ public:
+  using SyntheticData::SyntheticData;
+  std::int64_t waited_ns() const override { return 9; }
+};
+
+TEST(AdvancingData, WaitsForBatchesArePassedOn) {
+  CountingRank rank;
+  EXPECT_EQ(advancing(std::make_unique<Awaited>(kSize, kImages, 1), rank)->waited_ns(), 7);
+  const SwinConfig config = small_config(Task::kClassification);
+  EXPECT_EQ(advancing(std::make_unique<AwaitedImages>(config, kImages, 1), rank)->waited_ns(), 9);
+  EXPECT_EQ(advancing(std::make_unique<SyntheticData>(config, kImages, 1), rank)->waited_ns(), 0);
+}
+
 // A rank that cannot read has come on as far as here: what is told of it is why it ended.
 class Unreadable : public SegmentationData {
  public:

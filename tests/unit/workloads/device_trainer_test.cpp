@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/workloads/awaited_data.h"
 #include "tests/unit/workloads/gpu_test.h"
 #include "tests/unit/workloads/gradient_comparison.h"
 #include "tests/unit/workloads/subprocess.h"
@@ -344,6 +345,22 @@ TEST_P(DeviceTrainerTest, StreamedImagesAreThoseOfTheSet) {
   Outcome streamed;
   keep(trainer, streamed);
   EXPECT_EQ(streamed.values, resident.values);
+}
+
+TEST_P(DeviceTrainerTest, AStepSaysHowLongItsImagesWereWaitedFor) {
+  const SwinConfig config = nano(GetParam());
+  DeviceTrainerOptions options = device_options(Precision::kFp32, true);
+  options.trainer.accumulate = 3;
+  const ParameterStore<float> store = redrawn(config);
+  DeviceTrainer trainer(config, options, store);
+  test::AwaitedData data(config, kDataset, kSeed);
+  StreamedFeed feed(data, config, options.trainer.batch_per_rank, trainer.element_type());
+  for (int i = 0; i < 5; ++i)
+    trainer.step(feed);
+  const std::vector<FinishedStep> steps = trainer.finished(true);
+  EXPECT_EQ(steps.size(), 5U);
+  for (const FinishedStep& step : steps)
+    EXPECT_EQ(step.result.input_wait_ns, 3 * test::AwaitedData::kEachNs);
 }
 
 TEST_P(DeviceTrainerTest, EvaluationIsThatOfTheCpuAndChangesNothing) {

@@ -43,13 +43,19 @@ class Scenes : public SegmentationData {
   std::vector<LabelledScene> scenes_;
 };
 
-// All pixels ignored.
+// All pixels ignored; each batch waited for, as it says.
 class NoLabels : public SegmentationData {
  public:
+  static constexpr std::int64_t kEachNs = 7;
+  std::int64_t waited_ns() const override { return waited_ns_; }
   void load(std::int64_t /*first*/, std::span<float> images, std::span<std::uint8_t> labels) override {
+    waited_ns_ += kEachNs;
     std::ranges::fill(images, 0.5F);
     std::ranges::fill(labels, kIgnoredLabel);
   }
+
+ private:
+  std::int64_t waited_ns_ = 1000;  // before the training
 };
 
 SwinConfig nano(SwinVersion version, int head_channels = 16) {
@@ -152,6 +158,7 @@ TEST(SegmentationTrainer, ABatchWithoutLabelsChangesNoParameter) {
   const StepResult result = trainer.step();
   EXPECT_TRUE(result.skipped);
   EXPECT_EQ(result.loss, 0.0);
+  EXPECT_EQ(result.input_wait_ns, NoLabels::kEachNs);
   EXPECT_TRUE(std::ranges::equal(before, store.values()));
 }
 

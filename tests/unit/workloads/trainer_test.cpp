@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/workloads/awaited_data.h"
 #include "tests/unit/workloads/loss_harness.h"
 #include "workloads/initialize.h"
 #include "workloads/synthetic_data.h"
@@ -70,6 +71,23 @@ TEST(Trainer, AStepWithAGradientThatIsNotFiniteChangesNothing) {
     }
   }
   EXPECT_FALSE(trainer.step().skipped);
+}
+
+TEST(Trainer, AStepSaysHowLongItsImagesWereWaitedFor) {
+  const SwinConfig config = small_nano(SwinVersion::kV1);
+  ParameterStore<float> store(config, true);
+  initialize_parameters(store, config.version, 1);
+  test::AwaitedData data(config, 8, 1);
+  const auto alone = make_single_rank();
+  TrainerOptions options;
+  options.total_steps = 2;
+  options.accumulate = 3;
+  Trainer<float> trainer(config, options, data, store, *alone);
+  for (int i = 0; i < 2; ++i) {
+    const StepResult result = trainer.step();
+    EXPECT_EQ(result.input_wait_ns, 3 * test::AwaitedData::kEachNs);
+    EXPECT_GT(result.data_ns, 0);
+  }
 }
 
 TEST(Trainer, GradientsBecomeFinalFromFrontToBack) {
