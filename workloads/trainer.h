@@ -34,10 +34,13 @@ struct StepResult {
   double accuracy = 0.0;  // share of the global batch whose largest logit is the label's
   double gradient_norm = 0.0;
   double learning_rate = 0.0;
-  std::int64_t data_ns = 0;        // this rank's host's time for its images: waiting, copying, making synthetic ones
-  std::int64_t input_wait_ns = 0;  // of it, until others had made them ready (waited_ns() of the data)
-  bool skipped = false;            // the gradient was not finite, and nothing was updated
-  bool stop = false;               // some rank asked to stop
+  std::int64_t data_ns = 0;  // this rank's host's time for its images: waiting, copying, making synthetic ones
+  // What its images cost the step: on a CPU the time until others had made them ready (waited_ns() of the data), on a
+  // device its time from being done with all before until they are in their place. What a host waits while its device
+  // works is not in it.
+  std::int64_t input_wait_ns = 0;
+  bool skipped = false;  // the gradient was not finite, and nothing was updated
+  bool stop = false;     // some rank asked to stop
 };
 
 // A step that has ended, and the time it took.

@@ -210,12 +210,13 @@ struct DeviceTrainer::State {
       {
         const PhaseRange phase(Phase::kData);
         const std::int64_t began_ns = steady_ns();
-        const std::int64_t waited_before_ns = feed.waited_ns();
+        StepsInFlight::Input& input = step.inputs[static_cast<std::size_t>(part)];
+        input.asked.record(stream.get());
         feed.enqueue(number * global_batch() + in_step, place(), stream.get());
+        input.arrived.record(stream.get());
         step.data_ns += steady_ns() - began_ns;
-        step.input_wait_ns += feed.waited_ns() - waited_before_ns;
       }
-      const cuda::PinnedBuffer& orders = step.orders[static_cast<std::size_t>(part)];
+      const cuda::PinnedBuffer& orders = step.inputs[static_cast<std::size_t>(part)].orders;
       *static_cast<PassOrders*>(orders.data()) = {stop ? 1 : 0, {number, in_step}, step.learning_rate};
       cuda::copy_async_to_device(&control()->stop, orders.data(), sizeof(PassOrders), stream.get());
       launch(part);

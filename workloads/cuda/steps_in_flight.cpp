@@ -5,13 +5,17 @@
 #include <utility>
 
 namespace swinscope {
+namespace {
+
+std::int64_t nanoseconds(const cuda::Event& begin, const cuda::Event& end) {
+  return static_cast<std::int64_t>(1e6 * static_cast<double>(cuda::Event::milliseconds(begin, end)));
+}
+
+}  // namespace
 
 StepsInFlight::StepsInFlight(std::int64_t batches_each, bool several_ranks) : several_ranks_(several_ranks) {
-  for (std::size_t i = 0; i < kAhead + 1; ++i) {
-    ring_.push_back(std::make_unique<Step>());
-    for (std::int64_t part = 0; part < batches_each; ++part)
-      ring_.back()->orders.emplace_back(sizeof(PassOrders));
-  }
+  for (std::size_t i = 0; i < kAhead + 1; ++i)
+    ring_.push_back(std::make_unique<Step>(static_cast<std::size_t>(batches_each)));
 }
 
 void StepsInFlight::restart(std::int64_t step) {
@@ -24,7 +28,7 @@ bool StepsInFlight::oldest_is_due() const { return stop_after_ < enqueued_ || at
 
 StepsInFlight::Step& StepsInFlight::begin(cuda::Stream stream) {
   Step& step = at(enqueued_);
-  step.data_ns = step.input_wait_ns = 0;
+  step.data_ns = 0;
   step.fresh = std::exchange(paused_, false);
   if (step.fresh) step.begun.record(stream);
   return step;
@@ -55,14 +59,14 @@ FinishedStep StepsInFlight::take() {
   done.result.gradient_norm = outcome.state.gradient_norm;
   done.result.learning_rate = step.learning_rate;
   done.result.data_ns = step.data_ns;
-  done.result.input_wait_ns = step.input_wait_ns;
+  for (const Input& input : step.inputs)
+    done.result.input_wait_ns += nanoseconds(input.asked, input.arrived);
   done.result.skipped = !std::isfinite(outcome.state.gradient_norm);
   if (outcome.stop > 0) stop_after_ = std::min(stop_after_, several_ranks_ ? number + 1 : number);
   done.result.stop = number >= stop_after_;
   // The step before, whose place in the ring is not taken again yet.
   const cuda::Event& before = step.fresh ? step.begun : at(number + static_cast<std::int64_t>(ring_.size()) - 1).ended;
-  done.duration_ns =
-      static_cast<std::int64_t>(1e6 * static_cast<double>(cuda::Event::milliseconds(before, step.ended)));
+  done.duration_ns = nanoseconds(before, step.ended);
   --count_;
   return done;
 }

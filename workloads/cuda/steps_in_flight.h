@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -15,14 +16,21 @@ namespace swinscope {
 
 class StepsInFlight {
  public:
+  // Of a batch: its orders, and when the device had done all before and when the images were in their place.
+  struct Input {
+    cuda::PinnedBuffer orders{sizeof(PassOrders)};
+    cuda::Event asked;
+    cuda::Event arrived;
+  };
+
   struct Step {
-    std::vector<cuda::PinnedBuffer> orders;  // a batch each
+    explicit Step(std::size_t batches) : inputs(batches) {}
+    std::deque<Input> inputs;  // which cannot be moved
     cuda::PinnedBuffer outcome{sizeof(DeviceControl)};
     cuda::Event begun;
     cuda::Event ended;
     double learning_rate = 0.0;
     std::int64_t data_ns = 0;
-    std::int64_t input_wait_ns = 0;
     bool fresh = false;  // after a pause
   };
 

@@ -26,18 +26,17 @@ StreamedFeed::StreamedFeed(TrainingData& data, const SwinConfig& config, std::in
           [&data, batch](std::int64_t first, std::span<float> images, void* labels) {
             data.load(first, images, std::span(static_cast<std::int32_t*>(labels), static_cast<std::size_t>(batch)));
           },
-          [&data] { return data.waited_ns(); }, batch * image_elements(config), batch * label_bytes(config), type) {}
+          batch * image_elements(config), batch * label_bytes(config), type) {}
 
 StreamedFeed::StreamedFeed(SegmentationData& data, const SwinConfig& config, std::int64_t batch, ElementType type)
     : StreamedFeed(
           [&data, pixels = batch * label_bytes(config)](std::int64_t first, std::span<float> images, void* labels) {
             data.load(first, images, std::span(static_cast<std::uint8_t*>(labels), static_cast<std::size_t>(pixels)));
           },
-          [&data] { return data.waited_ns(); }, batch * image_elements(config), batch * label_bytes(config), type) {}
+          batch * image_elements(config), batch * label_bytes(config), type) {}
 
-StreamedFeed::StreamedFeed(Load load, Waited waited_ns, std::int64_t elements, std::int64_t label_bytes,
-                           ElementType type)
-    : load_(std::move(load)), waited_ns_(std::move(waited_ns)), elements_(elements), type_(type) {
+StreamedFeed::StreamedFeed(Load load, std::int64_t elements, std::int64_t label_bytes, ElementType type)
+    : load_(std::move(load)), elements_(elements), type_(type) {
   for (Slot& slot : slots_) {
     slot.images = cuda::PinnedBuffer(elements_ * element_bytes(ElementType::kFp32));
     slot.labels = cuda::PinnedBuffer(label_bytes);

@@ -33,8 +33,6 @@ class BatchFeed {
   // The batch that begins with sample `first` is in its place when what is enqueued on `stream` next runs. Returns once
   // the host has done its part.
   virtual void enqueue(std::int64_t first, const BatchPlace& place, cuda::Stream stream) = 0;
-  // Of its data.
-  virtual std::int64_t waited_ns() const { return 0; }
 };
 
 // From the host: through two pieces of pinned memory, copied on a stream of its own while the device works on the batch
@@ -49,12 +47,10 @@ class StreamedFeed : public BatchFeed {
   StreamedFeed(StreamedFeed&&) = delete;
   StreamedFeed& operator=(StreamedFeed&&) = delete;
   void enqueue(std::int64_t first, const BatchPlace& place, cuda::Stream stream) override;
-  std::int64_t waited_ns() const override { return waited_ns_(); }
 
  private:
   using Load = std::function<void(std::int64_t first, std::span<float> images, void* labels)>;
-  using Waited = std::function<std::int64_t()>;
-  StreamedFeed(Load load, Waited waited_ns, std::int64_t elements, std::int64_t label_bytes, ElementType type);
+  StreamedFeed(Load load, std::int64_t elements, std::int64_t label_bytes, ElementType type);
 
   struct Slot {
     cuda::PinnedBuffer images, labels;
@@ -64,7 +60,6 @@ class StreamedFeed : public BatchFeed {
   };
 
   Load load_;
-  Waited waited_ns_;
   std::int64_t elements_;
   ElementType type_;
   cuda::OwnedStream copies_;

@@ -18,7 +18,6 @@ class RememberedScenes : public SegmentationData {
   explicit RememberedScenes(SegmentationData& data) : data_(data) {}
 
   void load(std::int64_t first, std::span<float> images, std::span<std::uint8_t> labels) override;
-  std::int64_t waited_ns() const override { return data_.waited_ns(); }
 
   std::span<const float> images() const { return images_; }
   std::span<const std::uint8_t> labels() const { return labels_; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -12,11 +13,14 @@
 #include "kernels/convert.h"
 #include "tests/unit/workloads/host_device_memory.h"
 
-// Where a stream was when it was recorded.
+using EventClock = std::chrono::steady_clock;
+
+// Where a stream was when it was recorded, and when that was.
 struct CUevent_st {
   CUstream_st* stream = nullptr;
   CUgraphExec_st* graph = nullptr;
   std::size_t pieces = 0;
+  EventClock::time_point time;
 };
 
 namespace swinscope {
@@ -168,8 +172,8 @@ OwnedStream::~OwnedStream() { delete stream_; }
 Event::Event() : event_(new CUevent_st) {}
 Event::~Event() { delete event_; }
 void Event::record(Stream stream) {
-  *event_ = {};
-  if (stream != nullptr) *event_ = {stream, stream->capturing, stream->pieces};
+  *event_ = {.time = EventClock::now()};
+  if (stream != nullptr) *event_ = {stream, stream->capturing, stream->pieces, event_->time};
 }
 void Event::record_in_graph(Stream /*stream*/) {}
 // As a GPU's driver has it: a stream that waits for an event of a capture belongs to it from then on.
@@ -184,7 +188,9 @@ void Event::hold(Stream stream) const {
 }
 void Event::wait() const { ++test::counts.waits; }
 bool Event::happened() const { return true; }
-float Event::milliseconds(const Event& /*begin*/, const Event& /*end*/) { return 1.0F; }
+float Event::milliseconds(const Event& begin, const Event& end) {
+  return std::chrono::duration<float, std::milli>(end.event_->time - begin.event_->time).count();
+}
 
 Graph::~Graph() { delete executable_; }
 void Graph::begin_capture(Stream stream) {
