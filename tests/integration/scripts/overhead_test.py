@@ -111,21 +111,49 @@ class Overhead(unittest.TestCase):
         return next(line for line in lines if line.startswith(variant + " ")).removeprefix(variant).split()
 
     def test_eager(self):
-        lines, document = self.run_overhead(before=6)
-        self.assertEqual(self.row(lines, "untraced"), ["24", "5.250", "+0.00%", "5.000", "+0.00%", "0.0", "5.25", "5.25"])
-        self.assertEqual(self.row(lines, "ours"), ["24", "6.250", "+19.05%", "6.000", "+20.00%", "2.0", "6.25", "6.25"])
-        self.assertEqual(self.row(lines, "cuda"), ["24", "7.250", "+38.10%", "7.000", "+40.00%", "2.0", "7.25", "7.25"])
-        # One turn a round of two forwards, and that one is late.
-        self.assertEqual(self.row(lines, "all"), ["4", "10.500", "+100.00%", "10.500", "+110.00%", "2.0", "10.50", "10.50"])
-        for figure in ("median", "quick"):
+        lines, document = self.run_overhead("--core", "0", before=6)  # so that all are late in the same turns
+        self.assertEqual(self.row(lines, "untraced"), ["24", "5.250", "+0.00%", "5.000", "+0.00%", "+0.00%", "0.0", "5.25", "5.25"])
+        self.assertEqual(self.row(lines, "ours"), ["24", "6.250", "+19.05%", "6.000", "+20.00%", "+19.09%", "2.0", "6.25", "6.25"])
+        self.assertEqual(self.row(lines, "cuda"), ["24", "7.250", "+38.10%", "7.000", "+40.00%", "+38.18%", "2.0", "7.25", "7.25"])
+        # One turn a round of two forwards, and that one is late, as the untraced one of its second is.
+        self.assertEqual(self.row(lines, "all"), ["4", "10.500", "+100.00%", "10.500", "+110.00%", "+90.91%", "2.0", "10.50", "10.50"])
+        for figure in ("median", "quick", "turns"):
             self.assertIn(f"ours: of torch.profiler's CUDA only 0.50 by {figure} (0.50 to 0.50 in nine of ten draws of the rounds)", lines)
         self.assertIn("records lost: 6", lines)
         self.assertEqual(len(document["rounds"]), 2)
-        self.assertEqual(len(document["rounds"][0]["ours"]["1"]["times"]), 12)  # without those of the first turn
+        self.assertEqual([len(times) for times in document["rounds"][0]["ours"]["1"]["turns"].values()], [6, 6])  # without the first turn
+
+    def show(self, *files):
+        return subprocess.run([sys.executable, SCRIPT, "--show", *files], capture_output=True, text=True, check=False)
+
+    def test_kept_rounds_of_several_machines_are_shown_together(self):
+        lines, document = self.run_overhead("--core", "0", "--variant", "untraced", "--variant", "ours", "--variant", "cuda", before=6)
+        first, second = (os.path.join(self.folder.name, name) for name in ("figures.json", "second.json"))
+        for found in document["rounds"]:  # a machine that has another variant, too, and on which recording costs nothing
+            found["other"] = found["ours"]
+            found["ours"] = {"1": dict(found["other"]["1"], turns=found["untraced"]["1"]["turns"])}
+        with open(second, "w", encoding="utf-8") as opened:
+            json.dump(document, opened)
+        alone = self.show(first)
+        self.assertEqual(alone.stdout.splitlines(), lines[-len(alone.stdout.splitlines()):])
+        # The median of 1, 1, 1, 1, 6.5 / 5.5, 6.5 / 5.5, 6 / 5 and 6 / 5, beside that of 7.5 / 5.5 and 7 / 5.
+        lines = self.show(first, second).stdout.splitlines()
+        self.assertEqual(self.row(lines, "ours")[-4:], ["6.25", "6.25", "5.25", "5.25"])
+        self.assertIn("of torch.profiler's CUDA only 0.24 by turns", "\n".join(lines))
+        self.assertFalse([line for line in lines if line.startswith("other")])
+
+    def test_kept_rounds_of_different_programs_are_refused(self):
+        self.run_overhead("--graph", before=3 + 1 + 6)
+        graph = os.path.join(self.folder.name, "graph.json")
+        os.rename(os.path.join(self.folder.name, "figures.json"), graph)
+        self.run_overhead(before=6)
+        done = self.show(graph, os.path.join(self.folder.name, "figures.json"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("different programs", done.stderr)
 
     def test_graph(self):
         lines, _ = self.run_overhead("--graph", before=3 + 1 + 6)
-        self.assertEqual(self.row(lines, "ours")[:6], ["4", "6.250", "+19.05%", "6.000", "+20.00%", "2.0"])  # one time a turn
+        self.assertEqual(self.row(lines, "ours")[:5], ["4", "6.250", "+19.05%", "6.000", "+20.00%"])  # one time a turn
         self.assertEqual(self.row(lines, "ours --cuda-graph-trace graph")[3:5], ["5.100", "+2.00%"])
 
     def test_a_program_that_fails_is_told(self):

@@ -6,14 +6,20 @@ Processes of one program differ in speed, cores differ, and one process from sec
 more than what is measured. So the processes of a round start together, and when all are ready they are measured in many short turns,
 in random order, one at a time while the others wait, each on the same core, which is the fastest of those tried at the beginning; the
 other threads of the process that is timed are kept off it and off its other hardware threads. Each forward of a turn is timed, and a
-variant has two figures: the median of all its forwards, and the tenth that is fastest (the 10% quantile), which says what is left when
-little else is in the way. A forward's time is from the return of the one before to its own: the time between calls where the program is
+variant has three figures: the median of all its forwards; the tenth that is fastest (the 10% quantile), which says what is left when
+little else is in the way; and its turns beside those of the untraced program: the median of a turn's forwards over that of the untraced turn
+of the same second, and of these ratios the median, which slow seconds do not change as long as all variants have them. A forward's time is
+from the return of the one before to its own: the time between calls where the program is
 bound by launches. One bound by the GPU, with --graph or a larger batch, has one time for a whole turn, up to its end on the GPU.
 
     overhead.py --swinscope build/release/bin/swinscope --rounds 5 [--model swin_tiny_patch4_window7_224 --batch 1] [--json FILE]
 
 With --graph the forward is captured in a CUDA graph and replayed, and ours is shown with nodes and with graphs
 as a whole. Several batches (--batch 1,128 --loops 200,10) are measured in each turn, one after the other.
+
+    overhead.py --show FILE…
+
+shows what --json has kept, the rounds of several machines together: data/collector_overhead_h200 is what docs/performance.md tells of.
 """
 import argparse
 import bisect
@@ -117,7 +123,13 @@ def quick(times):
     return sorted(times)[len(times) // 10]
 
 
-FIGURES = {"median": statistics.median, "quick": quick}
+def times_of(result):
+    return [time for times in result["turns"].values() for time in times]
+
+
+def pooled(found):
+    """All the times of these results."""
+    return [time for result in found for time in times_of(result)]
 
 
 class Variant:
@@ -125,7 +137,7 @@ class Variant:
 
     def __init__(self, args, name, program):
         kind, *options = name.split()
-        self.name, self.is_ours, self.turns, self.unkept = name, kind == "ours", {}, 0
+        self.name, self.is_ours, self.turns = name, kind == "ours", {}
         self.folder = tempfile.TemporaryDirectory()
         command = [sys.executable, program, kind if kind in ("cuda", "all") else "plain", args.model, "1" if args.graph else "0",
                    *args.cases]
@@ -142,13 +154,13 @@ class Variant:
         self.errors.seek(0)
         raise RuntimeError(f"{self.name}: status {status}: {self.errors.read()[-2000:]}")
 
-    def turn(self, core):
-        """What a forward took on that core, by batch."""
+    def turn(self, core, number=None):
+        """What a forward took on that core, by batch. The turns with a number are kept."""
         self.process.stdin.write(f"{core}\n")
         self.process.stdin.flush()
         results = {int(batch): result for batch, result in json.loads(self.wait_for("RESULT ")).items()}
         for batch, result in results.items():
-            self.turns.setdefault(batch, []).append(result)
+            self.turns.setdefault(batch, []).append({**result, "number": number})
         return results
 
     def result(self):
@@ -158,7 +170,7 @@ class Variant:
         found = {}
         for batch, turns in self.turns.items():
             forwards = sum(turn["forwards"] for turn in turns)
-            found[batch] = {"times": [time for turn in turns[self.unkept:] for time in turn["times"]]}
+            found[batch] = {"turns": {turn["number"]: turn["times"] for turn in turns if turn["number"] is not None}}
             if turns[0]["kernels"] is not None:
                 found[batch]["kernels"] = sum(turn["kernels"] for turn in turns) / forwards
             if self.is_ours:
@@ -197,11 +209,10 @@ def measure_round(args, variants, program):
             args.core = fastest_core(processes[variants.index("untraced")], sorted(os.sched_getaffinity(0)))
         for process in processes:
             process.turn(args.core)  # warms up, and attaches what attaches at its first use
-            process.unkept = len(next(iter(process.turns.values())))
         for turn in range(args.turns):
             for process in random.sample(processes, len(processes)):
                 if process.name != "all" or turn % 3 == 0:  # whose turns take longest, and nothing is compared with it
-                    process.turn(args.core)
+                    process.turn(args.core, turn)
         return {process.name: process.result() for process in processes}
     finally:
         for process in processes:
@@ -214,43 +225,77 @@ def measure(args, variants, program):
     while len(rounds) < args.rounds and (not rounds or time.monotonic() < end):
         rounds.append(measure_round(args, variants, program))
         print(f"round {len(rounds)}: " + ", ".join(
-            f"{name} " + " and ".join(f"{statistics.median(result['times']):.3f}" for result in found.values()) for name, found in rounds[-1].items()), flush=True)
+            f"{name} " + " and ".join(f"{statistics.median(times_of(result)):.3f}" for result in found.values()) for name, found in rounds[-1].items()), flush=True)
     return rounds
 
 
-def pooled(found, figure):
-    """A figure of all the times of these results."""
-    return FIGURES[figure]([time for result in found for time in result["times"]])
+def by_median(base, found):
+    """What is added to the median of all forwards; `base` and `found`: results of the same rounds."""
+    return statistics.median(pooled(found)) / statistics.median(pooled(base)) - 1
 
 
-def share(results, variant, rounds, figure):
+def by_quick(base, found):
+    return quick(pooled(found)) / quick(pooled(base)) - 1
+
+
+def by_turns(base, found):
+    """The median of what is added in each turn."""
+    return statistics.median(statistics.median(times) / statistics.median(untraced["turns"][number])
+                             for untraced, result in zip(base, found) for number, times in result["turns"].items()) - 1
+
+
+ADDED = {"median": by_median, "quick": by_quick, "turns": by_turns}
+
+
+def share(results, variant, rounds, added):
     """Of what torch.profiler CUDA only adds, in these rounds: how much the variant does."""
-    base, theirs, ours = (pooled([results[name][i] for i in rounds], figure) for name in ("untraced", "cuda", variant))
-    return (ours - base) / (theirs - base) if theirs > base else float("nan")
+    base, theirs, ours = ([results[name][i] for i in rounds] for name in ("untraced", "cuda", variant))
+    whole = added(base, theirs)
+    return added(base, ours) / whole if whole > 0 else float("nan")
 
 
 def show(batch, graph, model, results):
     """The table of one batch; `results` has for each variant a result a round."""
     rounds = len(results["untraced"])
-    print(f"{model}, batch {batch}{', CUDA graph' if graph else ''}, {rounds} rounds, ms a forward; kernels: recorded, a forward")
-    print(f"{'variant':40} {'times':>6} {'median':>8} {'overhead':>9} {'quick':>8} {'overhead':>9} {'kernels':>8}  medians of each round")
+    print(f"{model}, batch {batch}{', CUDA graph' if graph else ''}, {rounds} rounds, ms a forward, and what is added; kernels: recorded, a forward")
+    print(f"{'variant':40} {'times':>6} {'median':>8} {'added':>9} {'quick':>8} {'added':>9} {'in turns':>9} {'kernels':>8}  medians of each round")
     for variant, found in results.items():
-        figures = "".join(f" {pooled(found, figure):8.3f} {100 * (pooled(found, figure) / pooled(results['untraced'], figure) - 1):+8.2f}%"
-                          for figure in FIGURES)
-        print(f"{variant:40} {sum(len(r['times']) for r in found):6}{figures} {found[0].get('kernels', 0):8.1f}  "
-              + " ".join(f"{statistics.median(r['times']):.2f}" for r in found))
+        median, fastest, turns = (f"{100 * added(results['untraced'], found):+8.2f}%" for added in ADDED.values())
+        times = pooled(found)
+        print(f"{variant:40} {len(times):6} {statistics.median(times):8.3f} {median} {quick(times):8.3f} {fastest} {turns} {found[0].get('kernels', 0):8.1f}  "
+              + " ".join(f"{statistics.median(times_of(r)):.2f}" for r in found))
     ours = [variant for variant in results if variant.startswith("ours")]
     print(f"records lost: {sum(r['lost'] for variant in ours for r in results[variant])}")
     for variant in ours if "cuda" in results else []:
-        for figure in FIGURES:
-            drawn = sorted(share(results, variant, random.choices(range(rounds), k=rounds), figure) for _ in range(500))
-            print(f"{variant}: of torch.profiler's CUDA only {share(results, variant, range(rounds), figure):.2f} by {figure} "
+        for name, added in ADDED.items():
+            drawn = sorted(share(results, variant, random.choices(range(rounds), k=rounds), added) for _ in range(500))
+            print(f"{variant}: of torch.profiler's CUDA only {share(results, variant, range(rounds), added):.2f} by {name} "
                   f"({drawn[25]:.2f} to {drawn[-26]:.2f} in nine of ten draws of the rounds)")
+
+
+def show_all(model, graph, rounds):
+    """A table for each batch. Variants that some of the rounds do not have are left out."""
+    variants = [name for name in rounds[0] if all(name in found for found in rounds)]
+    for batch in rounds[0][variants[0]]:
+        show(batch, graph, model, {name: [found[name][batch] for found in rounds] for name in variants})
+
+
+def show_kept(paths):
+    kept = []
+    for path in paths:
+        with open(path) as file:
+            kept.append(json.load(file))
+    kinds = {(document["model"], document["graph"]) for document in kept}
+    if len(kinds) != 1:
+        sys.exit(f"error: these are measurements of different programs: {sorted(kinds)}")
+    (model, graph), = kinds
+    show_all(model, graph, [found for document in kept for found in document["rounds"]])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--swinscope", required=True)
+    parser.add_argument("--swinscope", help="the program; needed but for --show")
+    parser.add_argument("--show", nargs="+", metavar="FILE", help="measure nothing")
     parser.add_argument("--rounds", type=int, default=5, help="processes of each variant")
     parser.add_argument("--turns", type=int, default=10, help="of each process, besides the first one")
     parser.add_argument("--model", default="swin_tiny_patch4_window7_224")
@@ -262,6 +307,10 @@ def main():
     parser.add_argument("--seconds", type=float, default=1e9, help="no new round after this time")
     parser.add_argument("--json")
     args = parser.parse_args()
+    if args.show:
+        return show_kept(args.show)
+    if args.swinscope is None:
+        parser.error("--swinscope is missing")
     batches, loops = args.batch.split(","), args.loops.split(",")
     if len(batches) != len(loops):
         parser.error("--loops needs a number for each of --batch")
@@ -274,8 +323,7 @@ def main():
         program.write(PROGRAM)
         program.flush()
         rounds = measure(args, variants, program.name)
-    for batch in (int(b) for b in batches):
-        show(batch, args.graph, args.model, {variant: [r[variant][batch] for r in rounds] for variant in variants})
+    show_all(args.model, args.graph, rounds)
     if args.json:
         with open(args.json, "w") as out:
             json.dump({"model": args.model, "graph": args.graph, "rounds": rounds}, out, indent=1)
