@@ -18,17 +18,31 @@ Table top_kernels(const Trace& trace, const std::vector<RankSteps>& steps, std::
   return table;
 }
 
-// The verdict: how far the largest point is from ideal, and what to look at.
-std::vector<std::string> scaling_headline(const std::vector<ScalingRow>& rows, std::string_view counted) {
+std::string factors_text(const ExperimentPoint& point) {
+  std::string text;
+  for (const auto& [name, value] : point.factors)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
+  return text;
+}
+
+// The verdict: how far the largest point is from ideal, in a sweep which one is the fastest, and what to look at.
+std::vector<std::string> scaling_headline(const Experiment& experiment, const std::vector<ScalingRow>& rows,
+                                          std::string_view counted) {
   if (rows.empty()) return {"the experiment has no points yet"};
-  const ScalingRow& last = rows.back();
+  const bool sweeps = experiment.mode == "sweep";
+  const ScalingRow& last = sweeps ? *std::ranges::max_element(rows, {}, &ScalingRow::speedup) : rows.back();
   const std::string times = last.traced_only ? " (traced times only)" : "";
   if (rows.size() == 1)
     return {fmt::format("{} per step with {} {}{}", format_duration(last.step_ns), last.point.gpus(), counted, times)};
+  const std::string steps =
+      fmt::format("{} per step against {}", format_duration(last.step_ns), format_duration(rows.front().step_ns));
   std::vector<std::string> lines = {
-      fmt::format("parallel efficiency {:.2f} at {} {}: speedup {:.2f}, {} per step against {}{}", last.efficiency,
-                  last.point.gpus(), counted, last.speedup, format_duration(last.step_ns),
-                  format_duration(rows.front().step_ns), times)};
+      sweeps ? fmt::format("fastest: {}, {:.2f} times as fast as {} for the same images ({}), parallel efficiency "
+                           "{:.2f}{}",
+                           factors_text(last.point), last.speedup, factors_text(rows.front().point), steps,
+                           last.efficiency, times)
+             : fmt::format("parallel efficiency {:.2f} at {} {}: speedup {:.2f}, {}{}", last.efficiency,
+                           last.point.gpus(), counted, last.speedup, steps, times)};
   if (!last.point.tracing.empty()) {
     lines.push_back(fmt::format("  evidence: swinscope analyze {}", (last.point.folder / last.point.tracing).string()));
   }
@@ -88,7 +102,7 @@ Document experiment_document(const Experiment& experiment, const std::vector<Sca
   document.schema = "scaling";
   document.run = experiment.folder.string();
   document.tables = {scaling_rows_table(rows)};
-  document.headline = scaling_headline(rows, counted_in(document.tables.front()));
+  document.headline = scaling_headline(experiment, rows, counted_in(document.tables.front()));
   document.facts = {{"mode", "mode", experiment.mode},
                     {"images", "images", experiment.images, Unit::kCount},
                     {"warmup_steps", "warm-up steps", std::int64_t{experiment.warmup_steps}, Unit::kCount}};
@@ -100,6 +114,10 @@ Document experiment_document(const Experiment& experiment, const std::vector<Sca
       "cores",
       "allowed). GPU busy and compute are those of the traced run's measured steps; distortion says how much slower it "
       "was."};
+  if (experiment.mode == "sweep") {
+    document.notes.emplace_back(
+        "Speedup is over the first line; efficiency over the fewest GPUs with all other factors the same.");
+  }
   const bool distorted =
       std::any_of(rows.begin(), rows.end(), [](const ScalingRow& r) { return r.distortion().value_or(0) > 0.2; });
   if (distorted)

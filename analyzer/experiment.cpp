@@ -213,17 +213,38 @@ void add_training_time(const Experiment& experiment, ScalingRow& row) {
   row.images_per_second = 1e9 * static_cast<double>(row.images_per_step) / static_cast<double>(row.step_ns);
 }
 
+double relative_gpus(const ScalingRow& base, const ScalingRow& row) {
+  return static_cast<double>(row.point.gpus()) / base.point.gpus();
+}
+
 // Throughput ratio where images are known (the same as the time ratio for the same number of images), else step ratio x
 // GPUs.
-void add_speedup(const ScalingRow& base, ScalingRow& row) {
-  const double relative_gpus = static_cast<double>(row.point.gpus()) / base.point.gpus();
+double speedup_over(const ScalingRow& base, const ScalingRow& row) {
   const bool images_known = row.images_per_step > 0 && base.images_per_step > 0;
   const double work = images_known
                           ? static_cast<double>(row.images_per_step) / static_cast<double>(base.images_per_step)
-                          : relative_gpus;
-  row.speedup = work * static_cast<double>(base.step_ns) / static_cast<double>(row.step_ns);
-  row.efficiency = row.speedup / relative_gpus;
-  if (relative_gpus > 1) row.karp_flatt = (1 / row.speedup - 1 / relative_gpus) / (1 - 1 / relative_gpus);
+                          : relative_gpus(base, row);
+  return work * static_cast<double>(base.step_ns) / static_cast<double>(row.step_ns);
+}
+
+void add_efficiency(const ScalingRow& base, ScalingRow& row) {
+  const double speedup = speedup_over(base, row);
+  const double gpus = relative_gpus(base, row);
+  row.efficiency = speedup / gpus;
+  if (gpus > 1) row.karp_flatt = (1 / speedup - 1 / gpus) / (1 - 1 / gpus);
+}
+
+std::map<std::string, std::string> factors_beside_gpus(const ScalingRow& row) {
+  std::map<std::string, std::string> factors = row.point.factors;
+  factors.erase("gpus");
+  return factors;
+}
+
+// What `row` is to scale from. Strong scaling's batch of each GPU is no factor of its own.
+const ScalingRow& scaling_base(const Experiment& experiment, const std::vector<ScalingRow>& by_gpus,
+                               const ScalingRow& row) {
+  if (experiment.mode != "sweep") return by_gpus.front();
+  return *std::ranges::find(by_gpus, factors_beside_gpus(row), factors_beside_gpus);
 }
 
 }  // namespace
@@ -316,15 +337,17 @@ std::vector<ScalingRow> scaling_table(const Experiment& experiment) {
   if (rows.empty()) return rows;
   std::stable_sort(rows.begin(), rows.end(),
                    [](const ScalingRow& a, const ScalingRow& b) { return a.point.gpus() < b.point.gpus(); });
-  const ScalingRow base = rows.front();
+  const int fewest = rows.front().point.gpus();
   for (ScalingRow& row : rows) {
     if (experiment.images_per_step > 0) {
       const bool constant = experiment.mode == "strong";
-      row.images_per_step =
-          experiment.images_per_step * (constant ? 1 : row.point.gpus()) / (constant ? 1 : base.point.gpus());
+      row.images_per_step = experiment.images_per_step * (constant ? 1 : row.point.gpus()) / (constant ? 1 : fewest);
     }
     add_training_time(experiment, row);
-    add_speedup(base, row);
+  }
+  for (ScalingRow& row : rows) {
+    row.speedup = speedup_over(rows.front(), row);
+    add_efficiency(scaling_base(experiment, rows, row), row);
   }
   return rows;
 }

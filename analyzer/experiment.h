@@ -61,8 +61,10 @@ struct ScalingRow {
   std::int64_t train_steps = 0;      // of the whole training: ceil(images / images_per_step); 0 unknown
   std::int64_t train_time_ns = 0;    // train_steps x step_ns; 0 unknown
   double images_per_second = 0;
-  double speedup = 0;                // Eq. 3.1: time on the baseline / time here, for the same number of images
-  double efficiency = 0;             // Eq. 3.3: speedup / (GPUs / baseline GPUs)
+  double speedup = 0;  // Eq. 3.1: time on the baseline / time here, for the same number of images
+  // Eq. 3.3: speedup / (GPUs / baseline GPUs). In a sweep the speedup is that over the point with the fewest GPUs among
+  // those whose other factors are the same: a faster program is not a more parallel one. So is the serial fraction's.
+  double efficiency = 0;
   std::optional<double> karp_flatt;  // serial fraction e = (1/S - 1/p) / (1 - 1/p)
   std::optional<double> cpu_util;    // all ranks' process trees / (wall x cores allowed), timing runs
   std::optional<double> gpu_busy;    // mean over devices, of the measured steps of the tracing run; as is gpu_compute
@@ -76,8 +78,8 @@ struct ScalingRow {
 // Throws Error(kUsage) when a run has no more steps than the warm-up, saying how to mark them.
 void require_steps(const std::filesystem::path& run, int warmup_steps);
 
-// Opens every run and measures it. The baseline is the point with the fewest GPUs. Throws Error when no steps can be
-// found in a run, naming it.
+// Opens every run and measures it; by the number of GPUs. The baseline is the first of the points with the fewest.
+// Throws Error when no steps can be found in a run, naming it.
 std::vector<ScalingRow> scaling_table(const Experiment& experiment);
 
 }  // namespace swinscope

@@ -43,6 +43,7 @@ void CuptiSource::begin(OpenFunction open_cupti, const TraceOptions& options, co
     options_ = options;
     window_ = window;
     graph_node_ = graph_node;
+    if (!options.cuda) return state_.store(State::kLeftOut, std::memory_order_release);
     state_.store(State::kWaiting, std::memory_order_release);
     if (window.kind == WindowKind::kArmed) return;
     if (claim()) fail(window.kind == WindowKind::kWhole ? enable(true) : watch());
@@ -345,6 +346,10 @@ void CuptiSource::finish(TraceWriter& to) {
 void CuptiSource::describe(RunInfo& run) {
   const State state = state_.load(std::memory_order_acquire);
   if (state == State::kNotBegun) return;
+  if (state == State::kLeftOut) {
+    run.collector.push_back({"cuda.activity", "left out: --trace " + trace_list(options_)});
+    return;
+  }
   const bool is_whole = window_.kind == WindowKind::kWhole;
   const bool has_opened = opened_ns_.load() != 0;
   if (state == State::kWaiting || (!is_whole && !has_opened && state != State::kFailed)) {

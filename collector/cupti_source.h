@@ -44,8 +44,9 @@ class CuptiSource : public Source {
 
   // In the thread that makes the first CUDA call, before a context exists; once. Recording begins at once, unless the
   // window opens later: until then CUPTI tells only of devices, contexts, streams and nodes of CUDA graphs, and of the
-  // calls that open it; where nobody knows whether it ever opens (armed) CUPTI is left alone. What goes wrong is in the
-  // file's facts. `open_cupti` may be called on any thread, `graph_node` is on the program's.
+  // calls that open it; where nobody knows whether it ever opens (armed), or CUDA is not asked for, CUPTI is left
+  // alone. What goes wrong, or was left out, is in the file's facts. `open_cupti` may be called on any thread,
+  // `graph_node` is on the program's.
   using OpenFunction = std::function<OpenedCupti()>;
   void begin(OpenFunction open_cupti, const TraceOptions& options, const WindowOptions& window,
              GraphNodeFunction graph_node) noexcept;
@@ -74,7 +75,7 @@ class CuptiSource : public Source {
 
  private:
   // kWaiting: CUPTI is not claimed yet.
-  enum class State : std::uint8_t { kNotBegun, kWaiting, kRecording, kStopped, kFailed };
+  enum class State : std::uint8_t { kNotBegun, kLeftOut, kWaiting, kRecording, kStopped, kFailed };
 
   // From here on api_ and buffers_ stay as they are.
   bool is_claimed() const {

@@ -187,7 +187,6 @@ bool ensure_session() noexcept { return current() != nullptr; }
 
 void begin_cuda() noexcept {
   const TraceOptions options = trace_options_from_environment();
-  if (!options.cuda) return;
   Recorder* recorder = current();
   if (recorder == nullptr) return;
   const char* folder = std::getenv("SWINSCOPE_OUT");
@@ -201,7 +200,7 @@ void begin_cuda() noexcept {
                            ThreadBuffer* buffer = session_buffer();
                            if (buffer != nullptr) Emitter(*buffer, session_registry()).graph_node(node, original);
                          });
-  std::atexit(&end_cuda);
+  if (options.cuda) std::atexit(&end_cuda);
 }
 
 bool session_watches_ranges() noexcept { return state().watches_ranges.load(std::memory_order_relaxed); }

@@ -7,7 +7,9 @@ namespace swinscope::tests {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::MatchesRegex;
 using testing::Not;
 using testing::StartsWith;
 
@@ -237,6 +239,9 @@ TEST_F(Scale, SweepTakesEveryCombination) {
   EXPECT_THAT(points, testing::UnorderedElementsAre(std::pair(1, "2"), std::pair(2, "2"), std::pair(1, "4"),
                                                     std::pair(2, "4")));
   EXPECT_EQ(content("batches"), "2\n2\n2\n4\n4\n4\n");
+  EXPECT_THAT(run({"analyze", "e"}).out,
+              AllOf(MatchesRegex("fastest: batch=[24] gpus=[12], [^\n]* times as fast as batch=[24] gpus=1 [^\n]*\n.*"),
+                    HasSubstr("with all other factors the same")));
 }
 
 TEST_F(Scale, AnExperimentIsNoRun) {

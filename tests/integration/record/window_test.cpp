@@ -83,6 +83,10 @@ TEST_F(RecordWindow, OneThatDoesNotOpenIsSaid) {
 TEST_F(RecordWindow, WithoutCudaOnlyRanges) {
   EXPECT_THAT(steps_with({"--trace", "nvtx"}), IsEmpty());
   EXPECT_EQ(Sqlite(file()).value("SELECT count(*) FROM NVTX_EVENTS WHERE eventType = 59"), "13");
+  EXPECT_EQ(activity(), "left out: --trace nvtx");
+  EXPECT_THAT(
+      result({SWINSCOPE_PROGRAM, "analyze", folder_.string()}),
+      StartsWith("0 what bounds the time is not known: the program used CUDA, which was left out: --trace nvtx\n"));
 }
 
 TEST_F(RecordWindow, ArmedTriggeredAndTriggeredAgain) {

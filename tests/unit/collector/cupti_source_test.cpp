@@ -261,6 +261,21 @@ TEST_F(CuptiSourceTest, WithoutCuptiTheReasonIsInTheFile) {
   EXPECT_TRUE(source.poll(writer));
 }
 
+TEST_F(CuptiSourceTest, CudaThatIsNotAskedForIsLeftAloneAndSaidToBe) {
+  TraceOptions options;
+  options.cuda = false;
+  source.begin(
+      []() -> OpenedCupti {
+        ADD_FAILURE() << "CUPTI was opened";
+        return {};
+      },
+      options, {}, &captured);
+  source.open();
+  EXPECT_EQ(fact("cuda.activity"), "left out: --trace nvtx");
+  flush();
+  EXPECT_TRUE(source.poll(writer));
+}
+
 TEST_F(CuptiSourceTest, ARefusedKindEndsWithItsReason) {
   state.enable_result = 35;
   begin();

@@ -1,0 +1,6 @@
+-- [own schema] Behind the warm-up step two steps of 250.
+INSERT INTO run (rank, world, pid) VALUES (0, 1, 100);
+INSERT INTO range (start, end, pid, domain, name, payload) VALUES
+    (0, 1000, 100, 'swinscope', 'step', '{"$schema":"swinscope.step/1","images":4}'),
+    (1000, 1250, 100, 'swinscope', 'step', '{"$schema":"swinscope.step/1","images":4}'),
+    (1250, 1500, 100, 'swinscope', 'step', '{"$schema":"swinscope.step/1","images":4}');
