@@ -65,6 +65,7 @@ struct Measured {
   std::optional<double> gpu_compute;
   std::optional<double> thesis_gpu_share;
   bool has_cuda_events = false;
+  bool uses_gpus = false;
 };
 
 // From the first measured step's start to the last one's end.
@@ -124,6 +125,11 @@ std::vector<RankSteps> steps_of_ranks(const fs::path& run, const Trace& trace, s
   return steps;
 }
 
+// Whether its recording says what became of CUDA in it.
+bool used_cuda(const Rank& rank) {
+  return std::ranges::any_of(rank.run.collector, [](const NamedValue& fact) { return fact.name == "cuda.activity"; });
+}
+
 Measured measure(const fs::path& run, int warmup) {
   const Trace trace = open_trace(run);
   if (trace.ranks.empty()) {
@@ -153,6 +159,7 @@ Measured measure(const fs::path& run, int warmup) {
   measured.cpu_util = host_utilization(trace, windows);
   measured.thesis_gpu_share = mean_gpu_share(thesis_utilization(trace));
   add_gpu_utilization(trace, windows, measured);
+  measured.uses_gpus = measured.gpu_busy || std::ranges::any_of(trace.ranks, used_cuda);
   return measured;
 }
 
@@ -180,7 +187,9 @@ ScalingRow measure_point(const Experiment& experiment, const ExperimentPoint& po
     repeats.push_back(*traced);
   }
   std::vector<double> cpu_utils;
+  row.uses_gpus = traced && traced->uses_gpus;
   for (const Measured& repeat : repeats) {
+    row.uses_gpus = row.uses_gpus || repeat.uses_gpus;
     row.repeat_step_ns.push_back(repeat.step_ns);
     row.steps = repeat.steps;
     row.images_per_step = repeat.images_per_step;

@@ -51,6 +51,7 @@ void write_point(const ExperimentPoint& point);
 // One point, measured. Times in ns.
 struct ScalingRow {
   ExperimentPoint point;
+  bool uses_gpus = false;                    // as far as its runs tell
   bool traced_only = false;                  // no timing runs, and CUDA was traced: times are traced times
   std::vector<std::int64_t> repeat_step_ns;  // per repeat: measured window / steps, slowest rank
   std::int64_t steps = 0;                    // per repeat, without warm-up

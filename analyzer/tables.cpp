@@ -285,16 +285,11 @@ Table scaling_rows_table(const std::vector<ScalingRow>& rows) {
     row.insert(row.end(), values.begin(), values.end());
     table.rows.push_back(std::move(row));
   }
-  table.columns.front().title = counted_in(table);
+  table.columns.front().title = std::ranges::any_of(rows, &ScalingRow::uses_gpus) ? "GPUs" : "ranks";
   return table;
 }
 
-std::string_view counted_in(const Table& scaling_rows) {
-  const std::size_t busy = find_column(scaling_rows, "gpu_busy_percent");
-  const bool has_gpus = std::ranges::any_of(
-      scaling_rows.rows, [&](const auto& row) { return !std::holds_alternative<std::monostate>(row[busy]); });
-  return has_gpus ? "GPUs" : "ranks";
-}
+std::string_view counted_in(const Table& scaling_rows) { return scaling_rows.columns.front().title; }
 
 Table layer_rows_table(const std::vector<LayerRow>& rows) {
   Table table{"layers",

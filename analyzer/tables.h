@@ -34,7 +34,7 @@ Table idle_table(const std::vector<DeviceBreakdown>& devices);
 Table input_wait_table(const std::vector<HostPhases>& ranks);
 Table launch_table(const std::vector<LaunchRow>& rows);
 Table scaling_rows_table(const std::vector<ScalingRow>& rows);
-// What the numbers of that table's column "gpus" count: "GPUs", or "ranks" where no GPU was seen at work.
+// What the numbers of that table's column "gpus" count, its title: "GPUs", or "ranks" where no GPU was used.
 std::string_view counted_in(const Table& scaling_rows);
 Table layer_rows_table(const std::vector<LayerRow>& rows);
 Table thread_cpu_rows_table(const std::vector<ThreadCpuRow>& rows);

@@ -10,6 +10,7 @@ namespace {
 using test::Process;
 using test::program;
 using test::Sqlite;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -87,6 +88,14 @@ TEST_F(RecordWindow, WithoutCudaOnlyRanges) {
   EXPECT_THAT(
       result({SWINSCOPE_PROGRAM, "analyze", folder_.string()}),
       StartsWith("0 what bounds the time is not known: the program used CUDA, which was left out: --trace nvtx\n"));
+}
+
+TEST_F(RecordWindow, RunsWithoutCudaActivityStillCountInGpus) {
+  steps_with({"--trace", "nvtx"});
+  const std::string experiment = (temp_ / "e").string();
+  const std::string run = folder_.string();
+  EXPECT_THAT(result({SWINSCOPE_PROGRAM, "join", "-o", experiment, "gpus=1:" + run, "gpus=2:" + run}),
+              AllOf(StartsWith("0 "), HasSubstr(" at 2 GPUs: ")));
 }
 
 TEST_F(RecordWindow, ArmedTriggeredAndTriggeredAgain) {
