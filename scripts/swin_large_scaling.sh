@@ -4,7 +4,7 @@
 # for all-reduces is worth, sums by copies and by NCCL's kernels, gradients in bf16, no direct way between GPUs, images from JPEG files with 2, 4 and 8 cores a rank,
 # a rank that is killed, and PyTorch's DistributedDataParallel (where python3 has torch and timm). Goes on where it stopped; nothing
 # is begun after S seconds. PART: weak, copies, blocks, reduce, strong, p2p, ladder, files, kill, torch; all without.
-# --cpus-only: a small model on CPU ranks, and only the parts that need no GPU (weak, strong, kill).
+# --cpus-only: a small model on CPU ranks, and only the parts that need no GPU (weak, strong, files, kill).
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 out=runs/swin_large_scaling gpus=1,2,4,8 build=build/gpu data='' seconds=1000000 cpus_only=no parts=()
@@ -35,7 +35,7 @@ failed=()
 is_wanted() {
   case " ${parts[*]:-$1} " in *" $1 "*) ;; *) return 1 ;; esac
   if [ $cpus_only = yes ]; then
-    case $1 in weak | strong | kill) ;; *) return 1 ;; esac
+    case $1 in weak | strong | files | kill) ;; *) return 1 ;; esac
   fi
   [ $SECONDS -lt "$seconds" ] || { echo "swinscope: left out: $1 (no time is left)" && failed+=("$1") && return 1; }
 }
@@ -127,9 +127,14 @@ if is_wanted files; then
   else
     for cores in 2 4 8; do
       for count in ${gpus//,/ }; do
-        attempt files "JPEG files, $count GPUs, $cores cores a rank ($out/files${cores}_gpus$count)" \
-          taskset -c 0-$((cores * count - 1)) "$swinscope" scale --repeat 1 --warmup-steps "${steps[3]}" --gpus "$count" -o "$out/files${cores}_gpus$count" -- \
+        folder=$out/files${cores}_gpus$count
+        pinned=(taskset -c 0-$((cores * count - 1)))
+        [ $cpus_only = no ] || pinned=()
+        attempt files "JPEG files, $count GPUs, $cores cores a rank ($folder)" \
+          "${pinned[@]}" "$swinscope" scale "${scale[@]}" --repeat 1 --warmup-steps "${steps[3]}" --gpus "$count" -o "$folder" -- \
           "${train[@]}" "${steps[@]}" --batch-per-gpu $batch --data "$data" --loader-threads $cores
+        traced=$folder/gpus$count/tracing
+        [ ! -d "$traced" ] || "$swinscope" analyze "$traced" | sed -n '1p; /^What the time is bound by$/,/^$/p'
       done
     done
   fi

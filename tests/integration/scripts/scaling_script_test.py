@@ -1,5 +1,5 @@
-"""scripts/swin_large_scaling.sh on CPU ranks, with the real programs: an experiment that analyze and compare read, a rank that is
-killed, and parts that are left out when there is no time."""
+"""scripts/swin_large_scaling.sh on CPU ranks, with the real programs: an experiment that analyze and compare read, images from files, a
+rank that is killed, and parts that are left out when there is no time."""
 import os
 import subprocess
 import sys
@@ -26,6 +26,16 @@ class ScalingScript(unittest.TestCase):
             self.assertTrue(os.path.exists(os.path.join(folder, "weak", "experiment.json")))
             again = self.run_script("-o", folder, "weak")  # goes on where it stopped: nothing is measured again
             self.assertEqual(again.returncode, 0, again.stdout)
+
+    def test_images_from_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pictures = os.path.join(folder, "pictures")
+            subprocess.run([os.path.join(BUILD, "bin", "swin"), "make-data", pictures, "--images", "48", "--size", "32", "-q"], check=True)
+            done = self.run_script("-o", os.path.join(folder, "out"), "--data", pictures, "files")
+            self.assertEqual(done.returncode, 0, done.stdout)
+            # Three numbers of cores with one rank and with two: what each is bound by, with the part that images are.
+            self.assertEqual(done.stdout.count("\nWhat the time is bound by\n"), 6)
+            self.assertEqual(done.stdout.count("\ninput  "), 6)
 
     def test_what_no_time_is_left_for_is_said(self):
         with tempfile.TemporaryDirectory() as folder:
