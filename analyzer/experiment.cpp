@@ -125,11 +125,6 @@ std::vector<RankSteps> steps_of_ranks(const fs::path& run, const Trace& trace, s
   return steps;
 }
 
-// Whether its recording says what became of CUDA in it.
-bool used_cuda(const Rank& rank) {
-  return std::ranges::any_of(rank.run.collector, [](const NamedValue& fact) { return fact.name == "cuda.activity"; });
-}
-
 Measured measure(const fs::path& run, int warmup) {
   const Trace trace = open_trace(run);
   if (trace.ranks.empty()) {
@@ -159,7 +154,8 @@ Measured measure(const fs::path& run, int warmup) {
   measured.cpu_util = host_utilization(trace, windows);
   measured.thesis_gpu_share = mean_gpu_share(thesis_utilization(trace));
   add_gpu_utilization(trace, windows, measured);
-  measured.uses_gpus = measured.gpu_busy || std::ranges::any_of(trace.ranks, used_cuda);
+  measured.uses_gpus = measured.gpu_busy ||
+                       std::ranges::any_of(trace.ranks, [](const Rank& rank) { return !rank.cuda_activity().empty(); });
   return measured;
 }
 

@@ -122,6 +122,10 @@ struct Rank {
   std::vector<std::pair<StringId, StringId>> mangled;       // full name -> linker symbol, by full name
   std::vector<std::pair<std::uint32_t, StringId>> domains;  // domain id -> name, by id
 
+  // What became of CUDA in the recording of a process that used it, as the collector says: "recorded: …", or how it was
+  // missed; "" where no CUDA was used or another program recorded.
+  std::string_view cuda_activity() const;
+  bool missed_cuda() const;
   // Whether CUDA was recorded when half of it was over.
   bool is_within_windows(std::int64_t start_ns, std::int64_t end_ns) const;
   // The name of a domain; "" for the default domain, "domain N" for one whose name was not recorded.

@@ -55,6 +55,13 @@ void sort_by(std::vector<Record>& records, Key key) {
 
 }  // namespace
 
+std::string_view Rank::cuda_activity() const {
+  const auto fact = std::ranges::find(run.collector, "cuda.activity", &NamedValue::name);
+  return fact == run.collector.end() ? std::string_view() : fact->value;
+}
+
+bool Rank::missed_cuda() const { return !cuda_activity().empty() && !cuda_activity().starts_with("recorded"); }
+
 bool Rank::is_within_windows(std::int64_t start_ns, std::int64_t end_ns) const {
   if (run.windows.empty()) return true;
   const std::int64_t middle = start_ns + (end_ns - start_ns) / 2;

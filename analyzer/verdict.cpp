@@ -82,20 +82,11 @@ std::string_view host_explanation(Bound bound) {
   return bound == Bound::kCommunication ? "the host waits for other ranks" : "the host computes";
 }
 
-// How the recording of a process that used CUDA missed what its GPU did; nothing where it did not, or no process did.
-std::string_view missed_gpu(const Trace& trace) {
-  for (const Rank& rank : trace.ranks) {
-    for (const NamedValue& fact : rank.run.collector) {
-      if (fact.name == "cuda.activity" && !fact.value.starts_with("recorded")) return fact.value;
-    }
-  }
-  return {};
-}
-
 // Without a GPU: by what the steps of the host were spent on.
 void judge_host(const Trace& trace, const std::vector<HostPhases>& host, Verdict& verdict) {
-  if (const std::string_view missed = missed_gpu(trace); !missed.empty()) {
-    verdict.sentence = fmt::format("what bounds the time is not known: the program used CUDA, which was {}", missed);
+  if (const auto rank = std::ranges::find_if(trace.ranks, &Rank::missed_cuda); rank != trace.ranks.end()) {
+    verdict.sentence =
+        fmt::format("what bounds the time is not known: the program used CUDA, which was {}", rank->cuda_activity());
     verdict.evidence = fmt::format("swinscope info {}", trace.path);
     return;
   }
