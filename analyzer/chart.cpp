@@ -37,6 +37,16 @@ struct Scale {
   }
 };
 
+// Of a logarithmic scale that begins and ends with a whole decade: each decade.
+std::vector<double> decade_ticks(const Scale& scale) {
+  const auto first = static_cast<int>(std::lround(std::log10(scale.low)));
+  const auto last = static_cast<int>(std::lround(std::log10(scale.high)));
+  std::vector<double> ticks;
+  for (int decade = first; decade <= last; ++decade)
+    ticks.push_back(std::pow(10, decade));
+  return ticks;
+}
+
 void require(bool holds, const Chart& chart, const char* what) {
   if (!holds) throw Error(ErrorKind::kFailure, fmt::format("chart '{}': {}", chart.title, what), {}, {});
 }
@@ -340,11 +350,11 @@ class Layouter {
     };
     x_ = decades(low_x, high_x, left_, right_);
     y_ = decades(low_y, high_y, bottom_, top_);
-    for (double tick = x_.low; tick <= x_.high * 1.001; tick *= 10) {
+    for (const double tick : decade_ticks(x_)) {
       add(MarkShape::kLine, MarkRole::kGrid, x_(tick), bottom_, x_(tick), top_);
       text(MarkRole::kText, x_(tick), bottom_ + 1.2 * kChartFontSize, number_text(tick), Anchor::kMiddle);
     }
-    for (double tick = y_.low; tick <= y_.high * 1.001; tick *= 10) {
+    for (const double tick : decade_ticks(y_)) {
       add(MarkShape::kLine, MarkRole::kGrid, left_, y_(tick), right_, y_(tick));
       text(MarkRole::kText, left_ - 6, y_(tick) + 0.35 * kChartFontSize, number_text(tick), Anchor::kEnd);
     }
@@ -438,8 +448,10 @@ std::vector<double> nice_ticks(double low, double high, int count) {
   const double step = power * (fraction < 1.5 ? 1 : fraction < 3.5 ? 2 : fraction < 7.5 ? 5 : 10);
   std::vector<double> ticks;
   // By whole numbers of steps: adding up would drift.
-  for (double i = std::floor(low / step + 1e-9); i <= std::ceil(high / step - 1e-9); ++i)
-    ticks.push_back(i * step);
+  const double first = std::floor(low / step + 1e-9);
+  const auto steps = static_cast<int>(std::ceil(high / step - 1e-9) - first);
+  for (int i = 0; i <= steps; ++i)
+    ticks.push_back((first + i) * step);
   return ticks;
 }
 

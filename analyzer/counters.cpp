@@ -135,7 +135,7 @@ void add_cpu_time(std::vector<CounterSeries>& all, Database& db, std::size_t max
   double before = 0;
   for (const Sample& sample : samples.take()) {
     if (!series.edges_ns.empty()) {
-      const double length_ns = static_cast<double>(sample.time_ns - series.edges_ns.back());
+      const auto length_ns = static_cast<double>(sample.time_ns - series.edges_ns.back());
       series.values.push_back(100 * std::max(sample.value - before, 0.0) / length_ns);
     }
     series.edges_ns.push_back(sample.time_ns);

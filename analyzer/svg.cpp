@@ -57,7 +57,7 @@ std::string pointed_at(std::string_view element, const std::string& attributes, 
 }
 
 std::string rectangle(const Mark& mark, std::string_view id) {
-  const std::string place = fmt::format(" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"", px(mark.x), px(mark.y),
+  const std::string place = fmt::format(R"( x="{}" y="{}" width="{}" height="{}")", px(mark.x), px(mark.y),
                                         px(mark.x2 - mark.x), px(mark.y2 - mark.y));
   const std::string opacity = mark.shade < 1 ? fmt::format("{:.3g}", mark.shade) : std::string();
   std::string svg =
@@ -84,7 +84,7 @@ std::string draw(const Mark& mark, std::string_view id) {
                          px(mark.y2), attribute("class", class_of(mark)));
     case MarkShape::kCircle:
       return pointed_at("circle",
-                        fmt::format(" cx=\"{}\" cy=\"{}\" r=\"{}\"", px(mark.x), px(mark.y), px(mark.x2)) +
+                        fmt::format(R"( cx="{}" cy="{}" r="{}")", px(mark.x), px(mark.y), px(mark.x2)) +
                             attribute("class", class_of(mark)),
                         mark.text);
     case MarkShape::kRect:

@@ -188,14 +188,10 @@ void run_tasks(std::int64_t count, TaskFunction function, const void* body) {
 }
 
 void* thread_scratch(std::int64_t bytes) {
-  thread_local std::unique_ptr<CacheLine[]> memory;
-  thread_local std::size_t lines = 0;
+  thread_local std::vector<CacheLine> memory;
   const std::size_t needed = (static_cast<std::size_t>(bytes) + sizeof(CacheLine) - 1) / sizeof(CacheLine);
-  if (lines < needed) {
-    memory = std::make_unique_for_overwrite<CacheLine[]>(needed);
-    lines = needed;
-  }
-  return memory.get();
+  if (memory.size() < needed) memory = std::vector<CacheLine>(needed);
+  return memory.data();
 }
 
 }  // namespace detail

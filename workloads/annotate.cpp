@@ -146,7 +146,7 @@ void pop() {
 
 bool annotations_enabled() { return registration().domain() != nullptr; }
 
-RangeName::RangeName(std::string path) : path_(std::move(path)), handle_(nullptr) {
+RangeName::RangeName(std::string path) : path_(std::move(path)) {
   if (annotations_enabled()) handle_ = nvtxDomainRegisterStringA(registration().domain(), path_.c_str());
 }
 

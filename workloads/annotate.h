@@ -69,7 +69,7 @@ class RangeName {
 
  private:
   std::string path_;
-  nvtxStringRegistration_st* handle_;
+  nvtxStringRegistration_st* handle_ = nullptr;
 };
 
 // An operation with fixed shapes: its name and the payloads of its two directions.

@@ -20,7 +20,7 @@ std::int64_t block_parameters(const SwinConfig& config, const StageShape& shape)
   const std::int64_t width = shape.width;
   const std::int64_t norms = 4 * width;
   const std::int64_t projection = width * width + width;
-  const std::int64_t mlp = 2 * kMlpRatio * width * width + (kMlpRatio + 1) * width;
+  const std::int64_t mlp = std::int64_t{2} * kMlpRatio * width * width + (kMlpRatio + 1) * width;
   const std::int64_t qkv_weight = 3 * width * width;
   if (config.version == SwinVersion::kV1) {
     const std::int64_t side = 2 * shape.window - 1;
@@ -107,9 +107,10 @@ std::int64_t ModelCost::parameters() const {
 ModelCost model_cost(const SwinConfig& config) {
   ModelCost cost;
   const StageShape first = stage_shape(config, 0);
-  const std::int64_t patch = kImageChannels * kPatchSize * kPatchSize;
+  const std::int64_t patch = std::int64_t{kImageChannels} * kPatchSize * kPatchSize;
   const std::int64_t first_tokens = std::int64_t{first.resolution} * first.resolution;
-  cost.stem = {matmul_flops(first_tokens, first.width, patch), patch * first.width + first.width + 2 * first.width};
+  const std::int64_t width = first.width;
+  cost.stem = {matmul_flops(first_tokens, width, patch), patch * width + width + 2 * width};
   for (int stage = 0; stage < config.stages; ++stage) {
     const StageShape shape = stage_shape(config, stage);
     PartCost& part = cost.stages[static_cast<std::size_t>(stage)];

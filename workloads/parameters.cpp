@@ -134,10 +134,10 @@ void ParameterLayout::add_merging(const SwinConfig& config, std::int64_t width, 
 }
 
 void ParameterLayout::place() {
-  for (auto tensor = tensors_.rbegin(); tensor != tensors_.rend(); ++tensor) {
-    tensor->offset = flat_count_;
-    flat_count_ += (tensor->count + kAlignment - 1) / kAlignment * kAlignment;
-  }
+  std::for_each(tensors_.rbegin(), tensors_.rend(), [this](ParameterInfo& tensor) {
+    tensor.offset = flat_count_;
+    flat_count_ += (tensor.count + kAlignment - 1) / kAlignment * kAlignment;
+  });
 }
 
 const ParameterInfo& ParameterLayout::find(std::string_view name) const {

@@ -162,7 +162,9 @@ class SafetensorsFile::Descriptor {
     if (fd_ >= 0) ::close(fd_);
   }
   Descriptor(const Descriptor&) = delete;
+  Descriptor(Descriptor&&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor& operator=(Descriptor&&) = delete;
 
   int get() const { return fd_; }
 

@@ -15,7 +15,7 @@ StochasticDepth<T>::StochasticDepth(double rate, int blocks, std::int64_t batch,
       blocks_(blocks),
       batch_(batch),
       seed_(seed),
-      scales_(rate > 0.0 ? static_cast<std::size_t>(2 * blocks * batch) : 0, T{1}) {
+      scales_(rate > 0.0 ? static_cast<std::size_t>(2 * batch * blocks) : 0, T{1}) {
   if (!(rate >= 0.0 && rate < 1.0)) throw std::invalid_argument("StochasticDepth: the rate must lie in [0, 1)");
 }
 

@@ -63,11 +63,11 @@ enum class ActionContext : std::uint8_t { kWindow, kTimeline, kKernels };  // kK
 
 struct ActionInfo {
   ActionId id;
+  ActionMenu menu;
+  ActionContext context;
   const char* name;       // never changes: "timeline.zoom_in"
   const char* text;       // with a mnemonic
   const char* shortcuts;  // separated by spaces
-  ActionMenu menu;
-  ActionContext context;
   const char* help;
 };
 

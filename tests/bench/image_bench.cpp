@@ -27,7 +27,7 @@ void train(benchmark::State& state) {
   const std::vector<std::uint8_t>& jpeg = picture(static_cast<int>(state.range(0)));
   std::vector<float> prepared(std::size_t{3} * kSize * kSize);
   std::int64_t sample = 0;
-  for (auto unused : state)
+  for ([[maybe_unused]] auto _ : state)
     prepare_for_training(jpeg, "bench", kSize, {sample++, 0, 0.08}, prepared);
   state.counters["images"] = benchmark::Counter(static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
 }
@@ -35,14 +35,14 @@ void train(benchmark::State& state) {
 void evaluate(benchmark::State& state) {
   const std::vector<std::uint8_t>& jpeg = picture(static_cast<int>(state.range(0)));
   std::vector<float> prepared(std::size_t{3} * kSize * kSize);
-  for (auto unused : state)
+  for ([[maybe_unused]] auto _ : state)
     prepare_for_evaluation(jpeg, "bench", kSize, prepared);
   state.counters["images"] = benchmark::Counter(static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
 }
 
 void decode(benchmark::State& state) {
   const std::vector<std::uint8_t>& jpeg = picture(static_cast<int>(state.range(0)));
-  for (auto unused : state)
+  for ([[maybe_unused]] auto _ : state)
     benchmark::DoNotOptimize(JpegDecoder(jpeg, "bench").decode(static_cast<int>(state.range(1))));
 }
 

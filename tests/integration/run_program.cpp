@@ -17,8 +17,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char** environ;
-
 namespace swinscope::tests {
 namespace fs = std::filesystem;
 namespace {
@@ -67,6 +65,7 @@ std::vector<std::string> environment_with(const std::vector<std::string>& change
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (std::string& text : texts)
     pointers.push_back(text.data());
   pointers.push_back(nullptr);

@@ -68,7 +68,8 @@ TEST_F(BadInput, AnyBytesBehindAnyBeginningEndInAStatusOfTheContract) {
   const std::vector<std::string> heads = {"", "{\"traceEvents\":[", "[", std::string("SQLite format 3\0", 16),
                                           "\x1f\x8b\x08"};
   for (unsigned seed = 10; seed < 20; ++seed) {
-    const std::string name = write("any.json", heads[seed % heads.size()] + random_bytes(300 * seed, seed));
+    const std::string name =
+        write("any.json", heads[seed % heads.size()] + random_bytes(std::size_t{300} * seed, seed));
     const ProgramResult result = run({"analyze", name});
     EXPECT_TRUE(result.status == 0 || result.status == 3) << "seed " << seed << ": " << result.status << "\n"
                                                           << result.err;

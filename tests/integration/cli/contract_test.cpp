@@ -6,7 +6,6 @@
 namespace swinscope::tests {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;

@@ -31,7 +31,7 @@ TEST_F(ReportCommand, OneFileWithoutRequests) {
 
 TEST_F(ReportCommand, TheFiguresAreThoseOfAnalyze) {
   const std::string html = report(recording(), "r.html");
-  const std::string open = "<script type=\"application/json\" id=\"data\">";
+  const std::string open = R"(<script type="application/json" id="data">)";
   const std::size_t begin = html.find(open) + open.size();
   const auto data = nlohmann::json::parse(html.substr(begin, html.find("</script>", begin) - begin));
   EXPECT_EQ(data[0], run_json({"analyze", recording(), "--top", "50", "--definition", "thesis"}));

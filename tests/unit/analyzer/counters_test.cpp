@@ -19,13 +19,13 @@ class Counters : public testing::Test {
   // A file with a kernel, so that it has a timeline, and what `fill` adds.
   template <typename Fill>
   fs::path write(const std::string& name, std::int32_t rank, std::int64_t epoch_ns, Fill fill) const {
-    const fs::path file = folder_ / name;
+    fs::path file = folder_ / name;
     TraceWriter writer(file, WriteMode::kImport);
     RunInfo run;
     run.rank = rank;
     run.world_size = 2;
     run.utc_epoch_ns = epoch_ns;
-    run.global_pid = make_global_pid(static_cast<std::uint64_t>(100 + rank));
+    run.global_pid = make_global_pid(100 + static_cast<std::uint64_t>(rank));
     writer.set_run(run);
     KernelRecord kernel;
     kernel.start_ns = 1'000;
@@ -87,7 +87,7 @@ TEST_F(Counters, ManySamplesBecomeMeans) {
   const auto series = read_counters(write("rank0.db", 0, 1,
                                           [](TraceWriter& writer) {
                                             writer.name_metric(1, 0, 1, "SM clock [MHz]");
-                                            for (int i = 1; i <= 1'000; ++i)
+                                            for (std::int64_t i = 1; i <= 1'000; ++i)
                                               writer.add_metric(10 * i, 1, 0, 1, i);
                                           }),
                                     nullptr, 100);

@@ -322,7 +322,7 @@ TEST(HtaTopKernels, BeyondTheQuantileAreOthers) {
   // 490, 520, 540, 550, 555, 554, their 0.8-quantile 548.
   Maker maker;
   std::int64_t start = 0;
-  for (const int us : {100, 90, 80, 70, 60, 50, 40, 30, 20, 10, 5}) {
+  for (const std::int64_t us : {100, 90, 80, 70, 60, 50, 40, 30, 20, 10, 5}) {
     maker.kernel("k" + std::to_string(200 - us), start, start + us * 1'000);
     start += 1'000'000;
   }
@@ -343,7 +343,7 @@ TEST(HtaTopKernels, BeyondTheQuantileAreOthers) {
 
 TEST(HtaTopKernels, AreTenAtMost) {
   Maker maker;
-  for (int i = 0; i < 60; ++i)
+  for (std::int64_t i = 0; i < 60; ++i)
     maker.kernel("k" + std::to_string(100 + i), i * 1'000'000, i * 1'000'000 + 1'000);
   const Result result(maker);
   ASSERT_EQ(result.rows("top_kernels"), 11U);

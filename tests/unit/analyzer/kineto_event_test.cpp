@@ -157,7 +157,7 @@ TEST_F(KinetoEventTest, IdsMayBeTextOrMissing) {
 TEST_F(KinetoEventTest, BadTimesAreMarked) {
   for (const char* field : {R"("ts":NaN)", R"("ts":"1")", R"("ts":null)", R"("ts":[1])", R"("ts":{"a":1})",
                             R"("ts":1e40)", R"("dur":Infinity)", R"("dur":-Infinity)", R"("dur":true)"}) {
-    const KinetoEvent* event = parse(fmt::format("{{{},\"name\":\"n\"}}", field));
+    const KinetoEvent* event = parse(fmt::format(R"({{{},"name":"n"}})", field));
     ASSERT_NE(event, nullptr) << field;
     EXPECT_TRUE(event->bad_time) << field;
     EXPECT_EQ(event->name, "n") << field;
@@ -176,7 +176,7 @@ TEST_F(KinetoEventTest, GridsOfTheWrongShape) {
 }
 
 TEST_F(KinetoEventTest, WhatIsNoObjectHasAnError) {
-  for (const char* text : {"", "[]", "1", "\"x\"", "{\"a\":1", "{\"a\" 1}", "{\"name\":\"x}", "{1:2}", "{,}"}) {
+  for (const char* text : {"", "[]", "1", "\"x\"", "{\"a\":1", "{\"a\" 1}", R"({"name":"x})", "{1:2}", "{,}"}) {
     EXPECT_EQ(parse(text), nullptr) << text;
     EXPECT_NE(parser_.error(), "") << text;
   }
@@ -191,7 +191,7 @@ TEST_F(KinetoEventTest, InvalidUtf8IsReplacedAndCounted) {
   EXPECT_EQ(event->name, "a\xEF\xBF\xBD\xEF\xBF\xBD(");
   EXPECT_EQ(event->category, "caf\xC3\xA9");
   EXPECT_EQ(parser_.repaired(), 1);
-  parse("{\"name\":\"fine\"}");
+  parse(R"({"name":"fine"})");
   EXPECT_EQ(parser_.repaired(), 1);
 }
 
@@ -207,8 +207,8 @@ TEST_F(KinetoEventTest, ALoneSurrogateDoesNotLoseTheName) {
 }
 
 TEST_F(KinetoEventTest, DeepArgumentsDoNotOverflow) {
-  parse("{\"args\":{\"x\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}}");
-  parse("{\"args\":{\"grid\":" + std::string(100'000, '[') + "}}");
+  parse(R"({"args":{"x":)" + std::string(100'000, '[') + std::string(100'000, ']') + "}}");
+  parse(R"({"args":{"grid":)" + std::string(100'000, '[') + "}}");
   EXPECT_NE(parse("{}"), nullptr);
 }
 

@@ -116,8 +116,9 @@ inline TimelineLane random_lane(unsigned seed, int events, NameId names, LaneKin
     event.start_ns = now_ns;
     event.duration_ns = dice.duration_ns();
     event.name = static_cast<NameId>(dice.between(0, names - 1));
-    event.ref = static_cast<EventIndex>(2 * i + dice.between(0, 1));
-    if (is_gpu(kind) && !dice.one_in(5)) event.launch = static_cast<EventIndex>(dice.between(0, 3 * events));
+    event.ref = static_cast<EventIndex>(std::int64_t{2} * i + dice.between(0, 1));
+    if (is_gpu(kind) && !dice.one_in(5))
+      event.launch = static_cast<EventIndex>(dice.between(0, std::int64_t{3} * events));
     lane.append(event);
     now_ns = event.end_ns();
   }

@@ -193,6 +193,7 @@ TEST(MergeTimelines, LeavesTimesAloneWhenASessionHasNoStart) {
 
 TEST(MergeTimelines, SharesNames) {
   std::vector<Timeline> parts;
+  parts.reserve(3);
   for (int rank = 0; rank < 3; ++rank)
     parts.push_back(one_rank(1, rank, 1));
   const NameId names = parts[0].names.size();

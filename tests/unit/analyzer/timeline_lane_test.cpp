@@ -137,7 +137,7 @@ TEST(TimelineLane, AnswersForAllTimeThereIs) {
 TEST(TimelineLane, OfEquallyLongEventsTheFirstStandsForAll) {
   TimelineLane lane;
   for (LanePosition i = 0; i < 100; ++i)
-    lane.append({i * 10, 5, 0, i, kNoEvent});
+    lane.append({std::int64_t{i} * 10, 5, 0, i, kNoEvent});
   lane.seal();
   EXPECT_EQ(lane.occupancy(0, 1000).event, 0U);
   EXPECT_EQ(lane.occupancy(2, 1000).event, 1U);
@@ -162,7 +162,7 @@ TEST(TimelineLane, TakesAboutNineteenBytesAnEvent) {
   lane.key.kind = LaneKind::kRanges;
   lane.reserve(100'000);
   for (LanePosition i = 0; i < 100'000; ++i)
-    lane.append({i * 100, 50, 0, i, kNoEvent});
+    lane.append({std::int64_t{i} * 100, 50, 0, i, kNoEvent});
   lane.seal();
   EXPECT_LT(lane.memory_bytes(), 20U * 100'000);
 }

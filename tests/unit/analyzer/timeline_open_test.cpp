@@ -26,7 +26,7 @@ using test::TempFolder;
 // Writes each process into a file of its own.
 class FileSink : public TraceSink {
  public:
-  explicit FileSink(fs::path path) : writer_(path, WriteMode::kImport) {}
+  explicit FileSink(const fs::path& path) : writer_(path, WriteMode::kImport) {}
   RecordSink& add_process() override { return writer_; }
   void finish() { writer_.finish(); }
 

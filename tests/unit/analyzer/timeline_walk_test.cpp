@@ -97,7 +97,7 @@ TEST(LaneWalk, OfALaneWithoutEventsSeesNothing) {
 TEST(LaneWalk, OfEquallyLongEventsTheFirstStandsForAll) {
   TimelineLane lane;
   for (LanePosition i = 0; i < 100; ++i)
-    lane.append({i * 10, 5, 0, i, kNoEvent});
+    lane.append({std::int64_t{i} * 10, 5, 0, i, kNoEvent});
   lane.seal();
   LaneWalk walk(lane, 2);
   EXPECT_EQ(walk.advance(202).event, 1U);

@@ -58,6 +58,7 @@ class TraceBuilderTest : public testing::Test {
   }
   std::vector<std::string> names(const std::vector<StringId>& column) const {
     std::vector<std::string> texts;
+    texts.reserve(column.size());
     for (const StringId id : column)
       texts.emplace_back(trace_.text(id));
     return texts;

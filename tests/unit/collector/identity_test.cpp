@@ -55,6 +55,7 @@ TEST(Identity, TwoProcessesNeverGetTheSameFile) {
   constexpr int kClaims = 50;
   std::vector<std::vector<std::string>> names(4);
   std::vector<std::thread> threads;
+  threads.reserve(names.size());
   for (auto& own : names) {
     threads.emplace_back([&] {
       for (int i = 0; i < kClaims; ++i)

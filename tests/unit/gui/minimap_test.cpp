@@ -7,7 +7,7 @@
 namespace swinscope::gui {
 namespace {
 
-TimelineLane lane(std::uint32_t process, LaneKind kind, std::vector<Interval> events) {
+TimelineLane lane(std::uint32_t process, LaneKind kind, const std::vector<Interval>& events) {
   TimelineLane result;
   result.key.process = process;
   result.key.kind = kind;
@@ -41,7 +41,7 @@ TEST(Minimap, SumsToTheBusyTimeOfALane) {
   double sum = 0;
   for (const float value : minimap.gpu)
     sum += value;
-  const double busy = static_cast<double>(timeline.lanes[0].busy_ns(span.begin_ns, span.end_ns));
+  const auto busy = static_cast<double>(timeline.lanes[0].busy_ns(span.begin_ns, span.end_ns));
   EXPECT_NEAR(sum / 100, busy / static_cast<double>(span.length()), 1e-3);
   EXPECT_TRUE(minimap.host.empty());
 }

@@ -18,8 +18,8 @@ TEST(Viewport, FitShowsAllWithAMargin) {
 }
 
 TEST(Viewport, ColumnsAndTimesAgreeAtEveryZoom) {
-  for (double factor = 1; factor < 1e10; factor *= 7) {
-    const Viewport view = zoomed(fit(kSpan, 1000), factor, 400);
+  for (int zoom = 0; zoom < 12; ++zoom) {
+    const Viewport view = zoomed(fit(kSpan, 1000), std::pow(7, zoom), 400);
     for (std::int64_t column = view.first_column; column < view.first_column + view.width; ++column) {
       const std::int64_t begin = view.column_begin_ns(column);
       const std::int64_t found = view.column_of(begin);
@@ -31,8 +31,8 @@ TEST(Viewport, ColumnsAndTimesAgreeAtEveryZoom) {
 }
 
 TEST(Viewport, ColumnsBeginOnAGridNearWhereTheyWouldOtherwise) {
-  for (double factor = 1; factor < 1e10; factor *= 3.3) {
-    const Viewport view = zoomed(fit({-987'654'321, 2'000'001'000}, 1000), factor, 400);
+  for (int zoom = 0; zoom < 20; ++zoom) {
+    const Viewport view = zoomed(fit({-987'654'321, 2'000'001'000}, 1000), std::pow(3.3, zoom), 400);
     const std::int64_t cell_ns = std::int64_t{1} << view.grid_shift();
     if (cell_ns > 1) {
       EXPECT_LE(2 * static_cast<double>(cell_ns), view.ns_per_pixel);

@@ -23,7 +23,7 @@ using test::to_size;
 
 class Parallel : public ::testing::Test {
  protected:
-  ~Parallel() override { set_thread_count(before_); }
+  void TearDown() override { set_thread_count(before_); }
   int before_ = thread_count();
 };
 
@@ -92,6 +92,7 @@ TEST_F(Parallel, SeveralThreadsMayCallAtOnce) {
   set_thread_count(2);
   std::atomic<int> total{0};
   std::vector<std::thread> callers;
+  callers.reserve(4);
   for (int i = 0; i < 4; ++i) {
     callers.emplace_back([&] {
       for (int round = 0; round < 200; ++round)

@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 class ImageFiles : public testing::Test {
  protected:
-  ~ImageFiles() override { std::filesystem::permissions(folder_.path(), std::filesystem::perms::owner_all); }
+  void TearDown() override { std::filesystem::permissions(folder_.path(), std::filesystem::perms::owner_all); }
   std::filesystem::path at(const std::string& name) const { return folder_.path() / name; }
   std::string error_of(const std::string& name) const {
     try {
@@ -76,7 +76,7 @@ TEST_F(ImageFiles, TheReaderSkipsWhatItCannotReadAndGoesOn) {
   std::ofstream(at("b.jpg")) << "damaged";
   std::ofstream(at("cut.jpg")).flush();
   ImageReader reader(folder_.path(), 32);
-  std::vector<float> images(2 * 3 * 32 * 32, std::nanf(""));
+  std::vector<float> images(std::size_t{2} * 3 * 32 * 32, std::nanf(""));
   const std::vector<std::filesystem::path> first = {at("a.jpg"), at("c.jpg")};
   EXPECT_EQ(reader.next(2, images), first);
   for (const float value : images)

@@ -74,7 +74,7 @@ TEST_P(Pillow, EqualsWhatTimmFeedsToItsModels) {
   const std::string name = GetParam();
   const std::vector<std::uint8_t> jpeg = read_bytes(kFixtures / (name + ".jpg"));
   const std::vector<std::uint8_t> expected = read_ppm(kFixtures / (name + ".ppm"));
-  std::vector<float> prepared(3U * kSize * kSize, std::numeric_limits<float>::quiet_NaN());
+  std::vector<float> prepared(std::size_t{3} * kSize * kSize, std::numeric_limits<float>::quiet_NaN());
   prepare_for_evaluation(JpegDecoder(jpeg, name).decode(), kSize, prepared);
   EXPECT_LT(compare(denormalize(prepared), expected).most, 1e-3);
 }
@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(Pictures, Pillow,
 // The large one is decoded at a quarter of its size: 480 pixels, 35 needed, at least 70 kept.
 TEST(Preparation, ReducedDecodingMovesValuesByAboutAGreyLevel) {
   const std::vector<std::uint8_t> jpeg = read_bytes(kFixtures / "large.jpg");
-  std::vector<float> prepared(3U * kSize * kSize);
+  std::vector<float> prepared(std::size_t{3} * kSize * kSize);
   prepare_for_evaluation(jpeg, "large.jpg", kSize, prepared);
   const Difference difference = compare(denormalize(prepared), read_ppm(kFixtures / "large.ppm"));
   EXPECT_GT(difference.mean, 0.0);  // it was reduced
@@ -97,7 +97,7 @@ TEST(Preparation, ReducedDecodingMovesValuesByAboutAGreyLevel) {
 TEST(Preparation, APictureOfTheRightSizeIsOnlyCropped) {
   // 40 / 0.9 = 44.4: a picture of 44 x 44 pixels is cropped by 2 and not resized.
   const RgbImage image = gradient(44, 44);
-  std::vector<float> prepared(3 * 40 * 40);
+  std::vector<float> prepared(std::size_t{3} * 40 * 40);
   prepare_for_evaluation(image, 40, prepared);
   for (const std::size_t x : {0U, 17U, 39U}) {
     const double red = image.pixels[3 * (x + 2)] / 255.0;
@@ -107,7 +107,7 @@ TEST(Preparation, APictureOfTheRightSizeIsOnlyCropped) {
 
 TEST(Preparation, MirroringTurnsRowsAround) {
   const RgbImage image = gradient(5, 4);
-  std::vector<float> plain(3 * 5 * 4);
+  std::vector<float> plain(std::size_t{3} * 5 * 4);
   std::vector<float> mirrored(plain.size());
   normalize(image, false, plain);
   normalize(image, true, mirrored);

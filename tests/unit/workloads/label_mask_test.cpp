@@ -223,8 +223,8 @@ TEST(PreparePair, EvaluationShowsTheWholePicture) {
   const Prepared pair = prepared(image, mask, 40, -1);  // 40 x 20 of it
   EXPECT_EQ(std::ranges::count(pair.labels, 255), 40 * 20);
   EXPECT_EQ(std::ranges::count(pair.labels, 4) + std::ranges::count(pair.labels, 2), 40 * 20);
-  EXPECT_LT(pair.image[0], pair.image[39]);       // red grows to the right
-  EXPECT_NEAR(pair.image[40 * 30], 0.0F, 0.02F);  // below the picture: the mean
+  EXPECT_LT(pair.image[0], pair.image[39]);                    // red grows to the right
+  EXPECT_NEAR(pair.image[std::size_t{40} * 30], 0.0F, 0.02F);  // below the picture: the mean
   EXPECT_NEAR(pair.image[2 * 1600 + 40 * 30], 0.0F, 0.02F);
 }
 

@@ -116,8 +116,8 @@ TEST(Procedural, ClassesHaveNamesAndPicturesOfTheirOwn) {
 // Far fewer pictures than the real set has, but also far fewer to learn a wrong rule from.
 TEST_F(ProceduralSet, ALinearModelOnPixelsReachesLittle) {
   ProceduralSetOptions options = small();
-  options.train_images = 40 * kProceduralClasses;
-  options.validation_images = 20 * kProceduralClasses;
+  options.train_images = std::int64_t{40} * kProceduralClasses;
+  options.validation_images = std::int64_t{20} * kProceduralClasses;
   options.threads = 2;
   ASSERT_TRUE(write_procedural_set(at("set"), options, go_on));
   const ImageFolders folders = read_train_and_validation(at("set"));

@@ -26,7 +26,7 @@ using testing::HasSubstr;
 class Safetensors : public testing::Test {
  protected:
   Safetensors() : path_(std::filesystem::temp_directory_path() / ("swinscope-st-" + std::to_string(::getpid()))) {}
-  ~Safetensors() override { std::filesystem::remove(path_); }
+  void TearDown() override { std::filesystem::remove(path_); }
 
   void write_raw(const std::string& bytes) const { std::ofstream(path_, std::ios::binary) << bytes; }
 

@@ -17,7 +17,6 @@ namespace swinscope {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 class Weights : public testing::Test {
  protected:
@@ -30,7 +29,7 @@ class Weights : public testing::Test {
       tensors_.push_back({tensor.name, tensor.shape, source_.values(tensor), {}});
     }
   }
-  ~Weights() override { std::filesystem::remove(path_); }
+  void TearDown() override { std::filesystem::remove(path_); }
 
   TensorSource& named(const std::string& name) {
     for (TensorSource& tensor : tensors_) {

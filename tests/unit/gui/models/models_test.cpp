@@ -192,7 +192,8 @@ TEST(LaneRows, EndWithWhatWasSampled) {
 
 TEST(Histogram, CountsEveryCallOnce) {
   std::vector<Call> calls;
-  for (int i = 0; i < 100; ++i)
+  calls.reserve(100);
+  for (std::int64_t i = 0; i < 100; ++i)
     calls.push_back({0, LaneKind::kKernels, 0, 0, 1000 + 10 * i});
   const Chart chart = duration_histogram(calls, "t");
   ASSERT_EQ(chart.series.size(), 1U);
