@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: scripts/check.sh [--all]
 # Everything that must hold before a change lands. Runs all phases even when one fails, and closes with
-# `checks: N passed, N failed, N skipped`. --all: clang-tidy on every source, not only on what differs from main.
+# `checks: N passed, N failed, N skipped`. --all: clang-tidy on every source, not only on what differs from scripts/tidy_base.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 tidy_arguments=("$@")

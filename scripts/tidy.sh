@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # usage: scripts/tidy.sh [--all] [FILE.cpp…]
-# clang-tidy on the sources that differ from the merge base with main, themselves or in a header of ours that they include;
-# on everything with --all or where there is no base. A source that passed is not looked at again until it, one of those
-# headers or .clang-tidy changes (build/tidy/). Needs build/asan built, for the compile commands and the header lists.
-# SWINSCOPE_BASE names another commit to compare with.
+# clang-tidy on the sources that differ from scripts/tidy_base, the last commit on which every source passed: themselves or
+# in a header of ours that they include; on everything with --all or where there is no base. A source that passed is not
+# looked at again until it, one of those headers or .clang-tidy changes (build/tidy/). Needs build/asan built, for the
+# compile commands and the header lists. SWINSCOPE_BASE names another commit to compare with. Where --all passes on a
+# commit, that commit is written to scripts/tidy_base, for the next commit to take along.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 dir=build/asan
@@ -30,10 +31,11 @@ sources_with_headers() {
     END { if (line != "") print line }' | grep '^[^ ]*\.cpp' | sort -u
 }
 
-# The commit to compare with: where the branch left main; on main itself, as in a fresh clone, the commit before this one.
+# The commit to compare with. Without tidy_base's (a shallow clone) where the branch left main; on main itself, as in a
+# fresh clone, the commit before this one.
 find_base() {
   local ref base
-  for ref in ${SWINSCOPE_BASE:-} origin/main main; do
+  for ref in ${SWINSCOPE_BASE:-} "$(cat scripts/tidy_base 2>/dev/null)" origin/main main; do
     base=$(git merge-base HEAD "$ref" 2>/dev/null) || continue
     if [ "$base" = "$(git rev-parse HEAD)" ] && [ -z "$(git status --porcelain)" ]; then
       base=$(git rev-parse --verify --quiet HEAD~1) || return 0
@@ -88,3 +90,7 @@ fi
 echo "clang-tidy: $(grep -c . <<<"$selected") of $(grep -c . <<<"$all") sources"
 [ -n "$selected" ] || exit 0
 xargs -P "$(nproc)" -d '\n' -I{} bash -c 'tidy_one {}' <<<"$selected"
+if [ "${1:-}" = --all ] && [ -z "$(git status --porcelain)" ]; then
+  git rev-parse HEAD >scripts/tidy_base
+  echo "scripts/tidy_base: $(cut -c1-7 scripts/tidy_base)"
+fi
