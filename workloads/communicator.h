@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace swinscope {
 
@@ -39,5 +40,8 @@ class Communicator {
 
 // One rank alone: all operations are done at once.
 std::unique_ptr<Communicator> make_single_rank();
+
+// The values of all ranks by rank, the same on each of them.
+std::vector<double> gather(Communicator& communicator, double value);
 
 }  // namespace swinscope

@@ -73,7 +73,7 @@ struct TrainResult {
   std::vector<SkippedPath> skipped_files;
   std::int64_t resumed_at = 0;                                       // steps that were done before
   std::int64_t skipped = 0;                                          // steps whose gradient was not finite
-  std::int64_t input_wait_ns = 0;                                    // of the measured steps
+  std::vector<double> input_wait_shares;                             // of the measured steps' time, by rank
   nlohmann::ordered_json device = nlohmann::ordered_json::object();  // what there is to say of it
   bool new_classifier = false;                                       // the weights given were for other classes
   std::string checkpoint_failure;                                    // of the last checkpoint; empty: it was written

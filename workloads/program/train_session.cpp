@@ -60,6 +60,7 @@ class Session {
       stop = stopped || last;
       if (saves || stopped) save(begun);
     }
+    gather_input_waits();
     if (leads_ && !options_.gradients.empty()) engine_->write_gradients(options_.gradients);
     engine_->describe(result_.device);
     return std::move(result_);
@@ -132,7 +133,7 @@ class Session {
     ++epoch_steps_;
     if (step > options_.run.warmup) {
       result_.times.add(duration_ns);
-      result_.input_wait_ns += done.input_wait_ns;
+      input_wait_ns_ += done.input_wait_ns;
     }
     log_.step(step, static_cast<double>(step * global_batch()) / static_cast<double>(options_.dataset_size), done,
               duration_ns, global_batch());
@@ -162,6 +163,12 @@ class Session {
     fmt::print(stderr, "epoch {} (step {}): loss {:.4f}, accuracy {:.1f}%; held out: loss {:.4f}, accuracy {:.1f}%{}\n",
                epoch.epoch, step, epoch.loss, 100.0 * epoch.accuracy, epoch.validation.loss,
                100.0 * epoch.validation.accuracy, overlap);
+  }
+
+  void gather_input_waits() {
+    if (result_.times.empty()) return;
+    const auto measured_ns = static_cast<double>(result_.times.total_ns());
+    result_.input_wait_shares = gather(communicator_, static_cast<double>(input_wait_ns_) / measured_ns);
   }
 
   Evaluation validate() {
@@ -213,7 +220,8 @@ class Session {
   TrainInput input_;
   std::unique_ptr<TrainingEngine> engine_;
   std::optional<TrainProgress> progress_;
-  std::size_t reported_ = 0;  // of the skipped files
+  std::size_t reported_ = 0;        // of the skipped files
+  std::int64_t input_wait_ns_ = 0;  // of the measured steps
   std::int64_t epoch_steps_ = 0;
   double epoch_loss_ = 0.0;
   double epoch_accuracy_ = 0.0;

@@ -1,5 +1,7 @@
 #include "workloads/program/train_summary.h"
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
@@ -45,8 +47,10 @@ nlohmann::ordered_json summarize_training(const TrainOptions& options, const Swi
   }
   row["steps_skipped"] = result.skipped;
   row["input_wait_share"] = nullptr;
-  if (!result.times.empty()) {
-    row["input_wait_share"] = static_cast<double>(result.input_wait_ns) / static_cast<double>(result.times.total_ns());
+  if (!result.input_wait_shares.empty()) {
+    // The ranks go in step, so the one that waits longest is what costs all of them.
+    row["input_wait_share"] = std::ranges::max(result.input_wait_shares);
+    row["input_wait_shares"] = result.input_wait_shares;
   }
   if (options.folders || options.scenes) {
     row["files_skipped"] = result.skipped_files.size();
@@ -90,8 +94,12 @@ void print_lines(const TrainOptions& options, const SwinConfig& config, const Ra
              row["step_time_median_ns"].get<double>() * 1e-6, images, result.times.count(), result.steps.front().loss,
              result.steps.back().loss);
   if (!options.folders && !options.scenes) return;
-  fmt::print("waiting for images: {:.1f} % of the time; {} files skipped\n",
-             100.0 * row["input_wait_share"].get<double>(), result.skipped_files.size());
+  const auto longest = std::ranges::max_element(result.input_wait_shares);
+  const std::string where = rank.size == 1 ? std::string()
+                                           : fmt::format(" on rank {}, the longest of {}",
+                                                         longest - result.input_wait_shares.begin(), rank.size);
+  fmt::print("waiting for images: {:.1f} % of the time{}; {} files skipped\n", 100.0 * *longest, where,
+             result.skipped_files.size());
   if (result.epochs.empty() || result.epochs.back().validation.images == 0) return;
   const Evaluation& last = result.epochs.back().validation;
   if (last.mean_iou) {

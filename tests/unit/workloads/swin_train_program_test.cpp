@@ -134,6 +134,7 @@ TEST_F(SwinTrain, FilesAreLearntFromAndTheHeldOutOnesAreJudgedEachEpoch) {
     until = entry["elapsed_ns"];
   }
   EXPECT_DOUBLE_EQ(row["input_wait_share"], waited_ns / measured_ns);
+  EXPECT_EQ(row["input_wait_shares"], nlohmann::json::array({row["input_wait_share"]}));
   EXPECT_EQ(std::ranges::count(types, "step"), 25);
   EXPECT_EQ(std::ranges::count(types, "epoch"), 2);
   EXPECT_EQ(std::ranges::count(types, "skipped"), 2);
@@ -315,8 +316,22 @@ TEST_F(SwinTrain, TwoRanksLearnTheSameAsOne) {
   const auto& held_out = together["epochs"][0];
   EXPECT_EQ(held_out["validation_images"], 24);
   EXPECT_NEAR(held_out["validation_loss"].get<double>(), alone["epochs"][0]["validation_loss"].get<double>(), 1e-4);
+  const auto waits = together["input_wait_shares"].get<std::vector<double>>();
+  ASSERT_EQ(waits.size(), 2U);
+  EXPECT_EQ(together["input_wait_share"], std::ranges::max(waits));
   const auto resumed = two_ranks(true);
   EXPECT_EQ(resumed["resumed_at"], 12);
+}
+
+TEST_F(SwinTrain, TheRankThatWaitsLongestForImagesIsNamed) {
+  make_data();
+  std::vector<std::string> command = train({"--steps", "4", "-q"});
+  command.insert(command.begin(), SWINSCOPE_SWIN_PROGRAM);
+  Subprocess first(command, test::as_rank(0, 2, folder_.path()), folder_.path(), "first");
+  Subprocess second(command, test::as_rank(1, 2, folder_.path()), folder_.path(), "second");
+  EXPECT_EQ(second.wait().status, 0);
+  EXPECT_THAT(first.wait().out, testing::ContainsRegex("waiting for images: [0-9.]+ % of the time on rank [01], the "
+                                                       "longest of 2; 0 files skipped"));
 }
 #endif
 

@@ -12,6 +12,7 @@
 
 #include "tests/unit/workloads/awaited_data.h"
 #include "tests/unit/workloads/loss_harness.h"
+#include "tests/unit/workloads/thread_ranks.h"
 #include "workloads/initialize.h"
 #include "workloads/synthetic_data.h"
 
@@ -50,6 +51,15 @@ TEST_P(Overfit, NanoLearns64ImagesByHeart) {
 
 INSTANTIATE_TEST_SUITE_P(Models, Overfit, testing::Values("swin_nano", "swinv2_nano"),
                          [](const auto& model) { return std::string(model.param); });
+
+TEST(Communicator, GathersTheValuesOfAllRanksByRank) {
+  std::vector<std::vector<double>> gathered(3);
+  test::ThreadRanks(3).run([&](Communicator& ranks) {
+    gathered[static_cast<std::size_t>(ranks.rank())] = gather(ranks, 0.5 + ranks.rank());
+  });
+  for (const std::vector<double>& values : gathered)
+    EXPECT_EQ(values, (std::vector<double>{0.5, 1.5, 2.5}));
+}
 
 TEST(Trainer, AStepWithAGradientThatIsNotFiniteChangesNothing) {
   const SwinConfig config = small_nano(SwinVersion::kV1);
