@@ -17,7 +17,7 @@ class SingleRank : public Communicator {
 
 std::unique_ptr<Communicator> make_single_rank() { return std::make_unique<SingleRank>(); }
 
-std::vector<double> gather(Communicator& communicator, double value) {
+std::vector<double> all_gather(Communicator& communicator, double value) {
   std::vector<double> values(static_cast<std::size_t>(communicator.size()), 0.0);
   values[static_cast<std::size_t>(communicator.rank())] = value;
   communicator.all_reduce_sum(std::span<double>(values));

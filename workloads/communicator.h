@@ -42,6 +42,6 @@ class Communicator {
 std::unique_ptr<Communicator> make_single_rank();
 
 // The values of all ranks by rank, the same on each of them.
-std::vector<double> gather(Communicator& communicator, double value);
+std::vector<double> all_gather(Communicator& communicator, double value);
 
 }  // namespace swinscope

@@ -168,7 +168,7 @@ class Session {
   void gather_input_waits() {
     if (result_.times.empty()) return;
     const auto measured_ns = static_cast<double>(result_.times.total_ns());
-    result_.input_wait_shares = gather(communicator_, static_cast<double>(input_wait_ns_) / measured_ns);
+    result_.input_wait_shares = all_gather(communicator_, static_cast<double>(input_wait_ns_) / measured_ns);
   }
 
   Evaluation validate() {

@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(Models, Overfit, testing::Values("swin_nano", "swinv2_n
 TEST(Communicator, GathersTheValuesOfAllRanksByRank) {
   std::vector<std::vector<double>> gathered(3);
   test::ThreadRanks(3).run([&](Communicator& ranks) {
-    gathered[static_cast<std::size_t>(ranks.rank())] = gather(ranks, 0.5 + ranks.rank());
+    gathered[static_cast<std::size_t>(ranks.rank())] = all_gather(ranks, 0.5 + ranks.rank());
   });
   for (const std::vector<double>& values : gathered)
     EXPECT_EQ(values, (std::vector<double>{0.5, 1.5, 2.5}));
