@@ -61,6 +61,11 @@ __device__ inline void load_tile(std::uint32_t to, const CUtensorMap* map, int c
       "l"(map), "r"(column), "r"(row), "r"(full)
       : "memory");
 }
+// The same into the L2 cache only.
+__device__ inline void prefetch_tile(const CUtensorMap* map, int column, int row) {
+  asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];" ::"l"(map), "r"(column), "r"(row)
+               : "memory");
+}
 // A box of make_permuted_map(), whose first element is (column, first of 32 * group rows).
 __device__ inline void load_permuted_tile(std::uint32_t to, const CUtensorMap* map, int column, int group,
                                           std::uint32_t full) {

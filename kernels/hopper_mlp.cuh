@@ -1,38 +1,45 @@
 // The fully connected layers of a block with 128 channels as one kernel, compute capability 9.0:
-//   y = residual + GELU(x W1^T + b1) W2^T + b2, or residual + LN(...) gamma + beta.
+//   y = x + LN(GELU(x W1^T + b1) W2^T + b2) gamma + beta.
 // The 512 hidden activations of a row never leave the multiprocessor: of 128 rows and 128 hidden columns at a time a
 // warp group has the sums of the first product in registers, and their GELU, rounded, are the operand of the second one
 // as they stand there. A tile of x and a ring of pieces of the weights, which all tiles share, come by the copy engine.
-// Two warp groups, 64 rows each: while one computes GELU the other one has the tensor cores.
+// Two warp groups, 64 rows each: while one computes GELU the other one has the tensor cores. hopper_block_end.cuh has
+// Swin V1's.
 #pragma once
 
 #include "kernels/hopper_product.cuh"
+#include "kernels/hopper_rows.cuh"
 
 namespace swinscope::cuda::hopper {
 
 constexpr int kMlpRows = 128;  // of a block, at a time
 
-// As a plan of hopper_product.cuh, whose ends of tiles it has.
-template <typename T_, bool kNormalize>
-struct MlpPlan {
+template <typename T_>
+struct MlpSizes {
   using T = T_;
-  static constexpr int kColumns = 128;
+  static constexpr int kColumns = kRowColumns;
   static constexpr int kHidden = 512;
   static constexpr int kPiece = 128;  // of hidden columns
   static constexpr int kPieces = kHidden / kPiece;
   static constexpr int kGroups = kMlpRows / kGroupRows;
   static constexpr int kRows = kMlpRows;
-  static constexpr Finish kFinish = kNormalize ? Finish::kNormalized : Finish::kResidual;
-  static constexpr bool kNormalizes = kNormalize;
-  static constexpr bool kLeavesMoments = false;
   static constexpr int kThreads = (1 + kGroups) * kGroup;
   static constexpr int kSums = kColumns / 2;
+  static constexpr int kSteps = kColumns / kStep;  // of a product
   // 128 rows of 128 columns: of x, of W1, or of W2. Two tiles of 64 columns.
   static constexpr std::uint32_t kHalfBytes = 128 * kStageRowBytes;
   static constexpr std::uint32_t kSquareBytes = 2 * kHalfBytes;
-  static constexpr int kStages = 4;     // of weights: a piece of W1, one of W2, and so on
-  static constexpr int kRowStages = 2;  // of x
+  static constexpr int kStages = 4;     // of weights
+  static constexpr int kRowStages = 2;  // of rows
   static constexpr std::uint32_t kSharedBytes = (kStages + kRowStages) * kSquareBytes + 1024;
+};
+
+// As a plan of hopper_product.cuh, whose ends of tiles it has.
+template <typename T>
+struct MlpPlan : MlpSizes<T> {
+  static constexpr Finish kFinish = Finish::kNormalized;
+  static constexpr bool kNormalizes = true;
+  static constexpr bool kLeavesMoments = false;
 };
 
 // Shared memory and barriers.
@@ -51,41 +58,93 @@ struct MlpMemory {
 };
 
 struct MlpMaps {
-  const CUtensorMap *x, *weight1, *weight2;
+  const CUtensorMap *weight1, *weight2;
 };
 
+// Of the pieces of a tile's weights, of both matrices in turn, the `index`th. W2's rows are permuted: its products are
+// stored.
 template <typename P>
-__device__ void produce_mlp(const MlpMemory<P>& memory, int tiles, const MlpMaps& maps) {
-  // Of the pieces of a tile, of both matrices in turn, the `index`th. W2's rows are permuted: its products are stored.
-  const auto load_weights = [&](int index, int stage) {
-    const std::uint32_t full = memory.full(stage);
-    barrier_arrive_expecting(full, P::kSquareBytes);
-    const int hidden = index / 2 * P::kPiece;
+__device__ void load_hidden_weights(const MlpMemory<P>& memory, const MlpMaps& maps, int index, int stage) {
+  const std::uint32_t full = memory.full(stage);
+  barrier_arrive_expecting(full, P::kSquareBytes);
+  const int hidden = index / 2 * P::kPiece;
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const std::uint32_t to = memory.weights(stage) + static_cast<std::uint32_t>(half) * P::kHalfBytes;
-      if (index % 2 == 0) {
-        load_tile(to, maps.weight1, half * kDepth, hidden, full);
-      } else {
-        load_permuted_tile(to, maps.weight2, hidden + half * kDepth, 0, full);
-      }
+  for (int half = 0; half < 2; ++half) {
+    const std::uint32_t to = memory.weights(stage) + static_cast<std::uint32_t>(half) * P::kHalfBytes;
+    if (index % 2 == 0) {
+      load_tile(to, maps.weight1, half * kDepth, hidden, full);
+    } else {
+      load_permuted_tile(to, maps.weight2, hidden + half * kDepth, 0, full);
     }
-  };
+  }
+}
+
+// A warp's lanes have read what `barrier` guards.
+__device__ inline void warp_arrive(std::uint32_t barrier) {
+  __syncwarp();
+  if (threadIdx.x % kWarp == 0) barrier_arrive(barrier);
+}
+
+// sums = GELU(rows W1^T + b1) W2^T of the warp group's 64 rows, by the weights that come from the place `at` on.
+// multiply(hidden, weights): begins hidden = rows times the square at `weights`.
+template <typename P, typename Multiply>
+__device__ void multiply_hidden(float (&sums)[P::kSums], const MlpMemory<P>& memory, RingPlace& at, const float* bias1,
+                                const Multiply& multiply) {
+  using T = typename P::T;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+#pragma unroll 1
+  for (int piece = 0; piece < P::kPieces; ++piece) {
+    float hidden[P::kPiece / 2];
+    barrier_wait(memory.full(at.stage), at.parity);
+    multiply(hidden, memory.weights(at.stage));
+    products_commit();
+    products_wait<0>();
+    warp_arrive(memory.empty(at.stage));
+    at.advance();
+
+    // A thread's 8 sums of 16 columns are, as pairs, its part of the second product's operand.
+    std::uint32_t operand[P::kSteps][4];
+    const float* const bias = bias1 + piece * P::kPiece + 2 * (lane % kQuad);
+#pragma unroll
+    for (int i = 0; i < P::kSteps; ++i) {
+      const float2 low = *reinterpret_cast<const float2*>(bias + i * kStep);
+      const float2 high = *reinterpret_cast<const float2*>(bias + i * kStep + 8);
+      const float* const own = hidden + 8 * i;
+      const Eight eight{{own[0] + low.x, own[1] + low.y, own[2] + low.x, own[3] + low.y, own[4] + high.x,
+                         own[5] + high.y, own[6] + high.x, own[7] + high.y}};
+      const uint4 packed = rounded_gelu(eight, T{});
+      operand[i][0] = packed.x;
+      operand[i][1] = packed.y;
+      operand[i][2] = packed.z;
+      operand[i][3] = packed.w;
+    }
+    barrier_wait(memory.full(at.stage), at.parity);
+    products_begin();
+    multiply_rows<T>(sums, operand, memory.weights(at.stage), piece == 0);
+    products_commit();
+    products_wait<0>();
+    warp_arrive(memory.empty(at.stage));
+    at.advance();
+  }
+}
+
+template <typename P>
+__device__ void produce_mlp(const MlpMemory<P>& memory, int tiles, const CUtensorMap* x_map, const MlpMaps& maps) {
   const auto load_rows = [&](int tile, int stage) {
     barrier_arrive_expecting(memory.x_full(stage), P::kSquareBytes);
 #pragma unroll
     for (int half = 0; half < 2; ++half)
-      load_tile(memory.x(stage) + static_cast<std::uint32_t>(half) * P::kHalfBytes, maps.x, half * kDepth,
+      load_tile(memory.x(stage) + static_cast<std::uint32_t>(half) * P::kHalfBytes, x_map, half * kDepth,
                 tile * P::kRows, memory.x_full(stage));
   };
   constexpr int kEach = 2 * P::kPieces;  // pieces of a tile
   static_assert(P::kStages <= kEach / 2);
-  prefetch_map(maps.x);
+  prefetch_map(x_map);
   RingPlace at(P::kStages);
   RingPlace rows(P::kRowStages);
   int index = 0;
   for (; index < P::kStages; ++index, at.advance())
-    load_weights(index, at.stage);
+    load_hidden_weights(memory, maps, index, at.stage);
   wait_for_previous();
   const int step = static_cast<int>(gridDim.x);
   load_rows(static_cast<int>(blockIdx.x), rows.stage);
@@ -98,92 +157,44 @@ __device__ void produce_mlp(const MlpMemory<P>& memory, int tiles, const MlpMaps
         load_rows(tile + step, rows.stage);
       }
       barrier_wait(memory.empty(at.stage), at.parity ^ 1U);
-      load_weights(index, at.stage);
+      load_hidden_weights(memory, maps, index, at.stage);
     }
   }
 }
 
 template <typename P>
 __device__ void consume_mlp(const MlpMemory<P>& memory, int m, int tiles, const float* bias1,
-                            const Pointers<typename P::T>& p, int group, TileEnd<P> end) {
+                            const Pointers<typename P::T>& p, int group, NormalizedEnd<P> end) {
   using T = typename P::T;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int thread = static_cast<int>(threadIdx.x) % kGroup;
   const int own_row = group * kGroupRows + thread / kWarp * 16 + lane / kQuad;
-  const auto release = [&](std::uint32_t barrier) {
-    __syncwarp();
-    if (lane == 0) barrier_arrive(barrier);
-  };
   const Extents e{m, P::kColumns, P::kColumns, 1, tiles, 0, 1, 0, 0, false};
-  if constexpr (P::kNormalizes) end.vectors.fetch(p, 0, group);
+  end.vectors.fetch(p, 0, group);
   wait_for_previous();
   RingPlace at(P::kStages);
   RingPlace rows(P::kRowStages);
   for (int tile = static_cast<int>(blockIdx.x); tile < tiles; tile += static_cast<int>(gridDim.x), rows.advance()) {
     const Place<P> place(e, p, tile * P::kRows + own_row, 0, lane % kQuad);
-    if constexpr (!P::kNormalizes) end.fetch(e, p, 0, thread);
     Residual<P>::prefetch(place);
     float sums[P::kSums];
     barrier_wait(memory.x_full(rows.stage), rows.parity);
     const std::uint32_t x = memory.x(rows.stage) + static_cast<std::uint32_t>(group) * kGroupRows * kStageRowBytes;
-#pragma unroll 1
-    for (int piece = 0; piece < P::kPieces; ++piece) {
+    multiply_hidden<P>(sums, memory, at, bias1, [x](float(&hidden)[P::kPiece / 2], std::uint32_t weights) {
       constexpr std::uint64_t kAdvance = kStep * 2 >> 4;
-      constexpr int kSteps = P::kPiece / kStep;
-      float hidden[P::kPiece / 2];
-      barrier_wait(memory.full(at.stage), at.parity);
       products_begin();
 #pragma unroll
-      for (int i = 0; i < kSteps; ++i) {
-        const std::uint32_t half = static_cast<std::uint32_t>(i / (kSteps / 2)) * P::kHalfBytes;
-        const std::uint64_t advance = i % (kSteps / 2) * kAdvance;
+      for (int i = 0; i < P::kSteps; ++i) {
+        const std::uint32_t half = static_cast<std::uint32_t>(i / (P::kSteps / 2)) * P::kHalfBytes;
+        const std::uint64_t advance = i % (P::kSteps / 2) * kAdvance;
         WarpGroupProduct<T, P::kPiece>::add(hidden, tile_descriptor(x + half) + advance,
-                                            tile_descriptor(memory.weights(at.stage) + half) + advance, i == 0);
+                                            tile_descriptor(weights + half) + advance, i == 0);
       }
-      products_commit();
-      products_wait<0>();
-      release(memory.empty(at.stage));
-      at.advance();
-      if (piece + 1 == P::kPieces) release(memory.x_empty(rows.stage));
-
-      // A thread's 8 sums of 16 columns are, as pairs, its part of the second product's operand.
-      std::uint32_t operand[kSteps][4];
-      const float* const bias = bias1 + piece * P::kPiece + 2 * (lane % kQuad);
-#pragma unroll
-      for (int i = 0; i < kSteps; ++i) {
-        const float2 low = *reinterpret_cast<const float2*>(bias + i * kStep);
-        const float2 high = *reinterpret_cast<const float2*>(bias + i * kStep + 8);
-        const float* const own = hidden + 8 * i;
-        const Eight eight{{own[0] + low.x, own[1] + low.y, own[2] + low.x, own[3] + low.y, own[4] + high.x,
-                           own[5] + high.y, own[6] + high.x, own[7] + high.y}};
-        const uint4 packed = rounded_gelu(eight, T{});
-        operand[i][0] = packed.x;
-        operand[i][1] = packed.y;
-        operand[i][2] = packed.z;
-        operand[i][3] = packed.w;
-      }
-      barrier_wait(memory.full(at.stage), at.parity);
-      products_begin();
-#pragma unroll
-      for (int i = 0; i < kSteps; ++i) {
-        const std::uint32_t half = static_cast<std::uint32_t>(i / (kSteps / 2)) * P::kHalfBytes;
-        WarpGroupProduct<T, P::kColumns>::add(
-            sums, operand[i], tile_descriptor(memory.weights(at.stage) + half) + i % (kSteps / 2) * kAdvance,
-            piece == 0 && i == 0);
-      }
-      products_commit();
-      products_wait<0>();
-      release(memory.empty(at.stage));
-      at.advance();
-    }
+    });
+    warp_arrive(memory.x_empty(rows.stage));
     Residual<P> residual;
     residual.fetch(0, place);
-    if constexpr (P::kNormalizes) {
-      finish_normalized<P>(sums, end, residual, place);
-    } else {
-      end.share(thread, group);
-      finish_tile<P>(sums, end, residual, place, p);
-    }
+    finish_normalized<P>(sums, end, residual, place);
   }
 }
 
@@ -198,7 +209,7 @@ __global__ __launch_bounds__(P::kThreads, 1) void mlp_kernel(const __grid_consta
   extern __shared__ unsigned char dynamic[];
   constexpr int kRings = P::kStages + P::kRowStages;
   __shared__ std::uint64_t barriers[2 * kRings];
-  __shared__ alignas(16) float vectors[P::kGroups][(P::kNormalizes ? ResultVectors<P>::kCount : 2) * P::kColumns];
+  __shared__ alignas(16) float vectors[P::kGroups][ResultVectors<P>::kCount * P::kColumns];
   __shared__ alignas(16) float hidden_bias[P::kHidden];
   const MlpMemory<P> memory{(shared_address(dynamic) + 1023U) & ~1023U, shared_address(barriers)};
   if (threadIdx.x == 0) {
@@ -208,22 +219,17 @@ __global__ __launch_bounds__(P::kThreads, 1) void mlp_kernel(const __grid_consta
     }
     barrier_inits_done();
   }
-  for (int column = static_cast<int>(threadIdx.x); column < P::kHidden; column += P::kThreads)
-    hidden_bias[column] = bias1 == nullptr ? 0.0F : to_float(bias1[column]);
+  share_vector(hidden_bias, bias1, P::kHidden);
   __syncthreads();
   let_next_begin();
   const int group = static_cast<int>(threadIdx.x) / kGroup - 1;
   if (group < 0) {
     give_registers<40>();
-    if (threadIdx.x == 0) produce_mlp<P>(memory, tiles, {&x_map, &weight1_map, &weight2_map});
+    if (threadIdx.x == 0) produce_mlp<P>(memory, tiles, &x_map, {&weight1_map, &weight2_map});
   } else {
     take_registers<232>();
-    if constexpr (P::kNormalizes) {
-      const MomentExchange<P> alone(0, 0, 1, group);  // a block has whole rows
-      consume_mlp<P>(memory, m, tiles, hidden_bias, p, group, NormalizedEnd<P>{{vectors[group]}, alone});
-    } else {
-      consume_mlp<P>(memory, m, tiles, hidden_bias, p, group, TileBias<P>{vectors[group], 0, {}});
-    }
+    const MomentExchange<P> alone(0, 0, 1, group);  // a block has whole rows
+    consume_mlp<P>(memory, m, tiles, hidden_bias, p, group, NormalizedEnd<P>{{vectors[group]}, alone});
   }
 #endif
 }

@@ -7,7 +7,6 @@
 #include "kernels/bias.h"
 #include "kernels/gelu.h"
 #include "kernels/linear.h"
-#include "kernels/narrow_mlp.h"
 #include "kernels/patch_embed.h"
 #include "kernels/patch_merge.h"
 #include "kernels/pool.h"
@@ -258,7 +257,10 @@ void ModelBuilder::attention_half(const Block& block) {
   const std::string qkv_name = block.parameters + ".attn.qkv";
   const Linear qkv = qkv_of(block, qkv_bias(block));
   void* const wide = activations_.wide.data();
-  if (folded_linear(qkv, norm_name, qkv_name, block.x, wide)) {
+  if (has_narrow_qkv(block)) {
+    narrow_qkv(block, qkv.bias, wide);
+    attend(block, qkv.bias);
+  } else if (folded_linear(qkv, norm_name, qkv_name, block.x, wide)) {
     attend(block, qkv.bias);
   } else {
     const void* input = block.x;
@@ -276,6 +278,7 @@ void ModelBuilder::attention_half(const Block& block) {
     }
   }
 
+  if (v1() && has_narrow_mlp(block)) return narrow_block_end(block, activations_.tokens[1].data());
   // The residual sum belongs into the product where its rows stand as those of x do.
   const bool sum_in_product = v1() && options_.features.residual && options_.features.window;
   void* const branch = sum_in_product ? block.x : activations_.tokens[options_.features.window ? 0 : 3].data();
@@ -294,7 +297,7 @@ void ModelBuilder::attention_half(const Block& block) {
     return;
   }
   const void* const weight = weights_.find(name + ".weight");
-  if (sum_in_product && !has_narrow_mlp(block)) {
+  if (sum_in_product) {
     linear_before(projection, fc1_of(block), activations_.tokens[1].data(), weight, block.x);
     return;
   }
@@ -321,8 +324,7 @@ void ModelBuilder::mlp_half(const Block& block, const Block* next) {
   const std::string fc1_name = block.parameters + ".mlp.fc1";
   const Linear fc1 = fc1_of(block);
   if (has_narrow_mlp(block)) {
-    if (v1()) norm(block.path + ".norm2", norm_name, norm_shape, block.x, side);
-    narrow_mlp(block, v1() ? side : block.x);
+    if (!v1()) narrow_mlp(block);  // else the block is at its end
     return;
   }
   if (!folded_linear(fc1, norm_name, fc1_name, block.x, wide)) {
@@ -368,34 +370,61 @@ void ModelBuilder::mlp_half(const Block& block, const Block* next) {
   }
 }
 
-bool ModelBuilder::has_narrow_mlp(const Block& block) const {
-  return options_.features.mlp && block.stage.width == cuda::kNarrowMlpChannels && cuda::narrow_mlp_offered(type_) &&
-         cuda::narrow_mlp_pays(block.tokens) && tanh_gelu() && options_.features.residual &&
-         (v1() || options_.features.layernorm);
+bool ModelBuilder::has_narrow_qkv(const Block& block) const {
+  const Features& features = options_.features;
+  return v1() && features.normqkv && features.qkvbias && features.layernorm && features.window &&
+         block.stage.width == cuda::kNarrowChannels && cuda::narrow_block_offered(type_) &&
+         cuda::narrow_block_pays(block.tokens);
 }
 
-// x: the block's, in V1 normalized.
-void ModelBuilder::narrow_mlp(const Block& block, const void* x) {
-  constexpr std::int64_t kWeights = 2 * cuda::kNarrowMlpChannels * cuda::kNarrowMlpHidden;
-  const cuda::NarrowMlpShape shape{block.tokens, type_, !v1()};
+bool ModelBuilder::has_narrow_mlp(const Block& block) const {
+  const Features& features = options_.features;
+  return features.mlp && features.residual && features.layernorm && (!v1() || features.window) && tanh_gelu() &&
+         block.stage.width == cuda::kNarrowChannels && cuda::narrow_block_offered(type_) &&
+         cuda::narrow_block_pays(block.tokens);
+}
+
+void ModelBuilder::narrow_qkv(const Block& block, const void* bias, void* y) {
+  cuda::NarrowQkvTensors tensors;
+  tensors.x = block.x;
+  tensors.gamma = weights_.find(block.parameters + ".norm1.weight");
+  tensors.beta = weights_.find(block.parameters + ".norm1.bias");
+  tensors.weight = weights_.find(block.parameters + ".attn.qkv.weight");
+  tensors.bias = bias;
+  tensors.y = y;
+  const cuda::NarrowShape shape{block.tokens, type_, serpentine_.against_the_last(true)};
+  step(
+      block.path + ".attn.qkv", OperationClass::kGemm, cuda::narrow_qkv_cost(shape),
+      {block.tokens, cuda::kNarrowChannels}, {block.tokens, 3 * cuda::kNarrowChannels},
+      [=](cuda::Stream stream) { cuda::narrow_qkv_forward(shape, tensors, stream); }, shape.backwards);
+}
+
+cuda::NarrowMlpWeights ModelBuilder::narrow_mlp_weights(const Block& block) const {
   const auto parameter = [&](const char* name) { return weights_.find(block.parameters + name); };
-  cuda::NarrowMlpTensors tensors;
-  tensors.x = x;
-  tensors.weight1 = parameter(".mlp.fc1.weight");
-  tensors.bias1 = parameter(".mlp.fc1.bias");
-  tensors.weight2 = parameter(".mlp.fc2.weight");
-  tensors.bias2 = parameter(".mlp.fc2.bias");
-  if (!v1()) {
-    tensors.gamma = parameter(".norm2.weight");
-    tensors.beta = parameter(".norm2.bias");
-  }
+  return {parameter(".mlp.fc1.weight"), parameter(".mlp.fc1.bias"), parameter(".mlp.fc2.weight"),
+          parameter(".mlp.fc2.bias"),   parameter(".norm2.weight"), parameter(".norm2.bias")};
+}
+
+void ModelBuilder::narrow_block_end(const Block& block, const void* attended) {
+  cuda::NarrowBlockEndTensors tensors;
+  tensors.attended = attended;
+  tensors.projection_weight = weights_.find(block.parameters + ".attn.proj.weight");
+  tensors.projection_bias = weights_.find(block.parameters + ".attn.proj.bias");
+  tensors.weights = narrow_mlp_weights(block);
   tensors.residual = block.x;
   tensors.y = block.x;
-  const std::int64_t count = block.tokens * cuda::kNarrowMlpChannels;
-  OperationCost cost = moves((v1() ? 2 : 1) * count + kWeights, count);
-  cost.flops = 2 * block.tokens * kWeights;
-  const ShapeExtents extents = {block.tokens, cuda::kNarrowMlpChannels};
-  step(block.path + ".mlp", OperationClass::kGemm, cost, extents, extents,
+  const cuda::NarrowShape shape{block.tokens, type_, serpentine_.against_the_last(true)};
+  const ShapeExtents extents = {block.tokens, cuda::kNarrowChannels};
+  step(
+      block.path + ".mlp", OperationClass::kGemm, cuda::narrow_block_end_cost(shape), extents, extents,
+      [=](cuda::Stream stream) { cuda::narrow_block_end_forward(shape, tensors, stream); }, shape.backwards);
+}
+
+void ModelBuilder::narrow_mlp(const Block& block) {
+  const cuda::NarrowShape shape{block.tokens, type_};
+  const cuda::NarrowMlpTensors tensors{block.x, narrow_mlp_weights(block), block.x};
+  const ShapeExtents extents = {block.tokens, cuda::kNarrowChannels};
+  step(block.path + ".mlp", OperationClass::kGemm, cuda::narrow_mlp_cost(shape), extents, extents,
        [=](cuda::Stream stream) { cuda::narrow_mlp_forward(shape, tensors, stream); });
 }
 

@@ -6,6 +6,7 @@
 
 #include "kernels/layernorm.h"
 #include "kernels/matmul.h"
+#include "kernels/narrow_block.h"
 #include "kernels/window_attention.h"
 #include "workloads/cuda/activations.h"
 #include "workloads/cuda/device_model.h"
@@ -53,9 +54,17 @@ class ModelBuilder {
   Block block_of(const StageShape& stage, int stage_index, int index, void* x) const;
   void attention_half(const Block& block);
   void mlp_half(const Block& block, const Block* next);
-  // Whether its fully connected layers are one kernel.
+  // Whether the block has 128 channels, and so many rows that its operations before and after attention are one kernel
+  // each: what precedes it, by itself, and what follows it.
+  bool has_narrow_qkv(const Block& block) const;
   bool has_narrow_mlp(const Block& block) const;
-  void narrow_mlp(const Block& block, const void* x);
+  // V1: the qkv projection of LN(x).
+  void narrow_qkv(const Block& block, const void* bias, void* y);
+  // V1: x += attended Wp^T + b; x += fc2(GELU(fc1(LN(x)))).
+  void narrow_block_end(const Block& block, const void* attended);
+  // V2: x += LN(fc2(GELU(fc1(x)))).
+  void narrow_mlp(const Block& block);
+  cuda::NarrowMlpWeights narrow_mlp_weights(const Block& block) const;
   void merging(int stage, const void* x, void* y);
   void head(const void* x);
 

@@ -290,7 +290,7 @@ const std::vector<KernelCheck>& kernel_checks() {
       {"normalized product tiles", check_normalized_product_tiles},
       {"normalized result tiles", check_normalized_result_tiles},
       {"tall normalized result tiles", check_tall_normalized_result_tiles},
-      {"narrow mlp", check_narrow_mlp},
+      {"narrow block", check_narrow_block},
       {"position bias", check_position_bias},
       {"attention", check_attention},
       {"qkv and attention", check_qkv_attention},

@@ -22,7 +22,7 @@ void check_attention_steps(const VerifyReport& report, const std::filesystem::pa
 // Of training:
 void check_layernorm_backward(const VerifyReport& report);
 void check_elementwise_backward(const VerifyReport& report);
-void check_narrow_mlp(const VerifyReport& report);
+void check_narrow_block(const VerifyReport& report);
 void check_gradient_products(const VerifyReport& report, const std::filesystem::path& algorithm_folder);
 void check_attention_backward(const VerifyReport& report);
 void check_wide_attention_backward(const VerifyReport& report);

@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include "kernels/narrow_mlp.h"
+#include "kernels/narrow_block.h"
 #include "tests/unit/workloads/gpu_test.h"
 #include "workloads/cuda/step_profile.h"
 #include "workloads/error.h"
@@ -151,6 +151,8 @@ TEST_F(DeviceModelTest, OperationsInOneKernelGiveWhatTheyGiveApart) {
     const char* apart;  // a step that is gone
   };
   for (const Case& c : {Case{SwinVersion::kV1, &Features::mlp, "stage1.block1.mlp.fc1"},
+                        Case{SwinVersion::kV1, &Features::mlp, "stage1.block1.attn.proj"},
+                        Case{SwinVersion::kV1, &Features::normqkv, "stage1.block1.norm1"},
                         Case{SwinVersion::kV2, &Features::mlp, "stage1.block1.mlp.fc1"},
                         Case{SwinVersion::kV2, &Features::qkvattention, "stage1.block1.attn.qkv"}}) {
     const ModelReference reference = cpu_reference(wide_blocks(c.version), 8);
@@ -162,7 +164,7 @@ TEST_F(DeviceModelTest, OperationsInOneKernelGiveWhatTheyGiveApart) {
       options.features.*c.feature = together;
       DeviceModel model(reference.config, reference.batch, options, *reference.store);
       const auto is_it = [&](const DeviceStep& step) { return step.name.path() == c.apart; };
-      const bool offered = cuda::narrow_mlp_offered(ElementType::kFp16);  // both where one is
+      const bool offered = cuda::narrow_block_offered(ElementType::kFp16);  // both where one is
       EXPECT_EQ(std::ranges::any_of(model.steps(), is_it), !together || !offered) << c.apart;
       model.set_images(reference.images);
       model.poison_activations();

@@ -1,0 +1,158 @@
+// 64 rows of 128 columns that a warp group works on alone: in shared memory, where the copy engine brings them, and in
+// registers, as its sums stand (wgmma.cuh), normalized and multiplied there.
+#pragma once
+
+#include "kernels/hopper_moments.cuh"
+#include "kernels/layernorm.h"
+#include "kernels/wgmma.cuh"
+#include "kernels/window_attention_mma.cuh"
+
+namespace swinscope::cuda::hopper {
+
+constexpr int kRowColumns = 128;
+constexpr int kRowSteps = kRowColumns / 16;  // of a product along them
+
+// operand = LN(rows) gamma + beta, rounded, as warp group products read it from registers; the rows are left centred.
+// gamma, beta: in shared memory. Element 4 j + 2 h + e of a thread's rows is column 8 j + 2 t + e of its upper (h = 0)
+// or lower row.
+template <typename T>
+__device__ void normalize_rows(float (&rows)[kRowColumns / 2], const float* gamma, const float* beta,
+                               std::uint32_t (&operand)[kRowSteps][4]) {
+  constexpr auto kEpsilon = static_cast<float>(LayerNormShape{}.epsilon);
+  constexpr float kShare = 1.0F / static_cast<float>(kRowColumns);
+  const int first = 2 * (static_cast<int>(threadIdx.x) % kQuad);
+  float scale[2];
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    // Two sums, so that additions wait less for each other.
+    float totals[2] = {};
+#pragma unroll
+    for (int i = 0; i < kRowColumns / 4; ++i)
+      totals[i % 2] += rows[i / 2 * 4 + 2 * half + i % 2];
+    const float mean = sum_over_quad(totals[0] + totals[1]) * kShare;
+    float squares[2] = {};
+#pragma unroll
+    for (int i = 0; i < kRowColumns / 4; ++i) {
+      float& centred = rows[i / 2 * 4 + 2 * half + i % 2];
+      centred -= mean;
+      squares[i % 2] = fmaf(centred, centred, squares[i % 2]);
+    }
+    scale[half] = rsqrtf(fmaf(sum_over_quad(squares[0] + squares[1]), kShare, kEpsilon));
+  }
+#pragma unroll
+  for (int j = 0; j < kRowColumns / 8; ++j) {
+    const auto g = *reinterpret_cast<const float2*>(gamma + 8 * j + first);
+    const auto b = *reinterpret_cast<const float2*>(beta + 8 * j + first);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const float* const own = rows + 4 * j + 2 * half;
+      operand[j / 2][j % 2 * 2 + half] =
+          pack(fmaf(own[0] * scale[half], g.x, b.x), fmaf(own[1] * scale[half], g.y, b.y), T{});
+    }
+  }
+}
+
+// sums += operand b^T, or = where `clear`, by 128 rows of b in shared memory, two tiles of 64 columns. Not yet waited
+// for.
+template <typename T>
+__device__ void multiply_rows(float (&sums)[kRowColumns / 2], const std::uint32_t (&operand)[kRowSteps][4],
+                              std::uint32_t b, bool clear) {
+  constexpr std::uint64_t kAdvance = 16 * 2 >> 4;
+#pragma unroll
+  for (int i = 0; i < kRowSteps; ++i) {
+    const std::uint32_t half = static_cast<std::uint32_t>(i / (kRowSteps / 2)) * kRowColumns * 128;
+    WarpGroupProduct<T, kRowColumns>::add(sums, operand[i], tile_descriptor(b + half) + i % (kRowSteps / 2) * kAdvance,
+                                          clear && i == 0);
+  }
+}
+
+// Where a thread's pieces of 64 such rows are in shared memory, in two swizzled tiles of 64 columns.
+class SharedRows {
+ public:
+  static constexpr std::uint32_t kHalfBytes = 64 * 128;
+  static constexpr std::uint32_t kBytes = 2 * kHalfBytes;
+
+  // At `rows`, of the warp group that this thread belongs to.
+  __device__ explicit SharedRows(std::uint32_t rows) {
+    const std::uint32_t lane = threadIdx.x % kWarp;
+    const std::uint32_t row = threadIdx.x % kGroup / kWarp * 16 + lane / kQuad;
+    own_row_ = rows + row * 128;
+    turn_ = row % 8 * 16;
+    // Of four matrices, whose rows eight lanes each name: upper and lower rows, then those of the next 8 columns.
+    matrices_ = rows + (threadIdx.x % kGroup / kWarp * 16 + lane / 8 % 2 * 8 + lane % 8) * 128;
+    matrix_turn_ = lane % 8 * 16;
+  }
+  // Two columns from 8 j + 2 t on of the upper or lower row.
+  __device__ std::uint32_t pair(int half, int j) const {
+    return own_row_ + static_cast<std::uint32_t>(half) * 1024 + static_cast<std::uint32_t>(j / 8) * kHalfBytes +
+           ((static_cast<std::uint32_t>(j % 8) * 16) ^ turn_) + threadIdx.x % kQuad * 4;
+  }
+  // Eight columns from 32 part + 8 t on.
+  __device__ std::uint32_t eight(int half, int part) const {
+    return own_row_ + static_cast<std::uint32_t>(half) * 1024 + static_cast<std::uint32_t>(part / 2) * kHalfBytes +
+           (((static_cast<std::uint32_t>(part % 2) * 4 + threadIdx.x % kQuad) * 16) ^ turn_);
+  }
+  // As warp group products read them from registers.
+  __device__ void load(std::uint32_t (&operand)[kRowSteps][4]) const {
+#pragma unroll
+    for (int i = 0; i < kRowSteps; ++i) {
+      const std::uint32_t column = static_cast<std::uint32_t>(i % 4) * 32 + threadIdx.x % kWarp / 16 * 16;  // in bytes
+      const uint4 own =
+          load_matrices(matrices_ + static_cast<std::uint32_t>(i / 4) * kHalfBytes + (column ^ matrix_turn_));
+      operand[i][0] = own.x;
+      operand[i][1] = own.y;
+      operand[i][2] = own.z;
+      operand[i][3] = own.w;
+    }
+  }
+
+ private:
+  std::uint32_t own_row_, turn_, matrices_, matrix_turn_;
+};
+
+// 64 rows from `row` on, to SharedRows at `to`. Those beyond the last one are zeros.
+__device__ inline void load_rows(std::uint32_t to, const CUtensorMap* map, int row, std::uint32_t full) {
+  barrier_arrive_expecting(full, SharedRows::kBytes);
+  load_tile(to, map, 0, row, full);
+  load_tile(to + SharedRows::kHalfBytes, map, 64, row, full);
+}
+// The same into the L2 cache only.
+__device__ inline void prefetch_rows(const CUtensorMap* map, int row) {
+  prefetch_tile(map, 0, row);
+  prefetch_tile(map, 64, row);
+}
+
+// sums (+ what `add` adds to 8 columns at a time), rounded, to a thread's two rows of y; of `pitch` elements each, from
+// the warp group's first column on.
+template <typename T, typename Add>
+__device__ void store_rows(const float (&sums)[kRowColumns / 2], T* y, int first_row, int rows, int pitch,
+                           const Add& add) {
+  const int thread = static_cast<int>(threadIdx.x) % kGroup;
+  const int row = first_row + thread / kWarp * 16 + thread % kWarp / kQuad;
+  T* const own = y + std::int64_t{row} * pitch + 8 * (thread % kQuad);
+#pragma unroll
+  for (int part = 0; part < kRowColumns / 32; ++part) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      Eight eight = eight_of(sums, part, half);
+      add(eight, part, half);
+      const uint4 packed = eight.rounded(T{});
+      if (row + 8 * half < rows) *reinterpret_cast<uint4*>(own + std::int64_t{8} * half * pitch + part * 32) = packed;
+    }
+  }
+}
+
+// Of a parameter in shared memory: eight columns from 32 part + 8 t on.
+__device__ inline void add_vector(Eight& eight, const float* vector, int part) {
+  const float* const from = vector + part * 32 + 8 * (static_cast<int>(threadIdx.x) % kQuad);
+  eight.add(*reinterpret_cast<const float4*>(from), *reinterpret_cast<const float4*>(from + 4));
+}
+
+// All threads of the block together; `to` is there once they have met.
+template <typename T>
+__device__ void share_vector(float* to, const T* from, int count) {
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x))
+    to[i] = from == nullptr ? 0.0F : to_float(from[i]);
+}
+
+}  // namespace swinscope::cuda::hopper
