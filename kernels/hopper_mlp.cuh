@@ -130,7 +130,7 @@ __device__ void multiply_hidden(float (&sums)[P::kSums], const MlpMemory<P>& mem
 
 template <typename P>
 __device__ void produce_mlp(const MlpMemory<P>& memory, int tiles, const CUtensorMap* x_map, const MlpMaps& maps) {
-  const auto load_rows = [&](int tile, int stage) {
+  const auto load_x = [&](int tile, int stage) {
     barrier_arrive_expecting(memory.x_full(stage), P::kSquareBytes);
 #pragma unroll
     for (int half = 0; half < 2; ++half)
@@ -147,14 +147,14 @@ __device__ void produce_mlp(const MlpMemory<P>& memory, int tiles, const CUtenso
     load_hidden_weights(memory, maps, index, at.stage);
   wait_for_previous();
   const int step = static_cast<int>(gridDim.x);
-  load_rows(static_cast<int>(blockIdx.x), rows.stage);
+  load_x(static_cast<int>(blockIdx.x), rows.stage);
   for (int tile = static_cast<int>(blockIdx.x); tile < tiles; tile += step, index = 0) {
     for (; index < kEach; ++index, at.advance()) {
       // The next tile's rows are on their way while this one's second half is multiplied.
       if (index == kEach / 2 && tile + step < tiles) {
         rows.advance();
         barrier_wait(memory.x_empty(rows.stage), rows.parity ^ 1U);
-        load_rows(tile + step, rows.stage);
+        load_x(tile + step, rows.stage);
       }
       barrier_wait(memory.empty(at.stage), at.parity ^ 1U);
       load_hidden_weights(memory, maps, index, at.stage);

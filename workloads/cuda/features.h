@@ -22,9 +22,11 @@ struct Features {
   // cache.
   bool weightsahead = false;
   // Inference, many rows of 128 channels, 16-bit types: fc1, GELU and fc2 as one kernel, in V2 with the normalization
-  // of their result, in V1 with all that follows attention: the projection, both residual sums, the normalization.
+  // of their result, in V1 (with `window`) all that follows attention: also the projection, both residual sums and the
+  // normalization.
   bool mlp = false;
-  // Inference, V1, many rows of 128 channels, 16-bit types: the normalization before qkv within its product's kernel.
+  // Inference, V1 (with `window`), many rows of 128 channels, 16-bit types: the normalization before qkv within its
+  // product's kernel.
   bool normqkv = false;
   // Each operation goes through the tokens against the direction of the one before, whose last results are still in the
   // L2 cache; in training, gradients of weights come before that which the next operation takes.

@@ -50,9 +50,9 @@ TEST(Features, TheLadderIsCumulativeAndFeaturesCanBeTakenOut) {
   EXPECT_FALSE(features.gelu);
   EXPECT_FALSE(features.attention);
   EXPECT_EQ(describe(Features{}), "none");
-  EXPECT_EQ(
-      describe(features),
-      "prebias, qkvbias, layernorm, normfold, postnorm, weightsahead, mlp, normqkv, serpentine, residual, adamw, window, graph");
+  EXPECT_EQ(describe(features),
+            "prebias, qkvbias, layernorm, normfold, postnorm, weightsahead, mlp, normqkv, serpentine, residual, adamw, "
+            "window, graph");
 }
 
 TEST(Features, OfAnotherUseAreTakenFromALevelAndRefusedByName) {
@@ -60,7 +60,8 @@ TEST(Features, OfAnotherUseAreTakenFromALevelAndRefusedByName) {
   EXPECT_EQ(describe(training), "qkvbias, layernorm, serpentine, gelu, residual, adamw, window, attention, graph");
   const Features inference = select_features(find_level("graph"), {}, {}, FeatureUse::kInference);
   EXPECT_EQ(describe(inference),
-            "prebias, qkvbias, layernorm, normfold, postnorm, weightsahead, mlp, normqkv, serpentine, gelu, residual, window, "
+            "prebias, qkvbias, layernorm, normfold, postnorm, weightsahead, mlp, normqkv, serpentine, gelu, residual, "
+            "window, "
             "attention, "
             "qkvattention, graph");
   EXPECT_THAT([] { select_features(find_level("fused"), {"prebias"}, {}, FeatureUse::kTraining); },
