@@ -61,9 +61,7 @@ TEST(Features, OfAnotherUseAreTakenFromALevelAndRefusedByName) {
   const Features inference = select_features(find_level("graph"), {}, {}, FeatureUse::kInference);
   EXPECT_EQ(describe(inference),
             "prebias, qkvbias, layernorm, normfold, postnorm, weightsahead, mlp, normqkv, serpentine, gelu, residual, "
-            "window, "
-            "attention, "
-            "qkvattention, graph");
+            "window, attention, qkvattention, graph");
   EXPECT_THAT([] { select_features(find_level("fused"), {"prebias"}, {}, FeatureUse::kTraining); },
               testing::Throws<WorkloadError>(testing::Property(&WorkloadError::what, HasSubstr("prebias"))));
   EXPECT_THAT([] { select_features(find_level("fused"), {}, {"adamw"}, FeatureUse::kInference); },
