@@ -50,7 +50,6 @@ __device__ void consume_block_end(const MlpMemory<P>& memory, std::uint32_t barr
                                   const BlockEndVectors<P>& vectors, const BlockEndMaps& maps, typename P::T* y,
                                   int group) {
   using T = typename P::T;
-  constexpr std::uint64_t kAdvance = kStep * 2 >> 4;
   const int t = static_cast<int>(threadIdx.x) % kQuad;
   const bool leads = threadIdx.x % kGroup == 0;
   const std::uint32_t own = static_cast<std::uint32_t>(group) * SharedRows::kBytes;
@@ -75,14 +74,7 @@ __device__ void consume_block_end(const MlpMemory<P>& memory, std::uint32_t barr
     barrier_wait(attended_full, parity);
     barrier_wait(memory.full(at.stage), at.parity);
     products_begin();
-#pragma unroll
-    for (int i = 0; i < P::kSteps; ++i) {
-      const auto half = static_cast<std::uint32_t>(i / (P::kSteps / 2));
-      const std::uint64_t advance = i % (P::kSteps / 2) * kAdvance;
-      WarpGroupProduct<T, P::kColumns>::add(sums, tile_descriptor(attended + half * SharedRows::kHalfBytes) + advance,
-                                            tile_descriptor(memory.weights(at.stage) + half * P::kHalfBytes) + advance,
-                                            i == 0);
-    }
+    multiply_shared_rows<T>(sums, attended, SharedRows::kHalfBytes, memory.weights(at.stage));
     products_commit();
     barrier_wait(residual_full, parity);
     std::uint32_t before[P::kColumns / 8][2];

@@ -181,15 +181,8 @@ __device__ void consume_mlp(const MlpMemory<P>& memory, int m, int tiles, const 
     barrier_wait(memory.x_full(rows.stage), rows.parity);
     const std::uint32_t x = memory.x(rows.stage) + static_cast<std::uint32_t>(group) * kGroupRows * kStageRowBytes;
     multiply_hidden<P>(sums, memory, at, bias1, [x](float(&hidden)[P::kPiece / 2], std::uint32_t weights) {
-      constexpr std::uint64_t kAdvance = kStep * 2 >> 4;
       products_begin();
-#pragma unroll
-      for (int i = 0; i < P::kSteps; ++i) {
-        const std::uint32_t half = static_cast<std::uint32_t>(i / (P::kSteps / 2)) * P::kHalfBytes;
-        const std::uint64_t advance = i % (P::kSteps / 2) * kAdvance;
-        WarpGroupProduct<T, P::kPiece>::add(hidden, tile_descriptor(x + half) + advance,
-                                            tile_descriptor(weights + half) + advance, i == 0);
-      }
+      multiply_shared_rows<T>(hidden, x, P::kHalfBytes, weights);
     });
     warp_arrive(memory.x_empty(rows.stage));
     Residual<P> residual;

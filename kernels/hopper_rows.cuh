@@ -66,6 +66,20 @@ __device__ void multiply_rows(float (&sums)[kRowColumns / 2], const std::uint32_
   }
 }
 
+// sums = a b^T of 64 rows of a and 128 of b in shared memory, each in two tiles of 64 columns. Not yet waited for.
+template <typename T>
+__device__ void multiply_shared_rows(float (&sums)[kRowColumns / 2], std::uint32_t a, std::uint32_t a_half_bytes,
+                                     std::uint32_t b) {
+  constexpr std::uint64_t kAdvance = 16 * 2 >> 4;
+#pragma unroll
+  for (int i = 0; i < kRowSteps; ++i) {
+    const auto half = static_cast<std::uint32_t>(i / (kRowSteps / 2));
+    const std::uint64_t advance = i % (kRowSteps / 2) * kAdvance;
+    WarpGroupProduct<T, kRowColumns>::add(sums, tile_descriptor(a + half * a_half_bytes) + advance,
+                                          tile_descriptor(b + half * kRowColumns * 128) + advance, i == 0);
+  }
+}
+
 // Where a thread's pieces of 64 such rows are in shared memory, in two swizzled tiles of 64 columns.
 class SharedRows {
  public:

@@ -278,7 +278,7 @@ void ModelBuilder::attention_half(const Block& block) {
     }
   }
 
-  if (v1() && has_narrow_mlp(block)) return narrow_block_end(block, activations_.tokens[1].data());
+  if (v1() && has_narrow_mlp(block)) return;  // the kernel of the other half begins with the projection
   // The residual sum belongs into the product where its rows stand as those of x do.
   const bool sum_in_product = v1() && options_.features.residual && options_.features.window;
   void* const branch = sum_in_product ? block.x : activations_.tokens[options_.features.window ? 0 : 3].data();
@@ -323,10 +323,7 @@ void ModelBuilder::mlp_half(const Block& block, const Block* next) {
   const std::string norm_name = block.parameters + ".norm2";
   const std::string fc1_name = block.parameters + ".mlp.fc1";
   const Linear fc1 = fc1_of(block);
-  if (has_narrow_mlp(block)) {
-    if (!v1()) narrow_mlp(block);  // else the block is at its end
-    return;
-  }
+  if (has_narrow_mlp(block)) return v1() ? narrow_block_end(block) : narrow_mlp(block);
   if (!folded_linear(fc1, norm_name, fc1_name, block.x, wide)) {
     if (v1()) {
       norm(block.path + ".norm2", norm_name, norm_shape, block.x, side, nullptr,
@@ -370,18 +367,19 @@ void ModelBuilder::mlp_half(const Block& block, const Block* next) {
   }
 }
 
+bool ModelBuilder::is_narrow(const Block& block) const {
+  return options_.features.layernorm && block.stage.width == cuda::kNarrowChannels &&
+         cuda::narrow_block_offered(type_) && cuda::narrow_block_pays(block.tokens);
+}
+
 bool ModelBuilder::has_narrow_qkv(const Block& block) const {
   const Features& features = options_.features;
-  return v1() && features.normqkv && features.qkvbias && features.layernorm && features.window &&
-         block.stage.width == cuda::kNarrowChannels && cuda::narrow_block_offered(type_) &&
-         cuda::narrow_block_pays(block.tokens);
+  return v1() && features.normqkv && features.qkvbias && features.window && is_narrow(block);
 }
 
 bool ModelBuilder::has_narrow_mlp(const Block& block) const {
   const Features& features = options_.features;
-  return features.mlp && features.residual && features.layernorm && (!v1() || features.window) && tanh_gelu() &&
-         block.stage.width == cuda::kNarrowChannels && cuda::narrow_block_offered(type_) &&
-         cuda::narrow_block_pays(block.tokens);
+  return features.mlp && features.residual && (!v1() || features.window) && tanh_gelu() && is_narrow(block);
 }
 
 void ModelBuilder::narrow_qkv(const Block& block, const void* bias, void* y) {
@@ -405,9 +403,9 @@ cuda::NarrowMlpWeights ModelBuilder::narrow_mlp_weights(const Block& block) cons
           parameter(".mlp.fc2.bias"),   parameter(".norm2.weight"), parameter(".norm2.bias")};
 }
 
-void ModelBuilder::narrow_block_end(const Block& block, const void* attended) {
+void ModelBuilder::narrow_block_end(const Block& block) {
   cuda::NarrowBlockEndTensors tensors;
-  tensors.attended = attended;
+  tensors.attended = activations_.tokens[1].data();
   tensors.projection_weight = weights_.find(block.parameters + ".attn.proj.weight");
   tensors.projection_bias = weights_.find(block.parameters + ".attn.proj.bias");
   tensors.weights = narrow_mlp_weights(block);

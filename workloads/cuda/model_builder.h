@@ -54,14 +54,16 @@ class ModelBuilder {
   Block block_of(const StageShape& stage, int stage_index, int index, void* x) const;
   void attention_half(const Block& block);
   void mlp_half(const Block& block, const Block* next);
-  // Whether the block has 128 channels, and so many rows that its operations before and after attention are one kernel
-  // each: what precedes it, by itself, and what follows it.
+  // Whether the block has 128 channels, and so many rows that kernels of several operations pay.
+  bool is_narrow(const Block& block) const;
+  // Whether normalization and qkv projection are such a kernel, and all from the fully connected layers on (in V1 from
+  // the projection on).
   bool has_narrow_qkv(const Block& block) const;
   bool has_narrow_mlp(const Block& block) const;
   // V1: the qkv projection of LN(x).
   void narrow_qkv(const Block& block, const void* bias, void* y);
-  // V1: x += attended Wp^T + b; x += fc2(GELU(fc1(LN(x)))).
-  void narrow_block_end(const Block& block, const void* attended);
+  // V1: x += proj(attended); x += fc2(GELU(fc1(LN(x)))).
+  void narrow_block_end(const Block& block);
   // V2: x += LN(fc2(GELU(fc1(x)))).
   void narrow_mlp(const Block& block);
   cuda::NarrowMlpWeights narrow_mlp_weights(const Block& block) const;
