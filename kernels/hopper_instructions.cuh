@@ -61,7 +61,16 @@ __device__ inline void load_tile(std::uint32_t to, const CUtensorMap* map, int c
       "l"(map), "r"(column), "r"(row), "r"(full)
       : "memory");
 }
-// The same into the L2 cache only.
+// The same with a cache_policy().
+__device__ inline void load_tile(std::uint32_t to, const CUtensorMap* map, int column, int row, std::uint32_t full,
+                                 std::uint64_t policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%2, "
+      "%3}], [%4], %5;" ::"r"(to),
+      "l"(map), "r"(column), "r"(row), "r"(full), "l"(policy)
+      : "memory");
+}
+// Into the L2 cache only.
 __device__ inline void prefetch_tile(const CUtensorMap* map, int column, int row) {
   asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];" ::"l"(map), "r"(column), "r"(row)
                : "memory");

@@ -2,6 +2,7 @@
 // registers, as its sums stand (wgmma.cuh), normalized and multiplied there.
 #pragma once
 
+#include "kernels/eviction.cuh"
 #include "kernels/hopper_moments.cuh"
 #include "kernels/layernorm.h"
 #include "kernels/wgmma.cuh"
@@ -124,11 +125,13 @@ class SharedRows {
   std::uint32_t own_row_, turn_, matrices_, matrix_turn_;
 };
 
-// 64 rows from `row` on, to SharedRows at `to`. Those beyond the last one are zeros.
+// 64 rows from `row` on, to SharedRows at `to`. Those beyond the last one are zeros. Rows are many here
+// (narrow_block.h): more than the L2 cache holds pass by before they are read again, if they are.
 __device__ inline void load_rows(std::uint32_t to, const CUtensorMap* map, int row, std::uint32_t full) {
   barrier_arrive_expecting(full, SharedRows::kBytes);
-  load_tile(to, map, 0, row, full);
-  load_tile(to + SharedRows::kHalfBytes, map, 64, row, full);
+  const std::uint64_t policy = cache_policy(Eviction::kFirst);
+  load_tile(to, map, 0, row, full, policy);
+  load_tile(to + SharedRows::kHalfBytes, map, 64, row, full, policy);
 }
 // The same into the L2 cache only.
 __device__ inline void prefetch_rows(const CUtensorMap* map, int row) {

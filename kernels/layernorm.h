@@ -4,6 +4,7 @@
 
 #include "kernels/cost.h"
 #include "kernels/device.h"
+#include "kernels/eviction.h"
 
 namespace swinscope {
 
@@ -53,7 +54,10 @@ struct LayerNormTensors {
   // and ends at multiples of 16 bytes; nothing waits for it, and nothing that the kernel computes depends on it.
   const void* ahead = nullptr;
   std::int64_t ahead_bytes = 0;
-  bool backwards = false;  // from the last rows to the first: the same bits. Not by layernorm_forward_plain()
+  // These three not by layernorm_forward_plain().
+  bool backwards = false;  // from the last rows to the first: the same bits
+  Eviction x_eviction = Eviction::kNormal;
+  Eviction y_eviction = Eviction::kNormal;
 };
 
 // One kernel that reads each row once, in 16-byte pieces, and keeps it in registers for both passes.

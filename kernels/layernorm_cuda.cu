@@ -6,6 +6,7 @@
 #include "kernels/cuda_call.h"
 #include "kernels/device_math.cuh"
 #include "kernels/early_launch.cuh"
+#include "kernels/eviction.cuh"
 #include "kernels/layernorm.h"
 #include "kernels/merge_place.cuh"
 
@@ -50,6 +51,7 @@ struct Arguments {
   const void* ahead;
   std::int64_t ahead_bytes;
   bool backwards;
+  Eviction x_eviction, y_eviction;
 
   __device__ float scale(int row) const { return sample_scale == nullptr ? 1.0F : sample_scale[row / rows_per_sample]; }
 };
@@ -96,6 +98,8 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
   // In each turn a block takes kGroups rows that follow each other.
   const int block = a.backwards ? a.row_blocks - 1 - index : index;
   int row = block * kGroups * a.rows_in_turn + static_cast<int>(threadIdx.x) / kLanes;
+  const std::uint64_t x_policy = cache_policy(a.x_eviction);
+  const std::uint64_t y_policy = cache_policy(a.y_eviction);
   // All lanes take part in the sums; those beyond the end repeat the last row and store nothing.
   const auto load_row = [&](int wanted, Piece(&x)[kVectors]) {
     const int existing = min(wanted, a.rows - 1);
@@ -103,9 +107,9 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
     for (int v = 0; v < kVectors; ++v) {
       if constexpr (kRows == Rows::kGathered) {
         const std::int64_t place = a.place(existing, lane + v * kLanes, kRowVectors);
-        x[v] = place < 0 ? Piece{} : load_vector(a.x + place * kLength);
+        x[v] = place < 0 ? Piece{} : load_vector(a.x + place * kLength, x_policy);
       } else {
-        x[v] = load_vector(a.x + (std::int64_t{existing} * kRowVectors + lane + v * kLanes) * kLength);
+        x[v] = load_vector(a.x + (std::int64_t{existing} * kRowVectors + lane + v * kLanes) * kLength, x_policy);
       }
     }
   };
@@ -204,7 +208,7 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
           const bool adds = kRows == Rows::kWithResidual;
           x[v].values[e] = from_float<T>(adds ? to_float(residual.values[e]) + sample_scale * scaled : scaled);
         }
-        store_vector(a.y + out, x[v]);
+        store_vector(a.y + out, x[v], y_policy);
       }
     }
     if constexpr (kVectors <= kMostVectorsInTurn) {
@@ -376,6 +380,8 @@ void layernorm_forward(const LayerNormShape& shape, ElementType type, const Laye
     arguments.ahead = tensors.ahead;
     arguments.ahead_bytes = tensors.ahead_bytes;
     arguments.backwards = tensors.backwards;
+    arguments.x_eviction = tensors.x_eviction;
+    arguments.y_eviction = tensors.y_eviction;
     Rows rows = tensors.residual != nullptr ? Rows::kWithResidual : Rows::kPlain;
     if (gather != nullptr) rows = Rows::kGathered;
     launched = launch_for(shape.channels / Vector<T>::kLength, arguments, rows, stream);

@@ -5,6 +5,7 @@
 
 #include "kernels/cost.h"
 #include "kernels/device.h"
+#include "kernels/eviction.h"
 #include "kernels/window.h"
 
 namespace swinscope {
@@ -92,7 +93,9 @@ struct WindowAttentionTensors {
   const void* pad_qkv = nullptr;       // [3, heads, head_dim]; needed if grid.padded() and kImage
   void* out = nullptr;                 // [tokens, heads, head_dim]
   float* lse = nullptr;                // [tokens, heads] or null
-  bool backwards = false;              // from the last window to the first, on tensor cores: the same bits
+  // On tensor cores:
+  bool backwards = false;  // from the last window to the first: the same bits
+  Eviction out_eviction = Eviction::kNormal;
 };
 
 // Whether a window's scores stay in the registers of tensor core products: 16-bit types, heads of 32 channels, at most

@@ -13,6 +13,7 @@
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
 #include "kernels/early_launch.cuh"
+#include "kernels/eviction.cuh"
 #include "kernels/window_attention.h"
 #include "kernels/window_attention_general.h"
 #include "kernels/window_attention_lanes.cuh"
@@ -36,6 +37,7 @@ struct MmaArguments {
   const float* logit_scale;
   const T* pad_qkv;
   T* out;
+  Eviction out_eviction;
   float* lse;
 };
 
@@ -149,6 +151,7 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
   for (int part = 0; part < 4; ++part)
     bias[part] = fragments[part * kWarp + lane];
 
+  const std::uint64_t out_policy = cache_policy(a.out_eviction);
   let_next_begin();
   wait_for_previous();
   int window = static_cast<int>(blockIdx.x);
@@ -203,7 +206,7 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
       const int target = row == 0 ? now.upper : now.lower;
       if (target < 0) continue;
       const uint4 result = load_shared(stage + own_piece + static_cast<std::uint32_t>(row) * 8 * kRowBytes);
-      *reinterpret_cast<uint4*>(at_row(first_out, target, channels)) = result;
+      store_words(at_row(first_out, target, channels), result, out_policy);
       if (a.lse != nullptr && t == 0) {
         a.lse[std::int64_t{target} * a.heads + head] = (largest[row] + log2f(sum[2 * row])) * kLn2;
       }
@@ -243,6 +246,7 @@ void launch_attention(const WindowAttentionShape& shape, TokenOrder order, const
   arguments.logit_scale = tensors.logit_scale;
   arguments.pad_qkv = static_cast<const T*>(tensors.pad_qkv);
   arguments.out = static_cast<T*>(tensors.out);
+  arguments.out_eviction = tensors.out_eviction;
   arguments.lse = tensors.lse;
   if (shape.score == AttentionScore::kCosine) {
     launch_kernel<T, 8, true>(arguments, stream);

@@ -104,6 +104,9 @@ void ModelBuilder::attend_at_once(const Block& block, const void* pad, cuda::Tok
   OperationCost cost = window_attention_forward_cost(shape, element_);
   cost.bytes_written -= shape.grid.tokens() * shape.heads * element_;  // inference writes no LSE
   tensors.backwards = serpentine_.against_the_last(cuda::attention_on_tensor_cores(shape, type_));
+  if (options_.features.cachehints) {
+    tensors.out_eviction = cuda::eviction_of_result(shape.grid.tokens() * shape.heads * shape.head_dim * element_);
+  }
   step(
       block.path + ".attn.window", OperationClass::kAttention, cost, extents, extents,
       [=, type = type_](cuda::Stream stream) { cuda::window_attention_forward(shape, type, order, tensors, stream); },

@@ -31,6 +31,8 @@ struct Features {
   // Each operation goes through the tokens against the direction of the one before, whose last results are still in the
   // L2 cache; in training, gradients of weights come before that which the next operation takes.
   bool serpentine = false;
+  // Inference: normalizations and attention say which of their rows the L2 cache is to keep for the next operation.
+  bool cachehints = false;
   bool gelu = false;       // bias and GELU of fc1 within its product
   bool residual = false;   // bias and, in V1, residual sum of proj and fc2 within their products
   bool adamw = false;      // training: one update of all parameters, not one of each tensor

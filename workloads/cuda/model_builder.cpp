@@ -175,6 +175,11 @@ void ModelBuilder::norm(const std::string& path, const std::string& parameters, 
   if (residual != nullptr) cost.bytes_read += shape.rows * shape.channels * element_;
   const bool plain = !options_.features.layernorm;
   tensors.backwards = serpentine_.against_the_last(!plain);
+  if (options_.features.cachehints) {
+    const std::int64_t bytes = shape.rows * shape.channels * element_;
+    tensors.x_eviction = cuda::eviction_before_residual(bytes);
+    tensors.y_eviction = cuda::eviction_of_result(bytes);
+  }
   step(
       path, OperationClass::kNorm, cost, {shape.rows, shape.channels}, {shape.rows, shape.channels},
       [=, type = type_](cuda::Stream stream) {

@@ -121,6 +121,7 @@ void check_one(const AttentionCase& c, ElementType type, const VerifyReport& rep
   for (const bool backwards : {false, true}) {
     if (backwards && !turns) continue;
     tensors.backwards = backwards;
+    tensors.out_eviction = backwards ? cuda::Eviction::kLast : cuda::Eviction::kNormal;
     problem.poison();
     cuda::window_attention_forward(problem.shape, type, cuda::TokenOrder::kImage, tensors, stream);
     const std::string name =

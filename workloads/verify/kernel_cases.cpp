@@ -43,6 +43,10 @@ void check_norm(const VerifyReport& report, const LayerNormShape& shape, Element
   cuda::LayerNormTensors tensors{x.data(), gamma.data(), beta.data(), y.buffer.data(),
                                  adds ? residual.data() : nullptr};
   tensors.backwards = form == NormForm::kBackwards;
+  if (tensors.backwards) {
+    tensors.x_eviction = cuda::Eviction::kFirst;
+    tensors.y_eviction = cuda::Eviction::kLast;
+  }
   if (form == NormForm::kFetching) {
     tensors.ahead = residual.data();
     tensors.ahead_bytes = count * element_bytes(type) / 16 * 16;

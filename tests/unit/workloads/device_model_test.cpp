@@ -138,6 +138,17 @@ TEST_F(DeviceModelTest, GoingBackAndForthThroughTheTokensChangesNoBit) {
   }
 }
 
+TEST_F(DeviceModelTest, WhatTheCacheKeepsChangesNoBit) {
+  for (const char* name : {"swin_tiny", "swinv2_tiny"}) {
+    const ModelReference reference = cpu_reference(find_model(name), 2);
+    const std::filesystem::path choices = choices_folder();
+    const auto logits = [&](bool hints) {
+      return logits_with(reference, choices, [&](Features& features) { features.cachehints = hints; });
+    };
+    EXPECT_EQ(logits(false), logits(true)) << name;
+  }
+}
+
 // Enough windows and rows of 128 channels for the kernels of several operations, wherever they are offered.
 SwinConfig wide_blocks(SwinVersion version) {
   const bool v2 = version == SwinVersion::kV2;
