@@ -9,10 +9,15 @@ namespace swinscope::cuda {
 enum class Eviction : std::uint8_t { kNormal, kFirst, kLast };
 
 // Of what a kernel writes for the next one alone, to memory that later kernels write again: kLast where it fits beside
-// what passes by, 60 % of the current device's cache.
-Eviction eviction_of_result(std::int64_t bytes);
+// what passes by, 60 % of the cache.
+constexpr Eviction eviction_of_result(std::int64_t bytes, std::int64_t cache_bytes) {
+  return 10 * bytes <= 6 * cache_bytes ? Eviction::kLast : Eviction::kNormal;
+}
+
 // Of what is read now, and again as a residual after about four times as much has passed by: kFirst where that fills
 // the cache.
-Eviction eviction_before_residual(std::int64_t bytes);
+constexpr Eviction eviction_before_residual(std::int64_t bytes, std::int64_t cache_bytes) {
+  return 4 * bytes > cache_bytes ? Eviction::kFirst : Eviction::kNormal;
+}
 
 }  // namespace swinscope::cuda

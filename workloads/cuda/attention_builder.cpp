@@ -105,7 +105,8 @@ void ModelBuilder::attend_at_once(const Block& block, const void* pad, cuda::Tok
   cost.bytes_written -= shape.grid.tokens() * shape.heads * element_;  // inference writes no LSE
   tensors.backwards = serpentine_.against_the_last(cuda::attention_on_tensor_cores(shape, type_));
   if (options_.features.cachehints) {
-    tensors.out_eviction = cuda::eviction_of_result(shape.grid.tokens() * shape.heads * shape.head_dim * element_);
+    const std::int64_t bytes = shape.grid.tokens() * shape.heads * shape.head_dim * element_;
+    tensors.out_eviction = cuda::eviction_of_result(bytes, cache_bytes_);
   }
   step(
       block.path + ".attn.window", OperationClass::kAttention, cost, extents, extents,

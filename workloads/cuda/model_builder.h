@@ -54,19 +54,6 @@ class ModelBuilder {
   Block block_of(const StageShape& stage, int stage_index, int index, void* x) const;
   void attention_half(const Block& block);
   void mlp_half(const Block& block, const Block* next);
-  // Whether the block has 128 channels, and so many rows that kernels of several operations pay.
-  bool is_narrow(const Block& block) const;
-  // Whether normalization and qkv projection are such a kernel, and all from the fully connected layers on (in V1 from
-  // the projection on).
-  bool has_narrow_qkv(const Block& block) const;
-  bool has_narrow_mlp(const Block& block) const;
-  // V1: the qkv projection of LN(x).
-  void narrow_qkv(const Block& block, const void* bias, void* y);
-  // V1: x += proj(attended); x += fc2(GELU(fc1(LN(x)))).
-  void narrow_block_end(const Block& block);
-  // V2: x += LN(fc2(GELU(fc1(x)))).
-  void narrow_mlp(const Block& block);
-  cuda::NarrowMlpWeights narrow_mlp_weights(const Block& block) const;
   void merging(int stage, const void* x, void* y);
   void head(const void* x);
 
@@ -89,6 +76,21 @@ class ModelBuilder {
   // Weights that a normalization fetches ahead, where that is wanted.
   DeviceWeights::Range weights_ahead(const Block& block, const std::string& first, const std::string& last) const;
   void add(const std::string& path, const Block& block, void* x, const void* branch);
+
+  // Blocks with few channels and many rows; defined in narrow_builder.cpp.
+  // Whether the block has 128 channels, and so many rows that kernels of several operations pay.
+  bool is_narrow(const Block& block) const;
+  // Whether normalization and qkv projection are such a kernel, and all from the fully connected layers on (in V1 from
+  // the projection on).
+  bool has_narrow_qkv(const Block& block) const;
+  bool has_narrow_mlp(const Block& block) const;
+  // V1: the qkv projection of LN(x).
+  void narrow_qkv(const Block& block, const void* bias, void* y);
+  // V1: x += proj(attended); x += fc2(GELU(fc1(LN(x)))).
+  void narrow_block_end(const Block& block);
+  // V2: x += LN(fc2(GELU(fc1(x)))).
+  void narrow_mlp(const Block& block);
+  cuda::NarrowMlpWeights narrow_mlp_weights(const Block& block) const;
 
   // Attention between qkv and the attended values; defined in attention_builder.cpp.
   const void* qkv_bias(const Block& block);
@@ -121,6 +123,7 @@ class ModelBuilder {
   Activations& activations_;
   cuda::MatmulLibrary& library_;
   cuda::Stream stream_;
+  std::int64_t cache_bytes_;  // of the GPU's L2 cache
   std::vector<DeviceStep> steps_;
   Serpentine serpentine_;
   const cuda::Matmul* folded_ = nullptr;  // the next product, where it normalizes by moments

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kernels/eviction.h"
 #include "workloads/cuda/activations.h"
 #include "workloads/cuda/device_model.h"
 #include "workloads/cuda/features.h"
@@ -35,6 +36,13 @@ TEST(LogitTolerance, GivesWayOnlyWherePyTorchMissesIt) {
   EXPECT_EQ(why, "");
   EXPECT_DOUBLE_EQ(logit_tolerance(reference, Precision::kFp16, why), 9e-3);
   EXPECT_THAT(why, HasSubstr("PyTorch's own 7.5e-03"));
+}
+
+TEST(Eviction, WhatFitsIsKeptAndWhatIsPushedOutAnywayGoesFirst) {
+  EXPECT_EQ(cuda::eviction_of_result(60, 100), cuda::Eviction::kLast);
+  EXPECT_EQ(cuda::eviction_of_result(61, 100), cuda::Eviction::kNormal);
+  EXPECT_EQ(cuda::eviction_before_residual(25, 100), cuda::Eviction::kNormal);
+  EXPECT_EQ(cuda::eviction_before_residual(26, 100), cuda::Eviction::kFirst);
 }
 
 TEST(Features, TheLadderIsCumulativeAndFeaturesCanBeTakenOut) {
