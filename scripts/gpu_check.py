@@ -85,6 +85,7 @@ def checks(build):
     result["verify-models"] = [[swin, "verify", "--no-kernels", "--models", ",".join(models), "--fixtures", FIXTURES, "--failures"]]
     result["collector"] = [[sys.executable, "tests/gpu/check_collector.py", "--swinscope", swinscope, "--programs",
                             os.path.join(build, "gpu_programs")]]
+    result["layers"] = [[sys.executable, "tests/gpu/check_layers.py", "--swinscope", swinscope, "--swin", swin]]
     result["training-recovery"] = [[sys.executable, "tests/gpu/check_training.py", "--swin", swin]]
     for tool in ("memcheck", "racecheck"):
         # Kernels that racecheck is told to leave out end it with an error of its own (CUDA 13.0): it has to watch all of them.

@@ -28,7 +28,7 @@ double time_as_graph(std::span<const DeviceStep> steps, cuda::Stream stream) {
   constexpr double kRoundMilliseconds = 6.0;
   cuda::Graph graph;
   graph.begin_capture(stream);
-  run_steps(steps, stream);
+  run_unannotated(steps, stream);
   graph.end_capture(stream);
   cuda::Event begun;
   cuda::Event ended;
@@ -97,7 +97,6 @@ struct DeviceModel::State {
   State(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
         const ParameterStore<float>& store)
       : type(element_type_of(options.precision)),
-        graph_wanted(options.features.graph),
         images(batch * kImageChannels * config.image_size * config.image_size),
         outputs(batch * config.classes),
         library(options.algorithm_folder, tunes(options) ? "pass" : ""),
@@ -112,6 +111,7 @@ struct DeviceModel::State {
     build();
     if (tunes(options) && library.statistics().timed > 0) tune(build, options.tune_seconds);
     library.finish_tuning();
+    if (options.features.graph) capture_pass(steps, stream.get(), graph);
     cuda::synchronize(stream.get());
   }
 
@@ -119,8 +119,7 @@ struct DeviceModel::State {
   void tune(const Build& build, double seconds) {
     const auto begun = std::chrono::steady_clock::now();
     cuda::fill_random(images, type, 1, activations.images.data(), stream.get());
-    // Kernels are loaded at their first launch, which a capture does not allow everywhere.
-    run_steps(steps, stream.get());
+    run_unannotated(steps, stream.get());  // which loads the kernels
     cuda::synchronize(stream.get());
     time_as_graph(steps, stream.get());  // the clocks rise
     PassTrials trials;
@@ -137,7 +136,6 @@ struct DeviceModel::State {
   }
 
   ElementType type;
-  bool graph_wanted;
   std::int64_t images;
   std::int64_t outputs;
   cuda::OwnedStream stream;
@@ -167,20 +165,11 @@ void DeviceModel::set_images(std::span<const float> images) {
 }
 
 void DeviceModel::forward() {
-  State& state = *state_;
-  if (!state.graph_wanted) {
-    run_steps(state.steps, stream());
-    return;
+  if (state_->graph.captured()) {
+    state_->graph.launch(stream());
+  } else {
+    run_steps(state_->steps, stream());
   }
-  if (!state.graph.captured()) {
-    // Once outside of the graph: kernels are loaded at their first launch, which a capture does not allow everywhere.
-    run_steps(state.steps, stream());
-    cuda::synchronize(stream());
-    state.graph.begin_capture(stream());
-    run_steps(state.steps, stream());
-    state.graph.end_capture(stream());
-  }
-  state.graph.launch(stream());
 }
 
 std::vector<float> DeviceModel::logits() {

@@ -63,7 +63,7 @@ void check_memory(const SwinConfig& config, std::int64_t batch, const DeviceMode
 
 class DeviceModel {
  public:
-  // The store is read here and not needed afterwards.
+  // The store is read here and not needed afterwards. With the feature `graph` the pass is captured here.
   DeviceModel(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
               const ParameterStore<float>& store);
   ~DeviceModel();

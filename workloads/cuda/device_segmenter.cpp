@@ -101,7 +101,8 @@ struct DeviceSegmenter::State {
         convolutions(library, wanted.algorithm_folder) {
     write_parameters(store);
     build();
-    run_steps(steps.once, stream.get());
+    run_unannotated(steps.once, stream.get());
+    if (options.features.graph) capture_pass(steps.pass, stream.get(), graph);
     cuda::synchronize(stream.get());
   }
 
@@ -178,7 +179,7 @@ struct DeviceSegmenter::State {
   cuda::MatmulLibrary library;
   cuda::ConvolutionLibrary convolutions;
   InferenceSteps steps;
-  StepLauncher launcher;
+  cuda::Graph graph;
 };
 
 DeviceSegmenter::DeviceSegmenter(const SwinConfig& config, std::int64_t batch, const DeviceSegmenterOptions& options,
@@ -202,8 +203,11 @@ void DeviceSegmenter::set_images(std::span<const float> images) {
 }
 
 void DeviceSegmenter::forward() {
-  State& state = *state_;
-  state.launcher.run(state.options.features.graph, stream(), [&] { run_steps(state.steps.pass, stream()); });
+  if (state_->graph.captured()) {
+    state_->graph.launch(stream());
+  } else {
+    run_steps(state_->steps.pass, stream());
+  }
 }
 
 std::vector<float> DeviceSegmenter::logits() const {
@@ -250,7 +254,7 @@ std::vector<std::uint8_t> DeviceSegmenter::answer(std::int64_t image, std::int64
 
 cuda::Stream DeviceSegmenter::stream() const { return state_->stream.get(); }
 std::span<const DeviceStep> DeviceSegmenter::steps() const { return state_->steps.pass; }
-std::size_t DeviceSegmenter::graph_nodes() const { return state_->launcher.nodes(); }
+std::size_t DeviceSegmenter::graph_nodes() const { return state_->graph.nodes(); }
 std::int64_t DeviceSegmenter::memory_bytes() const { return state_->layout.bytes(); }
 cuda::MatmulStatistics DeviceSegmenter::matmul_statistics() const { return state_->library.statistics(); }
 

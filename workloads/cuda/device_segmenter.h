@@ -36,7 +36,7 @@ void check_segmenter(const SwinConfig& config, const DeviceSegmenterOptions& opt
 
 class DeviceSegmenter {
  public:
-  // The store is read here and not needed afterwards.
+  // The store is read here and not needed afterwards. With the feature `graph` the pass is captured here.
   DeviceSegmenter(const SwinConfig& config, std::int64_t batch, const DeviceSegmenterOptions& options,
                   const ParameterStore<float>& store);
   ~DeviceSegmenter();

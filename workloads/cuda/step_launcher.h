@@ -15,6 +15,23 @@ inline void run_steps(std::span<const DeviceStep> steps, cuda::Stream stream) {
   }
 }
 
+// The same without ranges: to load kernels or to time ways to compute, which is no layer's work.
+inline void run_unannotated(std::span<const DeviceStep> steps, cuda::Stream stream) {
+  for (const DeviceStep& step : steps)
+    step.run(stream);
+}
+
+// A forward pass as a graph, before the first one is wanted, so that all passes are alike.
+inline void capture_pass(std::span<const DeviceStep> steps, cuda::Stream stream, cuda::Graph& graph) {
+  // Kernels are loaded at their first launch, which a capture does not allow everywhere.
+  run_unannotated(steps, stream);
+  cuda::synchronize(stream);
+  const PhaseRange phase(Phase::kForward);
+  graph.begin_capture(stream);
+  run_steps(steps, stream);
+  graph.end_capture(stream);
+}
+
 // Launches a piece of work one by one or, where wanted, as a graph: after the first time, which loads the kernels and
 // makes whatever a library makes at a first call.
 class StepLauncher {
