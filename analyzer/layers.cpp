@@ -144,7 +144,8 @@ class LayerCollector {
     std::map<std::uint32_t, GpuWork> replays = {};  // by correlation
   };
 
-  static void count_work(LayerRow& row, const Payload& payload, std::int64_t times) {
+  static void count_calls(LayerRow& row, const Payload& payload, std::int64_t times) {
+    row.calls += times;
     row.flops += times * payload.flops;
     row.bytes_read += times * payload.bytes_read;
     row.bytes_written += times * payload.bytes_written;
@@ -174,7 +175,7 @@ class LayerCollector {
         rank.is_within_windows(start, end) && (!options_.accept_range || options_.accept_range(rank_index_, range));
     if (counts) {
       durations_[row].push_back(end - start);
-      count_work(rows_[row], payload, 1);
+      count_calls(rows_[row], payload, 1);
     }
     operations.push_back({range, start, end, row, &payload, counts});
   }
@@ -279,7 +280,7 @@ class LayerCollector {
   GpuWork& replay_of(Operation& operation, std::uint32_t correlation) {
     const bool takes_its_place = operation.replays.empty() && operation.counts;  // of the capture
     const auto [entry, is_new] = operation.replays.try_emplace(correlation);
-    if (is_new) count_work(rows_[operation.row], *operation.payload, takes_its_place ? 0 : 1);
+    if (is_new) count_calls(rows_[operation.row], *operation.payload, takes_its_place ? 0 : 1);
     return entry->second;
   }
 

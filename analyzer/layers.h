@@ -20,6 +20,7 @@ struct LayerRow {
   std::string phase;      // forward, backward, optimizer, …; empty outside of any
   std::string operation;  // gemm, attention, …; "mixed" where several were added up
   std::string precision;
+  std::int64_t calls = 0;   // of the ranges; of those captured into a CUDA graph, their replays
   Summary host;             // duration of the ranges (ns)
   std::int64_t gpu_ns = 0;  // summed duration of the GPU events launched within
   std::int64_t gpu_events = 0;

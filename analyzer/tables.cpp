@@ -314,7 +314,7 @@ Table layer_rows_table(const std::vector<LayerRow>& rows) {
       // per ns is giga per second
       return r.work_ns() == 0 ? Cell() : Cell(static_cast<double>(amount) / static_cast<double>(r.work_ns()));
     };
-    table.rows.push_back({r.path, r.phase, r.operation, r.precision, r.host.count, r.host.total, r.host.median,
+    table.rows.push_back({r.path, r.phase, r.operation, r.precision, r.calls, r.host.total, r.host.median,
                           r.gpu_events == 0 ? Cell() : Cell(r.gpu_ns), r.gpu_events, static_cast<double>(r.flops) / 1e9,
                           r.bytes_read, r.bytes_written, rate(r.flops), rate(r.bytes_read + r.bytes_written)});
   }

@@ -42,7 +42,7 @@ struct LayerTreeModel::Node {
     };
     settle(operation, layer.operation);
     settle(precision, layer.precision);
-    calls += layer.host.count;
+    calls += layer.calls;
     work_ns += layer.work_ns();
     host_ns += layer.host.total;
     gpu_ns += layer.gpu_ns;

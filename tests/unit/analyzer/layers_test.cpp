@@ -127,6 +127,7 @@ TEST(LayerCalls, OfACapturedOperationAreItsReplays) {
   const Trace trace = finish(builder);
   EXPECT_THAT(works(layer_calls(trace, "qkv", "", {})), ElementsAre(43, 48));
   EXPECT_EQ(layer_table(trace, {}).at(0).flops, 2'000);
+  EXPECT_EQ(layer_table(trace, {}).at(0).calls, 2);
   // Without the capture's own range, which lies before the steps, a replay still counts.
   LayerOptions late;
   late.accept_range = [](std::size_t, EventIndex) { return false; };
@@ -135,6 +136,7 @@ TEST(LayerCalls, OfACapturedOperationAreItsReplays) {
   const std::vector<LayerRow> rows = layer_table(trace, late);
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].flops, 1'000);
+  EXPECT_EQ(rows[0].calls, 1);
   EXPECT_EQ(rows[0].host.count, 0);
   EXPECT_EQ(rows[0].gpu_ns, 48);
 }
@@ -156,7 +158,7 @@ TEST(LayerTable, CountsWhatIsAcceptedAndLeavesOutTheRest) {
   const std::vector<LayerRow> rows = layer_table(trace, options);
   ASSERT_EQ(rows.size(), 1U) << "nothing of fc2 counts";
   EXPECT_EQ(rows[0].path, "fc1");
-  EXPECT_EQ(rows[0].host.count, 2);
+  EXPECT_EQ(rows[0].calls, 2);
   EXPECT_EQ(rows[0].gpu_events, 2);
   EXPECT_EQ(rows[0].flops, 2'000);
 }

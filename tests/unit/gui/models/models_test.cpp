@@ -57,6 +57,7 @@ LayerRow layer(const char* path, const char* phase, std::int64_t host_ns, std::i
   row.path = path;
   row.phase = phase;
   row.operation = "gemm";
+  row.calls = 2;  // replays of one capture
   row.host = summarize({host_ns});
   row.gpu_ns = gpu_ns;
   row.gpu_events = gpu_ns > 0 ? 1 : 0;
@@ -74,7 +75,7 @@ TEST(LayerTree, AddsUpWhatIsBelow) {
   EXPECT_EQ(stage.data().toString(), QStringLiteral("stage1"));
   EXPECT_EQ(stage.siblingAtColumn(LayerTreeModel::kWork).data().toString(), QStringLiteral("400 ns"));
   EXPECT_EQ(stage.siblingAtColumn(LayerTreeModel::kShare).data().toString(), QStringLiteral("40.0 %"));
-  EXPECT_EQ(stage.siblingAtColumn(LayerTreeModel::kCalls).data().toString(), QStringLiteral("3"));
+  EXPECT_EQ(stage.siblingAtColumn(LayerTreeModel::kCalls).data().toString(), QStringLiteral("6"));
   EXPECT_EQ(model.rowCount(stage), 2);
   const QModelIndex mlp = model.index(0, 0, model.index(0, 0, stage));
   EXPECT_EQ(model.layer_of(mlp).path, QStringLiteral("stage1.block0.mlp"));
