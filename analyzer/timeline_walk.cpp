@@ -46,6 +46,7 @@ inline LaneWalk::Place LaneWalk::at_end_of(const TimelineLane& lane, const Way& 
   std::uint32_t before = 0;
   for (const std::uint32_t one : times.distance)
     before += static_cast<std::int32_t>(one) < static_cast<std::int32_t>(distance_ns) ? 1U : 0U;
+  if (before == 0) __builtin_unreachable();  // the first one starts with the block; gcc 13 warns of an index of -1
   const std::uint32_t busy_ns = lane.busy_before(b, before);
   Place place{time_ns, b * TimelineLane::kBlock + before, b, kNever};
   place.start_ns = block.start_ns + times.distance[before - 1];

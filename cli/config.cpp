@@ -76,4 +76,17 @@ void apply_config_files(CLI::App& app) {
   }
 }
 
+void refuse_wrong_variables(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    for (const CLI::Option* option : command->get_options()) {
+      const std::string variable = option->get_envname();
+      const char* const value = variable.empty() ? nullptr : std::getenv(variable.c_str());
+      if (option->count() > 0 || value == nullptr || *value == '\0') continue;
+      throw Error(ErrorKind::kUsage, fmt::format("{}={}", variable, value),
+                  fmt::format("{} does not take this value", option->get_name()),
+                  fmt::format("`swinscope {} --help` says what it takes", command->get_name()));
+    }
+  }
+}
+
 }  // namespace swinscope::cli

@@ -41,6 +41,7 @@ int run(int argc, char** argv) {
   add_launch(app, status);
   add_doctor(app, status);
   apply_config_files(app);
+  app.parse_complete_callback([&app] { refuse_wrong_variables(app); });
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -4,7 +4,11 @@ find_package(fmt REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(nlohmann_json 3.9 REQUIRED)
-find_package(simdjson 3.0 REQUIRED) # splits hundreds of MB of trace JSON at memory speed
+find_package(simdjson REQUIRED) # splits hundreds of MB of trace JSON at memory speed
+if(simdjson_VERSION VERSION_LESS 3.0)
+  # Asked by find_package, a version would have to have the same minor number: 3.0 of Debian 12 and 3.6 of Ubuntu 24.04 do not.
+  message(FATAL_ERROR "simdjson ${simdjson_VERSION} was found, 3.0 or newer is needed\nhint: scripts/setup.sh build")
+endif()
 find_package(CLI11 2.1 REQUIRED)
 find_package(JPEG REQUIRED) # photographs as input of the workloads
 find_package(PNG REQUIRED) # masks with a label for each of their pixels

@@ -8,8 +8,11 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <jerror.h>
+// jerror.h numbers its messages by the version that jpeglib.h says.
+// clang-format off
 #include <jpeglib.h>
+#include <jerror.h>
+// clang-format on
 
 #include "workloads/error.h"
 
