@@ -13,10 +13,12 @@ Needs torch, timm, numpy and safetensors (made with torch 2.11 and timm 1.0.29) 
 speed: medians of CUDA-event times of a pass on images that are on the GPU already. Each mode and layout of PyTorch is a
 process; --jobs of them compile at a time, each for --compile-limit seconds at most. Once all have compiled (or --seconds are
 over: the rest is named and left out) they are timed one after another, with nothing else running, ours before and after each, so
-that both sides see the same clocks. The ratio is the fastest PyTorch mode over the median of all of ours. --min-ratio makes it a
-check; --time-after FILE waits for that file before timing, where something else uses the GPU at first; a GPU that is still busy is
-refused. The JSON file is written anew after each case. --compile-only ends once all have compiled: with TORCHINDUCTOR_CACHE_DIR what takes long (max-autotune) can
-be compiled two or three at a time, in several calls, before one call times everything.
+that both sides see the same clocks; after the first of --rounds only those within 10 % of the fastest. The ratio is the fastest
+PyTorch mode over the median of all of ours. They compile in the order of the options: the mode that takes longest (max-autotune)
+belongs first, and with TORCHINDUCTOR_CACHE_DIR the second layout finds the products that the first has tuned. --min-ratio makes
+it a check; --time-after FILE waits for that file before timing, where something else uses the GPU at first; a GPU that is still
+busy is refused. The JSON file is written anew after each case. --compile-only ends once all have compiled: with
+TORCHINDUCTOR_CACHE_DIR what takes long can be compiled two or three at a time, in several calls, before one call times everything.
 
 errors: all parameters are redrawn from their names (tests/peers/timm/export_fixtures.py states the rule; here V2's logit_scale goes
 up to ln 100, where models clamp it, while the fixtures have heads beyond), ours loads them, makes the images and computes its logits
@@ -52,6 +54,8 @@ TOLERANCES = {"fp32": 1e-4, "tf32": 3e-3, "fp16": 3e-3, "bf16": 2e-2}
 PEER_FACTOR = 1.2
 # Below this both sides are as good as fp32 gets, and the ratio is noise.
 FLOOR = 2e-6
+# What is further from the fastest after one round will not be the fastest after more.
+NEAR_THE_FASTEST = 1.1
 
 
 def run_swin(arguments, extra):
@@ -134,10 +138,13 @@ def make_peer(arguments, model, batch, mode, layout):
 def compare_case(arguments, model, batch, peers):
     ours_ms(arguments, model, batch)  # chooses the algorithms of this case's products, with nothing else running
     ours, times = [ours_ms(arguments, model, batch)], {peer.name: [] for peer in peers}
+    timed = peers
     for _ in range(arguments.rounds):
-        for peer in peers:
+        for peer in timed:
             times[peer.name].append(float(peer.ask("ms")))
             ours.append(ours_ms(arguments, model, batch))
+        near = NEAR_THE_FASTEST * min(min(values) for values in times.values())
+        timed = [peer for peer in timed if min(times[peer.name]) <= near]
     medians = {name: statistics.median(values) for name, values in times.items()}
     fastest = min(medians, key=medians.get)
     ratio = medians[fastest] / statistics.median(ours)
@@ -155,8 +162,8 @@ def compare_case(arguments, model, batch, peers):
 
 def compare_speed(arguments):
     cases = [(case.split(":")[0], int(case.split(":")[1])) for case in arguments.cases.split(",")]
-    peers = [make_peer(arguments, model, batch, mode, layout) for model, batch in cases
-             for mode in arguments.modes.split(",") for layout in arguments.layouts.split(",")]
+    peers = [make_peer(arguments, model, batch, mode, layout) for layout in arguments.layouts.split(",")
+             for mode in arguments.modes.split(",") for model, batch in cases]
     rows, left_out = [], []
     document = {"schema": "swinscope.peers.speed/2", "gpu": torch.cuda.get_device_name(), "torch": torch.__version__,
                 "timm": timm.__version__, "left_out": left_out, "data": rows}
