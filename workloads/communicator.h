@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -41,7 +42,8 @@ class Communicator {
 // One rank alone: all operations are done at once.
 std::unique_ptr<Communicator> make_single_rank();
 
-// The values of all ranks by rank, the same on each of them.
+// The values of all ranks by rank, the same on each of them. Bytes may be of another length on each rank.
 std::vector<double> all_gather(Communicator& communicator, double value);
+std::vector<std::vector<std::uint8_t>> all_gather(Communicator& communicator, std::vector<std::uint8_t> bytes);
 
 }  // namespace swinscope

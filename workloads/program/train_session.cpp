@@ -7,9 +7,11 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "workloads/checkpoint.h"
 #include "workloads/error.h"
+#include "workloads/program/file_report.h"
 #include "workloads/program/interrupt.h"
 #include "workloads/program/train_input.h"
 #include "workloads/program/train_log.h"
@@ -18,6 +20,8 @@
 
 namespace swinscope {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 class Session {
  public:
@@ -61,6 +65,7 @@ class Session {
       if (saves || stopped) save(begun);
     }
     gather_input_waits();
+    gather_skipped();
     if (leads_ && !options_.gradients.empty()) engine_->write_gradients(options_.gradients);
     engine_->describe(result_.device);
     return std::move(result_);
@@ -176,11 +181,8 @@ class Session {
     const std::int64_t images = validation_images(options_);
     Evaluation result =
         input.scenes ? engine_->evaluate(*input.scenes, images) : engine_->evaluate(*input.images, images);
-    for (const SkippedPath& skipped : input.skipped()) {
-      if (std::ranges::find(result_.skipped_files, skipped.path, &SkippedPath::path) == result_.skipped_files.end()) {
-        report(skipped);
-      }
-    }
+    for (const SkippedPath& skipped : input.skipped())
+      if (!is_counted(skipped)) report(skipped);
     return result;
   }
 
@@ -192,9 +194,27 @@ class Session {
   }
 
   void report(const SkippedPath& skipped) {
+    count(skipped);
+    fmt::print(stderr, "warning: {}: skipped: {}\n", skipped.path.string(), skipped.reason);
+  }
+
+  bool is_counted(const SkippedPath& skipped) const {
+    return std::ranges::find(result_.skipped_files, skipped.path, &SkippedPath::path) != result_.skipped_files.end();
+  }
+  void count(const SkippedPath& skipped) {
     result_.skipped_files.push_back(skipped);
     log_.skipped(skipped);
-    fmt::print(stderr, "warning: {}: skipped: {}\n", skipped.path.string(), skipped.reason);
+  }
+
+  // Each rank reads files of its own and has warned of them; the summary and the log are of all. CBOR keeps the bytes
+  // of a path that is no UTF-8.
+  void gather_skipped() {
+    for (const auto& of_rank : all_gather(communicator_, Json::to_cbor(describe_skipped(result_.skipped_files)))) {
+      for (const Json& file : Json::from_cbor(of_rank)) {
+        const SkippedPath skipped{file["path"].get<std::string>(), file["reason"].get<std::string>()};
+        if (!is_counted(skipped)) count(skipped);
+      }
+    }
   }
 
   // A disk that is full now may not be so later: the training goes on, and the last failure is its exit status.

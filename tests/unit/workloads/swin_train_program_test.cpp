@@ -333,6 +333,37 @@ TEST_F(SwinTrain, TheRankThatWaitsLongestForImagesIsNamed) {
   EXPECT_THAT(first.wait().out, testing::ContainsRegex("waiting for images: [0-9.]+ % of the time on rank [01], the "
                                                        "longest of 2; 0 files skipped"));
 }
+
+// Each rank reads half of the files; what rank 0 says and logs is of all.
+TEST_F(SwinTrain, FilesThatAnyRankSkippedAreCountedOnce) {
+  make_data();
+  std::vector<std::string> broken;
+  for (const char* name : {"a", "b", "c", "d\xff"}) {  // the last one is no UTF-8
+    broken.push_back(at("set/train/disc-plain/") + name + ".jpg");
+    std::ofstream(broken.back()) << "no picture";
+  }
+  std::vector<std::string> command = train({"--epochs", "1", "-q", "--json", "--log", at("log")});
+  command.insert(command.begin(), SWINSCOPE_SWIN_PROGRAM);
+  Subprocess first(command, test::as_rank(0, 2, folder_.path()), folder_.path(), "first");
+  Subprocess second(command, test::as_rank(1, 2, folder_.path()), folder_.path(), "second");
+  const Finished of_second = second.wait();
+  const Finished of_first = first.wait();
+  ASSERT_EQ(of_first.status, 0) << of_first.err;
+  const auto names = [](const Finished& rank, const std::string& file) {
+    return rank.err.find(file + ": skipped: Not a JPEG") != std::string::npos;
+  };
+  EXPECT_FALSE(std::ranges::all_of(broken, [&](const std::string& file) { return names(of_first, file); }));
+  for (const std::string& file : broken)
+    EXPECT_TRUE(names(of_first, file) || names(of_second, file)) << file;
+  const auto document = nlohmann::json::parse(of_first.out);
+  EXPECT_EQ(document["data"][0]["files_skipped"], broken.size());
+  EXPECT_EQ(document["warnings"].size(), broken.size());
+  std::size_t logged = 0;
+  std::ifstream log(at("log"));
+  for (std::string line; std::getline(log, line);)
+    logged += nlohmann::json::parse(line)["type"] == "skipped" ? 1U : 0U;
+  EXPECT_EQ(logged, broken.size());
+}
 #endif
 
 // A limit on the size of files stands for the full disk.

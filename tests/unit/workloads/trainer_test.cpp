@@ -61,6 +61,18 @@ TEST(Communicator, GathersTheValuesOfAllRanksByRank) {
     EXPECT_EQ(values, (std::vector<double>{0.5, 1.5, 2.5}));
 }
 
+TEST(Communicator, GathersBytesOfAnotherLengthOnEachRank) {
+  using Bytes = std::vector<std::uint8_t>;
+  const std::vector<Bytes> sent = {{1, 2, 3}, {}, {4}};
+  std::vector<std::vector<Bytes>> gathered(sent.size());
+  test::ThreadRanks(3).run([&](Communicator& ranks) {
+    const auto rank = static_cast<std::size_t>(ranks.rank());
+    gathered[rank] = all_gather(ranks, sent[rank]);
+  });
+  for (const std::vector<Bytes>& received : gathered)
+    EXPECT_EQ(received, sent);
+}
+
 TEST(Trainer, AStepWithAGradientThatIsNotFiniteChangesNothing) {
   const SwinConfig config = small_nano(SwinVersion::kV1);
   ParameterStore<float> store(config, true);
