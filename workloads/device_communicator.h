@@ -23,9 +23,9 @@ class DeviceCommunicator {
   virtual void all_reduce_sum(void* values, std::int64_t count, ReduceType type, cuda::Stream stream) = 0;
   virtual void broadcast(void* data, std::int64_t bytes, int root, cuda::Stream stream) = 0;
   virtual std::shared_ptr<void> allocate(std::int64_t bytes) = 0;
-  virtual void exchange(const void* parts, void* received, std::int64_t count, ReduceType type,
-                        cuda::Stream stream) = 0;
-  virtual void gather(void* parts, std::int64_t count, ReduceType type, cuda::Stream stream) = 0;
+  virtual void all_to_all(const void* parts, void* received, std::int64_t count, ReduceType type,
+                          cuda::Stream stream) = 0;
+  virtual void all_gather(void* parts, std::int64_t count, ReduceType type, cuda::Stream stream) = 0;
   // To be asked after each wait for the device: when a rank has failed, the device's work ended without its results.
   // Throws WorkloadError (kFailure) naming that rank.
   virtual void require_all() = 0;

@@ -58,10 +58,11 @@ struct CopyFunctions {
   decltype(&ncclMemFree) release = find<decltype(&ncclMemFree)>("ncclMemFree");
   decltype(&ncclCommWindowRegister) enroll = find<decltype(&ncclCommWindowRegister)>("ncclCommWindowRegister");
   decltype(&ncclCommWindowDeregister) withdraw = find<decltype(&ncclCommWindowDeregister)>("ncclCommWindowDeregister");
-  decltype(&ncclAlltoAll) exchange = find<decltype(&ncclAlltoAll)>("ncclAlltoAll");
+  decltype(&ncclAlltoAll) all_to_all = find<decltype(&ncclAlltoAll)>("ncclAlltoAll");
 
   bool complete() const {
-    return allocate != nullptr && release != nullptr && enroll != nullptr && withdraw != nullptr && exchange != nullptr;
+    return allocate != nullptr && release != nullptr && enroll != nullptr && withdraw != nullptr &&
+           all_to_all != nullptr;
   }
 
  private:
@@ -147,14 +148,15 @@ class NcclTransport : public DeviceTransport {
     return {memory.release(), release};
   }
 
-  void exchange(const void* parts, void* received, std::int64_t count, ReduceType type, cuda::Stream stream) override {
+  void all_to_all(const void* parts, void* received, std::int64_t count, ReduceType type,
+                  cuda::Stream stream) override {
     require_alive();
     check("ncclAlltoAll",
-          copy_.exchange(parts, received, static_cast<std::size_t>(count), type_of(type), communicator_, stream),
+          copy_.all_to_all(parts, received, static_cast<std::size_t>(count), type_of(type), communicator_, stream),
           communicator_);
   }
 
-  void gather(void* parts, std::int64_t count, ReduceType type, cuda::Stream stream) override {
+  void all_gather(void* parts, std::int64_t count, ReduceType type, cuda::Stream stream) override {
     require_alive();
     int rank = 0;
     check("ncclCommUserRank", ncclCommUserRank(communicator_, &rank), communicator_);
@@ -167,10 +169,10 @@ class NcclTransport : public DeviceTransport {
   std::shared_ptr<void> allocate(std::int64_t /*bytes*/) override {
     refuse_copies("this build was made with an NCCL older than 2.28");
   }
-  void exchange(const void*, void*, std::int64_t, ReduceType, cuda::Stream) override {
+  void all_to_all(const void*, void*, std::int64_t, ReduceType, cuda::Stream) override {
     refuse_copies("this build was made with an NCCL older than 2.28");
   }
-  void gather(void*, std::int64_t, ReduceType, cuda::Stream) override {
+  void all_gather(void*, std::int64_t, ReduceType, cuda::Stream) override {
     refuse_copies("this build was made with an NCCL older than 2.28");
   }
 #endif

@@ -16,7 +16,7 @@ struct NcclOptions {
   int rank = 0;
   int size = 1;
   int most_blocks = 0;  // multiprocessors that an operation may take; 0: as NCCL thinks best
-  bool copies = false;  // for allocate(), exchange() and gather()
+  bool copies = false;  // for allocate(), all_to_all() and all_gather()
   NcclId id{};          // made by one rank, the same on all
 };
 

@@ -129,11 +129,12 @@ class ConnectedRanks : public ProcessGroup, private DeviceCommunicator {
     on_gpus([&](DeviceTransport& gpus) { memory = gpus.allocate(bytes); });
     return memory;
   }
-  void exchange(const void* parts, void* received, std::int64_t count, ReduceType type, cuda::Stream stream) override {
-    on_gpus([&](DeviceTransport& gpus) { gpus.exchange(parts, received, count, type, stream); });
+  void all_to_all(const void* parts, void* received, std::int64_t count, ReduceType type,
+                  cuda::Stream stream) override {
+    on_gpus([&](DeviceTransport& gpus) { gpus.all_to_all(parts, received, count, type, stream); });
   }
-  void gather(void* parts, std::int64_t count, ReduceType type, cuda::Stream stream) override {
-    on_gpus([&](DeviceTransport& gpus) { gpus.gather(parts, count, type, stream); });
+  void all_gather(void* parts, std::int64_t count, ReduceType type, cuda::Stream stream) override {
+    on_gpus([&](DeviceTransport& gpus) { gpus.all_gather(parts, count, type, stream); });
   }
   void require_all() override {
     if (has_failed()) guarded([] { throw std::runtime_error("a rank has failed"); });

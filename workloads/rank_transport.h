@@ -42,10 +42,10 @@ class DeviceTransport {
   virtual std::shared_ptr<void> allocate(std::int64_t bytes) = 0;
   // Both are made by the GPUs' copy engines alone, so that kernels keep all multiprocessors. `parts` holds `count`
   // elements for each rank, by rank; what all ranks hold for this one arrives in `received`, by rank.
-  virtual void exchange(const void* parts, void* received, std::int64_t count, ReduceType type,
-                        cuda::Stream stream) = 0;
+  virtual void all_to_all(const void* parts, void* received, std::int64_t count, ReduceType type,
+                          cuda::Stream stream) = 0;
   // Each rank's own part, of `count` elements, goes to that place on all ranks.
-  virtual void gather(void* parts, std::int64_t count, ReduceType type, cuda::Stream stream) = 0;
+  virtual void all_gather(void* parts, std::int64_t count, ReduceType type, cuda::Stream stream) = 0;
 
   // From any thread: what went wrong on its own, without a call of ours.
   virtual std::optional<std::string> trouble() noexcept = 0;

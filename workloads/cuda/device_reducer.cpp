@@ -89,9 +89,9 @@ void DeviceReducer::sum(void* values, std::int64_t count) {
   if (parts_ == nullptr) return communicator_.all_reduce_sum(values, count, type, stream_.get());
   const std::int64_t part = count / communicator_.size();
   void* const own = static_cast<char*>(values) + communicator_.rank() * part * element_bytes(gradients_.type);
-  communicator_.exchange(values, parts_.get(), part, type, stream_.get());
+  communicator_.all_to_all(values, parts_.get(), part, type, stream_.get());
   cuda::sum_parts(gradients_.type, parts_.get(), communicator_.size(), part, own, stream_.get());
-  communicator_.gather(values, part, type, stream_.get());
+  communicator_.all_gather(values, part, type, stream_.get());
 }
 
 }  // namespace swinscope

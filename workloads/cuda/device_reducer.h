@@ -21,9 +21,9 @@ struct ReducedGradients {
   float* gradients = nullptr;  // flat
   void* rounded = nullptr;     // flat, of that type; null with fp32
   ElementType type = ElementType::kFp32;
-  // Each rank adds up its part of a bucket, and copies carry the parts there and back (DeviceCommunicator::exchange()),
-  // instead of NCCL's kernels. What is summed then lies in memory of DeviceCommunicator::allocate(), with room for
-  // padded_gradients() elements.
+  // Each rank adds up its part of a bucket, and copies carry the parts there and back
+  // (DeviceCommunicator::all_to_all()), instead of NCCL's kernels. What is summed then lies in memory of
+  // DeviceCommunicator::allocate(), with room for padded_gradients() elements.
   bool by_copies = false;
 
   void* sums() const { return rounded == nullptr ? gradients : rounded; }

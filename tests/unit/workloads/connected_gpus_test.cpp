@@ -51,8 +51,8 @@ class Doubling : public DeviceTransport {
     refuse();
     return std::make_shared<std::vector<char>>(static_cast<std::size_t>(bytes));
   }
-  void exchange(const void*, void*, std::int64_t, ReduceType, cuda::Stream) override { refuse(); }
-  void gather(void*, std::int64_t, ReduceType, cuda::Stream) override { refuse(); }
+  void all_to_all(const void*, void*, std::int64_t, ReduceType, cuda::Stream) override { refuse(); }
+  void all_gather(void*, std::int64_t, ReduceType, cuda::Stream) override { refuse(); }
   std::optional<std::string> trouble() noexcept override {
     const std::lock_guard lock(line_.mutex);
     return line_.trouble.empty() ? std::nullopt : std::optional(line_.trouble);

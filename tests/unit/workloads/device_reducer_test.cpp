@@ -78,7 +78,8 @@ class Twin : public DeviceCommunicator {
     return {own, own->data()};
   }
   // Of the first part, which is this rank's, both have the same.
-  void exchange(const void* parts, void* received, std::int64_t count, ReduceType type, cuda::Stream stream) override {
+  void all_to_all(const void* parts, void* received, std::int64_t count, ReduceType type,
+                  cuda::Stream stream) override {
     calls.push_back({parts, 2 * count, type});
     ASSERT_EQ(type, ReduceType::kFp32);
     test::launch(stream, [=] {
@@ -88,7 +89,7 @@ class Twin : public DeviceCommunicator {
     });
   }
   // The second part, which the other one adds up, is its own there.
-  void gather(void* parts, std::int64_t count, ReduceType type, cuda::Stream stream) override {
+  void all_gather(void* parts, std::int64_t count, ReduceType type, cuda::Stream stream) override {
     ++gathers;
     test::launch(stream, [=, this] { add(static_cast<float*>(parts) + count, count, type); });
   }

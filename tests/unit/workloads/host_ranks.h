@@ -32,7 +32,8 @@ class HostRanks : public DeviceCommunicator {
     const auto own = std::make_shared<cuda::DeviceBuffer>(bytes);
     return {own, own->data()};
   }
-  void exchange(const void* parts, void* received, std::int64_t count, ReduceType type, cuda::Stream stream) override {
+  void all_to_all(const void* parts, void* received, std::int64_t count, ReduceType type,
+                  cuda::Stream stream) override {
     const auto bytes = static_cast<std::size_t>(count * reduce_bytes(type));
     launch(stream, [=, this] {
       std::vector<std::byte> sent(bytes * static_cast<std::size_t>(size()));
@@ -43,7 +44,7 @@ class HostRanks : public DeviceCommunicator {
       }
     });
   }
-  void gather(void* parts, std::int64_t count, ReduceType type, cuda::Stream stream) override {
+  void all_gather(void* parts, std::int64_t count, ReduceType type, cuda::Stream stream) override {
     const auto bytes = static_cast<std::size_t>(count * reduce_bytes(type));
     launch(stream, [=, this] {
       for (int root = 0; root < size(); ++root)
