@@ -1,9 +1,11 @@
 #include "workloads/program/train_session.h"
 
-#include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -182,7 +184,7 @@ class Session {
     Evaluation result =
         input.scenes ? engine_->evaluate(*input.scenes, images) : engine_->evaluate(*input.images, images);
     for (const SkippedPath& skipped : input.skipped())
-      if (!is_counted(skipped)) report(skipped);
+      report(skipped);
     return result;
   }
 
@@ -194,26 +196,24 @@ class Session {
   }
 
   void report(const SkippedPath& skipped) {
-    count(skipped);
+    if (!count(skipped)) return;
     fmt::print(stderr, "warning: {}: skipped: {}\n", skipped.path.string(), skipped.reason);
   }
 
-  bool is_counted(const SkippedPath& skipped) const {
-    return std::ranges::find(result_.skipped_files, skipped.path, &SkippedPath::path) != result_.skipped_files.end();
-  }
-  void count(const SkippedPath& skipped) {
+  // False where it has been counted before.
+  bool count(const SkippedPath& skipped) {
+    if (!counted_.insert(skipped.path).second) return false;
     result_.skipped_files.push_back(skipped);
     log_.skipped(skipped);
+    return true;
   }
 
   // Each rank reads files of its own and has warned of them; the summary and the log are of all. CBOR keeps the bytes
   // of a path that is no UTF-8.
   void gather_skipped() {
     for (const auto& of_rank : all_gather(communicator_, Json::to_cbor(describe_skipped(result_.skipped_files)))) {
-      for (const Json& file : Json::from_cbor(of_rank)) {
-        const SkippedPath skipped{file["path"].get<std::string>(), file["reason"].get<std::string>()};
-        if (!is_counted(skipped)) count(skipped);
-      }
+      for (const Json& file : Json::from_cbor(of_rank))
+        count({file["path"].get<std::string>(), file["reason"].get<std::string>()});
     }
   }
 
@@ -240,7 +240,8 @@ class Session {
   TrainInput input_;
   std::unique_ptr<TrainingEngine> engine_;
   std::optional<TrainProgress> progress_;
-  std::size_t reported_ = 0;        // of the skipped files
+  std::size_t reported_ = 0;  // of the skipped files
+  std::set<std::filesystem::path> counted_;
   std::int64_t input_wait_ns_ = 0;  // of the measured steps
   std::int64_t epoch_steps_ = 0;
   double epoch_loss_ = 0.0;

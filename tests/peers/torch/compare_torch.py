@@ -13,7 +13,7 @@ Needs torch, timm, numpy and safetensors (made with torch 2.11 and timm 1.0.29) 
 speed: medians of CUDA-event times of a pass on images that are on the GPU already. Each mode and layout of PyTorch is a
 process; --jobs of them compile at a time, each for --compile-limit seconds at most. Once all have compiled (or --seconds are
 over: the rest is named and left out) they are timed one after another, with nothing else running, ours before and after each, so
-that both sides see the same clocks; after the first of --rounds only those within 10 % of the fastest. The ratio is the fastest
+that both sides see the same clocks; after the first of --rounds only those within 1.5 times the fastest. The ratio is the fastest
 PyTorch mode over the median of all of ours. They compile in the order of the options: the mode that takes longest (max-autotune)
 belongs first, and with TORCHINDUCTOR_CACHE_DIR the second layout finds the products that the first has tuned. --min-ratio makes
 it a check; --time-after FILE waits for that file before timing, where something else uses the GPU at first; a GPU that is still
@@ -54,8 +54,9 @@ TOLERANCES = {"fp32": 1e-4, "tf32": 3e-3, "fp16": 3e-3, "bf16": 2e-2}
 PEER_FACTOR = 1.2
 # Below this both sides are as good as fp32 gets, and the ratio is noise.
 FLOOR = 2e-6
-# What is further from the fastest after one round will not be the fastest after more.
-NEAR_THE_FASTEST = 1.1
+# A program's medians at batch 1 have differed by up to 1.43 between rounds: what is further from the fastest than this after one
+# round will not be the fastest after more.
+NEAR_THE_FASTEST = 1.5
 
 
 def run_swin(arguments, extra):
