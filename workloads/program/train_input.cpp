@@ -1,6 +1,7 @@
 #include "workloads/program/train_input.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "kernels/parallel.h"
@@ -56,6 +57,14 @@ TrainInput open_training_input(const TrainOptions& options, const SwinConfig& co
     return {nullptr, std::make_unique<SyntheticScenes>(config.image_size, different, options.run.seed)};
   }
   return {std::make_unique<SyntheticData>(config, options.dataset_size, options.run.seed), nullptr};
+}
+
+std::vector<SkippedPath> skipped_in_listing(const TrainOptions& options) {
+  if (options.scenes) return options.scenes->skipped;
+  if (!options.folders) return {};
+  std::vector<SkippedPath> skipped = options.folders->train.skipped;
+  std::ranges::copy(options.folders->validation.skipped, std::back_inserter(skipped));
+  return skipped;
 }
 
 std::int64_t validation_images(const TrainOptions& options) {

@@ -28,6 +28,9 @@ TrainInput open_training_input(const TrainOptions& options, const SwinConfig& co
 TrainInput open_validation_input(const TrainOptions& options, const SwinConfig& config, Communicator& communicator);
 std::int64_t validation_images(const TrainOptions& options);
 
+// What was skipped when the data folder was listed, which each rank does: folders, and pictures without a mask.
+std::vector<SkippedPath> skipped_in_listing(const TrainOptions& options);
+
 // Reads what `--data` names: it decides the classes and the length of an epoch.
 void open_data_folder(TrainOptions& options, SwinConfig& config);
 

@@ -336,6 +336,25 @@ TEST_F(SwinSegmentation, TwoRanksLearnTheSameAsOne) {
   EXPECT_NEAR(together["epochs"][0]["validation_loss"].get<double>(),
               alone["epochs"][0]["validation_loss"].get<double>(), 5e-2);
 }
+
+// Each rank lists the folder; it does not take two to say so. Torn masks are each for the rank that reads them.
+TEST_F(SwinSegmentation, TheFirstOfSeveralRanksTellsWhatTheListingSkipped) {
+  make_scenes();
+  std::ofstream(at("set/annotations/training/000003.png")) << "this is no mask";
+  std::filesystem::remove(at("set/annotations/training/000004.png"));
+  Arguments command = train({"--batch", "2", "--epochs", "1", "--json"});
+  command.insert(command.begin(), SWINSCOPE_SWIN_PROGRAM);
+  Subprocess first(command, test::as_rank(0, 2, folder_.path()), folder_.path(), "first");
+  Subprocess second(command, test::as_rank(1, 2, folder_.path()), folder_.path(), "second");
+  const Finished of_second = second.wait();
+  const Finished of_first = first.wait();
+  ASSERT_EQ(of_first.status, 0) << of_first.err;
+  ASSERT_EQ(of_second.status, 0) << of_second.err;
+  EXPECT_THAT(of_first.err, HasSubstr("000004.jpg: skipped: its mask "));
+  EXPECT_THAT(of_second.err, testing::Not(HasSubstr("000004.jpg: skipped")));
+  EXPECT_THAT(of_first.err + of_second.err, HasSubstr("000003.jpg: skipped: its mask "));
+  EXPECT_EQ(nlohmann::json::parse(of_first.out)["data"][0]["files_skipped"], 2);
+}
 #endif
 
 }  // namespace
