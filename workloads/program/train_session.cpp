@@ -40,9 +40,9 @@ class Session {
     engine_ = make_engine({checkpoint ? &*checkpoint : nullptr, result_.resumed_at});
     say_how_it_starts(checkpoint);
     progress_.emplace(result_.resumed_at, options.trainer.total_steps, global_batch());
-    if (!leads_) {
-      for (const SkippedPath& skipped : skipped_in_listing(options))
-        told_by_first_.insert(skipped.path);
+    // Each rank has listed the folder, and one tells.
+    for (const SkippedPath& skipped : skipped_in_listing(options)) {
+      if (count(skipped) && leads_) warn_of(skipped);
     }
     report_skipped();
   }
@@ -200,7 +200,10 @@ class Session {
   }
 
   void report(const SkippedPath& skipped) {
-    if (!count(skipped) || told_by_first_.contains(skipped.path)) return;
+    if (count(skipped)) warn_of(skipped);
+  }
+
+  static void warn_of(const SkippedPath& skipped) {
     fmt::print(stderr, "warning: {}: skipped: {}\n", skipped.path.string(), skipped.reason);
   }
 
@@ -246,8 +249,7 @@ class Session {
   std::optional<TrainProgress> progress_;
   std::size_t reported_ = 0;  // of the skipped files
   std::set<std::filesystem::path> counted_;
-  std::set<std::filesystem::path> told_by_first_;  // what every rank finds
-  std::int64_t input_wait_ns_ = 0;                 // of the measured steps
+  std::int64_t input_wait_ns_ = 0;  // of the measured steps
   std::int64_t epoch_steps_ = 0;
   double epoch_loss_ = 0.0;
   double epoch_accuracy_ = 0.0;

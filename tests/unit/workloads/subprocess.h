@@ -1,6 +1,7 @@
 // Starting programs from tests and collecting what they print.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -157,6 +158,14 @@ inline std::map<std::string, std::string> as_rank(int rank, int size, const std:
   variables["LOCAL_RANK"] = std::to_string(rank);
   variables["SWINSCOPE_RUN_DIR"] = folder.string();
   return variables;
+}
+
+// Both ranks of a run of two, by rank; `folder` is where they meet and write their output.
+inline std::array<Finished, 2> run_two_ranks(const std::vector<std::string>& command,
+                                             const std::filesystem::path& folder) {
+  Subprocess first(command, as_rank(0, 2, folder), folder, "first");
+  Subprocess second(command, as_rank(1, 2, folder), folder, "second");
+  return {first.wait(), second.wait()};
 }
 
 }  // namespace swinscope::test

@@ -147,12 +147,10 @@ TEST_F(SwinProgram, TrainReportsProgressOnStderrAndDataOnStdout) {
 }
 
 TEST_F(SwinProgram, TwoRanksTrainTogetherAndOnePrints) {
-  const std::vector<std::string> arguments = {"train",           "--model", "swin_nano", "--image", "32",
-                                              "--batch-per-gpu", "2",       "--steps",   "2",       "--json"};
-  Subprocess first = start(arguments, test::as_rank(0, 2, folder_.path()), "first");
-  Subprocess second = start(arguments, test::as_rank(1, 2, folder_.path()), "second");
-  const Finished printed = first.wait();
-  const Finished silent = second.wait();
+  const auto [printed, silent] =
+      test::run_two_ranks({SWINSCOPE_SWIN_PROGRAM, "train", "--model", "swin_nano", "--image", "32", "--batch-per-gpu",
+                           "2", "--steps", "2", "--json"},
+                          folder_.path());
   ASSERT_EQ(printed.status, 0) << printed.err;
   ASSERT_EQ(silent.status, 0) << silent.err;
   EXPECT_THAT(silent.out, testing::IsEmpty());

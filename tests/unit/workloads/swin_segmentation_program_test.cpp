@@ -1,5 +1,6 @@
 // `swin train --task segmentation` as a user runs it: scenes from files, checkpoints, weights of a classifier, ranks.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
@@ -31,6 +32,10 @@ class SwinSegmentation : public testing::Test {
   Finished swin(Arguments arguments) const {
     arguments.insert(arguments.begin(), SWINSCOPE_SWIN_PROGRAM);
     return Subprocess(arguments, test::no_launcher(), folder_.path(), "swin").wait();
+  }
+  std::array<Finished, 2> swin_on_two_ranks(Arguments arguments) const {
+    arguments.insert(arguments.begin(), SWINSCOPE_SWIN_PROGRAM);
+    return test::run_two_ranks(arguments, folder_.path());
   }
   std::string at(const std::string& name) const { return (folder_.path() / name).string(); }
 
@@ -324,12 +329,9 @@ TEST_F(SwinSegmentation, TwoRanksLearnTheSameAsOne) {
     return arguments;
   };
   const auto alone = nlohmann::json::parse(swin(with("4")).out)["data"][0];
-  Arguments command = with("2");
-  command.insert(command.begin(), SWINSCOPE_SWIN_PROGRAM);
-  Subprocess first(command, test::as_rank(0, 2, folder_.path()), folder_.path(), "first");
-  Subprocess second(command, test::as_rank(1, 2, folder_.path()), folder_.path(), "second");
-  EXPECT_EQ(second.wait().status, 0);
-  const auto together = nlohmann::json::parse(first.wait().out)["data"][0];
+  const auto [first, second] = swin_on_two_ranks(with("2"));
+  EXPECT_EQ(second.status, 0) << second.err;
+  const auto together = nlohmann::json::parse(first.out)["data"][0];
   EXPECT_EQ(together["steps_done"], 5);
   EXPECT_NEAR(together["loss_first"].get<double>(), alone["loss_first"].get<double>(), 1e-4);
   EXPECT_NEAR(together["loss_last"].get<double>(), alone["loss_last"].get<double>(), 1e-2);
@@ -342,18 +344,13 @@ TEST_F(SwinSegmentation, TheFirstOfSeveralRanksTellsWhatTheListingSkipped) {
   make_scenes();
   std::ofstream(at("set/annotations/training/000003.png")) << "this is no mask";
   std::filesystem::remove(at("set/annotations/training/000004.png"));
-  Arguments command = train({"--batch", "2", "--epochs", "1", "--json"});
-  command.insert(command.begin(), SWINSCOPE_SWIN_PROGRAM);
-  Subprocess first(command, test::as_rank(0, 2, folder_.path()), folder_.path(), "first");
-  Subprocess second(command, test::as_rank(1, 2, folder_.path()), folder_.path(), "second");
-  const Finished of_second = second.wait();
-  const Finished of_first = first.wait();
-  ASSERT_EQ(of_first.status, 0) << of_first.err;
-  ASSERT_EQ(of_second.status, 0) << of_second.err;
-  EXPECT_THAT(of_first.err, HasSubstr("000004.jpg: skipped: its mask "));
-  EXPECT_THAT(of_second.err, testing::Not(HasSubstr("000004.jpg: skipped")));
-  EXPECT_THAT(of_first.err + of_second.err, HasSubstr("000003.jpg: skipped: its mask "));
-  EXPECT_EQ(nlohmann::json::parse(of_first.out)["data"][0]["files_skipped"], 2);
+  const auto [first, second] = swin_on_two_ranks(train({"--batch", "2", "--epochs", "1", "--json"}));
+  ASSERT_EQ(first.status, 0) << first.err;
+  ASSERT_EQ(second.status, 0) << second.err;
+  EXPECT_THAT(first.err, HasSubstr("000004.jpg: skipped: its mask "));
+  EXPECT_THAT(second.err, testing::Not(HasSubstr("000004.jpg: skipped")));
+  EXPECT_THAT(first.err + second.err, HasSubstr("000003.jpg: skipped: its mask "));
+  EXPECT_EQ(nlohmann::json::parse(first.out)["data"][0]["files_skipped"], 2);
 }
 #endif
 

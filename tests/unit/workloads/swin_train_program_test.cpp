@@ -1,6 +1,7 @@
 // `swin make-data` and `swin train` on files as a user runs them: validation, damaged files, checkpoints and their
 // ends.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -35,6 +36,10 @@ class SwinTrain : public testing::Test {
   Finished swin(std::vector<std::string> arguments) const {
     arguments.insert(arguments.begin(), SWINSCOPE_SWIN_PROGRAM);
     return run(arguments);
+  }
+  std::array<Finished, 2> swin_on_two_ranks(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), SWINSCOPE_SWIN_PROGRAM);
+    return test::run_two_ranks(arguments, folder_.path());
   }
   std::string at(const std::string& name) const { return (folder_.path() / name).string(); }
 
@@ -303,12 +308,9 @@ TEST_F(SwinTrain, TwoRanksLearnTheSameAsOne) {
   };
   const auto alone = nlohmann::json::parse(swin(with("4", "alone", false)).out)["data"][0];
   const auto two_ranks = [&](bool resume) {
-    std::vector<std::string> command = with("2", "two", resume);
-    command.insert(command.begin(), SWINSCOPE_SWIN_PROGRAM);
-    Subprocess first(command, test::as_rank(0, 2, folder_.path()), folder_.path(), "first");
-    Subprocess second(command, test::as_rank(1, 2, folder_.path()), folder_.path(), "second");
-    EXPECT_EQ(second.wait().status, 0);
-    return nlohmann::json::parse(first.wait().out)["data"][0];
+    const auto [first, second] = swin_on_two_ranks(with("2", "two", resume));
+    EXPECT_EQ(second.status, 0) << second.err;
+    return nlohmann::json::parse(first.out)["data"][0];
   };
   const auto together = two_ranks(false);
   EXPECT_EQ(together["steps_done"], 12);
@@ -325,13 +327,10 @@ TEST_F(SwinTrain, TwoRanksLearnTheSameAsOne) {
 
 TEST_F(SwinTrain, TheRankThatWaitsLongestForImagesIsNamed) {
   make_data();
-  std::vector<std::string> command = train({"--steps", "4", "-q"});
-  command.insert(command.begin(), SWINSCOPE_SWIN_PROGRAM);
-  Subprocess first(command, test::as_rank(0, 2, folder_.path()), folder_.path(), "first");
-  Subprocess second(command, test::as_rank(1, 2, folder_.path()), folder_.path(), "second");
-  EXPECT_EQ(second.wait().status, 0);
-  EXPECT_THAT(first.wait().out, testing::ContainsRegex("waiting for images: [0-9.]+ % of the time on rank [01], the "
-                                                       "longest of 2; 0 files skipped"));
+  const auto [first, second] = swin_on_two_ranks(train({"--steps", "4", "-q"}));
+  EXPECT_EQ(second.status, 0) << second.err;
+  EXPECT_THAT(first.out, testing::ContainsRegex("waiting for images: [0-9.]+ % of the time on rank [01], the "
+                                                "longest of 2; 0 files skipped"));
 }
 
 // Each rank reads half of the files; what rank 0 says and logs is of all.
@@ -342,20 +341,16 @@ TEST_F(SwinTrain, FilesThatAnyRankSkippedAreCountedOnce) {
     broken.push_back(at("set/train/disc-plain/") + name + ".jpg");
     std::ofstream(broken.back()) << "no picture";
   }
-  std::vector<std::string> command = train({"--epochs", "1", "-q", "--json", "--log", at("log")});
-  command.insert(command.begin(), SWINSCOPE_SWIN_PROGRAM);
-  Subprocess first(command, test::as_rank(0, 2, folder_.path()), folder_.path(), "first");
-  Subprocess second(command, test::as_rank(1, 2, folder_.path()), folder_.path(), "second");
-  const Finished of_second = second.wait();
-  const Finished of_first = first.wait();
-  ASSERT_EQ(of_first.status, 0) << of_first.err;
-  const auto names = [](const Finished& rank, const std::string& file) {
-    return rank.err.find(file + ": skipped: Not a JPEG") != std::string::npos;
+  const auto ranks = swin_on_two_ranks(train({"--epochs", "1", "-q", "--json", "--log", at("log")}));
+  for (const Finished& rank : ranks)
+    ASSERT_EQ(rank.status, 0) << rank.err;
+  const auto names = [&](std::size_t rank, const std::string& file) {
+    return ranks[rank].err.find(file + ": skipped: Not a JPEG") != std::string::npos;
   };
-  EXPECT_FALSE(std::ranges::all_of(broken, [&](const std::string& file) { return names(of_first, file); }));
+  EXPECT_FALSE(std::ranges::all_of(broken, [&](const std::string& file) { return names(0, file); }));
   for (const std::string& file : broken)
-    EXPECT_TRUE(names(of_first, file) || names(of_second, file)) << file;
-  const auto document = nlohmann::json::parse(of_first.out);
+    EXPECT_TRUE(names(0, file) || names(1, file)) << file;
+  const auto document = nlohmann::json::parse(ranks[0].out);
   EXPECT_EQ(document["data"][0]["files_skipped"], broken.size());
   EXPECT_EQ(document["warnings"].size(), broken.size());
   std::size_t logged = 0;
