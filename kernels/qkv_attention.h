@@ -7,9 +7,11 @@
 namespace swinscope::cuda {
 
 // qkv = x W^T + b, rounded to the type, and window_attention_forward() of it, both in image order. Padding of the map
-// is rows of x that are zero.
+// is rows of x that are zero. With gamma and beta LN(x) gamma + beta, rounded, is in the place of x.
 struct QkvAttentionTensors {
-  const void* x = nullptr;             // [tokens, channels]
+  const void* x = nullptr;      // [tokens, channels]
+  const void* gamma = nullptr;  // [channels], or null, as beta
+  const void* beta = nullptr;
   const void* weight = nullptr;        // [3, heads, head_dim, channels]
   const void* qkv_bias = nullptr;      // [3, heads, head_dim], or null
   const void* bias = nullptr;          // by expand_attention_bias()
@@ -21,6 +23,9 @@ struct QkvAttentionTensors {
 // Whether this GPU and this build have it for such windows: attention_on_tensor_cores(), and a number of channels that
 // is a multiple of 64 and at most 512. Without the cosine a window has at most 56 tokens.
 bool qkv_attention_offered(const WindowAttentionShape& shape, ElementType type);
+// Whether they have it with gamma and beta: the scaled dot product, 128 channels, windows of at most 56 tokens, a map
+// without padding.
+bool normalized_qkv_attention_offered(const WindowAttentionShape& shape, ElementType type);
 // Whether windows fill their 64 rows of products, and windows and heads are enough for all of this GPU: else the
 // projection and the attention apart are faster.
 bool qkv_attention_pays(const WindowAttentionShape& shape);

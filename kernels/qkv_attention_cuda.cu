@@ -15,16 +15,15 @@
 #include "kernels/cuda_call.h"
 #include "kernels/hopper_product.cuh"
 #include "kernels/linear.h"
+#include "kernels/narrow_attention.h"
 #include "kernels/qkv_attention.h"
-#include "kernels/window_attention_lanes.cuh"
-#include "kernels/window_geometry.cuh"
+#include "kernels/qkv_attention_head.cuh"
 
 namespace swinscope::cuda {
 namespace {
 
 constexpr int kGroups = 2;
 constexpr int kBlockThreads = (1 + kGroups) * hopper::kGroup;
-constexpr int kHeadColumns = 3 * kHeadDim;
 constexpr std::uint32_t kRowTileBytes = kMaxTokens * hopper::kStageRowBytes;  // x: 64 rows of 64 channels
 constexpr std::uint32_t kWeightBoxBytes = kHeadDim * hopper::kStageRowBytes;
 constexpr std::uint32_t kWeightBytes = 3 * kWeightBoxBytes;  // of 64 channels of a head's q, k and v
@@ -177,53 +176,6 @@ __device__ void project(const QkvArguments<T>& a, const QkvMemory<T>& memory, st
   release(before);
 }
 
-// q in registers, k and v to shared memory, rounded. Of the cosine form also 1 / norm of a thread's two rows of q, and
-// of all rows of k.
-template <typename T, bool kCosine>
-struct HeadRows {
-  std::uint32_t q[2][4];  // of channels 0 to 15 and 16 to 31
-  float q_norms[2];       // of the upper row and the lower one
-
-  __device__ HeadRows(const float (&sums)[kHeadColumns / 2], const float* bias, int channels, std::uint32_t parts,
-                      std::uint32_t place, int t, int row, float* k_norms) {
-    float q_squares[2] = {};
-    float k_squares[2] = {};
-#pragma unroll
-    for (int part = 0; part < 3; ++part) {
-#pragma unroll
-      for (int block = 0; block < kHeadDim / 8; ++block) {
-        const float2 b = *reinterpret_cast<const float2*>(bias + part * channels + block * 8 + 2 * t);
-        const float* const own = sums + 4 * (part * (kHeadDim / 8) + block);
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          const std::uint32_t pair = pack(own[2 * half] + b.x, own[2 * half + 1] + b.y, T{});
-          if (kCosine && part < 2) {
-            const float2 rounded = unpack(pair, T{});
-            float& squares = part == 0 ? q_squares[half] : k_squares[half];
-            squares = fmaf(rounded.x, rounded.x, fmaf(rounded.y, rounded.y, squares));
-          }
-          if (part == 0) {
-            q[block / 2][block % 2 * 2 + half] = pair;
-          } else {
-            store_shared(((parts + static_cast<std::uint32_t>(part) * kPartBytes + place) ^
-                          (static_cast<std::uint32_t>(block) * 16)) +
-                             static_cast<std::uint32_t>(half) * 8 * kRowBytes,
-                         pair);
-          }
-        }
-      }
-    }
-    if constexpr (kCosine) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        q_norms[half] = inverse_norm(sum_over(q_squares[half], 4));
-        const float k_norm = inverse_norm(sum_over(k_squares[half], 4));
-        if (t == 0) k_norms[row + 8 * half] = k_norm;
-      }
-    }
-  }
-};
-
 template <typename T, int kBlocks, bool kCosine>
 __device__ void attend_windows(const QkvArguments<T>& a, const QkvMemory<T>& memory, const float* qkv_bias,
                                float* k_norms, int group) {
@@ -272,36 +224,8 @@ __device__ void attend_windows(const QkvArguments<T>& a, const QkvMemory<T>& mem
       group_meets();
       if (lane.tile * 16 >= tokens) continue;
 
-      float scale = a.scale;
-      if constexpr (kCosine) scale = cosine_scale(a.logit_scale[head]);
-      float row_scale[2] = {};
-      if constexpr (kCosine) {
-        row_scale[0] = scale * head_rows.q_norms[0];
-        row_scale[1] = scale * head_rows.q_norms[1];
-      }
-      const float exponent = kCosine ? 1.0F : scale;
-      float scores[kBlocks][4];
-      find_scores<T, kCosine>(scores, parts + lane.key_place, head_rows.q[0], head_rows.q[1], bias.pairs, row_scale,
-                              k_norms, lane.t);
-      if (rows.seams != 0) {
-        hide_across_seams(scores, rows.seams, lane.upper, lane.lower, lane.keys_below, lane.keys_right,
-                          hidden_score(exponent));
-      }
-      float largest[2];
-      exponentiate(scores, exponent, largest);
-      const std::uint32_t ones = pack(1.0F, 1.0F, T{});
-      float sum[4] = {};
-      float out[4][4] = {};
-      weigh_values<T>(scores, parts + lane.value_place, parts + lane.last_value_place, ones, sum, out);
-      leave_result<T>(out, sum, parts + lane.result_place);
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int target = half == 0 ? rows.upper : rows.lower;
-        if (target < 0) continue;
-        const uint4 result = load_shared(parts + lane.own_piece + static_cast<std::uint32_t>(half) * 8 * kRowBytes);
-        *reinterpret_cast<uint4*>(a.out + std::int64_t{target} * a.channels() + head * kHeadDim + 8 * lane.t) = result;
-      }
-      __syncwarp();
+      const float scale = kCosine ? cosine_scale(a.logit_scale[head]) : a.scale;
+      attend_head(lane, rows, head_rows, bias, scale, k_norms, parts, a.out + head * kHeadDim, a.channels());
     }
   }
 }
@@ -429,6 +353,10 @@ bool qkv_attention_offered(const WindowAttentionShape& shape, ElementType type) 
          rings_for(shape.channels(), most_shared_bytes()).stages > 0;
 }
 
+bool normalized_qkv_attention_offered(const WindowAttentionShape& shape, ElementType type) {
+  return shape.score == AttentionScore::kScaledDot && narrow_attention_offered(shape, type);
+}
+
 bool qkv_attention_pays(const WindowAttentionShape& shape) {
   return shape.grid.window_tokens() == kMaxTokens &&
          shape.grid.window_count() * shape.heads >= std::int64_t{8} * device_info().multiprocessors;
@@ -445,7 +373,9 @@ OperationCost qkv_attention_forward_cost(const WindowAttentionShape& shape, std:
 
 void qkv_attention_forward(const WindowAttentionShape& shape, ElementType type, const QkvAttentionTensors& tensors,
                            Stream stream) {
-  require(qkv_attention_offered(shape, type), "qkv_attention", "there is no kernel for such windows here");
+  const bool normalizes = tensors.gamma != nullptr;
+  require(normalizes ? normalized_qkv_attention_offered(shape, type) : qkv_attention_offered(shape, type),
+          "qkv_attention", "there is no kernel for such windows here");
   require(tensors.x != nullptr && tensors.weight != nullptr && tensors.bias != nullptr && tensors.out != nullptr,
           "qkv_attention", "x, weight, bias and out are needed");
   require(shape.score != AttentionScore::kCosine || tensors.logit_scale != nullptr, "qkv_attention",
@@ -453,7 +383,9 @@ void qkv_attention_forward(const WindowAttentionShape& shape, ElementType type, 
   require(shape.grid.window_count() * shape.grid.window_tokens() < std::numeric_limits<int>::max(), "qkv_attention",
           "too many windows");
   if (shape.grid.batch == 0) return;
-  if (type == ElementType::kFp16) {
+  if (narrow_attention_offered(shape, type) && normalizes == (shape.score == AttentionScore::kScaledDot)) {
+    narrow_attention_forward(shape, type, tensors, stream);
+  } else if (type == ElementType::kFp16) {
     launch_type<__half>(shape, type, tensors, stream);
   } else {
     launch_type<__nv_bfloat16>(shape, type, tensors, stream);

@@ -73,38 +73,48 @@ struct WarpGroupProduct<__nv_bfloat16, 64> {
 };
 #undef SWINSCOPE_WGMMA_64
 
-// sums += a b^T, or = where `clear`; a and b by their descriptors.
-#define SWINSCOPE_WGMMA_96(TYPES)                                                                                    \
-  asm volatile(                                                                                                      \
-      "{\n.reg .pred p;\nsetp.eq.b32 p, %50, 0;\n"                                                                   \
-      "wgmma.mma_async.sync.aligned.m64n96k16.f32." TYPES "." TYPES                                                  \
-      " "                                                                                                            \
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                                      \
-      " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "                            \
-      " %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47}, "                           \
-      "%48, %49, p, 1, 1, 0, 0;\n}\n"                                                                                \
-      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3]), "+f"(sums[4]), "+f"(sums[5]), "+f"(sums[6]),     \
-        "+f"(sums[7]), "+f"(sums[8]), "+f"(sums[9]), "+f"(sums[10]), "+f"(sums[11]), "+f"(sums[12]), "+f"(sums[13]), \
-        "+f"(sums[14]), "+f"(sums[15]), "+f"(sums[16]), "+f"(sums[17]), "+f"(sums[18]), "+f"(sums[19]),              \
-        "+f"(sums[20]), "+f"(sums[21]), "+f"(sums[22]), "+f"(sums[23]), "+f"(sums[24]), "+f"(sums[25]),              \
-        "+f"(sums[26]), "+f"(sums[27]), "+f"(sums[28]), "+f"(sums[29]), "+f"(sums[30]), "+f"(sums[31]),              \
-        "+f"(sums[32]), "+f"(sums[33]), "+f"(sums[34]), "+f"(sums[35]), "+f"(sums[36]), "+f"(sums[37]),              \
-        "+f"(sums[38]), "+f"(sums[39]), "+f"(sums[40]), "+f"(sums[41]), "+f"(sums[42]), "+f"(sums[43]),              \
-        "+f"(sums[44]), "+f"(sums[45]), "+f"(sums[46]), "+f"(sums[47])                                               \
-      : "l"(a), "l"(b), "r"(clear ? 1 : 0))
+// sums += a b^T, or = where `clear`; a and b by their descriptors, or a in registers, as mma.m16n8k16 has it.
+#define SWINSCOPE_WGMMA_96(TYPES, CLEAR, OPERANDS, ...)                                                               \
+  asm volatile("{\n.reg .pred p;\nsetp.eq.b32 p, " CLEAR                                                              \
+               ", 0;\n"                                                                                               \
+               "wgmma.mma_async.sync.aligned.m64n96k16.f32." TYPES "." TYPES                                          \
+               " "                                                                                                    \
+               "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                              \
+               " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "                    \
+               " %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47}, " OPERANDS ";\n}\n" \
+               : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3]), "+f"(sums[4]), "+f"(sums[5]),            \
+                 "+f"(sums[6]), "+f"(sums[7]), "+f"(sums[8]), "+f"(sums[9]), "+f"(sums[10]), "+f"(sums[11]),          \
+                 "+f"(sums[12]), "+f"(sums[13]), "+f"(sums[14]), "+f"(sums[15]), "+f"(sums[16]), "+f"(sums[17]),      \
+                 "+f"(sums[18]), "+f"(sums[19]), "+f"(sums[20]), "+f"(sums[21]), "+f"(sums[22]), "+f"(sums[23]),      \
+                 "+f"(sums[24]), "+f"(sums[25]), "+f"(sums[26]), "+f"(sums[27]), "+f"(sums[28]), "+f"(sums[29]),      \
+                 "+f"(sums[30]), "+f"(sums[31]), "+f"(sums[32]), "+f"(sums[33]), "+f"(sums[34]), "+f"(sums[35]),      \
+                 "+f"(sums[36]), "+f"(sums[37]), "+f"(sums[38]), "+f"(sums[39]), "+f"(sums[40]), "+f"(sums[41]),      \
+                 "+f"(sums[42]), "+f"(sums[43]), "+f"(sums[44]), "+f"(sums[45]), "+f"(sums[46]), "+f"(sums[47])       \
+               : __VA_ARGS__, "l"(b), "r"(clear ? 1 : 0))
+#define SWINSCOPE_WGMMA_96_SHARED(TYPES) SWINSCOPE_WGMMA_96(TYPES, "%50", "%48, %49, p, 1, 1, 0, 0", "l"(a))
+#define SWINSCOPE_WGMMA_96_REGISTERS(TYPES) \
+  SWINSCOPE_WGMMA_96(TYPES, "%53", "{%48, %49, %50, %51}, %52, p, 1, 1, 0", "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]))
 
 template <>
 struct WarpGroupProduct<__half, 96> {
   static __device__ void add(float (&sums)[48], std::uint64_t a, std::uint64_t b, bool clear) {
-    SWINSCOPE_WGMMA_96("f16");
+    SWINSCOPE_WGMMA_96_SHARED("f16");
+  }
+  static __device__ void add(float (&sums)[48], const std::uint32_t (&a)[4], std::uint64_t b, bool clear) {
+    SWINSCOPE_WGMMA_96_REGISTERS("f16");
   }
 };
 template <>
 struct WarpGroupProduct<__nv_bfloat16, 96> {
   static __device__ void add(float (&sums)[48], std::uint64_t a, std::uint64_t b, bool clear) {
-    SWINSCOPE_WGMMA_96("bf16");
+    SWINSCOPE_WGMMA_96_SHARED("bf16");
+  }
+  static __device__ void add(float (&sums)[48], const std::uint32_t (&a)[4], std::uint64_t b, bool clear) {
+    SWINSCOPE_WGMMA_96_REGISTERS("bf16");
   }
 };
+#undef SWINSCOPE_WGMMA_96_REGISTERS
+#undef SWINSCOPE_WGMMA_96_SHARED
 #undef SWINSCOPE_WGMMA_96
 
 // sums += a b^T, or = where `clear`; a and b by their descriptors, or a in registers, as mma.m16n8k16 has it.

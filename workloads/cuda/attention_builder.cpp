@@ -116,14 +116,19 @@ void ModelBuilder::attend_at_once(const Block& block, const void* pad, cuda::Tok
 
 bool ModelBuilder::has_qkv_attention(const Block& block) const {
   const Features& features = options_.features;
-  return features.qkvattention && features.attention && features.window && features.qkvbias &&
-         cuda::qkv_attention_offered(block.attention, type_) && cuda::qkv_attention_pays(block.attention);
+  if (!features.qkvattention || !features.attention || !features.window || !features.qkvbias) return false;
+  if (v1()) return has_narrow_qkv(block) && cuda::normalized_qkv_attention_offered(block.attention, type_);
+  return cuda::qkv_attention_offered(block.attention, type_) && cuda::qkv_attention_pays(block.attention);
 }
 
-void ModelBuilder::attend_with_qkv(const Block& block, const void* x, const void* bias) {
+void ModelBuilder::attend_with_qkv(const Block& block, const void* bias) {
   const WindowAttentionShape shape = block.attention;
   cuda::QkvAttentionTensors tensors;
-  tensors.x = x;
+  tensors.x = block.x;
+  if (v1()) {
+    tensors.gamma = weights_.find(block.parameters + ".norm1.weight");
+    tensors.beta = weights_.find(block.parameters + ".norm1.bias");
+  }
   tensors.weight = weights_.find(block.parameters + ".attn.qkv.weight");
   tensors.qkv_bias = bias;
   tensors.bias = attention_bias(block);

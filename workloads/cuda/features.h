@@ -38,7 +38,8 @@ struct Features {
   bool adamw = false;      // training: one update of all parameters, not one of each tensor
   bool window = false;     // no copies for shift, partition and their reverses: rows are found by address
   bool attention = false;  // attention within windows as one kernel
-  // Inference, V2, many windows of 64 tokens, 16-bit types: the qkv projection within the attention kernel.
+  // Inference, 16-bit types: the qkv projection within the attention kernel. In V2 where there are many windows of 64
+  // tokens; in V1 with `normqkv`, where its normalization is there, too.
   bool qkvattention = false;
   bool graph = false;  // the whole pass launched as one CUDA graph
 

@@ -263,7 +263,9 @@ void ModelBuilder::attention_half(const Block& block) {
   const std::string qkv_name = block.parameters + ".attn.qkv";
   const Linear qkv = qkv_of(block, qkv_bias(block));
   void* const wide = activations_.wide.data();
-  if (has_narrow_qkv(block)) {
+  if (has_qkv_attention(block)) {
+    attend_with_qkv(block, qkv.bias);
+  } else if (has_narrow_qkv(block)) {
     narrow_qkv(block, qkv.bias, wide);
     attend(block, qkv.bias);
   } else if (folded_linear(qkv, norm_name, qkv_name, block.x, wide)) {
@@ -275,13 +277,9 @@ void ModelBuilder::attention_half(const Block& block) {
            weights_ahead(block, block.parameters + ".attn.proj.weight", block.parameters + ".mlp.fc1.weight"));
       input = side;
     }
-    if (has_qkv_attention(block)) {
-      attend_with_qkv(block, input, qkv.bias);
-    } else {
-      if (!options_.features.window) input = into_windows(block, input);
-      linear(qkv, input, weights_.find(qkv_name + ".weight"), wide);
-      attend(block, qkv.bias);
-    }
+    if (!options_.features.window) input = into_windows(block, input);
+    linear(qkv, input, weights_.find(qkv_name + ".weight"), wide);
+    attend(block, qkv.bias);
   }
 
   if (v1() && has_narrow_mlp(block)) return;  // the kernel of the other half begins with the projection

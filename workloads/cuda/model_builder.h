@@ -99,10 +99,10 @@ class ModelBuilder {
   void attend_at_once(const Block& block, const void* pad, cuda::TokenOrder order);
   // The bias of all pairs of tokens, as attention kernels read it.
   const void* attention_bias(const Block& block);
-  // Whether the qkv projection is part of the attention kernel.
+  // Whether the qkv projection is part of the attention kernel, and in V1 the normalization before it.
   bool has_qkv_attention(const Block& block) const;
-  // x: the block's, in V1 normalized.
-  void attend_with_qkv(const Block& block, const void* x, const void* bias);
+  // In V1 also the normalization before it.
+  void attend_with_qkv(const Block& block, const void* bias);
   void attend_by_steps(const Block& block, const void* pad, cuda::TokenOrder order);
   const void* into_windows(const Block& block, const void* x);
   void out_of_windows(const Block& block, const void* branch);

@@ -158,6 +158,7 @@ TEST_F(DeviceModelTest, OperationsInOneKernelGiveWhatTheyGiveApart) {
   for (const Case& c : {Case{SwinVersion::kV1, &Features::mlp, "stage1.block1.mlp.fc1"},
                         Case{SwinVersion::kV1, &Features::mlp, "stage1.block1.attn.proj"},
                         Case{SwinVersion::kV1, &Features::normqkv, "stage1.block1.norm1"},
+                        Case{SwinVersion::kV1, &Features::qkvattention, "stage1.block1.attn.qkv"},
                         Case{SwinVersion::kV2, &Features::mlp, "stage1.block1.mlp.fc1"},
                         Case{SwinVersion::kV2, &Features::qkvattention, "stage1.block1.attn.qkv"}}) {
     const ModelReference reference = cpu_reference(wide_blocks(c.version), 8);
