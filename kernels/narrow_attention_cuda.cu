@@ -106,8 +106,9 @@ __device__ void project(float (&sums)[kHeadColumns / 2], const std::uint32_t (&o
 
 // kBlocks: blocks of 8 keys.
 template <typename T, int kBlocks, bool kCosine>
-__global__ __launch_bounds__(kBlockThreads, 1) void narrow_attention_kernel(
-    const __grid_constant__ CUtensorMap weight_map, const NarrowAttentionArguments<T> a) {
+__global__ __launch_bounds__(kBlockThreads,
+                             1) void narrow_attention_kernel(const __grid_constant__ CUtensorMap weight_map,
+                                                             const NarrowAttentionArguments<T> a) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ unsigned char dynamic[];
   __shared__ std::uint64_t barrier;

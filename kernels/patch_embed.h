@@ -50,6 +50,23 @@ namespace cuda {
 // weight's gradient, dy^T * columns, and the bias's, bias_backward(). patch must be 4.
 void patch_columns(const PatchEmbedShape& shape, ElementType type, const void* image, void* columns, Stream stream);
 
+// The whole and the normalization after it as one kernel, without columns in memory: y = LN(columns W^T + b) gamma +
+// beta. Tensors are of the type.
+struct NormalizedPatchEmbedTensors {
+  const void* image = nullptr;   // [batch, channels, height, width]
+  const void* weight = nullptr;  // [outputs, channels, patch, patch]
+  const void* bias = nullptr;    // [outputs], or null
+  const void* gamma = nullptr;   // [outputs], as beta
+  const void* beta = nullptr;
+  void* y = nullptr;  // [tokens(), outputs]
+};
+// Whether this GPU and this build have it: compute capability 9.0, fp16 and bf16, three channels, patches of 4, 128
+// outputs.
+bool normalized_patch_embed_offered(const PatchEmbedShape& shape, ElementType type);
+void normalized_patch_embed_forward(const PatchEmbedShape& shape, ElementType type,
+                                    const NormalizedPatchEmbedTensors& tensors, Stream stream);
+OperationCost normalized_patch_embed_cost(const PatchEmbedShape& shape, std::int64_t element_bytes);
+
 }  // namespace cuda
 
 }  // namespace swinscope

@@ -28,6 +28,8 @@ struct Features {
   // Inference, V1 (with `window`), many rows of 128 channels, 16-bit types: the normalization before qkv within its
   // product's kernel.
   bool normqkv = false;
+  // Inference, 128 channels, 16-bit types: the patch embedding and its normalization as one kernel, from the images.
+  bool patchembed = false;
   // Each operation goes through the tokens against the direction of the one before, whose last results are still in the
   // L2 cache; in training, gradients of weights come before that which the next operation takes.
   bool serpentine = false;

@@ -217,6 +217,23 @@ void ModelBuilder::stem() {
   const PatchEmbedShape shape{batch_,     kImageChannels,   config_.image_size, config_.image_size,
                               kPatchSize, config_.embed_dim};
   const void* const images = activations_.images.data();
+  if (options_.features.patchembed && options_.features.layernorm &&
+      cuda::normalized_patch_embed_offered(shape, type_)) {
+    const auto parameter = [&](const char* name) { return weights_.find(std::string("patch_embed.") + name); };
+    const cuda::NormalizedPatchEmbedTensors tensors{
+        images,
+        parameter("proj.weight"),
+        parameter("proj.bias"),
+        parameter("norm.weight"),
+        parameter("norm.bias"),
+        activations_.streams[0].data(),
+    };
+    step(
+        "patch_embed.proj", OperationClass::kGemm, cuda::normalized_patch_embed_cost(shape, element_),
+        {shape.batch, shape.channels, shape.height, shape.width}, {shape.tokens(), shape.outputs},
+        [=, type = type_](cuda::Stream stream) { cuda::normalized_patch_embed_forward(shape, type, tensors, stream); });
+    return;
+  }
   void* const columns = activations_.columns.data();
   step("patch_embed.columns", OperationClass::kLayout, moves(shape.column_elements(), shape.column_elements()),
        {shape.batch, shape.channels, shape.height, shape.width}, {shape.tokens(), shape.column_length()},

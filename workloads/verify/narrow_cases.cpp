@@ -1,4 +1,5 @@
 // Parts of narrow blocks that are one kernel each, against the CPU's operations in fp64.
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -6,6 +7,7 @@
 #include "kernels/layernorm.h"
 #include "kernels/linear.h"
 #include "kernels/narrow_block.h"
+#include "kernels/patch_embed.h"
 #include "workloads/verify/device_tensor.h"
 #include "workloads/verify/kernel_cases.h"
 
@@ -113,6 +115,50 @@ class NarrowBlock {
   DeviceTensor x_, residual_, square_, square_bias_, weight1_, bias1_, weight2_, bias2_, gamma_, beta_;
 };
 
+// Of the result, which is poisoned before, behind its end, too.
+double patch_embed_error(const PatchEmbedShape& shape, ElementType type) {
+  constexpr std::size_t kGuard = 512;
+  TensorFactory make(31);
+  const DeviceTensor image = make.normal(shape.column_elements(), type);
+  const DeviceTensor weight = make.normal(shape.outputs * shape.column_length(), type,
+                                          1.0 / std::sqrt(static_cast<double>(shape.column_length())));
+  const DeviceTensor bias = make.normal(shape.outputs, type, 0.5);
+  const DeviceTensor gamma = make.uniform(shape.outputs, type, 0.5, 1.5);
+  const DeviceTensor beta = make.normal(shape.outputs, type, 0.2);
+
+  const auto count = static_cast<std::size_t>(shape.tokens() * shape.outputs);
+  std::vector<double> columns(static_cast<std::size_t>(shape.column_elements()));
+  std::vector<double> embedded(count);
+  cpu::patch_embed_forward<double>(shape, image.values.data(), weight.values.data(), bias.values.data(), columns.data(),
+                                   embedded.data());
+  std::vector<double> expected(count);
+  std::vector<double> means(static_cast<std::size_t>(shape.tokens()));
+  std::vector<double> rstds(means.size());
+  cpu::layernorm_forward({shape.tokens(), shape.outputs}, embedded.data(), gamma.values.data(), beta.values.data(),
+                         expected.data(), means.data(), rstds.data());
+
+  DeviceTensor y = make.upload(std::vector<double>(count + kGuard, std::nan("")), type);
+  cuda::normalized_patch_embed_forward(
+      shape, type, {image.data(), weight.data(), bias.data(), gamma.data(), beta.data(), y.buffer.data()},
+      make.stream());
+  std::vector<double> result = make.download(y);
+  const auto end = result.begin() + static_cast<std::ptrdiff_t>(count);
+  if (!std::all_of(end, result.end(), [](double value) { return std::isnan(value); })) return std::nan("");
+  result.erase(end, result.end());
+  return relative_error(result, expected);
+}
+
+// One patch, maps that are no squares and that tiles do not divide, and several tiles for each warp group.
+void check_patch_embed(ElementType type, const VerifyReport& report) {
+  for (const PatchEmbedShape& shape :
+       {PatchEmbedShape{1, 3, 4, 4, 4, kChannels}, PatchEmbedShape{1, 3, 28, 20, 4, kChannels},
+        PatchEmbedShape{3, 3, 56, 60, 4, kChannels}, PatchEmbedShape{13, 3, 224, 224, 4, kChannels}}) {
+    if (!cuda::normalized_patch_embed_offered(shape, type)) continue;
+    report({fmt::format("patch embedding and normalization of {} x {} x {}", shape.batch, shape.height, shape.width),
+            type_name(type), patch_embed_error(shape, type), by_type(type, 0.0, 1e-3, 8e-3)});
+  }
+}
+
 }  // namespace
 
 // Fewer rows than a tile, rows that tiles do not divide, and several tiles for each block; in both directions where
@@ -120,6 +166,7 @@ class NarrowBlock {
 void check_narrow_block(const VerifyReport& report) {
   for (const ElementType type : {ElementType::kFp16, ElementType::kBf16}) {
     if (!cuda::narrow_block_offered(type)) continue;
+    check_patch_embed(type, report);
     for (const std::int64_t rows : {1, 77, 128, 300, 35000}) {
       const auto row = [&](const char* what, bool backwards, double error) {
         report({fmt::format("{} of {} rows{}", what, rows, backwards ? ", backwards" : ""), type_name(type), error,
