@@ -81,7 +81,8 @@ __device__ void multiply_shared_rows(float (&sums)[kRowColumns / 2], std::uint32
   }
 }
 
-// Where a thread's pieces of 64 such rows are in shared memory, in two swizzled tiles of 64 columns.
+// Where a thread's pieces of 64 rows are in shared memory, in swizzled tiles of 64 columns; two of them, or for load()
+// as many as its steps need.
 class SharedRows {
  public:
   static constexpr std::uint32_t kHalfBytes = 64 * 128;
@@ -108,9 +109,10 @@ class SharedRows {
            (((static_cast<std::uint32_t>(part % 2) * 4 + threadIdx.x % kQuad) * 16) ^ turn_);
   }
   // As warp group products read them from registers.
-  __device__ void load(std::uint32_t (&operand)[kRowSteps][4]) const {
+  template <int kSteps>
+  __device__ void load(std::uint32_t (&operand)[kSteps][4]) const {
 #pragma unroll
-    for (int i = 0; i < kRowSteps; ++i) {
+    for (int i = 0; i < kSteps; ++i) {
       const std::uint32_t column = static_cast<std::uint32_t>(i % 4) * 32 + threadIdx.x % kWarp / 16 * 16;  // in bytes
       const uint4 own =
           load_matrices(matrices_ + static_cast<std::uint32_t>(i / 4) * kHalfBytes + (column ^ matrix_turn_));

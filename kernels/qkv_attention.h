@@ -23,9 +23,10 @@ struct QkvAttentionTensors {
 // Whether this GPU and this build have it for such windows: attention_on_tensor_cores(), and a number of channels that
 // is a multiple of 64 and at most 512. Without the cosine a window has at most 56 tokens.
 bool qkv_attention_offered(const WindowAttentionShape& shape, ElementType type);
-// Whether they have it with gamma and beta: the scaled dot product, 128 channels, windows of at most 56 tokens, a map
-// without padding.
+// Whether they have it with gamma and beta: the scaled dot product, 128 or 256 channels, windows of at most 56 tokens,
+// a map without padding. And whether windows are enough for all of this GPU.
 bool normalized_qkv_attention_offered(const WindowAttentionShape& shape, ElementType type);
+bool normalized_qkv_attention_pays(const WindowAttentionShape& shape);
 // Whether windows fill their 64 rows of products, and windows and heads are enough for all of this GPU: else the
 // projection and the attention apart are faster.
 bool qkv_attention_pays(const WindowAttentionShape& shape);

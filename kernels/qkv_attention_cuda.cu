@@ -357,6 +357,8 @@ bool normalized_qkv_attention_offered(const WindowAttentionShape& shape, Element
   return shape.score == AttentionScore::kScaledDot && narrow_attention_offered(shape, type);
 }
 
+bool normalized_qkv_attention_pays(const WindowAttentionShape& shape) { return narrow_attention_pays(shape); }
+
 bool qkv_attention_pays(const WindowAttentionShape& shape) {
   return shape.grid.window_tokens() == kMaxTokens &&
          shape.grid.window_count() * shape.heads >= std::int64_t{8} * device_info().multiprocessors;
@@ -383,7 +385,8 @@ void qkv_attention_forward(const WindowAttentionShape& shape, ElementType type, 
   require(shape.grid.window_count() * shape.grid.window_tokens() < std::numeric_limits<int>::max(), "qkv_attention",
           "too many windows");
   if (shape.grid.batch == 0) return;
-  if (narrow_attention_offered(shape, type) && normalizes == (shape.score == AttentionScore::kScaledDot)) {
+  const bool cosine = shape.score == AttentionScore::kCosine;
+  if (normalizes || (cosine && narrow_attention_offered(shape, type) && narrow_attention_pays(shape))) {
     narrow_attention_forward(shape, type, tensors, stream);
   } else if (type == ElementType::kFp16) {
     launch_type<__half>(shape, type, tensors, stream);

@@ -117,7 +117,10 @@ void ModelBuilder::attend_at_once(const Block& block, const void* pad, cuda::Tok
 bool ModelBuilder::has_qkv_attention(const Block& block) const {
   const Features& features = options_.features;
   if (!features.qkvattention || !features.attention || !features.window || !features.qkvbias) return false;
-  if (v1()) return has_narrow_qkv(block) && cuda::normalized_qkv_attention_offered(block.attention, type_);
+  if (v1()) {
+    return features.normqkv && features.layernorm && cuda::normalized_qkv_attention_offered(block.attention, type_) &&
+           cuda::normalized_qkv_attention_pays(block.attention);
+  }
   return cuda::qkv_attention_offered(block.attention, type_) && cuda::qkv_attention_pays(block.attention);
 }
 

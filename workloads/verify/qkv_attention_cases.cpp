@@ -27,8 +27,8 @@ constexpr auto kDot = AttentionScore::kScaledDot;
 constexpr auto kCosine = AttentionScore::kCosine;
 
 // One window, an odd number of them, shifted and padded maps, heads shared among blocks, several pairs of windows for
-// each block; x in one stage (512 channels) and in two. Four heads without padding have a kernel of their own: fewer
-// windows than multiprocessors, and several for each of a block's warp groups.
+// each block; x in one stage (512 channels) and in two. Four and eight heads without padding have kernels of their own,
+// with the cosine where windows are many: fewer windows than multiprocessors, and several for each warp group.
 const std::vector<QkvCase>& cases() {
   static const std::vector<QkvCase> all = {
       {1, {7, 7}, {7, 7}, {0, 0}, 2, kDot},       {2, {14, 14}, {7, 7}, {3, 3}, 4, kDot},
@@ -40,7 +40,9 @@ const std::vector<QkvCase>& cases() {
       {10, {64, 64}, {8, 8}, {4, 4}, 4, kCosine}, {67, {16, 16}, {8, 8}, {4, 4}, 16, kCosine},
       {10, {32, 32}, {8, 8}, {4, 4}, 8, kCosine}, {3, {14, 14}, {7, 7}, {3, 3}, 12, kCosine},
       {1, {7, 7}, {7, 7}, {0, 0}, 4, kDot},       {17, {56, 56}, {7, 7}, {3, 3}, 4, kDot},
-      {3, {6, 8}, {3, 4}, {1, 2}, 4, kDot},       {2, {14, 14}, {7, 7}, {3, 3}, 4, kCosine},
+      {3, {6, 8}, {3, 4}, {1, 2}, 4, kDot},       {40, {21, 21}, {7, 7}, {3, 3}, 4, kCosine},
+      {1, {7, 7}, {7, 7}, {0, 0}, 8, kDot},       {26, {28, 28}, {7, 7}, {3, 3}, 8, kDot},
+      {3, {6, 8}, {3, 4}, {1, 2}, 8, kDot},       {28, {32, 32}, {8, 8}, {4, 4}, 8, kCosine},
   };
   return all;
 }
