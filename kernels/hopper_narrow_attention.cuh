@@ -119,49 +119,6 @@ class OwnRows {
   int first_;
 };
 
-// operand = LN(operand) gamma + beta, rounded; gamma, beta: in shared memory. As normalize_rows(), but that no row is
-// there in fp32, which takes fewer registers and more conversions.
-template <typename T, int kSteps>
-__device__ void normalize_operand(std::uint32_t (&operand)[kSteps][4], const float* gamma, const float* beta) {
-  constexpr auto kEpsilon = static_cast<float>(LayerNormShape{}.epsilon);
-  constexpr float kShare = 1.0F / static_cast<float>(kSteps * kStep);
-  const int first = 2 * (static_cast<int>(threadIdx.x) % kQuad);
-  float mean[2];
-  float scale[2];
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    // Two sums, so that additions wait less for each other.
-    float totals[2] = {};
-#pragma unroll
-    for (int i = 0; i < 2 * kSteps; ++i) {
-      const float2 pair = unpack(operand[i / 2][i % 2 * 2 + half], T{});
-      totals[0] += pair.x;
-      totals[1] += pair.y;
-    }
-    mean[half] = sum_over_quad(totals[0] + totals[1]) * kShare;
-    float squares[2] = {};
-#pragma unroll
-    for (int i = 0; i < 2 * kSteps; ++i) {
-      const float2 pair = unpack(operand[i / 2][i % 2 * 2 + half], T{});
-      squares[0] = fmaf(pair.x - mean[half], pair.x - mean[half], squares[0]);
-      squares[1] = fmaf(pair.y - mean[half], pair.y - mean[half], squares[1]);
-    }
-    scale[half] = rsqrtf(fmaf(sum_over_quad(squares[0] + squares[1]), kShare, kEpsilon));
-  }
-#pragma unroll
-  for (int i = 0; i < 2 * kSteps; ++i) {
-    const auto g = *reinterpret_cast<const float2*>(gamma + 8 * i + first);
-    const auto b = *reinterpret_cast<const float2*>(beta + 8 * i + first);
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      std::uint32_t& own = operand[i / 2][i % 2 * 2 + half];
-      const float2 pair = unpack(own, T{});
-      own = pack(fmaf((pair.x - mean[half]) * scale[half], g.x, b.x),
-                 fmaf((pair.y - mean[half]) * scale[half], g.y, b.y), T{});
-    }
-  }
-}
-
 // 64 rows by the weights of the head that comes next.
 template <typename T, typename W>
 __device__ void project_head(const NarrowAttentionMemory<W>& memory, const std::uint32_t (&operand)[W::kSteps][4],
@@ -230,11 +187,16 @@ __device__ void attend_own_windows(const NarrowAttentionArguments<T>& a, const N
     copies_wait<0>();
     __syncwarp();
     std::uint32_t operand[W::kSteps][4];
-    shared.load(operand);
+    constexpr bool kNarrow = W::kSteps == kRowSteps;
+    if constexpr (kCosine || kNarrow) {
+      shared.load(operand);
+    } else {
+      load_normalized<T>(shared, gamma, beta, operand);
+    }
     __syncwarp();
     const Underway rows = next;
     next = begin_window(window + step);
-    if constexpr (!kCosine) normalize_operand<T>(operand, gamma, beta);
+    if constexpr (!kCosine && kNarrow) normalize_operand<T>(operand, gamma, beta);
 #pragma unroll 1
     for (int head = 0; head < W::kHeads; ++head) {
       const LaneBias bias(a.bias, head, lane);

@@ -82,14 +82,7 @@ __global__ __launch_bounds__(P::kThreads, 1) void normalized_qkv_kernel(const __
     threads_meet<kGroup>(1 + group);
     if (leads && tile + P::kRowStages * step < tiles)
       load_rows(rows_at(at.stage), &x_map, row_of(tile + P::kRowStages * step), full_at(at.stage));
-    float rows[kRowColumns / 2];
-#pragma unroll
-    for (int i = 0; i < kRowColumns / 4; ++i) {
-      const float2 values = unpack(operand[i / 4][i % 4], T{});
-      rows[2 * i] = values.x;
-      rows[2 * i + 1] = values.y;
-    }
-    normalize_rows<T>(rows, gamma, beta, operand);
+    normalize_operand<T>(operand, gamma, beta);
 #pragma unroll 1
     for (int square = 0; square < P::kSquares; ++square) {
       float sums[kRowColumns / 2];

@@ -108,14 +108,16 @@ class SharedRows {
     return own_row_ + static_cast<std::uint32_t>(half) * 1024 + static_cast<std::uint32_t>(part / 2) * kHalfBytes +
            (((static_cast<std::uint32_t>(part % 2) * 4 + threadIdx.x % kQuad) * 16) ^ turn_);
   }
-  // As warp group products read them from registers.
+  // As warp group products read them from registers, for one step of 16 columns and for all.
+  __device__ uint4 step(int i) const {
+    const std::uint32_t column = static_cast<std::uint32_t>(i % 4) * 32 + threadIdx.x % kWarp / 16 * 16;  // in bytes
+    return load_matrices(matrices_ + static_cast<std::uint32_t>(i / 4) * kHalfBytes + (column ^ matrix_turn_));
+  }
   template <int kSteps>
   __device__ void load(std::uint32_t (&operand)[kSteps][4]) const {
 #pragma unroll
     for (int i = 0; i < kSteps; ++i) {
-      const std::uint32_t column = static_cast<std::uint32_t>(i % 4) * 32 + threadIdx.x % kWarp / 16 * 16;  // in bytes
-      const uint4 own =
-          load_matrices(matrices_ + static_cast<std::uint32_t>(i / 4) * kHalfBytes + (column ^ matrix_turn_));
+      const uint4 own = step(i);
       operand[i][0] = own.x;
       operand[i][1] = own.y;
       operand[i][2] = own.z;
@@ -126,6 +128,70 @@ class SharedRows {
  private:
   std::uint32_t own_row_, turn_, matrices_, matrix_turn_;
 };
+
+// operand = LN(operand) gamma + beta, rounded; gamma, beta: in shared memory.
+template <typename T>
+__device__ void normalize_operand(std::uint32_t (&operand)[kRowSteps][4], const float* gamma, const float* beta) {
+  float rows[kRowColumns / 2];
+#pragma unroll
+  for (int i = 0; i < kRowColumns / 4; ++i) {
+    const float2 pair = unpack(operand[i / 4][i % 4], T{});
+    rows[2 * i] = pair.x;
+    rows[2 * i + 1] = pair.y;
+  }
+  normalize_rows<T>(rows, gamma, beta, operand);
+}
+// The same of wider rows in shared memory, for which there are not enough registers in fp32: they are read three times.
+template <typename T, int kSteps>
+__device__ void load_normalized(const SharedRows& rows, const float* gamma, const float* beta,
+                                std::uint32_t (&operand)[kSteps][4]) {
+  constexpr auto kEpsilon = static_cast<float>(LayerNormShape{}.epsilon);
+  constexpr float kShare = 1.0F / static_cast<float>(kSteps * 16);
+  const int first = 2 * (static_cast<int>(threadIdx.x) % kQuad);
+  // Of the upper and the lower row; two sums each, so that additions wait less for each other.
+  float totals[2][2] = {};
+#pragma unroll
+  for (int i = 0; i < kSteps; ++i) {
+    const uint4 own = rows.step(i);
+    const std::uint32_t pairs[4] = {own.x, own.y, own.z, own.w};
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const float2 pair = unpack(pairs[j], T{});
+      totals[j % 2][0] += pair.x;
+      totals[j % 2][1] += pair.y;
+    }
+  }
+  const float mean[2] = {sum_over_quad(totals[0][0] + totals[0][1]) * kShare,
+                         sum_over_quad(totals[1][0] + totals[1][1]) * kShare};
+  float squares[2][2] = {};
+#pragma unroll
+  for (int i = 0; i < kSteps; ++i) {
+    const uint4 own = rows.step(i);
+    const std::uint32_t pairs[4] = {own.x, own.y, own.z, own.w};
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const float2 pair = unpack(pairs[j], T{});
+      squares[j % 2][0] = fmaf(pair.x - mean[j % 2], pair.x - mean[j % 2], squares[j % 2][0]);
+      squares[j % 2][1] = fmaf(pair.y - mean[j % 2], pair.y - mean[j % 2], squares[j % 2][1]);
+    }
+  }
+  const float scale[2] = {rsqrtf(fmaf(sum_over_quad(squares[0][0] + squares[0][1]), kShare, kEpsilon)),
+                          rsqrtf(fmaf(sum_over_quad(squares[1][0] + squares[1][1]), kShare, kEpsilon))};
+#pragma unroll
+  for (int i = 0; i < kSteps; ++i) {
+    const uint4 own = rows.step(i);
+    const std::uint32_t pairs[4] = {own.x, own.y, own.z, own.w};
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const int column = 16 * i + j / 2 * 8 + first;
+      const auto g = *reinterpret_cast<const float2*>(gamma + column);
+      const auto b = *reinterpret_cast<const float2*>(beta + column);
+      const float2 pair = unpack(pairs[j], T{});
+      operand[i][j] = pack(fmaf((pair.x - mean[j % 2]) * scale[j % 2], g.x, b.x),
+                           fmaf((pair.y - mean[j % 2]) * scale[j % 2], g.y, b.y), T{});
+    }
+  }
+}
 
 // 64 rows from `row` on, to SharedRows at `to`. Those beyond the last one are zeros. Rows are many here
 // (narrow_block.h): more than the L2 cache holds pass by before they are read again, if they are.

@@ -30,6 +30,8 @@ struct Features {
   bool normqkv = false;
   // Inference, 128 channels, 16-bit types: the patch embedding and its normalization as one kernel, from the images.
   bool patchembed = false;
+  // Inference, V1, many tokens of 128 channels, 16-bit types: the merging with its normalization as one kernel.
+  bool patchmerge = false;
   // Each operation goes through the tokens against the direction of the one before, whose last results are still in the
   // L2 cache; in training, gradients of weights come before that which the next operation takes.
   bool serpentine = false;

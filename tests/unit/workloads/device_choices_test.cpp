@@ -59,7 +59,8 @@ TEST(Features, TheLadderIsCumulativeAndFeaturesCanBeTakenOut) {
   EXPECT_FALSE(features.attention);
   EXPECT_EQ(describe(Features{}), "none");
   EXPECT_EQ(describe(features),
-            "prebias, qkvbias, layernorm, normfold, postnorm, weightsahead, mlp, normqkv, patchembed, serpentine, "
+            "prebias, qkvbias, layernorm, normfold, postnorm, weightsahead, mlp, normqkv, patchembed, patchmerge, "
+            "serpentine, "
             "cachehints, "
             "residual, adamw, window, graph");
 }
@@ -69,7 +70,8 @@ TEST(Features, OfAnotherUseAreTakenFromALevelAndRefusedByName) {
   EXPECT_EQ(describe(training), "qkvbias, layernorm, serpentine, gelu, residual, adamw, window, attention, graph");
   const Features inference = select_features(find_level("graph"), {}, {}, FeatureUse::kInference);
   EXPECT_EQ(describe(inference),
-            "prebias, qkvbias, layernorm, normfold, postnorm, weightsahead, mlp, normqkv, patchembed, serpentine, "
+            "prebias, qkvbias, layernorm, normfold, postnorm, weightsahead, mlp, normqkv, patchembed, patchmerge, "
+            "serpentine, "
             "cachehints, gelu, "
             "residual, window, attention, qkvattention, graph");
   EXPECT_THAT([] { select_features(find_level("fused"), {"prebias"}, {}, FeatureUse::kTraining); },
