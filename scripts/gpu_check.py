@@ -34,7 +34,7 @@ ROWS = {  # rows of `swin verify` whose kernels share memory between threads, by
     "products": "product tiles", "tall-products": "tall product tiles", "normalized-products": "normalized product tiles",
     "normalized-results": "normalized result tiles", "tall-normalized-results": "tall normalized result tiles", "gradients": "gradient products,elementwise backward",
     "position-bias": "position bias,position bias backward", "loss": "loss,optimizer,stochastic depth,sum of parts", "pixel-loss": "pixel loss",
-    "narrow-block": "narrow block", "elementwise": "elementwise,layout", "maps": "resize,batchnorm,map operations", "tap-fusion": "tap fusion",
+    "narrow-block": "narrow block", "normalized-rows": "normalized rows", "elementwise": "elementwise,layout", "maps": "resize,batchnorm,map operations", "tap-fusion": "tap fusion",
 }
 CHOOSING = ("attention-steps", "attention-steps-backward", "gradients")  # of them, those that choose products by time
 STEPS = {

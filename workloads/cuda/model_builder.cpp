@@ -7,6 +7,7 @@
 #include "kernels/bias.h"
 #include "kernels/gelu.h"
 #include "kernels/linear.h"
+#include "kernels/normalized_rows.h"
 #include "kernels/patch_embed.h"
 #include "kernels/patch_merge.h"
 #include "kernels/pool.h"
@@ -144,6 +145,22 @@ bool ModelBuilder::folded_linear(const Linear& linear, const std::string& norm, 
   cuda::MatmulOperands operands{x, folded.weight, nullptr, y, folded.corrections};
   operands.moments = static_cast<const float*>(activations_.moments.data());
   product(linear, *matmul, operands);
+  return true;
+}
+
+bool ModelBuilder::normalized_rows(const Linear& linear, const std::string& norm, const std::string& name,
+                                   const void* x, void* y) {
+  const Features& features = options_.features;
+  if (!v1() || !features.normrows || !features.layernorm || !features.window || !linear.bias_in_product) return false;
+  cuda::NormalizedRowsShape shape{linear.rows, linear.inputs, linear.outputs, linear.gelu, type_, false};
+  if (!cuda::normalized_rows_offered(shape) || !cuda::normalized_rows_pays(shape)) return false;
+  shape.backwards = serpentine_.against_the_last(true);
+  const cuda::NormalizedRowsTensors tensors{
+      x, weights_.find(norm + ".weight"), weights_.find(norm + ".bias"), weights_.find(name + ".weight"), linear.bias, y};
+  step(
+      linear.path, OperationClass::kGemm, cuda::normalized_rows_cost(shape), {linear.rows, linear.inputs},
+      {linear.rows, linear.outputs},
+      [=](cuda::Stream stream) { cuda::normalized_rows_forward(shape, tensors, stream); }, shape.backwards);
   return true;
 }
 
@@ -285,7 +302,8 @@ void ModelBuilder::attention_half(const Block& block) {
   } else if (has_narrow_qkv(block)) {
     narrow_qkv(block, qkv.bias, wide);
     attend(block, qkv.bias);
-  } else if (folded_linear(qkv, norm_name, qkv_name, block.x, wide)) {
+  } else if (folded_linear(qkv, norm_name, qkv_name, block.x, wide) ||
+             normalized_rows(qkv, norm_name, qkv_name, block.x, wide)) {
     attend(block, qkv.bias);
   } else {
     const void* input = block.x;
@@ -345,7 +363,8 @@ void ModelBuilder::mlp_half(const Block& block, const Block* next) {
   const std::string fc1_name = block.parameters + ".mlp.fc1";
   const Linear fc1 = fc1_of(block);
   if (has_narrow_mlp(block)) return v1() ? narrow_block_end(block) : narrow_mlp(block);
-  if (!folded_linear(fc1, norm_name, fc1_name, block.x, wide)) {
+  if (!folded_linear(fc1, norm_name, fc1_name, block.x, wide) &&
+      !normalized_rows(fc1, norm_name, fc1_name, block.x, wide)) {
     if (v1()) {
       norm(block.path + ".norm2", norm_name, norm_shape, block.x, side, nullptr,
            weights_ahead(block, block.parameters + ".mlp.fc2.weight", block.next + ".weight"));

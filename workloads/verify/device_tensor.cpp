@@ -1,6 +1,10 @@
 #include "workloads/verify/device_tensor.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "kernels/convert.h"
+#include "workloads/verify/verify.h"
 
 namespace swinscope {
 
@@ -63,6 +67,13 @@ std::vector<double> TensorFactory::download(const DeviceTensor& tensor) {
   std::vector<float> floats(static_cast<std::size_t>(count));
   cuda::copy_to_host(floats.data(), staging.data(), staging.bytes(), stream());
   return {floats.begin(), floats.end()};
+}
+
+double guarded_error(std::vector<double> result, const std::vector<double>& expected) {
+  const auto end = result.begin() + static_cast<std::ptrdiff_t>(expected.size());
+  if (!std::all_of(end, result.end(), [](double value) { return std::isnan(value); })) return std::nan("");
+  result.erase(end, result.end());
+  return relative_error(result, expected);
 }
 
 std::string type_name(ElementType type) {

@@ -42,6 +42,9 @@ class TensorFactory {
   cuda::OwnedStream stream_;
 };
 
+// Of a result behind which NaN stood, and must stand still: NaN where it does not.
+double guarded_error(std::vector<double> result, const std::vector<double>& expected);
+
 std::string type_name(ElementType type);
 // The tolerance for each type.
 double by_type(ElementType type, double fp32, double fp16, double bf16);

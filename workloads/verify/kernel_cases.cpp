@@ -295,6 +295,7 @@ const std::vector<KernelCheck>& kernel_checks() {
       {"normalized result tiles", check_normalized_result_tiles},
       {"tall normalized result tiles", check_tall_normalized_result_tiles},
       {"narrow block", check_narrow_block},
+      {"normalized rows", check_normalized_rows},
       {"position bias", check_position_bias},
       {"attention", check_attention},
       {"qkv and attention", check_qkv_attention},

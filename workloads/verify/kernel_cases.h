@@ -15,6 +15,8 @@ void check_folded_norm(const VerifyReport& report);
 void check_normalized_product_tiles(const VerifyReport& report);
 void check_normalized_result_tiles(const VerifyReport& report);
 void check_tall_normalized_result_tiles(const VerifyReport& report);
+void check_narrow_block(const VerifyReport& report);
+void check_normalized_rows(const VerifyReport& report);
 void check_position_bias(const VerifyReport& report);
 void check_attention(const VerifyReport& report);
 void check_qkv_attention(const VerifyReport& report);
@@ -22,7 +24,6 @@ void check_attention_steps(const VerifyReport& report, const std::filesystem::pa
 // Of training:
 void check_layernorm_backward(const VerifyReport& report);
 void check_elementwise_backward(const VerifyReport& report);
-void check_narrow_block(const VerifyReport& report);
 void check_gradient_products(const VerifyReport& report, const std::filesystem::path& algorithm_folder);
 void check_attention_backward(const VerifyReport& report);
 void check_wide_attention_backward(const VerifyReport& report);

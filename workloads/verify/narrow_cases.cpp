@@ -8,7 +8,6 @@
 #include "kernels/linear.h"
 #include "kernels/narrow_block.h"
 #include "kernels/patch_embed.h"
-#include "kernels/patch_merge.h"
 #include "workloads/verify/device_tensor.h"
 #include "workloads/verify/kernel_cases.h"
 
@@ -18,14 +17,6 @@ namespace {
 constexpr std::int64_t kChannels = cuda::kNarrowChannels;
 constexpr std::int64_t kHidden = cuda::kNarrowHidden;
 constexpr std::int64_t kQkv = 3 * kChannels;
-
-// Of a result behind which NaN stood, and must stand still.
-double guarded_error(std::vector<double> result, const std::vector<double>& expected) {
-  const auto end = result.begin() + static_cast<std::ptrdiff_t>(expected.size());
-  if (!std::all_of(end, result.end(), [](double value) { return std::isnan(value); })) return std::nan("");
-  result.erase(end, result.end());
-  return relative_error(result, expected);
-}
 
 class NarrowBlock {
  public:
@@ -147,35 +138,6 @@ double patch_embed_error(const PatchEmbedShape& shape, ElementType type) {
   return guarded_error(make.download(y), expected);
 }
 
-double patch_merge_error(const PatchMergeShape& shape, ElementType type) {
-  constexpr std::size_t kGuard = 512;
-  TensorFactory make(37);
-  const std::int64_t rows = shape.merged_tokens();
-  const std::int64_t inputs = 4 * shape.channels;
-  const std::int64_t outputs = 2 * shape.channels;
-  const DeviceTensor x = make.normal(shape.batch * shape.height * shape.width * shape.channels, type);
-  const DeviceTensor weight = make.normal(outputs * inputs, type, 1.0 / std::sqrt(static_cast<double>(inputs)));
-  const DeviceTensor gamma = make.uniform(inputs, type, 0.5, 1.5);
-  const DeviceTensor beta = make.normal(inputs, type, 0.2);
-
-  std::vector<double> gathered(static_cast<std::size_t>(rows * inputs));
-  std::vector<double> normalized(gathered.size());
-  std::vector<double> means(static_cast<std::size_t>(rows));
-  std::vector<double> rstds(means.size());
-  cpu::patch_merge_forward<double>(shape, x.values.data(), gathered.data());
-  cpu::layernorm_forward({rows, inputs}, gathered.data(), gamma.values.data(), beta.values.data(), normalized.data(),
-                         means.data(), rstds.data());
-  const auto count = static_cast<std::size_t>(rows * outputs);
-  std::vector<double> expected(count);
-  cpu::linear_forward<double>({rows, inputs, outputs, false}, normalized.data(), weight.values.data(), nullptr,
-                              expected.data());
-
-  DeviceTensor y = make.upload(std::vector<double>(count + kGuard, std::nan("")), type);
-  cuda::normalized_patch_merge_forward(
-      shape, type, {x.data(), gamma.data(), beta.data(), weight.data(), y.buffer.data()}, make.stream());
-  return guarded_error(make.download(y), expected);
-}
-
 // One patch, maps that are no squares and that tiles do not divide, and several tiles for each warp group.
 void check_patch_embed(ElementType type, const VerifyReport& report) {
   for (const PatchEmbedShape& shape :
@@ -187,16 +149,6 @@ void check_patch_embed(ElementType type, const VerifyReport& report) {
   }
 }
 
-// One merged token, odd maps, and several tiles for each warp group.
-void check_patch_merge(ElementType type, const VerifyReport& report) {
-  for (const PatchMergeShape& shape : {PatchMergeShape{1, 2, 2, kChannels}, PatchMergeShape{1, 9, 7, kChannels},
-                                       PatchMergeShape{3, 14, 16, kChannels}, PatchMergeShape{45, 56, 56, kChannels}}) {
-    if (!cuda::normalized_patch_merge_offered(shape, type)) continue;
-    report({fmt::format("patch merging with normalization of {} x {} x {}", shape.batch, shape.height, shape.width),
-            type_name(type), patch_merge_error(shape, type), by_type(type, 0.0, 1e-3, 8e-3)});
-  }
-}
-
 }  // namespace
 
 // Fewer rows than a tile, rows that tiles do not divide, and several tiles for each block; in both directions where
@@ -205,7 +157,6 @@ void check_narrow_block(const VerifyReport& report) {
   for (const ElementType type : {ElementType::kFp16, ElementType::kBf16}) {
     if (!cuda::narrow_block_offered(type)) continue;
     check_patch_embed(type, report);
-    check_patch_merge(type, report);
     for (const std::int64_t rows : {1, 77, 128, 300, 35000}) {
       const auto row = [&](const char* what, bool backwards, double error) {
         report({fmt::format("{} of {} rows{}", what, rows, backwards ? ", backwards" : ""), type_name(type), error,

@@ -59,7 +59,7 @@ TEST(Features, TheLadderIsCumulativeAndFeaturesCanBeTakenOut) {
   EXPECT_FALSE(features.attention);
   EXPECT_EQ(describe(Features{}), "none");
   EXPECT_EQ(describe(features),
-            "prebias, qkvbias, layernorm, normfold, postnorm, weightsahead, mlp, normqkv, patchembed, patchmerge, "
+            "prebias, qkvbias, layernorm, normfold, postnorm, weightsahead, mlp, normqkv, normrows, patchembed, patchmerge, "
             "serpentine, "
             "cachehints, "
             "residual, adamw, window, graph");
@@ -70,7 +70,7 @@ TEST(Features, OfAnotherUseAreTakenFromALevelAndRefusedByName) {
   EXPECT_EQ(describe(training), "qkvbias, layernorm, serpentine, gelu, residual, adamw, window, attention, graph");
   const Features inference = select_features(find_level("graph"), {}, {}, FeatureUse::kInference);
   EXPECT_EQ(describe(inference),
-            "prebias, qkvbias, layernorm, normfold, postnorm, weightsahead, mlp, normqkv, patchembed, patchmerge, "
+            "prebias, qkvbias, layernorm, normfold, postnorm, weightsahead, mlp, normqkv, normrows, patchembed, patchmerge, "
             "serpentine, "
             "cachehints, gelu, "
             "residual, window, attention, qkvattention, graph");

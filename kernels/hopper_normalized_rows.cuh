@@ -1,0 +1,237 @@
+// Products of many rows that are normalized within the kernel, compute capability 9.0:
+//   y = f((LN(rows) gamma + beta) W^T + b), f: nothing or GELU.
+// Two warp groups, each with 64 rows at a time, which it normalizes in registers, from which the tensor cores take them
+// for one tile of 128 outputs after another, while the next rows are on their way. The weights go by for both groups.
+// Rows are those of a matrix, or merged tokens that are gathered from a map (merge_place.cuh).
+#pragma once
+
+#include "kernels/hopper_product.cuh"
+#include "kernels/hopper_rows.cuh"
+#include "kernels/merge_place.cuh"
+
+namespace swinscope::cuda::hopper {
+
+template <typename T_, int kInputs_, Finish kFinish_>
+struct NormalizedRowsPlan {
+  using T = T_;
+  static constexpr int kInputs = kInputs_;
+  static constexpr Finish kFinish = kFinish_;
+  static constexpr int kGroups = 2;
+  static constexpr int kThreads = (1 + kGroups) * kGroup;
+  static constexpr int kTiles = kInputs / kDepth;
+  static constexpr int kSteps = kInputs / kStep;  // of a product
+  static constexpr int kMostOutputs = 2048;
+  // Weights: 64 inputs of 128 outputs.
+  static constexpr std::uint32_t kWeightBytes = kRowColumns * kStageRowBytes;
+  static constexpr std::uint32_t kRowBytes = kTiles * SharedRows::kHalfBytes;
+  // What is left beside rows and vectors.
+  static constexpr int kStages = static_cast<int>((213 * 1024 - kGroups * kRowBytes) / kWeightBytes);
+  static constexpr std::uint32_t kSharedBytes = kStages * kWeightBytes + kGroups * kRowBytes + 1024;
+};
+
+// Vector `vector` of a row's `vectors` stands at this vector of the matrix.
+struct MatrixPlace {
+  __device__ std::int64_t operator()(int row, int vector, int vectors) const {
+    return std::int64_t{row} * vectors + vector;
+  }
+};
+
+// Blocks along y share the outputs.
+template <typename T, typename Place>
+struct NormalizedRowsArguments {
+  Place place;
+  int rows, outputs;
+  int first_tile, tile_step;  // of 64 rows, in the order in which they are taken
+  const T* x;
+  const T *gamma, *beta;
+  const T* bias;  // [outputs], or null
+  T* y;
+
+  __device__ int tiles() const { return (rows + kGroupRows - 1) / kGroupRows; }
+  __device__ int tiles_at_once(int groups) const { return groups * static_cast<int>(gridDim.x); }
+  __device__ int turns(int groups) const {
+    return (tiles() - static_cast<int>(blockIdx.x) + tiles_at_once(groups) - 1) / tiles_at_once(groups);
+  }
+  __device__ int first_row(int index) const { return (first_tile + tile_step * index) * kGroupRows; }
+  // Of 128 outputs.
+  __device__ int parts_each() const { return outputs / kRowColumns / static_cast<int>(gridDim.y); }
+  __device__ int first_part() const { return parts_each() * static_cast<int>(blockIdx.y); }
+};
+
+// Shared memory and barriers.
+template <typename P>
+struct NormalizedRowsMemory {
+  std::uint32_t base, barriers;
+
+  __device__ std::uint32_t weights(int stage) const {
+    return base + static_cast<std::uint32_t>(stage) * P::kWeightBytes;
+  }
+  __device__ std::uint32_t rows(int group) const {
+    return weights(P::kStages) + static_cast<std::uint32_t>(group) * P::kRowBytes;
+  }
+  __device__ std::uint32_t full(int stage) const { return barriers + static_cast<std::uint32_t>(stage) * 8; }
+  __device__ std::uint32_t empty(int stage) const { return full(P::kStages + stage); }
+
+  // The `index`th of a block's, of one part of the outputs after the other.
+  __device__ void load(const CUtensorMap* map, int first_part, int index, int stage) const {
+    barrier_arrive_expecting(full(stage), P::kWeightBytes);
+    load_permuted_tile(weights(stage), map, index % P::kTiles * kDepth,
+                       (first_part + index / P::kTiles) * (kRowColumns / 32), full(stage));
+  }
+};
+
+// Fetches a thread's pieces of two rows, 8 apart; four lanes have a row, which their own warp alone reads.
+template <typename P, typename Place>
+__device__ void fetch_rows(const NormalizedRowsArguments<typename P::T, Place>& a, int first, std::uint32_t to) {
+  constexpr int kVectors = P::kInputs / 8;
+  constexpr int kQuarter = kVectors / 4;  // within which rows that are gathered follow each other
+  static_assert(kQuarter % (2 * kQuad) == 0);
+  const int t = static_cast<int>(threadIdx.x) % kQuad;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = first + 8 * half;
+    if (row >= a.rows) continue;
+#pragma unroll
+    for (int part = 0; part < 4; ++part) {
+      const std::int64_t vector = a.place(row, part * kQuarter + t, kVectors);
+#pragma unroll
+      for (int i = 0; i < kQuarter / kQuad; ++i) {
+        const std::uint32_t place =
+            (to ^ (static_cast<std::uint32_t>(i % 2) * 64)) + static_cast<std::uint32_t>(half) * 8 * kStageRowBytes +
+            static_cast<std::uint32_t>(part * (kQuarter / 8) + i / 2) * SharedRows::kHalfBytes;
+        copy_async_or_zeros(place, a.x + (vector < 0 ? 0 : vector + i * kQuad) * 8, vector >= 0);
+      }
+    }
+  }
+}
+
+// 64 rows by 128 outputs, whose weights come next.
+template <typename P>
+__device__ void multiply_normalized(const NormalizedRowsMemory<P>& memory, const std::uint32_t (&operand)[P::kSteps][4],
+                                    RingPlace& at, float (&sums)[kRowColumns / 2]) {
+  constexpr std::uint64_t kAdvance = kStep * 2 >> 4;
+  constexpr int kTileSteps = P::kSteps / P::kTiles;
+  const auto release = [&](int stage) {
+    __syncwarp();
+    if (threadIdx.x % kWarp == 0) barrier_arrive(memory.empty(stage));
+  };
+  int before = 0;
+#pragma unroll
+  for (int tile = 0; tile < P::kTiles; ++tile, at.advance()) {
+    barrier_wait(memory.full(at.stage), at.parity);
+    products_begin();
+#pragma unroll
+    for (int i = 0; i < kTileSteps; ++i) {
+      WarpGroupProduct<typename P::T, kRowColumns>::add(sums, operand[tile * kTileSteps + i],
+                                                        tile_descriptor(memory.weights(at.stage)) + i * kAdvance,
+                                                        tile == 0 && i == 0);
+    }
+    products_commit();
+    if (tile > 0) {
+      products_wait<1>();
+      release(before);
+    }
+    before = at.stage;
+  }
+  products_wait<0>();
+  release(before);
+}
+
+// gamma, beta, bias (of the block's outputs): in shared memory.
+template <typename P, typename Place>
+__device__ void multiply_own_rows(const NormalizedRowsArguments<typename P::T, Place>& a,
+                                  const NormalizedRowsMemory<P>& memory, const float* gamma, const float* beta,
+                                  const float* bias, int group) {
+  using T = typename P::T;
+  const int thread = static_cast<int>(threadIdx.x) % kGroup;
+  const int t = thread % kQuad;
+  const int own_row = thread / kWarp * 16 + thread % kWarp / kQuad;
+  const std::uint32_t own = memory.rows(group) + static_cast<std::uint32_t>(own_row) * kStageRowBytes +
+                            static_cast<std::uint32_t>(t ^ (own_row % 8)) * 16;
+  const SharedRows shared(memory.rows(group));
+  const auto begin_rows = [&](int index) {
+    if (index < a.tiles()) fetch_rows<P>(a, a.first_row(index) + own_row, own);
+    copies_commit();
+  };
+  wait_for_previous();
+
+  const int step = a.tiles_at_once(P::kGroups);
+  int index = group * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x);
+  RingPlace at(P::kStages);
+  begin_rows(index);
+  // A group that has no rows left still takes the weights that go by for the other one.
+  for (int turn = a.turns(P::kGroups); turn > 0; --turn, index += step) {
+    copies_wait<0>();
+    __syncwarp();
+    std::uint32_t operand[P::kSteps][4];
+    load_normalized<T>(shared, gamma, beta, operand);
+    __syncwarp();
+    begin_rows(index + step);
+    const int row = a.first_row(index) + own_row;
+    T* const y = a.y + std::int64_t{row} * a.outputs + a.first_part() * kRowColumns + 8 * t;
+    const bool there[2] = {index < a.tiles() && row < a.rows, index < a.tiles() && row + 8 < a.rows};
+#pragma unroll 1
+    for (int part = 0; part < a.parts_each(); ++part) {
+      float sums[kRowColumns / 2];
+      multiply_normalized(memory, operand, at, sums);
+#pragma unroll
+      for (int i = 0; i < kRowColumns / 32; ++i) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          Eight eight = eight_of(sums, i, half);
+          add_vector(eight, bias + part * kRowColumns, i);
+          const uint4 packed = rounded<P::kFinish>(eight, T{});
+          T* const to = y + std::int64_t{8} * half * a.outputs + part * kRowColumns + i * 32;
+          if (there[half]) *reinterpret_cast<uint4*>(to) = packed;
+        }
+      }
+    }
+  }
+}
+
+template <typename P, typename Place>
+__global__ __launch_bounds__(P::kThreads, 1) void normalized_rows_kernel(
+    const __grid_constant__ CUtensorMap weight_map, const NormalizedRowsArguments<typename P::T, Place> a) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  extern __shared__ unsigned char dynamic[];
+  __shared__ std::uint64_t barriers[2 * P::kStages];
+  __shared__ alignas(16) float gamma[P::kInputs];
+  __shared__ alignas(16) float beta[P::kInputs];
+  __shared__ alignas(16) float bias[P::kMostOutputs];
+  const NormalizedRowsMemory<P> memory{(shared_address(dynamic) + 1023U) & ~1023U, shared_address(barriers)};
+  const int each = a.parts_each() * P::kTiles;  // weights of a turn
+  const int count = a.turns(P::kGroups) * each;
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < P::kStages; ++stage) {
+      barrier_init(memory.full(stage), 1);
+      barrier_init(memory.empty(stage), P::kGroups * (kGroup / kWarp));
+    }
+    barrier_inits_done();
+    // They do not depend on the kernel before.
+    for (int stage = 0; stage < min(P::kStages, count); ++stage)
+      memory.load(&weight_map, a.first_part(), stage % each, stage);
+  }
+  share_vector(gamma, a.gamma, P::kInputs);
+  share_vector(beta, a.beta, P::kInputs);
+  const int first_output = a.first_part() * kRowColumns;
+  share_vector(bias, a.bias == nullptr ? nullptr : a.bias + first_output, a.parts_each() * kRowColumns);
+  __syncthreads();
+  let_next_begin();
+  const int group = static_cast<int>(threadIdx.x) / kGroup;
+  if (group < P::kGroups) {
+    take_registers<232>();
+    multiply_own_rows<P>(a, memory, gamma, beta, bias, group);
+  } else {
+    give_registers<40>();
+    if (threadIdx.x % kGroup != 0) return;
+    RingPlace at(P::kStages);
+    at.parity = 1;  // all stages have been filled once
+    for (int index = P::kStages; index < count; ++index, at.advance()) {
+      barrier_wait(memory.empty(at.stage), at.parity ^ 1U);
+      memory.load(&weight_map, a.first_part(), index % each, at.stage);
+    }
+  }
+#endif
+}
+
+}  // namespace swinscope::cuda::hopper

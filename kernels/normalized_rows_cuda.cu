@@ -1,0 +1,166 @@
+#include "kernels/normalized_rows.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "kernels/check.h"
+#include "kernels/cuda_call.h"
+#include "kernels/hopper_normalized_rows.cuh"
+#include "kernels/linear.h"
+#include "kernels/patch_merge.h"
+
+namespace swinscope::cuda {
+namespace {
+
+constexpr int kSquareTile = 2;  // of hopper::kTileSizes: boxes of 128 rows of the weights
+static_assert(hopper::kTileSizes[kSquareTile].columns == hopper::kRowColumns);
+constexpr std::int64_t kMostOutputs = 2048;
+// Rows are counted in 32 bits, beyond the last one by those of a turn.
+constexpr std::int64_t kMostRows = std::int64_t{1} << 30;
+
+// In how many shares blocks have the outputs, so that the last turn leaves few of them idle. Normalizing 64 rows takes
+// about as long as multiplying them by 256 outputs.
+int shares_of(int tiles, int parts) {
+  constexpr int kNormalizing = 2;
+  constexpr int kGroups = 2;
+  const int multiprocessors = device_info().multiprocessors;
+  int best = 1;
+  int least = std::numeric_limits<int>::max();
+  for (int shares = 1; shares <= std::min(parts, multiprocessors); ++shares) {
+    if (parts % shares != 0) continue;
+    const int at_once = kGroups * std::min(tiles, multiprocessors / shares);
+    const int time = (tiles + at_once - 1) / at_once * (parts / shares + kNormalizing);
+    if (time < least) {
+      least = time;
+      best = shares;
+    }
+  }
+  return best;
+}
+
+template <typename P, typename Place>
+void launch(const NormalizedRowsShape& shape, const NormalizedRowsTensors& t, const Place& place, Stream stream) {
+  using T = typename P::T;
+  static_assert(P::kMostOutputs == kMostOutputs);
+  const auto kernel = hopper::normalized_rows_kernel<P, Place>;
+  static const bool ready = [kernel] {
+    SWINSCOPE_CUDA(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(P::kSharedBytes)));
+    return true;
+  }();
+  require(ready, "normalized_rows", "the kernel is not ready");
+  hopper::NormalizedRowsArguments<T, Place> a{};
+  a.place = place;
+  a.rows = static_cast<int>(shape.rows);
+  a.outputs = static_cast<int>(shape.outputs);
+  const int tiles = (a.rows + hopper::kGroupRows - 1) / hopper::kGroupRows;
+  a.first_tile = shape.backwards ? tiles - 1 : 0;
+  a.tile_step = shape.backwards ? -1 : 1;
+  a.x = static_cast<const T*>(t.x);
+  a.gamma = static_cast<const T*>(t.gamma);
+  a.beta = static_cast<const T*>(t.beta);
+  a.bias = static_cast<const T*>(t.bias);
+  a.y = static_cast<T*>(t.y);
+  hopper::ProductForm form;
+  form.m = shape.rows;
+  form.n = shape.outputs;
+  form.k = shape.inputs;
+  form.type = shape.type;
+  const auto weight_map = std::bit_cast<CUtensorMap>(hopper::make_maps(form, kSquareTile, t.weight, t.weight).b);
+  const int shares = shares_of(tiles, a.outputs / hopper::kRowColumns);
+  LaunchShape launch;
+  launch.grid = dim3(static_cast<unsigned>(std::min(tiles, device_info().multiprocessors / shares)),
+                     static_cast<unsigned>(shares));
+  launch.block = dim3(P::kThreads);
+  launch.shared_bytes = P::kSharedBytes;
+  launch_early(kernel, launch, stream, weight_map, a);
+}
+
+template <typename T, int kInputs>
+void launch_finish(const NormalizedRowsShape& shape, const NormalizedRowsTensors& tensors, Stream stream) {
+  if (shape.gelu) {
+    launch<hopper::NormalizedRowsPlan<T, kInputs, hopper::Finish::kGelu>>(shape, tensors, hopper::MatrixPlace{},
+                                                                          stream);
+  } else {
+    launch<hopper::NormalizedRowsPlan<T, kInputs, hopper::Finish::kPlain>>(shape, tensors, hopper::MatrixPlace{},
+                                                                           stream);
+  }
+}
+
+template <typename T>
+void launch_inputs(const NormalizedRowsShape& shape, const NormalizedRowsTensors& tensors, Stream stream) {
+  if (shape.inputs == 256) return launch_finish<T, 256>(shape, tensors, stream);
+  launch_finish<T, 512>(shape, tensors, stream);
+}
+
+NormalizedRowsShape shape_of(const PatchMergeShape& shape, ElementType type) {
+  return {shape.merged_tokens(), 4 * shape.channels, 2 * shape.channels, false, type, false};
+}
+
+template <typename T>
+void launch_merge(const PatchMergeShape& shape, ElementType type, const NormalizedRowsTensors& tensors, Stream stream) {
+  using P = hopper::NormalizedRowsPlan<T, 4 * hopper::kRowColumns, hopper::Finish::kPlain>;
+  launch<P>(shape_of(shape, type), tensors, MergePlace::of(shape), stream);
+}
+
+void need_all(const char* operation, const NormalizedRowsTensors& t) {
+  require(t.x != nullptr && t.gamma != nullptr && t.beta != nullptr && t.weight != nullptr && t.y != nullptr, operation,
+          "x, gamma, beta, weight and y are needed");
+}
+
+}  // namespace
+
+bool normalized_rows_offered(const NormalizedRowsShape& shape) {
+  return shape.type != ElementType::kFp32 && (shape.inputs == 256 || shape.inputs == 512) && shape.outputs > 0 &&
+         shape.outputs % hopper::kRowColumns == 0 && shape.outputs <= kMostOutputs && shape.rows <= kMostRows &&
+         hopper::offered();
+}
+
+bool normalized_rows_pays(const NormalizedRowsShape& shape) {
+  return shape.rows / hopper::kGroupRows >= device_info().multiprocessors / 2;
+}
+
+void normalized_rows_forward(const NormalizedRowsShape& shape, const NormalizedRowsTensors& tensors, Stream stream) {
+  require(normalized_rows_offered(shape), "normalized_rows", "there is no kernel for it here");
+  need_all("normalized_rows", tensors);
+  if (shape.rows == 0) return;
+  if (shape.type == ElementType::kFp16) return launch_inputs<__half>(shape, tensors, stream);
+  launch_inputs<__nv_bfloat16>(shape, tensors, stream);
+}
+
+OperationCost normalized_rows_cost(const NormalizedRowsShape& shape) {
+  const std::int64_t bytes = element_bytes(shape.type);
+  OperationCost cost = linear_forward_cost({shape.rows, shape.inputs, shape.outputs, true}, bytes);
+  cost.bytes_read += 2 * shape.inputs * bytes;
+  return cost;
+}
+
+bool normalized_patch_merge_offered(const PatchMergeShape& shape, ElementType type) {
+  return shape.channels == hopper::kRowColumns && normalized_rows_offered(shape_of(shape, type));
+}
+
+bool normalized_patch_merge_pays(const PatchMergeShape& shape) {
+  return normalized_rows_pays(shape_of(shape, ElementType::kFp16));
+}
+
+OperationCost normalized_patch_merge_cost(const PatchMergeShape& shape, std::int64_t element_bytes) {
+  const std::int64_t inputs = 4 * shape.channels;
+  OperationCost cost =
+      linear_forward_cost({shape.merged_tokens(), inputs, 2 * shape.channels, false}, element_bytes);
+  const std::int64_t of_map = shape.batch * shape.height * shape.width * shape.channels;
+  cost.bytes_read += (of_map - shape.merged_tokens() * inputs + 2 * inputs) * element_bytes;
+  return cost;
+}
+
+void normalized_patch_merge_forward(const PatchMergeShape& shape, ElementType type,
+                                    const NormalizedPatchMergeTensors& tensors, Stream stream) {
+  require(normalized_patch_merge_offered(shape, type), "normalized_patch_merge", "there is no kernel for it here");
+  const NormalizedRowsTensors rows{tensors.x, tensors.gamma, tensors.beta, tensors.weight, nullptr, tensors.y};
+  need_all("normalized_patch_merge", rows);
+  if (shape.batch == 0) return;
+  if (type == ElementType::kFp16) return launch_merge<__half>(shape, type, rows, stream);
+  launch_merge<__nv_bfloat16>(shape, type, rows, stream);
+}
+
+}  // namespace swinscope::cuda
