@@ -5,7 +5,7 @@
 // scores another one has the tensor cores, and each one's next window is on its way. The weights of 128 channels, 96
 // KB, stay in shared memory; those of 256 go by, one head after another, for all groups.
 //
-// With C channels a window of 49 tokens takes 384 C (C + 43) operations of its 64 rows and moves 196 C bytes;
+// With C channels a window of 49 tokens takes 384 C (C + 37) operations of its 64 rows and moves 196 C bytes;
 // normalization, projection and attention apart move four times as much.
 #pragma once
 

@@ -96,9 +96,9 @@ __device__ void fetch_rows(const NormalizedRowsArguments<typename P::T, Place>& 
       const std::int64_t vector = a.place(row, part * kQuarter + t, kVectors);
 #pragma unroll
       for (int i = 0; i < kQuarter / kQuad; ++i) {
-        const std::uint32_t place =
-            (to ^ (static_cast<std::uint32_t>(i % 2) * 64)) + static_cast<std::uint32_t>(half) * 8 * kStageRowBytes +
-            static_cast<std::uint32_t>(part * (kQuarter / 8) + i / 2) * SharedRows::kHalfBytes;
+        const std::uint32_t place = (to ^ (static_cast<std::uint32_t>(i % 2) * 64)) +
+                                    static_cast<std::uint32_t>(half) * 8 * kStageRowBytes +
+                                    static_cast<std::uint32_t>(part * (kQuarter / 8) + i / 2) * SharedRows::kHalfBytes;
         copy_async_or_zeros(place, a.x + (vector < 0 ? 0 : vector + i * kQuad) * 8, vector >= 0);
       }
     }
@@ -190,8 +190,9 @@ __device__ void multiply_own_rows(const NormalizedRowsArguments<typename P::T, P
 }
 
 template <typename P, typename Place>
-__global__ __launch_bounds__(P::kThreads, 1) void normalized_rows_kernel(
-    const __grid_constant__ CUtensorMap weight_map, const NormalizedRowsArguments<typename P::T, Place> a) {
+__global__ __launch_bounds__(P::kThreads,
+                             1) void normalized_rows_kernel(const __grid_constant__ CUtensorMap weight_map,
+                                                            const NormalizedRowsArguments<typename P::T, Place> a) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ unsigned char dynamic[];
   __shared__ std::uint64_t barriers[2 * P::kStages];

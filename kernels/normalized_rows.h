@@ -1,5 +1,5 @@
-// Linear layers of many rows that normalize them first, as one kernel: the rows are read once, and nothing normalized is
-// written. Compute capability 9.0, fp16 and bf16, 256 or 512 inputs. (normalized_product.h is for few rows.)
+// Linear layers of many rows that normalize them first, as one kernel: the rows are read once, and nothing normalized
+// is written. Compute capability 9.0, fp16 and bf16, 256 or 512 inputs. (normalized_product.h is for few rows.)
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ struct NormalizedRowsTensors {
   void* y = nullptr;             // [rows, outputs]; not x
 };
 
-// Whether this GPU and this build have it: a multiple of 128 outputs, at most 2048. And whether rows occupy at least half
-// of this GPU: with fewer of them normalization and product apart are faster.
+// Whether this GPU and this build have it: a multiple of 128 outputs, at most 2048. And whether rows occupy at least
+// half of this GPU: with fewer of them normalization and product apart are faster.
 bool normalized_rows_offered(const NormalizedRowsShape& shape);
 bool normalized_rows_pays(const NormalizedRowsShape& shape);
 void normalized_rows_forward(const NormalizedRowsShape& shape, const NormalizedRowsTensors& tensors, Stream stream);

@@ -1,5 +1,3 @@
-#include "kernels/normalized_rows.h"
-
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -8,6 +6,7 @@
 #include "kernels/cuda_call.h"
 #include "kernels/hopper_normalized_rows.cuh"
 #include "kernels/linear.h"
+#include "kernels/normalized_rows.h"
 #include "kernels/patch_merge.h"
 
 namespace swinscope::cuda {
@@ -146,8 +145,7 @@ bool normalized_patch_merge_pays(const PatchMergeShape& shape) {
 
 OperationCost normalized_patch_merge_cost(const PatchMergeShape& shape, std::int64_t element_bytes) {
   const std::int64_t inputs = 4 * shape.channels;
-  OperationCost cost =
-      linear_forward_cost({shape.merged_tokens(), inputs, 2 * shape.channels, false}, element_bytes);
+  OperationCost cost = linear_forward_cost({shape.merged_tokens(), inputs, 2 * shape.channels, false}, element_bytes);
   const std::int64_t of_map = shape.batch * shape.height * shape.width * shape.channels;
   cost.bytes_read += (of_map - shape.merged_tokens() * inputs + 2 * inputs) * element_bytes;
   return cost;

@@ -156,7 +156,8 @@ bool ModelBuilder::normalized_rows(const Linear& linear, const std::string& norm
   if (!cuda::normalized_rows_offered(shape) || !cuda::normalized_rows_pays(shape)) return false;
   shape.backwards = serpentine_.against_the_last(true);
   const cuda::NormalizedRowsTensors tensors{
-      x, weights_.find(norm + ".weight"), weights_.find(norm + ".bias"), weights_.find(name + ".weight"), linear.bias, y};
+      x, weights_.find(norm + ".weight"), weights_.find(norm + ".bias"), weights_.find(name + ".weight"), linear.bias,
+      y};
   step(
       linear.path, OperationClass::kGemm, cuda::normalized_rows_cost(shape), {linear.rows, linear.inputs},
       {linear.rows, linear.outputs},

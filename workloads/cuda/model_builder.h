@@ -67,8 +67,8 @@ class ModelBuilder {
   // Of the block's x, by the product that linear_before() chose; nothing happens where it chose none. `norm` and `name`
   // are those of parameters.
   bool folded_linear(const Linear& linear, const std::string& norm, const std::string& name, const void* x, void* y);
-  // Of the block's x, many rows of it: the product that normalizes them itself, where there is one and it is wanted; else
-  // nothing happens. `norm` and `name` are those of parameters.
+  // Of the block's x, many rows of it: the product that normalizes them itself, where there is one and it is wanted;
+  // else nothing happens. `norm` and `name` are those of parameters.
   bool normalized_rows(const Linear& linear, const std::string& norm, const std::string& name, const void* x, void* y);
   // y = LN(x W^T + b), or y += where `linear` accumulates, as one product where that is wanted and faster; else in two,
   // by way of `side`. `norm`: of the step; `norm_name` and `name`: of parameters.
