@@ -18,10 +18,9 @@ constexpr std::int64_t kMostOutputs = 2048;
 // Rows are counted in 32 bits, beyond the last one by those of a turn.
 constexpr std::int64_t kMostRows = std::int64_t{1} << 30;
 
-// In how many shares blocks have the outputs, so that the last turn leaves few of them idle. Normalizing 64 rows takes
-// about as long as multiplying them by 256 outputs.
+// In how many shares blocks have the outputs, so that the last turn leaves few of them idle: of those that take equally
+// long the fewest, since each share normalizes the rows anew.
 int shares_of(int tiles, int parts) {
-  constexpr int kNormalizing = 2;
   constexpr int kGroups = 2;
   const int multiprocessors = device_info().multiprocessors;
   int best = 1;
@@ -29,7 +28,7 @@ int shares_of(int tiles, int parts) {
   for (int shares = 1; shares <= std::min(parts, multiprocessors); ++shares) {
     if (parts % shares != 0) continue;
     const int at_once = kGroups * std::min(tiles, multiprocessors / shares);
-    const int time = (tiles + at_once - 1) / at_once * (parts / shares + kNormalizing);
+    const int time = (tiles + at_once - 1) / at_once * (parts / shares);
     if (time < least) {
       least = time;
       best = shares;
