@@ -24,6 +24,11 @@ struct AttentionWidth {
   static constexpr bool kResident = kChannels == kRowColumns;
   static constexpr int kGroups = kResident ? 4 : 3;
   static constexpr int kThreads = (kGroups + (kResident ? 0 : 1)) * kGroup;
+  // Where a warp group only fetches: of a thread that attends, and of one of that group, together what 512 threads of
+  // 128 begin with.
+  static constexpr int kManyRegisters = 160;
+  static constexpr int kFewRegisters = 32;
+  static_assert(kResident || kGroups * kManyRegisters + kFewRegisters == (1 + kGroups) * 128);
   // Weights: 64 channels of a head's q, k and v.
   static constexpr int kStages = kResident ? kHeads * kTiles : 6;
   static constexpr std::uint32_t kBoxBytes = kHeadDim * kStageRowBytes;
@@ -248,10 +253,10 @@ __global__ __launch_bounds__(W::kThreads,
   if constexpr (W::kResident) {
     attend_own_windows<T, W, kBlocks, kCosine>(a, memory, gamma, beta, qkv_bias, key_norms[group], group);
   } else if (group < W::kGroups) {
-    take_registers<160>();
+    take_registers<W::kManyRegisters>();
     attend_own_windows<T, W, kBlocks, kCosine>(a, memory, gamma, beta, qkv_bias, key_norms[group], group);
   } else {
-    give_registers<32>();
+    give_registers<W::kFewRegisters>();
     if (threadIdx.x % kGroup != 0) return;
     constexpr int kEach = W::kHeads * W::kTiles;  // of a window
     const int count = a.turns(W::kGroups) * kEach;

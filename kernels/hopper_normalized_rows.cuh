@@ -18,6 +18,10 @@ struct NormalizedRowsPlan {
   static constexpr Finish kFinish = kFinish_;
   static constexpr int kGroups = 2;
   static constexpr int kThreads = (1 + kGroups) * kGroup;
+  // Of a thread that multiplies, and of one that does not: together what 384 threads of 168 begin with.
+  static constexpr int kManyRegisters = 224;
+  static constexpr int kFewRegisters = 56;
+  static_assert(kGroups * kManyRegisters + kFewRegisters == (1 + kGroups) * 168);
   static constexpr int kTiles = kInputs / kDepth;
   static constexpr int kSteps = kInputs / kStep;  // of a product
   static constexpr int kMostOutputs = 2048;
@@ -306,11 +310,11 @@ __global__ __launch_bounds__(P::kThreads,
   let_next_begin();
   const int group = static_cast<int>(threadIdx.x) / kGroup;
   if (group < P::kGroups) {
-    take_registers<224>();
+    take_registers<P::kManyRegisters>();
     multiply_own_rows<P>(a, memory, bias, group);
     return;
   }
-  give_registers<64>();
+  give_registers<P::kFewRegisters>();
   const int warp = static_cast<int>(threadIdx.x) % kGroup / kWarp;
   if (warp < P::kRowWarps) {
     produce_rows<P>(a, memory, gamma, beta, warp);
