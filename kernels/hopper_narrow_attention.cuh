@@ -84,20 +84,15 @@ struct NarrowAttentionMemory {
   }
 };
 
-// Two rows of a window's 64 that four lanes fetch together, and only their own warp reads.
+// Begins to fetch a thread's two rows of a window. Slots that no window has are zeros for good.
 template <typename T, int kChannels>
-class OwnRows {
+class WindowRows {
  public:
-  // rows: as SharedRows has them. Slots that no window has are zeros for good.
-  template <int kBlocks>
-  __device__ OwnRows(const AttentionLane<kBlocks>& lane, int tokens, std::uint32_t rows)
-      : to_(rows + static_cast<std::uint32_t>(lane.upper.index) * kStageRowBytes +
-            static_cast<std::uint32_t>(lane.t ^ lane.g) * 16),
-        first_(8 * lane.t) {
+  __device__ WindowRows(int tokens, std::uint32_t rows) : own_(rows) {
     for (int half = 0; half < 2; ++half) {
-      if ((half == 0 ? lane.upper : lane.lower).index < tokens) continue;
-      for (int i = 0; i < kPieces; ++i)
-        store_shared(place(half, i), uint4{});
+      if (own_.row(half) < tokens) continue;
+      for (int i = 0; i < own_.kPieces; ++i)
+        store_shared(own_.piece(half, i), uint4{});
     }
   }
   __device__ void begin(const T* x, const Underway& rows) const {
@@ -105,23 +100,15 @@ class OwnRows {
     for (int half = 0; half < 2; ++half) {
       const int row = half == 0 ? rows.upper : rows.lower;
       if (row < 0) continue;
-      const T* const from = x + std::int64_t{row} * kChannels + first_;
+      const T* const from = x + std::int64_t{row} * kChannels + 8 * (static_cast<int>(threadIdx.x) % kQuad);
 #pragma unroll
-      for (int i = 0; i < kPieces; ++i)
-        copy_async(place(half, i), from + i * 32);
+      for (int i = 0; i < own_.kPieces; ++i)
+        copy_async(own_.piece(half, i), from + i * 32);
     }
   }
 
  private:
-  static constexpr int kPieces = kChannels / 32;  // of 16 bytes, every fourth of a row
-
-  __device__ std::uint32_t place(int half, int i) const {
-    return (to_ ^ (static_cast<std::uint32_t>(i % 2) * 64)) + static_cast<std::uint32_t>(half) * 8 * kStageRowBytes +
-           static_cast<std::uint32_t>(i / 2) * SharedRows::kHalfBytes;
-  }
-
-  std::uint32_t to_;
-  int first_;
+  QuadRows<kChannels> own_;
 };
 
 // 64 rows by the weights of the head that comes next.
@@ -167,7 +154,7 @@ __device__ void attend_own_windows(const NarrowAttentionArguments<T>& a, const N
   const AttentionLane<kBlocks> lane(a.geometry, static_cast<int>(threadIdx.x) % kGroup);
   const std::uint32_t parts = memory.parts(group);
   const SharedRows shared(memory.rows(group));
-  const OwnRows<T, W::kChannels> own(lane, tokens, memory.rows(group));
+  const WindowRows<T, W::kChannels> own(tokens, memory.rows(group));
   const auto begin_window = [&](int window) {
     Underway rows;
     if (window < a.windows) {

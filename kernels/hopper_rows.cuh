@@ -129,6 +129,30 @@ class SharedRows {
   std::uint32_t own_row_, turn_, matrices_, matrix_turn_;
 };
 
+// A thread's upper and lower row of 64 as SharedRows has them, which its quad fetches together, 16 bytes a lane, and
+// only their own warp reads.
+template <int kColumns>
+class QuadRows {
+ public:
+  static constexpr int kPieces = kColumns / 32;  // of a lane, every fourth of a row
+
+  __device__ explicit QuadRows(std::uint32_t rows)
+      : row_(static_cast<int>(threadIdx.x) % kGroup / kWarp * 16 + static_cast<int>(threadIdx.x) % kWarp / kQuad),
+        to_(rows + static_cast<std::uint32_t>(row_) * 128 +
+            (threadIdx.x % kQuad ^ static_cast<std::uint32_t>(row_) % 8) * 16) {}
+
+  __device__ int row(int half) const { return row_ + 8 * half; }
+  // Eight columns from 32 i + 8 t on.
+  __device__ std::uint32_t piece(int half, int i) const {
+    return (to_ ^ (static_cast<std::uint32_t>(i % 2) * 64)) + static_cast<std::uint32_t>(half) * 1024 +
+           static_cast<std::uint32_t>(i / 2) * SharedRows::kHalfBytes;
+  }
+
+ private:
+  int row_;
+  std::uint32_t to_;
+};
+
 // operand = LN(operand) gamma + beta, rounded; gamma, beta: in shared memory.
 template <typename T>
 __device__ void normalize_operand(std::uint32_t (&operand)[kRowSteps][4], const float* gamma, const float* beta) {
@@ -150,7 +174,7 @@ __device__ void load_normalized(const SharedRows& rows, const float* gamma, cons
   const int first = 2 * (static_cast<int>(threadIdx.x) % kQuad);
   // Of the upper and the lower row; two sums each, so that additions wait less for each other.
   float totals[2][2] = {};
-#pragma unroll
+#pragma unroll 4
   for (int i = 0; i < kSteps; ++i) {
     const uint4 own = rows.step(i);
     const std::uint32_t pairs[4] = {own.x, own.y, own.z, own.w};
@@ -164,7 +188,7 @@ __device__ void load_normalized(const SharedRows& rows, const float* gamma, cons
   const float mean[2] = {sum_over_quad(totals[0][0] + totals[0][1]) * kShare,
                          sum_over_quad(totals[1][0] + totals[1][1]) * kShare};
   float squares[2][2] = {};
-#pragma unroll
+#pragma unroll 4
   for (int i = 0; i < kSteps; ++i) {
     const uint4 own = rows.step(i);
     const std::uint32_t pairs[4] = {own.x, own.y, own.z, own.w};

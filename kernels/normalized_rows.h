@@ -1,5 +1,5 @@
 // Linear layers of many rows that normalize them first, as one kernel: the rows are read once, and nothing normalized
-// is written. Compute capability 9.0, fp16 and bf16, 256 or 512 inputs. (normalized_product.h is for few rows.)
+// is written. Compute capability 9.0, fp16 and bf16. (normalized_product.h is for few rows.)
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,8 @@
 #include "kernels/device.h"
 
 namespace swinscope::cuda {
+
+constexpr std::int64_t kNormalizedRowsInputs = 256;  // the only number of them that it is made for
 
 struct NormalizedRowsShape {
   std::int64_t rows = 0;

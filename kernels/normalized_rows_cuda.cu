@@ -7,7 +7,6 @@
 #include "kernels/hopper_normalized_rows.cuh"
 #include "kernels/linear.h"
 #include "kernels/normalized_rows.h"
-#include "kernels/patch_merge.h"
 
 namespace swinscope::cuda {
 namespace {
@@ -18,8 +17,8 @@ constexpr std::int64_t kMostOutputs = 2048;
 // Rows are counted in 32 bits, beyond the last one by those of a turn.
 constexpr std::int64_t kMostRows = std::int64_t{1} << 30;
 
-// In how many shares blocks have the outputs, so that the last turn leaves few of them idle: of those that take equally
-// long the fewest, since each share normalizes the rows anew.
+// In how many shares blocks have the outputs, so that the last turn leaves few of them idle. Each share normalizes the
+// rows anew, which takes about as long as 128 outputs do.
 int shares_of(int tiles, int parts) {
   constexpr int kGroups = 2;
   const int multiprocessors = device_info().multiprocessors;
@@ -28,7 +27,7 @@ int shares_of(int tiles, int parts) {
   for (int shares = 1; shares <= std::min(parts, multiprocessors); ++shares) {
     if (parts % shares != 0) continue;
     const int at_once = kGroups * std::min(tiles, multiprocessors / shares);
-    const int time = (tiles + at_once - 1) / at_once * (parts / shares);
+    const int time = (tiles + at_once - 1) / at_once * (parts / shares + 1);
     if (time < least) {
       least = time;
       best = shares;
@@ -37,19 +36,18 @@ int shares_of(int tiles, int parts) {
   return best;
 }
 
-template <typename P, typename Place>
-void launch(const NormalizedRowsShape& shape, const NormalizedRowsTensors& t, const Place& place, Stream stream) {
+template <typename P>
+void launch(const NormalizedRowsShape& shape, const NormalizedRowsTensors& t, Stream stream) {
   using T = typename P::T;
-  static_assert(P::kMostOutputs == kMostOutputs);
-  const auto kernel = hopper::normalized_rows_kernel<P, Place>;
+  static_assert(P::kMostOutputs == kMostOutputs && P::kInputs == kNormalizedRowsInputs);
+  const auto kernel = hopper::normalized_rows_kernel<P>;
   static const bool ready = [kernel] {
     SWINSCOPE_CUDA(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(P::kSharedBytes)));
     return true;
   }();
   require(ready, "normalized_rows", "the kernel is not ready");
-  hopper::NormalizedRowsArguments<T, Place> a{};
-  a.place = place;
+  hopper::NormalizedRowsArguments<T> a{};
   a.rows = static_cast<int>(shape.rows);
   a.outputs = static_cast<int>(shape.outputs);
   const int tiles = (a.rows + hopper::kGroupRows - 1) / hopper::kGroupRows;
@@ -75,42 +73,16 @@ void launch(const NormalizedRowsShape& shape, const NormalizedRowsTensors& t, co
   launch_early(kernel, launch, stream, weight_map, a);
 }
 
-template <typename T, int kInputs>
+template <typename T>
 void launch_finish(const NormalizedRowsShape& shape, const NormalizedRowsTensors& tensors, Stream stream) {
-  if (shape.gelu) {
-    launch<hopper::NormalizedRowsPlan<T, kInputs, hopper::Finish::kGelu>>(shape, tensors, hopper::MatrixPlace{},
-                                                                          stream);
-  } else {
-    launch<hopper::NormalizedRowsPlan<T, kInputs, hopper::Finish::kPlain>>(shape, tensors, hopper::MatrixPlace{},
-                                                                           stream);
-  }
-}
-
-template <typename T>
-void launch_inputs(const NormalizedRowsShape& shape, const NormalizedRowsTensors& tensors, Stream stream) {
-  if (shape.inputs == 256) return launch_finish<T, 256>(shape, tensors, stream);
-  launch_finish<T, 512>(shape, tensors, stream);
-}
-
-NormalizedRowsShape shape_of(const PatchMergeShape& shape, ElementType type) {
-  return {shape.merged_tokens(), 4 * shape.channels, 2 * shape.channels, false, type, false};
-}
-
-template <typename T>
-void launch_merge(const PatchMergeShape& shape, ElementType type, const NormalizedRowsTensors& tensors, Stream stream) {
-  using P = hopper::NormalizedRowsPlan<T, 4 * hopper::kRowColumns, hopper::Finish::kPlain>;
-  launch<P>(shape_of(shape, type), tensors, MergePlace::of(shape), stream);
-}
-
-void need_all(const char* operation, const NormalizedRowsTensors& t) {
-  require(t.x != nullptr && t.gamma != nullptr && t.beta != nullptr && t.weight != nullptr && t.y != nullptr, operation,
-          "x, gamma, beta, weight and y are needed");
+  if (shape.gelu) return launch<hopper::NormalizedRowsPlan<T, hopper::Finish::kGelu>>(shape, tensors, stream);
+  launch<hopper::NormalizedRowsPlan<T, hopper::Finish::kPlain>>(shape, tensors, stream);
 }
 
 }  // namespace
 
 bool normalized_rows_offered(const NormalizedRowsShape& shape) {
-  return shape.type != ElementType::kFp32 && (shape.inputs == 256 || shape.inputs == 512) && shape.outputs > 0 &&
+  return shape.type != ElementType::kFp32 && shape.inputs == kNormalizedRowsInputs && shape.outputs > 0 &&
          shape.outputs % hopper::kRowColumns == 0 && shape.outputs <= kMostOutputs && shape.rows <= kMostRows &&
          hopper::offered();
 }
@@ -121,10 +93,12 @@ bool normalized_rows_pays(const NormalizedRowsShape& shape) {
 
 void normalized_rows_forward(const NormalizedRowsShape& shape, const NormalizedRowsTensors& tensors, Stream stream) {
   require(normalized_rows_offered(shape), "normalized_rows", "there is no kernel for it here");
-  need_all("normalized_rows", tensors);
+  require(tensors.x != nullptr && tensors.gamma != nullptr && tensors.beta != nullptr && tensors.weight != nullptr &&
+              tensors.y != nullptr,
+          "normalized_rows", "x, gamma, beta, weight and y are needed");
   if (shape.rows == 0) return;
-  if (shape.type == ElementType::kFp16) return launch_inputs<__half>(shape, tensors, stream);
-  launch_inputs<__nv_bfloat16>(shape, tensors, stream);
+  if (shape.type == ElementType::kFp16) return launch_finish<__half>(shape, tensors, stream);
+  launch_finish<__nv_bfloat16>(shape, tensors, stream);
 }
 
 OperationCost normalized_rows_cost(const NormalizedRowsShape& shape) {
@@ -132,32 +106,6 @@ OperationCost normalized_rows_cost(const NormalizedRowsShape& shape) {
   OperationCost cost = linear_forward_cost({shape.rows, shape.inputs, shape.outputs, true}, bytes);
   cost.bytes_read += 2 * shape.inputs * bytes;
   return cost;
-}
-
-bool normalized_patch_merge_offered(const PatchMergeShape& shape, ElementType type) {
-  return shape.channels == hopper::kRowColumns && normalized_rows_offered(shape_of(shape, type));
-}
-
-bool normalized_patch_merge_pays(const PatchMergeShape& shape) {
-  return normalized_rows_pays(shape_of(shape, ElementType::kFp16));
-}
-
-OperationCost normalized_patch_merge_cost(const PatchMergeShape& shape, std::int64_t element_bytes) {
-  const std::int64_t inputs = 4 * shape.channels;
-  OperationCost cost = linear_forward_cost({shape.merged_tokens(), inputs, 2 * shape.channels, false}, element_bytes);
-  const std::int64_t of_map = shape.batch * shape.height * shape.width * shape.channels;
-  cost.bytes_read += (of_map - shape.merged_tokens() * inputs + 2 * inputs) * element_bytes;
-  return cost;
-}
-
-void normalized_patch_merge_forward(const PatchMergeShape& shape, ElementType type,
-                                    const NormalizedPatchMergeTensors& tensors, Stream stream) {
-  require(normalized_patch_merge_offered(shape, type), "normalized_patch_merge", "there is no kernel for it here");
-  const NormalizedRowsTensors rows{tensors.x, tensors.gamma, tensors.beta, tensors.weight, nullptr, tensors.y};
-  need_all("normalized_patch_merge", rows);
-  if (shape.batch == 0) return;
-  if (type == ElementType::kFp16) return launch_merge<__half>(shape, type, rows, stream);
-  launch_merge<__nv_bfloat16>(shape, type, rows, stream);
 }
 
 }  // namespace swinscope::cuda

@@ -44,22 +44,6 @@ void patch_merge_forward(const PatchMergeShape& shape, ElementType type, const v
 // (Where the merged tokens are normalized at once, as in V1, layernorm_backward() does it by itself.)
 void patch_merge_backward(const PatchMergeShape& shape, ElementType type, const void* dy, void* dx, Stream stream);
 
-// V1's merging as one kernel: y = (LN(gather(x)) gamma + beta) W^T. Tensors are of the type.
-struct NormalizedPatchMergeTensors {
-  const void* x = nullptr;      // [batch, height, width, C]; not y
-  const void* gamma = nullptr;  // [4C], as beta
-  const void* beta = nullptr;
-  const void* weight = nullptr;  // [2C, 4C]
-  void* y = nullptr;             // [merged_tokens(), 2C]
-};
-// Whether this GPU and this build have it: compute capability 9.0, fp16 and bf16, 128 channels. And whether merged
-// tokens occupy at least half of this GPU: with fewer of them an operation at a time is faster.
-bool normalized_patch_merge_offered(const PatchMergeShape& shape, ElementType type);
-bool normalized_patch_merge_pays(const PatchMergeShape& shape);
-void normalized_patch_merge_forward(const PatchMergeShape& shape, ElementType type,
-                                    const NormalizedPatchMergeTensors& tensors, Stream stream);
-OperationCost normalized_patch_merge_cost(const PatchMergeShape& shape, std::int64_t element_bytes);
-
 }  // namespace cuda
 
 }  // namespace swinscope

@@ -28,13 +28,11 @@ struct Features {
   // Inference, V1 (with `window`), many rows of 128 channels, 16-bit types: the normalization before qkv within its
   // product's kernel.
   bool normqkv = false;
-  // Inference, V1 (with `window`), many rows of 256 or 512 channels, 16-bit types: the normalizations before qkv and
-  // fc1 within their products' kernels.
+  // Inference, V1 (with `window`), many rows of 256 channels, 16-bit types: the normalizations before qkv and fc1
+  // within their products' kernels.
   bool normrows = false;
   // Inference, 128 channels, 16-bit types: the patch embedding and its normalization as one kernel, from the images.
   bool patchembed = false;
-  // Inference, V1, many tokens of 128 channels, 16-bit types: the merging with its normalization as one kernel.
-  bool patchmerge = false;
   // Each operation goes through the tokens against the direction of the one before, whose last results are still in the
   // L2 cache; in training, gradients of weights come before that which the next operation takes.
   bool serpentine = false;

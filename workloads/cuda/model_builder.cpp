@@ -415,23 +415,11 @@ void ModelBuilder::merging(int stage, const void* x, void* y) {
   const std::string parameters = fmt::format("layers.{}.downsample", stage + 1);
   const std::string path = fmt::format("stage{}.merge", stage + 1);
   const std::int64_t rows = shape.merged_tokens();
-  const Features& features = options_.features;
-  if (v1() && features.patchmerge && features.layernorm && cuda::normalized_patch_merge_offered(shape, type_) &&
-      cuda::normalized_patch_merge_pays(shape)) {
-    const auto parameter = [&](const char* name) { return weights_.find(parameters + name); };
-    const cuda::NormalizedPatchMergeTensors tensors{x, parameter(".norm.weight"), parameter(".norm.bias"),
-                                                    parameter(".reduction.weight"), y};
-    step(
-        path + ".reduction", OperationClass::kGemm, cuda::normalized_patch_merge_cost(shape, element_),
-        {batch_, shape.height, shape.width, shape.channels}, {rows, 2 * shape.channels},
-        [=, type = type_](cuda::Stream stream) { cuda::normalized_patch_merge_forward(shape, type, tensors, stream); });
-    return;
-  }
   void* const gathered = activations_.tokens[0].data();
   void* const side = activations_.tokens[1].data();
   const LayerNormShape norm_shape{rows, (v1() ? 4 : 2) * shape.channels};
   const void* input = gathered;
-  if (v1() && features.layernorm) {
+  if (v1() && options_.features.layernorm) {
     const cuda::LayerNormTensors tensors{x, weights_.find(parameters + ".norm.weight"),
                                          weights_.find(parameters + ".norm.bias"), gathered, nullptr};
     step(path + ".norm", OperationClass::kNorm, layernorm_forward_cost(norm_shape, element_),

@@ -60,10 +60,8 @@ TEST(Features, TheLadderIsCumulativeAndFeaturesCanBeTakenOut) {
   EXPECT_EQ(describe(Features{}), "none");
   EXPECT_EQ(
       describe(features),
-      "prebias, qkvbias, layernorm, normfold, postnorm, weightsahead, mlp, normqkv, normrows, patchembed, patchmerge, "
-      "serpentine, "
-      "cachehints, "
-      "residual, adamw, window, graph");
+      "prebias, qkvbias, layernorm, normfold, postnorm, weightsahead, mlp, normqkv, normrows, patchembed, serpentine, "
+      "cachehints, residual, adamw, window, graph");
 }
 
 TEST(Features, OfAnotherUseAreTakenFromALevelAndRefusedByName) {
@@ -72,10 +70,8 @@ TEST(Features, OfAnotherUseAreTakenFromALevelAndRefusedByName) {
   const Features inference = select_features(find_level("graph"), {}, {}, FeatureUse::kInference);
   EXPECT_EQ(
       describe(inference),
-      "prebias, qkvbias, layernorm, normfold, postnorm, weightsahead, mlp, normqkv, normrows, patchembed, patchmerge, "
-      "serpentine, "
-      "cachehints, gelu, "
-      "residual, window, attention, qkvattention, graph");
+      "prebias, qkvbias, layernorm, normfold, postnorm, weightsahead, mlp, normqkv, normrows, patchembed, serpentine, "
+      "cachehints, gelu, residual, window, attention, qkvattention, graph");
   EXPECT_THAT([] { select_features(find_level("fused"), {"prebias"}, {}, FeatureUse::kTraining); },
               testing::Throws<WorkloadError>(testing::Property(&WorkloadError::what, HasSubstr("prebias"))));
   EXPECT_THAT([] { select_features(find_level("fused"), {}, {"adamw"}, FeatureUse::kInference); },

@@ -161,7 +161,6 @@ TEST_F(DeviceModelTest, OperationsInOneKernelGiveWhatTheyGiveApart) {
                         Case{SwinVersion::kV1, &Features::qkvattention, "stage1.block1.attn.qkv"},
                         Case{SwinVersion::kV1, &Features::normrows, "stage2.block1.norm2"},
                         Case{SwinVersion::kV1, &Features::patchembed, "patch_embed.columns"},
-                        Case{SwinVersion::kV1, &Features::patchmerge, "stage1.merge.norm"},
                         Case{SwinVersion::kV2, &Features::mlp, "stage1.block1.mlp.fc1"},
                         Case{SwinVersion::kV2, &Features::qkvattention, "stage1.block1.attn.qkv"}}) {
     const ModelReference reference = cpu_reference(wide_blocks(c.version), 8);
