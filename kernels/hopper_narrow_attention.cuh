@@ -111,40 +111,6 @@ class WindowRows {
   QuadRows<kChannels> own_;
 };
 
-// 64 rows by the weights of the head that comes next.
-template <typename T, typename W>
-__device__ void project_head(const NarrowAttentionMemory<W>& memory, const std::uint32_t (&operand)[W::kSteps][4],
-                             RingPlace& at, float (&sums)[kHeadColumns / 2]) {
-  constexpr std::uint64_t kAdvance = kStep * 2 >> 4;
-  constexpr int kTileSteps = W::kSteps / W::kTiles;
-  const auto release = [&](int stage) {
-    if constexpr (!W::kResident) {
-      __syncwarp();
-      if (threadIdx.x % kWarp == 0) barrier_arrive(memory.empty(stage));
-    }
-  };
-  int before = 0;
-#pragma unroll
-  for (int tile = 0; tile < W::kTiles; ++tile, at.advance()) {
-    barrier_wait(memory.full(at.stage), W::kResident ? 0 : at.parity);
-    products_begin();
-#pragma unroll
-    for (int step = 0; step < kTileSteps; ++step) {
-      WarpGroupProduct<T, kHeadColumns>::add(sums, operand[tile * kTileSteps + step],
-                                             tile_descriptor(memory.weights(at.stage)) + step * kAdvance,
-                                             tile == 0 && step == 0);
-    }
-    products_commit();
-    if (tile > 0) {
-      products_wait<1>();
-      release(before);
-    }
-    before = at.stage;
-  }
-  products_wait<0>();
-  release(before);
-}
-
 // gamma, beta, qkv_bias, key_norms: in shared memory.
 template <typename T, typename W, int kBlocks, bool kCosine>
 __device__ void attend_own_windows(const NarrowAttentionArguments<T>& a, const NarrowAttentionMemory<W>& memory,
@@ -193,7 +159,7 @@ __device__ void attend_own_windows(const NarrowAttentionArguments<T>& a, const N
     for (int head = 0; head < W::kHeads; ++head) {
       const LaneBias bias(a.bias, head, lane);
       float sums[kHeadColumns / 2];
-      project_head<T>(memory, operand, at, sums);
+      multiply_by_ring<T, W::kResident>(sums, operand, memory, at);
       group_meets();  // nobody reads k and v of the head before
       const HeadRows<T, kCosine> head_rows(sums, qkv_bias + head * kHeadDim, W::kChannels, parts, lane.result_place,
                                            lane.t, lane.upper.index, key_norms);

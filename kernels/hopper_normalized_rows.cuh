@@ -75,38 +75,6 @@ struct NormalizedRowsMemory {
   }
 };
 
-// 64 rows by 128 outputs, whose weights come next.
-template <typename P>
-__device__ void multiply_normalized(const NormalizedRowsMemory<P>& memory, const std::uint32_t (&operand)[P::kSteps][4],
-                                    RingPlace& at, float (&sums)[kRowColumns / 2]) {
-  constexpr std::uint64_t kAdvance = kStep * 2 >> 4;
-  constexpr int kTileSteps = P::kSteps / P::kTiles;
-  const auto release = [&](int stage) {
-    __syncwarp();
-    if (threadIdx.x % kWarp == 0) barrier_arrive(memory.empty(stage));
-  };
-  int before = 0;
-#pragma unroll
-  for (int tile = 0; tile < P::kTiles; ++tile, at.advance()) {
-    barrier_wait(memory.full(at.stage), at.parity);
-    products_begin();
-#pragma unroll
-    for (int i = 0; i < kTileSteps; ++i) {
-      WarpGroupProduct<typename P::T, kRowColumns>::add(sums, operand[tile * kTileSteps + i],
-                                                        tile_descriptor(memory.weights(at.stage)) + i * kAdvance,
-                                                        tile == 0 && i == 0);
-    }
-    products_commit();
-    if (tile > 0) {
-      products_wait<1>();
-      release(before);
-    }
-    before = at.stage;
-  }
-  products_wait<0>();
-  release(before);
-}
-
 // gamma, beta, and bias of the block's outputs: in shared memory.
 template <typename P>
 __device__ void multiply_own_rows(const NormalizedRowsArguments<typename P::T>& a,
@@ -148,7 +116,7 @@ __device__ void multiply_own_rows(const NormalizedRowsArguments<typename P::T>& 
 #pragma unroll 1
     for (int part = 0; part < a.parts_each(); ++part) {
       float sums[kRowColumns / 2];
-      multiply_normalized(memory, operand, at, sums);
+      multiply_by_ring<T, false>(sums, operand, memory, at);
 #pragma unroll
       for (int i = 0; i < kRowColumns / 32; ++i) {
 #pragma unroll

@@ -81,6 +81,41 @@ __device__ void multiply_shared_rows(float (&sums)[kRowColumns / 2], std::uint32
   }
 }
 
+// sums = operand b^T, where 64 columns of b at a time, its rows those of `sums`, come to the stages of a ring. kStays:
+// b came once for all, else its stages are given back.
+template <typename T, bool kStays, int kSteps, int kSums, typename Memory>
+__device__ void multiply_by_ring(float (&sums)[kSums], const std::uint32_t (&operand)[kSteps][4], const Memory& memory,
+                                 RingPlace& at) {
+  constexpr std::uint64_t kAdvance = 16 * 2 >> 4;
+  constexpr int kTileSteps = 4;
+  const auto release = [&](int stage) {
+    if constexpr (!kStays) {
+      __syncwarp();
+      if (threadIdx.x % kWarp == 0) barrier_arrive(memory.empty(stage));
+    }
+  };
+  int before = 0;
+#pragma unroll
+  for (int tile = 0; tile < kSteps / kTileSteps; ++tile, at.advance()) {
+    barrier_wait(memory.full(at.stage), kStays ? 0 : at.parity);
+    products_begin();
+#pragma unroll
+    for (int i = 0; i < kTileSteps; ++i) {
+      WarpGroupProduct<T, 2 * kSums>::add(sums, operand[tile * kTileSteps + i],
+                                          tile_descriptor(memory.weights(at.stage)) + i * kAdvance,
+                                          tile == 0 && i == 0);
+    }
+    products_commit();
+    if (tile > 0) {
+      products_wait<1>();
+      release(before);
+    }
+    before = at.stage;
+  }
+  products_wait<0>();
+  release(before);
+}
+
 // Where a thread's pieces of 64 rows are in shared memory, in swizzled tiles of 64 columns; two of them, or for load()
 // as many as its steps need.
 class SharedRows {
