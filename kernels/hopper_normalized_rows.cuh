@@ -7,13 +7,14 @@
 
 #include "kernels/hopper_product.cuh"
 #include "kernels/hopper_rows.cuh"
+#include "kernels/normalized_rows.h"
 
 namespace swinscope::cuda::hopper {
 
 template <typename T_, Finish kFinish_>
 struct NormalizedRowsPlan {
   using T = T_;
-  static constexpr int kInputs = 256;
+  static constexpr int kInputs = kNormalizedRowsInputs;
   static constexpr Finish kFinish = kFinish_;
   static constexpr int kGroups = 2;
   static constexpr int kThreads = (1 + kGroups) * kGroup;

@@ -144,20 +144,20 @@ class SharedRows {
            (((static_cast<std::uint32_t>(part % 2) * 4 + threadIdx.x % kQuad) * 16) ^ turn_);
   }
   // As warp group products read them from registers, for one step of 16 columns and for all.
-  __device__ uint4 step(int i) const {
+  __device__ void load_step(int i, std::uint32_t (&operand)[4]) const {
     const std::uint32_t column = static_cast<std::uint32_t>(i % 4) * 32 + threadIdx.x % kWarp / 16 * 16;  // in bytes
-    return load_matrices(matrices_ + static_cast<std::uint32_t>(i / 4) * kHalfBytes + (column ^ matrix_turn_));
+    const uint4 own =
+        load_matrices(matrices_ + static_cast<std::uint32_t>(i / 4) * kHalfBytes + (column ^ matrix_turn_));
+    operand[0] = own.x;
+    operand[1] = own.y;
+    operand[2] = own.z;
+    operand[3] = own.w;
   }
   template <int kSteps>
   __device__ void load(std::uint32_t (&operand)[kSteps][4]) const {
 #pragma unroll
-    for (int i = 0; i < kSteps; ++i) {
-      const uint4 own = step(i);
-      operand[i][0] = own.x;
-      operand[i][1] = own.y;
-      operand[i][2] = own.z;
-      operand[i][3] = own.w;
-    }
+    for (int i = 0; i < kSteps; ++i)
+      load_step(i, operand[i]);
   }
 
  private:
@@ -211,8 +211,8 @@ __device__ void load_normalized(const SharedRows& rows, const float* gamma, cons
   float totals[2][2] = {};
 #pragma unroll 4
   for (int i = 0; i < kSteps; ++i) {
-    const uint4 own = rows.step(i);
-    const std::uint32_t pairs[4] = {own.x, own.y, own.z, own.w};
+    std::uint32_t pairs[4];
+    rows.load_step(i, pairs);
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
       const float2 pair = unpack(pairs[j], T{});
@@ -225,8 +225,8 @@ __device__ void load_normalized(const SharedRows& rows, const float* gamma, cons
   float squares[2][2] = {};
 #pragma unroll 4
   for (int i = 0; i < kSteps; ++i) {
-    const uint4 own = rows.step(i);
-    const std::uint32_t pairs[4] = {own.x, own.y, own.z, own.w};
+    std::uint32_t pairs[4];
+    rows.load_step(i, pairs);
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
       const float2 pair = unpack(pairs[j], T{});
@@ -238,8 +238,8 @@ __device__ void load_normalized(const SharedRows& rows, const float* gamma, cons
                           rsqrtf(fmaf(sum_over_quad(squares[1][0] + squares[1][1]), kShare, kEpsilon))};
 #pragma unroll
   for (int i = 0; i < kSteps; ++i) {
-    const uint4 own = rows.step(i);
-    const std::uint32_t pairs[4] = {own.x, own.y, own.z, own.w};
+    std::uint32_t pairs[4];
+    rows.load_step(i, pairs);
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
       const int column = 16 * i + j / 2 * 8 + first;

@@ -13,20 +13,19 @@ namespace {
 
 constexpr int kSquareTile = 2;  // of hopper::kTileSizes: boxes of 128 rows of the weights
 static_assert(hopper::kTileSizes[kSquareTile].columns == hopper::kRowColumns);
-constexpr std::int64_t kMostOutputs = 2048;
 // Rows are counted in 32 bits, beyond the last one by those of a turn.
 constexpr std::int64_t kMostRows = std::int64_t{1} << 30;
 
 // In how many shares blocks have the outputs, so that the last turn leaves few of them idle. Each share normalizes the
 // rows anew, which takes about as long as 128 outputs do.
+template <typename P>
 int shares_of(int tiles, int parts) {
-  constexpr int kGroups = 2;
   const int multiprocessors = device_info().multiprocessors;
   int best = 1;
   int least = std::numeric_limits<int>::max();
   for (int shares = 1; shares <= std::min(parts, multiprocessors); ++shares) {
     if (parts % shares != 0) continue;
-    const int at_once = kGroups * std::min(tiles, multiprocessors / shares);
+    const int at_once = P::kGroups * std::min(tiles, multiprocessors / shares);
     const int time = (tiles + at_once - 1) / at_once * (parts / shares + 1);
     if (time < least) {
       least = time;
@@ -39,7 +38,6 @@ int shares_of(int tiles, int parts) {
 template <typename P>
 void launch(const NormalizedRowsShape& shape, const NormalizedRowsTensors& t, Stream stream) {
   using T = typename P::T;
-  static_assert(P::kMostOutputs == kMostOutputs && P::kInputs == kNormalizedRowsInputs);
   const auto kernel = hopper::normalized_rows_kernel<P>;
   static const bool ready = [kernel] {
     SWINSCOPE_CUDA(
@@ -64,7 +62,7 @@ void launch(const NormalizedRowsShape& shape, const NormalizedRowsTensors& t, St
   form.k = shape.inputs;
   form.type = shape.type;
   const auto weight_map = std::bit_cast<CUtensorMap>(hopper::make_maps(form, kSquareTile, t.weight, t.weight).b);
-  const int shares = shares_of(tiles, a.outputs / hopper::kRowColumns);
+  const int shares = shares_of<P>(tiles, a.outputs / hopper::kRowColumns);
   LaunchShape launch;
   launch.grid = dim3(static_cast<unsigned>(std::min(tiles, device_info().multiprocessors / shares)),
                      static_cast<unsigned>(shares));
@@ -82,6 +80,7 @@ void launch_finish(const NormalizedRowsShape& shape, const NormalizedRowsTensors
 }  // namespace
 
 bool normalized_rows_offered(const NormalizedRowsShape& shape) {
+  constexpr int kMostOutputs = hopper::NormalizedRowsPlan<__half, hopper::Finish::kPlain>::kMostOutputs;
   return shape.type != ElementType::kFp32 && shape.inputs == kNormalizedRowsInputs && shape.outputs > 0 &&
          shape.outputs % hopper::kRowColumns == 0 && shape.outputs <= kMostOutputs && shape.rows <= kMostRows &&
          hopper::offered();
