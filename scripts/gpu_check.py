@@ -7,7 +7,8 @@ usage: python3 scripts/gpu_check.py [--build build/gpu] [--seconds S] [--limit S
 
 One line a check, its output in DIR/NAME.log. PATTERN: names of checks, with * and ?, as --list prints them, in the order in which
 they begin, but that tests which count the GPU's free memory come last and alone; default: all but those of compute-sanitizer, which are asked for (`memcheck*`, `racecheck*`). --jobs: so many beside each other, which slows each but not
-all of them. Nothing is begun after --seconds, and a check is cut after --limit: what was not done is said. Exit status: 0 all passed, 1 one failed or was not done, 2 it cannot be run.
+all of them. Nothing is begun after --seconds, and a check is cut after --limit: what was not done is said.
+SIGINT, SIGTERM and SIGHUP end what runs with it. Exit status: 0 all passed, 1 one failed or was not done, 2 it cannot be run, 128 + its number after a signal.
 """
 import argparse
 import concurrent.futures
@@ -20,6 +21,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 FIXTURES = "tests/peers/timm/fixtures"
@@ -101,20 +103,45 @@ def checks(build):
     return result
 
 
+RUNNING, BEGINNING = set(), threading.RLock()  # which a second signal takes again
+
+
+def begin(command, file):
+    with BEGINNING:
+        process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
+        RUNNING.add(process)
+    return process
+
+
+def kill(process):
+    """With what it started. The caller waits for it or ends."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def end(number, _):
+    """A signal ends what runs, too: left alone it would go on beside whatever uses the GPU next."""
+    BEGINNING.acquire()  # and keeps it: nothing begins from here on
+    for process in RUNNING:
+        kill(process)
+    os.write(2, f"gpu_check: {signal.Signals(number).name}: what ran was ended, too\n".encode())
+    os._exit(128 + number)
+
+
 def run(commands, log, seconds):
     """The verdict on the commands, of which each must succeed: passed, FAILED, skipped or cut."""
     deadline = time.monotonic() + seconds
     with open(log, "w", encoding="utf-8") as file:
         for command in commands:
             try:
-                process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
+                process = begin(command, file)
             except OSError as error:
                 file.write(f"{command[0]}: {error.strerror}\n")
                 return "FAILED"
             try:
                 status = process.wait(timeout=deadline - time.monotonic())
             except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)  # with what it started
+                kill(process)
                 process.wait()
                 return "cut"
             if status != 0:
@@ -169,6 +196,9 @@ def main():
     os.makedirs(arguments.logs, exist_ok=True)
     os.environ["SWINSCOPE_REQUIRE_GPU"] = "1"
     os.environ.setdefault("NCCL_NVLS_ENABLE", "0")
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+            signal.signal(number, end)
     deadline, rows = time.monotonic() + arguments.seconds, []
 
     def row_of(name):

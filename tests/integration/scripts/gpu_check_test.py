@@ -1,6 +1,8 @@
 """scripts/gpu_check.py over a build of fake programs: what passes, fails, is skipped, hangs or is not begun is told apart."""
 import json
 import os
+import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -140,6 +142,22 @@ class GpuCheck(unittest.TestCase):
         rows, done = self.verdicts("--jobs", "2", "--limit", "60", "good_test", "partly_test")
         self.assertEqual({name: row["verdict"] for name, row in rows.items()}, {"good_test": "passed", "partly_test": "passed"})
         self.assertEqual(done.returncode, 0)
+
+    def test_a_signal_ends_what_runs_too(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            # Who holds its writing end is alive; the program's own child does, too.
+            held = os.path.join(self.folder.name, f"held_{number}")
+            os.mkfifo(held)
+            with open(os.path.join(self.build, "bin", "hanging_test"), "w", encoding="utf-8") as file:
+                file.write(f"#!/bin/sh\nexec 3> {held}\nsleep 1000 &\necho begun >&3\nwait\n")
+            command = [sys.executable, SCRIPT, "--build", self.build, "--logs", self.folder.name, "--limit", "90", "hanging_test"]
+            with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as script, open(held, "rb", buffering=0) as pipe:
+                self.assertEqual(pipe.readline(), b"begun\n")
+                script.send_signal(number)
+                self.assertTrue(select.select([pipe], [], [], 60)[0], "what ran still runs")
+                self.assertEqual(pipe.read(), b"")
+                self.assertIn("what ran was ended, too", script.communicate()[1])
+                self.assertEqual(script.returncode, 128 + number)
 
     def test_bad_input(self):
         unknown = self.run_script("nothing-*")
