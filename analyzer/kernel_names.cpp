@@ -125,7 +125,7 @@ constexpr std::array kPatterns = {
 
 constexpr std::array<std::string_view, 15> kOperationNames = {
     "gemm",     "attention", "conv",          "norm", "softmax/loss", "elementwise", "layout", "reduce",
-    "resample", "optimizer", "communication", "copy", "set",          "graph",       "other"};
+    "resample", "optimizer", "communication", "copy", "set",          "graph",       "unknown"};
 
 }  // namespace
 
@@ -218,10 +218,26 @@ OperationKind operation_kind(GpuKind kind, std::string_view name) {
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   const auto* const found = std::find_if(kPatterns.begin(), kPatterns.end(),
                                          [&](const Pattern& pattern) { return contains(lower, pattern.part); });
-  return found == kPatterns.end() ? OperationKind::kOther : found->kind;
+  return found == kPatterns.end() ? OperationKind::kUnknown : found->kind;
 }
 
 std::string_view operation_name(OperationKind kind) { return kOperationNames[static_cast<std::size_t>(kind)]; }
+
+GpuClass class_of(OperationKind operation, std::string_view name) {
+  switch (operation) {
+    case OperationKind::kCommunication:
+      return GpuClass::kCommunication;
+    case OperationKind::kCopy:
+      return is_peer_copy(name) ? GpuClass::kCommunication : GpuClass::kMemory;
+    case OperationKind::kSet:
+      return GpuClass::kMemory;
+    case OperationKind::kGraph:
+    case OperationKind::kUnknown:
+      return GpuClass::kUnknown;
+    default:
+      return GpuClass::kCompute;
+  }
+}
 
 std::string_view class_name(GpuClass gpu_class) {
   switch (gpu_class) {
@@ -231,6 +247,8 @@ std::string_view class_name(GpuClass gpu_class) {
       return "communication";
     case GpuClass::kMemory:
       return "memory";
+    case GpuClass::kUnknown:
+      return "unknown";
   }
   return "";
 }

@@ -34,32 +34,15 @@ bool is_communication_kernel(std::string_view name);
 // Whether a copy, named as copy_name() does, goes from one GPU to another.
 bool is_peer_copy(std::string_view name);
 
-// What a kernel does, inferred from its name. `math` operations are limited by arithmetic when well fed (matrix
-// products and what contains them); the others move data.
-enum class OperationKind : std::uint8_t {
-  kGemm,
-  kAttention,
-  kConv,
-  kNorm,
-  kSoftmaxLoss,
-  kElementwise,
-  kLayout,
-  kReduce,
-  kResample,
-  kOptimizer,
-  kCommunication,
-  kCopy,
-  kSet,
-  kGraph,
-  kOther,
-};
-
+// What a GPU event does, inferred from its name; kUnknown where the name says nothing.
 OperationKind operation_kind(GpuKind kind, std::string_view name);
 std::string_view operation_name(OperationKind kind);
 constexpr bool is_math(OperationKind kind) {
   return kind == OperationKind::kGemm || kind == OperationKind::kAttention || kind == OperationKind::kConv;
 }
 
+// The class of an event of that kind and operation; the name tells copies between GPUs from others.
+GpuClass class_of(OperationKind operation, std::string_view name);
 std::string_view class_name(GpuClass gpu_class);
 
 }  // namespace swinscope

@@ -163,7 +163,7 @@ ImportReport read_trace_file(const fs::path& path, TraceSink& sink, const std::a
   if (!is_trace_database(path)) return import_kineto(path, sink, cancel);
   TraceFile file(path, {cancel});
   file.read(sink);
-  return {file.description(), {}, false};
+  return {file.description(), {}, false, {}};
 }
 
 bool is_trace_database(const fs::path& path) {
@@ -240,6 +240,7 @@ Trace open_trace(const fs::path& path, const OpenOptions& options) {
     if (trace.description.empty()) trace.description = reading->report.description;
     trace.corrupt |= reading->report.corrupt;
     trace.warnings.insert(trace.warnings.end(), reading->report.warnings.begin(), reading->report.warnings.end());
+    trace.doubts.insert(trace.doubts.end(), reading->report.doubts.begin(), reading->report.doubts.end());
   }
   if (readable > 1) trace.description = fmt::format("{} files; first: {}", readable, trace.description);
   settle_rank_numbers(trace);

@@ -144,6 +144,7 @@ DeviceBreakdown break_down(const Rank& rank, const std::vector<EventIndex>& even
     const Interval interval{rank.gpu.start_ns[e], rank.gpu.end_ns[e]};
     row.window.end_ns = std::max(row.window.end_ns, interval.end_ns);
     switch (rank.gpu.gpu_class[e]) {
+      case GpuClass::kUnknown:
       case GpuClass::kCompute:
         compute.push_back(interval);
         if (names.is_math(rank.gpu.name[e])) math.push_back(interval);

@@ -20,8 +20,30 @@ inline constexpr EventIndex kNoEvent = std::numeric_limits<EventIndex>::max();
 
 enum class GpuKind : std::uint8_t { kKernel, kMemcpy, kMemset, kGraph };
 
-// Kernel classes of METRICS "Time breakdown": the first that matches. Copies from one GPU to another are communication.
-enum class GpuClass : std::uint8_t { kCompute, kCommunication, kMemory };
+// Classes of GPU events (METRICS "Time breakdown"): kernels compute or communicate, copies and sets are memory, but
+// copies from one GPU to another communicate. Of a kernel that no rule knows, and of a whole CUDA graph, nothing is
+// known.
+enum class GpuClass : std::uint8_t { kCompute, kCommunication, kMemory, kUnknown };
+
+// What a GPU event does. Matrix products, convolutions and attention are limited by arithmetic when well fed; the
+// others move data.
+enum class OperationKind : std::uint8_t {
+  kGemm,
+  kAttention,
+  kConv,
+  kNorm,
+  kSoftmaxLoss,
+  kElementwise,
+  kLayout,
+  kReduce,
+  kResample,
+  kOptimizer,
+  kCommunication,
+  kCopy,
+  kSet,
+  kGraph,
+  kUnknown,
+};
 
 // Launch configuration of kernels, deduplicated: many launches share one.
 struct LaunchConfig {
@@ -61,6 +83,7 @@ struct GpuEvents {
   std::vector<std::uint64_t> graph_node;
   std::vector<GpuKind> kind;
   std::vector<GpuClass> gpu_class;
+  std::vector<OperationKind> operation;
   EventIndex size() const { return static_cast<EventIndex>(start_ns.size()); }
 };
 
@@ -150,6 +173,8 @@ struct Trace {
   // What was wrong with the input; the data that could be read is there. `corrupt`: some of the input is lost for good.
   std::vector<std::string> warnings;
   bool corrupt = false;
+  // Why figures of this trace may be wrong or incomplete, a line each: a verdict says them.
+  std::vector<std::string> doubts;
 
   std::string_view text(StringId id) const { return strings.text(id); }
   std::int64_t gpu_event_count() const;

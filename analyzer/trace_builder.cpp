@@ -332,7 +332,7 @@ class TraceBuilder::Process : public RecordSink {
         watch);
     GpuEvents& gpu = rank_.gpu;
     reserve(order.size(), gpu.start_ns, gpu.end_ns, gpu.name, gpu.short_name, gpu.bytes, gpu.config, gpu.correlation,
-            gpu.graph_node, gpu.kind, gpu.gpu_class, gpu_process_);
+            gpu.graph_node, gpu.kind, gpu.gpu_class, gpu.operation, gpu_process_);
     for (const EventIndex i : order) {
       watch.tick();
       const GpuRow& r = gpu_[i];
@@ -345,7 +345,9 @@ class TraceBuilder::Process : public RecordSink {
       gpu.correlation.push_back(r.at.correlation);
       gpu.graph_node.push_back(r.at.graph_node);
       gpu.kind.push_back(r.kind);
-      gpu.gpu_class.push_back(gpu_class(r));
+      const OperationKind operation = this->operation(r);
+      gpu.operation.push_back(operation);
+      gpu.gpu_class.push_back(class_of(operation, operation == OperationKind::kCopy ? pool_.text(r.name) : ""));
       // A source that did not say which process: the rank's.
       gpu_process_.push_back(global_pid_of(r.at.global_pid == 0 ? rank_.run.global_pid : r.at.global_pid));
     }
@@ -381,12 +383,11 @@ class TraceBuilder::Process : public RecordSink {
     gpu_process_ = {};
   }
 
-  GpuClass gpu_class(const GpuRow& r) {
-    if (r.kind == GpuKind::kMemset) return GpuClass::kMemory;
-    if (r.kind == GpuKind::kMemcpy)
-      return is_peer_copy(pool_.text(r.name)) ? GpuClass::kCommunication : GpuClass::kMemory;
-    const auto [entry, is_new] = classes_.try_emplace(r.name, GpuClass::kCompute);
-    if (is_new && is_communication_kernel(pool_.text(r.name))) entry->second = GpuClass::kCommunication;
+  // Asked once per name.
+  OperationKind operation(const GpuRow& r) {
+    if (r.kind != GpuKind::kKernel) return operation_kind(r.kind, {});
+    const auto [entry, is_new] = operations_.try_emplace(r.name, OperationKind::kUnknown);
+    if (is_new) entry->second = operation_kind(r.kind, pool_.text(r.name));
     return entry->second;
   }
 
@@ -434,7 +435,7 @@ class TraceBuilder::Process : public RecordSink {
   std::vector<std::uint64_t> gpu_process_;  // of each GPU event, until its launch is found
   std::unordered_map<LaunchConfig, std::uint32_t, ConfigHash> config_ids_;
   std::unordered_map<StringId, StringId> short_names_;
-  std::unordered_map<StringId, GpuClass> classes_;
+  std::unordered_map<StringId, OperationKind> operations_;  // of kernels
   std::unordered_map<StringId, StringId> mangled_;
   bool prepared_ = false;
 };

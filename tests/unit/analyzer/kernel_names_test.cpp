@@ -137,7 +137,7 @@ TEST(OperationKind, TheKindOfTheRecordGoesFirst) {
   EXPECT_EQ(operation_kind(GpuKind::kMemcpy, "gemm"), OperationKind::kCopy);
   EXPECT_EQ(operation_kind(GpuKind::kMemset, "gemm"), OperationKind::kSet);
   EXPECT_EQ(operation_kind(GpuKind::kGraph, "gemm"), OperationKind::kGraph);
-  EXPECT_EQ(operation_kind(GpuKind::kKernel, ""), OperationKind::kOther);
+  EXPECT_EQ(operation_kind(GpuKind::kKernel, ""), OperationKind::kUnknown);
 }
 
 TEST(OperationKind, OfRealKernels) {
