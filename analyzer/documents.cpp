@@ -1,6 +1,7 @@
 #include "analyzer/documents.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -10,123 +11,94 @@
 namespace swinscope {
 namespace {
 
-Table top_kernels(const Trace& trace, const std::vector<RankSteps>& steps, std::size_t top) {
-  Table table = kernel_rows_table(trace, kernel_table(trace, {}, steps), steps, NameStyle::kShort);
+Table top_kernels(const RunAnalysis& run, std::size_t top) {
+  Table table = kernel_rows_table(run.trace, run.scope, run.kernels, NameStyle::kShort);
   const std::size_t all = table.rows.size();
   keep_top(table, top);
   table.title = fmt::format("Top kernels ({} of {})", table.rows.size(), all);
   return table;
 }
 
-std::string factors_text(const ExperimentPoint& point) {
-  std::string text;
-  for (const auto& [name, value] : point.factors)
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
-  return text;
+std::int64_t count_ranks(const Trace& trace) {
+  std::set<std::int32_t> ranks;
+  for (const Rank& rank : trace.ranks)
+    ranks.insert(rank.run.rank);
+  return static_cast<std::int64_t>(ranks.size());
 }
 
-// The verdict: how far the largest point is from ideal, in a sweep which one is the fastest, and what to look at.
-std::vector<std::string> scaling_headline(const Experiment& experiment, const std::vector<ScalingRow>& rows,
-                                          std::string_view counted) {
-  if (rows.empty()) return {"the experiment has no points yet"};
-  const bool sweeps = experiment.mode == "sweep";
-  const ScalingRow& last = sweeps ? *std::ranges::max_element(rows, {}, &ScalingRow::speedup) : rows.back();
-  const std::string times = last.traced_only ? " (traced times only)" : "";
-  if (rows.size() == 1)
-    return {fmt::format("{} per step with {} {}{}", format_duration(last.step_ns), last.point.gpus(), counted, times)};
-  const std::string steps =
-      fmt::format("{} per step against {}", format_duration(last.step_ns), format_duration(rows.front().step_ns));
-  std::vector<std::string> lines = {
-      sweeps ? fmt::format("fastest: {}, {:.2f} times as fast as {} for the same images ({}), parallel efficiency "
-                           "{:.2f}{}",
-                           factors_text(last.point), last.speedup, factors_text(rows.front().point), steps,
-                           last.efficiency, times)
-             : fmt::format("parallel efficiency {:.2f} at {} {}: speedup {:.2f}, {}{}", last.efficiency,
-                           last.point.gpus(), counted, last.speedup, steps, times)};
-  if (!last.point.tracing.empty()) {
-    lines.push_back(fmt::format("  evidence: swinscope analyze {}", (last.point.folder / last.point.tracing).string()));
-  }
+std::vector<std::string> headline_of(const RunAnalysis& run) {
+  std::vector<std::string> lines = {run.verdict.sentence};
+  for (const std::string& doubt : run.verdict.doubts)
+    lines.push_back("  note: " + doubt);
+  lines.push_back(fmt::format("  of: {}", run.scope.title()));
+  lines.push_back(fmt::format("  evidence: {}", run.verdict.evidence));
   return lines;
+}
+
+void add_verdict_facts(const RunAnalysis& run, Document& document) {
+  const Verdict& verdict = run.verdict;
+  const auto name = [](const std::optional<Bound>& bound) {
+    return bound ? Cell(std::string(bound_name(*bound))) : Cell();
+  };
+  document.facts.push_back({"verdict", "verdict", verdict.sentence});
+  document.facts.push_back({"bound_by", "bound by", name(verdict.bound)});
+  document.facts.push_back({"second_bound", "second", name(verdict.second)});
+  document.facts.push_back({"lead_percent", "lead over the second",
+                            verdict.bound && verdict.second
+                                ? Cell(100 * (verdict.share(*verdict.bound) - verdict.share(*verdict.second)))
+                                : Cell(),
+                            Unit::kPercent});
+  document.facts.push_back({"abstained", "no verdict because", verdict.bound ? Cell() : Cell(verdict.abstained)});
+  document.facts.push_back({"evidence", "evidence", verdict.evidence});
+}
+
+std::vector<std::string> notes_of(const RunAnalysis& run, bool has_cpu) {
+  std::vector<std::string> notes = {fmt::format("All figures are of: {}.", run.scope.title())};
+  if (run.scope.is_of_repetitions()) {
+    notes.emplace_back(
+        "No step is marked: a repetition is a period of the kernel sequence, as likely a layer as a step; --step REGEX "
+        "names the ranges that mark steps.");
+  }
+  if (!run.devices.empty()) {
+    notes.emplace_back(
+        "gpu_busy counts every device activity, gpu_compute all except communication; both of the device's window.");
+  }
+  notes.emplace_back(has_cpu ? "cpu_util is the CPU time of the process and those below it, of the cores allowed."
+                             : "CPU utilization was not recorded.");
+  notes.emplace_back("Times are traced times, tracing cost included.");
+  return notes;
 }
 
 }  // namespace
 
-Document analyze_document(const Trace& trace, const AnalyzeDocumentOptions& options) {
-  const std::vector<RankSteps> steps = all_steps(trace);
-  const std::vector<DeviceBreakdown> devices = time_breakdown(trace);
-  const std::vector<HostPhases> host = host_phases(trace, steps);
-  const Verdict verdict = judge(trace, steps, host);
+Document analyze_document(const RunAnalysis& run, const AnalyzeDocumentOptions& options) {
+  const Trace& trace = run.trace;
   Document document;
   document.schema = "analyze";
-  document.headline = {verdict.sentence, fmt::format("  evidence: {}", verdict.evidence)};
+  document.headline = headline_of(run);
   document.facts = {{"kind", "trace", trace.description},
+                    {"scope", "figures are of", run.scope.title()},
                     {"gpu_events", "GPU events", trace.gpu_event_count(), Unit::kCount},
-                    {"ranks", "ranks", static_cast<std::int64_t>(trace.ranks.size()), Unit::kCount}};
-  if (options.verdict_facts) {
-    document.facts.push_back({"verdict", "verdict", verdict.sentence});
-    document.facts.push_back(
-        {"bound_by", "bound by", verdict.is_judged ? Cell(std::string(bound_name(verdict.bound))) : Cell()});
-    document.facts.push_back({"evidence", "evidence", verdict.evidence});
-  }
-  document.tables = {step_table(trace, steps)};
-  Table cpu = cpu_utilization_table(cpu_utilization(trace, std::vector<Interval>(trace.ranks.size())));
-  const bool has_cpu = !cpu.rows.empty();
-  if (has_cpu) document.tables.push_back(std::move(cpu));
-  if (!host.empty()) document.tables.push_back(input_wait_table(host));
-  if (verdict.has_gpu_work) {
-    document.tables.push_back(utilization_table(devices));
-    if (options.thesis) document.tables.push_back(thesis_table(thesis_utilization(trace)));
-  }
-  if (verdict.is_judged) document.tables.push_back(bound_table(verdict));
-  if (verdict.has_gpu_work) {
-    document.tables.push_back(breakdown_table(devices));
-    document.tables.push_back(idle_table(devices));
-    document.tables.push_back(launch_table(launch_statistics(trace)));
-    document.tables.push_back(top_kernels(trace, steps, options.top));
-  }
-  document.notes = {
-      "gpu_busy counts every device activity, gpu_compute all but communication; both over the device's span from its",
-      fmt::format("first to its last activity. {} Times are traced times, tracing cost included.",
-                  has_cpu ? "cpu_util is the CPU time of the process and those below it, of the cores allowed."
-                          : "CPU utilization was not recorded."),
-      "What the time is bound by is of the steps, where some were found."};
-  return document;
-}
-
-Document experiment_document(const Experiment& experiment) {
-  return experiment_document(experiment, scaling_table(experiment));
-}
-
-Document experiment_document(const Experiment& experiment, const std::vector<ScalingRow>& rows) {
-  Document document;
-  document.schema = "scaling";
-  document.run = experiment.folder.string();
-  document.tables = {scaling_rows_table(rows)};
-  document.headline = scaling_headline(experiment, rows, counted_in(document.tables.front()));
-  document.facts = {{"mode", "mode", experiment.mode},
-                    {"images", "images", experiment.images, Unit::kCount},
-                    {"warmup_steps", "warm-up steps", std::int64_t{experiment.warmup_steps}, Unit::kCount}};
-  document.notes = {
-      fmt::format(
-          "Training time is extrapolated from the measured steps to {} images. Step time: median over repeats of the",
-          format_count(experiment.images)),
-      "slowest rank's window / steps; +- half the 95 % confidence interval. CPU: process trees of all ranks / (wall x "
-      "cores",
-      "allowed). GPU busy and compute are those of the traced run's measured steps; distortion says how much slower it "
-      "was."};
-  if (experiment.mode == "sweep") {
-    document.notes.emplace_back(
-        "Speedup is over the first line; efficiency over the fewest GPUs with all other factors the same.");
-  }
-  const bool distorted =
-      std::any_of(rows.begin(), rows.end(), [](const ScalingRow& r) { return r.distortion().value_or(0) > 0.2; });
-  if (distorted)
-    document.warnings.emplace_back("tracing slowed a point down by more than 20 %: causes are indicative only");
-  for (const ScalingRow& row : rows) {
-    if (row.traced_only)
-      document.warnings.push_back(
-          fmt::format("point gpus={}: traced times only, tracing cost included", row.point.gpus()));
-  }
+                    {"ranks", "ranks", count_ranks(trace), Unit::kCount}};
+  if (options.verdict_facts) add_verdict_facts(run, document);
+  const auto add = [&](Table table, bool also_empty = false) {
+    if (table.rows.empty() && !also_empty) return false;
+    table.title += fmt::format(", {}", run.scope.title());
+    document.tables.push_back(std::move(table));
+    return true;
+  };
+  document.tables = {step_table(trace, run.scope)};
+  const bool has_cpu = add(cpu_utilization_table(cpu_utilization(trace, run.scope)));
+  add(input_wait_table(run.host));
+  const bool gpu = !run.devices.empty();
+  add(utilization_table(run.devices));
+  if (options.thesis && gpu) add(thesis_table(thesis_utilization(trace, run.scope)));
+  add(bound_table(run.verdict, run.scope));
+  add(breakdown_table(run.devices));
+  add(idle_table(run.devices));
+  add(launch_table(launch_statistics(trace, run.scope)), gpu);
+  if (gpu) add(top_kernels(run, options.top));
+  document.notes = notes_of(run, has_cpu);
   return document;
 }
 
