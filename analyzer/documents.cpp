@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/key_figures.h"
 #include "analyzer/tables.h"
 #include "analyzer/text.h"
 
@@ -33,6 +34,24 @@ std::vector<std::string> headline_of(const RunAnalysis& run) {
   lines.push_back(fmt::format("  of: {}", run.scope.title()));
   lines.push_back(fmt::format("  evidence: {}", run.verdict.evidence));
   return lines;
+}
+
+// The figures that cards show, too.
+void add_key_figures(const RunAnalysis& run, Document& document) {
+  const KeyFigures figures = key_figures(run);
+  const auto add = [&](const char* key, const char* title, auto value, Unit unit) {
+    if (value) document.facts.push_back({key, title, Cell(*value), unit});
+  };
+  const auto percent = [](const std::optional<double>& share) {
+    return share ? std::optional(100 * *share) : std::nullopt;
+  };
+  const std::string step = fmt::format("{} time, slowest rank", run.scope.unit());
+  add("step_ns", step.c_str(), figures.step_ns, Unit::kDuration);
+  add("images_per_s", "images/s", figures.images_per_second, Unit::kNumber);
+  add("gpu_busy_percent", "GPU busy, mean", percent(figures.gpu_busy), Unit::kPercent);
+  add("idle_percent", "idle, mean", percent(figures.idle), Unit::kPercent);
+  add("exposed_communication_percent", "exposed communication, mean", percent(figures.exposed_communication),
+      Unit::kPercent);
 }
 
 void add_verdict_facts(const RunAnalysis& run, Document& document) {
@@ -80,6 +99,7 @@ Document analyze_document(const RunAnalysis& run, const AnalyzeDocumentOptions& 
                     {"scope", "figures are of", run.scope.title()},
                     {"gpu_events", "GPU events", trace.gpu_event_count(), Unit::kCount},
                     {"ranks", "ranks", count_ranks(trace), Unit::kCount}};
+  add_key_figures(run, document);
   if (options.verdict_facts) add_verdict_facts(run, document);
   const auto add = [&](Table table, bool also_empty = false) {
     if (table.rows.empty() && !also_empty) return false;

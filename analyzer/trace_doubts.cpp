@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "analyzer/run_place.h"
+#include "analyzer/statistics.h"
 #include "analyzer/text.h"
 
 namespace swinscope {
@@ -69,6 +70,29 @@ void add_missing_ranks(const Trace& trace, std::vector<std::string>& doubts) {
   }
 }
 
+// Where no warm-up was left out and the first step is much longer than the others.
+void add_unmarked_warmup(const Trace& trace, const RunScope& scope, std::vector<std::string>& doubts) {
+  constexpr std::size_t kFewest = 3;
+  constexpr std::int64_t kMuchLonger = 2;
+  for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
+    const RankSteps& steps = scope.steps()[r];
+    if (scope.step_count(r) == 0 || steps.first_measured > 0 || steps.measured().size() < kFewest) continue;
+    if (scope.selection().warmup_steps || scope.selection().steps || steps.is_repetition()) continue;
+    std::vector<std::int64_t> lengths;
+    for (const Interval& step : steps.measured())
+      lengths.push_back(step.length());
+    const std::int64_t first = lengths.front();
+    std::ranges::sort(lengths);
+    const std::int64_t median = quantile(lengths, 0.5);
+    if (first <= kMuchLonger * median) continue;
+    doubts.push_back(
+        fmt::format("rank {}: the first step takes {}, the median of all {}: if it is warm-up, "
+                    "--warmup-steps 1 leaves it out",
+                    trace.ranks[r].run.rank, format_duration(first), format_duration(median)));
+    return;
+  }
+}
+
 }  // namespace
 
 LaunchCoverage launch_coverage(const Trace& trace, const RunScope& scope) {
@@ -102,14 +126,16 @@ std::string why_no_gpu_activity(const Trace& trace, const RunScope& scope) {
 std::vector<std::string> doubts_of(const Trace& trace, const RunScope& scope) {
   std::vector<std::string> doubts = trace.doubts;
   add_missing_ranks(trace, doubts);
+  add_unmarked_warmup(trace, scope, doubts);
   const bool graphs = std::ranges::any_of(trace.ranks, [](const Rank& rank) { return rank.run.graph_level_only; });
   if (graphs) doubts.emplace_back("CUDA graphs were recorded as a whole: what their kernels do is not known");
   constexpr double kMuch = 0.05;  // the last launches of a recording may have no kernel yet
   const LaunchCoverage coverage = launch_coverage(trace, scope);
   const bool has_events = trace.gpu_event_count() > 0;
   if (has_events && static_cast<double>(coverage.without_event) > kMuch * static_cast<double>(coverage.launches)) {
-    doubts.push_back(fmt::format("{} of {} kernel launches have no kernel in the trace: GPU times are too small",
-                                 format_count(coverage.without_event), format_count(coverage.launches)));
+    doubts.push_back(
+        fmt::format("{} of {} kernel launches have no kernel in the trace: lost, or not begun when recording ended",
+                    format_count(coverage.without_event), format_count(coverage.launches)));
   }
   return doubts;
 }
