@@ -28,11 +28,9 @@ std::int64_t count_ranks(const Trace& trace) {
 }
 
 std::vector<std::string> headline_of(const RunAnalysis& run) {
-  std::vector<std::string> lines = {run.verdict.sentence};
+  std::vector<std::string> lines = {run.verdict.sentence, fmt::format("  evidence: {}", run.verdict.evidence)};
   for (const std::string& doubt : run.verdict.doubts)
     lines.push_back("  note: " + doubt);
-  lines.push_back(fmt::format("  of: {}", run.scope.title()));
-  lines.push_back(fmt::format("  evidence: {}", run.verdict.evidence));
   return lines;
 }
 
@@ -69,6 +67,13 @@ void add_verdict_facts(const RunAnalysis& run, Document& document) {
                             Unit::kPercent});
   document.facts.push_back({"abstained", "no verdict because", verdict.bound ? Cell() : Cell(verdict.abstained)});
   document.facts.push_back({"evidence", "evidence", verdict.evidence});
+  if (verdict.has_parts) {
+    document.facts.push_back({"bounds_sum_ns", "sum of the parts", verdict.whole_part_ns, Unit::kDuration});
+  }
+  std::string doubts;
+  for (const std::string& doubt : verdict.doubts)
+    doubts += (doubts.empty() ? "" : "; ") + doubt;
+  document.facts.push_back({"doubts", "doubts", doubts.empty() ? Cell() : Cell(doubts)});
 }
 
 std::vector<std::string> notes_of(const RunAnalysis& run, bool has_cpu) {

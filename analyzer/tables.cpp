@@ -1,8 +1,11 @@
 #include "analyzer/tables.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
+
+#include "analyzer/text.h"
 
 namespace swinscope {
 namespace {
@@ -54,6 +57,7 @@ Table step_table(const Trace& trace, const RunScope& scope) {
                {"steps", "measured", Unit::kCount},
                {"warmup_steps", "warm-up", Unit::kCount},
                {"step_ns", scope.is_of_repetitions() ? "repetition time" : "step time", Unit::kDuration},
+               {"mean_ns", "mean range", Unit::kDuration, true},
                {"median_ns", "median range", Unit::kDuration},
                {"p99_ns", "p99", Unit::kDuration, true},
                {"min_ns", "min", Unit::kDuration},
@@ -72,8 +76,8 @@ Table step_table(const Trace& trace, const RunScope& scope) {
     const auto duration = [&](std::int64_t ns) { return none ? Cell() : Cell(ns); };
     const auto step_ns = scope.step_ns_of_rank(i);
     table.rows.push_back({int_cell(trace.ranks[i].run.rank), s.count, static_cast<std::int64_t>(steps.first_measured),
-                          step_ns ? Cell(*step_ns) : Cell(), duration(s.median), duration(s.p99), duration(s.min),
-                          duration(s.max), std::string(method_name(steps.method)),
+                          step_ns ? Cell(*step_ns) : Cell(), duration(std::llround(s.mean())), duration(s.median),
+                          duration(s.p99), duration(s.min), duration(s.max), std::string(method_name(steps.method)),
                           steps.steps.empty() && steps.how.empty()
                               ? std::string("no step annotation and no period was found")
                               : steps.how});
@@ -87,7 +91,7 @@ Table utilization_table(const std::vector<DeviceBreakdown>& devices) {
               {{"rank", "rank", Unit::kCount},
                {"device", "GPU", Unit::kCount},
                {"events", "events", Unit::kCount},
-               {"window_ns", "window", Unit::kDuration},
+               {"span_ns", "window", Unit::kDuration},
                {"busy_ns", "busy", Unit::kDuration},
                {"gpu_busy_percent", "gpu_busy", Unit::kPercent},
                {"gpu_compute_percent", "gpu_compute", Unit::kPercent},
@@ -286,19 +290,17 @@ Table thread_cpu_rows_table(const std::vector<ThreadCpuRow>& rows) {
 }
 
 Table bound_table(const Verdict& verdict, const RunScope& scope) {
+  const std::string per = scope.is_of_steps() ? fmt::format("per {}", scope.unit()) : "per device";
   Table table{
       "bounds",
-      "Where the time goes",
-      {{"bound", "bound by"},
-       {"share_percent", "share", Unit::kPercent},
-       {"per_step_ns", scope.is_of_steps() ? fmt::format("per {}", scope.unit()) : "per device", Unit::kDuration}},
+      fmt::format("Where the time goes (sum {} {})", format_duration(verdict.whole_part_ns), per),
+      {{"bound", "bound by"}, {"share_percent", "share", Unit::kPercent}, {"per_step_ns", per, Unit::kDuration}},
       {}};
   if (!verdict.has_parts) return table;
   for (std::size_t i = 0; i < kBounds; ++i) {
     const Bound bound{static_cast<std::uint8_t>(i)};
     table.rows.push_back({std::string(bound_name(bound)), 100 * verdict.share(bound), verdict.part_ns[i]});
   }
-  table.rows.push_back({std::string("sum"), 100.0, verdict.whole_part_ns});
   return table;
 }
 

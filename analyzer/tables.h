@@ -36,7 +36,7 @@ Table scaling_rows_table(const std::vector<ScalingRow>& rows);
 std::string_view counted_in(const Table& scaling_rows);
 Table layer_rows_table(const std::vector<LayerRow>& rows);
 Table thread_cpu_rows_table(const std::vector<ThreadCpuRow>& rows);
-// A row for each bound, and their sum; no rows where nothing could be split.
+// A row for each bound, which sum to the verdict's whole; no rows where nothing could be split.
 Table bound_table(const Verdict& verdict, const RunScope& scope);
 // `name` is the name in that style, `full_name` always the full one. Per step and rank where the scope is of steps.
 Table kernel_rows_table(const Trace& trace, const RunScope& scope, const std::vector<KernelRow>& rows, NameStyle style);
