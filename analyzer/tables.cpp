@@ -203,7 +203,7 @@ Table input_wait_table(const std::vector<HostPhases>& ranks) {
                {"input_ns", "waited", Unit::kDuration},
                {"input_per_step_ns", "per step", Unit::kDuration},
                {"longest_input_ns", "longest in a step", Unit::kDuration},
-               {"step_ns", "steps together", Unit::kDuration},
+               {"steps_ns", "steps together", Unit::kDuration},
                {"input_percent", "of the steps", Unit::kPercent}},
               {}};
   for (const HostPhases& r : ranks) {

@@ -55,8 +55,8 @@ TEST_F(JourneyTest, OverviewShowsVerdictFiguresAndCharts) {
   EXPECT_THAT(window_.overview().verdict().toStdString(), HasSubstr("bound by memory"));
   ASSERT_EQ(window_.overview().cards().size(), 6U);
   EXPECT_EQ(window_.overview().cards()[0]->value(), QStringLiteral("not recorded"));  // PyTorch does not say images
-  EXPECT_EQ(window_.overview().cards()[1]->value(), QStringLiteral("235.7 ms"));
-  EXPECT_EQ(window_.overview().cards()[2]->value(), QStringLiteral("76.6 %"));
+  EXPECT_EQ(window_.overview().cards()[1]->value(), QStringLiteral("236.0 ms"));
+  EXPECT_EQ(window_.overview().cards()[2]->value(), QStringLiteral("76.3 %"));
   EXPECT_FALSE(window_.overview().charts().empty());
   QTest::mouseClick(window_.overview().cards()[2], Qt::LeftButton);  // its evidence
   EXPECT_EQ(window_.page(), ActionId::kPageKernels);

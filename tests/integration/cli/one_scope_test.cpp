@@ -1,0 +1,149 @@
+// One quantity, one number: what is said of a traced run in the table of its experiment, by `analyze` of the run, and in
+// the report of either.
+#include <cmath>
+#include <map>
+#include <regex>
+#include <set>
+
+#include <gmock/gmock.h>
+
+#include "analyzer/render.h"
+#include "tests/integration/cli/support.h"
+
+namespace swinscope::tests {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kExperiment = "data/swinscope_swin_large_weak_2gpu";
+
+// Every number under one of these keys, wherever it stands in a document.
+void collect(const json& document, const std::set<std::string>& keys, std::vector<double>& found) {
+  if (document.is_object()) {
+    for (const auto& [key, value] : document.items()) {
+      if (keys.contains(key) && value.is_number()) found.push_back(value.get<double>());
+      collect(value, keys, found);
+    }
+  } else if (document.is_array()) {
+    for (const json& element : document)
+      collect(element, keys, found);
+  }
+}
+
+double mean_of(const json& rows, const char* key) {
+  double sum = 0;
+  for (const json& row : rows)
+    sum += row[key].get<double>();
+  return sum / static_cast<double>(rows.size());
+}
+
+std::string without_markup(const std::string& html) { return std::regex_replace(html, std::regex("<[^>]*>"), ""); }
+
+// The tables of a report: a row for each, by the titles of the columns.
+std::vector<std::map<std::string, std::string>> rows_of(const std::string& html) {
+  std::vector<std::map<std::string, std::string>> rows;
+  for (std::size_t at = html.find("<table>"); at != std::string::npos; at = html.find("<table>", at + 1)) {
+    const std::string table = html.substr(at, html.find("</table>", at) - at);
+    const auto cells = [](const std::string& row, const char* tag) {
+      std::vector<std::string> texts;
+      const std::regex cell(std::string("<") + tag + "[ >][^]*?</" + tag + ">");
+      for (auto i = std::sregex_iterator(row.begin(), row.end(), cell); i != std::sregex_iterator(); ++i)
+        texts.push_back(without_markup(i->str()));
+      return texts;
+    };
+    const std::size_t body = table.find("<tbody>");
+    const std::vector<std::string> titles = cells(table.substr(0, body), "th");
+    for (std::size_t row = table.find("<tr>", body); row != std::string::npos; row = table.find("<tr>", row + 1)) {
+      const std::vector<std::string> values = cells(table.substr(row, table.find("</tr>", row) - row), "td");
+      if (values.size() != titles.size()) continue;
+      std::map<std::string, std::string>& named = rows.emplace_back();
+      for (std::size_t i = 0; i < titles.size(); ++i)
+        named[titles[i]] = values[i];
+    }
+  }
+  return rows;
+}
+
+class OneScope : public CliTest {
+ protected:
+  const std::string experiment_ = (std::filesystem::path(SWINSCOPE_SOURCE_DIR) / kExperiment).string();
+  const std::string run_ = experiment_ + "/gpus2/tracing";
+  const json point_ = [this] {
+    const json points = run_json({"analyze", experiment_})["data"]["points"];
+    return *std::ranges::find_if(points, [](const json& row) { return row["gpus"] == 2; });
+  }();
+  const json traced_ = run_json({"analyze", run_})["data"];
+};
+
+TEST_F(OneScope, TheExperimentSaysOfItsTracedRunWhatAnalyzeSays) {
+  EXPECT_EQ(point_["traced_step_ns"], traced_["step_ns"]);
+  EXPECT_EQ(point_["gpu_busy_percent"], traced_["gpu_busy_percent"]);
+  EXPECT_EQ(point_["idle_percent"], traced_["idle_percent"]);
+  EXPECT_DOUBLE_EQ(mean_of(traced_["utilization"], "gpu_compute_percent"),
+                   point_["gpu_compute_percent"].get<double>());
+}
+
+TEST_F(OneScope, TheTablesOfTheRunAgree) {
+  EXPECT_EQ(traced_["scope"], "4 steps after 10 of warm-up");
+  EXPECT_DOUBLE_EQ(mean_of(traced_["utilization"], "gpu_busy_percent"), traced_["gpu_busy_percent"].get<double>());
+  EXPECT_DOUBLE_EQ(mean_of(traced_["breakdown"], "idle_percent"), traced_["idle_percent"].get<double>());
+  std::int64_t longest = 0;
+  for (const json& row : traced_["steps"])
+    longest = std::max(longest, row["step_ns"].get<std::int64_t>());
+  EXPECT_EQ(longest, traced_["step_ns"]);
+  for (std::size_t i = 0; i < traced_["utilization"].size(); ++i) {
+    const json& used = traced_["utilization"][i];
+    EXPECT_EQ(used["span_ns"], traced_["breakdown"][i]["sum_ns"]);
+    EXPECT_EQ(used["idle_ns"], traced_["idle"][i]["idle_ns"]);
+    EXPECT_EQ(used["idle_ns"], traced_["breakdown"][i]["idle_ns"]);
+    EXPECT_EQ(used["span_ns"].get<std::int64_t>() / 4, traced_["steps"][i]["step_ns"]);
+  }
+  std::int64_t parts = 0;
+  for (const json& bound : traced_["bounds"])
+    parts += bound["per_step_ns"].get<std::int64_t>();
+  EXPECT_EQ(parts, traced_["bounds_sum_ns"]);
+}
+
+TEST_F(OneScope, EveryNumberOfTheReportIsOneOfThese) {
+  ASSERT_EQ(run({"report", experiment_, "-o", "report.html"}).status, 0);
+  const std::string html = read_file(folder() / "report.html");
+  const auto shown = [](const json& value, Unit unit) {
+    return value.is_number_integer() ? format_cell(value.get<std::int64_t>(), unit)
+                                     : format_cell(value.get<double>(), unit);
+  };
+  // Of the point with two GPUs and of its run: the mean, or a device's own value.
+  std::set<std::string> busy = {shown(point_["gpu_busy_percent"], Unit::kPercent)};
+  std::set<std::string> idle = {shown(point_["idle_percent"], Unit::kPercent)};
+  for (const json& row : traced_["utilization"]) {
+    busy.insert(shown(row["gpu_busy_percent"], Unit::kPercent));
+    idle.insert(shown(row["idle_percent"], Unit::kPercent));
+  }
+  int seen = 0;
+  for (const auto& row : rows_of(html)) {
+    const auto one_gpu = row.find("GPUs");
+    if (one_gpu != row.end() && one_gpu->second == "1") continue;
+    for (const auto& [title, allowed] : {std::pair("GPU busy", &busy), std::pair("gpu_busy", &busy),
+                                         std::pair("idle %", &idle), std::pair("idle", &idle)}) {
+      const auto cell = row.find(title);
+      if (cell == row.end() || !cell->second.ends_with("%")) continue;
+      EXPECT_TRUE(allowed->contains(cell->second)) << title << " " << cell->second;
+      ++seen;
+    }
+    const auto step = row.find("step time");
+    if (step == row.end()) continue;
+    EXPECT_EQ(step->second, shown(traced_["step_ns"], Unit::kDuration));
+    ++seen;
+  }
+  EXPECT_GT(seen, 8);
+  // And the documents that the report carries.
+  const std::string open = R"(<script type="application/json" id="data">)";
+  const std::size_t begin = html.find(open) + open.size();
+  const json documents = json::parse(html.substr(begin, html.find("</script>", begin) - begin));
+  std::vector<double> steps;
+  collect(documents[1]["data"], {"step_ns"}, steps);
+  EXPECT_THAT(steps, testing::Each(testing::AnyOf(traced_["steps"][0]["step_ns"].get<double>(),
+                                                  traced_["steps"][1]["step_ns"].get<double>())));
+}
+
+}  // namespace
+}  // namespace swinscope::tests
