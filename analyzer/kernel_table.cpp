@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
-#include <unordered_map>
 
 #include "analyzer/time_breakdown.h"
 
@@ -30,14 +29,14 @@ struct Group {
 };
 
 // What an event is grouped by: the name's id, or the number of its operation or class.
-std::uint32_t group_id(const Trace& trace, const GpuEvents& gpu, EventIndex i, KernelGrouping grouping) {
+std::uint32_t group_id(const GpuEvents& gpu, EventIndex i, KernelGrouping grouping) {
   switch (grouping) {
     case KernelGrouping::kName:
       return gpu.name[i];
     case KernelGrouping::kShortName:
       return gpu.short_name[i];
     case KernelGrouping::kOperation:
-      return static_cast<std::uint32_t>(operation_kind(gpu.kind[i], trace.text(gpu.name[i])));
+      return static_cast<std::uint32_t>(gpu.operation[i]);
     case KernelGrouping::kClass:
       break;
   }
@@ -98,21 +97,17 @@ std::vector<KernelRow> kernel_table(const Trace& trace, const KernelTableOptions
   for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
     const Rank& rank = trace.ranks[r];
     const std::int32_t rank_key = options.by_rank ? rank.run.rank : -1;
-    std::unordered_map<StringId, std::uint32_t> ids;  // operations are found by pattern: once per name
     for (EventIndex i = 0; i < rank.gpu.size(); ++i) {
       const GpuKind kind = rank.gpu.kind[i];
       if (!options.copies && (kind == GpuKind::kMemcpy || kind == GpuKind::kMemset)) continue;
       if (options.accept && !options.accept(r, i)) continue;
-      const auto [id, is_new] = ids.try_emplace(rank.gpu.name[i], 0);
-      if (is_new) id->second = group_id(trace, rank.gpu, i, options.grouping);
-      Group& group = groups[{rank_key, id->second, kinds_apart ? kind : GpuKind::kKernel}];
+      const std::uint32_t id = group_id(rank.gpu, i, options.grouping);
+      Group& group = groups[{rank_key, id, kinds_apart ? kind : GpuKind::kKernel}];
       if (group.row.longest_event == kNoEvent) {
-        group.row.name = group_name(trace, id->second, options.grouping);
+        group.row.name = group_name(trace, id, options.grouping);
         group.row.rank = rank_key;
         group.row.gpu_class = rank.gpu.gpu_class[i];
-        if (options.grouping != KernelGrouping::kClass) {
-          group.row.operation = operation_kind(kind, trace.text(rank.gpu.name[i]));
-        }
+        if (options.grouping != KernelGrouping::kClass) group.row.operation = rank.gpu.operation[i];
       }
       group.add(rank, r, i);
       if (!steps.empty() && step_of(rank, steps[r], i) >= 0) group.row.in_steps_ns += group.durations.back();
