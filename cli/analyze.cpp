@@ -64,6 +64,7 @@ void add_analyze(CLI::App& app, int& status) {
       ->check(CLI::IsMember({"swinscope", "thesis", "hta"}))
       ->envname("SWINSCOPE_DEFINITION");
   command->add_option("--top", options->top, "Kernels to list")->capture_default_str()->check(CLI::NonNegativeNumber);
+  options->common.add_class_rules(*command);
   options->common.add_to(*command);
   command->callback([options, &status] { status = run_analyze(*options); });
 }

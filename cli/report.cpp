@@ -123,6 +123,7 @@ void add_report(CLI::App& app, int& status) {
       ->required();
   command->add_option("-o,--output", options->common.output, "File: .html, .csv, .json or .md")->required();
   add_beside(*command, options->beside);
+  options->common.add_class_rules(*command);
   command->add_flag("--force", options->common.force, "Replace the file if it exists");
   command->add_flag("-q,--quiet", options->common.quiet, "No warnings");
   command->callback([options, &status] { status = run_report(*options); });
