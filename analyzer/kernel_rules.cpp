@@ -121,11 +121,12 @@ constexpr std::array kRules = {
                "|problemsizes|"
                "computestrides*|preparemoe*|moebuild*|computearguments*|moecompute*",
                "", "", kOther},
-    KernelRule{"expandinputrows*|moepermute*|moeunpermute*|moescatter|epscatter*|epgather*|shufflerows|permutekernel",
+    KernelRule{"expandinputrows*|moepermute*|moeunpermute*|moescatter|epscatter*|epgather*|shufflerows|store&cache|"
+               "permutekernel",
                "", "", kLayout},
     KernelRule{"fwdgroupedkernel*|chunkfwdkernel*|solvetril|recomputewu*", "", "", kAttention},
-    KernelRule{"qknorm&rope", "", "", kNorm},
-    KernelRule{"knentry*|rotary*|rope|mrope|ropeneox|ropequantize*|posenc", "", "", kElementwise},
+    KernelRule{"qknorm&rope|rmsnorm&rope|layernorm&rope", "", "", kNorm},
+    KernelRule{"knentry*|gdngating|rotary*|rope|mrope|ropeneox|ropequantize*|posenc", "", "", kElementwise},
 
     // Embedding tables.
     KernelRule{"embedding|embeddings|embeddingbag*|splitembedding*|embbag|embeddinglookup|computegradweight*|"
@@ -174,10 +175,11 @@ constexpr std::array kRules = {
     KernelRule{"cijk|*gemm|gemm*|gemv*|*gemv|nvjet*|matmul*|*matmul|bmm|mm|addmm|scaledmm|groupmm|mulmat*|mmvq|mmq|"
                "matrixmul*|gemmk1|gemvx|=dotkernel|rocblasdot*|llmm1",
                "", "", kGemm},
-    KernelRule{"marlin*|machete*|wvsplitk*|wvsplit|splitkq|fusedmoekernel*|fusedmoe|fmoe*|moeflatmm|kernelmoe*|"
-               "xmma|^cutlass*|mulmatvec*|rnnblockpersist*|persistrnn*|hmma|wgmma|fp8blockfp8matmul|syrk|trsm*|trmm*|"
-               "batchedgemm*|gemvn*|gemvt*",
-               "", "", kGemm},
+    KernelRule{
+        "marlin*|machete*|wvsplitk*|wvsplit|splitkq|fusedmoekernel*|fusedmoe|fmoe*|moeflatmm|kernelmoe*|"
+        "xmma|^cutlass*|mulmatvec*|rnnblockpersist*|persistrnn*|hmma|mfma*|wgmma|fp8blockfp8matmul|syrk|trsm*|trmm*|"
+        "batchedgemm*|gemvn*|gemvt*",
+        "", "", kGemm},
 
     // What is done to each value, where the name says so.
     KernelRule{"quant|quantize*|dequant|dequantize*|requantize*|quantization|qparam*|fp8quant*|scaledquant|"
@@ -185,7 +187,7 @@ constexpr std::array kRules = {
                "", "", kElementwise},
 
     // Attention by names that others have, too.
-    KernelRule{"mla|mha|attn|flash|fav2|fav3|mqalogits|mqa", "", "", kAttention},
+    KernelRule{"mla|mha|attn|gdn|flash|fav2|fav3|mqalogits|mqa", "", "", kAttention},
 
     // Optimizers.
     KernelRule{"adam|adamw|adam*|fusedadam*|sgd|lamb|lambstage*|adagrad|adafactor|rmsprop|novograd|optimizer|"
@@ -200,13 +202,13 @@ constexpr std::array kRules = {
     KernelRule{
         "selectivescan*|selectivestateupdate*|chunkscan*|chunkstate*|statepassing*|chunkcumsum*|bmmchunk*|mamba*|"
         "fft|regularfft*|trsv*|getrf*|potrf*|geqrf*|vectorfft*|bluestein*|postprocessfft|csrmv*|csrmm*|spmv*|spmm*|"
-        "sddmm*|spinkernel|"
+        "sddmm*|spinkernel|hadamard*|"
         "generateseed*|bucketize*|blockbucketize*|offsetsrange*|lookbackscan*|lookback",
         "", "", kOther},
 
     // Reductions.
     KernelRule{"reduce|reduction|reducekernel|argmax|argmin|columnreduce|rowreduce|segmentreduce|nrm2|asum|iamax|amax|"
-               "biasgrad*|absmax|reducesegments|redsum",
+               "biasgrad*|absmax|reducesegments|redsum|shufflemulsum",
                "", "", kReduce},
 
     // Moving data.
@@ -231,7 +233,7 @@ constexpr std::array kRules = {
         "geglu*|sigmoid*|tanh|swish*|softplus|dropout*|fuseddropout*|addbias*|biasadd|biasact|biasgelu*|biasrelu|"
         "biasdropout*|biasnhwc|biasnchw|threshold*|fill|fill*|maskedfill|where|arange|casttranspose|cast|castkernel|"
         "convert|convertunary|axpy|scal|eigenmetakernel|bin&bcast|gatedact|dgatedact|repetitionpenalt*|"
-        "elementmul|loopfusion|^wrapped|lstmcell*|grucell*|elemwisernn*|gdngating|biasresidual|ampupdatescale*|"
+        "elementmul|loopfusion|^wrapped|lstmcell*|grucell*|elemwisernn*|biasresidual|ampupdatescale*|"
         "neuronfwd|neuronbwd|miopenneuron*|distribution|curand*|gensequenced|addcmul|"
         "residualadd|addresidual|tofloat|tofp8|zerokernel|swigluoai|halftofloat|float2half|memset|memset*",
         "", "", kElementwise},

@@ -29,6 +29,7 @@ Document analyze_hta(const Trace& trace) {
 
 int run_analyze(const AnalyzeOptions& options) {
   if (is_experiment(options.run)) {
+    options.common.warn_of_class_rules();
     const Document document = experiment_document(read_experiment(options.run));
     print_warnings(document.warnings, options.common);
     emit(document, options.common);

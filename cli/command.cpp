@@ -85,6 +85,12 @@ ClassRules CommonOptions::class_rules() const {
   return rules;
 }
 
+void CommonOptions::warn_of_class_rules() const {
+  if (!class_rules().empty()) {
+    print_warnings({"--class and --operation do not count for an experiment: give one of its runs"}, *this);
+  }
+}
+
 void TableOptions::add_to(CLI::App& command) {
   command.add_option("--sort", sort, "Sort by this column (its JSON name)");
   command.add_option("--filter", filter, "Only rows whose name matches this POSIX extended regular expression");

@@ -32,6 +32,8 @@ struct CommonOptions {
   void add_class_rules(CLI::App& command);
   // Throws Error(kUsage) when one of them is no rule.
   ClassRules class_rules() const;
+  // Of an experiment the runs are read as they are: says so when there are rules.
+  void warn_of_class_rules() const;
 };
 
 // Options of commands that print one long table.
