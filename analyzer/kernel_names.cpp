@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/kernel_operation.h"
+
 namespace swinscope {
 namespace {
 
@@ -49,83 +51,9 @@ MemoryKind memory_kind(std::string_view name) {
   return found == kMemoryKinds.end() ? MemoryKind::kUnknown : found->kind;
 }
 
-struct Pattern {
-  std::string_view part;  // in lower case
-  OperationKind kind;
-};
-
-// The first pattern that the lower-case name contains decides, so the more specific ones stand first: an optimizer is
-// made of elementwise kernels, a convolution's layout change is named after the convolution, an attention contains
-// matrix products.
-constexpr std::array kPatterns = {
-    Pattern{"adam", OperationKind::kOptimizer},
-    Pattern{"multi_tensor", OperationKind::kOptimizer},
-    Pattern{"sgd", OperationKind::kOptimizer},
-    Pattern{"nchwtonhwc", OperationKind::kLayout},
-    Pattern{"nhwctonchw", OperationKind::kLayout},
-    Pattern{"flash", OperationKind::kAttention},
-    Pattern{"fmha", OperationKind::kAttention},
-    Pattern{"attention", OperationKind::kAttention},
-    Pattern{"attn", OperationKind::kAttention},
-    Pattern{"sdpa", OperationKind::kAttention},
-    Pattern{"implicit_gemm", OperationKind::kConv},
-    Pattern{"convert", OperationKind::kElementwise},
-    Pattern{"conv", OperationKind::kConv},
-    Pattern{"wgrad", OperationKind::kConv},
-    Pattern{"dgrad", OperationKind::kConv},
-    Pattern{"fprop", OperationKind::kConv},
-    Pattern{"splitkreduce", OperationKind::kReduce},
-    Pattern{"gemm", OperationKind::kGemm},
-    Pattern{"gemv", OperationKind::kGemm},
-    Pattern{"nvjet", OperationKind::kGemm},
-    Pattern{"cublas", OperationKind::kGemm},
-    Pattern{"cutlass", OperationKind::kGemm},
-    Pattern{"wgmma", OperationKind::kGemm},
-    Pattern{"matmul", OperationKind::kGemm},
-    Pattern{"xmma", OperationKind::kGemm},
-    Pattern{"upsample", OperationKind::kResample},
-    Pattern{"resize", OperationKind::kResample},
-    Pattern{"interpolate", OperationKind::kResample},
-    Pattern{"pool", OperationKind::kResample},
-    Pattern{"layer_norm", OperationKind::kNorm},
-    Pattern{"layernorm", OperationKind::kNorm},
-    Pattern{"batch_norm", OperationKind::kNorm},
-    Pattern{"batchnorm", OperationKind::kNorm},
-    Pattern{"bn_fw", OperationKind::kNorm},
-    Pattern{"bn_bw", OperationKind::kNorm},
-    Pattern{"gammabeta", OperationKind::kNorm},
-    Pattern{"rmsnorm", OperationKind::kNorm},
-    Pattern{"norm", OperationKind::kNorm},
-    Pattern{"softmax", OperationKind::kSoftmaxLoss},
-    Pattern{"nll", OperationKind::kSoftmaxLoss},
-    Pattern{"cross_entropy", OperationKind::kSoftmaxLoss},
-    Pattern{"reduce", OperationKind::kReduce},
-    Pattern{"copy", OperationKind::kLayout},
-    Pattern{"catarray", OperationKind::kLayout},
-    Pattern{"concat", OperationKind::kLayout},
-    Pattern{"transpose", OperationKind::kLayout},
-    Pattern{"permute", OperationKind::kLayout},
-    Pattern{"roll_cuda", OperationKind::kLayout},
-    Pattern{"gather", OperationKind::kLayout},
-    Pattern{"scatter", OperationKind::kLayout},
-    Pattern{"index_", OperationKind::kLayout},
-    Pattern{"indexing", OperationKind::kLayout},
-    Pattern{"im2col", OperationKind::kLayout},
-    Pattern{"col2im", OperationKind::kLayout},
-    Pattern{"elementwise", OperationKind::kElementwise},
-    Pattern{"pointwise", OperationKind::kElementwise},
-    Pattern{"fill", OperationKind::kElementwise},
-    Pattern{"gelu", OperationKind::kElementwise},
-    Pattern{"relu", OperationKind::kElementwise},
-    Pattern{"dropout", OperationKind::kElementwise},
-    Pattern{"triton_poi", OperationKind::kElementwise},
-    Pattern{"triton_red", OperationKind::kReduce},
-    Pattern{"triton_per", OperationKind::kReduce},
-};
-
-constexpr std::array<std::string_view, 15> kOperationNames = {
-    "gemm",     "attention", "conv",          "norm", "softmax/loss", "elementwise", "layout", "reduce",
-    "resample", "optimizer", "communication", "copy", "set",          "graph",       "unknown"};
+constexpr std::array<std::string_view, 17> kOperationNames = {
+    "gemm",      "attention", "conv",          "norm", "softmax/loss", "elementwise", "layout", "reduce", "resample",
+    "optimizer", "embedding", "communication", "copy", "set",          "graph",       "other",  "unknown"};
 
 }  // namespace
 
@@ -194,10 +122,7 @@ MemoryKind parse_set_name(std::string_view name) {
   return memory_kind(name.substr(open + 1, close - open - 1));
 }
 
-bool is_communication_kernel(std::string_view name) {
-  return name.substr(0, 4) == "nccl" || contains(name, "ncclKernel") || contains(name, "ncclDevKernel") ||
-         contains(name, "nvshmem") || contains(name, "one_shot_all_reduce") || contains(name, "two_shot_all_reduce");
-}
+bool is_communication_kernel(std::string_view name) { return kernel_operation(name) == OperationKind::kCommunication; }
 
 bool is_peer_copy(std::string_view name) { return name.starts_with("Memcpy PtoP"); }
 
@@ -219,13 +144,7 @@ OperationKind operation_kind(GpuKind kind, std::string_view name) {
     case GpuKind::kKernel:
       break;
   }
-  if (is_communication_kernel(name)) return OperationKind::kCommunication;
-  std::string lower(name);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  const auto* const found = std::find_if(kPatterns.begin(), kPatterns.end(),
-                                         [&](const Pattern& pattern) { return contains(lower, pattern.part); });
-  return found == kPatterns.end() ? OperationKind::kUnknown : found->kind;
+  return kernel_operation(name);
 }
 
 std::string_view operation_name(OperationKind kind) { return kOperationNames[static_cast<std::size_t>(kind)]; }

@@ -115,9 +115,7 @@ std::vector<KernelRow> kernel_table(const Trace& trace, const RunScope& scope,
         group.row.name = group_name(trace, id, options.grouping);
         group.row.rank = rank_key;
         group.row.gpu_class = rank.gpu.gpu_class[i];
-        if (options.grouping != KernelGrouping::kClass) {
-          group.row.operation = rank.gpu.operation[i];
-        }
+        if (options.grouping != KernelGrouping::kClass) group.row.operation = rank.gpu.operation[i];
       }
       if (group.row.operation != rank.gpu.operation[i]) group.row.operation.reset();  // one name, launched by several
       group.add(rank, r, i);

@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/classify.h"
 #include "analyzer/counting_sink.h"
 #include "analyzer/kineto.h"
 #include "analyzer/parallel.h"
@@ -244,6 +245,7 @@ Trace open_trace(const fs::path& path, const OpenOptions& options) {
   }
   if (readable > 1) trace.description = fmt::format("{} files; first: {}", readable, trace.description);
   settle_rank_numbers(trace);
+  if (!options.spans_only) classify(trace, options.class_rules);
   add_drop_warnings(trace);
   return trace;
 }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <vector>
 
+#include "analyzer/class_rules.h"
 #include "analyzer/import_report.h"
 #include "analyzer/trace.h"
 #include "store/sink.h"
@@ -29,6 +30,8 @@ struct OpenOptions {
   const std::atomic<bool>* cancel = nullptr;
   // Of SQLite files only what a timeline shows (ReadScope), on two threads.
   bool spans_only = false;
+  // What the user says of kernels, by their names.
+  ClassRules class_rules;
   // Told now and then, on the threads that read and maybe at once, how many records more have been read.
   std::function<void(std::uint64_t)> on_records;
 };

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "analyzer/pattern.h"
+#include "analyzer/name_pattern.h"
 #include "analyzer/run_place.h"
 #include "store/error.h"
 
@@ -112,7 +112,7 @@ RunScope::RunScope(const Trace& trace, const Selection& selection) : trace_(trac
 // Asked once per name.
 void RunScope::find_names() {
   if (selection_.name.empty()) return;
-  const Pattern pattern("--name", selection_.name);
+  const NamePattern pattern("--name", selection_.name);
   for (const Rank& rank : trace_.ranks) {
     for (const StringId name : rank.gpu.name) {
       const auto [entry, is_new] = named_.try_emplace(name, false);

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "analyzer/pattern.h"
+#include "analyzer/name_pattern.h"
 #include "analyzer/statistics.h"
 
 namespace swinscope {
@@ -300,7 +300,7 @@ RankSteps recorded_steps(const Rank& rank, RankSteps found) {
 
 RankSteps all_steps(const Trace& trace, const Rank& rank, const std::string& step_name) {
   if (!step_name.empty()) {
-    const Pattern pattern("--step", step_name);
+    const NamePattern pattern("--step", step_name);
     const auto marked =
         ranges_named(trace, rank, is_any, [&](std::string_view name) { return pattern.matches(std::string(name)); });
     if (marked.empty()) return {StepMethod::kNone, {}, {}, fmt::format("no range matches {}", step_name)};

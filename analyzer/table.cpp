@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "analyzer/pattern.h"
+#include "analyzer/name_pattern.h"
 #include "store/error.h"
 
 namespace swinscope {
@@ -47,7 +47,7 @@ void sort_rows(Table& table, std::string_view column) {
 
 void filter_rows(Table& table, std::string_view column, const std::string& pattern) {
   const std::size_t at = find_column(table, column);
-  const Pattern compiled("--filter", pattern);
+  const NamePattern compiled("--filter", pattern);
   const auto rejected = [&](const std::vector<Cell>& row) {
     const auto* text = std::get_if<std::string>(&row[at]);
     return text == nullptr || !compiled.matches(*text);

@@ -193,7 +193,7 @@ class Loader {
     progress_.set(i, 0, "reading");
     const double expected = expected_records(part);
     std::atomic<std::uint64_t> records = 0;
-    OpenOptions options{&control_.cancel, true, {}};
+    OpenOptions options{&control_.cancel, true, {}, {}};
     options.on_records = [&](std::uint64_t more) {
       const double fraction = std::min(1.0, static_cast<double>(records += more) / expected);
       progress_.set(i, kReadShare * fraction, "reading");
@@ -266,7 +266,7 @@ void store_timeline(const fs::path& trace_file, const std::atomic<bool>* cancel)
     source = file.event_tables();
     if (file.holds(source)) return;
   }
-  const Timeline timeline = build_timeline(open_trace(trace_file, {cancel, true, {}}), 2, cancel);
+  const Timeline timeline = build_timeline(open_trace(trace_file, {cancel, true, {}, {}}), 2, cancel);
   if (timeline.lanes.empty()) return;
   Database db = Database::open_writable(trace_file);
   db.exec(kSchemaSql);  // a file of an older version lacks the tables

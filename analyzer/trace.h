@@ -26,7 +26,7 @@ enum class GpuKind : std::uint8_t { kKernel, kMemcpy, kMemset, kGraph };
 enum class GpuClass : std::uint8_t { kCompute, kCommunication, kMemory, kUnknown };
 
 // What a GPU event does. Matrix products, convolutions and attention are limited by arithmetic when well fed; the
-// others move data.
+// others move data. kOther is known, but has no name here: sorting, sampling, scans; kUnknown is not known.
 enum class OperationKind : std::uint8_t {
   kGemm,
   kAttention,
@@ -38,10 +38,12 @@ enum class OperationKind : std::uint8_t {
   kReduce,
   kResample,
   kOptimizer,
+  kEmbedding,
   kCommunication,
   kCopy,
   kSet,
   kGraph,
+  kOther,
   kUnknown,
 };
 

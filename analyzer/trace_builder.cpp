@@ -96,8 +96,10 @@ class TraceBuilder::Process : public RecordSink {
   void add(const KernelRecord& r) override {
     GpuRow row{r, 0, r.demangled_name, r.short_name, 0, GpuKind::kKernel};
     if (row.name == kNoString) row.name = row.short_name;
+    const StringId symbol = r.mangled_name == kNoString ? row.name : r.mangled_name;
+    row.name = readable(row.name);
     if (row.short_name == kNoString) row.short_name = short_name(row.name);
-    if (r.mangled_name != kNoString) mangled_.emplace(row.name, r.mangled_name);
+    if (symbol != row.name) mangled_.emplace(row.name, symbol);
     row.config =
         config({r.grid, r.block, r.cluster, r.registers_per_thread, r.static_shared_bytes, r.dynamic_shared_bytes});
     gpu_.push_back(row);
@@ -215,6 +217,14 @@ class TraceBuilder::Process : public RecordSink {
       rank_.mangled.emplace_back(to[full], to[mangled]);
     std::sort(rank_.mangled.begin(), rank_.mangled.end());
     return std::move(rank_);
+  }
+
+  // Some sources have only the linker symbol.
+  StringId readable(StringId name) {
+    if (!is_mangled(pool_.text(name))) return name;
+    const auto [entry, is_new] = readable_.try_emplace(name, name);
+    if (is_new) entry->second = intern(demangled_kernel_name(pool_.text(name)));
+    return entry->second;
   }
 
   StringId short_name(StringId full) {
@@ -434,6 +444,7 @@ class TraceBuilder::Process : public RecordSink {
   std::vector<NvtxRecord> ranges_;
   std::vector<std::uint64_t> gpu_process_;  // of each GPU event, until its launch is found
   std::unordered_map<LaunchConfig, std::uint32_t, ConfigHash> config_ids_;
+  std::unordered_map<StringId, StringId> readable_;
   std::unordered_map<StringId, StringId> short_names_;
   std::unordered_map<StringId, OperationKind> operations_;  // of kernels
   std::unordered_map<StringId, StringId> mangled_;

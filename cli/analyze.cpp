@@ -30,6 +30,7 @@ Document analyze_hta(const Trace& trace) {
 
 int run_analyze(const AnalyzeOptions& options) {
   if (is_experiment(options.run)) {
+    options.common.warn_of_class_rules();
     const Document document = experiment_document(read_experiment(options.run));
     print_warnings(document.warnings, options.common);
     emit(document, options.common);
@@ -67,6 +68,7 @@ void add_analyze(CLI::App& app, int& status) {
       ->envname("SWINSCOPE_DEFINITION");
   command->add_option("--top", options->top, "Kernels to list")->capture_default_str()->check(CLI::NonNegativeNumber);
   options->selection.add_to(*command);
+  options->common.add_class_rules(*command);
   options->common.add_to(*command);
   command->callback([options, &status] { status = run_analyze(*options); });
 }

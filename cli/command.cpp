@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -56,6 +57,40 @@ void CommonOptions::add_to(CLI::App& command) {
   command.add_flag("-v,--verbose", verbose, "More detail");
 }
 
+void CommonOptions::add_class_rules(CLI::App& command) {
+  command
+      .add_option("--class", classes,
+                  "REGEX=KIND: kernels whose full name matches are communication, compute or memory; may be given "
+                  "several times, the first that matches holds")
+      ->allow_extra_args(false);
+  command
+      .add_option("--operation", operations,
+                  "REGEX=KIND: kernels whose full name matches do this operation: gemm, attention, conv, norm, "
+                  "elementwise, ...; may be given several times")
+      ->allow_extra_args(false);
+}
+
+ClassRules CommonOptions::class_rules() const {
+  ClassRules rules;
+  const auto add_each = [](const std::vector<std::string>& texts, auto add) {
+    for (const std::string& text : texts) {
+      // A configuration file gives several as one value, a line each.
+      std::istringstream lines(text);
+      for (std::string line; std::getline(lines, line);)
+        add(line);
+    }
+  };
+  add_each(classes, [&](const std::string& text) { rules.add_class(text); });
+  add_each(operations, [&](const std::string& text) { rules.add_operation(text); });
+  return rules;
+}
+
+void CommonOptions::warn_of_class_rules() const {
+  if (!class_rules().empty()) {
+    print_warnings({"--class and --operation do not count for an experiment: give one of its runs"}, *this);
+  }
+}
+
 void TableOptions::add_to(CLI::App& command) {
   command.add_option("--sort", sort, "Sort by this column (its JSON name)");
   command.add_option("--filter", filter, "Only rows whose name matches this POSIX extended regular expression");
@@ -80,7 +115,10 @@ const std::atomic<bool>& interrupted() { return g_interrupted; }
 void watch_interrupts() { std::signal(SIGINT, on_interrupt); }
 
 Trace open_run(const std::string& path, const CommonOptions& options) {
-  Trace trace = open_trace(path, &interrupted());
+  OpenOptions how;
+  how.cancel = &interrupted();
+  how.class_rules = options.class_rules();
+  Trace trace = open_trace(path, how);
   print_warnings(trace.warnings, options);
   return trace;
 }

@@ -9,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "analyzer/class_rules.h"
 #include "analyzer/render.h"
 #include "analyzer/trace.h"
 #include "store/error.h"
@@ -23,8 +24,16 @@ struct CommonOptions {
   bool force = false;
   bool quiet = false;
   bool verbose = false;
+  // Of commands that open a trace: "REGEX=KIND" each.
+  std::vector<std::string> classes;
+  std::vector<std::string> operations;
 
   void add_to(CLI::App& command);
+  void add_class_rules(CLI::App& command);
+  // Throws Error(kUsage) when one of them is no rule.
+  ClassRules class_rules() const;
+  // Of an experiment the runs are read as they are: says so when there are rules.
+  void warn_of_class_rules() const;
 };
 
 // Options of commands that print one long table.
@@ -45,7 +54,7 @@ void print_error(const Error& error);
 const std::atomic<bool>& interrupted();
 void watch_interrupts();
 
-// open_trace with the interrupt flag; warnings go to stderr unless quiet.
+// open_trace with the interrupt flag and the user's class rules; warnings go to stderr unless quiet.
 Trace open_run(const std::string& path, const CommonOptions& options);
 
 // On stderr, unless quiet.

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/command.h"
 #include "store/error.h"
@@ -39,11 +40,14 @@ std::vector<fs::path> config_files() {
 }
 
 void set_default(const fs::path& file, CLI::Option& option, const CLI::ConfigItem& item) {
-  if (item.inputs.size() != 1) refuse(file, fmt::format("{} takes one value", item.name));
+  const bool takes_several = option.get_items_expected_max() > 1 && !option.get_allow_extra_args();  // --class
+  if (item.inputs.size() != 1 && !takes_several) refuse(file, fmt::format("{} takes one value", item.name));
+  // Of several each is a line: a default is one value.
+  const std::string value = fmt::format("{}", fmt::join(item.inputs, "\n"));
   try {
-    option.run_callback_for_default()->default_val(item.inputs.front());
+    option.run_callback_for_default()->default_val(value);
   } catch (const CLI::Error& error) {
-    refuse(file, fmt::format("{} = {}", item.name, item.inputs.front()), error.what());
+    refuse(file, fmt::format("{} = {}", item.name, value), error.what());
   }
 }
 

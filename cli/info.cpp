@@ -169,6 +169,7 @@ void add_info(CLI::App& app, int& status) {
   auto options = std::make_shared<InfoOptions>();
   CLI::App* command = app.add_subcommand("info", "What is in a run: ranks, GPUs, duration, counts, drops");
   command->add_option("RUN", options->run, "Trace to describe")->required();
+  options->common.add_class_rules(*command);
   options->common.add_to(*command);
   command->callback([options, &status] { status = run_info(*options); });
 }

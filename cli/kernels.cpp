@@ -64,6 +64,7 @@ void add_kernels(CLI::App& app, int& status) {
   command->add_flag("--by-rank", options->by_rank, "One row per rank");
   options->table.add_to(*command);
   options->selection.add_to(*command);
+  options->common.add_class_rules(*command);
   options->common.add_to(*command);
   command->callback([options, &status] { status = run_kernels(*options); });
 }

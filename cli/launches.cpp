@@ -49,6 +49,7 @@ void add_launches(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("launches", "API time, queue time, launch delay and queue length");
   command->add_option("RUN", options->run, "Trace to analyze")->required();
   options->selection.add_to(*command);
+  options->common.add_class_rules(*command);
   options->common.add_to(*command);
   command->callback([options, &status] { status = run_launches(*options); });
 }

@@ -72,6 +72,7 @@ void add_layers(CLI::App& app, int& status) {
   command->add_flag("--join-phases", options->joined_phases, "Forward and backward in one row");
   options->table.add_to(*command);
   options->selection.add_to(*command);
+  options->common.add_class_rules(*command);
   options->common.add_to(*command);
   command->callback([options, &status] { status = run_layers(*options); });
 }

@@ -37,6 +37,7 @@ std::vector<std::string> single_runs(const std::vector<std::string>& runs) {
 
 std::vector<ReportPart> parts_of(const std::string& run, const CommonOptions& common) {
   if (!is_experiment(run)) return {report_part(open_run(run, common), run, {})};
+  common.warn_of_class_rules();
   std::vector<ReportPart> parts = report_parts(read_experiment(run));
   for (const ReportPart& part : parts)
     print_warnings(part.document.warnings, common);
@@ -123,6 +124,7 @@ void add_report(CLI::App& app, int& status) {
       ->required();
   command->add_option("-o,--output", options->common.output, "File: .html, .csv, .json or .md")->required();
   add_beside(*command, options->beside);
+  options->common.add_class_rules(*command);
   command->add_flag("--force", options->common.force, "Replace the file if it exists");
   command->add_flag("-q,--quiet", options->common.quiet, "No warnings");
   command->callback([options, &status] { status = run_report(*options); });

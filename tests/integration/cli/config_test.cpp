@@ -66,6 +66,24 @@ TEST_F(Config, FlagsCanBeSet) {
   EXPECT_EQ(run({"info", "lossy.sqlite"}).err, "");
 }
 
+TEST_F(Config, RulesForKernelsMayBeAList) {
+  const auto by_operation = [&](const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments = {"kernels", "small.sqlite", "--by", "operation", "--format", "csv"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const ProgramResult result = run(arguments);
+    EXPECT_EQ(result.status, 0) << result.err;
+    return result.out;
+  };
+  folder_file("operation = [\"gemm=conv\", \"^void.ns::gelu=attention\"]\n[kernels]\nclass = \"gelu=memory\"\n");
+  EXPECT_THAT(by_operation(), HasSubstr("conv,conv,,conv,compute,1,1000"));
+  EXPECT_THAT(by_operation(), HasSubstr("attention,attention,,attention,memory,1,500"));
+  // The command line replaces the list.
+  EXPECT_THAT(by_operation({"--operation", "gelu=norm"}), HasSubstr("norm,norm,,norm,memory,1,500"));
+  EXPECT_THAT(by_operation({"--operation", "gelu=norm"}), HasSubstr("gemm,gemm,,gemm,compute,1,1000"));
+  folder_file("operation = [\"gemm=conv\", \"gelu\"]\n");
+  EXPECT_EQ(run({"kernels", "small.sqlite"}).status, 2);
+}
+
 TEST_F(Config, XdgConfigHomeReplacesTheUsersFolder) {
   user_file("format = \"json\"\n");
   fs::create_directories(folder() / "xdg" / "swinscope");

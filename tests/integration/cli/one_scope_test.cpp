@@ -1,5 +1,5 @@
-// One quantity, one number: what is said of a traced run in the table of its experiment, by `analyze` of the run, and in
-// the report of either.
+// One quantity, one number: what is said of a traced run in the table of its experiment, by `analyze` of the run, and
+// in the report of either.
 #include <cmath>
 #include <map>
 #include <regex>
@@ -79,8 +79,7 @@ TEST_F(OneScope, TheExperimentSaysOfItsTracedRunWhatAnalyzeSays) {
   EXPECT_EQ(point_["traced_step_ns"], traced_["step_ns"]);
   EXPECT_EQ(point_["gpu_busy_percent"], traced_["gpu_busy_percent"]);
   EXPECT_EQ(point_["idle_percent"], traced_["idle_percent"]);
-  EXPECT_DOUBLE_EQ(mean_of(traced_["utilization"], "gpu_compute_percent"),
-                   point_["gpu_compute_percent"].get<double>());
+  EXPECT_DOUBLE_EQ(mean_of(traced_["utilization"], "gpu_compute_percent"), point_["gpu_compute_percent"].get<double>());
 }
 
 TEST_F(OneScope, TheTablesOfTheRunAgree) {

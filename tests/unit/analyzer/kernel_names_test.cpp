@@ -40,7 +40,7 @@ TEST(ShortKernelName, OfRealKernels) {
       {"gemm(int) [clone .kd]", "gemm"},
       {"gemm [clone .kd]", "gemm"},
       {"void f<&ns::operator->>(int)", "f"},
-      {"_ZN7cutlass6KernelI", "_ZN7cutlass6KernelI"}};
+      {"_ZN7cutlass6KernelI", "Kernel"}};
   for (const auto& [demangled, name] : cases)
     EXPECT_EQ(short_kernel_name(demangled), name) << demangled;
 }
@@ -140,27 +140,48 @@ TEST(OperationKind, TheKindOfTheRecordGoesFirst) {
   EXPECT_EQ(operation_kind(GpuKind::kKernel, ""), OperationKind::kUnknown);
 }
 
-TEST(OperationKind, OfRealKernels) {
-  const std::vector<std::pair<const char*, OperationKind>> cases = {
-      {"nvjet_sm90_hsh_128x128_64x6_2x1_v_bz_bias_TNT", OperationKind::kGemm},
-      {"ampere_sgemm_128x64_nn", OperationKind::kGemm},
-      {"void cutlass::Kernel2<cutlass_80_tensorop_s16816gemm_f16_128x256_32x3_tn_align2>(P)", OperationKind::kGemm},
-      {"void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128>>(flash::Flash_fwd_params)",
-       OperationKind::kAttention},
-      {"sm90_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc", OperationKind::kConv},
-      {"void cudnn::engines_precompiled::nchwToNhwcKernel<__half, __half, float>(P)", OperationKind::kLayout},
-      {"void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float, false>(int)",
-       OperationKind::kNorm},
-      {"void (anonymous namespace)::softmax_warp_forward<float, float, float, 6, false, false>(float*)",
-       OperationKind::kSoftmaxLoss},
-      {"void at::native::(anonymous namespace)::upsample_bilinear2d_backward_out_frame<float, float>(unsigned long)",
-       OperationKind::kResample},
-      {"void cublasLt::splitKreduce_kernel<32, 16, int, float>(P)", OperationKind::kReduce},
-      {"void at::native::roll_cuda_kernel<c10::Half>(c10::Half const*)", OperationKind::kLayout},
-      {"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>(int)",
-       OperationKind::kElementwise}};
-  for (const auto& [name, kind] : cases)
-    EXPECT_EQ(operation_name(operation_kind(GpuKind::kKernel, name)), operation_name(kind)) << name;
+TEST(OperationKind, EachHasANameOfItsOwn) {
+  std::set<std::string_view> names;
+  for (int kind = 0; kind <= static_cast<int>(OperationKind::kUnknown); ++kind)
+    names.insert(operation_name(OperationKind{static_cast<std::uint8_t>(kind)}));
+  EXPECT_EQ(names.size(), static_cast<std::size_t>(OperationKind::kUnknown) + 1);
+  EXPECT_EQ(operation_name(OperationKind::kEmbedding), "embedding");
+  EXPECT_EQ(operation_name(OperationKind::kOther), "other");
+  EXPECT_EQ(operation_name(OperationKind::kUnknown), "unknown");
+}
+
+TEST(DemangledKernelName, OfSymbolsAlsoWithTheTypesOfAMD) {
+  const std::vector<std::pair<const char*, const char*>> cases = {
+      {"gemm(int)", "gemm(int)"},
+      {"_Z4gemmi", "gemm(int)"},
+      {"_Z4gemmi.kd", "gemm(int)"},
+      {"_Z4gemmi [clone .kd]", "gemm(int)"},
+      {"_ZN5aiter4quanIDF16bDF16_EEvPT0_PT_", "void aiter::quan<__bf16, half>(half*, __bf16*)"},
+      {"_ZN5aiter4quanIDF16", "_ZN5aiter4quanIDF16"}};
+  for (const auto& [symbol, name] : cases)
+    EXPECT_EQ(demangled_kernel_name(symbol), name) << symbol;
+}
+
+TEST(ShortKernelName, OfSymbolsAlsoOfThoseThatAreCutOff) {
+  const std::vector<std::pair<const char*, const char*>> cases = {
+      {"_ZN5aiter4quanIDF16bDF16_EEvPT0_PT_", "quan"},
+      {"_ZN2ck16tensor_operation6device12_GLOBAL__N_123kernel_grouped_conv_fwdINS_28Gridwi", "kernel_grouped_conv_fwd"},
+      {"_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi256ELi16ELb0E", "add_rmsnorm_quant_kernel"},
+      {"_Z11fused_adamwPfS_", "fused_adamw"},
+      {"_ZN2at6native12_GLOBAL__N_142_scaled_dot", "_scaled_dot"},
+      {"_ZN", "_ZN"},
+      {"_Z", "_Z"}};
+  for (const auto& [symbol, name] : cases)
+    EXPECT_EQ(short_kernel_name(symbol), name) << symbol;
+}
+
+TEST(SymbolIdentifiers, AreWhatASymbolSpellsOut) {
+  const SymbolIdentifiers found =
+      symbol_identifiers("_ZN7ck_tile6kentryILi2ENS_11FmhaKernelXINS_8PipelineIDF16bS1_fLb1EEEEEJNS3_5KargsEEEEvDpT1_");
+  EXPECT_EQ(found.base, "kentry");
+  EXPECT_EQ(found.scopes, (std::vector<std::string>{"ck_tile"}));
+  EXPECT_EQ(found.arguments, (std::vector<std::string>{"FmhaKernelX", "Pipeline", "Kargs"}));
+  EXPECT_EQ(symbol_identifiers("gemm").base, "");
 }
 
 }  // namespace

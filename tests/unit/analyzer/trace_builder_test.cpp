@@ -126,7 +126,7 @@ TEST_F(TraceBuilderTest, EventsOfEveryKindShareALane) {
                                          "ncclDevKernel_AllReduce_Sum_f32_RING_LL(Args)"}));
   EXPECT_EQ(rank.gpu.kind,
             (std::vector<GpuKind>{GpuKind::kMemset, GpuKind::kMemcpy, GpuKind::kGraph, GpuKind::kKernel}));
-  EXPECT_EQ(rank.gpu.gpu_class, (std::vector<GpuClass>{GpuClass::kMemory, GpuClass::kMemory, GpuClass::kCompute,
+  EXPECT_EQ(rank.gpu.gpu_class, (std::vector<GpuClass>{GpuClass::kMemory, GpuClass::kMemory, GpuClass::kUnknown,
                                                        GpuClass::kCommunication}));
   EXPECT_EQ(rank.gpu.bytes, (std::vector<std::int64_t>{64, 128, 0, 0}));
 }

@@ -25,12 +25,13 @@ inline void describe_gpu_events(const Trace& trace, const Rank& rank, std::vecto
   for (EventIndex i = 0; i < gpu.size(); ++i) {
     const LaunchConfig config = gpu.kind[i] == GpuKind::kKernel ? rank.configs[gpu.config[i]] : LaunchConfig{};
     lines.push_back(fmt::format(
-        "gpu {}..{} '{}' short '{}' bytes {} launch {} lane {} correlation {} node {} kind {} class {} "
+        "gpu {}..{} '{}' short '{}' bytes {} launch {} lane {} correlation {} node {} kind {} class {} operation {} "
         "grid {} block {} cluster {} registers {} shared {} {}",
         gpu.start_ns[i], gpu.end_ns[i], trace.text(gpu.name[i]), trace.text(gpu.short_name[i]), gpu.bytes[i],
         gpu.launch[i], gpu.lane[i], gpu.correlation[i], gpu.graph_node[i], number(gpu.kind[i]),
-        number(gpu.gpu_class[i]), describe(config.grid), describe(config.block), describe(config.cluster),
-        config.registers_per_thread, config.static_shared_bytes, config.dynamic_shared_bytes));
+        number(gpu.gpu_class[i]), number(gpu.operation[i]), describe(config.grid), describe(config.block),
+        describe(config.cluster), config.registers_per_thread, config.static_shared_bytes,
+        config.dynamic_shared_bytes));
   }
 }
 
