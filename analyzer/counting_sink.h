@@ -20,6 +20,10 @@ class CountingSink : public TraceSink {
   RecordSink& add_process() override {
     return *processes_.emplace_back(std::make_unique<Process>(next_.add_process(), on_records_));
   }
+  void remove_last_process() override {
+    processes_.pop_back();
+    next_.remove_last_process();
+  }
 
  private:
   class Process : public RecordSink {

@@ -29,6 +29,8 @@ class FolderSink : public TraceSink {
     return *writers_.emplace_back(std::make_unique<TraceWriter>(path, WriteMode::kImport));
   }
 
+  void remove_last_process() override { writers_.pop_back(); }
+
   const std::vector<std::unique_ptr<TraceWriter>>& writers() const { return writers_; }
 
  private:

@@ -1,8 +1,10 @@
 #include "analyzer/kineto_event.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <utility>
 
 #include <simdjson.h>
 
@@ -15,15 +17,31 @@ namespace od = simdjson::ondemand;
 
 constexpr std::int64_t kMaxTimeNs = std::int64_t{1} << 61;
 
+// Unsigned numbers beyond 2^63 become negative ones: all 64 bits are kept.
+std::optional<std::int64_t> integer_of(std::string_view token) {
+  if (token.substr(0, 2) == "0x" || token.substr(0, 2) == "0X") {
+    std::uint64_t bits = 0;
+    const auto [end, code] = std::from_chars(token.data() + 2, token.data() + token.size(), bits, 16);
+    if (code != std::errc() || end == token.data() + 2) return std::nullopt;
+    return static_cast<std::int64_t>(bits);
+  }
+  std::int64_t result = 0;
+  const auto [end, code] = std::from_chars(token.data(), token.data() + token.size(), result);
+  if (code == std::errc() && end != token.data()) return result;
+  std::uint64_t bits = 0;
+  if (code != std::errc::result_out_of_range ||
+      std::from_chars(token.data(), token.data() + token.size(), bits).ec != std::errc()) {
+    return std::nullopt;
+  }
+  return static_cast<std::int64_t>(bits);
+}
+
 // The value of a field as an integer; absent for other types. PyTorch writes some ids as floating-point numbers or
 // strings.
 std::optional<std::int64_t> as_integer(od::value value) {
   std::string_view token = value.raw_json_token();
   if (!token.empty() && token.front() == '"') token.remove_prefix(1);
-  std::int64_t result = 0;
-  const auto [end, code] = std::from_chars(token.data(), token.data() + token.size(), result);
-  if (code != std::errc() || end == token.data()) return std::nullopt;
-  return result;
+  return integer_of(token);
 }
 
 std::int64_t as_integer_or_zero(od::value value) { return as_integer(value).value_or(0); }
@@ -103,7 +121,7 @@ void read_argument(KinetoEvent& event, std::string_view key, od::value value) {
     event.graph_node = as_integer_or_zero(value);
   } else if (key == "graph id") {
     event.graph = as_integer_or_zero(value);
-  } else if (key == "name") {
+  } else if (key == "name" || key == "labels") {
     event.label = as_text(value);
   } else if (key == "Input Dims") {
     event.input_dims = as_text_or_json(value);
@@ -127,12 +145,31 @@ void read_argument(KinetoEvent& event, std::string_view key, od::value value) {
     event.seq = as_integer(value);
   } else if (key == "event_id" || key == "wait_on_cuda_event_id") {
     event.event_id = as_integer_or_zero(value);
+  } else if (key.starts_with("hlo_")) {
+    event.has_hlo = true;
   }
 }
 
+// Some exporters write times as strings.
 void read_time(std::optional<std::int64_t>& time, bool& bad, od::value value) {
-  time = parse_microseconds(trimmed(value.raw_json_token()));
+  std::string_view token = trimmed(value.raw_json_token());
+  if (token.size() >= 2 && token.front() == '"' && token.back() == '"') token = token.substr(1, token.size() - 2);
+  time = parse_microseconds(token);
   bad |= !time.has_value();
+}
+
+// A process or thread: a number, a number as text, or a name.
+void read_id(std::optional<std::int64_t>& number, std::string_view& text, od::value value) {
+  number = as_integer(value);
+  std::string_view token = trimmed(value.raw_json_token());
+  if (token.empty() || token.front() != '"') return;
+  text = as_text(value);
+  const bool is_number = !text.empty() && text.find_first_not_of("-0123456789") == std::string_view::npos;
+  if (is_number) {
+    text = {};
+  } else {
+    number.reset();
+  }
 }
 
 void read_field(KinetoEvent& event, std::string_view key, od::value value) {
@@ -143,9 +180,9 @@ void read_field(KinetoEvent& event, std::string_view key, od::value value) {
   } else if (key == "name") {
     event.name = as_text(value);
   } else if (key == "pid") {
-    event.pid = as_integer(value);
+    read_id(event.pid, event.pid_text, value);
   } else if (key == "tid") {
-    event.tid = as_integer(value);
+    read_id(event.tid, event.tid_text, value);
   } else if (key == "ts") {
     read_time(event.ts_ns, event.bad_time, value);
   } else if (key == "dur") {
@@ -159,6 +196,46 @@ void read_field(KinetoEvent& event, std::string_view key, od::value value) {
 }
 
 }  // namespace
+
+KinetoKind kineto_kind(std::string_view category) {
+  using Entry = std::pair<std::string_view, KinetoKind>;
+  // The most frequent first.
+  constexpr std::array<Entry, 25> kKinds = {{{"cpu_op", KinetoKind::kOperator},
+                                             {"kernel", KinetoKind::kKernel},
+                                             {"cuda_runtime", KinetoKind::kRuntime},
+                                             {"python_function", KinetoKind::kPython},
+                                             {"cuda_driver", KinetoKind::kDriver},
+                                             {"gpu_memcpy", KinetoKind::kCopy},
+                                             {"gpu_memset", KinetoKind::kSet},
+                                             {"user_annotation", KinetoKind::kAnnotation},
+                                             {"gpu_user_annotation", KinetoKind::kGpuAnnotation},
+                                             {"cuda_sync", KinetoKind::kSync},
+                                             {"overhead", KinetoKind::kOverhead},
+                                             {"ac2g", KinetoKind::kIgnored},
+                                             {"fwdbwd", KinetoKind::kIgnored},
+                                             {"Trace", KinetoKind::kIgnored},
+                                             {"hip_runtime", KinetoKind::kRuntime},
+                                             {"hip_driver", KinetoKind::kDriver},
+                                             {"xpu_runtime", KinetoKind::kRuntime},
+                                             {"xpu_driver", KinetoKind::kDriver},
+                                             {"privateuse1_runtime", KinetoKind::kRuntime},
+                                             {"privateuse1_driver", KinetoKind::kDriver},
+                                             {"Kernel", KinetoKind::kKernel},
+                                             {"Memcpy", KinetoKind::kCopy},
+                                             {"Memset", KinetoKind::kSet},
+                                             {"Runtime", KinetoKind::kRuntime},
+                                             {"Operator", KinetoKind::kOperator}}};
+  for (const auto& [name, kind] : kKinds) {
+    if (name == category) return kind;
+  }
+  return KinetoKind::kOther;
+}
+
+bool is_launch_call(std::string_view name) {
+  constexpr std::array<std::string_view, 3> kWords = {"Launch", "Memcpy", "Memset"};
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
+}
 
 std::optional<std::int64_t> parse_microseconds(std::string_view text) {
   std::size_t i = 0;

@@ -15,6 +15,27 @@ namespace swinscope {
 // further decimal is rounded to the nearest. Empty for anything that is no finite number or beyond +-2^61 ns.
 std::optional<std::int64_t> parse_microseconds(std::string_view text);
 
+// What an event is about, by its category; older PyTorch versions had other names for some.
+enum class KinetoKind : std::uint8_t {
+  kKernel,
+  kCopy,
+  kSet,
+  kSync,
+  kGpuAnnotation,  // up to here they stand on a device and a stream
+  kRuntime,
+  kDriver,
+  kOperator,
+  kAnnotation,
+  kPython,
+  kOverhead,
+  kIgnored,  // says again what others say
+  kOther,
+};
+KinetoKind kineto_kind(std::string_view category);
+inline bool is_on_gpu(KinetoKind kind) { return kind <= KinetoKind::kGpuAnnotation; }
+// A call that makes a GPU work.
+bool is_launch_call(std::string_view name);
+
 // Views are valid until the next parse. A field that the event does not have keeps its default.
 struct KinetoEvent {
   std::string_view phase;
@@ -22,9 +43,11 @@ struct KinetoEvent {
   std::string_view name;
   std::optional<std::int64_t> ts_ns;
   std::optional<std::int64_t> dur_ns;
-  bool bad_time = false;            // ts or dur is there but is no number
-  std::optional<std::int64_t> pid;  // empty for the string pids of derived events
+  bool bad_time = false;  // ts or dur is there but is no number
+  std::optional<std::int64_t> pid;
   std::optional<std::int64_t> tid;
+  std::string_view pid_text;  // of derived events and merged traces: one that is no number
+  std::string_view tid_text;
 
   // args
   std::optional<std::int64_t> device;
@@ -41,7 +64,8 @@ struct KinetoEvent {
   std::int64_t event_id = 0;
   Dim3 grid;
   Dim3 block;
-  std::string_view label;       // metadata: "name"
+  std::string_view label;       // metadata: "name", or "labels"
+  bool has_hlo = false;         // arguments of XLA, which no PyTorch trace has
   std::string_view input_dims;  // raw JSON
   std::string_view input_types;
   std::string_view collective;

@@ -8,22 +8,30 @@
 #include <string>
 #include <string_view>
 
+#include "analyzer/json_splitter.h"
+
 namespace swinscope {
 
 // What remains when the events have been taken out.
 struct KinetoDocument {
-  std::string skeleton;
-  bool found_events = false;
-  bool complete = false;
-  const char* damage = "";  // why reading ended early, when it did
-  std::uint64_t bytes = 0;  // of JSON
-  std::int64_t odd_elements = 0;
+  JsonDocument json;
+  std::string damage;       // why reading ended early, when it did
+  std::uint64_t bytes = 0;  // of JSON, the documents before it included
+  std::string member;       // of an archive
 };
 
-// Calls `on_event` on this thread with the text of every event, in order; `padding` readable bytes follow each text.
-// Throws Error as ByteSource and JsonSplitter do, and when `cancel` becomes true.
-KinetoDocument stream_kineto_events(const std::filesystem::path& path, std::size_t padding,
-                                    const std::atomic<bool>* cancel,
-                                    const std::function<void(std::string_view)>& on_event);
+struct KinetoVisitor {
+  // The text of every event, in order; `padding` readable bytes follow it. What it throws comes out of the stream.
+  std::function<void(std::string_view)> on_event;
+  // A document has ended; the events since the one before it were its own.
+  std::function<void(const KinetoDocument&)> on_document;
+  // A member of an archive that is not read.
+  std::function<void(const std::string&)> on_other_member;
+};
+
+// Calls the visitor on this thread. Throws Error as ByteSource and JsonSplitter do, with the name of the file, and when
+// `cancel` becomes true.
+void stream_kineto(const std::filesystem::path& path, std::size_t padding, const std::atomic<bool>* cancel,
+                   const KinetoVisitor& visitor);
 
 }  // namespace swinscope

@@ -19,6 +19,7 @@
 #include "analyzer/counting_sink.h"
 #include "analyzer/kineto.h"
 #include "analyzer/parallel.h"
+#include "analyzer/text.h"
 #include "analyzer/trace_builder.h"
 #include "store/error.h"
 #include "store/reader.h"
@@ -143,8 +144,8 @@ void settle_rank_numbers(Trace& trace) {
 void add_drop_warnings(Trace& trace) {
   for (const Rank& rank : trace.ranks) {
     for (const DropInfo& drop : rank.run.drops) {
-      trace.warnings.push_back(fmt::format("rank {}: {} {}{} left out: {}", rank.run.rank, drop.count, drop.what,
-                                           drop.count == 1 ? "" : "s", drop.reason));
+      trace.warnings.push_back(
+          fmt::format("rank {}: {} left out: {}", rank.run.rank, counted(drop.count, drop.what), drop.reason));
     }
     if (rank.run.graph_level_only) {
       trace.warnings.push_back(fmt::format(
@@ -154,6 +155,16 @@ void add_drop_warnings(Trace& trace) {
     }
     if (!rank.run.complete) {
       trace.warnings.push_back(fmt::format("rank {}: the recording was cut off", rank.run.rank));
+    }
+  }
+}
+
+// What the importer of a stored trace doubted.
+void add_doubts(Trace& trace) {
+  for (const Rank& rank : trace.ranks) {
+    for (const NamedValue& fact : rank.run.collector) {
+      const bool is_new = std::ranges::find(trace.doubts, fact.value) == trace.doubts.end();
+      if (fact.name == "doubt" && is_new) trace.doubts.push_back(fact.value);
     }
   }
 }
@@ -247,6 +258,7 @@ Trace open_trace(const fs::path& path, const OpenOptions& options) {
   settle_rank_numbers(trace);
   if (!options.spans_only) classify(trace, options.class_rules);
   add_drop_warnings(trace);
+  add_doubts(trace);
   return trace;
 }
 

@@ -49,6 +49,24 @@ std::string format_count(std::int64_t count) {
   return digits;
 }
 
+std::string counted(std::int64_t count, std::string_view what) {
+  if (count == 1) return fmt::format("1 {}", what);
+  std::size_t end = what.size();
+  for (const std::string_view preposition : {" of ", " at ", " in ", " with ", " without "})
+    end = std::min(end, what.find(preposition));
+  std::string noun(what.substr(0, end));
+  constexpr std::string_view kVowels = "aeiou";
+  const auto ends_with_any = [&](std::initializer_list<std::string_view> ends) {
+    return std::any_of(ends.begin(), ends.end(), [&](std::string_view e) { return noun.ends_with(e); });
+  };
+  if (noun.size() > 1 && noun.back() == 'y' && kVowels.find(noun[noun.size() - 2]) == std::string_view::npos) {
+    noun.replace(noun.size() - 1, 1, "ies");
+  } else {
+    noun += ends_with_any({"s", "x", "ch", "sh"}) ? "es" : "s";
+  }
+  return fmt::format("{} {}{}", count, noun, what.substr(end));
+}
+
 std::size_t display_width(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), starts_code_point));
 }

@@ -14,6 +14,10 @@ std::string format_bytes(std::int64_t bytes);
 // "180,144"
 std::string format_count(std::int64_t count);
 
+// "1 kernel event", "8 GPUs of deviceProperties", "2000 copies": the noun, before any "of", "at", "in",
+// "with" or "without", in the plural.
+std::string counted(std::int64_t count, std::string_view what);
+
 // Columns that the text takes on a terminal: code points, which is right for the Latin text and the symbols that occur
 // here.
 std::size_t display_width(std::string_view text);

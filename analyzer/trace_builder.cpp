@@ -456,6 +456,8 @@ TraceBuilder::~TraceBuilder() = default;
 
 RecordSink& TraceBuilder::add_process() { return *processes_.emplace_back(std::make_unique<Process>(cancel_)); }
 
+void TraceBuilder::remove_last_process() { processes_.pop_back(); }
+
 void TraceBuilder::absorb(TraceBuilder& host) {
   for (std::size_t i = 0; i < processes_.size(); ++i)
     processes_[i]->absorb(*host.processes_[i]);

@@ -22,6 +22,7 @@ class TraceBuilder : public TraceSink {
   TraceBuilder& operator=(TraceBuilder&&) = delete;
 
   RecordSink& add_process() override;
+  void remove_last_process() override;
 
   // Takes over the calls and ranges of a builder that has read the same processes of the same file, and what was left
   // out of them. Before prepare().

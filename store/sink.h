@@ -48,8 +48,10 @@ class TraceSink {
   TraceSink& operator=(TraceSink&&) = delete;
   virtual ~TraceSink() = default;
 
-  // A sink that lives as long as this object.
+  // A sink that lives as long as this object, or until it is removed.
   virtual RecordSink& add_process() = 0;
+  // Forgets the process added last and its records: an importer that finds out late how many there are begins again.
+  virtual void remove_last_process() = 0;
 };
 
 }  // namespace swinscope

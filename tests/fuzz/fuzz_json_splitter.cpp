@@ -15,13 +15,17 @@ struct Split {
   bool complete = false;
   bool unfinished = false;
   std::int64_t odd = 0;
+  std::int64_t lost = 0;
+  std::uint64_t behind = 0;
+  std::size_t documents = 1;
   bool operator==(const Split&) const = default;
 };
 
 // Sizes of the pieces are taken from `sizes`, round and round.
 Split split(std::string_view document, std::string_view sizes) {
   Split result;
-  JsonSplitter splitter([&](std::string_view event) { result.events.emplace_back(event); });
+  JsonSplitter splitter([&](std::string_view event) { result.events.emplace_back(event); },
+                        [&](const JsonDocument&) { ++result.documents; });
   try {
     for (std::size_t at = 0, turn = 0; at < document.size(); ++turn) {
       const std::size_t size =
@@ -29,15 +33,18 @@ Split split(std::string_view document, std::string_view sizes) {
       splitter.feed(document.substr(at, size));
       at += size;
     }
+    splitter.finish();
   } catch (const Error& error) {
     expect_input_error(error);
     result.refusal = error.what();
   }
-  result.skeleton = splitter.skeleton();
-  result.found = splitter.found_events();
-  result.complete = splitter.complete();
+  result.skeleton = splitter.document().skeleton;
+  result.found = splitter.document().found_events;
+  result.complete = splitter.document().complete;
   result.unfinished = splitter.unfinished_bytes() > 0;
-  result.odd = splitter.odd_elements();
+  result.odd = splitter.document().odd_elements;
+  result.lost = splitter.document().lost_events;
+  result.behind = splitter.document().bytes_behind;
   return result;
 }
 

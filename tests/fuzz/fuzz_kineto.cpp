@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     expect_input_error(error);
     return 0;
   }
-  expect(trace.ranks.size() == 1, "a PyTorch trace is one rank");
+  expect(!trace.ranks.empty(), "a PyTorch trace has a rank");
   check(trace);
   // Storing costs a hundred times as much: some inputs must do.
   if (size % 16 != 0) return 0;

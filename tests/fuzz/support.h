@@ -75,6 +75,8 @@ class FileSink : public TraceSink {
     return *writers_.emplace_back(std::make_unique<TraceWriter>(path, WriteMode::kImport));
   }
 
+  void remove_last_process() override { writers_.pop_back(); }
+
   // The view of the files.
   Trace read_back() {
     Trace trace;

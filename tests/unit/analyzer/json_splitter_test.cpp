@@ -12,7 +12,10 @@ struct Split {
   bool found = false;
   bool complete = false;
   std::int64_t odd = 0;
+  std::int64_t lost = 0;
+  std::uint64_t behind = 0;
   bool unfinished = false;
+  int documents = 1;
   bool operator==(const Split&) const = default;
 };
 
@@ -20,18 +23,23 @@ std::ostream& operator<<(std::ostream& out, const Split& split) {
   for (const std::string& event : split.events)
     out << "\n  event " << event;
   return out << "\n  skeleton " << split.skeleton << "\n  found " << split.found << " complete " << split.complete
-             << " odd " << split.odd << " unfinished " << split.unfinished;
+             << " odd " << split.odd << " lost " << split.lost << " behind " << split.behind << " unfinished "
+             << split.unfinished << " documents " << split.documents;
 }
 
 Split split(const std::vector<std::string_view>& pieces) {
   Split result;
-  JsonSplitter splitter([&](std::string_view event) { result.events.emplace_back(event); });
+  JsonSplitter splitter([&](std::string_view event) { result.events.emplace_back(event); },
+                        [&](const JsonDocument&) { ++result.documents; });
   for (const std::string_view piece : pieces)
     splitter.feed(piece);
-  result.skeleton = splitter.skeleton();
-  result.found = splitter.found_events();
-  result.complete = splitter.complete();
-  result.odd = splitter.odd_elements();
+  splitter.finish();
+  result.skeleton = splitter.document().skeleton;
+  result.found = splitter.document().found_events;
+  result.complete = splitter.document().complete;
+  result.odd = splitter.document().odd_elements;
+  result.lost = splitter.document().lost_events;
+  result.behind = splitter.document().bytes_behind;
   result.unfinished = splitter.unfinished_bytes() > 0;
   return result;
 }
@@ -52,6 +60,8 @@ TEST(JsonSplitter, TakesTheDocumentApart) {
   EXPECT_TRUE(whole.found);
   EXPECT_TRUE(whole.complete);
   EXPECT_EQ(whole.odd, 4);
+  EXPECT_EQ(whole.lost, 0);
+  EXPECT_EQ(whole.behind, 9U);  // "trailing "
   EXPECT_FALSE(whole.unfinished);
 }
 
@@ -172,6 +182,135 @@ TEST(JsonSplitter, TooMuchBesideTheEventsIsRefused) {
   });
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind(), ErrorKind::kInput);
+}
+
+// A training step as Kineto and as json.dump write it: `bad` is the name of the second of five events.
+std::string five_events(std::string_view bad, bool lines) {
+  std::string text = R"({"schemaVersion": 1, "traceEvents": [)";
+  for (int i = 0; i < 5; ++i) {
+    const std::string name = i == 1 ? std::string(bad) : "k" + std::to_string(i);
+    text += fmt::format(R"({}{{"ph": "X", "name": "{}",{}"ts": {}, "args": {{"stream": 7, "grid": [1, 2]}}{}}})",
+                        i == 0 ? "" : ", ", name, lines ? "\n  " : " ", i, lines ? "\n  " : "");
+  }
+  return text + R"(], "traceName": "t.json"})";
+}
+
+// The events that are left, each by its number.
+std::string numbers(const Split& split) {
+  std::string result;
+  for (const std::string& event : split.events) {
+    const std::size_t ts = event.find("\"ts\": ");
+    result += ts == std::string::npos ? '?' : event[ts + 6];
+  }
+  return result;
+}
+
+TEST(JsonSplitter, DamageCostsOneEvent) {
+  const std::string sound = five_events("good", true);
+  const auto without = [&](std::string_view what, std::size_t occurrence, std::string_view instead = "") {
+    std::string text = sound;
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < occurrence; ++i)
+      at = text.find(what, at + 1);
+    return text.replace(at, what.size(), instead);
+  };
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"odd quote, lines", five_events("a\"b", true)},
+      {"odd quote, one line", five_events("a\"b", false)},
+      {"docstring", five_events("\"\"\"A docstring.", false)},
+      {"backslash before the quote", five_events(R"(C:\me\)", false)},
+      {"missing quote", without("\"good\"", 1, "\"good")},
+      {"missing brace of an event", without("}\n  }", 2, "}\n  ")},
+      {"missing brace of the arguments", without("}\n  }", 2, "\n  }")},
+      {"cut in the middle by another writer", without("\"good\",\n", 1, "\"go")},
+  };
+  for (const auto& [what, text] : cases) {
+    const Split whole = split(text);
+    EXPECT_EQ(numbers(whole), "0234") << what << whole;
+    EXPECT_EQ(whole.lost, 1) << what << whole;
+    EXPECT_TRUE(whole.complete) << what << whole;
+    EXPECT_EQ(whole.skeleton, R"({"schemaVersion": 1, "traceEvents": [], "traceName": "t.json"})") << what;
+    for (std::size_t at = 1; at < text.size(); ++at) {
+      const std::string_view view = text;
+      ASSERT_EQ(split({view.substr(0, at), view.substr(at)}), whole) << what << " at " << at;
+    }
+  }
+}
+
+TEST(JsonSplitter, TheLastEventMayBeTheDamagedOne) {
+  for (const bool lines : {false, true}) {
+    std::string text = five_events("good", lines);
+    text.replace(text.find("\"k4\""), 4, "\"k\"4\"");
+    const Split whole = split(text);
+    EXPECT_EQ(numbers(whole), "0123") << whole;
+    EXPECT_EQ(whole.lost, 1) << whole;
+    EXPECT_TRUE(whole.complete) << whole;
+    EXPECT_EQ(whole.skeleton, R"({"schemaVersion": 1, "traceEvents": [], "traceName": "t.json"})");
+  }
+}
+
+// Far more than what is kept while looking for the way back.
+TEST(JsonSplitter, DamageEarlyInALargeDocumentCostsOneEvent) {
+  for (const bool lines : {false, true}) {
+    std::string text = R"({"traceEvents": [)"
+                       "\n";
+    constexpr int kEvents = 20'000;
+    for (int i = 0; i < kEvents; ++i) {
+      text += fmt::format(R"({}{{"ph": "X", "name": "{}",{}"args": {{"correlation": {}}}}})", i == 0 ? "" : ",",
+                          i == 10 || i == 9000 ? "an odd \" quote" : "k", lines ? "\n " : " ", i);
+    }
+    text += R"(], "traceName": "t.json"})";
+    std::vector<std::string_view> pieces;
+    for (std::size_t at = 0; at < text.size(); at += 262'144)
+      pieces.push_back(std::string_view(text).substr(at, 262'144));
+    const Split whole = split(pieces);
+    EXPECT_EQ(whole.events.size(), kEvents - 2U);
+    EXPECT_EQ(whole.lost, 2);
+    EXPECT_TRUE(whole.complete);
+    EXPECT_EQ(whole.skeleton, R"({"traceEvents": [], "traceName": "t.json"})");
+  }
+}
+
+// A list of objects in an event is none of its own.
+TEST(JsonSplitter, ObjectsWithinAnEventStayThere) {
+  const std::string_view document = R"([{"ph":1,"args":{"list":[{"ph":2}, {"ph":3}]}}, {"ph":4}])";
+  const Split whole = split(document);
+  EXPECT_EQ(whole.events, (Events{R"({"ph":1,"args":{"list":[{"ph":2}, {"ph":3}]}})", R"({"ph":4})"}));
+  EXPECT_EQ(whole.lost, 0);
+  for (std::size_t at = 1; at < document.size(); ++at)
+    EXPECT_EQ(split({document.substr(0, at), document.substr(at)}), whole) << at;
+}
+
+TEST(JsonSplitter, ABrokenStringBeforeTheEventsDoesNotHideThem) {
+  const Split whole =
+      split(R"({"rank": 3, "INFO": ["Logging "event: 5}"], "traceEvents": [{"ph":1},{"ph":2}], "z": 1})");
+  EXPECT_EQ(whole.events, (Events{R"({"ph":1})", R"({"ph":2})"}));
+  EXPECT_TRUE(whole.complete);
+  EXPECT_EQ(whole.skeleton, R"({"rank": 3, "INFO": ["Logging "event: 5}"], "traceEvents": [], "z": 1})");
+}
+
+TEST(JsonSplitter, ABrokenStringBehindTheEventsIsNoCut) {
+  const Split whole = split("{\"traceEvents\": [{\"ph\":1}], \"INFO\": [\"a \"b: 5}\"]}\n");
+  EXPECT_EQ(whole.events.size(), 1U);
+  EXPECT_TRUE(whole.complete);
+  EXPECT_FALSE(split("{\"traceEvents\": [{\"ph\":1}], \"INFO\": [\"a \"b: 5").complete);
+}
+
+TEST(JsonSplitter, SeveralDocuments) {
+  const Split whole = split(R"({"traceEvents": [{"a":1}], "n": 1} [{"b":2}]
+{"traceEvents": [{"c":3}], "n": 2})");
+  EXPECT_EQ(whole.events, (Events{R"({"a":1})", R"({"b":2})", R"({"c":3})"}));
+  EXPECT_EQ(whole.documents, 3);
+  EXPECT_EQ(whole.skeleton, R"({"traceEvents": [], "n": 2})");
+  EXPECT_TRUE(whole.complete);
+}
+
+// A longer trace was there before, and the file was not cut.
+TEST(JsonSplitter, EventsBehindTheDocumentAreTaken) {
+  const Split whole = split(R"({"traceEvents": [{"ph":1}]} 5}, {"ph":2}, {"ph":3}]})");
+  EXPECT_EQ(whole.events, (Events{R"({"ph":1})", R"({"ph":2})", R"({"ph":3})"}));
+  EXPECT_EQ(whole.skeleton, R"({"traceEvents": []})");
+  EXPECT_TRUE(whole.complete);
 }
 
 // Whoever parses the rest of the document goes as deep as it does.

@@ -104,7 +104,7 @@ TEST_F(Kineto, CopiesAndSets) {
 
 TEST_F(Kineto, CollectivesKeepTheirArguments) {
   const KeptProcess& p = read_events(
-      launch_event(3, 0, 1) +
+      launch_event(3, 1, 1) +
       R"_(,{"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce_Sum_f16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",)_"
       R"("pid":0,"tid":28,"ts":5,"dur":9,"args":{"correlation":3,"graph node id":12,"Collective name":"allreduce","dtype":"Half",)"
       R"("In msg nelems":26214400,"Out msg nelems":26214401,"Group size":8,"Process Group Name":"default_pg",)"
@@ -241,21 +241,18 @@ TEST_F(Kineto, EventsThatCannotBeUsedAreCounted) {
       R"({"ph":"s","cat":"ac2g","id":1,"pid":0,"tid":7,"ts":1},{"ph":"X","cat":"Trace","name":"t","pid":"Spans","ts":1,"dur":2})");
   EXPECT_EQ(p.kernels.size(), 0U);
   EXPECT_EQ(p.apis.size(), 1U);
-  std::vector<std::string> expected = {"1 kernel: the time or duration is not a number",
-                                       "2 kernel: the duration is negative",
-                                       "1 kernel: there is no start time",
-                                       "1 cpu_op: the time or duration is not a number",
+  std::vector<std::string> expected = {"1 kernel event: the time or duration is not a number",
+                                       "2 kernel event: the duration is negative",
+                                       "1 kernel event: there is no start time",
+                                       "1 cpu_op event: the time or duration is not a number",
                                        "1 event: the time or duration is not a number",
-                                       "1 kernel: the time is out of range",
+                                       "1 kernel event: the time is out of range",
                                        "1 event of category 'mystery': this kind of event is not read",
                                        "1 event of phase 'C': this kind of event is not read",
-                                       "1 event of phase 'B': this kind of event is not read",
+                                       "1 event of phase 'B': it has no end",
+                                       "1 event: its text is damaged and no JSON",
                                        "2 element of traceEvents: it is no object"};
   std::vector<std::string> found = drops(p);
-  const auto malformed = std::find_if(found.begin(), found.end(),
-                                      [](const std::string& d) { return d.rfind("1 event: no valid JSON: ", 0) == 0; });
-  ASSERT_NE(malformed, found.end()) << testing::PrintToString(found);
-  found.erase(malformed);
   std::sort(found.begin(), found.end());
   std::sort(expected.begin(), expected.end());
   EXPECT_EQ(found, expected);
@@ -278,7 +275,8 @@ TEST_F(Kineto, InvalidUtf8IsReplacedAndSaid) {
 // A reason names what it is about in 20 bytes, which must not end within a character.
 TEST_F(Kineto, LongCategoriesAreCutBetweenCharacters) {
   const KeptProcess& p = read_events(
-      "{\"ph\":\"X\",\"cat\":\"x\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9"
+      launch_event(1, 1, 1) +
+      ",{\"ph\":\"X\",\"cat\":\"x\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9"
       "\xC3\xA9\",\"name\":\"a\",\"pid\":10,\"tid\":1,\"ts\":1,\"dur\":1}");
   ASSERT_EQ(p.run.drops.size(), 1U);
   EXPECT_EQ(p.run.drops[0].what,
@@ -358,7 +356,7 @@ TEST_F(Kineto, ATruncatedFileKeepsWhatCameBefore) {
   EXPECT_TRUE(report_.corrupt);
   ASSERT_EQ(report_.warnings.size(), 1U);
   EXPECT_NE(report_.warnings[0].find("the file is cut off after"), std::string::npos) << report_.warnings[0];
-  EXPECT_NE(report_.warnings[0].find("the 1 events before it were read"), std::string::npos) << report_.warnings[0];
+  EXPECT_NE(report_.warnings[0].find("the 1 event before it was read"), std::string::npos) << report_.warnings[0];
 }
 
 TEST_F(Kineto, ADamagedGzipFileKeepsWhatCameBefore) {

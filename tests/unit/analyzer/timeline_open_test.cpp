@@ -28,6 +28,7 @@ class FileSink : public TraceSink {
  public:
   explicit FileSink(const fs::path& path) : writer_(path, WriteMode::kImport) {}
   RecordSink& add_process() override { return writer_; }
+  void remove_last_process() override {}
   void finish() { writer_.finish(); }
 
  private:

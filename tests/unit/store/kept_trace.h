@@ -52,6 +52,7 @@ class KeptProcess : public RecordSink {
 class KeptTrace : public TraceSink {
  public:
   RecordSink& add_process() override { return processes.emplace_back(); }
+  void remove_last_process() override { processes.pop_back(); }
 
   std::deque<KeptProcess> processes;
 };

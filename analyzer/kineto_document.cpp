@@ -1,0 +1,405 @@
+#include "analyzer/kineto_document.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "analyzer/json_damage.h"
+#include "analyzer/text.h"
+#include "store/utf8.h"
+
+namespace swinscope {
+namespace {
+
+// Times beyond this cannot be real, and a stored trace with them would not be read back.
+constexpr std::int64_t kMaxTimeNs = std::int64_t{1} << 61;
+// Times since 1970 are later than May 2014 in any PyTorch trace.
+constexpr std::int64_t kFirstEpochNs = 1'400'000'000'000'000'000;
+constexpr std::int64_t kSecondNs = 1'000'000'000;
+constexpr std::int64_t kHourNs = 3600 * kSecondNs;
+// Texts of events that wait for their end, or for the other times to be known.
+constexpr std::size_t kMaxKeptBytes = std::size_t{64} << 20;
+// A damaged file can invent any number of reasons.
+constexpr std::size_t kMaxReasons = 64;
+
+std::string what_of(const KinetoEvent& event) {
+  return event.category.empty() ? "event" : fmt::format("{} event", cut_text(event.category, 20));
+}
+
+std::string_view reason_of_category(std::string_view category) {
+  if (category.starts_with("mtia")) return "the work of MTIA accelerators is not read";
+  if (category.starts_with("hpu")) return "the work of Gaudi accelerators is not read";
+  return "this kind of event is not read";
+}
+
+}  // namespace
+
+KinetoDocumentReader::KinetoDocumentReader(std::string path) : path_(std::move(path)), is_survey_(true) {}
+
+KinetoDocumentReader::KinetoDocumentReader(std::string path, TraceSink& sink) : path_(std::move(path)) {
+  members_.push_back(std::make_unique<Member>(sink.add_process(), 0));
+}
+
+KinetoDocumentReader::KinetoDocumentReader(std::string path, TraceSink& sink, const RankPlan& plan)
+    : path_(std::move(path)), plan_(plan), is_planned_(true) {
+  for (const RankPlan::Member& rank : plan_.ranks())
+    members_.push_back(std::make_unique<Member>(sink.add_process(), rank.pid));
+  if (members_.empty()) members_.push_back(std::make_unique<Member>(sink.add_process(), 0));
+}
+
+void KinetoDocumentReader::take(std::string_view text) {
+  ++order_;
+  if (const KinetoEvent* event = parser_.parse(text)) {
+    take_event(*event, text);
+  } else {
+    take_damaged(text);
+  }
+}
+
+// A text that is no event may hold some: two odd quotes hide everything between them.
+void KinetoDocumentReader::take_damaged(std::string_view text) {
+  SalvageOptions options;
+  options.is_last = true;
+  const Salvage found = salvage_events(text, options, [&](std::string_view part) {
+    if (const KinetoEvent* event = parser_.parse(part)) {
+      take_event(*event, part);
+    } else {
+      ++damaged_;
+    }
+  });
+  damaged_ += found.lost;
+}
+
+void KinetoDocumentReader::take_event(const KinetoEvent& event, std::string_view text) {
+  const std::string_view phase = event.phase;
+  const KinetoKind kind = kineto_kind(event.category);
+  if (!is_replaying_) {
+    census_.take(event, kind);
+    ++extent_.events;
+  }
+  if (phase == "X") {
+    if (kind == KinetoKind::kIgnored || !is_usable(event) || hold(event, text)) return;
+    take_complete(event, kind);
+  } else if (phase == "B") {
+    begin_range(event, text);
+  } else if (phase == "E") {
+    end_range(event);
+  } else if (phase == "M") {
+    take_name(event);
+  } else if (phase == "i" || phase == "I") {
+    if (is_usable(event) && !hold(event, text)) take_mark(event);
+  } else if (phase != "s" && phase != "f" && phase != "t") {
+    // Flow arrows repeat what correlation and sequence number say.
+    drop(fmt::format("event of phase '{}'", cut_text(phase, 20)), "this kind of event is not read");
+  }
+}
+
+bool KinetoDocumentReader::is_usable(const KinetoEvent& event) {
+  const std::int64_t duration = event.dur_ns.value_or(0);
+  const char* reason = nullptr;
+  if (event.bad_time) {
+    reason = "the time or duration is not a number";
+  } else if (!event.ts_ns) {
+    reason = "there is no start time";
+  } else if (duration < 0) {
+    reason = "the duration is negative";
+  } else if (*event.ts_ns > kMaxTimeNs - duration) {
+    reason = "the time is out of range";
+  }
+  if (reason != nullptr) drop(what_of(event), reason);
+  return reason == nullptr;
+}
+
+void KinetoDocumentReader::take_complete(const KinetoEvent& event, KinetoKind kind) {
+  if (kind == KinetoKind::kOther) {
+    drop(fmt::format("event of category '{}'", cut_text(event.category, 20)),
+         std::string(reason_of_category(event.category)));
+    return;
+  }
+  const std::int64_t process = keys_.key(event);
+  if (is_survey_) {
+    if (is_on_gpu(kind)) survey_.take_gpu(GpuClaim::of(event, kind, process, order_));
+    survey_.take_host(event, kind, process, order_);
+    return;
+  }
+  if (!is_planned_) {
+    evidence_.take(event, kind, process);
+    if (evidence_.several()) throw SeveralRanks{};
+  }
+  const std::size_t index = member_of(event, kind, process);
+  if (index == members_.size()) {
+    drop(what_of(event), "the rank it belongs to is not known");
+    return;
+  }
+  set_origin(*event.ts_ns);
+  const std::int64_t start_ns = *event.ts_ns - *origin_ns_;
+  const std::int64_t end_ns = start_ns + event.dur_ns.value_or(0);
+  extend(start_ns, end_ns);
+  is_xpu_ |= event.category.starts_with("xpu_");
+  Member& member = *members_[index];
+  member.records.add(event, kind, start_ns, end_ns, is_on_gpu(kind) ? 0 : keys_.pid(process));
+  const bool is_work = kind == KinetoKind::kKernel || kind == KinetoKind::kCopy || kind == KinetoKind::kSet;
+  if (is_work && event.graph_node == 0) note_overlap(member, event, start_ns, end_ns);
+}
+
+// members_.size() when it is not known.
+std::size_t KinetoDocumentReader::member_of(const KinetoEvent& event, KinetoKind kind, std::int64_t process) {
+  if (members_.size() == 1) return 0;
+  if (!is_on_gpu(kind)) return plan_.of_host(process, order_);
+  return plan_.of_gpu(GpuClaim::of(event, kind, process, order_)).value_or(members_.size());
+}
+
+void KinetoDocumentReader::note_overlap(Member& member, const KinetoEvent& event, std::int64_t start_ns,
+                                        std::int64_t end_ns) {
+  // Contexts have streams of their own; those of one process are few.
+  const auto device = static_cast<std::int32_t>(event.device.value_or(event.pid.value_or(0)) ^ (event.context << 16));
+  const std::uint32_t stream = member.records.stream_of(event);
+  const auto [lane, is_new] =
+      member.lanes.try_emplace({device, stream}, static_cast<std::uint32_t>(member.lanes.size()));
+  member.overlaps.add(lane->second, start_ns, end_ns);
+}
+
+void KinetoDocumentReader::set_origin(std::int64_t ts_ns) {
+  if (!origin_ns_) origin_ns_ = ts_ns >= kFirstEpochNs ? ts_ns / kSecondNs * kSecondNs : 0;
+}
+
+void KinetoDocumentReader::extend(std::int64_t start_ns, std::int64_t end_ns) {
+  ++extent_.records;
+  extent_.first_ns = std::min(extent_.first_ns, start_ns);
+  extent_.last_ns = std::max(extent_.last_ns, end_ns);
+}
+
+void KinetoDocumentReader::take_mark(const KinetoEvent& event) {
+  if (is_survey_) return;
+  set_origin(*event.ts_ns);
+  const std::size_t index = members_.size() == 1 ? 0 : plan_.of_host(keys_.key(event), order_);
+  members_[index]->records.add_mark(event, *event.ts_ns - *origin_ns_);
+}
+
+void KinetoDocumentReader::take_name(const KinetoEvent& event) {
+  if (event.label.empty()) return;
+  const std::int64_t process = keys_.key(event);
+  const bool is_process = event.name == "process_name";
+  if (is_survey_) {
+    if (is_process || event.name == "process_labels") survey_.take_name(process, event.label);
+    return;
+  }
+  const std::uint64_t pid = keys_.pid(process);
+  if (!event.pid && pid == 0) return;  // "Spans", "Traces"
+  KinetoRecords& records = members_[members_.size() == 1 ? 0 : plan_.of_host(process, order_)]->records;
+  if (is_process) records.name_process(pid, event.label);
+  if (event.name == "thread_name") records.name_thread(pid, event);
+}
+
+void KinetoDocumentReader::begin_range(const KinetoEvent& event, std::string_view text) {
+  if (!is_usable(event)) return;
+  if (kept_bytes_ + text.size() > kMaxKeptBytes) {
+    drop("event of phase 'B'", "too many are open at once");
+    return;
+  }
+  kept_bytes_ += text.size();
+  const Thread thread{keys_.key(event), event.tid ? fmt::format("{}", *event.tid) : std::string(event.tid_text)};
+  open_[thread].push_back({std::string(text), std::string(event.name), *event.ts_ns, {}, order_});
+}
+
+// It ends the last range of its thread that has its name; without a name, the last one.
+void KinetoDocumentReader::end_range(const KinetoEvent& event) {
+  if (!is_usable(event)) return;
+  const Thread thread{keys_.key(event), event.tid ? fmt::format("{}", *event.tid) : std::string(event.tid_text)};
+  std::vector<Kept>& open = open_[thread];
+  const auto found = std::find_if(open.rbegin(), open.rend(),
+                                  [&](const Kept& k) { return event.name.empty() || k.name == event.name; });
+  if (found == open.rend() || *event.ts_ns < found->ts_ns) {
+    drop("event of phase 'E'", "no event of phase 'B' begins it");
+    return;
+  }
+  Kept range = std::move(*found);
+  open.erase(std::next(found).base());
+  kept_bytes_ -= range.text.size();
+  range.dur_ns = *event.ts_ns - range.ts_ns;
+  replay(range);
+}
+
+// Events at time zero or before are kept until the times of the others are known.
+bool KinetoDocumentReader::hold(const KinetoEvent& event, std::string_view text) {
+  if (is_replaying_ || *event.ts_ns > 0 || is_survey_ || kept_bytes_ + text.size() > kMaxKeptBytes) return false;
+  kept_bytes_ += text.size();
+  held_.push_back({std::string(text), {}, *event.ts_ns, event.dur_ns, order_});
+  return true;
+}
+
+// Takes a kept event; one that has begun and ended as a whole.
+void KinetoDocumentReader::replay(const Kept& kept) {
+  std::string text = kept.text;
+  text.resize(text.size() + KinetoEventParser::padding(), ' ');
+  const KinetoEvent* event = parser_.parse(std::string_view(text).substr(0, kept.text.size()));
+  if (event == nullptr) return;
+  KinetoEvent whole = *event;
+  if (whole.phase == "B") whole.phase = "X";
+  whole.dur_ns = kept.dur_ns;
+  const std::int64_t order = std::exchange(order_, kept.order);
+  const bool was_replaying = std::exchange(is_replaying_, true);
+  take_event(whole, kept.text);
+  is_replaying_ = was_replaying;
+  order_ = order;
+}
+
+void KinetoDocumentReader::settle_held(ImportReport& report) {
+  for (const auto& [thread, open] : open_) {
+    if (!open.empty()) drop("event of phase 'B'", "it has no end", std::ssize(open));
+  }
+  std::int64_t last_ns = INT64_MIN;
+  for (const Kept& kept : held_)
+    last_ns = std::max(last_ns, kept.ts_ns);
+  const bool are_far = extent_.records > 0 && origin_ns_.has_value() && !held_.empty() &&
+                       extent_.first_ns + *origin_ns_ - last_ns > kHourNs;
+  const bool are_few = std::ssize(held_) * 2 < extent_.records;
+  if (!are_far || !are_few) {
+    for (const Kept& kept : held_)
+      replay(kept);
+    return;
+  }
+  drop("event at time zero", "it stands hours before all others: it was never timed", std::ssize(held_));
+  report.doubts.push_back(fmt::format("{} left out that stand hours before all others: their times are missing",
+                                      counted(std::ssize(held_), "event at time zero")));
+}
+
+void KinetoDocumentReader::drop(const std::string& what, const std::string& reason, std::int64_t count,
+                                std::size_t member) {
+  if (is_survey_) return;
+  auto& drops = members_[member]->drops;
+  if (drops.size() >= kMaxReasons && drops.count({what, reason}) == 0) {
+    drops[{"event", "further reasons"}] += count;
+  } else {
+    drops[{what, reason}] += count;
+  }
+}
+
+// A trace with facts of PyTorch may be empty; events none of which can be used are no trace.
+std::optional<Error> KinetoDocumentReader::refusal(const KinetoDocument& document, const KinetoFacts& facts) const {
+  const JsonDocument& json = document.json;
+  const bool is_json = json.complete && !json.broken_skeleton && check_json(json.skeleton).state == JsonState::kWhole;
+  if (!json.found_events && !is_json) {
+    const std::string cause = !document.damage.empty() ? document.damage
+                              : json.complete          ? "it is no valid JSON"
+                                                       : "the file is cut off before its \"traceEvents\"";
+    return Error(ErrorKind::kInput, fmt::format("{}: no event can be read", path_), cause,
+                 "copy or export the trace again");
+  }
+  const std::int64_t lost = damaged_ + json.lost_events;
+  const bool nearly_nothing = extent_.records * 20 < census_.unknown();
+  const bool is_foreign =
+      !facts.is_pytorch && (census_.known() == 0 ? lost == 0 || census_.unknown() > 0 : nearly_nothing);
+  if (!json.found_events || is_foreign) return refuse_foreign(path_, json, census_);
+  if (extent_.records > 0 || (census_.known() + census_.unknown() + lost == 0)) return std::nullopt;
+  std::string cause = lost > 0 ? "they are damaged" : "";
+  for (const auto& [what_and_reason, count] : members_.front()->drops) {
+    if (cause.empty()) cause = fmt::format("{}: {}", counted(count, what_and_reason.first), what_and_reason.second);
+  }
+  return Error(ErrorKind::kInput,
+               fmt::format("{}: none of {} can be read", path_, counted(extent_.events + lost, "event")), cause,
+               "export the trace again");
+}
+
+void KinetoDocumentReader::warn(const KinetoDocument& document, const KinetoFacts& facts, ImportReport& report) {
+  const JsonDocument& json = document.json;
+  const auto say = [&](const std::string& line) { report.warnings.push_back(fmt::format("{}: {}", path_, line)); };
+  if (!json.complete) {
+    report.corrupt = true;
+    say(fmt::format("{} after {} bytes; the {} before it {} read",
+                    document.damage.empty() ? "the file is cut off" : document.damage, document.bytes,
+                    counted(extent_.events, "event"), extent_.events == 1 ? "was" : "were"));
+  }
+  if (!facts.unread.empty()) {
+    say(fmt::format("what stands beside the events is damaged; {} cannot be read and stay unknown",
+                    fmt::join(facts.unread, ", ")));
+  } else if (json.complete && json.broken_skeleton) {
+    say("what stands beside the events is damaged; what could be found of rank, GPUs and versions was read");
+  }
+  if (json.bytes_behind > 0) {
+    say(fmt::format("{} behind the end of the trace left out",
+                    counted(static_cast<std::int64_t>(json.bytes_behind), "byte")));
+  }
+  if (parser_.repaired() > 0) {
+    say(fmt::format("{} held text that is not UTF-8; its bytes were replaced by U+FFFD",
+                    counted(parser_.repaired(), "event")));
+  }
+  if (is_xpu_) say("the GPU is an Intel XPU; its events are read, what most of its kernels do is not known");
+  if (members_.size() > 1) say(fmt::format("{} ranks in one file: {}", members_.size(), plan_.explanation()));
+  for (const auto& member : members_) {
+    for (const auto& [id, number] : member->records.streams().large())
+      say(fmt::format("stream {:#x} is called stream {}", static_cast<std::uint64_t>(id), number));
+  }
+  if (json.odd_elements > 0) drop("element of traceEvents", "it is no object", json.odd_elements);
+  if (damaged_ + json.lost_events > 0) drop("event", "its text is damaged and no JSON", damaged_ + json.lost_events);
+  if (facts.repeated_gpus > 0) drop("GPU of deviceProperties", "an earlier one has the same id", facts.repeated_gpus);
+  warn_of_overlaps(report);
+}
+
+void KinetoDocumentReader::warn_of_overlaps(ImportReport& report) {
+  StreamOverlaps::Count sum;
+  for (const auto& member : members_) {
+    const StreamOverlaps::Count count = member->overlaps.count();
+    sum.overlapping += count.overlapping;
+    sum.impossible += count.impossible;
+  }
+  if (sum.impossible > 0) {
+    const std::string line = fmt::format(
+        "{} by more than 1 us, which a GPU cannot do: durations in this trace are wrong",
+        sum.overlapping == 1 ? "1 GPU event overlaps another one of its stream"
+                             : fmt::format("{} overlap others of their stream", counted(sum.overlapping, "GPU event")));
+    report.warnings.push_back(fmt::format("{}: {}", path_, line));
+    report.doubts.push_back(line);
+  } else if (sum.overlapping > 0) {
+    report.warnings.push_back(fmt::format(
+        "{}: {} more than 1 us before the one before it on its stream has ended, which only programmatic "
+        "dependent launch allows",
+        path_,
+        sum.overlapping == 1 ? "1 GPU event begins" : fmt::format("{} begin", counted(sum.overlapping, "GPU event"))));
+  }
+}
+
+RunInfo KinetoDocumentReader::run_of(std::size_t index, const KinetoFacts& facts) const {
+  RunInfo run = facts.run;
+  const std::vector<std::int32_t>& used = members_[index]->records.devices();
+  if (members_.size() > 1) {
+    run.rank = plan_.ranks()[index].number;
+    std::erase_if(run.gpus, [&](const GpuInfo& gpu) { return std::ranges::find(used, gpu.device) == used.end(); });
+  }
+  // Times since 1970 that a base is added to as well would be twice as late.
+  if (origin_ns_.value_or(0) != 0) run.utc_epoch_ns = *origin_ns_;
+  return run;
+}
+
+void KinetoDocumentReader::finish_members(const KinetoDocument& document, const KinetoFacts& facts,
+                                          const ImportReport& report) {
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    RunInfo run = run_of(i, facts);
+    const std::string name = document.member.empty() ? path_ : document.member;
+    run.source_file = replace_invalid_utf8(std::filesystem::path(name).filename().string());
+    run.complete = document.json.complete;
+    for (const std::string& doubt : report.doubts)
+      run.collector.push_back({"doubt", doubt});
+    for (const auto& [what, count] : members_[i]->drops)
+      run.drops.push_back({what.first, count, what.second});
+    extent_.pid = i == 0 ? members_[i]->records.pid() : extent_.pid;
+    members_[i]->records.finish(std::move(run));
+  }
+}
+
+std::optional<Error> KinetoDocumentReader::finish(const KinetoDocument& document, ImportReport& report) {
+  ImportReport own;
+  settle_held(own);
+  if (is_survey_) return std::nullopt;
+  const KinetoFacts facts = read_kineto_facts(document.json);
+  if (auto error = refusal(document, facts)) return error;
+  warn(document, facts, own);
+  finish_members(document, facts, own);
+  report.corrupt |= own.corrupt;
+  report.warnings.insert(report.warnings.end(), own.warnings.begin(), own.warnings.end());
+  report.doubts.insert(report.doubts.end(), own.doubts.begin(), own.doubts.end());
+  return std::nullopt;
+}
+
+}  // namespace swinscope
