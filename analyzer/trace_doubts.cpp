@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/intervals.h"
 #include "analyzer/run_place.h"
 #include "analyzer/statistics.h"
 #include "analyzer/text.h"
@@ -121,6 +122,31 @@ std::string why_no_gpu_activity(const Trace& trace, const RunScope& scope) {
   const auto traced = traced_run_beside(trace.path);
   return traced.empty() ? "CUDA was not traced in this run, on a host with GPUs; record it with `swinscope record`"
                         : fmt::format("CUDA was not traced in this timing run; the traced run is {}", traced.string());
+}
+
+std::int64_t impossible_ns(const Trace& trace, const RunScope& scope) {
+  constexpr std::int64_t kToleranceNs = 1'000;
+  std::int64_t sum = 0;
+  for (const DeviceScope& device : scope.devices()) {
+    const GpuEvents& gpu = trace.ranks[device.rank_index].gpu;
+    struct Longest {
+      EventIndex event = kNoEvent;
+      bool is_counted = false;
+    };
+    std::unordered_map<std::uint32_t, Longest> by_lane;
+    for (const EventIndex e : device.events) {
+      if (gpu.graph_node[e] != 0) continue;
+      Longest& longest = by_lane[gpu.lane[e]];
+      const bool is_within = longest.event != kNoEvent && gpu.end_ns[e] + kToleranceNs < gpu.end_ns[longest.event] &&
+                             gpu.start_ns[e] > gpu.start_ns[longest.event];
+      if (is_within && !longest.is_counted) {
+        longest.is_counted = true;
+        sum += clip({{gpu.start_ns[longest.event], gpu.end_ns[longest.event]}}, device.window).front().length();
+      }
+      if (longest.event == kNoEvent || gpu.end_ns[e] > gpu.end_ns[longest.event]) longest = {e, false};
+    }
+  }
+  return sum;
 }
 
 std::vector<std::string> doubts_of(const Trace& trace, const RunScope& scope) {

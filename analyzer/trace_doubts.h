@@ -21,6 +21,10 @@ LaunchCoverage launch_coverage(const Trace& trace, const RunScope& scope);
 // it.
 std::string why_no_gpu_activity(const Trace& trace, const RunScope& scope);
 
+// How long those events of the scope last that hold others of their stream from begin to end, outside of CUDA graphs. A
+// stream runs one after the other (a dependent launch may begin early, but ends later): such durations are wrong.
+std::int64_t impossible_ns(const Trace& trace, const RunScope& scope);
+
 // A line each; those of Trace::doubts first.
 std::vector<std::string> doubts_of(const Trace& trace, const RunScope& scope);
 

@@ -12,6 +12,8 @@
 namespace swinscope {
 namespace {
 
+constexpr double kMuchWrong = 0.05;  // of the time, in events of impossible durations
+
 std::size_t index(Bound bound) { return static_cast<std::size_t>(bound); }
 
 // Largest first; of equal ones the first.
@@ -172,6 +174,12 @@ void conclude(const Trace& trace, const RunScope& scope, const std::vector<Devic
   const Bound second = known[1];
   const std::string per = per_of(scope, devices.size());
   verdict.abstained = why_not(verdict, first, second, kernels);
+  if (const std::int64_t wrong_ns = impossible_ns(trace, scope);
+      static_cast<double>(wrong_ns) > kMuchWrong * static_cast<double>(verdict.whole_ns)) {
+    verdict.abstained = fmt::format(
+        "GPU events that hold others of their stream, which runs one after the other, last {}: durations are wrong",
+        format_duration(wrong_ns));
+  }
   verdict.evidence = evidence_of(trace, first);
   if (!verdict.abstained.empty()) {
     verdict.sentence = fmt::format("bound by: not known: {}. The largest known part is {}: {}.", verdict.abstained,

@@ -37,7 +37,7 @@ std::vector<Planned> random_step(Dice& dice, std::int64_t step_ns) {
     event.launch_ns = dice.between(0, step_ns - 10);
     event.start_ns = dice.between(event.launch_ns, step_ns - 5);
     event.end_ns = dice.between(event.start_ns, step_ns);
-    event.stream = static_cast<std::uint32_t>(dice.between(7, 9));
+    event.stream = static_cast<std::uint32_t>(7 + i);  // a stream runs one after the other
     event.name = kNames.at(static_cast<std::size_t>(dice.between(0, 5)));
     work.push_back(event);
   }
