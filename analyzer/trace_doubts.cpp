@@ -65,9 +65,9 @@ void add_missing_ranks(const Trace& trace, std::vector<std::string>& doubts) {
     world = std::max(world, rank.run.world_size);
   }
   if (std::cmp_less(present.size(), world)) {
-    doubts.push_back(fmt::format("{} of the job's {} ranks {} here: figures of all ranks are of {} only",
+    doubts.push_back(fmt::format("only {} of the job's {} ranks {} in the input: figures of all ranks are of {}",
                                  present.size(), world, present.size() == 1 ? "is" : "are",
-                                 present.size() == 1 ? "it" : "these"));
+                                 present.size() == 1 ? "that one" : "these"));
   }
 }
 
