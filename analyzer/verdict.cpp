@@ -237,7 +237,8 @@ void judge_host(const Trace& trace, const RunScope& scope, const std::vector<Hos
   }
   verdict.has_parts = verdict.whole_ns > 0;
   if (!verdict.has_parts) {
-    verdict.abstained = "no GPU activity was recorded";
+    verdict.abstained =
+        trace.corrupt ? "no GPU activity is in what could be read of the input" : "no GPU activity was recorded";
     verdict.sentence = verdict.abstained;
     return;
   }

@@ -67,7 +67,7 @@ void add_layers(CLI::App& app, int& status) {
   auto options = std::make_shared<LayersOptions>();
   CLI::App* command = app.add_subcommand("layers", "Time, FLOPs and bytes by layer path of an annotated workload");
   command->add_option("RUN", options->run, "Trace to analyze")->required();
-  command->add_option("--depth", options->layers.depth, "Add up by the first N components of the path")
+  command->add_option("--depth", options->layers.depth, "Group by the first N parts of the layer path")
       ->check(CLI::PositiveNumber);
   command->add_flag("--join-phases", options->joined_phases, "Forward and backward in one row");
   options->table.add_to(*command);

@@ -91,10 +91,10 @@ void add_record(CLI::App& app, int& status) {
   command->add_option("--cuda-graph-trace", options->graphs, "CUDA graphs by their nodes, or each as one (cheaper)")
       ->check(CLI::IsMember({"node", "graph"}))
       ->capture_default_str();
-  auto* steps =
-      command->add_option("--steps", options->steps,
-                          "Record CUDA in these steps only, A:B without B; steps are ranges named step, step N "
-                          "or ProfilerStep#N");
+  auto* steps = command->add_option(
+      "--steps", options->steps,
+      "Record CUDA in steps A to B-1 only (A:B, counted from 0); steps are ranges named step, step N "
+      "or ProfilerStep#N");
   auto* range =
       command->add_option("--capture-range", options->range,
                           "Record CUDA between cudaProfilerStart and cudaProfilerStop (cudaProfilerApi), or in "

@@ -159,13 +159,16 @@ void OverviewPage::set_comparison(ComparisonPointer comparison) {
   reflow();
 }
 
-// The evidence, a command, stays below the sentence.
+// What makes the figures doubtful stands with the sentence; the evidence, a command, below all.
 void OverviewPage::show_headline(const Document& document) {
-  QStringList lines;
-  for (const std::string& line : document.headline)
-    lines << QString::fromStdString(line).trimmed();
-  headline_->setText(lines.isEmpty() ? QString() : lines.front());
-  QStringList notes = lines.mid(1);
+  QStringList sentences;
+  QStringList notes;
+  for (const std::string& line : document.headline) {
+    const QString text = QString::fromStdString(line).trimmed();
+    const bool is_sentence = sentences.isEmpty() || text.startsWith(QStringLiteral("note: "));
+    (is_sentence ? sentences : notes) << text;
+  }
+  headline_->setText(sentences.join(QLatin1Char('\n')));
   QString text;
   for (const std::string& note : document.notes)
     text += (text.isEmpty() ? QString() : QStringLiteral(" ")) + QString::fromStdString(note);
