@@ -190,6 +190,60 @@ std::optional<std::size_t> find_end(std::string_view text, std::size_t from, con
   return likely;
 }
 
+class Salvager {
+ public:
+  Salvager(std::string_view text, const SalvageOptions& options, const std::function<void(std::string_view)>& on_event)
+      : text_(text), options_(options), on_event_(on_event) {}
+
+  Salvage run() {
+    bool lost = options_.is_lost;
+    while (lost || !take_sound()) {
+      if (!find_way(lost)) break;
+      lost = false;
+    }
+    return result_;
+  }
+
+ private:
+  // Delivers sound events up to damage; true when there is none before the end of what can be read.
+  bool take_sound() {
+    std::size_t& at = result_.read;
+    while (true) {
+      while (at < text_.size() && (is_space(text_[at]) || text_[at] == ','))
+        ++at;
+      if (at == text_.size() || text_[at] == ']') return true;
+      const std::string_view rest = text_.substr(at);
+      const JsonCheck check = check_json(rest);
+      if (check.state != JsonState::kWhole) return check.state == JsonState::kUnfinished && !options_.is_last;
+      const bool is_object = rest.front() == '{';
+      result_.odd += is_object ? 0 : 1;
+      result_.any_event |= is_object;
+      if (is_object) on_event_(rest.substr(0, check.end));
+      at += check.end;
+    }
+  }
+
+  // Passes over damage; false when no way back is there.
+  bool find_way(bool lost) {
+    const std::size_t from = result_.read + (lost ? 0 : 1);
+    std::optional<std::size_t> next = next_event(text_, from, options_.is_last);
+    if (!next) next = find_end(text_, from, options_);
+    const std::size_t kept = options_.is_last ? 0 : std::min(kKeptBytes, text_.size() - from);
+    const std::size_t end = next.value_or(text_.size() - kept);
+    // Damage without a phase is an event all the same, unless it was counted with what came before.
+    const std::int64_t least = lost && options_.is_counted ? 0 : 1;
+    result_.lost += std::max(least, count_phases(text_.substr(result_.read, end - result_.read)));
+    result_.read = end;
+    result_.is_lost = !next.has_value();
+    return next.has_value();
+  }
+
+  std::string_view text_;
+  const SalvageOptions& options_;
+  const std::function<void(std::string_view)>& on_event_;
+  Salvage result_;
+};
+
 }  // namespace
 
 JsonCheck check_json(std::string_view text) { return Checker(text).run(); }
@@ -206,43 +260,7 @@ std::int64_t count_phases(std::string_view text) {
 
 Salvage salvage_events(std::string_view text, const SalvageOptions& options,
                        const std::function<void(std::string_view)>& on_event) {
-  Salvage result;
-  std::size_t& at = result.read;
-  bool lost = options.is_lost;
-  while (true) {
-    if (!lost) {
-      while (at < text.size() && (is_space(text[at]) || text[at] == ','))
-        ++at;
-      if (at == text.size() || text[at] == ']') return result;
-      const std::string_view rest = text.substr(at);
-      const JsonCheck check = check_json(rest);
-      if (check.state == JsonState::kWhole) {
-        const bool is_object = rest.front() == '{';
-        result.odd += is_object ? 0 : 1;
-        if (is_object) on_event(rest.substr(0, check.end));
-        result.any_event |= is_object;
-        at += check.end;
-        continue;
-      }
-      if (check.state == JsonState::kUnfinished && !options.is_last) return result;
-    }
-    const std::size_t from = lost ? at : at + 1;
-    std::optional<std::size_t> next = next_event(text, from, options.is_last);
-    if (!next) next = find_end(text, from, options);
-    // Damage without a phase is an event all the same, unless it was counted with what came before.
-    const std::int64_t least = lost && options.is_counted ? 0 : 1;
-    if (!next) {
-      const std::size_t kept = options.is_last ? 0 : std::min(kKeptBytes, text.size() - from);
-      const std::size_t end = text.size() - kept;
-      result.lost += std::max(least, count_phases(text.substr(at, end - at)));
-      at = end;
-      result.is_lost = true;
-      return result;
-    }
-    result.lost += std::max(least, count_phases(text.substr(at, *next - at)));
-    at = *next;
-    lost = false;
-  }
+  return Salvager(text, options, on_event).run();
 }
 
 }  // namespace swinscope

@@ -30,7 +30,12 @@ struct MemoryKindName {
   std::string_view name;
 };
 
-constexpr std::array<MemoryKindName, 8> kMemoryKinds = {{{MemoryKind::kPageable, "Pageable"},
+// Of AMD's tracers, which do not say what kind of memory of the host it is; beyond the numbers that Nsight Systems
+// uses.
+constexpr MemoryKind kHostMemory{64};
+
+constexpr std::array<MemoryKindName, 9> kMemoryKinds = {{{kHostMemory, "Host"},
+                                                         {MemoryKind::kPageable, "Pageable"},
                                                          {MemoryKind::kPinned, "Pinned"},
                                                          {MemoryKind::kDevice, "Device"},
                                                          {MemoryKind::kArray, "Array"},

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "analyzer/json_damage.h"
+#include "analyzer/kineto_facts.h"
 #include "analyzer/text.h"
 #include "store/utf8.h"
 
@@ -18,8 +19,8 @@ constexpr std::int64_t kMaxTimeNs = std::int64_t{1} << 61;
 constexpr std::int64_t kFirstEpochNs = 1'400'000'000'000'000'000;
 constexpr std::int64_t kSecondNs = 1'000'000'000;
 constexpr std::int64_t kHourNs = 3600 * kSecondNs;
-// Texts of events that wait for their end, or for the other times to be known.
-constexpr std::size_t kMaxKeptBytes = std::size_t{64} << 20;
+// Texts of events that wait for the other times to be known.
+constexpr std::size_t kMaxHeldBytes = std::size_t{64} << 20;
 // A damaged file can invent any number of reasons.
 constexpr std::size_t kMaxReasons = 64;
 
@@ -193,44 +194,29 @@ void KinetoDocumentReader::take_name(const KinetoEvent& event) {
 }
 
 void KinetoDocumentReader::begin_range(const KinetoEvent& event, std::string_view text) {
-  if (!is_usable(event)) return;
-  if (kept_bytes_ + text.size() > kMaxKeptBytes) {
-    drop("event of phase 'B'", "too many are open at once");
-    return;
-  }
-  kept_bytes_ += text.size();
-  const Thread thread{keys_.key(event), event.tid ? fmt::format("{}", *event.tid) : std::string(event.tid_text)};
-  open_[thread].push_back({std::string(text), std::string(event.name), *event.ts_ns, {}, order_});
+  if (!is_usable(event) || pairs_.begin(event, text, keys_.key(event), order_)) return;
+  drop("event of phase 'B'", "too many are open at once");
 }
 
-// It ends the last range of its thread that has its name; without a name, the last one.
 void KinetoDocumentReader::end_range(const KinetoEvent& event) {
   if (!is_usable(event)) return;
-  const Thread thread{keys_.key(event), event.tid ? fmt::format("{}", *event.tid) : std::string(event.tid_text)};
-  std::vector<Kept>& open = open_[thread];
-  const auto found = std::find_if(open.rbegin(), open.rend(),
-                                  [&](const Kept& k) { return event.name.empty() || k.name == event.name; });
-  if (found == open.rend() || *event.ts_ns < found->ts_ns) {
+  if (const auto range = pairs_.end(event, keys_.key(event))) {
+    replay(*range);
+  } else {
     drop("event of phase 'E'", "no event of phase 'B' begins it");
-    return;
   }
-  Kept range = std::move(*found);
-  open.erase(std::next(found).base());
-  kept_bytes_ -= range.text.size();
-  range.dur_ns = *event.ts_ns - range.ts_ns;
-  replay(range);
 }
 
 // Events at time zero or before are kept until the times of the others are known.
 bool KinetoDocumentReader::hold(const KinetoEvent& event, std::string_view text) {
-  if (is_replaying_ || *event.ts_ns > 0 || is_survey_ || kept_bytes_ + text.size() > kMaxKeptBytes) return false;
-  kept_bytes_ += text.size();
+  if (is_replaying_ || *event.ts_ns > 0 || is_survey_ || held_bytes_ + text.size() > kMaxHeldBytes) return false;
+  held_bytes_ += text.size();
   held_.push_back({std::string(text), {}, *event.ts_ns, event.dur_ns, order_});
   return true;
 }
 
 // Takes a kept event; one that has begun and ended as a whole.
-void KinetoDocumentReader::replay(const Kept& kept) {
+void KinetoDocumentReader::replay(const KeptEvent& kept) {
   std::string text = kept.text;
   text.resize(text.size() + KinetoEventParser::padding(), ' ');
   const KinetoEvent* event = parser_.parse(std::string_view(text).substr(0, kept.text.size()));
@@ -246,21 +232,19 @@ void KinetoDocumentReader::replay(const Kept& kept) {
 }
 
 void KinetoDocumentReader::settle_held(ImportReport& report) {
-  for (const auto& [thread, open] : open_) {
-    if (!open.empty()) drop("event of phase 'B'", "it has no end", std::ssize(open));
-  }
+  if (pairs_.open() > 0) drop("event of phase 'B'", "the end is missing", pairs_.open());
   std::int64_t last_ns = INT64_MIN;
-  for (const Kept& kept : held_)
+  for (const KeptEvent& kept : held_)
     last_ns = std::max(last_ns, kept.ts_ns);
   const bool are_far = extent_.records > 0 && origin_ns_.has_value() && !held_.empty() &&
                        extent_.first_ns + *origin_ns_ - last_ns > kHourNs;
   const bool are_few = std::ssize(held_) * 2 < extent_.records;
   if (!are_far || !are_few) {
-    for (const Kept& kept : held_)
+    for (const KeptEvent& kept : held_)
       replay(kept);
     return;
   }
-  drop("event at time zero", "it stands hours before all others: it was never timed", std::ssize(held_));
+  drop("event at time zero", "hours before all others, as if never timed", std::ssize(held_));
   report.doubts.push_back(fmt::format("{} left out that stand hours before all others: their times are missing",
                                       counted(std::ssize(held_), "event at time zero")));
 }
@@ -331,8 +315,8 @@ void KinetoDocumentReader::warn(const KinetoDocument& document, const KinetoFact
     for (const auto& [id, number] : member->records.streams().large())
       say(fmt::format("stream {:#x} is called stream {}", static_cast<std::uint64_t>(id), number));
   }
-  if (json.odd_elements > 0) drop("element of traceEvents", "it is no object", json.odd_elements);
-  if (damaged_ + json.lost_events > 0) drop("event", "its text is damaged and no JSON", damaged_ + json.lost_events);
+  if (json.odd_elements > 0) drop("element of traceEvents", "not an object", json.odd_elements);
+  if (damaged_ + json.lost_events > 0) drop("event", "the text is damaged and no JSON", damaged_ + json.lost_events);
   if (facts.repeated_gpus > 0) drop("GPU of deviceProperties", "an earlier one has the same id", facts.repeated_gpus);
   warn_of_overlaps(report);
 }
@@ -365,6 +349,7 @@ RunInfo KinetoDocumentReader::run_of(std::size_t index, const KinetoFacts& facts
   const std::vector<std::int32_t>& used = members_[index]->records.devices();
   if (members_.size() > 1) {
     run.rank = plan_.ranks()[index].number;
+    state_rank(run, plan_.is_labelled() ? "labels in the trace" : "order in the trace");
     std::erase_if(run.gpus, [&](const GpuInfo& gpu) { return std::ranges::find(used, gpu.device) == used.end(); });
   }
   // Times since 1970 that a base is added to as well would be twice as late.

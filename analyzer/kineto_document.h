@@ -18,6 +18,7 @@
 #include "analyzer/kineto_event.h"
 #include "analyzer/kineto_facts.h"
 #include "analyzer/kineto_foreign.h"
+#include "analyzer/kineto_pairs.h"
 #include "analyzer/kineto_ranks.h"
 #include "analyzer/kineto_records.h"
 #include "analyzer/kineto_stream.h"
@@ -67,16 +68,6 @@ class KinetoDocumentReader {
     std::map<std::pair<std::int32_t, std::uint32_t>, std::uint32_t> lanes;  // of device and stream, numbered
     StreamOverlaps overlaps;
   };
-  // An event whose text is kept until it is known what to do with it.
-  struct Kept {
-    std::string text;
-    std::string name;
-    std::int64_t ts_ns = 0;
-    std::optional<std::int64_t> dur_ns;
-    std::int64_t order = 0;
-  };
-  using Thread = std::pair<std::int64_t, std::string>;
-
   void take_damaged(std::string_view text);
   void take_event(const KinetoEvent& event, std::string_view text);
   void take_complete(const KinetoEvent& event, KinetoKind kind);
@@ -85,7 +76,7 @@ class KinetoDocumentReader {
   void begin_range(const KinetoEvent& event, std::string_view text);
   void end_range(const KinetoEvent& event);
   bool hold(const KinetoEvent& event, std::string_view text);
-  void replay(const Kept& kept);
+  void replay(const KeptEvent& kept);
   void settle_held(ImportReport& report);
   bool is_usable(const KinetoEvent& event);
   void set_origin(std::int64_t ts_ns);
@@ -114,9 +105,9 @@ class KinetoDocumentReader {
   std::int64_t damaged_ = 0;
   std::optional<std::int64_t> origin_ns_;
   KinetoExtent extent_;
-  std::map<Thread, std::vector<Kept>> open_;  // ranges that have begun
-  std::size_t kept_bytes_ = 0;
-  std::vector<Kept> held_;
+  KinetoPairs pairs_;
+  std::size_t held_bytes_ = 0;
+  std::vector<KeptEvent> held_;
   bool is_replaying_ = false;
   bool is_xpu_ = false;
 };

@@ -103,6 +103,12 @@ void add_gpus(KinetoFacts& facts, const json& document) {
 
 }  // namespace
 
+void state_rank(RunInfo& run, std::string_view by) {
+  constexpr std::string_view kFact = "rank.stated_by";
+  std::erase_if(run.collector, [&](const NamedValue& fact) { return fact.name == kFact; });
+  run.collector.push_back({std::string(kFact), std::string(by)});
+}
+
 KinetoFacts read_kineto_facts(const JsonDocument& source) {
   KinetoFacts facts;
   const std::string text = replace_invalid_utf8(source.skeleton);
@@ -117,6 +123,7 @@ KinetoFacts read_kineto_facts(const JsonDocument& source) {
   if (const auto info = document.find("distributedInfo"); info != document.end() && info->is_object()) {
     run.rank = narrow<std::int32_t>(integer(*info, "rank"));
     run.world_size = narrow<std::int32_t>(integer(*info, "world_size"));
+    if (info->contains("rank")) state_rank(run, "distributedInfo");
     for (const char* key : {"backend", "nccl_version"}) {
       const auto value = info->find(key);
       if (value != info->end() && value->is_string()) {

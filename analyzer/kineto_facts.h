@@ -18,6 +18,9 @@ struct KinetoFacts {
   std::int64_t repeated_gpus = 0;   // with an id that an earlier, different one has
 };
 
+// Says in the run's facts what stated its rank, in place of what was there.
+void state_rank(RunInfo& run, std::string_view by);
+
 // Text that is no JSON as a whole (PyTorch writes names and log lines unescaped) still gives the facts that are.
 KinetoFacts read_kineto_facts(const JsonDocument& document);
 

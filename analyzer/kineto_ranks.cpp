@@ -1,9 +1,6 @@
 #include "analyzer/kineto_ranks.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
-#include <charconv>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -11,71 +8,6 @@
 #include "store/error.h"
 
 namespace swinscope {
-namespace {
-
-bool is_host(KinetoKind kind) {
-  return kind == KinetoKind::kRuntime || kind == KinetoKind::kDriver || kind == KinetoKind::kOperator ||
-         kind == KinetoKind::kAnnotation || kind == KinetoKind::kPython;
-}
-
-bool is_step(const KinetoEvent& event, KinetoKind kind) {
-  return kind == KinetoKind::kAnnotation && event.name.starts_with("ProfilerStep#");
-}
-
-bool is_launch(const KinetoEvent& event, KinetoKind kind) {
-  return (kind == KinetoKind::kRuntime || kind == KinetoKind::kDriver) && event.correlation.value_or(0) != 0 &&
-         is_launch_call(event.name);
-}
-
-bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-
-// Words before a number that say which rank something is.
-bool is_rank_word(std::string_view word) {
-  constexpr std::array<std::string_view, 9> kWords = {"tp", "dp", "pp", "ep", "cp", "sp", "worker", "trainer", "node"};
-  return word.ends_with("rank") || std::ranges::find(kWords, word) != kWords.end();
-}
-
-}  // namespace
-
-std::int64_t ProcessKeys::key(const KinetoEvent& event) {
-  if (event.pid_text.empty()) return event.pid.value_or(0);
-  if (event.pid_text == last_text_) return last_;
-  const auto known = keys_.find(event.pid_text);
-  last_text_ = event.pid_text;
-  if (known != keys_.end()) return last_ = known->second;
-  names_.push_back(last_text_);
-  // Process ids of -1 occur.
-  last_ = INT64_MIN + std::ssize(names_) - 1;
-  keys_.emplace(last_text_, last_);
-  return last_;
-}
-
-std::string ProcessKeys::name(std::int64_t key) const {
-  const std::int64_t index = key < 0 ? key - INT64_MIN : -1;
-  return index >= 0 && index < std::ssize(names_) ? names_[static_cast<std::size_t>(index)] : fmt::format("{}", key);
-}
-
-std::uint64_t ProcessKeys::pid(std::int64_t key) const {
-  if (key >= 0) return static_cast<std::uint64_t>(key);
-  const std::string text = name(key);
-  std::size_t end = text.size();
-  while (end > 0 && !is_digit(text[end - 1]))
-    --end;
-  std::size_t begin = end;
-  while (begin > 0 && is_digit(text[begin - 1]))
-    --begin;
-  std::uint64_t pid = 0;
-  std::from_chars(text.data() + begin, text.data() + end, pid);
-  return pid;
-}
-
-void RankEvidence::take(const KinetoEvent& event, KinetoKind kind, std::int64_t process) {
-  if (is_step(event, kind)) with_steps_.insert(process);
-  if (process == last_launching_ || !is_launch(event, kind)) return;
-  with_launches_.insert(process);
-  last_launching_ = process;
-}
 
 GpuClaim GpuClaim::of(const KinetoEvent& event, KinetoKind kind, std::int64_t process, std::int64_t order) {
   GpuClaim claim;
@@ -87,34 +19,6 @@ GpuClaim GpuClaim::of(const KinetoEvent& event, KinetoKind kind, std::int64_t pr
   claim.graph_node = event.graph_node;
   claim.is_work = kind == KinetoKind::kKernel || kind == KinetoKind::kCopy || kind == KinetoKind::kSet;
   return claim;
-}
-
-RankLabel parse_rank_label(std::string_view text) {
-  RankLabel label;
-  int words = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    if (!is_letter(text[at])) {
-      ++at;
-      continue;
-    }
-    std::string word;
-    for (; at < text.size() && is_letter(text[at]); ++at)
-      word += static_cast<char>(std::tolower(static_cast<unsigned char>(text[at])));
-    std::size_t digits = at;
-    while (digits < text.size() && std::string_view(" -_:=#").find(text[digits]) != std::string_view::npos)
-      ++digits;
-    std::int32_t number = 0;
-    const auto [end, code] = std::from_chars(text.data() + digits, text.data() + text.size(), number);
-    if (code != std::errc() || number < 0 || !is_rank_word(word)) continue;
-    at = static_cast<std::size_t>(end - text.data());
-    label.identity += fmt::format("{}{}{:05}", label.identity.empty() ? "" : "-", word, number);
-    const bool says_rank = word.ends_with("rank");
-    if (says_rank || words++ == 0) label.number = number;
-    label.says_rank |= says_rank;
-  }
-  // The place along one of several axes is no rank.
-  if (!label.says_rank && words > 1) label.number.reset();
-  return label;
 }
 
 std::size_t RankPlan::of_host(std::int64_t process, std::int64_t order) const {
@@ -178,11 +82,8 @@ RankLabel RankSurvey::label(std::int64_t process, const ProcessKeys& keys) const
   return label;
 }
 
-void RankSurvey::settle_ranks(RankPlan& plan, const ProcessKeys& keys) const {
-  struct Candidate {
-    RankLabel label;
-    std::vector<std::int64_t> processes;
-  };
+// The ranks, those with the same label as one, in the order of their numbers.
+std::vector<RankSurvey::Candidate> RankSurvey::candidates(const ProcessKeys& keys) const {
   std::vector<Candidate> found;
   for (const std::int64_t process : rank_processes()) {
     RankLabel own = label(process, keys);
@@ -194,26 +95,32 @@ void RankSurvey::settle_ranks(RankPlan& plan, const ProcessKeys& keys) const {
       found.push_back({std::move(own), {process}});
     }
   }
+  return found;
+}
+
+void RankSurvey::settle_ranks(RankPlan& plan, const ProcessKeys& keys) const {
+  std::vector<Candidate> found = candidates(keys);
   std::set<std::int32_t> numbers;
   for (const Candidate& c : found) {
     if (c.label.number) numbers.insert(*c.label.number);
   }
   const bool stated = numbers.size() == found.size();
-  // Process ids are numbers and in order; names come in the order of their numbers.
+  // Process ids are numbers, and in order.
   std::ranges::stable_sort(found, [&](const Candidate& a, const Candidate& b) {
     if (stated) return *a.label.number < *b.label.number;
     return a.label.identity.empty() || b.label.identity.empty() ? false : a.label.identity < b.label.identity;
   });
   std::string names;
   for (const Candidate& c : found) {
+    const std::int64_t process = c.processes.front();
     const std::size_t index = plan.ranks_.size();
-    for (const std::int64_t process : c.processes)
-      plan.hosts_[process] = index;
-    const std::string name = keys.name(c.processes.front());
-    plan.ranks_.push_back({stated ? *c.label.number : static_cast<std::int32_t>(index), c.processes.front(),
-                           keys.pid(c.processes.front()), name});
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+    for (const std::int64_t own : c.processes)
+      plan.hosts_[own] = index;
+    const std::int32_t number = stated ? *c.label.number : static_cast<std::int32_t>(index);
+    plan.ranks_.push_back({number, process, keys.pid(process), keys.name(process)});
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", keys.name(process));
   }
+  plan.is_labelled_ = stated;
   plan.explanation_ = fmt::format("processes {}; the ranks are numbered {}", names,
                                   stated ? "as their labels say" : "in the order of the processes");
 }

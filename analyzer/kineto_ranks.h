@@ -19,35 +19,9 @@
 #include <vector>
 
 #include "analyzer/kineto_event.h"
+#include "analyzer/kineto_processes.h"
 
 namespace swinscope {
-
-// Processes of a trace by number: those that are numbers are themselves, the others are negative.
-class ProcessKeys {
- public:
-  std::int64_t key(const KinetoEvent& event);
-  std::string name(std::int64_t key) const;
-  // The process id to store: of "[TP00] 4000", 4000.
-  std::uint64_t pid(std::int64_t key) const;
-
- private:
-  std::int64_t last_ = 0;  // of the text before
-  std::string last_text_;
-  std::map<std::string, std::int64_t, std::less<>> keys_;
-  std::vector<std::string> names_;
-};
-
-// Sees whether more than one process is a rank, while events go by.
-class RankEvidence {
- public:
-  void take(const KinetoEvent& event, KinetoKind kind, std::int64_t process);
-  bool several() const { return with_steps_.size() > 1 || with_launches_.size() > 1; }
-
- private:
-  std::set<std::int64_t> with_steps_;
-  std::set<std::int64_t> with_launches_;
-  std::int64_t last_launching_ = INT64_MIN;
-};
 
 // A GPU event as far as it matters to whom it belongs.
 struct GpuClaim {
@@ -62,14 +36,6 @@ struct GpuClaim {
   static GpuClaim of(const KinetoEvent& event, KinetoKind kind, std::int64_t process, std::int64_t order);
 };
 
-// What a text says about the rank it belongs to: "rank0 123", "[TP00] 4000", "Rank 3: python".
-struct RankLabel {
-  std::string identity;  // "" when it says nothing
-  std::optional<std::int32_t> number;
-  bool says_rank = false;
-};
-RankLabel parse_rank_label(std::string_view text);
-
 // Which events belong to which rank of a file.
 class RankPlan {
  public:
@@ -82,6 +48,8 @@ class RankPlan {
   const std::vector<Member>& ranks() const { return ranks_; }
   // "processes 4000 and 4001; the ranks are numbered in the order of the process ids"
   const std::string& explanation() const { return explanation_; }
+  // The numbers are those that the trace states.
+  bool is_labelled() const { return is_labelled_; }
 
   std::size_t of_host(std::int64_t process, std::int64_t order) const;
   std::optional<std::size_t> of_gpu(const GpuClaim& claim) const;
@@ -95,6 +63,7 @@ class RankPlan {
 
   std::vector<Member> ranks_;
   std::string explanation_;
+  bool is_labelled_ = false;
   std::map<std::int64_t, std::size_t> hosts_;
   std::map<Group, std::size_t> groups_;  // those that belong to one rank as a whole
   std::unordered_map<std::int64_t, std::size_t> correlations_;
@@ -125,7 +94,13 @@ class RankSurvey {
     std::int64_t start_ns;
   };
 
+  struct Candidate {
+    RankLabel label;
+    std::vector<std::int64_t> processes;
+  };
+
   std::set<std::int64_t> rank_processes() const;
+  std::vector<Candidate> candidates(const ProcessKeys& keys) const;
   RankLabel label(std::int64_t process, const ProcessKeys& keys) const;
   void settle_ranks(RankPlan& plan, const ProcessKeys& keys) const;
   void settle_order(RankPlan& plan) const;

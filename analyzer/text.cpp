@@ -59,7 +59,8 @@ std::string counted(std::int64_t count, std::string_view what) {
   const auto ends_with_any = [&](std::initializer_list<std::string_view> ends) {
     return std::any_of(ends.begin(), ends.end(), [&](std::string_view e) { return noun.ends_with(e); });
   };
-  if (noun.size() > 1 && noun.back() == 'y' && kVowels.find(noun[noun.size() - 2]) == std::string_view::npos) {
+  if (noun.size() > 1 && noun.back() == 'y' && !noun.ends_with("cpy") &&
+      kVowels.find(noun[noun.size() - 2]) == std::string_view::npos) {
     noun.replace(noun.size() - 1, 1, "ies");
   } else {
     noun += ends_with_any({"s", "x", "ch", "sh"}) ? "es" : "s";

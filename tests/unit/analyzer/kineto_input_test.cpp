@@ -1,4 +1,5 @@
 // The importer on input that is damaged, foreign or has times that cannot be: what is kept, what is said.
+#include "analyzer/kernel_names.h"
 #include "analyzer/kineto.h"
 #include "analyzer/kineto_records.h"
 #include "analyzer/stream_overlaps.h"
@@ -65,7 +66,7 @@ TEST_F(KinetoInput, ADamagedEventCostsItselfAndIsCounted) {
                                        "," + launch_event(2, 8, 1) + "," + kernel_event(2, 9, 1));
     EXPECT_EQ(p.apis.size(), 2U) << name;
     EXPECT_EQ(p.kernels.size(), 2U) << name;
-    EXPECT_EQ(drops(p), Lines{"1 event: its text is damaged and no JSON"}) << name;
+    EXPECT_EQ(drops(p), Lines{"1 event: the text is damaged and no JSON"}) << name;
     EXPECT_TRUE(p.run.complete) << name;
     EXPECT_FALSE(report_.corrupt) << name;
     EXPECT_EQ(report_.warnings, Lines{}) << name;
@@ -81,7 +82,7 @@ TEST_F(KinetoInput, EventsBetweenTwoDamagedOnesAreKept) {
   const KeptProcess& p = read_events(events);
   EXPECT_EQ(p.kernels.size(), 40U);
   EXPECT_EQ(p.apis.size(), 2U);
-  EXPECT_EQ(drops(p), Lines{"2 events: its text is damaged and no JSON"});
+  EXPECT_EQ(drops(p), Lines{"2 events: the text is damaged and no JSON"});
 }
 
 // Two writers in one file: both documents are torn, the events are those of two processes that launch.
@@ -90,7 +91,7 @@ TEST_F(KinetoInput, AMissingBraceCostsOneEvent) {
   second.resize(second.size() - 1);
   const KeptProcess& p = read_events(launch_event(1, 1, 1) + "," + second + "," + launch_event(3, 7, 1));
   EXPECT_EQ(p.apis.size(), 2U);
-  EXPECT_EQ(drops(p), Lines{"1 event: its text is damaged and no JSON"});
+  EXPECT_EQ(drops(p), Lines{"1 event: the text is damaged and no JSON"});
   EXPECT_FALSE(report_.corrupt);
 }
 
@@ -170,6 +171,13 @@ TEST_F(KinetoInput, WorkOfOtherAcceleratorsIsNamed) {
   EXPECT_TRUE(warns_of("the GPU is an Intel XPU"));
 }
 
+TEST(CopyNames, AmdsHostMemoryKeepsItsName) {
+  for (const char* name : {"Memcpy DtoH (Device -> Host)", "Memcpy HtoD (Host -> Device)"}) {
+    const CopyNameParts parts = parse_copy_name(name);
+    EXPECT_EQ(copy_name(parts.kind, parts.src, parts.dst), name);
+  }
+}
+
 // Several documents.
 
 TEST_F(KinetoInput, DocumentsOfOneFileAreProcessesOfTheirOwn) {
@@ -223,8 +231,8 @@ TEST_F(KinetoInput, BeginAndEndMakeARange) {
   EXPECT_EQ(p.kernels[0].start_ns, 4000);
   EXPECT_EQ(p.kernels[0].end_ns, 6500);
   EXPECT_EQ(p.kernels[0].correlation, 5U);
-  EXPECT_EQ(drops(p),
-            (Lines{"1 event of phase 'B': it has no end", "1 event of phase 'E': no event of phase 'B' begins it"}));
+  EXPECT_EQ(drops(p), (Lines{"1 event of phase 'B': the end is missing",
+                             "1 event of phase 'E': no event of phase 'B' begins it"}));
 }
 
 TEST_F(KinetoInput, TimesMayBeStrings) {
@@ -292,7 +300,7 @@ TEST_F(KinetoInput, EventsAtTimeZeroFarFromTheRestAreLeftOut) {
   events += kernel_event(3, 0, 0) + "," + kernel_event(4, 0, 0);
   const KeptProcess& p = read_events(events);
   EXPECT_EQ(p.kernels.size(), 10U);
-  EXPECT_EQ(drops(p), Lines{"2 events at time zero: it stands hours before all others: it was never timed"});
+  EXPECT_EQ(drops(p), Lines{"2 events at time zero: hours before all others, as if never timed"});
   EXPECT_EQ(report_.doubts, Lines{"2 events at time zero left out that stand hours before all others: their times are "
                                   "missing"});
 }
@@ -313,8 +321,7 @@ TEST_F(KinetoInput, AKernelThatOverrunsItsStreamIsADoubt) {
   EXPECT_EQ(p.kernels.size(), 5U);
   EXPECT_EQ(report_.doubts, Lines{"3 GPU events overlap others of their stream by more than 1 us, which a GPU cannot "
                                   "do: durations in this trace are wrong"});
-  ASSERT_EQ(p.run.collector.size(), 1U);
-  EXPECT_EQ(p.run.collector[0].name, "doubt");
+  EXPECT_EQ(p.run.collector, (std::vector<NamedValue>{{"doubt", report_.doubts.at(0)}}));
 }
 
 TEST(StreamOverlaps, OnlyWhatNoGpuDoesIsImpossible) {
@@ -341,6 +348,7 @@ TEST(Counted, PutsTheFirstNounIntoThePlural) {
   EXPECT_EQ(counted(0, "copy"), "0 copies");
   EXPECT_EQ(counted(2, "process"), "2 processes");
   EXPECT_EQ(counted(2, "array"), "2 arrays");
+  EXPECT_EQ(counted(2, "memcpy"), "2 memcpys");
 }
 
 }  // namespace

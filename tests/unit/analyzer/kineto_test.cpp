@@ -249,9 +249,9 @@ TEST_F(Kineto, EventsThatCannotBeUsedAreCounted) {
                                        "1 kernel event: the time is out of range",
                                        "1 event of category 'mystery': this kind of event is not read",
                                        "1 event of phase 'C': this kind of event is not read",
-                                       "1 event of phase 'B': it has no end",
-                                       "1 event: its text is damaged and no JSON",
-                                       "2 element of traceEvents: it is no object"};
+                                       "1 event of phase 'B': the end is missing",
+                                       "1 event: the text is damaged and no JSON",
+                                       "2 element of traceEvents: not an object"};
   std::vector<std::string> found = drops(p);
   std::sort(found.begin(), found.end());
   std::sort(expected.begin(), expected.end());
