@@ -13,7 +13,7 @@
 namespace swinscope {
 
 struct CpuUtilization {
-  std::int32_t rank = 0;
+  std::int32_t rank = 0;             // kNoRank: of a command without ranks
   Interval window;                   // in the rank's time
   std::int64_t process_cpu_ns = 0;   // the rank's own process
   std::int64_t children_cpu_ns = 0;  // processes below it, such as loader workers
@@ -22,7 +22,8 @@ struct CpuUtilization {
 };
 
 // One row per rank with CPU samples; further processes of a rank count as its children. `windows` in the order of
-// Trace::ranks; an empty window stands for the whole recording.
+// Trace::ranks; an empty window stands for the whole recording. Of a run in which no process recorded itself, what the
+// launcher saw.
 std::vector<CpuUtilization> cpu_utilization(const Trace& trace, const std::vector<Interval>& windows);
 
 }  // namespace swinscope

@@ -357,6 +357,7 @@ RunInfo run_info(const nlohmann::json& document, Interpreter& interpreter) {
   if (const auto info = document.find("distributedInfo"); info != document.end() && info->is_object()) {
     run.rank = narrow<std::int32_t>(integer(*info, "rank"));
     run.world_size = narrow<std::int32_t>(integer(*info, "world_size"));
+    if (info->contains("rank")) run.collector.push_back({std::string(kRankStatedBy), "distributedInfo"});
     for (const char* key : {"backend", "nccl_version"}) {
       const auto value = info->find(key);
       if (value != info->end() && value->is_string()) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "analyzer/steps.h"
+#include "analyzer/trace_facts.h"
 #include "cli/command.h"
 
 namespace swinscope::cli {
@@ -136,6 +137,89 @@ Table environment_table(const Trace& trace) {
   return table;
 }
 
+std::string plural(std::int64_t count, std::string_view noun, std::string_view more = "s") {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : more);
+}
+
+// Calls that put a kernel or a graph onto a stream. Copies are left aside: many finish without a record of their own.
+bool is_kernel_launch(std::string_view name) {
+  return name.starts_with("cudaLaunchKernel") || name.starts_with("cuLaunchKernel") ||
+         name.starts_with("cudaLaunchCooperativeKernel") || name.starts_with("cuLaunchCooperativeKernel") ||
+         name.starts_with("hipLaunchKernel") || name.starts_with("hipModuleLaunchKernel") ||
+         name.starts_with("hipExtModuleLaunchKernel");
+}
+
+struct LaunchHealth {
+  std::int64_t launches_without_kernel = 0;
+  std::int64_t kernels = 0;
+  std::int64_t kernels_without_launch = 0;
+};
+
+LaunchHealth launch_health(const Trace& trace, const Rank& rank) {
+  LaunchHealth health;
+  std::vector<bool> launched(rank.api.size());
+  for (EventIndex i = 0; i < rank.gpu.size(); ++i) {
+    if (rank.gpu.launch[i] != kNoEvent) launched[rank.gpu.launch[i]] = true;
+    if (rank.gpu.kind[i] != GpuKind::kKernel) continue;
+    ++health.kernels;
+    health.kernels_without_launch += rank.gpu.launch[i] == kNoEvent ? 1 : 0;
+  }
+  for (EventIndex i = 0; i < rank.api.size(); ++i) {
+    if (!launched[i] && is_kernel_launch(trace.text(rank.api.name[i])) &&
+        rank.is_within_windows(rank.api.start_ns[i], rank.api.end_ns[i]))
+      ++health.launches_without_kernel;
+  }
+  return health;
+}
+
+void add_rank_health(const Trace& trace, const Rank& rank, Table& table) {
+  const auto add = [&](const std::string& what) { table.rows.push_back({std::int64_t{rank.run.rank}, what}); };
+  const LaunchHealth health = launch_health(trace, rank);
+  if (health.launches_without_kernel > 0) {
+    add(fmt::format("{} of a kernel without the kernel: GPU work is missing",
+                    plural(health.launches_without_kernel, "launch", "es")));
+  }
+  if (health.kernels_without_launch > 0) {
+    add(fmt::format("{} of {} without the call that launched {}", health.kernels_without_launch,
+                    plural(health.kernels, "kernel"), health.kernels_without_launch == 1 ? "it" : "them"));
+  }
+  if (!rank.run.windows.empty()) {
+    std::int64_t recorded_ns = 0;
+    for (const WindowInfo& window : rank.run.windows)
+      recorded_ns += window.end_ns - window.start_ns;
+    add(fmt::format("CUDA was recorded in {}, {:.3f} s in all",
+                    plural(static_cast<std::int64_t>(rank.run.windows.size()), "window"),
+                    static_cast<double>(recorded_ns) / 1e9));
+  }
+  if (rank.missed_cuda()) add(fmt::format("CUDA was used but not recorded: {}", rank.cuda_activity()));
+  if (!rank.run.complete) add("the recording was cut off");
+}
+
+// What there is to know before the figures are believed.
+Table health_table(const Trace& trace) {
+  Table table{"health", "Health of the trace", {{"rank", "rank", Unit::kCount}, {"finding", "finding"}}, {}};
+  const auto add = [&](const std::string& what) { table.rows.push_back({Cell(), what}); };
+  if (const std::string missing = missing_ranks(trace).sentence(); !missing.empty()) add(missing);
+  for (const std::string& doubt : trace.doubts)
+    add(doubt);
+  if (trace.corrupt) add("part of the input is lost: see the warnings");
+  for (const Rank& rank : trace.ranks)
+    add_rank_health(trace, rank, table);
+  std::int64_t dropped = 0;
+  for (const Rank& rank : trace.ranks) {
+    for (const DropInfo& drop : rank.run.drops)
+      dropped += drop.count;
+  }
+  if (dropped > 0) add(fmt::format("{} lost or unread: see the table below", plural(dropped, "record")));
+  const bool counted = counts_losses(trace);
+  if (!counted && !trace.ranks.empty()) {
+    add("the program that recorded does not count what it loses: whether records are missing is not known");
+  } else if (table.rows.empty() && !trace.ranks.empty()) {
+    add("nothing was lost, dropped or cut off");
+  }
+  return table;
+}
+
 int run_info(const InfoOptions& options) {
   const Trace trace = open_run(options.run, options.common);
   const RunInfo first = trace.ranks.empty() ? RunInfo{} : trace.ranks.front().run;
@@ -144,15 +228,17 @@ int run_info(const InfoOptions& options) {
   document.schema = "info";
   document.run = trace.path;
   document.warnings = trace.warnings;
-  document.facts = {
-      {"path", "path", trace.path},
-      {"kind", "kind", trace.description},
-      {"recorded", "recorded", utc_time(first.utc_epoch_ns, begin_ns)},
-      {"command", "command", text_or_unknown(first.command)},
-      {"world_size", "world size", first.world_size == 0 ? Cell() : Cell(std::int64_t{first.world_size}), Unit::kCount},
-      {"ranks_present", "ranks present", static_cast<std::int64_t>(trace.ranks.size()), Unit::kCount},
-      {"gpu_events", "GPU events", trace.gpu_event_count(), Unit::kCount}};
+  document.facts = {{"path", "path", trace.path},
+                    {"kind", "kind", trace.description},
+                    {"recorded", "recorded", utc_time(first.utc_epoch_ns, begin_ns)},
+                    {"command", "command", text_or_unknown(first.command)},
+                    {"world_size", "world size",
+                     world_size(trace) == 0 ? Cell() : Cell(std::int64_t{world_size(trace)}), Unit::kCount},
+                    {"ranks_present", "ranks present", rank_count(trace), Unit::kCount},
+                    {"files", "files", static_cast<std::int64_t>(trace.files), Unit::kCount},
+                    {"gpu_events", "GPU events", trace.gpu_event_count(), Unit::kCount}};
   document.tables.push_back(rank_table(trace));
+  if (Table health = health_table(trace); !health.rows.empty()) document.tables.push_back(std::move(health));
   if (Table drops = drop_table(trace); !drops.rows.empty()) document.tables.push_back(std::move(drops));
   if (options.common.verbose || options.common.format != "table") {
     if (Table collector = collector_table(trace); !collector.rows.empty())

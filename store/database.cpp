@@ -23,16 +23,23 @@ namespace {
 
 constexpr int kBusyTimeoutMs = 1000;
 
+// Of a file that is only read, sizes that nothing can hold come from damaged pages.
+bool is_damage(sqlite3* db, int primary) {
+  const bool too_large = primary == SQLITE_NOMEM || primary == SQLITE_TOOBIG;
+  return primary == SQLITE_CORRUPT || (too_large && db != nullptr && sqlite3_db_readonly(db, "main") == 1);
+}
+
 [[noreturn]] void fail(sqlite3* db, int code, const fs::path& path) {
   const int primary = code & 0xFF;
   const std::string reason = db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code);
+  if (is_damage(db, primary)) {
+    throw DamagedFile(ErrorKind::kInput, fmt::format("{}: the SQLite file is damaged", path.string()), reason,
+                      "copy or export the file again");
+  }
   switch (primary) {
     case SQLITE_NOTADB:
       throw Error(ErrorKind::kInput, fmt::format("{}: not a SQLite file", path.string()), reason,
                   "give a swinscope trace, an Nsight Systems .sqlite export or a PyTorch trace (.json, .json.gz)");
-    case SQLITE_CORRUPT:
-      throw Error(ErrorKind::kInput, fmt::format("{}: the SQLite file is damaged", path.string()), reason,
-                  "copy or export the file again");
     case SQLITE_INTERRUPT:
       throw Error(ErrorKind::kInput, fmt::format("{}: reading was stopped", path.string()),
                   "cancelled, or the file's b-trees hold more rows than a file of its size can",
@@ -291,6 +298,19 @@ bool Database::has_table(std::string_view name) {
   constexpr std::string_view kPlain = "CREATE TABLE";
   const std::string_view sql = found.text(0);
   return sql.size() > kPlain.size() && sqlite3_strnicmp(sql.data(), kPlain.data(), kPlain.size()) == 0;
+}
+
+bool Database::has_rows(std::string_view table) {
+  try {
+    return prepare(fmt::format("SELECT 1 FROM \"{}\" LIMIT 1", table)).step();
+  } catch (const DamagedFile&) {
+    return true;
+  }
+}
+
+void Database::note_damage(std::string_view table, std::int64_t rows_read) {
+  std::int64_t& most = damage_[std::string(table)];
+  most = std::max(most, rows_read);
 }
 
 std::int64_t Database::last_row() const { return sqlite3_last_insert_rowid(db_.get()); }
