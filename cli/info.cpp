@@ -3,6 +3,8 @@
 #include <ctime>
 #include <map>
 #include <memory>
+#include <ranges>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -150,25 +152,51 @@ bool is_kernel_launch(std::string_view name) {
 }
 
 struct LaunchHealth {
-  std::int64_t launches_without_kernel = 0;
+  std::int64_t launches_without_kernel = 0;  // among launches that have one
+  std::int64_t last_launches = 0;            // behind them: the kernels may have run later
   std::int64_t kernels = 0;
   std::int64_t kernels_without_launch = 0;
+  std::int64_t first_kernels = 0;  // of them, before the first call: launched before the recording began
 };
+
+// Launches without a kernel that the thread made before one that has a kernel, and those that it made behind the last.
+void count_launches(const Trace& trace, const Rank& rank, const std::vector<bool>& launched, LaunchHealth& health) {
+  for (const ThreadLane& lane : rank.api_lanes) {
+    std::int64_t open = 0;
+    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
+      if (launched[i]) {
+        health.launches_without_kernel += std::exchange(open, 0);
+      } else if (is_kernel_launch(trace.text(rank.api.name[i])) &&
+                 rank.is_within_windows(rank.api.start_ns[i], rank.api.end_ns[i])) {
+        ++open;
+      }
+    }
+    const bool any = std::ranges::any_of(std::views::iota(lane.events.begin, lane.events.end),
+                                         [&](EventIndex i) { return launched[i]; });
+    (any ? health.last_launches : health.launches_without_kernel) += open;
+  }
+}
 
 LaunchHealth launch_health(const Trace& trace, const Rank& rank) {
   LaunchHealth health;
   std::vector<bool> launched(rank.api.size());
-  for (EventIndex i = 0; i < rank.gpu.size(); ++i) {
-    if (rank.gpu.launch[i] != kNoEvent) launched[rank.gpu.launch[i]] = true;
-    if (rank.gpu.kind[i] != GpuKind::kKernel) continue;
-    ++health.kernels;
-    health.kernels_without_launch += rank.gpu.launch[i] == kNoEvent ? 1 : 0;
+  const std::int64_t first_call_ns = rank.api.size() == 0 ? INT64_MIN : std::ranges::min(rank.api.start_ns);
+  // A stream runs what was launched in order: what runs before its first kernel with a call was launched before any
+  // call.
+  for (const GpuLane& lane : rank.gpu_lanes) {
+    bool joined = false;
+    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
+      const bool has_launch = rank.gpu.launch[i] != kNoEvent;
+      if (has_launch) launched[rank.gpu.launch[i]] = true;
+      joined |= has_launch;
+      if (rank.gpu.kind[i] != GpuKind::kKernel) continue;
+      ++health.kernels;
+      if (has_launch) continue;
+      const bool early = rank.gpu.start_ns[i] < first_call_ns || (!joined && first_call_ns != INT64_MIN);
+      ++(early ? health.first_kernels : health.kernels_without_launch);
+    }
   }
-  for (EventIndex i = 0; i < rank.api.size(); ++i) {
-    if (!launched[i] && is_kernel_launch(trace.text(rank.api.name[i])) &&
-        rank.is_within_windows(rank.api.start_ns[i], rank.api.end_ns[i]))
-      ++health.launches_without_kernel;
-  }
+  count_launches(trace, rank, launched, health);
   return health;
 }
 
@@ -179,9 +207,17 @@ void add_rank_health(const Trace& trace, const Rank& rank, Table& table) {
     add(fmt::format("{} of a kernel without the kernel: GPU work is missing",
                     plural(health.launches_without_kernel, "launch", "es")));
   }
+  if (health.last_launches > 0) {
+    add(fmt::format("{} at the end without the kernel, which may have run after the recording",
+                    plural(health.last_launches, "launch", "es")));
+  }
   if (health.kernels_without_launch > 0) {
     add(fmt::format("{} of {} without the call that launched {}", health.kernels_without_launch,
                     plural(health.kernels, "kernel"), health.kernels_without_launch == 1 ? "it" : "them"));
+  }
+  if (health.first_kernels > 0) {
+    add(fmt::format("{} of {} launched before the recording began", health.first_kernels,
+                    plural(health.kernels, "kernel")));
   }
   if (!rank.run.windows.empty()) {
     std::int64_t recorded_ns = 0;
