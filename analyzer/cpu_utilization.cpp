@@ -90,28 +90,24 @@ std::int64_t children_cpu(const Trace& trace, const Rank& rank, Interval window)
 // What the launcher saw of a command of which no process recorded itself, by rank. Its totals are exact; samples are
 // not needed.
 void add_rows_of(const Launcher& launcher, std::vector<CpuUtilization>& rows) {
-  std::map<std::pair<std::uint64_t, std::int64_t>, const ProcessRecord*> processes;  // the later record of one replaces
-  for (const ProcessRecord& process : launcher.processes)
-    processes[{process.global_pid, process.start_ns}] = &process;
   std::map<std::uint64_t, std::int64_t> last_sample_ns;
   for (const ProcessCpuRecord& sample : launcher.process_cpu)
     last_sample_ns[sample.global_pid] = std::max(last_sample_ns[sample.global_pid], sample.timestamp_ns);
   std::map<std::uint64_t, std::int32_t> rank_of;
-  for (const auto& [key, process] : processes)
-    rank_of[process->global_pid] = process->rank;
+  for (const ProcessRecord& process : launcher.processes)
+    rank_of[process.global_pid] = process.rank;
   std::map<std::int32_t, CpuUtilization> by_rank;
-  for (const auto& [key, process] : processes) {
-    const std::int64_t end_ns = process->end_ns == kOpenEnd
-                                    ? std::max(process->start_ns, last_sample_ns[process->global_pid])
-                                    : process->end_ns;
-    const auto [row, is_new] = by_rank.try_emplace(process->rank);
+  for (const ProcessRecord& process : launcher.processes) {
+    const std::int64_t end_ns =
+        process.end_ns == kOpenEnd ? std::max(process.start_ns, last_sample_ns[process.global_pid]) : process.end_ns;
+    const auto [row, is_new] = by_rank.try_emplace(process.rank);
     Interval& window = row->second.window;
-    window = is_new ? Interval{process->start_ns, end_ns}
-                    : Interval{std::min(window.begin_ns, process->start_ns), std::max(window.end_ns, end_ns)};
-    const auto parent = rank_of.find(process->parent_global_pid);
-    const bool below = parent != rank_of.end() && parent->second == process->rank;
-    (below ? row->second.children_cpu_ns : row->second.process_cpu_ns) += process->cpu_ns;
-    row->second.children_cpu_ns += process->unseen_cpu_ns;
+    window = is_new ? Interval{process.start_ns, end_ns}
+                    : Interval{std::min(window.begin_ns, process.start_ns), std::max(window.end_ns, end_ns)};
+    const auto parent = rank_of.find(process.parent_global_pid);
+    const bool below = parent != rank_of.end() && parent->second == process.rank;
+    (below ? row->second.children_cpu_ns : row->second.process_cpu_ns) += process.cpu_ns;
+    row->second.children_cpu_ns += process.unseen_cpu_ns;
   }
   for (auto& [rank, row] : by_rank) {
     row.rank = rank;

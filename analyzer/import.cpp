@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -137,7 +138,8 @@ void read_input(const fs::path& file, bool of_folder, FolderSink& sink, Reading&
                 const std::atomic<bool>* cancel) {
   const std::size_t before = sink.size();
   std::optional<Error> failure;
-  CountingSink counting(sink, {});
+  const std::function<void(std::uint64_t)> nobody;
+  CountingSink counting(sink, nobody);
   ImportReport report;
   try {
     report = read_trace_file(file, counting, cancel);

@@ -104,6 +104,25 @@ std::string read_some(const fs::path& path, std::streamsize count, bool from_end
 // Changes when the log is begun anew: it holds the salts of its frames.
 std::string log_header(const fs::path& database) { return read_some(database.string() + kLogSuffix, 32); }
 
+std::uint32_t big_endian(std::string_view bytes) {
+  std::uint32_t number = 0;
+  for (const char byte : bytes)
+    number = number << 8U | static_cast<unsigned char>(byte);
+  return number;
+}
+
+// Whether the header of a database counts more pages than the file has.
+bool is_cut_off(const fs::path& path, std::uintmax_t size) {
+  constexpr std::size_t kHeaderBytes = 100;
+  const std::string header = read_some(path, kHeaderBytes);
+  if (header.size() < kHeaderBytes) return false;
+  const std::uint32_t stored_page_bytes = big_endian(std::string_view(header).substr(16, 2));
+  const std::uintmax_t page_bytes = stored_page_bytes == 1 ? 65'536 : stored_page_bytes;
+  // The count holds only when it was written with the last change.
+  const bool counts = std::string_view(header).substr(24, 4) == std::string_view(header).substr(92, 4);
+  return counts && size < page_bytes * big_endian(std::string_view(header).substr(28, 4));
+}
+
 // A journal that ends with these bytes names the journal of a transaction over several files before them.
 constexpr std::string_view kSuperJournalMark = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
 
@@ -252,7 +271,10 @@ Database Database::open_untrusted(const fs::path& path, const UntrustedOptions& 
   db.temp_copy_ = std::move(copy);
 
   sqlite3* handle = db.handle();
-  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  // SQLite opens a file that was cut off only where the schema counts as writable; the file itself stays read-only.
+  db.cut_ = db.temp_copy_ == nullptr && is_cut_off(path, size);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, db.cut_ ? 0 : 1, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_WRITABLE_SCHEMA, db.cut_ ? 1 : 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);

@@ -63,6 +63,8 @@ class Database {
   // The rowid of the last row inserted.
   std::int64_t last_row() const;
 
+  // The file is shorter than it says: its last pages are missing.
+  bool is_cut() const { return cut_; }
   // Tables that could be read only in part, each with the rows that were read.
   void note_damage(std::string_view table, std::int64_t rows_read);
   const std::map<std::string, std::int64_t>& damage() const { return damage_; }
@@ -81,6 +83,7 @@ class Database {
 
   std::filesystem::path path_;  // as the user named it, for messages
   std::map<std::string, std::int64_t> damage_;
+  bool cut_ = false;
   std::unique_ptr<TempCopy> temp_copy_;
   std::unique_ptr<Guard> guard_;
   std::unique_ptr<sqlite3, Close> db_;  // declared last: closed before the copy is removed

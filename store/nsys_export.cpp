@@ -150,8 +150,9 @@ bool says_loss(std::string_view text) {
                                                       "incomplete",  "discarded",     "overflow",         "truncated",
                                                       "fail",        "not collected", "not be collected", "unable to",
                                                       "unsupported", "not support",   "not started",      "no cuda"};
-  constexpr std::array<std::string_view, 6> kElsewhere = {"sampl",      "backtrace",  "context switch",
-                                                          "perf event", "perf_event", "callchain"};
+  constexpr std::array<std::string_view, 9> kElsewhere = {"sampl",      "backtrace",  "context switch",
+                                                          "perf event", "perf_event", "callchain",
+                                                          "opengl",     "vulkan",     "os runtime"};
   const std::string lower = lower_case(text);
   const auto holds = [&](std::string_view part) { return lower.find(part) != std::string::npos; };
   return std::ranges::any_of(kLoss, holds) && std::ranges::none_of(kElsewhere, holds);

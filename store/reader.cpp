@@ -591,7 +591,8 @@ class FileReader {
     for (const auto& rank : ranks_) {
       rank->run.source = own_ ? "swinscope" : "nsys";
       if (!own_) rank->run.source_file = replace_invalid_utf8(db_.path().filename().string());
-      rank->run.complete = !own_;  // a file of ours says so itself, unless it was cut off before
+      rank->run.complete = !own_ && !db_.is_cut() &&
+                           db_.damage().empty();  // a file of ours says so itself, unless it was cut off before
       rank->run.utc_epoch_ns = utc_epoch_ns;
     }
     read_identity();
@@ -764,9 +765,10 @@ void TraceFile::identify() {
   }
   const auto exists = [&](const char* table) { return db_.has_table(table); };
   if (std::ranges::none_of(kGpuTables, exists) && std::ranges::none_of(kHostTables, exists)) refuse(name);
-  // Exports that are not lazy have all tables.
+  // Exports that are not lazy have all tables, with rows in those of what was recorded.
   const auto has_rows = [&](const char* table) { return exists(table) && db_.has_rows(table); };
-  if (!schema.empty() && std::ranges::none_of(kGpuTables, has_rows) && std::ranges::none_of(kHostTables, has_rows))
+  if (std::ranges::none_of(kGpuTables, has_rows) && std::ranges::none_of(kHostTables, has_rows) && !schema.empty() &&
+      !other_tables(db_, {kReadTables.begin(), kReadTables.end()}).empty())
     refuse(name);
   const std::string product = export_fact(db_, "EXPORT_PRODUCT_VERSION");
   description_ = fmt::format("Nsight Systems{}{}, schema {}", product.empty() ? "" : " ", product,
@@ -787,6 +789,10 @@ void TraceFile::refuse(const std::string& name) {
 
 std::vector<std::string> TraceFile::warnings() const {
   std::vector<std::string> lines;
+  if (db_.is_cut() && db_.damage().empty()) {
+    lines.push_back(
+        fmt::format("{}: the SQLite file is cut off; what it is read for could be read", db_.path().string()));
+  }
   for (const auto& [table, rows] : db_.damage()) {
     lines.push_back(fmt::format("{}: the SQLite file is damaged; {} rows of {} could be read, the others are lost",
                                 db_.path().string(), rows, table));

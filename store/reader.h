@@ -33,7 +33,7 @@ class TraceFile {
   // What is wrong with the file, after `read`: tables of which only a part could be read.
   std::vector<std::string> warnings() const;
   std::vector<std::string> doubts() const { return warnings(); }
-  bool damaged() const { return !db_.damage().empty(); }
+  bool damaged() const { return db_.is_cut() || !db_.damage().empty(); }
 
   // Reads every record into one process sink per rank. An own file is one rank. In an Nsight Systems export the
   // processes that used a GPU become ranks: by MPI_RANKS or, of a single one, by the environment (kRankStatedBy says

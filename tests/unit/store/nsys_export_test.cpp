@@ -18,7 +18,9 @@ class NsysExport : public testing::Test {
   std::vector<std::string> gpus(const std::string& sql, std::uint64_t process = make_global_pid(100)) {
     Database db = open(sql);
     std::vector<std::string> names;
-    for (const GpuInfo& gpu : gpus_of(db, {process})[process])
+    const auto found = gpus_of(db, {process});
+    if (!found.contains(process)) return names;
+    for (const GpuInfo& gpu : found.at(process))
       names.push_back(fmt::format("{}: {}", gpu.device, gpu.name));
     return names;
   }
@@ -82,6 +84,14 @@ TEST_F(NsysExport, DiagnosticsByTheSeveritiesThatTheFileNames) {
   EXPECT_EQ(diagnostics(db),
             (std::vector<NamedValue>{{std::string(kSourceDoubt), "Some CUPTI events might be missing."},
                                      {std::string(kSourceWarning), "slow"}}));
+}
+
+TEST_F(NsysExport, OtherTablesWhateverTheirNames) {
+  Database db = open(
+      "CREATE TABLE \"odd \"\"name\"\"\"(x); INSERT INTO \"odd \"\"name\"\"\" VALUES(1), (2);"
+      "CREATE TABLE known(x); INSERT INTO known VALUES(1); CREATE TABLE empty(x);"
+      "CREATE TABLE ENUM_X(x); INSERT INTO ENUM_X VALUES(1); CREATE VIEW seen AS SELECT 1 AS x");
+  EXPECT_EQ(other_tables(db, {"known"}), (std::vector<std::pair<std::string, std::int64_t>>{{"odd \"name\"", 2}}));
 }
 
 TEST_F(NsysExport, TheFactsStandUnderTwoNames) {
