@@ -1,12 +1,15 @@
-// A sink that passes everything on and tells how many records went by: readers do not know how far they are.
+// A sink that passes everything on, tells how many records went by (readers do not know how far they are), and keeps
+// what it has seen of each process.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
 
+#include "analyzer/job.h"
 #include "store/sink.h"
 
 namespace swinscope {
@@ -23,6 +26,15 @@ class CountingSink : public TraceSink {
   void remove_last_process() override {
     processes_.pop_back();
     next_.remove_last_process();
+  }
+
+  // Of each process, in the order in which they were added, without the file.
+  std::vector<FileProcess> seen() const {
+    std::vector<FileProcess> all;
+    all.reserve(processes_.size());
+    for (const auto& process : processes_)
+      all.push_back(process->seen());
+    return all;
   }
 
  private:
@@ -45,7 +57,12 @@ class CountingSink : public TraceSink {
     void add(const ThreadCpuRecord& record) override { pass(record); }
     void add(const ProcessRecord& record) override { pass(record); }
     void add(const ProcessCpuRecord& record) override { pass(record); }
-    void set_run(const RunInfo& run) override { next_.set_run(run); }
+    void set_run(const RunInfo& run) override {
+      seen_.run = run;
+      next_.set_run(run);
+    }
+
+    const FileProcess& seen() const { return seen_; }
 
    private:
     static constexpr std::uint64_t kRecordsPerCall = 16'384;
@@ -56,12 +73,29 @@ class CountingSink : public TraceSink {
         if (on_records_) on_records_(count_);
         count_ = 0;
       }
+      look_at(record);
       next_.add(record);
+    }
+
+    template <typename Record>
+    void look_at(const Record& record) {
+      if constexpr (requires { record.start_ns, record.end_ns; }) {
+        if constexpr (requires { record.type == NvtxType::kDomain; }) {
+          if (record.type == NvtxType::kDomain || record.type == NvtxType::kCategory) return;
+        }
+        const std::int64_t end_ns = std::max(record.start_ns, record.end_ns);  // an open end is far in the past
+        Interval& span = seen_.span;
+        span = seen_.records++ == 0 ? Interval{record.start_ns, end_ns}
+                                    : Interval{std::min(span.begin_ns, record.start_ns), std::max(span.end_ns, end_ns)};
+      }
+      if constexpr (requires { record.correlation; })
+        seen_.correlations = std::max<std::uint64_t>(seen_.correlations, record.correlation);
     }
 
     RecordSink& next_;
     const std::function<void(std::uint64_t)>& on_records_;
     std::uint64_t count_ = 0;
+    FileProcess seen_;
   };
 
   TraceSink& next_;

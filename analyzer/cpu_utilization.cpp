@@ -36,8 +36,8 @@ std::vector<Sample> process_samples(const Rank& rank) {
   return samples;
 }
 
-double cores_allowed(const Rank& rank) {
-  for (const NamedValue& fact : rank.run.environment) {
+double cores_allowed(const RunInfo& run) {
+  for (const NamedValue& fact : run.environment) {
     double cores = 0;
     if (fact.name != "cpu.cores_allowed") continue;
     std::from_chars(fact.value.data(), fact.value.data() + fact.value.size(), cores);
@@ -87,6 +87,35 @@ std::int64_t children_cpu(const Trace& trace, const Rank& rank, Interval window)
   return sum;
 }
 
+// What the launcher saw of a command of which no process recorded itself, by rank. Its totals are exact; samples are
+// not needed.
+void add_rows_of(const Launcher& launcher, std::vector<CpuUtilization>& rows) {
+  std::map<std::uint64_t, std::int64_t> last_sample_ns;
+  for (const ProcessCpuRecord& sample : launcher.process_cpu)
+    last_sample_ns[sample.global_pid] = std::max(last_sample_ns[sample.global_pid], sample.timestamp_ns);
+  std::map<std::uint64_t, std::int32_t> rank_of;
+  for (const ProcessRecord& process : launcher.processes)
+    rank_of[process.global_pid] = process.rank;
+  std::map<std::int32_t, CpuUtilization> by_rank;
+  for (const ProcessRecord& process : launcher.processes) {
+    const std::int64_t end_ns =
+        process.end_ns == kOpenEnd ? std::max(process.start_ns, last_sample_ns[process.global_pid]) : process.end_ns;
+    const auto [row, is_new] = by_rank.try_emplace(process.rank);
+    Interval& window = row->second.window;
+    window = is_new ? Interval{process.start_ns, end_ns}
+                    : Interval{std::min(window.begin_ns, process.start_ns), std::max(window.end_ns, end_ns)};
+    const auto parent = rank_of.find(process.parent_global_pid);
+    const bool below = parent != rank_of.end() && parent->second == process.rank;
+    (below ? row->second.children_cpu_ns : row->second.process_cpu_ns) += process.cpu_ns;
+    row->second.children_cpu_ns += process.unseen_cpu_ns;
+  }
+  for (auto& [rank, row] : by_rank) {
+    row.rank = rank;
+    row.cores_allowed = cores_allowed(launcher.run);
+    rows.push_back(row);
+  }
+}
+
 }  // namespace
 
 std::optional<double> CpuUtilization::utilization() const {
@@ -106,8 +135,12 @@ std::vector<CpuUtilization> cpu_utilization(const Trace& trace, const RunScope& 
     row.window = window.length() > 0 ? window : Interval{samples.front().at_ns, samples.back().at_ns};
     row.process_cpu_ns = used_in(samples, row.window);
     row.children_cpu_ns = children_cpu(trace, rank, row.window);
-    row.cores_allowed = cores_allowed(rank);
+    row.cores_allowed = cores_allowed(rank.run);
     rows.push_back(row);
+  }
+  if (trace.ranks.empty()) {
+    for (const Launcher& launcher : trace.launchers)
+      add_rows_of(launcher, rows);
   }
   return rows;
 }

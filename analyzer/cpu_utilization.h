@@ -14,7 +14,7 @@
 namespace swinscope {
 
 struct CpuUtilization {
-  std::int32_t rank = 0;
+  std::int32_t rank = 0;             // kNoRank: of a command without ranks
   Interval window;                   // in the rank's time
   std::int64_t process_cpu_ns = 0;   // the rank's own process
   std::int64_t children_cpu_ns = 0;  // processes below it, such as loader workers
@@ -23,7 +23,8 @@ struct CpuUtilization {
 };
 
 // One row per rank with CPU samples; further processes of a rank count as its children. From the start of the rank's
-// first measured step to the end of its last one; of the whole recording where the scope is the whole trace.
+// first measured step to the end of its last one; of the whole recording where the scope is the whole trace. Of a run
+// in which no process recorded itself, what the launcher saw.
 std::vector<CpuUtilization> cpu_utilization(const Trace& trace, const RunScope& scope);
 
 }  // namespace swinscope

@@ -2,15 +2,22 @@
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "analyzer/counting_sink.h"
+#include "analyzer/job.h"
 #include "analyzer/open.h"
 #include "store/error.h"
+#include "store/reader.h"
 #include "store/utf8.h"
 #include "store/writer.h"
 
@@ -24,17 +31,33 @@ class FolderSink : public TraceSink {
   explicit FolderSink(fs::path folder) : folder_(std::move(folder)) {}
 
   RecordSink& add_process() override {
-    const fs::path path = folder_ / fmt::format(".importing-{}-{}.db", getpid(), writers_.size());
-    fs::remove(path);  // of an import that was killed
-    return *writers_.emplace_back(std::make_unique<TraceWriter>(path, WriteMode::kImport));
+    paths_.push_back(folder_ / fmt::format(".importing-{}-{}.db", getpid(), paths_.size()));
+    fs::remove(paths_.back());  // of an import that was killed
+    return *writers_.emplace_back(std::make_unique<TraceWriter>(paths_.back(), WriteMode::kImport));
   }
 
-  void remove_last_process() override { writers_.pop_back(); }
+  void remove_last_process() override { leave_out_from(size() - 1); }
 
-  const std::vector<std::unique_ptr<TraceWriter>>& writers() const { return writers_; }
+  std::size_t size() const { return writers_.size(); }
+  TraceWriter& writer(std::size_t process) { return *writers_[process]; }
+  // Forgets the processes from this one on.
+  void leave_out_from(std::size_t process) {
+    writers_.resize(process);
+    paths_.resize(process);
+  }
+  void leave_out(std::size_t process) { writers_[process].reset(); }
+  // Moves what was written for a process into the file of another.
+  void move_into(std::size_t to, std::size_t process, const RecordShift& shift) {
+    writers_[process]->finish();
+    ShiftingSink shifting(*writers_[to], shift);
+    TraceFile(paths_[process]).read(shifting);
+    writers_[process].reset();
+    fs::remove(paths_[process]);
+  }
 
  private:
   fs::path folder_;
+  std::vector<fs::path> paths_;
   std::vector<std::unique_ptr<TraceWriter>> writers_;
 };
 
@@ -107,43 +130,116 @@ void write_run_json(const fs::path& folder, const ImportResult& result) {
   }
 }
 
+// Everything that was read, before ranks are known.
+struct Reading {
+  std::vector<FileProcess> processes;
+  std::vector<fs::path> sources;  // of each process
+};
+
+void read_input(const fs::path& file, bool of_folder, FolderSink& sink, Reading& reading, ImportResult& result,
+                const std::atomic<bool>* cancel) {
+  const std::size_t before = sink.size();
+  std::optional<Error> failure;
+  const std::function<void(std::uint64_t)> nobody;
+  CountingSink counting(sink, nobody);
+  ImportReport report;
+  try {
+    report = read_trace_file(file, counting, cancel);
+  } catch (const Error& error) {
+    failure = error;
+  }
+  std::vector<FileProcess> processes = counting.seen();
+  const std::string foreign = of_folder ? why_foreign(file, failure, processes) : std::string();
+  if (!foreign.empty()) {
+    result.warnings.push_back(fmt::format("{}: left out, it is no trace ({})", file.string(), foreign));
+    return sink.leave_out_from(before);
+  }
+  if (failure) throw Error(*failure);
+  for (FileProcess& process : processes) {
+    process.file = file;
+    reading.processes.push_back(std::move(process));
+    reading.sources.push_back(file);
+  }
+  result.warnings.insert(result.warnings.end(), report.warnings.begin(), report.warnings.end());
+  result.corrupt |= report.corrupt;
+}
+
+// rank<N>.db; a further process of a rank is named like one that was recorded.
+fs::path final_path(const fs::path& folder, const RunInfo& run, const std::set<fs::path>& taken) {
+  fs::path path = folder / fmt::format("rank{}.db", run.rank);
+  for (int n = 0; taken.contains(path); ++n) {
+    path = folder /
+           fmt::format("rank{}.{}.{}.{}.db", run.rank, run.host.empty() ? "host" : run.host, pid_of(run.global_pid), n);
+  }
+  return path;
+}
+
+void finish_files(const fs::path& folder, bool force, FolderSink& sink, const Reading& reading, ImportResult& result) {
+  const Job job = settle_job(reading.processes);
+  std::ranges::copy(job.notes, std::back_inserter(result.warnings));
+  std::vector<FileProcess> heads = reading.processes;
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    const Place& place = job.places[i];
+    if (place.head == i) continue;
+    if (place.twice) {
+      sink.leave_out(i);
+    } else {
+      sink.move_into(place.head, i, join_windows(heads[place.head], reading.processes[i], place.offset_ns));
+    }
+  }
+  std::set<fs::path> taken;
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    if (job.places[i].head != i) continue;
+    RunInfo& run = heads[i].run;
+    run.rank = job.places[i].rank;
+    if (run.source_file.empty()) run.source_file = replace_invalid_utf8(reading.sources[i].filename().string());
+    sink.writer(i).set_run(run);
+    const fs::path path = final_path(folder, run, taken);
+    taken.insert(path);
+    sink.writer(i).finish_as(path, force);
+    result.files.push_back({path, reading.sources[i].string(), run.rank});
+  }
+}
+
+void refuse_independent_files(const std::vector<std::pair<fs::path, bool>>& files) {
+  std::vector<fs::path> paths;
+  for (const auto& [file, of_folder] : files)
+    paths.push_back(file);
+  const std::vector<fs::path> runs = independent_runs_of(paths);
+  if (runs.empty()) return;
+  throw Error(
+      ErrorKind::kUsage, fmt::format("the inputs are {} independent runs, not one job", runs.size()),
+      fmt::format("{} and {} are of different programs or times, and nothing says that they are ranks of one job",
+                  runs[0].string(), runs[1].string()),
+      "import each run into a folder of its own");
+}
+
 }  // namespace
 
 ImportResult import_traces(const std::vector<fs::path>& inputs, const fs::path& folder, bool force,
                            const std::atomic<bool>* cancel) {
-  std::vector<fs::path> files;
+  ImportResult result;
+  std::vector<std::pair<fs::path, bool>> files;  // and whether it was found in a folder
   for (const fs::path& input : inputs) {
-    const std::vector<fs::path> found = trace_files(input);
-    files.insert(files.end(), found.begin(), found.end());
+    std::error_code none;
+    refuse_independent_runs(input);
+    for (const fs::path& file : trace_files(input, &result.warnings))
+      files.emplace_back(file, fs::is_directory(input, none));
   }
+  if (inputs.size() > 1) refuse_independent_files(files);
   const NewFolder new_folder(folder);
   prepare_folder(folder, force);
 
-  ImportResult result;
   FolderSink sink(folder);
-  std::vector<std::string> sources;
-  for (const fs::path& file : files) {
-    const ImportReport report = read_trace_file(file, sink, cancel);
-    sources.resize(sink.writers().size(), file.string());
-    result.warnings.insert(result.warnings.end(), report.warnings.begin(), report.warnings.end());
-    result.corrupt |= report.corrupt;
+  Reading reading;
+  for (const auto& [file, of_folder] : files)
+    read_input(file, of_folder, sink, reading, result, cancel);
+  if (reading.processes.empty()) {
+    throw Error(ErrorKind::kInput, fmt::format("{}: a folder without traces", inputs.front().string()),
+                result.warnings.empty() ? std::string() : result.warnings.back(), "give a run folder or a trace file");
   }
   if (force) remove_old_run(folder);
-  std::set<int> claimed;
-  bool clash = false;
-  for (const auto& writer : sink.writers())
-    clash |= !claimed.insert(writer->run().rank).second;
-  if (clash) result.warnings.emplace_back("several inputs claim the same rank; ranks are numbered in input order");
-  for (std::size_t i = 0; i < sink.writers().size(); ++i) {
-    TraceWriter& writer = *sink.writers()[i];
-    RunInfo run = writer.run();
-    if (clash) run.rank = static_cast<int>(i);
-    run.source_file = replace_invalid_utf8(fs::path(sources[i]).filename().string());
-    writer.set_run(run);
-    const fs::path path = folder / fmt::format("rank{}.db", run.rank);
-    writer.finish_as(path, force);
-    result.files.push_back({path, sources[i], run.rank});
-  }
+  finish_files(folder, force, sink, reading, result);
   write_run_json(folder, result);
   return result;
 }

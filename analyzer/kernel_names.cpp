@@ -18,12 +18,21 @@ struct CopyKindName {
   std::string_view name;
 };
 
-// CUPTI's copy kinds by the abbreviations that the PyTorch profiler prints.
-constexpr std::array<CopyKindName, 5> kCopyKinds = {{{CopyKind::kHostToDevice, "HtoD"},
-                                                     {CopyKind::kDeviceToHost, "DtoH"},
-                                                     {CopyKind::kDeviceToDevice, "DtoD"},
-                                                     {CopyKind::kHostToHost, "HtoH"},
-                                                     {CopyKind::kPeerToPeer, "PtoP"}}};
+// CUPTI's copy kinds by the abbreviations that the PyTorch profiler prints, with Nsight Systems' word for migrations.
+// Those that contain others stand first.
+constexpr std::array<CopyKindName, 13> kCopyKinds = {{{CopyKind::kUnifiedHostToDevice, "Unified HtoD"},
+                                                      {CopyKind::kUnifiedDeviceToHost, "Unified DtoH"},
+                                                      {CopyKind::kUnifiedDeviceToDevice, "Unified DtoD"},
+                                                      {CopyKind::kHostToDevice, "HtoD"},
+                                                      {CopyKind::kDeviceToHost, "DtoH"},
+                                                      {CopyKind::kHostToArray, "HtoA"},
+                                                      {CopyKind::kArrayToHost, "AtoH"},
+                                                      {CopyKind::kArrayToArray, "AtoA"},
+                                                      {CopyKind::kArrayToDevice, "AtoD"},
+                                                      {CopyKind::kDeviceToArray, "DtoA"},
+                                                      {CopyKind::kDeviceToDevice, "DtoD"},
+                                                      {CopyKind::kHostToHost, "HtoH"},
+                                                      {CopyKind::kPeerToPeer, "PtoP"}}};
 
 struct MemoryKindName {
   MemoryKind kind;
@@ -97,7 +106,9 @@ std::string readable_kernel_name(std::string_view demangled) {
 std::string copy_name(CopyKind kind, MemoryKind src, MemoryKind dst) {
   const auto* const found =
       std::find_if(kCopyKinds.begin(), kCopyKinds.end(), [&](const CopyKindName& entry) { return entry.kind == kind; });
-  const std::string_view kind_name = found == kCopyKinds.end() ? "Unknown" : found->name;
+  const std::string kind_name = found != kCopyKinds.end()    ? std::string(found->name)
+                                : kind == CopyKind::kUnknown ? "Unknown"
+                                                             : fmt::format("kind {}", static_cast<std::int32_t>(kind));
   return fmt::format("Memcpy {} ({} -> {})", kind_name, memory_kind_name(src), memory_kind_name(dst));
 }
 
@@ -105,9 +116,9 @@ std::string set_name(MemoryKind kind) { return fmt::format("Memset ({})", memory
 
 CopyNameParts parse_copy_name(std::string_view name) {
   CopyNameParts parts;
-  for (const CopyKindName& entry : kCopyKinds) {
-    if (contains(name, entry.name)) parts.kind = entry.kind;
-  }
+  const auto* const named = std::find_if(kCopyKinds.begin(), kCopyKinds.end(),
+                                         [&](const CopyKindName& entry) { return contains(name, entry.name); });
+  if (named != kCopyKinds.end()) parts.kind = named->kind;
   const std::size_t open = name.find('(');
   const std::size_t arrow = name.find(" -> ");
   const std::size_t close = name.rfind(')');

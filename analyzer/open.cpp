@@ -2,14 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <cstdio>
-#include <cstring>
 #include <exception>
-#include <fstream>
+#include <iterator>
 #include <memory>
 #include <optional>
-#include <set>
 #include <thread>
 #include <utility>
 
@@ -17,54 +13,21 @@
 
 #include "analyzer/classify.h"
 #include "analyzer/counting_sink.h"
+#include "analyzer/job.h"
 #include "analyzer/kineto.h"
 #include "analyzer/parallel.h"
 #include "analyzer/text.h"
 #include "analyzer/trace_builder.h"
 #include "store/error.h"
+#include "store/nsys_export.h"
 #include "store/reader.h"
 
 namespace swinscope {
 namespace fs = std::filesystem;
 namespace {
 
-enum class Format { kSqlite, kGzip, kJson, kEmpty, kUnknown };
-
-Format sniff(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: cannot be read", path.string()), std::strerror(errno),
-                "check the path and its permissions");
-  }
-  std::array<char, 16> head{};
-  file.read(head.data(), head.size());
-  const std::string_view text(head.data(), static_cast<std::size_t>(file.gcount()));
-  constexpr std::string_view kSqliteMagic("SQLite format 3\0", 16);
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (text.empty()) return Format::kEmpty;
-  if (text == kSqliteMagic) return Format::kSqlite;
-  if (text.substr(0, 2) == "\x1F\x8B") return Format::kGzip;
-  std::string_view json = text.substr(0, 3) == kByteOrderMark ? text.substr(3) : text;
-  const auto trim = [&] {
-    while (!json.empty() && std::isspace(static_cast<unsigned char>(json.front())) != 0)
-      json.remove_prefix(1);
-  };
-  trim();
-  while (json.empty() && (file.read(head.data(), head.size()).gcount() > 0)) {
-    json = std::string_view(head.data(), static_cast<std::size_t>(file.gcount()));
-    trim();
-  }
-  return !json.empty() && (json.front() == '{' || json.front() == '[') ? Format::kJson : Format::kUnknown;
-}
-
-bool has_trace_name(const fs::path& path) {
-  const std::string name = path.filename().string();
-  constexpr std::array<std::string_view, 5> kSuffixes = {".db", ".sqlite", ".sqlite3", ".json", ".json.gz"};
-  // Hidden files are conversions that were cut off.
-  return name.front() != '.' && name != "run.json" && name != "experiment.json" &&
-         std::any_of(kSuffixes.begin(), kSuffixes.end(), [&](std::string_view suffix) {
-           return name.size() > suffix.size() && name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;
-         });
+ImportReport report_of(const TraceFile& file) {
+  return {file.description(), file.warnings(), file.damaged(), file.doubts()};
 }
 
 // One file on its way into the trace.
@@ -74,32 +37,49 @@ struct Reading {
   fs::path path;
   TraceBuilder builder;
   ImportReport report;
+  std::vector<FileProcess> processes;
   std::optional<Error> error;
   std::exception_ptr other;
 };
 
+using Readings = std::vector<std::unique_ptr<Reading>>;
+
+void keep_processes(Reading& reading, std::vector<FileProcess> processes) {
+  reading.processes = std::move(processes);
+  for (FileProcess& process : reading.processes)
+    process.file = reading.path;
+}
+
 // GPU work on one thread, calls and ranges on another.
 void read_spans(Reading& reading, const OpenOptions& options) {
   TraceBuilder host(options.cancel);
+  std::array<std::vector<FileProcess>, 2> seen;
   parallel_for(2, 2, [&](std::size_t part) {
     TraceFile file(reading.path, {options.cancel});
     const bool gpu = part == 0;
-    if (gpu) reading.report.description = file.description();
     CountingSink counting(gpu ? reading.builder : host, options.on_records);
     file.read(counting, gpu ? ReadScope::kGpuSpans : ReadScope::kHostSpans);
+    if (gpu) reading.report = report_of(file);
+    seen.at(part) = counting.seen();
   });
   reading.builder.absorb(host);
+  for (std::size_t i = 0; i < seen[0].size(); ++i)
+    seen[0][i].add_events_of(seen[1][i]);
+  keep_processes(reading, std::move(seen[0]));
 }
 
-void read_one(Reading& reading, const OpenOptions& options) {
+void read_one(Reading& reading, const OpenOptions& options, bool alone) {
   try {
     if (options.spans_only && is_trace_database(reading.path)) {
       read_spans(reading, options);
     } else {
       CountingSink counting(reading.builder, options.on_records);
       reading.report = read_trace_file(reading.path, counting, options.cancel);
+      keep_processes(reading, counting.seen());
     }
-    reading.builder.prepare();
+    // The windows of a process join before; recordings of ours have none in several files.
+    const auto own = [](const FileProcess& process) { return process.run.source == "swinscope"; };
+    if (alone || std::ranges::all_of(reading.processes, own)) reading.builder.prepare();
   } catch (const Error& error) {
     reading.error = error;
   } catch (...) {
@@ -107,11 +87,11 @@ void read_one(Reading& reading, const OpenOptions& options) {
   }
 }
 
-void read_all(std::vector<std::unique_ptr<Reading>>& readings, const OpenOptions& options) {
+void read_all(Readings& readings, const OpenOptions& options) {
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     for (std::size_t i = next++; i < readings.size(); i = next++)
-      read_one(*readings[i], options);
+      read_one(*readings[i], options, readings.size() == 1);
   };
   const std::size_t count = std::min<std::size_t>(readings.size(), std::max(1U, std::thread::hardware_concurrency()));
   std::vector<std::thread> helpers;
@@ -125,20 +105,78 @@ void read_all(std::vector<std::unique_ptr<Reading>>& readings, const OpenOptions
   }
 }
 
-// Foreign files do not know their rank when they were made apart: number them in the order of their names.
-void settle_rank_numbers(Trace& trace) {
-  std::set<std::int32_t> taken;
-  bool clash = false;
-  for (const Rank& rank : trace.ranks)
-    clash |= rank.run.source != "swinscope" && !taken.insert(rank.run.rank).second;
-  if (clash) {
-    std::int32_t number = 0;
-    for (Rank& rank : trace.ranks)
-      rank.run.rank = number++;
-    trace.warnings.emplace_back("several files claim the same rank; ranks are numbered in the order of the file names");
+// Says what could not be read, and leaves out what stands beside traces and is none. Throws when nothing remains.
+void sort_out_files(Readings& readings, Trace& trace) {
+  const auto readable = [](const auto& reading) { return !reading->error; };
+  if (std::ranges::none_of(readings, readable)) throw Error(*readings.front()->error);
+  for (const auto& reading : readings) {
+    if (readings.size() == 1) break;
+    const std::string why = why_foreign(reading->path, reading->error, reading->processes);
+    if (!why.empty()) {
+      trace.warnings.push_back(fmt::format("{}: left out, it is no trace ({})", reading->path.string(), why));
+    } else if (reading->error) {
+      trace.corrupt = true;
+      trace.warnings.push_back(fmt::format("{} ({})", reading->error->what(), reading->error->cause()));
+    } else {
+      continue;
+    }
+    reading->processes.clear();
+    reading->error = reading->error.value_or(Error(ErrorKind::kInput, why));
   }
-  std::stable_sort(trace.ranks.begin(), trace.ranks.end(),
-                   [](const Rank& a, const Rank& b) { return a.run.rank < b.run.rank; });
+  if (std::ranges::none_of(readings, readable)) {
+    throw Error(ErrorKind::kInput, fmt::format("{}: a folder without traces", trace.path), trace.warnings.front(),
+                "give a run folder or a trace file");
+  }
+  std::erase_if(readings, [](const auto& reading) { return reading->error.has_value(); });
+}
+
+// Gives ranks, and joins the windows of a process.
+void settle(Readings& readings, Trace& trace) {
+  struct Origin {
+    Reading* reading;
+    std::size_t process;
+  };
+  std::vector<FileProcess> processes;
+  std::vector<Origin> origins;
+  for (const auto& reading : readings) {
+    for (std::size_t i = 0; i < reading->processes.size(); ++i) {
+      processes.push_back(reading->processes[i]);
+      origins.push_back({reading.get(), i});
+    }
+  }
+  const Job job = settle_job(processes);
+  std::vector<FileProcess> heads = processes;
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    const Place& place = job.places[i];
+    const Origin& own = origins[i];
+    heads[i].run.rank = place.rank;
+    if (place.twice) {
+      own.reading->builder.leave_out(own.process);
+    } else if (place.head != i) {
+      FileProcess& head = heads[place.head];
+      const RecordShift shift = join_windows(head, processes[i], place.offset_ns);
+      const Origin& into = origins[place.head];
+      into.reading->builder.append(into.process, own.reading->builder, own.process, shift);
+    }
+  }
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    if (job.places[i].head == i) origins[i].reading->builder.set_run(origins[i].process, heads[i].run);
+  }
+  std::ranges::copy(job.notes, std::back_inserter(trace.warnings));
+  std::ranges::copy(job.doubts, std::back_inserter(trace.doubts));
+}
+
+// What Nsight Systems said about its own recording.
+void add_diagnostics(Trace& trace) {
+  for (const Rank& rank : trace.ranks) {
+    for (const NamedValue& fact : rank.run.collector) {
+      if (fact.name != kSourceWarning && fact.name != kSourceDoubt) continue;
+      const std::string line = fmt::format("Nsight Systems says: {}", fact.value);
+      if (std::ranges::find(trace.warnings, line) != trace.warnings.end()) continue;
+      trace.warnings.push_back(line);
+      if (fact.name == kSourceDoubt) trace.doubts.push_back(line);
+    }
+  }
 }
 
 void add_drop_warnings(Trace& trace) {
@@ -175,54 +213,18 @@ ImportReport read_trace_file(const fs::path& path, TraceSink& sink, const std::a
   if (!is_trace_database(path)) return import_kineto(path, sink, cancel);
   TraceFile file(path, {cancel});
   file.read(sink);
-  return {file.description(), {}, false, {}};
+  return report_of(file);
 }
 
-bool is_trace_database(const fs::path& path) {
-  switch (sniff(path)) {
-    case Format::kSqlite:
-      return true;
-    case Format::kGzip:
-    case Format::kJson:
-      return false;
-    case Format::kEmpty:
-      throw Error(ErrorKind::kInput, fmt::format("{}: the file is empty", path.string()),
-                  "recording or copying it has failed", "record or copy it again");
-    case Format::kUnknown:
-      break;
-  }
-  throw Error(ErrorKind::kInput, fmt::format("{}: not a trace", path.string()),
-              "it is no SQLite file, no JSON and no gzip file",
-              "give a swinscope trace, an Nsight Systems .sqlite export or a PyTorch trace (.json, .json.gz)");
-}
-
-std::vector<fs::path> trace_files(const fs::path& path) {
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (!fs::exists(status)) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: no such file or folder", path.string()), {},
-                "check the path; `swinscope import` and `swinscope record` make run folders");
-  }
-  if (!fs::is_directory(status)) return {path};
-  std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
-    if (entry.is_regular_file(error) && has_trace_name(entry.path())) files.push_back(entry.path());
-  }
-  if (error) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: cannot be listed", path.string()), error.message(),
-                "check the permissions of the folder");
-  }
-  if (files.empty() && fs::exists(path / "experiment.json", error)) {
-    throw Error(ErrorKind::kUsage, fmt::format("{}: an experiment, not a run", path.string()),
-                "it holds several runs; `swinscope analyze` shows them together",
-                fmt::format("give one of its runs, such as {}", (path / "gpus1" / "tracing").string()));
-  }
-  if (files.empty()) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: a folder without traces", path.string()),
-                "it has no .db, .sqlite, .json or .json.gz file", "give a run folder or a trace file");
-  }
-  std::sort(files.begin(), files.end());
-  return files;
+void refuse_independent_runs(const fs::path& path) {
+  const std::vector<fs::path> runs = independent_runs(path);
+  if (runs.empty()) return;
+  throw Error(
+      ErrorKind::kUsage, fmt::format("{}: a folder of {} independent runs, not one job", path.string(), runs.size()),
+      fmt::format("{} and {} are of different programs or times, and nothing says that they are ranks of one job",
+                  runs[0].filename().string(), runs[1].filename().string()),
+      fmt::format("`swinscope analyze {}` compares them; or give one of its files, such as {}", path.string(),
+                  runs.front().string()));
 }
 
 Trace open_trace(const fs::path& path, const std::atomic<bool>* cancel) {
@@ -232,30 +234,31 @@ Trace open_trace(const fs::path& path, const std::atomic<bool>* cancel) {
 }
 
 Trace open_trace(const fs::path& path, const OpenOptions& options) {
-  std::vector<std::unique_ptr<Reading>> readings;
-  for (fs::path& file : trace_files(path)) {
-    readings.push_back(std::make_unique<Reading>(std::move(file), options.cancel));
-  }
-  read_all(readings, options);
-
+  refuse_independent_runs(path);
   Trace trace;
   trace.path = path.string();
-  const auto readable = std::count_if(readings.begin(), readings.end(), [](const auto& r) { return !r->error; });
+  Readings readings;
+  for (fs::path& file : trace_files(path, &trace.warnings))
+    readings.push_back(std::make_unique<Reading>(std::move(file), options.cancel));
+  read_all(readings, options);
+  sort_out_files(readings, trace);
+  settle(readings, trace);
+  parallel_for(readings.size(), static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
+               [&](std::size_t i) { readings[i]->builder.prepare(); });
+
+  trace.files = 0;
   for (const auto& reading : readings) {
-    if (reading->error) {
-      if (readable == 0) throw Error(*reading->error);
-      trace.corrupt = true;
-      trace.warnings.push_back(fmt::format("{} ({})", reading->error->what(), reading->error->cause()));
-      continue;
-    }
     reading->builder.move_into(trace);
+    if (std::ranges::any_of(reading->processes, [](const FileProcess& p) { return p.run.rank != kNoRank; }))
+      ++trace.files;
     if (trace.description.empty()) trace.description = reading->report.description;
     trace.corrupt |= reading->report.corrupt;
-    trace.warnings.insert(trace.warnings.end(), reading->report.warnings.begin(), reading->report.warnings.end());
-    trace.doubts.insert(trace.doubts.end(), reading->report.doubts.begin(), reading->report.doubts.end());
+    std::ranges::copy(reading->report.warnings, std::back_inserter(trace.warnings));
+    std::ranges::copy(reading->report.doubts, std::back_inserter(trace.doubts));
   }
-  if (readable > 1) trace.description = fmt::format("{} files; first: {}", readable, trace.description);
-  settle_rank_numbers(trace);
+  if (readings.size() > 1) trace.description = fmt::format("{} files; first: {}", readings.size(), trace.description);
+  std::ranges::stable_sort(trace.ranks, {}, [](const Rank& rank) { return rank.run.rank; });
+  add_diagnostics(trace);
   if (!options.spans_only) classify(trace, options.class_rules);
   add_drop_warnings(trace);
   add_doubts(trace);

@@ -11,6 +11,7 @@
 #include "analyzer/class_rules.h"
 #include "analyzer/import_report.h"
 #include "analyzer/trace.h"
+#include "analyzer/trace_files.h"
 #include "store/sink.h"
 
 namespace swinscope {
@@ -19,12 +20,16 @@ namespace swinscope {
 ImportReport read_trace_file(const std::filesystem::path& path, TraceSink& sink,
                              const std::atomic<bool>* cancel = nullptr);
 
-// Whether the file is a SQLite file rather than one to import. Throws Error(kInput) when it can be no trace at all.
-bool is_trace_database(const std::filesystem::path& path);
+// The runs in a folder that holds several which are no job together (programs recorded one after another, say), each by
+// the file of its first rank, in the order of the names. Empty when the folder is one job, and for a file. Cheap: no
+// events are read. Files that cannot be read count for nothing.
+std::vector<std::filesystem::path> independent_runs(const std::filesystem::path& folder);
 
-// The trace files that a path stands for: itself, or those in the folder, by name. Throws Error(kInput) when there is
-// none.
-std::vector<std::filesystem::path> trace_files(const std::filesystem::path& path);
+// The same of files, wherever they are.
+std::vector<std::filesystem::path> independent_runs_of(const std::vector<std::filesystem::path>& files);
+
+// Throws Error(kUsage) when there are any in the folder.
+void refuse_independent_runs(const std::filesystem::path& path);
 
 struct OpenOptions {
   const std::atomic<bool>* cancel = nullptr;
@@ -36,7 +41,8 @@ struct OpenOptions {
   std::function<void(std::uint64_t)> on_records;
 };
 
-// Files are read in parallel. In a folder, a file that cannot be read is a warning as long as another one can.
+// Files are read in parallel. In a folder, a file that cannot be read is a warning as long as another one can. Throws
+// Error(kUsage) for a folder of independent runs.
 Trace open_trace(const std::filesystem::path& path, const OpenOptions& options);
 Trace open_trace(const std::filesystem::path& path, const std::atomic<bool>* cancel = nullptr);
 

@@ -117,8 +117,9 @@ Table cpu_utilization_table(const std::vector<CpuUtilization>& ranks) {
               {}};
   for (const CpuUtilization& r : ranks) {
     const auto used = r.utilization();
-    table.rows.push_back({int_cell(r.rank), r.window.length(), r.process_cpu_ns, r.children_cpu_ns,
-                          r.cores_allowed > 0 ? Cell(r.cores_allowed) : Cell(), used ? Cell(100 * *used) : Cell()});
+    table.rows.push_back({r.rank == kNoRank ? Cell() : int_cell(r.rank), r.window.length(), r.process_cpu_ns,
+                          r.children_cpu_ns, r.cores_allowed > 0 ? Cell(r.cores_allowed) : Cell(),
+                          used ? Cell(100 * *used) : Cell()});
   }
   return table;
 }

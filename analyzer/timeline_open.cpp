@@ -14,6 +14,7 @@
 #include "analyzer/timeline_cache.h"
 #include "analyzer/timeline_file.h"
 #include "store/error.h"
+#include "store/reader.h"
 #include "store/schema.h"
 
 namespace swinscope {
@@ -78,6 +79,8 @@ class Loader {
         progress_(control, parts_) {}
 
   std::shared_ptr<const Timeline> load() {
+    if (parts_.size() > 1 && std::ranges::any_of(parts_, [&](const Part& part) { return is_foreign(part.file); }))
+      return load_whole();
     offer_preview();
     // Several files at once, or several threads for one.
     const bool several = parts_.size() > 1;
@@ -93,6 +96,7 @@ class Loader {
 
  private:
   static std::vector<Part> find_parts(const fs::path& path) {
+    refuse_independent_runs(path);
     std::vector<Part> parts;
     for (fs::path& file : trace_files(path)) {
       Part& part = parts.emplace_back();
@@ -113,6 +117,43 @@ class Loader {
       cancel_.check();
       return false;
     }
+  }
+
+  bool is_foreign(const fs::path& file) const {
+    return attempt([&] { return !is_trace_database(file) || !TraceFile(file).is_own(); });
+  }
+
+  // Foreign files are not each a rank: which they are, and which belong together, is known when all have been read.
+  std::shared_ptr<const Timeline> load_whole() {
+    double expected = 0;
+    for (const Part& part : parts_)
+      expected += expected_records(part);
+    std::atomic<std::uint64_t> records = 0;
+    OpenOptions options;
+    options.cancel = &control_.cancel;
+    options.spans_only = true;
+    options.on_records = [&](std::uint64_t more) {
+      progress_.set(0, std::min(1.0, static_cast<double>(records += more) / expected) * kReadShare, "reading");
+    };
+    const Trace trace = open_trace(path_, options);
+    auto timeline = std::make_shared<Timeline>(build_timeline(trace, control_.threads, &control_.cancel));
+    for (Part& part : parts_) {
+      const std::string name = part.file.filename().string();
+      const auto rank = std::ranges::find_if(trace.ranks, [&](const Rank& r) { return r.run.source_file == name; });
+      if (rank == trace.ranks.end()) continue;
+      const auto process = static_cast<std::uint32_t>(rank - trace.ranks.begin());
+      part.timeline.processes = {timeline->processes.at(process)};
+      load_counters(part);
+      for (CounterSeries& series : part.timeline.counters) {
+        series.process = process;
+        timeline->counters.push_back(std::move(series));
+      }
+    }
+    std::ranges::stable_sort(timeline->counters, {}, &CounterSeries::process);
+    index_grids(*timeline, control_.threads);
+    for (std::size_t i = 0; i < parts_.size(); ++i)
+      progress_.set(i, 1, "loaded");
+    return timeline;
   }
 
   void offer_preview() {

@@ -169,6 +169,7 @@ struct Launcher {
 struct Trace {
   std::string path;         // as the user gave it
   std::string description;  // what kind of file(s)
+  std::size_t files = 1;    // that were read for it and had a rank in them
   StringPool strings;
   std::vector<Rank> ranks;  // by rank number, then process
   std::vector<Launcher> launchers;

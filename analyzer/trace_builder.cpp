@@ -153,8 +153,50 @@ class TraceBuilder::Process : public RecordSink {
     std::ranges::move(host.rank_.run.drops, std::back_inserter(rank_.run.drops));
   }
 
+  // A later window of this process; shifted.
+  void append(Process& next, const RecordShift& shift) {
+    close_open_ranges();
+    next.close_open_ranges();
+    std::vector<StringId> to(next.pool_.size());
+    for (StringId id = 0; id < to.size(); ++id)
+      to[id] = intern(next.pool_.text(id));
+    for (GpuRow& r : next.gpu_) {
+      shift.apply(r.at);
+      r.name = to[r.name], r.short_name = to[r.short_name];
+      if (r.kind == GpuKind::kKernel) r.config = config(next.rank_.configs[r.config]);
+    }
+    take_over(gpu_, next.gpu_);
+    const auto take_records = [&](auto& into, auto& from, auto rename) {
+      for (auto& r : from)
+        shift.apply(r), rename(r);
+      take_over(into, from);
+    };
+    const auto name = [&](auto& r) { r.name = to[r.name]; };
+    const auto text = [&](NvtxRecord& r) { r.text = to[r.text], r.json = to[r.json]; };
+    const auto nothing = [](auto&) {};
+    take_records(api_, next.api_, name);
+    take_records(ranges_, next.ranges_, text);
+    take_records(rank_.marks, next.rank_.marks, text);
+    take_records(rank_.overheads, next.rank_.overheads, name);
+    take_records(rank_.graph_nodes, next.rank_.graph_nodes, nothing);
+    take_records(rank_.syncs, next.rank_.syncs, nothing);
+    take_records(rank_.thread_cpu, next.rank_.thread_cpu, nothing);
+    take_records(rank_.collectives, next.rank_.collectives, [&](CollectiveRecord& r) {
+      for (StringId* id : {&r.name, &r.dtype, &r.group_name, &r.ranks})
+        *id = to[*id];
+    });
+    for (const auto& [domain, domain_name] : next.rank_.domains) {
+      const std::pair named(domain, to[domain_name]);
+      if (std::ranges::find(rank_.domains, named) == rank_.domains.end()) rank_.domains.push_back(named);
+    }
+    for (const auto& [full, mangled] : next.mangled_)
+      mangled_.try_emplace(to[full], to[mangled]);
+  }
+
+  void leave_out() { left_out_ = true; }
+
   void prepare() {
-    if (prepared_) return;
+    if (prepared_ || left_out_) return;
     prepared_ = true;
     close_open_ranges();
     // What needs nothing of the others, on two threads. Each frees its records when it has made columns of them.
@@ -175,6 +217,7 @@ class TraceBuilder::Process : public RecordSink {
   }
 
   void move_into(Trace& trace) {
+    if (left_out_) return;
     if (rank_.run.rank == kNoRank) {
       trace.launchers.push_back(take_launcher(trace.strings));
     } else {
@@ -225,6 +268,12 @@ class TraceBuilder::Process : public RecordSink {
     const auto [entry, is_new] = readable_.try_emplace(name, name);
     if (is_new) entry->second = intern(demangled_kernel_name(pool_.text(name)));
     return entry->second;
+  }
+
+  template <typename Record>
+  static void take_over(std::vector<Record>& into, std::vector<Record>& from) {
+    into.insert(into.end(), from.begin(), from.end());
+    from = {};
   }
 
   StringId short_name(StringId full) {
@@ -449,6 +498,7 @@ class TraceBuilder::Process : public RecordSink {
   std::unordered_map<StringId, OperationKind> operations_;  // of kernels
   std::unordered_map<StringId, StringId> mangled_;
   bool prepared_ = false;
+  bool left_out_ = false;
 };
 
 TraceBuilder::TraceBuilder(const std::atomic<bool>* cancel) : cancel_(cancel) {}
@@ -462,6 +512,15 @@ void TraceBuilder::absorb(TraceBuilder& host) {
   for (std::size_t i = 0; i < processes_.size(); ++i)
     processes_[i]->absorb(*host.processes_[i]);
 }
+
+void TraceBuilder::append(std::size_t to, TraceBuilder& from, std::size_t process, const RecordShift& shift) {
+  processes_[to]->append(*from.processes_[process], shift);
+  from.leave_out(process);
+}
+
+void TraceBuilder::leave_out(std::size_t process) { processes_[process]->leave_out(); }
+
+void TraceBuilder::set_run(std::size_t process, const RunInfo& run) { processes_[process]->set_run(run); }
 
 void TraceBuilder::prepare() {
   for (const auto& process : processes_)

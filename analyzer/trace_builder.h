@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "analyzer/record_shift.h"
 #include "analyzer/trace.h"
 #include "store/sink.h"
 
@@ -27,6 +28,12 @@ class TraceBuilder : public TraceSink {
   // Takes over the calls and ranges of a builder that has read the same processes of the same file, and what was left
   // out of them. Before prepare().
   void absorb(TraceBuilder& host);
+  // Takes over the events of a process of another file, a later profiling window of the process `to` of this one.
+  // Before prepare() of either.
+  void append(std::size_t to, TraceBuilder& from, std::size_t process, const RecordShift& shift);
+  // The process is no rank of its own: move_into() passes it over.
+  void leave_out(std::size_t process);
+  void set_run(std::size_t process, const RunInfo& run);
   // Turns what was taken into ranks (string ids are those of the builder's own pools) and appends them to `trace`,
   // remapping strings. Called once; not concurrently for one trace.
   void move_into(Trace& trace);

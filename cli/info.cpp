@@ -3,10 +3,13 @@
 #include <ctime>
 #include <map>
 #include <memory>
+#include <ranges>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "analyzer/steps.h"
+#include "analyzer/trace_facts.h"
 #include "cli/command.h"
 
 namespace swinscope::cli {
@@ -136,6 +139,123 @@ Table environment_table(const Trace& trace) {
   return table;
 }
 
+std::string plural(std::int64_t count, std::string_view noun, std::string_view more = "s") {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : more);
+}
+
+// Calls that put a kernel or a graph onto a stream. Copies are left aside: many finish without a record of their own.
+bool is_kernel_launch(std::string_view name) {
+  return name.starts_with("cudaLaunchKernel") || name.starts_with("cuLaunchKernel") ||
+         name.starts_with("cudaLaunchCooperativeKernel") || name.starts_with("cuLaunchCooperativeKernel") ||
+         name.starts_with("hipLaunchKernel") || name.starts_with("hipModuleLaunchKernel") ||
+         name.starts_with("hipExtModuleLaunchKernel");
+}
+
+struct LaunchHealth {
+  std::int64_t launches_without_kernel = 0;  // among launches that have one
+  std::int64_t last_launches = 0;            // behind them: the kernels may have run later
+  std::int64_t kernels = 0;
+  std::int64_t kernels_without_launch = 0;
+  std::int64_t first_kernels = 0;  // of them, before the first call: launched before the recording began
+};
+
+// Launches without a kernel that the thread made before one that has a kernel, and those that it made behind the last.
+void count_launches(const Trace& trace, const Rank& rank, const std::vector<bool>& launched, LaunchHealth& health) {
+  for (const ThreadLane& lane : rank.api_lanes) {
+    std::int64_t open = 0;
+    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
+      if (launched[i]) {
+        health.launches_without_kernel += std::exchange(open, 0);
+      } else if (is_kernel_launch(trace.text(rank.api.name[i])) &&
+                 rank.is_within_windows(rank.api.start_ns[i], rank.api.end_ns[i])) {
+        ++open;
+      }
+    }
+    const bool any = std::ranges::any_of(std::views::iota(lane.events.begin, lane.events.end),
+                                         [&](EventIndex i) { return launched[i]; });
+    (any ? health.last_launches : health.launches_without_kernel) += open;
+  }
+}
+
+LaunchHealth launch_health(const Trace& trace, const Rank& rank) {
+  LaunchHealth health;
+  std::vector<bool> launched(rank.api.size());
+  const std::int64_t first_call_ns = rank.api.size() == 0 ? INT64_MIN : std::ranges::min(rank.api.start_ns);
+  // A stream runs what was launched in order: what runs before its first kernel with a call was launched before any
+  // call.
+  for (const GpuLane& lane : rank.gpu_lanes) {
+    bool joined = false;
+    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
+      const bool has_launch = rank.gpu.launch[i] != kNoEvent;
+      if (has_launch) launched[rank.gpu.launch[i]] = true;
+      joined |= has_launch;
+      if (rank.gpu.kind[i] != GpuKind::kKernel) continue;
+      ++health.kernels;
+      if (has_launch) continue;
+      const bool early = rank.gpu.start_ns[i] < first_call_ns || (!joined && first_call_ns != INT64_MIN);
+      ++(early ? health.first_kernels : health.kernels_without_launch);
+    }
+  }
+  count_launches(trace, rank, launched, health);
+  return health;
+}
+
+void add_rank_health(const Trace& trace, const Rank& rank, Table& table) {
+  const auto add = [&](const std::string& what) { table.rows.push_back({std::int64_t{rank.run.rank}, what}); };
+  const LaunchHealth health = launch_health(trace, rank);
+  if (health.launches_without_kernel > 0) {
+    add(fmt::format("{} of a kernel without the kernel: GPU work is missing",
+                    plural(health.launches_without_kernel, "launch", "es")));
+  }
+  if (health.last_launches > 0) {
+    add(fmt::format("{} at the end without the kernel, which may have run after the recording",
+                    plural(health.last_launches, "launch", "es")));
+  }
+  if (health.kernels_without_launch > 0) {
+    add(fmt::format("{} of {} without the call that launched {}", health.kernels_without_launch,
+                    plural(health.kernels, "kernel"), health.kernels_without_launch == 1 ? "it" : "them"));
+  }
+  if (health.first_kernels > 0) {
+    add(fmt::format("{} of {} launched before the recording began", health.first_kernels,
+                    plural(health.kernels, "kernel")));
+  }
+  if (!rank.run.windows.empty()) {
+    std::int64_t recorded_ns = 0;
+    for (const WindowInfo& window : rank.run.windows)
+      recorded_ns += window.end_ns - window.start_ns;
+    add(fmt::format("CUDA was recorded in {}, {:.3f} s in all",
+                    plural(static_cast<std::int64_t>(rank.run.windows.size()), "window"),
+                    static_cast<double>(recorded_ns) / 1e9));
+  }
+  if (rank.missed_cuda()) add(fmt::format("CUDA was used but not recorded: {}", rank.cuda_activity()));
+  if (!rank.run.complete) add("the recording was cut off");
+}
+
+// What there is to know before the figures are believed.
+Table health_table(const Trace& trace) {
+  Table table{"health", "Health of the trace", {{"rank", "rank", Unit::kCount}, {"finding", "finding"}}, {}};
+  const auto add = [&](const std::string& what) { table.rows.push_back({Cell(), what}); };
+  if (const std::string missing = missing_ranks(trace).sentence(); !missing.empty()) add(missing);
+  for (const std::string& doubt : trace.doubts)
+    add(doubt);
+  if (trace.corrupt) add("part of the input is lost: see the warnings");
+  for (const Rank& rank : trace.ranks)
+    add_rank_health(trace, rank, table);
+  std::int64_t dropped = 0;
+  for (const Rank& rank : trace.ranks) {
+    for (const DropInfo& drop : rank.run.drops)
+      dropped += drop.count;
+  }
+  if (dropped > 0) add(fmt::format("{} lost or unread: see the table below", plural(dropped, "record")));
+  const bool counted = counts_losses(trace);
+  if (!counted && !trace.ranks.empty()) {
+    add("the program that recorded does not count what it loses: whether records are missing is not known");
+  } else if (table.rows.empty() && !trace.ranks.empty()) {
+    add("nothing was lost, dropped or cut off");
+  }
+  return table;
+}
+
 int run_info(const InfoOptions& options) {
   const Trace trace = open_run(options.run, options.common);
   const RunInfo first = trace.ranks.empty() ? RunInfo{} : trace.ranks.front().run;
@@ -144,15 +264,17 @@ int run_info(const InfoOptions& options) {
   document.schema = "info";
   document.run = trace.path;
   document.warnings = trace.warnings;
-  document.facts = {
-      {"path", "path", trace.path},
-      {"kind", "kind", trace.description},
-      {"recorded", "recorded", utc_time(first.utc_epoch_ns, begin_ns)},
-      {"command", "command", text_or_unknown(first.command)},
-      {"world_size", "world size", first.world_size == 0 ? Cell() : Cell(std::int64_t{first.world_size}), Unit::kCount},
-      {"ranks_present", "ranks present", static_cast<std::int64_t>(trace.ranks.size()), Unit::kCount},
-      {"gpu_events", "GPU events", trace.gpu_event_count(), Unit::kCount}};
+  document.facts = {{"path", "path", trace.path},
+                    {"kind", "kind", trace.description},
+                    {"recorded", "recorded", utc_time(first.utc_epoch_ns, begin_ns)},
+                    {"command", "command", text_or_unknown(first.command)},
+                    {"world_size", "world size",
+                     world_size(trace) == 0 ? Cell() : Cell(std::int64_t{world_size(trace)}), Unit::kCount},
+                    {"ranks_present", "ranks present", rank_count(trace), Unit::kCount},
+                    {"files", "files", static_cast<std::int64_t>(trace.files), Unit::kCount},
+                    {"gpu_events", "GPU events", trace.gpu_event_count(), Unit::kCount}};
   document.tables.push_back(rank_table(trace));
+  if (Table health = health_table(trace); !health.rows.empty()) document.tables.push_back(std::move(health));
   if (Table drops = drop_table(trace); !drops.rows.empty()) document.tables.push_back(std::move(drops));
   if (options.common.verbose || options.common.format != "table") {
     if (Table collector = collector_table(trace); !collector.rows.empty())

@@ -23,16 +23,23 @@ namespace {
 
 constexpr int kBusyTimeoutMs = 1000;
 
+// Of a file that is only read, sizes that nothing can hold come from damaged pages.
+bool is_damage(sqlite3* db, int primary) {
+  const bool too_large = primary == SQLITE_NOMEM || primary == SQLITE_TOOBIG;
+  return primary == SQLITE_CORRUPT || (too_large && db != nullptr && sqlite3_db_readonly(db, "main") == 1);
+}
+
 [[noreturn]] void fail(sqlite3* db, int code, const fs::path& path) {
   const int primary = code & 0xFF;
   const std::string reason = db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code);
+  if (is_damage(db, primary)) {
+    throw DamagedFile(ErrorKind::kInput, fmt::format("{}: the SQLite file is damaged", path.string()), reason,
+                      "copy or export the file again");
+  }
   switch (primary) {
     case SQLITE_NOTADB:
       throw Error(ErrorKind::kInput, fmt::format("{}: not a SQLite file", path.string()), reason,
                   "give a swinscope trace, an Nsight Systems .sqlite export or a PyTorch trace (.json, .json.gz)");
-    case SQLITE_CORRUPT:
-      throw Error(ErrorKind::kInput, fmt::format("{}: the SQLite file is damaged", path.string()), reason,
-                  "copy or export the file again");
     case SQLITE_INTERRUPT:
       throw Error(ErrorKind::kInput, fmt::format("{}: reading was stopped", path.string()),
                   "cancelled, or the file's b-trees hold more rows than a file of its size can",
@@ -96,6 +103,25 @@ std::string read_some(const fs::path& path, std::streamsize count, bool from_end
 
 // Changes when the log is begun anew: it holds the salts of its frames.
 std::string log_header(const fs::path& database) { return read_some(database.string() + kLogSuffix, 32); }
+
+std::uint32_t big_endian(std::string_view bytes) {
+  std::uint32_t number = 0;
+  for (const char byte : bytes)
+    number = number << 8U | static_cast<unsigned char>(byte);
+  return number;
+}
+
+// Whether the header of a database counts more pages than the file has.
+bool is_cut_off(const fs::path& path, std::uintmax_t size) {
+  constexpr std::size_t kHeaderBytes = 100;
+  const std::string header = read_some(path, kHeaderBytes);
+  if (header.size() < kHeaderBytes) return false;
+  const std::uint32_t stored_page_bytes = big_endian(std::string_view(header).substr(16, 2));
+  const std::uintmax_t page_bytes = stored_page_bytes == 1 ? 65'536 : stored_page_bytes;
+  // The count holds only when it was written with the last change.
+  const bool counts = std::string_view(header).substr(24, 4) == std::string_view(header).substr(92, 4);
+  return counts && size < page_bytes * big_endian(std::string_view(header).substr(28, 4));
+}
 
 // A journal that ends with these bytes names the journal of a transaction over several files before them.
 constexpr std::string_view kSuperJournalMark = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
@@ -245,7 +271,10 @@ Database Database::open_untrusted(const fs::path& path, const UntrustedOptions& 
   db.temp_copy_ = std::move(copy);
 
   sqlite3* handle = db.handle();
-  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  // SQLite opens a file that was cut off only where the schema counts as writable; the file itself stays read-only.
+  db.cut_ = db.temp_copy_ == nullptr && is_cut_off(path, size);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, db.cut_ ? 0 : 1, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_WRITABLE_SCHEMA, db.cut_ ? 1 : 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
@@ -291,6 +320,19 @@ bool Database::has_table(std::string_view name) {
   constexpr std::string_view kPlain = "CREATE TABLE";
   const std::string_view sql = found.text(0);
   return sql.size() > kPlain.size() && sqlite3_strnicmp(sql.data(), kPlain.data(), kPlain.size()) == 0;
+}
+
+bool Database::has_rows(std::string_view table) {
+  try {
+    return prepare(fmt::format("SELECT 1 FROM \"{}\" LIMIT 1", table)).step();
+  } catch (const DamagedFile&) {
+    return true;
+  }
+}
+
+void Database::note_damage(std::string_view table, std::int64_t rows_read) {
+  std::int64_t& most = damage_[std::string(table)];
+  most = std::max(most, rows_read);
 }
 
 std::int64_t Database::last_row() const { return sqlite3_last_insert_rowid(db_.get()); }

@@ -5,10 +5,13 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "store/error.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -16,6 +19,12 @@ struct sqlite3_stmt;
 namespace swinscope {
 
 class Statement;
+
+// The file does not hold what its pages say: truncated, overwritten.
+class DamagedFile : public Error {
+ public:
+  using Error::Error;
+};
 
 // How a file from an unknown source is opened. The progress handler stops a statement when `cancel` becomes true, and
 // when it has executed more steps than any intact file of that size could need (a corrupt b-tree can loop for ever).
@@ -49,8 +58,16 @@ class Database {
   Statement prepare(std::string_view sql);
   // A real table of that name exists (views and virtual tables do not count: reading them runs foreign code).
   bool has_table(std::string_view name);
+  // Whether a table, which exists, has a row or is damaged.
+  bool has_rows(std::string_view table);
   // The rowid of the last row inserted.
   std::int64_t last_row() const;
+
+  // The file is shorter than it says: its last pages are missing.
+  bool is_cut() const { return cut_; }
+  // Tables that could be read only in part, each with the rows that were read.
+  void note_damage(std::string_view table, std::int64_t rows_read);
+  const std::map<std::string, std::int64_t>& damage() const { return damage_; }
 
   const std::filesystem::path& path() const { return path_; }
   sqlite3* handle() const { return db_.get(); }
@@ -65,6 +82,8 @@ class Database {
   Database(const std::filesystem::path& file, std::filesystem::path shown, int flags, bool immutable);
 
   std::filesystem::path path_;  // as the user named it, for messages
+  std::map<std::string, std::int64_t> damage_;
+  bool cut_ = false;
   std::unique_ptr<TempCopy> temp_copy_;
   std::unique_ptr<Guard> guard_;
   std::unique_ptr<sqlite3, Close> db_;  // declared last: closed before the copy is removed

@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "store/error.h"
+#include "store/nsys_export.h"
 #include "store/schema.h"
 #include "store/table_reader.h"
 #include "store/utf8.h"
@@ -26,20 +29,22 @@ constexpr std::array<const char*, 4> kGpuTables = {"CUPTI_ACTIVITY_KIND_KERNEL",
                                                    "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"};
 constexpr std::array<const char*, 2> kHostTables = {"CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS"};
 
-// Event tables of Nsight Systems that swinscope has no use for: named when they have rows, so nobody thinks they were
-// read.
-constexpr std::array<const char*, 8> kUnreadTables = {"GPU_METRICS",      "CUDA_GPU_MEMORY_USAGE_EVENTS",
-                                                      "OSRT_API",         "CUDNN_EVENTS",
-                                                      "CUBLAS_EVENTS",    "SCHED_EVENTS",
-                                                      "COMPOSITE_EVENTS", "NETWORK_METRICS"};
-
-std::string value_of(Database& db, const char* table, std::string_view name) {
-  TableReader rows(db, table, {"name", "value"}, 2);
-  while (rows.next()) {
-    if (rows.text(0) == name) return rows.text(1);
-  }
-  return {};
-}
+// What of an export is read; other tables with rows are named, so that nobody thinks they were read.
+constexpr std::array<const char*, 15> kReadTables = {"StringIds",
+                                                     "CUPTI_ACTIVITY_KIND_KERNEL",
+                                                     "CUPTI_ACTIVITY_KIND_MEMCPY",
+                                                     "CUPTI_ACTIVITY_KIND_MEMSET",
+                                                     "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+                                                     "CUPTI_ACTIVITY_KIND_RUNTIME",
+                                                     "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+                                                     "CUPTI_ACTIVITY_KIND_OVERHEAD",
+                                                     "PROFILER_OVERHEAD",
+                                                     "CUDA_GRAPH_NODE_EVENTS",
+                                                     "NVTX_EVENTS",
+                                                     "MPI_RANKS",
+                                                     "DIAGNOSTIC_EVENT",
+                                                     "PROCESSES",
+                                                     "ThreadNames"};
 
 std::string list_tables(Database& db) {
   Statement names = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name LIMIT 8");
@@ -145,17 +150,45 @@ class FileReader {
       }
     }
     if (first_device.empty()) first_device.emplace(0, 0);
-    std::vector<std::pair<std::int64_t, std::uint64_t>> order;
-    order.reserve(first_device.size());
-    for (const auto& [pid, device] : first_device)
-      order.emplace_back(device, pid);
-    std::sort(order.begin(), order.end());
-    for (const auto& [device, pid] : order) {
+    for (const std::uint64_t pid : in_order_of_ranks(first_device)) {
       auto& rank = ranks_.emplace_back(std::make_unique<RankReader>(sink.add_process(), strings_));
       rank->run.rank = static_cast<std::int32_t>(ranks_.size()) - 1;
-      rank->run.world_size = static_cast<std::int32_t>(order.size());
       rank->run.global_pid = pid;
       rank_of_.emplace(pid, rank.get());
+    }
+    state_mpi_ranks();
+  }
+
+  // The processes of an export, by node and first device; one that MPI has numbered stands by its rank.
+  std::vector<std::uint64_t> in_order_of_ranks(const std::map<std::uint64_t, std::int64_t>& first_device) {
+    if (!own_) mpi_ranks_ = mpi_ranks(db_);
+    std::vector<std::uint64_t> order;
+    for (const auto& [pid, device] : first_device)
+      order.push_back(pid);
+    std::ranges::sort(order, {}, [&](std::uint64_t pid) {
+      const auto rank = mpi_ranks_.find(pid);
+      return std::tuple(rank == mpi_ranks_.end() ? std::numeric_limits<std::int32_t>::max() : rank->second,
+                        node_of(pid), first_device.at(pid), pid);
+    });
+    return order;
+  }
+
+  // Processes without a rank of MPI get numbers that no other has.
+  void state_mpi_ranks() {
+    std::set<std::int32_t> taken;
+    for (const auto& rank : ranks_) {
+      if (const auto stated = mpi_ranks_.find(rank->run.global_pid); stated != mpi_ranks_.end()) {
+        rank->run.rank = stated->second;
+        rank->run.collector.push_back({std::string(kRankStatedBy), "MPI_RANKS"});
+        taken.insert(stated->second);
+      }
+    }
+    std::int32_t next = 0;
+    for (const auto& rank : ranks_) {
+      if (taken.empty() || mpi_ranks_.contains(rank->run.global_pid)) continue;
+      while (!taken.insert(next).second)
+        ++next;
+      rank->run.rank = next;
     }
   }
 
@@ -211,8 +244,12 @@ class FileReader {
 
   // Counts every row of a table.
   void drop_table(const char* name, const std::string& reason) {
-    Statement count = db_.prepare(fmt::format("SELECT count(*) FROM \"{}\"", name));
-    if (count.step() && count.integer(0) > 0) drops_[{fmt::format("{} row", name), reason}] += count.integer(0);
+    try {
+      Statement count = db_.prepare(fmt::format("SELECT count(*) FROM \"{}\"", name));
+      if (count.step() && count.integer(0) > 0) drops_[{fmt::format("{} row", name), reason}] += count.integer(0);
+    } catch (const DamagedFile&) {
+      db_.note_damage(name, 0);
+    }
   }
 
   // Opens a table for reading; the rows of one that lacks a required column are counted.
@@ -554,7 +591,8 @@ class FileReader {
     for (const auto& rank : ranks_) {
       rank->run.source = own_ ? "swinscope" : "nsys";
       if (!own_) rank->run.source_file = replace_invalid_utf8(db_.path().filename().string());
-      rank->run.complete = !own_;  // a file of ours says so itself, unless it was cut off before
+      rank->run.complete = !own_ && !db_.is_cut() &&
+                           db_.damage().empty();  // a file of ours says so itself, unless it was cut off before
       rank->run.utc_epoch_ns = utc_epoch_ns;
     }
     read_identity();
@@ -604,29 +642,11 @@ class FileReader {
   }
 
   void read_gpus() {
-    std::map<std::int64_t, GpuInfo> by_id;
-    TableReader gpus(db_, "TARGET_INFO_GPU",
-                     {"id", "name", "uuid", "totalMemory", "smCount", "computeMajor", "computeMinor"}, 2);
-    while (gpus.next()) {
-      GpuInfo gpu;
-      gpu.device = gpus.integer<std::int32_t>(0);
-      gpu.name = gpus.text(1);
-      gpu.uuid = gpus.text(2);
-      gpu.memory_bytes = gpus.integer<std::int64_t>(3);
-      gpu.sm_count = gpus.integer<std::int32_t>(4);
-      gpu.compute_major = gpus.integer<std::int32_t>(5);
-      gpu.compute_minor = gpus.integer<std::int32_t>(6);
-      by_id.emplace(gpu.device, gpu);
-    }
-    TableReader devices(db_, "TARGET_INFO_CUDA_DEVICE", {"gpuId", "cudaId", "pid"}, 3);
-    while (devices.next()) {
-      const auto gpu = by_id.find(devices.integer<std::int64_t>(0));
-      const std::uint64_t pid = make_global_pid(devices.integer<std::uint64_t>(2));
-      if (gpu == by_id.end() || (!own_ && rank_of_.count(pid) == 0)) continue;
-      GpuInfo seen = gpu->second;
-      seen.device = devices.integer<std::int32_t>(1);
-      rank(pid).run.gpus.push_back(seen);
-    }
+    std::vector<std::uint64_t> processes;
+    for (const auto& rank : ranks_)
+      processes.push_back(rank->run.global_pid);
+    for (auto& [process, gpus] : gpus_of(db_, processes))
+      rank(process).run.gpus = std::move(gpus);
   }
 
   void read_windows() {
@@ -636,18 +656,51 @@ class FileReader {
   }
 
   void read_environment() {
-    for (const char* name : {"SWINSCOPE_ENVIRONMENT", "TARGET_INFO_SYSTEM_ENV"}) {
-      TableReader rows(db_, name, {"name", "value"}, 2);
-      while (rows.next()) {
-        ranks_.front()->run.environment.push_back({rows.text(0), rows.text(1)});
+    TableReader own(db_, "SWINSCOPE_ENVIRONMENT", {"name", "value"}, 2);
+    while (own.next())
+      ranks_.front()->run.environment.push_back({own.text(0), own.text(1)});
+    TableReader rows(db_, "TARGET_INFO_SYSTEM_ENV", {"name", "value", "globalVid"}, 2);
+    while (rows.next()) {
+      const std::uint64_t node = node_of(rows.integer<std::uint64_t>(2));
+      const auto of_node =
+          std::ranges::find_if(ranks_, [&](const auto& rank) { return node_of(rank->run.global_pid) == node; });
+      RunInfo& run = of_node == ranks_.end() ? ranks_.front()->run : (*of_node)->run;
+      run.environment.push_back({rows.text(0), rows.text(1)});
+    }
+    if (!own_) state_nodes_and_launcher();
+  }
+
+  // What an export says of the machines, and of the launcher where it recorded one process of many.
+  void state_nodes_and_launcher() {
+    const std::map<std::uint64_t, std::string> hosts = host_names(db_);
+    const std::uint64_t first = node_of(ranks_.front()->run.global_pid);
+    const bool several =
+        std::ranges::any_of(ranks_, [&](const auto& rank) { return node_of(rank->run.global_pid) != first; });
+    for (const auto& rank : ranks_) {
+      const std::uint64_t node = node_of(rank->run.global_pid);
+      const auto host = hosts.find(node);
+      if (host != hosts.end() && (several || hosts.size() == 1)) {
+        rank->run.host = host->second;
+      } else if (several) {
+        rank->run.host = fmt::format("node {}", node);
       }
     }
+    RunInfo& run = ranks_.front()->run;
+    const auto launched = launcher_rank(run.environment);
+    if (ranks_.size() > 1 || !launched) return;
+    run.world_size = launched->world_size;
+    if (!mpi_ranks_.empty()) return;
+    run.rank = launched->rank;
+    run.collector.push_back({std::string(kRankStatedBy), launched->variable});
   }
 
   void read_collector() {
     TableReader rows(db_, "SWINSCOPE_COLLECTOR", {"name", "value"}, 2);
     while (rows.next())
       ranks_.front()->run.collector.push_back({rows.text(0), rows.text(1)});
+    if (own_) return;
+    for (NamedValue& fact : diagnostics(db_))
+      ranks_.front()->run.collector.push_back(std::move(fact));
   }
 
   // What this reader has left out.
@@ -664,12 +717,10 @@ class FileReader {
       drops.push_back({rows.text(0), rows.integer<std::int64_t>(1), rows.text(2)});
     }
     hand_over_drops();
-    for (const char* name : kUnreadTables) {
-      if (!db_.has_table(name)) continue;
-      Statement count = db_.prepare(fmt::format("SELECT count(*) FROM \"{}\"", name));
-      if (!count.step() || count.integer(0) == 0) continue;
-      drops.push_back({fmt::format("{} row", name), count.integer(0), "this table is not read"});
-    }
+    if (own_) return;
+    const std::vector<std::string> read(kReadTables.begin(), kReadTables.end());
+    for (const auto& [name, count] : other_tables(db_, read))
+      drops.push_back({fmt::format("{} row", name), count, "this table is not read"});
   }
 
   Database& db_;
@@ -679,6 +730,7 @@ class FileReader {
   std::unordered_map<std::int64_t, std::string> strings_;
   std::vector<std::unique_ptr<RankReader>> ranks_;
   std::unordered_map<std::uint64_t, RankReader*> rank_of_;
+  std::map<std::uint64_t, std::int32_t> mpi_ranks_;  // of an export, by process
   std::map<std::pair<std::string, std::string>, std::int64_t> drops_;
 };
 
@@ -703,13 +755,7 @@ void TraceFile::identify() {
                                 : fmt::format("swinscope trace, schema {}", version);
     return;
   }
-  const auto exists = [&](const char* table) { return db_.has_table(table); };
-  if (std::none_of(kGpuTables.begin(), kGpuTables.end(), exists) &&
-      std::none_of(kHostTables.begin(), kHostTables.end(), exists)) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: a SQLite file, but not a trace", name), list_tables(db_),
-                "export the report with `nsys export --type sqlite`, or record with `swinscope record`");
-  }
-  const std::string schema = value_of(db_, "META_DATA_EXPORT", "EXPORT_SCHEMA_VERSION");
+  const std::string schema = export_fact(db_, "EXPORT_SCHEMA_VERSION");
   int major = 0;
   std::from_chars(schema.data(), schema.data() + schema.size(), major);
   if (major > 3) {
@@ -717,9 +763,41 @@ void TraceFile::identify() {
                 fmt::format("its schema version is {}, this program reads 3.x", schema),
                 "export the report with an older nsys, or install a newer swinscope");
   }
-  const std::string product = value_of(db_, "META_DATA_EXPORT", "EXPORT_PRODUCT_VERSION");
+  const auto exists = [&](const char* table) { return db_.has_table(table); };
+  if (std::ranges::none_of(kGpuTables, exists) && std::ranges::none_of(kHostTables, exists)) refuse(name);
+  // Exports that are not lazy have all tables, with rows in those of what was recorded.
+  const auto has_rows = [&](const char* table) { return exists(table) && db_.has_rows(table); };
+  if (std::ranges::none_of(kGpuTables, has_rows) && std::ranges::none_of(kHostTables, has_rows) && !schema.empty() &&
+      !other_tables(db_, {kReadTables.begin(), kReadTables.end()}).empty())
+    refuse(name);
+  const std::string product = export_fact(db_, "EXPORT_PRODUCT_VERSION");
   description_ = fmt::format("Nsight Systems{}{}, schema {}", product.empty() ? "" : " ", product,
                              schema.empty() ? "unknown" : schema);
+}
+
+void TraceFile::refuse(const std::string& name) {
+  if (!is_nsys_export(db_)) {
+    throw Error(ErrorKind::kInput, fmt::format("{}: a SQLite file, but not a trace", name), list_tables(db_),
+                "export the report with `nsys export --type sqlite`, or record with `swinscope record`");
+  }
+  std::string cause = "nothing of the GPU and no range of the program was recorded";
+  for (const NamedValue& fact : diagnostics(db_))
+    cause += fmt::format("; Nsight Systems says: {}", fact.value);
+  throw Error(ErrorKind::kInput, fmt::format("{}: Nsight Systems export without CUDA or NVTX rows", name), cause,
+              "record with --trace cuda,nvtx");
+}
+
+std::vector<std::string> TraceFile::warnings() const {
+  std::vector<std::string> lines;
+  if (db_.is_cut() && db_.damage().empty()) {
+    lines.push_back(
+        fmt::format("{}: the SQLite file is cut off; what it is read for could be read", db_.path().string()));
+  }
+  for (const auto& [table, rows] : db_.damage()) {
+    lines.push_back(fmt::format("{}: the SQLite file is damaged; {} rows of {} could be read, the others are lost",
+                                db_.path().string(), rows, table));
+  }
+  return lines;
 }
 
 void TraceFile::read(TraceSink& sink, ReadScope scope) { FileReader(db_, sink, own_, scope).read(); }

@@ -30,10 +30,16 @@ class TraceFile {
   // E.g. "Nsight Systems 2026.2.1.210, schema 3.25.0".
   const std::string& description() const { return description_; }
 
+  // What is wrong with the file, after `read`: tables of which only a part could be read.
+  std::vector<std::string> warnings() const;
+  std::vector<std::string> doubts() const { return warnings(); }
+  bool damaged() const { return db_.is_cut() || !db_.damage().empty(); }
+
   // Reads every record into one process sink per rank. An own file is one rank. In an Nsight Systems export the
-  // processes that used a GPU become ranks in the order of their first device; the other processes' ranges go to the
-  // first rank. Rows that cannot be used (a negative duration, no start) are left out, counted and listed in
-  // RunInfo::drops.
+  // processes that used a GPU become ranks: by MPI_RANKS or, of a single one, by the environment (kRankStatedBy says
+  // so); else in the order of the node and of their first device. The other processes' ranges go to the first rank.
+  // Rows that cannot be used (a negative duration, no start) are left out, counted and listed in RunInfo::drops; of a
+  // damaged table what can be read is.
   void read(TraceSink& sink, ReadScope scope = ReadScope::kAll);
 
   // The connection, for user queries (hardened and read-only).
@@ -41,6 +47,8 @@ class TraceFile {
 
  private:
   void identify();
+  // Says what kind of SQLite file it is instead.
+  [[noreturn]] void refuse(const std::string& name);
 
   Database db_;
   bool own_ = false;

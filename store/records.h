@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace swinscope {
@@ -71,13 +72,22 @@ struct KernelRecord : GpuRecord {
 };
 
 // CUPTI's numbering of copy kinds (CUpti_ActivityMemcpyKind), which Nsight Systems shares.
+// The last three are migrations of managed memory; an array is one of CUDA, on the device.
 enum class CopyKind : std::int32_t {
   kUnknown = 0,
   kHostToDevice = 1,
   kDeviceToHost = 2,
+  kHostToArray = 3,
+  kArrayToHost = 4,
+  kArrayToArray = 5,
+  kArrayToDevice = 6,
+  kDeviceToArray = 7,
   kDeviceToDevice = 8,
   kHostToHost = 9,
   kPeerToPeer = 10,
+  kUnifiedHostToDevice = 11,
+  kUnifiedDeviceToHost = 12,
+  kUnifiedDeviceToDevice = 13,
 };
 
 // CUPTI's numbering of memory kinds as in Nsight Systems' export.
@@ -328,6 +338,10 @@ struct WindowInfo {
   std::int64_t end_ns = 0;
   bool operator==(const WindowInfo&) const = default;
 };
+
+// The fact in RunInfo::collector that says what stated the rank of an imported trace: distributedInfo, MPI_RANKS, or a
+// variable of the environment. Without it the rank is only a number that the importer gave.
+inline constexpr std::string_view kRankStatedBy = "rank.stated_by";
 
 // Everything about a recorded process that is not an event.
 struct RunInfo {

@@ -29,10 +29,9 @@ bool same_name(std::string_view a, std::string_view b) {
 }  // namespace
 
 TableReader::TableReader(Database& db, std::string_view table, const std::vector<const char*>& columns, int required)
-    : exists_(db.has_table(table)) {
+    : db_(db), table_(table), columns_(static_cast<int>(columns.size())), exists_(db.has_table(table)) {
   if (!exists_) return;
   const std::vector<std::string> present = columns_of(db, table);
-  std::string select;
   int index = 0;
   for (const char* column : columns) {
     const bool found =
@@ -41,10 +40,49 @@ TableReader::TableReader(Database& db, std::string_view table, const std::vector
       missing_ = column;
       return;
     }
-    select += fmt::format("{}{}", index == 0 ? "" : ",", found ? fmt::format("\"{}\"", column) : "NULL");
+    select_ += fmt::format("{}{}", index == 0 ? "" : ",", found ? fmt::format("\"{}\"", column) : "NULL");
     ++index;
   }
-  rows_.emplace(db.prepare(fmt::format("SELECT {} FROM \"{}\"", select, table)));
+  try {
+    // Without an index the rows come in the order of their ids.
+    rows_.emplace(db.prepare(fmt::format("SELECT {},rowid FROM \"{}\" NOT INDEXED", select_, table)));
+  } catch (const DamagedFile&) {
+    throw;
+  } catch (const Error&) {  // a table without ids
+    rows_.emplace(db.prepare(fmt::format("SELECT {},0 FROM \"{}\"", select_, table)));
+  }
+}
+
+bool TableReader::next() {
+  if (!rows_) return false;
+  if (damaged_) return next_behind();
+  try {
+    if (!rows_->step()) return false;
+    last_row_ = rows_->integer(columns_);
+    ++rows_read_;
+    return true;
+  } catch (const DamagedFile&) {
+    damaged_ = true;
+    db_.note_damage(table_, rows_read_);
+  }
+  try {
+    rows_.emplace(db_.prepare(fmt::format(
+        "SELECT {},rowid FROM \"{}\" NOT INDEXED WHERE rowid > {} ORDER BY rowid DESC", select_, table_, last_row_)));
+    return next_behind();
+  } catch (const Error&) {
+    rows_.reset();
+    return false;
+  }
+}
+
+bool TableReader::next_behind() {
+  try {
+    if (!rows_->step()) return false;
+  } catch (const DamagedFile&) {
+    return false;
+  }
+  db_.note_damage(table_, ++rows_read_);
+  return true;
 }
 
 std::string TableReader::text(int column) const {

@@ -13,6 +13,8 @@
 
 namespace swinscope {
 
+//
+// Of a damaged table the rows before the damage are read, then those behind it, from the end; Database::damage() tells.
 class TableReader {
  public:
   // `required` of the named columns (from the left) must exist, otherwise the table counts as unusable.
@@ -22,7 +24,7 @@ class TableReader {
   // The table is there, but lacks this required column (empty: none).
   std::string_view missing_column() const { return missing_; }
 
-  bool next() { return rows_ && rows_->step(); }
+  bool next();
 
   bool is_null(int column) const { return rows_->is_null(column); }
   bool is_integer(int column) const { return rows_->is_integer(column); }
@@ -46,6 +48,16 @@ class TableReader {
   }
 
  private:
+  // Goes on behind the damage. False when nothing more can be read.
+  bool next_behind();
+
+  Database& db_;
+  std::string table_;
+  std::string select_;
+  int columns_ = 0;
+  std::int64_t rows_read_ = 0;
+  std::int64_t last_row_ = INT64_MIN;  // its rowid, before the damage
+  bool damaged_ = false;
   bool exists_ = false;
   std::string missing_;
   std::optional<Statement> rows_;

@@ -66,15 +66,63 @@ TEST_F(Import, AProcessOfAnExportIsARank) {
   const Trace trace = open_trace(folder());
   ASSERT_EQ(trace.ranks.size(), 2U);
   EXPECT_EQ(trace.ranks[0].run.global_pid, make_global_pid(2));
-  EXPECT_EQ(trace.ranks[0].run.world_size, 2);
+  EXPECT_EQ(trace.ranks[0].run.world_size, 0);  // an export does not say it
 }
 
-TEST_F(Import, InputsThatClaimTheSameRankAreNumbered) {
-  const ImportResult result =
-      import_traces({add_kineto("b.json", 0, "kb"), add_kineto("a.json", 0, "ka")}, folder(), false);
-  EXPECT_EQ(result.warnings, Names{"several inputs claim the same rank; ranks are numbered in input order"});
-  EXPECT_EQ(kernel_of("rank0.db"), "kb");
-  EXPECT_EQ(kernel_of("rank1.db"), "ka");
+// No process of a job has the rank of another.
+TEST_F(Import, InputsThatStateTheSameRankAreNoJob) {
+  const auto error = error_of([&] {
+    import_traces({add_kineto("b.json", 0, "kb"), add_kineto("a.json", 0, "ka")}, folder(), false);
+  });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), ErrorKind::kUsage);
+  EXPECT_EQ(error->what(), std::string("the inputs are 2 independent runs, not one job"));
+  EXPECT_FALSE(fs::exists(folder()));
+}
+
+// As open_trace() does.
+TEST_F(Import, InputsThatDoNotStateTheirRankGetItByName) {
+  int pid = 1;
+  for (const char* name : {"trace_rank10.json", "trace_rank2.json"})
+    write_file(inputs_ / name, kineto_document(launch_event(1, 1, 1, pid++) + "," + kernel_event(1, 4, 3, name)));
+  const ImportResult result = import_traces({inputs_.path()}, folder(), false);
+  EXPECT_EQ(names_in(folder()), (Names{"rank10.db", "rank2.db", "run.json"}));
+  EXPECT_EQ(kernel_of("rank10.db"), "trace_rank10.json");
+  EXPECT_EQ(result.warnings,
+            Names{"ranks are the numbers in the file names: trace_rank2.json -> 2, trace_rank10.json -> 10"});
+  EXPECT_EQ(open_trace(folder()).warnings, Names{});
+}
+
+TEST_F(Import, WindowsOfOneProcessBecomeOneFile) {
+  constexpr std::int64_t kNoon = 1'700'000'000'000'000'000;
+  for (const int cycle : {0, 1}) {
+    write_file(inputs_ / fmt::format("node_10.{}.pt.trace.json", 1700 + cycle),
+               kineto_document(launch_event(1, 1, 1) + "," + kernel_event(1, 4, 3),
+                               fmt::format(R"("distributedInfo": {{"rank": 1, "world_size": 2}}, )"
+                                           R"("baseTimeNanoseconds": {},)",
+                                           kNoon + cycle * 10'000'000'000)));
+  }
+  import_traces({inputs_.path()}, folder(), false);
+  EXPECT_EQ(names_in(folder()), (Names{"rank1.db", "run.json"}));
+  const Trace foreign = open_trace(inputs_.path());
+  const Trace imported = open_trace(folder());
+  ASSERT_EQ(imported.ranks.size(), 1U);
+  const Rank& rank = imported.ranks[0];
+  EXPECT_EQ(rank.run.rank, 1);
+  EXPECT_EQ(rank.run.windows, foreign.ranks.at(0).run.windows);
+  EXPECT_EQ(rank.run.windows.size(), 2U);
+  EXPECT_EQ(rank.gpu.start_ns, (std::vector<std::int64_t>{4'000, 10'000'004'000}));
+  EXPECT_EQ(rank.gpu.launch, (std::vector<EventIndex>{0, 1}));
+  EXPECT_EQ(rank.gpu.correlation, foreign.ranks[0].gpu.correlation);
+}
+
+TEST_F(Import, OtherJsonInAFolderIsLeftOut) {
+  add_kineto("a.json");
+  write_file(inputs_ / "package.json", R"({"name": "x"})");
+  const ImportResult result = import_traces({inputs_.path()}, folder(), false);
+  EXPECT_EQ(names_in(folder()), (Names{"rank0.db", "run.json"}));
+  ASSERT_EQ(result.warnings.size(), 1U);
+  EXPECT_NE(result.warnings[0].find("left out, it is no trace"), std::string::npos);
 }
 
 TEST_F(Import, RefusesAFolderThatHoldsARun) {

@@ -76,8 +76,9 @@ TEST(ShortKernelName, OfAWholeTrace) {
 }
 
 TEST(CopyName, BothWays) {
-  const std::vector<CopyKind> kinds = {CopyKind::kUnknown,        CopyKind::kHostToDevice, CopyKind::kDeviceToHost,
-                                       CopyKind::kDeviceToDevice, CopyKind::kHostToHost,   CopyKind::kPeerToPeer};
+  std::vector<CopyKind> kinds;
+  for (int kind = 0; kind <= 13; ++kind)
+    kinds.push_back(CopyKind{kind});
   std::set<std::string> names;
   for (const CopyKind kind : kinds) {
     for (int src = 0; src <= 7; ++src) {
@@ -93,10 +94,12 @@ TEST(CopyName, BothWays) {
   }
   EXPECT_EQ(names.size(), kinds.size() * 8 * 8);
   EXPECT_EQ(names.count("Memcpy HtoD (Pinned -> Device)"), 1U);
+  EXPECT_EQ(names.count("Memcpy HtoA (Pinned -> Array)"), 1U);
+  EXPECT_EQ(names.count("Memcpy Unified DtoH (Managed -> Managed)"), 1U);
 }
 
 TEST(CopyName, OfAnUnknownNumber) {
-  EXPECT_EQ(copy_name(CopyKind{77}, MemoryKind{99}, MemoryKind{-1}), "Memcpy Unknown (Unknown -> Unknown)");
+  EXPECT_EQ(copy_name(CopyKind{77}, MemoryKind{99}, MemoryKind{-1}), "Memcpy kind 77 (Unknown -> Unknown)");
   EXPECT_EQ(set_name(MemoryKind{99}), "Memset (Unknown)");
 }
 

@@ -17,8 +17,8 @@ class Open : public testing::Test {
     write_file(folder_ / name, bytes);
     return folder_ / name;
   }
-  fs::path add_kineto(std::string_view name, std::string_view before = "") {
-    return add(name, kineto_document(launch_event(1, 1, 1) + "," + kernel_event(1, 4, 3), before));
+  fs::path add_kineto(std::string_view name, std::string_view before = "", int pid = 10) {
+    return add(name, kineto_document(launch_event(1, 1, 1, pid) + "," + kernel_event(1, 4, 3), before));
   }
   static std::string rank_fact(int rank) { return fmt::format(R"("distributedInfo": {{"rank": {}}},)", rank); }
   std::optional<Error> refusal(const fs::path& path) {
@@ -107,17 +107,127 @@ TEST_F(Open, RanksAreOrderedByTheirNumber) {
   EXPECT_EQ(trace.description, "3 files; first: PyTorch trace (Kineto), 2 events");
 }
 
-TEST_F(Open, SeveralForeignFilesThatClaimTheSameRankAreNumbered) {
-  for (const char* name : {"c.json", "a.json", "b.json"})
-    add_kineto(name);
+TEST_F(Open, ForeignFilesThatDoNotSayTheirRankAreNumberedInNaturalOrder) {
+  int pid = 10;
+  for (const char* name : {"t10.json", "t9.json", "t1.json"})
+    add_kineto(name, "", pid++);
+  const Trace trace = open_trace(folder_.path());
+  ASSERT_EQ(trace.ranks.size(), 3U);
+  EXPECT_EQ(trace.ranks[0].run.source_file, "t1.json");
+  EXPECT_EQ(trace.ranks[2].run.source_file, "t10.json");
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(trace.ranks[i].run.rank, static_cast<int>(i));
+  EXPECT_EQ(trace.warnings, Names{"the files do not say their ranks; they are numbered in the order of their names: "
+                                  "t1.json -> 0, t9.json -> 1, t10.json -> 2"});
+}
+
+TEST_F(Open, TheNumberInTheNameOfAFileIsItsRank) {
+  add_kineto("trace_rank10.json", "", 1);
+  add_kineto("trace_rank2.json", "", 2);
+  const Trace trace = open_trace(folder_.path());
+  ASSERT_EQ(trace.ranks.size(), 2U);
+  EXPECT_EQ(trace.ranks[0].run.rank, 2);
+  EXPECT_EQ(trace.ranks[1].run.rank, 10);
+  EXPECT_EQ(trace.warnings,
+            Names{"ranks are the numbers in the file names: trace_rank2.json -> 2, trace_rank10.json -> 10"});
+}
+
+TEST_F(Open, AStatedRankIsNeverChanged) {
+  add_kineto("a.json", rank_fact(0), 1);
+  add_kineto("b.json", "", 2);
+  add_kineto("c_rank7.json", rank_fact(3), 3);
   const Trace trace = open_trace(folder_.path());
   ASSERT_EQ(trace.ranks.size(), 3U);
   EXPECT_EQ(trace.ranks[0].run.source_file, "a.json");
-  EXPECT_EQ(trace.ranks[2].run.source_file, "c.json");
-  for (std::size_t i = 0; i < 3; ++i)
-    EXPECT_EQ(trace.ranks[i].run.rank, static_cast<int>(i));
-  EXPECT_EQ(trace.warnings,
-            Names{"several files claim the same rank; ranks are numbered in the order of the file names"});
+  EXPECT_EQ(trace.ranks[1].run.source_file, "b.json");
+  EXPECT_EQ(trace.ranks[1].run.rank, 1);
+  EXPECT_EQ(trace.ranks[2].run.rank, 3);
+}
+
+TEST_F(Open, TheSameEventsTwiceCountOnce) {
+  add_kineto("a.json");
+  add_kineto("copy.json");
+  const Trace trace = open_trace(folder_.path());
+  EXPECT_EQ(trace.ranks.size(), 1U);
+  EXPECT_EQ(trace.warnings, Names{"copy.json holds the same events as a.json: they count once"});
+}
+
+TEST_F(Open, AFileAndItsCompressedCopyCountOnce) {
+  add_kineto("rank0.json", rank_fact(0));
+  add("rank0.json.gz", gzip(read_file(folder_ / "rank0.json")));
+  const Trace trace = open_trace(folder_.path());
+  EXPECT_EQ(trace.ranks.size(), 1U);
+  EXPECT_EQ(trace.warnings, Names{(folder_ / "rank0.json.gz").string() + ": left out, rank0.json is beside it"});
+}
+
+// Programs leave other JSON beside their traces: it is no rank, and no damage.
+TEST_F(Open, OtherJsonBesideTracesIsLeftOut) {
+  add_kineto("rank0.json", rank_fact(0));
+  add("execution_details.json", R"([{"batch_size": 16, "mode": "decode"}])");
+  add("package.json", R"({"name": "x"})");
+  const Trace trace = open_trace(folder_.path());
+  ASSERT_EQ(trace.ranks.size(), 1U);
+  EXPECT_EQ(trace.ranks[0].run.rank, 0);
+  EXPECT_FALSE(trace.corrupt);
+  ASSERT_EQ(trace.warnings.size(), 2U);
+  EXPECT_EQ(trace.warnings[0].find((folder_ / "execution_details.json").string() + ": left out, it is no trace ("), 0U);
+  EXPECT_EQ(trace.warnings[1].find((folder_ / "package.json").string() + ": left out, it is no trace ("), 0U);
+}
+
+// Two ranks, each of them profiled twice.
+TEST_F(Open, WindowsOfOneProcessAreOneRank) {
+  constexpr std::int64_t kNoon = 1'700'000'000'000'000'000;
+  for (const int rank : {0, 1}) {
+    for (const int cycle : {0, 1}) {
+      add_kineto(fmt::format("node_{}.{}.pt.trace.json", 40 + rank, 1700 + cycle),
+                 fmt::format(R"("distributedInfo": {{"rank": {}, "world_size": 2}}, "baseTimeNanoseconds": {},)", rank,
+                             kNoon + cycle * 10'000'000'000),
+                 40 + rank);
+    }
+  }
+  const Trace trace = open_trace(folder_.path());
+  ASSERT_EQ(trace.ranks.size(), 2U);
+  EXPECT_EQ(trace.files, 4U);
+  for (const Rank& rank : trace.ranks) {
+    // The call at 1 to 2 us, the kernel at 4 to 7 us; the second window 10 s later.
+    EXPECT_EQ(rank.run.windows, (std::vector<WindowInfo>{{1'000, 7'000}, {10'000'001'000, 10'000'007'000}}));
+    EXPECT_EQ(rank.gpu.start_ns, (std::vector<std::int64_t>{4'000, 10'000'004'000}));
+    EXPECT_EQ(rank.gpu.launch, (std::vector<EventIndex>{0, 1}));
+    EXPECT_EQ(rank.api.start_ns, (std::vector<std::int64_t>{1'000, 10'000'001'000}));
+  }
+}
+
+TEST_F(Open, APointOfAnExperimentIsItsTracedRun) {
+  fs::create_directories(folder_ / "gpus1/tracing");
+  add("gpus1/point.json", R"({"schema": "swinscope.point/1", "timing": ["timing1"], "tracing": "tracing"})");
+  add_kineto("gpus1/tracing/rank0.json", rank_fact(0));
+  EXPECT_EQ(open_trace(folder_ / "gpus1").ranks.size(), 1U);
+}
+
+TEST_F(Open, SubfoldersWithTracesAreNamed) {
+  for (const char* name : {"iteration_9", "iteration_10"}) {
+    fs::create_directories(folder_.path() / name);
+    write_file(folder_.path() / name / "rank0.json", kineto_document(launch_event(1, 1, 1)));
+  }
+  const auto error = refusal(folder_.path());
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->cause(), fmt::format("its traces are in 2 subfolders: {}, {}", (folder_ / "iteration_9").string(),
+                                        (folder_ / "iteration_10").string()));
+  EXPECT_EQ(error->hint(), "give one of them, such as " + (folder_ / "iteration_9").string());
+}
+
+TEST_F(Open, WhatNeedsAnotherStepFirstIsSaid) {
+  const auto report = refusal(add("run.nsys-rep", "\x8F\x01 a report"));
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->hint(), fmt::format("`nsys export --type sqlite {}`, then give the .sqlite file",
+                                        (folder_ / "run.nsys-rep").string()));
+  const auto pointer = refusal(add("t.sqlite", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n"));
+  ASSERT_TRUE(pointer);
+  EXPECT_NE(pointer->hint().find("git lfs pull"), std::string::npos);
+  ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  const auto pipe = refusal(folder_ / "pipe");
+  ASSERT_TRUE(pipe);
+  EXPECT_EQ(pipe->what(), (folder_ / "pipe").string() + ": a pipe or device, not a file");
 }
 
 // Our own recordings have one file for each process: two of a rank are no mistake.

@@ -1,0 +1,66 @@
+// Moves the records of a later profiling window into the time of the first one, and its correlation ids beyond those
+// that the first one has used.
+#pragma once
+
+#include <cstdint>
+
+#include "store/sink.h"
+
+namespace swinscope {
+
+struct RecordShift {
+  std::int64_t offset_ns = 0;
+  std::uint64_t correlations = 0;
+
+  template <typename Record>
+  void apply(Record& r) const {
+    if constexpr (requires { r.start_ns; }) r.start_ns += offset_ns;
+    if constexpr (requires { r.end_ns; }) {
+      if (r.end_ns != kOpenEnd) r.end_ns += offset_ns;
+    }
+    if constexpr (requires { r.time_ns; }) {
+      if (r.time_ns != kUnknownTime) r.time_ns += offset_ns;
+    }
+    if constexpr (requires { r.timestamp_ns; }) r.timestamp_ns += offset_ns;
+    if constexpr (requires { r.correlation; }) {
+      if (r.correlation != 0) r.correlation += static_cast<decltype(r.correlation)>(correlations);
+    }
+  }
+};
+
+// Passes everything but the run on to another sink, shifted.
+class ShiftingSink : public TraceSink, private RecordSink {
+ public:
+  ShiftingSink(RecordSink& next, const RecordShift& shift) : next_(next), shift_(shift) {}
+
+  RecordSink& add_process() override { return *this; }
+  void remove_last_process() override {}  // a file of ours is one process
+
+ private:
+  StringId intern(std::string_view text) override { return next_.intern(text); }
+  void add(const KernelRecord& record) override { pass(record); }
+  void add(const MemcpyRecord& record) override { pass(record); }
+  void add(const MemsetRecord& record) override { pass(record); }
+  void add(const SyncRecord& record) override { pass(record); }
+  void add(const GraphTraceRecord& record) override { pass(record); }
+  void add(const ApiRecord& record) override { pass(record); }
+  void add(const GraphNodeRecord& record) override { pass(record); }
+  void add(const OverheadRecord& record) override { pass(record); }
+  void add(const NvtxRecord& record) override { pass(record); }
+  void add(const CollectiveRecord& record) override { pass(record); }
+  void add(const ThreadCpuRecord& record) override { pass(record); }
+  void add(const ProcessRecord& record) override { pass(record); }
+  void add(const ProcessCpuRecord& record) override { pass(record); }
+  void set_run(const RunInfo& /*run*/) override {}
+
+  template <typename Record>
+  void pass(Record record) {
+    shift_.apply(record);
+    next_.add(record);
+  }
+
+  RecordSink& next_;
+  RecordShift shift_;
+};
+
+}  // namespace swinscope

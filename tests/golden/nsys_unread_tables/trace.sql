@@ -1,0 +1,20 @@
+-- [nsys 3.25] Every table with rows that is not read is named with its rows, but for those that only describe: enumerations,
+-- facts about the target, the capture and the export.
+--
+-- Named: MPI_P2P_EVENTS 1, SYSCALL 3, UCP_WORKER_EVENTS 2, 'odd name' 1. Not named: OPENACC_LAUNCH_EVENTS (no row),
+-- ENUM_OPENMP, TARGET_INFO_NIC_INFO, META_DATA_CAPTURE.
+CREATE TABLE MPI_P2P_EVENTS (start INTEGER, end INTEGER);
+INSERT INTO MPI_P2P_EVENTS VALUES (1, 2);
+CREATE TABLE SYSCALL (start INTEGER, end INTEGER);
+INSERT INTO SYSCALL VALUES (1, 2), (3, 4), (5, 6);
+CREATE TABLE UCP_WORKER_EVENTS (start INTEGER);
+INSERT INTO UCP_WORKER_EVENTS VALUES (1), (2);
+CREATE TABLE "odd name" (x);
+INSERT INTO "odd name" VALUES (1);
+CREATE TABLE OPENACC_LAUNCH_EVENTS (start INTEGER);
+CREATE TABLE ENUM_OPENMP (id INTEGER, name TEXT);
+INSERT INTO ENUM_OPENMP VALUES (1, 'x');
+CREATE TABLE TARGET_INFO_NIC_INFO (name TEXT);
+INSERT INTO TARGET_INFO_NIC_INFO VALUES ('mlx5_0');
+INSERT INTO META_DATA_CAPTURE VALUES ('RATE_HZ', '0');
+INSERT INTO kernel (start, end, name) VALUES (1000, 1100, 'a');
