@@ -344,13 +344,19 @@ void KinetoDocumentReader::warn_of_overlaps(ImportReport& report) {
   }
 }
 
-RunInfo KinetoDocumentReader::run_of(std::size_t index, const KinetoFacts& facts) const {
+RunInfo KinetoDocumentReader::run_of(std::size_t index, const KinetoDocument& document,
+                                     const KinetoFacts& facts) const {
   RunInfo run = facts.run;
   const std::vector<std::int32_t>& used = members_[index]->records.devices();
   if (members_.size() > 1) {
     run.rank = plan_.ranks()[index].number;
     state_rank(run, plan_.is_labelled() ? "labels in the trace" : "order in the trace");
     std::erase_if(run.gpus, [&](const GpuInfo& gpu) { return std::ranges::find(used, gpu.device) == used.end(); });
+  }
+  const auto named = parse_rank_label(std::filesystem::path(document.member).filename().string()).number;
+  if (named && run.collector.empty()) {
+    run.rank = *named;
+    state_rank(run, "name in the archive");
   }
   // Times since 1970 that a base is added to as well would be twice as late.
   if (origin_ns_.value_or(0) != 0) run.utc_epoch_ns = *origin_ns_;
@@ -360,7 +366,7 @@ RunInfo KinetoDocumentReader::run_of(std::size_t index, const KinetoFacts& facts
 void KinetoDocumentReader::finish_members(const KinetoDocument& document, const KinetoFacts& facts,
                                           const ImportReport& report) {
   for (std::size_t i = 0; i < members_.size(); ++i) {
-    RunInfo run = run_of(i, facts);
+    RunInfo run = run_of(i, document, facts);
     const std::string name = document.member.empty() ? path_ : document.member;
     run.source_file = replace_invalid_utf8(std::filesystem::path(name).filename().string());
     run.complete = document.json.complete;

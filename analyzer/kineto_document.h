@@ -89,7 +89,7 @@ class KinetoDocumentReader {
   void warn(const KinetoDocument& document, const KinetoFacts& facts, ImportReport& report);
   void warn_of_overlaps(ImportReport& report);
   void finish_members(const KinetoDocument& document, const KinetoFacts& facts, const ImportReport& report);
-  RunInfo run_of(std::size_t member, const KinetoFacts& facts) const;
+  RunInfo run_of(std::size_t member, const KinetoDocument& document, const KinetoFacts& facts) const;
 
   std::string path_;
   RankPlan plan_;
