@@ -28,6 +28,7 @@ ClassRules::Rule<Kind> parse(std::string_view option, const std::string& text, c
     if (name(candidate) == kind && equal > 0) return {NamePattern(option, text.substr(0, equal)), candidate};
   }
   std::vector<std::string_view> names;
+  names.reserve(kinds.size());
   for (const Kind candidate : kinds)
     names.push_back(name(candidate));
   const std::string cause = equal == std::string::npos ? "there is no = in it"

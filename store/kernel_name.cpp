@@ -78,7 +78,7 @@ class SymbolScanner {
     std::size_t length = 0;
     for (; at_ < symbol_.size() && is_digit(symbol_[at_]); ++at_)
       length = std::min<std::size_t>(length * 10 + static_cast<std::size_t>(symbol_[at_] - '0'), symbol_.size());
-    const std::string identifier(symbol_.substr(at_, length));
+    std::string identifier(symbol_.substr(at_, length));
     at_ += identifier.size();
     return identifier;
   }
