@@ -42,8 +42,8 @@ KinetoDocumentReader::KinetoDocumentReader(std::string path, TraceSink& sink) : 
   members_.push_back(std::make_unique<Member>(sink.add_process(), 0));
 }
 
-KinetoDocumentReader::KinetoDocumentReader(std::string path, TraceSink& sink, const RankPlan& plan)
-    : path_(std::move(path)), plan_(plan), is_planned_(true) {
+KinetoDocumentReader::KinetoDocumentReader(std::string path, TraceSink& sink, RankPlan plan)
+    : path_(std::move(path)), plan_(std::move(plan)), is_planned_(true) {
   for (const RankPlan::Member& rank : plan_.ranks())
     members_.push_back(std::make_unique<Member>(sink.add_process(), rank.pid));
   if (members_.empty()) members_.push_back(std::make_unique<Member>(sink.add_process(), 0));

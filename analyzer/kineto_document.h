@@ -48,7 +48,7 @@ class KinetoDocumentReader {
   // Reads one rank; take() throws SeveralRanks when there are more.
   KinetoDocumentReader(std::string path, TraceSink& sink);
   // Reads the ranks of a plan, if it has any.
-  KinetoDocumentReader(std::string path, TraceSink& sink, const RankPlan& plan);
+  KinetoDocumentReader(std::string path, TraceSink& sink, RankPlan plan);
 
   void take(std::string_view text);
 
