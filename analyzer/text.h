@@ -13,6 +13,8 @@ std::string format_duration(std::int64_t ns);
 std::string format_bytes(std::int64_t bytes);
 // "180,144"
 std::string format_count(std::int64_t count);
+// "1 rank", "12 ranks"; `things` is a plural that loses its s.
+std::string format_counted(std::int64_t count, std::string_view things);
 
 // Columns that the text takes on a terminal: code points, which is right for the Latin text and the symbols that occur
 // here.
