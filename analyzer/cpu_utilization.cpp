@@ -94,15 +94,16 @@ std::optional<double> CpuUtilization::utilization() const {
   return static_cast<double>(process_cpu_ns + children_cpu_ns) / (static_cast<double>(window.length()) * cores_allowed);
 }
 
-std::vector<CpuUtilization> cpu_utilization(const Trace& trace, const std::vector<Interval>& windows) {
+std::vector<CpuUtilization> cpu_utilization(const Trace& trace, const RunScope& scope) {
   std::vector<CpuUtilization> rows;
   for (std::size_t i = 0; i < trace.ranks.size(); ++i) {
     const Rank& rank = trace.ranks[i];
     const std::vector<Sample> samples = process_samples(rank);
-    if (samples.size() < 2 || is_below_its_rank(trace, rank)) continue;
+    if (samples.size() < 2 || is_below_its_rank(trace, rank) || !scope.has_rank(i)) continue;
+    const Interval window = scope.host_window(i);
     CpuUtilization row;
     row.rank = rank.run.rank;
-    row.window = windows[i].length() > 0 ? windows[i] : Interval{samples.front().at_ns, samples.back().at_ns};
+    row.window = window.length() > 0 ? window : Interval{samples.front().at_ns, samples.back().at_ns};
     row.process_cpu_ns = used_in(samples, row.window);
     row.children_cpu_ns = children_cpu(trace, rank, row.window);
     row.cores_allowed = cores_allowed(rank);

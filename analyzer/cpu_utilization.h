@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyzer/intervals.h"
+#include "analyzer/scope.h"
 #include "analyzer/trace.h"
 
 namespace swinscope {
@@ -21,8 +22,8 @@ struct CpuUtilization {
   std::optional<double> utilization() const;
 };
 
-// One row per rank with CPU samples; further processes of a rank count as its children. `windows` in the order of
-// Trace::ranks; an empty window stands for the whole recording.
-std::vector<CpuUtilization> cpu_utilization(const Trace& trace, const std::vector<Interval>& windows);
+// One row per rank with CPU samples; further processes of a rank count as its children. From the start of the rank's
+// first measured step to the end of its last one; of the whole recording where the scope is the whole trace.
+std::vector<CpuUtilization> cpu_utilization(const Trace& trace, const RunScope& scope);
 
 }  // namespace swinscope

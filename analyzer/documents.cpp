@@ -1,64 +1,129 @@
 #include "analyzer/documents.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
+#include "analyzer/key_figures.h"
 #include "analyzer/tables.h"
 #include "analyzer/text.h"
 
 namespace swinscope {
 namespace {
 
-Table top_kernels(const Trace& trace, const std::vector<RankSteps>& steps, std::size_t top) {
-  Table table = kernel_rows_table(trace, kernel_table(trace, {}, steps), steps, NameStyle::kShort);
+Table top_kernels(const RunAnalysis& run, std::size_t top) {
+  Table table = kernel_rows_table(run.trace, run.scope, run.kernels, NameStyle::kShort);
   const std::size_t all = table.rows.size();
   keep_top(table, top);
   table.title = fmt::format("Top kernels ({} of {})", table.rows.size(), all);
   return table;
 }
 
+std::int64_t count_ranks(const Trace& trace) {
+  std::set<std::int32_t> ranks;
+  for (const Rank& rank : trace.ranks)
+    ranks.insert(rank.run.rank);
+  return static_cast<std::int64_t>(ranks.size());
+}
+
+std::vector<std::string> headline_of(const RunAnalysis& run) {
+  std::vector<std::string> lines = {run.verdict.sentence, fmt::format("  evidence: {}", run.verdict.evidence)};
+  for (const std::string& doubt : run.verdict.doubts)
+    lines.push_back("  note: " + doubt);
+  return lines;
+}
+
+// The figures that cards show, too.
+void add_key_figures(const RunAnalysis& run, Document& document) {
+  const KeyFigures figures = key_figures(run);
+  const auto add = [&](const char* key, const char* title, auto value, Unit unit) {
+    if (value) document.facts.push_back({key, title, Cell(*value), unit});
+  };
+  const auto percent = [](const std::optional<double>& share) {
+    return share ? std::optional(100 * *share) : std::nullopt;
+  };
+  const std::string step = fmt::format("{} time, slowest rank", run.scope.unit());
+  add("step_ns", step.c_str(), figures.step_ns, Unit::kDuration);
+  add("images_per_s", "images/s", figures.images_per_second, Unit::kNumber);
+  add("gpu_busy_percent", "GPU busy, mean", percent(figures.gpu_busy), Unit::kPercent);
+  add("idle_percent", "idle, mean", percent(figures.idle), Unit::kPercent);
+  add("exposed_communication_percent", "exposed communication, mean", percent(figures.exposed_communication),
+      Unit::kPercent);
+}
+
+void add_verdict_facts(const RunAnalysis& run, Document& document) {
+  const Verdict& verdict = run.verdict;
+  const auto name = [](const std::optional<Bound>& bound) {
+    return bound ? Cell(std::string(bound_name(*bound))) : Cell();
+  };
+  document.facts.push_back({"verdict", "verdict", verdict.sentence});
+  document.facts.push_back({"bound_by", "bound by", name(verdict.bound)});
+  document.facts.push_back({"second_bound", "second", name(verdict.second)});
+  document.facts.push_back({"lead_percent", "lead over the second",
+                            verdict.bound && verdict.second
+                                ? Cell(100 * (verdict.share(*verdict.bound) - verdict.share(*verdict.second)))
+                                : Cell(),
+                            Unit::kPercent});
+  document.facts.push_back({"abstained", "no verdict because", verdict.bound ? Cell() : Cell(verdict.abstained)});
+  document.facts.push_back({"evidence", "evidence", verdict.evidence});
+  if (verdict.has_parts) {
+    document.facts.push_back({"bounds_sum_ns", "sum of the parts", verdict.whole_part_ns, Unit::kDuration});
+  }
+  std::string doubts;
+  for (const std::string& doubt : verdict.doubts)
+    doubts += (doubts.empty() ? "" : "; ") + doubt;
+  document.facts.push_back({"doubts", "doubts", doubts.empty() ? Cell() : Cell(doubts)});
+}
+
+std::vector<std::string> notes_of(const RunAnalysis& run, bool has_cpu) {
+  std::vector<std::string> notes = {fmt::format("All figures are of: {}.", run.scope.title())};
+  if (run.scope.is_of_repetitions()) {
+    notes.emplace_back(
+        "No step is marked: a repetition is a period of the kernel sequence, as likely a layer as a step; --step REGEX "
+        "names the ranges that mark steps.");
+  }
+  if (!run.devices.empty()) {
+    notes.emplace_back(
+        "gpu_busy counts every device activity, gpu_compute all except communication; both of the device's window.");
+  }
+  notes.emplace_back(has_cpu ? "cpu_util is the CPU time of the process and those below it, of the cores allowed."
+                             : "CPU utilization was not recorded.");
+  notes.emplace_back("Times are traced times, tracing cost included.");
+  return notes;
+}
+
 }  // namespace
 
-Document analyze_document(const Trace& trace, const AnalyzeDocumentOptions& options) {
-  const std::vector<RankSteps> steps = all_steps(trace);
-  const std::vector<DeviceBreakdown> devices = time_breakdown(trace);
-  const std::vector<HostPhases> host = host_phases(trace, steps);
-  const Verdict verdict = judge(trace, steps, host);
+Document analyze_document(const RunAnalysis& run, const AnalyzeDocumentOptions& options) {
+  const Trace& trace = run.trace;
   Document document;
   document.schema = "analyze";
-  document.headline = {verdict.sentence, fmt::format("  evidence: {}", verdict.evidence)};
+  document.headline = headline_of(run);
   document.facts = {{"kind", "trace", trace.description},
+                    {"scope", "figures are of", run.scope.title()},
                     {"gpu_events", "GPU events", trace.gpu_event_count(), Unit::kCount},
-                    {"ranks", "ranks", static_cast<std::int64_t>(trace.ranks.size()), Unit::kCount}};
-  if (options.verdict_facts) {
-    document.facts.push_back({"verdict", "verdict", verdict.sentence});
-    document.facts.push_back(
-        {"bound_by", "bound by", verdict.is_judged ? Cell(std::string(bound_name(verdict.bound))) : Cell()});
-    document.facts.push_back({"evidence", "evidence", verdict.evidence});
-  }
-  document.tables = {step_table(trace, steps)};
-  Table cpu = cpu_utilization_table(cpu_utilization(trace, std::vector<Interval>(trace.ranks.size())));
-  const bool has_cpu = !cpu.rows.empty();
-  if (has_cpu) document.tables.push_back(std::move(cpu));
-  if (!host.empty()) document.tables.push_back(input_wait_table(host));
-  if (verdict.has_gpu_work) {
-    document.tables.push_back(utilization_table(devices));
-    if (options.thesis) document.tables.push_back(thesis_table(thesis_utilization(trace)));
-  }
-  if (verdict.is_judged) document.tables.push_back(bound_table(verdict));
-  if (verdict.has_gpu_work) {
-    document.tables.push_back(breakdown_table(devices));
-    document.tables.push_back(idle_table(devices));
-    document.tables.push_back(launch_table(launch_statistics(trace)));
-    document.tables.push_back(top_kernels(trace, steps, options.top));
-  }
-  document.notes = {
-      "gpu_busy counts every device activity, gpu_compute all but communication; both over the device's span from its",
-      fmt::format("first to its last activity. {} Times are traced times, tracing cost included.",
-                  has_cpu ? "cpu_util is the CPU time of the process and those below it, of the cores allowed."
-                          : "CPU utilization was not recorded."),
-      "What the time is bound by is of the steps, where some were found."};
+                    {"ranks", "ranks", count_ranks(trace), Unit::kCount}};
+  add_key_figures(run, document);
+  if (options.verdict_facts) add_verdict_facts(run, document);
+  const auto add = [&](Table table, bool also_empty = false) {
+    if (table.rows.empty() && !also_empty) return false;
+    table.title += fmt::format(", {}", run.scope.title());
+    document.tables.push_back(std::move(table));
+    return true;
+  };
+  document.tables = {step_table(trace, run.scope)};
+  const bool has_cpu = add(cpu_utilization_table(cpu_utilization(trace, run.scope)));
+  add(input_wait_table(run.host));
+  const bool gpu = !run.devices.empty();
+  add(utilization_table(run.devices));
+  if (options.thesis && gpu) add(thesis_table(thesis_utilization(trace, run.scope)));
+  add(bound_table(run.verdict, run.scope));
+  add(breakdown_table(run.devices));
+  add(idle_table(run.devices));
+  add(launch_table(launch_statistics(trace, run.scope)), gpu);
+  if (gpu) add(top_kernels(run, options.top));
+  document.notes = notes_of(run, has_cpu);
   return document;
 }
 

@@ -5,7 +5,7 @@
 
 #include "analyzer/experiment.h"
 #include "analyzer/render.h"
-#include "analyzer/trace.h"
+#include "analyzer/run_analysis.h"
 
 namespace swinscope {
 
@@ -15,7 +15,7 @@ struct AnalyzeDocumentOptions {
   bool verdict_facts = false;  // the verdict as facts, too, for programs that read the document
 };
 
-Document analyze_document(const Trace& trace, const AnalyzeDocumentOptions& options);
+Document analyze_document(const RunAnalysis& run, const AnalyzeDocumentOptions& options);
 
 // One row per point, as scaling_table() measured them.
 Document experiment_document(const Experiment& experiment, const std::vector<ScalingRow>& rows);

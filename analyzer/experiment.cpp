@@ -10,8 +10,9 @@
 #include "analyzer/layers.h"
 #include "analyzer/open.h"
 #include "analyzer/scaling.h"
+#include "analyzer/scope.h"
 #include "analyzer/statistics.h"
-#include "analyzer/steps.h"
+#include "analyzer/thesis_utilization.h"
 #include "analyzer/time_breakdown.h"
 #include "store/error.h"
 
@@ -38,15 +39,10 @@ struct Measured {
   bool uses_gpus = false;
 };
 
-// From the first measured step's start to the last one's end.
-Interval measured_window(const RankSteps& steps, int warmup) {
-  return {steps.steps[static_cast<std::size_t>(warmup)].begin_ns, steps.steps.back().end_ns};
-}
-
 // Ranks of one host share its cores: their utilizations add up. Over hosts: the mean.
-std::optional<double> host_utilization(const Trace& trace, const std::vector<Interval>& windows) {
+std::optional<double> host_utilization(const Trace& trace, const RunScope& scope) {
   std::map<std::string, double> by_host;
-  for (const CpuUtilization& row : cpu_utilization(trace, windows)) {
+  for (const CpuUtilization& row : cpu_utilization(trace, scope)) {
     const auto rank =
         std::find_if(trace.ranks.begin(), trace.ranks.end(), [&](const Rank& r) { return r.run.rank == row.rank; });
     if (const auto used = row.utilization()) by_host[rank->run.host] += *used;
@@ -58,41 +54,24 @@ std::optional<double> host_utilization(const Trace& trace, const std::vector<Int
   return sum / static_cast<double>(by_host.size());
 }
 
-void add_gpu_utilization(const Trace& trace, const std::vector<Interval>& windows, Measured& measured) {
-  const std::vector<DeviceUtilization> devices = gpu_utilization(trace, windows);
-  if (devices.empty()) return;
-  double busy = 0;
-  double compute = 0;
-  for (const DeviceUtilization& device : devices) {
-    busy += device.gpu_busy;
-    compute += device.gpu_compute;
-  }
-  measured.gpu_busy = busy / static_cast<double>(devices.size());
-  measured.gpu_compute = compute / static_cast<double>(devices.size());
-}
-
-// The steps of each process. A rank may have several, of which workers have none; a rank of which no process has enough
-// is an error.
-std::vector<RankSteps> steps_of_ranks(const fs::path& run, const Trace& trace, std::size_t warmup) {
-  std::vector<RankSteps> steps;
-  std::map<std::int32_t, std::size_t> most;
-  for (const Rank& rank : trace.ranks) {
-    steps.push_back(find_steps(trace, rank));
-    std::size_t& count = most[rank.run.rank];
-    count = std::max(count, steps.back().steps.size());
+// A rank may have several processes, of which workers have no steps; a rank of which no process has enough is an error.
+void require_steps(const fs::path& run, const Trace& trace, const RunScope& scope, std::int64_t warmup) {
+  std::map<std::int32_t, std::int64_t> most;
+  for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
+    std::int64_t& count = most[trace.ranks[r].run.rank];
+    const RankSteps& steps = scope.steps()[r];
+    if (!steps.is_repetition()) count = std::max(count, static_cast<std::int64_t>(steps.steps.size()));
   }
   for (const auto& [rank, count] : most) {
     if (count > warmup) continue;
     const std::string rank_name = fmt::format("{}: rank {}", run.string(), rank);
     if (count == 0) {
-      throw Error(ErrorKind::kUsage, fmt::format("{} has no steps", rank_name),
-                  "no range marks them, and no kernel sequence repeats", kStepHint);
+      throw Error(ErrorKind::kUsage, fmt::format("{} has no steps", rank_name), "no range marks them", kStepHint);
     }
     throw Error(ErrorKind::kUsage, fmt::format("{} has {} steps", rank_name, count),
                 fmt::format("the first {} are warm-up, and at least one more is needed", warmup),
                 "run more steps, or lower --warmup-steps");
   }
-  return steps;
 }
 
 Trace open_measured(const fs::path& run) {
@@ -104,29 +83,23 @@ Trace open_measured(const fs::path& run) {
 
 Measured measure(const fs::path& run, int warmup) {
   const Trace trace = open_measured(run);
+  Selection selection;
+  selection.warmup_steps = warmup;
+  const RunScope scope(trace, selection);
+  require_steps(run, trace, scope, warmup);
   Measured measured;
-  std::vector<Interval> windows;
-  std::int64_t training = 0;  // processes with steps
-  for (const RankSteps& steps : steps_of_ranks(run, trace, static_cast<std::size_t>(warmup))) {
-    windows.emplace_back();
-    const std::int64_t count = static_cast<std::int64_t>(steps.steps.size()) - warmup;
-    if (count <= 0) continue;
-    ++training;
-    windows.back() = measured_window(steps, warmup);
-    // The slowest rank decides.
-    if (const std::int64_t step_ns = windows.back().length() / count; step_ns > measured.step_ns) {
-      measured.step_ns = step_ns;
-      measured.steps = count;
-    }
-  }
-  if (const StepImages count = count_images(trace); count.steps > 0) {
-    measured.images_per_step = count.images * training / count.steps;
-  }
+  measured.step_ns = scope.step_ns();
+  for (std::size_t r = 0; r < trace.ranks.size(); ++r)
+    measured.steps = std::max(measured.steps, scope.step_count(r));
+  measured.images_per_step = images_per_step(trace, scope);
   measured.has_cuda_events = std::any_of(trace.ranks.begin(), trace.ranks.end(),
                                          [](const Rank& rank) { return rank.gpu.size() > 0 || rank.api.size() > 0; });
-  measured.cpu_util = host_utilization(trace, windows);
-  measured.thesis_gpu_share = mean_gpu_share(thesis_utilization(trace));
-  add_gpu_utilization(trace, windows, measured);
+  measured.cpu_util = host_utilization(trace, scope);
+  measured.thesis_gpu_share = mean_gpu_share(thesis_utilization(trace, scope));
+  if (const auto mean = mean_utilization(time_breakdown(trace, scope))) {
+    measured.gpu_busy = mean->gpu_busy;
+    measured.gpu_compute = mean->gpu_compute;
+  }
   measured.uses_gpus = uses_gpus(trace);
   measured.job = job_size(trace);
   measured.crowding = crowding(trace);
@@ -181,7 +154,10 @@ ScalingRow measure_point(const Experiment& experiment, const ExperimentPoint& po
     row.traced_step_ns = traced->step_ns;
   }
   if (!point.profile.empty()) {
-    row.thesis_gpu_share = mean_gpu_share(thesis_utilization(open_trace(point.folder / point.profile)));
+    const Trace profile = open_trace(point.folder / point.profile);
+    Selection selection;
+    selection.warmup_steps = 0;  // the profiler's own schedule has left it out
+    row.thesis_gpu_share = mean_gpu_share(thesis_utilization(profile, RunScope(profile, selection)));
   }
   return row;
 }
@@ -200,9 +176,13 @@ std::int64_t fewest_steps(const Experiment& experiment) {
     if (!point.tracing.empty()) runs.push_back(point.tracing);
     for (const std::string& run : runs) {
       const Trace trace = open_measured(point.folder / run);
-      for (const RankSteps& steps : steps_of_ranks(point.folder / run, trace, 0)) {
+      Selection selection;
+      selection.warmup_steps = 0;
+      const RunScope scope(trace, selection);
+      require_steps(point.folder / run, trace, scope, 0);
+      for (const RankSteps& steps : scope.steps()) {
         const auto count = static_cast<std::int64_t>(steps.steps.size());
-        if (count > 0) fewest = std::min(fewest, count);
+        if (count > 0 && !steps.is_repetition()) fewest = std::min(fewest, count);
       }
     }
   }

@@ -135,7 +135,9 @@ void add_point_warnings(const Experiment& experiment, const ScalingRow& row, std
   if (row.traced_only) {
     warnings.push_back(fmt::format("point gpus={}: traced times only, tracing cost included", row.point.gpus()));
   }
-  if (row.crowding) warnings.push_back(fmt::format("{}: {}", name, crowding_text(*row.crowding)));
+  if (row.crowding) {
+    warnings.push_back((experiment.mode == "sweep" ? name + ": " : std::string()) + crowding_text(*row.crowding));
+  }
   if (row.job && !row.job->may_have(row.point.gpus())) {
     warnings.push_back(
         fmt::format("point gpus={}: its runs are of {}, so its speedup and efficiency are not those of {}",

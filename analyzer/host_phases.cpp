@@ -1,6 +1,7 @@
 #include "analyzer/host_phases.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -30,24 +31,27 @@ bool is_input_range(std::string_view domain, std::string_view name) {
          name.find("DataLoaderIter.__next__") != std::string_view::npos;
 }
 
-std::vector<HostPhases> host_phases(const Trace& trace, const std::vector<RankSteps>& steps) {
+std::vector<HostPhases> host_phases(const Trace& trace, const RunScope& scope) {
   std::vector<HostPhases> rows;
   for (std::size_t i = 0; i < trace.ranks.size(); ++i) {
     const Rank& rank = trace.ranks[i];
-    const IntervalSet input = ranges_where(trace, rank, steps[i], is_input_range);
+    const RankSteps& steps = scope.steps()[i];
+    const std::span<const Interval> measured = steps.measured();
+    if (!scope.has_rank(i) || measured.empty()) continue;
+    const IntervalSet input = ranges_where(trace, rank, steps, is_input_range);
     if (input.empty()) continue;
-    const IntervalSet exchange = ranges_where(
-        trace, rank, steps[i],
-        [](std::string_view domain, std::string_view name) { return domain == kDomainOwn && name == "allreduce"; });
+    const IntervalSet exchange = ranges_where(trace, rank, steps, [](std::string_view domain, std::string_view name) {
+      return domain == kDomainOwn && name == "allreduce";
+    });
     HostPhases row;
     row.rank = rank.run.rank;
-    row.steps = static_cast<std::int64_t>(steps[i].steps.size());
+    row.steps = static_cast<std::int64_t>(measured.size());
     // Steps of several threads may overlap: the whole is their union.
-    const IntervalSet whole = unite(steps[i].steps);
+    const IntervalSet whole = unite({measured.begin(), measured.end()});
     row.step_ns = total_length(whole);
     row.input_ns = total_length(intersect(input, whole));
     row.communication_ns = total_length(subtract(intersect(exchange, whole), input));
-    for (const Interval& step : steps[i].steps)
+    for (const Interval& step : measured)
       row.longest_input_ns = std::max(row.longest_input_ns, total_length(clip(input, step)));
     rows.push_back(row);
   }

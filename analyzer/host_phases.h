@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/steps.h"
+#include "analyzer/scope.h"
 #include "analyzer/trace.h"
 
 namespace swinscope {
@@ -28,8 +28,8 @@ struct HostPhases {
   std::int64_t work_ns() const { return step_ns - input_ns - communication_ns; }
 };
 
-// `steps` in the order of Trace::ranks. One row for each rank whose steps are marked by ranges of a thread that also
-// marks where it waits for data, in that order.
-std::vector<HostPhases> host_phases(const Trace& trace, const std::vector<RankSteps>& steps);
+// One row for each rank whose measured steps are marked by ranges of a thread that also marks where it waits for data,
+// in the order of Trace::ranks.
+std::vector<HostPhases> host_phases(const Trace& trace, const RunScope& scope);
 
 }  // namespace swinscope

@@ -33,6 +33,8 @@ MemoryKind parse_set_name(std::string_view name);
 bool is_communication_kernel(std::string_view name);
 // Whether a copy, named as copy_name() does, goes from one GPU to another.
 bool is_peer_copy(std::string_view name);
+// Whether a copy, named as copy_name() does, goes between host and device (or moves a page between them).
+bool is_host_copy(std::string_view name);
 
 // What a GPU event does, inferred from its name; kUnknown where the name says nothing.
 OperationKind operation_kind(GpuKind kind, std::string_view name);

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
-#include <unordered_map>
-
-#include "analyzer/time_breakdown.h"
 
 namespace swinscope {
 namespace {
@@ -30,14 +27,14 @@ struct Group {
 };
 
 // What an event is grouped by: the name's id, or the number of its operation or class.
-std::uint32_t group_id(const Trace& trace, const GpuEvents& gpu, EventIndex i, KernelGrouping grouping) {
+std::uint32_t group_id(const GpuEvents& gpu, EventIndex i, KernelGrouping grouping) {
   switch (grouping) {
     case KernelGrouping::kName:
       return gpu.name[i];
     case KernelGrouping::kShortName:
       return gpu.short_name[i];
     case KernelGrouping::kOperation:
-      return static_cast<std::uint32_t>(operation_kind(gpu.kind[i], trace.text(gpu.name[i])));
+      return static_cast<std::uint32_t>(gpu.operation[i]);
     case KernelGrouping::kClass:
       break;
   }
@@ -51,14 +48,23 @@ std::string group_name(const Trace& trace, std::uint32_t id, KernelGrouping grou
   return std::string(trace.text(id));
 }
 
-// Busy time of all devices by rank, and their sum under -1.
-std::map<std::int32_t, std::int64_t> busy_by_rank(const Trace& trace) {
-  std::map<std::int32_t, std::int64_t> busy;
-  for (const DeviceBreakdown& device : time_breakdown(trace)) {
-    busy[device.rank] += device.busy_ns;
-    busy[-1] += device.busy_ns;
+// Busy time of the devices and steps, by rank, and over all of them under -1.
+struct RankSums {
+  std::int64_t busy_ns = 0;
+  std::int64_t steps = 0;
+};
+std::map<std::int32_t, RankSums> sums_by_rank(const Trace& trace, const RunScope& scope,
+                                              const std::vector<DeviceBreakdown>& devices) {
+  std::map<std::int32_t, RankSums> sums;
+  for (const DeviceBreakdown& device : devices) {
+    sums[device.rank].busy_ns += device.busy_ns;
+    sums[-1].busy_ns += device.busy_ns;
   }
-  return busy;
+  for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
+    sums[trace.ranks[r].run.rank].steps += scope.step_count(r);
+    sums[-1].steps += scope.step_count(r);
+  }
+  return sums;
 }
 
 auto config_key(const LaunchConfig& c) {
@@ -80,49 +86,48 @@ void set_config(const Group& group, const Trace& trace, KernelRow& row) {
   row.configs = static_cast<std::int64_t>(calls_of.size());
 }
 
-KernelRow finish(Group& group, const Trace& trace, std::int64_t busy_ns) {
+KernelRow finish(Group& group, const Trace& trace, const RankSums& sums) {
   KernelRow& row = group.row;
   row.duration = summarize(std::move(group.durations));
-  row.busy_share = busy_ns == 0 ? 0.0 : static_cast<double>(row.duration.total) / static_cast<double>(busy_ns);
+  row.steps = sums.steps;
+  if (sums.busy_ns > 0) row.busy_share = static_cast<double>(row.duration.total) / static_cast<double>(sums.busy_ns);
   set_config(group, trace, row);
   return std::move(row);
 }
 
 }  // namespace
 
-std::vector<KernelRow> kernel_table(const Trace& trace, const KernelTableOptions& options,
-                                    const std::vector<RankSteps>& steps) {
+std::vector<KernelRow> kernel_table(const Trace& trace, const RunScope& scope,
+                                    const std::vector<DeviceBreakdown>& devices, const KernelTableOptions& options) {
   // Kind is part of the key: a kernel named like a copy must not be added to the copies.
   std::map<std::tuple<std::int32_t, std::uint32_t, GpuKind>, Group> groups;
   const bool kinds_apart = options.grouping == KernelGrouping::kName || options.grouping == KernelGrouping::kShortName;
   for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
     const Rank& rank = trace.ranks[r];
     const std::int32_t rank_key = options.by_rank ? rank.run.rank : -1;
-    std::unordered_map<StringId, std::uint32_t> ids;  // operations are found by pattern: once per name
     for (EventIndex i = 0; i < rank.gpu.size(); ++i) {
       const GpuKind kind = rank.gpu.kind[i];
       if (!options.copies && (kind == GpuKind::kMemcpy || kind == GpuKind::kMemset)) continue;
-      if (options.accept && !options.accept(r, i)) continue;
-      const auto [id, is_new] = ids.try_emplace(rank.gpu.name[i], 0);
-      if (is_new) id->second = group_id(trace, rank.gpu, i, options.grouping);
-      Group& group = groups[{rank_key, id->second, kinds_apart ? kind : GpuKind::kKernel}];
+      if (!scope.has_gpu_event(r, i)) continue;
+      const std::uint32_t id = group_id(rank.gpu, i, options.grouping);
+      Group& group = groups[{rank_key, id, kinds_apart ? kind : GpuKind::kKernel}];
       if (group.row.longest_event == kNoEvent) {
-        group.row.name = group_name(trace, id->second, options.grouping);
+        group.row.name = group_name(trace, id, options.grouping);
         group.row.rank = rank_key;
         group.row.gpu_class = rank.gpu.gpu_class[i];
         if (options.grouping != KernelGrouping::kClass) {
-          group.row.operation = operation_kind(kind, trace.text(rank.gpu.name[i]));
+          group.row.operation = rank.gpu.operation[i];
         }
       }
+      if (group.row.operation != rank.gpu.operation[i]) group.row.operation.reset();  // one name, launched by several
       group.add(rank, r, i);
-      if (!steps.empty() && step_of(rank, steps[r], i) >= 0) group.row.in_steps_ns += group.durations.back();
     }
   }
-  const auto busy = busy_by_rank(trace);
+  const auto sums = sums_by_rank(trace, scope, devices);
   std::vector<KernelRow> rows;
   rows.reserve(groups.size());
   for (auto& [key, group] : groups)
-    rows.push_back(finish(group, trace, busy.at(std::get<0>(key))));
+    rows.push_back(finish(group, trace, sums.at(std::get<0>(key))));
   std::sort(rows.begin(), rows.end(), [](const KernelRow& a, const KernelRow& b) {
     return std::tuple(-a.duration.total, a.name, a.rank) < std::tuple(-b.duration.total, b.name, b.rank);
   });

@@ -2,14 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "analyzer/kernel_names.h"
+#include "analyzer/scope.h"
 #include "analyzer/statistics.h"
-#include "analyzer/steps.h"
+#include "analyzer/time_breakdown.h"
 #include "analyzer/trace.h"
 
 namespace swinscope {
@@ -25,19 +25,17 @@ struct KernelTableOptions {
   KernelGrouping grouping = KernelGrouping::kName;
   bool by_rank = false;  // one row per rank instead of one over all
   bool copies = true;    // with memory copies and sets
-  // Which events count, by the rank's index in Trace::ranks and the event; all when empty.
-  std::function<bool(std::size_t, EventIndex)> accept;
 };
 
 struct KernelRow {
   std::string name;
   std::int32_t rank = -1;  // -1: all ranks
   GpuClass gpu_class = GpuClass::kCompute;
-  std::optional<OperationKind> operation;  // nothing in a row by class, which may hold several
+  std::optional<OperationKind> operation;  // nothing where a row holds several
   Summary duration;                        // ns
-  std::int64_t in_steps_ns = 0;            // duration of the calls that belong to a step (step_of)
+  std::int64_t steps = 0;                  // of the ranks that the row is of, summed; 0 without
   std::int64_t bytes = 0;                  // of copies and sets
-  double busy_share = 0;  // total duration / busy time of all devices (of the rank's): > 1 is possible with overlap
+  double busy_share = 0;  // total duration / busy time of the scope's devices (of the rank's): > 1 with overlap
   // The launch configuration of most of the calls; zeros for copies and sets.
   LaunchConfig config;
   std::int64_t configs = 0;  // how many there were
@@ -45,13 +43,16 @@ struct KernelRow {
   std::size_t longest_rank_index = 0;
   EventIndex longest_event = kNoEvent;
 
+  // Mean over steps and ranks; 0 without steps.
+  std::int64_t per_step_ns() const { return steps == 0 ? 0 : duration.total / steps; }
   double gigabytes_per_second() const {
     return duration.total == 0 ? 0.0 : static_cast<double>(bytes) / static_cast<double>(duration.total);
   }
 };
 
-// By total duration, descending; ties by name, then rank. `steps`: of every rank in the order of Trace::ranks, or none.
-std::vector<KernelRow> kernel_table(const Trace& trace, const KernelTableOptions& options,
-                                    const std::vector<RankSteps>& steps = {});
+// The events of the scope, by total duration, descending; ties by name, then rank. `devices`: time_breakdown() of it.
+std::vector<KernelRow> kernel_table(const Trace& trace, const RunScope& scope,
+                                    const std::vector<DeviceBreakdown>& devices,
+                                    const KernelTableOptions& options = {});
 
 }  // namespace swinscope

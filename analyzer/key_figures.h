@@ -1,11 +1,9 @@
 // The few figures that a run is asked for first.
 //
-//   step time          of time_breakdown.h, +- half the 95 % confidence interval of the slowest rank's ranges
-//   (Student's
-//                      t) where it is their mean
+//   step time          of the scope (scope.h), +- half the 95 % confidence interval over the slowest rank's steps
+//                      (Student's t)
 //   images/s           images per step of all ranks (payloads of the step ranges) / step time
-//   GPU busy           of the steps, of the whole span of a device where there are none: mean over devices of
-//                      time_breakdown.h's gpu_busy; idle = 1 - that
+//   GPU busy           mean over devices of time_breakdown.h's gpu_busy; idle = 1 - that
 //   exposed comm.      likewise the share of the time
 //   dropped records    what the recorder counted as lost, over all ranks
 // What the trace does not hold is nothing, never 0.
@@ -15,9 +13,7 @@
 #include <optional>
 #include <vector>
 
-#include "analyzer/steps.h"
-#include "analyzer/time_breakdown.h"
-#include "analyzer/trace.h"
+#include "analyzer/run_analysis.h"
 
 namespace swinscope {
 
@@ -32,6 +28,6 @@ struct KeyFigures {
   std::optional<std::int64_t> dropped;  // nothing for sources that do not count what they lose
 };
 
-KeyFigures key_figures(const Trace& trace, const std::vector<RankSteps>& steps);
+KeyFigures key_figures(const RunAnalysis& run);
 
 }  // namespace swinscope

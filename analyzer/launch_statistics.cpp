@@ -36,7 +36,7 @@ std::uint32_t first_correlation(const Rank& rank) {
   return first;
 }
 
-LaunchRow measure(const Rank& rank) {
+LaunchRow measure(const Rank& rank, std::size_t r, const RunScope& scope) {
   const std::uint32_t first = first_correlation(rank);
   LaunchRow row;
   row.rank = rank.run.rank;
@@ -46,7 +46,7 @@ LaunchRow measure(const Rank& rank) {
   std::vector<QueueChange> changes;
   double kernel_sum = 0;
   for (EventIndex i = 0; i < rank.gpu.size(); ++i) {
-    if (rank.gpu.kind[i] != GpuKind::kKernel) continue;
+    if (rank.gpu.kind[i] != GpuKind::kKernel || !scope.has_gpu_event(r, i)) continue;
     ++row.kernels;
     const std::int64_t start = rank.gpu.start_ns[i];
     kernel_sum += static_cast<double>(rank.gpu.end_ns[i] - start);
@@ -77,10 +77,10 @@ LaunchRow measure(const Rank& rank) {
 
 }  // namespace
 
-std::vector<LaunchRow> launch_statistics(const Trace& trace) {
+std::vector<LaunchRow> launch_statistics(const Trace& trace, const RunScope& scope) {
   std::vector<LaunchRow> rows;
-  for (const Rank& rank : trace.ranks) {
-    if (LaunchRow row = measure(rank); row.kernels > 0) rows.push_back(row);
+  for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
+    if (LaunchRow row = measure(trace.ranks[r], r, scope); row.kernels > 0) rows.push_back(row);
   }
   return rows;
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analyzer/scope.h"
 #include "analyzer/statistics.h"
 #include "analyzer/trace.h"
 
@@ -32,7 +33,7 @@ struct LaunchRow {
   std::int64_t tklqt_ns() const { return delay_ns.total; }
 };
 
-// One row per rank that has kernels.
-std::vector<LaunchRow> launch_statistics(const Trace& trace);
+// One row per rank that has kernels in the scope, of these.
+std::vector<LaunchRow> launch_statistics(const Trace& trace, const RunScope& scope);
 
 }  // namespace swinscope

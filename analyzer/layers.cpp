@@ -85,8 +85,8 @@ bool is_phase(std::string_view name) {
 // Collects the rows of one trace.
 class LayerCollector {
  public:
-  LayerCollector(const Trace& trace, LayerOptions options)
-      : trace_(trace), options_(std::move(options)), payloads_(trace) {}
+  LayerCollector(const Trace& trace, const RunScope& scope, const LayerOptions& options)
+      : trace_(trace), scope_(scope), options_(options), payloads_(trace) {}
 
   void add(std::size_t rank_index) {
     rank_index_ = rank_index;
@@ -96,18 +96,16 @@ class LayerCollector {
       const std::string domain = rank.domain_name(lane.domain, trace_.strings);
       if (domain == kDomainOwn) {
         add_lane(rank, lane, by_thread[lane.global_tid]);
-        add_steps(rank, lane, steps_[lane.global_tid]);
       }
       if (domain.empty()) add_modules(rank, lane, by_thread[lane.global_tid]);
     }
     for (EventIndex i = 0; i < rank.gpu.size(); ++i) {
       const bool has_layer = add_gpu_event(rank, by_thread, i);
-      if (!launched_in_step(rank, i)) continue;
+      if (!is_of_a_step(rank_index, i)) continue;
       const std::int64_t duration = rank.gpu.end_ns[i] - rank.gpu.start_ns[i];
       coverage_.step_gpu_ns += duration;
       if (has_layer) coverage_.layer_gpu_ns += duration;
     }
-    steps_.clear();
     if (is_wanted_) collect_calls(rank, by_thread);
   }
 
@@ -138,7 +136,7 @@ class LayerCollector {
     std::int64_t end_ns;
     std::size_t row;
     const Payload* payload;
-    bool counts;  // LayerOptions::accept_range
+    bool counts;  // the range itself is in the scope
     GpuWork work = {};
     // Captured into a CUDA graph: its work is done at each replay, and was not done when the range ran.
     std::map<std::uint32_t, GpuWork> replays = {};  // by correlation
@@ -171,8 +169,7 @@ class LayerCollector {
                      std::vector<Operation>& operations) {
     const std::int64_t start = rank.ranges.start_ns[range];
     const std::int64_t end = rank.ranges.end_ns[range];
-    const bool counts =
-        rank.is_within_windows(start, end) && (!options_.accept_range || options_.accept_range(rank_index_, range));
+    const bool counts = rank.is_within_windows(start, end) && scope_.has_host_time(rank_index_, start);
     if (counts) {
       durations_[row].push_back(end - start);
       count_calls(rows_[row], payload, 1);
@@ -180,23 +177,10 @@ class LayerCollector {
     operations.push_back({range, start, end, row, &payload, counts});
   }
 
-  void add_steps(const Rank& rank, const RangeLane& lane, std::vector<Interval>& steps) {
-    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
-      const Interval step{rank.ranges.start_ns[i], rank.ranges.end_ns[i]};
-      if (trace_.text(rank.ranges.name[i]) == "step" && rank.is_within_windows(step.begin_ns, step.end_ns))
-        steps.push_back(step);
-    }
-  }
-
-  bool launched_in_step(const Rank& rank, EventIndex i) const {
-    const EventIndex launch = rank.gpu.launch[i];
-    if (launch == kNoEvent) return false;
-    const auto thread = steps_.find(rank.api_lanes[rank.api.lane[launch]].global_tid);
-    if (thread == steps_.end()) return false;
-    const std::int64_t when = rank.api.start_ns[launch];
-    const auto after = std::upper_bound(thread->second.begin(), thread->second.end(), when,
-                                        [](std::int64_t t, const Interval& step) { return t < step.begin_ns; });
-    return after != thread->second.begin() && when < std::prev(after)->end_ns;
+  // Of what runs between steps (a checkpoint, a validation) nothing is a layer's.
+  bool is_of_a_step(std::size_t rank_index, EventIndex i) const {
+    return scope_.has_gpu_event(rank_index, i) &&
+           (!scope_.is_of_steps() || step_of(trace_.ranks[rank_index], scope_.steps()[rank_index], i) >= 0);
   }
 
   // What PyTorch's modules do: what it costs is not known, but where the time goes.
@@ -261,8 +245,7 @@ class LayerCollector {
     while (candidate != operations.begin()) {
       --candidate;
       if (when >= candidate->end_ns) continue;
-      if (!options_.accept_gpu || options_.accept_gpu(rank_index_, i))
-        add_work(rank, *candidate, i, caused->is_capture);
+      if (scope_.has_gpu_event(rank_index_, i)) add_work(rank, *candidate, i, caused->is_capture);
       return true;
     }
     return false;
@@ -311,6 +294,7 @@ class LayerCollector {
   }
 
   const Trace& trace_;
+  const RunScope& scope_;
   LayerOptions options_;
   Payloads payloads_;
   std::size_t rank_index_ = 0;  // of the rank at hand
@@ -319,52 +303,52 @@ class LayerCollector {
   std::map<std::pair<std::string, std::string>, std::size_t> index_;
   std::vector<LayerRow> rows_;
   std::vector<std::vector<std::int64_t>> durations_;
-  std::unordered_map<std::uint64_t, std::vector<Interval>> steps_;  // of the rank at hand, by thread
   LayerCoverage coverage_;
 };
 
-void collect(const Trace& trace, const LayerOptions& options, LayerCollector& collector) {
+void collect(const Trace& trace, const RunScope& scope, LayerCollector& collector) {
   for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
-    const std::int32_t rank = trace.ranks[r].run.rank;
-    if (options.rank.value_or(rank) == rank) collector.add(r);
+    if (scope.has_rank(r)) collector.add(r);
   }
 }
 
 }  // namespace
 
-std::vector<LayerRow> layer_table(const Trace& trace, const LayerOptions& options) {
-  LayerCollector collector(trace, options);
-  collect(trace, options, collector);
-  return collector.finish();
+std::vector<LayerRow> layer_table(const Trace& trace, const RunScope& scope, const LayerOptions& options) {
+  LayerCollector collector(trace, scope, options);
+  collect(trace, scope, collector);
+  std::vector<LayerRow> rows = collector.finish();
+  for (LayerRow& row : rows)
+    row.steps = scope.step_count();
+  return rows;
 }
 
-LayerCoverage layer_coverage(const Trace& trace, const LayerOptions& options) {
-  LayerCollector collector(trace, options);
-  collect(trace, options, collector);
+LayerCoverage layer_coverage(const Trace& trace, const RunScope& scope) {
+  LayerCollector collector(trace, scope, {});
+  collect(trace, scope, collector);
   return collector.coverage();
 }
 
 std::vector<LayerCall> layer_calls(const Trace& trace, std::string_view path, std::string_view phase,
-                                   const LayerOptions& options) {
-  LayerOptions of_each = options;
-  of_each.depth = 0;
-  of_each.by_phase = true;
-  LayerCollector collector(trace, of_each);
+                                   const RunScope& scope) {
+  LayerCollector collector(trace, scope, {});
   collector.want_calls([&](const LayerRow& row) {
     const std::string_view begin = std::string_view(row.path).substr(0, path.size());
     const bool is_below = begin == path && (row.path.size() == path.size() || row.path[path.size()] == '.');
     return is_below && (phase.empty() || row.phase == phase);
   });
-  collect(trace, of_each, collector);
+  collect(trace, scope, collector);
   return collector.calls();
 }
 
-StepImages count_images(const Trace& trace) {
+StepImages count_images(const Trace& trace, const RunScope& scope) {
   StepImages count;
-  for (const Rank& rank : trace.ranks) {
+  for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
+    const Rank& rank = trace.ranks[r];
     for (EventIndex i = 0; i < rank.ranges.size(); ++i) {
       if (rank.ranges.json[i] == kNoString || trace.text(rank.ranges.name[i]) != "step") continue;
       if (!rank.is_within_windows(rank.ranges.start_ns[i], rank.ranges.end_ns[i])) continue;
+      if (!scope.has_host_time(r, rank.ranges.start_ns[i])) continue;
       const nlohmann::json object = nlohmann::json::parse(trace.text(rank.ranges.json[i]), nullptr, false);
       if (!has_schema(object, "swinscope.step/1")) continue;
       ++count.steps;
@@ -372,6 +356,14 @@ StepImages count_images(const Trace& trace) {
     }
   }
   return count;
+}
+
+std::int64_t images_per_step(const Trace& trace, const RunScope& scope) {
+  const StepImages count = count_images(trace, scope);
+  std::int64_t ranks = 0;  // with steps
+  for (std::size_t r = 0; r < trace.ranks.size(); ++r)
+    ranks += scope.step_count(r) > 0 ? 1 : 0;
+  return count.steps == 0 ? 0 : count.images * ranks / count.steps;
 }
 
 std::vector<ThreadCpuRow> thread_cpu_table(const Trace& trace) {

@@ -4,12 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "analyzer/scope.h"
 #include "analyzer/statistics.h"
 #include "analyzer/trace.h"
 
@@ -27,30 +26,27 @@ struct LayerRow {
   std::int64_t flops = 0;       // 2 per multiply-add of matrix products and convolutions
   std::int64_t bytes_read = 0;  // compulsory traffic: each operand once
   std::int64_t bytes_written = 0;
+  std::int64_t steps = 0;  // of the scope, over ranks; 0 where it is the whole trace
 
   // The time in which the work was done: on the GPU where there was one, else on the host.
   std::int64_t work_ns() const { return gpu_events > 0 ? gpu_ns : host.total; }
 };
 
 struct LayerOptions {
-  int depth = 0;                     // path components to keep, 0: all
-  bool by_phase = true;              // forward and backward apart
-  std::optional<std::int32_t> rank;  // only this one; nothing: all
-  // Whether a range or a GPU event counts, by the rank's index in Trace::ranks and its own in the rank's columns;
-  // empty: all do.
-  std::function<bool(std::size_t, EventIndex)> accept_range;
-  std::function<bool(std::size_t, EventIndex)> accept_gpu;
+  int depth = 0;         // path components to keep, 0: all
+  bool by_phase = true;  // forward and backward apart
 };
 
 struct LayerCoverage {
   std::int64_t step_gpu_ns = 0;   // summed duration of the GPU events that were launched within steps
   std::int64_t layer_gpu_ns = 0;  // of them those that belong to a layer
 };
-// Of all ranks that are chosen; what was launched before and between steps (weights, warm-up) is nobody's layer.
-LayerCoverage layer_coverage(const Trace& trace, const LayerOptions& options);
+// Of the scope; what was launched between steps is nobody's layer.
+LayerCoverage layer_coverage(const Trace& trace, const RunScope& scope);
 
-// All ranks together, in the order in which the paths first ran; layers of which nothing counts are left out.
-std::vector<LayerRow> layer_table(const Trace& trace, const LayerOptions& options);
+// Of the scope, all its ranks together, in the order in which the paths first ran; layers of which nothing counts are
+// left out.
+std::vector<LayerRow> layer_table(const Trace& trace, const RunScope& scope, const LayerOptions& options = {});
 
 // One run of an operation: of its range, or of what its range captured into a CUDA graph.
 struct LayerCall {
@@ -62,14 +58,17 @@ struct LayerCall {
 };
 // The calls of the operations at `path` and below it, of one phase where `phase` is not empty; by rank, then start.
 std::vector<LayerCall> layer_calls(const Trace& trace, std::string_view path, std::string_view phase,
-                                   const LayerOptions& options);
+                                   const RunScope& scope);
 
 struct StepImages {
-  std::int64_t steps = 0;
+  std::int64_t steps = 0;   // that say how many they are of, over ranks
   std::int64_t images = 0;  // of all ranks
 };
-// From the payloads of the step ranges (swinscope.step/1).
-StepImages count_images(const Trace& trace);
+// From the payloads of the step ranges (swinscope.step/1) of the scope.
+StepImages count_images(const Trace& trace, const RunScope& scope);
+// Of all ranks together; 0 where the steps do not say. The ranks step together, so a step of the job is one of every
+// rank.
+std::int64_t images_per_step(const Trace& trace, const RunScope& scope);
 
 struct ThreadCpuRow {
   std::int32_t rank = 0;

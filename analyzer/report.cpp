@@ -46,9 +46,13 @@ ReportSection describe_environment(const std::string& command, const Trace& trac
   return section;
 }
 
-ReportSection quality_section(const Document& document) {
-  ReportSection section{"Data quality", document.warnings, {}, {}, {}};
-  if (section.text.empty()) section.text = {"Nothing was lost, dropped or cut off."};
+ReportSection quality_section(const ReportPart& part) {
+  ReportSection section{"Data quality", part.doubts, {}, {}, {}};
+  section.text.insert(section.text.end(), part.document.warnings.begin(), part.document.warnings.end());
+  if (section.text.empty()) {
+    section.text = {part.counts_losses ? "Nothing was lost, dropped or cut off."
+                                       : "No loss is known; the source does not count what it loses."};
+  }
   return section;
 }
 
@@ -70,9 +74,13 @@ ReportSection glossary() {
        "Training time: ceil(images / images per step) x step time.",
        "Speedup S(N) = T(1) / T(N), the times for the same number of images; T(1) is the point with the fewest GPUs.",
        "Parallel efficiency E(N) = S(N) / N, N in multiples of the first point's GPUs.",
-       "gpu_busy = time in which the device did anything / its span from first to last activity.",
-       "An experiment's gpu_busy and gpu_compute are of the measured steps, not of that span.",
-       "gpu_compute counts only kernels that are no communication.",
+       "Measured steps: all after the warm-up. Every figure of a run and of a point of an experiment is of them, where "
+       "its title does not say otherwise.",
+       "A device's window: from the start of the first measured step (where the host runs ahead, from the end of what "
+       "was "
+       "launched before) to the end of the last step or of the last GPU event launched in it.",
+       "gpu_busy = time in which the device did anything / its window.",
+       "gpu_compute = likewise of all activities except communication.",
        "cpu_util = CPU time of the rank's process and of those below it / (wall time x cores allowed).",
        "Idle by cause: each gap of a device is judged by the event that ends it: the causes sum to the idle time."},
       {},
@@ -87,7 +95,7 @@ void add_sections(Report& report, const ReportPart& part) {
     report.sections.push_back(std::move(section));
   };
   if (!part.environment.facts.empty()) add(part.environment);
-  if (document.schema != "compare") add(quality_section(document));
+  if (document.schema != "compare") add(quality_section(part));
   const std::string title = document.schema == "scaling"   ? "Scaling"
                             : document.schema == "compare" ? "Platform comparison"
                                                            : "Where the time goes";
@@ -129,13 +137,20 @@ std::string json_of(const Document& document) {
 
 }  // namespace
 
-ReportPart report_part(const Trace& trace, const std::string& path) {
+ReportPart report_part(const Trace& trace, const std::string& path, const Selection& selection) {
   ReportPart part;
-  part.document = analyze_document(trace, {kKernels, true, true});
+  const RunAnalysis run(trace, selection);
+  part.document = analyze_document(run, {kKernels, true, true});
   part.document.run = path;
   part.document.warnings = trace.warnings;
+  part.doubts = run.verdict.doubts;
+  part.counts_losses =
+      std::ranges::all_of(trace.ranks, [](const Rank& rank) { return rank.run.source == "swinscope"; });
   part.environment = describe_environment(trace.ranks.empty() ? "" : trace.ranks.front().run.command, trace);
-  if (const auto rows = layer_table(trace, {}); !rows.empty()) part.layers.push_back(layer_rows_table(rows));
+  if (const auto rows = layer_table(trace, run.scope); !rows.empty()) {
+    part.layers.push_back(layer_rows_table(rows));
+    part.layers.back().title += fmt::format(", {}", run.scope.title());
+  }
   part.corrupt = trace.corrupt;
   return part;
 }
@@ -155,7 +170,7 @@ std::vector<ReportPart> report_parts(const Experiment& experiment) {
   std::vector<ReportPart> parts = {experiment_part(experiment)};
   if (const ExperimentPoint* traced = largest_traced(experiment)) {
     const std::filesystem::path path = traced->folder / traced->tracing;
-    parts.push_back(report_part(open_trace(path), path.string()));
+    parts.push_back(report_part(open_trace(path), path.string(), {}));
     parts.back().prefix =
         fmt::format("Traced with {} {}: ", traced->gpus(), counted_in(parts.front().document.tables.front()));
     parts.back().environment = {};  // the experiment's

@@ -10,6 +10,7 @@
 #include "analyzer/comparison.h"
 #include "analyzer/experiment.h"
 #include "analyzer/render.h"
+#include "analyzer/selection.h"
 #include "analyzer/trace.h"
 
 namespace swinscope {
@@ -42,11 +43,13 @@ struct ReportPart {
   ReportSection environment;
   std::vector<Table> layers;
   std::optional<ComparedSeries> series;  // of an experiment, to compare it with others
+  std::vector<std::string> doubts;       // Verdict::doubts
+  bool counts_losses = true;             // whether the sources count what they lose
   bool corrupt = false;
 };
 
-// `path`: as the user gave it.
-ReportPart report_part(const Trace& trace, const std::string& path);
+// `path`: as the user gave it. Throws as RunScope does.
+ReportPart report_part(const Trace& trace, const std::string& path, const Selection& selection);
 // The experiment alone. Opens its runs; throws Error.
 ReportPart experiment_part(const Experiment& experiment);
 // The experiment, then the recording of its point with the most GPUs that has one.

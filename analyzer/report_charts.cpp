@@ -216,10 +216,12 @@ class ComparisonCharts {
 };
 
 ReportChart breakdown_chart(const Table& table) {
+  constexpr std::string_view kTitle = "Time breakdown, ";  // what follows is the scope
   Chart chart;
   chart.kind = ChartKind::kStackedBar;
-  chart.title = "Time of each device";
-  chart.description = "Compute, communication and copies that nothing hides, and idle time, for each device";
+  chart.title = fmt::format("Time of each device, {}", table.title.substr(std::min(table.title.size(), kTitle.size())));
+  chart.description =
+      "Compute, kernels of unknown kind, communication and copies that nothing hides, and idle time, for each device";
   chart.x_title = "rank / GPU";
   chart.y_title = "ms";
   const std::size_t rank = find_column(table, "rank");
@@ -227,13 +229,13 @@ ReportChart breakdown_chart(const Table& table) {
   for (const auto& row : table.rows)
     chart.categories.push_back(
         fmt::format("{:g} / {:g}", number(row[rank]).value_or(0), number(row[device]).value_or(0)));
-  chart.series = {series_of(table, "compute_ns", "compute", 1e6),
+  chart.series = {series_of(table, "compute_ns", "compute", 1e6), series_of(table, "unknown_ns", "unknown", 1e6),
                   series_of(table, "exposed_communication_ns", "exposed communication", 1e6),
                   series_of(table, "exposed_memory_ns", "exposed copies", 1e6),
                   series_of(table, "idle_ns", "idle", 1e6)};
-  return {
-      std::move(chart), "One recording; the four parts sum to the device's span.",
-      columns_of(table, {"rank", "device", "compute_ns", "exposed_communication_ns", "exposed_memory_ns", "idle_ns"})};
+  return {std::move(chart), "One recording; the five parts sum to the device's window.",
+          columns_of(table, {"rank", "device", "compute_ns", "unknown_ns", "exposed_communication_ns",
+                             "exposed_memory_ns", "idle_ns"})};
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 
 #include "analyzer/commands.h"
 #include "analyzer/key_figures.h"
-#include "analyzer/tables.h"
 #include "analyzer/text.h"
 
 namespace swinscope {
@@ -91,14 +90,17 @@ ComparedRun compared_run(const Trace& trace, const std::string& name) {
   run.corrupt = trace.corrupt;
   if (trace.ranks.empty()) return run;
   run.command = split_command(trace.ranks.front().run.command);
-  const std::vector<RankSteps> steps = all_steps(trace);
-  const KeyFigures figures = key_figures(trace, steps);
+  const RunAnalysis analysis(trace, {});
+  const KeyFigures figures = key_figures(analysis);
   run.steps = figures.steps;
   run.step_ns = figures.step_ns;
   run.images_per_second = figures.images_per_second;
   run.gpu_busy = figures.gpu_busy;
-  const Verdict verdict = judge(trace, steps, host_phases(trace, steps));
-  if (verdict.is_judged) run.bound = bound_name(verdict.bound);
+  if (analysis.verdict.bound) run.bound = bound_name(*analysis.verdict.bound);
+  run.warnings.insert(run.warnings.end(), analysis.verdict.doubts.begin(), analysis.verdict.doubts.end());
+  if (analysis.scope.is_of_repetitions()) {
+    run.warnings.emplace_back("no step is marked: its steps are repetitions of a kernel sequence, which may be layers");
+  }
   return run;
 }
 

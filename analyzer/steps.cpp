@@ -5,9 +5,11 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <string>
 
 #include <fmt/format.h>
 
+#include "analyzer/pattern.h"
 #include "analyzer/statistics.h"
 
 namespace swinscope {
@@ -23,35 +25,111 @@ bool is_numbered(std::string_view name, std::string_view prefix) {
 
 bool is_step(std::string_view name) { return name == "step" || is_numbered(name, "step "); }
 
-// The ranges of a domain (nullopt: of any, "": of NVTX's default domain) whose name satisfies the predicate, by start.
-template <typename Predicate>
-std::vector<EventIndex> ranges_named(const Trace& trace, const Rank& rank, std::optional<std::string_view> domain,
-                                     Predicate matches) {
-  std::vector<EventIndex> found;
-  for (const RangeLane& lane : rank.range_lanes) {
-    const std::string name = rank.domain_name(lane.domain, trace.strings);
-    if (name == kDomainTorchGpuUser || (domain && name != *domain)) continue;
-    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
-      if (matches(trace.text(rank.ranges.name[i]))) found.push_back(i);
+// Names that frameworks and people give to the ranges of steps: "step_3", "Iteration 3", "train_step", "batch 0",
+// "[pl][profile]run_training_batch" (Lightning), "execute_context_0(0)_generation_3(16)" (vLLM), "step[DECODE bs=64]"
+// (SGLang).
+bool is_step_annotation(std::string_view text) {
+  std::string name(text);
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (name.starts_with("step[") || name.starts_with("execute_")) return true;
+  for (const std::string_view part : {"run_training_batch", "train_step", "training_step"}) {
+    if (name.find(part) != std::string::npos) return true;
+  }
+  const std::size_t last = name.find_last_not_of("0123456789 _#:=.-/");  // the number and what stands before it
+  name.resize(last == std::string::npos ? 0 : last + 1);
+  for (const std::string_view adjective : {"train", "training", "global"}) {
+    if (name.starts_with(adjective) && name.size() > adjective.size() + 1 &&
+        std::string_view(" _-").find(name[adjective.size()]) != std::string_view::npos) {
+      name.erase(0, adjective.size() + 1);
     }
   }
-  std::sort(found.begin(), found.end(),
-            [&](EventIndex a, EventIndex b) { return rank.ranges.start_ns[a] < rank.ranges.start_ns[b]; });
+  return name == "step" || name == "iter" || name == "iteration" || name == "batch" || name == "minibatch";
+}
+
+bool is_any(std::string_view) { return true; }
+// Not an operator and not a Python function, which may have any name.
+bool is_annotated(std::string_view domain) { return domain != kDomainTorchOp && domain != kDomainTorchPython; }
+
+// The ranges whose domain ("": NVTX's default one) and name satisfy the predicates, by start.
+template <typename Domain, typename Predicate>
+std::vector<EventIndex> ranges_named(const Trace& trace, const Rank& rank, Domain in_domain, Predicate matches) {
+  std::vector<EventIndex> found;
+  std::map<StringId, bool> known;  // asked once per name
+  for (const RangeLane& lane : rank.range_lanes) {
+    const std::string domain = rank.domain_name(lane.domain, trace.strings);
+    if (domain == kDomainTorchGpuUser || !in_domain(domain)) continue;
+    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
+      const auto [entry, is_new] = known.try_emplace(rank.ranges.name[i], false);
+      if (is_new) entry->second = matches(trace.text(rank.ranges.name[i]));
+      if (entry->second) found.push_back(i);
+    }
+  }
+  std::sort(found.begin(), found.end(), [&](EventIndex a, EventIndex b) {
+    return std::pair(rank.ranges.start_ns[a], -rank.ranges.end_ns[a]) <
+           std::pair(rank.ranges.start_ns[b], -rank.ranges.end_ns[b]);
+  });
   return found;
+}
+
+std::uint64_t thread_of(const Rank& rank, EventIndex range) {
+  return rank.range_lanes[rank.ranges.lane[range]].global_tid;
+}
+
+// Of ranges by start those that lie in no other of the same thread.
+std::vector<EventIndex> outermost(const Rank& rank, const std::vector<EventIndex>& ranges) {
+  std::vector<EventIndex> outer;
+  std::map<std::uint64_t, std::int64_t> end_of_thread;
+  for (const EventIndex i : ranges) {
+    const auto [end, is_first] = end_of_thread.try_emplace(thread_of(rank, i), rank.ranges.end_ns[i]);
+    if (!is_first && rank.ranges.start_ns[i] < end->second) continue;
+    end->second = rank.ranges.end_ns[i];
+    outer.push_back(i);
+  }
+  return outer;
+}
+
+// The thread among those of the ranges that called CUDA the most; of equal ones the one with the most ranges.
+std::uint64_t busiest_thread(const Rank& rank, const std::vector<EventIndex>& ranges) {
+  std::map<std::uint64_t, std::pair<std::size_t, std::size_t>> calls_and_ranges;
+  for (const EventIndex i : ranges)
+    ++calls_and_ranges[thread_of(rank, i)].second;
+  for (const ThreadLane& lane : rank.api_lanes) {
+    const auto thread = calls_and_ranges.find(lane.global_tid);
+    if (thread != calls_and_ranges.end()) thread->second.first += lane.events.size();
+  }
+  return std::max_element(calls_and_ranges.begin(), calls_and_ranges.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+// Ranges by start of which none overlaps another: where those of several threads do, one thread's.
+std::vector<EventIndex> one_after_another(const Rank& rank, std::vector<EventIndex> ranges) {
+  std::int64_t end = std::numeric_limits<std::int64_t>::min();
+  bool overlap = false;
+  for (const EventIndex i : ranges) {
+    overlap |= rank.ranges.start_ns[i] < end;
+    end = std::max(end, rank.ranges.end_ns[i]);
+  }
+  if (!overlap) return ranges;
+  const std::uint64_t kept = busiest_thread(rank, ranges);
+  std::erase_if(ranges, [&](EventIndex i) { return thread_of(rank, i) != kept; });
+  return outermost(rank, ranges);
 }
 
 std::vector<std::uint64_t> threads_of(const Rank& rank, const std::vector<EventIndex>& ranges) {
   std::vector<std::uint64_t> threads;
   threads.reserve(ranges.size());
   for (const EventIndex i : ranges)
-    threads.push_back(rank.range_lanes[rank.ranges.lane[i]].global_tid);
+    threads.push_back(thread_of(rank, i));
   std::sort(threads.begin(), threads.end());
   threads.erase(std::unique(threads.begin(), threads.end()), threads.end());
   return threads;
 }
 
-RankSteps from_ranges(const Rank& rank, const std::vector<EventIndex>& ranges, StepMethod method,
+RankSteps from_ranges(const Rank& rank, const std::vector<EventIndex>& found, StepMethod method,
                       std::string_view name) {
+  const std::vector<EventIndex> ranges = one_after_another(rank, found);
   RankSteps steps{method, {}, threads_of(rank, ranges), fmt::format("{} x {}", ranges.size(), name)};
   for (const EventIndex i : ranges)
     steps.steps.push_back({rank.ranges.start_ns[i], rank.ranges.end_ns[i]});
@@ -85,6 +163,39 @@ RankSteps from_optimizer(const Trace& trace, const Rank& rank, const std::vector
     begin = rank.ranges.end_ns[i];
   }
   steps.how = fmt::format("{} x {}, each step ending with it", steps.steps.size(), trace.text(last->first));
+  return steps;
+}
+
+// From one launch of a CUDA graph to the next, of the graph (by its first node) that was launched the most.
+RankSteps from_graph_launches(const Trace& trace, const Rank& rank) {
+  constexpr std::size_t kMinLaunches = 3;
+  std::map<StringId, bool> is_launch;
+  std::vector<EventIndex> launches;
+  for (EventIndex i = 0; i < rank.api.size(); ++i) {
+    const auto [entry, is_new] = is_launch.try_emplace(rank.api.name[i], false);
+    if (is_new) entry->second = trace.text(rank.api.name[i]).find("GraphLaunch") != std::string_view::npos;
+    if (entry->second) launches.push_back(i);
+  }
+  if (launches.size() < kMinLaunches) return {};
+  std::map<EventIndex, std::uint64_t> graph_of;  // launch -> its smallest node
+  for (EventIndex i = 0; i < rank.gpu.size(); ++i) {
+    if (rank.gpu.launch[i] == kNoEvent) continue;
+    const auto [entry, is_new] = graph_of.try_emplace(rank.gpu.launch[i], rank.gpu.graph_node[i]);
+    if (!is_new) entry->second = std::min(entry->second, rank.gpu.graph_node[i]);
+  }
+  std::map<std::uint64_t, std::vector<EventIndex>> by_graph;
+  for (const EventIndex i : launches)
+    by_graph[graph_of.contains(i) ? graph_of.at(i) : 0].push_back(i);
+  const auto most = std::max_element(by_graph.begin(), by_graph.end(),
+                                     [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  std::vector<EventIndex>& repeated = most->second;
+  if (repeated.size() < kMinLaunches) return {};
+  std::sort(repeated.begin(), repeated.end(),
+            [&](EventIndex a, EventIndex b) { return rank.api.start_ns[a] < rank.api.start_ns[b]; });
+  RankSteps steps{StepMethod::kGraphLaunch, {}, {}, {}};
+  for (std::size_t i = 0; i + 1 < repeated.size(); ++i)
+    steps.steps.push_back({rank.api.start_ns[repeated[i]], rank.api.start_ns[repeated[i + 1]]});
+  steps.how = fmt::format("{} launches of one CUDA graph, each step up to the next", repeated.size());
   return steps;
 }
 
@@ -187,28 +298,56 @@ RankSteps recorded_steps(const Rank& rank, RankSteps found) {
   return found;
 }
 
-RankSteps all_steps(const Trace& trace, const Rank& rank) {
+RankSteps all_steps(const Trace& trace, const Rank& rank, const std::string& step_name) {
+  if (!step_name.empty()) {
+    const Pattern pattern("--step", step_name);
+    const auto marked =
+        ranges_named(trace, rank, is_any, [&](std::string_view name) { return pattern.matches(std::string(name)); });
+    if (marked.empty()) return {StepMethod::kNone, {}, {}, fmt::format("no range matches {}", step_name)};
+    return from_ranges(rank, outermost(rank, marked), StepMethod::kAnnotation, step_name);
+  }
   for (const std::string_view domain : {kDomainOwn, std::string_view()}) {
-    if (const auto marked = ranges_named(trace, rank, domain, is_step); !marked.empty()) {
+    const auto in_domain = [&](std::string_view name) { return name == domain; };
+    if (const auto marked = ranges_named(trace, rank, in_domain, is_step); !marked.empty()) {
       return from_ranges(rank, marked, StepMethod::kStepRanges, "step range");
     }
   }
   const auto is_profiler_step = [](std::string_view name) { return is_numbered(name, "ProfilerStep#"); };
-  if (const auto marked = ranges_named(trace, rank, std::nullopt, is_profiler_step); !marked.empty()) {
+  if (const auto marked = ranges_named(trace, rank, is_any, is_profiler_step); !marked.empty()) {
     return from_ranges(rank, marked, StepMethod::kProfilerStep, "ProfilerStep#");
+  }
+  if (const auto marked = outermost(rank, ranges_named(trace, rank, is_annotated, is_step_annotation));
+      !marked.empty()) {
+    return from_ranges(rank, marked, StepMethod::kAnnotation, trace.text(rank.ranges.name[marked.front()]));
   }
   const auto is_optimizer = [](std::string_view name) {
     return name.substr(0, kOptimizerPrefix.size()) == kOptimizerPrefix;
   };
-  if (const auto ends = ranges_named(trace, rank, std::nullopt, is_optimizer); !ends.empty()) {
+  if (const auto ends = ranges_named(trace, rank, is_any, is_optimizer); !ends.empty()) {
     return from_optimizer(trace, rank, ends);
   }
+  if (RankSteps replays = from_graph_launches(trace, rank); !replays.steps.empty()) return replays;
   return from_period(rank);
 }
 
 }  // namespace
 
-RankSteps find_steps(const Trace& trace, const Rank& rank) { return recorded_steps(rank, all_steps(trace, rank)); }
+RankSteps find_steps(const Trace& trace, const Rank& rank, const Selection& selection) {
+  RankSteps found = recorded_steps(rank, all_steps(trace, rank, selection.step_name));
+  const std::size_t count = found.steps.size();
+  found.end_measured = count;
+  if (selection.steps) {
+    const auto bound = [&](std::int64_t number) {
+      return static_cast<std::size_t>(std::clamp<std::int64_t>(number, 0, static_cast<std::int64_t>(count)));
+    };
+    found.first_measured = bound(selection.steps->first - 1);
+    found.end_measured = std::max(found.first_measured, bound(selection.steps->last));
+  } else if (count > 0 && !found.is_repetition()) {
+    const auto warmup = static_cast<std::size_t>(std::max<std::int64_t>(0, selection.warmup_steps.value_or(0)));
+    found.first_measured = std::min(warmup, count - 1);
+  }
+  return found;
+}
 
 int step_at(const RankSteps& steps, std::int64_t time_ns) {
   const auto after = std::upper_bound(steps.steps.begin(), steps.steps.end(), time_ns,
@@ -219,17 +358,9 @@ int step_at(const RankSteps& steps, std::int64_t time_ns) {
 
 int step_of(const Rank& rank, const RankSteps& steps, EventIndex gpu_event) {
   const EventIndex launch = rank.gpu.launch[gpu_event];
-  const bool host_time = steps.method != StepMethod::kKernelPeriod;
+  const bool host_time = !steps.is_repetition();
   if (host_time && launch == kNoEvent) return -1;
   return step_at(steps, host_time ? rank.api.start_ns[launch] : rank.gpu.start_ns[gpu_event]);
-}
-
-std::int64_t mean_step_ns(const RankSteps& steps) {
-  if (steps.steps.empty()) return 0;
-  std::int64_t sum = 0;
-  for (const Interval& step : steps.steps)
-    sum += step.length();
-  return sum / static_cast<std::int64_t>(steps.steps.size());
 }
 
 }  // namespace swinscope

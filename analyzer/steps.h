@@ -1,25 +1,41 @@
 // Finds the steps (iterations) of a run.
 //
 // In this order, the first that yields at least one step decides, for each rank:
-//   1. NVTX ranges named `step` or `step N`: in domain `swinscope` (our workloads), else in NVTX's default domain;
-//   2. `ProfilerStep#N` of the PyTorch profiler;
-//   3. `Optimizer.step#…` of PyTorch: a step ends where the optimizer's range ends, the first one begins with the
-//   recording;
-//   4. the period of the kernel sequence: the stream with the most kernels repeats the same names (at least 95 % equal)
-//   over
-//      at least three periods; a step begins at the kernel before which the stream idles longest.
+//   1. ranges whose name a given regular expression matches, where one is given (and nothing else then);
+//   2. NVTX ranges named `step` or `step N`: in domain `swinscope` (our workloads), else in NVTX's default domain;
+//   3. `ProfilerStep#N` of the PyTorch profiler;
+//   4. the outermost ranges with a name that frameworks give to a step: step_3, Iteration 3, train_step, batch 0,
+//      run_training_batch, execute_… (vLLM), step[…] (SGLang), in any domain;
+//   5. `Optimizer.step#…` of PyTorch: a step ends where the optimizer's range ends, the first one begins with the
+//      recording;
+//   6. launches of one CUDA graph, at least three: a step lasts from one launch to the next;
+//   7. the period of the kernel sequence: the stream with the most kernels repeats the same names (at least 95 % equal)
+//      over at least three periods. It is as likely a layer as a step, and called a repetition.
+// Where ranges of several threads overlap, those of the thread that launched the most count.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/intervals.h"
+#include "analyzer/selection.h"
 #include "analyzer/trace.h"
 
 namespace swinscope {
 
-enum class StepMethod : std::uint8_t { kNone, kStepRanges, kProfilerStep, kOptimizerStep, kKernelPeriod };
+enum class StepMethod : std::uint8_t {
+  kNone,
+  kStepRanges,
+  kProfilerStep,
+  kAnnotation,
+  kOptimizerStep,
+  kGraphLaunch,
+  kKernelPeriod
+};
 
 struct RankSteps {
   StepMethod method = StepMethod::kNone;
@@ -30,17 +46,24 @@ struct RankSteps {
   std::vector<std::uint64_t> threads;
   // Says how they were found, e.g. "3 x Optimizer.step#AdamW.step".
   std::string how;
+  // What is measured of them: all but those of the warm-up, which come first, or what was selected.
+  std::size_t first_measured = 0;
+  std::size_t end_measured = 0;
+
+  std::span<const Interval> measured() const {
+    return std::span(steps).subspan(first_measured, end_measured - first_measured);
+  }
+  bool is_repetition() const { return method == StepMethod::kKernelPeriod; }
 };
 
-RankSteps find_steps(const Trace& trace, const Rank& rank);
+// The warm-up is that of the selection, else none; at least one step is left. Throws Error(kUsage) where
+// `selection.step_name` is no regular expression.
+RankSteps find_steps(const Trace& trace, const Rank& rank, const Selection& selection = {});
 
 // The step that holds a time, -1 for none.
 int step_at(const RankSteps& steps, std::int64_t time_ns);
 
 // The step of a GPU event, -1 for none. The launch decides where it was recorded and the method works on host time.
 int step_of(const Rank& rank, const RankSteps& steps, EventIndex gpu_event);
-
-// Mean duration of a step, slowest rank; 0 without steps.
-std::int64_t mean_step_ns(const RankSteps& steps);
 
 }  // namespace swinscope

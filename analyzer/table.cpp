@@ -1,39 +1,15 @@
 #include "analyzer/table.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 
 #include <fmt/format.h>
-#include <regex.h>
 
+#include "analyzer/pattern.h"
 #include "store/error.h"
 
 namespace swinscope {
 namespace {
-
-// POSIX regular expressions: glibc matches them without recursion, so that no name can exhaust the stack.
-class Pattern {
- public:
-  explicit Pattern(const std::string& text) {
-    const int code = regcomp(&compiled_, text.c_str(), REG_EXTENDED | REG_NOSUB);
-    if (code == 0) return;
-    std::array<char, 256> reason{};
-    regerror(code, &compiled_, reason.data(), reason.size());
-    throw Error(ErrorKind::kUsage, fmt::format("--filter {}: not a regular expression", text), reason.data(),
-                "escape ( ) [ ] { } . * + ? with a backslash to match them literally");
-  }
-  Pattern(const Pattern&) = delete;
-  Pattern& operator=(const Pattern&) = delete;
-  Pattern(Pattern&&) = delete;
-  Pattern& operator=(Pattern&&) = delete;
-  ~Pattern() { regfree(&compiled_); }
-
-  bool matches(const std::string& text) const { return regexec(&compiled_, text.c_str(), 0, nullptr, 0) == 0; }
-
- private:
-  regex_t compiled_{};
-};
 
 double number_of(const Cell& cell) {
   if (const auto* integer = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*integer);
@@ -71,7 +47,7 @@ void sort_rows(Table& table, std::string_view column) {
 
 void filter_rows(Table& table, std::string_view column, const std::string& pattern) {
   const std::size_t at = find_column(table, column);
-  const Pattern compiled(pattern);
+  const Pattern compiled("--filter", pattern);
   const auto rejected = [&](const std::vector<Cell>& row) {
     const auto* text = std::get_if<std::string>(&row[at]);
     return text == nullptr || !compiled.matches(*text);

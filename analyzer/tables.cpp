@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/text.h"
+
 namespace swinscope {
 namespace {
 
@@ -24,10 +26,14 @@ std::string_view method_name(StepMethod method) {
       return "step ranges";
     case StepMethod::kProfilerStep:
       return "ProfilerStep annotations";
+    case StepMethod::kAnnotation:
+      return "annotated ranges";
     case StepMethod::kOptimizerStep:
       return "optimizer annotations";
+    case StepMethod::kGraphLaunch:
+      return "graph launches";
     case StepMethod::kKernelPeriod:
-      return "kernel periodicity";
+      return "repetition of kernels";
   }
   return "";
 }
@@ -44,36 +50,37 @@ std::string styled_name(const Trace& trace, const KernelRow& row, NameStyle styl
 
 }  // namespace
 
-std::vector<RankSteps> all_steps(const Trace& trace) {
-  std::vector<RankSteps> steps;
-  for (const Rank& rank : trace.ranks)
-    steps.push_back(find_steps(trace, rank));
-  return steps;
-}
-
-Table step_table(const Trace& trace, const std::vector<RankSteps>& steps) {
+Table step_table(const Trace& trace, const RunScope& scope) {
   Table table{"steps",
-              "Steps",
+              scope.is_of_repetitions() ? "Repetitions" : "Steps",
               {{"rank", "rank", Unit::kCount},
-               {"steps", "steps", Unit::kCount},
-               {"mean_ns", "mean", Unit::kDuration},
-               {"median_ns", "median", Unit::kDuration},
+               {"steps", "measured", Unit::kCount},
+               {"warmup_steps", "warm-up", Unit::kCount},
+               {"step_ns", scope.is_of_repetitions() ? "repetition time" : "step time", Unit::kDuration},
+               {"mean_ns", "mean range", Unit::kDuration, true},
+               {"median_ns", "median range", Unit::kDuration},
+               {"p99_ns", "p99", Unit::kDuration, true},
                {"min_ns", "min", Unit::kDuration},
                {"max_ns", "max", Unit::kDuration},
                {"method", "method"},
                {"how", "found by"}},
               {}};
-  for (std::size_t i = 0; i < steps.size(); ++i) {
+  for (std::size_t i = 0; i < scope.steps().size(); ++i) {
+    if (!scope.has_rank(i)) continue;
+    const RankSteps& steps = scope.steps()[i];
     std::vector<std::int64_t> lengths;
-    for (const Interval& step : steps[i].steps)
+    for (const Interval& step : steps.measured())
       lengths.push_back(step.length());
     const Summary s = summarize(lengths);
     const bool none = lengths.empty();
     const auto duration = [&](std::int64_t ns) { return none ? Cell() : Cell(ns); };
-    table.rows.push_back({int_cell(trace.ranks[i].run.rank), s.count, duration(mean_step_ns(steps[i])),
-                          duration(s.median), duration(s.min), duration(s.max),
-                          std::string(method_name(steps[i].method)),
-                          none ? std::string("no step annotation and no period was found") : steps[i].how});
+    const auto step_ns = scope.step_ns_of_rank(i);
+    table.rows.push_back({int_cell(trace.ranks[i].run.rank), s.count, static_cast<std::int64_t>(steps.first_measured),
+                          step_ns ? Cell(*step_ns) : Cell(), duration(std::llround(s.mean())), duration(s.median),
+                          duration(s.p99), duration(s.min), duration(s.max), std::string(method_name(steps.method)),
+                          steps.steps.empty() && steps.how.empty()
+                              ? std::string("no step annotation and no period was found")
+                              : steps.how});
   }
   return table;
 }
@@ -84,15 +91,16 @@ Table utilization_table(const std::vector<DeviceBreakdown>& devices) {
               {{"rank", "rank", Unit::kCount},
                {"device", "GPU", Unit::kCount},
                {"events", "events", Unit::kCount},
-               {"span_ns", "span", Unit::kDuration},
+               {"span_ns", "window", Unit::kDuration},
                {"busy_ns", "busy", Unit::kDuration},
                {"gpu_busy_percent", "gpu_busy", Unit::kPercent},
                {"gpu_compute_percent", "gpu_compute", Unit::kPercent},
-               {"idle_ns", "idle", Unit::kDuration}},
+               {"idle_ns", "idle", Unit::kDuration},
+               {"idle_percent", "idle %", Unit::kPercent}},
               {}};
   for (const DeviceBreakdown& d : devices) {
     table.rows.push_back({int_cell(d.rank), int_cell(d.device), d.events, d.total_ns(), d.busy_ns, 100 * d.gpu_busy(),
-                          100 * d.gpu_compute(), d.idle_ns()});
+                          100 * d.gpu_compute(), d.idle_ns(), percent(d.idle_ns(), d.total_ns())});
   }
   return table;
 }
@@ -142,19 +150,26 @@ Table breakdown_table(const std::vector<DeviceBreakdown>& devices) {
               {{"rank", "rank", Unit::kCount},
                {"device", "GPU", Unit::kCount},
                {"compute_ns", "compute", Unit::kDuration},
-               {"math_ns", "of it math", Unit::kDuration},
-               {"communication_ns", "communication", Unit::kDuration},
-               {"exposed_communication_ns", "exposed", Unit::kDuration},
+               {"math_ns", "matrix/attention", Unit::kDuration},
+               {"unknown_ns", "unknown kernels", Unit::kDuration},
+               {"communication_ns", "communication", Unit::kDuration, true},
+               {"exposed_communication_ns", "comm exposed", Unit::kDuration},
+               {"exposed_wait_ns", "of it waiting", Unit::kDuration, true},
+               {"exposed_transfer_ns", "of it transfer", Unit::kDuration, true},
                {"overlap_percent", "overlap", Unit::kPercent},
-               {"memory_ns", "copies and sets", Unit::kDuration},
-               {"exposed_memory_ns", "exposed", Unit::kDuration},
+               {"memory_ns", "copies and sets", Unit::kDuration, true},
+               {"exposed_memory_ns", "copies exposed", Unit::kDuration},
+               {"exposed_host_copy_ns", "of it host", Unit::kDuration},
                {"idle_ns", "idle", Unit::kDuration},
-               {"idle_percent", "idle", Unit::kPercent}},
+               {"idle_percent", "idle %", Unit::kPercent},
+               {"sum_ns", "sum", Unit::kDuration}},
               {}};
   for (const DeviceBreakdown& d : devices) {
-    table.rows.push_back({int_cell(d.rank), int_cell(d.device), d.compute_ns, d.math_ns, d.communication_ns,
-                          d.exposed_communication_ns, optional_cell(d.overlap_percent()), d.memory_ns,
-                          d.exposed_memory_ns, d.idle_ns(), percent(d.idle_ns(), d.total_ns())});
+    table.rows.push_back(
+        {int_cell(d.rank), int_cell(d.device), d.compute_ns, d.math_ns, d.unknown_ns, d.communication_ns,
+         d.exposed_communication_ns, d.exposed_wait_ns, d.exposed_wire_ns, optional_cell(d.overlap_percent()),
+         d.memory_ns, d.exposed_memory_ns, d.exposed_host_copy_ns, d.idle_ns(), percent(d.idle_ns(), d.total_ns()),
+         d.compute_ns + d.unknown_ns + d.exposed_communication_ns + d.exposed_memory_ns + d.idle.total_ns()});
   }
   return table;
 }
@@ -203,9 +218,9 @@ Table launch_table(const std::vector<LaunchRow>& rows) {
               "Launches",
               {{"rank", "rank", Unit::kCount},
                {"kernels", "kernels", Unit::kCount},
-               {"joined", "joined", Unit::kCount},
-               {"launched_before", "launched before the window", Unit::kCount},
-               {"launch_not_recorded", "launch not recorded", Unit::kCount},
+               {"joined", "launch found", Unit::kCount},
+               {"launched_before", "before recording", Unit::kCount},
+               {"launch_not_recorded", "launch lost", Unit::kCount},
                {"api_total_ns", "API total", Unit::kDuration},
                {"api_median_ns", "API median", Unit::kDuration},
                {"api_p99_ns", "API p99", Unit::kDuration, true},
@@ -213,8 +228,8 @@ Table launch_table(const std::vector<LaunchRow>& rows) {
                {"queue_p99_ns", "queue p99", Unit::kDuration, true},
                {"delay_median_ns", "delay median", Unit::kDuration},
                {"delay_p99_ns", "delay p99", Unit::kDuration, true},
-               {"tklqt_ns", "TKLQT", Unit::kDuration},
-               {"akd_ns", "AKD", Unit::kDuration},
+               {"tklqt_ns", "total launch+queue time", Unit::kDuration},
+               {"akd_ns", "mean kernel", Unit::kDuration},
                {"mean_queue_length", "mean queue", Unit::kNumber},
                {"max_queue_length", "max queue", Unit::kCount}},
               {}};
@@ -238,6 +253,7 @@ Table layer_rows_table(const std::vector<LayerRow>& rows) {
                {"host_ns", "host", Unit::kDuration},
                {"host_median_ns", "host median", Unit::kDuration, true},
                {"gpu_ns", "GPU", Unit::kDuration},
+               {"gpu_per_step_ns", "per step", Unit::kDuration},
                {"gpu_events", "GPU events", Unit::kCount, true},
                {"gflop", "GFLOP", Unit::kNumber},
                {"bytes_read", "read", Unit::kBytes},
@@ -251,8 +267,10 @@ Table layer_rows_table(const std::vector<LayerRow>& rows) {
       return r.work_ns() == 0 ? Cell() : Cell(static_cast<double>(amount) / static_cast<double>(r.work_ns()));
     };
     table.rows.push_back({r.path, r.phase, r.operation, r.precision, r.calls, r.host.total, r.host.median,
-                          r.gpu_events == 0 ? Cell() : Cell(r.gpu_ns), r.gpu_events, static_cast<double>(r.flops) / 1e9,
-                          r.bytes_read, r.bytes_written, rate(r.flops), rate(r.bytes_read + r.bytes_written)});
+                          r.gpu_events == 0 ? Cell() : Cell(r.gpu_ns),
+                          r.gpu_events == 0 || r.steps == 0 ? Cell() : Cell(r.gpu_ns / r.steps), r.gpu_events,
+                          static_cast<double>(r.flops) / 1e9, r.bytes_read, r.bytes_written, rate(r.flops),
+                          rate(r.bytes_read + r.bytes_written)});
   }
   return table;
 }
@@ -271,23 +289,22 @@ Table thread_cpu_rows_table(const std::vector<ThreadCpuRow>& rows) {
   return table;
 }
 
-Table bound_table(const Verdict& verdict) {
-  Table table{"bounds",
-              "What the time is bound by",
-              {{"bound", "bound by"},
-               {"share_percent", "share", Unit::kPercent},
-               {"per_step_ns", verdict.step_ns > 0 ? "per step" : "per device", Unit::kDuration}},
-              {}};
-  if (!verdict.is_judged) return table;
-  const auto whole = static_cast<double>(verdict.step_ns > 0 ? verdict.step_ns : verdict.window_ns);
+Table bound_table(const Verdict& verdict, const RunScope& scope) {
+  const std::string per = scope.is_of_steps() ? fmt::format("per {}", scope.unit()) : "per device";
+  Table table{
+      "bounds",
+      fmt::format("Where the time goes (sum {} {})", format_duration(verdict.whole_part_ns), per),
+      {{"bound", "bound by"}, {"share_percent", "share", Unit::kPercent}, {"per_step_ns", per, Unit::kDuration}},
+      {}};
+  if (!verdict.has_parts) return table;
   for (std::size_t i = 0; i < kBounds; ++i) {
-    table.rows.push_back({std::string(bound_name(Bound{static_cast<std::uint8_t>(i)})), 100 * verdict.share[i],
-                          static_cast<std::int64_t>(std::llround(verdict.share[i] * whole))});
+    const Bound bound{static_cast<std::uint8_t>(i)};
+    table.rows.push_back({std::string(bound_name(bound)), 100 * verdict.share(bound), verdict.part_ns[i]});
   }
   return table;
 }
 
-Table kernel_rows_table(const Trace& trace, const std::vector<KernelRow>& rows, const std::vector<RankSteps>& steps,
+Table kernel_rows_table(const Trace& trace, const RunScope& scope, const std::vector<KernelRow>& rows,
                         NameStyle style) {
   Table table{"kernels",
               "Kernels",
@@ -299,7 +316,7 @@ Table kernel_rows_table(const Trace& trace, const std::vector<KernelRow>& rows, 
                {"calls", "calls", Unit::kCount},
                {"total_ns", "total", Unit::kDuration},
                {"busy_share_percent", "of busy", Unit::kPercent},
-               {"per_step_ns", "per step", Unit::kDuration},
+               {"per_step_ns", fmt::format("per {}", scope.unit()), Unit::kDuration},
                {"mean_ns", "mean", Unit::kDuration},
                {"median_ns", "median", Unit::kDuration},
                {"p95_ns", "p95", Unit::kDuration, true},
@@ -314,14 +331,7 @@ Table kernel_rows_table(const Trace& trace, const std::vector<KernelRow>& rows, 
                {"block", "block", Unit::kText, true},
                {"launch_configurations", "configurations", Unit::kCount, true}},
               {}};
-  std::int64_t rank_steps = 0;  // steps summed over ranks
-  for (const RankSteps& rank : steps)
-    rank_steps += static_cast<std::int64_t>(rank.steps.size());
   for (const KernelRow& r : rows) {
-    std::int64_t row_steps = rank_steps;
-    for (std::size_t i = 0; i < trace.ranks.size() && r.rank >= 0; ++i) {
-      if (trace.ranks[i].run.rank == r.rank) row_steps = static_cast<std::int64_t>(steps[i].steps.size());
-    }
     const bool is_kernel = r.configs > 0;
     const auto of_kernel = [&](Cell cell) { return is_kernel ? std::move(cell) : Cell(); };
     table.rows.push_back(
@@ -333,7 +343,7 @@ Table kernel_rows_table(const Trace& trace, const std::vector<KernelRow>& rows, 
          r.duration.count,
          r.duration.total,
          100 * r.busy_share,
-         row_steps == 0 ? Cell() : Cell(r.in_steps_ns / row_steps),
+         r.steps == 0 ? Cell() : Cell(r.per_step_ns()),
          r.duration.mean(),
          r.duration.median,
          r.duration.p95,

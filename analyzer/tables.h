@@ -12,21 +12,19 @@
 #include "analyzer/kernel_table.h"
 #include "analyzer/launch_statistics.h"
 #include "analyzer/layers.h"
-#include "analyzer/steps.h"
+#include "analyzer/scope.h"
 #include "analyzer/table.h"
+#include "analyzer/thesis_utilization.h"
 #include "analyzer/time_breakdown.h"
 #include "analyzer/verdict.h"
 
 namespace swinscope {
 
-// The steps of every rank, in the order of Trace::ranks.
-std::vector<RankSteps> all_steps(const Trace& trace);
-
 enum class NameStyle { kShort, kFull, kMangled };
 
-Table step_table(const Trace& trace, const std::vector<RankSteps>& steps);
+Table step_table(const Trace& trace, const RunScope& scope);
 Table utilization_table(const std::vector<DeviceBreakdown>& devices);
-// Over each rank's whole recording; no rows where the CPU was not sampled.
+// No rows where the CPU was not sampled.
 Table cpu_utilization_table(const std::vector<CpuUtilization>& ranks);
 Table thesis_table(const std::vector<ThesisUtilization>& ranks);
 Table breakdown_table(const std::vector<DeviceBreakdown>& devices);
@@ -38,9 +36,9 @@ Table scaling_rows_table(const std::vector<ScalingRow>& rows);
 std::string_view counted_in(const Table& scaling_rows);
 Table layer_rows_table(const std::vector<LayerRow>& rows);
 Table thread_cpu_rows_table(const std::vector<ThreadCpuRow>& rows);
-Table bound_table(const Verdict& verdict);
-// `name` is the name in that style, `full_name` always the full one. Per step and rank where steps were found.
-Table kernel_rows_table(const Trace& trace, const std::vector<KernelRow>& rows, const std::vector<RankSteps>& steps,
-                        NameStyle style);
+// A row for each bound, which sum to the verdict's whole; no rows where nothing could be split.
+Table bound_table(const Verdict& verdict, const RunScope& scope);
+// `name` is the name in that style, `full_name` always the full one. Per step and rank where the scope is of steps.
+Table kernel_rows_table(const Trace& trace, const RunScope& scope, const std::vector<KernelRow>& rows, NameStyle style);
 
 }  // namespace swinscope

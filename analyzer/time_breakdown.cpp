@@ -1,127 +1,24 @@
 #include "analyzer/time_breakdown.h"
 
 #include <algorithm>
-#include <map>
-#include <span>
-#include <string>
+#include <memory>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
-#include "analyzer/host_phases.h"
+#include "analyzer/collective_waits.h"
 #include "analyzer/kernel_names.h"
 
 namespace swinscope {
 namespace {
 
-// CUDA calls that block the host until the device is done with something.
-bool is_blocking_call(std::string_view name) {
-  for (const std::string_view part : {"StreamSynchronize", "DeviceSynchronize", "EventSynchronize", "CtxSynchronize"}) {
-    if (name.find(part) != std::string_view::npos) return true;
-  }
-  // cudaMemcpy and cuMemcpyDtoH block, their Async forms do not.
-  return name.find("Memcpy") != std::string_view::npos && name.find("Async") == std::string_view::npos &&
-         name.find("Batch") == std::string_view::npos;
-}
-
-// Answers, for a thread, whether it was in one of some intervals at an instant.
-class ThreadIntervals {
+// Whether a copy goes between host and device, asked once per name.
+class HostCopies {
  public:
-  void add(std::uint64_t global_tid, Interval interval) { by_thread_[global_tid].push_back(interval); }
-  void finish() {
-    for (auto& [thread, intervals] : by_thread_)
-      intervals = unite(std::move(intervals));
-  }
-  bool contains(std::uint64_t global_tid, std::int64_t when) const {
-    const auto thread = by_thread_.find(global_tid);
-    if (thread == by_thread_.end()) return false;
-    const auto& intervals = thread->second;
-    const auto after = std::upper_bound(intervals.begin(), intervals.end(), when,
-                                        [](std::int64_t t, const Interval& i) { return t < i.begin_ns; });
-    return after != intervals.begin() && when < std::prev(after)->end_ns;
-  }
-
- private:
-  std::unordered_map<std::uint64_t, std::vector<Interval>> by_thread_;
-};
-
-ThreadIntervals blocking_calls(const Trace& trace, const Rank& rank) {
-  ThreadIntervals calls;
-  std::unordered_map<StringId, bool> blocking;
-  for (EventIndex i = 0; i < rank.api.size(); ++i) {
-    const auto [entry, is_new] = blocking.try_emplace(rank.api.name[i], false);
-    if (is_new) entry->second = is_blocking_call(trace.text(rank.api.name[i]));
-    if (entry->second) {
-      calls.add(rank.api_lanes[rank.api.lane[i]].global_tid, {rank.api.start_ns[i], rank.api.end_ns[i]});
-    }
-  }
-  calls.finish();
-  return calls;
-}
-
-ThreadIntervals input_ranges(const Trace& trace, const Rank& rank) {
-  ThreadIntervals ranges;
-  for (const RangeLane& lane : rank.range_lanes) {
-    const std::string domain = rank.domain_name(lane.domain, trace.strings);
-    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
-      if (!is_input_range(domain, trace.text(rank.ranges.name[i]))) continue;
-      ranges.add(lane.global_tid, {rank.ranges.start_ns[i], rank.ranges.end_ns[i]});
-    }
-  }
-  ranges.finish();
-  return ranges;
-}
-
-// The idle gaps of one device and their causes.
-class IdleJudge {
- public:
-  IdleJudge(const Trace& trace, const Rank& rank)
-      : rank_(rank), blocking_(blocking_calls(trace, rank)), input_(input_ranges(trace, rank)) {}
-
-  // `events` of one device, by start; the device waits for the first one since `begin_ns`.
-  IdleCauses judge(const std::vector<EventIndex>& events, std::int64_t begin_ns) const {
-    IdleCauses causes;
-    std::int64_t busy_until = begin_ns;
-    EventIndex last = kNoEvent;  // the event that kept the device busy until then
-    for (const EventIndex e : events) {
-      const std::int64_t start = rank_.gpu.start_ns[e];
-      if (start > busy_until) cause(causes, last, e, busy_until) += start - busy_until;
-      if (last == kNoEvent || rank_.gpu.end_ns[e] > busy_until) {
-        busy_until = rank_.gpu.end_ns[e];
-        last = e;
-      }
-    }
-    return causes;
-  }
-
- private:
-  std::int64_t& cause(IdleCauses& causes, EventIndex before, EventIndex next, std::int64_t gap_begin_ns) const {
-    const EventIndex launch = rank_.gpu.launch[next];
-    if (launch == kNoEvent) return causes.other_ns;
-    const std::uint64_t thread = rank_.api_lanes[rank_.api.lane[launch]].global_tid;
-    if (rank_.api.start_ns[launch] < gap_begin_ns) {
-      const bool communication = rank_.gpu.gpu_class[next] == GpuClass::kCommunication ||
-                                 (before != kNoEvent && rank_.gpu.gpu_class[before] == GpuClass::kCommunication &&
-                                  rank_.gpu.lane[before] != rank_.gpu.lane[next]);
-      return communication ? causes.communication_ns : causes.dependency_ns;
-    }
-    if (input_.contains(thread, gap_begin_ns)) return causes.input_ns;
-    if (blocking_.contains(thread, gap_begin_ns)) return causes.synchronization_ns;
-    return causes.host_ns;
-  }
-
-  const Rank& rank_;
-  ThreadIntervals blocking_;
-  ThreadIntervals input_;
-};
-
-// Whether each kernel name is a matrix product, convolution or attention; asked once per name.
-class MathNames {
- public:
-  explicit MathNames(const Trace& trace) : trace_(trace) {}
-  bool is_math(StringId name) {
+  explicit HostCopies(const Trace& trace) : trace_(trace) {}
+  bool holds(StringId name) {
     const auto [entry, is_new] = known_.try_emplace(name, false);
-    if (is_new) entry->second = swinscope::is_math(operation_kind(GpuKind::kKernel, trace_.text(name)));
+    if (is_new) entry->second = is_host_copy(trace_.text(name));
     return entry->second;
   }
 
@@ -130,141 +27,114 @@ class MathNames {
   std::unordered_map<StringId, bool> known_;
 };
 
-DeviceBreakdown break_down(const Rank& rank, const std::vector<EventIndex>& events, MathNames& names) {
-  std::vector<Interval> compute;
+// The intervals of one device by what they are, cut to its window.
+struct DeviceIntervals {
+  std::vector<Interval> known;
   std::vector<Interval> math;
+  std::vector<Interval> unknown;
   std::vector<Interval> communication;
+  std::vector<Interval> wait;  // of communication: until the last rank came
+  std::vector<Interval> wire;  // of communication: from then on
   std::vector<Interval> memory;
-  DeviceBreakdown row;
-  row.rank = rank.run.rank;
-  row.device = rank.gpu_lanes[rank.gpu.lane[events.front()]].device;
-  row.events = static_cast<std::int64_t>(events.size());
-  row.window = {rank.gpu.start_ns[events.front()], rank.gpu.end_ns[events.front()]};
-  for (const EventIndex e : events) {
-    const Interval interval{rank.gpu.start_ns[e], rank.gpu.end_ns[e]};
-    row.window.end_ns = std::max(row.window.end_ns, interval.end_ns);
-    switch (rank.gpu.gpu_class[e]) {
-      case GpuClass::kUnknown:
-      case GpuClass::kCompute:
-        compute.push_back(interval);
-        if (names.is_math(rank.gpu.name[e])) math.push_back(interval);
-        break;
-      case GpuClass::kCommunication:
-        communication.push_back(interval);
-        break;
-      case GpuClass::kMemory:
-        memory.push_back(interval);
-        break;
-    }
-    if (rank.gpu.kind[e] == GpuKind::kKernel) row.kernel_sum_ns += interval.length();
-  }
-  const IntervalSet compute_set = unite(std::move(compute));
-  const IntervalSet communication_set = unite(std::move(communication));
-  const IntervalSet memory_set = unite(std::move(memory));
-  std::vector<Interval> both = compute_set;
-  both.insert(both.end(), memory_set.begin(), memory_set.end());
-  const IntervalSet non_communication = unite(std::move(both));
-  row.compute_ns = total_length(compute_set);
-  row.math_ns = total_length(unite(std::move(math)));
-  row.communication_ns = total_length(communication_set);
-  row.memory_ns = total_length(memory_set);
-  row.non_communication_ns = total_length(non_communication);
-  row.exposed_communication_ns = total_length(subtract(communication_set, compute_set));
-  row.exposed_memory_ns = total_length(subtract(subtract(memory_set, compute_set), communication_set));
-  row.busy_ns = row.compute_ns + row.exposed_communication_ns + row.exposed_memory_ns;
-  return row;
-}
-
-std::map<std::int32_t, std::vector<EventIndex>> events_by_device(const Rank& rank) {
-  std::map<std::int32_t, std::vector<EventIndex>> devices;
-  for (const GpuLane& lane : rank.gpu_lanes) {
-    std::vector<EventIndex>& events = devices[lane.device];
-    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i)
-      events.push_back(i);
-  }
-  for (auto& [device, events] : devices) {
-    std::stable_sort(events.begin(), events.end(),
-                     [&](EventIndex a, EventIndex b) { return rank.gpu.start_ns[a] < rank.gpu.start_ns[b]; });
-  }
-  return devices;
-}
-
-struct StepEvents {
-  std::vector<EventIndex> events;  // by start: from the first to the last one of a step, with what lies between steps
-  std::int64_t begin_ns = 0;       // since when the device waited for the first one
+  std::vector<Interval> device_memory;  // of memory: all but host copies
 };
 
-// events: of one device and one recorded window, by start.
-StepEvents events_of_steps(const Rank& rank, const RankSteps& steps, std::span<const EventIndex> events) {
-  StepEvents found;
-  auto first = events.end();
-  auto end = events.begin();
-  std::int64_t busy_until = 0;  // by what ran before the first
-  for (auto e = events.begin(); e != events.end(); ++e) {
-    const int step = step_of(rank, steps, *e);
-    if (step >= 0) {
-      if (first == events.end()) {
-        first = e;
-        const std::int64_t start = rank.gpu.start_ns[*e];
-        const std::int64_t step_begin = steps.steps[static_cast<std::size_t>(step)].begin_ns;
-        found.begin_ns = e == events.begin() ? start : std::min(start, std::max(busy_until, step_begin));
+class DeviceCounter {
+ public:
+  DeviceCounter(const Trace& trace, const CollectiveWaits& waits) : trace_(trace), waits_(waits), host_copies_(trace) {}
+
+  DeviceBreakdown count(const DeviceScope& device, const IdleJudge& judge) {
+    const Rank& rank = trace_.ranks[device.rank_index];
+    DeviceBreakdown row;
+    row.rank_index = device.rank_index;
+    row.rank = rank.run.rank;
+    row.device = device.device;
+    row.events = static_cast<std::int64_t>(device.events.size());
+    row.steps = device.steps;
+    row.window_ns = device.window.length();
+    DeviceIntervals of;
+    for (const EventIndex e : device.events) {
+      const Interval interval{std::max(rank.gpu.start_ns[e], device.window.begin_ns),
+                              std::min(rank.gpu.end_ns[e], device.window.end_ns)};
+      sort_in(device, e, interval, of);
+      if (rank.gpu.kind[e] == GpuKind::kKernel) row.kernel_sum_ns += interval.length();
+    }
+    measure(std::move(of), row);
+    row.idle = judge.judge(device);
+    return row;
+  }
+
+ private:
+  void sort_in(const DeviceScope& device, EventIndex e, const Interval& interval, DeviceIntervals& of) {
+    const GpuEvents& gpu = trace_.ranks[device.rank_index].gpu;
+    switch (gpu.gpu_class[e]) {
+      case GpuClass::kCompute:
+        of.known.push_back(interval);
+        if (is_math(gpu.operation[e])) of.math.push_back(interval);
+        break;
+      case GpuClass::kUnknown:
+        of.unknown.push_back(interval);
+        break;
+      case GpuClass::kCommunication: {
+        of.communication.push_back(interval);
+        if (const auto wait = waits_.wait_ns(device.rank_index, e)) {
+          const std::int64_t arrived =
+              std::clamp(gpu.start_ns[e] + *wait, interval.begin_ns, std::max(interval.begin_ns, interval.end_ns));
+          of.wait.push_back({interval.begin_ns, arrived});
+          of.wire.push_back({arrived, interval.end_ns});
+        }
+        break;
       }
-      end = std::next(e);
-    }
-    if (first == events.end()) busy_until = std::max(busy_until, rank.gpu.end_ns[*e]);
-  }
-  if (first != events.end()) found.events.assign(first, end);
-  return found;
-}
-
-// Calls body(events) for the events of each recorded window; for all where it was the whole run. events: by start.
-template <typename Body>
-void for_each_window(const Rank& rank, std::span<const EventIndex> events, const Body& body) {
-  const std::vector<WindowInfo>& windows = rank.run.windows;
-  for (std::size_t w = 0; w + 1 < windows.size() && !events.empty(); ++w) {
-    const auto next = std::find_if(events.begin(), events.end(),
-                                   [&](EventIndex e) { return rank.gpu.start_ns[e] >= windows[w + 1].start_ns; });
-    const auto count = static_cast<std::size_t>(next - events.begin());
-    body(events.first(count));
-    events = events.subspan(count);
-  }
-  body(events);
-}
-
-// Time of the outermost operator ranges less nothing: the self times of nested operators add up to their outermost one.
-std::optional<std::int64_t> operator_time(const Trace& trace, const Rank& rank) {
-  std::optional<std::int64_t> sum;
-  for (const RangeLane& lane : rank.range_lanes) {
-    if (rank.domain_name(lane.domain, trace.strings) != kDomainTorchOp) continue;
-    std::vector<Interval> ranges;
-    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
-      ranges.push_back({rank.ranges.start_ns[i], rank.ranges.end_ns[i]});
-    }
-    sum = sum.value_or(0) + total_length(unite(std::move(ranges)));
-  }
-  return sum;
-}
-
-// Time in which a thread was in a CUDA call or in an annotated operation, over all threads.
-std::optional<std::int64_t> call_time(const Trace& trace, const Rank& rank) {
-  std::map<std::uint64_t, std::vector<Interval>> by_thread;
-  for (const ThreadLane& lane : rank.api_lanes) {
-    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i)
-      by_thread[lane.global_tid].push_back({rank.api.start_ns[i], rank.api.end_ns[i]});
-  }
-  for (const RangeLane& lane : rank.range_lanes) {
-    if (rank.domain_name(lane.domain, trace.strings) != kDomainOwn) continue;
-    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
-      const StringId json = rank.ranges.json[i];
-      if (json == kNoString || trace.text(json).find("swinscope.operation/1") == std::string_view::npos) continue;
-      by_thread[lane.global_tid].push_back({rank.ranges.start_ns[i], rank.ranges.end_ns[i]});
+      case GpuClass::kMemory:
+        of.memory.push_back(interval);
+        if (!host_copies_.holds(gpu.name[e])) of.device_memory.push_back(interval);
+        break;
     }
   }
-  if (by_thread.empty()) return std::nullopt;
-  std::int64_t sum = 0;
-  for (auto& [thread, calls] : by_thread)
-    sum += total_length(unite(std::move(calls)));
-  return sum;
+
+  static IntervalSet both(const IntervalSet& a, const IntervalSet& b) {
+    std::vector<Interval> all = a;
+    all.insert(all.end(), b.begin(), b.end());
+    return unite(std::move(all));
+  }
+
+  static void measure(DeviceIntervals of, DeviceBreakdown& row) {
+    const IntervalSet known = unite(std::move(of.known));
+    const IntervalSet kernels = both(known, unite(std::move(of.unknown)));
+    const IntervalSet communication = unite(std::move(of.communication));
+    const IntervalSet memory = unite(std::move(of.memory));
+    row.compute_ns = total_length(known);
+    row.math_ns = total_length(unite(std::move(of.math)));
+    row.unknown_ns = total_length(kernels) - row.compute_ns;
+    row.communication_ns = total_length(communication);
+    row.memory_ns = total_length(memory);
+    row.non_communication_ns = total_length(both(kernels, memory));
+    const IntervalSet exposed = subtract(communication, kernels);
+    const IntervalSet exposed_wait = intersect(exposed, unite(std::move(of.wait)));
+    row.exposed_communication_ns = total_length(exposed);
+    row.exposed_wait_ns = total_length(exposed_wait);
+    row.exposed_wire_ns = total_length(subtract(intersect(exposed, unite(std::move(of.wire))), exposed_wait));
+    const IntervalSet exposed_memory = subtract(subtract(memory, kernels), communication);
+    row.exposed_memory_ns = total_length(exposed_memory);
+    row.exposed_host_copy_ns = total_length(subtract(exposed_memory, unite(std::move(of.device_memory))));
+    row.busy_ns = row.compute_ns + row.unknown_ns + row.exposed_communication_ns + row.exposed_memory_ns;
+  }
+
+  const Trace& trace_;
+  const CollectiveWaits& waits_;
+  HostCopies host_copies_;
+};
+
+void add(DeviceBreakdown& row, const DeviceBreakdown& window) {
+  const auto sum = [&](auto... member) { ((row.*member += window.*member), ...); };
+  sum(&DeviceBreakdown::events, &DeviceBreakdown::steps, &DeviceBreakdown::window_ns, &DeviceBreakdown::busy_ns,
+      &DeviceBreakdown::compute_ns, &DeviceBreakdown::math_ns, &DeviceBreakdown::unknown_ns,
+      &DeviceBreakdown::communication_ns, &DeviceBreakdown::exposed_communication_ns, &DeviceBreakdown::exposed_wait_ns,
+      &DeviceBreakdown::exposed_wire_ns, &DeviceBreakdown::memory_ns, &DeviceBreakdown::exposed_memory_ns,
+      &DeviceBreakdown::exposed_host_copy_ns, &DeviceBreakdown::non_communication_ns, &DeviceBreakdown::kernel_sum_ns);
+  const auto sum_idle = [&](auto... member) { ((row.idle.*member += window.idle.*member), ...); };
+  sum_idle(&IdleCauses::input_ns, &IdleCauses::synchronization_ns, &IdleCauses::host_ns, &IdleCauses::communication_ns,
+           &IdleCauses::dependency_ns, &IdleCauses::other_ns);
 }
 
 }  // namespace
@@ -275,111 +145,37 @@ std::optional<double> DeviceBreakdown::overlap_percent() const {
          static_cast<double>(communication_ns);
 }
 
-std::vector<DeviceBreakdown> time_breakdown(const Trace& trace) {
+std::vector<DeviceBreakdown> time_breakdown(const Trace& trace, const RunScope& scope) {
   std::vector<DeviceBreakdown> rows;
-  MathNames names(trace);
-  for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
-    const Rank& rank = trace.ranks[r];
-    const IdleJudge judge(trace, rank);
-    for (const auto& [device, events] : events_by_device(rank)) {
-      DeviceBreakdown row = break_down(rank, events, names);
-      row.rank_index = r;
-      row.idle = judge.judge(events, row.window.begin_ns);
+  const CollectiveWaits waits(trace, scope);
+  DeviceCounter counter(trace, waits);
+  std::unique_ptr<IdleJudge> judge;
+  std::size_t judged = trace.ranks.size();
+  for (const DeviceScope& device : scope.devices()) {
+    if (judged != device.rank_index) {
+      judged = device.rank_index;
+      judge = std::make_unique<IdleJudge>(trace, trace.ranks[judged], scope.steps()[judged]);
+    }
+    DeviceBreakdown row = counter.count(device, *judge);
+    const bool same_device =
+        !rows.empty() && rows.back().rank_index == row.rank_index && rows.back().device == row.device;
+    if (same_device) {
+      add(rows.back(), row);
+    } else {
       rows.push_back(row);
     }
   }
   return rows;
 }
 
-std::vector<DeviceBreakdown> time_breakdown_of_steps(const Trace& trace, const std::vector<RankSteps>& steps) {
-  std::vector<DeviceBreakdown> rows;
-  MathNames names(trace);
-  for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
-    const Rank& rank = trace.ranks[r];
-    const IdleJudge judge(trace, rank);
-    for (const auto& [device, all] : events_by_device(rank)) {
-      for_each_window(rank, all, [&](std::span<const EventIndex> events) {
-        const StepEvents of_steps = events_of_steps(rank, steps[r], events);
-        if (of_steps.events.empty()) return;
-        DeviceBreakdown row = break_down(rank, of_steps.events, names);
-        row.rank_index = r;
-        row.window.begin_ns = of_steps.begin_ns;
-        row.idle = judge.judge(of_steps.events, of_steps.begin_ns);
-        rows.push_back(row);
-      });
-    }
+std::optional<MeanUtilization> mean_utilization(const std::vector<DeviceBreakdown>& devices) {
+  if (devices.empty()) return std::nullopt;
+  MeanUtilization mean;
+  for (const DeviceBreakdown& device : devices) {
+    mean.gpu_busy += device.gpu_busy() / static_cast<double>(devices.size());
+    mean.gpu_compute += device.gpu_compute() / static_cast<double>(devices.size());
   }
-  return rows;
-}
-
-std::int64_t step_time_ns(const std::vector<RankSteps>& steps, const std::vector<DeviceBreakdown>& of_steps) {
-  std::int64_t longest = 0;
-  for (const RankSteps& rank : steps)
-    longest = std::max(longest, mean_step_ns(rank));
-  std::map<std::pair<std::size_t, std::int32_t>, std::int64_t> device_ns;  // of all its windows
-  for (const DeviceBreakdown& row : of_steps)
-    device_ns[{row.rank_index, row.device}] += row.total_ns();
-  for (const auto& [device, ns] : device_ns)
-    longest = std::max(longest, ns / static_cast<std::int64_t>(steps[device.first].steps.size()));
-  return longest;
-}
-
-std::vector<DeviceUtilization> gpu_utilization(const Trace& trace, const std::vector<Interval>& windows) {
-  std::vector<DeviceUtilization> rows;
-  for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
-    const Rank& rank = trace.ranks[r];
-    const Interval window = windows[r];
-    if (window.length() <= 0) continue;
-    const auto share = [&](std::vector<Interval> intervals) {
-      return static_cast<double>(total_length(clip(unite(std::move(intervals)), window))) /
-             static_cast<double>(window.length());
-    };
-    for (const auto& [device, events] : events_by_device(rank)) {
-      std::vector<Interval> all;
-      std::vector<Interval> compute;  // all but communication
-      for (const EventIndex e : events) {
-        all.push_back({rank.gpu.start_ns[e], rank.gpu.end_ns[e]});
-        if (rank.gpu.gpu_class[e] != GpuClass::kCommunication) compute.push_back(all.back());
-      }
-      rows.push_back({rank.run.rank, device, share(std::move(all)), share(std::move(compute))});
-    }
-  }
-  return rows;
-}
-
-std::optional<double> ThesisUtilization::gpu_share() const {
-  if (!cpu_self_ns || kernel_ns + *cpu_self_ns == 0) return std::nullopt;
-  return static_cast<double>(kernel_ns) / static_cast<double>(kernel_ns + *cpu_self_ns);
-}
-
-std::vector<ThesisUtilization> thesis_utilization(const Trace& trace) {
-  std::vector<ThesisUtilization> rows;
-  for (const Rank& rank : trace.ranks) {
-    ThesisUtilization row;
-    row.rank = rank.run.rank;
-    for (EventIndex i = 0; i < rank.gpu.size(); ++i) {
-      if (rank.gpu.kind[i] == GpuKind::kKernel) row.kernel_ns += rank.gpu.end_ns[i] - rank.gpu.start_ns[i];
-    }
-    row.cpu_self_ns = operator_time(trace, rank);
-    if (!row.cpu_self_ns) {
-      row.cpu_self_ns = call_time(trace, rank);
-      row.is_of_cuda_calls = row.cpu_self_ns.has_value();
-    }
-    rows.push_back(row);
-  }
-  return rows;
-}
-
-std::optional<double> mean_gpu_share(const std::vector<ThesisUtilization>& ranks) {
-  double sum = 0;
-  int count = 0;
-  for (const ThesisUtilization& rank : ranks) {
-    if (const auto share = rank.gpu_share(); share && rank.kernel_ns > 0) {
-      sum += *share;
-      ++count;
-    }
-  }
-  return count == 0 ? std::nullopt : std::optional(sum / count);
+  return mean;
 }
 
 }  // namespace swinscope

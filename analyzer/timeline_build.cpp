@@ -87,8 +87,9 @@ class LaneCutter {
 
   std::uint32_t level(EventIndex i) const {
     if (source_.ranges != nullptr) return source_.ranges->depth[i];
-    // LaneKind follows the order of GpuClass.
-    return source_.gpu != nullptr ? static_cast<std::uint32_t>(source_.gpu->gpu_class[i]) : 0;
+    // LaneKind follows the order of GpuClass; kernels of unknown kind stand among the others.
+    if (source_.gpu == nullptr || source_.gpu->gpu_class[i] == GpuClass::kUnknown) return 0;
+    return static_cast<std::uint32_t>(source_.gpu->gpu_class[i]);
   }
 
   void assign() {

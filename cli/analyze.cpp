@@ -6,14 +6,15 @@
 #include "analyzer/comparison.h"
 #include "analyzer/documents.h"
 #include "analyzer/hta.h"
-#include "analyzer/tables.h"
 #include "cli/command.h"
+#include "cli/selection.h"
 
 namespace swinscope::cli {
 namespace {
 
 struct AnalyzeOptions {
   CommonOptions common;
+  SelectionOptions selection;
   std::string run;
   std::string definition = "swinscope";
   std::size_t top = 10;
@@ -23,7 +24,7 @@ Document analyze_hta(const Trace& trace) {
   Document document;
   document.schema = "hta";
   document.tables = hta_tables(trace);
-  document.notes = {"Figures as Holistic Trace Analysis defines them (whole microseconds)."};
+  document.notes = {"Figures as Holistic Trace Analysis defines them: of the whole trace, in whole microseconds."};
   return document;
 }
 
@@ -43,7 +44,8 @@ int run_analyze(const AnalyzeOptions& options) {
   Document document =
       options.definition == "hta"
           ? analyze_hta(trace)
-          : analyze_document(trace, {options.top, options.definition == "thesis", options.common.format != "table"});
+          : analyze_document(RunAnalysis(trace, options.selection.get()),
+                             {options.top, options.definition == "thesis", options.common.format != "table"});
   document.run = trace.path;
   document.warnings = trace.warnings;
   emit(document, options.common);
@@ -64,6 +66,7 @@ void add_analyze(CLI::App& app, int& status) {
       ->check(CLI::IsMember({"swinscope", "thesis", "hta"}))
       ->envname("SWINSCOPE_DEFINITION");
   command->add_option("--top", options->top, "Kernels to list")->capture_default_str()->check(CLI::NonNegativeNumber);
+  options->selection.add_to(*command);
   options->common.add_to(*command);
   command->callback([options, &status] { status = run_analyze(*options); });
 }

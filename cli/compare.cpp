@@ -53,7 +53,8 @@ int run_compare(const CompareOptions& options) {
 
 void add_compare(CLI::App& app, int& status) {
   auto options = std::make_shared<CompareOptions>();
-  CLI::App* command = app.add_subcommand("compare", "Compare scaling experiments with each other and with published ones, or runs with each other");
+  CLI::App* command = app.add_subcommand(
+      "compare", "Compare scaling experiments with each other and with published ones, or runs with each other");
   command->add_option("EXPERIMENT", options->paths, "Experiments, a folder of them, or runs; the first one is the base")
       ->required();
   add_beside(*command, options->beside);

@@ -6,6 +6,7 @@
 
 #include "analyzer/tables.h"
 #include "cli/command.h"
+#include "cli/selection.h"
 #include "store/error.h"
 
 namespace swinscope::cli {
@@ -13,6 +14,7 @@ namespace {
 
 struct KernelsOptions {
   CommonOptions common;
+  SelectionOptions selection;
   TableOptions table;
   std::string run;
   std::string names = "short";
@@ -39,8 +41,10 @@ int run_kernels(const KernelsOptions& options) {
   document.schema = "kernels";
   document.run = trace.path;
   document.warnings = trace.warnings;
-  const std::vector<RankSteps> steps = all_steps(trace);
-  document.tables = {kernel_rows_table(trace, kernel_table(trace, how, steps), steps, style)};
+  const RunScope scope(trace, options.selection.get());
+  document.tables = {
+      kernel_rows_table(trace, scope, kernel_table(trace, scope, time_breakdown(trace, scope), how), style)};
+  document.notes = {fmt::format("All figures are of: {}.", scope.title())};
   options.table.apply(document.tables.front(), "name");
   emit(document, options.common);
   return status_of(trace);
@@ -59,6 +63,7 @@ void add_kernels(CLI::App& app, int& status) {
       ->envname("SWINSCOPE_NAMES");
   command->add_flag("--by-rank", options->by_rank, "One row per rank");
   options->table.add_to(*command);
+  options->selection.add_to(*command);
   options->common.add_to(*command);
   command->callback([options, &status] { status = run_kernels(*options); });
 }

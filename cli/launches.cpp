@@ -1,8 +1,11 @@
 // swinscope launches RUN: from the launching call to the kernel.
 #include <memory>
 
+#include <fmt/format.h>
+
 #include "analyzer/tables.h"
 #include "cli/command.h"
+#include "cli/selection.h"
 #include "store/error.h"
 
 namespace swinscope::cli {
@@ -10,6 +13,7 @@ namespace {
 
 struct LaunchesOptions {
   CommonOptions common;
+  SelectionOptions selection;
   std::string run;
 };
 
@@ -19,7 +23,8 @@ int run_launches(const LaunchesOptions& options) {
   document.schema = "launches";
   document.run = trace.path;
   document.warnings = trace.warnings;
-  document.tables = {launch_table(launch_statistics(trace))};
+  const RunScope scope(trace, options.selection.get());
+  document.tables = {launch_table(launch_statistics(trace, scope))};
   if (document.tables.front().rows.empty()) {
     throw Error(ErrorKind::kFailure, trace.path + ": has no kernel records",
                 trace.gpu_event_count() == 0 ? "no GPU activity was recorded"
@@ -27,9 +32,12 @@ int run_launches(const LaunchesOptions& options) {
                 "run `swinscope info` to see what the trace holds");
   }
   document.notes = {
+      fmt::format("All figures are of: {}.", scope.title()),
       "API time: duration of the launching call. Queue time: from its end to the kernel's start. Launch delay: from "
       "its",
-      "start to the kernel's start; TKLQT is their sum, AKD the mean kernel duration (SKIP, arXiv 2504.11750)."};
+      "start to the kernel's start; their sum is the total launch+queue time (TKLQT; AKD is the mean kernel duration: "
+      "SKIP, "
+      "arXiv 2504.11750)."};
   emit(document, options.common);
   return status_of(trace);
 }
@@ -40,6 +48,7 @@ void add_launches(CLI::App& app, int& status) {
   auto options = std::make_shared<LaunchesOptions>();
   CLI::App* command = app.add_subcommand("launches", "API time, queue time, launch delay and queue length");
   command->add_option("RUN", options->run, "Trace to analyze")->required();
+  options->selection.add_to(*command);
   options->common.add_to(*command);
   command->callback([options, &status] { status = run_launches(*options); });
 }

@@ -5,6 +5,7 @@
 
 #include "analyzer/tables.h"
 #include "cli/command.h"
+#include "cli/selection.h"
 #include "store/error.h"
 
 namespace swinscope::cli {
@@ -12,6 +13,7 @@ namespace {
 
 struct LayersOptions {
   CommonOptions common;
+  SelectionOptions selection;
   TableOptions table;
   std::string run;
   LayerOptions layers;
@@ -21,14 +23,15 @@ struct LayersOptions {
 int run_layers(LayersOptions options) {
   const Trace trace = open_run(options.run, options.common);
   options.layers.by_phase = !options.joined_phases;
-  const std::vector<LayerRow> rows = layer_table(trace, options.layers);
+  const RunScope scope(trace, options.selection.get());
+  const std::vector<LayerRow> rows = layer_table(trace, scope, options.layers);
   if (rows.empty()) {
     throw Error(ErrorKind::kFailure, fmt::format("{}: has no annotated operations", trace.path),
                 "no range of domain 'swinscope' carries a swinscope.operation payload",
                 "record a swinscope workload: swinscope record -o RUN -- swin infer …");
   }
-  const StepImages images = count_images(trace);
-  const LayerCoverage coverage = layer_coverage(trace, options.layers);
+  const StepImages images = count_images(trace, scope);
+  const LayerCoverage coverage = layer_coverage(trace, scope);
   std::int64_t flops = 0;
   for (const LayerRow& row : rows)
     flops += row.flops;
@@ -43,12 +46,13 @@ int run_layers(LayersOptions options) {
       {"gflop_per_image", "GFLOP per image",
        images.images == 0 ? Cell() : Cell(static_cast<double>(flops) / 1e9 / static_cast<double>(images.images)),
        Unit::kNumber},
-      {"gpu_by_layer_percent", "GPU time of steps by layer",
+      {"gpu_by_layer_percent", "GPU time by layer",
        coverage.step_gpu_ns == 0
            ? Cell()
            : Cell(100.0 * static_cast<double>(coverage.layer_gpu_ns) / static_cast<double>(coverage.step_gpu_ns)),
        Unit::kPercent}};
   document.tables = {layer_rows_table(rows)};
+  document.notes = {fmt::format("All figures are of: {}.", scope.title())};
   options.table.apply(document.tables.front(), "path");
   if (Table threads = thread_cpu_rows_table(thread_cpu_table(trace)); !threads.rows.empty()) {
     document.tables.push_back(std::move(threads));
@@ -67,6 +71,7 @@ void add_layers(CLI::App& app, int& status) {
       ->check(CLI::PositiveNumber);
   command->add_flag("--join-phases", options->joined_phases, "Forward and backward in one row");
   options->table.add_to(*command);
+  options->selection.add_to(*command);
   options->common.add_to(*command);
   command->callback([options, &status] { status = run_layers(*options); });
 }

@@ -36,7 +36,7 @@ std::vector<std::string> single_runs(const std::vector<std::string>& runs) {
 }
 
 std::vector<ReportPart> parts_of(const std::string& run, const CommonOptions& common) {
-  if (!is_experiment(run)) return {report_part(open_run(run, common), run)};
+  if (!is_experiment(run)) return {report_part(open_run(run, common), run, {})};
   std::vector<ReportPart> parts = report_parts(read_experiment(run));
   for (const ReportPart& part : parts)
     print_warnings(part.document.warnings, common);

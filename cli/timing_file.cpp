@@ -19,6 +19,8 @@ namespace {
 constexpr const char* kFormHint =
     "the first line is gpus,step_ms (or step_s, step_us, step_ns), then one line for each repeat, such as 2,30.1";
 
+constexpr const char* kOneValue = "each column has one number, with nothing behind it but the comma";
+
 // A place in the file, for messages.
 struct Line {
   const std::filesystem::path& path;
@@ -92,7 +94,7 @@ std::optional<T> number_in(std::string_view text) {
 
 std::int64_t parse_step_ns(const Line& line, std::string_view text, double unit_ns) {
   const std::optional<double> number = number_in<double>(text);
-  if (!number || !std::isfinite(*number)) line.refuse(fmt::format("\"{}\" is no number", text), {});
+  if (!number || !std::isfinite(*number)) line.refuse(fmt::format("\"{}\" is no number", text), kOneValue);
   constexpr double kLongestNs = 1e15;  // eleven days
   const double ns = *number * unit_ns;
   if (ns < 0.5 || ns > kLongestNs)
@@ -123,9 +125,9 @@ std::map<int, std::vector<std::int64_t>> read_timing(const std::filesystem::path
       continue;
     }
     const std::vector<std::string_view> fields = fields_of(line.text);
-    if (fields.size() != 2) line.refuse(fmt::format("{} values, not 2", fields.size()), {});
+    if (fields.size() != 2) line.refuse(fmt::format("{} values, not 2", fields.size()), kOneValue);
     const std::optional<int> gpus = number_in<int>(fields[columns->gpus]);
-    if (!gpus || *gpus < 1) line.refuse(fmt::format("\"{}\" is no number of GPUs", fields[columns->gpus]), {});
+    if (!gpus || *gpus < 1) line.refuse(fmt::format("\"{}\" is no number of GPUs", fields[columns->gpus]), kOneValue);
     timing[*gpus].push_back(parse_step_ns(line, fields[columns->step], columns->unit_ns));
   }
   if (timing.empty()) {

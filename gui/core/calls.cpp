@@ -28,36 +28,13 @@ const AxisUnit& unit_for(std::int64_t longest_ns) {
 
 }  // namespace
 
-Accept accept_of(const Filter& filter, const Trace& trace, const std::vector<RankSteps>& steps) {
-  if (!filter.rank && !filter.stream && !filter.has_steps()) return {};
-  return [filter, &trace, &steps](std::size_t r, EventIndex i) {
-    const Rank& rank = trace.ranks[r];
-    if (filter.rank && *filter.rank != rank.run.rank) return false;
-    if (filter.stream && *filter.stream != rank.gpu_lanes[rank.gpu.lane[i]].stream) return false;
-    if (!filter.has_steps()) return true;
-    const int step = step_of(rank, steps[r], i);
-    return step >= filter.first_step && step <= filter.last_step;
-  };
-}
-
-Accept accept_ranges_of(const Filter& filter, const Trace& trace, const std::vector<RankSteps>& steps) {
-  if (!filter.rank && !filter.has_steps()) return {};
-  return [filter, &trace, &steps](std::size_t r, EventIndex i) {
-    const Rank& rank = trace.ranks[r];
-    if (filter.rank && *filter.rank != rank.run.rank) return false;
-    if (!filter.has_steps()) return true;
-    const int step = step_at(steps[r], rank.ranges.start_ns[i]);
-    return step >= filter.first_step && step <= filter.last_step;
-  };
-}
-
-std::vector<Call> kernel_calls(const Trace& trace, const std::string& name, const Accept& accept) {
+std::vector<Call> kernel_calls(const Trace& trace, const RunScope& scope, const std::string& name) {
   std::vector<Call> calls;
   for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
     const GpuEvents& gpu = trace.ranks[r].gpu;
     const std::size_t first = calls.size();
     for (EventIndex i = 0; i < gpu.size(); ++i) {
-      if (trace.text(gpu.name[i]) != name || (accept && !accept(r, i))) continue;
+      if (trace.text(gpu.name[i]) != name || !scope.has_gpu_event(r, i)) continue;
       calls.push_back(
           {static_cast<std::uint32_t>(r), LaneKind::kKernels, i, gpu.start_ns[i], gpu.end_ns[i] - gpu.start_ns[i]});
     }

@@ -1,15 +1,13 @@
 // The calls of one kernel or layer: for the distribution of their durations and for going from one to the next.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "analyzer/chart.h"
 #include "analyzer/layers.h"
-#include "analyzer/steps.h"
+#include "analyzer/scope.h"
 #include "analyzer/timeline.h"
-#include "gui/core/filter.h"
 
 namespace swinscope::gui {
 
@@ -22,14 +20,8 @@ struct Call {
   std::int64_t duration_ns = 0;
 };
 
-// Whether a GPU event or a range passes the filter's rank, stream and steps; its name is the business of whoever asks.
-// Ranges belong to no stream. Empty when all pass.
-using Accept = std::function<bool(std::size_t, EventIndex)>;
-Accept accept_of(const Filter& filter, const Trace& trace, const std::vector<RankSteps>& steps);
-Accept accept_ranges_of(const Filter& filter, const Trace& trace, const std::vector<RankSteps>& steps);
-
-// Those of the kernel with this full name that pass, by rank, then start.
-std::vector<Call> kernel_calls(const Trace& trace, const std::string& name, const Accept& accept);
+// Those of the kernel with this full name in the scope, by rank, then start.
+std::vector<Call> kernel_calls(const Trace& trace, const RunScope& scope, const std::string& name);
 
 // Those of a layer, or of all below it; a call takes as long as its GPU events together, and where it has none as long
 // as its range.

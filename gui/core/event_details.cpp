@@ -44,7 +44,7 @@ class Details {
     const std::vector<Interval>& steps = timeline_.processes[lane_.key.process].steps;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       if (event_.start_ns >= steps[i].begin_ns && event_.start_ns < steps[i].end_ns)
-        add("starts in step", fmt::format("{} of {}", i, steps.size()));
+        add("starts in step", fmt::format("{} of {}", i + 1, steps.size()));
     }
   }
 

@@ -6,16 +6,27 @@
 #include <cstdint>
 #include <optional>
 
+#include "analyzer/selection.h"
+
 namespace swinscope::gui {
 
 struct Filter {
   std::optional<std::int32_t> rank;
   std::optional<std::uint32_t> stream;
-  int first_step = -1;  // both -1: all, also what belongs to no step
-  int last_step = -1;
-  QString name;  // part of a name, without regard to case
-  bool has_steps() const { return first_step >= 0; }
+  bool whole_trace = false;        // instead of the measured steps
+  std::optional<StepRange> steps;  // instead of both
+  QString name;                    // part of a name, without regard to case
   bool operator==(const Filter&) const = default;
+
+  // What the analyses are to be of. The name is the business of whoever shows rows.
+  Selection selection() const {
+    Selection chosen;
+    chosen.scope = whole_trace && !steps ? Scope::kTrace : Scope::kSteps;
+    chosen.rank = rank;
+    if (stream) chosen.stream = *stream;
+    chosen.steps = steps;
+    return chosen;
+  }
 };
 
 // The one filter of a window; every page listens to it.

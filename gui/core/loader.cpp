@@ -7,7 +7,6 @@
 #include "analyzer/documents.h"
 #include "analyzer/open.h"
 #include "analyzer/report.h"
-#include "analyzer/tables.h"
 #include "analyzer/timeline_open.h"
 
 namespace swinscope::gui {
@@ -27,14 +26,6 @@ struct Loader::Job {
 namespace {
 
 constexpr double kTimelineShare = 0.6;  // of the progress; the analyses are the rest
-
-void analyze(OpenedRun& run) {
-  run.steps = all_steps(*run.trace);
-  run.figures = key_figures(*run.trace, run.steps);
-  run.document = analyze_document(*run.trace, {50, true, true});
-  run.document.run = run.trace->path;
-  run.document.warnings = run.trace->warnings;
-}
 
 }  // namespace
 
@@ -168,7 +159,7 @@ void Loader::read_run(const std::shared_ptr<Job>& job) {
   report_progress(job, kTimelineShare, "reading events for the analyses");
   run->trace = std::make_shared<const Trace>(open_trace(job->path.toStdString(), &job->control.cancel));
   report_progress(job, 0.9, "analyzing");
-  analyze(*run);
+  run->analyzed = analyze_run(*run->trace, {});
   post(job, [this, job, run] {
     end(job);
     Q_EMIT timeline_ready(run);

@@ -4,26 +4,36 @@
 #include <QString>
 #include <QStringList>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "analyzer/experiment.h"
 #include "analyzer/key_figures.h"
 #include "analyzer/platforms.h"
 #include "analyzer/render.h"
-#include "analyzer/steps.h"
+#include "analyzer/run_analysis.h"
 #include "analyzer/timeline.h"
 #include "analyzer/trace.h"
 
 namespace swinscope::gui {
+
+// What is said of a part of a run.
+struct AnalyzedRun {
+  Document document;  // what `swinscope analyze` says
+  KeyFigures figures;
+};
+// Of the trace's measured steps, or what the selection names. Where nothing meets the selection the document has a
+// headline that says so, and no tables.
+AnalyzedRun analyze_run(const Trace& trace, const Selection& selection);
+// Nothing where nothing meets the selection.
+std::optional<RunScope> scope_of(const Trace& trace, const Selection& selection);
 
 // A run. The timeline comes first, since it can be had much sooner; the rest follows.
 struct OpenedRun {
   QString path;
   std::shared_ptr<const Timeline> timeline;  // may be a preview while `trace` is not there yet
   std::shared_ptr<const Trace> trace;        // null: still loading
-  std::vector<RankSteps> steps;              // as Trace::ranks
-  KeyFigures figures;
-  Document document;  // what `swinscope analyze` says
+  AnalyzedRun analyzed;                      // of its measured steps
 };
 
 struct OpenedExperiment {

@@ -13,7 +13,8 @@ namespace swinscope::gui {
 namespace {
 
 constexpr int kTypingMs = 150;
-constexpr int kNoStep = -1;
+constexpr int kNoStep = 0;  // they are counted from 1
+constexpr int kWholeTrace = 1;
 
 }  // namespace
 
@@ -22,6 +23,7 @@ FilterBar::FilterBar(FilterModel& model, QWidget* parent)
       model_(model),
       run_(new QComboBox(this)),
       rank_(new QComboBox(this)),
+      scope_(new QComboBox(this)),
       first_step_(new QSpinBox(this)),
       last_step_(new QSpinBox(this)),
       stream_(new QComboBox(this)),
@@ -36,6 +38,10 @@ FilterBar::FilterBar(FilterModel& model, QWidget* parent)
   name_->setObjectName(QStringLiteral("filter_name"));
   name_->setPlaceholderText(QStringLiteral("part of a name"));
   name_->setClearButtonEnabled(true);
+  scope_->setObjectName(QStringLiteral("filter_scope"));
+  scope_->addItems({QStringLiteral("measured steps"), QStringLiteral("whole trace")});
+  scope_->setToolTip(QStringLiteral("What all figures are of: the steps after the warm-up, or everything recorded"));
+  connect(scope_, &QComboBox::currentIndexChanged, this, &FilterBar::apply);
   for (QSpinBox* step : {first_step_, last_step_}) {
     step->setSpecialValueText(QStringLiteral("all"));
     step->setRange(kNoStep, kNoStep);
@@ -58,6 +64,7 @@ void FilterBar::build_layout() {
   row->setContentsMargins(6, 2, 6, 2);
   row->addWidget(labelled(QStringLiteral("Run"), run_), 3);
   row->addWidget(labelled(QStringLiteral("Rank"), rank_), 1);
+  row->addWidget(labelled(QStringLiteral("Of"), scope_));
   row->addWidget(labelled(QStringLiteral("Steps"), first_step_));
   row->addWidget(labelled(QStringLiteral("to"), last_step_));
   row->addWidget(labelled(QStringLiteral("Stream"), stream_), 1);
@@ -86,6 +93,7 @@ void FilterBar::set_runs(const QStringList& titles, int current) {
 void FilterBar::set_run(const OpenedRun* run) {
   const QSignalBlocker no_rank(rank_);
   const QSignalBlocker no_stream(stream_);
+  const QSignalBlocker no_scope(scope_);
   const QSignalBlocker no_first(first_step_);
   const QSignalBlocker no_last(last_step_);
   const QSignalBlocker no_name(name_);
@@ -107,16 +115,17 @@ void FilterBar::set_run(const OpenedRun* run) {
       stream_->addItem(QString::number(stream), stream);
   }
   for (QSpinBox* step : {first_step_, last_step_}) {
-    step->setRange(kNoStep, std::max(0, steps) - 1);
+    step->setRange(kNoStep, steps);
     step->setValue(kNoStep);
   }
+  scope_->setCurrentIndex(0);
   name_->clear();
   typing_->stop();
   model_.set_filter({});
 }
 
 void FilterBar::set_in_use(bool in_use) {
-  for (QWidget* part : std::initializer_list<QWidget*>{rank_, first_step_, last_step_, stream_, name_})
+  for (QWidget* part : std::initializer_list<QWidget*>{rank_, scope_, first_step_, last_step_, stream_, name_})
     part->parentWidget()->setEnabled(in_use);
 }
 
@@ -127,9 +136,10 @@ void FilterBar::apply() {
   filter.name = name_->text();
   const int first = first_step_->value();
   const int last = last_step_->value();
+  filter.whole_trace = scope_->currentIndex() == kWholeTrace;
   if (first != kNoStep || last != kNoStep) {
-    filter.first_step = std::max(first, 0);
-    filter.last_step = last == kNoStep ? last_step_->maximum() : std::max(last, filter.first_step);
+    const int from = std::max(first, 1);
+    filter.steps = StepRange{from, last == kNoStep ? last_step_->maximum() : std::max(last, from)};
   }
   model_.set_filter(filter);
 }
@@ -142,6 +152,7 @@ void FilterBar::focus_name() {
 void FilterBar::clear() {
   for (QSpinBox* step : {first_step_, last_step_})
     step->setValue(kNoStep);
+  scope_->setCurrentIndex(0);
   rank_->setCurrentIndex(0);
   stream_->setCurrentIndex(0);
   name_->clear();

@@ -1,4 +1,4 @@
-// The global filter above every page: run, rank, steps, stream, name.
+// The global filter above every page: run, rank, scope, steps, stream, name.
 #pragma once
 
 #include <QWidget>
@@ -38,6 +38,7 @@ class FilterBar : public QWidget {
   FilterModel& model_;
   QComboBox* run_;
   QComboBox* rank_;
+  QComboBox* scope_;
   QSpinBox* first_step_;
   QSpinBox* last_step_;
   QComboBox* stream_;

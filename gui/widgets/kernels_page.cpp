@@ -90,10 +90,11 @@ void KernelsPage::count() {
     return;
   }
   const auto work = [run = run_, filter = filter_] {
-    KernelTableOptions options;
-    options.accept = accept_of(filter, *run->trace, run->steps);
-    Table table =
-        kernel_rows_table(*run->trace, kernel_table(*run->trace, options, run->steps), run->steps, NameStyle::kShort);
+    const auto scope = scope_of(*run->trace, filter.selection());
+    if (!scope) return Table();
+    Table table = kernel_rows_table(
+        *run->trace, *scope, kernel_table(*run->trace, *scope, time_breakdown(*run->trace, *scope)), NameStyle::kShort);
+    table.title += ", " + scope->title();
     keep_named(table, filter.name);
     return table;
   };
@@ -122,7 +123,8 @@ void KernelsPage::show_kernel(int row) {
   selected_name_ = QString::fromStdString(text_of(table, row, "full_name"));
   collecting_.start(
       [run = run_, filter = filter_, name = selected_name_.toStdString()] {
-        return kernel_calls(*run->trace, name, accept_of(filter, *run->trace, run->steps));
+        const auto scope = scope_of(*run->trace, filter.selection());
+        return scope ? kernel_calls(*run->trace, *scope, name) : std::vector<Call>();
       },
       [this](std::vector<Call> calls) { calls_->set_calls(selected_name_, std::move(calls), *run_->trace); });
 }

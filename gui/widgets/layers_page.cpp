@@ -21,14 +21,6 @@ constexpr const char* kNoLayers =
 constexpr const char* kNoLayer = "Select a layer to see how long its calls take.";
 constexpr int kPathWidth = 240;
 
-LayerOptions options_of(const OpenedRun& run, const Filter& filter) {
-  LayerOptions options;
-  options.rank = filter.rank;
-  options.accept_range = accept_ranges_of(filter, *run.trace, run.steps);
-  options.accept_gpu = accept_of(filter, *run.trace, run.steps);
-  return options;
-}
-
 // Of a stream only what ran on it: a range belongs to none.
 template <typename Row>
 std::vector<Row> on_stream(std::vector<Row> rows, const Filter& filter, bool (*is_on_gpu)(const Row&)) {
@@ -95,7 +87,8 @@ void LayersPage::count() {
     return;
   }
   const auto work = [run = run_, filter = filter_] {
-    return on_stream<LayerRow>(layer_table(*run->trace, options_of(*run, filter)), filter,
+    const auto scope = scope_of(*run->trace, filter.selection());
+    return on_stream<LayerRow>(scope ? layer_table(*run->trace, *scope) : std::vector<LayerRow>(), filter,
                                [](const LayerRow& row) { return row.gpu_events > 0; });
   };
   counting_.start(work, [this](const std::vector<LayerRow>& rows) { show_rows(rows); });
@@ -128,8 +121,10 @@ void LayersPage::show_layer(const QModelIndex& index) {
   selected_ = model_->layer_of(index);
   const auto work = [run = run_, filter = filter_, path = selected_.path.toStdString(),
                      phase = selected_.phase.toStdString()] {
-    return calls_of(on_stream<LayerCall>(layer_calls(*run->trace, path, phase, options_of(*run, filter)), filter,
-                                         [](const LayerCall& call) { return call.gpu_event != kNoEvent; }));
+    const auto scope = scope_of(*run->trace, filter.selection());
+    return calls_of(
+        on_stream<LayerCall>(scope ? layer_calls(*run->trace, path, phase, *scope) : std::vector<LayerCall>(), filter,
+                             [](const LayerCall& call) { return call.gpu_event != kNoEvent; }));
   };
   collecting_.start(work, [this](std::vector<Call> calls) {
     const QString phase = selected_.phase.isEmpty() ? QString() : QStringLiteral(", ") + selected_.phase;

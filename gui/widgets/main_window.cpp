@@ -170,6 +170,7 @@ void MainWindow::connect_pages() {
   connect(breadcrumbs_, &QLabel::linkActivated, this, &MainWindow::follow_breadcrumb);
   connect(filter_bar_, &FilterBar::run_chosen, this, &MainWindow::load_entry);
   connect(&filter_, &FilterModel::changed, this, [this] {
+    overview_->set_filter(filter_.filter());
     timeline_->set_filter(filter_.filter());
     kernels_->set_filter(filter_.filter());
     layers_->set_filter(filter_.filter());
@@ -203,7 +204,7 @@ void MainWindow::show_page(ActionId page) {
   const auto index = static_cast<int>(std::find(kPages.begin(), kPages.end(), page) - kPages.begin());
   tabs_->setCurrentIndex(index);
   pages_->setCurrentIndex(index);
-  filter_bar_->set_in_use(run_ != nullptr && page != ActionId::kPageOverview);
+  filter_bar_->set_in_use(run_ != nullptr);
   if (page == ActionId::kPageTimeline) timeline_->view().setFocus();
   if (page == ActionId::kPageKernels) kernels_->table().setFocus();
   if (page == ActionId::kPageLayers) layers_->tree().setFocus();

@@ -40,7 +40,7 @@ struct Subject {
     return experiment != nullptr ? experiment->path : comparison->paths.join(QLatin1Char(' '));
   }
   Document document() const {
-    if (run != nullptr) return run->document;
+    if (run != nullptr) return run->analyzed.document;
     if (experiment != nullptr) return experiment->document;
     return comparison != nullptr ? comparison->document : Document();
   }
@@ -62,7 +62,7 @@ std::string report_text(const QString& suffix, const Subject& subject) {
   if (suffix == QLatin1String("html")) {
     std::vector<ReportPart> parts;
     if (subject.run != nullptr) {
-      parts.push_back(report_part(*subject.run->trace, subject.run->trace->path));
+      parts.push_back(report_part(*subject.run->trace, subject.run->trace->path, {}));
     } else if (subject.experiment != nullptr) {
       parts = report_parts(subject.experiment->experiment);
     } else {

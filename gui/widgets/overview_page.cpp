@@ -85,6 +85,11 @@ void OverviewPage::clear() {
   comparison_ = nullptr;
   headline_->setText(QStringLiteral("Open a trace, a run or an experiment: Ctrl+O, Ctrl+Shift+O, or drop it here."));
   notes_->clear();
+  analyzing_.forget();
+  clear_widgets();
+}
+
+void OverviewPage::clear_widgets() {
   const auto drop = [](auto& widgets) {
     for (QWidget* widget : widgets) {
       widget->hide();
@@ -107,10 +112,23 @@ void OverviewPage::set_run(RunPointer run) {
     headline_->setText(QStringLiteral("Analyzing… the timeline can be used already."));
     return;
   }
-  show_headline(run_->document);
-  add_cards(figures_of(*run_));
-  add_charts(run_->document);
-  add_tables(run_->document, {"utilization", "bounds", "idle", "breakdown", "steps", "launches", "cpu_utilization"});
+  show_run(run_->analyzed);
+}
+
+void OverviewPage::set_filter(const Filter& filter) {
+  const Selection before = filter_.selection();
+  filter_ = filter;
+  if (run_ == nullptr || run_->trace == nullptr || before == filter.selection()) return;
+  analyzing_.start([run = run_, selection = filter.selection()] { return analyze_run(*run->trace, selection); },
+                   [this](const AnalyzedRun& analyzed) { show_run(analyzed); });
+}
+
+void OverviewPage::show_run(const AnalyzedRun& analyzed) {
+  clear_widgets();
+  show_headline(analyzed.document);
+  add_cards(figures_of(analyzed.figures));
+  add_charts(analyzed.document);
+  add_tables(analyzed.document, {"bounds", "utilization", "idle", "breakdown", "steps", "launches", "cpu_utilization"});
   reflow();
 }
 
@@ -155,8 +173,7 @@ void OverviewPage::show_headline(const Document& document) {
   notes_->setText(notes.join(QLatin1Char('\n')));
 }
 
-std::vector<OverviewPage::Figure> OverviewPage::figures_of(const OpenedRun& run) const {
-  const KeyFigures& f = run.figures;
+std::vector<OverviewPage::Figure> OverviewPage::figures_of(const KeyFigures& f) const {
   const QString step_note = f.step_ci_ns ? QStringLiteral("± %1, n = %2").arg(duration(*f.step_ci_ns)).arg(f.steps)
                                          : QStringLiteral("n = %1 steps").arg(f.steps);
   return {
@@ -167,7 +184,7 @@ std::vector<OverviewPage::Figure> OverviewPage::figures_of(const OpenedRun& run)
       {QStringLiteral("GPU busy"), percent(f.gpu_busy), QStringLiteral("mean over devices"), ActionId::kPageKernels},
       {QStringLiteral("Exposed communication"),
        f.gpu_busy && !f.exposed_communication ? QStringLiteral("none") : percent(f.exposed_communication),
-       QStringLiteral("of the devices' time in steps"), ActionId::kPageTimeline},
+       QStringLiteral("of the devices' time"), ActionId::kPageTimeline},
       {QStringLiteral("Idle"), percent(f.idle), QStringLiteral("by cause: see the table"), ActionId::kPageTimeline},
       {QStringLiteral("Dropped records"), f.dropped ? QString::fromStdString(format_count(*f.dropped)) : not_recorded(),
        f.dropped ? QStringLiteral("counted by the recorder") : QStringLiteral("not counted by the source"),

@@ -5,6 +5,8 @@
 #include <QScrollArea>
 
 #include "gui/core/actions.h"
+#include "gui/core/background.h"
+#include "gui/core/filter.h"
 #include "gui/core/opened.h"
 
 class QGridLayout;
@@ -25,6 +27,8 @@ class OverviewPage : public QScrollArea {
 
   // What is null is not open.
   void set_run(RunPointer run);
+  // What of the run the figures are of.
+  void set_filter(const Filter& filter);
   // The analyses of the run will not come.
   void set_unfinished();
   void set_experiment(ExperimentPointer experiment);
@@ -53,17 +57,20 @@ class OverviewPage : public QScrollArea {
     ActionId page;
   };
   void clear();
+  void clear_widgets();
   void show_headline(const Document& document);
   void add_cards(const std::vector<Figure>& figures);
   void add_charts(const Document& document);
   void add_tables(const Document& document, const std::vector<std::string>& keys);
-  std::vector<Figure> figures_of(const OpenedRun& run) const;
+  void show_run(const AnalyzedRun& analyzed);
+  std::vector<Figure> figures_of(const KeyFigures& figures) const;
   std::vector<Figure> figures_of(const OpenedExperiment& experiment) const;
   std::vector<Figure> figures_of(const OpenedComparison& comparison) const;
   void request_series(const QString& name);
   void reflow();
 
   RunPointer run_;
+  Filter filter_;
   ExperimentPointer experiment_;
   ComparisonPointer comparison_;
   QLabel* headline_;
@@ -77,6 +84,7 @@ class OverviewPage : public QScrollArea {
   std::vector<QLabel*> table_titles_;
   int card_columns_ = 0;
   int chart_columns_ = 0;
+  Background analyzing_;
 };
 
 }  // namespace swinscope::gui

@@ -152,13 +152,12 @@ void TimelinePage::set_filter(const Filter& filter) {
 }
 
 void TimelinePage::zoom_to_steps(const Filter& filter) {
-  if (!filter.has_steps() || run_ == nullptr) return;
+  if (!filter.steps || run_ == nullptr) return;
   for (const TimelineProcess& process : run_->timeline->processes) {
     if (filter.rank.value_or(process.rank) != process.rank) continue;
-    const auto last = static_cast<std::size_t>(filter.last_step);
-    if (last >= process.steps.size()) continue;
-    view_->show_window(
-        {process.steps[static_cast<std::size_t>(filter.first_step)].begin_ns, process.steps[last].end_ns});
+    if (filter.steps->last > std::ssize(process.steps)) continue;
+    const auto at = [&](std::int64_t number) { return process.steps[static_cast<std::size_t>(number - 1)]; };
+    view_->show_window({at(filter.steps->first).begin_ns, at(filter.steps->last).end_ns});
     return;
   }
 }

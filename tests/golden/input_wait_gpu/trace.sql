@@ -6,11 +6,12 @@
 --   step 2000 .. 3000: data 2000 .. 2750, launched likewise.
 --   device: gemm 1800 .. 2300 (launched 1750), gemm 2900 .. 3300 (launched 2850);
 --           copies 1710 .. 1740 (launched 1705) and 2760 .. 2790 (launched 2755), on a stream of their own.
--- Gaps: 1740 .. 1800 = 60: the gemm's launch began at 1750, after the gap; at 1740 the thread waited for nothing: host.
+-- Gaps: 1000 .. 1710 = 710, since the step began: the copy's launch began at 1705; at 1000 the thread was in `data`: input.
+--       1740 .. 1800 = 60: the gemm's launch began at 1750, after the gap; at 1740 the thread waited for nothing: host.
 --       2300 .. 2760 = 460: the copy's launch began at 2755; at 2300 the thread was in `data`: input.
 --       2790 .. 2900 = 110: launched 2850; at 2790 it was in no `data`: host.
--- Span 1710 .. 3300 = 1590: compute 900, copies 30 + 30 = 60 (memory), input 460, host 170.
--- The wait of the host: 700 + 750 = 1450 of 2000 = 72.5 %, of which the device felt 460.
+-- Window 1000 .. 3300 = 2300: compute 900, copies from the host 30 + 30 = 60, input 710 + 460 = 1170, host 170; per step half of it.
+-- The wait of the host: 700 + 750 = 1450 of 2000 = 72.5 %.
 INSERT INTO run (rank) VALUES (0);
 INSERT INTO kernel (start, end, stream, correlation, name) VALUES (1800, 2300, 7, 2, 'sm90_xmma_gemm'), (2900, 3300, 7, 4, 'sm90_xmma_gemm');
 INSERT INTO copy (start, end, stream, correlation, bytes) VALUES (1710, 1740, 8, 1, 100), (2760, 2790, 8, 3, 100);

@@ -1,9 +1,10 @@
--- [own schema] Bound by the host, with steps: the shares of the device time are applied to the mean step.
+-- [own schema] Bound by the host, with steps: the waits before the first kernel and after the last one count.
 --
--- layer_norm 100 .. 200, idle 200 .. 600 (launched 550: host), gemm 600 .. 700, idle 700 .. 900 (the host is blocked in
+-- Idle 0 .. 100 (launched 50: host), layer_norm 100 .. 200, idle 200 .. 600 (launched 550: host), gemm 600 .. 700, idle 700 .. 900 (the host is blocked in
 -- cudaStreamSynchronize 650 .. 850: counted as host), gelu 900 .. 1000, idle 1000 .. 1200 (launched 1150: host), gemm 1200 .. 1700.
--- Of 1600: host 400 + 200 + 200 = 800 = 50 %, compute 600 = 37.5 %, memory 200 = 12.5 %.
--- Steps of 1500 and 2502, mean 2001: 1000.5, 750.375 and 250.125 per step, rounded.
+-- Idle 1700 .. 4002, the end of the second step: nothing was launched any more (host).
+-- Of 4002: host 100 + 400 + 200 + 200 + 2302 = 3202 = 80.01 %, compute 600 = 14.99 %, memory 200 = 5.00 %.
+-- Per step 1601, 300 and 100 of 2001.
 INSERT INTO run (rank) VALUES (0);
 INSERT INTO range (start, end, domain, name) VALUES (0, 1500, 'swinscope', 'step'), (1500, 4002, 'swinscope', 'step');
 INSERT INTO kernel (start, end, correlation, name) VALUES

@@ -1,7 +1,7 @@
 -- [own schema] CUDA was recorded in two windows, with a step in each: the device was not idle in between, nobody looked.
 --
--- gemm 1100 .. 1900 and gelu 1900 .. 2000 in the first, gemm 101100 .. 102000 in the second window. Of 1800: compute 800 + 900 = 1700 =
--- 94.4 %, memory 100 = 5.6 %. The steps of 1000 are longer than 1800 / 2: 944.4 and 55.6 per step, rounded.
+-- gemm 1100 .. 1900 and gelu 1900 .. 2000 in the first, gemm 101100 .. 102000 in the second window; each step begins 100 before
+-- (launched then: host). Of 2000: compute 800 + 900 = 1700 = 85 %, memory 100 = 5 %, host 200 = 10 %; per step half of it.
 INSERT INTO run (rank) VALUES (0);
 INSERT INTO SWINSCOPE_WINDOW (start, end) VALUES (900, 2100), (100900, 102100);
 INSERT INTO range (start, end, domain, name) VALUES (1000, 2000, 'swinscope', 'step'), (50000, 51000, 'swinscope', 'step'),

@@ -20,7 +20,7 @@ class PyTorchRecording : public CliTest {
 };
 
 TEST_F(PyTorchRecording, Analyze) {
-  const nlohmann::json data = run_json({"analyze", trace_})["data"];
+  const nlohmann::json data = run_json({"analyze", "--scope", "trace", trace_})["data"];
   EXPECT_EQ(data["gpu_events"], 17895);
   EXPECT_EQ(data["bound_by"], "memory");
   const nlohmann::json& device = data["utilization"].at(0);

@@ -158,7 +158,7 @@ TEST_F(MainWindowTest, LayersPageGoesThroughTheCallsInTheTimeline) {
   EXPECT_EQ(view().timeline()->event(*view().selection()).start_ns, layers.calls().calls()[0].start_ns);
   // One step of several: fewer calls of the same layer.
   gui::Filter filter;
-  filter.first_step = filter.last_step = 0;
+  filter.steps = StepRange{1, 1};
   window_.show_page(ActionId::kPageLayers);
   for (const QSpinBox* step : window_.findChild<QWidget*>(QStringLiteral("filter"))->findChildren<QSpinBox*>())
     EXPECT_TRUE(step->isEnabled());

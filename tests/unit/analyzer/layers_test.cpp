@@ -104,14 +104,14 @@ TEST(LayerCalls, AreThoseOfALayerAndOfAllBelowIt) {
   program.range(210, 220, "stage1.block0.mlp.fc1");
   program.launch(212, 1'100, {60});
   const Trace trace = finish(builder);
-  EXPECT_THAT(works(layer_calls(trace, "stage1", "", {})), ElementsAre(35, 20, 60));
-  EXPECT_THAT(works(layer_calls(trace, "stage1", "backward", {})), ElementsAre(60));
-  EXPECT_THAT(works(layer_calls(trace, "stage1.block0.mlp.fc1", "forward", {})), ElementsAre(35));
-  const std::vector<LayerCall> host = layer_calls(trace, "stage10", "", {});
+  EXPECT_THAT(works(layer_calls(trace, "stage1", "", RunScope(trace))), ElementsAre(35, 20, 60));
+  EXPECT_THAT(works(layer_calls(trace, "stage1", "backward", RunScope(trace))), ElementsAre(60));
+  EXPECT_THAT(works(layer_calls(trace, "stage1.block0.mlp.fc1", "forward", RunScope(trace))), ElementsAre(35));
+  const std::vector<LayerCall> host = layer_calls(trace, "stage10", "", RunScope(trace));
   ASSERT_THAT(works(host), ElementsAre(7));
   EXPECT_EQ(host[0].gpu_event, kNoEvent);
   EXPECT_EQ(host[0].start_ns, 50);
-  const std::vector<LayerCall> first = layer_calls(trace, "stage1.block0.mlp.fc1", "", {});
+  const std::vector<LayerCall> first = layer_calls(trace, "stage1.block0.mlp.fc1", "", RunScope(trace));
   EXPECT_EQ(first[0].start_ns, 1'000);
   EXPECT_EQ(trace.ranks[0].gpu.start_ns[first[0].gpu_event], 1'000);
 }
@@ -124,14 +124,19 @@ TEST(LayerCalls, OfACapturedOperationAreItsReplays) {
   program.node(16, 2);
   program.launch(100, 1'000, {40, 3}, 7, {1, 2});
   program.launch(200, 2'000, {44, 4}, 7, {1, 2});
+  program.range(90, 190, "step", false);
+  program.range(190, 290, "step", false);
   const Trace trace = finish(builder);
-  EXPECT_THAT(works(layer_calls(trace, "qkv", "", {})), ElementsAre(43, 48));
-  EXPECT_EQ(layer_table(trace, {}).at(0).flops, 2'000);
-  EXPECT_EQ(layer_table(trace, {}).at(0).calls, 2);
-  // Without the capture's own range, which lies before the steps, a replay still counts.
-  LayerOptions late;
-  late.accept_range = [](std::size_t, EventIndex) { return false; };
-  late.accept_gpu = [&](std::size_t r, EventIndex i) { return trace.ranks[r].gpu.start_ns[i] >= 2'000; };
+  Selection everything;
+  everything.scope = Scope::kTrace;
+  const RunScope all(trace, everything);
+  EXPECT_THAT(works(layer_calls(trace, "qkv", "", all)), ElementsAre(43, 48));
+  EXPECT_EQ(layer_table(trace, all).at(0).flops, 2'000);
+  EXPECT_EQ(layer_table(trace, all).at(0).calls, 2);
+  // Without the capture's own range, which lies before the step, a replay still counts.
+  Selection second;
+  second.steps = StepRange{2, 2};
+  const RunScope late(trace, second);
   EXPECT_THAT(works(layer_calls(trace, "qkv", "", late)), ElementsAre(48));
   const std::vector<LayerRow> rows = layer_table(trace, late);
   ASSERT_EQ(rows.size(), 1U);
@@ -139,28 +144,29 @@ TEST(LayerCalls, OfACapturedOperationAreItsReplays) {
   EXPECT_EQ(rows[0].calls, 1);
   EXPECT_EQ(rows[0].host.count, 0);
   EXPECT_EQ(rows[0].gpu_ns, 48);
+  EXPECT_EQ(rows[0].steps, 1);
 }
 
-TEST(LayerTable, CountsWhatIsAcceptedAndLeavesOutTheRest) {
+TEST(LayerTable, CountsWhatIsSelectedAndLeavesOutTheRest) {
   TraceBuilder builder;
   Program program(builder);
   for (std::int64_t step = 0; step < 3; ++step) {
+    program.range(step * 100, step * 100 + 100, "step", false);
     program.range(step * 100 + 10, step * 100 + 20, "fc1");
     program.launch(step * 100 + 12, 1'000 * (step + 1), {30}, step == 2 ? 8 : 7);
   }
   program.range(310, 320, "fc2");
   const Trace trace = finish(builder);
-  LayerOptions options;
-  options.accept_range = [&](std::size_t r, EventIndex i) { return trace.ranks[r].ranges.start_ns[i] < 200; };
-  options.accept_gpu = [&](std::size_t r, EventIndex i) {
-    return trace.ranks[r].gpu_lanes[trace.ranks[r].gpu.lane[i]].stream == 7;
-  };
-  const std::vector<LayerRow> rows = layer_table(trace, options);
+  Selection selection;
+  selection.steps = StepRange{1, 2};
+  selection.stream = 7;
+  const std::vector<LayerRow> rows = layer_table(trace, RunScope(trace, selection));
   ASSERT_EQ(rows.size(), 1U) << "nothing of fc2 counts";
   EXPECT_EQ(rows[0].path, "fc1");
   EXPECT_EQ(rows[0].calls, 2);
   EXPECT_EQ(rows[0].gpu_events, 2);
   EXPECT_EQ(rows[0].flops, 2'000);
+  EXPECT_EQ(rows[0].steps, 2);
 }
 
 TEST(LayerCalls, GoByRank) {
@@ -170,11 +176,11 @@ TEST(LayerCalls, GoByRank) {
     program.range(10, 20 + rank, "fc1");
   }
   const Trace trace = finish(builder);
-  EXPECT_THAT(works(layer_calls(trace, "fc1", "", {})), ElementsAre(10, 11));
-  LayerOptions second;
+  EXPECT_THAT(works(layer_calls(trace, "fc1", "", RunScope(trace))), ElementsAre(10, 11));
+  Selection second;
   second.rank = 1;
-  EXPECT_THAT(works(layer_calls(trace, "fc1", "", second)), ElementsAre(11));
-  EXPECT_EQ(layer_calls(trace, "fc1", "", second)[0].rank, 1U);
+  EXPECT_THAT(works(layer_calls(trace, "fc1", "", RunScope(trace, second))), ElementsAre(11));
+  EXPECT_EQ(layer_calls(trace, "fc1", "", RunScope(trace, second))[0].rank, 1U);
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ TEST(Loader, LoadsARunAndSaysHowFar) {
   EXPECT_TRUE(grows);
   EXPECT_GT(last, 0.5);
   EXPECT_EQ(run->timeline->processes.size(), run->trace->ranks.size());
-  EXPECT_FALSE(run->document.tables.empty());
+  EXPECT_FALSE(run->analyzed.document.tables.empty());
 }
 
 TEST(Loader, FailsWithAMessage) {

@@ -1,0 +1,65 @@
+#include "cli/selection.h"
+
+#include <charconv>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "store/error.h"
+
+namespace swinscope::cli {
+namespace {
+
+// A whole number from 1 on, and nothing behind it; 0 for anything else.
+std::int64_t step_number(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return code == std::errc() && end == text.data() + text.size() && number > 0 ? number : 0;
+}
+
+StepRange parse_steps(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const std::int64_t first = step_number(std::string_view(text).substr(0, colon));
+  const std::int64_t last = colon == std::string::npos ? first : step_number(std::string_view(text).substr(colon + 1));
+  if (first == 0 || last < first) {
+    throw Error(ErrorKind::kUsage, fmt::format("--steps {}: not a range of steps", text),
+                "steps are counted from 1, and A:B are those from A to B, both included",
+                "give one such as 3:5, or 4 for a single step");
+  }
+  return {first, last};
+}
+
+}  // namespace
+
+void SelectionOptions::add_to(CLI::App& command) {
+  const auto group = [&](CLI::Option* option) { option->group("What the figures are of"); };
+  group(command
+            .add_option("--scope", scope,
+                        "steps (the measured steps: all after the warm-up) or trace (everything recorded)")
+            ->check(CLI::IsMember({"steps", "trace"})));
+  group(command.add_option("--steps", steps, "Only steps A:B, counted from 1, both included, or one step"));
+  group(command.add_option("--rank", selection.rank, "Only this rank"));
+  group(command.add_option("--device", selection.device, "Only this GPU"));
+  group(command.add_option("--stream", selection.stream, "Only this stream"));
+  group(command.add_option("--name", selection.name,
+                           "Only kernels and copies whose full name matches this POSIX extended regular expression"));
+  group(command.add_option("--step", selection.step_name,
+                           "Ranges whose name matches this POSIX extended regular expression are the steps"));
+  group(command
+            .add_option("--warmup-steps", selection.warmup_steps,
+                        "Steps left out at the beginning (default: as the experiment of the run says, else 0)")
+            ->check(CLI::NonNegativeNumber));
+}
+
+Selection SelectionOptions::get() const {
+  Selection chosen = selection;
+  chosen.scope = scope == "trace" ? Scope::kTrace : Scope::kSteps;
+  if (!steps.empty()) chosen.steps = parse_steps(steps);
+  if (chosen.steps && chosen.scope == Scope::kTrace) {
+    throw Error(ErrorKind::kUsage, "--steps with --scope trace: choose one", {},
+                "leave --scope away for figures of these steps");
+  }
+  return chosen;
+}
+
+}  // namespace swinscope::cli

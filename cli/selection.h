@@ -1,0 +1,23 @@
+// The options that say which part of a run figures are of (METRICS "One scope"); every command that shows events has
+// them.
+#pragma once
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "analyzer/selection.h"
+
+namespace swinscope::cli {
+
+struct SelectionOptions {
+  Selection selection;
+  std::string scope = "steps";
+  std::string steps;
+
+  void add_to(CLI::App& command);
+  // What they say. Throws Error(kUsage) for steps that are no range.
+  Selection get() const;
+};
+
+}  // namespace swinscope::cli

@@ -1,0 +1,35 @@
+#include "gui/core/opened.h"
+
+#include "analyzer/documents.h"
+#include "store/error.h"
+
+namespace swinscope::gui {
+namespace {
+
+constexpr std::size_t kTopKernels = 50;
+
+}  // namespace
+
+AnalyzedRun analyze_run(const Trace& trace, const Selection& selection) {
+  AnalyzedRun analyzed;
+  try {
+    const RunAnalysis run(trace, selection);
+    analyzed.figures = key_figures(run);
+    analyzed.document = analyze_document(run, {kTopKernels, true, true});
+    analyzed.document.warnings = trace.warnings;
+  } catch (const Error& error) {
+    analyzed.document.headline = {error.what()};
+  }
+  analyzed.document.run = trace.path;
+  return analyzed;
+}
+
+std::optional<RunScope> scope_of(const Trace& trace, const Selection& selection) {
+  try {
+    return RunScope(trace, selection);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace swinscope::gui
