@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/job.h"
+#include "analyzer/job_size.h"
 
 namespace swinscope {
 

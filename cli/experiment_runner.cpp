@@ -148,7 +148,7 @@ void record_run(const Experiment& experiment, const ExperimentPoint& point, cons
   record_options.sample_hz = options.sample_hz;
   record_options.trace.cuda = run.tracing;  // times come from runs without CUPTI
   const int status = [&] {
-    const OutputToError quiet_stdout;
+    const OutputToError redirected;
     return record(record_options);
   }();
   if (status == kCommandInterrupted || interrupted()) stop_interrupted();
@@ -219,6 +219,8 @@ std::vector<std::string> fill_in(const std::vector<std::string>& command,
 namespace {
 
 bool is_done(const ExperimentPoint& point, const PlannedRun& run) {
+  std::error_code ignored;
+  if (!fs::is_directory(point.folder / run.name, ignored)) return false;
   return run.tracing ? point.tracing == run.name : std::ranges::find(point.timing, run.name) != point.timing.end();
 }
 
@@ -243,7 +245,7 @@ void measure_point(const Experiment& experiment, ExperimentPoint point, const st
     require_steps(point.folder / run.name, experiment.warmup_steps);
     if (run.tracing) {
       point.tracing = run.name;
-    } else {
+    } else if (std::ranges::find(point.timing, run.name) == point.timing.end()) {
       point.timing.push_back(run.name);
     }
     write_point(point);

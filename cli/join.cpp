@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "analyzer/job.h"
+#include "analyzer/job_size.h"
 #include "analyzer/open.h"
 #include "analyzer/text.h"
 #include "cli/command.h"

@@ -66,18 +66,17 @@ std::string unknown_option(const CLI::App& command, const std::vector<std::strin
                 fmt::format("{}: unknown before a command{}", option, meant(option, options_of(app))),
                 "the command comes first, its options behind it", "`swinscope --help` lists the commands");
   }
-  if (words.empty()) throw Error(ErrorKind::kUsage, "no command given", {}, "try `swinscope analyze FILE`");
-  if (chosen.empty()) {
+  if (chosen.empty() && !words.empty()) {
     const std::string name = app.remaining().empty() ? words.front() : app.remaining().front();
     throw Error(ErrorKind::kUsage, fmt::format("there is no command '{}'{}", name, meant(name, commands_of(app))), {},
                 "`swinscope --help` lists the commands");
   }
-  const CLI::App& command = *chosen.front();
-  const std::string option = unknown_option(command, {behind, words.end()});
+  const std::string option = chosen.empty() ? "" : unknown_option(*chosen.front(), {behind, words.end()});
   if (option.empty()) {
     throw Error(ErrorKind::kUsage, error.what(), {},
                 "`swinscope --help` and `swinscope COMMAND --help` say what there is");
   }
+  const CLI::App& command = *chosen.front();
   const bool runs_command = command.get_option_no_throw("CMD") != nullptr;
   throw Error(ErrorKind::kUsage, fmt::format("{}: unknown{}", option, meant(option, options_of(command))),
               fmt::format("`swinscope {}` has no such option", command.get_name()),

@@ -1,4 +1,4 @@
-#include "analyzer/job.h"
+#include "analyzer/job_size.h"
 
 #include <algorithm>
 #include <charconv>
