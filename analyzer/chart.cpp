@@ -149,7 +149,8 @@ class Layouter {
     const Series& s = chart_.series[series];
     std::string what = fmt::format("{}: {}", chart_.categories[category], number_text(*s.values[category]));
     if (!s.name.empty()) what.insert(0, s.name + ", ");
-    if (!s.half_widths.empty()) what += fmt::format(" +- {}", number_text(s.half_widths[category]));
+    if (!s.half_widths.empty() && s.half_widths[category] > 0)
+      what += fmt::format(" +- {}", number_text(s.half_widths[category]));
     return what;
   }
 

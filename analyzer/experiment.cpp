@@ -1,17 +1,15 @@
 #include "analyzer/experiment.h"
 
 #include <algorithm>
-#include <charconv>
-#include <fstream>
+#include <limits>
 #include <numeric>
-#include <sstream>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "analyzer/cpu_utilization.h"
 #include "analyzer/layers.h"
 #include "analyzer/open.h"
+#include "analyzer/scaling.h"
 #include "analyzer/scope.h"
 #include "analyzer/statistics.h"
 #include "analyzer/thesis_utilization.h"
@@ -22,39 +20,9 @@ namespace swinscope {
 namespace fs = std::filesystem;
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr const char* kProfile = "profile";
-
 constexpr const char* kStepHint =
     "mark each step with two lines: nvtxRangePushA(\"step\"); … nvtxRangePop(); (in Python: "
     "torch.cuda.nvtx.range_push(\"step\"), torch.cuda.nvtx.range_pop())";
-
-Json read_json(const fs::path& path, std::string_view schema) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  Json json = Json::parse(text.str(), nullptr, false);
-  if (!file || !json.is_object() || json.value("schema", "") != schema) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: cannot be read", path.string()),
-                fmt::format("it is missing, or no JSON of schema {}", schema),
-                "run `swinscope scale` or `swinscope join` again");
-  }
-  return json;
-}
-
-void write_json(const fs::path& path, const Json& json) {
-  const fs::path unfinished = path.string() + ".tmp";
-  std::ofstream file(unfinished);
-  file << json.dump(2) << '\n';
-  file.close();
-  std::error_code error;
-  if (file) fs::rename(unfinished, path, error);
-  if (!file || error) {
-    throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be written", path.string()), error.message(),
-                "check the free space and the permissions of its folder");
-  }
-}
 
 // One run of a point, reduced to what the table needs.
 struct Measured {
@@ -65,6 +33,8 @@ struct Measured {
   std::optional<double> gpu_busy;
   std::optional<double> gpu_compute;
   std::optional<double> thesis_gpu_share;
+  JobSize job;
+  std::optional<Crowding> crowding;
   bool has_cuda_events = false;
   bool uses_gpus = false;
 };
@@ -104,12 +74,15 @@ void require_steps(const fs::path& run, const Trace& trace, const RunScope& scop
   }
 }
 
+Trace open_measured(const fs::path& run) {
+  Trace trace = open_trace(run);
+  if (!trace.ranks.empty()) return trace;
+  throw Error(ErrorKind::kUsage, fmt::format("{} has no steps", run.string()), "no process used NVTX or CUDA",
+              kStepHint);
+}
+
 Measured measure(const fs::path& run, int warmup) {
-  const Trace trace = open_trace(run);
-  if (trace.ranks.empty()) {
-    throw Error(ErrorKind::kUsage, fmt::format("{} has no steps", run.string()), "no process used NVTX or CUDA",
-                kStepHint);
-  }
+  const Trace trace = open_measured(run);
   Selection selection;
   selection.warmup_steps = warmup;
   const RunScope scope(trace, selection);
@@ -127,8 +100,9 @@ Measured measure(const fs::path& run, int warmup) {
     measured.gpu_busy = mean->gpu_busy;
     measured.gpu_compute = mean->gpu_compute;
   }
-  measured.uses_gpus = measured.gpu_busy ||
-                       std::ranges::any_of(trace.ranks, [](const Rank& rank) { return !rank.cuda_activity().empty(); });
+  measured.uses_gpus = uses_gpus(trace);
+  measured.job = job_size(trace);
+  measured.crowding = crowding(trace);
   return measured;
 }
 
@@ -155,6 +129,8 @@ ScalingRow measure_point(const Experiment& experiment, const ExperimentPoint& po
     row.traced_only = traced->has_cuda_events;
     repeats.push_back(*traced);
   }
+  if (!point.timing.empty() || traced) row.job = repeats.front().job;
+  row.crowding = repeats.front().crowding;
   std::vector<double> cpu_utils;
   row.uses_gpus = traced && traced->uses_gpus;
   for (const Measured& repeat : repeats) {
@@ -171,7 +147,6 @@ ScalingRow measure_point(const Experiment& experiment, const ExperimentPoint& po
   std::sort(sorted.begin(), sorted.end());
   row.step_ns = quantile(sorted, 0.5);
   row.step_ci_ns = ci95_half_width(sorted);
-  if (experiment.images_per_gpu > 0) row.images_per_step = experiment.images_per_gpu * point.gpus();
   if (traced) {
     row.gpu_busy = traced->gpu_busy;
     row.gpu_compute = traced->gpu_compute;
@@ -187,126 +162,31 @@ ScalingRow measure_point(const Experiment& experiment, const ExperimentPoint& po
   return row;
 }
 
-void add_training_time(const Experiment& experiment, ScalingRow& row) {
-  if (row.images_per_step == 0 || row.step_ns == 0) return;
-  row.train_steps = (experiment.images + row.images_per_step - 1) / row.images_per_step;
-  row.train_time_ns = row.train_steps * row.step_ns;
-  row.images_per_second = 1e9 * static_cast<double>(row.images_per_step) / static_cast<double>(row.step_ns);
-}
-
-double relative_gpus(const ScalingRow& base, const ScalingRow& row) {
-  return static_cast<double>(row.point.gpus()) / base.point.gpus();
-}
-
-// Throughput ratio where images are known (the same as the time ratio for the same number of images), else step ratio x
-// GPUs.
-double speedup_over(const ScalingRow& base, const ScalingRow& row) {
-  const bool images_known = row.images_per_step > 0 && base.images_per_step > 0;
-  const double work = images_known
-                          ? static_cast<double>(row.images_per_step) / static_cast<double>(base.images_per_step)
-                          : relative_gpus(base, row);
-  return work * static_cast<double>(base.step_ns) / static_cast<double>(row.step_ns);
-}
-
-void add_efficiency(const ScalingRow& base, ScalingRow& row) {
-  const double speedup = speedup_over(base, row);
-  const double gpus = relative_gpus(base, row);
-  row.efficiency = speedup / gpus;
-  if (gpus > 1) row.karp_flatt = (1 / speedup - 1 / gpus) / (1 - 1 / gpus);
-}
-
-std::map<std::string, std::string> factors_beside_gpus(const ScalingRow& row) {
-  std::map<std::string, std::string> factors = row.point.factors;
-  factors.erase("gpus");
-  return factors;
-}
-
-// What `row` is to scale from. Strong scaling's batch of each GPU is no factor of its own.
-const ScalingRow& scaling_base(const Experiment& experiment, const std::vector<ScalingRow>& by_gpus,
-                               const ScalingRow& row) {
-  if (experiment.mode != "sweep") return by_gpus.front();
-  return *std::ranges::find(by_gpus, factors_beside_gpus(row), factors_beside_gpus);
-}
-
 }  // namespace
-
-int ExperimentPoint::gpus() const {
-  int count = 1;
-  if (const auto found = factors.find("gpus"); found != factors.end()) {
-    std::from_chars(found->second.data(), found->second.data() + found->second.size(), count);
-  }
-  return std::max(1, count);
-}
-
-bool is_experiment(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path / "experiment.json", ignored);
-}
-
-ExperimentPoint read_point(const fs::path& folder) {
-  const Json json = read_json(folder / "point.json", "swinscope.point/1");
-  ExperimentPoint point;
-  point.folder = folder;
-  point.factors = json.value("factors", std::map<std::string, std::string>{});
-  point.timing = json.value("timing", std::vector<std::string>{});
-  point.tracing = json.value("tracing", "");
-  point.given_step_ns = json.value("step_ns", std::vector<std::int64_t>{});
-  std::error_code ignored;
-  if (fs::is_directory(folder / kProfile, ignored)) point.profile = kProfile;
-  return point;
-}
-
-void write_point(const ExperimentPoint& point) {
-  Json json;
-  json["schema"] = "swinscope.point/1";
-  json["factors"] = point.factors;
-  json["timing"] = point.timing;
-  json["tracing"] = point.tracing;
-  if (!point.given_step_ns.empty()) json["step_ns"] = point.given_step_ns;
-  write_json(point.folder / "point.json", json);
-}
-
-Experiment read_experiment(const fs::path& folder) {
-  const Json json = read_json(folder / "experiment.json", "swinscope.experiment/1");
-  Experiment experiment;
-  experiment.folder = folder;
-  experiment.mode = json.value("mode", experiment.mode);
-  experiment.swept = json.value("swept", experiment.swept);
-  experiment.images = json.value("images", experiment.images);
-  experiment.images_per_step = json.value("images_per_step", experiment.images_per_step);
-  experiment.images_per_gpu = json.value("images_per_gpu", experiment.images_per_gpu);
-  experiment.warmup_steps = json.value("warmup_steps", experiment.warmup_steps);
-  experiment.command = json.value("command", experiment.command);
-  for (const std::string& point : json.value("points", std::vector<std::string>{})) {
-    experiment.points.push_back(read_point(folder / point));  // an absolute path replaces the folder
-  }
-  return experiment;
-}
-
-void write_experiment(const Experiment& experiment) {
-  Json json;
-  json["schema"] = "swinscope.experiment/1";
-  json["mode"] = experiment.mode;
-  json["swept"] = experiment.swept;
-  json["images"] = experiment.images;
-  json["images_per_step"] = experiment.images_per_step;
-  json["images_per_gpu"] = experiment.images_per_gpu;
-  json["warmup_steps"] = experiment.warmup_steps;
-  json["command"] = experiment.command;
-  json["points"] = Json::array();
-  for (const ExperimentPoint& point : experiment.points) {
-    const fs::path relative = fs::absolute(point.folder)
-                                  .lexically_normal()
-                                  .lexically_relative(fs::absolute(experiment.folder).lexically_normal());
-    const bool below = !relative.empty() && *relative.begin() != "..";
-    json["points"].push_back(below ? relative.string() : fs::absolute(point.folder).string());
-  }
-  write_json(experiment.folder / "experiment.json", json);
-}
 
 std::optional<double> ScalingRow::distortion() const {
   if (!traced_step_ns || traced_only || step_ns == 0) return std::nullopt;
   return static_cast<double>(*traced_step_ns) / static_cast<double>(step_ns) - 1;
+}
+
+std::int64_t fewest_steps(const Experiment& experiment) {
+  std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
+  for (const ExperimentPoint& point : experiment.points) {
+    std::vector<std::string> runs = point.timing;
+    if (!point.tracing.empty()) runs.push_back(point.tracing);
+    for (const std::string& run : runs) {
+      const Trace trace = open_measured(point.folder / run);
+      Selection selection;
+      selection.warmup_steps = 0;
+      const RunScope scope(trace, selection);
+      require_steps(point.folder / run, trace, scope, 0);
+      for (const RankSteps& steps : scope.steps()) {
+        const auto count = static_cast<std::int64_t>(steps.steps.size());
+        if (count > 0 && !steps.is_repetition()) fewest = std::min(fewest, count);
+      }
+    }
+  }
+  return fewest;
 }
 
 void require_steps(const fs::path& run, int warmup_steps) { measure(run, warmup_steps); }
@@ -318,18 +198,7 @@ std::vector<ScalingRow> scaling_table(const Experiment& experiment) {
   if (rows.empty()) return rows;
   std::stable_sort(rows.begin(), rows.end(),
                    [](const ScalingRow& a, const ScalingRow& b) { return a.point.gpus() < b.point.gpus(); });
-  const int fewest = rows.front().point.gpus();
-  for (ScalingRow& row : rows) {
-    if (experiment.images_per_step > 0) {
-      const bool constant = experiment.mode == "strong";
-      row.images_per_step = experiment.images_per_step * (constant ? 1 : row.point.gpus()) / (constant ? 1 : fewest);
-    }
-    add_training_time(experiment, row);
-  }
-  for (ScalingRow& row : rows) {
-    row.speedup = speedup_over(rows.front(), row);
-    add_efficiency(scaling_base(experiment, rows, row), row);
-  }
+  add_scaling(experiment, rows);
   return rows;
 }
 

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/job_size.h"
+
 namespace swinscope {
 
 struct ExperimentPoint {
@@ -30,17 +32,22 @@ struct Experiment {
   std::string mode = "weak";        // weak: batch per GPU constant; strong: global batch constant
   std::string swept = "gpus";       // the factor on the x-axis
   std::int64_t images = 1'280'000;  // of the whole training, constant over points (the thesis's 160,000 x 8)
-  // As the user says, of all ranks at the point with the fewest GPUs (it grows with them, except in strong mode), or of
-  // one rank. 0: from the payload of the step ranges.
+  // As the user says, of all ranks at the first of the points with the fewest GPUs, or of one rank. 0: as the step
+  // ranges' payload says, else batch x ranks where a factor is the batch (add_scaling in analyzer/scaling.h).
   std::int64_t images_per_step = 0;
   std::int64_t images_per_gpu = 0;
   int warmup_steps = 2;  // left out at the beginning of each run
   std::vector<std::string> command;
   std::vector<ExperimentPoint> points;
+  std::size_t planned = 0;         // points that were asked for; more than there are: the measuring was interrupted
+  std::vector<std::string> notes;  // on how it was made, for its readers
+  // What its runs were made with, beside the command and the factors: launcher, environment, contents of the program's
+  // files. Empty: not known.
+  std::map<std::string, std::string> made_with;
 };
 
 bool is_experiment(const std::filesystem::path& path);
-// Throws Error(kInput) when a file is missing or no valid experiment.
+// Throws Error(kInput) when a file is missing or no valid experiment, naming the file and what is wrong.
 Experiment read_experiment(const std::filesystem::path& folder);
 // Atomically replaces experiment.json, point.json. Paths of points are stored relative to the folder where they are
 // below it.
@@ -62,11 +69,19 @@ struct ScalingRow {
   std::int64_t train_steps = 0;      // of the whole training: ceil(images / images_per_step); 0 unknown
   std::int64_t train_time_ns = 0;    // train_steps x step_ns; 0 unknown
   double images_per_second = 0;
-  double speedup = 0;  // Eq. 3.1: time on the baseline / time here, for the same number of images
+  // Eq. 3.1: time on the baseline / time here, for the same number of images; 0 where it is not known how many images
+  // the one or the other takes, and no mode says how they compare.
+  double speedup = 0;
   // Eq. 3.3: speedup / (GPUs / baseline GPUs). In a sweep the speedup is that over the point with the fewest GPUs among
   // those whose other factors are the same: a faster program is not a more parallel one. So is the serial fraction's.
   double efficiency = 0;
+  // Half widths of their 95 % confidence intervals (analyzer/scaling.h); nothing for the baseline, which is 1 by
+  // definition, and where one of the two points has a single run.
+  std::optional<double> speedup_ci;
+  std::optional<double> efficiency_ci;
   std::optional<double> karp_flatt;  // serial fraction e = (1/S - 1/p) / (1 - 1/p)
+  std::optional<JobSize> job;        // of its first run
+  std::optional<Crowding> crowding;  // of its first run, where ranks had to share cores
   std::optional<double> cpu_util;    // all ranks' process trees / (wall x cores allowed), timing runs
   std::optional<double> gpu_busy;    // mean over devices, of the measured steps of the tracing run; as is gpu_compute
   std::optional<double> gpu_compute;
@@ -78,6 +93,9 @@ struct ScalingRow {
 
 // Throws Error(kUsage) when a run has no more steps than the warm-up, saying how to mark them.
 void require_steps(const std::filesystem::path& run, int warmup_steps);
+
+// The fewest steps that a rank has in any run of the experiment, warm-up included. Throws Error as scaling_table does.
+std::int64_t fewest_steps(const Experiment& experiment);
 
 // Opens every run and measures it; by the number of GPUs. The baseline is the first of the points with the fewest.
 // Throws Error when no steps can be found in a run, naming it.

@@ -1,5 +1,8 @@
-// The document of a scaling experiment: its table, how far it is from ideal, and what to look at.
+// The document of a scaling experiment: its table, how far it is from ideal and how sure that is, and what to look at.
 #include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,28 +20,173 @@ std::string factors_text(const ExperimentPoint& point) {
   return text;
 }
 
+std::string point_name(const Experiment& experiment, const ScalingRow& row, std::string_view counted) {
+  return experiment.mode == "sweep" ? factors_text(row.point) : format_counted(row.point.gpus(), counted);
+}
+
+std::string with_ci(double value, const std::optional<double>& half) {
+  return half ? fmt::format("{:.2f} ± {:.2f}", value, *half) : fmt::format("{:.2f}", value);
+}
+
+constexpr std::string_view kMeasureMore = "measure more: longer runs (more steps) or a larger --repeat";
+
+// How sure a ratio is that ideally would be, or against no change is, `reference`.
+std::string certainty(std::string_view what, double value, const std::optional<double>& half, double reference,
+                      std::string_view reference_name) {
+  constexpr double kWide = 0.1;  // of the value
+  if (!half) return "one run: no interval, so noise cannot be told from an effect; --repeat 3 gives one";
+  const std::string interval = with_ci(value, half);
+  if (std::abs(value - reference) <= *half) {
+    return fmt::format("the noise is larger than the effect: {} {} cannot be told from {}; {}", what, interval,
+                       reference_name, kMeasureMore);
+  }
+  if (*half <= kWide * value) return {};
+  return fmt::format("{} {} is anything between {:.2f} and {:.2f}; {}", what, interval, std::max(0.0, value - *half),
+                     value + *half, kMeasureMore);
+}
+
+std::string step_times(const ScalingRow& row, const ScalingRow& base) {
+  return fmt::format("{} per step against {}", format_duration(row.step_ns), format_duration(base.step_ns));
+}
+
+void add_scaling_lines(const std::vector<ScalingRow>& rows, std::string_view counted, std::vector<std::string>& lines) {
+  const ScalingRow& last = rows.back();
+  lines.push_back(fmt::format("parallel efficiency {} at {}: speedup {}, {}{}",
+                              with_ci(last.efficiency, last.efficiency_ci), format_counted(last.point.gpus(), counted),
+                              with_ci(last.speedup, last.speedup_ci), step_times(last, rows.front()),
+                              last.traced_only ? " (traced times only)" : ""));
+  lines.push_back(certainty("the efficiency", last.efficiency, last.efficiency_ci, 1, "1, no loss"));
+}
+
+// Of a sweep whose images are known: by the time for the same images, over the first point, or where that is the
+// fastest, of it over the slowest.
+const ScalingRow& add_fastest_lines(const std::vector<ScalingRow>& rows, std::vector<std::string>& lines) {
+  const ScalingRow& fastest = *std::ranges::max_element(rows, {}, &ScalingRow::speedup);
+  const ScalingRow& slowest = *std::ranges::min_element(rows, {}, &ScalingRow::speedup);
+  const bool is_first = &fastest == &rows.front();
+  const ScalingRow& other = is_first ? slowest : rows.front();
+  const double times = is_first ? 1 / slowest.speedup : fastest.speedup;
+  auto half = is_first ? slowest.speedup_ci : fastest.speedup_ci;
+  if (half && is_first) *half *= times / slowest.speedup;  // the same relative width
+  lines.push_back(fmt::format("fastest: {}, {} times as fast as {} for the same images ({}), parallel efficiency {}{}",
+                              factors_text(fastest.point), with_ci(times, half), factors_text(other.point),
+                              step_times(fastest, other), with_ci(fastest.efficiency, fastest.efficiency_ci),
+                              fastest.traced_only ? " (traced times only)" : ""));
+  lines.push_back(certainty("the ratio", times, half, 1, "1, no difference"));
+  return fastest;
+}
+
+const ScalingRow& add_shortest_lines(const std::vector<ScalingRow>& rows, std::vector<std::string>& lines) {
+  const ScalingRow& shortest = *std::ranges::min_element(rows, {}, &ScalingRow::step_ns);
+  const ScalingRow& longest = *std::ranges::max_element(rows, {}, &ScalingRow::step_ns);
+  lines.push_back(fmt::format("shortest step: {}, {} with {}{}", factors_text(shortest.point),
+                              step_times(shortest, longest), factors_text(longest.point),
+                              shortest.traced_only ? " (traced times only)" : ""));
+  lines.emplace_back(
+      "images per step are not known of every point, so which point is the fastest is not known either: "
+      "give --images-per-step");
+  return shortest;
+}
+
 // The verdict: how far the largest point is from ideal, in a sweep which one is the fastest, and what to look at.
 std::vector<std::string> scaling_headline(const Experiment& experiment, const std::vector<ScalingRow>& rows,
                                           std::string_view counted) {
-  if (rows.empty()) return {"the experiment has no points yet"};
-  const bool sweeps = experiment.mode == "sweep";
-  const ScalingRow& last = sweeps ? *std::ranges::max_element(rows, {}, &ScalingRow::speedup) : rows.back();
-  const std::string times = last.traced_only ? " (traced times only)" : "";
-  if (rows.size() == 1)
-    return {fmt::format("{} per step with {} {}{}", format_duration(last.step_ns), last.point.gpus(), counted, times)};
-  const std::string steps =
-      fmt::format("{} per step against {}", format_duration(last.step_ns), format_duration(rows.front().step_ns));
-  std::vector<std::string> lines = {
-      sweeps ? fmt::format("fastest: {}, {:.2f} times as fast as {} for the same images ({}), parallel efficiency "
-                           "{:.2f}{}",
-                           factors_text(last.point), last.speedup, factors_text(rows.front().point), steps,
-                           last.efficiency, times)
-             : fmt::format("parallel efficiency {:.2f} at {} {}: speedup {:.2f}, {}{}", last.efficiency,
-                           last.point.gpus(), counted, last.speedup, steps, times)};
-  if (!last.point.tracing.empty()) {
-    lines.push_back(fmt::format("  evidence: swinscope analyze {}", (last.point.folder / last.point.tracing).string()));
+  if (rows.empty()) return {"no point of the experiment is complete yet: run the same command to go on"};
+  std::vector<std::string> lines;
+  const ScalingRow* shown = &rows.back();
+  if (rows.size() == 1) {
+    lines.push_back(fmt::format("{} per step with {}{}", format_duration(shown->step_ns),
+                                format_counted(shown->point.gpus(), counted),
+                                shown->traced_only ? " (traced times only)" : ""));
+  } else if (experiment.mode != "sweep") {
+    add_scaling_lines(rows, counted, lines);
+  } else if (std::ranges::all_of(rows, [](const ScalingRow& row) { return row.images_per_step > 0; })) {
+    shown = &add_fastest_lines(rows, lines);
+  } else {
+    shown = &add_shortest_lines(rows, lines);
+  }
+  std::erase(lines, std::string());
+  if (!shown->point.tracing.empty()) {
+    lines.push_back(
+        fmt::format("  evidence: swinscope analyze {}", (shown->point.folder / shown->point.tracing).string()));
   }
   return lines;
+}
+
+std::string crowding_text(const Crowding& crowding) {
+  const std::string ranks = crowding.threads > 1
+                                ? fmt::format("{} of {} threads each (OMP_NUM_THREADS)",
+                                              format_counted(crowding.ranks, "ranks"), crowding.threads)
+                                : format_counted(crowding.ranks, "ranks");
+  return fmt::format("{} share {:g} core{}{}{}: step times and efficiency are those of too few cores", ranks,
+                     crowding.cores, crowding.cores == 1 ? "" : "s", crowding.host.empty() ? "" : " of ",
+                     crowding.host);
+}
+
+// Why figures of a point may say something else than they seem to.
+void add_point_warnings(const Experiment& experiment, const ScalingRow& row, std::string_view counted,
+                        std::vector<std::string>& warnings) {
+  constexpr double kTooMuch = 0.2;  // METRICS: beyond it causes are indicative only
+  const std::string name = point_name(experiment, row, counted);
+  if (const double distortion = row.distortion().value_or(0); std::abs(distortion) > kTooMuch) {
+    warnings.push_back(fmt::format("{}: with tracing a step took {:.1f} % {} than without: causes are indicative only",
+                                   name, 100 * std::abs(distortion), distortion > 0 ? "longer" : "less"));
+  }
+  if (row.traced_only) {
+    warnings.push_back(fmt::format("point gpus={}: traced times only, tracing cost included", row.point.gpus()));
+  }
+  if (row.crowding) {
+    warnings.push_back((experiment.mode == "sweep" ? name + ": " : std::string()) + crowding_text(*row.crowding));
+  }
+  if (row.job && !row.job->may_have(row.point.gpus())) {
+    warnings.push_back(
+        fmt::format("point gpus={}: its runs are of {}, so its speedup and efficiency are not those of {}",
+                    row.point.gpus(), describe(*row.job), row.point.gpus()));
+  }
+}
+
+void add_warnings(const Experiment& experiment, const std::vector<ScalingRow>& rows, std::string_view counted,
+                  std::vector<std::string>& warnings) {
+  if (rows.size() < experiment.planned) {
+    warnings.push_back(fmt::format("{} of {} are complete: the same command goes on", rows.size(),
+                                   format_counted(static_cast<std::int64_t>(experiment.planned), "points")));
+  }
+  for (const ScalingRow& row : rows)
+    add_point_warnings(experiment, row, counted, warnings);
+  const auto other_images = std::ranges::find_if(rows, [&](const ScalingRow& row) {
+    return row.images_per_step > 0 && rows.front().images_per_step > 0 &&
+           row.images_per_step != rows.front().images_per_step;
+  });
+  if (experiment.mode != "strong" || other_images == rows.end()) return;
+  warnings.push_back(fmt::format(
+      "the mode is strong scaling, but a step takes {} images with {} and {} with {}: speedup is for the same images",
+      rows.front().images_per_step, format_counted(rows.front().point.gpus(), counted), other_images->images_per_step,
+      format_counted(other_images->point.gpus(), counted)));
+}
+
+void add_notes(const Experiment& experiment, const std::vector<ScalingRow>& rows, std::vector<std::string>& notes) {
+  const bool has_images = std::ranges::any_of(rows, [](const ScalingRow& row) { return row.images_per_step > 0; });
+  notes = {
+      fmt::format("{}Step time: the median over repeats of the slowest rank's window / steps. 95 % CI: half the",
+                  has_images ? fmt::format("Training time is extrapolated from the measured steps to {} images. ",
+                                           format_count(experiment.images))
+                             : ""),
+      "width of the 95 % confidence interval (Student's t over repeats; of speedup and efficiency, of both points'",
+      "step times; none for one run). CPU: process trees of all ranks / (wall x cores allowed). GPU busy and compute "
+      "are",
+      "those of the traced run's measured steps; tracing slowdown: how much longer its steps took."};
+  if (experiment.mode == "sweep") {
+    notes.emplace_back(
+        "Speedup is over the first line; efficiency over the fewest GPUs with all other factors the same.");
+  }
+  const bool all_images = std::ranges::all_of(rows, [](const ScalingRow& row) { return row.images_per_step > 0; });
+  if (!all_images && rows.size() > 1) {
+    notes.emplace_back(experiment.mode == "strong"
+                           ? "Images per step are not known: speedup takes all points to share one global batch."
+                           : "Images per step are not known: speedup takes each GPU or rank to do as much work a step "
+                             "as at the first point (--images-per-step says how much).");
+  }
+  notes.insert(notes.end(), experiment.notes.begin(), experiment.notes.end());
 }
 
 }  // namespace
@@ -52,31 +200,13 @@ Document experiment_document(const Experiment& experiment, const std::vector<Sca
   document.schema = "scaling";
   document.run = experiment.folder.string();
   document.tables = {scaling_rows_table(rows)};
-  document.headline = scaling_headline(experiment, rows, counted_in(document.tables.front()));
+  const std::string_view counted = counted_in(document.tables.front());
+  document.headline = scaling_headline(experiment, rows, counted);
   document.facts = {{"mode", "mode", experiment.mode},
                     {"images", "images", experiment.images, Unit::kCount},
                     {"warmup_steps", "warm-up steps", std::int64_t{experiment.warmup_steps}, Unit::kCount}};
-  document.notes = {
-      fmt::format(
-          "Training time is extrapolated from the measured steps to {} images. Step time: median over repeats of the",
-          format_count(experiment.images)),
-      "slowest rank's window / steps; +- half the 95 % confidence interval. CPU: process trees of all ranks / (wall x "
-      "cores",
-      "allowed). GPU busy and compute are those of the traced run's measured steps; distortion says how much slower it "
-      "was."};
-  if (experiment.mode == "sweep") {
-    document.notes.emplace_back(
-        "Speedup is over the first line; efficiency over the fewest GPUs with all other factors the same.");
-  }
-  const bool distorted =
-      std::any_of(rows.begin(), rows.end(), [](const ScalingRow& r) { return r.distortion().value_or(0) > 0.2; });
-  if (distorted)
-    document.warnings.emplace_back("tracing slowed a point down by more than 20 %: causes are indicative only");
-  for (const ScalingRow& row : rows) {
-    if (row.traced_only)
-      document.warnings.push_back(
-          fmt::format("point gpus={}: traced times only, tracing cost included", row.point.gpus()));
-  }
+  add_notes(experiment, rows, document.notes);
+  add_warnings(experiment, rows, counted, document.warnings);
   return document;
 }
 

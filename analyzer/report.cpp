@@ -101,7 +101,7 @@ void add_sections(Report& report, const ReportPart& part) {
                                                            : "Where the time goes";
   ReportSection main{title, {}, {}, charts_of(document), {}};
   if (!document.notes.empty()) main.text = {fmt::format("{}", fmt::join(document.notes, " "))};
-  main.tables = tables_named(document, {"comparison", "differences", "points", "utilization", "thesis_utilization",
+  main.tables = tables_named(document, {"differences", "comparison", "points", "utilization", "thesis_utilization",
                                         "bounds", "breakdown", "idle", "input_wait"});
   add(std::move(main));
   ReportSection work{"Kernels and layers", {}, {}, {}, tables_named(document, {"kernels"})};
@@ -201,7 +201,7 @@ ReportPart comparison_part(const std::vector<ReportPart>& parts, const std::vect
     series.back().name = names[series.size() - 1];
     paths.push_back(part.document.run);
     for (const std::string& warning : part.document.warnings)
-      warnings.push_back(fmt::format("{}: {}", series.back().name, warning));
+      warnings.push_back(fmt::format("experiment \"{}\", {}", series.back().name, warning));
   }
   for (const PublishedResult& result : published)
     series.push_back(compared_series(result));

@@ -7,6 +7,7 @@
 
 #include "analyzer/report.h"
 #include "analyzer/tables.h"
+#include "analyzer/text.h"
 
 namespace swinscope {
 namespace {
@@ -66,14 +67,13 @@ class ScalingCharts {
   std::vector<ReportChart> make() {
     constexpr double kHourNs = 3600e9;
     add("Training time", "hours", {series_of(table_, "train_time_ns", "measured", kHourNs)}, {"train_time_ns"});
-    Series step = series_of(table_, "step_ns", "measured", 1e6);
-    for (const auto& half : series_of(table_, "step_ci95_ns", "", 1e6).values)
-      step.half_widths.push_back(half.value_or(0));
-    add("Step time", "ms", {std::move(step)}, {"step_ns", "step_ci95_ns", "repeats"});
+    add("Step time", "ms", {with_interval("step_ns", "step_ci95_ns", 1e6)}, {"step_ns", "step_ci95_ns", "repeats"});
     add("Throughput", "images/s", {series_of(table_, "images_per_s", "measured"), ideal("images_per_s")},
         {"images_per_s"});
-    add("Speedup", "times the first point", {series_of(table_, "speedup", "measured"), ideal("speedup")}, {"speedup"});
-    add("Parallel efficiency", "", {series_of(table_, "efficiency", "measured")}, {"efficiency"}, 1);
+    add("Speedup", "times the first point", {with_interval("speedup", "speedup_ci95"), ideal("speedup")},
+        {"speedup", "speedup_ci95", "repeats"});
+    add("Parallel efficiency", "", {with_interval("efficiency", "efficiency_ci95")},
+        {"efficiency", "efficiency_ci95", "repeats"}, 1);
     add("GPU utilization", "%",
         {series_of(table_, "gpu_busy_percent", "busy"), series_of(table_, "gpu_compute_percent", "compute")},
         {"gpu_busy_percent", "gpu_compute_percent"}, 100);
@@ -86,6 +86,13 @@ class ScalingCharts {
   }
 
  private:
+  Series with_interval(std::string_view column, std::string_view half_width, double unit = 1) const {
+    Series series = series_of(table_, column, "measured", unit);
+    for (const auto& half : series_of(table_, half_width, "", unit).values)
+      series.half_widths.push_back(half.value_or(0));
+    return series;
+  }
+
   // The first point's value, growing with the GPUs.
   Series ideal(std::string_view column) const {
     Series series;
@@ -100,6 +107,9 @@ class ScalingCharts {
   void add(const std::string& title, const std::string& unit, std::vector<Series> series,
            std::vector<std::string> columns, std::optional<double> y_max = std::nullopt) {
     if (std::all_of(series.begin(), series.end(), is_empty)) return;
+    const bool has_bars = std::ranges::any_of(series, [](const Series& one) {
+      return std::ranges::any_of(one.half_widths, [](double half) { return half > 0; });
+    });
     Chart chart;
     chart.title = title;
     chart.x_title = counted_in(table_);
@@ -113,16 +123,18 @@ class ScalingCharts {
     }
     chart.series = std::move(series);
     columns.insert(columns.begin(), "gpus");
-    charts_.push_back({std::move(chart), note(), columns_of(table_, columns)});
+    charts_.push_back({std::move(chart), note(has_bars), columns_of(table_, columns)});
   }
 
-  std::string note() const {
-    std::string repeats;
+  std::string note(bool has_bars) const {
+    std::string runs;
     const std::size_t column = find_column(table_, "repeats");
-    for (const auto& row : table_.rows)
-      repeats += fmt::format("{}{:g}", repeats.empty() ? "" : ", ", number(row[column]).value_or(0));
-    return fmt::format("n = {} runs; bars: 95 % confidence interval of the mean (Student's t) where n is 2 or more.",
-                       repeats);
+    for (std::size_t i = 0; i < table_.rows.size(); ++i) {
+      const auto count = static_cast<std::int64_t>(number(table_.rows[i][column]).value_or(0));
+      runs += fmt::format("{}{} with {}", runs.empty() ? "" : ", ", format_counted(count, "runs"), categories_[i]);
+    }
+    return fmt::format("Of {}.{}", runs,
+                       has_bars ? " Bars: 95 % confidence interval (Student's t); none for one run." : "");
   }
 
   const Table& table_;

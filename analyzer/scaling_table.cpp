@@ -19,21 +19,24 @@ Table scaling_rows_table(const std::vector<ScalingRow>& rows) {
                                         {"steps", "steps", Unit::kCount},
                                         {"images_per_step", "images/step", Unit::kCount},
                                         {"step_ns", "step", Unit::kDuration},
-                                        {"step_ci95_ns", "+-", Unit::kDuration},
+                                        {"step_ci95_ns", "95 % CI", Unit::kDuration},
                                         {"train_time_ns", "training time", Unit::kDuration},
                                         {"images_per_s", "images/s", Unit::kNumber},
                                         {"speedup", "speedup", Unit::kNumber},
+                                        {"speedup_ci95", "speedup 95 % CI", Unit::kNumber, true},
                                         {"efficiency", "efficiency", Unit::kNumber},
+                                        {"efficiency_ci95", "efficiency 95 % CI", Unit::kNumber},
                                         {"karp_flatt", "Karp-Flatt", Unit::kNumber, true},
                                         {"cpu_util_percent", "CPU", Unit::kPercent},
                                         {"gpu_busy_percent", "GPU busy", Unit::kPercent},
                                         {"gpu_compute_percent", "GPU compute", Unit::kPercent},
-                                        {"distortion_percent", "distortion", Unit::kPercent},
+                                        {"distortion_percent", "tracing slowdown", Unit::kPercent},
                                         {"traced_only", "traced only", Unit::kText, true},
                                         {"train_steps", "training steps", Unit::kCount, true},
                                         {"thesis_gpu_percent", "GPU share", Unit::kPercent, true},
                                         {"thesis_cpu_percent", "CPU share", Unit::kPercent, true}};
   table.columns.insert(table.columns.end(), measured.begin(), measured.end());
+  const auto number = [](const std::optional<double>& value) { return value ? Cell(*value) : Cell(); };
   const auto percent_of = [](const std::optional<double>& share) { return share ? Cell(100 * *share) : Cell(); };
   for (const ScalingRow& r : rows) {
     std::vector<Cell> row = {std::int64_t{r.point.gpus()}};
@@ -47,11 +50,13 @@ Table scaling_rows_table(const std::vector<ScalingRow>& rows) {
                                       images ? Cell(r.images_per_step) : Cell(),
                                       r.step_ns,
                                       r.step_ci_ns ? Cell(*r.step_ci_ns) : Cell(),
-                                      images ? Cell(r.train_time_ns) : Cell(),
+                                      r.train_time_ns > 0 ? Cell(r.train_time_ns) : Cell(),
                                       images ? Cell(r.images_per_second) : Cell(),
-                                      r.speedup,
-                                      r.efficiency,
-                                      r.karp_flatt ? Cell(*r.karp_flatt) : Cell(),
+                                      r.speedup > 0 ? Cell(r.speedup) : Cell(),
+                                      number(r.speedup_ci),
+                                      r.efficiency > 0 ? Cell(r.efficiency) : Cell(),
+                                      number(r.efficiency_ci),
+                                      number(r.karp_flatt),
                                       percent_of(r.cpu_util),
                                       percent_of(r.gpu_busy),
                                       percent_of(r.gpu_compute),
@@ -62,6 +67,13 @@ Table scaling_rows_table(const std::vector<ScalingRow>& rows) {
                                       r.thesis_gpu_share ? Cell(100 * (1 - *r.thesis_gpu_share)) : Cell()};
     row.insert(row.end(), values.begin(), values.end());
     table.rows.push_back(std::move(row));
+  }
+  // What was measured of no point is no column for people.
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const auto is_missing = [&](const std::vector<Cell>& row) {
+      return std::holds_alternative<std::monostate>(row[i]);
+    };
+    if (!table.rows.empty() && std::ranges::all_of(table.rows, is_missing)) table.columns[i].detail = true;
   }
   table.columns.front().title = std::ranges::any_of(rows, &ScalingRow::uses_gpus) ? "GPUs" : "ranks";
   return table;

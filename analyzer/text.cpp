@@ -68,6 +68,10 @@ std::string counted(std::int64_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, noun, what.substr(end));
 }
 
+std::string format_counted(std::int64_t count, std::string_view things) {
+  return fmt::format("{} {}", format_count(count), count == 1 ? things.substr(0, things.size() - 1) : things);
+}
+
 std::size_t display_width(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), starts_code_point));
 }

@@ -13,6 +13,8 @@ std::string format_duration(std::int64_t ns);
 std::string format_bytes(std::int64_t bytes);
 // "180,144"
 std::string format_count(std::int64_t count);
+// "1 rank", "12 ranks"; `things` is a plural that loses its s.
+std::string format_counted(std::int64_t count, std::string_view things);
 
 // "1 kernel event", "8 GPUs of deviceProperties", "2000 copies": the noun, before any "of", "at", "in",
 // "with" or "without", in the plural.

@@ -70,7 +70,8 @@ class DeviceCounter {
     switch (gpu.gpu_class[e]) {
       case GpuClass::kCompute:
         of.known.push_back(interval);
-        if (is_math(gpu.operation[e])) of.math.push_back(interval);
+        // What only a rule of the user's calls compute is no data movement.
+        if (is_math(gpu.operation[e]) || gpu.operation[e] == OperationKind::kUnknown) of.math.push_back(interval);
         break;
       case GpuClass::kUnknown:
         of.unknown.push_back(interval);

@@ -74,10 +74,11 @@ bool makes_up(Bound bound, const KernelRow& row) {
   const bool host_copy = row.operation == OperationKind::kCopy && is_host_copy(row.name);
   switch (bound) {
     case Bound::kCompute:
-      return row.operation && is_math(*row.operation);
+      return row.operation && (is_math(*row.operation) ||
+                               (*row.operation == OperationKind::kUnknown && row.gpu_class == GpuClass::kCompute));
     case Bound::kMemory:
-      return row.operation && !host_copy && !is_math(*row.operation) && row.gpu_class != GpuClass::kUnknown &&
-             row.gpu_class != GpuClass::kCommunication;
+      return row.operation && !host_copy && !is_math(*row.operation) && *row.operation != OperationKind::kUnknown &&
+             row.gpu_class != GpuClass::kUnknown && row.gpu_class != GpuClass::kCommunication;
     case Bound::kHostCopies:
       return host_copy;
     case Bound::kWaiting:

@@ -1,4 +1,5 @@
-// swinscope compare BASE EXPERIMENT…: scaling experiments, and published ones, beside each other.
+// swinscope compare BASE OTHER…: scaling experiments, and published ones, beside each other; or runs.
+#include <algorithm>
 #include <memory>
 
 #include <fmt/format.h>
@@ -6,6 +7,7 @@
 #include "analyzer/report.h"
 #include "cli/command.h"
 #include "cli/experiments.h"
+#include "cli/runs.h"
 
 namespace swinscope::cli {
 namespace {
@@ -16,7 +18,21 @@ struct CompareOptions {
   std::vector<std::string> beside;
 };
 
+// Whether the paths are runs. Throws Error(kUsage) for both kinds.
+bool are_runs(const CompareOptions& options) {
+  const auto is_experiment_path = [](const std::string& path) { return !experiments_at(path).empty(); };
+  const auto experiments = std::ranges::count_if(options.paths, is_experiment_path);
+  if (experiments == 0) return options.paths.size() > 1 && options.beside.empty();
+  if (experiments == static_cast<std::ptrdiff_t>(options.paths.size())) return false;
+  const auto run = std::ranges::find_if_not(options.paths, is_experiment_path);
+  throw Error(ErrorKind::kUsage, fmt::format("{}: is no experiment, but others are", *run),
+              "experiments are compared with experiments, and runs with runs",
+              "give the runs of the experiment, such as EXPERIMENT/gpus1/tracing");
+}
+
 int run_compare(const CompareOptions& options) {
+  if (are_runs(options))
+    return show_runs({options.paths.begin(), options.paths.end()}, RunOrder::kAsGiven, options.common);
   std::vector<ReportPart> parts;
   for (const std::string& path : options.paths) {
     for (const Experiment& experiment : read_experiments(path))
@@ -37,8 +53,9 @@ int run_compare(const CompareOptions& options) {
 
 void add_compare(CLI::App& app, int& status) {
   auto options = std::make_shared<CompareOptions>();
-  CLI::App* command = app.add_subcommand("compare", "Scaling experiments beside each other and beside published ones");
-  command->add_option("EXPERIMENT", options->paths, "Experiments, or a folder of them; the first one is the base")
+  CLI::App* command = app.add_subcommand(
+      "compare", "Compare scaling experiments with each other and with published ones, or runs with each other");
+  command->add_option("EXPERIMENT", options->paths, "Experiments, a folder of them, or runs; the first one is the base")
       ->required();
   add_beside(*command, options->beside);
   options->common.add_to(*command);

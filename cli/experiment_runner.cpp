@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -45,15 +46,16 @@ std::vector<std::string> launcher_prefix(const std::string& launcher, int ranks)
 
 // One recording: a repeat of the timing pass, or the tracing pass.
 struct PlannedRun {
-  std::string name;
+  std::string name;   // of its folder
+  std::string title;  // for people
   bool tracing = false;
 };
 
 std::vector<PlannedRun> plan(const RunnerOptions& options) {
   std::vector<PlannedRun> runs;
   for (int i = 1; i <= options.repeat; ++i)
-    runs.push_back({fmt::format("timing{}", i), false});
-  if (options.trace) runs.push_back({"tracing", true});
+    runs.push_back({fmt::format("timing{}", i), fmt::format("repeat {}", i), false});
+  if (options.trace) runs.push_back({"tracing", "tracing", true});
   return runs;
 }
 
@@ -62,19 +64,26 @@ class Progress {
  public:
   Progress(std::size_t total, bool quiet) : total_(total), quiet_(quiet) {}
 
-  void begin(const ExperimentPoint& point, const PlannedRun& run) {
+  void begin(const ExperimentPoint& point, const PlannedRun& run) const { say(point, run, eta()); }
+  void end() {
+    ++done_;
+    ++measured_;
+  }
+  // One that is there already.
+  void keep(const ExperimentPoint& point, const PlannedRun& run) {
+    say(point, run, ": kept");
+    ++done_;
+  }
+
+ private:
+  void say(const ExperimentPoint& point, const PlannedRun& run, const std::string& more) const {
     if (quiet_) return;
     std::string factors;
     for (const auto& [name, value] : point.factors)
       factors += fmt::format("{}={} ", name, value);
-    fmt::print(stderr, "[{}/{}] {}{}{}\n", done_ + 1, total_, factors, run.name, eta());
-  }
-  void end(bool measured) {
-    ++done_;
-    if (measured) ++measured_;
+    fmt::print(stderr, "[{}/{}] {}{}{}\n", done_ + 1, total_, factors, run.title, more);
   }
 
- private:
   std::string eta() const {
     if (measured_ == 0) return "";
     const auto spent = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start_).count();
@@ -97,6 +106,33 @@ std::map<std::string, std::string> values_of(const ExperimentPoint& point, const
   return values;
 }
 
+// What the programs print is no part of our data: while this lives, the standard output of this process, which they
+// inherit, is its standard error.
+class OutputToError {
+ public:
+  OutputToError() : saved_(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)) {
+    std::fflush(stdout);
+    if (saved_ >= 0) dup2(STDERR_FILENO, STDOUT_FILENO);
+  }
+  OutputToError(const OutputToError&) = delete;
+  OutputToError& operator=(const OutputToError&) = delete;
+  OutputToError(OutputToError&&) = delete;
+  OutputToError& operator=(OutputToError&&) = delete;
+  ~OutputToError() {
+    if (saved_ < 0) return;
+    dup2(saved_, STDOUT_FILENO);
+    close(saved_);
+  }
+
+ private:
+  int saved_;
+};
+
+[[noreturn]] void stop_interrupted() {
+  throw Error(ErrorKind::kInterrupted, "the experiment was interrupted", {},
+              "run the same command to go on; finished runs are kept");
+}
+
 void record_run(const Experiment& experiment, const ExperimentPoint& point, const PlannedRun& run,
                 const RunnerOptions& options) {
   const fs::path folder = point.folder / run.name;
@@ -111,13 +147,17 @@ void record_run(const Experiment& experiment, const ExperimentPoint& point, cons
   record_options.command = command;
   record_options.sample_hz = options.sample_hz;
   record_options.trace.cuda = run.tracing;  // times come from runs without CUPTI
-  const int status = record(record_options);
-  if (status == kCommandInterrupted)
-    throw Error(ErrorKind::kInterrupted, "the experiment was interrupted", {}, "run the same command to go on");
+  const int status = [&] {
+    const OutputToError redirected;
+    return record(record_options);
+  }();
+  if (status == kCommandInterrupted || interrupted()) stop_interrupted();
   if (status != 0) {
-    throw Error(ErrorKind::kFailure, fmt::format("{}: the command ended with status {}", folder.string(), status),
-                "its own messages stand above",
-                "mend the command and run the same `swinscope` command again: it goes on here");
+    throw Error(
+        ErrorKind::kFailure, fmt::format("{}: the command ended with status {}", folder.string(), status),
+        "see its output above",
+        "fix what failed and rerun: finished runs are kept while command, program and environment stay; after a "
+        "change of these, --force measures all again");
   }
   store_timelines(folder, false, nullptr);
 }
@@ -176,6 +216,64 @@ std::vector<std::string> fill_in(const std::vector<std::string>& command,
   return filled;
 }
 
+namespace {
+
+bool is_done(const ExperimentPoint& point, const PlannedRun& run) {
+  std::error_code ignored;
+  if (!fs::is_directory(point.folder / run.name, ignored)) return false;
+  return run.tracing ? point.tracing == run.name : std::ranges::find(point.timing, run.name) != point.timing.end();
+}
+
+// Measures what is missing of a point; its point.json names each run as soon as it is there.
+void measure_point(const Experiment& experiment, ExperimentPoint point, const std::vector<PlannedRun>& runs,
+                   const RunnerOptions& options, Progress& progress) {
+  fs::create_directories(point.folder);
+  std::error_code ignored;
+  if (fs::is_regular_file(point.folder / "point.json", ignored)) {
+    const ExperimentPoint done = read_point(point.folder);
+    point.timing = done.timing;
+    point.tracing = done.tracing;
+  }
+  for (const PlannedRun& run : runs) {
+    if (is_done(point, run)) {
+      progress.keep(point, run);
+      continue;
+    }
+    if (interrupted()) stop_interrupted();
+    progress.begin(point, run);
+    record_run(experiment, point, run, options);
+    require_steps(point.folder / run.name, experiment.warmup_steps);
+    if (run.tracing) {
+      point.tracing = run.name;
+    } else if (std::ranges::find(point.timing, run.name) == point.timing.end()) {
+      point.timing.push_back(run.name);
+    }
+    write_point(point);
+    progress.end();
+  }
+}
+
+// Which points have been measured before: those that experiment.json lists, though more repeats are wanted now, and
+// those that have all runs that are wanted.
+std::vector<bool> measured_before(const Experiment& experiment, const std::vector<PlannedRun>& runs) {
+  std::vector<fs::path> listed;
+  if (is_experiment(experiment.folder)) {
+    for (const ExperimentPoint& point : read_experiment(experiment.folder).points)
+      listed.push_back(point.folder);
+  }
+  std::vector<bool> measured;
+  for (const ExperimentPoint& point : experiment.points) {
+    std::error_code ignored;
+    const bool is_listed = std::ranges::find(listed, point.folder) != listed.end();
+    const bool is_there = !is_listed && fs::is_regular_file(point.folder / "point.json", ignored);
+    const ExperimentPoint done = is_there ? read_point(point.folder) : ExperimentPoint();
+    measured.push_back(is_listed || std::ranges::all_of(runs, [&](const PlannedRun& r) { return is_done(done, r); }));
+  }
+  return measured;
+}
+
+}  // namespace
+
 void run_experiment(Experiment& experiment, const RunnerOptions& options) {
   // Mistakes show now, not after hours of measuring: in the values of every point, then, below, in the first run.
   require_gpus(experiment, options);
@@ -184,32 +282,20 @@ void run_experiment(Experiment& experiment, const RunnerOptions& options) {
   const std::vector<PlannedRun> runs = plan(options);
   Progress progress(experiment.points.size() * runs.size(), options.quiet);
   const std::vector<ExperimentPoint> wanted = experiment.points;
-  experiment.points.clear();
-  for (ExperimentPoint point : wanted) {
-    fs::create_directories(point.folder);
-    ExperimentPoint done;
-    std::error_code ignored;
-    if (!options.restart && fs::is_regular_file(point.folder / "point.json", ignored)) done = read_point(point.folder);
-    point.timing.clear();
-    point.tracing.clear();
-    for (const PlannedRun& run : runs) {
-      const bool known = run.tracing ? done.tracing == run.name
-                                     : std::find(done.timing.begin(), done.timing.end(), run.name) != done.timing.end();
-      progress.begin(point, run);
-      if (!known) {
-        record_run(experiment, point, run, options);
-        require_steps(point.folder / run.name, experiment.warmup_steps);
-      }
-      if (run.tracing) {
-        point.tracing = run.name;
-      } else {
-        point.timing.push_back(run.name);
-      }
-      if (!known) write_point(point);
-      progress.end(!known);
+  experiment.planned = wanted.size();
+  std::vector<bool> measured = measured_before(experiment, runs);
+  const auto write_measured = [&] {
+    experiment.points.clear();
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (measured[i]) experiment.points.push_back(wanted[i]);
     }
-    experiment.points.push_back(point);
     write_experiment(experiment);
+  };
+  write_measured();
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    measure_point(experiment, wanted[i], runs, options, progress);
+    measured[i] = true;
+    write_measured();
   }
 }
 

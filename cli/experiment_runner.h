@@ -14,8 +14,7 @@ namespace swinscope::cli {
 struct RunnerOptions {
   std::string launcher = "local";  // local, torchrun, mpirun, srun
   int repeat = 3;
-  bool trace = true;     // the tracing pass
-  bool restart = false;  // measure what is there once more
+  bool trace = true;  // the tracing pass
   bool cpus_only = false;
   double sample_hz = 10;
   bool quiet = false;
@@ -27,7 +26,8 @@ std::vector<std::string> fill_in(const std::vector<std::string>& command,
                                  const std::map<std::string, std::string>& values);
 
 // Measures every point of `experiment` (factors given, folders below experiment.folder) and writes experiment.json
-// after each, so that it is readable at any moment. Throws Error when a run fails; what was measured before stays.
+// before the first and after each, so that it is readable at any moment. Runs that are there are kept. What the
+// programs print goes to stderr. Throws Error when a run fails; what was measured before stays.
 void run_experiment(Experiment& experiment, const RunnerOptions& options);
 
 }  // namespace swinscope::cli

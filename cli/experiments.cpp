@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "analyzer/comparison.h"
+#include "analyzer/documents.h"
 #include "store/error.h"
 
 namespace swinscope::cli {
@@ -19,6 +20,13 @@ std::vector<Experiment> read_experiments(const std::string& path) {
               std::filesystem::exists(path, ignored) ? "neither it nor a folder in it has an experiment.json"
                                                      : "there is no such file or folder",
               "`swinscope scale`, `sweep` and `join` make experiments; `analyze` is for a single run");
+}
+
+void show_experiment(const std::filesystem::path& folder, CommonOptions options) {
+  options.output.clear();
+  const Document document = experiment_document(read_experiment(folder));
+  print_warnings(document.warnings, options);
+  emit(document, options);
 }
 
 void add_beside(CLI::App& command, std::vector<std::string>& keys) {

@@ -1,6 +1,7 @@
 // Experiments as users name them.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -8,11 +9,15 @@
 
 #include "analyzer/experiment.h"
 #include "analyzer/platforms.h"
+#include "cli/command.h"
 
 namespace swinscope::cli {
 
 // The experiment at a path, or those of the folder there. Throws Error(kInput) where there is none.
 std::vector<Experiment> read_experiments(const std::string& path);
+
+// The experiment in a folder on the standard output, whatever `options` say of a file, and its warnings.
+void show_experiment(const std::filesystem::path& folder, CommonOptions options);
 
 // --beside KEY…
 void add_beside(CLI::App& command, std::vector<std::string>& keys);

@@ -1,13 +1,16 @@
 // swinscope join -o EXPERIMENT gpus=1:RUN gpus=2:RUN …: an experiment out of runs that were made apart.
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <memory>
 
 #include <fmt/format.h>
 
-#include "analyzer/documents.h"
+#include "analyzer/job_size.h"
+#include "analyzer/open.h"
+#include "analyzer/text.h"
 #include "cli/command.h"
+#include "cli/experiments.h"
+#include "cli/timing_file.h"
 #include "store/error.h"
 
 namespace swinscope::cli {
@@ -18,6 +21,8 @@ struct JoinOptions {
   CommonOptions common;
   std::vector<std::string> runs;
   std::string timing;
+  std::string mode;         // empty: as its points say, else weak
+  bool has_warmup = false;  // given by the user
   Experiment experiment;
 };
 
@@ -27,36 +32,13 @@ std::pair<int, fs::path> parse_run(const std::string& text) {
   const std::size_t colon = text.find(':');
   int gpus = 0;
   if (text.compare(0, kKey.size(), kKey) == 0 && colon != std::string::npos) {
-    std::from_chars(text.data() + kKey.size(), text.data() + colon, gpus);
+    const auto [end, error] = std::from_chars(text.data() + kKey.size(), text.data() + colon, gpus);
+    if (error != std::errc() || end != text.data() + colon) gpus = 0;
   }
   if (gpus < 1 || colon + 1 == text.size()) {
     throw Error(ErrorKind::kUsage, fmt::format("{}: not gpus=N:RUN", text), {}, "for example gpus=2:runs/two-gpus");
   }
   return {gpus, text.substr(colon + 1)};
-}
-
-// Lines "gpus,step_ns"; a line that does not begin with a digit is a heading.
-std::map<int, std::vector<std::int64_t>> read_timing(const std::string& path) {
-  std::map<int, std::vector<std::int64_t>> timing;
-  std::ifstream file(path);
-  if (!file)
-    throw Error(ErrorKind::kInput, fmt::format("{}: cannot be read", path), {}, "check the path given with --timing");
-  int number = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    if (line.empty() || line.front() < '0' || line.front() > '9') continue;
-    int gpus = 0;
-    std::int64_t step_ns = 0;
-    const char* const end = line.data() + line.size();
-    const auto first = std::from_chars(line.data(), end, gpus);
-    const bool comma = first.ec == std::errc() && first.ptr != end && *first.ptr == ',';
-    if (!comma || std::from_chars(first.ptr + 1, end, step_ns).ec != std::errc() || step_ns <= 0) {
-      throw Error(ErrorKind::kInput, fmt::format("{}: line {} is not gpus,step_ns", path, number), line,
-                  "give one line for each repeat, times in ns");
-    }
-    timing[gpus].push_back(step_ns);
-  }
-  return timing;
 }
 
 // What `scale` or `sweep` measured is taken over as it is; any other run is a point with a trace only.
@@ -70,19 +52,24 @@ ExperimentPoint joined_point(int gpus, const fs::path& run, const fs::path& expe
   return point;
 }
 
-int run_join(JoinOptions& options) {
+// A number of GPUs that the run itself contradicts would give a speedup of nothing.
+void require_gpus(const ExperimentPoint& point, const std::string& text) {
+  const fs::path run = point.folder / (point.timing.empty() ? point.tracing : point.timing.front());
+  if (point.timing.empty() && point.tracing.empty()) return;
+  const JobSize job = job_size(open_trace(run));
+  if (job.may_have(point.gpus())) return;
+  throw Error(ErrorKind::kUsage, fmt::format("{}: the run is of {}, not of {}", text, describe(job), point.gpus()),
+              "its ranks and GPUs are counted in its traces",
+              fmt::format("give it as gpus={}:…, or give the run that is meant", job.fewest));
+}
+
+void add_points(JoinOptions& options, const std::map<int, std::vector<std::int64_t>>& timing) {
   Experiment& experiment = options.experiment;
-  experiment.folder = options.common.output;
-  if (is_experiment(experiment.folder) && !options.common.force) {
-    throw Error(ErrorKind::kUsage, fmt::format("{}: holds an experiment", experiment.folder.string()), {},
-                "give another folder with -o, or --force to replace its experiment.json");
-  }
-  const auto timing = options.timing.empty() ? std::map<int, std::vector<std::int64_t>>{} : read_timing(options.timing);
   for (const std::string& text : options.runs) {
     const auto [gpus, run] = parse_run(text);
     ExperimentPoint point = joined_point(gpus, run, experiment.folder);
     if (point.gpus() != gpus) {
-      throw Error(ErrorKind::kUsage, fmt::format("{}: was measured with {} GPUs", run.string(), point.gpus()), {},
+      throw Error(ErrorKind::kUsage, fmt::format("{}: was measured with {}", run.string(), point.gpus()), {},
                   fmt::format("give it as gpus={}:{}", point.gpus(), run.string()));
     }
     const bool is_there = std::any_of(experiment.points.begin(), experiment.points.end(),
@@ -91,9 +78,75 @@ int run_join(JoinOptions& options) {
       throw Error(ErrorKind::kUsage, fmt::format("gpus={} is given twice", gpus), {},
                   "repeats are a point of `scale` (EXPERIMENT/gpus2), or step times given with --timing");
     }
+    require_gpus(point, text);
     if (const auto given = timing.find(gpus); given != timing.end()) point.given_step_ns = given->second;
     experiment.points.push_back(std::move(point));
   }
+  for (const auto& [gpus, ignored] : timing) {
+    const auto is_of = [gpus = gpus](const ExperimentPoint& point) { return point.gpus() == gpus; };
+    if (std::ranges::any_of(experiment.points, is_of)) continue;
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{}: has step times for gpus={}, for which no run is given", options.timing, gpus), {},
+                fmt::format("give gpus={}:RUN too, or take its lines out", gpus));
+  }
+}
+
+// The experiments that the points were measured in.
+std::vector<Experiment> sources_of(const Experiment& experiment) {
+  std::vector<Experiment> sources;
+  for (const ExperimentPoint& point : experiment.points) {
+    const fs::path parent = fs::absolute(point.folder).lexically_normal().parent_path();
+    const bool is_own = parent == fs::absolute(experiment.folder).lexically_normal();
+    if (!is_own && is_experiment(parent)) sources.push_back(read_experiment(parent));
+  }
+  return sources;
+}
+
+// Points of `scale` bring the mode and the warm-up of their experiment; options say those of runs which do not.
+void take_over_settings(JoinOptions& options) {
+  Experiment& experiment = options.experiment;
+  std::string mode = options.mode;
+  std::string said_by = "--mode";
+  for (const Experiment& source : sources_of(experiment)) {
+    if (!options.has_warmup) experiment.warmup_steps = std::max(experiment.warmup_steps, source.warmup_steps);
+    if (source.mode == "sweep") continue;
+    if (!mode.empty() && source.mode != mode) {
+      throw Error(ErrorKind::kUsage, fmt::format("{}: is of mode {}", source.folder.string(), source.mode),
+                  fmt::format("{} says {}", said_by, mode), "join points of one mode, and leave --mode out");
+    }
+    mode = source.mode;
+    said_by = source.folder.string();
+  }
+  if (!mode.empty()) experiment.mode = mode;
+  if (experiment.mode == "strong" && experiment.images_per_gpu > 0) {
+    throw Error(ErrorKind::kUsage, "--images-per-gpu: the mode is strong scaling",
+                "the images of a GPU become fewer with each GPU", "give --images-per-step, which stays");
+  }
+}
+
+// Where nobody asked for it, warm-up leaves every run at least one step: two steps of torch.profiler are no reason to
+// refuse.
+void lower_warmup(Experiment& experiment) {
+  const std::int64_t fewest = fewest_steps(experiment);
+  if (fewest > experiment.warmup_steps) return;
+  const int lowered = static_cast<int>(std::max<std::int64_t>(fewest - 1, 0));
+  experiment.notes.push_back(fmt::format("Warm-up is {} instead of {}: a run has {} only.",
+                                         format_counted(lowered, "steps"), experiment.warmup_steps,
+                                         format_counted(fewest, "steps")));
+  experiment.warmup_steps = lowered;
+}
+
+int run_join(JoinOptions& options) {
+  Experiment& experiment = options.experiment;
+  experiment.folder = options.common.output;
+  if (is_experiment(experiment.folder) && !options.common.force) {
+    throw Error(ErrorKind::kUsage, fmt::format("{}: holds an experiment", experiment.folder.string()), {},
+                "give another folder with -o, or --force to replace its experiment.json");
+  }
+  const auto timing = options.timing.empty() ? std::map<int, std::vector<std::int64_t>>{} : read_timing(options.timing);
+  add_points(options, timing);
+  take_over_settings(options);
+  if (!options.has_warmup) lower_warmup(experiment);
   fs::create_directories(experiment.folder);
   for (const ExperimentPoint& point : experiment.points) {
     if (point.folder.parent_path() != experiment.folder) continue;  // another experiment's: not ours to change
@@ -101,9 +154,7 @@ int run_join(JoinOptions& options) {
     write_point(point);
   }
   write_experiment(experiment);
-  CommonOptions to_stdout = options.common;
-  to_stdout.output.clear();
-  emit(experiment_document(read_experiment(experiment.folder)), to_stdout);
+  show_experiment(experiment.folder, options.common);
   return 0;
 }
 
@@ -114,20 +165,37 @@ void add_join(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("join", "Make an experiment out of runs that were made apart");
   command->add_option("RUNS", options->runs, "gpus=N:RUN, …; RUN is a point of `scale` (EXPERIMENT/gpus2) or any trace")
       ->required();
-  command->add_option("--timing", options->timing, "Untraced step times: CSV lines gpus,step_ns, one for each repeat");
+  command->add_option(
+      "--timing", options->timing,
+      "Untraced step times: CSV with the columns gpus and step_s, step_ms, step_us or step_ns, a line for "
+      "each repeat");
   command->add_option("--images", options->experiment.images, "Images of the training whose time is extrapolated")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command
+      ->add_option("--mode", options->mode,
+                   "weak: images of a GPU constant (default); strong: images of a step constant")
+      ->check(CLI::IsMember({"weak", "strong"}));
+  command
+      ->add_option("--images-per-step", options->experiment.images_per_step,
+                   "For programs that do not say: images of all ranks in a step, at the point with the fewest GPUs")
+      ->check(CLI::PositiveNumber);
+  command
       ->add_option("--images-per-gpu", options->experiment.images_per_gpu,
                    "For programs that do not say: images of a rank in a step")
       ->check(CLI::PositiveNumber);
-  command->add_option("--warmup-steps", options->experiment.warmup_steps, "Steps left out at the beginning of each run")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  CLI::Option* warmup =
+      command
+          ->add_option("--warmup-steps", options->experiment.warmup_steps,
+                       "Steps left out at the beginning of each run; fewer by default where a run has no more")
+          ->check(CLI::NonNegativeNumber)
+          ->capture_default_str();
   options->common.add_to(*command);
   command->get_option("--output")->required()->description("Experiment folder to write");
-  command->callback([options, &status] { status = run_join(*options); });
+  command->callback([options, warmup, &status] {
+    options->has_warmup = warmup->count() > 0;
+    status = run_join(*options);
+  });
 }
 
 }  // namespace swinscope::cli

@@ -1,10 +1,14 @@
 // swinscope scale, sweep: measure an experiment and show it.
+#include <algorithm>
+#include <charconv>
 #include <memory>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "analyzer/documents.h"
+#include "cli/experiment_claim.h"
 #include "cli/experiment_runner.h"
+#include "cli/experiments.h"
 #include "store/error.h"
 
 namespace swinscope::cli {
@@ -37,7 +41,7 @@ void add_runner_options(CLI::App& command, ScaleOptions& options) {
       ->capture_default_str();
   command
       .add_option("--images-per-step", options.experiment.images_per_step,
-                  "For programs that do not say: images of all ranks in a step, at the first point")
+                  "Images of all ranks in a step, at the point with the fewest GPUs; {batch} and GPUs multiply it")
       ->check(CLI::PositiveNumber);
   command.add_option("--warmup-steps", options.experiment.warmup_steps, "Steps left out at the beginning of each run")
       ->check(CLI::NonNegativeNumber)
@@ -46,52 +50,97 @@ void add_runner_options(CLI::App& command, ScaleOptions& options) {
       ->required();
   options.common.add_to(command);
   command.get_option("--output")->required()->description("Experiment folder; an interrupted experiment goes on in it");
+  command.get_option("--force")->description("Measure again: the runs in the folder are removed");
+}
+
+struct Factor {
+  std::string key;
+  std::vector<std::string> values;
+};
+
+constexpr int kMostGpus = 4096;
+
+// A number of GPUs as a factor has it.
+std::string gpus_value(const std::string& text, const std::string& option) {
+  int gpus = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), gpus);
+  if (error == std::errc() && end == text.data() + text.size() && gpus >= 1 && gpus <= kMostGpus)
+    return std::to_string(gpus);
+  throw Error(ErrorKind::kUsage, fmt::format("{}: \"{}\" is no number of GPUs", option, text),
+              fmt::format("it must be a whole number within 1 and {}", kMostGpus), "for example --vary gpus=1,2,4");
+}
+
+void refuse_duplicates(const std::vector<std::string>& values, const std::string& option) {
+  for (auto value = values.begin(); value != values.end(); ++value) {
+    if (std::find(values.begin(), value, *value) == value) continue;
+    throw Error(ErrorKind::kUsage, fmt::format("{}: {} is given twice", option, *value),
+                "every point is measured once; its repeats are --repeat", "leave one of them out");
+  }
 }
 
 // "batch=2,4" -> {"batch", {"2", "4"}}
-std::pair<std::string, std::vector<std::string>> parse_factor(const std::string& text) {
+Factor parse_factor(const std::string& text) {
   const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-    throw Error(ErrorKind::kUsage, fmt::format("--vary {}: not KEY=VALUE,VALUE…", text), {},
-                "for example --vary batch=4,8");
+  const std::string option = "--vary " + text;
+  Factor factor;
+  if (equals != std::string::npos) factor = {text.substr(0, equals), CLI::detail::split(text.substr(equals + 1), ',')};
+  const auto is_empty = [](const std::string& value) { return value.empty(); };
+  if (factor.key.empty() || factor.values.empty() || std::ranges::any_of(factor.values, is_empty)) {
+    throw Error(ErrorKind::kUsage, fmt::format("{}: not KEY=VALUE,VALUE…", option), {}, "for example --vary batch=4,8");
   }
-  return {text.substr(0, equals), CLI::detail::split(text.substr(equals + 1), ',')};
+  if (factor.key == "out") {
+    throw Error(ErrorKind::kUsage, fmt::format("{}: {{out}} is the folder of a run", option), {},
+                "give the factor another name, here and in the command");
+  }
+  if (factor.key == "gpus") {
+    for (std::string& value : factor.values)
+      value = gpus_value(value, option);
+  }
+  refuse_duplicates(factor.values, option);
+  return factor;
 }
 
-// The same experiment goes on in its folder; another one needs --force.
-void claim_folder(const ScaleOptions& options) {
-  const fs::path& folder = options.experiment.folder;
-  fs::create_directories(folder);
-  if (!is_experiment(folder)) return;
-  const Experiment there = read_experiment(folder);
-  if (there.command == options.experiment.command && there.mode == options.experiment.mode) return;
-  if (!options.common.force) {
-    throw Error(ErrorKind::kUsage, fmt::format("{}: holds another experiment", folder.string()),
-                "its command or mode is a different one", "give another folder with -o, or --force to replace it");
+std::vector<Factor> parse_factors(const ScaleOptions& options) {
+  std::vector<Factor> factors;
+  std::vector<std::string> keys;
+  for (const std::string& text : options.vary) {
+    factors.push_back(parse_factor(text));
+    keys.push_back(factors.back().key);
   }
-  for (const ExperimentPoint& point : there.points)
-    fs::remove_all(point.folder);
-  fs::remove(folder / "experiment.json");
+  refuse_duplicates(keys, "--vary");
+  for (const std::string& key : keys) {
+    const std::string placeholder = fmt::format("{{{}}}", key);
+    const auto uses = [&](const std::string& word) { return word.find(placeholder) != std::string::npos; };
+    if (key == "gpus" || std::ranges::any_of(options.experiment.command, uses)) continue;
+    throw Error(ErrorKind::kUsage, fmt::format("--vary {}: the command does not use {}", key, placeholder),
+                "all its values would measure the same",
+                fmt::format("write {} where the command takes the value", placeholder));
+  }
+  return factors;
 }
 
 int run_and_show(ScaleOptions& options) {
-  options.experiment.folder = options.common.output;
+  Experiment& experiment = options.experiment;
   options.runner.trace = !options.no_trace;
   options.runner.quiet = options.common.quiet;
-  claim_folder(options);
-  run_experiment(options.experiment, options.runner);
-  CommonOptions to_stdout = options.common;
-  to_stdout.output.clear();
-  emit(experiment_document(read_experiment(options.experiment.folder)), to_stdout);
+  experiment.made_with = made_with(experiment, options.runner.launcher, options.runner.cpus_only);
+  claim_folder(experiment, options.common.force);
+  run_experiment(experiment, options.runner);
+  show_experiment(experiment.folder, options.common);
   return 0;
 }
 
 int run_scale(ScaleOptions& options) {
   Experiment& experiment = options.experiment;
+  experiment.folder = options.common.output;
   experiment.mode = options.mode;
+  std::vector<std::string> counts;
+  for (const int gpus : options.gpus)
+    counts.push_back(std::to_string(gpus));
+  refuse_duplicates(counts, fmt::format("--gpus {}", fmt::join(counts, ",")));
   for (const int gpus : options.gpus) {
     ExperimentPoint point;
-    point.folder = fs::path(options.common.output) / fmt::format("gpus{}", gpus);
+    point.folder = experiment.folder / fmt::format("gpus{}", gpus);
     point.factors["gpus"] = std::to_string(gpus);
     if (options.batch > 0) {
       const bool strong = options.mode == "strong";
@@ -106,33 +155,40 @@ int run_scale(ScaleOptions& options) {
   return run_and_show(options);
 }
 
-int run_sweep(ScaleOptions& options) {
+std::vector<std::map<std::string, std::string>> combinations_of(const std::vector<Factor>& factors) {
   std::vector<std::map<std::string, std::string>> combinations = {{}};
-  for (const std::string& text : options.vary) {
-    const auto [key, values] = parse_factor(text);
+  for (const Factor& factor : factors) {
     std::vector<std::map<std::string, std::string>> grown;
     for (const auto& combination : combinations) {
-      for (const std::string& value : values) {
+      for (const std::string& value : factor.values) {
         grown.push_back(combination);
-        grown.back()[key] = value;
+        grown.back()[factor.key] = value;
       }
     }
     combinations = std::move(grown);
   }
+  return combinations;
+}
+
+int run_sweep(ScaleOptions& options) {
+  const std::vector<Factor> factors = parse_factors(options);
   Experiment& experiment = options.experiment;
+  experiment.folder = options.common.output;
   experiment.mode = "sweep";
-  experiment.swept = parse_factor(options.vary.front()).first;
-  for (const auto& combination : combinations) {
-    ExperimentPoint point;
+  experiment.swept = factors.front().key;
+  std::vector<std::string> names;
+  for (const auto& combination : combinations_of(factors)) {
     std::string name;
     for (const auto& [key, value] : combination)
       name += fmt::format("{}{}{}", name.empty() ? "" : "-", key, value);
-    for (char& c : name)
-      c = c == '/' ? '_' : c;
-    point.folder = fs::path(options.common.output) / name;
+    std::ranges::replace(name, '/', '_');
+    names.push_back(name);
+    ExperimentPoint point;
+    point.folder = experiment.folder / name;
     point.factors = combination;
     experiment.points.push_back(std::move(point));
   }
+  refuse_duplicates(names, "--vary: the folder of a point");
   return run_and_show(options);
 }
 
@@ -146,10 +202,12 @@ void add_scale(CLI::App& app, int& status) {
       ->required()
       ->delimiter(',')
       ->allow_extra_args(false)  // one argument, so that the -- behind it stays
-      ->check(CLI::Range(1, 4096));
+      ->check(CLI::Range(1, kMostGpus));
   command->add_option("--mode", options->mode, "weak: batch per GPU constant; strong: global batch constant")
       ->check(CLI::IsMember({"weak", "strong"}));
-  command->add_option("--batch", options->batch, "Value of {batch}: per GPU in weak mode, of all GPUs in strong mode")
+  command
+      ->add_option("--batch", options->batch,
+                   "Images per step, and the value of {batch}: per GPU in weak mode, of all GPUs in strong mode")
       ->check(CLI::PositiveNumber);
   add_runner_options(*command, *options);
   command->callback([options, &status] { status = run_scale(*options); });

@@ -4,22 +4,61 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "collector/capture_window.h"
+#include "collector/identity.h"
+#include "collector/process_stat.h"
 
 namespace swinscope::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr const char* kHint =
+    "start one with `swinscope record --armed -o RUN -- COMMAND`, and trigger it while it runs";
+
+[[noreturn]] void refuse(const fs::path& folder, const std::string& what, const std::string& cause) {
+  throw Error(ErrorKind::kUsage, fmt::format("{}: {}", folder.string(), what), cause, kHint);
+}
+
+// Another process may have its number by now, but no other began when it did.
+bool is_alive(const Json& recorder) {
+  const auto stat = read_process_stat(static_cast<pid_t>(recorder.value("pid", std::int64_t{0})));
+  return stat && stat->state != 'Z' && stat->start_ticks == recorder.value("start_ticks", std::uint64_t{0});
+}
+
+// Throws Error(kUsage) where no process looks for the trigger.
+void require_listener(const fs::path& folder) {
+  std::ifstream file(folder / "run.json");
+  if (!file) refuse(folder, "no run is being recorded there", "it has no run.json");
+  const Json run = Json::parse(file, nullptr, false);
+  if (!run.is_object()) refuse(folder, "no run is being recorded there", "its run.json is no JSON object");
+  try {
+    if (run.contains("end_utc_ns") && !run["end_utc_ns"].is_null())
+      refuse(folder, "the recording has ended", "its run.json says when");
+    if (!run.contains("window") || !run.contains("recorder"))
+      refuse(folder, "nothing tells whether the recording is armed", "an older swinscope records, or recorded, it");
+    if (const std::string window = run["window"]; window != "armed") {
+      refuse(
+          folder, "the recording is not armed",
+          window == "whole" ? "it records CUDA throughout" : fmt::format("it records CUDA in the window {}", window));
+    }
+    // On another host that shares the folder its processes cannot be seen.
+    const std::string host = run.value("host", "");
+    if (host == host_name() && !is_alive(run["recorder"]))
+      refuse(folder, "the recording has ended", "its recorder was killed before it could say so");
+  } catch (const Json::exception& error) {
+    refuse(folder, "nothing tells whether the recording is armed", error.what());
+  }
+}
 
 // The processes of the run look for the file a few times a second, on every host that shares the folder.
 int run_trigger(const fs::path& folder) {
+  require_listener(folder);
   std::error_code error;
-  if (!fs::exists(folder / "run.json", error)) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: no run is being recorded there", folder.string()),
-                "it has no run.json", "give the folder that `swinscope record --armed -o` was given");
-  }
   const fs::path file = folder / kTriggerFile;
   if (fs::remove(file, error)) {
     fmt::print(stderr, "swinscope: {}: CUDA is not recorded any more\n", folder.string());

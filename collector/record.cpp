@@ -365,6 +365,10 @@ int record(const RecordOptions& options) {
   RunDescription run;
   run.command = options.command;
   run.host = host_name();
+  run.window = window_text(options.window);
+  run.recorder_pid = getpid();
+  if (const auto self = read_process_stat(getpid()))
+    run.recorder_start_ticks = static_cast<std::int64_t>(self->start_ticks);
   run.start_utc_ns = start_ns + offset_ns;
   write_run_json(options.folder, run);
 

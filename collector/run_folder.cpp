@@ -246,6 +246,12 @@ std::string run_json(const RunDescription& run) {
     all.text("kind", "record");
     all.texts("command", run.command);
     all.text("host", run.host);
+    all.text("window", run.window);
+    {
+      JsonList recorder(all.member("recorder"), '{', '}');
+      recorder.number("pid", run.recorder_pid);
+      recorder.number("start_ticks", run.recorder_start_ticks);
+    }
     all.number("start_utc_ns", run.start_utc_ns);
     all.optional("end_utc_ns", run.end_utc_ns);
     all.optional("exit_status", run.exit_status);

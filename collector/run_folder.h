@@ -39,6 +39,9 @@ std::vector<RunFile> finish_run_files(const std::filesystem::path& folder, const
 struct RunDescription {
   std::vector<std::string> command;
   std::string host;
+  std::string window;                     // when CUDA is recorded: window_text()
+  std::int64_t recorder_pid = 0;          // of `swinscope record`; with its start it names the process for ever
+  std::int64_t recorder_start_ticks = 0;  // since boot
   std::int64_t start_utc_ns = 0;
   std::optional<std::int64_t> end_utc_ns;  // none while the run goes on
   std::optional<int> exit_status;

@@ -14,6 +14,11 @@ show() {
   "$swinscope" "$@"
 }
 
+# An experiment that an earlier build of the program measured is measured again.
+measure() {
+  show scale "$@" || show scale --force "$@"
+}
+
 scripts/setup.sh build
 echo "swinscope: building (build/release)"
 configure release
@@ -40,13 +45,13 @@ gpu_counts() {
 counts=$(gpu_counts)
 if [ -n "$counts" ]; then
   experiment=build/demo/gpu
-  show scale --gpus "$counts" -o "$experiment" -- \
+  measure --gpus "$counts" -o "$experiment" -- \
     "$swin" train --device cuda --model swin_tiny --data synthetic --batch-per-gpu 64 --steps 40 --warmup 10 --quiet
 else
   experiment=build/demo/cpu
   # One thread a rank: two ranks then have twice the cores of one, as two GPUs would.
-  show scale --cpus-only --gpus 1,2 -o "$experiment" -- \
-    "$swin" train --device cpu --model swin_nano --data synthetic --batch-per-gpu 4 --steps 20 --threads 1 --quiet
+  measure --cpus-only --gpus 1,2 -o "$experiment" -- \
+    "$swin" train --device cpu --model swin_nano --data synthetic --batch-per-gpu 4 --steps 100 --threads 1 --quiet
 fi
 show layers "$experiment/gpus1/tracing" --depth 2
 

@@ -201,7 +201,9 @@ SafetensorsFile::SafetensorsFile(SafetensorsFile&&) noexcept = default;
 SafetensorsFile& SafetensorsFile::operator=(SafetensorsFile&&) noexcept = default;
 
 void SafetensorsFile::refuse(const std::string& why) const {
-  throw WorkloadError(WorkloadErrorKind::kInput, fmt::format("{}: not readable as safetensors", path_.string()), why);
+  throw WorkloadError(WorkloadErrorKind::kInput, fmt::format("{}: not readable as safetensors", path_.string()), why,
+                      "weights of timm are saved as such by safetensors.torch.save_file(timm.create_model(NAME, "
+                      "pretrained=True).state_dict(), FILE) in Python");
 }
 
 void SafetensorsFile::read_bytes(std::uint64_t offset, std::span<std::byte> bytes) const {

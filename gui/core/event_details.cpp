@@ -78,7 +78,7 @@ class Details {
     if (gpu.kind[event_.ref] != GpuKind::kKernel || gpu.config[event_.ref] >= rank.configs.size()) return;
     const LaunchConfig& config = rank.configs[gpu.config[event_.ref]];
     const auto dimensions = [](const Dim3& d) { return fmt::format("{} x {} x {}", d.x, d.y, d.z); };
-    add("operation", std::string(operation_name(operation_kind(GpuKind::kKernel, timeline_.name(id_)))));
+    add("operation", std::string(operation_name(gpu.operation[event_.ref])));
     add("grid", dimensions(config.grid));
     add("block", dimensions(config.block));
     add("registers", fmt::format("{} a thread", config.registers_per_thread));

@@ -206,13 +206,19 @@ std::vector<OverviewPage::Figure> OverviewPage::figures_of(const OpenedExperimen
                ? not_recorded()
                : QString::fromStdString(format_cell(cell, points.columns[column].unit));
   };
+  // Half the width of the 95 % confidence interval, and the runs behind it.
+  const auto interval = [&](const char* key, const QString& otherwise) {
+    const bool is_missing = std::holds_alternative<std::monostate>(points.rows.back()[find_column(points, key)]);
+    return is_missing ? otherwise : QStringLiteral("± %1, n = %2").arg(value(key), value("repeats"));
+  };
   const QString at = QStringLiteral("at %1 %2").arg(value("gpus"), QString::fromUtf8(counted_in(points).data()));
   return {
       {QStringLiteral("Images/s"), value("images_per_s"), at, ActionId::kPageOverview},
-      {QStringLiteral("Step time"), value("step_ns"), QStringLiteral("± %1").arg(value("step_ci95_ns")),
+      {QStringLiteral("Step time"), value("step_ns"), interval("step_ci95_ns", QStringLiteral("one run: no interval")),
        ActionId::kPageOverview},
-      {QStringLiteral("Speedup"), value("speedup"), at, ActionId::kPageOverview},
-      {QStringLiteral("Parallel efficiency"), value("efficiency"), at, ActionId::kPageOverview},
+      {QStringLiteral("Speedup"), value("speedup"), interval("speedup_ci95", at), ActionId::kPageOverview},
+      {QStringLiteral("Parallel efficiency"), value("efficiency"), interval("efficiency_ci95", at),
+       ActionId::kPageOverview},
       {QStringLiteral("GPU busy"), value("gpu_busy_percent"), at, ActionId::kPageOverview},
       {QStringLiteral("CPU"), value("cpu_util_percent"), QStringLiteral("of the cores allowed"),
        ActionId::kPageOverview},
@@ -221,7 +227,7 @@ std::vector<OverviewPage::Figure> OverviewPage::figures_of(const OpenedExperimen
 
 // The training time of each experiment at its point with the most GPUs.
 std::vector<OverviewPage::Figure> OverviewPage::figures_of(const OpenedComparison& comparison) const {
-  const Table& table = comparison.document.tables.front();
+  const Table& table = *std::ranges::find(comparison.document.tables, "comparison", &Table::key);
   std::vector<Figure> figures;
   for (const QString& name : comparison.names) {
     const std::vector<Cell>* largest = nullptr;

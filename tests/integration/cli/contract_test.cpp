@@ -35,6 +35,16 @@ TEST_F(Contract, WrongCommandLinesAreUsageErrors) {
   expect_usage_error({"query", "small.sqlite"}, "SQL is required");
 }
 
+TEST_F(Contract, UnknownOptionsAreNamedWithWhatWasMeant) {
+  expect_usage_error({"scale", "--gpus", "1", "--repet", "2", "-o", "d", "--", "true", "a", "b"},
+                     "error: --repet: unknown; did you mean --repeat?");
+  expect_usage_error({"scale", "--gpus", "1", "-o", "d", "python", "train.py", "--lr=3"}, "error: --lr: unknown\n");
+  expect_usage_error({"analyze", "small.sqlite", "--fromat=json"}, "error: --fromat: unknown; did you mean --format?");
+  expect_usage_error({"kernels", "small.sqlite", "-x"}, "error: -x: unknown");
+  expect_usage_error({"--format", "json", "analyze", "x.db"}, "error: --format: unknown before a command");
+  expect_usage_error({"analyse", "x.db"}, "error: there is no command 'analyse'; did you mean analyze?");
+}
+
 TEST_F(Contract, WrongValuesAreUsageErrors) {
   expect_usage_error({"kernels", "small.sqlite", "--filter", "(gemm"}, "--filter (gemm: not a regular expression");
   expect_usage_error({"kernels", "small.sqlite", "--sort", "speed"}, "there is no column 'speed'");

@@ -49,7 +49,7 @@ TEST_F(Scale, MeasuresEveryPoint) {
   }
   const auto steps = run_json({"analyze", "e/gpus2/tracing"})["data"]["steps"];
   ASSERT_EQ(steps.size(), 2U) << "one row a rank";
-  EXPECT_EQ(steps[1]["steps"], 5);
+  EXPECT_EQ(steps[1]["steps"], 3) << "two are warm-up";
 }
 
 TEST_F(Scale, GoesOnWhereItStopped) {
@@ -61,9 +61,13 @@ TEST_F(Scale, GoesOnWhereItStopped) {
   EXPECT_TRUE(fs::exists(folder() / "e/gpus1/timing2/rank0.db"));
   EXPECT_TRUE(fs::exists(folder() / "e/gpus2/tracing/rank1.db"));
 
+  EXPECT_THAT(again.err, AllOf(HasSubstr("gpus=1 repeat 1: kept"), Not(HasSubstr("gpus=1 repeat 2: kept")),
+                               HasSubstr("gpus=1 tracing: kept"), Not(HasSubstr("gpus=2 tracing: kept"))));
+
   const ProgramResult other = scale({"--gpus", "1", "-o", "e"}, {"6"});
   EXPECT_EQ(other.status, 2);
-  EXPECT_THAT(other.err, HasSubstr("holds another experiment"));
+  EXPECT_THAT(other.err, HasSubstr("holds another experiment: command was "));
+  EXPECT_THAT(other.err, HasSubstr("steps_program 4, is "));
   EXPECT_EQ(scale({"--gpus", "1", "--repeat", "1", "--force", "-o", "e"}, {"6"}).status, 0);
   EXPECT_FALSE(fs::exists(folder() / "e/gpus2"));
 }
@@ -81,6 +85,107 @@ TEST_F(Scale, AFailingCommandKeepsWhatWasMeasured) {
   write("mended", "");
   EXPECT_EQ(run(line).status, 0);
   EXPECT_EQ(content("e/gpus1/timing1/run.json"), first);
+}
+
+// Whatever the runs that are there were made with: where it differs, it is named, and nothing is measured or lost.
+TEST_F(Scale, AFolderBelongsToWhatItsRunsWereMadeWith) {
+  write("rank.sh", "exec " SWINSCOPE_STEPS_PROGRAM " 4\n");
+  write("model.cfg", "layers 2\n");
+  const auto line = [](const std::vector<std::string>& options) {
+    return joined(joined({"scale", "--cpus-only", "--gpus", "1", "--repeat", "1", "--no-trace", "-o", "e"}, options),
+                  {"--", "sh", "rank.sh", "--config=model.cfg", "train.log", "{batch}"});
+  };
+  const std::vector<std::string> first_line = line({"--batch", "256"});
+  ASSERT_EQ(run(first_line).status, 0);
+  const std::string first = content("e/gpus1/timing1/run.json");
+  const auto expect_refused = [&](const std::vector<std::string>& again, const std::string& difference) {
+    const ProgramResult result = run(again);
+    EXPECT_EQ(result.status, 2) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(difference));
+    EXPECT_THAT(result.err, HasSubstr("--force"));
+    EXPECT_EQ(content("e/gpus1/timing1/run.json"), first);
+  };
+  expect_refused(line({"--batch", "128"}), "batch was 256, is 128");
+  expect_refused(line({"--batch", "256", "--mode", "strong"}), "mode was weak, is strong");
+  options_.environment.emplace_back("OMP_NUM_THREADS=7");
+  expect_refused(first_line, "OMP_NUM_THREADS was not set, is 7");
+  options_.environment.pop_back();
+  write("model.cfg", "layers 3\n");
+  expect_refused(first_line, "model.cfg has changed");
+  write("model.cfg", "layers 2\n");
+  write("rank.sh", "# slower\nexec " SWINSCOPE_STEPS_PROGRAM " 4\n");
+  expect_refused(first_line, "rank.sh has changed");
+
+  const ProgramResult measured = run(line({"--batch", "256", "--force"}));
+  EXPECT_EQ(measured.status, 0) << measured.err;
+  EXPECT_THAT(measured.err, Not(HasSubstr("kept")));
+  EXPECT_NE(content("e/gpus1/timing1/run.json"), first);
+  // A log that the program writes, and how we print, are no part of what was measured.
+  write("train.log", "step 1\n");
+  options_.environment.emplace_back("SWINSCOPE_COLOR=never");
+  const ProgramResult kept = run(first_line);
+  EXPECT_EQ(kept.status, 0) << kept.err;
+  EXPECT_THAT(kept.err, HasSubstr("gpus=1 repeat 1: kept"));
+}
+
+TEST_F(Scale, ForceMeasuresTheSameAgain) {
+  ASSERT_EQ(scale({"--gpus", "1,2", "--repeat", "1", "--no-trace", "-o", "e"}, {"4"}).status, 0);
+  const std::string first = content("e/gpus1/timing1/run.json");
+  write("e/notes.txt", "mine");
+  const ProgramResult again = scale({"--gpus", "1", "--repeat", "1", "--no-trace", "--force", "-o", "e"}, {"4"});
+  ASSERT_EQ(again.status, 0) << again.err;
+  EXPECT_NE(content("e/gpus1/timing1/run.json"), first);
+  EXPECT_FALSE(fs::exists(folder() / "e/gpus2"));
+  EXPECT_EQ(content("e/notes.txt"), "mine");
+}
+
+TEST_F(Scale, ForceLeavesRunsOfOtherExperimentsAlone) {
+  ASSERT_EQ(scale({"--gpus", "1", "--repeat", "1", "--no-trace", "-o", "e"}, {"4"}).status, 0);
+  ASSERT_EQ(run({"join", "-o", "joined", "gpus=1:e/gpus1"}).status, 0);
+  const ProgramResult refused = scale({"--gpus", "1", "-o", "e/gpus1/timing1/run.json"}, {"4"});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.err, HasSubstr("is no folder"));
+  ASSERT_EQ(scale({"--gpus", "1", "--repeat", "1", "--no-trace", "--force", "-o", "joined"}, {"4"}).status, 0);
+  EXPECT_TRUE(fs::exists(folder() / "e/gpus1/timing1/rank0.db"));
+}
+
+TEST_F(Scale, AnInterruptedExperimentCanBeAnalyzed) {
+  write("rank.sh", "[ $WORLD_SIZE = 1 ] || exit 130\nexec " SWINSCOPE_STEPS_PROGRAM " 4\n");
+  const ProgramResult result =
+      run({"scale", "--cpus-only", "--gpus", "1,2", "--repeat", "1", "-o", "e", "--", "sh", "rank.sh"});
+  EXPECT_EQ(result.status, 130);
+  EXPECT_THAT(result.err, HasSubstr("run the same command to go on"));
+  const ProgramResult analyzed = run({"analyze", "e"});
+  EXPECT_EQ(analyzed.status, 0) << analyzed.err;
+  EXPECT_THAT(analyzed.out, HasSubstr(" per step with 1 rank\n"));
+  EXPECT_THAT(analyzed.err, HasSubstr("1 of 2 points are complete"));
+
+  // Before the first point is complete there is nothing to show, and it is said.
+  ASSERT_EQ(run({"scale", "--cpus-only", "--gpus", "2", "-o", "none", "--", "sh", "rank.sh"}).status, 130);
+  const ProgramResult none = run({"analyze", "none"});
+  EXPECT_EQ(none.status, 0) << none.err;
+  EXPECT_THAT(none.out, HasSubstr("no point of the experiment is complete yet"));
+}
+
+// What the program prints is not what we print.
+TEST_F(Scale, TheStandardOutputIsOurs) {
+  write("rank.sh", "echo from the program\nexec " SWINSCOPE_STEPS_PROGRAM " 4\n");
+  const ProgramResult result = run(
+      {"scale", "--cpus-only", "--gpus", "1", "--repeat", "1", "--format", "json", "-o", "e", "--", "sh", "rank.sh"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("from the program"));
+  EXPECT_EQ(nlohmann::json::parse(result.out)["schema"], "swinscope.scaling/1");
+}
+
+TEST_F(Scale, TheBatchIsTheImagesOfAGpu) {
+  const ProgramResult result =
+      run({"scale", "--cpus-only", "--gpus", "1,2", "--batch", "8", "--repeat", "1", "--no-trace", "--images", "100",
+           "--format", "json", "-o", "e", "--", SWINSCOPE_STEPS_PROGRAM, "4"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const auto rows = nlohmann::json::parse(result.out)["data"]["points"];
+  EXPECT_EQ(rows[0]["images_per_step"], 8);
+  EXPECT_EQ(rows[1]["images_per_step"], 16);
+  EXPECT_EQ(rows[1]["train_steps"], 7);
 }
 
 TEST_F(Scale, SaysHowToMarkSteps) {
@@ -108,6 +213,27 @@ TEST_F(Scale, RefusesWhatCannotBeRun) {
   refused({"--gpus", "1", "--", "sh", "--lr={lr}"}, "there is no value for {lr}");
   refused({"--gpus", "1,2", "--mode", "strong", "--batch", "3", "--", "true"}, "cannot be divided by 2");
   refused({"--gpus", "0", "--", "true"}, "--gpus");
+  refused({"--gpus", "1,2,1", "--", "true"}, "--gpus 1,2,1: 1 is given twice");
+}
+
+TEST_F(Scale, ASweepRefusesFactorsThatMeasureNothing) {
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      {{"--vary", "gpus=a,b"}, "\"a\" is no number of GPUs"},
+      {{"--vary", "gpus=1,2x"}, "\"2x\" is no number of GPUs"},
+      {{"--vary", "gpus=1,01"}, "1 is given twice"},
+      {{"--vary", "hidden=1,2"}, "--vary hidden: the command does not use {hidden}"},
+      {{"--vary", "lr=1,2,1"}, "1 is given twice"},
+      {{"--vary", "lr=1", "--vary", "lr=2"}, "lr is given twice"},
+      {{"--vary", "lr=1,,2"}, "not KEY=VALUE"},
+      {{"--vary", "lr"}, "not KEY=VALUE"},
+      {{"--vary", "lr=a/b,a_b"}, "is given twice"},
+      {{"--vary", "out=1,2"}, "{out} is the folder of a run"}};
+  for (const auto& [options, message] : cases) {
+    const ProgramResult result = run(joined(joined({"sweep", "-o", "e"}, options), {"--", "true", "{lr}", "{out}"}));
+    EXPECT_EQ(result.status, 2) << message;
+    EXPECT_THAT(result.err, HasSubstr(message));
+    EXPECT_FALSE(fs::exists(folder() / "e")) << "nothing was run";
+  }
 }
 
 TEST_F(Scale, AFolderOfExperimentsIsReportedAsAComparison) {
@@ -120,7 +246,7 @@ TEST_F(Scale, AFolderOfExperimentsIsReportedAsAComparison) {
   EXPECT_LT(comparison, html.find("<h2>study/first: Environment and command</h2>"));
   EXPECT_LT(html.find("<h2>study/first: Scaling</h2>"), html.find("<h2>study/second: Scaling</h2>"));
   EXPECT_THAT(html, HasSubstr("CRC V100 (thesis)"));
-  EXPECT_THAT(html, HasSubstr("second trains in "));
+  EXPECT_THAT(html, HasSubstr("second takes "));
 
   const ProgramResult markdown = run({"report", "study", "--beside", "thesis-v100", "-o", "study.md"});
   ASSERT_EQ(markdown.status, 0) << markdown.err;
@@ -221,6 +347,10 @@ TEST_F(Scale, JoinTakesPlainRecordings) {
   EXPECT_EQ(given["data"]["points"][0]["step_ns"], 2000);
   EXPECT_EQ(given["data"]["points"][1]["speedup"], 1.0) << "2 GPUs, twice the time";
 
+  const ProgramResult label = run({"join", "-o", "label", "gpus=1:two"});
+  EXPECT_EQ(label.status, 2);
+  EXPECT_THAT(label.err, HasSubstr("gpus=1:two: the run is of 2 ranks, not of 1"));
+
   const ProgramResult twice = run({"join", "-o", "twice", "gpus=1:one", "gpus=1:two"});
   EXPECT_EQ(twice.status, 2);
   EXPECT_THAT(twice.err, HasSubstr("gpus=1 is given twice"));
@@ -239,9 +369,9 @@ TEST_F(Scale, SweepTakesEveryCombination) {
   EXPECT_THAT(points, testing::UnorderedElementsAre(std::pair(1, "2"), std::pair(2, "2"), std::pair(1, "4"),
                                                     std::pair(2, "4")));
   EXPECT_EQ(content("batches"), "2\n2\n2\n4\n4\n4\n");
-  EXPECT_THAT(run({"analyze", "e"}).out,
-              AllOf(MatchesRegex("fastest: batch=[24] gpus=[12], [^\n]* times as fast as batch=[24] gpus=1 [^\n]*\n.*"),
-                    HasSubstr("with all other factors the same")));
+  EXPECT_THAT(run({"analyze", "e"}).out, AllOf(MatchesRegex("fastest: batch=[24] gpus=[12], [^\n]* times as fast as "
+                                                            "batch=[24] gpus=[12] for the same images [^\n]*\n.*"),
+                                               HasSubstr("with all other factors the same")));
 }
 
 TEST_F(Scale, AnExperimentIsNoRun) {

@@ -80,8 +80,8 @@ TEST_F(ExperimentTest, AFolderOfExperimentsIsCompared) {
   make_experiment("study/mine");
   make_experiment("study/theirs");
   open(folder() / "study");
-  EXPECT_THAT(banner(), testing::StartsWith("mine: point gpus=1: traced times only"));
-  EXPECT_THAT(window_.overview().verdict().toStdString(), HasSubstr("theirs trains in "));
+  EXPECT_THAT(banner(), testing::StartsWith("experiment \"mine\", point gpus=1: traced times only"));
+  EXPECT_THAT(window_.overview().verdict().toStdString(), HasSubstr("theirs takes "));
   std::vector<std::string> titles;
   for (const gui::ChartWidget* chart : window_.overview().charts()) {
     titles.push_back(chart->chart().title);

@@ -1,6 +1,10 @@
 // The options of `swinscope record` that say what of CUDA is recorded and when, and `swinscope trigger`: whole programs
 // over a fabricated CUPTI.
+#include <array>
+#include <fstream>
+
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include "tests/integration/record/support.h"
 
@@ -94,8 +98,8 @@ TEST_F(RecordWindow, RunsWithoutCudaActivityStillCountInGpus) {
   steps_with({"--trace", "nvtx"});
   const std::string experiment = (temp_ / "e").string();
   const std::string run = folder_.string();
-  EXPECT_THAT(result({SWINSCOPE_PROGRAM, "join", "-o", experiment, "gpus=1:" + run, "gpus=2:" + run}),
-              AllOf(StartsWith("0 "), HasSubstr(" at 2 GPUs: ")));
+  EXPECT_THAT(result({SWINSCOPE_PROGRAM, "join", "-o", experiment, "gpus=1:" + run}),
+              AllOf(StartsWith("0 "), HasSubstr(" per step with 1 GPU\n")));
 }
 
 TEST_F(RecordWindow, ArmedTriggeredAndTriggeredAgain) {
@@ -152,8 +156,30 @@ TEST_F(RecordWindow, OptionsThatMakeNoSenseAreRefusedBeforeAnythingRuns) {
 
 TEST_F(RecordWindow, ATriggerNeedsARun) {
   const std::string said = trigger();
-  EXPECT_THAT(said, StartsWith("3 error: " + folder_.string() + ": no run is being recorded there"));
-  EXPECT_THAT(said, HasSubstr("hint: give the folder that `swinscope record --armed -o` was given"));
+  EXPECT_THAT(said, StartsWith("2 error: " + folder_.string() + ": no run is being recorded there"));
+  EXPECT_THAT(said, HasSubstr("hint: start one with `swinscope record --armed -o RUN -- COMMAND`"));
+}
+
+TEST_F(RecordWindow, ATriggerNeedsARecordingThatListens) {
+  steps_with({"--armed"});
+  EXPECT_THAT(trigger(), StartsWith("2 error: " + folder_.string() + ": the recording has ended"));
+  EXPECT_FALSE(test::fs::exists(folder_ / "trigger"));
+  const auto host = [] {
+    std::array<char, 256> name{};
+    gethostname(name.data(), name.size() - 1);
+    return std::string(name.data());
+  };
+  // As of one that runs, but is not armed; that was killed; and that another version made.
+  const auto trigger_of = [&](const std::string& members) {
+    std::ofstream(folder_ / "run.json") << R"({"schema": "swinscope.run/1", "end_utc_ns": null)" << members << "}";
+    return trigger();
+  };
+  EXPECT_THAT(trigger_of(R"(, "host": "elsewhere", "window": "steps:1:2", "recorder": {"pid": 1, "start_ticks": 1})"),
+              AllOf(StartsWith("2 error: "), HasSubstr("the recording is not armed"), HasSubstr("steps:1:2")));
+  EXPECT_THAT(
+      trigger_of(R"(, "host": ")" + host() + R"(", "window": "armed", "recorder": {"pid": 1, "start_ticks": 1})"),
+      AllOf(StartsWith("2 error: "), HasSubstr("its recorder was killed")));
+  EXPECT_THAT(trigger_of(""), AllOf(StartsWith("2 error: "), HasSubstr("nothing tells whether")));
 }
 
 }  // namespace

@@ -1,0 +1,21 @@
+// What tells commands apart that are much alike.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace swinscope {
+
+// A command in one line as a shell would read it, split again: quotes keep spaces.
+std::vector<std::string> split_command(std::string_view line);
+
+// Of each command the words that not all of them have, options with their values, in order: "--level eager". Where all
+// are the same: "". Folders and files that only say where a run writes (-o, --output, --checkpoint) are left out.
+std::vector<std::string> telling_parts(const std::vector<std::vector<std::string>>& commands);
+
+// Whether two commands do different work: another program or sub-command, or another model, task, architecture or data
+// set. What only says how it is done (level, precision, batch, …) makes no other task.
+bool are_unlike_tasks(const std::vector<std::string>& a, const std::vector<std::string>& b);
+
+}  // namespace swinscope

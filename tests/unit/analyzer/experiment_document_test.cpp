@@ -1,0 +1,161 @@
+// What is said of an experiment: its headline, from rows whose step times are given.
+#include <gmock/gmock.h>
+
+#include "analyzer/documents.h"
+#include "analyzer/scaling.h"
+
+namespace swinscope {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+using testing::StartsWith;
+
+struct Given {
+  std::map<std::string, std::string> factors;
+  std::int64_t step_ns;
+  std::optional<std::int64_t> ci_ns;
+};
+
+Experiment experiment_of(const std::string& mode) {
+  Experiment experiment;
+  experiment.mode = mode;
+  experiment.images = 1000;
+  return experiment;
+}
+
+std::vector<ScalingRow> rows_of(const Experiment& experiment, const std::vector<Given>& points) {
+  std::vector<ScalingRow> rows;
+  for (const Given& given : points) {
+    ScalingRow& row = rows.emplace_back();
+    row.point.factors = given.factors;
+    row.step_ns = given.step_ns;
+    row.step_ci_ns = given.ci_ns;
+    row.repeat_step_ns = {given.step_ns};
+  }
+  add_scaling(experiment, rows);
+  return rows;
+}
+
+Document document_of(const std::string& mode, const std::vector<Given>& points) {
+  const Experiment experiment = experiment_of(mode);
+  return experiment_document(experiment, rows_of(experiment, points));
+}
+
+TEST(ExperimentDocument, StrongScalingIsTheRatioOfTheStepTimes) {
+  const Document document = document_of("strong", {{{{"gpus", "1"}}, 61570000, {}}, {{{"gpus", "2"}}, 67600000, {}}});
+  // 61.57 / 67.60 = 0.9108, half of it 0.4554
+  EXPECT_EQ(document.headline.front(),
+            "parallel efficiency 0.46 at 2 ranks: speedup 0.91, 67.60 ms per step against 61.57 ms");
+  EXPECT_THAT(document.notes, Contains(HasSubstr("share one global batch")));
+}
+
+TEST(ExperimentDocument, KnownImagesOfStrongScalingChangeNothing) {
+  Experiment experiment = experiment_of("strong");
+  experiment.images_per_step = 512;
+  const auto rows = rows_of(experiment, {{{{"gpus", "1"}}, 61570000, {}}, {{{"gpus", "2"}}, 67600000, {}}});
+  EXPECT_EQ(rows[1].images_per_step, 512);
+  EXPECT_DOUBLE_EQ(rows[1].speedup, 61.57 / 67.60);
+}
+
+// Half widths of 10 % and of 20 %: of the efficiency 0.8 x sqrt(0.1^2 + 0.2^2) = 0.179.
+TEST(ExperimentDocument, AnIntervalThatHoldsOneIsSaid) {
+  const Document document =
+      document_of("weak", {{{{"gpus", "1"}}, 8000000, 800000}, {{{"gpus", "2"}}, 10000000, 2000000}});
+  EXPECT_EQ(document.headline.front(),
+            "parallel efficiency 0.80 ± 0.18 at 2 ranks: speedup 1.60 ± 0.36, 10.00 ms per step against 8.000 ms");
+  EXPECT_THAT(document.headline[1], StartsWith("the efficiency 0.80 ± 0.18 is anything between 0.62 and 0.98"));
+  EXPECT_THAT(document.headline[1], HasSubstr("--repeat"));
+
+  const Document noisier =
+      document_of("weak", {{{{"gpus", "1"}}, 8000000, 800000}, {{{"gpus", "2"}}, 10000000, 4000000}});
+  EXPECT_THAT(noisier.headline[1],
+              StartsWith("the noise is larger than the effect: the efficiency 0.80 ± 0.33 cannot be told from 1"));
+}
+
+TEST(ExperimentDocument, ASureEffectNeedsNoWords) {
+  const Document document = document_of("weak", {{{{"gpus", "1"}}, 8000000, 8000}, {{{"gpus", "2"}}, 10000000, 10000}});
+  ASSERT_THAT(document.headline, SizeIs(1));
+  EXPECT_THAT(document.headline.front(), StartsWith("parallel efficiency 0.80 ± 0.00 at 2 ranks"));
+}
+
+TEST(ExperimentDocument, OneRunHasNoInterval) {
+  const Document document = document_of("weak", {{{{"gpus", "1"}}, 8000000, 8000}, {{{"gpus", "2"}}, 10000000, {}}});
+  EXPECT_THAT(document.headline, Contains(StartsWith("one run: no interval")));
+  EXPECT_THAT(document.headline.front(), StartsWith("parallel efficiency 0.80 at 2 ranks: speedup 1.60,"));
+}
+
+TEST(ExperimentDocument, ASinglePointIsCountedRight) {
+  EXPECT_THAT(document_of("weak", {{{{"gpus", "1"}}, 8000000, {}}}).headline,
+              ElementsAre("8.000 ms per step with 1 rank"));
+}
+
+TEST(ExperimentDocument, NoPointYet) {
+  Experiment experiment = experiment_of("weak");
+  experiment.planned = 2;
+  const Document document = experiment_document(experiment, {});
+  EXPECT_THAT(document.headline.front(), HasSubstr("run the same command"));
+  EXPECT_THAT(document.warnings, ElementsAre(StartsWith("0 of 2 points are complete")));
+}
+
+// Batch 256 takes 3.25 times as long for 4 times the images.
+TEST(ExperimentDocument, TheFastestOfASweepIsThatForTheSameImages) {
+  const Document document = document_of(
+      "sweep", {{{{"gpus", "1"}, {"batch", "64"}}, 4000000, {}}, {{{"gpus", "1"}, {"batch", "256"}}, 13000000, {}}});
+  EXPECT_THAT(document.headline.front(),
+              StartsWith("fastest: batch=256 gpus=1, 1.23 times as fast as batch=64 gpus=1 for the same images"));
+}
+
+// The first one is the fastest: it is compared with the slowest, not with itself.
+TEST(ExperimentDocument, TheFastestIsNotComparedWithItself) {
+  const Document document = document_of(
+      "sweep", {{{{"gpus", "1"}, {"batch", "64"}}, 1000000, {}}, {{{"gpus", "1"}, {"batch", "128"}}, 4000000, {}}});
+  EXPECT_THAT(document.headline.front(),
+              StartsWith("fastest: batch=64 gpus=1, 2.00 times as fast as batch=128 gpus=1"));
+}
+
+TEST(ExperimentDocument, WithoutImagesASweepSaysNothingOfTheSameImages) {
+  const Document document = document_of(
+      "sweep", {{{{"gpus", "1"}, {"level", "a"}}, 4000000, {}}, {{{"gpus", "1"}, {"level", "b"}}, 3000000, {}}});
+  EXPECT_EQ(document.headline.front(),
+            "shortest step: gpus=1 level=b, 3.000 ms per step against 4.000 ms with gpus=1 level=a");
+  EXPECT_THAT(document.headline[1], HasSubstr("--images-per-step"));
+  EXPECT_THAT(document.headline, Not(Contains(HasSubstr("for the same images"))));
+}
+
+TEST(ExperimentDocument, DistortionCountsInBothDirections) {
+  const Experiment experiment = experiment_of("weak");
+  std::vector<ScalingRow> rows = rows_of(experiment, {{{{"gpus", "1"}}, 1000, {}}, {{{"gpus", "2"}}, 1000, {}}});
+  rows[0].traced_step_ns = 799;
+  rows[1].traced_step_ns = 1200;
+  EXPECT_THAT(experiment_document(experiment, rows).warnings,
+              ElementsAre("1 rank: with tracing a step took 20.1 % less than without: causes are indicative only"));
+}
+
+TEST(ExperimentDocument, ImagesThatAreNoConstantGlobalBatchAreSaid) {
+  const Experiment experiment = experiment_of("strong");
+  std::vector<ScalingRow> rows = rows_of(experiment, {{{{"gpus", "1"}}, 1000, {}}, {{{"gpus", "2"}}, 1000, {}}});
+  rows[0].images_per_step = 4;
+  rows[1].images_per_step = 8;
+  add_scaling(experiment, rows);
+  EXPECT_DOUBLE_EQ(rows[1].speedup, 2) << "for the same images";
+  EXPECT_THAT(experiment_document(experiment, rows).warnings,
+              ElementsAre(HasSubstr("4 images with 1 rank and 8 with 2 ranks")));
+}
+
+TEST(ExperimentDocument, WhatWasNotMeasuredIsNoColumnForPeople) {
+  const Document document = document_of("weak", {{{{"gpus", "1"}}, 1000, {}}});
+  const Table& table = document.tables.front();
+  const auto column = [&](const char* key) { return table.columns[find_column(table, key)]; };
+  EXPECT_TRUE(column("gpu_busy_percent").detail);
+  EXPECT_TRUE(column("train_time_ns").detail);
+  EXPECT_FALSE(column("step_ns").detail);
+  EXPECT_EQ(column("step_ci95_ns").title, "95 % CI");
+  EXPECT_EQ(column("distortion_percent").title, "tracing slowdown");
+}
+
+}  // namespace
+}  // namespace swinscope
