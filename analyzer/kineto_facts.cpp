@@ -104,9 +104,8 @@ void add_gpus(KinetoFacts& facts, const json& document) {
 }  // namespace
 
 void state_rank(RunInfo& run, std::string_view by) {
-  constexpr std::string_view kFact = "rank.stated_by";
-  std::erase_if(run.collector, [&](const NamedValue& fact) { return fact.name == kFact; });
-  run.collector.push_back({std::string(kFact), std::string(by)});
+  std::erase_if(run.collector, [&](const NamedValue& fact) { return fact.name == kRankStatedBy; });
+  run.collector.push_back({std::string(kRankStatedBy), std::string(by)});
 }
 
 KinetoFacts read_kineto_facts(const JsonDocument& source) {

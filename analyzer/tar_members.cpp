@@ -7,7 +7,6 @@ namespace swinscope {
 namespace {
 
 // POSIX.1-1988: a header is one block; name at 0, size in octal at 124, type at 156, magic at 257, prefix at 345.
-constexpr std::size_t kBlockBytes = 512;
 constexpr std::size_t kSizeAt = 124;
 constexpr std::size_t kSizeBytes = 12;
 constexpr std::size_t kTypeAt = 156;

@@ -16,9 +16,12 @@ class TarMembers {
     std::function<void()> on_end;  // of a wanted member, also of one that is cut off
   };
 
+  static constexpr std::size_t kBlockBytes = 512;
+
   explicit TarMembers(Handler handler) : handler_(std::move(handler)) {}
 
-  // Whether a file that begins like this is a tar archive (ustar, as GNU tar and Python write it).
+  // Whether a file that begins like this (with a block at least) is a tar archive (ustar, as GNU tar and Python write
+  // it).
   static bool is_tar(std::string_view head);
 
   void feed(std::string_view piece);

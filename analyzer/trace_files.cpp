@@ -14,12 +14,13 @@
 
 #include "analyzer/byte_source.h"
 #include "analyzer/ranks.h"
+#include "analyzer/tar_members.h"
 
 namespace swinscope {
 namespace fs = std::filesystem;
 namespace {
 
-enum class Format { kSqlite, kGzip, kJson, kEmpty, kPointer, kUnknown };
+enum class Format { kSqlite, kGzip, kTar, kJson, kEmpty, kPointer, kUnknown };
 
 Format sniff(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -27,7 +28,7 @@ Format sniff(const fs::path& path) {
     throw Error(ErrorKind::kInput, fmt::format("{}: cannot be read", path.string()), std::strerror(errno),
                 "check the path and its permissions");
   }
-  std::array<char, 24> head{};
+  std::array<char, TarMembers::kBlockBytes> head{};
   file.read(head.data(), head.size());
   const std::string_view text(head.data(), static_cast<std::size_t>(file.gcount()));
   constexpr std::string_view kSqliteMagic("SQLite format 3\0", 16);
@@ -35,6 +36,7 @@ Format sniff(const fs::path& path) {
   if (text.empty()) return Format::kEmpty;
   if (text.starts_with(kSqliteMagic)) return Format::kSqlite;
   if (text.starts_with("\x1F\x8B")) return Format::kGzip;
+  if (TarMembers::is_tar(text)) return Format::kTar;
   if (text.starts_with("version https://git-lfs")) return Format::kPointer;
   std::string_view json = text.starts_with(kByteOrderMark) ? text.substr(kByteOrderMark.size()) : text;
   const auto trim = [&] {
@@ -185,6 +187,7 @@ bool is_trace_database(const fs::path& path) {
     case Format::kSqlite:
       return true;
     case Format::kGzip:
+    case Format::kTar:
     case Format::kJson:
       return false;
     case Format::kEmpty:
