@@ -44,10 +44,11 @@ bool on_one_machine(const FileProcess& a, const FileProcess& b) {
          (a.run.gpus.empty() || b.run.gpus.empty() || a.run.gpus == b.run.gpus);
 }
 
+// Ranks that did the same at the same time, in containers where all have the same id, have numbers in their names.
 bool is_copy(const FileProcess& a, const FileProcess& b) {
   return a.file != b.file && pid_of(a.run.global_pid) != 0 && pid_of(a.run.global_pid) == pid_of(b.run.global_pid) &&
          has_events(a) && a.records == b.records && a.span == b.span && a.run.utc_epoch_ns == b.run.utc_epoch_ns &&
-         a.run.rank == b.run.rank && on_one_machine(a, b);
+         a.run.rank == b.run.rank && rank_in_name(a.file) == rank_in_name(b.file) && on_one_machine(a, b);
 }
 
 // Whether both can have been recorded in one process.

@@ -152,6 +152,13 @@ TEST_F(Open, TheSameEventsTwiceCountOnce) {
   EXPECT_EQ(trace.warnings, Names{"copy.json holds the same events as a.json: they count once"});
 }
 
+// In containers all ranks may have one id, and in a test one time.
+TEST_F(Open, RanksThatDidTheSameAreNoCopies) {
+  add_kineto("rank0.json");
+  add_kineto("rank1.json");
+  EXPECT_EQ(open_trace(folder_.path()).ranks.size(), 2U);
+}
+
 TEST_F(Open, AFileAndItsCompressedCopyCountOnce) {
   add_kineto("rank0.json", rank_fact(0));
   add("rank0.json.gz", gzip(read_file(folder_ / "rank0.json")));
