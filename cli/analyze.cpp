@@ -6,7 +6,9 @@
 #include "analyzer/comparison.h"
 #include "analyzer/documents.h"
 #include "analyzer/hta.h"
+#include "analyzer/open.h"
 #include "cli/command.h"
+#include "cli/runs.h"
 #include "cli/selection.h"
 
 namespace swinscope::cli {
@@ -41,6 +43,8 @@ int run_analyze(const AnalyzeOptions& options) {
                 fmt::format("`swinscope compare {}` for all, or `swinscope analyze {}` for one", options.run,
                             experiments.front().string()));
   }
+  if (const auto runs = independent_runs(options.run); !runs.empty())
+    return show_runs(runs, RunOrder::kFastestFirst, options.common);
   const Trace trace = open_run(options.run, options.common);
   Document document =
       options.definition == "hta"
@@ -59,7 +63,7 @@ void add_analyze(CLI::App& app, int& status) {
   auto options = std::make_shared<AnalyzeOptions>();
   CLI::App* command =
       app.add_subcommand("analyze", "What the run is bound by, utilization, time breakdown, top kernels");
-  command->add_option("RUN", options->run, "Trace or experiment to analyze")->required();
+  command->add_option("RUN", options->run, "Trace, experiment, or folder of independent runs to analyze")->required();
   command
       ->add_option("--definition", options->definition,
                    "swinscope, thesis (adds the share of summed kernel and CPU operation time), or hta (figures as "
