@@ -93,7 +93,9 @@ bool makes_up(Bound bound, const KernelRow& row) {
 }
 
 std::string shown_name(const KernelRow& row) {
-  return row.operation == OperationKind::kCopy ? row.name : readable_kernel_name(row.name);
+  const bool is_kernel = row.operation != OperationKind::kCopy && row.operation != OperationKind::kSet &&
+                         row.operation != OperationKind::kGraph;
+  return is_kernel ? readable_kernel_name(row.name) : row.name;
 }
 
 // The largest kernel among those that make up the verdict: per step where there are any.

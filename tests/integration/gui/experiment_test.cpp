@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 
 #include "analyzer/import.h"
+#include "analyzer/render.h"
+#include "gui/widgets/card.h"
 #include "gui/widgets/chart_widget.h"
 #include "gui/widgets/overview_page.h"
 #include "gui/widgets/table_panel.h"
@@ -73,6 +75,42 @@ TEST_F(ExperimentTest, ShowsItsScalingAndOpensTheRunOfAPoint) {
   EXPECT_LT(view().rows().lanes().size(), all);
   for (const LaneId lane : view().rows().lanes())
     EXPECT_EQ(view().timeline()->lanes[lane].key.process, 1U);
+}
+
+// One quantity, one number: the table of an experiment, and cards and tables of the run behind its point.
+TEST_F(ExperimentTest, APointAndItsTracedRunShowTheSameFigures) {
+  const std::filesystem::path path =
+      std::filesystem::path(SWINSCOPE_SOURCE_DIR) / "data" / "swinscope_swin_large_weak_2gpu";
+  open(path);
+  const auto cell = [&](const std::string& table, const char* column, int row) {
+    for (const gui::TablePanel* panel : window_.overview().tables()) {
+      const QAbstractItemModel& model = *panel->model();
+      if (panel->accessibleName().toStdString().find(table) == std::string::npos) continue;
+      for (int i = 0; i < model.columnCount(); ++i) {
+        if (model.headerData(i, Qt::Horizontal).toString() == QLatin1String(column))
+          return model.index(row, i).data().toString().toStdString();
+      }
+    }
+    return std::string("no such column");
+  };
+  const std::string busy = cell("Scaling", "GPU busy", 1);
+  const std::string idle = cell("Scaling", "idle", 1);
+  const std::string step = cell("Scaling", "traced step", 1);
+  open(path / "gpus2" / "tracing");
+  const auto card = [&](std::size_t i) { return window_.overview().cards().at(i)->value().toStdString(); };
+  EXPECT_EQ(card(1), step);
+  EXPECT_EQ(card(2), busy);
+  EXPECT_EQ(card(4), idle);
+  const nlohmann::json said = run_json({"analyze", (path / "gpus2" / "tracing").string()})["data"];
+  EXPECT_EQ(window_.overview().verdict().toStdString(), said["verdict"]);
+  for (int row = 0; row < 2; ++row) {
+    const auto shown = [&](const char* table, const char* key, Unit unit) {
+      return format_cell(said[table][static_cast<std::size_t>(row)][key].get<double>(), unit);
+    };
+    EXPECT_EQ(cell("Utilization", "gpu_busy", row), shown("utilization", "gpu_busy_percent", Unit::kPercent));
+    EXPECT_EQ(cell("Time breakdown", "idle %", row), shown("breakdown", "idle_percent", Unit::kPercent));
+    EXPECT_EQ(cell("Steps", "step time", row), shown("steps", "step_ns", Unit::kDuration));
+  }
 }
 
 // A folder of experiments: each of the thesis's figures, a line for each experiment, and from there into one of them.
