@@ -742,6 +742,15 @@ TraceFile::TraceFile(const std::filesystem::path& path, const UntrustedOptions& 
 }
 
 void TraceFile::identify() {
+  find_kind();
+  // What a file is has to be known; of one that was cut off the rest may do without.
+  if (db_.is_cut() || db_.damage().empty()) return;
+  throw DamagedFile(ErrorKind::kInput, fmt::format("{}: the SQLite file is damaged", db_.path().string()),
+                    fmt::format("{} cannot be read, and with it the version of the file", db_.damage().begin()->first),
+                    "copy or export the file again");
+}
+
+void TraceFile::find_kind() {
   const std::string name = db_.path().string();
   if (TableReader run(db_, "SWINSCOPE_RUN", {"schemaVersion"}, 1); run.exists()) {
     own_ = true;

@@ -47,6 +47,7 @@ class TraceFile {
 
  private:
   void identify();
+  void find_kind();
   // Says what kind of SQLite file it is instead.
   [[noreturn]] void refuse(const std::string& name);
 

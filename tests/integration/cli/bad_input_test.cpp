@@ -90,6 +90,16 @@ TEST_F(BadInput, DamagedSqlite) {
   expect_refused("damaged.sqlite", "damaged.sqlite: the SQLite file is damaged");
 }
 
+// A table is at its end: the others are read.
+TEST_F(BadInput, SqliteThatWasCutOffKeepsWhatIsThere) {
+  make_database("whole.sqlite", small_export_sql());
+  const std::string bytes = read_file(folder() / "whole.sqlite");
+  write("cut.sqlite", bytes.substr(0, bytes.size() - 4096));  // the calls
+  const nlohmann::json json = run_json({"info", "cut.sqlite"}, 3);
+  EXPECT_EQ(json["data"]["gpu_events"], 2);
+  EXPECT_THAT(json["warnings"].dump(), HasSubstr("0 rows of CUPTI_ACTIVITY_KIND_RUNTIME could be read"));
+}
+
 TEST_F(BadInput, NewerSchema) {
   expect_refused(make_database("own.db", own_trace_sql(99)), "own.db: made by a newer swinscope");
   EXPECT_THAT(run({"info", "own.db"}).err, HasSubstr("its schema version is 99"));
