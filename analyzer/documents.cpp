@@ -1,13 +1,13 @@
 #include "analyzer/documents.h"
 
 #include <algorithm>
-#include <set>
 
 #include <fmt/format.h>
 
 #include "analyzer/key_figures.h"
 #include "analyzer/tables.h"
 #include "analyzer/text.h"
+#include "analyzer/trace_facts.h"
 
 namespace swinscope {
 namespace {
@@ -18,13 +18,6 @@ Table top_kernels(const RunAnalysis& run, std::size_t top) {
   keep_top(table, top);
   table.title = fmt::format("Top kernels ({} of {})", table.rows.size(), all);
   return table;
-}
-
-std::int64_t count_ranks(const Trace& trace) {
-  std::set<std::int32_t> ranks;
-  for (const Rank& rank : trace.ranks)
-    ranks.insert(rank.run.rank);
-  return static_cast<std::int64_t>(ranks.size());
 }
 
 std::vector<std::string> headline_of(const RunAnalysis& run) {
@@ -103,7 +96,7 @@ Document analyze_document(const RunAnalysis& run, const AnalyzeDocumentOptions& 
   document.facts = {{"kind", "trace", trace.description},
                     {"scope", "figures are of", run.scope.title()},
                     {"gpu_events", "GPU events", trace.gpu_event_count(), Unit::kCount},
-                    {"ranks", "ranks", count_ranks(trace), Unit::kCount}};
+                    {"ranks", "ranks", rank_count(trace), Unit::kCount}};
   add_key_figures(run, document);
   if (options.verdict_facts) add_verdict_facts(run, document);
   const auto add = [&](Table table, bool also_empty = false) {

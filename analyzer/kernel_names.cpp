@@ -143,10 +143,17 @@ bool is_communication_kernel(std::string_view name) { return kernel_operation(na
 bool is_peer_copy(std::string_view name) { return name.starts_with("Memcpy PtoP"); }
 
 bool is_host_copy(std::string_view name) {
-  constexpr std::string_view kPrefix = "Memcpy ";
-  if (!name.starts_with(kPrefix)) return false;
-  const std::string_view kind = name.substr(kPrefix.size(), name.find(' ', kPrefix.size()) - kPrefix.size());
-  return kind == "HtoD" || kind == "DtoH" || kind == "HtoA" || kind == "AtoH";
+  switch (parse_copy_name(name).kind) {
+    case CopyKind::kHostToDevice:
+    case CopyKind::kDeviceToHost:
+    case CopyKind::kHostToArray:
+    case CopyKind::kArrayToHost:
+    case CopyKind::kUnifiedHostToDevice:
+    case CopyKind::kUnifiedDeviceToHost:
+      return true;
+    default:
+      return false;
+  }
 }
 
 OperationKind operation_kind(GpuKind kind, std::string_view name) {

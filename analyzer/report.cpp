@@ -12,6 +12,7 @@
 #include "analyzer/documents.h"
 #include "analyzer/open.h"
 #include "analyzer/tables.h"
+#include "analyzer/trace_facts.h"
 
 namespace swinscope {
 namespace {
@@ -144,8 +145,7 @@ ReportPart report_part(const Trace& trace, const std::string& path, const Select
   part.document.run = path;
   part.document.warnings = trace.warnings;
   part.doubts = run.verdict.doubts;
-  part.counts_losses =
-      std::ranges::all_of(trace.ranks, [](const Rank& rank) { return rank.run.source == "swinscope"; });
+  part.counts_losses = counts_losses(trace);
   part.environment = describe_environment(trace.ranks.empty() ? "" : trace.ranks.front().run.command, trace);
   if (const auto rows = layer_table(trace, run.scope); !rows.empty()) {
     part.layers.push_back(layer_rows_table(rows));

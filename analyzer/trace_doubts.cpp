@@ -1,7 +1,6 @@
 #include "analyzer/trace_doubts.h"
 
 #include <algorithm>
-#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -13,6 +12,7 @@
 #include "analyzer/run_place.h"
 #include "analyzer/statistics.h"
 #include "analyzer/text.h"
+#include "analyzer/trace_facts.h"
 
 namespace swinscope {
 namespace {
@@ -55,20 +55,6 @@ bool host_has_gpus(const Rank& rank) {
 bool is_told_to_use_the_cpu(const Rank& rank) {
   return rank.run.command.find("--device cpu") != std::string::npos ||
          rank.run.command.find("--device=cpu") != std::string::npos;
-}
-
-void add_missing_ranks(const Trace& trace, std::vector<std::string>& doubts) {
-  std::set<std::int32_t> present;
-  std::int32_t world = 0;
-  for (const Rank& rank : trace.ranks) {
-    present.insert(rank.run.rank);
-    world = std::max(world, rank.run.world_size);
-  }
-  if (std::cmp_less(present.size(), world)) {
-    doubts.push_back(fmt::format("only {} of the job's {} ranks {} in the input: figures of all ranks are of {}",
-                                 present.size(), world, present.size() == 1 ? "is" : "are",
-                                 present.size() == 1 ? "that one" : "these"));
-  }
 }
 
 // Where no warm-up was left out and the first step is much longer than the others.
@@ -151,7 +137,8 @@ std::int64_t impossible_ns(const Trace& trace, const RunScope& scope) {
 
 std::vector<std::string> doubts_of(const Trace& trace, const RunScope& scope) {
   std::vector<std::string> doubts = trace.doubts;
-  add_missing_ranks(trace, doubts);
+  if (const MissingRanks missing = missing_ranks(trace); missing.count > 0)
+    doubts.push_back(missing.sentence() + ": figures of all ranks are of those that are here");
   add_unmarked_warmup(trace, scope, doubts);
   const bool graphs = std::ranges::any_of(trace.ranks, [](const Rank& rank) { return rank.run.graph_level_only; });
   if (graphs) doubts.emplace_back("CUDA graphs were recorded as a whole: what their kernels do is not known");
