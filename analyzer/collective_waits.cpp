@@ -17,7 +17,9 @@ struct Key {
   std::string name;          // of the kernel, without template arguments
   std::int64_t step = 0;     // of the measured ones; the sequence number where there is one
   std::int64_t ordinal = 0;  // within the step
-  auto operator<=>(const Key&) const = default;
+  bool operator<(const Key& other) const {
+    return std::tie(group, name, step, ordinal) < std::tie(other.group, other.name, other.step, other.ordinal);
+  }
 };
 
 bool is_collective(const Trace& trace, const GpuEvents& gpu, EventIndex event) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace swinscope {
 namespace {
@@ -12,7 +13,8 @@ namespace {
 struct Group {
   std::string option;  // empty: positional
   std::string text;
-  auto operator<=>(const Group&) const = default;
+  bool operator==(const Group&) const = default;
+  bool operator<(const Group& other) const { return std::tie(option, text) < std::tie(other.option, other.text); }
 };
 
 bool is_option(const std::string& word) {

@@ -172,9 +172,9 @@ std::string not_comparable(const ComparedSeries& base, const ComparedSeries& ser
   const auto has_images = [](const ComparedSeries& one) {
     return std::ranges::any_of(one.rows, [](const ScalingRow& row) { return row.images_per_second > 0; });
   };
-  const std::string unknown = has_images(base)     ? fmt::format("\"{}\"", series.name)
-                              : has_images(series) ? fmt::format("\"{}\"", base.name)
-                                                   : fmt::format("\"{}\" and \"{}\"", base.name, series.name);
+  const std::string unknown = has_images(base)     ? fmt::format(R"("{}")", series.name)
+                              : has_images(series) ? fmt::format(R"("{}")", base.name)
+                                                   : fmt::format(R"("{}" and "{}")", base.name, series.name);
   return fmt::format("training times cannot be compared: images per step of {} are unknown; give --images-per-step",
                      unknown);
 }

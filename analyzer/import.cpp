@@ -203,6 +203,7 @@ void finish_files(const fs::path& folder, bool force, FolderSink& sink, const Re
 
 void refuse_independent_files(const std::vector<std::pair<fs::path, bool>>& files) {
   std::vector<fs::path> paths;
+  paths.reserve(files.size());
   for (const auto& [file, of_folder] : files)
     paths.push_back(file);
   const std::vector<fs::path> runs = independent_runs_of(paths);

@@ -113,7 +113,7 @@ JobSize job_size(const Trace& trace) {
 }
 
 std::string describe(const JobSize& job) {
-  const std::string ranks = format_counted(job.ranks, "ranks");
+  std::string ranks = format_counted(job.ranks, "ranks");
   if (!job.has_gpus) return ranks;
   if (job.most == std::numeric_limits<std::int64_t>::max())
     return fmt::format("{} on {} or more", ranks, format_counted(job.fewest, "GPUs"));

@@ -279,9 +279,10 @@ TEST_F(Open, DropsBecomeWarnings) {
   const Trace trace =
       open_trace(add("t.json", kineto_document(R"({"ph":"X","cat":"kernel","name":"k","ts":1,"dur":-1},)"
                                                R"({"ph":"X","cat":"kernel","name":"k","ts":1,"dur":-1},)"
-                                               R"({"ph":"X","cat":"cpu_op","name":"k","ts":NaN,"dur":1})")));
-  EXPECT_EQ(trace.warnings, (Names{"rank 0: 1 cpu_op left out: the time or duration is not a number",
-                                   "rank 0: 2 kernels left out: the duration is negative"}));
+                                               R"({"ph":"X","cat":"cpu_op","name":"k","ts":NaN,"dur":1},)" +
+                                               kernel_event(1, 4, 3))));
+  EXPECT_EQ(trace.warnings, (Names{"rank 0: 1 cpu_op event left out: the time or duration is not a number",
+                                   "rank 0: 2 kernel events left out: the duration is negative"}));
   EXPECT_FALSE(trace.corrupt);
 }
 
