@@ -195,7 +195,7 @@ TEST_F(BadInput, NanAndNegativeDurationsAreDroppedAndCounted) {
   for (const auto& row : info["data"]["drops"])
     dropped += row["count"].get<std::int64_t>();
   EXPECT_EQ(dropped, 5) << info["data"]["drops"];
-  EXPECT_THAT(info["warnings"].dump(), HasSubstr("1 kernel left out: the duration is negative"));
+  EXPECT_THAT(info["warnings"].dump(), HasSubstr("1 kernel event left out: the duration is negative"));
   EXPECT_THAT(info["warnings"].dump(), HasSubstr("left out: the time or duration is not a number"));
 }
 

@@ -220,11 +220,15 @@ TEST_F(RunFolder, RunJson) {
   RunDescription run;
   run.command = {"python", "say \"hi\".py"};
   run.host = "node7";
+  run.window = "steps:1:2";
+  run.recorder_pid = 7;
+  run.recorder_start_ticks = 8;
   run.start_utc_ns = 5;
   EXPECT_EQ(run_json(run),
             "{\"schema\": \"swinscope.run/1\", \"kind\": \"record\", \"command\": [\"python\", \"say \\\"hi\\\".py\"], "
             "\"host\": "
-            "\"node7\", \"start_utc_ns\": 5, \"end_utc_ns\": null, \"exit_status\": null, \"cpu_ns\": null, "
+            "\"node7\", \"window\": \"steps:1:2\", \"recorder\": {\"pid\": 7, \"start_ticks\": 8}, "
+            "\"start_utc_ns\": 5, \"end_utc_ns\": null, \"exit_status\": null, \"cpu_ns\": null, "
             "\"processes\": \"\", "
             "\"ranks\": [], \"warnings\": []}\n");
   run.end_utc_ns = 9;
