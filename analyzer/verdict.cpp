@@ -185,8 +185,8 @@ void conclude(const Trace& trace, const RunScope& scope, const std::vector<Devic
   }
   verdict.evidence = evidence_of(trace, first);
   if (!verdict.abstained.empty()) {
-    verdict.sentence = fmt::format("bound by: not known: {}. The largest known part is {}: {}.", verdict.abstained,
-                                   bound_name(first), amount(verdict, first, per));
+    verdict.sentence = fmt::format("what bounds the time is not known: {}. The largest known part is {}: {}.",
+                                   verdict.abstained, bound_name(first), amount(verdict, first, per));
     return;
   }
   verdict.bound = first;
@@ -211,7 +211,7 @@ void judge_devices(const Trace& trace, const RunScope& scope, const std::vector<
   verdict.has_parts = verdict.whole_ns > 0;
   if (!verdict.has_parts) {
     verdict.abstained = "no time passes between the first and the last GPU event";
-    verdict.sentence = fmt::format("bound by: not known: {}", verdict.abstained);
+    verdict.sentence = fmt::format("what bounds the time is not known: {}", verdict.abstained);
     verdict.evidence = fmt::format("swinscope info {}", trace.path);
     return;
   }
@@ -227,7 +227,7 @@ void judge_host(const Trace& trace, const RunScope& scope, const std::vector<Hos
   verdict.evidence = fmt::format("swinscope info {}", trace.path);
   verdict.abstained = why_no_gpu_activity(trace, scope);
   if (!verdict.abstained.empty()) {
-    verdict.sentence = fmt::format("bound by: not known: {}", verdict.abstained);
+    verdict.sentence = fmt::format("what bounds the time is not known: {}", verdict.abstained);
     return;
   }
   std::int64_t steps = 0;

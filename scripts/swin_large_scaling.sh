@@ -134,7 +134,7 @@ if is_wanted files; then
           "${pinned[@]}" "$swinscope" scale "${scale[@]}" --repeat 1 --warmup-steps "${steps[3]}" --gpus "$count" -o "$folder" -- \
           "${train[@]}" "${steps[@]}" --batch-per-gpu $batch --data "$data" --loader-threads $cores
         traced=$folder/gpus$count/tracing
-        [ ! -d "$traced" ] || "$swinscope" analyze "$traced" | sed -n '1p; /^What the time is bound by$/,/^$/p' || failed+=(files)
+        [ ! -d "$traced" ] || "$swinscope" analyze "$traced" | sed -n '1p; /^Where the time goes (sum /,/^$/p' || failed+=(files)
       done
     done
   fi

@@ -34,7 +34,7 @@ class ScalingScript(unittest.TestCase):
             done = self.run_script("-o", os.path.join(folder, "out"), "--data", pictures, "files")
             self.assertEqual(done.returncode, 0, done.stdout)
             # Three numbers of cores with one rank and with two: what each is bound by, with the part that images are.
-            self.assertEqual(done.stdout.count("\nWhat the time is bound by\n"), 6)
+            self.assertEqual(done.stdout.count("\nWhere the time goes (sum "), 6)
             self.assertEqual(done.stdout.count("\ninput  "), 6)
 
     def test_what_no_time_is_left_for_is_said(self):
