@@ -77,9 +77,9 @@ ReportSection glossary() {
        "Parallel efficiency E(N) = S(N) / N, N in multiples of the first point's GPUs.",
        "Measured steps: all after the warm-up. Every figure of a run and of a point of an experiment is of them, where "
        "its title does not say otherwise.",
-       "A device's window: from the start of the first measured step (where the host runs ahead, from the end of what "
-       "was "
-       "launched before) to the end of the last step or of the last GPU event launched in it.",
+       "A device's window: from the start of the first measured step to the end of the last, or of the last GPU event "
+       "launched in it.",
+       "Where the host runs ahead, a device's window begins with the end of what was launched before.",
        "gpu_busy = time in which the device did anything / its window.",
        "gpu_compute = likewise of all activities except communication.",
        "cpu_util = CPU time of the rank's process and of those below it / (wall time x cores allowed).",

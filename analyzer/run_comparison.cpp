@@ -23,6 +23,7 @@ bool all_have_images(const std::vector<ComparedRun>& runs) {
 
 std::vector<std::string> tell_apart(const std::vector<ComparedRun>& runs) {
   std::vector<std::vector<std::string>> commands;
+  commands.reserve(runs.size());
   for (const ComparedRun& run : runs)
     commands.push_back(run.command);
   return telling_parts(commands);
@@ -63,7 +64,8 @@ std::vector<std::string> headline_of(const std::vector<ComparedRun>& runs, const
   std::vector<std::string> lines;
   const auto is_unlike = [&](const ComparedRun& run) { return are_unlike_tasks(run.command, runs[base].command); };
   if (std::ranges::any_of(runs, is_unlike)) {
-    lines.push_back("not the same work, so a ratio of times compares programs, models or tasks, too: see `differs in`");
+    lines.emplace_back(
+        "not the same work, so a ratio of times compares programs, models or tasks, too: see `differs in`");
   }
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const bool is_said = order == RunOrder::kAsGiven ? i != base : i == 0;

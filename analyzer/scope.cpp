@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -83,7 +84,7 @@ std::string plural(std::int64_t count, std::string_view unit) {
 
 }  // namespace
 
-RunScope::RunScope(const Trace& trace, const Selection& selection) : trace_(trace), selection_(selection) {
+RunScope::RunScope(const Trace& trace, Selection selection) : trace_(trace), selection_(std::move(selection)) {
   find_names();
   if (!selection_.warmup_steps) selection_.warmup_steps = warmup_of_experiment(trace.path);
   for (const Rank& rank : trace.ranks)
@@ -162,7 +163,7 @@ std::optional<std::int64_t> RunScope::step_ns_of_rank(std::size_t rank_index) co
   }
   std::int64_t longest = 0;
   for (const auto& [device, measured] : of_device)
-    longest = std::max(longest, measured.first / measured.second);
+    longest = std::max(longest, measured.first / std::max<std::int64_t>(1, measured.second));
   if (!of_device.empty()) return longest;
   std::int64_t host_ns = 0;
   for (const auto group : by_recorded_window(trace_.ranks[rank_index], steps_[rank_index].measured()))

@@ -37,7 +37,7 @@ struct DeviceScope {
 class RunScope {
  public:
   // Throws Error(kUsage) for a selection that nothing of the trace can meet, or whose expressions are none.
-  explicit RunScope(const Trace& trace, const Selection& selection = {});
+  explicit RunScope(const Trace& trace, Selection selection = {});
 
   const Selection& selection() const { return selection_; }
   // Whether it is steps: false where the whole trace was asked for, and where no steps were found.

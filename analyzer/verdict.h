@@ -15,6 +15,7 @@
 // A CPU run's steps are split by what the host did, where the workload marks its phases (host_phases.h).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -68,9 +69,10 @@ struct Verdict {
 Verdict judge(const Trace& trace, const RunScope& scope, const std::vector<DeviceBreakdown>& devices,
               const std::vector<KernelRow>& kernels, const std::vector<HostPhases>& host);
 
-// Integers that sum to round(sum of `values` / divisor), each within one of its value / divisor.
+// Integers that sum to round(sum of `values` / divisor), each within one of its value / divisor; divisor >= 1.
 template <std::size_t N>
 std::array<std::int64_t, N> divide_exactly(const std::array<std::int64_t, N>& values, std::int64_t divisor) {
+  divisor = std::max<std::int64_t>(1, divisor);
   std::array<std::int64_t, N> parts{};
   std::int64_t sum = 0;    // of the values so far
   std::int64_t given = 0;  // of the parts so far
