@@ -3,7 +3,6 @@
 #include <ctime>
 #include <map>
 #include <memory>
-#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -163,16 +162,16 @@ struct LaunchHealth {
 void count_launches(const Trace& trace, const Rank& rank, const std::vector<bool>& launched, LaunchHealth& health) {
   for (const ThreadLane& lane : rank.api_lanes) {
     std::int64_t open = 0;
+    bool any = false;
     for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
       if (launched[i]) {
+        any = true;
         health.launches_without_kernel += std::exchange(open, 0);
       } else if (is_kernel_launch(trace.text(rank.api.name[i])) &&
                  rank.is_within_windows(rank.api.start_ns[i], rank.api.end_ns[i])) {
         ++open;
       }
     }
-    const bool any = std::ranges::any_of(std::views::iota(lane.events.begin, lane.events.end),
-                                         [&](EventIndex i) { return launched[i]; });
     (any ? health.last_launches : health.launches_without_kernel) += open;
   }
 }

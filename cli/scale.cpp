@@ -12,7 +12,6 @@
 #include "store/error.h"
 
 namespace swinscope::cli {
-namespace fs = std::filesystem;
 namespace {
 
 struct ScaleOptions {
