@@ -75,10 +75,8 @@ ReportSection glossary() {
        "Training time: ceil(images / images per step) x step time.",
        "Speedup S(N) = T(1) / T(N), the times for the same number of images; T(1) is the point with the fewest GPUs.",
        "Parallel efficiency E(N) = S(N) / N, N in multiples of the first point's GPUs.",
-       "Measured steps: all after the warm-up. Every figure of a run and of a point of an experiment is of them, where "
-       "its title does not say otherwise.",
-       "A device's window: from the start of the first measured step to the end of the last, or of the last GPU event "
-       "launched in it.",
+       "Measured steps: all after the warm-up. Every figure is of them where its title does not say otherwise.",
+       "A device's window: from the first measured step's start to the last one's end, or that of its last GPU event.",
        "Where the host runs ahead, a device's window begins with the end of what was launched before.",
        "gpu_busy = time in which the device did anything / its window.",
        "gpu_compute = likewise of all activities except communication.",

@@ -168,7 +168,7 @@ std::optional<std::int64_t> RunScope::step_ns_of_rank(std::size_t rank_index) co
   std::int64_t host_ns = 0;
   for (const auto group : by_recorded_window(trace_.ranks[rank_index], steps_[rank_index].measured()))
     host_ns += span_of(group).length();
-  return host_ns / step_count(rank_index);
+  return host_ns / std::max<std::int64_t>(1, step_count(rank_index));
 }
 
 std::int64_t RunScope::step_ns() const {

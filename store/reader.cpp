@@ -163,6 +163,7 @@ class FileReader {
   std::vector<std::uint64_t> in_order_of_ranks(const std::map<std::uint64_t, std::int64_t>& first_device) {
     if (!own_) mpi_ranks_ = mpi_ranks(db_);
     std::vector<std::uint64_t> order;
+    order.reserve(first_device.size());
     for (const auto& [pid, device] : first_device)
       order.push_back(pid);
     std::ranges::sort(order, {}, [&](std::uint64_t pid) {
