@@ -8,7 +8,6 @@
 namespace swinscope {
 namespace {
 
-using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
