@@ -217,7 +217,7 @@ TEST(JsonSplitter, DamageCostsOneEvent) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"odd quote, lines", five_events("a\"b", true)},
       {"odd quote, one line", five_events("a\"b", false)},
-      {"docstring", five_events("\"\"\"A docstring.", false)},
+      {"docstring", five_events(R"("""A docstring.)", false)},
       {"backslash before the quote", five_events(R"(C:\me\)", false)},
       {"missing quote", without("\"good\"", 1, "\"good")},
       {"missing brace of an event", without("}\n  }", 2, "}\n  ")},
@@ -240,7 +240,7 @@ TEST(JsonSplitter, DamageCostsOneEvent) {
 TEST(JsonSplitter, TheLastEventMayBeTheDamagedOne) {
   for (const bool lines : {false, true}) {
     std::string text = five_events("good", lines);
-    text.replace(text.find("\"k4\""), 4, "\"k\"4\"");
+    text.replace(text.find(R"("k4")"), 4, R"("k"4")");
     const Split whole = split(text);
     EXPECT_EQ(numbers(whole), "0123") << whole;
     EXPECT_EQ(whole.lost, 1) << whole;

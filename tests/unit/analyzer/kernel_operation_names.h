@@ -12,6 +12,7 @@ struct NamedKernels {
   std::vector<const char*> names;
 };
 
+// NOLINTBEGIN(bugprone-suspicious-missing-comma): a long name goes on in the next line.
 inline std::vector<NamedKernels> named_kernels() {
   using enum OperationKind;
   return {
@@ -342,5 +343,6 @@ inline std::vector<NamedKernels> named_kernels() {
         "sorted_ids_kernel"}},
   };
 }
+// NOLINTEND(bugprone-suspicious-missing-comma)
 
 }  // namespace swinscope::test

@@ -61,7 +61,7 @@ std::string named_op(std::string_view name) {
 }
 
 TEST_F(KinetoInput, ADamagedEventCostsItselfAndIsCounted) {
-  for (const char* name : {"\"\"\"A docstring.", "f(\"a", "{\"device\": \"cpu\"}", "a\nb", "a\x01 b", "C:\\x\\"}) {
+  for (const char* name : {R"("""A docstring.)", "f(\"a", R"({"device": "cpu"})", "a\nb", "a\x01 b", "C:\\x\\"}) {
     const KeptProcess& p = read_events(launch_event(1, 1, 1) + "," + named_op(name) + ",\n" + kernel_event(1, 4, 3) +
                                        "," + launch_event(2, 8, 1) + "," + kernel_event(2, 9, 1));
     EXPECT_EQ(p.apis.size(), 2U) << name;

@@ -134,7 +134,7 @@ TEST_F(MergedTrace, OneBehindTheOtherOnTheSameDevice) {
 
 TEST_F(MergedTrace, AsAList) {
   std::string text = merged({{"4000", "0", 0, 0}, {"4001", "1", 1, 100}}, false);
-  const std::size_t begin = text.find("[", text.find("traceEvents"));
+  const std::size_t begin = text.find('[', text.find("traceEvents"));
   EXPECT_EQ(ranks(text.substr(begin, text.rfind(']') + 1 - begin)), kTwoRanks);
 }
 

@@ -87,7 +87,7 @@ TEST_F(KinetoStream, WhatTheReaderThrowsComesOut) {
   const auto error = error_of([&] { stream([](std::string_view) {}, folder_ / "none"); });
   ASSERT_TRUE(error);
   EXPECT_EQ(error->cause(), "No such file or directory");
-  const auto large = error_of([&] { stream("{\"a\":\"" + std::string((std::size_t{64} << 20U) + 100, 'x')); });
+  const auto large = error_of([&] { stream(R"({"a":")" + std::string((std::size_t{64} << 20U) + 100, 'x')); });
   ASSERT_TRUE(large);
   EXPECT_EQ(large->what(), (folder_ / "t.json").string() + ": more than 64 MiB outside of \"traceEvents\"");
 }
