@@ -70,7 +70,8 @@ void add_verdict_facts(const RunAnalysis& run, Document& document) {
 }
 
 std::vector<std::string> notes_of(const RunAnalysis& run, bool has_cpu) {
-  std::vector<std::string> notes = {fmt::format("All figures are of: {}.", run.scope.title())};
+  std::vector<std::string> notes = {
+      fmt::format("Figures are of: {}, where their title does not say otherwise.", run.scope.title())};
   if (run.scope.is_of_repetitions()) {
     notes.emplace_back(
         "No step is marked: a repetition is a period of the kernel sequence, as likely a layer as a step; --step REGEX "
@@ -95,7 +96,7 @@ Document analyze_document(const RunAnalysis& run, const AnalyzeDocumentOptions& 
   document.headline = headline_of(run);
   document.facts = {{"kind", "trace", trace.description},
                     {"scope", "figures are of", run.scope.title()},
-                    {"gpu_events", "GPU events", trace.gpu_event_count(), Unit::kCount},
+                    {"gpu_events", "GPU events in the trace", trace.gpu_event_count(), Unit::kCount},
                     {"ranks", "ranks", rank_count(trace), Unit::kCount}};
   add_key_figures(run, document);
   if (options.verdict_facts) add_verdict_facts(run, document);

@@ -165,16 +165,23 @@ void add_warnings(const Experiment& experiment, const std::vector<ScalingRow>& r
 }
 
 void add_notes(const Experiment& experiment, const std::vector<ScalingRow>& rows, std::vector<std::string>& notes) {
-  const bool has_images = std::ranges::any_of(rows, [](const ScalingRow& row) { return row.images_per_step > 0; });
-  notes = {
-      fmt::format("{}Step time: the median over repeats of the slowest rank's window / steps. 95 % CI: half the",
-                  has_images ? fmt::format("Training time is extrapolated from the measured steps to {} images. ",
-                                           format_count(experiment.images))
-                             : ""),
-      "width of the 95 % confidence interval (Student's t over repeats; of speedup and efficiency, of both points'",
-      "step times; none for one run). CPU: process trees of all ranks / (wall x cores allowed). GPU busy and compute "
-      "are",
-      "those of the traced run's measured steps; tracing slowdown: how much longer its steps took."};
+  if (std::ranges::any_of(rows, [](const ScalingRow& row) { return row.images_per_step > 0; })) {
+    notes.push_back(fmt::format("Training time is extrapolated from the measured steps to {} images.",
+                                format_count(experiment.images)));
+  }
+  notes.emplace_back("Step time: the median over repeats of the slowest rank's window / steps.");
+  if (std::ranges::any_of(rows, [](const ScalingRow& row) { return row.step_ci_ns.has_value(); })) {
+    notes.emplace_back(
+        "95 % CI: half the width of the 95 % confidence interval (Student's t over repeats; none for one run); of "
+        "speedup and efficiency, of both points' step times.");
+  }
+  notes.emplace_back("CPU: process trees of all ranks / (wall x cores allowed).");
+  if (std::ranges::any_of(rows, [](const ScalingRow& row) { return row.gpu_busy.has_value(); })) {
+    notes.emplace_back("GPU busy, compute and idle are those of the traced run's measured steps.");
+  }
+  if (std::ranges::any_of(rows, [](const ScalingRow& row) { return row.distortion().has_value(); })) {
+    notes.emplace_back("Tracing slowdown: how much longer the steps of the traced run took.");
+  }
   if (experiment.mode == "sweep") {
     notes.emplace_back(
         "Speedup is over the first line; efficiency over the fewest GPUs with all other factors the same.");

@@ -53,6 +53,19 @@ TEST(ExperimentDocument, StrongScalingIsTheRatioOfTheStepTimes) {
   EXPECT_THAT(document.notes, Contains(HasSubstr("share one global batch")));
 }
 
+TEST(ExperimentDocument, NotesExplainOnlyColumnsThatAreThere) {
+  const auto mentions_interval = Contains(HasSubstr("confidence interval"));
+  const Document once = document_of("weak", {{{{"gpus", "1"}}, 100, {}}, {{{"gpus", "2"}}, 100, {}}});
+  EXPECT_THAT(once.notes, Not(mentions_interval));
+  EXPECT_THAT(once.notes, Not(Contains(HasSubstr("traced run"))));
+  EXPECT_THAT(document_of("weak", {{{{"gpus", "1"}}, 100, 3}, {{{"gpus", "2"}}, 100, 3}}).notes, mentions_interval);
+
+  const Experiment experiment = experiment_of("weak");
+  auto rows = rows_of(experiment, {{{{"gpus", "1"}}, 100, {}}});
+  rows[0].gpu_busy = 0.9;
+  EXPECT_THAT(experiment_document(experiment, rows).notes, Contains(HasSubstr("traced run's measured steps")));
+}
+
 TEST(ExperimentDocument, KnownImagesOfStrongScalingChangeNothing) {
   Experiment experiment = experiment_of("strong");
   experiment.images_per_step = 512;
