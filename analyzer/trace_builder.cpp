@@ -56,7 +56,7 @@ void sort_by(std::vector<Record>& records, Key key) {
 }  // namespace
 
 std::string_view Rank::cuda_activity() const {
-  const auto fact = std::ranges::find(run.collector, "cuda.activity", &NamedValue::name);
+  const auto fact = std::ranges::find(run.collector, kCudaActivity, &NamedValue::name);
   return fact == run.collector.end() ? std::string_view() : fact->value;
 }
 

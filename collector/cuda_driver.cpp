@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include "collector/cupti_facts.h"
 #include "store/utf8.h"
@@ -16,7 +17,14 @@ using Result = int;  // CUresult; 0 is success
 using Device = int;  // CUdevice
 
 // CUdevice_attribute
+constexpr int kClockKhz = 13;
 constexpr int kMultiprocessors = 16;
+constexpr int kBus = 33;
+constexpr int kSlot = 34;
+constexpr int kMemoryClockKhz = 36;
+constexpr int kMemoryBusBits = 37;
+constexpr int kL2Bytes = 38;
+constexpr int kDomain = 50;
 constexpr int kComputeMajor = 75;
 constexpr int kComputeMinor = 76;
 
@@ -64,6 +72,14 @@ bool load(DeviceFunctions& driver, const Library& library) {
          library.find(driver.cuDeviceGetAttribute, "cuDeviceGetAttribute");
 }
 
+std::string bus_location(const DeviceFunctions& driver, Device device) {
+  std::array<int, 3> place{};
+  constexpr std::array<int, 3> kWhich = {kDomain, kBus, kSlot};
+  for (std::size_t i = 0; i < place.size(); ++i)
+    if (driver.cuDeviceGetAttribute(&place[i], kWhich[i], device) != 0) return {};
+  return fmt::format("{:04x}:{:02x}:{:02x}.0", place[0], place[1], place[2]);
+}
+
 // What the driver does not tell stays empty.
 GpuInfo describe(const DeviceFunctions& driver, int ordinal, Device device) {
   GpuInfo gpu;
@@ -82,6 +98,12 @@ GpuInfo describe(const DeviceFunctions& driver, int ordinal, Device device) {
   gpu.sm_count = attribute(kMultiprocessors);
   gpu.compute_major = attribute(kComputeMajor);
   gpu.compute_minor = attribute(kComputeMinor);
+  gpu.chip = chip_of_capability(gpu.compute_major, gpu.compute_minor);
+  gpu.bus_location = bus_location(driver, device);
+  gpu.l2_bytes = attribute(kL2Bytes);
+  gpu.clock_hz = std::int64_t{attribute(kClockKhz)} * 1000;
+  // Double data rate: two transfers a clock.
+  gpu.memory_bytes_per_second = std::int64_t{2} * attribute(kMemoryClockKhz) * 1000 * (attribute(kMemoryBusBits) / 8);
   return gpu;
 }
 
@@ -98,6 +120,14 @@ std::vector<GpuInfo> driver_devices() {
     if (driver.cuDeviceGet(&device, ordinal) == 0) gpus.push_back(describe(driver, ordinal, device));
   }
   return gpus;
+}
+
+std::string driver_bus_location(int ordinal) {
+  const Library library;
+  DeviceFunctions driver;
+  Device device = 0;
+  if (!load(driver, library) || driver.cuDeviceGet(&device, ordinal) != 0) return {};
+  return bus_location(driver, device);
 }
 
 void wait_for_context() {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "collector/cuda_driver.h"
 #include "store/utf8.h"
 
 namespace swinscope {
@@ -43,6 +44,11 @@ void CuptiFacts::add(const cupti::Device& d) {
   gpu.sm_count = static_cast<std::int32_t>(d.multiprocessors);
   gpu.compute_major = static_cast<std::int32_t>(d.compute_major);
   gpu.compute_minor = static_cast<std::int32_t>(d.compute_minor);
+  gpu.chip = chip_of_capability(gpu.compute_major, gpu.compute_minor);
+  gpu.l2_bytes = static_cast<std::int64_t>(d.l2_bytes);
+  gpu.memory_bytes_per_second = static_cast<std::int64_t>(d.memory_bandwidth) * 1000;
+  gpu.clock_hz = static_cast<std::int64_t>(d.clock_khz) * 1000;
+  gpu.bus_location = driver_bus_location(gpu.device);
   put(gpus_, gpu, [&](const GpuInfo& known) { return known.device == gpu.device; });
 }
 

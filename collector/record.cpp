@@ -289,10 +289,9 @@ void warn_of_other_tool(const fs::path& collector, const Report& report) {
 }
 
 void report_files(const std::vector<RunFile>& files, const Report& report) {
-  constexpr std::string_view kNotRecorded = "not recorded";
   for (const RunFile& file : files) {
     for (const NamedValue& fact : file.collector) {
-      if (fact.name == "cuda.activity" && fact.value.rfind(kNotRecorded, 0) == 0)
+      if (fact.name == kCudaActivity && fact.value.starts_with(kNotRecorded))
         report(fmt::format("{}: CUDA activity was {}; ranges and CPU times are in the file", file.name, fact.value));
     }
     for (const DropInfo& drop : file.drops) {

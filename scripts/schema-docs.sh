@@ -67,6 +67,12 @@ generate() {
     }
     /^CREATE TABLE / { open_table($0); block = ""; next }
     /^\)/ && name != "" { close_table(); next }
+    # Rows that every file has; the comment above their table says what they are.
+    /^INSERT / && name == "" { in_rows = 1 }
+    in_rows {
+      if ($0 ~ /;$/) in_rows = 0
+      next
+    }
     name == "" {
       # The comment that no table follows, at the top of the file, is the introduction.
       if ($0 ~ /^ *$/ && tables == 0 && intro == "") intro = block

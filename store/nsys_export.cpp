@@ -60,7 +60,8 @@ struct TargetGpu {
 std::vector<TargetGpu> target_gpus(Database& db) {
   std::vector<TargetGpu> gpus;
   TableReader rows(db, "TARGET_INFO_GPU",
-                   {"id", "name", "uuid", "totalMemory", "smCount", "computeMajor", "computeMinor", "vmId", "cuDevice"},
+                   {"id", "name", "uuid", "totalMemory", "smCount", "computeMajor", "computeMinor", "vmId", "cuDevice",
+                    "chipName", "busLocation", "l2CacheSize", "memoryBandwidth", "clockRate"},
                    2);
   while (rows.next()) {
     TargetGpu& gpu = gpus.emplace_back();
@@ -73,6 +74,11 @@ std::vector<TargetGpu> target_gpus(Database& db) {
     gpu.info.compute_minor = rows.integer<std::int32_t>(6);
     gpu.node = node_of_vm(rows.integer<std::uint64_t>(7));
     gpu.ordinal = rows.integer<std::int64_t>(8, -1);
+    gpu.info.chip = rows.text(9);
+    gpu.info.bus_location = rows.text(10);
+    gpu.info.l2_bytes = rows.integer<std::int64_t>(11);
+    gpu.info.memory_bytes_per_second = rows.integer<std::int64_t>(12);
+    gpu.info.clock_hz = rows.integer<std::int64_t>(13);
   }
   // Of 2021: by the ordinal.
   TableReader old(db, "TARGET_INFO_CUDA_GPU",
@@ -133,7 +139,9 @@ void number_alike(std::vector<TargetGpu>& gpus) {
   if (!alike) return;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     gpus[i].ordinal = static_cast<std::int64_t>(i);
-    if (gpus.size() > 1) gpus[i].info.uuid.clear();
+    if (gpus.size() == 1) continue;
+    gpus[i].info.uuid.clear();
+    gpus[i].info.bus_location.clear();
   }
 }
 

@@ -459,8 +459,9 @@ class FileReader {
   }
 
   void read_overheads() {
-    // Named PROFILER_OVERHEAD in some versions, with the same columns.
+    // Named PROFILER_OVERHEAD in some versions, with the same columns; ours says a part again there.
     for (const char* name : {"CUPTI_ACTIVITY_KIND_OVERHEAD", "PROFILER_OVERHEAD"}) {
+      if (own_ && name == std::string_view("PROFILER_OVERHEAD")) continue;
       TableReader rows = table(name, {"start", "end", "globalTid", "correlationId", "nameId", "overheadType"}, 2);
       while (rows.next()) {
         const auto when = times(rows, "overhead");
@@ -517,7 +518,8 @@ class FileReader {
       r.type = NvtxType{rows.integer<std::int32_t>(2)};
       r.global_tid = rows.integer<std::uint64_t>(3);
       RankReader& to = rank(r.global_tid);
-      r.text = rows.is_null(4) ? to.string(rows.integer<std::int64_t>(5)) : to.sink().intern(rows.text(4));
+      r.is_plain = !rows.is_null(4);
+      r.text = r.is_plain ? to.sink().intern(rows.text(4)) : to.string(rows.integer<std::int64_t>(5));
       r.domain = rows.integer<std::uint32_t>(6);
       if (!spans_only_) read_payload(rows, to, r);
       to.sink().add(r);
@@ -660,6 +662,7 @@ class FileReader {
     TableReader own(db_, "SWINSCOPE_ENVIRONMENT", {"name", "value"}, 2);
     while (own.next())
       ranks_.front()->run.environment.push_back({own.text(0), own.text(1)});
+    if (own_) return;  // TARGET_INFO_SYSTEM_ENV says the same again, in the words of Nsight Systems
     TableReader rows(db_, "TARGET_INFO_SYSTEM_ENV", {"name", "value", "globalVid"}, 2);
     while (rows.next()) {
       const std::uint64_t node = node_of(rows.integer<std::uint64_t>(2));
@@ -668,7 +671,7 @@ class FileReader {
       RunInfo& run = of_node == ranks_.end() ? ranks_.front()->run : (*of_node)->run;
       run.environment.push_back({rows.text(0), rows.text(1)});
     }
-    if (!own_) state_nodes_and_launcher();
+    state_nodes_and_launcher();
   }
 
   // What an export says of the machines, and of the launcher where it recorded one process of many.

@@ -235,6 +235,7 @@ struct NvtxRecord {
   std::uint32_t color = 0;
   NvtxType type = NvtxType::kPushPop;
   NvtxValueType value_type = NvtxValueType::kNone;
+  bool is_plain = false;  // the name is a plain string, which the program had not registered
 };
 
 struct CollectiveRecord {
@@ -289,6 +290,12 @@ struct GpuInfo {
   std::int32_t sm_count = 0;
   std::int32_t compute_major = 0;
   std::int32_t compute_minor = 0;
+  // Empty or 0: not recorded.
+  std::string chip;          // e.g. "GH100"
+  std::string bus_location;  // PCI domain:bus:device.function
+  std::int64_t l2_bytes = 0;
+  std::int64_t memory_bytes_per_second = 0;  // peak
+  std::int64_t clock_hz = 0;                 // peak, of the multiprocessors
   bool operator==(const GpuInfo&) const = default;
 };
 
@@ -342,6 +349,27 @@ struct WindowInfo {
 // The fact in RunInfo::collector that says what stated the rank of an imported trace: distributedInfo, MPI_RANKS, or a
 // variable of the environment. Without it the rank is only a number that the importer gave.
 inline constexpr std::string_view kRankStatedBy = "rank.stated_by";
+
+// The chip of a compute capability, where only one has it; else empty. Source: CUDA's table of GPUs by capability.
+constexpr std::string_view chip_of_capability(std::int32_t major, std::int32_t minor) {
+  switch (major * 10 + minor) {
+    case 60:
+      return "GP100";
+    case 70:
+      return "GV100";
+    case 80:
+      return "GA100";
+    case 90:
+      return "GH100";
+    default:
+      return "";
+  }
+}
+
+// The fact in RunInfo::collector that says what became of CUDA; where it was to be recorded and was not, it begins with
+// kNotRecorded and says why.
+inline constexpr std::string_view kCudaActivity = "cuda.activity";
+inline constexpr std::string_view kNotRecorded = "not recorded";
 
 // Everything about a recorded process that is not an event.
 struct RunInfo {

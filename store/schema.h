@@ -5,6 +5,9 @@ namespace swinscope {
 
 extern const char* const kSchemaSql;
 
+// The version of swinscope that writes a file.
+extern const char* const kProductVersion;
+
 // Made when a recording is finished, for the people who query the file with SQL; our own readers scan whole tables.
 inline constexpr const char* kIndexSql =
     "CREATE INDEX IF NOT EXISTS swinscope_kernel_start ON CUPTI_ACTIVITY_KIND_KERNEL(start);"

@@ -196,6 +196,15 @@ CREATE TABLE IF NOT EXISTS CUPTI_ACTIVITY_KIND_OVERHEAD (
     overheadType INTEGER NOT NULL -- 2 JIT compiler, 3 buffer flush, 4 instrumentation, 5 resource, 6 and 7 module loading, 8 command buffer full.
 );
 
+-- Time that the profiler itself took: the rows of CUPTI_ACTIVITY_KIND_OVERHEAD with overheadType 3 to 5.
+CREATE TABLE IF NOT EXISTS PROFILER_OVERHEAD (
+    start INTEGER NOT NULL, -- Start (ns).
+    end INTEGER NOT NULL, -- End (ns).
+    globalTid INTEGER, -- Serialized thread id.
+    nameId INTEGER NOT NULL, -- What it was (StringIds.id).
+    overheadType INTEGER NOT NULL -- ENUM_CUPTI_OVERHEAD_TYPE.id.
+);
+
 -- NVTX ranges, marks and domains; also the operator and user ranges of imported PyTorch traces, in domains named torch.*.
 CREATE TABLE IF NOT EXISTS NVTX_EVENTS (
     start INTEGER NOT NULL, -- Start (ns).
@@ -204,10 +213,10 @@ CREATE TABLE IF NOT EXISTS NVTX_EVENTS (
     rangeId INTEGER, -- Id returned by nvtxRangeStart; the External id of imported PyTorch operators.
     category INTEGER, -- Category given by the program.
     color INTEGER, -- ARGB colour given by the program.
-    text TEXT, -- Name, when not registered.
+    text TEXT, -- Name, when the program gave it as a plain string; else NULL.
     globalTid INTEGER, -- Serialized thread id.
     endGlobalTid INTEGER, -- Thread that ended the range, NULL when the same.
-    textId INTEGER, -- Name (StringIds.id), when registered.
+    textId INTEGER, -- Name (StringIds.id), when the program had registered it, and of imported PyTorch traces; else NULL.
     domainId INTEGER, -- Domain; the row with eventType 75 and this domainId names it. 0 is the default domain.
     uint64Value INTEGER, -- Payload given as an unsigned 64-bit integer.
     int64Value INTEGER, -- Payload given as a 64-bit integer; the Sequence number of imported PyTorch operators.
@@ -241,12 +250,12 @@ CREATE TABLE IF NOT EXISTS TARGET_INFO_GPU (
     vmId INTEGER NOT NULL, -- Virtual machine id, 0.
     id INTEGER NOT NULL, -- GPU id.
     name TEXT, -- Product name.
-    busLocation TEXT, -- PCI bus location.
+    busLocation TEXT, -- PCI bus location (domain:bus:device.function), NULL when not recorded.
     isDiscrete INTEGER, -- 1 for a discrete GPU.
-    l2CacheSize INTEGER, -- L2 cache (bytes).
+    l2CacheSize INTEGER, -- L2 cache (bytes), NULL when not recorded.
     totalMemory INTEGER, -- Device memory (bytes).
-    memoryBandwidth INTEGER, -- Peak memory bandwidth (bytes/s).
-    clockRate INTEGER, -- Peak SM clock (Hz).
+    memoryBandwidth INTEGER, -- Peak memory bandwidth (bytes/s), NULL when not recorded.
+    clockRate INTEGER, -- Peak SM clock (Hz), NULL when not recorded.
     smCount INTEGER, -- Streaming multiprocessors.
     pwGpuId INTEGER, -- Unused here.
     uuid TEXT, -- UUID of the GPU.
@@ -254,7 +263,9 @@ CREATE TABLE IF NOT EXISTS TARGET_INFO_GPU (
     threadsPerWarp INTEGER, -- Warp size.
     computeMajor INTEGER, -- Compute capability, major.
     computeMinor INTEGER, -- Compute capability, minor.
-    maxShmemPerSm INTEGER -- Shared memory per multiprocessor (bytes).
+    maxShmemPerSm INTEGER, -- Shared memory per multiprocessor (bytes).
+    chipName TEXT, -- Chip, e.g. GH100; NULL when the compute capability alone does not say which.
+    cuDevice INTEGER -- CUDA device ordinal in the process.
 );
 
 -- CUDA device ordinals of a process.
@@ -298,10 +309,10 @@ CREATE TABLE IF NOT EXISTS TARGET_INFO_SESSION_START_TIME (
 
 -- The machine and software, as in the export of Nsight Systems.
 CREATE TABLE IF NOT EXISTS TARGET_INFO_SYSTEM_ENV (
-    globalVid INTEGER, -- Virtual machine, NULL here.
+    globalVid INTEGER, -- Serialized id of the virtual machine.
     devStateName TEXT NOT NULL, -- Group of the property.
-    name TEXT NOT NULL, -- Property.
-    nameEnum INTEGER NOT NULL, -- 0 here.
+    name TEXT NOT NULL, -- Property: CpuCores, CpuDescription, OsDescription, KernelVersion, NvDriverVersion, Hostname.
+    nameEnum INTEGER NOT NULL, -- Its number in the export of Nsight Systems.
     value TEXT NOT NULL -- Value.
 );
 
@@ -327,6 +338,16 @@ CREATE TABLE IF NOT EXISTS ThreadNames (
     globalTid INTEGER -- Serialized thread id.
 );
 
+-- What the recording has to say about itself: what was lost or could not be recorded.
+CREATE TABLE IF NOT EXISTS DIAGNOSTIC_EVENT (
+    timestamp INTEGER NOT NULL, -- Time (ns); 0 for what is known at the end only.
+    timestampType INTEGER NOT NULL, -- ENUM_DIAGNOSTIC_TIMESTAMP_SOURCE.id.
+    source INTEGER NOT NULL, -- ENUM_DIAGNOSTIC_SOURCE_TYPE.id.
+    severity INTEGER NOT NULL, -- ENUM_DIAGNOSTIC_SEVERITY_LEVEL.id.
+    text TEXT NOT NULL, -- The message.
+    globalPid INTEGER -- Serialized process id.
+);
+
 -- Facts about how the file was made: product, schema version, options.
 CREATE TABLE IF NOT EXISTS META_DATA_EXPORT (
     name TEXT NOT NULL, -- Key. EXPORT_SCHEMA_VERSION is the version of the nsys-compatible part.
@@ -335,9 +356,194 @@ CREATE TABLE IF NOT EXISTS META_DATA_EXPORT (
 
 -- Facts about what was recorded.
 CREATE TABLE IF NOT EXISTS META_DATA_CAPTURE (
-    name TEXT NOT NULL, -- Key. CUDA_GRAPH_TRACE_OPTIONS:MODE is Node or Graph.
+    name TEXT NOT NULL, -- Key. CUDA_GRAPH_TRACE_OPTIONS:MODE is Node or Graph; PROCESS_0:COMMAND and :ARGUMENT_0 and on are the command line.
     value TEXT -- Value.
 );
+
+-- What the numbers in CUPTI_ACTIVITY_KIND_KERNEL.launchType mean.
+CREATE TABLE IF NOT EXISTS ENUM_CUDA_KERNEL_LAUNCH_TYPE (
+    id INTEGER NOT NULL PRIMARY KEY, -- The number.
+    name TEXT, -- Its name in the programming interface.
+    label TEXT -- Its name for people.
+);
+INSERT OR IGNORE INTO ENUM_CUDA_KERNEL_LAUNCH_TYPE VALUES
+    (0, 'CUDA_KERNEL_LAUNCH_TYPE_UNKNOWN', 'Unknown'),
+    (1, 'CUDA_KERNEL_LAUNCH_TYPE_REGULAR', 'Regular'),
+    (2, 'CUDA_KERNEL_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE', 'Coop Single Device'),
+    (3, 'CUDA_KERNEL_LAUNCH_TYPE_COOPERATIVE_MULTI_DEVICE', 'Coop Multi Device');
+
+-- What the numbers in CUPTI_ACTIVITY_KIND_KERNEL.cacheConfig mean.
+CREATE TABLE IF NOT EXISTS ENUM_CUDA_FUNC_CACHE_CONFIG (
+    id INTEGER NOT NULL PRIMARY KEY, -- The number.
+    name TEXT, -- Its name in the programming interface.
+    label TEXT -- Its name for people.
+);
+INSERT OR IGNORE INTO ENUM_CUDA_FUNC_CACHE_CONFIG VALUES
+    (0, 'CU_FUNC_CACHE_PREFER_NONE', 'None'),
+    (1, 'CU_FUNC_CACHE_PREFER_SHARED', 'Shared'),
+    (2, 'CU_FUNC_CACHE_PREFER_L1', 'L1'),
+    (3, 'CU_FUNC_CACHE_PREFER_EQUAL', 'Equal');
+
+-- What the numbers in CUPTI_ACTIVITY_KIND_KERNEL.sharedMemoryLimitConfig mean.
+CREATE TABLE IF NOT EXISTS ENUM_CUDA_SHARED_MEM_LIMIT_CONFIG (
+    id INTEGER NOT NULL PRIMARY KEY, -- The number.
+    name TEXT, -- Its name in the programming interface.
+    label TEXT -- Its name for people.
+);
+INSERT OR IGNORE INTO ENUM_CUDA_SHARED_MEM_LIMIT_CONFIG VALUES
+    (0, 'CUDA_SHARED_MEM_LIMIT_DEFAULT', 'Default'),
+    (1, 'CUDA_SHARED_MEM_LIMIT_OPTIN', 'Opt in');
+
+-- What the numbers in CUPTI_ACTIVITY_KIND_MEMCPY.copyKind mean.
+CREATE TABLE IF NOT EXISTS ENUM_CUDA_MEMCPY_OPER (
+    id INTEGER NOT NULL PRIMARY KEY, -- The number.
+    name TEXT, -- Its name in the programming interface.
+    label TEXT -- Its name for people.
+);
+INSERT OR IGNORE INTO ENUM_CUDA_MEMCPY_OPER VALUES
+    (0, 'CUDA_MEMCPY_KIND_UNKNOWN', 'Unknown'),
+    (1, 'CUDA_MEMCPY_KIND_HTOD', 'Host-to-Device'),
+    (2, 'CUDA_MEMCPY_KIND_DTOH', 'Device-to-Host'),
+    (3, 'CUDA_MEMCPY_KIND_HTOA', 'Host-to-Array'),
+    (4, 'CUDA_MEMCPY_KIND_ATOH', 'Array-to-Host'),
+    (5, 'CUDA_MEMCPY_KIND_ATOA', 'Array-to-Array'),
+    (6, 'CUDA_MEMCPY_KIND_ATOD', 'Array-to-Device'),
+    (7, 'CUDA_MEMCPY_KIND_DTOA', 'Device-to-Array'),
+    (8, 'CUDA_MEMCPY_KIND_DTOD', 'Device-to-Device'),
+    (9, 'CUDA_MEMCPY_KIND_HTOH', 'Host-to-Host'),
+    (10, 'CUDA_MEMCPY_KIND_PTOP', 'Peer-to-Peer'),
+    (11, 'CUDA_MEMCPY_KIND_UVM_HTOD', 'Unified Host-to-Device'),
+    (12, 'CUDA_MEMCPY_KIND_UVM_DTOH', 'Unified Device-to-Host'),
+    (13, 'CUDA_MEMCPY_KIND_UVM_DTOD', 'Unified Device-to-Device');
+
+-- What the numbers in CUPTI_ACTIVITY_KIND_MEMCPY.srcKind and .dstKind, CUPTI_ACTIVITY_KIND_MEMSET.memKind, CUDA_GPU_MEMORY_USAGE_EVENTS.memKind mean.
+CREATE TABLE IF NOT EXISTS ENUM_CUDA_MEM_KIND (
+    id INTEGER NOT NULL PRIMARY KEY, -- The number.
+    name TEXT, -- Its name in the programming interface.
+    label TEXT -- Its name for people.
+);
+INSERT OR IGNORE INTO ENUM_CUDA_MEM_KIND VALUES
+    (0, 'CUDA_MEMOPR_MEMORY_KIND_PAGEABLE', 'Pageable'),
+    (1, 'CUDA_MEMOPR_MEMORY_KIND_PINNED', 'Pinned'),
+    (2, 'CUDA_MEMOPR_MEMORY_KIND_DEVICE', 'Device'),
+    (3, 'CUDA_MEMOPR_MEMORY_KIND_ARRAY', 'Array'),
+    (4, 'CUDA_MEMOPR_MEMORY_KIND_MANAGED', 'Managed'),
+    (5, 'CUDA_MEMOPR_MEMORY_KIND_DEVICE_STATIC', 'Device Static'),
+    (6, 'CUDA_MEMOPR_MEMORY_KIND_MANAGED_STATIC', 'Managed Static'),
+    (7, 'CUDA_MEMOPR_MEMORY_KIND_UNKNOWN', 'Unknown');
+
+-- What the numbers in CUDA_GPU_MEMORY_USAGE_EVENTS.memoryOperationType mean.
+CREATE TABLE IF NOT EXISTS ENUM_CUDA_DEV_MEM_EVENT_OPER (
+    id INTEGER NOT NULL PRIMARY KEY, -- The number.
+    name TEXT, -- Its name in the programming interface.
+    label TEXT -- Its name for people.
+);
+INSERT OR IGNORE INTO ENUM_CUDA_DEV_MEM_EVENT_OPER VALUES
+    (0, 'CUDA_DEV_MEM_EVENT_OPR_ALLOCATION', 'Allocation'),
+    (1, 'CUDA_DEV_MEM_EVENT_OPR_DEALLOCATION', 'Deallocation');
+
+-- What the numbers in CUPTI_ACTIVITY_KIND_SYNCHRONIZATION.syncType mean.
+CREATE TABLE IF NOT EXISTS ENUM_CUPTI_SYNC_TYPE (
+    id INTEGER NOT NULL PRIMARY KEY, -- The number.
+    name TEXT, -- Its name in the programming interface.
+    label TEXT -- Its name for people.
+);
+INSERT OR IGNORE INTO ENUM_CUPTI_SYNC_TYPE VALUES
+    (0, 'CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_UNKNOWN', 'Unknown'),
+    (1, 'CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE', 'Event sync'),
+    (2, 'CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT', 'Stream wait sync'),
+    (3, 'CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE', 'Stream sync'),
+    (4, 'CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE', 'Context sync');
+
+-- What the numbers in CUPTI_ACTIVITY_KIND_OVERHEAD.overheadType and PROFILER_OVERHEAD.overheadType mean.
+CREATE TABLE IF NOT EXISTS ENUM_CUPTI_OVERHEAD_TYPE (
+    id INTEGER NOT NULL PRIMARY KEY, -- The number.
+    name TEXT, -- Its name in the programming interface.
+    label TEXT -- Its name for people.
+);
+INSERT OR IGNORE INTO ENUM_CUPTI_OVERHEAD_TYPE VALUES
+    (0, 'OVERHEAD_UNDEFINED', 'Undefined'),
+    (1, 'OVERHEAD_UNKNOWN', 'Unknown'),
+    (2, 'OVERHEAD_DRIVER_COMPILER', 'Driver JIT compiler (CUDA)'),
+    (3, 'OVERHEAD_CUPTI_BUFFER_FLUSH', 'Buffer flush (Profiler)'),
+    (4, 'OVERHEAD_CUPTI_INSTRUMENTATION', 'Instrumentation (Profiler)'),
+    (5, 'OVERHEAD_CUPTI_RESOURCE', 'Resource creation/destruction (Profiler)'),
+    (6, 'OVERHEAD_RUNTIME_TRIGGERED_MODULE_LOADING', 'Runtime module loading (CUDA)'),
+    (7, 'OVERHEAD_LAZY_FUNCTION_LOADING', 'Lazy function loading (CUDA)'),
+    (8, 'OVERHEAD_COMMAND_BUFFER_FULL', 'Command buffer full (CUDA)');
+
+-- What the numbers in TARGET_INFO_CUDA_STREAM.flag mean.
+CREATE TABLE IF NOT EXISTS ENUM_CUPTI_STREAM_TYPE (
+    id INTEGER NOT NULL PRIMARY KEY, -- The number.
+    name TEXT, -- Its name in the programming interface.
+    label TEXT -- Its name for people.
+);
+INSERT OR IGNORE INTO ENUM_CUPTI_STREAM_TYPE VALUES
+    (0, 'CUPTI_ACTIVITY_STREAM_CREATE_FLAG_UNKNOWN', 'Unknown stream type'),
+    (1, 'CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT', 'Default stream'),
+    (2, 'CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING', 'Non-blocking stream'),
+    (3, 'CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NULL', 'Null stream');
+
+-- What the numbers in CUPTI_ACTIVITY_KIND_RUNTIME.eventClass and CUPTI_ACTIVITY_KIND_OVERHEAD.eventClass (those that occur) mean.
+CREATE TABLE IF NOT EXISTS ENUM_NSYS_EVENT_CLASS (
+    id INTEGER NOT NULL PRIMARY KEY, -- The number.
+    name TEXT, -- Its name in the programming interface.
+    label TEXT -- Its name for people.
+);
+INSERT OR IGNORE INTO ENUM_NSYS_EVENT_CLASS VALUES
+    (0, 'TRACE_PROCESS_EVENT_CUDA_RUNTIME', 'CUDA runtime'),
+    (1, 'TRACE_PROCESS_EVENT_CUDA_DRIVER', 'CUDA driver'),
+    (77, 'TRACE_PROCESS_EVENT_CUDA_GRAPH_NODE_CREATION', 'CUDA graph node creation'),
+    (103, 'TRACE_PROCESS_EVENT_CUDA_OVERHEAD', 'CUDA overhead');
+
+-- What the numbers in NVTX_EVENTS.eventType (those that occur) mean.
+CREATE TABLE IF NOT EXISTS ENUM_NSYS_EVENT_TYPE (
+    id INTEGER NOT NULL PRIMARY KEY, -- The number.
+    name TEXT, -- Its name in the programming interface.
+    label TEXT -- Its name for people.
+);
+INSERT OR IGNORE INTO ENUM_NSYS_EVENT_TYPE VALUES
+    (33, 'NvtxCategory', 'NvtxCategory'),
+    (34, 'NvtxMark', 'NvtxMark'),
+    (59, 'NvtxPushPopRange', 'NvtxPushPopRange'),
+    (60, 'NvtxStartEndRange', 'NvtxStartEndRange'),
+    (75, 'NvtxDomainCreate', 'NvtxDomainCreate');
+
+-- What the numbers in DIAGNOSTIC_EVENT.severity mean.
+CREATE TABLE IF NOT EXISTS ENUM_DIAGNOSTIC_SEVERITY_LEVEL (
+    id INTEGER NOT NULL PRIMARY KEY, -- The number.
+    name TEXT, -- Its name in the programming interface.
+    label TEXT -- Its name for people.
+);
+INSERT OR IGNORE INTO ENUM_DIAGNOSTIC_SEVERITY_LEVEL VALUES
+    (0, 'UnknownLevel', 'Unknown'),
+    (1, 'Info', 'Info'),
+    (2, 'Warning', 'Warning'),
+    (3, 'Error', 'Error'),
+    (4, 'Verbose', 'Verbose');
+
+-- What the numbers in DIAGNOSTIC_EVENT.source mean.
+CREATE TABLE IF NOT EXISTS ENUM_DIAGNOSTIC_SOURCE_TYPE (
+    id INTEGER NOT NULL PRIMARY KEY, -- The number.
+    name TEXT, -- Its name in the programming interface.
+    label TEXT -- Its name for people.
+);
+INSERT OR IGNORE INTO ENUM_DIAGNOSTIC_SOURCE_TYPE VALUES
+    (0, 'UnknownSource', 'Unknown source'),
+    (1, 'Injection', 'Injection'),
+    (2, 'Daemon', 'Daemon'),
+    (3, 'Analysis', 'Analysis');
+
+-- What the numbers in DIAGNOSTIC_EVENT.timestampType mean.
+CREATE TABLE IF NOT EXISTS ENUM_DIAGNOSTIC_TIMESTAMP_SOURCE (
+    id INTEGER NOT NULL PRIMARY KEY, -- The number.
+    name TEXT, -- Its name in the programming interface.
+    label TEXT -- Its name for people.
+);
+INSERT OR IGNORE INTO ENUM_DIAGNOSTIC_TIMESTAMP_SOURCE VALUES
+    (0, 'UnknownTimestamp', 'Unknown timestamp'),
+    (1, 'TargetTimestamp', 'Target timestamp'),
+    (2, 'HostTimestamp', 'Host timestamp');
 
 -- Identity of the recorded process: exactly one row.
 CREATE TABLE IF NOT EXISTS SWINSCOPE_RUN (

@@ -9,6 +9,8 @@
 
 #include "store/database.h"
 #include "store/error.h"
+#include "store/insert.h"
+#include "store/run_tables.h"
 #include "store/schema.h"
 #include "store/string_pool.h"
 
@@ -22,72 +24,6 @@ constexpr int kRowsPerTransaction = 50'000;
 // A live recording forgets the strings it has interned beyond this, so that a program that names every range
 // differently costs bounded memory; a forgotten string that comes again gets a second row.
 constexpr std::size_t kMaxLiveStrings = 200'000;
-
-// Binds the columns of one row from left to right.
-class Binder {
- public:
-  explicit Binder(Statement& statement) : statement_(statement) {}
-
-  template <typename T>
-  Binder& value(T v) {
-    if constexpr (std::is_enum_v<T>) {
-      statement_.bind(++index_, static_cast<std::int64_t>(static_cast<std::underlying_type_t<T>>(v)));
-    } else {
-      statement_.bind(++index_, static_cast<std::int64_t>(v));
-    }
-    return *this;
-  }
-  // NULL when equal to `none`.
-  template <typename T>
-  Binder& optional(T v, T none = {}) {
-    if (v == none) {
-      statement_.bind_null(++index_);
-      return *this;
-    }
-    return value(v);
-  }
-  Binder& real(double v) {
-    statement_.bind(++index_, v);
-    return *this;
-  }
-  Binder& text(std::string_view v) {
-    statement_.bind(++index_, v);
-    return *this;
-  }
-  Binder& null() {
-    statement_.bind_null(++index_);
-    return *this;
-  }
-  void run() { statement_.run(); }
-
- private:
-  Statement& statement_;
-  int index_ = 0;
-};
-
-// "INSERT INTO table VALUES(?,…)" with `columns` parameters.
-std::string insert_sql(std::string_view table, int columns) {
-  std::string sql = fmt::format("INSERT INTO {} VALUES(?", table);
-  for (int i = 1; i < columns; ++i)
-    sql += ",?";
-  return sql + ")";
-}
-
-// A prepared insert, made at first use: a trace has rows in a few of the tables only.
-class Insert {
- public:
-  Insert(Database& db, std::string_view table, int columns) : Insert(db, insert_sql(table, columns)) {}
-  Insert(Database& db, std::string sql) : db_(db), sql_(std::move(sql)) {}
-  Binder row() {
-    if (!statement_) statement_.emplace(db_.prepare(sql_));
-    return Binder(*statement_);
-  }
-
- private:
-  Database& db_;
-  std::string sql_;
-  std::optional<Statement> statement_;
-};
 
 Binder& common(Binder& row, const GpuRecord& r) {
   return row.value(r.start_ns)
@@ -171,6 +107,7 @@ struct TraceWriter::Impl {
         pools(db, "CUDA_GPU_MEMORY_POOL_EVENTS", 11),
         graph_nodes(db, "CUDA_GRAPH_NODE_EVENTS", 7),
         overheads(db, "CUPTI_ACTIVITY_KIND_OVERHEAD", 7),
+        profiler_overheads(db, "PROFILER_OVERHEAD", 5),
         nvtx(db, "NVTX_EVENTS", 19),
         closed_nvtx(db, kCloseRangeSql),
         collectives(db, kCollectiveSql),
@@ -190,6 +127,15 @@ struct TraceWriter::Impl {
     flushed_strings = pool.size();
   }
   StringId string_id(StringId local) const { return local == kNoString ? kNoString : first_string + local; }
+  std::string_view plain_name(const NvtxRecord& r) {
+    if (!r.is_plain || r.text == kNoString) return {};
+    if (r.text > first_string) return pool.text(r.text - first_string);
+    // The pool has forgotten it: the name of a range that was open for long.
+    Statement row = db.prepare("SELECT value FROM StringIds WHERE id = ?");
+    row.bind(1, static_cast<std::int64_t>(r.text));
+    old_name = row.step() ? row.text(0) : std::string_view();
+    return old_name;
+  }
   void add_string(StringId local) { strings.row().value(string_id(local)).text(pool.text(local)).run(); }
   void forget_strings() {
     first_string += pool.size() - 1;  // all but the empty string, which keeps its id
@@ -210,6 +156,7 @@ struct TraceWriter::Impl {
   Database db;
   StringPool pool;
   StringId first_string = 0;     // see string_id
+  std::string old_name;          // see plain_name
   StringId flushed_strings = 1;  // of the pool, which survive a roll-back in the file
   Insert strings;
   Insert kernels;
@@ -223,6 +170,7 @@ struct TraceWriter::Impl {
   Insert pools;
   Insert graph_nodes;
   Insert overheads;
+  Insert profiler_overheads;
   Insert nvtx;
   Insert closed_nvtx;
   Insert collectives;
@@ -435,12 +383,23 @@ void TraceWriter::add(const OverheadRecord& r) {
       .optional(r.name)
       .value(r.type)
       .run();
+  constexpr std::int32_t kFirstOfProfiler = 3;
+  constexpr std::int32_t kLastOfProfiler = 5;
+  if (r.type >= kFirstOfProfiler && r.type <= kLastOfProfiler)
+    impl_->profiler_overheads.row()
+        .value(r.start_ns)
+        .value(r.end_ns)
+        .value(r.global_tid)
+        .value(r.name)
+        .value(r.type)
+        .run();
   impl_->added(r.start_ns, r.end_ns);
 }
 
 namespace {
 
-Binder& bind_range(Binder& row, const NvtxRecord& r) {
+// `plain`: the name that goes into the row itself; empty: its id does.
+Binder& bind_range(Binder& row, const NvtxRecord& r, std::string_view plain) {
   const auto integer = [&](NvtxValueType type) {
     if (r.value_type == type) {
       row.value(r.int64_value);
@@ -460,12 +419,19 @@ Binder& bind_range(Binder& row, const NvtxRecord& r) {
       .value(r.type)
       .optional(r.range)
       .optional(r.category)
-      .optional(r.color)
-      .null()
-      .value(r.global_tid)
-      .optional(r.end_global_tid)
-      .value(r.text)
-      .value(r.domain);
+      .optional(r.color);
+  if (plain.empty()) {
+    row.null();
+  } else {
+    row.text(plain);
+  }
+  row.value(r.global_tid).optional(r.end_global_tid);
+  if (plain.empty()) {
+    row.value(r.text);
+  } else {
+    row.null();
+  }
+  row.value(r.domain);
   integer(NvtxValueType::kUint64);
   integer(NvtxValueType::kInt64);
   real(NvtxValueType::kDouble);
@@ -479,13 +445,13 @@ Binder& bind_range(Binder& row, const NvtxRecord& r) {
 
 void TraceWriter::add(const NvtxRecord& r) {
   Binder row = impl_->nvtx.row();
-  bind_range(row, r).run();
+  bind_range(row, r, impl_->plain_name(r)).run();
   impl_->added(r.start_ns, r.end_ns == kOpenEnd ? r.start_ns : r.end_ns);
 }
 
 std::int64_t TraceWriter::add_open(const NvtxRecord& r) {
   Binder row = impl_->nvtx.row();
-  bind_range(row, r).run();
+  bind_range(row, r, impl_->plain_name(r)).run();
   const std::int64_t id = impl_->db.last_row();
   impl_->added(r.start_ns, r.start_ns);
   return id;
@@ -493,7 +459,7 @@ std::int64_t TraceWriter::add_open(const NvtxRecord& r) {
 
 void TraceWriter::close_open(std::int64_t row_id, const NvtxRecord& r) {
   Binder row = impl_->closed_nvtx.row();
-  bind_range(row, r).value(row_id).run();
+  bind_range(row, r, impl_->plain_name(r)).value(row_id).run();
   impl_->added(r.start_ns, r.end_ns == kOpenEnd ? r.start_ns : r.end_ns);
 }
 
@@ -573,102 +539,6 @@ void TraceWriter::roll_back() {
   for (StringId local = impl_->flushed_strings; local < impl_->pool.size(); ++local)
     impl_->add_string(local);
 }
-
-namespace {
-
-void write_gpus(Database& db, const RunInfo& run) {
-  Insert gpus(db, "TARGET_INFO_GPU", 17);
-  Insert devices(db, "TARGET_INFO_CUDA_DEVICE", 5);
-  for (const GpuInfo& gpu : run.gpus) {
-    Binder row = gpus.row();
-    row.value(0).value(gpu.device).text(gpu.name).null().value(1).null().value(gpu.memory_bytes).null().null();
-    row.value(gpu.sm_count).null().text(gpu.uuid).null().null().value(gpu.compute_major).value(gpu.compute_minor);
-    row.null().run();
-    devices.row()
-        .value(gpu.device)
-        .value(gpu.device)
-        .value(pid_of(run.global_pid))
-        .text(gpu.uuid)
-        .value(gpu.sm_count)
-        .run();
-  }
-}
-
-void write_contexts(Database& db, const RunInfo& run) {
-  const std::uint32_t pid = pid_of(run.global_pid);
-  Insert contexts(db, "TARGET_INFO_CUDA_CONTEXT_INFO", 8);
-  for (const ContextInfo& c : run.contexts)
-    contexts.row()
-        .value(c.null_stream)
-        .value(0)
-        .value(0)
-        .value(pid)
-        .value(c.device)
-        .value(c.context)
-        .null()
-        .null()
-        .run();
-  Insert streams(db, "TARGET_INFO_CUDA_STREAM", 7);
-  for (const StreamInfo& s : run.streams)
-    streams.row().value(s.stream).value(0).value(0).value(pid).value(s.context).value(s.priority).value(s.flag).run();
-}
-
-void write_metadata(Database& db, const RunInfo& run) {
-  Insert meta(db, "META_DATA_EXPORT", 2);
-  meta.row().text("EXPORT_PRODUCT_NAME").text("swinscope").run();
-  meta.row().text("EXPORT_SCHEMA_VERSION").text(kNsysSchemaVersion).run();
-  Insert capture(db, "META_DATA_CAPTURE", 2);
-  capture.row().text("CUDA_GRAPH_TRACE_OPTIONS:MODE").text(run.graph_level_only ? "Graph" : "Node").run();
-  Insert environment(db, "SWINSCOPE_ENVIRONMENT", 2);
-  for (const NamedValue& fact : run.environment)
-    environment.row().text(fact.name).text(fact.value).run();
-  Insert windows(db, "SWINSCOPE_WINDOW", 2);
-  for (const WindowInfo& window : run.windows)
-    windows.row().value(window.start_ns).value(window.end_ns).run();
-  Insert collector(db, "SWINSCOPE_COLLECTOR", 2);
-  for (const NamedValue& fact : run.collector)
-    collector.row().text(fact.name).text(fact.value).run();
-  Insert drops(db, "SWINSCOPE_DROPS", 3);
-  for (const DropInfo& drop : run.drops)
-    drops.row().text(drop.what).value(drop.count).text(drop.reason).run();
-}
-
-void write_identity(Database& db, const RunInfo& run, bool complete) {
-  Insert identity(db, "SWINSCOPE_RUN", 9);
-  identity.row()
-      .value(kSchemaVersion)
-      .text(run.source)
-      .text(run.source_file)
-      .value(run.rank)
-      .value(run.world_size)
-      .value(run.global_pid)
-      .text(run.host)
-      .text(run.command)
-      .value(complete ? 1 : 0)
-      .run();
-  Insert start(db, "TARGET_INFO_SESSION_START_TIME", 3);
-  start.row().value(run.utc_epoch_ns).null().null().run();
-  Insert processes(db, "PROCESSES", 3);
-  for (const ProcessInfo& process : run.processes) {
-    processes.row().value(process.global_pid).value(pid_of(process.global_pid)).text(process.name).run();
-  }
-}
-
-// Replaces everything that describes the process, so that it may be called again when more is known.
-void write_run(Database& db, const RunInfo& run, bool complete) {
-  db.exec(
-      "DELETE FROM SWINSCOPE_RUN; DELETE FROM TARGET_INFO_SESSION_START_TIME; DELETE FROM PROCESSES;"
-      "DELETE FROM TARGET_INFO_GPU; DELETE FROM TARGET_INFO_CUDA_DEVICE; DELETE FROM META_DATA_EXPORT;"
-      "DELETE FROM TARGET_INFO_CUDA_CONTEXT_INFO; DELETE FROM TARGET_INFO_CUDA_STREAM;"
-      "DELETE FROM META_DATA_CAPTURE; DELETE FROM SWINSCOPE_ENVIRONMENT; DELETE FROM SWINSCOPE_DROPS;"
-      "DELETE FROM ThreadNames; DELETE FROM SWINSCOPE_COLLECTOR; DELETE FROM SWINSCOPE_WINDOW");
-  write_identity(db, run, complete);
-  write_gpus(db, run);
-  write_contexts(db, run);
-  write_metadata(db, run);
-}
-
-}  // namespace
 
 void TraceWriter::write_threads() {
   Insert threads(impl_->db, "ThreadNames", 3);

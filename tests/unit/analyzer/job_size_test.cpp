@@ -44,7 +44,7 @@ TEST(JobSize, OneVisibleDeviceEach) {
   EXPECT_TRUE(job_size(trace).may_have(2));
   EXPECT_FALSE(job_size(trace).may_have(1));
   for (Rank& rank : trace.ranks)
-    rank.run.gpus = {{0, "GPU", "GPU-1", 0, 0, 0, 0}};
+    rank.run.gpus = {{0, "GPU", "GPU-1", 0, 0, 0, 0, "", "", 0, 0, 0}};
   EXPECT_TRUE(job_size(trace).may_have(1)) << "two ranks share it";
   EXPECT_TRUE(job_size(trace).may_have(2)) << "or are counted themselves";
 }

@@ -305,7 +305,7 @@ TEST_F(Kineto, FactsBesideTheEvents) {
   EXPECT_EQ(run.rank, 3);
   EXPECT_EQ(run.world_size, 8);
   EXPECT_EQ(run.utc_epoch_ns, 1760000000000000000);
-  EXPECT_EQ(run.gpus, (std::vector<GpuInfo>{{1, "NVIDIA H200", "", 150109880320, 132, 9, 0}}));
+  EXPECT_EQ(run.gpus, (std::vector<GpuInfo>{{1, "NVIDIA H200", "", 150109880320, 132, 9, 0, "", "", 0, 0, 0}}));
   EXPECT_EQ(run.environment, (std::vector<NamedValue>{{"distributed.backend", "nccl"},
                                                       {"distributed.nccl_version", "2.28.3"},
                                                       {"cuda_driver_version", "13000"},

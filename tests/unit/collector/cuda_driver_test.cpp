@@ -32,12 +32,15 @@ TEST(CudaDriver, IsNeitherLoadedNorInitialized) {
   EXPECT_THAT(driver_devices(), IsEmpty()) << "not initialized";
 }
 
+// Its memory moves 1 byte at each of the two edges of 500 kHz: 1 MB/s.
 TEST(CudaDriver, TellsOfItsGpus) {
   initialized_driver();
   const std::vector<GpuInfo> gpus = driver_devices();
   ASSERT_EQ(gpus.size(), 2U);
-  EXPECT_EQ(gpus[0], (GpuInfo{0, "Fake GPU", "GPU-46464646-4646-4646-4646-464646464646", 70'000, 144, 9, 1}));
-  EXPECT_EQ(gpus[1], (GpuInfo{1, "", "GPU-47474747-4747-4747-4747-474747474747", 71'000, 144, 9, 1}));
+  EXPECT_EQ(gpus[0], (GpuInfo{0, "Fake GPU", "GPU-46464646-4646-4646-4646-464646464646", 70'000, 144, 9, 1, "",
+                              "0000:1b:02.0", 4096, 1'000'000, 3'000}));
+  EXPECT_EQ(gpus[1], (GpuInfo{1, "", "GPU-47474747-4747-4747-4747-474747474747", 71'000, 144, 9, 1, "", "0000:1b:02.0",
+                              4096, 1'000'000, 3'000}));
 }
 
 TEST(CudaDriver, IsWaitedForWhereTheThreadHasAContext) {

@@ -382,6 +382,9 @@ TEST_F(CuptiSourceTest, TheGpuIsDescribed) {
   device.memory_bytes = 150'000;
   device.multiprocessors = 132;
   device.compute_major = 9;
+  device.l2_bytes = 60;
+  device.memory_bandwidth = 4'814'540'000;  // kB/s
+  device.clock_khz = 1'980'000;
   device.is_visible = 1;
   for (int i = 0; i < 16; ++i)
     device.uuid[i] = static_cast<std::uint8_t>(i);
@@ -392,6 +395,9 @@ TEST_F(CuptiSourceTest, TheGpuIsDescribed) {
   flush();
   EXPECT_THAT(rows("SELECT name, totalMemory, smCount, computeMajor, uuid FROM TARGET_INFO_GPU"),
               ElementsAre("NVIDIA H200", "150000", "132", "9", "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f"));
+  EXPECT_THAT(rows("SELECT chipName, busLocation, l2CacheSize, memoryBandwidth, clockRate FROM TARGET_INFO_GPU"),
+              ElementsAre("GH100", "NULL", "60", "4814540000000", "1980000000"))
+      << "no driver here that could tell the bus";
 }
 
 // Armed: CUPTI told of its devices before anybody listened.

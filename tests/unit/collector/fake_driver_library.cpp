@@ -53,8 +53,30 @@ int cuDeviceGetUuid_v2(Uuid* uuid, int device) {
   return 0;
 }
 int cuDeviceGetAttribute(int* value, int attribute, int) {
-  *value = attribute == 16 ? 144 : attribute == 75 ? 9 : attribute == 76 ? 1 : -1;
-  return 0;
+  switch (attribute) {
+    case 13:
+      return *value = 3, 0;  // clock of the multiprocessors (kHz)
+    case 16:
+      return *value = 144, 0;  // multiprocessors
+    case 33:
+      return *value = 0x1b, 0;  // PCI bus
+    case 34:
+      return *value = 2, 0;  // PCI device
+    case 36:
+      return *value = 500, 0;  // memory clock (kHz)
+    case 37:
+      return *value = 8, 0;  // memory bus (bits)
+    case 38:
+      return *value = 4096, 0;  // L2 (bytes)
+    case 50:
+      return *value = 0, 0;  // PCI domain
+    case 75:
+      return *value = 9, 0;  // compute capability
+    case 76:
+      return *value = 1, 0;
+    default:
+      return 1;  // no such attribute
+  }
 }
 
 }  // extern "C"

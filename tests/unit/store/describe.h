@@ -18,7 +18,7 @@ static_assert(sizeof(GpuRecord) == 56 && sizeof(KernelRecord) == 160 && sizeof(M
 static_assert(sizeof(MemsetRecord) == 80 && sizeof(SyncRecord) == 72 && sizeof(GraphTraceRecord) == 64);
 static_assert(sizeof(ApiRecord) == 40 && sizeof(OverheadRecord) == 40 && sizeof(NvtxRecord) == 88);
 static_assert(sizeof(CollectiveRecord) == 72 && sizeof(ThreadCpuRecord) == 24 && sizeof(ProcessRecord) == 72);
-static_assert(sizeof(ProcessCpuRecord) == 32 && sizeof(GpuInfo) == 96);
+static_assert(sizeof(ProcessCpuRecord) == 32 && sizeof(GpuInfo) == 184);
 
 template <typename Enum>
 auto number(Enum value) {
@@ -74,9 +74,9 @@ inline std::string describe(const KeptProcess& p, const OverheadRecord& r) {
 inline std::string describe(const KeptProcess& p, const NvtxRecord& r) {
   return fmt::format(
       "{}..{} tid {:#x} end tid {:#x} range {} value type {}: {} {} text '{}' json '{}' domain {} category {} color {} "
-      "type {}",
+      "type {} plain {}",
       r.start_ns, r.end_ns, r.global_tid, r.end_global_tid, r.range, number(r.value_type), r.int64_value,
-      r.double_value, p.text(r.text), p.text(r.json), r.domain, r.category, r.color, number(r.type));
+      r.double_value, p.text(r.text), p.text(r.json), r.domain, r.category, r.color, number(r.type), r.is_plain);
 }
 
 inline std::string describe(const KeptProcess& p, const CollectiveRecord& r) {
@@ -106,8 +106,10 @@ inline std::vector<std::string> describe(const RunInfo& run) {
       run.source, run.source_file, run.rank, run.world_size, run.global_pid, run.host, run.command, run.complete,
       run.graph_level_only, run.utc_epoch_ns)};
   for (const GpuInfo& g : run.gpus) {
-    lines.push_back(fmt::format("gpu {} '{}' uuid '{}' memory {} SMs {} capability {}.{}", g.device, g.name, g.uuid,
-                                g.memory_bytes, g.sm_count, g.compute_major, g.compute_minor));
+    lines.push_back(
+        fmt::format("gpu {} '{}' uuid '{}' memory {} SMs {} capability {}.{} chip '{}' at '{}' L2 {} {} B/s {} Hz",
+                    g.device, g.name, g.uuid, g.memory_bytes, g.sm_count, g.compute_major, g.compute_minor, g.chip,
+                    g.bus_location, g.l2_bytes, g.memory_bytes_per_second, g.clock_hz));
   }
   for (const ProcessInfo& p : run.processes)
     lines.push_back(fmt::format("process {:#x} '{}'", p.global_pid, p.name));

@@ -208,8 +208,8 @@ TEST_F(ReaderRows, GpusThreadsAndProcessesOfTheRanks) {
                    "CREATE TABLE TARGET_INFO_SESSION_START_TIME(utcEpochNs);"
                    "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES(1760000000123456789)",
                    kFirst, make_global_pid(1), kSecond + 3, kSecond + 4, make_global_pid(1) + 1));
-  EXPECT_EQ(rank(0).run.gpus, (std::vector<GpuInfo>{{0, "H100", "GPU-a", 80, 132, 9, 0}}));
-  EXPECT_EQ(rank(1).run.gpus, (std::vector<GpuInfo>{{1, "H100", "GPU-b", 80, 132, 9, 0}}));
+  EXPECT_EQ(rank(0).run.gpus, (std::vector<GpuInfo>{{0, "H100", "GPU-a", 80, 132, 9, 0, "", "", 0, 0, 0}}));
+  EXPECT_EQ(rank(1).run.gpus, (std::vector<GpuInfo>{{1, "H100", "GPU-b", 80, 132, 9, 0, "", "", 0, 0, 0}}));
   EXPECT_EQ(rank(0).run.processes, (std::vector<ProcessInfo>{{kFirst, "python"}}));
   EXPECT_EQ(rank(1).run.threads, (std::vector<ThreadInfo>{{kSecond + 3, "main"}}));
   EXPECT_EQ(rank(1).run.utc_epoch_ns, 1'760'000'000'123'456'789);

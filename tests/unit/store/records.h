@@ -129,6 +129,7 @@ inline void add_full_ranges(RecordSink& sink) {
   add_value(NvtxValueType::kDouble, 0, 0.1);
   add_value(NvtxValueType::kUint32, 0xFFFFFFFF, 0);
   add_value(NvtxValueType::kInt32, INT32_MIN, 0);
+  range.is_plain = true;
   add_value(NvtxValueType::kFloat, 0, 0.5);
 }
 
@@ -177,8 +178,9 @@ inline RunInfo full_run() {
   run.complete = false;
   run.graph_level_only = true;
   run.utc_epoch_ns = 1'760'000'000'123'456'789;
-  run.gpus = {{0, "NVIDIA H200", "GPU-0123", 150109880320, 132, 9, 0},
-              {1, "NVIDIA A100", "GPU-4567", 85899345920, 108, 8, 6}};
+  run.gpus = {{0, "NVIDIA H200", "GPU-0123", 150109880320, 132, 9, 0, "GH100", "0000:3b:00.0", 62914560,
+               4'814'540'000'000, 1'980'000'000},
+              {1, "NVIDIA A40", "GPU-4567", 85899345920, 84, 8, 6, "", "", 0, 0, 0}};
   run.processes = {{kPid, "python3"}, {make_global_pid(12), "loader"}};
   run.threads = {{kTid, "main"}, {make_global_tid(12, 13), "worker"}};
   run.windows = {{1'000, 2'000}, {3'000, 9'000}};
