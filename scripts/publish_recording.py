@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes copies of recordings that may be given away or kept in data/: without host names, ids of hardware, paths and variables.
 
-    scripts/publish_recording.py [--steps N] --to data/NAME run/rank0.db...
+    scripts/publish_recording.py [--steps N] [--update] --to data/NAME run/rank0.db...
 
 Taken out: the host's name, the kernel's version and container, UUIDs and bus addresses of GPUs (each becomes a number), environment
 variables but those that say a version, folders in the command and in paths of libraries, names of threads, and the stored timeline
@@ -41,6 +41,22 @@ def cut(database, steps):
             database.execute(f"DELETE FROM {table} WHERE " + " AND ".join(late))
 
 
+def update(database):
+    """Gives a recording of an older swinscope the tables and columns that the present schema has."""
+    schema = sqlite3.connect(":memory:")
+    text = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "store", "schema.sql"), encoding="utf-8").read()
+    schema.executescript(text)
+    database.executescript(text)
+    for table in sorted(tables(schema)):
+        there = {row[1] for row in database.execute(f"PRAGMA table_info({table})")}
+        for _, column, kind, required, _, _ in schema.execute(f"PRAGMA table_info({table})"):
+            if column not in there:
+                if required:
+                    sys.exit(f"error: {table}.{column} is missing, and may not be NULL\n  hint: record again")
+                database.execute(f"ALTER TABLE {table} ADD COLUMN {column} {kind}")
+    database.execute("UPDATE TARGET_INFO_GPU SET cuDevice = id WHERE cuDevice IS NULL")
+
+
 def clean(database, host):
     present = tables(database)
     for table in sorted(name for name in present if name.startswith("SWINSCOPE_TIMELINE")):
@@ -57,6 +73,12 @@ def clean(database, host):
         uuids = sorted({row[0] for row in database.execute(f"SELECT uuid FROM {table} WHERE uuid IS NOT NULL")})
         for number, uuid in enumerate(uuids):
             database.execute(f"UPDATE {table} SET uuid = ? WHERE uuid = ?", (f"GPU-00000000-0000-0000-0000-{number:012d}", uuid))
+    if "TARGET_INFO_GPU" in present:
+        database.execute("UPDATE TARGET_INFO_GPU SET busLocation = NULL")
+    for table, column in (("META_DATA_CAPTURE", "value"), ("DIAGNOSTIC_EVENT", "text")):
+        if table in present:
+            for (text,) in database.execute(f"SELECT DISTINCT {column} FROM {table}").fetchall():
+                database.execute(f"UPDATE {table} SET {column} = ? WHERE {column} = ?", (FOLDERS.sub("", text or ""), text))
     if "SWINSCOPE_RUN" in present:
         for (command,) in database.execute("SELECT DISTINCT command FROM SWINSCOPE_RUN").fetchall():
             database.execute("UPDATE SWINSCOPE_RUN SET command = ? WHERE command = ?", (FOLDERS.sub("", command or ""), command))
@@ -71,6 +93,7 @@ def clean(database, host):
                          f"AND id NOT IN ({ranges})")
         database.execute("DELETE FROM ThreadNames")
     database.commit()
+    database.execute("PRAGMA page_size = 4096")
     database.execute("VACUUM")
 
 
@@ -79,6 +102,7 @@ def main():
     parser.add_argument("files", nargs="+", help="trace files")
     parser.add_argument("--to", required=True, help="the copy, or for several files the folder of the copies")
     parser.add_argument("--steps", type=int, default=0, help="keep only so many (default: all)")
+    parser.add_argument("--update", action="store_true", help="with the tables and columns of the present schema")
     parser.add_argument("--host", default="host", help="what to write for the host's name (default: host)")
     arguments = parser.parse_args()
     several = len(arguments.files) > 1
@@ -93,6 +117,8 @@ def main():
         os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
         shutil.copyfile(file, target)
         database = sqlite3.connect(target)
+        if arguments.update:
+            update(database)
         if arguments.steps > 0:
             cut(database, arguments.steps)
         clean(database, arguments.host)
