@@ -1,13 +1,16 @@
-// The NVTX events of all threads as a source of the recorder.
+// The events of all threads of a process as a source of its file: read from the segment, whose writer may be gone.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
-#include "collector/nvtx_registry.h"
+#include "collector/lane_reader.h"
+#include "collector/nvtx_names.h"
 #include "collector/range_assembler.h"
+#include "collector/record_stream.h"
 #include "collector/source.h"
 #include "collector/thread_buffers.h"
 
@@ -15,8 +18,8 @@ namespace swinscope {
 
 class NvtxSource : public Source {
  public:
-  NvtxSource(ThreadBuffers& buffers, const NvtxRegistry& registry, std::uint64_t global_pid, std::int64_t start_ns)
-      : buffers_(buffers), registry_(registry), global_pid_(global_pid), assembler_(registry, start_ns) {}
+  NvtxSource(const SegmentView& segment, std::uint64_t global_pid, std::int64_t start_ns)
+      : segment_(segment), global_pid_(global_pid), names_(segment), assembler_(names_, start_ns) {}
 
   bool poll(TraceWriter& to) override;
   void before_flush(TraceWriter& to) override;
@@ -26,16 +29,29 @@ class NvtxSource : public Source {
   void finish(TraceWriter& to) override;
   void describe(RunInfo& run) override;
 
- private:
-  void add_names(TraceWriter& to);
+  // Nothing of the process's CUDA activity is missing because it was cut off, and no range is open.
+  bool is_whole() const { return !stream_.has_records() && !assembler_.has_open(); }
 
-  ThreadBuffers& buffers_;
-  const NvtxRegistry& registry_;
+ private:
+  struct Lane {
+    LaneReader reader;
+    std::uint64_t global_tid = 0;
+  };
+
+  void find_lanes();
+  void take(TraceWriter& to, Lane& lane, const std::byte* record);
+  void add_names(TraceWriter& to);
+  std::uint64_t dropped(DropKind kind) const;
+
+  SegmentView segment_;
   std::uint64_t global_pid_;
+  NvtxNames names_;
   RangeAssembler assembler_;
+  RecordStreamReader stream_;
+  std::vector<Lane> lanes_;
   DropCounts drops_;
-  std::uint32_t domains_added_ = 0;
-  std::uint32_t domains_flushed_ = 0;
+  std::size_t domains_added_ = 0;
+  std::size_t domains_flushed_ = 0;
   std::size_t categories_added_ = 0;
   std::size_t categories_flushed_ = 0;
 };
