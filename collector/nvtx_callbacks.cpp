@@ -33,9 +33,8 @@ EventDetails details_of_payloads(const nvtxPayloadData_t* payloads, std::size_t 
 // Runs an action on the thread's lane; the result without one is `none`.
 template <typename Result, typename Action>
 Result emit(ThreadBuffer* buffer, Result none, Action action) noexcept {
-  NvtxRegistry* registry = buffer == nullptr ? nullptr : session_registry();
-  if (registry == nullptr) return none;
-  Emitter emitter(*buffer, *registry);
+  if (buffer == nullptr) return none;
+  Emitter emitter(*buffer, recorded_registry());
   return action(emitter);
 }
 
@@ -66,16 +65,24 @@ void emit_end(std::uint32_t domain, nvtxRangeId_t id, const nvtxPayloadData_t* p
   emit(session_buffer(), 0, [&](Emitter& emitter) { return emitter.end(domain, id, payloads, count), 0; });
 }
 
-// Runs an action on what is registered. Payload types allocate; a program that is out of memory goes on without.
+// Runs an action on what is registered.
 template <typename Result, typename Action>
 Result with_registry(Result none, Action action) noexcept {
   NvtxRegistry* registry = session_registry();
-  if (registry == nullptr) return none;
+  return registry == nullptr ? none : action(*registry);
+}
+
+// The same for payload types, which allocate. A program that is out of memory goes on without.
+template <typename Action>
+std::uint64_t with_memory(Action action) noexcept {
+  NvtxRegistry* registry = session_registry();
+  if (registry == nullptr) return 0;
   try {
-    return action(*registry);
+    if (can_throw()) return action(*registry);
   } catch (...) {
-    return none;
   }
+  session_drop(DropKind::kName);
+  return 0;
 }
 
 std::string_view text_of(const char* text) { return text == nullptr ? std::string_view() : std::string_view(text); }
@@ -161,13 +168,11 @@ nvtxDomainHandle_t domain_create_w(const wchar_t* name) { return create_domain(n
 
 std::uint64_t payload_schema_register(nvtxDomainHandle_t domain, const nvtxPayloadSchemaAttr_t* attributes) {
   if (attributes == nullptr) return 0;
-  return with_registry(std::uint64_t{0},
-                       [&](NvtxRegistry& registry) { return registry.add_schema(number_of(domain), *attributes); });
+  return with_memory([&](NvtxRegistry& registry) { return registry.add_schema(number_of(domain), *attributes); });
 }
 std::uint64_t payload_enum_register(nvtxDomainHandle_t domain, const nvtxPayloadEnumAttr_t* attributes) {
   if (attributes == nullptr) return 0;
-  return with_registry(std::uint64_t{0},
-                       [&](NvtxRegistry& registry) { return registry.add_enum(number_of(domain), *attributes); });
+  return with_memory([&](NvtxRegistry& registry) { return registry.add_enum(number_of(domain), *attributes); });
 }
 void mark_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* payloads, std::size_t count) {
   emit_mark(number_of(domain), details_of_payloads(payloads, count));

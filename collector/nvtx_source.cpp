@@ -42,7 +42,16 @@ void NvtxSource::find_lanes() {
   const std::uint32_t used =
       std::min(segment_.header().used_lanes.load(std::memory_order_acquire), segment_.size().lanes);
   while (lanes_.size() < used)
-    lanes_.push_back({LaneReader(segment_, static_cast<std::uint32_t>(lanes_.size()))});
+    lanes_.push_back({LaneReader(segment_, static_cast<std::uint32_t>(lanes_.size())), Backlog(), 0, true});
+}
+
+// All that there is, so that the program finds room again; a share of it when the backlog is full.
+void NvtxSource::read_lanes(std::size_t share) {
+  for (Lane& lane : lanes_) {
+    const std::size_t all = Backlog::bytes_of_all();
+    const std::size_t most = std::max(share, backlog_bytes_ - std::min(all, backlog_bytes_));
+    lane.is_empty = lane.reader.drain(most, [&](const std::byte* record) { lane.backlog.push(record); });
+  }
 }
 
 void NvtxSource::take(TraceWriter& to, Lane& lane, const std::byte* record) {
@@ -64,9 +73,10 @@ bool NvtxSource::poll(TraceWriter& to) {
   find_lanes();
   bool all_empty = true;
   const std::size_t share = std::max(kBytesPerPoll / std::max<std::size_t>(lanes_.size(), 1), kMinBytesPerLane);
+  read_lanes(share);
   for (Lane& lane : lanes_) {
-    const bool empty = lane.reader.drain(share, [&](const std::byte* record) { take(to, lane, record); });
-    all_empty = all_empty && empty;
+    const bool is_stored = lane.backlog.drain(share, [&](const std::byte* record) { take(to, lane, record); });
+    all_empty = all_empty && is_stored && lane.is_empty;
   }
   if (all_empty) assembler_.end_pass();
   return all_empty;
@@ -117,7 +127,7 @@ void NvtxSource::discard(const std::string& reason) {
   std::int64_t lost = 0;
   find_lanes();
   for (Lane& lane : lanes_) {
-    lane.reader.drain(kMost, [&](const std::byte* record) {
+    const auto discard_one = [&](const std::byte* record) {
       const EventHead head = head_of(record);
       if (head.kind == EventKind::kRecord) return stream_.discard(record);
       if (head.kind == EventKind::kThread) {
@@ -126,7 +136,9 @@ void NvtxSource::discard(const std::string& reason) {
         return;
       }
       lost += assembler_.discard(lane.reader.index(), NvtxEvent(record));
-    });
+    };
+    lane.backlog.drain(~std::size_t{0}, discard_one);
+    lane.reader.drain(kMost, discard_one);
   }
   drops_.add("NVTX range or mark", lost, reason);
   stream_.count_discarded(reason);
@@ -134,7 +146,7 @@ void NvtxSource::discard(const std::string& reason) {
 
 void NvtxSource::finish(TraceWriter& to) {
   // Threads may run on and emit: what is there now is the end. Each poll takes a bounded amount.
-  constexpr int kMaxPolls = 10'000;
+  constexpr int kMaxPolls = 100'000;
   names_.update(true);
   for (int i = 0; i < kMaxPolls && !poll(to); ++i) {
   }

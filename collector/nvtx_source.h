@@ -4,9 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
+#include "collector/backlog.h"
 #include "collector/lane_reader.h"
 #include "collector/nvtx_names.h"
 #include "collector/range_assembler.h"
@@ -18,8 +20,13 @@ namespace swinscope {
 
 class NvtxSource : public Source {
  public:
-  NvtxSource(const SegmentView& segment, std::uint64_t global_pid, std::int64_t start_ns)
-      : segment_(segment), global_pid_(global_pid), names_(segment), assembler_(names_, start_ns) {}
+  // `backlog_bytes`: of records that are read before they can be stored, together with those of other processes.
+  NvtxSource(const SegmentView& segment, std::uint64_t global_pid, std::int64_t start_ns, std::size_t backlog_bytes = 0)
+      : segment_(segment),
+        global_pid_(global_pid),
+        backlog_bytes_(backlog_bytes),
+        names_(segment),
+        assembler_(names_, start_ns) {}
 
   bool poll(TraceWriter& to) override;
   void before_flush(TraceWriter& to) override;
@@ -35,20 +42,24 @@ class NvtxSource : public Source {
  private:
   struct Lane {
     LaneReader reader;
+    Backlog backlog;
     std::uint64_t global_tid = 0;
+    bool is_empty = true;  // as of the last look
   };
 
   void find_lanes();
+  void read_lanes(std::size_t share);
   void take(TraceWriter& to, Lane& lane, const std::byte* record);
   void add_names(TraceWriter& to);
   std::uint64_t dropped(DropKind kind) const;
 
   SegmentView segment_;
   std::uint64_t global_pid_;
+  std::size_t backlog_bytes_;
   NvtxNames names_;
   RangeAssembler assembler_;
   RecordStreamReader stream_;
-  std::vector<Lane> lanes_;
+  std::deque<Lane> lanes_;
   DropCounts drops_;
   std::size_t domains_added_ = 0;
   std::size_t domains_flushed_ = 0;

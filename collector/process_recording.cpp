@@ -41,7 +41,7 @@ ProcessRecording::ProcessRecording(const SegmentView& segment, RecordingOptions 
     : options_(std::move(options)),
       segment_(segment),
       global_pid_(make_global_pid(segment.header().pid)),
-      nvtx_(segment, global_pid_, segment.header().start_ns),
+      nvtx_(segment, global_pid_, segment.header().start_ns, options_.backlog_bytes),
       thread_cpu_(global_pid_, segment.header().start_ns, period_of(options_.sample_hz), options_.pid),
       sources_({&nvtx_, &thread_cpu_}),
       flush_period_ns_(kFirstFlushNs) {
@@ -204,6 +204,9 @@ void ProcessRecording::finish(bool is_over) {
 }
 
 std::vector<DropInfo> ProcessRecording::untold() {
+  std::error_code ignored;
+  if (!path_.empty() && !std::filesystem::exists(path_, ignored))
+    return {{"everything", 1, "the trace file was removed while it was being written"}};
   return is_done_ || note_ != nullptr ? std::vector<DropInfo>() : describe().drops;
 }
 

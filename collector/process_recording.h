@@ -24,6 +24,7 @@ struct RecordingOptions {
   double sample_hz = 10;
   std::int64_t max_bytes = 0;                  // the file ends here; 0: no limit
   std::int64_t flush_period_ns = 200'000'000;  // commits at least this often
+  std::size_t backlog_bytes = 0;               // see NvtxSource
   std::uint32_t pid = 0;                       // as this process sees it; 0: this process
   std::string process_name;                    // empty: asked of /proc
   std::vector<NamedValue> environment;         // of the machine; the process's own variables come from its segment

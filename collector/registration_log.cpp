@@ -23,7 +23,7 @@ bool provide(const SegmentView& segment, std::size_t end) {
   std::uint32_t before = populated.load(std::memory_order_relaxed);
   if (end <= before) return true;
   const std::size_t upto = std::min<std::size_t>((end + kStep - 1) / kStep * kStep, segment.size().log_bytes);
-  if (!populate(segment.log() + before, upto - before)) return false;
+  if (!segment.provide(segment.log() + before, upto - before)) return false;
   while (before < upto && !populated.compare_exchange_weak(before, static_cast<std::uint32_t>(upto))) {
   }
   return true;

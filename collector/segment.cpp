@@ -2,14 +2,17 @@
 
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "collector/clock.h"
 #include "collector/thread_buffers.h"
 #include "store/error.h"
 
@@ -86,6 +89,19 @@ std::size_t SegmentView::bytes_of(const SegmentSize& size) {
   return head_bytes(size) + size.log_bytes + std::size_t{size.lanes} * kPageBytes + std::size_t{size.blocks} * kBlockBytes;
 }
 
+bool SegmentView::provide(void* memory, std::size_t bytes) const {
+  const std::int64_t until_ns = header().room_until_ns.load(std::memory_order_relaxed);
+  return until_ns == kLittleRoom ? populate(memory, bytes) : monotonic_ns() < until_ns;
+}
+
+std::int64_t SegmentView::look_for_room(const char* path) {
+  constexpr std::uint64_t kPlenty = std::uint64_t{2} << 30U;
+  constexpr std::int64_t kSureNs = 2'000'000'000;  // nobody fills so much in this time
+  struct statvfs info = {};
+  const bool has_plenty = statvfs(path, &info) == 0 && std::uint64_t{info.f_bavail} * info.f_frsize >= kPlenty;
+  return has_plenty ? monotonic_ns() + kSureNs : kLittleRoom;
+}
+
 std::uint32_t SegmentView::take_block(std::uint32_t held) const {
   SegmentHeader& h = header();
   const std::uint32_t taken = h.taken_blocks.load(std::memory_order_relaxed);
@@ -127,7 +143,9 @@ Segment Segment::map(int file, int flags, const SegmentSize& size) {
 
 Segment Segment::anonymous(const SegmentSize& size) {
   Segment made = map(-1, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, size);
-  if (made.is_valid()) initialize(made.view_);
+  if (!made.is_valid()) return made;
+  initialize(made.view_);
+  made.header().room_until_ns.store(std::numeric_limits<std::int64_t>::max());
   return made;
 }
 
@@ -145,6 +163,7 @@ Segment Segment::create(const char* path) {
     made = map(file, MAP_SHARED, size);
     code = made.is_valid() ? populate_once(made.view_.base(), SegmentView::head_bytes(size)) : errno;
   }
+  bool is_allocated = false;
   if (code == EINVAL) {  // an older kernel: take all that there will be now
     made = Segment();
     if (SegmentView::bytes_of(size) > SegmentView::bytes_of(kSmall)) size = kSmall;
@@ -152,6 +171,7 @@ Segment Segment::create(const char* path) {
     if (code == 0) code = posix_fallocate(file, 0, static_cast<off_t>(SegmentView::bytes_of(size)));
     if (code == 0) made = map(file, MAP_SHARED, size);
     if (code == 0 && !made.is_valid()) code = errno;
+    is_allocated = code == 0;
   }
   close(file);
   if (code != 0) {
@@ -161,7 +181,36 @@ Segment Segment::create(const char* path) {
     return {};
   }
   initialize(made.view_);
+  made.header().room_until_ns.store(is_allocated ? std::numeric_limits<std::int64_t>::max()
+                                                 : SegmentView::look_for_room(path));
   return made;
+}
+
+bool Segment::prepare(const std::string& path) {
+  if (limit_of(RLIMIT_FSIZE) < SegmentView::bytes_of(SegmentSize())) return false;
+  const int file = ::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+  if (file < 0) return false;
+  const bool is_made = ftruncate(file, static_cast<off_t>(SegmentView::bytes_of(SegmentSize()))) == 0;
+  close(file);
+  return is_made;
+}
+
+Segment Segment::take(const char* path) {
+  const SegmentSize size;
+  const int file = ::open(path, O_RDWR | O_CLOEXEC);
+  if (file < 0) return {};
+  Segment made = map(file, MAP_SHARED, size);
+  int code = made.is_valid() ? populate_once(made.view_.base(), SegmentView::head_bytes(size)) : errno;
+  close(file);
+  if (code == 0) {
+    initialize(made.view_);
+    made.header().room_until_ns.store(SegmentView::look_for_room(path));
+    return made;
+  }
+  made = Segment();
+  unlink(path);
+  errno = code == EFAULT ? ENOSPC : code;
+  return {};
 }
 
 Segment Segment::open(const std::string& path) {

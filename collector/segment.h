@@ -4,8 +4,10 @@
 //
 //   header | table of blocks | registrations | lanes, one for each thread | blocks of events
 //
-// The file is sparse. Memory is taken by MADV_POPULATE_WRITE, which fails where a first write would end the program with
-// SIGBUS (a full memory file system); without it (Linux before 5.14) a small file is allocated at once.
+// The file is sparse: memory is taken as it is first written to. Where the memory file system is full that would end the
+// program with SIGBUS. So there is a time up to which there is room for certain (`record` looks again and again, and
+// moves it on); a program makes no system call then, which it may have forbidden itself. With less room memory is taken
+// by MADV_POPULATE_WRITE, which fails instead; without that (Linux before 5.14) a small file is allocated at once.
 // A reader trusts nothing in here: every number is checked against what it knows itself.
 #pragma once
 
@@ -25,6 +27,7 @@ inline constexpr std::size_t kDropKinds = 8;
 
 inline constexpr std::size_t kPageBytes = 4096;
 inline constexpr std::uint32_t kBlockBytes = 64U << 10U;
+inline constexpr std::uint32_t kSpareSegments = 4;  // that `record` keeps ready
 inline constexpr std::uint32_t kMaxDomains = 256;
 inline constexpr std::uint32_t kStringSlots = 16384;  // a power of two
 
@@ -32,8 +35,10 @@ inline constexpr std::uint32_t kStringSlots = 16384;  // a power of two
 struct SegmentSize {
   std::uint32_t log_bytes = 16U << 20U;
   std::uint32_t lanes = 2048;
-  std::uint32_t blocks = 1024;
+  std::uint32_t blocks = 2048;
 };
+
+inline constexpr std::int64_t kLittleRoom = 0;
 
 // Numbers of lanes and blocks count from 1 where 0 says that there is none.
 struct SegmentHeader {
@@ -48,6 +53,7 @@ struct SegmentHeader {
   std::atomic<std::uint32_t> is_ready;  // everything above, and what the log begins with, is there
   std::atomic<std::uint32_t> has_ended;  // the program went through its destructors
   std::atomic<std::uint32_t> is_closed;  // nobody reads any more
+  std::atomic<std::int64_t> room_until_ns;  // CLOCK_MONOTONIC; kLittleRoom: memory has to be taken beforehand
   std::atomic<std::uint32_t> is_full;     // the file has reached its largest size: CUDA need not be recorded any more
 
   alignas(64) std::atomic<std::uint64_t> free_blocks;  // a stack: changes << 32 | the first block
@@ -108,6 +114,11 @@ class SegmentView {
   }
   BlockHead& head(std::uint32_t number) const { return *reinterpret_cast<BlockHead*>(block(number)); }
 
+  // The program's: makes sure that a write there does not fail. False when it might.
+  bool provide(void* memory, std::size_t bytes) const;
+  // Either's: until when there is room in the file system of the path.
+  static std::int64_t look_for_room(const char* path);
+
   // The program's: a block to write to, or 0. A thread that holds `held` blocks that nobody has read yet gets another
   // one while it holds no more than are free, so that one busy thread leaves room for the others.
   std::uint32_t take_block(std::uint32_t held) const;
@@ -119,7 +130,7 @@ class SegmentView {
   SegmentSize size_;
 };
 
-// Makes sure that a write there does not fail. False when it would. Leaves errno as it was.
+// Takes memory. False where there is none. Leaves errno as it was.
 bool populate(void* memory, std::size_t bytes);
 
 // Owns a mapping. The program never destroys its own: threads may emit events to the very end.
@@ -129,6 +140,10 @@ class Segment {
   static Segment anonymous(const SegmentSize& size = SegmentSize());
   // Makes the file, which must not exist, and maps it; no descriptor stays. Not valid where that fails, with `errno`.
   static Segment create(const char* path);
+  // The same with a file that was made for it by prepare(), and that nobody else has.
+  static Segment take(const char* path);
+  // The reader's: a file of full size for take(). False where that is not possible.
+  static bool prepare(const std::string& path);
   // The reader's: maps the file. Throws Error when it is no segment.
   static Segment open(const std::string& path);
 

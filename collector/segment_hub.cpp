@@ -31,6 +31,21 @@ constexpr std::chrono::milliseconds kPause(5);
 constexpr int kLooksPerProcessLook = 8;
 constexpr unsigned kMaxWorkers = 16;
 
+// Eight million ranges, if there is so much memory.
+std::size_t backlog_bytes() {
+  constexpr std::size_t kMost = std::size_t{1} << 30U;
+  constexpr std::size_t kShare = 4;  // of what is available
+  static const std::size_t bytes = [&] {
+    const std::string text = read_small_file("/proc/meminfo");
+    const std::size_t at = text.find("MemAvailable:");
+    if (at == std::string::npos) return kMost / kShare;
+    const std::vector<std::string_view> words = words_of(std::string_view(text).substr(at, text.find('\n', at) - at));
+    const std::int64_t kib = words.size() > 1 ? parse_integer(words[1]).value_or(0) : 0;
+    return std::min(kMost, static_cast<std::size_t>(kib) * 1024 / kShare);
+  }();
+  return bytes;
+}
+
 // Whether any thread of the process lives; its main thread may have ended before the others.
 bool lives(std::uint32_t pid, std::uint64_t start_ticks) {
   const auto stat = read_process_stat(static_cast<pid_t>(pid));
@@ -70,6 +85,7 @@ SegmentHub::SegmentHub(HubOptions options) : options_(std::move(options)) {
   rings_ = made->rings;
   notes_ = made->notes;
   environment_ = machine_environment();
+  provide_spares();
 }
 
 SegmentHub::~SegmentHub() {
@@ -102,12 +118,29 @@ void SegmentHub::process_ends(pid_t pid) {
   ends_[pid] = {monotonic_ns(), cpu_ns};
 }
 
+void SegmentHub::look_for_room() const {
+  const std::int64_t until_ns = SegmentView::look_for_room(rings_.c_str());
+  for (const auto& reader : readers_) {
+    if (!reader->has_ended()) reader->set_room(until_ns);
+  }
+}
+
+// For processes that may not make large files.
+void SegmentHub::provide_spares() const {
+  for (std::uint32_t i = 0; i < kSpareSegments; ++i)
+    Segment::prepare(rings_ / fmt::format("spare{}", i));
+}
+
 void SegmentHub::run() {
   pthread_setname_np(pthread_self(), "swinscope-find");
   for (int looks = 0; !stop_.load(std::memory_order_acquire); ++looks) {
     try {
       find_segments();
-      if (looks % kLooksPerProcessLook == 0) look_at_processes();
+      if (looks % kLooksPerProcessLook == 0) {
+        look_at_processes();
+        look_for_room();
+        provide_spares();
+      }
     } catch (const std::exception&) {
       // No memory, no descriptor: there is another look, and the one in the end.
     }
@@ -121,7 +154,7 @@ void SegmentHub::find_segments() {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(rings_, error)) {
     const std::string name = entry.path().filename().string();
-    if (known_.count(name) != 0) continue;
+    if (known_.count(name) != 0 || name.find('.') == std::string::npos) continue;
     const std::size_t dot = name.find('.');
     found.emplace_back(parse_integer(name.substr(dot + 1, name.rfind('.') - dot - 1)).value_or(0), entry.path());
   }
@@ -145,6 +178,7 @@ void SegmentHub::open_segment(const fs::path& path) {
   options.utc_offset_ns = options_.utc_offset_ns;
   options.sample_hz = options_.sample_hz;
   options.max_bytes = options_.max_bytes;
+  options.backlog_bytes = backlog_bytes();
   options.pid = pid_here(header);
   options.environment = environment_;
   if (header.affinity_cores != 0) set_affinity(options.environment, header.affinity_cores);
@@ -180,6 +214,7 @@ void SegmentHub::look_at_processes() {
     }
     reader->ended(end);
   }
+  // What is done is kept no longer, unless it has something to say.
   const auto is_told = [](const auto& reader) { return reader->is_done() && reader->untold().empty(); };
   readers_.erase(std::remove_if(readers_.begin(), readers_.end(), is_told), readers_.end());
 }
@@ -216,15 +251,18 @@ std::size_t SegmentHub::finish(std::set<std::int64_t>& alive, const std::functio
     }
   }
   workers_.clear();
+  std::size_t told = 0;
   for (const auto& reader : readers_) {
-    for (const DropInfo& drop : reader->untold())
+    const std::vector<DropInfo> untold = reader->untold();
+    if (!untold.empty()) ++told;
+    for (const DropInfo& drop : untold)
       report(fmt::format("process {}: {} lost: {}: {}", reader->header().pid, drop.count, drop.what, drop.reason));
   }
   readers_.clear();
   const std::vector<std::string> notes = read_notes();
   for (const std::string& line : notes)
     report(line);
-  return notes.size();
+  return told + notes.size();
 }
 
 }  // namespace swinscope

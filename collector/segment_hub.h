@@ -55,6 +55,8 @@ class SegmentHub {
   void find_segments();
   void open_segment(const std::filesystem::path& path);
   void look_at_processes();
+  void look_for_room() const;
+  void provide_spares() const;
   SegmentWorker& least_busy();
   std::vector<std::string> read_notes() const;
 

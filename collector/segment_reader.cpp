@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <limits>
 #include <utility>
 
 #include <pthread.h>
@@ -19,6 +20,12 @@ SegmentReader::SegmentReader(const std::filesystem::path& file, Segment segment,
       segment_(std::move(segment)),
       pid_(options.pid),
       recording_(segment_.view(), std::move(options)) {}
+
+void SegmentReader::set_room(std::int64_t until_ns) {
+  std::atomic<std::int64_t>& room = segment_.header().room_until_ns;
+  if (room.load(std::memory_order_relaxed) != std::numeric_limits<std::int64_t>::max())
+    room.store(until_ns, std::memory_order_relaxed);
+}
 
 void SegmentReader::ended(const ProcessEnd& end) {
   const std::lock_guard lock(mutex_);

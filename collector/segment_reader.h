@@ -33,6 +33,8 @@ class SegmentReader {
   ~SegmentReader() = default;
 
   const SegmentHeader& header() const { return segment_.header(); }
+  // There is room until then, see segment.h. Not where all of it was taken at once.
+  void set_room(std::int64_t until_ns);
   std::uint32_t pid() const { return pid_; }
 
   // Any thread's: everything has been written, by whomever it was.

@@ -5,6 +5,7 @@
 #include <ctime>
 #include <new>
 #include <string>
+#include <utility>
 
 #include <pthread.h>
 #include <sched.h>
@@ -14,6 +15,7 @@
 #include "collector/clock.h"
 #include "collector/cuda_recorder.h"
 #include "collector/environment.h"
+#include "collector/loading.h"
 #include "collector/nvtx_emitter.h"
 #include "collector/process_state.h"
 #include "collector/recorder.h"
@@ -53,6 +55,7 @@ struct ThreadSlot {
   std::uint32_t mark;
   std::uint32_t refusals;
   ThreadBuffer* buffer;
+  std::uint32_t mark_while_loading;
   bool is_beginning;
 };
 thread_local ThreadSlot this_thread = {};
@@ -145,6 +148,10 @@ void begin_in(ProcessState& p, Inherited& i) {
   i.last_segment = p.segment;
   p.generation = i.generation++;
   describe_process(p.segment, !is_fork);
+  if (!can_throw()) {
+    p.mark.store(is_outside ? i.marks.fetch_add(1) + 1 : 0, std::memory_order_release);
+    return;  // what needs no memory goes on
+  }
   WindowOptions window = window_from_environment();
   if (RangeWindow(window).watches_ranges()) p.window = new RangeWindow(std::move(window));
   if (!is_outside) record_from_within(p, i);
@@ -211,9 +218,12 @@ ThreadBuffer* find_buffer(ProcessState*& p) noexcept {
   p = process_state();
   std::uint32_t mark = p == nullptr ? 0 : p->mark.load(std::memory_order_acquire);
   if (mark != 0 && this_thread.mark == mark && this_thread.buffer != nullptr) return this_thread.buffer;
+  loading_ends();
+  if (this_thread.mark_while_loading != 0) this_thread.mark = std::exchange(this_thread.mark_while_loading, 0);
   p = current();
   if (p == nullptr) return nullptr;
   mark = p->mark.load(std::memory_order_acquire);
+  if (mark != 0 && this_thread.mark == mark && this_thread.buffer != nullptr) return this_thread.buffer;
   return mark == 0 ? nullptr : enter(*p, mark);
 }
 
@@ -248,10 +258,24 @@ void move(RangeWindow::Move move) noexcept {
 
 bool ensure_session() noexcept { return current() != nullptr; }
 
+bool can_throw() noexcept {
+  constexpr std::size_t kBytes = 1024;
+  const KeepErrno keep;
+  void* memory = std::malloc(kBytes);
+  std::free(memory);
+  return memory != nullptr;
+}
+
+// The next event takes the long way, which ends it.
+void session_is_loading() noexcept {
+  loading_begins();
+  if (this_thread.mark != 0) this_thread.mark_while_loading = std::exchange(this_thread.mark, 0);
+}
+
 void begin_cuda() noexcept {
   const TraceOptions options = trace_options_from_environment();
   ProcessState* p = current();
-  if (p == nullptr || p->cuda.load() != nullptr) return;
+  if (p == nullptr || p->cuda.load() != nullptr || !can_throw()) return;
   try {
     auto* cuda = new CudaRecorder(p->segment, make_global_pid(p->segment.header().pid));
     cuda->cuda().set_trigger_file(std::string(inherited().folders.out.data()) + "/" + kTriggerFile);
@@ -292,7 +316,12 @@ void session_range_popped(std::uint32_t domain, int level) noexcept {
     move(p->window->popped(static_cast<std::uint32_t>(gettid()), domain, level));
 }
 
-NvtxRegistry* session_registry() noexcept { return current() == nullptr ? nullptr : &inherited().registry; }
+const NvtxRegistry& recorded_registry() noexcept { return inherited().registry; }
+
+NvtxRegistry* session_registry() noexcept {
+  loading_ends();
+  return current() == nullptr ? nullptr : &inherited().registry;
+}
 
 ThreadBuffer* session_buffer() noexcept {
   ProcessState* p = nullptr;

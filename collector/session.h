@@ -16,6 +16,13 @@ namespace swinscope {
 // recorded.
 bool ensure_session() noexcept;
 
+// A client of NVTX is being initialized on this thread; see loading.h.
+void session_is_loading() noexcept;
+
+// Whether there is memory for an exception. Where there was none as the library was loaded, C++ keeps none for it, and a
+// throw would end the program.
+bool can_throw() noexcept;
+
 // CUDA is about to be initialized: records its activity too, if that is wanted.
 void begin_cuda() noexcept;
 
@@ -27,6 +34,8 @@ void session_range_popped(std::uint32_t domain, int level) noexcept;
 
 // Null when nothing is recorded.
 NvtxRegistry* session_registry() noexcept;
+// For a thread that has a lane.
+const NvtxRegistry& recorded_registry() noexcept;
 
 // The calling thread's lane; null when nothing is recorded (never begun, over, too many threads). Then an event of this
 // kind is counted, where something listens.

@@ -55,7 +55,7 @@ std::size_t read_file(const char* path, std::byte* to, std::size_t bytes) {
 // Field 22 of /proc/self/stat; the second one, in brackets, may hold anything.
 std::uint64_t start_ticks() {
   constexpr int kFieldsAfterName = 20;
-  std::array<std::byte, 1024> bytes{};
+  std::array<std::byte, 512> bytes{};
   std::string_view text(reinterpret_cast<const char*>(bytes.data()),
                         read_file("/proc/self/stat", bytes.data(), bytes.size() - 1));
   text.remove_prefix(std::min(text.rfind(')'), text.size()));
@@ -83,11 +83,36 @@ void set_identity(SegmentHeader& header) {
   header.affinity_cores = affinity_cores();
 }
 
+// Read twice, since threads may have small stacks: to see how long it is, and into its place.
 void add_command_line(const RegistrationLog& log) {
-  constexpr std::size_t kMost = 16U << 10U;
-  std::array<std::byte, kMost> bytes;
-  const std::size_t size = read_file("/proc/self/cmdline", bytes.data(), bytes.size());
-  log.add_text(LogKind::kCommandLine, 0, 0, {reinterpret_cast<const char*>(bytes.data()), size});
+  constexpr std::size_t kMost = 64U << 10U;
+  const int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  std::array<std::byte, 256> part{};
+  std::size_t size = 0;
+  for (ssize_t got = 1; got > 0 && size < kMost; size += static_cast<std::size_t>(std::max<ssize_t>(got, 0)))
+    got = read(file, part.data(), part.size());
+  const RegistrationLog::Place place = log.append(LogKind::kCommandLine, 0, 0, size);
+  if (place) {
+    const ssize_t got = pread(file, place.data(), size, 0);
+    if (got == static_cast<ssize_t>(size)) RegistrationLog::publish(place);
+  }
+  close(file);
+}
+
+// Of the one thread that begins.
+std::array<char, kMaxPath + 64> path = {};
+std::array<char, kMaxPath + 64> spare_path = {};
+
+// Where this process may not make a file of the size: `record` has made some beforehand. `path` is its new name.
+Segment take_spare(const SessionFolders& folders) {
+  std::array<char, kMaxPath + 64>& spare = spare_path;
+  for (std::uint32_t i = 0; i < kSpareSegments; ++i) {
+    std::snprintf(spare.data(), spare.size(), "%s/spare%u", folders.rings.data(), i);
+    if (rename(spare.data(), path.data()) == 0) return Segment::take(path.data());
+  }
+  errno = EFBIG;
+  return {};
 }
 
 }  // namespace
@@ -99,12 +124,12 @@ void remember_folders(SessionFolders& folders) noexcept {
 
 Segment make_segment(const SessionFolders& folders) noexcept {
   constexpr int kTries = 100;
-  std::array<char, kMaxPath + 64> path{};
   Segment made;
   for (int i = 0; i < kTries; ++i) {
     std::snprintf(path.data(), path.size(), "%s/%d.%lld.%u", folders.rings.data(), static_cast<int>(getpid()),
                   static_cast<long long>(monotonic_ns()), segments_made.fetch_add(1));
     made = Segment::create(path.data());
+    if (!made.is_valid() && errno == EFBIG) made = take_spare(folders);
     if (made.is_valid() || errno != EEXIST) break;
   }
   if (made.is_valid()) set_identity(made.header());
@@ -120,7 +145,6 @@ Segment make_private_segment() noexcept {
 
 void tell_why(const SessionFolders& folders, int error) noexcept {
   // The folder of notes has the same name but for its first letter.
-  std::array<char, kMaxPath + 64> path{};
   std::snprintf(path.data(), path.size(), "%s/%d.%u", folders.rings.data(), static_cast<int>(getpid()),
                 segments_made.fetch_add(1));
   char* const name = std::strrchr(path.data(), '/');

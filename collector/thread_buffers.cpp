@@ -42,7 +42,7 @@ bool ThreadBuffer::begin_block(std::size_t bytes) {
   BlockEntry& entry = home.entry(number_of_next);
   // A block that was used before has its memory.
   if (entry.populated < kFirstBytes) {
-    if (!populate(home.block(number_of_next), kFirstBytes)) {
+    if (!home.provide(home.block(number_of_next), kFirstBytes)) {
       home.free_block(number_of_next);
       return false;
     }
@@ -65,7 +65,7 @@ bool ThreadBuffer::begin_block(std::size_t bytes) {
 // The rest of the block at once: a thread that has filled the first part tends to go on.
 bool ThreadBuffer::fill_up() const {
   BlockEntry& entry = home.entry(block);
-  if (!populate(home.block(block) + entry.populated, kBlockBytes - entry.populated)) return false;
+  if (!home.provide(home.block(block) + entry.populated, kBlockBytes - entry.populated)) return false;
   entry.populated = kBlockBytes;
   return true;
 }
@@ -109,7 +109,7 @@ ThreadBuffer* ThreadBuffers::make() const {
   std::atomic<std::uint32_t>& used = segment_.header().used_lanes;
   std::uint32_t number = used.load(std::memory_order_relaxed);
   do {
-    if (number >= segment_.size().lanes || !populate(&segment_.lane(number), kPageBytes)) return nullptr;
+    if (number >= segment_.size().lanes || !segment_.provide(&segment_.lane(number), kPageBytes)) return nullptr;
   } while (!used.compare_exchange_weak(number, number + 1, std::memory_order_acq_rel));
   ThreadBuffer& lane = segment_.lane(number);
   lane.number = number;
