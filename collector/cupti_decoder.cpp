@@ -117,7 +117,7 @@ const char* CuptiDecoder::text_of(What what) {
   return kTexts[static_cast<std::size_t>(what)];
 }
 
-void CuptiDecoder::add_buffer(TraceWriter& to, CuptiApi& api, std::uint8_t* buffer, std::size_t valid_bytes) {
+void CuptiDecoder::add_buffer(CudaSink& to, CuptiApi& api, std::uint8_t* buffer, std::size_t valid_bytes) {
   const cupti::Record* record = nullptr;
   try {
     while ((record = api.next_record(buffer, valid_bytes, record)) != nullptr) {
@@ -149,7 +149,7 @@ void CuptiDecoder::lost(const std::string& reason) {
   unflushed_.fill(0);
 }
 
-void CuptiDecoder::add(TraceWriter& to, CuptiApi& api, const cupti::Record& record) {
+void CuptiDecoder::add(CudaSink& to, CuptiApi& api, const cupti::Record& record) {
   switch (record.kind) {
     case Kind::kConcurrentKernel:
       return add_kernel(to, as<cupti::Kernel>(record));
@@ -210,7 +210,7 @@ bool CuptiDecoder::set_times(GpuRecord& record, const Raw& raw, What what) {
   return true;
 }
 
-void CuptiDecoder::add_kernel(TraceWriter& to, const cupti::Kernel& k) {
+void CuptiDecoder::add_kernel(CudaSink& to, const cupti::Kernel& k) {
   KernelRecord r;
   if (!set_times(r, k, What::kKernel)) return;
   const Names& names = names_of(to, k.name == nullptr ? "" : k.name);
@@ -250,12 +250,12 @@ bool CuptiDecoder::set_copy(MemcpyRecord& record, const Raw& raw) {
   return true;
 }
 
-void CuptiDecoder::add_copy(TraceWriter& to, const cupti::Memcpy& m) {
+void CuptiDecoder::add_copy(CudaSink& to, const cupti::Memcpy& m) {
   MemcpyRecord r;
   if (set_copy(r, m)) to.add(r);
 }
 
-void CuptiDecoder::add_peer_copy(TraceWriter& to, const cupti::PeerCopy& m) {
+void CuptiDecoder::add_peer_copy(CudaSink& to, const cupti::PeerCopy& m) {
   MemcpyRecord r;
   if (!set_copy(r, m)) return;
   r.src_device = static_cast<std::int32_t>(m.src_device);
@@ -263,7 +263,7 @@ void CuptiDecoder::add_peer_copy(TraceWriter& to, const cupti::PeerCopy& m) {
   to.add(r);
 }
 
-void CuptiDecoder::add_set(TraceWriter& to, const cupti::Memset& m) {
+void CuptiDecoder::add_set(CudaSink& to, const cupti::Memset& m) {
   MemsetRecord r;
   if (!set_times(r, m, What::kSet)) return;
   r.device = static_cast<std::int32_t>(m.device);
@@ -274,7 +274,7 @@ void CuptiDecoder::add_set(TraceWriter& to, const cupti::Memset& m) {
   to.add(r);
 }
 
-void CuptiDecoder::add_call(TraceWriter& to, CuptiApi& api, const cupti::Api& a) {
+void CuptiDecoder::add_call(CudaSink& to, CuptiApi& api, const cupti::Api& a) {
   const bool is_driver = a.kind == Kind::kDriver;
   ApiRecord r;
   r.start_ns = static_cast<std::int64_t>(a.start) - start_ns_;
@@ -287,7 +287,7 @@ void CuptiDecoder::add_call(TraceWriter& to, CuptiApi& api, const cupti::Api& a)
   to.add(r);
 }
 
-void CuptiDecoder::add_sync(TraceWriter& to, CuptiApi& api, const cupti::Synchronization& s) {
+void CuptiDecoder::add_sync(CudaSink& to, CuptiApi& api, const cupti::Synchronization& s) {
   SyncRecord r;
   if (!set_times(r, s, What::kSync)) return;
   r.device = facts_.device_of(s.context);
@@ -299,7 +299,7 @@ void CuptiDecoder::add_sync(TraceWriter& to, CuptiApi& api, const cupti::Synchro
   to.add(r);
 }
 
-void CuptiDecoder::add_event(TraceWriter& to, CuptiApi& api, const cupti::CudaEvent& e) {
+void CuptiDecoder::add_event(CudaSink& to, CuptiApi& api, const cupti::CudaEvent& e) {
   CudaEventRecord r;
   r.global_pid = global_pid_;
   r.correlation = e.correlation;
@@ -315,7 +315,7 @@ void CuptiDecoder::add_event(TraceWriter& to, CuptiApi& api, const cupti::CudaEv
   to.add(r);
 }
 
-void CuptiDecoder::add_memory(TraceWriter& to, const cupti::Memory& m) {
+void CuptiDecoder::add_memory(CudaSink& to, const cupti::Memory& m) {
   constexpr std::uint32_t kRelease = 2;
   MemoryRecord r;
   r.time_ns = static_cast<std::int64_t>(m.time) - start_ns_;
@@ -334,7 +334,7 @@ void CuptiDecoder::add_memory(TraceWriter& to, const cupti::Memory& m) {
   to.add(r);
 }
 
-void CuptiDecoder::add_pool(TraceWriter& to, const cupti::MemoryPool& p) {
+void CuptiDecoder::add_pool(CudaSink& to, const cupti::MemoryPool& p) {
   constexpr std::uint32_t kLast = 3;
   if (p.operation == 0 || p.operation > kLast) return;
   MemoryPoolRecord r;
@@ -348,7 +348,7 @@ void CuptiDecoder::add_pool(TraceWriter& to, const cupti::MemoryPool& p) {
   to.add(r);
 }
 
-void CuptiDecoder::add_overhead(TraceWriter& to, const cupti::Overhead& o) {
+void CuptiDecoder::add_overhead(CudaSink& to, const cupti::Overhead& o) {
   OverheadRecord r;
   r.start_ns = static_cast<std::int64_t>(o.start) - start_ns_;
   r.end_ns = static_cast<std::int64_t>(o.end) - start_ns_;
@@ -360,7 +360,7 @@ void CuptiDecoder::add_overhead(TraceWriter& to, const cupti::Overhead& o) {
   to.add(r);
 }
 
-void CuptiDecoder::add_graph(TraceWriter& to, const cupti::GraphTrace& g) {
+void CuptiDecoder::add_graph(CudaSink& to, const cupti::GraphTrace& g) {
   GraphTraceRecord r;
   if (!set_times(r, g, What::kGraph)) return;
   r.device = static_cast<std::int32_t>(g.device);
@@ -368,7 +368,7 @@ void CuptiDecoder::add_graph(TraceWriter& to, const cupti::GraphTrace& g) {
   to.add(r);
 }
 
-const CuptiDecoder::Names& CuptiDecoder::names_of(TraceWriter& to, const char* mangled) {
+const CuptiDecoder::Names& CuptiDecoder::names_of(CudaSink& to, const char* mangled) {
   // Programs that compile kernels as they run may have any number of names.
   constexpr std::size_t kMaxNames = 50'000;
   const auto found = names_.find(mangled);
@@ -383,7 +383,7 @@ const CuptiDecoder::Names& CuptiDecoder::names_of(TraceWriter& to, const char* m
   return names_.insert_or_assign(mangled, std::move(names)).first->second;
 }
 
-StringId CuptiDecoder::call_name(TraceWriter& to, CuptiApi& api, std::uint32_t domain, std::uint32_t callback) {
+StringId CuptiDecoder::call_name(CudaSink& to, CuptiApi& api, std::uint32_t domain, std::uint32_t callback) {
   constexpr std::size_t kMaxCallbacks = 10'000;
   auto& known = call_names_[domain];
   if (callback < known.size() && known[callback] != kNoString) return known[callback];

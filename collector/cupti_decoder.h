@@ -12,7 +12,7 @@
 #include "collector/cupti_facts.h"
 #include "collector/recorded_windows.h"
 #include "collector/source.h"
-#include "store/writer.h"
+#include "store/cuda_sink.h"
 
 namespace swinscope {
 
@@ -24,7 +24,7 @@ class CuptiDecoder {
 
   // All records of a completed buffer. When the writer throws, what is left of the buffer is counted as unflushed, so
   // that lost() counts it.
-  void add_buffer(TraceWriter& to, CuptiApi& api, std::uint8_t* buffer, std::size_t valid_bytes);
+  void add_buffer(CudaSink& to, CuptiApi& api, std::uint8_t* buffer, std::size_t valid_bytes);
   // The same without a file.
   void discard_buffer(CuptiApi& api, std::uint8_t* buffer, std::size_t valid_bytes, const std::string& reason);
 
@@ -48,25 +48,25 @@ class CuptiDecoder {
 
   static What what_of(cupti::Kind kind);
   static const char* text_of(What what);
-  void add(TraceWriter& to, CuptiApi& api, const cupti::Record& record);
-  void add_kernel(TraceWriter& to, const cupti::Kernel& k);
-  void add_copy(TraceWriter& to, const cupti::Memcpy& m);
-  void add_peer_copy(TraceWriter& to, const cupti::PeerCopy& m);
-  void add_set(TraceWriter& to, const cupti::Memset& m);
-  void add_call(TraceWriter& to, CuptiApi& api, const cupti::Api& a);
-  void add_sync(TraceWriter& to, CuptiApi& api, const cupti::Synchronization& s);
-  void add_event(TraceWriter& to, CuptiApi& api, const cupti::CudaEvent& e);
-  void add_memory(TraceWriter& to, const cupti::Memory& m);
-  void add_pool(TraceWriter& to, const cupti::MemoryPool& p);
-  void add_overhead(TraceWriter& to, const cupti::Overhead& o);
-  void add_graph(TraceWriter& to, const cupti::GraphTrace& g);
+  void add(CudaSink& to, CuptiApi& api, const cupti::Record& record);
+  void add_kernel(CudaSink& to, const cupti::Kernel& k);
+  void add_copy(CudaSink& to, const cupti::Memcpy& m);
+  void add_peer_copy(CudaSink& to, const cupti::PeerCopy& m);
+  void add_set(CudaSink& to, const cupti::Memset& m);
+  void add_call(CudaSink& to, CuptiApi& api, const cupti::Api& a);
+  void add_sync(CudaSink& to, CuptiApi& api, const cupti::Synchronization& s);
+  void add_event(CudaSink& to, CuptiApi& api, const cupti::CudaEvent& e);
+  void add_memory(CudaSink& to, const cupti::Memory& m);
+  void add_pool(CudaSink& to, const cupti::MemoryPool& p);
+  void add_overhead(CudaSink& to, const cupti::Overhead& o);
+  void add_graph(CudaSink& to, const cupti::GraphTrace& g);
   // False when there are no times, or none that are right, which is counted.
   template <typename Raw>
   bool set_times(GpuRecord& record, const Raw& raw, What what);
   template <typename Raw>
   bool set_copy(MemcpyRecord& record, const Raw& raw);
-  const Names& names_of(TraceWriter& to, const char* mangled);
-  StringId call_name(TraceWriter& to, CuptiApi& api, std::uint32_t domain, std::uint32_t callback);
+  const Names& names_of(CudaSink& to, const char* mangled);
+  StringId call_name(CudaSink& to, CuptiApi& api, std::uint32_t domain, std::uint32_t callback);
 
   std::uint64_t global_pid_;
   std::int64_t start_ns_;

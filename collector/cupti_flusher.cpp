@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "collector/clock.h"
+#include "collector/last_thread.h"
 
 namespace swinscope {
 
@@ -16,6 +17,7 @@ CuptiFlusher::~CuptiFlusher() {
 
 void CuptiFlusher::run() {
   pthread_setname_np(pthread_self(), "swinscope-flush");
+  const OurThread counted;
   for (;;) {
     wanted_.acquire();
     if (stop_.load(std::memory_order_relaxed)) return;

@@ -273,7 +273,7 @@ void CuptiSource::on_callback(void* user_data, std::uint32_t domain, std::uint32
   if (node != 0) source->graph_node_(node, is_copy ? source->api_->node_id(graph->original_node) : 0);
 }
 
-bool CuptiSource::take_one(TraceWriter& to) {
+bool CuptiSource::take_one(CudaSink& to) {
   const auto full = buffers_->take();
   if (!full) return false;
   const auto release = [&](const std::uint8_t*) { buffers_->release(*full); };
@@ -284,15 +284,15 @@ bool CuptiSource::take_one(TraceWriter& to) {
 }
 
 // As many as there are buffers at most: a program may fill them as fast as they are emptied.
-void CuptiSource::take_all(TraceWriter& to) {
+void CuptiSource::take_all(CudaSink& to) {
   for (std::size_t left = limits_.buffers; left > 0 && take_one(to); --left) {
   }
 }
 
-bool CuptiSource::poll(TraceWriter& to) { return !is_claimed() || !take_one(to); }
+bool CuptiSource::poll(CudaSink& to) { return !is_claimed() || !take_one(to); }
 
 // Buffers in which everything is complete are handed over though they are not full, so that a kill loses little.
-void CuptiSource::before_flush(TraceWriter& to) {
+void CuptiSource::before_flush(CudaSink& to) {
   watch_window();
   if (!is_recording()) return;
   flush([&] { take_all(to); });
@@ -336,7 +336,7 @@ void CuptiSource::discard(const std::string& reason) {
   discard_all();
 }
 
-void CuptiSource::finish(TraceWriter& to) {
+void CuptiSource::finish(CudaSink& to) {
   if (!is_claimed()) return;
   flusher_.reset();
   while (take_one(to)) {

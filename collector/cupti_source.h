@@ -1,4 +1,4 @@
-// CUDA activity as a source of the recorder: claims CUPTI, enables what is to be recorded, and empties its buffers.
+// CUDA activity as a source of records: claims CUPTI, enables what is to be recorded, and empties its buffers.
 #pragma once
 
 #include <atomic>
@@ -18,13 +18,14 @@
 #include "collector/recorded_windows.h"
 #include "collector/source.h"
 #include "collector/trace_options.h"
+#include "store/cuda_sink.h"
 
 namespace swinscope {
 
 // A node of a CUDA graph came into being on the calling thread, as the copy of another one or (original 0) not.
 using GraphNodeFunction = void (*)(std::uint64_t node, std::uint64_t original);
 
-class CuptiSource : public Source {
+class CuptiSource {
  public:
   struct Limits {
     std::size_t buffers = 256;
@@ -40,7 +41,7 @@ class CuptiSource : public Source {
   CuptiSource& operator=(const CuptiSource&) = delete;
   CuptiSource(CuptiSource&&) = delete;
   CuptiSource& operator=(CuptiSource&&) = delete;
-  ~CuptiSource() override;
+  ~CuptiSource();
 
   // In the thread that makes the first CUDA call, before a context exists; once. Recording begins at once, unless the
   // window opens later: until then CUPTI tells only of devices, contexts, streams and nodes of CUDA graphs, and of the
@@ -65,13 +66,14 @@ class CuptiSource : public Source {
   // In a forked child the parent's CUPTI must not be touched.
   static void forget_in_child() noexcept;
 
-  bool poll(TraceWriter& to) override;
-  void before_flush(TraceWriter& to) override;
-  void flushed() override { decoder_.flushed(); }
-  void lost(const std::string& reason) override { decoder_.lost(reason); }
-  void discard(const std::string& reason) override;
-  void finish(TraceWriter& to) override;
-  void describe(RunInfo& run) override;
+  // As of a Source (source.h), for the one thread that takes the records.
+  bool poll(CudaSink& to);
+  void before_flush(CudaSink& to);
+  void flushed() { decoder_.flushed(); }
+  void lost(const std::string& reason) { decoder_.lost(reason); }
+  void discard(const std::string& reason);
+  void finish(CudaSink& to);
+  void describe(RunInfo& run);
 
  private:
   // kWaiting: CUPTI is not claimed yet.
@@ -97,8 +99,8 @@ class CuptiSource : public Source {
   static std::vector<cupti::Kind> kinds_of_facts();
   std::vector<cupti::Kind> kinds() const;  // of activity
   void watch_window();
-  bool take_one(TraceWriter& to);
-  void take_all(TraceWriter& to);
+  bool take_one(CudaSink& to);
+  void take_all(CudaSink& to);
   template <typename Meanwhile>
   void flush(Meanwhile meanwhile);
   void adapt_buffers();

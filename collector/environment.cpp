@@ -285,7 +285,7 @@ bool is_listed_variable(std::string_view name) {
                      [&](std::string_view prefix) { return name.substr(0, prefix.size()) == prefix; });
 }
 
-std::vector<NamedValue> describe_environment(const EnvironmentRoots& roots) {
+std::vector<NamedValue> machine_environment(const EnvironmentRoots& roots) {
   Facts facts;
   add_system(facts, roots.root);
   add_cpu(facts, roots.root);
@@ -298,8 +298,25 @@ std::vector<NamedValue> describe_environment(const EnvironmentRoots& roots) {
   add_container(facts, roots.root);
   add_git(facts, roots.working_folder);
   add_gpus(facts, roots.root);
+  return facts;
+}
+
+std::vector<NamedValue> describe_environment(const EnvironmentRoots& roots) {
+  Facts facts = machine_environment(roots);
   add_variables(facts);
   return facts;
+}
+
+void set_affinity(std::vector<NamedValue>& facts, std::uint32_t cores) {
+  std::optional<double> quota;
+  for (const NamedValue& fact : facts) {
+    if (fact.name == "cpu.cores_cgroup") quota = std::strtod(fact.value.c_str(), nullptr);
+  }
+  const double allowed = std::min<double>(cores, quota.value_or(cores));
+  for (NamedValue& fact : facts) {
+    if (fact.name == "cpu.cores_affinity") fact.value = fmt::format("{}", cores);
+    if (fact.name == "cpu.cores_allowed") fact.value = fmt::format("{:g}", allowed);
+  }
 }
 
 }  // namespace swinscope

@@ -7,6 +7,7 @@
 // cannot be found out is left out.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -25,6 +26,11 @@ struct EnvironmentRoots {
 
 // Takes a few milliseconds; throws nothing but std::bad_alloc.
 std::vector<NamedValue> describe_environment(const EnvironmentRoots& roots = {});
+
+// The same without the variables.
+std::vector<NamedValue> machine_environment(const EnvironmentRoots& roots = {});
+// Of a process that may use other cores of the machine.
+void set_affinity(std::vector<NamedValue>& facts, std::uint32_t cores);
 
 // Cores that the cgroups of this process allow in all their levels (v2 cpu.max, v1 cpu.cfs_quota_us); none without a
 // limit.

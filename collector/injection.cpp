@@ -3,13 +3,20 @@
 // The CUDA driver calls InitializeInjection of the library in CUDA_INJECTION64_PATH at the first CUDA call of a
 // process. NVTX calls the other two of the library in NVTX_INJECTION64_PATH, once for each client library of the
 // process and for each extension that the client uses.
+#include "collector/loading.h"
 #include "collector/nvtx_callbacks.h"
 #include "collector/session.h"
 #include "collector/trace_options.h"
 
 namespace {
 
-bool wants_nvtx() { return swinscope::trace_options_from_environment().nvtx; }
+bool wants_nvtx() noexcept {
+  try {
+    return !swinscope::can_throw() || swinscope::trace_options_from_environment().nvtx;
+  } catch (...) {
+    return true;  // no memory to ask
+  }
+}
 
 }  // namespace
 
@@ -23,10 +30,12 @@ SWINSCOPE_EXPORT int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t* modul
 
 int InitializeInjection(void) {
   if (swinscope::ensure_session()) swinscope::begin_cuda();
+  swinscope::loading_ends();
   return 1;
 }
 
 int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) {
+  swinscope::session_is_loading();
   if (get_export_table == nullptr || !wants_nvtx() || !swinscope::ensure_session()) return 0;
   return swinscope::hook_nvtx(get_export_table) ? 1 : 0;
 }

@@ -3,11 +3,10 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
+#include <string_view>
 
 #include "collector/nvtx_emitter.h"
 #include "collector/session.h"
-#include "collector/text.h"
 
 namespace swinscope {
 namespace {
@@ -31,61 +30,63 @@ EventDetails details_of_payloads(const nvtxPayloadData_t* payloads, std::size_t 
   return details;
 }
 
-// Runs an action on the thread's buffer; the result without a buffer is `none`.
+// Runs an action on the thread's lane; the result without one is `none`.
 template <typename Result, typename Action>
-Result emit(Result none, Action action) noexcept {
-  ThreadBuffer* buffer = session_buffer();
+Result emit(ThreadBuffer* buffer, Result none, Action action) noexcept {
   if (buffer == nullptr) return none;
-  Result result = none;
-  {
-    Emitter emitter(*buffer, session_registry());
-    result = action(emitter);
-  }
-  session_written(*buffer);
-  return result;
+  Emitter emitter(*buffer, recorded_registry());
+  return action(emitter);
 }
 
 void emit_mark(std::uint32_t domain, const EventDetails& details) noexcept {
-  emit(0, [&](Emitter& emitter) { return emitter.mark(domain, details), 0; });
+  emit(session_buffer(DropKind::kMark), 0, [&](Emitter& emitter) { return emitter.mark(domain, details), 0; });
 }
 // A window is open before the range that opens it begins, and closes when it has ended: opening and closing take time.
 int emit_push(std::uint32_t domain, const EventDetails& details) noexcept {
-  if (session_buffer() != nullptr && session_watches_ranges()) {
-    const int level = emit(NVTX_NO_PUSH_POP_TRACKING, [&](Emitter& emitter) { return emitter.next_level(domain); });
+  ThreadBuffer* buffer = session_buffer(DropKind::kRange);
+  if (buffer != nullptr && session_watches_ranges()) {
+    const int level =
+        emit(buffer, NVTX_NO_PUSH_POP_TRACKING, [&](Emitter& emitter) { return emitter.next_level(domain); });
     if (level >= 0) session_range_begins(domain, level, details);
   }
-  return emit(NVTX_NO_PUSH_POP_TRACKING, [&](Emitter& emitter) { return emitter.push(domain, details); });
+  return emit(buffer, NVTX_NO_PUSH_POP_TRACKING, [&](Emitter& emitter) { return emitter.push(domain, details); });
 }
 nvtxRangeId_t emit_start(std::uint32_t domain, const EventDetails& details) noexcept {
-  return emit(nvtxRangeId_t{0}, [&](Emitter& emitter) { return emitter.start(domain, details, session_generation()); });
+  return emit(session_buffer(DropKind::kRange), nvtxRangeId_t{0},
+              [&](Emitter& emitter) { return emitter.start(domain, details, session_generation()); });
 }
 int emit_pop(std::uint32_t domain, const nvtxPayloadData_t* payloads, std::size_t count) noexcept {
-  const int level =
-      emit(NVTX_NO_PUSH_POP_TRACKING, [&](Emitter& emitter) { return emitter.pop(domain, payloads, count); });
+  const int level = emit(session_buffer(), NVTX_NO_PUSH_POP_TRACKING,
+                         [&](Emitter& emitter) { return emitter.pop(domain, payloads, count); });
   if (level >= 0 && session_watches_ranges()) session_range_popped(domain, level);
   return level;
 }
 void emit_end(std::uint32_t domain, nvtxRangeId_t id, const nvtxPayloadData_t* payloads, std::size_t count) noexcept {
-  emit(0, [&](Emitter& emitter) { return emitter.end(domain, id, payloads, count), 0; });
+  emit(session_buffer(), 0, [&](Emitter& emitter) { return emitter.end(domain, id, payloads, count), 0; });
 }
 
-// Registering allocates; a program that is out of memory goes on without its names.
+// Runs an action on what is registered.
 template <typename Result, typename Action>
-Result guarded(Result none, Action action) noexcept {
-  try {
-    return action();
-  } catch (...) {
-    return none;
-  }
+Result with_registry(Result none, Action action) noexcept {
+  NvtxRegistry* registry = session_registry();
+  return registry == nullptr ? none : action(*registry);
 }
 
-std::string utf8_of(const char* text) { return text == nullptr ? std::string() : std::string(text); }
-std::string utf8_of(const wchar_t* text) {
-  if (text == nullptr) return {};
-  std::string utf8(utf8_size(text), '\0');
-  wide_to_utf8(text, utf8.data(), utf8.size());
-  return utf8;
+// The same for payload types, which allocate. A program that is out of memory goes on without.
+template <typename Action>
+std::uint64_t with_memory(Action action) noexcept {
+  NvtxRegistry* registry = session_registry();
+  if (registry == nullptr) return 0;
+  try {
+    if (can_throw()) return action(*registry);
+  } catch (...) {
+  }
+  session_drop(DropKind::kName);
+  return 0;
 }
+
+std::string_view text_of(const char* text) { return text == nullptr ? std::string_view() : std::string_view(text); }
+const wchar_t* text_of(const wchar_t* text) { return text; }
 
 void mark_ex(const nvtxEventAttributes_t* attributes) { emit_mark(kDefaultDomain, details_of(attributes)); }
 void mark_a(const char* text) { emit_mark(kDefaultDomain, details_of_text(text)); }
@@ -103,11 +104,11 @@ int range_pop() { return emit_pop(kDefaultDomain, nullptr, 0); }
 
 template <typename Char>
 void name_category(std::uint32_t domain, std::uint32_t category, const Char* name) {
-  guarded(0, [&] { return session_registry().name_category(domain, category, utf8_of(name)), 0; });
+  with_registry(0, [&](NvtxRegistry& registry) { return registry.name_category(domain, category, text_of(name)), 0; });
 }
 template <typename Char>
 void name_thread(std::uint32_t tid, const Char* name) {
-  guarded(0, [&] { return session_registry().name_thread(tid, utf8_of(name)), 0; });
+  with_registry(0, [&](NvtxRegistry& registry) { return registry.name_thread(tid, text_of(name)), 0; });
 }
 void name_category_a(std::uint32_t category, const char* name) { name_category(kDefaultDomain, category, name); }
 void name_category_w(std::uint32_t category, const wchar_t* name) { name_category(kDefaultDomain, category, name); }
@@ -133,9 +134,8 @@ nvtxResourceHandle_t domain_resource_create(nvtxDomainHandle_t, nvtxResourceAttr
   if (attributes->messageType == NVTX_MESSAGE_TYPE_ASCII) name_thread(tid, attributes->message.ascii);
   if (attributes->messageType == NVTX_MESSAGE_TYPE_UNICODE) name_thread(tid, attributes->message.unicode);
   if (attributes->messageType == NVTX_MESSAGE_TYPE_REGISTERED) {
-    guarded(0, [&] {
-      const std::string name = session_registry().string_text(number_of(attributes->message.registered));
-      return session_registry().name_thread(tid, name), 0;
+    with_registry(0, [&](NvtxRegistry& registry) {
+      return registry.name_thread(tid, registry.string_text(number_of(attributes->message.registered))), 0;
     });
   }
   return nullptr;
@@ -150,27 +150,29 @@ void domain_name_category_w(nvtxDomainHandle_t domain, std::uint32_t category, c
 
 template <typename Char>
 nvtxStringHandle_t register_string(const Char* text) {
-  return guarded(nvtxStringHandle_t{},
-                 [&] { return handle_of<nvtxStringHandle_t>(session_registry().add_string(utf8_of(text))); });
+  return with_registry(nvtxStringHandle_t{}, [&](NvtxRegistry& registry) {
+    return handle_of<nvtxStringHandle_t>(registry.add_string(text_of(text)));
+  });
 }
 nvtxStringHandle_t domain_register_string_a(nvtxDomainHandle_t, const char* text) { return register_string(text); }
 nvtxStringHandle_t domain_register_string_w(nvtxDomainHandle_t, const wchar_t* text) { return register_string(text); }
 
 template <typename Char>
 nvtxDomainHandle_t create_domain(const Char* name) {
-  return guarded(nvtxDomainHandle_t{},
-                 [&] { return handle_of<nvtxDomainHandle_t>(session_registry().add_domain(utf8_of(name))); });
+  return with_registry(nvtxDomainHandle_t{}, [&](NvtxRegistry& registry) {
+    return handle_of<nvtxDomainHandle_t>(registry.add_domain(text_of(name)));
+  });
 }
 nvtxDomainHandle_t domain_create_a(const char* name) { return create_domain(name); }
 nvtxDomainHandle_t domain_create_w(const wchar_t* name) { return create_domain(name); }
 
 std::uint64_t payload_schema_register(nvtxDomainHandle_t domain, const nvtxPayloadSchemaAttr_t* attributes) {
   if (attributes == nullptr) return 0;
-  return guarded(std::uint64_t{0}, [&] { return session_registry().add_schema(number_of(domain), *attributes); });
+  return with_memory([&](NvtxRegistry& registry) { return registry.add_schema(number_of(domain), *attributes); });
 }
 std::uint64_t payload_enum_register(nvtxDomainHandle_t domain, const nvtxPayloadEnumAttr_t* attributes) {
   if (attributes == nullptr) return 0;
-  return guarded(std::uint64_t{0}, [&] { return session_registry().add_enum(number_of(domain), *attributes); });
+  return with_memory([&](NvtxRegistry& registry) { return registry.add_enum(number_of(domain), *attributes); });
 }
 void mark_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* payloads, std::size_t count) {
   emit_mark(number_of(domain), details_of_payloads(payloads, count));

@@ -1,6 +1,7 @@
 #include "collector/nvtx_emitter.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 
 #include <nvtx3/nvToolsExtPayload.h>
@@ -11,8 +12,9 @@
 namespace swinscope {
 namespace {
 
-constexpr std::uint32_t kPlainBytes = EventRing::kGranule;
-static_assert(sizeof(EventHead) <= EventRing::kGranule, "room for a pop is one granule");
+constexpr std::uint64_t kMark = 0x6e76'7478'6576'656e;
+constexpr std::uint32_t kPlainBytes = ThreadBuffer::kGranule;
+static_assert(sizeof(EventHead) <= ThreadBuffer::kGranule, "room for a pop is one granule");
 
 NvtxValueType value_type_of(std::int32_t payload_type) {
   switch (payload_type) {
@@ -85,20 +87,39 @@ EventDetails details_of(const nvtxEventAttributes_t* attributes) {
   return details;
 }
 
-Emitter::Emitter(ThreadBuffer& buffer, const NvtxRegistry& registry)
-    : buffer_(buffer), registry_(registry), entered_(!buffer.busy) {
-  buffer_.busy = true;
+Emitter::Emitter(ThreadBuffer& buffer, const NvtxRegistry& registry) : buffer_(buffer), registry_(registry) {
+  entered_ = buffer.busy == nullptr;
+  if (!entered_ && is_abandoned()) {
+    entered_ = true;
+    buffer.repair();
+  }
+  if (!entered_) return;
+  mark_ = kMark;
+  buffer_.busy = this;
   // The handler of a signal runs on this thread: the compiler must not move the flag behind what it guards.
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
 Emitter::~Emitter() {
+  if (!entered_) return;
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (entered_) buffer_.busy = false;
+  buffer_.busy = nullptr;
+  mark_ = 0;
+}
+
+// Whether the callback that has not ended is gone: its frame was left by longjmp. A handler's frames lie below its own,
+// and the kernel's in between, or on a stack of their own.
+__attribute__((no_sanitize("address"))) bool Emitter::is_abandoned() const {
+  constexpr std::uintptr_t kSignalFrame = 512;
+  const auto* other = static_cast<const Emitter*>(buffer_.busy);
+  if (other->mark_ != kMark) return true;  // overwritten since
+  if (reinterpret_cast<std::uintptr_t>(this) + kSignalFrame < reinterpret_cast<std::uintptr_t>(other)) return false;
+  stack_t stack{};
+  return sigaltstack(nullptr, &stack) != 0 || (stack.ss_flags & SS_ONSTACK) == 0;
 }
 
 bool Emitter::is_usable(std::uint32_t domain, DropKind kind) {
-  if (entered_ && domain < registry_.domain_count()) return true;
+  if (entered_ && registry_.has_domain(domain)) return true;
   buffer_.drop(kind);
   return false;
 }
@@ -115,10 +136,10 @@ void Emitter::graph_node(std::uint64_t node, std::uint64_t original) {
 }
 
 bool Emitter::write_plain(const EventHead& head, std::size_t keep_free) {
-  std::byte* to = buffer_.ring.reserve(kPlainBytes, keep_free);
+  std::byte* to = buffer_.reserve(kPlainBytes, keep_free);
   if (to == nullptr) return false;
   std::memcpy(to, &head, sizeof(head));
-  buffer_.ring.commit();
+  buffer_.commit();
   return true;
 }
 
@@ -135,7 +156,7 @@ bool Emitter::write(EventHead head, const EventDetails& details, std::size_t kee
   head.string = details.string;
   head.blobs = payloads.blobs();
   head.bytes = static_cast<std::uint32_t>(sizeof(head) + sizeof(body) + align8(text.bytes) + payloads.bytes());
-  std::byte* to = buffer_.ring.reserve(head.bytes, keep_free);
+  std::byte* to = buffer_.reserve(head.bytes, keep_free);
   if (to == nullptr) return false;
   std::memcpy(to, &head, sizeof(head));
   std::memcpy(to + sizeof(head), &body, sizeof(body));
@@ -148,7 +169,7 @@ bool Emitter::write(EventHead head, const EventDetails& details, std::size_t kee
     std::memcpy(to + sizeof(head), &body, sizeof(body));
   }
   payloads.write(tail + align8(text.bytes));
-  buffer_.ring.commit();
+  buffer_.commit();
   if (text.is_cut) buffer_.drop(DropKind::kText);
   if (payloads.is_incomplete()) buffer_.drop(DropKind::kPayload);
   return true;
@@ -176,13 +197,13 @@ void Emitter::mark(std::uint32_t domain, const EventDetails& details) {
 }
 
 int Emitter::next_level(std::uint32_t domain) const {
-  const bool is_known = entered_ && domain < registry_.domain_count();
-  return is_known ? static_cast<int>(buffer_.stacks[domain].depth) : NVTX_NO_PUSH_POP_TRACKING;
+  const bool is_known = entered_ && registry_.has_domain(domain);
+  return is_known ? static_cast<int>(buffer_.depth[domain]) : NVTX_NO_PUSH_POP_TRACKING;
 }
 
 int Emitter::push(std::uint32_t domain, const EventDetails& details) {
   if (!is_usable(domain, DropKind::kRange)) return NVTX_NO_PUSH_POP_TRACKING;
-  PushStack& stack = buffer_.stacks[domain];
+  const PushStack stack = buffer_.stack(domain);
   EventHead head;
   head.kind = EventKind::kPush;
   head.id = stack.depth;
@@ -202,7 +223,7 @@ int Emitter::push(std::uint32_t domain, const EventDetails& details) {
 int Emitter::pop(std::uint32_t domain, const nvtxPayloadData_t* payloads, std::size_t payload_count) {
   const std::int64_t now_ns = monotonic_ns();
   if (!is_usable(domain, DropKind::kRangeEnd)) return NVTX_NO_PUSH_POP_TRACKING;
-  PushStack& stack = buffer_.stacks[domain];
+  const PushStack stack = buffer_.stack(domain);
   if (stack.depth == 0) return -1;  // begun before the recording, or in the parent of a forked process
   const std::uint32_t level = --stack.depth;
   EventHead head;

@@ -1,4 +1,4 @@
-// The callbacks' work: an event of a program, copied into its thread's buffer. No exception, lock or allocation.
+// The callbacks' work: an event of a program, copied into its thread's lane. No exception, lock or allocation.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "collector/nvtx_event.h"
+#include "collector/nvtx_registry.h"
 #include "collector/payload_copy.h"
 #include "collector/thread_buffers.h"
 
@@ -44,7 +45,8 @@ struct EventDetails {
 };
 EventDetails details_of(const nvtxEventAttributes_v2* attributes);
 
-// For the length of one callback. Events that come from a signal handler within a callback are counted as dropped.
+// For the length of one callback. Events that come from a signal handler within a callback are counted as dropped. A
+// handler may also leave by longjmp: then the callback never ends, and the next one takes over.
 class Emitter {
  public:
   Emitter(ThreadBuffer& buffer, const NvtxRegistry& registry);
@@ -69,6 +71,7 @@ class Emitter {
            std::size_t payload_count = 0);
 
  private:
+  bool is_abandoned() const;
   bool is_usable(std::uint32_t domain, DropKind kind);
   bool write(EventHead head, const EventDetails& details, std::size_t keep_free);
   bool write_plain(const EventHead& head, std::size_t keep_free);
@@ -76,6 +79,7 @@ class Emitter {
 
   ThreadBuffer& buffer_;
   const NvtxRegistry& registry_;
+  volatile std::uint64_t mark_ = 0;  // on the stack, while the callback is under way
   bool entered_;
 };
 

@@ -1,4 +1,4 @@
-// NVTX events on their way from a program's thread to the writer thread: the bytes in the ring.
+// NVTX events on their way from a program's thread to the reader: the bytes in a lane (thread_buffers.h).
 //
 //   head | body | text | blobs          each part on a multiple of 8 bytes; a plain pop or end is a head alone
 //
@@ -19,6 +19,8 @@ enum class EventKind : std::uint8_t {
   kStart,
   kEnd,
   kGraphNode,  // no NVTX event, but it has to stand in order with those of its thread
+  kThread,     // what follows is of the thread with this id
+  kRecord,     // a part of a stream of the trace's records (record_stream.h); its kind is in `domain`
 };
 
 struct EventHead {

@@ -1,14 +1,19 @@
 #include "collector/nvtx_registry.h"
 
+#include <cstring>
+#include <functional>
+#include <utility>
+
 #include <nvtx3/nvToolsExtPayload.h>
 
-#include "store/utf8.h"
+#include "collector/payload_wire.h"
+#include "collector/text.h"
 
 namespace swinscope {
 namespace {
 
 std::string text_or_empty(bool given, const char* text) {
-  return given && text != nullptr ? replace_invalid_utf8(text) : std::string();
+  return given && text != nullptr ? std::string(text) : std::string();
 }
 
 PayloadEntry copy_entry(const nvtxPayloadSchemaEntry_t& entry) {
@@ -21,50 +26,124 @@ PayloadEntry copy_entry(const nvtxPayloadSchemaEntry_t& entry) {
   return copy;
 }
 
+// FNV-1a.
+std::uint32_t hash_of(std::string_view text) {
+  std::uint32_t hash = 2166136261U;
+  for (const char c : text)
+    hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  return hash;
+}
+
+std::uint32_t add_wide(const RegistrationLog& log, LogKind kind, std::uint32_t a, std::uint32_t b, const wchar_t* text) {
+  const std::size_t bytes = text == nullptr ? 0 : utf8_size(text);
+  const RegistrationLog::Place place = log.append(kind, a, b, bytes);
+  if (!place) return 0;
+  if (bytes != 0) wide_to_utf8(text, reinterpret_cast<char*>(place.data()), bytes);
+  RegistrationLog::publish(place);
+  return place.id;
+}
+
 }  // namespace
 
-NvtxRegistry::NvtxRegistry() : next_type_(NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START) {}
+void NvtxRegistry::move_to(const SegmentView& segment) {
+  const SegmentView before = std::exchange(segment_, segment);
+  log_ = RegistrationLog(segment);
+  if (before) log_.copy_from(before);
+}
+
+void NvtxRegistry::count_loss(std::uint32_t id) const {
+  if (id != 0) return;
+  constexpr auto kName = static_cast<std::size_t>(DropKind::kName);
+  segment_.header().drops[kName].fetch_add(1, std::memory_order_relaxed);
+}
+
+// The number of the domain; else 0, and where it may go.
+std::uint32_t NvtxRegistry::find_domain(std::string_view name, std::uint32_t& first_free) const {
+  for (first_free = 1; first_free + 1 < kMaxDomains; ++first_free) {
+    const std::uint32_t id = segment_.header().domains[first_free].load(std::memory_order_acquire);
+    if (id == 0) return 0;
+    if (log_.text(id, LogKind::kDomain) == name) return first_free;
+  }
+  return 0;
+}
 
 std::uint32_t NvtxRegistry::add_domain(std::string_view name) {
-  const std::string text = replace_invalid_utf8(name);
-  const std::lock_guard lock(mutex_);
-  for (std::uint32_t id = 0; id < domains_.size(); ++id) {
-    if (domains_.text(id) == text) return id;
+  if (name.empty()) return 0;
+  auto& domains = segment_.header().domains;
+  for (;;) {
+    std::uint32_t number = 0;
+    const std::uint32_t known = find_domain(name, number);
+    if (known != 0) return known;
+    const bool is_full = number + 1 == kMaxDomains;
+    if (is_full && domains[number].load(std::memory_order_acquire) != 0) return number;
+    const std::uint32_t id = log_.add_text(LogKind::kDomain, number, 0, is_full ? kOverflowDomain : name);
+    count_loss(id);
+    if (id == 0) return 0;
+    std::uint32_t none = 0;
+    // Another thread may have taken the number meanwhile: what was appended then is nobody's.
+    if (domains[number].compare_exchange_strong(none, id, std::memory_order_acq_rel)) return number;
   }
-  const bool full = domains_.size() + 1 >= kMaxDomains;
-  const std::uint32_t id = domains_.intern(full ? kOverflowDomain : std::string_view(text));
-  domain_count_.store(domains_.size(), std::memory_order_release);
-  return id;
+}
+
+std::uint32_t NvtxRegistry::add_domain(const wchar_t* name) {
+  // Through a string, which is compared as it is stored.
+  const std::uint32_t text = add_string(name);
+  return add_domain(string_text(text));
 }
 
 std::uint32_t NvtxRegistry::add_string(std::string_view text) {
-  const std::string valid = replace_invalid_utf8(text);
-  const std::lock_guard lock(mutex_);
-  // The empty string has an index of its own, since 0 means that no string is given.
-  const std::uint32_t index = strings_.intern(valid.empty() ? std::string_view("\0", 1) : std::string_view(valid));
-  string_count_.store(strings_.size(), std::memory_order_release);
-  return index;
+  constexpr std::uint32_t kTries = 16;
+  auto& slots = segment_.header().strings;
+  const std::uint32_t hash = hash_of(text);
+  for (std::uint32_t i = 0; i < kTries; ++i) {
+    auto& slot = slots[(hash + i) % kStringSlots];
+    std::uint32_t id = slot.load(std::memory_order_acquire);
+    if (id != 0 && log_.text(id, LogKind::kString) == text) return id;
+    if (id != 0) continue;
+    const std::uint32_t added = log_.add_text(LogKind::kString, 0, 0, text);
+    count_loss(added);
+    if (added != 0) slot.compare_exchange_strong(id, added, std::memory_order_acq_rel);
+    return added;
+  }
+  const std::uint32_t added = log_.add_text(LogKind::kString, 0, 0, text);
+  count_loss(added);
+  return added;
+}
+
+// Not looked for: the text does not exist before it is stored.
+std::uint32_t NvtxRegistry::add_string(const wchar_t* text) {
+  const std::uint32_t id = add_wide(log_, LogKind::kString, 0, 0, text);
+  count_loss(id);
+  return id;
+}
+
+std::string_view NvtxRegistry::string_text(std::uint32_t id) const {
+  return log_.text(id, LogKind::kString).value_or(std::string_view());
 }
 
 void NvtxRegistry::name_category(std::uint32_t domain, std::uint32_t category, std::string_view name) {
-  Category named{domain, category, replace_invalid_utf8(name)};
-  const std::lock_guard lock(mutex_);
-  for (const Category& known : categories_) {
-    // Each client library of a program tends to repeat the same names.
-    if (known.domain == domain && known.category == category && known.name == named.name) return;
-  }
-  categories_.push_back(std::move(named));
+  count_loss(log_.add_text(LogKind::kCategory, domain, category, name));
 }
-
+void NvtxRegistry::name_category(std::uint32_t domain, std::uint32_t category, const wchar_t* name) {
+  count_loss(add_wide(log_, LogKind::kCategory, domain, category, name));
+}
 void NvtxRegistry::name_thread(std::uint32_t tid, std::string_view name) {
-  const std::string text = replace_invalid_utf8(name);
-  const std::lock_guard lock(mutex_);
-  thread_names_[tid] = text;
+  count_loss(log_.add_text(LogKind::kThreadName, tid, 0, name));
+}
+void NvtxRegistry::name_thread(std::uint32_t tid, const wchar_t* name) {
+  count_loss(add_wide(log_, LogKind::kThreadName, tid, 0, name));
 }
 
 std::uint64_t NvtxRegistry::add_type(PayloadType type, bool has_id) {
-  if (!has_id) type.id = next_type_++;
+  if (!has_id) type.id = NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START + types_added_.fetch_add(1);
   const std::uint64_t id = type.id;
+  const RegistrationLog::Place place =
+      log_.append(type.is_enum ? LogKind::kEnum : LogKind::kSchema, 0, 0, wire_bytes(type));
+  count_loss(place.id);
+  if (place) {
+    write_wire(type, place.data());
+    RegistrationLog::publish(place);
+  }
   types_.add(std::move(type));
   return id;
 }
@@ -86,7 +165,6 @@ std::uint64_t NvtxRegistry::add_schema(std::uint32_t domain, const nvtxPayloadSc
   schema.size = has_size ? attributes.payloadStaticSize : 0;
   for (std::size_t i = 0; i < attributes.numEntries; ++i)
     schema.entries.push_back(copy_entry(attributes.entries[i]));
-  const std::lock_guard lock(mutex_);
   lay_out(schema, has_size, has_pack ? attributes.packAlign : 0, types_);
   return add_type(std::move(schema), has_id);
 }
@@ -109,35 +187,7 @@ std::uint64_t NvtxRegistry::add_enum(std::uint32_t domain, const nvtxPayloadEnum
     const nvtxPayloadEnum_t& entry = attributes.entries[i];
     (entry.isFlag != 0 ? type.flag_values : type.values).emplace_back(entry.value, text_or_empty(true, entry.name));
   }
-  const std::lock_guard lock(mutex_);
   return add_type(std::move(type), has_id);
-}
-
-std::vector<std::string> NvtxRegistry::domains_from(std::uint32_t first) const {
-  const std::lock_guard lock(mutex_);
-  std::vector<std::string> names;
-  for (std::uint32_t id = first; id < domains_.size(); ++id)
-    names.emplace_back(domains_.text(id));
-  return names;
-}
-
-std::string NvtxRegistry::string_text(std::uint32_t index) const {
-  const std::lock_guard lock(mutex_);
-  if (index >= strings_.size()) return {};
-  const std::string_view text = strings_.text(index);
-  return text == std::string_view("\0", 1) ? std::string() : std::string(text);
-}
-
-std::vector<NvtxRegistry::Category> NvtxRegistry::categories_from(std::size_t first) const {
-  const std::lock_guard lock(mutex_);
-  return first >= categories_.size()
-             ? std::vector<Category>()
-             : std::vector<Category>(categories_.begin() + static_cast<std::ptrdiff_t>(first), categories_.end());
-}
-
-std::map<std::uint32_t, std::string> NvtxRegistry::thread_names() const {
-  const std::lock_guard lock(mutex_);
-  return thread_names_;
 }
 
 }  // namespace swinscope

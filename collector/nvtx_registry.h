@@ -1,78 +1,66 @@
-// What programs register with NVTX once and refer to in every event: domains, strings, categories, thread names,
-// payload types. It outlives a recording: a forked child keeps using the handles that its parent got.
+// What programs register with NVTX once and refer to in every event: domains, strings, categories, thread names, payload
+// types. It lies in the segment, where the reader finds it; a forked child takes it along, since it keeps using the
+// handles that its parent got.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <map>
-#include <mutex>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "collector/payload_types.h"
-#include "store/string_pool.h"
+#include "collector/registration_log.h"
 
 struct nvtxPayloadSchemaAttr_v1;
 struct nvtxPayloadEnumAttr_v1;
 
 namespace swinscope {
 
-// All functions may be called from any thread. Those that register take a lock and allocate; what events need does
-// neither.
+// All functions may be called from any thread. Nothing takes a lock; only payload types allocate. What finds no room is
+// counted (DropKind::kName) and goes on without its name.
 class NvtxRegistry {
  public:
   // Programs make a handful. The per-thread state of all domains has its place from the start; domains beyond the limit
   // share the last one.
-  static constexpr std::uint32_t kMaxDomains = 256;
+  static constexpr std::uint32_t kMaxDomains = swinscope::kMaxDomains;
   static constexpr std::string_view kOverflowDomain = "(further domains)";
 
-  NvtxRegistry();
+  NvtxRegistry() = default;
+  explicit NvtxRegistry(const SegmentView& segment) : segment_(segment), log_(segment) {}
+  // A forked child's new segment: what was registered in the one before goes with it.
+  void move_to(const SegmentView& segment);
 
   // Equal names are one domain, whichever client library of the process registers them. 0 is the default domain.
   std::uint32_t add_domain(std::string_view name);
-  std::uint32_t domain_count() const { return domain_count_.load(std::memory_order_acquire); }
+  std::uint32_t add_domain(const wchar_t* name);
+  bool has_domain(std::uint32_t domain) const {
+    return domain == 0 ||
+           (domain < kMaxDomains && segment_.header().domains[domain].load(std::memory_order_relaxed) != 0);
+  }
 
-  // Index from 1, the same for equal strings.
+  // Ids are never 0, and the same for equal strings unless there are very many. 0: no room.
   std::uint32_t add_string(std::string_view text);
-  std::uint32_t string_count() const { return string_count_.load(std::memory_order_acquire); }
+  std::uint32_t add_string(const wchar_t* text);
+  // Empty when there is no such string.
+  std::string_view string_text(std::uint32_t id) const;
 
   void name_category(std::uint32_t domain, std::uint32_t category, std::string_view name);
+  void name_category(std::uint32_t domain, std::uint32_t category, const wchar_t* name);
   void name_thread(std::uint32_t tid, std::string_view name);
+  void name_thread(std::uint32_t tid, const wchar_t* name);
 
-  // The id of the type; 0 when the attributes are unusable.
+  // The id of the type; 0 when the attributes are unusable. Throws std::bad_alloc.
   std::uint64_t add_schema(std::uint32_t domain, const nvtxPayloadSchemaAttr_v1& attributes);
   std::uint64_t add_enum(std::uint32_t domain, const nvtxPayloadEnumAttr_v1& attributes);
   const PayloadTypeTable& types() const { return types_; }
 
-  // For the writer: what was registered from number `first` on.
-  std::vector<std::string> domains_from(std::uint32_t first) const;
-  std::string string_text(std::uint32_t index) const;
-  struct Category {
-    std::uint32_t domain = 0;
-    std::uint32_t category = 0;
-    std::string name;
-  };
-  std::vector<Category> categories_from(std::size_t first) const;
-  std::map<std::uint32_t, std::string> thread_names() const;
-
-  // Held over a fork, so that the child finds the registry whole and unlocked.
-  void lock_for_fork() { mutex_.lock(); }
-  void unlock_after_fork() { mutex_.unlock(); }
-
  private:
   std::uint64_t add_type(PayloadType type, bool has_id);
+  std::uint32_t find_domain(std::string_view name, std::uint32_t& first_free) const;
+  void count_loss(std::uint32_t id) const;
 
-  mutable std::mutex mutex_;
-  StringPool domains_;  // the id of a domain is that of its name
-  StringPool strings_;
-  std::vector<Category> categories_;
-  std::map<std::uint32_t, std::string> thread_names_;
+  SegmentView segment_;
+  RegistrationLog log_;
   PayloadTypeTable types_;
-  std::uint64_t next_type_;
-  std::atomic<std::uint32_t> domain_count_ = 1;
-  std::atomic<std::uint32_t> string_count_ = 1;
+  std::atomic<std::uint64_t> types_added_ = 0;
 };
 
 }  // namespace swinscope

@@ -1,13 +1,18 @@
-// The NVTX events of all threads as a source of the recorder.
+// The events of all threads of a process as a source of its file: read from the segment, whose writer may be gone.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <string>
+#include <vector>
 
-#include "collector/nvtx_registry.h"
+#include "collector/backlog.h"
+#include "collector/lane_reader.h"
+#include "collector/nvtx_names.h"
 #include "collector/range_assembler.h"
+#include "collector/record_stream.h"
 #include "collector/source.h"
 #include "collector/thread_buffers.h"
 
@@ -15,8 +20,13 @@ namespace swinscope {
 
 class NvtxSource : public Source {
  public:
-  NvtxSource(ThreadBuffers& buffers, const NvtxRegistry& registry, std::uint64_t global_pid, std::int64_t start_ns)
-      : buffers_(buffers), registry_(registry), global_pid_(global_pid), assembler_(registry, start_ns) {}
+  // `backlog_bytes`: of records that are read before they can be stored, together with those of other processes.
+  NvtxSource(const SegmentView& segment, std::uint64_t global_pid, std::int64_t start_ns, std::size_t backlog_bytes = 0)
+      : segment_(segment),
+        global_pid_(global_pid),
+        backlog_bytes_(backlog_bytes),
+        names_(segment),
+        assembler_(names_, start_ns) {}
 
   bool poll(TraceWriter& to) override;
   void before_flush(TraceWriter& to) override;
@@ -26,16 +36,33 @@ class NvtxSource : public Source {
   void finish(TraceWriter& to) override;
   void describe(RunInfo& run) override;
 
- private:
-  void add_names(TraceWriter& to);
+  // Nothing of the process's CUDA activity is missing because it was cut off, and no range is open.
+  bool is_whole() const { return !stream_.has_records() && !assembler_.has_open(); }
 
-  ThreadBuffers& buffers_;
-  const NvtxRegistry& registry_;
+ private:
+  struct Lane {
+    LaneReader reader;
+    Backlog backlog;
+    std::uint64_t global_tid = 0;
+    bool is_empty = true;  // as of the last look
+  };
+
+  void find_lanes();
+  void read_lanes(std::size_t share);
+  void take(TraceWriter& to, Lane& lane, const std::byte* record);
+  void add_names(TraceWriter& to);
+  std::uint64_t dropped(DropKind kind) const;
+
+  SegmentView segment_;
   std::uint64_t global_pid_;
+  std::size_t backlog_bytes_;
+  NvtxNames names_;
   RangeAssembler assembler_;
+  RecordStreamReader stream_;
+  std::deque<Lane> lanes_;
   DropCounts drops_;
-  std::uint32_t domains_added_ = 0;
-  std::uint32_t domains_flushed_ = 0;
+  std::size_t domains_added_ = 0;
+  std::size_t domains_flushed_ = 0;
   std::size_t categories_added_ = 0;
   std::size_t categories_flushed_ = 0;
 };

@@ -68,7 +68,7 @@ PayloadCopy::PayloadCopy(const PayloadTypeTable& types, std::uint32_t domain, co
       continue;
     }
     add(payload.schemaId, reinterpret_cast<std::uintptr_t>(payload.payload), payload.payload, size);
-    if (type != nullptr && !type->deep_copies.empty() && size >= type->size) follow(*type, payload);
+    if (type != nullptr) follow(*type, payload.payload, size);
   }
 }
 
@@ -82,21 +82,27 @@ void PayloadCopy::add(std::uint64_t type, std::uint64_t address, const void* sou
   bytes_ += bytes;
 }
 
-void PayloadCopy::follow(const PayloadType& schema, const nvtxPayloadData_t& payload) {
+void PayloadCopy::follow(const PayloadType& schema, const void* payload, std::size_t size) {
   for (const DeepCopy& what : schema.deep_copies) {
     std::uint64_t pointer = 0;
-    std::memcpy(&pointer, static_cast<const std::byte*>(payload.payload) + what.offset, sizeof(pointer));
+    // Programs register offsets beyond what they then give.
+    if (what.offset > size || size - what.offset < sizeof(pointer)) {
+      incomplete_ = true;
+      continue;
+    }
+    std::memcpy(&pointer, static_cast<const std::byte*>(payload) + what.offset, sizeof(pointer));
     if (pointer != 0) copy_behind(pointer, what);
   }
 }
 
 void PayloadCopy::copy_behind(std::uint64_t pointer, const DeepCopy& what) {
   const std::size_t room = scratch_.size() - scratch_used_;
-  const std::size_t wanted = what.count == 0 ? room : std::min(room, what.count * what.unit);
+  const bool fits = what.count <= room / what.unit;
+  const std::size_t wanted = what.count == 0 || !fits ? room : what.count * what.unit;
   std::byte* to = scratch_.data() + scratch_used_;
   std::size_t got = read_own_memory(pointer, to, wanted);
   if (what.count == 0) got = std::min(got, bytes_before_zero(to, got, what.unit) + what.unit);
-  if (what.count != 0 && got < what.count * what.unit) incomplete_ = true;
+  if (what.count != 0 && (!fits || got < wanted)) incomplete_ = true;
   if (got == 0) return;
   scratch_used_ += got;
   add(kCopiedMemory, pointer, to, got);

@@ -28,7 +28,7 @@ class PayloadCopy {
 
  private:
   static constexpr std::size_t kMaxBlobs = 32;
-  static constexpr std::size_t kMaxBytes = std::size_t{64} << 10U;
+  static constexpr std::size_t kMaxBytes = std::size_t{48} << 10U;
   static constexpr std::size_t kScratch = 4096;  // for pointed-to memory
 
   struct Item {
@@ -39,7 +39,7 @@ class PayloadCopy {
   };
 
   void add(std::uint64_t type, std::uint64_t address, const void* source, std::size_t size);
-  void follow(const PayloadType& schema, const nvtxPayloadData_v1& payload);
+  void follow(const PayloadType& schema, const void* payload, std::size_t size);
   void copy_behind(std::uint64_t pointer, const DeepCopy& what);
 
   std::array<Item, kMaxBlobs> items_;

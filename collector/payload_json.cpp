@@ -29,8 +29,12 @@ struct Place {
   std::size_t offset = 0;
 
   std::size_t left() const { return blob == nullptr || offset > blob->size ? 0 : blob->size - offset; }
-  const std::byte* data() const { return blob->data + offset; }
-  Place at(std::size_t distance) const { return {blob, offset + distance}; }
+  // Only to be read where left() says so.
+  const std::byte* data() const { return blob->data + (left() == 0 ? 0 : offset); }
+  Place at(std::size_t distance) const {
+    constexpr std::size_t kEnd = ~std::size_t{0};
+    return {blob, distance > kEnd - offset ? kEnd : offset + distance};
+  }
 };
 
 class Decoder {

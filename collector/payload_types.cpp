@@ -1,13 +1,12 @@
 #include "collector/payload_types.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <nvtx3/nvToolsExtPayload.h>
 
 namespace swinscope {
 namespace {
-
-constexpr std::size_t kFirstSlots = 64;  // a power of two
 
 std::size_t hash_of(std::uint32_t domain, std::uint64_t id) {
   std::uint64_t h = (id + domain * std::uint64_t{0x9E3779B97F4A7C15}) * 0xD6E8FEB86659FD93U;
@@ -148,38 +147,26 @@ std::size_t string_unit(std::uint64_t type) {
   }
 }
 
-PayloadTypeTable::PayloadTypeTable() : current_(tables_.emplace_back(std::make_unique<Table>(kFirstSlots)).get()) {}
-
-std::pair<PayloadTypeTable::Slot*, const PayloadType*> PayloadTypeTable::look_up(Table& table, std::uint32_t domain,
-                                                                                 std::uint64_t id) {
-  const std::size_t mask = table.slots.size() - 1;
-  std::size_t i = hash_of(domain, id) & mask;
-  // A table is never more than half full, so there is an empty slot.
-  for (;; i = (i + 1) & mask) {
-    const PayloadType* type = table.slots[i].load(std::memory_order_acquire);
-    if (type == nullptr || (type->domain == domain && type->id == id)) return {&table.slots[i], type};
+PayloadTypeTable::~PayloadTypeTable() {
+  for (auto& bucket : buckets_) {
+    const Node* node = bucket.load(std::memory_order_acquire);
+    while (node != nullptr)
+      delete std::exchange(node, node->next);
   }
 }
 
 const PayloadType* PayloadTypeTable::find(std::uint32_t domain, std::uint64_t id) const {
-  return look_up(*current_.load(std::memory_order_acquire), domain, id).second;
+  const Node* node = buckets_[hash_of(domain, id) % kBuckets].load(std::memory_order_acquire);
+  while (node != nullptr && (node->type.domain != domain || node->type.id != id))
+    node = node->next;
+  return node == nullptr ? nullptr : &node->type;
 }
 
 void PayloadTypeTable::add(PayloadType type) {
-  Table* table = tables_.back().get();
-  if (2 * (used_ + 1) > table->slots.size()) {
-    Table* larger = tables_.emplace_back(std::make_unique<Table>(2 * table->slots.size())).get();
-    for (const auto& slot : table->slots) {
-      const PayloadType* old = slot.load(std::memory_order_relaxed);
-      if (old != nullptr) look_up(*larger, old->domain, old->id).first->store(old, std::memory_order_relaxed);
-    }
-    current_.store(larger, std::memory_order_release);
-    table = larger;
+  std::atomic<Node*>& bucket = buckets_[hash_of(type.domain, type.id) % kBuckets];
+  Node* const node = new Node{std::move(type), bucket.load(std::memory_order_relaxed)};
+  while (!bucket.compare_exchange_weak(node->next, node, std::memory_order_acq_rel)) {
   }
-  const PayloadType& kept = types_.emplace_back(std::move(type));
-  const auto [slot, before] = look_up(*table, kept.domain, kept.id);
-  if (before == nullptr) ++used_;
-  slot->store(&kept, std::memory_order_release);
 }
 
 void lay_out(PayloadType& schema, bool has_size, std::size_t pack_align, const PayloadTypeTable& types) {

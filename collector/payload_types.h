@@ -3,11 +3,10 @@
 // Sources: nvtx3/nvToolsExtPayload.h (the format), the headers' numbering is used as it is.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,31 +57,30 @@ TypeLayout predefined_layout(std::uint64_t type);
 // Size of a code unit of a string type, 0 for other types.
 std::size_t string_unit(std::uint64_t type);
 
-// The registered types by domain and id. Any number of threads may look up while one adds; nothing is ever freed, since
-// a callback may be looking at it.
+// The registered types by domain and id. Any number of threads may add and look up at once, without a lock; nothing is
+// freed before the table is, since a callback may be looking at it.
 class PayloadTypeTable {
  public:
-  PayloadTypeTable();
+  PayloadTypeTable() = default;
+  PayloadTypeTable(const PayloadTypeTable&) = delete;
+  PayloadTypeTable& operator=(const PayloadTypeTable&) = delete;
+  PayloadTypeTable(PayloadTypeTable&&) = delete;
+  PayloadTypeTable& operator=(PayloadTypeTable&&) = delete;
+  ~PayloadTypeTable();
 
-  // Lock-free. Null when there is none.
+  // Null when there is none.
   const PayloadType* find(std::uint32_t domain, std::uint64_t id) const;
-  // A later type with the same id replaces the earlier one. The caller excludes other writers.
+  // A later type with the same id replaces the earlier one. Throws std::bad_alloc.
   void add(PayloadType type);
 
  private:
-  using Slot = std::atomic<const PayloadType*>;
-  struct Table {
-    explicit Table(std::size_t count) : slots(count) {}
-    std::vector<Slot> slots;
+  struct Node {
+    PayloadType type;
+    Node* next;
   };
-  // The type's slot, or an empty one, and what was seen there: a reader must not look again, since an empty slot may
-  // have become another type's.
-  static std::pair<Slot*, const PayloadType*> look_up(Table& table, std::uint32_t domain, std::uint64_t id);
+  static constexpr std::size_t kBuckets = 256;
 
-  std::deque<PayloadType> types_;
-  std::vector<std::unique_ptr<Table>> tables_;  // the last is the current one
-  std::atomic<Table*> current_;
-  std::size_t used_ = 0;
+  std::array<std::atomic<Node*>, kBuckets> buckets_ = {};
 };
 
 // Fills in offsets, size, alignment and what to copy, by the rules that C has for structs. Nested types must be

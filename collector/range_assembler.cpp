@@ -1,5 +1,6 @@
 #include "collector/range_assembler.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <iterator>
@@ -19,18 +20,24 @@ bool begins(EventKind kind) {
 
 NvtxEvent::NvtxEvent(const std::byte* record) {
   std::memcpy(&head, record, sizeof(head));
-  if (head.bytes == sizeof(head)) return;
+  std::size_t left = head.bytes - sizeof(head);
+  if (left < sizeof(body)) return;
   const std::byte* at = record + sizeof(head);
+  const auto skip = [&](std::size_t bytes) {
+    bytes = std::min(bytes, left);
+    at += bytes;
+    left -= bytes;
+  };
   std::memcpy(&body, at, sizeof(body));
-  at += sizeof(body);
-  text = {reinterpret_cast<const char*>(at), body.text_bytes};
-  at += align8(body.text_bytes);
-  for (std::uint16_t i = 0; i < head.blobs; ++i) {
+  skip(sizeof(body));
+  text = {reinterpret_cast<const char*>(at), std::min<std::size_t>(body.text_bytes, left)};
+  skip(align8(body.text_bytes));
+  for (std::uint16_t i = 0; i < head.blobs && left >= sizeof(BlobHead); ++i) {
     BlobHead blob;
     std::memcpy(&blob, at, sizeof(blob));
-    at += sizeof(blob);
-    blobs.push_back({blob.type, blob.address, at, blob.size});
-    at += align8(blob.size);
+    skip(sizeof(blob));
+    blobs.push_back({blob.type, blob.address, at, std::min<std::size_t>(blob.size, left)});
+    skip(blob.size > left ? left : align8(blob.size));
   }
 }
 
@@ -55,6 +62,8 @@ void RangeAssembler::add(TraceWriter& to, std::uint32_t buffer, std::uint64_t gl
       break;
     case EventKind::kGraphNode:
       add_graph_node(to, global_tid, event);
+      break;
+    default:
       break;
   }
   beginning_ = false;
@@ -123,9 +132,9 @@ void RangeAssembler::set_value(NvtxRecord& r, const NvtxEvent& event) const {
 void RangeAssembler::set_payload(TraceWriter& to, NvtxRecord& r, const NvtxEvent& event) {
   if (event.blobs.empty()) return;
   const auto text_of = [this](std::uint64_t handle) {
-    return handle > 0xFFFFFFFFU ? std::string() : registry_.string_text(static_cast<std::uint32_t>(handle));
+    return handle > 0xFFFFFFFFU ? std::string() : names_.string_text(static_cast<std::uint32_t>(handle));
   };
-  const PayloadText payload = describe_payloads(event.blobs, event.head.domain, registry_.types(), text_of);
+  const PayloadText payload = describe_payloads(event.blobs, event.head.domain, names_.types(), text_of);
   if (payload.message) r.text = to.intern(*payload.message);
   if (payload.category) r.category = *payload.category;
   if (payload.color) r.color = *payload.color;
@@ -133,11 +142,10 @@ void RangeAssembler::set_payload(TraceWriter& to, NvtxRecord& r, const NvtxEvent
 }
 
 StringId RangeAssembler::registered(TraceWriter& to, std::uint32_t string) {
-  constexpr StringId kUnknown = ~StringId{0};
-  if (string >= registry_.string_count()) return to.intern("(unregistered string)");
-  if (string >= registered_.size()) registered_.resize(registry_.string_count(), kUnknown);
-  StringId& id = registered_[string];
-  if (id == kUnknown) id = to.intern(registry_.string_text(string));
+  const auto known = registered_.find(string);
+  if (known != registered_.end()) return known->second;
+  const StringId id = to.intern(names_.string_text(string));
+  registered_.emplace(string, id);
   return id;
 }
 
@@ -217,6 +225,13 @@ void RangeAssembler::for_each_open(Function function) {
     function(open);
 }
 
+bool RangeAssembler::has_open() const {
+  const auto is_open = [](const auto& domains) {
+    return std::any_of(domains.second.begin(), domains.second.end(), [](const auto& s) { return !s.second.empty(); });
+  };
+  return !started_.empty() || std::any_of(stacks_.begin(), stacks_.end(), is_open);
+}
+
 void RangeAssembler::end_thread(TraceWriter& to, std::uint32_t buffer) {
   const auto found = stacks_.find(buffer);
   if (found == stacks_.end()) return;
@@ -231,7 +246,7 @@ void RangeAssembler::end_thread(TraceWriter& to, std::uint32_t buffer) {
 
 std::int64_t RangeAssembler::discard(std::uint32_t buffer, const NvtxEvent& event) {
   if (begins(event.head.kind)) return 1;
-  if (event.head.kind == EventKind::kGraphNode) return 0;
+  if (event.head.kind > EventKind::kEnd) return 0;
   if (event.head.kind == EventKind::kEnd) return static_cast<std::int64_t>(started_.erase(event.head.id));
   Stack& stack = stacks_[buffer][event.head.domain];
   std::int64_t lost = 0;

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "collector/nvtx_event.h"
-#include "collector/nvtx_registry.h"
+#include "collector/nvtx_names.h"
 #include "collector/payload_json.h"
 #include "store/writer.h"
 
 namespace swinscope {
 
-// The parts of an event in a ring.
+// The parts of an event. What a head promises and the record does not hold is left out.
 struct NvtxEvent {
   explicit NvtxEvent(const std::byte* record);
 
@@ -26,18 +26,18 @@ struct NvtxEvent {
   std::vector<PayloadBlob> blobs;
 };
 
-// Used by the writer thread alone. Functions that take a TraceWriter throw what it throws.
+// Used by one thread. Functions that take a TraceWriter throw what it throws.
 class RangeAssembler {
  public:
   // Times become relative to `start_ns` (CLOCK_MONOTONIC).
-  RangeAssembler(const NvtxRegistry& registry, std::int64_t start_ns) : registry_(registry), start_ns_(start_ns) {}
+  RangeAssembler(const NvtxNames& names, std::int64_t start_ns) : names_(names), start_ns_(start_ns) {}
 
-  // An event of the thread whose buffer has this number.
+  // An event of the thread whose lane has this number.
   void add(TraceWriter& to, std::uint32_t buffer, std::uint64_t global_tid, const NvtxEvent& event);
   // The thread has ended; ranges that it left open stay open.
   void end_thread(TraceWriter& to, std::uint32_t buffer);
-  // Every buffer was read up to a moment after the last call. An end that came before its start was read, from another
-  // thread's buffer, waits for it for one pass.
+  // Every lane was read up to a moment after the last call. An end that came before its start was read, from another
+  // thread's lane, waits for it for one pass.
   void end_pass();
 
   // The same without a file: the event is lost. Returns the ranges and marks that are now lost for good.
@@ -49,6 +49,8 @@ class RangeAssembler {
   // All that was added is in the file now, or is not.
   void flushed();
   void lost();
+  // A range has begun and not ended.
+  bool has_open() const;
   // Ranges and marks added since the last flush, with the one that was being added when the writer threw.
   std::int64_t unflushed() const { return unflushed_ + (beginning_ ? 1 : 0); }
 
@@ -80,12 +82,12 @@ class RangeAssembler {
   template <typename Function>
   void for_each_open(Function function);
 
-  const NvtxRegistry& registry_;
+  const NvtxNames& names_;
   std::int64_t start_ns_;
   std::unordered_map<std::uint32_t, std::map<std::uint32_t, Stack>> stacks_;  // buffer -> domain -> open pushes
   std::unordered_map<std::uint64_t, Open> started_;                           // id -> open range
   std::unordered_map<std::uint64_t, End> ends_;                               // id -> end without a start so far
-  std::vector<StringId> registered_;                                          // registered string -> id in the file
+  std::unordered_map<std::uint32_t, StringId> registered_;                    // registered string -> id in the file
   std::int64_t unflushed_ = 0;
   bool beginning_ = false;  // a mark, or the first part of a range, is on its way
 };

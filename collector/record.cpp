@@ -29,6 +29,7 @@
 #include "collector/process_stat.h"
 #include "collector/process_tree.h"
 #include "collector/run_folder.h"
+#include "collector/segment_hub.h"
 
 namespace swinscope {
 namespace fs = std::filesystem;
@@ -108,9 +109,10 @@ std::int64_t cpu_ns_of(const rusage& usage) {
 // The run while its processes live: passes signals on, samples, waits.
 class Watch {
  public:
-  Watch(const ParentRole& role, ProcessLog& log, double sample_hz, const Report& report)
+  Watch(const ParentRole& role, ProcessLog& log, SegmentHub& hub, double sample_hz, const Report& report)
       : role_(role),
         log_(log),
+        hub_(hub),
         report_(report),
         scanner_(getpid()),
         period_ns_(sample_hz > 0 ? static_cast<std::int64_t>(1e9 / sample_hz) : kIdlePeriodNs) {}
@@ -147,6 +149,7 @@ class Watch {
     while (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0) {
       if (ended.si_pid == 0) return true;
       if (const auto stat = read_process_stat(ended.si_pid)) tree_.last_look(*stat);
+      hub_.process_ends(ended.si_pid);
       int status = 0;
       rusage usage{};
       wait4(ended.si_pid, &status, 0, &usage);
@@ -217,6 +220,7 @@ class Watch {
 
   const ParentRole& role_;
   ProcessLog& log_;
+  SegmentHub& hub_;
   const Report& report_;
   ProcessScanner scanner_;
   ProcessTree tree_;
@@ -263,12 +267,13 @@ std::string python_path(const fs::path& collector) {
 }
 
 std::map<std::string, std::string> variables_for(const RecordOptions& options, const fs::path& collector,
-                                                 std::int64_t offset_ns) {
+                                                 const fs::path& rings, std::int64_t offset_ns) {
   const std::string library = fs::absolute(collector).string();
   std::map<std::string, std::string> variables = {
       {"CUDA_INJECTION64_PATH", library},
       {"NVTX_INJECTION64_PATH", library},
       {"SWINSCOPE_OUT", fs::absolute(options.folder).string()},
+      {"SWINSCOPE_RINGS", rings.string()},
       {"SWINSCOPE_CLOCK", utc_offset_text(offset_ns)},
       {"SWINSCOPE_SAMPLE_HZ", fmt::format("{}", options.sample_hz)},
       {"SWINSCOPE_TRACE", trace_list(options.trace)},
@@ -278,6 +283,14 @@ std::map<std::string, std::string> variables_for(const RecordOptions& options, c
       {"SWINSCOPE_CUDA_GRAPH", options.trace.graph_level ? "graph" : "node"}};
   if (options.torch_modules) variables["PYTHONPATH"] = python_path(collector);
   return variables;
+}
+
+// Every process's file takes a few. After the command has been started, which has its own limit.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 void warn_of_other_tool(const fs::path& collector, const Report& report) {
@@ -301,7 +314,7 @@ void report_files(const std::vector<RunFile>& files, const Report& report) {
 }
 
 // After the last process has ended: the files of the ranks, then our own, which needs to know their ranks.
-void close_run(const RecordOptions& options, ProcessTree& tree, ProcessLog& log, RunDescription& run,
+void close_run(const RecordOptions& options, ProcessTree& tree, ProcessLog& log, SegmentHub& hub, RunDescription& run,
                const Report& note) {
   std::set<std::int64_t> alive;
   std::int64_t cpu_ns = 0;
@@ -310,7 +323,8 @@ void close_run(const RecordOptions& options, ProcessTree& tree, ProcessLog& log,
     cpu_ns += process.own_ns + process.unseen_ns;
   }
   run.cpu_ns = cpu_ns;
-  run.files = finish_run_files(options.folder, alive, note);
+  const bool is_explained = hub.finish(alive, note) > 0;
+  run.files = finish_run_files(options.folder, alive, note, is_explained);
   std::map<pid_t, std::int32_t> ranks;
   for (const RunFile& file : run.files)
     ranks.emplace(static_cast<pid_t>(file.pid), file.rank);
@@ -373,19 +387,22 @@ int record(const RecordOptions& options) {
 
   const ParentRole role;
   ProcessLog log(options.folder, describe_launcher(options, run.start_utc_ns), start_ns, note);
-  Watch watch(role, log, options.sample_hz, note);
+  SegmentHub hub({fs::absolute(options.folder), offset_ns, options.sample_hz, options.max_bytes});
+  Watch watch(role, log, hub, options.sample_hz, note);
   pid_t child = 0;
   try {
-    child = spawn_command(program, options.command, variables_for(options, collector, offset_ns), role.mask_before());
+    child = spawn_command(program, options.command, variables_for(options, collector, hub.rings(), offset_ns), role.mask_before());
   } catch (const CommandError&) {
     prepare_run_folder(options.folder, true);  // nothing ran: leave no run behind
     throw;
   }
+  raise_descriptor_limit();
+  hub.start();
   look_at_gpus(options, log, watch, note);
   const int status = watch.run(child);
 
   try {
-    close_run(options, watch.tree(), log, run, note);
+    close_run(options, watch.tree(), log, hub, run, note);
     run.end_utc_ns = monotonic_ns() + offset_ns;
     run.exit_status = status;
     run.warnings = warnings;

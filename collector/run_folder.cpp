@@ -154,11 +154,14 @@ void join_collectives(const fs::path& path, const std::function<void(const std::
 }  // namespace
 
 std::vector<RunFile> finish_run_files(const fs::path& folder, const std::set<std::int64_t>& alive,
-                                      const std::function<void(const std::string&)>& report) {
+                                      const std::function<void(const std::string&)>& report, bool is_explained) {
   const std::vector<fs::path> traces = files_in(folder, is_rank_file);
   const std::vector<fs::path> notes = files_in(folder, is_drop_note);
-  if (traces.empty() && notes.empty())
-    report("no process of the command used NVTX or CUDA: only the processes were recorded");
+  if (traces.empty() && notes.empty() && !is_explained) {
+    report(
+        "no call of NVTX or CUDA was recorded: no process of the command made one, or none could load the recorder's "
+        "library; only the processes were recorded");
+  }
   std::vector<RunFile> files;
   for (const fs::path& path : traces) {
     try {

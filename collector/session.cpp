@@ -1,18 +1,25 @@
 #include "collector/session.h"
 
-#include <atomic>
+#include <cerrno>
 #include <cstdlib>
-#include <memory>
-#include <mutex>
-#include <vector>
+#include <ctime>
+#include <new>
+#include <string>
+#include <utility>
 
 #include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include "collector/capture_window.h"
 #include "collector/clock.h"
+#include "collector/cuda_recorder.h"
+#include "collector/environment.h"
+#include "collector/loading.h"
 #include "collector/nvtx_emitter.h"
+#include "collector/process_state.h"
 #include "collector/recorder.h"
+#include "collector/session_segment.h"
 #include "collector/trace_options.h"
 
 namespace swinscope {
@@ -23,81 +30,78 @@ constexpr std::int64_t kMaxDrainNs = 10'000'000'000;
 constexpr double kDefaultSampleHz = 10;
 constexpr double kMaxSampleHz = 1000;
 
-enum class Phase : std::uint8_t { kIdle, kRecording, kOver };
-
-struct State {
+// The same in a process and its forked children, or taken along by them.
+struct Inherited {
+  std::atomic<bool> is_prepared = false;
+  SessionFolders folders;
   NvtxRegistry registry;
-  std::mutex mutex;  // guards changes of phase and recorder
-  std::atomic<Phase> phase = Phase::kIdle;
-  std::atomic<Recorder*> recorder = nullptr;
-  std::atomic<std::uint8_t> generation = 0;
-  std::unique_ptr<RangeWindow> window;  // set by the first recording
-  std::atomic<bool> watches_ranges = false;
-  bool is_prepared = false;  // handlers and key are registered
+  SegmentView last_segment;  // of this process, or of the one that it was forked from
+  std::atomic<std::uint32_t> marks = 0;
+  std::uint8_t generation = 0;
   bool has_key = false;
   pthread_key_t key = 0;
-  // Recordings that are over, or the parent's: never destroyed, but not leaked either.
-  std::vector<Recorder*> past;
-  // Between the handlers of a fork.
-  Recorder* forking = nullptr;
+  Recorder* forking = nullptr;  // between the handlers of a fork
   bool fork_is_safe = false;
 };
 
 // Never destroyed: threads and destructors of the program may emit events to the very end.
-State& state() {
-  static auto* const instance = new State;
+Inherited& inherited() {
+  alignas(Inherited) static std::byte memory[sizeof(Inherited)];
+  static auto* const instance = new (memory) Inherited;
   return *instance;
 }
 
 struct ThreadSlot {
-  Recorder* recorder;
-  ThreadBuffer* buffer;
+  std::uint32_t mark;
   std::uint32_t refusals;
+  ThreadBuffer* buffer;
+  std::uint32_t mark_while_loading;
+  bool is_beginning;
 };
 thread_local ThreadSlot this_thread = {};
 
-void thread_ends(void* buffer) {
-  ThreadBuffers::abandon(*static_cast<ThreadBuffer*>(buffer));
+class KeepErrno {
+ public:
+  KeepErrno() = default;
+  KeepErrno(const KeepErrno&) = delete;
+  KeepErrno& operator=(const KeepErrno&) = delete;
+  KeepErrno(KeepErrno&&) = delete;
+  KeepErrno& operator=(KeepErrno&&) = delete;
+  ~KeepErrno() { errno = before_; }
+
+ private:
+  int before_ = errno;
+};
+
+// The value is a parent's where the thread was forked; the slot tells.
+void thread_ends(void* /*buffer*/) {
+  const ProcessState* p = process_state();
+  if (p != nullptr && this_thread.mark != 0 && this_thread.mark == p->mark.load() && this_thread.buffer != nullptr)
+    p->buffers.abandon(*this_thread.buffer);
   this_thread = {};
 }
 
+// Where a thread of ours uses SQLite: the child is to find SQLite's memory in order.
 void before_fork() {
-  State& s = state();
-  s.mutex.lock();
-  s.forking = s.recorder.load();
-  s.fork_is_safe = s.forking == nullptr || s.forking->stop_for_fork();
-  s.registry.lock_for_fork();  // after the recorder, whose thread asks the registry while it must not be stopped
+  Inherited& i = inherited();
+  const ProcessState* p = process_state();
+  i.forking = p == nullptr ? nullptr : p->recorder;
+  i.fork_is_safe = i.forking == nullptr || i.forking->stop_for_fork();
 }
-
 void after_fork_in_parent() {
-  State& s = state();
-  if (s.forking != nullptr && s.fork_is_safe) s.forking->resume_after_fork();
-  s.registry.unlock_after_fork();
-  s.mutex.unlock();
+  Inherited& i = inherited();
+  if (i.forking != nullptr && i.fork_is_safe) i.forking->resume_after_fork();
 }
-
-// The parent's recorder, its file and its database handle are left alone: they are not the child's to close.
 void after_fork_in_child() {
-  State& s = state();
-  if (s.forking != nullptr) {
-    s.past.push_back(s.forking);
-    CuptiSource::forget_in_child();
-    s.recorder.store(nullptr);
-    s.phase.store(s.fork_is_safe ? Phase::kIdle : Phase::kOver);
-    s.generation.fetch_add(1);
-    if (s.has_key) pthread_setspecific(s.key, nullptr);
-    this_thread = {};
-  }
-  s.registry.unlock_after_fork();
-  s.mutex.unlock();
+  if (inherited().fork_is_safe) return;
+  if (ProcessState* p = process_state()) p->phase.store(Phase::kOver);
 }
 
-void prepare(State& s) {
-  if (s.is_prepared) return;
-  s.is_prepared = true;
-  pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
-  // Without a key the buffers of ended threads are not used again.
-  s.has_key = pthread_key_create(&s.key, &thread_ends) == 0;
+void prepare(Inherited& i) {
+  if (i.is_prepared.exchange(true)) return;
+  remember_folders(i.folders);
+  // Without a key the lanes of ended threads are not used again.
+  i.has_key = pthread_key_create(&i.key, &thread_ends) == 0;
 }
 
 double sample_hz() {
@@ -114,144 +118,230 @@ std::int64_t max_bytes() {
   return text == nullptr ? 0 : std::strtoll(text, nullptr, 10);
 }
 
-Recorder* begin() noexcept {
-  State& s = state();
-  const std::lock_guard lock(s.mutex);
-  if (s.phase.load() != Phase::kIdle) return s.recorder.load();
-  const char* folder = std::getenv("SWINSCOPE_OUT");
-  if (folder == nullptr || *folder == '\0') {
-    s.phase.store(Phase::kOver);
-    return nullptr;
+void record_from_within(ProcessState& p, const Inherited& i) {
+  static const bool has_handlers = pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child) == 0;
+  if (!has_handlers) throw std::bad_alloc();
+  RecordingOptions options;
+  options.folder = i.folders.out.data();
+  options.utc_offset_ns = utc_offset_from(std::getenv("SWINSCOPE_CLOCK"));
+  options.sample_hz = sample_hz();
+  options.max_bytes = max_bytes();
+  options.environment = machine_environment();
+  p.recorder = new Recorder(p.segment, std::move(options));
+}
+
+// Whether `record` is on this host, and in this file system.
+bool can_reach(const char* folder) { return *folder != '\0' && (access(folder, F_OK) == 0 || errno != ENOENT); }
+
+void begin_in(ProcessState& p, Inherited& i) {
+  const bool is_outside = can_reach(i.folders.rings.data());
+  Segment segment = is_outside ? make_segment(i.folders) : make_private_segment();
+  if (!segment.is_valid()) {
+    if (is_outside) tell_why(i.folders, errno);
+    return;
   }
+  segment.keep();
+  p.segment = segment.view();
+  p.buffers = ThreadBuffers(p.segment);
+  const bool is_fork = static_cast<bool>(i.last_segment);
+  i.registry.move_to(p.segment);
+  i.last_segment = p.segment;
+  p.generation = i.generation++;
+  describe_process(p.segment, !is_fork);
+  if (!can_throw()) {
+    p.mark.store(is_outside ? i.marks.fetch_add(1) + 1 : 0, std::memory_order_release);
+    return;  // what needs no memory goes on
+  }
+  WindowOptions window = window_from_environment();
+  if (RangeWindow(window).watches_ranges()) p.window = new RangeWindow(std::move(window));
+  if (!is_outside) record_from_within(p, i);
+  p.mark.store(i.marks.fetch_add(1) + 1, std::memory_order_release);
+}
+
+// After a daemon was left behind: nobody records its children any more.
+bool is_left_behind(const Inherited& i) {
+  return i.last_segment && i.last_segment.header().is_closed.load(std::memory_order_acquire) != 0;
+}
+
+void begin(ProcessState& p) noexcept {
+  Phase idle = Phase::kIdle;
+  if (!p.phase.compare_exchange_strong(idle, Phase::kBeginning)) return;
+  const KeepErrno keep;
+  this_thread.is_beginning = true;
+  Inherited& i = inherited();
+  prepare(i);
   try {
-    prepare(s);
-    RecorderOptions options;
-    options.folder = folder;
-    options.identity = rank_from_environment();
-    options.utc_offset_ns = utc_offset_from(std::getenv("SWINSCOPE_CLOCK"));
-    options.sample_hz = sample_hz();
-    options.max_bytes = max_bytes();
-    if (s.window == nullptr) s.window = std::make_unique<RangeWindow>(window_from_environment());
-    s.watches_ranges.store(s.window->watches_ranges());
-    s.recorder.store(new Recorder(std::move(options), s.registry));
-    s.phase.store(Phase::kRecording);
+    if (i.folders.out[0] != '\0' && !is_left_behind(i)) begin_in(p, i);
   } catch (...) {
-    s.phase.store(Phase::kOver);  // no thread, no memory: the program runs on unrecorded
+    p.mark.store(0);  // no thread, no memory: the program runs on unrecorded
   }
-  return s.recorder.load();
+  this_thread.is_beginning = false;
+  p.phase.store(p.mark.load() != 0 ? Phase::kRecording : Phase::kOver, std::memory_order_release);
+}
+
+// The state of a process that records, or null. Another thread that begins is waited for, not for ever: its process may
+// be out of order.
+ProcessState* current() noexcept {
+  constexpr int kMaxYields = 100'000;
+  ProcessState* p = process_state();
+  if (p == nullptr || this_thread.is_beginning) return nullptr;
+  for (int i = 0; i < kMaxYields; ++i) {
+    switch (p->phase.load(std::memory_order_acquire)) {
+      case Phase::kIdle:
+        begin(*p);
+        break;
+      case Phase::kBeginning:
+        sched_yield();
+        break;
+      case Phase::kRecording:
+        return p;
+      case Phase::kOver:
+        return p->mark.load(std::memory_order_acquire) != 0 ? p : nullptr;
+    }
+  }
+  return nullptr;
+}
+
+// Asking again costs a look at all lanes: not at every event.
+ThreadBuffer* enter(const ProcessState& p, std::uint32_t mark) noexcept {
+  constexpr std::uint32_t kEventsPerTry = 64;
+  if (this_thread.mark == mark && this_thread.refusals++ % kEventsPerTry != 0) return nullptr;
+  const KeepErrno keep;
+  if (this_thread.mark != mark) this_thread.refusals = 1;
+  this_thread.mark = mark;
+  this_thread.buffer = p.buffers.acquire(static_cast<std::uint32_t>(gettid()));
+  if (this_thread.buffer != nullptr && inherited().has_key) pthread_setspecific(inherited().key, this_thread.buffer);
+  return this_thread.buffer;
+}
+
+ThreadBuffer* find_buffer(ProcessState*& p) noexcept {
+  p = process_state();
+  std::uint32_t mark = p == nullptr ? 0 : p->mark.load(std::memory_order_acquire);
+  if (mark != 0 && this_thread.mark == mark && this_thread.buffer != nullptr) return this_thread.buffer;
+  loading_ends();
+  if (this_thread.mark_while_loading != 0) this_thread.mark = std::exchange(this_thread.mark_while_loading, 0);
+  p = current();
+  if (p == nullptr) return nullptr;
+  mark = p->mark.load(std::memory_order_acquire);
+  if (mark != 0 && this_thread.mark == mark && this_thread.buffer != nullptr) return this_thread.buffer;
+  return mark == 0 ? nullptr : enter(*p, mark);
 }
 
 // After the handlers of atexit and the static objects of the program, so that their events are in.
 __attribute__((destructor)) void end_with_process() {
-  State& s = state();
-  Recorder* recorder = nullptr;
-  {
-    const std::lock_guard lock(s.mutex);
-    recorder = s.recorder.exchange(nullptr);
-    s.phase.store(Phase::kOver);
-    if (recorder != nullptr) s.past.push_back(recorder);
-  }
-  // The recorder stays: other threads may be on their way into its buffers.
-  if (recorder != nullptr) recorder->finish(kMaxFinishNs);
+  ProcessState* p = process_state();
+  if (p == nullptr || p->phase.load() != Phase::kRecording) return;
+  if (CudaRecorder* cuda = p->cuda.load()) cuda->finish(kMaxFinishNs);
+  // Other threads may be on their way into their lanes: those stay.
+  p->segment.header().has_ended.store(1, std::memory_order_release);
+  if (p->recorder != nullptr) p->recorder->finish(kMaxFinishNs);
 }
 
 // Before the destructors of libraries: CUPTI and the driver are gone by then.
 void end_cuda() {
-  Recorder* recorder = state().recorder.load(std::memory_order_acquire);
-  if (recorder != nullptr) recorder->stop_cuda(kMaxDrainNs);
+  const ProcessState* p = process_state();
+  CudaRecorder* cuda = p == nullptr ? nullptr : p->cuda.load();
+  if (cuda != nullptr) cuda->stop(kMaxDrainNs);
 }
 
-Recorder* current() noexcept {
-  State& s = state();
-  Recorder* recorder = s.recorder.load(std::memory_order_acquire);
-  if (recorder != nullptr) return recorder;
-  return s.phase.load(std::memory_order_acquire) == Phase::kIdle ? begin() : nullptr;
-}
+void forget_cuda_in_child() { CuptiSource::forget_in_child(); }
 
-ThreadBuffer* enter(Recorder* recorder) noexcept {
-  // Asking again costs a walk over all buffers: not at every event.
-  constexpr std::uint32_t kEventsPerTry = 64;
-  if (this_thread.recorder == recorder && this_thread.refusals++ % kEventsPerTry != 0) {
-    recorder->buffers().refuse();
-    return nullptr;
-  }
-  this_thread.recorder = recorder;
-  this_thread.buffer = recorder->buffers().acquire(static_cast<std::uint32_t>(gettid()));
-  if (this_thread.buffer != nullptr && state().has_key) pthread_setspecific(state().key, this_thread.buffer);
-  return this_thread.buffer;
+void move(RangeWindow::Move move) noexcept {
+  const ProcessState* p = process_state();
+  CudaRecorder* cuda = p == nullptr ? nullptr : p->cuda.load(std::memory_order_acquire);
+  if (cuda == nullptr) return;
+  if (move == RangeWindow::Move::kOpen) cuda->cuda().open(true);
+  if (move == RangeWindow::Move::kClose) cuda->cuda().close(true);
 }
 
 }  // namespace
 
 bool ensure_session() noexcept { return current() != nullptr; }
 
+bool can_throw() noexcept {
+  constexpr std::size_t kBytes = 1024;
+  const KeepErrno keep;
+  void* memory = std::malloc(kBytes);
+  std::free(memory);
+  return memory != nullptr;
+}
+
+// The next event takes the long way, which ends it.
+void session_is_loading() noexcept {
+  loading_begins();
+  if (this_thread.mark != 0) this_thread.mark_while_loading = std::exchange(this_thread.mark, 0);
+}
+
 void begin_cuda() noexcept {
   const TraceOptions options = trace_options_from_environment();
-  Recorder* recorder = current();
-  if (recorder == nullptr) return;
-  const char* folder = std::getenv("SWINSCOPE_OUT");
+  ProcessState* p = current();
+  if (p == nullptr || p->cuda.load() != nullptr || !can_throw()) return;
   try {
-    recorder->cuda().set_trigger_file(std::string(folder == nullptr ? "" : folder) + "/" + kTriggerFile);
+    auto* cuda = new CudaRecorder(p->segment, make_global_pid(p->segment.header().pid));
+    cuda->cuda().set_trigger_file(std::string(inherited().folders.out.data()) + "/" + kTriggerFile);
+    cuda->cuda().begin(&open_cupti, options, window_from_environment(),
+                       [](std::uint64_t node, std::uint64_t original) {
+                         ThreadBuffer* buffer = session_buffer(DropKind::kGraphNode);
+                         if (buffer != nullptr) Emitter(*buffer, inherited().registry).graph_node(node, original);
+                       });
+    p->cuda.store(cuda, std::memory_order_release);
   } catch (...) {
-    return;  // no memory
+    return;  // no memory, no thread
   }
-  recorder->cuda().begin(&open_cupti, options, window_from_environment(),
-                         [](std::uint64_t node, std::uint64_t original) {
-                           ThreadBuffer* buffer = session_buffer();
-                           if (buffer != nullptr) Emitter(*buffer, session_registry()).graph_node(node, original);
-                         });
+  pthread_atfork(nullptr, nullptr, &forget_cuda_in_child);
   if (options.cuda) std::atexit(&end_cuda);
 }
 
-bool session_watches_ranges() noexcept { return state().watches_ranges.load(std::memory_order_relaxed); }
-
-namespace {
-
-void move(RangeWindow::Move move) noexcept {
-  Recorder* recorder = state().recorder.load(std::memory_order_acquire);
-  if (recorder == nullptr) return;
-  if (move == RangeWindow::Move::kOpen) recorder->cuda().open(true);
-  if (move == RangeWindow::Move::kClose) recorder->cuda().close(true);
+bool session_watches_ranges() noexcept {
+  const ProcessState* p = process_state();
+  return p != nullptr && p->window != nullptr;
 }
 
-}  // namespace
-
 void session_range_begins(std::uint32_t domain, int level, const EventDetails& details) noexcept {
+  const ProcessState* p = process_state();
+  if (p == nullptr || p->window == nullptr) return;
+  const std::string_view name = details.string != 0       ? inherited().registry.string_text(details.string)
+                                : details.text != nullptr ? std::string_view(details.text)
+                                                          : std::string_view();
   try {
-    std::string registered;
-    if (details.string != 0) registered = state().registry.string_text(details.string);
-    const std::string_view name = details.string != 0       ? std::string_view(registered)
-                                  : details.text != nullptr ? std::string_view(details.text)
-                                                            : std::string_view();
-    move(state().window->pushed(static_cast<std::uint32_t>(gettid()), domain, level, name));
+    move(p->window->pushed(static_cast<std::uint32_t>(gettid()), domain, level, name));
   } catch (...) {
     return;  // no memory: the range opens nothing
   }
 }
 
 void session_range_popped(std::uint32_t domain, int level) noexcept {
-  move(state().window->popped(static_cast<std::uint32_t>(gettid()), domain, level));
+  const ProcessState* p = process_state();
+  if (p != nullptr && p->window != nullptr)
+    move(p->window->popped(static_cast<std::uint32_t>(gettid()), domain, level));
 }
 
-NvtxRegistry& session_registry() noexcept { return state().registry; }
+const NvtxRegistry& recorded_registry() noexcept { return inherited().registry; }
+
+NvtxRegistry* session_registry() noexcept {
+  loading_ends();
+  return current() == nullptr ? nullptr : &inherited().registry;
+}
 
 ThreadBuffer* session_buffer() noexcept {
-  Recorder* recorder = current();
-  if (recorder == nullptr) return nullptr;
-  if (this_thread.recorder == recorder && this_thread.buffer != nullptr) return this_thread.buffer;
-  return enter(recorder);
+  ProcessState* p = nullptr;
+  return find_buffer(p);
 }
 
-void session_written(ThreadBuffer& buffer) noexcept {
-  if (!buffer.ring.is_half_full()) return;
-  Recorder* recorder = state().recorder.load(std::memory_order_acquire);
-  if (recorder != nullptr) recorder->wake();
+ThreadBuffer* session_buffer(DropKind kind) noexcept {
+  ProcessState* p = nullptr;
+  ThreadBuffer* buffer = find_buffer(p);
+  if (buffer == nullptr && p != nullptr && p->mark.load() != 0) p->buffers.refuse(kind);
+  return buffer;
 }
 
-std::uint8_t session_generation() noexcept { return state().generation.load(std::memory_order_relaxed); }
+std::uint8_t session_generation() noexcept {
+  const ProcessState* p = process_state();
+  return p == nullptr ? 0 : p->generation;
+}
 
 void session_drop(DropKind kind) noexcept {
-  ThreadBuffer* buffer = session_buffer();
+  ThreadBuffer* buffer = session_buffer(kind);
   if (buffer != nullptr) buffer->drop(kind);
 }
 

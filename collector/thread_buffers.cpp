@@ -1,86 +1,130 @@
 #include "collector/thread_buffers.h"
 
+#include <cstring>
 #include <new>
 
-#include <sys/mman.h>
+#include "collector/clock.h"
+#include "collector/nvtx_event.h"
 
 namespace swinscope {
-namespace {
 
-constexpr std::size_t kPage = 4096;
-constexpr std::size_t kHeadBytes = (sizeof(ThreadBuffer) + kPage - 1) / kPage * kPage;
-
-}  // namespace
-
-ThreadBuffers::~ThreadBuffers() {
-  ThreadBuffer* buffer = first_.load(std::memory_order_acquire);
-  while (buffer != nullptr) {
-    ThreadBuffer* next = buffer->next;
-    buffer->~ThreadBuffer();
-    munmap(buffer, kHeadBytes + ring_bytes_);
-    buffer = next;
+std::byte* ThreadBuffer::reserve(std::size_t bytes, std::size_t keep_free) {
+  const std::size_t wanted = round_up(bytes) + keep_free;
+  if (block == 0 || offset + wanted > kBlockBytes) {
+    if (!begin_block(wanted)) return nullptr;
   }
+  const auto end = static_cast<std::uint32_t>(offset + wanted);
+  if (end > home.entry(block).populated && !fill_up()) return nullptr;
+  reserved = static_cast<std::uint32_t>(round_up(bytes));
+  return home.block(block) + offset;
 }
 
-ThreadBuffer* ThreadBuffers::acquire(std::uint32_t tid) {
-  ThreadBuffer* buffer = reuse(tid);
-  if (buffer == nullptr) buffer = make(tid);
-  if (buffer == nullptr) refuse();
+void ThreadBuffer::commit() {
+  offset += reserved;
+  home.head(block).committed.store(offset, std::memory_order_release);
+}
+
+// It may have linked a block and not gone there.
+void ThreadBuffer::repair() {
+  const std::uint32_t linked = block == 0 ? first_block.load(std::memory_order_relaxed)
+                                          : home.head(block).next.load(std::memory_order_relaxed);
+  if (linked == 0) return;
+  block = linked;
+  offset = kFirstRecord;
+}
+
+// Half of a block may stay unused where a long record follows.
+bool ThreadBuffer::begin_block(std::size_t bytes) {
+  if (bytes > kMaxRecord) return false;
+  const std::uint32_t number_of_next = home.take_block(taken - freed.load(std::memory_order_relaxed));
+  if (number_of_next == 0) return false;
+  constexpr std::uint32_t kFirstBytes = 16U << 10U;
+  BlockEntry& entry = home.entry(number_of_next);
+  // A block that was used before has its memory.
+  if (entry.populated < kFirstBytes) {
+    if (!home.provide(home.block(number_of_next), kFirstBytes)) {
+      home.free_block(number_of_next);
+      return false;
+    }
+    entry.populated = kFirstBytes;
+  }
+  BlockHead& next = home.head(number_of_next);
+  next.committed.store(kFirstRecord, std::memory_order_relaxed);
+  next.next.store(0, std::memory_order_relaxed);
+  if (block == 0) {
+    first_block.store(number_of_next, std::memory_order_release);
+  } else {
+    home.head(block).next.store(number_of_next, std::memory_order_release);
+  }
+  block = number_of_next;
+  offset = kFirstRecord;
+  ++taken;
+  return true;
+}
+
+// The rest of the block at once: a thread that has filled the first part tends to go on.
+bool ThreadBuffer::fill_up() const {
+  BlockEntry& entry = home.entry(block);
+  if (!home.provide(home.block(block) + entry.populated, kBlockBytes - entry.populated)) return false;
+  entry.populated = kBlockBytes;
+  return true;
+}
+
+ThreadBuffer* ThreadBuffers::acquire(std::uint32_t tid) const {
+  ThreadBuffer* buffer = reuse();
+  if (buffer == nullptr) buffer = make();
+  if (buffer == nullptr) return nullptr;
+  buffer->tid = tid;
+  buffer->set_aside = 0;
+  buffer->busy = nullptr;
+  buffer->recorded.fill(0);
+  buffer->depth.fill(0);
+  std::byte* to = buffer->reserve(sizeof(EventHead), 0);
+  if (to == nullptr) {
+    abandon(*buffer);
+    return nullptr;
+  }
+  EventHead begin;
+  begin.bytes = sizeof(begin);
+  begin.kind = EventKind::kThread;
+  begin.time_ns = monotonic_ns();
+  begin.id = tid;
+  std::memcpy(to, &begin, sizeof(begin));
+  buffer->commit();
   return buffer;
 }
 
-ThreadBuffer* ThreadBuffers::reuse(std::uint32_t tid) {
-  for (ThreadBuffer* buffer = first_.load(std::memory_order_acquire); buffer != nullptr; buffer = buffer->next) {
-    ThreadBuffer::State expected = ThreadBuffer::State::kFree;
-    // Acquire: the writer's last look at the buffer comes before the new owner's first write.
-    if (buffer->state.compare_exchange_strong(expected, ThreadBuffer::State::kOwned, std::memory_order_acq_rel)) {
-      buffer->tid.store(tid, std::memory_order_relaxed);
-      buffer->stacks.fill({});
-      buffer->set_aside = 0;
-      return buffer;
-    }
+ThreadBuffer* ThreadBuffers::reuse() const {
+  std::atomic<std::uint64_t>& stack = segment_.header().free_lanes;
+  std::uint64_t first = stack.load(std::memory_order_acquire);
+  while ((first & 0xFFFFFFFFU) != 0) {
+    ThreadBuffer& lane = segment_.lane(static_cast<std::uint32_t>(first) - 1);
+    const std::uint64_t next = lane.next_free.load(std::memory_order_relaxed);
+    if (stack.compare_exchange_weak(first, ((first >> 32U) + 1) << 32U | next, std::memory_order_acq_rel)) return &lane;
   }
   return nullptr;
 }
 
-ThreadBuffer* ThreadBuffers::make(std::uint32_t tid) {
-  const std::uint32_t number = count_.fetch_add(1, std::memory_order_relaxed);
-  if (number >= kMaxBuffers) {
-    count_.fetch_sub(1, std::memory_order_relaxed);
-    return nullptr;
-  }
-  // Pages are committed as they are first written: a thread with few events costs little.
-  void* memory = mmap(nullptr, kHeadBytes + ring_bytes_, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return nullptr;
-  auto* buffer = new (memory) ThreadBuffer(static_cast<std::byte*>(memory) + kHeadBytes, ring_bytes_, number);
-  buffer->tid.store(tid, std::memory_order_relaxed);
-  buffer->state.store(ThreadBuffer::State::kOwned, std::memory_order_relaxed);
-  buffer->next = first_.load(std::memory_order_relaxed);
-  while (!first_.compare_exchange_weak(buffer->next, buffer, std::memory_order_release, std::memory_order_relaxed)) {
-  }
-  return buffer;
+ThreadBuffer* ThreadBuffers::make() const {
+  std::atomic<std::uint32_t>& used = segment_.header().used_lanes;
+  std::uint32_t number = used.load(std::memory_order_relaxed);
+  do {
+    if (number >= segment_.size().lanes || !segment_.provide(&segment_.lane(number), kPageBytes)) return nullptr;
+  } while (!used.compare_exchange_weak(number, number + 1, std::memory_order_acq_rel));
+  ThreadBuffer& lane = segment_.lane(number);
+  lane.number = number;
+  lane.home = segment_;
+  return &lane;
 }
 
-void ThreadBuffers::abandon(ThreadBuffer& buffer) {
-  buffer.state.store(ThreadBuffer::State::kAbandoned, std::memory_order_release);
-}
-
-std::uint64_t ThreadBuffers::dropped(DropKind kind) const {
-  std::uint64_t sum = 0;
-  for (const ThreadBuffer* buffer = first_.load(std::memory_order_acquire); buffer != nullptr; buffer = buffer->next) {
-    sum += buffer->drops[static_cast<std::size_t>(kind)].load(std::memory_order_relaxed);
-  }
-  return sum;
-}
-
-void ThreadBuffers::for_each(const std::function<bool(ThreadBuffer&, bool)>& visit) {
-  for (ThreadBuffer* buffer = first_.load(std::memory_order_acquire); buffer != nullptr; buffer = buffer->next) {
-    const ThreadBuffer::State state = buffer->state.load(std::memory_order_acquire);
-    if (state == ThreadBuffer::State::kFree) continue;
-    const bool ended = state == ThreadBuffer::State::kAbandoned;
-    if (visit(*buffer, ended) && ended) buffer->state.store(ThreadBuffer::State::kFree, std::memory_order_release);
-  }
+void ThreadBuffers::abandon(ThreadBuffer& buffer) const {
+  std::atomic<std::uint64_t>& stack = segment_.header().free_lanes;
+  std::uint64_t first = stack.load(std::memory_order_relaxed);
+  std::uint64_t changed = 0;
+  do {
+    buffer.next_free.store(static_cast<std::uint32_t>(first), std::memory_order_relaxed);
+    changed = ((first >> 32U) + 1) << 32U | (buffer.number + 1);
+  } while (!stack.compare_exchange_weak(first, changed, std::memory_order_acq_rel));
 }
 
 }  // namespace swinscope

@@ -1,92 +1,89 @@
-// One buffer for each thread of a program that emits events: the thread writes, the recorder's writer thread reads.
+// One lane for each thread of a program that emits events: the thread writes, one reader reads. No locks, no allocation;
+// records are contiguous. Everything that a callback needs lies in the lane and its block, within the segment.
 //
-// Getting a buffer is the only time that a callback may allocate, once for each thread (and from a pool of those that
-// ended threads left). Everything that a callback needs afterwards lies in the buffer.
+// A lane whose thread has ended is the next thread's at once: what is left to be read is read in order, and a record
+// says where the other thread begins.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 
-#include "collector/event_ring.h"
-#include "collector/nvtx_registry.h"
+#include "collector/segment.h"
 
 namespace swinscope {
 
-// Kinds of events that were not recorded; counted by the thread, reported by the writer.
-enum class DropKind : std::uint8_t { kRange, kRangeEnd, kMark, kPayload, kText, kUnsupported, kGraphNode };
-inline constexpr std::size_t kDropKinds = 7;
-
-// Levels of a thread's push/pop stack in one domain. A range is recorded whole or not at all: room for the pop is set
-// aside when the push is recorded. Below kTrackedLevels, where levels have no bit, a pop may be lost alone.
+// A thread's push/pop stack in one domain. A range is recorded whole or not at all: room for the pop is set aside when
+// the push is recorded. Below kTrackedLevels, where levels have no bit, a pop may be lost alone.
 struct PushStack {
   static constexpr std::uint32_t kTrackedLevels = 64;
-  std::uint64_t recorded = 0;  // bit n: the push at level n is in the ring
-  std::uint32_t depth = 0;
+  std::uint64_t& recorded;  // bit n: the push at level n is on its way
+  std::uint32_t& depth;
 };
 
-// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): by who uses what; the ring has cache lines of its own
+// The reader looks at first_block and the counts only.
 struct ThreadBuffer {
-  enum class State : std::uint32_t { kFree, kOwned, kAbandoned };
+  // Records are rounded up to this.
+  static constexpr std::size_t kGranule = 32;
+  static constexpr std::size_t kMaxRecord = kBlockBytes - kFirstRecord;
+  static constexpr std::size_t round_up(std::size_t bytes) { return (bytes + kGranule - 1) / kGranule * kGranule; }
 
-  ThreadBuffer(std::byte* memory, std::size_t capacity, std::uint32_t nth) : ring(memory, capacity), number(nth) {}
-
-  std::atomic<State> state = State::kFree;
-  ThreadBuffer* next = nullptr;  // set before the buffer is published
-  EventRing ring;
-  std::uint32_t number;
-  std::atomic<std::uint32_t> tid = 0;
-  std::array<std::atomic<std::uint64_t>, kDropKinds> drops = {};
-
-  // The owner's.
-  bool busy = false;  // in a callback: a signal handler that emits events would break into the record being written
-  std::uint64_t next_range = 0;
-  std::uint32_t set_aside = 0;  // bytes of the ring kept for pops
-  std::array<PushStack, NvtxRegistry::kMaxDomains> stacks = {};
-
+  // Room for a record whose first four bytes will hold `bytes`, or null when it would not leave `keep_free` bytes for
+  // the records that must follow.
+  std::byte* reserve(std::size_t bytes, std::size_t keep_free);
+  // Hands the reserved record to the reader.
+  void commit();
+  // After a write that was left in the middle.
+  void repair();
   void drop(DropKind kind) { drops[static_cast<std::size_t>(kind)].fetch_add(1, std::memory_order_relaxed); }
-};
+  PushStack stack(std::uint32_t domain) { return {recorded[domain], depth[domain]}; }
 
-class ThreadBuffers {
- public:
-  static constexpr std::uint32_t kMaxBuffers = 1024;
+  std::atomic<std::uint32_t> first_block;
+  std::atomic<std::uint32_t> freed;  // blocks that the reader has given back
+  std::array<std::atomic<std::uint64_t>, kDropKinds> drops;
 
-  // `ring_bytes`: a power of two.
-  explicit ThreadBuffers(std::size_t ring_bytes) : ring_bytes_(ring_bytes) {}
-  ThreadBuffers(const ThreadBuffers&) = delete;
-  ThreadBuffers& operator=(const ThreadBuffers&) = delete;
-  ThreadBuffers(ThreadBuffers&&) = delete;
-  ThreadBuffers& operator=(ThreadBuffers&&) = delete;
-  // No other thread may use a buffer any more.
-  ~ThreadBuffers();
-
-  // A buffer for a thread; null when there are too many or no memory. Lock-free.
-  ThreadBuffer* acquire(std::uint32_t tid);
-  // The owner ends. What it left is still read.
-  static void abandon(ThreadBuffer& buffer);
-
-  // The writer thread's. Calls visit for each buffer in use; a buffer whose owner has ended becomes free when visit
-  // returns true (emptied).
-  void for_each(const std::function<bool(ThreadBuffer&, bool ended)>& visit);
-
-  // Totals since the beginning, threads that have ended included.
-  std::uint64_t dropped(DropKind kind) const;
-  std::uint32_t count() const { return count_.load(std::memory_order_relaxed); }
-
-  // Counts an event of a thread that has no buffer.
-  void refuse() { refused_.fetch_add(1, std::memory_order_relaxed); }
-  std::uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
+  // The program's.
+  std::atomic<std::uint32_t> next_free;
+  std::uint32_t number;  // from 0
+  std::uint32_t tid;
+  std::uint32_t taken;   // blocks so far
+  std::uint32_t block;   // the one that is being written; 0: none yet
+  std::uint32_t offset;  // of the next record in it
+  std::uint32_t reserved;
+  std::uint32_t set_aside;   // bytes of the block kept for pops
+  const void* busy;          // the Emitter that is writing
+  std::uint64_t next_range;
+  SegmentView home;
+  std::array<std::uint64_t, kMaxDomains> recorded;
+  std::array<std::uint32_t, kMaxDomains> depth;
 
  private:
-  ThreadBuffer* reuse(std::uint32_t tid);
-  ThreadBuffer* make(std::uint32_t tid);
+  bool begin_block(std::size_t bytes);
+  bool fill_up() const;
+};
+static_assert(sizeof(ThreadBuffer) <= kPageBytes);
 
-  std::size_t ring_bytes_;
-  std::atomic<ThreadBuffer*> first_ = nullptr;
-  std::atomic<std::uint32_t> count_ = 0;
-  std::atomic<std::uint64_t> refused_ = 0;
+// Lanes of the process that the segment belongs to.
+class ThreadBuffers {
+ public:
+  ThreadBuffers() = default;
+  explicit ThreadBuffers(const SegmentView& segment) : segment_(segment) {}
+
+  // A lane for a thread; null when there are too many or no memory. Lock-free.
+  ThreadBuffer* acquire(std::uint32_t tid) const;
+  // The owner ends.
+  void abandon(ThreadBuffer& buffer) const;
+  // Counts an event of a thread that has no lane.
+  void refuse(DropKind kind) const {
+    segment_.header().drops[static_cast<std::size_t>(kind)].fetch_add(1, std::memory_order_relaxed);
+  }
+
+ private:
+  ThreadBuffer* reuse() const;
+  ThreadBuffer* make() const;
+
+  SegmentView segment_;
 };
 
 }  // namespace swinscope

@@ -555,7 +555,7 @@ CREATE TABLE IF NOT EXISTS SWINSCOPE_RUN (
     globalPid INTEGER NOT NULL, -- Serialized process id of the rank.
     host TEXT NOT NULL, -- Host name, empty when unknown.
     command TEXT NOT NULL, -- Command line, empty when unknown.
-    complete INTEGER NOT NULL -- 1 when the recording was finished, 0 when the process was cut off.
+    complete INTEGER NOT NULL -- 1 when nothing of the process is missing, 0 when it was cut off: within a range, or with CUDA records on their way.
 );
 
 -- Collective communication operations: arguments that a kernel row has no room for.

@@ -199,7 +199,8 @@ TEST_F(Record, AnExecChainKeepsAllItsFiles) {
   EXPECT_EQ(pids.size(), 1U);
   EXPECT_THAT(names, ::testing::UnorderedElementsAre("image 2", "image 1", "image 0"));
   EXPECT_EQ(range_names(folder_ / "rank3.db"), (std::vector<std::string>{"image 2"}));
-  EXPECT_EQ(Sqlite(folder_ / "rank3.db").value("SELECT complete FROM SWINSCOPE_RUN"), "0");
+  // Nothing is missing, though exec gave no chance to finish.
+  EXPECT_EQ(Sqlite(folder_ / "rank3.db").value("SELECT complete FROM SWINSCOPE_RUN"), "1");
 }
 
 // The processes of a program of rank 2 with four workers, which printed getrusage's seconds of itself and of those.
@@ -280,10 +281,9 @@ std::vector<std::pair<long, double>> milestones(const std::string& output) {
   return all;
 }
 
-TEST_F(Record, KilledAtRandomMomentsAtMostASecondIsLost) {
+TEST_F(Record, KilledAtRandomMomentsNothingIsLost) {
   std::mt19937 random(20240611);
   std::uniform_int_distribution<int> delay_ms(50, 1500);
-  std::vector<double> losses_s;
   constexpr int kKills = 20;
   for (int i = 0; i < kKills; ++i) {
     const auto folder = folder_.string() + std::to_string(i);
@@ -291,21 +291,14 @@ TEST_F(Record, KilledAtRandomMomentsAtMostASecondIsLost) {
     ASSERT_TRUE(run.wait_for("\n0 "));  // recording has begun
     const auto victim = static_cast<pid_t>(std::stol(run.output()));
     std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms(random)));
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    const double killed_at_s = static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
     ASSERT_EQ(kill(victim, SIGKILL), 0);
     EXPECT_EQ(run.wait(), 128 + SIGKILL);
     expect_finished(folder);
     const auto reached = milestones(run.output().substr(run.output().find('\n') + 1));
     ASSERT_FALSE(reached.empty());
-    if (test::rank_files(folder).empty()) {  // not even the file was begun
-      losses_s.push_back(killed_at_s - reached.front().second);
-      continue;
-    }
     Sqlite db(test::fs::path(folder) / "rank0.db");
     EXPECT_EQ(db.value("SELECT complete FROM SWINSCOPE_RUN"), "0");
-    // No number is missing below the last one, and the last one is young.
+    // No number is missing below the last one, and none that the program said it had reached.
     const long last =
         std::stol(db.value("SELECT coalesce(max(CAST(substr(value, 2) AS INTEGER)), -1) FROM NVTX_EVENTS JOIN "
                            "StringIds ON id = textId WHERE value LIKE 'n%' AND end IS NOT NULL"));
@@ -313,21 +306,12 @@ TEST_F(Record, KilledAtRandomMomentsAtMostASecondIsLost) {
         db.value(
             "SELECT count(*) FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE value LIKE 'n%' AND end IS NOT NULL"),
         std::to_string(last + 1));
-    if (last >= 0) {  // else nothing had been written yet
-      EXPECT_EQ(db.value("SELECT value FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE end IS NULL AND eventType "
-                         "= 59 ORDER BY start"),
-                "all");
-    }
-    double lost_s = killed_at_s - reached.front().second;
-    for (const auto& [number, at_s] : reached) {
-      if (number <= last) lost_s = killed_at_s - at_s;
-    }
-    losses_s.push_back(lost_s);
+    EXPECT_GE(last, reached.back().first);
+    EXPECT_EQ(db.value("SELECT value FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE end IS NULL AND eventType "
+                       "= 59 AND value = 'all'"),
+              "all");
+    EXPECT_EQ(db.value("SELECT count(*) FROM SWINSCOPE_DROPS"), "0");
   }
-  std::sort(losses_s.begin(), losses_s.end());
-  std::printf("lost in %d kills: min %.3f s, median %.3f s, max %.3f s\n", kKills, losses_s.front(),
-              losses_s[kKills / 2], losses_s.back());
-  EXPECT_LE(losses_s.back(), 1.0);
 }
 
 TEST_F(Record, CtrlCFinishesTheFiles) {

@@ -56,7 +56,8 @@ class PayloadCopyTest : public ::testing::Test {
     note_ = registry_.add_schema(0, attributes);
   }
 
-  NvtxRegistry registry_;
+  Segment segment_ = Segment::anonymous({64U << 10U, 4, 4});
+  NvtxRegistry registry_{segment_.view()};
   std::uint64_t note_ = 0;
 };
 
@@ -119,6 +120,34 @@ TEST_F(PayloadCopyTest, APointerToNothingDoesNoHarm) {
   ASSERT_EQ(blobs.size(), 2U);
   EXPECT_EQ(blobs[1].bytes, "edge");
   munmap(memory, page);
+}
+
+// The schema says 16 bytes, or has its pointer wherever it likes; what the program gives ends before.
+TEST_F(PayloadCopyTest, APointerBeyondThePayloadIsLeftAlone) {
+  const std::uint64_t eight = 8;
+  const nvtxPayloadData_t payload = {note_, sizeof(eight), &eight};
+  const PayloadCopy copy(registry_.types(), 0, &payload, 1);
+  EXPECT_EQ(copy.blobs(), 1);
+  EXPECT_TRUE(copy.is_incomplete());
+  constexpr std::size_t kFar = ~std::size_t{0} - 4;
+  for (const std::size_t offset : {std::size_t{9}, std::size_t{64}, std::size_t{1} << 40U, kFar}) {
+    nvtxPayloadSchemaEntry_t entry = {};
+    entry.type = NVTX_PAYLOAD_ENTRY_TYPE_CSTRING;
+    entry.offset = offset;
+    nvtxPayloadSchemaAttr_t attributes{};
+    attributes.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
+                           NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE;
+    attributes.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
+    attributes.entries = &entry;
+    attributes.numEntries = 1;
+    attributes.payloadStaticSize = 16;
+    const std::uint64_t id = registry_.add_schema(0, attributes);
+    const Note note{};
+    const nvtxPayloadData_t far = {id, sizeof(note), &note};
+    const PayloadCopy copied(registry_.types(), 0, &far, 1);
+    EXPECT_EQ(copied.blobs(), 1) << offset;
+    EXPECT_TRUE(copied.is_incomplete()) << offset;
+  }
 }
 
 TEST_F(PayloadCopyTest, HugeAndManyPayloadsAreCutShort) {

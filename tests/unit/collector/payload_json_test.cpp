@@ -77,7 +77,7 @@ class PayloadJson : public ::testing::Test {
     memory_.clear();
     types_.clear();
     return describe_payloads(blobs, 0, registry_.types(), [this](std::uint64_t handle) {
-      return registry_.string_text(static_cast<std::uint32_t>(handle));
+      return std::string(registry_.string_text(static_cast<std::uint32_t>(handle)));
     });
   }
   template <typename T>
@@ -86,7 +86,8 @@ class PayloadJson : public ::testing::Test {
     return describe().json;
   }
 
-  NvtxRegistry registry_;
+  Segment segment_ = Segment::anonymous({64U << 10U, 4, 4});
+  NvtxRegistry registry_{segment_.view()};
   std::vector<std::vector<std::byte>> memory_;
   std::vector<std::vector<std::byte>> memory_kept_;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> types_;

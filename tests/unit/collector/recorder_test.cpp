@@ -1,4 +1,5 @@
-// The whole path from threads to a finished file, in one process.
+// The whole path from threads to a finished file, in one process: with a thread of its own (Recorder), and piece by
+// piece (ProcessRecording).
 #include "collector/recorder.h"
 
 #include <algorithm>
@@ -13,7 +14,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "collector/clock.h"
 #include "collector/nvtx_emitter.h"
+#include "collector/process_recording.h"
 #include "tests/unit/collector/support.h"
 #include "tests/unit/store/support.h"
 
@@ -24,38 +27,47 @@ using ::testing::ElementsAre;
 
 constexpr std::int64_t kPatienceNs = 60'000'000'000;
 
-RecorderOptions options_for(const test::fs::path& folder) {
-  RecorderOptions options;
-  options.folder = folder;
-  options.identity = {2, 4, true};
-  options.utc_offset_ns = 1'000'000'000'000;
-  return options;
-}
+// A process of rank 2 of 4 and its segment.
+struct Program {
+  explicit Program(std::uint32_t blocks = 256) : segment(Segment::anonymous({64U << 10U, 16, blocks})) {
+    segment.header().pid = static_cast<std::uint32_t>(getpid());
+    segment.header().start_ns = monotonic_ns();
+    segment.header().rank = 2;
+    segment.header().world_size = 4;
+  }
+  RecordingOptions options(const test::fs::path& folder) const {
+    RecordingOptions options;
+    options.folder = folder;
+    options.utc_offset_ns = 1'000'000'000'000;
+    return options;
+  }
+  // Returns how many ranges it emitted.
+  int emit(ThreadBuffer& buffer, int count) {
+    for (int i = 0; i < count; ++i) {
+      Emitter(buffer, registry).push(0, test::text_details("outer"));
+      Emitter(buffer, registry).push(0, test::text_details("inner"));
+      Emitter(buffer, registry).pop(0);
+      Emitter(buffer, registry).pop(0);
+    }
+    return 2 * count;
+  }
+  int emit_as_thread(std::uint32_t tid, int count) {
+    ThreadBuffer* buffer = buffers.acquire(tid);
+    if (buffer == nullptr) return 0;
+    const int emitted = emit(*buffer, count);
+    buffers.abandon(*buffer);
+    return emitted;
+  }
+
+  Segment segment;
+  NvtxRegistry registry{segment.view()};
+  ThreadBuffers buffers{segment.view()};
+};
 
 // Looks again and again; the test's own time limit is the only one.
 void wait_until(const std::function<bool()>& is_so) {
   while (!is_so())
     std::this_thread::yield();
-}
-
-// Returns how many ranges it emitted.
-int emit_ranges(Recorder& recorder, const NvtxRegistry& registry, ThreadBuffer& buffer, int count) {
-  for (int i = 0; i < count; ++i) {
-    Emitter(buffer, registry).push(0, test::text_details("outer"));
-    Emitter(buffer, registry).push(0, test::text_details("inner"));
-    Emitter(buffer, registry).pop(0);
-    Emitter(buffer, registry).pop(0);
-    if (buffer.ring.is_half_full()) recorder.wake();
-  }
-  return 2 * count;
-}
-
-// As a thread that ends with its last range; it emits nothing while all buffers wait for a writer without CPU time.
-void emit_ranges_of_thread(Recorder& recorder, const NvtxRegistry& registry, std::uint32_t tid, int count) {
-  ThreadBuffer* buffer = recorder.buffers().acquire(tid);
-  if (buffer == nullptr) return;
-  emit_ranges(recorder, registry, *buffer, count);
-  ThreadBuffers::abandon(*buffer);
 }
 
 // Ranges that the file did not take, as distinct from those that found no room before.
@@ -65,23 +77,28 @@ bool has_lost_ranges(const test::fs::path& trace) {
                      [](const DropInfo& drop) { return drop.what == "NVTX range or mark"; });
 }
 
+std::int64_t recorded_in(test::Sqlite& db) {
+  return std::stoll(db.value("SELECT count(*) FROM NVTX_EVENTS WHERE end IS NOT NULL"));
+}
+std::int64_t dropped_in(test::Sqlite& db) {
+  return std::stoll(db.value("SELECT coalesce(sum(count), 0) FROM SWINSCOPE_DROPS WHERE what LIKE 'NVTX range%'"));
+}
+
 TEST(Recorder, FourThreadsIntoOneFile) {
   test::TempFolder folder;
-  NvtxRegistry registry;
-  Recorder recorder(options_for(folder.path()), registry);
+  Program program;
+  Recorder recorder(program.segment.view(), program.options(folder.path()));
   constexpr int kRanges = 5000;
   std::vector<std::thread> threads;
-  for (std::uint32_t tid = 1; tid <= 4; ++tid) {
-    threads.emplace_back([&, tid] { emit_ranges_of_thread(recorder, registry, tid, kRanges); });
-  }
+  for (std::uint32_t tid = 1; tid <= 4; ++tid)
+    threads.emplace_back([&, tid] { program.emit_as_thread(tid, kRanges); });
   for (std::thread& thread : threads)
     thread.join();
+  program.segment.header().has_ended = 1;
   ASSERT_TRUE(recorder.finish(kPatienceNs));
   EXPECT_THAT(test::names_in(folder.path()), ElementsAre("rank2.db"));
   test::Sqlite db(folder / "rank2.db");
-  const std::int64_t recorded = std::stoll(db.value("SELECT count(*) FROM NVTX_EVENTS WHERE end IS NOT NULL"));
-  const std::int64_t dropped = std::stoll(db.value("SELECT coalesce(sum(count), 0) FROM SWINSCOPE_DROPS"));
-  EXPECT_EQ(recorded + dropped, 4 * 2 * kRanges);
+  EXPECT_EQ(recorded_in(db) + dropped_in(db), 4 * 2 * kRanges);
   EXPECT_EQ(db.value("SELECT count(*) FROM NVTX_EVENTS WHERE end IS NULL"), "0");
   EXPECT_THAT(db.values("SELECT rank, worldSize, complete, globalPid FROM SWINSCOPE_RUN"),
               ElementsAre("2", "4", "1", std::to_string(make_global_pid(static_cast<std::uint64_t>(getpid())))));
@@ -89,10 +106,10 @@ TEST(Recorder, FourThreadsIntoOneFile) {
 
 TEST(Recorder, WhatWasEmittedAWhileAgoCanBeReadMeanwhile) {
   test::TempFolder folder;
-  NvtxRegistry registry;
-  Recorder recorder(options_for(folder.path()), registry);
-  ThreadBuffer& buffer = *recorder.buffers().acquire(1);
-  Emitter(buffer, registry).push(0, test::text_details("open"));
+  Program program;
+  Recorder recorder(program.segment.view(), program.options(folder.path()));
+  ThreadBuffer& buffer = *program.buffers.acquire(1);
+  Emitter(buffer, program.registry).push(0, test::text_details("open"));
   const auto count = [&](const std::string& where) {
     if (!test::fs::exists(folder / "rank2.db")) return std::string();
     try {
@@ -102,63 +119,89 @@ TEST(Recorder, WhatWasEmittedAWhileAgoCanBeReadMeanwhile) {
     }
   };
   wait_until([&] { return count("end IS NULL") == "1"; });
-  Emitter(buffer, registry).pop(0);
+  Emitter(buffer, program.registry).pop(0);
   wait_until([&] { return count("end IS NOT NULL") == "1"; });
   EXPECT_EQ(test::Sqlite(folder / "rank2.db").value("SELECT complete FROM SWINSCOPE_RUN"), "0");
   ASSERT_TRUE(recorder.finish(kPatienceNs));
 }
 
-TEST(Recorder, AFullBufferDropsAndCountsWhileTheWriterIsKeptAway) {
+TEST(Recorder, FullBuffersDropAndCountWhileTheReaderIsKeptAway) {
   test::TempFolder folder;
-  NvtxRegistry registry;
-  RecorderOptions options = options_for(folder.path());
-  options.ring_bytes = 1U << 14U;
-  Recorder recorder(options, registry);
+  Program program(2);
+  Recorder recorder(program.segment.view(), program.options(folder.path()));
   // As during a fork: nobody reads the buffers. A file that is slow to open keeps the first try waiting for too long.
   wait_until([&] { return recorder.stop_for_fork(); });
   constexpr int kRanges = 10'000;
-  emit_ranges_of_thread(recorder, registry, 1, kRanges);
+  program.emit_as_thread(1, kRanges);
   recorder.resume_after_fork();
   ASSERT_TRUE(recorder.finish(kPatienceNs));
   test::Sqlite db(folder / "rank2.db");
-  const std::int64_t recorded = std::stoll(db.value("SELECT count(*) FROM NVTX_EVENTS"));
-  EXPECT_GT(recorded, 50);
-  EXPECT_LT(recorded, 1000);
-  EXPECT_EQ(recorded + std::stoll(db.value("SELECT sum(count) FROM SWINSCOPE_DROPS")), 2 * kRanges);
+  EXPECT_GT(recorded_in(db), 500);
+  EXPECT_LT(recorded_in(db), 2000);  // 128 KiB of 4 x 32 and more
+  EXPECT_EQ(recorded_in(db) + dropped_in(db), 2 * kRanges);
   EXPECT_EQ(db.value("SELECT count(*) FROM NVTX_EVENTS WHERE end IS NULL"), "0");
 }
 
-TEST(Recorder, AFileThatHasReachedItsSizeIsFinishedAndTheRestIsCounted) {
+TEST(ProcessRecording, NothingIsLostOfAProcessThatEndedWithoutAWord) {
   test::TempFolder folder;
-  NvtxRegistry registry;
-  RecorderOptions options = options_for(folder.path());
-  options.max_bytes = 1;  // reached by the first commit
-  Recorder recorder(options, registry);
-  // Ranges until one is refused: the commit before it was the last one. One thread emits them all: every thread that
-  // finds no free buffer would count as lost, too.
-  ThreadBuffer& buffer = *recorder.buffers().acquire(1);
-  int emitted = 0;
-  wait_until([&] {
-    emitted += emit_ranges(recorder, registry, buffer, 10);
-    return has_lost_ranges(folder / "rank2.db");
-  });
-  ASSERT_TRUE(recorder.finish(kPatienceNs));
+  Program program;
+  const int emitted = program.emit_as_thread(1, 500);
+  ProcessRecording recording(program.segment.view(), program.options(folder.path()));
+  recording.finish(true);
   test::Sqlite db(folder / "rank2.db");
+  EXPECT_EQ(recorded_in(db), emitted);
   EXPECT_EQ(db.value("SELECT complete FROM SWINSCOPE_RUN"), "1");
-  EXPECT_EQ(db.value("SELECT reason FROM SWINSCOPE_DROPS WHERE what = 'NVTX range or mark'"),
-            "the file has reached the size of --max-size");
-  // A range that was open at the last commit is in the file without its end, and counts as lost.
-  const std::int64_t recorded = std::stoll(db.value("SELECT count(*) FROM NVTX_EVENTS WHERE end IS NOT NULL"));
-  const std::int64_t dropped =
-      std::stoll(db.value("SELECT coalesce(sum(count), 0) FROM SWINSCOPE_DROPS WHERE what LIKE 'NVTX%'"));
-  EXPECT_EQ(recorded + dropped, emitted);
 }
 
-TEST(Recorder, WithoutAFolderTheProgramRunsOn) {
-  NvtxRegistry registry;
-  Recorder recorder(options_for("/nonexistent/folder"), registry);
-  emit_ranges_of_thread(recorder, registry, 1, 100);
-  EXPECT_TRUE(recorder.finish(kPatienceNs));
+TEST(ProcessRecording, AProcessThatEndedWithinARangeWasCutOff) {
+  test::TempFolder folder;
+  Program program;
+  ThreadBuffer& buffer = *program.buffers.acquire(1);
+  Emitter(buffer, program.registry).push(0, test::text_details("open"));
+  program.emit(buffer, 10);
+  ProcessRecording recording(program.segment.view(), program.options(folder.path()));
+  recording.work();
+  recording.finish(true);
+  test::Sqlite db(folder / "rank2.db");
+  EXPECT_EQ(recorded_in(db), 20);
+  EXPECT_EQ(db.value("SELECT count(*) FROM NVTX_EVENTS WHERE end IS NULL"), "1");
+  EXPECT_EQ(db.value("SELECT complete FROM SWINSCOPE_RUN"), "0");
+}
+
+TEST(ProcessRecording, AFileThatHasReachedItsSizeIsFinishedAndTheRestIsCounted) {
+  test::TempFolder folder;
+  Program program;
+  RecordingOptions options = program.options(folder.path());
+  options.max_bytes = 1;  // reached by the first commit
+  ProcessRecording recording(program.segment.view(), options);
+  ThreadBuffer& buffer = *program.buffers.acquire(1);
+  int emitted = 0;
+  wait_until([&] {
+    emitted += program.emit(buffer, 10);
+    recording.work();
+    return has_lost_ranges(folder / "rank2.db");
+  });
+  EXPECT_EQ(program.segment.header().is_full.load(), 1U);
+  emitted += program.emit(buffer, 10);
+  recording.finish(true);
+  test::Sqlite db(folder / "rank2.db");
+  EXPECT_EQ(db.value("SELECT complete FROM SWINSCOPE_RUN"), "1");
+  EXPECT_EQ(db.value("SELECT reason FROM SWINSCOPE_DROPS WHERE what LIKE 'NVTX range%'"),
+            "the file has reached the size of --max-size");
+  EXPECT_EQ(recorded_in(db) + dropped_in(db), emitted);
+}
+
+TEST(ProcessRecording, WithoutAFolderTheLossIsTold) {
+  Program program;
+  ProcessRecording recording(program.segment.view(), program.options("/nonexistent/folder"));
+  const int emitted = program.emit_as_thread(1, 100);
+  recording.work();
+  recording.finish(true);
+  const std::vector<DropInfo> untold = recording.untold();
+  const auto ranges = std::find_if(untold.begin(), untold.end(),
+                                   [](const DropInfo& drop) { return drop.what == "NVTX range or mark"; });
+  ASSERT_NE(ranges, untold.end());
+  EXPECT_EQ(ranges->count, emitted);
 }
 
 // Writes beyond the limit fail as on a full disk. The signal that comes with it must not reach the program: the
@@ -191,27 +234,28 @@ bool has_tables(const test::fs::path& trace) {
 
 TEST(Recorder, AFullDiskIsCountedInTheNoteAndRecordingGoesOnWhenThereIsRoomAgain) {
   test::TempFolder folder;
-  NvtxRegistry registry;
-  Recorder recorder(options_for(folder.path()), registry);
+  Program program;
+  Recorder recorder(program.segment.view(), program.options(folder.path()));
   const auto trace = folder / "rank2.db";
   wait_until(
       [&] { return test::fs::exists(trace) && test::fs::exists(DropNote::path_for(trace)) && has_tables(trace); });
   {
     const FileSizeLimit limit(1'000'000);
     wait_until([&] {
-      emit_ranges_of_thread(recorder, registry, 1, 500);
+      program.emit_as_thread(1, 500);
       return has_lost_ranges(trace);
     });
   }
   // The loss is over when a name that comes now is in the file.
   wait_until([&] {
-    if (ThreadBuffer* buffer = recorder.buffers().acquire(1)) {
-      Emitter(*buffer, registry).push(0, test::text_details("after"));
-      Emitter(*buffer, registry).pop(0);
-      ThreadBuffers::abandon(*buffer);
+    if (ThreadBuffer* buffer = program.buffers.acquire(1)) {
+      Emitter(*buffer, program.registry).push(0, test::text_details("after"));
+      Emitter(*buffer, program.registry).pop(0);
+      program.buffers.abandon(*buffer);
     }
     return test::Sqlite(trace).value("SELECT count(*) FROM StringIds WHERE value = 'after'") != "0";
   });
+  program.segment.header().has_ended = 1;
   ASSERT_TRUE(recorder.finish(kPatienceNs));
   test::Sqlite db(trace);
   EXPECT_EQ(db.value("PRAGMA integrity_check"), "ok");

@@ -188,7 +188,7 @@ TEST_F(RunFolder, ANoteWithoutATraceIsReported) {
 
 TEST_F(RunFolder, ARunWithoutTracesIsReported) {
   EXPECT_TRUE(finish().empty());
-  EXPECT_THAT(reports_, ElementsAre(HasSubstr("no process of the command used NVTX or CUDA")));
+  EXPECT_THAT(reports_, ElementsAre(HasSubstr("no call of NVTX or CUDA was recorded")));
 }
 
 TEST_F(RunFolder, FilesOfLivingProcessesAreLeftAlone) {

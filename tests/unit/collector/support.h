@@ -13,6 +13,7 @@
 #include "collector/nvtx_emitter.h"
 #include "collector/nvtx_registry.h"
 #include "collector/nvtx_source.h"
+#include "collector/segment.h"
 #include "collector/thread_buffers.h"
 #include "store/writer.h"
 #include "tests/unit/store/support.h"
@@ -26,14 +27,18 @@ inline EventDetails text_details(const char* text) {
 }
 
 inline constexpr std::uint64_t kPid = 4711;
-inline constexpr std::size_t kRingBytes = std::size_t{1} << 16U;
+
+// Small: 16 lanes, and as many blocks as are asked for.
+inline Segment small_segment(std::uint32_t blocks = 64) { return Segment::anonymous({64U << 10U, 16, blocks}); }
 
 // One recorded process: emit from here, then look at the file.
 class Bench {
  public:
-  explicit Bench(std::size_t ring_bytes = kRingBytes)
-      : buffers(ring_bytes),
-        source(buffers, registry, make_global_pid(kPid), 0),
+  explicit Bench(std::uint32_t blocks = 64)
+      : segment(small_segment(blocks)),
+        registry(segment.view()),
+        buffers(segment.view()),
+        source(segment.view(), make_global_pid(kPid), 0),
         writer_(folder_ / "rank0.db", WriteMode::kLive) {}
 
   ThreadBuffer& thread(std::uint32_t tid) { return *buffers.acquire(tid); }
@@ -73,6 +78,7 @@ class Bench {
   TempFolder folder_;
 
  public:
+  Segment segment;
   NvtxRegistry registry;
   ThreadBuffers buffers;
   NvtxSource source;

@@ -1,0 +1,150 @@
+// The recorded program lives and dies as it does alone: its output and status are the same, and nothing of it is lost.
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include "tests/integration/record/support.h"
+
+namespace swinscope {
+namespace {
+
+using test::Process;
+using test::program;
+using test::Sqlite;
+using test::under_record;
+using ::testing::HasSubstr;
+
+class Host : public ::testing::Test {
+ protected:
+  // "STATUS OUTPUT".
+  static std::string result(const std::vector<std::string>& command) {
+    Process run(command, {}, [] {
+      const rlimit none{0, 0};
+      setrlimit(RLIMIT_CORE, &none);
+    });
+    const int status = run.wait();
+    return std::to_string(status) + " " + run.output();
+  }
+  // Compares the program under record with the program alone.
+  void expect_same(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), program("nvtx_hosts"));
+    const std::string alone = result(arguments);
+    EXPECT_EQ(result(under_record(folder_, arguments)), alone);
+    test::expect_finished(folder_);
+  }
+  // In all files.
+  long count(const std::string& sql) {
+    long sum = 0;
+    for (const auto& file : test::rank_files(folder_))
+      sum += std::stol(Sqlite(file).value(sql));
+    return sum;
+  }
+  long recorded(const std::string& name = "r") {
+    return count("SELECT count(*) FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE eventType = 59 AND end IS NOT "
+                 "NULL AND value = " +
+                 test::quoted(name));
+  }
+  long lost() { return count("SELECT coalesce(sum(count), 0) FROM SWINSCOPE_DROPS"); }
+
+  test::TempFolder temp_;
+  const test::fs::path folder_ = temp_ / "run";
+};
+
+TEST_F(Host, WhoseMainThreadLeavesEndsWithItsLastThread) {
+  expect_same({"pthread_exit"});
+  EXPECT_EQ(recorded(), 110);
+}
+
+TEST_F(Host, ThatForbidsItselfAlmostEverythingLives) {
+  expect_same({"seccomp"});
+  EXPECT_EQ(recorded(), 30);
+}
+
+TEST_F(Host, HasNoThreadThatForbidsANamespace) {
+  expect_same({"unshare"});
+  EXPECT_EQ(recorded(), 30);
+}
+
+TEST_F(Host, ThatClosesAllDescriptorsFindsOnlyItsOwnBytesInItsFiles) {
+  expect_same({"closeall", temp_.path().string()});
+  EXPECT_EQ(recorded(), 100 + 20 * 1000);
+}
+
+TEST_F(Host, LosesNothingOfWorkersHoweverTheyWereBornAndDied) {
+  constexpr int kWorkers = 24;
+  expect_same({"workers", std::to_string(kWorkers)});
+  EXPECT_EQ(test::rank_files(folder_).size(), 1U + kWorkers);
+  EXPECT_EQ(recorded(), 10 + 10 * kWorkers);
+  EXPECT_EQ(count("SELECT 1 - complete FROM SWINSCOPE_RUN"), 0);
+}
+
+TEST_F(Host, LosesNothingOfImagesThatItReplacesAtOnce) {
+  constexpr int kImages = 12;
+  expect_same({"exec", std::to_string(kImages - 1)});
+  EXPECT_EQ(test::rank_files(folder_).size(), std::size_t{kImages});
+  EXPECT_EQ(recorded(), 5 * kImages);
+}
+
+TEST_F(Host, LosesNothingOfAChildWithoutAnEnvironment) {
+  expect_same({"clearenv"});
+  EXPECT_EQ(recorded(), 1010);
+}
+
+TEST_F(Host, LosesNothingOfShortThreads) {
+  constexpr int kThreads = 3000;  // more than there are lanes
+  expect_same({"threads", std::to_string(kThreads)});
+  EXPECT_EQ(recorded() + lost(), 20L * kThreads);
+  EXPECT_EQ(lost(), 0);
+}
+
+TEST_F(Host, MayLeaveACallbackByLongjmp) {
+  expect_same({"jumps"});
+  EXPECT_EQ(recorded("in peace"), 100);
+}
+
+TEST_F(Host, MayPointBeyondItsPayload) {
+  expect_same({"beyond"});
+  EXPECT_EQ(recorded(), 3);
+  EXPECT_EQ(count("SELECT count(*) FROM NVTX_EVENTS WHERE eventType = 34"), 1);
+}
+
+TEST_F(Host, ThatMayMakeNoFileIsRecorded) {
+  expect_same({"nofiles"});
+  EXPECT_EQ(recorded(), 50);
+}
+
+TEST_F(Host, ThatCannotBeRecordedIsSaid) {
+  // Files cannot be mapped beyond the address space, and there is no spare way.
+  Process run(under_record(folder_, {"sh", "-c", "chmod 000 \"$SWINSCOPE_RINGS\"; exec setpriv --reuid 65534 " +
+                                                     program("nvtx_hosts") + " unshare"}),
+              {}, [] { dup2(STDOUT_FILENO, STDERR_FILENO); });
+  if (run.wait() == 127 || geteuid() != 0) GTEST_SKIP() << "not root, or no setpriv";
+  EXPECT_THAT(run.output(), HasSubstr(" could not be recorded: no shared memory: Permission denied"));
+  EXPECT_THAT(run.output(), ::testing::Not(HasSubstr("no process")));
+}
+
+// Every call fails once, and from then on: memory, descriptors, maps, locks, keys, threads.
+TEST_F(Host, IsNotDisturbedByWhatFailsInTheLibrary) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizers bring an allocator of their own";
+#endif
+  const std::string loop =
+      "for n in $(seq 1 \"$1\"); do for how in once ever; do LD_PRELOAD=\"$2\" \"$3\" \"$0\" $n $how; echo $?; done; done";
+  for (const auto& [kind, times] : std::vector<std::pair<std::string, int>>{
+           {"memory", 30}, {"open", 8}, {"mmap", 8}, {"madvise", 12}, {"ftruncate", 2}, {"fcntl", 3}, {"key", 2}, {"thread", 2}}) {
+    std::string expected;
+    for (int i = 0; i < 2 * times; ++i)
+      expected += "child 5\n42\n";
+    Process run(under_record(folder_, {"sh", "-c", loop, kind, std::to_string(times),
+                                       program("libfault_library.so"), program("faulty_program")}),
+                {{"RECORD_TOOL_FORCE", "1"}});
+    EXPECT_EQ(run.wait(), 0) << kind;
+    EXPECT_EQ(run.output(), expected) << kind;
+  }
+}
+
+}  // namespace
+}  // namespace swinscope
