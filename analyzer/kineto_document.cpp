@@ -1,14 +1,11 @@
 #include "analyzer/kineto_document.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include <fmt/format.h>
 
 #include "analyzer/json_damage.h"
-#include "analyzer/kineto_facts.h"
 #include "analyzer/text.h"
-#include "store/utf8.h"
 
 namespace swinscope {
 namespace {

@@ -121,7 +121,7 @@ void KinetoDocumentReader::finish_members(const KinetoDocument& document, const 
   for (std::size_t i = 0; i < members_.size(); ++i) {
     RunInfo run = run_of(i, document, facts);
     const std::string name = document.member.empty() ? path_ : document.member;
-    run.source_file = replace_invalid_utf8(std::filesystem::path(name).filename().string());
+    if (!own_ || !facts.own) run.source_file = replace_invalid_utf8(std::filesystem::path(name).filename().string());
     run.complete = run.complete && document.json.complete;
     for (const std::string& doubt : report.doubts) {
       const NamedValue fact{"doubt", doubt};

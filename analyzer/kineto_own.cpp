@@ -57,6 +57,8 @@ constexpr std::tuple kNamedValue = {Field{"name", &NamedValue::name}, Field{"val
 constexpr std::tuple kDrop = {Field{"what", &DropInfo::what}, Field{"count", &DropInfo::count},
                               Field{"reason", &DropInfo::reason}};
 constexpr std::tuple kRun = {Field{"source", &RunInfo::source},
+                             Field{"source_file", &RunInfo::source_file},
+                             Field{"world_size", &RunInfo::world_size},
                              Field{"global_pid", &RunInfo::global_pid},
                              Field{"host", &RunInfo::host},
                              Field{"command", &RunInfo::command},

@@ -28,7 +28,7 @@ inline constexpr std::string_view kOwnDomain = "swinscope_domain";
 inline constexpr std::string_view kOwnKernel = "swinscope_kernel";
 inline constexpr std::string_view kOwnRecords = "swinscope_records";
 
-// Everything of a run but its rank and the number of ranks, which stand in "distributedInfo".
+// Everything of a run but its rank, which stands in "distributedInfo".
 nlohmann::ordered_json own_facts(const RunInfo& run);
 // Into `run`; false when it is no object of ours.
 bool read_own_facts(const nlohmann::json& facts, RunInfo& run);
