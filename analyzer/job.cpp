@@ -30,7 +30,8 @@ bool is_stated(const FileProcess& process) {
 bool is_settled(const FileProcess& process) {
   const std::string name = process.file.filename().string();
   const std::string given = fmt::format("rank{}", process.run.rank);
-  const bool has_given_name = name == given + ".db" || name == given + ".kineto.json" || name == given + ".kineto.json.gz";
+  const bool has_given_name =
+      name == given + ".db" || name == given + ".kineto.json" || name == given + ".kineto.json.gz";
   return is_stated(process) || (has_given_name && process.run.source_file != name);
 }
 

@@ -178,7 +178,7 @@ void KinetoRecords::finish(RunInfo run) {
 }
 
 std::uint32_t KinetoRecords::stream_of(const KinetoEvent& event) {
-  if (exact_) return narrow<std::uint32_t>(event.own.stream.value_or(event.stream.value_or(0)));
+  if (exact_) return narrow<std::uint32_t>(event.own.stream.value_or(event.stream.value_or(event.tid.value_or(0))));
   return streams_.small(event.stream.value_or(event.tid.value_or(0)));
 }
 

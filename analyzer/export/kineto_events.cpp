@@ -1,7 +1,9 @@
 #include "analyzer/export/kineto_events.h"
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -119,6 +121,8 @@ class RankEvents {
 
   void write_range(const RangeLane& lane, std::string_view domain, EventIndex i) {
     const Ranges& ranges = rank_.ranges;
+    // With its device and stream in its place alone, as PyTorch has it: tools take what has an argument "stream" for
+    // work.
     const bool of_stream = domain == kDomainTorchGpuUser;
     const std::int64_t stream = tid_of(lane.global_tid);
     const EventPlace place = of_stream ? EventPlace{device_of(stream), stream} : place_of(lane.global_tid);
@@ -126,8 +130,6 @@ class RankEvents {
     // An index is an id as good as any; kernels name that of their operator.
     if (domain == kDomainTorchOp || domain == kDomainTorchUser) writer_.argument("External id", i + 1);
     if (of_stream) {
-      writer_.argument("stream", stream);
-      writer_.argument("device", place.pid);
       write_process(global_pid_of(lane.global_tid));
     } else {
       write_thread(lane.global_tid);
@@ -320,18 +322,34 @@ class RankEvents {
 
   void write_steps() {
     const RankSteps& steps = source_.scope().steps()[index_];
-    if (steps.method == StepMethod::kProfilerStep || steps.steps.empty()) return;
+    if (steps.method == StepMethod::kProfilerStep || steps.is_repetition() || steps.steps.empty()) return;
     const std::uint64_t thread = steps.threads.empty() ? rank_.run.global_pid : steps.threads.front();
     std::int64_t number = 0;
     for (const Interval& step : steps.steps) {
-      const std::string name = fmt::format("\"ProfilerStep#{}\"", ++number);
-      if (!source_.has_host_time(index_, step.begin_ns) || steps.is_repetition()) continue;
-      begin(place_of(thread), name, "user_annotation", step.begin_ns, step.end_ns);
-      writer_.argument("derived", 1);
-      writer_.end();
+      ++number;
+      if (source_.has_host_time(index_, step.begin_ns)) write_step(thread, number, step);
     }
+    // HTA takes the last step for an incomplete one and leaves out what begins with it or later: an empty one is behind
+    // all events.
+    const std::int64_t end_ns = last_end() + 1'000;
+    write_step(thread, number + 1, {end_ns, end_ns});
     for (const GpuLane& lane : rank_.gpu_lanes)
       write_steps_of(lane);
+  }
+
+  void write_step(std::uint64_t thread, std::int64_t number, const Interval& step) {
+    begin(place_of(thread), fmt::format("\"ProfilerStep#{}\"", number), "user_annotation", step.begin_ns, step.end_ns);
+    writer_.argument("derived", 1);
+    writer_.end();
+  }
+
+  std::int64_t last_end() const {
+    std::int64_t last = std::numeric_limits<std::int64_t>::min();
+    for (const std::vector<std::int64_t>* ends : {&rank_.gpu.end_ns, &rank_.api.end_ns, &rank_.ranges.end_ns}) {
+      for (const std::int64_t end : *ends)
+        last = std::max(last, end);
+    }
+    return last;
   }
 
   // On a stream a step lasts from the start of its first event to the end of its last.
@@ -348,8 +366,6 @@ class RankEvents {
     for (const auto& [step, span] : spans) {
       const std::string name = fmt::format("\"ProfilerStep#{}\"", step);
       begin({lane.device, lane.stream}, name, "gpu_user_annotation", span.begin_ns, span.end_ns);
-      writer_.argument("device", lane.device);
-      writer_.argument("stream", lane.stream);
       writer_.argument("derived", 1);
       writer_.end();
     }

@@ -44,7 +44,8 @@ void append_levels(std::string& out, const std::vector<bool>& is_there) {
 // One bit-packed run of the hybrid encoding, behind the number of bits of a value: the number of groups of eight values
 // with a 1 behind it as a varint, then the values, the lowest bits first.
 void append_ids(std::string& out, const std::vector<std::uint32_t>& ids, std::size_t distinct) {
-  const auto width = static_cast<unsigned>(std::max(1, static_cast<int>(std::bit_width(distinct == 0 ? 0 : distinct - 1))));
+  const auto width =
+      static_cast<unsigned>(std::max(1, static_cast<int>(std::bit_width(distinct == 0 ? 0 : distinct - 1))));
   const std::size_t groups = (ids.size() + 7) / 8;
   out += static_cast<char>(width);
   append_varint(out, (groups << 1U) | 1U);

@@ -51,7 +51,8 @@ const std::vector<DeclaredColumn<RankRow>>& rank_columns() {
        [](const RankRow& r) { return text_or_none(r.run().source_file); }},
       {{"is_complete", kInt32, false, "1 when the recording was finished, 0 when it was cut off"},
        [](const RankRow& r) { return number(r.run().complete ? 1 : 0); }},
-      {{"zero_utc_ns", kInt64, kMayMiss, "When the exported times of this rank are 0, since 1970-01-01 UTC"},
+      {{"zero_utc_ns", kInt64, kMayMiss,
+        "When the exported times of this rank are 0, since 1970-01-01 UTC; ranks agree to a microsecond"},
        [](const RankRow& r) {
          return r.run().utc_epoch_ns == 0 ? ExportValue() : number(r.run().utc_epoch_ns - r.offset_ns());
        }},

@@ -14,6 +14,9 @@ namespace {
 
 // Shortly before the first event, so that none is at zero, which importers take for "not known".
 constexpr std::int64_t kBeforeFirstNs = 1'000'000;
+// Ranks are moved by whole microseconds, so that tools which round to these (HTA) find in each what they find in it
+// alone.
+constexpr std::int64_t kUnitNs = 1'000;
 
 std::int64_t first_time(const Rank& rank) {
   std::int64_t first = std::numeric_limits<std::int64_t>::max();
@@ -59,13 +62,14 @@ void ExportSource::set_clock() {
     const std::int64_t time = first_time(trace_.ranks[r]);
     if (time != std::numeric_limits<std::int64_t>::max()) first = std::min(first, time + processes[r].offset_ns);
   }
-  const std::int64_t shift = first > 0 ? 0 : kBeforeFirstNs - first;
+  const std::int64_t shift = first > 0 ? 0 : kBeforeFirstNs + (-first / kUnitNs + 1) * kUnitNs;
   for (std::size_t i = 0; i < processes.size(); ++i) {
     auto& offsets = i < trace_.ranks.size() ? clock_.rank_offset_ns : clock_.launcher_offset_ns;
-    offsets.push_back(processes[i].offset_ns + shift);
+    offsets.push_back((processes[i].offset_ns + kUnitNs / 2) / kUnitNs * kUnitNs + shift);
   }
   if (processes.empty() || processes.front().utc_epoch_ns <= 0) return;
-  clock_.base_utc_ns = processes.front().utc_epoch_ns - processes.front().offset_ns - shift;
+  const auto& offsets = trace_.ranks.empty() ? clock_.launcher_offset_ns : clock_.rank_offset_ns;
+  clock_.base_utc_ns = processes.front().utc_epoch_ns - offsets.front();
 }
 
 void ExportSource::mark_launches() {

@@ -1,10 +1,9 @@
 // Parquet files byte by byte, as the format has them (parquet.thrift, Encodings.md), worked out by hand.
-#include "analyzer/export/parquet_file.h"
-
 #include <array>
 
 #include <zlib.h>
 
+#include "analyzer/export/parquet_file.h"
 #include "analyzer/export/thrift_compact.h"
 #include "tests/unit/store/support.h"
 
@@ -67,20 +66,22 @@ TEST(ExportParquet, EveryByteOfASmallFile) {
   const std::string stored(1, static_cast<char>(2 * (packed + 17)));
   EXPECT_EQ(file.substr(4, 17), "\x15\x00\x15\x10\x15"s + n + "\x2C\x15\x04\x15\x00\x15\x06\x15\x06\x00\x00"s);
   const std::string footer =
-      "\x15\x02"s                                            // version 1
-      "\x19\x2C"s                                            // two elements of the schema:
-      "\x48\x06schema\x15\x02\x00"s                          //   the root with one child
-      "\x15\x02\x25\x00\x18\x01n\x00"s                       //   INT32, required, n
-      "\x16\x04"s                                            // two rows
-      "\x19\x1C"s                                            // one row group
-      "\x19\x1C\x26\x08\x1C"s                                //   one column, from byte 4:
-      "\x15\x02\x19\x25\x06\x00\x19\x18\x01n\x15\x04"s       //     INT32, RLE and plain, n, gzip
-      "\x16\x04\x16\x32\x16"s + stored + "\x26\x08"s         //     2 values, 25 bytes, stored, from byte 4
+      "\x15\x02"s                                       // version 1
+      "\x19\x2C"s                                       // two elements of the schema:
+      "\x48\x06schema\x15\x02\x00"s                     //   the root with one child
+      "\x15\x02\x25\x00\x18\x01n\x00"s                  //   INT32, required, n
+      "\x16\x04"s                                       // two rows
+      "\x19\x1C"s                                       // one row group
+      "\x19\x1C\x26\x08\x1C"s                           //   one column, from byte 4:
+      "\x15\x02\x19\x25\x06\x00\x19\x18\x01n\x15\x04"s  //     INT32, RLE and plain, n, gzip
+      "\x16\x04\x16\x32\x16"s +
+      stored +
+      "\x26\x08"s  //     2 values, 25 bytes, stored, from byte 4
       "\x3C\x36\x00\x28\x04\x02\x00\x00\x00\x18\x04\x01\x00\x00\x00\x00"s  // no nulls, largest 2, smallest 1
-      "\x00\x00"s                                            //     end of the column
-      "\x16\x32\x16\x04\x00"s                                //   25 bytes, two rows
-      "\x28\x09swinscope"s                                   // created by
-      "\x19\x1C\x1C\x00\x00"s                                // the column's order is that of its type
+      "\x00\x00"s                                                          //     end of the column
+      "\x16\x32\x16\x04\x00"s                                              //   25 bytes, two rows
+      "\x28\x09swinscope"s                                                 // created by
+      "\x19\x1C\x1C\x00\x00"s                                              // the column's order is that of its type
       "\x00"s;
   const std::string length = std::string(1, static_cast<char>(footer.size())) + "\0\0\0"s;
   EXPECT_EQ(file.substr(at), footer + length + "PAR1");
@@ -95,10 +96,10 @@ TEST(ExportParquet, TextThatRepeatsIsInADictionary) {
       f.end_row();
     }
   });
-  EXPECT_EQ(pages_of(file), (std::vector<std::string>{
-                                "\1\0\0\0a\1\0\0\0b"s,
-                                // 6 bytes of levels; 1 bit an id, one group of eight: 0 0 1 0 0, lowest bit first
-                                "\6\0\0\0\x02\x01\x02\x00\x08\x01\x01\x03\x04"s}));
+  EXPECT_EQ(pages_of(file),
+            (std::vector<std::string>{"\1\0\0\0a\1\0\0\0b"s,
+                                      // 6 bytes of levels; 1 bit an id, one group of eight: 0 0 1 0 0, lowest bit first
+                                      "\6\0\0\0\x02\x01\x02\x00\x08\x01\x01\x03\x04"s}));
 }
 
 TEST(ExportParquet, TextThatDoesNotRepeatIsPlain) {

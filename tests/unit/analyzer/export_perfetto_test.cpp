@@ -1,13 +1,12 @@
-// The rules of Chrome's trace format that Perfetto holds events to: they nest on their track, tracks have names and numbers
-// of their own, arrows begin and end in events, counters have numbers.
-#include "analyzer/export/perfetto.h"
-
+// The rules of Chrome's trace format that Perfetto holds events to: they nest on their track, tracks have names and
+// numbers of their own, arrows begin and end in events, counters have numbers.
 #include <map>
 #include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "analyzer/export/perfetto.h"
 #include "tests/unit/analyzer/export_support.h"
 
 namespace swinscope::test {
@@ -16,9 +15,8 @@ namespace {
 using nlohmann::json;
 
 json perfetto_of(const Trace& trace, const Selection& selection = whole_trace()) {
-  return json::parse(export_text(trace, selection, [](const ExportSource& source, ExportOutput& output) {
-    export_perfetto(source, output);
-  }));
+  return json::parse(export_text(
+      trace, selection, [](const ExportSource& source, ExportOutput& output) { export_perfetto(source, output); }));
 }
 
 using Place = std::pair<std::int64_t, std::int64_t>;
@@ -84,7 +82,8 @@ class Validator {
     if (starts_.size() != ends_.size()) faults.emplace_back("arrows without an end");
     for (const auto& [id, from] : starts_) {
       const auto to = ends_.find(id);
-      if (to == ends_.end() || to->second.second < from.second) faults.push_back(fmt::format("arrow {} has no end", id));
+      if (to == ends_.end() || to->second.second < from.second)
+        faults.push_back(fmt::format("arrow {} has no end", id));
       for (const auto& [place, time] : {from, to == ends_.end() ? from : to->second}) {
         const auto& spans = spans_[place];
         const auto holds = [time = time](const Span& span) { return span.start <= time && time < span.end; };
@@ -124,8 +123,8 @@ TEST(ExportPerfetto, EveryEventIsThere) {
   EXPECT_EQ(validator.phases.at("i"), static_cast<int>(marks));
 }
 
-// Two kernels of one stream, of 2000..6000 and 5000..8000 ns, as programmatic dependent launch makes them, from one call
-// of 1000..3000 ns; the second range of the thread ends within the first, the third after it.
+// Two kernels of one stream, of 2000..6000 and 5000..8000 ns, as programmatic dependent launch makes them, from one
+// call of 1000..3000 ns; the second range of the thread ends within the first, the third after it.
 Trace overlapping_trace() {
   TraceBuilder builder;
   RecordSink& sink = builder.add_process();
@@ -187,7 +186,8 @@ TEST(ExportPerfetto, TextsAreWhatTheyWere) {
 }
 
 TEST(ExportPerfetto, RecordingsKeepTheRules) {
-  for (const char* name : {"swinscope_swin_tiny_ddp_2gpu", "swinscope_swin_tiny_graph_1gpu.db", "pytorch_swin_tiny_ddp_2gpu"}) {
+  for (const char* name :
+       {"swinscope_swin_tiny_ddp_2gpu", "swinscope_swin_tiny_graph_1gpu.db", "pytorch_swin_tiny_ddp_2gpu"}) {
     SCOPED_TRACE(name);
     expect_valid(open_trace(fs::path(SWINSCOPE_SOURCE_DIR) / "data" / name));
   }

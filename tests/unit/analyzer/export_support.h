@@ -84,7 +84,8 @@ inline Trace through_kineto(const Trace& trace, const TempFolder& folder) {
 }
 
 // Names with everything that JSON has to escape.
-inline constexpr std::string_view kOddName = "q\"uote \\ tab\t nul\x01 del\x7f \xE2\x80\xA8 \xF0\x9F\x98\x80 </script> 'x'";
+inline constexpr std::string_view kOddName =
+    "q\"uote \\ tab\t nul\x01 del\x7f \xE2\x80\xA8 \xF0\x9F\x98\x80 </script> 'x'";
 
 inline void add_rare_records(RecordSink& sink, Dice& dice, int n) {
   const auto time = [&] { return dice.between(-4'000, 100'000'000); };

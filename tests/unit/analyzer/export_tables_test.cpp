@@ -1,12 +1,11 @@
-// The tables of an export: CSV as RFC 4180 has it, no text that a spreadsheet takes for a formula, every row as wide as its
-// table, and a page of documentation that says the same.
-#include "analyzer/export/tables.h"
-
+// The tables of an export: CSV as RFC 4180 has it, no text that a spreadsheet takes for a formula, every row as wide as
+// its table, and a page of documentation that says the same.
 #include <set>
 #include <sstream>
 
 #include "analyzer/export/csv_file.h"
 #include "analyzer/export/table_folder.h"
+#include "analyzer/export/tables.h"
 #include "tests/unit/analyzer/export_support.h"
 
 namespace swinscope::test {
@@ -26,7 +25,8 @@ TEST(ExportCsv, FieldsAreQuotedWhereTheyMustBe) {
   const std::vector<ExportColumn> columns = {{"name", ExportType::kText, false, ""},
                                              {"n", ExportType::kInt64, true, ""}};
   const auto fill = [](CsvFile& file) {
-    for (const std::string_view text : {"plain", "a,b", "say \"x\"", "two\nlines", "", "=1+1", "-x", "@x", "+x", "\tx"}) {
+    for (const std::string_view text :
+         {"plain", "a,b", "say \"x\"", "two\nlines", "", "=1+1", "-x", "@x", "+x", "\tx"}) {
       file.text(text);
       file.null();
       file.end_row();
@@ -35,9 +35,10 @@ TEST(ExportCsv, FieldsAreQuotedWhereTheyMustBe) {
     file.integer(-5);
     file.end_row();
   };
-  EXPECT_EQ(csv_of(fill, columns),
-            "name,n\nplain,\n\"a,b\",\n\"say \"\"x\"\"\",\n\"two\nlines\",\n,\n\"'=1+1\",\n\"'-x\",\n\"'@x\",\n\"'+x\",\n"
-            "\"'\tx\",\nbad \xEF\xBF\xBD,-5\n");
+  EXPECT_EQ(
+      csv_of(fill, columns),
+      "name,n\nplain,\n\"a,b\",\n\"say \"\"x\"\"\",\n\"two\nlines\",\n,\n\"'=1+1\",\n\"'-x\",\n\"'@x\",\n\"'+x\",\n"
+      "\"'\tx\",\nbad \xEF\xBF\xBD,-5\n");
 }
 
 // Counts rows, and values that are missing where none may be.
@@ -153,9 +154,11 @@ TEST(ExportTables, AKernelAndACopy) {
   std::getline(lines, header);
   std::getline(lines, first);
   std::getline(lines, second);
-  EXPECT_TRUE(header.starts_with("rank,device,context,stream,start_ns,end_ns,duration_ns,kind,name,short_name,")) << header;
-  EXPECT_EQ(first, "0,0,0,7,100,250,150,kernel,\"void a::gemm<int, 3>(int)\",gemm,gemm,compute,1,2,3,4,5,6,32,0,0"
-                   ",,,,,,,,,,,,,,,,,,");
+  EXPECT_TRUE(header.starts_with("rank,device,context,stream,start_ns,end_ns,duration_ns,kind,name,short_name,"))
+      << header;
+  EXPECT_EQ(first,
+            "0,0,0,7,100,250,150,kernel,\"void a::gemm<int, 3>(int)\",gemm,gemm,compute,1,2,3,4,5,6,32,0,0"
+            ",,,,,,,,,,,,,,,,,,");
   EXPECT_EQ(second,
             "0,0,0,7,300,800,500,copy,Memcpy HtoD (Pinned -> Device),Memcpy HtoD (Pinned -> Device),copy,memory"
             ",,,,,,,,,,1000,2000000000,,,,,,,,,,,,,,,,");
