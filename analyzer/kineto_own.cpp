@@ -16,6 +16,10 @@ using nlohmann::ordered_json;
 constexpr std::string_view kSchema = "swinscope.kineto/1";
 // A made-up file cannot ask for more.
 constexpr std::size_t kMostLaunchers = 10'000;
+// Times beyond this cannot be real, and a stored trace with them would not be read back.
+constexpr std::int64_t kMaxTimeNs = std::int64_t{1} << 61;
+
+bool is_time(std::int64_t ns) { return ns >= -kMaxTimeNs && ns <= kMaxTimeNs; }
 
 std::string text_of(const json& object, const char* key) {
   const auto found = object.find(key);
@@ -109,6 +113,16 @@ class Row {
     ok_ = false;
     return Number{};
   }
+  std::int64_t time() {
+    const auto ns = number<std::int64_t>();
+    ok_ = ok_ && is_time(ns);
+    return ns;
+  }
+  std::int64_t time_or_open() {
+    const auto ns = number<std::int64_t>();
+    ok_ = ok_ && (ns == kOpenEnd || is_time(ns));
+    return ns;
+  }
   std::string text() {
     if (at_ < row_.size() && row_[at_].is_string()) return row_[at_++].get<std::string>();
     ok_ = false;
@@ -154,6 +168,9 @@ bool read_own_facts(const json& facts, RunInfo& run) {
       read_fields(row, list.emplace_back(), fields);
     }
   });
+  std::erase_if(run.windows, [](const WindowInfo& window) {
+    return !is_time(window.start_ns) || !is_time(window.end_ns) || window.end_ns < window.start_ns;
+  });
   return true;
 }
 
@@ -167,6 +184,7 @@ std::optional<OwnEvent> read_own_event(std::string_view text) {
   own.exported = {number_of<std::int64_t>(*arguments, "offset_ns"), number_of<std::uint64_t>(*arguments, "global_pid"),
                   text_of(*arguments, "source")};
   own.number = number_of<std::uint32_t>(*arguments, "id");
+  if (!is_time(own.exported.offset_ns)) return std::nullopt;
   own.text = text_of(*arguments, "name");
   own.short_name = text_of(*arguments, "short_name");
   own.symbol = text_of(*arguments, "symbol");
@@ -247,7 +265,7 @@ bool OwnRecords::take_row(std::string_view kind, const json& values, RecordSink&
   const auto string = [&] { return sink.intern(row.text()); };
   // Braced lists are evaluated from left to right.
   if (kind == "graph_node") {
-    return add(GraphNodeRecord{row.number<std::int64_t>(), row.number<std::uint64_t>(), row.number<std::uint64_t>(),
+    return add(GraphNodeRecord{row.time(), row.number<std::uint64_t>(), row.number<std::uint64_t>(),
                                row.number<std::uint64_t>()});
   }
   if (kind == "collective") {
@@ -256,15 +274,15 @@ bool OwnRecords::take_row(std::string_view kind, const json& values, RecordSink&
                                 row.number<std::int64_t>(), row.number<std::int64_t>(), row.number<std::int32_t>()});
   }
   if (kind == "thread_cpu") {
-    return add(ThreadCpuRecord{row.number<std::int64_t>(), row.number<std::uint64_t>(), row.number<std::int64_t>()});
+    return add(ThreadCpuRecord{row.time(), row.number<std::uint64_t>(), row.number<std::int64_t>()});
   }
   if (kind == "process") {
-    return add(ProcessRecord{row.number<std::uint64_t>(), row.number<std::int64_t>(), row.number<std::int64_t>(),
-                             row.number<std::uint64_t>(), row.number<std::int32_t>(), string(), string(),
-                             row.number<std::int64_t>(), row.number<std::int64_t>(), row.number<std::int64_t>()});
+    return add(ProcessRecord{row.number<std::uint64_t>(), row.time(), row.time_or_open(), row.number<std::uint64_t>(),
+                             row.number<std::int32_t>(), string(), string(), row.number<std::int64_t>(),
+                             row.number<std::int64_t>(), row.number<std::int64_t>()});
   }
   if (kind == "process_cpu") {
-    return add(ProcessCpuRecord{row.number<std::int64_t>(), row.number<std::uint64_t>(), row.number<std::int64_t>(),
+    return add(ProcessCpuRecord{row.time(), row.number<std::uint64_t>(), row.number<std::int64_t>(),
                                 row.number<std::int64_t>()});
   }
   return false;

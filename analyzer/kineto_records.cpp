@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <tuple>
 
@@ -149,7 +150,10 @@ void KinetoRecords::add_mark(const KinetoEvent& event, std::int64_t time_ns) {
   r.category = narrow<std::uint32_t>(event.own.category);
   r.color = narrow<std::uint32_t>(event.own.color);
   r.int64_value = event.own.int64_value;
-  r.double_value = std::bit_cast<double>(event.own.double_bits);
+  const auto real = std::bit_cast<double>(event.own.double_bits);
+  // A trace file has no place for what is no number.
+  if (std::isnan(real)) return sink_.add(r);
+  r.double_value = real;
   if (event.own.value_type >= 0 && event.own.value_type <= static_cast<int>(NvtxValueType::kFloat)) {
     r.value_type = static_cast<NvtxValueType>(event.own.value_type);
   }
@@ -272,7 +276,7 @@ void KinetoRecords::kernel(const KinetoEvent& event, Times times) {
   r.registers_per_thread = narrow<std::int32_t>(event.registers);
   // Kineto gives the sum of static and dynamic shared memory.
   r.static_shared_bytes = narrow<std::int32_t>(event.own.static_shared_memory);
-  r.dynamic_shared_bytes = narrow<std::int32_t>(event.shared_memory - r.static_shared_bytes);
+  r.dynamic_shared_bytes = std::max(0, narrow<std::int32_t>(event.shared_memory) - r.static_shared_bytes);
   r.cluster = event.own.cluster;
   r.graph_node = graph_node_of(event);
   r.graph = narrow<std::uint32_t>(event.graph);

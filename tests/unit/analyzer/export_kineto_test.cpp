@@ -197,7 +197,7 @@ TEST(ExportKineto, MadeUpRowsAreCountedAndLeftOut) {
   const std::string first =
       R"({"ph": "M", "pid": 1, "tid": 0, "name": "swinscope_export", "args": {"offset_ns": 0, "global_pid": 1}},)";
   const std::string rows =
-      R"({"ph": "M", "pid": 1, "tid": 0, "name": "swinscope_records", "args": {"kind": "thread_cpu", "rows": [[1, 2], "x", [1, "a", 3], [1, 2, 3]]}},)"
+      R"({"ph": "M", "pid": 1, "tid": 0, "name": "swinscope_records", "args": {"kind": "thread_cpu", "rows": [[1, 2], "x", [1, "a", 3], [1, 2, 3], [9223372036854775807, 2, 3]]}},)"
       R"({"ph": "M", "pid": 1, "tid": 0, "name": "swinscope_records", "args": {"kind": "process", "launcher": 7, "rows": [[]]}},)"
       R"({"ph": "M", "pid": 1, "tid": 0, "name": "swinscope_records", "args": {"kind": "nothing", "rows": [[]]}},)"
       R"({"ph": "M", "pid": 1, "tid": 0, "name": "swinscope_records", "args": 3},)";
@@ -206,7 +206,7 @@ TEST(ExportKineto, MadeUpRowsAreCountedAndLeftOut) {
   ASSERT_EQ(trace.ranks.size(), 1U);
   EXPECT_EQ(trace.ranks[0].thread_cpu.size(), 1U);
   ASSERT_EQ(trace.ranks[0].run.drops.size(), 1U);
-  EXPECT_EQ(trace.ranks[0].run.drops[0].count, 6);  // three rows, two more of other kinds, and an event without any
+  EXPECT_EQ(trace.ranks[0].run.drops[0].count, 7);  // four rows, two more of other kinds, and an event without any
 }
 
 // Events that claim to be ours in a file that did not begin as such are passed over.

@@ -100,7 +100,7 @@ inline void add_rare_records(RecordSink& sink, Dice& dice, int n) {
     mark.domain = static_cast<std::uint32_t>(dice.between(0, 1));
     mark.color = static_cast<std::uint32_t>(dice.between(0, 0xFFFFFFFF));
     mark.value_type = NvtxValueType::kDouble;
-    mark.double_value = dice.one_in(3) ? std::numeric_limits<double>::quiet_NaN() : 0.1;
+    mark.double_value = dice.one_in(3) ? std::numeric_limits<double>::infinity() : 0.1;
     sink.add(mark);
 
     SyncRecord sync;
