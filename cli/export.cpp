@@ -43,6 +43,14 @@ void export_for_viewers(const ExportSource& source, const ExportOptions& options
   say(options, fmt::format("{}: {} events; https://ui.perfetto.dev opens it", options.common.output, events));
 }
 
+// A folder of ranks, and of tables, has any other name.
+bool is_one_file(const ExportOptions& options) {
+  const fs::path target = options.common.output;
+  if (options.common.format == "perfetto") return true;
+  const bool names_file = target == kStandardOutput || target.extension() == ".json" || target.extension() == ".gz";
+  return options.common.format == "kineto" && names_file;
+}
+
 // One rank goes into a file where the name says so, else each into a file of the folder.
 void export_for_torch_tools(const ExportSource& source, const ExportOptions& options) {
   const fs::path target = options.common.output;
@@ -50,7 +58,7 @@ void export_for_torch_tools(const ExportSource& source, const ExportOptions& opt
   for (std::size_t r = 0; r < source.trace().ranks.size(); ++r) {
     if (source.scope().has_rank(r)) ranks.push_back(r);
   }
-  const bool is_file = target == kStandardOutput || target.extension() == ".json" || target.extension() == ".gz";
+  const bool is_file = is_one_file(options);
   if (is_file && ranks.size() > 1) {
     throw Error(ErrorKind::kUsage, fmt::format("-o {}: one file for {} processes", target.string(), ranks.size()),
                 "a trace in the format of the PyTorch profiler is of one process",
@@ -67,10 +75,6 @@ void export_for_torch_tools(const ExportSource& source, const ExportOptions& opt
 }
 
 void export_tables(const ExportSource& source, const ExportOptions& options) {
-  if (options.common.output == kStandardOutput) {
-    throw Error(ErrorKind::kUsage, fmt::format("-o -: --format {} is a folder of files", options.common.format), {},
-                "give a folder with -o");
-  }
   const TableFormat format = options.common.format == "csv" ? TableFormat::kCsv : TableFormat::kParquet;
   const auto files = export_table_folder(source, options.common.output, format, options.common.force);
   say(options, fmt::format("{}: {} tables", options.common.output, files.size()));
@@ -84,10 +88,17 @@ void check_options(const ExportOptions& options) {
                 "there are perfetto, kineto, csv and parquet",
                 "perfetto is for looking at, kineto for tools that read PyTorch's traces, csv and parquet for tables");
   }
-  if (!options.common.output.empty()) return;
-  throw Error(ErrorKind::kUsage, "export needs -o", "it says where the export goes",
-              format == "perfetto" ? "give a file such as -o trace.json.gz, or -o - for the standard output"
-                                   : "give a folder such as -o exported");
+  if (options.common.output.empty()) {
+    throw Error(ErrorKind::kUsage, "export needs -o", "it says where the export goes",
+                format == "perfetto" ? "give a file such as -o trace.json.gz, or -o - for the standard output"
+                                     : "give a folder such as -o exported");
+  }
+  if (is_one_file(options)) return check_export_file(options.common.output, options.common.force);
+  if (options.common.output == kStandardOutput) {
+    throw Error(ErrorKind::kUsage, fmt::format("-o -: --format {} is a folder of files", format), {},
+                "give a folder with -o");
+  }
+  check_export_folder(options.common.output, options.common.force);
 }
 
 // Everything that was recorded, unless something else is asked for.

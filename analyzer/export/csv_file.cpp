@@ -28,9 +28,10 @@ void append_field(std::string& out, std::string_view text) {
 }  // namespace
 
 CsvFile::CsvFile(ExportOutput& output, std::span<const ExportColumn> columns) : output_(output) {
+  // Names of columns are plain words.
   for (const ExportColumn& column : columns)
-    text(column.name);
-  end_row();
+    buffer_ += fmt::format("{}{}", buffer_.empty() ? "" : ",", column.name);
+  buffer_ += '\n';
 }
 
 void CsvFile::separate() {

@@ -86,7 +86,7 @@ void EventWriter::field(std::string_view key, std::string_view json) {
 }
 
 void EventWriter::key_of(std::string_view key) {
-  buffer_ += in_arguments_ ? ", \"" : ", \"args\": {\"";
+  buffer_ += in_arguments_ ? R"(, ")" : R"(, "args": {")";
   in_arguments_ = true;
   buffer_ += key;
   buffer_ += "\": ";

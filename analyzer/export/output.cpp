@@ -74,12 +74,7 @@ ExportOutput::ExportOutput(const fs::path& path, bool force) : path_(path), forc
     file_.reset(stdout);
     return;
   }
-  std::error_code none;
-  if (!force && fs::exists(fs::symlink_status(path, none))) throw refuse_existing(path);
-  if (fs::is_directory(path, none)) {
-    throw Error(ErrorKind::kUsage, fmt::format("{}: is a folder", path.string()), "this export is one file",
-                "give the name of a file with -o");
-  }
+  check_export_file(path, force);
   const int file = create_part(path, part_);
   if (file < 0) {
     const int error = errno;
@@ -142,7 +137,17 @@ void ExportOutput::fail(int error) const {
       is_stdout ? "check where it is redirected to" : "check the free space and the permissions of its folder");
 }
 
-void prepare_export_folder(const fs::path& folder, bool force) {
+void check_export_file(const fs::path& path, bool force) {
+  std::error_code none;
+  if (path == kStandardOutput) return;
+  if (fs::is_directory(path, none)) {
+    throw Error(ErrorKind::kUsage, fmt::format("{}: is a folder", path.string()), "this export is one file",
+                "give the name of a file with -o");
+  }
+  if (!force && fs::exists(fs::symlink_status(path, none))) throw refuse_existing(path);
+}
+
+void check_export_folder(const fs::path& folder, bool force) {
   std::error_code error;
   const fs::file_status status = fs::status(folder, error);
   if (fs::exists(status) && !fs::is_directory(status)) {
@@ -153,6 +158,11 @@ void prepare_export_folder(const fs::path& folder, bool force) {
     throw Error(ErrorKind::kUsage, fmt::format("{}: the folder is not empty", folder.string()), {},
                 "give another folder with -o, or --force to replace files of the same names in it");
   }
+}
+
+void prepare_export_folder(const fs::path& folder, bool force) {
+  check_export_folder(folder, force);
+  std::error_code error;
   fs::create_directories(folder, error);
   if (error) {
     throw Error(ErrorKind::kFailure, fmt::format("{}: the folder cannot be created", folder.string()), error.message(),

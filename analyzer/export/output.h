@@ -49,8 +49,13 @@ class ExportOutput {
   std::uint64_t taken_ = 0;
 };
 
-// Makes the folder of an export: one that is not there, or an empty one. Throws Error(kUsage) when it holds something
-// and `force` is not set (files that the export does not write stay there, too), or is no folder.
+// What the constructor above refuses, to be known before a long trace is read: a file that exists without `force`, a
+// folder. Throws Error(kUsage).
+void check_export_file(const std::filesystem::path& path, bool force);
+// The same of a folder: one that holds something without `force` (files that the export does not write stay there,
+// too), a file.
+void check_export_folder(const std::filesystem::path& folder, bool force);
+// Checks it, and makes it where it is not there. Throws Error(kFailure) where that is not possible.
 void prepare_export_folder(const std::filesystem::path& folder, bool force);
 
 }  // namespace swinscope

@@ -17,6 +17,11 @@
 namespace swinscope::perfetto {
 namespace {
 
+// Whether a thread's name tells its id, or the id is a stand-in for one that the name tells (kineto_records.cpp).
+bool is_numbered(std::string_view name, std::uint32_t tid) {
+  return tid >= 0xF0'0000 || name.find(fmt::format("{}", tid)) != std::string_view::npos;
+}
+
 std::string process_title(const RunInfo& run) {
   std::string title = fmt::format("rank {}", run.rank);
   if (run.world_size > 0) title += fmt::format(" of {}", run.world_size);
@@ -78,6 +83,7 @@ class RankExport {
     const auto named = std::ranges::find(rank_.run.threads, global_tid, &ThreadInfo::global_tid);
     const std::string name = named == rank_.run.threads.end() || named->name.empty() ? "thread" : named->name;
     const bool is_other = pid_of(global_tid) != pid_of(rank_.run.global_pid);
+    if (name != "thread" && is_numbered(name, tid_of(global_tid))) return name;
     return fmt::format("{} {}{}", name, tid_of(global_tid),
                        is_other ? fmt::format(" of process {}", pid_of(global_tid)) : std::string());
   }
@@ -156,7 +162,9 @@ class RankExport {
       if (is_new) {
         tid->second = job_.ids.next();
         const EventPlace place{pid_, tid->second};
-        writer().name("thread_name", place, fmt::format("{}, marks", thread_title(mark.global_tid)));
+        writer().name("thread_name", place,
+                      tid_of(mark.global_tid) == 0 ? std::string("marks")
+                                                   : fmt::format("{}, marks", thread_title(mark.global_tid)));
         writer().sort_index("thread_sort_index", place, kThreads - 1);
       }
       writer().begin('i', {pid_, tid->second}, job_.texts(mark.text), "mark");

@@ -14,6 +14,9 @@ namespace {
 
 // Shortly before the first event, so that none is at zero, which importers take for "not known".
 constexpr std::int64_t kBeforeFirstNs = 1'000'000;
+// Viewers count in floating-point microseconds, which are exact to the nanosecond for days, not for the months since a
+// machine was started.
+constexpr std::int64_t kFarNs = 24LL * 3600 * 1'000'000'000;
 // Ranks are moved by whole microseconds, so that tools which round to these (HTA) find in each what they find in it
 // alone.
 constexpr std::int64_t kUnitNs = 1'000;
@@ -62,7 +65,9 @@ void ExportSource::set_clock() {
     const std::int64_t time = first_time(trace_.ranks[r]);
     if (time != std::numeric_limits<std::int64_t>::max()) first = std::min(first, time + processes[r].offset_ns);
   }
-  const std::int64_t shift = first > 0 ? 0 : kBeforeFirstNs + (-first / kUnitNs + 1) * kUnitNs;
+  const bool is_near = first > 0 && first < kFarNs;
+  const bool has_events = first != std::numeric_limits<std::int64_t>::max();
+  const std::int64_t shift = is_near || !has_events ? 0 : kBeforeFirstNs - first / kUnitNs * kUnitNs;
   for (std::size_t i = 0; i < processes.size(); ++i) {
     auto& offsets = i < trace_.ranks.size() ? clock_.rank_offset_ns : clock_.launcher_offset_ns;
     offsets.push_back((processes[i].offset_ns + kUnitNs / 2) / kUnitNs * kUnitNs + shift);

@@ -21,9 +21,9 @@ struct SourceCounters {
 };
 
 // Ranks count from the start of their own sessions. Exported times count from the start of the earliest, or, where an
-// event is before that, from shortly before the first event, so that all exported times are positive. Ranks whose
-// starts are unknown, or more than a day apart, are not moved against each other. Ranks are moved by whole
-// microseconds: clocks of processes agree no better.
+// event is before that or more than a day after it, from shortly before the first event: exported times are positive
+// and small. Ranks whose starts are unknown, or more than a day apart, are not moved against each other. Ranks are
+// moved by whole microseconds: clocks of processes agree no better.
 struct JobClock {
   std::int64_t base_utc_ns = 0;  // exported time 0 since 1970; 0: unknown
   std::vector<std::int64_t> rank_offset_ns;

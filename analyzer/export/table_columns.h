@@ -23,6 +23,7 @@ struct DeclaredColumn {
 template <typename Row>
 std::vector<ExportColumn> columns_of(const std::vector<DeclaredColumn<Row>>& declared) {
   std::vector<ExportColumn> columns;
+  columns.reserve(declared.size());
   for (const DeclaredColumn<Row>& column : declared)
     columns.push_back(column.column);
   return columns;

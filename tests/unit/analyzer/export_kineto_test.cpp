@@ -183,6 +183,27 @@ TEST(ExportKineto, TimesBeforeTheSessionAreMovedAndMovedBack) {
   EXPECT_EQ(difference(trace), "");
 }
 
+// Two days after the session began, as counted by a machine's clock: exported from a millisecond on.
+TEST(ExportKineto, LateTimesAreMovedAndMovedBack) {
+  TraceBuilder builder;
+  RecordSink& sink = builder.add_process();
+  KernelRecord kernel;
+  kernel.start_ns = 2LL * 24 * 3600 * 1'000'000'000 + 123;
+  kernel.end_ns = kernel.start_ns + 1'500;
+  kernel.demangled_name = sink.intern("f(int)");
+  sink.add(kernel);
+  RunInfo run;
+  run.source = "swinscope";
+  run.utc_epoch_ns = 1'700'000'000'000'000'000;
+  sink.set_run(run);
+  Trace trace;
+  builder.move_into(trace);
+  const json document = document_of(trace);
+  EXPECT_EQ(events_of(document, "kernel")[0]["ts"], 1'000.123);
+  EXPECT_EQ(document["baseTimeNanoseconds"], 1'700'000'000'000'000'000 + 2LL * 24 * 3600 * 1'000'000'000 - 1'000'000);
+  EXPECT_EQ(difference(trace), "");
+}
+
 TEST(ExportKineto, ASelectionLeavesTheOthersOut) {
   Selection selection = whole_trace();
   selection.name = "no such kernel";
