@@ -26,10 +26,13 @@ bool is_stated(const FileProcess& process) {
          std::ranges::find(process.run.collector, kRankStatedBy, &NamedValue::name) != process.run.collector.end();
 }
 
-// An import has given the rank: the file has the name that it gave.
+// An import has given the rank: the file has the name that it, or an export of it, gave.
 bool is_settled(const FileProcess& process) {
   const std::string name = process.file.filename().string();
-  return is_stated(process) || (name == fmt::format("rank{}.db", process.run.rank) && process.run.source_file != name);
+  const std::string given = fmt::format("rank{}", process.run.rank);
+  const bool has_given_name =
+      name == given + ".db" || name == given + ".kineto.json" || name == given + ".kineto.json.gz";
+  return is_stated(process) || (has_given_name && process.run.source_file != name);
 }
 
 bool has_events(const FileProcess& process) { return process.records > 0; }

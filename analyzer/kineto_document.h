@@ -18,6 +18,7 @@
 #include "analyzer/kineto_event.h"
 #include "analyzer/kineto_facts.h"
 #include "analyzer/kineto_foreign.h"
+#include "analyzer/kineto_own.h"
 #include "analyzer/kineto_pairs.h"
 #include "analyzer/kineto_ranks.h"
 #include "analyzer/kineto_records.h"
@@ -57,12 +58,13 @@ class KinetoDocumentReader {
   RankPlan plan() const { return survey_.decide(path_, keys_); }
   KinetoExtent extent() const { return extent_; }
   // How many processes it has added to the sink.
-  std::size_t processes() const { return members_.size(); }
+  std::size_t processes() const { return members_.size() + (own_records_ ? own_records_->launchers() : 0); }
 
  private:
   // A rank on its way into the sink.
   struct Member {
-    Member(RecordSink& sink, std::uint64_t pid) : records(sink, pid) {}
+    Member(RecordSink& to, std::uint64_t pid) : sink(to), records(to, pid) {}
+    RecordSink& sink;
     KinetoRecords records;
     std::map<std::pair<std::string, std::string>, std::int64_t> drops;
     std::map<std::pair<std::int32_t, std::uint32_t>, std::uint32_t> lanes;  // of device and stream, numbered
@@ -73,6 +75,7 @@ class KinetoDocumentReader {
   void take_complete(const KinetoEvent& event, KinetoKind kind);
   void take_mark(const KinetoEvent& event);
   void take_name(const KinetoEvent& event);
+  void take_own(std::string_view name, std::string_view text);
   void begin_range(const KinetoEvent& event, std::string_view text);
   void end_range(const KinetoEvent& event);
   bool hold(const KinetoEvent& event, std::string_view text);
@@ -92,6 +95,7 @@ class KinetoDocumentReader {
   RunInfo run_of(std::size_t member, const KinetoDocument& document, const KinetoFacts& facts) const;
 
   std::string path_;
+  TraceSink* sink_ = nullptr;
   RankPlan plan_;
   bool is_survey_ = false;
   bool is_planned_ = false;
@@ -110,6 +114,8 @@ class KinetoDocumentReader {
   std::vector<KeptEvent> held_;
   bool is_replaying_ = false;
   bool is_xpu_ = false;
+  std::optional<OwnExport> own_;  // of a file that we exported
+  std::optional<OwnRecords> own_records_;
 };
 
 }  // namespace swinscope

@@ -94,7 +94,49 @@ Dim3 as_dim3(od::value value) {
   return dim;
 }
 
-void read_argument(KinetoEvent& event, std::string_view key, od::value value) {
+// Objects and arrays as their JSON text; strings as they are.
+std::string_view as_payload(od::value value) {
+  od::json_type type{};
+  if (value.type().get(type) != simdjson::SUCCESS) return {};
+  if (type != od::json_type::object) return as_text_or_json(value);
+  od::object object;
+  std::string_view json;
+  if (value.get_object().get(object) != simdjson::SUCCESS) return {};
+  return object.raw_json().get(json) == simdjson::SUCCESS ? json : std::string_view();
+}
+
+void read_own_argument(OwnArguments& own, std::string_view key, od::value value) {
+  using Optional = std::pair<std::string_view, std::optional<std::int64_t> OwnArguments::*>;
+  using Number = std::pair<std::string_view, std::int64_t OwnArguments::*>;
+  constexpr std::array<Optional, 5> kOptional = {{{"global_pid", &OwnArguments::global_pid},
+                                                  {"global_tid", &OwnArguments::global_tid},
+                                                  {"domain_id", &OwnArguments::domain},
+                                                  {"whole graph", &OwnArguments::whole_graph},
+                                                  {"stream_id", &OwnArguments::stream}}};
+  constexpr std::array<Number, 10> kNumbers = {{{"static shared memory", &OwnArguments::static_shared_memory},
+                                                {"event_sync", &OwnArguments::event_sync},
+                                                {"type", &OwnArguments::type},
+                                                {"green_context", &OwnArguments::green_context},
+                                                {"range", &OwnArguments::range},
+                                                {"category", &OwnArguments::category},
+                                                {"color", &OwnArguments::color},
+                                                {"value_type", &OwnArguments::value_type},
+                                                {"int64_value", &OwnArguments::int64_value},
+                                                {"double_bits", &OwnArguments::double_bits}}};
+  if (const auto* found = std::ranges::find(kOptional, key, &Optional::first); found != kOptional.end()) {
+    own.*found->second = as_integer(value);
+  } else if (const auto* number = std::ranges::find(kNumbers, key, &Number::first); number != kNumbers.end()) {
+    own.*number->second = as_integer_or_zero(value);
+  } else if (key == "payload") {
+    own.payload = as_payload(value);
+  } else if (key == "cluster") {
+    own.cluster = as_dim3(value);
+  } else if (key == "derived") {
+    own.is_derived = as_integer_or_zero(value) != 0;
+  }
+}
+
+void read_argument(KinetoEvent& event, std::string_view key, od::value value, bool expects_own) {
   if (key == "External id" || key == "external id") {
     event.external_id = as_integer_or_zero(value);
   } else if (key == "correlation") {
@@ -147,6 +189,8 @@ void read_argument(KinetoEvent& event, std::string_view key, od::value value) {
     event.event_id = as_integer_or_zero(value);
   } else if (key.starts_with("hlo_")) {
     event.has_hlo = true;
+  } else if (expects_own) {
+    read_own_argument(event.own, key, value);
   }
 }
 
@@ -172,7 +216,7 @@ void read_id(std::optional<std::int64_t>& number, std::string_view& text, od::va
   }
 }
 
-void read_field(KinetoEvent& event, std::string_view key, od::value value) {
+void read_field(KinetoEvent& event, std::string_view key, od::value value, bool expects_own) {
   if (key == "ph") {
     event.phase = as_text(value);
   } else if (key == "cat") {
@@ -191,7 +235,7 @@ void read_field(KinetoEvent& event, std::string_view key, od::value value) {
     od::object arguments;
     if (value.get_object().get(arguments) != simdjson::SUCCESS) return;
     for (auto field : arguments)
-      read_argument(event, field.unescaped_key(), field.value());
+      read_argument(event, field.unescaped_key(), field.value(), expects_own);
   }
 }
 
@@ -312,7 +356,7 @@ const KinetoEvent* KinetoEventParser::parse(std::string_view text) {
   try {
     if (code == simdjson::SUCCESS) {
       for (auto field : document.get_object())
-        read_field(event_, field.unescaped_key(), field.value());
+        read_field(event_, field.unescaped_key(), field.value(), expects_own_);
       return &event_;
     }
   } catch (const simdjson::simdjson_error& error) {

@@ -36,6 +36,28 @@ inline bool is_on_gpu(KinetoKind kind) { return kind <= KinetoKind::kGpuAnnotati
 // A call that makes a GPU work.
 bool is_launch_call(std::string_view name);
 
+// Arguments that only our own exports have (kineto_own.h).
+struct OwnArguments {
+  std::optional<std::int64_t> global_pid;  // as bits of the serialized id; so is global_tid
+  std::optional<std::int64_t> global_tid;
+  std::optional<std::int64_t> domain;
+  std::optional<std::int64_t> whole_graph;
+  std::optional<std::int64_t> stream;
+  std::string_view payload;  // text, or raw JSON
+  Dim3 cluster;
+  std::int64_t static_shared_memory = 0;
+  std::int64_t event_sync = 0;
+  std::int64_t type = 0;
+  std::int64_t green_context = 0;
+  std::int64_t range = 0;
+  std::int64_t category = 0;
+  std::int64_t color = 0;
+  std::int64_t value_type = 0;
+  std::int64_t int64_value = 0;
+  std::int64_t double_bits = 0;
+  bool is_derived = false;  // it says again what others say
+};
+
 // Views are valid until the next parse. A field that the event does not have keeps its default.
 struct KinetoEvent {
   std::string_view phase;
@@ -76,6 +98,7 @@ struct KinetoEvent {
   std::int64_t out_elements = 0;
   std::int64_t group_size = 0;
   std::optional<std::int64_t> seq;
+  OwnArguments own;
 };
 
 class KinetoEventParser {
@@ -94,6 +117,8 @@ class KinetoEventParser {
   // counted.
   const KinetoEvent* parse(std::string_view text);
   std::string_view error() const { return error_; }
+  // From now on the arguments of our own exports are read, too.
+  void expect_own() { expects_own_ = true; }
   std::int64_t repaired() const { return repaired_; }
 
  private:
@@ -102,6 +127,7 @@ class KinetoEventParser {
   KinetoEvent event_;
   std::string_view error_;
   std::int64_t repaired_ = 0;
+  bool expects_own_ = false;
 };
 
 }  // namespace swinscope

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analyzer/json_damage.h"
+#include "analyzer/kineto_own.h"
 #include "analyzer/kineto_records.h"
 #include "store/utf8.h"
 
@@ -136,6 +137,13 @@ KinetoFacts read_kineto_facts(const JsonDocument& source) {
   facts.is_pytorch = std::ranges::any_of(kOtherKeys, [&](const char* key) { return document.contains(key); }) ||
                      document.contains("schemaVersion");
   add_gpus(facts, document);
+  RunInfo own;
+  const auto own_facts = document.find(kOwnFacts);
+  if (own_facts != document.end() && read_own_facts(*own_facts, own)) {
+    own.rank = run.rank;
+    own.world_size = run.world_size;
+    facts.own = std::move(own);
+  }
   return facts;
 }
 

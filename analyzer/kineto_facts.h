@@ -2,6 +2,7 @@
 // from.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@ namespace swinscope {
 
 struct KinetoFacts {
   RunInfo run;                      // rank, world_size, utc_epoch_ns, gpus, environment
+  std::optional<RunInfo> own;       // of an export of ours: everything (kineto_own.h)
   bool is_pytorch = false;          // it has facts that only Kineto writes
   std::vector<std::string> unread;  // keys that are there with a value that is no JSON
   std::int64_t repeated_gpus = 0;   // with an id that an earlier, different one has

@@ -1,7 +1,11 @@
 #include "analyzer/kineto_records.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
 #include <limits>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -57,11 +61,41 @@ std::uint32_t SmallIds::small(std::int64_t id) {
   return large_.try_emplace(id, next).first->second;
 }
 
-KinetoRecords::KinetoRecords(RecordSink& sink, std::uint64_t pid) : sink_(sink), pid_(pid) {
+KinetoRecords::KinetoRecords(RecordSink& sink, std::uint64_t pid) : sink_(sink), pid_(pid) {}
+
+void KinetoRecords::set_exact(const OwnExport& exported) {
+  exact_ = exported;
+  has_domains_ = true;  // its own
+}
+
+void KinetoRecords::define(const OwnEvent& event) {
+  if (event.name == kOwnDomain) {
+    exact_domains_.try_emplace(event.text, event.number);
+    add_domain(event.number, event.text);
+  } else if (event.name == kOwnKernel) {
+    exact_kernels_[event.text] = {event.short_name, event.symbol};
+  }
+}
+
+void KinetoRecords::add_domains() {
+  if (has_domains_) return;
+  has_domains_ = true;
   add_domain(kOpDomain, kDomainTorchOp);
   add_domain(kUserDomain, kDomainTorchUser);
   add_domain(kPythonDomain, kDomainTorchPython);
   add_domain(kGpuUserDomain, kDomainTorchGpuUser);
+}
+
+std::uint32_t KinetoRecords::domain_of(KinetoKind kind) const {
+  using Entry = std::tuple<KinetoKind, std::uint32_t, std::string_view>;
+  constexpr std::array<Entry, 4> kDomains = {{{KinetoKind::kOperator, kOpDomain, kDomainTorchOp},
+                                              {KinetoKind::kAnnotation, kUserDomain, kDomainTorchUser},
+                                              {KinetoKind::kPython, kPythonDomain, kDomainTorchPython},
+                                              {KinetoKind::kGpuAnnotation, kGpuUserDomain, kDomainTorchGpuUser}}};
+  const auto* const entry = std::ranges::find(kDomains, kind, [](const Entry& domain) { return std::get<0>(domain); });
+  if (entry == kDomains.end()) return kUserDomain;
+  const auto exact = exact_domains_.find(std::get<2>(*entry));
+  return exact == exact_domains_.end() ? std::get<1>(*entry) : exact->second;
 }
 
 void KinetoRecords::add(const KinetoEvent& event, KinetoKind kind, std::int64_t start_ns, std::int64_t end_ns,
@@ -79,18 +113,20 @@ void KinetoRecords::add(const KinetoEvent& event, KinetoKind kind, std::int64_t 
       return sync(event, times);
     case KinetoKind::kGpuAnnotation: {
       // It stands on a device and stream, not on a thread; its stream serves as the thread number.
-      return range(event, times, kGpuUserDomain, make_global_tid(pid_of(process()), stream_of(event)));
+      const auto global_pid =
+          static_cast<std::uint64_t>(event.own.global_pid.value_or(static_cast<std::int64_t>(process())));
+      return range(
+          event, times, kind,
+          exact_ ? global_pid_of(global_pid) | stream_of(event) : make_global_tid(pid_of(process()), stream_of(event)));
     }
     case KinetoKind::kRuntime:
       return api(event, times, ApiClass::kRuntime, host_pid);
     case KinetoKind::kDriver:
       return api(event, times, ApiClass::kDriver, host_pid);
     case KinetoKind::kOperator:
-      return range(event, times, kOpDomain, host_thread(event, host_pid));
     case KinetoKind::kAnnotation:
-      return range(event, times, kUserDomain, host_thread(event, host_pid));
     case KinetoKind::kPython:
-      return range(event, times, kPythonDomain, host_thread(event, host_pid));
+      return range(event, times, kind, host_thread(event, host_pid));
     case KinetoKind::kOverhead:
       return overhead(event, times);
     case KinetoKind::kIgnored:
@@ -102,12 +138,25 @@ void KinetoRecords::add(const KinetoEvent& event, KinetoKind kind, std::int64_t 
 
 void KinetoRecords::add_mark(const KinetoEvent& event, std::int64_t time_ns) {
   ++records_;
+  add_domains();
   NvtxRecord r;
   r.type = NvtxType::kMark;
   r.start_ns = time_ns;
-  r.global_tid = process();
+  r.global_tid = exact_ ? host_thread(event, narrow<std::uint64_t>(event.pid.value_or(0))) : process();
   r.text = sink_.intern(event.name);
-  r.domain = kUserDomain;
+  r.domain = event.own.domain ? narrow<std::uint32_t>(*event.own.domain) : kUserDomain;
+  r.json = sink_.intern(event.own.payload);
+  r.range = static_cast<std::uint64_t>(event.own.range);
+  r.category = narrow<std::uint32_t>(event.own.category);
+  r.color = narrow<std::uint32_t>(event.own.color);
+  r.int64_value = event.own.int64_value;
+  const auto real = std::bit_cast<double>(event.own.double_bits);
+  // A trace file has no place for what is no number.
+  if (std::isnan(real)) return sink_.add(r);
+  r.double_value = real;
+  if (event.own.value_type >= 0 && event.own.value_type <= static_cast<int>(NvtxValueType::kFloat)) {
+    r.value_type = static_cast<NvtxValueType>(event.own.value_type);
+  }
   sink_.add(r);
 }
 
@@ -118,6 +167,8 @@ void KinetoRecords::name_thread(std::uint64_t pid, const KinetoEvent& event) {
 }
 
 void KinetoRecords::finish(RunInfo run) {
+  add_domains();
+  if (exact_) return sink_.set_run(run);
   run.source = "kineto";
   run.global_pid = process();
   for (const auto& [pid, name] : process_names_) {
@@ -131,6 +182,7 @@ void KinetoRecords::finish(RunInfo run) {
 }
 
 std::uint32_t KinetoRecords::stream_of(const KinetoEvent& event) {
+  if (exact_) return narrow<std::uint32_t>(event.own.stream.value_or(event.stream.value_or(event.tid.value_or(0))));
   return streams_.small(event.stream.value_or(event.tid.value_or(0)));
 }
 
@@ -163,6 +215,10 @@ std::uint64_t KinetoRecords::global_tid(std::uint64_t pid, std::int64_t tid) {
 }
 
 std::uint64_t KinetoRecords::host_thread(const KinetoEvent& event, std::uint64_t pid) {
+  if (exact_) {
+    return event.own.global_tid ? static_cast<std::uint64_t>(*event.own.global_tid)
+                                : make_global_tid(pid, narrow<std::uint64_t>(event.tid.value_or(0)));
+  }
   if (host_pids_.empty()) first_host_pid_ = pid;
   host_pids_.emplace(pid, true);
   return global_tid(pid, thread_key(event));
@@ -174,29 +230,59 @@ Record KinetoRecords::gpu_record(const KinetoEvent& event, Times times) {
   r.start_ns = times.start_ns;
   r.end_ns = times.end_ns;
   r.device = narrow<std::int32_t>(event.device.value_or(event.pid.value_or(0)));
-  r.context = contexts_.small(event.context);
+  r.context = exact_ ? narrow<std::uint32_t>(event.context) : contexts_.small(event.context);
   r.stream = stream_of(event);
-  r.correlation = correlations_.small(event.correlation.value_or(0));
+  r.correlation = correlation_of(event);
   r.global_pid = pid_ == 0 ? 0 : make_global_pid(pid_);
+  if (exact_) {
+    r.global_pid = event.own.global_pid ? static_cast<std::uint64_t>(*event.own.global_pid) : exact_->global_pid;
+    r.green_context = narrow<std::uint32_t>(event.own.green_context);
+  }
   if (std::find(devices_.begin(), devices_.end(), r.device) == devices_.end()) devices_.push_back(r.device);
   return r;
 }
 
+std::uint32_t KinetoRecords::correlation_of(const KinetoEvent& event) {
+  const std::int64_t id = event.correlation.value_or(0);
+  return exact_ ? narrow<std::uint32_t>(id) : correlations_.small(id);
+}
+
+std::uint64_t KinetoRecords::graph_node_of(const KinetoEvent& event) const {
+  return exact_ ? static_cast<std::uint64_t>(event.graph_node) : narrow<std::uint64_t>(event.graph_node);
+}
+
+// One record of a CUDA graph that was traced as a whole.
+void KinetoRecords::whole_graph(const KinetoEvent& event, Times times) {
+  auto r = gpu_record<GraphTraceRecord>(event, times);
+  r.graph = narrow<std::uint32_t>(*event.own.whole_graph);
+  r.graph_node = graph_node_of(event);
+  sink_.add(r);
+}
+
 void KinetoRecords::kernel(const KinetoEvent& event, Times times) {
+  if (event.own.whole_graph) return whole_graph(event, times);
   auto r = gpu_record<KernelRecord>(event, times);
   r.demangled_name = sink_.intern(event.name);
   const auto [short_name, is_new] = short_names_.try_emplace(r.demangled_name, kNoString);
-  if (is_new) short_name->second = sink_.intern(short_kernel_name(event.name));
+  const auto exact = exact_kernels_.find(event.name);
+  if (is_new) {
+    const bool is_named = exact != exact_kernels_.end() && !exact->second.short_name.empty();
+    short_name->second = sink_.intern(is_named ? exact->second.short_name : short_kernel_name(event.name));
+  }
   r.short_name = short_name->second;
+  if (exact != exact_kernels_.end()) r.mangled_name = sink_.intern(exact->second.symbol);
   r.grid = event.grid;
   r.block = event.block;
   r.registers_per_thread = narrow<std::int32_t>(event.registers);
   // Kineto gives the sum of static and dynamic shared memory.
-  r.dynamic_shared_bytes = narrow<std::int32_t>(event.shared_memory);
-  r.graph_node = narrow<std::uint64_t>(event.graph_node);
+  r.static_shared_bytes = narrow<std::int32_t>(event.own.static_shared_memory);
+  r.dynamic_shared_bytes = std::max(0, narrow<std::int32_t>(event.shared_memory) - r.static_shared_bytes);
+  r.cluster = event.own.cluster;
+  r.graph_node = graph_node_of(event);
   r.graph = narrow<std::uint32_t>(event.graph);
   sink_.add(r);
-  if (!event.collective.empty()) collective(event, r);
+  // An export of ours has them in rows, too.
+  if (!event.collective.empty() && !exact_) collective(event, r);
 }
 
 void KinetoRecords::collective(const KinetoEvent& event, const KernelRecord& kernel) {
@@ -222,7 +308,7 @@ void KinetoRecords::copy(const KinetoEvent& event, Times times) {
   r.src_kind = parts.src;
   r.dst_kind = parts.dst;
   r.bytes = event.bytes;
-  r.graph_node = narrow<std::uint64_t>(event.graph_node);
+  r.graph_node = graph_node_of(event);
   sink_.add(r);
 }
 
@@ -230,14 +316,16 @@ void KinetoRecords::set(const KinetoEvent& event, Times times) {
   auto r = gpu_record<MemsetRecord>(event, times);
   r.kind = parse_set_name(event.name);
   r.bytes = event.bytes;
-  r.graph_node = narrow<std::uint64_t>(event.graph_node);
+  r.graph_node = graph_node_of(event);
   sink_.add(r);
 }
 
 void KinetoRecords::sync(const KinetoEvent& event, Times times) {
   auto r = gpu_record<SyncRecord>(event, times);
-  r.type = sync_type(event.name);
+  r.type = exact_ ? static_cast<SyncType>(event.own.type) : sync_type(event.name);
   r.event = narrow<std::uint32_t>(event.event_id);
+  r.event_sync = static_cast<std::uint64_t>(event.own.event_sync);
+  if (exact_) r.graph_node = graph_node_of(event);
   sink_.add(r);
 }
 
@@ -246,7 +334,7 @@ void KinetoRecords::api(const KinetoEvent& event, Times times, ApiClass api_clas
   r.start_ns = times.start_ns;
   r.end_ns = times.end_ns;
   r.global_tid = host_thread(event, pid);
-  r.correlation = correlations_.small(event.correlation.value_or(0));
+  r.correlation = correlation_of(event);
   if (pid_ == 0 && r.correlation != 0 && is_launch_call(event.name)) pid_ = pid;
   r.name = sink_.intern(event.name);
   r.api_class = api_class;
@@ -260,22 +348,30 @@ void KinetoRecords::overhead(const KinetoEvent& event, Times times) {
   r.global_tid = process();
   r.name = sink_.intern(event.name);
   r.type = overhead_type(event.name);
+  if (exact_) {
+    r.global_tid = host_thread(event, narrow<std::uint64_t>(event.pid.value_or(0)));
+    r.type = static_cast<std::int32_t>(event.own.type);
+    r.correlation = correlation_of(event);
+  }
   sink_.add(r);
 }
 
-void KinetoRecords::range(const KinetoEvent& event, Times times, std::uint32_t domain, std::uint64_t global_tid) {
+void KinetoRecords::range(const KinetoEvent& event, Times times, KinetoKind kind, std::uint64_t global_tid) {
+  add_domains();
   NvtxRecord r;
   r.start_ns = times.start_ns;
   r.end_ns = times.end_ns;
   r.global_tid = global_tid;
   r.text = sink_.intern(event.name);
-  r.domain = domain;
+  r.domain = event.own.domain ? narrow<std::uint32_t>(*event.own.domain) : domain_of(kind);
   r.range = narrow<std::uint64_t>(event.external_id);
   r.value_type = event.sequence ? NvtxValueType::kInt64 : NvtxValueType::kNone;
   r.int64_value = event.sequence.value_or(0);
   if (!event.input_dims.empty()) {
     r.json = sink_.intern(fmt::format(R"({{"input_dims":{},"input_types":{}}})", event.input_dims,
                                       event.input_types.empty() ? "[]" : event.input_types));
+  } else if (!event.own.payload.empty()) {
+    r.json = sink_.intern(event.own.payload);
   }
   sink_.add(r);
 }

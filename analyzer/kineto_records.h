@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "analyzer/kineto_event.h"
+#include "analyzer/kineto_own.h"
 #include "store/sink.h"
 
 namespace swinscope {
@@ -36,6 +38,12 @@ class KinetoRecords {
   // process of the rank).
   KinetoRecords(RecordSink& sink, std::uint64_t pid);
 
+  // The events that follow are those of an export of ours: ids are as they were, and what it says beyond PyTorch's
+  // arguments counts.
+  void set_exact(const OwnExport& exported);
+  // A domain or a kernel's names.
+  void define(const OwnEvent& event);
+
   // Times are those that are stored. `host_pid`: as make_global_pid() takes it, of host events.
   void add(const KinetoEvent& event, KinetoKind kind, std::int64_t start_ns, std::int64_t end_ns,
            std::uint64_t host_pid);
@@ -59,8 +67,13 @@ class KinetoRecords {
     std::int64_t end_ns;
   };
 
+  void add_domains();
   void add_domain(std::uint32_t id, std::string_view name);
-  std::uint64_t process() const { return pid() == 0 && host_pids_.empty() ? 0 : make_global_pid(pid()); }
+  std::uint32_t domain_of(KinetoKind kind) const;
+  std::uint64_t process() const {
+    if (exact_) return exact_->global_pid;
+    return pid() == 0 && host_pids_.empty() ? 0 : make_global_pid(pid());
+  }
   std::uint64_t host_thread(const KinetoEvent& event, std::uint64_t pid);
   std::uint64_t global_tid(std::uint64_t pid, std::int64_t tid);
   std::int64_t thread_key(const KinetoEvent& event);
@@ -73,10 +86,22 @@ class KinetoRecords {
   void sync(const KinetoEvent& event, Times times);
   void api(const KinetoEvent& event, Times times, ApiClass api_class, std::uint64_t pid);
   void overhead(const KinetoEvent& event, Times times);
-  void range(const KinetoEvent& event, Times times, std::uint32_t domain, std::uint64_t global_tid);
+  void range(const KinetoEvent& event, Times times, KinetoKind kind, std::uint64_t global_tid);
+  std::uint32_t correlation_of(const KinetoEvent& event);
+  std::uint64_t graph_node_of(const KinetoEvent& event) const;
+  void whole_graph(const KinetoEvent& event, Times times);
+
+  struct KernelNames {
+    std::string short_name;
+    std::string symbol;
+  };
 
   RecordSink& sink_;
   std::uint64_t pid_;
+  std::optional<OwnExport> exact_;
+  bool has_domains_ = false;
+  std::map<std::string, std::uint32_t, std::less<>> exact_domains_;
+  std::map<std::string, KernelNames, std::less<>> exact_kernels_;
   std::uint64_t first_host_pid_ = 0;
   std::int64_t records_ = 0;
   std::vector<std::int32_t> devices_;

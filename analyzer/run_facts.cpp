@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analyzer/byte_source.h"
+#include "analyzer/kineto_own.h"
 #include "analyzer/open.h"
 #include "store/reader.h"
 #include "store/table_reader.h"
@@ -35,6 +36,9 @@ class HeadReader : public nlohmann::json_sax<nlohmann::json> {
   }
   bool string(string_t& value) override {
     if (in_event() && key_ == "cat") category_ = value;
+    if (in_own() && key_ == "source") facts_.source = value;
+    if (in_own() && key_ == "host") facts_.host = value;
+    if (in_own() && key_ == "command") facts_.command = value;
     return true;
   }
   bool binary(binary_t& /*value*/) override { return true; }
@@ -73,6 +77,9 @@ class HeadReader : public nlohmann::json_sax<nlohmann::json> {
     return false;
   }
 
+  bool is_own_export() const { return own_rank_is_stated_.has_value(); }
+  bool states_rank() const { return own_rank_is_stated_.value_or(true); }
+
  private:
   static constexpr std::array<std::string_view, 5> kHostCategories = {"cpu_op", "user_annotation", "cuda_runtime",
                                                                       "cuda_driver", "python_function"};
@@ -85,6 +92,8 @@ class HeadReader : public nlohmann::json_sax<nlohmann::json> {
     }
     ++depth_;
   }
+  // The facts of an export of ours (kineto_own.h).
+  bool in_own() const { return depth_ == 2 && section_ == kOwnFacts; }
   bool in_event() const { return depth_ == event_depth_ && section_ == "traceEvents"; }
 
   bool number(std::int64_t value) {
@@ -92,19 +101,22 @@ class HeadReader : public nlohmann::json_sax<nlohmann::json> {
     if (depth_ == 2 && section_ == "distributedInfo" && key_ == "rank") facts_.rank = static_cast<std::int32_t>(value);
     if (depth_ == 2 && section_ == "distributedInfo" && key_ == "world_size")
       facts_.world_size = static_cast<std::int32_t>(value);
+    if (in_own() && key_ == "rank_is_stated") own_rank_is_stated_ = value != 0;
+    if (in_own() && key_ == "global_pid") facts_.pid = pid_of(static_cast<std::uint64_t>(value));
     if (in_event() && key_ == "pid") pid_ = value;
     if (in_event() && key_ == "ts" && value < static_cast<std::int64_t>(kMaxMicroseconds)) ts_ns_ = value * 1000;
     return true;
   }
 
   void take_event() {
-    facts_.pid = static_cast<std::uint64_t>(pid_);
+    if (!is_own_export()) facts_.pid = static_cast<std::uint64_t>(pid_);
     // Without a base the times are those of the epoch, or of an unknown beginning.
     constexpr std::int64_t kYear2001Ns = 1'000'000'000'000'000'000;
     if (base_ns_ > 0 || ts_ns_ > kYear2001Ns) facts_.begin_utc_ns = base_ns_ + ts_ns_;
   }
 
   RunFacts& facts_;
+  std::optional<bool> own_rank_is_stated_;
   int depth_ = 0;
   int event_depth_ = 3;
   std::string section_;
@@ -125,6 +137,13 @@ void read_kineto_facts(RunFacts& facts) {
   HeadReader reader(facts);
   const std::string_view text(head.data(), size);
   nlohmann::json::sax_parse(text.begin(), text.end(), &reader);
+  if (!reader.states_rank()) facts.rank.reset();
+  if (reader.is_own_export()) {
+    // rank<N>.<host>.<pid>.<n>.kineto.json, beside rank<N>.kineto.json
+    const std::string name = facts.file.filename().string();
+    facts.further_process = name.starts_with("rank") && std::ranges::count(name, '.') >= 5;
+    return;
+  }
   const std::string worker = trace_handler_worker(facts.file);
   if (const std::size_t end = worker.rfind('_'); end != std::string::npos) facts.host = worker.substr(0, end);
 }

@@ -83,6 +83,7 @@ int status_of(const Trace& trace);
 void add_analyze(CLI::App& app, int& status);
 void add_compare(CLI::App& app, int& status);
 void add_doctor(CLI::App& app, int& status);
+void add_export(CLI::App& app, int& status);
 void add_gui(CLI::App& app, int& status);
 void add_import(CLI::App& app, int& status);
 void add_info(CLI::App& app, int& status);

@@ -106,6 +106,7 @@ int run(int argc, char** argv) {
   add_compare(app, status);
   add_platforms(app, status);
   add_query(app, status);
+  add_export(app, status);
   add_report(app, status);
   add_gui(app, status);
   add_launch(app, status);
