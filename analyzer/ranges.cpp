@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "analyzer/name_pattern.h"
@@ -51,6 +52,7 @@ class RangeCollector {
   RangeCollector(const Trace& trace, const RunScope& scope, const RangeOptions& options)
       : trace_(trace), scope_(scope), options_(options) {
     if (!options.domain.empty()) pattern_.emplace("--domain", options.domain);
+    if (!options.numbers_apart) join_numbered_names();
   }
 
   void add(std::size_t rank_index) {
@@ -102,9 +104,9 @@ class RangeCollector {
   };
 
   std::size_t slot_of(std::int32_t rank) {
-    const auto found = std::ranges::find(slots_, rank, &Slot::rank);
-    if (found == slots_.end()) slots_.push_back({rank});
-    return found == slots_.end() ? slots_.size() - 1 : static_cast<std::size_t>(found - slots_.begin());
+    const auto place = static_cast<std::size_t>(std::ranges::find(slots_, rank, &Slot::rank) - slots_.begin());
+    if (place == slots_.size()) slots_.push_back({rank});
+    return place;
   }
 
   RangeSums& sums_of(std::uint32_t node) {
@@ -132,6 +134,7 @@ class RangeCollector {
   bool is_shown(const Rank& rank, const std::string& domain, std::int64_t ranges) {
     // They stand on streams, not on threads.
     if (domain == kDomainTorchGpuUser) return false;
+    if (std::ranges::find(table_.domains, domain) == table_.domains.end()) table_.domains.push_back(domain);
     if (pattern_) return pattern_->matches(domain);
     // With NVTX ranges an operator is one like any other; a profiler's trace has all of them, of whatever depth.
     if (domain == kDomainTorchOp && rank.run.source == "kineto" && !options_.operators) {
@@ -152,14 +155,40 @@ class RangeCollector {
     return node;
   }
 
-  // Names of their own are numbered behind those of the trace.
   std::uint32_t shown_name(const Rank& rank, EventIndex range) {
     const StringId name = rank.ranges.name[range];
-    if (options_.steps_apart || !marks_step(rank, range)) return name;
-    std::string_view stem = trace_.text(name);
-    stem = stem.substr(0, stem.find_last_not_of("0123456789") + 1);
-    return trace_.strings.size() + own_names_.intern(std::string(stem) + "*");
+    if (!joined_.empty() && joined_[name] != kNoString) return joined_[name];
+    return options_.numbers_apart || !marks_step(rank, range) ? name : without_number(name);
   }
+  // Names of their own are numbered behind those of the trace.
+  std::uint32_t without_number(StringId name) {
+    return trace_.strings.size() + own_names_.intern(std::string(stem_of(trace_.text(name))) + "*");
+  }
+  static std::string_view stem_of(std::string_view name) {
+    return name.substr(0, name.find_last_not_of("0123456789") + 1);
+  }
+
+  // A program that numbers its requests would have a row for each.
+  void join_numbered_names() {
+    std::vector<bool> seen(trace_.strings.size());
+    std::unordered_map<std::string_view, std::vector<StringId>> by_stem;
+    for (const Rank& rank : trace_.ranks) {
+      for (const StringId name : rank.ranges.name) {
+        if (seen[name]) continue;
+        seen[name] = true;
+        const std::string_view text = trace_.text(name);
+        if (const std::string_view stem = stem_of(text); stem.size() < text.size()) by_stem[stem].push_back(name);
+      }
+    }
+    for (const auto& [stem, names] : by_stem) {
+      if (std::ssize(names) <= kManyNumbers) continue;
+      joined_.resize(trace_.strings.size(), kNoString);
+      table_.joined_names += std::ssize(names);
+      for (const StringId name : names)
+        joined_[name] = without_number(name);
+    }
+  }
+
   std::string_view name_of(std::uint32_t name) const {
     const StringId strings = trace_.strings.size();
     return name < strings ? trace_.text(name) : own_names_.text(name - strings);
@@ -318,6 +347,7 @@ class RangeCollector {
   std::vector<Slot> slots_;
   std::vector<std::string> domain_names_;
   StringPool own_names_;
+  std::vector<std::uint32_t> joined_;  // by name, kNoString for one that has a row of its own; empty where all have
   // Of the rank at hand.
   std::size_t rank_index_ = 0;
   std::size_t slot_ = 0;

@@ -52,14 +52,18 @@ enum class RangeGrouping : std::uint8_t {
   kName,  // a range within one of the same name is a call; its time is that of the outer one
 };
 
+inline constexpr std::int64_t kManyNumbers = 1000;
+
 struct RangeOptions {
   RangeGrouping grouping = RangeGrouping::kPath;
   bool by_rank = false;
-  int depth = 0;             // names of a path, 0: any
-  std::string domain;        // POSIX extended regular expression for the domains that count; empty: see below
-  bool operators = false;    // with the operators of a PyTorch profiler's trace, which are many
-  bool python = false;       // with its Python functions
-  bool steps_apart = false;  // `step 7` is not `step *` where such ranges mark the steps
+  int depth = 0;           // names of a path, 0: any
+  std::string domain;      // POSIX extended regular expression for the domains that count; empty: see below
+  bool operators = false;  // with the operators of a PyTorch profiler's trace, which are many
+  bool python = false;     // with its Python functions
+  // Otherwise ranges that mark the steps are `step *`, not `step 7`; and so are all names of which more than
+  // kManyNumbers differ in nothing but the number at their end.
+  bool numbers_apart = false;
 };
 
 struct RangeTable {
@@ -71,6 +75,8 @@ struct RangeTable {
   std::int64_t open_ranges = 0;         // ranges that the end of the recording ended
   std::int64_t left_out_operators = 0;  // ranges of kinds that were not asked for
   std::int64_t left_out_python = 0;
+  std::int64_t joined_names = 0;     // names that share rows because there are too many of them
+  std::vector<std::string> domains;  // all that have ranges on threads, whether they count or not
 };
 
 // Of the scope. Throws Error(kUsage) where `domain` is no regular expression.

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "analyzer/tables.h"
 #include "cli/command.h"
@@ -38,8 +39,13 @@ struct RangesOptions {
                 table.left_out_operators > 0 ? "--operators shows the operators" : "--python shows the functions");
   }
   if (!options.ranges.domain.empty()) {
-    throw Error(ErrorKind::kFailure, fmt::format("{}: no ranges in a domain that matches --domain", trace.path), {},
-                "`swinscope ranges RUN` without it lists the domains");
+    std::vector<std::string> domains;
+    for (const std::string& domain : table.domains)
+      domains.push_back(domain.empty() ? "the default domain, whose name is empty" : domain);
+    throw Error(ErrorKind::kFailure,
+                fmt::format("{}: no range in a domain that matches {}", trace.path, options.ranges.domain),
+                fmt::format("it has ranges in: {}", fmt::join(domains, ", ")),
+                "--domain takes a POSIX extended regular expression");
   }
   throw Error(ErrorKind::kFailure, fmt::format("{}: no range lies in the scope", trace.path),
               fmt::format("the figures are of: {}", scope.title()), "--scope trace shows those of the whole trace");
@@ -55,6 +61,12 @@ std::vector<std::string> notes(const RunScope& scope, const RangesOptions& optio
   }
   if (table.left_out_python > 0)
     notes.push_back(fmt::format("{} Python functions are left out: --python shows them.", table.left_out_python));
+  if (table.joined_names > 0) {
+    notes.push_back(
+        fmt::format("{} names that differ only in the number at their end share rows (…*): --numbers-apart "
+                    "shows each.",
+                    table.joined_names));
+  }
   if (table.open_ranges > 0) {
     notes.push_back(fmt::format("{} of the trace's ranges were open when the recording ended, and end with it here.",
                                 table.open_ranges));
@@ -106,8 +118,8 @@ void add_ranges(CLI::App& app, int& status) {
   command->add_flag("--operators", options->ranges.operators, "With the operators of a PyTorch trace");
   command->add_flag("--python", options->ranges.python, "With the Python functions of a PyTorch trace");
   command->add_flag("--by-rank", options->ranges.by_rank, "One row per rank");
-  command->add_flag("--steps-apart", options->ranges.steps_apart,
-                    "One row for each numbered step, instead of one for all of them");
+  command->add_flag("--numbers-apart", options->ranges.numbers_apart,
+                    "One row for each step, and for each of a thousand names that differ in a number only");
   options->table.add_to(*command);
   options->selection.add_to(*command);
   options->common.add_class_rules(*command);

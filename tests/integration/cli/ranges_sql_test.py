@@ -59,7 +59,9 @@ def by_sql(file):
     with sqlite3.connect(file) as database:
         there = {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         gpu = " UNION ALL ".join(
-            f"SELECT start, end, correlationId, globalPid >> 24 AS pid FROM CUPTI_ACTIVITY_KIND_{table}"
+            # An importer that did not know the process yet has left it out: it is that of the rank.
+            "SELECT start, end, correlationId, coalesce(globalPid, (SELECT globalPid FROM SWINSCOPE_RUN)) >> 24 AS pid "
+            f"FROM CUPTI_ACTIVITY_KIND_{table}"
             for table in GPU_TABLES if f"CUPTI_ACTIVITY_KIND_{table}" in there)
         rows = database.execute(RANGES_SQL.format(gpu=gpu, left_out=",".join(f"'{name}'" for name in LEFT_OUT)))
         return {tuple(row[:3]): tuple(row[3:]) for row in rows}
@@ -67,7 +69,7 @@ def by_sql(file):
 
 def by_program(run, *options):
     """The same of `swinscope ranges`, by rank."""
-    command = [SWINSCOPE, "ranges", str(run), "--scope", "trace", "--steps-apart", "--by-rank", "--format", "csv", *options]
+    command = [SWINSCOPE, "ranges", str(run), "--scope", "trace", "--numbers-apart", "--by-rank", "--format", "csv", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     table = done.stdout.split("# ranges\n")[1]
     result = {}

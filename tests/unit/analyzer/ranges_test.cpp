@@ -183,6 +183,23 @@ TEST(ThreadRanges, TheInnermostIsFoundBehindRangesThatHaveEnded) {
   EXPECT_EQ(threads[0].innermost(ranges, -1), ThreadRanges::kNone);
 }
 
+TEST(RangeTable, TooManyNamesThatDifferInANumberShareARow) {
+  Program program;
+  for (std::int64_t i = 0; i <= kManyNumbers; ++i)
+    program.range(10 * i, 10 * i + 4, "request " + std::to_string(i));
+  program.range(20'000, 20'005, "layer 1");
+  program.range(20'010, 20'016, "layer 2");
+  const Trace trace = program.finish();
+  const RangeTable table = table_of(trace);
+  EXPECT_THAT(paths(table), ElementsAre("request *", "layer 1", "layer 2"));
+  EXPECT_EQ(table.rows[0].calls, kManyNumbers + 1);
+  EXPECT_EQ(table.rows[0].host_ns, 4 * (kManyNumbers + 1));
+  EXPECT_EQ(table.joined_names, kManyNumbers + 1);
+  RangeOptions apart;
+  apart.numbers_apart = true;
+  EXPECT_EQ(table_of(trace, apart).rows.size(), static_cast<std::size_t>(kManyNumbers) + 3);
+}
+
 TEST(RangeTable, CountsWhatTheEndOfTheRecordingEnded) {
   Program program;
   program.range(0, kOpenEnd, "open");
