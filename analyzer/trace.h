@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "store/numbered_name.h"
 #include "store/records.h"
 #include "store/string_pool.h"
+#include "store/torch_domain.h"
 
 namespace swinscope {
 

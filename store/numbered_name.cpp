@@ -70,6 +70,15 @@ bool is_backward(std::string_view name) {
 
 }  // namespace
 
+bool NumberedName::is_operator() const {
+  if (sequence.has_value() || name.starts_with("autograd::engine::evaluate_function: ")) return true;
+  const std::size_t colons = name.find("::");
+  constexpr std::string_view kLibrary = "abcdefghijklmnopqrstuvwxyz0123456789_.";
+  return colons != std::string_view::npos &&
+         name.substr(0, colons).find_first_not_of(kLibrary) == std::string_view::npos &&
+         name.find(' ') == std::string_view::npos;
+}
+
 std::optional<NumberedName> split_numbered_name(std::string_view text) {
   std::size_t first = std::string_view::npos;
   if (text.find(" = ") == std::string_view::npos) return std::nullopt;

@@ -10,11 +10,9 @@
 
 #include "store/records.h"
 #include "store/sink.h"
+#include "store/torch_domain.h"
 
 namespace swinscope {
-
-// The domain of PyTorch's operators, whatever recorded them.
-inline constexpr std::string_view kTorchOperatorDomain = "torch.cpu_op";
 
 struct NumberedName {
   std::string_view name;
@@ -22,8 +20,9 @@ struct NumberedName {
   std::optional<std::int64_t> operation;
   std::string_view sizes;  // of the inputs, as a JSON array of arrays; empty where they are not there or cut off
 
-  // Operators have a sequence number or a name like aten::mul; what a program marks itself has neither.
-  bool is_operator() const { return sequence.has_value() || name.find("::") != std::string_view::npos; }
+  // Operators have a sequence number or a name like aten::mul; what a program marks itself has neither: its names have
+  // blanks or capitals before the "::" ("FSDP::pre_forward (layer.1)").
+  bool is_operator() const;
 };
 
 // Nothing where the name is not of that form, to its end. `X, seq = 5` alone is such a name only where X looks like an

@@ -28,6 +28,8 @@ void expect_split(std::string_view text, const Expected& expected) {
 TEST(NumberedName, IsSplit) {
   expect_split("aten::mul, seq = 45328, op_id = 990726", {"aten::mul", 45328, 990726, "", true});
   expect_split("aten::add, seq = 7", {"aten::add", 7, -1, "", true});
+  expect_split("torch.distributed.ddp.reducer::copy_bucket, op_id = 12",
+               {"torch.distributed.ddp.reducer::copy_bucket", -1, 12, "", true});
   expect_split("aten::t, op_id = 12", {"aten::t", -1, 12, "", true});
   expect_split("aten::mm, seq = 3, op_id = 4, sizes = [[8, 96], []], input_op_ids = [(3,0), (0,0)]",
                {"aten::mm", 3, 4, "[[8, 96], []]", true});
@@ -41,6 +43,9 @@ TEST(NumberedName, IsSplit) {
 
 TEST(NumberedName, WhatAProgramMarksIsNoOperator) {
   expect_split("Optimizer.step#AdamW.step, op_id = 77", {"Optimizer.step#AdamW.step", -1, 77, "", false});
+  expect_split("FSDP::pre_forward (encoder.block.2), op_id = 5",
+               {"FSDP::pre_forward (encoder.block.2)", -1, 5, "", false});
+  expect_split("FSDP::all_gather, op_id = 5", {"FSDP::all_gather", -1, 5, "", false});
   expect_split("a, b = c, op_id = 1", {"a, b = c", -1, 1, "", false});
 }
 
