@@ -128,6 +128,20 @@ class Ranges(unittest.TestCase):
                 forward = [row for key, row in expected.items() if key[0].endswith("DistributedDataParallel.forward")]
                 self.assertGreater(sum(row[2] for row in forward), 1_000_000)
 
+    def test_operators_of_pytorch_are_shown_on_request(self):
+        recording = SOURCE / "data/pytorch_swin_tiny_ddp_2gpu"
+        domains = {key[1] for rank in by_program(recording).values() for key in rank}
+        self.assertEqual(domains, {"torch.user_annotation"})
+        run = self.folder / "run"
+        subprocess.run([SWINSCOPE, "import", str(recording / "rank0.kineto.json.gz"), "-o", str(run)], check=True,
+                       capture_output=True)
+        calls = 0
+        for key, row in by_program(run, "--operators")[0].items():
+            calls += row[0] if key[0].split("/")[-1] == "aten::addmm" else 0
+        with sqlite3.connect(run / "rank0.db") as database:
+            named = "SELECT count(*) FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE value = 'aten::addmm'"
+            self.assertEqual(calls, database.execute(named).fetchone()[0])
+
 
 if __name__ == "__main__":
     SWINSCOPE = sys.argv.pop(1)
