@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -9,21 +11,14 @@
 #include <unordered_map>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "analyzer/graph_nodes.h"
 #include "analyzer/intervals.h"
+#include "analyzer/kernel_names.h"
+#include "analyzer/own_payloads.h"
+#include "analyzer/torch_layers.h"
 
 namespace swinscope {
 namespace {
-
-struct Payload {
-  std::string operation;
-  std::string precision;
-  std::int64_t flops = 0;
-  std::int64_t bytes_read = 0;
-  std::int64_t bytes_written = 0;
-};
 
 // Of ranges in the default domain; collector/python/sitecustomize.py puts it there.
 struct ModulePhase {
@@ -31,44 +26,9 @@ struct ModulePhase {
   const char* phase;
 };
 constexpr std::array<ModulePhase, 2> kModulePhases = {{{"torch.nn:", "forward"}, {"torch.nn.backward:", "backward"}}};
-const Payload kModule = {"module", "", 0, 0, 0};
-
-std::int64_t integer(const nlohmann::json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
-}
-
-std::string text(const nlohmann::json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-bool has_schema(const nlohmann::json& object, std::string_view schema) {
-  return object.is_object() && text(object, "$schema") == schema;
-}
-
-// Payloads are interned strings, few of them distinct: each is parsed once.
-class Payloads {
- public:
-  explicit Payloads(const Trace& trace) : trace_(trace) {}
-
-  const std::optional<Payload>& operation(StringId json) {
-    const auto [entry, is_new] = known_.try_emplace(json);
-    if (is_new && json != kNoString) entry->second = parse(trace_.text(json));
-    return entry->second;
-  }
-
- private:
-  static std::optional<Payload> parse(std::string_view json) {
-    const nlohmann::json object = nlohmann::json::parse(json, nullptr, false);
-    if (!has_schema(object, "swinscope.operation/1")) return std::nullopt;
-    return Payload{text(object, "class"), text(object, "precision"), integer(object, "flops"),
-                   integer(object, "bytes_read"), integer(object, "bytes_written")};
-  }
-
-  const Trace& trace_;
-  std::unordered_map<StringId, std::optional<Payload>> known_;
-};
+using Payload = OperationPayload;
+// What they cost is not known, but where the time goes.
+Payload without_cost(std::string_view operation) { return {std::string(operation), "", 0, 0, 0, false}; }
 
 std::string first_components(std::string_view path, int depth) {
   std::size_t end = 0;
@@ -86,7 +46,10 @@ bool is_phase(std::string_view name) {
 class LayerCollector {
  public:
   LayerCollector(const Trace& trace, const RunScope& scope, const LayerOptions& options)
-      : trace_(trace), scope_(scope), options_(options), payloads_(trace) {}
+      : trace_(trace), scope_(scope), options_(options), payloads_(trace) {
+    for (std::size_t kind = 0; kind < torch_payloads_.size(); ++kind)
+      torch_payloads_.at(kind) = without_cost(operation_name(OperationKind{static_cast<std::uint8_t>(kind)}));
+  }
 
   void add(std::size_t rank_index) {
     rank_index_ = rank_index;
@@ -99,6 +62,10 @@ class LayerCollector {
       }
       if (domain.empty()) add_modules(rank, lane, by_thread[lane.global_tid]);
     }
+    const bool is_annotated = std::ranges::any_of(by_thread, [](const auto& thread) { return !thread.second.empty(); });
+    if (!is_annotated) add_torch(rank, by_thread);
+    for (auto& [thread, operations] : by_thread)
+      put_in_order(operations);
     for (EventIndex i = 0; i < rank.gpu.size(); ++i) {
       const bool has_layer = add_gpu_event(rank, by_thread, i);
       if (!is_of_a_step(rank_index, i)) continue;
@@ -136,7 +103,8 @@ class LayerCollector {
     std::int64_t end_ns;
     std::size_t row;
     const Payload* payload;
-    bool counts;  // the range itself is in the scope
+    bool counts;                // the range itself is in the scope
+    std::int64_t until_ns = 0;  // when it and all before it have ended
     GpuWork work = {};
     // Captured into a CUDA graph: its work is done at each replay, and was not done when the range ran.
     std::map<std::uint32_t, GpuWork> replays = {};  // by correlation
@@ -165,11 +133,20 @@ class LayerCollector {
     }
   }
 
+  static void put_in_order(std::vector<Operation>& operations) {
+    const auto outer_first = [](const Operation& op) { return std::pair(op.start_ns, -op.end_ns); };
+    if (!std::ranges::is_sorted(operations, {}, outer_first)) std::ranges::stable_sort(operations, {}, outer_first);
+    std::int64_t until_ns = std::numeric_limits<std::int64_t>::min();
+    for (Operation& operation : operations)
+      operation.until_ns = until_ns = std::max(until_ns, operation.end_ns);
+  }
+
+  // `is_within`: an operation around it stands in the same row, so that its time is there already.
   void add_operation(const Rank& rank, EventIndex range, std::size_t row, const Payload& payload,
-                     std::vector<Operation>& operations) {
+                     std::vector<Operation>& operations, bool is_within = false) {
     const std::int64_t start = rank.ranges.start_ns[range];
     const std::int64_t end = rank.ranges.end_ns[range];
-    const bool counts = rank.is_within_windows(start, end) && scope_.has_host_time(rank_index_, start);
+    const bool counts = !is_within && rank.is_within_windows(start, end) && scope_.has_host_time(rank_index_, start);
     if (counts) {
       durations_[row].push_back(end - start);
       count_calls(rows_[row], payload, 1);
@@ -183,7 +160,23 @@ class LayerCollector {
            (!scope_.is_of_steps() || step_of(trace_.ranks[rank_index], scope_.steps()[rank_index], i) >= 0);
   }
 
-  // What PyTorch's modules do: what it costs is not known, but where the time goes.
+  void add_torch(const Rank& rank, std::unordered_map<std::uint64_t, std::vector<Operation>>& by_thread) {
+    const TorchLayers layers = torch_layers(trace_, rank);
+    std::vector<std::size_t> row_of_call;
+    row_of_call.reserve(layers.calls.size());
+    for (const TorchLayers::Call& call : layers.calls) {
+      const Payload& payload = call.is_module ? module_ : torch_payloads_.at(static_cast<std::size_t>(call.operation));
+      const std::size_t row = row_of(layers.paths[call.path], std::string(phase_name(call.phase)), payload,
+                                     dims_.of(rank.ranges.json[call.range]));
+      std::uint32_t outer = call.outer;
+      while (outer != TorchLayers::kNone && row_of_call[outer] != row)
+        outer = layers.calls[outer].outer;
+      row_of_call.push_back(row);
+      add_operation(rank, call.range, row, payload, by_thread[call.global_tid], outer != TorchLayers::kNone);
+    }
+  }
+
+  // What PyTorch's modules do.
   void add_modules(const Rank& rank, const RangeLane& lane, std::vector<Operation>& operations) {
     for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
       const std::string_view name = trace_.text(rank.ranges.name[i]);
@@ -191,26 +184,31 @@ class LayerCollector {
           kModulePhases.begin(), kModulePhases.end(),
           [&](const ModulePhase& module) { return name.substr(0, module.prefix.size()) == module.prefix; });
       if (found == kModulePhases.end()) continue;
-      add_operation(rank, i, row_of(name.substr(found->prefix.size()), found->phase, kModule), kModule, operations);
+      add_operation(rank, i, row_of(name.substr(found->prefix.size()), found->phase, module_), module_, operations);
     }
   }
 
-  std::size_t row_of(std::string_view name, const std::string& phase, const Payload& payload) {
+  std::size_t row_of(std::string_view name, const std::string& phase, const Payload& payload,
+                     const std::string& dims = {}) {
     const std::string path = first_components(name, options_.depth);
     const std::string shown_phase = options_.by_phase ? phase : std::string();
-    const auto [entry, is_new] = index_.try_emplace({path, shown_phase}, rows_.size());
+    const auto [entry, is_new] =
+        index_.try_emplace({path, shown_phase, options_.by_dims ? dims : std::string()}, rows_.size());
     if (is_new) {
       LayerRow row;
       row.path = path;
       row.phase = shown_phase;
       row.operation = payload.operation;
       row.precision = payload.precision;
+      row.input_dims = dims;
+      row.has_cost = payload.has_cost;
       rows_.push_back(std::move(row));
       durations_.emplace_back();
     }
     LayerRow& row = rows_[entry->second];
     if (row.operation != payload.operation) row.operation = "mixed";
     if (row.precision != payload.precision) row.precision = "mixed";
+    if (row.input_dims != dims) row.input_dims = "mixed";
     return entry->second;
   }
 
@@ -244,6 +242,7 @@ class LayerCollector {
     // Ranges nest: walking back from the last that had begun, the first that has not ended is the innermost.
     while (candidate != operations.begin()) {
       --candidate;
+      if (when >= candidate->until_ns) break;
       if (when >= candidate->end_ns) continue;
       if (scope_.has_gpu_event(rank_index_, i)) add_work(rank, *candidate, i, caused->is_capture);
       return true;
@@ -296,11 +295,14 @@ class LayerCollector {
   const Trace& trace_;
   const RunScope& scope_;
   LayerOptions options_;
-  Payloads payloads_;
+  OperationPayloads payloads_;
+  InputDims dims_{trace_};
+  const Payload module_ = without_cost("module");
+  std::array<Payload, static_cast<std::size_t>(OperationKind::kUnknown) + 1> torch_payloads_;
   std::size_t rank_index_ = 0;  // of the rank at hand
   std::function<bool(const LayerRow&)> is_wanted_;
   std::vector<LayerCall> calls_;
-  std::map<std::pair<std::string, std::string>, std::size_t> index_;
+  std::map<std::tuple<std::string, std::string, std::string>, std::size_t> index_;  // by path, phase, shapes
   std::vector<LayerRow> rows_;
   std::vector<std::vector<std::int64_t>> durations_;
   LayerCoverage coverage_;
@@ -339,54 +341,6 @@ std::vector<LayerCall> layer_calls(const Trace& trace, std::string_view path, st
   });
   collect(trace, scope, collector);
   return collector.calls();
-}
-
-StepImages count_images(const Trace& trace, const RunScope& scope) {
-  StepImages count;
-  for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
-    const Rank& rank = trace.ranks[r];
-    for (EventIndex i = 0; i < rank.ranges.size(); ++i) {
-      if (rank.ranges.json[i] == kNoString || trace.text(rank.ranges.name[i]) != "step") continue;
-      if (!rank.is_within_windows(rank.ranges.start_ns[i], rank.ranges.end_ns[i])) continue;
-      if (!scope.has_host_time(r, rank.ranges.start_ns[i])) continue;
-      const nlohmann::json object = nlohmann::json::parse(trace.text(rank.ranges.json[i]), nullptr, false);
-      if (!has_schema(object, "swinscope.step/1")) continue;
-      ++count.steps;
-      count.images += integer(object, "images");
-    }
-  }
-  return count;
-}
-
-std::int64_t images_per_step(const Trace& trace, const RunScope& scope) {
-  const StepImages count = count_images(trace, scope);
-  std::int64_t ranks = 0;  // with steps
-  for (std::size_t r = 0; r < trace.ranks.size(); ++r)
-    ranks += scope.step_count(r) > 0 ? 1 : 0;
-  return count.steps == 0 ? 0 : count.images * ranks / count.steps;
-}
-
-std::vector<ThreadCpuRow> thread_cpu_table(const Trace& trace) {
-  std::vector<ThreadCpuRow> rows;
-  for (const Rank& rank : trace.ranks) {
-    const std::size_t first = rows.size();
-    for (const ThreadCpuRecord& sample : rank.thread_cpu) {  // by thread, time: the last one of a thread stays
-      if (rows.size() == first || rows.back().global_tid != sample.global_tid) {
-        ThreadCpuRow row{rank.run.rank, sample.global_tid, tid_of(sample.global_tid) == 0 ? "(process)" : "", 0};
-        for (const ThreadInfo& thread : rank.run.threads) {
-          if (thread.global_tid == sample.global_tid) row.name = thread.name;
-        }
-        rows.push_back(std::move(row));
-      }
-      rows.back().cpu_ns = sample.cpu_ns;
-    }
-    std::sort(rows.begin() + static_cast<std::ptrdiff_t>(first), rows.end(),
-              [](const ThreadCpuRow& a, const ThreadCpuRow& b) {
-                return std::tuple(tid_of(a.global_tid) != 0, -a.cpu_ns) <
-                       std::tuple(tid_of(b.global_tid) != 0, -b.cpu_ns);
-              });
-  }
-  return rows;
 }
 
 }  // namespace swinscope

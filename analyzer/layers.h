@@ -1,6 +1,7 @@
 // Time, FLOPs and bytes by layer path, from the annotations of our own workloads: ranges in domain `swinscope` whose
-// payload is of schema swinscope.operation/1. A GPU event belongs to the innermost such range of the launching thread
-// that holds its launch; inside a CUDA graph, that held the capture of its node.
+// payload is of schema swinscope.operation/1, or those of `record --torch-modules`. Where a rank has neither, from the
+// operators of PyTorch (torch_layers.h). A GPU event belongs to the innermost such range of the launching thread that
+// holds its launch; inside a CUDA graph, that held the capture of its node.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,7 @@ struct LayerRow {
   std::string phase;      // forward, backward, optimizer, …; empty outside of any
   std::string operation;  // gemm, attention, …; "mixed" where several were added up
   std::string precision;
+  std::string input_dims;   // of PyTorch's operators, where they were recorded: "[[8,96],[]]"; "mixed" as above
   std::int64_t calls = 0;   // of the ranges; of those captured into a CUDA graph, their replays
   Summary host;             // duration of the ranges (ns)
   std::int64_t gpu_ns = 0;  // summed duration of the GPU events launched within
@@ -26,6 +28,7 @@ struct LayerRow {
   std::int64_t flops = 0;       // 2 per multiply-add of matrix products and convolutions
   std::int64_t bytes_read = 0;  // compulsory traffic: each operand once
   std::int64_t bytes_written = 0;
+  bool has_cost = true;    // that FLOPs and bytes are known
   std::int64_t steps = 0;  // of the scope, over ranks; 0 where it is the whole trace
 
   // The time in which the work was done: on the GPU where there was one, else on the host.
@@ -35,6 +38,7 @@ struct LayerRow {
 struct LayerOptions {
   int depth = 0;         // path components to keep, 0: all
   bool by_phase = true;  // forward and backward apart
+  bool by_dims = false;  // a row for each shape of the inputs
 };
 
 struct LayerCoverage {

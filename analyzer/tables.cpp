@@ -244,6 +244,7 @@ Table launch_table(const std::vector<LaunchRow>& rows) {
 }
 
 Table layer_rows_table(const std::vector<LayerRow>& rows) {
+  const bool has_dims = std::ranges::any_of(rows, [](const LayerRow& r) { return !r.input_dims.empty(); });
   Table table{"layers",
               "Layers",
               {{"path", "path"},
@@ -260,18 +261,21 @@ Table layer_rows_table(const std::vector<LayerRow>& rows) {
                {"bytes_read", "read", Unit::kBytes},
                {"bytes_written", "written", Unit::kBytes},
                {"gflop_per_s", "GFLOP/s", Unit::kNumber},
-               {"gbyte_per_s", "GB/s", Unit::kNumber}},
+               {"gbyte_per_s", "GB/s", Unit::kNumber},
+               {"input_dims", "input dimensions", Unit::kText, !has_dims}},
               {}};
   for (const LayerRow& r : rows) {
     const auto rate = [&](std::int64_t amount) {
       // per ns is giga per second
-      return r.work_ns() == 0 ? Cell() : Cell(static_cast<double>(amount) / static_cast<double>(r.work_ns()));
+      return r.work_ns() == 0 || !r.has_cost ? Cell()
+                                             : Cell(static_cast<double>(amount) / static_cast<double>(r.work_ns()));
     };
+    const auto of_cost = [&](Cell cell) { return r.has_cost ? std::move(cell) : Cell(); };
     table.rows.push_back({r.path, r.phase, r.operation, r.precision, r.calls, r.host.total, r.host.median,
                           r.gpu_events == 0 ? Cell() : Cell(r.gpu_ns),
                           r.gpu_events == 0 || r.steps == 0 ? Cell() : Cell(r.gpu_ns / r.steps), r.gpu_events,
-                          static_cast<double>(r.flops) / 1e9, r.bytes_read, r.bytes_written, rate(r.flops),
-                          rate(r.bytes_read + r.bytes_written)});
+                          of_cost(static_cast<double>(r.flops) / 1e9), of_cost(r.bytes_read), of_cost(r.bytes_written),
+                          rate(r.flops), rate(r.bytes_read + r.bytes_written), r.input_dims});
   }
   return table;
 }

@@ -12,6 +12,7 @@
 #include "analyzer/kernel_table.h"
 #include "analyzer/launch_statistics.h"
 #include "analyzer/layers.h"
+#include "analyzer/ranges.h"
 #include "analyzer/scope.h"
 #include "analyzer/table.h"
 #include "analyzer/thesis_utilization.h"
@@ -35,6 +36,8 @@ Table scaling_rows_table(const std::vector<ScalingRow>& rows);
 // What the numbers of that table's column "gpus" count, its title: "GPUs", or "ranks" where no GPU was used.
 std::string_view counted_in(const Table& scaling_rows);
 Table layer_rows_table(const std::vector<LayerRow>& rows);
+// No figures of GPUs where the trace has no GPU activity; none of the host for what a CUDA graph replayed.
+Table range_rows_table(const Trace& trace, const RunScope& scope, const std::vector<RangeRow>& rows);
 Table thread_cpu_rows_table(const std::vector<ThreadCpuRow>& rows);
 // A row for each bound, which sum to the verdict's whole; no rows where nothing could be split.
 Table bound_table(const Verdict& verdict, const RunScope& scope);

@@ -14,7 +14,7 @@
 namespace swinscope {
 
 // Of the SWINSCOPE_TIMELINE_* tables. Another version is as good as none.
-inline constexpr int kTimelineVersion = 2;  // since copies between GPUs are communication
+inline constexpr int kTimelineVersion = 3;  // since the numbers in names of ranges are kept apart
 
 // Replaces the timeline of the file, in one transaction. The tables must exist. Throws Error.
 void write_timeline(Database& db, const Timeline& timeline, std::string_view source,

@@ -12,6 +12,7 @@
 
 #include "store/records.h"
 #include "store/string_pool.h"
+#include "store/torch_domain.h"
 
 namespace swinscope {
 
@@ -118,11 +119,13 @@ struct Ranges {
   std::vector<std::uint32_t> lane;   // index into Rank::range_lanes
   std::vector<std::uint16_t> depth;  // enclosing ranges of the same lane
   std::vector<StringId> json;        // extended payload as JSON, kNoString when there is none
+  // PyTorch's operators: the number that forward and backward of one share, -1 for none; empty where no range has one.
+  std::vector<std::int64_t> sequence;
   EventIndex size() const { return static_cast<EventIndex>(start_ns.size()); }
 };
 
 // Names of the domains into which importers put what the source recorded beside NVTX.
-inline constexpr std::string_view kDomainTorchOp = "torch.cpu_op";
+inline constexpr std::string_view kDomainTorchOp = kTorchOperatorDomain;
 inline constexpr std::string_view kDomainTorchUser = "torch.user_annotation";
 inline constexpr std::string_view kDomainTorchPython = "torch.python_function";
 inline constexpr std::string_view kDomainTorchGpuUser = "torch.gpu_user_annotation";
@@ -137,6 +140,8 @@ struct Rank {
   ApiCalls api;
   std::vector<RangeLane> range_lanes;
   Ranges ranges;
+  std::vector<EventIndex> start_end_ranges;   // of the ranges those that may overlap and nest in nothing, ascending
+  std::int64_t open_ranges = 0;               // of the ranges those that the end of the recording ended
   std::vector<NvtxRecord> marks;              // strings are ids of Trace::strings
   std::vector<GraphNodeRecord> graph_nodes;   // by node
   std::vector<SyncRecord> syncs;              // by start

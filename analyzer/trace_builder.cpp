@@ -41,6 +41,8 @@ struct ConfigHash {
 auto gpu_lane_key(const GpuRow& r) { return std::tuple(r.at.device, r.at.context, r.at.stream); }
 auto gpu_key(const GpuRow& r) { return std::tuple(r.at.start_ns, r.at.end_ns, r.at.correlation); }
 auto api_lane_key(const ApiRecord& r) { return r.global_tid; }
+// Other programs attach such values to ranges of their own, which are no operators: whoever asks knows the domain.
+bool has_sequence(const NvtxRecord& r) { return r.value_type == NvtxValueType::kInt64 && r.int64_value >= 0; }
 auto nvtx_lane_key(const NvtxRecord& r) { return std::tuple(r.global_tid, r.domain); }
 // Of two calls or ranges that start together the longer is the outer one.
 template <typename Record>
@@ -166,6 +168,7 @@ class TraceBuilder::Process : public RecordSink {
       if (r.kind == GpuKind::kKernel) r.config = config(next.rank_.configs[r.config]);
     }
     take_over(gpu_, next.gpu_);
+    rank_.open_ranges += next.rank_.open_ranges;
     const auto take_records = [&](auto& into, auto& from, auto rename) {
       for (auto& r : from)
         shift.apply(r), rename(r);
@@ -297,7 +300,9 @@ class TraceBuilder::Process : public RecordSink {
     for (const GpuRow& r : gpu_)
       last = std::max(last, r.at.end_ns);
     for (NvtxRecord& r : ranges_) {
-      if (r.end_ns == kOpenEnd) r.end_ns = last;
+      if (r.end_ns != kOpenEnd) continue;
+      r.end_ns = last;
+      ++rank_.open_ranges;
     }
   }
 
@@ -467,6 +472,12 @@ class TraceBuilder::Process : public RecordSink {
       ranges.end_ns.push_back(r.end_ns);
       ranges.name.push_back(r.text);
       ranges.json.push_back(r.json);
+      if (r.type == NvtxType::kStartEnd) rank_.start_end_ranges.push_back(ranges.size() - 1);
+    }
+    if (std::ranges::any_of(ranges_, has_sequence)) {
+      ranges.sequence.reserve(order.size());
+      for (const EventIndex i : order)
+        ranges.sequence.push_back(has_sequence(ranges_[i]) ? ranges_[i].int64_value : -1);
     }
     rank_.range_lanes = std::move(lanes);
     fill_lane_column(rank_.range_lanes, ranges.lane, order.size());

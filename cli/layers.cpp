@@ -1,4 +1,5 @@
-// swinscope layers RUN: time, FLOPs and bytes by layer path.
+// swinscope layers RUN: time, FLOPs and bytes by layer path; modules and operators of PyTorch.
+#include <algorithm>
 #include <memory>
 
 #include <fmt/format.h>
@@ -26,23 +27,27 @@ int run_layers(LayersOptions options) {
   const RunScope scope(trace, options.selection.get());
   const std::vector<LayerRow> rows = layer_table(trace, scope, options.layers);
   if (rows.empty()) {
-    throw Error(ErrorKind::kFailure, fmt::format("{}: has no annotated operations", trace.path),
-                "no range of domain 'swinscope' carries a swinscope.operation payload",
-                "record a swinscope workload: swinscope record -o RUN -- swin infer …");
+    throw Error(
+        ErrorKind::kFailure, fmt::format("{}: has no layers", trace.path),
+        fmt::format("in the scope ({}) there is no annotated operation of a swinscope workload, no module and no "
+                    "operator of PyTorch",
+                    scope.title()),
+        "`swinscope ranges RUN` shows whatever ranges there are; `swinscope record --torch-modules` names modules");
   }
   const StepImages images = count_images(trace, scope);
   const LayerCoverage coverage = layer_coverage(trace, scope);
   std::int64_t flops = 0;
   for (const LayerRow& row : rows)
     flops += row.flops;
+  const bool has_cost = std::ranges::any_of(rows, &LayerRow::has_cost);
   Document document;
   document.schema = "layers";
   document.run = trace.path;
   document.warnings = trace.warnings;
   document.facts = {
-      {"steps", "steps", images.steps, Unit::kCount},
-      {"images", "images", images.images, Unit::kCount},
-      {"gflop", "GFLOP", static_cast<double>(flops) / 1e9, Unit::kNumber},
+      {"steps", "steps", images.steps == 0 ? scope.step_count() : images.steps, Unit::kCount},
+      {"images", "images", images.steps == 0 ? Cell() : Cell(images.images), Unit::kCount},
+      {"gflop", "GFLOP", has_cost ? Cell(static_cast<double>(flops) / 1e9) : Cell(), Unit::kNumber},
       {"gflop_per_image", "GFLOP per image",
        images.images == 0 ? Cell() : Cell(static_cast<double>(flops) / 1e9 / static_cast<double>(images.images)),
        Unit::kNumber},
@@ -65,11 +70,13 @@ int run_layers(LayersOptions options) {
 
 void add_layers(CLI::App& app, int& status) {
   auto options = std::make_shared<LayersOptions>();
-  CLI::App* command = app.add_subcommand("layers", "Time, FLOPs and bytes by layer path of an annotated workload");
+  CLI::App* command = app.add_subcommand(
+      "layers", "Time, FLOPs and bytes by layer: annotated operations, or PyTorch's modules and operators");
   command->add_option("RUN", options->run, "Trace to analyze")->required();
   command->add_option("--depth", options->layers.depth, "Group by the first N parts of the layer path")
       ->check(CLI::PositiveNumber);
   command->add_flag("--join-phases", options->joined_phases, "Forward and backward in one row");
+  command->add_flag("--by-shape", options->layers.by_dims, "One row for each shape of a PyTorch operator's inputs");
   options->table.add_to(*command);
   options->selection.add_to(*command);
   options->common.add_class_rules(*command);

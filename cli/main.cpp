@@ -101,6 +101,7 @@ int run(int argc, char** argv) {
   add_analyze(app, status);
   add_kernels(app, status);
   add_layers(app, status);
+  add_ranges(app, status);
   add_launches(app, status);
   add_peaks(app, status);
   add_compare(app, status);

@@ -15,6 +15,7 @@
 
 #include "store/error.h"
 #include "store/nsys_export.h"
+#include "store/numbered_name.h"
 #include "store/schema.h"
 #include "store/table_reader.h"
 #include "store/utf8.h"
@@ -62,6 +63,27 @@ class RankReader {
 
   RecordSink& sink() { return sink_; }
 
+  // The text of a string of the file's own, nothing where it has none of that number.
+  std::string_view text(std::int64_t id) const {
+    const auto text = strings_.find(id);
+    return text == strings_.end() ? std::string_view() : std::string_view(text->second);
+  }
+
+  // Names the range; what its name says of numbers goes where they belong.
+  void name_range(NvtxRecord& r, std::string_view name) {
+    const auto numbered = split_numbered_name(name);
+    if (!numbered) {
+      r.text = sink_.intern(name);
+    } else if (take_numbers(*numbered, sink_, r) && !has_numbered_domain_) {
+      has_numbered_domain_ = true;
+      NvtxRecord domain;
+      domain.type = NvtxType::kDomain;
+      domain.domain = kNumberedDomain;
+      domain.text = sink_.intern(kTorchOperatorDomain);
+      sink_.add(domain);
+    }
+  }
+
   StringId string(std::int64_t id) {
     if (const auto known = ids_.find(id); known != ids_.end()) return known->second;
     const auto text = strings_.find(id);
@@ -76,6 +98,7 @@ class RankReader {
   RecordSink& sink_;
   const std::unordered_map<std::int64_t, std::string>& strings_;
   std::unordered_map<std::int64_t, StringId> ids_;
+  bool has_numbered_domain_ = false;
 };
 
 // Reads all tables of a file and hands each row to its rank.
@@ -503,6 +526,20 @@ class FileReader {
     read_value(rows, 13, r);
   }
 
+  static void read_name(const TableReader& rows, RankReader& to, NvtxRecord& r) {
+    r.is_plain = !rows.is_null(4);
+    const bool is_range = r.type == NvtxType::kPushPop || r.type == NvtxType::kStartEnd;
+    if (const auto id = rows.integer<std::int64_t>(5); rows.is_null(4)) {
+      const bool has_numbers = is_range && to.text(id).find(" = ") != std::string_view::npos;
+      if (has_numbers) return to.name_range(r, to.text(id));
+      r.text = to.string(id);
+    } else if (is_range) {
+      to.name_range(r, rows.text(4));
+    } else {
+      r.text = to.sink().intern(rows.text(4));
+    }
+  }
+
   void read_nvtx() {
     TableReader rows = table("NVTX_EVENTS",
                              {"start", "end", "eventType", "globalTid", "text", "textId", "domainId", "rangeId",
@@ -518,10 +555,9 @@ class FileReader {
       r.type = NvtxType{rows.integer<std::int32_t>(2)};
       r.global_tid = rows.integer<std::uint64_t>(3);
       RankReader& to = rank(r.global_tid);
-      r.is_plain = !rows.is_null(4);
-      r.text = r.is_plain ? to.sink().intern(rows.text(4)) : to.string(rows.integer<std::int64_t>(5));
       r.domain = rows.integer<std::uint32_t>(6);
       if (!spans_only_) read_payload(rows, to, r);
+      read_name(rows, to, r);
       to.sink().add(r);
     }
   }

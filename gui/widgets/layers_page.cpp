@@ -16,8 +16,8 @@ namespace {
 
 constexpr const char* kNoLayers =
     "This trace has no layers.\n\nLayers come from ranges that carry their FLOPs and bytes, as swinscope's own "
-    "workloads "
-    "have them:\nswinscope record -o run -- swin train --model swin_nano";
+    "workloads have them (swinscope record -o run -- swin train --model swin_nano), or from PyTorch: the modules of "
+    "swinscope record --torch-modules, or the operators of its profiler.";
 constexpr const char* kNoLayer = "Select a layer to see how long its calls take.";
 constexpr int kPathWidth = 240;
 

@@ -3,6 +3,7 @@
 -- Forward on thread 1: the model's range holds that of 0.fc; 0.fc launches kernels of 10 and 20, the model itself one of 5.
 -- Backward on thread 2, a range for each autograd node: 0.fc twice (30 and 40 on the GPU). What is launched between them (the
 -- gradient's accumulation) belongs to no module. The same name in another domain is somebody else's.
+-- What a module costs is not known: no FLOPs and bytes.
 INSERT INTO run (rank, world, pid) VALUES (0, 1, 100);
 INSERT INTO range (start, end, thread, name) VALUES
     (0, 300, 1, 'torch.nn:Sequential'), (50, 150, 1, 'torch.nn:0.fc'),

@@ -1,6 +1,7 @@
 // Exports of Nsight Systems: several processes in one file, tables and columns missing, rows that cannot be used.
 #include <fmt/format.h>
 
+#include "store/numbered_name.h"
 #include "store/reader.h"
 #include "tests/unit/store/describe.h"
 #include "tests/unit/store/support.h"
@@ -223,6 +224,32 @@ TEST_F(ReaderRows, NamesAreMadeValidUtf8) {
             "a\xEF\xBF\xBD"
             "b");
   EXPECT_EQ(rank(0).text(rank(0).ranges.at(0).text), "\xEF\xBF\xBD");
+}
+
+// Numbers in names go where those of a profiler's trace are, wherever the name stands.
+TEST_F(ReaderRows, NumbersInNamesAreKeptApart) {
+  read(
+      "CREATE TABLE NVTX_EVENTS(start, end, eventType, text, textId, globalTid, domainId, int64Value);"
+      "CREATE TABLE StringIds(id, value);"
+      "INSERT INTO StringIds VALUES(5, 'aten::mul, seq = 8, op_id = 31, sizes = [[2, 3], []]'), (6, 'plain');"
+      "INSERT INTO NVTX_EVENTS VALUES(1, 9, 59, 'aten::mul, seq = 7, op_id = 30, sizes = [[2, 3], []]', NULL, 1, 0, "
+      "NULL),"
+      " (2, 8, 59, NULL, 5, 1, 0, NULL), (3, 7, 59, NULL, 6, 1, 0, NULL),"
+      " (4, 6, 59, 'Optimizer.step#SGD.step, op_id = 32', NULL, 1, 0, NULL),"
+      " (5, 6, 59, 'aten::add, seq = 9, op_id = 33', NULL, 1, 4, 12), (6, 6, 34, 'aten::mark, seq = 1', NULL, 1, 0, "
+      "NULL);");
+  const KeptProcess& process = rank(0);
+  std::vector<std::string> lines;
+  for (const NvtxRecord& r : process.ranges) {
+    lines.push_back(fmt::format("{} {} {} {} {} {}", static_cast<int>(r.type), r.domain == kNumberedDomain ? "T" : "-",
+                                process.text(r.text), r.int64_value, r.range, process.text(r.json)));
+  }
+  const std::string dims = R"({"input_dims":[[2, 3], []],"input_types":[]})";
+  EXPECT_EQ(lines, (std::vector<std::string>{"75 T torch.cpu_op 0 0 ", "59 T aten::mul 7 30 " + dims,
+                                             "59 T aten::mul 8 31 " + dims, "59 - plain 0 0 ",
+                                             "59 - Optimizer.step#SGD.step 0 32 ", "59 - aten::add 12 33 ",
+                                             "34 - aten::mark, seq = 1 0 0 "}));
+  EXPECT_EQ(process.ranges.at(1).text, process.ranges.at(2).text);
 }
 
 }  // namespace
