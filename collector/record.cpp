@@ -308,6 +308,8 @@ void report_files(const std::vector<RunFile>& files, const Report& report) {
       if (fact.name == "cuda.activity" && fact.value.rfind(kNotRecorded, 0) == 0)
         report(fmt::format("{}: CUDA activity was {}; ranges and CPU times are in the file", file.name, fact.value));
     }
+    if (!file.complete)
+      report(fmt::format("{}: its process was cut off; what it had emitted by then is in the file", file.name));
     for (const DropInfo& drop : file.drops) {
       report(fmt::format("{}: {} lost: {}: {}", file.name, drop.count, drop.what, drop.reason));
     }
@@ -392,7 +394,8 @@ int record(const RecordOptions& options) {
   Watch watch(role, log, hub, options.sample_hz, note);
   pid_t child = 0;
   try {
-    child = spawn_command(program, options.command, variables_for(options, collector, hub.rings(), offset_ns), role.mask_before());
+    child = spawn_command(program, options.command, variables_for(options, collector, hub.rings(), offset_ns),
+                          role.mask_before());
   } catch (const CommandError&) {
     prepare_run_folder(options.folder, true);  // nothing ran: leave no run behind
     throw;

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/backlog.h"
 #include "collector/clock.h"
 #include "collector/environment.h"
 #include "collector/hub_folder.h"
@@ -33,7 +34,7 @@ constexpr unsigned kMaxWorkers = 16;
 
 // Eight million ranges, if there is so much memory.
 std::size_t backlog_bytes() {
-  constexpr std::size_t kMost = std::size_t{1} << 30U;
+  constexpr std::size_t kMost = std::size_t{3} << 29U;
   constexpr std::size_t kShare = 4;  // of what is available
   static const std::size_t bytes = [&] {
     const std::string text = read_small_file("/proc/meminfo");
@@ -250,6 +251,10 @@ std::size_t SegmentHub::finish(std::set<std::int64_t>& alive, const std::functio
       reader->ended({});
     }
   }
+  constexpr std::size_t kMib = std::size_t{1} << 20U;
+  constexpr std::size_t kWorthAWord = 64 * kMib;
+  if (const std::size_t bytes = Backlog::bytes_of_all(); bytes > kWorthAWord)
+    report(fmt::format("events came faster than the files could take them: {} MiB are being stored now", bytes / kMib));
   workers_.clear();
   std::size_t told = 0;
   for (const auto& reader : readers_) {
