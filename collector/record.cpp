@@ -285,34 +285,11 @@ std::map<std::string, std::string> variables_for(const RecordOptions& options, c
   return variables;
 }
 
-// Every process's file takes a few. After the command has been started, which has its own limit.
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 void warn_of_other_tool(const fs::path& collector, const Report& report) {
   for (const char* name : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}) {
     const char* other = std::getenv(name);
     if (other != nullptr && *other != '\0' && collector != other)
       report(fmt::format("{}={} is replaced: only one tool can have the events", name, other));
-  }
-}
-
-void report_files(const std::vector<RunFile>& files, const Report& report) {
-  constexpr std::string_view kNotRecorded = "not recorded";
-  for (const RunFile& file : files) {
-    for (const NamedValue& fact : file.collector) {
-      if (fact.name == "cuda.activity" && fact.value.rfind(kNotRecorded, 0) == 0)
-        report(fmt::format("{}: CUDA activity was {}; ranges and CPU times are in the file", file.name, fact.value));
-    }
-    if (!file.complete)
-      report(fmt::format("{}: its process was cut off; what it had emitted by then is in the file", file.name));
-    for (const DropInfo& drop : file.drops) {
-      report(fmt::format("{}: {} lost: {}: {}", file.name, drop.count, drop.what, drop.reason));
-    }
   }
 }
 
@@ -336,7 +313,7 @@ void close_run(const RecordOptions& options, ProcessTree& tree, ProcessLog& log,
   run.process_file = log.file_name();
   std::error_code none;
   fs::remove(options.folder / kTriggerFile, none);
-  report_files(run.files, note);
+  report_run_files(run.files, note);
 }
 
 }  // namespace
@@ -400,7 +377,6 @@ int record(const RecordOptions& options) {
     prepare_run_folder(options.folder, true);  // nothing ran: leave no run behind
     throw;
   }
-  raise_descriptor_limit();
   hub.start();
   look_at_gpus(options, log, watch, note);
   const int status = watch.run(child);

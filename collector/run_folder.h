@@ -35,6 +35,9 @@ struct RunFile {
 std::vector<RunFile> finish_run_files(const std::filesystem::path& folder, const std::set<std::int64_t>& alive,
                                       const std::function<void(const std::string&)>& report, bool is_explained = false);
 
+// What was lost or left out, a line for each.
+void report_run_files(const std::vector<RunFile>& files, const std::function<void(const std::string&)>& report);
+
 // run.json, schema swinscope.run/1.
 struct RunDescription {
   std::vector<std::string> command;

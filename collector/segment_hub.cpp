@@ -12,8 +12,7 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <sys/resource.h>
 
 #include "collector/backlog.h"
 #include "collector/clock.h"
@@ -45,6 +44,14 @@ std::size_t backlog_bytes() {
     return std::min(kMost, static_cast<std::size_t>(kib) * 1024 / kShare);
   }();
   return bytes;
+}
+
+// Every process's file takes a few.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 // Whether any thread of the process lives; its main thread may have ended before the others.
@@ -101,6 +108,7 @@ SegmentHub::~SegmentHub() {
 
 void SegmentHub::start() {
   if (!is_active()) return;
+  raise_descriptor_limit();
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
