@@ -21,11 +21,13 @@ class Backlog {
   Backlog& operator=(Backlog&&) = delete;
   ~Backlog();
 
-  // A record whose first four bytes hold its size.
-  void push(const std::byte* record);
+  // Records, one after the other, as they lie in a lane.
+  void push(const std::byte* records, std::size_t bytes);
   // Calls take(record) for the oldest ones, until `max_bytes` have gone by. A record is consumed even when take throws.
-  // Returns whether nothing is left.
+  // Returns whether nothing is left. Its size is within what was pushed; where one makes no sense nothing is taken any
+  // more.
   bool drain(std::size_t max_bytes, const std::function<void(const std::byte*)>& take);
+  bool is_damaged() const { return is_damaged_; }
 
   static std::size_t bytes_of_all();
 
@@ -34,6 +36,7 @@ class Backlog {
 
   std::deque<Chunk> chunks_;
   std::size_t offset_ = 0;  // in the first one
+  bool is_damaged_ = false;
 };
 
 }  // namespace swinscope

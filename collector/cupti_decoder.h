@@ -8,11 +8,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "collector/cuda_sink.h"
 #include "collector/cupti_api.h"
 #include "collector/cupti_facts.h"
 #include "collector/recorded_windows.h"
 #include "collector/source.h"
-#include "store/cuda_sink.h"
 
 namespace swinscope {
 

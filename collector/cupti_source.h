@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "collector/capture_window.h"
+#include "collector/cuda_sink.h"
 #include "collector/cupti_api.h"
 #include "collector/cupti_buffers.h"
 #include "collector/cupti_decoder.h"
@@ -18,7 +19,6 @@
 #include "collector/recorded_windows.h"
 #include "collector/source.h"
 #include "collector/trace_options.h"
-#include "store/cuda_sink.h"
 
 namespace swinscope {
 

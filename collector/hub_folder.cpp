@@ -42,8 +42,7 @@ bool make_folder(const fs::path& path, mode_t mode) {
 }
 
 std::optional<HubFolder> make_in(const fs::path& folder) {
-  std::string base = (folder / fmt::format("{}{}-{}-XXXXXX", prefix(), getpid(), start_ticks_of(getpid())))
-                         .string();
+  std::string base = (folder / fmt::format("{}{}-{}-XXXXXX", prefix(), getpid(), start_ticks_of(getpid()))).string();
   if (mkdtemp(base.data()) == nullptr) return std::nullopt;
   std::random_device random;
   const std::string key = fmt::format("{:08x}{:08x}", random(), random());

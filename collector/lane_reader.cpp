@@ -1,8 +1,5 @@
 #include "collector/lane_reader.h"
 
-#include <cstring>
-
-#include "collector/nvtx_event.h"
 #include "collector/thread_buffers.h"
 
 namespace swinscope {
@@ -34,30 +31,23 @@ bool LaneReader::advance() {
   return true;
 }
 
-bool LaneReader::drain(std::size_t max_bytes, const std::function<void(const std::byte*)>& take) {
+bool LaneReader::read(std::size_t max_bytes, Backlog& to) {
   std::size_t done = 0;
   while (!is_damaged_ && begin()) {
     const std::uint32_t committed = segment_.head(block_).committed.load(std::memory_order_acquire);
     if (committed == offset_) {
-      const bool is_unchanged = segment_.head(block_).next.load(std::memory_order_acquire) == 0;
-      if (is_unchanged) return true;
-      if (!advance() && is_damaged_) return true;
+      if (segment_.head(block_).next.load(std::memory_order_acquire) == 0) return true;
+      advance();
       continue;
     }
-    const std::byte* record = segment_.block(block_) + offset_;
-    std::uint32_t bytes = 0;
-    std::memcpy(&bytes, record, sizeof(bytes));
-    const std::size_t size = ThreadBuffer::round_up(bytes);
-    if (committed < offset_ || committed > kBlockBytes || bytes < sizeof(EventHead) || size > committed - offset_) {
+    if (committed < offset_ || committed > kBlockBytes) {
       damage();
       break;
     }
     if (done >= max_bytes) return false;
-    record_.assign(record, record + bytes);
-    std::memcpy(record_.data(), &bytes, sizeof(bytes));  // as it was checked
-    offset_ += static_cast<std::uint32_t>(size);
-    done += size;
-    take(record_.data());
+    to.push(segment_.block(block_) + offset_, committed - offset_);
+    done += committed - offset_;
+    offset_ = committed;
   }
   return true;
 }

@@ -1,14 +1,13 @@
 // Reads what the thread of a lane has written, in order, and gives the blocks back. Used by one thread.
 //
-// The memory is the program's, which may have overwritten anything: every number is checked before it is used, and a
-// record is looked at in a copy. A lane that makes no sense is read no further.
+// The memory is the program's, which may have overwritten anything: every number is checked before it is used. A lane
+// that makes no sense is read no further. What is within a block is looked at in a copy (backlog.h).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <vector>
 
+#include "collector/backlog.h"
 #include "collector/segment.h"
 
 namespace swinscope {
@@ -17,9 +16,9 @@ class LaneReader {
  public:
   LaneReader(const SegmentView& segment, std::uint32_t index) : segment_(segment), index_(index) {}
 
-  // Calls take(record) for the records there are, until `max_bytes` have gone by. A record is consumed even when take
-  // throws. Returns whether the lane was emptied.
-  bool drain(std::size_t max_bytes, const std::function<void(const std::byte*)>& take);
+  // Takes what there is, whole blocks and parts of them, until `max_bytes` have gone by. Returns whether the lane was
+  // emptied.
+  bool read(std::size_t max_bytes, Backlog& to);
   bool is_damaged() const { return is_damaged_; }
   std::uint32_t index() const { return index_; }
 
@@ -33,7 +32,6 @@ class LaneReader {
   std::uint32_t block_ = 0;
   std::uint32_t offset_ = 0;
   bool is_damaged_ = false;
-  std::vector<std::byte> record_;
 };
 
 }  // namespace swinscope

@@ -19,7 +19,8 @@ std::string NvtxNames::string_text(std::uint32_t id) const {
 }
 
 void NvtxNames::update(bool has_ended) {
-  const std::size_t used = std::min(segment_.header().log_used.load(std::memory_order_acquire), segment_.size().log_bytes);
+  const std::size_t used =
+      std::min(segment_.header().log_used.load(std::memory_order_acquire), segment_.size().log_bytes);
   while (offset_ + sizeof(LogHead) <= used) {
     const auto& head = *reinterpret_cast<const LogHead*>(segment_.log() + offset_);
     const std::uint32_t bytes = head.bytes.load(std::memory_order_acquire);

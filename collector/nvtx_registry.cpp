@@ -34,7 +34,8 @@ std::uint32_t hash_of(std::string_view text) {
   return hash;
 }
 
-std::uint32_t add_wide(const RegistrationLog& log, LogKind kind, std::uint32_t a, std::uint32_t b, const wchar_t* text) {
+std::uint32_t add_wide(const RegistrationLog& log, LogKind kind, std::uint32_t a, std::uint32_t b,
+                       const wchar_t* text) {
   const std::size_t bytes = text == nullptr ? 0 : utf8_size(text);
   const RegistrationLog::Place place = log.append(kind, a, b, bytes);
   if (!place) return 0;

@@ -1,6 +1,6 @@
-// What programs register with NVTX once and refer to in every event: domains, strings, categories, thread names, payload
-// types. It lies in the segment, where the reader finds it; a forked child takes it along, since it keeps using the
-// handles that its parent got.
+// What programs register with NVTX once and refer to in every event: domains, strings, categories, thread names,
+// payload types. It lies in the segment, where the reader finds it; a forked child takes it along, since it keeps using
+// the handles that its parent got.
 #pragma once
 
 #include <cstdint>

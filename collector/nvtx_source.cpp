@@ -50,7 +50,7 @@ void NvtxSource::read_lanes(std::size_t share) {
   for (Lane& lane : lanes_) {
     const std::size_t all = Backlog::bytes_of_all();
     const std::size_t most = std::max(share, backlog_bytes_ - std::min(all, backlog_bytes_));
-    lane.is_empty = lane.reader.drain(most, [&](const std::byte* record) { lane.backlog.push(record); });
+    lane.is_empty = lane.reader.read(most, lane.backlog);
   }
 }
 
@@ -123,7 +123,7 @@ void NvtxSource::lost(const std::string& reason) {
 }
 
 void NvtxSource::discard(const std::string& reason) {
-  constexpr std::size_t kMost = std::size_t{64} << 20U;  // in one call: a program may go on as fast as it is read
+  constexpr std::size_t kMost = std::size_t{1} << 20U;  // at a time
   std::int64_t lost = 0;
   find_lanes();
   for (Lane& lane : lanes_) {
@@ -137,8 +137,14 @@ void NvtxSource::discard(const std::string& reason) {
       }
       lost += assembler_.discard(lane.reader.index(), NvtxEvent(record));
     };
+    // A program may go on as fast as it is read.
+    constexpr int kMostReads = 256;
+    bool is_empty = false;
+    for (int i = 0; i < kMostReads && !is_empty; ++i) {
+      lane.backlog.drain(~std::size_t{0}, discard_one);
+      is_empty = lane.reader.read(kMost, lane.backlog);
+    }
     lane.backlog.drain(~std::size_t{0}, discard_one);
-    lane.reader.drain(kMost, discard_one);
   }
   drops_.add("NVTX range or mark", lost, reason);
   stream_.count_discarded(reason);
@@ -165,7 +171,8 @@ void NvtxSource::describe(RunInfo& run) {
   DropCounts all = drops_;
   for (std::size_t i = 0; i < kDropKinds; ++i)
     all.add(kDropTexts[i].what, static_cast<std::int64_t>(dropped(static_cast<DropKind>(i))), kDropTexts[i].reason);
-  const auto damaged = std::count_if(lanes_.begin(), lanes_.end(), [](const Lane& l) { return l.reader.is_damaged(); });
+  const auto damaged = std::count_if(lanes_.begin(), lanes_.end(),
+                                     [](const Lane& l) { return l.reader.is_damaged() || l.backlog.is_damaged(); });
   all.add("rest of a thread's events", damaged, "the program has overwritten memory that is not its own");
   run.drops.insert(run.drops.end(), all.all().begin(), all.all().end());
   for (const auto& [tid, name] : names_.thread_names())

@@ -87,8 +87,8 @@ Values take_values(In& in) {
 }
 
 void put(Out& out, const PayloadType& type) {
-  for (const std::uint64_t field :
-       {std::uint64_t{type.domain}, type.id, std::uint64_t{type.size}, std::uint64_t{type.align}, type.kind, type.flags})
+  for (const std::uint64_t field : {std::uint64_t{type.domain}, type.id, std::uint64_t{type.size},
+                                    std::uint64_t{type.align}, type.kind, type.flags})
     out.number(field);
   out.text(type.name);
   put(out, type.values);

@@ -1,5 +1,5 @@
-// The recording of one process: its segment read into its trace file, piece by piece, by whoever calls; `record` for the
-// processes of its command, a thread of the library for one that nobody records from outside.
+// The recording of one process: its segment read into its trace file, piece by piece, by whoever calls; `record` for
+// the processes of its command, a thread of the library for one that nobody records from outside.
 #pragma once
 
 #include <cstdint>

@@ -285,31 +285,11 @@ std::map<std::string, std::string> variables_for(const RecordOptions& options, c
   return variables;
 }
 
-// Every process's file takes a few. After the command has been started, which has its own limit.
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 void warn_of_other_tool(const fs::path& collector, const Report& report) {
   for (const char* name : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}) {
     const char* other = std::getenv(name);
     if (other != nullptr && *other != '\0' && collector != other)
       report(fmt::format("{}={} is replaced: only one tool can have the events", name, other));
-  }
-}
-
-void report_files(const std::vector<RunFile>& files, const Report& report) {
-  for (const RunFile& file : files) {
-    for (const NamedValue& fact : file.collector) {
-      if (fact.name == kCudaActivity && fact.value.starts_with(kNotRecorded))
-        report(fmt::format("{}: CUDA activity was {}; ranges and CPU times are in the file", file.name, fact.value));
-    }
-    for (const DropInfo& drop : file.drops) {
-      report(fmt::format("{}: {} lost: {}: {}", file.name, drop.count, drop.what, drop.reason));
-    }
   }
 }
 
@@ -333,7 +313,7 @@ void close_run(const RecordOptions& options, ProcessTree& tree, ProcessLog& log,
   run.process_file = log.file_name();
   std::error_code none;
   fs::remove(options.folder / kTriggerFile, none);
-  report_files(run.files, note);
+  report_run_files(run.files, note);
 }
 
 }  // namespace
@@ -391,12 +371,12 @@ int record(const RecordOptions& options) {
   Watch watch(role, log, hub, options.sample_hz, note);
   pid_t child = 0;
   try {
-    child = spawn_command(program, options.command, variables_for(options, collector, hub.rings(), offset_ns), role.mask_before());
+    child = spawn_command(program, options.command, variables_for(options, collector, hub.rings(), offset_ns),
+                          role.mask_before());
   } catch (const CommandError&) {
     prepare_run_folder(options.folder, true);  // nothing ran: leave no run behind
     throw;
   }
-  raise_descriptor_limit();
   hub.start();
   look_at_gpus(options, log, watch, note);
   const int status = watch.run(child);

@@ -9,9 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "collector/cuda_sink.h"
 #include "collector/source.h"
 #include "collector/thread_buffers.h"
-#include "store/cuda_sink.h"
 #include "store/records.h"
 #include "store/writer.h"
 

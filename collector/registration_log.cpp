@@ -60,7 +60,8 @@ std::uint32_t RegistrationLog::add_text(LogKind kind, std::uint32_t a, std::uint
 std::optional<std::string_view> RegistrationLog::text(std::uint32_t id, LogKind kind) const {
   if (!segment_ || id == 0) return std::nullopt;
   const std::size_t offset = offset_of(id);
-  const std::size_t used = std::min(segment_.header().log_used.load(std::memory_order_acquire), segment_.size().log_bytes);
+  const std::size_t used =
+      std::min(segment_.header().log_used.load(std::memory_order_acquire), segment_.size().log_bytes);
   if (offset + sizeof(LogHead) > used) return std::nullopt;
   const LogHead& head = head_at(segment_, offset);
   const std::uint32_t bytes = head.bytes.load(std::memory_order_acquire);

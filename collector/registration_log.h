@@ -1,6 +1,6 @@
-// The part of a segment that holds what a program registered once, as records one after the other; and a record's parts.
-// Any thread of the program may append (no lock, no allocation); a reader follows. A record's id says where it is, so
-// that it can be found without reading those before it; a forked child copies the whole and keeps the ids.
+// The part of a segment that holds what a program registered once, as records one after the other; and a record's
+// parts. Any thread of the program may append (no lock, no allocation); a reader follows. A record's id says where it
+// is, so that it can be found without reading those before it; a forked child copies the whole and keeps the ids.
 #pragma once
 
 #include <cstddef>

@@ -199,6 +199,21 @@ std::vector<RunFile> finish_run_files(const fs::path& folder, const std::set<std
   return files;
 }
 
+void report_run_files(const std::vector<RunFile>& files, const std::function<void(const std::string&)>& report) {
+  constexpr std::string_view kNotRecorded = "not recorded";
+  for (const RunFile& file : files) {
+    for (const NamedValue& fact : file.collector) {
+      if (fact.name == "cuda.activity" && fact.value.rfind(kNotRecorded, 0) == 0)
+        report(fmt::format("{}: CUDA activity was {}; ranges and CPU times are in the file", file.name, fact.value));
+    }
+    if (!file.complete)
+      report(fmt::format("{}: its process was cut off; what it had emitted by then is in the file", file.name));
+    for (const DropInfo& drop : file.drops) {
+      report(fmt::format("{}: {} lost: {}: {}", file.name, drop.count, drop.what, drop.reason));
+    }
+  }
+}
+
 namespace {
 
 // Writes the members of a JSON object or the elements of an array, one after the other.

@@ -33,8 +33,10 @@ struct RunFile {
 // before the recording began) are removed; what cannot be read or finished, and files of processes in `alive`, are left
 // as they are. Each of these is said to `report`, as is a folder without any file, unless that `is_explained`.
 std::vector<RunFile> finish_run_files(const std::filesystem::path& folder, const std::set<std::int64_t>& alive,
-                                      const std::function<void(const std::string&)>& report,
-                                      bool is_explained = false);
+                                      const std::function<void(const std::string&)>& report, bool is_explained = false);
+
+// What was lost or left out, a line for each.
+void report_run_files(const std::vector<RunFile>& files, const std::function<void(const std::string&)>& report);
 
 // run.json, schema swinscope.run/1.
 struct RunDescription {

@@ -86,7 +86,8 @@ bool populate(void* memory, std::size_t bytes) {
 }
 
 std::size_t SegmentView::bytes_of(const SegmentSize& size) {
-  return head_bytes(size) + size.log_bytes + std::size_t{size.lanes} * kPageBytes + std::size_t{size.blocks} * kBlockBytes;
+  return head_bytes(size) + size.log_bytes + std::size_t{size.lanes} * kPageBytes +
+         std::size_t{size.blocks} * kBlockBytes;
 }
 
 bool SegmentView::provide(void* memory, std::size_t bytes) const {
@@ -105,7 +106,8 @@ std::int64_t SegmentView::look_for_room(const char* path) {
 std::uint32_t SegmentView::take_block(std::uint32_t held) const {
   SegmentHeader& h = header();
   const std::uint32_t taken = h.taken_blocks.load(std::memory_order_relaxed);
-  if (taken >= size_.blocks || held > size_.blocks - taken || h.is_closed.load(std::memory_order_relaxed) != 0) return 0;
+  if (taken >= size_.blocks || held > size_.blocks - taken || h.is_closed.load(std::memory_order_relaxed) != 0)
+    return 0;
   std::uint64_t first = h.free_blocks.load(std::memory_order_acquire);
   while ((first & 0xFFFFFFFFU) != 0) {
     const auto number = static_cast<std::uint32_t>(first);

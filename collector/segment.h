@@ -1,14 +1,15 @@
 // The memory that a recorded program shares with `swinscope record`: one file in a memory file system for each process,
-// made at its first event and mapped by both. The program's threads write, `record` reads, and reads on when the program
-// is gone, however it ended. Without `record` it is memory of the program alone, read by a thread of the library.
+// made at its first event and mapped by both. The program's threads write, `record` reads, and reads on when the
+// program is gone, however it ended. Without `record` it is memory of the program alone, read by a thread of the
+// library.
 //
 //   header | table of blocks | registrations | lanes, one for each thread | blocks of events
 //
-// The file is sparse: memory is taken as it is first written to. Where the memory file system is full that would end the
-// program with SIGBUS. So there is a time up to which there is room for certain (`record` looks again and again, and
-// moves it on); a program makes no system call then, which it may have forbidden itself. With less room memory is taken
-// by MADV_POPULATE_WRITE, which fails instead; without that (Linux before 5.14) a small file is allocated at once.
-// A reader trusts nothing in here: every number is checked against what it knows itself.
+// The file is sparse: memory is taken as it is first written to. Where the memory file system is full that would end
+// the program with SIGBUS. So there is a time up to which there is room for certain (`record` looks again and again,
+// and moves it on); a program makes no system call then, which it may have forbidden itself. With less room memory is
+// taken by MADV_POPULATE_WRITE, which fails instead; without that (Linux before 5.14) a small file is allocated at
+// once. A reader trusts nothing in here: every number is checked against what it knows itself.
 #pragma once
 
 #include <array>
@@ -49,12 +50,12 @@ struct SegmentHeader {
   std::int64_t start_ns;      // CLOCK_MONOTONIC: times in the trace count from here
   std::int32_t rank;
   std::int32_t world_size;
-  std::uint32_t affinity_cores;         // that the process may use; 0: unknown
-  std::atomic<std::uint32_t> is_ready;  // everything above, and what the log begins with, is there
-  std::atomic<std::uint32_t> has_ended;  // the program went through its destructors
-  std::atomic<std::uint32_t> is_closed;  // nobody reads any more
+  std::uint32_t affinity_cores;             // that the process may use; 0: unknown
+  std::atomic<std::uint32_t> is_ready;      // everything above, and what the log begins with, is there
+  std::atomic<std::uint32_t> has_ended;     // the program went through its destructors
+  std::atomic<std::uint32_t> is_closed;     // nobody reads any more
   std::atomic<std::int64_t> room_until_ns;  // CLOCK_MONOTONIC; kLittleRoom: memory has to be taken beforehand
-  std::atomic<std::uint32_t> is_full;     // the file has reached its largest size: CUDA need not be recorded any more
+  std::atomic<std::uint32_t> is_full;       // the file has reached its largest size: CUDA need not be recorded any more
 
   alignas(64) std::atomic<std::uint64_t> free_blocks;  // a stack: changes << 32 | the first block
   std::atomic<std::uint32_t> fresh_blocks;             // never used before: those from here on
@@ -63,8 +64,8 @@ struct SegmentHeader {
   std::atomic<std::uint32_t> used_lanes;
   alignas(64) std::atomic<std::uint32_t> log_used;  // bytes
   std::atomic<std::uint32_t> log_populated;
-  std::array<std::atomic<std::uint64_t>, kDropKinds> drops;  // of threads without a lane
-  std::array<std::atomic<std::uint32_t>, kMaxDomains> domains;  // where the name is in the log, + 1
+  std::array<std::atomic<std::uint64_t>, kDropKinds> drops;      // of threads without a lane
+  std::array<std::atomic<std::uint32_t>, kMaxDomains> domains;   // where the name is in the log, + 1
   std::array<std::atomic<std::uint32_t>, kStringSlots> strings;  // the same, by hash
 };
 

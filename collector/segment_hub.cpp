@@ -12,9 +12,9 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <sys/resource.h>
 
+#include "collector/backlog.h"
 #include "collector/clock.h"
 #include "collector/environment.h"
 #include "collector/hub_folder.h"
@@ -33,7 +33,7 @@ constexpr unsigned kMaxWorkers = 16;
 
 // Eight million ranges, if there is so much memory.
 std::size_t backlog_bytes() {
-  constexpr std::size_t kMost = std::size_t{1} << 30U;
+  constexpr std::size_t kMost = std::size_t{3} << 29U;
   constexpr std::size_t kShare = 4;  // of what is available
   static const std::size_t bytes = [&] {
     const std::string text = read_small_file("/proc/meminfo");
@@ -44,6 +44,14 @@ std::size_t backlog_bytes() {
     return std::min(kMost, static_cast<std::size_t>(kib) * 1024 / kShare);
   }();
   return bytes;
+}
+
+// Every process's file takes a few.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 // Whether any thread of the process lives; its main thread may have ended before the others.
@@ -100,6 +108,7 @@ SegmentHub::~SegmentHub() {
 
 void SegmentHub::start() {
   if (!is_active()) return;
+  raise_descriptor_limit();
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -250,6 +259,10 @@ std::size_t SegmentHub::finish(std::set<std::int64_t>& alive, const std::functio
       reader->ended({});
     }
   }
+  constexpr std::size_t kMib = std::size_t{1} << 20U;
+  constexpr std::size_t kWorthAWord = 64 * kMib;
+  if (const std::size_t bytes = Backlog::bytes_of_all(); bytes > kWorthAWord)
+    report(fmt::format("events came faster than the files could take them: {} MiB are being stored now", bytes / kMib));
   workers_.clear();
   std::size_t told = 0;
   for (const auto& reader : readers_) {

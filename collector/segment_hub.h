@@ -42,6 +42,7 @@ class SegmentHub {
   bool is_active() const { return !rings_.empty(); }
   // For the processes, as SWINSCOPE_RINGS.
   const std::filesystem::path& rings() const { return rings_; }
+  // After the command has been started: raises this process's limit of descriptors.
   void start();
 
   // A process has ended and nobody has waited for it yet.

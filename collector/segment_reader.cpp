@@ -16,10 +16,7 @@ constexpr std::chrono::milliseconds kPause(5);  // a busy process fills its buff
 }  // namespace
 
 SegmentReader::SegmentReader(const std::filesystem::path& file, Segment segment, RecordingOptions options)
-    : file_(file),
-      segment_(std::move(segment)),
-      pid_(options.pid),
-      recording_(segment_.view(), std::move(options)) {}
+    : file_(file), segment_(std::move(segment)), pid_(options.pid), recording_(segment_.view(), std::move(options)) {}
 
 void SegmentReader::set_room(std::int64_t until_ns) {
   std::atomic<std::int64_t>& room = segment_.header().room_until_ns;

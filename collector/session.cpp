@@ -279,11 +279,10 @@ void begin_cuda() noexcept {
   try {
     auto* cuda = new CudaRecorder(p->segment, make_global_pid(p->segment.header().pid));
     cuda->cuda().set_trigger_file(std::string(inherited().folders.out.data()) + "/" + kTriggerFile);
-    cuda->cuda().begin(&open_cupti, options, window_from_environment(),
-                       [](std::uint64_t node, std::uint64_t original) {
-                         ThreadBuffer* buffer = session_buffer(DropKind::kGraphNode);
-                         if (buffer != nullptr) Emitter(*buffer, inherited().registry).graph_node(node, original);
-                       });
+    cuda->cuda().begin(&open_cupti, options, window_from_environment(), [](std::uint64_t node, std::uint64_t original) {
+      ThreadBuffer* buffer = session_buffer(DropKind::kGraphNode);
+      if (buffer != nullptr) Emitter(*buffer, inherited().registry).graph_node(node, original);
+    });
     p->cuda.store(cuda, std::memory_order_release);
   } catch (...) {
     return;  // no memory, no thread

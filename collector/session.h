@@ -1,5 +1,5 @@
-// The recording of this process as the injected library sees it: begun by the first client, begun anew in a forked child,
-// ended with the process. Everything here lives until the process is gone; nothing is ever destroyed.
+// The recording of this process as the injected library sees it: begun by the first client, begun anew in a forked
+// child, ended with the process. Everything here lives until the process is gone; nothing is ever destroyed.
 //
 // Under `record` a process gets a segment and nothing else: no thread, no descriptor, no lock. Where `record` is out of
 // reach (another host, another file system), or the library was injected by hand, a thread of the library writes.
@@ -19,8 +19,8 @@ bool ensure_session() noexcept;
 // A client of NVTX is being initialized on this thread; see loading.h.
 void session_is_loading() noexcept;
 
-// Whether there is memory for an exception. Where there was none as the library was loaded, C++ keeps none for it, and a
-// throw would end the program.
+// Whether there is memory for an exception. Where there was none as the library was loaded, C++ keeps none for it, and
+// a throw would end the program.
 bool can_throw() noexcept;
 
 // CUDA is about to be initialized: records its activity too, if that is wanted.

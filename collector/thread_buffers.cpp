@@ -26,8 +26,8 @@ void ThreadBuffer::commit() {
 
 // It may have linked a block and not gone there.
 void ThreadBuffer::repair() {
-  const std::uint32_t linked = block == 0 ? first_block.load(std::memory_order_relaxed)
-                                          : home.head(block).next.load(std::memory_order_relaxed);
+  const std::uint32_t linked =
+      block == 0 ? first_block.load(std::memory_order_relaxed) : home.head(block).next.load(std::memory_order_relaxed);
   if (linked == 0) return;
   block = linked;
   offset = kFirstRecord;

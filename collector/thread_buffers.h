@@ -1,5 +1,6 @@
-// One lane for each thread of a program that emits events: the thread writes, one reader reads. No locks, no allocation;
-// records are contiguous. Everything that a callback needs lies in the lane and its block, within the segment.
+// One lane for each thread of a program that emits events: the thread writes, one reader reads. No locks, no
+// allocation; records are contiguous. Everything that a callback needs lies in the lane and its block, within the
+// segment.
 //
 // A lane whose thread has ended is the next thread's at once: what is left to be read is read in order, and a record
 // says where the other thread begins.
@@ -51,8 +52,8 @@ struct ThreadBuffer {
   std::uint32_t block;   // the one that is being written; 0: none yet
   std::uint32_t offset;  // of the next record in it
   std::uint32_t reserved;
-  std::uint32_t set_aside;   // bytes of the block kept for pops
-  const void* busy;          // the Emitter that is writing
+  std::uint32_t set_aside;  // bytes of the block kept for pops
+  const void* busy;         // the Emitter that is writing
   std::uint64_t next_range;
   SegmentView home;
   std::array<std::uint64_t, kMaxDomains> recorded;

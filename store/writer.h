@@ -1,11 +1,10 @@
-// Writes one trace file: sinks onto SQLite.
+// Writes one trace file: a RecordSink onto SQLite.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 
-#include "store/cuda_sink.h"
 #include "store/sink.h"
 
 namespace swinscope {
@@ -16,7 +15,7 @@ enum class WriteMode {
   kImport,  // a conversion: fast; the file appears under its name only when finished
 };
 
-class TraceWriter : public RecordSink, public CudaSink {
+class TraceWriter : public RecordSink {
  public:
   // Creates `path`, which must not exist; a live recording also takes an empty file, by which a process has claimed the
   // name. Throws Error.
@@ -47,9 +46,9 @@ class TraceWriter : public RecordSink, public CudaSink {
   const RunInfo& run() const;
 
   // In the file for queries; no analysis reads them back.
-  void add(const CudaEventRecord& record) override;
-  void add(const MemoryRecord& record) override;
-  void add(const MemoryPoolRecord& record) override;
+  void add(const CudaEventRecord& record);
+  void add(const MemoryRecord& record);
+  void add(const MemoryPoolRecord& record);
   // A sampled metric of a GPU (index below 256) and what it is called; `source` as in TARGET_INFO_GPU_METRICS.
   void add_metric(std::int64_t time_ns, int source, std::size_t gpu, int metric, std::int64_t value);
   void name_metric(int source, std::size_t gpu, int metric, std::string_view name);

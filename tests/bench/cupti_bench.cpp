@@ -10,6 +10,7 @@
 #include "collector/clock.h"
 #include "collector/cupti_source.h"
 #include "store/writer.h"
+#include "tests/unit/collector/cuda_writer.h"
 #include "tests/unit/collector/fake_cupti.h"
 
 namespace {
@@ -36,6 +37,7 @@ Outcome run(const std::filesystem::path& path, std::int64_t pairs, double rate) 
   const std::int64_t begin_ns = monotonic_ns();
   {
     TraceWriter writer(path, WriteMode::kLive);
+    test::CudaWriter sink(writer);
     CuptiSource source(make_global_pid(1), 0);
     source.begin([&] { return OpenedCupti{std::make_unique<test::FakeCupti>(state), "fake", ""}; }, {}, {}, nullptr);
     constexpr const char* kNames[] = {"_Z6first_iPf", "_Z7second_iPf", "_ZN2at6native3fooILi4EfEEvi"};
@@ -58,15 +60,15 @@ Outcome run(const std::filesystem::path& path, std::int64_t pairs, double rate) 
       const std::int64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
       std::int64_t next_ns = monotonic_ns() + kFlushNs;
       while (!done) {
-        if (source.poll(writer)) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        if (source.poll(sink)) std::this_thread::sleep_for(std::chrono::milliseconds(5));
         if (monotonic_ns() < next_ns) continue;
-        source.before_flush(writer);
+        source.before_flush(sink);
         writer.flush();
         source.flushed();
         next_ns = monotonic_ns() + kFlushNs;
       }
       source.stop();
-      source.finish(writer);
+      source.finish(sink);
       writer.flush();
       outcome.writer_cpu_s = static_cast<double>(clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns) / 1e9;
     });

@@ -14,9 +14,9 @@
 
 static __thread int depth __attribute__((tls_model("initial-exec")));
 static int calls;
-static int first;      /* the call that fails, from 1; 0: none */
-static int for_ever;   /* those behind it, too */
-static char kind[32];  /* of calls */
+static int first;     /* the call that fails, from 1; 0: none */
+static int for_ever;  /* those behind it, too */
+static char kind[32]; /* of calls */
 
 void faults_enter(void) { ++depth; }
 void faults_leave(void) { --depth; }
@@ -52,8 +52,8 @@ void* realloc(void* memory, size_t size) {
   return NULL;
 }
 
-#define REAL(result, name, ...)                      \
-  static result (*real)(__VA_ARGS__);                \
+#define REAL(result, name, ...)       \
+  static result (*real)(__VA_ARGS__); \
   if (real == NULL) real = (result(*)(__VA_ARGS__))dlsym(RTLD_NEXT, #name)
 
 int open(const char* path, int flags, ...) {

@@ -1,5 +1,5 @@
-/* faulty_program KIND N once|ever: everything of NVTX, while the Nth call of a kind (fault_library) fails within it. What
- * the program prints and returns must not depend on that. */
+/* faulty_program KIND N once|ever: everything of NVTX, while the Nth call of a kind (fault_library) fails within it.
+ * What the program prints and returns must not depend on that. */
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
 #include <pthread.h>
@@ -14,10 +14,10 @@ __attribute__((weak)) void faults_enter(void);
 __attribute__((weak)) void faults_leave(void);
 __attribute__((weak)) void faults_set(const char* kind, int number, int all);
 
-#define NVTX(call)                          \
-  do {                                      \
+#define NVTX(call)                            \
+  do {                                        \
     if (faults_enter != NULL) faults_enter(); \
-    call;                                   \
+    call;                                     \
     if (faults_leave != NULL) faults_leave(); \
   } while (0)
 

@@ -1,5 +1,4 @@
 // The recorded program lives and dies as it does alone: its output and status are the same, and nothing of it is lost.
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -43,9 +42,10 @@ class Host : public ::testing::Test {
     return sum;
   }
   long recorded(const std::string& name = "r") {
-    return count("SELECT count(*) FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE eventType = 59 AND end IS NOT "
-                 "NULL AND value = " +
-                 test::quoted(name));
+    return count(
+        "SELECT count(*) FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE eventType = 59 AND end IS NOT "
+        "NULL AND value = " +
+        test::quoted(name));
   }
   long lost() { return count("SELECT coalesce(sum(count), 0) FROM SWINSCOPE_DROPS"); }
 
@@ -117,9 +117,10 @@ TEST_F(Host, ThatMayMakeNoFileIsRecorded) {
 }
 
 TEST_F(Host, ThatCannotBeRecordedIsSaid) {
-  // Files cannot be mapped beyond the address space, and there is no spare way.
-  Process run(under_record(folder_, {"sh", "-c", "chmod 000 \"$SWINSCOPE_RINGS\"; exec setpriv --reuid 65534 " +
-                                                     program("nvtx_hosts") + " unshare"}),
+  // It becomes another user, who may not make files in the folder.
+  Process run(under_record(folder_, {"sh", "-c",
+                                     "chmod 000 \"$SWINSCOPE_RINGS\"; exec setpriv --reuid 65534 " +
+                                         program("nvtx_hosts") + " unshare"}),
               {}, [] { dup2(STDOUT_FILENO, STDERR_FILENO); });
   if (run.wait() == 127 || geteuid() != 0) GTEST_SKIP() << "not root, or no setpriv";
   EXPECT_THAT(run.output(), HasSubstr(" could not be recorded: no shared memory: Permission denied"));
@@ -132,14 +133,21 @@ TEST_F(Host, IsNotDisturbedByWhatFailsInTheLibrary) {
   GTEST_SKIP() << "the sanitizers bring an allocator of their own";
 #endif
   const std::string loop =
-      "for n in $(seq 1 \"$1\"); do for how in once ever; do LD_PRELOAD=\"$2\" \"$3\" \"$0\" $n $how; echo $?; done; done";
-  for (const auto& [kind, times] : std::vector<std::pair<std::string, int>>{
-           {"memory", 30}, {"open", 8}, {"mmap", 8}, {"madvise", 12}, {"ftruncate", 2}, {"fcntl", 3}, {"key", 2}, {"thread", 2}}) {
+      "for n in $(seq 1 \"$1\"); do for how in once ever; do LD_PRELOAD=\"$2\" \"$3\" \"$0\" $n $how; echo $?; done; "
+      "done";
+  for (const auto& [kind, times] : std::vector<std::pair<std::string, int>>{{"memory", 30},
+                                                                            {"open", 8},
+                                                                            {"mmap", 8},
+                                                                            {"madvise", 12},
+                                                                            {"ftruncate", 2},
+                                                                            {"fcntl", 3},
+                                                                            {"key", 2},
+                                                                            {"thread", 2}}) {
     std::string expected;
     for (int i = 0; i < 2 * times; ++i)
       expected += "child 5\n42\n";
-    Process run(under_record(folder_, {"sh", "-c", loop, kind, std::to_string(times),
-                                       program("libfault_library.so"), program("faulty_program")}),
+    Process run(under_record(folder_, {"sh", "-c", loop, kind, std::to_string(times), program("libfault_library.so"),
+                                       program("faulty_program")}),
                 {{"RECORD_TOOL_FORCE", "1"}});
     EXPECT_EQ(run.wait(), 0) << kind;
     EXPECT_EQ(run.output(), expected) << kind;

@@ -144,7 +144,7 @@ TEST_F(CuptiFactsTest, LostEventsAndAllocationsAreCountedByKind) {
   cupti::CudaEvent event{};
   event.kind = cupti::Kind::kCudaEvent;
   test::emit(state, event);
-  source.before_flush(writer);
+  source.before_flush(sink);
   source.lost("the disk is full");
   EXPECT_THAT(drops(), ElementsAre("1 CUDA event: the disk is full", "1 memory allocation: the disk is full"));
 }

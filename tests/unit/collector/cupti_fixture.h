@@ -11,6 +11,7 @@
 
 #include "collector/cupti_source.h"
 #include "store/writer.h"
+#include "tests/unit/collector/cuda_writer.h"
 #include "tests/unit/collector/fake_cupti.h"
 #include "tests/unit/store/support.h"
 
@@ -34,11 +35,11 @@ class CuptiSourceTest : public ::testing::Test {
     nodes().push_back(fmt::format("{} of {}", node, original));
   }
   void poll() {
-    while (!source.poll(writer)) {
+    while (!source.poll(sink)) {
     }
   }
   void flush() {
-    source.before_flush(writer);
+    source.before_flush(sink);
     RunInfo run;
     run.global_pid = make_global_pid(kPid);
     source.describe(run);
@@ -73,6 +74,7 @@ class CuptiSourceTest : public ::testing::Test {
   std::filesystem::path path = folder / "rank0.db";
   test::FakeCuptiState state;
   TraceWriter writer{path, WriteMode::kLive};
+  test::CudaWriter sink{writer};
   CuptiSource source{make_global_pid(kPid), kStart, {8, 4096, 1024, 100'000'000}};
 };
 

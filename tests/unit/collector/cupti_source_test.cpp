@@ -236,7 +236,7 @@ TEST_F(CuptiSourceTest, WhatWasNotCommittedIsCountedByKind) {
   test::emit(state, test::fake_launch(2, kStart));
   test::emit(state, test::fake_launch(3, kStart));
   test::emit(state, test::fake_kernel(2, kStart, "k"));
-  source.before_flush(writer);
+  source.before_flush(sink);
   source.lost("the disk is full");
   EXPECT_THAT(drops(), ElementsAre("1 kernel: the disk is full", "2 CUDA call: the disk is full"));
   test::emit(state, test::fake_kernel(3, kStart, "k"));
@@ -258,7 +258,7 @@ TEST_F(CuptiSourceTest, WithoutCuptiTheReasonIsInTheFile) {
   source.begin([] { return OpenedCupti{nullptr, "", "no libcupti was found"}; }, {}, {}, &captured);
   EXPECT_EQ(fact("cuda.activity"), "not recorded: no libcupti was found");
   flush();
-  EXPECT_TRUE(source.poll(writer));
+  EXPECT_TRUE(source.poll(sink));
 }
 
 TEST_F(CuptiSourceTest, CudaThatIsNotAskedForIsLeftAloneAndSaidToBe) {
@@ -273,7 +273,7 @@ TEST_F(CuptiSourceTest, CudaThatIsNotAskedForIsLeftAloneAndSaidToBe) {
   source.open();
   EXPECT_EQ(fact("cuda.activity"), "left out: --trace nvtx");
   flush();
-  EXPECT_TRUE(source.poll(writer));
+  EXPECT_TRUE(source.poll(sink));
 }
 
 TEST_F(CuptiSourceTest, ARefusedKindEndsWithItsReason) {
@@ -530,7 +530,7 @@ TEST_F(CuptiSourceTest, ThreadsAndTheWriterMeetInTheBuffers) {
   for (std::thread& thread : threads)
     thread.join();
   source.stop();
-  source.finish(writer);
+  source.finish(sink);
   EXPECT_TRUE(source.is_drained());
   writer.flush();
   EXPECT_EQ(row("SELECT count(DISTINCT correlationId) FROM CUPTI_ACTIVITY_KIND_KERNEL"),
