@@ -78,9 +78,10 @@ LaunchedWork::Span LaunchedWork::span(std::size_t begin, std::size_t end) const 
   const std::size_t first_block = (begin + kBlock - 1) / kBlock;
   const std::size_t end_block = end / kBlock;
   if (first_block >= end_block) return span_of_events(begin, end);
-  const auto level = static_cast<std::size_t>(std::bit_width(end_block - first_block) - 1);
-  const Span& left = blocks_[level][first_block];
-  const Span& right = blocks_[level][end_block - (std::size_t{1} << level)];
+  const std::size_t width = std::bit_floor(end_block - first_block);
+  const std::vector<Span>& level = blocks_[static_cast<std::size_t>(std::countr_zero(width))];
+  const Span& left = level[first_block];
+  const Span& right = level[end_block - width];
   Span whole{std::min(left.first_ns, right.first_ns), std::max(left.last_ns, right.last_ns)};
   for (const auto& [from, to] : {std::pair(begin, first_block * kBlock), std::pair(end_block * kBlock, end)}) {
     if (from >= to) continue;

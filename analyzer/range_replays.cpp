@@ -1,7 +1,6 @@
 #include "analyzer/range_replays.h"
 
 #include <algorithm>
-#include <ranges>
 #include <tuple>
 
 #include "analyzer/graph_nodes.h"
@@ -75,7 +74,8 @@ void RangeReplays::add_work(const Replayed& replayed, Replay& replay, RangeNodes
        place = ranges.parent[place])
     path.push_back(place);
   std::uint32_t around = replay.around;
-  for (const std::uint32_t place : std::views::reverse(path)) {
+  for (auto at = path.rbegin(); at != path.rend(); ++at) {
+    const std::uint32_t place = *at;
     const auto [entry, is_new] = replay.work.try_emplace(std::uint64_t{thread} << 32U | place);
     if (is_new) {
       RangeNode node = shown(ranges.nested[place]);

@@ -25,6 +25,7 @@ class HostScope {
     const std::vector<WindowInfo>& windows = trace.ranks[rank_index].run.windows;
     if (windows.size() < 2) return;
     std::vector<Interval> recorded;
+    recorded.reserve(windows.size());
     for (const WindowInfo& window : windows)
       recorded.push_back({window.start_ns, window.end_ns});
     parts_ = intersect(parts_, unite(std::move(recorded)));
