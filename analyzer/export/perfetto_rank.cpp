@@ -101,11 +101,12 @@ class RankExport {
       for (const ThreadLane* lane : lanes.calls)
         events.add(*lane);
       TrackGroup group(job_, pid_, thread_title(global_tid), sort_index, true);
-      for (ThreadEvent event; events.next(event);)
+      for (ThreadEvent event; events.next(event);) {
         event.is_call ? write_call(group, event) : write_range(group, event.index);
+        job_.source.check_cancelled();
+      }
       if (is_gpu) write_stream_annotations(lanes, tid_of(global_tid));
       sort_index += 100;
-      job_.source.check_cancelled();
     }
   }
 
@@ -182,9 +183,9 @@ class RankExport {
                        sort_index, false);
       for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
         if (job_.source.has_gpu_event(index_, i)) write_gpu_event(group, i);
+        job_.source.check_cancelled();
       }
       sort_index += 100;
-      job_.source.check_cancelled();
     }
   }
 
