@@ -81,7 +81,7 @@ class RankExport {
 
   std::string thread_title(std::uint64_t global_tid) const {
     const auto named = std::ranges::find(rank_.run.threads, global_tid, &ThreadInfo::global_tid);
-    const std::string name = named == rank_.run.threads.end() || named->name.empty() ? "thread" : named->name;
+    std::string name = named == rank_.run.threads.end() || named->name.empty() ? "thread" : named->name;
     const bool is_other = pid_of(global_tid) != pid_of(rank_.run.global_pid);
     if (name != "thread" && is_numbered(name, tid_of(global_tid))) return name;
     return fmt::format("{} {}{}", name, tid_of(global_tid),
