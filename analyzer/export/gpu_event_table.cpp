@@ -173,7 +173,7 @@ void fill(const ExportSource& source, TableFile& file) {
     for (EventIndex i = 0; i < rank.gpu.size(); ++i) {
       if (!source.has_gpu_event(r, i)) continue;
       write_row(file, declared(), GpuRow{source.trace(), rank, links, source.clock().rank_offset_ns[r], i});
-      if (i % 65536 == 0) source.check_cancelled();
+      source.check_cancelled();
     }
   }
 }

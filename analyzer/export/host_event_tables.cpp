@@ -81,6 +81,7 @@ void fill_calls(const ExportSource& source, TableFile& file) {
         if (!source.has_call(r, i)) continue;
         write_row(file, call_columns(),
                   host_row(source, r, lane.global_tid, rank.api.start_ns[i], rank.api.end_ns[i], i));
+        source.check_cancelled();
       }
     }
   });
@@ -113,6 +114,7 @@ void fill_ranges(const ExportSource& source, TableFile& file) {
         HostRow row = host_row(source, r, lane.global_tid, rank.ranges.start_ns[i], rank.ranges.end_ns[i], i);
         row.domain = domain;
         write_row(file, range_columns(), row);
+        source.check_cancelled();
       }
     }
   });

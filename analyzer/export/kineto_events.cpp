@@ -105,8 +105,8 @@ class RankEvents {
       writer_.argument("correlation", api.correlation[i]);
       write_thread(thread);
       writer_.end();
+      source_.check_cancelled();
     }
-    source_.check_cancelled();
   }
 
   void write_ranges() {
@@ -114,8 +114,8 @@ class RankEvents {
       const std::string domain = rank_.domain_name(lane.domain, trace_.strings);
       for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
         if (source_.has_host_time(index_, rank_.ranges.start_ns[i])) write_range(lane, domain, i);
+        source_.check_cancelled();
       }
-      source_.check_cancelled();
     }
   }
 
@@ -186,8 +186,8 @@ class RankEvents {
     for (const GpuLane& lane : rank_.gpu_lanes) {
       for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
         if (source_.has_gpu_event(index_, i)) write_gpu_event(lane, i);
+        source_.check_cancelled();
       }
-      source_.check_cancelled();
     }
   }
 

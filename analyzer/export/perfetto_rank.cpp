@@ -81,7 +81,7 @@ class RankExport {
 
   std::string thread_title(std::uint64_t global_tid) const {
     const auto named = std::ranges::find(rank_.run.threads, global_tid, &ThreadInfo::global_tid);
-    const std::string name = named == rank_.run.threads.end() || named->name.empty() ? "thread" : named->name;
+    std::string name = named == rank_.run.threads.end() || named->name.empty() ? "thread" : named->name;
     const bool is_other = pid_of(global_tid) != pid_of(rank_.run.global_pid);
     if (name != "thread" && is_numbered(name, tid_of(global_tid))) return name;
     return fmt::format("{} {}{}", name, tid_of(global_tid),
@@ -101,11 +101,12 @@ class RankExport {
       for (const ThreadLane* lane : lanes.calls)
         events.add(*lane);
       TrackGroup group(job_, pid_, thread_title(global_tid), sort_index, true);
-      for (ThreadEvent event; events.next(event);)
+      for (ThreadEvent event; events.next(event);) {
         event.is_call ? write_call(group, event) : write_range(group, event.index);
+        job_.source.check_cancelled();
+      }
       if (is_gpu) write_stream_annotations(lanes, tid_of(global_tid));
       sort_index += 100;
-      job_.source.check_cancelled();
     }
   }
 
@@ -182,9 +183,9 @@ class RankExport {
                        sort_index, false);
       for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
         if (job_.source.has_gpu_event(index_, i)) write_gpu_event(group, i);
+        job_.source.check_cancelled();
       }
       sort_index += 100;
-      job_.source.check_cancelled();
     }
   }
 

@@ -100,7 +100,8 @@ bool ExportSource::has_period(std::size_t rank, std::int64_t begin_ns, std::int6
 }
 
 void ExportSource::check_cancelled() const {
-  if (cancel_ != nullptr && *cancel_) throw Error(ErrorKind::kInterrupted, "interrupted");
+  if (cancel_ != nullptr && cancel_->load(std::memory_order_relaxed))
+    throw Error(ErrorKind::kInterrupted, "interrupted");
 }
 
 std::vector<SourceCounters> read_source_counters(const Trace& trace, const std::atomic<bool>* cancel) {

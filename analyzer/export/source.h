@@ -50,7 +50,7 @@ class ExportSource {
   bool has_period(std::size_t rank, std::int64_t begin_ns, std::int64_t end_ns) const;
   bool has_launchers() const { return !scope_.selection().rank; }
 
-  // Throws Error(kInterrupted) once the user has stopped it.
+  // Throws Error(kInterrupted) once the user has stopped it. Cheap enough for every event.
   void check_cancelled() const;
 
  private:
