@@ -14,6 +14,7 @@
 
 #include "analyzer/byte_source.h"
 #include "analyzer/ranks.h"
+#include "analyzer/run_place.h"
 #include "analyzer/tar_members.h"
 
 namespace swinscope {
@@ -107,19 +108,6 @@ void leave_out_compressed(std::vector<fs::path>& files, std::vector<std::string>
   });
 }
 
-// The run of a point that says the most: the traced one, else its first repeat.
-fs::path run_of_point(const fs::path& folder) {
-  std::ifstream file(folder / "point.json");
-  const auto point = nlohmann::json::parse(file, nullptr, false);
-  if (!point.is_object()) return {};
-  const auto tracing = point.find("tracing");
-  if (tracing != point.end() && tracing->is_string() && !tracing->get_ref<const std::string&>().empty())
-    return folder / tracing->get<std::string>();
-  const auto timing = point.find("timing");
-  const bool timed = timing != point.end() && timing->is_array() && !timing->empty() && timing->front().is_string();
-  return timed ? folder / timing->front().get<std::string>() : fs::path();
-}
-
 // Where the traces are, when they are not in the folder itself.
 std::vector<std::string> subfolders_with_traces(const fs::path& folder) {
   std::set<std::string> found;
@@ -146,9 +134,8 @@ bool holds_report(const fs::path& folder) {
 [[noreturn]] void refuse_folder(const fs::path& folder) {
   std::error_code none;
   if (fs::exists(folder / "experiment.json", none)) {
-    throw Error(ErrorKind::kUsage, fmt::format("{}: an experiment, not a run", folder.string()),
-                "it holds several runs; `swinscope analyze` shows them together",
-                fmt::format("give one of its runs, such as {}", (folder / "gpus1" / "tracing").string()));
+    throw Error(ErrorKind::kUsage, fmt::format("{}: an experiment without runs", folder.string()),
+                "no point of it has been measured", "run its `swinscope scale` command again: it goes on");
   }
   std::string cause = "it has no .db, .sqlite, .json or .json.gz file";
   std::string hint = "give a run folder or a trace file";
@@ -213,6 +200,13 @@ std::vector<fs::path> trace_files(const fs::path& path, std::vector<std::string>
                 "check the path; `swinscope import` and `swinscope record` make run folders");
   }
   if (!fs::is_directory(status)) return {path};
+  if (const fs::path point = largest_point(path); !point.empty()) {
+    if (notes != nullptr) {
+      notes->push_back(fmt::format("{}: an experiment; its point with the most GPUs or ranks, {}, is shown",
+                                   path.string(), point.filename().string()));
+    }
+    return trace_files(point, notes);
+  }
   if (fs::exists(path / "point.json", error)) {
     const fs::path run = run_of_point(path);
     if (!run.empty() && fs::is_directory(run, error)) {
