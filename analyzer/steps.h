@@ -43,7 +43,7 @@ struct RankSteps {
   // In time order. Host time for the annotation methods (a GPU record belongs to the step whose range holds its
   // launch), GPU time for kKernelPeriod (a GPU record belongs to the step in which it starts).
   std::vector<Interval> steps;
-  // The threads whose ranges mark them, ascending; none for kKernelPeriod.
+  // The threads whose ranges mark them, ascending; none for kKernelPeriod and kOutputLines.
   std::vector<std::uint64_t> threads;
   // Says how they were found, e.g. "3 x Optimizer.step#AdamW.step".
   std::string how;
