@@ -32,6 +32,7 @@ struct Measured {
   std::optional<Crowding> crowding;
   bool has_cuda_events = false;
   bool uses_gpus = false;
+  bool has_ranks = false;
 };
 
 // Where a row of a rank is from; of a run in which no process recorded itself, that of its launcher.
@@ -75,6 +76,7 @@ Measured measure(const Experiment& experiment, const ExperimentPoint& point, con
     measured.gpu_compute = mean->gpu_compute;
   }
   measured.uses_gpus = uses_gpus(trace);
+  measured.has_ranks = !trace.ranks.empty();
   measured.job = known_job_size(trace);
   measured.crowding = crowding(trace);
   return measured;
@@ -138,6 +140,7 @@ ScalingRow measure_point(const Experiment& experiment, const ExperimentPoint& po
     row.gpu_compute = traced->gpu_compute;
     row.thesis_gpu_share = traced->thesis_gpu_share;
     row.traced_step_ns = traced->steps.step_ns;
+    row.is_unexplained = !traced->has_ranks;
   }
   if (!point.profile.empty()) {
     const Trace profile = open_trace(point.folder / point.profile);

@@ -72,6 +72,7 @@ void write_point(const ExperimentPoint& point);
 struct ScalingRow {
   ExperimentPoint point;
   bool uses_gpus = false;                    // as far as its runs tell
+  bool is_unexplained = false;               // no process of the traced run recorded anything
   bool traced_only = false;                  // CUDA was traced in the runs that the times are of: traced times
   std::vector<std::int64_t> repeat_step_ns;  // per repeat: measured window / steps, slowest rank
   std::int64_t steps = 0;                    // per repeat, without warm-up

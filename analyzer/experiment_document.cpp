@@ -114,7 +114,10 @@ std::vector<std::string> scaling_headline(const Experiment& experiment, const st
   }
   std::erase(lines, std::string());
   if (!experiment.step.empty() && !shown->step_how.empty()) lines.push_back(step_line(*shown));
-  if (!shown->point.tracing.empty()) {
+  if (shown->is_unexplained) {
+    lines.emplace_back(
+        "  no process used NVTX or CUDA, so nothing tells where the time goes: NVTX ranges around the parts of a step do");
+  } else if (!shown->point.tracing.empty()) {
     lines.push_back(
         fmt::format("  evidence: swinscope analyze {}", (shown->point.folder / shown->point.tracing).string()));
   }
@@ -162,8 +165,8 @@ void add_warnings(const Experiment& experiment, const std::vector<ScalingRow>& r
                   std::vector<std::string>& warnings) {
   const auto complete = std::ranges::count_if(rows, [](const ScalingRow& row) { return !row.point.incomplete(); });
   if (complete < static_cast<std::int64_t>(experiment.planned)) {
-    warnings.push_back(fmt::format("{} of {} are complete: the same command goes on", complete,
-                                   format_counted(static_cast<std::int64_t>(experiment.planned), "points")));
+    warnings.push_back(
+        fmt::format("{} of {} points are complete: the same command goes on", complete, experiment.planned));
   }
   for (const ScalingRow& row : rows)
     add_point_warnings(experiment, row, counted, warnings);

@@ -30,7 +30,7 @@ std::string plain(std::string_view text) {
         ++i;
       continue;
     }
-    if (text[i] != '\0') cleaned += text[i];
+    if (static_cast<unsigned char>(text[i]) >= ' ' || text[i] == '\t') cleaned += text[i];
   }
   return cleaned;
 }
@@ -43,7 +43,7 @@ std::string lower(std::string_view text) {
 
 // The letters before a place, with what may stand between a word and its number passed over: "step: [", "iter=".
 std::string word_before(std::string_view line, std::size_t place) {
-  constexpr std::string_view kBetween = " \t:=[(#-_/";
+  constexpr std::string_view kBetween = " \t:=[(#-_/\"'";
   while (place > 0 && kBetween.find(line[place - 1]) != std::string_view::npos)
     --place;
   std::size_t begin = place;
@@ -130,7 +130,8 @@ std::vector<LineNumber> numbers_in(std::string_view line) {
   std::vector<LineNumber> numbers;
   for (std::size_t i = 0; i < line.size(); ++i) {
     if (const std::size_t length = length_of_no_number(line, i); length > 0) {
-      numbers.push_back({i, i + length});
+      const bool has_sign = i > 0 && (line[i - 1] == '-' || line[i - 1] == '+');
+      numbers.push_back({has_sign ? i - 1 : i, i + length});
       i += length - 1;
       continue;
     }
@@ -159,6 +160,24 @@ std::string without_numbers(std::string_view line) {
   }
   text += line.substr(done);
   return text;
+}
+
+std::string skeleton(std::string_view line) {
+  constexpr std::string_view kBar = "#=>-.*_~| \t";  // what progress bars are drawn with, and what aligns numbers
+  const std::string text = without_numbers(line);
+  std::string bones;
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t end = i;
+    while (end < text.size() && (kBar.find(text[end]) != std::string_view::npos || static_cast<unsigned char>(text[end]) > '~'))
+      ++end;
+    if (end == i) {
+      bones += text[i++];
+      continue;
+    }
+    if (!bones.empty() && end < text.size()) bones += ' ';
+    i = end;
+  }
+  return bones;
 }
 
 std::vector<OutputLine> read_output(const fs::path& run) {

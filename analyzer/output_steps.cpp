@@ -1,6 +1,7 @@
 #include "analyzer/output_steps.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <optional>
 #include <set>
@@ -116,8 +117,8 @@ std::vector<Family> families_of(const std::vector<OutputLine>& lines) {
   std::map<std::string, std::size_t> known;
   std::vector<Family> families;
   for (const OutputLine& line : lines) {
-    const auto [entry, is_new] = known.try_emplace(without_numbers(line.text), families.size());
-    if (is_new) families.push_back({entry->first, {}, {}});
+    const auto [entry, is_new] = known.try_emplace(skeleton(line.text), families.size());
+    if (is_new) families.push_back({without_numbers(line.text), {}, {}});
     Family& family = families[entry->second];
     family.lines.push_back(&line);
     family.numbers.push_back(numbers_in(line.text));
@@ -212,24 +213,38 @@ std::string burst_in(const std::vector<Stream>& streams) {
   return {};
 }
 
-// The lines of the family as an expression: its text up to the number that counts, and what stands behind it.
-std::string pattern_of(const Family& family, std::size_t counter) {
-  constexpr std::size_t kMostBehind = 24;
-  const std::string_view line = family.lines.front()->text;
-  std::string pattern = "^";
-  std::size_t done = 0;
-  for (std::size_t field = 0; field <= counter; ++field) {
-    const LineNumber& number = family.numbers.front()[field];
-    pattern += escaped(line.substr(done, number.begin - done));
-    pattern += field == counter ? "([0-9]+)" : "[-+.0-9e]+";
-    done = number.end;
+// What stands before a number of each line, or behind the last one, as an expression.
+std::string pattern_before(const Family& family, std::size_t field) {
+  const auto text_of = [&](std::size_t i) {
+    const std::string_view line = family.lines[i]->text;
+    const std::size_t begin = field == 0 ? 0 : family.numbers[i][field - 1].end;
+    return line.substr(begin, (field < family.fields() ? family.numbers[i][field].begin : line.size()) - begin);
+  };
+  for (std::size_t i = 1; i < family.lines.size(); ++i) {
+    if (text_of(i) != text_of(0)) return "[^0-9]*";  // a progress bar, or numbers that are aligned
   }
-  const bool is_last = counter + 1 == family.fields();
-  const std::size_t end = is_last ? line.size() : family.numbers.front()[counter + 1].begin;
-  std::string_view behind = line.substr(done, std::min(end - done, kMostBehind));
-  while (behind.ends_with(' '))
-    behind.remove_suffix(1);
-  return pattern + escaped(behind);
+  return escaped(text_of(0));
+}
+
+// The lines of the family as an expression: their text up to the number that counts, and so much of what stands behind it
+// that it says something.
+std::string pattern_of(const Family& family, std::size_t counter) {
+  constexpr std::string_view kAnyNumber = "[-+.[:alnum:]]+";  // nan is one
+  constexpr std::int64_t kEnoughLetters = 4;
+  std::string pattern = "^";
+  std::int64_t letters = 0;  // behind the counter
+  for (std::size_t field = 0; field <= family.fields(); ++field) {
+    const std::string text = pattern_before(family, field);
+    pattern += text;
+    if (field > counter)
+      letters += std::ranges::count_if(text, [](unsigned char c) { return std::isalpha(c) != 0; });
+    if (letters >= kEnoughLetters) break;
+    if (field == family.fields()) return pattern + "$";
+    pattern += field == counter ? "([0-9]+)" : kAnyNumber;
+  }
+  while (pattern.ends_with(' '))
+    pattern.pop_back();
+  return pattern;
 }
 
 void take_streams(std::vector<Stream> streams, OutputSteps& found) {
@@ -324,7 +339,7 @@ OutputSteps find_output_steps(const std::vector<OutputLine>& lines, int ranks) {
     if (auto counter = best_counter(family, ranks)) found.push_back(std::move(*counter));
   }
   if (found.empty()) {
-    return refused(lines.empty() ? "the program printed no lines"
+    return refused(lines.empty() ? "it prints no lines"
                                  : fmt::format("no number in the {} that it printed counts up line by line",
                                                format_counted(static_cast<std::int64_t>(lines.size()), "lines")));
   }

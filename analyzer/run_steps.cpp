@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/output_lines.h"
 #include "analyzer/output_steps.h"
 #include "analyzer/repeated_ranges.h"
 #include "analyzer/statistics.h"
@@ -59,9 +60,19 @@ std::string_view name_of(StepMethod method) {
   }
 }
 
-// The text of a range's name, as RankSteps::how has it behind the count.
-std::string how_of(const RankSteps& steps, const StepRule& rule) {
-  if (rule.source == StepSource::kRanges) return fmt::format("NVTX ranges matching \"{}\"", rule.pattern);
+// The name of the range that is the first step, numbers split off.
+std::string shown_name(const Trace& trace, const Rank& rank, const Interval& step) {
+  for (EventIndex i = 0; i < rank.ranges.size(); ++i) {
+    if (rank.ranges.start_ns[i] == step.begin_ns && rank.ranges.end_ns[i] == step.end_ns)
+      return without_numbers(trace.text(rank.ranges.name[i]));
+  }
+  return {};
+}
+
+// RankSteps::how without the count, which stands behind it.
+std::string how_of(const Trace& trace, const Rank& rank, const RankSteps& steps, const StepRule& rule) {
+  if (rule.source == StepSource::kRanges)
+    return fmt::format("NVTX ranges \"{}\"", shown_name(trace, rank, steps.steps.front()));
   const std::size_t behind = steps.how.find(" x ");
   const bool is_counted = behind != std::string::npos && steps.method != StepMethod::kKernelPeriod;
   return fmt::format("{} ({})", name_of(steps.method), is_counted ? steps.how.substr(behind + 3) : steps.how);
@@ -88,7 +99,7 @@ RunSteps by_scope(const fs::path& run, const Trace& trace, const RunScope& scope
     if (count > 0 && (found.fewest == 0 || count < found.fewest)) found.fewest = count;
     if (!found.how.empty() || scope.step_ns_of_rank(r) != found.step_ns) continue;
     const RankSteps& steps = scope.steps()[r];
-    found.how = how_of(steps, rule);
+    found.how = how_of(trace, trace.ranks[r], steps, rule);
     found.warmup = static_cast<std::int64_t>(steps.first_measured);
     found.single_ns = periods(steps.measured());
   }

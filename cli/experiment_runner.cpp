@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -149,6 +150,7 @@ void record_run(const Experiment& experiment, const ExperimentPoint& point, cons
   record_options.sample_hz = options.sample_hz;
   record_options.trace.cuda = cuda != CudaPart::kNone;
   record_options.trace.graph_level = cuda == CudaPart::kLaunches;
+  record_options.report = options.report;
   const int status = record_printing(record_options);
   if (status == kCommandInterrupted || interrupted()) stop_interrupted();
   if (status != 0) refuse_failed(folder, status, options.launcher);
@@ -253,12 +255,20 @@ class ExperimentFile {
   std::vector<ExperimentPoint> wanted_;
 };
 
+// What is said of one run may be true of all: once is enough.
+RunnerOptions reporting_once(RunnerOptions options) {
+  options.report = [said = std::set<std::string>(), quiet = options.quiet](const std::string& line) mutable {
+    if (said.insert(line).second && !quiet) fmt::print(stderr, "swinscope: {}\n", line);
+  };
+  return options;
+}
+
 // Runs of one experiment, in the order of the plan.
 class Measuring {
  public:
   Measuring(Experiment& experiment, const RunnerOptions& options)
       : experiment_(experiment),
-        options_(options),
+        options_(reporting_once(options)),
         runs_(plan(options)),
         file_(experiment, runs_.size()),
         progress_(file_.wanted().size() * runs_.size(), options.quiet) {}
@@ -358,7 +368,7 @@ class Measuring {
   }
 
   Experiment& experiment_;
-  const RunnerOptions& options_;
+  RunnerOptions options_;
   std::vector<PlannedRun> runs_;
   ExperimentFile file_;
   Progress progress_;

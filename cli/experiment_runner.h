@@ -2,6 +2,7 @@
 // experiment goes on where it stopped.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ struct RunnerOptions {
   bool cpus_only = false;
   double sample_hz = 10;
   bool quiet = false;
+  std::function<void(const std::string&)> report;  // of recordings, a line each
 };
 
 // Replaces {gpus}, {batch}, {out} and every {KEY} among the factors. Throws Error(kUsage) for a placeholder without a

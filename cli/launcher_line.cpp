@@ -123,10 +123,8 @@ void require_launcher(const Launcher& launcher, const std::vector<std::string>& 
 
 std::string launcher_advice(const Launcher& launcher) {
   if (launcher.name != "mpirun") return {};
-  std::string advice =
-      "where mpirun has too few slots: --launcher-args=--oversubscribe (ranks then share cores, and the times are those "
-      "of shared cores)";
-  if (geteuid() == 0) advice += "; as root it also wants --launcher-args=--allow-run-as-root";
+  std::string advice = geteuid() == 0 ? "as root mpirun wants --launcher-args=--allow-run-as-root; " : "";
+  advice += "where it has too few slots, --launcher-args=--oversubscribe lets ranks share cores";
   return advice;
 }
 

@@ -379,7 +379,9 @@ TEST_F(Scale, AnExperimentStandsForItsLargestPoint) {
   ASSERT_EQ(scale({"--gpus", "1,2", "--repeat", "1", "-o", "e"}, {"4"}).status, 0);
   for (const char* command : {"info", "kernels"}) {
     const ProgramResult result = run({command, "e"});
-    EXPECT_EQ(result.status, 0);
+    const ProgramResult of_run = run({command, "e/gpus2/tracing"});
+    EXPECT_EQ(result.status, of_run.status);
+    EXPECT_EQ(lines_of(result.out).size(), lines_of(of_run.out).size());
     EXPECT_THAT(result.err, AllOf(HasSubstr("e: an experiment; its point with the most GPUs or ranks, gpus2, is shown"),
                                   HasSubstr("e/gpus2: a point of an experiment; its run tracing is shown")));
   }

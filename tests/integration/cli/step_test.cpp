@@ -34,7 +34,7 @@ class Steps : public CliTest {
   static void expect_points(const nlohmann::json& data, const std::string& rule, const std::string& how, int steps) {
     EXPECT_EQ(data["step_rule"], rule);
     ASSERT_EQ(data["point_steps"].size(), 2U);
-    for (int i = 0; i < 2; ++i) {
+    for (std::size_t i = 0; i < 2; ++i) {
       EXPECT_EQ(data["point_steps"][i]["found_by"], how);
       EXPECT_EQ(data["point_steps"][i]["steps"], steps);
       EXPECT_EQ(data["points"][i]["gpus"], i + 1);
@@ -118,7 +118,7 @@ TEST_F(Steps, BufferedOutputIsRefusedWithTheReason) {
 
 TEST_F(Steps, RangesOfAnyNameAndDomain) {
   const auto data = measured({}, {SWINSCOPE_STEPS_PROGRAM, "8", "work #", "somelib"});
-  expect_points(data, "nvtx:^work [0-9]+$", "NVTX ranges matching \"^work [0-9]+$\"", 6);
+  expect_points(data, "nvtx:^work [0-9]+$", "NVTX ranges \"work N\"", 6);
   // A run of the experiment has the experiment's steps, however it is named.
   for (const char* path : {"e/gpus2/tracing", "e/gpus2", "e/gpus2/tracing/rank0.db"}) {
     const auto steps = run_json({"analyze", path})["data"]["steps"];
@@ -139,7 +139,7 @@ TEST_F(Steps, AnnotatedRangesComeFirst) {
 TEST_F(Steps, ByTheNameOfRanges) {
   write("both.sh", SWINSCOPE_STEPS_PROGRAM " 5 step\nexec " SWINSCOPE_STEPS_PROGRAM " 7 inner#\n");
   const auto data = measured({"--no-trace", "--step", "nvtx:^inner\\d+$"}, {"sh", "both.sh"});
-  expect_points(data, "nvtx:^inner\\d+$", "NVTX ranges matching \"^inner\\d+$\"", 5);
+  expect_points(data, "nvtx:^inner\\d+$", "NVTX ranges \"innerN\"", 5);
 }
 
 TEST_F(Steps, OfAWholeRun) {
@@ -147,7 +147,7 @@ TEST_F(Steps, OfAWholeRun) {
   const ProgramResult result = scale({"--gpus", "1"}, {"sh", "quiet.sh"});
   EXPECT_EQ(result.status, 2) << "it has to be asked for";
   EXPECT_THAT(result.err, AllOf(HasSubstr("e/gpus1/timing1 has no steps"), HasSubstr("it pushes no NVTX ranges"),
-                                HasSubstr("printed no lines"), HasSubstr("pip install nvtx"),
+                                HasSubstr("prints no lines"), HasSubstr("pip install nvtx"),
                                 HasSubstr("nvtx.push_range(\"step\")"), HasSubstr("nvtxRangePushA(\"step\")"),
                                 HasSubstr("--step whole-run")));
   EXPECT_THAT(result.err, Not(HasSubstr("[2/"))) << "the first run shows it";
@@ -156,6 +156,33 @@ TEST_F(Steps, OfAWholeRun) {
   expect_points(data, "whole-run", "the whole run", 1);
   EXPECT_EQ(data["warmup_steps"], 0);
   EXPECT_TRUE(data["points"][0]["cpu_util_percent"].is_number());
+}
+
+// Nothing but kernels, one after the other: the runs that are timed record them then, which is said.
+TEST_F(Steps, OfACudaProgramWithoutRanges) {
+  options_.environment.push_back("SWINSCOPE_CUPTI=" SWINSCOPE_FAKE_CUPTI);
+  const std::vector<std::string> line = {"scale", "--gpus", "1", "--repeat", "2", "-o", "e"};
+  const std::vector<std::string> command = {"--", SWINSCOPE_CUDA_PROGRAM, "loop"};
+  const ProgramResult result = run(joined(line, command));
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.err, AllOf(HasSubstr("once more, with the launches of CUDA recorded"),
+                                HasSubstr("traced times only, tracing cost included")));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("step by the period of the kernels (the kernel sequence repeats every 3 kernels): 9"),
+                                HasSubstr("as likely a layer as a step"),
+                                HasSubstr("Timing runs recorded the launches of CUDA: the first one took ")));
+  const auto experiment = nlohmann::json::parse(read_file(folder() / "e/experiment.json"));
+  EXPECT_EQ(experiment["step"], "launches");
+  EXPECT_EQ(experiment["step_asked"], "auto");
+
+  // The same command goes on, knowing what the first run has shown.
+  fs::remove_all(folder() / "e/gpus1/timing2");
+  const ProgramResult again = run(joined(line, command));
+  ASSERT_EQ(again.status, 0) << again.err;
+  EXPECT_THAT(again.err, Not(HasSubstr("once more")));
+  EXPECT_THAT(again.out, HasSubstr("Timing runs recorded the launches of CUDA"));
+  const ProgramResult other = run(joined(joined(line, {"--step", "whole-run"}), command));
+  EXPECT_EQ(other.status, 2);
+  EXPECT_THAT(other.err, HasSubstr("--step was auto, is whole-run")) << "its runs are traced ones";
 }
 
 TEST_F(Steps, AnotherRuleTakesTheRunsThatAreThere) {
@@ -184,7 +211,7 @@ TEST_F(Steps, APointThatIsNotCompleteIsShownAsSuch) {
   const ProgramResult result = run({"analyze", "e"});
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_THAT(result.err, AllOf(HasSubstr("1 rank: incomplete, 2 of 4 runs are there"),
-                                HasSubstr("0 of 1 point are complete")));
+                                HasSubstr("0 of 1 points are complete")));
   EXPECT_THAT(result.out, HasSubstr(" per step with 1 rank"));
   const auto point = nlohmann::json::parse(read_file(folder() / "e/gpus1/point.json"));
   EXPECT_EQ(point["complete"], false);
