@@ -78,13 +78,13 @@ struct ScalingRow {
   std::int64_t steps = 0;                    // per repeat, without warm-up
   std::int64_t step_ns = 0;                  // median over repeats
   std::optional<std::int64_t>
-      step_ci_ns;                    // half width of the 95 % confidence interval of the mean (Student's t), n >= 2
-  std::string step_how;              // by what they are found: 'stdout lines "step N loss N"'
+      step_ci_ns;                     // half width of the 95 % confidence interval of the mean (Student's t), n >= 2
+  std::string step_how;               // by what they are found: 'stdout lines "step N loss N"'
   std::optional<double> step_spread;  // of single steps of all repeats: (third - first quartile) / median
   bool is_period = false;             // of kernels: as likely a layer as a step
   std::int64_t images_per_step = 0;   // of all ranks; 0 unknown
-  std::int64_t train_steps = 0;      // of the whole training: ceil(images / images_per_step); 0 unknown
-  std::int64_t train_time_ns = 0;    // train_steps x step_ns; 0 unknown
+  std::int64_t train_steps = 0;       // of the whole training: ceil(images / images_per_step); 0 unknown
+  std::int64_t train_time_ns = 0;     // train_steps x step_ns; 0 unknown
   double images_per_second = 0;
   // Eq. 3.1: time on the baseline / time here, for the same number of images; 0 where it is not known how many images
   // the one or the other takes, and no mode says how they compare.
@@ -112,8 +112,8 @@ struct ScalingRow {
 // warm-up, saying what to do.
 RunSteps require_steps(const Experiment& experiment, const ExperimentPoint& point, const std::string& run);
 
-// The rule that an experiment's step_asked comes to in this run, its first one. Nothing where none of kAuto's is met, the
-// reasons given.
+// The rule that an experiment's step_asked comes to in this run, its first one. Nothing where none of kAuto's is met,
+// the reasons given.
 std::optional<StepRule> resolve_step_rule(const Experiment& experiment, const ExperimentPoint& point,
                                           const std::string& run, std::vector<std::string>& reasons);
 

@@ -116,7 +116,8 @@ std::vector<std::string> scaling_headline(const Experiment& experiment, const st
   if (!experiment.step.empty() && !shown->step_how.empty()) lines.push_back(step_line(*shown));
   if (shown->is_unexplained) {
     lines.emplace_back(
-        "  no process used NVTX or CUDA, so nothing tells where the time goes: NVTX ranges around the parts of a step do");
+        "  no process used NVTX or CUDA, so nothing tells where the time goes: NVTX ranges around the parts of a step "
+        "do");
   } else if (!shown->point.tracing.empty()) {
     lines.push_back(
         fmt::format("  evidence: swinscope analyze {}", (shown->point.folder / shown->point.tracing).string()));

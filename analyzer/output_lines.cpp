@@ -59,13 +59,13 @@ bool is_one_of(std::string_view word, const std::array<std::string_view, N>& wor
   return std::ranges::find(words, word) != words.end();
 }
 
-constexpr std::array<std::string_view, 12> kStepWords = {"step",  "steps", "iter",      "iters",  "iteration", "it",
-                                                         "batch", "i",     "minibatch", "update", "cycle",     "timestep"};
+constexpr std::array<std::string_view, 12> kStepWords = {
+    "step", "steps", "iter", "iters", "iteration", "it", "batch", "i", "minibatch", "update", "cycle", "timestep"};
 // Whole numbers behind these are measured, not counted.
 constexpr std::array<std::string_view, 26> kQuantities = {
-    "time",   "elapsed", "eta",    "seconds", "sec",    "secs",    "ms",    "memory",     "mem",
-    "loss",   "lr",      "acc",    "accuracy", "size",  "tokens",  "bytes", "samples",    "images",
-    "seed",   "took",    "rate",   "remaining", "port", "pid",     "rank",  "throughput"};
+    "time", "elapsed", "eta",  "seconds",   "sec",  "secs",   "ms",    "memory",    "mem",
+    "loss", "lr",      "acc",  "accuracy",  "size", "tokens", "bytes", "samples",   "images",
+    "seed", "took",    "rate", "remaining", "port", "pid",    "rank",  "throughput"};
 
 // Whether the digits from begin to end are a time of day or a date: "14:09:34", "2026-11-27".
 bool is_clock(std::string_view line, std::size_t begin, std::size_t end) {
@@ -77,8 +77,8 @@ bool is_clock(std::string_view line, std::size_t begin, std::size_t end) {
 
 void judge(std::string_view line, LineNumber& number) {
   const std::string_view digits = line.substr(number.begin, number.end - number.begin);
-  number.is_whole = number.is_whole &&
-                    std::from_chars(digits.data(), digits.data() + digits.size(), number.value).ec == std::errc();
+  number.is_whole =
+      number.is_whole && std::from_chars(digits.data(), digits.data() + digits.size(), number.value).ec == std::errc();
   const std::string word = word_before(line, number.begin);
   number.names_step = is_one_of(word, kStepWords);
   number.has_total = number.end < line.size() && line[number.end] == '/';
@@ -168,7 +168,8 @@ std::string skeleton(std::string_view line) {
   std::string bones;
   for (std::size_t i = 0; i < text.size();) {
     std::size_t end = i;
-    while (end < text.size() && (kBar.find(text[end]) != std::string_view::npos || static_cast<unsigned char>(text[end]) > '~'))
+    while (end < text.size() &&
+           (kBar.find(text[end]) != std::string_view::npos || static_cast<unsigned char>(text[end]) > '~'))
       ++end;
     if (end == i) {
       bones += text[i++];
@@ -194,7 +195,8 @@ std::vector<OutputLine> read_output(const fs::path& run) {
   for (std::uint64_t start = 0, length = 0; lines.size() < kMostLines;) {
     OutputLine line;
     if (!(times >> line.time_ns >> start >> length)) break;
-    if (line.time_ns < 0 || start > log_size || length > log_size - start || (!lines.empty() && line.time_ns < lines.back().time_ns))
+    if (line.time_ns < 0 || start > log_size || length > log_size - start ||
+        (!lines.empty() && line.time_ns < lines.back().time_ns))
       refuse(times_path, fmt::format("line {} names no part of {}", lines.size() + 1, kOutputLog));
     text.resize(std::min<std::uint64_t>(length, kLongestLine));
     log.seekg(static_cast<std::streamoff>(start));
@@ -203,7 +205,8 @@ std::vector<OutputLine> read_output(const fs::path& run) {
     line.text = plain(text);
     if (!line.text.empty()) lines.push_back(std::move(line));
   }
-  if (!times.eof() && lines.size() < kMostLines) refuse(times_path, fmt::format("line {} is no time", lines.size() + 1));
+  if (!times.eof() && lines.size() < kMostLines)
+    refuse(times_path, fmt::format("line {} is no time", lines.size() + 1));
   return lines;
 }
 

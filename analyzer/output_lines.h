@@ -40,7 +40,8 @@ std::vector<LineNumber> numbers_in(std::string_view line);
 // The line with each number as N: "step N loss N".
 std::string without_numbers(std::string_view line);
 
-// The same with whatever aligns numbers or draws a progress bar as one space: equal for lines that differ in these alone.
+// The same with whatever aligns numbers or draws a progress bar as one space: equal for lines that differ in these
+// alone.
 std::string skeleton(std::string_view line);
 
 }  // namespace swinscope

@@ -83,8 +83,7 @@ class Counting {
   void close() {
     for (std::size_t i = 1; i < marks_.size(); ++i) {
       marks_[i].time_ns = std::max(marks_[i].time_ns, marks_[i - 1].time_ns);
-      stream_.closed.push_back(
-          {{marks_[i - 1].time_ns, marks_[i].time_ns}, marks_[i].counter - marks_[i - 1].counter});
+      stream_.closed.push_back({{marks_[i - 1].time_ns, marks_[i].time_ns}, marks_[i].counter - marks_[i - 1].counter});
     }
     marks_.clear();
   }
@@ -170,9 +169,7 @@ struct Found {
   std::size_t intervals() const {
     return std::ranges::max_element(streams, {}, [](const Stream& s) { return s.closed.size(); })->closed.size();
   }
-  std::int64_t covered_ns() const {
-    return std::ranges::max_element(streams, {}, &Stream::covered_ns)->covered_ns();
-  }
+  std::int64_t covered_ns() const { return std::ranges::max_element(streams, {}, &Stream::covered_ns)->covered_ns(); }
   std::int64_t median_count() const {
     std::vector<std::int64_t> counts;
     for (const ClosedSteps& steps : streams.front().closed)
@@ -190,7 +187,8 @@ std::optional<Found> best_counter(const Family& family, int ranks) {
     std::vector<Sample> samples;
     for (std::size_t i = 0; i < family.lines.size(); ++i)
       samples.push_back({family.lines[i]->time_ns, family.numbers[i][field].value});
-    Found found{&family, field, streams_of(family, samples, field, ranks), family.all_of_field(field, &LineNumber::names_step),
+    Found found{&family, field, streams_of(family, samples, field, ranks),
+                family.all_of_field(field, &LineNumber::names_step),
                 family.all_of_field(field, &LineNumber::has_total)};
     if (found.streams.empty()) continue;
     if (!best || found.score() > best->score()) best = std::move(found);
@@ -206,9 +204,10 @@ std::string burst_in(const std::vector<Stream>& streams) {
     const auto at_once = std::ranges::count_if(
         stream.closed, [&](const ClosedSteps& steps) { return steps.time.length() <= mean_ns / 100; });
     if (4 * at_once <= intervals) continue;
-    return fmt::format("{} of {} came at once with the line before: the program buffers its output, or its steps are too "
-                       "short to be timed by lines",
-                       at_once, format_counted(intervals + 1, "lines"));
+    return fmt::format(
+        "{} of {} came at once with the line before: the program buffers its output, or its steps are too "
+        "short to be timed by lines",
+        at_once, format_counted(intervals + 1, "lines"));
   }
   return {};
 }
@@ -226,8 +225,8 @@ std::string pattern_before(const Family& family, std::size_t field) {
   return escaped(text_of(0));
 }
 
-// The lines of the family as an expression: their text up to the number that counts, and so much of what stands behind it
-// that it says something.
+// The lines of the family as an expression: their text up to the number that counts, and so much of what stands behind
+// it that it says something.
 std::string pattern_of(const Family& family, std::size_t counter) {
   constexpr std::string_view kAnyNumber = "[-+.[:alnum:]]+";  // nan is one
   constexpr std::int64_t kEnoughLetters = 4;
@@ -236,8 +235,7 @@ std::string pattern_of(const Family& family, std::size_t counter) {
   for (std::size_t field = 0; field <= family.fields(); ++field) {
     const std::string text = pattern_before(family, field);
     pattern += text;
-    if (field > counter)
-      letters += std::ranges::count_if(text, [](unsigned char c) { return std::isalpha(c) != 0; });
+    if (field > counter) letters += std::ranges::count_if(text, [](unsigned char c) { return std::isalpha(c) != 0; });
     if (letters >= kEnoughLetters) break;
     if (field == family.fields()) return pattern + "$";
     pattern += field == counter ? "([0-9]+)" : kAnyNumber;
@@ -298,17 +296,18 @@ OutputSteps by_group(const std::vector<OutputLine>& lines, const std::vector<std
 // Each line is a step.
 OutputSteps by_line(const std::vector<OutputLine>& lines, int ranks) {
   if (ranks > 1) {
-    return refused(fmt::format("nothing in the lines tells which of them are of one step of {} ranks: put ( ) around the "
-                               "number of the step, or let one rank print",
-                               ranks));
+    return refused(
+        fmt::format("nothing in the lines tells which of them are of one step of {} ranks: put ( ) around the "
+                    "number of the step, or let one rank print",
+                    ranks));
   }
   std::vector<Sample> samples;
   for (const OutputLine& line : lines)
     samples.push_back({line.time_ns, static_cast<std::int64_t>(samples.size())});
   Stream stream = count(samples, 1);
   if (!stream.counts()) {
-    return refused(fmt::format("of its lines there are {} matching, at least {} are needed", lines.size(),
-                               kFewestIntervals + 1));
+    return refused(
+        fmt::format("of its lines there are {} matching, at least {} are needed", lines.size(), kFewestIntervals + 1));
   }
   OutputSteps steps;
   steps.shown = without_numbers(lines.front().text);
@@ -360,7 +359,8 @@ OutputSteps output_steps(const std::vector<OutputLine>& lines, const std::string
   }
   OutputSteps steps;
   if (matching.empty()) {
-    steps = refused(fmt::format("none of its {} matches", format_counted(static_cast<std::int64_t>(lines.size()), "lines")));
+    steps = refused(
+        fmt::format("none of its {} matches", format_counted(static_cast<std::int64_t>(lines.size()), "lines")));
   } else if (expression.has_group()) {
     steps = by_group(matching, counters, ranks);
   } else {

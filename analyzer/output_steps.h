@@ -28,8 +28,8 @@ struct ClosedSteps {
 };
 
 struct OutputSteps {
-  std::string pattern;  // with the number of the step in a group; "" where each line is a step
-  std::string shown;    // the lines' text: "step N loss N"
+  std::string pattern;                          // with the number of the step in a group; "" where each line is a step
+  std::string shown;                            // the lines' text: "step N loss N"
   std::vector<std::vector<ClosedSteps>> ranks;  // one where the lines do not tell the rank
   std::int64_t lines = 0;
   std::int64_t restarts = 0;  // of the count

@@ -30,7 +30,8 @@ RankSteps steps_of(const std::vector<ClosedSteps>& lines, const Rank& rank) {
     left -= count;
     const std::int64_t begin_ns = closed.time.begin_ns - rank.run.utc_epoch_ns;
     for (std::int64_t i = 0; i < count; ++i) {
-      steps.steps.push_back({begin_ns + closed.time.length() / count * i, begin_ns + closed.time.length() / count * (i + 1)});
+      steps.steps.push_back(
+          {begin_ns + closed.time.length() / count * i, begin_ns + closed.time.length() / count * (i + 1)});
     }
   }
   return steps;

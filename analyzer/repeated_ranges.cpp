@@ -16,8 +16,9 @@ namespace {
 constexpr std::int64_t kFewest = 3;
 
 bool is_of_library(std::string_view domain) {
-  constexpr std::array<std::string_view, 12> kLibraries = {"NCCL",     "CCCL",    "cuBLAS",  "cuDNN", "cuFFT", "cuSPARSE",
-                                                           "cuSOLVER", "cuTENSOR", "TSL",     "UCX",   "NVSHMEM", "libcufile"};
+  constexpr std::array<std::string_view, 12> kLibraries = {"NCCL",  "CCCL",     "cuBLAS",   "cuDNN",
+                                                           "cuFFT", "cuSPARSE", "cuSOLVER", "cuTENSOR",
+                                                           "TSL",   "UCX",      "NVSHMEM",  "libcufile"};
   return std::ranges::any_of(kLibraries, [&](std::string_view name) { return domain.starts_with(name); }) ||
          domain == kDomainTorchOp || domain == kDomainTorchPython || domain == kDomainTorchGpuUser;
 }
@@ -34,9 +35,8 @@ ByThread ranges_by_thread(const Trace& trace, const Rank& rank) {
       ranges.push_back(i);
   }
   for (auto& [thread, ranges] : threads) {
-    std::ranges::sort(ranges, {}, [&](EventIndex i) {
-      return std::pair(rank.ranges.start_ns[i], -rank.ranges.end_ns[i]);
-    });
+    std::ranges::sort(ranges, {},
+                      [&](EventIndex i) { return std::pair(rank.ranges.start_ns[i], -rank.ranges.end_ns[i]); });
   }
   return threads;
 }
@@ -93,8 +93,8 @@ void choose(const Family& family, bool any_number, std::optional<RepeatedRanges>
   const bool is_better = !best || family.covered_ns > best->covered_ns ||
                          (family.covered_ns == best->covered_ns && family.count < best->count);
   if (!is_better) return;
-  best = RepeatedRanges{pattern_of(family.first, any_number),
-                        any_number ? without_numbers(family.first) : family.first, family.count, family.covered_ns};
+  best = RepeatedRanges{pattern_of(family.first, any_number), any_number ? without_numbers(family.first) : family.first,
+                        family.count, family.covered_ns};
 }
 
 }  // namespace

@@ -35,7 +35,8 @@ void require_ranks(const fs::path& run, const Trace& trace, const RunScope& scop
   }
   for (const auto& [rank, count] : most) {
     const std::string whose = fmt::format("{}: rank {}", run.string(), rank);
-    if (count == 0) throw Error(ErrorKind::kUsage, fmt::format("{} has no steps", whose), "no range marks them", step_hint());
+    if (count == 0)
+      throw Error(ErrorKind::kUsage, fmt::format("{} has no steps", whose), "no range marks them", step_hint());
     if (count <= warmup && !scope.is_of_repetitions()) refuse_few(whose, count, warmup);
   }
   if (!most.empty()) return;
@@ -226,8 +227,8 @@ RunSteps run_steps(const fs::path& run, const Trace& trace, const RunScope& scop
 
 std::optional<StepRule> find_step_rule(const fs::path& run, const Trace& trace, int ranks,
                                        std::vector<std::string>& reasons) {
-  const std::vector<StepMethod> annotated = {StepMethod::kStepRanges, StepMethod::kProfilerStep, StepMethod::kAnnotation,
-                                             StepMethod::kOptimizerStep};
+  const std::vector<StepMethod> annotated = {StepMethod::kStepRanges, StepMethod::kProfilerStep,
+                                             StepMethod::kAnnotation, StepMethod::kOptimizerStep};
   if (marks_every_rank(trace, {}, annotated, 1)) return StepRule{StepSource::kAnnotated, {}};
   if (auto rule = rule_by_ranges(trace, reasons)) return rule;
   if (auto rule = rule_by_output(run, ranks, reasons)) return rule;
@@ -250,7 +251,8 @@ std::optional<Interval> whole_run(const Trace& trace) {
 }
 
 std::string step_hint() {
-  return "mark each step with two lines, nvtxRangePushA(\"step\"); … nvtxRangePop(); (in Python: pip install nvtx, then "
+  return "mark each step with two lines, nvtxRangePushA(\"step\"); … nvtxRangePop(); (in Python: pip install nvtx, "
+         "then "
          "nvtx.push_range(\"step\") … nvtx.pop_range()), or say what a step is: --step nvtx:REGEX, --step "
          "'stdout:step ([0-9]+)' or --step whole-run";
 }

@@ -36,8 +36,8 @@ RunSteps run_steps(const std::filesystem::path& run, const Trace& trace, const R
 // The selection that has a scope find the steps by this rule; of the standard output and of whole runs: as ever.
 Selection selection_of(const StepRule& rule, std::int64_t warmup);
 
-// The first rule of StepRule's kAuto that the run meets. Where it meets none, the reason that each one gives is appended
-// to `reasons`.
+// The first rule of StepRule's kAuto that the run meets. Where it meets none, the reason that each one gives is
+// appended to `reasons`.
 std::optional<StepRule> find_step_rule(const std::filesystem::path& run, const Trace& trace, int ranks,
                                        std::vector<std::string>& reasons);
 

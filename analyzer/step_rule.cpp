@@ -124,8 +124,8 @@ StepRule parse_step_rule(const std::string& text) {
   for (const auto& [word, source] : kWords) {
     if (text == word) return {source, {}};
   }
-  for (const auto& [prefix, source] : {std::pair(kRangesPrefix, StepSource::kRanges),
-                                       std::pair(kOutputPrefix, StepSource::kOutput)}) {
+  for (const auto& [prefix, source] :
+       {std::pair(kRangesPrefix, StepSource::kRanges), std::pair(kOutputPrefix, StepSource::kOutput)}) {
     if (!text.starts_with(prefix)) continue;
     StepRule rule{source, text.substr(prefix.size())};
     if (rule.pattern.empty()) {
@@ -136,10 +136,11 @@ StepRule parse_step_rule(const std::string& text) {
     const LinePattern checked(rule.pattern);
     return rule;
   }
-  throw Error(ErrorKind::kUsage, fmt::format("--step {}: unknown", text),
-              "it is auto, nvtx:REGEX, stdout:REGEX, launches or whole-run",
-              fmt::format("for ranges of that name: --step nvtx:{0}; for lines of the standard output: --step stdout:{0}",
-                          text));
+  throw Error(
+      ErrorKind::kUsage, fmt::format("--step {}: unknown", text),
+      "it is auto, nvtx:REGEX, stdout:REGEX, launches or whole-run",
+      fmt::format("for ranges of that name: --step nvtx:{0}; for lines of the standard output: --step stdout:{0}",
+                  text));
 }
 
 std::string text_of(const StepRule& rule) {

@@ -108,6 +108,25 @@ void leave_out_compressed(std::vector<fs::path>& files, std::vector<std::string>
   });
 }
 
+// The folder of the run that is shown of an experiment or a point; what is neither is itself. No step is taken twice,
+// whatever the files name.
+fs::path run_folder(const fs::path& path, std::vector<std::string>* notes) {
+  std::error_code ignored;
+  const auto note = [&](const std::string& text) {
+    if (notes != nullptr) notes->push_back(text);
+  };
+  fs::path folder = path;
+  if (const fs::path point = largest_point(path); !point.empty()) {
+    note(fmt::format("{}: an experiment; its point with the most GPUs or ranks, {}, is shown", path.string(),
+                     point.filename().string()));
+    folder = point;
+  }
+  const fs::path run = run_of_point(folder);
+  if (run.empty() || !fs::is_directory(run, ignored)) return folder;
+  note(fmt::format("{}: a point of an experiment; its run {} is shown", folder.string(), run.filename().string()));
+  return run;
+}
+
 // Where the traces are, when they are not in the folder itself.
 std::vector<std::string> subfolders_with_traces(const fs::path& folder) {
   std::set<std::string> found;
@@ -200,25 +219,9 @@ std::vector<fs::path> trace_files(const fs::path& path, std::vector<std::string>
                 "check the path; `swinscope import` and `swinscope record` make run folders");
   }
   if (!fs::is_directory(status)) return {path};
-  if (const fs::path point = largest_point(path); !point.empty()) {
-    if (notes != nullptr) {
-      notes->push_back(fmt::format("{}: an experiment; its point with the most GPUs or ranks, {}, is shown",
-                                   path.string(), point.filename().string()));
-    }
-    return trace_files(point, notes);
-  }
-  if (fs::exists(path / "point.json", error)) {
-    const fs::path run = run_of_point(path);
-    if (!run.empty() && fs::is_directory(run, error)) {
-      if (notes != nullptr) {
-        notes->push_back(
-            fmt::format("{}: a point of an experiment; its run {} is shown", path.string(), run.filename().string()));
-      }
-      return trace_files(run, notes);
-    }
-  }
-  std::vector<fs::path> files = traces_in(path);
-  if (files.empty()) refuse_folder(path);
+  const fs::path folder = run_folder(path, notes);
+  std::vector<fs::path> files = traces_in(folder);
+  if (files.empty()) refuse_folder(folder);
   leave_out_compressed(files, notes);
   return files;
 }

@@ -18,10 +18,10 @@ namespace swinscope::cli {
 // contents.
 std::map<std::string, std::string> made_with(const Experiment& experiment, const Launcher& launcher, bool cpus_only);
 
-// Takes experiment.folder for the experiment (its points, mode, command and made_with). How steps are found, and the notes,
-// are taken over where the same is asked for. Runs that are there and of the
-// same kind are kept. Throws Error(kUsage) where those of a point differ, naming what does, unless `force`: then the
-// measured points in the folder are removed, and nothing else.
+// Takes experiment.folder for the experiment (its points, mode, command and made_with). How steps are found, and the
+// notes, are taken over where the same is asked for. Runs that are there and of the same kind are kept. Throws
+// Error(kUsage) where those of a point differ, naming what does, unless `force`: then the measured points in the folder
+// are removed, and nothing else.
 void claim_folder(Experiment& experiment, bool force);
 
 }  // namespace swinscope::cli

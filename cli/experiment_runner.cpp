@@ -101,12 +101,14 @@ std::map<std::string, std::string> values_of(const ExperimentPoint& point, const
 }
 
 // What the programs print is no part of our data: it is kept beside the run.
-int record_printing(const RecordOptions& options) {
+int record_printing(const RecordOptions& options, const Launcher& launcher) {
   OutputLogOptions where{options.folder / kOutputLog, options.folder / kOutputTimes, -1};
   if (isatty(STDERR_FILENO) != 0) where.echo_to = STDERR_FILENO;
-  setenv("PYTHONUNBUFFERED", "1", 0);  // the ranks of some launchers print into pipes
   try {
     OutputLog log(where);
+    // Into a pipe Python prints in blocks. On a terminal it prints by lines, which ranks that share it do not tear;
+    // told to buffer nothing it would print by words.
+    if (!log.is_terminal() || launcher.name == "srun") setenv("PYTHONUNBUFFERED", "1", 0);
     const int status = record(options);
     if (const std::string problem = log.finish(); !problem.empty())
       fmt::print(stderr, "swinscope: what the program printed is not kept: {}\n", problem);
@@ -124,9 +126,10 @@ int record_printing(const RecordOptions& options) {
   throw Error(
       ErrorKind::kFailure, fmt::format("{}: the command ended with status {}", folder.string(), status),
       fmt::format("its messages stand above, and what it printed in {}", (folder / kOutputLog).string()),
-      fmt::format("fix what failed and rerun: finished runs are kept while command, program and environment stay; after a "
-                  "change of these, --force measures all again{}{}",
-                  advice.empty() ? "" : "; ", advice));
+      fmt::format(
+          "fix what failed and rerun: finished runs are kept while command, program and environment stay; after a "
+          "change of these, --force measures all again{}{}",
+          advice.empty() ? "" : "; ", advice));
 }
 
 // How much of CUDA a run records: of the timing runs nothing, or what tells of launches, each graph as one.
@@ -151,7 +154,7 @@ void record_run(const Experiment& experiment, const ExperimentPoint& point, cons
   record_options.trace.cuda = cuda != CudaPart::kNone;
   record_options.trace.graph_level = cuda == CudaPart::kLaunches;
   record_options.report = options.report;
-  const int status = record_printing(record_options);
+  const int status = record_printing(record_options, options.launcher);
   if (status == kCommandInterrupted || interrupted()) stop_interrupted();
   if (status != 0) refuse_failed(folder, status, options.launcher);
   store_timelines(folder, false, nullptr);
@@ -344,10 +347,10 @@ class Measuring {
     record_run(experiment_, point, run, CudaPart::kLaunches, options_);
     const std::int64_t with_ns = took_ns();
     if (without_ns <= 0) return;
-    experiment_.notes.push_back(
-        fmt::format("Timing runs recorded the launches of CUDA: the first one took {} with them and {} without ({:+.1f} %).",
-                    format_duration(with_ns), format_duration(without_ns),
-                    100 * (static_cast<double>(with_ns) / static_cast<double>(without_ns) - 1)));
+    experiment_.notes.push_back(fmt::format(
+        "Timing runs recorded the launches of CUDA: the first one took {} with them and {} without ({:+.1f} %).",
+        format_duration(with_ns), format_duration(without_ns),
+        100 * (static_cast<double>(with_ns) / static_cast<double>(without_ns) - 1)));
   }
 
   [[noreturn]] static void refuse_without_steps(const ExperimentPoint& point, const PlannedRun& run,

@@ -29,10 +29,10 @@ std::vector<std::string> fill_in(const std::vector<std::string>& command,
                                  const std::map<std::string, std::string>& values);
 
 // Measures every point of `experiment` (factors and step_asked given, folders below experiment.folder) and writes
-// experiment.json before the first and after each run, so that it is readable at any moment. Runs that are there are kept.
-// How steps are found is settled by the first run (step_rule.h) and holds for all. What the programs print goes to
-// stdout.log in the folder of the run, and to stderr where that is a terminal. Throws Error when a run fails or has no
-// steps; what was measured before stays.
+// experiment.json before the first and after each run, so that it is readable at any moment. Runs that are there are
+// kept. How steps are found is settled by the first run (step_rule.h) and holds for all. What the programs print goes
+// to stdout.log in the folder of the run, and to stderr where that is a terminal. Throws Error when a run fails or has
+// no steps; what was measured before stays.
 void run_experiment(Experiment& experiment, const RunnerOptions& options);
 
 }  // namespace swinscope::cli

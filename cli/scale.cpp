@@ -37,9 +37,10 @@ void add_runner_options(CLI::App& command, ScaleOptions& options) {
   command.add_option("--launcher-args", options.launcher_arguments,
                      "Arguments of the launcher itself, such as --launcher-args=--oversubscribe");
   command
-      .add_option("--step", options.experiment.step_asked,
-                  "What a step is: auto, nvtx:REGEX (ranges of that name), stdout:REGEX (lines that the program prints; "
-                  "a group is the number of the step), launches (of CUDA), whole-run")
+      .add_option(
+          "--step", options.experiment.step_asked,
+          "What a step is: auto, nvtx:REGEX (ranges of that name), stdout:REGEX (lines that the program prints; "
+          "a group is the number of the step), launches (of CUDA), whole-run")
       ->default_val("auto");
   command.add_flag("--cpus-only", options.runner.cpus_only,
                    "Ranks run on CPUs; the numbers of GPUs are numbers of ranks");

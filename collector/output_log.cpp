@@ -77,7 +77,8 @@ void close_if_open(int& file) {
 
 OutputLog::OutputLog(OutputLogOptions options) : options_(std::move(options)), offset_ns_(measure_utc_offset_ns()) {
   Channel channel = open_terminal();
-  if (channel.writing < 0) channel = open_pipe();
+  is_terminal_ = channel.writing >= 0;
+  if (!is_terminal_) channel = open_pipe();
   const Channel wake = channel.writing < 0 ? Channel() : open_pipe();
   saved_ = wake.writing < 0 ? -1 : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   if (wake.writing < 0 || (saved_ < 0 && errno != EBADF)) {
@@ -164,7 +165,8 @@ void OutputLog::take(const char* bytes, std::size_t count, std::int64_t now_ns) 
   if (options_.echo_to >= 0) write_all(options_.echo_to, bytes, count);
   if (!open_files()) return;  // the program prints on, into nothing
   const std::string_view text(bytes, count);
-  for (std::size_t at = text.find_first_of("\r\n"); at != std::string_view::npos; at = text.find_first_of("\r\n", at + 1))
+  for (std::size_t at = text.find_first_of("\r\n"); at != std::string_view::npos;
+       at = text.find_first_of("\r\n", at + 1))
     end_line(written_ + at, now_ns);
   if (!write_all(log_, bytes, count) || !write_all(times_, pending_times_.data(), pending_times_.size()))
     fail(fmt::format("{}: {}", options_.log.string(), std::strerror(errno)));

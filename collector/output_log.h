@@ -1,9 +1,9 @@
-// Keeps what a program prints: while an OutputLog lives, the standard output of this process, which the commands that it
-// starts inherit, is a pseudo-terminal (else a pipe), and a thread writes what comes out of it into a file, with the time
-// of each line in a second one.
+// Keeps what a program prints: while an OutputLog lives, the standard output of this process, which the commands that
+// it starts inherit, is a pseudo-terminal (else a pipe), and a thread writes what comes out of it into a file, with the
+// time of each line in a second one.
 //
-// A pseudo-terminal, because C programs and Python print each line at once on a terminal, and in blocks of kilobytes into
-// a pipe: the times of lines would be those of the blocks. It translates nothing, echoes nothing and is nobody's
+// A pseudo-terminal, because C programs and Python print each line at once on a terminal, and in blocks of kilobytes
+// into a pipe: the times of lines would be those of the blocks. It translates nothing, echoes nothing and is nobody's
 // controlling terminal.
 //
 // The format of both files stands in analyzer/output_lines.h, which reads them.
@@ -33,9 +33,12 @@ class OutputLog {
   // As finish().
   ~OutputLog();
 
+  // Whether programs find a terminal, and so print line by line; else a pipe.
+  bool is_terminal() const { return is_terminal_; }
+
   // Gives this process its standard output back, writes what has come by then, and closes both files, which are there
-  // afterwards in any case if their folder is. A process that still holds the program's output loses it. Returns what went
-  // wrong with the files, "" if nothing did; the program was not disturbed by it.
+  // afterwards in any case if their folder is. A process that still holds the program's output loses it. Returns what
+  // went wrong with the files, "" if nothing did; the program was not disturbed by it.
   std::string finish();
 
  private:
@@ -46,6 +49,7 @@ class OutputLog {
   void fail(const std::string& what);
 
   OutputLogOptions options_;
+  bool is_terminal_ = false;
   std::int64_t offset_ns_ = 0;  // from CLOCK_MONOTONIC to the time since 1970
   int saved_ = -1;              // the standard output before
   int reading_ = -1;

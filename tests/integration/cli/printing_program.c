@@ -1,5 +1,5 @@
-// printing_program STEPS [EVERY [buffered]]: works STEPS times and prints a line every EVERY of them, by stdio, as any C
-// program would; with "buffered" as one that has given stdio a large buffer.
+// printing_program STEPS [EVERY [buffered]]: works STEPS times and prints a line every EVERY of them, by stdio, as any
+// C program would; with "buffered" as one that has given stdio a large buffer.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -103,9 +103,8 @@ TEST_F(Steps, ByAnExpressionOfTheUser) {
   const auto data = measured({"--no-trace", "--step", "stdout:done=(\\d+)"}, {"python3", "loop.py"});
   expect_points(data, "stdout:done=(\\d+)", "stdout lines \"<N> done=N\"", 7);
 
-  const ProgramResult none =
-      run({"scale", "--cpus-only", "--gpus", "1", "--step", "stdout:nothing ([0-9]+)", "-o", "n", "--", "python3",
-           "loop.py"});
+  const ProgramResult none = run({"scale", "--cpus-only", "--gpus", "1", "--step", "stdout:nothing ([0-9]+)", "-o", "n",
+                                  "--", "python3", "loop.py"});
   EXPECT_EQ(none.status, 2);
   EXPECT_THAT(none.err, AllOf(HasSubstr("none of its 20 lines matches"), HasSubstr("--step whole-run")));
 }
@@ -146,10 +145,10 @@ TEST_F(Steps, OfAWholeRun) {
   write("quiet.sh", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done\n");
   const ProgramResult result = scale({"--gpus", "1"}, {"sh", "quiet.sh"});
   EXPECT_EQ(result.status, 2) << "it has to be asked for";
-  EXPECT_THAT(result.err, AllOf(HasSubstr("e/gpus1/timing1 has no steps"), HasSubstr("it pushes no NVTX ranges"),
-                                HasSubstr("prints no lines"), HasSubstr("pip install nvtx"),
-                                HasSubstr("nvtx.push_range(\"step\")"), HasSubstr("nvtxRangePushA(\"step\")"),
-                                HasSubstr("--step whole-run")));
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("e/gpus1/timing1 has no steps"), HasSubstr("it pushes no NVTX ranges"),
+                    HasSubstr("prints no lines"), HasSubstr("pip install nvtx"), HasSubstr("nvtx.push_range(\"step\")"),
+                    HasSubstr("nvtxRangePushA(\"step\")"), HasSubstr("--step whole-run")));
   EXPECT_THAT(result.err, Not(HasSubstr("[2/"))) << "the first run shows it";
 
   const auto data = measured({"--step", "whole-run"}, {"sh", "quiet.sh"});
@@ -167,9 +166,10 @@ TEST_F(Steps, OfACudaProgramWithoutRanges) {
   ASSERT_EQ(result.status, 0) << result.err;
   EXPECT_THAT(result.err, AllOf(HasSubstr("once more, with the launches of CUDA recorded"),
                                 HasSubstr("traced times only, tracing cost included")));
-  EXPECT_THAT(result.out, AllOf(HasSubstr("step by the period of the kernels (the kernel sequence repeats every 3 kernels): 9"),
-                                HasSubstr("as likely a layer as a step"),
-                                HasSubstr("Timing runs recorded the launches of CUDA: the first one took ")));
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("step by the period of the kernels (the kernel sequence repeats every 3 kernels): 9"),
+                    HasSubstr("as likely a layer as a step"),
+                    HasSubstr("Timing runs recorded the launches of CUDA: the first one took ")));
   const auto experiment = nlohmann::json::parse(read_file(folder() / "e/experiment.json"));
   EXPECT_EQ(experiment["step"], "launches");
   EXPECT_EQ(experiment["step_asked"], "auto");
@@ -188,14 +188,16 @@ TEST_F(Steps, OfACudaProgramWithoutRanges) {
 TEST_F(Steps, AnotherRuleTakesTheRunsThatAreThere) {
   ASSERT_EQ(scale({"--gpus", "1", "--no-trace"}, {SWINSCOPE_PRINTING_PROGRAM, "10"}).status, 0);
   const std::string first = read_file(folder() / "e/gpus1/timing1/run.json");
-  const ProgramResult again = scale({"--gpus", "1", "--no-trace", "--step", "whole-run"}, {SWINSCOPE_PRINTING_PROGRAM, "10"});
+  const ProgramResult again =
+      scale({"--gpus", "1", "--no-trace", "--step", "whole-run"}, {SWINSCOPE_PRINTING_PROGRAM, "10"});
   ASSERT_EQ(again.status, 0) << again.err;
   EXPECT_THAT(again.out, HasSubstr("step by the whole run: 1 step"));
   EXPECT_EQ(read_file(folder() / "e/gpus1/timing1/run.json"), first);
 }
 
 TEST_F(Steps, ARuleThatIsNoneIsRefusedBeforeAnythingRuns) {
-  for (const auto& [rule, said] : {std::pair("iteration", "--step nvtx:iteration"), {"stdout:", "stdout:step"},
+  for (const auto& [rule, said] : {std::pair("iteration", "--step nvtx:iteration"),
+                                   {"stdout:", "stdout:step"},
                                    {"nvtx:(", "not a regular expression"}}) {
     const ProgramResult result = scale({"--gpus", "1", "--step", rule}, {"true"});
     EXPECT_EQ(result.status, 2);
@@ -207,11 +209,12 @@ TEST_F(Steps, ARuleThatIsNoneIsRefusedBeforeAnythingRuns) {
 TEST_F(Steps, APointThatIsNotCompleteIsShownAsSuch) {
   // The third run is interrupted.
   write("rank.sh", "echo >> runs; [ $(wc -l < runs) -lt 3 ] || exit 130; exec " SWINSCOPE_STEPS_PROGRAM " 5\n");
-  EXPECT_EQ(run({"scale", "--cpus-only", "--gpus", "1", "--repeat", "3", "-o", "e", "--", "sh", "rank.sh"}).status, 130);
+  EXPECT_EQ(run({"scale", "--cpus-only", "--gpus", "1", "--repeat", "3", "-o", "e", "--", "sh", "rank.sh"}).status,
+            130);
   const ProgramResult result = run({"analyze", "e"});
   EXPECT_EQ(result.status, 0) << result.err;
-  EXPECT_THAT(result.err, AllOf(HasSubstr("1 rank: incomplete, 2 of 4 runs are there"),
-                                HasSubstr("0 of 1 points are complete")));
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("1 rank: incomplete, 2 of 4 runs are there"), HasSubstr("0 of 1 points are complete")));
   EXPECT_THAT(result.out, HasSubstr(" per step with 1 rank"));
   const auto point = nlohmann::json::parse(read_file(folder() / "e/gpus1/point.json"));
   EXPECT_EQ(point["complete"], false);
@@ -224,8 +227,9 @@ class Launchers : public Steps {
   Launchers() {
     fs::create_directory(folder() / "bin");
     for (const char* name : {"torchrun", "mpirun", "srun"}) {
-      write_program(std::string("bin/") + name, "#!/bin/sh\necho $(basename $0) \"$@\" > arguments\nexec "
-                                                SWINSCOPE_PROGRAM " launch --ranks $2 -- " SWINSCOPE_STEPS_PROGRAM " 5\n");
+      write_program(std::string("bin/") + name,
+                    "#!/bin/sh\necho $(basename $0) \"$@\" > arguments\nexec " SWINSCOPE_PROGRAM
+                    " launch --ranks $2 -- " SWINSCOPE_STEPS_PROGRAM " 5\n");
     }
     write("train.py", "");
     write_program("self.py", "#!/usr/bin/env python3\n");
@@ -235,8 +239,7 @@ class Launchers : public Steps {
   std::string line_of(const std::string& launcher, const std::vector<std::string>& command,
                       const std::vector<std::string>& more = {}) const {
     fs::remove_all(folder() / "e");
-    const ProgramResult result =
-        scale(joined({"--gpus", "2", "--no-trace", "--launcher", launcher}, more), command);
+    const ProgramResult result = scale(joined({"--gpus", "2", "--no-trace", "--launcher", launcher}, more), command);
     EXPECT_EQ(result.status, 0) << result.err;
     std::string line = read_file(folder() / "arguments");
     line.pop_back();
@@ -258,7 +261,8 @@ TEST_F(Launchers, TorchrunRunsPythonByItself) {
 }
 
 TEST_F(Launchers, OthersNeedTheInterpreter) {
-  const std::string python = run_program({"sh", "-c", "command -v python >/dev/null && printf python || printf python3"}, options_).out;
+  const std::string python =
+      run_program({"sh", "-c", "command -v python >/dev/null && printf python || printf python3"}, options_).out;
   EXPECT_EQ(line_of("mpirun", {"train.py", "a"}), "mpirun -n 2 " + python + " train.py a");
   EXPECT_EQ(line_of("mpirun", {"-m", "pkg.mod"}), "mpirun -n 2 " + python + " -m pkg.mod");
   EXPECT_EQ(line_of("mpirun", {"./self.py"}), "mpirun -n 2 ./self.py");
@@ -277,7 +281,8 @@ TEST_F(Launchers, WhatIsNotThereIsNamed) {
   EXPECT_THAT(refused("torchrun", {"python3", "missing.py"}), HasSubstr("missing.py: no such script"));
   EXPECT_THAT(refused("mpirun", {"./missing"}), HasSubstr("./missing: no such command"));
   fs::remove(folder() / "bin/srun");
-  EXPECT_THAT(refused("srun", {"/bin/true"}), AllOf(HasSubstr("--launcher srun: there is no srun"), HasSubstr("Slurm")));
+  EXPECT_THAT(refused("srun", {"/bin/true"}),
+              AllOf(HasSubstr("--launcher srun: there is no srun"), HasSubstr("Slurm")));
   EXPECT_EQ(scale({"--gpus", "1", "--launcher", "jsrun"}, {"true"}).status, 2);
 }
 

@@ -47,8 +47,7 @@ TEST(OutputSteps, ALineForEachStep) {
 }
 
 TEST(OutputSteps, ALineEveryTenSteps) {
-  const OutputSteps steps =
-      find_output_steps(every(50, {"iter 10", "iter 20", "iter 30", "iter 45"}), 1);
+  const OutputSteps steps = find_output_steps(every(50, {"iter 10", "iter 20", "iter 30", "iter 45"}), 1);
   EXPECT_THAT(pieces(steps), ElementsAre(Piece(50, 10), Piece(50, 10), Piece(50, 15)));
   EXPECT_EQ(steps.steps(), 35);
 }
@@ -92,14 +91,16 @@ TEST(OutputSteps, TheNumberThatCounts) {
 }
 
 TEST(OutputSteps, LinesOfProgressBarsAndAlignedNumbersAreAlike) {
-  const auto bars = every(10, {" 10%|#         | 1/9 [00:01<00:08,  1.2it/s]", " 20%|##        | 2/9 [00:02<00:07,  1.2it/s]",
-                               " 30%|###       | 3/9 [00:03<00:06, 11.2it/s]", " 40%|####      | 4/9 [00:04<00:05,  1.2it/s]",
-                               "100%|##########| 9/9 [00:09<00:00,  1.2it/s]"});
+  const auto bars =
+      every(10, {" 10%|#         | 1/9 [00:01<00:08,  1.2it/s]", " 20%|##        | 2/9 [00:02<00:07,  1.2it/s]",
+                 " 30%|###       | 3/9 [00:03<00:06, 11.2it/s]", " 40%|####      | 4/9 [00:04<00:05,  1.2it/s]",
+                 "100%|##########| 9/9 [00:09<00:00,  1.2it/s]"});
   const OutputSteps bar = find_output_steps(bars, 1);
   EXPECT_THAT(pieces(bar), ElementsAre(Piece(10, 1), Piece(10, 1), Piece(10, 1), Piece(10, 5)));
   EXPECT_EQ(output_steps(bars, bar.pattern, 1).steps(), 8) << bar.pattern;
 
-  const auto aligned = every(10, {"iter   8  loss 1.0", "iter   9  loss 1.0", "iter  10  loss 1.0", "iter 100  loss 1.0"});
+  const auto aligned =
+      every(10, {"iter   8  loss 1.0", "iter   9  loss 1.0", "iter  10  loss 1.0", "iter 100  loss 1.0"});
   const OutputSteps found = find_output_steps(aligned, 1);
   EXPECT_EQ(found.steps(), 92);
   EXPECT_EQ(output_steps(aligned, found.pattern, 1).steps(), 92) << found.pattern;
@@ -125,11 +126,12 @@ TEST(OutputSteps, OtherLinesAreNoSteps) {
 
 TEST(OutputSteps, NothingCounts) {
   EXPECT_THAT(find_output_steps({}, 1).refusal, HasSubstr("prints no lines"));
-  for (const auto& texts : std::vector<std::vector<std::string>>{{"a", "b", "c", "d", "e"},
-                                                                 {"loss 0.5", "loss 0.4", "loss 0.3", "loss 0.2", "loss 1"},
-                                                                 {"loss 1", "loss 2", "loss 3", "loss 4", "loss 5"},
-                                                                 {"step 1", "step 2", "step 3"},
-                                                                 {"n 5", "n 3", "n 9", "n 1", "n 7", "n 2"}}) {
+  for (const auto& texts :
+       std::vector<std::vector<std::string>>{{"a", "b", "c", "d", "e"},
+                                             {"loss 0.5", "loss 0.4", "loss 0.3", "loss 0.2", "loss 1"},
+                                             {"loss 1", "loss 2", "loss 3", "loss 4", "loss 5"},
+                                             {"step 1", "step 2", "step 3"},
+                                             {"n 5", "n 3", "n 9", "n 1", "n 7", "n 2"}}) {
     const OutputSteps steps = find_output_steps(every(10, texts), 1);
     EXPECT_THAT(steps.refusal, HasSubstr("counts up")) << texts.front();
     EXPECT_FALSE(steps.usable());
@@ -168,8 +170,9 @@ TEST(OutputSteps, RanksThatDoNotNameThemselvesCloseAStepTogether) {
 }
 
 TEST(OutputSteps, TwoEpochsAreNoTwoRanks) {
-  const auto lines = every(10, {"epoch 0 iter 0", "epoch 0 iter 1", "epoch 0 iter 2", "epoch 0 iter 3", "epoch 0 iter 4",
-                                "epoch 1 iter 0", "epoch 1 iter 1", "epoch 1 iter 2", "epoch 1 iter 3", "epoch 1 iter 4"});
+  const auto lines =
+      every(10, {"epoch 0 iter 0", "epoch 0 iter 1", "epoch 0 iter 2", "epoch 0 iter 3", "epoch 0 iter 4",
+                 "epoch 1 iter 0", "epoch 1 iter 1", "epoch 1 iter 2", "epoch 1 iter 3", "epoch 1 iter 4"});
   EXPECT_THAT(find_output_steps(lines, 2).ranks, SizeIs(1)) << "they are not at work at the same time";
 }
 
@@ -242,7 +245,8 @@ TEST_F(OutputFiles, AreReadLineByLine) {
 
 TEST_F(OutputFiles, ThatAreDamagedAreRefused) {
   EXPECT_THROW(read_output(folder_.path()), Error) << "there are none";
-  for (const char* times : {"5 0 4\n", "5 4 1\n", "-1 0 1\n", "5 0 1\n4 1 1\n", "5 0 x\n", "5 18446744073709551615 2\n"}) {
+  for (const char* times :
+       {"5 0 4\n", "5 4 1\n", "-1 0 1\n", "5 0 1\n4 1 1\n", "5 0 x\n", "5 18446744073709551615 2\n"}) {
     keep("abc", times);
     EXPECT_THROW(read_output(folder_.path()), Error) << times;
   }
