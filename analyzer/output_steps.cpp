@@ -48,11 +48,7 @@ class Counting {
 
   void add(const Sample& sample) {
     if (!marks_.empty() && sample.counter <= marks_.back().counter) {
-      if (Mark* mark = find_late(sample.counter); mark != nullptr) {
-        ++mark->seen;
-        mark->time_ns = sample.time_ns;
-        return;
-      }
+      if (add_late(sample)) return;
       close();
       ++stream_.restarts;
     }
@@ -72,12 +68,22 @@ class Counting {
   };
   static constexpr std::size_t kFarthest = 16;  // lines that a rank may be behind another
 
-  Mark* find_late(std::int64_t counter) {
+  // Another rank's line with a number that was just seen, or that was passed over since its line was torn.
+  bool add_late(const Sample& sample) {
     const std::size_t first = marks_.size() > kFarthest ? marks_.size() - kFarthest : 0;
     for (std::size_t i = marks_.size(); i-- > first;) {
-      if (marks_[i].counter == counter) return marks_[i].seen < ranks_ ? &marks_[i] : nullptr;
+      if (marks_[i].counter > sample.counter) continue;
+      if (marks_[i].counter < sample.counter) {
+        if (ranks_ < 2) return false;
+        marks_.insert(marks_.begin() + static_cast<std::ptrdiff_t>(i) + 1, {sample.counter, sample.time_ns, 1});
+        return true;
+      }
+      if (marks_[i].seen >= ranks_) return false;
+      ++marks_[i].seen;
+      marks_[i].time_ns = sample.time_ns;
+      return true;
     }
-    return nullptr;
+    return false;
   }
 
   void close() {

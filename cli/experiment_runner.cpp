@@ -107,8 +107,12 @@ int record_printing(const RecordOptions& options, const Launcher& launcher) {
   try {
     OutputLog log(where);
     // Into a pipe Python prints in blocks. On a terminal it prints by lines, which ranks that share it do not tear;
-    // told to buffer nothing it would print by words.
-    if (!log.is_terminal() || launcher.name == "srun") setenv("PYTHONUNBUFFERED", "1", 0);
+    // told to buffer nothing it prints by words, which they do.
+    if (!log.is_terminal() || launcher.name == "srun") {
+      setenv("PYTHONUNBUFFERED", "1", 0);
+    } else {
+      unsetenv("PYTHONUNBUFFERED");
+    }
     const int status = record(options);
     if (const std::string problem = log.finish(); !problem.empty())
       fmt::print(stderr, "swinscope: what the program printed is not kept: {}\n", problem);

@@ -20,6 +20,9 @@ std::vector<std::string> joined(std::vector<std::string> a, const std::vector<st
 
 class Steps : public CliTest {
  protected:
+  // Told so Python prints by words, which would mix with those of other ranks.
+  Steps() { options_.environment.emplace_back("PYTHONUNBUFFERED=1"); }
+
   ProgramResult scale(const std::vector<std::string>& options, const std::vector<std::string>& command) const {
     return run(joined(joined({"scale", "--cpus-only", "--repeat", "1", "-o", "e"}, options), joined({"--"}, command)));
   }

@@ -165,6 +165,16 @@ TEST(OutputSteps, RanksThatDoNotNameThemselvesCloseAStepTogether) {
   EXPECT_EQ(steps.ranks.front().front().time.begin_ns, 1003) << "the later one closes it";
   EXPECT_EQ(steps.restarts, 0);
 
+  // A line of one rank that was torn is known by the other's.
+  std::vector<OutputLine> torn = lines;
+  torn[4].text = "stestep 2";
+  EXPECT_THAT(pieces(find_output_steps(torn, 2)), ElementsAre(Piece(10, 1), Piece(10, 1), Piece(10, 1), Piece(10, 1)));
+  torn.erase(torn.begin() + 4);
+  std::swap(torn[4].text, torn[5].text);  // and comes behind the next step's
+  const OutputSteps behind = find_output_steps(torn, 2);
+  EXPECT_EQ(behind.restarts, 0);
+  EXPECT_EQ(behind.steps(), 4);
+
   // One rank alone, its lines twice, would be a restart each time.
   EXPECT_FALSE(find_output_steps(lines, 1).usable());
 }
