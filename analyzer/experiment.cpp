@@ -20,32 +20,33 @@ namespace swinscope {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kStepHint =
-    "mark each step with two lines: nvtxRangePushA(\"step\"); … nvtxRangePop(); (in Python: "
-    "torch.cuda.nvtx.range_push(\"step\"), torch.cuda.nvtx.range_pop())";
-
 // One run of a point, reduced to what the table needs.
 struct Measured {
-  std::int64_t step_ns = 0;
-  std::int64_t steps = 0;
+  RunSteps steps;
   std::int64_t images_per_step = 0;
   std::optional<double> cpu_util;
   std::optional<double> gpu_busy;
   std::optional<double> gpu_compute;
   std::optional<double> thesis_gpu_share;
-  JobSize job;
+  std::optional<JobSize> job;
   std::optional<Crowding> crowding;
   bool has_cuda_events = false;
   bool uses_gpus = false;
+  bool has_ranks = false;
 };
+
+// Where a row of a rank is from; of a run in which no process recorded itself, that of its launcher.
+std::string host_of(const Trace& trace, std::int32_t number) {
+  const auto rank = std::ranges::find_if(trace.ranks, [&](const Rank& r) { return r.run.rank == number; });
+  if (rank != trace.ranks.end()) return rank->run.host;
+  return trace.launchers.empty() ? std::string() : trace.launchers.front().run.host;
+}
 
 // Ranks of one host share its cores: their utilizations add up. Over hosts: the mean.
 std::optional<double> host_utilization(const Trace& trace, const RunScope& scope) {
   std::map<std::string, double> by_host;
   for (const CpuUtilization& row : cpu_utilization(trace, scope)) {
-    const auto rank =
-        std::find_if(trace.ranks.begin(), trace.ranks.end(), [&](const Rank& r) { return r.run.rank == row.rank; });
-    if (const auto used = row.utilization()) by_host[rank->run.host] += *used;
+    if (const auto used = row.utilization()) by_host[host_of(trace, row.rank)] += *used;
   }
   if (by_host.empty()) return std::nullopt;
   double sum = 0;
@@ -54,43 +55,17 @@ std::optional<double> host_utilization(const Trace& trace, const RunScope& scope
   return sum / static_cast<double>(by_host.size());
 }
 
-// A rank may have several processes, of which workers have no steps; a rank of which no process has enough is an error.
-void require_steps(const fs::path& run, const Trace& trace, const RunScope& scope, std::int64_t warmup) {
-  std::map<std::int32_t, std::int64_t> most;
-  for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
-    std::int64_t& count = most[trace.ranks[r].run.rank];
-    const RankSteps& steps = scope.steps()[r];
-    if (!steps.is_repetition()) count = std::max(count, static_cast<std::int64_t>(steps.steps.size()));
-  }
-  for (const auto& [rank, count] : most) {
-    if (count > warmup) continue;
-    const std::string rank_name = fmt::format("{}: rank {}", run.string(), rank);
-    if (count == 0) {
-      throw Error(ErrorKind::kUsage, fmt::format("{} has no steps", rank_name), "no range marks them", kStepHint);
-    }
-    throw Error(ErrorKind::kUsage, fmt::format("{} has {} steps", rank_name, count),
-                fmt::format("the first {} are warm-up, and at least one more is needed", warmup),
-                "run more steps, or lower --warmup-steps");
-  }
+StepRule rule_of(const Experiment& experiment, const ExperimentPoint& point) {
+  return parse_step_rule(point.step.empty() ? experiment.step : point.step);
 }
 
-Trace open_measured(const fs::path& run) {
-  Trace trace = open_trace(run);
-  if (!trace.ranks.empty()) return trace;
-  throw Error(ErrorKind::kUsage, fmt::format("{} has no steps", run.string()), "no process used NVTX or CUDA",
-              kStepHint);
-}
-
-Measured measure(const fs::path& run, int warmup) {
-  const Trace trace = open_measured(run);
-  Selection selection;
-  selection.warmup_steps = warmup;
-  const RunScope scope(trace, selection);
-  require_steps(run, trace, scope, warmup);
+Measured measure(const Experiment& experiment, const ExperimentPoint& point, const std::string& run) {
+  const StepRule rule = rule_of(experiment, point);
+  const fs::path folder = point.folder / run;
+  const Trace trace = open_trace(folder);
+  const RunScope scope(trace, selection_of(rule, experiment.warmup_steps));
   Measured measured;
-  measured.step_ns = scope.step_ns();
-  for (std::size_t r = 0; r < trace.ranks.size(); ++r)
-    measured.steps = std::max(measured.steps, scope.step_count(r));
+  measured.steps = run_steps(folder, trace, scope, rule, experiment.warmup_steps, point.gpus());
   measured.images_per_step = images_per_step(trace, scope);
   measured.has_cuda_events = std::any_of(trace.ranks.begin(), trace.ranks.end(),
                                          [](const Rank& rank) { return rank.gpu.size() > 0 || rank.api.size() > 0; });
@@ -101,22 +76,49 @@ Measured measure(const fs::path& run, int warmup) {
     measured.gpu_compute = mean->gpu_compute;
   }
   measured.uses_gpus = uses_gpus(trace);
-  measured.job = job_size(trace);
+  measured.has_ranks = !trace.ranks.empty();
+  measured.job = known_job_size(trace);
   measured.crowding = crowding(trace);
   return measured;
+}
+
+// What the repeats have in common, and the median of their times.
+void add_repeats(const std::vector<Measured>& repeats, ScalingRow& row) {
+  std::vector<double> cpu_utils;
+  std::vector<std::int64_t> single_ns;
+  for (const Measured& repeat : repeats) {
+    row.uses_gpus = row.uses_gpus || repeat.uses_gpus;
+    row.repeat_step_ns.push_back(repeat.steps.step_ns);
+    row.steps = repeat.steps.steps;
+    row.step_how = repeat.steps.how;
+    row.is_period = row.is_period || repeat.steps.is_period;
+    row.images_per_step = repeat.images_per_step;
+    if (repeat.cpu_util) cpu_utils.push_back(*repeat.cpu_util);
+    single_ns.insert(single_ns.end(), repeat.steps.single_ns.begin(), repeat.steps.single_ns.end());
+  }
+  if (!cpu_utils.empty()) {
+    row.cpu_util = std::accumulate(cpu_utils.begin(), cpu_utils.end(), 0.0) / static_cast<double>(cpu_utils.size());
+  }
+  std::vector<std::int64_t> sorted = row.repeat_step_ns;
+  std::sort(sorted.begin(), sorted.end());
+  row.step_ns = quantile(sorted, 0.5);
+  row.step_ci_ns = ci95_half_width(sorted);
+  row.step_spread = spread(single_ns.empty() ? sorted : single_ns);
 }
 
 ScalingRow measure_point(const Experiment& experiment, const ExperimentPoint& point) {
   ScalingRow row;
   row.point = point;
   std::optional<Measured> traced;
-  if (!point.tracing.empty()) traced = measure(point.folder / point.tracing, experiment.warmup_steps);
+  if (!point.tracing.empty()) traced = measure(experiment, point, point.tracing);
   std::vector<Measured> repeats;
   for (const std::string& run : point.timing)
-    repeats.push_back(measure(point.folder / run, experiment.warmup_steps));
+    repeats.push_back(measure(experiment, point, run));
+  row.traced_only = std::ranges::any_of(repeats, &Measured::has_cuda_events);
   for (const std::int64_t step_ns : point.given_step_ns) {
     Measured given = traced.value_or(Measured{});
-    given.step_ns = step_ns;
+    given.steps.step_ns = step_ns;
+    given.steps.single_ns.clear();
     given.cpu_util.reset();
     repeats.push_back(given);
   }
@@ -131,27 +133,14 @@ ScalingRow measure_point(const Experiment& experiment, const ExperimentPoint& po
   }
   if (!point.timing.empty() || traced) row.job = repeats.front().job;
   row.crowding = repeats.front().crowding;
-  std::vector<double> cpu_utils;
   row.uses_gpus = traced && traced->uses_gpus;
-  for (const Measured& repeat : repeats) {
-    row.uses_gpus = row.uses_gpus || repeat.uses_gpus;
-    row.repeat_step_ns.push_back(repeat.step_ns);
-    row.steps = repeat.steps;
-    row.images_per_step = repeat.images_per_step;
-    if (repeat.cpu_util) cpu_utils.push_back(*repeat.cpu_util);
-  }
-  if (!cpu_utils.empty()) {
-    row.cpu_util = std::accumulate(cpu_utils.begin(), cpu_utils.end(), 0.0) / static_cast<double>(cpu_utils.size());
-  }
-  std::vector<std::int64_t> sorted = row.repeat_step_ns;
-  std::sort(sorted.begin(), sorted.end());
-  row.step_ns = quantile(sorted, 0.5);
-  row.step_ci_ns = ci95_half_width(sorted);
+  add_repeats(repeats, row);
   if (traced) {
     row.gpu_busy = traced->gpu_busy;
     row.gpu_compute = traced->gpu_compute;
     row.thesis_gpu_share = traced->thesis_gpu_share;
-    row.traced_step_ns = traced->step_ns;
+    row.traced_step_ns = traced->steps.step_ns;
+    row.is_unexplained = !traced->has_ranks;
   }
   if (!point.profile.empty()) {
     const Trace profile = open_trace(point.folder / point.profile);
@@ -171,25 +160,28 @@ std::optional<double> ScalingRow::distortion() const {
 
 std::int64_t fewest_steps(const Experiment& experiment) {
   std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
+  Experiment whole = experiment;
+  whole.warmup_steps = 0;
   for (const ExperimentPoint& point : experiment.points) {
     std::vector<std::string> runs = point.timing;
     if (!point.tracing.empty()) runs.push_back(point.tracing);
-    for (const std::string& run : runs) {
-      const Trace trace = open_measured(point.folder / run);
-      Selection selection;
-      selection.warmup_steps = 0;
-      const RunScope scope(trace, selection);
-      require_steps(point.folder / run, trace, scope, 0);
-      for (const RankSteps& steps : scope.steps()) {
-        const auto count = static_cast<std::int64_t>(steps.steps.size());
-        if (count > 0 && !steps.is_repetition()) fewest = std::min(fewest, count);
-      }
-    }
+    for (const std::string& run : runs)
+      fewest = std::min(fewest, measure(whole, point, run).steps.fewest);
   }
   return fewest;
 }
 
-void require_steps(const fs::path& run, int warmup_steps) { measure(run, warmup_steps); }
+RunSteps require_steps(const Experiment& experiment, const ExperimentPoint& point, const std::string& run) {
+  return measure(experiment, point, run).steps;
+}
+
+std::optional<StepRule> resolve_step_rule(const Experiment& experiment, const ExperimentPoint& point,
+                                          const std::string& run, std::vector<std::string>& reasons) {
+  const StepRule asked = parse_step_rule(experiment.step_asked.empty() ? "auto" : experiment.step_asked);
+  if (asked.source != StepSource::kAuto) return asked;
+  const fs::path folder = point.folder / run;
+  return find_step_rule(folder, open_trace(folder), point.gpus(), reasons);
+}
 
 std::vector<ScalingRow> scaling_table(const Experiment& experiment) {
   std::vector<ScalingRow> rows;

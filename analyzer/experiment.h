@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "analyzer/job_size.h"
+#include "analyzer/run_steps.h"
+#include "analyzer/step_rule.h"
 
 namespace swinscope {
 
@@ -24,7 +26,14 @@ struct ExperimentPoint {
   std::string tracing;                         // empty: none
   std::string profile;                         // as `tracing`, by the framework's own profiler: for the thesis's shares
   std::vector<std::int64_t> given_step_ns;     // step times measured elsewhere, which replace timing runs
+  std::string step;                            // how its steps are found (step_rule.h); empty: as the experiment says
+  std::string step_how;                        // of its last run, as ScalingRow has it; as the spread for readers only
+  std::optional<double> step_spread;           // of its last timing run
+  std::size_t planned_runs = 0;                // that were asked for; 0: not known
   int gpus() const;
+  std::size_t runs() const { return timing.size() + (tracing.empty() ? 0 : 1); }
+  // Whether runs are missing since the measuring was interrupted.
+  bool incomplete() const { return runs() < planned_runs; }
 };
 
 struct Experiment {
@@ -37,9 +46,13 @@ struct Experiment {
   std::int64_t images_per_step = 0;
   std::int64_t images_per_gpu = 0;
   int warmup_steps = 2;  // left out at the beginning of each run
+  // How steps are found (step_rule.h): as the user said, and what came of it in the first run; empty: not said, not
+  // known yet.
+  std::string step_asked;
+  std::string step;
   std::vector<std::string> command;
   std::vector<ExperimentPoint> points;
-  std::size_t planned = 0;         // points that were asked for; more than there are: the measuring was interrupted
+  std::size_t planned = 0;         // points that were asked for; more than are complete: the measuring was interrupted
   std::vector<std::string> notes;  // on how it was made, for its readers
   // What its runs were made with, beside the command and the factors: launcher, environment, contents of the program's
   // files. Empty: not known.
@@ -59,15 +72,19 @@ void write_point(const ExperimentPoint& point);
 struct ScalingRow {
   ExperimentPoint point;
   bool uses_gpus = false;                    // as far as its runs tell
-  bool traced_only = false;                  // no timing runs, and CUDA was traced: times are traced times
+  bool is_unexplained = false;               // no process of the traced run recorded anything
+  bool traced_only = false;                  // CUDA was traced in the runs that the times are of: traced times
   std::vector<std::int64_t> repeat_step_ns;  // per repeat: measured window / steps, slowest rank
   std::int64_t steps = 0;                    // per repeat, without warm-up
   std::int64_t step_ns = 0;                  // median over repeats
   std::optional<std::int64_t>
-      step_ci_ns;                    // half width of the 95 % confidence interval of the mean (Student's t), n >= 2
-  std::int64_t images_per_step = 0;  // of all ranks; 0 unknown
-  std::int64_t train_steps = 0;      // of the whole training: ceil(images / images_per_step); 0 unknown
-  std::int64_t train_time_ns = 0;    // train_steps x step_ns; 0 unknown
+      step_ci_ns;                     // half width of the 95 % confidence interval of the mean (Student's t), n >= 2
+  std::string step_how;               // by what they are found: 'stdout lines "step N loss N"'
+  std::optional<double> step_spread;  // of single steps of all repeats: (third - first quartile) / median
+  bool is_period = false;             // of kernels: as likely a layer as a step
+  std::int64_t images_per_step = 0;   // of all ranks; 0 unknown
+  std::int64_t train_steps = 0;       // of the whole training: ceil(images / images_per_step); 0 unknown
+  std::int64_t train_time_ns = 0;     // train_steps x step_ns; 0 unknown
   double images_per_second = 0;
   // Eq. 3.1: time on the baseline / time here, for the same number of images; 0 where it is not known how many images
   // the one or the other takes, and no mode says how they compare.
@@ -91,8 +108,14 @@ struct ScalingRow {
   std::optional<double> distortion() const;
 };
 
-// Throws Error(kUsage) when a run has no more steps than the warm-up, saying how to mark them.
-void require_steps(const std::filesystem::path& run, int warmup_steps);
+// What is said of the steps of a run that has just been made. Throws Error(kUsage) when it has no more of them than the
+// warm-up, saying what to do.
+RunSteps require_steps(const Experiment& experiment, const ExperimentPoint& point, const std::string& run);
+
+// The rule that an experiment's step_asked comes to in this run, its first one. Nothing where none of kAuto's is met,
+// the reasons given.
+std::optional<StepRule> resolve_step_rule(const Experiment& experiment, const ExperimentPoint& point,
+                                          const std::string& run, std::vector<std::string>& reasons);
 
 // The fewest steps that a rank has in any run of the experiment, warm-up included. Throws Error as scaling_table does.
 std::int64_t fewest_steps(const Experiment& experiment);

@@ -88,6 +88,13 @@ const ScalingRow& add_shortest_lines(const std::vector<ScalingRow>& rows, std::v
   return shortest;
 }
 
+// "step by stdout lines "step N loss N": 40 steps, spread 1.2 %"
+std::string step_line(const ScalingRow& row) {
+  std::string text = fmt::format("  step by {}: {}", row.step_how, format_counted(row.steps, "steps"));
+  if (row.step_spread) text += fmt::format(", spread {:.1f} %", 100 * *row.step_spread);
+  return text;
+}
+
 // The verdict: how far the largest point is from ideal, in a sweep which one is the fastest, and what to look at.
 std::vector<std::string> scaling_headline(const Experiment& experiment, const std::vector<ScalingRow>& rows,
                                           std::string_view counted) {
@@ -106,7 +113,12 @@ std::vector<std::string> scaling_headline(const Experiment& experiment, const st
     shown = &add_shortest_lines(rows, lines);
   }
   std::erase(lines, std::string());
-  if (!shown->point.tracing.empty()) {
+  if (!experiment.step.empty() && !shown->step_how.empty()) lines.push_back(step_line(*shown));
+  if (shown->is_unexplained) {
+    lines.emplace_back(
+        "  no process used NVTX or CUDA, so nothing tells where the time goes: NVTX ranges around the parts of a step "
+        "do");
+  } else if (!shown->point.tracing.empty()) {
     lines.push_back(
         fmt::format("  evidence: swinscope analyze {}", (shown->point.folder / shown->point.tracing).string()));
   }
@@ -135,6 +147,11 @@ void add_point_warnings(const Experiment& experiment, const ScalingRow& row, std
   if (row.traced_only) {
     warnings.push_back(fmt::format("point gpus={}: traced times only, tracing cost included", row.point.gpus()));
   }
+  if (row.point.incomplete()) {
+    warnings.push_back(fmt::format("{}: incomplete, {} of {} are there: the same command goes on", name,
+                                   row.point.runs(),
+                                   format_counted(static_cast<std::int64_t>(row.point.planned_runs), "runs")));
+  }
   if (row.crowding) {
     warnings.push_back((experiment.mode == "sweep" ? name + ": " : std::string()) + crowding_text(*row.crowding));
   }
@@ -147,9 +164,10 @@ void add_point_warnings(const Experiment& experiment, const ScalingRow& row, std
 
 void add_warnings(const Experiment& experiment, const std::vector<ScalingRow>& rows, std::string_view counted,
                   std::vector<std::string>& warnings) {
-  if (rows.size() < experiment.planned) {
-    warnings.push_back(fmt::format("{} of {} are complete: the same command goes on", rows.size(),
-                                   format_counted(static_cast<std::int64_t>(experiment.planned), "points")));
+  const auto complete = std::ranges::count_if(rows, [](const ScalingRow& row) { return !row.point.incomplete(); });
+  if (complete < static_cast<std::int64_t>(experiment.planned)) {
+    warnings.push_back(
+        fmt::format("{} of {} points are complete: the same command goes on", complete, experiment.planned));
   }
   for (const ScalingRow& row : rows)
     add_point_warnings(experiment, row, counted, warnings);
@@ -193,7 +211,30 @@ void add_notes(const Experiment& experiment, const std::vector<ScalingRow>& rows
                            : "Images per step are not known: speedup takes each GPU or rank to do as much work a step "
                              "as at the first point (--images-per-step says how much).");
   }
+  if (std::ranges::any_of(rows, [](const ScalingRow& row) { return row.step_spread && !row.step_how.empty(); }) &&
+      !experiment.step.empty()) {
+    notes.emplace_back("Spread: (third - first quartile) / median of the single steps; of whole runs, of the repeats.");
+  }
+  if (std::ranges::any_of(rows, &ScalingRow::is_period)) {
+    notes.emplace_back("A period of the kernel sequence is as likely a layer as a step, and no warm-up is left out.");
+  }
   notes.insert(notes.end(), experiment.notes.begin(), experiment.notes.end());
+}
+
+// How the steps of each point were found.
+Table step_table(const Experiment& experiment, const std::vector<ScalingRow>& rows, std::string_view counted) {
+  Table table{"point_steps",
+              "Steps",
+              {{"point", "point"},
+               {"found_by", "found by"},
+               {"steps", "steps", Unit::kCount},
+               {"spread_percent", "spread", Unit::kPercent}},
+              {}};
+  for (const ScalingRow& row : rows) {
+    table.rows.push_back({point_name(experiment, row, counted), row.step_how, row.steps,
+                          row.step_spread ? Cell(100 * *row.step_spread) : Cell()});
+  }
+  return table;
 }
 
 }  // namespace
@@ -207,11 +248,15 @@ Document experiment_document(const Experiment& experiment, const std::vector<Sca
   document.schema = "scaling";
   document.run = experiment.folder.string();
   document.tables = {scaling_rows_table(rows)};
-  const std::string_view counted = counted_in(document.tables.front());
+  const std::string counted(counted_in(document.tables.front()));  // the tables may move
   document.headline = scaling_headline(experiment, rows, counted);
   document.facts = {{"mode", "mode", experiment.mode},
                     {"images", "images", experiment.images, Unit::kCount},
                     {"warmup_steps", "warm-up steps", std::int64_t{experiment.warmup_steps}, Unit::kCount}};
+  if (!experiment.step.empty()) {
+    document.facts.push_back({"step_rule", "step rule", experiment.step});
+    document.tables.push_back(step_table(experiment, rows, counted));
+  }
   add_notes(experiment, rows, document.notes);
   add_warnings(experiment, rows, counted, document.warnings);
   return document;

@@ -54,6 +54,15 @@ std::int64_t checked(const fs::path& path, const Json& json, const char* key, st
   return value;
 }
 
+std::string checked_rule(const fs::path& path, const std::string& text) {
+  try {
+    parse_step_rule(text);
+  } catch (const Error& error) {
+    refuse(path, error.what());
+  }
+  return text;
+}
+
 constexpr std::int64_t kMostImages = 1'000'000'000'000;
 constexpr std::int64_t kMostImagesPerStep = 1'000'000'000;
 constexpr std::int64_t kMostSteps = 1'000'000'000;
@@ -69,6 +78,8 @@ Experiment parse_experiment(const fs::path& folder, const fs::path& path, const 
   experiment.images_per_step = checked(path, json, "images_per_step", 0, kMostImagesPerStep);
   experiment.images_per_gpu = checked(path, json, "images_per_gpu", 0, kMostImagesPerStep);
   experiment.warmup_steps = static_cast<int>(checked(path, json, "warmup_steps", experiment.warmup_steps, kMostSteps));
+  experiment.step_asked = json.value("step_asked", "");
+  experiment.step = checked_rule(path, json.value("step", ""));
   experiment.command = json.value("command", experiment.command);
   experiment.planned = json.value("planned", std::size_t{0});
   experiment.notes = json.value("notes", experiment.notes);
@@ -103,6 +114,10 @@ ExperimentPoint read_point(const fs::path& folder) {
     point.timing = json.value("timing", std::vector<std::string>{});
     point.tracing = json.value("tracing", "");
     point.given_step_ns = json.value("step_ns", std::vector<std::int64_t>{});
+    point.step = checked_rule(path, json.value("step", ""));
+    point.step_how = json.value("step_found_by", "");
+    if (json.contains("step_spread")) point.step_spread = json.at("step_spread").get<double>();
+    point.planned_runs = json.value("planned_runs", std::size_t{0});
   } catch (const Json::exception& error) {
     refuse(path, error.what());
   }
@@ -122,6 +137,13 @@ void write_point(const ExperimentPoint& point) {
   json["timing"] = point.timing;
   json["tracing"] = point.tracing;
   if (!point.given_step_ns.empty()) json["step_ns"] = point.given_step_ns;
+  if (!point.step.empty()) json["step"] = point.step;
+  if (!point.step_how.empty()) json["step_found_by"] = point.step_how;
+  if (point.step_spread) json["step_spread"] = *point.step_spread;
+  if (point.planned_runs > 0) {
+    json["planned_runs"] = point.planned_runs;
+    json["complete"] = !point.incomplete();
+  }
   write_json(point.folder / "point.json", json);
 }
 
@@ -144,6 +166,8 @@ void write_experiment(const Experiment& experiment) {
   json["images_per_step"] = experiment.images_per_step;
   json["images_per_gpu"] = experiment.images_per_gpu;
   json["warmup_steps"] = experiment.warmup_steps;
+  if (!experiment.step_asked.empty()) json["step_asked"] = experiment.step_asked;
+  if (!experiment.step.empty()) json["step"] = experiment.step;
   json["command"] = experiment.command;
   if (experiment.planned > 0) json["planned"] = experiment.planned;
   if (!experiment.notes.empty()) json["notes"] = experiment.notes;

@@ -68,6 +68,12 @@ std::map<std::string, Host> hosts_of(const Trace& trace) {
     if (counts_threads) host.threads = std::max(host.threads, environment_number(rank.run, "env.OMP_NUM_THREADS"));
     host.cores = std::max(host.cores, environment_number(rank.run, "cpu.cores_allowed"));
   }
+  // Ranks that recorded nothing of themselves are known by their processes.
+  for (const Launcher& launcher : trace.launchers) {
+    for (const ProcessRecord& process : launcher.processes) {
+      if (trace.ranks.empty() && process.rank >= 0) hosts[launcher.run.host].ranks.insert(process.rank);
+    }
+  }
   // A rank that is bound to a core of its own may use just that one; the launcher may use them all.
   for (const Launcher& launcher : trace.launchers) {
     const auto host = hosts.find(launcher.run.host);
@@ -109,6 +115,20 @@ JobSize job_size(const Trace& trace) {
   // Of a foreign trace of one rank nobody may have said how many others there were.
   const auto tells = [](const Rank& rank) { return rank.run.world_size > 0 || rank.run.source == "swinscope"; };
   if (std::ranges::none_of(trace.ranks, tells)) job.most = std::numeric_limits<std::int64_t>::max();
+  return job;
+}
+
+std::optional<JobSize> known_job_size(const Trace& trace) {
+  if (!trace.ranks.empty()) return job_size(trace);
+  std::set<std::int32_t> ranks;
+  for (const Launcher& launcher : trace.launchers) {
+    for (const ProcessRecord& process : launcher.processes) {
+      if (process.rank >= 0) ranks.insert(process.rank);
+    }
+  }
+  if (ranks.empty()) return std::nullopt;
+  JobSize job;
+  job.ranks = job.fewest = job.most = static_cast<std::int64_t>(ranks.size());
   return job;
 }
 

@@ -22,6 +22,8 @@ struct JobSize {
   bool may_have(std::int64_t count) const { return count >= fewest && count <= most; }
 };
 JobSize job_size(const Trace& trace);
+// The same where the trace tells: of ranks that recorded nothing by what `record` saw of their processes; else nothing.
+std::optional<JobSize> known_job_size(const Trace& trace);
 // "2 ranks on 2 GPUs", "1 rank"
 std::string describe(const JobSize& job);
 

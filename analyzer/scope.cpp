@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include "analyzer/name_pattern.h"
+#include "analyzer/printed_steps.h"
 #include "analyzer/run_place.h"
+#include "analyzer/step_rule.h"
 #include "store/error.h"
 
 namespace swinscope {
@@ -87,8 +89,17 @@ std::string plural(std::int64_t count, std::string_view unit) {
 RunScope::RunScope(const Trace& trace, Selection selection) : trace_(trace), selection_(std::move(selection)) {
   find_names();
   if (!selection_.warmup_steps) selection_.warmup_steps = warmup_of_experiment(trace.path);
-  for (const Rank& rank : trace.ranks)
-    steps_.push_back(find_steps(trace, rank, selection_));
+  const bool has_rule = !selection_.step_name.empty() || selection_.by_launches;
+  const StepRule rule = has_rule ? StepRule() : step_rule_of_experiment(trace.path);
+  if (rule.source == StepSource::kRanges) selection_.step_name = posix_pattern(rule.pattern);
+  selection_.by_launches = selection_.by_launches || rule.source == StepSource::kLaunches;
+  if (rule.source == StepSource::kOutput) {
+    for (RankSteps& steps : printed_steps(trace, rule.pattern))
+      steps_.push_back(with_measured(std::move(steps), selection_));
+  } else {
+    for (const Rank& rank : trace.ranks)
+      steps_.push_back(find_steps(trace, rank, selection_));
+  }
   if (selection_.rank &&
       std::ranges::none_of(trace.ranks, [&](const Rank& r) { return r.run.rank == *selection_.rank; }))
     throw Error(ErrorKind::kUsage, fmt::format("--rank {}: {} has no such rank", *selection_.rank, trace.path), {},

@@ -28,6 +28,8 @@ struct Selection {
   std::string name;                // POSIX extended regular expression that an event's name holds; empty: any
   // How steps are found: by ranges whose name this regular expression matches; empty: by what is known of programs.
   std::string step_name;
+  bool by_launches =
+      false;  // by launches of a CUDA graph, else by the period of the kernels, whatever ranges there are
   std::optional<std::int64_t> warmup_steps;  // nothing: those of the experiment that the run belongs to, else none
   bool operator==(const Selection&) const = default;
 };

@@ -298,7 +298,14 @@ RankSteps recorded_steps(const Rank& rank, RankSteps found) {
   return found;
 }
 
-RankSteps all_steps(const Trace& trace, const Rank& rank, const std::string& step_name) {
+RankSteps steps_by_launches(const Trace& trace, const Rank& rank) {
+  RankSteps replays = from_graph_launches(trace, rank);
+  return replays.steps.empty() ? from_period(rank) : replays;
+}
+
+RankSteps all_steps(const Trace& trace, const Rank& rank, const Selection& selection) {
+  const std::string& step_name = selection.step_name;
+  if (selection.by_launches) return steps_by_launches(trace, rank);
   if (!step_name.empty()) {
     const NamePattern pattern("--step", step_name);
     const auto marked =
@@ -326,14 +333,16 @@ RankSteps all_steps(const Trace& trace, const Rank& rank, const std::string& ste
   if (const auto ends = ranges_named(trace, rank, is_any, is_optimizer); !ends.empty()) {
     return from_optimizer(trace, rank, ends);
   }
-  if (RankSteps replays = from_graph_launches(trace, rank); !replays.steps.empty()) return replays;
-  return from_period(rank);
+  return steps_by_launches(trace, rank);
 }
 
 }  // namespace
 
 RankSteps find_steps(const Trace& trace, const Rank& rank, const Selection& selection) {
-  RankSteps found = recorded_steps(rank, all_steps(trace, rank, selection.step_name));
+  return with_measured(recorded_steps(rank, all_steps(trace, rank, selection)), selection);
+}
+
+RankSteps with_measured(RankSteps found, const Selection& selection) {
   const std::size_t count = found.steps.size();
   found.end_measured = count;
   if (selection.steps) {

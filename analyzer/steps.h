@@ -34,7 +34,8 @@ enum class StepMethod : std::uint8_t {
   kAnnotation,
   kOptimizerStep,
   kGraphLaunch,
-  kKernelPeriod
+  kKernelPeriod,
+  kOutputLines,  // what the program printed (output_steps.h), in runs of an experiment whose steps are found so
 };
 
 struct RankSteps {
@@ -42,7 +43,7 @@ struct RankSteps {
   // In time order. Host time for the annotation methods (a GPU record belongs to the step whose range holds its
   // launch), GPU time for kKernelPeriod (a GPU record belongs to the step in which it starts).
   std::vector<Interval> steps;
-  // The threads whose ranges mark them, ascending; none for kKernelPeriod.
+  // The threads whose ranges mark them, ascending; none for kKernelPeriod and kOutputLines.
   std::vector<std::uint64_t> threads;
   // Says how they were found, e.g. "3 x Optimizer.step#AdamW.step".
   std::string how;
@@ -59,6 +60,9 @@ struct RankSteps {
 // The warm-up is that of the selection, else none; at least one step is left. Throws Error(kUsage) where
 // `selection.step_name` is no regular expression.
 RankSteps find_steps(const Trace& trace, const Rank& rank, const Selection& selection = {});
+
+// Steps that were found otherwise, with what the selection measures of them.
+RankSteps with_measured(RankSteps found, const Selection& selection);
 
 // The step that holds a time, -1 for none.
 int step_at(const RankSteps& steps, std::int64_t time_ns);

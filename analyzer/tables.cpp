@@ -34,6 +34,8 @@ std::string_view method_name(StepMethod method) {
       return "graph launches";
     case StepMethod::kKernelPeriod:
       return "repetition of kernels";
+    case StepMethod::kOutputLines:
+      return "lines of the output";
   }
   return "";
 }

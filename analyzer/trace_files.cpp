@@ -14,6 +14,7 @@
 
 #include "analyzer/byte_source.h"
 #include "analyzer/ranks.h"
+#include "analyzer/run_place.h"
 #include "analyzer/tar_members.h"
 
 namespace swinscope {
@@ -107,17 +108,23 @@ void leave_out_compressed(std::vector<fs::path>& files, std::vector<std::string>
   });
 }
 
-// The run of a point that says the most: the traced one, else its first repeat.
-fs::path run_of_point(const fs::path& folder) {
-  std::ifstream file(folder / "point.json");
-  const auto point = nlohmann::json::parse(file, nullptr, false);
-  if (!point.is_object()) return {};
-  const auto tracing = point.find("tracing");
-  if (tracing != point.end() && tracing->is_string() && !tracing->get_ref<const std::string&>().empty())
-    return folder / tracing->get<std::string>();
-  const auto timing = point.find("timing");
-  const bool timed = timing != point.end() && timing->is_array() && !timing->empty() && timing->front().is_string();
-  return timed ? folder / timing->front().get<std::string>() : fs::path();
+// The folder of the run that is shown of an experiment or a point; what is neither is itself. No step is taken twice,
+// whatever the files name.
+fs::path run_folder(const fs::path& path, std::vector<std::string>* notes) {
+  std::error_code ignored;
+  const auto note = [&](const std::string& text) {
+    if (notes != nullptr) notes->push_back(text);
+  };
+  fs::path folder = path;
+  if (const fs::path point = largest_point(path); !point.empty()) {
+    note(fmt::format("{}: an experiment; its point with the most GPUs or ranks, {}, is shown", path.string(),
+                     point.filename().string()));
+    folder = point;
+  }
+  const fs::path run = run_of_point(folder);
+  if (run.empty() || !fs::is_directory(run, ignored)) return folder;
+  note(fmt::format("{}: a point of an experiment; its run {} is shown", folder.string(), run.filename().string()));
+  return run;
 }
 
 // Where the traces are, when they are not in the folder itself.
@@ -146,9 +153,8 @@ bool holds_report(const fs::path& folder) {
 [[noreturn]] void refuse_folder(const fs::path& folder) {
   std::error_code none;
   if (fs::exists(folder / "experiment.json", none)) {
-    throw Error(ErrorKind::kUsage, fmt::format("{}: an experiment, not a run", folder.string()),
-                "it holds several runs; `swinscope analyze` shows them together",
-                fmt::format("give one of its runs, such as {}", (folder / "gpus1" / "tracing").string()));
+    throw Error(ErrorKind::kUsage, fmt::format("{}: an experiment without runs", folder.string()),
+                "no point of it has been measured", "run its `swinscope scale` command again: it goes on");
   }
   std::string cause = "it has no .db, .sqlite, .json or .json.gz file";
   std::string hint = "give a run folder or a trace file";
@@ -213,18 +219,9 @@ std::vector<fs::path> trace_files(const fs::path& path, std::vector<std::string>
                 "check the path; `swinscope import` and `swinscope record` make run folders");
   }
   if (!fs::is_directory(status)) return {path};
-  if (fs::exists(path / "point.json", error)) {
-    const fs::path run = run_of_point(path);
-    if (!run.empty() && fs::is_directory(run, error)) {
-      if (notes != nullptr) {
-        notes->push_back(
-            fmt::format("{}: a point of an experiment; its run {} is shown", path.string(), run.filename().string()));
-      }
-      return trace_files(run, notes);
-    }
-  }
-  std::vector<fs::path> files = traces_in(path);
-  if (files.empty()) refuse_folder(path);
+  const fs::path folder = run_folder(path, notes);
+  std::vector<fs::path> files = traces_in(folder);
+  if (files.empty()) refuse_folder(folder);
   leave_out_compressed(files, notes);
   return files;
 }

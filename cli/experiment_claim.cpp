@@ -60,8 +60,13 @@ bool is_written_by_programs(const fs::path& path) {
 
 // The program, and the files among its arguments, also as --option=FILE.
 std::vector<fs::path> program_files(const std::vector<std::string>& command) {
-  std::vector<fs::path> files = {find_command(command.front())};
-  for (auto word = command.begin() + 1; word != command.end(); ++word) {
+  std::vector<fs::path> files;
+  try {
+    files.push_back(find_command(command.front()));
+  } catch (const CommandError&) {
+    // A script that its launcher runs; it is among the words.
+  }
+  for (auto word = command.begin(); word != command.end(); ++word) {
     for (const std::string& text : {*word, word->substr(word->find('=') + 1)}) {
       std::error_code ignored;
       const bool is_known = std::ranges::find(files, fs::path(text)) != files.end();
@@ -125,6 +130,8 @@ bool has_runs(const fs::path& folder) {
   return !point.timing.empty() || !point.tracing.empty();
 }
 
+bool needs_launches(const std::string& step) { return step == text_of({StepSource::kLaunches, {}}); }
+
 // Of the runs that are there and would be taken over.
 std::vector<std::string> differences_to(const Experiment& there, const Experiment& wanted) {
   std::vector<std::string> differences;
@@ -140,6 +147,9 @@ std::vector<std::string> differences_to(const Experiment& there, const Experimen
                       {{"command", filled_text(wanted.command, point)}}, differences);
     }
     add_differences(there.made_with, wanted.made_with, differences);
+    // Its timing runs recorded CUDA's launches, or those that are wanted would.
+    if (needs_launches(there.step) != needs_launches(wanted.step_asked))
+      add_differences({{"--step", there.step_asked}}, {{"--step", wanted.step_asked}}, differences);
   }
   return differences;
 }
@@ -158,8 +168,9 @@ void remove_points(const fs::path& folder) {
 
 }  // namespace
 
-Facts made_with(const Experiment& experiment, const std::string& launcher, bool cpus_only) {
-  Facts facts = {{"launcher", launcher}, {"--cpus-only", cpus_only ? "yes" : "no"}};
+Facts made_with(const Experiment& experiment, const Launcher& launcher, bool cpus_only) {
+  Facts facts = {{"launcher", launcher.name}, {"--cpus-only", cpus_only ? "yes" : "no"}};
+  if (!launcher.extra.empty()) facts["--launcher-args"] = shell_text(launcher.extra);
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
     const std::size_t equals = text.find('=');
@@ -189,6 +200,10 @@ void claim_folder(Experiment& experiment, bool force) {
   const Experiment there = read_experiment(folder);
   const std::vector<std::string> differences = differences_to(there, experiment);
   if (differences.empty()) {
+    if (there.step_asked == experiment.step_asked) {
+      experiment.step = there.step;
+      experiment.notes = there.notes;
+    }
     // The files of points that are not asked for this time may be the next time.
     for (const auto& fact : there.made_with) {
       if (fact.first.starts_with(kContents)) experiment.made_with.insert(fact);

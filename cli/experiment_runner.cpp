@@ -7,16 +7,20 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string_view>
 
-#include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "analyzer/open.h"
+#include "analyzer/output_lines.h"
 #include "analyzer/text.h"
 #include "cli/store_timelines.h"
 #include "collector/command.h"
 #include "collector/nvml.h"
+#include "collector/output_log.h"
 #include "collector/record.h"
 #include "store/error.h"
 
@@ -28,21 +32,6 @@ using Clock = std::chrono::steady_clock;
 
 // Of a command that Ctrl+C ended.
 constexpr int kCommandInterrupted = 128 + SIGINT;
-
-std::string own_path() {
-  std::error_code error;
-  const fs::path path = fs::read_symlink("/proc/self/exe", error);
-  return error ? "swinscope" : path.string();
-}
-
-// The command that starts `ranks` processes of another.
-std::vector<std::string> launcher_prefix(const std::string& launcher, int ranks) {
-  const std::string count = std::to_string(ranks);
-  if (launcher == "torchrun") return {"torchrun", "--nproc_per_node", count};
-  if (launcher == "mpirun") return {"mpirun", "-n", count};
-  if (launcher == "srun") return {"srun", "-n", count};
-  return {own_path(), "launch", "--ranks", count, "--"};
-}
 
 // One recording: a repeat of the timing pass, or the tracing pass.
 struct PlannedRun {
@@ -106,59 +95,72 @@ std::map<std::string, std::string> values_of(const ExperimentPoint& point, const
   return values;
 }
 
-// What the programs print is no part of our data: while this lives, the standard output of this process, which they
-// inherit, is its standard error.
-class OutputToError {
- public:
-  OutputToError() : saved_(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)) {
-    std::fflush(stdout);
-    if (saved_ >= 0) dup2(STDERR_FILENO, STDOUT_FILENO);
-  }
-  OutputToError(const OutputToError&) = delete;
-  OutputToError& operator=(const OutputToError&) = delete;
-  OutputToError(OutputToError&&) = delete;
-  OutputToError& operator=(OutputToError&&) = delete;
-  ~OutputToError() {
-    if (saved_ < 0) return;
-    dup2(saved_, STDOUT_FILENO);
-    close(saved_);
-  }
-
- private:
-  int saved_;
-};
-
 [[noreturn]] void stop_interrupted() {
   throw Error(ErrorKind::kInterrupted, "the experiment was interrupted", {},
               "run the same command to go on; finished runs are kept");
 }
 
-void record_run(const Experiment& experiment, const ExperimentPoint& point, const PlannedRun& run,
+// What the programs print is no part of our data: it is kept beside the run.
+int record_printing(const RecordOptions& options, const Launcher& launcher) {
+  OutputLogOptions where{options.folder / kOutputLog, options.folder / kOutputTimes, -1};
+  if (isatty(STDERR_FILENO) != 0) where.echo_to = STDERR_FILENO;
+  try {
+    OutputLog log(where);
+    // Into a pipe Python prints in blocks. On a terminal it prints by lines, which ranks that share it do not tear;
+    // told to buffer nothing it prints by words, which they do.
+    if (!log.is_terminal() || launcher.name == "srun") {
+      setenv("PYTHONUNBUFFERED", "1", 0);
+    } else {
+      unsetenv("PYTHONUNBUFFERED");
+    }
+    const int status = record(options);
+    if (const std::string problem = log.finish(); !problem.empty())
+      fmt::print(stderr, "swinscope: what the program printed is not kept: {}\n", problem);
+    return status;
+  } catch (const Error&) {
+    std::error_code ignored;
+    fs::remove(where.log, ignored);
+    fs::remove(where.times, ignored);
+    throw;
+  }
+}
+
+[[noreturn]] void refuse_failed(const fs::path& folder, int status, const Launcher& launcher) {
+  const std::string advice = launcher_advice(launcher);
+  throw Error(
+      ErrorKind::kFailure, fmt::format("{}: the command ended with status {}", folder.string(), status),
+      fmt::format("its messages stand above, and what it printed in {}", (folder / kOutputLog).string()),
+      fmt::format(
+          "fix what failed and rerun: finished runs are kept while command, program and environment stay; after a "
+          "change of these, --force measures all again{}{}",
+          advice.empty() ? "" : "; ", advice));
+}
+
+// How much of CUDA a run records: of the timing runs nothing, or what tells of launches, each graph as one.
+enum class CudaPart { kNone, kLaunches, kAll };
+
+CudaPart cuda_part(const Experiment& experiment, const PlannedRun& run) {
+  if (run.tracing) return CudaPart::kAll;
+  return parse_step_rule(experiment.step).source == StepSource::kLaunches ? CudaPart::kLaunches : CudaPart::kNone;
+}
+
+void record_run(const Experiment& experiment, const ExperimentPoint& point, const PlannedRun& run, CudaPart cuda,
                 const RunnerOptions& options) {
   const fs::path folder = point.folder / run.name;
   std::error_code error;
   fs::remove_all(folder, error);  // of an attempt that was interrupted
-  std::vector<std::string> command = launcher_prefix(options.launcher, point.gpus());
-  const std::vector<std::string> filled = fill_in(experiment.command, values_of(point, run.name));
-  command.insert(command.end(), filled.begin(), filled.end());
 
   RecordOptions record_options;
   record_options.folder = folder;
-  record_options.command = command;
+  record_options.command =
+      launcher_line(options.launcher, point.gpus(), fill_in(experiment.command, values_of(point, run.name)));
   record_options.sample_hz = options.sample_hz;
-  record_options.trace.cuda = run.tracing;  // times come from runs without CUPTI
-  const int status = [&] {
-    const OutputToError redirected;
-    return record(record_options);
-  }();
+  record_options.trace.cuda = cuda != CudaPart::kNone;
+  record_options.trace.graph_level = cuda == CudaPart::kLaunches;
+  record_options.report = options.report;
+  const int status = record_printing(record_options, options.launcher);
   if (status == kCommandInterrupted || interrupted()) stop_interrupted();
-  if (status != 0) {
-    throw Error(
-        ErrorKind::kFailure, fmt::format("{}: the command ended with status {}", folder.string(), status),
-        "see its output above",
-        "fix what failed and rerun: finished runs are kept while command, program and environment stay; after a "
-        "change of these, --force measures all again");
-  }
+  if (status != 0) refuse_failed(folder, status, options.launcher);
   store_timelines(folder, false, nullptr);
 }
 
@@ -177,7 +179,7 @@ std::optional<std::size_t> gpus_here() {
 
 // With mpirun and srun the ranks may be on several machines.
 void require_gpus(const Experiment& experiment, const RunnerOptions& options) {
-  if (options.cpus_only || (options.launcher != "local" && options.launcher != "torchrun")) return;
+  if (options.cpus_only || (options.launcher.name != "local" && options.launcher.name != "torchrun")) return;
   const std::optional<std::size_t> count = gpus_here();
   if (!count) return;
   for (const ExperimentPoint& point : experiment.points) {
@@ -224,79 +226,169 @@ bool is_done(const ExperimentPoint& point, const PlannedRun& run) {
   return run.tracing ? point.tracing == run.name : std::ranges::find(point.timing, run.name) != point.timing.end();
 }
 
-// Measures what is missing of a point; its point.json names each run as soon as it is there.
-void measure_point(const Experiment& experiment, ExperimentPoint point, const std::vector<PlannedRun>& runs,
-                   const RunnerOptions& options, Progress& progress) {
-  fs::create_directories(point.folder);
+// The runs of a point that are there.
+ExperimentPoint with_runs(ExperimentPoint point) {
   std::error_code ignored;
-  if (fs::is_regular_file(point.folder / "point.json", ignored)) {
-    const ExperimentPoint done = read_point(point.folder);
-    point.timing = done.timing;
-    point.tracing = done.tracing;
+  if (!fs::is_regular_file(point.folder / "point.json", ignored)) return point;
+  const ExperimentPoint done = read_point(point.folder);
+  point.timing = done.timing;
+  point.tracing = done.tracing;
+  point.step_how = done.step_how;
+  point.step_spread = done.step_spread;
+  return point;
+}
+
+// experiment.json lists the points that have a timing run.
+class ExperimentFile {
+ public:
+  ExperimentFile(Experiment& experiment, std::size_t runs) : experiment_(experiment), wanted_(experiment.points) {
+    experiment_.planned = wanted_.size();
+    for (ExperimentPoint& point : wanted_)
+      point.planned_runs = runs;
   }
-  for (const PlannedRun& run : runs) {
-    if (is_done(point, run)) {
-      progress.keep(point, run);
-      continue;
+
+  const std::vector<ExperimentPoint>& wanted() const { return wanted_; }
+
+  void write() {
+    experiment_.points.clear();
+    for (const ExperimentPoint& point : wanted_) {
+      if (!with_runs(point).timing.empty()) experiment_.points.push_back(point);
     }
+    write_experiment(experiment_);
+  }
+
+ private:
+  Experiment& experiment_;
+  std::vector<ExperimentPoint> wanted_;
+};
+
+// What is said of one run may be true of all: once is enough.
+RunnerOptions reporting_once(RunnerOptions options) {
+  options.report = [said = std::set<std::string>(), quiet = options.quiet](const std::string& line) mutable {
+    if (said.insert(line).second && !quiet) fmt::print(stderr, "swinscope: {}\n", line);
+  };
+  return options;
+}
+
+// Runs of one experiment, in the order of the plan.
+class Measuring {
+ public:
+  Measuring(Experiment& experiment, const RunnerOptions& options)
+      : experiment_(experiment),
+        options_(reporting_once(options)),
+        runs_(plan(options)),
+        file_(experiment, runs_.size()),
+        progress_(file_.wanted().size() * runs_.size(), options.quiet) {}
+
+  void run() {
+    file_.write();
+    for (const ExperimentPoint& point : file_.wanted())
+      measure_point(with_runs(point));
+  }
+
+ private:
+  void measure_point(ExperimentPoint point) {
+    fs::create_directories(point.folder);
+    for (const PlannedRun& run : runs_) {
+      if (is_done(point, run)) {
+        progress_.keep(point, run);
+        if (experiment_.step.empty()) settle_steps(point, run, false);
+      } else {
+        measure(point, run);
+      }
+      write_down(point);
+    }
+  }
+
+  void measure(ExperimentPoint& point, const PlannedRun& run) {
     if (interrupted()) stop_interrupted();
-    progress.begin(point, run);
-    record_run(experiment, point, run, options);
-    require_steps(point.folder / run.name, experiment.warmup_steps);
+    progress_.begin(point, run);
+    const bool is_first = experiment_.step.empty();
+    record_run(experiment_, point, run, cuda_part(experiment_, run), options_);
+    if (is_first) settle_steps(point, run, true);
+    const RunSteps steps = require_steps(experiment_, point, run.name);
+    point.step_how = steps.how;
+    if (!run.tracing) point.step_spread = spread(steps.single_ns);
+    if (is_first) say(steps);
     if (run.tracing) {
       point.tracing = run.name;
     } else if (std::ranges::find(point.timing, run.name) == point.timing.end()) {
       point.timing.push_back(run.name);
     }
-    write_point(point);
-    progress.end();
+    progress_.end();
   }
-}
 
-// Which points have been measured before: those that experiment.json lists, though more repeats are wanted now, and
-// those that have all runs that are wanted.
-std::vector<bool> measured_before(const Experiment& experiment, const std::vector<PlannedRun>& runs) {
-  std::vector<fs::path> listed;
-  if (is_experiment(experiment.folder)) {
-    for (const ExperimentPoint& point : read_experiment(experiment.folder).points)
-      listed.push_back(point.folder);
+  void write_down(ExperimentPoint& point) {
+    point.step = experiment_.step;
+    write_point(point);
+    file_.write();
   }
-  std::vector<bool> measured;
-  for (const ExperimentPoint& point : experiment.points) {
-    std::error_code ignored;
-    const bool is_listed = std::ranges::find(listed, point.folder) != listed.end();
-    const bool is_there = !is_listed && fs::is_regular_file(point.folder / "point.json", ignored);
-    const ExperimentPoint done = is_there ? read_point(point.folder) : ExperimentPoint();
-    measured.push_back(is_listed || std::ranges::all_of(runs, [&](const PlannedRun& r) { return is_done(done, r); }));
+
+  // By the first run that there is: what `step_asked` comes to in it.
+  void settle_steps(const ExperimentPoint& point, const PlannedRun& run, bool may_record) {
+    std::vector<std::string> reasons;
+    std::optional<StepRule> rule = resolve_step_rule(experiment_, point, run.name, reasons);
+    const bool needs_launches = !rule || rule->source == StepSource::kLaunches;
+    if (needs_launches && may_record && !options_.cpus_only) {
+      const bool was_asked = rule.has_value();
+      record_launches(point, run);
+      if (!was_asked) rule = resolve_step_rule(experiment_, point, run.name, reasons);
+      if (!rule) reasons.emplace_back("no launches of CUDA repeat");
+    }
+    if (!rule) refuse_without_steps(point, run, reasons);
+    experiment_.step = text_of(*rule);
   }
-  return measured;
-}
+
+  // Once more with launches: how much longer it takes is what their recording costs.
+  void record_launches(const ExperimentPoint& point, const PlannedRun& run) {
+    const fs::path folder = point.folder / run.name;
+    const auto took_ns = [&] {
+      const std::optional<Interval> whole = whole_run(open_trace(folder));
+      return whole ? whole->length() : 0;
+    };
+    const std::int64_t without_ns = took_ns();
+    if (!options_.quiet) fmt::print(stderr, "swinscope: once more, with the launches of CUDA recorded\n");
+    record_run(experiment_, point, run, CudaPart::kLaunches, options_);
+    const std::int64_t with_ns = took_ns();
+    if (without_ns <= 0) return;
+    experiment_.notes.push_back(fmt::format(
+        "Timing runs recorded the launches of CUDA: the first one took {} with them and {} without ({:+.1f} %).",
+        format_duration(with_ns), format_duration(without_ns),
+        100 * (static_cast<double>(with_ns) / static_cast<double>(without_ns) - 1)));
+  }
+
+  [[noreturn]] static void refuse_without_steps(const ExperimentPoint& point, const PlannedRun& run,
+                                                std::vector<std::string> reasons) {
+    std::vector<std::string> said;
+    for (std::string& reason : reasons) {
+      if (std::ranges::find(said, reason) == said.end()) said.push_back(std::move(reason));
+    }
+    throw Error(ErrorKind::kUsage, fmt::format("{} has no steps", (point.folder / run.name).string()),
+                said.empty() ? "nothing in it repeats" : fmt::format("{}", fmt::join(said, "; ")), step_hint());
+  }
+
+  void say(const RunSteps& steps) const {
+    if (options_.quiet) return;
+    const std::optional<double> width = spread(steps.single_ns);
+    fmt::print(stderr, "swinscope: step by {}: {}{}\n", steps.how, format_counted(steps.steps, "steps"),
+               width ? fmt::format(", spread {:.1f} %", 100 * *width) : "");
+  }
+
+  Experiment& experiment_;
+  RunnerOptions options_;
+  std::vector<PlannedRun> runs_;
+  ExperimentFile file_;
+  Progress progress_;
+};
 
 }  // namespace
 
 void run_experiment(Experiment& experiment, const RunnerOptions& options) {
-  // Mistakes show now, not after hours of measuring: in the values of every point, then, below, in the first run.
+  // Mistakes show now, not after hours of measuring: in the values of every point, then in the first run.
   require_gpus(experiment, options);
   for (const ExperimentPoint& point : experiment.points)
-    find_command(fill_in(experiment.command, values_of(point, "timing1")).front());
-  const std::vector<PlannedRun> runs = plan(options);
-  Progress progress(experiment.points.size() * runs.size(), options.quiet);
-  const std::vector<ExperimentPoint> wanted = experiment.points;
-  experiment.planned = wanted.size();
-  std::vector<bool> measured = measured_before(experiment, runs);
-  const auto write_measured = [&] {
-    experiment.points.clear();
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      if (measured[i]) experiment.points.push_back(wanted[i]);
-    }
-    write_experiment(experiment);
-  };
-  write_measured();
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    measure_point(experiment, wanted[i], runs, options, progress);
-    measured[i] = true;
-    write_measured();
-  }
+    require_launcher(options.launcher, fill_in(experiment.command, values_of(point, "timing1")));
+  Measuring(experiment, options).run();
 }
 
 }  // namespace swinscope::cli

@@ -2,22 +2,25 @@
 // experiment goes on where it stopped.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "analyzer/experiment.h"
 #include "cli/command.h"
+#include "cli/launcher_line.h"
 
 namespace swinscope::cli {
 
 struct RunnerOptions {
-  std::string launcher = "local";  // local, torchrun, mpirun, srun
+  Launcher launcher;
   int repeat = 3;
   bool trace = true;  // the tracing pass
   bool cpus_only = false;
   double sample_hz = 10;
   bool quiet = false;
+  std::function<void(const std::string&)> report;  // of recordings, a line each
 };
 
 // Replaces {gpus}, {batch}, {out} and every {KEY} among the factors. Throws Error(kUsage) for a placeholder without a
@@ -25,9 +28,11 @@ struct RunnerOptions {
 std::vector<std::string> fill_in(const std::vector<std::string>& command,
                                  const std::map<std::string, std::string>& values);
 
-// Measures every point of `experiment` (factors given, folders below experiment.folder) and writes experiment.json
-// before the first and after each, so that it is readable at any moment. Runs that are there are kept. What the
-// programs print goes to stderr. Throws Error when a run fails; what was measured before stays.
+// Measures every point of `experiment` (factors and step_asked given, folders below experiment.folder) and writes
+// experiment.json before the first and after each run, so that it is readable at any moment. Runs that are there are
+// kept. How steps are found is settled by the first run (step_rule.h) and holds for all. What the programs print goes
+// to stdout.log in the folder of the run, and to stderr where that is a terminal. Throws Error when a run fails or has
+// no steps; what was measured before stays.
 void run_experiment(Experiment& experiment, const RunnerOptions& options);
 
 }  // namespace swinscope::cli

@@ -118,6 +118,10 @@ void take_over_settings(JoinOptions& options) {
     said_by = source.folder.string();
   }
   if (!mode.empty()) experiment.mode = mode;
+  // Points bring their own rule for steps, too; it is the experiment's where it is everybody's.
+  const std::string step = experiment.points.empty() ? std::string() : experiment.points.front().step;
+  const auto has_same = [&](const ExperimentPoint& point) { return point.step == step; };
+  if (std::ranges::all_of(experiment.points, has_same)) experiment.step = step;
   if (experiment.mode == "strong" && experiment.images_per_gpu > 0) {
     throw Error(ErrorKind::kUsage, "--images-per-gpu: the mode is strong scaling",
                 "the images of a GPU become fewer with each GPU", "give --images-per-step, which stays");

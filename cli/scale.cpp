@@ -16,6 +16,7 @@ namespace {
 
 struct ScaleOptions {
   CommonOptions common;
+  std::string launcher_arguments;
   RunnerOptions runner;
   std::vector<int> gpus;
   std::vector<std::string> vary;
@@ -30,8 +31,17 @@ void add_runner_options(CLI::App& command, ScaleOptions& options) {
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
   command
-      .add_option("--launcher", options.runner.launcher, "How the ranks are started: local, torchrun, mpirun or srun")
+      .add_option("--launcher", options.runner.launcher.name,
+                  "How the ranks are started: local, torchrun, mpirun or srun")
       ->check(CLI::IsMember({"local", "torchrun", "mpirun", "srun"}));
+  command.add_option("--launcher-args", options.launcher_arguments,
+                     "Arguments of the launcher itself, such as --launcher-args=--oversubscribe");
+  command
+      .add_option(
+          "--step", options.experiment.step_asked,
+          "What a step is: auto, nvtx:REGEX (ranges of that name), stdout:REGEX (lines that the program prints; "
+          "a group is the number of the step), launches (of CUDA), whole-run")
+      ->default_val("auto");
   command.add_flag("--cpus-only", options.runner.cpus_only,
                    "Ranks run on CPUs; the numbers of GPUs are numbers of ranks");
   command.add_flag("--no-trace", options.no_trace, "Only timing runs");
@@ -118,11 +128,23 @@ std::vector<Factor> parse_factors(const ScaleOptions& options) {
   return factors;
 }
 
+// What is asked for holds at once; what `auto` comes to is known after the first run.
+void settle_step_rule(Experiment& experiment) {
+  const StepRule rule = parse_step_rule(experiment.step_asked);
+  if (rule.source == StepSource::kWholeRun) experiment.warmup_steps = 0;  // there is no other step
+  // Launches are settled by the runner, which measures what their recording costs.
+  if (rule.source != StepSource::kAuto && rule.source != StepSource::kLaunches) experiment.step = text_of(rule);
+}
+
 int run_and_show(ScaleOptions& options) {
   Experiment& experiment = options.experiment;
+  settle_step_rule(experiment);
+  Launcher& launcher = options.runner.launcher;
+  for (const std::string& word : CLI::detail::split_up(options.launcher_arguments))
+    launcher.extra.push_back(word);
   options.runner.trace = !options.no_trace;
   options.runner.quiet = options.common.quiet;
-  experiment.made_with = made_with(experiment, options.runner.launcher, options.runner.cpus_only);
+  experiment.made_with = made_with(experiment, launcher, options.runner.cpus_only);
   claim_folder(experiment, options.common.force);
   run_experiment(experiment, options.runner);
   show_experiment(experiment.folder, options.common);

@@ -173,7 +173,8 @@ TEST_F(Scale, TheStandardOutputIsOurs) {
   const ProgramResult result = run(
       {"scale", "--cpus-only", "--gpus", "1", "--repeat", "1", "--format", "json", "-o", "e", "--", "sh", "rank.sh"});
   ASSERT_EQ(result.status, 0) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("from the program"));
+  EXPECT_THAT(result.err, Not(HasSubstr("from the program"))) << "no terminal";
+  EXPECT_EQ(content("e/gpus1/timing1/stdout.log"), "from the program\n");
   EXPECT_EQ(nlohmann::json::parse(result.out)["schema"], "swinscope.scaling/1");
 }
 
@@ -189,7 +190,7 @@ TEST_F(Scale, TheBatchIsTheImagesOfAGpu) {
 }
 
 TEST_F(Scale, SaysHowToMarkSteps) {
-  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"4", "epoch"}, {"0"}}) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"2", "epoch"}, {"0"}}) {
     const ProgramResult result = scale({"--gpus", "1,2", "-o", "none" + arguments.front()}, arguments);
     EXPECT_EQ(result.status, 2) << result.err;
     EXPECT_THAT(result.err, HasSubstr("has no steps"));
@@ -374,11 +375,18 @@ TEST_F(Scale, SweepTakesEveryCombination) {
                                                HasSubstr("with all other factors the same")));
 }
 
-TEST_F(Scale, AnExperimentIsNoRun) {
-  ASSERT_EQ(scale({"--gpus", "1", "--repeat", "1", "-o", "e"}, {"4"}).status, 0);
-  const ProgramResult result = run({"kernels", "e"});
-  EXPECT_EQ(result.status, 2);
-  EXPECT_THAT(result.err, HasSubstr("give one of its runs, such as e/gpus1/tracing"));
+TEST_F(Scale, AnExperimentStandsForItsLargestPoint) {
+  ASSERT_EQ(scale({"--gpus", "1,2", "--repeat", "1", "-o", "e"}, {"4"}).status, 0);
+  for (const char* command : {"info", "kernels"}) {
+    const ProgramResult result = run({command, "e"});
+    const ProgramResult of_run = run({command, "e/gpus2/tracing"});
+    EXPECT_EQ(result.status, of_run.status);
+    EXPECT_EQ(lines_of(result.out).size(), lines_of(of_run.out).size());
+    EXPECT_THAT(result.err, AllOf(HasSubstr("e: an experiment; its point with the most GPUs or ranks, gpus2, is shown"),
+                                  HasSubstr("e/gpus2: a point of an experiment; its run tracing is shown")));
+  }
+  EXPECT_EQ(run_json({"info", "e"})["data"]["ranks_present"], 2);
+  EXPECT_EQ(run({"report", "e/gpus1", "-o", "point.html"}).status, 0);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 //   steps   twelve ranges "step N" with ten kernels of that number; steps 5 to 8 in a range "hot" and in
 //   cudaProfilerStart until   launches kernels, numbered from 0, until recording has begun and ended again; says
 //   "ready" and "open"
+//   loop    ten times the kernels first, second and third, without ranges; its status is 0
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -50,6 +51,13 @@ void run_until(Launch launch) {
     usleep(100);
 }
 
+void run_loop(bool (*launch_named)(int, const char*)) {
+  for (int round = 0; round < kKernels; ++round) {
+    for (const char* symbol : {"_Z5firstPi", "_Z6secondPi", "_Z5thirdPi"})
+      launch_named(round, symbol);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -62,6 +70,10 @@ int main(int argc, char** argv) {
   const auto launch = reinterpret_cast<Launch>(dlsym(fake, "fake_launch"));
   const auto profiler = reinterpret_cast<Profiler>(dlsym(fake, "fake_profiler"));
   reinterpret_cast<int (*)()>(dlsym(injected, "InitializeInjection"))();
+  if (std::string(argv[1]) == "loop") {
+    run_loop(reinterpret_cast<bool (*)(int, const char*)>(dlsym(fake, "fake_launch_named")));
+    return 0;
+  }
   if (std::string(argv[1]) == "steps") {
     run_steps(launch, profiler);
   } else {

@@ -82,8 +82,8 @@ FAKE_EXPORT int cuptiActivityGetNumDroppedRecords(void*, std::uint32_t, std::siz
 FAKE_EXPORT int cuptiGetGraphNodeId(void*, std::uint64_t*) { return 1; }
 FAKE_EXPORT int cuptiGetResultString(int, const char** text) { return *text = "fake", 0; }
 
-// The program's side. A kernel with this number as its dynamic shared memory; true when it was recorded.
-FAKE_EXPORT bool fake_launch(int number) {
+// The program's side. A kernel of this name, with a number as its dynamic shared memory; true when it was recorded.
+FAKE_EXPORT bool fake_launch_named(int number, const char* symbol) {
   FakeCuptiState& s = state();
   static std::uint32_t correlation = 0;
   ++correlation;
@@ -92,11 +92,12 @@ FAKE_EXPORT bool fake_launch(int number) {
     if (s.kinds.count(Kind::kConcurrentKernel) == 0) return false;
   }
   swinscope::test::emit(s, swinscope::test::fake_launch(correlation, now_ns()));
-  auto kernel = swinscope::test::fake_kernel(correlation, now_ns(), "_Z7steppedPi");
+  auto kernel = swinscope::test::fake_kernel(correlation, now_ns(), symbol);
   kernel.dynamic_shared = number;
   swinscope::test::emit(s, kernel);
   return true;
 }
+FAKE_EXPORT bool fake_launch(int number) { return fake_launch_named(number, "_Z7steppedPi"); }
 FAKE_EXPORT void fake_profiler(bool start) {
   if (state().callback == nullptr) return;
   for (std::uint32_t site = 0; site < 2; ++site) {  // enter, exit

@@ -211,6 +211,28 @@ TEST_F(Open, APointOfAnExperimentIsItsTracedRun) {
   EXPECT_EQ(open_trace(folder_ / "gpus1").ranks.size(), 1U);
 }
 
+TEST_F(Open, AnExperimentIsItsPointWithTheMostGpus) {
+  for (const char* gpus : {"1", "4", "2"}) {
+    const std::string point = fmt::format("gpus{}", gpus);
+    fs::create_directories(folder_ / (point + "/tracing"));
+    add(point + "/point.json",
+        fmt::format(R"({{"schema": "swinscope.point/1", "factors": {{"gpus": "{}"}}, "tracing": "tracing"}})", gpus));
+    add_kineto(point + "/tracing/rank0.json", rank_fact(0));
+  }
+  add("experiment.json", R"({"schema": "swinscope.experiment/1", "points": ["gpus1", "gpus4", "gpus2", "gone", 7]})");
+  const Trace trace = open_trace(folder_.path());
+  EXPECT_EQ(trace.ranks.size(), 1U);
+  ASSERT_GE(trace.warnings.size(), 2U);
+  EXPECT_NE(trace.warnings[0].find("its point with the most GPUs or ranks, gpus4, is shown"), std::string::npos);
+  EXPECT_NE(trace.warnings[1].find("its run tracing is shown"), std::string::npos);
+}
+
+TEST_F(Open, FilesThatNameTheirOwnFolderLeadNowhere) {
+  add("experiment.json", R"({"schema": "swinscope.experiment/1", "points": ["."]})");
+  add("point.json", R"({"schema": "swinscope.point/1", "tracing": "."})");
+  EXPECT_TRUE(refusal(folder_.path()));
+}
+
 TEST_F(Open, SubfoldersWithTracesAreNamed) {
   for (const char* name : {"iteration_9", "iteration_10"}) {
     fs::create_directories(folder_.path() / name);
