@@ -1,7 +1,6 @@
 #include "analyzer/import.h"
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -17,6 +16,7 @@
 #include "analyzer/job.h"
 #include "analyzer/open.h"
 #include "store/error.h"
+#include "store/private_file.h"
 #include "store/reader.h"
 #include "store/utf8.h"
 #include "store/writer.h"
@@ -91,12 +91,7 @@ class NewFolder {
 };
 
 void prepare_folder(const fs::path& folder, bool force) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) {
-    throw Error(ErrorKind::kFailure, fmt::format("{}: the folder cannot be created", folder.string()), error.message(),
-                "give another folder with -o");
-  }
+  make_private_folder(folder);
   if (!force && holds_traces(folder)) {
     throw Error(ErrorKind::kUsage, fmt::format("{}: the folder already holds a run", folder.string()), {},
                 "give another folder with -o, or --force to replace the run");
@@ -120,14 +115,9 @@ void write_run_json(const fs::path& folder, const ImportResult& result) {
     json["ranks"].push_back({{"rank", file.rank}, {"file", file.path.filename().string()}, {"source", file.source}});
   }
   json["warnings"] = result.warnings;
-  std::ofstream out(folder / "run.json");
   // The names of the inputs are bytes of any kind.
-  out << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  out.close();
-  if (!out) {
-    throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be written", (folder / "run.json").string()), {},
-                "check the free space and the permissions of the folder");
-  }
+  replace_private_file(folder / "run.json",
+                       json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 // Everything that was read, before ranks are known.

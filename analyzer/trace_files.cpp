@@ -80,11 +80,23 @@ bool has_trace_name(const fs::path& path) {
              kSuffixes, [&](std::string_view suffix) { return name.size() > suffix.size() && name.ends_with(suffix); });
 }
 
+// Several recorders of one run each add run.<host>.<pid>.<n>.json beside run.json. A trace may have such a name.
+bool is_recorders_file(const fs::path& path) {
+  const std::string name = path.filename().string();
+  if (!name.starts_with("run.") || !name.ends_with(".json")) return false;
+  constexpr std::string_view kBegin = R"({"schema": "swinscope.run/)";
+  std::ifstream file(path, std::ios::binary);
+  std::string head(kBegin.size(), '\0');
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  return head == kBegin;
+}
+
 std::vector<fs::path> traces_in(const fs::path& folder) {
   std::error_code error;
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (entry.is_regular_file(error) && has_trace_name(entry.path())) files.push_back(entry.path());
+    if (entry.is_regular_file(error) && has_trace_name(entry.path()) && !is_recorders_file(entry.path()))
+      files.push_back(entry.path());
   }
   if (error) {
     throw Error(ErrorKind::kInput, fmt::format("{}: cannot be listed", folder.string()), error.message(),

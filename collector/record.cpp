@@ -22,12 +22,15 @@
 #include "collector/clock.h"
 #include "collector/command.h"
 #include "collector/environment.h"
+#include "collector/file_owner.h"
 #include "collector/gpu_sampler.h"
 #include "collector/identity.h"
 #include "collector/proc_files.h"
 #include "collector/process_log.h"
 #include "collector/process_stat.h"
 #include "collector/process_tree.h"
+#include "collector/recorder_id.h"
+#include "collector/run_claim.h"
 #include "collector/run_folder.h"
 
 namespace swinscope {
@@ -108,9 +111,10 @@ std::int64_t cpu_ns_of(const rusage& usage) {
 // The run while its processes live: passes signals on, samples, waits.
 class Watch {
  public:
-  Watch(const ParentRole& role, ProcessLog& log, double sample_hz, const Report& report)
+  Watch(const ParentRole& role, ProcessLog& log, RunClaim& claim, double sample_hz, const Report& report)
       : role_(role),
         log_(log),
+        claim_(claim),
         report_(report),
         scanner_(getpid()),
         period_ns_(sample_hz > 0 ? static_cast<std::int64_t>(1e9 / sample_hz) : kIdlePeriodNs) {}
@@ -199,6 +203,7 @@ class Watch {
       log_.add_gpus(gpus_->take());
       log_.lose_gpus(gpus_->dropped());
     }
+    claim_.beat(now_ns);
     if (now_ns >= next_flush_ns_) {
       log_.flush();
       next_flush_ns_ = now_ns + kFlushNs;
@@ -217,6 +222,7 @@ class Watch {
 
   const ParentRole& role_;
   ProcessLog& log_;
+  RunClaim& claim_;
   const Report& report_;
   ProcessScanner scanner_;
   ProcessTree tree_;
@@ -263,12 +269,13 @@ std::string python_path(const fs::path& collector) {
 }
 
 std::map<std::string, std::string> variables_for(const RecordOptions& options, const fs::path& collector,
-                                                 std::int64_t offset_ns) {
+                                                 const RecorderId& recorder, std::int64_t offset_ns) {
   const std::string library = fs::absolute(collector).string();
   std::map<std::string, std::string> variables = {
       {"CUDA_INJECTION64_PATH", library},
       {"NVTX_INJECTION64_PATH", library},
       {"SWINSCOPE_OUT", fs::absolute(options.folder).string()},
+      {"SWINSCOPE_RECORDER", recorder.mark()},
       {"SWINSCOPE_CLOCK", utc_offset_text(offset_ns)},
       {"SWINSCOPE_SAMPLE_HZ", fmt::format("{}", options.sample_hz)},
       {"SWINSCOPE_TRACE", trace_list(options.trace)},
@@ -301,17 +308,28 @@ void report_files(const std::vector<RunFile>& files, const Report& report) {
   }
 }
 
+std::vector<fs::path> trace_files_of(const fs::path& folder, const RunDescription& run) {
+  std::vector<fs::path> files;
+  for (const RunFile& file : run.files)
+    files.push_back(folder / file.name);
+  if (!run.process_file.empty()) files.push_back(folder / run.process_file);
+  return files;
+}
+
 // After the last process has ended: the files of the ranks, then our own, which needs to know their ranks.
-void close_run(const RecordOptions& options, ProcessTree& tree, ProcessLog& log, RunDescription& run,
-               const Report& note) {
+void close_run(const RecordOptions& options, ProcessTree& tree, ProcessLog& log, const RunClaim& claim,
+               RunDescription& run, const Report& note) {
   std::set<std::int64_t> alive;
+  std::set<std::int64_t> all;
   std::int64_t cpu_ns = 0;
   for (const TreeProcess& process : tree.processes()) {
+    all.insert(process.stat.pid);
     if (process.is_alive()) alive.insert(process.stat.pid);
     cpu_ns += process.own_ns + process.unseen_ns;
   }
   run.cpu_ns = cpu_ns;
-  run.files = finish_run_files(options.folder, alive, note);
+  const FileOwner owner(options.folder, claim, run.recorder.mark(), std::move(all));
+  run.files = finish_run_files(options.folder, alive, note, &owner);
   std::map<pid_t, std::int32_t> ranks;
   for (const RunFile& file : run.files)
     ranks.emplace(static_cast<pid_t>(file.pid), file.rank);
@@ -319,7 +337,7 @@ void close_run(const RecordOptions& options, ProcessTree& tree, ProcessLog& log,
   log.finish(tree);
   run.process_file = log.file_name();
   std::error_code none;
-  fs::remove(options.folder / kTriggerFile, none);
+  if (owner.is_alone()) fs::remove(options.folder / kTriggerFile, none);
   report_files(run.files, note);
 }
 
@@ -347,7 +365,7 @@ fs::path find_collector() {
               "set SWINSCOPE_COLLECTOR to its path");
 }
 
-int record(const RecordOptions& options) {
+int record(const RecordOptions& options, RecordOutcome* outcome) {
   const Report report = options.report ? options.report : report_to_stderr;
   std::vector<std::string> warnings;
   const Report note = [&](const std::string& line) {
@@ -357,40 +375,43 @@ int record(const RecordOptions& options) {
   if (options.command.empty()) find_command("");
   const fs::path program = find_command(options.command.front());
   const fs::path collector = options.collector.empty() ? find_collector() : options.collector;
-  prepare_run_folder(options.folder, options.force);
-  warn_of_other_tool(collector, note);
 
   const std::int64_t offset_ns = measure_utc_offset_ns();
   const std::int64_t start_ns = monotonic_ns();
   RunDescription run;
   run.command = options.command;
-  run.host = host_name();
+  run.recorder = this_recorder();
+  run.place = job_place_from_environment();
   run.window = window_text(options.window);
-  run.recorder_pid = getpid();
-  if (const auto self = read_process_stat(getpid()))
-    run.recorder_start_ticks = static_cast<std::int64_t>(self->start_ticks);
   run.start_utc_ns = start_ns + offset_ns;
-  write_run_json(options.folder, run);
-
   const ParentRole role;
+  RunClaim claim(options.folder, run.recorder, run.place, run_json(run), options.force);
+  warn_of_other_tool(collector, note);
+  if (!claim.others().empty() && !run.place.rank)
+    report(fmt::format("{}: recorded together with what others record there", options.folder.string()));
+
   ProcessLog log(options.folder, describe_launcher(options, run.start_utc_ns), start_ns, note);
-  Watch watch(role, log, options.sample_hz, note);
+  Watch watch(role, log, claim, options.sample_hz, note);
   pid_t child = 0;
   try {
-    child = spawn_command(program, options.command, variables_for(options, collector, offset_ns), role.mask_before());
+    child = spawn_command(program, options.command, variables_for(options, collector, run.recorder, offset_ns),
+                          role.mask_before());
   } catch (const CommandError&) {
-    prepare_run_folder(options.folder, true);  // nothing ran: leave no run behind
+    log.discard();
+    claim.withdraw();  // nothing ran: leave no run behind
     throw;
   }
+  if (outcome != nullptr) outcome->has_started = true;
   look_at_gpus(options, log, watch, note);
   const int status = watch.run(child);
 
   try {
-    close_run(options, watch.tree(), log, run, note);
+    close_run(options, watch.tree(), log, claim, run, note);
     run.end_utc_ns = monotonic_ns() + offset_ns;
     run.exit_status = status;
     run.warnings = warnings;
-    write_run_json(options.folder, run);
+    write_run_json(claim.file(), run);
+    if (outcome != nullptr) outcome->files = trace_files_of(options.folder, run);
   } catch (const Error& error) {
     report(fmt::format("{} ({})", error.what(), error.cause()));
   } catch (const std::exception& error) {
