@@ -1,9 +1,8 @@
 #include "cli/command_line.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
-#include <utility>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -62,15 +61,15 @@ bool takes_next_word(const CLI::App& app, const std::string& word) {
   });
 }
 
-// The place of the command; the end when none is named.
-Words::iterator find_command_word(const CLI::App& app, Words& words) {
+// The first word that is neither an option nor the value of one: the command, where it is one.
+Words::const_iterator first_plain_word(const CLI::App& app, const Words& words) {
   auto at = words.begin();
   while (at != words.end() && is_option(*at)) {
     const bool skips_value = takes_next_word(app, *at);
     ++at;
     if (skips_value && at != words.end()) ++at;
   }
-  return at != words.end() && is_command(app, *at) ? at : words.end();
+  return at;
 }
 
 // The first word before `--` that looks like an option of the command and is none; "" where there is no such word.
@@ -91,19 +90,46 @@ Error unknown_option_error(const CLI::App& command, const std::string& option) {
                       runs_command ? "; the command that it runs, with its own options, stands behind --" : "")};
 }
 
+// The options of all commands: before a command nobody knows whose they are.
+Words all_options(const CLI::App& app) {
+  Words all = options_of(app);
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    const Words more = options_of(*command);
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
+
+Error without_command(const CLI::App& app, const Words& words) {
+  constexpr const char* kTheList = "`swinscope --help` lists the commands";
+  const auto plain = first_plain_word(app, words);
+  const Words known = all_options(app);
+  for (auto word = words.begin(); word != plain && word != words.end(); ++word) {
+    const std::string name = is_option(*word) ? option_name(*word) : "";
+    if (name.rfind("--", 0) != 0 || std::find(known.begin(), known.end(), name) != known.end()) continue;
+    return {ErrorKind::kUsage, fmt::format("{}: unknown{}", name, meant(name, known)), "no command has such an option",
+            kTheList};
+  }
+  if (plain == words.end()) return {ErrorKind::kUsage, "no command is given", {}, kTheList};
+  Words names = commands_of(app);
+  names.insert(names.end(), {"help", "version"});
+  return {ErrorKind::kUsage, fmt::format("there is no command '{}'{}", *plain, meant(*plain, names)), {}, kTheList};
+}
+
 }  // namespace
 
 Words in_order(const CLI::App& app, Words words) {
   if (words.empty()) return words;
   if (words.front() == "version" || words.front() == "-V") words.front() = "--version";
   if (words.front() == "help") {
-    words.front() = "--help";
-    if (words.size() > 1 && !is_option(words[1])) std::swap(words[0], words[1]);
-    return words;
+    if (words.size() == 1 || is_option(words[1])) return {"--help"};
+    if (!is_command(app, words[1])) return {words[1]};
+    return {words[1], "--help"};
   }
   if (words.front() == "--help" || words.front() == "--version" || words.front() == "-h") return words;
-  const auto command = find_command_word(app, words);
-  if (command != words.end()) std::rotate(words.begin(), command, command + 1);
+  const auto place = first_plain_word(app, words) - words.cbegin();
+  const auto command = words.begin() + place;
+  if (command != words.end() && is_command(app, *command)) std::rotate(words.begin(), command, command + 1);
   return words;
 }
 
@@ -130,26 +156,8 @@ Error refused_words(CLI::App& app, const Words& words, const CLI::ParseError& er
     return {ErrorKind::kUsage, "no command is given", {}, "try `swinscope analyze FILE`; `swinscope --help` lists the commands"};
   }
   const auto chosen = app.get_subcommands();
-  const auto command = chosen.empty() ? words.end() : std::find(words.begin(), words.end(), chosen.front()->get_name());
-  if (const std::string option = unknown_option(app, words.begin(), command); !option.empty()) {
-    Words all = options_of(app);
-    for (const CLI::App* any : app.get_subcommands([](const CLI::App*) { return true; })) {
-      const Words more = options_of(*any);
-      all.insert(all.end(), more.begin(), more.end());
-    }
-    const bool is_known = std::find(all.begin(), all.end(), option) != all.end();
-    return {ErrorKind::kUsage,
-            is_known ? fmt::format("{}: no command is given", option)
-                     : fmt::format("{}: unknown{}", option, meant(option, all)),
-            "the command comes first, its options behind it", "`swinscope --help` lists the commands"};
-  }
-  if (chosen.empty()) {
-    const std::string name = app.remaining().empty() ? words.front() : app.remaining().front();
-    Words names = commands_of(app);
-    names.insert(names.end(), {"help", "version"});
-    return {ErrorKind::kUsage, fmt::format("there is no command '{}'{}", name, meant(name, names)), {},
-            "`swinscope --help` lists the commands"};
-  }
+  if (chosen.empty()) return without_command(app, words);
+  const auto command = std::find(words.begin(), words.end(), chosen.front()->get_name());
   if (const std::string option = unknown_option(*chosen.front(), command, words.end()); !option.empty())
     return unknown_option_error(*chosen.front(), option);
   return {ErrorKind::kUsage, readable(error.what()), {},

@@ -255,7 +255,6 @@ TEST_F(Claim, BeatsRenewTheFile) {
   RunClaim first = claim();
   touch("run.json", kSecond);
   first.beat(5);
-  EXPECT_GT(test::fs::last_write_time(folder_ / "run.json").time_since_epoch().count(), 0);
   struct stat info = {};
   ASSERT_EQ(stat(first.file().c_str(), &info), 0);
   EXPECT_GT(info.st_mtim.tv_sec, 1);
