@@ -156,8 +156,9 @@ Error refused_words(CLI::App& app, const Words& words, const CLI::ParseError& er
     return {ErrorKind::kUsage, "no command is given", {}, "try `swinscope analyze FILE`; `swinscope --help` lists the commands"};
   }
   const auto chosen = app.get_subcommands();
-  if (chosen.empty()) return without_command(app, words);
-  const auto command = std::find(words.begin(), words.end(), chosen.front()->get_name());
+  // A command behind words that nobody understands is none yet.
+  const auto command = chosen.empty() ? words.end() : std::find(words.begin(), words.end(), chosen.front()->get_name());
+  if (command != words.begin()) return without_command(app, words);
   if (const std::string option = unknown_option(*chosen.front(), command, words.end()); !option.empty())
     return unknown_option_error(*chosen.front(), option);
   return {ErrorKind::kUsage, readable(error.what()), {},

@@ -54,7 +54,8 @@ ssize_t write_or_drop(void* /*cookie*/, const char* text, std::size_t size) {
 void fill_closed_streams() {
   for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
     if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
-    const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    // What is to be read there ends at once; what is our data must not vanish: writing it fails, as it does without us.
+    const int null = open("/dev/null", (stream == STDERR_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
     // The lowest free number is the stream's own.
     if (null > STDERR_FILENO) close(null);
   }
