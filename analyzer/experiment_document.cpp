@@ -108,8 +108,8 @@ std::vector<std::string> scaling_headline(const Experiment& experiment, const st
   }
   std::erase(lines, std::string());
   if (!shown->point.tracing.empty()) {
-    lines.push_back(
-        fmt::format("  evidence: swinscope analyze {}", path_argument((shown->point.folder / shown->point.tracing).string())));
+    lines.push_back(fmt::format("  evidence: swinscope analyze {}",
+                                path_argument((shown->point.folder / shown->point.tracing).string())));
   }
   return lines;
 }

@@ -34,9 +34,7 @@ Json read_json(const fs::path& path, std::string_view schema) {
   return json;
 }
 
-void write_json(const fs::path& path, const Json& json) {
-  replace_private_file(path, json.dump(2) + "\n");
-}
+void write_json(const fs::path& path, const Json& json) { replace_private_file(path, json.dump(2) + "\n"); }
 
 // What a number may be: everything that is computed of it stays within 64 bits.
 std::int64_t checked(const fs::path& path, const Json& json, const char* key, std::int64_t otherwise,

@@ -15,6 +15,7 @@
 #include "analyzer/counting_sink.h"
 #include "analyzer/job.h"
 #include "analyzer/open.h"
+#include "analyzer/recorders_file.h"
 #include "store/error.h"
 #include "store/private_file.h"
 #include "store/reader.h"
@@ -61,12 +62,16 @@ class FolderSink : public TraceSink {
   std::vector<std::unique_ptr<TraceWriter>> writers_;
 };
 
+bool is_of_run(const fs::path& file) {
+  const std::string name = file.filename().string();
+  const bool is_trace = (name.starts_with("rank") || name.starts_with("record.")) && file.extension() == ".db";
+  return name == "run.json" || is_trace || is_recorders_file(file);
+}
+
 bool holds_traces(const fs::path& folder) {
   std::error_code ignored;
-  return std::any_of(fs::directory_iterator(folder, ignored), fs::directory_iterator(), [](const auto& entry) {
-    const std::string name = entry.path().filename().string();
-    return name == "run.json" || (name.substr(0, 4) == "rank" && entry.path().extension() == ".db");
-  });
+  return std::any_of(fs::directory_iterator(folder, ignored), fs::directory_iterator(),
+                     [](const auto& entry) { return is_of_run(entry.path()); });
 }
 
 // Removes the folder again when it was made for this import and nothing came into it.
@@ -100,10 +105,7 @@ void prepare_folder(const fs::path& folder, bool force) {
 
 void remove_old_run(const fs::path& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (name == "run.json" || (name.substr(0, 4) == "rank" && entry.path().extension() == ".db")) {
-      fs::remove(entry.path());
-    }
+    if (is_of_run(entry.path())) fs::remove(entry.path());
   }
 }
 
@@ -116,8 +118,7 @@ void write_run_json(const fs::path& folder, const ImportResult& result) {
   }
   json["warnings"] = result.warnings;
   // The names of the inputs are bytes of any kind.
-  replace_private_file(folder / "run.json",
-                       json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  replace_private_file(folder / "run.json", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 // Everything that was read, before ranks are known.

@@ -225,8 +225,7 @@ void refuse_independent_runs(const fs::path& path) {
       fmt::format("{} and {} are of different programs or times, and nothing says that they are ranks of one job",
                   runs[0].filename().string(), runs[1].filename().string()),
       fmt::format("`swinscope analyze {}` compares them; or give one of its files, such as {}",
-                  path_argument(path.string()),
-                  path_argument(runs.front().string())));
+                  path_argument(path.string()), path_argument(runs.front().string())));
 }
 
 Trace open_trace(const fs::path& path, const std::atomic<bool>* cancel) {

@@ -14,6 +14,7 @@
 
 #include "analyzer/byte_source.h"
 #include "analyzer/ranks.h"
+#include "analyzer/recorders_file.h"
 #include "analyzer/tar_members.h"
 
 namespace swinscope {
@@ -78,17 +79,6 @@ bool has_trace_name(const fs::path& path) {
   return name.front() != '.' && std::ranges::find(kOurs, name) == kOurs.end() &&
          std::ranges::any_of(
              kSuffixes, [&](std::string_view suffix) { return name.size() > suffix.size() && name.ends_with(suffix); });
-}
-
-// Several recorders of one run each add run.<host>.<pid>.<n>.json beside run.json. A trace may have such a name.
-bool is_recorders_file(const fs::path& path) {
-  const std::string name = path.filename().string();
-  if (!name.starts_with("run.") || !name.ends_with(".json")) return false;
-  constexpr std::string_view kBegin = R"({"schema": "swinscope.run/)";
-  std::ifstream file(path, std::ios::binary);
-  std::string head(kBegin.size(), '\0');
-  file.read(head.data(), static_cast<std::streamsize>(head.size()));
-  return head == kBegin;
 }
 
 std::vector<fs::path> traces_in(const fs::path& folder) {
@@ -192,6 +182,16 @@ bool is_whole_json(const fs::path& path) {
 }
 
 }  // namespace
+
+bool is_recorders_file(const fs::path& path) {
+  const std::string name = path.filename().string();
+  if (!name.starts_with("run.") || !name.ends_with(".json")) return false;
+  constexpr std::string_view kBegin = R"({"schema": "swinscope.run/)";
+  std::ifstream file(path, std::ios::binary);
+  std::string head(kBegin.size(), '\0');
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  return head == kBegin;
+}
 
 bool is_trace_database(const fs::path& path) {
   refuse_pipe(path);

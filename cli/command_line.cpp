@@ -153,7 +153,10 @@ std::string readable(const std::string& message) {
 
 Error refused_words(CLI::App& app, const Words& words, const CLI::ParseError& error) {
   if (words.empty()) {
-    return {ErrorKind::kUsage, "no command is given", {}, "try `swinscope analyze FILE`; `swinscope --help` lists the commands"};
+    return {ErrorKind::kUsage,
+            "no command is given",
+            {},
+            "try `swinscope analyze FILE`; `swinscope --help` lists the commands"};
   }
   const auto chosen = app.get_subcommands();
   // A command behind words that nobody understands is none yet.
@@ -161,7 +164,9 @@ Error refused_words(CLI::App& app, const Words& words, const CLI::ParseError& er
   if (command != words.begin()) return without_command(app, words);
   if (const std::string option = unknown_option(*chosen.front(), command, words.end()); !option.empty())
     return unknown_option_error(*chosen.front(), option);
-  return {ErrorKind::kUsage, readable(error.what()), {},
+  return {ErrorKind::kUsage,
+          readable(error.what()),
+          {},
           fmt::format("`swinscope {} --help` says what it takes", chosen.front()->get_name())};
 }
 

@@ -81,8 +81,8 @@ bool is_option_of_any(CLI::App& app, const CLI::ConfigItem& item) {
 std::string section_of(const CLI::App& app, const CLI::ConfigItem& item) {
   const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
   const bool is_section = item.parents.size() == 1 && std::any_of(commands.begin(), commands.end(), [&](const auto* c) {
-    return c->get_name() == item.parents.front();
-  });
+                            return c->get_name() == item.parents.front();
+                          });
   return is_section ? item.parents.front() : "";
 }
 
@@ -109,10 +109,11 @@ void ConfigFiles::read(const std::string& file, CLI::App& app, bool only_looks) 
     if (is_section_mark(item)) continue;
     try {
       if (only_looks && is_option_of_any(app, item) && !is_look(item.name)) {
-        ignored_.push_back({section_of(app, item),
-                            fmt::format("{}: {} is ignored: the file of a folder sets how things look, and nothing else; "
-                                        "write it into {}",
-                                        file, item.fullname(), user_file())});
+        ignored_.push_back(
+            {section_of(app, item),
+             fmt::format("{}: {} is ignored: the file of a folder sets how things look, and nothing else; "
+                         "write it into {}",
+                         file, item.fullname(), user_file())});
         continue;
       }
       apply(file, app, item);

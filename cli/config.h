@@ -1,8 +1,8 @@
 // Settings from files: they become the defaults of the sub-commands' options.
 //
 // ~/.config/swinscope/config.toml is the user's and may set every option. ./.swinscope.toml may have come with somebody
-// else's trace: it sets how things look, and nothing else; its other settings are ignored with a warning. It goes before
-// the user's file; SWINSCOPE_* and the command line go before both.
+// else's trace: it sets how things look, and nothing else; its other settings are ignored with a warning. It goes
+// before the user's file; SWINSCOPE_* and the command line go before both.
 #pragma once
 
 #include <string>
@@ -19,8 +19,8 @@ class ConfigFiles {
   // Reads both files. Mistakes are kept for report().
   explicit ConfigFiles(CLI::App& app);
 
-  // Once the command is known: warns of what was ignored. A mistake that concerns the command is thrown, Error (kUsage);
-  // with `doctor`, which helps to find it, and with commands that run a program it is a warning, too.
+  // Once the command is known: warns of what was ignored. A mistake that concerns the command is thrown, Error
+  // (kUsage); with `doctor`, which helps to find it, and with commands that run a program it is a warning, too.
   void report(const CLI::App& app) const;
 
  private:

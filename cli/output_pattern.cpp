@@ -14,7 +14,8 @@ namespace {
 constexpr const char* kParts =
     "%q{NAME} is a variable of the environment, %h the host, %p the process id, %r the rank, %% a percent";
 
-[[noreturn]] void refuse_pattern(const std::string& pattern, const std::string& cause, const std::string& hint = kParts) {
+[[noreturn]] void refuse_pattern(const std::string& pattern, const std::string& cause,
+                                 const std::string& hint = kParts) {
   throw Error(ErrorKind::kUsage, fmt::format("-o {}: the name cannot be filled in", pattern), cause, hint);
 }
 
@@ -27,7 +28,7 @@ std::string variable_at(const std::string& pattern, std::size_t& at, const Patte
   const std::optional<std::string> value = values.variable(name);
   if (!value) {
     refuse_pattern(pattern, fmt::format("the variable {} is not set", name),
-           fmt::format("set {}, or name the folder otherwise: {}", name, kParts));
+                   fmt::format("set {}, or name the folder otherwise: {}", name, kParts));
   }
   at = close + 1;
   return *value;
@@ -69,7 +70,7 @@ std::string fill_pattern(const std::string& pattern, const PatternValues& values
       case 'r':
         if (!values.rank) {
           refuse_pattern(pattern, "%r is the rank, and no launcher says one",
-                 "start `swinscope record` below torchrun, mpirun, srun or `swinscope launch`, or set RANK");
+                         "start `swinscope record` below torchrun, mpirun, srun or `swinscope launch`, or set RANK");
         }
         filled += std::to_string(*values.rank);
         break;

@@ -56,7 +56,9 @@ bool starts_unrecorded(const Error& error) {
 [[noreturn]] void run_unrecorded(const std::vector<std::string>& command, const Error& error) {
   const std::string why =
       error.cause().empty() ? std::string(error.what()) : fmt::format("{} ({})", error.what(), error.cause());
-  fmt::print(stderr, "swinscope: {}; the command runs all the same\n", could_not_be_recorded(why));
+  const RankIdentity identity = rank_from_environment();
+  const std::string who = identity.is_given ? fmt::format("rank {} ", identity.rank) : "";
+  fmt::print(stderr, "swinscope: {}{}; the command runs all the same\n", who, could_not_be_recorded(why));
   if (!error.hint().empty()) fmt::print(stderr, "  hint: {}\n", error.hint());
   become_command(find_command(command.front()), command);
 }
@@ -96,7 +98,8 @@ int record_or_run(RecordCommandOptions& options) {
   store_timelines(outcome.files, options.quiet, &interrupted());
   if (!options.quiet) {
     const std::string folder = options.record.folder.string();
-    fmt::print(stderr, "swinscope: recorded {}; look at it with: swinscope analyze {}\n", folder, path_argument(folder));
+    fmt::print(stderr, "swinscope: recorded {}; look at it with: swinscope analyze {}\n", folder,
+               path_argument(folder));
   }
   return status;
 }
@@ -123,8 +126,10 @@ int run_record(RecordCommandOptions options) {
 void add_record(CLI::App& app, int& status) {
   auto options = std::make_shared<RecordCommandOptions>();
   CLI::App* command = app.add_subcommand("record", "Run a command and record it; ends with the command's exit status");
-  command->add_option("-o,--output", options->folder, "Run folder (default: run-DATE-TIME, made anew); %q{NAME} is a variable of the environment, %h the "
-                      "host, %p the process id, %r the rank, %% a percent");
+  command->add_option(
+      "-o,--output", options->folder,
+      "Run folder (default: run-DATE-TIME, made anew); %q{NAME} is a variable of the environment, %h the "
+      "host, %p the process id, %r the rank, %% a percent");
   command
       ->add_option("--sample", options->record.sample_hz,
                    "Samples of threads and processes per second; 0: of processes only, once a second")

@@ -14,7 +14,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,6 +24,7 @@
 #include "collector/file_owner.h"
 #include "collector/gpu_sampler.h"
 #include "collector/identity.h"
+#include "collector/parent_role.h"
 #include "collector/proc_files.h"
 #include "collector/process_log.h"
 #include "collector/process_stat.h"
@@ -38,68 +38,10 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kKilledBase = 128;
-constexpr std::array<int, 6> kForwarded = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
 using Report = std::function<void(const std::string&)>;
 
 void report_to_stderr(const std::string& line) { std::fprintf(stderr, "swinscope: %s\n", line.c_str()); }
-
-// Blocks the signals that this process waits for, and is the parent of its descendants' orphans; undone in the
-// destructor.
-class ParentRole {
- public:
-  ParentRole() {
-    sigemptyset(&waited_for_);
-    for (const int signal : kForwarded)
-      sigaddset(&waited_for_, signal);
-    sigaddset(&waited_for_, SIGCHLD);
-    pthread_sigmask(SIG_BLOCK, &waited_for_, &mask_before_);
-    const sigset_t too_large = file_too_large();
-    pthread_sigmask(SIG_BLOCK, &too_large, nullptr);
-    // Ignored, it would make the kernel throw away the exit status that we return.
-    struct sigaction by_default = {};
-    by_default.sa_handler = SIG_DFL;
-    sigaction(SIGCHLD, &by_default, &child_before_);
-    prctl(PR_GET_CHILD_SUBREAPER, &was_subreaper_);
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
-  }
-  ParentRole(const ParentRole&) = delete;
-  ParentRole& operator=(const ParentRole&) = delete;
-  ParentRole(ParentRole&&) = delete;
-  ParentRole& operator=(ParentRole&&) = delete;
-  ~ParentRole() {
-    prctl(PR_SET_CHILD_SUBREAPER, was_subreaper_);
-    const sigset_t too_large = file_too_large();
-    const timespec now{};
-    sigtimedwait(&too_large, nullptr, &now);
-    sigaction(SIGCHLD, &child_before_, nullptr);
-    pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
-  }
-
-  const sigset_t& mask_before() const { return mask_before_; }
-
-  // The next signal, or none until the time (CLOCK_MONOTONIC) has come.
-  std::optional<siginfo_t> wait_until(std::int64_t until_ns) const {
-    const std::int64_t left_ns = std::max(until_ns - monotonic_ns(), std::int64_t{0});
-    const timespec timeout{left_ns / 1'000'000'000, left_ns % 1'000'000'000};
-    siginfo_t info{};
-    return sigtimedwait(&waited_for_, &info, &timeout) > 0 ? std::optional(info) : std::nullopt;
-  }
-
- private:
-  // Where files may not grow beyond a limit, a write of ours fails; it must not end this process.
-  static sigset_t file_too_large() {
-    sigset_t set{};
-    sigemptyset(&set);
-    sigaddset(&set, SIGXFSZ);
-    return set;
-  }
-
-  sigset_t waited_for_{};
-  sigset_t mask_before_{};
-  struct sigaction child_before_ = {};
-  int was_subreaper_ = 0;
-};
 
 std::int64_t cpu_ns_of(const rusage& usage) {
   const auto ns = [](const timeval& t) {

@@ -26,8 +26,8 @@ namespace {
 // Ranks of one job begin together.
 constexpr std::int64_t kTogetherNs = 600'000'000'000;
 
-// While it lives, no other recorder decides about the folder. The kernel releases it with the process. Some network file
-// systems have no such locks, and a stopped process may hold one: then the decision is taken without.
+// While it lives, no other recorder decides about the folder. The kernel releases it with the process. Some network
+// file systems have no such locks, and a stopped process may hold one: then the decision is taken without.
 class FolderLock {
  public:
   explicit FolderLock(const fs::path& folder) : file_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
@@ -127,6 +127,18 @@ bool joins(const std::vector<RunPiece>& pieces, const RecorderId& recorder, cons
     if (piece.place.rank == place.rank && piece.place.restarts >= place.restarts) is_earlier_job = true;
   }
   return is_rank_of_it && !is_earlier_job;
+}
+
+void refuse_while_recorded(const fs::path& folder) {
+  const std::vector<RunPiece> pieces = read_run_pieces(folder);
+  if (pieces.empty()) return;
+  const std::int64_t now_there_ns = file_system_now_ns(folder);
+  for (const RunPiece& piece : pieces) {
+    if (!piece.is_alive(now_there_ns)) continue;
+    throw Error(ErrorKind::kUsage, fmt::format("{}: a recording is going on there", folder.string()),
+                fmt::format("process {} on {} records into it", piece.recorder.pid, piece.recorder.host),
+                "wait until it has ended, or give another folder with -o");
+  }
 }
 
 RunClaim::RunClaim(fs::path folder, const RecorderId& recorder, const JobPlace& place, const std::string& text,

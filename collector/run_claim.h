@@ -5,8 +5,8 @@
 // the folder is one of them, and records beside them, when one of these holds:
 //   - one of them is alive, or was after this process began (same host);
 //   - it has a rank of the same job: the launcher's name for the job and the world size are the same; where the name is
-//     not unique, or there is none, both also began within ten minutes of each other. A job in which this rank has ended
-//     before is an earlier one, unless the launcher has restarted the rank since.
+//     not unique, or there is none, both also began within ten minutes of each other. A job in which this rank has
+//     ended before is an earlier one, unless the launcher has restarted the rank since.
 // Else what is there is a run that has ended: it is refused, or replaced with `force`. So `force` never touches a
 // recording that is going on.
 #pragma once
@@ -26,10 +26,13 @@ namespace swinscope {
 bool joins(const std::vector<RunPiece>& pieces, const RecorderId& recorder, const JobPlace& place,
            std::int64_t start_utc_ns, const std::function<bool(const RunPiece&)>& alive);
 
+// Throws Error (kUsage) while anybody records into the folder: for those that would replace what is in it.
+void refuse_while_recorded(const std::filesystem::path& folder);
+
 class RunClaim {
  public:
-  // Makes the folder where it is missing and adds this recorder, whose file gets `text`. Throws Error: kUsage when a run
-  // that has ended is in the folder, kFailure when nothing can be written there.
+  // Makes the folder where it is missing and adds this recorder, whose file gets `text`. Throws Error: kUsage when a
+  // run that has ended is in the folder, kFailure when nothing can be written there.
   RunClaim(std::filesystem::path folder, const RecorderId& recorder, const JobPlace& place, const std::string& text,
            bool force);
 

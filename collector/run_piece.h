@@ -23,8 +23,8 @@ struct RunPiece {
   std::optional<std::int64_t> end_utc_ns;  // none while it goes on, and when the recorder was killed
   std::vector<std::string> trace_files;    // names, of the ranks; known once it has ended
 
-  // Whether its recorder is at work: by its process where this host can see it; elsewhere by the time of the file, which
-  // a recorder at work touches (kBeatNs). `now_there_ns` is the time now on the clock of that file system (UTC).
+  // Whether its recorder is at work: by its process where this host can see it; elsewhere by the time of the file,
+  // which a recorder at work touches (kBeatNs). `now_there_ns` is the time now on the clock of that file system (UTC).
   bool is_alive(std::int64_t now_there_ns) const;
 };
 

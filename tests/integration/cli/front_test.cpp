@@ -55,7 +55,8 @@ TEST_F(Front, UnknownWordsAreNamedWithTheNearest) {
   EXPECT_THAT(refusal({"analyse", "x"}), StartsWith("error: there is no command 'analyse'; did you mean analyze?\n"));
   EXPECT_THAT(refusal({"help", "kernel"}), StartsWith("error: there is no command 'kernel'; did you mean kernels?\n"));
   EXPECT_THAT(refusal({"-q", "verison"}), StartsWith("error: there is no command 'verison'; did you mean version?\n"));
-  EXPECT_THAT(refusal({"--formt", "json", "analyze", "x"}), StartsWith("error: --formt: unknown; did you mean --format?\n"));
+  EXPECT_THAT(refusal({"--formt", "json", "analyze", "x"}),
+              StartsWith("error: --formt: unknown; did you mean --format?\n"));
   EXPECT_THAT(refusal({"--format", "json"}), StartsWith("error: no command is given\n"));
   EXPECT_THAT(refusal({}), StartsWith("error: no command is given\n  hint: try `swinscope analyze FILE`"));
 }
@@ -102,7 +103,8 @@ TEST_F(Front, NobodyNeedsToTakeWhatItSays) {
     const std::string to = stderr_is;
     EXPECT_EQ(shell("$SWINSCOPE record -o 'run " + to.substr(2, 4) + "' -- sh -c 'exit 7' " + to).status, 7) << to;
     EXPECT_EQ(shell("$SWINSCOPE record -o /proc/none -- sh -c 'exit 8' " + to).status, 8) << to;
-    EXPECT_EQ(shell("$SWINSCOPE launch --ranks 2 --grace 600 -- sh -c 'test $RANK = 0 || exit 5' " + to).status, 5) << to;
+    EXPECT_EQ(shell("$SWINSCOPE launch --ranks 2 --grace 600 -- sh -c 'test $RANK = 0 || exit 5' " + to).status, 5)
+        << to;
     EXPECT_EQ(shell("$SWINSCOPE record -- /no/such " + to).status, 127) << to;
     EXPECT_EQ(shell("$SWINSCOPE info lossy.sqlite " + to).status, 0) << to;
     EXPECT_THAT(shell("$SWINSCOPE info lossy.sqlite " + to).out, HasSubstr("ranks"));
@@ -112,10 +114,16 @@ TEST_F(Front, NobodyNeedsToTakeWhatItSays) {
   }
 }
 
+TEST_F(Front, NorDoTheWorkloads) {
+  for (const std::string to : {"2>/dev/full", "2>&-"})
+    EXPECT_EQ(shell("${SWINSCOPE%scope} make-data pictures --force --images 24 " + to).status, 0) << to;
+}
+
 // What the program itself reads and writes is as without us.
 TEST_F(Front, ClosedStreamsStayClosedForTheProgram) {
   const std::string look = "ls -l /proc/$$/fd | grep -c ' [012] ->'";
-  EXPECT_EQ(shell("$SWINSCOPE record -q -o run -- sh -c \"" + look + "\" 2>&- <&-").out, shell("sh -c \"" + look + "\" 2>&- <&-").out);
+  EXPECT_EQ(shell("$SWINSCOPE record -q -o run -- sh -c \"" + look + "\" 2>&- <&-").out,
+            shell("sh -c \"" + look + "\" 2>&- <&-").out);
 }
 
 TEST_F(Front, AClosedOutputIsAFailure) {
@@ -125,6 +133,16 @@ TEST_F(Front, AClosedOutputIsAFailure) {
     EXPECT_EQ(result.status, 1) << to;
     EXPECT_THAT(result.err, StartsWith("error: the standard output cannot be written\n"));
   }
+}
+
+// Somebody else may have prepared the folder.
+TEST_F(Front, ALinkThatLeadsNowhereIsNotFollowed) {
+  make_database("small.sqlite", small_export_sql());
+  std::filesystem::create_symlink(folder() / "elsewhere", folder() / "table.txt");
+  const ProgramResult result = run({"kernels", "small.sqlite", "-o", "table.txt"});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.err, StartsWith("error: table.txt: the file exists\n"));
+  EXPECT_FALSE(std::filesystem::exists(folder() / "elsewhere"));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Several recorders beside each other, and recorders that cannot record: every program runs, whatever recording cannot do.
+// Several recorders beside each other, and recorders that cannot record: every program runs, whatever recording cannot
+// do.
 #include <algorithm>
 #include <memory>
 #include <set>
@@ -78,7 +79,8 @@ class Together : public ::testing::Test {
     return std::make_unique<Process>(command, variables, [this, more, &variables] {
       for (const char* name : {"RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID",
                                "TORCHELASTIC_RUN_ID", "MASTER_ADDR"}) {
-        const bool is_wanted = std::any_of(variables.begin(), variables.end(), [&](const auto& v) { return v.first == name; });
+        const bool is_wanted =
+            std::any_of(variables.begin(), variables.end(), [&](const auto& v) { return v.first == name; });
         if (!is_wanted) unsetenv(name);
       }
       dup2(STDOUT_FILENO, STDERR_FILENO);
@@ -87,7 +89,8 @@ class Together : public ::testing::Test {
     });
   }
   // Its exit status, then all that it wrote.
-  std::string result(const Strings& command, const Variables& variables = {}, const std::function<void()>& more = {}) const {
+  std::string result(const Strings& command, const Variables& variables = {},
+                     const std::function<void()>& more = {}) const {
     const auto run = start(command, variables, more);
     const int status = run->wait();
     return std::to_string(status) + " " + run->output();
@@ -100,6 +103,13 @@ class Together : public ::testing::Test {
         found.push_back(name);
     }
     return found;
+  }
+  std::string trace_of_another_program() const {
+    const test::fs::path file = temp_ / "theirs.json";
+    test::write_file(file,
+                     R"({"schemaVersion": 1, "traceEvents": [{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0,
+      "tid": 7, "ts": 1, "dur": 2, "args": {"device": 0, "stream": 7}}]})");
+    return file.string();
   }
   static std::string nvtx() { return "'" + program("nvtx_modes") + "' atexit"; }
 
@@ -172,10 +182,16 @@ TEST_F(Together, ForceLeavesALivingRecordingAlone) {
   barrier.wait_for(1);
   EXPECT_THAT(result(record({"--force", "-o", "run"}, shell(nvtx() + "; exit 5"))), StartsWith("5 "));
   EXPECT_THAT(files("run", ".json", folder_), SizeIs(2));
+  EXPECT_THAT(
+      result({SWINSCOPE_PROGRAM, "import", "--force", "-o", "run", trace_of_another_program()}),
+      AllOf(StartsWith("2 error: run: a recording is going on there\n"), HasSubstr(std::to_string(first->pid()))));
   barrier.release(1);
   EXPECT_EQ(first->wait(), 0);
   expect_recordings(folder_, 3);
-  // Now that both have ended it replaces them.
+  // Now that both have ended both are replaced.
+  EXPECT_THAT(result({SWINSCOPE_PROGRAM, "import", "-q", "--force", "-o", "run", trace_of_another_program()}),
+              StartsWith("0 "));
+  EXPECT_THAT(test::names_in(folder_), ElementsAre("rank0.db", "run.json"));
   EXPECT_THAT(result(record({"--force", "-o", "run"}, {"true"})), StartsWith("0 "));
   EXPECT_THAT(test::names_in(folder_), ElementsAre("record.db", "run.json"));
 }
@@ -195,7 +211,7 @@ TEST_F(Together, RanksOfOneJobNeedNotBeThereAtOnce) {
 TEST_F(Together, ARankRunsThoughAnEarlierRunIsInTheFolder) {
   ASSERT_THAT(result(record({"-q", "-o", "run"}, {"true"})), "0 ");
   EXPECT_THAT(result(record({"-o", "run"}, shell("echo ran; exit 9")), rank("0")),
-              AllOf(StartsWith("9 "), HasSubstr("could not be recorded: run: the folder already holds a run"),
+              AllOf(StartsWith("9 "), HasSubstr("rank 0 could not be recorded: run: the folder already holds a run"),
                     HasSubstr("--force"), HasSubstr("ran\n")));
   EXPECT_THAT(test::names_in(folder_), ElementsAre("record.db", "run.json"));
   // Who types the command is asked instead, before anything runs.
@@ -207,8 +223,8 @@ TEST_F(Together, WhereNothingCanBeWrittenTheProgramRuns) {
   const Strings command = shell("echo ran; kill -TERM $$");
   test::write_file(temp_ / "file", "x");
   for (const char* folder : {"/proc/none/run", "file", "file/run"}) {
-    EXPECT_THAT(result(record({"-o", folder}, command)),
-                AllOf(StartsWith("143 swinscope: could not be recorded: "), HasSubstr("ran\n"), Not(HasSubstr("error"))));
+    EXPECT_THAT(result(record({"-o", folder}, command)), AllOf(StartsWith("143 swinscope: could not be recorded: "),
+                                                               HasSubstr("ran\n"), Not(HasSubstr("error"))));
   }
   const auto no_file_may_grow = [] {
     const rlimit none{0, 0};

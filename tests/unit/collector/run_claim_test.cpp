@@ -48,8 +48,9 @@ RunPiece ended(const JobPlace& place, const std::string& host = "here") {
   return piece;
 }
 
-bool joins_at(std::int64_t start_s, const JobPlace& place, const std::vector<RunPiece>& pieces,
-              const std::function<bool(const RunPiece&)>& alive = [](const RunPiece&) { return false; }) {
+bool joins_at(
+    std::int64_t start_s, const JobPlace& place, const std::vector<RunPiece>& pieces,
+    const std::function<bool(const RunPiece&)>& alive = [](const RunPiece&) { return false; }) {
   return joins(pieces, recorder_on("here"), place, start_s * kSecond, alive);
 }
 
