@@ -35,6 +35,8 @@ def blocks(text):
     for line in text.splitlines() + [""]:
         mark = re.match(r"(```+)\s*(\w*)", line)
         if fence is None and mark:
+            if block:
+                yield block
             fence, block = mark.group(2), []
         elif fence is not None and line.startswith("```"):
             if fence in SHELLS and block:
@@ -161,14 +163,13 @@ def not_run(text, used):
 
 
 def check_output(shown, printed):
-    """What a page shows of the output stands there, in this order; blanks between columns may differ."""
-    squeezed = [" ".join(line.split()) for line in printed.splitlines()]
-    at = 0
+    """What a page shows of the output stands there, in this order; blanks and the ends of lines may differ."""
+    squeezed, at = " ".join(printed.split()), 0
     for line in shown:
         wanted = " ".join(line.split())
-        if wanted not in squeezed[at:]:
+        at = squeezed.find(wanted, at)
+        if at < 0:
             raise AssertionError(f"is shown, but not printed: {line}")
-        at = squeezed.index(wanted, at) + 1
 
 
 def run_command(command, folder, used):
