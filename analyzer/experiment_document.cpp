@@ -9,6 +9,7 @@
 #include "analyzer/documents.h"
 #include "analyzer/tables.h"
 #include "analyzer/text.h"
+#include "store/shell.h"
 
 namespace swinscope {
 namespace {
@@ -120,7 +121,7 @@ std::vector<std::string> scaling_headline(const Experiment& experiment, const st
         "do");
   } else if (!shown->point.tracing.empty()) {
     lines.push_back(
-        fmt::format("  evidence: swinscope analyze {}", (shown->point.folder / shown->point.tracing).string()));
+        fmt::format("  evidence: swinscope analyze {}", path_argument((shown->point.folder / shown->point.tracing).string())));
   }
   return lines;
 }

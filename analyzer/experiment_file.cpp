@@ -9,6 +9,7 @@
 
 #include "analyzer/experiment.h"
 #include "store/error.h"
+#include "store/private_file.h"
 
 namespace swinscope {
 namespace fs = std::filesystem;
@@ -33,18 +34,7 @@ Json read_json(const fs::path& path, std::string_view schema) {
   return json;
 }
 
-void write_json(const fs::path& path, const Json& json) {
-  const fs::path unfinished = path.string() + ".tmp";
-  std::ofstream file(unfinished);
-  file << json.dump(2) << '\n';
-  file.close();
-  std::error_code error;
-  if (file) fs::rename(unfinished, path, error);
-  if (!file || error) {
-    throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be written", path.string()), error.message(),
-                "check the free space and the permissions of its folder");
-  }
-}
+void write_json(const fs::path& path, const Json& json) { replace_private_file(path, json.dump(2) + "\n"); }
 
 // What a number may be: everything that is computed of it stays within 64 bits.
 std::int64_t checked(const fs::path& path, const Json& json, const char* key, std::int64_t otherwise,

@@ -1,7 +1,6 @@
 #include "analyzer/import.h"
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -16,7 +15,9 @@
 #include "analyzer/counting_sink.h"
 #include "analyzer/job.h"
 #include "analyzer/open.h"
+#include "analyzer/recorders_file.h"
 #include "store/error.h"
+#include "store/private_file.h"
 #include "store/reader.h"
 #include "store/utf8.h"
 #include "store/writer.h"
@@ -61,12 +62,16 @@ class FolderSink : public TraceSink {
   std::vector<std::unique_ptr<TraceWriter>> writers_;
 };
 
+bool is_of_run(const fs::path& file) {
+  const std::string name = file.filename().string();
+  const bool is_trace = (name.starts_with("rank") || name.starts_with("record.")) && file.extension() == ".db";
+  return name == "run.json" || is_trace || is_recorders_file(file);
+}
+
 bool holds_traces(const fs::path& folder) {
   std::error_code ignored;
-  return std::any_of(fs::directory_iterator(folder, ignored), fs::directory_iterator(), [](const auto& entry) {
-    const std::string name = entry.path().filename().string();
-    return name == "run.json" || (name.substr(0, 4) == "rank" && entry.path().extension() == ".db");
-  });
+  return std::any_of(fs::directory_iterator(folder, ignored), fs::directory_iterator(),
+                     [](const auto& entry) { return is_of_run(entry.path()); });
 }
 
 // Removes the folder again when it was made for this import and nothing came into it.
@@ -91,12 +96,7 @@ class NewFolder {
 };
 
 void prepare_folder(const fs::path& folder, bool force) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) {
-    throw Error(ErrorKind::kFailure, fmt::format("{}: the folder cannot be created", folder.string()), error.message(),
-                "give another folder with -o");
-  }
+  make_private_folder(folder);
   if (!force && holds_traces(folder)) {
     throw Error(ErrorKind::kUsage, fmt::format("{}: the folder already holds a run", folder.string()), {},
                 "give another folder with -o, or --force to replace the run");
@@ -105,10 +105,7 @@ void prepare_folder(const fs::path& folder, bool force) {
 
 void remove_old_run(const fs::path& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (name == "run.json" || (name.substr(0, 4) == "rank" && entry.path().extension() == ".db")) {
-      fs::remove(entry.path());
-    }
+    if (is_of_run(entry.path())) fs::remove(entry.path());
   }
 }
 
@@ -120,14 +117,8 @@ void write_run_json(const fs::path& folder, const ImportResult& result) {
     json["ranks"].push_back({{"rank", file.rank}, {"file", file.path.filename().string()}, {"source", file.source}});
   }
   json["warnings"] = result.warnings;
-  std::ofstream out(folder / "run.json");
   // The names of the inputs are bytes of any kind.
-  out << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  out.close();
-  if (!out) {
-    throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be written", (folder / "run.json").string()), {},
-                "check the free space and the permissions of the folder");
-  }
+  replace_private_file(folder / "run.json", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 // Everything that was read, before ranks are known.

@@ -21,6 +21,7 @@
 #include "store/error.h"
 #include "store/nsys_export.h"
 #include "store/reader.h"
+#include "store/shell.h"
 
 namespace swinscope {
 namespace fs = std::filesystem;
@@ -223,8 +224,8 @@ void refuse_independent_runs(const fs::path& path) {
       ErrorKind::kUsage, fmt::format("{}: a folder of {} independent runs, not one job", path.string(), runs.size()),
       fmt::format("{} and {} are of different programs or times, and nothing says that they are ranks of one job",
                   runs[0].filename().string(), runs[1].filename().string()),
-      fmt::format("`swinscope analyze {}` compares them; or give one of its files, such as {}", path.string(),
-                  runs.front().string()));
+      fmt::format("`swinscope analyze {}` compares them; or give one of its files, such as {}",
+                  path_argument(path.string()), path_argument(runs.front().string())));
 }
 
 Trace open_trace(const fs::path& path, const std::atomic<bool>* cancel) {

@@ -13,6 +13,7 @@
 #include "analyzer/timeline_file.h"
 #include "store/database.h"
 #include "store/error.h"
+#include "store/private_file.h"
 #include "store/schema.h"
 
 namespace swinscope {
@@ -99,11 +100,11 @@ fs::path cache_entry(const fs::path& folder, const fs::path& file) {
 
 void keep_timeline(const fs::path& folder, const fs::path& file, const std::string& identity, const Timeline& timeline,
                    const std::atomic<bool>* cancel) {
-  std::error_code error;
-  fs::create_directories(folder, error);
+  make_private_folder(folder);
   const fs::path entry = cache_entry(folder, file);
   static std::atomic<unsigned> number = 0;
   const fs::path unfinished = fmt::format("{}.{}.{}", entry.string(), getpid(), ++number);
+  std::error_code error;
   try {
     write_entry(unfinished, identity, timeline, cancel);
     fs::rename(unfinished, entry);

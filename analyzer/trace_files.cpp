@@ -14,6 +14,7 @@
 
 #include "analyzer/byte_source.h"
 #include "analyzer/ranks.h"
+#include "analyzer/recorders_file.h"
 #include "analyzer/run_place.h"
 #include "analyzer/tar_members.h"
 
@@ -85,7 +86,8 @@ std::vector<fs::path> traces_in(const fs::path& folder) {
   std::error_code error;
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (entry.is_regular_file(error) && has_trace_name(entry.path())) files.push_back(entry.path());
+    if (entry.is_regular_file(error) && has_trace_name(entry.path()) && !is_recorders_file(entry.path()))
+      files.push_back(entry.path());
   }
   if (error) {
     throw Error(ErrorKind::kInput, fmt::format("{}: cannot be listed", folder.string()), error.message(),
@@ -186,6 +188,16 @@ bool is_whole_json(const fs::path& path) {
 }
 
 }  // namespace
+
+bool is_recorders_file(const fs::path& path) {
+  const std::string name = path.filename().string();
+  if (!name.starts_with("run.") || !name.ends_with(".json")) return false;
+  constexpr std::string_view kBegin = R"({"schema": "swinscope.run/)";
+  std::ifstream file(path, std::ios::binary);
+  std::string head(kBegin.size(), '\0');
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  return head == kBegin;
+}
 
 bool is_trace_database(const fs::path& path) {
   refuse_pipe(path);

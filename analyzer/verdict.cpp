@@ -8,6 +8,7 @@
 #include "analyzer/kernel_names.h"
 #include "analyzer/text.h"
 #include "analyzer/trace_doubts.h"
+#include "store/shell.h"
 
 namespace swinscope {
 namespace {
@@ -116,13 +117,13 @@ std::string evidence_of(const Trace& trace, Bound bound) {
     case Bound::kInput:
     case Bound::kHost:
     case Bound::kOther:
-      return fmt::format("swinscope launches {}", trace.path);
+      return fmt::format("swinscope launches {}", path_argument(trace.path));
     case Bound::kWaiting:
     case Bound::kTransfer:
     case Bound::kCommunication:
-      return fmt::format("swinscope kernels {} --by class --by-rank", trace.path);
+      return fmt::format("swinscope kernels {} --by class --by-rank", path_argument(trace.path));
     default:
-      return fmt::format("swinscope kernels {} --by operation", trace.path);
+      return fmt::format("swinscope kernels {} --by operation", path_argument(trace.path));
   }
 }
 
@@ -212,7 +213,7 @@ void judge_devices(const Trace& trace, const RunScope& scope, const std::vector<
   if (!verdict.has_parts) {
     verdict.abstained = "no time passes between the first and the last GPU event";
     verdict.sentence = fmt::format("what bounds the time is not known: {}", verdict.abstained);
-    verdict.evidence = fmt::format("swinscope info {}", trace.path);
+    verdict.evidence = fmt::format("swinscope info {}", path_argument(trace.path));
     return;
   }
   const std::int64_t divisor = scope.is_of_steps() ? steps : static_cast<std::int64_t>(devices.size());
@@ -224,7 +225,7 @@ void judge_devices(const Trace& trace, const RunScope& scope, const std::vector<
 
 // Without a GPU: by what the steps of the host were spent on.
 void judge_host(const Trace& trace, const RunScope& scope, const std::vector<HostPhases>& host, Verdict& verdict) {
-  verdict.evidence = fmt::format("swinscope info {}", trace.path);
+  verdict.evidence = fmt::format("swinscope info {}", path_argument(trace.path));
   verdict.abstained = why_no_gpu_activity(trace, scope);
   if (!verdict.abstained.empty()) {
     verdict.sentence = fmt::format("what bounds the time is not known: {}", verdict.abstained);
@@ -260,7 +261,7 @@ void judge_host(const Trace& trace, const RunScope& scope, const std::vector<Hos
       "GPU activity was recorded",
       bound_name(*verdict.bound), format_duration(verdict.whole_part_ns), part(Bound::kCompute), part(Bound::kWaiting),
       part(Bound::kInput));
-  verdict.evidence = fmt::format("swinscope layers {}", trace.path);
+  verdict.evidence = fmt::format("swinscope layers {}", path_argument(trace.path));
 }
 
 }  // namespace

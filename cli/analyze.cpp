@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/runs.h"
 #include "cli/selection.h"
+#include "store/shell.h"
 
 namespace swinscope::cli {
 namespace {
@@ -40,8 +41,8 @@ int run_analyze(const AnalyzeOptions& options) {
   }
   if (const auto experiments = experiments_at(options.run); !experiments.empty()) {
     throw Error(ErrorKind::kUsage, fmt::format("{}: {} experiments", options.run, experiments.size()), {},
-                fmt::format("`swinscope compare {}` for all, or `swinscope analyze {}` for one", options.run,
-                            experiments.front().string()));
+                fmt::format("`swinscope compare {}` for all, or `swinscope analyze {}` for one",
+                            path_argument(options.run), path_argument(experiments.front().string())));
   }
   if (const auto runs = independent_runs(options.run); !runs.empty())
     return show_runs(runs, RunOrder::kFastestFirst, options.common);

@@ -1,9 +1,10 @@
 #include "cli/command.h"
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
+#include <cstring>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -146,17 +147,19 @@ void emit(const Document& document, const CommonOptions& options) {
 }
 
 void write_file(const std::string& path, const std::string& text, bool force) {
-  if (!force && std::filesystem::exists(path)) {
+  // x: the file is made here or not at all; a link that leads nowhere is not followed.
+  std::FILE* const out = std::fopen(path.c_str(), force ? "wbe" : "wbxe");
+  if (out == nullptr && errno == EEXIST) {
     throw Error(ErrorKind::kUsage, fmt::format("{}: the file exists", path), {},
                 "give another name with -o, or --force to replace it");
   }
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) {
-    throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be written", path), {},
-                "check the free space and the permissions of its folder");
-  }
+  const bool is_open = out != nullptr;
+  const bool written = is_open && std::fwrite(text.data(), 1, text.size(), out) == text.size();
+  const int reason = errno;
+  const bool closed = is_open && std::fclose(out) == 0;
+  if (written && closed) return;
+  throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be written", path), std::strerror(written ? errno : reason),
+              "check the free space and the permissions of its folder");
 }
 
 int status_of(const Trace& trace) { return trace.corrupt ? static_cast<int>(ErrorKind::kInput) : 0; }

@@ -66,9 +66,6 @@ void emit(const Document& document, const CommonOptions& options);
 // Throws Error when the file exists (without `force`) or cannot be written.
 void write_file(const std::string& path, const std::string& text, bool force);
 
-// Makes what ./.swinscope.toml and ~/.config/swinscope/config.toml say the defaults of the sub-commands' options.
-// Throws Error(kUsage) for an unknown option or a wrong value.
-void apply_config_files(CLI::App& app);
 // A variable whose value an option does not take is ignored by CLI11 2.4 (Ubuntu 24.04), where 2.1 (Debian 12) refuses
 // it. To be called before commands run. Throws Error (kUsage).
 void refuse_wrong_variables(const CLI::App& app);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "collector/run_claim.h"
 #include "store/error.h"
 
 namespace swinscope::cli {
@@ -19,6 +20,7 @@ struct ImportOptions {
 
 int run_import(const ImportOptions& options) {
   const std::vector<std::filesystem::path> inputs(options.inputs.begin(), options.inputs.end());
+  refuse_while_recorded(options.common.output);
   const ImportResult result = import_traces(inputs, options.common.output, options.common.force, &interrupted());
   if (!options.common.quiet) {
     for (const std::string& warning : result.warnings)

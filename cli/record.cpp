@@ -8,10 +8,17 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/output_pattern.h"
 #include "cli/store_timelines.h"
+#include "collector/identity.h"
+#include "collector/run_folder.h"
+#include "store/private_file.h"
+#include "store/shell.h"
 
 namespace swinscope::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 struct RecordCommandOptions {
   RecordOptions record;
@@ -26,10 +33,34 @@ struct RecordCommandOptions {
   bool quiet = false;
 };
 
-// Named by the local time, so that runs list in the order they were made.
-std::string default_folder() {
+// Named by the local time, so that runs list in the order they were made; the second one of a second ends with -2. The
+// folder is made here: of several recorders one has it.
+std::string make_default_folder() {
+  constexpr int kMost = 100'000;
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  return fmt::format("run-{:%Y%m%d-%H%M%S}", fmt::localtime(now));
+  const std::string name = fmt::format("run-{:%Y%m%d-%H%M%S}", fmt::localtime(now));
+  if (make_new_folder(name)) return name;
+  for (int n = 2; n < kMost; ++n) {
+    const std::string next = fmt::format("{}-{}", name, n);
+    if (make_new_folder(next)) return next;
+  }
+  throw Error(ErrorKind::kFailure, fmt::format("{}: no name is left for a run folder", name), "", "name one with -o");
+}
+
+// The program runs, whatever recording cannot do. A mistake of someone who types the command is told instead: a folder
+// that holds an earlier run. A rank of a job runs even then, for the others would wait for it.
+bool starts_unrecorded(const Error& error) {
+  return error.kind() != ErrorKind::kUsage || rank_from_environment().is_given;
+}
+
+[[noreturn]] void run_unrecorded(const std::vector<std::string>& command, const Error& error) {
+  const std::string why =
+      error.cause().empty() ? std::string(error.what()) : fmt::format("{} ({})", error.what(), error.cause());
+  const RankIdentity identity = rank_from_environment();
+  const std::string who = identity.is_given ? fmt::format("rank {} ", identity.rank) : "";
+  fmt::print(stderr, "swinscope: {}{}; the command runs all the same\n", who, could_not_be_recorded(why));
+  if (!error.hint().empty()) fmt::print(stderr, "  hint: {}\n", error.hint());
+  become_command(find_command(command.front()), command);
 }
 
 WindowOptions window_of(const RecordCommandOptions& options) {
@@ -48,6 +79,31 @@ WindowOptions window_of(const RecordCommandOptions& options) {
   return *window;
 }
 
+int record_or_run(RecordCommandOptions& options) {
+  RecordOutcome outcome;
+  int status = 0;
+  find_command(options.record.command.front());  // nothing is made for a command that is not there
+  try {
+    options.record.folder =
+        options.folder.empty() ? make_default_folder() : fill_pattern(options.folder, pattern_values());
+    status = record(options.record, &outcome);
+  } catch (const CommandError&) {
+    throw;
+  } catch (const Error& error) {
+    if (outcome.has_started || !starts_unrecorded(error)) throw;
+    std::error_code kept;  // unless it is empty
+    if (options.folder.empty() && !options.record.folder.empty()) fs::remove(options.record.folder, kept);
+    run_unrecorded(options.record.command, error);
+  }
+  store_timelines(outcome.files, options.quiet, &interrupted());
+  if (!options.quiet) {
+    const std::string folder = options.record.folder.string();
+    fmt::print(stderr, "swinscope: recorded {}; look at it with: swinscope analyze {}\n", folder,
+               path_argument(folder));
+  }
+  return status;
+}
+
 int run_record(RecordCommandOptions options) {
   std::string unknown;
   const auto trace = parse_trace_list(options.trace, unknown);
@@ -59,17 +115,10 @@ int run_record(RecordCommandOptions options) {
   options.record.trace.graph_level = options.graphs == "graph";
   options.record.window = window_of(options);
   options.record.max_bytes = static_cast<std::int64_t>(options.max_size);
-  options.record.folder = options.folder.empty() ? default_folder() : options.folder;
   if (options.quiet) {
     options.record.report = [](const std::string&) {};
   }
-  const int status = record(options.record);
-  store_timelines(options.record.folder, options.quiet, &interrupted());
-  if (!options.quiet) {
-    fmt::print(stderr, "swinscope: recorded {0}; look at it with: swinscope analyze {0}\n",
-               options.record.folder.string());
-  }
-  return status;
+  return record_or_run(options);
 }
 
 }  // namespace
@@ -77,7 +126,10 @@ int run_record(RecordCommandOptions options) {
 void add_record(CLI::App& app, int& status) {
   auto options = std::make_shared<RecordCommandOptions>();
   CLI::App* command = app.add_subcommand("record", "Run a command and record it; ends with the command's exit status");
-  command->add_option("-o,--output", options->folder, "Run folder to make (default: run-DATE-TIME)");
+  command->add_option(
+      "-o,--output", options->folder,
+      "Run folder (default: run-DATE-TIME, made anew); %q{NAME} is a variable of the environment, %h the "
+      "host, %p the process id, %r the rank, %% a percent");
   command
       ->add_option("--sample", options->record.sample_hz,
                    "Samples of threads and processes per second; 0: of processes only, once a second")

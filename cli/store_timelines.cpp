@@ -9,20 +9,29 @@
 
 namespace swinscope::cli {
 
-void store_timelines(const std::filesystem::path& run, bool quiet, const std::atomic<bool>* cancel) {
-  const auto failed = [&](const std::filesystem::path& file, const std::exception& error) {
-    if (!quiet) fmt::print(stderr, "swinscope: {}: no timeline was stored: {}\n", file.string(), error.what());
-  };
-  try {
-    for (const std::filesystem::path& file : trace_files(run)) {
-      try {
-        store_timeline(file, cancel);
-      } catch (const std::exception& error) {
-        failed(file, error);
-      }
+namespace {
+
+void failed(const std::filesystem::path& file, bool quiet, const std::exception& error) {
+  if (!quiet) fmt::print(stderr, "swinscope: {}: no timeline was stored: {}\n", file.string(), error.what());
+}
+
+}  // namespace
+
+void store_timelines(const std::vector<std::filesystem::path>& files, bool quiet, const std::atomic<bool>* cancel) {
+  for (const std::filesystem::path& file : files) {
+    try {
+      store_timeline(file, cancel);
+    } catch (const std::exception& error) {
+      failed(file, quiet, error);
     }
+  }
+}
+
+void store_timelines(const std::filesystem::path& run, bool quiet, const std::atomic<bool>* cancel) {
+  try {
+    store_timelines(trace_files(run), quiet, cancel);
   } catch (const std::exception& error) {
-    failed(run, error);
+    failed(run, quiet, error);
   }
 }
 

@@ -1,21 +1,23 @@
 // swinscope trigger RUN: opens and closes an armed recording.
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "collector/capture_window.h"
-#include "collector/identity.h"
-#include "collector/process_stat.h"
+#include "collector/run_piece.h"
+#include "store/private_file.h"
 
 namespace swinscope::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 constexpr const char* kHint =
     "start one with `swinscope record --armed -o RUN -- COMMAND`, and trigger it while it runs";
@@ -24,35 +26,36 @@ constexpr const char* kHint =
   throw Error(ErrorKind::kUsage, fmt::format("{}: {}", folder.string(), what), cause, kHint);
 }
 
-// Another process may have its number by now, but no other began when it did.
-bool is_alive(const Json& recorder) {
-  const auto stat = read_process_stat(static_cast<pid_t>(recorder.value("pid", std::int64_t{0})));
-  return stat && stat->state != 'Z' && stat->start_ticks == recorder.value("start_ticks", std::uint64_t{0});
+// Throws Error(kUsage) unless this recorder looks for the trigger.
+void require_listening(const fs::path& folder, const RunPiece& piece) {
+  if (!piece.is_recording && !piece.end_utc_ns)
+    refuse(folder, "nothing tells whether the recording is armed", "an older swinscope records, or recorded, it");
+  if (piece.end_utc_ns) {
+    refuse(folder, "the recording has ended", fmt::format("its {} says when", piece.file.filename().string()));
+  }
+  if (piece.window != "armed") {
+    refuse(folder, "the recording is not armed",
+           piece.window == "whole" ? "it records CUDA throughout"
+                                   : fmt::format("it records CUDA in the window {}", piece.window));
+  }
+  // On another host that shares the folder its process cannot be seen.
+  if (piece.recorder.is_visible() && !piece.recorder.is_running())
+    refuse(folder, "the recording has ended", "its recorder was killed before it could say so");
 }
 
-// Throws Error(kUsage) where no process looks for the trigger.
+// Throws Error(kUsage) where no recorder looks for the trigger: with the reason of the first one.
 void require_listener(const fs::path& folder) {
-  std::ifstream file(folder / "run.json");
-  if (!file) refuse(folder, "no run is being recorded there", "it has no run.json");
-  const Json run = Json::parse(file, nullptr, false);
-  if (!run.is_object()) refuse(folder, "no run is being recorded there", "its run.json is no JSON object");
-  try {
-    if (run.contains("end_utc_ns") && !run["end_utc_ns"].is_null())
-      refuse(folder, "the recording has ended", "its run.json says when");
-    if (!run.contains("window") || !run.contains("recorder"))
-      refuse(folder, "nothing tells whether the recording is armed", "an older swinscope records, or recorded, it");
-    if (const std::string window = run["window"]; window != "armed") {
-      refuse(
-          folder, "the recording is not armed",
-          window == "whole" ? "it records CUDA throughout" : fmt::format("it records CUDA in the window {}", window));
+  const std::vector<RunPiece> pieces = read_run_pieces(folder);
+  if (pieces.empty()) refuse(folder, "no run is being recorded there", "it has no run.json");
+  std::optional<Error> first;
+  for (const RunPiece& piece : pieces) {
+    try {
+      return require_listening(folder, piece);
+    } catch (const Error& error) {
+      if (!first) first = error;
     }
-    // On another host that shares the folder its processes cannot be seen.
-    const std::string host = run.value("host", "");
-    if (host == host_name() && !is_alive(run["recorder"]))
-      refuse(folder, "the recording has ended", "its recorder was killed before it could say so");
-  } catch (const Json::exception& error) {
-    refuse(folder, "nothing tells whether the recording is armed", error.what());
   }
+  throw *first;
 }
 
 // The processes of the run look for the file a few times a second, on every host that shares the folder.
@@ -64,10 +67,12 @@ int run_trigger(const fs::path& folder) {
     fmt::print(stderr, "swinscope: {}: CUDA is not recorded any more\n", folder.string());
     return 0;
   }
-  std::ofstream out(file);
-  out.close();
-  if (!out)
-    throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be written", file.string()), "", "check its permissions");
+  const int made = create_private_file(file);
+  if (made < 0) {
+    throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be written", file.string()), std::strerror(errno),
+                "check the permissions of the folder");
+  }
+  close(made);
   fmt::print(stderr, "swinscope: {}: CUDA is recorded from now on\n", folder.string());
   return 0;
 }

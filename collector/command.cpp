@@ -39,6 +39,12 @@ class ChildEnvironment {
   std::vector<char*> pointers_;
 };
 
+[[noreturn]] void fail_to_start(const std::string& name, int code) {
+  throw CommandError(
+      code == ENOENT ? kNotFound : kNotExecutable, fmt::format("{}: cannot be started", name), std::strerror(code),
+      code == ENOEXEC ? "a script needs a first line such as #!/bin/sh" : "check the file and its interpreter");
+}
+
 }  // namespace
 
 fs::path find_command(const std::string& name) {
@@ -93,11 +99,14 @@ pid_t spawn_command(const fs::path& program, std::vector<std::string> arguments,
   pid_t child = 0;
   const int code = posix_spawn(&child, program.c_str(), nullptr, &attributes, argv.data(), environment.data());
   posix_spawnattr_destroy(&attributes);
-  if (code == 0) return child;
-  throw CommandError(
-      code == ENOENT ? kNotFound : kNotExecutable, fmt::format("{}: cannot be started", arguments.front()),
-      std::strerror(code),
-      code == ENOEXEC ? "a script needs a first line such as #!/bin/sh" : "check the file and its interpreter");
+  if (code != 0) fail_to_start(arguments.front(), code);
+  return child;
+}
+
+void become_command(const fs::path& program, std::vector<std::string> arguments) {
+  const std::vector<char*> argv = argument_pointers(arguments);
+  execv(program.c_str(), argv.data());
+  fail_to_start(arguments.front(), errno);
 }
 
 }  // namespace swinscope

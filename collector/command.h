@@ -35,4 +35,7 @@ std::vector<char*> argument_pointers(std::vector<std::string>& arguments);
 pid_t spawn_command(const std::filesystem::path& program, std::vector<std::string> arguments,
                     const std::map<std::string, std::string>& variables, const sigset_t& mask);
 
+// Replaces this process by the program, with its environment and signal mask. Throws CommandError.
+[[noreturn]] void become_command(const std::filesystem::path& program, std::vector<std::string> arguments);
+
 }  // namespace swinscope

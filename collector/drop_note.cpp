@@ -45,7 +45,7 @@ std::vector<DropInfo> DropNote::read(const fs::path& trace) {
 }
 
 DropNote::DropNote(const fs::path& trace) : path_(path_for(trace)) {
-  file_ = open(path_.c_str(), O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0644);
+  file_ = open(path_.c_str(), O_CREAT | O_TRUNC | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file_ < 0 || posix_fallocate(file_, 0, kBytes) == 0) return;
   remove();
 }

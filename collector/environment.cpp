@@ -272,17 +272,102 @@ double allowed_cores() {
 }
 
 bool is_listed_variable(std::string_view name) {
-  constexpr std::array<std::string_view, 12> kPrefixes = {"NCCL_", "OMP_", "CUDA_", "SLURM_", "OMPI_",    "OPENBLAS_",
-                                                          "MKL_",  "KMP_", "GOMP_", "TORCH_", "PYTORCH_", "SWINSCOPE_"};
-  constexpr std::array<std::string_view, 6> kNames = {"MASTER_ADDR", "MASTER_PORT", "RANK",
-                                                      "LOCAL_RANK",  "WORLD_SIZE",  "LOCAL_WORLD_SIZE"};
-  // SLURM hands keys to its own steps in variables.
-  constexpr std::array<std::string_view, 4> kSecrets = {"TOKEN", "SECRET", "PASSWORD", "KEY"};
+  // Families in which every variable is a setting of how a program computes or communicates. Whole products' prefixes
+  // are none: SLURM_ holds comments and accounts, OMPI_ command lines, NCCL_ the keys of plugins.
+  constexpr std::array<std::string_view, 52> kFamilies = {"OMP_",
+                                                          "GOMP_",
+                                                          "KMP_",
+                                                          "MKL_",
+                                                          "OPENBLAS_",
+                                                          "CUDA_",
+                                                          "TORCH_DISTRIBUTED_",
+                                                          "TORCH_COMPILE_",
+                                                          "TORCH_ALLOW_",
+                                                          "TORCH_LOGS",
+                                                          "TORCH_NCCL_",
+                                                          "TORCH_CUDA_",
+                                                          "TORCH_CUDNN_",
+                                                          "TORCHINDUCTOR_",
+                                                          "PYTORCH_CUDA_",
+                                                          "PYTORCH_ALLOC_",
+                                                          "PYTORCH_JIT",
+                                                          "NCCL_ALGO",
+                                                          "NCCL_ASYNC",
+                                                          "NCCL_BLOCKING",
+                                                          "NCCL_BUFFSIZE",
+                                                          "NCCL_CGA_",
+                                                          "NCCL_CHECKS_",
+                                                          "NCCL_COLLNET_",
+                                                          "NCCL_COMM_",
+                                                          "NCCL_CONF_FILE",
+                                                          "NCCL_CROSS_",
+                                                          "NCCL_CUMEM_",
+                                                          "NCCL_DEBUG",
+                                                          "NCCL_DMABUF_",
+                                                          "NCCL_GDR",
+                                                          "NCCL_GRAPH_",
+                                                          "NCCL_IB_",
+                                                          "NCCL_IGNORE_",
+                                                          "NCCL_LAUNCH_",
+                                                          "NCCL_LL",
+                                                          "NCCL_LOCAL_",
+                                                          "NCCL_MAX_",
+                                                          "NCCL_MIN_",
+                                                          "NCCL_MNNVL_",
+                                                          "NCCL_NCHANNELS",
+                                                          "NCCL_NET",
+                                                          "NCCL_NSOCKS_",
+                                                          "NCCL_NTHREADS",
+                                                          "NCCL_NVLS_",
+                                                          "NCCL_P2P_",
+                                                          "NCCL_PROTO",
+                                                          "NCCL_SHM_",
+                                                          "NCCL_SOCKET_",
+                                                          "NCCL_TOPO_",
+                                                          "NCCL_TUNER_",
+                                                          "OMPI_COMM_WORLD_"};
+  constexpr std::array<std::string_view, 33> kNames = {"MASTER_ADDR",
+                                                       "MASTER_PORT",
+                                                       "RANK",
+                                                       "LOCAL_RANK",
+                                                       "WORLD_SIZE",
+                                                       "LOCAL_WORLD_SIZE",
+                                                       "NCCL_COMM_ID",
+                                                       "NCCL_HOSTID",
+                                                       "NCCL_PXN_DISABLE",
+                                                       "SLURM_JOB_ID",
+                                                       "SLURM_STEP_ID",
+                                                       "SLURM_PROCID",
+                                                       "SLURM_LOCALID",
+                                                       "SLURM_NODEID",
+                                                       "SLURM_NTASKS",
+                                                       "SLURM_NTASKS_PER_NODE",
+                                                       "SLURM_NNODES",
+                                                       "SLURM_JOB_NUM_NODES",
+                                                       "SLURM_JOB_NODELIST",
+                                                       "SLURM_JOB_PARTITION",
+                                                       "SLURM_CLUSTER_NAME",
+                                                       "SLURM_CPUS_PER_TASK",
+                                                       "SLURM_CPUS_ON_NODE",
+                                                       "SLURM_CPU_BIND",
+                                                       "SLURM_MEM_BIND",
+                                                       "SLURM_MEM_PER_NODE",
+                                                       "SLURM_GPUS",
+                                                       "SLURM_GPUS_ON_NODE",
+                                                       "SLURM_GPUS_PER_NODE",
+                                                       "SLURM_GPUS_PER_TASK",
+                                                       "SLURM_GPU_BIND",
+                                                       "SLURM_DISTRIBUTION",
+                                                       "SLURMD_NODENAME"};
+  // Whatever the family: a value behind such a name is for nobody.
+  constexpr std::array<std::string_view, 10> kSecrets = {"TOKEN",  "SECRET", "PASS",    "KEY",  "AUTH",
+                                                         "CREDEN", "COOKIE", "COMMENT", "CERT", "SIGNATURE"};
   const auto holds = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
   if (std::any_of(kSecrets.begin(), kSecrets.end(), holds)) return false;
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
-         std::any_of(kPrefixes.begin(), kPrefixes.end(),
-                     [&](std::string_view prefix) { return name.substr(0, prefix.size()) == prefix; });
+  constexpr std::string_view kOurs = "SWINSCOPE_";
+  const auto begins = [&](std::string_view prefix) { return name.substr(0, prefix.size()) == prefix; };
+  return begins(kOurs) || std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
+         std::any_of(kFamilies.begin(), kFamilies.end(), begins);
 }
 
 std::vector<NamedValue> machine_environment(const EnvironmentRoots& roots) {

@@ -7,12 +7,12 @@
 #include <optional>
 #include <string_view>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "collector/proc_files.h"
 #include "store/error.h"
+#include "store/private_file.h"
 
 namespace swinscope {
 namespace fs = std::filesystem;
@@ -70,7 +70,7 @@ fs::path claim_trace_file(const fs::path& folder, std::int32_t rank, const std::
   const std::string stem = rank == kNoRank ? "record" : fmt::format("rank{}", rank);
   for (int n = -1; n < kMaxFiles; ++n) {
     fs::path path = folder / (n < 0 ? fmt::format("{}.db", stem) : fmt::format("{}.{}.{}.{}.db", stem, host, pid, n));
-    const int file = open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+    const int file = create_private_file(path);
     if (file >= 0) {
       close(file);
       return path;

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <charconv>
 
 #include <fcntl.h>
 #include <unistd.h>
+
+#include "store/shell.h"
 
 namespace swinscope {
 
@@ -62,33 +63,11 @@ std::vector<std::string> nul_separated(std::string_view text) {
   return strings;
 }
 
-namespace {
-
-bool needs_no_quotes(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-         std::string_view("-_./=:,+@%").find(c) != std::string_view::npos;
-}
-
-std::string quoted(const std::string& argument) {
-  if (!argument.empty() && std::all_of(argument.begin(), argument.end(), needs_no_quotes)) return argument;
-  std::string text = "'";
-  for (const char c : argument) {
-    if (c == '\'') {
-      text += "'\\''";
-    } else {
-      text += c;
-    }
-  }
-  return text + "'";
-}
-
-}  // namespace
-
 std::string shell_text(const std::vector<std::string>& arguments) {
   std::string text;
   for (const std::string& argument : arguments) {
     if (!text.empty()) text += ' ';
-    text += quoted(argument);
+    text += shell_word(argument);
   }
   return text;
 }

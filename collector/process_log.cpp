@@ -20,7 +20,7 @@ constexpr std::int64_t kRssStepBytes = std::int64_t{4} << 20U;
 
 ProcessLog::ProcessLog(const std::filesystem::path& folder, RunInfo run, std::int64_t start_ns,
                        std::function<void(const std::string&)> report)
-    : run_(std::move(run)), start_ns_(start_ns), report_(std::move(report)) {
+    : run_(std::move(run)), start_ns_(start_ns), report_(std::move(report)), folder_(folder) {
   run_.rank = kNoRank;
   attempt([&] {
     const auto path = claim_trace_file(folder, kNoRank, run_.host, pid_of(run_.global_pid));
@@ -142,6 +142,14 @@ void ProcessLog::flush() {
   if (writer_ == nullptr) return;
   attempt([&] { writer_->flush(); });
   unflushed_ = 0;
+}
+
+void ProcessLog::discard() {
+  writer_.reset();
+  std::error_code none;
+  if (file_name_.empty()) return;
+  for (const char* suffix : {"", "-wal", "-shm"})
+    std::filesystem::remove(folder_ / (file_name_ + suffix), none);
 }
 
 void ProcessLog::finish(const ProcessTree& tree) {

@@ -35,6 +35,8 @@ class ProcessLog {
   // Samples that were lost before they came here.
   void lose_gpus(std::int64_t count) { lost_gpu_samples_ = count; }
   void flush();
+  // Nothing ran: removes the file.
+  void discard();
   // All processes as they are known in the end; closes the file.
   void finish(const ProcessTree& tree);
 
@@ -53,6 +55,7 @@ class ProcessLog {
   RunInfo run_;
   std::int64_t start_ns_;
   std::function<void(const std::string&)> report_;
+  std::filesystem::path folder_;
   std::string file_name_;
   std::unique_ptr<TraceWriter> writer_;
   bool needs_roll_back_ = false;

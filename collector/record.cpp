@@ -14,7 +14,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,12 +21,16 @@
 #include "collector/clock.h"
 #include "collector/command.h"
 #include "collector/environment.h"
+#include "collector/file_owner.h"
 #include "collector/gpu_sampler.h"
 #include "collector/identity.h"
+#include "collector/parent_role.h"
 #include "collector/proc_files.h"
 #include "collector/process_log.h"
 #include "collector/process_stat.h"
 #include "collector/process_tree.h"
+#include "collector/recorder_id.h"
+#include "collector/run_claim.h"
 #include "collector/run_folder.h"
 #include "collector/segment_hub.h"
 
@@ -36,68 +39,10 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kKilledBase = 128;
-constexpr std::array<int, 6> kForwarded = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
 using Report = std::function<void(const std::string&)>;
 
 void report_to_stderr(const std::string& line) { std::fprintf(stderr, "swinscope: %s\n", line.c_str()); }
-
-// Blocks the signals that this process waits for, and is the parent of its descendants' orphans; undone in the
-// destructor.
-class ParentRole {
- public:
-  ParentRole() {
-    sigemptyset(&waited_for_);
-    for (const int signal : kForwarded)
-      sigaddset(&waited_for_, signal);
-    sigaddset(&waited_for_, SIGCHLD);
-    pthread_sigmask(SIG_BLOCK, &waited_for_, &mask_before_);
-    const sigset_t too_large = file_too_large();
-    pthread_sigmask(SIG_BLOCK, &too_large, nullptr);
-    // Ignored, it would make the kernel throw away the exit status that we return.
-    struct sigaction by_default = {};
-    by_default.sa_handler = SIG_DFL;
-    sigaction(SIGCHLD, &by_default, &child_before_);
-    prctl(PR_GET_CHILD_SUBREAPER, &was_subreaper_);
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
-  }
-  ParentRole(const ParentRole&) = delete;
-  ParentRole& operator=(const ParentRole&) = delete;
-  ParentRole(ParentRole&&) = delete;
-  ParentRole& operator=(ParentRole&&) = delete;
-  ~ParentRole() {
-    prctl(PR_SET_CHILD_SUBREAPER, was_subreaper_);
-    const sigset_t too_large = file_too_large();
-    const timespec now{};
-    sigtimedwait(&too_large, nullptr, &now);
-    sigaction(SIGCHLD, &child_before_, nullptr);
-    pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
-  }
-
-  const sigset_t& mask_before() const { return mask_before_; }
-
-  // The next signal, or none until the time (CLOCK_MONOTONIC) has come.
-  std::optional<siginfo_t> wait_until(std::int64_t until_ns) const {
-    const std::int64_t left_ns = std::max(until_ns - monotonic_ns(), std::int64_t{0});
-    const timespec timeout{left_ns / 1'000'000'000, left_ns % 1'000'000'000};
-    siginfo_t info{};
-    return sigtimedwait(&waited_for_, &info, &timeout) > 0 ? std::optional(info) : std::nullopt;
-  }
-
- private:
-  // Where files may not grow beyond a limit, a write of ours fails; it must not end this process.
-  static sigset_t file_too_large() {
-    sigset_t set{};
-    sigemptyset(&set);
-    sigaddset(&set, SIGXFSZ);
-    return set;
-  }
-
-  sigset_t waited_for_{};
-  sigset_t mask_before_{};
-  struct sigaction child_before_ = {};
-  int was_subreaper_ = 0;
-};
 
 std::int64_t cpu_ns_of(const rusage& usage) {
   const auto ns = [](const timeval& t) {
@@ -109,10 +54,12 @@ std::int64_t cpu_ns_of(const rusage& usage) {
 // The run while its processes live: passes signals on, samples, waits.
 class Watch {
  public:
-  Watch(const ParentRole& role, ProcessLog& log, SegmentHub& hub, double sample_hz, const Report& report)
+  Watch(const ParentRole& role, ProcessLog& log, SegmentHub& hub, RunClaim& claim, double sample_hz,
+        const Report& report)
       : role_(role),
         log_(log),
         hub_(hub),
+        claim_(claim),
         report_(report),
         scanner_(getpid()),
         period_ns_(sample_hz > 0 ? static_cast<std::int64_t>(1e9 / sample_hz) : kIdlePeriodNs) {}
@@ -202,6 +149,7 @@ class Watch {
       log_.add_gpus(gpus_->take());
       log_.lose_gpus(gpus_->dropped());
     }
+    claim_.beat(now_ns);
     if (now_ns >= next_flush_ns_) {
       log_.flush();
       next_flush_ns_ = now_ns + kFlushNs;
@@ -221,6 +169,7 @@ class Watch {
   const ParentRole& role_;
   ProcessLog& log_;
   SegmentHub& hub_;
+  RunClaim& claim_;
   const Report& report_;
   ProcessScanner scanner_;
   ProcessTree tree_;
@@ -267,13 +216,15 @@ std::string python_path(const fs::path& collector) {
 }
 
 std::map<std::string, std::string> variables_for(const RecordOptions& options, const fs::path& collector,
-                                                 const fs::path& rings, std::int64_t offset_ns) {
+                                                 const fs::path& rings, const RecorderId& recorder,
+                                                 std::int64_t offset_ns) {
   const std::string library = fs::absolute(collector).string();
   std::map<std::string, std::string> variables = {
       {"CUDA_INJECTION64_PATH", library},
       {"NVTX_INJECTION64_PATH", library},
       {"SWINSCOPE_OUT", fs::absolute(options.folder).string()},
       {"SWINSCOPE_RINGS", rings.string()},
+      {"SWINSCOPE_RECORDER", recorder.mark()},
       {"SWINSCOPE_CLOCK", utc_offset_text(offset_ns)},
       {"SWINSCOPE_SAMPLE_HZ", fmt::format("{}", options.sample_hz)},
       {"SWINSCOPE_TRACE", trace_list(options.trace)},
@@ -293,18 +244,29 @@ void warn_of_other_tool(const fs::path& collector, const Report& report) {
   }
 }
 
+std::vector<fs::path> trace_files_of(const fs::path& folder, const RunDescription& run) {
+  std::vector<fs::path> files;
+  for (const RunFile& file : run.files)
+    files.push_back(folder / file.name);
+  if (!run.process_file.empty()) files.push_back(folder / run.process_file);
+  return files;
+}
+
 // After the last process has ended: the files of the ranks, then our own, which needs to know their ranks.
-void close_run(const RecordOptions& options, ProcessTree& tree, ProcessLog& log, SegmentHub& hub, RunDescription& run,
-               const Report& note) {
+void close_run(const RecordOptions& options, ProcessTree& tree, ProcessLog& log, SegmentHub& hub, const RunClaim& claim,
+               RunDescription& run, const Report& note) {
   std::set<std::int64_t> alive;
+  std::set<std::int64_t> all;
   std::int64_t cpu_ns = 0;
   for (const TreeProcess& process : tree.processes()) {
+    all.insert(process.stat.pid);
     if (process.is_alive()) alive.insert(process.stat.pid);
     cpu_ns += process.own_ns + process.unseen_ns;
   }
   run.cpu_ns = cpu_ns;
   const bool is_explained = hub.finish(alive, note) > 0;
-  run.files = finish_run_files(options.folder, alive, note, is_explained);
+  const FileOwner owner(options.folder, claim, run.recorder.mark(), std::move(all));
+  run.files = finish_run_files(options.folder, alive, note, &owner, is_explained);
   std::map<pid_t, std::int32_t> ranks;
   for (const RunFile& file : run.files)
     ranks.emplace(static_cast<pid_t>(file.pid), file.rank);
@@ -312,7 +274,7 @@ void close_run(const RecordOptions& options, ProcessTree& tree, ProcessLog& log,
   log.finish(tree);
   run.process_file = log.file_name();
   std::error_code none;
-  fs::remove(options.folder / kTriggerFile, none);
+  if (owner.is_alone()) fs::remove(options.folder / kTriggerFile, none);
   report_run_files(run.files, note);
 }
 
@@ -340,7 +302,7 @@ fs::path find_collector() {
               "set SWINSCOPE_COLLECTOR to its path");
 }
 
-int record(const RecordOptions& options) {
+int record(const RecordOptions& options, RecordOutcome* outcome) {
   const Report report = options.report ? options.report : report_to_stderr;
   std::vector<std::string> warnings;
   const Report note = [&](const std::string& line) {
@@ -350,43 +312,46 @@ int record(const RecordOptions& options) {
   if (options.command.empty()) find_command("");
   const fs::path program = find_command(options.command.front());
   const fs::path collector = options.collector.empty() ? find_collector() : options.collector;
-  prepare_run_folder(options.folder, options.force);
-  warn_of_other_tool(collector, note);
 
   const std::int64_t offset_ns = measure_utc_offset_ns();
   const std::int64_t start_ns = monotonic_ns();
   RunDescription run;
   run.command = options.command;
-  run.host = host_name();
+  run.recorder = this_recorder();
+  run.place = job_place_from_environment();
   run.window = window_text(options.window);
-  run.recorder_pid = getpid();
-  if (const auto self = read_process_stat(getpid()))
-    run.recorder_start_ticks = static_cast<std::int64_t>(self->start_ticks);
   run.start_utc_ns = start_ns + offset_ns;
-  write_run_json(options.folder, run);
-
   const ParentRole role;
+  RunClaim claim(options.folder, run.recorder, run.place, run_json(run), options.force);
+  warn_of_other_tool(collector, note);
+  if (!claim.others().empty() && !run.place.rank)
+    report(fmt::format("{}: recorded together with what others record there", options.folder.string()));
+
   ProcessLog log(options.folder, describe_launcher(options, run.start_utc_ns), start_ns, note);
-  SegmentHub hub({fs::absolute(options.folder), offset_ns, options.sample_hz, options.max_bytes});
-  Watch watch(role, log, hub, options.sample_hz, note);
+  SegmentHub hub({fs::absolute(options.folder), run.recorder.mark(), offset_ns, options.sample_hz, options.max_bytes});
+  Watch watch(role, log, hub, claim, options.sample_hz, note);
   pid_t child = 0;
   try {
-    child = spawn_command(program, options.command, variables_for(options, collector, hub.rings(), offset_ns),
+    child = spawn_command(program, options.command,
+                          variables_for(options, collector, hub.rings(), run.recorder, offset_ns),
                           role.mask_before());
   } catch (const CommandError&) {
-    prepare_run_folder(options.folder, true);  // nothing ran: leave no run behind
+    log.discard();
+    claim.withdraw();  // nothing ran: leave no run behind
     throw;
   }
+  if (outcome != nullptr) outcome->has_started = true;
   hub.start();
   look_at_gpus(options, log, watch, note);
   const int status = watch.run(child);
 
   try {
-    close_run(options, watch.tree(), log, hub, run, note);
+    close_run(options, watch.tree(), log, hub, claim, run, note);
     run.end_utc_ns = monotonic_ns() + offset_ns;
     run.exit_status = status;
     run.warnings = warnings;
-    write_run_json(options.folder, run);
+    write_run_json(claim.file(), run);
+    if (outcome != nullptr) outcome->files = trace_files_of(options.folder, run);
   } catch (const Error& error) {
     report(fmt::format("{} ({})", error.what(), error.cause()));
   } catch (const std::exception& error) {

@@ -28,6 +28,11 @@ struct RecordOptions {
   std::function<void(const std::string&)> report;
 };
 
+struct RecordOutcome {
+  bool has_started = false;                  // the command runs, or ran
+  std::vector<std::filesystem::path> files;  // the trace files of this recording, and of no other in the folder
+};
+
 // The collector library: SWINSCOPE_COLLECTOR, or where it lies beside this program when built or installed. Throws
 // Error.
 std::filesystem::path find_collector();
@@ -35,9 +40,10 @@ std::filesystem::path find_collector();
 // Runs the command and returns its exit status; 128 + n when signal n ended it. Returns when the last process that the
 // command started has ended, too. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 go to the command, unless the
 // terminal has sent them to it already; once the command has ended, SIGINT and SIGTERM end the wait for what it left
-// behind. Throws Error before the command runs (CommandError, folder in use); never after.
+// behind. Throws Error before the command runs (CommandError, folder in use); never after. Any number of processes may
+// record into one folder (run_claim.h).
 //
 // The process must have no other children meanwhile: it becomes the parent of those that the command leaves behind.
-int record(const RecordOptions& options);
+int record(const RecordOptions& options, RecordOutcome* outcome = nullptr);
 
 }  // namespace swinscope

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,10 +13,12 @@
 
 #include "collector/capture_window.h"
 #include "collector/drop_note.h"
+#include "collector/file_owner.h"
 #include "collector/nccl_collectives.h"
 #include "collector/text.h"
 #include "store/database.h"
 #include "store/error.h"
+#include "store/private_file.h"
 #include "store/recovery.h"
 
 namespace swinscope {
@@ -39,7 +38,9 @@ bool is_rank_file(std::string_view name) { return starts_with(name, "rank") && e
 bool is_drop_note(std::string_view name) { return starts_with(name, "rank") && ends_with(name, ".db-drops"); }
 
 bool belongs_to_run(std::string_view name) {
-  if (name == "run.json" || name == kTriggerFile) return true;
+  // What a recorder that was killed has not renamed.
+  const bool is_unfinished = starts_with(name, ".run.") && ends_with(name, ".tmp");
+  if (name == "run.json" || name == kTriggerFile || is_unfinished) return true;
   return (starts_with(name, "rank") || starts_with(name, "record")) &&
          std::any_of(kTraceSuffixes.begin(), kTraceSuffixes.end(),
                      [&](const char* suffix) { return ends_with(name, std::string(".db") + suffix); });
@@ -85,24 +86,15 @@ std::string why(const Error& error) {
 
 }  // namespace
 
-void prepare_run_folder(const fs::path& folder, bool force) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) {
-    throw Error(ErrorKind::kFailure, fmt::format("{}: the folder cannot be created", folder.string()), error.message(),
-                "give another folder with -o");
+std::vector<fs::path> files_of_run(const fs::path& folder) {
+  std::vector<fs::path> files = files_in(folder, belongs_to_run);
+  for (const RunPiece& piece : read_run_pieces(folder)) {
+    if (piece.is_recording && piece.file.filename() != "run.json") files.push_back(piece.file);
   }
-  const std::vector<fs::path> old = files_in(folder, belongs_to_run);
-  if (!force && !old.empty()) {
-    throw Error(ErrorKind::kUsage, fmt::format("{}: the folder already holds a run", folder.string()),
-                fmt::format("it has {}", old.front().filename().string()),
-                "give another folder with -o, or --force to replace the run");
-  }
-  for (const fs::path& file : old) {
-    fs::remove(file, error);
-    if (error) throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be removed", file.string()), error.message());
-  }
+  return files;
 }
+
+std::string could_not_be_recorded(const std::string& why) { return fmt::format("could not be recorded: {}", why); }
 
 namespace {
 
@@ -154,9 +146,14 @@ void join_collectives(const fs::path& path, const std::function<void(const std::
 }  // namespace
 
 std::vector<RunFile> finish_run_files(const fs::path& folder, const std::set<std::int64_t>& alive,
-                                      const std::function<void(const std::string&)>& report, bool is_explained) {
-  const std::vector<fs::path> traces = files_in(folder, is_rank_file);
-  const std::vector<fs::path> notes = files_in(folder, is_drop_note);
+                                      const std::function<void(const std::string&)>& report, const FileOwner* owner,
+                                      bool is_explained) {
+  std::vector<fs::path> traces = files_in(folder, is_rank_file);
+  std::vector<fs::path> notes = files_in(folder, is_drop_note);
+  if (owner != nullptr) {
+    std::erase_if(traces, [&](const fs::path& trace) { return !owner->owns(trace); });
+    if (!owner->is_alone()) notes.clear();  // of traces that are not there, nothing tells whose they were
+  }
   if (traces.empty() && notes.empty() && !is_explained) {
     report(
         "no call of NVTX or CUDA was recorded: no process of the command made one, or none could load the recorder's "
@@ -256,6 +253,27 @@ class JsonList {
 
 }  // namespace
 
+namespace {
+
+void append_recorder(std::string& json, const RecorderId& recorder) {
+  JsonList members(json, '{', '}');
+  members.number("pid", recorder.pid);
+  members.number("start_ticks", recorder.start_ticks);
+  members.text("boot", recorder.boot);
+  members.number("pid_namespace", static_cast<std::int64_t>(recorder.pid_namespace));
+}
+
+void append_place(std::string& json, const JobPlace& place) {
+  JsonList members(json, '{', '}');
+  members.optional("rank", place.rank);
+  members.number("world_size", place.world_size);
+  members.text("name", place.job);
+  members.number("is_unique", place.is_unique ? 1 : 0);
+  members.number("restarts", place.restarts);
+}
+
+}  // namespace
+
 std::string run_json(const RunDescription& run) {
   std::string json;
   {
@@ -263,13 +281,10 @@ std::string run_json(const RunDescription& run) {
     all.text("schema", "swinscope.run/1");
     all.text("kind", "record");
     all.texts("command", run.command);
-    all.text("host", run.host);
+    all.text("host", run.recorder.host);
     all.text("window", run.window);
-    {
-      JsonList recorder(all.member("recorder"), '{', '}');
-      recorder.number("pid", run.recorder_pid);
-      recorder.number("start_ticks", run.recorder_start_ticks);
-    }
+    append_recorder(all.member("recorder"), run.recorder);
+    append_place(all.member("job"), run.place);
     all.number("start_utc_ns", run.start_utc_ns);
     all.optional("end_utc_ns", run.end_utc_ns);
     all.optional("exit_status", run.exit_status);
@@ -298,7 +313,7 @@ namespace {
 
 // Into the blocks that a file has already: a disk without a free one refuses all else.
 bool overwrite(const fs::path& path, const std::string& text) {
-  const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  const int file = open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
   if (file < 0) return false;
   constexpr std::size_t kBlock = 512;  // the unit of st_blocks
   struct stat info = {};
@@ -311,21 +326,13 @@ bool overwrite(const fs::path& path, const std::string& text) {
 
 }  // namespace
 
-void write_run_json(const fs::path& folder, const RunDescription& run) {
-  const fs::path path = folder / "run.json";
-  const fs::path unfinished = folder / "run.json.tmp";
+void write_run_json(const fs::path& file, const RunDescription& run) {
   const std::string json = run_json(run);
-  std::ofstream out(unfinished);
-  out << json;
-  out.close();
-  std::error_code error;
-  if (out) fs::rename(unfinished, path, error);
-  if (out && !error) return;
-  const std::string cause = error ? error.message() : std::strerror(errno);
-  fs::remove(unfinished, error);
-  if (overwrite(path, json)) return;
-  throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be written", path.string()), cause,
-              "check the free space and the permissions of the folder");
+  try {
+    replace_private_file(file, json);
+  } catch (const Error&) {
+    if (!overwrite(file, json)) throw;
+  }
 }
 
 }  // namespace swinscope

@@ -93,6 +93,7 @@ SegmentHub::SegmentHub(HubOptions options) : options_(std::move(options)) {
   rings_ = made->rings;
   notes_ = made->notes;
   environment_ = machine_environment();
+  if (!options_.mark.empty()) environment_.push_back({"env.SWINSCOPE_RECORDER", options_.mark});
   provide_spares();
 }
 

@@ -23,6 +23,7 @@ namespace swinscope {
 
 struct HubOptions {
   std::filesystem::path folder;  // of the run
+  std::string mark;              // of this recorder, which its files carry (collector/file_owner.h)
   std::int64_t utc_offset_ns = 0;
   double sample_hz = 10;
   std::int64_t max_bytes = 0;

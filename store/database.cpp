@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "store/error.h"
+#include "store/private_file.h"
 
 namespace swinscope {
 namespace fs = std::filesystem;
@@ -245,7 +246,7 @@ Database& Database::operator=(Database&&) noexcept = default;
 Database::~Database() = default;
 
 Database Database::create(const fs::path& path) {
-  const int file = open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+  const int file = create_private_file(path);
   if (file < 0) {
     throw Error(
         ErrorKind::kFailure, fmt::format("{}: cannot be created", path.string()), std::strerror(errno),

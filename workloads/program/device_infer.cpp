@@ -18,6 +18,7 @@
 #include "workloads/program/device_scenes.h"
 #include "workloads/program/image_inference.h"
 #include "workloads/program/interrupt.h"
+#include "workloads/program/say.h"
 #include "workloads/redraw.h"
 #include "workloads/synthetic_data.h"
 #include "workloads/verify/verify.h"
@@ -70,11 +71,11 @@ std::unique_ptr<DeviceModel> make_model(const RunOptions& run, const SwinConfig&
   auto model = std::make_unique<DeviceModel>(config, run.batch, choice, store);
   const cuda::MatmulStatistics products = model->matmul_statistics();
   if (!run.quiet && products.timed > 0) {
-    fmt::print(stderr, "ways to compute {} products timed{}; kept for this GPU in {}\n", products.timed,
-               products.exchanged == 0
-                   ? std::string()
-                   : fmt::format(", {} exchanged for what is faster in the whole pass", products.exchanged),
-               choice.algorithm_folder.empty() ? "no file" : choice.algorithm_folder.string());
+    say("ways to compute {} products timed{}; kept for this GPU in {}\n", products.timed,
+        products.exchanged == 0
+            ? std::string()
+            : fmt::format(", {} exchanged for what is faster in the whole pass", products.exchanged),
+        choice.algorithm_folder.empty() ? "no file" : choice.algorithm_folder.string());
   }
   return model;
 }

@@ -8,6 +8,7 @@
 
 #include "workloads/error.h"
 #include "workloads/program/interrupt.h"
+#include "workloads/program/say.h"
 
 namespace swinscope {
 
@@ -19,7 +20,7 @@ void warn_of_skipped(std::size_t done, const std::vector<SkippedPath>& skipped, 
   for (const SkippedPath& one : skipped) {
     const std::string warning = fmt::format("{}: skipped: {}", one.path.string(), one.reason);
     document["warnings"].push_back(warning);
-    fmt::print(stderr, "warning: {}\n", warning);
+    say("warning: {}\n", warning);
   }
 }
 

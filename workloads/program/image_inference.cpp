@@ -11,6 +11,7 @@
 #include "workloads/model_cost.h"
 #include "workloads/program/file_report.h"
 #include "workloads/program/interrupt.h"
+#include "workloads/program/say.h"
 #include "workloads/program/step_times.h"
 
 namespace swinscope {
@@ -83,8 +84,8 @@ void print_table(const FileRun& run, const ImageReader& reader, const RunOptions
   for (const Classified& file : run.files)
     fmt::print("{}  class {}  {:.1f} %\n", file.file, file.label, 100.0 * file.probability);
   if (options.quiet || run.times.empty()) return;
-  fmt::print(stderr, "{} files classified, {} skipped; {:.3f} ms a batch of {} (median of {})\n", run.files.size(),
-             reader.skipped().size(), run.times.percentile_ns(0.5) * 1e-6, options.batch, run.times.count());
+  say("{} files classified, {} skipped; {:.3f} ms a batch of {} (median of {})\n", run.files.size(),
+      reader.skipped().size(), run.times.percentile_ns(0.5) * 1e-6, options.batch, run.times.count());
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "workloads/images/procedural_set.h"
 #include "workloads/program/commands.h"
 #include "workloads/program/interrupt.h"
+#include "workloads/program/say.h"
 
 namespace swinscope {
 namespace {
@@ -33,7 +34,7 @@ struct MakeDataOptions {
 bool write_set(const MakeDataOptions& options) {
   const std::int64_t total = options.set.train_images + options.set.validation_images;
   return write_procedural_set(options.folder, options.set, [&](std::int64_t done) {
-    if (!options.quiet && (done % 2000 == 0 || done == total)) fmt::print(stderr, "{} of {} pictures\n", done, total);
+    if (!options.quiet && (done % 2000 == 0 || done == total)) say("{} of {} pictures\n", done, total);
     return !interrupted();
   });
 }
@@ -87,7 +88,7 @@ int make_data(MakeDataOptions options) {
   if (!there) {
     make_room(options, state);
     if (!write_set(options)) {
-      fmt::print(stderr, "interrupted: {} is incomplete\n", options.folder.string());
+      say("interrupted: {} is incomplete\n", options.folder.string());
       return kInterruptedStatus;
     }
   }

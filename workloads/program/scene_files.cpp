@@ -15,6 +15,7 @@
 #include "workloads/images/scene_folder.h"
 #include "workloads/model_cost.h"
 #include "workloads/program/file_report.h"
+#include "workloads/program/say.h"
 
 namespace swinscope {
 namespace {
@@ -93,8 +94,8 @@ void print_table(const SceneRun& run, const std::vector<SkippedPath>& skipped, c
                100.0 * run.confusion.pixel_accuracy(), run.scenes.size());
   }
   if (options.quiet || run.times.empty()) return;
-  fmt::print(stderr, "{} files segmented, {} skipped; {:.3f} ms a batch of {} (median of {})\n", run.scenes.size(),
-             skipped.size(), run.times.percentile_ns(0.5) * 1e-6, options.batch, run.times.count());
+  say("{} files segmented, {} skipped; {:.3f} ms a batch of {} (median of {})\n", run.scenes.size(), skipped.size(),
+      run.times.percentile_ns(0.5) * 1e-6, options.batch, run.times.count());
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "workloads/error.h"
 #include "workloads/program/file_report.h"
 #include "workloads/program/interrupt.h"
+#include "workloads/program/say.h"
 #include "workloads/program/train_input.h"
 #include "workloads/program/train_log.h"
 #include "workloads/program/training_engine.h"
@@ -93,9 +94,8 @@ class Session {
       if (checkpoint) checkpoint->require_settings(settings_);
       if (checkpoint) result_.resumed_at = checkpoint->state().steps_done;
       if (!options_.run.quiet) {
-        fmt::print(stderr, "{}\n",
-                   checkpoint ? fmt::format("resuming after step {}", result_.resumed_at)
-                              : "no checkpoint yet: starting anew");
+        say("{}\n", checkpoint ? fmt::format("resuming after step {}", result_.resumed_at)
+                               : "no checkpoint yet: starting anew");
       }
     }
     communicator_.broadcast(std::as_writable_bytes(std::span(&result_.resumed_at, 1)), 0);
@@ -118,15 +118,14 @@ class Session {
     result_.new_classifier = engine_->new_classifier();
     if (!leads_) return;
     if (result_.new_classifier && config_.task == Task::kSegmentation) {
-      fmt::print(stderr, "{}: without a head for segmentation: that starts anew, all else is from the file\n",
-                 options_.run.weights.string());
+      say("{}: without a head for segmentation: that starts anew, all else is from the file\n",
+          options_.run.weights.string());
     } else if (result_.new_classifier) {
-      fmt::print(stderr, "{}: not for the {} classes of the data: head.fc starts anew, all else is from the file\n",
-                 options_.run.weights.string(), config_.classes);
+      say("{}: not for the {} classes of the data: head.fc starts anew, all else is from the file\n",
+          options_.run.weights.string(), config_.classes);
     }
     if (checkpoint && checkpoint->state().algorithms.empty() != (options_.run.device == "cpu")) {
-      fmt::print(stderr,
-                 "the checkpoint was written on another device: the training goes on, but not to the same bits\n");
+      say("the checkpoint was written on another device: the training goes on, but not to the same bits\n");
     }
   }
 
@@ -150,7 +149,7 @@ class Session {
               duration_ns, global_batch());
     report_skipped();
     if (leads_ && !options_.run.quiet) {
-      if (const auto line = progress_->line(step, done, duration_ns, now_ns())) fmt::print(stderr, "{}\n", *line);
+      if (const auto line = progress_->line(step, done, duration_ns, now_ns())) say("{}\n", *line);
     }
     if (!done.stop && (ends_epoch(step) || step == options_.trainer.total_steps)) finish_epoch(step);
   }
@@ -171,9 +170,8 @@ class Session {
     const std::string overlap = epoch.validation.mean_iou
                                     ? fmt::format(", mean IoU {:.1f}%", 100.0 * *epoch.validation.mean_iou)
                                     : std::string();
-    fmt::print(stderr, "epoch {} (step {}): loss {:.4f}, accuracy {:.1f}%; held out: loss {:.4f}, accuracy {:.1f}%{}\n",
-               epoch.epoch, step, epoch.loss, 100.0 * epoch.accuracy, epoch.validation.loss,
-               100.0 * epoch.validation.accuracy, overlap);
+    say("epoch {} (step {}): loss {:.4f}, accuracy {:.1f}%; held out: loss {:.4f}, accuracy {:.1f}%{}\n", epoch.epoch,
+        step, epoch.loss, 100.0 * epoch.accuracy, epoch.validation.loss, 100.0 * epoch.validation.accuracy, overlap);
   }
 
   void gather_input_waits() {
@@ -204,7 +202,7 @@ class Session {
   }
 
   static void warn_of(const SkippedPath& skipped) {
-    fmt::print(stderr, "warning: {}: skipped: {}\n", skipped.path.string(), skipped.reason);
+    say("warning: {}: skipped: {}\n", skipped.path.string(), skipped.reason);
   }
 
   // False where it has been counted before.
@@ -232,8 +230,7 @@ class Session {
       engine_->save(options_.checkpoint, settings_);
     } catch (const WorkloadError& error) {
       result_.checkpoint_failure = fmt::format("{}: {}", error.what(), error.cause());
-      fmt::print(stderr, "warning: no checkpoint of step {}: {}; the previous one is kept\n", step,
-                 result_.checkpoint_failure);
+      say("warning: no checkpoint of step {}: {}; the previous one is kept\n", step, result_.checkpoint_failure);
     }
   }
 

@@ -108,6 +108,57 @@ TEST_F(Config, MistakesAreNamedWithTheirFile) {
   expect_refused("this is no TOML [[[\n", "there is no option");
 }
 
+// It may have come with a stranger's trace.
+TEST_F(Config, TheFileOfAFolderSetsNoPathsAndReplacesNothing) {
+  fs::create_directory(folder() / "theirs");
+  write("precious", "mine");
+  write(".swinscope.toml", "output = \"precious\"\nforce = true\n[kernels]\nformat = \"csv\"\nfilter = \"gelu\"\n");
+  const ProgramResult result = run({"kernels", "small.sqlite"});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(read_file(folder() / "precious"), "mine");
+  EXPECT_THAT(result.out, StartsWith("name,"));
+  EXPECT_THAT(result.out, HasSubstr("gemm")) << "no event is hidden";
+  for (const char* key : {"output", "force", "kernels.filter"})
+    EXPECT_THAT(result.err, HasSubstr(std::string("warning: .swinscope.toml: ") + key + " is ignored"));
+  EXPECT_THAT(result.err, HasSubstr((home() / ".config/swinscope/config.toml").string()));
+  // What concerns another command is not said with this one; nor may the file lead a recording elsewhere.
+  EXPECT_EQ(run({"info", "small.sqlite"}).err.find("kernels.filter"), std::string::npos);
+  folder_file("[record]\noutput = \"theirs/run\"\nforce = true\ntorch-modules = true\nsample = 0\n");
+  const ProgramResult recorded = run({"record", "-o", "run", "--", "true"});
+  EXPECT_EQ(recorded.status, 0);
+  EXPECT_THAT(recorded.err, HasSubstr("record.output is ignored"));
+  EXPECT_TRUE(fs::is_empty(folder() / "theirs"));
+}
+
+TEST_F(Config, TheUsersOwnFileMaySetAll) {
+  user_file("[kernels]\noutput = \"table.txt\"\nforce = true\n");
+  write("table.txt", "old");
+  const ProgramResult result = run({"kernels", "small.sqlite"});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.err, "");
+  EXPECT_THAT(read_file(folder() / "table.txt"), HasSubstr("gemm"));
+}
+
+TEST_F(Config, AMistakeStopsOnlyWhatItConcerns) {
+  for (const std::string& content : {std::string("formt = \"csv\"\n"), std::string("format = \"xml\"\n")}) {
+    folder_file(content);
+    EXPECT_EQ(run({"kernels", "small.sqlite"}).status, 2) << content;
+    for (const char* word : {"--version", "version", "--help", "help"}) {
+      EXPECT_EQ(run({word}).status, 0) << word;
+      EXPECT_EQ(run({word}).err, "") << word;
+    }
+    const ProgramResult doctor = run({"doctor"});
+    EXPECT_EQ(doctor.status, 0);
+    EXPECT_THAT(doctor.err, StartsWith("warning: .swinscope.toml: "));
+    const ProgramResult recorded = run({"record", "--force", "-o", "run", "--", "sh", "-c", "exit 6"});
+    EXPECT_EQ(recorded.status, 6);
+    EXPECT_THAT(recorded.err, StartsWith("warning: .swinscope.toml: "));
+  }
+  folder_file("[kernels]\nformat = \"xml\"\n");
+  EXPECT_EQ(run({"info", "small.sqlite"}).status, 0);
+  EXPECT_EQ(run({"kernels", "small.sqlite"}).status, 2);
+}
+
 TEST_F(Config, AWrongVariableIsAUsageError) {
   options_.environment.emplace_back("SWINSCOPE_FORMAT=xml");
   const ProgramResult result = run({"kernels", "small.sqlite"});

@@ -127,7 +127,10 @@ TEST_F(Environment, ListedVariablesHoldNoSecrets) {
     EXPECT_TRUE(is_listed_variable(name)) << name;
   }
   for (const char* name :
-       {"PATH", "HOME", "AWS_SECRET_ACCESS_KEY", "RANKED", "SLURM_JWT_TOKEN", "MY_NCCL_ALGO", "OMPI_SECRET", ""}) {
+       {"PATH", "HOME", "AWS_SECRET_ACCESS_KEY", "RANKED", "SLURM_JWT_TOKEN", "MY_NCCL_ALGO", "OMPI_SECRET", "",
+        // What people or plugins put behind the prefix of a product.
+        "NCCL_AUTH", "NCCL_AUTH_BACKEND", "NCCL_NET_PLUGIN_AUTH", "SLURM_JOB_COMMENT", "SLURM_JOB_ACCOUNT",
+        "SLURM_JOB_EXTRA", "OMPI_ARGV", "OMPI_COMMAND", "TORCH_HUB_CREDENTIALS", "CUDA_LICENSE_PASSPHRASE"}) {
     EXPECT_FALSE(is_listed_variable(name)) << name;
   }
 }

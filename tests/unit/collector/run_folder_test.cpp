@@ -201,33 +201,22 @@ TEST_F(RunFolder, FilesOfLivingProcessesAreLeftAlone) {
   EXPECT_THAT(reports_, ElementsAre(HasSubstr("rank1.db: its process still runs")));
 }
 
-TEST_F(RunFolder, OnlyForcedAndOnlyTheRunsFiles) {
-  const auto run = folder_ / "a" / "run";
-  prepare_run_folder(run, false);
-  prepare_run_folder(run, false);  // empty
-  for (const char* name :
-       {"rank0.db", "rank0.host.5.0.db", "rank1.db-wal", "record.db", "run.json", "ranking.txt", "model.db", "notes"}) {
-    test::write_file(run / name, "x");
-  }
-  const auto refused = test::error_of([&] { prepare_run_folder(run, false); });
-  ASSERT_TRUE(refused);
-  EXPECT_EQ(refused->kind(), ErrorKind::kUsage);
-  prepare_run_folder(run, true);
-  EXPECT_THAT(test::names_in(run), ElementsAre("model.db", "notes", "ranking.txt"));
-}
-
 TEST_F(RunFolder, RunJson) {
   RunDescription run;
   run.command = {"python", "say \"hi\".py"};
-  run.host = "node7";
+  run.recorder.host = "node7";
+  run.recorder.boot = "b";
+  run.recorder.pid_namespace = 6;
+  run.recorder.pid = 7;
+  run.recorder.start_ticks = 8;
   run.window = "steps:1:2";
-  run.recorder_pid = 7;
-  run.recorder_start_ticks = 8;
   run.start_utc_ns = 5;
   EXPECT_EQ(run_json(run),
             "{\"schema\": \"swinscope.run/1\", \"kind\": \"record\", \"command\": [\"python\", \"say \\\"hi\\\".py\"], "
             "\"host\": "
-            "\"node7\", \"window\": \"steps:1:2\", \"recorder\": {\"pid\": 7, \"start_ticks\": 8}, "
+            "\"node7\", \"window\": \"steps:1:2\", \"recorder\": {\"pid\": 7, \"start_ticks\": 8, \"boot\": \"b\", "
+            "\"pid_namespace\": 6}, \"job\": {\"rank\": null, \"world_size\": 0, \"name\": \"\", \"is_unique\": 0, "
+            "\"restarts\": 0}, "
             "\"start_utc_ns\": 5, \"end_utc_ns\": null, \"exit_status\": null, \"cpu_ns\": null, "
             "\"processes\": \"\", "
             "\"ranks\": [], \"warnings\": []}\n");
@@ -237,14 +226,14 @@ TEST_F(RunFolder, RunJson) {
   run.process_file = "record.db";
   run.files = {{"rank0.db", 0, 2, 77, false, false, {{"NVTX range", 3, "a"}, {"NVTX mark", 4, "b"}}, {}}};
   run.warnings = {"w"};
-  write_run_json(folder_.path(), run);
+  write_run_json(folder_ / "run.json", run);
   EXPECT_THAT(
       test::read_file(folder_ / "run.json"),
       HasSubstr(
           "\"exit_status\": 137, \"cpu_ns\": 4, \"processes\": \"record.db\", \"ranks\": [{\"rank\": 0, \"file\": "
           "\"rank0.db\", \"pid\": 77, \"complete\": false, \"drops\": 7}], \"warnings\": [\"w\"]}"));
   EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("run.json"));
-  EXPECT_TRUE(test::error_of([&] { write_run_json("/nonexistent", run); }));
+  EXPECT_TRUE(test::error_of([&] { write_run_json("/nonexistent/run.json", run); }));
 }
 
 }  // namespace

@@ -1,0 +1,23 @@
+// The words of a command line before CLI11 reads them, and what is wrong with those that it refuses.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "store/error.h"
+
+namespace swinscope::cli {
+
+// The same command line as CLI11 reads it: `help`, `help COMMAND`, `version` and -V become --help, COMMAND --help and
+// --version; options that stand before the command move behind it.
+std::vector<std::string> in_order(const CLI::App& app, std::vector<std::string> words);
+
+// Why CLI11 refused the words: names the option or command that is unknown, and the nearest one that there is.
+Error refused_words(CLI::App& app, const std::vector<std::string>& words, const CLI::ParseError& error);
+
+// A message of CLI11 for people: without limits of hundreds of digits.
+std::string readable(const std::string& message);
+
+}  // namespace swinscope::cli

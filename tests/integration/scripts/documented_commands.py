@@ -1,0 +1,25 @@
+"""What the test of the documented commands does not run as it is printed, and why."""
+
+# (expression that matches the whole command, reason). What such a command names must exist: the script, the program's
+# sub-command and every option.
+NOT_RUN = [
+    (r"scripts/(demo|check)\.sh", "installs packages, builds and tests everything"),
+    (r"scripts/swinv2_scaling\.sh --cpus-only.*", "takes minutes; scripts_scaling_test runs it in small"),
+    (r"scripts/(swin_large|swinv2)_scaling\.sh .*", "needs GPUs"),
+    (r"(swinscope launch --ranks \d+ -- )?swin (infer|train) .*--device cuda.*", "needs a GPU"),
+    (r"swin verify", "needs a GPU"),
+    (r"swin infer --model swin_base --weights timm\.safetensors .*", "needs weights from the network"),
+    (r'python3 -c "import timm, .*"', "needs the network and PyTorch"),
+    (r"swinscope gui .*", "opens a window"),
+]
+
+# (text as printed, what is run instead, reason). Nothing else is changed.
+INSTEAD = [
+    ("$PWD/build/release/bin", "{bin}", "the build that is tested"),
+    ("build/release/bin/", "", "the build that is tested, which PATH has"),
+    ("--steps 100", "--steps 20", "time"),
+    ("swin make-data shapes --probe", "swin make-data shapes --images 400", "time: 20,000 pictures and a probe of them"),
+    ("--epochs 10", "--epochs 1", "time"),
+    ("--images 4000", "--images 80", "time"),
+    ("--epochs 5", "--epochs 1", "time"),
+]
