@@ -63,7 +63,9 @@ bool Recorder::finish(std::int64_t timeout_ns) {
     code = sem_clockwait(&finished_, CLOCK_MONOTONIC, &until);
   } while (code != 0 && errno == EINTR);
   if (code != 0) return false;
-  if (thread_.joinable()) thread_.join();
+  // As the last thread of the program it is itself the one that ends the process.
+  const bool is_last = thread_.get_id() == std::this_thread::get_id();
+  if (thread_.joinable() && !is_last) thread_.join();
   return true;
 }
 

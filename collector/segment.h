@@ -42,6 +42,7 @@ struct SegmentSize {
 inline constexpr std::int64_t kLittleRoom = 0;
 
 // Numbers of lanes and blocks count from 1 where 0 says that there is none.
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): what different threads write has cache lines of its own
 struct SegmentHeader {
   std::uint64_t magic;
   SegmentSize size;
@@ -100,6 +101,7 @@ class SegmentView {
   explicit operator bool() const { return base_ != nullptr; }
   std::byte* base() const { return base_; }
   const SegmentSize& size() const { return size_; }
+  // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.UndefReturn): of a view that is one
   SegmentHeader& header() const { return *reinterpret_cast<SegmentHeader*>(base_); }
   // `number` from 1.
   BlockEntry& entry(std::uint32_t number) const {
