@@ -14,7 +14,7 @@ struct Given {
   std::string name;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
-  std::string domain;
+  std::string domain = std::string();  // so that it may be left out
   std::uint64_t thread = 1;
 };
 
