@@ -308,6 +308,7 @@ OutputSteps by_line(const std::vector<OutputLine>& lines, int ranks) {
                     ranks));
   }
   std::vector<Sample> samples;
+  samples.reserve(lines.size());
   for (const OutputLine& line : lines)
     samples.push_back({line.time_ns, static_cast<std::int64_t>(samples.size())});
   Stream stream = count(samples, 1);
