@@ -42,6 +42,21 @@ SyncType sync_type(std::string_view name) {
   return SyncType::kUnknown;
 }
 
+// The value that a program attached to a mark. A trace file has no place for what is no number.
+void set_value(NvtxRecord& record, const OwnArguments& own) {
+  if (own.value_type <= 0 || own.value_type > static_cast<int>(NvtxValueType::kFloat)) return;
+  const auto type = static_cast<NvtxValueType>(own.value_type);
+  const auto real = std::bit_cast<double>(own.double_bits);
+  const bool is_real = type == NvtxValueType::kDouble || type == NvtxValueType::kFloat;
+  if (is_real && std::isnan(real)) return;
+  record.value_type = type;
+  if (is_real) {
+    record.double_value = real + 0.0;  // nor for the sign of a zero
+  } else {
+    record.int64_value = own.int64_value;
+  }
+}
+
 }  // namespace
 
 template <typename T>
@@ -149,14 +164,7 @@ void KinetoRecords::add_mark(const KinetoEvent& event, std::int64_t time_ns) {
   r.range = static_cast<std::uint64_t>(event.own.range);
   r.category = narrow<std::uint32_t>(event.own.category);
   r.color = narrow<std::uint32_t>(event.own.color);
-  r.int64_value = event.own.int64_value;
-  const auto real = std::bit_cast<double>(event.own.double_bits);
-  // A trace file has no place for what is no number.
-  if (std::isnan(real)) return sink_.add(r);
-  r.double_value = real;
-  if (event.own.value_type >= 0 && event.own.value_type <= static_cast<int>(NvtxValueType::kFloat)) {
-    r.value_type = static_cast<NvtxValueType>(event.own.value_type);
-  }
+  set_value(r, event.own);
   sink_.add(r);
 }
 
@@ -168,6 +176,7 @@ void KinetoRecords::name_thread(std::uint64_t pid, const KinetoEvent& event) {
 
 void KinetoRecords::finish(RunInfo run) {
   add_domains();
+  run.graph_level_only = run.graph_level_only || has_whole_graphs_;
   if (exact_) return sink_.set_run(run);
   run.source = "kineto";
   run.global_pid = process();
@@ -255,7 +264,7 @@ std::uint64_t KinetoRecords::graph_node_of(const KinetoEvent& event) const {
 void KinetoRecords::whole_graph(const KinetoEvent& event, Times times) {
   auto r = gpu_record<GraphTraceRecord>(event, times);
   r.graph = narrow<std::uint32_t>(*event.own.whole_graph);
-  r.graph_node = graph_node_of(event);
+  has_whole_graphs_ = true;
   sink_.add(r);
 }
 

@@ -100,6 +100,7 @@ class KinetoRecords {
   std::uint64_t pid_;
   std::optional<OwnExport> exact_;
   bool has_domains_ = false;
+  bool has_whole_graphs_ = false;
   std::map<std::string, std::uint32_t, std::less<>> exact_domains_;
   std::map<std::string, KernelNames, std::less<>> exact_kernels_;
   std::uint64_t first_host_pid_ = 0;

@@ -160,6 +160,7 @@ inline void add_rare_kernels(RecordSink& sink, Dice& dice, int n) {
     sink.add(kernel);
     GraphTraceRecord graph;
     static_cast<GpuRecord&>(graph) = kernel;
+    graph.graph_node = 0;  // it is no node of a graph
     graph.graph = static_cast<std::uint32_t>(dice.between(1, 9));
     sink.add(graph);
     MemcpyRecord copy;
