@@ -30,6 +30,9 @@ struct MemoryFields {
 
 struct GpuFields {
   std::int64_t memory_bytes;
+  std::int64_t l2_bytes;
+  std::int64_t memory_bytes_per_second;
+  std::int64_t clock_hz;
   std::int32_t device;
   std::int32_t sm_count;
   std::int32_t compute_major;
@@ -120,8 +123,10 @@ void RecordStream::set_facts(const RunInfo& run) {
   const std::uint32_t graph_level_only = run.graph_level_only ? 1 : 0;
   if (!write(StreamKind::kFactsBegin, &graph_level_only, sizeof(graph_level_only))) return;
   for (const GpuInfo& gpu : run.gpus) {
-    const GpuFields fields{gpu.memory_bytes, gpu.device, gpu.sm_count, gpu.compute_major, gpu.compute_minor};
-    write(StreamKind::kGpu, &fields, sizeof(fields), pair_of(gpu.name, gpu.uuid));
+    const GpuFields fields{gpu.memory_bytes, gpu.l2_bytes, gpu.memory_bytes_per_second, gpu.clock_hz,
+                           gpu.device,       gpu.sm_count, gpu.compute_major,           gpu.compute_minor};
+    write(StreamKind::kGpu, &fields, sizeof(fields),
+          pair_of(gpu.name, pair_of(gpu.uuid, pair_of(gpu.chip, gpu.bus_location))));
   }
   for (const ContextInfo& context : run.contexts)
     write(StreamKind::kContext, &context, sizeof(context));
@@ -208,8 +213,11 @@ void RecordStreamReader::take_fact(StreamKind kind, std::string_view data) {
     case StreamKind::kGpu: {
       GpuFields f{};
       if (!take(data, f)) break;
-      const auto [name, uuid] = split_pair(data);
-      next.gpus.push_back({f.device, name, uuid, f.memory_bytes, f.sm_count, f.compute_major, f.compute_minor});
+      const auto [name, rest] = split_pair(data);
+      const auto [uuid, place] = split_pair(rest);
+      const auto [chip, bus_location] = split_pair(place);
+      next.gpus.push_back({f.device, name, uuid, f.memory_bytes, f.sm_count, f.compute_major, f.compute_minor, chip,
+                           bus_location, f.l2_bytes, f.memory_bytes_per_second, f.clock_hz});
       break;
     }
     case StreamKind::kContext:

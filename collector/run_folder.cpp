@@ -197,10 +197,9 @@ std::vector<RunFile> finish_run_files(const fs::path& folder, const std::set<std
 }
 
 void report_run_files(const std::vector<RunFile>& files, const std::function<void(const std::string&)>& report) {
-  constexpr std::string_view kNotRecorded = "not recorded";
   for (const RunFile& file : files) {
     for (const NamedValue& fact : file.collector) {
-      if (fact.name == "cuda.activity" && fact.value.rfind(kNotRecorded, 0) == 0)
+      if (fact.name == kCudaActivity && fact.value.starts_with(kNotRecorded))
         report(fmt::format("{}: CUDA activity was {}; ranges and CPU times are in the file", file.name, fact.value));
     }
     if (!file.complete)

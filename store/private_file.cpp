@@ -48,7 +48,12 @@ bool make_private_folder(const fs::path& folder) {
   std::error_code none;
   if (fs::is_directory(folder, none)) return false;
   const fs::path above = folder.parent_path();
-  if (!above.empty() && above != folder) make_private_folder(above);
+  try {
+    if (!above.empty() && above != folder) make_private_folder(above);
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("{}: the folder cannot be created", folder.string()), error.cause(),
+                error.hint());
+  }
   // "run/" has an empty last part, and is there by now.
   if (folder.filename().empty()) return false;
   if (make_new_folder(folder)) return true;

@@ -26,7 +26,7 @@ class Contract : public CliTest {
 };
 
 TEST_F(Contract, WrongCommandLinesAreUsageErrors) {
-  expect_usage_error({}, "subcommand is required");
+  expect_usage_error({}, "no command is given");
   expect_usage_error({"analyse", "small.sqlite"}, "there is no command 'analyse'");
   expect_usage_error({"analyze"}, "RUN is required");
   expect_usage_error({"analyze", "small.sqlite", "--colour"}, "--colour");
@@ -41,7 +41,7 @@ TEST_F(Contract, UnknownOptionsAreNamedWithWhatWasMeant) {
   expect_usage_error({"scale", "--gpus", "1", "-o", "d", "python", "train.py", "--lr=3"}, "error: --lr: unknown\n");
   expect_usage_error({"analyze", "small.sqlite", "--fromat=json"}, "error: --fromat: unknown; did you mean --format?");
   expect_usage_error({"kernels", "small.sqlite", "-x"}, "error: -x: unknown");
-  expect_usage_error({"--format", "json", "analyze", "x.db"}, "error: --format: unknown before a command");
+  expect_usage_error({"--fromat", "json", "analyze", "x.db"}, "error: --fromat: unknown; did you mean --format?");
   expect_usage_error({"analyse", "x.db"}, "error: there is no command 'analyse'; did you mean analyze?");
 }
 
