@@ -120,8 +120,8 @@ std::vector<std::string> scaling_headline(const Experiment& experiment, const st
         "  no process used NVTX or CUDA, so nothing tells where the time goes: NVTX ranges around the parts of a step "
         "do");
   } else if (!shown->point.tracing.empty()) {
-    lines.push_back(
-        fmt::format("  evidence: swinscope analyze {}", path_argument((shown->point.folder / shown->point.tracing).string())));
+    lines.push_back(fmt::format("  evidence: swinscope analyze {}",
+                                path_argument((shown->point.folder / shown->point.tracing).string())));
   }
   return lines;
 }

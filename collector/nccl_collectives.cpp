@@ -48,20 +48,24 @@ std::optional<Integer> number(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
+// A name is in the row itself, or registered.
+constexpr const char* kDomainOfNccl =
+    "SELECT domainId FROM NVTX_EVENTS WHERE eventType = 75 AND 'NCCL' = "
+    "coalesce(text, (SELECT value FROM StringIds WHERE id = textId))";
+
 bool has_nccl(Database& db) {
-  Statement domain = db.prepare(
-      "SELECT 1 FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE eventType = 75 AND value = 'NCCL' LIMIT 1");
+  Statement domain = db.prepare(fmt::format("{} LIMIT 1", kDomainOfNccl));
   return domain.step();
 }
 
 Calls read_calls(Database& db, GroupSizes& sizes) {
   // -> gives the number as it is written: communicators are 64 bits without a sign.
-  Statement rows = db.prepare(
-      "SELECT n.globalTid, n.start, n.end, t.value, j.value -> '$.\"NCCL communicator ID\"', "
+  Statement rows = db.prepare(fmt::format(
+      "SELECT n.globalTid, n.start, n.end, coalesce(n.text, t.value), j.value -> '$.\"NCCL communicator ID\"', "
       "j.value -> '$.\"Message size [bytes]\"', j.value -> '$.\"No. of ranks\"' FROM NVTX_EVENTS n "
-      "JOIN StringIds t ON t.id = n.textId LEFT JOIN StringIds j ON j.id = n.jsonTextId AND json_valid(j.value) "
-      "WHERE n.eventType = 59 AND n.end IS NOT NULL AND n.domainId IN (SELECT domainId FROM NVTX_EVENTS JOIN StringIds "
-      "ON id = textId WHERE eventType = 75 AND value = 'NCCL') ORDER BY n.globalTid, n.start");
+      "LEFT JOIN StringIds t ON t.id = n.textId LEFT JOIN StringIds j ON j.id = n.jsonTextId AND json_valid(j.value) "
+      "WHERE n.eventType = 59 AND n.end IS NOT NULL AND n.domainId IN ({}) ORDER BY n.globalTid, n.start",
+      kDomainOfNccl));
   Calls calls;
   while (rows.step()) {
     Call call{rows.integer(1), rows.integer(2), std::string(rows.text(3)), {}, {}};

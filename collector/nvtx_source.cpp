@@ -90,6 +90,7 @@ void NvtxSource::add_names(TraceWriter& to) {
     domain.type = NvtxType::kDomain;
     domain.domain = named.number;
     domain.text = to.intern(named.name);
+    domain.is_plain = true;
     domain.global_tid = global_pid_;
     to.add(domain);
   }
@@ -100,6 +101,7 @@ void NvtxSource::add_names(TraceWriter& to) {
     category.domain = named.domain;
     category.category = named.category;
     category.text = to.intern(named.name);
+    category.is_plain = true;
     category.global_tid = global_pid_;
     to.add(category);
   }

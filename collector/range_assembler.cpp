@@ -85,7 +85,8 @@ NvtxRecord RangeAssembler::record_of(TraceWriter& to, std::uint64_t global_tid, 
   r.domain = event.head.domain;
   r.category = event.body.category;
   r.color = event.body.color;
-  r.text = event.head.string != 0 ? registered(to, event.head.string) : to.intern(replace_invalid_utf8(event.text));
+  r.is_plain = event.head.string == 0;
+  r.text = !r.is_plain ? registered(to, event.head.string) : to.intern(replace_invalid_utf8(event.text));
   switch (event.head.kind) {
     case EventKind::kMark:
       r.type = NvtxType::kMark;
@@ -135,7 +136,10 @@ void RangeAssembler::set_payload(TraceWriter& to, NvtxRecord& r, const NvtxEvent
     return handle > 0xFFFFFFFFU ? std::string() : names_.string_text(static_cast<std::uint32_t>(handle));
   };
   const PayloadText payload = describe_payloads(event.blobs, event.head.domain, names_.types(), text_of);
-  if (payload.message) r.text = to.intern(*payload.message);
+  if (payload.message) {
+    r.text = to.intern(*payload.message);
+    r.is_plain = true;
+  }
   if (payload.category) r.category = *payload.category;
   if (payload.color) r.color = *payload.color;
   if (!payload.json.empty()) r.json = to.intern(payload.json);

@@ -333,8 +333,7 @@ int record(const RecordOptions& options, RecordOutcome* outcome) {
   pid_t child = 0;
   try {
     child = spawn_command(program, options.command,
-                          variables_for(options, collector, hub.rings(), run.recorder, offset_ns),
-                          role.mask_before());
+                          variables_for(options, collector, hub.rings(), run.recorder, offset_ns), role.mask_before());
   } catch (const CommandError&) {
     log.discard();
     claim.withdraw();  // nothing ran: leave no run behind

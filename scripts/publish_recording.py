@@ -25,8 +25,8 @@ def tables(database):
 
 def cut(database, steps):
     """Leaves out what began after so many steps, if there are more."""
-    ends = database.execute("SELECT n.end FROM NVTX_EVENTS n JOIN StringIds t ON t.id = n.textId WHERE n.end IS NOT NULL AND "
-                            "(t.value = 'step' OR t.value LIKE 'step %') ORDER BY n.start LIMIT 1 OFFSET ?", (steps - 1,)).fetchall()
+    ends = database.execute("SELECT n.end FROM NVTX_EVENTS n LEFT JOIN StringIds t ON t.id = n.textId WHERE n.end IS NOT NULL AND "
+                            "(coalesce(n.text, t.value) = 'step' OR coalesce(n.text, t.value) LIKE 'step %') ORDER BY n.start LIMIT 1 OFFSET ?", (steps - 1,)).fetchall()
     if not ends:
         return
     (end,), calls = ends[0], "CUPTI_ACTIVITY_KIND_RUNTIME"

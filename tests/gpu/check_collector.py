@@ -89,7 +89,7 @@ def check_graph(tmp):
     db = run / "rank0.db"
     # Of each node its origin, of that the ranges around; of each kernel the step around its launch.
     layers = rows(db, """
-        WITH nvtx AS (SELECT start, end, globalTid, value AS name FROM NVTX_EVENTS JOIN StringIds ON id = textId),
+        WITH nvtx AS (SELECT start, end, globalTid, value AS name FROM (SELECT n.*, coalesce(text, s.value) AS value FROM NVTX_EVENTS n LEFT JOIN StringIds s ON s.id = n.textId)),
         origin AS (SELECT c.graphNodeId AS node, coalesce(o.start, c.start) AS at, coalesce(o.globalTid, c.globalTid) AS tid
                    FROM CUDA_GRAPH_NODE_EVENTS c LEFT JOIN CUDA_GRAPH_NODE_EVENTS o ON o.graphNodeId = c.originalGraphNodeId),
         work AS (SELECT graphNodeId, correlationId, s.value AS what FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds s ON s.id = shortName
@@ -208,7 +208,7 @@ def check_counts(tmp):
     ours = rows(run / "rank0.db", """
         SELECT d.value, k.end - k.start FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds d ON d.id = demangledName
         JOIN CUPTI_ACTIVITY_KIND_RUNTIME r USING (correlationId)
-        JOIN NVTX_EVENTS n ON r.start BETWEEN n.start AND n.end JOIN StringIds t ON t.id = n.textId WHERE t.value = 'measured'""")
+        JOIN (SELECT n.*, coalesce(text, s.value) AS value FROM NVTX_EVENTS n LEFT JOIN StringIds s ON s.id = n.textId) n ON r.start BETWEEN n.start AND n.end WHERE n.value = 'measured'""")
 
     def by_name(kernels):
         counts = {}
@@ -293,7 +293,7 @@ def check_windows(tmp):
         db = run / "rank0.db"
         found = steps_in(db)
         other = rows(db, "SELECT DISTINCT value FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id = nameId")
-        ranges = one(db, "SELECT count(*) FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE value LIKE 'step%'")
+        ranges = one(db, "SELECT count(*) FROM (SELECT n.*, coalesce(text, s.value) AS value FROM NVTX_EVENTS n LEFT JOIN StringIds s ON s.id = n.textId) WHERE value LIKE 'step%'")
         say(name, result.returncode == 0 and found == expected and ranges == 12,
             f"status {result.returncode}, steps with (kernels, launches) {found if found != whole else 'all of 10 and 10'}, ranges {ranges}, calls "
             f"{sorted(n for (n,) in other)}, {dict(rows(db, 'SELECT name, value FROM SWINSCOPE_COLLECTOR')).get('cuda.activity')}, lost: "
@@ -344,7 +344,7 @@ def check_gpu_metrics(tmp):
     run = tmp / "metrics"
     result = subprocess.run([*record(run, "--gpu-metrics", "10"), sys.executable, str(program)], capture_output=True, text=True)
     db = run / "rank0.db"
-    epoch, begin, end = rows(db, "SELECT utcEpochNs, start, end FROM NVTX_EVENTS JOIN StringIds ON id = textId, TARGET_INFO_SESSION_START_TIME "
+    epoch, begin, end = rows(db, "SELECT utcEpochNs, start, end FROM (SELECT n.*, coalesce(text, s.value) AS value FROM NVTX_EVENTS n LEFT JOIN StringIds s ON s.id = n.textId), TARGET_INFO_SESSION_START_TIME "
                                  "WHERE value = 'burst'")[0]
     metrics = run / "record.db"
     offset = one(metrics, "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME")

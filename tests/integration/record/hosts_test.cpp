@@ -43,7 +43,8 @@ class Host : public ::testing::Test {
   }
   long recorded(const std::string& name = "r") {
     return count(
-        "SELECT count(*) FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE eventType = 59 AND end IS NOT "
+        "SELECT count(*) FROM (SELECT n.*, coalesce(text, s.value) AS value FROM NVTX_EVENTS n LEFT JOIN StringIds s "
+        "ON s.id = n.textId) WHERE eventType = 59 AND end IS NOT "
         "NULL AND value = " +
         test::quoted(name));
   }

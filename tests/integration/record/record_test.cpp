@@ -36,7 +36,8 @@ constexpr int kLayers = 3;
 const std::string kRanges =
     "WITH r AS (SELECT start, end, value AS name, domainId AS domain, globalTid AS tid, category, color, int64Value, "
     "jsonTextId "
-    "FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE eventType = 59) ";
+    "FROM (SELECT n.*, coalesce(text, s.value) AS value FROM NVTX_EVENTS n LEFT JOIN StringIds s ON s.id = n.textId) "
+    "WHERE eventType = 59) ";
 
 TEST_F(Record, AForeignProgramIsRecordedCompletely) {
   Process run(under_record(folder_, {program("nvtx_program"), (test::kPrograms / "libnvtx_library.so").string()}));
@@ -73,14 +74,15 @@ TEST_F(Record, AForeignProgramIsRecordedCompletely) {
                      "SELECT count(DISTINCT tid || ' ' || int64Value) FROM r WHERE name = 'st\u00E9p' AND category = 5 "
                      "AND color = 0xFF00FF00 AND int64Value BETWEEN -24 AND 0"),
             std::to_string(kThreads * kSteps));
-  EXPECT_THAT(db.values("SELECT value FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE eventType = 33"),
+  EXPECT_THAT(db.values("SELECT value FROM (SELECT n.*, coalesce(text, s.value) AS value FROM NVTX_EVENTS n LEFT JOIN "
+                        "StringIds s ON s.id = n.textId) WHERE eventType = 33"),
               ElementsAre("steps"));
-  EXPECT_THAT(db.values("SELECT value FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE eventType = 34"),
+  EXPECT_THAT(db.values("SELECT value FROM (SELECT n.*, coalesce(text, s.value) AS value FROM NVTX_EVENTS n LEFT JOIN "
+                        "StringIds s ON s.id = n.textId) WHERE eventType = 34"),
               ElementsAre("done"));
-  EXPECT_THAT(
-      db.values(
-          "SELECT value, endGlobalTid IS NOT NULL FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE eventType = 60"),
-      ElementsAre("cr\u00F6ssing", "1"));
+  EXPECT_THAT(db.values("SELECT value, endGlobalTid IS NOT NULL FROM (SELECT n.*, coalesce(text, s.value) AS value "
+                        "FROM NVTX_EVENTS n LEFT JOIN StringIds s ON s.id = n.textId) WHERE eventType = 60"),
+              ElementsAre("cr\u00F6ssing", "1"));
   for (int i = 0; i < kThreads; ++i) {
     EXPECT_EQ(db.value("SELECT count(*) FROM ThreadNames JOIN StringIds ON id = nameId WHERE value = 'worker " +
                        std::to_string(i) + "'"),
@@ -157,7 +159,8 @@ TEST_F(RecordPython, AForeignProgramIsRecordedCompletely) {
       db.value(kRanges + "SELECT count(*) FROM r a JOIN r b ON a.tid = b.tid AND a.start <= b.start AND b.end <= a.end "
                          "WHERE a.name LIKE 'step %' AND b.name = 'layer'"),
       "40");
-  EXPECT_EQ(db.value("SELECT sum(doubleValue) FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE value = 'forward'"),
+  EXPECT_EQ(db.value("SELECT sum(doubleValue) FROM (SELECT n.*, coalesce(text, s.value) AS value FROM NVTX_EVENTS n "
+                     "LEFT JOIN StringIds s ON s.id = n.textId) WHERE value = 'forward'"),
             "90.0");
 }
 
@@ -300,14 +303,15 @@ TEST_F(Record, KilledAtRandomMomentsNothingIsLost) {
     EXPECT_EQ(db.value("SELECT complete FROM SWINSCOPE_RUN"), "0");
     // No number is missing below the last one, and none that the program said it had reached.
     const long last =
-        std::stol(db.value("SELECT coalesce(max(CAST(substr(value, 2) AS INTEGER)), -1) FROM NVTX_EVENTS JOIN "
-                           "StringIds ON id = textId WHERE value LIKE 'n%' AND end IS NOT NULL"));
-    EXPECT_EQ(
-        db.value(
-            "SELECT count(*) FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE value LIKE 'n%' AND end IS NOT NULL"),
-        std::to_string(last + 1));
+        std::stol(db.value("SELECT coalesce(max(CAST(substr(value, 2) AS INTEGER)), -1) FROM "
+                           "(SELECT n.*, coalesce(text, s.value) AS value FROM NVTX_EVENTS n LEFT JOIN StringIds s ON "
+                           "s.id = n.textId) WHERE value LIKE 'n%' AND end IS NOT NULL"));
+    EXPECT_EQ(db.value("SELECT count(*) FROM (SELECT n.*, coalesce(text, s.value) AS value FROM NVTX_EVENTS n LEFT "
+                       "JOIN StringIds s ON s.id = n.textId) WHERE value LIKE 'n%' AND end IS NOT NULL"),
+              std::to_string(last + 1));
     EXPECT_GE(last, reached.back().first);
-    EXPECT_EQ(db.value("SELECT value FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE end IS NULL AND eventType "
+    EXPECT_EQ(db.value("SELECT value FROM (SELECT n.*, coalesce(text, s.value) AS value FROM NVTX_EVENTS n LEFT JOIN "
+                       "StringIds s ON s.id = n.textId) WHERE end IS NULL AND eventType "
                        "= 59 AND value = 'all'"),
               "all");
     EXPECT_EQ(db.value("SELECT count(*) FROM SWINSCOPE_DROPS"), "0");

@@ -131,7 +131,8 @@ inline void expect_finished(const fs::path& folder) {
 
 inline std::vector<std::string> range_names(const fs::path& file) {
   return Sqlite(file).values(
-      "SELECT value FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE eventType IN (59, 60) ORDER BY start, -end");
+      "SELECT value FROM (SELECT n.*, coalesce(text, s.value) AS value FROM NVTX_EVENTS n LEFT JOIN StringIds s ON "
+      "s.id = n.textId) WHERE eventType IN (59, 60) ORDER BY start, -end");
 }
 
 inline std::string quoted(const std::string& name) { return "'" + name + "'"; }

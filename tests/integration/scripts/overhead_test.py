@@ -70,10 +70,10 @@ status = subprocess.call(command, env=dict(os.environ, RECORDED=kind, FORWARDS=f
 with open(folder + "/forwards") as file:
     kernels = 2 * (int(file.read()) - {before})
 with sqlite3.connect(folder + "/rank0.db") as db:
-    db.executescript("CREATE TABLE NVTX_EVENTS (start, end, textId); CREATE TABLE StringIds (id, value);"
+    db.executescript("CREATE TABLE NVTX_EVENTS (start, end, text, textId); CREATE TABLE StringIds (id, value);"
                      "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, correlationId); CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (correlationId);"
                      "CREATE TABLE SWINSCOPE_DROPS (count); CREATE TABLE SWINSCOPE_COLLECTOR (name, value);"
-                     "INSERT INTO NVTX_EVENTS VALUES (1, 2, 1); INSERT INTO StringIds VALUES (1, 'batch 1');"
+                     "INSERT INTO NVTX_EVENTS VALUES (1, 2, NULL, 1); INSERT INTO StringIds VALUES (1, 'batch 1');"
                      "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1, 7); INSERT INTO SWINSCOPE_DROPS VALUES (3)")
     db.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?)", [(7,)] * kernels)
 sys.exit(status)

@@ -108,7 +108,7 @@ for line in sys.stdin:
 LAUNCHES = """
 SELECT r.start FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN CUPTI_ACTIVITY_KIND_RUNTIME r USING (correlationId) ORDER BY r.start
 """
-TURNS = "SELECT n.start, n.end FROM NVTX_EVENTS n JOIN StringIds t ON t.id = n.textId WHERE t.value = ?"
+TURNS = "SELECT n.start, n.end FROM NVTX_EVENTS n LEFT JOIN StringIds t ON t.id = n.textId WHERE coalesce(n.text, t.value) = ?"
 
 
 def kernels_of_turns(db, batch):

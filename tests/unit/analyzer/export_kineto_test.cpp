@@ -104,7 +104,7 @@ Trace small_trace() {
   run.world_size = 8;
   run.global_pid = make_global_pid(77);
   run.utc_epoch_ns = 1'700'000'000'000'000'000;
-  run.gpus = {{1, "H200", "GPU-1", 1'000, 132, 9, 0}};
+  run.gpus = {{1, "H200", "GPU-1", 1'000, 132, 9, 0, "", "", 0, 0, 0}};
   sink.set_run(run);
   Trace trace;
   builder.move_into(trace);

@@ -192,7 +192,8 @@ inline RunInfo full_run_info() {
   run.complete = false;
   run.graph_level_only = true;
   run.utc_epoch_ns = 1'700'000'000'123'456'789;
-  run.gpus = {{0, "H200", "GPU-1", 140, 132, 9, 0}, {1, "H200", "GPU-2", 140, 132, 9, 0}};
+  run.gpus = {{0, "H200", "GPU-1", 140, 132, 9, 0, "", "", 0, 0, 0},
+              {1, "H200", "GPU-2", 140, 132, 9, 0, "", "", 0, 0, 0}};
   run.contexts = {{1, 0, 7}};
   run.streams = {{13, 1, -5, 2}};
   run.processes = {{run.global_pid, "python"}};

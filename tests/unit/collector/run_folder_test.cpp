@@ -79,9 +79,9 @@ TEST_F(RunFolder, ACutFileBecomesAPlainOne) {
   test::Sqlite db(path);
   EXPECT_EQ(db.value("PRAGMA integrity_check"), "ok");
   EXPECT_EQ(db.value("PRAGMA journal_mode"), "delete");
-  EXPECT_THAT(
-      db.values("SELECT value, coalesce(end, 'open') FROM NVTX_EVENTS JOIN StringIds ON id = textId ORDER BY start"),
-      ElementsAre("done", "200", "open", "open"));
+  EXPECT_THAT(db.values("SELECT value, coalesce(end, 'open') FROM (SELECT n.*, coalesce(text, s.value) AS value FROM "
+                        "NVTX_EVENTS n LEFT JOIN StringIds s ON s.id = n.textId) ORDER BY start"),
+              ElementsAre("done", "200", "open", "open"));
   EXPECT_THAT(db.values("SELECT startTime, stopTime FROM ANALYSIS_DETAILS"), ElementsAre("100", "200"));
   EXPECT_EQ(db.value("SELECT count(*) FROM sqlite_master WHERE type = 'index' AND name = 'swinscope_kernel_start'"),
             "1");
@@ -109,7 +109,9 @@ TEST_F(RunFolder, TheFirstRankGetsTheNameThatAProcessWithoutARankHadTaken) {
   ASSERT_EQ(files.size(), 2U);
   EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("rank0.db", "rank0.host.1001.0.db"));
   EXPECT_EQ(files[0].pid, 999);
-  EXPECT_EQ(test::Sqlite(folder_ / "rank0.db").value("SELECT value FROM NVTX_EVENTS JOIN StringIds ON id = textId"),
+  EXPECT_EQ(test::Sqlite(folder_ / "rank0.db")
+                .value("SELECT value FROM (SELECT n.*, coalesce(text, s.value) AS value FROM NVTX_EVENTS n LEFT JOIN "
+                       "StringIds s ON s.id = n.textId)"),
             "rank0.host.999.0.db");
 }
 

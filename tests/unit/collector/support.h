@@ -60,8 +60,8 @@ class Bench {
     poll();
     flush();
     return rows(
-        "SELECT value || CASE WHEN end IS NULL THEN ' (open)' ELSE '' END FROM NVTX_EVENTS JOIN StringIds ON id = "
-        "textId "
+        "SELECT value || CASE WHEN end IS NULL THEN ' (open)' ELSE '' END FROM "
+        "(SELECT n.*, coalesce(text, s.value) AS value FROM NVTX_EVENTS n LEFT JOIN StringIds s ON s.id = n.textId) "
         "WHERE eventType IN (59, 60) ORDER BY start, -end");
   }
   // Of all losses that the source reports, by kind.
