@@ -95,12 +95,12 @@ TEST_F(Record, ExtendedPayloadsAreJson) {
   ASSERT_EQ(run.wait(), 42);
   Sqlite db(test::rank_files(folder_).at(0));
   const std::string json =
-      "FROM NVTX_EVENTS n JOIN StringIds j ON j.id = n.jsonTextId JOIN StringIds t ON t.id = n.textId ";
+      "FROM NVTX_EVENTS n JOIN StringIds j ON j.id = n.jsonTextId ";
   EXPECT_EQ(db.value("SELECT count(*) " + json + "WHERE json_valid(j.value)"),
             std::to_string(kThreads * kSteps * kLayers));
   // Thread 2, step 13, layer 1: its own numbers, the enumerator's name and the note copied from behind its pointer.
   EXPECT_THAT(
-      db.values("SELECT j.value " + json + "WHERE t.value = 'layer1' AND j.value ->> '$.note' = 't2 s13'"),
+      db.values("SELECT j.value " + json + "WHERE n.text = 'layer1' AND j.value ->> '$.note' = 't2 s13'"),
       ElementsAre(
           R"({"$schema":"work","flops":2000,"kind":"norm","ratio":0.25,"shape":[2,13,1],"device":"cpu","note":"t2 s13"})"));
   EXPECT_EQ(db.value("SELECT sum(j.value ->> '$.flops') " + json),

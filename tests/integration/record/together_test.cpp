@@ -243,7 +243,7 @@ TEST_F(Together, NamesHavePartsThatDiffer) {
   const auto name = [&](const std::string& pattern, const Variables& variables = {}) {
     const std::string said = result(record({"-o", pattern}, {"true"}), variables);
     const std::size_t begin = said.find("recorded ");
-    return begin == std::string::npos ? said : said.substr(begin + 9, said.find(';') - begin - 9);
+    return begin == std::string::npos ? said : said.substr(begin + 9, said.find(';', begin) - begin - 9);
   };
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);

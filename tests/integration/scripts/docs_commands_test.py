@@ -60,16 +60,23 @@ def commands_of(block):
     """The commands of a block. With a prompt, what follows a command is what it prints."""
     lines, joined = [line.rstrip() for line in block], []
     has_prompt = any(line.startswith("$ ") for line in lines)
+    until = None  # the line that ends what a command is given as its input
     for line in lines:
-        if has_prompt and not line.startswith("$ "):
+        if until is not None:
+            joined[-1].text += "\n" + line
+            until = None if line == until else until
+        elif has_prompt and not line.startswith("$ "):
             if joined and line:
                 joined[-1].output.append(line)
         elif joined and joined[-1].text.endswith("\\"):
             joined[-1].text = joined[-1].text[:-1] + line.strip()
         elif line and not line.startswith("#"):
             joined.append(Command(line[2:] if has_prompt else line))
+            given = re.search(r"<<'(\w+)'", line)
+            until = given and given.group(1)
     for command in joined:
-        command.text = re.sub(r"\s+# .*", "", command.text).strip()
+        if "\n" not in command.text:
+            command.text = re.sub(r"\s+# .*", "", command.text).strip()
     return joined
 
 

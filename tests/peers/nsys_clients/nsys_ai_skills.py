@@ -10,8 +10,10 @@ Exit 1: a skill ended with an error, or a figure differs by more than nsys-ai ro
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import venv
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -70,7 +72,7 @@ def differs(name, ours, theirs, rounding):
     return 1
 
 
-def compare(program, swinscope, recording):
+def compare(program, swinscope, recording, copy):
     """Figures that both have. nsys-ai prints milliseconds and MB with two digits."""
     faults = compared = 0
     ours = kernels(swinscope, recording)
@@ -80,7 +82,7 @@ def compare(program, swinscope, recording):
             name = row["full_name"]
             count, time = total.get(name, (0, 0))
             total[name] = (count + row["calls"], time + row["total_ns"])
-    theirs, _ = run(program, "top_kernels", recording, "limit=1000000")
+    theirs, _ = run(program, "top_kernels", copy, "limit=1000000")
     for row in theirs or []:
         if row.get("kernel_name") not in total:
             continue
@@ -92,7 +94,7 @@ def compare(program, swinscope, recording):
              "GROUP BY copyKind")
     done = subprocess.run([swinscope, "query", recording, query, "--format", "json"], capture_output=True, text=True, check=True)
     copies = {row["copyKind"]: row for row in json.loads(done.stdout)["data"]}
-    theirs, _ = run(program, "memory_transfers", recording)
+    theirs, _ = run(program, "memory_transfers", copy)
     for row in theirs or []:
         if "copyKind" not in row:
             continue
@@ -113,13 +115,17 @@ def main():
     arguments = parser.parse_args()
     program = client(arguments.venv)
     faults = 0
-    for recording in arguments.recordings:
-        print(f"## {recording}")
+    for original in arguments.recordings:
+        print(f"## {original}")
+        # nsys-ai writes indexes into the file that it reads, and a cache beside it.
+        folder = tempfile.mkdtemp()
+        recording = shutil.copy(original, folder)
         for skill in skills(program):
             rows, said = run(program, skill, recording)
             faults += rows is None
             print(f"  {skill}: {said}")
-        faults += compare(program, arguments.swinscope, recording)
+        faults += compare(program, arguments.swinscope, original, recording)
+        shutil.rmtree(folder)
     return 1 if faults else 0
 
 
