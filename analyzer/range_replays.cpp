@@ -74,8 +74,8 @@ void RangeReplays::add_work(const Replayed& replayed, Replay& replay, RangeNodes
        place = ranges.parent[place])
     path.push_back(place);
   std::uint32_t around = replay.around;
-  for (auto at = path.rbegin(); at != path.rend(); ++at) {
-    const std::uint32_t place = *at;
+  std::ranges::reverse(path);
+  for (const std::uint32_t place : path) {
     const auto [entry, is_new] = replay.work.try_emplace(std::uint64_t{thread} << 32U | place);
     if (is_new) {
       RangeNode node = shown(ranges.nested[place]);

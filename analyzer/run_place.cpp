@@ -28,7 +28,7 @@ fs::path point_of(const fs::path& run) {
   std::error_code ignored;
   const fs::path folder = fs::absolute(run, ignored).lexically_normal();
   fs::path at = folder.filename().empty() ? folder.parent_path() : folder;
-  if (const fs::path point = largest_point(at); !point.empty()) return point;
+  if (fs::path point = largest_point(at); !point.empty()) return point;
   for (int up = 0; up < 3 && !at.empty(); ++up) {  // a file in a run's folder is two below
     if (fs::exists(at / "point.json", ignored)) return at;
     at = at.parent_path();

@@ -123,7 +123,7 @@ fs::path run_folder(const fs::path& path, std::vector<std::string>* notes) {
                      point.filename().string()));
     folder = point;
   }
-  const fs::path run = run_of_point(folder);
+  fs::path run = run_of_point(folder);
   if (run.empty() || !fs::is_directory(run, ignored)) return folder;
   note(fmt::format("{}: a point of an experiment; its run {} is shown", folder.string(), run.filename().string()));
   return run;

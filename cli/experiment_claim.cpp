@@ -66,8 +66,8 @@ std::vector<fs::path> program_files(const std::vector<std::string>& command) {
   } catch (const CommandError&) {
     // A script that its launcher runs; it is among the words.
   }
-  for (auto word = command.begin(); word != command.end(); ++word) {
-    for (const std::string& text : {*word, word->substr(word->find('=') + 1)}) {
+  for (const std::string& word : command) {
+    for (const std::string& text : {word, word.substr(word.find('=') + 1)}) {
       std::error_code ignored;
       const bool is_known = std::ranges::find(files, fs::path(text)) != files.end();
       if (!text.empty() && !is_known && fs::is_regular_file(text, ignored) && !is_written_by_programs(text))

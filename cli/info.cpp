@@ -158,8 +158,26 @@ struct LaunchHealth {
   std::int64_t first_kernels = 0;  // of them, before the first call: launched before the recording began
 };
 
+// What a thread launches while it captures a graph becomes a node of the graph, during the call, and runs when that does.
+class Captures {
+ public:
+  explicit Captures(const Rank& rank) {
+    for (const GraphNodeRecord& node : rank.graph_nodes)
+      if (node.original == 0) nodes_.emplace_back(node.global_tid, node.time_ns);
+    std::ranges::sort(nodes_);
+  }
+  bool has_node_of(std::uint64_t global_tid, std::int64_t start_ns, std::int64_t end_ns) const {
+    const auto node = std::ranges::lower_bound(nodes_, std::pair(global_tid, start_ns));
+    return node != nodes_.end() && *node <= std::pair(global_tid, end_ns);
+  }
+
+ private:
+  std::vector<std::pair<std::uint64_t, std::int64_t>> nodes_;
+};
+
 // Launches without a kernel that the thread made before one that has a kernel, and those that it made behind the last.
 void count_launches(const Trace& trace, const Rank& rank, const std::vector<bool>& launched, LaunchHealth& health) {
+  const Captures captures(rank);
   for (const ThreadLane& lane : rank.api_lanes) {
     std::int64_t open = 0;
     bool any = false;
@@ -168,7 +186,8 @@ void count_launches(const Trace& trace, const Rank& rank, const std::vector<bool
         any = true;
         health.launches_without_kernel += std::exchange(open, 0);
       } else if (is_kernel_launch(trace.text(rank.api.name[i])) &&
-                 rank.is_within_windows(rank.api.start_ns[i], rank.api.end_ns[i])) {
+                 rank.is_within_windows(rank.api.start_ns[i], rank.api.end_ns[i]) &&
+                 !captures.has_node_of(lane.global_tid, rank.api.start_ns[i], rank.api.end_ns[i])) {
         ++open;
       }
     }
