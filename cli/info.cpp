@@ -158,7 +158,8 @@ struct LaunchHealth {
   std::int64_t first_kernels = 0;  // of them, before the first call: launched before the recording began
 };
 
-// What a thread launches while it captures a graph becomes a node of the graph, during the call, and runs when that does.
+// What a thread launches while it captures a graph becomes a node of the graph, during the call, and runs when that
+// does.
 class Captures {
  public:
   explicit Captures(const Rank& rank) {

@@ -94,8 +94,7 @@ TEST_F(Record, ExtendedPayloadsAreJson) {
   Process run(under_record(folder_, {program("nvtx_program")}));
   ASSERT_EQ(run.wait(), 42);
   Sqlite db(test::rank_files(folder_).at(0));
-  const std::string json =
-      "FROM NVTX_EVENTS n JOIN StringIds j ON j.id = n.jsonTextId ";
+  const std::string json = "FROM NVTX_EVENTS n JOIN StringIds j ON j.id = n.jsonTextId ";
   EXPECT_EQ(db.value("SELECT count(*) " + json + "WHERE json_valid(j.value)"),
             std::to_string(kThreads * kSteps * kLayers));
   // Thread 2, step 13, layer 1: its own numbers, the enumerator's name and the note copied from behind its pointer.
