@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 
 #include <pthread.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include "collector/clock.h"
 #include "collector/last_thread.h"
 #include "collector/record_stream.h"
+#include "collector/unsignalled_thread.h"
 
 namespace swinscope {
 namespace {
@@ -32,17 +32,7 @@ CudaRecorder::CudaRecorder(const SegmentView& segment, std::uint64_t global_pid)
 }
 
 void CudaRecorder::start_thread() {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    thread_ = std::thread([this] { run_guarded(); });
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = start_unsignalled([this] { run_guarded(); });
 }
 
 void CudaRecorder::stop(std::int64_t timeout_ns) {

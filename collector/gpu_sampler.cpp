@@ -1,29 +1,16 @@
 #include "collector/gpu_sampler.h"
 
 #include <chrono>
-#include <csignal>
 #include <utility>
 
-#include <pthread.h>
-
 #include "collector/clock.h"
+#include "collector/unsignalled_thread.h"
 
 namespace swinscope {
 
 GpuSampler::GpuSampler(std::unique_ptr<Nvml> nvml, std::int64_t period_ns)
     : nvml_(std::move(nvml)), gpus_(nvml_->gpus()), period_ns_(period_ns) {
-  // Signals are the launcher's main thread's.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    thread_ = std::thread([this] { run(); });
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = start_unsignalled([this] { run(); });
 }
 
 GpuSampler::~GpuSampler() {

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "collector/clock.h"
+#include "collector/unsignalled_thread.h"
 #include "store/error.h"
 
 namespace swinscope {
@@ -94,13 +94,7 @@ OutputLog::OutputLog(OutputLogOptions options) : options_(std::move(options)), o
   std::fflush(stdout);
   dup2(channel.writing, STDOUT_FILENO);
   close(channel.writing);
-  // Signals are for the thread that waits for the program.
-  sigset_t all{};
-  sigset_t before{};
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { copy(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = start_unsignalled([this] { copy(); });
 }
 
 OutputLog::~OutputLog() { finish(); }

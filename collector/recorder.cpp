@@ -1,7 +1,6 @@
 #include "collector/recorder.h"
 
 #include <cerrno>
-#include <csignal>
 #include <utility>
 
 #include <pthread.h>
@@ -9,6 +8,7 @@
 
 #include "collector/clock.h"
 #include "collector/last_thread.h"
+#include "collector/unsignalled_thread.h"
 
 namespace swinscope {
 namespace {
@@ -37,17 +37,7 @@ Recorder::~Recorder() {
 }
 
 void Recorder::start_thread() {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    thread_ = std::thread([this] { run_guarded(); });
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = start_unsignalled([this] { run_guarded(); });
   // A fork in the middle of the thread's start would copy the locks that the start holds; from here on there is the
   // gate.
   while (sem_wait(&started_) != 0 && errno == EINTR) {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "collector/clock.h"
+#include "collector/keep_errno.h"
 #include "collector/thread_buffers.h"
 #include "store/error.h"
 
@@ -22,19 +23,6 @@ namespace {
 constexpr std::uint64_t kMagic = 0x3147'4553'4357'5331;  // and the version of the layout
 constexpr int kPopulateWrite = 23;                       // MADV_POPULATE_WRITE, younger than some C libraries
 constexpr SegmentSize kSmall = {1U << 20U, 256, 128};    // 10 MB, for where address space or the kernel is short
-
-class KeepErrno {
- public:
-  KeepErrno() = default;
-  KeepErrno(const KeepErrno&) = delete;
-  KeepErrno& operator=(const KeepErrno&) = delete;
-  KeepErrno(KeepErrno&&) = delete;
-  KeepErrno& operator=(KeepErrno&&) = delete;
-  ~KeepErrno() { errno = before_; }
-
- private:
-  int before_ = errno;
-};
 
 int populate_once(void* memory, std::size_t bytes) {
   constexpr int kTries = 100;

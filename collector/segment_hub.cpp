@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -21,6 +20,7 @@
 #include "collector/proc_files.h"
 #include "collector/process_stat.h"
 #include "collector/thread_cpu.h"
+#include "collector/unsignalled_thread.h"
 #include "store/error.h"
 
 namespace swinscope {
@@ -110,16 +110,11 @@ SegmentHub::~SegmentHub() {
 void SegmentHub::start() {
   if (!is_active()) return;
   raise_descriptor_limit();
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    thread_ = std::thread([this] { run(); });
+    thread_ = start_unsignalled([this] { run(); });
   } catch (const std::system_error&) {
     // No thread: everything is read in the end.
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void SegmentHub::process_ends(pid_t pid) {

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <limits>
 #include <utility>
 
 #include <pthread.h>
+
+#include "collector/unsignalled_thread.h"
 
 namespace swinscope {
 namespace {
@@ -15,8 +16,11 @@ constexpr std::chrono::milliseconds kPause(5);  // a busy process fills its buff
 
 }  // namespace
 
-SegmentReader::SegmentReader(const std::filesystem::path& file, Segment segment, RecordingOptions options)
-    : file_(file), segment_(std::move(segment)), pid_(options.pid), recording_(segment_.view(), std::move(options)) {}
+SegmentReader::SegmentReader(std::filesystem::path file, Segment segment, RecordingOptions options)
+    : file_(std::move(file)),
+      segment_(std::move(segment)),
+      pid_(options.pid),
+      recording_(segment_.view(), std::move(options)) {}
 
 void SegmentReader::set_room(std::int64_t until_ns) {
   std::atomic<std::int64_t>& room = segment_.header().room_until_ns;
@@ -61,18 +65,7 @@ void SegmentReader::finish() {
 }
 
 SegmentWorker::SegmentWorker() {
-  // Signals are the main thread's.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    thread_ = std::thread([this] { run(); });
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = start_unsignalled([this] { run(); });
 }
 
 SegmentWorker::~SegmentWorker() {

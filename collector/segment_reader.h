@@ -25,7 +25,7 @@ struct ProcessEnd {
 class SegmentReader {
  public:
   // `options.pid`: as this process sees it, 0 where that is not known.
-  SegmentReader(const std::filesystem::path& file, Segment segment, RecordingOptions options);
+  SegmentReader(std::filesystem::path file, Segment segment, RecordingOptions options);
   SegmentReader(const SegmentReader&) = delete;
   SegmentReader& operator=(const SegmentReader&) = delete;
   SegmentReader(SegmentReader&&) = delete;

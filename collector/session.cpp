@@ -15,6 +15,7 @@
 #include "collector/clock.h"
 #include "collector/cuda_recorder.h"
 #include "collector/environment.h"
+#include "collector/keep_errno.h"
 #include "collector/loading.h"
 #include "collector/nvtx_emitter.h"
 #include "collector/process_state.h"
@@ -59,19 +60,6 @@ struct ThreadSlot {
   bool is_beginning;
 };
 thread_local ThreadSlot this_thread = {};
-
-class KeepErrno {
- public:
-  KeepErrno() = default;
-  KeepErrno(const KeepErrno&) = delete;
-  KeepErrno& operator=(const KeepErrno&) = delete;
-  KeepErrno(KeepErrno&&) = delete;
-  KeepErrno& operator=(KeepErrno&&) = delete;
-  ~KeepErrno() { errno = before_; }
-
- private:
-  int before_ = errno;
-};
 
 // The value is a parent's where the thread was forked; the slot tells.
 void thread_ends(void* /*buffer*/) {

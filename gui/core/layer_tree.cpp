@@ -23,6 +23,7 @@ struct LayerTreeModel::Node {
   std::int64_t gpu_events = 0;
   std::int64_t flops = 0;
   std::int64_t bytes = 0;
+  bool has_cost = false;  // of a layer at least
 
   Node& child(std::string_view wanted) {
     for (const auto& node : children) {
@@ -49,6 +50,7 @@ struct LayerTreeModel::Node {
     gpu_events += layer.gpu_events;
     flops += layer.flops;
     bytes += layer.bytes_read + layer.bytes_written;
+    has_cost |= layer.has_cost;
   }
 };
 
@@ -149,11 +151,11 @@ QVariant LayerTreeModel::data(const QModelIndex& index, int role) const {
       case kGpu:
         return node.gpu_events == 0 ? Cell() : Cell(node.gpu_ns);
       case kGflop:
-        return static_cast<double>(node.flops) / 1e9;
+        return node.has_cost ? Cell(static_cast<double>(node.flops) / 1e9) : Cell();
       case kRate:  // FLOP per ns are GFLOP/s
         return node.flops == 0 ? Cell() : Cell(ratio(node.flops, node.work_ns));
       case kBytes:
-        return node.bytes;
+        return node.has_cost ? Cell(node.bytes) : Cell();
     }
     return {};
   }();

@@ -94,6 +94,17 @@ TEST(LayerTree, AddsUpWhatIsBelow) {
   EXPECT_EQ(model.rowCount(), 0);
 }
 
+TEST(LayerTree, SaysNothingOfCostsThatAreNotKnown) {
+  LayerTreeModel model;
+  LayerRow unknown = layer("aten::mul", "", 10, 100);
+  unknown.flops = 0;
+  unknown.has_cost = false;  // PyTorch's operators
+  model.set_rows({unknown, layer("head", "", 600, 0)});
+  for (const int column : {LayerTreeModel::kGflop, LayerTreeModel::kRate, LayerTreeModel::kBytes})
+    EXPECT_EQ(model.index(0, column).data().toString(), QStringLiteral("-")) << column;
+  EXPECT_EQ(model.index(1, LayerTreeModel::kBytes).data().toString(), QStringLiteral("0 B")) << "known to be none";
+}
+
 TEST(Actions, AreNamedDescribedAndReachedByOneKeyEach) {
   std::set<std::string> names;
   std::set<ActionId> ids;
