@@ -137,8 +137,7 @@ TEST_F(Host, IsNotDisturbedByWhatFailsInTheLibrary) {
   GTEST_SKIP() << "the sanitizers bring an allocator of their own";
 #endif
   const std::string loop =
-      "for n in $(seq 1 \"$1\"); do for how in once ever; do LD_PRELOAD=\"$2\" \"$3\" \"$0\" $n $how; echo $?; done; "
-      "done";
+      R"(for n in $(seq 1 "$1"); do for how in once ever; do LD_PRELOAD="$2" "$3" "$0" $n $how; echo $?; done; done)";
   for (const auto& [kind, times] : std::vector<std::pair<std::string, int>>{{"memory", 30},
                                                                             {"open", 8},
                                                                             {"mmap", 8},

@@ -133,6 +133,7 @@ void expect_recordings(const test::fs::path& folder, std::size_t count) {
 TEST_F(Together, SixteenInOneFolder) {
   const Barrier barrier(temp_.path());
   std::vector<std::unique_ptr<Process>> runs;
+  runs.reserve(kRecorders);
   for (int i = 0; i < kRecorders; ++i)
     runs.push_back(start(record({"-o", "run"}, shell(barrier.wait_here() + nvtx() + "; exit " + std::to_string(i)))));
   barrier.wait_for(kRecorders);
@@ -162,6 +163,7 @@ TEST_F(Together, SixteenInOneFolder) {
 TEST_F(Together, SixteenWithoutANameInOneSecond) {
   const Barrier barrier(temp_.path());
   std::vector<std::unique_ptr<Process>> runs;
+  runs.reserve(kRecorders);
   for (int i = 0; i < kRecorders; ++i)
     runs.push_back(start(record({}, shell(barrier.wait_here() + nvtx() + "; exit " + std::to_string(i)))));
   barrier.wait_for(kRecorders);

@@ -175,7 +175,8 @@ TEST(ExportKineto, TimesBeforeTheSessionAreMovedAndMovedBack) {
   add_random_process(builder, 5, 3);  // begins at -5 us
   Trace trace;
   builder.move_into(trace);
-  for (const json& event : document_of(trace)["traceEvents"]) {
+  const json document = document_of(trace);
+  for (const json& event : document["traceEvents"]) {
     if (event["ph"] == "X") {
       EXPECT_GT(event["ts"].get<double>(), 0);
     }

@@ -170,7 +170,7 @@ TEST(RangeTable, IsWhatEachRangeAddsUpTo) {
 TEST(ThreadRanges, TheInnermostIsFoundBehindRangesThatHaveEnded) {
   Program program;
   program.range(0, 100, "outer");
-  for (int i = 0; i < 10; ++i)
+  for (std::int64_t i = 0; i < 10; ++i)
     program.range(5 * i, 5 * i + 2, "inner");
   const Trace trace = program.finish();
   const auto threads = thread_ranges(trace.ranks.at(0), [](std::uint32_t) { return true; });

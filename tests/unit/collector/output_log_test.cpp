@@ -54,7 +54,7 @@ class OutputLogTest : public testing::Test {
 TEST_F(OutputLogTest, KeepsLinesAndTheirTimes) {
   const std::int64_t before_ns = monotonic_ns() + measure_utc_offset_ns();
   OutputLog kept(options());
-  run("printf 'one\\n\\ntwo\\rthree\\r\\nno end'");
+  run(R"(printf 'one\n\ntwo\rthree\r\nno end')");
   EXPECT_EQ(kept.finish(), "");
   const std::int64_t after_ns = monotonic_ns() + measure_utc_offset_ns();
   EXPECT_EQ(log(), "one\n\ntwo\rthree\r\nno end") << "byte by byte as it was printed";
