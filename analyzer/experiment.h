@@ -30,10 +30,11 @@ struct ExperimentPoint {
   std::string step_how;                        // of its last run, as ScalingRow has it; as the spread for readers only
   std::optional<double> step_spread;           // of its last timing run
   std::size_t planned_runs = 0;                // that were asked for; 0: not known
+  std::vector<std::string> gone;               // runs that point.json names and whose folders are not there
   int gpus() const;
   std::size_t runs() const { return timing.size() + (tracing.empty() ? 0 : 1); }
   // Whether runs are missing since the measuring was interrupted.
-  bool incomplete() const { return runs() < planned_runs; }
+  bool incomplete() const { return runs() + gone.size() < planned_runs; }
 };
 
 struct Experiment {
@@ -53,6 +54,7 @@ struct Experiment {
   std::vector<std::string> command;
   std::vector<ExperimentPoint> points;
   std::size_t planned = 0;         // points that were asked for; more than are complete: the measuring was interrupted
+  std::vector<std::string> gone;   // of its points that have no run left: their folders
   std::vector<std::string> notes;  // on how it was made, for its readers
   // What its runs were made with, beside the command and the factors: launcher, environment, contents of the program's
   // files. Empty: not known.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "analyzer/documents.h"
 #include "analyzer/tables.h"
@@ -153,6 +154,10 @@ void add_point_warnings(const Experiment& experiment, const ScalingRow& row, std
                                    row.point.runs(),
                                    format_counted(static_cast<std::int64_t>(row.point.planned_runs), "runs")));
   }
+  if (!row.point.gone.empty()) {
+    warnings.push_back(fmt::format("{}: {} {} not there any more: the figures are of the other runs", name,
+                                   fmt::join(row.point.gone, ", "), row.point.gone.size() == 1 ? "is" : "are"));
+  }
   if (row.crowding) {
     warnings.push_back((experiment.mode == "sweep" ? name + ": " : std::string()) + crowding_text(*row.crowding));
   }
@@ -170,6 +175,8 @@ void add_warnings(const Experiment& experiment, const std::vector<ScalingRow>& r
     warnings.push_back(
         fmt::format("{} of {} points are complete: the same command goes on", complete, experiment.planned));
   }
+  for (const std::string& point : experiment.gone)
+    warnings.push_back(fmt::format("{}: left out, for none of its runs is there", point));
   for (const ScalingRow& row : rows)
     add_point_warnings(experiment, row, counted, warnings);
   const auto other_images = std::ranges::find_if(rows, [&](const ScalingRow& row) {

@@ -3,8 +3,10 @@
 #include <charconv>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "analyzer/experiment.h"
@@ -74,9 +76,29 @@ Experiment parse_experiment(const fs::path& folder, const fs::path& path, const 
   experiment.planned = json.value("planned", std::size_t{0});
   experiment.notes = json.value("notes", experiment.notes);
   experiment.made_with = json.value("made_with", experiment.made_with);
-  for (const std::string& point : json.value("points", std::vector<std::string>{}))
-    experiment.points.push_back(read_point(folder / point));  // an absolute path replaces the folder
+  for (const std::string& name : json.value("points", std::vector<std::string>{})) {
+    std::error_code ignored;
+    const fs::path place = folder / name;  // an absolute path replaces the folder
+    ExperimentPoint point = fs::exists(place / "point.json", ignored) ? read_point(place) : ExperimentPoint{};
+    if (point.runs() == 0 && point.given_step_ns.empty())
+      experiment.gone.push_back(name);
+    else
+      experiment.points.push_back(std::move(point));
+  }
+  if (experiment.points.empty() && !experiment.gone.empty())
+    refuse(path, fmt::format("none of the runs of its points ({}) is there", fmt::join(experiment.gone, ", ")));
   return experiment;
+}
+
+void leave_out_what_is_gone(ExperimentPoint& point) {
+  const auto is_there = [&](const std::string& run) {
+    std::error_code ignored;
+    return fs::exists(point.folder / run, ignored);
+  };
+  const auto gone = std::stable_partition(point.timing.begin(), point.timing.end(), is_there);
+  point.gone.assign(gone, point.timing.end());
+  point.timing.erase(gone, point.timing.end());
+  if (!point.tracing.empty() && !is_there(point.tracing)) point.gone.push_back(std::exchange(point.tracing, {}));
 }
 
 }  // namespace
@@ -111,6 +133,7 @@ ExperimentPoint read_point(const fs::path& folder) {
   } catch (const Json::exception& error) {
     refuse(path, error.what());
   }
+  leave_out_what_is_gone(point);
   constexpr std::int64_t kLongestStepNs = 1'000'000'000'000'000;  // eleven days
   for (const std::int64_t step_ns : point.given_step_ns) {
     if (step_ns <= 0 || step_ns > kLongestStepNs) refuse(path, fmt::format("step_ns has {}: no step time", step_ns));

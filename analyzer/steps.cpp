@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/launch_calls.h"
 #include "analyzer/name_pattern.h"
 #include "analyzer/statistics.h"
 
@@ -173,7 +174,7 @@ RankSteps from_graph_launches(const Trace& trace, const Rank& rank) {
   std::vector<EventIndex> launches;
   for (EventIndex i = 0; i < rank.api.size(); ++i) {
     const auto [entry, is_new] = is_launch.try_emplace(rank.api.name[i], false);
-    if (is_new) entry->second = trace.text(rank.api.name[i]).find("GraphLaunch") != std::string_view::npos;
+    if (is_new) entry->second = is_graph_launch(trace.text(rank.api.name[i]));
     if (entry->second) launches.push_back(i);
   }
   if (launches.size() < kMinLaunches) return {};

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "analyzer/intervals.h"
+#include "analyzer/launch_calls.h"
 #include "analyzer/run_place.h"
 #include "analyzer/statistics.h"
 #include "analyzer/text.h"
@@ -17,12 +18,8 @@
 namespace swinscope {
 namespace {
 
-bool launches_work(std::string_view call) {
-  return call.find("LaunchKernel") != std::string_view::npos || call.find("GraphLaunch") != std::string_view::npos ||
-         call.find("LaunchCooperativeKernel") != std::string_view::npos;
-}
-
 // Calls that run work on the GPU, one for each correlation id: a driver call within a runtime call has the same.
+// Without those whose kernel is now a node of a graph.
 LaunchCoverage coverage_of_rank(const Trace& trace, std::size_t r, const RunScope& scope) {
   const Rank& rank = trace.ranks[r];
   using Id = std::uint64_t;
@@ -30,12 +27,19 @@ LaunchCoverage coverage_of_rank(const Trace& trace, std::size_t r, const RunScop
     const std::uint64_t process = global_pid_of(rank.api_lanes[rank.api.lane[call]].global_tid) >> 24U;
     return Id{(process << 40U) ^ rank.api.correlation[call]};
   };
+  const GraphCaptures captures(rank);
+  const auto is_captured = [&](EventIndex call) {
+    return captures.has_node_of(rank.api_lanes[rank.api.lane[call]].global_tid, rank.api.start_ns[call],
+                                rank.api.end_ns[call]);
+  };
   std::unordered_map<StringId, bool> known;
   std::unordered_set<Id> launched;
   for (EventIndex i = 0; i < rank.api.size(); ++i) {
     const auto [entry, is_new] = known.try_emplace(rank.api.name[i], false);
-    if (is_new) entry->second = launches_work(trace.text(rank.api.name[i]));
-    if (entry->second && rank.api.correlation[i] != 0 && scope.has_host_time(r, rank.api.start_ns[i]))
+    const std::string_view name = trace.text(rank.api.name[i]);
+    if (is_new) entry->second = is_kernel_launch(name) || is_graph_launch(name);
+    if (entry->second && rank.api.correlation[i] != 0 && scope.has_host_time(r, rank.api.start_ns[i]) &&
+        !is_captured(i))
       launched.insert(id_of(i));
   }
   LaunchCoverage coverage;

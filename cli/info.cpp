@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/launch_calls.h"
 #include "analyzer/steps.h"
 #include "analyzer/trace_facts.h"
 #include "cli/command.h"
@@ -142,14 +143,6 @@ std::string plural(std::int64_t count, std::string_view noun, std::string_view m
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : more);
 }
 
-// Calls that put a kernel or a graph onto a stream. Copies are left aside: many finish without a record of their own.
-bool is_kernel_launch(std::string_view name) {
-  return name.starts_with("cudaLaunchKernel") || name.starts_with("cuLaunchKernel") ||
-         name.starts_with("cudaLaunchCooperativeKernel") || name.starts_with("cuLaunchCooperativeKernel") ||
-         name.starts_with("hipLaunchKernel") || name.starts_with("hipModuleLaunchKernel") ||
-         name.starts_with("hipExtModuleLaunchKernel");
-}
-
 struct LaunchHealth {
   std::int64_t launches_without_kernel = 0;  // among launches that have one
   std::int64_t last_launches = 0;            // behind them: the kernels may have run later
@@ -158,27 +151,9 @@ struct LaunchHealth {
   std::int64_t first_kernels = 0;  // of them, before the first call: launched before the recording began
 };
 
-// What a thread launches while it captures a graph becomes a node of the graph, during the call, and runs when that
-// does.
-class Captures {
- public:
-  explicit Captures(const Rank& rank) {
-    for (const GraphNodeRecord& node : rank.graph_nodes)
-      if (node.original == 0) nodes_.emplace_back(node.global_tid, node.time_ns);
-    std::ranges::sort(nodes_);
-  }
-  bool has_node_of(std::uint64_t global_tid, std::int64_t start_ns, std::int64_t end_ns) const {
-    const auto node = std::ranges::lower_bound(nodes_, std::pair(global_tid, start_ns));
-    return node != nodes_.end() && *node <= std::pair(global_tid, end_ns);
-  }
-
- private:
-  std::vector<std::pair<std::uint64_t, std::int64_t>> nodes_;
-};
-
 // Launches without a kernel that the thread made before one that has a kernel, and those that it made behind the last.
 void count_launches(const Trace& trace, const Rank& rank, const std::vector<bool>& launched, LaunchHealth& health) {
-  const Captures captures(rank);
+  const GraphCaptures captures(rank);
   for (const ThreadLane& lane : rank.api_lanes) {
     std::int64_t open = 0;
     bool any = false;

@@ -69,7 +69,10 @@ SegmentWorker::SegmentWorker() {
 }
 
 SegmentWorker::~SegmentWorker() {
-  stop_.store(true);
+  {
+    const std::lock_guard lock(mutex_);  // else the thread could see the old value, and wait behind the notification
+    stop_ = true;
+  }
   changed_.notify_all();
   thread_.join();
 }
@@ -95,7 +98,7 @@ void SegmentWorker::run() {
     mine.erase(done, mine.end());
     std::unique_lock lock(mutex_);
     if (added_.empty() && mine.empty()) {
-      changed_.wait(lock, [&] { return !added_.empty() || stop_.load(); });
+      changed_.wait(lock, [&] { return !added_.empty() || stop_; });
       if (added_.empty()) return;
     } else if (added_.empty() && !has_more) {
       changed_.wait_for(lock, kPause);

@@ -86,7 +86,7 @@ class SegmentWorker {
   std::condition_variable changed_;
   std::vector<std::shared_ptr<SegmentReader>> added_;
   std::atomic<std::size_t> count_ = 0;
-  std::atomic<bool> stop_ = false;
+  bool stop_ = false;  // under the mutex
   std::thread thread_;
 };
 

@@ -423,13 +423,12 @@ def check_modules(tmp):
     program.write_text(MODULES)
     run = tmp / "modules"
     result = subprocess.run([*record(run, "--torch-modules"), sys.executable, str(program)], capture_output=True, text=True)
-    table = subprocess.run([ARGS.swinscope, "layers", str(run), "--format", "csv"], capture_output=True, text=True)
+    table = subprocess.run([ARGS.swinscope, "layers", str(run), "--format", "json"], capture_output=True, text=True)
     wanted = {"forward": {"0.norm", "0.fc", "1.norm", "1.fc", "2", "0", "1"}, "backward": {"0.norm", "0.fc", "1.norm", "1.fc", "2", "0", "1"}}
     with_gpu = {}
-    for line in table.stdout.splitlines():
-        cells = line.split(",")
-        if len(cells) > 7 and cells[2] == "module" and cells[7] not in ("", "0"):
-            with_gpu.setdefault(cells[1], {})[cells[0]] = (int(cells[8]), round(float(cells[7]) / 1e3))
+    for row in json.loads(table.stdout)["data"]["layers"]:
+        if row["operation"] == "module" and row["gpu_ns"]:
+            with_gpu.setdefault(row["phase"], {})[row["path"]] = (row["gpu_events"], round(row["gpu_ns"] / 1e3))
     inside = one(run / "rank0.db", "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL")
     counted = sum(events for layers in with_gpu.values() for events, _ in layers.values())
     say("--torch-modules", result.returncode == 0 and result.stdout == "done\n" and all(wanted[phase] <= set(with_gpu.get(phase, {})) for phase in wanted),

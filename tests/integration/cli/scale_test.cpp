@@ -167,6 +167,35 @@ TEST_F(Scale, AnInterruptedExperimentCanBeAnalyzed) {
   EXPECT_THAT(none.out, HasSubstr("no point of the experiment is complete yet"));
 }
 
+// Traced runs are large: who keeps only what was timed still has an experiment.
+TEST_F(Scale, RunsThatWereDeletedAreSaidToBeGone) {
+  ASSERT_EQ(
+      run({"scale", "--cpus-only", "--gpus", "1,2", "--repeat", "2", "-o", "e", "--", SWINSCOPE_STEPS_PROGRAM, "4"})
+          .status,
+      0);
+  fs::remove_all(folder() / "e/gpus1/tracing");
+  fs::remove_all(folder() / "e/gpus2/timing1");
+  const ProgramResult some = run({"analyze", "e", "--format", "json"});
+  ASSERT_EQ(some.status, 0) << some.err;
+  EXPECT_THAT(some.err, AllOf(HasSubstr("1 rank: tracing is not there any more"),
+                              HasSubstr("2 ranks: timing1 is not there any more"), Not(HasSubstr("incomplete"))));
+  const auto points = nlohmann::json::parse(some.out)["data"]["points"];
+  ASSERT_EQ(points.size(), 2U);
+  EXPECT_EQ(points.at(0)["repeats"], 2);
+  EXPECT_EQ(points.at(1)["repeats"], 1);
+
+  fs::remove_all(folder() / "e/gpus2");
+  const ProgramResult one = run({"analyze", "e", "--format", "json"});
+  ASSERT_EQ(one.status, 0) << one.err;
+  EXPECT_THAT(one.err, HasSubstr("gpus2: left out, for none of its runs is there"));
+  EXPECT_EQ(nlohmann::json::parse(one.out)["data"]["points"].size(), 1U);
+
+  fs::remove_all(folder() / "e/gpus1");
+  const ProgramResult none = run({"analyze", "e"});
+  EXPECT_EQ(none.status, 3);
+  EXPECT_THAT(none.err, HasSubstr("none of the runs of its points (gpus1, gpus2) is there"));
+}
+
 // What the program prints is not what we print.
 TEST_F(Scale, TheStandardOutputIsOurs) {
   write("rank.sh", "echo from the program\nexec " SWINSCOPE_STEPS_PROGRAM " 4\n");

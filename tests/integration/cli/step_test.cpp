@@ -163,6 +163,7 @@ TEST_F(Steps, OfAWholeRun) {
 // Nothing but kernels, one after the other: the runs that are timed record them then, which is said.
 TEST_F(Steps, OfACudaProgramWithoutRanges) {
   options_.environment.emplace_back("SWINSCOPE_CUPTI=" SWINSCOPE_FAKE_CUPTI);
+  options_.environment.emplace_back("ASAN_OPTIONS=detect_leaks=0");  // what a recorder has lasts as long as its process
   const std::vector<std::string> line = {"scale", "--gpus", "1", "--repeat", "2", "-o", "e"};
   const std::vector<std::string> command = {"--", SWINSCOPE_CUDA_PROGRAM, "loop"};
   const ProgramResult result = run(joined(line, command));
