@@ -53,7 +53,12 @@ void NvtxNames::take(const LogHead& head, std::uint32_t id, std::string_view dat
       break;
     case LogKind::kSchema:
     case LogKind::kEnum:
-      if (auto type = read_wire(data, head.kind == LogKind::kEnum)) types_.add(std::move(*type));
+      if (auto type = read_wire(data, head.kind == LogKind::kEnum)) {
+        const std::uint32_t domain = type->domain;
+        const std::uint64_t number = type->id;
+        types_.add(std::move(*type));
+        if (head.kind == LogKind::kSchema) schemas_.push_back(types_.find(domain, number));
+      }
       break;
     case LogKind::kCommandLine:
       command_line_ = data;

@@ -37,6 +37,8 @@ class NvtxNames {
   const std::vector<Category>& categories() const { return categories_; }
   const std::map<std::uint32_t, std::string>& thread_names() const { return thread_names_; }
   const PayloadTypeTable& types() const { return types_; }
+  // In the order in which they came; never null.
+  const std::vector<const PayloadType*>& schemas() const { return schemas_; }
   // As in /proc, and listed variables as NAME=value.
   const std::string& command_line() const { return command_line_; }
   const std::vector<std::string>& variables() const { return variables_; }
@@ -51,6 +53,7 @@ class NvtxNames {
   std::vector<Category> categories_;
   std::map<std::uint32_t, std::string> thread_names_;
   PayloadTypeTable types_;
+  std::vector<const PayloadType*> schemas_;
   std::string command_line_;
   std::vector<std::string> variables_;
 };

@@ -36,6 +36,22 @@ EventHead head_of(const std::byte* record) {
   return head;
 }
 
+PayloadSchemaRecord record_of(const PayloadType& schema) {
+  PayloadSchemaRecord record;
+  record.domain = schema.domain;
+  record.id = schema.id;
+  record.type = schema.kind;
+  record.flags = schema.flags;
+  record.size = schema.size;
+  record.align = schema.align;
+  record.name = replace_invalid_utf8(schema.name);
+  for (const PayloadEntry& entry : schema.entries) {
+    record.entries.push_back(
+        {entry.flags, entry.type, entry.detail, entry.offset, replace_invalid_utf8(entry.name)});
+  }
+  return record;
+}
+
 }  // namespace
 
 void NvtxSource::find_lanes() {
@@ -105,6 +121,8 @@ void NvtxSource::add_names(TraceWriter& to) {
     category.global_tid = global_pid_;
     to.add(category);
   }
+  for (; schemas_added_ < names_.schemas().size(); ++schemas_added_)
+    to.add(record_of(*names_.schemas()[schemas_added_]));
 }
 
 void NvtxSource::before_flush(TraceWriter& to) { assembler_.add_open(to); }
@@ -114,6 +132,7 @@ void NvtxSource::flushed() {
   stream_.flushed();
   domains_flushed_ = domains_added_;
   categories_flushed_ = categories_added_;
+  schemas_flushed_ = schemas_added_;
 }
 
 void NvtxSource::lost(const std::string& reason) {
@@ -122,6 +141,7 @@ void NvtxSource::lost(const std::string& reason) {
   stream_.lost(reason);
   domains_added_ = domains_flushed_;
   categories_added_ = categories_flushed_;
+  schemas_added_ = schemas_flushed_;
 }
 
 void NvtxSource::discard(const std::string& reason) {

@@ -65,6 +65,8 @@ class NvtxSource : public Source {
   std::size_t domains_flushed_ = 0;
   std::size_t categories_added_ = 0;
   std::size_t categories_flushed_ = 0;
+  std::size_t schemas_added_ = 0;
+  std::size_t schemas_flushed_ = 0;
 };
 
 }  // namespace swinscope

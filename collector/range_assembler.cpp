@@ -1,6 +1,7 @@
 #include "collector/range_assembler.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <iterator>
@@ -14,6 +15,24 @@ namespace {
 
 bool begins(EventKind kind) {
   return kind == EventKind::kMark || kind == EventKind::kPush || kind == EventKind::kStart;
+}
+
+// NVTX_EVENTS.binaryData: the heads of all payloads, then their bytes. Memory that was copied along is none of them.
+std::string payloads_of(const NvtxEvent& event) {
+  constexpr std::size_t kHeadNumbers = 4;
+  std::vector<PayloadBlob> payloads;
+  std::ranges::copy_if(event.blobs, std::back_inserter(payloads),
+                       [](const PayloadBlob& blob) { return blob.type != kCopiedMemory; });
+  std::string bytes;
+  std::uint64_t offset = payloads.size() * kHeadNumbers * sizeof(std::uint64_t);
+  for (const PayloadBlob& blob : payloads) {
+    const std::array<std::uint64_t, kHeadNumbers> head = {event.head.domain, blob.type, blob.size, offset};
+    bytes.append(reinterpret_cast<const char*>(head.data()), sizeof(head));
+    offset += blob.size;
+  }
+  for (const PayloadBlob& blob : payloads)
+    bytes.append(reinterpret_cast<const char*>(blob.data), blob.size);
+  return bytes;
 }
 
 }  // namespace
@@ -45,7 +64,7 @@ void RangeAssembler::add(TraceWriter& to, std::uint32_t buffer, std::uint64_t gl
   beginning_ = begins(event.head.kind);
   switch (event.head.kind) {
     case EventKind::kMark:
-      to.add(record_of(to, global_tid, event));
+      mark(to, global_tid, event);
       ++unflushed_;
       break;
     case EventKind::kPush:
@@ -78,8 +97,14 @@ void RangeAssembler::add_graph_node(TraceWriter& to, std::uint64_t global_tid, c
   to.add(r);
 }
 
-NvtxRecord RangeAssembler::record_of(TraceWriter& to, std::uint64_t global_tid, const NvtxEvent& event) {
-  NvtxRecord r;
+void RangeAssembler::mark(TraceWriter& to, std::uint64_t global_tid, const NvtxEvent& event) {
+  const Open point = open_of(to, global_tid, event);
+  to.add(point.record, point.payload);
+}
+
+RangeAssembler::Open RangeAssembler::open_of(TraceWriter& to, std::uint64_t global_tid, const NvtxEvent& event) {
+  Open open;
+  NvtxRecord& r = open.record;
   r.start_ns = event.head.time_ns - start_ns_;
   r.global_tid = global_tid;
   r.domain = event.head.domain;
@@ -100,8 +125,8 @@ NvtxRecord RangeAssembler::record_of(TraceWriter& to, std::uint64_t global_tid, 
       break;
   }
   set_value(r, event);
-  set_payload(to, r, event);
-  return r;
+  set_payload(to, open, event);
+  return open;
 }
 
 void RangeAssembler::set_value(NvtxRecord& r, const NvtxEvent& event) const {
@@ -130,8 +155,10 @@ void RangeAssembler::set_value(NvtxRecord& r, const NvtxEvent& event) const {
 }
 
 // What the payload of an end says comes on top of what that of the start said.
-void RangeAssembler::set_payload(TraceWriter& to, NvtxRecord& r, const NvtxEvent& event) {
+void RangeAssembler::set_payload(TraceWriter& to, Open& open, const NvtxEvent& event) {
   if (event.blobs.empty()) return;
+  NvtxRecord& r = open.record;
+  if (std::string payload = payloads_of(event); !payload.empty()) open.payload = std::move(payload);
   const auto text_of = [this](std::uint64_t handle) {
     return handle > 0xFFFFFFFFU ? std::string() : names_.string_text(static_cast<std::uint32_t>(handle));
   };
@@ -160,7 +187,8 @@ void RangeAssembler::push(TraceWriter& to, std::uint32_t buffer, std::uint64_t g
     store(to, stack.back());
     stack.pop_back();
   }
-  stack.push_back({record_of(to, global_tid, event), event.head.id});
+  stack.push_back(open_of(to, global_tid, event));
+  stack.back().level = event.head.id;
 }
 
 void RangeAssembler::pop(TraceWriter& to, std::uint32_t buffer, std::uint64_t global_tid, const NvtxEvent& event) {
@@ -170,18 +198,18 @@ void RangeAssembler::pop(TraceWriter& to, std::uint32_t buffer, std::uint64_t gl
     stack.pop_back();
   }
   if (stack.empty() || stack.back().level != event.head.id) return;  // its push was dropped
-  Open open = stack.back();
+  Open open = std::move(stack.back());
   stack.pop_back();
   open.record.end_global_tid = open.record.global_tid == global_tid ? 0 : global_tid;
-  set_payload(to, open.record, event);
+  set_payload(to, open, event);
   close(to, open, event.head.time_ns);
 }
 
 void RangeAssembler::start(TraceWriter& to, std::uint64_t global_tid, const NvtxEvent& event) {
-  Open open{record_of(to, global_tid, event)};
+  Open open = open_of(to, global_tid, event);
   const auto ended = ends_.find(event.head.id);
   if (ended == ends_.end()) {
-    started_.insert_or_assign(event.head.id, open);
+    started_.insert_or_assign(event.head.id, std::move(open));
     return;
   }
   const End end = ended->second;
@@ -196,10 +224,10 @@ void RangeAssembler::end(TraceWriter& to, std::uint64_t global_tid, const NvtxEv
     ends_.insert_or_assign(event.head.id, End{event.head.time_ns, global_tid});
     return;
   }
-  Open open = found->second;
+  Open open = std::move(found->second);
   started_.erase(found);
   if (open.record.global_tid != global_tid) open.record.end_global_tid = global_tid;
-  set_payload(to, open.record, event);
+  set_payload(to, open, event);
   close(to, open, event.head.time_ns);
 }
 
@@ -211,9 +239,9 @@ void RangeAssembler::close(TraceWriter& to, Open& open, std::int64_t end_ns) {
 void RangeAssembler::store(TraceWriter& to, Open& open) {
   ++unflushed_;
   if (open.row == 0) {
-    to.add(open.record);
+    to.add(open.record, open.payload);
   } else {
-    to.close_open(open.row, open.record);
+    to.close_open(open.row, open.record, open.payload);
   }
 }
 
@@ -243,7 +271,7 @@ void RangeAssembler::end_thread(TraceWriter& to, std::uint32_t buffer) {
   stacks_.erase(found);
   for (const auto& [domain, stack] : domains) {
     for (const Open& open : stack) {
-      if (open.row == 0) to.add(open.record);
+      if (open.row == 0) to.add(open.record, open.payload);
     }
   }
 }
@@ -280,7 +308,7 @@ void RangeAssembler::end_pass() {
 
 void RangeAssembler::add_open(TraceWriter& to) {
   for_each_open([&](Open& open) {
-    if (open.row == 0) open.row = to.add_open(open.record);
+    if (open.row == 0) open.row = to.add_open(open.record, open.payload);
   });
 }
 

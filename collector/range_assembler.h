@@ -57,6 +57,7 @@ class RangeAssembler {
  private:
   struct Open {
     NvtxRecord record;
+    std::string payload;  // NVTX_EVENTS.binaryData
     std::uint64_t level = 0;
     std::int64_t row = 0;  // in the file with an open end; 0: not yet
     bool row_is_flushed = false;
@@ -69,10 +70,11 @@ class RangeAssembler {
   using Stack = std::vector<Open>;
 
   void add_graph_node(TraceWriter& to, std::uint64_t global_tid, const NvtxEvent& event) const;
-  NvtxRecord record_of(TraceWriter& to, std::uint64_t global_tid, const NvtxEvent& event);
-  void set_payload(TraceWriter& to, NvtxRecord& record, const NvtxEvent& event);
+  Open open_of(TraceWriter& to, std::uint64_t global_tid, const NvtxEvent& event);
+  void set_payload(TraceWriter& to, Open& open, const NvtxEvent& event);
   void set_value(NvtxRecord& record, const NvtxEvent& event) const;
   StringId registered(TraceWriter& to, std::uint32_t string);
+  void mark(TraceWriter& to, std::uint64_t global_tid, const NvtxEvent& event);
   void push(TraceWriter& to, std::uint32_t buffer, std::uint64_t global_tid, const NvtxEvent& event);
   void pop(TraceWriter& to, std::uint32_t buffer, std::uint64_t global_tid, const NvtxEvent& event);
   void start(TraceWriter& to, std::uint64_t global_tid, const NvtxEvent& event);

@@ -45,6 +45,12 @@ class Binder {
     statement_.bind(++index_, v);
     return *this;
   }
+  // NULL when empty.
+  Binder& blob(std::string_view bytes) {
+    if (bytes.empty()) return null();
+    statement_.bind_blob(++index_, bytes);
+    return *this;
+  }
   Binder& null() {
     statement_.bind_null(++index_);
     return *this;

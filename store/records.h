@@ -238,6 +238,25 @@ struct NvtxRecord {
   bool is_plain = false;  // the name is a plain string, which the program had not registered
 };
 
+// A struct that a program registered for payloads of NVTX's extension, as nvtx3/nvToolsExtPayload.h numbers it.
+struct PayloadSchemaRecord {
+  struct Entry {
+    std::uint64_t flags = 0;   // NVTX_PAYLOAD_ENTRY_FLAG_*
+    std::uint64_t type = 0;    // NVTX_PAYLOAD_ENTRY_TYPE_*, or the id of another schema
+    std::uint64_t detail = 0;  // array length, or the entry that has it, or the union's selector
+    std::uint64_t offset = 0;  // bytes from the begin of the payload
+    std::string name;
+  };
+  std::uint32_t domain = 0;
+  std::uint64_t id = 0;
+  std::uint64_t type = 0;  // NVTX_PAYLOAD_SCHEMA_TYPE_*
+  std::uint64_t flags = 0;
+  std::uint64_t size = 0;   // bytes; 0: values differ
+  std::uint64_t align = 0;  // bytes; 0: not known
+  std::string name;
+  std::vector<Entry> entries;
+};
+
 struct CollectiveRecord {
   std::uint64_t global_pid = 0;
   std::uint64_t graph_node = 0;

@@ -225,7 +225,33 @@ CREATE TABLE IF NOT EXISTS NVTX_EVENTS (
     int32Value INTEGER, -- Payload given as a 32-bit integer.
     floatValue REAL, -- Payload given as a float.
     jsonTextId INTEGER, -- Extended payload as JSON (StringIds.id).
-    jsonText TEXT -- Extended payload as JSON.
+    jsonText TEXT, -- Extended payload as JSON.
+    binaryData BLOB -- Extended payloads as the program gave them: for each four 64-bit numbers (domain, NVTX_PAYLOAD_SCHEMAS.schemaId, bytes, where they begin in this value), then the bytes of all.
+);
+
+-- Structs that programs registered for extended payloads of NVTX.
+CREATE TABLE IF NOT EXISTS NVTX_PAYLOAD_SCHEMAS (
+    domainId INTEGER, -- Domain: NVTX_EVENTS.domainId.
+    schemaId INTEGER, -- Number of the schema within the domain.
+    name TEXT, -- Name given by the program.
+    type INTEGER, -- Kind of schema: 1 static, 2 dynamic, 3 union, 4 union with its selector inside.
+    flags INTEGER, -- NVTX_PAYLOAD_SCHEMA_FLAG_*, NULL when there are none.
+    numEntries INTEGER, -- Entries: rows of NVTX_PAYLOAD_SCHEMA_ENTRIES.
+    payloadSize INTEGER, -- Size of a payload (bytes), NULL when payloads differ.
+    alignTo INTEGER -- Alignment of the entries (bytes).
+);
+
+-- The entries of those structs.
+CREATE TABLE IF NOT EXISTS NVTX_PAYLOAD_SCHEMA_ENTRIES (
+    domainId INTEGER NOT NULL, -- Domain: NVTX_EVENTS.domainId.
+    schemaId INTEGER NOT NULL, -- Schema: NVTX_PAYLOAD_SCHEMAS.schemaId.
+    idx INTEGER NOT NULL, -- Index of the entry, from 0.
+    flags INTEGER, -- NVTX_PAYLOAD_ENTRY_FLAG_*, NULL when there are none.
+    type INTEGER, -- Type: NVTX_PAYLOAD_ENTRY_TYPE_*, or the number of another schema.
+    name TEXT, -- Name given by the program.
+    description TEXT, -- Not recorded.
+    arrayOrUnionDetail INTEGER, -- Length of an array, or the entry that has it, or the selector of a union.
+    offset INTEGER -- Offset in the payload (bytes).
 );
 
 -- Sampled GPU metrics.

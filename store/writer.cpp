@@ -79,7 +79,7 @@ constexpr const char* kCloseRangeSql =
     "INSERT OR REPLACE INTO NVTX_EVENTS(start, end, eventType, rangeId, category, color, text, globalTid, endGlobalTid,"
     " textId, domainId, uint64Value, int64Value, doubleValue, uint32Value, int32Value, floatValue, jsonTextId, "
     "jsonText,"
-    " rowid) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+    " binaryData, rowid) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 // The texts are stored as such; ids may be older than what the pool remembers.
 constexpr const char* kCollectiveSql =
     "INSERT INTO SWINSCOPE_COLLECTIVE VALUES(?1,?2,?3,(SELECT value FROM StringIds WHERE id=?4),?5,?6,"
@@ -108,8 +108,10 @@ struct TraceWriter::Impl {
         graph_nodes(db, "CUDA_GRAPH_NODE_EVENTS", 7),
         overheads(db, "CUPTI_ACTIVITY_KIND_OVERHEAD", 7),
         profiler_overheads(db, "PROFILER_OVERHEAD", 5),
-        nvtx(db, "NVTX_EVENTS", 19),
+        nvtx(db, "NVTX_EVENTS", 20),
         closed_nvtx(db, kCloseRangeSql),
+        schemas(db, "NVTX_PAYLOAD_SCHEMAS", 8),
+        schema_entries(db, "NVTX_PAYLOAD_SCHEMA_ENTRIES", 9),
         collectives(db, kCollectiveSql),
         thread_cpu(db, "SWINSCOPE_THREAD_CPU", 3),
         processes(db, kProcessSql),
@@ -173,6 +175,8 @@ struct TraceWriter::Impl {
   Insert profiler_overheads;
   Insert nvtx;
   Insert closed_nvtx;
+  Insert schemas;
+  Insert schema_entries;
   Insert collectives;
   Insert thread_cpu;
   Insert processes;
@@ -399,7 +403,7 @@ void TraceWriter::add(const OverheadRecord& r) {
 namespace {
 
 // `plain`: the name that goes into the row itself; empty: its id does.
-Binder& bind_range(Binder& row, const NvtxRecord& r, std::string_view plain) {
+Binder& bind_range(Binder& row, const NvtxRecord& r, std::string_view plain, std::string_view payload) {
   const auto integer = [&](NvtxValueType type) {
     if (r.value_type == type) {
       row.value(r.int64_value);
@@ -438,29 +442,58 @@ Binder& bind_range(Binder& row, const NvtxRecord& r, std::string_view plain) {
   integer(NvtxValueType::kUint32);
   integer(NvtxValueType::kInt32);
   real(NvtxValueType::kFloat);
-  return row.optional(r.json).null();
+  return row.optional(r.json).null().blob(payload);
 }
 
 }  // namespace
 
-void TraceWriter::add(const NvtxRecord& r) {
+void TraceWriter::add(const NvtxRecord& r) { add(r, {}); }
+
+void TraceWriter::add(const NvtxRecord& r, std::string_view payload) {
   Binder row = impl_->nvtx.row();
-  bind_range(row, r, impl_->plain_name(r)).run();
+  bind_range(row, r, impl_->plain_name(r), payload).run();
   impl_->added(r.start_ns, r.end_ns == kOpenEnd ? r.start_ns : r.end_ns);
 }
 
-std::int64_t TraceWriter::add_open(const NvtxRecord& r) {
+std::int64_t TraceWriter::add_open(const NvtxRecord& r, std::string_view payload) {
   Binder row = impl_->nvtx.row();
-  bind_range(row, r, impl_->plain_name(r)).run();
+  bind_range(row, r, impl_->plain_name(r), payload).run();
   const std::int64_t id = impl_->db.last_row();
   impl_->added(r.start_ns, r.start_ns);
   return id;
 }
 
-void TraceWriter::close_open(std::int64_t row_id, const NvtxRecord& r) {
+void TraceWriter::close_open(std::int64_t row_id, const NvtxRecord& r, std::string_view payload) {
   Binder row = impl_->closed_nvtx.row();
-  bind_range(row, r, impl_->plain_name(r)).value(row_id).run();
+  bind_range(row, r, impl_->plain_name(r), payload).value(row_id).run();
   impl_->added(r.start_ns, r.end_ns == kOpenEnd ? r.start_ns : r.end_ns);
+}
+
+void TraceWriter::add(const PayloadSchemaRecord& r) {
+  impl_->schemas.row()
+      .value(r.domain)
+      .value(r.id)
+      .text(r.name)
+      .value(r.type)
+      .optional(r.flags)
+      .value(r.entries.size())
+      .optional(r.size)
+      .optional(r.align)
+      .run();
+  for (std::size_t i = 0; i < r.entries.size(); ++i) {
+    const PayloadSchemaRecord::Entry& entry = r.entries[i];
+    impl_->schema_entries.row()
+        .value(r.domain)
+        .value(r.id)
+        .value(i)
+        .optional(entry.flags)
+        .value(entry.type)
+        .text(entry.name)
+        .null()
+        .optional(entry.detail)
+        .value(entry.offset)
+        .run();
+  }
 }
 
 void TraceWriter::add(const CollectiveRecord& r) {

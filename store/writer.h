@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 
 #include "store/sink.h"
 
@@ -49,14 +50,17 @@ class TraceWriter : public RecordSink {
   void add(const CudaEventRecord& record);
   void add(const MemoryRecord& record);
   void add(const MemoryPoolRecord& record);
+  void add(const PayloadSchemaRecord& record);
+  // `payload`: NVTX_EVENTS.binaryData, none where it is empty.
+  void add(const NvtxRecord& record, std::string_view payload);
   // A sampled metric of a GPU (index below 256) and what it is called; `source` as in TARGET_INFO_GPU_METRICS.
   void add_metric(std::int64_t time_ns, int source, std::size_t gpu, int metric, std::int64_t value);
   void name_metric(int source, std::size_t gpu, int metric, std::string_view name);
 
   // Adds a range that has not ended, so that a file that is cut off has it, and returns its row.
-  std::int64_t add_open(const NvtxRecord& record);
+  std::int64_t add_open(const NvtxRecord& record, std::string_view payload = {});
   // Replaces the row of add_open, now that the range has ended.
-  void close_open(std::int64_t row, const NvtxRecord& record);
+  void close_open(std::int64_t row, const NvtxRecord& record, std::string_view payload = {});
 
   // Makes everything added so far readable by others.
   void flush();

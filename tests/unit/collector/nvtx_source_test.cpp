@@ -1,6 +1,7 @@
 // From the callbacks' side of the ring to the rows of the file.
 #include "collector/nvtx_source.h"
 
+#include <array>
 #include <bit>
 #include <csignal>
 #include <string>
@@ -54,6 +55,69 @@ TEST(NvtxSource, DomainsHaveStacksOfTheirOwn) {
   EXPECT_THAT(bench.rows("SELECT domainId, value FROM (SELECT n.*, coalesce(text, s.value) AS value FROM NVTX_EVENTS n "
                          "LEFT JOIN StringIds s ON s.id = n.textId) WHERE eventType = 75"),
               ElementsAre(std::to_string(a), "a", std::to_string(b), "b"));
+}
+
+// A struct of 24 bytes like NCCL's: its schema is a row with four entries, and the event has the bytes behind a head of four numbers
+// (domain, schema, 24, 32). The end of the second range brings another value of it, and a number of 4 bytes (int32): two
+// heads (64 bytes), 24 and 4 bytes.
+TEST(NvtxSource, PayloadsAreKeptAsTheyWereGiven) {
+  test::Bench bench;
+  ThreadBuffer& thread = bench.thread(1);
+  const std::uint32_t domain = bench.registry.add_domain("NCCL");
+  std::array<nvtxPayloadSchemaEntry_t, 4> entries = {};
+  const std::array<const char*, 4> names = {"communicator", "ranks", "rank", "device"};
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    entries[i].type = i == 0 ? NVTX_PAYLOAD_ENTRY_TYPE_UINT64 : NVTX_PAYLOAD_ENTRY_TYPE_INT32;
+    entries[i].name = names[i];
+  }
+  nvtxPayloadSchemaAttr_t attributes{};
+  attributes.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE |
+                         NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES;
+  attributes.name = "init";
+  attributes.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
+  attributes.entries = entries.data();
+  attributes.numEntries = entries.size();
+  const std::uint64_t schema = bench.registry.add_schema(domain, attributes);
+  struct Init {
+    std::uint64_t communicator;
+    std::int32_t ranks, rank, device, padding;
+  };
+  const Init init = {0x1122334455667788, 4, 2, 3, 0};
+  const Init later = {5, 6, 7, 8, 0};
+  const std::int32_t number = 9;
+  const std::array<nvtxPayloadData_t, 2> payloads = {
+      {{schema, sizeof(init), &init}, {NVTX_PAYLOAD_ENTRY_TYPE_INT32, sizeof(number), &number}}};
+  EventDetails details = test::text_details("a");
+  details.payloads = payloads.data();
+  details.payload_count = 1;
+  Emitter(thread, bench.registry).push(domain, details);
+  Emitter(thread, bench.registry).pop(domain);
+  Emitter(thread, bench.registry).push(domain, test::text_details("b"));
+  std::array<nvtxPayloadData_t, 2> more = payloads;
+  more[0].payload = &later;
+  Emitter(thread, bench.registry).pop(domain, more.data(), more.size());
+  bench.poll();
+  bench.flush();
+
+  EXPECT_THAT(bench.rows("SELECT domainId, schemaId, name, type, numEntries, payloadSize FROM NVTX_PAYLOAD_SCHEMAS"),
+              ElementsAre(std::to_string(domain), std::to_string(schema), "init", "1", "4", "24"));
+  EXPECT_THAT(bench.rows("SELECT idx, type, name, offset FROM NVTX_PAYLOAD_SCHEMA_ENTRIES ORDER BY idx"),
+              ElementsAre("0", "18", "communicator", "0", "1", "15", "ranks", "8", "2", "15", "rank", "12", "3",
+                          "15", "device", "16"));
+  const auto hex = [](std::uint64_t value, int bytes) {
+    std::string text;
+    for (int i = 0; i < bytes; ++i)
+      text += fmt::format("{:02X}", value >> (8 * i) & 0xFFU);
+    return text;
+  };
+  EXPECT_EQ(bench.row("SELECT hex(binaryData) FROM NVTX_EVENTS WHERE text = 'a'"),
+            hex(domain, 8) + hex(schema, 8) + hex(24, 8) + hex(32, 8) + "8877665544332211" + hex(4, 4) + hex(2, 4) +
+                hex(3, 4) + hex(0, 4));
+  EXPECT_EQ(bench.row("SELECT hex(binaryData) FROM NVTX_EVENTS WHERE text = 'b'"),
+            hex(domain, 8) + hex(schema, 8) + hex(24, 8) + hex(64, 8) + hex(domain, 8) +
+                hex(NVTX_PAYLOAD_ENTRY_TYPE_INT32, 8) + hex(4, 8) + hex(88, 8) + hex(5, 8) + hex(6, 4) + hex(7, 4) +
+                hex(8, 4) + hex(0, 4) + hex(9, 4));
+  EXPECT_EQ(bench.row("SELECT count(*) FROM NVTX_EVENTS WHERE eventType = 75 AND binaryData IS NOT NULL"), "0");
 }
 
 TEST(NvtxSource, AttributesReachTheirColumns) {
