@@ -14,7 +14,9 @@
 #include "collector/command.h"
 #include "collector/environment.h"
 #include "collector/proc_files.h"
+#include "collector/run_claim.h"
 #include "store/error.h"
+#include "store/private_file.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves the declaration to the program
 
@@ -159,6 +161,8 @@ void remove_points(const fs::path& folder) {
   std::vector<fs::path> measured;
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    for (const fs::directory_entry& run : fs::directory_iterator(entry.path(), ignored))
+      refuse_while_recorded(run.path());  // of a point that has no point.json yet, too
     if (fs::is_regular_file(entry.path() / "point.json", ignored)) measured.push_back(entry.path());
   }
   for (const fs::path& point : measured)
@@ -189,11 +193,11 @@ Facts made_with(const Experiment& experiment, const Launcher& launcher, bool cpu
 
 void claim_folder(Experiment& experiment, bool force) {
   const fs::path& folder = experiment.folder;
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (!fs::is_directory(folder, error)) {
+  try {
+    make_private_folder(folder);
+  } catch (const Error& error) {
     throw Error(ErrorKind::kUsage, fmt::format("{}: is no folder, and none can be made there", folder.string()),
-                error ? error.message() : "a file has this name", "give another folder with -o");
+                error.cause(), "give another folder with -o");
   }
   if (force) return remove_points(folder);
   if (!is_experiment(folder)) return;

@@ -23,6 +23,7 @@
 #include "collector/output_log.h"
 #include "collector/record.h"
 #include "store/error.h"
+#include "store/private_file.h"
 
 namespace swinscope::cli {
 namespace fs = std::filesystem;
@@ -288,7 +289,7 @@ class Measuring {
 
  private:
   void measure_point(ExperimentPoint point) {
-    fs::create_directories(point.folder);
+    make_private_folder(point.folder);
     for (const PlannedRun& run : runs_) {
       if (is_done(point, run)) {
         progress_.keep(point, run);

@@ -12,6 +12,7 @@
 #include "cli/experiments.h"
 #include "cli/timing_file.h"
 #include "store/error.h"
+#include "store/private_file.h"
 
 namespace swinscope::cli {
 namespace fs = std::filesystem;
@@ -151,10 +152,10 @@ int run_join(JoinOptions& options) {
   add_points(options, timing);
   take_over_settings(options);
   if (!options.has_warmup) lower_warmup(experiment);
-  fs::create_directories(experiment.folder);
+  make_private_folder(experiment.folder);
   for (const ExperimentPoint& point : experiment.points) {
     if (point.folder.parent_path() != experiment.folder) continue;  // another experiment's: not ours to change
-    fs::create_directories(point.folder);
+    make_private_folder(point.folder);
     write_point(point);
   }
   write_experiment(experiment);

@@ -46,8 +46,7 @@ PayloadSchemaRecord record_of(const PayloadType& schema) {
   record.align = schema.align;
   record.name = replace_invalid_utf8(schema.name);
   for (const PayloadEntry& entry : schema.entries) {
-    record.entries.push_back(
-        {entry.flags, entry.type, entry.detail, entry.offset, replace_invalid_utf8(entry.name)});
+    record.entries.push_back({entry.flags, entry.type, entry.detail, entry.offset, replace_invalid_utf8(entry.name)});
   }
   return record;
 }

@@ -167,6 +167,23 @@ TEST_F(Scale, AnInterruptedExperimentCanBeAnalyzed) {
   EXPECT_THAT(none.out, HasSubstr("no point of the experiment is complete yet"));
 }
 
+// What another `scale` is measuring there is not removed from under it; nobody else can look into an experiment's
+// folders.
+TEST_F(Scale, ForceRemovesNothingThatIsBeingRecorded) {
+  write("rank.sh", "if [ -n \"$SWINSCOPE_INNER\" ]; then exec " SWINSCOPE_STEPS_PROGRAM
+                   " 4; fi\n"
+                   "SWINSCOPE_INNER=1 " SWINSCOPE_PROGRAM
+                   " scale --force --cpus-only --gpus 1 -o e -- sh rank.sh >inner.out "
+                   "2>inner.err </dev/null\necho $? >inner.status\nexec " SWINSCOPE_STEPS_PROGRAM " 4\n");
+  const ProgramResult result =
+      run({"scale", "--cpus-only", "--gpus", "1", "--repeat", "1", "--no-trace", "-o", "e", "--", "sh", "rank.sh"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(content("inner.status"), "2\n");
+  EXPECT_THAT(content("inner.err"), HasSubstr("e/gpus1/timing1: a recording is going on there"));
+  for (const char* name : {"e", "e/gpus1", "e/gpus1/timing1"})
+    EXPECT_EQ(fs::status(folder() / name).permissions(), fs::perms::owner_all) << name;
+}
+
 // Traced runs are large: who keeps only what was timed still has an experiment.
 TEST_F(Scale, RunsThatWereDeletedAreSaidToBeGone) {
   ASSERT_EQ(

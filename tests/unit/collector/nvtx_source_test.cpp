@@ -57,9 +57,9 @@ TEST(NvtxSource, DomainsHaveStacksOfTheirOwn) {
               ElementsAre(std::to_string(a), "a", std::to_string(b), "b"));
 }
 
-// A struct of 24 bytes like NCCL's: its schema is a row with four entries, and the event has the bytes behind a head of four numbers
-// (domain, schema, 24, 32). The end of the second range brings another value of it, and a number of 4 bytes (int32): two
-// heads (64 bytes), 24 and 4 bytes.
+// A struct of 24 bytes like NCCL's: its schema is a row with four entries, and the event has the bytes behind a head of
+// four numbers (domain, schema, 24, 32). The end of the second range brings another value of it, and a number of 4
+// bytes (int32): two heads (64 bytes), 24 and 4 bytes.
 TEST(NvtxSource, PayloadsAreKeptAsTheyWereGiven) {
   test::Bench bench;
   ThreadBuffer& thread = bench.thread(1);
@@ -102,8 +102,8 @@ TEST(NvtxSource, PayloadsAreKeptAsTheyWereGiven) {
   EXPECT_THAT(bench.rows("SELECT domainId, schemaId, name, type, numEntries, payloadSize FROM NVTX_PAYLOAD_SCHEMAS"),
               ElementsAre(std::to_string(domain), std::to_string(schema), "init", "1", "4", "24"));
   EXPECT_THAT(bench.rows("SELECT idx, type, name, offset FROM NVTX_PAYLOAD_SCHEMA_ENTRIES ORDER BY idx"),
-              ElementsAre("0", "18", "communicator", "0", "1", "15", "ranks", "8", "2", "15", "rank", "12", "3",
-                          "15", "device", "16"));
+              ElementsAre("0", "18", "communicator", "0", "1", "15", "ranks", "8", "2", "15", "rank", "12", "3", "15",
+                          "device", "16"));
   const auto hex = [](std::uint64_t value, int bytes) {
     std::string text;
     for (int i = 0; i < bytes; ++i)
