@@ -227,18 +227,40 @@ struct Database::Guard {
   }
 };
 
+namespace {
+
+// Some network file systems have no locks: SQLite would try for a minute, and give up. A lock that another program has
+// is one.
+bool can_be_locked(const fs::path& path) {
+  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) return true;  // to be opened and refused by SQLite
+  struct flock lock = {};
+  lock.l_type = F_RDLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_len = 1;
+  const bool is_refused = fcntl(file, F_SETLK, &lock) != 0 && errno != EACCES && errno != EAGAIN;
+  close(file);
+  return !is_refused;
+}
+
+}  // namespace
+
 void Database::Close::operator()(sqlite3* db) const { sqlite3_close_v2(db); }
 
 Database::Database(const fs::path& file, fs::path shown, int flags, bool immutable) : path_(std::move(shown)) {
   sqlite3* db = nullptr;
+  const bool writes = (flags & SQLITE_OPEN_READWRITE) != 0;
   const std::string name = immutable ? immutable_uri(file) : file.string();
-  const int code =
-      sqlite3_open_v2(name.c_str(), &db, flags | SQLITE_OPEN_NOMUTEX | (immutable ? SQLITE_OPEN_URI : 0), nullptr);
+  const bool has_locks = !writes || can_be_locked(file);
+  const int code = sqlite3_open_v2(name.c_str(), &db, flags | SQLITE_OPEN_NOMUTEX | (immutable ? SQLITE_OPEN_URI : 0),
+                                   has_locks ? nullptr : "unix-none");
   db_.reset(db);
   if (code != SQLITE_OK) fail(db, code, path_);
   sqlite3_extended_result_codes(db, 1);
   // Another program that reads our file must not make its recording fail.
-  if ((flags & SQLITE_OPEN_READWRITE) != 0) sqlite3_busy_timeout(db, kBusyTimeoutMs);
+  if (writes) sqlite3_busy_timeout(db, kBusyTimeoutMs);
+  // A write-ahead log without locks works for one alone.
+  if (!has_locks) exec("PRAGMA locking_mode=EXCLUSIVE");
 }
 
 Database::Database(Database&&) noexcept = default;

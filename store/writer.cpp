@@ -65,7 +65,7 @@ Database create_database(const fs::path& path, WriteMode mode) {
   db.exec("PRAGMA synchronous=OFF; PRAGMA page_size=8192");
   db.exec(mode == WriteMode::kLive ? "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=4000"
                                    : "PRAGMA journal_mode=OFF");
-  db.exec("PRAGMA cache_size=-16384; PRAGMA locking_mode=NORMAL");
+  db.exec("PRAGMA cache_size=-16384");
   // One transaction: each of its own would write the list of tables again, a megabyte in all.
   Transaction first(db);
   db.exec(kSchemaSql);

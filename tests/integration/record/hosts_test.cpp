@@ -131,6 +131,20 @@ TEST_F(Host, ThatCannotBeRecordedIsSaid) {
   EXPECT_THAT(run.output(), ::testing::Not(HasSubstr("no process")));
 }
 
+// SQLite would try for a minute: each of its tries is one that the library counts.
+TEST_F(Host, IsRecordedWhereNoFileCanBeLocked) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizers' libraries have to be the first";
+#endif
+  std::vector<std::string> command = {"env", "LD_PRELOAD=" + program("libno_locks_library.so")};
+  const std::vector<std::string> recorder =
+      under_record(folder_, {"env", "-u", "LD_PRELOAD", program("nvtx_hosts"), "pthread_exit"});
+  command.insert(command.end(), recorder.begin(), recorder.end());
+  EXPECT_EQ(result(command), result({program("nvtx_hosts"), "pthread_exit"}));
+  test::expect_finished(folder_);
+  EXPECT_EQ(recorded(), 110);
+}
+
 // Every call fails once, and from then on: memory, descriptors, maps, locks, keys, threads.
 TEST_F(Host, IsNotDisturbedByWhatFailsInTheLibrary) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
