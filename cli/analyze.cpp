@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "analyzer/comparison.h"
-#include "analyzer/documents.h"
-#include "analyzer/hta.h"
-#include "analyzer/open.h"
+#include "analyzer/analyses/hta.h"
+#include "analyzer/experiment/comparison.h"
+#include "analyzer/importers/open.h"
+#include "analyzer/report/documents.h"
 #include "cli/command.h"
 #include "cli/runs.h"
 #include "cli/selection.h"
@@ -47,11 +47,12 @@ int run_analyze(const AnalyzeOptions& options) {
   if (const auto runs = independent_runs(options.run); !runs.empty())
     return show_runs(runs, RunOrder::kFastestFirst, options.common);
   const Trace trace = open_run(options.run, options.common);
-  Document document =
-      options.definition == "hta"
-          ? analyze_hta(trace)
-          : analyze_document(RunAnalysis(trace, options.selection.get()),
-                             {options.top, options.definition == "thesis", options.common.format != "table"});
+  Document document = options.definition == "hta"
+                          ? analyze_hta(trace)
+                          : analyze_document(RunAnalysis(trace, options.selection.get()),
+                                             {.top = options.top,
+                                              .thesis = options.definition == "thesis",
+                                              .verdict_facts = options.common.format != "table"});
   document.run = trace.path;
   document.warnings = trace.warnings;
   emit(document, options.common);

@@ -11,7 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "analyzer/open.h"
+#include "analyzer/importers/open.h"
 #include "store/error.h"
 
 namespace swinscope::cli {

@@ -9,9 +9,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "analyzer/class_rules.h"
-#include "analyzer/render.h"
-#include "analyzer/trace.h"
+#include "analyzer/table/render.h"
+#include "analyzer/trace/class_rules.h"
+#include "analyzer/trace/trace.h"
 #include "store/error.h"
 
 namespace swinscope::cli {

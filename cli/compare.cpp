@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "analyzer/report.h"
+#include "analyzer/report/report.h"
 #include "cli/command.h"
 #include "cli/experiments.h"
 #include "cli/runs.h"

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
-#include "collector/record.h"
+#include "collector/launcher/record.h"
 #include "store/error.h"
 
 namespace swinscope::cli {

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "cli/experiment_runner.h"
-#include "collector/command.h"
-#include "collector/environment.h"
-#include "collector/proc_files.h"
-#include "collector/run_claim.h"
+#include "collector/base/environment.h"
+#include "collector/base/proc_files.h"
+#include "collector/launcher/command.h"
+#include "collector/launcher/run_claim.h"
 #include "store/error.h"
 #include "store/private_file.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/experiment.h"
+#include "analyzer/experiment/experiment.h"
 #include "cli/launcher_line.h"
 
 namespace swinscope::cli {

@@ -14,14 +14,14 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include "analyzer/open.h"
-#include "analyzer/output_lines.h"
-#include "analyzer/text.h"
+#include "analyzer/base/text.h"
+#include "analyzer/facts/output_lines.h"
+#include "analyzer/importers/open.h"
 #include "cli/store_timelines.h"
-#include "collector/command.h"
-#include "collector/nvml.h"
-#include "collector/output_log.h"
-#include "collector/record.h"
+#include "collector/launcher/command.h"
+#include "collector/launcher/output_log.h"
+#include "collector/launcher/record.h"
+#include "collector/sampling/nvml.h"
 #include "store/error.h"
 #include "store/private_file.h"
 

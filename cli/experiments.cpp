@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "analyzer/comparison.h"
-#include "analyzer/documents.h"
+#include "analyzer/experiment/comparison.h"
+#include "analyzer/report/documents.h"
 #include "store/error.h"
 
 namespace swinscope::cli {

@@ -7,8 +7,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "analyzer/experiment.h"
-#include "analyzer/platforms.h"
+#include "analyzer/experiment/experiment.h"
+#include "analyzer/experiment/platforms.h"
 #include "cli/command.h"
 
 namespace swinscope::cli {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "collector/command.h"
+#include "collector/launcher/command.h"
 #include "store/error.h"
 
 namespace swinscope::cli {

@@ -1,5 +1,5 @@
 // swinscope import FILE… -o DIR
-#include "analyzer/import.h"
+#include "analyzer/importers/import.h"
 
 #include <cstdio>
 #include <memory>
@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
-#include "collector/run_claim.h"
+#include "collector/launcher/run_claim.h"
 #include "store/error.h"
 
 namespace swinscope::cli {

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "analyzer/job_size.h"
-#include "analyzer/open.h"
-#include "analyzer/text.h"
+#include "analyzer/base/text.h"
+#include "analyzer/facts/job_size.h"
+#include "analyzer/importers/open.h"
 #include "cli/command.h"
 #include "cli/experiments.h"
 #include "cli/timing_file.h"

@@ -4,7 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "analyzer/tables.h"
+#include "analyzer/analyses/kernel_table.h"
+#include "analyzer/analyses/time_breakdown.h"
 #include "cli/command.h"
 #include "cli/selection.h"
 #include "store/error.h"

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "collector/local_launcher.h"
+#include "collector/launcher/local_launcher.h"
 
 namespace swinscope::cli {
 

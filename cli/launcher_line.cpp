@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "collector/command.h"
+#include "collector/launcher/command.h"
 
 namespace swinscope::cli {
 namespace fs = std::filesystem;

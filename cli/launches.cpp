@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "analyzer/tables.h"
+#include "analyzer/analyses/launch_statistics.h"
 #include "cli/command.h"
 #include "cli/selection.h"
 #include "store/error.h"

@@ -1,10 +1,11 @@
 // swinscope layers RUN: time, FLOPs and bytes by layer path; modules and operators of PyTorch.
+#include "analyzer/analyses/layers.h"
+
 #include <algorithm>
 #include <memory>
 
 #include <fmt/format.h>
 
-#include "analyzer/tables.h"
 #include "cli/command.h"
 #include "cli/selection.h"
 #include "store/error.h"

@@ -11,7 +11,7 @@
 #include "cli/command_line.h"
 #include "cli/config.h"
 #include "cli/steady_stderr.h"
-#include "collector/command.h"
+#include "collector/launcher/command.h"
 #include "store/error.h"
 
 namespace swinscope::cli {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "collector/identity.h"
+#include "collector/base/identity.h"
 #include "store/error.h"
 
 namespace swinscope::cli {

@@ -1,5 +1,5 @@
 // swinscope platforms: facts of GPUs and machines, and what others have published.
-#include "analyzer/platforms.h"
+#include "analyzer/experiment/platforms.h"
 
 #include <memory>
 

@@ -7,8 +7,8 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include "analyzer/import.h"
-#include "analyzer/open.h"
+#include "analyzer/importers/import.h"
+#include "analyzer/importers/open.h"
 #include "cli/command.h"
 #include "store/error.h"
 #include "store/reader.h"

@@ -1,10 +1,11 @@
 // swinscope ranges RUN: host and GPU time by the ranges that a program annotated.
+#include "analyzer/analyses/ranges.h"
+
 #include <memory>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analyzer/tables.h"
 #include "cli/command.h"
 #include "cli/selection.h"
 #include "store/error.h"

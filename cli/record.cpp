@@ -1,5 +1,5 @@
 // swinscope record -- CMD: runs a command with the collector in every process of it.
-#include "collector/record.h"
+#include "collector/launcher/record.h"
 
 #include <chrono>
 #include <memory>
@@ -10,8 +10,8 @@
 #include "cli/command.h"
 #include "cli/output_pattern.h"
 #include "cli/store_timelines.h"
-#include "collector/identity.h"
-#include "collector/run_folder.h"
+#include "collector/base/identity.h"
+#include "collector/launcher/run_folder.h"
 #include "store/private_file.h"
 #include "store/shell.h"
 

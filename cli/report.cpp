@@ -1,5 +1,5 @@
 // swinscope report RUN… -o FILE: what the analyses say, as one file to keep and to send.
-#include "analyzer/report.h"
+#include "analyzer/report/report.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "analyzer/comparison.h"
-#include "analyzer/experiment.h"
+#include "analyzer/experiment/comparison.h"
+#include "analyzer/experiment/experiment.h"
 #include "cli/command.h"
 #include "cli/experiments.h"
 #include "store/error.h"

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analyzer/open.h"
+#include "analyzer/importers/open.h"
 #include "store/error.h"
 
 namespace swinscope::cli {

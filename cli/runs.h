@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "analyzer/run_comparison.h"
+#include "analyzer/experiment/run_comparison.h"
 #include "cli/command.h"
 
 namespace swinscope::cli {

@@ -6,7 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "analyzer/selection.h"
+#include "analyzer/facts/selection.h"
 
 namespace swinscope::cli {
 

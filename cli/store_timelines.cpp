@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "analyzer/open.h"
-#include "analyzer/timeline_open.h"
+#include "analyzer/importers/open.h"
+#include "analyzer/timeline/timeline_open.h"
 
 namespace swinscope::cli {
 

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "collector/capture_window.h"
-#include "collector/run_piece.h"
+#include "collector/base/capture_window.h"
+#include "collector/launcher/run_piece.h"
 #include "store/private_file.h"
 
 namespace swinscope::cli {

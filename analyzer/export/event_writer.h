@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 
 #include "analyzer/export/output.h"
-#include "analyzer/trace.h"
+#include "analyzer/trace/trace.h"
 
 namespace swinscope {
 

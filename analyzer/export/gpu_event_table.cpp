@@ -2,7 +2,7 @@
 #include "analyzer/export/event_tables.h"
 #include "analyzer/export/links.h"
 #include "analyzer/export/table_columns.h"
-#include "analyzer/kernel_names.h"
+#include "analyzer/trace/kernel_names.h"
 
 namespace swinscope {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "analyzer/export/event_writer.h"
 #include "analyzer/export/kineto_events.h"
-#include "analyzer/kernel_names.h"
-#include "analyzer/kineto_own.h"
+#include "analyzer/importers/kineto_own.h"
+#include "analyzer/trace/kernel_names.h"
 
 namespace swinscope {
 namespace {

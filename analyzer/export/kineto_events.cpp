@@ -14,8 +14,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "analyzer/base/intervals.h"
 #include "analyzer/export/links.h"
-#include "analyzer/intervals.h"
 
 namespace swinscope {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analyzer/graph_nodes.h"
+#include "analyzer/trace/graph_nodes.h"
 
 namespace swinscope {
 namespace {

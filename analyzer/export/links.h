@@ -13,8 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analyzer/scope.h"
-#include "analyzer/trace.h"
+#include "analyzer/facts/scope.h"
+#include "analyzer/trace/trace.h"
 
 namespace swinscope {
 

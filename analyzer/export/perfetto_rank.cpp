@@ -12,7 +12,7 @@
 
 #include "analyzer/export/links.h"
 #include "analyzer/export/thread_events.h"
-#include "analyzer/kernel_names.h"
+#include "analyzer/trace/kernel_names.h"
 
 namespace swinscope::perfetto {
 namespace {

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <optional>
 
-#include "analyzer/run_facts.h"
-#include "analyzer/timeline.h"
-#include "analyzer/trace_files.h"
+#include "analyzer/importers/run_facts.h"
+#include "analyzer/importers/trace_files.h"
+#include "analyzer/timeline/timeline.h"
 #include "store/error.h"
 
 namespace swinscope {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/counters.h"
-#include "analyzer/scope.h"
-#include "analyzer/trace.h"
+#include "analyzer/facts/scope.h"
+#include "analyzer/trace/counters.h"
+#include "analyzer/trace/trace.h"
 
 namespace swinscope {
 

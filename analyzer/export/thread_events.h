@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "analyzer/trace.h"
+#include "analyzer/trace/trace.h"
 
 namespace swinscope {
 

@@ -14,7 +14,7 @@ import os
 import sys
 import threading
 
-FORWARD = "torch.nn:"  # both known to analyzer/layers.cpp
+FORWARD = "torch.nn:"  # both known to analyzer/analyses/layers.cpp
 BACKWARD = "torch.nn.backward:"
 TARGET = "torch.nn.modules.module"
 

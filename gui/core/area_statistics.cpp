@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "analyzer/parallel.h"
+#include "analyzer/base/parallel.h"
 
 namespace swinscope::gui {
 namespace {

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "analyzer/intervals.h"
-#include "analyzer/timeline.h"
+#include "analyzer/base/intervals.h"
+#include "analyzer/timeline/timeline.h"
 
 namespace swinscope::gui {
 

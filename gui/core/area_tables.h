@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "analyzer/table.h"
+#include "analyzer/table/table.h"
 #include "gui/core/area_statistics.h"
 
 namespace swinscope::gui {

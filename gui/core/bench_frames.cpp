@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include "analyzer/timeline_open.h"
+#include "analyzer/timeline/timeline_open.h"
 #include "gui/core/area_statistics.h"
 #include "gui/core/bench_trace.h"
 #include "gui/core/raster.h"

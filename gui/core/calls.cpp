@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "analyzer/statistics.h"
-#include "analyzer/text.h"
+#include "analyzer/base/statistics.h"
+#include "analyzer/base/text.h"
 
 namespace swinscope::gui {
 

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/chart.h"
-#include "analyzer/layers.h"
-#include "analyzer/scope.h"
-#include "analyzer/timeline.h"
+#include "analyzer/analyses/layers.h"
+#include "analyzer/facts/scope.h"
+#include "analyzer/table/chart.h"
+#include "analyzer/timeline/timeline.h"
 
 namespace swinscope::gui {
 

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "analyzer/kernel_names.h"
-#include "analyzer/text.h"
+#include "analyzer/base/text.h"
+#include "analyzer/trace/kernel_names.h"
 #include "gui/core/lane_rows.h"
 #include "gui/core/pick.h"
 #include "gui/core/time_axis.h"

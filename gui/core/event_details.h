@@ -1,7 +1,7 @@
 // Everything known about one event, as rows of name and value.
 #pragma once
 
-#include "analyzer/table.h"
+#include "analyzer/table/table.h"
 #include "gui/core/opened.h"
 
 namespace swinscope::gui {

@@ -7,7 +7,7 @@
 #include <span>
 #include <tuple>
 
-#include "analyzer/timeline.h"
+#include "analyzer/timeline/timeline.h"
 
 namespace swinscope::gui {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "analyzer/selection.h"
+#include "analyzer/facts/selection.h"
 
 namespace swinscope::gui {
 

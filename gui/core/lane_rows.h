@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "analyzer/timeline.h"
+#include "analyzer/timeline/timeline.h"
 #include "gui/core/filter.h"
 
 namespace swinscope::gui {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "analyzer/render.h"
+#include "analyzer/table/render.h"
 #include "gui/core/table_model.h"
 
 namespace swinscope::gui {

@@ -5,7 +5,7 @@
 #include <QAbstractItemModel>
 #include <memory>
 
-#include "analyzer/layers.h"
+#include "analyzer/analyses/layers.h"
 
 namespace swinscope::gui {
 

@@ -4,10 +4,10 @@
 #include <atomic>
 #include <mutex>
 
-#include "analyzer/documents.h"
-#include "analyzer/open.h"
-#include "analyzer/report.h"
-#include "analyzer/timeline_open.h"
+#include "analyzer/importers/open.h"
+#include "analyzer/report/documents.h"
+#include "analyzer/report/report.h"
+#include "analyzer/timeline/timeline_open.h"
 
 namespace swinscope::gui {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analyzer/timeline.h"
+#include "analyzer/timeline/timeline.h"
 
 namespace swinscope::gui {
 

@@ -1,6 +1,6 @@
 #include "gui/core/opened.h"
 
-#include "analyzer/documents.h"
+#include "analyzer/report/documents.h"
 #include "store/error.h"
 
 namespace swinscope::gui {
@@ -15,7 +15,7 @@ AnalyzedRun analyze_run(const Trace& trace, const Selection& selection) {
   try {
     const RunAnalysis run(trace, selection);
     analyzed.figures = key_figures(run);
-    analyzed.document = analyze_document(run, {kTopKernels, true, true});
+    analyzed.document = analyze_document(run, {.top = kTopKernels, .thesis = true, .verdict_facts = true});
     analyzed.document.warnings = trace.warnings;
   } catch (const Error& error) {
     analyzed.document.headline = {error.what()};

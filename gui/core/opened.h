@@ -7,13 +7,13 @@
 #include <optional>
 #include <vector>
 
-#include "analyzer/experiment.h"
-#include "analyzer/key_figures.h"
-#include "analyzer/platforms.h"
-#include "analyzer/render.h"
-#include "analyzer/run_analysis.h"
-#include "analyzer/timeline.h"
-#include "analyzer/trace.h"
+#include "analyzer/analyses/key_figures.h"
+#include "analyzer/analyses/run_analysis.h"
+#include "analyzer/experiment/experiment.h"
+#include "analyzer/experiment/platforms.h"
+#include "analyzer/table/render.h"
+#include "analyzer/timeline/timeline.h"
+#include "analyzer/trace/trace.h"
 
 namespace swinscope::gui {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/timeline.h"
+#include "analyzer/timeline/timeline.h"
 
 namespace swinscope::gui {
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <vector>
 
-#include "analyzer/parallel.h"
-#include "analyzer/timeline_walk.h"
+#include "analyzer/base/parallel.h"
+#include "analyzer/timeline/timeline_walk.h"
 
 namespace swinscope::gui {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "analyzer/timeline.h"
+#include "analyzer/timeline/timeline.h"
 #include "gui/core/palette.h"
 #include "gui/core/viewport.h"
 

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <regex.h>
 
-#include "analyzer/parallel.h"
+#include "analyzer/base/parallel.h"
 #include "gui/core/event_order.h"
 #include "store/error.h"
 

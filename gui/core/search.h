@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/timeline.h"
+#include "analyzer/timeline/timeline.h"
 
 namespace swinscope::gui {
 

@@ -1,6 +1,6 @@
 #include "gui/core/table_model.h"
 
-#include "analyzer/render.h"
+#include "analyzer/table/render.h"
 
 namespace swinscope::gui {
 namespace {

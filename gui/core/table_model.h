@@ -4,7 +4,7 @@
 #include <QAbstractTableModel>
 #include <QSortFilterProxyModel>
 
-#include "analyzer/table.h"
+#include "analyzer/table/table.h"
 
 namespace swinscope::gui {
 

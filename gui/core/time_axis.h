@@ -4,7 +4,7 @@
 #include <QString>
 #include <vector>
 
-#include "analyzer/intervals.h"
+#include "analyzer/base/intervals.h"
 
 namespace swinscope::gui {
 

@@ -1,14 +1,14 @@
 // Which part of the time axis a view shows. Pixel columns are numbered over the whole axis, from `origin_ns`, and the
 // boundary of a column depends on its number and the zoom alone: panning by one pixel shifts the image by exactly one.
 // Boundaries lie on multiples of a power of two of nanoseconds, at most a quarter of a pixel from where they would be
-// otherwise: for those a lane knows much beforehand (analyzer/timeline_grid.h).
+// otherwise: for those a lane knows much beforehand (analyzer/timeline/timeline_grid.h).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "analyzer/intervals.h"
+#include "analyzer/base/intervals.h"
 
 namespace swinscope::gui {
 

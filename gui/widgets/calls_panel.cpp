@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "analyzer/text.h"
+#include "analyzer/base/text.h"
 #include "gui/widgets/chart_widget.h"
 
 namespace swinscope::gui {

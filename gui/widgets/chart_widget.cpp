@@ -14,7 +14,7 @@
 #include <cmath>
 #include <limits>
 
-#include "analyzer/svg.h"
+#include "analyzer/table/svg.h"
 #include "gui/core/write_whole.h"
 #include "gui/widgets/banner.h"
 #include "gui/widgets/png.h"

@@ -1,9 +1,9 @@
-// A chart of analyzer/chart.h on the screen: the same marks that a report draws as SVG.
+// A chart of analyzer/table/chart.h on the screen: the same marks that a report draws as SVG.
 #pragma once
 
 #include <QWidget>
 
-#include "analyzer/chart.h"
+#include "analyzer/table/chart.h"
 
 class QPainter;
 

@@ -5,7 +5,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "analyzer/tables.h"
+#include "analyzer/analyses/kernel_table.h"
 #include "gui/widgets/calls_panel.h"
 #include "gui/widgets/table_panel.h"
 

@@ -10,7 +10,7 @@
 #include <QStatusBar>
 #include <memory>
 
-#include "analyzer/report.h"
+#include "analyzer/report/report.h"
 #include "gui/core/write_whole.h"
 #include "gui/widgets/banner.h"
 #include "gui/widgets/command_palette.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "analyzer/comparison.h"
+#include "analyzer/experiment/comparison.h"
 #include "gui/widgets/banner.h"
 #include "gui/widgets/filter_bar.h"
 #include "gui/widgets/kernels_page.h"

@@ -4,7 +4,7 @@
 #include <QPainter>
 #include <algorithm>
 
-#include "analyzer/text.h"
+#include "analyzer/base/text.h"
 #include "gui/widgets/theme.h"
 
 namespace swinscope::gui {

@@ -7,9 +7,9 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "analyzer/report.h"
-#include "analyzer/tables.h"
-#include "analyzer/text.h"
+#include "analyzer/base/text.h"
+#include "analyzer/experiment/scaling.h"
+#include "analyzer/report/report.h"
 #include "gui/widgets/card.h"
 #include "gui/widgets/chart_widget.h"
 #include "gui/widgets/table_panel.h"

@@ -8,7 +8,7 @@
 #include <QToolButton>
 #include <utility>
 
-#include "analyzer/text.h"
+#include "analyzer/base/text.h"
 
 namespace swinscope::gui {
 namespace {

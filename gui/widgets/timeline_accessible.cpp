@@ -3,7 +3,7 @@
 #include <QAccessibleWidget>
 #include <map>
 
-#include "analyzer/text.h"
+#include "analyzer/base/text.h"
 #include "gui/core/time_axis.h"
 #include "gui/widgets/timeline_view.h"
 

@@ -7,7 +7,7 @@
 #include <QWheelEvent>
 #include <cmath>
 
-#include "analyzer/text.h"
+#include "analyzer/base/text.h"
 #include "gui/widgets/timeline_view.h"
 
 namespace swinscope::gui {

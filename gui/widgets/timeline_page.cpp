@@ -8,7 +8,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "analyzer/text.h"
+#include "analyzer/base/text.h"
 #include "gui/core/area_tables.h"
 #include "gui/core/event_details.h"
 #include "gui/core/filter.h"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analyzer/kernel_names.h"
-#include "analyzer/text.h"
+#include "analyzer/base/text.h"
+#include "analyzer/trace/kernel_names.h"
 #include "gui/core/time_axis.h"
 #include "gui/widgets/timeline_view.h"
 

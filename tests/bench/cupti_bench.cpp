@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <thread>
 
-#include "collector/clock.h"
-#include "collector/cupti_source.h"
+#include "collector/base/clock.h"
+#include "collector/cupti/cupti_source.h"
 #include "store/writer.h"
 #include "tests/unit/collector/cuda_writer.h"
 #include "tests/unit/collector/fake_cupti.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "analyzer/byte_source.h"
+#include "analyzer/base/byte_source.h"
 #include "tests/fuzz/support.h"
 
 namespace swinscope::fuzz {

@@ -1,7 +1,7 @@
 // JsonSplitter: a document fed in pieces of any sizes is split as when it is fed whole.
 #include <vector>
 
-#include "analyzer/json_splitter.h"
+#include "analyzer/importers/json_splitter.h"
 #include "tests/fuzz/support.h"
 
 namespace swinscope::fuzz {

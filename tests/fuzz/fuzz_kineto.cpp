@@ -1,5 +1,5 @@
 // The whole import of a PyTorch trace, plain or compressed, into a view; and through a stored file into the same view.
-#include "analyzer/kineto.h"
+#include "analyzer/importers/kineto.h"
 #include "tests/fuzz/support.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

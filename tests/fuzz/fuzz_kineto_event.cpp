@@ -1,7 +1,7 @@
 // KinetoEventParser on one event, and parse_microseconds on its first line.
 #include <cmath>
 
-#include "analyzer/kineto_event.h"
+#include "analyzer/importers/kineto_event.h"
 #include "tests/fuzz/support.h"
 
 namespace swinscope::fuzz {

@@ -7,7 +7,7 @@
 
 #include <sqlite3.h>
 
-#include "analyzer/timeline_file.h"
+#include "analyzer/timeline/timeline_file.h"
 #include "tests/fuzz/support.h"
 
 // Weak: absent where the corpus is only replayed.

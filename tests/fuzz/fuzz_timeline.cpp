@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "analyzer/timeline_codec.h"
+#include "analyzer/timeline/timeline_codec.h"
 #include "tests/fuzz/memory_file.h"
 
 namespace swinscope::fuzz {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/trace.h"
-#include "analyzer/trace_builder.h"
+#include "analyzer/trace/trace.h"
+#include "analyzer/trace/trace_builder.h"
 #include "store/error.h"
 #include "store/reader.h"
 #include "store/utf8.h"

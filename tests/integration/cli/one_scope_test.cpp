@@ -7,7 +7,7 @@
 
 #include <gmock/gmock.h>
 
-#include "analyzer/render.h"
+#include "analyzer/table/render.h"
 #include "tests/integration/cli/support.h"
 
 namespace swinscope::tests {

@@ -37,6 +37,21 @@ TEST_F(ReportCommand, TheFiguresAreThoseOfAnalyze) {
   EXPECT_EQ(data[0], run_json({"analyze", recording(), "--top", "50", "--definition", "thesis"}));
 }
 
+// Layers and what `info` says stand in the report with the figures that the commands print.
+TEST_F(ReportCommand, SaysWhatLayersAndInfoSay) {
+  const std::string trace = (recording().parent_path() / "swinscope_swin_tiny_infer_1gpu.db").string();
+  const std::string html = report(trace, "r.html");
+  const auto layers = run_json({"layers", trace})["data"]["layers"];
+  ASSERT_GT(layers.size(), 20U);
+  for (const auto& layer : layers)
+    EXPECT_THAT(html, HasSubstr(layer["path"].get<std::string>()));
+  const auto info = run_json({"info", trace})["data"];
+  EXPECT_THAT(html, HasSubstr("<h2>Recording</h2>"));
+  ASSERT_FALSE(info["health"].empty());
+  for (const auto& finding : info["health"])
+    EXPECT_THAT(html, HasSubstr(finding["finding"].get<std::string>()));
+}
+
 TEST_F(ReportCommand, NamesAreTextNotMarkup) {
   write("t.json", kineto({kineto_kernel("<script>", "1", "5"), kineto_kernel("a </script><b>", "9", "5")}));
   const std::string html = report("t.json", "r.html");

@@ -3,8 +3,8 @@
 
 #include <gmock/gmock.h>
 
-#include "analyzer/import.h"
-#include "analyzer/render.h"
+#include "analyzer/importers/import.h"
+#include "analyzer/table/render.h"
 #include "gui/widgets/card.h"
 #include "gui/widgets/chart_widget.h"
 #include "gui/widgets/overview_page.h"

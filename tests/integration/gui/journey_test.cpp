@@ -9,8 +9,8 @@
 
 #include <gmock/gmock.h>
 
-#include "analyzer/open.h"
-#include "analyzer/text.h"
+#include "analyzer/base/text.h"
+#include "analyzer/importers/open.h"
 #include "gui/widgets/calls_panel.h"
 #include "gui/widgets/card.h"
 #include "gui/widgets/kernels_page.h"

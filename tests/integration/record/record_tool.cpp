@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "collector/record.h"
+#include "collector/launcher/record.h"
 
 int main(int argc, char** argv) {
   if (argc < 3) return 2;

@@ -1,4 +1,4 @@
-#include "analyzer/byte_source.h"
+#include "analyzer/base/byte_source.h"
 
 #include "tests/unit/analyzer/support.h"
 

@@ -1,12 +1,12 @@
 // Where the marks of a chart lie, and what its SVG says.
-#include "analyzer/chart.h"
+#include "analyzer/table/chart.h"
 
 #include <algorithm>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analyzer/svg.h"
+#include "analyzer/table/svg.h"
 #include "store/error.h"
 
 namespace swinscope {

@@ -1,4 +1,4 @@
-#include "analyzer/classify.h"
+#include "analyzer/trace/classify.h"
 
 #include <string>
 #include <utility>
@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "analyzer/kernel_names.h"
-#include "analyzer/torch_operation.h"
-#include "analyzer/trace_builder.h"
+#include "analyzer/trace/kernel_names.h"
+#include "analyzer/trace/torch_operation.h"
+#include "analyzer/trace/trace_builder.h"
 #include "store/error.h"
 
 namespace swinscope::test {

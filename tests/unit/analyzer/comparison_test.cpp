@@ -1,9 +1,9 @@
 // What a comparison of experiments says, and in which order.
-#include "analyzer/comparison.h"
+#include "analyzer/experiment/comparison.h"
 
 #include <gmock/gmock.h>
 
-#include "analyzer/commands.h"
+#include "analyzer/base/commands.h"
 
 namespace swinscope {
 namespace {

@@ -1,8 +1,8 @@
-#include "analyzer/counters.h"
+#include "analyzer/trace/counters.h"
 
 #include <gtest/gtest.h>
 
-#include "analyzer/timeline_open.h"
+#include "analyzer/timeline/timeline_open.h"
 #include "store/error.h"
 #include "store/writer.h"
 #include "tests/unit/analyzer/random_trace.h"

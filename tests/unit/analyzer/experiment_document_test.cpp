@@ -1,8 +1,8 @@
 // What is said of an experiment: its headline, from rows whose step times are given.
 #include <gmock/gmock.h>
 
-#include "analyzer/documents.h"
-#include "analyzer/scaling.h"
+#include "analyzer/experiment/scaling.h"
+#include "analyzer/report/documents.h"
 
 namespace swinscope {
 namespace {

@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
-#include "analyzer/classify.h"
 #include "analyzer/export/kineto.h"
 #include "analyzer/export/output.h"
 #include "analyzer/export/source.h"
-#include "analyzer/open.h"
+#include "analyzer/importers/open.h"
+#include "analyzer/trace/classify.h"
 #include "tests/unit/analyzer/random_trace.h"
 #include "tests/unit/analyzer/view.h"
 #include "tests/unit/store/support.h"

@@ -1,4 +1,4 @@
-#include "analyzer/hta.h"
+#include "analyzer/analyses/hta.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,9 +11,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analyzer/hta_rows.h"
-#include "analyzer/open.h"
-#include "analyzer/trace_builder.h"
+#include "analyzer/analyses/hta_rows.h"
+#include "analyzer/importers/open.h"
+#include "analyzer/trace/trace_builder.h"
 
 namespace swinscope {
 namespace {

@@ -1,6 +1,6 @@
 // A trace that was imported, stored and opened again gives the same view, column by column.
-#include "analyzer/import.h"
-#include "analyzer/open.h"
+#include "analyzer/importers/import.h"
+#include "analyzer/importers/open.h"
 #include "tests/unit/analyzer/support.h"
 #include "tests/unit/analyzer/view.h"
 

@@ -1,9 +1,9 @@
 // Converting foreign traces into a run folder.
-#include "analyzer/import.h"
+#include "analyzer/importers/import.h"
 
 #include <nlohmann/json.hpp>
 
-#include "analyzer/open.h"
+#include "analyzer/importers/open.h"
 #include "tests/unit/analyzer/support.h"
 #include "tests/unit/analyzer/view.h"
 

@@ -1,7 +1,7 @@
 // When the traces of a folder are several runs rather than the ranks of one.
 #include <array>
 
-#include "analyzer/open.h"
+#include "analyzer/importers/open.h"
 #include "store/writer.h"
 #include "tests/unit/analyzer/support.h"
 

@@ -1,5 +1,5 @@
 // How many GPUs a trace's job had, and whether its ranks had cores enough.
-#include "analyzer/job_size.h"
+#include "analyzer/facts/job_size.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "analyzer/json_splitter.h"
+#include "analyzer/importers/json_splitter.h"
 
 #include "tests/unit/analyzer/support.h"
 

@@ -1,8 +1,8 @@
-#include "analyzer/kernel_names.h"
+#include "analyzer/trace/kernel_names.h"
 
 #include <set>
 
-#include "analyzer/open.h"
+#include "analyzer/importers/open.h"
 #include "tests/unit/analyzer/support.h"
 
 namespace swinscope::test {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "analyzer/trace.h"
+#include "analyzer/trace/trace.h"
 
 namespace swinscope::test {
 

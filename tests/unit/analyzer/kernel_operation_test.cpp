@@ -1,4 +1,4 @@
-#include "analyzer/kernel_operation.h"
+#include "analyzer/trace/kernel_operation.h"
 
 #include <algorithm>
 #include <cctype>
@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "analyzer/kernel_names.h"
-#include "analyzer/kernel_words.h"
+#include "analyzer/trace/kernel_names.h"
+#include "analyzer/trace/kernel_words.h"
 #include "tests/unit/analyzer/kernel_operation_names.h"
 
 namespace swinscope::test {

@@ -1,4 +1,4 @@
-#include "analyzer/kineto_event.h"
+#include "analyzer/importers/kineto_event.h"
 
 #include "tests/unit/analyzer/support.h"
 

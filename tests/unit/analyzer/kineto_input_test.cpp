@@ -1,9 +1,9 @@
 // The importer on input that is damaged, foreign or has times that cannot be: what is kept, what is said.
-#include "analyzer/kernel_names.h"
-#include "analyzer/kineto.h"
-#include "analyzer/kineto_records.h"
-#include "analyzer/stream_overlaps.h"
-#include "analyzer/text.h"
+#include "analyzer/base/text.h"
+#include "analyzer/importers/kineto.h"
+#include "analyzer/importers/kineto_records.h"
+#include "analyzer/importers/stream_overlaps.h"
+#include "analyzer/trace/kernel_names.h"
 #include "tests/unit/analyzer/support.h"
 
 namespace swinscope::test {

@@ -1,8 +1,8 @@
 // Several ranks in one PyTorch trace: which events become whose.
-#include "analyzer/kineto_ranks.h"
+#include "analyzer/importers/kineto_ranks.h"
 
-#include "analyzer/kineto.h"
-#include "analyzer/trace_builder.h"
+#include "analyzer/importers/kineto.h"
+#include "analyzer/trace/trace_builder.h"
 #include "tests/unit/analyzer/support.h"
 
 namespace swinscope::test {

@@ -1,4 +1,4 @@
-#include "analyzer/kineto_stream.h"
+#include "analyzer/importers/kineto_stream.h"
 
 #include "tests/unit/analyzer/support.h"
 

@@ -1,7 +1,7 @@
 // The importer on small traces: which records come out of which events.
-#include "analyzer/kineto.h"
+#include "analyzer/importers/kineto.h"
 
-#include "analyzer/trace.h"
+#include "analyzer/trace/trace.h"
 #include "tests/unit/analyzer/support.h"
 #include "tests/unit/store/describe.h"
 

@@ -1,10 +1,10 @@
 // What the golden tests of `layers` cannot ask: parts of a trace, and the single calls.
-#include "analyzer/layers.h"
+#include "analyzer/analyses/layers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analyzer/trace_builder.h"
+#include "analyzer/trace/trace_builder.h"
 
 namespace swinscope {
 namespace {

@@ -1,5 +1,5 @@
 // What a path stands for, and what becomes of files that cannot be read.
-#include "analyzer/open.h"
+#include "analyzer/importers/open.h"
 
 #include "store/writer.h"
 #include "tests/unit/analyzer/support.h"

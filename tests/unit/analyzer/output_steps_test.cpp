@@ -1,10 +1,10 @@
 // Steps by printed lines: every time is given, every expected figure follows by hand.
-#include "analyzer/output_steps.h"
+#include "analyzer/facts/output_steps.h"
 
 #include <gmock/gmock.h>
 
-#include "analyzer/output_lines.h"
-#include "analyzer/step_rule.h"
+#include "analyzer/facts/output_lines.h"
+#include "analyzer/trace/step_rule.h"
 #include "tests/unit/analyzer/support.h"
 
 namespace swinscope {

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "analyzer/timeline.h"
-#include "analyzer/trace_builder.h"
+#include "analyzer/timeline/timeline.h"
+#include "analyzer/trace/trace_builder.h"
 
 namespace swinscope::test {
 

@@ -1,6 +1,6 @@
 // What the golden tests of `ranges` cannot ask: many ranges against a count by hand of each, and domains that nest
 // badly.
-#include "analyzer/ranges.h"
+#include "analyzer/analyses/ranges.h"
 
 #include <algorithm>
 #include <map>
@@ -9,9 +9,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analyzer/launched_work.h"
-#include "analyzer/thread_ranges.h"
-#include "analyzer/trace_builder.h"
+#include "analyzer/trace/launched_work.h"
+#include "analyzer/trace/thread_ranges.h"
+#include "analyzer/trace/trace_builder.h"
 
 namespace swinscope {
 namespace {

@@ -1,5 +1,5 @@
 // Ranks by the names of files.
-#include "analyzer/ranks.h"
+#include "analyzer/importers/ranks.h"
 
 #include <algorithm>
 #include <string>

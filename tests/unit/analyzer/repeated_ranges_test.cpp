@@ -1,5 +1,5 @@
 // Which ranges of an unknown program are taken for its steps.
-#include "analyzer/repeated_ranges.h"
+#include "analyzer/facts/repeated_ranges.h"
 
 #include <map>
 #include <string>

@@ -1,5 +1,5 @@
 // Independent runs beside each other.
-#include "analyzer/run_comparison.h"
+#include "analyzer/experiment/run_comparison.h"
 
 #include <gmock/gmock.h>
 

@@ -1,12 +1,12 @@
 // What must hold of every run's figures, whatever it did: parts sum to their whole, and neither the length of a
 // nanosecond nor how often a step was recorded changes a share.
-#include "analyzer/scope.h"
+#include "analyzer/facts/scope.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analyzer/run_analysis.h"
-#include "analyzer/trace_builder.h"
+#include "analyzer/analyses/run_analysis.h"
+#include "analyzer/trace/trace_builder.h"
 #include "store/error.h"
 #include "tests/unit/analyzer/random_trace.h"
 

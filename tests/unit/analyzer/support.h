@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
-#include "analyzer/trace.h"
+#include "analyzer/trace/trace.h"
 #include "tests/unit/store/support.h"
 
 namespace swinscope::test {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "analyzer/timeline.h"
+#include "analyzer/timeline/timeline.h"
 #include "store/error.h"
 #include "tests/unit/analyzer/random_trace.h"
 

@@ -1,9 +1,9 @@
 // The stored timeline: what is written comes back, and nothing that anyone may have done to it does harm.
-#include "analyzer/timeline_file.h"
+#include "analyzer/timeline/timeline_file.h"
 
 #include <gtest/gtest.h>
 
-#include "analyzer/timeline_codec.h"
+#include "analyzer/timeline/timeline_codec.h"
 #include "store/error.h"
 #include "store/schema.h"
 #include "tests/unit/analyzer/random_trace.h"

@@ -1,5 +1,5 @@
 // What a grid knows beforehand against what the lane answers, which timeline_lane_test compares with every event.
-#include "analyzer/timeline_grid.h"
+#include "analyzer/timeline/timeline_grid.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "analyzer/timeline_lane.h"
+#include "analyzer/timeline/timeline_lane.h"
 
 #include <algorithm>
 

@@ -1,14 +1,14 @@
 // From a file to the timeline: what it carries, what the cache keeps, and how a load is steered.
-#include "analyzer/timeline_open.h"
+#include "analyzer/timeline/timeline_open.h"
 
 #include <fstream>
 #include <thread>
 
 #include <gtest/gtest.h>
 
-#include "analyzer/open.h"
-#include "analyzer/timeline_cache.h"
-#include "analyzer/timeline_file.h"
+#include "analyzer/importers/open.h"
+#include "analyzer/timeline/timeline_cache.h"
+#include "analyzer/timeline/timeline_file.h"
 #include "store/error.h"
 #include "store/writer.h"
 #include "tests/unit/analyzer/random_trace.h"

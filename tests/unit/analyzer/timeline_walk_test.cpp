@@ -1,5 +1,5 @@
 // A walk of many stretches against walks of one, which timeline_lane_test compares with every event.
-#include "analyzer/timeline_walk.h"
+#include "analyzer/timeline/timeline_walk.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,5 +1,5 @@
 // Records become columns: lanes, order, nesting, launches.
-#include "analyzer/trace_builder.h"
+#include "analyzer/trace/trace_builder.h"
 
 #include "tests/unit/analyzer/support.h"
 #include "tests/unit/analyzer/view.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/trace.h"
+#include "analyzer/trace/trace.h"
 #include "tests/unit/store/describe.h"
 
 namespace swinscope::test {

@@ -1,4 +1,4 @@
-#include "collector/capture_window.h"
+#include "collector/base/capture_window.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The driver is a library with two GPUs, loaded by this program as a CUDA program loads the real one.
-#include "collector/cuda_driver.h"
+#include "collector/cupti/cuda_driver.h"
 
 #include <stdexcept>
 #include <vector>

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "collector/cuda_sink.h"
+#include "collector/segment/cuda_sink.h"
 #include "store/writer.h"
 
 namespace swinscope::test {

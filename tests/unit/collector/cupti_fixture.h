@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "collector/cupti_source.h"
+#include "collector/cupti/cupti_source.h"
 #include "store/writer.h"
 #include "tests/unit/collector/cuda_writer.h"
 #include "tests/unit/collector/fake_cupti.h"

@@ -1,5 +1,5 @@
 // The thread that flushes CUPTI, and what its caller does meanwhile.
-#include "collector/cupti_flusher.h"
+#include "collector/cupti/cupti_flusher.h"
 
 #include <semaphore>
 #include <stdexcept>

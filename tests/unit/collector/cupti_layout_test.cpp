@@ -2,7 +2,7 @@
 // those that they replaced.
 #include <gtest/gtest.h>
 
-#include "collector/cupti_abi.h"
+#include "collector/cupti/cupti_abi.h"
 
 #if __has_include(<cupti.h>)
 #include <cupti.h>

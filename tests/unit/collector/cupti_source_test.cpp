@@ -1,5 +1,5 @@
 // From CUPTI's records, fabricated, to the rows of the file.
-#include "collector/cupti_source.h"
+#include "collector/cupti/cupti_source.h"
 
 #include <algorithm>
 #include <atomic>
@@ -13,7 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "collector/clock.h"
+#include "collector/base/clock.h"
 #include "store/writer.h"
 #include "tests/unit/collector/cupti_fixture.h"
 #include "tests/unit/store/support.h"

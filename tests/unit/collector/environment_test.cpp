@@ -1,5 +1,5 @@
 // Facts from a machine that is made up.
-#include "collector/environment.h"
+#include "collector/base/environment.h"
 
 #include <map>
 #include <string>

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "collector/cupti_api.h"
+#include "collector/cupti/cupti_api.h"
 
 namespace swinscope::test {
 

@@ -1,4 +1,4 @@
-#include "collector/gpu_sampler.h"
+#include "collector/sampling/gpu_sampler.h"
 
 #include <atomic>
 #include <string>
@@ -7,8 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "collector/nvml.h"
-#include "collector/process_log.h"
+#include "collector/sampling/nvml.h"
+#include "collector/sampling/process_log.h"
 #include "tests/unit/store/support.h"
 
 namespace swinscope {

@@ -1,4 +1,4 @@
-#include "collector/identity.h"
+#include "collector/base/identity.h"
 
 #include <set>
 #include <string>
@@ -8,9 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "collector/clock.h"
-#include "collector/drop_note.h"
-#include "collector/proc_files.h"
+#include "collector/base/clock.h"
+#include "collector/base/drop_note.h"
+#include "collector/base/proc_files.h"
 #include "tests/unit/store/support.h"
 
 namespace swinscope {

@@ -1,4 +1,4 @@
-#include "collector/nccl_collectives.h"
+#include "collector/launcher/nccl_collectives.h"
 
 #include <memory>
 #include <string>
@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "collector/run_folder.h"
+#include "collector/launcher/run_folder.h"
 #include "store/writer.h"
 #include "tests/unit/store/support.h"
 

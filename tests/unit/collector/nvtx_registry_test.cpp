@@ -1,4 +1,4 @@
-#include "collector/nvtx_registry.h"
+#include "collector/nvtx/nvtx_registry.h"
 
 #include <set>
 #include <string>
@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 #include <nvtx3/nvToolsExtPayload.h>
 
-#include "collector/nvtx_names.h"
-#include "collector/payload_wire.h"
+#include "collector/nvtx/nvtx_names.h"
+#include "collector/nvtx/payload_wire.h"
 #include "tests/unit/collector/support.h"
 
 namespace swinscope {

@@ -1,5 +1,5 @@
 // From the callbacks' side of the ring to the rows of the file.
-#include "collector/nvtx_source.h"
+#include "collector/nvtx/nvtx_source.h"
 
 #include <array>
 #include <bit>
@@ -12,7 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "collector/nvtx_emitter.h"
+#include "collector/nvtx/nvtx_emitter.h"
 #include "tests/unit/collector/support.h"
 
 namespace swinscope {

@@ -1,5 +1,5 @@
 // What a program prints, kept with the time of each line.
-#include "collector/output_log.h"
+#include "collector/launcher/output_log.h"
 
 #include <cstdlib>
 #include <sstream>
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/clock.h"
+#include "collector/base/clock.h"
 #include "tests/unit/store/support.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves the declaration to the program

@@ -1,4 +1,4 @@
-#include "collector/payload_copy.h"
+#include "collector/nvtx/payload_copy.h"
 
 #include <cstring>
 #include <string>
@@ -8,8 +8,8 @@
 #include <nvtx3/nvToolsExtPayload.h>
 #include <sys/mman.h>
 
-#include "collector/nvtx_event.h"
-#include "collector/nvtx_registry.h"
+#include "collector/nvtx/nvtx_registry.h"
+#include "collector/segment/nvtx_event.h"
 
 namespace swinscope {
 namespace {

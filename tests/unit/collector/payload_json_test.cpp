@@ -1,5 +1,5 @@
 // Binary payloads by their schemas, as programs register and send them.
-#include "collector/payload_json.h"
+#include "collector/nvtx/payload_json.h"
 
 #include <array>
 #include <cstring>
@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 #include <nvtx3/nvToolsExtPayload.h>
 
-#include "collector/nvtx_event.h"
-#include "collector/nvtx_registry.h"
+#include "collector/nvtx/nvtx_registry.h"
+#include "collector/segment/nvtx_event.h"
 
 namespace swinscope {
 namespace {

@@ -1,5 +1,5 @@
 // CPU accounting of processes that come and go, from samples that are made up.
-#include "collector/process_tree.h"
+#include "collector/sampling/process_tree.h"
 
 #include <algorithm>
 #include <string>
@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/clock.h"
+#include "collector/base/clock.h"
 
 namespace swinscope {
 namespace {

@@ -1,4 +1,4 @@
-#include "collector/recorded_windows.h"
+#include "collector/cupti/recorded_windows.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

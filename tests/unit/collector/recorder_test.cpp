@@ -1,6 +1,6 @@
 // The whole path from threads to a finished file, in one process: with a thread of its own (Recorder), and piece by
 // piece (ProcessRecording).
-#include "collector/recorder.h"
+#include "collector/injected/recorder.h"
 
 #include <algorithm>
 #include <exception>
@@ -14,9 +14,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "collector/clock.h"
-#include "collector/nvtx_emitter.h"
-#include "collector/process_recording.h"
+#include "collector/base/clock.h"
+#include "collector/injected/process_recording.h"
+#include "collector/nvtx/nvtx_emitter.h"
 #include "tests/unit/collector/support.h"
 #include "tests/unit/store/support.h"
 

@@ -1,13 +1,13 @@
 // Which recorders may record into a folder together, and that none takes another's place.
-#include "collector/run_claim.h"
+#include "collector/launcher/run_claim.h"
 
 #include <set>
 #include <thread>
 
 #include <gmock/gmock.h>
 
-#include "collector/clock.h"
-#include "collector/run_folder.h"
+#include "collector/base/clock.h"
+#include "collector/launcher/run_folder.h"
 #include "tests/unit/store/support.h"
 
 namespace swinscope {

@@ -1,4 +1,4 @@
-#include "collector/run_folder.h"
+#include "collector/launcher/run_folder.h"
 
 #include <functional>
 #include <memory>
@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "collector/drop_note.h"
+#include "collector/base/drop_note.h"
 #include "store/recovery.h"
 #include "store/writer.h"
 #include "tests/unit/store/support.h"

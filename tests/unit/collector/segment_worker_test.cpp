@@ -1,7 +1,7 @@
 // The threads that store what programs recorded.
 #include <gtest/gtest.h>
 
-#include "collector/segment_reader.h"
+#include "collector/launcher/segment_reader.h"
 
 namespace swinscope {
 namespace {

@@ -10,11 +10,11 @@
 
 #include <nvtx3/nvToolsExtPayload.h>
 
-#include "collector/nvtx_emitter.h"
-#include "collector/nvtx_registry.h"
-#include "collector/nvtx_source.h"
-#include "collector/segment.h"
-#include "collector/thread_buffers.h"
+#include "collector/nvtx/nvtx_emitter.h"
+#include "collector/nvtx/nvtx_registry.h"
+#include "collector/nvtx/nvtx_source.h"
+#include "collector/segment/segment.h"
+#include "collector/segment/thread_buffers.h"
 #include "store/writer.h"
 #include "tests/unit/store/support.h"
 

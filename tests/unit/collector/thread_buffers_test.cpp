@@ -1,5 +1,5 @@
 // A lane from both its ends: the thread that writes, the reader that gives the blocks back.
-#include "collector/thread_buffers.h"
+#include "collector/segment/thread_buffers.h"
 
 #include <atomic>
 #include <cstring>
@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
-#include "collector/lane_reader.h"
-#include "collector/nvtx_emitter.h"
+#include "collector/nvtx/nvtx_emitter.h"
+#include "collector/segment/lane_reader.h"
 #include "tests/unit/collector/support.h"
 
 namespace swinscope {

@@ -1,4 +1,4 @@
-#include "collector/thread_cpu.h"
+#include "collector/sampling/thread_cpu.h"
 
 #include <array>
 #include <atomic>
@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "collector/clock.h"
+#include "collector/base/clock.h"
 #include "tests/unit/store/support.h"
 
 namespace swinscope {

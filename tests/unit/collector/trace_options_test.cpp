@@ -1,4 +1,4 @@
-#include "collector/trace_options.h"
+#include "collector/base/trace_options.h"
 
 #include <gtest/gtest.h>
 

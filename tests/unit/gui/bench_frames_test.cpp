@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "analyzer/timeline.h"
+#include "analyzer/timeline/timeline.h"
 #include "gui/core/bench_trace.h"
 #include "tests/unit/analyzer/random_trace.h"
 #include "tests/unit/store/support.h"

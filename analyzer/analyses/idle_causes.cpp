@@ -1,0 +1,113 @@
+#include "analyzer/analyses/idle_causes.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "analyzer/analyses/host_phases.h"
+
+namespace swinscope {
+namespace {
+
+// CUDA calls that block the host until the device is done with something.
+bool is_blocking_call(std::string_view name) {
+  for (const std::string_view part : {"StreamSynchronize", "DeviceSynchronize", "EventSynchronize", "CtxSynchronize"}) {
+    if (name.find(part) != std::string_view::npos) return true;
+  }
+  // cudaMemcpy and cuMemcpyDtoH block, their Async forms do not.
+  return name.find("Memcpy") != std::string_view::npos && name.find("Async") == std::string_view::npos &&
+         name.find("Batch") == std::string_view::npos;
+}
+
+ThreadIntervals blocking_calls(const Trace& trace, const Rank& rank) {
+  ThreadIntervals calls;
+  std::unordered_map<StringId, bool> blocking;
+  for (EventIndex i = 0; i < rank.api.size(); ++i) {
+    const auto [entry, is_new] = blocking.try_emplace(rank.api.name[i], false);
+    if (is_new) entry->second = is_blocking_call(trace.text(rank.api.name[i]));
+    if (entry->second) {
+      calls.add(rank.api_lanes[rank.api.lane[i]].global_tid, {rank.api.start_ns[i], rank.api.end_ns[i]});
+    }
+  }
+  calls.finish();
+  return calls;
+}
+
+ThreadIntervals input_ranges(const Trace& trace, const Rank& rank) {
+  ThreadIntervals ranges;
+  for (const RangeLane& lane : rank.range_lanes) {
+    const std::string domain = rank.domain_name(lane.domain, trace.strings);
+    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
+      if (!is_input_range(domain, trace.text(rank.ranges.name[i]))) continue;
+      ranges.add(lane.global_tid, {rank.ranges.start_ns[i], rank.ranges.end_ns[i]});
+    }
+  }
+  ranges.finish();
+  return ranges;
+}
+
+}  // namespace
+
+void ThreadIntervals::finish() {
+  for (auto& [thread, intervals] : by_thread_)
+    intervals = unite(std::move(intervals));
+}
+
+bool ThreadIntervals::contains(std::uint64_t global_tid, std::int64_t when) const {
+  const auto thread = by_thread_.find(global_tid);
+  if (thread == by_thread_.end()) return false;
+  const auto& intervals = thread->second;
+  const auto after = std::upper_bound(intervals.begin(), intervals.end(), when,
+                                      [](std::int64_t t, const Interval& i) { return t < i.begin_ns; });
+  return after != intervals.begin() && when < std::prev(after)->end_ns;
+}
+
+IdleJudge::IdleJudge(const Trace& trace, const Rank& rank, const RankSteps& steps)
+    : rank_(rank), steps_(steps), blocking_(blocking_calls(trace, rank)), input_(input_ranges(trace, rank)) {}
+
+IdleCauses IdleJudge::judge(const DeviceScope& device) const {
+  IdleCauses causes;
+  std::int64_t busy_until = device.window.begin_ns;
+  EventIndex last = kNoEvent;  // the event that kept the device busy until then
+  for (const EventIndex e : device.events) {
+    const std::int64_t start = rank_.gpu.start_ns[e];
+    if (start > busy_until) cause(causes, last, e, busy_until) += start - busy_until;
+    if (last == kNoEvent || rank_.gpu.end_ns[e] > busy_until) {
+      busy_until = std::max(busy_until, rank_.gpu.end_ns[e]);
+      last = e;
+    }
+  }
+  if (busy_until < device.window.end_ns)
+    cause_at_end(causes, device, last, busy_until) += device.window.end_ns - busy_until;
+  return causes;
+}
+
+std::int64_t& IdleJudge::cause(IdleCauses& causes, EventIndex before, EventIndex next,
+                               std::int64_t gap_begin_ns) const {
+  const EventIndex launch = rank_.gpu.launch[next];
+  if (launch == kNoEvent) return causes.other_ns;
+  const std::uint64_t thread = rank_.api_lanes[rank_.api.lane[launch]].global_tid;
+  if (rank_.api.start_ns[launch] < gap_begin_ns) {
+    const bool communication = rank_.gpu.gpu_class[next] == GpuClass::kCommunication ||
+                               (before != kNoEvent && rank_.gpu.gpu_class[before] == GpuClass::kCommunication &&
+                                rank_.gpu.lane[before] != rank_.gpu.lane[next]);
+    return communication ? causes.communication_ns : causes.dependency_ns;
+  }
+  if (input_.contains(thread, gap_begin_ns)) return causes.input_ns;
+  if (blocking_.contains(thread, gap_begin_ns)) return causes.synchronization_ns;
+  return causes.host_ns;
+}
+
+// The thread that launched the last event is the one that did not launch another.
+std::int64_t& IdleJudge::cause_at_end(IdleCauses& causes, const DeviceScope& device, EventIndex last,
+                                      std::int64_t gap_begin_ns) const {
+  const EventIndex launch = last == kNoEvent ? kNoEvent : rank_.gpu.launch[last];
+  if (device.steps == 0 || steps_.is_repetition() || launch == kNoEvent) return causes.other_ns;
+  const std::uint64_t thread = rank_.api_lanes[rank_.api.lane[launch]].global_tid;
+  const auto waits = [&](std::uint64_t of) { return input_.contains(of, gap_begin_ns); };
+  return waits(thread) || std::ranges::any_of(steps_.threads, waits) ? causes.input_ns : causes.host_ns;
+}
+
+}  // namespace swinscope

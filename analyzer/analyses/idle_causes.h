@@ -1,0 +1,64 @@
+// Why a device had nothing to do: each gap within its window has one cause, judged by the event that ends it.
+//   Its launch began after the gap had; the first that applies:
+//     input            the thread that launched it was inside a range that waits for data when the gap began
+//     synchronization  that thread was blocked in a synchronizing call when the gap began
+//     host             neither
+//   Its launch had begun before the gap; the first that applies:
+//     communication    it is a collective, or waited for one on another stream
+//     dependency       another stream, an event, or the device's own latency between kernels
+//   other              its launch was not recorded
+// The gap after the last event, up to the end of the step, is the host's (or the input's), which launches no more.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "analyzer/base/intervals.h"
+#include "analyzer/facts/scope.h"
+#include "analyzer/trace/trace.h"
+
+namespace swinscope {
+
+struct IdleCauses {
+  std::int64_t input_ns = 0;
+  std::int64_t synchronization_ns = 0;
+  std::int64_t host_ns = 0;
+  std::int64_t communication_ns = 0;
+  std::int64_t dependency_ns = 0;
+  std::int64_t other_ns = 0;
+  std::int64_t total_ns() const {
+    return input_ns + synchronization_ns + host_ns + communication_ns + dependency_ns + other_ns;
+  }
+};
+
+// Answers, for a thread, whether it was in one of some intervals at an instant.
+class ThreadIntervals {
+ public:
+  void add(std::uint64_t global_tid, Interval interval) { by_thread_[global_tid].push_back(interval); }
+  void finish();
+  bool contains(std::uint64_t global_tid, std::int64_t when) const;
+
+ private:
+  std::unordered_map<std::uint64_t, std::vector<Interval>> by_thread_;
+};
+
+// Judges the gaps of the devices of one rank.
+class IdleJudge {
+ public:
+  IdleJudge(const Trace& trace, const Rank& rank, const RankSteps& steps);
+  // They sum to the part of the window in which none of the events ran.
+  IdleCauses judge(const DeviceScope& device) const;
+
+ private:
+  std::int64_t& cause(IdleCauses& causes, EventIndex before, EventIndex next, std::int64_t gap_begin_ns) const;
+  std::int64_t& cause_at_end(IdleCauses& causes, const DeviceScope& device, EventIndex last,
+                             std::int64_t gap_begin_ns) const;
+
+  const Rank& rank_;
+  const RankSteps& steps_;
+  ThreadIntervals blocking_;
+  ThreadIntervals input_;
+};
+
+}  // namespace swinscope

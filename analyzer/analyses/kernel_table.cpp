@@ -1,0 +1,211 @@
+#include "analyzer/analyses/kernel_table.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "analyzer/table/cells.h"
+#include "analyzer/trace/kernel_names.h"
+
+namespace swinscope {
+namespace {
+
+// The events of one row while they are collected.
+struct Group {
+  KernelRow row;
+  std::int64_t longest_ns = -1;
+  std::vector<std::int64_t> durations;
+  std::map<std::pair<std::size_t, std::uint32_t>, std::int64_t> config_calls;  // (rank index, config) -> calls
+
+  void add(const Rank& rank, std::size_t rank_index, EventIndex i) {
+    const std::int64_t duration = rank.gpu.end_ns[i] - rank.gpu.start_ns[i];
+    durations.push_back(duration);
+    row.bytes += rank.gpu.bytes[i];
+    if (rank.gpu.kind[i] == GpuKind::kKernel) ++config_calls[{rank_index, rank.gpu.config[i]}];
+    if (duration <= longest_ns) return;
+    longest_ns = duration;
+    row.longest_rank_index = rank_index;
+    row.longest_event = i;
+  }
+};
+
+// What an event is grouped by: the name's id, or the number of its operation or class.
+std::uint32_t group_id(const GpuEvents& gpu, EventIndex i, KernelGrouping grouping) {
+  switch (grouping) {
+    case KernelGrouping::kName:
+      return gpu.name[i];
+    case KernelGrouping::kShortName:
+      return gpu.short_name[i];
+    case KernelGrouping::kOperation:
+      return static_cast<std::uint32_t>(gpu.operation[i]);
+    case KernelGrouping::kClass:
+      break;
+  }
+  return static_cast<std::uint32_t>(gpu.gpu_class[i]);
+}
+
+std::string group_name(const Trace& trace, std::uint32_t id, KernelGrouping grouping) {
+  if (grouping == KernelGrouping::kOperation)
+    return std::string(operation_name(OperationKind{static_cast<std::uint8_t>(id)}));
+  if (grouping == KernelGrouping::kClass) return std::string(class_name(GpuClass{static_cast<std::uint8_t>(id)}));
+  return std::string(trace.text(id));
+}
+
+// Busy time of the devices and steps, by rank, and over all of them under -1.
+struct RankSums {
+  std::int64_t busy_ns = 0;
+  std::int64_t steps = 0;
+};
+std::map<std::int32_t, RankSums> sums_by_rank(const Trace& trace, const RunScope& scope,
+                                              const std::vector<DeviceBreakdown>& devices) {
+  std::map<std::int32_t, RankSums> sums;
+  for (const DeviceBreakdown& device : devices) {
+    sums[device.rank].busy_ns += device.busy_ns;
+    sums[-1].busy_ns += device.busy_ns;
+  }
+  for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
+    sums[trace.ranks[r].run.rank].steps += scope.step_count(r);
+    sums[-1].steps += scope.step_count(r);
+  }
+  return sums;
+}
+
+auto config_key(const LaunchConfig& c) {
+  return std::tuple(c.grid.x, c.grid.y, c.grid.z, c.block.x, c.block.y, c.block.z, c.cluster.x, c.cluster.y,
+                    c.cluster.z, c.registers_per_thread, c.static_shared_bytes, c.dynamic_shared_bytes);
+}
+
+// How many launch configurations there were, and the one of most of the calls. Each rank numbers its own, so equal ones
+// are brought together here.
+void set_config(const Group& group, const Trace& trace, KernelRow& row) {
+  std::map<decltype(config_key({})), std::int64_t> calls_of;
+  std::int64_t most = 0;
+  for (const auto& [at, calls] : group.config_calls) {
+    const LaunchConfig& config = trace.ranks[at.first].configs[at.second];
+    const std::int64_t sum = calls_of[config_key(config)] += calls;
+    if (sum > most) row.config = config;
+    most = std::max(most, sum);
+  }
+  row.configs = static_cast<std::int64_t>(calls_of.size());
+}
+
+KernelRow finish(Group& group, const Trace& trace, const RankSums& sums) {
+  KernelRow& row = group.row;
+  row.duration = summarize(std::move(group.durations));
+  row.steps = sums.steps;
+  if (sums.busy_ns > 0) row.busy_share = static_cast<double>(row.duration.total) / static_cast<double>(sums.busy_ns);
+  set_config(group, trace, row);
+  return std::move(row);
+}
+
+}  // namespace
+
+std::vector<KernelRow> kernel_table(const Trace& trace, const RunScope& scope,
+                                    const std::vector<DeviceBreakdown>& devices, const KernelTableOptions& options) {
+  // Kind is part of the key: a kernel named like a copy must not be added to the copies.
+  std::map<std::tuple<std::int32_t, std::uint32_t, GpuKind>, Group> groups;
+  const bool kinds_apart = options.grouping == KernelGrouping::kName || options.grouping == KernelGrouping::kShortName;
+  for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
+    const Rank& rank = trace.ranks[r];
+    const std::int32_t rank_key = options.by_rank ? rank.run.rank : -1;
+    for (EventIndex i = 0; i < rank.gpu.size(); ++i) {
+      const GpuKind kind = rank.gpu.kind[i];
+      if (!options.copies && (kind == GpuKind::kMemcpy || kind == GpuKind::kMemset)) continue;
+      if (!scope.has_gpu_event(r, i)) continue;
+      const std::uint32_t id = group_id(rank.gpu, i, options.grouping);
+      Group& group = groups[{rank_key, id, kinds_apart ? kind : GpuKind::kKernel}];
+      if (group.row.longest_event == kNoEvent) {
+        group.row.name = group_name(trace, id, options.grouping);
+        group.row.rank = rank_key;
+        group.row.gpu_class = rank.gpu.gpu_class[i];
+        if (options.grouping != KernelGrouping::kClass) group.row.operation = rank.gpu.operation[i];
+      }
+      if (group.row.operation != rank.gpu.operation[i]) group.row.operation.reset();  // one name, launched by several
+      group.add(rank, r, i);
+    }
+  }
+  const auto sums = sums_by_rank(trace, scope, devices);
+  std::vector<KernelRow> rows;
+  rows.reserve(groups.size());
+  for (auto& [key, group] : groups)
+    rows.push_back(finish(group, trace, sums.at(std::get<0>(key))));
+  std::sort(rows.begin(), rows.end(), [](const KernelRow& a, const KernelRow& b) {
+    return std::tuple(-a.duration.total, a.name, a.rank) < std::tuple(-b.duration.total, b.name, b.rank);
+  });
+  return rows;
+}
+
+namespace {
+
+std::string dimensions(const Dim3& dim) { return fmt::format("{}x{}x{}", dim.x, dim.y, dim.z); }
+
+std::string styled_name(const Trace& trace, const KernelRow& row, NameStyle style) {
+  const Rank& rank = trace.ranks[row.longest_rank_index];
+  const bool is_kernel = rank.gpu.kind[row.longest_event] == GpuKind::kKernel;
+  if (style == NameStyle::kShort) return is_kernel ? readable_kernel_name(row.name) : row.name;
+  if (style == NameStyle::kMangled) return std::string(trace.text(rank.mangled_name(rank.gpu.name[row.longest_event])));
+  return row.name;
+}
+
+}  // namespace
+
+Table kernel_rows_table(const Trace& trace, const RunScope& scope, const std::vector<KernelRow>& rows,
+                        NameStyle style) {
+  Table table{"kernels",
+              "Kernels",
+              {{"name", "name"},
+               {"full_name", "full name", Unit::kText, true},
+               {"rank", "rank", Unit::kCount, rows.empty() || rows.front().rank < 0},
+               {"operation", "operation"},
+               {"class", "class", Unit::kText, true},
+               {"calls", "calls", Unit::kCount},
+               {"total_ns", "total", Unit::kDuration},
+               {"busy_share_percent", "of busy", Unit::kPercent},
+               {"per_step_ns", fmt::format("per {}", scope.unit()), Unit::kDuration},
+               {"mean_ns", "mean", Unit::kDuration},
+               {"median_ns", "median", Unit::kDuration},
+               {"p95_ns", "p95", Unit::kDuration, true},
+               {"p99_ns", "p99", Unit::kDuration},
+               {"min_ns", "min", Unit::kDuration, true},
+               {"max_ns", "max", Unit::kDuration},
+               {"bytes", "bytes", Unit::kBytes, true},
+               {"achieved_gbps", "GB/s", Unit::kNumber, true},
+               {"registers_per_thread", "registers", Unit::kCount, true},
+               {"shared_memory_bytes", "shared memory", Unit::kBytes, true},
+               {"grid", "grid", Unit::kText, true},
+               {"block", "block", Unit::kText, true},
+               {"launch_configurations", "configurations", Unit::kCount, true}},
+              {}};
+  for (const KernelRow& r : rows) {
+    const bool is_kernel = r.configs > 0;
+    const auto of_kernel = [&](Cell cell) { return is_kernel ? std::move(cell) : Cell(); };
+    table.rows.push_back(
+        {styled_name(trace, r, style),
+         r.name,
+         r.rank < 0 ? Cell() : int_cell(r.rank),
+         r.operation ? Cell(std::string(operation_name(*r.operation))) : Cell(),
+         std::string(class_name(r.gpu_class)),
+         r.duration.count,
+         r.duration.total,
+         100 * r.busy_share,
+         r.steps == 0 ? Cell() : Cell(r.per_step_ns()),
+         r.duration.mean(),
+         r.duration.median,
+         r.duration.p95,
+         r.duration.p99,
+         r.duration.min,
+         r.duration.max,
+         r.bytes == 0 ? Cell() : Cell(r.bytes),
+         r.bytes == 0 ? Cell() : Cell(r.gigabytes_per_second()),
+         of_kernel(int_cell(r.config.registers_per_thread)),
+         of_kernel(int_cell(std::int64_t{r.config.static_shared_bytes} + r.config.dynamic_shared_bytes)),
+         of_kernel(dimensions(r.config.grid)),
+         of_kernel(dimensions(r.config.block)),
+         of_kernel(r.configs)});
+  }
+  return table;
+}
+
+}  // namespace swinscope

@@ -1,0 +1,197 @@
+#include "analyzer/experiment/experiment.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "analyzer/analyses/cpu_utilization.h"
+#include "analyzer/analyses/layers.h"
+#include "analyzer/analyses/thesis_utilization.h"
+#include "analyzer/analyses/time_breakdown.h"
+#include "analyzer/base/statistics.h"
+#include "analyzer/experiment/scaling.h"
+#include "analyzer/facts/scope.h"
+#include "analyzer/importers/open.h"
+#include "store/error.h"
+
+namespace swinscope {
+namespace fs = std::filesystem;
+namespace {
+
+// One run of a point, reduced to what the table needs.
+struct Measured {
+  RunSteps steps;
+  std::int64_t images_per_step = 0;
+  std::optional<double> cpu_util;
+  std::optional<double> gpu_busy;
+  std::optional<double> gpu_compute;
+  std::optional<double> thesis_gpu_share;
+  std::optional<JobSize> job;
+  std::optional<Crowding> crowding;
+  bool has_cuda_events = false;
+  bool uses_gpus = false;
+  bool has_ranks = false;
+};
+
+// Where a row of a rank is from; of a run in which no process recorded itself, that of its launcher.
+std::string host_of(const Trace& trace, std::int32_t number) {
+  const auto rank = std::ranges::find_if(trace.ranks, [&](const Rank& r) { return r.run.rank == number; });
+  if (rank != trace.ranks.end()) return rank->run.host;
+  return trace.launchers.empty() ? std::string() : trace.launchers.front().run.host;
+}
+
+// Ranks of one host share its cores: their utilizations add up. Over hosts: the mean.
+std::optional<double> host_utilization(const Trace& trace, const RunScope& scope) {
+  std::map<std::string, double> by_host;
+  for (const CpuUtilization& row : cpu_utilization(trace, scope)) {
+    if (const auto used = row.utilization()) by_host[host_of(trace, row.rank)] += *used;
+  }
+  if (by_host.empty()) return std::nullopt;
+  double sum = 0;
+  for (const auto& [host, used] : by_host)
+    sum += used;
+  return sum / static_cast<double>(by_host.size());
+}
+
+StepRule rule_of(const Experiment& experiment, const ExperimentPoint& point) {
+  return parse_step_rule(point.step.empty() ? experiment.step : point.step);
+}
+
+Measured measure(const Experiment& experiment, const ExperimentPoint& point, const std::string& run) {
+  const StepRule rule = rule_of(experiment, point);
+  const fs::path folder = point.folder / run;
+  const Trace trace = open_trace(folder);
+  const RunScope scope(trace, selection_of(rule, experiment.warmup_steps));
+  Measured measured;
+  measured.steps = run_steps(folder, trace, scope, rule, experiment.warmup_steps, point.gpus());
+  measured.images_per_step = images_per_step(trace, scope);
+  measured.has_cuda_events = std::any_of(trace.ranks.begin(), trace.ranks.end(),
+                                         [](const Rank& rank) { return rank.gpu.size() > 0 || rank.api.size() > 0; });
+  measured.cpu_util = host_utilization(trace, scope);
+  measured.thesis_gpu_share = mean_gpu_share(thesis_utilization(trace, scope));
+  if (const auto mean = mean_utilization(time_breakdown(trace, scope))) {
+    measured.gpu_busy = mean->gpu_busy;
+    measured.gpu_compute = mean->gpu_compute;
+  }
+  measured.uses_gpus = uses_gpus(trace);
+  measured.has_ranks = !trace.ranks.empty();
+  measured.job = known_job_size(trace);
+  measured.crowding = crowding(trace);
+  return measured;
+}
+
+// What the repeats have in common, and the median of their times.
+void add_repeats(const std::vector<Measured>& repeats, ScalingRow& row) {
+  std::vector<double> cpu_utils;
+  std::vector<std::int64_t> single_ns;
+  for (const Measured& repeat : repeats) {
+    row.uses_gpus = row.uses_gpus || repeat.uses_gpus;
+    row.repeat_step_ns.push_back(repeat.steps.step_ns);
+    row.steps = repeat.steps.steps;
+    row.step_how = repeat.steps.how;
+    row.is_period = row.is_period || repeat.steps.is_period;
+    row.images_per_step = repeat.images_per_step;
+    if (repeat.cpu_util) cpu_utils.push_back(*repeat.cpu_util);
+    single_ns.insert(single_ns.end(), repeat.steps.single_ns.begin(), repeat.steps.single_ns.end());
+  }
+  if (!cpu_utils.empty()) {
+    row.cpu_util = std::accumulate(cpu_utils.begin(), cpu_utils.end(), 0.0) / static_cast<double>(cpu_utils.size());
+  }
+  std::vector<std::int64_t> sorted = row.repeat_step_ns;
+  std::sort(sorted.begin(), sorted.end());
+  row.step_ns = quantile(sorted, 0.5);
+  row.step_ci_ns = ci95_half_width(sorted);
+  row.step_spread = spread(single_ns.empty() ? sorted : single_ns);
+}
+
+ScalingRow measure_point(const Experiment& experiment, const ExperimentPoint& point) {
+  ScalingRow row;
+  row.point = point;
+  std::optional<Measured> traced;
+  if (!point.tracing.empty()) traced = measure(experiment, point, point.tracing);
+  std::vector<Measured> repeats;
+  for (const std::string& run : point.timing)
+    repeats.push_back(measure(experiment, point, run));
+  row.traced_only = std::ranges::any_of(repeats, &Measured::has_cuda_events);
+  for (const std::int64_t step_ns : point.given_step_ns) {
+    Measured given = traced.value_or(Measured{});
+    given.steps.step_ns = step_ns;
+    given.steps.single_ns.clear();
+    given.cpu_util.reset();
+    repeats.push_back(given);
+  }
+  if (repeats.empty() && !traced) {
+    throw Error(ErrorKind::kInput, fmt::format("{}: a point without runs", point.folder.string()), {},
+                "measure it again");
+  }
+  if (repeats.empty()) {
+    // Ranges alone cost next to nothing: only the tracing of CUDA makes the times traced times.
+    row.traced_only = traced->has_cuda_events;
+    repeats.push_back(*traced);
+  }
+  if (!point.timing.empty() || traced) row.job = repeats.front().job;
+  row.crowding = repeats.front().crowding;
+  row.uses_gpus = traced && traced->uses_gpus;
+  add_repeats(repeats, row);
+  if (traced) {
+    row.gpu_busy = traced->gpu_busy;
+    row.gpu_compute = traced->gpu_compute;
+    row.thesis_gpu_share = traced->thesis_gpu_share;
+    row.traced_step_ns = traced->steps.step_ns;
+    row.is_unexplained = !traced->has_ranks;
+  }
+  if (!point.profile.empty()) {
+    const Trace profile = open_trace(point.folder / point.profile);
+    Selection selection;
+    selection.warmup_steps = 0;  // the profiler's own schedule has left it out
+    row.thesis_gpu_share = mean_gpu_share(thesis_utilization(profile, RunScope(profile, selection)));
+  }
+  return row;
+}
+
+}  // namespace
+
+std::optional<double> ScalingRow::distortion() const {
+  if (!traced_step_ns || traced_only || step_ns == 0) return std::nullopt;
+  return static_cast<double>(*traced_step_ns) / static_cast<double>(step_ns) - 1;
+}
+
+std::int64_t fewest_steps(const Experiment& experiment) {
+  std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
+  Experiment whole = experiment;
+  whole.warmup_steps = 0;
+  for (const ExperimentPoint& point : experiment.points) {
+    std::vector<std::string> runs = point.timing;
+    if (!point.tracing.empty()) runs.push_back(point.tracing);
+    for (const std::string& run : runs)
+      fewest = std::min(fewest, measure(whole, point, run).steps.fewest);
+  }
+  return fewest;
+}
+
+RunSteps require_steps(const Experiment& experiment, const ExperimentPoint& point, const std::string& run) {
+  return measure(experiment, point, run).steps;
+}
+
+std::optional<StepRule> resolve_step_rule(const Experiment& experiment, const ExperimentPoint& point,
+                                          const std::string& run, std::vector<std::string>& reasons) {
+  const StepRule asked = parse_step_rule(experiment.step_asked.empty() ? "auto" : experiment.step_asked);
+  if (asked.source != StepSource::kAuto) return asked;
+  const fs::path folder = point.folder / run;
+  return find_step_rule(folder, open_trace(folder), point.gpus(), reasons);
+}
+
+std::vector<ScalingRow> scaling_table(const Experiment& experiment) {
+  std::vector<ScalingRow> rows;
+  for (const ExperimentPoint& point : experiment.points)
+    rows.push_back(measure_point(experiment, point));
+  if (rows.empty()) return rows;
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const ScalingRow& a, const ScalingRow& b) { return a.point.gpus() < b.point.gpus(); });
+  add_scaling(experiment, rows);
+  return rows;
+}
+
+}  // namespace swinscope

@@ -1,0 +1,199 @@
+// experiment.json and point.json.
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "analyzer/experiment/experiment.h"
+#include "store/error.h"
+#include "store/private_file.h"
+
+namespace swinscope {
+namespace fs = std::filesystem;
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kProfile = "profile";
+constexpr const char* kAgain = "run `swinscope scale` or `swinscope join` again";
+
+[[noreturn]] void refuse(const fs::path& path, const std::string& cause) {
+  throw Error(ErrorKind::kInput, fmt::format("{}: cannot be read", path.string()), cause, kAgain);
+}
+
+Json read_json(const fs::path& path, std::string_view schema) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  Json json = Json::parse(text.str(), nullptr, false);
+  if (!file || !json.is_object() || !json.contains("schema") || json["schema"] != schema)
+    refuse(path, fmt::format("it is missing, or no JSON of schema {}", schema));
+  return json;
+}
+
+void write_json(const fs::path& path, const Json& json) { replace_private_file(path, json.dump(2) + "\n"); }
+
+// What a number may be: everything that is computed of it stays within 64 bits.
+std::int64_t checked(const fs::path& path, const Json& json, const char* key, std::int64_t otherwise,
+                     std::int64_t most) {
+  const std::int64_t value = json.value(key, otherwise);
+  if (value < 0 || value > most) refuse(path, fmt::format("{} is {}: not within 0 and {}", key, value, most));
+  return value;
+}
+
+std::string checked_rule(const fs::path& path, const std::string& text) {
+  try {
+    parse_step_rule(text);
+  } catch (const Error& error) {
+    refuse(path, error.what());
+  }
+  return text;
+}
+
+constexpr std::int64_t kMostImages = 1'000'000'000'000;
+constexpr std::int64_t kMostImagesPerStep = 1'000'000'000;
+constexpr std::int64_t kMostSteps = 1'000'000'000;
+
+Experiment parse_experiment(const fs::path& folder, const fs::path& path, const Json& json) {
+  Experiment experiment;
+  experiment.folder = folder;
+  experiment.mode = json.value("mode", experiment.mode);
+  if (experiment.mode != "weak" && experiment.mode != "strong" && experiment.mode != "sweep")
+    refuse(path, fmt::format("mode is \"{}\": not weak, strong or sweep", experiment.mode));
+  experiment.swept = json.value("swept", experiment.swept);
+  experiment.images = checked(path, json, "images", experiment.images, kMostImages);
+  experiment.images_per_step = checked(path, json, "images_per_step", 0, kMostImagesPerStep);
+  experiment.images_per_gpu = checked(path, json, "images_per_gpu", 0, kMostImagesPerStep);
+  experiment.warmup_steps = static_cast<int>(checked(path, json, "warmup_steps", experiment.warmup_steps, kMostSteps));
+  experiment.step_asked = json.value("step_asked", "");
+  experiment.step = checked_rule(path, json.value("step", ""));
+  experiment.command = json.value("command", experiment.command);
+  experiment.planned = json.value("planned", std::size_t{0});
+  experiment.notes = json.value("notes", experiment.notes);
+  experiment.made_with = json.value("made_with", experiment.made_with);
+  for (const std::string& name : json.value("points", std::vector<std::string>{})) {
+    std::error_code ignored;
+    const fs::path place = folder / name;  // an absolute path replaces the folder
+    ExperimentPoint point = fs::exists(place / "point.json", ignored) ? read_point(place) : ExperimentPoint{};
+    if (point.runs() == 0 && point.given_step_ns.empty())
+      experiment.gone.push_back(name);
+    else
+      experiment.points.push_back(std::move(point));
+  }
+  if (experiment.points.empty() && !experiment.gone.empty())
+    refuse(path, fmt::format("none of the runs of its points ({}) is there", fmt::join(experiment.gone, ", ")));
+  return experiment;
+}
+
+void leave_out_what_is_gone(ExperimentPoint& point) {
+  const auto is_there = [&](const std::string& run) {
+    std::error_code ignored;
+    return fs::exists(point.folder / run, ignored);
+  };
+  const auto gone = std::stable_partition(point.timing.begin(), point.timing.end(), is_there);
+  point.gone.assign(gone, point.timing.end());
+  point.timing.erase(gone, point.timing.end());
+  if (!point.tracing.empty() && !is_there(point.tracing)) point.gone.push_back(std::exchange(point.tracing, {}));
+}
+
+}  // namespace
+
+int ExperimentPoint::gpus() const {
+  int count = 1;
+  if (const auto found = factors.find("gpus"); found != factors.end()) {
+    std::from_chars(found->second.data(), found->second.data() + found->second.size(), count);
+  }
+  return std::max(1, count);
+}
+
+bool is_experiment(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path / "experiment.json", ignored);
+}
+
+ExperimentPoint read_point(const fs::path& folder) {
+  const fs::path path = folder / "point.json";
+  const Json json = read_json(path, "swinscope.point/1");
+  ExperimentPoint point;
+  point.folder = folder;
+  try {
+    point.factors = json.value("factors", std::map<std::string, std::string>{});
+    point.timing = json.value("timing", std::vector<std::string>{});
+    point.tracing = json.value("tracing", "");
+    point.given_step_ns = json.value("step_ns", std::vector<std::int64_t>{});
+    point.step = checked_rule(path, json.value("step", ""));
+    point.step_how = json.value("step_found_by", "");
+    if (json.contains("step_spread")) point.step_spread = json.at("step_spread").get<double>();
+    point.planned_runs = json.value("planned_runs", std::size_t{0});
+  } catch (const Json::exception& error) {
+    refuse(path, error.what());
+  }
+  leave_out_what_is_gone(point);
+  constexpr std::int64_t kLongestStepNs = 1'000'000'000'000'000;  // eleven days
+  for (const std::int64_t step_ns : point.given_step_ns) {
+    if (step_ns <= 0 || step_ns > kLongestStepNs) refuse(path, fmt::format("step_ns has {}: no step time", step_ns));
+  }
+  std::error_code ignored;
+  if (fs::is_directory(folder / kProfile, ignored)) point.profile = kProfile;
+  return point;
+}
+
+void write_point(const ExperimentPoint& point) {
+  Json json;
+  json["schema"] = "swinscope.point/1";
+  json["factors"] = point.factors;
+  json["timing"] = point.timing;
+  json["tracing"] = point.tracing;
+  if (!point.given_step_ns.empty()) json["step_ns"] = point.given_step_ns;
+  if (!point.step.empty()) json["step"] = point.step;
+  if (!point.step_how.empty()) json["step_found_by"] = point.step_how;
+  if (point.step_spread) json["step_spread"] = *point.step_spread;
+  if (point.planned_runs > 0) {
+    json["planned_runs"] = point.planned_runs;
+    json["complete"] = !point.incomplete();
+  }
+  write_json(point.folder / "point.json", json);
+}
+
+Experiment read_experiment(const fs::path& folder) {
+  const fs::path path = folder / "experiment.json";
+  const Json json = read_json(path, "swinscope.experiment/1");
+  try {
+    return parse_experiment(folder, path, json);
+  } catch (const Json::exception& error) {
+    refuse(path, error.what());
+  }
+}
+
+void write_experiment(const Experiment& experiment) {
+  Json json;
+  json["schema"] = "swinscope.experiment/1";
+  json["mode"] = experiment.mode;
+  json["swept"] = experiment.swept;
+  json["images"] = experiment.images;
+  json["images_per_step"] = experiment.images_per_step;
+  json["images_per_gpu"] = experiment.images_per_gpu;
+  json["warmup_steps"] = experiment.warmup_steps;
+  if (!experiment.step_asked.empty()) json["step_asked"] = experiment.step_asked;
+  if (!experiment.step.empty()) json["step"] = experiment.step;
+  json["command"] = experiment.command;
+  if (experiment.planned > 0) json["planned"] = experiment.planned;
+  if (!experiment.notes.empty()) json["notes"] = experiment.notes;
+  if (!experiment.made_with.empty()) json["made_with"] = experiment.made_with;
+  json["points"] = Json::array();
+  for (const ExperimentPoint& point : experiment.points) {
+    const fs::path relative = fs::absolute(point.folder)
+                                  .lexically_normal()
+                                  .lexically_relative(fs::absolute(experiment.folder).lexically_normal());
+    const bool below = !relative.empty() && *relative.begin() != "..";
+    json["points"].push_back(below ? relative.string() : fs::absolute(point.folder).string());
+  }
+  write_json(experiment.folder / "experiment.json", json);
+}
+
+}  // namespace swinscope

@@ -1,0 +1,369 @@
+#include "analyzer/importers/kineto_event.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <utility>
+
+#include <simdjson.h>
+
+#include "store/utf8.h"
+
+namespace swinscope {
+namespace {
+
+namespace od = simdjson::ondemand;
+
+constexpr std::int64_t kMaxTimeNs = std::int64_t{1} << 61;
+
+// Unsigned numbers beyond 2^63 become negative ones: all 64 bits are kept.
+std::optional<std::int64_t> integer_of(std::string_view token) {
+  if (token.substr(0, 2) == "0x" || token.substr(0, 2) == "0X") {
+    std::uint64_t bits = 0;
+    const auto [end, code] = std::from_chars(token.data() + 2, token.data() + token.size(), bits, 16);
+    if (code != std::errc() || end == token.data() + 2) return std::nullopt;
+    return static_cast<std::int64_t>(bits);
+  }
+  std::int64_t result = 0;
+  const auto [end, code] = std::from_chars(token.data(), token.data() + token.size(), result);
+  if (code == std::errc() && end != token.data()) return result;
+  std::uint64_t bits = 0;
+  if (code != std::errc::result_out_of_range ||
+      std::from_chars(token.data(), token.data() + token.size(), bits).ec != std::errc()) {
+    return std::nullopt;
+  }
+  return static_cast<std::int64_t>(bits);
+}
+
+// The value of a field as an integer; absent for other types. PyTorch writes some ids as floating-point numbers or
+// strings.
+std::optional<std::int64_t> as_integer(od::value value) {
+  std::string_view token = value.raw_json_token();
+  if (!token.empty() && token.front() == '"') token.remove_prefix(1);
+  return integer_of(token);
+}
+
+std::int64_t as_integer_or_zero(od::value value) { return as_integer(value).value_or(0); }
+
+// Trailing white space belongs to simdjson's token.
+std::string_view trimmed(std::string_view token) {
+  while (!token.empty() && std::isspace(static_cast<unsigned char>(token.back())) != 0)
+    token.remove_suffix(1);
+  return token;
+}
+
+// A string that cannot be unescaped (Python writes bytes that are no text as lone surrogates) stays as it is written.
+std::string_view as_text(od::value value) {
+  std::string_view token = trimmed(value.raw_json_token());
+  std::string_view text;
+  if (token.empty() || token.front() != '"') return {};
+  if (value.get_string().get(text) == simdjson::SUCCESS) return text;
+  token.remove_prefix(1);
+  if (!token.empty() && token.back() == '"') token.remove_suffix(1);
+  return token;
+}
+
+// Arrays as their JSON text; strings as they are.
+std::string_view as_text_or_json(od::value value) {
+  od::json_type type{};
+  if (value.type().get(type) != simdjson::SUCCESS) return {};
+  if (type == od::json_type::string) return as_text(value);
+  std::string_view json;
+  if (type == od::json_type::array) {
+    od::array array;
+    if (value.get_array().get(array) != simdjson::SUCCESS) return {};
+    if (array.raw_json().get(json) != simdjson::SUCCESS) return {};
+    return json;
+  }
+  return trimmed(value.raw_json_token());
+}
+
+Dim3 as_dim3(od::value value) {
+  Dim3 dim;
+  const std::array<std::int32_t*, 3> parts = {&dim.x, &dim.y, &dim.z};
+  std::size_t i = 0;
+  od::array array;
+  if (value.get_array().get(array) != simdjson::SUCCESS) return dim;
+  for (auto element : array) {
+    std::int64_t number = 0;
+    if (i == parts.size() || element.get_int64().get(number) != simdjson::SUCCESS) break;
+    if (number < 0 || number > INT32_MAX) break;
+    *parts[i++] = static_cast<std::int32_t>(number);
+  }
+  return dim;
+}
+
+// Objects and arrays as their JSON text; strings as they are.
+std::string_view as_payload(od::value value) {
+  od::json_type type{};
+  if (value.type().get(type) != simdjson::SUCCESS) return {};
+  if (type != od::json_type::object) return as_text_or_json(value);
+  od::object object;
+  std::string_view json;
+  if (value.get_object().get(object) != simdjson::SUCCESS) return {};
+  return object.raw_json().get(json) == simdjson::SUCCESS ? json : std::string_view();
+}
+
+void read_own_argument(OwnArguments& own, std::string_view key, od::value value) {
+  using Optional = std::pair<std::string_view, std::optional<std::int64_t> OwnArguments::*>;
+  using Number = std::pair<std::string_view, std::int64_t OwnArguments::*>;
+  constexpr std::array<Optional, 5> kOptional = {{{"global_pid", &OwnArguments::global_pid},
+                                                  {"global_tid", &OwnArguments::global_tid},
+                                                  {"domain_id", &OwnArguments::domain},
+                                                  {"whole graph", &OwnArguments::whole_graph},
+                                                  {"stream_id", &OwnArguments::stream}}};
+  constexpr std::array<Number, 10> kNumbers = {{{"static shared memory", &OwnArguments::static_shared_memory},
+                                                {"event_sync", &OwnArguments::event_sync},
+                                                {"type", &OwnArguments::type},
+                                                {"green_context", &OwnArguments::green_context},
+                                                {"range", &OwnArguments::range},
+                                                {"category", &OwnArguments::category},
+                                                {"color", &OwnArguments::color},
+                                                {"value_type", &OwnArguments::value_type},
+                                                {"int64_value", &OwnArguments::int64_value},
+                                                {"double_bits", &OwnArguments::double_bits}}};
+  if (const auto* found = std::ranges::find(kOptional, key, &Optional::first); found != kOptional.end()) {
+    own.*found->second = as_integer(value);
+  } else if (const auto* number = std::ranges::find(kNumbers, key, &Number::first); number != kNumbers.end()) {
+    own.*number->second = as_integer_or_zero(value);
+  } else if (key == "payload") {
+    own.payload = as_payload(value);
+  } else if (key == "cluster") {
+    own.cluster = as_dim3(value);
+  } else if (key == "derived") {
+    own.is_derived = as_integer_or_zero(value) != 0;
+  }
+}
+
+void read_argument(KinetoEvent& event, std::string_view key, od::value value, bool expects_own) {
+  if (key == "External id" || key == "external id") {
+    event.external_id = as_integer_or_zero(value);
+  } else if (key == "correlation") {
+    event.correlation = as_integer(value);
+  } else if (key == "stream") {
+    event.stream = as_integer(value);
+  } else if (key == "device") {
+    event.device = as_integer(value);
+  } else if (key == "context") {
+    event.context = as_integer_or_zero(value);
+  } else if (key == "grid") {
+    event.grid = as_dim3(value);
+  } else if (key == "block") {
+    event.block = as_dim3(value);
+  } else if (key == "registers per thread") {
+    event.registers = as_integer_or_zero(value);
+  } else if (key == "shared memory") {
+    event.shared_memory = as_integer_or_zero(value);
+  } else if (key == "bytes") {
+    event.bytes = as_integer_or_zero(value);
+  } else if (key == "Sequence number") {
+    event.sequence = as_integer(value);
+  } else if (key == "graph node id") {
+    event.graph_node = as_integer_or_zero(value);
+  } else if (key == "graph id") {
+    event.graph = as_integer_or_zero(value);
+  } else if (key == "name" || key == "labels") {
+    event.label = as_text(value);
+  } else if (key == "Input Dims") {
+    event.input_dims = as_text_or_json(value);
+  } else if (key == "Input type") {
+    event.input_types = as_text_or_json(value);
+  } else if (key == "Collective name") {
+    event.collective = as_text(value);
+  } else if (key == "dtype") {
+    event.dtype = as_text(value);
+  } else if (key == "Process Group Name") {
+    event.group_name = as_text(value);
+  } else if (key == "Process Group Ranks") {
+    event.group_ranks = as_text_or_json(value);
+  } else if (key == "In msg nelems") {
+    event.in_elements = as_integer_or_zero(value);
+  } else if (key == "Out msg nelems") {
+    event.out_elements = as_integer_or_zero(value);
+  } else if (key == "Group size") {
+    event.group_size = as_integer_or_zero(value);
+  } else if (key == "Seq") {
+    event.seq = as_integer(value);
+  } else if (key == "event_id" || key == "wait_on_cuda_event_id") {
+    event.event_id = as_integer_or_zero(value);
+  } else if (key.starts_with("hlo_")) {
+    event.has_hlo = true;
+  } else if (expects_own) {
+    read_own_argument(event.own, key, value);
+  }
+}
+
+// Some exporters write times as strings.
+void read_time(std::optional<std::int64_t>& time, bool& bad, od::value value) {
+  std::string_view token = trimmed(value.raw_json_token());
+  if (token.size() >= 2 && token.front() == '"' && token.back() == '"') token = token.substr(1, token.size() - 2);
+  time = parse_microseconds(token);
+  bad |= !time.has_value();
+}
+
+// A process or thread: a number, a number as text, or a name.
+void read_id(std::optional<std::int64_t>& number, std::string_view& text, od::value value) {
+  number = as_integer(value);
+  std::string_view token = trimmed(value.raw_json_token());
+  if (token.empty() || token.front() != '"') return;
+  text = as_text(value);
+  const bool is_number = !text.empty() && text.find_first_not_of("-0123456789") == std::string_view::npos;
+  if (is_number) {
+    text = {};
+  } else {
+    number.reset();
+  }
+}
+
+void read_field(KinetoEvent& event, std::string_view key, od::value value, bool expects_own) {
+  if (key == "ph") {
+    event.phase = as_text(value);
+  } else if (key == "cat") {
+    event.category = as_text(value);
+  } else if (key == "name") {
+    event.name = as_text(value);
+  } else if (key == "pid") {
+    read_id(event.pid, event.pid_text, value);
+  } else if (key == "tid") {
+    read_id(event.tid, event.tid_text, value);
+  } else if (key == "ts") {
+    read_time(event.ts_ns, event.bad_time, value);
+  } else if (key == "dur") {
+    read_time(event.dur_ns, event.bad_time, value);
+  } else if (key == "args") {
+    od::object arguments;
+    if (value.get_object().get(arguments) != simdjson::SUCCESS) return;
+    for (auto field : arguments)
+      read_argument(event, field.unescaped_key(), field.value(), expects_own);
+  }
+}
+
+}  // namespace
+
+KinetoKind kineto_kind(std::string_view category) {
+  using Entry = std::pair<std::string_view, KinetoKind>;
+  // The most frequent first.
+  constexpr std::array<Entry, 25> kKinds = {{{"cpu_op", KinetoKind::kOperator},
+                                             {"kernel", KinetoKind::kKernel},
+                                             {"cuda_runtime", KinetoKind::kRuntime},
+                                             {"python_function", KinetoKind::kPython},
+                                             {"cuda_driver", KinetoKind::kDriver},
+                                             {"gpu_memcpy", KinetoKind::kCopy},
+                                             {"gpu_memset", KinetoKind::kSet},
+                                             {"user_annotation", KinetoKind::kAnnotation},
+                                             {"gpu_user_annotation", KinetoKind::kGpuAnnotation},
+                                             {"cuda_sync", KinetoKind::kSync},
+                                             {"overhead", KinetoKind::kOverhead},
+                                             {"ac2g", KinetoKind::kIgnored},
+                                             {"fwdbwd", KinetoKind::kIgnored},
+                                             {"Trace", KinetoKind::kIgnored},
+                                             {"hip_runtime", KinetoKind::kRuntime},
+                                             {"hip_driver", KinetoKind::kDriver},
+                                             {"xpu_runtime", KinetoKind::kRuntime},
+                                             {"xpu_driver", KinetoKind::kDriver},
+                                             {"privateuse1_runtime", KinetoKind::kRuntime},
+                                             {"privateuse1_driver", KinetoKind::kDriver},
+                                             {"Kernel", KinetoKind::kKernel},
+                                             {"Memcpy", KinetoKind::kCopy},
+                                             {"Memset", KinetoKind::kSet},
+                                             {"Runtime", KinetoKind::kRuntime},
+                                             {"Operator", KinetoKind::kOperator}}};
+  for (const auto& [name, kind] : kKinds) {
+    if (name == category) return kind;
+  }
+  return KinetoKind::kOther;
+}
+
+bool is_launch_call(std::string_view name) {
+  constexpr std::array<std::string_view, 3> kWords = {"Launch", "Memcpy", "Memset"};
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
+}
+
+std::optional<std::int64_t> parse_microseconds(std::string_view text) {
+  std::size_t i = 0;
+  const bool negative = i < text.size() && text[i] == '-';
+  if (negative) ++i;
+  // The digits as one integer, and how far its last digit stands from the nanosecond.
+  __extension__ using Wide = __int128;  // wide enough for the digits of any time within range
+  constexpr Wide kMaxMantissa = Wide{1} << 100;
+  Wide mantissa = 0;
+  int shift = 3;
+  bool point = false;
+  bool digits = false;
+  for (; i < text.size() && (text[i] == '.' || std::isdigit(static_cast<unsigned char>(text[i])) != 0); ++i) {
+    if (text[i] == '.') {
+      if (point) return std::nullopt;
+      point = true;
+      continue;
+    }
+    digits = true;
+    if (mantissa > kMaxMantissa) {
+      if (!point) return std::nullopt;
+      continue;  // decimals far beyond the nanosecond
+    }
+    mantissa = mantissa * 10 + (text[i] - '0');
+    shift -= point ? 1 : 0;
+  }
+  if (!digits) return std::nullopt;
+  if (i < text.size() && (text[i] == 'e' || text[i] == 'E')) {
+    ++i;
+    if (i < text.size() && text[i] == '+') {
+      ++i;
+      if (i < text.size() && text[i] == '-') return std::nullopt;
+    }
+    int exponent = 0;
+    const auto [end, code] = std::from_chars(text.data() + i, text.data() + text.size(), exponent);
+    if (code != std::errc() || exponent < -100 || exponent > 100) return std::nullopt;
+    shift += exponent;
+    i = static_cast<std::size_t>(end - text.data());
+  }
+  if (i != text.size()) return std::nullopt;
+  for (; shift > 0; --shift) {
+    mantissa *= 10;
+    if (mantissa > kMaxMantissa) return std::nullopt;
+  }
+  for (; shift < -1; ++shift)
+    mantissa /= 10;
+  if (shift == -1) mantissa = (mantissa + 5) / 10;
+  if (mantissa > kMaxTimeNs) return std::nullopt;
+  const auto ns = static_cast<std::int64_t>(mantissa);
+  return negative ? -ns : ns;
+}
+
+struct KinetoEventParser::Parser {
+  od::parser parser;
+  std::string repaired;
+};
+
+KinetoEventParser::KinetoEventParser() : parser_(std::make_unique<Parser>()) {}
+KinetoEventParser::~KinetoEventParser() = default;
+
+std::size_t KinetoEventParser::padding() { return simdjson::SIMDJSON_PADDING; }
+
+const KinetoEvent* KinetoEventParser::parse(std::string_view text) {
+  event_ = {};
+  error_ = {};
+  od::document document;
+  auto code = parser_->parser.iterate(text.data(), text.size(), text.size() + padding()).get(document);
+  if (code == simdjson::UTF8_ERROR) {
+    ++repaired_;
+    parser_->repaired = replace_invalid_utf8(text);
+    parser_->repaired.reserve(parser_->repaired.size() + padding());
+    code = parser_->parser.iterate(parser_->repaired).get(document);
+  }
+  try {
+    if (code == simdjson::SUCCESS) {
+      for (auto field : document.get_object())
+        read_field(event_, field.unescaped_key(), field.value(), expects_own_);
+      return &event_;
+    }
+  } catch (const simdjson::simdjson_error& error) {
+    code = error.error();
+  }
+  error_ = simdjson::error_message(code);
+  return nullptr;
+}
+
+}  // namespace swinscope

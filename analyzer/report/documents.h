@@ -1,0 +1,25 @@
+// What is said of a run and of an experiment: the documents that the terminal, reports and the desktop program show.
+#pragma once
+
+#include <cstddef>
+
+#include "analyzer/analyses/run_analysis.h"
+#include "analyzer/experiment/experiment.h"
+#include "analyzer/table/render.h"
+
+namespace swinscope {
+
+struct AnalyzeDocumentOptions {
+  std::size_t top = 10;        // kernels
+  bool thesis = false;         // with the utilization of the thesis's definition
+  bool verdict_facts = false;  // the verdict as facts, too, for programs that read the document
+};
+
+Document analyze_document(const RunAnalysis& run, const AnalyzeDocumentOptions& options);
+
+// One row per point, as scaling_table() measured them.
+Document experiment_document(const Experiment& experiment, const std::vector<ScalingRow>& rows);
+// Opens the runs and measures them; throws Error as scaling_table does.
+Document experiment_document(const Experiment& experiment);
+
+}  // namespace swinscope

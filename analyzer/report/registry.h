@@ -1,0 +1,51 @@
+// The analyses that say what a run is like: one row each, in the order in which documents show them. Terminal, JSON,
+// reports and the desktop program iterate them, so that a new analysis is a file in analyses/, a row here and a golden
+// case.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "analyzer/analyses/run_analysis.h"
+#include "analyzer/table/table.h"
+
+namespace swinscope {
+
+// Of a report, and of the desktop program's list.
+enum class AnalysisSection : std::uint8_t { kTime, kWork, kRanks, kRecording };
+
+enum class AnalysisUse : std::uint8_t {
+  kSummary,    // `analyze` prints it, and so does everything below
+  kAsked,      // `analyze` does when asked (--thesis)
+  kDetail,     // reports show it; `analyze` leaves it to a command of its own
+  kReference,  // the desktop program shows it, and a command of its own: it is long, or stands elsewhere in reports
+};
+
+struct AnalysisOptions {
+  std::size_t top = 0;  // kernels; 0: all
+};
+
+struct Analysis {
+  std::string_view key;    // of its table: in JSON, CSV and links
+  std::string_view title;  // in lists; the table's own title says more
+  AnalysisSection section;
+  AnalysisUse use;
+  // Its figures are of the scope, which the title says. Otherwise they are of the recording.
+  bool is_of_scope;
+  // Shown without rows where the run has GPU activity: that there are none is worth knowing.
+  bool is_shown_empty;
+  // No rows where it has nothing to say of the run.
+  Table (*run)(const RunAnalysis& run, const AnalysisOptions& options);
+};
+
+std::span<const Analysis> analyses();
+
+// The table with its whole title. `is_worth_showing`: it has rows, or that it has none says something.
+Table table_of(const Analysis& analysis, const RunAnalysis& run, const AnalysisOptions& options);
+bool is_worth_showing(const Analysis& analysis, const Table& table, const RunAnalysis& run);
+
+std::string_view section_title(AnalysisSection section);
+
+}  // namespace swinscope

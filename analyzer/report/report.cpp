@@ -1,0 +1,247 @@
+// What a report says, and in which order.
+#include "analyzer/report/report.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "analyzer/experiment/scaling.h"
+#include "analyzer/importers/open.h"
+#include "analyzer/report/documents.h"
+#include "analyzer/report/registry.h"
+#include "analyzer/trace/trace_facts.h"
+
+namespace swinscope {
+namespace {
+
+constexpr std::size_t kKernels = 50;
+
+// How the GPUs reach each other, which only the launcher has looked at.
+std::vector<NamedValue> connections(const Trace& trace) {
+  std::vector<NamedValue> facts;
+  if (trace.launchers.empty()) return facts;
+  for (const NamedValue& fact : trace.launchers.front().run.environment) {
+    if (fact.name.starts_with("gpu.") &&
+        (fact.name.ends_with(".nvlinks") || fact.name.ends_with(".pcie") || fact.name.ends_with(".link")))
+      facts.push_back(fact);
+  }
+  return facts;
+}
+
+ReportSection describe_environment(const std::string& command, const Trace& trace) {
+  ReportSection section{"Environment and command", {}, {}, {}, {}};
+  section.facts.push_back({"command", "command", command.empty() ? Cell("not recorded") : Cell(command)});
+  if (!trace.description.empty()) section.facts.push_back({"kind", "trace", trace.description});
+  if (trace.ranks.empty()) return section;
+  const RunInfo& run = trace.ranks.front().run;
+  section.facts.push_back({"host", "host", run.host.empty() ? Cell("not recorded") : Cell(run.host)});
+  for (const GpuInfo& gpu : run.gpus)
+    section.facts.push_back({"gpu", fmt::format("GPU {}", gpu.device), gpu.name});
+  for (const NamedValue& fact : run.environment)
+    section.facts.push_back({fact.name, fact.name, fact.value});
+  for (const NamedValue& fact : connections(trace))
+    section.facts.push_back({fact.name, fact.name, fact.value});
+  return section;
+}
+
+ReportSection quality_section(const ReportPart& part) {
+  ReportSection section{"Data quality", part.doubts, {}, {}, {}};
+  section.text.insert(section.text.end(), part.document.warnings.begin(), part.document.warnings.end());
+  if (section.text.empty()) {
+    section.text = {part.counts_losses ? "Nothing was lost, dropped or cut off."
+                                       : "No loss is known; the source does not count what it loses."};
+  }
+  return section;
+}
+
+// The tables with these keys, in this order.
+std::vector<Table> tables_named(const ReportPart& part, const std::vector<std::string>& keys) {
+  std::vector<Table> found;
+  for (const std::string& key : keys) {
+    for (const std::vector<Table>* tables : {&part.document.tables, &part.details}) {
+      std::ranges::copy_if(*tables, std::back_inserter(found),
+                           [&](const Table& table) { return table.key == key && !table.rows.empty(); });
+    }
+  }
+  return found;
+}
+
+// Those of a section that have rows, in the order of the registry.
+std::vector<Table> tables_of(const ReportPart& part, AnalysisSection section) {
+  std::vector<std::string> keys;
+  for (const Analysis& analysis : analyses()) {
+    if (analysis.section == section) keys.emplace_back(analysis.key);
+  }
+  return tables_named(part, keys);
+}
+
+ReportSection glossary() {
+  return {
+      "Glossary",
+      {"Step time: (end of the last measured step - start of the first) / steps; slowest rank, median of repeats.",
+       "Training time: ceil(images / images per step) x step time.",
+       "Speedup S(N) = T(1) / T(N), the times for the same number of images; T(1) is the point with the fewest GPUs.",
+       "Parallel efficiency E(N) = S(N) / N, N in multiples of the first point's GPUs.",
+       "Measured steps: all after the warm-up. Every figure is of them where its title does not say otherwise.",
+       "A device's window: from the first measured step's start to the last one's end, or that of its last GPU event.",
+       "Where the host runs ahead, a device's window begins with the end of what was launched before.",
+       "gpu_busy = time in which the device did anything / its window.",
+       "gpu_compute = likewise of all activities except communication.",
+       "cpu_util = CPU time of the rank's process and of those below it / (wall time x cores allowed).",
+       "Idle by cause: each gap of a device is judged by the event that ends it: the causes sum to the idle time."},
+      {},
+      {},
+      {}};
+}
+
+void add_sections(Report& report, const ReportPart& part) {
+  const Document& document = part.document;
+  const auto add = [&](ReportSection section) {
+    section.title.insert(0, part.prefix);
+    report.sections.push_back(std::move(section));
+  };
+  if (!part.environment.facts.empty()) add(part.environment);
+  if (document.schema != "compare") add(quality_section(part));
+  const std::string title = document.schema == "scaling"   ? "Scaling"
+                            : document.schema == "compare" ? "Platform comparison"
+                                                           : std::string(section_title(AnalysisSection::kTime));
+  ReportSection main{title, {}, {}, charts_of(document), {}};
+  if (!document.notes.empty()) main.text = {fmt::format("{}", fmt::join(document.notes, " "))};
+  main.tables = document.schema == "analyze" ? tables_of(part, AnalysisSection::kTime)
+                                             : tables_named(part, {"differences", "comparison", "points"});
+  add(std::move(main));
+  if (document.schema != "analyze") return;
+  for (const AnalysisSection kind : {AnalysisSection::kWork, AnalysisSection::kRanks, AnalysisSection::kRecording}) {
+    ReportSection section{std::string(section_title(kind)), {}, {}, {}, tables_of(part, kind)};
+    if (!section.tables.empty()) add(std::move(section));
+  }
+}
+
+// The recording of the point with the most GPUs that has one.
+const ExperimentPoint* largest_traced(const Experiment& experiment) {
+  const ExperimentPoint* traced = nullptr;
+  for (const ExperimentPoint& point : experiment.points) {
+    if (!point.tracing.empty() && (traced == nullptr || point.gpus() > traced->gpus())) traced = &point;
+  }
+  return traced;
+}
+
+// A run that knows the machine.
+std::optional<std::filesystem::path> environment_run(const Experiment& experiment) {
+  if (const ExperimentPoint* traced = largest_traced(experiment)) return traced->folder / traced->tracing;
+  for (const ExperimentPoint& point : experiment.points) {
+    if (!point.timing.empty()) return point.folder / point.timing.front();
+  }
+  return std::nullopt;
+}
+
+std::string json_of(const Document& document) {
+  RenderOptions json;
+  json.format = Format::kJson;
+  return render(document, json);
+}
+
+}  // namespace
+
+ReportPart report_part(const Trace& trace, const std::string& path, const Selection& selection) {
+  ReportPart part;
+  const RunAnalysis run(trace, selection);
+  part.document = analyze_document(run, {.top = kKernels, .thesis = true, .verdict_facts = true});
+  for (const Analysis& analysis : analyses()) {
+    if (analysis.use != AnalysisUse::kDetail) continue;
+    Table table = table_of(analysis, run, {});
+    if (is_worth_showing(analysis, table, run)) part.details.push_back(std::move(table));
+  }
+  part.document.run = path;
+  part.document.warnings = trace.warnings;
+  part.doubts = run.verdict.doubts;
+  part.counts_losses = counts_losses(trace);
+  part.environment = describe_environment(trace.ranks.empty() ? "" : trace.ranks.front().run.command, trace);
+  part.corrupt = trace.corrupt;
+  return part;
+}
+
+ReportPart experiment_part(const Experiment& experiment) {
+  ReportPart part;
+  std::vector<ScalingRow> rows = scaling_table(experiment);
+  part.document = experiment_document(experiment, rows);
+  const std::string command = fmt::format("{}", fmt::join(experiment.command, " "));
+  const auto run = environment_run(experiment);
+  part.environment = describe_environment(command, run ? open_trace(*run) : Trace());
+  part.series = compared_series(experiment, std::move(rows), part.environment.facts);
+  return part;
+}
+
+std::vector<ReportPart> report_parts(const Experiment& experiment) {
+  std::vector<ReportPart> parts = {experiment_part(experiment)};
+  if (const ExperimentPoint* traced = largest_traced(experiment)) {
+    const std::filesystem::path path = traced->folder / traced->tracing;
+    parts.push_back(report_part(open_trace(path), path.string(), {}));
+    parts.back().prefix =
+        fmt::format("Traced with {} {}: ", traced->gpus(), counted_in(parts.front().document.tables.front()));
+    parts.back().environment = {};  // the experiment's
+  }
+  return parts;
+}
+
+std::vector<std::string> series_names(const std::vector<ReportPart>& parts) {
+  std::map<std::string, int> uses;
+  for (const ReportPart& part : parts) {
+    if (part.series) ++uses[part.series->name];
+  }
+  std::vector<std::string> names;
+  for (const ReportPart& part : parts) {
+    if (part.series) names.push_back(uses[part.series->name] > 1 ? part.document.run : part.series->name);
+  }
+  return names;
+}
+
+ReportPart comparison_part(const std::vector<ReportPart>& parts, const std::vector<PublishedResult>& published) {
+  const std::vector<std::string> names = series_names(parts);
+  std::vector<ComparedSeries> series;
+  std::vector<std::string> paths;
+  std::vector<std::string> warnings;
+  for (const ReportPart& part : parts) {
+    if (!part.series) continue;
+    series.push_back(*part.series);
+    series.back().name = names[series.size() - 1];
+    paths.push_back(part.document.run);
+    for (const std::string& warning : part.document.warnings)
+      warnings.push_back(fmt::format("experiment \"{}\", {}", series.back().name, warning));
+  }
+  for (const PublishedResult& result : published)
+    series.push_back(compared_series(result));
+  ReportPart part;
+  part.document = comparison_document(series);
+  part.document.run = fmt::format("{}", fmt::join(paths, " "));
+  part.document.warnings = std::move(warnings);
+  return part;
+}
+
+void add_comparison(std::vector<ReportPart>& parts, const std::vector<PublishedResult>& published) {
+  const auto experiments = std::ranges::count_if(parts, [](const ReportPart& part) { return part.series.has_value(); });
+  if (experiments == 0 || experiments + static_cast<std::ptrdiff_t>(published.size()) < 2) return;
+  parts.insert(parts.begin(), comparison_part(parts, published));
+}
+
+Report build_report(std::vector<ReportPart> parts) {
+  Report report;
+  report.title = fmt::format("swinscope report: {}", parts.front().document.run);
+  report.data = "[";
+  for (const ReportPart& part : parts) {
+    for (const std::string& line : part.document.headline)
+      report.verdict.push_back(line.front() == ' ' ? line : part.prefix + line);
+    report.data += (report.data.size() > 1 ? "," : "") + json_of(part.document);
+    add_sections(report, part);
+  }
+  report.data += "]";
+  report.sections.push_back(glossary());
+  return report;
+}
+
+}  // namespace swinscope

@@ -1,0 +1,87 @@
+// A report: documents with charts, as one HTML file that needs nothing else: no network, no script to be readable, the
+// same bytes for the same input.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/experiment/comparison.h"
+#include "analyzer/experiment/experiment.h"
+#include "analyzer/facts/selection.h"
+#include "analyzer/table/chart.h"
+#include "analyzer/table/render.h"
+#include "analyzer/trace/trace.h"
+
+namespace swinscope {
+
+struct ReportChart {
+  Chart chart;
+  std::string note;  // how many values, what the intervals are
+  Table table;       // the figures drawn
+};
+
+struct ReportSection {
+  std::string title;
+  std::vector<std::string> text;  // a paragraph each
+  std::vector<Fact> facts;
+  std::vector<ReportChart> charts;
+  std::vector<Table> tables;
+};
+
+struct Report {
+  std::string title;
+  std::vector<std::string> verdict;  // sentences; what begins with white space is a command
+  std::vector<ReportSection> sections;
+  std::string data;  // JSON, embedded as it is
+};
+
+// What a report says of one run, or of one experiment.
+struct ReportPart {
+  Document document;
+  std::string prefix;  // of its headings, to tell several parts apart; empty: none
+  ReportSection environment;
+  std::vector<Table> details;            // of the analyses that the document leaves to commands of their own
+  std::optional<ComparedSeries> series;  // of an experiment, to compare it with others
+  std::vector<std::string> doubts;       // Verdict::doubts
+  bool counts_losses = true;             // whether the sources count what they lose
+  bool corrupt = false;
+};
+
+// `path`: as the user gave it. Throws as RunScope does.
+ReportPart report_part(const Trace& trace, const std::string& path, const Selection& selection);
+// The experiment alone. Opens its runs; throws Error.
+ReportPart experiment_part(const Experiment& experiment);
+// The experiment, then the recording of its point with the most GPUs that has one.
+std::vector<ReportPart> report_parts(const Experiment& experiment);
+// What the experiments among the parts are called beside each other: their folders' names; paths where these are alike.
+std::vector<std::string> series_names(const std::vector<ReportPart>& parts);
+// The experiments among the parts beside each other and beside published results.
+ReportPart comparison_part(const std::vector<ReportPart>& parts, const std::vector<PublishedResult>& published);
+// Puts it before them where there are two or more, published ones counted.
+void add_comparison(std::vector<ReportPart>& parts, const std::vector<PublishedResult>& published);
+
+// In this order: verdict; environment and command; data quality; scaling and where the time goes; kernels and layers;
+// ranks; recording; glossary; the documents of all parts as JSON. There must be a part.
+Report build_report(std::vector<ReportPart> parts);
+
+std::string render_html(const Report& report);
+
+// The same as Markdown, its charts as SVG files of their own, and without the data as JSON.
+struct MarkdownFigure {
+  std::string name;  // of its file: "1-step-time.svg"
+  std::string svg;
+};
+struct MarkdownReport {
+  std::string text;
+  std::vector<MarkdownFigure> figures;
+};
+// `figure_folder`: as the text is to name the folder of the figures.
+MarkdownReport render_markdown_report(const Report& report, const std::string& figure_folder);
+
+// The charts of a document's tables: of an experiment ("scaling") training time, speedup, efficiency and utilization
+// over GPUs; of several ("compare") the same with a line for each; of a run ("analyze") the time breakdown of every
+// device.
+std::vector<ReportChart> charts_of(const Document& document);
+
+}  // namespace swinscope

@@ -1,0 +1,251 @@
+// Charts out of the tables that every other output shows, too: a chart never has a figure of its own.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "analyzer/base/text.h"
+#include "analyzer/experiment/scaling.h"
+#include "analyzer/report/report.h"
+
+namespace swinscope {
+namespace {
+
+const Table* find_table(const Document& document, std::string_view key) {
+  const auto found =
+      std::find_if(document.tables.begin(), document.tables.end(), [&](const Table& t) { return t.key == key; });
+  return found == document.tables.end() || found->rows.empty() ? nullptr : &*found;
+}
+
+std::optional<double> number(const Cell& cell) {
+  if (const auto* integer = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*integer);
+  if (const auto* real = std::get_if<double>(&cell)) return *real;
+  return std::nullopt;
+}
+
+Series series_of(const Table& table, std::string_view column, std::string name, double unit = 1) {
+  Series series;
+  series.name = std::move(name);
+  const std::size_t index = find_column(table, column);
+  for (const auto& row : table.rows) {
+    const auto value = number(row[index]);
+    series.values.push_back(value ? std::optional(*value / unit) : std::nullopt);
+  }
+  return series;
+}
+
+bool is_empty(const Series& series) {
+  return std::none_of(series.values.begin(), series.values.end(), [](const auto& v) { return v.has_value(); });
+}
+
+// Columns of a table, in this order; the table of a chart.
+Table columns_of(const Table& table, const std::vector<std::string>& keys) {
+  Table part{table.key, table.title, {}, {}};
+  part.rows.resize(table.rows.size());
+  for (const std::string& key : keys) {
+    const std::size_t index = find_column(table, key);
+    part.columns.push_back(table.columns[index]);
+    part.columns.back().detail = false;
+    for (std::size_t i = 0; i < table.rows.size(); ++i)
+      part.rows[i].push_back(table.rows[i][index]);
+  }
+  return part;
+}
+
+// The charts of a scaling experiment, which are the thesis's figures 1 to 5.
+class ScalingCharts {
+ public:
+  explicit ScalingCharts(const Table& table) : table_(table) {
+    const std::size_t gpus = find_column(table, "gpus");
+    for (const auto& row : table.rows) {
+      gpus_.push_back(number(row[gpus]).value_or(1));
+      categories_.push_back(fmt::format("{:g}", gpus_.back()));
+    }
+  }
+
+  std::vector<ReportChart> make() {
+    constexpr double kHourNs = 3600e9;
+    add("Training time", "hours", {series_of(table_, "train_time_ns", "measured", kHourNs)}, {"train_time_ns"});
+    add("Step time", "ms", {with_interval("step_ns", "step_ci95_ns", 1e6)}, {"step_ns", "step_ci95_ns", "repeats"});
+    add("Throughput", "images/s", {series_of(table_, "images_per_s", "measured"), ideal("images_per_s")},
+        {"images_per_s"});
+    add("Speedup", "times the first point", {with_interval("speedup", "speedup_ci95"), ideal("speedup")},
+        {"speedup", "speedup_ci95", "repeats"});
+    add("Parallel efficiency", "", {with_interval("efficiency", "efficiency_ci95")},
+        {"efficiency", "efficiency_ci95", "repeats"}, 1);
+    add("GPU utilization", "%",
+        {series_of(table_, "gpu_busy_percent", "busy"), series_of(table_, "gpu_compute_percent", "compute")},
+        {"gpu_busy_percent", "gpu_compute_percent"}, 100);
+    add("CPU utilization", "% of the cores allowed", {series_of(table_, "cpu_util_percent", "CPU")},
+        {"cpu_util_percent"}, 100);
+    add("Shares of the compute time", "% (the thesis's definition)",
+        {series_of(table_, "thesis_gpu_percent", "GPU"), series_of(table_, "thesis_cpu_percent", "CPU")},
+        {"thesis_gpu_percent", "thesis_cpu_percent"}, 100);
+    return std::move(charts_);
+  }
+
+ private:
+  Series with_interval(std::string_view column, std::string_view half_width, double unit = 1) const {
+    Series series = series_of(table_, column, "measured", unit);
+    for (const auto& half : series_of(table_, half_width, "", unit).values)
+      series.half_widths.push_back(half.value_or(0));
+    return series;
+  }
+
+  // The first point's value, growing with the GPUs.
+  Series ideal(std::string_view column) const {
+    Series series;
+    series.name = "ideal";
+    series.is_reference = true;
+    const auto first = series_of(table_, column, "").values.front();
+    for (const double gpus : gpus_)
+      series.values.push_back(first ? std::optional(*first * gpus / gpus_.front()) : std::nullopt);
+    return series;
+  }
+
+  void add(const std::string& title, const std::string& unit, std::vector<Series> series,
+           std::vector<std::string> columns, std::optional<double> y_max = std::nullopt) {
+    if (std::all_of(series.begin(), series.end(), is_empty)) return;
+    const bool has_bars = std::ranges::any_of(series, [](const Series& one) {
+      return std::ranges::any_of(one.half_widths, [](double half) { return half > 0; });
+    });
+    Chart chart;
+    chart.title = title;
+    chart.x_title = counted_in(table_);
+    chart.y_title = unit;
+    chart.categories = categories_;
+    chart.y_max = y_max;
+    const Series& first = series.front();
+    if (first.values.front() && first.values.back()) {
+      chart.description = fmt::format("{} from {:.4g} at {} to {:.4g} at {} {}", title, *first.values.front(),
+                                      categories_.front(), *first.values.back(), categories_.back(), chart.x_title);
+    }
+    chart.series = std::move(series);
+    columns.insert(columns.begin(), "gpus");
+    charts_.push_back({std::move(chart), note(has_bars), columns_of(table_, columns)});
+  }
+
+  std::string note(bool has_bars) const {
+    std::string runs;
+    const std::size_t column = find_column(table_, "repeats");
+    for (std::size_t i = 0; i < table_.rows.size(); ++i) {
+      const auto count = static_cast<std::int64_t>(number(table_.rows[i][column]).value_or(0));
+      runs += fmt::format("{}{} with {}", runs.empty() ? "" : ", ", format_counted(count, "runs"), categories_[i]);
+    }
+    return fmt::format("Of {}.{}", runs,
+                       has_bars ? " Bars: 95 % confidence interval (Student's t); none for one run." : "");
+  }
+
+  const Table& table_;
+  std::vector<double> gpus_;
+  std::vector<std::string> categories_;
+  std::vector<ReportChart> charts_;
+};
+
+// Several experiments, a line each: the thesis's figures 6 to 8, after the training time.
+class ComparisonCharts {
+ public:
+  explicit ComparisonCharts(const Table& table)
+      : table_(table), name_(find_column(table, "series")), gpus_(find_column(table, "gpus")) {
+    std::set<double> counts;
+    for (const auto& row : table.rows) {
+      counts.insert(number(row[gpus_]).value_or(1));
+      const auto& name = std::get<std::string>(row[name_]);
+      if (std::ranges::find(names_, name) == names_.end()) names_.push_back(name);
+    }
+    counts_.assign(counts.begin(), counts.end());
+  }
+
+  std::vector<ReportChart> make() {
+    constexpr double kHourNs = 3600e9;
+    add("Training time", "hours", "train_time_ns", kHourNs);
+    add("Throughput", "images/s", "images_per_s");
+    Series ideal{"ideal", {}, {}, true};
+    for (const double gpus : counts_)
+      ideal.values.emplace_back(gpus / counts_.front());
+    add("Speedup", "times the first point", "speedup", 1, std::nullopt, ideal);
+    add("Parallel efficiency", "", "efficiency", 1, 1);
+    add("GPU utilization", "% (compute)", "gpu_compute_percent", 1, 100);
+    add("CPU utilization", "% of the cores allowed", "cpu_util_percent", 1, 100);
+    add("GPU share of the compute time", "% (the thesis's definition)", "thesis_gpu_percent", 1, 100);
+    add("CPU share of the compute time", "% (the thesis's definition)", "thesis_cpu_percent", 1, 100);
+    return std::move(charts_);
+  }
+
+ private:
+  Series series_named(const std::string& name, std::size_t column, double unit) const {
+    Series series;
+    series.name = name;
+    series.values.resize(counts_.size());
+    for (const auto& row : table_.rows) {
+      const auto value = number(row[column]);
+      if (std::get<std::string>(row[name_]) != name || !value) continue;
+      const auto at = std::ranges::find(counts_, number(row[gpus_]).value_or(1)) - counts_.begin();
+      series.values[static_cast<std::size_t>(at)] = *value / unit;
+    }
+    return series;
+  }
+
+  void add(const std::string& title, const std::string& unit, const std::string& key, double divisor = 1,
+           std::optional<double> y_max = std::nullopt, const std::optional<Series>& reference = std::nullopt) {
+    Chart chart;
+    chart.title = title;
+    chart.x_title = "GPUs or ranks";
+    chart.y_title = unit;
+    chart.y_max = y_max;
+    for (const double gpus : counts_)
+      chart.categories.push_back(fmt::format("{:g}", gpus));
+    for (const std::string& name : names_) {
+      Series series = series_named(name, find_column(table_, key), divisor);
+      if (!is_empty(series)) chart.series.push_back(std::move(series));
+    }
+    if (chart.series.empty()) return;
+    chart.description = fmt::format("{} of {} series over GPUs", title, chart.series.size());
+    if (reference) chart.series.push_back(*reference);
+    charts_.push_back({std::move(chart), "One line for each experiment; published results are as their sources say.",
+                       columns_of(table_, {"series", "gpus", "source", key})});
+  }
+
+  const Table& table_;
+  std::size_t name_;
+  std::size_t gpus_;
+  std::vector<std::string> names_;
+  std::vector<double> counts_;
+  std::vector<ReportChart> charts_;
+};
+
+ReportChart breakdown_chart(const Table& table) {
+  constexpr std::string_view kTitle = "Time breakdown, ";  // what follows is the scope
+  Chart chart;
+  chart.kind = ChartKind::kStackedBar;
+  chart.title = fmt::format("Time of each device, {}", table.title.substr(std::min(table.title.size(), kTitle.size())));
+  chart.description =
+      "Compute, kernels of unknown kind, communication and copies that nothing hides, and idle time, for each device";
+  chart.x_title = "rank / GPU";
+  chart.y_title = "ms";
+  const std::size_t rank = find_column(table, "rank");
+  const std::size_t device = find_column(table, "device");
+  for (const auto& row : table.rows)
+    chart.categories.push_back(
+        fmt::format("{:g} / {:g}", number(row[rank]).value_or(0), number(row[device]).value_or(0)));
+  chart.series = {series_of(table, "compute_ns", "compute", 1e6), series_of(table, "unknown_ns", "unknown", 1e6),
+                  series_of(table, "exposed_communication_ns", "exposed communication", 1e6),
+                  series_of(table, "exposed_memory_ns", "exposed copies", 1e6),
+                  series_of(table, "idle_ns", "idle", 1e6)};
+  return {std::move(chart), "One recording; the five parts sum to the device's window.",
+          columns_of(table, {"rank", "device", "compute_ns", "unknown_ns", "exposed_communication_ns",
+                             "exposed_memory_ns", "idle_ns"})};
+}
+
+}  // namespace
+
+std::vector<ReportChart> charts_of(const Document& document) {
+  if (const Table* points = find_table(document, "points")) return ScalingCharts(*points).make();
+  if (const Table* comparison = find_table(document, "comparison")) return ComparisonCharts(*comparison).make();
+  std::vector<ReportChart> charts;
+  if (const Table* breakdown = find_table(document, "breakdown")) charts.push_back(breakdown_chart(*breakdown));
+  return charts;
+}
+
+}  // namespace swinscope

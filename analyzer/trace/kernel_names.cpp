@@ -1,0 +1,205 @@
+#include "analyzer/trace/kernel_names.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "analyzer/trace/kernel_operation.h"
+
+namespace swinscope {
+namespace {
+
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+struct CopyKindName {
+  CopyKind kind;
+  std::string_view name;
+};
+
+// CUPTI's copy kinds by the abbreviations that the PyTorch profiler prints, with Nsight Systems' word for migrations.
+// Those that contain others stand first.
+constexpr std::array<CopyKindName, 13> kCopyKinds = {{{CopyKind::kUnifiedHostToDevice, "Unified HtoD"},
+                                                      {CopyKind::kUnifiedDeviceToHost, "Unified DtoH"},
+                                                      {CopyKind::kUnifiedDeviceToDevice, "Unified DtoD"},
+                                                      {CopyKind::kHostToDevice, "HtoD"},
+                                                      {CopyKind::kDeviceToHost, "DtoH"},
+                                                      {CopyKind::kHostToArray, "HtoA"},
+                                                      {CopyKind::kArrayToHost, "AtoH"},
+                                                      {CopyKind::kArrayToArray, "AtoA"},
+                                                      {CopyKind::kArrayToDevice, "AtoD"},
+                                                      {CopyKind::kDeviceToArray, "DtoA"},
+                                                      {CopyKind::kDeviceToDevice, "DtoD"},
+                                                      {CopyKind::kHostToHost, "HtoH"},
+                                                      {CopyKind::kPeerToPeer, "PtoP"}}};
+
+struct MemoryKindName {
+  MemoryKind kind;
+  std::string_view name;
+};
+
+// Of AMD's tracers, which do not say what kind of memory of the host it is; beyond the numbers that Nsight Systems
+// uses.
+constexpr MemoryKind kHostMemory{64};
+
+constexpr std::array<MemoryKindName, 9> kMemoryKinds = {{{kHostMemory, "Host"},
+                                                         {MemoryKind::kPageable, "Pageable"},
+                                                         {MemoryKind::kPinned, "Pinned"},
+                                                         {MemoryKind::kDevice, "Device"},
+                                                         {MemoryKind::kArray, "Array"},
+                                                         {MemoryKind::kManaged, "Managed"},
+                                                         {MemoryKind::kDeviceStatic, "Device Static"},
+                                                         {MemoryKind::kManagedStatic, "Managed Static"},
+                                                         {MemoryKind::kUnknown, "Unknown"}}};
+
+std::string_view memory_kind_name(MemoryKind kind) {
+  const auto* const found = std::find_if(kMemoryKinds.begin(), kMemoryKinds.end(),
+                                         [&](const MemoryKindName& entry) { return entry.kind == kind; });
+  return found == kMemoryKinds.end() ? "Unknown" : found->name;
+}
+
+MemoryKind memory_kind(std::string_view name) {
+  const auto* const found = std::find_if(kMemoryKinds.begin(), kMemoryKinds.end(),
+                                         [&](const MemoryKindName& entry) { return entry.name == name; });
+  return found == kMemoryKinds.end() ? MemoryKind::kUnknown : found->kind;
+}
+
+constexpr std::array<std::string_view, 17> kOperationNames = {
+    "gemm",      "attention", "conv",          "norm", "softmax/loss", "elementwise", "layout", "reduce", "resample",
+    "optimizer", "embedding", "communication", "copy", "set",          "graph",       "other",  "unknown"};
+
+}  // namespace
+
+std::string readable_kernel_name(std::string_view demangled) {
+  // Wrappers that say nothing of the operation inside.
+  constexpr std::array<std::string_view, 9> kGeneric = {
+      "BinaryFunctor",   "AUnaryFunctor",          "BUnaryFunctor",  "UnaryOpFunctor", "BinaryOpListAlphaFunctor",
+      "gpu_kernel_impl", "gpu_kernel_impl_nocast", "func_wrapper_t", "ReduceOp"};
+  constexpr std::array<std::string_view, 8> kEndings = {"Functor",  "_kernel_cuda", "_kernel_impl", "KernelImpl",
+                                                        "_functor", "_cuda_out",    "Ops",          "_kernel"};
+  std::string base = short_kernel_name(demangled);
+  constexpr std::array<std::string_view, 3> kCarriers = {"elementwise_kernel", "reduce_kernel",
+                                                         "multi_tensor_apply_kernel"};
+  if (std::none_of(kCarriers.begin(), kCarriers.end(), [&](std::string_view name) { return contains(base, name); }))
+    return base;
+  const auto is_identifier = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  for (std::size_t i = demangled.find('<'); i < demangled.size();) {
+    if (!is_identifier(demangled[i])) {
+      ++i;
+      continue;
+    }
+    std::size_t end = i;
+    while (end < demangled.size() && is_identifier(demangled[end]))
+      ++end;
+    const std::string_view word = demangled.substr(i, end - i);
+    i = end;
+    const bool generic = word == base || std::find(kGeneric.begin(), kGeneric.end(), word) != kGeneric.end();
+    const bool telling = std::any_of(kEndings.begin(), kEndings.end(), [&](std::string_view ending) {
+      return word.size() > ending.size() && word.substr(word.size() - ending.size()) == ending;
+    });
+    if (telling && !generic) return fmt::format("{} [{}]", base, word);
+  }
+  return base;
+}
+
+std::string copy_name(CopyKind kind, MemoryKind src, MemoryKind dst) {
+  const auto* const found =
+      std::find_if(kCopyKinds.begin(), kCopyKinds.end(), [&](const CopyKindName& entry) { return entry.kind == kind; });
+  const std::string kind_name = found != kCopyKinds.end()    ? std::string(found->name)
+                                : kind == CopyKind::kUnknown ? "Unknown"
+                                                             : fmt::format("kind {}", static_cast<std::int32_t>(kind));
+  return fmt::format("Memcpy {} ({} -> {})", kind_name, memory_kind_name(src), memory_kind_name(dst));
+}
+
+std::string set_name(MemoryKind kind) { return fmt::format("Memset ({})", memory_kind_name(kind)); }
+
+CopyNameParts parse_copy_name(std::string_view name) {
+  CopyNameParts parts;
+  const auto* const named = std::find_if(kCopyKinds.begin(), kCopyKinds.end(),
+                                         [&](const CopyKindName& entry) { return contains(name, entry.name); });
+  if (named != kCopyKinds.end()) parts.kind = named->kind;
+  const std::size_t open = name.find('(');
+  const std::size_t arrow = name.find(" -> ");
+  const std::size_t close = name.rfind(')');
+  if (open == std::string_view::npos || arrow == std::string_view::npos || close == std::string_view::npos ||
+      arrow < open || close < arrow) {
+    return parts;
+  }
+  parts.src = memory_kind(name.substr(open + 1, arrow - open - 1));
+  parts.dst = memory_kind(name.substr(arrow + 4, close - arrow - 4));
+  return parts;
+}
+
+MemoryKind parse_set_name(std::string_view name) {
+  const std::size_t open = name.find('(');
+  const std::size_t close = name.rfind(')');
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open) return MemoryKind::kUnknown;
+  return memory_kind(name.substr(open + 1, close - open - 1));
+}
+
+bool is_communication_kernel(std::string_view name) { return kernel_operation(name) == OperationKind::kCommunication; }
+
+bool is_peer_copy(std::string_view name) { return name.starts_with("Memcpy PtoP"); }
+
+bool is_host_copy(std::string_view name) {
+  switch (parse_copy_name(name).kind) {
+    case CopyKind::kHostToDevice:
+    case CopyKind::kDeviceToHost:
+    case CopyKind::kHostToArray:
+    case CopyKind::kArrayToHost:
+    case CopyKind::kUnifiedHostToDevice:
+    case CopyKind::kUnifiedDeviceToHost:
+      return true;
+    default:
+      return false;
+  }
+}
+
+OperationKind operation_kind(GpuKind kind, std::string_view name) {
+  switch (kind) {
+    case GpuKind::kMemcpy:
+      return OperationKind::kCopy;
+    case GpuKind::kMemset:
+      return OperationKind::kSet;
+    case GpuKind::kGraph:
+      return OperationKind::kGraph;
+    case GpuKind::kKernel:
+      break;
+  }
+  return kernel_operation(name);
+}
+
+std::string_view operation_name(OperationKind kind) { return kOperationNames[static_cast<std::size_t>(kind)]; }
+
+GpuClass class_of(OperationKind operation, std::string_view name) {
+  switch (operation) {
+    case OperationKind::kCommunication:
+      return GpuClass::kCommunication;
+    case OperationKind::kCopy:
+      return is_peer_copy(name) ? GpuClass::kCommunication : GpuClass::kMemory;
+    case OperationKind::kSet:
+      return GpuClass::kMemory;
+    case OperationKind::kGraph:
+    case OperationKind::kUnknown:
+      return GpuClass::kUnknown;
+    default:
+      return GpuClass::kCompute;
+  }
+}
+
+std::string_view class_name(GpuClass gpu_class) {
+  switch (gpu_class) {
+    case GpuClass::kCompute:
+      return "compute";
+    case GpuClass::kCommunication:
+      return "communication";
+    case GpuClass::kMemory:
+      return "memory";
+    case GpuClass::kUnknown:
+      return "unknown";
+  }
+  return "";
+}
+
+}  // namespace swinscope

@@ -1,0 +1,50 @@
+// What the name of a GPU event tells: a short form for people, the class for the time breakdown, and the kind of
+// operation.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "analyzer/trace/trace.h"
+#include "store/kernel_name.h"
+
+namespace swinscope {
+
+// The base name, and for the frameworks' generic kernels what they apply: "elementwise_kernel [MulFunctor]".
+std::string readable_kernel_name(std::string_view demangled);
+
+// The name shown for a copy or a set, the same whatever recorded it: "Memcpy HtoD (Pinned -> Device)".
+std::string copy_name(CopyKind kind, MemoryKind src, MemoryKind dst);
+std::string set_name(MemoryKind kind);
+
+// Reverse of copy_name for importers that have only the name; unknown parts stay unknown.
+struct CopyNameParts {
+  CopyKind kind = CopyKind::kUnknown;
+  MemoryKind src = MemoryKind::kUnknown;
+  MemoryKind dst = MemoryKind::kUnknown;
+};
+CopyNameParts parse_copy_name(std::string_view name);
+MemoryKind parse_set_name(std::string_view name);
+
+// Communication kernels by the name patterns of NCCL, old ("ncclKernel_AllReduce_…", "ncclAllReduceRingLLKernel_…") and
+// new
+// ("ncclDevKernel_AllReduce_…"), and of the other communication libraries.
+bool is_communication_kernel(std::string_view name);
+// Whether a copy, named as copy_name() does, goes from one GPU to another.
+bool is_peer_copy(std::string_view name);
+// Whether a copy, named as copy_name() does, goes between host and device (or moves a page between them).
+bool is_host_copy(std::string_view name);
+
+// What a GPU event does, inferred from its name; kUnknown where the name says nothing.
+OperationKind operation_kind(GpuKind kind, std::string_view name);
+std::string_view operation_name(OperationKind kind);
+constexpr bool is_math(OperationKind kind) {
+  return kind == OperationKind::kGemm || kind == OperationKind::kAttention || kind == OperationKind::kConv;
+}
+
+// The class of an event of that kind and operation; the name tells copies between GPUs from others.
+GpuClass class_of(OperationKind operation, std::string_view name);
+std::string_view class_name(GpuClass gpu_class);
+
+}  // namespace swinscope

@@ -1,0 +1,29 @@
+// Which calls run work on the GPU, and which of them only put it into a CUDA graph that is being captured.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analyzer/trace/trace.h"
+
+namespace swinscope {
+
+// Calls of CUDA's or HIP's runtime or driver that put a kernel, or a whole graph, onto a stream. Copies are neither:
+// many finish without a record of their own.
+bool is_kernel_launch(std::string_view call);
+bool is_graph_launch(std::string_view call);
+
+// What a thread launches while it captures a graph becomes a node of the graph, during the call, and runs when that
+// does: such a call has no kernel of its own.
+class GraphCaptures {
+ public:
+  explicit GraphCaptures(const Rank& rank);
+  bool has_node_of(std::uint64_t global_tid, std::int64_t start_ns, std::int64_t end_ns) const;
+
+ private:
+  std::vector<std::pair<std::uint64_t, std::int64_t>> nodes_;  // thread and time, in this order
+};
+
+}  // namespace swinscope

@@ -1,0 +1,547 @@
+#include "analyzer/trace/trace_builder.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <tuple>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "analyzer/base/parallel.h"
+#include "analyzer/trace/kernel_names.h"
+#include "analyzer/trace/sort_by_lane.h"
+
+namespace swinscope {
+namespace {
+
+// A GPU record as it is kept until the columns are made.
+struct GpuRow {
+  GpuRecord at;
+  std::int64_t bytes = 0;
+  StringId name = kNoString;
+  StringId short_name = kNoString;
+  std::uint32_t config = 0;
+  GpuKind kind = GpuKind::kKernel;
+};
+
+struct ConfigHash {
+  std::size_t operator()(const LaunchConfig& c) const {
+    std::size_t hash = 0;
+    for (const std::int32_t v : {c.grid.x, c.grid.y, c.grid.z, c.block.x, c.block.y, c.block.z, c.cluster.x,
+                                 c.registers_per_thread, c.static_shared_bytes, c.dynamic_shared_bytes}) {
+      hash = hash * 1'000'003U + static_cast<std::uint32_t>(v);
+    }
+    return hash;
+  }
+};
+
+auto gpu_lane_key(const GpuRow& r) { return std::tuple(r.at.device, r.at.context, r.at.stream); }
+auto gpu_key(const GpuRow& r) { return std::tuple(r.at.start_ns, r.at.end_ns, r.at.correlation); }
+auto api_lane_key(const ApiRecord& r) { return r.global_tid; }
+// Other programs attach such values to ranges of their own, which are no operators: whoever asks knows the domain.
+bool has_sequence(const NvtxRecord& r) { return r.value_type == NvtxValueType::kInt64 && r.int64_value >= 0; }
+auto nvtx_lane_key(const NvtxRecord& r) { return std::tuple(r.global_tid, r.domain); }
+// Of two calls or ranges that start together the longer is the outer one.
+template <typename Record>
+auto outer_first(const Record& r) {
+  return std::pair(r.start_ns, -r.end_ns);
+}
+
+template <typename Record, typename Key>
+void sort_by(std::vector<Record>& records, Key key) {
+  std::ranges::stable_sort(records, {}, key);
+}
+
+}  // namespace
+
+std::string_view Rank::cuda_activity() const {
+  const auto fact = std::ranges::find(run.collector, kCudaActivity, &NamedValue::name);
+  return fact == run.collector.end() ? std::string_view() : fact->value;
+}
+
+bool Rank::missed_cuda() const { return !cuda_activity().empty() && !cuda_activity().starts_with("recorded"); }
+
+bool Rank::is_within_windows(std::int64_t start_ns, std::int64_t end_ns) const {
+  if (run.windows.empty()) return true;
+  const std::int64_t middle = start_ns + (end_ns - start_ns) / 2;
+  const auto after = std::upper_bound(run.windows.begin(), run.windows.end(), middle,
+                                      [](std::int64_t t, const WindowInfo& window) { return t < window.start_ns; });
+  return after != run.windows.begin() && middle < std::prev(after)->end_ns;
+}
+
+std::string Rank::domain_name(std::uint32_t domain, const StringPool& strings) const {
+  const auto found = std::find_if(domains.begin(), domains.end(), [&](const auto& d) { return d.first == domain; });
+  if (found != domains.end()) return std::string(strings.text(found->second));
+  return domain == 0 ? std::string() : fmt::format("domain {}", domain);
+}
+
+StringId Rank::mangled_name(StringId full_name) const {
+  const auto found = std::lower_bound(mangled.begin(), mangled.end(), std::pair(full_name, StringId{0}));
+  return found == mangled.end() || found->first != full_name ? full_name : found->second;
+}
+
+std::int64_t Trace::gpu_event_count() const {
+  return std::accumulate(ranks.begin(), ranks.end(), std::int64_t{0},
+                         [](std::int64_t sum, const Rank& rank) { return sum + rank.gpu.size(); });
+}
+
+// The records of one process and their transformation into columns.
+class TraceBuilder::Process : public RecordSink {
+ public:
+  explicit Process(const std::atomic<bool>* cancel) : cancel_(cancel) {}
+
+  StringId intern(std::string_view text) override { return pool_.intern(text); }
+
+  void add(const KernelRecord& r) override {
+    GpuRow row{r, 0, r.demangled_name, r.short_name, 0, GpuKind::kKernel};
+    if (row.name == kNoString) row.name = row.short_name;
+    const StringId symbol = r.mangled_name == kNoString ? row.name : r.mangled_name;
+    row.name = readable(row.name);
+    if (row.short_name == kNoString) row.short_name = short_name(row.name);
+    if (symbol != row.name) mangled_.emplace(row.name, symbol);
+    row.config =
+        config({r.grid, r.block, r.cluster, r.registers_per_thread, r.static_shared_bytes, r.dynamic_shared_bytes});
+    gpu_.push_back(row);
+  }
+  void add(const MemcpyRecord& r) override {
+    const StringId name = intern(copy_name(r.kind, r.src_kind, r.dst_kind));
+    gpu_.push_back({r, r.bytes, name, name, 0, GpuKind::kMemcpy});
+  }
+  void add(const MemsetRecord& r) override {
+    const StringId name = intern(set_name(r.kind));
+    gpu_.push_back({r, r.bytes, name, name, 0, GpuKind::kMemset});
+  }
+  void add(const GraphTraceRecord& r) override {
+    const StringId name = intern(fmt::format("CUDA graph {}", r.graph));
+    gpu_.push_back({r, 0, name, name, 0, GpuKind::kGraph});
+  }
+  void add(const GraphNodeRecord& r) override { rank_.graph_nodes.push_back(r); }
+  void add(const SyncRecord& r) override { rank_.syncs.push_back(r); }
+  void add(const ApiRecord& r) override { api_.push_back(r); }
+  void add(const OverheadRecord& r) override { rank_.overheads.push_back(r); }
+  void add(const NvtxRecord& r) override {
+    if (r.type == NvtxType::kDomain) {
+      rank_.domains.emplace_back(r.domain, r.text);
+    } else if (r.type == NvtxType::kMark) {
+      rank_.marks.push_back(r);
+    } else if (r.type == NvtxType::kPushPop || r.type == NvtxType::kStartEnd) {
+      ranges_.push_back(r);
+    }
+  }
+  void add(const CollectiveRecord& r) override { rank_.collectives.push_back(r); }
+  void add(const ThreadCpuRecord& r) override { rank_.thread_cpu.push_back(r); }
+  void add(const ProcessRecord& r) override { launcher_.processes.push_back(r); }
+  void add(const ProcessCpuRecord& r) override { launcher_.process_cpu.push_back(r); }
+  void set_run(const RunInfo& run) override { rank_.run = run; }
+
+  void absorb(Process& host) {
+    std::vector<StringId> to(host.pool_.size());
+    for (StringId id = 0; id < to.size(); ++id)
+      to[id] = intern(host.pool_.text(id));
+    api_ = std::move(host.api_);
+    for (ApiRecord& r : api_)
+      r.name = to[r.name];
+    ranges_ = std::move(host.ranges_);
+    rank_.marks = std::move(host.rank_.marks);
+    for (std::vector<NvtxRecord>* records : {&ranges_, &rank_.marks}) {
+      for (NvtxRecord& r : *records)
+        r.text = to[r.text], r.json = to[r.json];
+    }
+    for (const auto& [domain, name] : host.rank_.domains)
+      rank_.domains.emplace_back(domain, to[name]);
+    std::ranges::move(host.rank_.run.drops, std::back_inserter(rank_.run.drops));
+  }
+
+  // A later window of this process; shifted.
+  void append(Process& next, const RecordShift& shift) {
+    close_open_ranges();
+    next.close_open_ranges();
+    std::vector<StringId> to(next.pool_.size());
+    for (StringId id = 0; id < to.size(); ++id)
+      to[id] = intern(next.pool_.text(id));
+    for (GpuRow& r : next.gpu_) {
+      shift.apply(r.at);
+      r.name = to[r.name], r.short_name = to[r.short_name];
+      if (r.kind == GpuKind::kKernel) r.config = config(next.rank_.configs[r.config]);
+    }
+    take_over(gpu_, next.gpu_);
+    rank_.open_ranges += next.rank_.open_ranges;
+    const auto take_records = [&](auto& into, auto& from, auto rename) {
+      for (auto& r : from)
+        shift.apply(r), rename(r);
+      take_over(into, from);
+    };
+    const auto name = [&](auto& r) { r.name = to[r.name]; };
+    const auto text = [&](NvtxRecord& r) { r.text = to[r.text], r.json = to[r.json]; };
+    const auto nothing = [](auto&) {};
+    take_records(api_, next.api_, name);
+    take_records(ranges_, next.ranges_, text);
+    take_records(rank_.marks, next.rank_.marks, text);
+    take_records(rank_.overheads, next.rank_.overheads, name);
+    take_records(rank_.graph_nodes, next.rank_.graph_nodes, nothing);
+    take_records(rank_.syncs, next.rank_.syncs, nothing);
+    take_records(rank_.thread_cpu, next.rank_.thread_cpu, nothing);
+    take_records(rank_.collectives, next.rank_.collectives, [&](CollectiveRecord& r) {
+      for (StringId* id : {&r.name, &r.dtype, &r.group_name, &r.ranks})
+        *id = to[*id];
+    });
+    for (const auto& [domain, domain_name] : next.rank_.domains) {
+      const std::pair named(domain, to[domain_name]);
+      if (std::ranges::find(rank_.domains, named) == rank_.domains.end()) rank_.domains.push_back(named);
+    }
+    for (const auto& [full, mangled] : next.mangled_)
+      mangled_.try_emplace(to[full], to[mangled]);
+  }
+
+  void leave_out() { left_out_ = true; }
+
+  void prepare() {
+    if (prepared_ || left_out_) return;
+    prepared_ = true;
+    close_open_ranges();
+    // What needs nothing of the others, on two threads. Each frees its records when it has made columns of them.
+    const std::array<std::function<void()>, 3> parts = {[&] { build_gpu(); }, [&] { build_ranges(); },
+                                                        [&] { build_api(); }};
+    parallel_for(parts.size(), 2, [&](std::size_t i) { parts.at(i)(); });
+    join_launches();
+    const auto by_start = [](const auto& r) { return r.start_ns; };
+    sort_by(rank_.marks, by_start);
+    sort_by(rank_.graph_nodes, [](const GraphNodeRecord& r) { return r.node; });
+    sort_by(rank_.syncs, by_start);
+    sort_by(rank_.overheads, by_start);
+    sort_by(rank_.collectives, [](const CollectiveRecord& r) { return std::tuple(r.correlation, r.graph_node); });
+    sort_by(rank_.thread_cpu, [](const ThreadCpuRecord& r) { return std::tuple(r.global_tid, r.timestamp_ns); });
+    sort_by(launcher_.processes, by_start);
+    sort_by(launcher_.process_cpu, [](const ProcessCpuRecord& r) { return std::tuple(r.global_pid, r.timestamp_ns); });
+    std::sort(rank_.domains.begin(), rank_.domains.end());
+  }
+
+  void move_into(Trace& trace) {
+    if (left_out_) return;
+    if (rank_.run.rank == kNoRank) {
+      trace.launchers.push_back(take_launcher(trace.strings));
+    } else {
+      trace.ranks.push_back(take(trace.strings));
+    }
+  }
+
+ private:
+  Launcher take_launcher(StringPool& strings) {
+    prepare();
+    for (ProcessRecord& r : launcher_.processes) {
+      for (StringId* id : {&r.name, &r.command})
+        *id = strings.intern(pool_.text(*id));
+    }
+    launcher_.run = rank_.run;
+    return std::move(launcher_);
+  }
+
+  Rank take(StringPool& strings) {
+    prepare();
+    std::vector<StringId> to(pool_.size());
+    for (StringId id = 0; id < pool_.size(); ++id)
+      to[id] = strings.intern(pool_.text(id));
+    for (std::vector<StringId>* column :
+         {&rank_.gpu.name, &rank_.gpu.short_name, &rank_.api.name, &rank_.ranges.name, &rank_.ranges.json}) {
+      for (StringId& id : *column)
+        id = to[id];
+    }
+    for (NvtxRecord& r : rank_.marks)
+      r.text = to[r.text], r.json = to[r.json];
+    for (OverheadRecord& r : rank_.overheads)
+      r.name = to[r.name];
+    for (CollectiveRecord& r : rank_.collectives) {
+      for (StringId* id : {&r.name, &r.dtype, &r.group_name, &r.ranks})
+        *id = to[*id];
+    }
+    for (auto& [domain, name] : rank_.domains)
+      name = to[name];
+    for (const auto& [full, mangled] : mangled_)
+      rank_.mangled.emplace_back(to[full], to[mangled]);
+    std::sort(rank_.mangled.begin(), rank_.mangled.end());
+    return std::move(rank_);
+  }
+
+  // Some sources have only the linker symbol.
+  StringId readable(StringId name) {
+    if (!is_mangled(pool_.text(name))) return name;
+    const auto [entry, is_new] = readable_.try_emplace(name, name);
+    if (is_new) entry->second = intern(demangled_kernel_name(pool_.text(name)));
+    return entry->second;
+  }
+
+  template <typename Record>
+  static void take_over(std::vector<Record>& into, std::vector<Record>& from) {
+    into.insert(into.end(), from.begin(), from.end());
+    from = {};
+  }
+
+  StringId short_name(StringId full) {
+    const auto [entry, is_new] = short_names_.try_emplace(full, kNoString);
+    if (is_new) entry->second = intern(short_kernel_name(pool_.text(full)));
+    return entry->second;
+  }
+
+  std::uint32_t config(const LaunchConfig& config) {
+    const auto [entry, is_new] = config_ids_.try_emplace(config, static_cast<std::uint32_t>(rank_.configs.size()));
+    if (is_new) rank_.configs.push_back(config);
+    return entry->second;
+  }
+
+  void close_open_ranges() {
+    std::int64_t last = kOpenEnd;
+    for (const NvtxRecord& r : ranges_)
+      last = std::max({last, r.start_ns, r.end_ns});
+    for (const ApiRecord& r : api_)
+      last = std::max(last, r.end_ns);
+    for (const GpuRow& r : gpu_)
+      last = std::max(last, r.at.end_ns);
+    for (NvtxRecord& r : ranges_) {
+      if (r.end_ns != kOpenEnd) continue;
+      r.end_ns = last;
+      ++rank_.open_ranges;
+    }
+  }
+
+  void build_api() {
+    const Watch watch(cancel_);
+    auto [lanes, order] = order_by_lane<ThreadLane>(
+        api_, api_lane_key, outer_first<ApiRecord>,
+        [](const ApiRecord& r) {
+          return ThreadLane{r.global_tid, {}};
+        },
+        watch);
+    ApiCalls& api = rank_.api;
+    reserve(order.size(), api.start_ns, api.end_ns, api.name, api.correlation);
+    for (const EventIndex i : order) {
+      watch.tick();
+      const ApiRecord& r = api_[i];
+      api.start_ns.push_back(r.start_ns);
+      api.end_ns.push_back(r.end_ns);
+      api.name.push_back(r.name);
+      api.correlation.push_back(r.correlation);
+    }
+    rank_.api_lanes = std::move(lanes);
+    fill_lane_column(rank_.api_lanes, api.lane, order.size());
+    api_ = {};
+  }
+
+  template <typename... Column>
+  static void reserve(std::size_t events, Column&... columns) {
+    (columns.reserve(events), ...);
+  }
+
+  template <typename Lane>
+  static void fill_lane_column(const std::vector<Lane>& lanes, std::vector<std::uint32_t>& column, std::size_t size) {
+    column.resize(size);
+    for (std::uint32_t lane = 0; lane < lanes.size(); ++lane) {
+      std::fill(column.begin() + lanes[lane].events.begin, column.begin() + lanes[lane].events.end, lane);
+    }
+  }
+
+  using ProcessAndCorrelation = std::pair<std::uint64_t, std::uint32_t>;
+
+  using CallByCorrelation = std::pair<ProcessAndCorrelation, EventIndex>;
+
+  // Correlation ids are unique within a process only. A driver call inside a runtime call carries the same id: the
+  // outer, earlier one is the launch that the program made.
+  std::vector<CallByCorrelation> calls_by_correlation() const {
+    const Watch watch(cancel_);
+    const ApiCalls& api = rank_.api;
+    const auto before = [&](const CallByCorrelation& a, const CallByCorrelation& b) {
+      watch.tick();
+      if (a.first != b.first) return a.first < b.first;
+      return std::pair(api.start_ns[a.second], a.second) < std::pair(api.start_ns[b.second], b.second);
+    };
+    std::vector<CallByCorrelation> calls;
+    calls.reserve(api.start_ns.size());
+    std::vector<std::ptrdiff_t> runs = {0};  // where the sorted runs begin and the last one ends
+    for (const ThreadLane& lane : rank_.api_lanes) {
+      for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
+        if (api.correlation[i] != 0) calls.push_back({{global_pid_of(lane.global_tid), api.correlation[i]}, i});
+      }
+      // A thread counts up.
+      if (!std::is_sorted(calls.begin() + runs.back(), calls.end(), before)) {
+        std::sort(calls.begin() + runs.back(), calls.end(), before);
+      }
+      runs.push_back(std::ssize(calls));
+    }
+    for (; runs.size() > 2; runs = merge_pairs(calls, runs, before)) {
+    }
+    return calls;
+  }
+
+  template <typename Before>
+  static std::vector<std::ptrdiff_t> merge_pairs(std::vector<CallByCorrelation>& calls,
+                                                 const std::vector<std::ptrdiff_t>& runs, Before before) {
+    std::vector<std::ptrdiff_t> merged = {0};
+    for (std::size_t i = 2; i < runs.size(); i += 2) {
+      std::inplace_merge(calls.begin() + runs[i - 2], calls.begin() + runs[i - 1], calls.begin() + runs[i], before);
+      merged.push_back(runs[i]);
+    }
+    if (merged.back() != runs.back()) merged.push_back(runs.back());
+    return merged;
+  }
+
+  void build_gpu() {
+    const Watch watch(cancel_);
+    auto [lanes, order] = order_by_lane<GpuLane>(
+        gpu_, gpu_lane_key, gpu_key,
+        [](const GpuRow& r) {
+          return GpuLane{r.at.device, r.at.context, r.at.stream, {}};
+        },
+        watch);
+    GpuEvents& gpu = rank_.gpu;
+    reserve(order.size(), gpu.start_ns, gpu.end_ns, gpu.name, gpu.short_name, gpu.bytes, gpu.config, gpu.correlation,
+            gpu.graph_node, gpu.kind, gpu.gpu_class, gpu.operation, gpu_process_);
+    for (const EventIndex i : order) {
+      watch.tick();
+      const GpuRow& r = gpu_[i];
+      gpu.start_ns.push_back(r.at.start_ns);
+      gpu.end_ns.push_back(r.at.end_ns);
+      gpu.name.push_back(r.name);
+      gpu.short_name.push_back(r.short_name);
+      gpu.bytes.push_back(r.bytes);
+      gpu.config.push_back(r.config);
+      gpu.correlation.push_back(r.at.correlation);
+      gpu.graph_node.push_back(r.at.graph_node);
+      gpu.kind.push_back(r.kind);
+      const OperationKind operation = this->operation(r);
+      gpu.operation.push_back(operation);
+      gpu.gpu_class.push_back(class_of(operation, operation == OperationKind::kCopy ? pool_.text(r.name) : ""));
+      // A source that did not say which process: the rank's.
+      gpu_process_.push_back(global_pid_of(r.at.global_pid == 0 ? rank_.run.global_pid : r.at.global_pid));
+    }
+    rank_.gpu_lanes = std::move(lanes);
+    fill_lane_column(rank_.gpu_lanes, gpu.lane, order.size());
+    gpu_ = {};
+  }
+
+  // Which call launched each GPU event.
+  void join_launches() {
+    const Watch watch(cancel_);
+    const std::vector<CallByCorrelation> calls = calls_by_correlation();
+    auto last = calls.begin();
+    const auto launch_of = [&](const ProcessAndCorrelation& key) {
+      if (key.second == 0) return kNoEvent;
+      const auto less = [](const auto& call, const auto& wanted) { return call.first < wanted; };
+      // A stream mostly runs what was launched next: look closely behind the last one before looking everywhere.
+      constexpr std::ptrdiff_t kNear = 64;
+      const auto near_end = last + std::min(kNear, calls.end() - last);
+      const bool near =
+          last != calls.end() && !(key < last->first) && (near_end == calls.end() || key < near_end->first);
+      const auto found =
+          near ? std::lower_bound(last, near_end, key, less) : std::lower_bound(calls.begin(), calls.end(), key, less);
+      last = found;
+      return found == calls.end() || found->first != key ? kNoEvent : found->second;
+    };
+    GpuEvents& gpu = rank_.gpu;
+    gpu.launch.reserve(gpu_process_.size());
+    for (EventIndex i = 0; i < gpu_process_.size(); ++i) {
+      watch.tick();
+      gpu.launch.push_back(launch_of({gpu_process_[i], gpu.correlation[i]}));
+    }
+    gpu_process_ = {};
+  }
+
+  // Asked once per name.
+  OperationKind operation(const GpuRow& r) {
+    if (r.kind != GpuKind::kKernel) return operation_kind(r.kind, {});
+    const auto [entry, is_new] = operations_.try_emplace(r.name, OperationKind::kUnknown);
+    if (is_new) entry->second = operation_kind(r.kind, pool_.text(r.name));
+    return entry->second;
+  }
+
+  void build_ranges() {
+    const Watch watch(cancel_);
+    auto [lanes, order] = order_by_lane<RangeLane>(
+        ranges_, nvtx_lane_key, outer_first<NvtxRecord>,
+        [](const NvtxRecord& r) {
+          return RangeLane{r.global_tid, r.domain, {}};
+        },
+        watch);
+    Ranges& ranges = rank_.ranges;
+    reserve(order.size(), ranges.start_ns, ranges.end_ns, ranges.name, ranges.json);
+    for (const EventIndex i : order) {
+      watch.tick();
+      const NvtxRecord& r = ranges_[i];
+      ranges.start_ns.push_back(r.start_ns);
+      ranges.end_ns.push_back(r.end_ns);
+      ranges.name.push_back(r.text);
+      ranges.json.push_back(r.json);
+      if (r.type == NvtxType::kStartEnd) rank_.start_end_ranges.push_back(ranges.size() - 1);
+    }
+    if (std::ranges::any_of(ranges_, has_sequence)) {
+      ranges.sequence.reserve(order.size());
+      for (const EventIndex i : order)
+        ranges.sequence.push_back(has_sequence(ranges_[i]) ? ranges_[i].int64_value : -1);
+    }
+    rank_.range_lanes = std::move(lanes);
+    fill_lane_column(rank_.range_lanes, ranges.lane, order.size());
+    ranges_ = {};
+    ranges.depth.resize(order.size());
+    std::vector<std::int64_t> open;  // ends of the enclosing ranges
+    for (const RangeLane& lane : rank_.range_lanes) {
+      open.clear();
+      for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
+        while (!open.empty() && open.back() <= ranges.start_ns[i])
+          open.pop_back();
+        ranges.depth[i] = static_cast<std::uint16_t>(std::min<std::size_t>(open.size(), 0xFFFF));
+        open.push_back(ranges.end_ns[i]);
+      }
+    }
+  }
+
+  const std::atomic<bool>* cancel_;
+  StringPool pool_;
+  Rank rank_;
+  Launcher launcher_;
+  std::vector<GpuRow> gpu_;
+  std::vector<ApiRecord> api_;
+  std::vector<NvtxRecord> ranges_;
+  std::vector<std::uint64_t> gpu_process_;  // of each GPU event, until its launch is found
+  std::unordered_map<LaunchConfig, std::uint32_t, ConfigHash> config_ids_;
+  std::unordered_map<StringId, StringId> readable_;
+  std::unordered_map<StringId, StringId> short_names_;
+  std::unordered_map<StringId, OperationKind> operations_;  // of kernels
+  std::unordered_map<StringId, StringId> mangled_;
+  bool prepared_ = false;
+  bool left_out_ = false;
+};
+
+TraceBuilder::TraceBuilder(const std::atomic<bool>* cancel) : cancel_(cancel) {}
+TraceBuilder::~TraceBuilder() = default;
+
+RecordSink& TraceBuilder::add_process() { return *processes_.emplace_back(std::make_unique<Process>(cancel_)); }
+
+void TraceBuilder::remove_last_process() { processes_.pop_back(); }
+
+void TraceBuilder::absorb(TraceBuilder& host) {
+  for (std::size_t i = 0; i < processes_.size(); ++i)
+    processes_[i]->absorb(*host.processes_[i]);
+}
+
+void TraceBuilder::append(std::size_t to, TraceBuilder& from, std::size_t process, const RecordShift& shift) {
+  processes_[to]->append(*from.processes_[process], shift);
+  from.leave_out(process);
+}
+
+void TraceBuilder::leave_out(std::size_t process) { processes_[process]->leave_out(); }
+
+void TraceBuilder::set_run(std::size_t process, const RunInfo& run) { processes_[process]->set_run(run); }
+
+void TraceBuilder::prepare() {
+  for (const auto& process : processes_)
+    process->prepare();
+}
+
+void TraceBuilder::move_into(Trace& trace) {
+  for (const auto& process : processes_)
+    process->move_into(trace);
+  processes_.clear();
+}
+
+}  // namespace swinscope

@@ -1,0 +1,2 @@
+#include "store/high/c.h"
+#include "store/low/a.h"

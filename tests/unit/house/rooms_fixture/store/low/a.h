@@ -1,0 +1,1 @@
+#include "store/high/b.h"
