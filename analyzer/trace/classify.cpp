@@ -244,6 +244,40 @@ void apply_rules(const Trace& trace, const ClassRules& rules, Rank& rank) {
 
 }  // namespace
 
+namespace {
+
+// A sum that copy engines carry is copies to and from the neighbours and one of the GPU's own part, on streams that do
+// nothing else: on a stream where most copies go to other GPUs, those within the GPU are part of it.
+void join_own_parts(const Trace& trace, Rank& rank) {
+  GpuEvents& gpu = rank.gpu;
+  ByString<bool> is_peer(trace.strings.size());
+  const auto to_other = [&](EventIndex i) {
+    return is_peer.get(gpu.name[i], [&] { return is_peer_copy(trace.text(gpu.name[i])); });
+  };
+  ByString<bool> is_within(trace.strings.size());
+  const auto within = [&](EventIndex i) {
+    return is_within.get(gpu.name[i],
+                         [&] { return parse_copy_name(trace.text(gpu.name[i])).kind == CopyKind::kDeviceToDevice; });
+  };
+  for (const GpuLane& lane : rank.gpu_lanes) {
+    std::int64_t others = 0;
+    std::vector<EventIndex> own;
+    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
+      if (gpu.kind[i] != GpuKind::kMemcpy) continue;
+      if (to_other(i)) {
+        ++others;
+      } else if (within(i)) {
+        own.push_back(i);
+      }
+    }
+    if (others == 0 || others < static_cast<std::int64_t>(own.size())) continue;
+    for (const EventIndex i : own)
+      gpu.gpu_class[i] = GpuClass::kCommunication;
+  }
+}
+
+}  // namespace
+
 OperationKind join_operations(OperationKind launched_by, NamedOperation name) {
   if (launched_by == kUnknown) return name.kind;
   if (name.kind == kUnknown) return launched_by;
@@ -259,6 +293,7 @@ void classify(Trace& trace, const ClassRules& rules) {
   const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   parallel_for(trace.ranks.size(), threads, [&](std::size_t r) {
     RankClassifier(trace, trace.ranks[r]).run();
+    join_own_parts(trace, trace.ranks[r]);
     if (!rules.empty()) apply_rules(trace, rules, trace.ranks[r]);
   });
 }
