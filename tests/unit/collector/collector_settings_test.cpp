@@ -13,7 +13,7 @@ namespace {
 
 class CollectorSettingsTest : public ::testing::Test {
  protected:
-  ~CollectorSettingsTest() override {
+  void TearDown() override {
     for (const std::string& name : set_)
       unsetenv(name.c_str());
   }
