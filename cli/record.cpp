@@ -20,6 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// A file with nothing but its tables has half of that.
+constexpr std::uint64_t kLeastSize = std::uint64_t{1} << 20U;
+
 struct RecordCommandOptions {
   RecordOptions record;
   std::string folder;
@@ -115,6 +118,10 @@ int run_record(RecordCommandOptions options) {
   options.record.trace.graph_level = options.graphs == "graph";
   options.record.window = window_of(options);
   options.record.max_bytes = static_cast<std::int64_t>(options.max_size);
+  if (options.max_size > 0 && options.max_size < kLeastSize) {
+    throw Error(ErrorKind::kUsage, fmt::format("--max-size {}: too small", options.max_size),
+                "the tables alone take half a megabyte", "give 1M or more");
+  }
   if (options.quiet) {
     options.record.report = [](const std::string&) {};
   }
@@ -159,7 +166,7 @@ void add_record(CLI::App& app, int& status) {
       ->add_option("--duration", options->duration_s,
                    "Record CUDA for this many seconds from its first call, or trigger")
       ->check(CLI::PositiveNumber);
-  command->add_option("--max-size", options->max_size, "End the file of a process at this size, such as 2G")
+  command->add_option("--max-size", options->max_size, "End the file of a process at this size, such as 2G; at least 1M")
       ->transform(CLI::AsSizeValue(false));
   command
       ->add_option("--gpu-metrics", options->record.gpu_metrics_hz,

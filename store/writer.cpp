@@ -562,6 +562,11 @@ void TraceWriter::flush() {
   impl_->begin();
 }
 
+std::int64_t TraceWriter::bytes() const {
+  Statement pages = impl_->db.prepare("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+  return pages.step() ? pages.integer(0) : 0;
+}
+
 void TraceWriter::roll_back() {
   impl_->transaction.reset();
   impl_->rows = 0;

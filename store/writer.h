@@ -64,6 +64,8 @@ class TraceWriter : public RecordSink {
 
   // Makes everything added so far readable by others.
   void flush();
+  // Of the file, with what was flushed, once its log is merged into it.
+  std::int64_t bytes() const;
   // After an Error: takes back all rows since the last flush that succeeded, so that recording can go on. String ids
   // stay valid; what set_run said has to be said again. May throw again.
   void roll_back();

@@ -139,13 +139,7 @@ void ProcessRecording::flush() {
 // What is in the file stays whole and is finished in the end; what comes later is counted.
 void ProcessRecording::check_size() {
   if (options_.max_bytes <= 0) return;
-  std::int64_t bytes = 0;
-  for (const char* suffix : {"", "-wal"}) {
-    std::error_code none;
-    const auto size = std::filesystem::file_size(path_.string() + suffix, none);
-    if (!none) bytes += static_cast<std::int64_t>(size);
-  }
-  if (bytes < options_.max_bytes) return;
+  if (writer_->bytes() < options_.max_bytes) return;
   is_full_ = true;
   failure_ = "the file has reached the size of --max-size";
   segment_.header().is_full.store(1, std::memory_order_release);

@@ -131,7 +131,7 @@ TEST_F(RecordWindow, ADurationEndsIt) {
 }
 
 TEST_F(RecordWindow, ASizeEndsIt) {
-  EXPECT_EQ(Process(record({"--max-size", "200K"}, "until"), variables()).wait(), 7);
+  EXPECT_EQ(Process(record({"--max-size", "1M"}, "until"), variables()).wait(), 7);
   Sqlite db(file());
   EXPECT_EQ(db.value("PRAGMA integrity_check"), "ok");
   EXPECT_EQ(db.value("SELECT complete FROM SWINSCOPE_RUN"), "1");
@@ -146,7 +146,8 @@ TEST_F(RecordWindow, OptionsThatMakeNoSenseAreRefusedBeforeAnythingRuns) {
                                                    {{"--steps", "1:2", "--armed"}, "--armed"},
                                                    {{"--cuda-graph-trace", "deep"}, "--cuda-graph-trace"},
                                                    {{"--duration", "-1"}, "--duration"},
-                                                   {{"--max-size", "much"}, "--max-size"}};
+                                                   {{"--max-size", "much"}, "--max-size"},
+                                                   {{"--max-size", "200K"}, "--max-size 204800: too small"}};
   for (const auto& [options, message] : cases) {
     const std::string said = result(record(options, "steps"));
     EXPECT_THAT(said, StartsWith("2 ")) << message;
