@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <type_traits>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -18,10 +19,13 @@
 #include "store/numbered_name.h"
 #include "store/schema.h"
 #include "store/table_reader.h"
+#include "store/tables.h"
 #include "store/utf8.h"
 
 namespace swinscope {
 namespace {
+
+using tables::ReadGroup;
 
 // Times beyond this cannot be real and would overflow when subtracted.
 constexpr std::int64_t kMaxTimeNs = std::int64_t{1} << 61;
@@ -101,6 +105,40 @@ class RankReader {
   bool has_numbered_domain_ = false;
 };
 
+// A row of which the strings go to a rank.
+class RankRow {
+ public:
+  RankRow(const TableReader& rows, RankReader& rank) : rows_(rows), rank_(rank) {}
+
+  RankReader& rank() const { return rank_; }
+  bool is_null(int i) const { return rows_.is_null(i); }
+  std::string text(int i) const { return rows_.text(i); }
+  std::string_view blob(int i) const { return rows_.blob(i); }
+  StringId string_of_id(int i) const { return rank_.string(rows_.integer<std::int64_t>(i)); }
+  StringId string_of_text(int i) const { return rank_.sink().intern(rows_.text(i)); }
+  void name_by_text(int i, NvtxRecord& r) const {
+    if (is_range(r)) {
+      rank_.name_range(r, rows_.text(i));
+    } else {
+      r.text = string_of_text(i);
+    }
+  }
+  void name_by_id(int i, NvtxRecord& r) const {
+    const std::string_view name = rank_.text(rows_.integer<std::int64_t>(i));
+    if (is_range(r) && name.find(" = ") != std::string_view::npos) {
+      rank_.name_range(r, name);
+    } else {
+      r.text = string_of_id(i);
+    }
+  }
+
+ private:
+  static bool is_range(const NvtxRecord& r) { return r.type == NvtxType::kPushPop || r.type == NvtxType::kStartEnd; }
+
+  const TableReader& rows_;
+  RankReader& rank_;
+};
+
 // Reads all tables of a file and hands each row to its rank.
 class FileReader {
  public:
@@ -111,22 +149,19 @@ class FileReader {
   }
 
   void read() {
-    if (scope_ != ReadScope::kHostSpans) {
-      read_kernels();
-      read_copies();
-      read_sets();
-      read_graphs();
-    }
-    if (scope_ != ReadScope::kGpuSpans) {
-      read_apis();
-      read_nvtx();
-    }
+    if (scope_ != ReadScope::kHostSpans) read_tables<KernelRecord, MemcpyRecord, MemsetRecord, GraphTraceRecord>();
+    if (scope_ != ReadScope::kGpuSpans) read_tables<ApiRecord, NvtxPayloadRecord>();
     if (scope_ == ReadScope::kAll) {
-      read_graph_nodes();
-      read_syncs();
-      read_overheads();
-      read_collectives();
-      read_cpu_times();
+      read_tables<GraphNodeRecord, SyncRecord, OverheadRecord, CollectiveRecord, ThreadCpuRecord, ProcessCpuRecord,
+                  ProcessRecord>();
+      if (own_) {
+        // An export's are named among those that are not read (kReadTables).
+        read_tables<CudaEventRecord, MemoryRecord, MemoryPoolRecord, PayloadSchemaRecord, PayloadEntryRecord,
+                    MetricRecord, MetricNameRecord>();
+      } else {
+        // Overhead has this name in some versions; our own table says again what the other one says.
+        read_rows<OverheadRecord>(tables::kProfilerOverheads.name);
+      }
     }
     if (scope_ == ReadScope::kHostSpans) {
       hand_over_drops();
@@ -138,11 +173,6 @@ class FileReader {
   }
 
  private:
-  struct Times {
-    std::int64_t start_ns;
-    std::int64_t end_ns;
-  };
-
   void read_strings() {
     TableReader rows(db_, "StringIds", {"id", "value"}, 2);
     while (rows.next())
@@ -177,7 +207,7 @@ class FileReader {
       auto& rank = ranks_.emplace_back(std::make_unique<RankReader>(sink.add_process(), strings_));
       rank->run.rank = static_cast<std::int32_t>(ranks_.size()) - 1;
       rank->run.global_pid = pid;
-      rank_of_.emplace(pid, rank.get());
+      reader_of_.emplace(pid, rank.get());
     }
     state_mpi_ranks();
   }
@@ -224,46 +254,27 @@ class FileReader {
   }
 
   RankReader& rank(std::uint64_t global_id) {
-    const auto found = rank_of_.find(global_pid_of(global_id));
-    return found == rank_of_.end() ? *ranks_.front() : *found->second;
+    const auto found = reader_of_.find(global_pid_of(global_id));
+    return found == reader_of_.end() ? *ranks_.front() : *found->second;
   }
 
   void drop(const std::string& what, const std::string& reason) { ++drops_[{what, reason}]; }
 
-  // The usable start and end in columns 0 and 1, or nothing (counted).
-  std::optional<Times> times(const TableReader& rows, const char* what, bool end_optional = false) {
-    if (!rows.is_integer(0)) {
-      drop(what, "the start is not an integer");
-      return std::nullopt;
-    }
-    const bool open = end_optional && rows.is_null(1);
-    if (!open && !rows.is_integer(1)) {
-      drop(what, "the end is not an integer");
-      return std::nullopt;
-    }
-    const auto start = rows.integer<std::int64_t>(0);
-    const auto end = open ? start : rows.integer<std::int64_t>(1);
-    if (end < start) {
-      drop(what, "the end is before the start");
-      return std::nullopt;
-    }
-    if (start < -kMaxTimeNs || end > kMaxTimeNs) {
-      drop(what, "the time is out of range");
-      return std::nullopt;
-    }
-    return Times{start, open ? kOpenEnd : end};
-  }
-
-  // Whether the time in column 0 is usable; counted when it is not.
-  bool sampled(const TableReader& rows, const char* what) {
-    if (!rows.is_integer(0)) {
-      drop(what, "the time is not an integer");
-    } else if (const auto time = rows.integer<std::int64_t>(0); time < -kMaxTimeNs || time > kMaxTimeNs) {
-      drop(what, "the time is out of range");
+  // Why the times of a record cannot be used; nothing when they can.
+  template <typename Record>
+  static const char* fault_of_times(const Record& r) {
+    const auto is_real = [](std::int64_t time) { return time >= -kMaxTimeNs && time <= kMaxTimeNs; };
+    if constexpr (requires { r.end_ns; }) {
+      const std::int64_t end_ns = r.end_ns == kOpenEnd ? r.start_ns : r.end_ns;
+      if (end_ns < r.start_ns) return "the end is before the start";
+      return is_real(r.start_ns) && is_real(end_ns) ? nullptr : tables::kOutOfRange;
+    } else if constexpr (requires { r.time_ns; }) {
+      return r.time_ns == kUnknownTime || is_real(r.time_ns) ? nullptr : tables::kOutOfRange;
+    } else if constexpr (requires { r.timestamp_ns; }) {
+      return is_real(r.timestamp_ns) ? nullptr : tables::kOutOfRange;
     } else {
-      return true;
+      return nullptr;
     }
-    return false;
   }
 
   // Counts every row of a table.
@@ -276,350 +287,67 @@ class FileReader {
     }
   }
 
-  // Opens a table for reading; the rows of one that lacks a required column are counted.
-  TableReader table(const char* name, const std::vector<const char*>& columns, int required) {
-    TableReader rows(db_, name, columns, required);
+  template <typename... Records>
+  void read_tables() {
+    (read_rows<Records>(tables::kTable<Records>.name), ...);
+  }
+
+  // Reads the table of a kind of record, which may have another name.
+  template <typename Record>
+  void read_rows(const char* name) {
+    if (spans_only_) {
+      read_rows<Record, tables::Selection<tables::kTable<Record>, true>>(name);
+    } else {
+      read_rows<Record, tables::Selection<tables::kTable<Record>, false>>(name);
+    }
+  }
+
+  template <typename Record, typename Columns>
+  void read_rows(const char* name) {
+    std::vector<TableReader::Column> columns;
+    Columns::for_each([&](const auto& column, int /*number*/) {
+      columns.push_back({column.name, column.is_required});
+    });
+    TableReader rows(db_, name, columns);
+    // The rows of a table that lacks a required column are counted.
     if (!rows.missing_column().empty())
       drop_table(name, fmt::format("the table has no column {}", rows.missing_column()));
-    return rows;
+    while (rows.next()) {
+      Record record;
+      const char* fault = Columns::read_times(rows, record);
+      if (fault == nullptr) fault = fault_of_times(record);
+      if (fault != nullptr) {
+        drop(tables::kTable<Record>.record, fault);
+        continue;
+      }
+      Columns::template read<ReadGroup::kValues>(rows, record);
+      const RankRow row(rows, rank_of(record));
+      Columns::template read<ReadGroup::kStrings>(row, record);
+      Columns::template read<ReadGroup::kName>(row, record);
+      hand_over(row.rank(), record);
+    }
   }
 
-  // Columns 0..6 of every GPU table: start, end, deviceId, contextId, streamId, correlationId, globalPid; 7
-  // greenContextId.
+  // Whose the record is; the first rank's where it does not say.
   template <typename Record>
-  static Record gpu_record(const TableReader& rows, const Times& times) {
-    Record r;
-    r.start_ns = times.start_ns;
-    r.end_ns = times.end_ns;
-    r.device = rows.integer<std::int32_t>(2);
-    r.context = rows.integer<std::uint32_t>(3);
-    r.stream = rows.integer<std::uint32_t>(4);
-    r.correlation = rows.integer<std::uint32_t>(5);
-    r.global_pid = rows.integer<std::uint64_t>(6);
-    r.green_context = rows.integer<std::uint32_t>(7);
-    return r;
-  }
-
-  static Dim3 dim3(const TableReader& rows, int column) {
-    return {rows.integer<std::int32_t>(column), rows.integer<std::int32_t>(column + 1),
-            rows.integer<std::int32_t>(column + 2)};
-  }
-
-  // All columns of a table, or the first `spans` of them where no more is wanted.
-  TableReader table(const char* name, std::initializer_list<const char*> columns, int required, std::size_t spans) {
-    return table(name, spans_only_ ? std::vector(columns.begin(), columns.begin() + spans) : std::vector(columns),
-                 required);
-  }
-
-  void read_kernels() {
-    TableReader rows = table("CUPTI_ACTIVITY_KIND_KERNEL",
-                             {"start",
-                              "end",
-                              "deviceId",
-                              "contextId",
-                              "streamId",
-                              "correlationId",
-                              "globalPid",
-                              "greenContextId",
-                              "demangledName",
-                              "shortName",
-                              "mangledName",
-                              "gridX",
-                              "gridY",
-                              "gridZ",
-                              "blockX",
-                              "blockY",
-                              "blockZ",
-                              "clusterX",
-                              "clusterY",
-                              "clusterZ",
-                              "launchType",
-                              "cacheConfig",
-                              "registersPerThread",
-                              "staticSharedMemory",
-                              "dynamicSharedMemory",
-                              "localMemoryPerThread",
-                              "localMemoryTotal",
-                              "gridId",
-                              "sharedMemoryExecuted",
-                              "sharedMemoryLimitConfig",
-                              "graphNodeId",
-                              "graphId"},
-                             3, 10);
-    while (rows.next()) {
-      const auto when = times(rows, "kernel");
-      if (!when) continue;
-      auto r = gpu_record<KernelRecord>(rows, *when);
-      RankReader& to = rank(r.global_pid);
-      r.demangled_name = to.string(rows.integer<std::int64_t>(8));
-      r.short_name = to.string(rows.integer<std::int64_t>(9));
-      if (!spans_only_) read_launch(rows, to, r);
-      to.sink().add(r);
-    }
-  }
-
-  // How a kernel was launched.
-  static void read_launch(const TableReader& rows, RankReader& to, KernelRecord& r) {
-    r.mangled_name = to.string(rows.integer<std::int64_t>(10));
-    r.grid = dim3(rows, 11);
-    r.block = dim3(rows, 14);
-    r.cluster = dim3(rows, 17);
-    r.launch_type = rows.integer<std::int32_t>(20);
-    r.cache_config = rows.integer<std::int32_t>(21);
-    r.registers_per_thread = rows.integer<std::int32_t>(22);
-    r.static_shared_bytes = rows.integer<std::int32_t>(23);
-    r.dynamic_shared_bytes = rows.integer<std::int32_t>(24);
-    r.local_bytes_per_thread = rows.integer<std::int32_t>(25);
-    r.local_bytes_total = rows.integer<std::int64_t>(26);
-    r.grid_id = rows.integer<std::int64_t>(27);
-    r.shared_bytes_executed = rows.integer<std::int32_t>(28);
-    r.shared_limit_config = rows.integer<std::int32_t>(29);
-    r.graph_node = rows.integer<std::uint64_t>(30);
-    r.graph = rows.integer<std::uint32_t>(31);
-  }
-
-  void read_copies() {
-    TableReader rows =
-        table("CUPTI_ACTIVITY_KIND_MEMCPY",
-              {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "greenContextId",
-               "bytes", "copyKind", "srcKind", "dstKind", "srcDeviceId", "dstDeviceId", "graphNodeId"},
-              3);
-    while (rows.next()) {
-      const auto when = times(rows, "memcpy");
-      if (!when) continue;
-      auto r = gpu_record<MemcpyRecord>(rows, *when);
-      r.bytes = rows.integer<std::int64_t>(8);
-      r.kind = CopyKind{rows.integer<std::int32_t>(9)};
-      r.src_kind = MemoryKind{rows.integer<std::int32_t>(10, 7)};
-      r.dst_kind = MemoryKind{rows.integer<std::int32_t>(11, 7)};
-      r.src_device = rows.integer<std::int32_t>(12, -1);
-      r.dst_device = rows.integer<std::int32_t>(13, -1);
-      r.graph_node = rows.integer<std::uint64_t>(14);
-      rank(r.global_pid).sink().add(r);
-    }
-  }
-
-  void read_sets() {
-    TableReader rows = table("CUPTI_ACTIVITY_KIND_MEMSET",
-                             {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid",
-                              "greenContextId", "bytes", "value", "memKind", "graphNodeId"},
-                             3);
-    while (rows.next()) {
-      const auto when = times(rows, "memset");
-      if (!when) continue;
-      auto r = gpu_record<MemsetRecord>(rows, *when);
-      r.bytes = rows.integer<std::int64_t>(8);
-      r.value = rows.integer<std::int64_t>(9);
-      r.kind = MemoryKind{rows.integer<std::int32_t>(10, 7)};
-      r.graph_node = rows.integer<std::uint64_t>(11);
-      rank(r.global_pid).sink().add(r);
-    }
-  }
-
-  void read_graphs() {
-    TableReader rows = table("CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
-                             {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid",
-                              "greenContextId", "graphId", "graphExecId"},
-                             3);
-    while (rows.next()) {
-      const auto when = times(rows, "graph execution");
-      if (!when) continue;
-      auto r = gpu_record<GraphTraceRecord>(rows, *when);
-      r.graph = rows.integer<std::uint32_t>(8);
-      r.graph_exec = rows.integer<std::uint32_t>(9);
-      RankReader& to = rank(r.global_pid);
-      to.run.graph_level_only = true;
-      to.sink().add(r);
-    }
-  }
-
-  void read_syncs() {
-    TableReader rows = table("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
-                             {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid",
-                              "greenContextId", "syncType", "eventId", "eventSyncId"},
-                             2);
-    while (rows.next()) {
-      const auto when = times(rows, "synchronization");
-      if (!when) continue;
-      auto r = gpu_record<SyncRecord>(rows, *when);
-      r.type = SyncType{rows.integer<std::int32_t>(8)};
-      r.event = rows.integer<std::uint32_t>(9);
-      r.event_sync = rows.integer<std::uint64_t>(10);
-      rank(r.global_pid).sink().add(r);
-    }
-  }
-
-  // Those that had been there before the recording began have no row.
-  void read_graph_nodes() {
-    TableReader rows = table("CUDA_GRAPH_NODE_EVENTS", {"start", "globalTid", "graphNodeId", "originalGraphNodeId"}, 3);
-    while (rows.next()) {
-      GraphNodeRecord r;
-      r.time_ns = rows.integer<std::int64_t>(0);
-      r.global_tid = rows.integer<std::uint64_t>(1);
-      r.node = rows.integer<std::uint64_t>(2);
-      r.original = rows.integer<std::uint64_t>(3);
-      rank(r.global_tid).sink().add(r);
-    }
-  }
-
-  void read_apis() {
-    TableReader rows = table("CUPTI_ACTIVITY_KIND_RUNTIME",
-                             {"start", "end", "globalTid", "nameId", "correlationId", "eventClass", "returnValue"}, 4);
-    while (rows.next()) {
-      const auto when = times(rows, "CUDA call");
-      if (!when) continue;
-      ApiRecord r;
-      r.start_ns = when->start_ns;
-      r.end_ns = when->end_ns;
-      r.global_tid = rows.integer<std::uint64_t>(2);
-      RankReader& to = rank(r.global_tid);
-      r.name = to.string(rows.integer<std::int64_t>(3));
-      r.correlation = rows.integer<std::uint32_t>(4);
-      r.api_class = rows.integer<std::int32_t>(5) == 1 ? ApiClass::kDriver : ApiClass::kRuntime;
-      r.return_value = rows.integer<std::int32_t>(6);
-      to.sink().add(r);
-    }
-  }
-
-  void read_overheads() {
-    // Named PROFILER_OVERHEAD in some versions, with the same columns; ours says a part again there.
-    for (const char* name : {"CUPTI_ACTIVITY_KIND_OVERHEAD", "PROFILER_OVERHEAD"}) {
-      if (own_ && name == std::string_view("PROFILER_OVERHEAD")) continue;
-      TableReader rows = table(name, {"start", "end", "globalTid", "correlationId", "nameId", "overheadType"}, 2);
-      while (rows.next()) {
-        const auto when = times(rows, "overhead");
-        if (!when) continue;
-        OverheadRecord r;
-        r.start_ns = when->start_ns;
-        r.end_ns = when->end_ns;
-        r.global_tid = rows.integer<std::uint64_t>(2);
-        r.correlation = rows.integer<std::uint32_t>(3);
-        RankReader& to = rank(r.global_tid);
-        r.name = to.string(rows.integer<std::int64_t>(4));
-        r.type = rows.integer<std::int32_t>(5);
-        to.sink().add(r);
-      }
-    }
-  }
-
-  // The value in the first column from `column` that has one; the columns are in the order of NvtxValueType.
-  static void read_value(const TableReader& rows, int column, NvtxRecord& r) {
-    for (int type = 1; type <= 6; ++type, ++column) {
-      if (rows.is_null(column)) continue;
-      r.value_type = static_cast<NvtxValueType>(type);
-      if (r.value_type == NvtxValueType::kDouble || r.value_type == NvtxValueType::kFloat) {
-        r.double_value = rows.real(column);
-      } else {
-        r.int64_value = rows.integer<std::int64_t>(column);
-      }
-      return;
-    }
-  }
-
-  // What else the program said about a range or mark.
-  static void read_payload(const TableReader& rows, RankReader& to, NvtxRecord& r) {
-    r.range = rows.integer<std::uint64_t>(7);
-    r.category = rows.integer<std::uint32_t>(8);
-    r.color = rows.integer<std::uint32_t>(9);
-    r.end_global_tid = rows.integer<std::uint64_t>(10);
-    r.json = rows.is_null(11) ? to.string(rows.integer<std::int64_t>(12)) : to.sink().intern(rows.text(11));
-    read_value(rows, 13, r);
-  }
-
-  static void read_name(const TableReader& rows, RankReader& to, NvtxRecord& r) {
-    r.is_plain = !rows.is_null(4);
-    const bool is_range = r.type == NvtxType::kPushPop || r.type == NvtxType::kStartEnd;
-    if (const auto id = rows.integer<std::int64_t>(5); rows.is_null(4)) {
-      const bool has_numbers = is_range && to.text(id).find(" = ") != std::string_view::npos;
-      if (has_numbers) return to.name_range(r, to.text(id));
-      r.text = to.string(id);
-    } else if (is_range) {
-      to.name_range(r, rows.text(4));
+  RankReader& rank_of(const Record& record) {
+    if constexpr (requires { record.global_tid; }) {
+      return rank(record.global_tid);
+    } else if constexpr (requires { record.global_pid; }) {
+      return rank(record.global_pid);
     } else {
-      r.text = to.sink().intern(rows.text(4));
+      return *ranks_.front();
     }
   }
 
-  void read_nvtx() {
-    TableReader rows = table("NVTX_EVENTS",
-                             {"start", "end", "eventType", "globalTid", "text", "textId", "domainId", "rangeId",
-                              "category", "color", "endGlobalTid", "jsonText", "jsonTextId", "uint64Value",
-                              "int64Value", "doubleValue", "uint32Value", "int32Value", "floatValue"},
-                             3, 7);
-    while (rows.next()) {
-      const auto when = times(rows, "NVTX range", true);
-      if (!when) continue;
-      NvtxRecord r;
-      r.start_ns = when->start_ns;
-      r.end_ns = when->end_ns;
-      r.type = NvtxType{rows.integer<std::int32_t>(2)};
-      r.global_tid = rows.integer<std::uint64_t>(3);
-      RankReader& to = rank(r.global_tid);
-      r.domain = rows.integer<std::uint32_t>(6);
-      if (!spans_only_) read_payload(rows, to, r);
-      read_name(rows, to, r);
-      to.sink().add(r);
+  template <typename Record>
+  void hand_over(RankReader& to, const Record& record) {
+    if constexpr (std::is_same_v<Record, GraphTraceRecord>) to.run.graph_level_only = true;
+    if constexpr (std::is_same_v<Record, NvtxPayloadRecord>) {
+      // The schemas of an export's payloads are not read.
+      if (record.payload.empty() || !own_) return to.sink().add(static_cast<const NvtxRecord&>(record));
     }
-  }
-
-  void read_collectives() {
-    TableReader rows = table("SWINSCOPE_COLLECTIVE",
-                             {"globalPid", "correlationId", "name", "inElements", "outElements", "dtype", "groupSize",
-                              "groupName", "ranks", "seq", "graphNodeId"},
-                             3);
-    while (rows.next()) {
-      CollectiveRecord r;
-      r.global_pid = rows.integer<std::uint64_t>(0);
-      RecordSink& to = rank(r.global_pid).sink();
-      r.correlation = rows.integer<std::uint32_t>(1);
-      r.name = to.intern(rows.text(2));
-      r.in_elements = rows.integer<std::int64_t>(3);
-      r.out_elements = rows.integer<std::int64_t>(4);
-      r.dtype = to.intern(rows.text(5));
-      r.group_size = rows.integer<std::int32_t>(6);
-      r.group_name = to.intern(rows.text(7));
-      r.ranks = to.intern(rows.text(8));
-      r.seq = rows.integer<std::int64_t>(9, -1);
-      r.graph_node = rows.integer<std::uint64_t>(10);
-      to.add(r);
-    }
-  }
-
-  void read_cpu_times() {
-    TableReader threads = table("SWINSCOPE_THREAD_CPU", {"timestamp", "globalTid", "cpuNs"}, 3);
-    while (threads.next()) {
-      if (!sampled(threads, "CPU time sample")) continue;
-      const auto tid = threads.integer<std::uint64_t>(1);
-      rank(tid).sink().add(ThreadCpuRecord{threads.integer<std::int64_t>(0), tid, threads.integer<std::int64_t>(2)});
-    }
-    TableReader samples = table("SWINSCOPE_PROCESS_CPU", {"timestamp", "globalPid", "cpuNs", "rssBytes"}, 4);
-    while (samples.next()) {
-      if (!sampled(samples, "CPU time sample")) continue;
-      const auto pid = samples.integer<std::uint64_t>(1);
-      rank(pid).sink().add(ProcessCpuRecord{samples.integer<std::int64_t>(0), pid, samples.integer<std::int64_t>(2),
-                                            samples.integer<std::int64_t>(3)});
-    }
-    TableReader rows = table("SWINSCOPE_PROCESS",
-                             {"start", "end", "globalPid", "parentGlobalPid", "rank", "name", "command", "cpuNs",
-                              "unseenCpuNs", "maxRssBytes"},
-                             10);
-    while (rows.next()) {
-      const auto when = times(rows, "process", true);
-      if (!when) continue;
-      ProcessRecord r;
-      r.start_ns = when->start_ns;
-      r.end_ns = when->end_ns;
-      r.global_pid = rows.integer<std::uint64_t>(2);
-      RecordSink& to = rank(r.global_pid).sink();
-      r.parent_global_pid = rows.integer<std::uint64_t>(3);
-      r.rank = rows.integer<std::int32_t>(4, kNoRank);
-      r.name = to.intern(rows.text(5));
-      r.command = to.intern(rows.text(6));
-      r.cpu_ns = rows.integer<std::int64_t>(7);
-      r.unseen_cpu_ns = rows.integer<std::int64_t>(8);
-      r.max_rss_bytes = rows.integer<std::int64_t>(9);
-      to.add(r);
-    }
+    to.sink().add(record);
   }
 
   void read_run_info() {
@@ -666,7 +394,7 @@ class FileReader {
     while (rows.next()) {
       const auto pid = rows.integer<std::uint64_t>(0);
       // An export lists every process of the machine; keep those that were recorded.
-      if (own_ || rank_of_.count(pid) != 0) rank(pid).run.processes.push_back({pid, rows.text(1)});
+      if (own_ || reader_of_.count(pid) != 0) rank(pid).run.processes.push_back({pid, rows.text(1)});
     }
   }
 
@@ -674,7 +402,7 @@ class FileReader {
     TableReader rows(db_, "ThreadNames", {"nameId", "globalTid"}, 2);
     while (rows.next()) {
       const auto tid = rows.integer<std::uint64_t>(1);
-      if (!own_ && rank_of_.count(global_pid_of(tid)) == 0) continue;
+      if (!own_ && reader_of_.count(global_pid_of(tid)) == 0) continue;
       const auto text = strings_.find(rows.integer<std::int64_t>(0));
       if (text != strings_.end()) rank(tid).run.threads.push_back({tid, text->second});
     }
@@ -769,7 +497,7 @@ class FileReader {
   bool spans_only_;
   std::unordered_map<std::int64_t, std::string> strings_;
   std::vector<std::unique_ptr<RankReader>> ranks_;
-  std::unordered_map<std::uint64_t, RankReader*> rank_of_;
+  std::unordered_map<std::uint64_t, RankReader*> reader_of_;
   std::map<std::uint64_t, std::int32_t> mpi_ranks_;  // of an export, by process
   std::map<std::pair<std::string, std::string>, std::int64_t> drops_;
 };

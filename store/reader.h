@@ -39,7 +39,8 @@ class TraceFile {
   // processes that used a GPU become ranks: by MPI_RANKS or, of a single one, by the environment (kRankStatedBy says
   // so); else in the order of the node and of their first device. The other processes' ranges go to the first rank.
   // Rows that cannot be used (a negative duration, no start) are left out, counted and listed in RunInfo::drops; of a
-  // damaged table what can be read is.
+  // damaged table what can be read is. An own file gives every kind of record; an export's CUDA events, memory,
+  // payloads and GPU metrics are not read.
   void read(TraceSink& sink, ReadScope scope = ReadScope::kAll);
 
   // The connection, for user queries (hardened and read-only).

@@ -238,23 +238,34 @@ struct NvtxRecord {
   bool is_plain = false;  // the name is a plain string, which the program had not registered
 };
 
+// A range or mark with payloads of NVTX's extension. A kind of its own: few ranges have one, and those who keep ranges
+// keep no bytes that they do not use.
+struct NvtxPayloadRecord : NvtxRecord {
+  std::string_view payload;  // as NVTX_EVENTS.binaryData; valid only while a sink takes the record
+};
+
 // A struct that a program registered for payloads of NVTX's extension, as nvtx3/nvToolsExtPayload.h numbers it.
 struct PayloadSchemaRecord {
-  struct Entry {
-    std::uint64_t flags = 0;   // NVTX_PAYLOAD_ENTRY_FLAG_*
-    std::uint64_t type = 0;    // NVTX_PAYLOAD_ENTRY_TYPE_*, or the id of another schema
-    std::uint64_t detail = 0;  // array length, or the entry that has it, or the union's selector
-    std::uint64_t offset = 0;  // bytes from the begin of the payload
-    std::string name;
-  };
   std::uint32_t domain = 0;
+  std::uint32_t entries = 0;
   std::uint64_t id = 0;
   std::uint64_t type = 0;  // NVTX_PAYLOAD_SCHEMA_TYPE_*
   std::uint64_t flags = 0;
   std::uint64_t size = 0;   // bytes; 0: values differ
   std::uint64_t align = 0;  // bytes; 0: not known
   std::string name;
-  std::vector<Entry> entries;
+};
+
+// An entry of such a struct.
+struct PayloadEntryRecord {
+  std::uint32_t domain = 0;
+  std::uint32_t index = 0;
+  std::uint64_t schema = 0;  // PayloadSchemaRecord::id
+  std::uint64_t flags = 0;   // NVTX_PAYLOAD_ENTRY_FLAG_*
+  std::uint64_t type = 0;    // NVTX_PAYLOAD_ENTRY_TYPE_*, or the id of another schema
+  std::uint64_t detail = 0;  // array length, or the entry that has it, or the union's selector
+  std::uint64_t offset = 0;  // bytes from the begin of the payload
+  std::string name;
 };
 
 struct CollectiveRecord {
@@ -299,6 +310,26 @@ struct ProcessCpuRecord {
   std::uint64_t global_pid = 0;
   std::int64_t cpu_ns = 0;
   std::int64_t rss_bytes = 0;
+};
+
+// How a GPU's metrics are sampled; TARGET_INFO_GPU_METRICS.sourceId.
+enum class MetricSource : std::int32_t { kUnknown = 0, kNvml = 1, kPmSampling = 2, kGpm = 3 };
+
+// A sampled metric of a GPU.
+struct MetricRecord {
+  std::int64_t time_ns = 0;
+  MetricSource source = MetricSource::kUnknown;
+  std::uint8_t gpu = 0;
+  std::int32_t metric = 0;
+  std::int64_t value = 0;  // in the metric's unit
+};
+
+// What a metric of a GPU is called, with its unit in brackets.
+struct MetricNameRecord {
+  MetricSource source = MetricSource::kUnknown;
+  std::uint8_t gpu = 0;
+  std::int32_t metric = 0;
+  std::string name;
 };
 
 struct GpuInfo {

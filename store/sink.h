@@ -2,11 +2,26 @@
 // file reader and the importers of foreign formats feed sinks, so any source reaches any destination.
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <string_view>
+#include <type_traits>
+#include <variant>
 
 #include "store/records.h"
 
 namespace swinscope {
+
+// Every kind of record. A kind stands here, and its table in store/tables.h.
+template <typename... Records>
+using OneOf = std::variant<const Records*...>;
+using AnyRecord = OneOf<KernelRecord, MemcpyRecord, MemsetRecord, SyncRecord, GraphTraceRecord, CudaEventRecord,
+                        MemoryRecord, MemoryPoolRecord, ApiRecord, GraphNodeRecord, OverheadRecord, NvtxRecord,
+                        NvtxPayloadRecord, PayloadSchemaRecord, PayloadEntryRecord, CollectiveRecord, ThreadCpuRecord,
+                        ProcessRecord, ProcessCpuRecord, MetricRecord, MetricNameRecord>;
+inline constexpr std::size_t kRecordKinds = std::variant_size_v<AnyRecord>;
+template <std::size_t kKind>
+using RecordOfKind = std::remove_const_t<std::remove_pointer_t<std::variant_alternative_t<kKind, AnyRecord>>>;
 
 // One process's records. Calls come from one thread. Record order is free; run info may come at any time, the last
 // wins.
@@ -22,20 +37,14 @@ class RecordSink {
   // The id of a string, the same for equal strings; "" is kNoString. Ids are dense, from 0.
   virtual StringId intern(std::string_view text) = 0;
 
-  virtual void add(const KernelRecord& record) = 0;
-  virtual void add(const MemcpyRecord& record) = 0;
-  virtual void add(const MemsetRecord& record) = 0;
-  virtual void add(const SyncRecord& record) = 0;
-  virtual void add(const GraphTraceRecord& record) = 0;
-  virtual void add(const ApiRecord& record) = 0;
-  virtual void add(const GraphNodeRecord& record) = 0;
-  virtual void add(const OverheadRecord& record) = 0;
-  virtual void add(const NvtxRecord& record) = 0;
-  virtual void add(const CollectiveRecord& record) = 0;
-  virtual void add(const ThreadCpuRecord& record) = 0;
-  virtual void add(const ProcessRecord& record) = 0;
-  virtual void add(const ProcessCpuRecord& record) = 0;
+  // Takes a record of any kind; a sink passes over the kinds that it has no use for. The pointer is never null and
+  // valid during the call only.
+  virtual void take(AnyRecord record) = 0;
   virtual void set_run(const RunInfo& run) = 0;
+
+  template <typename Record>
+  requires std::constructible_from<AnyRecord, const Record*>
+  void add(const Record& record) { take(&record); }
 };
 
 // Takes the processes of one input file. An importer asks for one sink per process that becomes a rank.

@@ -26,22 +26,31 @@ bool same_name(std::string_view a, std::string_view b) {
                     [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
+std::vector<TableReader::Column> with_required(const std::vector<const char*>& names, int required) {
+  std::vector<TableReader::Column> columns;
+  columns.reserve(names.size());
+  for (const char* name : names)
+    columns.push_back({name, required-- > 0});
+  return columns;
+}
+
 }  // namespace
 
 TableReader::TableReader(Database& db, std::string_view table, const std::vector<const char*>& columns, int required)
+    : TableReader(db, table, with_required(columns, required)) {}
+
+TableReader::TableReader(Database& db, std::string_view table, const std::vector<Column>& columns)
     : db_(db), table_(table), columns_(static_cast<int>(columns.size())), exists_(db.has_table(table)) {
   if (!exists_) return;
   const std::vector<std::string> present = columns_of(db, table);
-  int index = 0;
-  for (const char* column : columns) {
-    const bool found =
-        std::any_of(present.begin(), present.end(), [&](const std::string& name) { return same_name(name, column); });
-    if (!found && index < required) {
-      missing_ = column;
+  for (const Column& column : columns) {
+    const bool found = std::any_of(present.begin(), present.end(),
+                                   [&](const std::string& name) { return same_name(name, column.name); });
+    if (!found && column.is_required) {
+      missing_ = column.name;
       return;
     }
-    select_ += fmt::format("{}{}", index == 0 ? "" : ",", found ? fmt::format("\"{}\"", column) : "NULL");
-    ++index;
+    select_ += fmt::format("{}{}", select_.empty() ? "" : ",", found ? fmt::format("\"{}\"", column.name) : "NULL");
   }
   try {
     // Without an index the rows come in the order of their ids.

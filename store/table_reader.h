@@ -17,7 +17,13 @@ namespace swinscope {
 // Of a damaged table the rows before the damage are read, then those behind it, from the end; Database::damage() tells.
 class TableReader {
  public:
-  // `required` of the named columns (from the left) must exist, otherwise the table counts as unusable.
+  struct Column {
+    const char* name;
+    bool is_required;
+  };
+  // The required ones of the columns must exist, otherwise the table counts as unusable.
+  TableReader(Database& db, std::string_view table, const std::vector<Column>& columns);
+  // `required` of the named columns, from the left.
   TableReader(Database& db, std::string_view table, const std::vector<const char*>& columns, int required);
 
   bool exists() const { return exists_; }

@@ -29,33 +29,10 @@ class TraceWriter : public RecordSink {
   ~TraceWriter() override;
 
   StringId intern(std::string_view text) override;
-  void add(const KernelRecord& record) override;
-  void add(const MemcpyRecord& record) override;
-  void add(const MemsetRecord& record) override;
-  void add(const SyncRecord& record) override;
-  void add(const GraphTraceRecord& record) override;
-  void add(const ApiRecord& record) override;
-  void add(const GraphNodeRecord& record) override;
-  void add(const OverheadRecord& record) override;
-  void add(const NvtxRecord& record) override;
-  void add(const CollectiveRecord& record) override;
-  void add(const ThreadCpuRecord& record) override;
-  void add(const ProcessRecord& record) override;
-  void add(const ProcessCpuRecord& record) override;
+  void take(AnyRecord record) override;
   void set_run(const RunInfo& run) override;
   // As last set.
   const RunInfo& run() const;
-
-  // In the file for queries; no analysis reads them back.
-  void add(const CudaEventRecord& record);
-  void add(const MemoryRecord& record);
-  void add(const MemoryPoolRecord& record);
-  void add(const PayloadSchemaRecord& record);
-  // `payload`: NVTX_EVENTS.binaryData, none where it is empty.
-  void add(const NvtxRecord& record, std::string_view payload);
-  // A sampled metric of a GPU (index below 256) and what it is called; `source` as in TARGET_INFO_GPU_METRICS.
-  void add_metric(std::int64_t time_ns, int source, std::size_t gpu, int metric, std::int64_t value);
-  void name_metric(int source, std::size_t gpu, int metric, std::string_view name);
 
   // Adds a range that has not ended, so that a file that is cut off has it, and returns its row.
   std::int64_t add_open(const NvtxRecord& record, std::string_view payload = {});

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "analyzer/importers/job.h"
@@ -44,19 +45,14 @@ class CountingSink : public TraceSink {
         : next_(next), on_records_(on_records) {}
 
     StringId intern(std::string_view text) override { return next_.intern(text); }
-    void add(const KernelRecord& record) override { pass(record); }
-    void add(const MemcpyRecord& record) override { pass(record); }
-    void add(const MemsetRecord& record) override { pass(record); }
-    void add(const SyncRecord& record) override { pass(record); }
-    void add(const GraphNodeRecord& record) override { pass(record); }
-    void add(const GraphTraceRecord& record) override { pass(record); }
-    void add(const ApiRecord& record) override { pass(record); }
-    void add(const OverheadRecord& record) override { pass(record); }
-    void add(const NvtxRecord& record) override { pass(record); }
-    void add(const CollectiveRecord& record) override { pass(record); }
-    void add(const ThreadCpuRecord& record) override { pass(record); }
-    void add(const ProcessRecord& record) override { pass(record); }
-    void add(const ProcessCpuRecord& record) override { pass(record); }
+    void take(AnyRecord record) override {
+      if (++count_ == kRecordsPerCall) {
+        if (on_records_) on_records_(count_);
+        count_ = 0;
+      }
+      std::visit([this](const auto* r) { look_at(*r); }, record);
+      next_.take(record);
+    }
     void set_run(const RunInfo& run) override {
       seen_.run = run;
       next_.set_run(run);
@@ -66,16 +62,6 @@ class CountingSink : public TraceSink {
 
    private:
     static constexpr std::uint64_t kRecordsPerCall = 16'384;
-
-    template <typename Record>
-    void pass(const Record& record) {
-      if (++count_ == kRecordsPerCall) {
-        if (on_records_) on_records_(count_);
-        count_ = 0;
-      }
-      look_at(record);
-      next_.add(record);
-    }
 
     template <typename Record>
     void look_at(const Record& record) {

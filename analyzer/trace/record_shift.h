@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <variant>
 
 #include "store/sink.h"
 
@@ -38,26 +39,16 @@ class ShiftingSink : public TraceSink, private RecordSink {
 
  private:
   StringId intern(std::string_view text) override { return next_.intern(text); }
-  void add(const KernelRecord& record) override { pass(record); }
-  void add(const MemcpyRecord& record) override { pass(record); }
-  void add(const MemsetRecord& record) override { pass(record); }
-  void add(const SyncRecord& record) override { pass(record); }
-  void add(const GraphTraceRecord& record) override { pass(record); }
-  void add(const ApiRecord& record) override { pass(record); }
-  void add(const GraphNodeRecord& record) override { pass(record); }
-  void add(const OverheadRecord& record) override { pass(record); }
-  void add(const NvtxRecord& record) override { pass(record); }
-  void add(const CollectiveRecord& record) override { pass(record); }
-  void add(const ThreadCpuRecord& record) override { pass(record); }
-  void add(const ProcessRecord& record) override { pass(record); }
-  void add(const ProcessCpuRecord& record) override { pass(record); }
-  void set_run(const RunInfo& /*run*/) override {}
-
-  template <typename Record>
-  void pass(Record record) {
-    shift_.apply(record);
-    next_.add(record);
+  void take(AnyRecord record) override {
+    std::visit(
+        [this](const auto* r) {
+          auto shifted = *r;
+          shift_.apply(shifted);
+          next_.add(shifted);
+        },
+        record);
   }
+  void set_run(const RunInfo& /*run*/) override {}
 
   RecordSink& next_;
   RecordShift shift_;

@@ -95,7 +95,15 @@ class TraceBuilder::Process : public RecordSink {
 
   StringId intern(std::string_view text) override { return pool_.intern(text); }
 
-  void add(const KernelRecord& r) override {
+  // The view has no columns for the other kinds.
+  void take(AnyRecord record) override {
+    std::visit(
+        [this](const auto* r) {
+          if constexpr (requires { this->add(*r); }) this->add(*r);
+        },
+        record);
+  }
+  void add(const KernelRecord& r) {
     GpuRow row{r, 0, r.demangled_name, r.short_name, 0, GpuKind::kKernel};
     if (row.name == kNoString) row.name = row.short_name;
     const StringId symbol = r.mangled_name == kNoString ? row.name : r.mangled_name;
@@ -106,23 +114,23 @@ class TraceBuilder::Process : public RecordSink {
         config({r.grid, r.block, r.cluster, r.registers_per_thread, r.static_shared_bytes, r.dynamic_shared_bytes});
     gpu_.push_back(row);
   }
-  void add(const MemcpyRecord& r) override {
+  void add(const MemcpyRecord& r) {
     const StringId name = intern(copy_name(r.kind, r.src_kind, r.dst_kind));
     gpu_.push_back({r, r.bytes, name, name, 0, GpuKind::kMemcpy});
   }
-  void add(const MemsetRecord& r) override {
+  void add(const MemsetRecord& r) {
     const StringId name = intern(set_name(r.kind));
     gpu_.push_back({r, r.bytes, name, name, 0, GpuKind::kMemset});
   }
-  void add(const GraphTraceRecord& r) override {
+  void add(const GraphTraceRecord& r) {
     const StringId name = intern(fmt::format("CUDA graph {}", r.graph));
     gpu_.push_back({r, 0, name, name, 0, GpuKind::kGraph});
   }
-  void add(const GraphNodeRecord& r) override { rank_.graph_nodes.push_back(r); }
-  void add(const SyncRecord& r) override { rank_.syncs.push_back(r); }
-  void add(const ApiRecord& r) override { api_.push_back(r); }
-  void add(const OverheadRecord& r) override { rank_.overheads.push_back(r); }
-  void add(const NvtxRecord& r) override {
+  void add(const GraphNodeRecord& r) { rank_.graph_nodes.push_back(r); }
+  void add(const SyncRecord& r) { rank_.syncs.push_back(r); }
+  void add(const ApiRecord& r) { api_.push_back(r); }
+  void add(const OverheadRecord& r) { rank_.overheads.push_back(r); }
+  void add(const NvtxRecord& r) {
     if (r.type == NvtxType::kDomain) {
       rank_.domains.emplace_back(r.domain, r.text);
     } else if (r.type == NvtxType::kMark) {
@@ -131,10 +139,10 @@ class TraceBuilder::Process : public RecordSink {
       ranges_.push_back(r);
     }
   }
-  void add(const CollectiveRecord& r) override { rank_.collectives.push_back(r); }
-  void add(const ThreadCpuRecord& r) override { rank_.thread_cpu.push_back(r); }
-  void add(const ProcessRecord& r) override { launcher_.processes.push_back(r); }
-  void add(const ProcessCpuRecord& r) override { launcher_.process_cpu.push_back(r); }
+  void add(const CollectiveRecord& r) { rank_.collectives.push_back(r); }
+  void add(const ThreadCpuRecord& r) { rank_.thread_cpu.push_back(r); }
+  void add(const ProcessRecord& r) { launcher_.processes.push_back(r); }
+  void add(const ProcessCpuRecord& r) { launcher_.process_cpu.push_back(r); }
   void set_run(const RunInfo& run) override { rank_.run = run; }
 
   void absorb(Process& host) {

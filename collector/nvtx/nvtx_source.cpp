@@ -36,19 +36,22 @@ EventHead head_of(const std::byte* record) {
   return head;
 }
 
-PayloadSchemaRecord record_of(const PayloadType& schema) {
+void add_schema(TraceWriter& to, const PayloadType& schema) {
   PayloadSchemaRecord record;
   record.domain = schema.domain;
+  record.entries = static_cast<std::uint32_t>(schema.entries.size());
   record.id = schema.id;
   record.type = schema.kind;
   record.flags = schema.flags;
   record.size = schema.size;
   record.align = schema.align;
   record.name = replace_invalid_utf8(schema.name);
+  to.add(record);
+  std::uint32_t index = 0;
   for (const PayloadEntry& entry : schema.entries) {
-    record.entries.push_back({entry.flags, entry.type, entry.detail, entry.offset, replace_invalid_utf8(entry.name)});
+    to.add(PayloadEntryRecord{schema.domain, index++, schema.id, entry.flags, entry.type, entry.detail, entry.offset,
+                              replace_invalid_utf8(entry.name)});
   }
-  return record;
 }
 
 }  // namespace
@@ -121,7 +124,7 @@ void NvtxSource::add_names(TraceWriter& to) {
     to.add(category);
   }
   for (; schemas_added_ < names_.schemas().size(); ++schemas_added_)
-    to.add(record_of(*names_.schemas()[schemas_added_]));
+    add_schema(to, *names_.schemas()[schemas_added_]);
 }
 
 void NvtxSource::before_flush(TraceWriter& to) { assembler_.add_open(to); }

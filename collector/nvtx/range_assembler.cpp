@@ -99,7 +99,7 @@ void RangeAssembler::add_graph_node(TraceWriter& to, std::uint64_t global_tid, c
 
 void RangeAssembler::mark(TraceWriter& to, std::uint64_t global_tid, const NvtxEvent& event) {
   const Open point = open_of(to, global_tid, event);
-  to.add(point.record, point.payload);
+  to.add(NvtxPayloadRecord{point.record, point.payload});
 }
 
 RangeAssembler::Open RangeAssembler::open_of(TraceWriter& to, std::uint64_t global_tid, const NvtxEvent& event) {
@@ -239,7 +239,7 @@ void RangeAssembler::close(TraceWriter& to, Open& open, std::int64_t end_ns) {
 void RangeAssembler::store(TraceWriter& to, Open& open) {
   ++unflushed_;
   if (open.row == 0) {
-    to.add(open.record, open.payload);
+    to.add(NvtxPayloadRecord{open.record, open.payload});
   } else {
     to.close_open(open.row, open.record, open.payload);
   }
@@ -271,7 +271,7 @@ void RangeAssembler::end_thread(TraceWriter& to, std::uint32_t buffer) {
   stacks_.erase(found);
   for (const auto& [domain, stack] : domains) {
     for (const Open& open : stack) {
-      if (open.row == 0) to.add(open.record, open.payload);
+      if (open.row == 0) to.add(NvtxPayloadRecord{open.record, open.payload});
     }
   }
 }

@@ -115,7 +115,8 @@ void ProcessLog::describe_gpus(const std::vector<GpuIdentity>& gpus) {
       info.memory_bytes = gpus[i].memory_bytes;
       run_.gpus.push_back(info);
       for (const GpuMetric& metric : gpu_metrics())
-        writer_->name_metric(metric.source, i, metric.id, metric.name);
+        writer_->add(
+            MetricNameRecord{MetricSource{metric.source}, static_cast<std::uint8_t>(i), metric.id, metric.name});
     }
     writer_->set_run(run_);
     writer_->flush();
@@ -131,7 +132,8 @@ void ProcessLog::add_gpus(const std::vector<GpuSample>& samples) {
         const auto metric =
             std::find_if(all.begin(), all.end(), [&](const GpuMetric& known) { return known.id == reading.metric; });
         if (metric == all.end()) continue;
-        writer_->add_metric(sample.time_ns - start_ns_, metric->source, sample.gpu, reading.metric, reading.value);
+        writer_->add(MetricRecord{sample.time_ns - start_ns_, MetricSource{metric->source},
+                                  static_cast<std::uint8_t>(sample.gpu), reading.metric, reading.value});
       }
       ++unflushed_;
     }

@@ -47,15 +47,15 @@ TEST_F(Counters, OfAFileWithoutSamplesAreNone) {
 
 TEST_F(Counters, HaveTheirUnitAndTheirPeriods) {
   const auto series = read_counters(write("rank0.db", 0, 1, [](TraceWriter& writer) {
-    writer.name_metric(3, 1, 7, "SM active [0.01 %]");
-    writer.name_metric(1, 0, 2, "Power [mW]");
+    writer.add(MetricNameRecord{MetricSource{3}, 1, 7, "SM active [0.01 %]"});
+    writer.add(MetricNameRecord{MetricSource{1}, 0, 2, "Power [mW]"});
     // Not in the order of time, and one time twice.
     for (const auto& [time, value] :
          {std::pair(30'000, 5'000), std::pair(20'000, 2'500), std::pair(50'000, 10'000), std::pair(50'000, 1)})
-      writer.add_metric(time, 3, 1, 7, value);
-    writer.add_metric(10'000, 1, 0, 2, 350'000);
-    writer.add_metric(20'000, 1, 0, 2, 700'000);
-    writer.add_metric(20'000, 1, 0, 9, 1);  // a single sample has no period
+      writer.add(MetricRecord{time, MetricSource{3}, 1, 7, value});
+    writer.add(MetricRecord{10'000, MetricSource{1}, 0, 2, 350'000});
+    writer.add(MetricRecord{20'000, MetricSource{1}, 0, 2, 700'000});
+    writer.add(MetricRecord{20'000, MetricSource{1}, 0, 9, 1});  // a single sample has no period
   }));
   ASSERT_EQ(series.size(), 2U);
   EXPECT_EQ(series[0].name, "GPU 0 · Power");
@@ -86,9 +86,9 @@ TEST_F(Counters, CpuTimeIsThatOfTheWholeProcess) {
 TEST_F(Counters, ManySamplesBecomeMeans) {
   const auto series = read_counters(write("rank0.db", 0, 1,
                                           [](TraceWriter& writer) {
-                                            writer.name_metric(1, 0, 1, "SM clock [MHz]");
+                                            writer.add(MetricNameRecord{MetricSource{1}, 0, 1, "SM clock [MHz]"});
                                             for (std::int64_t i = 1; i <= 1'000; ++i)
-                                              writer.add_metric(10 * i, 1, 0, 1, i);
+                                              writer.add(MetricRecord{10 * i, MetricSource{1}, 0, 1, i});
                                           }),
                                     nullptr, 100);
   ASSERT_EQ(series.size(), 1U);
@@ -122,9 +122,9 @@ TEST(CounterSeries, AnswersForMomentsAndWindows) {
 // Rank 1 began 5,000 ns later: its samples move with its events.
 TEST_F(Counters, StandOnTheAxisOfAllRanks) {
   const auto fill = [](TraceWriter& writer) {
-    writer.name_metric(1, 0, 1, "SM clock [MHz]");
-    writer.add_metric(10'000, 1, 0, 1, 100);
-    writer.add_metric(20'000, 1, 0, 1, 200);
+    writer.add(MetricNameRecord{MetricSource{1}, 0, 1, "SM clock [MHz]"});
+    writer.add(MetricRecord{10'000, MetricSource{1}, 0, 1, 100});
+    writer.add(MetricRecord{20'000, MetricSource{1}, 0, 1, 200});
   };
   write("rank0.db", 0, 1'000'000, fill);
   write("rank1.db", 1, 1'005'000, fill);
@@ -140,8 +140,8 @@ TEST_F(Counters, StandOnTheAxisOfAllRanks) {
 
 TEST_F(Counters, OfAFinishedRecordingAreThereWithItsStoredTimeline) {
   const fs::path file = write("rank0.db", 0, 1, [](TraceWriter& writer) {
-    writer.add_metric(10'000, 1, 0, 1, 100);
-    writer.add_metric(20'000, 1, 0, 1, 200);
+    writer.add(MetricRecord{10'000, MetricSource{1}, 0, 1, 100});
+    writer.add(MetricRecord{20'000, MetricSource{1}, 0, 1, 200});
   });
   store_timeline(file);
   LoadControl control;

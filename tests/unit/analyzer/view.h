@@ -2,12 +2,20 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "analyzer/trace/trace.h"
 #include "tests/unit/store/describe.h"
 
 namespace swinscope::test {
+
+template <typename Enum>
+auto number(Enum value) {
+  return static_cast<std::underlying_type_t<Enum>>(value);
+}
+
+inline std::string describe(const Dim3& d) { return fmt::format("{}x{}x{}", d.x, d.y, d.z); }
 
 // As a process of its own, so that the record descriptions serve here too.
 inline KeptProcess& kept_texts(const Trace& trace, KeptProcess& process) {

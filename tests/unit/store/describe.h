@@ -1,103 +1,67 @@
-// Records as readable text with every field, strings resolved: what two sinks got can be compared although their string
-// ids differ, and a difference names its field.
+// Records as readable text with every column, strings resolved: what two sinks got can be compared although their
+// string ids differ, and a difference names its column.
 #pragma once
 
+#include <concepts>
+#include <cstdint>
 #include <string>
-#include <type_traits>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "store/tables.h"
 #include "tests/unit/store/kept_trace.h"
 
 namespace swinscope::test {
 
-// Who adds a field to a record is to add it to describe() and to the full records of round_trip_test.cpp.
+// Who adds a member to a record declares its column in store/tables.h.
 static_assert(sizeof(GpuRecord) == 56 && sizeof(KernelRecord) == 160 && sizeof(MemcpyRecord) == 88);
 static_assert(sizeof(MemsetRecord) == 80 && sizeof(SyncRecord) == 72 && sizeof(GraphTraceRecord) == 64);
-static_assert(sizeof(ApiRecord) == 40 && sizeof(OverheadRecord) == 40 && sizeof(NvtxRecord) == 88);
-static_assert(sizeof(CollectiveRecord) == 72 && sizeof(ThreadCpuRecord) == 24 && sizeof(ProcessRecord) == 72);
-static_assert(sizeof(ProcessCpuRecord) == 32 && sizeof(GpuInfo) == 184);
+static_assert(sizeof(CudaEventRecord) == 48 && sizeof(MemoryPool) == 48 && sizeof(MemoryRecord) == 152);
+static_assert(sizeof(MemoryPoolRecord) == 88 && sizeof(ApiRecord) == 40 && sizeof(GraphNodeRecord) == 32);
+static_assert(sizeof(OverheadRecord) == 40 && sizeof(NvtxRecord) == 88 && sizeof(NvtxPayloadRecord) == 104);
+static_assert(sizeof(PayloadSchemaRecord) == 80 && sizeof(PayloadEntryRecord) == 80 && sizeof(CollectiveRecord) == 72);
+static_assert(sizeof(ThreadCpuRecord) == 24 && sizeof(ProcessRecord) == 72 && sizeof(ProcessCpuRecord) == 32);
+static_assert(sizeof(MetricRecord) == 32 && sizeof(MetricNameRecord) == 48 && sizeof(GpuInfo) == 184);
 
-template <typename Enum>
-auto number(Enum value) {
-  return static_cast<std::underlying_type_t<Enum>>(value);
-}
+// Makes text of the values of columns.
+class DescribedRow {
+ public:
+  explicit DescribedRow(const KeptProcess& process) : process_(process) {}
 
-inline std::string describe(const Dim3& d) { return fmt::format("{}x{}x{}", d.x, d.y, d.z); }
+  template <typename Columns, typename Record>
+  std::string of(const tables::Table<Columns>& table, const Record& record) {
+    line_ = table.name;
+    tables::for_each_column(table, [&](const auto& column) {
+      line_ += fmt::format(" {}=", column.name);
+      column.write(*this, record);
+    });
+    return line_;
+  }
 
-inline std::string describe_gpu(const GpuRecord& r) {
-  return fmt::format("{}..{} pid {:#x} node {} correlation {} device {} context {} green {} stream {}", r.start_ns,
-                     r.end_ns, r.global_pid, r.graph_node, r.correlation, r.device, r.context, r.green_context,
-                     r.stream);
-}
+  void number(std::int64_t value) { line_ += std::to_string(value); }
+  void real(double value) { line_ += fmt::format("{}", value); }
+  void text(std::string_view value) { line_ += fmt::format("'{}'", value); }
+  void string_id(StringId id) { line_ += fmt::format("string '{}'", string(id)); }
+  void text_of_string(StringId id) { text(string(id)); }
+  void blob(std::string_view bytes) {
+    line_ += bytes.empty() ? "NULL" : fmt::format("{:02x}", fmt::join(bytes.begin(), bytes.end(), ""));
+  }
+  void null() { line_ += "NULL"; }
+  std::string_view string(StringId id) const { return process_.strings.text(id); }
 
-inline std::string describe(const KeptProcess& p, const KernelRecord& r) {
-  return describe_gpu(r) +
-         fmt::format(
-             " demangled '{}' short '{}' mangled '{}' grid {} block {} cluster {} launch type {} cache {} registers {} "
-             "static {} dynamic {} local {} of {} grid id {} executed {} limit {} graph {}",
-             p.text(r.demangled_name), p.text(r.short_name), p.text(r.mangled_name), describe(r.grid),
-             describe(r.block), describe(r.cluster), r.launch_type, r.cache_config, r.registers_per_thread,
-             r.static_shared_bytes, r.dynamic_shared_bytes, r.local_bytes_per_thread, r.local_bytes_total, r.grid_id,
-             r.shared_bytes_executed, r.shared_limit_config, r.graph);
-}
+ private:
+  const KeptProcess& process_;
+  std::string line_;
+};
 
-inline std::string describe(const KeptProcess&, const MemcpyRecord& r) {
-  return describe_gpu(r) + fmt::format(" bytes {} kind {} from {} to {} devices {} {}", r.bytes, number(r.kind),
-                                       number(r.src_kind), number(r.dst_kind), r.src_device, r.dst_device);
-}
-
-inline std::string describe(const KeptProcess&, const MemsetRecord& r) {
-  return describe_gpu(r) + fmt::format(" bytes {} value {} kind {}", r.bytes, r.value, number(r.kind));
-}
-
-inline std::string describe(const KeptProcess&, const SyncRecord& r) {
-  return describe_gpu(r) + fmt::format(" type {} event {} event sync {}", number(r.type), r.event, r.event_sync);
-}
-
-inline std::string describe(const KeptProcess&, const GraphTraceRecord& r) {
-  return describe_gpu(r) + fmt::format(" graph {} exec {}", r.graph, r.graph_exec);
-}
-
-inline std::string describe(const KeptProcess& p, const ApiRecord& r) {
-  return fmt::format("{}..{} tid {:#x} correlation {} name '{}' class {} returned {}", r.start_ns, r.end_ns,
-                     r.global_tid, r.correlation, p.text(r.name), number(r.api_class), r.return_value);
-}
-
-inline std::string describe(const KeptProcess& p, const OverheadRecord& r) {
-  return fmt::format("{}..{} tid {:#x} correlation {} name '{}' type {}", r.start_ns, r.end_ns, r.global_tid,
-                     r.correlation, p.text(r.name), r.type);
-}
-
-inline std::string describe(const KeptProcess& p, const NvtxRecord& r) {
-  return fmt::format(
-      "{}..{} tid {:#x} end tid {:#x} range {} value type {}: {} {} text '{}' json '{}' domain {} category {} color {} "
-      "type {} plain {}",
-      r.start_ns, r.end_ns, r.global_tid, r.end_global_tid, r.range, number(r.value_type), r.int64_value,
-      r.double_value, p.text(r.text), p.text(r.json), r.domain, r.category, r.color, number(r.type), r.is_plain);
-}
-
-inline std::string describe(const KeptProcess& p, const CollectiveRecord& r) {
-  return fmt::format(
-      "pid {:#x} node {} correlation {} name '{}' dtype '{}' group '{}' ranks '{}' in {} out {} seq {} size {}",
-      r.global_pid, r.graph_node, r.correlation, p.text(r.name), p.text(r.dtype), p.text(r.group_name), p.text(r.ranks),
-      r.in_elements, r.out_elements, r.seq, r.group_size);
-}
-
-inline std::string describe(const KeptProcess&, const ThreadCpuRecord& r) {
-  return fmt::format("at {} tid {:#x} cpu {}", r.timestamp_ns, r.global_tid, r.cpu_ns);
-}
-
-inline std::string describe(const KeptProcess& p, const ProcessRecord& r) {
-  return fmt::format("{}..{} pid {:#x} parent {:#x} rank {} name '{}' command '{}' cpu {} unseen {} rss {}", r.start_ns,
-                     r.end_ns, r.global_pid, r.parent_global_pid, r.rank, p.text(r.name), p.text(r.command), r.cpu_ns,
-                     r.unseen_cpu_ns, r.max_rss_bytes);
-}
-
-inline std::string describe(const KeptProcess&, const ProcessCpuRecord& r) {
-  return fmt::format("at {} pid {:#x} cpu {} rss {}", r.timestamp_ns, r.global_pid, r.cpu_ns, r.rss_bytes);
+template <typename Record>
+requires std::constructible_from<AnyRecord, const Record*>
+std::string describe(const KeptProcess& process, const Record& record) {
+  return DescribedRow(process).of(tables::kTable<Record>, record);
 }
 
 inline std::vector<std::string> describe(const RunInfo& run) {
@@ -124,25 +88,19 @@ inline std::vector<std::string> describe(const RunInfo& run) {
   return lines;
 }
 
+template <std::size_t... kKinds>
+void describe_kinds(const KeptProcess& p, std::vector<std::string>& lines, std::index_sequence<kKinds...> /*all*/) {
+  const auto append = [&]<typename Record>(const std::vector<Record>& records) {
+    for (const Record& r : records)
+      lines.push_back(describe(p, r));
+  };
+  (append(p.of<RecordOfKind<kKinds>>()), ...);
+}
+
 // Everything that a process was given, in the order of its kind.
 inline std::vector<std::string> describe(const KeptProcess& p) {
   std::vector<std::string> lines = describe(p.run);
-  const auto append = [&](const char* kind, const auto& records) {
-    for (const auto& r : records)
-      lines.push_back(fmt::format("{} {}", kind, describe(p, r)));
-  };
-  append("kernel", p.kernels);
-  append("memcpy", p.copies);
-  append("memset", p.sets);
-  append("sync", p.syncs);
-  append("graph", p.graphs);
-  append("call", p.apis);
-  append("overhead", p.overheads);
-  append("range", p.ranges);
-  append("collective", p.collectives);
-  append("thread cpu", p.thread_cpu);
-  append("process", p.processes);
-  append("process cpu", p.process_cpu);
+  describe_kinds(p, lines, std::make_index_sequence<kRecordKinds>());
   return lines;
 }
 

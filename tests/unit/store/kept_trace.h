@@ -4,6 +4,8 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <variant>
 #include <vector>
 
 #include "store/sink.h"
@@ -11,42 +13,57 @@
 
 namespace swinscope::test {
 
-// Keeps the records of one process.
+// Keeps the records of one process, of every kind.
 class KeptProcess : public RecordSink {
+  template <typename... Records>
+  static std::tuple<std::vector<Records>...> vectors_of(OneOf<Records...> kinds);
+  decltype(vectors_of(AnyRecord())) records_;
+  std::deque<std::string> payloads_;
+
  public:
   StringId intern(std::string_view text) override { return strings.intern(text); }
-  void add(const KernelRecord& r) override { kernels.push_back(r); }
-  void add(const MemcpyRecord& r) override { copies.push_back(r); }
-  void add(const MemsetRecord& r) override { sets.push_back(r); }
-  void add(const GraphNodeRecord& r) override { graph_nodes.push_back(r); }
-  void add(const SyncRecord& r) override { syncs.push_back(r); }
-  void add(const GraphTraceRecord& r) override { graphs.push_back(r); }
-  void add(const ApiRecord& r) override { apis.push_back(r); }
-  void add(const OverheadRecord& r) override { overheads.push_back(r); }
-  void add(const NvtxRecord& r) override { ranges.push_back(r); }
-  void add(const CollectiveRecord& r) override { collectives.push_back(r); }
-  void add(const ThreadCpuRecord& r) override { thread_cpu.push_back(r); }
-  void add(const ProcessRecord& r) override { processes.push_back(r); }
-  void add(const ProcessCpuRecord& r) override { process_cpu.push_back(r); }
+  void take(AnyRecord record) override {
+    std::visit([this]<typename Record>(const Record* r) { of<Record>().push_back(kept(*r)); }, record);
+  }
   void set_run(const RunInfo& info) override { run = info; }
 
   std::string text(StringId id) const { return std::string(strings.text(id)); }
 
+  // The records of a kind.
+  template <typename Record>
+  std::vector<Record>& of() {
+    return std::get<std::vector<Record>>(records_);
+  }
+  template <typename Record>
+  const std::vector<Record>& of() const {
+    return std::get<std::vector<Record>>(records_);
+  }
+
   StringPool strings;
-  std::vector<KernelRecord> kernels;
-  std::vector<MemcpyRecord> copies;
-  std::vector<MemsetRecord> sets;
-  std::vector<GraphNodeRecord> graph_nodes;
-  std::vector<SyncRecord> syncs;
-  std::vector<GraphTraceRecord> graphs;
-  std::vector<ApiRecord> apis;
-  std::vector<OverheadRecord> overheads;
-  std::vector<NvtxRecord> ranges;
-  std::vector<CollectiveRecord> collectives;
-  std::vector<ThreadCpuRecord> thread_cpu;
-  std::vector<ProcessRecord> processes;
-  std::vector<ProcessCpuRecord> process_cpu;
+  std::vector<KernelRecord>& kernels = of<KernelRecord>();
+  std::vector<MemcpyRecord>& copies = of<MemcpyRecord>();
+  std::vector<MemsetRecord>& sets = of<MemsetRecord>();
+  std::vector<GraphNodeRecord>& graph_nodes = of<GraphNodeRecord>();
+  std::vector<SyncRecord>& syncs = of<SyncRecord>();
+  std::vector<GraphTraceRecord>& graphs = of<GraphTraceRecord>();
+  std::vector<ApiRecord>& apis = of<ApiRecord>();
+  std::vector<OverheadRecord>& overheads = of<OverheadRecord>();
+  std::vector<NvtxRecord>& ranges = of<NvtxRecord>();
+  std::vector<CollectiveRecord>& collectives = of<CollectiveRecord>();
+  std::vector<ThreadCpuRecord>& thread_cpu = of<ThreadCpuRecord>();
+  std::vector<ProcessRecord>& processes = of<ProcessRecord>();
+  std::vector<ProcessCpuRecord>& process_cpu = of<ProcessCpuRecord>();
   RunInfo run;
+
+ private:
+  template <typename Record>
+  static const Record& kept(const Record& record) {
+    return record;
+  }
+  NvtxPayloadRecord kept(NvtxPayloadRecord record) {
+    record.payload = payloads_.emplace_back(record.payload);
+    return record;
+  }
 };
 
 class KeptTrace : public TraceSink {

@@ -166,6 +166,55 @@ inline void add_full_cpu_records(RecordSink& sink) {
   sink.add(ProcessCpuRecord{830, kPid, std::int64_t{1} << 49, std::int64_t{1} << 50});
 }
 
+// CUDA events, memory and its pools, of this and of another process.
+inline void add_full_memory_operations(RecordSink& sink) {
+  sink.add(CudaEventRecord{710, kPid, 0xFFFFFFFFFFFFFFEDU, 0xFFFFFFECU, 6, 0xFFFFFFEBU, 0xFFFFFFEAU, 0xFFFFFFE9U});
+  const MemoryPool own{MemoryPool::Owner::kThisProcess, 0xFFFF'0000'0000'0000U, 1 << 20, std::int64_t{1} << 51, 0, 0};
+  const MemoryPool imported{MemoryPool::Owner::kOther, 0xFFFF'1000'0000'0000U, 0, 0, 0, 4712};
+  MemoryRecord memory{720,
+                      kPid,
+                      0xFFFF'0000'0000'0100U,
+                      0xFFFF'8000'0000'0000U,
+                      std::int64_t{1} << 52,
+                      0xFFFFFFE8U,
+                      5,
+                      0xFFFFFFE7U,
+                      0xFFFFFFE6U,
+                      MemoryKind::kDevice,
+                      MemoryOperation::kRelease,
+                      {},
+                      own};
+  sink.add(memory);
+  memory.pool = imported;
+  sink.add(memory);
+  memory.pool = {};
+  memory.kind = MemoryKind::kDeviceStatic;
+  memory.name = "weights";
+  sink.add(memory);
+  MemoryPoolRecord pool{730, kPid, 0xFFFFFFE5U, 4, PoolOperation::kTrimmed, std::int64_t{1} << 53, own};
+  sink.add(pool);
+  pool.pool = imported;
+  pool.pool.owner_pid = 0;  // the file says it of memory only
+  sink.add(pool);
+}
+
+inline void add_full_payload(RecordSink& sink) {
+  NvtxPayloadRecord range;
+  range.start_ns = 740;
+  range.end_ns = 750;
+  range.global_tid = kTid;
+  range.text = sink.intern("step");
+  range.payload = std::string_view("\0payload\xFF", 9);
+  sink.add(range);
+  sink.add(PayloadSchemaRecord{0xFFFFFFE4U, 1, 0xFFFFFFFFFFFFFFE3U, 1, 2, 24, 8, "schema"});
+  sink.add(PayloadEntryRecord{0xFFFFFFE4U, 0, 0xFFFFFFFFFFFFFFE3U, 0xFFFFFFFFFFFFFFE2U, 3, 4, 16, "entry"});
+}
+
+inline void add_full_metrics(RecordSink& sink) {
+  sink.add(MetricNameRecord{MetricSource::kGpm, 255, 7, "SM active [0.01 %]"});
+  sink.add(MetricRecord{760, MetricSource::kGpm, 255, 7, std::int64_t{1} << 54});
+}
+
 inline RunInfo full_run() {
   RunInfo run;
   run.source = "kineto";
@@ -197,6 +246,9 @@ inline void add_full_process(RecordSink& sink) {
   add_full_ranges(sink);
   add_full_collective(sink);
   add_full_cpu_records(sink);
+  add_full_memory_operations(sink);
+  add_full_payload(sink);
+  add_full_metrics(sink);
   sink.set_run(full_run());
 }
 
