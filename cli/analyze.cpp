@@ -33,6 +33,7 @@ Document analyze_hta(const Trace& trace) {
 
 int run_analyze(const AnalyzeOptions& options) {
   if (is_experiment(options.run)) {
+    options.selection.refuse_for(options.run);
     options.common.warn_of_class_rules();
     const Document document = experiment_document(read_experiment(options.run));
     print_warnings(document.warnings, options.common);
@@ -45,11 +46,11 @@ int run_analyze(const AnalyzeOptions& options) {
                             path_argument(options.run), path_argument(experiments.front().string())));
   }
   if (const auto runs = independent_runs(options.run); !runs.empty())
-    return show_runs(runs, RunOrder::kFastestFirst, options.common);
+    return show_runs(runs, RunOrder::kFastestFirst, options.selection.get(), options.common);
   const Trace trace = open_run(options.run, options.common);
   Document document = options.definition == "hta"
                           ? analyze_hta(trace)
-                          : analyze_document(RunAnalysis(trace, options.selection.get()),
+                          : analyze_document(RunFacts(trace, options.selection.get()),
                                              {.top = options.top,
                                               .thesis = options.definition == "thesis",
                                               .verdict_facts = options.common.format != "table"});

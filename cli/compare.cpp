@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/experiments.h"
 #include "cli/runs.h"
+#include "cli/selection.h"
 
 namespace swinscope::cli {
 namespace {
@@ -16,6 +17,7 @@ struct CompareOptions {
   CommonOptions common;
   std::vector<std::string> paths;
   std::vector<std::string> beside;
+  SelectionOptions selection;
 };
 
 // Whether the paths are runs. Throws Error(kUsage) for both kinds.
@@ -32,7 +34,9 @@ bool are_runs(const CompareOptions& options) {
 
 int run_compare(const CompareOptions& options) {
   if (are_runs(options))
-    return show_runs({options.paths.begin(), options.paths.end()}, RunOrder::kAsGiven, options.common);
+    return show_runs({options.paths.begin(), options.paths.end()}, RunOrder::kAsGiven, options.selection.get(),
+                     options.common);
+  options.selection.refuse_for(options.paths.front());
   std::vector<ReportPart> parts;
   for (const std::string& path : options.paths) {
     for (const Experiment& experiment : read_experiments(path))
@@ -58,6 +62,7 @@ void add_compare(CLI::App& app, int& status) {
   command->add_option("EXPERIMENT", options->paths, "Experiments, a folder of them, or runs; the first one is the base")
       ->required();
   add_beside(*command, options->beside);
+  options->selection.add_to(*command);
   options->common.add_to(*command);
   command->callback([options, &status] { status = run_compare(*options); });
 }

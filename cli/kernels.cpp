@@ -1,14 +1,9 @@
 // swinscope kernels RUN: GPU time by kernel.
-#include <map>
 #include <memory>
 
-#include <fmt/format.h>
-
-#include "analyzer/analyses/kernel_table.h"
-#include "analyzer/analyses/time_breakdown.h"
+#include "analyzer/report/analysis_documents.h"
 #include "cli/command.h"
 #include "cli/selection.h"
-#include "store/error.h"
 
 namespace swinscope::cli {
 namespace {
@@ -23,29 +18,24 @@ struct KernelsOptions {
   bool by_rank = false;
 };
 
+KernelGrouping grouping_of(const std::string& by) {
+  if (by == "operation") return KernelGrouping::kOperation;
+  if (by == "class") return KernelGrouping::kClass;
+  return by == "short" ? KernelGrouping::kShortName : KernelGrouping::kName;
+}
+
+NameStyle style_of(const std::string& names) {
+  if (names == "full") return NameStyle::kFull;
+  return names == "mangled" ? NameStyle::kMangled : NameStyle::kShort;
+}
+
 int run_kernels(const KernelsOptions& options) {
   const Trace trace = open_run(options.run, options.common);
-  if (trace.gpu_event_count() == 0) {
-    throw Error(ErrorKind::kFailure, fmt::format("{}: has no kernel records", trace.path),
-                "no GPU activity was recorded", "run `swinscope info` to see what the trace holds");
-  }
   KernelTableOptions how;
   how.by_rank = options.by_rank;
-  how.grouping = options.by == "operation" ? KernelGrouping::kOperation
-                 : options.by == "class"   ? KernelGrouping::kClass
-                 : options.by == "short"   ? KernelGrouping::kShortName
-                                           : KernelGrouping::kName;
-  const NameStyle style = how.grouping != KernelGrouping::kName || options.names == "full" ? NameStyle::kFull
-                          : options.names == "mangled"                                     ? NameStyle::kMangled
-                                                                                           : NameStyle::kShort;
-  Document document;
-  document.schema = "kernels";
-  document.run = trace.path;
-  document.warnings = trace.warnings;
-  const RunScope scope(trace, options.selection.get());
-  document.tables = {
-      kernel_rows_table(trace, scope, kernel_table(trace, scope, time_breakdown(trace, scope), how), style)};
-  document.notes = {fmt::format("All figures are of: {}.", scope.title())};
+  how.grouping = grouping_of(options.by);
+  const NameStyle style = how.grouping == KernelGrouping::kName ? style_of(options.names) : NameStyle::kFull;
+  Document document = kernels_document(RunFacts(trace, options.selection.get()), how, style);
   options.table.apply(document.tables.front(), "name");
   emit(document, options.common);
   return status_of(trace);

@@ -11,6 +11,7 @@
 #include "analyzer/experiment/experiment.h"
 #include "cli/command.h"
 #include "cli/experiments.h"
+#include "cli/selection.h"
 #include "store/error.h"
 
 namespace swinscope::cli {
@@ -21,6 +22,7 @@ struct ReportOptions {
   CommonOptions common;
   std::vector<std::string> runs;
   std::vector<std::string> beside;
+  SelectionOptions selection;
 };
 
 // What a folder of experiments holds is listed as if it were given.
@@ -35,8 +37,10 @@ std::vector<std::string> single_runs(const std::vector<std::string>& runs) {
   return single;
 }
 
-std::vector<ReportPart> parts_of(const std::string& run, const CommonOptions& common) {
-  if (!is_experiment(run)) return {report_part(open_run(run, common), run, {})};
+std::vector<ReportPart> parts_of(const std::string& run, const ReportOptions& options) {
+  const CommonOptions& common = options.common;
+  if (!is_experiment(run)) return {report_part(open_run(run, common), run, options.selection.get())};
+  options.selection.refuse_for(run);
   common.warn_of_class_rules();
   std::vector<ReportPart> parts = report_parts(read_experiment(run));
   for (const ReportPart& part : parts)
@@ -70,10 +74,10 @@ std::string kind_of(const std::string& path) {
   return kind;
 }
 
-std::vector<ReportPart> all_parts(const std::vector<std::string>& runs, const CommonOptions& common) {
+std::vector<ReportPart> all_parts(const std::vector<std::string>& runs, const ReportOptions& options) {
   std::vector<ReportPart> parts;
   for (const std::string& run : runs) {
-    for (ReportPart& part : parts_of(run, common)) {
+    for (ReportPart& part : parts_of(run, options)) {
       if (runs.size() > 1) part.prefix.insert(0, run + ": ");
       parts.push_back(std::move(part));
     }
@@ -92,7 +96,7 @@ int run_report(ReportOptions options) {
         ErrorKind::kUsage, fmt::format("a {} report is about one run", kind.substr(1)), {},
         "give one run, or a name that ends in .html or .md; `swinscope compare` has tables of several experiments");
   }
-  std::vector<ReportPart> parts = all_parts(runs, options.common);
+  std::vector<ReportPart> parts = all_parts(runs, options);
   const bool has_experiment =
       std::ranges::any_of(parts, [](const ReportPart& part) { return part.series.has_value(); });
   if (!published.empty() && (!has_experiment || !is_for_people)) {
@@ -124,6 +128,7 @@ void add_report(CLI::App& app, int& status) {
       ->required();
   command->add_option("-o,--output", options->common.output, "File: .html, .csv, .json or .md")->required();
   add_beside(*command, options->beside);
+  options->selection.add_to(*command);
   options->common.add_class_rules(*command);
   command->add_flag("--force", options->common.force, "Replace the file if it exists");
   command->add_flag("-q,--quiet", options->common.quiet, "No warnings");

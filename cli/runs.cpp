@@ -27,15 +27,19 @@ std::vector<std::string> short_names(const std::vector<fs::path>& paths) {
 
 }  // namespace
 
-int show_runs(const std::vector<fs::path>& runs, RunOrder order, const CommonOptions& options) {
+int show_runs(const std::vector<fs::path>& runs, RunOrder order, const Selection& selection,
+              const CommonOptions& options) {
   const std::vector<std::string> names = short_names(runs);
   std::vector<ComparedRun> compared;
   std::vector<std::string> paths;
   std::vector<std::string> unreadable;
+  OpenOptions how;
+  how.cancel = &interrupted();
+  how.class_rules = options.class_rules();
   for (std::size_t i = 0; i < runs.size(); ++i) {
     paths.push_back(runs[i].string());
     try {
-      compared.push_back(compared_run(open_trace(runs[i], &interrupted()), names[i]));
+      compared.push_back(compared_run(open_trace(runs[i], how), names[i], selection));
     } catch (const Error& error) {
       const bool is_last_chance = compared.size() + runs.size() - i - 1 < 2;
       if (error.kind() != ErrorKind::kInput || is_last_chance) throw;

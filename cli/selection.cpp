@@ -62,4 +62,11 @@ Selection SelectionOptions::get() const {
   return chosen;
 }
 
+void SelectionOptions::refuse_for(const std::string& experiment) const {
+  if (get() == Selection()) return;
+  throw Error(ErrorKind::kUsage, fmt::format("{}: an experiment, of which no part can be chosen", experiment),
+              "its figures are of the steps that it measured, at every point",
+              "give the folder of one of its recordings instead");
+}
+
 }  // namespace swinscope::cli

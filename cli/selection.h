@@ -18,6 +18,9 @@ struct SelectionOptions {
   void add_to(CLI::App& command);
   // What they say. Throws Error(kUsage) for steps that are no range.
   Selection get() const;
+  // Of an experiment, whose figures are of the steps that it measured at every point: throws Error(kUsage) where a part
+  // was chosen.
+  void refuse_for(const std::string& experiment) const;
 };
 
 }  // namespace swinscope::cli

@@ -94,6 +94,8 @@ void set_config(const Group& group, const Trace& trace, KernelRow& row) {
 KernelRow finish(Group& group, const Trace& trace, const RankSums& sums) {
   KernelRow& row = group.row;
   row.duration = summarize(std::move(group.durations));
+  const CopyEnds* ends = trace.ranks[row.longest_rank_index].ends_of(row.longest_event);
+  row.is_host_copy = ends != nullptr && ends->is_with_host();
   row.steps = sums.steps;
   if (sums.busy_ns > 0) row.busy_share = static_cast<double>(row.duration.total) / static_cast<double>(sums.busy_ns);
   set_config(group, trace, row);

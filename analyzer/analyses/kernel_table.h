@@ -36,6 +36,7 @@ struct KernelRow {
   Summary duration;                        // ns
   std::int64_t steps = 0;                  // of the ranks that the row is of, summed; 0 without
   std::int64_t bytes = 0;                  // of copies and sets
+  bool is_host_copy = false;               // copies between host and device
   double busy_share = 0;  // total duration / busy time of the scope's devices (of the rank's): > 1 with overlap
   // The launch configuration of most of the calls; zeros for copies and sets.
   LaunchConfig config;

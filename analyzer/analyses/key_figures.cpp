@@ -25,7 +25,7 @@ void add_steps(const RunScope& scope, KeyFigures& figures) {
   figures.step_ci_ns = ci95_half_width(slowest);
 }
 
-void add_images(const RunAnalysis& run, KeyFigures& figures) {
+void add_images(const RunFacts& run, KeyFigures& figures) {
   const std::int64_t images = images_per_step(run.trace, run.scope);
   if (images == 0 || figures.step_ns.value_or(0) == 0) return;
   figures.images_per_second = static_cast<double>(images) / (static_cast<double>(*figures.step_ns) / 1e9);
@@ -49,11 +49,11 @@ void add_devices(const std::vector<DeviceBreakdown>& devices, KeyFigures& figure
 
 }  // namespace
 
-KeyFigures key_figures(const RunAnalysis& run) {
+KeyFigures key_figures(const RunFacts& run) {
   KeyFigures figures;
   add_steps(run.scope, figures);
   add_images(run, figures);
-  add_devices(run.devices, figures);
+  add_devices(run.devices(), figures);
   for (const Rank& rank : run.trace.ranks) {
     if (rank.run.source == "swinscope") figures.dropped = figures.dropped.value_or(0);
     for (const DropInfo& drop : rank.run.drops)

@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-#include "analyzer/analyses/run_analysis.h"
+#include "analyzer/analyses/run_facts.h"
 
 namespace swinscope {
 
@@ -28,6 +28,6 @@ struct KeyFigures {
   std::optional<std::int64_t> dropped;  // nothing for sources that do not count what they lose
 };
 
-KeyFigures key_figures(const RunAnalysis& run);
+KeyFigures key_figures(const RunFacts& run);
 
 }  // namespace swinscope

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <memory>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "analyzer/analyses/collective_waits.h"
@@ -12,21 +11,6 @@
 
 namespace swinscope {
 namespace {
-
-// Whether a copy goes between host and device, asked once per name.
-class HostCopies {
- public:
-  explicit HostCopies(const Trace& trace) : trace_(trace) {}
-  bool holds(StringId name) {
-    const auto [entry, is_new] = known_.try_emplace(name, false);
-    if (is_new) entry->second = is_host_copy(trace_.text(name));
-    return entry->second;
-  }
-
- private:
-  const Trace& trace_;
-  std::unordered_map<StringId, bool> known_;
-};
 
 // The intervals of one device by what they are, cut to its window.
 struct DeviceIntervals {
@@ -42,7 +26,7 @@ struct DeviceIntervals {
 
 class DeviceCounter {
  public:
-  DeviceCounter(const Trace& trace, const CollectiveWaits& waits) : trace_(trace), waits_(waits), host_copies_(trace) {}
+  DeviceCounter(const Trace& trace, const CollectiveWaits& waits) : trace_(trace), waits_(waits) {}
 
   DeviceBreakdown count(const DeviceScope& device, const IdleJudge& judge) {
     const Rank& rank = trace_.ranks[device.rank_index];
@@ -67,7 +51,8 @@ class DeviceCounter {
 
  private:
   void sort_in(const DeviceScope& device, EventIndex e, const Interval& interval, DeviceIntervals& of) {
-    const GpuEvents& gpu = trace_.ranks[device.rank_index].gpu;
+    const Rank& rank = trace_.ranks[device.rank_index];
+    const GpuEvents& gpu = rank.gpu;
     switch (gpu.gpu_class[e]) {
       case GpuClass::kCompute:
         of.known.push_back(interval);
@@ -89,7 +74,8 @@ class DeviceCounter {
       }
       case GpuClass::kMemory:
         of.memory.push_back(interval);
-        if (!host_copies_.holds(gpu.name[e])) of.device_memory.push_back(interval);
+        if (const CopyEnds* ends = rank.ends_of(e); ends == nullptr || !ends->is_with_host())
+          of.device_memory.push_back(interval);
         break;
     }
   }
@@ -124,7 +110,6 @@ class DeviceCounter {
 
   const Trace& trace_;
   const CollectiveWaits& waits_;
-  HostCopies host_copies_;
 };
 
 void add(DeviceBreakdown& row, const DeviceBreakdown& window) {

@@ -72,16 +72,16 @@ std::string_view subject(Bound bound) {
 }
 
 bool makes_up(Bound bound, const KernelRow& row) {
-  const bool host_copy = row.operation == OperationKind::kCopy && is_host_copy(row.name);
   switch (bound) {
     case Bound::kCompute:
       return row.operation && (is_math(*row.operation) ||
                                (*row.operation == OperationKind::kUnknown && row.gpu_class == GpuClass::kCompute));
     case Bound::kMemory:
-      return row.operation && !host_copy && !is_math(*row.operation) && *row.operation != OperationKind::kUnknown &&
-             row.gpu_class != GpuClass::kUnknown && row.gpu_class != GpuClass::kCommunication;
+      return row.operation && !row.is_host_copy && !is_math(*row.operation) &&
+             *row.operation != OperationKind::kUnknown && row.gpu_class != GpuClass::kUnknown &&
+             row.gpu_class != GpuClass::kCommunication;
     case Bound::kHostCopies:
-      return host_copy;
+      return row.is_host_copy;
     case Bound::kWaiting:
     case Bound::kTransfer:
     case Bound::kCommunication:

@@ -85,21 +85,21 @@ std::vector<std::string> headline_of(const std::vector<ComparedRun>& runs, const
 
 }  // namespace
 
-ComparedRun compared_run(const Trace& trace, const std::string& name) {
+ComparedRun compared_run(const Trace& trace, const std::string& name, const Selection& selection) {
   ComparedRun run;
   run.name = name;
   run.warnings = trace.warnings;
   run.corrupt = trace.corrupt;
   if (trace.ranks.empty()) return run;
   run.command = split_command(trace.ranks.front().run.command);
-  const RunAnalysis analysis(trace, {});
+  const RunFacts analysis(trace, selection);
   const KeyFigures figures = key_figures(analysis);
   run.steps = figures.steps;
   run.step_ns = figures.step_ns;
   run.images_per_second = figures.images_per_second;
   run.gpu_busy = figures.gpu_busy;
-  if (analysis.verdict.bound) run.bound = bound_name(*analysis.verdict.bound);
-  run.warnings.insert(run.warnings.end(), analysis.verdict.doubts.begin(), analysis.verdict.doubts.end());
+  if (analysis.verdict().bound) run.bound = bound_name(*analysis.verdict().bound);
+  run.warnings.insert(run.warnings.end(), analysis.verdict().doubts.begin(), analysis.verdict().doubts.end());
   if (analysis.scope.is_of_repetitions()) {
     run.warnings.emplace_back("no step is marked: its steps are repetitions of a kernel sequence, which may be layers");
   }

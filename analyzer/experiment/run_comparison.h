@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/facts/selection.h"
 #include "analyzer/table/render.h"
 #include "analyzer/trace/trace.h"
 
@@ -27,7 +28,7 @@ struct ComparedRun {
   bool corrupt = false;
 };
 
-ComparedRun compared_run(const Trace& trace, const std::string& name);
+ComparedRun compared_run(const Trace& trace, const std::string& name, const Selection& selection);
 
 enum class RunOrder : std::uint8_t {
   kFastestFirst,  // speed is over the slowest

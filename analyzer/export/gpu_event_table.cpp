@@ -19,7 +19,10 @@ struct GpuRow {
   const GpuEvents& gpu() const { return rank.gpu; }
   const GpuLane& lane() const { return rank.gpu_lanes[rank.gpu.lane[i]]; }
   bool is_kernel() const { return rank.gpu.kind[i] == GpuKind::kKernel; }
-  const LaunchConfig& config() const { return rank.configs[rank.gpu.config[i]]; }
+  const LaunchConfig& config() const {
+    static const LaunchConfig kNone;
+    return is_kernel() ? rank.configs[rank.gpu.config[i]] : kNone;
+  }
   ExportValue of_kernel(std::int64_t value) const { return is_kernel() ? ExportValue(value) : ExportValue(); }
   EventIndex launch() const { return rank.gpu.launch[i]; }
   ExportValue name_of(EventIndex range) const {

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "analyzer/importers/run_facts.h"
+#include "analyzer/importers/file_facts.h"
 #include "analyzer/importers/trace_files.h"
 #include "analyzer/timeline/timeline.h"
 #include "store/error.h"
@@ -111,7 +111,7 @@ std::vector<SourceCounters> read_source_counters(const Trace& trace, const std::
     SourceCounters counters;
     counters.series = read_counters(file, cancel);
     if (counters.series.empty()) continue;
-    const RunFacts facts = read_run_facts(file);
+    const FileFacts facts = read_file_facts(file);
     if (facts.launcher) {
       const auto found = std::ranges::find_if(
           trace.launchers, [&](const Launcher& launcher) { return launcher.run.host == facts.host; });

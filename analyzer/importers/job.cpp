@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/importers/file_facts.h"
 #include "analyzer/importers/ranks.h"
-#include "analyzer/importers/run_facts.h"
 
 namespace swinscope {
 namespace {

@@ -12,15 +12,15 @@
 namespace swinscope {
 namespace {
 
-std::vector<std::string> headline_of(const RunAnalysis& run) {
-  std::vector<std::string> lines = {run.verdict.sentence, fmt::format("  evidence: {}", run.verdict.evidence)};
-  for (const std::string& doubt : run.verdict.doubts)
+std::vector<std::string> headline_of(const RunFacts& run) {
+  std::vector<std::string> lines = {run.verdict().sentence, fmt::format("  evidence: {}", run.verdict().evidence)};
+  for (const std::string& doubt : run.verdict().doubts)
     lines.push_back("  note: " + doubt);
   return lines;
 }
 
 // The figures that cards show, too.
-void add_key_figures(const RunAnalysis& run, Document& document) {
+void add_key_figures(const RunFacts& run, Document& document) {
   const KeyFigures figures = key_figures(run);
   const auto add = [&](const char* key, const char* title, auto value, Unit unit) {
     if (value) document.facts.push_back({key, title, Cell(*value), unit});
@@ -37,8 +37,8 @@ void add_key_figures(const RunAnalysis& run, Document& document) {
       Unit::kPercent);
 }
 
-void add_verdict_facts(const RunAnalysis& run, Document& document) {
-  const Verdict& verdict = run.verdict;
+void add_verdict_facts(const RunFacts& run, Document& document) {
+  const Verdict& verdict = run.verdict();
   const auto name = [](const std::optional<Bound>& bound) {
     return bound ? Cell(std::string(bound_name(*bound))) : Cell();
   };
@@ -61,7 +61,7 @@ void add_verdict_facts(const RunAnalysis& run, Document& document) {
   document.facts.push_back({"doubts", "doubts", doubts.empty() ? Cell() : Cell(doubts)});
 }
 
-std::vector<std::string> notes_of(const RunAnalysis& run, bool has_cpu) {
+std::vector<std::string> notes_of(const RunFacts& run, bool has_cpu) {
   std::vector<std::string> notes = {
       fmt::format("Figures are of: {}, where their title does not say otherwise.", run.scope.title())};
   if (run.scope.is_of_repetitions()) {
@@ -69,7 +69,7 @@ std::vector<std::string> notes_of(const RunAnalysis& run, bool has_cpu) {
         "No step is marked: a repetition is a period of the kernel sequence, as likely a layer as a step; --step REGEX "
         "names the ranges that mark steps.");
   }
-  if (!run.devices.empty()) {
+  if (!run.devices().empty()) {
     notes.emplace_back(
         "gpu_busy counts every device activity, gpu_compute all except communication; both of the device's window.");
   }
@@ -81,7 +81,7 @@ std::vector<std::string> notes_of(const RunAnalysis& run, bool has_cpu) {
 
 }  // namespace
 
-Document analyze_document(const RunAnalysis& run, const AnalyzeDocumentOptions& options) {
+Document analyze_document(const RunFacts& run, const AnalyzeDocumentOptions& options) {
   const Trace& trace = run.trace;
   Document document;
   document.schema = "analyze";

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "analyzer/analyses/run_analysis.h"
+#include "analyzer/analyses/run_facts.h"
 #include "analyzer/experiment/experiment.h"
 #include "analyzer/table/render.h"
 
@@ -15,7 +15,7 @@ struct AnalyzeDocumentOptions {
   bool verdict_facts = false;  // the verdict as facts, too, for programs that read the document
 };
 
-Document analyze_document(const RunAnalysis& run, const AnalyzeDocumentOptions& options);
+Document analyze_document(const RunFacts& run, const AnalyzeDocumentOptions& options);
 
 // One row per point, as scaling_table() measured them.
 Document experiment_document(const Experiment& experiment, const std::vector<ScalingRow>& rows);

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "analyzer/analyses/run_analysis.h"
+#include "analyzer/analyses/run_facts.h"
 #include "analyzer/table/table.h"
 
 namespace swinscope {
@@ -37,14 +37,14 @@ struct Analysis {
   // Shown without rows where the run has GPU activity: that there are none is worth knowing.
   bool is_shown_empty;
   // No rows where it has nothing to say of the run.
-  Table (*run)(const RunAnalysis& run, const AnalysisOptions& options);
+  Table (*run)(const RunFacts& run, const AnalysisOptions& options);
 };
 
 std::span<const Analysis> analyses();
 
 // The table with its whole title. `is_worth_showing`: it has rows, or that it has none says something.
-Table table_of(const Analysis& analysis, const RunAnalysis& run, const AnalysisOptions& options);
-bool is_worth_showing(const Analysis& analysis, const Table& table, const RunAnalysis& run);
+Table table_of(const Analysis& analysis, const RunFacts& run, const AnalysisOptions& options);
+bool is_worth_showing(const Analysis& analysis, const Table& table, const RunFacts& run);
 
 std::string_view section_title(AnalysisSection section);
 

@@ -150,7 +150,7 @@ std::string json_of(const Document& document) {
 
 ReportPart report_part(const Trace& trace, const std::string& path, const Selection& selection) {
   ReportPart part;
-  const RunAnalysis run(trace, selection);
+  const RunFacts run(trace, selection);
   part.document = analyze_document(run, {.top = kKernels, .thesis = true, .verdict_facts = true});
   for (const Analysis& analysis : analyses()) {
     if (analysis.use != AnalysisUse::kDetail) continue;
@@ -159,7 +159,7 @@ ReportPart report_part(const Trace& trace, const std::string& path, const Select
   }
   part.document.run = path;
   part.document.warnings = trace.warnings;
-  part.doubts = run.verdict.doubts;
+  part.doubts = run.verdict().doubts;
   part.counts_losses = counts_losses(trace);
   part.environment = describe_environment(trace.ranks.empty() ? "" : trace.ranks.front().run.command, trace);
   part.corrupt = trace.corrupt;

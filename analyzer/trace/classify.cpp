@@ -152,7 +152,7 @@ class RankClassifier {
       if (kind == kUnknown || kind == kElementwise) kind = within_annotation(kind, i, call);
     }
     gpu.operation[i] = kind;
-    gpu.gpu_class[i] = class_of(kind, {});
+    gpu.gpu_class[i] = class_of(kind);
   }
 
   bool is_collective(EventIndex i) const {
@@ -219,10 +219,10 @@ auto first_match(const std::vector<Rule>& rules, const std::string& name) -> std
 }
 
 // A class that contradicts the operation leaves it unknown, unless the user gave both.
-void apply(const Ruling& ruling, std::string_view name, GpuClass& gpu_class, OperationKind& operation) {
-  if (ruling.operation) {
+void apply(const Ruling& ruling, GpuClass& gpu_class, OperationKind& operation) {
+  if (ruling.operation && *ruling.operation != operation) {
     operation = *ruling.operation;
-    gpu_class = class_of(operation, name);
+    gpu_class = class_of(operation);
   }
   if (!ruling.gpu_class || *ruling.gpu_class == gpu_class) return;
   gpu_class = *ruling.gpu_class;
@@ -233,12 +233,11 @@ void apply_rules(const Trace& trace, const ClassRules& rules, Rank& rank) {
   ByString<Ruling> rulings(trace.strings.size());
   GpuEvents& gpu = rank.gpu;
   for (EventIndex i = 0; i < gpu.size(); ++i) {
-    const std::string_view name = trace.text(gpu.name[i]);
     const Ruling& ruling = rulings.get(gpu.name[i], [&] {
-      const std::string text(name);
+      const std::string text(trace.text(gpu.name[i]));
       return Ruling{first_match(rules.classes, text), first_match(rules.operations, text)};
     });
-    apply(ruling, name, gpu.gpu_class[i], gpu.operation[i]);
+    apply(ruling, gpu.gpu_class[i], gpu.operation[i]);
   }
 }
 
@@ -248,25 +247,17 @@ namespace {
 
 // A sum that copy engines carry is copies to and from the neighbours and one of the GPU's own part, on streams that do
 // nothing else: on a stream where most copies go to other GPUs, those within the GPU are part of it.
-void join_own_parts(const Trace& trace, Rank& rank) {
+void join_own_parts(Rank& rank) {
   GpuEvents& gpu = rank.gpu;
-  ByString<bool> is_peer(trace.strings.size());
-  const auto to_other = [&](EventIndex i) {
-    return is_peer.get(gpu.name[i], [&] { return is_peer_copy(trace.text(gpu.name[i])); });
-  };
-  ByString<bool> is_within(trace.strings.size());
-  const auto within = [&](EventIndex i) {
-    return is_within.get(gpu.name[i],
-                         [&] { return parse_copy_name(trace.text(gpu.name[i])).kind == CopyKind::kDeviceToDevice; });
-  };
   for (const GpuLane& lane : rank.gpu_lanes) {
     std::int64_t others = 0;
     std::vector<EventIndex> own;
     for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
-      if (gpu.kind[i] != GpuKind::kMemcpy) continue;
-      if (to_other(i)) {
+      const CopyEnds* ends = rank.ends_of(i);
+      if (ends == nullptr) continue;
+      if (ends->is_between_gpus()) {
         ++others;
-      } else if (within(i)) {
+      } else if (ends->kind == CopyKind::kDeviceToDevice) {
         own.push_back(i);
       }
     }
@@ -293,7 +284,7 @@ void classify(Trace& trace, const ClassRules& rules) {
   const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   parallel_for(trace.ranks.size(), threads, [&](std::size_t r) {
     RankClassifier(trace, trace.ranks[r]).run();
-    join_own_parts(trace, trace.ranks[r]);
+    join_own_parts(trace.ranks[r]);
     if (!rules.empty()) apply_rules(trace, rules, trace.ranks[r]);
   });
 }

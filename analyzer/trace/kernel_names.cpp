@@ -140,22 +140,6 @@ MemoryKind parse_set_name(std::string_view name) {
 
 bool is_communication_kernel(std::string_view name) { return kernel_operation(name) == OperationKind::kCommunication; }
 
-bool is_peer_copy(std::string_view name) { return name.starts_with("Memcpy PtoP"); }
-
-bool is_host_copy(std::string_view name) {
-  switch (parse_copy_name(name).kind) {
-    case CopyKind::kHostToDevice:
-    case CopyKind::kDeviceToHost:
-    case CopyKind::kHostToArray:
-    case CopyKind::kArrayToHost:
-    case CopyKind::kUnifiedHostToDevice:
-    case CopyKind::kUnifiedDeviceToHost:
-      return true;
-    default:
-      return false;
-  }
-}
-
 OperationKind operation_kind(GpuKind kind, std::string_view name) {
   switch (kind) {
     case GpuKind::kMemcpy:
@@ -172,12 +156,11 @@ OperationKind operation_kind(GpuKind kind, std::string_view name) {
 
 std::string_view operation_name(OperationKind kind) { return kOperationNames[static_cast<std::size_t>(kind)]; }
 
-GpuClass class_of(OperationKind operation, std::string_view name) {
+GpuClass class_of(OperationKind operation) {
   switch (operation) {
     case OperationKind::kCommunication:
       return GpuClass::kCommunication;
     case OperationKind::kCopy:
-      return is_peer_copy(name) ? GpuClass::kCommunication : GpuClass::kMemory;
     case OperationKind::kSet:
       return GpuClass::kMemory;
     case OperationKind::kGraph:

@@ -31,10 +31,6 @@ MemoryKind parse_set_name(std::string_view name);
 // new
 // ("ncclDevKernel_AllReduce_…"), and of the other communication libraries.
 bool is_communication_kernel(std::string_view name);
-// Whether a copy, named as copy_name() does, goes from one GPU to another.
-bool is_peer_copy(std::string_view name);
-// Whether a copy, named as copy_name() does, goes between host and device (or moves a page between them).
-bool is_host_copy(std::string_view name);
 
 // What a GPU event does, inferred from its name; kUnknown where the name says nothing.
 OperationKind operation_kind(GpuKind kind, std::string_view name);
@@ -43,8 +39,8 @@ constexpr bool is_math(OperationKind kind) {
   return kind == OperationKind::kGemm || kind == OperationKind::kAttention || kind == OperationKind::kConv;
 }
 
-// The class of an event of that kind and operation; the name tells copies between GPUs from others.
-GpuClass class_of(OperationKind operation, std::string_view name);
+// The class of an event of that operation; of copies, of those within a GPU or with the host.
+GpuClass class_of(OperationKind operation);
 std::string_view class_name(GpuClass gpu_class);
 
 }  // namespace swinscope

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/trace/metric_series.h"
 #include "store/records.h"
 #include "store/string_pool.h"
 #include "store/torch_domain.h"
@@ -59,6 +60,18 @@ struct LaunchConfig {
   bool operator==(const LaunchConfig&) const = default;
 };
 
+// What copies went between, deduplicated: many copies share one.
+struct CopyEnds {
+  CopyKind kind = CopyKind::kUnknown;
+  MemoryKind src_kind = MemoryKind::kUnknown;
+  MemoryKind dst_kind = MemoryKind::kUnknown;
+  std::int32_t src_device = -1;  // -1: not recorded
+  std::int32_t dst_device = -1;
+  bool is_between_gpus() const;
+  bool is_with_host() const;  // or moves a page between host and device
+  bool operator==(const CopyEnds&) const = default;
+};
+
 struct Slice {
   EventIndex begin = 0;
   EventIndex end = 0;
@@ -81,7 +94,7 @@ struct GpuEvents {
   std::vector<std::int64_t> bytes;    // copies and sets; 0 for kernels
   std::vector<EventIndex> launch;     // the causing call in ApiCalls, kNoEvent when not recorded
   std::vector<std::uint32_t> lane;    // index into Rank::gpu_lanes
-  std::vector<std::uint32_t> config;  // kernels: index into Rank::configs
+  std::vector<std::uint32_t> config;  // kernels: index into Rank::configs; copies: into Rank::copy_ends
   std::vector<std::uint32_t> correlation;
   std::vector<std::uint64_t> graph_node;
   std::vector<GpuKind> kind;
@@ -145,10 +158,13 @@ struct Rank {
   std::vector<NvtxRecord> marks;              // strings are ids of Trace::strings
   std::vector<GraphNodeRecord> graph_nodes;   // by node
   std::vector<SyncRecord> syncs;              // by start
+  std::vector<CudaEventRecord> cuda_events;   // by time
   std::vector<OverheadRecord> overheads;      // by start
   std::vector<CollectiveRecord> collectives;  // by correlation, graph node
   std::vector<ThreadCpuRecord> thread_cpu;    // by thread, time
+  std::vector<MetricSeries> metrics;          // by source, GPU, metric; of `record`, in Launcher::metrics
   std::vector<LaunchConfig> configs;
+  std::vector<CopyEnds> copy_ends;
   std::vector<std::pair<StringId, StringId>> mangled;       // full name -> linker symbol, by full name
   std::vector<std::pair<std::uint32_t, StringId>> domains;  // domain id -> name, by id
 
@@ -160,6 +176,8 @@ struct Rank {
   bool is_within_windows(std::int64_t start_ns, std::int64_t end_ns) const;
   // The name of a domain; "" for the default domain, "domain N" for one whose name was not recorded.
   std::string domain_name(std::uint32_t domain, const StringPool& strings) const;
+  // Of a copy; nullptr of other GPU events.
+  const CopyEnds* ends_of(EventIndex gpu_event) const;
   // The linker symbol of a kernel; the name itself where it was not recorded.
   StringId mangled_name(StringId full_name) const;
 };
@@ -169,6 +187,7 @@ struct Launcher {
   RunInfo run;
   std::vector<ProcessRecord> processes;       // by start; strings are ids of Trace::strings
   std::vector<ProcessCpuRecord> process_cpu;  // by process, time
+  std::vector<MetricSeries> metrics;          // of the host's GPUs, by source, GPU, metric
 };
 
 struct Trace {

@@ -38,6 +38,15 @@ struct ConfigHash {
   }
 };
 
+// How many different ones a program has is small.
+template <typename Ends>
+std::uint32_t index_of(std::vector<Ends>& all, const Ends& ends) {
+  const auto found = std::ranges::find(all, ends);
+  if (found != all.end()) return static_cast<std::uint32_t>(found - all.begin());
+  all.push_back(ends);
+  return static_cast<std::uint32_t>(all.size() - 1);
+}
+
 auto gpu_lane_key(const GpuRow& r) { return std::tuple(r.at.device, r.at.context, r.at.stream); }
 auto gpu_key(const GpuRow& r) { return std::tuple(r.at.start_ns, r.at.end_ns, r.at.correlation); }
 auto api_lane_key(const ApiRecord& r) { return r.global_tid; }
@@ -78,6 +87,28 @@ std::string Rank::domain_name(std::uint32_t domain, const StringPool& strings) c
   return domain == 0 ? std::string() : fmt::format("domain {}", domain);
 }
 
+bool CopyEnds::is_between_gpus() const {
+  return kind == CopyKind::kPeerToPeer || (src_device >= 0 && dst_device >= 0 && src_device != dst_device);
+}
+
+bool CopyEnds::is_with_host() const {
+  switch (kind) {
+    case CopyKind::kHostToDevice:
+    case CopyKind::kDeviceToHost:
+    case CopyKind::kHostToArray:
+    case CopyKind::kArrayToHost:
+    case CopyKind::kUnifiedHostToDevice:
+    case CopyKind::kUnifiedDeviceToHost:
+      return true;
+    default:
+      return false;
+  }
+}
+
+const CopyEnds* Rank::ends_of(EventIndex gpu_event) const {
+  return gpu.kind[gpu_event] == GpuKind::kMemcpy ? &copy_ends[gpu.config[gpu_event]] : nullptr;
+}
+
 StringId Rank::mangled_name(StringId full_name) const {
   const auto found = std::lower_bound(mangled.begin(), mangled.end(), std::pair(full_name, StringId{0}));
   return found == mangled.end() || found->first != full_name ? full_name : found->second;
@@ -116,7 +147,8 @@ class TraceBuilder::Process : public RecordSink {
   }
   void add(const MemcpyRecord& r) {
     const StringId name = intern(copy_name(r.kind, r.src_kind, r.dst_kind));
-    gpu_.push_back({r, r.bytes, name, name, 0, GpuKind::kMemcpy});
+    const CopyEnds ends{r.kind, r.src_kind, r.dst_kind, r.src_device, r.dst_device};
+    gpu_.push_back({r, r.bytes, name, name, index_of(rank_.copy_ends, ends), GpuKind::kMemcpy});
   }
   void add(const MemsetRecord& r) {
     const StringId name = intern(set_name(r.kind));
@@ -128,6 +160,9 @@ class TraceBuilder::Process : public RecordSink {
   }
   void add(const GraphNodeRecord& r) { rank_.graph_nodes.push_back(r); }
   void add(const SyncRecord& r) { rank_.syncs.push_back(r); }
+  void add(const CudaEventRecord& r) { rank_.cuda_events.push_back(r); }
+  void add(const MetricRecord& r) { metrics_.add(r); }
+  void add(const MetricNameRecord& r) { metrics_.add(r); }
   void add(const ApiRecord& r) { api_.push_back(r); }
   void add(const OverheadRecord& r) { rank_.overheads.push_back(r); }
   void add(const NvtxRecord& r) {
@@ -174,6 +209,7 @@ class TraceBuilder::Process : public RecordSink {
       shift.apply(r.at);
       r.name = to[r.name], r.short_name = to[r.short_name];
       if (r.kind == GpuKind::kKernel) r.config = config(next.rank_.configs[r.config]);
+      if (r.kind == GpuKind::kMemcpy) r.config = index_of(rank_.copy_ends, next.rank_.copy_ends[r.config]);
     }
     take_over(gpu_, next.gpu_);
     rank_.open_ranges += next.rank_.open_ranges;
@@ -191,6 +227,7 @@ class TraceBuilder::Process : public RecordSink {
     take_records(rank_.overheads, next.rank_.overheads, name);
     take_records(rank_.graph_nodes, next.rank_.graph_nodes, nothing);
     take_records(rank_.syncs, next.rank_.syncs, nothing);
+    take_records(rank_.cuda_events, next.rank_.cuda_events, nothing);
     take_records(rank_.thread_cpu, next.rank_.thread_cpu, nothing);
     take_records(rank_.collectives, next.rank_.collectives, [&](CollectiveRecord& r) {
       for (StringId* id : {&r.name, &r.dtype, &r.group_name, &r.ranks})
@@ -219,6 +256,8 @@ class TraceBuilder::Process : public RecordSink {
     sort_by(rank_.marks, by_start);
     sort_by(rank_.graph_nodes, [](const GraphNodeRecord& r) { return r.node; });
     sort_by(rank_.syncs, by_start);
+    sort_by(rank_.cuda_events, [](const CudaEventRecord& r) { return r.time_ns; });
+    rank_.metrics = metrics_.take();
     sort_by(rank_.overheads, by_start);
     sort_by(rank_.collectives, [](const CollectiveRecord& r) { return std::tuple(r.correlation, r.graph_node); });
     sort_by(rank_.thread_cpu, [](const ThreadCpuRecord& r) { return std::tuple(r.global_tid, r.timestamp_ns); });
@@ -244,6 +283,7 @@ class TraceBuilder::Process : public RecordSink {
         *id = strings.intern(pool_.text(*id));
     }
     launcher_.run = rank_.run;
+    launcher_.metrics = std::move(rank_.metrics);
     return std::move(launcher_);
   }
 
@@ -419,7 +459,8 @@ class TraceBuilder::Process : public RecordSink {
       gpu.kind.push_back(r.kind);
       const OperationKind operation = this->operation(r);
       gpu.operation.push_back(operation);
-      gpu.gpu_class.push_back(class_of(operation, operation == OperationKind::kCopy ? pool_.text(r.name) : ""));
+      const bool is_between_gpus = r.kind == GpuKind::kMemcpy && rank_.copy_ends[r.config].is_between_gpus();
+      gpu.gpu_class.push_back(is_between_gpus ? GpuClass::kCommunication : class_of(operation));
       // A source that did not say which process: the rank's.
       gpu_process_.push_back(global_pid_of(r.at.global_pid == 0 ? rank_.run.global_pid : r.at.global_pid));
     }
@@ -510,6 +551,7 @@ class TraceBuilder::Process : public RecordSink {
   std::vector<GpuRow> gpu_;
   std::vector<ApiRecord> api_;
   std::vector<NvtxRecord> ranges_;
+  MetricSeriesBuilder metrics_;
   std::vector<std::uint64_t> gpu_process_;  // of each GPU event, until its launch is found
   std::unordered_map<LaunchConfig, std::uint32_t, ConfigHash> config_ids_;
   std::unordered_map<StringId, StringId> readable_;

@@ -13,7 +13,7 @@ constexpr std::size_t kTopKernels = 50;
 AnalyzedRun analyze_run(const Trace& trace, const Selection& selection) {
   AnalyzedRun analyzed;
   try {
-    const RunAnalysis run(trace, selection);
+    const RunFacts run(trace, selection);
     analyzed.figures = key_figures(run);
     analyzed.document = analyze_document(run, {.top = kTopKernels, .thesis = true, .verdict_facts = true});
     analyzed.document.warnings = trace.warnings;

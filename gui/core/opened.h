@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analyzer/analyses/key_figures.h"
-#include "analyzer/analyses/run_analysis.h"
+#include "analyzer/analyses/run_facts.h"
 #include "analyzer/experiment/experiment.h"
 #include "analyzer/experiment/platforms.h"
 #include "analyzer/table/render.h"

@@ -1,5 +1,6 @@
 // One quantity, one number: what is said of a traced run in the table of its experiment, by `analyze` of the run, and
 // in the report of either.
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <regex>
@@ -142,6 +143,67 @@ TEST_F(OneScope, EveryNumberOfTheReportIsOneOfThese) {
   collect(documents[1]["data"], {"step_ns"}, steps);
   EXPECT_THAT(steps, testing::Each(testing::AnyOf(traced_["steps"][0]["step_ns"].get<double>(),
                                                   traced_["steps"][1]["step_ns"].get<double>())));
+}
+
+// A part of a run is the same part wherever it is asked for.
+class OnePart : public CliTest {
+ protected:
+  std::string trace_ = SWINSCOPE_SOURCE_DIR "/data/swinscope_swin_large_weak_2gpu/gpus2/tracing";
+
+  json asked(const char* command) const { return run_json({command, trace_, "--steps", "3:5", "--rank", "1"})["data"]; }
+};
+
+TEST_F(OnePart, TheReportIsOfTheStepsAndTheRankThatWereChosen) {
+  ASSERT_EQ(run({"report", trace_, "-o", "part.json", "--steps", "3:5", "--rank", "1"}).status, 0);
+  EXPECT_EQ(
+      json::parse(read_file(folder() / "part.json"))["data"],
+      run_json({"analyze", trace_, "--steps", "3:5", "--rank", "1", "--top", "50", "--definition", "thesis"})["data"]);
+  ASSERT_EQ(run({"report", trace_, "-o", "part.html", "--steps", "3:5", "--rank", "1"}).status, 0);
+  const auto rows = rows_of(read_file(folder() / "part.html"));
+  const auto expect_shown = [&](const char* title, const json& value, Unit unit, const std::string& of) {
+    const bool found = std::ranges::any_of(rows, [&](const auto& row) {
+      const auto cell = row.find(title);
+      const bool is_its_row = std::ranges::any_of(row, [&](const auto& named) { return named.second == of; });
+      return is_its_row && cell != row.end() && cell->second == format_cell(value.get<std::int64_t>(), unit);
+    });
+    EXPECT_TRUE(found) << of << ": " << title << " " << value;
+  };
+  const json kernels = asked("kernels");
+  expect_shown("total", kernels[0]["total_ns"], Unit::kDuration, kernels[0]["name"]);
+  const json launches = asked("launches");
+  ASSERT_EQ(launches.size(), 1U);
+  EXPECT_EQ(launches[0]["rank"], 1);
+  expect_shown("kernels", launches[0]["kernels"], Unit::kCount, "1");
+  const json layers_said = asked("layers");
+  int layers = 0;
+  for (const json& layer : layers_said["layers"]) {
+    if (layer["gpu_ns"].get<std::int64_t>() == 0) continue;
+    expect_shown("GPU", layer["gpu_ns"], Unit::kDuration, layer["path"]);
+    if (++layers == 10) break;
+  }
+  EXPECT_EQ(layers, 10);
+  EXPECT_NE(kernels[0]["total_ns"], run_json({"kernels", trace_})["data"][0]["total_ns"]);
+}
+
+// What cannot be chosen is refused, not left unsaid.
+TEST_F(OnePart, OfAnExperimentIsRefused) {
+  const std::string experiment = SWINSCOPE_SOURCE_DIR "/" + std::string(kExperiment);
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"analyze", experiment, "--rank", "1"},
+        std::vector<std::string>{"report", experiment, "-o", "r.html", "--steps", "3:5"},
+        std::vector<std::string>{"compare", experiment, experiment, "--rank", "0"}}) {
+    const ProgramResult result = run(command);
+    EXPECT_EQ(result.status, 2);
+    EXPECT_THAT(result.err, testing::HasSubstr("an experiment, of which no part can be chosen"));
+  }
+}
+
+TEST_F(OnePart, OfRunsBesideEachOtherIsOfEach) {
+  const json all = run_json({"compare", trace_, trace_})["data"];
+  const json part = run_json({"compare", trace_, trace_, "--steps", "3:5"})["data"];
+  ASSERT_EQ(part.size(), 2U);
+  EXPECT_EQ(part[0]["steps"], 3);
+  EXPECT_NE(all[0]["steps"], 3);
 }
 
 }  // namespace

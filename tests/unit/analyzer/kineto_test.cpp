@@ -54,13 +54,17 @@ TEST_F(Kineto, AKernelAndItsLaunch) {
   const KeptProcess& p = read_events(launch_event(9, 1, 2) + "," + kernel_event(9, 4.001, 3.002));
   ASSERT_EQ(p.kernels.size(), 1U);
   EXPECT_EQ(describe(p, p.kernels[0]),
-            "4001..7003 pid 0x100000a000000 node 0 correlation 9 device 0 context 1 green 0 stream 7 demangled 'void "
-            "ns::gemm<float>(int)' short 'gemm' mangled '' grid 4x5x6 block 7x8x9 cluster 0x0x0 launch type 0 cache 0 "
-            "registers 32 "
-            "static 0 dynamic 1024 local 0 of 0 grid id 0 executed 0 limit 0 graph 0");
+            "CUPTI_ACTIVITY_KIND_KERNEL start=4001 end=7003 deviceId=0 contextId=1 greenContextId=NULL "
+            "streamId=7 correlationId=9 globalPid=281475144482816 demangledName=string 'void "
+            "ns::gemm<float>(int)' shortName=string 'gemm' mangledName=NULL launchType=NULL "
+            "cacheConfig=NULL registersPerThread=32 gridX=4 gridY=5 gridZ=6 blockX=7 blockY=8 blockZ=9 "
+            "staticSharedMemory=0 dynamicSharedMemory=1024 localMemoryPerThread=0 localMemoryTotal=0 "
+            "gridId=0 sharedMemoryExecuted=NULL graphNodeId=NULL sharedMemoryLimitConfig=NULL graphId=NULL "
+            "clusterX=NULL clusterY=NULL clusterZ=NULL");
   ASSERT_EQ(p.apis.size(), 1U);
   EXPECT_EQ(describe(p, p.apis[0]),
-            "1000..3000 tid 0x100000a00000b correlation 9 name 'cudaLaunchKernel' class 0 returned 0");
+            "CUPTI_ACTIVITY_KIND_RUNTIME start=1000 end=3000 eventClass=0 globalTid=281475144482827 "
+            "correlationId=9 nameId=string 'cudaLaunchKernel' returnValue=0 callchainId=NULL");
   EXPECT_EQ(p.run.global_pid, kPid);
   EXPECT_EQ(p.run.source, "kineto");
   EXPECT_EQ(p.run.source_file, "t.json");
@@ -94,12 +98,14 @@ TEST_F(Kineto, CopiesAndSets) {
       R"_({"ph":"X","cat":"gpu_memset","name":"Memset (Device)","pid":2,"tid":9,"ts":3,"dur":1,"args":{"bytes":64}})_");
   ASSERT_EQ(p.copies.size(), 1U);
   EXPECT_EQ(describe(p, p.copies[0]),
-            "1000..3000 pid 0x0 node 8 correlation 5 device 1 context 1 green 0 stream 20 bytes 4096 kind 1 from 1 to "
-            "2 devices -1 -1");
+            "CUPTI_ACTIVITY_KIND_MEMCPY start=1000 end=3000 deviceId=1 contextId=1 greenContextId=NULL "
+            "streamId=20 correlationId=5 globalPid=NULL bytes=4096 copyKind=1 srcKind=1 dstKind=2 "
+            "srcDeviceId=NULL dstDeviceId=NULL graphNodeId=8");
   ASSERT_EQ(p.sets.size(), 1U);
   // Without arguments the process is the device and the thread the stream.
   EXPECT_EQ(describe(p, p.sets[0]),
-            "3000..4000 pid 0x0 node 0 correlation 0 device 2 context 0 green 0 stream 9 bytes 64 value 0 kind 2");
+            "CUPTI_ACTIVITY_KIND_MEMSET start=3000 end=4000 deviceId=2 contextId=0 greenContextId=NULL "
+            "streamId=9 correlationId=NULL globalPid=NULL value=0 bytes=64 graphNodeId=NULL memKind=2");
 }
 
 TEST_F(Kineto, CollectivesKeepTheirArguments) {
@@ -113,9 +119,9 @@ TEST_F(Kineto, CollectivesKeepTheirArguments) {
       R"("args":{"correlation":4,"Collective name":"allgather","Process Group Ranks":[0, 1]}})");
   ASSERT_EQ(p.collectives.size(), 2U);
   EXPECT_EQ(describe(p, p.collectives[0]),
-            "pid 0x100000a000000 node 12 correlation 3 name 'allreduce' dtype 'Half' group 'default_pg' ranks '[0, 1, "
-            "2, 3, 4, 5, 6, "
-            "7]' in 26214400 out 26214401 seq 42 size 8");
+            "SWINSCOPE_COLLECTIVE globalPid=281475144482816 correlationId=3 graphNodeId=12 name='allreduce' "
+            "inElements=26214400 outElements=26214401 dtype='Half' groupSize=8 groupName='default_pg' "
+            "ranks='[0, 1, 2, 3, 4, 5, 6, 7]' seq=42");
   EXPECT_EQ(p.text(p.collectives[1].ranks), "[0, 1]");
   EXPECT_EQ(p.collectives[1].seq, -1);
   EXPECT_EQ(p.kernels[0].graph_node, 12U);

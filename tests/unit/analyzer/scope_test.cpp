@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analyzer/analyses/run_analysis.h"
+#include "analyzer/analyses/run_facts.h"
 #include "analyzer/trace/trace_builder.h"
 #include "store/error.h"
 #include "tests/unit/analyzer/random_trace.h"
@@ -117,9 +117,9 @@ std::int64_t sum(const std::array<std::int64_t, kBounds>& parts) {
   return total;
 }
 
-void expect_parts_to_sum(const RunAnalysis& run) {
+void expect_parts_to_sum(const RunFacts& run) {
   std::int64_t windows = 0;
-  for (const DeviceBreakdown& d : run.devices) {
+  for (const DeviceBreakdown& d : run.devices()) {
     EXPECT_EQ(d.compute_ns + d.unknown_ns + d.exposed_communication_ns + d.exposed_memory_ns, d.busy_ns);
     EXPECT_EQ(d.busy_ns + d.idle.total_ns(), d.window_ns);
     EXPECT_LE(d.exposed_wait_ns + d.exposed_wire_ns, d.exposed_communication_ns);
@@ -127,10 +127,10 @@ void expect_parts_to_sum(const RunAnalysis& run) {
     EXPECT_LE(d.math_ns, d.compute_ns);
     windows += d.window_ns;
   }
-  EXPECT_EQ(sum(run.verdict.total_ns), windows);
-  EXPECT_EQ(run.verdict.whole_ns, windows);
-  EXPECT_EQ(sum(run.verdict.part_ns), run.verdict.whole_part_ns);
-  for (const std::int64_t part : run.verdict.total_ns)
+  EXPECT_EQ(sum(run.verdict().total_ns), windows);
+  EXPECT_EQ(run.verdict().whole_ns, windows);
+  EXPECT_EQ(sum(run.verdict().part_ns), run.verdict().whole_part_ns);
+  for (const std::int64_t part : run.verdict().total_ns)
     EXPECT_GE(part, 0);
 }
 
@@ -138,12 +138,12 @@ TEST(RunScope, PartsOfVerdictIdleAndBreakdownSumToTheWindow) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);
     const Trace steps = repeated(seed, 3, 1, 1 + static_cast<std::int32_t>(seed % 3));
-    expect_parts_to_sum(RunAnalysis(steps, {}));
+    expect_parts_to_sum(RunFacts(steps, {}));
     Selection whole;
     whole.scope = Scope::kTrace;
-    expect_parts_to_sum(RunAnalysis(steps, whole));
+    expect_parts_to_sum(RunFacts(steps, whole));
     const Trace anything = test::random_trace(seed, 200);
-    expect_parts_to_sum(RunAnalysis(anything, {}));
+    expect_parts_to_sum(RunFacts(anything, {}));
   }
 }
 
@@ -152,14 +152,14 @@ TEST(RunScope, TimesTenTimesAsLongChangeNoShare) {
     SCOPED_TRACE(seed);
     const Trace once = repeated(seed, 3);
     const Trace slow = repeated(seed, 3, 10);
-    const RunAnalysis a(once, {});
-    const RunAnalysis b(slow, {});
-    ASSERT_EQ(a.devices.size(), b.devices.size());
+    const RunFacts a(once, {});
+    const RunFacts b(slow, {});
+    ASSERT_EQ(a.devices().size(), b.devices().size());
     for (std::size_t i = 0; i < kBounds; ++i)
-      EXPECT_EQ(b.verdict.total_ns.at(i), 10 * a.verdict.total_ns.at(i));
-    EXPECT_EQ(b.verdict.bound, a.verdict.bound);
-    for (std::size_t i = 0; i < a.devices.size(); ++i)
-      EXPECT_DOUBLE_EQ(b.devices[i].gpu_busy(), a.devices[i].gpu_busy());
+      EXPECT_EQ(b.verdict().total_ns.at(i), 10 * a.verdict().total_ns.at(i));
+    EXPECT_EQ(b.verdict().bound, a.verdict().bound);
+    for (std::size_t i = 0; i < a.devices().size(); ++i)
+      EXPECT_DOUBLE_EQ(b.devices()[i].gpu_busy(), a.devices()[i].gpu_busy());
     EXPECT_EQ(b.scope.step_ns(), 10 * a.scope.step_ns());
   }
 }
@@ -168,18 +168,18 @@ TEST(RunScope, TheSameStepRecordedMoreOftenChangesNoFigureOfAStep) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);
     const Trace once = repeated(seed, 1, 1, 2);
-    const RunAnalysis a(once, {});
+    const RunFacts a(once, {});
     for (const std::int64_t times : {2, 4, 10}) {
       const Trace more = repeated(seed, times, 1, 2);
-      const RunAnalysis b(more, {});
-      EXPECT_EQ(b.verdict.part_ns, a.verdict.part_ns);
-      EXPECT_EQ(b.verdict.bound, a.verdict.bound);
+      const RunFacts b(more, {});
+      EXPECT_EQ(b.verdict().part_ns, a.verdict().part_ns);
+      EXPECT_EQ(b.verdict().bound, a.verdict().bound);
       EXPECT_EQ(b.scope.step_ns(), a.scope.step_ns());
-      ASSERT_EQ(b.kernels.size(), a.kernels.size());
-      for (std::size_t i = 0; i < a.kernels.size(); ++i) {
-        EXPECT_EQ(b.kernels[i].name, a.kernels[i].name);
-        EXPECT_EQ(b.kernels[i].per_step_ns(), a.kernels[i].per_step_ns());
-        EXPECT_DOUBLE_EQ(b.kernels[i].busy_share, a.kernels[i].busy_share);
+      ASSERT_EQ(b.kernels().size(), a.kernels().size());
+      for (std::size_t i = 0; i < a.kernels().size(); ++i) {
+        EXPECT_EQ(b.kernels()[i].name, a.kernels()[i].name);
+        EXPECT_EQ(b.kernels()[i].per_step_ns(), a.kernels()[i].per_step_ns());
+        EXPECT_DOUBLE_EQ(b.kernels()[i].busy_share, a.kernels()[i].busy_share);
       }
     }
   }
@@ -201,10 +201,10 @@ TEST(RunScope, WaitsBeforeTheFirstKernelAndAfterTheLastOneCount) {
     add_work(sink, {start - 10, start, start + 1'000, 7, "sm90_xmma_gemm"}, 0, 1, 1, 0);
     Trace trace;
     builder.move_into(trace);
-    const RunAnalysis judged(trace, {});
-    EXPECT_EQ(judged.verdict.bound, Bound::kHost);
-    EXPECT_EQ(judged.verdict.part_ns[static_cast<std::size_t>(Bound::kHost)], 9'000);
-    EXPECT_EQ(judged.verdict.part_ns[static_cast<std::size_t>(Bound::kCompute)], 1'000);
+    const RunFacts judged(trace, {});
+    EXPECT_EQ(judged.verdict().bound, Bound::kHost);
+    EXPECT_EQ(judged.verdict().part_ns[static_cast<std::size_t>(Bound::kHost)], 9'000);
+    EXPECT_EQ(judged.verdict().part_ns[static_cast<std::size_t>(Bound::kCompute)], 1'000);
   }
 }
 
@@ -227,18 +227,18 @@ TEST(RunScope, WarmUpStepsAreLeftOutAndOneStepStays) {
 
 TEST(RunScope, PerStepFiguresFollowTheFilterThatTheRowsFollow) {
   const Trace trace = repeated(3, 6, 1, 2);
-  const RunAnalysis all(trace, {});
+  const RunFacts all(trace, {});
   Selection one;
   one.rank = 1;
   one.steps = StepRange{3, 4};
-  const RunAnalysis part(trace, one);
-  const std::string name = part.kernels.front().name;
+  const RunFacts part(trace, one);
+  const std::string name = part.kernels().front().name;
   std::int64_t of_rank_ns = 0;
   for (EventIndex i = 0; i < trace.ranks[1].gpu.size(); ++i) {
     if (trace.text(trace.ranks[1].gpu.name[i]) == name && all.scope.has_gpu_event(1, i))
       of_rank_ns += trace.ranks[1].gpu.end_ns[i] - trace.ranks[1].gpu.start_ns[i];
   }
-  EXPECT_EQ(part.kernels.front().per_step_ns(), of_rank_ns / 6);
+  EXPECT_EQ(part.kernels().front().per_step_ns(), of_rank_ns / 6);
 }
 
 TEST(DivideExactly, PartsSumToTheRoundedWhole) {

@@ -366,6 +366,78 @@ TEST_F(TraceBuilderTest, FilesShareOnePoolOfStrings) {
   EXPECT_EQ(trace_.gpu_event_count(), 3);
 }
 
+// Copies of one kind between the same two places share a row; how a copy is called says nothing of the GPUs.
+TEST_F(TraceBuilderTest, CopiesSayWhatTheyWentBetween) {
+  RecordSink& to = sink();
+  const auto copy = [&](std::int64_t start, CopyKind kind, std::int32_t from, std::int32_t onto) {
+    MemcpyRecord r;
+    r.start_ns = start;
+    r.end_ns = start + 10;
+    r.kind = kind;
+    r.src_kind = MemoryKind::kDevice;
+    r.dst_kind = MemoryKind::kDevice;
+    r.src_device = from;
+    r.dst_device = onto;
+    to.add(r);
+  };
+  copy(0, CopyKind::kPeerToPeer, 0, 1);
+  copy(20, CopyKind::kDeviceToDevice, 1, 0);  // between GPUs, though it is not called so
+  copy(40, CopyKind::kDeviceToDevice, 1, 1);
+  copy(60, CopyKind::kHostToDevice, -1, -1);
+  copy(80, CopyKind::kPeerToPeer, 0, 1);
+  to.add(kernel(to, "k", 100, 110, 0));
+  const Rank& rank = build();
+  ASSERT_EQ(rank.gpu.size(), 6U);
+  EXPECT_EQ(rank.copy_ends.size(), 4U);
+  EXPECT_EQ(rank.ends_of(5), nullptr);
+  std::vector<bool> between_gpus;
+  std::vector<bool> with_host;
+  for (EventIndex i = 0; i < 5; ++i) {
+    between_gpus.push_back(rank.ends_of(i)->is_between_gpus());
+    with_host.push_back(rank.ends_of(i)->is_with_host());
+  }
+  EXPECT_EQ(between_gpus, (std::vector<bool>{true, true, false, false, true}));
+  EXPECT_EQ(with_host, (std::vector<bool>{false, false, false, true, false}));
+  EXPECT_EQ(rank.ends_of(1)->src_device, 1);
+  using enum GpuClass;
+  EXPECT_EQ(rank.gpu.gpu_class,
+            (std::vector<GpuClass>{kCommunication, kCommunication, kMemory, kMemory, kCommunication, kUnknown}));
+}
+
+TEST_F(TraceBuilderTest, EventsOfCudaAreKeptByTime) {
+  RecordSink& to = sink();
+  for (const std::int64_t time : {30, 10, 20}) {
+    CudaEventRecord r;
+    r.time_ns = time;
+    r.stream = 7;
+    r.event_sync = static_cast<std::uint64_t>(time);
+    to.add(r);
+  }
+  const Rank& rank = build();
+  ASSERT_EQ(rank.cuda_events.size(), 3U);
+  EXPECT_EQ(rank.cuda_events[0].event_sync, 10U);
+  EXPECT_EQ(rank.cuda_events[2].event_sync, 30U);
+}
+
+TEST_F(TraceBuilderTest, MetricsAreASeriesForEachGpuAndMetric) {
+  RecordSink& to = sink();
+  const auto sample = [&](std::int64_t time, std::uint8_t gpu, std::int32_t metric, std::int64_t value) {
+    to.add(MetricRecord{time, MetricSource::kNvml, gpu, metric, value});
+  };
+  sample(20, 1, 5, 1700);
+  sample(10, 1, 5, 1980);  // samplers of two threads may write out of order
+  sample(10, 0, 5, 1500);
+  to.add(MetricNameRecord{MetricSource::kNvml, 1, 5, "SM clock [MHz]"});
+  to.add(MetricNameRecord{MetricSource::kNvml, 1, 6, "never sampled [%]"});
+  const Rank& rank = build();
+  ASSERT_EQ(rank.metrics.size(), 2U);
+  EXPECT_EQ(rank.metrics[0].gpu, 0);
+  EXPECT_EQ(rank.metrics[0].name, "");
+  EXPECT_EQ(rank.metrics[1].name, "SM clock [MHz]");
+  EXPECT_EQ(rank.metrics[1].time_ns, (std::vector<std::int64_t>{10, 20}));
+  EXPECT_EQ(rank.metrics[1].value, (std::vector<std::int64_t>{1980, 1700}));
+}
+
 // The file of the launcher has no rank: it describes the processes below.
 TEST_F(TraceBuilderTest, ALauncherIsNoRank) {
   RecordSink& to = sink();

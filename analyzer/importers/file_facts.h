@@ -9,7 +9,7 @@
 
 namespace swinscope {
 
-struct RunFacts {
+struct FileFacts {
   std::filesystem::path file;
   std::string source;                // "swinscope", "kineto" or "nsys"
   std::optional<std::int32_t> rank;  // only where the data states it
@@ -24,7 +24,7 @@ struct RunFacts {
 };
 
 // Throws Error(kInput) when the file cannot be read or is no trace.
-RunFacts read_run_facts(const std::filesystem::path& file);
+FileFacts read_file_facts(const std::filesystem::path& file);
 
 // The worker that PyTorch's tensorboard_trace_handler wrote the file for: "host_123" of
 // host_123.1700000000000.pt.trace.json; empty for other names.

@@ -1,4 +1,4 @@
-#include "analyzer/importers/run_facts.h"
+#include "analyzer/importers/file_facts.h"
 
 #include <algorithm>
 #include <array>
@@ -24,7 +24,7 @@ constexpr std::size_t kHeadBytes = std::size_t{1} << 20;
 // Reads the facts before the events of a PyTorch trace and the first event of the host, then stops.
 class HeadReader : public nlohmann::json_sax<nlohmann::json> {
  public:
-  explicit HeadReader(RunFacts& facts) : facts_(facts) {}
+  explicit HeadReader(FileFacts& facts) : facts_(facts) {}
 
   bool null() override { return true; }
   bool boolean(bool /*value*/) override { return true; }
@@ -115,7 +115,7 @@ class HeadReader : public nlohmann::json_sax<nlohmann::json> {
     if (base_ns_ > 0 || ts_ns_ > kYear2001Ns) facts_.begin_utc_ns = base_ns_ + ts_ns_;
   }
 
-  RunFacts& facts_;
+  FileFacts& facts_;
   std::optional<bool> own_rank_is_stated_;
   int depth_ = 0;
   int event_depth_ = 3;
@@ -127,7 +127,7 @@ class HeadReader : public nlohmann::json_sax<nlohmann::json> {
   std::int64_t ts_ns_ = 0;
 };
 
-void read_kineto_facts(RunFacts& facts) {
+void read_kineto_facts(FileFacts& facts) {
   facts.source = "kineto";
   std::vector<char> head(kHeadBytes);
   ByteSource source(facts.file);
@@ -149,7 +149,7 @@ void read_kineto_facts(RunFacts& facts) {
 }
 
 // Whether a rank of a file of ours was stated when it was recorded or imported.
-bool states_rank(Database& db, const RunFacts& facts) {
+bool states_rank(Database& db, const FileFacts& facts) {
   if (facts.source == "swinscope") return facts.world_size > 0;
   TableReader rows(db, "SWINSCOPE_COLLECTOR", {"name"}, 1);
   while (rows.next()) {
@@ -158,7 +158,7 @@ bool states_rank(Database& db, const RunFacts& facts) {
   return false;
 }
 
-void read_identity(Database& db, RunFacts& facts) {
+void read_identity(Database& db, FileFacts& facts) {
   TableReader rows(db, "SWINSCOPE_RUN", {"source", "rank", "worldSize", "globalPid", "host", "command"}, 6);
   if (!rows.next()) return;
   facts.source = rows.text(0);
@@ -174,7 +174,7 @@ void read_identity(Database& db, RunFacts& facts) {
   facts.further_process = name.starts_with("rank") && std::ranges::count(name, '.') >= 4;
 }
 
-void read_database_facts(RunFacts& facts) {
+void read_database_facts(FileFacts& facts) {
   TraceFile file(facts.file);
   Database& db = file.database();
   facts.source = file.is_own() ? "swinscope" : "nsys";
@@ -198,8 +198,8 @@ void read_database_facts(RunFacts& facts) {
 
 }  // namespace
 
-RunFacts read_run_facts(const fs::path& file) {
-  RunFacts facts;
+FileFacts read_file_facts(const fs::path& file) {
+  FileFacts facts;
   facts.file = file;
   if (is_trace_database(file)) {
     read_database_facts(facts);

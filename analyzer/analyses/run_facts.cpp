@@ -1,0 +1,27 @@
+#include "analyzer/analyses/run_facts.h"
+
+namespace swinscope {
+
+RunFacts::RunFacts(const Trace& of, const Selection& selection) : trace(of), scope(of, selection) {}
+
+const std::vector<DeviceBreakdown>& RunFacts::devices() const {
+  return devices_.get([&] { return time_breakdown(trace, scope); });
+}
+
+const std::vector<HostPhases>& RunFacts::host() const {
+  return host_.get([&] { return host_phases(trace, scope); });
+}
+
+const std::vector<KernelRow>& RunFacts::kernels() const {
+  return kernels_.get([&] { return kernel_table(trace, scope, devices()); });
+}
+
+const std::vector<LayerRow>& RunFacts::layers() const {
+  return layers_.get([&] { return layer_table(trace, scope); });
+}
+
+const Verdict& RunFacts::verdict() const {
+  return verdict_.get([&] { return judge(trace, scope, devices(), kernels(), host()); });
+}
+
+}  // namespace swinscope

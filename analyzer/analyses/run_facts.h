@@ -1,0 +1,40 @@
+// The facts of a run and of one scope of it, each computed when it is first asked for and then kept: what documents,
+// cards, experiments and the desktop program take their figures from. Several threads may ask at once.
+#pragma once
+
+#include <vector>
+
+#include "analyzer/analyses/host_phases.h"
+#include "analyzer/analyses/kernel_table.h"
+#include "analyzer/analyses/layers.h"
+#include "analyzer/analyses/time_breakdown.h"
+#include "analyzer/analyses/verdict.h"
+#include "analyzer/base/lazy.h"
+#include "analyzer/facts/scope.h"
+#include "analyzer/trace/trace.h"
+
+namespace swinscope {
+
+class RunFacts {
+ public:
+  // Throws as RunScope does. The trace must outlive it.
+  RunFacts(const Trace& trace, const Selection& selection);
+
+  const Trace& trace;
+  const RunScope scope;
+
+  const std::vector<DeviceBreakdown>& devices() const;
+  const std::vector<HostPhases>& host() const;
+  const std::vector<KernelRow>& kernels() const;  // by name, all ranks together
+  const std::vector<LayerRow>& layers() const;    // whole paths, by phase
+  const Verdict& verdict() const;
+
+ private:
+  Lazy<std::vector<DeviceBreakdown>> devices_;
+  Lazy<std::vector<HostPhases>> host_;
+  Lazy<std::vector<KernelRow>> kernels_;
+  Lazy<std::vector<LayerRow>> layers_;
+  Lazy<Verdict> verdict_;
+};
+
+}  // namespace swinscope

@@ -1,0 +1,25 @@
+// What is said of one question about a run: `swinscope kernels`, `layers`, `launches`, `ranges` and `info`. Each throws
+// Error(kFailure), which says why and what to do, where the run has nothing of the kind.
+#pragma once
+
+#include "analyzer/analyses/kernel_table.h"
+#include "analyzer/analyses/layers.h"
+#include "analyzer/analyses/ranges.h"
+#include "analyzer/analyses/run_facts.h"
+#include "analyzer/table/render.h"
+
+namespace swinscope {
+
+Document kernels_document(const RunFacts& run, const KernelTableOptions& options, NameStyle style);
+
+// After the layers, where it was sampled, the CPU time of threads.
+Document layers_document(const RunFacts& run, const LayerOptions& options);
+
+Document launches_document(const RunFacts& run);
+
+Document ranges_document(const RunFacts& run, const RangeOptions& options);
+
+// `with_environment`: with the machine, the settings and what the recorder says of itself.
+Document info_document(const Trace& trace, bool with_environment);
+
+}  // namespace swinscope

@@ -1,0 +1,93 @@
+// The facts of a run: computed when asked for, once. Calls of the two costly analyses are counted as the linker passes
+// them on (--wrap, see CMakeLists.txt), so that no caller can go around the facts.
+#include "analyzer/analyses/run_facts.h"
+
+#include <atomic>
+#include <thread>
+
+#include "analyzer/base/lazy.h"
+#include "analyzer/report/documents.h"
+#include "analyzer/report/report.h"
+#include "tests/unit/analyzer/random_trace.h"
+#include "tests/unit/analyzer/support.h"
+
+namespace swinscope {
+namespace {
+
+std::atomic<int> g_breakdowns = 0;
+std::atomic<int> g_kernel_tables = 0;
+
+using Breakdowns = std::vector<DeviceBreakdown>;
+
+}  // namespace
+
+Breakdowns real_breakdown(const Trace& trace, const RunScope& scope) asm("__real_" SWINSCOPE_TIME_BREAKDOWN);
+Breakdowns counted_breakdown(const Trace& trace, const RunScope& scope) asm("__wrap_" SWINSCOPE_TIME_BREAKDOWN);
+std::vector<KernelRow> real_kernels(const Trace& trace, const RunScope& scope, const Breakdowns& devices,
+                                    const KernelTableOptions& options) asm("__real_" SWINSCOPE_KERNEL_TABLE);
+std::vector<KernelRow> counted_kernels(const Trace& trace, const RunScope& scope, const Breakdowns& devices,
+                                       const KernelTableOptions& options) asm("__wrap_" SWINSCOPE_KERNEL_TABLE);
+
+Breakdowns counted_breakdown(const Trace& trace, const RunScope& scope) {
+  ++g_breakdowns;
+  return real_breakdown(trace, scope);
+}
+
+std::vector<KernelRow> counted_kernels(const Trace& trace, const RunScope& scope, const Breakdowns& devices,
+                                       const KernelTableOptions& options) {
+  ++g_kernel_tables;
+  return real_kernels(trace, scope, devices, options);
+}
+
+namespace test {
+namespace {
+
+class RunFactsTest : public testing::Test {
+ protected:
+  RunFactsTest() : trace_(random_trace(7, 400)) { g_breakdowns = g_kernel_tables = 0; }
+
+  Trace trace_;
+};
+
+TEST_F(RunFactsTest, ADocumentComputesEachOnce) {
+  analyze_document(RunFacts(trace_, {}), {.top = 10, .thesis = true, .verdict_facts = true});
+  EXPECT_EQ(g_breakdowns, 1);
+  EXPECT_EQ(g_kernel_tables, 1);
+}
+
+TEST_F(RunFactsTest, AReportComputesEachOnce) {
+  report_part(trace_, "run", {});
+  EXPECT_EQ(g_breakdowns, 1);
+  EXPECT_EQ(g_kernel_tables, 1);
+}
+
+TEST_F(RunFactsTest, WhatIsNotAskedForIsNotComputed) {
+  const RunFacts run(trace_, {});
+  EXPECT_EQ(g_breakdowns, 0);
+  run.devices();
+  EXPECT_EQ(g_kernel_tables, 0);
+}
+
+TEST_F(RunFactsTest, ManyThreadsShareOneComputation) {
+  const RunFacts run(trace_, {});
+  std::vector<const Verdict*> seen(8);
+  std::vector<std::thread> threads;
+  for (const Verdict*& verdict : seen)
+    threads.emplace_back([&] { verdict = &run.verdict(); });
+  for (std::thread& thread : threads)
+    thread.join();
+  for (const Verdict* verdict : seen)
+    EXPECT_EQ(verdict, seen.front());
+  EXPECT_EQ(g_breakdowns, 1);
+}
+
+TEST(LazyTest, AFailureIsNotKept) {
+  const Lazy<int> lazy;
+  EXPECT_THROW(lazy.get([]() -> int { throw std::runtime_error("not now"); }), std::runtime_error);
+  EXPECT_EQ(lazy.get([] { return 3; }), 3);
+  EXPECT_EQ(lazy.get([] { return 4; }), 3);
+}
+
+}  // namespace
+}  // namespace test
+}  // namespace swinscope
