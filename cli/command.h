@@ -93,6 +93,7 @@ void add_peaks(CLI::App& app, int& status);
 void add_platforms(CLI::App& app, int& status);
 void add_query(CLI::App& app, int& status);
 void add_ranges(CLI::App& app, int& status);
+void add_ranks(CLI::App& app, int& status);
 void add_record(CLI::App& app, int& status);
 void add_trigger(CLI::App& app, int& status);
 void add_report(CLI::App& app, int& status);

@@ -38,6 +38,7 @@ int run(int argc, char** argv) {
   add_kernels(app, status);
   add_layers(app, status);
   add_ranges(app, status);
+  add_ranks(app, status);
   add_launches(app, status);
   add_peaks(app, status);
   add_compare(app, status);

@@ -166,7 +166,8 @@ void add_record(CLI::App& app, int& status) {
       ->add_option("--duration", options->duration_s,
                    "Record CUDA for this many seconds from its first call, or trigger")
       ->check(CLI::PositiveNumber);
-  command->add_option("--max-size", options->max_size, "End the file of a process at this size, such as 2G; at least 1M")
+  command
+      ->add_option("--max-size", options->max_size, "End the file of a process at this size, such as 2G; at least 1M")
       ->transform(CLI::AsSizeValue(false));
   command
       ->add_option("--gpu-metrics", options->record.gpu_metrics_hz,

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/analyses/rank_summary.h"
 #include "analyzer/importers/open.h"
 #include "analyzer/timeline/timeline_open.h"
 
@@ -12,7 +13,8 @@ namespace swinscope::cli {
 namespace {
 
 void failed(const std::filesystem::path& file, bool quiet, const std::exception& error) {
-  if (!quiet) fmt::print(stderr, "swinscope: {}: no timeline was stored: {}\n", file.string(), error.what());
+  if (!quiet)
+    fmt::print(stderr, "swinscope: {}: no timeline and summary were stored: {}\n", file.string(), error.what());
 }
 
 }  // namespace
@@ -21,6 +23,7 @@ void store_timelines(const std::vector<std::filesystem::path>& files, bool quiet
   for (const std::filesystem::path& file : files) {
     try {
       store_timeline(file, cancel);
+      store_summary(file, cancel);
     } catch (const std::exception& error) {
       failed(file, quiet, error);
     }

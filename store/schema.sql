@@ -658,6 +658,41 @@ CREATE TABLE IF NOT EXISTS SWINSCOPE_ENVIRONMENT (
     value TEXT NOT NULL -- Value.
 );
 
+-- What of the rank is compared with the others of its job, written when a recording is finished: a row for each device,
+-- one without a device where no GPU worked. Times are of the measured steps, as docs/metrics.md defines them. Who changes
+-- the event tables may delete it.
+CREATE TABLE IF NOT EXISTS SWINSCOPE_SUMMARY (
+    version INTEGER NOT NULL, -- Version of this table; another one is ignored.
+    source TEXT NOT NULL, -- What it was made from; it is ignored when the events are no longer the same.
+    rank INTEGER NOT NULL, -- Rank in the job.
+    worldSize INTEGER NOT NULL, -- Ranks of the job, 0 when unknown.
+    host TEXT NOT NULL, -- Host name, empty when unknown.
+    steps INTEGER NOT NULL, -- Measured steps, 0 when the times are of the whole recording.
+    stepNs INTEGER, -- Time of a step of this rank (ns), NULL without steps.
+    warmupSteps INTEGER, -- Steps of warm-up that were left out, NULL when no experiment says.
+    deviceId INTEGER, -- CUDA device ordinal in the process, NULL without one; so are the columns below.
+    events INTEGER, -- Kernels, copies and sets.
+    deviceSteps INTEGER, -- Steps in which the device worked.
+    windowNs INTEGER, -- Length of the window (ns).
+    busyNs INTEGER, -- Time in which anything ran (ns).
+    computeNs INTEGER, -- In kernels of known kind that do not communicate (ns).
+    mathNs INTEGER, -- In matrix products, convolutions and attention (ns).
+    unknownNs INTEGER, -- In kernels of unknown kind alone (ns).
+    communicationNs INTEGER, -- In communication (ns).
+    exposedCommunicationNs INTEGER, -- In communication alone (ns).
+    memoryNs INTEGER, -- In copies and sets (ns).
+    exposedMemoryNs INTEGER, -- In copies and sets alone (ns).
+    exposedHostCopyNs INTEGER, -- In copies between host and device alone (ns).
+    nonCommunicationNs INTEGER, -- In all but communication (ns).
+    kernelSumNs INTEGER, -- Sum of the durations of kernels (ns).
+    idleInputNs INTEGER, -- Idle while the host waited for data (ns).
+    idleSynchronizationNs INTEGER, -- Idle while the host was blocked in a synchronizing call (ns).
+    idleHostNs INTEGER, -- Idle until the host launched (ns).
+    idleCommunicationNs INTEGER, -- Idle until a collective began or ended (ns).
+    idleDependencyNs INTEGER, -- Idle until another stream or event was done (ns).
+    idleOtherNs INTEGER -- Idle, the launch that ended it was not recorded (ns).
+);
+
 -- The timeline that the viewer opens the file with: at most one row. It says again what the event tables say, laid out
 -- for drawing, and is written when a recording is finished; who changes those tables may delete it.
 CREATE TABLE IF NOT EXISTS SWINSCOPE_TIMELINE (
