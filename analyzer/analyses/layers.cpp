@@ -1,35 +1,18 @@
 #include "analyzer/analyses/layers.h"
 
 #include <algorithm>
-#include <array>
 #include <functional>
-#include <limits>
 #include <map>
-#include <optional>
-#include <string_view>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
-#include "analyzer/analyses/torch_layers.h"
+#include "analyzer/analyses/run_facts.h"
 #include "analyzer/base/intervals.h"
+#include "analyzer/facts/operations.h"
 #include "analyzer/table/cells.h"
-#include "analyzer/trace/graph_nodes.h"
-#include "analyzer/trace/kernel_names.h"
-#include "analyzer/trace/own_payloads.h"
 
 namespace swinscope {
 namespace {
-
-// Of ranges in the default domain; collector/python/sitecustomize.py puts it there.
-struct ModulePhase {
-  std::string_view prefix;
-  const char* phase;
-};
-constexpr std::array<ModulePhase, 2> kModulePhases = {{{"torch.nn:", "forward"}, {"torch.nn.backward:", "backward"}}};
-using Payload = OperationPayload;
-// What they cost is not known, but where the time goes.
-Payload without_cost(std::string_view operation) { return {std::string(operation), "", 0, 0, 0, false}; }
 
 std::string first_components(std::string_view path, int depth) {
   std::size_t end = 0;
@@ -38,43 +21,30 @@ std::string first_components(std::string_view path, int depth) {
   return std::string(depth == 0 ? path : path.substr(0, end));
 }
 
-bool is_phase(std::string_view name) {
-  constexpr std::array<std::string_view, 5> kPhases = {"data", "forward", "backward", "allreduce", "optimizer"};
-  return std::find(kPhases.begin(), kPhases.end(), name) != kPhases.end();
-}
-
 // Collects the rows of one trace.
 class LayerCollector {
  public:
-  LayerCollector(const Trace& trace, const RunScope& scope, const LayerOptions& options)
-      : trace_(trace), scope_(scope), options_(options), payloads_(trace) {
-    for (std::size_t kind = 0; kind < torch_payloads_.size(); ++kind)
-      torch_payloads_.at(kind) = without_cost(operation_name(OperationKind{static_cast<std::uint8_t>(kind)}));
-  }
+  LayerCollector(const RunFacts& run, const LayerOptions& options)
+      : trace_(run.trace), scope_(run.scope), options_(options) {}
 
-  void add(std::size_t rank_index) {
+  void add(std::size_t rank_index, const RankOperations& operations) {
     rank_index_ = rank_index;
+    operations_ = &operations;
     const Rank& rank = trace_.ranks[rank_index];
-    std::unordered_map<std::uint64_t, std::vector<Operation>> by_thread;
-    for (const RangeLane& lane : rank.range_lanes) {
-      const std::string domain = rank.domain_name(lane.domain, trace_.strings);
-      if (domain == kDomainOwn) {
-        add_lane(rank, lane, by_thread[lane.global_tid]);
-      }
-      if (domain.empty()) add_modules(rank, lane, by_thread[lane.global_tid]);
-    }
-    const bool is_annotated = std::ranges::any_of(by_thread, [](const auto& thread) { return !thread.second.empty(); });
-    if (!is_annotated) add_torch(rank, by_thread);
-    for (auto& [thread, operations] : by_thread)
-      put_in_order(operations);
+    places_.clear();
+    places_.reserve(operations.all().size());
+    for (const Operation& operation : operations.all())
+      add_operation(rank, operation);
     for (EventIndex i = 0; i < rank.gpu.size(); ++i) {
-      const bool has_layer = add_gpu_event(rank, by_thread, i);
+      const OperationId operation = operations.of_event(i);
+      const bool has_layer = operation != kNoOperation;
+      if (has_layer && scope_.has_gpu_event(rank_index, i)) add_work(rank, operation, i);
       if (!is_of_a_step(rank_index, i)) continue;
       const std::int64_t duration = rank.gpu.end_ns[i] - rank.gpu.start_ns[i];
       coverage_.step_gpu_ns += duration;
       if (has_layer) coverage_.layer_gpu_ns += duration;
     }
-    if (is_wanted_) collect_calls(rank, by_thread);
+    if (is_wanted_) collect_calls(rank);
   }
 
   // Also the calls of the rows for which this holds.
@@ -86,9 +56,7 @@ class LayerCollector {
   std::vector<LayerRow> finish() {
     for (std::size_t i = 0; i < rows_.size(); ++i)
       rows_[i].host = summarize(std::move(durations_[i]));
-    rows_.erase(std::remove_if(rows_.begin(), rows_.end(),
-                               [](const LayerRow& row) { return row.host.count == 0 && row.gpu_events == 0; }),
-                rows_.end());
+    std::erase_if(rows_, [](const LayerRow& row) { return row.host.count == 0 && row.gpu_events == 0; });
     return std::move(rows_);
   }
 
@@ -98,61 +66,35 @@ class LayerCollector {
     EventIndex first = kNoEvent;
     std::int64_t total_ns = 0;
   };
-  struct Operation {
-    EventIndex range;
-    std::int64_t start_ns;
-    std::int64_t end_ns;
-    std::size_t row;
-    const Payload* payload;
-    bool counts;                // the range itself is in the scope
-    std::int64_t until_ns = 0;  // when it and all before it have ended
+  // Of an operation of the rank at hand.
+  struct Place {
+    std::size_t row = 0;
+    bool counts = false;  // the range itself is in the scope
     GpuWork work = {};
     // Captured into a CUDA graph: its work is done at each replay, and was not done when the range ran.
     std::map<std::uint32_t, GpuWork> replays = {};  // by correlation
   };
 
-  static void count_calls(LayerRow& row, const Payload& payload, std::int64_t times) {
+  static void count_calls(LayerRow& row, const OperationPayload& what, std::int64_t times) {
     row.calls += times;
-    row.flops += times * payload.flops;
-    row.bytes_read += times * payload.bytes_read;
-    row.bytes_written += times * payload.bytes_written;
+    row.flops += times * what.flops;
+    row.bytes_read += times * what.bytes_read;
+    row.bytes_written += times * what.bytes_written;
   }
 
-  void add_lane(const Rank& rank, const RangeLane& lane, std::vector<Operation>& operations) {
-    std::string phase;
-    std::int64_t phase_end = 0;
-    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
-      const std::string_view name = trace_.text(rank.ranges.name[i]);
-      const std::int64_t start = rank.ranges.start_ns[i];
-      const auto& payload = payloads_.operation(rank.ranges.json[i]);
-      if (!payload && is_phase(name)) {
-        phase = name;
-        phase_end = rank.ranges.end_ns[i];
-      }
-      if (!payload) continue;
-      add_operation(rank, i, row_of(name, start < phase_end ? phase : std::string(), *payload), *payload, operations);
-    }
-  }
-
-  static void put_in_order(std::vector<Operation>& operations) {
-    const auto outer_first = [](const Operation& op) { return std::pair(op.start_ns, -op.end_ns); };
-    if (!std::ranges::is_sorted(operations, {}, outer_first)) std::ranges::stable_sort(operations, {}, outer_first);
-    std::int64_t until_ns = std::numeric_limits<std::int64_t>::min();
-    for (Operation& operation : operations)
-      operation.until_ns = until_ns = std::max(until_ns, operation.end_ns);
-  }
-
-  // `is_within`: an operation around it stands in the same row, so that its time is there already.
-  void add_operation(const Rank& rank, EventIndex range, std::size_t row, const Payload& payload,
-                     std::vector<Operation>& operations, bool is_within = false) {
-    const std::int64_t start = rank.ranges.start_ns[range];
-    const std::int64_t end = rank.ranges.end_ns[range];
-    const bool counts = !is_within && rank.is_within_windows(start, end) && scope_.has_host_time(rank_index_, start);
+  void add_operation(const Rank& rank, const Operation& operation) {
+    const std::size_t row = row_of(operation);
+    // An operation around it stands in the same row: its time is there already.
+    OperationId outer = operation.outer;
+    while (outer != kNoOperation && places_[outer].row != row)
+      outer = operations_->all()[outer].outer;
+    const bool counts = outer == kNoOperation && rank.is_within_windows(operation.start_ns, operation.end_ns) &&
+                        scope_.has_host_time(rank_index_, operation.start_ns);
     if (counts) {
-      durations_[row].push_back(end - start);
-      count_calls(rows_[row], payload, 1);
+      durations_[row].push_back(operation.end_ns - operation.start_ns);
+      count_calls(rows_[row], *operation.what, 1);
     }
-    operations.push_back({range, start, end, row, &payload, counts});
+    places_.push_back({row, counts});
   }
 
   // Of what runs between steps (a checkpoint, a validation) nothing is a layer's.
@@ -161,113 +103,49 @@ class LayerCollector {
            (!scope_.is_of_steps() || step_of(trace_.ranks[rank_index], scope_.steps()[rank_index], i) >= 0);
   }
 
-  void add_torch(const Rank& rank, std::unordered_map<std::uint64_t, std::vector<Operation>>& by_thread) {
-    const TorchLayers layers = torch_layers(trace_, rank);
-    std::vector<std::size_t> row_of_call;
-    row_of_call.reserve(layers.calls.size());
-    for (const TorchLayers::Call& call : layers.calls) {
-      const Payload& payload = call.is_module ? module_ : torch_payloads_.at(static_cast<std::size_t>(call.operation));
-      const std::size_t row = row_of(layers.paths[call.path], std::string(phase_name(call.phase)), payload,
-                                     dims_.of(rank.ranges.json[call.range]));
-      std::uint32_t outer = call.outer;
-      while (outer != TorchLayers::kNone && row_of_call[outer] != row)
-        outer = layers.calls[outer].outer;
-      row_of_call.push_back(row);
-      add_operation(rank, call.range, row, payload, by_thread[call.global_tid], outer != TorchLayers::kNone);
-    }
-  }
-
-  // What PyTorch's modules do.
-  void add_modules(const Rank& rank, const RangeLane& lane, std::vector<Operation>& operations) {
-    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
-      const std::string_view name = trace_.text(rank.ranges.name[i]);
-      const auto* const found = std::find_if(
-          kModulePhases.begin(), kModulePhases.end(),
-          [&](const ModulePhase& module) { return name.substr(0, module.prefix.size()) == module.prefix; });
-      if (found == kModulePhases.end()) continue;
-      add_operation(rank, i, row_of(name.substr(found->prefix.size()), found->phase, module_), module_, operations);
-    }
-  }
-
-  std::size_t row_of(std::string_view name, const std::string& phase, const Payload& payload,
-                     const std::string& dims = {}) {
-    const std::string path = first_components(name, options_.depth);
-    const std::string shown_phase = options_.by_phase ? phase : std::string();
-    const auto [entry, is_new] =
-        index_.try_emplace({path, shown_phase, options_.by_dims ? dims : std::string()}, rows_.size());
+  std::size_t row_of(const Operation& operation) {
+    const OperationPayload& what = *operation.what;
+    const std::string path = first_components(operation.path, options_.depth);
+    const std::string phase(options_.by_phase ? operation.phase : std::string_view());
+    const std::string dims(operation.dims);
+    const auto [entry, is_new] = index_.try_emplace({path, phase, options_.by_dims ? dims : ""}, rows_.size());
     if (is_new) {
       LayerRow row;
       row.path = path;
-      row.phase = shown_phase;
-      row.operation = payload.operation;
-      row.precision = payload.precision;
+      row.phase = phase;
+      row.operation = what.operation;
+      row.precision = what.precision;
       row.input_dims = dims;
-      row.has_cost = payload.has_cost;
+      row.has_cost = what.has_cost;
       rows_.push_back(std::move(row));
       durations_.emplace_back();
     }
     LayerRow& row = rows_[entry->second];
-    if (row.operation != payload.operation) row.operation = "mixed";
-    if (row.precision != payload.precision) row.precision = "mixed";
+    if (row.operation != what.operation) row.operation = "mixed";
+    if (row.precision != what.precision) row.precision = "mixed";
     if (row.input_dims != dims) row.input_dims = "mixed";
     return entry->second;
   }
 
-  // The host's moment that tells an event's layer: the capture of its graph node, else its launch.
-  struct Cause {
-    std::int64_t time_ns;
-    std::uint64_t global_tid;
-    bool is_capture;
-  };
-  static std::optional<Cause> cause_of(const Rank& rank, EventIndex i) {
-    if (rank.gpu.graph_node[i] != 0) {
-      if (const auto origin = node_origin(rank.graph_nodes, rank.gpu.graph_node[i]))
-        return Cause{origin->time_ns, origin->global_tid, true};
-    }
-    const EventIndex launch = rank.gpu.launch[i];
-    if (launch == kNoEvent) return std::nullopt;
-    return Cause{rank.api.start_ns[launch], rank.api_lanes[rank.api.lane[launch]].global_tid, false};
-  }
-
-  // Whether it belongs to a layer.
-  bool add_gpu_event(const Rank& rank, std::unordered_map<std::uint64_t, std::vector<Operation>>& by_thread,
-                     EventIndex i) {
-    const auto caused = cause_of(rank, i);
-    if (!caused) return false;
-    const auto thread = by_thread.find(caused->global_tid);
-    if (thread == by_thread.end()) return false;
-    const std::int64_t when = caused->time_ns;
-    auto& operations = thread->second;
-    auto candidate = std::upper_bound(operations.begin(), operations.end(), when,
-                                      [](std::int64_t t, const Operation& op) { return t < op.start_ns; });
-    // Ranges nest: walking back from the last that had begun, the first that has not ended is the innermost.
-    while (candidate != operations.begin()) {
-      --candidate;
-      if (when >= candidate->until_ns) break;
-      if (when >= candidate->end_ns) continue;
-      if (scope_.has_gpu_event(rank_index_, i)) add_work(rank, *candidate, i, caused->is_capture);
-      return true;
-    }
-    return false;
-  }
-
-  void add_work(const Rank& rank, Operation& operation, EventIndex i, bool is_replay) {
+  void add_work(const Rank& rank, OperationId operation, EventIndex i) {
+    Place& place = places_[operation];
     const std::int64_t duration = rank.gpu.end_ns[i] - rank.gpu.start_ns[i];
-    rows_[operation.row].gpu_ns += duration;
-    ++rows_[operation.row].gpu_events;
-    GpuWork& work = is_replay ? replay_of(operation, rank.gpu.correlation[i]) : operation.work;
+    rows_[place.row].gpu_ns += duration;
+    ++rows_[place.row].gpu_events;
+    GpuWork& work = operations_->is_replay(i) ? replay_of(operation, rank.gpu.correlation[i]) : place.work;
     if (work.first == kNoEvent || rank.gpu.start_ns[i] < rank.gpu.start_ns[work.first]) work.first = i;
     work.total_ns += duration;
   }
 
-  GpuWork& replay_of(Operation& operation, std::uint32_t correlation) {
-    const bool takes_its_place = operation.replays.empty() && operation.counts;  // of the capture
-    const auto [entry, is_new] = operation.replays.try_emplace(correlation);
-    if (is_new) count_calls(rows_[operation.row], *operation.payload, takes_its_place ? 0 : 1);
+  GpuWork& replay_of(OperationId operation, std::uint32_t correlation) {
+    Place& place = places_[operation];
+    const bool takes_its_place = place.replays.empty() && place.counts;  // of the capture
+    const auto [entry, is_new] = place.replays.try_emplace(correlation);
+    if (is_new) count_calls(rows_[place.row], *operations_->all()[operation].what, takes_its_place ? 0 : 1);
     return entry->second;
   }
 
-  void collect_calls(const Rank& rank, const std::unordered_map<std::uint64_t, std::vector<Operation>>& by_thread) {
+  void collect_calls(const Rank& rank) {
     const std::size_t first = calls_.size();
     const auto add_call = [&](const Operation& operation, const GpuWork& work) {
       LayerCall call{rank_index_, operation.range, work.first, operation.start_ns,
@@ -278,14 +156,13 @@ class LayerCollector {
       }
       calls_.push_back(call);
     };
-    for (const auto& [thread, operations] : by_thread) {
-      for (const Operation& operation : operations) {
-        if (!is_wanted_(rows_[operation.row])) continue;
-        if (operation.replays.empty() && (operation.counts || operation.work.first != kNoEvent))
-          add_call(operation, operation.work);
-        for (const auto& [correlation, work] : operation.replays)
-          add_call(operation, work);
-      }
+    for (OperationId id = 0; id < places_.size(); ++id) {
+      const Place& place = places_[id];
+      const Operation& operation = operations_->all()[id];
+      if (!is_wanted_(rows_[place.row])) continue;
+      if (place.replays.empty() && (place.counts || place.work.first != kNoEvent)) add_call(operation, place.work);
+      for (const auto& [correlation, work] : place.replays)
+        add_call(operation, work);
     }
     std::sort(calls_.begin() + static_cast<std::ptrdiff_t>(first), calls_.end(),
               [](const LayerCall& a, const LayerCall& b) {
@@ -296,11 +173,9 @@ class LayerCollector {
   const Trace& trace_;
   const RunScope& scope_;
   LayerOptions options_;
-  OperationPayloads payloads_;
-  InputDims dims_{trace_};
-  const Payload module_ = without_cost("module");
-  std::array<Payload, static_cast<std::size_t>(OperationKind::kUnknown) + 1> torch_payloads_;
   std::size_t rank_index_ = 0;  // of the rank at hand
+  const RankOperations* operations_ = nullptr;
+  std::vector<Place> places_;  // of its operations
   std::function<bool(const LayerRow&)> is_wanted_;
   std::vector<LayerCall> calls_;
   std::map<std::tuple<std::string, std::string, std::string>, std::size_t> index_;  // by path, phase, shapes
@@ -309,38 +184,37 @@ class LayerCollector {
   LayerCoverage coverage_;
 };
 
-void collect(const Trace& trace, const RunScope& scope, LayerCollector& collector) {
-  for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
-    if (scope.has_rank(r)) collector.add(r);
+void collect(const RunFacts& run, LayerCollector& collector) {
+  for (std::size_t r = 0; r < run.trace.ranks.size(); ++r) {
+    if (run.scope.has_rank(r)) collector.add(r, run.operations()[r]);
   }
 }
 
 }  // namespace
 
-std::vector<LayerRow> layer_table(const Trace& trace, const RunScope& scope, const LayerOptions& options) {
-  LayerCollector collector(trace, scope, options);
-  collect(trace, scope, collector);
+std::vector<LayerRow> layer_table(const RunFacts& run, const LayerOptions& options) {
+  LayerCollector collector(run, options);
+  collect(run, collector);
   std::vector<LayerRow> rows = collector.finish();
   for (LayerRow& row : rows)
-    row.steps = scope.step_count();
+    row.steps = run.scope.step_count();
   return rows;
 }
 
-LayerCoverage layer_coverage(const Trace& trace, const RunScope& scope) {
-  LayerCollector collector(trace, scope, {});
-  collect(trace, scope, collector);
+LayerCoverage layer_coverage(const RunFacts& run) {
+  LayerCollector collector(run, {});
+  collect(run, collector);
   return collector.coverage();
 }
 
-std::vector<LayerCall> layer_calls(const Trace& trace, std::string_view path, std::string_view phase,
-                                   const RunScope& scope) {
-  LayerCollector collector(trace, scope, {});
+std::vector<LayerCall> layer_calls(const RunFacts& run, std::string_view path, std::string_view phase) {
+  LayerCollector collector(run, {});
   collector.want_calls([&](const LayerRow& row) {
     const std::string_view begin = std::string_view(row.path).substr(0, path.size());
     const bool is_below = begin == path && (row.path.size() == path.size() || row.path[path.size()] == '.');
     return is_below && (phase.empty() || row.phase == phase);
   });
-  collect(trace, scope, collector);
+  collect(run, collector);
   return collector.calls();
 }
 

@@ -1,7 +1,4 @@
-// Time, FLOPs and bytes by layer path, from the annotations of our own workloads: ranges in domain `swinscope` whose
-// payload is of schema swinscope.operation/1, or those of `record --torch-modules`. Where a rank has neither, from the
-// operators of PyTorch (torch_layers.h). A GPU event belongs to the innermost such range of the launching thread that
-// holds its launch; inside a CUDA graph, that held the capture of its node.
+// Time, FLOPs and bytes by layer path: the operations of a run (operations.h), added up by their names.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +12,8 @@
 #include "analyzer/trace/trace.h"
 
 namespace swinscope {
+
+class RunFacts;
 
 struct LayerRow {
   std::string path;       // "stage3.block5.attn.qkv", or its first components
@@ -47,11 +46,11 @@ struct LayerCoverage {
   std::int64_t layer_gpu_ns = 0;  // of them those that belong to a layer
 };
 // Of the scope; what was launched between steps is nobody's layer.
-LayerCoverage layer_coverage(const Trace& trace, const RunScope& scope);
+LayerCoverage layer_coverage(const RunFacts& run);
 
 // Of the scope, all its ranks together, in the order in which the paths first ran; layers of which nothing counts are
 // left out.
-std::vector<LayerRow> layer_table(const Trace& trace, const RunScope& scope, const LayerOptions& options = {});
+std::vector<LayerRow> layer_table(const RunFacts& run, const LayerOptions& options = {});
 
 // One run of an operation: of its range, or of what its range captured into a CUDA graph.
 struct LayerCall {
@@ -62,8 +61,7 @@ struct LayerCall {
   std::int64_t work_ns = 0;         // summed duration of the GPU events, else the duration of the range
 };
 // The calls of the operations at `path` and below it, of one phase where `phase` is not empty; by rank, then start.
-std::vector<LayerCall> layer_calls(const Trace& trace, std::string_view path, std::string_view phase,
-                                   const RunScope& scope);
+std::vector<LayerCall> layer_calls(const RunFacts& run, std::string_view path, std::string_view phase);
 
 struct StepImages {
   std::int64_t steps = 0;   // that say how many they are of, over ranks

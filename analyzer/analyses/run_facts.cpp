@@ -4,6 +4,10 @@ namespace swinscope {
 
 RunFacts::RunFacts(const Trace& of, const Selection& selection) : trace(of), scope(of, selection) {}
 
+const std::vector<RankOperations>& RunFacts::operations() const {
+  return operations_.get([&] { return find_operations(trace); });
+}
+
 const std::vector<DeviceBreakdown>& RunFacts::devices() const {
   return devices_.get([&] { return time_breakdown(trace, scope); });
 }
@@ -17,7 +21,7 @@ const std::vector<KernelRow>& RunFacts::kernels() const {
 }
 
 const std::vector<LayerRow>& RunFacts::layers() const {
-  return layers_.get([&] { return layer_table(trace, scope); });
+  return layers_.get([&] { return layer_table(*this); });
 }
 
 const Verdict& RunFacts::verdict() const {

@@ -10,6 +10,7 @@
 #include "analyzer/analyses/time_breakdown.h"
 #include "analyzer/analyses/verdict.h"
 #include "analyzer/base/lazy.h"
+#include "analyzer/facts/operations.h"
 #include "analyzer/facts/scope.h"
 #include "analyzer/trace/trace.h"
 
@@ -23,6 +24,7 @@ class RunFacts {
   const Trace& trace;
   const RunScope scope;
 
+  const std::vector<RankOperations>& operations() const;  // in the order of Trace::ranks
   const std::vector<DeviceBreakdown>& devices() const;
   const std::vector<HostPhases>& host() const;
   const std::vector<KernelRow>& kernels() const;  // by name, all ranks together
@@ -30,6 +32,7 @@ class RunFacts {
   const Verdict& verdict() const;
 
  private:
+  Lazy<std::vector<RankOperations>> operations_;
   Lazy<std::vector<DeviceBreakdown>> devices_;
   Lazy<std::vector<HostPhases>> host_;
   Lazy<std::vector<KernelRow>> kernels_;

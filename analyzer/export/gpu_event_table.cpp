@@ -117,8 +117,8 @@ Declared launch_columns() {
            }}};
 }
 
-ExportValue of_note(const GpuRow& r, std::int64_t OperationNote::*member) {
-  const OperationNote* note = r.links.note(r.i);
+ExportValue of_note(const GpuRow& r, std::int64_t OperationPayload::*member) {
+  const OperationPayload* note = r.links.note(r.i);
   return note == nullptr ? ExportValue() : ExportValue(note->*member);
 }
 
@@ -138,11 +138,11 @@ Declared link_columns() {
           {{"operator", kText, kMayMiss, "PyTorch's operator in which it was launched"},
            [](const GpuRow& r) { return r.name_of(r.links.torch_operator(r.i)); }},
           {{"layer_flops", kInt64, kMayMiss, "FLOPs of the layer's operation, which may be several kernels"},
-           [](const GpuRow& r) { return of_note(r, &OperationNote::flops); }},
+           [](const GpuRow& r) { return of_note(r, &OperationPayload::flops); }},
           {{"layer_bytes_read", kInt64, kMayMiss, "Bytes that the operation has to read"},
-           [](const GpuRow& r) { return of_note(r, &OperationNote::bytes_read); }},
+           [](const GpuRow& r) { return of_note(r, &OperationPayload::bytes_read); }},
           {{"layer_bytes_written", kInt64, kMayMiss, "Bytes that the operation has to write"},
-           [](const GpuRow& r) { return of_note(r, &OperationNote::bytes_written); }},
+           [](const GpuRow& r) { return of_note(r, &OperationPayload::bytes_written); }},
           {{"collective", kText, kMayMiss, "Collective of a communication kernel"},
            [](const GpuRow& r) {
              const CollectiveRecord* collective = r.links.collective(r.i);

@@ -6,8 +6,6 @@
 #include <map>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "analyzer/trace/graph_nodes.h"
 
 namespace swinscope {
@@ -62,62 +60,27 @@ void sweep(const Rank& rank, const RangeLane& lane, const std::vector<Cause>& ca
   }
 }
 
-// Ranges that collector/python/sitecustomize.py puts around PyTorch's modules, in the default domain.
-constexpr std::array<std::string_view, 2> kModules = {"torch.nn:", "torch.nn.backward:"};
-
-bool is_module(std::string_view name) {
-  return std::ranges::any_of(kModules, [&](std::string_view prefix) { return name.starts_with(prefix); });
-}
-
 bool is_phase(std::string_view name) {
   constexpr std::array<std::string_view, 5> kPhases = {"data", "forward", "backward", "allreduce", "optimizer"};
   return std::ranges::find(kPhases, name) != kPhases.end();
 }
 
-std::optional<OperationNote> parse_note(std::string_view json) {
-  const nlohmann::json object = nlohmann::json::parse(json, nullptr, false);
-  const auto text = [&](const char* key) {
-    const auto found = object.find(key);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-  };
-  const auto integer = [&](const char* key) {
-    const auto found = object.find(key);
-    return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
-  };
-  if (!object.is_object() || text("$schema") != "swinscope.operation/1") return std::nullopt;
-  return OperationNote{text("precision"), integer("flops"), integer("bytes_read"), integer("bytes_written")};
-}
-
 }  // namespace
 
 GpuLinks::GpuLinks(const Trace& trace, const RunScope& scope, std::size_t rank_index)
-    : trace_(trace), rank_(trace.ranks[rank_index]), steps_(scope.steps()[rank_index]) {
-  for (const StringId json : rank_.ranges.json) {
-    if (json == kNoString) continue;
-    const auto [entry, is_new] = notes_.try_emplace(json);
-    if (is_new) entry->second = parse_note(trace.text(json));
-  }
-  find_layers();
+    : trace_(trace), rank_(trace.ranks[rank_index]), steps_(scope.steps()[rank_index]), operations_(trace, rank_) {
+  find_ranges();
 }
 
-void GpuLinks::find_layers() {
+void GpuLinks::find_ranges() {
   const CausesByThread causes = causes_of(rank_);
   for (const RangeLane& lane : rank_.range_lanes) {
     const auto thread = causes.find(lane.global_tid);
     if (thread == causes.end()) continue;
     const std::string domain = rank_.domain_name(lane.domain, trace_.strings);
-    const auto name = [&](EventIndex range) { return trace_.text(rank_.ranges.name[range]); };
     if (domain == kDomainOwn) {
-      const auto has_note = [&](EventIndex range) {
-        const auto note = notes_.find(rank_.ranges.json[range]);
-        return note != notes_.end() && note->second.has_value();
-      };
-      sweep(rank_, lane, thread->second, has_note, layers_);
-      sweep(
-          rank_, lane, thread->second, [&](EventIndex range) { return is_phase(name(range)); }, phases_);
-    } else if (domain.empty()) {
-      sweep(
-          rank_, lane, thread->second, [&](EventIndex range) { return is_module(name(range)); }, layers_);
+      const auto marks_phase = [&](EventIndex range) { return is_phase(trace_.text(rank_.ranges.name[range])); };
+      sweep(rank_, lane, thread->second, marks_phase, phases_);
     } else if (domain == kDomainTorchOp) {
       sweep(
           rank_, lane, thread->second, [](EventIndex) { return true; }, operators_);
@@ -125,18 +88,24 @@ void GpuLinks::find_layers() {
   }
 }
 
-std::string_view GpuLinks::layer_path(EventIndex gpu_event) const {
-  const EventIndex range = layer(gpu_event);
-  if (range == kNoEvent) return {};
-  const std::string_view name = trace_.text(rank_.ranges.name[range]);
-  return is_module(name) ? name.substr(name.find(':') + 1) : name;
+const Operation* GpuLinks::operation(EventIndex gpu_event) const {
+  const OperationId id = operations_.are_torch_profile() ? kNoOperation : operations_.of_event(gpu_event);
+  return id == kNoOperation ? nullptr : &operations_.all()[id];
 }
 
-const OperationNote* GpuLinks::note(EventIndex gpu_event) const {
-  const EventIndex range = layer(gpu_event);
-  if (range == kNoEvent) return nullptr;
-  const auto found = notes_.find(rank_.ranges.json[range]);
-  return found == notes_.end() || !found->second ? nullptr : &*found->second;
+EventIndex GpuLinks::layer(EventIndex gpu_event) const {
+  const Operation* found = operation(gpu_event);
+  return found == nullptr ? kNoEvent : found->range;
+}
+
+std::string_view GpuLinks::layer_path(EventIndex gpu_event) const {
+  const Operation* found = operation(gpu_event);
+  return found == nullptr ? std::string_view() : found->path;
+}
+
+const OperationPayload* GpuLinks::note(EventIndex gpu_event) const {
+  const Operation* found = operation(gpu_event);
+  return found == nullptr || !found->what->has_cost ? nullptr : found->what;
 }
 
 const CollectiveRecord* GpuLinks::collective(EventIndex gpu_event) const {

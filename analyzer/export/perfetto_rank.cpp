@@ -239,7 +239,7 @@ class RankExport {
     if (const EventIndex op = links_.torch_operator(i); op != kNoEvent) {
       writer().argument_json("operator", job_.texts(rank_.ranges.name[op]));
     }
-    if (const OperationNote* note = links_.note(i)) {
+    if (const OperationPayload* note = links_.note(i)) {
       writer().argument("layer_flops", note->flops);
       writer().argument("layer_bytes_read", note->bytes_read);
       writer().argument("layer_bytes_written", note->bytes_written);

@@ -116,7 +116,7 @@ Document kernels_document(const RunFacts& run, const KernelTableOptions& options
 
 Document layers_document(const RunFacts& run, const LayerOptions& options) {
   const Trace& trace = run.trace;
-  const std::vector<LayerRow> rows = layer_table(trace, run.scope, options);
+  const std::vector<LayerRow> rows = layer_table(run, options);
   if (rows.empty()) {
     throw Error(
         ErrorKind::kFailure, fmt::format("{}: has no layers", trace.path),
@@ -126,7 +126,7 @@ Document layers_document(const RunFacts& run, const LayerOptions& options) {
         "`swinscope ranges RUN` shows whatever ranges there are; `swinscope record --torch-modules` names modules");
   }
   const StepImages images = count_images(trace, run.scope);
-  const LayerCoverage coverage = layer_coverage(trace, run.scope);
+  const LayerCoverage coverage = layer_coverage(run);
   std::int64_t flops = 0;
   for (const LayerRow& row : rows)
     flops += row.flops;

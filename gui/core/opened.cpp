@@ -24,6 +24,14 @@ AnalyzedRun analyze_run(const Trace& trace, const Selection& selection) {
   return analyzed;
 }
 
+std::unique_ptr<RunFacts> facts_of(const Trace& trace, const Selection& selection) {
+  try {
+    return std::make_unique<RunFacts>(trace, selection);
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
 std::optional<RunScope> scope_of(const Trace& trace, const Selection& selection) {
   try {
     return RunScope(trace, selection);

@@ -27,6 +27,7 @@ struct AnalyzedRun {
 AnalyzedRun analyze_run(const Trace& trace, const Selection& selection);
 // Nothing where nothing meets the selection.
 std::optional<RunScope> scope_of(const Trace& trace, const Selection& selection);
+std::unique_ptr<RunFacts> facts_of(const Trace& trace, const Selection& selection);
 
 // A run. The timeline comes first, since it can be had much sooner; the rest follows.
 struct OpenedRun {

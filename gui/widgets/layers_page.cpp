@@ -87,8 +87,8 @@ void LayersPage::count() {
     return;
   }
   const auto work = [run = run_, filter = filter_] {
-    const auto scope = scope_of(*run->trace, filter.selection());
-    return on_stream<LayerRow>(scope ? layer_table(*run->trace, *scope) : std::vector<LayerRow>(), filter,
+    const auto facts = facts_of(*run->trace, filter.selection());
+    return on_stream<LayerRow>(facts ? facts->layers() : std::vector<LayerRow>(), filter,
                                [](const LayerRow& row) { return row.gpu_events > 0; });
   };
   counting_.start(work, [this](const std::vector<LayerRow>& rows) { show_rows(rows); });
@@ -121,9 +121,9 @@ void LayersPage::show_layer(const QModelIndex& index) {
   selected_ = model_->layer_of(index);
   const auto work = [run = run_, filter = filter_, path = selected_.path.toStdString(),
                      phase = selected_.phase.toStdString()] {
-    const auto scope = scope_of(*run->trace, filter.selection());
+    const auto facts = facts_of(*run->trace, filter.selection());
     return calls_of(
-        on_stream<LayerCall>(scope ? layer_calls(*run->trace, path, phase, *scope) : std::vector<LayerCall>(), filter,
+        on_stream<LayerCall>(facts ? layer_calls(*facts, path, phase) : std::vector<LayerCall>(), filter,
                              [](const LayerCall& call) { return call.gpu_event != kNoEvent; }));
   };
   collecting_.start(work, [this](std::vector<Call> calls) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analyzer/analyses/run_facts.h"
 #include "analyzer/trace/trace_builder.h"
 
 namespace swinscope {
@@ -104,14 +105,14 @@ TEST(LayerCalls, AreThoseOfALayerAndOfAllBelowIt) {
   program.range(210, 220, "stage1.block0.mlp.fc1");
   program.launch(212, 1'100, {60});
   const Trace trace = finish(builder);
-  EXPECT_THAT(works(layer_calls(trace, "stage1", "", RunScope(trace))), ElementsAre(35, 20, 60));
-  EXPECT_THAT(works(layer_calls(trace, "stage1", "backward", RunScope(trace))), ElementsAre(60));
-  EXPECT_THAT(works(layer_calls(trace, "stage1.block0.mlp.fc1", "forward", RunScope(trace))), ElementsAre(35));
-  const std::vector<LayerCall> host = layer_calls(trace, "stage10", "", RunScope(trace));
+  EXPECT_THAT(works(layer_calls(RunFacts(trace, {}), "stage1", "")), ElementsAre(35, 20, 60));
+  EXPECT_THAT(works(layer_calls(RunFacts(trace, {}), "stage1", "backward")), ElementsAre(60));
+  EXPECT_THAT(works(layer_calls(RunFacts(trace, {}), "stage1.block0.mlp.fc1", "forward")), ElementsAre(35));
+  const std::vector<LayerCall> host = layer_calls(RunFacts(trace, {}), "stage10", "");
   ASSERT_THAT(works(host), ElementsAre(7));
   EXPECT_EQ(host[0].gpu_event, kNoEvent);
   EXPECT_EQ(host[0].start_ns, 50);
-  const std::vector<LayerCall> first = layer_calls(trace, "stage1.block0.mlp.fc1", "", RunScope(trace));
+  const std::vector<LayerCall> first = layer_calls(RunFacts(trace, {}), "stage1.block0.mlp.fc1", "");
   EXPECT_EQ(first[0].start_ns, 1'000);
   EXPECT_EQ(trace.ranks[0].gpu.start_ns[first[0].gpu_event], 1'000);
 }
@@ -129,16 +130,16 @@ TEST(LayerCalls, OfACapturedOperationAreItsReplays) {
   const Trace trace = finish(builder);
   Selection everything;
   everything.scope = Scope::kTrace;
-  const RunScope all(trace, everything);
-  EXPECT_THAT(works(layer_calls(trace, "qkv", "", all)), ElementsAre(43, 48));
-  EXPECT_EQ(layer_table(trace, all).at(0).flops, 2'000);
-  EXPECT_EQ(layer_table(trace, all).at(0).calls, 2);
+  const RunFacts all(trace, everything);
+  EXPECT_THAT(works(layer_calls(all, "qkv", "")), ElementsAre(43, 48));
+  EXPECT_EQ(layer_table(all).at(0).flops, 2'000);
+  EXPECT_EQ(layer_table(all).at(0).calls, 2);
   // Without the capture's own range, which lies before the step, a replay still counts.
   Selection second;
   second.steps = StepRange{2, 2};
-  const RunScope late(trace, second);
-  EXPECT_THAT(works(layer_calls(trace, "qkv", "", late)), ElementsAre(48));
-  const std::vector<LayerRow> rows = layer_table(trace, late);
+  const RunFacts late(trace, second);
+  EXPECT_THAT(works(layer_calls(late, "qkv", "")), ElementsAre(48));
+  const std::vector<LayerRow> rows = layer_table(late);
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].flops, 1'000);
   EXPECT_EQ(rows[0].calls, 1);
@@ -160,7 +161,7 @@ TEST(LayerTable, CountsWhatIsSelectedAndLeavesOutTheRest) {
   Selection selection;
   selection.steps = StepRange{1, 2};
   selection.stream = 7;
-  const std::vector<LayerRow> rows = layer_table(trace, RunScope(trace, selection));
+  const std::vector<LayerRow> rows = layer_table(RunFacts(trace, selection));
   ASSERT_EQ(rows.size(), 1U) << "nothing of fc2 counts";
   EXPECT_EQ(rows[0].path, "fc1");
   EXPECT_EQ(rows[0].calls, 2);
@@ -176,11 +177,11 @@ TEST(LayerCalls, GoByRank) {
     program.range(10, 20 + rank, "fc1");
   }
   const Trace trace = finish(builder);
-  EXPECT_THAT(works(layer_calls(trace, "fc1", "", RunScope(trace))), ElementsAre(10, 11));
+  EXPECT_THAT(works(layer_calls(RunFacts(trace, {}), "fc1", "")), ElementsAre(10, 11));
   Selection second;
   second.rank = 1;
-  EXPECT_THAT(works(layer_calls(trace, "fc1", "", RunScope(trace, second))), ElementsAre(11));
-  EXPECT_EQ(layer_calls(trace, "fc1", "", RunScope(trace, second))[0].rank, 1U);
+  EXPECT_THAT(works(layer_calls(RunFacts(trace, second), "fc1", "")), ElementsAre(11));
+  EXPECT_EQ(layer_calls(RunFacts(trace, second), "fc1", "")[0].rank, 1U);
 }
 
 }  // namespace

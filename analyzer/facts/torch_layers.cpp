@@ -1,4 +1,4 @@
-#include "analyzer/analyses/torch_layers.h"
+#include "analyzer/facts/torch_layers.h"
 
 #include <algorithm>
 #include <map>
