@@ -1,3 +1,5 @@
+// Convolution of a bilinearly enlarged map without the enlarged map: nine GEMMs at the small size and a gather. Forward
+// and backward; on the CPU whole, on the device the parts around the GEMM. `--tap-fusion` of `swin` uses it.
 #pragma once
 
 #include <cstdint>

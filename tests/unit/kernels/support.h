@@ -1,3 +1,5 @@
+// What tests of kernels share: seeded random tensors, outputs poisoned with NaN, relative errors, and gradients by
+// finite differences.
 #pragma once
 
 #include <cmath>
