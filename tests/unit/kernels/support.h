@@ -1,4 +1,4 @@
-// What tests of kernels share: seeded random tensors, outputs poisoned with NaN, relative errors, and gradients by
+// Support for tests of kernels: seeded random tensors, outputs poisoned with NaN, relative errors, and gradients by
 // finite differences.
 #pragma once
 
