@@ -1,3 +1,5 @@
+// The AdamW update, the norm of all gradients together and the clipping factor: definition, cost and the reference on
+// the CPU. The device has one launch for all tensors of a model, multi_tensor_adamw.h.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,5 @@
+// Average pooling of an NHWC map to side x side bins, forward and backward, on the CPU and on the device. UPerNet's
+// pyramid pooling uses it with sides of 1, 2, 3 and 6.
 #pragma once
 
 #include <cstdint>

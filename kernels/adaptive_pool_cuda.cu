@@ -1,3 +1,5 @@
+// Forward, a block has one bin and 32 pieces of channels; its 8 warps share out the bin's pixels and add their sums in
+// order. Backward, a thread has a piece of one pixel and gathers from the few bins that hold it, so no atomics.
 #include "kernels/adaptive_pool.h"
 #include "kernels/channel_piece.cuh"
 #include "kernels/check.h"

@@ -1,3 +1,5 @@
+// Batch normalization of NHWC maps, also synchronized over ranks, on the CPU and on the device. Each direction has two
+// halves, sums over the rows and then the map, so that the caller can add the sums of all ranks between them.
 #pragma once
 
 #include <cstdint>

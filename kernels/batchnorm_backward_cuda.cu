@@ -1,3 +1,5 @@
+// The backward pass of batch normalization, with ReLU's where one follows. The first kernel leaves each block's sums of
+// dy and of dy * normalized x, which partial_sums.h adds up; the second writes dx from the sums over all ranks.
 #include "kernels/batchnorm.h"
 #include "kernels/batchnorm_rows.cuh"
 #include "kernels/partial_sums.h"

@@ -1,3 +1,6 @@
+// The forward pass of batch normalization. Blocks sum distances to their first row, so that a large mean costs no
+// digits; the blocks' and then the ranks' moments are merged in double (Chan, Golub, LeVeque), and a last kernel
+// normalizes, with ReLU where wanted. The same bits each time.
 #include "kernels/batchnorm.h"
 #include "kernels/batchnorm_rows.cuh"
 

@@ -1,3 +1,5 @@
+// Adding a bias to each row of a matrix, and its gradient, the column sums, on the CPU and on the device. The gradient
+// can scale the rows by sample on the way (stochastic depth).
 #pragma once
 
 #include <cstdint>

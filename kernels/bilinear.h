@@ -1,3 +1,5 @@
+// Sample positions and weights of a bilinear resize along one axis, in integers: the CPU's kernels and the tests of the
+// device's take them from here. bilinear_axis.cuh is the version for device code.
 #pragma once
 
 #include <algorithm>

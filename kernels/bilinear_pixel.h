@@ -1,7 +1,6 @@
-#pragma once
-
 // Internal to the CPU backend: one output pixel of a bilinear resize. Everything that resizes uses it, so that a fused
 // operation gives the bits of the one that stores the resized map.
+#pragma once
 
 #include <cstdint>
 

@@ -1,3 +1,5 @@
+// Copies a map into a slice of the channels of another one, or out of it: concatenation by channels and its gradient,
+// on the CPU. Device kernels write into slices themselves, by a row stride.
 #pragma once
 
 #include <cstdint>

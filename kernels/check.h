@@ -1,3 +1,5 @@
+// The check of an operation's preconditions (shapes, required pointers), which throws std::invalid_argument with the
+// operation's name.
 #pragma once
 
 #include <stdexcept>

@@ -1,3 +1,5 @@
+// The network that computes Swin V2's relative position bias: two layers from an offset within the window to one value
+// a head, in fp32, forward and backward, on the CPU and on the device.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,5 @@
+// The position network's forward pass as one kernel: a block computes one row of the table, its hidden layer in shared
+// memory, then a warp for each head.
 #include "kernels/check.h"
 #include "kernels/continuous_bias_coordinates.cuh"
 #include "kernels/cuda_call.h"

@@ -1,3 +1,5 @@
+// Convolutions of NHWC maps, forward and both gradients: the reference on the CPU, and on the device cuDNN's plans,
+// chosen by time, with 1x1 convolutions as GEMMs.
 #pragma once
 
 #include <compare>

@@ -1,3 +1,5 @@
+// OperationCost: the FLOPs and the compulsory bytes of an operation, which annotations carry and rooflines divide by
+// the measured time. The headers of operations have the functions that return it.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,5 @@
+// Softmax cross-entropy of [rows, classes] logits with label smoothing, its gradient and the count of correct
+// predictions, on the CPU and on the device. Losses by pixel are in upsample_loss.h.
 #pragma once
 
 #include <cstdint>

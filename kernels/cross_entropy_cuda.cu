@@ -1,3 +1,5 @@
+// The loss of the classifier: a block for each row takes maximum, sum of exponentials and loss in fp32; one block then
+// adds the rows in double, in an order that depends on their number only. The gradient reuses the saved log of the sum.
 #include <cmath>
 
 #include "kernels/check.h"

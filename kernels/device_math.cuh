@@ -1,4 +1,5 @@
-// What kernels share: conversions between an element type and fp32, 16-byte vectors, reductions over part of a warp.
+// Building blocks of kernels: conversions between an element type and fp32, 16-byte vectors, and reductions over part
+// of a warp or a block.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,5 @@
+// Loads and stores of 16 bytes with an L2 cache policy (PTX createpolicy, .L2::cache_hint), for the kernels that honour
+// eviction.h. A policy changes no bits of a result.
 #pragma once
 
 #include "kernels/device_math.cuh"

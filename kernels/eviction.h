@@ -1,3 +1,5 @@
+// Which of a kernel's tensors should stay in the L2 cache for the next kernel, decided by their size on the host.
+// eviction.cuh has the instructions.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// 2^x by the special function unit, for the softmax of attention, whose scores are scaled by log2(e) beforehand.
 #pragma once
 
 #include <cuda_runtime.h>

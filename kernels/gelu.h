@@ -1,3 +1,5 @@
+// GELU, exact, and its gradient on the CPU and on the device. The device's backward pass also sums the bias gradient
+// of the layer before. The tanh form exists only as an epilogue of GEMMs.
 #pragma once
 
 #include <cstdint>

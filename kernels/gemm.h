@@ -1,3 +1,4 @@
+// General matrix product on the CPU: OpenBLAS, cut into tasks by shape alone. The device's products are matmul.h's.
 #pragma once
 
 #include <cstdint>

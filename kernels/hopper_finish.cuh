@@ -1,4 +1,5 @@
-// What follows a product before its sums are stored: bias, GELU, residual.
+// The epilogues of our GEMM kernels: bias, tanh GELU or residual on the fp32 sums of a warp group, rounding, and
+// 16-byte stores. A thread holds 8 neighbouring columns of a row at a time.
 #pragma once
 
 #include "kernels/hopper_instructions.cuh"

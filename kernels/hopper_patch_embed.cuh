@@ -3,7 +3,7 @@
 // threads fetch as the tensor cores read them from registers, two pixels at a time, while the patches before are
 // normalized. The weights, 12 KB, stay in shared memory.
 //
-// It moves 352 bytes a patch and takes 12,288 operations, so it is bound by memory: docs/performance.md.
+// It moves 352 bytes a patch and takes 12,288 operations, so it is bound by memory: docs/kernels/fused.md.
 #pragma once
 
 #include "kernels/hopper_product.cuh"

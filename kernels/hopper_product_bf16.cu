@@ -1,3 +1,5 @@
+// The bf16 instances of the GEMM for many rows (hopper_product.cuh), in a source of their own: each type takes long to
+// compile.
 #include "kernels/hopper_product_launch.cuh"
 
 namespace swinscope::cuda::hopper {

@@ -1,4 +1,5 @@
-// Which tile size is which instance of the kernel. For the sources that instantiate it, one a type.
+// Launches the GEMM for many rows: from tile size and epilogue to the template instance, its shared memory and its
+// grid. Included by the sources that instantiate it, one for each element type.
 #pragma once
 
 #include <array>

@@ -1,3 +1,5 @@
+// The instances of the GEMM whose epilogue normalizes its rows (hopper_result.cuh): tiles of 128, 192 and 256 columns,
+// fp16 and bf16.
 #include "kernels/hopper_product_launch.cuh"
 
 namespace swinscope::cuda::hopper {

@@ -1,3 +1,5 @@
+// Launches the GEMM for few rows (hopper_split.cuh): from tile and epilogue to the instance of its kernel, and the
+// cluster of blocks that share k or the weights.
 #include <bit>
 
 #include "kernels/check.h"

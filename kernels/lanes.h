@@ -1,3 +1,4 @@
+// Sums on the CPU with a fixed number of interleaved partial sums: vectorized, and the same bits on every machine.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,5 @@
+// Layer normalization of [rows, channels], forward and backward, on the CPU and on the device. The device's kernels
+// also read rows through a patch merging, add a residual, or prefetch what later kernels read into the L2 cache.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,7 @@
+// The forward pass of layer normalization. A group of lanes, at most a warp unless rows are few, reads a row once in
+// 16-byte pieces and keeps it in registers for mean and variance, both in fp32. Widths are template parameters; blocks
+// take several rows in turn while the next one is loaded. The plain kernel, for the ladder's lower rungs, reads a row
+// three times.
 #include <algorithm>
 #include <bit>
 #include <limits>

@@ -1,3 +1,5 @@
+// A fully connected layer with its bias. On the CPU forward and backward by gemm.h; on the device only a kernel with
+// short sums for the classifier, since other layers are matmul.h's GEMMs with an epilogue.
 #pragma once
 
 #include <cstdint>

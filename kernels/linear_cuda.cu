@@ -1,3 +1,5 @@
+// The classifier's layer: a warp computes one output for eight rows, so a weight is read once for them. Each lane sums
+// every 32nd vector in fp32, which keeps sums short and their rounding small.
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
 #include "kernels/device_math.cuh"

@@ -1,4 +1,4 @@
-// Products by cuBLASLt.
+// A GEMM by cuBLASLt: descriptors, the algorithms that it proposes for a shape, and the launch of the chosen one.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// Timing products to choose among the ways to compute them.
+// Times the ways to compute a GEMM (cuBLASLt's algorithms, our tiles), so that one is chosen: launches in a graph, on
+// weights that come from memory as in a model.
 #pragma once
 
 #include <cstdint>

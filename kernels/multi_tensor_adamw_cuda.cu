@@ -1,3 +1,6 @@
+// AdamW over a flat buffer of all parameters in three kernels: squares of the gradients by chunk, one block that
+// decides (norm, clipping, loss scale, skip), and the update, which also writes 16-bit copies. Norm and moments are
+// computed in double, since moments cancel; parameters and moments are stored in fp32.
 #include <cmath>
 #include <vector>
 

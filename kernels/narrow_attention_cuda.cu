@@ -1,3 +1,5 @@
+// Launches the fused qkv projection and window attention for 128 and 256 channels (hopper_narrow_attention.cuh), and
+// says where that kernel exists and where it is faster than separate ones.
 #include <algorithm>
 #include <bit>
 #include <cmath>

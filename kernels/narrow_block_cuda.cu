@@ -1,3 +1,5 @@
+// Launches the fused kernels of blocks with 128 channels: both fully connected layers (hopper_mlp.cuh), all that comes
+// after attention (hopper_block_end.cuh), and normalization with the qkv projection (hopper_normalized_qkv.cuh).
 #include <algorithm>
 #include <bit>
 

@@ -1,3 +1,5 @@
+// Launches patch embedding with its normalization as one kernel (hopper_patch_embed.cuh), and says for which images and
+// types it exists.
 #include <algorithm>
 #include <bit>
 

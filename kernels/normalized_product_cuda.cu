@@ -1,3 +1,5 @@
+// Prepares the weights of a GEMM that normalizes its input (normalized_product.h): gamma is multiplied into them, and
+// the corrections of mean and bias are summed from the rounded weights.
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
 #include "kernels/device_math.cuh"

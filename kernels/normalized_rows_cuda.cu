@@ -1,3 +1,5 @@
+// Launches normalization with the GEMM after it for rows of 256 channels (hopper_normalized_rows.cuh). It chooses how
+// many blocks share the outputs of a tile: each of them normalizes the rows anew, fewer leave multiprocessors idle.
 #include <algorithm>
 #include <bit>
 #include <limits>

@@ -1,3 +1,5 @@
+// The thread pool of the CPU's operations: loops over tasks whose results do not depend on the number of threads, and
+// scratch memory that each thread keeps.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,5 @@
+// One kernel for all second stages of column sums. A column has 4 or 32 threads: each adds every 4th or 32nd partial
+// sum, eight loads at a time, and the threads' results are added in order.
 #include <iterator>
 
 #include "kernels/cuda_call.h"

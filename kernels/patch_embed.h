@@ -1,3 +1,5 @@
+// Patch embedding: an NCHW image to NHWC tokens, as im2col and a GEMM, forward and backward, on the CPU. The device has
+// the im2col alone, or embedding and normalization as one kernel (Hopper, hopper_patch_embed.cuh).
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,5 @@
+// Patch merging's gather of 2 x 2 tokens into one of 4C channels, and its gradient, on the CPU and on the device. The
+// normalization and the reduction around it are layernorm.h's and a GEMM.
 #pragma once
 
 #include <cstdint>

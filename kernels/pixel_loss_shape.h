@@ -1,4 +1,4 @@
-// What the GPU's pixel losses demand of a shape, forward and backward.
+// The limits of shapes that the device's pixel losses take, forward and backward: extents, 1 to 255 classes.
 #pragma once
 
 #include "kernels/bilinear_axis.cuh"

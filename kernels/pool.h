@@ -1,3 +1,5 @@
+// Global average pooling before the classifier, [batch, tokens, channels] to [batch, channels], and its gradient, on
+// the CPU and on the device.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// ReLU and its gradient, element by element, on the CPU and on the device.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// ReLU and its gradient, a 16-byte piece a thread where the count allows it. Bound by memory.
 #include "kernels/channel_piece.cuh"
 #include "kernels/cuda_call.h"
 #include "kernels/device_math.cuh"

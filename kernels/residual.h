@@ -1,3 +1,5 @@
+// Residual sums with stochastic depth by sample, their gradient, and the accumulation of gradients into fp32, on the
+// CPU and on the device.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,5 @@
+// For a bilinear enlargement on the device: the two input rows around the current output row, kept in registers while
+// a thread walks down a column.
 #pragma once
 
 #include "kernels/bilinear_axis.cuh"

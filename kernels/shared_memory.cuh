@@ -1,3 +1,4 @@
+// Raises a kernel's limit of dynamic shared memory, which is 48 KB unless asked for. For launchers, on the host.
 #pragma once
 
 #include <cstdint>

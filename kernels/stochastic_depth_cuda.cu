@@ -1,3 +1,5 @@
+// Draws the keep-or-drop scale of each block's two branches and each sample, from a counter-based generator keyed by
+// step, branch and sample: the same bits as the CPU's, whatever the batch or the number of ranks.
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
 #include "kernels/device_math.cuh"

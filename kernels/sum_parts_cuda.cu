@@ -1,3 +1,5 @@
+// Adds the ranks' parts of a gradient bucket in fp32, in the ranks' order. Blocks are short, so that they run between
+// the backward pass's kernels. Bound by memory.
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
 #include "kernels/device_math.cuh"

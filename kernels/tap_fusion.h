@@ -1,3 +1,5 @@
+// Convolution of a bilinearly enlarged map without the enlarged map: GEMMs at the small size, one a tap (CPU) or one
+// for all nine (device), and a gather. Forward and backward; the device's GEMM is the caller's. `swin --tap-fusion`.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,5 @@
+// Packs a 3x3 convolution's weight for the GEMM of tap fusion, [outputs, 9, inputs] to [9, outputs, inputs], and
+// unpacks its gradient. tap_gather_cuda.cu and tap_gather_backward_cuda.cu have what follows the GEMM.
 #include "kernels/channel_piece.cuh"
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"

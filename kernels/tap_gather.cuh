@@ -1,4 +1,5 @@
-// What the gathers of taps have in common: how a map is dealt out to blocks.
+// Shared by both gathers of taps (tap_fusion.h): how a map's rows, columns and channels are divided among blocks and
+// threads, and the limits of shapes.
 #pragma once
 
 #include "kernels/bilinear_axis.cuh"

@@ -1,3 +1,5 @@
+// Bilinear resize of NHWC maps and its gradient, on the CPU and on the device. The gradient is gathered, so it is the
+// same to the bit each time; a version with atomics, as PyTorch's, is there for comparison.
 #pragma once
 
 #include <cstdint>

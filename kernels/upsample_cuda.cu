@@ -1,3 +1,6 @@
+// Bilinear resize and its gradient. A thread has a piece of channels of one column and walks down some rows: forward it
+// keeps two input rows in registers, backward it sums the outputs that read its inputs, so no atomics and the same bits
+// each time. The plain gradient scatters with fp32 atomics, as PyTorch's does.
 #include <algorithm>
 
 #include "kernels/bilinear_axis.cuh"

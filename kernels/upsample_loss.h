@@ -1,3 +1,5 @@
+// Cross-entropy and predicted class by pixel from logits at a lower resolution: the resize happens within the kernels,
+// so that the enlarged logits, classes times pixels, are never stored. On the CPU and on the device.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,7 @@
-#pragma once
-
 // Internal to the CPU backend: functions that the compiler can turn into vector code, which calls into libm
 // cannot be. Without contraction every vector width gives the same bits. In double they are libm's: the
 // reference.
+#pragma once
 
 #include <bit>
 #include <cmath>

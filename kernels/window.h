@@ -1,3 +1,5 @@
+// The geometry of shifted windows: which token stands in which slot, which pairs are masked, which row of the bias
+// table belongs to a pair. window_geometry.cuh is the same arithmetic in 32 bits for device code.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,5 @@
+// Self-attention within shifted windows, V1 (scaled dot product) and V2 (cosine), forward and backward, on the CPU and
+// on the device. Tokens stay in image order: rolling, padding and partitioning are index arithmetic (window.h).
 #pragma once
 
 #include <cstdint>

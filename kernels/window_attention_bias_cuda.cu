@@ -1,3 +1,5 @@
+// Expands the table of position biases to one fp16 value for each pair of tokens, in the order in which the lanes of
+// the tensor core kernels hold their scores; keys outside of the window get minus infinity.
 #include <cmath>
 #include <limits>
 

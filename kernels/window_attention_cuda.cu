@@ -5,7 +5,7 @@
 // Which lane holds what follows from the instructions (PTX ISA, m16n8k16): with t = lane % 4 and g = lane / 4 a lane
 // has, of each 16 x 8 block of scores, rows g and g + 8 and columns 2t and 2t + 1.
 //
-// It is bound by memory traffic where windows and heads are many: docs/performance.md.
+// It is bound by memory traffic where windows and heads are many: docs/kernels/attention.md.
 #include <algorithm>
 #include <cmath>
 #include <limits>

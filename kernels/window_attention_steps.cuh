@@ -1,4 +1,4 @@
-// What the kernels of window_attention_steps.h share.
+// Shared by the kernels of window_attention_steps.h: which window and head a block has, and where its tokens stand.
 #pragma once
 
 #include <limits>

@@ -1,3 +1,5 @@
+// The backward pass of window_attention_steps.h: softmax, cosine, position bias, logit scale and padding, a kernel each
+// with its intermediates in memory. The products between them are cuda::Matmul's.
 #include <algorithm>
 
 #include "kernels/cuda_call.h"

@@ -1,3 +1,5 @@
+// The forward pass of window_attention_steps.h, a kernel each: heads split and merged, scale or cosine, position bias,
+// mask and softmax. Scores are fp32 in memory, probabilities of the element type; bound by memory.
 #include <cmath>
 
 #include "kernels/cuda_call.h"

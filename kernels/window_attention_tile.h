@@ -1,6 +1,6 @@
+// Internal to the CPU backend of window_attention: one head of one window as dense tiles in the thread's scratch
+// memory, gathered, scored and scattered for the forward and the backward pass.
 #pragma once
-
-// Internal to the CPU backend of window_attention.
 
 #include <algorithm>
 #include <cmath>

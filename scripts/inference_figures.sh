@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # usage: scripts/inference_figures.sh [-o DIR] [--build build/gpu] [--cases MODEL:BATCH,…] [--modes MODE,…] [--compile-seconds S] [--checks-gpu N] [PART…]
-# What docs/performance.md says of inference on one GPU, measured again, one part after another: nothing else is on the GPU while a part
+# What docs/performance.md and docs/notes/ say of inference on one GPU, measured again, one part after another: nothing else is on the GPU while a part
 # is timed. PyTorch compiles while other things are checked, which takes the CPU and needs no quiet GPU. With --checks-gpu the second GPU
 # of that number (as nvidia-smi counts) has all that is not timed, beside what is timed on GPU 0. DIR/PART.txt has what each part said,
 # DIR/*.json the figures. Needs python3 with torch and timm for compile, errors and speed.

@@ -6,7 +6,7 @@ usage: python3 scripts/inference_ladder.py --swin build/gpu/bin/swin [--model sw
 
 Times a pass of each rung and batch (`swin infer --json`, the rung's own precision) and compares its logits with those of the first rung:
 the relative norm of the difference may be 3e-3 in fp16, else it has FAILED. Then leaves out one feature of the highest rung after another
-(--without), with products chosen by their time alone. Prints tables and a chart in Markdown for docs/performance.md. The file of --json is written
+(--without), with products chosen by their time alone. Prints tables and a chart in Markdown, as in docs/notes/021. The file of --json is written
 anew after each pass. A GPU that is busy with other work is refused. What no time is left for (--seconds), or what fails, is named and left
 out: exit status 1.
 """

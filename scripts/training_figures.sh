@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # usage: scripts/training_figures.sh [-o DIR] [--build build/gpu] [--data SHAPES] [--workers 14] [--compile-seconds S] [PART…]
-# What docs/performance.md says of training on one GPU, measured again, one part after another: nothing else is on the GPU while a part is
+# What docs/performance.md and docs/notes/ say of training on one GPU, measured again, one part after another: nothing else is on the GPU while a part is
 # timed. PyTorch compiles while rows and gradients are checked, which takes the CPU and needs no quiet GPU. DIR/PART.txt has what each
 # part said, DIR/*.json the figures. Needs python3 with torch, timm and torchvision for the parts that say so.
 # PART: sanitizers (compute-sanitizer), speed (beside PyTorch; rows of `swin verify`, the trainer's tests, gradients, recovery and loss

@@ -6,7 +6,7 @@ usage: python3 scripts/training_ladder.py --swin build/gpu/bin/swin [--swinscope
 
 Times each rung by itself (`swin train --json`, synthetic images on the GPU, the rung's own precision); then, with --swinscope, records
 two steps of each (`swinscope record`), from which the kernels and launches of a step come. Prints a table and a chart in Markdown
-for docs/performance.md, with the ratio to the first rung. --keep: where recordings stay, FOLDER/LEVEL/rank0.db. The file of --json
+as in docs/notes/042, with the ratio to the first rung. --keep: where recordings stay, FOLDER/LEVEL/rank0.db. The file of --json
 is written anew after each of them. A GPU that is busy with other work is refused. What no time is left for (--seconds), or what fails, is named and left out: exit status 1.
 """
 import argparse

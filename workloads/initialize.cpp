@@ -14,7 +14,7 @@ namespace {
 // Elements that a thread takes at a time.
 constexpr std::int64_t kPiece = 1 << 16;
 
-// value(i): element i, whoever computes it.
+// Sets element i to value(i), which depends on i alone, so that the number of threads changes nothing.
 template <typename T, typename Value>
 void fill(std::span<T> values, const Value& value) {
   const auto count = static_cast<std::int64_t>(values.size());

@@ -93,7 +93,8 @@ bool RankWatch::beat() {
   }
 }
 
-// What has become of it; nothing for one that lives.
+// Why the rank counts as dead: its process is gone, or its heartbeat has been silent for too long. Nothing while it
+// lives.
 std::optional<std::string> RankWatch::is_dead(const RankCard& card) {
   if (card.machine == meeting_.own().machine && !is_running(card.process)) return "died";
   Beat& beat = seen_.try_emplace(card.rank, Beat{{}, options_.now()}).first->second;

@@ -1,3 +1,4 @@
+// From a model's precision to the element type of its activations on the device; TF32 stores fp32.
 #pragma once
 
 #include "kernels/device.h"

@@ -1,3 +1,4 @@
+// Launches a list of device steps: one by one with an NVTX range each, or captured once and replayed as a CUDA graph.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// What a device trainer's options mean for its parts.
+// Translates a device trainer's options into those of its parts: AdamW, the builder of the step, the memory layout.
 #pragma once
 
 #include <vector>

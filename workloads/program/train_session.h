@@ -1,4 +1,5 @@
-// The steps of `swin train`: data, checkpoints, validation, progress.
+// Runs the steps of `swin train` for one rank: opens the data, resumes and writes checkpoints, validates, and prints
+// progress and the result.
 #pragma once
 
 #include <map>

@@ -20,6 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path()
 # References: their commands show how a figure was made, on the machine that it names.
 REFERENCES = {"architecture.md", "glossary.md", "metrics.md", "performance.md", "schema.md"}
+REFERENCE_FOLDERS = {"kernels", "notes"}
 SHELLS = {"", "sh", "bash", "shell", "console"}
 
 
@@ -90,7 +91,8 @@ def page_commands(page):
 
 
 def pages():
-    guides = [page for page in sorted((ROOT / "docs").rglob("*.md")) if page.name not in REFERENCES and "notes" not in page.parts]
+    guides = [page for page in sorted((ROOT / "docs").rglob("*.md"))
+              if page.name not in REFERENCES and page.parent.name not in REFERENCE_FOLDERS]
     return [ROOT / "README.md"] + guides + sorted((ROOT / "docs" / "man").glob("*.1"))
 
 

@@ -19,7 +19,7 @@ as a whole. Several batches (--batch 1,128 --loops 200,10) are measured in each 
 
     overhead.py --show FILE…
 
-shows what --json has kept, the rounds of several machines together: data/collector_overhead_h200 is what docs/performance.md tells of.
+shows what --json has kept, the rounds of several machines together: data/collector_overhead_h200 is what docs/notes/012 tells of.
 """
 import argparse
 import bisect

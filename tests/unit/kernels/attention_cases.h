@@ -1,3 +1,4 @@
+// The geometries, random inputs and calls of window attention that its tests on the CPU and on the device share.
 #pragma once
 
 #include <string>

@@ -1,7 +1,6 @@
-#pragma once
-
 // Window attention step by step as the reference implementations do it: roll, pad, partition, attend,
 // reverse, crop, roll back, with copies at every step and no index arithmetic shared with the kernels.
+#pragma once
 
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,5 @@
+// Support for tests of kernels: seeded random tensors, outputs poisoned with NaN, relative errors, and gradients by
+// finite differences.
 #pragma once
 
 #include <cmath>

@@ -1,0 +1,2 @@
+// Opens with a comment, as it should.
+#pragma once

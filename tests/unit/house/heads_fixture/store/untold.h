@@ -1,0 +1,2 @@
+#pragma once
+// Too late: below the first line.
