@@ -11,6 +11,7 @@
 #include <tuple>
 #include <type_traits>
 #include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -50,6 +51,19 @@ constexpr std::array<const char*, 15> kReadTables = {"StringIds",
                                                      "DIAGNOSTIC_EVENT",
                                                      "PROCESSES",
                                                      "ThreadNames"};
+
+template <typename... Records>
+struct Kinds {
+  template <typename Record>
+  static constexpr bool has = (std::is_same_v<Record, Records> || ...);
+};
+// What timelines show of GPUs and of the host; a range without a payload is read as one with an empty payload.
+using GpuSpans = Kinds<KernelRecord, MemcpyRecord, MemsetRecord, GraphTraceRecord>;
+using HostSpans = Kinds<ApiRecord, NvtxPayloadRecord>;
+// What else is read of any source. All other kinds are read of our own files only; the tables of an export are named
+// among those that are not read (kReadTables).
+using OfAnySource = Kinds<GraphNodeRecord, SyncRecord, OverheadRecord, CollectiveRecord, ThreadCpuRecord,
+                          ProcessCpuRecord, ProcessRecord>;
 
 std::string list_tables(Database& db) {
   Statement names = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name LIMIT 8");
@@ -149,15 +163,12 @@ class FileReader {
   }
 
   void read() {
-    if (scope_ != ReadScope::kHostSpans) read_tables<KernelRecord, MemcpyRecord, MemsetRecord, GraphTraceRecord>();
-    if (scope_ != ReadScope::kGpuSpans) read_tables<ApiRecord, NvtxPayloadRecord>();
+    if (scope_ != ReadScope::kHostSpans) read_tables(GpuSpans());
+    if (scope_ != ReadScope::kGpuSpans) read_tables(HostSpans());
     if (scope_ == ReadScope::kAll) {
-      read_tables<GraphNodeRecord, SyncRecord, OverheadRecord, CollectiveRecord, ThreadCpuRecord, ProcessCpuRecord,
-                  ProcessRecord>();
+      read_tables(OfAnySource());
       if (own_) {
-        // An export's are named among those that are not read (kReadTables).
-        read_tables<CudaEventRecord, MemoryRecord, MemoryPoolRecord, PayloadSchemaRecord, PayloadEntryRecord,
-                    MetricRecord, MetricNameRecord>();
+        read_others(std::make_index_sequence<kRecordKinds>());
       } else {
         // Overhead has this name in some versions; our own table says again what the other one says.
         read_rows<OverheadRecord>(tables::kProfilerOverheads.name);
@@ -288,8 +299,18 @@ class FileReader {
   }
 
   template <typename... Records>
-  void read_tables() {
+  void read_tables(Kinds<Records...> /*kinds*/) {
     (read_rows<Records>(tables::kTable<Records>.name), ...);
+  }
+
+  template <std::size_t... kKinds>
+  void read_others(std::index_sequence<kKinds...> /*kinds*/) {
+    (read_other<RecordOfKind<kKinds>>(), ...);
+  }
+  template <typename Record>
+  void read_other() {
+    constexpr bool kIsRead = GpuSpans::has<Record> || HostSpans::has<Record> || OfAnySource::has<Record>;
+    if constexpr (!kIsRead && !std::is_same_v<Record, NvtxRecord>) read_tables(Kinds<Record>());
   }
 
   // Reads the table of a kind of record, which may have another name.
