@@ -32,4 +32,8 @@ std::optional<RunScope> scope_of(const Trace& trace, const Selection& selection)
   }
 }
 
+bool is_more_of(const RunPointer& before, const RunPointer& now) {
+  return before != nullptr && now != nullptr && before->path == now->path && before->trace == nullptr;
+}
+
 }  // namespace swinscope::gui

@@ -55,4 +55,15 @@ using RunPointer = std::shared_ptr<const OpenedRun>;
 using ExperimentPointer = std::shared_ptr<const OpenedExperiment>;
 using ComparisonPointer = std::shared_ptr<const OpenedComparison>;
 
+// What is open. Pages show the first of these that is there; a run may be one of the experiment, and that one of the
+// comparison.
+struct Session {
+  RunPointer run;
+  ExperimentPointer experiment;
+  ComparisonPointer comparison;
+};
+
+// More of the same run: `before` was a preview, or the timeline without the analyses.
+bool is_more_of(const RunPointer& before, const RunPointer& now);
+
 }  // namespace swinscope::gui

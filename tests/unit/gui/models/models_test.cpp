@@ -113,7 +113,7 @@ TEST(Actions, AreNamedDescribedAndReachedByOneKeyEach) {
     EXPECT_TRUE(names.insert(action.name).second) << action.name;
     EXPECT_TRUE(ids.insert(action.id).second) << action.name;
     EXPECT_NE(std::string(action.help), "") << action.name;
-    for (const QKeySequence& key : shortcuts_of(action)) {
+    for (const QKeySequence& key : shortcuts_of(action.shortcuts)) {
       EXPECT_FALSE(key.isEmpty()) << action.name;
       EXPECT_TRUE(keys.insert({key.toString().toStdString(), action.context}).second) << key.toString().toStdString();
     }

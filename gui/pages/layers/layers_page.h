@@ -1,14 +1,9 @@
 // Time, FLOPs and bytes by layer, as a tree, and the calls of one layer.
 #pragma once
 
-#include <QWidget>
-
-#include "gui/core/actions.h"
 #include "gui/core/background.h"
-#include "gui/core/calls.h"
-#include "gui/core/filter.h"
 #include "gui/core/layer_tree.h"
-#include "gui/core/opened.h"
+#include "gui/pages/page.h"
 
 class QLabel;
 class QSortFilterProxyModel;
@@ -19,25 +14,22 @@ namespace swinscope::gui {
 
 class CallsPanel;
 
-class LayersPage : public QWidget {
+class LayersPage : public Page {
   Q_OBJECT
 
  public:
   explicit LayersPage(QWidget* parent = nullptr);
 
-  void set_run(RunPointer run);
-  void set_filter(const Filter& filter);
-  bool perform(ActionId action);
-  bool can_perform(ActionId action) const;
+  void set_session(const Session& session) override;
+  void set_filter(const Filter& filter) override;
+  bool has(ActionId action) const override;
+  bool can_perform(ActionId action) const override;
+  void perform(ActionId action) override;
+  bool is_settled() const override { return counting_.is_idle() && collecting_.is_idle(); }
 
   QTreeView& tree() { return *tree_; }
   CallsPanel& calls() { return *calls_; }
   QString message() const;
-  bool is_busy() const { return !counting_.is_idle() || !collecting_.is_idle(); }
-
- Q_SIGNALS:
-  void call_requested(const swinscope::gui::Call& call);
-  void actions_changed();
 
  private:
   void count();

@@ -1,4 +1,4 @@
-#include "gui/widgets/layers_page.h"
+#include "gui/pages/layers/layers_page.h"
 
 #include <QHeaderView>
 #include <QLabel>
@@ -31,14 +31,14 @@ std::vector<Row> on_stream(std::vector<Row> rows, const Filter& filter, bool (*i
 }  // namespace
 
 LayersPage::LayersPage(QWidget* parent)
-    : QWidget(parent),
+    : Page(parent),
       model_(new LayerTreeModel(this)),
       named_(new QSortFilterProxyModel(this)),
       tree_(new QTreeView(this)),
       calls_(new CallsPanel(QStringLiteral("The selected layer"), this)),
       split_(new QSplitter(Qt::Vertical, this)),
       message_(new QLabel(this)) {
-  setObjectName(QStringLiteral("layers"));
+  setFocusProxy(tree_);
   named_->setSourceModel(model_);
   named_->setRecursiveFilteringEnabled(true);
   named_->setAutoAcceptChildRows(true);
@@ -62,12 +62,12 @@ LayersPage::LayersPage(QWidget* parent)
   connect(tree_->selectionModel(), &QItemSelectionModel::currentChanged, this,
           [this](const QModelIndex& current) { show_layer(named_->mapToSource(current)); });
   connect(calls_, &CallsPanel::call_requested, this, &LayersPage::call_requested);
-  connect(calls_, &CallsPanel::changed, this, &LayersPage::actions_changed);
+  connect(calls_, &CallsPanel::changed, this, &LayersPage::changed);
   show_rows({});
 }
 
-void LayersPage::set_run(RunPointer run) {
-  run_ = std::move(run);
+void LayersPage::set_session(const Session& session) {
+  run_ = session.run;
   selected_ = {};
   count();
 }
@@ -132,11 +132,11 @@ void LayersPage::show_layer(const QModelIndex& index) {
   });
 }
 
-bool LayersPage::perform(ActionId action) {
-  if (action != ActionId::kNextOccurrence && action != ActionId::kPreviousOccurrence) return false;
-  calls_->step(action == ActionId::kNextOccurrence);
-  return true;
+bool LayersPage::has(ActionId action) const {
+  return action == ActionId::kNextOccurrence || action == ActionId::kPreviousOccurrence;
 }
+
+void LayersPage::perform(ActionId action) { calls_->step(action == ActionId::kNextOccurrence); }
 
 bool LayersPage::can_perform(ActionId) const { return !calls_->calls().empty(); }
 

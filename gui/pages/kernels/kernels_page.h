@@ -1,13 +1,8 @@
 // GPU time by kernel, what one kernel's durations look like, and its calls one after the other.
 #pragma once
 
-#include <QWidget>
-
-#include "gui/core/actions.h"
 #include "gui/core/background.h"
-#include "gui/core/calls.h"
-#include "gui/core/filter.h"
-#include "gui/core/opened.h"
+#include "gui/pages/page.h"
 
 class QLabel;
 
@@ -16,24 +11,21 @@ namespace swinscope::gui {
 class CallsPanel;
 class TablePanel;
 
-class KernelsPage : public QWidget {
+class KernelsPage : public Page {
   Q_OBJECT
 
  public:
   explicit KernelsPage(QWidget* parent = nullptr);
 
-  void set_run(RunPointer run);
-  void set_filter(const Filter& filter);
-  bool perform(ActionId action);
-  bool can_perform(ActionId action) const;
+  void set_session(const Session& session) override;
+  void set_filter(const Filter& filter) override;
+  bool has(ActionId action) const override;
+  bool can_perform(ActionId action) const override;
+  void perform(ActionId action) override;
+  bool is_settled() const override { return counting_.is_idle() && collecting_.is_idle(); }
 
   TablePanel& table() { return *table_; }
   CallsPanel& calls() { return *calls_; }
-  bool is_busy() const { return !counting_.is_idle() || !collecting_.is_idle(); }
-
- Q_SIGNALS:
-  void call_requested(const swinscope::gui::Call& call);
-  void actions_changed();
 
  private:
   void build_layout();

@@ -1,4 +1,4 @@
-#include "gui/widgets/kernels_page.h"
+#include "gui/pages/kernels/kernels_page.h"
 
 #include <QLabel>
 #include <QSplitter>
@@ -37,11 +37,11 @@ void keep_named(Table& table, const QString& name) {
 }  // namespace
 
 KernelsPage::KernelsPage(QWidget* parent)
-    : QWidget(parent),
+    : Page(parent),
       table_(new TablePanel(QStringLiteral("Kernels"), this)),
       calls_(new CallsPanel(QStringLiteral("The selected kernel"), this)),
       message_(new QLabel(this)) {
-  setObjectName(QStringLiteral("kernels"));
+  setFocusProxy(table_);
   table_->setObjectName(QStringLiteral("kernel_table"));
   message_->setAlignment(Qt::AlignCenter);
   message_->setWordWrap(true);
@@ -49,7 +49,7 @@ KernelsPage::KernelsPage(QWidget* parent)
   connect(table_, &TablePanel::row_changed, this, &KernelsPage::show_kernel);
   connect(table_, &TablePanel::row_activated, this, [this] { calls_->step(true); });
   connect(calls_, &CallsPanel::call_requested, this, &KernelsPage::call_requested);
-  connect(calls_, &CallsPanel::changed, this, &KernelsPage::actions_changed);
+  connect(calls_, &CallsPanel::changed, this, &KernelsPage::changed);
 }
 
 void KernelsPage::build_layout() {
@@ -68,8 +68,8 @@ void KernelsPage::build_layout() {
   all->addWidget(split);
 }
 
-void KernelsPage::set_run(RunPointer run) {
-  run_ = std::move(run);
+void KernelsPage::set_session(const Session& session) {
+  run_ = session.run;
   selected_name_.clear();
   count();
 }
@@ -129,11 +129,11 @@ void KernelsPage::show_kernel(int row) {
       [this](std::vector<Call> calls) { calls_->set_calls(selected_name_, std::move(calls), *run_->trace); });
 }
 
-bool KernelsPage::perform(ActionId action) {
-  if (action != ActionId::kNextOccurrence && action != ActionId::kPreviousOccurrence) return false;
-  calls_->step(action == ActionId::kNextOccurrence);
-  return true;
+bool KernelsPage::has(ActionId action) const {
+  return action == ActionId::kNextOccurrence || action == ActionId::kPreviousOccurrence;
 }
+
+void KernelsPage::perform(ActionId action) { calls_->step(action == ActionId::kNextOccurrence); }
 
 bool KernelsPage::can_perform(ActionId) const { return !calls_->calls().empty(); }
 

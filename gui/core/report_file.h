@@ -1,0 +1,18 @@
+// Everything about what is open as one file: HTML, Markdown, CSV or JSON, as its name says.
+#pragma once
+
+#include <optional>
+
+#include "gui/core/opened.h"
+#include "gui/core/problem.h"
+
+namespace swinscope::gui {
+
+// Why no report can have this name; nothing where one can.
+std::optional<Problem> refuse_report_name(const QString& path);
+// Goes over all events again: not for the window's thread. Nothing where the file was written.
+std::optional<Problem> write_report(const Session& session, const QString& path);
+// What `swinscope report` is given for the same.
+QString report_source(const Session& session);
+
+}  // namespace swinscope::gui
