@@ -17,6 +17,7 @@ enum class ActionId : std::uint8_t {
   kReload,
   kExportImage,
   kExportReport,
+  kExportTable,
   kQuit,
   kShowPublished,
   kFocusFilter,
@@ -59,7 +60,7 @@ enum class ActionMenu : std::uint8_t { kFile, kView, kTimeline, kKernels, kHelp 
 inline constexpr std::array kMenus = {ActionMenu::kFile, ActionMenu::kView, ActionMenu::kTimeline, ActionMenu::kKernels,
                                       ActionMenu::kHelp};
 // Where its shortcut works: single letters must not be taken from whoever types.
-enum class ActionContext : std::uint8_t { kWindow, kTimeline, kKernels };  // kKernels: kernels and layers
+enum class ActionContext : std::uint8_t { kWindow, kTimeline, kKernels };  // kKernels: pages of tables
 
 struct ActionInfo {
   ActionId id;

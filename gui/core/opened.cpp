@@ -10,26 +10,18 @@ constexpr std::size_t kTopKernels = 50;
 
 }  // namespace
 
-AnalyzedRun analyze_run(const Trace& trace, const Selection& selection) {
+AnalyzedRun analyze_run(const OpenedRun& opened, const Selection& selection) {
   AnalyzedRun analyzed;
   try {
-    const RunAnalysis run(trace, selection);
-    analyzed.figures = key_figures(run);
-    analyzed.document = analyze_document(run, {.top = kTopKernels, .thesis = true, .verdict_facts = true});
-    analyzed.document.warnings = trace.warnings;
+    const std::shared_ptr<const RunAnalysis> run = opened.shared->of(opened.trace, selection);
+    analyzed.figures = key_figures(*run);
+    analyzed.document = analyze_document(*run, {.top = kTopKernels, .thesis = true, .verdict_facts = true});
+    analyzed.document.warnings = opened.trace->warnings;
   } catch (const Error& error) {
     analyzed.document.headline = {error.what()};
   }
-  analyzed.document.run = trace.path;
+  analyzed.document.run = opened.trace->path;
   return analyzed;
-}
-
-std::optional<RunScope> scope_of(const Trace& trace, const Selection& selection) {
-  try {
-    return RunScope(trace, selection);
-  } catch (const Error&) {
-    return std::nullopt;
-  }
 }
 
 bool is_more_of(const RunPointer& before, const RunPointer& now) {

@@ -4,7 +4,6 @@
 #include <QString>
 #include <QStringList>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "analyzer/analyses/key_figures.h"
@@ -14,6 +13,7 @@
 #include "analyzer/table/render.h"
 #include "analyzer/timeline/timeline.h"
 #include "analyzer/trace/trace.h"
+#include "gui/core/shared_analysis.h"
 
 namespace swinscope::gui {
 
@@ -24,9 +24,8 @@ struct AnalyzedRun {
 };
 // Of the trace's measured steps, or what the selection names. Where nothing meets the selection the document has a
 // headline that says so, and no tables.
-AnalyzedRun analyze_run(const Trace& trace, const Selection& selection);
-// Nothing where nothing meets the selection.
-std::optional<RunScope> scope_of(const Trace& trace, const Selection& selection);
+struct OpenedRun;
+AnalyzedRun analyze_run(const OpenedRun& run, const Selection& selection);
 
 // A run. The timeline comes first, since it can be had much sooner; the rest follows.
 struct OpenedRun {
@@ -34,6 +33,8 @@ struct OpenedRun {
   std::shared_ptr<const Timeline> timeline;  // may be a preview while `trace` is not there yet
   std::shared_ptr<const Trace> trace;        // null: still loading
   AnalyzedRun analyzed;                      // of its measured steps
+  // Not a part of what is read-only: it keeps what any page has computed.
+  std::shared_ptr<SharedAnalysis> shared = std::make_shared<SharedAnalysis>();
 };
 
 struct OpenedExperiment {

@@ -46,6 +46,7 @@ class Page : public QWidget {
   void open_requested(const QStringList& paths);
   // What it can perform, or its place.
   void changed();
+  void said(const QString& text);  // for the status bar
   void problem(const swinscope::gui::Problem& problem);
 };
 

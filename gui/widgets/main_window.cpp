@@ -4,6 +4,7 @@
 #include <QLabel>
 #include <QMimeData>
 #include <QStackedWidget>
+#include <QStatusBar>
 #include <QTabBar>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -76,6 +77,7 @@ void MainWindow::build_pages() {
     connect(page, &Page::page_requested, this, &MainWindow::show_page);
     connect(page, &Page::call_requested, this, &MainWindow::show_call);
     connect(page, &Page::open_requested, this, &MainWindow::open);
+    connect(page, &Page::said, statusBar(), [this](const QString& text) { statusBar()->showMessage(text); });
     connect(page, &Page::problem, this, &MainWindow::show_problem);
     connect(page, &Page::changed, this, [this] {
       update_breadcrumbs();

@@ -9,7 +9,7 @@
 #include <QStatusBar>
 #include <algorithm>
 
-#include "gui/core/report_file.h"
+#include "gui/core/document_file.h"
 #include "gui/core/write_whole.h"
 #include "gui/pages/page.h"
 #include "gui/pages/pages.h"

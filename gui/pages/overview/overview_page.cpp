@@ -139,7 +139,7 @@ void OverviewPage::set_filter(const Filter& filter) {
   const Selection before = filter_.selection();
   filter_ = filter;
   if (run_ == nullptr || run_->trace == nullptr || before == filter.selection()) return;
-  analyzing_.start([run = run_, selection = filter.selection()] { return analyze_run(*run->trace, selection); },
+  analyzing_.start([run = run_, selection = filter.selection()] { return analyze_run(*run, selection); },
                    [this](const AnalyzedRun& analyzed) { show_analyzed(analyzed); });
 }
 

@@ -115,6 +115,18 @@ TEST_F(DialogTest, ImagesAndReportsAreWrittenWhereTheUserSays) {
   EXPECT_FALSE(std::filesystem::exists(folder() / "run"));
 }
 
+TEST_F(DialogTest, TablesAreWrittenWhereTheUserSays) {
+  open(recording());
+  window_.show_page(QStringLiteral("kernels"));
+  settle();
+  answer(folder() / "rows.md", ActionId::kExportTable);
+  EXPECT_EQ(offered(), QStringLiteral("kernels.csv"));
+  EXPECT_THAT(read_file(folder() / "rows.md"), HasSubstr("bilinear2d"));
+  EXPECT_THAT(status(), HasSubstr("rows.md"));
+  answer({}, ActionId::kExportTable);
+  EXPECT_EQ(banner(), "");
+}
+
 TEST_F(DialogTest, ChartsAreSavedAsPngAndSvg) {
   open(recording());
   const gui::ChartWidget& chart = *overview().charts().front();

@@ -5,10 +5,9 @@
 #include <QTest>
 
 #include "gui/core/search.h"
-#include "gui/pages/kernels/kernels_page.h"
-#include "gui/pages/layers/layers_page.h"
 #include "gui/pages/overview/overview_page.h"
 #include "gui/pages/pages.h"
+#include "gui/pages/table/table_page.h"
 #include "gui/pages/timeline/search_bar.h"
 #include "gui/pages/timeline/timeline_page.h"
 #include "gui/pages/timeline/timeline_view.h"
@@ -52,8 +51,9 @@ class WindowTest : public CliTest {
   }
   gui::OverviewPage& overview() { return page<gui::OverviewPage>("overview"); }
   gui::TimelinePage& timeline() { return page<gui::TimelinePage>("timeline"); }
-  gui::KernelsPage& kernels() { return page<gui::KernelsPage>("kernels"); }
-  gui::LayersPage& layers() { return page<gui::LayersPage>("layers"); }
+  gui::TablePage& kernels() { return page<gui::TablePage>("kernels"); }
+  gui::TablePage& layers() { return page<gui::TablePage>("layers"); }
+  gui::TablePage& tables() { return page<gui::TablePage>("tables"); }
   gui::TimelineView& view() { return timeline().view(); }
   void press(int key, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
     QTest::keyClick(&view(), static_cast<Qt::Key>(key), modifiers);

@@ -22,6 +22,7 @@
 
 #include <gmock/gmock.h>
 
+#include "gui/core/layer_tree.h"
 #include "gui/widgets/calls_panel.h"
 #include "gui/widgets/chart_widget.h"
 #include "gui/widgets/command_palette.h"

@@ -1,4 +1,4 @@
-#include "gui/core/report_file.h"
+#include "gui/core/document_file.h"
 
 #include <QFileInfo>
 
@@ -28,40 +28,54 @@ std::vector<ReportPart> parts_of(const Session& session) {
   return parts_of(*session.comparison);
 }
 
-const Document& document_of(const Session& session) {
+Document document_of(const Session& session) {
   if (session.run != nullptr) return session.run->analyzed.document;
-  return session.experiment != nullptr ? session.experiment->document : session.comparison->document;
+  if (session.experiment != nullptr) return session.experiment->document;
+  return session.comparison->document;
 }
 
-std::string report_text(const Session& session, const QString& suffix) {
-  if (suffix == QLatin1String("html")) return render_html(build_report(parts_of(session)));
+QByteArray text_of(const Document& document, const QString& suffix) {
   RenderOptions options;
   options.format = suffix == QLatin1String("json")  ? Format::kJson
                    : suffix == QLatin1String("csv") ? Format::kCsv
                                                     : Format::kMarkdown;
-  return render(document_of(session), options);
+  return QByteArray::fromStdString(render(document, options));
+}
+
+// `kind`: of the file, "report".
+std::optional<Problem> refuse_name(const QString& path, const QString& kind, const QStringList& suffixes) {
+  const QString suffix = suffix_of(path);
+  if (suffixes.contains(suffix)) return std::nullopt;
+  const QString all_but_last = QStringList(suffixes.begin(), suffixes.end() - 1).join(QStringLiteral(", ."));
+  return Problem{QStringLiteral("%1: no %2 is written").arg(path, kind),
+                 QStringLiteral("the name's ending says which kind of %1, but “%2” is none").arg(kind, suffix),
+                 QStringLiteral("give a name that ends in .%1 or .%2").arg(all_but_last, suffixes.back())};
 }
 
 }  // namespace
 
 std::optional<Problem> refuse_report_name(const QString& path) {
-  const QString suffix = suffix_of(path);
-  for (const char* known : {"html", "md", "csv", "json"}) {
-    if (suffix == QLatin1String(known)) return std::nullopt;
-  }
-  return Problem{QStringLiteral("%1: no report is written").arg(path),
-                 QStringLiteral("the name's ending says which kind of report, but “%1” is none").arg(suffix),
-                 QStringLiteral("give a name that ends in .html, .md, .csv or .json")};
+  return refuse_name(path, QStringLiteral("report"),
+                     {QStringLiteral("html"), QStringLiteral("md"), QStringLiteral("csv"), QStringLiteral("json")});
 }
 
 std::optional<Problem> write_report(const Session& session, const QString& path) {
   try {
-    return write_whole(path, QByteArray::fromStdString(report_text(session, suffix_of(path))));
+    if (suffix_of(path) != QLatin1String("html"))
+      return write_whole(path, text_of(document_of(session), suffix_of(path)));
+    return write_whole(path, QByteArray::fromStdString(render_html(build_report(parts_of(session)))));
   } catch (const Error& error) {
     return problem_of(error);
   } catch (const std::exception& error) {
     return problem_of(error);
   }
+}
+
+std::optional<Problem> write_document(const Document& document, const QString& path) {
+  if (auto problem = refuse_name(path, QStringLiteral("table"),
+                                 {QStringLiteral("md"), QStringLiteral("csv"), QStringLiteral("json")}))
+    return problem;
+  return write_whole(path, text_of(document, suffix_of(path)));
 }
 
 QString report_source(const Session& session) {
