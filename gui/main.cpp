@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "gui/core/bench_frames.h"
+#include "gui/pages/pages.h"
 #include "gui/widgets/main_window.h"
 #include "gui/widgets/screenshot.h"
 #include "gui/widgets/theme.h"
@@ -31,6 +32,13 @@ int usage(const QString& what) {
   return kUsage;
 }
 
+QStringList page_ids() {
+  QStringList ids;
+  for (const PageInfo& page : all_pages())
+    ids << QString::fromUtf8(page.id);
+  return ids;
+}
+
 void add_options(QCommandLineParser& parser) {
   parser.setApplicationDescription(QStringLiteral("Profiling and scaling analysis for CUDA deep learning"));
   parser.addHelpOption();
@@ -40,7 +48,8 @@ void add_options(QCommandLineParser& parser) {
   const auto add = [&](const char* name, const char* help, const char* value = "") {
     parser.addOption({QString::fromUtf8(name), QString::fromUtf8(help), QString::fromUtf8(value)});
   };
-  add("page", "Start with this page: overview, timeline, kernels or layers", "NAME");
+  add("page", qPrintable(QStringLiteral("Start with this page: %1").arg(page_ids().join(QStringLiteral(", ")))),
+      "NAME");
   add("theme", "light, dark or system", "NAME");
   add("size", "Size of the window, such as 1280x720", "WxH");
   add("scale", "Size of a pixel on the screen, such as 2", "FACTOR");
@@ -54,7 +63,7 @@ QString read_options(const QCommandLineParser& parser, Options& options) {
   const auto value = [&](const char* name) { return parser.value(QString::fromUtf8(name)); };
   options.runs = parser.positionalArguments();
   options.page = value("page");
-  if (!options.page.isEmpty() && !page_named(options.page))
+  if (!options.page.isEmpty() && find_page(options.page) < 0)
     return QStringLiteral("there is no page '%1'").arg(options.page);
   if (const QString theme = value("theme"); !theme.isEmpty()) {
     options.theme = theme_named(theme);
@@ -129,7 +138,7 @@ int run(int argc, char** argv) {
   apply_theme(options.theme.value_or(Settings().theme()));
   MainWindow window;
   if (!options.size.isEmpty()) window.resize(options.size);
-  if (!options.page.isEmpty()) window.show_page(*page_named(options.page));
+  if (!options.page.isEmpty()) window.show_page(options.page);
   window.show();
   window.open(options.runs);
   if (options.screenshot.file.isEmpty() && options.screenshot.find.isEmpty()) return QApplication::exec();

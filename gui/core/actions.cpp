@@ -27,11 +27,9 @@ constexpr ActionInfo kActions[] = {
      "Writes what the page shows as a PNG file; a chart has PNG and SVG in its own menu"},
     {kExportReport, kFile, kWindow, "file.export_report", "Export re&port…", "Ctrl+E",
      "Writes everything about the run as one HTML, Markdown, CSV or JSON file"},
+    {kExportTable, kFile, kKernels, "file.export_table", "Export &table…", "Ctrl+Shift+T",
+     "Writes the rows that are shown as a CSV, JSON or Markdown file"},
     {kQuit, kFile, kWindow, "file.quit", "&Quit", "Ctrl+Q", "Closes the window"},
-    {kPageOverview, kView, kWindow, "view.overview", "&Overview", "Ctrl+1", "Verdict, key figures, charts"},
-    {kPageTimeline, kView, kWindow, "view.timeline", "&Timeline", "Ctrl+2", "Every event over time"},
-    {kPageKernels, kView, kWindow, "view.kernels", "&Kernels", "Ctrl+3", "GPU time by kernel"},
-    {kPageLayers, kView, kWindow, "view.layers", "&Layers", "Ctrl+4", "Time, FLOPs and bytes by layer"},
     {kShowPublished, kView, kWindow, "view.published", "&Published results", "Ctrl+B",
      "Shows what others have published beside the experiments"},
     {kFocusFilter, kView, kWindow, "view.filter", "&Filter by name", "Ctrl+L", "Goes to the name filter"},
@@ -98,18 +96,14 @@ const ActionInfo& action_info(ActionId id) {
   return *std::find_if(std::begin(kActions), std::end(kActions), [&](const ActionInfo& a) { return a.id == id; });
 }
 
-QList<QKeySequence> shortcuts_of(const ActionInfo& action) {
+QList<QKeySequence> shortcuts_of(const char* shortcuts) {
   QList<QKeySequence> keys;
-  for (const QString& key : QString::fromUtf8(action.shortcuts).split(QLatin1Char(' '), Qt::SkipEmptyParts))
+  for (const QString& key : QString::fromUtf8(shortcuts).split(QLatin1Char(' '), Qt::SkipEmptyParts))
     keys.append(QKeySequence(key, QKeySequence::PortableText));
   return keys;
 }
 
-QString plain_text(const ActionInfo& action) { return QString::fromUtf8(action.text).remove(QLatin1Char('&')); }
-
-QString shortcut_text(const ActionInfo& action) {
-  return QString::fromUtf8(action.shortcuts).split(QLatin1Char(' '), Qt::SkipEmptyParts).join(QStringLiteral(", "));
-}
+QString plain_text(QString text) { return text.remove(QLatin1Char('&')); }
 
 QString menu_title(ActionMenu menu) {
   switch (menu) {

@@ -1,9 +1,11 @@
-// Everything the user can do, in one list: menus, the command palette, shortcuts and the help are made of it.
+// Everything the user can do but go to a page (gui/pages/pages.h), in one list: menus, the command palette, shortcuts
+// and the help are made of it.
 #pragma once
 
 #include <QKeySequence>
 #include <QList>
 #include <QString>
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -15,11 +17,8 @@ enum class ActionId : std::uint8_t {
   kReload,
   kExportImage,
   kExportReport,
+  kExportTable,
   kQuit,
-  kPageOverview,
-  kPageTimeline,
-  kPageKernels,
-  kPageLayers,
   kShowPublished,
   kFocusFilter,
   kClearFilter,
@@ -58,8 +57,10 @@ enum class ActionId : std::uint8_t {
 };
 
 enum class ActionMenu : std::uint8_t { kFile, kView, kTimeline, kKernels, kHelp };
+inline constexpr std::array kMenus = {ActionMenu::kFile, ActionMenu::kView, ActionMenu::kTimeline, ActionMenu::kKernels,
+                                      ActionMenu::kHelp};
 // Where its shortcut works: single letters must not be taken from whoever types.
-enum class ActionContext : std::uint8_t { kWindow, kTimeline, kKernels };  // kKernels: kernels and layers
+enum class ActionContext : std::uint8_t { kWindow, kTimeline, kKernels };  // kKernels: pages of tables
 
 struct ActionInfo {
   ActionId id;
@@ -73,11 +74,9 @@ struct ActionInfo {
 
 std::span<const ActionInfo> all_actions();
 const ActionInfo& action_info(ActionId id);
-QList<QKeySequence> shortcuts_of(const ActionInfo& action);
+QList<QKeySequence> shortcuts_of(const char* shortcuts);
 // Without the mnemonic's mark: "Zoom in".
-QString plain_text(const ActionInfo& action);
-// "W" or "Backspace, Alt+Left"
-QString shortcut_text(const ActionInfo& action);
+QString plain_text(QString text);
 QString menu_title(ActionMenu menu);
 
 }  // namespace swinscope::gui

@@ -2,11 +2,51 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "analyzer/table/render.h"
 #include "gui/core/table_model.h"
 
 namespace swinscope::gui {
+
+namespace {
+
+// A row of the table, as whole numbers that can be added up.
+struct LayerSums {
+  std::string path;
+  std::string phase;
+  std::string operation;
+  std::string precision;
+  std::int64_t calls = 0;
+  std::int64_t host_ns = 0;
+  std::int64_t gpu_ns = 0;
+  std::int64_t gpu_events = 0;
+  std::int64_t flops = 0;
+  std::int64_t bytes = 0;
+  bool has_cost = false;
+
+  std::int64_t work_ns() const { return gpu_events > 0 ? gpu_ns : host_ns; }
+};
+
+std::vector<LayerSums> layers_of(const Table& table) {
+  std::vector<LayerSums> layers;
+  for (const std::vector<Cell>& row : table.rows) {
+    const auto cell = [&](const char* key) -> const Cell& { return row[find_column(table, key)]; };
+    const auto text = [&](const char* key) { return std::get<std::string>(cell(key)); };
+    const auto number = [&](const char* key) {
+      const auto* value = std::get_if<std::int64_t>(&cell(key));
+      return value == nullptr ? 0 : *value;
+    };
+    const auto* gflop = std::get_if<double>(&cell("gflop"));
+    layers.push_back({text("path"), text("phase"), text("operation"), text("precision"), number("calls"),
+                      number("host_ns"), number("gpu_ns"), number("gpu_events"),
+                      gflop == nullptr ? 0 : std::llround(*gflop * 1e9), number("bytes_read") + number("bytes_written"),
+                      gflop != nullptr});
+  }
+  return layers;
+}
+
+}  // namespace
 
 struct LayerTreeModel::Node {
   std::string name;
@@ -36,7 +76,7 @@ struct LayerTreeModel::Node {
     return *children.emplace_back(std::move(node));
   }
 
-  void add(const LayerRow& layer) {
+  void add(const LayerSums& layer) {
     const auto settle = [](std::string& mine, const std::string& other) {
       if (mine.empty()) mine = other;
       if (mine != other) mine = "mixed";
@@ -45,11 +85,11 @@ struct LayerTreeModel::Node {
     settle(precision, layer.precision);
     calls += layer.calls;
     work_ns += layer.work_ns();
-    host_ns += layer.host.total;
+    host_ns += layer.host_ns;
     gpu_ns += layer.gpu_ns;
     gpu_events += layer.gpu_events;
     flops += layer.flops;
-    bytes += layer.bytes_read + layer.bytes_written;
+    bytes += layer.bytes;
     has_cost |= layer.has_cost;
   }
 };
@@ -86,10 +126,10 @@ double ratio(std::int64_t part, std::int64_t whole) {
 LayerTreeModel::LayerTreeModel(QObject* parent) : QAbstractItemModel(parent), root_(std::make_unique<Node>()) {}
 LayerTreeModel::~LayerTreeModel() = default;
 
-void LayerTreeModel::set_rows(const std::vector<LayerRow>& rows) {
+void LayerTreeModel::set_table(const Table& table) {
   beginResetModel();
   root_ = std::make_unique<Node>();
-  for (const LayerRow& layer : rows) {
+  for (const LayerSums& layer : layers_of(table)) {
     Node* node = root_.get();
     node->add(layer);
     const auto descend = [&](std::string_view component) {

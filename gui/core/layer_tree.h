@@ -5,7 +5,7 @@
 #include <QAbstractItemModel>
 #include <memory>
 
-#include "analyzer/analyses/layers.h"
+#include "analyzer/table/table.h"
 
 namespace swinscope::gui {
 
@@ -20,8 +20,8 @@ class LayerTreeModel : public QAbstractItemModel {
   Q_DISABLE_COPY_MOVE(LayerTreeModel)
   ~LayerTreeModel() override;
 
-  // Forward and backward are told apart by a node below the path.
-  void set_rows(const std::vector<LayerRow>& rows);
+  // The registry's table of layers. Forward and backward are told apart by a node below the path.
+  void set_table(const Table& table);
 
   QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
   QModelIndex parent(const QModelIndex& index) const override;

@@ -159,7 +159,7 @@ void Loader::read_run(const std::shared_ptr<Job>& job) {
   report_progress(job, kTimelineShare, "reading events for the analyses");
   run->trace = std::make_shared<const Trace>(open_trace(job->path.toStdString(), &job->control.cancel));
   report_progress(job, 0.9, "analyzing");
-  run->analyzed = analyze_run(*run->trace, {});
+  run->analyzed = analyze_run(*run, {});
   post(job, [this, job, run] {
     end(job);
     Q_EMIT timeline_ready(run);

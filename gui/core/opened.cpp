@@ -10,34 +10,22 @@ constexpr std::size_t kTopKernels = 50;
 
 }  // namespace
 
-AnalyzedRun analyze_run(const Trace& trace, const Selection& selection) {
+AnalyzedRun analyze_run(const OpenedRun& opened, const Selection& selection) {
   AnalyzedRun analyzed;
   try {
-    const RunFacts run(trace, selection);
-    analyzed.figures = key_figures(run);
-    analyzed.document = analyze_document(run, {.top = kTopKernels, .thesis = true, .verdict_facts = true});
-    analyzed.document.warnings = trace.warnings;
+    const std::shared_ptr<const RunFacts> run = opened.shared->of(opened.trace, selection);
+    analyzed.figures = key_figures(*run);
+    analyzed.document = analyze_document(*run, {.top = kTopKernels, .thesis = true, .verdict_facts = true});
+    analyzed.document.warnings = opened.trace->warnings;
   } catch (const Error& error) {
     analyzed.document.headline = {error.what()};
   }
-  analyzed.document.run = trace.path;
+  analyzed.document.run = opened.trace->path;
   return analyzed;
 }
 
-std::unique_ptr<RunFacts> facts_of(const Trace& trace, const Selection& selection) {
-  try {
-    return std::make_unique<RunFacts>(trace, selection);
-  } catch (const Error&) {
-    return nullptr;
-  }
-}
-
-std::optional<RunScope> scope_of(const Trace& trace, const Selection& selection) {
-  try {
-    return RunScope(trace, selection);
-  } catch (const Error&) {
-    return std::nullopt;
-  }
+bool is_more_of(const RunPointer& before, const RunPointer& now) {
+  return before != nullptr && now != nullptr && before->path == now->path && before->trace == nullptr;
 }
 
 }  // namespace swinscope::gui

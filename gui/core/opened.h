@@ -4,7 +4,6 @@
 #include <QString>
 #include <QStringList>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "analyzer/analyses/key_figures.h"
@@ -14,6 +13,7 @@
 #include "analyzer/table/render.h"
 #include "analyzer/timeline/timeline.h"
 #include "analyzer/trace/trace.h"
+#include "gui/core/shared_analysis.h"
 
 namespace swinscope::gui {
 
@@ -24,10 +24,8 @@ struct AnalyzedRun {
 };
 // Of the trace's measured steps, or what the selection names. Where nothing meets the selection the document has a
 // headline that says so, and no tables.
-AnalyzedRun analyze_run(const Trace& trace, const Selection& selection);
-// Nothing where nothing meets the selection.
-std::optional<RunScope> scope_of(const Trace& trace, const Selection& selection);
-std::unique_ptr<RunFacts> facts_of(const Trace& trace, const Selection& selection);
+struct OpenedRun;
+AnalyzedRun analyze_run(const OpenedRun& run, const Selection& selection);
 
 // A run. The timeline comes first, since it can be had much sooner; the rest follows.
 struct OpenedRun {
@@ -35,6 +33,8 @@ struct OpenedRun {
   std::shared_ptr<const Timeline> timeline;  // may be a preview while `trace` is not there yet
   std::shared_ptr<const Trace> trace;        // null: still loading
   AnalyzedRun analyzed;                      // of its measured steps
+  // Not a part of what is read-only: it keeps what any page has computed.
+  std::shared_ptr<SharedAnalysis> shared = std::make_shared<SharedAnalysis>();
 };
 
 struct OpenedExperiment {
@@ -55,5 +55,16 @@ struct OpenedComparison {
 using RunPointer = std::shared_ptr<const OpenedRun>;
 using ExperimentPointer = std::shared_ptr<const OpenedExperiment>;
 using ComparisonPointer = std::shared_ptr<const OpenedComparison>;
+
+// What is open. Pages show the first of these that is there; a run may be one of the experiment, and that one of the
+// comparison.
+struct Session {
+  RunPointer run;
+  ExperimentPointer experiment;
+  ComparisonPointer comparison;
+};
+
+// More of the same run: `before` was a preview, or the timeline without the analyses.
+bool is_more_of(const RunPointer& before, const RunPointer& now);
 
 }  // namespace swinscope::gui

@@ -1,13 +1,18 @@
 #include "gui/widgets/command_palette.h"
 
+#include <QAction>
 #include <QDialogButtonBox>
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QListWidget>
+#include <QMenu>
+#include <QMenuBar>
 #include <QTreeWidget>
 #include <QVBoxLayout>
 #include <algorithm>
+
+#include "gui/core/actions.h"
 
 namespace swinscope::gui {
 namespace {
@@ -19,14 +24,29 @@ bool matches(const QString& text, const QString& typed) {
                      [&](const QString& word) { return text.contains(word, Qt::CaseInsensitive); });
 }
 
-QString shown_text(const ActionInfo& action) {
-  const QString keys = shortcut_text(action);
-  const QString text =
-      QStringLiteral("%1: %2").arg(menu_title(action.menu).remove(QLatin1Char('&')), plain_text(action));
+// "W" or "Backspace, Alt+Left"
+QString keys_text(const QAction& action) {
+  return QKeySequence::listToString(action.shortcuts(), QKeySequence::PortableText)
+      .replace(QStringLiteral("; "), QStringLiteral(", "));
+}
+
+QString shown_text(const Command& command) {
+  const QString keys = keys_text(*command.action);
+  const QString text = QStringLiteral("%1: %2").arg(command.menu, plain_text(command.action->text()));
   return keys.isEmpty() ? text : QStringLiteral("%1   (%2)").arg(text, keys);
 }
 
 }  // namespace
+
+std::vector<Command> commands_of(const QMenuBar& bar) {
+  std::vector<Command> commands;
+  for (const QAction* menu : bar.actions()) {
+    for (QAction* action : menu->menu()->actions()) {
+      if (!action->isSeparator() && action->menu() == nullptr) commands.push_back({plain_text(menu->text()), action});
+    }
+  }
+  return commands;
+}
 
 CommandPalette::CommandPalette(QWidget* parent)
     : QDialog(parent), search_(new QLineEdit(this)), list_(new QListWidget(this)) {
@@ -45,8 +65,8 @@ CommandPalette::CommandPalette(QWidget* parent)
   connect(list_, &QListWidget::itemActivated, this, &CommandPalette::choose);
 }
 
-void CommandPalette::open_with(const std::function<bool(ActionId)>& is_enabled) {
-  is_enabled_ = is_enabled;
+void CommandPalette::open_with(std::vector<Command> commands) {
+  commands_ = std::move(commands);
   search_->clear();
   show_matches({});
   search_->setFocus();
@@ -55,12 +75,12 @@ void CommandPalette::open_with(const std::function<bool(ActionId)>& is_enabled) 
 
 void CommandPalette::show_matches(const QString& typed) {
   list_->clear();
-  for (const ActionInfo& action : all_actions()) {
-    const QString text = shown_text(action);
-    if (!is_enabled_(action.id) || !matches(text, typed)) continue;
+  for (std::size_t i = 0; i < commands_.size(); ++i) {
+    const QString text = shown_text(commands_[i]);
+    if (!commands_[i].action->isEnabled() || !matches(text, typed)) continue;
     auto* item = new QListWidgetItem(text, list_);
-    item->setToolTip(QString::fromUtf8(action.help));
-    item->setData(Qt::UserRole, static_cast<int>(action.id));
+    item->setToolTip(commands_[i].action->toolTip());
+    item->setData(Qt::UserRole, static_cast<qulonglong>(i));
   }
   list_->setCurrentRow(0);
 }
@@ -68,9 +88,9 @@ void CommandPalette::show_matches(const QString& typed) {
 void CommandPalette::choose() {
   const QListWidgetItem* item = list_->currentItem();
   if (item == nullptr) return;
-  const auto action = static_cast<ActionId>(item->data(Qt::UserRole).toInt());
+  QAction* action = commands_[item->data(Qt::UserRole).toULongLong()].action;
   accept();
-  Q_EMIT chosen(action);
+  action->trigger();
 }
 
 // The arrows move in the list while the focus stays where the user types.
@@ -86,7 +106,7 @@ bool CommandPalette::eventFilter(QObject* watched, QEvent* event) {
   return QDialog::eventFilter(watched, event);
 }
 
-HelpDialog::HelpDialog(QWidget* parent) : QDialog(parent) {
+HelpDialog::HelpDialog(const std::vector<Command>& commands, QWidget* parent) : QDialog(parent) {
   setObjectName(QStringLiteral("help"));
   setWindowTitle(QStringLiteral("Keys and commands"));
   auto* tree = new QTreeWidget(this);
@@ -94,8 +114,8 @@ HelpDialog::HelpDialog(QWidget* parent) : QDialog(parent) {
   tree->setHeaderLabels({QStringLiteral("command"), QStringLiteral("keys"), QStringLiteral("what it does")});
   tree->setRootIsDecorated(false);
   tree->setAlternatingRowColors(true);
-  for (const ActionInfo& action : all_actions())
-    new QTreeWidgetItem(tree, {plain_text(action), shortcut_text(action), QString::fromUtf8(action.help)});
+  for (const auto& [menu, action] : commands)
+    new QTreeWidgetItem(tree, {plain_text(action->text()), keys_text(*action), action->toolTip()});
   tree->resizeColumnToContents(0);
   tree->resizeColumnToContents(1);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);

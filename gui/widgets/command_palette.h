@@ -2,14 +2,22 @@
 #pragma once
 
 #include <QDialog>
-#include <functional>
+#include <vector>
 
-#include "gui/core/actions.h"
-
+class QAction;
 class QLineEdit;
 class QListWidget;
+class QMenuBar;
 
 namespace swinscope::gui {
+
+// An action, and the menu that it is in.
+struct Command {
+  QString menu;
+  QAction* action;
+};
+// Those of all menus; not of menus within menus, which list what was opened.
+std::vector<Command> commands_of(const QMenuBar& bar);
 
 class CommandPalette : public QDialog {
   Q_OBJECT
@@ -17,11 +25,8 @@ class CommandPalette : public QDialog {
  public:
   explicit CommandPalette(QWidget* parent);
 
-  // Shows the commands for which `is_enabled` holds, with an empty search.
-  void open_with(const std::function<bool(ActionId)>& is_enabled);
-
- Q_SIGNALS:
-  void chosen(ActionId action);
+  // Shows those that are enabled, with an empty search. The one that is chosen is triggered.
+  void open_with(std::vector<Command> commands);
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
@@ -32,14 +37,14 @@ class CommandPalette : public QDialog {
 
   QLineEdit* search_;
   QListWidget* list_;
-  std::function<bool(ActionId)> is_enabled_;
+  std::vector<Command> commands_;
 };
 
 class HelpDialog : public QDialog {
   Q_OBJECT
 
  public:
-  explicit HelpDialog(QWidget* parent);
+  HelpDialog(const std::vector<Command>& commands, QWidget* parent);
 };
 
 }  // namespace swinscope::gui

@@ -1,20 +1,19 @@
-// The window: pages, the filter above them, messages, and what is open.
+// The window: its pages, the filter above them, messages, and what is open.
 #pragma once
 
 #include <QMainWindow>
+#include <functional>
 #include <map>
+#include <vector>
 
 #include "gui/core/actions.h"
 #include "gui/core/background.h"
-#include "gui/core/calls.h"
+#include "gui/core/entries.h"
 #include "gui/core/filter.h"
 #include "gui/core/loader.h"
 #include "gui/core/settings.h"
 
-class QActionGroup;
 class QLabel;
-class QProgressBar;
-class QPushButton;
 class QStackedWidget;
 class QTabBar;
 
@@ -24,10 +23,8 @@ class Banner;
 class CommandPalette;
 class FilterBar;
 class HelpDialog;
-class KernelsPage;
-class LayersPage;
-class OverviewPage;
-class TimelinePage;
+class Page;
+struct Call;
 
 class MainWindow : public QMainWindow {
   Q_OBJECT
@@ -39,8 +36,9 @@ class MainWindow : public QMainWindow {
 
   // Traces, run folders, experiments, foreign files; the first one is loaded.
   void open(const QStringList& paths);
-  void show_page(ActionId page);
-  ActionId page() const;
+  // By its id, as in all_pages().
+  void show_page(const QString& id);
+  QString page_id() const;
   void perform(ActionId action);
   bool can_perform(ActionId action) const;
   // Nothing is being loaded or computed: what is on the screen is final.
@@ -48,17 +46,12 @@ class MainWindow : public QMainWindow {
   // Both report a failure in the banner. `path` decides the format of a report: .html, .md, .csv or .json.
   bool export_image(const QString& path);
   void export_report(const QString& path);
-  bool is_exporting() const { return !exporting_.is_idle(); }
 
-  OverviewPage& overview() { return *overview_; }
-  TimelinePage& timeline() { return *timeline_; }
   FilterModel& filter() { return filter_; }
-  KernelsPage& kernels() { return *kernels_; }
-  LayersPage& layers() { return *layers_; }
   Banner& banner() { return *banner_; }
   FilterBar& filter_bar() { return *filter_bar_; }
   Loader& loader() { return loader_; }
-  RunPointer run() const { return run_; }
+  RunPointer run() const { return session_.run; }
   QString breadcrumbs() const;
   QAction& action(ActionId id) { return *actions_.at(id); }
 
@@ -68,35 +61,22 @@ class MainWindow : public QMainWindow {
   void dropEvent(QDropEvent* event) override;
 
  private:
-  // What can be chosen in the filter bar.
-  struct Entry {
-    QString path;
-    QString title;
-    bool is_experiment = false;
-    bool is_of_experiment = false;  // a run of the entry before it that is one
-    QStringList compared;           // paths of the experiments that it compares; empty: it is no comparison
-  };
-
+  void build_layout();
   void build_pages();
-  void build_status();
+  void build_commands();
   void build_actions();
   void build_menus();
+  QAction* new_action(const QString& name, const char* text, const char* shortcuts, const char* help);
   void rebuild_recent_menu();
   void connect_loader();
-  void begin_loading(const QString& path);
-  void end_loading();
+  void end_unfinished(const Problem& problem);
   void remember(const QString& path);
-  void connect_pages();
-  int add_entry(const QString& path);
-  int add_comparison(const QString& path, const QString& title, const QStringList& compared);
   void load_entry(int index);
-  void add_runs_of(const OpenedExperiment& experiment);
-  void set_run(const RunPointer& run);
-  void set_experiment(const ExperimentPointer& experiment);
-  void set_comparison(const ComparisonPointer& comparison);
+  void set_session(const Session& session);
   void toggle_published();
-  void open_point(std::size_t point);
+  Page& page() const;
   void show_problem(const Problem& problem);
+  void show_warnings(const std::vector<std::string>& warnings);
   void show_call(const Call& call);  // in the timeline
   void show_entries();
   void update_actions();
@@ -107,34 +87,29 @@ class MainWindow : public QMainWindow {
   void choose_image();
   void choose_report();
   void set_theme(Theme theme);
+  void show_palette();
+  void show_help();
   void show_about();
 
   Settings settings_;
   FilterModel filter_;
   Loader loader_;
-  std::vector<Entry> entries_;
-  int current_ = -1;  // index into entries_
-  int loading_ = -1;
-  RunPointer run_;
-  ExperimentPointer experiment_;
-  ComparisonPointer comparison_;
+  Entries entries_;
+  int current_ = -1;  // of the entries: what is shown
+  int loading_ = -1;  // the one that was asked for last
+  Session session_;
   bool with_published_ = false;
 
+  std::map<ActionId, std::function<void()>> commands_;  // of the window; all others are a page's
   std::map<ActionId, QAction*> actions_;
+  QList<QAction*> page_actions_;
   QMenu* recent_menu_ = nullptr;
   QTabBar* tabs_ = nullptr;
   QLabel* breadcrumbs_ = nullptr;
   FilterBar* filter_bar_ = nullptr;
   Banner* banner_ = nullptr;
-  QStackedWidget* pages_ = nullptr;
-  OverviewPage* overview_ = nullptr;
-  TimelinePage* timeline_ = nullptr;
-  KernelsPage* kernels_ = nullptr;
-  LayersPage* layers_ = nullptr;
-  QProgressBar* progress_ = nullptr;
-  QLabel* phase_ = nullptr;
-  QPushButton* cancel_ = nullptr;
-  QActionGroup* themes_ = nullptr;
+  QStackedWidget* stack_ = nullptr;
+  std::vector<Page*> pages_;  // as in all_pages()
   CommandPalette* palette_ = nullptr;
   HelpDialog* help_ = nullptr;
   Background exporting_;

@@ -1,127 +1,103 @@
-// The actions of the window: made of the registry, and done here or by the page that they belong to.
+// The actions of the window: made of the lists of actions and pages, and done here or by the page that has them.
 #include <QActionGroup>
 #include <QCoreApplication>
 #include <QDockWidget>
 #include <QFileDialog>
-#include <QLabel>
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QStackedWidget>
 #include <QStatusBar>
-#include <memory>
+#include <algorithm>
 
-#include "analyzer/report/report.h"
+#include "gui/core/document_file.h"
 #include "gui/core/write_whole.h"
-#include "gui/widgets/banner.h"
+#include "gui/pages/page.h"
+#include "gui/pages/pages.h"
 #include "gui/widgets/command_palette.h"
 #include "gui/widgets/filter_bar.h"
-#include "gui/widgets/kernels_page.h"
-#include "gui/widgets/layers_page.h"
 #include "gui/widgets/main_window.h"
 #include "gui/widgets/png.h"
 #include "gui/widgets/theme.h"
-#include "gui/widgets/timeline_page.h"
 
 namespace swinscope::gui {
-namespace {
 
-bool is_theme(ActionId id) {
-  return id == ActionId::kThemeSystem || id == ActionId::kThemeLight || id == ActionId::kThemeDark;
+void MainWindow::build_commands() {
+  using enum ActionId;
+  commands_ = {
+      {kOpenFile, [this] { choose_file(); }},
+      {kOpenFolder, [this] { choose_folder(); }},
+      {kReload, [this] { load_entry(loading_); }},
+      {kExportImage, [this] { choose_image(); }},
+      {kExportReport, [this] { choose_report(); }},
+      {kQuit, [this] { close(); }},
+      {kFocusFilter, [this] { filter_bar_->focus_name(); }},
+      {kClearFilter, [this] { filter_bar_->clear(); }},
+      {kThemeSystem, [this] { set_theme(Theme::kSystem); }},
+      {kThemeLight, [this] { set_theme(Theme::kLight); }},
+      {kThemeDark, [this] { set_theme(Theme::kDark); }},
+      {kShowPublished, [this] { toggle_published(); }},
+      {kPalette, [this] { show_palette(); }},
+      {kHelp, [this] { show_help(); }},
+      {kAbout, [this] { show_about(); }},
+  };
 }
 
-// What is to be reported: the first of these that is there.
-struct Subject {
-  RunPointer run;
-  ExperimentPointer experiment;
-  ComparisonPointer comparison;
-
-  QString path() const {
-    if (run != nullptr) return run->path;
-    return experiment != nullptr ? experiment->path : comparison->paths.join(QLatin1Char(' '));
-  }
-  Document document() const {
-    if (run != nullptr) return run->analyzed.document;
-    if (experiment != nullptr) return experiment->document;
-    return comparison != nullptr ? comparison->document : Document();
-  }
-};
-
-std::vector<ReportPart> parts_of(const OpenedComparison& comparison) {
-  std::vector<ReportPart> parts;
-  for (const Experiment& experiment : comparison.experiments) {
-    for (ReportPart& part : report_parts(experiment)) {
-      part.prefix.insert(0, experiment.folder.filename().string() + ": ");
-      parts.push_back(std::move(part));
-    }
-  }
-  add_comparison(parts, comparison.published);
-  return parts;
+QAction* MainWindow::new_action(const QString& name, const char* text, const char* shortcuts, const char* help) {
+  auto* action = new QAction(QString::fromUtf8(text), this);
+  action->setObjectName(name);
+  action->setShortcuts(shortcuts_of(shortcuts));
+  action->setStatusTip(QString::fromUtf8(help));
+  action->setToolTip(QString::fromUtf8(help));
+  return action;
 }
-
-std::string report_text(const QString& suffix, const Subject& subject) {
-  if (suffix == QLatin1String("html")) {
-    std::vector<ReportPart> parts;
-    if (subject.run != nullptr) {
-      parts.push_back(report_part(*subject.run->trace, subject.run->trace->path, {}));
-    } else if (subject.experiment != nullptr) {
-      parts = report_parts(subject.experiment->experiment);
-    } else {
-      parts = parts_of(*subject.comparison);
-    }
-    return render_html(build_report(std::move(parts)));
-  }
-  RenderOptions options;
-  options.format = suffix == QLatin1String("json")  ? Format::kJson
-                   : suffix == QLatin1String("csv") ? Format::kCsv
-                                                    : Format::kMarkdown;
-  return render(subject.document(), options);
-}
-
-}  // namespace
 
 void MainWindow::build_actions() {
-  themes_ = new QActionGroup(this);
-  for (const ActionInfo& info : all_actions()) {
-    auto* action = new QAction(QString::fromUtf8(info.text), this);
-    action->setObjectName(QString::fromUtf8(info.name));
-    action->setShortcuts(shortcuts_of(info));
-    action->setStatusTip(QString::fromUtf8(info.help));
-    action->setToolTip(QString::fromUtf8(info.help));
-    connect(action, &QAction::triggered, this, [this, id = info.id] { perform(id); });
-    if (is_theme(info.id)) {
-      action->setCheckable(true);
-      themes_->addAction(action);
-    }
-    if (info.id == ActionId::kShowPublished) action->setCheckable(true);
-    QWidget* place = info.context == ActionContext::kTimeline  ? static_cast<QWidget*>(timeline_)
-                     : info.context == ActionContext::kKernels ? static_cast<QWidget*>(kernels_)
-                                                               : this;
-    action->setShortcutContext(place == this ? Qt::WindowShortcut : Qt::WidgetWithChildrenShortcut);
-    place->addAction(action);
-    actions_.emplace(info.id, action);
+  for (const PageInfo& info : all_pages()) {
+    const QString id = QString::fromUtf8(info.id);
+    QAction* action = new_action(QStringLiteral("view.") + id, info.title, info.shortcuts, info.help);
+    connect(action, &QAction::triggered, this, [this, id] { show_page(id); });
+    addAction(action);
+    page_actions_ << action;
   }
-  const Theme theme = settings_.theme();
-  actions_
-      .at(theme == Theme::kLight  ? ActionId::kThemeLight
-          : theme == Theme::kDark ? ActionId::kThemeDark
-                                  : ActionId::kThemeSystem)
-      ->setChecked(true);
-  palette_ = new CommandPalette(this);
-  connect(palette_, &CommandPalette::chosen, this, &MainWindow::perform);
+  for (const ActionInfo& info : all_actions()) {
+    QAction* action = new_action(QString::fromUtf8(info.name), info.text, info.shortcuts, info.help);
+    connect(action, &QAction::triggered, this, [this, id = info.id] { perform(id); });
+    actions_.emplace(info.id, action);
+    if (commands_.contains(info.id)) {
+      addAction(action);
+      continue;
+    }
+    action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+    for (Page* page : pages_) {
+      if (page->has(info.id)) page->addAction(action);
+    }
+  }
+  action(ActionId::kShowPublished).setCheckable(true);
+  auto* themes = new QActionGroup(this);
+  for (const auto& [id, theme] : {std::pair(ActionId::kThemeSystem, Theme::kSystem),
+                                  {ActionId::kThemeLight, Theme::kLight},
+                                  {ActionId::kThemeDark, Theme::kDark}}) {
+    action(id).setCheckable(true);
+    action(id).setChecked(theme == settings_.theme());
+    themes->addAction(&action(id));
+  }
 }
 
 void MainWindow::build_menus() {
-  std::map<ActionMenu, QMenu*> menus;
-  for (const ActionInfo& info : all_actions()) {
-    QMenu*& menu = menus[info.menu];
-    if (menu == nullptr) menu = menuBar()->addMenu(menu_title(info.menu));
-    if (info.id == ActionId::kQuit) menu->addSeparator();
-    menu->addAction(actions_.at(info.id));
-    if (info.id == ActionId::kOpenFolder) recent_menu_ = menu->addMenu(QStringLiteral("Open &recent"));
+  for (const ActionMenu id : kMenus) {
+    QMenu* menu = menuBar()->addMenu(menu_title(id));
+    if (id == ActionMenu::kView) menu->addActions(page_actions_);
+    for (const ActionInfo& info : all_actions()) {
+      if (info.menu != id) continue;
+      if (info.id == ActionId::kQuit) menu->addSeparator();
+      menu->addAction(actions_.at(info.id));
+      if (info.id == ActionId::kOpenFolder) recent_menu_ = menu->addMenu(QStringLiteral("Open &recent"));
+    }
+    if (id != ActionMenu::kView) continue;
+    menu->addSeparator();
+    for (const QDockWidget* dock : stack_->findChildren<QDockWidget*>())
+      menu->addAction(dock->toggleViewAction());
   }
-  menus[ActionMenu::kView]->addSeparator();
-  for (QDockWidget* dock : timeline_->findChildren<QDockWidget*>())
-    menus[ActionMenu::kView]->addAction(dock->toggleViewAction());
   rebuild_recent_menu();
 }
 
@@ -139,71 +115,40 @@ void MainWindow::rebuild_recent_menu() {
 }
 
 void MainWindow::update_actions() {
-  for (const ActionInfo& info : all_actions())
-    actions_.at(info.id)->setEnabled(can_perform(info.id));
+  for (const auto& [id, action] : actions_)
+    action->setEnabled(can_perform(id));
 }
 
 bool MainWindow::can_perform(ActionId id) const {
-  switch (action_info(id).context) {
-    case ActionContext::kTimeline:
-      return page() == ActionId::kPageTimeline && timeline_->can_perform(id);
-    case ActionContext::kKernels:
-      return (page() == ActionId::kPageKernels && kernels_->can_perform(id)) ||
-             (page() == ActionId::kPageLayers && layers_->can_perform(id));
-    case ActionContext::kWindow:
-      break;
-  }
+  if (!commands_.contains(id)) return page().has(id) && page().can_perform(id);
   if (id == ActionId::kReload) return loading_ >= 0;
-  const bool no_run = run_ == nullptr && (experiment_ != nullptr || comparison_ != nullptr);
-  if (id == ActionId::kExportReport) return no_run || (run_ != nullptr && run_->trace != nullptr);
+  const bool no_run = session_.run == nullptr && (session_.experiment != nullptr || session_.comparison != nullptr);
+  if (id == ActionId::kExportReport) return no_run || (session_.run != nullptr && session_.run->trace != nullptr);
   if (id == ActionId::kShowPublished) return no_run;
   return true;
 }
 
 void MainWindow::perform(ActionId id) {
-  if (timeline_->perform(id)) return;
-  if (page() == ActionId::kPageLayers ? layers_->perform(id) : kernels_->perform(id)) return;
-  switch (id) {
-    case ActionId::kOpenFile:
-      return choose_file();
-    case ActionId::kOpenFolder:
-      return choose_folder();
-    case ActionId::kReload:
-      return load_entry(loading_);
-    case ActionId::kExportImage:
-      return choose_image();
-    case ActionId::kExportReport:
-      return choose_report();
-    case ActionId::kQuit:
-      close();
-      return;
-    case ActionId::kFocusFilter:
-      return filter_bar_->focus_name();
-    case ActionId::kClearFilter:
-      return filter_bar_->clear();
-    case ActionId::kThemeSystem:
-      return set_theme(Theme::kSystem);
-    case ActionId::kThemeLight:
-      return set_theme(Theme::kLight);
-    case ActionId::kThemeDark:
-      return set_theme(Theme::kDark);
-    case ActionId::kShowPublished:
-      return toggle_published();
-    case ActionId::kPalette:
-      return palette_->open_with([this](ActionId action) { return can_perform(action); });
-    case ActionId::kHelp:
-      if (help_ == nullptr) help_ = new HelpDialog(this);
-      return help_->open();
-    case ActionId::kAbout:
-      return show_about();
-    default:
-      show_page(id);
-  }
+  if (const auto command = commands_.find(id); command != commands_.end()) return command->second();
+  if (page().has(id)) return page().perform(id);
+  const auto owner = std::ranges::find_if(pages_, [&](const Page* page) { return page->has(id); });
+  if (owner != pages_.end()) (*owner)->perform(id);
 }
 
 void MainWindow::set_theme(Theme theme) {
   settings_.set_theme(theme);
   apply_theme(theme);
+}
+
+void MainWindow::show_palette() {
+  update_actions();
+  if (palette_ == nullptr) palette_ = new CommandPalette(this);
+  palette_->open_with(commands_of(*menuBar()));
+}
+
+void MainWindow::show_help() {
+  if (help_ == nullptr) help_ = new HelpDialog(commands_of(*menuBar()), this);
+  help_->open();
 }
 
 void MainWindow::show_about() {
@@ -239,7 +184,7 @@ void MainWindow::choose_report() {
 }
 
 bool MainWindow::export_image(const QString& path) {
-  if (const auto problem = write_whole(path, png_of(*pages_->currentWidget()))) {
+  if (const auto problem = write_whole(path, png_of(page()))) {
     show_problem(*problem);
     return false;
   }
@@ -247,35 +192,15 @@ bool MainWindow::export_image(const QString& path) {
   return true;
 }
 
-// Beside the window, since it goes over all events again.
 void MainWindow::export_report(const QString& path) {
   if (!can_perform(ActionId::kExportReport)) return;
-  const QString suffix = QFileInfo(path).suffix().toLower();
-  if (!QStringList{QStringLiteral("html"), QStringLiteral("md"), QStringLiteral("csv"), QStringLiteral("json")}
-           .contains(suffix)) {
-    show_problem({QStringLiteral("%1: no report is written").arg(path),
-                  QStringLiteral("the name's ending says which kind of report, but “%1” is none").arg(suffix),
-                  QStringLiteral("give a name that ends in .html, .md, .csv or .json")});
-    return;
-  }
-  const Subject subject{run_, experiment_, comparison_};
-  const auto work = [suffix, path, subject]() -> std::shared_ptr<Problem> {
-    try {
-      const auto problem = write_whole(path, QByteArray::fromStdString(report_text(suffix, subject)));
-      return problem ? std::make_shared<Problem>(*problem) : nullptr;
-    } catch (const Error& error) {
-      return std::make_shared<Problem>(problem_of(error));
-    } catch (const std::exception& error) {
-      return std::make_shared<Problem>(problem_of(error));
-    }
-  };
-  exporting_.start(work, [this, path, source = subject.path()](const std::shared_ptr<Problem>& problem) {
-    if (problem != nullptr) {
-      show_problem(*problem);
-    } else {
-      statusBar()->showMessage(QStringLiteral("wrote %1, as does: swinscope report %2 -o %1").arg(path, source));
-    }
-  });
+  if (const auto problem = refuse_report_name(path)) return show_problem(*problem);
+  exporting_.start(
+      [session = session_, path] { return write_report(session, path); },
+      [this, path, source = report_source(session_)](const std::optional<Problem>& problem) {
+        if (problem) return show_problem(*problem);
+        statusBar()->showMessage(QStringLiteral("wrote %1, as does: swinscope report %2 -o %1").arg(path, source));
+      });
 }
 
 }  // namespace swinscope::gui

@@ -5,12 +5,12 @@
 #include <cstdio>
 
 #include "gui/core/write_whole.h"
+#include "gui/pages/timeline/search_bar.h"
+#include "gui/pages/timeline/timeline_page.h"
+#include "gui/pages/timeline/timeline_view.h"
 #include "gui/widgets/banner.h"
 #include "gui/widgets/main_window.h"
 #include "gui/widgets/png.h"
-#include "gui/widgets/search_bar.h"
-#include "gui/widgets/timeline_page.h"
-#include "gui/widgets/timeline_view.h"
 
 namespace swinscope::gui {
 namespace {
@@ -18,14 +18,6 @@ namespace {
 constexpr int kLookMs = 20;
 
 }  // namespace
-
-std::optional<ActionId> page_named(const QString& name) {
-  for (const ActionId id :
-       {ActionId::kPageOverview, ActionId::kPageTimeline, ActionId::kPageKernels, ActionId::kPageLayers}) {
-    if (QLatin1String(action_info(id).name) == QStringLiteral("view.") + name) return id;
-  }
-  return std::nullopt;
-}
 
 Screenshot::Screenshot(MainWindow& window, ScreenshotOptions options) : window_(window), options_(std::move(options)) {
   connect(&timer_, &QTimer::timeout, this, &Screenshot::look);
@@ -47,10 +39,11 @@ void Screenshot::look() {
 // In two steps, since the search takes its time: true when there is nothing left to do.
 bool Screenshot::find() {
   if (options_.find.isEmpty() || has_found_) return true;
+  auto* timeline = window_.findChild<TimelinePage*>();
   if (!has_searched_) {
     has_searched_ = true;
-    window_.timeline().search().start();
-    window_.timeline().search().set_text(options_.find);
+    timeline->search().start();
+    timeline->search().set_text(options_.find);
     return false;
   }
   has_found_ = true;
@@ -59,7 +52,7 @@ bool Screenshot::find() {
   for (int i = 0; i < 6; ++i)  // some of the surroundings
     window_.perform(ActionId::kZoomOut);
   window_.perform(ActionId::kSelectArea);
-  window_.timeline().view().setFocus();
+  timeline->view().setFocus();
   return false;
 }
 

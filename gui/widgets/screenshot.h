@@ -2,17 +2,12 @@
 #pragma once
 
 #include <QObject>
+#include <QString>
 #include <QTimer>
-#include <optional>
-
-#include "gui/core/actions.h"
 
 namespace swinscope::gui {
 
 class MainWindow;
-
-// "timeline"; nothing for a name that no page has.
-std::optional<ActionId> page_named(const QString& name);
 
 struct ScreenshotOptions {
   QString file;  // empty: none is taken, and the program goes on

@@ -72,6 +72,14 @@ void TablePanel::select_row(int row) {
   scrollTo(index);
 }
 
+Table TablePanel::shown_table() const {
+  const Table& all = model_->table();
+  Table shown{all.key, all.title, all.columns, {}};
+  for (int i = 0; i < order_->rowCount(); ++i)
+    shown.rows.push_back(all.rows[order_->index(i, 0).data(kRowRole).toULongLong()]);
+  return shown;
+}
+
 QString TablePanel::text_at(int row, std::string_view key) const {
   const int column = model_->column_of(key);
   return column < 0 ? QString() : model_->index(row, column).data().toString();

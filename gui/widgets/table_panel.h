@@ -20,6 +20,8 @@ class TablePanel : public QTableView {
   // Index in the table's rows; -1 for none.
   int current_row() const;
   void select_row(int row);
+  // The rows in the order in which they are shown, with all columns.
+  Table shown_table() const;
   // The text shown in the column of that key; for tests and for copying.
   QString text_at(int row, std::string_view key) const;
 

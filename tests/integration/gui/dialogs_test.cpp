@@ -14,7 +14,6 @@
 
 #include "gui/core/opened.h"
 #include "gui/widgets/chart_widget.h"
-#include "gui/widgets/overview_page.h"
 #include "tests/integration/gui/support.h"
 
 namespace swinscope::tests {
@@ -47,7 +46,7 @@ class DialogTest : public WindowTest {
   const QString& offered() const { return offered_; }
 
   void save_chart(const std::filesystem::path& name, Qt::Key mnemonic) {
-    gui::ChartWidget* chart = window_.overview().charts().front();
+    gui::ChartWidget* chart = overview().charts().front();
     answer(qt(name), [&] {
       QTimer choice;
       choice.callOnTimeout([&] {
@@ -116,9 +115,21 @@ TEST_F(DialogTest, ImagesAndReportsAreWrittenWhereTheUserSays) {
   EXPECT_FALSE(std::filesystem::exists(folder() / "run"));
 }
 
+TEST_F(DialogTest, TablesAreWrittenWhereTheUserSays) {
+  open(recording());
+  window_.show_page(QStringLiteral("kernels"));
+  settle();
+  answer(folder() / "rows.md", ActionId::kExportTable);
+  EXPECT_EQ(offered(), QStringLiteral("kernels.csv"));
+  EXPECT_THAT(read_file(folder() / "rows.md"), HasSubstr("bilinear2d"));
+  EXPECT_THAT(status(), HasSubstr("rows.md"));
+  answer({}, ActionId::kExportTable);
+  EXPECT_EQ(banner(), "");
+}
+
 TEST_F(DialogTest, ChartsAreSavedAsPngAndSvg) {
   open(recording());
-  const gui::ChartWidget& chart = *window_.overview().charts().front();
+  const gui::ChartWidget& chart = *overview().charts().front();
   save_chart(folder() / "chart.svg", Qt::Key_S);
   EXPECT_EQ(offered().toStdString(), chart.chart().title + ".svg");
   EXPECT_THAT(read_file(folder() / "chart.svg"), StartsWith("<svg"));

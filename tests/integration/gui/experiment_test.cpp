@@ -7,7 +7,6 @@
 #include "analyzer/table/render.h"
 #include "gui/widgets/card.h"
 #include "gui/widgets/chart_widget.h"
-#include "gui/widgets/overview_page.h"
 #include "gui/widgets/table_panel.h"
 #include "tests/integration/gui/support.h"
 
@@ -46,8 +45,8 @@ class ExperimentTest : public WindowTest {
 TEST_F(ExperimentTest, ShowsItsScalingAndOpensTheRunOfAPoint) {
   open(make_experiment());
   ASSERT_EQ(banner(), "");
-  EXPECT_THAT(window_.overview().verdict().toStdString(), HasSubstr(" at 2 GPUs: "));
-  ASSERT_GE(window_.overview().charts().size(), 4U);
+  EXPECT_THAT(overview().verdict().toStdString(), HasSubstr(" at 2 GPUs: "));
+  ASSERT_GE(overview().charts().size(), 4U);
   EXPECT_EQ(window_.run(), nullptr);
   for (const QSize size : {QSize(1280, 720), QSize(1920, 1080)}) {
     window_.resize(size);
@@ -56,7 +55,7 @@ TEST_F(ExperimentTest, ShowsItsScalingAndOpensTheRunOfAPoint) {
   auto* runs = window_.findChild<QComboBox*>(QStringLiteral("filter_run"));
   EXPECT_EQ(runs->count(), 3);  // the experiment, and a run for each point
 
-  gui::ChartWidget* chart = window_.overview().charts().front();
+  gui::ChartWidget* chart = overview().charts().front();
   chart->setFocus();
   QTest::keyClick(chart, Qt::Key_Right);
   QTest::keyClick(chart, Qt::Key_Right);  // the second point
@@ -66,7 +65,7 @@ TEST_F(ExperimentTest, ShowsItsScalingAndOpensTheRunOfAPoint) {
   EXPECT_EQ(window_.run()->trace->ranks.size(), 2U);
   EXPECT_THAT(window_.breadcrumbs().toStdString(), HasSubstr("experiment › gpus2/tracing › Overview"));
 
-  window_.show_page(ActionId::kPageTimeline);
+  window_.show_page(QStringLiteral("timeline"));
   EXPECT_EQ(view().timeline()->processes.size(), 2U);
   auto* ranks = window_.findChild<QComboBox*>(QStringLiteral("filter_rank"));
   const std::size_t all = view().rows().lanes().size();
@@ -83,7 +82,7 @@ TEST_F(ExperimentTest, APointAndItsTracedRunShowTheSameFigures) {
       std::filesystem::path(SWINSCOPE_SOURCE_DIR) / "data" / "swinscope_swin_large_weak_2gpu";
   open(path);
   const auto cell = [&](const std::string& table, const char* column, int row) {
-    for (const gui::TablePanel* panel : window_.overview().tables()) {
+    for (const gui::TablePanel* panel : overview().tables()) {
       const QAbstractItemModel& model = *panel->model();
       if (panel->accessibleName().toStdString().find(table) == std::string::npos) continue;
       for (int i = 0; i < model.columnCount(); ++i) {
@@ -97,12 +96,12 @@ TEST_F(ExperimentTest, APointAndItsTracedRunShowTheSameFigures) {
   const std::string idle = cell("Scaling", "idle", 1);
   const std::string step = cell("Scaling", "traced step", 1);
   open(path / "gpus2" / "tracing");
-  const auto card = [&](std::size_t i) { return window_.overview().cards().at(i)->value().toStdString(); };
+  const auto card = [&](std::size_t i) { return overview().cards().at(i)->value().toStdString(); };
   EXPECT_EQ(card(1), step);
   EXPECT_EQ(card(2), busy);
   EXPECT_EQ(card(4), idle);
   const nlohmann::json said = run_json({"analyze", (path / "gpus2" / "tracing").string()})["data"];
-  EXPECT_EQ(window_.overview().verdict().toStdString(), said["verdict"]);
+  EXPECT_EQ(overview().verdict().toStdString(), said["verdict"]);
   for (int row = 0; row < 2; ++row) {
     const auto shown = [&](const char* table, const char* key, Unit unit) {
       return format_cell(said[table][static_cast<std::size_t>(row)][key].get<double>(), unit);
@@ -119,22 +118,22 @@ TEST_F(ExperimentTest, AFolderOfExperimentsIsCompared) {
   make_experiment("study/theirs");
   open(folder() / "study");
   EXPECT_THAT(banner(), testing::StartsWith("experiment \"mine\", point gpus=1: traced times only"));
-  EXPECT_THAT(window_.overview().verdict().toStdString(), HasSubstr("theirs takes "));
+  EXPECT_THAT(overview().verdict().toStdString(), HasSubstr("theirs takes "));
   std::vector<std::string> titles;
-  for (const gui::ChartWidget* chart : window_.overview().charts()) {
+  for (const gui::ChartWidget* chart : overview().charts()) {
     titles.push_back(chart->chart().title);
     EXPECT_EQ(chart->chart().series.front().name, "mine");
     EXPECT_EQ(chart->chart().series[1].name, "theirs");
   }
   EXPECT_THAT(titles, testing::IsSupersetOf({"Training time", "Speedup", "Parallel efficiency", "GPU utilization",
                                              "GPU share of the compute time", "CPU share of the compute time"}));
-  EXPECT_EQ(window_.overview().cards().size(), 2U);
+  EXPECT_EQ(overview().cards().size(), 2U);
   expect_nothing_overlaps();
   auto* runs = window_.findChild<QComboBox*>(QStringLiteral("filter_run"));
   EXPECT_EQ(runs->count(), 3);  // the comparison, and its experiments
 
   const auto series_of_speedup = [this] {
-    for (const gui::ChartWidget* chart : window_.overview().charts()) {
+    for (const gui::ChartWidget* chart : overview().charts()) {
       if (chart->chart().title == "Speedup") return chart->chart().series.size();
     }
     return std::size_t{0};
@@ -150,9 +149,9 @@ TEST_F(ExperimentTest, AFolderOfExperimentsIsCompared) {
   settle();
   EXPECT_THAT(read_file(folder() / "study.html"), HasSubstr("<h2>Platform comparison</h2>"));
 
-  Q_EMIT window_.overview().experiment_requested(1);
+  Q_EMIT overview().charts().front()->category_activated(0, 1);  // a point of the second line
   settle();
-  EXPECT_THAT(window_.overview().verdict().toStdString(), HasSubstr("parallel efficiency"));
+  EXPECT_THAT(overview().verdict().toStdString(), HasSubstr("parallel efficiency"));
   EXPECT_THAT(window_.breadcrumbs().toStdString(), HasSubstr("comparison › theirs"));
   EXPECT_EQ(runs->count(), 5);  // and the runs of that experiment
 }
@@ -161,11 +160,11 @@ TEST_F(ExperimentTest, AnExperimentStandsBesidePublishedResults) {
   open(make_experiment());
   window_.action(ActionId::kShowPublished).trigger();
   settle();
-  EXPECT_EQ(window_.overview().cards().size(), 1U);
-  EXPECT_EQ(window_.overview().tables().front()->model()->rowCount(), 2 + 8);
+  EXPECT_EQ(overview().cards().size(), 1U);
+  EXPECT_EQ(overview().tables().front()->model()->rowCount(), 2 + 8);
   window_.action(ActionId::kShowPublished).trigger();
   settle();
-  EXPECT_THAT(window_.overview().verdict().toStdString(), HasSubstr(" at 2 GPUs: "));
+  EXPECT_THAT(overview().verdict().toStdString(), HasSubstr(" at 2 GPUs: "));
 }
 
 }  // namespace

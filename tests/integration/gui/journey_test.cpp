@@ -11,12 +11,9 @@
 
 #include "analyzer/base/text.h"
 #include "analyzer/importers/open.h"
+#include "gui/pages/timeline/minimap_widget.h"
 #include "gui/widgets/calls_panel.h"
 #include "gui/widgets/card.h"
-#include "gui/widgets/kernels_page.h"
-#include "gui/widgets/layers_page.h"
-#include "gui/widgets/minimap_widget.h"
-#include "gui/widgets/overview_page.h"
 #include "tests/integration/gui/support.h"
 
 namespace swinscope::tests {
@@ -34,7 +31,7 @@ class JourneyTest : public WindowTest {
     ASSERT_NE(window_.run(), nullptr) << banner();
   }
   void show_timeline() {
-    window_.show_page(ActionId::kPageTimeline);
+    window_.show_page(QStringLiteral("timeline"));
     ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_));
     view().setFocus();
   }
@@ -49,31 +46,31 @@ class JourneyTest : public WindowTest {
     QTest::keyClick(edit, Qt::Key_Return);
     ASSERT_TRUE(view().selection().has_value());
   }
-  std::string detail(const char* what) { return window_.timeline().detail(QString::fromUtf8(what)).toStdString(); }
+  std::string detail(const char* what) { return timeline().detail(QString::fromUtf8(what)).toStdString(); }
 };
 
 TEST_F(JourneyTest, OverviewShowsVerdictFiguresAndCharts) {
-  EXPECT_THAT(window_.overview().verdict().toStdString(), HasSubstr("bound by memory"));
-  ASSERT_EQ(window_.overview().cards().size(), 6U);
-  EXPECT_EQ(window_.overview().cards()[0]->value(), QStringLiteral("not recorded"));  // PyTorch does not say images
-  EXPECT_EQ(window_.overview().cards()[1]->value(), QStringLiteral("236.0 ms"));
-  EXPECT_EQ(window_.overview().cards()[2]->value(), QStringLiteral("76.3 %"));
-  EXPECT_FALSE(window_.overview().charts().empty());
-  QTest::mouseClick(window_.overview().cards()[2], Qt::LeftButton);  // its evidence
-  EXPECT_EQ(window_.page(), ActionId::kPageKernels);
+  EXPECT_THAT(overview().verdict().toStdString(), HasSubstr("bound by memory"));
+  ASSERT_EQ(overview().cards().size(), 6U);
+  EXPECT_EQ(overview().cards()[0]->value(), QStringLiteral("not recorded"));  // PyTorch does not say images
+  EXPECT_EQ(overview().cards()[1]->value(), QStringLiteral("236.0 ms"));
+  EXPECT_EQ(overview().cards()[2]->value(), QStringLiteral("76.3 %"));
+  EXPECT_FALSE(overview().charts().empty());
+  QTest::mouseClick(overview().cards()[2], Qt::LeftButton);  // its evidence
+  EXPECT_EQ(window_.page_id(), QStringLiteral("kernels"));
   EXPECT_THAT(window_.breadcrumbs().toStdString(), HasSubstr("copy.kineto.json.gz › Kernels"));
 }
 
 TEST_F(JourneyTest, ThreeStepsAreInTheMinimap) {
   show_timeline();
-  EXPECT_EQ(window_.timeline().minimap().step_count(), 3U);
+  EXPECT_EQ(timeline().minimap().step_count(), 3U);
   EXPECT_FALSE(view().rows().lanes().empty());
 }
 
 TEST_F(JourneyTest, SearchFindsAKernelAndItsDetailsShowTheLaunchDelay) {
   find(kKernel);
-  EXPECT_EQ(window_.timeline().search().status(), QStringLiteral("36 hits"));
-  const auto& ticks = window_.timeline().minimap().ticks();
+  EXPECT_EQ(timeline().search().status(), QStringLiteral("36 hits"));
+  const auto& ticks = timeline().minimap().ticks();
   EXPECT_TRUE(std::any_of(ticks.begin(), ticks.end(), [](auto hits) { return hits > 0; }));
   EXPECT_THAT(detail("name"), HasSubstr(kKernel));
   const gui::LaunchLink link = view().links().at(0);
@@ -141,7 +138,7 @@ TEST_F(JourneyTest, DraggingSelectsAnAreaWithItsStatistics) {
     events += last - first;
   }
   ASSERT_GT(events, 0U);
-  EXPECT_THAT(window_.timeline().area_summary().toStdString(),
+  EXPECT_THAT(timeline().area_summary().toStdString(),
               HasSubstr("Δt " + format_duration(area.window.length()) + " · " +
                         format_count(static_cast<std::int64_t>(events)) + " events"));
 }
@@ -196,37 +193,36 @@ TEST_F(JourneyTest, BookmarksComeBack) {
   gui::MainWindow later;
   later.open({window_.run()->path});
   ASSERT_TRUE(QTest::qWaitFor([&] { return later.is_settled(); }, kWaitMs));
-  ASSERT_EQ(later.timeline().bookmarks().all().size(), 1U);
-  EXPECT_EQ(later.timeline().bookmarks().all()[0].label, QStringLiteral("the slow one"));
-  EXPECT_EQ(later.timeline().bookmarks().all()[0].begin_ns, close.begin_ns);
-  EXPECT_EQ(later.timeline().bookmarks().all()[0].end_ns, close.end_ns);
+  ASSERT_EQ(later.findChild<gui::TimelinePage*>()->bookmarks().all().size(), 1U);
+  EXPECT_EQ(later.findChild<gui::TimelinePage*>()->bookmarks().all()[0].label, QStringLiteral("the slow one"));
+  EXPECT_EQ(later.findChild<gui::TimelinePage*>()->bookmarks().all()[0].begin_ns, close.begin_ns);
+  EXPECT_EQ(later.findChild<gui::TimelinePage*>()->bookmarks().all()[0].end_ns, close.end_ns);
 }
 
 TEST_F(JourneyTest, KernelsPageGoesThroughTheCallsInTheTimeline) {
-  window_.show_page(ActionId::kPageKernels);
+  window_.show_page(QStringLiteral("kernels"));
   settle();
-  gui::TablePanel& table = window_.kernels().table();
+  gui::TablePanel& table = kernels().table();
   EXPECT_THAT(table.text_at(table.current_row(), "name").toStdString(), HasSubstr(kKernel));  // the longest
   EXPECT_EQ(table.text_at(table.current_row(), "total_ns"), QStringLiteral("196.4 ms"));
-  EXPECT_EQ(window_.kernels().calls().calls().size(), 36U);
+  EXPECT_EQ(kernels().calls().calls().size(), 36U);
   QTest::keyClick(&table, Qt::Key_N);
-  ASSERT_EQ(window_.page(), ActionId::kPageTimeline);
+  ASSERT_EQ(window_.page_id(), QStringLiteral("timeline"));
   EXPECT_THAT(detail("name"), HasSubstr(kKernel));
-  EXPECT_EQ(view().timeline()->event(*view().selection()).duration_ns,
-            window_.kernels().calls().calls()[0].duration_ns);
+  EXPECT_EQ(view().timeline()->event(*view().selection()).duration_ns, kernels().calls().calls()[0].duration_ns);
 }
 
 TEST_F(JourneyTest, TheFilterChangesEveryPage) {
-  window_.show_page(ActionId::kPageKernels);
+  window_.show_page(QStringLiteral("kernels"));
   auto* name = window_.findChild<QLineEdit*>(QStringLiteral("filter_name"));
-  const int all = window_.kernels().table().model_of_rows().rowCount();
+  const int all = kernels().table().model_of_rows().rowCount();
   name->setText(QStringLiteral("upsample"));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window_.kernels().table().model_of_rows().rowCount() < all; }, kWaitMs));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return kernels().table().model_of_rows().rowCount() < all; }, kWaitMs));
   settle();
-  const gui::TableModel& rows = window_.kernels().table().model_of_rows();
+  const gui::TableModel& rows = kernels().table().model_of_rows();
   ASSERT_GT(rows.rowCount(), 0);
   for (int i = 0; i < rows.rowCount(); ++i)
-    EXPECT_THAT(window_.kernels().table().text_at(i, "name").toStdString(), HasSubstr("upsample"));
+    EXPECT_THAT(kernels().table().text_at(i, "name").toStdString(), HasSubstr("upsample"));
   EXPECT_THAT(window_.breadcrumbs().toStdString(), HasSubstr("filtered"));
   window_.perform(ActionId::kClearFilter);
   settle();
@@ -234,9 +230,9 @@ TEST_F(JourneyTest, TheFilterChangesEveryPage) {
 }
 
 TEST_F(JourneyTest, TheOperatorsOfAPyTorchTraceAreLayers) {
-  window_.show_page(ActionId::kPageLayers);
+  window_.show_page(QStringLiteral("layers"));
   settle();
-  const QAbstractItemModel& model = *window_.layers().tree().model();
+  const QAbstractItemModel& model = *layers().tree().model();
   const QModelIndexList found = model.match(model.index(0, 0), Qt::DisplayRole, QStringLiteral("aten::conv2d"), 1,
                                             Qt::MatchRecursive | Qt::MatchContains);
   EXPECT_FALSE(found.isEmpty());

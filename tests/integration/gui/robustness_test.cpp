@@ -10,7 +10,6 @@
 
 #include <gmock/gmock.h>
 
-#include "gui/widgets/overview_page.h"
 #include "tests/integration/gui/support.h"
 
 namespace swinscope::tests {
@@ -30,7 +29,7 @@ class RobustnessTest : public WindowTest {
     ASSERT_NE(window_.run(), nullptr) << banner();
     ASSERT_NE(window_.run()->trace, nullptr);
     EXPECT_EQ(banner(), "");
-    EXPECT_THAT(window_.overview().verdict().toStdString(), HasSubstr("bound by"));
+    EXPECT_THAT(overview().verdict().toStdString(), HasSubstr("bound by"));
   }
 };
 
@@ -54,9 +53,8 @@ TEST_F(RobustnessTest, ANewerSchemaIsRefusedWithTheNextStep) {
 
 TEST_F(RobustnessTest, ATraceWithoutEventsOpens) {
   open(folder() / write("empty.json", R"({"traceEvents": [], "schemaVersion": 1})"));
-  for (const ActionId page :
-       {ActionId::kPageTimeline, ActionId::kPageKernels, ActionId::kPageLayers, ActionId::kPageOverview}) {
-    window_.show_page(page);
+  for (const gui::PageInfo& page : gui::all_pages()) {
+    window_.show_page(QString::fromUtf8(page.id));
     settle();
     EXPECT_FALSE(window_.grab().isNull());
   }
@@ -83,7 +81,7 @@ TEST_F(RobustnessTest, AFileThatIsDeletedWhileOpenStaysOnTheScreen) {
   open(path);
   const std::uint64_t events = window_.run()->timeline->event_count();
   std::filesystem::remove(path);
-  window_.show_page(ActionId::kPageTimeline);
+  window_.show_page(QStringLiteral("timeline"));
   press(Qt::Key_W);
   press(Qt::Key_Period);
   EXPECT_TRUE(view().selection().has_value());
@@ -111,7 +109,7 @@ TEST_F(RobustnessTest, CancelAtAnyMomentOfALoad) {
     EXPECT_FALSE(window_.loader().is_loading());
     if (was_cancelled) {
       EXPECT_THAT(banner(), HasSubstr("loading was cancelled"));
-      EXPECT_THAT(window_.overview().verdict().toStdString(), Not(HasSubstr("Analyzing")));
+      EXPECT_THAT(overview().verdict().toStdString(), Not(HasSubstr("Analyzing")));
     }
   }
   EXPECT_GT(moments, 2);
@@ -157,7 +155,7 @@ TEST_F(RobustnessTest, TheWindowAnswersWhileATraceLoads) {
   });
   probe.start(kProbeMs);
   since.start();
-  window_.show_page(ActionId::kPageTimeline);
+  window_.show_page(QStringLiteral("timeline"));
   open(copy_of_recording());
   ASSERT_NE(window_.run(), nullptr);
   EXPECT_GT(ticks, 2);
@@ -168,10 +166,11 @@ TEST_F(RobustnessTest, TheWindowAnswersWhileATraceLoads) {
 // One input, of those that open no dialog.
 class RandomInput {
  public:
-  RandomInput(gui::MainWindow& window, std::uint32_t seed) : window_(window), random_(seed) {}
+  RandomInput(gui::MainWindow& window, std::uint32_t seed)
+      : window_(window), timeline_(*window.findChild<gui::TimelinePage*>()), random_(seed) {}
 
   void next() {
-    QWidget* target = window_.timeline().view().viewport();
+    QWidget* target = timeline_.view().viewport();
     const QPoint place(below(target->width()), below(target->height()));
     switch (below(7)) {
       case 0:
@@ -188,20 +187,19 @@ class RandomInput {
         wheel(target, place);
         return;
       case 4:
-        window_.show_page(kPages[static_cast<std::size_t>(below(kPages.size()))]);
+        window_.show_page(
+            QString::fromUtf8(gui::all_pages()[static_cast<std::size_t>(below(gui::all_pages().size()))].id));
         return;
       case 5:
-        window_.timeline().search().set_text(below(2) == 0 ? QString() : QStringLiteral("gemm"));
+        timeline_.search().set_text(below(2) == 0 ? QString() : QStringLiteral("gemm"));
         return;
       default:
-        QTest::keyClick(&window_.timeline().view(), kKeys[static_cast<std::size_t>(below(kKeys.size()))],
+        QTest::keyClick(&timeline_.view(), kKeys[static_cast<std::size_t>(below(kKeys.size()))],
                         below(4) == 0 ? Qt::ControlModifier : Qt::NoModifier);
     }
   }
 
  private:
-  static constexpr std::array kPages = {ActionId::kPageOverview, ActionId::kPageTimeline, ActionId::kPageTimeline,
-                                        ActionId::kPageKernels, ActionId::kPageLayers};
   // Without O, E, Q and R: with Ctrl they open dialogs, close the window or load again.
   static constexpr std::array kKeys = {Qt::Key_W,
                                        Qt::Key_S,
@@ -232,6 +230,7 @@ class RandomInput {
   }
 
   gui::MainWindow& window_;
+  gui::TimelinePage& timeline_;
   std::mt19937 random_;
 };
 

@@ -5,12 +5,15 @@
 #include <QTest>
 
 #include "gui/core/search.h"
+#include "gui/pages/overview/overview_page.h"
+#include "gui/pages/pages.h"
+#include "gui/pages/table/table_page.h"
+#include "gui/pages/timeline/search_bar.h"
+#include "gui/pages/timeline/timeline_page.h"
+#include "gui/pages/timeline/timeline_view.h"
 #include "gui/widgets/banner.h"
 #include "gui/widgets/main_window.h"
-#include "gui/widgets/search_bar.h"
 #include "gui/widgets/table_panel.h"
-#include "gui/widgets/timeline_page.h"
-#include "gui/widgets/timeline_view.h"
 #include "tests/integration/cli/support.h"
 
 namespace swinscope::tests {
@@ -40,7 +43,18 @@ class WindowTest : public CliTest {
     std::filesystem::copy_file(recording(), copy);
     return copy;
   }
-  gui::TimelineView& view() { return window_.timeline().view(); }
+  template <typename Wanted>
+  Wanted& page(const char* id) {
+    auto* page = window_.findChild<Wanted*>(QString::fromUtf8(id));
+    if (page == nullptr) throw std::runtime_error(std::string("no such page: ") + id);
+    return *page;
+  }
+  gui::OverviewPage& overview() { return page<gui::OverviewPage>("overview"); }
+  gui::TimelinePage& timeline() { return page<gui::TimelinePage>("timeline"); }
+  gui::TablePage& kernels() { return page<gui::TablePage>("kernels"); }
+  gui::TablePage& layers() { return page<gui::TablePage>("layers"); }
+  gui::TablePage& tables() { return page<gui::TablePage>("tables"); }
+  gui::TimelineView& view() { return timeline().view(); }
   void press(int key, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
     QTest::keyClick(&view(), static_cast<Qt::Key>(key), modifiers);
   }

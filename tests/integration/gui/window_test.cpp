@@ -22,12 +22,10 @@
 
 #include <gmock/gmock.h>
 
+#include "gui/core/layer_tree.h"
 #include "gui/widgets/calls_panel.h"
 #include "gui/widgets/chart_widget.h"
 #include "gui/widgets/command_palette.h"
-#include "gui/widgets/kernels_page.h"
-#include "gui/widgets/layers_page.h"
-#include "gui/widgets/overview_page.h"
 #include "gui/widgets/theme.h"
 #include "tests/integration/gui/support.h"
 
@@ -77,9 +75,8 @@ TEST_F(MainWindowTest, NothingOverlapsOnAnyPage) {
   open(recording());
   for (const QSize size : {QSize(1280, 720), QSize(1920, 1080)}) {
     window_.resize(size);
-    for (const ActionId page :
-         {ActionId::kPageOverview, ActionId::kPageTimeline, ActionId::kPageKernels, ActionId::kPageLayers}) {
-      window_.show_page(page);
+    for (const gui::PageInfo& page : gui::all_pages()) {
+      window_.show_page(QString::fromUtf8(page.id));
       settle();
       expect_nothing_overlaps();
     }
@@ -136,47 +133,46 @@ TEST(ThemeTest, FieldsCanBeMadeOut) {
 
 TEST_F(MainWindowTest, LayersPageGoesThroughTheCallsInTheTimeline) {
   open(data_file("swinscope_swin_tiny_infer_1gpu.db"));
-  window_.show_page(ActionId::kPageLayers);
+  window_.show_page(QStringLiteral("layers"));
   settle();
-  gui::LayersPage& layers = window_.layers();
-  QTreeView& tree = layers.tree();
+  QTreeView& tree = layers().tree();
   tree.expandAll();
   const QModelIndexList found = tree.model()->match(tree.model()->index(0, 0), Qt::DisplayRole, QStringLiteral("qkv"),
                                                     1, Qt::MatchRecursive | Qt::MatchContains);
   ASSERT_FALSE(found.isEmpty());
   tree.setCurrentIndex(found.front());
   settle();
-  const std::size_t all = layers.calls().calls().size();
+  const std::size_t all = layers().calls().calls().size();
   ASSERT_GT(all, 1U);
   EXPECT_EQ(tree.currentIndex().siblingAtColumn(gui::LayerTreeModel::kCalls).data().toString().toStdString(),
             std::to_string(all));
-  EXPECT_EQ(layers.calls().histogram().chart().series.size(), 1U);
-  EXPECT_FALSE(layers.calls().boxes().isVisible()) << "one rank";
+  EXPECT_EQ(layers().calls().histogram().chart().series.size(), 1U);
+  EXPECT_FALSE(layers().calls().boxes().isVisible()) << "one rank";
   window_.perform(ActionId::kNextOccurrence);
-  ASSERT_EQ(window_.page(), ActionId::kPageTimeline);
+  ASSERT_EQ(window_.page_id(), QStringLiteral("timeline"));
   ASSERT_TRUE(view().selection());
-  EXPECT_EQ(view().timeline()->event(*view().selection()).start_ns, layers.calls().calls()[0].start_ns);
+  EXPECT_EQ(view().timeline()->event(*view().selection()).start_ns, layers().calls().calls()[0].start_ns);
   // One step of several: fewer calls of the same layer.
   gui::Filter filter;
   filter.steps = StepRange{1, 1};
-  window_.show_page(ActionId::kPageLayers);
+  window_.show_page(QStringLiteral("layers"));
   for (const QSpinBox* step : window_.findChild<QWidget*>(QStringLiteral("filter"))->findChildren<QSpinBox*>())
     EXPECT_TRUE(step->isEnabled());
   window_.filter().set_filter(filter);
   settle();
-  EXPECT_GT(layers.calls().calls().size(), 0U);
-  EXPECT_LT(layers.calls().calls().size(), all);
+  EXPECT_GT(layers().calls().calls().size(), 0U);
+  EXPECT_LT(layers().calls().calls().size(), all);
   filter.stream = 4'000'000;
   window_.filter().set_filter(filter);
   settle();
-  EXPECT_EQ(layers.message(), QStringLiteral("No layer passes the filter."));
+  EXPECT_EQ(layers().message(), QStringLiteral("No layer passes the filter."));
 }
 
 TEST_F(MainWindowTest, CallsOfSeveralRanksHaveBoxes) {
   open(data_file("swinscope_swin_tiny_ddp_2gpu"));
-  window_.show_page(ActionId::kPageKernels);
+  window_.show_page(QStringLiteral("kernels"));
   settle();
-  gui::CallsPanel& calls = window_.kernels().calls();
+  gui::CallsPanel& calls = kernels().calls();
   ASSERT_FALSE(calls.calls().empty());
   EXPECT_TRUE(calls.boxes().isVisible());
   EXPECT_EQ(calls.boxes().chart().categories, (std::vector<std::string>{"rank 0", "rank 1"}));
@@ -185,7 +181,7 @@ TEST_F(MainWindowTest, CallsOfSeveralRanksHaveBoxes) {
 
 TEST_F(MainWindowTest, LanesAndTheSelectedEventAreAccessible) {
   open(recording());
-  window_.show_page(ActionId::kPageTimeline);
+  window_.show_page(QStringLiteral("timeline"));
   QAccessibleInterface* timeline = QAccessible::queryAccessibleInterface(&view());
   ASSERT_NE(timeline, nullptr);
   const int lanes = static_cast<int>(view().rows().lanes().size());
@@ -205,7 +201,7 @@ TEST_F(MainWindowTest, LanesAndTheSelectedEventAreAccessible) {
 // The recording's CPU time: drawn where it was sampled, as high as it says, with the value below the mouse.
 TEST_F(MainWindowTest, SampledValuesStandBelowTheLanes) {
   open(recording().parent_path() / "swinscope_swin_tiny_infer_1gpu.db");
-  window_.show_page(ActionId::kPageTimeline);
+  window_.show_page(QStringLiteral("timeline"));
   ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_));
   ASSERT_EQ(view().rows().counters().size(), 1U);
   const gui::LaneRow& row = *view().rows().counters()[0];
@@ -260,7 +256,7 @@ TEST_F(MainWindowTest, ThePaletteFindsAndDoesACommand) {
   ASSERT_EQ(list->count(), 1);
   EXPECT_LT(list->count(), all);
   QTest::keyClick(search, Qt::Key_Return);
-  EXPECT_EQ(window_.page(), ActionId::kPageKernels);
+  EXPECT_EQ(window_.page_id(), QStringLiteral("kernels"));
   EXPECT_FALSE(palette->isVisible());
 }
 
@@ -291,7 +287,7 @@ TEST_F(MainWindowTest, FilesCanBeDroppedAndAreRememberedAsRecent) {
 
 TEST_F(MainWindowTest, ChartsSayWhatIsBelowTheMouse) {
   open(recording());
-  gui::ChartWidget* chart = window_.overview().charts().front();
+  gui::ChartWidget* chart = overview().charts().front();
   QStringList said;
   for (int x = 0; x < chart->width(); x += 8) {
     for (int y = 0; y < chart->height(); y += 8) {

@@ -68,8 +68,9 @@ LayerRow layer(const char* path, const char* phase, std::int64_t host_ns, std::i
 TEST(LayerTree, AddsUpWhatIsBelow) {
   LayerTreeModel model;
   const Tester tester(&model, kFatal);
-  model.set_rows({layer("stage1.block0.mlp", "forward", 10, 100), layer("stage1.block0.mlp", "backward", 10, 200),
-                  layer("stage1.block1", "forward", 5, 100), layer("head", "", 600, 0)});
+  model.set_table(
+      layer_rows_table({layer("stage1.block0.mlp", "forward", 10, 100), layer("stage1.block0.mlp", "backward", 10, 200),
+                        layer("stage1.block1", "forward", 5, 100), layer("head", "", 600, 0)}));
   ASSERT_EQ(model.rowCount(), 2);
   const QModelIndex stage = model.index(0, LayerTreeModel::kPath);
   EXPECT_EQ(stage.data().toString(), QStringLiteral("stage1"));
@@ -90,7 +91,7 @@ TEST(LayerTree, AddsUpWhatIsBelow) {
   // What ran on the host only: its host time is its time.
   const QModelIndex head = model.index(1, LayerTreeModel::kWork);
   EXPECT_EQ(head.data().toString(), QStringLiteral("600 ns"));
-  model.set_rows({});
+  model.set_table({});
   EXPECT_EQ(model.rowCount(), 0);
 }
 
@@ -99,7 +100,7 @@ TEST(LayerTree, SaysNothingOfCostsThatAreNotKnown) {
   LayerRow unknown = layer("aten::mul", "", 10, 100);
   unknown.flops = 0;
   unknown.has_cost = false;  // PyTorch's operators
-  model.set_rows({unknown, layer("head", "", 600, 0)});
+  model.set_table(layer_rows_table({unknown, layer("head", "", 600, 0)}));
   for (const int column : {LayerTreeModel::kGflop, LayerTreeModel::kRate, LayerTreeModel::kBytes})
     EXPECT_EQ(model.index(0, column).data().toString(), QStringLiteral("-")) << column;
   EXPECT_EQ(model.index(1, LayerTreeModel::kBytes).data().toString(), QStringLiteral("0 B")) << "known to be none";
@@ -113,7 +114,7 @@ TEST(Actions, AreNamedDescribedAndReachedByOneKeyEach) {
     EXPECT_TRUE(names.insert(action.name).second) << action.name;
     EXPECT_TRUE(ids.insert(action.id).second) << action.name;
     EXPECT_NE(std::string(action.help), "") << action.name;
-    for (const QKeySequence& key : shortcuts_of(action)) {
+    for (const QKeySequence& key : shortcuts_of(action.shortcuts)) {
       EXPECT_FALSE(key.isEmpty()) << action.name;
       EXPECT_TRUE(keys.insert({key.toString().toStdString(), action.context}).second) << key.toString().toStdString();
     }

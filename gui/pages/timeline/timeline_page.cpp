@@ -1,9 +1,10 @@
-#include "gui/widgets/timeline_page.h"
+#include "gui/pages/timeline/timeline_page.h"
 
 #include <QDockWidget>
 #include <QHeaderView>
 #include <QLabel>
 #include <QListWidget>
+#include <QMainWindow>
 #include <QTabWidget>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -13,10 +14,11 @@
 #include "gui/core/event_details.h"
 #include "gui/core/filter.h"
 #include "gui/core/time_axis.h"
-#include "gui/widgets/minimap_widget.h"
-#include "gui/widgets/search_bar.h"
+#include "gui/pages/timeline/minimap_widget.h"
+#include "gui/pages/timeline/search_bar.h"
+#include "gui/pages/timeline/timeline_accessible.h"
+#include "gui/pages/timeline/timeline_view.h"
 #include "gui/widgets/table_panel.h"
-#include "gui/widgets/timeline_view.h"
 
 namespace swinscope::gui {
 namespace {
@@ -26,7 +28,8 @@ constexpr const char* kNoArea = "Drag over the timeline to select an area, or se
 }  // namespace
 
 TimelinePage::TimelinePage(QWidget* parent)
-    : QMainWindow(parent),
+    : Page(parent),
+      parts_(new QMainWindow(this)),
       view_(new TimelineView(this)),
       minimap_(new MinimapWidget(this)),
       search_(new SearchBar(this)),
@@ -35,13 +38,18 @@ TimelinePage::TimelinePage(QWidget* parent)
       area_names_(new TablePanel(QStringLiteral("Events of the area by name"), this)),
       area_lanes_(new TablePanel(QStringLiteral("Lanes of the area"), this)),
       bookmark_list_(new QListWidget(this)) {
+  install_timeline_accessibility();
   build_layout();
   build_commands();
   connect_parts();
+  setFocusProxy(view_);
 }
 
 void TimelinePage::build_layout() {
-  setWindowFlags(Qt::Widget);  // a part of the window, with docks of its own
+  parts_->setWindowFlags(Qt::Widget);
+  auto* all = new QVBoxLayout(this);
+  all->setContentsMargins(0, 0, 0, 0);
+  all->addWidget(parts_);
   auto* centre = new QWidget(this);
   auto* column = new QVBoxLayout(centre);
   column->setContentsMargins(0, 0, 0, 0);
@@ -49,7 +57,7 @@ void TimelinePage::build_layout() {
   column->addWidget(minimap_);
   column->addWidget(search_);
   column->addWidget(view_, 1);
-  setCentralWidget(centre);
+  parts_->setCentralWidget(centre);
 
   details_->setObjectName(QStringLiteral("details"));
   details_->horizontalHeader()->setStretchLastSection(true);
@@ -72,25 +80,24 @@ void TimelinePage::build_layout() {
   bookmark_list_->setAccessibleName(QStringLiteral("Bookmarks"));
   bookmark_list_->setEditTriggers(QAbstractItemView::EditKeyPressed);  // a double click goes there
   QDockWidget* marks = add_dock(QStringLiteral("Bookmarks"), QStringLiteral("dock_bookmarks"), bookmark_list_);
-  tabifyDockWidget(statistics, marks);
+  parts_->tabifyDockWidget(statistics, marks);
   statistics->raise();
 }
 
 QDockWidget* TimelinePage::add_dock(const QString& title, const QString& name, QWidget* content) {
-  auto* dock = new QDockWidget(title, this);
+  auto* dock = new QDockWidget(title, parts_);
   dock->setObjectName(name);
   content->setMinimumWidth(280);  // the docks begin with it
   dock->setWidget(content);
   dock->setFeatures(QDockWidget::DockWidgetMovable | QDockWidget::DockWidgetClosable);
-  addDockWidget(Qt::RightDockWidgetArea, dock);
+  parts_->addDockWidget(Qt::RightDockWidgetArea, dock);
   return dock;
 }
 
 void TimelinePage::connect_parts() {
   connect(view_, &TimelineView::window_changed, this, [this] {
     minimap_->set_window(view_->seen());
-    Q_EMIT place_changed();
-    Q_EMIT actions_changed();
+    Q_EMIT changed();
   });
   connect(view_, &TimelineView::selection_changed, this, &TimelinePage::show_details);
   connect(view_, &TimelineView::area_changed, this, &TimelinePage::count_area);
@@ -101,7 +108,7 @@ void TimelinePage::connect_parts() {
   connect(search_, &SearchBar::searched, this, [this] {
     minimap_->set_ticks(search_->result().ticks);
     highlight();
-    Q_EMIT actions_changed();
+    Q_EMIT changed();
   });
   connect(search_, &SearchBar::next_requested, this, &TimelinePage::go_to_hit);
   connect(search_, &SearchBar::closed, this, &TimelinePage::close_search);
@@ -116,19 +123,20 @@ void TimelinePage::connect_parts() {
   });
 }
 
-void TimelinePage::set_run(RunPointer run, bool fresh) {
-  const bool same_timeline = !fresh && run_ != nullptr && run != nullptr && run_->timeline == run->timeline;
-  run_ = std::move(run);
+void TimelinePage::set_session(const Session& session) {
+  const bool is_more = is_more_of(run_, session.run);
+  const bool same_timeline = is_more && run_->timeline == session.run->timeline;
+  run_ = session.run;
   if (same_timeline) {  // only the analyses have come
     show_details();
     return;
   }
   const std::shared_ptr<const Timeline> timeline = run_ == nullptr ? nullptr : run_->timeline;
-  view_->set_timeline(timeline, fresh);
+  view_->set_timeline(timeline, !is_more);
   minimap_->set_timeline(timeline);
   minimap_->set_window(view_->seen());
   search_->set_timeline(timeline);
-  if (fresh && run_ != nullptr) bookmarks_.open(run_->path);
+  if (!is_more && run_ != nullptr) bookmarks_.open(run_->path);
 }
 
 void TimelinePage::set_filter(const Filter& filter) {
@@ -198,7 +206,7 @@ void TimelinePage::show_details() {
                          {{"what", "what"}, {"value", "value"}},
                          {{std::string(), std::string("Click an event, or press . to select one.")}}});
   }
-  Q_EMIT actions_changed();
+  Q_EMIT changed();
 }
 
 QString TimelinePage::detail(const QString& what) const {
@@ -236,9 +244,13 @@ void TimelinePage::show_area(const AreaStatistics& statistics, Interval window, 
   area_lanes_->set_table(area_lanes_table(*run_->timeline, statistics, lanes, window));
 }
 
-bool TimelinePage::is_busy() const {
-  return !counting_.is_idle() || !filtering_.is_idle() || search_->is_searching() || minimap_->is_busy();
+bool TimelinePage::is_settled() const {
+  return counting_.is_idle() && filtering_.is_idle() && !search_->is_searching() && !minimap_->is_busy();
 }
+
+QByteArray TimelinePage::arrangement() const { return parts_->saveState(); }
+
+void TimelinePage::arrange(const QByteArray& arrangement) { parts_->restoreState(arrangement); }
 
 QString TimelinePage::area_summary() const { return area_summary_->text(); }
 

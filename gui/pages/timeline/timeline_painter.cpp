@@ -1,4 +1,4 @@
-#include "gui/widgets/timeline_painter.h"
+#include "gui/pages/timeline/timeline_painter.h"
 
 #include <QPainterPath>
 #include <QScrollBar>
@@ -9,7 +9,7 @@
 #include "analyzer/base/text.h"
 #include "analyzer/trace/kernel_names.h"
 #include "gui/core/time_axis.h"
-#include "gui/widgets/timeline_view.h"
+#include "gui/pages/timeline/timeline_view.h"
 
 namespace swinscope::gui {
 namespace {

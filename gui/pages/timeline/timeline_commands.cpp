@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "gui/core/time_axis.h"
-#include "gui/widgets/minimap_widget.h"
-#include "gui/widgets/search_bar.h"
-#include "gui/widgets/timeline_page.h"
-#include "gui/widgets/timeline_view.h"
+#include "gui/pages/timeline/minimap_widget.h"
+#include "gui/pages/timeline/search_bar.h"
+#include "gui/pages/timeline/timeline_page.h"
+#include "gui/pages/timeline/timeline_view.h"
 
 namespace swinscope::gui {
 namespace {
@@ -47,13 +47,6 @@ void TimelinePage::build_commands() {
       {kRemoveBookmark, [this] { remove_bookmark(); }},
       {kClearSelection, [this] { clear(); }},
   };
-}
-
-bool TimelinePage::perform(ActionId action) {
-  const auto command = commands_.find(action);
-  if (command == commands_.end()) return false;
-  command->second();
-  return true;
 }
 
 bool TimelinePage::can_perform(ActionId action) const {
@@ -152,7 +145,7 @@ void TimelinePage::show_bookmarks() {
   bookmark_list_->setCurrentRow(row);
   view_->set_bookmarks(times);
   minimap_->set_bookmarks(times);
-  Q_EMIT actions_changed();
+  Q_EMIT changed();
 }
 
 }  // namespace swinscope::gui

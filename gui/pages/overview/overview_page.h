@@ -2,15 +2,12 @@
 // several.
 #pragma once
 
-#include <QScrollArea>
-
-#include "gui/core/actions.h"
 #include "gui/core/background.h"
-#include "gui/core/filter.h"
-#include "gui/core/opened.h"
+#include "gui/pages/page.h"
 
 class QGridLayout;
 class QLabel;
+class QScrollArea;
 class QVBoxLayout;
 
 namespace swinscope::gui {
@@ -19,60 +16,59 @@ class Card;
 class ChartWidget;
 class TablePanel;
 
-class OverviewPage : public QScrollArea {
+class OverviewPage : public Page {
   Q_OBJECT
 
  public:
   explicit OverviewPage(QWidget* parent = nullptr);
 
-  // What is null is not open.
-  void set_run(RunPointer run);
-  // What of the run the figures are of.
-  void set_filter(const Filter& filter);
-  // The analyses of the run will not come.
-  void set_unfinished();
-  void set_experiment(ExperimentPointer experiment);
-  void set_comparison(ComparisonPointer comparison);
+  void set_session(const Session& session) override;
+  void set_filter(const Filter& filter) override;
+  void set_unfinished() override;
+  bool is_settled() const override { return analyzing_.is_idle(); }
   QString verdict() const;
   const std::vector<ChartWidget*>& charts() const { return charts_; }
   const std::vector<Card*>& cards() const { return cards_; }
   const std::vector<TablePanel*>& tables() const { return tables_; }
 
- Q_SIGNALS:
-  // The evidence of a figure is on another page.
-  void page_requested(ActionId page);
-  // A point of the experiment: index into Experiment::points.
-  void point_requested(std::size_t point);
-  // A series of the comparison: index into OpenedComparison::paths.
-  void experiment_requested(int series);
-
  protected:
-  void resizeEvent(QResizeEvent* event) override;
+  // Of the scroll area's viewport: when its width changes, other columns fit.
+  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   struct Figure {
     QString title;
     QString value;
     QString note;
-    ActionId page;
+    const char* page;  // where its evidence is
   };
+  void build_layout();
   void clear();
   void clear_widgets();
   void show_headline(const Document& document);
   void add_cards(const std::vector<Figure>& figures);
   void add_charts(const Document& document);
   void add_tables(const Document& document, const std::vector<std::string>& keys);
-  void show_run(const AnalyzedRun& analyzed);
+  void show_run();
+  void show_analyzed(const AnalyzedRun& analyzed);
+  void show_experiment();
+  void show_comparison();
+  // The run of a point of the experiment: index into Experiment::points.
+  void open_point(std::size_t point);
   std::vector<Figure> figures_of(const KeyFigures& figures) const;
   std::vector<Figure> figures_of(const OpenedExperiment& experiment) const;
   std::vector<Figure> figures_of(const OpenedComparison& comparison) const;
-  void request_series(const QString& name);
+  void open_series(const QString& name);
   void reflow();
 
-  RunPointer run_;
   Filter filter_;
+  // One of them is what is shown, or none.
+  RunPointer run_;
   ExperimentPointer experiment_;
   ComparisonPointer comparison_;
+
+  QScrollArea* scroll_;
+  QWidget* content_;
   QLabel* headline_;
   QLabel* notes_;
   QGridLayout* card_grid_;

@@ -1,4 +1,4 @@
-#include "gui/widgets/minimap_widget.h"
+#include "gui/pages/timeline/minimap_widget.h"
 
 #include <QMouseEvent>
 #include <QPainter>

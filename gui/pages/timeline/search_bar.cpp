@@ -1,4 +1,4 @@
-#include "gui/widgets/search_bar.h"
+#include "gui/pages/timeline/search_bar.h"
 
 #include <QCheckBox>
 #include <QHBoxLayout>

@@ -1,11 +1,11 @@
-#include "gui/widgets/timeline_accessible.h"
+#include "gui/pages/timeline/timeline_accessible.h"
 
 #include <QAccessibleWidget>
 #include <map>
 
 #include "analyzer/base/text.h"
 #include "gui/core/time_axis.h"
-#include "gui/widgets/timeline_view.h"
+#include "gui/pages/timeline/timeline_view.h"
 
 namespace swinscope::gui {
 namespace {

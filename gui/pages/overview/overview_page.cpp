@@ -1,8 +1,11 @@
-#include "gui/widgets/overview_page.h"
+#include "gui/pages/overview/overview_page.h"
 
+#include <QDir>
+#include <QEvent>
 #include <QGridLayout>
 #include <QHeaderView>
 #include <QLabel>
+#include <QScrollArea>
 #include <QScrollBar>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -16,6 +19,11 @@
 
 namespace swinscope::gui {
 namespace {
+
+// Where the evidence of a figure is.
+constexpr const char* kOverview = "overview";
+constexpr const char* kTimeline = "timeline";
+constexpr const char* kKernels = "kernels";
 
 constexpr int kCardWidth = 180;   // pixels that a card needs
 constexpr int kChartWidth = 440;  // and a chart
@@ -36,7 +44,7 @@ QString duration(std::int64_t ns) { return QString::fromStdString(format_duratio
 
 // Places widgets in rows of `columns`.
 template <typename Widget>
-void place(QGridLayout& grid, const std::vector<Widget*>& widgets, int columns) {
+void fill_rows(QGridLayout& grid, const std::vector<Widget*>& widgets, int columns) {
   for (std::size_t i = 0; i < widgets.size(); ++i)
     grid.addWidget(widgets[i], static_cast<int>(i) / columns, static_cast<int>(i) % columns);
   for (int i = 0; i < std::max(columns, grid.columnCount()); ++i)
@@ -46,19 +54,29 @@ void place(QGridLayout& grid, const std::vector<Widget*>& widgets, int columns) 
 }  // namespace
 
 OverviewPage::OverviewPage(QWidget* parent)
-    : QScrollArea(parent),
+    : Page(parent),
+      scroll_(new QScrollArea(this)),
+      content_(new QWidget),
       headline_(new QLabel),
       notes_(new QLabel),
       card_grid_(new QGridLayout),
       chart_grid_(new QGridLayout),
       table_column_(new QVBoxLayout) {
-  setObjectName(QStringLiteral("overview"));
-  setAccessibleName(QStringLiteral("Overview"));
-  setWidgetResizable(true);
-  setFrameShape(QFrame::NoFrame);
-  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  auto* content = new QWidget(this);
-  auto* column = new QVBoxLayout(content);
+  build_layout();
+  setFocusProxy(scroll_);
+  scroll_->viewport()->installEventFilter(this);
+  clear();
+}
+
+void OverviewPage::build_layout() {
+  scroll_->setAccessibleName(QStringLiteral("Overview"));
+  scroll_->setWidgetResizable(true);
+  scroll_->setFrameShape(QFrame::NoFrame);
+  scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  auto* all = new QVBoxLayout(this);
+  all->setContentsMargins(0, 0, 0, 0);
+  all->addWidget(scroll_);
+  auto* column = new QVBoxLayout(content_);
   QFont large = headline_->font();
   large.setPointSizeF(large.pointSizeF() * 1.25);
   large.setWeight(QFont::DemiBold);
@@ -75,8 +93,7 @@ OverviewPage::OverviewPage(QWidget* parent)
   column->addLayout(table_column_);
   column->addWidget(notes_);
   column->addStretch(1);
-  setWidget(content);
-  clear();
+  scroll_->setWidget(content_);
 }
 
 void OverviewPage::clear() {
@@ -104,26 +121,42 @@ void OverviewPage::clear_widgets() {
   card_columns_ = chart_columns_ = 0;
 }
 
-void OverviewPage::set_run(RunPointer run) {
+void OverviewPage::set_session(const Session& session) {
   clear();
-  run_ = std::move(run);
-  if (run_ == nullptr) return;
-  if (run_->trace == nullptr) {
-    headline_->setText(QStringLiteral("Analyzing… the timeline can be used already."));
-    return;
+  if (session.run != nullptr) {
+    run_ = session.run;
+    show_run();
+  } else if (session.experiment != nullptr) {
+    experiment_ = session.experiment;
+    show_experiment();
+  } else if (session.comparison != nullptr) {
+    comparison_ = session.comparison;
+    show_comparison();
   }
-  show_run(run_->analyzed);
 }
 
 void OverviewPage::set_filter(const Filter& filter) {
   const Selection before = filter_.selection();
   filter_ = filter;
   if (run_ == nullptr || run_->trace == nullptr || before == filter.selection()) return;
-  analyzing_.start([run = run_, selection = filter.selection()] { return analyze_run(*run->trace, selection); },
-                   [this](const AnalyzedRun& analyzed) { show_run(analyzed); });
+  analyzing_.start([run = run_, selection = filter.selection()] { return analyze_run(*run, selection); },
+                   [this](const AnalyzedRun& analyzed) { show_analyzed(analyzed); });
 }
 
-void OverviewPage::show_run(const AnalyzedRun& analyzed) {
+void OverviewPage::show_run() {
+  if (run_->trace == nullptr) {
+    headline_->setText(QStringLiteral("Analyzing… the timeline can be used already."));
+  } else {
+    show_analyzed(run_->analyzed);
+  }
+}
+
+void OverviewPage::set_unfinished() {
+  if (run_ == nullptr || run_->trace != nullptr) return;
+  headline_->setText(QStringLiteral("Not analyzed: loading did not end. The timeline can be used; F5 loads it again."));
+}
+
+void OverviewPage::show_analyzed(const AnalyzedRun& analyzed) {
   clear_widgets();
   show_headline(analyzed.document);
   add_cards(figures_of(analyzed.figures));
@@ -132,15 +165,7 @@ void OverviewPage::show_run(const AnalyzedRun& analyzed) {
   reflow();
 }
 
-void OverviewPage::set_unfinished() {
-  if (run_ == nullptr || run_->trace != nullptr) return;
-  headline_->setText(QStringLiteral("Not analyzed: loading did not end. The timeline can be used; F5 loads it again."));
-}
-
-void OverviewPage::set_experiment(ExperimentPointer experiment) {
-  clear();
-  experiment_ = std::move(experiment);
-  if (experiment_ == nullptr) return;
+void OverviewPage::show_experiment() {
   show_headline(experiment_->document);
   add_cards(figures_of(*experiment_));
   add_charts(experiment_->document);
@@ -148,10 +173,7 @@ void OverviewPage::set_experiment(ExperimentPointer experiment) {
   reflow();
 }
 
-void OverviewPage::set_comparison(ComparisonPointer comparison) {
-  clear();
-  comparison_ = std::move(comparison);
-  if (comparison_ == nullptr) return;
+void OverviewPage::show_comparison() {
   show_headline(comparison_->document);
   add_cards(figures_of(*comparison_));
   add_charts(comparison_->document);
@@ -181,17 +203,16 @@ std::vector<OverviewPage::Figure> OverviewPage::figures_of(const KeyFigures& f) 
                                          : QStringLiteral("n = %1 steps").arg(f.steps);
   return {
       {QStringLiteral("Images/s"), f.images_per_second ? QString::number(*f.images_per_second, 'g', 4) : not_recorded(),
-       QStringLiteral("of all ranks"), ActionId::kPageTimeline},
+       QStringLiteral("of all ranks"), kTimeline},
       {QStringLiteral("Step time"), f.step_ns ? duration(*f.step_ns) : not_recorded(),
-       f.step_ns ? step_note : QString(), ActionId::kPageTimeline},
-      {QStringLiteral("GPU busy"), percent(f.gpu_busy), QStringLiteral("mean over devices"), ActionId::kPageKernels},
+       f.step_ns ? step_note : QString(), kTimeline},
+      {QStringLiteral("GPU busy"), percent(f.gpu_busy), QStringLiteral("mean over devices"), kKernels},
       {QStringLiteral("Exposed communication"),
        f.gpu_busy && !f.exposed_communication ? QStringLiteral("none") : percent(f.exposed_communication),
-       QStringLiteral("of the devices' time"), ActionId::kPageTimeline},
-      {QStringLiteral("Idle"), percent(f.idle), QStringLiteral("by cause: see the table"), ActionId::kPageTimeline},
+       QStringLiteral("of the devices' time"), kTimeline},
+      {QStringLiteral("Idle"), percent(f.idle), QStringLiteral("by cause: see the table"), kTimeline},
       {QStringLiteral("Dropped records"), f.dropped ? QString::fromStdString(format_count(*f.dropped)) : not_recorded(),
-       f.dropped ? QStringLiteral("counted by the recorder") : QStringLiteral("not counted by the source"),
-       ActionId::kPageOverview},
+       f.dropped ? QStringLiteral("counted by the recorder") : QStringLiteral("not counted by the source"), kOverview},
   };
 }
 
@@ -213,15 +234,13 @@ std::vector<OverviewPage::Figure> OverviewPage::figures_of(const OpenedExperimen
   };
   const QString at = QStringLiteral("at %1 %2").arg(value("gpus"), QString::fromUtf8(counted_in(points).data()));
   return {
-      {QStringLiteral("Images/s"), value("images_per_s"), at, ActionId::kPageOverview},
+      {QStringLiteral("Images/s"), value("images_per_s"), at, kOverview},
       {QStringLiteral("Step time"), value("step_ns"), interval("step_ci95_ns", QStringLiteral("one run: no interval")),
-       ActionId::kPageOverview},
-      {QStringLiteral("Speedup"), value("speedup"), interval("speedup_ci95", at), ActionId::kPageOverview},
-      {QStringLiteral("Parallel efficiency"), value("efficiency"), interval("efficiency_ci95", at),
-       ActionId::kPageOverview},
-      {QStringLiteral("GPU busy"), value("gpu_busy_percent"), at, ActionId::kPageOverview},
-      {QStringLiteral("CPU"), value("cpu_util_percent"), QStringLiteral("of the cores allowed"),
-       ActionId::kPageOverview},
+       kOverview},
+      {QStringLiteral("Speedup"), value("speedup"), interval("speedup_ci95", at), kOverview},
+      {QStringLiteral("Parallel efficiency"), value("efficiency"), interval("efficiency_ci95", at), kOverview},
+      {QStringLiteral("GPU busy"), value("gpu_busy_percent"), at, kOverview},
+      {QStringLiteral("CPU"), value("cpu_util_percent"), QStringLiteral("of the cores allowed"), kOverview},
   };
 }
 
@@ -241,41 +260,55 @@ std::vector<OverviewPage::Figure> OverviewPage::figures_of(const OpenedCompariso
     };
     figures.push_back({name, value("train_time_ns"),
                        QStringLiteral("training time at %1, efficiency %2").arg(value("gpus"), value("efficiency")),
-                       ActionId::kPageOverview});
+                       kOverview});
   }
   return figures;
 }
 
-void OverviewPage::request_series(const QString& name) {
+// Its recording, where the causes are; where there is none, its first timing run.
+void OverviewPage::open_point(std::size_t index) {
+  if (index >= experiment_->experiment.points.size()) return;
+  const ExperimentPoint& point = experiment_->experiment.points[index];
+  const QString folder = QString::fromStdString(point.folder.string());
+  if (point.tracing.empty() && point.timing.empty()) {
+    Q_EMIT problem(
+        {QStringLiteral("%1: nothing to open").arg(folder), QStringLiteral("its times were given, not recorded"), {}});
+    return;
+  }
+  const std::string run = point.tracing.empty() ? point.timing.front() : point.tracing;
+  Q_EMIT open_requested({QDir(folder).filePath(QString::fromStdString(run))});
+}
+
+void OverviewPage::open_series(const QString& name) {
   if (const auto index = comparison_->names.indexOf(name); index >= 0)
-    Q_EMIT experiment_requested(static_cast<int>(index));
+    Q_EMIT open_requested({comparison_->paths[index]});
 }
 
 void OverviewPage::add_cards(const std::vector<Figure>& figures) {
   for (const Figure& figure : figures) {
-    auto* card = new Card(widget());
+    auto* card = new Card(content_);
     card->set_figure(figure.title, figure.value, figure.note);
-    connect(card, &Card::clicked, this, [this, page = figure.page] { Q_EMIT page_requested(page); });
+    connect(card, &Card::clicked, this, [this, page = figure.page] { Q_EMIT page_requested(QString::fromUtf8(page)); });
     cards_.push_back(card);
   }
 }
 
 void OverviewPage::add_charts(const Document& document) {
   for (ReportChart& chart : charts_of(document)) {
-    auto* shown = new ChartWidget(widget());
+    auto* shown = new ChartWidget(content_);
     shown->set_chart(std::move(chart.chart));
     shown->setFixedHeight(kChartHeight);
     if (comparison_ != nullptr) {
       connect(shown, &ChartWidget::category_activated, this, [this, shown](int, int series) {
         if (series >= 0)
-          request_series(QString::fromStdString(shown->chart().series[static_cast<std::size_t>(series)].name));
+          open_series(QString::fromStdString(shown->chart().series[static_cast<std::size_t>(series)].name));
       });
     } else if (experiment_ != nullptr) {
       connect(shown, &ChartWidget::category_activated, this,
-              [this](int category) { Q_EMIT point_requested(static_cast<std::size_t>(category)); });
+              [this](int category) { open_point(static_cast<std::size_t>(category)); });
     } else {
       connect(shown, &ChartWidget::category_activated, this,
-              [this] { Q_EMIT page_requested(ActionId::kPageTimeline); });
+              [this] { Q_EMIT page_requested(QString::fromUtf8(kTimeline)); });
     }
     charts_.push_back(shown);
   }
@@ -285,11 +318,11 @@ void OverviewPage::add_tables(const Document& document, const std::vector<std::s
   for (const std::string& key : keys) {
     for (const Table& table : document.tables) {
       if (table.key != key || table.rows.empty()) continue;
-      auto* title = new QLabel(QString::fromStdString(table.title), widget());
+      auto* title = new QLabel(QString::fromStdString(table.title), content_);
       QFont bold = title->font();
       bold.setBold(true);
       title->setFont(bold);
-      auto* panel = new TablePanel(QString::fromStdString(table.title), widget());
+      auto* panel = new TablePanel(QString::fromStdString(table.title), content_);
       panel->set_table(table);
       const int rows = std::min<int>(12, static_cast<int>(table.rows.size()));
       panel->setFixedHeight(panel->horizontalHeader()->sizeHint().height() +
@@ -297,13 +330,13 @@ void OverviewPage::add_tables(const Document& document, const std::vector<std::s
                             panel->horizontalScrollBar()->sizeHint().height() + 4);
       if (experiment_ != nullptr) {
         connect(panel, &TablePanel::row_activated, this, [this](int row) {
-          if (row >= 0) Q_EMIT point_requested(static_cast<std::size_t>(row));
+          if (row >= 0) open_point(static_cast<std::size_t>(row));
         });
       }
       if (comparison_ != nullptr && key == "comparison") {
         connect(panel, &TablePanel::row_activated, this, [this, table](int row) {
           if (row >= 0)
-            request_series(
+            open_series(
                 QString::fromStdString(std::get<std::string>(table.rows[static_cast<std::size_t>(row)].front())));
         });
       }
@@ -317,18 +350,18 @@ void OverviewPage::add_tables(const Document& document, const std::vector<std::s
 
 QString OverviewPage::verdict() const { return headline_->text(); }
 
-void OverviewPage::resizeEvent(QResizeEvent* event) {
-  QScrollArea::resizeEvent(event);
-  reflow();
+bool OverviewPage::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::Resize) reflow();
+  return Page::eventFilter(watched, event);
 }
 
 void OverviewPage::reflow() {
-  const int room = viewport()->width();
+  const int room = scroll_->viewport()->width();
   const int cards = std::clamp(room / kCardWidth, 1, kMostCardColumns);
   const int most = std::clamp(static_cast<int>(charts_.size()), 1, kMostChartColumns);
   const int charts = std::clamp(room / kChartWidth, 1, most);
-  if (cards != card_columns_) place(*card_grid_, cards_, cards);
-  if (charts != chart_columns_) place(*chart_grid_, charts_, charts);
+  if (cards != card_columns_) fill_rows(*card_grid_, cards_, cards);
+  if (charts != chart_columns_) fill_rows(*chart_grid_, charts_, charts);
   card_columns_ = cards;
   chart_columns_ = charts;
 }

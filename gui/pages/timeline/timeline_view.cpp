@@ -1,4 +1,4 @@
-#include "gui/widgets/timeline_view.h"
+#include "gui/pages/timeline/timeline_view.h"
 
 #include <QEvent>
 #include <QScrollBar>
@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "gui/core/raster.h"
+#include "gui/pages/timeline/timeline_painter.h"
 #include "gui/widgets/theme.h"
-#include "gui/widgets/timeline_painter.h"
 
 namespace swinscope::gui {
 namespace {

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "analyzer/base/text.h"
-#include "gui/widgets/timeline_view.h"
+#include "gui/pages/timeline/timeline_view.h"
 
 namespace swinscope::gui {
 namespace {

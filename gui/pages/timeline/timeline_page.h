@@ -1,20 +1,18 @@
 // The timeline with what belongs to it: minimap above, search, details, statistics of the area, bookmarks.
 #pragma once
 
-#include <QMainWindow>
 #include <functional>
 #include <map>
 
-#include "gui/core/actions.h"
 #include "gui/core/area_statistics.h"
 #include "gui/core/background.h"
 #include "gui/core/bookmarks.h"
-#include "gui/core/calls.h"
-#include "gui/core/opened.h"
-#include "gui/core/problem.h"
+#include "gui/pages/page.h"
 
+class QDockWidget;
 class QLabel;
 class QListWidget;
+class QMainWindow;
 
 namespace swinscope::gui {
 
@@ -22,25 +20,24 @@ class MinimapWidget;
 class SearchBar;
 class TablePanel;
 class TimelineView;
-struct Filter;
 
-class TimelinePage : public QMainWindow {
+class TimelinePage : public Page {
   Q_OBJECT
 
  public:
   explicit TimelinePage(QWidget* parent = nullptr);
 
-  // `fresh`: another run, rather than more of the same one.
-  void set_run(RunPointer run, bool fresh);
-  void set_filter(const Filter& filter);
-  // Whether the action is one of this page; then it is done.
-  bool perform(ActionId action);
-  // Whether it would do something now.
-  bool can_perform(ActionId action) const;
-  // Selects and zooms to it. False when the timeline does not show it.
-  bool show_call(const Call& call);
-  // "12.3 ms to 15.0 ms"
-  QString place() const;
+  void set_session(const Session& session) override;
+  void set_filter(const Filter& filter) override;
+  bool has(ActionId action) const override { return commands_.contains(action); }
+  bool can_perform(ActionId action) const override;
+  void perform(ActionId action) override { commands_.at(action)(); }
+  bool show_call(const Call& call) override;
+  bool is_settled() const override;
+  QString place() const override;
+  // The docks.
+  QByteArray arrangement() const override;
+  void arrange(const QByteArray& arrangement) override;
 
   TimelineView& view() { return *view_; }
   SearchBar& search() { return *search_; }
@@ -49,12 +46,8 @@ class TimelinePage : public QMainWindow {
   // The value of a detail of the selected event; empty when it has none of that name.
   QString detail(const QString& what) const;
   QString area_summary() const;
-  bool is_busy() const;
 
  Q_SIGNALS:
-  void place_changed();
-  void actions_changed();
-  void problem(const swinscope::gui::Problem& problem);
   void bookmark_edited(int row, const QString& label);
 
  private:
@@ -75,6 +68,7 @@ class TimelinePage : public QMainWindow {
   void show_bookmarks();
   void zoom_to_steps(const Filter& filter);
 
+  QMainWindow* parts_;  // a widget that has docks
   std::map<ActionId, std::function<void()>> commands_;
   RunPointer run_;
   Bookmarks bookmarks_;

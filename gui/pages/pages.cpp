@@ -1,0 +1,37 @@
+#include "gui/pages/pages.h"
+
+#include <algorithm>
+
+#include "gui/pages/overview/overview_page.h"
+#include "gui/pages/table/table_page.h"
+#include "gui/pages/timeline/timeline_page.h"
+
+namespace swinscope::gui {
+namespace {
+
+template <typename Made>
+Page* make(QWidget* parent) {
+  return new Made(parent);
+}
+
+Page* make_kernels(QWidget* parent) { return new TablePage("kernels", RowsLook::kTable, parent); }
+Page* make_layers(QWidget* parent) { return new TablePage("layers", RowsLook::kLayerTree, parent); }
+
+constexpr PageInfo kPages[] = {
+    {"overview", "&Overview", "Ctrl+1", "Verdict, key figures, charts", &make<OverviewPage>},
+    {"timeline", "&Timeline", "Ctrl+2", "Every event over time", &make<TimelinePage>},
+    {"kernels", "&Kernels", "Ctrl+3", "GPU time by kernel", &make_kernels},
+    {"layers", "&Layers", "Ctrl+4", "Time, FLOPs and bytes by layer", &make_layers},
+    {"tables", "T&ables", "Ctrl+5", "Every table of the run, by question", &make<TablePage>},
+};
+
+}  // namespace
+
+std::span<const PageInfo> all_pages() { return kPages; }
+
+int find_page(const QString& id) {
+  const auto found = std::ranges::find_if(kPages, [&](const PageInfo& page) { return id == QLatin1String(page.id); });
+  return found == std::end(kPages) ? -1 : static_cast<int>(found - std::begin(kPages));
+}
+
+}  // namespace swinscope::gui

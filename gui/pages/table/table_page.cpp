@@ -1,0 +1,261 @@
+#include "gui/pages/table/table_page.h"
+
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QLabel>
+#include <QLineEdit>
+#include <QSplitter>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "gui/core/document_file.h"
+#include "gui/pages/table/layer_tree_view.h"
+#include "gui/widgets/calls_panel.h"
+#include "gui/widgets/table_panel.h"
+
+namespace swinscope::gui {
+namespace {
+
+constexpr int kListWidth = 230;
+
+const Analysis& analysis_with(std::string_view key) { return *std::ranges::find(analyses(), key, &Analysis::key); }
+
+QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+
+}  // namespace
+
+TablePage::TablePage(QWidget* parent) : TablePage(analyses().front(), RowsLook::kTable, parent) {
+  find_ = new QLineEdit(content_->parentWidget());
+  find_->setObjectName(QStringLiteral("find_rows"));
+  find_->setAccessibleName(QStringLiteral("Find rows"));
+  find_->setPlaceholderText(QStringLiteral("only rows with this text"));
+  find_->setClearButtonEnabled(true);
+  qobject_cast<QVBoxLayout*>(content_->parentWidget()->layout())->insertWidget(1, find_);
+  connect(find_, &QLineEdit::textChanged, &table_->order(), &QSortFilterProxyModel::setFilterFixedString);
+  parts_->insertWidget(0, build_list());
+  parts_->setSizes({kListWidth, 5 * kListWidth});
+  parts_->setStretchFactor(1, 1);
+}
+
+TablePage::TablePage(std::string_view analysis, RowsLook look, QWidget* parent)
+    : TablePage(analysis_with(analysis), look, parent) {}
+
+TablePage::TablePage(const Analysis& analysis, RowsLook look, QWidget* parent)
+    : Page(parent),
+      analysis_(&analysis),
+      look_(look),
+      parts_(new QSplitter(Qt::Horizontal, this)),
+      content_(new QSplitter(Qt::Vertical, this)),
+      title_(new QLabel(this)),
+      message_(new QLabel(this)),
+      calls_(new CallsPanel(QStringLiteral("The calls of the selected row"), this)) {
+  if (look == RowsLook::kTable) {
+    table_ = new TablePanel(text_of(analysis.title), this);
+    table_->order().setFilterKeyColumn(-1);
+    connect(table_, &TablePanel::row_changed, this, [this](int row) {
+      if (row >= 0 && kind().calls != nullptr) show_calls(called_by(kind(), counted_.table, row));
+    });
+    connect(table_, &TablePanel::row_activated, this, [this] { calls_->step(true); });
+  } else {
+    tree_ = new LayerTreeView(this);
+    connect(tree_, &LayerTreeView::layer_changed, this, &TablePage::show_calls);
+  }
+  connect(calls_, &CallsPanel::call_requested, this, &TablePage::call_requested);
+  connect(calls_, &CallsPanel::changed, this, &TablePage::changed);
+  build_layout();
+  count();
+}
+
+void TablePage::build_layout() {
+  QFont bold = title_->font();
+  bold.setBold(true);
+  title_->setFont(bold);
+  title_->setWordWrap(true);
+  title_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  message_->setAlignment(Qt::AlignCenter);
+  message_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  message_->setWordWrap(true);
+  QWidget* rows = table_ != nullptr ? static_cast<QWidget*>(table_) : tree_;
+  setFocusProxy(rows);
+  content_->addWidget(rows);
+  content_->addWidget(calls_);
+  content_->setStretchFactor(0, 3);
+  content_->setStretchFactor(1, 2);
+  auto* chosen = new QWidget(this);
+  auto* column = new QVBoxLayout(chosen);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->addWidget(title_);
+  column->addWidget(message_, 1);
+  column->addWidget(content_, 1);
+  parts_->addWidget(chosen);
+  auto* all = new QVBoxLayout(this);
+  all->setContentsMargins(4, 0, 4, 4);
+  all->addWidget(parts_);
+}
+
+QWidget* TablePage::build_list() {
+  auto* list = new QTreeWidget(this);
+  list->setObjectName(QStringLiteral("analyses"));
+  list->setAccessibleName(QStringLiteral("Tables"));
+  list->setHeaderHidden(true);
+  list->setRootIsDecorated(false);
+  for (const AnalysisSection section :
+       {AnalysisSection::kTime, AnalysisSection::kWork, AnalysisSection::kRanks, AnalysisSection::kRecording}) {
+    auto* heading = new QTreeWidgetItem(list, {text_of(section_title(section))});
+    heading->setFlags(Qt::ItemIsEnabled);
+    heading->setFont(0, title_->font());
+    for (std::size_t i = 0; i < analyses().size(); ++i) {
+      if (analyses()[i].section != section) continue;
+      auto* item = new QTreeWidgetItem(heading, {text_of(analyses()[i].title)});
+      item->setData(0, Qt::UserRole, static_cast<qulonglong>(i));
+      if (&analyses()[i] == analysis_) list->setCurrentItem(item);
+    }
+  }
+  list->expandAll();
+  connect(list, &QTreeWidget::currentItemChanged, this, [this](const QTreeWidgetItem* item) {
+    if (item != nullptr && item->parent() != nullptr) choose(analyses()[item->data(0, Qt::UserRole).toULongLong()]);
+  });
+  setFocusProxy(list);
+  return list;
+}
+
+void TablePage::choose(const Analysis& analysis) {
+  if (&analysis == analysis_) return;
+  analysis_ = &analysis;
+  selected_ = {};
+  find_->clear();
+  table_->setAccessibleName(text_of(analysis.title));
+  count();
+}
+
+void TablePage::set_session(const Session& session) {
+  run_ = session.run;
+  selected_ = {};
+  count();
+}
+
+void TablePage::set_filter(const Filter& filter) {
+  if (filter == filter_) return;
+  filter_ = filter;
+  count();
+}
+
+void TablePage::set_unfinished() {
+  if (run_ != nullptr && run_->trace == nullptr)
+    message_->setText(QStringLiteral("Not analyzed: loading did not end. F5 loads it again."));
+}
+
+TablePage::Counted TablePage::counted(const OpenedRun& run, const Analysis& analysis, const Filter& filter,
+                                      RowsLook look) {
+  Counted counted;
+  try {
+    counted.run = run.shared->of(run.trace, filter.selection());
+    counted.table = rows_of(analysis, *counted.run, filter);
+    if (look == RowsLook::kTable) keep_named(counted.table, filter.name);  // the tree keeps what is above, too
+  } catch (const Error&) {                                                 // nothing meets the selection
+    counted = {};
+  }
+  return counted;
+}
+
+void TablePage::count() {
+  if (run_ == nullptr || run_->trace == nullptr) {
+    counting_.forget();
+    show_rows({});
+    message_->setText(run_ == nullptr ? QStringLiteral("No run is open.") : QStringLiteral("Analyzing…"));
+    return;
+  }
+  counting_.start([run = run_, analysis = analysis_, filter = filter_,
+                   look = look_] { return counted(*run, *analysis, filter, look); },
+                  [this](Counted counted) { show_rows(std::move(counted)); });
+}
+
+void TablePage::show_rows(Counted counted) {
+  counted_ = std::move(counted);
+  const Table& table = counted_.table;
+  title_->setText(QString::fromStdString(table.title));
+  title_->setVisible(!table.title.empty());
+  message_->setText(filter_ == Filter() ? QString::fromUtf8(kind().absence)
+                                        : QStringLiteral("No %1 passes the filter.").arg(QLatin1String(kind().noun)));
+  message_->setVisible(table.rows.empty());
+  content_->setVisible(!table.rows.empty());
+  calls_->setVisible(kind().calls != nullptr);
+  show_calls({});
+  if (table_ != nullptr) {
+    table_->set_table(table, kind().order);
+    if (kind().calls != nullptr) table_->select_row(std::max(0, find_row(kind(), table, selected_)));
+  } else {
+    tree_->set_table(table, filter_.name, selected_);
+  }
+  Q_EMIT changed();
+}
+
+void TablePage::show_calls(const std::optional<Called>& called) {
+  if (!called || counted_.run == nullptr) {
+    collecting_.forget();
+    calls_->clear(QStringLiteral("Select a %1 to see how long its calls take.").arg(QLatin1String(kind().noun)));
+    return;
+  }
+  selected_ = *called;
+  const auto work = [run = counted_.run, filter = filter_, calls = kind().calls, called = selected_] {
+    return calls(*run, filter, called);
+  };
+  collecting_.start(work, [this, run = counted_.run](std::vector<Call> calls) {
+    QString name = QString::fromStdString(selected_.name);
+    if (!selected_.phase.empty()) name += QStringLiteral(", ") + text_of(selected_.phase);
+    calls_->set_calls(name, std::move(calls), run->trace);
+  });
+}
+
+bool TablePage::has(ActionId action) const {
+  return action == ActionId::kNextOccurrence || action == ActionId::kPreviousOccurrence ||
+         action == ActionId::kExportTable;
+}
+
+bool TablePage::can_perform(ActionId action) const {
+  return action == ActionId::kExportTable ? !counted_.table.rows.empty() : !calls_->calls().empty();
+}
+
+void TablePage::perform(ActionId action) {
+  if (action == ActionId::kExportTable) return choose_file();
+  calls_->step(action == ActionId::kNextOccurrence);
+}
+
+Table TablePage::shown_table() const {
+  if (table_ != nullptr) return table_->shown_table();
+  Table table = counted_.table;
+  keep_named(table, filter_.name);
+  return table;
+}
+
+void TablePage::choose_file() {
+  if (counted_.table.rows.empty()) return;
+  const QString name = text_of(analysis_->key) + QStringLiteral(".csv");
+  const QString path = QFileDialog::getSaveFileName(this, QStringLiteral("Export the table"), name,
+                                                    QStringLiteral("Tables (*.csv *.json *.md)"));
+  if (!path.isEmpty()) export_table(path);
+}
+
+bool TablePage::export_table(const QString& path) {
+  if (run_ == nullptr || run_->trace == nullptr) return false;
+  Document document;
+  document.schema = analysis_->key;
+  document.run = run_->trace->path;
+  document.warnings = run_->trace->warnings;
+  document.tables = {shown_table()};
+  if (const auto found = write_document(document, path)) {
+    Q_EMIT problem(*found);
+    return false;
+  }
+  Q_EMIT said(QStringLiteral("wrote %1").arg(path));
+  return true;
+}
+
+QTreeView& TablePage::tree() { return *tree_; }
+
+QString TablePage::title() const { return title_->text(); }
+
+QString TablePage::message() const { return message_->isHidden() ? QString() : message_->text(); }
+
+}  // namespace swinscope::gui

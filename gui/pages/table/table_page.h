@@ -1,0 +1,93 @@
+// An analysis of the registry as a table, layers also as a tree, with the calls that its rows stand for; or all
+// analyses, of which a list chooses one.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "gui/core/analysis_rows.h"
+#include "gui/core/background.h"
+#include "gui/pages/page.h"
+
+class QLabel;
+class QLineEdit;
+class QSplitter;
+class QTreeView;
+class QTreeWidget;
+
+namespace swinscope::gui {
+
+class CallsPanel;
+class LayerTreeView;
+class TablePanel;
+
+enum class RowsLook : std::uint8_t { kTable, kLayerTree };
+
+class TablePage : public Page {
+  Q_OBJECT
+
+ public:
+  // All analyses.
+  explicit TablePage(QWidget* parent = nullptr);
+  // The one with this key.
+  TablePage(std::string_view analysis, RowsLook look, QWidget* parent = nullptr);
+
+  void set_session(const Session& session) override;
+  void set_filter(const Filter& filter) override;
+  void set_unfinished() override;
+  bool has(ActionId action) const override;
+  bool can_perform(ActionId action) const override;
+  void perform(ActionId action) override;
+  bool is_settled() const override { return counting_.is_idle() && collecting_.is_idle(); }
+
+  // As the list does.
+  void choose(const Analysis& analysis);
+  // Its rows as they are shown, with all columns; .csv, .json or .md.
+  bool export_table(const QString& path);
+
+  TablePanel& table() { return *table_; }  // of the look kTable
+  QTreeView& tree();                       // of kLayerTree
+  CallsPanel& calls() { return *calls_; }
+  QString title() const;
+  // In place of rows.
+  QString message() const;
+
+ private:
+  // Of an analysis, for the filter.
+  struct Counted {
+    std::shared_ptr<const RunFacts> run;  // null where nothing meets the filter
+    Table table;
+  };
+  TablePage(const Analysis& analysis, RowsLook look, QWidget* parent);
+  void build_layout();
+  QWidget* build_list();
+  // For another thread.
+  static Counted counted(const OpenedRun& run, const Analysis& analysis, const Filter& filter, RowsLook look);
+  void count();
+  void show_rows(Counted counted);
+  const RowKind& kind() const { return row_kind(analysis_->key); }
+  void show_calls(const std::optional<Called>& called);
+  Table shown_table() const;
+  void choose_file();
+
+  const Analysis* analysis_;
+  const RowsLook look_;
+  RunPointer run_;
+  Filter filter_;
+  Counted counted_;
+  Called selected_;  // kept when the filter changes
+
+  QSplitter* parts_;    // the list, and what it chooses
+  QSplitter* content_;  // rows and calls
+  QLabel* title_;
+  QLineEdit* find_ = nullptr;  // with the list
+  QLabel* message_;
+  TablePanel* table_ = nullptr;
+  LayerTreeView* tree_ = nullptr;
+  CallsPanel* calls_;
+  Background counting_;
+  Background collecting_;
+};
+
+}  // namespace swinscope::gui

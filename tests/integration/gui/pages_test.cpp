@@ -1,0 +1,204 @@
+// Pages are rows of a list, and tables those of the registry: whatever is in either can be reached and says the same.
+#include <QClipboard>
+#include <QComboBox>
+#include <QLineEdit>
+#include <QMenu>
+#include <QMenuBar>
+#include <QTabBar>
+#include <QTreeView>
+#include <QTreeWidget>
+#include <algorithm>
+
+#include <gmock/gmock.h>
+
+#include "analyzer/report/registry.h"
+#include "analyzer/table/render.h"
+#include "gui/widgets/calls_panel.h"
+#include "gui/widgets/command_palette.h"
+#include "tests/integration/gui/support.h"
+
+namespace swinscope::tests {
+namespace {
+
+using gui::ActionId;
+using testing::HasSubstr;
+
+std::filesystem::path data_file(const char* name) {
+  return std::filesystem::path(SWINSCOPE_SOURCE_DIR) / "data" / name;
+}
+
+QString qt_text(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+
+class PagesTest : public WindowTest {
+ protected:
+  // As a user does: by the list of the page of tables.
+  void choose(const Analysis& analysis) {
+    auto* list = tables().findChild<QTreeWidget*>(QStringLiteral("analyses"));
+    for (QTreeWidgetItem* item : list->findItems(qt_text(analysis.title), Qt::MatchExactly | Qt::MatchRecursive)) {
+      if (item->parent() == nullptr || item->parent()->text(0) != qt_text(section_title(analysis.section))) continue;
+      list->setCurrentItem(item);
+      return settle();
+    }
+    FAIL() << analysis.key << " is not in the list";
+  }
+  // Rows and columns, cell by cell, as the terminal prints them.
+  void expect_shown(const Table& expected) {
+    EXPECT_EQ(tables().title().toStdString(), expected.title);
+    const QAbstractItemModel& shown = tables().table().model_of_rows();
+    ASSERT_EQ(shown.rowCount(), static_cast<int>(expected.rows.size())) << expected.key;
+    int column = 0;
+    for (std::size_t i = 0; i < expected.columns.size(); ++i) {
+      if (expected.columns[i].detail) continue;
+      EXPECT_EQ(shown.headerData(column, Qt::Horizontal).toString().toStdString(), expected.columns[i].title);
+      for (int row = 0; row < shown.rowCount(); ++row) {
+        EXPECT_EQ(shown.index(row, column).data().toString().toStdString(),
+                  format_cell(expected.rows[static_cast<std::size_t>(row)][i], expected.columns[i].unit))
+            << expected.key << "." << expected.columns[i].key;
+      }
+      ++column;
+    }
+    EXPECT_EQ(shown.columnCount(), column) << expected.key;
+  }
+};
+
+TEST_F(PagesTest, ARowIsAPageWithTabActionMenuPaletteAndHelp) {
+  const std::vector<gui::Command> commands = gui::commands_of(*window_.menuBar());
+  window_.perform(ActionId::kHelp);
+  const auto* help = window_.findChild<gui::HelpDialog*>()->findChild<QTreeWidget*>();
+  const auto* tabs = window_.findChild<QTabBar*>(QStringLiteral("pages"));
+  EXPECT_EQ(static_cast<std::size_t>(tabs->count()), gui::all_pages().size());
+  std::set<std::string> ids;
+  for (const gui::PageInfo& info : gui::all_pages()) {
+    const QString title = gui::plain_text(QString::fromUtf8(info.title));
+    EXPECT_TRUE(ids.insert(info.id).second) << info.id;
+    EXPECT_EQ(tabs->tabText(gui::find_page(QString::fromUtf8(info.id))), title);
+    const auto command = std::ranges::find_if(commands, [&](const gui::Command& c) {
+      return c.menu == QLatin1String("View") && c.action->objectName() == QStringLiteral("view.%1").arg(info.id);
+    });
+    ASSERT_NE(command, commands.end()) << info.id;
+    EXPECT_FALSE(command->action->shortcuts().isEmpty()) << info.id;
+    const QList<QTreeWidgetItem*> lines = help->findItems(title, Qt::MatchExactly);
+    ASSERT_FALSE(lines.isEmpty()) << info.id;
+    EXPECT_EQ(lines.front()->text(2), QString::fromUtf8(info.help));
+    command->action->trigger();
+    EXPECT_EQ(window_.page_id(), QString::fromUtf8(info.id));
+    EXPECT_THAT(window_.breadcrumbs().toStdString(), HasSubstr(title.toStdString()));
+  }
+}
+
+TEST_F(PagesTest, EachHasAPictureByItsName) {
+  const std::string gui = (std::filesystem::path(command({}).front()).parent_path() / "swinscope-gui").string();
+  const std::string help = run_program({gui, "--help"}, options_).out;
+  for (const gui::PageInfo& info : gui::all_pages()) {
+    EXPECT_THAT(help, HasSubstr(info.id));
+    const std::string file = std::string(info.id) + ".png";
+    const ProgramResult result = run_program({gui, "--page", info.id, "--screenshot", file}, options_);
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_TRUE(std::filesystem::exists(folder() / file)) << file;
+  }
+  EXPECT_EQ(run_program({gui, "--page", "none"}, options_).status, 2);
+}
+
+TEST_F(PagesTest, EveryAnalysisOfTheRegistryIsATable) {
+  for (const char* name : {"swinscope_swin_tiny_infer_1gpu.db", "swinscope_swin_tiny_ddp_2gpu"}) {
+    open(data_file(name));
+    ASSERT_NE(window_.run(), nullptr) << banner();
+    window_.show_page(QStringLiteral("tables"));
+    const RunFacts run(*window_.run()->trace, {});
+    int with_rows = 0;
+    for (const Analysis& analysis : analyses()) {
+      choose(analysis);
+      const Table expected = table_of(analysis, run, {});
+      expect_shown(expected);
+      EXPECT_EQ(tables().message().isEmpty(), !expected.rows.empty()) << analysis.key;
+      EXPECT_EQ(window_.can_perform(ActionId::kExportTable), !expected.rows.empty()) << analysis.key;
+      with_rows += expected.rows.empty() ? 0 : 1;
+    }
+    EXPECT_GT(with_rows, 12);
+  }
+}
+
+TEST_F(PagesTest, TheFilterChoosesTheScopeOfEveryTable) {
+  open(data_file("swinscope_swin_tiny_ddp_2gpu"));
+  gui::Filter filter;
+  filter.rank = 1;
+  filter.whole_trace = true;
+  window_.filter().set_filter(filter);
+  window_.show_page(QStringLiteral("tables"));
+  const RunFacts run(*window_.run()->trace, filter.selection());
+  for (const Analysis& analysis : analyses()) {
+    choose(analysis);
+    expect_shown(table_of(analysis, run, {}));
+  }
+}
+
+TEST_F(PagesTest, AnExportedTableIsWhatTheCommandPrints) {
+  const std::filesystem::path path = data_file("swinscope_swin_tiny_infer_1gpu.db");
+  open(path);
+  const auto exported = [&](gui::TablePage& page) {
+    EXPECT_TRUE(page.export_table(qt(folder() / "table.csv"))) << banner();
+    return read_file(folder() / "table.csv");
+  };
+  const auto printed = [&](const char* command) { return run({command, path.string(), "--format", "csv"}).out; };
+  EXPECT_EQ(exported(kernels()), printed("kernels"));
+  window_.show_page(QStringLiteral("tables"));
+  choose(*std::ranges::find(analyses(), "launches", &Analysis::key));
+  EXPECT_EQ(exported(tables()), printed("launches"));
+  choose(*std::ranges::find(analyses(), "layers", &Analysis::key));
+  const std::string table = exported(tables());
+  EXPECT_EQ(exported(layers()), table);
+  EXPECT_THAT(printed("layers"), HasSubstr(table));
+  EXPECT_FALSE(tables().export_table(qt(folder() / "table.pdf")));
+  EXPECT_THAT(banner(), HasSubstr("give a name that ends in .md, .csv or .json"));
+}
+
+TEST_F(PagesTest, RowsAreFoundSortedCopiedAndExported) {
+  open(data_file("swinscope_swin_tiny_infer_1gpu.db"));
+  window_.show_page(QStringLiteral("tables"));
+  choose(*std::ranges::find(analyses(), "kernels", &Analysis::key));
+  gui::TablePanel& table = tables().table();
+  const int all = table.model()->rowCount();
+  auto* find = tables().findChild<QLineEdit*>(QStringLiteral("find_rows"));
+  QTest::keyClicks(find, QStringLiteral("gemm"));  // in any column: here the operation
+  const int found = table.model()->rowCount();
+  EXPECT_LT(found, all);
+  ASSERT_GT(found, 1);
+  table.sortByColumn(0, Qt::AscendingOrder);
+  QStringList names;
+  for (int row = 0; row < found; ++row)
+    names << table.model()->index(row, 0).data().toString();
+  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+  const Table shown = table.shown_table();
+  ASSERT_EQ(shown.rows.size(), static_cast<std::size_t>(found));
+  EXPECT_EQ(std::get<std::string>(shown.rows.front().front()), names.front().toStdString());
+
+  table.selectRow(0);
+  QTest::keyClick(&table, Qt::Key_C, Qt::ControlModifier);
+  EXPECT_TRUE(QGuiApplication::clipboard()->text().startsWith(names.front() + QLatin1Char('\t')));
+  choose(*std::ranges::find(analyses(), "environment", &Analysis::key));
+  EXPECT_EQ(find->text(), QString());
+}
+
+// The calls of a row, on any page whose rows stand for calls.
+TEST_F(PagesTest, CallsOpenInTheTimelineByTheirKey) {
+  open(data_file("swinscope_swin_tiny_infer_1gpu.db"));
+  window_.show_page(QStringLiteral("tables"));
+  for (const char* key : {"kernels", "layers"}) {
+    window_.show_page(QStringLiteral("tables"));
+    choose(*std::ranges::find(analyses(), key, &Analysis::key));
+    EXPECT_TRUE(tables().calls().isVisible());
+    EXPECT_FALSE(tables().calls().calls().empty()) << key;
+    QTest::keyClick(&tables().table(), Qt::Key_N);
+    EXPECT_EQ(window_.page_id(), QStringLiteral("timeline")) << key;
+  }
+  window_.show_page(QStringLiteral("layers"));
+  QTest::keyClick(&layers().tree(), Qt::Key_N);
+  EXPECT_EQ(window_.page_id(), QStringLiteral("timeline"));
+  window_.show_page(QStringLiteral("tables"));
+  choose(*std::ranges::find(analyses(), "ranks", &Analysis::key));
+  EXPECT_FALSE(tables().calls().isVisible());
+  EXPECT_FALSE(window_.can_perform(ActionId::kNextOccurrence));
+}
+
+}  // namespace
+}  // namespace swinscope::tests
