@@ -222,8 +222,8 @@ std::vector<RankSummary> summarize_files(const fs::path& run, const std::atomic<
 }
 
 Table rank_summary_table(std::span<const RankSummary> ranks) {
-  Table table{"ranks",
-              "Ranks",
+  Table table{"rank_summary",
+              "Ranks beside each other, per step",
               {{"rank", "rank", Unit::kCount},
                {"host", "host", Unit::kText},
                {"device", "GPU", Unit::kCount},

@@ -9,6 +9,7 @@
 #include "analyzer/analyses/launch_statistics.h"
 #include "analyzer/analyses/layers.h"
 #include "analyzer/analyses/ranges.h"
+#include "analyzer/analyses/rank_summary.h"
 #include "analyzer/analyses/recording.h"
 #include "analyzer/analyses/step_table.h"
 #include "analyzer/analyses/thesis_utilization.h"
@@ -41,6 +42,8 @@ using enum AnalysisUse;
 constexpr std::array kAnalyses = {
     Analysis{"steps", "Steps", kRanks, kSummary, false, true,
              [](Run run, Options) { return step_table(run.trace, run.scope); }},
+    Analysis{"rank_summary", "Ranks beside each other", kRanks, kDetail, true, false,
+             [](Run run, Options) { return rank_summary_table(rank_summaries(run)); }},
     Analysis{"cpu_utilization", "CPU utilization", kRanks, kSummary, true, false,
              [](Run run, Options) { return cpu_utilization_table(cpu_utilization(run.trace, run.scope)); }},
     Analysis{"input_wait", "The host's wait for data", kTime, kSummary, true, false,
