@@ -27,7 +27,7 @@ constexpr ActionInfo kActions[] = {
      "Writes what the page shows as a PNG file; a chart has PNG and SVG in its own menu"},
     {kExportReport, kFile, kWindow, "file.export_report", "Export re&port…", "Ctrl+E",
      "Writes everything about the run as one HTML, Markdown, CSV or JSON file"},
-    {kExportTable, kFile, kKernels, "file.export_table", "Export &table…", "Ctrl+Shift+T",
+    {kExportTable, kFile, kWindow, "file.export_table", "Export &table…", "Ctrl+Shift+T",
      "Writes the rows that are shown as a CSV, JSON or Markdown file"},
     {kQuit, kFile, kWindow, "file.quit", "&Quit", "Ctrl+Q", "Closes the window"},
     {kShowPublished, kView, kWindow, "view.published", "&Published results", "Ctrl+B",

@@ -13,6 +13,7 @@
 #include "gui/core/loader.h"
 #include "gui/core/settings.h"
 
+class QActionGroup;
 class QLabel;
 class QStackedWidget;
 class QTabBar;
@@ -110,6 +111,7 @@ class MainWindow : public QMainWindow {
   Banner* banner_ = nullptr;
   QStackedWidget* stack_ = nullptr;
   std::vector<Page*> pages_;  // as in all_pages()
+  QActionGroup* themes_ = nullptr;
   CommandPalette* palette_ = nullptr;
   HelpDialog* help_ = nullptr;
   Background exporting_;

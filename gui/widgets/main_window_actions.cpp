@@ -63,7 +63,7 @@ void MainWindow::build_actions() {
     QAction* action = new_action(QString::fromUtf8(info.name), info.text, info.shortcuts, info.help);
     connect(action, &QAction::triggered, this, [this, id = info.id] { perform(id); });
     actions_.emplace(info.id, action);
-    if (commands_.contains(info.id)) {
+    if (info.context == ActionContext::kWindow) {
       addAction(action);
       continue;
     }
@@ -73,13 +73,13 @@ void MainWindow::build_actions() {
     }
   }
   action(ActionId::kShowPublished).setCheckable(true);
-  auto* themes = new QActionGroup(this);
+  themes_ = new QActionGroup(this);
   for (const auto& [id, theme] : {std::pair(ActionId::kThemeSystem, Theme::kSystem),
                                   {ActionId::kThemeLight, Theme::kLight},
                                   {ActionId::kThemeDark, Theme::kDark}}) {
     action(id).setCheckable(true);
     action(id).setChecked(theme == settings_.theme());
-    themes->addAction(&action(id));
+    action(id).setActionGroup(themes_);
   }
 }
 
