@@ -187,6 +187,7 @@ std::optional<RankSummary> stored_summary(const fs::path& trace_file, const std:
   Database db = Database::open_untrusted(trace_file, {cancel});
   const std::vector<std::string> columns = all_columns();
   std::vector<const char*> names;
+  names.reserve(columns.size());
   for (const std::string& column : columns)
     names.push_back(column.c_str());
   TableReader rows(db, kTable, names, static_cast<int>(names.size()));
