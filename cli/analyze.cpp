@@ -62,22 +62,22 @@ int run_analyze(const AnalyzeOptions& options) {
 
 }  // namespace
 
-void add_analyze(CLI::App& app, int& status) {
+void add_analyze(Program& program) {
   auto options = std::make_shared<AnalyzeOptions>();
-  CLI::App* command =
-      app.add_subcommand("analyze", "What the run is bound by, utilization, time breakdown, top kernels");
-  command->add_option("RUN", options->run, "Trace, experiment, or folder of independent runs to analyze")->required();
+  Command& command =
+      program.add_command("analyze", "What the run is bound by, utilization, time breakdown, top kernels");
+  command.option("RUN", options->run, "Trace, experiment, or folder of independent runs to analyze").required();
   command
-      ->add_option("--definition", options->definition,
-                   "swinscope, thesis (adds the share of summed kernel and CPU operation time), or hta (figures as "
-                   "Holistic Trace Analysis computes them)")
-      ->check(CLI::IsMember({"swinscope", "thesis", "hta"}))
-      ->envname("SWINSCOPE_DEFINITION");
-  command->add_option("--top", options->top, "Kernels to list")->capture_default_str()->check(CLI::NonNegativeNumber);
-  options->selection.add_to(*command);
-  options->common.add_class_rules(*command);
-  options->common.add_to(*command);
-  command->callback([options, &status] { status = run_analyze(*options); });
+      .option("--definition", options->definition,
+              "swinscope, thesis (adds the share of summed kernel and CPU operation time), or hta (figures as "
+              "Holistic Trace Analysis computes them)")
+      .one_of({"swinscope", "thesis", "hta"})
+      .variable("SWINSCOPE_DEFINITION");
+  command.option("--top", options->top, "Kernels to list").show_default().not_negative();
+  options->selection.add_to(command);
+  options->common.add_class_rules(command);
+  options->common.add_to(command);
+  command.does([options] { return run_analyze(*options); });
 }
 
 }  // namespace swinscope::cli

@@ -45,30 +45,30 @@ std::size_t terminal_width() {
 
 }  // namespace
 
-void CommonOptions::add_to(CLI::App& command) {
-  command.add_option("--format", format, "Output format: table, json, csv or md")
-      ->check(CLI::IsMember({"table", "json", "csv", "md"}))
-      ->envname("SWINSCOPE_FORMAT");
-  command.add_option("-o,--output", output, "Write to this file instead of the standard output");
-  command.add_flag("--force", force, "Replace what exists");
-  command.add_option("--color", color, "Colour: auto (on a terminal, unless NO_COLOR is set), always or never")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->envname("SWINSCOPE_COLOR");
-  command.add_flag("-q,--quiet", quiet, "No warnings");
-  command.add_flag("-v,--verbose", verbose, "More detail");
+void CommonOptions::add_to(Command& command) {
+  command.option("--format", format, "Output format: table, json, csv or md")
+      .one_of({"table", "json", "csv", "md"})
+      .variable("SWINSCOPE_FORMAT");
+  command.option("-o,--output", output, "Write to this file instead of the standard output");
+  command.flag("--force", force, "Replace what exists");
+  command.option("--color", color, "Colour: auto (on a terminal, unless NO_COLOR is set), always or never")
+      .one_of({"auto", "always", "never"})
+      .variable("SWINSCOPE_COLOR");
+  command.flag("-q,--quiet", quiet, "No warnings");
+  command.flag("-v,--verbose", verbose, "More detail");
 }
 
-void CommonOptions::add_class_rules(CLI::App& command) {
+void CommonOptions::add_class_rules(Command& command) {
   command
-      .add_option("--class", classes,
-                  "REGEX=KIND: kernels whose full name matches are communication, compute or memory; may be given "
-                  "several times, the first that matches holds")
-      ->allow_extra_args(false);
+      .option("--class", classes,
+              "REGEX=KIND: kernels whose full name matches are communication, compute or memory; may be given "
+              "several times, the first that matches holds")
+      .one_word_each();
   command
-      .add_option("--operation", operations,
-                  "REGEX=KIND: kernels whose full name matches do this operation: gemm, attention, conv, norm, "
-                  "elementwise, ...; may be given several times")
-      ->allow_extra_args(false);
+      .option("--operation", operations,
+              "REGEX=KIND: kernels whose full name matches do this operation: gemm, attention, conv, norm, "
+              "elementwise, ...; may be given several times")
+      .one_word_each();
 }
 
 ClassRules CommonOptions::class_rules() const {
@@ -92,11 +92,11 @@ void CommonOptions::warn_of_class_rules() const {
   }
 }
 
-void TableOptions::add_to(CLI::App& command) {
-  command.add_option("--sort", sort, "Sort by this column (its JSON name)");
-  command.add_option("--filter", filter, "Only rows whose name matches this POSIX extended regular expression");
+void TableOptions::add_to(Command& command) {
+  command.option("--sort", sort, "Sort by this column (its JSON name)");
+  command.option("--filter", filter, "Only rows whose name matches this POSIX extended regular expression");
   // Not a check for a number in range: CLI11 reads -1 as the largest one.
-  command.add_option("--top", top, "Only the first N rows")->check(CLI::NonNegativeNumber);
+  command.option("--top", top, "Only the first N rows").not_negative();
 }
 
 void TableOptions::apply(Table& table, std::string_view text_column) const {

@@ -7,11 +7,10 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "analyzer/table/render.h"
 #include "analyzer/trace/class_rules.h"
 #include "analyzer/trace/trace.h"
+#include "options/options.h"
 #include "store/error.h"
 
 namespace swinscope::cli {
@@ -28,8 +27,8 @@ struct CommonOptions {
   std::vector<std::string> classes;
   std::vector<std::string> operations;
 
-  void add_to(CLI::App& command);
-  void add_class_rules(CLI::App& command);
+  void add_to(Command& command);
+  void add_class_rules(Command& command);
   // Throws Error(kUsage) when one of them is no rule.
   ClassRules class_rules() const;
   // Of an experiment the runs are read as they are: says so when there are rules.
@@ -42,7 +41,7 @@ struct TableOptions {
   std::string filter;
   std::optional<std::size_t> top;
 
-  void add_to(CLI::App& command);
+  void add_to(Command& command);
   // Filters by the text column, sorts, cuts.
   void apply(Table& table, std::string_view text_column) const;
 };
@@ -67,8 +66,8 @@ void emit(const Document& document, const CommonOptions& options);
 void write_file(const std::string& path, const std::string& text, bool force);
 
 // A variable whose value an option does not take is ignored by CLI11 2.4 (Ubuntu 24.04), where 2.1 (Debian 12) refuses
-// it. To be called before commands run. Throws Error (kUsage).
-void refuse_wrong_variables(const CLI::App& app);
+// it. To be called before the command runs. Throws Error (kUsage).
+void refuse_wrong_variables(const Command& command);
 
 // Where `swinscope gui` looks for the desktop program.
 std::filesystem::path gui_program();
@@ -76,28 +75,28 @@ std::filesystem::path gui_program();
 // The exit status of a command that printed what could be read of `trace`.
 int status_of(const Trace& trace);
 
-// One per sub-command: declares it and returns nothing; the command's exit status goes to `status` when it runs.
-void add_analyze(CLI::App& app, int& status);
-void add_compare(CLI::App& app, int& status);
-void add_doctor(CLI::App& app, int& status);
-void add_export(CLI::App& app, int& status);
-void add_gui(CLI::App& app, int& status);
-void add_import(CLI::App& app, int& status);
-void add_info(CLI::App& app, int& status);
-void add_join(CLI::App& app, int& status);
-void add_kernels(CLI::App& app, int& status);
-void add_launches(CLI::App& app, int& status);
-void add_launch(CLI::App& app, int& status);
-void add_layers(CLI::App& app, int& status);
-void add_peaks(CLI::App& app, int& status);
-void add_platforms(CLI::App& app, int& status);
-void add_query(CLI::App& app, int& status);
-void add_ranges(CLI::App& app, int& status);
-void add_ranks(CLI::App& app, int& status);
-void add_record(CLI::App& app, int& status);
-void add_trigger(CLI::App& app, int& status);
-void add_report(CLI::App& app, int& status);
-void add_scale(CLI::App& app, int& status);
-void add_sweep(CLI::App& app, int& status);
+// One per sub-command: declares it, and what it does.
+void add_analyze(Program& program);
+void add_compare(Program& program);
+void add_doctor(Program& program);
+void add_export(Program& program);
+void add_gui(Program& program);
+void add_import(Program& program);
+void add_info(Program& program);
+void add_join(Program& program);
+void add_kernels(Program& program);
+void add_launches(Program& program);
+void add_launch(Program& program);
+void add_layers(Program& program);
+void add_peaks(Program& program);
+void add_platforms(Program& program);
+void add_query(Program& program);
+void add_ranges(Program& program);
+void add_ranks(Program& program);
+void add_record(Program& program);
+void add_trigger(Program& program);
+void add_report(Program& program);
+void add_scale(Program& program);
+void add_sweep(Program& program);
 
 }  // namespace swinscope::cli

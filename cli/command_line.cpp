@@ -13,18 +13,18 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-Words commands_of(const CLI::App& app) {
+Words commands_of(const Program& program) {
   Words names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-    names.push_back(command->get_name());
+  for (const auto& command : program.commands())
+    names.push_back(command->name());
   return names;
 }
 
-Words options_of(const CLI::App& command) {
+Words long_names(const std::vector<Option>& options) {
   Words names;
-  for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames())
-      names.push_back("--" + name);
+  for (const Option& option : options) {
+    const Words more = option.long_names();
+    names.insert(names.end(), more.begin(), more.end());
   }
   return names;
 }
@@ -40,8 +40,8 @@ bool is_number(const std::string& word) {
 
 bool is_option(const std::string& word) { return word.size() > 1 && word[0] == '-' && word != "--"; }
 
-bool is_command(const CLI::App& app, const std::string& word) {
-  const Words names = commands_of(app);
+bool is_command(const Program& program, const std::string& word) {
+  const Words names = commands_of(program);
   return std::find(names.begin(), names.end(), word) != names.end();
 }
 
@@ -51,21 +51,20 @@ std::string option_name(const std::string& word) {
 }
 
 // Whether the next word is the value of an option, as any command knows the option.
-bool takes_next_word(const CLI::App& app, const std::string& word) {
+bool takes_next_word(const Program& program, const std::string& word) {
   const std::string name = option_name(word);
   if (name != word) return false;
-  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
-  return std::any_of(commands.begin(), commands.end(), [&](const CLI::App* command) {
-    const CLI::Option* option = command->get_option_no_throw(name);
-    return option != nullptr && option->get_items_expected_max() > 0;
+  return std::any_of(program.commands().begin(), program.commands().end(), [&](const auto& command) {
+    const std::optional<Option> option = command->find(name);
+    return option && option->takes_value();
   });
 }
 
 // The first word that is neither an option nor the value of one: the command, where it is one.
-Words::const_iterator first_plain_word(const CLI::App& app, const Words& words) {
+Words::const_iterator first_plain_word(const Program& program, const Words& words) {
   auto at = words.begin();
   while (at != words.end() && is_option(*at)) {
-    const bool skips_value = takes_next_word(app, *at);
+    const bool skips_value = takes_next_word(program, *at);
     ++at;
     if (skips_value && at != words.end()) ++at;
   }
@@ -73,37 +72,36 @@ Words::const_iterator first_plain_word(const CLI::App& app, const Words& words) 
 }
 
 // The first word before `--` that looks like an option of the command and is none; "" where there is no such word.
-std::string unknown_option(const CLI::App& command, Words::const_iterator begin, Words::const_iterator end) {
-  for (auto word = begin; word != end && *word != "--"; ++word) {
+std::string unknown_option(const Command& command, const Words& words) {
+  for (auto word = words.begin(); word != words.end() && *word != "--"; ++word) {
     if (!is_option(*word) || is_number(*word)) continue;
-    if (command.get_option_no_throw(option_name(*word)) == nullptr)
-      return (*word)[1] == '-' ? option_name(*word) : *word;
+    if (!command.find(option_name(*word))) return (*word)[1] == '-' ? option_name(*word) : *word;
   }
   return {};
 }
 
-Error unknown_option_error(const CLI::App& command, const std::string& option) {
-  const bool runs_command = command.get_option_no_throw("CMD") != nullptr;
-  return {ErrorKind::kUsage, fmt::format("{}: unknown{}", option, meant(option, options_of(command))),
-          fmt::format("`swinscope {}` has no such option", command.get_name()),
-          fmt::format("`swinscope {} --help` lists them{}", command.get_name(),
+Error unknown_option_error(const Command& command, const std::string& option) {
+  const bool runs_command = command.find("CMD").has_value();
+  return {ErrorKind::kUsage, fmt::format("{}: unknown{}", option, meant(option, long_names(command.options()))),
+          fmt::format("`swinscope {}` has no such option", command.name()),
+          fmt::format("`swinscope {} --help` lists them{}", command.name(),
                       runs_command ? "; the command that it runs, with its own options, stands behind --" : "")};
 }
 
 // The options of all commands: before a command nobody knows whose they are.
-Words all_options(const CLI::App& app) {
-  Words all = options_of(app);
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    const Words more = options_of(*command);
+Words all_options(const Program& program) {
+  Words all = long_names(program.options());
+  for (const auto& command : program.commands()) {
+    const Words more = long_names(command->options());
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;
 }
 
-Error without_command(const CLI::App& app, const Words& words) {
+Error without_command(const Program& program, const Words& words) {
   constexpr const char* kTheList = "`swinscope --help` lists the commands";
-  const auto plain = first_plain_word(app, words);
-  const Words known = all_options(app);
+  const auto plain = first_plain_word(program, words);
+  const Words known = all_options(program);
   for (auto word = words.begin(); word != plain && word != words.end(); ++word) {
     const std::string name = is_option(*word) ? option_name(*word) : "";
     if (name.rfind("--", 0) != 0 || std::find(known.begin(), known.end(), name) != known.end()) continue;
@@ -111,25 +109,25 @@ Error without_command(const CLI::App& app, const Words& words) {
             kTheList};
   }
   if (plain == words.end()) return {ErrorKind::kUsage, "no command is given", {}, kTheList};
-  Words names = commands_of(app);
+  Words names = commands_of(program);
   names.insert(names.end(), {"help", "version"});
   return {ErrorKind::kUsage, fmt::format("there is no command '{}'{}", *plain, meant(*plain, names)), {}, kTheList};
 }
 
 }  // namespace
 
-Words in_order(const CLI::App& app, Words words) {
+Words in_order(const Program& program, Words words) {
   if (words.empty()) return words;
   if (words.front() == "version" || words.front() == "-V") words.front() = "--version";
   if (words.front() == "help") {
     if (words.size() == 1 || is_option(words[1])) return {"--help"};
-    if (!is_command(app, words[1])) return {words[1]};
+    if (!is_command(program, words[1])) return {words[1]};
     return {words[1], "--help"};
   }
   if (words.front() == "--help" || words.front() == "--version" || words.front() == "-h") return words;
-  const auto place = first_plain_word(app, words) - words.cbegin();
+  const auto place = first_plain_word(program, words) - words.cbegin();
   const auto command = words.begin() + place;
-  if (command != words.end() && is_command(app, *command)) std::rotate(words.begin(), command, command + 1);
+  if (command != words.end() && is_command(program, *command)) std::rotate(words.begin(), command, command + 1);
   return words;
 }
 
@@ -151,23 +149,22 @@ std::string readable(const std::string& message) {
                                     : "too small");
 }
 
-Error refused_words(CLI::App& app, const Words& words, const CLI::ParseError& error) {
+Error refused_words(const Program& program, const Words& words, const OptionError& error) {
   if (words.empty()) {
     return {ErrorKind::kUsage,
             "no command is given",
             {},
             "try `swinscope analyze FILE`; `swinscope --help` lists the commands"};
   }
-  const auto chosen = app.get_subcommands();
+  const Command* const chosen = program.chosen();
   // A command behind words that nobody understands is none yet.
-  const auto command = chosen.empty() ? words.end() : std::find(words.begin(), words.end(), chosen.front()->get_name());
-  if (command != words.begin()) return without_command(app, words);
-  if (const std::string option = unknown_option(*chosen.front(), command, words.end()); !option.empty())
-    return unknown_option_error(*chosen.front(), option);
+  if (chosen == nullptr || words.front() != chosen->name()) return without_command(program, words);
+  if (const std::string option = unknown_option(*chosen, words); !option.empty())
+    return unknown_option_error(*chosen, option);
   return {ErrorKind::kUsage,
           readable(error.what()),
           {},
-          fmt::format("`swinscope {} --help` says what it takes", chosen.front()->get_name())};
+          fmt::format("`swinscope {} --help` says what it takes", chosen->name())};
 }
 
 }  // namespace swinscope::cli

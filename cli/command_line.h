@@ -4,18 +4,17 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
+#include "options/options.h"
 #include "store/error.h"
 
 namespace swinscope::cli {
 
 // The same command line as CLI11 reads it: `help`, `help COMMAND`, `version` and -V become --help, COMMAND --help and
 // --version; options that stand before the command move behind it.
-std::vector<std::string> in_order(const CLI::App& app, std::vector<std::string> words);
+std::vector<std::string> in_order(const Program& program, std::vector<std::string> words);
 
 // Why CLI11 refused the words: names the option or command that is unknown, and the nearest one that there is.
-Error refused_words(CLI::App& app, const std::vector<std::string>& words, const CLI::ParseError& error);
+Error refused_words(const Program& program, const std::vector<std::string>& words, const OptionError& error);
 
 // A message of CLI11 for people: without limits of hundreds of digits.
 std::string readable(const std::string& message);

@@ -55,16 +55,16 @@ int run_compare(const CompareOptions& options) {
 
 }  // namespace
 
-void add_compare(CLI::App& app, int& status) {
+void add_compare(Program& program) {
   auto options = std::make_shared<CompareOptions>();
-  CLI::App* command = app.add_subcommand(
+  Command& command = program.add_command(
       "compare", "Compare scaling experiments with each other and with published ones, or runs with each other");
-  command->add_option("EXPERIMENT", options->paths, "Experiments, a folder of them, or runs; the first one is the base")
-      ->required();
-  add_beside(*command, options->beside);
-  options->selection.add_to(*command);
-  options->common.add_to(*command);
-  command->callback([options, &status] { status = run_compare(*options); });
+  command.option("EXPERIMENT", options->paths, "Experiments, a folder of them, or runs; the first one is the base")
+      .required();
+  add_beside(command, options->beside);
+  options->selection.add_to(command);
+  options->common.add_to(command);
+  command.does([options] { return run_compare(*options); });
 }
 
 }  // namespace swinscope::cli

@@ -44,88 +44,84 @@ constexpr const char* kConfigHint =
   throw Error(ErrorKind::kUsage, fmt::format("{}: {}", file, what), cause, kConfigHint);
 }
 
-void set_default(const std::string& file, CLI::Option& option, const CLI::ConfigItem& item) {
-  const bool takes_several = option.get_items_expected_max() > 1 && !option.get_allow_extra_args();  // --class
-  if (item.inputs.size() != 1 && !takes_several) refuse(file, fmt::format("{} takes one value", item.name));
+void set_default(const std::string& file, Option option, const Setting& setting) {
+  if (setting.values.size() != 1 && !option.is_one_word_each()) {  // --class takes several
+    refuse(file, fmt::format("{} takes one value", setting.name));
+  }
   // Of several each is a line: a default is one value.
-  const std::string value = fmt::format("{}", fmt::join(item.inputs, "\n"));
+  const std::string value = fmt::format("{}", fmt::join(setting.values, "\n"));
   try {
-    option.run_callback_for_default()->default_val(value);
-  } catch (const CLI::Error& error) {
-    refuse(file, fmt::format("{} = {}", item.name, value), error.what());
+    option.set_default(value);
+  } catch (const OptionError& error) {
+    refuse(file, fmt::format("{} = {}", setting.name, value), error.what());
   }
 }
 
 // An option below [name] is that of the sub-command; above all sections, of every sub-command that has it.
-void apply(const std::string& file, CLI::App& app, const CLI::ConfigItem& item) {
+void apply(const std::string& file, const Program& program, const Setting& setting) {
   bool known = false;
-  for (CLI::App* command : app.get_subcommands({})) {
-    if (!item.parents.empty() && (item.parents.size() > 1 || item.parents.front() != command->get_name())) continue;
-    CLI::Option* option = command->get_option_no_throw("--" + item.name);
-    if (option == nullptr) continue;
+  for (const auto& command : program.commands()) {
+    const bool is_meant =
+        setting.sections.empty() || (setting.sections.size() == 1 && setting.sections.front() == command->name());
+    const std::optional<Option> option = command->find("--" + setting.name);
+    if (!is_meant || !option) continue;
     known = true;
-    set_default(file, *option, item);
+    set_default(file, *option, setting);
   }
-  if (!known) refuse(file, fmt::format("there is no option '{}'", item.fullname()));
+  if (!known) refuse(file, fmt::format("there is no option '{}'", setting.full_name));
 }
 
-bool is_option_of_any(CLI::App& app, const CLI::ConfigItem& item) {
-  const auto commands = app.get_subcommands({});
-  return std::any_of(commands.begin(), commands.end(), [&](const CLI::App* command) {
-    const bool is_meant = item.parents.empty() || item.parents.front() == command->get_name();
-    return is_meant && command->get_option_no_throw("--" + item.name) != nullptr;
+bool is_option_of_any(const Program& program, const Setting& setting) {
+  return std::any_of(program.commands().begin(), program.commands().end(), [&](const auto& command) {
+    const bool is_meant = setting.sections.empty() || setting.sections.front() == command->name();
+    return is_meant && command->find("--" + setting.name);
   });
 }
 
 // The sub-command that it is for; empty: all of them, or one that does not exist.
-std::string section_of(const CLI::App& app, const CLI::ConfigItem& item) {
-  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
-  const bool is_section = item.parents.size() == 1 && std::any_of(commands.begin(), commands.end(), [&](const auto* c) {
-                            return c->get_name() == item.parents.front();
-                          });
-  return is_section ? item.parents.front() : "";
+std::string section_of(const Program& program, const Setting& setting) {
+  const bool is_section = setting.sections.size() == 1 &&
+                          std::any_of(program.commands().begin(), program.commands().end(),
+                                      [&](const auto& command) { return command->name() == setting.sections.front(); });
+  return is_section ? setting.sections.front() : "";
 }
-
-bool is_section_mark(const CLI::ConfigItem& item) { return item.name == "++" || item.name == "--"; }
 
 }  // namespace
 
-ConfigFiles::ConfigFiles(CLI::App& app) {
+ConfigFiles::ConfigFiles(const Program& program) {
   // The user's file first, so that the one in the working folder wins.
-  read(user_file(), app, false);
-  read(kFolderFile, app, true);
+  read(user_file(), program, false);
+  read(kFolderFile, program, true);
 }
 
-void ConfigFiles::read(const std::string& file, CLI::App& app, bool only_looks) {
+void ConfigFiles::read(const std::string& file, const Program& program, bool only_looks) {
   std::error_code none;
   if (file.empty() || !fs::is_regular_file(file, none)) return;
-  std::vector<CLI::ConfigItem> items;
+  std::vector<Setting> settings;
   try {
-    items = CLI::ConfigTOML().from_file(file);
-  } catch (const CLI::Error& error) {
+    settings = read_settings(file);
+  } catch (const OptionError& error) {
     mistakes_.push_back({"", {ErrorKind::kUsage, fmt::format("{}: cannot be read", file), error.what(), kConfigHint}});
   }
-  for (const CLI::ConfigItem& item : items) {
-    if (is_section_mark(item)) continue;
+  for (const Setting& setting : settings) {
     try {
-      if (only_looks && is_option_of_any(app, item) && !is_look(item.name)) {
+      if (only_looks && is_option_of_any(program, setting) && !is_look(setting.name)) {
         ignored_.push_back(
-            {section_of(app, item),
+            {section_of(program, setting),
              fmt::format("{}: {} is ignored: the file of a folder sets how things look, and nothing else; "
                          "write it into {}",
-                         file, item.fullname(), user_file())});
+                         file, setting.full_name, user_file())});
         continue;
       }
-      apply(file, app, item);
+      apply(file, program, setting);
     } catch (const Error& error) {
-      mistakes_.push_back({section_of(app, item), error});
+      mistakes_.push_back({section_of(program, setting), error});
     }
   }
 }
 
-void ConfigFiles::report(const CLI::App& app) const {
-  const auto chosen = app.get_subcommands();
-  const std::string command = chosen.empty() ? "" : chosen.front()->get_name();
+void ConfigFiles::report(const Program& program) const {
+  const std::string command = program.chosen() == nullptr ? "" : program.chosen()->name();
   for (const Ignored& ignored : ignored_) {
     if (ignored.section.empty() || ignored.section == command) fmt::print(stderr, "warning: {}\n", ignored.warning);
   }
@@ -139,16 +135,14 @@ void ConfigFiles::report(const CLI::App& app) const {
   }
 }
 
-void refuse_wrong_variables(const CLI::App& app) {
-  for (const CLI::App* command : app.get_subcommands()) {
-    for (const CLI::Option* option : command->get_options()) {
-      const std::string variable = option->get_envname();
-      const char* const value = variable.empty() ? nullptr : std::getenv(variable.c_str());
-      if (option->count() > 0 || value == nullptr || *value == '\0') continue;
-      throw Error(ErrorKind::kUsage, fmt::format("{}={}", variable, value),
-                  fmt::format("{} does not take this value", option->get_name()),
-                  fmt::format("`swinscope {} --help` says what it takes", command->get_name()));
-    }
+void refuse_wrong_variables(const Command& command) {
+  for (const Option& option : command.options()) {
+    const std::string variable = option.variable();
+    const char* const value = variable.empty() ? nullptr : std::getenv(variable.c_str());
+    if (option.is_given() || value == nullptr || *value == '\0') continue;
+    throw Error(ErrorKind::kUsage, fmt::format("{}={}", variable, value),
+                fmt::format("{} does not take this value", option.name()),
+                fmt::format("`swinscope {} --help` says what it takes", command.name()));
   }
 }
 

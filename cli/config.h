@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
+#include "options/options.h"
 #include "store/error.h"
 
 namespace swinscope::cli {
@@ -17,11 +16,11 @@ namespace swinscope::cli {
 class ConfigFiles {
  public:
   // Reads both files. Mistakes are kept for report().
-  explicit ConfigFiles(CLI::App& app);
+  explicit ConfigFiles(const Program& program);
 
   // Once the command is known: warns of what was ignored. A mistake that concerns the command is thrown, Error
   // (kUsage); with `doctor`, which helps to find it, and with commands that run a program it is a warning, too.
-  void report(const CLI::App& app) const;
+  void report(const Program& program) const;
 
  private:
   struct Mistake {
@@ -33,7 +32,7 @@ class ConfigFiles {
     std::string warning;
   };
 
-  void read(const std::string& file, CLI::App& app, bool only_looks);
+  void read(const std::string& file, const Program& program, bool only_looks);
 
   std::vector<Mistake> mistakes_;
   std::vector<Ignored> ignored_;

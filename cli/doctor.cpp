@@ -180,11 +180,11 @@ int run_doctor(const CommonOptions& options) {
 
 }  // namespace
 
-void add_doctor(CLI::App& app, int& status) {
+void add_doctor(Program& program) {
   auto options = std::make_shared<CommonOptions>();
-  CLI::App* command = app.add_subcommand("doctor", "What works on this machine and what to do about the rest");
-  options->add_to(*command);
-  command->callback([options, &status] { status = run_doctor(*options); });
+  Command& command = program.add_command("doctor", "What works on this machine and what to do about the rest");
+  options->add_to(command);
+  command.does([options] { return run_doctor(*options); });
 }
 
 }  // namespace swinscope::cli

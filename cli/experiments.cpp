@@ -29,10 +29,10 @@ void show_experiment(const std::filesystem::path& folder, CommonOptions options)
   emit(document, options);
 }
 
-void add_beside(CLI::App& command, std::vector<std::string>& keys) {
-  command.add_option("--beside", keys, "Published results to show with it, by key or its beginning: thesis")
-      ->delimiter(',')
-      ->type_name("KEY");
+void add_beside(Command& command, std::vector<std::string>& keys) {
+  command.option("--beside", keys, "Published results to show with it, by key or its beginning: thesis")
+      .separated_by(',')
+      .value_name("KEY");
 }
 
 std::vector<PublishedResult> find_all_published(const std::vector<std::string>& keys) {

@@ -5,11 +5,10 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "analyzer/experiment/experiment.h"
 #include "analyzer/experiment/platforms.h"
 #include "cli/command.h"
+#include "options/options.h"
 
 namespace swinscope::cli {
 
@@ -20,7 +19,7 @@ std::vector<Experiment> read_experiments(const std::string& path);
 void show_experiment(const std::filesystem::path& folder, CommonOptions options);
 
 // --beside KEY…
-void add_beside(CLI::App& command, std::vector<std::string>& keys);
+void add_beside(Command& command, std::vector<std::string>& keys);
 std::vector<PublishedResult> find_all_published(const std::vector<std::string>& keys);
 
 }  // namespace swinscope::cli

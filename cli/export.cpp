@@ -127,30 +127,27 @@ int run_export(const ExportOptions& options) {
 
 }  // namespace
 
-void add_export(CLI::App& app, int& status) {
+void add_export(Program& program) {
   auto options = std::make_shared<ExportOptions>();
   options->selection.scope.clear();
-  CLI::App* command = app.add_subcommand("export", "Write the events of a run for other tools");
-  command->add_option("RUN", options->run, "Trace to export")->required();
-  options->common.add_to(*command);
+  Command& command = program.add_command("export", "Write the events of a run for other tools");
+  command.option("RUN", options->run, "Trace to export").required();
+  options->common.add_to(command);
   options->common.format.clear();
   // These say how tables are printed elsewhere. A file of settings may hold a default for all commands, so that what is
   // given is judged when the command runs.
-  for (const char* other : {"--format", "--color"}) {
-    if (CLI::Option* option = command->get_option_no_throw(other)) command->remove_option(option);
-  }
-  command->add_option("--format", options->common.format,
-                      "perfetto (a file for Perfetto or chrome://tracing), kineto (for HTA, TraceLens and import), csv "
-                      "or parquet (a folder of tables)");
-  command->get_option("--output")->description("File or folder to write; - is the standard output");
-  options->selection.add_to(*command);
-  if (command->get_option_no_throw("--whole-trace") == nullptr) {
-    command->add_flag("--whole-trace", options->whole_trace, "Everything that was recorded (the default)")
-        ->group("What the figures are of");
-  }
-  command->get_option("--scope")->description("trace (everything recorded, the default) or steps (the measured steps)");
-  options->common.add_class_rules(*command);
-  command->callback([options, &status] { status = run_export(*options); });
+  for (const char* other : {"--format", "--color"})
+    command.remove(other);
+  command.option("--format", options->common.format,
+                 "perfetto (a file for Perfetto or chrome://tracing), kineto (for HTA, TraceLens and import), csv "
+                 "or parquet (a folder of tables)");
+  command.get("--output").description("File or folder to write; - is the standard output");
+  options->selection.add_to(command);
+  command.flag("--whole-trace", options->whole_trace, "Everything that was recorded (the default)")
+      .group("What the figures are of");
+  command.get("--scope").description("trace (everything recorded, the default) or steps (the measured steps)");
+  options->common.add_class_rules(command);
+  command.does([options] { return run_export(*options); });
 }
 
 }  // namespace swinscope::cli

@@ -37,12 +37,11 @@ namespace {
 
 }  // namespace
 
-void add_gui(CLI::App& app, int&) {
+void add_gui(Program& program) {
   auto runs = std::make_shared<std::vector<std::string>>();
-  CLI::App* command = app.add_subcommand("gui", "Look at runs and experiments in the desktop program");
-  command->add_option("RUN", *runs, "Traces, run folders, experiments, foreign files");
-  command->allow_extras(false);
-  command->callback([runs] { start_gui(*runs); });
+  Command& command = program.add_command("gui", "Look at runs and experiments in the desktop program");
+  command.option("RUN", *runs, "Traces, run folders, experiments, foreign files");
+  command.does([runs]() -> int { start_gui(*runs); });
 }
 
 }  // namespace swinscope::cli

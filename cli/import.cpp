@@ -43,14 +43,14 @@ int run_import(const ImportOptions& options) {
 
 }  // namespace
 
-void add_import(CLI::App& app, int& status) {
+void add_import(Program& program) {
   auto options = std::make_shared<ImportOptions>();
-  CLI::App* command =
-      app.add_subcommand("import", "Convert Nsight Systems exports and PyTorch traces into a run folder");
-  command->add_option("FILE", options->inputs, "Files or folders to convert")->required();
-  options->common.add_to(*command);
-  command->get_option("--output")->required()->description("Run folder to write");
-  command->callback([options, &status] { status = run_import(*options); });
+  Command& command =
+      program.add_command("import", "Convert Nsight Systems exports and PyTorch traces into a run folder");
+  command.option("FILE", options->inputs, "Files or folders to convert").required();
+  options->common.add_to(command);
+  command.get("--output").required().description("Run folder to write");
+  command.does([options] { return run_import(*options); });
 }
 
 }  // namespace swinscope::cli

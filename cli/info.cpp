@@ -20,13 +20,13 @@ int run_info(const InfoOptions& options) {
 
 }  // namespace
 
-void add_info(CLI::App& app, int& status) {
+void add_info(Program& program) {
   auto options = std::make_shared<InfoOptions>();
-  CLI::App* command = app.add_subcommand("info", "What is in a run: ranks, GPUs, duration, counts, drops");
-  command->add_option("RUN", options->run, "Trace to describe")->required();
-  options->common.add_class_rules(*command);
-  options->common.add_to(*command);
-  command->callback([options, &status] { status = run_info(*options); });
+  Command& command = program.add_command("info", "What is in a run: ranks, GPUs, duration, counts, drops");
+  command.option("RUN", options->run, "Trace to describe").required();
+  options->common.add_class_rules(command);
+  options->common.add_to(command);
+  command.does([options] { return run_info(*options); });
 }
 
 }  // namespace swinscope::cli

@@ -165,41 +165,37 @@ int run_join(JoinOptions& options) {
 
 }  // namespace
 
-void add_join(CLI::App& app, int& status) {
+void add_join(Program& program) {
   auto options = std::make_shared<JoinOptions>();
-  CLI::App* command = app.add_subcommand("join", "Make an experiment out of runs that were made apart");
-  command->add_option("RUNS", options->runs, "gpus=N:RUN, …; RUN is a point of `scale` (EXPERIMENT/gpus2) or any trace")
-      ->required();
-  command->add_option(
-      "--timing", options->timing,
-      "Untraced step times: CSV with the columns gpus and step_s, step_ms, step_us or step_ns, a line for "
-      "each repeat");
-  command->add_option("--images", options->experiment.images, "Images of the training whose time is extrapolated")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  Command& command = program.add_command("join", "Make an experiment out of runs that were made apart");
+  command.option("RUNS", options->runs, "gpus=N:RUN, …; RUN is a point of `scale` (EXPERIMENT/gpus2) or any trace")
+      .required();
+  command.option("--timing", options->timing,
+                 "Untraced step times: CSV with the columns gpus and step_s, step_ms, step_us or step_ns, a line for "
+                 "each repeat");
+  command.option("--images", options->experiment.images, "Images of the training whose time is extrapolated")
+      .positive()
+      .show_default();
+  command.option("--mode", options->mode, "weak: images of a GPU constant (default); strong: images of a step constant")
+      .one_of({"weak", "strong"});
   command
-      ->add_option("--mode", options->mode,
-                   "weak: images of a GPU constant (default); strong: images of a step constant")
-      ->check(CLI::IsMember({"weak", "strong"}));
+      .option("--images-per-step", options->experiment.images_per_step,
+              "For programs that do not say: images of all ranks in a step, at the point with the fewest GPUs")
+      .positive();
   command
-      ->add_option("--images-per-step", options->experiment.images_per_step,
-                   "For programs that do not say: images of all ranks in a step, at the point with the fewest GPUs")
-      ->check(CLI::PositiveNumber);
-  command
-      ->add_option("--images-per-gpu", options->experiment.images_per_gpu,
-                   "For programs that do not say: images of a rank in a step")
-      ->check(CLI::PositiveNumber);
-  CLI::Option* warmup =
-      command
-          ->add_option("--warmup-steps", options->experiment.warmup_steps,
-                       "Steps left out at the beginning of each run; fewer by default where a run has no more")
-          ->check(CLI::NonNegativeNumber)
-          ->capture_default_str();
-  options->common.add_to(*command);
-  command->get_option("--output")->required()->description("Experiment folder to write");
-  command->callback([options, warmup, &status] {
-    options->has_warmup = warmup->count() > 0;
-    status = run_join(*options);
+      .option("--images-per-gpu", options->experiment.images_per_gpu,
+              "For programs that do not say: images of a rank in a step")
+      .positive();
+  Option warmup = command
+                      .option("--warmup-steps", options->experiment.warmup_steps,
+                              "Steps left out at the beginning of each run; fewer by default where a run has no more")
+                      .not_negative()
+                      .show_default();
+  options->common.add_to(command);
+  command.get("--output").required().description("Experiment folder to write");
+  command.does([options, warmup] {
+    options->has_warmup = warmup.is_given();
+    return run_join(*options);
   });
 }
 

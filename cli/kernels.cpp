@@ -43,21 +43,21 @@ int run_kernels(const KernelsOptions& options) {
 
 }  // namespace
 
-void add_kernels(CLI::App& app, int& status) {
+void add_kernels(Program& program) {
   auto options = std::make_shared<KernelsOptions>();
-  CLI::App* command = app.add_subcommand("kernels", "GPU time by kernel, operation or class");
-  command->add_option("RUN", options->run, "Trace to analyze")->required();
-  command->add_option("--by", options->by, "One row per: name (full), short (name), operation or class")
-      ->check(CLI::IsMember({"name", "short", "operation", "class"}));
-  command->add_option("--names", options->names, "short, full or mangled (where it was recorded)")
-      ->check(CLI::IsMember({"short", "full", "mangled"}))
-      ->envname("SWINSCOPE_NAMES");
-  command->add_flag("--by-rank", options->by_rank, "One row per rank");
-  options->table.add_to(*command);
-  options->selection.add_to(*command);
-  options->common.add_class_rules(*command);
-  options->common.add_to(*command);
-  command->callback([options, &status] { status = run_kernels(*options); });
+  Command& command = program.add_command("kernels", "GPU time by kernel, operation or class");
+  command.option("RUN", options->run, "Trace to analyze").required();
+  command.option("--by", options->by, "One row per: name (full), short (name), operation or class")
+      .one_of({"name", "short", "operation", "class"});
+  command.option("--names", options->names, "short, full or mangled (where it was recorded)")
+      .one_of({"short", "full", "mangled"})
+      .variable("SWINSCOPE_NAMES");
+  command.flag("--by-rank", options->by_rank, "One row per rank");
+  options->table.add_to(command);
+  options->selection.add_to(command);
+  options->common.add_class_rules(command);
+  options->common.add_to(command);
+  command.does([options] { return run_kernels(*options); });
 }
 
 }  // namespace swinscope::cli

@@ -22,14 +22,14 @@ int run_launches(const LaunchesOptions& options) {
 
 }  // namespace
 
-void add_launches(CLI::App& app, int& status) {
+void add_launches(Program& program) {
   auto options = std::make_shared<LaunchesOptions>();
-  CLI::App* command = app.add_subcommand("launches", "API time, queue time, launch delay and queue length");
-  command->add_option("RUN", options->run, "Trace to analyze")->required();
-  options->selection.add_to(*command);
-  options->common.add_class_rules(*command);
-  options->common.add_to(*command);
-  command->callback([options, &status] { status = run_launches(*options); });
+  Command& command = program.add_command("launches", "API time, queue time, launch delay and queue length");
+  command.option("RUN", options->run, "Trace to analyze").required();
+  options->selection.add_to(command);
+  options->common.add_class_rules(command);
+  options->common.add_to(command);
+  command.does([options] { return run_launches(*options); });
 }
 
 }  // namespace swinscope::cli

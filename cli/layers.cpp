@@ -28,20 +28,19 @@ int run_layers(LayersOptions options) {
 
 }  // namespace
 
-void add_layers(CLI::App& app, int& status) {
+void add_layers(Program& program) {
   auto options = std::make_shared<LayersOptions>();
-  CLI::App* command = app.add_subcommand(
+  Command& command = program.add_command(
       "layers", "Time, FLOPs and bytes by layer: annotated operations, or PyTorch's modules and operators");
-  command->add_option("RUN", options->run, "Trace to analyze")->required();
-  command->add_option("--depth", options->layers.depth, "Group by the first N parts of the layer path")
-      ->check(CLI::PositiveNumber);
-  command->add_flag("--join-phases", options->joined_phases, "Forward and backward in one row");
-  command->add_flag("--by-shape", options->layers.by_dims, "One row for each shape of a PyTorch operator's inputs");
-  options->table.add_to(*command);
-  options->selection.add_to(*command);
-  options->common.add_class_rules(*command);
-  options->common.add_to(*command);
-  command->callback([options, &status] { status = run_layers(*options); });
+  command.option("RUN", options->run, "Trace to analyze").required();
+  command.option("--depth", options->layers.depth, "Group by the first N parts of the layer path").positive();
+  command.flag("--join-phases", options->joined_phases, "Forward and backward in one row");
+  command.flag("--by-shape", options->layers.by_dims, "One row for each shape of a PyTorch operator's inputs");
+  options->table.add_to(command);
+  options->selection.add_to(command);
+  options->common.add_class_rules(command);
+  options->common.add_to(command);
+  command.does([options] { return run_layers(*options); });
 }
 
 }  // namespace swinscope::cli

@@ -12,6 +12,7 @@
 #include "cli/config.h"
 #include "cli/steady_stderr.h"
 #include "collector/launcher/command.h"
+#include "options/options.h"
 #include "store/error.h"
 
 namespace swinscope::cli {
@@ -20,49 +21,43 @@ namespace {
 constexpr int kInterruptedStatus = 130;
 
 int run(int argc, char** argv) {
-  CLI::App app("Profiling and scaling analysis for CUDA deep learning", "swinscope");
-  app.set_version_flag("-V,--version", "swinscope " SWINSCOPE_VERSION);
-  app.require_subcommand(1);
-  app.footer(
+  Program program("swinscope", "Profiling and scaling analysis for CUDA deep learning");
+  program.set_version("swinscope " SWINSCOPE_VERSION);
+  program.set_footer(
       "RUN is a trace file, a run folder, an Nsight Systems .sqlite export or a PyTorch trace (.json, .json.gz).\n"
       "`swinscope help COMMAND` says what a command takes.");
-  int status = 0;
-  add_record(app, status);
-  add_trigger(app, status);
-  add_scale(app, status);
-  add_sweep(app, status);
-  add_join(app, status);
-  add_import(app, status);
-  add_info(app, status);
-  add_analyze(app, status);
-  add_kernels(app, status);
-  add_layers(app, status);
-  add_ranges(app, status);
-  add_ranks(app, status);
-  add_launches(app, status);
-  add_peaks(app, status);
-  add_compare(app, status);
-  add_platforms(app, status);
-  add_query(app, status);
-  add_export(app, status);
-  add_report(app, status);
-  add_gui(app, status);
-  add_launch(app, status);
-  add_doctor(app, status);
-  const ConfigFiles files(app);
-  app.parse_complete_callback([&] {
-    files.report(app);
-    refuse_wrong_variables(app);
-  });
-  const std::vector<std::string> words = in_order(app, {argv + 1, argv + argc});
+  add_record(program);
+  add_trigger(program);
+  add_scale(program);
+  add_sweep(program);
+  add_join(program);
+  add_import(program);
+  add_info(program);
+  add_analyze(program);
+  add_kernels(program);
+  add_layers(program);
+  add_ranges(program);
+  add_ranks(program);
+  add_launches(program);
+  add_peaks(program);
+  add_compare(program);
+  add_platforms(program);
+  add_query(program);
+  add_export(program);
+  add_report(program);
+  add_gui(program);
+  add_launch(program);
+  add_doctor(program);
+  const ConfigFiles files(program);
+  const std::vector<std::string> words = in_order(program, {argv + 1, argv + argc});
   try {
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
-  } catch (const CLI::ParseError& error) {
-    // --help and --version end in such an error too. CLI11's own numbers are no contract of ours.
-    if (error.get_exit_code() == 0) return app.exit(error);
-    throw refused_words(app, words, error);
+    if (!program.parse(words)) return 0;
+  } catch (const OptionError& error) {
+    throw refused_words(program, words, error);
   }
-  return status;
+  files.report(program);
+  refuse_wrong_variables(*program.chosen());
+  return program.chosen()->run();
 }
 
 }  // namespace

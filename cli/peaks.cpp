@@ -35,14 +35,12 @@ std::filesystem::path swin_program() {
 
 }  // namespace
 
-void add_peaks(CLI::App& app, int&) {
+void add_peaks(Program& program) {
   auto options = std::make_shared<PeaksOptions>();
-  CLI::App* command = app.add_subcommand("peaks", "Measure what this GPU reaches: copies, products, launches");
-  command->add_option("--seconds", options->seconds, "How long the sustained rate is measured")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_flag("--json", options->json, "Print JSON, as `swin peaks --json` does");
-  command->callback([options] { start_peaks(*options); });
+  Command& command = program.add_command("peaks", "Measure what this GPU reaches: copies, products, launches");
+  command.option("--seconds", options->seconds, "How long the sustained rate is measured").positive().show_default();
+  command.flag("--json", options->json, "Print JSON, as `swin peaks --json` does");
+  command.does([options]() -> int { start_peaks(*options); });
 }
 
 }  // namespace swinscope::cli

@@ -7,14 +7,14 @@
 
 namespace swinscope::cli {
 
-void add_platforms(CLI::App& app, int& status) {
+void add_platforms(Program& program) {
   auto options = std::make_shared<CommonOptions>();
-  CLI::App* command =
-      app.add_subcommand("platforms", "Facts of GPUs and machines, and published results to compare with");
-  options->add_to(*command);
-  command->callback([options, &status] {
+  Command& command =
+      program.add_command("platforms", "Facts of GPUs and machines, and published results to compare with");
+  options->add_to(command);
+  command.does([options] {
     emit(platforms_document(), *options);
-    status = 0;
+    return 0;
   });
 }
 

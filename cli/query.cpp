@@ -149,13 +149,13 @@ int run_query(const QueryOptions& options) {
 
 }  // namespace
 
-void add_query(CLI::App& app, int& status) {
+void add_query(Program& program) {
   auto options = std::make_shared<QueryOptions>();
-  CLI::App* command = app.add_subcommand("query", "Run SQL on a trace, read-only");
-  command->add_option("RUN", options->run, "Trace to query")->required();
-  command->add_option("SQL", options->sql, "The statement; tables are documented in docs/schema.md")->required();
-  options->common.add_to(*command);
-  command->callback([options, &status] { status = run_query(*options); });
+  Command& command = program.add_command("query", "Run SQL on a trace, read-only");
+  command.option("RUN", options->run, "Trace to query").required();
+  command.option("SQL", options->sql, "The statement; tables are documented in docs/schema.md").required();
+  options->common.add_to(command);
+  command.does([options] { return run_query(*options); });
 }
 
 }  // namespace swinscope::cli

@@ -37,13 +37,13 @@ int run_ranks(const RanksOptions& options) {
 
 }  // namespace
 
-void add_ranks(CLI::App& app, int& status) {
+void add_ranks(Program& program) {
   auto options = std::make_shared<RanksOptions>();
-  CLI::App* command = app.add_subcommand("ranks", "The ranks of a job beside each other, from their files' summaries");
-  command->add_option("RUN", options->run, "Run to describe")->required();
-  options->table.add_to(*command);
-  options->common.add_to(*command);
-  command->callback([options, &status] { status = run_ranks(*options); });
+  Command& command = program.add_command("ranks", "The ranks of a job beside each other, from their files' summaries");
+  command.option("RUN", options->run, "Run to describe").required();
+  options->table.add_to(command);
+  options->common.add_to(command);
+  command.does([options] { return run_ranks(*options); });
 }
 
 }  // namespace swinscope::cli

@@ -130,56 +130,52 @@ int run_record(RecordCommandOptions options) {
 
 }  // namespace
 
-void add_record(CLI::App& app, int& status) {
+void add_record(Program& program) {
   auto options = std::make_shared<RecordCommandOptions>();
-  CLI::App* command = app.add_subcommand("record", "Run a command and record it; ends with the command's exit status");
-  command->add_option(
-      "-o,--output", options->folder,
-      "Run folder (default: run-DATE-TIME, made anew); %q{NAME} is a variable of the environment, %h the "
-      "host, %p the process id, %r the rank, %% a percent");
+  Command& command = program.add_command("record", "Run a command and record it; ends with the command's exit status");
+  command.option("-o,--output", options->folder,
+                 "Run folder (default: run-DATE-TIME, made anew); %q{NAME} is a variable of the environment, %h the "
+                 "host, %p the process id, %r the rank, %% a percent");
   command
-      ->add_option("--sample", options->record.sample_hz,
-                   "Samples of threads and processes per second; 0: of processes only, once a second")
-      ->check(CLI::Range(0.0, 1000.0))
-      ->capture_default_str();
+      .option("--sample", options->record.sample_hz,
+              "Samples of threads and processes per second; 0: of processes only, once a second")
+      .within(0.0, 1000.0)
+      .show_default();
   command
-      ->add_option("--trace", options->trace,
-                   "What to record: cuda (kernels, copies, sets, and the calls behind them), nvtx, api (every CUDA "
-                   "call), sync (what waited for what, and events), memory (allocations), overhead")
-      ->capture_default_str();
-  command->add_option("--cuda-graph-trace", options->graphs, "CUDA graphs by their nodes, or each as one (cheaper)")
-      ->check(CLI::IsMember({"node", "graph"}))
-      ->capture_default_str();
-  auto* steps = command->add_option(
-      "--steps", options->steps,
-      "Record CUDA in steps A to B-1 only (A:B, counted from 0); steps are ranges named step, step N "
-      "or ProfilerStep#N");
-  auto* range =
-      command->add_option("--capture-range", options->range,
-                          "Record CUDA between cudaProfilerStart and cudaProfilerStop (cudaProfilerApi), or in "
-                          "ranges of a name (nvtx:NAME)");
-  auto* armed =
-      command->add_flag("--armed", options->armed, "Record CUDA from `swinscope trigger` on, until the next one");
-  steps->excludes(range)->excludes(armed);
-  range->excludes(armed);
+      .option("--trace", options->trace,
+              "What to record: cuda (kernels, copies, sets, and the calls behind them), nvtx, api (every CUDA "
+              "call), sync (what waited for what, and events), memory (allocations), overhead")
+      .show_default();
+  command.option("--cuda-graph-trace", options->graphs, "CUDA graphs by their nodes, or each as one (cheaper)")
+      .one_of({"node", "graph"})
+      .show_default();
+  const Option steps =
+      command.option("--steps", options->steps,
+                     "Record CUDA in steps A to B-1 only (A:B, counted from 0); steps are ranges named step, step N "
+                     "or ProfilerStep#N");
+  const Option range =
+      command.option("--capture-range", options->range,
+                     "Record CUDA between cudaProfilerStart and cudaProfilerStop (cudaProfilerApi), or in "
+                     "ranges of a name (nvtx:NAME)");
+  const Option armed =
+      command.flag("--armed", options->armed, "Record CUDA from `swinscope trigger` on, until the next one");
+  steps.excludes(range).excludes(armed);
+  range.excludes(armed);
+  command.option("--duration", options->duration_s, "Record CUDA for this many seconds from its first call, or trigger")
+      .positive();
+  command.option("--max-size", options->max_size, "End the file of a process at this size, such as 2G; at least 1M")
+      .size_in_bytes();
   command
-      ->add_option("--duration", options->duration_s,
-                   "Record CUDA for this many seconds from its first call, or trigger")
-      ->check(CLI::PositiveNumber);
-  command
-      ->add_option("--max-size", options->max_size, "End the file of a process at this size, such as 2G; at least 1M")
-      ->transform(CLI::AsSizeValue(false));
-  command
-      ->add_option("--gpu-metrics", options->record.gpu_metrics_hz,
-                   "Samples of clocks, power, temperature, memory and SM activity of all GPUs per second; 0: none")
-      ->check(CLI::Range(0.0, 100.0))
-      ->capture_default_str();
-  command->add_flag("--torch-modules", options->record.torch_modules,
-                    "Ranges around the forward of PyTorch's modules, named by their path, for `swinscope layers`");
-  command->add_flag("--force", options->record.force, "Replace a run that is in the folder");
-  command->add_flag("-q,--quiet", options->quiet, "Only errors on stderr");
-  command->add_option("CMD", options->record.command, "The command, after --")->required();
-  command->callback([options, &status] { status = run_record(*options); });
+      .option("--gpu-metrics", options->record.gpu_metrics_hz,
+              "Samples of clocks, power, temperature, memory and SM activity of all GPUs per second; 0: none")
+      .within(0.0, 100.0)
+      .show_default();
+  command.flag("--torch-modules", options->record.torch_modules,
+               "Ranges around the forward of PyTorch's modules, named by their path, for `swinscope layers`");
+  command.flag("--force", options->record.force, "Replace a run that is in the folder");
+  command.flag("-q,--quiet", options->quiet, "Only errors on stderr");
+  command.option("CMD", options->record.command, "The command, after --").required();
+  command.does([options] { return run_record(*options); });
 }
 
 }  // namespace swinscope::cli

@@ -121,18 +121,18 @@ int run_report(ReportOptions options) {
 
 }  // namespace
 
-void add_report(CLI::App& app, int& status) {
+void add_report(Program& program) {
   auto options = std::make_shared<ReportOptions>();
-  CLI::App* command = app.add_subcommand("report", "Everything about a run or an experiment in one file");
-  command->add_option("RUN", options->runs, "Traces, experiments, or a folder of experiments, which are compared")
-      ->required();
-  command->add_option("-o,--output", options->common.output, "File: .html, .csv, .json or .md")->required();
-  add_beside(*command, options->beside);
-  options->selection.add_to(*command);
-  options->common.add_class_rules(*command);
-  command->add_flag("--force", options->common.force, "Replace the file if it exists");
-  command->add_flag("-q,--quiet", options->common.quiet, "No warnings");
-  command->callback([options, &status] { status = run_report(*options); });
+  Command& command = program.add_command("report", "Everything about a run or an experiment in one file");
+  command.option("RUN", options->runs, "Traces, experiments, or a folder of experiments, which are compared")
+      .required();
+  command.option("-o,--output", options->common.output, "File: .html, .csv, .json or .md").required();
+  add_beside(command, options->beside);
+  options->selection.add_to(command);
+  options->common.add_class_rules(command);
+  command.flag("--force", options->common.force, "Replace the file if it exists");
+  command.flag("-q,--quiet", options->common.quiet, "No warnings");
+  command.does([options] { return run_report(*options); });
 }
 
 }  // namespace swinscope::cli

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,40 +27,36 @@ struct ScaleOptions {
   Experiment experiment;
 };
 
-void add_runner_options(CLI::App& command, ScaleOptions& options) {
-  command.add_option("--repeat", options.runner.repeat, "Timing runs for each point")
-      ->check(CLI::Range(1, 100))
-      ->capture_default_str();
+void add_runner_options(Command& command, ScaleOptions& options) {
+  options.experiment.step_asked = "auto";
+  command.option("--repeat", options.runner.repeat, "Timing runs for each point").within(1, 100).show_default();
   command
-      .add_option("--launcher", options.runner.launcher.name,
-                  "How the ranks are started: local, torchrun, mpirun or srun")
-      ->check(CLI::IsMember({"local", "torchrun", "mpirun", "srun"}));
-  command.add_option("--launcher-args", options.launcher_arguments,
-                     "Arguments of the launcher itself, such as --launcher-args=--oversubscribe");
+      .option("--launcher", options.runner.launcher.name, "How the ranks are started: local, torchrun, mpirun or srun")
+      .one_of({"local", "torchrun", "mpirun", "srun"});
+  command.option("--launcher-args", options.launcher_arguments,
+                 "Arguments of the launcher itself, such as --launcher-args=--oversubscribe");
   command
-      .add_option(
-          "--step", options.experiment.step_asked,
-          "What a step is: auto, nvtx:REGEX (ranges of that name), stdout:REGEX (lines that the program prints; "
-          "a group is the number of the step), launches (of CUDA), whole-run")
-      ->default_val("auto");
-  command.add_flag("--cpus-only", options.runner.cpus_only,
-                   "Ranks run on CPUs; the numbers of GPUs are numbers of ranks");
-  command.add_flag("--no-trace", options.no_trace, "Only timing runs");
-  command.add_option("--images", options.experiment.images, "Images of the training whose time is extrapolated")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+      .option("--step", options.experiment.step_asked,
+              "What a step is: auto, nvtx:REGEX (ranges of that name), stdout:REGEX (lines that the program prints; "
+              "a group is the number of the step), launches (of CUDA), whole-run")
+      .show_default();
+  command.flag("--cpus-only", options.runner.cpus_only, "Ranks run on CPUs; the numbers of GPUs are numbers of ranks");
+  command.flag("--no-trace", options.no_trace, "Only timing runs");
+  command.option("--images", options.experiment.images, "Images of the training whose time is extrapolated")
+      .positive()
+      .show_default();
   command
-      .add_option("--images-per-step", options.experiment.images_per_step,
-                  "Images of all ranks in a step, at the point with the fewest GPUs; {batch} and GPUs multiply it")
-      ->check(CLI::PositiveNumber);
-  command.add_option("--warmup-steps", options.experiment.warmup_steps, "Steps left out at the beginning of each run")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command.add_option("CMD", options.experiment.command, "The command, after --; {gpus}, {batch}, {out} are replaced")
-      ->required();
+      .option("--images-per-step", options.experiment.images_per_step,
+              "Images of all ranks in a step, at the point with the fewest GPUs; {batch} and GPUs multiply it")
+      .positive();
+  command.option("--warmup-steps", options.experiment.warmup_steps, "Steps left out at the beginning of each run")
+      .not_negative()
+      .show_default();
+  command.option("CMD", options.experiment.command, "The command, after --; {gpus}, {batch}, {out} are replaced")
+      .required();
   options.common.add_to(command);
-  command.get_option("--output")->required()->description("Experiment folder; an interrupted experiment goes on in it");
-  command.get_option("--force")->description("Measure again: the runs in the folder are removed");
+  command.get("--output").required().description("Experiment folder; an interrupted experiment goes on in it");
+  command.get("--force").description("Measure again: the runs in the folder are removed");
 }
 
 struct Factor {
@@ -87,12 +84,20 @@ void refuse_duplicates(const std::vector<std::string>& values, const std::string
   }
 }
 
+std::vector<std::string> split_values(const std::string& text) {
+  std::vector<std::string> values;
+  std::istringstream rest(text);
+  for (std::string value; std::getline(rest, value, ',');)
+    values.push_back(value);
+  return values;
+}
+
 // "batch=2,4" -> {"batch", {"2", "4"}}
 Factor parse_factor(const std::string& text) {
   const std::size_t equals = text.find('=');
   const std::string option = "--vary " + text;
   Factor factor;
-  if (equals != std::string::npos) factor = {text.substr(0, equals), CLI::detail::split(text.substr(equals + 1), ',')};
+  if (equals != std::string::npos) factor = {text.substr(0, equals), split_values(text.substr(equals + 1))};
   const auto is_empty = [](const std::string& value) { return value.empty(); };
   if (factor.key.empty() || factor.values.empty() || std::ranges::any_of(factor.values, is_empty)) {
     throw Error(ErrorKind::kUsage, fmt::format("{}: not KEY=VALUE,VALUE…", option), {}, "for example --vary batch=4,8");
@@ -140,7 +145,7 @@ int run_and_show(ScaleOptions& options) {
   Experiment& experiment = options.experiment;
   settle_step_rule(experiment);
   Launcher& launcher = options.runner.launcher;
-  for (const std::string& word : CLI::detail::split_up(options.launcher_arguments))
+  for (const std::string& word : split_words(options.launcher_arguments))
     launcher.extra.push_back(word);
   options.runner.trace = !options.no_trace;
   options.runner.quiet = options.common.quiet;
@@ -215,33 +220,33 @@ int run_sweep(ScaleOptions& options) {
 
 }  // namespace
 
-void add_scale(CLI::App& app, int& status) {
+void add_scale(Program& program) {
   auto options = std::make_shared<ScaleOptions>();
-  CLI::App* command =
-      app.add_subcommand("scale", "Measure a program with 1, 2, 4, … GPUs: timing runs, then a traced one");
-  command->add_option("--gpus", options->gpus, "Numbers of GPUs (ranks), e.g. 1,2,4,8")
-      ->required()
-      ->delimiter(',')
-      ->allow_extra_args(false)  // one argument, so that the -- behind it stays
-      ->check(CLI::Range(1, kMostGpus));
-  command->add_option("--mode", options->mode, "weak: batch per GPU constant; strong: global batch constant")
-      ->check(CLI::IsMember({"weak", "strong"}));
+  Command& command =
+      program.add_command("scale", "Measure a program with 1, 2, 4, … GPUs: timing runs, then a traced one");
+  command.option("--gpus", options->gpus, "Numbers of GPUs (ranks), e.g. 1,2,4,8")
+      .required()
+      .separated_by(',')
+      .one_word_each()  // one argument, so that the -- behind it stays
+      .within(1, kMostGpus);
+  command.option("--mode", options->mode, "weak: batch per GPU constant; strong: global batch constant")
+      .one_of({"weak", "strong"});
   command
-      ->add_option("--batch", options->batch,
-                   "Images per step, and the value of {batch}: per GPU in weak mode, of all GPUs in strong mode")
-      ->check(CLI::PositiveNumber);
-  add_runner_options(*command, *options);
-  command->callback([options, &status] { status = run_scale(*options); });
+      .option("--batch", options->batch,
+              "Images per step, and the value of {batch}: per GPU in weak mode, of all GPUs in strong mode")
+      .positive();
+  add_runner_options(command, *options);
+  command.does([options] { return run_scale(*options); });
 }
 
-void add_sweep(CLI::App& app, int& status) {
+void add_sweep(Program& program) {
   auto options = std::make_shared<ScaleOptions>();
-  CLI::App* command = app.add_subcommand("sweep", "Measure a program under every combination of the given factors");
-  command->add_option("--vary", options->vary, "KEY=VALUE,VALUE…: {KEY} in CMD takes each value; gpus sets the ranks")
-      ->required()
-      ->allow_extra_args(false);
-  add_runner_options(*command, *options);
-  command->callback([options, &status] { status = run_sweep(*options); });
+  Command& command = program.add_command("sweep", "Measure a program under every combination of the given factors");
+  command.option("--vary", options->vary, "KEY=VALUE,VALUE…: {KEY} in CMD takes each value; gpus sets the ranks")
+      .required()
+      .one_word_each();
+  add_runner_options(command, *options);
+  command.does([options] { return run_sweep(*options); });
 }
 
 }  // namespace swinscope::cli

@@ -31,24 +31,24 @@ StepRange parse_steps(const std::string& text) {
 
 }  // namespace
 
-void SelectionOptions::add_to(CLI::App& command) {
-  const auto group = [&](CLI::Option* option) { option->group("What the figures are of"); };
+void SelectionOptions::add_to(Command& command) {
+  const auto group = [&](Option option) { option.group("What the figures are of"); };
+  group(
+      command
+          .option("--scope", scope, "steps (the measured steps: all after the warm-up) or trace (everything recorded)")
+          .one_of({"steps", "trace"}));
+  group(command.option("--steps", steps, "Only steps A:B, counted from 1, both included, or one step"));
+  group(command.option("--rank", selection.rank, "Only this rank"));
+  group(command.option("--device", selection.device, "Only this GPU"));
+  group(command.option("--stream", selection.stream, "Only this stream"));
+  group(command.option("--name", selection.name,
+                       "Only kernels and copies whose full name matches this POSIX extended regular expression"));
+  group(command.option("--step", selection.step_name,
+                       "Ranges whose name matches this POSIX extended regular expression are the steps"));
   group(command
-            .add_option("--scope", scope,
-                        "steps (the measured steps: all after the warm-up) or trace (everything recorded)")
-            ->check(CLI::IsMember({"steps", "trace"})));
-  group(command.add_option("--steps", steps, "Only steps A:B, counted from 1, both included, or one step"));
-  group(command.add_option("--rank", selection.rank, "Only this rank"));
-  group(command.add_option("--device", selection.device, "Only this GPU"));
-  group(command.add_option("--stream", selection.stream, "Only this stream"));
-  group(command.add_option("--name", selection.name,
-                           "Only kernels and copies whose full name matches this POSIX extended regular expression"));
-  group(command.add_option("--step", selection.step_name,
-                           "Ranges whose name matches this POSIX extended regular expression are the steps"));
-  group(command
-            .add_option("--warmup-steps", selection.warmup_steps,
-                        "Steps left out at the beginning (default: as the experiment of the run says, else 0)")
-            ->check(CLI::NonNegativeNumber));
+            .option("--warmup-steps", selection.warmup_steps,
+                    "Steps left out at the beginning (default: as the experiment of the run says, else 0)")
+            .not_negative());
 }
 
 Selection SelectionOptions::get() const {

@@ -4,9 +4,8 @@
 
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "analyzer/facts/selection.h"
+#include "options/options.h"
 
 namespace swinscope::cli {
 
@@ -15,7 +14,7 @@ struct SelectionOptions {
   std::string scope = "steps";
   std::string steps;
 
-  void add_to(CLI::App& command);
+  void add_to(Command& command);
   // What they say. Throws Error(kUsage) for steps that are no range.
   Selection get() const;
   // Of an experiment, whose figures are of the steps that it measured at every point: throws Error(kUsage) where a part

@@ -79,11 +79,11 @@ int run_trigger(const fs::path& folder) {
 
 }  // namespace
 
-void add_trigger(CLI::App& app, int& status) {
+void add_trigger(Program& program) {
   auto folder = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("trigger", "Start an armed recording (`record --armed`), or stop it again");
-  command->add_option("RUN", *folder, "Run folder")->required();
-  command->callback([folder, &status] { status = run_trigger(*folder); });
+  Command& command = program.add_command("trigger", "Start an armed recording (`record --armed`), or stop it again");
+  command.option("RUN", *folder, "Run folder").required();
+  command.does([folder] { return run_trigger(*folder); });
 }
 
 }  // namespace swinscope::cli

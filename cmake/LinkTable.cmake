@@ -1,9 +1,10 @@
 # Enforces cmake/link_table.txt: at the end of configure for the links, tests/unit/house/ for the #include lines.
 
 # Reads the table into variables of the caller:
-#   LINK_FOLDERS, LINK_LIBRARIES   the names of the two sections
+#   LINK_FOLDERS, LINK_LIBRARIES   the names of these two sections
 #   LINK_RULE_<folder>             the folder's line with its place, for messages
 #   LINK_ALLOWED_<folder>          what it names; own folders as `=folder`, with what their lines allow
+#   LINK_FILE_<library>            the one file that may include its headers; not set: there is no such rule
 #   LINK_TARGETS_<library>, LINK_HEADERS_<library>   regular expressions
 macro(swinscope_read_link_table table)
   set(LINK_FOLDERS "")
@@ -16,13 +17,15 @@ macro(swinscope_read_link_table table)
     set(_place "cmake/link_table.txt:${_number}")
     if(_line MATCHES "^ *(#.*)?$")
       continue()
-    elseif(_line MATCHES "^\\[(folders|libraries)\\]$")
+    elseif(_line MATCHES "^\\[(folders|files|libraries)\\]$")
       set(_section ${CMAKE_MATCH_1})
     elseif(_section STREQUAL "folders" AND _line MATCHES "^([a-z0-9]+):(.*)$")
       set(_name ${CMAKE_MATCH_1})
       list(APPEND LINK_FOLDERS ${_name})
       set(LINK_RULE_${_name} "${_place}: ${_line}")
       _swinscope_words("${CMAKE_MATCH_2}" LINK_ALLOWED_${_name})
+    elseif(_section STREQUAL "files" AND _line MATCHES "^([a-z0-9]+): ([^ ]+)$")
+      set(LINK_FILE_${CMAKE_MATCH_1} ${CMAKE_MATCH_2})
     elseif(_section STREQUAL "libraries" AND _line MATCHES "^([a-z0-9]+):(.*) -- (.*)$")
       set(_name ${CMAKE_MATCH_1})
       list(APPEND LINK_LIBRARIES ${_name})

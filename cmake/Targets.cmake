@@ -58,14 +58,10 @@ function(swinscope_add_library name)
   endif()
 endfunction()
 
-# swinscope_add_program(<name> SOURCES ... LINK ...). Several sources are compiled as one, since CLI11 emits its parser into
-# each: that is 30 s a file. Not with sanitizers, whose build clang-tidy takes its commands from.
+# swinscope_add_program(<name> SOURCES ... LINK ...)
 function(swinscope_add_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
-  if(NOT SWINSCOPE_SANITIZE)
-    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
-  endif()
   target_link_libraries(${name} PRIVATE ${ARG_LINK} swinscope_build)
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()

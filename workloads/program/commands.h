@@ -1,22 +1,16 @@
-// The sub-commands of `swin`. Each adds its options to the command line and returns what to run once it has been
-// parsed; that returns the exit status and throws WorkloadError.
+// The sub-commands of `swin`. Each declares its options and what it does, which returns the exit status and throws
+// WorkloadError.
 #pragma once
 
-#include <functional>
-
-namespace CLI {
-class App;
-}
+#include "options/options.h"
 
 namespace swinscope {
 
-using Command = std::function<int()>;
-
-Command add_list_command(CLI::App& app);
-Command add_infer_command(CLI::App& app);
-Command add_train_command(CLI::App& app);
-Command add_verify_command(CLI::App& app);
-Command add_make_data_command(CLI::App& app);
-Command add_peaks_command(CLI::App& app);
+void add_list_command(Program& program);
+void add_infer_command(Program& program);
+void add_train_command(Program& program);
+void add_verify_command(Program& program);
+void add_make_data_command(Program& program);
+void add_peaks_command(Program& program);
 
 }  // namespace swinscope

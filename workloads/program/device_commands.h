@@ -30,8 +30,8 @@ struct InferOptions {
   bool given = false;                  // whether any of them was
 };
 
-void add_device_options(CLI::App& command, InferOptions& options);
-// Throws WorkloadError (kUsage) if an option was given that means nothing on the CPU.
+std::vector<Option> add_device_options(Command& command, InferOptions& options);
+// Throws WorkloadError (kUsage) if one of them was given.
 void refuse_device_options(const InferOptions& options);
 
 int infer_on_device(const InferOptions& options, const SwinConfig& config);

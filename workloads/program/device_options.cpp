@@ -1,38 +1,31 @@
 #include <cstdlib>
 
-#include <CLI/CLI.hpp>
-
 #include "workloads/error.h"
 #include "workloads/process_identity.h"
 #include "workloads/program/device_commands.h"
 
 namespace swinscope {
 
-void add_device_options(CLI::App& command, InferOptions& options) {
-  const std::vector<CLI::Option*> given = {
+std::vector<Option> add_device_options(Command& command, InferOptions& options) {
+  return {
       command
-          .add_option("--level", options.level,
-                      "cuda: rung of the ladder: eager, tensorcore, fused, window, attention, graph")
-          ->capture_default_str(),
-      command.add_option("--with", options.with, "cuda: features beside those of the level")->delimiter(','),
-      command.add_option("--without", options.without, "cuda: features of the level to leave out")->delimiter(','),
-      command.add_option("--gelu", options.gelu, "cuda: auto (tanh with 16 bits, else erf), erf or tanh")
-          ->check(CLI::IsMember({"auto", "erf", "tanh"}))
-          ->capture_default_str(),
+          .option("--level", options.level,
+                  "cuda: rung of the ladder: eager, tensorcore, fused, window, attention, graph")
+          .show_default(),
+      command.option("--with", options.with, "cuda: features beside those of the level").separated_by(','),
+      command.option("--without", options.without, "cuda: features of the level to leave out").separated_by(','),
+      command.option("--gelu", options.gelu, "cuda: auto (tanh with 16 bits, else erf), erf or tanh")
+          .one_of({"auto", "erf", "tanh"})
+          .show_default(),
       command
-          .add_option(
+          .option(
               "--tune-seconds", options.tune_seconds,
               "cuda: at most so long ways to compute products are tried in the whole pass, once for a shape and GPU; "
               "0: they are chosen alone (default: 20, or 0 for passes of more than 1 TFLOP)")
-          ->check(CLI::Range(0.0, 3600.0)),
-      command.add_flag("--operations", options.operations, "cuda: time of each operation"),
-      command.add_option("--logits", options.logits,
-                         "cuda: write the images and their logits to this safetensors file"),
+          .within(0.0, 3600.0),
+      command.flag("--operations", options.operations, "cuda: time of each operation"),
+      command.option("--logits", options.logits, "cuda: write the images and their logits to this safetensors file"),
   };
-  command.final_callback([&options, given] {
-    for (const CLI::Option* option : given)
-      options.given = options.given || option->count() > 0;
-  });
 }
 
 void refuse_device_options(const InferOptions& options) {

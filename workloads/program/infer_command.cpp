@@ -2,7 +2,6 @@
 #include <memory>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -130,28 +129,25 @@ int infer(InferOptions wanted) {
 
 }  // namespace
 
-Command add_infer_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("infer", "Classify or segment images and measure the time of a batch");
+void add_infer_command(Program& program) {
+  Command& command = program.add_command("infer", "Classify or segment images and measure the time of a batch");
   const auto options = std::make_shared<InferOptions>();
-  add_run_options(*command, options->run, "--batch,--batch-per-gpu");
-  command->add_option("--images", options->images,
-                      "JPEG file, or folder of them, to go through once (default: synthetic images, for --steps)");
-  command
-      ->add_option_function<std::string>(
-          "--task",
-          [options](const std::string& task) {
-            options->task = task == "segmentation" ? Task::kSegmentation : Task::kClassification;
-          },
-          "classification, or segmentation: UPerNet's head on the stages, a class for each pixel")
-      ->check(CLI::IsMember({"classification", "segmentation"}))
-      ->default_str("classification");
-  command->add_option("--annotations", options->annotations,
-                      "segmentation: folder with the mask NAME.png of each NAME.jpg, to judge by (mean IoU)");
-  command->add_option("--output", options->output,
-                      "segmentation: new folder to write NAME.png into for each NAME.jpg: class + 1 of each pixel");
-  add_head_options(*command, options->head_channels, options->tap_fusion);
-  add_device_options(*command, *options);
-  return [options] { return infer(*options); };
+  add_run_options(command, options->run, "--batch,--batch-per-gpu");
+  command.option("--images", options->images,
+                 "JPEG file, or folder of them, to go through once (default: synthetic images, for --steps)");
+  const auto task = std::make_shared<std::string>("classification");
+  add_task_option(command, *task);
+  command.option("--annotations", options->annotations,
+                 "segmentation: folder with the mask NAME.png of each NAME.jpg, to judge by (mean IoU)");
+  command.option("--output", options->output,
+                 "segmentation: new folder to write NAME.png into for each NAME.jpg: class + 1 of each pixel");
+  add_head_options(command, options->head_channels, options->tap_fusion);
+  const std::vector<Option> for_device = add_device_options(command, *options);
+  command.does([options, task, for_device] {
+    options->task = parse_task(*task);
+    options->given = std::ranges::any_of(for_device, &Option::is_given);
+    return infer(*options);
+  });
 }
 
 }  // namespace swinscope

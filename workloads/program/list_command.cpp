@@ -1,6 +1,5 @@
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -49,18 +48,18 @@ void print_json() {
 
 }  // namespace
 
-Command add_list_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("list", "Print the models, their parameters and their work per image");
+void add_list_command(Program& program) {
+  Command& command = program.add_command("list", "Print the models, their parameters and their work per image");
   const auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "print as JSON");
-  return [json] {
+  command.flag("--json", *json, "print as JSON");
+  command.does([json] {
     if (*json) {
       print_json();
     } else {
       print_table();
     }
     return 0;
-  };
+  });
 }
 
 }  // namespace swinscope

@@ -2,7 +2,6 @@
 #include <filesystem>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -14,6 +13,7 @@
 #include "workloads/images/procedural_set.h"
 #include "workloads/program/commands.h"
 #include "workloads/program/interrupt.h"
+#include "workloads/program/run_options.h"
 #include "workloads/program/say.h"
 
 namespace swinscope {
@@ -115,39 +115,38 @@ int make_data(MakeDataOptions options) {
 
 }  // namespace
 
-Command add_make_data_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("make-data", "Write a labelled set of JPEG pictures to train on");
+void add_make_data_command(Program& program) {
+  Command& command = program.add_command("make-data", "Write a labelled set of JPEG pictures to train on");
   const auto options = std::make_shared<MakeDataOptions>();
-  command->add_option("folder", options->folder, "folder to write the pictures below")->required();
+  command.option("folder", options->folder, "folder to write the pictures below").required();
+  const auto task = std::make_shared<std::string>("classification");
   command
-      ->add_option_function<std::string>(
-          "--task", [options](const std::string& task) { options->set.scenes = task == "segmentation"; },
+      .option(
+          "--task", *task,
           "classification: one figure a picture, train/CLASS/*.jpg and val/CLASS/*.jpg; segmentation: scenes with a "
           "label for each pixel, in ADE20K's layout (images/ and annotations/)")
-      ->check(CLI::IsMember({"classification", "segmentation"}))
-      ->default_str("classification");
-  command->add_option("--images", options->images, "pictures of both parts together")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}))
-      ->capture_default_str();
-  command->add_option("--validation", options->validation_share, "share of them that is held out")
-      ->check(CLI::Range(0.0, 0.9))
-      ->capture_default_str();
-  command->add_option("--size", options->set.size, "pixels along a side")
-      ->check(CLI::Range(32, 4096))
-      ->capture_default_str();
-  command->add_option("--quality", options->set.quality, "of the JPEG files")
-      ->check(CLI::Range(1, 100))
-      ->capture_default_str();
-  command->add_option("--seed", options->set.seed)->capture_default_str();
-  command->add_option("--threads", options->set.threads, "CPU threads (default: the CPUs allowed)")
-      ->check(CLI::PositiveNumber);
-  command->add_flag("--probe", options->probe,
-                    "also fit a linear model to the pixels: what it reaches needs no vision model");
-  command->add_flag("--force", options->force, "make a set of ours that is there anew");
-  command->add_flag("--json", options->json, "print the summary as JSON");
-  command->add_flag("-q,--quiet", options->quiet, "no progress on stderr");
+      .one_of({"classification", "segmentation"})
+      .show_default();
+  command.option("--images", options->images, "pictures of both parts together")
+      .within(std::int64_t{1}, std::int64_t{100'000'000})
+      .show_default();
+  command.option("--validation", options->validation_share, "share of them that is held out")
+      .within(0.0, 0.9)
+      .show_default();
+  command.option("--size", options->set.size, "pixels along a side").within(32, 4096).show_default();
+  command.option("--quality", options->set.quality, "of the JPEG files").within(1, 100).show_default();
+  command.option("--seed", options->set.seed).show_default();
+  command.option("--threads", options->set.threads, "CPU threads (default: the CPUs allowed)").positive();
+  command.flag("--probe", options->probe,
+               "also fit a linear model to the pixels: what it reaches needs no vision model");
+  command.flag("--force", options->force, "make a set of ours that is there anew");
+  command.flag("--json", options->json, "print the summary as JSON");
+  command.flag("-q,--quiet", options->quiet, "no progress on stderr");
   options->set.threads = 0;
-  return [options] { return make_data(*options); };
+  command.does([options, task] {
+    options->set.scenes = parse_task(*task) == Task::kSegmentation;
+    return make_data(*options);
+  });
 }
 
 }  // namespace swinscope

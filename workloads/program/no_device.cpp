@@ -1,5 +1,4 @@
 // The GPU commands of a build without CUDA.
-#include <CLI/CLI.hpp>
 
 #include "workloads/error.h"
 #include "workloads/program/commands.h"
@@ -37,16 +36,16 @@ std::unique_ptr<TrainingEngine> make_device_engine(const TrainOptions& /*options
   refuse("--device cuda");
 }
 
-Command add_verify_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("verify", "Check the GPU kernels and models (not in this build)");
-  command->allow_extras();
-  return []() -> int { refuse("swin verify"); };
+void add_verify_command(Program& program) {
+  Command& command = program.add_command("verify", "Check the GPU kernels and models (not in this build)");
+  command.accept_any_words();
+  command.does([]() -> int { refuse("swin verify"); });
 }
 
-Command add_peaks_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("peaks", "Measure what this GPU reaches (not in this build)");
-  command->allow_extras();
-  return []() -> int { refuse("swin peaks"); };
+void add_peaks_command(Program& program) {
+  Command& command = program.add_command("peaks", "Measure what this GPU reaches (not in this build)");
+  command.accept_any_words();
+  command.does([]() -> int { refuse("swin peaks"); });
 }
 
 }  // namespace swinscope

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -154,19 +153,17 @@ int peaks(const PeaksOptions& options) {
 
 }  // namespace
 
-Command add_peaks_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("peaks", "Measure what this GPU reaches: copies, products, launches");
+void add_peaks_command(Program& program) {
+  Command& command = program.add_command("peaks", "Measure what this GPU reaches: copies, products, launches");
   const auto options = std::make_shared<PeaksOptions>();
-  command->add_option("--seconds", options->seconds, "how long the sustained rate is measured")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  command.option("--seconds", options->seconds, "how long the sustained rate is measured").positive().show_default();
   command
-      ->add_option("--kernels", options->kernel_batches,
-                   "instead of products: normalization and attention of swin_base and swinv2_base at these batch sizes")
-      ->delimiter(',')
-      ->check(CLI::PositiveNumber);
-  command->add_flag("--json", options->json, "print as JSON");
-  return [options] { return peaks(*options); };
+      .option("--kernels", options->kernel_batches,
+              "instead of products: normalization and attention of swin_base and swinv2_base at these batch sizes")
+      .separated_by(',')
+      .positive();
+  command.flag("--json", options->json, "print as JSON");
+  command.does([options] { return peaks(*options); });
 }
 
 }  // namespace swinscope

@@ -3,10 +3,7 @@
 #include <cstdio>
 #include <exception>
 #include <string>
-#include <utility>
 #include <vector>
-
-#include <CLI/CLI.hpp>
 
 #include "workloads/error.h"
 #include "workloads/program/commands.h"
@@ -16,30 +13,27 @@ namespace {
 
 constexpr int kUsageStatus = 2;
 
-int run(int argc, char** argv) {
-  CLI::App app("Instrumented Swin Transformer workloads", "swin");
-  app.require_subcommand(1);
-  const std::vector<std::pair<const char*, Command>> commands = {
-      {"list", add_list_command(app)},     {"infer", add_infer_command(app)},         {"train", add_train_command(app)},
-      {"verify", add_verify_command(app)}, {"make-data", add_make_data_command(app)}, {"peaks", add_peaks_command(app)},
-  };
+int run(const std::vector<std::string>& words) {
+  Program program("swin", "Instrumented Swin Transformer workloads");
+  add_list_command(program);
+  add_infer_command(program);
+  add_train_command(program);
+  add_verify_command(program);
+  add_make_data_command(program);
+  add_peaks_command(program);
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    const int status = app.exit(error);
-    return status == 0 ? 0 : kUsageStatus;
+    return program.parse(words) ? program.chosen()->run() : 0;
+  } catch (const OptionError& error) {
+    std::fprintf(stderr, "%s\nRun with --help for more information.\n", error.what());
+    return kUsageStatus;
   }
-  for (const auto& [name, command] : commands) {
-    if (app.got_subcommand(name)) return command();
-  }
-  return kUsageStatus;
 }
 
 }  // namespace
 
 int run_swin(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    return run({argv + 1, argv + argc});
   } catch (const WorkloadError& error) {
     std::fputs(format_error(error).c_str(), stderr);
     return static_cast<int>(error.kind());

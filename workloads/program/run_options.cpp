@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -14,28 +13,23 @@
 
 namespace swinscope {
 
-void add_run_options(CLI::App& command, RunOptions& options, const std::string& batch_names) {
-  command.add_option("--model", options.model, "model, see `swin list`")->required();
-  command.add_option("--device", options.device, "cpu or cuda")->capture_default_str();
-  command.add_option("--precision", options.precision, "cpu: fp32 (default) or fp64; cuda: fp32, tf32, fp16 or bf16")
-      ->check(CLI::IsMember({"fp32", "fp64", "tf32", "fp16", "bf16"}));
-  command.add_option("--image", options.image_size, "image size in pixels (default: the model's)")
-      ->check(CLI::PositiveNumber);
-  command.add_option("--window", options.window, "tokens along a window's side (default: the model's)")
-      ->check(CLI::Range(1, kMostWindow));
-  command.add_option(batch_names, options.batch, "images of each rank in a step")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command.add_option("--steps", options.steps, "measured steps")->check(CLI::PositiveNumber)->capture_default_str();
-  command.add_option("--warmup", options.warmup, "steps before the measured ones")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command.add_option("--weights", options.weights, "safetensors file with timm's names");
-  command.add_option("--seed", options.seed, "of random weights and of the data")->capture_default_str();
-  command.add_option("--threads", options.threads, "CPU threads (default: the CPUs allowed, shared with ranks beside)")
-      ->check(CLI::PositiveNumber);
-  command.add_flag("--json", options.json, "print the summary as JSON");
-  command.add_flag("-q,--quiet", options.quiet, "no progress on stderr");
+void add_run_options(Command& command, RunOptions& options, const std::string& batch_names) {
+  command.option("--model", options.model, "model, see `swin list`").required();
+  command.option("--device", options.device, "cpu or cuda").show_default();
+  command.option("--precision", options.precision, "cpu: fp32 (default) or fp64; cuda: fp32, tf32, fp16 or bf16")
+      .one_of({"fp32", "fp64", "tf32", "fp16", "bf16"});
+  command.option("--image", options.image_size, "image size in pixels (default: the model's)").positive();
+  command.option("--window", options.window, "tokens along a window's side (default: the model's)")
+      .within(1, kMostWindow);
+  command.option(batch_names, options.batch, "images of each rank in a step").positive().show_default();
+  command.option("--steps", options.steps, "measured steps").positive().show_default();
+  command.option("--warmup", options.warmup, "steps before the measured ones").not_negative().show_default();
+  command.option("--weights", options.weights, "safetensors file with timm's names");
+  command.option("--seed", options.seed, "of random weights and of the data").show_default();
+  command.option("--threads", options.threads, "CPU threads (default: the CPUs allowed, shared with ranks beside)")
+      .positive();
+  command.flag("--json", options.json, "print the summary as JSON");
+  command.flag("-q,--quiet", options.quiet, "no progress on stderr");
 }
 
 SwinConfig resolve_config(const RunOptions& options) {
@@ -55,15 +49,25 @@ void set_segmentation(const RunOptions& options, int head_channels, SwinConfig& 
   if (head_channels > 0) config.head_channels = head_channels;
 }
 
-void add_head_options(CLI::App& command, int& head_channels, bool& tap_fusion) {
-  command.add_flag(
-      "--tap-fusion", tap_fusion,
-      "segmentation: the head's fusion convolution of enlarged maps, computed at their own sizes: the same "
-      "function with fewer products");
+void add_task_option(Command& command, std::string& task) {
   command
-      .add_option("--head-channels", head_channels,
-                  "segmentation: channels of UPerNet's head, even (default: the weights', else the model's)")
-      ->check(CLI::Range(2, kMostHeadChannels));
+      .option("--task", task, "classification, or segmentation: UPerNet's head on the stages, a class for each pixel")
+      .one_of({"classification", "segmentation"})
+      .show_default();
+}
+
+Task parse_task(const std::string& task) {
+  return task == "segmentation" ? Task::kSegmentation : Task::kClassification;
+}
+
+void add_head_options(Command& command, int& head_channels, bool& tap_fusion) {
+  command.flag("--tap-fusion", tap_fusion,
+               "segmentation: the head's fusion convolution of enlarged maps, computed at their own sizes: the same "
+               "function with fewer products");
+  command
+      .option("--head-channels", head_channels,
+              "segmentation: channels of UPerNet's head, even (default: the weights', else the model's)")
+      .within(2, kMostHeadChannels);
 }
 
 void require_cpu(RunOptions& options) {

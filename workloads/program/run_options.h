@@ -7,13 +7,10 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "options/options.h"
 #include "workloads/model_table.h"
 #include "workloads/parameters.h"
 #include "workloads/rank_info.h"
-
-namespace CLI {
-class App;
-}
 
 namespace swinscope {
 
@@ -33,8 +30,8 @@ struct RunOptions {
   bool quiet = false;
 };
 
-// `batch_names`: the option's names, as CLI11 takes them.
-void add_run_options(CLI::App& command, RunOptions& options, const std::string& batch_names);
+// `batch_names`: the option's names.
+void add_run_options(Command& command, RunOptions& options, const std::string& batch_names);
 
 // The model with the wanted image size and window, and with the classes of the weights if any are given. Throws
 // WorkloadError: kUsage for an unknown model, kInput for weights that cannot be read.
@@ -43,7 +40,10 @@ SwinConfig resolve_config(const RunOptions& options);
 // Makes it a model for segmentation: its head has `head_channels`, or if 0 as many as that of the weights, or the
 // model's own.
 void set_segmentation(const RunOptions& options, int head_channels, SwinConfig& config);
-void add_head_options(CLI::App& command, int& head_channels, bool& tap_fusion);
+// --task; `task` is the default, and what parse_task takes afterwards.
+void add_task_option(Command& command, std::string& task);
+Task parse_task(const std::string& task);
+void add_head_options(Command& command, int& head_channels, bool& tap_fusion);
 
 // For what runs on the CPU only: sets the precision where none was given. Throws WorkloadError (kUsage) for another
 // device or a precision that the CPU has not.

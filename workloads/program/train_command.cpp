@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "workloads/checkpoint.h"
@@ -188,122 +187,105 @@ int train(TrainOptions options) {
 
 }  // namespace
 
-Command add_train_command(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("train", "Train on JPEG files or synthetic images, on one rank or as one of several");
+void add_train_command(Program& program) {
+  Command& command =
+      program.add_command("train", "Train on JPEG files or synthetic images, on one rank or as one of several");
   const auto options = std::make_shared<TrainOptions>();
-  add_run_options(*command, options->run, "--batch-per-gpu,--batch");
+  add_run_options(command, options->run, "--batch-per-gpu,--batch");
   TrainerOptions& trainer = options->trainer;
+  const auto task = std::make_shared<std::string>("classification");
+  add_task_option(command, *task);
+  add_head_options(command, options->head_channels, trainer.tap_fusion);
   command
-      ->add_option_function<std::string>(
-          "--task",
-          [options](const std::string& task) {
-            options->task = task == "segmentation" ? Task::kSegmentation : Task::kClassification;
-          },
-          "classification, or segmentation: UPerNet's head on the stages, a class for each pixel")
-      ->check(CLI::IsMember({"classification", "segmentation"}))
-      ->default_str("classification");
-  add_head_options(*command, options->head_channels, trainer.tap_fusion);
+      .option("--data", options->data,
+              "folder with CLASS/NAME.jpg, or with train/ and val/ of that kind; for segmentation one in ADE20K's "
+              "layout; or synthetic")
+      .show_default();
+  command.option("--dataset-size", options->dataset_size, "synthetic: number of different images")
+      .positive()
+      .show_default();
+  const Option epochs =
+      command.option("--epochs", options->epochs, "train so often on all images, instead of --steps").positive();
+  command.option("--images", options->images, "train on so many images, instead of --steps")
+      .positive()
+      .excludes(epochs)
+      .excludes(command.get("--steps"));
+  epochs.excludes(command.get("--steps"));
   command
-      ->add_option("--data", options->data,
-                   "folder with CLASS/NAME.jpg, or with train/ and val/ of that kind; for segmentation one in ADE20K's "
-                   "layout; or synthetic")
-      ->capture_default_str();
-  command->add_option("--dataset-size", options->dataset_size, "synthetic: number of different images")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  CLI::Option* const epochs =
-      command->add_option("--epochs", options->epochs, "train so often on all images, instead of --steps")
-          ->check(CLI::PositiveNumber);
-  command->add_option("--images", options->images, "train on so many images, instead of --steps")
-      ->check(CLI::PositiveNumber)
-      ->excludes(epochs)
-      ->excludes(command->get_option("--steps"));
-  epochs->excludes(command->get_option("--steps"));
-  command
-      ->add_option("--loader-threads", options->loader_threads,
-                   "threads that make images ready (default: as many as compute)")
-      ->check(CLI::PositiveNumber);
-  CLI::Option* const crop_area =
-      command->add_option("--crop-area", options->crop_area, "least share of a picture that a random crop shows")
-          ->check(CLI::Range(0.01, 1.0))
-          ->capture_default_str();
-  command->add_option("--accumulate", trainer.accumulate, "batches whose gradients are added up for one update")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_option("--checkpoint", options->checkpoint,
-                      "folder to keep the state of the training in: after each epoch and at the end");
-  command->add_option("--checkpoint-every", options->checkpoint_every, "steps from one checkpoint to the next")
-      ->check(CLI::PositiveNumber);
-  command->add_flag("--resume", options->resume, "go on from the checkpoint, if there is one");
-  command->add_option("--log", options->log, "file for a line of JSON for each step and epoch");
-  command->add_option("--lr", trainer.learning_rate, "peak learning rate")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command->add_option("--lr-warmup", trainer.warmup_steps, "steps of linear warm-up of the learning rate")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command->add_option("--weight-decay", trainer.optimizer.weight_decay)
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command->add_option("--clip-norm", trainer.optimizer.clip_norm, "clip gradients to this norm; 0: do not")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  CLI::Option* const label_smoothing = command->add_option("--label-smoothing", trainer.label_smoothing)
-                                           ->check(CLI::Range(0.0, 1.0))
-                                           ->capture_default_str();
-  command->add_option("--drop-path", trainer.drop_path, "stochastic depth of the last block")
-      ->check(CLI::Range(0.0, 0.99))
-      ->capture_default_str();
-  command
-      ->add_option("--bucket-mib", options->bucket_mib,
-                   "gradients that one all-reduce sums up (default: 4; on GPUs 25)")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--gradients", options->gradients,
-                      "write the last step's gradients to this safetensors file, before clipping");
-  const std::vector<CLI::Option*> for_device = {
+      .option("--loader-threads", options->loader_threads,
+              "threads that make images ready (default: as many as compute)")
+      .positive();
+  const Option crop_area =
+      command.option("--crop-area", options->crop_area, "least share of a picture that a random crop shows")
+          .within(0.01, 1.0)
+          .show_default();
+  command.option("--accumulate", trainer.accumulate, "batches whose gradients are added up for one update")
+      .positive()
+      .show_default();
+  command.option("--checkpoint", options->checkpoint,
+                 "folder to keep the state of the training in: after each epoch and at the end");
+  command.option("--checkpoint-every", options->checkpoint_every, "steps from one checkpoint to the next").positive();
+  command.flag("--resume", options->resume, "go on from the checkpoint, if there is one");
+  command.option("--log", options->log, "file for a line of JSON for each step and epoch");
+  command.option("--lr", trainer.learning_rate, "peak learning rate").not_negative().show_default();
+  command.option("--lr-warmup", trainer.warmup_steps, "steps of linear warm-up of the learning rate")
+      .not_negative()
+      .show_default();
+  command.option("--weight-decay", trainer.optimizer.weight_decay).not_negative().show_default();
+  command.option("--clip-norm", trainer.optimizer.clip_norm, "clip gradients to this norm; 0: do not")
+      .not_negative()
+      .show_default();
+  const Option label_smoothing =
+      command.option("--label-smoothing", trainer.label_smoothing).within(0.0, 1.0).show_default();
+  command.option("--drop-path", trainer.drop_path, "stochastic depth of the last block")
+      .within(0.0, 0.99)
+      .show_default();
+  command.option("--bucket-mib", options->bucket_mib, "gradients that one all-reduce sums up (default: 4; on GPUs 25)")
+      .positive();
+  command.option("--gradients", options->gradients,
+                 "write the last step's gradients to this safetensors file, before clipping");
+  const std::vector<Option> for_device = {
       command
-          ->add_option("--level", options->level,
-                       "cuda: rung of the ladder: eager, tensorcore, fused, window, attention, graph")
-          ->capture_default_str(),
-      command->add_option("--with", options->with, "cuda: features beside those of the level")->delimiter(','),
-      command->add_option("--without", options->without, "cuda: features of the level to leave out")->delimiter(','),
-      command->add_flag("--recompute", options->recompute,
-                        "cuda: compute blocks once more in the backward pass instead of keeping their activations"),
+          .option("--level", options->level,
+                  "cuda: rung of the ladder: eager, tensorcore, fused, window, attention, graph")
+          .show_default(),
+      command.option("--with", options->with, "cuda: features beside those of the level").separated_by(','),
+      command.option("--without", options->without, "cuda: features of the level to leave out").separated_by(','),
+      command.flag("--recompute", options->recompute,
+                   "cuda: compute blocks once more in the backward pass instead of keeping their activations"),
       command
-          ->add_option("--reduce-precision", options->reduce_precision,
-                       "cuda: gradients on their way between GPUs: fp32, or rounded to fp16 or bf16")
-          ->check(CLI::IsMember({"fp32", "fp16", "bf16"}))
-          ->capture_default_str(),
+          .option("--reduce-precision", options->reduce_precision,
+                  "cuda: gradients on their way between GPUs: fp32, or rounded to fp16 or bf16")
+          .one_of({"fp32", "fp16", "bf16"})
+          .show_default(),
       command
-          ->add_option("--all-reduce", options->all_reduce,
-                       "cuda: how gradients are summed up between GPUs: by NCCL's kernels, or by copies, which leave "
-                       "the multiprocessors to the backward pass (one machine, NCCL 2.28); auto: by copies where the "
-                       "GPUs can, a training that goes on as it was begun")
-          ->check(CLI::IsMember({kAllReduceAuto, kAllReduceKernels, kAllReduceCopies}))
-          ->capture_default_str(),
+          .option("--all-reduce", options->all_reduce,
+                  "cuda: how gradients are summed up between GPUs: by NCCL's kernels, or by copies, which leave "
+                  "the multiprocessors to the backward pass (one machine, NCCL 2.28); auto: by copies where the "
+                  "GPUs can, a training that goes on as it was begun")
+          .one_of({kAllReduceAuto, kAllReduceKernels, kAllReduceCopies})
+          .show_default(),
       command
-          ->add_option(
-              "--comm-blocks", options->comm_blocks,
-              "cuda: multiprocessors that an all-reduce may take, and the backward pass leaves to it (default: as "
-              "NCCL chooses, and none left)")
-          ->check(CLI::Range(1, 64)),
-      command->add_flag("--operations", options->operations, "cuda: time of each operation of a step, at the end"),
+          .option("--comm-blocks", options->comm_blocks,
+                  "cuda: multiprocessors that an all-reduce may take, and the backward pass leaves to it (default: as "
+                  "NCCL chooses, and none left)")
+          .within(1, 64),
+      command.flag("--operations", options->operations, "cuda: time of each operation of a step, at the end"),
   };
-  command->final_callback([options, for_device, crop_area, label_smoothing] {
-    options->crop_area_given = crop_area->count() > 0;
-    options->label_smoothing_given = label_smoothing->count() > 0;
-    for (const CLI::Option* option : for_device)
-      options->device_given = options->device_given || option->count() > 0;
-  });
   command
-      ->add_option("--hang-after", options->hang_after,
-                   "seconds without a step after which ranks that wait for each other end; 0: never")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command->add_option("--run-dir", options->run_folder,
-                      "folder where ranks meet (default: SWINSCOPE_RUN_DIR, else temporary)");
-  return [options] { return train(*options); };
+      .option("--hang-after", options->hang_after,
+              "seconds without a step after which ranks that wait for each other end; 0: never")
+      .not_negative()
+      .show_default();
+  command.option("--run-dir", options->run_folder,
+                 "folder where ranks meet (default: SWINSCOPE_RUN_DIR, else temporary)");
+  command.does([options, task, for_device, crop_area, label_smoothing] {
+    options->task = parse_task(*task);
+    options->device_given = std::ranges::any_of(for_device, &Option::is_given);
+    options->crop_area_given = crop_area.is_given();
+    options->label_smoothing_given = label_smoothing.is_given();
+    return train(*options);
+  });
 }
 
 }  // namespace swinscope

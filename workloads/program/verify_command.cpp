@@ -2,7 +2,6 @@
 #include <cstdio>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -196,32 +195,26 @@ int verify(const VerifyOptions& options) {
 
 }  // namespace
 
-Command add_verify_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("verify", "Check the GPU kernels and models against references");
+void add_verify_command(Program& program) {
+  Command& command = program.add_command("verify", "Check the GPU kernels and models against references");
   const auto options = std::make_shared<VerifyOptions>();
-  command->add_option("--checks", options->checks, "kernel checks (default: all)")->delimiter(',');
-  command->add_option("--models", options->models, "models whose logits are compared")
-      ->delimiter(',')
-      ->capture_default_str();
-  command->add_option("--precisions", options->precisions)->delimiter(',')->capture_default_str();
-  command->add_option("--levels", options->levels)->delimiter(',')->capture_default_str();
-  command->add_option("--batches", options->batches)->delimiter(',')->check(CLI::PositiveNumber)->capture_default_str();
-  command->add_option("--image", options->image_size, "image size in pixels (default: the models')")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--window", options->window, "tokens along a window's side (default: the models')")
-      ->check(CLI::Range(1, kMostWindow));
-  command->add_option("--fixtures", options->fixtures,
-                      "compare with timm's logits in this folder instead of the CPU's");
-  command->add_option("--times", options->times, "time the kernels of this model's training step instead of checking");
-  command->add_option("--times-batch", options->times_batch, "images of that step")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_option("--times-precision", options->times_precision, "fp16, bf16 or tf32")->capture_default_str();
-  command->add_flag("--no-kernels", options->skip_kernels);
-  command->add_flag("--no-models", options->skip_models);
-  command->add_flag("--failures", options->failures_only, "print what failed only");
-  command->add_flag("--json", options->json, "print as JSON");
-  return [options] { return verify(*options); };
+  command.option("--checks", options->checks, "kernel checks (default: all)").separated_by(',');
+  command.option("--models", options->models, "models whose logits are compared").separated_by(',').show_default();
+  command.option("--precisions", options->precisions).separated_by(',').show_default();
+  command.option("--levels", options->levels).separated_by(',').show_default();
+  command.option("--batches", options->batches).separated_by(',').positive().show_default();
+  command.option("--image", options->image_size, "image size in pixels (default: the models')").positive();
+  command.option("--window", options->window, "tokens along a window's side (default: the models')")
+      .within(1, kMostWindow);
+  command.option("--fixtures", options->fixtures, "compare with timm's logits in this folder instead of the CPU's");
+  command.option("--times", options->times, "time the kernels of this model's training step instead of checking");
+  command.option("--times-batch", options->times_batch, "images of that step").positive().show_default();
+  command.option("--times-precision", options->times_precision, "fp16, bf16 or tf32").show_default();
+  command.flag("--no-kernels", options->skip_kernels);
+  command.flag("--no-models", options->skip_models);
+  command.flag("--failures", options->failures_only, "print what failed only");
+  command.flag("--json", options->json, "print as JSON");
+  command.does([options] { return verify(*options); });
 }
 
 }  // namespace swinscope

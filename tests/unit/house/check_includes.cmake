@@ -42,6 +42,8 @@ foreach(folder IN LISTS LINK_FOLDERS)
         string(REPLACE "=" "" name "${name}")
         string(APPEND violations "  ${source} includes ${header}: ${folder} must not use ${name}\n"
                                  "    rule: ${LINK_RULE_${folder}}\n")
+      elseif(DEFINED LINK_FILE_${name} AND NOT source STREQUAL LINK_FILE_${name})
+        string(APPEND violations "  ${source} includes ${header}: only ${LINK_FILE_${name}} includes ${name}\n")
       endif()
     endforeach()
   endforeach()

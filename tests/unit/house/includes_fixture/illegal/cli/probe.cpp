@@ -1,1 +1,2 @@
+#include <CLI/App.hpp>
 #include <cupti.h>
