@@ -10,15 +10,16 @@ namespace swinscope {
 template <typename Value>
 class Lazy {
  public:
-  // `make()` gives the value. Where it throws, the next one who asks computes again.
+  // `make()` gives the value. Where it throws, the next one who asks computes again. It may not ask for the same value.
   template <typename Make>
   const Value& get(Make&& make) const {
-    std::call_once(once_, [&] { value_.emplace(std::forward<Make>(make)()); });
+    const std::lock_guard lock(mutex_);
+    if (!value_) value_.emplace(std::forward<Make>(make)());
     return *value_;
   }
 
  private:
-  mutable std::once_flag once_;
+  mutable std::mutex mutex_;
   mutable std::optional<Value> value_;
 };
 
