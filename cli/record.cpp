@@ -41,10 +41,10 @@ struct RecordCommandOptions {
 std::string make_default_folder() {
   constexpr int kMost = 100'000;
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  const std::string name = fmt::format("run-{:%Y%m%d-%H%M%S}", fmt::localtime(now));
+  std::string name = fmt::format("run-{:%Y%m%d-%H%M%S}", fmt::localtime(now));
   if (make_new_folder(name)) return name;
   for (int n = 2; n < kMost; ++n) {
-    const std::string next = fmt::format("{}-{}", name, n);
+    std::string next = fmt::format("{}-{}", name, n);
     if (make_new_folder(next)) return next;
   }
   throw Error(ErrorKind::kFailure, fmt::format("{}: no name is left for a run folder", name), "", "name one with -o");

@@ -55,7 +55,7 @@ void require_listener(const fs::path& folder) {
       if (!first) first = error;
     }
   }
-  throw *first;
+  throw Error(*first);
 }
 
 // The processes of the run look for the file a few times a second, on every host that shares the folder.
