@@ -59,8 +59,8 @@ class DescribedRow {
 };
 
 template <typename Record>
-requires std::constructible_from<AnyRecord, const Record*>
-std::string describe(const KeptProcess& process, const Record& record) {
+requires std::constructible_from<AnyRecord, const Record*> std::string describe(const KeptProcess& process,
+                                                                                const Record& record) {
   return DescribedRow(process).of(tables::kTable<Record>, record);
 }
 
