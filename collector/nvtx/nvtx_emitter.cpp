@@ -113,7 +113,7 @@ __attribute__((no_sanitize("address"))) bool Emitter::is_abandoned() const {
   constexpr std::uintptr_t kSignalFrame = 512;
   const auto* other = static_cast<const Emitter*>(buffer_.busy);
   if (other->mark_ != kMark) return true;  // overwritten since
-  if (reinterpret_cast<std::uintptr_t>(this) + kSignalFrame < reinterpret_cast<std::uintptr_t>(other)) return false;
+  if (frame_ + kSignalFrame < other->frame_) return false;
   stack_t stack{};
   return sigaltstack(nullptr, &stack) != 0 || (stack.ss_flags & SS_ONSTACK) == 0;
 }

@@ -79,7 +79,9 @@ class Emitter {
 
   ThreadBuffer& buffer_;
   const NvtxRegistry& registry_;
-  volatile std::uint64_t mark_ = 0;  // on the stack, while the callback is under way
+  // Where the callback's frame is: `this` may be elsewhere (AddressSanitizer keeps variables on a heap of its own).
+  std::uintptr_t frame_ = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  volatile std::uint64_t mark_ = 0;  // while the callback is under way
   bool entered_;
 };
 

@@ -107,6 +107,7 @@ TEST_F(Host, LosesNothingOfShortThreads) {
 TEST_F(Host, MayLeaveACallbackByLongjmp) {
   expect_same({"jumps"});
   EXPECT_EQ(recorded("in peace"), 100);
+  EXPECT_EQ(lost(), 0);
 }
 
 TEST_F(Host, MayPointBeyondItsPayload) {
