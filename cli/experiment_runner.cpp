@@ -156,7 +156,8 @@ void record_run(const Experiment& experiment, const ExperimentPoint& point, cons
   record_options.command =
       launcher_line(options.launcher, point.gpus(), fill_in(experiment.command, values_of(point, run.name)));
   record_options.sample_hz = options.sample_hz;
-  record_options.trace.cuda = cuda != CudaPart::kNone;
+  if (run.tracing) record_options.trace = options.traced;
+  if (!run.tracing) record_options.trace.cuda = cuda != CudaPart::kNone;
   record_options.trace.graph_level = cuda == CudaPart::kLaunches;
   record_options.report = options.report;
   const int status = record_printing(record_options, options.launcher);
@@ -221,9 +222,11 @@ std::vector<std::string> fill_in(const std::vector<std::string>& command,
 
 namespace {
 
-bool is_done(const ExperimentPoint& point, const PlannedRun& run) {
+// A tracing run that recorded something else than is asked for is made again.
+bool is_done(const ExperimentPoint& point, const PlannedRun& run, const RunnerOptions& options) {
   std::error_code ignored;
   if (!fs::is_directory(point.folder / run.name, ignored)) return false;
+  if (run.tracing && !point.traced.empty() && point.traced != trace_list(options.traced)) return false;
   return run.tracing ? point.tracing == run.name : std::ranges::find(point.timing, run.name) != point.timing.end();
 }
 
@@ -234,6 +237,7 @@ ExperimentPoint with_runs(ExperimentPoint point) {
   const ExperimentPoint done = read_point(point.folder);
   point.timing = done.timing;
   point.tracing = done.tracing;
+  point.traced = done.traced;
   point.step_how = done.step_how;
   point.step_spread = done.step_spread;
   return point;
@@ -291,7 +295,7 @@ class Measuring {
   void measure_point(ExperimentPoint point) {
     make_private_folder(point.folder);
     for (const PlannedRun& run : runs_) {
-      if (is_done(point, run)) {
+      if (is_done(point, run, options_)) {
         progress_.keep(point, run);
         if (experiment_.step.empty()) settle_steps(point, run, false);
       } else {
@@ -313,6 +317,7 @@ class Measuring {
     if (is_first) say(steps);
     if (run.tracing) {
       point.tracing = run.name;
+      point.traced = trace_list(options_.traced);
     } else if (std::ranges::find(point.timing, run.name) == point.timing.end()) {
       point.timing.push_back(run.name);
     }

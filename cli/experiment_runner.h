@@ -10,6 +10,7 @@
 #include "analyzer/experiment/experiment.h"
 #include "cli/command.h"
 #include "cli/launcher_line.h"
+#include "collector/base/trace_options.h"
 
 namespace swinscope::cli {
 
@@ -17,6 +18,7 @@ struct RunnerOptions {
   Launcher launcher;
   int repeat = 3;
   bool trace = true;  // the tracing pass
+  TraceOptions traced{.sync = true};  // what it records
   bool cpus_only = false;
   double sample_hz = 10;
   bool quiet = false;

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/output_pattern.h"
 #include "cli/store_timelines.h"
+#include "cli/trace_kinds.h"
 #include "collector/base/identity.h"
 #include "collector/launcher/run_folder.h"
 #include "store/private_file.h"
@@ -108,13 +109,7 @@ int record_or_run(RecordCommandOptions& options) {
 }
 
 int run_record(RecordCommandOptions options) {
-  std::string unknown;
-  const auto trace = parse_trace_list(options.trace, unknown);
-  if (!trace) {
-    throw Error(ErrorKind::kUsage, fmt::format("--trace {}: \"{}\" is unknown", options.trace, unknown), "",
-                "give any of cuda, nvtx, api, sync, memory, overhead, separated by commas");
-  }
-  options.record.trace = *trace;
+  options.record.trace = trace_options_of(options.trace);
   options.record.trace.graph_level = options.graphs == "graph";
   options.record.window = window_of(options);
   options.record.max_bytes = static_cast<std::int64_t>(options.max_size);
@@ -141,11 +136,7 @@ void add_record(Program& program) {
               "Samples of threads and processes per second; 0: of processes only, once a second")
       .within(0.0, 1000.0)
       .show_default();
-  command
-      .option("--trace", options->trace,
-              "What to record: cuda (kernels, copies, sets, and the calls behind them), nvtx, api (every CUDA "
-              "call), sync (what waited for what, and events), memory (allocations), overhead")
-      .show_default();
+  add_trace_option(command, options->trace, "What to record");
   command.option("--cuda-graph-trace", options->graphs, "CUDA graphs by their nodes, or each as one (cheaper)")
       .one_of({"node", "graph"})
       .show_default();

@@ -10,6 +10,7 @@
 #include "cli/experiment_claim.h"
 #include "cli/experiment_runner.h"
 #include "cli/experiments.h"
+#include "cli/trace_kinds.h"
 #include "store/error.h"
 
 namespace swinscope::cli {
@@ -24,6 +25,7 @@ struct ScaleOptions {
   std::string mode = "weak";
   int batch = 0;
   bool no_trace = false;
+  std::string trace = "cuda,nvtx,sync";
   Experiment experiment;
 };
 
@@ -41,7 +43,8 @@ void add_runner_options(Command& command, ScaleOptions& options) {
               "a group is the number of the step), launches (of CUDA), whole-run")
       .show_default();
   command.flag("--cpus-only", options.runner.cpus_only, "Ranks run on CPUs; the numbers of GPUs are numbers of ranks");
-  command.flag("--no-trace", options.no_trace, "Only timing runs");
+  const Option none = command.flag("--no-trace", options.no_trace, "Only timing runs");
+  add_trace_option(command, options.trace, "What the tracing run records").excludes(none);
   command.option("--images", options.experiment.images, "Images of the training whose time is extrapolated")
       .positive()
       .show_default();
@@ -148,6 +151,7 @@ int run_and_show(ScaleOptions& options) {
   for (const std::string& word : split_words(options.launcher_arguments))
     launcher.extra.push_back(word);
   options.runner.trace = !options.no_trace;
+  options.runner.traced = trace_options_of(options.trace);
   options.runner.quiet = options.common.quiet;
   experiment.made_with = made_with(experiment, launcher, options.runner.cpus_only);
   claim_folder(experiment, options.common.force);

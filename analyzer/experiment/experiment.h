@@ -24,6 +24,7 @@ struct ExperimentPoint {
   std::map<std::string, std::string> factors;  // gpus, batch, …
   std::vector<std::string> timing;             // run folders below `folder`
   std::string tracing;                         // empty: none
+  std::string traced;                          // what that recorded, as `record --trace`; empty: not known
   std::string profile;                         // as `tracing`, by the framework's own profiler: for the thesis's shares
   std::vector<std::int64_t> given_step_ns;     // step times measured elsewhere, which replace timing runs
   std::string step;                            // how its steps are found (step_rule.h); empty: as the experiment says

@@ -125,6 +125,7 @@ ExperimentPoint read_point(const fs::path& folder) {
     point.factors = json.value("factors", std::map<std::string, std::string>{});
     point.timing = json.value("timing", std::vector<std::string>{});
     point.tracing = json.value("tracing", "");
+    point.traced = json.value("traced", "");
     point.given_step_ns = json.value("step_ns", std::vector<std::int64_t>{});
     point.step = checked_rule(path, json.value("step", ""));
     point.step_how = json.value("step_found_by", "");
@@ -149,6 +150,7 @@ void write_point(const ExperimentPoint& point) {
   json["factors"] = point.factors;
   json["timing"] = point.timing;
   json["tracing"] = point.tracing;
+  if (!point.traced.empty()) json["traced"] = point.traced;
   if (!point.given_step_ns.empty()) json["step_ns"] = point.given_step_ns;
   if (!point.step.empty()) json["step"] = point.step;
   if (!point.step_how.empty()) json["step_found_by"] = point.step_how;

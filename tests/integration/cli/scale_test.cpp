@@ -139,6 +139,26 @@ TEST_F(Scale, ForceMeasuresTheSameAgain) {
   EXPECT_EQ(content("e/notes.txt"), "mine");
 }
 
+// What waited for what is part of it, unless less is asked for; what was recorded otherwise is recorded again.
+TEST_F(Scale, TheTracingRunRecordsWhatIsAskedFor) {
+  const auto measured = [&](const std::vector<std::string>& options) {
+    const ProgramResult result = scale(joined({"--gpus", "1", "--repeat", "1", "-o", "e"}, options), {"4"});
+    EXPECT_EQ(result.status, 0) << result.err;
+    return result.err;
+  };
+  measured({});
+  EXPECT_THAT(content("e/gpus1/point.json"), HasSubstr("\"traced\": \"cuda,nvtx,sync\""));
+  EXPECT_THAT(measured({}), HasSubstr("tracing: kept"));
+  const std::string again = measured({"--trace", "nvtx,cuda"});
+  EXPECT_THAT(again, HasSubstr("repeat 1: kept"));
+  EXPECT_THAT(again, Not(HasSubstr("tracing: kept")));
+  EXPECT_THAT(content("e/gpus1/point.json"), HasSubstr("\"traced\": \"cuda,nvtx\""));
+  const ProgramResult refused = scale({"--gpus", "1", "-o", "f", "--trace", "cuda,nvxt"}, {"4"});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--trace cuda,nvxt: \"nvxt\" is unknown"));
+  EXPECT_FALSE(fs::exists(folder() / "f"));
+}
+
 TEST_F(Scale, ForceLeavesRunsOfOtherExperimentsAlone) {
   ASSERT_EQ(scale({"--gpus", "1", "--repeat", "1", "--no-trace", "-o", "e"}, {"4"}).status, 0);
   ASSERT_EQ(run({"join", "-o", "joined", "gpus=1:e/gpus1"}).status, 0);
