@@ -1,8 +1,6 @@
 // How long each collective waited for other ranks before it could transfer (METRICS "Collectives").
 //
-// Collectives are matched over the devices of all ranks: by process group and sequence number where the source has
-// them, else by their order within a step among those of the same kernel name. Where the ranks' clocks agree (the ends
-// of matched collectives differ by little),
+// Where the ranks' clocks agree (the ends of matched collectives, facts/collectives.h, differ by little),
 //   wait of rank i = last start over ranks - start of i,      transfer of rank i = end of i - last start,
 // else the shortest duration over ranks is taken as the transfer of each, and the rest as its wait. A collective whose
 // transfer would be negative is a fault of the alignment: it is counted, and left undivided.
@@ -10,18 +8,17 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "analyzer/facts/scope.h"
+#include "analyzer/facts/collectives.h"
 #include "analyzer/trace/trace.h"
 
 namespace swinscope {
 
 class CollectiveWaits {
  public:
-  CollectiveWaits(const Trace& trace, const RunScope& scope);
+  CollectiveWaits(const Trace& trace, const std::vector<Collective>& collectives);
 
   // From the event's start; nothing for one that was not matched.
   std::optional<std::int64_t> wait_ns(std::size_t rank_index, EventIndex event) const;

@@ -8,8 +8,16 @@ const std::vector<RankOperations>& RunFacts::operations() const {
   return operations_.get([&] { return find_operations(trace); });
 }
 
+const std::vector<Collective>& RunFacts::collectives() const {
+  return collectives_.get([&] { return match_collectives(trace, scope); });
+}
+
+const CollectiveWaits& RunFacts::waits() const {
+  return waits_.get([&] { return CollectiveWaits(trace, collectives()); });
+}
+
 const std::vector<DeviceBreakdown>& RunFacts::devices() const {
-  return devices_.get([&] { return time_breakdown(trace, scope); });
+  return devices_.get([&] { return time_breakdown(trace, scope, waits()); });
 }
 
 const std::vector<HostPhases>& RunFacts::host() const {

@@ -4,12 +4,14 @@
 
 #include <vector>
 
+#include "analyzer/analyses/collective_waits.h"
 #include "analyzer/analyses/host_phases.h"
 #include "analyzer/analyses/kernel_table.h"
 #include "analyzer/analyses/layers.h"
 #include "analyzer/analyses/time_breakdown.h"
 #include "analyzer/analyses/verdict.h"
 #include "analyzer/base/lazy.h"
+#include "analyzer/facts/collectives.h"
 #include "analyzer/facts/operations.h"
 #include "analyzer/facts/scope.h"
 #include "analyzer/trace/trace.h"
@@ -25,6 +27,8 @@ class RunFacts {
   const RunScope scope;
 
   const std::vector<RankOperations>& operations() const;  // in the order of Trace::ranks
+  const std::vector<Collective>& collectives() const;     // of the scope
+  const CollectiveWaits& waits() const;                   // of these
   const std::vector<DeviceBreakdown>& devices() const;
   const std::vector<HostPhases>& host() const;
   const std::vector<KernelRow>& kernels() const;  // by name, all ranks together
@@ -33,6 +37,8 @@ class RunFacts {
 
  private:
   Lazy<std::vector<RankOperations>> operations_;
+  Lazy<std::vector<Collective>> collectives_;
+  Lazy<CollectiveWaits> waits_;
   Lazy<std::vector<DeviceBreakdown>> devices_;
   Lazy<std::vector<HostPhases>> host_;
   Lazy<std::vector<KernelRow>> kernels_;
