@@ -11,6 +11,7 @@
 #include "analyzer/analyses/time_breakdown.h"
 #include "analyzer/analyses/verdict.h"
 #include "analyzer/base/lazy.h"
+#include "analyzer/facts/clock_alignment.h"
 #include "analyzer/facts/collectives.h"
 #include "analyzer/facts/operations.h"
 #include "analyzer/facts/scope.h"
@@ -28,7 +29,8 @@ class RunFacts {
 
   const std::vector<RankOperations>& operations() const;  // in the order of Trace::ranks
   const std::vector<Collective>& collectives() const;     // of the scope
-  const CollectiveWaits& waits() const;                   // of these
+  const ClockAlignment& clocks() const;                   // the same whatever is selected
+  const CollectiveWaits& waits() const;                   // of collectives(), by clocks()
   const std::vector<DeviceBreakdown>& devices() const;
   const std::vector<HostPhases>& host() const;
   const std::vector<KernelRow>& kernels() const;  // by name, all ranks together
@@ -36,8 +38,10 @@ class RunFacts {
   const Verdict& verdict() const;
 
  private:
+  bool selects_all_ = false;  // the scope is that by which clocks are aligned
   Lazy<std::vector<RankOperations>> operations_;
   Lazy<std::vector<Collective>> collectives_;
+  Lazy<ClockAlignment> clocks_;
   Lazy<CollectiveWaits> waits_;
   Lazy<std::vector<DeviceBreakdown>> devices_;
   Lazy<std::vector<HostPhases>> host_;

@@ -86,6 +86,25 @@ TEST_F(RunFactsTest, WhatIsNotAskedForIsNotComputed) {
   EXPECT_EQ(g_kernel_tables, 0);
 }
 
+TEST_F(RunFactsTest, ClocksAreAlignedByTheCollectivesOfTheRunUnlessAPartIsSelected) {
+  TraceBuilder builder;
+  add_random_process(builder, 1, 200, 0);
+  add_random_process(builder, 2, 200, 1);
+  Trace trace;
+  builder.move_into(trace);
+  trace.ranks[1].run.host = "another";
+  const RunFacts run(trace, {});
+  run.clocks();
+  run.devices();
+  EXPECT_EQ(g_matches, 1);
+  Selection whole;
+  whole.scope = Scope::kTrace;
+  const RunFacts part(trace, whole);
+  part.clocks();
+  part.devices();
+  EXPECT_EQ(g_matches, 3);
+}
+
 TEST_F(RunFactsTest, ManyThreadsShareOneComputation) {
   const RunFacts run(trace_, {});
   std::vector<const Verdict*> seen(8);
