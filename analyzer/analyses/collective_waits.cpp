@@ -1,116 +1,76 @@
 #include "analyzer/analyses/collective_waits.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
-#include <string_view>
-#include <tuple>
 
-#include "analyzer/base/statistics.h"
+#include <fmt/format.h>
 
 namespace swinscope {
 namespace {
 
-// What makes a collective of one device the same as one of another.
-struct Key {
-  std::string group;         // ranks of the process group, where the source says them
-  std::string name;          // of the kernel, without template arguments
-  std::int64_t step = 0;     // of the measured ones; the sequence number where there is one
-  std::int64_t ordinal = 0;  // within the step
-  bool operator<(const Key& other) const {
-    return std::tie(group, name, step, ordinal) < std::tie(other.group, other.name, other.step, other.ordinal);
+// Of the times of all members; nothing where these are on no common clock.
+std::optional<std::int64_t> tolerance_of(const Collective& collective, const ClockAlignment& clocks) {
+  std::int64_t most = 0;
+  for (const CollectiveMember& member : collective.members) {
+    const auto tolerance = clocks.tolerance_ns(collective.members.front().rank_index, member.rank_index);
+    if (!tolerance) return std::nullopt;
+    most = std::max(most, *tolerance);
   }
-};
-
-bool is_collective(const Trace& trace, const GpuEvents& gpu, EventIndex event) {
-  return gpu.kind[event] == GpuKind::kKernel && gpu.gpu_class[event] == GpuClass::kCommunication &&
-         trace.text(gpu.name[event]).find("SendRecv") == std::string_view::npos;
-}
-
-const CollectiveRecord* record_of(const Rank& rank, EventIndex event) {
-  const auto wanted = std::tuple(rank.gpu.correlation[event], rank.gpu.graph_node[event]);
-  const auto found = std::lower_bound(
-      rank.collectives.begin(), rank.collectives.end(), wanted,
-      [](const CollectiveRecord& r, const auto& key) { return std::tuple(r.correlation, r.graph_node) < key; });
-  const bool same =
-      found != rank.collectives.end() && std::tuple(found->correlation, found->graph_node) == wanted && found->seq >= 0;
-  return same ? &*found : nullptr;
-}
-
-// The keys of a device's collectives, in time order.
-std::vector<std::pair<Key, EventIndex>> keys_of(const Trace& trace, const RunScope& scope, const DeviceScope& device) {
-  const Rank& rank = trace.ranks[device.rank_index];
-  const RankSteps& steps = scope.steps()[device.rank_index];
-  std::map<std::tuple<std::string, std::string, std::int64_t>, std::int64_t> seen;
-  std::vector<std::pair<Key, EventIndex>> keys;
-  for (const EventIndex e : device.events) {
-    if (!is_collective(trace, rank.gpu, e) || !scope.has_gpu_event(device.rank_index, e)) continue;
-    Key key;
-    key.name = trace.text(rank.gpu.short_name[e]);
-    const CollectiveRecord* record = record_of(rank, e);
-    if (record != nullptr) {
-      key.group = trace.text(record->ranks).empty() ? trace.text(record->group_name) : trace.text(record->ranks);
-      key.step = record->seq;
-    } else if (scope.is_of_steps()) {
-      key.step = step_of(rank, steps, e) - static_cast<std::int64_t>(steps.first_measured);
-    }
-    key.ordinal = seen[{key.group, key.name, key.step}]++;
-    keys.emplace_back(std::move(key), e);
-  }
-  return keys;
+  return most;
 }
 
 }  // namespace
 
-CollectiveWaits::CollectiveWaits(const Trace& trace, const RunScope& scope) : wait_ns_(trace.ranks.size()) {
-  std::map<Key, std::vector<Member>> by_key;
-  std::set<std::pair<std::size_t, std::int32_t>> devices;  // that take part in any; each has a scope for each window
-  for (const DeviceScope& device : scope.devices()) {
-    const auto keys = keys_of(trace, scope, device);
-    if (!keys.empty()) devices.emplace(device.rank_index, device.device);
-    const Rank& rank = trace.ranks[device.rank_index];
-    for (const auto& [key, event] : keys) {
-      by_key[key].push_back({device.rank_index, event, rank.gpu.start_ns[event] + rank.run.utc_epoch_ns,
-                             rank.gpu.end_ns[event] + rank.run.utc_epoch_ns});
+CollectiveWaits::CollectiveWaits(const Trace& trace, const std::vector<Collective>& collectives,
+                                 const ClockAlignment& clocks)
+    : wait_ns_(trace.ranks.size()) {
+  for (const Collective& collective : collectives) {
+    std::vector<Member> members;
+    for (const auto& [rank_index, device, event] : collective.members) {
+      const std::int64_t start_ns = trace.ranks[rank_index].gpu.start_ns[event];
+      const std::int64_t end_ns = trace.ranks[rank_index].gpu.end_ns[event];
+      members.push_back({rank_index, event, end_ns - start_ns, clocks.common_ns(rank_index, start_ns),
+                         clocks.common_ns(rank_index, end_ns)});
     }
+    divide(members, tolerance_of(collective, clocks));
   }
-  if (devices.size() < 2) return;
-  std::vector<std::vector<Member>> collectives;
-  for (auto& [key, members] : by_key) {
-    // One that only some of the devices have is of a part of the ranks, or was not recorded everywhere.
-    if (members.size() == devices.size() || (!key.group.empty() && members.size() >= 2))
-      collectives.push_back(std::move(members));
-  }
-  divide(collectives);
 }
 
-void CollectiveWaits::divide(const std::vector<std::vector<Member>>& collectives) {
-  constexpr std::int64_t kAgreeNs = 50'000;
-  std::vector<std::int64_t> spread;  // of the ends
-  for (const std::vector<Member>& members : collectives) {
-    const auto [first, last] = std::ranges::minmax_element(members, {}, &Member::end_ns);
-    spread.push_back(last->end_ns - first->end_ns);
+void CollectiveWaits::divide(const std::vector<Member>& members, std::optional<std::int64_t> tolerance_ns) {
+  ++matched_;
+  const std::int64_t last_start = std::ranges::max(members, {}, &Member::start_ns).start_ns;
+  const std::int64_t shortest = std::ranges::min(members, {}, &Member::duration_ns).duration_ns;
+  const auto ended_before = [&](const Member& m) { return m.end_ns + *tolerance_ns < last_start; };
+  if (tolerance_ns && std::ranges::any_of(members, ended_before)) {
+    ++misaligned_;
+    return;
   }
-  std::ranges::sort(spread);
-  clocks_agree_ = !spread.empty() && quantile(spread, 0.5) <= kAgreeNs;
-  for (const std::vector<Member>& members : collectives) {
-    const std::int64_t last_start = std::ranges::max(members, {}, &Member::start_ns).start_ns;
-    const auto duration = [](const Member& m) { return m.end_ns - m.start_ns; };
-    const std::int64_t shortest = duration(std::ranges::min(members, {}, duration));
-    ++matched_;
-    if (clocks_agree_ && std::ranges::any_of(members, [&](const Member& m) { return m.end_ns < last_start; })) {
-      ++misaligned_;
-      continue;
-    }
-    for (const Member& m : members) {
-      wait_ns_[m.rank_index][m.event] = clocks_agree_ ? last_start - m.start_ns : duration(m) - shortest;
-    }
+  if (!tolerance_ns) ++by_duration_;
+  for (const Member& m : members) {
+    wait_ns_[m.rank_index][m.event] =
+        tolerance_ns ? std::min(last_start - m.start_ns, m.duration_ns) : m.duration_ns - shortest;
   }
 }
 
 std::optional<std::int64_t> CollectiveWaits::wait_ns(std::size_t rank_index, EventIndex event) const {
   const auto found = wait_ns_[rank_index].find(event);
   return found == wait_ns_[rank_index].end() ? std::nullopt : std::optional(found->second);
+}
+
+std::vector<std::string> CollectiveWaits::doubts() const {
+  std::vector<std::string> lines;
+  if (by_duration_ > 0) {
+    lines.push_back(fmt::format(
+        "the clocks of the ranks are not aligned: the wait of {} of {} collectives is what they take longer "
+        "than on the rank where they are shortest",
+        by_duration_, matched_));
+  }
+  if (misaligned_ > 0) {
+    lines.push_back(
+        fmt::format("{} of {} collectives end on a rank before they begin on the last one, by more than the clocks are "
+                    "aligned to: their waiting is not told from their transfer",
+                    misaligned_, matched_));
+  }
+  return lines;
 }
 
 }  // namespace swinscope

@@ -2,14 +2,36 @@
 
 namespace swinscope {
 
-RunFacts::RunFacts(const Trace& of, const Selection& selection) : trace(of), scope(of, selection) {}
+RunFacts::RunFacts(const Trace& of, const Selection& selection)
+    : trace(of), scope(of, selection), selects_all_(selection == Selection()) {}
 
 const std::vector<RankOperations>& RunFacts::operations() const {
   return operations_.get([&] { return find_operations(trace); });
 }
 
+const std::vector<Dependencies>& RunFacts::dependencies() const {
+  return dependencies_.get([&] {
+    std::vector<Dependencies> all;
+    for (const Rank& rank : trace.ranks)
+      all.emplace_back(trace, rank);
+    return all;
+  });
+}
+
+const std::vector<Collective>& RunFacts::collectives() const {
+  return collectives_.get([&] { return match_collectives(trace, scope); });
+}
+
+const ClockAlignment& RunFacts::clocks() const {
+  return clocks_.get([&] { return selects_all_ ? ClockAlignment(trace, collectives()) : ClockAlignment(trace); });
+}
+
+const CollectiveWaits& RunFacts::waits() const {
+  return waits_.get([&] { return CollectiveWaits(trace, collectives(), clocks()); });
+}
+
 const std::vector<DeviceBreakdown>& RunFacts::devices() const {
-  return devices_.get([&] { return time_breakdown(trace, scope); });
+  return devices_.get([&] { return time_breakdown(trace, scope, waits()); });
 }
 
 const std::vector<HostPhases>& RunFacts::host() const {
@@ -25,7 +47,7 @@ const std::vector<LayerRow>& RunFacts::layers() const {
 }
 
 const Verdict& RunFacts::verdict() const {
-  return verdict_.get([&] { return judge(trace, scope, devices(), kernels(), host()); });
+  return verdict_.get([&] { return judge(trace, scope, devices(), kernels(), host(), waits()); });
 }
 
 }  // namespace swinscope

@@ -4,12 +4,16 @@
 
 #include <vector>
 
+#include "analyzer/analyses/collective_waits.h"
 #include "analyzer/analyses/host_phases.h"
 #include "analyzer/analyses/kernel_table.h"
 #include "analyzer/analyses/layers.h"
 #include "analyzer/analyses/time_breakdown.h"
 #include "analyzer/analyses/verdict.h"
 #include "analyzer/base/lazy.h"
+#include "analyzer/facts/clock_alignment.h"
+#include "analyzer/facts/collectives.h"
+#include "analyzer/facts/dependencies.h"
 #include "analyzer/facts/operations.h"
 #include "analyzer/facts/scope.h"
 #include "analyzer/trace/trace.h"
@@ -25,6 +29,10 @@ class RunFacts {
   const RunScope scope;
 
   const std::vector<RankOperations>& operations() const;  // in the order of Trace::ranks
+  const std::vector<Dependencies>& dependencies() const;  // as well
+  const std::vector<Collective>& collectives() const;     // of the scope
+  const ClockAlignment& clocks() const;                   // the same whatever is selected
+  const CollectiveWaits& waits() const;                   // of collectives(), by clocks()
   const std::vector<DeviceBreakdown>& devices() const;
   const std::vector<HostPhases>& host() const;
   const std::vector<KernelRow>& kernels() const;  // by name, all ranks together
@@ -32,7 +40,12 @@ class RunFacts {
   const Verdict& verdict() const;
 
  private:
+  bool selects_all_ = false;  // the scope is that by which clocks are aligned
   Lazy<std::vector<RankOperations>> operations_;
+  Lazy<std::vector<Dependencies>> dependencies_;
+  Lazy<std::vector<Collective>> collectives_;
+  Lazy<ClockAlignment> clocks_;
+  Lazy<CollectiveWaits> waits_;
   Lazy<std::vector<DeviceBreakdown>> devices_;
   Lazy<std::vector<HostPhases>> host_;
   Lazy<std::vector<KernelRow>> kernels_;

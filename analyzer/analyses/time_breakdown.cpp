@@ -5,7 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include "analyzer/analyses/collective_waits.h"
 #include "analyzer/table/cells.h"
 #include "analyzer/trace/kernel_names.h"
 
@@ -132,9 +131,8 @@ std::optional<double> DeviceBreakdown::overlap_percent() const {
          static_cast<double>(communication_ns);
 }
 
-std::vector<DeviceBreakdown> time_breakdown(const Trace& trace, const RunScope& scope) {
+std::vector<DeviceBreakdown> time_breakdown(const Trace& trace, const RunScope& scope, const CollectiveWaits& waits) {
   std::vector<DeviceBreakdown> rows;
-  const CollectiveWaits waits(trace, scope);
   DeviceCounter counter(trace, waits);
   std::unique_ptr<IdleJudge> judge;
   std::size_t judged = trace.ranks.size();

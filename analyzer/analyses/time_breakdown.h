@@ -17,6 +17,7 @@
 #include <optional>
 #include <vector>
 
+#include "analyzer/analyses/collective_waits.h"
 #include "analyzer/analyses/idle_causes.h"
 #include "analyzer/base/intervals.h"
 #include "analyzer/facts/scope.h"
@@ -61,7 +62,8 @@ struct DeviceBreakdown {
 };
 
 // One row per rank and device, in that order, of all its windows. Devices without events in the scope have no row.
-std::vector<DeviceBreakdown> time_breakdown(const Trace& trace, const RunScope& scope);
+// `waits`: of the scope's collectives.
+std::vector<DeviceBreakdown> time_breakdown(const Trace& trace, const RunScope& scope, const CollectiveWaits& waits);
 
 // Means over devices of gpu_busy and gpu_compute, 0..1; nothing without any.
 struct MeanUtilization {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -285,7 +286,8 @@ double Verdict::share(Bound of) const {
 }
 
 Verdict judge(const Trace& trace, const RunScope& scope, const std::vector<DeviceBreakdown>& devices,
-              const std::vector<KernelRow>& kernels, const std::vector<HostPhases>& host) {
+              const std::vector<KernelRow>& kernels, const std::vector<HostPhases>& host,
+              const CollectiveWaits& waits) {
   Verdict verdict;
   verdict.has_gpu_work = !devices.empty();
   if (verdict.has_gpu_work) {
@@ -294,6 +296,7 @@ Verdict judge(const Trace& trace, const RunScope& scope, const std::vector<Devic
     judge_host(trace, scope, host, verdict);
   }
   verdict.doubts = doubts_of(trace, scope);
+  std::ranges::move(waits.doubts(), std::back_inserter(verdict.doubts));
   return verdict;
 }
 

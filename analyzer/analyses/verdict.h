@@ -23,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/analyses/collective_waits.h"
 #include "analyzer/analyses/host_phases.h"
 #include "analyzer/analyses/kernel_table.h"
 #include "analyzer/analyses/time_breakdown.h"
@@ -66,9 +67,9 @@ struct Verdict {
   double share(Bound of) const;  // 0..1
 };
 
-// `kernels`: of the scope, by name.
+// `kernels`: of the scope, by name; `waits`: those that `devices` were made with.
 Verdict judge(const Trace& trace, const RunScope& scope, const std::vector<DeviceBreakdown>& devices,
-              const std::vector<KernelRow>& kernels, const std::vector<HostPhases>& host);
+              const std::vector<KernelRow>& kernels, const std::vector<HostPhases>& host, const CollectiveWaits& waits);
 
 // Integers that sum to round(sum of `values` / divisor), each within one of its value / divisor; divisor >= 1.
 template <std::size_t N>

@@ -8,11 +8,11 @@
 
 #include "analyzer/analyses/cpu_utilization.h"
 #include "analyzer/analyses/layers.h"
+#include "analyzer/analyses/run_facts.h"
 #include "analyzer/analyses/thesis_utilization.h"
 #include "analyzer/analyses/time_breakdown.h"
 #include "analyzer/base/statistics.h"
 #include "analyzer/experiment/scaling.h"
-#include "analyzer/facts/scope.h"
 #include "analyzer/importers/open.h"
 #include "store/error.h"
 
@@ -63,7 +63,8 @@ Measured measure(const Experiment& experiment, const ExperimentPoint& point, con
   const StepRule rule = rule_of(experiment, point);
   const fs::path folder = point.folder / run;
   const Trace trace = open_trace(folder);
-  const RunScope scope(trace, selection_of(rule, experiment.warmup_steps));
+  const RunFacts facts(trace, selection_of(rule, experiment.warmup_steps));
+  const RunScope& scope = facts.scope;
   Measured measured;
   measured.steps = run_steps(folder, trace, scope, rule, experiment.warmup_steps, point.gpus());
   measured.images_per_step = images_per_step(trace, scope);
@@ -71,7 +72,7 @@ Measured measure(const Experiment& experiment, const ExperimentPoint& point, con
                                          [](const Rank& rank) { return rank.gpu.size() > 0 || rank.api.size() > 0; });
   measured.cpu_util = host_utilization(trace, scope);
   measured.thesis_gpu_share = mean_gpu_share(thesis_utilization(trace, scope));
-  if (const auto mean = mean_utilization(time_breakdown(trace, scope))) {
+  if (const auto mean = mean_utilization(facts.devices())) {
     measured.gpu_busy = mean->gpu_busy;
     measured.gpu_compute = mean->gpu_compute;
   }

@@ -54,7 +54,8 @@ const std::vector<DeclaredColumn<RankRow>>& rank_columns() {
       {{"zero_utc_ns", kInt64, kMayMiss,
         "When the exported times of this rank are 0, since 1970-01-01 UTC; ranks agree to a microsecond"},
        [](const RankRow& r) {
-         return r.run().utc_epoch_ns == 0 ? ExportValue() : number(r.run().utc_epoch_ns - r.offset_ns());
+         const std::int64_t utc_ns = r.source.clock().rank_utc_ns[r.rank_index];
+         return utc_ns == 0 ? ExportValue() : number(utc_ns - r.offset_ns());
        }},
       {{"offset_ns", kInt64, false, "Exported times of this rank - times in its recording"},
        [](const RankRow& r) { return number(r.offset_ns()); }},

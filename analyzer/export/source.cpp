@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "analyzer/facts/clock_alignment.h"
 #include "analyzer/importers/file_facts.h"
 #include "analyzer/importers/trace_files.h"
 #include "analyzer/timeline/timeline.h"
@@ -55,11 +56,19 @@ void ExportSource::set_clock() {
     process.utc_epoch_ns = run.utc_epoch_ns;
     processes.push_back(std::move(process));
   };
+  std::vector<std::int64_t> corrections_ns = ClockAlignment(trace_).offsets_ns();
   for (const Rank& rank : trace_.ranks)
     add(rank.run);
-  for (const Launcher& launcher : trace_.launchers)
+  for (const Launcher& launcher : trace_.launchers) {
     add(launcher.run);
-  align_processes(processes);
+    const auto of_host =
+        std::ranges::find_if(trace_.ranks, [&](const Rank& rank) { return rank.run.host == launcher.run.host; });
+    const auto rank_index = static_cast<std::size_t>(of_host - trace_.ranks.begin());
+    corrections_ns.push_back(of_host == trace_.ranks.end() ? 0 : corrections_ns[rank_index]);
+  }
+  align_processes(processes, corrections_ns);
+  for (std::size_t r = 0; r < trace_.ranks.size(); ++r)
+    clock_.rank_utc_ns.push_back(processes[r].utc_epoch_ns == 0 ? 0 : processes[r].utc_epoch_ns + corrections_ns[r]);
   std::int64_t first = std::numeric_limits<std::int64_t>::max();
   for (std::size_t r = 0; r < trace_.ranks.size(); ++r) {
     const std::int64_t time = first_time(trace_.ranks[r]);
@@ -74,7 +83,7 @@ void ExportSource::set_clock() {
   }
   if (processes.empty() || processes.front().utc_epoch_ns <= 0) return;
   const auto& offsets = trace_.ranks.empty() ? clock_.launcher_offset_ns : clock_.rank_offset_ns;
-  clock_.base_utc_ns = processes.front().utc_epoch_ns - offsets.front();
+  clock_.base_utc_ns = processes.front().utc_epoch_ns + corrections_ns.front() - offsets.front();
 }
 
 void ExportSource::mark_launches() {

@@ -20,13 +20,16 @@ struct SourceCounters {
   std::vector<CounterSeries> series;
 };
 
-// Ranks count from the start of their own sessions. Exported times count from the start of the earliest, or, where an
-// event is before that or more than a day after it, from shortly before the first event: exported times are positive
-// and small. Ranks whose starts are unknown, or more than a day apart, are not moved against each other. Ranks are
-// moved by whole microseconds: clocks of processes agree no better.
+// Ranks count from the start of their own sessions, and those of other hosts by other clocks: these are moved by what
+// ClockAlignment adds in the middle of their collectives (its drift is left: durations are those recorded). Exported
+// times count from the start of the earliest, or, where an event is before that or more than a day after it, from
+// shortly before the first event: exported times are positive and small. Ranks whose starts are unknown, or more than a
+// day apart, are not moved against each other. Ranks are moved by whole microseconds: clocks of processes agree no
+// better.
 struct JobClock {
   std::int64_t base_utc_ns = 0;  // exported time 0 since 1970; 0: unknown
   std::vector<std::int64_t> rank_offset_ns;
+  std::vector<std::int64_t> rank_utc_ns;  // when the time of a rank's recording is 0, since 1970; 0: unknown
   std::vector<std::int64_t> launcher_offset_ns;
 };
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "analyzer/analyses/clocks.h"
 #include "analyzer/analyses/launch_statistics.h"
 #include "analyzer/analyses/recording.h"
 #include "analyzer/trace/trace_facts.h"
@@ -200,6 +201,7 @@ Document info_document(const Trace& trace, bool with_environment) {
                     {"files", "files", static_cast<std::int64_t>(trace.files), Unit::kCount},
                     {"gpu_events", "GPU events", trace.gpu_event_count(), Unit::kCount}};
   document.tables.push_back(recorded_ranks_table(trace));
+  add_rows(clocks_table(trace, ClockAlignment(trace)), document);
   add_rows(health_table(trace), document);
   add_rows(drop_table(trace), document);
   if (with_environment) {

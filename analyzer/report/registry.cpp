@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/analyses/clocks.h"
 #include "analyzer/analyses/cpu_utilization.h"
 #include "analyzer/analyses/launch_statistics.h"
 #include "analyzer/analyses/layers.h"
@@ -67,6 +68,8 @@ constexpr std::array kAnalyses = {
              [](Run run, Options) { return thread_cpu_rows_table(thread_cpu_table(run.trace)); }},
     Analysis{"ranks", "Ranks", kRecording, kDetail, false, false,
              [](Run run, Options) { return recorded_ranks_table(run.trace); }},
+    Analysis{"clocks", "Clocks of the ranks", kRecording, kDetail, false, false,
+             [](Run run, Options) { return clocks_table(run.trace, run.clocks()); }},
     Analysis{"health", "Health of the trace", kRecording, kDetail, false, false,
              [](Run run, Options) { return health_table(run.trace); }},
     Analysis{"drops", "Lost or unread", kRecording, kDetail, false, false,

@@ -110,13 +110,18 @@ Timeline make_preview(const Timeline& timeline) {
   return preview;
 }
 
-void align_processes(std::vector<TimelineProcess>& processes) {
+void align_processes(std::vector<TimelineProcess>& processes, std::span<const std::int64_t> corrections_ns) {
   if (processes.empty()) return;
-  const auto [first, last] = std::ranges::minmax_element(processes, {}, &TimelineProcess::utc_epoch_ns);
-  const std::int64_t earliest = first->utc_epoch_ns;
-  if (earliest <= 0 || last->utc_epoch_ns - earliest > kMaxOffsetNs) return;
-  for (TimelineProcess& process : processes) {
-    const std::int64_t offset = process.utc_epoch_ns - earliest;
+  std::vector<std::int64_t> starts;
+  for (std::size_t i = 0; i < processes.size(); ++i)
+    starts.push_back(processes[i].utc_epoch_ns + (corrections_ns.empty() ? 0 : corrections_ns[i]));
+  const auto [earliest, latest] = std::ranges::minmax(starts);
+  const bool any_unknown = std::ranges::min(processes, {}, &TimelineProcess::utc_epoch_ns).utc_epoch_ns <= 0;
+  const bool is_corrected = std::ranges::any_of(corrections_ns, [](std::int64_t ns) { return ns != 0; });
+  if ((any_unknown && !is_corrected) || latest - earliest > kMaxOffsetNs) return;
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    TimelineProcess& process = processes[i];
+    const std::int64_t offset = starts[i] - earliest;
     for (Interval& step : process.steps)
       step = {step.begin_ns + offset - process.offset_ns, step.end_ns + offset - process.offset_ns};
     process.offset_ns = offset;

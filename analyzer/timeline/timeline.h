@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -85,9 +86,14 @@ Timeline build_timeline(const Trace& trace, int threads = 2, const std::atomic<b
 // The coarse stand-in (Timeline::preview).
 Timeline make_preview(const Timeline& timeline);
 
-// Sets offset_ns by the start of the sessions, the earliest at 0, and moves the steps along. Where one is unknown, or
-// they lie more than a day apart, every process keeps the time of its file.
-void align_processes(std::vector<TimelineProcess>& processes);
+// Sets offset_ns by the start of the sessions, the earliest at 0, and moves the steps along. `corrections_ns`, one for
+// each process or none at all, are what ClockAlignment adds to their clocks. Where a start is unknown and nothing
+// corrects it, or they lie more than a day apart, every process keeps the time of its file.
+//
+// Events are moved, not stretched: the drift of a clock is left, so that durations stay those of the file. A timeline
+// that is merged of files, each with a timeline of its own (recordings of ours), is aligned by the sessions alone: no
+// trace is read for it whose collectives could be matched.
+void align_processes(std::vector<TimelineProcess>& processes, std::span<const std::int64_t> corrections_ns = {});
 
 // Prepares a timeline whose lanes will be drawn: each gets its grid, which together take about 10 B an event and 50 MB
 // at most. Uses up to `threads` threads.

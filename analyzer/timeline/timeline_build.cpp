@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "analyzer/base/parallel.h"
+#include "analyzer/facts/clock_alignment.h"
 #include "analyzer/facts/steps.h"
 #include "analyzer/timeline/timeline.h"
 
@@ -224,7 +225,9 @@ Timeline build_timeline(const Trace& trace, int threads, const std::atomic<bool>
     timeline.processes.push_back(describe(trace, trace.ranks[process]));
     std::ranges::move(sources_of(trace, process), std::back_inserter(sources));
   }
-  align_processes(timeline.processes);
+  const ClockAlignment clocks(trace);
+  check.check();
+  align_processes(timeline.processes, clocks.offsets_ns());
   std::vector<std::vector<TimelineLane>> lanes(sources.size());
   parallel_for(sources.size(), threads, [&](std::size_t i) {
     const std::int64_t offset_ns = timeline.processes[sources[i].key.process].offset_ns;

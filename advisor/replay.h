@@ -1,0 +1,63 @@
+// When everything of a dependency graph happens, from its constraints alone. A call begins when its thread gets to it,
+// and ends when it has done its part and what it waits for has ended; GPU work starts when its stream, its launch and
+// what it waits for allow it. So a replay can be wrong, and how wrong it is can be measured.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "advisor/graph.h"
+#include "analyzer/facts/scope.h"
+
+namespace swinscope {
+
+// What decided the time of a node.
+enum class Bound : std::uint8_t {
+  kNothing,     // it is the first
+  kThread,      // the call before it on its thread, and what the thread did since
+  kHandedOver,  // a call of another thread
+  kQueue,       // room in the GPU's queue
+  kWork,        // GPU work that a call waited for
+  kLaunch,      // the call that launches it
+  kStream,      // the work before it on its stream
+  kEvent,       // work of another stream
+  kRanks,       // the last rank that came to a collective
+};
+
+struct NodeTimes {
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  NodeIndex by = kNoNode;          // the node that decided: a call for kThread, kHandedOver, kLaunch, else an op
+  Bound bound = Bound::kNothing;   // of the start; of a call that waited, of its end
+};
+
+struct RankTimes {
+  std::vector<NodeTimes> calls;
+  std::vector<NodeTimes> ops;
+};
+
+struct Replay {
+  std::vector<RankTimes> ranks;  // as DependencyGraph::ranks
+  // Collectives whose members did not all come: they were replayed as if each were alone.
+  std::int64_t unmatched = 0;
+};
+
+Replay replay(const DependencyGraph& graph);
+
+// The time of a step (scope.h) in replayed time: of the slowest rank.
+std::int64_t replayed_step_ns(const DependencyGraph& graph, const Replay& replay, const RunFacts& run);
+
+// The replay of the unmodified trace beside the trace.
+struct ReplayError {
+  std::int64_t traced_step_ns = 0;
+  std::int64_t replayed_step_ns = 0;
+  std::int64_t kernels = 0;       // in the scope
+  std::int64_t start_p50_ns = 0;  // |replayed - recorded| start, from the start of the step on
+  std::int64_t start_p95_ns = 0;
+  double within_2us = 0;          // share of kernels whose start differs by no more
+  double step_error() const;      // |replayed - traced| / traced
+};
+
+ReplayError replay_error(const DependencyGraph& graph, const Replay& replay, const RunFacts& run);
+
+}  // namespace swinscope
