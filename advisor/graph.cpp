@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -18,11 +20,12 @@ namespace {
 
 constexpr std::int64_t kMicrosecond = 1'000;
 
-// The median of what was seen, by key, where enough was; else of all.
+// What is usual among what was seen, by key, where enough was. `of` is a quantile, or the mean: the mean where delays
+// add up over a step, the quantile where something else may have been part of what was seen.
 template <typename Key>
-class Typical {
+class Usual {
  public:
-  explicit Typical(double quantile = 0.5, std::size_t enough = 3) : quantile_(quantile), enough_(enough) {}
+  explicit Usual(std::optional<double> of = 0.5, std::size_t enough = 3) : quantile_(of), enough_(enough) {}
   void add(const Key& key, std::int64_t value) {
     by_key_[key].push_back(value);
     all_.push_back(value);
@@ -35,12 +38,17 @@ class Typical {
   std::optional<std::int64_t> of(const Key& key) const {
     const auto found = by_key_.find(key);
     if (found == by_key_.end() || found->second.size() < enough_) return std::nullopt;
-    return quantile(found->second, quantile_);
+    return value_of(found->second);
   }
-  std::int64_t of_all(std::int64_t otherwise) const { return all_.empty() ? otherwise : quantile(all_, quantile_); }
+  std::int64_t of_all(std::int64_t otherwise) const { return all_.empty() ? otherwise : value_of(all_); }
 
  private:
-  double quantile_;
+  std::int64_t value_of(const std::vector<std::int64_t>& sorted) const {
+    if (quantile_) return quantile(sorted, *quantile_);
+    return std::accumulate(sorted.begin(), sorted.end(), std::int64_t{0}) / static_cast<std::int64_t>(sorted.size());
+  }
+
+  std::optional<double> quantile_;
   std::size_t enough_;
   std::map<Key, std::vector<std::int64_t>> by_key_;
   std::vector<std::int64_t> all_;
@@ -176,7 +184,7 @@ class GraphMaker {
       if (call.before != kNoNode && call.segment_ns < kPauseNs) continue;
       std::size_t calls = 0;
       for (NodeIndex i = earlier; calls < kCalls && i != kNoNode && i != call.before; --i) {
-        calls += graph_.calls[i].thread == graph_.calls[earlier].thread ? 1 : 0;
+        if (graph_.calls[i].thread == graph_.calls[earlier].thread) ++calls;
         if (i == 0) break;
       }
       if (calls < kCalls) continue;
@@ -192,7 +200,7 @@ class GraphMaker {
 
   // From a call to the start of what it launches, where the stream had nothing else to do.
   void find_latencies() {
-    Typical<StringId> latency(0.05, 5);
+    Usual<StringId> latency(0.05, 5);
     std::int64_t least = 0;
     bool any = false;
     const auto is_first = [&](NodeIndex op) { return graph_.calls[graph_.ops[op].call].ops.begin == op; };
@@ -213,8 +221,8 @@ class GraphMaker {
 
   // What a call takes when it waits for nothing, and how long it takes to notice that it need not wait any more.
   void find_blocked_calls() {
-    Typical<StringId> own;
-    Typical<StringId> wake;
+    Usual<StringId> own;
+    Usual<StringId> wake;
     const auto awaited_end = [&](NodeIndex index) {
       std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();
       const Slice& waits = graph_.calls[index].waits;
@@ -245,15 +253,10 @@ class GraphMaker {
   }
 
   // Launches that took far longer than others while many were outstanding waited for room.
-  void find_queue(const Typical<StringId>& own) {
+  void find_queue(const Usual<StringId>& own) {
     constexpr std::int64_t kTimes = 4;
     constexpr std::int64_t kLeastNs = 30 * kMicrosecond;
-    constexpr std::size_t kOutstanding = 16;
-    struct Point {
-      std::int64_t time_ns;
-      bool is_end;
-      NodeIndex call;
-    };
+    constexpr std::size_t kOutstanding = 900;
     std::vector<std::int64_t> ends;  // of launched work, by launch
     std::vector<NodeIndex> launches;
     for (NodeIndex index = 0; index < graph_.calls.size(); ++index) {
@@ -323,8 +326,9 @@ class GraphMaker {
   void find_gaps() {
     constexpr std::int64_t kSure = 2 * kMicrosecond;
     constexpr std::int64_t kLongest = 20 * kMicrosecond;  // something else delayed it
-    Typical<std::pair<StringId, StringId>> by_names;
-    Typical<std::pair<GpuKind, GpuKind>> by_kinds;
+    constexpr std::nullopt_t kMean = std::nullopt;
+    Usual<Pair> by_pair(kMean);
+    Usual<std::pair<GpuKind, GpuKind>> by_kinds(kMean);
     std::vector<std::int64_t> delays;
     for (NodeIndex op = 0; op < graph_.ops.size(); ++op) {
       const OpNode& node = graph_.ops[op];
@@ -340,17 +344,17 @@ class GraphMaker {
         if (awaited_ns > before_ns) continue;
       }
       if (node.before == kNoNode || before_ns < launched_ns + kSure || start_ns - before_ns > kLongest) continue;
-      by_names.add(names_of(node), start_ns - before_ns);
+      by_pair.add(pair_of(node), start_ns - before_ns);
       by_kinds.add(kinds_of(node), start_ns - before_ns);
     }
-    by_names.finish();
+    by_pair.finish();
     by_kinds.finish();
     std::ranges::sort(delays);
     constexpr std::int64_t kUsual = kMicrosecond;
     graph_.event_delay_ns = delays.empty() ? kUsual : quantile(delays, 0.5);
     for (OpNode& node : graph_.ops) {
       if (node.before == kNoNode) continue;
-      const std::optional<std::int64_t> seen = by_names.of(names_of(node));
+      const std::optional<std::int64_t> seen = by_pair.of(pair_of(node));
       node.gap_ns = seen ? *seen : by_kinds.of(kinds_of(node)).value_or(kUsual);
     }
     for (const auto& [op, others] : waits_) {
@@ -359,8 +363,11 @@ class GraphMaker {
       graph_.ops[op].waits.end = static_cast<EventIndex>(graph_.op_waits.size());
     }
   }
-  std::pair<StringId, StringId> names_of(const OpNode& node) const {
-    return {gpu_.name[graph_.ops[node.before].event], gpu_.name[node.event]};
+  // Names and launch configurations of the two.
+  using Pair = std::tuple<StringId, StringId, std::uint32_t, std::uint32_t>;
+  Pair pair_of(const OpNode& node) const {
+    const EventIndex before = graph_.ops[node.before].event;
+    return {gpu_.name[before], gpu_.name[node.event], gpu_.config[before], gpu_.config[node.event]};
   }
   std::pair<GpuKind, GpuKind> kinds_of(const OpNode& node) const {
     return {gpu_.kind[graph_.ops[node.before].event], gpu_.kind[node.event]};
@@ -390,8 +397,8 @@ void require_replayable(const Rank& rank) {
   std::size_t launched = 0;
   std::size_t graphs = 0;
   for (EventIndex e = 0; e < gpu.size(); ++e) {
-    launched += gpu.launch[e] != kNoEvent ? 1 : 0;
-    graphs += gpu.kind[e] == GpuKind::kGraph ? 1 : 0;
+    if (gpu.launch[e] != kNoEvent) ++launched;
+    if (gpu.kind[e] == GpuKind::kGraph) ++graphs;
   }
   if (graphs > 0) {
     throw Error(ErrorKind::kUsage, "the trace cannot be replayed",

@@ -45,9 +45,8 @@ class RankReplay {
   }
   bool is_done() const { return next_ == graph_.order.size(); }
 
-  void resolve(NodeIndex op, std::int64_t end_ns, bool by_others) {
+  void resolve(NodeIndex op, std::int64_t end_ns) {
     times_.ops[op].end_ns = end_ns;
-    if (by_others) times_.ops[op].bound = Bound::kRanks;
     is_known_[op] = true;
   }
   // What the rank waits for that other ranks should have resolved; kNoNode: nothing.
@@ -68,11 +67,11 @@ class RankReplay {
     times.start_ns = graph_.order[next_].time_ns;  // the first of its thread: when it begins is given
     if (call.before != kNoNode) {
       const std::int64_t segment_ns = call.handed_by == kNoNode ? call.segment_ns : 0;
-      times = {times_.calls[call.before].end_ns + segment_ns, 0, call.before, Bound::kThread};
+      times = {times_.calls[call.before].end_ns + segment_ns, 0, call.before, Decider::kThread, kNoNode};
     }
     if (call.handed_by != kNoNode) {
       const std::int64_t handed_ns = times_.calls[call.handed_by].end_ns + call.handed_ns;
-      if (call.before == kNoNode || handed_ns > times.start_ns) times = {handed_ns, 0, call.handed_by, Bound::kHandedOver};
+      if (call.before == kNoNode || handed_ns > times.start_ns) times = {handed_ns, 0, call.handed_by, Decider::kHandedOver, kNoNode};
     }
     if (call.is_launch && graph_.queue_length > 0) return wait_for_room(times);
     return true;
@@ -85,7 +84,7 @@ class RankReplay {
     const Slice& ops = graph_.calls[before].ops;
     for (NodeIndex op = ops.begin; op < ops.end; ++op) {
       if (!is_known(op)) return false;
-      if (times_.ops[op].end_ns > times.start_ns) times = {times_.ops[op].end_ns, 0, op, Bound::kQueue};
+      if (times_.ops[op].end_ns > times.start_ns) times = {times_.ops[op].end_ns, 0, op, Decider::kQueue, kNoNode};
     }
     return true;
   }
@@ -96,16 +95,16 @@ class RankReplay {
     if (op.before != kNoNode && !is_known(op.before)) return false;
     for (EventIndex i = op.waits.begin; i < op.waits.end; ++i)
       if (!is_known(graph_.op_waits[i])) return false;
-    NodeTimes times{op.recorded_start_ns, 0, kNoNode, Bound::kNothing};
+    NodeTimes times{op.recorded_start_ns, 0, kNoNode, Decider::kNothing, kNoNode};
     if (op.call != kNoNode)
-      times = {times_.calls[op.call].start_ns + op.latency_ns, 0, op.call, Bound::kLaunch};
-    const auto later = [&](NodeIndex other, std::int64_t delay_ns, Bound bound) {
+      times = {times_.calls[op.call].start_ns + op.latency_ns, 0, op.call, Decider::kLaunch, kNoNode};
+    const auto later = [&](NodeIndex other, std::int64_t delay_ns, Decider bound) {
       const std::int64_t start_ns = times_.ops[other].end_ns + delay_ns;
-      if (start_ns > times.start_ns || times.bound == Bound::kNothing) times = {start_ns, 0, other, bound};
+      if (start_ns > times.start_ns || times.bound == Decider::kNothing) times = {start_ns, 0, other, bound, kNoNode};
     };
-    if (op.before != kNoNode) later(op.before, op.gap_ns, Bound::kStream);
+    if (op.before != kNoNode) later(op.before, op.gap_ns, Decider::kStream);
     for (EventIndex i = op.waits.begin; i < op.waits.end; ++i)
-      later(graph_.op_waits[i], graph_.event_delay_ns, Bound::kEvent);
+      later(graph_.op_waits[i], graph_.event_delay_ns, Decider::kEvent);
     times.end_ns = times.start_ns + op.duration_ns;
     times_.ops[index] = times;
     if (op.collective == kNoNode) {
@@ -124,7 +123,9 @@ class RankReplay {
       const NodeIndex op = graph_.call_waits[i];
       if (!is_known(op)) return false;
       const std::int64_t end_ns = times_.ops[op].end_ns + call.wake_ns;
-      if (end_ns > times.end_ns) times = {times.start_ns, end_ns, op, Bound::kWork};
+      if (end_ns <= times.end_ns) continue;
+      times.end_ns = end_ns;
+      times.waited_for = op;
     }
     if (call.is_launch) launches_.push_back(index);
     return true;
@@ -174,7 +175,7 @@ class HostClock {
 std::uint32_t thread_of_steps(const Rank& rank, const RankGraph& graph, const RankSteps& steps) {
   std::vector<std::size_t> launches(rank.api_lanes.size(), 0);
   for (const CallNode& call : graph.calls)
-    launches[call.thread] += call.is_launch ? 1 : 0;
+    if (call.is_launch) ++launches[call.thread];
   std::uint32_t most = 0;
   for (std::uint32_t thread = 0; thread < launches.size(); ++thread) {
     if (std::ranges::binary_search(steps.threads, rank.api_lanes[thread].global_tid) && launches[thread] > 0) return thread;
@@ -246,6 +247,18 @@ Interval host_part(const RankSteps& steps, const DeviceScope& scope) {
   return host;
 }
 
+// When an operation would start if all before it had happened when it did.
+std::int64_t start_after_recorded(const RankGraph& graph, const Rank& rank, NodeIndex op) {
+  const OpNode& node = graph.ops[op];
+  const auto end_of = [&](NodeIndex other) { return rank.gpu.end_ns[graph.ops[other].event]; };
+  std::int64_t start_ns = node.call == kNoNode ? node.recorded_start_ns
+                                               : rank.api.start_ns[graph.calls[node.call].event] + node.latency_ns;
+  if (node.before != kNoNode) start_ns = std::max(start_ns, end_of(node.before) + node.gap_ns);
+  for (EventIndex i = node.waits.begin; i < node.waits.end; ++i)
+    start_ns = std::max(start_ns, end_of(graph.op_waits[i]) + graph.event_delay_ns);
+  return start_ns;
+}
+
 }  // namespace
 
 Replay replay(const DependencyGraph& graph) {
@@ -266,7 +279,7 @@ Replay replay(const DependencyGraph& graph) {
     for (const auto& member : members) {
       const RankGraph& rank = graph.ranks[member.rank];
       const std::int64_t end_ns = last_ns - rank.clock_offset_ns + rank.ops[member.op].duration_ns;
-      ranks[member.rank].resolve(member.op, end_ns, start_ns(member) < last_ns);
+      ranks[member.rank].resolve(member.op, end_ns);
     }
   };
   const auto arrived = [&](NodeIndex, std::uint32_t collective) {
@@ -281,7 +294,7 @@ Replay replay(const DependencyGraph& graph) {
     const auto stuck = std::ranges::find_if(ranks, [](const RankReplay& rank) { return !rank.is_done(); });
     if (stuck == ranks.end()) break;
     const NodeIndex op = stuck->missing();
-    stuck->resolve(op, stuck->op(op).end_ns, false);
+    stuck->resolve(op, stuck->op(op).end_ns);
     ++result.unmatched;
   }
   for (RankReplay& rank : ranks)
@@ -328,14 +341,14 @@ ReplayError replay_error(const DependencyGraph& graph, const Replay& replay, con
       if (!run.scope.has_gpu_event(rank.rank_index, event)) continue;
       const std::int64_t difference = replay.ranks[r].ops[op].start_ns - recorded.gpu.start_ns[event];
       const auto [first, is_new] = offset.emplace(step_of(recorded, steps, event), difference);
-      const std::int64_t apart = std::abs(difference - first->second);
-      differences.push_back(apart);
+      differences.push_back(std::abs(difference - first->second));
       constexpr std::int64_t kCloseNs = 2'000;
-      close += apart <= kCloseNs ? 1 : 0;
+      const std::int64_t predicted_ns = start_after_recorded(rank, recorded, op);
+      if (std::abs(predicted_ns - recorded.gpu.start_ns[event]) <= kCloseNs) ++close;
     }
   }
   std::ranges::sort(differences);
-  error.kernels = static_cast<std::int64_t>(differences.size());
+  error.events = static_cast<std::int64_t>(differences.size());
   error.start_p50_ns = quantile(differences, 0.5);
   error.start_p95_ns = quantile(differences, 0.95);
   error.within_2us = differences.empty() ? 0 : static_cast<double>(close) / static_cast<double>(differences.size());

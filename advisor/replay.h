@@ -12,23 +12,22 @@
 namespace swinscope {
 
 // What decided the time of a node.
-enum class Bound : std::uint8_t {
+enum class Decider : std::uint8_t {
   kNothing,     // it is the first
   kThread,      // the call before it on its thread, and what the thread did since
   kHandedOver,  // a call of another thread
   kQueue,       // room in the GPU's queue
-  kWork,        // GPU work that a call waited for
   kLaunch,      // the call that launches it
   kStream,      // the work before it on its stream
   kEvent,       // work of another stream
-  kRanks,       // the last rank that came to a collective
 };
 
 struct NodeTimes {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
-  NodeIndex by = kNoNode;          // the node that decided: a call for kThread, kHandedOver, kLaunch, else an op
-  Bound bound = Bound::kNothing;   // of the start; of a call that waited, of its end
+  NodeIndex by = kNoNode;          // what decided the start: a call for kThread, kHandedOver, kLaunch, else an op
+  Decider bound = Decider::kNothing;   // of the start
+  NodeIndex waited_for = kNoNode;  // of a call: the op whose end decided its own; none: it did not wait
 };
 
 struct RankTimes {
@@ -51,10 +50,10 @@ std::int64_t replayed_step_ns(const DependencyGraph& graph, const Replay& replay
 struct ReplayError {
   std::int64_t traced_step_ns = 0;
   std::int64_t replayed_step_ns = 0;
-  std::int64_t kernels = 0;       // in the scope
-  std::int64_t start_p50_ns = 0;  // |replayed - recorded| start, from the start of the step on
+  std::int64_t events = 0;        // of GPUs, in the scope
+  std::int64_t start_p50_ns = 0;  // |replayed - recorded| start, from the start of the step on: it adds up
   std::int64_t start_p95_ns = 0;
-  double within_2us = 0;          // share of kernels whose start differs by no more
+  double within_2us = 0;          // share of those whose start follows to 2 us from what was recorded before it
   double step_error() const;      // |replayed - traced| / traced
 };
 
