@@ -12,8 +12,8 @@
 #include "gui/pages/timeline/timeline_page.h"
 #include "gui/pages/timeline/timeline_view.h"
 #include "gui/widgets/banner.h"
-#include "gui/widgets/main_window.h"
 #include "gui/widgets/table_panel.h"
+#include "gui/window/main_window.h"
 #include "tests/integration/cli/support.h"
 
 namespace swinscope::tests {

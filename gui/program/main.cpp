@@ -9,9 +9,9 @@
 
 #include "gui/core/bench_frames.h"
 #include "gui/pages/pages.h"
-#include "gui/widgets/main_window.h"
-#include "gui/widgets/screenshot.h"
+#include "gui/program/screenshot.h"
 #include "gui/widgets/theme.h"
+#include "gui/window/main_window.h"
 
 namespace swinscope::gui {
 namespace {
