@@ -30,6 +30,9 @@ struct AnalysisOptions {
 struct Analysis {
   std::string_view key;    // of its table: in JSON, CSV and links
   std::string_view title;  // in lists; the table's own title says more
+  // One or two sentences: formula, unit and window, in the words of docs/metrics.md, which lists them. They stand below
+  // the title in reports, beside it in the window, in JSON, and `analyze --list` prints them.
+  std::string_view definition;
   AnalysisSection section;
   AnalysisUse use;
   // Its figures are of the scope, which the title says. Otherwise they are of the recording.
@@ -42,9 +45,13 @@ struct Analysis {
 
 std::span<const Analysis> analyses();
 
-// The table with its whole title. `is_worth_showing`: it has rows, or that it has none says something.
+// The table with its whole title and its definition. `is_worth_showing`: it has rows, or that it has none says
+// something.
 Table table_of(const Analysis& analysis, const RunFacts& run, const AnalysisOptions& options);
 bool is_worth_showing(const Analysis& analysis, const Table& table, const RunFacts& run);
+
+// For commands with options of their own: the table with the definition of the analysis that has its key.
+Table defined(Table table);
 
 std::string_view section_title(AnalysisSection section);
 

@@ -16,6 +16,7 @@
 #include "gui/widgets/card.h"
 #include "gui/widgets/chart_widget.h"
 #include "gui/widgets/table_panel.h"
+#include "gui/widgets/table_title.h"
 
 namespace swinscope::gui {
 namespace {
@@ -318,11 +319,9 @@ void OverviewPage::add_tables(const Document& document, const std::vector<std::s
   for (const std::string& key : keys) {
     for (const Table& table : document.tables) {
       if (table.key != key || table.rows.empty()) continue;
-      auto* title = new QLabel(QString::fromStdString(table.title), content_);
-      QFont bold = title->font();
-      bold.setBold(true);
-      title->setFont(bold);
+      auto* title = new TableTitle(content_);
       auto* panel = new TablePanel(QString::fromStdString(table.title), content_);
+      title->set_table(table, *panel);
       panel->set_table(table);
       const int rows = std::min<int>(12, static_cast<int>(table.rows.size()));
       panel->setFixedHeight(panel->horizontalHeader()->sizeHint().height() +

@@ -43,7 +43,8 @@ class PagesTest : public WindowTest {
   }
   // Rows and columns, cell by cell, as the terminal prints them.
   void expect_shown(const Table& expected) {
-    EXPECT_EQ(tables().title().toStdString(), expected.title);
+    EXPECT_EQ(tables().title().text().toStdString(), expected.title);
+    expect_described(tables().title(), tables().table(), expected.definition);
     const QAbstractItemModel& shown = tables().table().model_of_rows();
     ASSERT_EQ(shown.rowCount(), static_cast<int>(expected.rows.size())) << expected.key;
     int column = 0;

@@ -3,6 +3,7 @@
 
 #include <QLabel>
 #include <QTest>
+#include <QTextDocumentFragment>
 
 #include "gui/core/search.h"
 #include "gui/pages/overview/overview_page.h"
@@ -57,6 +58,12 @@ class WindowTest : public CliTest {
   gui::TimelineView& view() { return timeline().view(); }
   void press(int key, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
     QTest::keyClick(&view(), static_cast<Qt::Key>(key), modifiers);
+  }
+  // A title's tooltip, and its description and that of the rows below it for screen readers.
+  static void expect_described(const QLabel& title, const QWidget& rows, const std::string& definition) {
+    EXPECT_EQ(QTextDocumentFragment::fromHtml(title.toolTip()).toPlainText().toStdString(), definition);
+    EXPECT_EQ(title.accessibleDescription().toStdString(), definition);
+    EXPECT_EQ(rows.accessibleDescription().toStdString(), definition);
   }
   std::string banner() { return window_.banner().text().toStdString(); }
 
