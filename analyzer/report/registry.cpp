@@ -45,7 +45,7 @@ constexpr std::array kAnalyses = {
         "steps", "Steps",
         "Step time of a rank = its device's window / its measured steps, the longest over its devices (of the host "
         "where there is none). Median, shortest and longest are durations of the ranges that mark these steps.",
-        kRanks, kSummary, false, true, [](Run run, Options) { return step_table(run.trace, run.scope); }},
+        kRanks, kOverview, false, true, [](Run run, Options) { return step_table(run.trace, run.scope); }},
     Analysis{"rank_summary", "Ranks beside each other",
              "Times of a device in its window of the scope, per step where there are steps, and the share of the "
              "window in which it did anything, in percent. To median = compute / the median of that over all devices: "
@@ -54,7 +54,7 @@ constexpr std::array kAnalyses = {
     Analysis{"cpu_utilization", "CPU utilization",
              "cpu_util = CPU time of the rank's process and of those below it / (time x cores allowed by affinity and "
              "cgroup), in percent, from the first measured step's start to the last one's end.",
-             kRanks, kSummary, true, false,
+             kRanks, kOverview, true, false,
              [](Run run, Options) { return cpu_utilization_table(cpu_utilization(run.trace, run.scope)); }},
     Analysis{"input_wait", "The host's wait for data",
              "Time of the measured steps in which the thread that marks them was in a range that waits for data: the "
@@ -63,7 +63,7 @@ constexpr std::array kAnalyses = {
     Analysis{"utilization", "Utilization",
              "gpu_busy = time in which the device did anything / its window, gpu_compute = likewise of all activity "
              "except communication, idle = window - busy. Shares are percent of the device's window.",
-             kTime, kSummary, true, false, [](Run run, Options) { return utilization_table(run.devices()); }},
+             kTime, kOverview, true, false, [](Run run, Options) { return utilization_table(run.devices()); }},
     Analysis{"thesis_utilization", "Utilization by the thesis's definition",
              "GPU share = sum of kernel time / (sum of kernel time + sum of CPU operation self time), CPU share = the "
              "rest, in percent, of the kernels and operations of the scope.",
@@ -72,23 +72,23 @@ constexpr std::array kAnalyses = {
              "Each nanosecond of a device's window belongs to one part, the first that applies; a CPU run's steps are "
              "split by what the host did. Part = its time / steps, mean over devices, share = part / sum of all parts, "
              "in percent.",
-             kTime, kSummary, true, false, [](Run run, Options) { return bound_table(run.verdict(), run.scope); }},
+             kTime, kOverview, true, false, [](Run run, Options) { return bound_table(run.verdict(), run.scope); }},
     Analysis{"breakdown", "Time breakdown",
              "Compute + unknown kernels + exposed communication + exposed copies + idle = the device's window, where "
              "exposed is what none of those before it hides. Overlap = communication beside kernels / communication, "
              "in percent.",
-             kTime, kSummary, true, false, [](Run run, Options) { return breakdown_table(run.devices()); }},
+             kTime, kOverview, true, false, [](Run run, Options) { return breakdown_table(run.devices()); }},
     Analysis{"idle", "Idle, by cause",
              "Each gap of a device's window has one cause, judged by the event that ends it: its launch came late "
              "(host, synchronization, input), it was launched in time (communication, dependency), or its launch was "
              "not recorded (other). The causes sum to the idle time.",
-             kTime, kSummary, true, false, [](Run run, Options) { return idle_table(run.devices()); }},
+             kTime, kOverview, true, false, [](Run run, Options) { return idle_table(run.devices()); }},
     Analysis{"launches", "Launches",
              "API time = duration of the launching call, queue time = kernel start - end of the call (0 where it began "
              "earlier), launch delay = kernel start - start of the call, whose sum is the total launch+queue time; of "
              "the kernels of the scope whose call was recorded. The queue grows by 1 at a launch and shrinks by 1 at a "
              "kernel's start.",
-             kRanks, kSummary, true, true,
+             kRanks, kOverview, true, true,
              [](Run run, Options) { return launch_table(launch_statistics(run.trace, run.scope)); }},
     Analysis{
         "kernels", "Kernels",

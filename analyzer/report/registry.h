@@ -3,6 +3,7 @@
 // case.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,10 +14,13 @@
 
 namespace swinscope {
 
-// Of a report, and of the desktop program's list.
+// Of a report, and of the desktop program's lists; in this order.
 enum class AnalysisSection : std::uint8_t { kTime, kWork, kRanks, kRecording };
+inline constexpr std::array kAnalysisSections = {AnalysisSection::kTime, AnalysisSection::kWork,
+                                                 AnalysisSection::kRanks, AnalysisSection::kRecording};
 
 enum class AnalysisUse : std::uint8_t {
+  kOverview,   // the first page of the desktop program shows it, and so does everything below
   kSummary,    // `analyze` prints it, and so does everything below
   kAsked,      // `analyze` does when asked (--thesis)
   kDetail,     // reports show it; `analyze` leaves it to a command of its own

@@ -12,6 +12,7 @@
 
 #include "analyzer/base/text.h"
 #include "analyzer/experiment/scaling.h"
+#include "analyzer/report/registry.h"
 #include "analyzer/report/report.h"
 #include "gui/widgets/card.h"
 #include "gui/widgets/chart_widget.h"
@@ -42,6 +43,17 @@ QString percent(const std::optional<double>& share) {
 }
 
 QString duration(std::int64_t ns) { return QString::fromStdString(format_duration(ns)); }
+
+// Of a run's tables, by question, as the page of tables lists them.
+std::vector<std::string> keys_on_overview() {
+  std::vector<std::string> keys;
+  for (const AnalysisSection section : kAnalysisSections) {
+    for (const Analysis& analysis : analyses()) {
+      if (analysis.section == section && analysis.use == AnalysisUse::kOverview) keys.emplace_back(analysis.key);
+    }
+  }
+  return keys;
+}
 
 // Places widgets in rows of `columns`.
 template <typename Widget>
@@ -162,7 +174,7 @@ void OverviewPage::show_analyzed(const AnalyzedRun& analyzed) {
   show_headline(analyzed.document);
   add_cards(figures_of(analyzed.figures));
   add_charts(analyzed.document);
-  add_tables(analyzed.document, {"bounds", "utilization", "idle", "breakdown", "steps", "launches", "cpu_utilization"});
+  add_tables(analyzed.document, keys_on_overview());
   reflow();
 }
 

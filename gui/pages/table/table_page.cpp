@@ -99,8 +99,7 @@ QWidget* TablePage::build_list() {
   list->setAccessibleName(QStringLiteral("Tables"));
   list->setHeaderHidden(true);
   list->setRootIsDecorated(false);
-  for (const AnalysisSection section :
-       {AnalysisSection::kTime, AnalysisSection::kWork, AnalysisSection::kRanks, AnalysisSection::kRecording}) {
+  for (const AnalysisSection section : kAnalysisSections) {
     auto* heading = new QTreeWidgetItem(list, {text_of(section_title(section))});
     heading->setFlags(Qt::ItemIsEnabled);
     heading->setFont(0, title_->font());
