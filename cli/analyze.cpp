@@ -7,6 +7,7 @@
 #include "analyzer/experiment/comparison.h"
 #include "analyzer/importers/open.h"
 #include "analyzer/report/documents.h"
+#include "analyzer/report/registry.h"
 #include "cli/command.h"
 #include "cli/runs.h"
 #include "cli/selection.h"
@@ -21,7 +22,19 @@ struct AnalyzeOptions {
   std::string run;
   std::string definition = "swinscope";
   std::size_t top = 10;
+  bool list = false;
 };
+
+// A line each: texts of a table would be cut to the width of the terminal.
+Document analyses_document() {
+  Document document;
+  document.schema = "analyses";
+  for (const Analysis& analysis : analyses()) {
+    const std::string key(analysis.key);
+    document.facts.push_back({key, key, std::string(analysis.definition)});
+  }
+  return document;
+}
 
 Document analyze_hta(const Trace& trace) {
   Document document;
@@ -32,6 +45,14 @@ Document analyze_hta(const Trace& trace) {
 }
 
 int run_analyze(const AnalyzeOptions& options) {
+  if (options.list) {
+    emit(analyses_document(), options.common);
+    return 0;
+  }
+  if (options.run.empty()) {
+    throw Error(ErrorKind::kUsage, "RUN is required", {},
+                "`swinscope analyze --help` lists what it takes; --list needs no RUN");
+  }
   if (is_experiment(options.run)) {
     options.selection.refuse_for(options.run);
     options.common.warn_of_class_rules();
@@ -66,7 +87,10 @@ void add_analyze(Program& program) {
   auto options = std::make_shared<AnalyzeOptions>();
   Command& command =
       program.add_command("analyze", "What the run is bound by, utilization, time breakdown, top kernels");
-  command.option("RUN", options->run, "Trace, experiment, or folder of independent runs to analyze").required();
+  const Option run = command.option("RUN", options->run, "Trace, experiment, or folder of independent runs to analyze");
+  command
+      .flag("--list", options->list, "List the tables that there are of a run, with the definitions of their figures")
+      .excludes(run);
   command
       .option("--definition", options->definition,
               "swinscope, thesis (adds the share of summed kernel and CPU operation time), or hta (figures as "

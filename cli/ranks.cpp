@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "analyzer/analyses/rank_summary.h"
+#include "analyzer/report/registry.h"
 #include "cli/command.h"
 #include "store/error.h"
 
@@ -25,7 +26,7 @@ int run_ranks(const RanksOptions& options) {
   Document document;
   document.schema = "ranks";
   document.run = options.run;
-  document.tables = {rank_summary_table(ranks)};
+  document.tables = {defined(rank_summary_table(ranks))};
   document.notes = {
       "Of the measured steps of each file alone; compute, exposed communication, exposed copies and idle per step.",
       "to median: the rank's compute over the median of all. What of a collective was waiting needs all ranks at once: "

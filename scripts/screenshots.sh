@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # usage: scripts/screenshots.sh [--all DIR]
 # Renders the pictures of the desktop program that README.md and docs/gui.md show into docs/images/; needs no display.
-# --all: every page in both themes at 1280x720, 1920x1080 and 200 % into DIR, to be looked at after a change.
+# --all: every page (swinscope-gui --list-pages) of a PyTorch trace and of a run of our own, and an experiment, in both themes at 1280x720,
+# 1920x1080 and 200 % into DIR, to be looked at after a change.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 export QT_QPA_PLATFORM=offscreen
@@ -12,11 +13,11 @@ readonly gui=build/dev/bin/swinscope-gui
 readonly trace=data/pytorch_swinv2b_upernet_amp_1gpu.kineto.json.gz
 readonly kernel=upsample_bilinear2d_backward_out_frame
 
-# picture <file> <page> <theme> <size> [option…]
+# picture <file> <page> <theme> <size> [option…] <run>
 picture() {
   local file=$1 page=$2 theme=$3 size=$4
   shift 4
-  [ "$page" != timeline ] || set -- "$@" --find "$kernel"
+  [[ $page != timeline || ${!#} != "$trace" ]] || set -- "$@" --find "$kernel"
   "$gui" --page "$page" --theme "$theme" --size "$size" --screenshot "$file" "$@" 2>"$config/log" || {
     cat "$config/log" >&2
     return 1
@@ -34,16 +35,17 @@ fi
 
 if [ "${1:-}" = --all ]; then
   folder=${2:?a folder}
+  pages=$("$gui" --list-pages | cut -f1)
   mkdir -p "$folder"
   for theme in light dark; do
     for size in 1280x720 1920x1080 1280x720@2; do
       scale=()
       [ "${size#*@}" = "$size" ] || scale=(--scale "${size#*@}")
-      for page in overview timeline kernels; do
-        picture "$folder/$page-$theme-$size.png" $page $theme "${size%@*}" "${scale[@]}" $trace
+      for page in $pages; do
+        picture "$folder/$page-$theme-$size.png" "$page" $theme "${size%@*}" "${scale[@]}" $trace
+        picture "$folder/$page-own-$theme-$size.png" "$page" $theme "${size%@*}" "${scale[@]}" $runs/experiment/gpus1/tracing
       done
-      picture "$folder/layers-$theme-$size.png" layers $theme "${size%@*}" "${scale[@]}" $runs/experiment/gpus1/tracing
-      picture "$folder/scaling-$theme-$size.png" overview $theme "${size%@*}" "${scale[@]}" $runs/experiment
+      picture "$folder/scaling-$theme-$size.png" "${pages%%$'\n'*}" $theme "${size%@*}" "${scale[@]}" $runs/experiment
     done
   done
   exit

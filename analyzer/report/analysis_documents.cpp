@@ -11,6 +11,7 @@
 #include "analyzer/analyses/clocks.h"
 #include "analyzer/analyses/launch_statistics.h"
 #include "analyzer/analyses/recording.h"
+#include "analyzer/report/registry.h"
 #include "analyzer/trace/trace_facts.h"
 #include "store/error.h"
 
@@ -34,7 +35,7 @@ Document document_of(const char* schema, const RunFacts& run) {
 }
 
 void add_rows(Table table, Document& document) {
-  if (!table.rows.empty()) document.tables.push_back(std::move(table));
+  if (!table.rows.empty()) document.tables.push_back(defined(std::move(table)));
 }
 
 Cell ratio(double part, double whole) { return whole == 0 ? Cell() : Cell(part / whole); }
@@ -111,7 +112,7 @@ Document kernels_document(const RunFacts& run, const KernelTableOptions& options
   }
   Document document = document_of("kernels", run);
   document.tables = {
-      kernel_rows_table(trace, run.scope, kernel_table(trace, run.scope, run.devices(), options), style)};
+      defined(kernel_rows_table(trace, run.scope, kernel_table(trace, run.scope, run.devices(), options), style))};
   return document;
 }
 
@@ -143,7 +144,7 @@ Document layers_document(const RunFacts& run, const LayerOptions& options) {
       {"gpu_by_layer_percent", "GPU time by layer",
        ratio(100.0 * static_cast<double>(coverage.layer_gpu_ns), static_cast<double>(coverage.step_gpu_ns)),
        Unit::kPercent}};
-  document.tables = {layer_rows_table(rows)};
+  document.tables = {defined(layer_rows_table(rows))};
   add_rows(thread_cpu_rows_table(thread_cpu_table(trace)), document);
   return document;
 }
@@ -151,7 +152,7 @@ Document layers_document(const RunFacts& run, const LayerOptions& options) {
 Document launches_document(const RunFacts& run) {
   const Trace& trace = run.trace;
   Document document = document_of("launches", run);
-  document.tables = {launch_table(launch_statistics(trace, run.scope))};
+  document.tables = {defined(launch_table(launch_statistics(trace, run.scope)))};
   if (document.tables.front().rows.empty()) {
     throw Error(ErrorKind::kFailure, trace.path + ": has no kernel records",
                 trace.gpu_event_count() == 0 ? "no GPU activity was recorded"
@@ -182,7 +183,7 @@ Document ranges_document(const RunFacts& run, const RangeOptions& options) {
       {"gpu_in_ranges_percent", "launched in a range", share(table.in_ranges_ns), Unit::kPercent},
       {"gpu_unknown_launch_percent", "launch not recorded", share(table.unknown_launch_ns), Unit::kPercent}};
   if (trace.gpu_event_count() == 0) document.facts.resize(1);
-  document.tables = {range_rows_table(trace, run.scope, table.rows)};
+  document.tables = {defined(range_rows_table(trace, run.scope, table.rows))};
   add_range_notes(options, table, document.notes);
   return document;
 }
@@ -200,13 +201,13 @@ Document info_document(const Trace& trace, bool with_environment) {
                     {"ranks_present", "ranks present", rank_count(trace), Unit::kCount},
                     {"files", "files", static_cast<std::int64_t>(trace.files), Unit::kCount},
                     {"gpu_events", "GPU events", trace.gpu_event_count(), Unit::kCount}};
-  document.tables.push_back(recorded_ranks_table(trace));
+  document.tables.push_back(defined(recorded_ranks_table(trace)));
   add_rows(clocks_table(trace, ClockAlignment(trace)), document);
   add_rows(health_table(trace), document);
   add_rows(drop_table(trace), document);
   if (with_environment) {
     add_rows(collector_table(trace), document);
-    document.tables.push_back(environment_table(trace));
+    document.tables.push_back(defined(environment_table(trace)));
   }
   return document;
 }

@@ -93,9 +93,8 @@ Document analyze_document(const RunFacts& run, const AnalyzeDocumentOptions& opt
   add_key_figures(run, document);
   if (options.verdict_facts) add_verdict_facts(run, document);
   for (const Analysis& analysis : analyses()) {
-    const bool is_wanted =
-        analysis.use == AnalysisUse::kSummary || (analysis.use == AnalysisUse::kAsked && options.thesis);
-    if (!is_wanted) continue;
+    const AnalysisUse last = options.thesis ? AnalysisUse::kAsked : AnalysisUse::kSummary;
+    if (analysis.use > last) continue;
     Table table = table_of(analysis, run, {options.top});
     if (is_worth_showing(analysis, table, run)) document.tables.push_back(std::move(table));
   }

@@ -1,5 +1,6 @@
 #include "analyzer/report/registry.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -41,43 +42,98 @@ using enum AnalysisSection;
 using enum AnalysisUse;
 
 constexpr std::array kAnalyses = {
-    Analysis{"steps", "Steps", kRanks, kSummary, false, true,
-             [](Run run, Options) { return step_table(run.trace, run.scope); }},
-    Analysis{"rank_summary", "Ranks beside each other", kRanks, kDetail, true, false,
-             [](Run run, Options) { return rank_summary_table(rank_summaries(run)); }},
-    Analysis{"cpu_utilization", "CPU utilization", kRanks, kSummary, true, false,
+    Analysis{
+        "steps", "Steps",
+        "Step time of a rank = its device's window / its measured steps, the longest over its devices (of the host "
+        "where there is none). Median, shortest and longest are durations of the ranges that mark these steps.",
+        kRanks, kOverview, false, true, [](Run run, Options) { return step_table(run.trace, run.scope); }},
+    Analysis{"rank_summary", "Ranks beside each other",
+             "Times of a device in its window of the scope, per step where there are steps, and the share of the "
+             "window in which it did anything, in percent. To median = compute / the median of that over all devices: "
+             "a device above 1 makes the others wait.",
+             kRanks, kDetail, true, false, [](Run run, Options) { return rank_summary_table(rank_summaries(run)); }},
+    Analysis{"cpu_utilization", "CPU utilization",
+             "cpu_util = CPU time of the rank's process and of those below it / (time x cores allowed by affinity and "
+             "cgroup), in percent, from the first measured step's start to the last one's end.",
+             kRanks, kOverview, true, false,
              [](Run run, Options) { return cpu_utilization_table(cpu_utilization(run.trace, run.scope)); }},
-    Analysis{"input_wait", "The host's wait for data", kTime, kSummary, true, false,
-             [](Run run, Options) { return input_wait_table(run.host()); }},
-    Analysis{"utilization", "Utilization", kTime, kSummary, true, false,
-             [](Run run, Options) { return utilization_table(run.devices()); }},
-    Analysis{"thesis_utilization", "Utilization by the thesis's definition", kTime, kAsked, true, false, &thesis_rows},
-    Analysis{"bounds", "Where the time goes", kTime, kSummary, true, false,
-             [](Run run, Options) { return bound_table(run.verdict(), run.scope); }},
-    Analysis{"breakdown", "Time breakdown", kTime, kSummary, true, false,
-             [](Run run, Options) { return breakdown_table(run.devices()); }},
-    Analysis{"idle", "Idle, by cause", kTime, kSummary, true, false,
-             [](Run run, Options) { return idle_table(run.devices()); }},
-    Analysis{"launches", "Launches", kRanks, kSummary, true, true,
+    Analysis{"input_wait", "The host's wait for data",
+             "Time of the measured steps in which the thread that marks them was in a range that waits for data: the "
+             "union of these ranges, per step and in percent of the steps.",
+             kTime, kSummary, true, false, [](Run run, Options) { return input_wait_table(run.host()); }},
+    Analysis{"utilization", "Utilization",
+             "gpu_busy = time in which the device did anything / its window, gpu_compute = likewise of all activity "
+             "except communication, idle = window - busy. Shares are percent of the device's window.",
+             kTime, kOverview, true, false, [](Run run, Options) { return utilization_table(run.devices()); }},
+    Analysis{"thesis_utilization", "Utilization by the thesis's definition",
+             "GPU share = sum of kernel time / (sum of kernel time + sum of CPU operation self time), CPU share = the "
+             "rest, in percent, of the kernels and operations of the scope.",
+             kTime, kAsked, true, false, &thesis_rows},
+    Analysis{"bounds", "Where the time goes",
+             "Each nanosecond of a device's window belongs to one part, the first that applies; a CPU run's steps are "
+             "split by what the host did. Part = its time / steps, mean over devices, share = part / sum of all parts, "
+             "in percent.",
+             kTime, kOverview, true, false, [](Run run, Options) { return bound_table(run.verdict(), run.scope); }},
+    Analysis{"breakdown", "Time breakdown",
+             "Compute + unknown kernels + exposed communication + exposed copies + idle = the device's window, where "
+             "exposed is what none of those before it hides. Overlap = communication beside kernels / communication, "
+             "in percent.",
+             kTime, kOverview, true, false, [](Run run, Options) { return breakdown_table(run.devices()); }},
+    Analysis{"idle", "Idle, by cause",
+             "Each gap of a device's window has one cause, judged by the event that ends it: its launch came late "
+             "(host, synchronization, input), it was launched in time (communication, dependency), or its launch was "
+             "not recorded (other). The causes sum to the idle time.",
+             kTime, kOverview, true, false, [](Run run, Options) { return idle_table(run.devices()); }},
+    Analysis{"launches", "Launches",
+             "API time = duration of the launching call, queue time = kernel start - end of the call (0 where it began "
+             "earlier), launch delay = kernel start - start of the call, whose sum is the total launch+queue time; of "
+             "the kernels of the scope whose call was recorded. The queue grows by 1 at a launch and shrinks by 1 at a "
+             "kernel's start.",
+             kRanks, kOverview, true, true,
              [](Run run, Options) { return launch_table(launch_statistics(run.trace, run.scope)); }},
-    Analysis{"kernels", "Kernels", kWork, kSummary, true, true, &top_kernels},
-    Analysis{"layers", "Layers", kWork, kDetail, true, false,
-             [](Run run, Options) { return layer_rows_table(run.layers()); }},
-    Analysis{"ranges", "Ranges", kWork, kReference, true, false, &ranges},
-    Analysis{"threads", "CPU time by thread", kRanks, kReference, false, false,
+    Analysis{
+        "kernels", "Kernels",
+        "Durations of the kernels, copies and sets of the scope, added up by name or by what was asked for. Share of "
+        "busy = total / time in which the devices did anything, in percent; per step = total / steps of all ranks.",
+        kWork, kSummary, true, true, &top_kernels},
+    Analysis{"layers", "Layers",
+             "GPU time = summed durations of the GPU events of the scope by the innermost layer around their launch, "
+             "host time = that of the layer's ranges. FLOPs (2 per multiply-add) and bytes (each operand once) are "
+             "what the operations need, rates are over the GPU time, or the host's where there is none.",
+             kWork, kDetail, true, false, [](Run run, Options) { return layer_rows_table(run.layers()); }},
+    Analysis{"ranges", "Ranges",
+             "Calls and host time of the parts of ranges that lie in the scope, self = host - ranges directly within. "
+             "GPU sum = summed durations of what was launched in the range, GPU span = sum over calls of last end - "
+             "first start of that.",
+             kWork, kReference, true, false, &ranges},
+    Analysis{"threads", "CPU time by thread",
+             "CPU time of each sampled thread from its start to its last sample, whatever the scope; the row (process) "
+             "is that of all threads of the process.",
+             kRanks, kReference, false, false,
              [](Run run, Options) { return thread_cpu_rows_table(thread_cpu_table(run.trace)); }},
-    Analysis{"ranks", "Ranks", kRecording, kDetail, false, false,
-             [](Run run, Options) { return recorded_ranks_table(run.trace); }},
-    Analysis{"clocks", "Clocks of the ranks", kRecording, kDetail, false, false,
+    Analysis{"ranks", "Ranks",
+             "Counts of the records of each process of the whole trace. Duration = last end - first start of all of "
+             "them, tracing overhead = summed durations of the overhead that was recorded.",
+             kRecording, kDetail, false, false, [](Run run, Options) { return recorded_ranks_table(run.trace); }},
+    Analysis{"clocks", "Clocks of the ranks",
+             "Time on the common clock = the rank's time + offset + drift x time since the middle of the collectives. 95 % "
+             "of the ends that were compared differ by no more than the residual after it.",
+             kRecording, kDetail, false, false,
              [](Run run, Options) { return clocks_table(run.trace, run.clocks()); }},
-    Analysis{"health", "Health of the trace", kRecording, kDetail, false, false,
-             [](Run run, Options) { return health_table(run.trace); }},
-    Analysis{"drops", "Lost or unread", kRecording, kDetail, false, false,
-             [](Run run, Options) { return drop_table(run.trace); }},
-    Analysis{"collector", "Recording", kRecording, kReference, false, false,
-             [](Run run, Options) { return collector_table(run.trace); }},
-    Analysis{"environment", "Environment", kRecording, kReference, false, false,
-             [](Run run, Options) { return environment_table(run.trace); }}};
+    Analysis{"health", "Health of the trace",
+             "Findings about the whole trace that decide how far its figures can be believed: missing ranks, kernels "
+             "without a launch and launches without a kernel, recorded windows, losses.",
+             kRecording, kDetail, false, false, [](Run run, Options) { return health_table(run.trace); }},
+    Analysis{"drops", "Lost or unread",
+             "Records of the whole trace that were lost or could not be read: how many of each kind, and why.",
+             kRecording, kDetail, false, false, [](Run run, Options) { return drop_table(run.trace); }},
+    Analysis{"collector", "Recording",
+             "Facts that the recorder says of itself and of the whole recording of each rank, under its own names.",
+             kRecording, kReference, false, false, [](Run run, Options) { return collector_table(run.trace); }},
+    Analysis{"environment", "Environment",
+             "The machine and the settings of the job, of every rank and of the launcher, as they were read when "
+             "recording began.",
+             kRecording, kReference, false, false, [](Run run, Options) { return environment_table(run.trace); }}};
 
 }  // namespace
 
@@ -85,7 +141,14 @@ std::span<const Analysis> analyses() { return kAnalyses; }
 
 Table table_of(const Analysis& analysis, const RunFacts& run, const AnalysisOptions& options) {
   Table table = analysis.run(run, options);
+  table.definition = analysis.definition;
   if (analysis.is_of_scope) table.title += fmt::format(", {}", run.scope.title());
+  return table;
+}
+
+Table defined(Table table) {
+  const auto analysis = std::ranges::find(kAnalyses, table.key, &Analysis::key);
+  if (analysis != kAnalyses.end()) table.definition = analysis->definition;
   return table;
 }
 

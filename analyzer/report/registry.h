@@ -3,6 +3,7 @@
 // case.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,10 +14,13 @@
 
 namespace swinscope {
 
-// Of a report, and of the desktop program's list.
+// Of a report, and of the desktop program's lists; in this order.
 enum class AnalysisSection : std::uint8_t { kTime, kWork, kRanks, kRecording };
+inline constexpr std::array kAnalysisSections = {AnalysisSection::kTime, AnalysisSection::kWork,
+                                                 AnalysisSection::kRanks, AnalysisSection::kRecording};
 
 enum class AnalysisUse : std::uint8_t {
+  kOverview,   // the first page of the desktop program shows it, and so does everything below
   kSummary,    // `analyze` prints it, and so does everything below
   kAsked,      // `analyze` does when asked (--thesis)
   kDetail,     // reports show it; `analyze` leaves it to a command of its own
@@ -30,6 +34,9 @@ struct AnalysisOptions {
 struct Analysis {
   std::string_view key;    // of its table: in JSON, CSV and links
   std::string_view title;  // in lists; the table's own title says more
+  // One or two sentences: formula, unit and window, in the words of docs/metrics.md, which lists them. They stand below
+  // the title in reports, beside it in the window, in JSON, and `analyze --list` prints them.
+  std::string_view definition;
   AnalysisSection section;
   AnalysisUse use;
   // Its figures are of the scope, which the title says. Otherwise they are of the recording.
@@ -42,9 +49,13 @@ struct Analysis {
 
 std::span<const Analysis> analyses();
 
-// The table with its whole title. `is_worth_showing`: it has rows, or that it has none says something.
+// The table with its whole title and its definition. `is_worth_showing`: it has rows, or that it has none says
+// something.
 Table table_of(const Analysis& analysis, const RunFacts& run, const AnalysisOptions& options);
 bool is_worth_showing(const Analysis& analysis, const Table& table, const RunFacts& run);
+
+// For commands with options of their own: the table with the definition of the analysis that has its key.
+Table defined(Table table);
 
 std::string_view section_title(AnalysisSection section);
 

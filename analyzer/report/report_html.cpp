@@ -20,6 +20,7 @@ table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.88re
 th{color:var(--muted);font-weight:600;position:sticky;top:0;background:var(--page)}th button{all:unset;cursor:pointer}
 th button:focus-visible{outline:2px solid}td.t,th.t{text-align:left;white-space:normal}td.t:first-child{overflow-wrap:anywhere}
 .charts{display:flex;flex-wrap:wrap;gap:1.2rem}figure{margin:0}figcaption,.note{color:var(--muted);font-size:.85rem;max-width:460px}
+.definition{color:var(--muted);font-size:.85rem;max-width:60rem;margin:0 0 .4rem}
 svg{max-width:100%;height:auto}summary{cursor:pointer;color:var(--muted);font-size:.85rem}
 @media print{body{margin:0;max-width:none}figure,tr{break-inside:avoid}}
 )";
@@ -84,8 +85,12 @@ std::string html_section(const ReportSection& section, std::size_t& charts) {
       out += html_chart(chart, ++charts);
     out += "</div>\n";
   }
-  for (const Table& table : section.tables)
-    out += fmt::format("<h3>{}</h3>\n{}", escape_markup(table.title), html_table(table));
+  for (const Table& table : section.tables) {
+    out += fmt::format("<h3>{}</h3>\n", escape_markup(table.title));
+    if (!table.definition.empty())
+      out += fmt::format("<p class=\"definition\">{}</p>\n", escape_markup(table.definition));
+    out += html_table(table);
+  }
   return out + "</section>\n";
 }
 

@@ -45,7 +45,7 @@ void add_section(const ReportSection& section, const std::string& folder, Markdo
   for (const ReportChart& chart : section.charts)
     add_chart(chart, folder, out);
   for (const Table& table : section.tables)
-    out.text += fmt::format("### {}\n\n{}\n", escape_markdown(table.title), markdown_table(table));
+    out.text += markdown_title(table) + markdown_table(table) + '\n';
 }
 
 }  // namespace

@@ -38,6 +38,10 @@ std::string render_json(const Document& document) {
   json["schema"] = fmt::format("swinscope.{}/1", document.schema);
   json["run"] = document.run;
   json["warnings"] = document.warnings;
+  json["definition"] = Json::object();
+  for (const Table& table : document.tables) {
+    if (!table.definition.empty()) json["definition"][table.key] = table.definition;
+  }
   if (document.tables.size() == 1 && document.facts.empty()) {
     json["data"] = to_json(document.tables.front());
   } else {
@@ -118,7 +122,7 @@ std::string render_markdown(const Document& document) {
     out += fmt::format("- {}: {}\n", fact.title, escape_markdown(format_cell(fact.value, fact.unit)));
   }
   for (const Table& table : document.tables) {
-    out += fmt::format("{}### {}\n\n{}", out.empty() ? "" : "\n", table.title, markdown_rows(table, true));
+    out += fmt::format("{}{}{}", out.empty() ? "" : "\n", markdown_title(table), markdown_rows(table, true));
   }
   for (const std::string& note : document.notes)
     out += fmt::format("\n{}\n", escape_markdown(note));
@@ -297,6 +301,12 @@ std::string format_cell(const Cell& cell, Unit unit) {
 }
 
 std::string markdown_table(const Table& table) { return markdown_rows(table, false); }
+
+std::string markdown_title(const Table& table) {
+  std::string out = fmt::format("### {}\n\n", escape_markdown(table.title));
+  if (!table.definition.empty()) out += escape_markdown(table.definition) + "\n\n";
+  return out;
+}
 
 std::string escape_markdown(std::string_view text) {
   std::string out;

@@ -37,11 +37,14 @@ struct RenderOptions {
 };
 
 // In JSON, `data` is the array of rows when the document is one table without facts, otherwise an object with the facts
-// and one array per table. Warnings are part of JSON and Markdown only: on a terminal they belong on stderr.
+// and one array per table; `definition` is an object with those of the tables that have one. Definitions and warnings
+// are part of JSON and Markdown only: a terminal has no room for the former, and the latter belong on stderr.
 std::string render(const Document& document, const RenderOptions& options);
 
 // Without the columns that are details. Ends with a line break.
 std::string markdown_table(const Table& table);
+// The title as a heading of third order and, where the table has one, its definition; each with an empty line behind.
+std::string markdown_title(const Table& table);
 // Text for Markdown: what has a meaning there is escaped, a line break becomes a space.
 std::string escape_markdown(std::string_view text);
 

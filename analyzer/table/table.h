@@ -27,6 +27,7 @@ struct Table {
   std::string title;  // heading for people
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;
+  std::string definition = {};  // what its figures are, in one or two sentences; empty: nobody has said it
 };
 
 // The column of that key or title. Throws Error(kUsage) naming the columns there are.

@@ -1,4 +1,4 @@
-// The pages of the window, a row each: tabs, actions, menus, help and `--page` are made of this list.
+// The pages of the window, a row each: tabs, actions, menus, help, `--page` and `--list-pages` are made of this list.
 #pragma once
 
 #include <QString>

@@ -74,7 +74,7 @@ void TablePanel::select_row(int row) {
 
 Table TablePanel::shown_table() const {
   const Table& all = model_->table();
-  Table shown{all.key, all.title, all.columns, {}};
+  Table shown{all.key, all.title, all.columns, {}, all.definition};
   for (int i = 0; i < order_->rowCount(); ++i)
     shown.rows.push_back(all.rows[order_->index(i, 0).data(kRowRole).toULongLong()]);
   return shown;

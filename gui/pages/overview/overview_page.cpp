@@ -12,10 +12,12 @@
 
 #include "analyzer/base/text.h"
 #include "analyzer/experiment/scaling.h"
+#include "analyzer/report/registry.h"
 #include "analyzer/report/report.h"
 #include "gui/widgets/card.h"
 #include "gui/widgets/chart_widget.h"
 #include "gui/widgets/table_panel.h"
+#include "gui/widgets/table_title.h"
 
 namespace swinscope::gui {
 namespace {
@@ -41,6 +43,17 @@ QString percent(const std::optional<double>& share) {
 }
 
 QString duration(std::int64_t ns) { return QString::fromStdString(format_duration(ns)); }
+
+// Of a run's tables, by question, as the page of tables lists them.
+std::vector<std::string> keys_on_overview() {
+  std::vector<std::string> keys;
+  for (const AnalysisSection section : kAnalysisSections) {
+    for (const Analysis& analysis : analyses()) {
+      if (analysis.section == section && analysis.use == AnalysisUse::kOverview) keys.emplace_back(analysis.key);
+    }
+  }
+  return keys;
+}
 
 // Places widgets in rows of `columns`.
 template <typename Widget>
@@ -161,7 +174,7 @@ void OverviewPage::show_analyzed(const AnalyzedRun& analyzed) {
   show_headline(analyzed.document);
   add_cards(figures_of(analyzed.figures));
   add_charts(analyzed.document);
-  add_tables(analyzed.document, {"bounds", "utilization", "idle", "breakdown", "steps", "launches", "cpu_utilization"});
+  add_tables(analyzed.document, keys_on_overview());
   reflow();
 }
 
@@ -318,11 +331,9 @@ void OverviewPage::add_tables(const Document& document, const std::vector<std::s
   for (const std::string& key : keys) {
     for (const Table& table : document.tables) {
       if (table.key != key || table.rows.empty()) continue;
-      auto* title = new QLabel(QString::fromStdString(table.title), content_);
-      QFont bold = title->font();
-      bold.setBold(true);
-      title->setFont(bold);
+      auto* title = new TableTitle(content_);
       auto* panel = new TablePanel(QString::fromStdString(table.title), content_);
+      title->set_table(table, *panel);
       panel->set_table(table);
       const int rows = std::min<int>(12, static_cast<int>(table.rows.size()));
       panel->setFixedHeight(panel->horizontalHeader()->sizeHint().height() +

@@ -15,6 +15,7 @@ namespace swinscope::gui {
 class Card;
 class ChartWidget;
 class TablePanel;
+class TableTitle;
 
 class OverviewPage : public Page {
   Q_OBJECT
@@ -30,6 +31,7 @@ class OverviewPage : public Page {
   const std::vector<ChartWidget*>& charts() const { return charts_; }
   const std::vector<Card*>& cards() const { return cards_; }
   const std::vector<TablePanel*>& tables() const { return tables_; }
+  const std::vector<TableTitle*>& table_titles() const { return table_titles_; }  // in the order of the tables
 
  protected:
   // Of the scroll area's viewport: when its width changes, other columns fit.
@@ -77,7 +79,7 @@ class OverviewPage : public Page {
   std::vector<Card*> cards_;
   std::vector<ChartWidget*> charts_;
   std::vector<TablePanel*> tables_;
-  std::vector<QLabel*> table_titles_;
+  std::vector<TableTitle*> table_titles_;
   int card_columns_ = 0;
   int chart_columns_ = 0;
   Background analyzing_;

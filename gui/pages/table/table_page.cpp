@@ -13,6 +13,7 @@
 #include "gui/pages/table/layer_tree_view.h"
 #include "gui/widgets/calls_panel.h"
 #include "gui/widgets/table_panel.h"
+#include "gui/widgets/table_title.h"
 
 namespace swinscope::gui {
 namespace {
@@ -47,7 +48,7 @@ TablePage::TablePage(const Analysis& analysis, RowsLook look, QWidget* parent)
       look_(look),
       parts_(new QSplitter(Qt::Horizontal, this)),
       content_(new QSplitter(Qt::Vertical, this)),
-      title_(new QLabel(this)),
+      title_(new TableTitle(this)),
       message_(new QLabel(this)),
       calls_(new CallsPanel(QStringLiteral("The calls of the selected row"), this)) {
   if (look == RowsLook::kTable) {
@@ -68,17 +69,13 @@ TablePage::TablePage(const Analysis& analysis, RowsLook look, QWidget* parent)
 }
 
 void TablePage::build_layout() {
-  QFont bold = title_->font();
-  bold.setBold(true);
-  title_->setFont(bold);
   title_->setWordWrap(true);
   title_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   message_->setAlignment(Qt::AlignCenter);
   message_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   message_->setWordWrap(true);
-  QWidget* rows = table_ != nullptr ? static_cast<QWidget*>(table_) : tree_;
-  setFocusProxy(rows);
-  content_->addWidget(rows);
+  setFocusProxy(&rows());
+  content_->addWidget(&rows());
   content_->addWidget(calls_);
   content_->setStretchFactor(0, 3);
   content_->setStretchFactor(1, 2);
@@ -94,14 +91,15 @@ void TablePage::build_layout() {
   all->addWidget(parts_);
 }
 
+QWidget& TablePage::rows() const { return table_ != nullptr ? static_cast<QWidget&>(*table_) : *tree_; }
+
 QWidget* TablePage::build_list() {
   auto* list = new QTreeWidget(this);
   list->setObjectName(QStringLiteral("analyses"));
   list->setAccessibleName(QStringLiteral("Tables"));
   list->setHeaderHidden(true);
   list->setRootIsDecorated(false);
-  for (const AnalysisSection section :
-       {AnalysisSection::kTime, AnalysisSection::kWork, AnalysisSection::kRanks, AnalysisSection::kRecording}) {
+  for (const AnalysisSection section : kAnalysisSections) {
     auto* heading = new QTreeWidgetItem(list, {text_of(section_title(section))});
     heading->setFlags(Qt::ItemIsEnabled);
     heading->setFont(0, title_->font());
@@ -109,6 +107,8 @@ QWidget* TablePage::build_list() {
       if (analyses()[i].section != section) continue;
       auto* item = new QTreeWidgetItem(heading, {text_of(analyses()[i].title)});
       item->setData(0, Qt::UserRole, static_cast<qulonglong>(i));
+      item->setToolTip(0, tooltip_of(analyses()[i].definition));
+      item->setData(0, Qt::AccessibleDescriptionRole, text_of(analyses()[i].definition));
       if (&analyses()[i] == analysis_) list->setCurrentItem(item);
     }
   }
@@ -174,7 +174,7 @@ void TablePage::count() {
 void TablePage::show_rows(Counted counted) {
   counted_ = std::move(counted);
   const Table& table = counted_.table;
-  title_->setText(QString::fromStdString(table.title));
+  title_->set_table(table, rows());
   title_->setVisible(!table.title.empty());
   message_->setText(filter_ == Filter() ? QString::fromUtf8(kind().absence)
                                         : QStringLiteral("No %1 passes the filter.").arg(QLatin1String(kind().noun)));
@@ -254,7 +254,7 @@ bool TablePage::export_table(const QString& path) {
 
 QTreeView& TablePage::tree() { return *tree_; }
 
-QString TablePage::title() const { return title_->text(); }
+QLabel& TablePage::title() const { return *title_; }
 
 QString TablePage::message() const { return message_->isHidden() ? QString() : message_->text(); }
 

@@ -21,6 +21,7 @@ namespace swinscope::gui {
 class CallsPanel;
 class LayerTreeView;
 class TablePanel;
+class TableTitle;
 
 enum class RowsLook : std::uint8_t { kTable, kLayerTree };
 
@@ -49,7 +50,7 @@ class TablePage : public Page {
   TablePanel& table() { return *table_; }  // of the look kTable
   QTreeView& tree();                       // of kLayerTree
   CallsPanel& calls() { return *calls_; }
-  QString title() const;
+  QLabel& title() const;
   // In place of rows.
   QString message() const;
 
@@ -61,6 +62,7 @@ class TablePage : public Page {
   };
   TablePage(const Analysis& analysis, RowsLook look, QWidget* parent);
   void build_layout();
+  QWidget& rows() const;
   QWidget* build_list();
   // For another thread.
   static Counted counted(const OpenedRun& run, const Analysis& analysis, const Filter& filter, RowsLook look);
@@ -80,7 +82,7 @@ class TablePage : public Page {
 
   QSplitter* parts_;    // the list, and what it chooses
   QSplitter* content_;  // rows and calls
-  QLabel* title_;
+  TableTitle* title_;
   QLineEdit* find_ = nullptr;  // with the list
   QLabel* message_;
   TablePanel* table_ = nullptr;

@@ -97,8 +97,24 @@ TEST_F(Contract, JsonHasTheSameFrameEverywhere) {
     EXPECT_TRUE(json["warnings"].is_array());
     EXPECT_TRUE(json["data"].is_array() || json["data"].is_object());
     EXPECT_FALSE(json["data"].empty());
-    EXPECT_EQ(json.size(), 4U) << json;
+    EXPECT_TRUE(json["definition"].is_object());
+    EXPECT_EQ(json.size(), 5U) << json;
   }
+}
+
+TEST_F(Contract, TablesAreListedWithTheirDefinitions) {
+  const nlohmann::json listed = run_json({"analyze", "--list"})["data"];
+  for (const char* command : {"analyze", "kernels", "launches", "info"}) {
+    const nlohmann::json json = run_json({command, "small.sqlite"});
+    EXPECT_FALSE(json["definition"].empty()) << command;
+    for (const auto& [table, definition] : json["definition"].items())
+      EXPECT_EQ(definition, listed[table]) << command << ": " << table;
+  }
+  EXPECT_THAT(lines_of(run({"analyze", "--list"}).out),
+              Contains(StartsWith("idle                Each gap of a device")));
+  EXPECT_THAT(run({"analyze", "small.sqlite", "--format", "md"}).out,
+              HasSubstr("\n\nEach gap of a device's window has one cause"));
+  expect_usage_error({"analyze", "--list", "small.sqlite"}, "--list");
 }
 
 TEST_F(Contract, EveryFormatHoldsTheSameRows) {

@@ -8,6 +8,8 @@
 #include <QTreeView>
 #include <QTreeWidget>
 #include <algorithm>
+#include <regex>
+#include <sstream>
 
 #include <gmock/gmock.h>
 
@@ -15,6 +17,7 @@
 #include "analyzer/table/render.h"
 #include "gui/widgets/calls_panel.h"
 #include "gui/widgets/command_palette.h"
+#include "gui/widgets/table_title.h"
 #include "tests/integration/gui/support.h"
 
 namespace swinscope::tests {
@@ -29,6 +32,31 @@ std::filesystem::path data_file(const char* name) {
 
 QString qt_text(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
 
+// Of a manual page, from its heading to the next.
+std::string section_of(const std::string& page, const std::string& name) {
+  const std::size_t begin = page.find(".SH " + name + "\n");
+  return begin == std::string::npos ? "" : page.substr(begin, page.find(".SH ", begin + 1) - begin);
+}
+
+std::size_t occurrences(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++count;
+  return count;
+}
+
+// "- **Overview**" of each line that begins so.
+std::string bold_items(const std::string& page) {
+  static const std::regex item(R"(^- \*\*[^*]+\*\*)");
+  std::string items;
+  std::istringstream lines(page);
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch match;
+    if (std::regex_search(line, match, item)) items += match.str() + "\n";
+  }
+  return items;
+}
+
 class PagesTest : public WindowTest {
  protected:
   // As a user does: by the list of the page of tables.
@@ -41,9 +69,13 @@ class PagesTest : public WindowTest {
     }
     FAIL() << analysis.key << " is not in the list";
   }
+  static std::string gui_program() {
+    return (std::filesystem::path(command({}).front()).parent_path() / "swinscope-gui").string();
+  }
   // Rows and columns, cell by cell, as the terminal prints them.
   void expect_shown(const Table& expected) {
-    EXPECT_EQ(tables().title().toStdString(), expected.title);
+    EXPECT_EQ(tables().title().text().toStdString(), expected.title);
+    expect_described(tables().title(), tables().table(), expected.definition);
     const QAbstractItemModel& shown = tables().table().model_of_rows();
     ASSERT_EQ(shown.rowCount(), static_cast<int>(expected.rows.size())) << expected.key;
     int column = 0;
@@ -87,7 +119,7 @@ TEST_F(PagesTest, ARowIsAPageWithTabActionMenuPaletteAndHelp) {
 }
 
 TEST_F(PagesTest, EachHasAPictureByItsName) {
-  const std::string gui = (std::filesystem::path(command({}).front()).parent_path() / "swinscope-gui").string();
+  const std::string gui = gui_program();
   const std::string help = run_program({gui, "--help"}, options_).out;
   for (const gui::PageInfo& info : gui::all_pages()) {
     EXPECT_THAT(help, HasSubstr(info.id));
@@ -97,6 +129,31 @@ TEST_F(PagesTest, EachHasAPictureByItsName) {
     EXPECT_TRUE(std::filesystem::exists(folder() / file)) << file;
   }
   EXPECT_EQ(run_program({gui, "--page", "none"}, options_).status, 2);
+}
+
+// Man page and guide name the pages in the words of the list.
+TEST_F(PagesTest, DocumentsAndTheListSayTheSame) {
+  const auto document = [](const char* path) { return read_file(std::filesystem::path(SWINSCOPE_SOURCE_DIR) / path); };
+  const std::string page = document("docs/man/swinscope-gui.1");
+  const std::string manual = section_of(page, "PAGES");
+  std::size_t manual_end = 0;
+  std::string printed;
+  std::string ids;
+  std::string guide;
+  const std::size_t count = gui::all_pages().size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const gui::PageInfo& info = gui::all_pages()[i];
+    printed += std::string(info.id) + "\t" + info.help + "\n";
+    ids += std::string(i == 0 ? "" : i + 1 == count ? " or " : ", ") + info.id;
+    const std::string entry = std::string("\n.TP\n.BR ") + info.id + " \" (" + info.shortcuts + ")\"\n" + info.help;
+    manual_end = manual.find(entry, manual_end);
+    EXPECT_NE(manual_end, std::string::npos) << "the manual page needs, in this order:" << entry;
+    guide += "- **" + gui::plain_text(QString::fromUtf8(info.title)).toStdString() + "**\n";
+  }
+  EXPECT_EQ(run_program({gui_program(), "--list-pages"}, options_).out, printed);
+  EXPECT_THAT(page, HasSubstr("Start with this page: " + ids + ".\n"));
+  EXPECT_EQ(occurrences(manual, "\n.TP\n"), count) << "no other pages";
+  EXPECT_EQ(bold_items(document("docs/gui.md")), guide);
 }
 
 TEST_F(PagesTest, EveryAnalysisOfTheRegistryIsATable) {
@@ -116,6 +173,29 @@ TEST_F(PagesTest, EveryAnalysisOfTheRegistryIsATable) {
     }
     EXPECT_GT(with_rows, 12);
   }
+}
+
+TEST_F(PagesTest, TheOverviewHasTheTablesThatTheRegistryPutsThere) {
+  open(data_file("swinscope_swin_tiny_ddp_2gpu"));
+  const RunFacts run(*window_.run()->trace, {});
+  std::vector<std::string> expected;
+  std::vector<std::string> shown;
+  for (const AnalysisSection section : kAnalysisSections) {
+    for (const Analysis& analysis : analyses()) {
+      if (analysis.section != section || analysis.use != AnalysisUse::kOverview) continue;
+      const Table table = table_of(analysis, run, {});
+      if (!table.rows.empty()) expected.push_back(table.title + ": " + table.definition);
+    }
+  }
+  ASSERT_EQ(overview().tables().size(), overview().table_titles().size());
+  for (std::size_t i = 0; i < overview().tables().size(); ++i) {
+    const gui::TableTitle& title = *overview().table_titles()[i];
+    const std::string definition = title.accessibleDescription().toStdString();
+    expect_described(title, *overview().tables()[i], definition);
+    shown.push_back(title.text().toStdString() + ": " + definition);
+  }
+  EXPECT_GT(shown.size(), 5U);
+  EXPECT_EQ(shown, expected);
 }
 
 TEST_F(PagesTest, TheFilterChoosesTheScopeOfEveryTable) {

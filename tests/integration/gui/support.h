@@ -3,6 +3,7 @@
 
 #include <QLabel>
 #include <QTest>
+#include <QTextDocumentFragment>
 
 #include "gui/core/search.h"
 #include "gui/pages/overview/overview_page.h"
@@ -12,8 +13,8 @@
 #include "gui/pages/timeline/timeline_page.h"
 #include "gui/pages/timeline/timeline_view.h"
 #include "gui/widgets/banner.h"
-#include "gui/widgets/main_window.h"
 #include "gui/widgets/table_panel.h"
+#include "gui/window/main_window.h"
 #include "tests/integration/cli/support.h"
 
 namespace swinscope::tests {
@@ -57,6 +58,12 @@ class WindowTest : public CliTest {
   gui::TimelineView& view() { return timeline().view(); }
   void press(int key, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
     QTest::keyClick(&view(), static_cast<Qt::Key>(key), modifiers);
+  }
+  // A title's tooltip, and its description and that of the rows below it for screen readers.
+  static void expect_described(const QLabel& title, const QWidget& rows, const std::string& definition) {
+    EXPECT_EQ(QTextDocumentFragment::fromHtml(title.toolTip()).toPlainText().toStdString(), definition);
+    EXPECT_EQ(title.accessibleDescription().toStdString(), definition);
+    EXPECT_EQ(rows.accessibleDescription().toStdString(), definition);
   }
   std::string banner() { return window_.banner().text().toStdString(); }
 

@@ -1,4 +1,4 @@
-#include "gui/widgets/main_window.h"
+#include "gui/window/main_window.h"
 
 #include <QCloseEvent>
 #include <QLabel>

@@ -9,9 +9,9 @@
 
 #include "gui/core/bench_frames.h"
 #include "gui/pages/pages.h"
-#include "gui/widgets/main_window.h"
-#include "gui/widgets/screenshot.h"
+#include "gui/program/screenshot.h"
 #include "gui/widgets/theme.h"
+#include "gui/window/main_window.h"
 
 namespace swinscope::gui {
 namespace {
@@ -50,6 +50,7 @@ void add_options(QCommandLineParser& parser) {
   };
   add("page", qPrintable(QStringLiteral("Start with this page: %1").arg(page_ids().join(QStringLiteral(", ")))),
       "NAME");
+  add("list-pages", "List the pages with what they show, and quit");
   add("theme", "light, dark or system", "NAME");
   add("size", "Size of the window, such as 1280x720", "WxH");
   add("scale", "Size of a pixel on the screen, such as 2", "FACTOR");
@@ -103,6 +104,12 @@ bool has_option(int argc, char** argv, const char* name) {
                      [&](const char* argument) { return QByteArray(argument).split('=').front() == name; });
 }
 
+int list_pages() {
+  for (const PageInfo& page : all_pages())
+    std::printf("%s\t%s\n", page.id, page.help);
+  return 0;
+}
+
 // Without a display Qt would end the program with SIGABRT. A picture needs none.
 bool has_display(int argc, char** argv) {
   const auto is_set = [](const char* name) { return !qEnvironmentVariableIsEmpty(name); };
@@ -114,7 +121,9 @@ bool has_display(int argc, char** argv) {
 }
 
 int run(int argc, char** argv) {
-  if (has_option(argc, argv, "--bench-frames")) return run_bench_frames(stdout);  // needs no display either
+  // These need no display either.
+  if (has_option(argc, argv, "--bench-frames")) return run_bench_frames(stdout);
+  if (has_option(argc, argv, "--list-pages")) return list_pages();
   if (!has_display(argc, argv)) {
     std::fprintf(stderr,
                  "error: there is no display\n  cause: neither DISPLAY nor WAYLAND_DISPLAY is set\n"

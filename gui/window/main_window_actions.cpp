@@ -15,9 +15,9 @@
 #include "gui/pages/pages.h"
 #include "gui/widgets/command_palette.h"
 #include "gui/widgets/filter_bar.h"
-#include "gui/widgets/main_window.h"
 #include "gui/widgets/png.h"
 #include "gui/widgets/theme.h"
+#include "gui/window/main_window.h"
 
 namespace swinscope::gui {
 

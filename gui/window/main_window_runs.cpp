@@ -9,7 +9,7 @@
 #include "gui/widgets/banner.h"
 #include "gui/widgets/filter_bar.h"
 #include "gui/widgets/load_status.h"
-#include "gui/widgets/main_window.h"
+#include "gui/window/main_window.h"
 
 namespace swinscope::gui {
 

@@ -1,4 +1,4 @@
-#include "gui/widgets/screenshot.h"
+#include "gui/program/screenshot.h"
 
 #include <QApplication>
 #include <algorithm>
@@ -9,8 +9,8 @@
 #include "gui/pages/timeline/timeline_page.h"
 #include "gui/pages/timeline/timeline_view.h"
 #include "gui/widgets/banner.h"
-#include "gui/widgets/main_window.h"
 #include "gui/widgets/png.h"
+#include "gui/window/main_window.h"
 
 namespace swinscope::gui {
 namespace {
