@@ -86,6 +86,7 @@ class GraphMaker {
   std::int64_t end_of(NodeIndex call) const { return api_.end_ns[graph_.calls[call].event]; }
   std::int64_t start_of_op(NodeIndex op) const { return gpu_.start_ns[graph_.ops[op].event]; }
   std::int64_t end_of_op(NodeIndex op) const { return gpu_.end_ns[graph_.ops[op].event]; }
+  bool is_graph_node(NodeIndex op) const { return gpu_.graph_node[graph_.ops[op].event] != 0; }
   StringId name_of(NodeIndex call) const { return api_.name[graph_.calls[call].event]; }
 
   // Calls by begin; one within another of its thread is part of it.
@@ -198,9 +199,11 @@ class GraphMaker {
     return (before == kNoNode || end_of_op(before) < when) && !waits_.contains(op);
   }
 
-  // From a call to the start of what it launches, where the stream had nothing else to do.
+  // From a call to the start of what it launches, where the stream had nothing else to do: the least, but for those that
+  // the clocks' errors made too short. A CUDA graph starts when its launch, which takes long, is nearly done.
   void find_latencies() {
-    Usual<StringId> latency(0.05, 5);
+    Usual<StringId> latency(0.05, 1);
+    Usual<StringId> before_end(0.5, 1);  // of a graph's launch
     std::int64_t least = 0;
     bool any = false;
     const auto is_first = [&](NodeIndex op) { return graph_.calls[graph_.ops[op].call].ops.begin == op; };
@@ -208,14 +211,25 @@ class GraphMaker {
       const NodeIndex call = graph_.ops[op].call;
       if (call == kNoNode || !is_first(op)) continue;
       const std::int64_t delay = start_of_op(op) - begin_of(call);
-      if (is_idle_at(op, begin_of(call))) latency.add(name_of(call), delay);
+      if (is_idle_at(op, begin_of(call)) && is_graph_node(op)) {
+        before_end.add(name_of(call), graph_.calls[call].own_ns - delay);
+      } else if (is_idle_at(op, begin_of(call))) {
+        latency.add(name_of(call), delay);
+      }
       least = any ? std::min(least, delay) : delay;
       any = true;
     }
     latency.finish();
-    for (OpNode& op : graph_.ops) {
+    before_end.finish();
+    const std::int64_t otherwise = latency.of_all(std::max<std::int64_t>(0, least));
+    for (NodeIndex index = 0; index < graph_.ops.size(); ++index) {
+      OpNode& op = graph_.ops[index];
       if (op.call == kNoNode) continue;
-      op.latency_ns = latency.of(name_of(op.call)).value_or(latency.of_all(std::max<std::int64_t>(0, least)));
+      const StringId name = name_of(op.call);
+      op.latency_ns = latency.of(name).value_or(otherwise);
+      const std::optional<std::int64_t> early_ns = before_end.of(name);
+      if (is_graph_node(index) && early_ns)
+        op.latency_ns = std::max<std::int64_t>(0, graph_.calls[op.call].own_ns - *early_ns);
     }
   }
 
@@ -302,8 +316,7 @@ class GraphMaker {
     std::ranges::sort(by_end, {}, [&](NodeIndex op) { return end_of_op(op); });
     for (NodeIndex op = 0; op < graph_.ops.size(); ++op) {
       const OpNode& node = graph_.ops[op];
-      const bool is_node = gpu_.graph_node[node.event] != 0;
-      if (dependencies_.are_recorded() && !is_node) continue;
+      if (dependencies_.are_recorded() && !is_graph_node(op)) continue;
       if (waits_.contains(op)) continue;
       std::int64_t allowed_ns = node.call == kNoNode ? start_of_op(op) : begin_of(node.call) + node.latency_ns;
       if (node.before != kNoNode) allowed_ns = std::max(allowed_ns, end_of_op(node.before));
