@@ -45,6 +45,7 @@ struct OpNode {
   std::int64_t duration_ns = 0; // of a member of a collective: from the start of the last one to its end
   Slice waits;                  // for other streams: in RankGraph::op_waits
   std::uint32_t collective = kNoNode;  // in DependencyGraph::collectives
+  bool is_removed = false;             // by a change: it takes no time and waits for no launch
   std::int64_t recorded_start_ns = 0;  // for comparison only
 };
 

@@ -96,7 +96,7 @@ class RankReplay {
     for (EventIndex i = op.waits.begin; i < op.waits.end; ++i)
       if (!is_known(graph_.op_waits[i])) return false;
     NodeTimes times{op.recorded_start_ns, 0, kNoNode, Decider::kNothing, kNoNode};
-    if (op.call != kNoNode)
+    if (op.call != kNoNode && !op.is_removed)
       times = {times_.calls[op.call].start_ns + op.latency_ns, 0, op.call, Decider::kLaunch, kNoNode};
     const auto later = [&](NodeIndex other, std::int64_t delay_ns, Decider bound) {
       const std::int64_t start_ns = times_.ops[other].end_ns + delay_ns;
@@ -184,15 +184,18 @@ std::uint32_t thread_of_steps(const Rank& rank, const RankGraph& graph, const Ra
   return most;
 }
 
-// The window of a device (scope.h) in replayed time.
-class ReplayedWindow {
+// Finds the windows of a rank's devices in replayed time.
+class WindowFinder {
  public:
-  ReplayedWindow(const RunFacts& run, const RankGraph& graph, const RankTimes& times)
+  WindowFinder(const RunFacts& run, const RankGraph& graph, const RankTimes& times)
       : rank_(run.trace.ranks[graph.rank_index]),
         graph_(graph),
         times_(times),
         steps_(run.scope.steps()[graph.rank_index]),
-        clock_(rank_, graph, times, thread_of_steps(rank_, graph, steps_)) {}
+        thread_(thread_of_steps(rank_, graph, steps_)),
+        clock_(rank_, graph, times, thread_) {}
+
+  std::uint32_t thread() const { return thread_; }
 
   Interval of(std::int32_t device, const Interval& recorded, const Interval& host) const {
     if (steps_.is_repetition()) return {start_at(device, recorded.begin_ns), start_at(device, recorded.end_ns)};
@@ -231,6 +234,7 @@ class ReplayedWindow {
   const RankGraph& graph_;
   const RankTimes& times_;
   const RankSteps& steps_;
+  const std::uint32_t thread_;
   const HostClock clock_;
 };
 
@@ -302,20 +306,29 @@ Replay replay(const DependencyGraph& graph) {
   return result;
 }
 
-std::int64_t replayed_step_ns(const DependencyGraph& graph, const Replay& replay, const RunFacts& run) {
-  std::int64_t slowest = 0;
-  for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
-    const ReplayedWindow window(run, graph.ranks[r], replay.ranks[r]);
-    std::map<std::int32_t, std::pair<std::int64_t, std::int64_t>> of_device;  // time and steps
+std::vector<ReplayedWindow> replayed_windows(const DependencyGraph& graph, const Replay& replay, const RunFacts& run) {
+  std::vector<ReplayedWindow> windows;
+  for (std::uint32_t r = 0; r < graph.ranks.size(); ++r) {
+    const WindowFinder finder(run, graph.ranks[r], replay.ranks[r]);
     for (const DeviceScope& scope : run.scope.devices()) {
       if (scope.rank_index != graph.ranks[r].rank_index) continue;
       const Interval host = host_part(run.scope.steps()[scope.rank_index], scope);
-      of_device[scope.device].first += window.of(scope.device, scope.window, host).length();
-      of_device[scope.device].second += scope.steps;
+      windows.push_back({r, scope.device, scope.steps, finder.of(scope.device, scope.window, host), finder.thread()});
     }
-    for (const auto& [device, measured] : of_device)
-      slowest = std::max(slowest, measured.first / std::max<std::int64_t>(1, measured.second));
   }
+  return windows;
+}
+
+std::int64_t replayed_step_ns(const DependencyGraph& graph, const Replay& replay, const RunFacts& run) {
+  std::map<std::pair<std::uint32_t, std::int32_t>, std::pair<std::int64_t, std::int64_t>> of_device;  // time, steps
+  for (const ReplayedWindow& window : replayed_windows(graph, replay, run)) {
+    auto& [time_ns, steps] = of_device[{window.rank, window.device}];
+    time_ns += window.time.length();
+    steps += window.steps;
+  }
+  std::int64_t slowest = 0;
+  for (const auto& [device, measured] : of_device)
+    slowest = std::max(slowest, measured.first / std::max<std::int64_t>(1, measured.second));
   return slowest;
 }
 

@@ -43,7 +43,17 @@ struct Replay {
 
 Replay replay(const DependencyGraph& graph);
 
-// The time of a step (scope.h) in replayed time: of the slowest rank.
+// A device's window (scope.h) in replayed time.
+struct ReplayedWindow {
+  std::uint32_t rank = 0;  // in DependencyGraph::ranks
+  std::int32_t device = 0;
+  std::int64_t steps = 0;
+  Interval time;
+  std::uint32_t thread = 0;  // in Rank::api_lanes: the one whose ranges mark the steps, or that launches most
+};
+std::vector<ReplayedWindow> replayed_windows(const DependencyGraph& graph, const Replay& replay, const RunFacts& run);
+
+// The time of a step in replayed time: of the slowest rank.
 std::int64_t replayed_step_ns(const DependencyGraph& graph, const Replay& replay, const RunFacts& run);
 
 // The replay of the unmodified trace beside the trace.

@@ -76,8 +76,10 @@ std::filesystem::path gui_program();
 int status_of(const Trace& trace);
 
 // One per sub-command: declares it, and what it does.
+void add_advise(Program& program);
 void add_analyze(Program& program);
 void add_compare(Program& program);
+void add_critical_path(Program& program);
 void add_doctor(Program& program);
 void add_export(Program& program);
 void add_gui(Program& program);

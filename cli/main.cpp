@@ -39,6 +39,8 @@ int run(int argc, char** argv) {
   add_ranges(program);
   add_ranks(program);
   add_launches(program);
+  add_critical_path(program);
+  add_advise(program);
   add_peaks(program);
   add_compare(program);
   add_platforms(program);

@@ -1,0 +1,57 @@
+// What changes would gain: each found candidate replayed, ranked by what it saves of the step, and all of them together
+// as one simulation. The replay's own error comes first; above a bound nothing is promised.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "advisor/change.h"
+#include "advisor/replay.h"
+#include "analyzer/analyses/run_facts.h"
+#include "analyzer/table/render.h"
+
+namespace swinscope {
+
+// A change with what it saves when it is the only one; by Estimate, ascending.
+struct Card {
+  Change change;
+  std::array<std::int64_t, 3> saving_ns = {0, 0, 0};  // of a step
+  std::int64_t likely_ns() const { return saving_ns[static_cast<std::size_t>(Estimate::kLikely)]; }
+};
+
+// What cannot be said, and why.
+struct Abstention {
+  std::string of;  // a kind of change, or "advice"
+  std::string reason;
+};
+
+struct AdviceOptions {
+  // Ids of the changes that are simulated together; empty: all but the speculative ones.
+  std::vector<std::string> applied;
+  double bound = 0.05;         // of the step: above it the replay is not good enough
+  double least_share = 0.002;  // of the step: what saves less is no card
+  std::size_t most_of_a_kind = 8;
+};
+
+struct Advice {
+  ReplayError error;
+  std::vector<Card> cards;  // by likely saving, most first
+  std::vector<Abstention> abstained;
+  // The step with the applied changes, by Estimate (the least saved first); nothing where none was applied.
+  std::optional<std::array<std::int64_t, 3>> joint_step_ns;
+  std::vector<std::string> applied;  // ids
+
+  bool is_refused() const { return !abstained.empty() && abstained.front().of == "advice"; }
+  std::int64_t step_ns() const { return error.replayed_step_ns; }
+};
+
+// Throws as make_graph does; Error(kUsage) for an id that no card has.
+Advice advise(const RunFacts& run, const AdviceOptions& options);
+
+Table advice_table(const Advice& advice);
+Document advice_document(const RunFacts& run, const Advice& advice);
+
+}  // namespace swinscope

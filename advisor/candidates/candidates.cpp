@@ -1,0 +1,72 @@
+#include "advisor/candidates/candidates.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace swinscope {
+
+std::span<const ChangeKind> change_kinds() {
+  // In the order in which they are applied together: what a later one finds removed it leaves alone.
+  static constexpr std::array kKinds = {
+      ChangeKind{"resampling", "Interpolation's backward pass as a gather", &find_resampling},
+      ChangeKind{"attention", "Attention as one kernel", &find_attention},
+      ChangeKind{"epilogue", "What follows a product as part of its kernel", &find_epilogues},
+      ChangeKind{"fusion", "Fusion of elementwise, normalization and layout kernels", &find_fusions},
+      ChangeKind{"layout", "Copies that only reorder", &find_layouts},
+      ChangeKind{"optimizer", "The optimizer as one kernel", &find_optimizers},
+      ChangeKind{"graph", "Launches as a CUDA graph", &find_graphs}};
+  return kKinds;
+}
+
+bool is_pointwise(OperationKind kind) {
+  return kind == OperationKind::kElementwise || kind == OperationKind::kLayout || kind == OperationKind::kNorm ||
+         kind == OperationKind::kSoftmaxLoss;
+}
+
+std::string names_of(const std::vector<const WorkItem*>& items) {
+  std::string names;
+  for (std::size_t i = 0; i < items.size();) {
+    std::size_t end = i;
+    while (end < items.size() && items[end]->kernel == items[i]->kernel)
+      ++end;
+    if (!names.empty()) names += " + ";
+    if (end - i > 1) names += fmt::format("{} x ", end - i);
+    names += items[i]->kernel;
+    i = end;
+  }
+  return names;
+}
+
+std::string times_per_step(std::size_t places, const Work& work) {
+  const double steps = static_cast<double>(std::max<std::int64_t>(1, work.steps())) * static_cast<double>(work.graph.ranks.size());
+  const double times = static_cast<double>(places) / steps;
+  if (times == 1) return "once a step";
+  return fmt::format("{:.4g} times a step", times);
+}
+
+std::vector<Change> Grouped::take(const Work& work, std::string_view kind) {
+  const auto time_of = [&](const Entry& entry) {
+    std::int64_t ns = 0;
+    for (const OpRef& ref : entry.change.evidence)
+      ns += work.graph.ranks[ref.rank].ops[ref.op].duration_ns;
+    return ns;
+  };
+  std::vector<std::pair<std::int64_t, std::size_t>> order;
+  for (std::size_t i = 0; i < entries_.size(); ++i)
+    order.emplace_back(-time_of(entries_[i]), i);
+  std::ranges::stable_sort(order);
+  std::vector<Change> changes;
+  for (const auto& [ns, index] : order) {
+    Change change = std::move(entries_[index].change);
+    change.kind = kind;
+    change.id = fmt::format("{}-{}", kind, changes.size() + 1);
+    change.title += fmt::format(" ({})", times_per_step(entries_[index].places, work));
+    changes.push_back(std::move(change));
+  }
+  entries_.clear();
+  return changes;
+}
+
+}  // namespace swinscope

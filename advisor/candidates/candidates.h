@@ -1,0 +1,68 @@
+// The kinds of changes that the advisor knows, a file each, named like the optimizations of our own workloads that they
+// predict. Each looks at the work of the measured steps and returns what it finds, one change for each place that has
+// the same sequence of kernels; how much a change saves is found by replaying it.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "advisor/change.h"
+#include "advisor/work.h"
+
+namespace swinscope {
+
+// Elementwise, normalization and layout kernels that follow each other on a stream: one kernel that reads and writes
+// what lies outside. Its time: the longest of them, and a share of the others.
+std::vector<Change> find_fusions(const Work& work);
+// What follows a matrix product or convolution and works on its result element by element: part of the product's kernel.
+std::vector<Change> find_epilogues(const Work& work);
+// Product, softmax, product with what lies between: one kernel that keeps the scores on the chip.
+std::vector<Change> find_attention(const Work& work);
+// Copies that only change the order of elements, between kernels that could address them.
+std::vector<Change> find_layouts(const Work& work);
+// Backward passes of interpolation that add by atomics: a gather at the rate of copies.
+std::vector<Change> find_resampling(const Work& work);
+// Many kernels of an optimizer: one for all parameters that reads and writes each once.
+std::vector<Change> find_optimizers(const Work& work);
+// Launches one by one: a CUDA graph.
+std::vector<Change> find_graphs(const Work& work);
+
+struct ChangeKind {
+  std::string_view key;    // "fusion"
+  std::string_view title;  // "Fusion of elementwise, normalization and layout kernels"
+  std::vector<Change> (*find)(const Work& work);
+};
+std::span<const ChangeKind> change_kinds();
+
+// Helpers of the kinds.
+bool is_pointwise(OperationKind kind);  // reads and writes each element once: elementwise, layout, norm, softmax
+// "vectorized_elementwise_kernel + gelu": names of a sequence, repetitions once.
+std::string names_of(const std::vector<const WorkItem*>& items);
+// Of the steps of all ranks: "12 times a step".
+std::string times_per_step(std::size_t places, const Work& work);
+
+// Places with the same sequence of kernels become one change; `add` puts a place into it.
+class Grouped {
+ public:
+  // The change of that sequence; made by `make` when it is the first place.
+  template <typename Make>
+  Change& of(const std::string& sequence, const Make& make) {
+    for (Entry& entry : entries_)
+      if (entry.sequence == sequence) return ++entry.places, entry.change;
+    entries_.push_back({sequence, 1, make()});
+    return entries_.back().change;
+  }
+  // By the time of the work that they are about, longest first; ids are "kind-1", … Titles get the count.
+  std::vector<Change> take(const Work& work, std::string_view kind);
+
+ private:
+  struct Entry {
+    std::string sequence;
+    std::size_t places;
+    Change change;
+  };
+  std::vector<Entry> entries_;
+};
+
+}  // namespace swinscope

@@ -1,0 +1,99 @@
+#include "advisor/change.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace swinscope {
+namespace {
+
+// The next call of each call's thread; kNoNode: none.
+std::vector<NodeIndex> next_calls(const RankGraph& rank) {
+  std::vector<NodeIndex> next(rank.calls.size(), kNoNode);
+  for (NodeIndex call = 0; call < rank.calls.size(); ++call)
+    if (rank.calls[call].before != kNoNode) next[rank.calls[call].before] = call;
+  return next;
+}
+
+// The call falls away, and what the host did between it and the next one: the framework's way to that launch.
+void remove_call(RankGraph& rank, const std::vector<NodeIndex>& next, NodeIndex index) {
+  CallNode& call = rank.calls[index];
+  call.own_ns = 0;
+  call.is_launch = false;
+  if (next[index] != kNoNode && rank.calls[next[index]].handed_by == kNoNode && rank.calls[next[index]].is_launch)
+    rank.calls[next[index]].segment_ns = 0;
+}
+
+void remove_ops(const std::vector<OpRef>& removed, DependencyGraph& graph) {
+  std::map<std::uint32_t, std::vector<NodeIndex>> next;
+  for (const OpRef& ref : removed) {
+    RankGraph& rank = graph.ranks[ref.rank];
+    OpNode& op = rank.ops[ref.op];
+    if (op.is_removed || op.collective != kNoNode) continue;
+    op.is_removed = true;
+    op.duration_ns = 0;
+    op.gap_ns = 0;
+    if (op.call == kNoNode) continue;
+    const CallNode& call = rank.calls[op.call];
+    const auto is_removed = [&](NodeIndex other) { return rank.ops[other].is_removed; };
+    bool all = call.waits.size() == 0;
+    for (NodeIndex other = call.ops.begin; all && other < call.ops.end; ++other)
+      all = is_removed(other);
+    if (!all) continue;
+    auto found = next.find(ref.rank);
+    if (found == next.end()) found = next.emplace(ref.rank, next_calls(rank)).first;
+    remove_call(rank, found->second, op.call);
+  }
+}
+
+void capture(const Captured& captured, Estimate estimate, const GraphCosts& costs, RankGraph& rank) {
+  // What of the host's work between launches stays where a graph is launched.
+  const double kept = estimate == Estimate::kMost ? 0.0 : estimate == Estimate::kLikely ? 0.02 : 0.1;
+  const auto launch_ns =
+      std::llround(costs.launch_ns + costs.per_node_ns * static_cast<double>(captured.nodes));
+  std::int64_t host_ns = launch_ns;
+  bool is_first = true;
+  for (const NodeIndex index : captured.calls) {
+    CallNode& call = rank.calls[index];
+    if (!is_first) {
+      host_ns += std::llround(kept * static_cast<double>(call.segment_ns + call.own_ns));
+      call.segment_ns = 0;
+      call.own_ns = 0;
+      call.is_launch = false;
+    }
+    for (NodeIndex op = call.ops.begin; op < call.ops.end; ++op) {
+      OpNode& node = rank.ops[op];
+      if (!is_first) node.call = captured.calls.front();
+      node.latency_ns = launch_ns;
+      if (!is_first) node.gap_ns = std::min<std::int64_t>(node.gap_ns, std::llround(costs.gap_ns));
+    }
+    is_first = false;
+  }
+  rank.calls[captured.calls.front()].own_ns = host_ns;
+}
+
+}  // namespace
+
+std::string_view confidence_name(Confidence confidence) {
+  switch (confidence) {
+    case Confidence::kLikely:
+      return "likely";
+    case Confidence::kPlausible:
+      return "plausible";
+    case Confidence::kSpeculative:
+      return "speculative";
+  }
+  return "";
+}
+
+void apply(const Change& change, Estimate estimate, const GraphCosts& costs, DependencyGraph& graph) {
+  for (const Scaled& scaled : change.scaled) {
+    OpNode& op = graph.ranks[scaled.op.rank].ops[scaled.op.op];
+    op.duration_ns = std::llround(static_cast<double>(op.duration_ns) * scaled.factor[static_cast<std::size_t>(estimate)]);
+  }
+  remove_ops(change.removed, graph);
+  for (const Captured& captured : change.captured)
+    capture(captured, estimate, costs, graph.ranks[captured.rank]);
+}
+
+}  // namespace swinscope

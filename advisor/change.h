@@ -1,0 +1,64 @@
+// A change of a program that the advisor proposes, as an edit of the dependency graph: what of the work takes another
+// time, what falls away, what is launched as one CUDA graph. Changes are applied together and the whole is replayed:
+// savings are never added up.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "advisor/graph.h"
+
+namespace swinscope {
+
+// How much a change saves: the three are simulated, and give the ends and the middle of its interval.
+enum class Estimate : std::uint8_t { kLeast, kLikely, kMost };
+inline constexpr std::array kEstimates = {Estimate::kLeast, Estimate::kLikely, Estimate::kMost};
+
+struct OpRef {
+  std::uint32_t rank = 0;  // in DependencyGraph::ranks
+  NodeIndex op = kNoNode;
+  bool operator==(const OpRef&) const = default;
+};
+
+// The work takes so many times as long; by Estimate.
+struct Scaled {
+  OpRef op;
+  std::array<double, 3> factor = {1, 1, 1};
+};
+
+// Launches of one thread, with nothing else between them, that become one launch of a CUDA graph.
+struct Captured {
+  std::uint32_t rank = 0;
+  std::vector<NodeIndex> calls;  // by begin
+  std::int64_t nodes = 0;        // that they launch
+};
+
+enum class Confidence : std::uint8_t { kLikely, kPlausible, kSpeculative };
+std::string_view confidence_name(Confidence confidence);
+
+struct Change {
+  std::string id;     // "fuse-norm-3": what --apply takes, the same for the same trace
+  std::string kind;   // "fusion": one of change_kinds()
+  std::string title;  // "Fuse layer_norm + copy (312 times a step)"
+  std::string why;
+  std::vector<std::string> assumptions;
+  std::string accuracy;  // what it may do to results; empty: nothing
+  Confidence confidence = Confidence::kPlausible;
+  std::vector<OpRef> evidence;  // the work that it is about, all of it
+  std::vector<Scaled> scaled;
+  std::vector<OpRef> removed;  // with their launches, where these launch nothing else
+  std::vector<Captured> captured;
+};
+
+// What launching costs within a CUDA graph.
+struct GraphCosts {
+  double launch_ns = 0;    // the host's call
+  double per_node_ns = 0;  // of it, for each node
+  double gap_ns = 0;       // from one node to the next
+};
+
+void apply(const Change& change, Estimate estimate, const GraphCosts& costs, DependencyGraph& graph);
+
+}  // namespace swinscope

@@ -1,0 +1,92 @@
+#include "advisor/work.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace swinscope {
+namespace {
+
+std::int64_t threads_of(const LaunchConfig& config) {
+  const auto count = [](const Dim3& d) { return std::int64_t{d.x} * d.y * d.z; };
+  return count(config.grid) * count(config.block);
+}
+
+// Whether a call that waits stands between two of a rank's.
+class HostWaits {
+ public:
+  explicit HostWaits(const RankGraph& rank) {
+    sums_.reserve(rank.calls.size() + 1);
+    sums_.push_back(0);
+    for (const CallNode& call : rank.calls)
+      sums_.push_back(sums_.back() + (call.waits.size() > 0 ? 1 : 0));
+  }
+  bool between(NodeIndex first, NodeIndex second) const {
+    return first != kNoNode && second != kNoNode && first < second && sums_[second] > sums_[first];
+  }
+
+ private:
+  std::vector<std::uint32_t> sums_;
+};
+
+}  // namespace
+
+Work::Work(const RunFacts& of, const DependencyGraph& in) : run(of), graph(in) {
+  for (std::uint32_t r = 0; r < graph.ranks.size(); ++r) {
+    const RankGraph& nodes = graph.ranks[r];
+    const Rank& rank = run.trace.ranks[nodes.rank_index];
+    const RankOperations& operations = run.operations()[nodes.rank_index];
+    const HostWaits waits(nodes);
+    if (steps_ == 0) steps_ = run.scope.step_count(nodes.rank_index);
+    std::map<std::uint32_t, WorkStream> by_lane;
+    for (NodeIndex index = 0; index < nodes.ops.size(); ++index) {
+      const OpNode& op = nodes.ops[index];
+      if (!run.scope.has_gpu_event(nodes.rank_index, op.event)) continue;
+      WorkItem item;
+      item.ref = {r, index};
+      item.event = op.event;
+      item.kind = rank.gpu.operation[op.event];
+      item.duration_ns = op.duration_ns;
+      item.kernel = run.trace.text(rank.gpu.short_name[op.event]);
+      item.full_name = run.trace.text(rank.gpu.name[op.event]);
+      const OperationId id = operations.of_event(op.event);
+      if (id != kNoOperation) item.operation = &operations.all()[id];
+      if (rank.gpu.kind[op.event] == GpuKind::kKernel) item.threads = threads_of(rank.configs[rank.gpu.config[op.event]]);
+      WorkStream& stream = by_lane[op.lane];
+      stream.rank = r;
+      const bool follows = !stream.items.empty() && op.before == stream.items.back().ref.op;
+      item.is_split = !follows || op.waits.size() > 0 || waits.between(nodes.ops[op.before].call, op.call);
+      stream.items.push_back(item);
+    }
+    for (auto& [lane, stream] : by_lane)
+      streams_.push_back(std::move(stream));
+  }
+  find_copy_rate();
+}
+
+void Work::set_copy_rate(double bytes_per_second, std::string source) {
+  copy_rate_ = bytes_per_second;
+  copy_rate_source_ = std::move(source);
+}
+
+void Work::find_copy_rate() {
+  constexpr double kReachable = 0.9;
+  constexpr std::int64_t kLarge = std::int64_t{16} << 20;  // a copy that no cache holds
+  double best = 0;
+  for (const RankGraph& nodes : graph.ranks) {
+    const Rank& rank = run.trace.ranks[nodes.rank_index];
+    for (const GpuInfo& gpu : rank.run.gpus) {
+      if (copy_rate_ == 0 && gpu.memory_bytes_per_second > 0)
+        set_copy_rate(kReachable * static_cast<double>(gpu.memory_bytes_per_second), "90 % of the GPU's peak");
+    }
+    for (EventIndex e = 0; e < rank.gpu.size(); ++e) {
+      const CopyEnds* ends = rank.ends_of(e);
+      if (ends == nullptr || ends->is_with_host() || ends->is_between_gpus() || rank.gpu.bytes[e] < kLarge) continue;
+      const std::int64_t ns = rank.gpu.end_ns[e] - rank.gpu.start_ns[e];
+      if (ns > 0) best = std::max(best, 2e9 * static_cast<double>(rank.gpu.bytes[e]) / static_cast<double>(ns));
+    }
+  }
+  if (copy_rate_ == 0 && best > 0) set_copy_rate(best, "the best copy of the trace");
+}
+
+}  // namespace swinscope

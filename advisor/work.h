@@ -1,0 +1,59 @@
+// The GPU work of the measured steps as candidates look at it: in the order of each stream, with what each piece does,
+// by kernel, and to which operation of the program it belongs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "advisor/change.h"
+#include "analyzer/analyses/run_facts.h"
+
+namespace swinscope {
+
+struct WorkItem {
+  OpRef ref;
+  EventIndex event = kNoEvent;
+  OperationKind kind = OperationKind::kUnknown;
+  std::int64_t duration_ns = 0;
+  std::string_view kernel;             // short name
+  std::string_view full_name;
+  const Operation* operation = nullptr;  // none: not known
+  // Threads of the launch: for kernels that give each element a thread, their number of elements. 0: no kernel.
+  std::int64_t threads = 0;
+  bool is_split = false;  // the host waited for something, or another stream, between the one before it and this
+};
+
+// One stream of one rank.
+struct WorkStream {
+  std::uint32_t rank = 0;  // in DependencyGraph::ranks
+  std::vector<WorkItem> items;
+};
+
+class Work {
+ public:
+  // Both must outlive it.
+  Work(const RunFacts& run, const DependencyGraph& graph);
+
+  const std::vector<WorkStream>& streams() const { return streams_; }
+  std::int64_t steps() const { return steps_; }  // of a rank; its count of the first
+  // Bytes per second that a kernel reaches which only moves data: as measured (rates.h), else the GPU's peak as the
+  // trace says it, less a tenth, else the best of the trace's copies within the GPU; 0: not known. And where from.
+  double copy_rate() const { return copy_rate_; }
+  const std::string& copy_rate_source() const { return copy_rate_source_; }
+  void set_copy_rate(double bytes_per_second, std::string source);
+
+  const RunFacts& run;
+  const DependencyGraph& graph;
+
+ private:
+  void find_copy_rate();
+
+  std::vector<WorkStream> streams_;
+  std::int64_t steps_ = 0;
+  double copy_rate_ = 0;
+  std::string copy_rate_source_;
+};
+
+}  // namespace swinscope
