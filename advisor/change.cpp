@@ -15,16 +15,19 @@ std::vector<NodeIndex> next_calls(const RankGraph& rank) {
   return next;
 }
 
-// The call falls away, and what the host did between it and the next one: the framework's way to that launch.
-void remove_call(RankGraph& rank, const std::vector<NodeIndex>& next, NodeIndex index) {
+// The call falls away, and what the host did between it and the next one: the framework's way to that launch. Some of
+// that may stay.
+void remove_call(RankGraph& rank, const std::vector<NodeIndex>& next, NodeIndex index, Estimate estimate) {
+  constexpr std::array kKept = {0.5, 0.1, 0.0};
   CallNode& call = rank.calls[index];
   call.own_ns = 0;
   call.is_launch = false;
   if (next[index] != kNoNode && rank.calls[next[index]].handed_by == kNoNode && rank.calls[next[index]].is_launch)
-    rank.calls[next[index]].segment_ns = 0;
+    rank.calls[next[index]].segment_ns = std::llround(kKept[static_cast<std::size_t>(estimate)] *
+                                                      static_cast<double>(rank.calls[next[index]].segment_ns));
 }
 
-void remove_ops(const std::vector<OpRef>& removed, DependencyGraph& graph) {
+void remove_ops(const std::vector<OpRef>& removed, Estimate estimate, DependencyGraph& graph) {
   std::map<std::uint32_t, std::vector<NodeIndex>> next;
   for (const OpRef& ref : removed) {
     RankGraph& rank = graph.ranks[ref.rank];
@@ -42,7 +45,7 @@ void remove_ops(const std::vector<OpRef>& removed, DependencyGraph& graph) {
     if (!all) continue;
     auto found = next.find(ref.rank);
     if (found == next.end()) found = next.emplace(ref.rank, next_calls(rank)).first;
-    remove_call(rank, found->second, op.call);
+    remove_call(rank, found->second, op.call, estimate);
   }
 }
 
@@ -91,7 +94,7 @@ void apply(const Change& change, Estimate estimate, const GraphCosts& costs, Dep
     OpNode& op = graph.ranks[scaled.op.rank].ops[scaled.op.op];
     op.duration_ns = std::llround(static_cast<double>(op.duration_ns) * scaled.factor[static_cast<std::size_t>(estimate)]);
   }
-  remove_ops(change.removed, graph);
+  remove_ops(change.removed, estimate, graph);
   for (const Captured& captured : change.captured)
     capture(captured, estimate, costs, graph.ranks[captured.rank]);
 }

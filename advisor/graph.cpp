@@ -173,24 +173,34 @@ class GraphMaker {
   }
 
   // A thread that pauses while another works goes on after it: forward and backward, or a loader. It is seen by the
-  // calls of the other one within the pause: several of them, of which the last had ended.
+  // calls of the other one within the pause: several of them, of which the last had ended. Threads that launch nothing
+  // (one that asks from time to time whether a collective is done) hand nothing over.
   void hand_over() {
     constexpr std::int64_t kPauseNs = 20 * kMicrosecond;
     constexpr std::size_t kCalls = 3;
-    if (rank_.api_lanes.size() < 2) return;
-    for (NodeIndex index = 1; index < graph_.calls.size(); ++index) {
-      CallNode& call = graph_.calls[index];
-      const NodeIndex earlier = index - 1;
-      if (graph_.calls[earlier].thread == call.thread || end_of(earlier) > begin_of(index)) continue;
+    std::vector<bool> launches(rank_.api_lanes.size(), false);
+    for (const CallNode& call : graph_.calls)
+      if (call.is_launch) launches[call.thread] = true;
+    if (std::ranges::count(launches, true) < 2) return;
+    std::vector<NodeIndex> calls;  // of threads that launch
+    std::vector<std::size_t> place(graph_.calls.size(), 0);
+    for (NodeIndex index = 0; index < graph_.calls.size(); ++index) {
+      if (!launches[graph_.calls[index].thread]) continue;
+      place[index] = calls.size();
+      calls.push_back(index);
+    }
+    for (std::size_t i = 1; i < calls.size(); ++i) {
+      CallNode& call = graph_.calls[calls[i]];
+      const NodeIndex earlier = calls[i - 1];
+      if (graph_.calls[earlier].thread == call.thread || end_of(earlier) > begin_of(calls[i])) continue;
       if (call.before != kNoNode && call.segment_ns < kPauseNs) continue;
-      std::size_t calls = 0;
-      for (NodeIndex i = earlier; calls < kCalls && i != kNoNode && i != call.before; --i) {
-        if (graph_.calls[i].thread == graph_.calls[earlier].thread) ++calls;
-        if (i == 0) break;
-      }
-      if (calls < kCalls) continue;
+      const std::size_t since = call.before == kNoNode ? 0 : place[call.before] + 1;
+      std::size_t count = 0;
+      for (std::size_t other = i; count < kCalls && other-- > since;)
+        if (graph_.calls[calls[other]].thread == graph_.calls[earlier].thread) ++count;
+      if (count < kCalls) continue;
       call.handed_by = earlier;
-      call.handed_ns = begin_of(index) - end_of(earlier);
+      call.handed_ns = begin_of(calls[i]) - end_of(earlier);
     }
   }
 

@@ -26,6 +26,7 @@ bool is_pointwise(OperationKind kind) {
 }
 
 std::string names_of(const std::vector<const WorkItem*>& items) {
+  constexpr std::size_t kLongest = 36;  // of a name; libraries put whole configurations into them
   std::string names;
   for (std::size_t i = 0; i < items.size();) {
     std::size_t end = i;
@@ -33,7 +34,8 @@ std::string names_of(const std::vector<const WorkItem*>& items) {
       ++end;
     if (!names.empty()) names += " + ";
     if (end - i > 1) names += fmt::format("{} x ", end - i);
-    names += items[i]->kernel;
+    names += items[i]->kernel.substr(0, kLongest);
+    if (items[i]->kernel.size() > kLongest) names += "…";
     i = end;
   }
   return names;
