@@ -48,7 +48,9 @@ void find_cards(const Work& work, const Simulator& simulator, const AdviceOption
     std::vector<Change> changes = kind.find(work);
     const std::size_t found = changes.size();
     if (found == 0) {
-      advice.abstained.push_back({std::string(kind.key), "no place for it was found in the trace"});
+      const bool lacks_rate = kind.needs_copy_rate && work.copy_rate() <= 0;
+      advice.abstained.push_back({std::string(kind.key), lacks_rate ? "the rate at which this GPU copies is not known"
+                                                                    : "no place for it was found in the trace"});
       continue;
     }
     changes.resize(std::min(found, options.most_of_a_kind));
@@ -114,8 +116,6 @@ Advice advise(const RunFacts& run, const AdviceOptions& options) {
   const Simulator simulator(run, graph);
   find_cards(work, simulator, options, advice);
   advice.abstained.push_back({"precision", "no table of this GPU's rates by precision was given"});
-  if (work.copy_rate() <= 0)
-    advice.abstained.push_back({"resampling", "the rate at which this GPU copies is not known"});
   apply_together(simulator, options, advice);
   return advice;
 }

@@ -96,8 +96,11 @@ class RankReplay {
     for (EventIndex i = op.waits.begin; i < op.waits.end; ++i)
       if (!is_known(graph_.op_waits[i])) return false;
     NodeTimes times{op.recorded_start_ns, 0, kNoNode, Decider::kNothing, kNoNode};
-    if (op.call != kNoNode && !op.is_removed)
-      times = {times_.calls[op.call].start_ns + op.latency_ns, 0, op.call, Decider::kLaunch, kNoNode};
+    // One that was removed is there no later than what is before it.
+    if (op.call != kNoNode && (!op.is_removed || op.before == kNoNode)) {
+      const std::int64_t latency_ns = op.is_removed ? 0 : op.latency_ns;
+      times = {times_.calls[op.call].start_ns + latency_ns, 0, op.call, Decider::kLaunch, kNoNode};
+    }
     const auto later = [&](NodeIndex other, std::int64_t delay_ns, Decider bound) {
       const std::int64_t start_ns = times_.ops[other].end_ns + delay_ns;
       if (start_ns > times.start_ns || times.bound == Decider::kNothing) times = {start_ns, 0, other, bound, kNoNode};

@@ -10,7 +10,7 @@ namespace swinscope {
 std::span<const ChangeKind> change_kinds() {
   // In the order in which they are applied together: what a later one finds removed it leaves alone.
   static constexpr std::array kKinds = {
-      ChangeKind{"resampling", "Interpolation's backward pass as a gather", &find_resampling},
+      ChangeKind{"resampling", "Interpolation's backward pass as a gather", &find_resampling, true},
       ChangeKind{"attention", "Attention as one kernel", &find_attention},
       ChangeKind{"epilogue", "What follows a product as part of its kernel", &find_epilogues},
       ChangeKind{"fusion", "Fusion of elementwise, normalization and layout kernels", &find_fusions},

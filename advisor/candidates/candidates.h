@@ -32,6 +32,7 @@ struct ChangeKind {
   std::string_view key;    // "fusion"
   std::string_view title;  // "Fusion of elementwise, normalization and layout kernels"
   std::vector<Change> (*find)(const Work& work);
+  bool needs_copy_rate = false;
 };
 std::span<const ChangeKind> change_kinds();
 
