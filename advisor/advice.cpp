@@ -120,6 +120,20 @@ Advice advise(const RunFacts& run, const AdviceOptions& options) {
   return advice;
 }
 
+std::optional<Advice> advise_briefly(const RunFacts& run) {
+  constexpr std::int64_t kMostEvents = 400'000;
+  if (run.trace.gpu_event_count() == 0 || run.trace.gpu_event_count() > kMostEvents || !run.scope.is_of_steps())
+    return std::nullopt;
+  AdviceOptions options;
+  options.most_of_a_kind = 3;
+  options.least_share = 0.01;
+  try {
+    return advise(run, options);
+  } catch (const Error&) {
+    return std::nullopt;  // `swinscope advise` says why
+  }
+}
+
 Table advice_table(const Advice& advice) {
   Table table{"opportunities",
               "Opportunities",
@@ -153,21 +167,26 @@ namespace {
 
 std::string headline(const Advice& advice) {
   if (advice.is_refused()) return "no advice: " + advice.abstained.front().reason;
-  if (advice.cards.empty()) return "no change was found that saves a noticeable part of the step";
+  const std::string next = next_line(advice);
+  return next.empty() ? "no change was found that saves a noticeable part of the step" : next;
+}
+
+}  // namespace
+
+std::string next_line(const Advice& advice) {
+  if (advice.is_refused() || advice.cards.empty()) return {};
   const Card& first = advice.cards.front();
   return fmt::format("next: {}, saves {} ({} to {}) of {}", first.change.title, format_duration(first.likely_ns()),
                      format_duration(first.saving_ns.front()), format_duration(first.saving_ns.back()),
                      format_duration(advice.step_ns()));
 }
 
-}  // namespace
-
-Document advice_document(const RunFacts& run, const Advice& advice) {
+Document advice_document(const Trace& trace, const Advice& advice) {
   Document document;
   document.schema = "advise";
-  document.run = run.trace.path;
+  document.run = trace.path;
   document.headline = {headline(advice)};
-  document.warnings = run.trace.warnings;
+  document.warnings = trace.warnings;
   if (advice.is_refused()) document.warnings.push_back("no savings are given: " + advice.abstained.front().reason);
   const ReplayError& error = advice.error;
   document.facts = {

@@ -20,7 +20,7 @@ int run_advise(const AdviseOptions& options) {
   const Trace trace = open_run(options.run, options.common);
   const RunFacts run(trace, options.selection.get());
   const Advice advice = advise(run, options.advice);
-  emit(advice_document(run, advice), options.common);
+  emit(advice_document(trace, advice), options.common);
   return status_of(trace);
 }
 

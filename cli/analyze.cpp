@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "advisor/advice.h"
 #include "analyzer/analyses/hta.h"
 #include "analyzer/experiment/comparison.h"
 #include "analyzer/importers/open.h"
@@ -44,6 +45,20 @@ Document analyze_hta(const Trace& trace) {
   return document;
 }
 
+Document analyze_run(const Trace& trace, const AnalyzeOptions& options) {
+  const RunFacts run(trace, options.selection.get());
+  Document document = analyze_document(run, {.top = options.top,
+                                             .thesis = options.definition == "thesis",
+                                             .verdict_facts = options.common.format != "table"});
+  const std::optional<Advice> advice = advise_briefly(run);
+  const std::string next = advice ? next_line(*advice) : std::string();
+  if (!next.empty()) {
+    document.headline.push_back(next);
+    document.headline.push_back(fmt::format("  evidence: swinscope advise {}", path_argument(options.run)));
+  }
+  return document;
+}
+
 int run_analyze(const AnalyzeOptions& options) {
   if (options.list) {
     emit(analyses_document(), options.common);
@@ -69,12 +84,7 @@ int run_analyze(const AnalyzeOptions& options) {
   if (const auto runs = independent_runs(options.run); !runs.empty())
     return show_runs(runs, RunOrder::kFastestFirst, options.selection.get(), options.common);
   const Trace trace = open_run(options.run, options.common);
-  Document document = options.definition == "hta"
-                          ? analyze_hta(trace)
-                          : analyze_document(RunFacts(trace, options.selection.get()),
-                                             {.top = options.top,
-                                              .thesis = options.definition == "thesis",
-                                              .verdict_facts = options.common.format != "table"});
+  Document document = options.definition == "hta" ? analyze_hta(trace) : analyze_run(trace, options);
   document.run = trace.path;
   document.warnings = trace.warnings;
   emit(document, options.common);

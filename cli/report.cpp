@@ -7,12 +7,14 @@
 
 #include <fmt/format.h>
 
+#include "advisor/advice.h"
 #include "analyzer/experiment/comparison.h"
 #include "analyzer/experiment/experiment.h"
 #include "cli/command.h"
 #include "cli/experiments.h"
 #include "cli/selection.h"
 #include "store/error.h"
+#include "store/shell.h"
 
 namespace swinscope::cli {
 namespace fs = std::filesystem;
@@ -37,9 +39,21 @@ std::vector<std::string> single_runs(const std::vector<std::string>& runs) {
   return single;
 }
 
+ReportPart run_part(const std::string& run, const ReportOptions& options) {
+  const Trace trace = open_run(run, options.common);
+  ReportPart part = report_part(trace, run, options.selection.get());
+  const std::optional<Advice> advice = advise_briefly(RunFacts(trace, options.selection.get()));
+  if (!advice || advice->cards.empty()) return part;
+  const Document document = advice_document(trace, *advice);
+  part.further.push_back({"Opportunities", document.notes, document.facts, {}, document.tables});
+  part.document.headline.push_back(document.headline.front());
+  part.document.headline.push_back(fmt::format("  evidence: swinscope advise {}", path_argument(run)));
+  return part;
+}
+
 std::vector<ReportPart> parts_of(const std::string& run, const ReportOptions& options) {
   const CommonOptions& common = options.common;
-  if (!is_experiment(run)) return {report_part(open_run(run, common), run, options.selection.get())};
+  if (!is_experiment(run)) return {run_part(run, options)};
   options.selection.refuse_for(run);
   common.warn_of_class_rules();
   std::vector<ReportPart> parts = report_parts(read_experiment(run));

@@ -115,6 +115,8 @@ void add_sections(Report& report, const ReportPart& part) {
   main.tables = document.schema == "analyze" ? tables_of(part, AnalysisSection::kTime)
                                              : tables_named(part, {"differences", "comparison", "points"});
   add(std::move(main));
+  for (const ReportSection& section : part.further)
+    add(section);
   if (document.schema != "analyze") return;
   for (const AnalysisSection kind : {AnalysisSection::kWork, AnalysisSection::kRanks, AnalysisSection::kRecording}) {
     ReportSection section{std::string(section_title(kind)), {}, {}, {}, tables_of(part, kind)};

@@ -42,6 +42,7 @@ struct ReportPart {
   std::string prefix;  // of its headings, to tell several parts apart; empty: none
   ReportSection environment;
   std::vector<Table> details;            // of the analyses that the document leaves to commands of their own
+  std::vector<ReportSection> further;    // of whoever builds on the analyses: they stand behind where the time goes
   std::optional<ComparedSeries> series;  // of an experiment, to compare it with others
   std::vector<std::string> doubts;       // Verdict::doubts
   bool counts_losses = true;             // whether the sources count what they lose
