@@ -17,106 +17,101 @@ namespace {
 // Where they were not measured: what Hopper GPUs show.
 constexpr GraphCosts kUsualGraphCosts{10'000, 100, 700};
 
-// Replays a graph with changes.
-class Simulator {
- public:
-  Simulator(const RunFacts& run, const DependencyGraph& graph) : run_(run), graph_(graph) {}
+}  // namespace
 
-  std::int64_t step_ns(const std::vector<const Change*>& changes, Estimate estimate) const {
-    DependencyGraph edited = graph_;
-    for (const Change* change : changes)
-      apply(*change, estimate, kUsualGraphCosts, edited);
-    return replayed_step_ns(edited, replay(edited), run_);
+Advisor::Advisor(const RunFacts& run, const AdviceOptions& options) : run_(run), graph_(make_graph(run)) {
+  advice_.error = replay_error(graph_, replay(graph_), run);
+  if (advice_.error.step_error() > options.bound) {
+    advice_.abstained.push_back(
+        {"advice", fmt::format("the replay of the step as it is takes {}, the trace {}: {:.1f} % apart, more than {:.0f} %",
+                               format_duration(advice_.error.replayed_step_ns),
+                               format_duration(advice_.error.traced_step_ns), 100 * advice_.error.step_error(),
+                               100 * options.bound)});
+    return;
   }
+  find_cards(options);
+  advice_.abstained.push_back({"precision", "no table of this GPU's rates by precision was given"});
+}
 
- private:
-  const RunFacts& run_;
-  const DependencyGraph& graph_;
-};
+std::int64_t Advisor::step_ns(const std::vector<const Change*>& changes, Estimate estimate) const {
+  DependencyGraph edited = graph_;
+  for (const Change* change : changes)
+    apply(*change, estimate, kUsualGraphCosts, edited);
+  return replayed_step_ns(edited, replay(edited), run_);
+}
 
-Card evaluate(const Simulator& simulator, Change change, std::int64_t step_ns) {
+Card Advisor::evaluate(Change change) const {
   Card card;
   for (const Estimate estimate : kEstimates)
-    card.saving_ns[static_cast<std::size_t>(estimate)] = step_ns - simulator.step_ns({&change}, estimate);
+    card.saving_ns[static_cast<std::size_t>(estimate)] = advice_.step_ns() - step_ns({&change}, estimate);
   std::ranges::sort(card.saving_ns);
   card.change = std::move(change);
   return card;
 }
 
-void find_cards(const Work& work, const Simulator& simulator, const AdviceOptions& options, Advice& advice) {
+void Advisor::find_cards(const AdviceOptions& options) {
+  const Work work(run_, graph_);
   for (const ChangeKind& kind : change_kinds()) {
     std::vector<Change> changes = kind.find(work);
     const std::size_t found = changes.size();
     if (found == 0) {
       const bool lacks_rate = kind.needs_copy_rate && work.copy_rate() <= 0;
-      advice.abstained.push_back({std::string(kind.key), lacks_rate ? "the rate at which this GPU copies is not known"
-                                                                    : "no place for it was found in the trace"});
+      advice_.abstained.push_back({std::string(kind.key), lacks_rate ? "the rate at which this GPU copies is not known"
+                                                                     : "no place for it was found in the trace"});
       continue;
     }
     changes.resize(std::min(found, options.most_of_a_kind));
     std::size_t kept = 0;
     for (Change& change : changes) {
-      Card card = evaluate(simulator, std::move(change), advice.step_ns());
-      if (static_cast<double>(card.saving_ns.back()) < options.least_share * static_cast<double>(advice.step_ns())) continue;
+      Card card = evaluate(std::move(change));
+      const double least_ns = options.least_share * static_cast<double>(advice_.step_ns());
+      if (static_cast<double>(card.saving_ns.back()) < least_ns) continue;
       ++kept;
-      advice.cards.push_back(std::move(card));
+      advice_.cards.push_back(std::move(card));
     }
     if (kept == 0) {
-      advice.abstained.push_back({std::string(kind.key),
-                                  fmt::format("{}: none saves {:.1f} % of the step", format_counted(static_cast<std::int64_t>(found), "places"),
-                                              100 * options.least_share)});
+      advice_.abstained.push_back({std::string(kind.key),
+                                   fmt::format("{}: none saves {:.1f} % of the step",
+                                               format_counted(static_cast<std::int64_t>(found), "places"),
+                                               100 * options.least_share)});
     }
   }
-  std::ranges::stable_sort(advice.cards, std::ranges::greater(), &Card::likely_ns);
+  std::ranges::stable_sort(advice_.cards, std::ranges::greater(), &Card::likely_ns);
 }
 
-void apply_together(const Simulator& simulator, const AdviceOptions& options, Advice& advice) {
-  for (const std::string& id : options.applied) {
-    if (std::ranges::find(advice.cards, id, [](const Card& card) { return card.change.id; }) != advice.cards.end()) continue;
-    std::vector<std::string> ids;
-    for (const Card& card : advice.cards)
-      ids.push_back(card.change.id);
-    throw Error(ErrorKind::kUsage, fmt::format("--apply {}: there is no such change", id), "",
-                ids.empty() ? "none was found" : fmt::format("there are {}", fmt::join(ids, ", ")));
+std::array<std::int64_t, 3> Advisor::simulate(const std::vector<std::string>& ids) const {
+  for (const std::string& id : ids) {
+    if (std::ranges::find(advice_.cards, id, [](const Card& card) { return card.change.id; }) != advice_.cards.end())
+      continue;
+    std::vector<std::string> known;
+    for (const Card& card : advice_.cards)
+      known.push_back(card.change.id);
+    throw Error(ErrorKind::kUsage, fmt::format("{}: there is no such change", id), "",
+                known.empty() ? "none was found" : fmt::format("there are {}", fmt::join(known, ", ")));
   }
   std::vector<const Change*> applied;
   for (const ChangeKind& kind : change_kinds()) {  // in the order in which they are made
-    for (const Card& card : advice.cards) {
-      if (card.change.kind != kind.key) continue;
-      const bool is_asked = options.applied.empty()
-                                ? card.change.confidence != Confidence::kSpeculative
-                                : std::ranges::find(options.applied, card.change.id) != options.applied.end();
-      if (!is_asked) continue;
-      applied.push_back(&card.change);
-      advice.applied.push_back(card.change.id);
-    }
+    for (const Card& card : advice_.cards)
+      if (card.change.kind == kind.key && std::ranges::find(ids, card.change.id) != ids.end())
+        applied.push_back(&card.change);
   }
-  if (applied.empty()) return;
-  std::array<std::int64_t, 3> step_ns{};
+  std::array<std::int64_t, 3> result{};
   for (const Estimate estimate : kEstimates)
-    step_ns[static_cast<std::size_t>(estimate)] = simulator.step_ns(applied, estimate);
-  std::ranges::sort(step_ns, std::ranges::greater());
-  advice.joint_step_ns = step_ns;
+    result[static_cast<std::size_t>(estimate)] = step_ns(applied, estimate);
+  std::ranges::sort(result, std::ranges::greater());
+  return result;
 }
 
-}  // namespace
-
 Advice advise(const RunFacts& run, const AdviceOptions& options) {
-  const DependencyGraph graph = make_graph(run);
-  Advice advice;
-  advice.error = replay_error(graph, replay(graph), run);
-  if (advice.error.step_error() > options.bound) {
-    advice.abstained.push_back(
-        {"advice", fmt::format("the replay of the step as it is takes {}, the trace {}: {:.1f} % apart, more than {:.0f} %",
-                               format_duration(advice.error.replayed_step_ns), format_duration(advice.error.traced_step_ns),
-                               100 * advice.error.step_error(), 100 * options.bound)});
-    return advice;
+  const Advisor advisor(run, options);
+  Advice advice = advisor.advice();
+  if (advice.is_refused()) return advice;
+  advice.applied = options.applied;
+  if (advice.applied.empty()) {
+    for (const Card& card : advice.cards)
+      if (card.change.confidence != Confidence::kSpeculative) advice.applied.push_back(card.change.id);
   }
-  const Work work(run, graph);
-  const Simulator simulator(run, graph);
-  find_cards(work, simulator, options, advice);
-  advice.abstained.push_back({"precision", "no table of this GPU's rates by precision was given"});
-  apply_together(simulator, options, advice);
+  if (!advice.applied.empty()) advice.joint_step_ns = advisor.simulate(advice.applied);
   return advice;
 }
 

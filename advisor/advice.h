@@ -48,7 +48,29 @@ struct Advice {
   std::int64_t step_ns() const { return error.replayed_step_ns; }
 };
 
-// Throws as make_graph does; Error(kUsage) for an id that no card has.
+// Keeps the graph of a run, so that changes are switched on and off without making it anew. Several threads may simulate
+// at once.
+class Advisor {
+ public:
+  // Finds the changes and what each saves. Throws as make_graph does. The run must outlive it.
+  Advisor(const RunFacts& run, const AdviceOptions& options);
+
+  // Nothing is applied yet.
+  const Advice& advice() const { return advice_; }
+  // The step with these changes, by Estimate (the least saved first). Throws Error(kUsage) for an id that no card has.
+  std::array<std::int64_t, 3> simulate(const std::vector<std::string>& ids) const;
+
+ private:
+  std::int64_t step_ns(const std::vector<const Change*>& changes, Estimate estimate) const;
+  void find_cards(const AdviceOptions& options);
+  Card evaluate(Change change) const;
+
+  const RunFacts& run_;
+  const DependencyGraph graph_;
+  Advice advice_;
+};
+
+// Everything at once: the changes of `options.applied` are applied. Throws as Advisor does.
 Advice advise(const RunFacts& run, const AdviceOptions& options);
 
 // The first few of each kind, where that is quick: nothing of a large trace, or one that cannot be replayed.
