@@ -5,55 +5,113 @@
 namespace swinscope {
 namespace {
 
+constexpr std::size_t kLongest = 24;
+
 bool is_product(const WorkItem& item) { return item.kind == OperationKind::kGemm; }
-// What may lie between the two products: scale, bias, mask, softmax, dropout, changes of precision and order.
+bool is_set(const WorkItem& item) { return item.kind == OperationKind::kSet; }
+// What may lie between the products: scale, bias, mask, softmax, dropout, changes of precision and order, sums of the
+// bias's gradient.
 bool may_lie_between(const WorkItem& item) {
-  return is_pointwise(item.kind) || item.kind == OperationKind::kAttention || item.kind == OperationKind::kSet;
+  return is_pointwise(item.kind) || item.kind == OperationKind::kAttention || item.kind == OperationKind::kReduce ||
+         is_set(item);
+}
+// What puts the inputs into order, or the result.
+bool may_lie_beside(const WorkItem& item) {
+  return item.kind == OperationKind::kLayout || item.kind == OperationKind::kElementwise ||
+         item.kind == OperationKind::kAttention || is_set(item);
 }
 bool is_softmax(const WorkItem& item) {
   return item.kernel.find("oftmax") != std::string_view::npos || item.kernel.find("oftMax") != std::string_view::npos;
+}
+bool is_backward(const WorkItem& item) {
+  return item.kernel.find("ackward") != std::string_view::npos ||
+         (item.operation != nullptr && item.operation->phase == "backward");
+}
+// By the program's own words, where it has any: "stage1.block1.attn.scores" and "stage1.block1.attn.values".
+bool are_of_one_block(const WorkItem& a, const WorkItem& b) {
+  if (a.operation == nullptr || b.operation == nullptr) return true;
+  const auto block = [](std::string_view path) { return path.substr(0, path.rfind('.')); };
+  const std::string_view of_a = a.operation->path;
+  const std::string_view of_b = b.operation->path;
+  return of_a.starts_with("aten::") || of_a.starts_with(block(of_b)) || of_b.starts_with(block(of_a));
+}
+
+// The work of one attention around the softmax at `middle`; empty: it is none.
+struct Place {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  bool is_any() const { return end > begin; }
+};
+
+Place place_around(const std::vector<WorkItem>& items, std::size_t middle, std::size_t not_before) {
+  const std::size_t products = is_backward(items[middle]) ? 2 : 1;  // on each side
+  std::size_t begin = middle;
+  std::size_t found = 0;
+  while (begin > not_before && !items[begin].is_split && middle - begin < kLongest) {
+    const WorkItem& before = items[begin - 1];
+    if (is_product(before) && found < products) {
+      ++found;
+    } else if (!(found == 0 ? may_lie_between(before) : may_lie_beside(before))) {
+      break;
+    }
+    if (!are_of_one_block(before, items[middle])) break;
+    --begin;
+  }
+  if (found == 0) return {};
+  std::size_t end = middle + 1;
+  found = 0;
+  while (end < items.size() && !items[end].is_split && end - middle < kLongest) {
+    const WorkItem& next = items[end];
+    if (is_product(next) && found < products) {
+      ++found;
+    } else if (!(found == 0 ? may_lie_between(next) : may_lie_beside(next))) {
+      break;
+    }
+    if (!are_of_one_block(next, items[middle])) break;
+    ++end;
+  }
+  return found == 0 ? Place{} : Place{begin, end};
 }
 
 }  // namespace
 
 std::vector<Change> find_attention(const Work& work) {
-  constexpr std::size_t kLongest = 16;
   Grouped found;
   for (const WorkStream& stream : work.streams()) {
     const std::vector<WorkItem>& items = stream.items;
-    for (std::size_t first = 0; first < items.size(); ++first) {
-      if (!is_product(items[first])) continue;
-      std::size_t last = first + 1;
-      bool has_softmax = false;
-      while (last < items.size() && last - first < kLongest && !items[last].is_split && may_lie_between(items[last])) {
-        has_softmax = has_softmax || is_softmax(items[last]);
-        ++last;
-      }
-      if (!has_softmax || last >= items.size() || items[last].is_split || !is_product(items[last])) continue;
+    std::size_t not_before = 0;
+    for (std::size_t middle = 0; middle < items.size(); ++middle) {
+      if (!is_softmax(items[middle])) continue;
+      const Place place = place_around(items, middle, not_before);
+      if (!place.is_any()) continue;
       std::vector<const WorkItem*> chain;
-      std::int64_t total_ns = 0;
       std::int64_t products_ns = 0;
-      for (std::size_t i = first; i <= last; ++i) {
+      const WorkItem* kept = nullptr;  // stands for the fused kernel
+      for (std::size_t i = place.begin; i < place.end; ++i) {
         chain.push_back(&items[i]);
-        total_ns += items[i].duration_ns;
-        if (is_product(items[i])) products_ns += items[i].duration_ns;
+        if (!is_product(items[i])) continue;
+        products_ns += items[i].duration_ns;
+        if (kept == nullptr) kept = &items[i];
       }
+      const bool backward = is_backward(items[middle]);
       Change& change = found.of(names_of(chain), [&] {
         Change made;
-        made.title = "One kernel for attention instead of " + names_of(chain);
-        made.why = "the scores are written and read several times between two products; a fused kernel keeps them on the chip";
-        made.assumptions = {"the softmax is of the first product's result, the second product reads it",
-                            "the fused kernel takes half (a quarter to all) of the two products' time"};
+        made.title = (backward ? "One kernel for attention's backward pass instead of " : "One kernel for attention instead of ") +
+                     names_of(chain);
+        made.why = "the scores are written and read several times between products; a fused kernel keeps them on the chip, "
+                   "and reads its inputs where they lie";
+        made.assumptions = {"the softmax is of the product before it, the product after it reads the result",
+                            "the fused kernel takes half (a quarter to all) of the products' time"};
         return made;
       });
-      const double first_ns = static_cast<double>(std::max<std::int64_t>(1, items[first].duration_ns));
-      const double products = static_cast<double>(products_ns) / first_ns;
-      change.scaled.push_back({items[first].ref, {products, 0.5 * products, 0.25 * products}});
+      const double products = static_cast<double>(products_ns) / static_cast<double>(std::max<std::int64_t>(1, kept->duration_ns));
+      change.scaled.push_back({kept->ref, {products, 0.5 * products, 0.25 * products}});
       for (const WorkItem* item : chain) {
         change.evidence.push_back(item->ref);
-        if (item != chain.front()) change.removed.push_back(item->ref);
+        if (item != kept) change.removed.push_back(item->ref);
       }
-      first = last;
+      not_before = place.end;
+      middle = place.end - 1;
     }
   }
   return found.take(work, "attention");
