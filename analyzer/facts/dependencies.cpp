@@ -58,14 +58,17 @@ void Dependencies::find_launches() {
     }
     std::ranges::stable_sort(launches_[lane], {}, &Launch::at_ns);
   }
-  for (EventIndex call = 0; call < rank_->api.size(); ++call)
-    calls_.emplace_back(rank_->api.correlation[call], call);
+  for (EventIndex call = 0; call < rank_->api.size(); ++call) {
+    const std::uint64_t process = global_pid_of(rank_->api_lanes[rank_->api.lane[call]].global_tid);
+    if (rank_->api.correlation[call] != 0) calls_.push_back({{process, rank_->api.correlation[call]}, call});
+  }
   std::ranges::sort(calls_);
 }
 
-EventIndex Dependencies::call_of(std::uint32_t correlation) const {
-  const auto found = std::ranges::lower_bound(calls_, std::pair(correlation, EventIndex{0}));
-  return found != calls_.end() && found->first == correlation ? found->second : kNoEvent;
+EventIndex Dependencies::call_of(std::uint64_t global_pid, std::uint32_t correlation) const {
+  const ProcessAndCorrelation key(global_pid_of(global_pid == 0 ? rank_->run.global_pid : global_pid), correlation);
+  const auto found = std::ranges::lower_bound(calls_, std::pair(key, EventIndex{0}));
+  return found != calls_.end() && found->first == key ? found->second : kNoEvent;
 }
 
 EventIndex Dependencies::last_launched(std::uint32_t lane, std::int64_t before_ns) const {
@@ -98,7 +101,7 @@ void Dependencies::add_recorded() {
   std::unordered_map<std::uint64_t, Recorded> by_number;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Recorded>> by_event;
   for (const CudaEventRecord& record : rank_->cuda_events) {
-    const EventIndex call = call_of(record.correlation);
+    const EventIndex call = call_of(record.global_pid, record.correlation);
     const auto lane = lanes_.find(std::tuple(record.device, record.context, record.stream));
     if (call == kNoEvent || lane == lanes_.end()) continue;
     const Recorded recorded = {rank_->api.start_ns[call], lane->second};
@@ -110,16 +113,17 @@ void Dependencies::add_recorded() {
   const auto find_record = [&](const SyncRecord& sync, EventIndex call) -> const Recorded* {
     if (sync.event_sync != 0) {
       const auto found = by_number.find(sync.event_sync);
-      return found == by_number.end() ? nullptr : &found->second;
+      if (found == by_number.end()) return nullptr;
+      // Some recorders join a wait to whatever record of the event they saw last.
+      if (found->second.at_ns <= rank_->api.start_ns[call]) return &found->second;
     }
     const auto records = by_event.find({sync.context, sync.event});
     if (records == by_event.end()) return nullptr;
-    const auto after =
-        std::ranges::upper_bound(records->second, rank_->api.start_ns[call], {}, &Recorded::at_ns);
+    const auto after = std::ranges::upper_bound(records->second, rank_->api.start_ns[call], {}, &Recorded::at_ns);
     return after == records->second.begin() ? nullptr : &*std::prev(after);
   };
   for (const SyncRecord& sync : rank_->syncs) {
-    const EventIndex call = call_of(sync.correlation);
+    const EventIndex call = call_of(sync.global_pid, sync.correlation);
     if (call == kNoEvent) continue;  // a call that was not asked for: a query
     const auto lane = lanes_.find(std::tuple(sync.device, sync.context, sync.stream));
     if (sync.type == SyncType::kContext) {
