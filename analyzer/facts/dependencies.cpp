@@ -96,15 +96,16 @@ void Dependencies::add_recorded() {
   // The records of one event, by the time of the call; where the recorder numbers them, by that number.
   struct Recorded {
     std::int64_t at_ns;
-    std::uint32_t lane;
+    EventIndex last;  // what the stream held; kNoEvent: nothing
   };
   std::unordered_map<std::uint64_t, Recorded> by_number;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Recorded>> by_event;
   for (const CudaEventRecord& record : rank_->cuda_events) {
     const EventIndex call = call_of(record.global_pid, record.correlation);
     const auto lane = lanes_.find(std::tuple(record.device, record.context, record.stream));
-    if (call == kNoEvent || lane == lanes_.end()) continue;
-    const Recorded recorded = {rank_->api.start_ns[call], lane->second};
+    if (call == kNoEvent) continue;
+    const std::int64_t at_ns = rank_->api.start_ns[call];
+    const Recorded recorded = {at_ns, lane == lanes_.end() ? kNoEvent : last_launched(lane->second, at_ns)};
     if (record.event_sync != 0) by_number.emplace(record.event_sync, recorded);
     by_event[{record.context, record.event}].push_back(recorded);
   }
@@ -132,12 +133,12 @@ void Dependencies::add_recorded() {
       if (lane != lanes_.end()) wait_for_lane(call, lane->second);
     } else if (const Recorded* record = find_record(sync, call); record == nullptr) {
       ++unresolved_;
-    } else if (const EventIndex event = last_launched(record->lane, record->at_ns); event == kNoEvent) {
+    } else if (record->last == kNoEvent) {
       // Recorded before anything was put onto the stream: nothing to wait for.
     } else if (sync.type == SyncType::kEvent) {
-      host_waits_.push_back({call, event});
+      host_waits_.push_back({call, record->last});
     } else if (sync.type == SyncType::kStreamWaitEvent && lane != lanes_.end()) {
-      stream_waits_.push_back({call, lane->second, event});
+      stream_waits_.push_back({call, lane->second, record->last});
     }
   }
 }

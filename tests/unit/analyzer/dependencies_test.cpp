@@ -112,6 +112,8 @@ TEST_F(DependenciesTest, AnEventOnAnEmptyStreamIsNothingToWaitFor) {
   rank_.launch("a", 2, 7, 40);
   rank_.launch("on 8", 4, 9, 40, kSide);
   rank_.sync(SyncType::kStreamWaitEvent, 8, 9, kSide, {1, 41});
+  rank_.record({2, 42}, 10, {9});  // a stream that never held anything
+  rank_.sync(SyncType::kStreamWaitEvent, 12, 13, kSide, {2, 42});
   EXPECT_EQ(waits(), Lines{});
   EXPECT_EQ(unresolved_, 0);
 }
