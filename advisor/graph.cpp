@@ -116,17 +116,31 @@ class GraphMaker {
     }
   }
 
+  // When each event was launched. Without a launch: when it starts, but before what follows on its stream was launched.
+  void find_launches() {
+    launched_ns_.resize(gpu_.size());
+    for (const GpuLane& lane : rank_.gpu_lanes) {
+      std::int64_t next_ns = std::numeric_limits<std::int64_t>::max();
+      for (EventIndex e = lane.events.end; e-- > lane.events.begin;) {
+        const bool is_launched = gpu_.launch[e] != kNoEvent;
+        launched_ns_[e] = is_launched ? begin_of(node_of_call_[gpu_.launch[e]]) : std::min(gpu_.start_ns[e], next_ns);
+        next_ns = std::min(next_ns, launched_ns_[e]);
+      }
+    }
+  }
+
   // By the call that launches them, of one call by start: so each stream has its order.
   void add_ops() {
+    find_launches();
     std::vector<EventIndex> events(gpu_.size());
     for (EventIndex e = 0; e < gpu_.size(); ++e)
       events[e] = e;
-    const auto launched_ns = [&](EventIndex e) {
-      return gpu_.launch[e] == kNoEvent ? gpu_.start_ns[e] : begin_of(node_of_call_[gpu_.launch[e]]);
+    const auto place_of = [&](EventIndex e) {
+      const bool is_launched = gpu_.launch[e] != kNoEvent;
+      return std::tuple(launched_ns_[e], is_launched, is_launched ? node_of_call_[gpu_.launch[e]] : 0,
+                        gpu_.start_ns[e]);
     };
-    std::ranges::stable_sort(events, [&](EventIndex a, EventIndex b) {
-      return std::pair(launched_ns(a), gpu_.start_ns[a]) < std::pair(launched_ns(b), gpu_.start_ns[b]);
-    });
+    std::ranges::stable_sort(events, {}, place_of);
     node_of_event_.resize(gpu_.size(), kNoNode);
     std::vector<NodeIndex> last(rank_.gpu_lanes.size(), kNoNode);
     for (const EventIndex e : events) {
@@ -151,8 +165,12 @@ class GraphMaker {
 
   void join_waits() {
     std::map<NodeIndex, std::vector<NodeIndex>> of_call;
-    for (const HostWait& wait : dependencies_.host_waits())
-      of_call[node_of_call_[wait.call]].push_back(node_of_event_[wait.event]);
+    for (const HostWait& wait : dependencies_.host_waits()) {
+      const NodeIndex call = node_of_call_[wait.call];
+      const NodeIndex op = node_of_event_[wait.event];
+      // Another thread may have launched it while this call had begun, but not the call in it that waits.
+      if (graph_.ops[op].call == kNoNode || graph_.ops[op].call <= call) of_call[call].push_back(op);
+    }
     for (const auto& [call, ops] : of_call) {
       graph_.calls[call].waits.begin = static_cast<EventIndex>(graph_.call_waits.size());
       graph_.call_waits.insert(graph_.call_waits.end(), ops.begin(), ops.end());
@@ -306,7 +324,7 @@ class GraphMaker {
       if (!usual || graph_.calls[index].own_ns < std::max(kLeastNs, kTimes * *usual)) continue;
       if (outstanding(i, begin_of(index)) < kOutstanding) continue;
       blocked.emplace_back(index, *usual);
-      lengths.push_back(static_cast<std::int64_t>(outstanding(i, end_of(index))));
+      lengths.push_back(static_cast<std::int64_t>(outstanding(i, end_of(index))) + 1);  // and itself
     }
     if (blocked.empty()) return;
     std::ranges::sort(lengths);
@@ -315,8 +333,8 @@ class GraphMaker {
       graph_.calls[index].own_ns = usual;
   }
 
-  // Where waits of streams were not recorded, or within a CUDA graph: work that starts when that of another stream ends,
-  // although its stream and its launch would have let it start before, waited for it.
+  // Where waits of streams were not recorded, or within a CUDA graph: work that starts when that of another stream
+  // ends, although its stream and its launch would have let it start before, waited for it.
   void infer_stream_waits() {
     constexpr std::int64_t kUnexplainedNs = 5 * kMicrosecond;
     constexpr std::int64_t kAfterNs = 6 * kMicrosecond;
@@ -357,7 +375,8 @@ class GraphMaker {
       const OpNode& node = graph_.ops[op];
       const std::int64_t start_ns = start_of_op(op);
       const std::int64_t launched_ns = node.call == kNoNode ? start_ns : begin_of(node.call) + node.latency_ns;
-      const std::int64_t before_ns = node.before == kNoNode ? std::numeric_limits<std::int64_t>::min() : end_of_op(node.before);
+      const std::int64_t before_ns =
+          node.before == kNoNode ? std::numeric_limits<std::int64_t>::min() : end_of_op(node.before);
       if (const auto waits = waits_.find(op); waits != waits_.end()) {
         std::int64_t awaited_ns = std::numeric_limits<std::int64_t>::min();
         for (const NodeIndex other : waits->second)
@@ -397,10 +416,12 @@ class GraphMaker {
   }
 
   void find_order() {
+    for (NodeIndex op = 0; op < graph_.ops.size(); ++op) {
+      const OpNode& node = graph_.ops[op];
+      if (node.call == kNoNode) graph_.order.push_back({launched_ns_[node.event], kNoNode, op});
+    }
     for (NodeIndex call = 0; call < graph_.calls.size(); ++call)
       graph_.order.push_back({begin_of(call), call, kNoNode});
-    for (NodeIndex op = 0; op < graph_.ops.size(); ++op)
-      if (graph_.ops[op].call == kNoNode) graph_.order.push_back({start_of_op(op), kNoNode, op});
     std::ranges::stable_sort(graph_.order, {}, &OrderedNode::time_ns);
   }
 
@@ -409,8 +430,9 @@ class GraphMaker {
   const GpuEvents& gpu_;
   const Dependencies& dependencies_;
   RankGraph graph_;
-  std::vector<NodeIndex> node_of_call_;   // by ApiCalls' index
-  std::vector<NodeIndex> node_of_event_;  // by GpuEvents' index
+  std::vector<NodeIndex> node_of_call_;                // by ApiCalls' index
+  std::vector<NodeIndex> node_of_event_;               // by GpuEvents' index
+  std::vector<std::int64_t> launched_ns_;              // as well
   std::map<NodeIndex, std::vector<NodeIndex>> waits_;  // of ops for others
 };
 

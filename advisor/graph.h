@@ -73,7 +73,7 @@ struct RankGraph {
   std::vector<NodeIndex> call_waits;  // ops
   std::vector<NodeIndex> op_waits;    // ops
   std::vector<OrderedNode> order;
-  // How many launches may be outstanding before the next one waits; 0: none waited.
+  // How many launches may be outstanding, the latest one with them; 0: none waited for room.
   std::int64_t queue_length = 0;
   std::int64_t event_delay_ns = 0;  // from the end of what a stream waits for to the start of what waits
   std::int64_t inferred_waits = 0;  // of a stream for another that nothing recorded, taken from what happened

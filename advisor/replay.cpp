@@ -71,7 +71,8 @@ class RankReplay {
     }
     if (call.handed_by != kNoNode) {
       const std::int64_t handed_ns = times_.calls[call.handed_by].end_ns + call.handed_ns;
-      if (call.before == kNoNode || handed_ns > times.start_ns) times = {handed_ns, 0, call.handed_by, Decider::kHandedOver, kNoNode};
+      if (call.before == kNoNode || handed_ns > times.start_ns)
+        times = {handed_ns, 0, call.handed_by, Decider::kHandedOver, kNoNode};
     }
     if (call.is_launch && graph_.queue_length > 0) return wait_for_room(times);
     return true;
@@ -138,9 +139,9 @@ class RankReplay {
   RankTimes times_;
   std::vector<bool> is_known_;       // whether an op's end is
   std::vector<NodeIndex> launches_;  // so far
-  std::size_t next_ = 0;     // in the order
-  NodeIndex next_op_ = 0;    // of the call that is under way
-  bool has_call_ = false;    // has begun
+  std::size_t next_ = 0;             // in the order
+  NodeIndex next_op_ = 0;            // of the call that is under way
+  bool has_call_ = false;            // has begun
   NodeIndex missing_ = kNoNode;
 };
 
@@ -181,7 +182,8 @@ std::uint32_t thread_of_steps(const Rank& rank, const RankGraph& graph, const Ra
     if (call.is_launch) ++launches[call.thread];
   std::uint32_t most = 0;
   for (std::uint32_t thread = 0; thread < launches.size(); ++thread) {
-    if (std::ranges::binary_search(steps.threads, rank.api_lanes[thread].global_tid) && launches[thread] > 0) return thread;
+    if (std::ranges::binary_search(steps.threads, rank.api_lanes[thread].global_tid) && launches[thread] > 0)
+      return thread;
     if (launches[thread] > launches[most]) most = thread;
   }
   return most;
@@ -202,16 +204,19 @@ class WindowFinder {
 
   Interval of(std::int32_t device, const Interval& recorded, const Interval& host) const {
     if (steps_.is_repetition()) return {start_at(device, recorded.begin_ns), start_at(device, recorded.end_ns)};
-    Interval window{clock_.replayed(host.begin_ns).value_or(kNever), clock_.replayed(host.end_ns).value_or(kNever)};
+    const std::int64_t begin_ns = clock_.replayed(host.begin_ns).value_or(kNever);
+    std::int64_t before_ns = begin_ns;  // the end of what was launched earlier
+    std::int64_t end_ns = clock_.replayed(host.end_ns).value_or(kNever);
     for (NodeIndex op = 0; op < graph_.ops.size(); ++op) {
       const OpNode& node = graph_.ops[op];
-      if (rank_.gpu_lanes[node.lane].device != device || node.call == kNoNode) continue;
-      const std::int64_t launched_ns = rank_.api.start_ns[graph_.calls[node.call].event];
-      const std::int64_t end_ns = times_.ops[op].end_ns;
-      if (launched_ns < host.begin_ns) window.begin_ns = std::max(window.begin_ns, end_ns);
-      if (launched_ns < host.end_ns) window.end_ns = std::max(window.end_ns, end_ns);
+      if (rank_.gpu_lanes[node.lane].device != device) continue;
+      const EventIndex launch = rank_.gpu.launch[node.event];
+      const std::int64_t cause_ns = launch == kNoEvent ? node.recorded_start_ns : rank_.api.start_ns[launch];
+      if (cause_ns >= host.end_ns) continue;
+      std::int64_t& last_ns = cause_ns < host.begin_ns ? before_ns : end_ns;
+      last_ns = std::max(last_ns, times_.ops[op].end_ns);
     }
-    return window;
+    return {before_ns < end_ns ? before_ns : begin_ns, end_ns};
   }
 
  private:
@@ -258,8 +263,8 @@ Interval host_part(const RankSteps& steps, const DeviceScope& scope) {
 std::int64_t start_after_recorded(const RankGraph& graph, const Rank& rank, NodeIndex op) {
   const OpNode& node = graph.ops[op];
   const auto end_of = [&](NodeIndex other) { return rank.gpu.end_ns[graph.ops[other].event]; };
-  std::int64_t start_ns = node.call == kNoNode ? node.recorded_start_ns
-                                               : rank.api.start_ns[graph.calls[node.call].event] + node.latency_ns;
+  std::int64_t start_ns =
+      node.call == kNoNode ? node.recorded_start_ns : rank.api.start_ns[graph.calls[node.call].event] + node.latency_ns;
   if (node.before != kNoNode) start_ns = std::max(start_ns, end_of(node.before) + node.gap_ns);
   for (EventIndex i = node.waits.begin; i < node.waits.end; ++i)
     start_ns = std::max(start_ns, end_of(graph.op_waits[i]) + graph.event_delay_ns);
@@ -272,9 +277,11 @@ Replay replay(const DependencyGraph& graph) {
   std::vector<RankReplay> ranks;
   for (const RankGraph& rank : graph.ranks)
     ranks.emplace_back(rank);
-  std::vector<std::size_t> missing(graph.collectives.size());
-  for (std::size_t c = 0; c < missing.size(); ++c)
-    missing[c] = graph.collectives[c].members.size();
+  struct Meeting {
+    std::vector<CollectiveNode::Member> arrived;
+    bool is_off = false;  // each member goes on alone
+  };
+  std::vector<Meeting> meetings(graph.collectives.size());
   const auto resolve = [&](std::size_t collective) {
     const auto& members = graph.collectives[collective].members;
     std::int64_t last_ns = kNever;
@@ -289,20 +296,37 @@ Replay replay(const DependencyGraph& graph) {
       ranks[member.rank].resolve(member.op, end_ns);
     }
   };
-  const auto arrived = [&](NodeIndex, std::uint32_t collective) {
-    if (--missing[collective] == 0) resolve(collective);
+  const auto go_on_alone = [&](const CollectiveNode::Member& member) {
+    ranks[member.rank].resolve(member.op, ranks[member.rank].op(member.op).end_ns);
   };
   Replay result;
   for (;;) {
     bool has_moved = false;
-    for (RankReplay& rank : ranks)
-      has_moved = rank.advance(arrived) || has_moved;
+    for (std::uint32_t r = 0; r < ranks.size(); ++r) {
+      const auto arrived = [&](NodeIndex op, std::uint32_t collective) {
+        Meeting& meeting = meetings[collective];
+        meeting.arrived.push_back({r, op});
+        if (meeting.is_off) {
+          go_on_alone({r, op});
+        } else if (meeting.arrived.size() == graph.collectives[collective].members.size()) {
+          resolve(collective);
+        }
+      };
+      has_moved = ranks[r].advance(arrived) || has_moved;
+    }
     if (has_moved) continue;
     const auto stuck = std::ranges::find_if(ranks, [](const RankReplay& rank) { return !rank.is_done(); });
     if (stuck == ranks.end()) break;
+    const auto r = static_cast<std::uint32_t>(stuck - ranks.begin());
     const NodeIndex op = stuck->missing();
-    stuck->resolve(op, stuck->op(op).end_ns);
+    const std::uint32_t collective = graph.ranks[r].ops[op].collective;
     ++result.unmatched;
+    if (collective == kNoNode) {  // of a graph that waits for what comes later
+      go_on_alone({r, op});
+    } else {
+      meetings[collective].is_off = true;
+      std::ranges::for_each(meetings[collective].arrived, go_on_alone);
+    }
   }
   for (RankReplay& rank : ranks)
     result.ranks.push_back(rank.take());

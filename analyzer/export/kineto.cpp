@@ -76,6 +76,7 @@ class Preamble {
     write_domains();
     write_kernels();
     write_rows("graph_node", own_graph_nodes(rank_));
+    write_rows("cuda_event", own_cuda_events(rank_));
     write_rows("collective", own_collectives(trace_, rank_));
     write_rows("thread_cpu", own_thread_cpu(rank_));
     if (index_ == 0 && source_.has_launchers()) write_launchers();

@@ -284,6 +284,9 @@ class RankEvents {
   }
 
   void write_syncs() {
+    std::unordered_map<std::uint64_t, const CudaEventRecord*> recorded;
+    for (const CudaEventRecord& event : rank_.cuda_events)
+      recorded.emplace(event.event_sync, &event);
     for (const SyncRecord& sync : rank_.syncs) {
       if (!source_.has_host_time(index_, sync.start_ns)) continue;
       // A context has no stream; HTA takes a number for one of a stream.
@@ -296,6 +299,11 @@ class RankEvents {
       writer_.argument("stream_id", sync.stream);
       writer_.argument("correlation", sync.correlation);
       writer_.argument("event_id", sync.event);
+      if (const auto event = recorded.find(sync.event_sync); sync.event_sync != 0 && event != recorded.end()) {
+        writer_.argument("wait_on_stream", event->second->stream);
+        writer_.argument("wait_on_cuda_event_record_corr_id", event->second->correlation);
+        writer_.argument("wait_on_cuda_event_id", sync.event);
+      }
       writer_.argument("event_sync", sync.event_sync);
       writer_.argument("type", static_cast<int>(sync.type));
       writer_.argument("graph node id", sync.graph_node);

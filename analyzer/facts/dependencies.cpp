@@ -58,14 +58,17 @@ void Dependencies::find_launches() {
     }
     std::ranges::stable_sort(launches_[lane], {}, &Launch::at_ns);
   }
-  for (EventIndex call = 0; call < rank_->api.size(); ++call)
-    calls_.emplace_back(rank_->api.correlation[call], call);
+  for (EventIndex call = 0; call < rank_->api.size(); ++call) {
+    const std::uint64_t process = global_pid_of(rank_->api_lanes[rank_->api.lane[call]].global_tid);
+    if (rank_->api.correlation[call] != 0) calls_.push_back({{process, rank_->api.correlation[call]}, call});
+  }
   std::ranges::sort(calls_);
 }
 
-EventIndex Dependencies::call_of(std::uint32_t correlation) const {
-  const auto found = std::ranges::lower_bound(calls_, std::pair(correlation, EventIndex{0}));
-  return found != calls_.end() && found->first == correlation ? found->second : kNoEvent;
+EventIndex Dependencies::call_of(std::uint64_t global_pid, std::uint32_t correlation) const {
+  const ProcessAndCorrelation key(global_pid_of(global_pid == 0 ? rank_->run.global_pid : global_pid), correlation);
+  const auto found = std::ranges::lower_bound(calls_, std::pair(key, EventIndex{0}));
+  return found != calls_.end() && found->first == key ? found->second : kNoEvent;
 }
 
 EventIndex Dependencies::last_launched(std::uint32_t lane, std::int64_t before_ns) const {
@@ -93,15 +96,16 @@ void Dependencies::add_recorded() {
   // The records of one event, by the time of the call; where the recorder numbers them, by that number.
   struct Recorded {
     std::int64_t at_ns;
-    std::uint32_t lane;
+    EventIndex last;  // what the stream held; kNoEvent: nothing
   };
   std::unordered_map<std::uint64_t, Recorded> by_number;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Recorded>> by_event;
   for (const CudaEventRecord& record : rank_->cuda_events) {
-    const EventIndex call = call_of(record.correlation);
+    const EventIndex call = call_of(record.global_pid, record.correlation);
     const auto lane = lanes_.find(std::tuple(record.device, record.context, record.stream));
-    if (call == kNoEvent || lane == lanes_.end()) continue;
-    const Recorded recorded = {rank_->api.start_ns[call], lane->second};
+    if (call == kNoEvent) continue;
+    const std::int64_t at_ns = rank_->api.start_ns[call];
+    const Recorded recorded = {at_ns, lane == lanes_.end() ? kNoEvent : last_launched(lane->second, at_ns)};
     if (record.event_sync != 0) by_number.emplace(record.event_sync, recorded);
     by_event[{record.context, record.event}].push_back(recorded);
   }
@@ -110,16 +114,17 @@ void Dependencies::add_recorded() {
   const auto find_record = [&](const SyncRecord& sync, EventIndex call) -> const Recorded* {
     if (sync.event_sync != 0) {
       const auto found = by_number.find(sync.event_sync);
-      return found == by_number.end() ? nullptr : &found->second;
+      if (found == by_number.end()) return nullptr;
+      // Some recorders join a wait to whatever record of the event they saw last.
+      if (found->second.at_ns <= rank_->api.start_ns[call]) return &found->second;
     }
     const auto records = by_event.find({sync.context, sync.event});
     if (records == by_event.end()) return nullptr;
-    const auto after =
-        std::ranges::upper_bound(records->second, rank_->api.start_ns[call], {}, &Recorded::at_ns);
+    const auto after = std::ranges::upper_bound(records->second, rank_->api.start_ns[call], {}, &Recorded::at_ns);
     return after == records->second.begin() ? nullptr : &*std::prev(after);
   };
   for (const SyncRecord& sync : rank_->syncs) {
-    const EventIndex call = call_of(sync.correlation);
+    const EventIndex call = call_of(sync.global_pid, sync.correlation);
     if (call == kNoEvent) continue;  // a call that was not asked for: a query
     const auto lane = lanes_.find(std::tuple(sync.device, sync.context, sync.stream));
     if (sync.type == SyncType::kContext) {
@@ -128,12 +133,12 @@ void Dependencies::add_recorded() {
       if (lane != lanes_.end()) wait_for_lane(call, lane->second);
     } else if (const Recorded* record = find_record(sync, call); record == nullptr) {
       ++unresolved_;
-    } else if (const EventIndex event = last_launched(record->lane, record->at_ns); event == kNoEvent) {
+    } else if (record->last == kNoEvent) {
       // Recorded before anything was put onto the stream: nothing to wait for.
     } else if (sync.type == SyncType::kEvent) {
-      host_waits_.push_back({call, event});
+      host_waits_.push_back({call, record->last});
     } else if (sync.type == SyncType::kStreamWaitEvent && lane != lanes_.end()) {
-      stream_waits_.push_back({call, lane->second, event});
+      stream_waits_.push_back({call, lane->second, record->last});
     }
   }
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "analyzer/trace/trace.h"
@@ -41,6 +42,7 @@ class Dependencies {
   std::int64_t unresolved() const { return unresolved_; }
 
  private:
+  using ProcessAndCorrelation = std::pair<std::uint64_t, std::uint32_t>;  // each process counts its calls
   struct Launch {
     std::int64_t at_ns;
     EventIndex event;
@@ -52,15 +54,15 @@ class Dependencies {
   void add_blocking_copies();
   void wait_for_lane(EventIndex call, std::uint32_t lane);
   void wait_for_device(EventIndex call, std::int32_t device, std::uint32_t context, bool any_context);
-  EventIndex call_of(std::uint32_t correlation) const;
+  EventIndex call_of(std::uint64_t global_pid, std::uint32_t correlation) const;
   // The last work that was launched into the lane before; kNoEvent: none.
   EventIndex last_launched(std::uint32_t lane, std::int64_t before_ns) const;
 
   const Trace* trace_;
   const Rank* rank_;
-  std::vector<std::vector<Launch>> launches_;                                          // by lane, by time
-  std::map<EventIndex, EventIndex> last_of_graph_;                                     // launching call -> event
-  std::vector<std::pair<std::uint32_t, EventIndex>> calls_;                            // correlation -> call
+  std::vector<std::vector<Launch>> launches_;       // by lane, by time
+  std::map<EventIndex, EventIndex> last_of_graph_;  // launching call -> event
+  std::vector<std::pair<ProcessAndCorrelation, EventIndex>> calls_;
   std::map<std::tuple<std::int32_t, std::uint32_t, std::uint32_t>, std::uint32_t> lanes_;  // device, context, stream
   std::vector<StreamWait> stream_waits_;
   std::vector<HostWait> host_waits_;

@@ -77,7 +77,8 @@ void KinetoDocumentReader::take_event(const KinetoEvent& event, std::string_view
     ++extent_.events;
   }
   if (phase == "X") {
-    if (kind == KinetoKind::kIgnored || !is_usable(event) || hold(event, text)) return;
+    if (kind == KinetoKind::kIgnored || !is_usable(event)) return;
+    if (kind != KinetoKind::kCudaEvent && hold(event, text)) return;
     take_complete(event, kind);
   } else if (phase == "B") {
     begin_range(event, text);
@@ -131,6 +132,11 @@ void KinetoDocumentReader::take_complete(const KinetoEvent& event, KinetoKind ki
     drop(what_of(event), "the rank it belongs to is not known");
     return;
   }
+  if (kind == KinetoKind::kCudaEvent) {
+    const std::int64_t time_ns = time_of_cuda_event(*event.ts_ns);
+    members_[index]->records.add(event, kind, time_ns, time_ns, 0);
+    return;
+  }
   set_origin(*event.ts_ns);
   const std::int64_t start_ns = *event.ts_ns - *origin_ns_;
   const std::int64_t end_ns = start_ns + event.dur_ns.value_or(0);
@@ -143,6 +149,13 @@ void KinetoDocumentReader::take_complete(const KinetoEvent& event, KinetoKind ki
   // Only of foreign recordings is it a question whether they can be right.
   const bool is_foreign = !own_ || own_->source == "kineto";
   if (is_work && event.graph_node == 0 && is_foreign) note_overlap(member, event, start_ns, end_ns);
+}
+
+// Before CUDA 12.8 it was not recorded, and the event stands at zero or before all others: it tells nothing of them.
+std::int64_t KinetoDocumentReader::time_of_cuda_event(std::int64_t ts_ns) const {
+  if (ts_ns <= 0 || !origin_ns_) return kUnknownTime;
+  const std::int64_t time_ns = ts_ns - *origin_ns_;
+  return time_ns < extent_.first_ns - kHourNs || time_ns > kMaxTimeNs ? kUnknownTime : time_ns;
 }
 
 // members_.size() when it is not known.

@@ -83,6 +83,7 @@ class KinetoDocumentReader {
   void settle_held(ImportReport& report);
   bool is_usable(const KinetoEvent& event);
   void set_origin(std::int64_t ts_ns);
+  std::int64_t time_of_cuda_event(std::int64_t ts_ns) const;
   void extend(std::int64_t start_ns, std::int64_t end_ns);
   std::size_t member_of(const KinetoEvent& event, KinetoKind kind, std::int64_t process);
   void note_overlap(Member& member, const KinetoEvent& event, std::int64_t start_ns, std::int64_t end_ns);

@@ -187,6 +187,10 @@ void read_argument(KinetoEvent& event, std::string_view key, od::value value, bo
     event.seq = as_integer(value);
   } else if (key == "event_id" || key == "wait_on_cuda_event_id") {
     event.event_id = as_integer_or_zero(value);
+  } else if (key == "wait_on_stream") {
+    event.wait_stream = as_integer(value);
+  } else if (key == "wait_on_cuda_event_record_corr_id") {
+    event.wait_record = as_integer(value);
   } else if (key.starts_with("hlo_")) {
     event.has_hlo = true;
   } else if (expects_own) {
@@ -244,7 +248,7 @@ void read_field(KinetoEvent& event, std::string_view key, od::value value, bool 
 KinetoKind kineto_kind(std::string_view category) {
   using Entry = std::pair<std::string_view, KinetoKind>;
   // The most frequent first.
-  constexpr std::array<Entry, 25> kKinds = {{{"cpu_op", KinetoKind::kOperator},
+  constexpr std::array<Entry, 26> kKinds = {{{"cpu_op", KinetoKind::kOperator},
                                              {"kernel", KinetoKind::kKernel},
                                              {"cuda_runtime", KinetoKind::kRuntime},
                                              {"python_function", KinetoKind::kPython},
@@ -254,6 +258,7 @@ KinetoKind kineto_kind(std::string_view category) {
                                              {"user_annotation", KinetoKind::kAnnotation},
                                              {"gpu_user_annotation", KinetoKind::kGpuAnnotation},
                                              {"cuda_sync", KinetoKind::kSync},
+                                             {"cuda_event", KinetoKind::kCudaEvent},
                                              {"overhead", KinetoKind::kOverhead},
                                              {"ac2g", KinetoKind::kIgnored},
                                              {"fwdbwd", KinetoKind::kIgnored},

@@ -21,6 +21,7 @@ enum class KinetoKind : std::uint8_t {
   kCopy,
   kSet,
   kSync,
+  kCudaEvent,
   kGpuAnnotation,  // up to here they stand on a device and a stream
   kRuntime,
   kDriver,
@@ -84,6 +85,8 @@ struct KinetoEvent {
   std::int64_t registers = 0;
   std::int64_t shared_memory = 0;
   std::int64_t event_id = 0;
+  std::optional<std::int64_t> wait_stream;  // on which the event that is waited for was recorded
+  std::optional<std::int64_t> wait_record;  // correlation of the call that recorded it; -1: not known
   Dim3 grid;
   Dim3 block;
   std::string_view label;       // metadata: "name", or "labels"

@@ -118,9 +118,9 @@ class Row {
     ok_ = ok_ && is_time(ns);
     return ns;
   }
-  std::int64_t time_or_open() {
+  std::int64_t time_or(std::int64_t none) {
     const auto ns = number<std::int64_t>();
-    ok_ = ok_ && (ns == kOpenEnd || is_time(ns));
+    ok_ = ok_ && (ns == none || is_time(ns));
     return ns;
   }
   std::string text() {
@@ -198,6 +198,13 @@ std::vector<ordered_json> own_graph_nodes(const Rank& rank) {
   return rows;
 }
 
+std::vector<ordered_json> own_cuda_events(const Rank& rank) {
+  std::vector<ordered_json> rows;
+  for (const CudaEventRecord& r : rank.cuda_events)
+    rows.push_back({r.time_ns, r.global_pid, r.event_sync, r.correlation, r.device, r.context, r.stream, r.event});
+  return rows;
+}
+
 std::vector<ordered_json> own_collectives(const Trace& trace, const Rank& rank) {
   std::vector<ordered_json> rows;
   for (const CollectiveRecord& r : rank.collectives) {
@@ -268,6 +275,11 @@ bool OwnRecords::take_row(std::string_view kind, const json& values, RecordSink&
     return add(GraphNodeRecord{row.time(), row.number<std::uint64_t>(), row.number<std::uint64_t>(),
                                row.number<std::uint64_t>()});
   }
+  if (kind == "cuda_event") {
+    return add(CudaEventRecord{row.time_or(kUnknownTime), row.number<std::uint64_t>(), row.number<std::uint64_t>(),
+                               row.number<std::uint32_t>(), row.number<std::int32_t>(), row.number<std::uint32_t>(),
+                               row.number<std::uint32_t>(), row.number<std::uint32_t>()});
+  }
   if (kind == "collective") {
     return add(CollectiveRecord{row.number<std::uint64_t>(), row.number<std::uint64_t>(), row.number<std::uint32_t>(),
                                 string(), string(), string(), string(), row.number<std::int64_t>(),
@@ -277,9 +289,9 @@ bool OwnRecords::take_row(std::string_view kind, const json& values, RecordSink&
     return add(ThreadCpuRecord{row.time(), row.number<std::uint64_t>(), row.number<std::int64_t>()});
   }
   if (kind == "process") {
-    return add(ProcessRecord{row.number<std::uint64_t>(), row.time(), row.time_or_open(), row.number<std::uint64_t>(),
-                             row.number<std::int32_t>(), string(), string(), row.number<std::int64_t>(),
-                             row.number<std::int64_t>(), row.number<std::int64_t>()});
+    return add(ProcessRecord{row.number<std::uint64_t>(), row.time(), row.time_or(kOpenEnd),
+                             row.number<std::uint64_t>(), row.number<std::int32_t>(), string(), string(),
+                             row.number<std::int64_t>(), row.number<std::int64_t>(), row.number<std::int64_t>()});
   }
   if (kind == "process_cpu") {
     return add(ProcessCpuRecord{row.time(), row.number<std::uint64_t>(), row.number<std::int64_t>(),

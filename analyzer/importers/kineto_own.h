@@ -54,6 +54,7 @@ std::optional<OwnEvent> read_own_event(std::string_view json);
 
 // Rows of one kind, as JSON arrays.
 std::vector<nlohmann::ordered_json> own_graph_nodes(const Rank& rank);
+std::vector<nlohmann::ordered_json> own_cuda_events(const Rank& rank);
 std::vector<nlohmann::ordered_json> own_collectives(const Trace& trace, const Rank& rank);
 std::vector<nlohmann::ordered_json> own_thread_cpu(const Rank& rank);
 std::vector<nlohmann::ordered_json> own_processes(const Trace& trace, const Launcher& launcher);

@@ -126,6 +126,8 @@ void KinetoRecords::add(const KinetoEvent& event, KinetoKind kind, std::int64_t 
       return set(event, times);
     case KinetoKind::kSync:
       return sync(event, times);
+    case KinetoKind::kCudaEvent:
+      return cuda_event(event, times);
     case KinetoKind::kGpuAnnotation: {
       // It stands on a device and stream, not on a thread; its stream serves as the thread number.
       const auto global_pid =
@@ -178,6 +180,8 @@ void KinetoRecords::finish(RunInfo run) {
   add_domains();
   run.graph_level_only = run.graph_level_only || has_whole_graphs_;
   if (exact_) return sink_.set_run(run);
+  for (const auto& [correlation, recorded] : cuda_events_)
+    sink_.add(recorded);
   run.source = "kineto";
   run.global_pid = process();
   for (const auto& [pid, name] : process_names_) {
@@ -335,7 +339,36 @@ void KinetoRecords::sync(const KinetoEvent& event, Times times) {
   r.event = narrow<std::uint32_t>(event.event_id);
   r.event_sync = static_cast<std::uint64_t>(event.own.event_sync);
   if (exact_) r.graph_node = graph_node_of(event);
+  if (!exact_) wait_for(event, r);
   sink_.add(r);
+}
+
+// PyTorch says with the wait where the event was recorded; as events of their own newer versions have them, too.
+void KinetoRecords::wait_for(const KinetoEvent& event, SyncRecord& sync) {
+  if (event.wait_record.value_or(-1) <= 0) return;
+  CudaEventRecord recorded;
+  recorded.correlation = correlations_.small(*event.wait_record);
+  recorded.event_sync = sync.event_sync = recorded.correlation;
+  if (event.wait_stream.value_or(-1) < 0) return;
+  recorded.global_pid = sync.global_pid;
+  recorded.device = sync.device;
+  recorded.context = sync.context;
+  recorded.stream = streams_.small(*event.wait_stream);
+  recorded.event = sync.event;
+  cuda_events_.try_emplace(recorded.correlation, recorded);
+}
+
+void KinetoRecords::cuda_event(const KinetoEvent& event, Times times) {
+  const auto at = gpu_record<GpuRecord>(event, times);
+  CudaEventRecord r;
+  r.time_ns = at.start_ns;
+  r.global_pid = at.global_pid;
+  r.event_sync = r.correlation = at.correlation;
+  r.device = at.device;
+  r.context = at.context;
+  r.stream = at.stream;
+  r.event = narrow<std::uint32_t>(event.event_id);
+  cuda_events_.insert_or_assign(r.correlation, r);
 }
 
 void KinetoRecords::api(const KinetoEvent& event, Times times, ApiClass api_class, std::uint64_t pid) {

@@ -44,7 +44,8 @@ class KinetoRecords {
   // A domain or a kernel's names.
   void define(const OwnEvent& event);
 
-  // Times are those that are stored. `host_pid`: as make_global_pid() takes it, of host events.
+  // Times are those that are stored; that of a CUDA event may be kUnknownTime. `host_pid`: as make_global_pid() takes
+  // it, of host events.
   void add(const KinetoEvent& event, KinetoKind kind, std::int64_t start_ns, std::int64_t end_ns,
            std::uint64_t host_pid);
   void add_mark(const KinetoEvent& event, std::int64_t time_ns);
@@ -84,6 +85,8 @@ class KinetoRecords {
   void copy(const KinetoEvent& event, Times times);
   void set(const KinetoEvent& event, Times times);
   void sync(const KinetoEvent& event, Times times);
+  void wait_for(const KinetoEvent& event, SyncRecord& sync);
+  void cuda_event(const KinetoEvent& event, Times times);
   void api(const KinetoEvent& event, Times times, ApiClass api_class, std::uint64_t pid);
   void overhead(const KinetoEvent& event, Times times);
   void range(const KinetoEvent& event, Times times, KinetoKind kind, std::uint64_t global_tid);
@@ -109,6 +112,8 @@ class KinetoRecords {
   SmallIds streams_;
   SmallIds contexts_;
   SmallIds correlations_;
+  // By the correlation of the call that recorded it, which is the number by which waits find it.
+  std::map<std::uint32_t, CudaEventRecord> cuda_events_;
   std::map<std::uint64_t, bool> host_pids_;
   std::map<std::uint64_t, std::string> process_names_;
   std::map<std::pair<std::uint64_t, std::int64_t>, std::string> thread_names_;

@@ -27,6 +27,14 @@ json document_of(const Trace& trace, const Selection& selection = whole_trace())
       trace, selection, [](const ExportSource& source, ExportOutput& output) { export_kineto(source, 0, output); }));
 }
 
+json events_of(const json& document, const char* category) {
+  json found = json::array();
+  for (const json& event : document["traceEvents"]) {
+    if (event.value("cat", "") == category) found.push_back(event);
+  }
+  return found;
+}
+
 fs::path data(const char* name) { return fs::path(SWINSCOPE_SOURCE_DIR) / "data" / name; }
 
 TEST(ExportKineto, RandomTracesComeBackAsTheyWere) {
@@ -44,6 +52,19 @@ TEST(ExportKineto, ARecordingOfOursWithAGraphComesBackAsItWas) {
 
 TEST(ExportKineto, APyTorchTraceComesBackAsItWas) {
   EXPECT_EQ(difference(open_trace(data("pytorch_swin_tiny_ddp_2gpu"))), "");
+}
+
+TEST(ExportKineto, WaitsComeBackAndOtherToolsFindThem) {
+  const TempFolder folder;
+  write_file(folder / "t.json", kineto_document(waiting_events()));
+  const Trace trace = open_trace(folder / "t.json");
+  ASSERT_EQ(trace.ranks.at(0).cuda_events.size(), 1U);
+  EXPECT_EQ(difference(trace), "");
+  const json waits = events_of(document_of(trace), "cuda_sync");
+  ASSERT_EQ(waits.size(), 1U);
+  EXPECT_EQ(waits[0]["args"]["wait_on_stream"], 7);
+  EXPECT_EQ(waits[0]["args"]["wait_on_cuda_event_record_corr_id"], 2);
+  EXPECT_EQ(waits[0]["args"]["wait_on_cuda_event_id"], 5);
 }
 
 TEST(ExportKineto, AnNsysExportComesBackAsItWas) {
@@ -109,14 +130,6 @@ Trace small_trace() {
   Trace trace;
   builder.move_into(trace);
   return trace;
-}
-
-json events_of(const json& document, const char* category) {
-  json found = json::array();
-  for (const json& event : document["traceEvents"]) {
-    if (event.value("cat", "") == category) found.push_back(event);
-  }
-  return found;
 }
 
 TEST(ExportKineto, AKernelAndItsLaunchAreWrittenAsPyTorchDoes) {

@@ -114,6 +114,17 @@ inline void add_rare_records(RecordSink& sink, Dice& dice, int n) {
     sync.correlation = static_cast<std::uint32_t>(dice.between(0, 0xFFFFFFFF));
     sink.add(sync);
 
+    CudaEventRecord recorded;
+    recorded.time_ns = dice.one_in(4) ? kUnknownTime : time();
+    recorded.global_pid = sync.global_pid;
+    recorded.event_sync = static_cast<std::uint64_t>(dice.between(0, 9));
+    recorded.correlation = static_cast<std::uint32_t>(dice.between(0, 0xFFFFFFFF));
+    recorded.device = static_cast<std::int32_t>(dice.between(0, 1));
+    recorded.context = static_cast<std::uint32_t>(dice.between(0, 2));
+    recorded.stream = static_cast<std::uint32_t>(dice.between(0, 9));
+    recorded.event = sync.event;
+    sink.add(recorded);
+
     OverheadRecord overhead;
     overhead.start_ns = time();
     overhead.end_ns = overhead.start_ns + dice.duration_ns();

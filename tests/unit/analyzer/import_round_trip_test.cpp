@@ -37,6 +37,13 @@ TEST(ImportRoundTrip, ARealNsysExport) {
   EXPECT_EQ(difference(path), "");
 }
 
+TEST(ImportRoundTrip, AKinetoTraceWithWaits) {
+  const TempFolder folder;
+  write_file(folder / "t.json", kineto_document(waiting_events()));
+  EXPECT_EQ(open_trace(folder / "t.json").ranks.at(0).cuda_events.size(), 1U);
+  EXPECT_EQ(difference(folder / "t.json"), "");
+}
+
 TEST(ImportRoundTrip, AKinetoTraceWithEverything) {
   const TempFolder folder;
   const std::string events =

@@ -1,6 +1,8 @@
 // The importer on small traces: which records come out of which events.
 #include "analyzer/importers/kineto.h"
 
+#include "analyzer/facts/dependencies.h"
+#include "analyzer/importers/open.h"
 #include "analyzer/trace/trace.h"
 #include "tests/unit/analyzer/support.h"
 #include "tests/unit/store/describe.h"
@@ -173,6 +175,95 @@ TEST_F(Kineto, DriverCallsSynchronizationAndOverhead) {
   EXPECT_EQ(p.syncs[0].event, 9U);
   EXPECT_EQ(p.syncs[1].type, SyncType::kContext);
   EXPECT_EQ(p.overheads.at(0).type, 7);
+}
+
+std::string sync_event(int correlation, std::string_view kind, std::string_view arguments) {
+  return fmt::format(R"({{"ph":"X","cat":"cuda_sync","name":"{}","pid":0,"tid":-1,"ts":5,"dur":1,"args":{{)"
+                     R"("stream":-1,"correlation":{},"device":0,"context":1{}}}}})",
+                     kind, correlation, arguments);
+}
+
+TEST_F(Kineto, AWaitSaysWhereItsEventWasRecorded) {
+  const KeptProcess& p = read_events(waiting_events());
+  ASSERT_EQ(p.syncs.size(), 1U);
+  EXPECT_EQ(p.syncs[0].type, SyncType::kStreamWaitEvent);
+  EXPECT_EQ(p.syncs[0].stream, 20U);
+  EXPECT_EQ(p.syncs[0].correlation, 3U);
+  EXPECT_EQ(p.syncs[0].event_sync, 2U);
+  ASSERT_EQ(p.cuda_events.size(), 1U);
+  EXPECT_EQ(describe(p, p.cuda_events[0]),
+            "CUPTI_ACTIVITY_KIND_CUDA_EVENT timestamp=NULL deviceId=0 contextId=1 greenContextId=NULL streamId=7 "
+            "correlationId=2 globalPid=281475144482816 eventId=5 eventSyncId=2");
+}
+
+TEST_F(Kineto, WaitsForTheSameRecordShareIt) {
+  const std::string same = R"(,"wait_on_stream":7,"wait_on_cuda_event_record_corr_id":2,"wait_on_cuda_event_id":5)";
+  const std::string another = R"(,"wait_on_stream":8,"wait_on_cuda_event_record_corr_id":6,"wait_on_cuda_event_id":5)";
+  const KeptProcess& p = read_events(kernel_event(1, 4, 3) + "," + sync_event(3, "Event Sync", same) + "," +
+                                     sync_event(4, "Event Sync", same) + "," + sync_event(7, "Event Sync", another));
+  ASSERT_EQ(p.cuda_events.size(), 2U);
+  EXPECT_EQ(p.cuda_events[1].event_sync, 6U);
+  EXPECT_EQ(p.cuda_events[1].stream, 8U);
+  EXPECT_EQ(p.syncs.at(1).event_sync, 2U);
+  EXPECT_EQ(p.syncs.at(2).event_sync, 6U);
+}
+
+// PyTorch writes -1 for what it does not know.
+TEST_F(Kineto, AWaitForAnUnknownRecordIsKeptWithoutOne) {
+  const KeptProcess& p = read_events(
+      kernel_event(1, 4, 3) + "," +
+      sync_event(3, "Event Sync",
+                 R"(,"wait_on_stream":-1,"wait_on_cuda_event_record_corr_id":-1,"wait_on_cuda_event_id":5)") +
+      "," + sync_event(4, "Event Sync", R"(,"wait_on_cuda_event_record_corr_id":9,"wait_on_cuda_event_id":5)") + "," +
+      sync_event(5, "Context Sync", ""));
+  EXPECT_TRUE(p.cuda_events.empty());
+  ASSERT_EQ(p.syncs.size(), 3U);
+  EXPECT_EQ(p.syncs[0].event, 5U);
+  EXPECT_EQ(p.syncs[0].event_sync, 0U);
+  EXPECT_EQ(p.syncs[1].event_sync, 9U);  // its stream is not known
+  EXPECT_EQ(p.syncs[2].event_sync, 0U);
+}
+
+std::string cuda_event(int correlation, int stream, std::string_view ts) {
+  return fmt::format(
+      R"({{"ph":"X","cat":"cuda_event","name":"cudaEvent","pid":0,"tid":{},"ts":{},"dur":0.001,"args":{{)"
+      R"("event_id":5,"stream":{},"correlation":{},"device":0,"context":1}}}})",
+      stream, ts, stream, correlation);
+}
+
+// Newer versions of PyTorch write every record of an event; before CUDA 12.8 without a time.
+TEST_F(Kineto, RecordsOfEventsMayBeEventsOfTheirOwn) {
+  const KeptProcess& p = read_events(waiting_events() + "," + cuda_event(2, 7, "45.5") + "," + cuda_event(8, 9, "0") +
+                                     "," + cuda_event(9, 9, "-1695835572943623.000"));
+  ASSERT_EQ(p.cuda_events.size(), 3U);
+  EXPECT_EQ(p.cuda_events[0].time_ns, 45'500);
+  EXPECT_EQ(p.cuda_events[0].correlation, 2U);
+  EXPECT_EQ(p.cuda_events[1].time_ns, kUnknownTime);
+  EXPECT_EQ(p.cuda_events[1].stream, 9U);
+  EXPECT_EQ(p.cuda_events[1].event_sync, 8U);
+  EXPECT_EQ(p.cuda_events[2].time_ns, kUnknownTime);
+  EXPECT_TRUE(p.run.drops.empty());
+  EXPECT_TRUE(report_.doubts.empty());
+}
+
+TEST_F(Kineto, DependenciesResolveTheWaitsOfPyTorch) {
+  write_file(
+      folder_ / "t.json",
+      kineto_document(waiting_events() + "," +
+                      sync_event(6, "Event Sync", R"(,"wait_on_stream":7,"wait_on_cuda_event_record_corr_id":2)") +
+                      R"(,{"ph":"X","cat":"cuda_runtime","name":"cudaEventSynchronize","pid":10,"tid":11,"ts":20,)"
+                      R"("dur":28,"args":{"correlation":6}})"));
+  const Trace trace = open_trace(folder_ / "t.json");
+  const Rank& rank = trace.ranks.at(0);
+  const Dependencies found(trace, rank);
+  EXPECT_EQ(found.unresolved(), 0);
+  ASSERT_EQ(found.stream_waits().size(), 1U);
+  EXPECT_EQ(trace.text(rank.gpu.name[found.stream_waits()[0].event]), "a");
+  EXPECT_EQ(rank.gpu_lanes[found.stream_waits()[0].lane].stream, 20U);
+  EXPECT_EQ(rank.api.correlation[found.stream_waits()[0].call], 3U);
+  ASSERT_EQ(found.host_waits().size(), 1U);
+  EXPECT_EQ(trace.text(rank.gpu.name[found.host_waits()[0].event]), "a");
+  EXPECT_EQ(rank.api.correlation[found.host_waits()[0].call], 6U);
 }
 
 // Thread ids of the profiler can be pthread handles, which do not fit the 24 bits of a serialized id.

@@ -55,4 +55,18 @@ inline std::string kernel_event(int correlation, double ts, double dur,
                      name, stream, ts, dur, stream, correlation);
 }
 
+// Stream 20 waits for what stream 7 held when correlation 2 recorded event 5, and a kernel goes on after it.
+inline std::string waiting_events() {
+  const auto call = [](std::string_view name, int correlation, int ts) {
+    return fmt::format(R"({{"ph":"X","cat":"cuda_runtime","name":"{}","pid":10,"tid":11,"ts":{},"dur":1,)"
+                       R"("args":{{"correlation":{}}}}},)",
+                       name, ts, correlation);
+  };
+  return launch_event(1, 10, 2) + "," + kernel_event(1, 15, 30, "a", 7) + "," + call("cudaEventRecord", 2, 13) +
+         call("cudaStreamWaitEvent", 3, 15) + launch_event(4, 17, 2) + "," + kernel_event(4, 47, 3, "b", 20) +
+         R"(,{"ph":"X","cat":"cuda_sync","name":"Stream Wait Event","pid":0,"tid":20,"ts":15,"dur":1,"args":{"cuda_sync_kind":)"
+         R"("Stream Wait Event","wait_on_stream":7,"wait_on_cuda_event_record_corr_id":2,"wait_on_cuda_event_id":5,)"
+         R"("stream":20,"correlation":3,"device":0,"context":1}})";
+}
+
 }  // namespace swinscope::test

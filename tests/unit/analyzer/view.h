@@ -79,6 +79,7 @@ inline std::vector<std::string> describe(const Trace& trace) {
     };
     append("mark", rank.marks);
     append("sync", rank.syncs);
+    append("cuda event", rank.cuda_events);
     append("overhead", rank.overheads);
     append("collective", rank.collectives);
     append("thread cpu", rank.thread_cpu);

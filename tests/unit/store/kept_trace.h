@@ -45,6 +45,7 @@ class KeptProcess : public RecordSink {
   std::vector<MemsetRecord>& sets = of<MemsetRecord>();
   std::vector<GraphNodeRecord>& graph_nodes = of<GraphNodeRecord>();
   std::vector<SyncRecord>& syncs = of<SyncRecord>();
+  std::vector<CudaEventRecord>& cuda_events = of<CudaEventRecord>();
   std::vector<GraphTraceRecord>& graphs = of<GraphTraceRecord>();
   std::vector<ApiRecord>& apis = of<ApiRecord>();
   std::vector<OverheadRecord>& overheads = of<OverheadRecord>();

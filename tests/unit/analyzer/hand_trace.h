@@ -1,0 +1,159 @@
+// Traces made by hand: calls, what they launch, waits and steps, at the times that a test gives. A unit of them is a
+// microsecond, unless the test makes it longer.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string_view>
+
+#include "analyzer/trace/classify.h"
+#include "analyzer/trace/trace_builder.h"
+
+namespace swinscope::test {
+
+// Where GPU work stands.
+struct Stream {
+  std::uint32_t stream = 7;
+  std::int32_t device = 0;
+  std::uint32_t context = 1;
+};
+
+// An event as CUDA knows it, and the number that joins a record of it to its waits; 0: the recorder has no such.
+struct CudaEvent {
+  std::uint32_t event = 1;
+  std::uint64_t number = 0;
+};
+
+class HandRank {
+ public:
+  HandRank(RecordSink& sink, std::int32_t rank, std::int64_t unit_ns) : sink_(sink), unit_ns_(unit_ns) {
+    run.source = "swinscope";
+    run.rank = rank;
+    run.global_pid = make_global_pid(100 + static_cast<std::uint64_t>(rank));
+    run.host = "host";
+    run.utc_epoch_ns = 1'760'000'000'000'000'000;
+  }
+
+  // Returns its correlation.
+  std::uint32_t call(std::string_view name, std::int64_t begin, std::int64_t end, std::uint64_t thread = 1) {
+    ApiRecord r;
+    r.start_ns = begin * unit_ns_;
+    r.end_ns = end * unit_ns_;
+    r.global_tid = run.global_pid + thread;
+    r.correlation = ++correlation_;
+    r.name = sink_.intern(name);
+    sink_.add(r);
+    return r.correlation;
+  }
+  void kernel(std::string_view name, std::uint32_t correlation, std::int64_t start, std::int64_t end,
+              const Stream& on = {}, std::uint64_t graph_node = 0) {
+    KernelRecord r;
+    place(r, correlation, start, end, on);
+    r.graph_node = graph_node;
+    r.demangled_name = sink_.intern(name);
+    sink_.add(r);
+  }
+  void copy(std::uint32_t correlation, std::int64_t start, std::int64_t end, MemoryKind host, const Stream& on = {}) {
+    MemcpyRecord r;
+    place(r, correlation, start, end, on);
+    r.kind = CopyKind::kHostToDevice;
+    r.src_kind = host;
+    r.dst_kind = MemoryKind::kDevice;
+    sink_.add(r);
+  }
+  void whole_graph(std::uint32_t correlation, std::int64_t start, std::int64_t end) {
+    GraphTraceRecord r;
+    place(r, correlation, start, end, {});
+    r.graph = 1;
+    sink_.add(r);
+  }
+  // A launch of two units and its kernel.
+  void launch(std::string_view name, std::int64_t begin, std::int64_t start, std::int64_t end, const Stream& on = {},
+              std::uint64_t thread = 1) {
+    kernel(name, call("cudaLaunchKernel", begin, begin + 2, thread), start, end, on);
+  }
+
+  // A call of one unit that puts the event onto the stream.
+  void record(const CudaEvent& event, std::int64_t begin, const Stream& on = {}, std::uint64_t thread = 1) {
+    CudaEventRecord r;
+    r.global_pid = run.global_pid;
+    r.correlation = call("cudaEventRecord", begin, begin + 1, thread);
+    r.event_sync = event.number;
+    r.event = event.event;
+    r.device = on.device;
+    r.context = on.context;
+    r.stream = on.stream;
+    sink_.add(r);
+  }
+  // A call that waits, and its record.
+  void sync(SyncType type, std::int64_t begin, std::int64_t end, const Stream& on = {}, const CudaEvent& event = {}) {
+    constexpr std::string_view kCalls[] = {"", "cudaEventSynchronize", "cudaStreamWaitEvent", "cudaStreamSynchronize",
+                                           "cudaDeviceSynchronize"};
+    SyncRecord r;
+    place(r, call(kCalls[static_cast<std::size_t>(type)], begin, end), begin, end, on);
+    r.type = type;
+    r.event = event.event;
+    r.event_sync = event.number;
+    sink_.add(r);
+  }
+  void step(std::int64_t begin, std::int64_t end, std::uint64_t thread = 1) {
+    NvtxRecord r;
+    r.start_ns = begin * unit_ns_;
+    r.end_ns = end * unit_ns_;
+    r.global_tid = run.global_pid + thread;
+    r.text = sink_.intern("step");
+    sink_.add(r);
+  }
+  void finish() { sink_.set_run(run); }
+
+  RunInfo run;
+
+ private:
+  void place(GpuRecord& r, std::uint32_t correlation, std::int64_t start, std::int64_t end, const Stream& on) {
+    r.start_ns = start * unit_ns_;
+    r.end_ns = end * unit_ns_;
+    r.global_pid = run.global_pid;
+    r.device = on.device;
+    r.context = on.context;
+    r.stream = on.stream;
+    r.correlation = correlation;
+  }
+
+  RecordSink& sink_;
+  std::int64_t unit_ns_;
+  std::uint32_t correlation_ = 0;
+};
+
+class HandTrace {
+ public:
+  explicit HandTrace(std::int64_t unit_ns = 1'000) : unit_ns_(unit_ns) {}
+
+  HandRank& add_rank() {
+    const auto rank = static_cast<std::int32_t>(ranks_.size());
+    return ranks_.emplace_back(builder_.add_process(), rank, unit_ns_);
+  }
+  Trace build() {
+    for (HandRank& rank : ranks_) {
+      rank.run.world_size = static_cast<std::int32_t>(ranks_.size());
+      rank.finish();
+    }
+    Trace trace;
+    builder_.move_into(trace);
+    classify(trace, {});
+    return trace;
+  }
+
+ private:
+  TraceBuilder builder_;
+  std::deque<HandRank> ranks_;
+  std::int64_t unit_ns_;
+};
+
+// The GPU event of that name; kNoEvent: none.
+inline EventIndex event_named(const Trace& trace, const Rank& rank, std::string_view name) {
+  for (EventIndex e = 0; e < rank.gpu.size(); ++e)
+    if (trace.text(rank.gpu.name[e]) == name) return e;
+  return kNoEvent;
+}
+
+}  // namespace swinscope::test
