@@ -1,8 +1,9 @@
 // What a GPU reaches, as `swin peaks --rates FILE` measured it: what the advisor takes the time of work from that the
 // trace does not show. Of one GPU each: figures of different GPUs are never mixed.
 //
-// Between measured sizes a rate is interpolated (by the logarithm of sizes), beyond them the last one holds. What no
-// table covers has no value: who asks says so.
+// Between measured sizes a rate is interpolated (linear in the logarithms of sizes), so it is never above the best one
+// that was measured. Above the largest size the last rate holds; below the smallest one the time does, which is then
+// that of starting work rather than doing it. What no table covers has no value: who asks says so.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +27,10 @@ struct ProductShape {
 
 class Rates {
  public:
-  // Throws Error(kBadInput) for a file that is none, or of a newer version; it says what and where.
+  // Throws Error(kInput) for a file that is none, or of a newer version; it says what and where.
   static Rates read(const std::filesystem::path& path);
+  // Of the text of such a file; source: what messages and source() call it.
+  static Rates parse(std::string_view text, const std::string& source);
   // The measured tables that come with the program (data/peaks), by the GPU's name; nothing for a GPU that has none.
   static std::optional<Rates> of_gpu(std::string_view gpu);
 
@@ -35,7 +38,9 @@ class Rates {
   const std::string& source() const { return source_; }
 
   // Nanoseconds of one product; precisions: fp32, tf32, fp16, bf16, fp8, int8 (for the last two the casts of both
-  // operands are not part of it).
+  // operands are not part of it). Products in batches and single ones are tables of their own. The rate of a layer
+  // (n, k) that was measured is taken by its rows, batch * m; that of another one is the mean of the four nearest,
+  // weighted by 1 / distance^2 in log2 n and log2 k (and log2 rows, where one was not measured for so many or few).
   std::optional<double> product_ns(std::string_view precision, const ProductShape& shape) const;
   // Of a kernel that moves so many bytes (read and written), each once, elementwise, in large tensors or (where the
   // bytes fit) within the L2 cache.
@@ -50,15 +55,33 @@ class Rates {
   std::optional<double> graph_launch_ns(std::int64_t nodes) const;
 
  private:
-  struct Product {
-    ProductShape shape;
-    double ns = 0;
+  friend class RatesReader;
+
+  struct Point {
+    double log_size = 0;  // log2 of rows or bytes
+    double rate = 0;      // FLOP or bytes per nanosecond
   };
+  // By size, ascending; at least one.
+  using Curve = std::vector<Point>;
+  struct Layer {
+    double log_n = 0;
+    double log_k = 0;
+    Curve by_rows;
+  };
+  struct Precision {
+    std::vector<Layer> single;
+    std::vector<Layer> batched;
+  };
+
+  static double rate_at(const Curve& curve, double log_size);
+  static double rate_of(const std::vector<Layer>& layers, double log_rows, double log_n, double log_k);
+  std::optional<double> scalar(std::string_view name) const;
+
   std::string gpu_;
   std::string source_;
-  std::map<std::string, std::vector<Product>, std::less<>> products_;  // by precision
-  std::vector<std::pair<double, double>> bytes_;                       // bytes, ns, ascending
-  std::map<std::string, double, std::less<>> scalars_;                 // ns
+  std::map<std::string, Precision, std::less<>> products_;
+  Curve bytes_;
+  std::map<std::string, double, std::less<>> scalars_;  // ns
 };
 
 }  // namespace swinscope

@@ -17,6 +17,8 @@ namespace {
 struct PeaksOptions {
   double seconds = 10.0;
   bool json = false;
+  std::string rates;
+  bool force = false;
 };
 
 std::filesystem::path swin_program() {
@@ -26,8 +28,14 @@ std::filesystem::path swin_program() {
 
 [[noreturn]] void start_peaks(const PeaksOptions& options) {
   const std::filesystem::path program = swin_program();
-  std::vector<std::string> arguments = {program.string(), "peaks", "--seconds", fmt::format("{}", options.seconds)};
+  std::vector<std::string> arguments = {program.string(), "peaks"};
+  if (options.rates.empty()) {
+    arguments.insert(arguments.end(), {"--seconds", fmt::format("{}", options.seconds)});
+  } else {
+    arguments.insert(arguments.end(), {"--rates", options.rates});
+  }
   if (options.json) arguments.emplace_back("--json");
+  if (options.force) arguments.emplace_back("--force");
   execv(program.c_str(), argument_pointers(arguments).data());
   throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be started", program.string()), std::strerror(errno),
               errno == ENOENT ? "`swin` is installed beside swinscope: build or install it" : "check its permissions");
@@ -38,8 +46,17 @@ std::filesystem::path swin_program() {
 void add_peaks(Program& program) {
   auto options = std::make_shared<PeaksOptions>();
   Command& command = program.add_command("peaks", "Measure what this GPU reaches: copies, products, launches");
-  command.option("--seconds", options->seconds, "How long the sustained rate is measured").positive().show_default();
-  command.flag("--json", options->json, "Print JSON, as `swin peaks --json` does");
+  const Option seconds = command.option("--seconds", options->seconds, "How long the sustained rate is measured")
+                             .positive()
+                             .show_default();
+  const Option json = command.flag("--json", options->json, "Print JSON, as `swin peaks --json` does");
+  command
+      .option("--rates", options->rates,
+              "Instead: write to this file what the advisor asks of a GPU, as `swin peaks --rates` does")
+      .value_name("FILE")
+      .excludes(seconds)
+      .excludes(json);
+  command.flag("--force", options->force, "Replace the file of --rates if it exists");
   command.does([options]() -> int { start_peaks(*options); });
 }
 

@@ -19,4 +19,8 @@ void fill_random_bytes(std::int64_t count, std::uint64_t seed, void* to, Stream 
 // A kernel that does nothing, to measure what a launch costs.
 void launch_nothing(Stream stream);
 
+// A kernel of one thread that lasts so many cycles of its multiprocessor: it holds a stream while the host enqueues
+// what is to be measured, and its time shows the clock.
+void launch_cycles(std::int64_t cycles, Stream stream);
+
 }  // namespace swinscope::cuda

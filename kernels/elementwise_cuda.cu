@@ -109,6 +109,12 @@ __global__ void random_bytes_kernel(std::int64_t count, std::uint64_t seed, unsi
 
 __global__ void nothing_kernel() {}
 
+__global__ void cycles_kernel(std::int64_t cycles) {
+  const std::int64_t start = clock64();
+  while (clock64() - start < cycles) {
+  }
+}
+
 template <typename T>
 std::int64_t vectors_in(std::int64_t count, const char* operation) {
   require(count % 8 == 0, operation, "the number of elements must be a multiple of 8");
@@ -219,6 +225,11 @@ void fill_random_bytes(std::int64_t count, std::uint64_t seed, void* to, Stream 
 void launch_nothing(Stream stream) {
   nothing_kernel<<<1, kWarp, 0, stream>>>();
   SWINSCOPE_CUDA_LAUNCHED("nothing_kernel");
+}
+
+void launch_cycles(std::int64_t cycles, Stream stream) {
+  cycles_kernel<<<1, 1, 0, stream>>>(cycles);
+  SWINSCOPE_CUDA_LAUNCHED("cycles_kernel");
 }
 
 }  // namespace swinscope::cuda

@@ -8,7 +8,6 @@
 namespace swinscope::cuda {
 namespace {
 
-constexpr int kCandidates = 128;
 constexpr std::uint32_t kAlignment = 16;
 
 cudaDataType_t data_type(ElementType type) {
@@ -112,11 +111,11 @@ cublasStatus_t LtMatmul::try_launch(const cublasLtMatmulAlgo_t& algorithm, const
                         static_cast<std::size_t>(kLtWorkspaceBytes), stream);
 }
 
-std::vector<cublasLtMatmulAlgo_t> LtMatmul::candidates() const {
+std::vector<cublasLtMatmulAlgo_t> LtMatmul::candidates(int most) const {
   cublasLtMatmulPreference_t preference = nullptr;
   SWINSCOPE_CUDA(cublasLtMatmulPreferenceCreate(&preference));
   const auto workspace = static_cast<std::uint64_t>(kLtWorkspaceBytes);
-  std::array<cublasLtMatmulHeuristicResult_t, kCandidates> results{};
+  std::array<cublasLtMatmulHeuristicResult_t, kMostCandidates> results{};
   int found = 0;
   const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
     return cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof(value));
@@ -129,7 +128,7 @@ std::vector<cublasLtMatmulAlgo_t> LtMatmul::candidates() const {
   }
   if (status == CUBLAS_STATUS_SUCCESS) {
     status = cublasLtMatmulAlgoGetHeuristic(handle_, description_, b_.get(), a_.get(), y_.get(), y_.get(), preference,
-                                            kCandidates, results.data(), &found);
+                                            std::min(most, kMostCandidates), results.data(), &found);
   }
   (void)cublasLtMatmulPreferenceDestroy(preference);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED) return {};

@@ -30,6 +30,8 @@ class LtLayout {
 
 class LtMatmul : public Matmul {
  public:
+  static constexpr int kMostCandidates = 128;
+
   // handle and workspace must outlive it.
   LtMatmul(cublasLtHandle_t handle, const MatmulShape& shape, void* workspace);
   ~LtMatmul() override;
@@ -42,7 +44,7 @@ class LtMatmul : public Matmul {
   cublasStatus_t try_launch(const cublasLtMatmulAlgo_t& algorithm, const MatmulOperands& operands, Stream stream) const;
 
   // What cuBLASLt proposes, best first by its own reckoning; may be nothing.
-  std::vector<cublasLtMatmulAlgo_t> candidates() const;
+  std::vector<cublasLtMatmulAlgo_t> candidates(int most = kMostCandidates) const;
   bool accepts(const cublasLtMatmulAlgo_t& algorithm) const;
   void use(const cublasLtMatmulAlgo_t& algorithm) { algorithm_ = algorithm; }
 

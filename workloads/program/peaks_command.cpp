@@ -1,13 +1,16 @@
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "workloads/cuda/device_model.h"
+#include "workloads/error.h"
 #include "workloads/program/commands.h"
 #include "workloads/program/device_commands.h"
 #include "workloads/program/peaks_measure.h"
+#include "workloads/program/peaks_rates.h"
 
 namespace swinscope {
 namespace {
@@ -16,6 +19,8 @@ struct PeaksOptions {
   double seconds = 10.0;
   std::vector<std::int64_t> kernel_batches;  // none: products instead
   bool json = false;
+  std::filesystem::path rates;  // file for the advisor: nothing else is measured
+  bool force = false;
 };
 
 using Json = nlohmann::ordered_json;
@@ -99,6 +104,13 @@ Json measure_sustained_rates(cuda::MatmulLibrary& library, double seconds, bool 
 }
 
 int peaks(const PeaksOptions& options) {
+  if (!options.rates.empty()) {
+    write_rates(options.rates, options.force);
+    return 0;
+  }
+  if (options.force) {
+    throw WorkloadError(WorkloadErrorKind::kUsage, "--force is for --rates", "nothing else is written to a file", {});
+  }
   check_device();
   const cuda::DeviceInfo info = cuda::device_info();
   const bool talks = !options.json;
@@ -156,13 +168,26 @@ int peaks(const PeaksOptions& options) {
 void add_peaks_command(Program& program) {
   Command& command = program.add_command("peaks", "Measure what this GPU reaches: copies, products, launches");
   const auto options = std::make_shared<PeaksOptions>();
-  command.option("--seconds", options->seconds, "how long the sustained rate is measured").positive().show_default();
+  const Option seconds = command.option("--seconds", options->seconds, "how long the sustained rate is measured")
+                             .positive()
+                             .show_default();
+  const Option kernels =
+      command
+          .option("--kernels", options->kernel_batches,
+                  "instead of products: normalization and attention of swin_base and swinv2_base at these batch sizes")
+          .separated_by(',')
+          .positive();
+  const Option json = command.flag("--json", options->json, "print as JSON");
   command
-      .option("--kernels", options->kernel_batches,
-              "instead of products: normalization and attention of swin_base and swinv2_base at these batch sizes")
-      .separated_by(',')
-      .positive();
-  command.flag("--json", options->json, "print as JSON");
+      .option(
+          "--rates", options->rates,
+          "instead: write to this file what the advisor asks of a GPU, from products of many shapes to gaps between "
+          "kernels")
+      .value_name("FILE")
+      .excludes(seconds)
+      .excludes(kernels)
+      .excludes(json);
+  command.flag("--force", options->force, "replace the file of --rates if it exists");
   command.does([options] { return peaks(*options); });
 }
 

@@ -1,7 +1,6 @@
 #include "workloads/program/peaks_measure.h"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 
 #include <cuda_runtime.h>
@@ -10,7 +9,6 @@
 #include "kernels/convert.h"
 #include "kernels/cuda_call.h"
 #include "workloads/model_table.h"
-#include "workloads/program/step_times.h"
 
 namespace swinscope {
 namespace {
@@ -18,22 +16,6 @@ namespace {
 constexpr int kRounds = 7;
 constexpr double kGraphMicroseconds = 1500.0;
 constexpr int kMaxGraphLaunches = 100;
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-double host_time(const std::function<void()>& work) {
-  constexpr int kRepeats = 200;
-  std::vector<double> times;
-  for (int i = 0; i < kRepeats; ++i) {
-    const std::int64_t start_ns = now_ns();
-    work();
-    times.push_back(1e-3 * static_cast<double>(now_ns() - start_ns));
-  }
-  return median(times);
-}
 
 class PinnedBuffer {
  public:
@@ -52,20 +34,6 @@ class PinnedBuffer {
 std::int64_t result_bytes(const cuda::MatmulShape& shape) {
   return shape.arithmetic == cuda::MatmulArithmetic::kInt8 ? 4 : element_bytes(shape.result_type);
 }
-
-struct PrecisionRow {
-  const char* name;
-  ElementType type;
-  cuda::MatmulArithmetic arithmetic;
-};
-constexpr std::array kPrecisions = {
-    PrecisionRow{"fp32", ElementType::kFp32, cuda::MatmulArithmetic::kByType},
-    PrecisionRow{"tf32", ElementType::kFp32, cuda::MatmulArithmetic::kTf32},
-    PrecisionRow{"fp16", ElementType::kFp16, cuda::MatmulArithmetic::kByType},
-    PrecisionRow{"bf16", ElementType::kBf16, cuda::MatmulArithmetic::kByType},
-    PrecisionRow{"fp8", ElementType::kFp16, cuda::MatmulArithmetic::kFp8},
-    PrecisionRow{"int8", ElementType::kFp16, cuda::MatmulArithmetic::kInt8},
-};
 
 // The operands of a product, random, and its launches within one graph.
 class Bench {
@@ -117,6 +85,34 @@ class Bench {
 
 }  // namespace
 
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+std::vector<ProductPrecision> product_precisions(bool with_fp8) {
+  std::vector<ProductPrecision> precisions = {
+      {"fp32", ElementType::kFp32, cuda::MatmulArithmetic::kByType},
+      {"tf32", ElementType::kFp32, cuda::MatmulArithmetic::kTf32},
+      {"fp16", ElementType::kFp16, cuda::MatmulArithmetic::kByType},
+      {"bf16", ElementType::kBf16, cuda::MatmulArithmetic::kByType},
+  };
+  if (with_fp8) precisions.push_back({"fp8", ElementType::kFp16, cuda::MatmulArithmetic::kFp8});
+  precisions.push_back({"int8", ElementType::kFp16, cuda::MatmulArithmetic::kInt8});
+  return precisions;
+}
+
+cuda::MatmulShape product_shape(const ProductPrecision& precision, std::int64_t m, std::int64_t n, std::int64_t k) {
+  cuda::MatmulShape shape;
+  shape.m = m;
+  shape.n = n;
+  shape.k = k;
+  shape.operand_type = precision.type;
+  shape.result_type = precision.type;
+  shape.arithmetic = precision.arithmetic;
+  return shape;
+}
+
 double device_time(cuda::Stream stream, const std::function<void()>& work) {
   cuda::Event begin;
   cuda::Event end;
@@ -165,19 +161,11 @@ std::vector<CopyRate> measure_copies() {
 std::vector<ProductTask> product_tasks(bool with_fp8) {
   std::vector<ProductTask> tasks;
   const auto add = [&](const std::string& name, std::int64_t m, std::int64_t n, std::int64_t k,
-                       const PrecisionRow& precision) {
-    cuda::MatmulShape shape;
-    shape.m = m;
-    shape.n = n;
-    shape.k = k;
-    shape.operand_type = precision.type;
-    shape.result_type = precision.type;
-    shape.arithmetic = precision.arithmetic;
-    tasks.push_back({name, precision.name, shape});
+                       const ProductPrecision& precision) {
+    tasks.push_back({name, precision.name, product_shape(precision, m, n, k)});
   };
   const SwinConfig& config = find_model("swin_base");
-  for (const PrecisionRow& precision : kPrecisions) {
-    if (precision.arithmetic == cuda::MatmulArithmetic::kFp8 && !with_fp8) continue;
+  for (const ProductPrecision& precision : product_precisions(with_fp8)) {
     for (const std::int64_t size : {2048, 4096, 8192})
       add(fmt::format("square {}", size), size, size, size, precision);
     for (const std::int64_t batch : {1, 32}) {
@@ -200,45 +188,6 @@ ProductRate measure_product(cuda::MatmulLibrary& library, const ProductTask& tas
   Bench bench(library, task);
   const double time = bench.microseconds();
   return {time, bench.flops() * 1e-6 / time, bench.bytes() * 1e-3 / time};
-}
-
-LaunchCost measure_launches() {
-  constexpr int kMany = 1000;
-  const cuda::OwnedStream stream;
-  LaunchCost cost;
-  cuda::launch_nothing(stream.get());
-  cuda::synchronize(stream.get());
-  std::vector<double> enqueue;
-  for (int round = 0; round < kRounds; ++round) {
-    const std::int64_t start_ns = now_ns();
-    for (int i = 0; i < kMany; ++i)
-      cuda::launch_nothing(stream.get());
-    enqueue.push_back(1e-3 * static_cast<double>(now_ns() - start_ns) / kMany);
-    cuda::synchronize(stream.get());
-  }
-  cost.enqueue_us = median(enqueue);
-  cost.round_trip_us = host_time([&] {
-    cuda::launch_nothing(stream.get());
-    cuda::synchronize(stream.get());
-  });
-  const auto capture = [&](cuda::Graph& graph, int nodes) {
-    graph.begin_capture(stream.get());
-    for (int i = 0; i < nodes; ++i)
-      cuda::launch_nothing(stream.get());
-    graph.end_capture(stream.get());
-  };
-  cuda::Graph one;
-  cuda::Graph many;
-  capture(one, 1);
-  capture(many, kMany);
-  cost.graph_round_trip_us = host_time([&] {
-    one.launch(stream.get());
-    cuda::synchronize(stream.get());
-  });
-  const double one_us = device_time(stream.get(), [&] { one.launch(stream.get()); });
-  const double many_us = device_time(stream.get(), [&] { many.launch(stream.get()); });
-  cost.graph_node_us = (many_us - one_us) / (kMany - 1);
-  return cost;
 }
 
 SustainedRate measure_sustained(cuda::MatmulLibrary& library, const ProductTask& task, double seconds) {

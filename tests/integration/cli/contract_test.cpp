@@ -243,6 +243,7 @@ TEST_F(Contract, DoctorNeedsNoGpu) {
 
 TEST_F(Contract, PeaksAreMeasuredBySwin) {
   expect_usage_error({"peaks", "--seconds", "-1"}, "--seconds");
+  expect_usage_error({"peaks", "--rates", "rates.json", "--json"}, "--json excludes --rates");
   const ProgramResult result = run({"peaks", "--seconds", "0.1", "--json"});
   if (result.status == 0) {
     EXPECT_EQ(nlohmann::json::parse(result.out)["schema"], "swin.peaks/1");
