@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -29,14 +30,33 @@ Advisor::Advisor(const RunFacts& run, const AdviceOptions& options) : run_(run),
                                100 * options.bound)});
     return;
   }
+  find_rates(options);
   find_cards(options);
-  advice_.abstained.push_back({"precision", "no table of this GPU's rates by precision was given"});
+}
+
+// Those of the file that was given, else of the trace's GPU; a trace of several kinds of GPUs has none.
+void Advisor::find_rates(const AdviceOptions& options) {
+  graph_costs_ = kUsualGraphCosts;
+  if (options.peaks) {
+    rates_ = Rates::read(*options.peaks);
+  } else {
+    std::set<std::string> gpus;
+    for (const RankGraph& rank : graph_.ranks)
+      for (const GpuInfo& gpu : run_.trace.ranks[rank.rank_index].run.gpus)
+        gpus.insert(gpu.name);
+    if (gpus.size() == 1) rates_ = Rates::of_gpu(*gpus.begin());
+  }
+  if (!rates_) return;
+  if (const std::optional<double> base_ns = rates_->graph_launch_ns(0)) {
+    graph_costs_.launch_ns = std::max(graph_costs_.launch_ns, *base_ns);
+    graph_costs_.per_node_ns = rates_->graph_launch_ns(1).value_or(*base_ns) - *base_ns;
+  }
 }
 
 std::int64_t Advisor::step_ns(const std::vector<const Change*>& changes, Estimate estimate) const {
   DependencyGraph edited = graph_;
   for (const Change* change : changes)
-    apply(*change, estimate, kUsualGraphCosts, edited);
+    apply(*change, estimate, graph_costs_, edited);
   return replayed_step_ns(edited, replay(edited), run_);
 }
 
@@ -50,14 +70,15 @@ Card Advisor::evaluate(Change change) const {
 }
 
 void Advisor::find_cards(const AdviceOptions& options) {
-  const Work work(run_, graph_);
+  Work work(run_, graph_);
+  if (rates_) work.set_rates(*rates_);
   for (const ChangeKind& kind : change_kinds()) {
     std::vector<Change> changes = kind.find(work);
     const std::size_t found = changes.size();
     if (found == 0) {
-      const bool lacks_rate = kind.needs_copy_rate && work.copy_rate() <= 0;
-      advice_.abstained.push_back({std::string(kind.key), lacks_rate ? "the rate at which this GPU copies is not known"
-                                                                     : "no place for it was found in the trace"});
+      const std::string_view lacking = kind.lacks == nullptr ? std::string_view() : kind.lacks(work);
+      advice_.abstained.push_back(
+          {std::string(kind.key), std::string(lacking.empty() ? "no place for it was found in the trace" : lacking)});
       continue;
     }
     changes.resize(std::min(found, options.most_of_a_kind));

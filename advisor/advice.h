@@ -4,11 +4,13 @@
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "advisor/change.h"
+#include "advisor/rates.h"
 #include "advisor/replay.h"
 #include "analyzer/analyses/run_facts.h"
 #include "analyzer/table/render.h"
@@ -31,6 +33,7 @@ struct Abstention {
 struct AdviceOptions {
   // Ids of the changes that are simulated together; empty: all but the speculative ones.
   std::vector<std::string> applied;
+  std::optional<std::filesystem::path> peaks;  // the GPU's rates; nothing: those that come with the program
   double bound = 0.05;         // of the step: above it the replay is not good enough
   double least_share = 0.002;  // of the step: what saves less is no card
   std::size_t most_of_a_kind = 8;
@@ -62,11 +65,14 @@ class Advisor {
 
  private:
   std::int64_t step_ns(const std::vector<const Change*>& changes, Estimate estimate) const;
+  void find_rates(const AdviceOptions& options);
   void find_cards(const AdviceOptions& options);
   Card evaluate(Change change) const;
 
   const RunFacts& run_;
   const DependencyGraph graph_;
+  std::optional<Rates> rates_;
+  GraphCosts graph_costs_;
   Advice advice_;
 };
 

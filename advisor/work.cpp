@@ -69,6 +69,12 @@ void Work::set_copy_rate(double bytes_per_second, std::string source) {
   copy_rate_source_ = std::move(source);
 }
 
+void Work::set_rates(const Rates& rates) {
+  rates_ = &rates;
+  constexpr double kLarge = 1e9;
+  if (const std::optional<double> ns = rates.bytes_ns(kLarge)) set_copy_rate(1e9 * kLarge / *ns, rates.source());
+}
+
 void Work::find_copy_rate() {
   constexpr double kReachable = 0.9;
   constexpr std::int64_t kLarge = std::int64_t{16} << 20;  // a copy that no cache holds

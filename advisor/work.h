@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "advisor/change.h"
+#include "advisor/rates.h"
 #include "analyzer/analyses/run_facts.h"
 
 namespace swinscope {
@@ -42,6 +43,9 @@ class Work {
   // trace says it, less a tenth, else the best of the trace's copies within the GPU; 0: not known. And where from.
   double copy_rate() const { return copy_rate_; }
   const std::string& copy_rate_source() const { return copy_rate_source_; }
+  // Of this GPU; they must outlive it. nullptr: not known.
+  const Rates* rates() const { return rates_; }
+  void set_rates(const Rates& rates);
   void set_copy_rate(double bytes_per_second, std::string source);
 
   const RunFacts& run;
@@ -52,6 +56,7 @@ class Work {
 
   std::vector<WorkStream> streams_;
   std::int64_t steps_ = 0;
+  const Rates* rates_ = nullptr;
   double copy_rate_ = 0;
   std::string copy_rate_source_;
 };

@@ -7,10 +7,24 @@
 
 namespace swinscope {
 
+namespace {
+
+std::string_view lacks_copy_rate(const Work& work) {
+  return work.copy_rate() > 0 ? "" : "the rate at which this GPU copies is not known";
+}
+
+std::string_view lacks_rates(const Work& work) {
+  return work.rates() != nullptr ? "" : "no table of this GPU's rates: `swinscope peaks --rates FILE` measures one, --peaks FILE gives it";
+}
+
+}  // namespace
+
 std::span<const ChangeKind> change_kinds() {
   // In the order in which they are applied together: what a later one finds removed it leaves alone.
   static constexpr std::array kKinds = {
-      ChangeKind{"resampling", "Interpolation's backward pass as a gather", &find_resampling, true},
+      ChangeKind{"precision", "Products in fewer bits", &find_precisions, &lacks_rates},
+      ChangeKind{"resampling", "Interpolation's backward pass as a gather", &find_resampling, &lacks_copy_rate},
+      ChangeKind{"bandwidth", "Kernels far below the rate of copies", &find_slow_kernels, &lacks_copy_rate},
       ChangeKind{"attention", "Attention as one kernel", &find_attention},
       ChangeKind{"epilogue", "What follows a product as part of its kernel", &find_epilogues},
       ChangeKind{"fusion", "Fusion of elementwise, normalization and layout kernels", &find_fusions},

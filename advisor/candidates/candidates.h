@@ -21,10 +21,14 @@ std::vector<Change> find_epilogues(const Work& work);
 std::vector<Change> find_attention(const Work& work);
 // Copies that only change the order of elements, between kernels that could address them.
 std::vector<Change> find_layouts(const Work& work);
+// Kernels that only move data, whose bytes are known, far below the rate of copies.
+std::vector<Change> find_slow_kernels(const Work& work);
 // Backward passes of interpolation that add by atomics: a gather at the rate of copies.
 std::vector<Change> find_resampling(const Work& work);
 // Many kernels of an optimizer: one for all parameters that reads and writes each once.
 std::vector<Change> find_optimizers(const Work& work);
+// Products (and, with 16 bits, what lies between) in fewer bits, by the GPU's measured rates.
+std::vector<Change> find_precisions(const Work& work);
 // Launches one by one: a CUDA graph.
 std::vector<Change> find_graphs(const Work& work);
 
@@ -32,7 +36,8 @@ struct ChangeKind {
   std::string_view key;    // "fusion"
   std::string_view title;  // "Fusion of elementwise, normalization and layout kernels"
   std::vector<Change> (*find)(const Work& work);
-  bool needs_copy_rate = false;
+  // Why nothing can be said for want of figures of the GPU; nullptr or "": nothing is wanting.
+  std::string_view (*lacks)(const Work& work) = nullptr;
 };
 std::span<const ChangeKind> change_kinds();
 

@@ -2,6 +2,7 @@
 // the inputs of PyTorch's operators.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,6 +20,9 @@ struct OperationPayload {
   std::int64_t bytes_read = 0;
   std::int64_t bytes_written = 0;
   bool has_cost = true;  // that FLOPs and bytes are known
+  using Shape = std::array<std::int64_t, 4>;  // the outermost dimension first, 0 behind the last; all 0: not known
+  Shape input_shape = {};
+  Shape output_shape = {};
 };
 
 // Payloads are interned strings, few of them distinct: each is parsed once.

@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "advisor/candidates/candidates.h"
+#include "advisor/rates.h"
+
+namespace swinscope {
+namespace {
+
+struct Target {
+  std::string_view from;
+  std::string_view to;
+  bool halves_bytes;  // of what lies between the products, too
+  std::string_view accuracy;
+};
+
+constexpr std::array kTargets = {
+    Target{"fp32", "tf32", false, "products round their inputs to 10 bits of mantissa: about 1e-3 of each"},
+    Target{"fp32", "fp16", true,
+           "16-bit rounding, about 1e-3 of each value, and a range up to 65,504: training needs its loss scaled"},
+    Target{"tf32", "fp16", true, "a range up to 65,504: training needs its loss scaled"},
+    Target{"fp16", "fp8", false, "3 bits of mantissa: scales for each tensor, and accuracy has to be measured"},
+    Target{"bf16", "fp8", false, "3 bits of mantissa: scales for each tensor, and accuracy has to be measured"}};
+
+std::optional<ProductShape> shape_of(const Operation& operation) {
+  const OperationPayload& what = *operation.what;
+  const auto dimensions = [](const OperationPayload::Shape& shape) {
+    return static_cast<std::size_t>(std::ranges::find(shape, 0) - shape.begin());
+  };
+  const std::size_t inputs = dimensions(what.input_shape);
+  const std::size_t outputs = dimensions(what.output_shape);
+  if (what.flops <= 0 || inputs < 2 || outputs < 2) return std::nullopt;
+  ProductShape shape;
+  shape.k = what.input_shape[inputs - 1];
+  shape.n = what.output_shape[outputs - 1];
+  const std::int64_t rows = what.flops / (2 * shape.n * shape.k);
+  if (rows <= 0) return std::nullopt;
+  shape.m = outputs == 4 ? std::min(rows, what.output_shape[2]) : rows;  // of each head of each window
+  shape.batch = rows / shape.m;
+  return shape;
+}
+
+bool is_product(const WorkItem& item) {
+  return (item.kind == OperationKind::kGemm || item.kind == OperationKind::kConv) && item.operation != nullptr;
+}
+
+// What lies between the products, in values of half the bits: elementwise and layout kernels move half the bytes.
+// Normalization, softmax and losses stay in 32 bits, as automatic mixed precision leaves them, and so do the scores that
+// a softmax reads; sums read half the bytes.
+std::optional<std::array<double, 3>> factor_between(const WorkItem& item, const WorkItem* next) {
+  if (item.operation->phase == "optimizer") return std::nullopt;
+  const bool is_read_by_softmax = next != nullptr && next->kind == OperationKind::kSoftmaxLoss;
+  switch (item.kind) {
+    case OperationKind::kElementwise:
+    case OperationKind::kAttention:
+      if (is_read_by_softmax) return std::array<double, 3>{1, 1, 0.5};
+      return std::array<double, 3>{0.7, 0.5, 0.45};
+    case OperationKind::kLayout:
+      return std::array<double, 3>{0.7, 0.5, 0.45};
+    case OperationKind::kReduce:
+      return std::array<double, 3>{1, 0.65, 0.45};
+    case OperationKind::kNorm:
+    case OperationKind::kSoftmaxLoss:
+      return std::array<double, 3>{1, 0.95, 0.5};
+    default:
+      return std::nullopt;
+  }
+}
+
+// How many times as long it takes; by Estimate.
+std::optional<std::array<double, 3>> factor_of(const WorkItem& item, const Target& target, const Rates& rates) {
+  const std::optional<ProductShape> shape = shape_of(*item.operation);
+  if (!shape) return std::nullopt;
+  const std::optional<double> now_ns = rates.product_ns(target.from, *shape);
+  const std::optional<double> then_ns = rates.product_ns(target.to, *shape);
+  if (!now_ns || !then_ns || *now_ns <= 0) return std::nullopt;
+  double casts_ns = 0;  // reads two bytes and writes one of each value of the input
+  if (target.to == "fp8") {
+    const double values = static_cast<double>(shape->batch) * static_cast<double>(shape->m) * static_cast<double>(shape->k);
+    casts_ns = rates.bytes_ns(3 * values).value_or(0);
+  }
+  return std::array<double, 3>{(1.25 * *then_ns + casts_ns) / *now_ns, (*then_ns + 0.5 * casts_ns) / *now_ns,
+                               0.85 * *then_ns / *now_ns};
+}
+
+}  // namespace
+
+std::vector<Change> find_precisions(const Work& work) {
+  if (work.rates() == nullptr) return {};
+  const Rates& rates = *work.rates();
+  std::vector<Change> found;
+  for (const Target& target : kTargets) {
+    Change change;
+    std::size_t products = 0;
+    for (const WorkStream& stream : work.streams()) {
+      for (std::size_t i = 0; i < stream.items.size(); ++i) {
+        const WorkItem& item = stream.items[i];
+        const WorkItem* next = i + 1 < stream.items.size() ? &stream.items[i + 1] : nullptr;
+        if (item.operation == nullptr || item.operation->what->precision != target.from) continue;
+        if (is_product(item)) {
+          const std::optional<std::array<double, 3>> factor = factor_of(item, target, rates);
+          if (!factor) continue;
+          ++products;
+          change.evidence.push_back(item.ref);
+          change.scaled.push_back({item.ref, *factor});
+        } else if (target.halves_bytes) {
+          if (const auto factor = factor_between(item, next)) change.scaled.push_back({item.ref, *factor});
+        }
+      }
+    }
+    if (products == 0) continue;
+    change.kind = "precision";
+    change.id = fmt::format("precision-{}-{}", target.from, target.to);
+    change.title = fmt::format("Compute products in {} instead of {} ({})", target.to, target.from, times_per_step(products, work));
+    change.why = "by this GPU's measured rates for each product's shape";
+    change.assumptions = {fmt::format("each product gets faster as the table of {} says ({})", rates.gpu(), rates.source())};
+    if (target.halves_bytes) change.assumptions.push_back("elementwise and layout kernels between the products move half the bytes; normalization, softmax and what it reads stay in 32 bits");
+    if (target.to == "fp8") change.assumptions.push_back("half of the casts of the inputs become part of other kernels");
+    change.accuracy = target.accuracy;
+    found.push_back(std::move(change));
+  }
+  return found;
+}
+
+}  // namespace swinscope
