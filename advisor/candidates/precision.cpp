@@ -37,7 +37,7 @@ std::optional<ProductShape> shape_of(const Operation& operation) {
   shape.n = what.output_shape[outputs - 1];
   const std::int64_t rows = what.flops / (2 * shape.n * shape.k);
   if (rows <= 0) return std::nullopt;
-  shape.m = outputs == 4 ? std::min(rows, what.output_shape[2]) : rows;  // of each head of each window
+  shape.m = outputs > 2 ? std::min(rows, what.output_shape[outputs - 2]) : rows;  // of each head of each window
   shape.batch = rows / shape.m;
   return shape;
 }
