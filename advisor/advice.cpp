@@ -30,8 +30,23 @@ Advisor::Advisor(const RunFacts& run, const AdviceOptions& options) : run_(run),
                                100 * options.bound)});
     return;
   }
+  remove_recording_cost();
   find_rates(options);
   find_cards(options);
+}
+
+// `record` lengthens each launch by 3.6 us (docs/notes/012-cost-of-recording-cuda.md); what other recorders cost depends
+// on what they record, and is not known.
+void Advisor::remove_recording_cost() {
+  constexpr std::int64_t kOfRecord = 3'600;
+  const bool is_ours = std::ranges::all_of(graph_.ranks, [&](const RankGraph& rank) {
+    return run_.trace.ranks[rank.rank_index].run.source == "swinscope";
+  });
+  if (is_ours) {
+    advice_.cost_per_launch_ns = kOfRecord;
+    remove_from_launches(static_cast<double>(kOfRecord), graph_);
+  }
+  advice_.unrecorded_step_ns = is_ours ? replayed_step_ns(graph_, replay(graph_), run_) : advice_.error.replayed_step_ns;
 }
 
 // Those of the file that was given, else of the trace's GPU; a trace of several kinds of GPUs has none.
@@ -211,6 +226,8 @@ Document advice_document(const Trace& trace, const Advice& advice) {
       {"replay_error_percent", "replay error", 100 * error.step_error(), Unit::kPercent},
       {"start_error_p95_ns", "start of a kernel differs by (p95)", error.start_p95_ns, Unit::kDuration},
       {"starts_within_2us_percent", "starts that follow to 2 us", 100 * error.within_2us, Unit::kPercent}};
+  if (advice.cost_per_launch_ns > 0)
+    document.facts.push_back({"unrecorded_step_ns", "step, without the recorder's cost", advice.unrecorded_step_ns, Unit::kDuration});
   if (advice.joint_step_ns) {
     document.facts.push_back({"applied", "applied together", fmt::format("{}", fmt::join(advice.applied, ", ")), Unit::kText});
     const auto& joint = *advice.joint_step_ns;
@@ -229,7 +246,10 @@ Document advice_document(const Trace& trace, const Advice& advice) {
       "A saving is what the step of the replay gets shorter when only that change is made; what is hidden behind other "
       "work saves nothing.",
       "Changes that are applied together are simulated together: their savings do not add up.",
-      "Of the traced step: without the recorder's own cost it is somewhat shorter."};
+      advice.cost_per_launch_ns > 0
+          ? fmt::format("Savings are of the step without the recorder's cost, {} for each launch.",
+                        format_duration(advice.cost_per_launch_ns))
+          : "Savings are of the traced step: what the recorder cost is not known."};
   return document;
 }
 

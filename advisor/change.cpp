@@ -89,6 +89,24 @@ std::string_view confidence_name(Confidence confidence) {
   return "";
 }
 
+void remove_from_launches(double ns, DependencyGraph& graph) {
+  constexpr std::int64_t kLeastNs = 1'500;  // of a call that launches: what drivers need at best
+  for (RankGraph& rank : graph.ranks) {
+    const std::vector<NodeIndex> next = next_calls(rank);
+    for (NodeIndex index = 0; index < rank.calls.size(); ++index) {
+      CallNode& call = rank.calls[index];
+      if (!call.is_launch) continue;
+      std::int64_t rest_ns = std::llround(ns);
+      const std::int64_t taken_ns = std::clamp<std::int64_t>(call.own_ns - kLeastNs, 0, rest_ns);
+      call.own_ns -= taken_ns;
+      rest_ns -= taken_ns;
+      if (next[index] == kNoNode || rank.calls[next[index]].handed_by != kNoNode) continue;
+      CallNode& after = rank.calls[next[index]];
+      after.segment_ns = std::max<std::int64_t>(0, after.segment_ns - rest_ns);
+    }
+  }
+}
+
 void apply(const Change& change, Estimate estimate, const GraphCosts& costs, DependencyGraph& graph) {
   for (const Scaled& scaled : change.scaled) {
     OpNode& op = graph.ranks[scaled.op.rank].ops[scaled.op.op];
