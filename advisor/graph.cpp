@@ -25,7 +25,7 @@ constexpr std::int64_t kMicrosecond = 1'000;
 template <typename Key>
 class Usual {
  public:
-  explicit Usual(std::optional<double> of = 0.5, std::size_t enough = 3) : quantile_(of), enough_(enough) {}
+  explicit Usual(std::optional<double> of = 0.5) : quantile_(of) {}
   void add(const Key& key, std::int64_t value) {
     by_key_[key].push_back(value);
     all_.push_back(value);
@@ -37,7 +37,7 @@ class Usual {
   }
   std::optional<std::int64_t> of(const Key& key) const {
     const auto found = by_key_.find(key);
-    if (found == by_key_.end() || found->second.size() < enough_) return std::nullopt;
+    if (found == by_key_.end() || found->second.size() < kEnough) return std::nullopt;
     return value_of(found->second);
   }
   std::int64_t of_all(std::int64_t otherwise) const { return all_.empty() ? otherwise : value_of(all_); }
@@ -48,8 +48,8 @@ class Usual {
     return std::accumulate(sorted.begin(), sorted.end(), std::int64_t{0}) / static_cast<std::int64_t>(sorted.size());
   }
 
+  static constexpr std::size_t kEnough = 3;
   std::optional<double> quantile_;
-  std::size_t enough_;
   std::map<Key, std::vector<std::int64_t>> by_key_;
   std::vector<std::int64_t> all_;
 };

@@ -33,6 +33,25 @@ TEST(OthersBugs, HtaNumber290AGraphLaunchOnThePath) {
   EXPECT_EQ(run.step(), 90);
 }
 
+// A graph launch takes far longer than a launch until its first kernel starts, and there are few of them.
+TEST(OthersBugs, HtaNumber290AGraphLaunchHasALatencyOfItsOwn) {
+  HandTrace hand;
+  HandRank& rank = hand.add_rank();
+  for (int i = 0; i < 20; ++i)
+    rank.launch(fmt::format("k{}", i), 20 * i, 20 * i + 5, 20 * i + 8);
+  for (int s = 0; s < 3; ++s) {
+    const std::int64_t begin = 1'000 * (s + 1);
+    const std::uint32_t graph = rank.call("cudaGraphLaunch", begin, begin + 700);
+    rank.kernel(fmt::format("first {}", s), graph, begin + 600, begin + 700, kMain, 1);
+    rank.kernel(fmt::format("second {}", s), graph, begin + 701, begin + 900, kMain, 2);
+    rank.call("cudaDeviceSynchronize", begin + 702, begin + 904);
+    rank.step(begin, begin + 950);
+  }
+  Replayed run(hand.build());
+  EXPECT_EQ(run.differences(), Lines{});
+  EXPECT_EQ(run.step(), run.traced_step());
+}
+
 // Holistic Trace Analysis #113: nested calls of a thread made a cycle. What another call encloses is part of it.
 TEST(OthersBugs, HtaNumber113ACycleFromNestedStacks) {
   HandTrace hand;
