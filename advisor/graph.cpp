@@ -230,8 +230,8 @@ class GraphMaker {
   // From a call to the start of what it launches, where the stream had nothing else to do: the least, but for those that
   // the clocks' errors made too short. A CUDA graph starts when its launch, which takes long, is nearly done.
   void find_latencies() {
-    Usual<StringId> latency(0.05, 1);
-    Usual<StringId> before_end(0.5, 1);  // of a graph's launch
+    Usual<StringId> latency(0.05);
+    Usual<StringId> before_end;  // of a graph's launch
     std::int64_t least = 0;
     bool any = false;
     const auto is_first = [&](NodeIndex op) { return graph_.calls[graph_.ops[op].call].ops.begin == op; };
