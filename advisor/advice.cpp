@@ -24,10 +24,10 @@ Advisor::Advisor(const RunFacts& run, const AdviceOptions& options) : run_(run),
   advice_.error = replay_error(graph_, replay(graph_), run);
   if (advice_.error.step_error() > options.bound) {
     advice_.abstained.push_back(
-        {"advice", fmt::format("the replay of the step as it is takes {}, the trace {}: {:.1f} % apart, more than {:.0f} %",
-                               format_duration(advice_.error.replayed_step_ns),
-                               format_duration(advice_.error.traced_step_ns), 100 * advice_.error.step_error(),
-                               100 * options.bound)});
+        {"advice",
+         fmt::format("the replay of the step as it is takes {}, the trace {}: {:.1f} % apart, more than {:.0f} %",
+                     format_duration(advice_.error.replayed_step_ns), format_duration(advice_.error.traced_step_ns),
+                     100 * advice_.error.step_error(), 100 * options.bound)});
     return;
   }
   remove_recording_cost();
@@ -35,18 +35,18 @@ Advisor::Advisor(const RunFacts& run, const AdviceOptions& options) : run_(run),
   find_cards(options);
 }
 
-// `record` lengthens each launch by 3.6 us (docs/notes/012-cost-of-recording-cuda.md); what other recorders cost depends
-// on what they record, and is not known.
+// `record` lengthens each launch by 3.6 us (docs/notes/012-cost-of-recording-cuda.md); what other recorders cost
+// depends on what they record, and is not known.
 void Advisor::remove_recording_cost() {
   constexpr std::int64_t kOfRecord = 3'600;
-  const bool is_ours = std::ranges::all_of(graph_.ranks, [&](const RankGraph& rank) {
-    return run_.trace.ranks[rank.rank_index].run.source == "swinscope";
-  });
+  const bool is_ours = std::ranges::all_of(
+      graph_.ranks, [&](const RankGraph& rank) { return run_.trace.ranks[rank.rank_index].run.source == "swinscope"; });
   if (is_ours) {
     advice_.cost_per_launch_ns = kOfRecord;
     remove_from_launches(static_cast<double>(kOfRecord), graph_);
   }
-  advice_.unrecorded_step_ns = is_ours ? replayed_step_ns(graph_, replay(graph_), run_) : advice_.error.replayed_step_ns;
+  advice_.unrecorded_step_ns =
+      is_ours ? replayed_step_ns(graph_, replay(graph_), run_) : advice_.error.replayed_step_ns;
 }
 
 // Those of the file that was given, else of the trace's GPU; a trace of several kinds of GPUs has none.
@@ -106,10 +106,10 @@ void Advisor::find_cards(const AdviceOptions& options) {
       advice_.cards.push_back(std::move(card));
     }
     if (kept == 0) {
-      advice_.abstained.push_back({std::string(kind.key),
-                                   fmt::format("{}: none saves {:.1f} % of the step",
-                                               format_counted(static_cast<std::int64_t>(found), "places"),
-                                               100 * options.least_share)});
+      advice_.abstained.push_back(
+          {std::string(kind.key),
+           fmt::format("{}: none saves {:.1f} % of the step",
+                       format_counted(static_cast<std::int64_t>(found), "places"), 100 * options.least_share)});
     }
   }
   std::ranges::stable_sort(advice_.cards, std::ranges::greater(), &Card::likely_ns);
@@ -186,10 +186,10 @@ Table advice_table(const Advice& advice) {
     const Change& change = card.change;
     const bool is_applied = std::ranges::find(advice.applied, change.id) != advice.applied.end();
     table.rows.push_back({change.id, card.likely_ns(), card.saving_ns.front(), card.saving_ns.back(),
-                          percent_of(card.likely_ns(), advice.step_ns()), std::string(confidence_name(change.confidence)),
-                          std::string(is_applied ? "yes" : "no"), change.title, change.kind, change.why,
-                          fmt::format("{}", fmt::join(change.assumptions, "; ")), change.accuracy,
-                          int_cell(static_cast<std::int64_t>(change.evidence.size()))});
+                          percent_of(card.likely_ns(), advice.step_ns()),
+                          std::string(confidence_name(change.confidence)), std::string(is_applied ? "yes" : "no"),
+                          change.title, change.kind, change.why, fmt::format("{}", fmt::join(change.assumptions, "; ")),
+                          change.accuracy, int_cell(static_cast<std::int64_t>(change.evidence.size()))});
   }
   return table;
 }
@@ -227,9 +227,11 @@ Document advice_document(const Trace& trace, const Advice& advice) {
       {"start_error_p95_ns", "start of a kernel differs by (p95)", error.start_p95_ns, Unit::kDuration},
       {"starts_within_2us_percent", "starts that follow to 2 us", 100 * error.within_2us, Unit::kPercent}};
   if (advice.cost_per_launch_ns > 0)
-    document.facts.push_back({"unrecorded_step_ns", "step, without the recorder's cost", advice.unrecorded_step_ns, Unit::kDuration});
+    document.facts.push_back(
+        {"unrecorded_step_ns", "step, without the recorder's cost", advice.unrecorded_step_ns, Unit::kDuration});
   if (advice.joint_step_ns) {
-    document.facts.push_back({"applied", "applied together", fmt::format("{}", fmt::join(advice.applied, ", ")), Unit::kText});
+    document.facts.push_back(
+        {"applied", "applied together", fmt::format("{}", fmt::join(advice.applied, ", ")), Unit::kText});
     const auto& joint = *advice.joint_step_ns;
     document.facts.push_back({"joint_step_ns", "step with these", joint[1], Unit::kDuration});
     document.facts.push_back({"joint_step_most_ns", "at most", joint[0], Unit::kDuration});

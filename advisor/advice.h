@@ -34,8 +34,8 @@ struct AdviceOptions {
   // Ids of the changes that are simulated together; empty: all but the speculative ones.
   std::vector<std::string> applied;
   std::optional<std::filesystem::path> peaks;  // the GPU's rates; nothing: those that come with the program
-  double bound = 0.05;         // of the step: above it the replay is not good enough
-  double least_share = 0.002;  // of the step: what saves less is no card
+  double bound = 0.05;                         // of the step: above it the replay is not good enough
+  double least_share = 0.002;                  // of the step: what saves less is no card
   std::size_t most_of_a_kind = 8;
 };
 
@@ -55,8 +55,8 @@ struct Advice {
   std::int64_t step_ns() const { return unrecorded_step_ns; }
 };
 
-// Keeps the graph of a run, so that changes are switched on and off without making it anew. Several threads may simulate
-// at once.
+// Keeps the graph of a run, so that changes are switched on and off without making it anew. Several threads may
+// simulate at once.
 class Advisor {
  public:
   // Finds the changes and what each saves. Throws as make_graph does. The run must outlive it.

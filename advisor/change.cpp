@@ -52,8 +52,7 @@ void remove_ops(const std::vector<OpRef>& removed, Estimate estimate, Dependency
 void capture(const Captured& captured, Estimate estimate, const GraphCosts& costs, RankGraph& rank) {
   // What of the host's work between launches stays where a graph is launched.
   const double kept = estimate == Estimate::kMost ? 0.0 : estimate == Estimate::kLikely ? 0.02 : 0.1;
-  const auto launch_ns =
-      std::llround(costs.launch_ns + costs.per_node_ns * static_cast<double>(captured.nodes));
+  const auto launch_ns = std::llround(costs.launch_ns + costs.per_node_ns * static_cast<double>(captured.nodes));
   std::int64_t host_ns = launch_ns;
   bool is_first = true;
   for (const NodeIndex index : captured.calls) {
@@ -110,7 +109,8 @@ void remove_from_launches(double ns, DependencyGraph& graph) {
 void apply(const Change& change, Estimate estimate, const GraphCosts& costs, DependencyGraph& graph) {
   for (const Scaled& scaled : change.scaled) {
     OpNode& op = graph.ranks[scaled.op.rank].ops[scaled.op.op];
-    op.duration_ns = std::llround(static_cast<double>(op.duration_ns) * scaled.factor[static_cast<std::size_t>(estimate)]);
+    op.duration_ns =
+        std::llround(static_cast<double>(op.duration_ns) * scaled.factor[static_cast<std::size_t>(estimate)]);
   }
   remove_ops(change.removed, estimate, graph);
   for (const Captured& captured : change.captured)

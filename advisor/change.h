@@ -59,7 +59,8 @@ struct GraphCosts {
   double gap_ns = 0;       // from one node to the next
 };
 
-// Takes so much from each launching call, and where it is shorter from the host's time behind it: what the recorder cost.
+// Takes so much from each launching call, and where it is shorter from the host's time behind it: what the recorder
+// cost.
 void remove_from_launches(double ns, DependencyGraph& graph);
 
 void apply(const Change& change, Estimate estimate, const GraphCosts& costs, DependencyGraph& graph);

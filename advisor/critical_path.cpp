@@ -93,7 +93,8 @@ class PathWalk {
     const OpNode& op = graph().ops[node_];
     const Rank& rank = run_.trace.ranks[graph().rank_index];
     if (op.collective == kNoNode) {
-      add(cause_of_work(rank.gpu.gpu_class[op.event], rank.gpu.operation[op.event]), node_, kNoNode, op_times(node_).start_ns);
+      add(cause_of_work(rank.gpu.gpu_class[op.event], rank.gpu.operation[op.event]), node_, kNoNode,
+          op_times(node_).start_ns);
       return go_to(At::kOpStart, node_);
     }
     // Its transfer began when the last rank came.
@@ -188,7 +189,9 @@ CriticalPath find_critical_path(const DependencyGraph& graph, const Replay& repl
     of_device[{window.rank, window.device}].first += window.time.length();
     of_device[{window.rank, window.device}].second += window.steps;
   }
-  const auto step_ns = [](const auto& entry) { return entry.second.first / std::max<std::int64_t>(1, entry.second.second); };
+  const auto step_ns = [](const auto& entry) {
+    return entry.second.first / std::max<std::int64_t>(1, entry.second.second);
+  };
   CriticalPath path;
   if (of_device.empty()) return path;
   const auto slowest = std::ranges::max_element(of_device, {}, step_ns);
@@ -210,11 +213,13 @@ std::int64_t per_step(std::int64_t ns, const CriticalPath& path) { return ns / s
 Table path_cause_table(const CriticalPath& path) {
   Table table{"critical_path",
               "What decides the step",
-              {{"cause", "cause"}, {"per_step_ns", "per step", Unit::kDuration}, {"share_percent", "share", Unit::kPercent},
+              {{"cause", "cause"},
+               {"per_step_ns", "per step", Unit::kDuration},
+               {"share_percent", "share", Unit::kPercent},
                {"pieces", "pieces", Unit::kCount}},
               {}};
-  constexpr std::array kCauses = {PathCause::kCompute, PathCause::kMemory,       PathCause::kUnknownWork,
-                                  PathCause::kCommunication, PathCause::kDelay, PathCause::kCall,
+  constexpr std::array kCauses = {PathCause::kCompute,       PathCause::kMemory, PathCause::kUnknownWork,
+                                  PathCause::kCommunication, PathCause::kDelay,  PathCause::kCall,
                                   PathCause::kHost};
   for (const PathCause cause : kCauses) {
     std::int64_t ns = 0;
@@ -224,7 +229,8 @@ Table path_cause_table(const CriticalPath& path) {
       ns += piece.time.length();
       ++count;
     }
-    table.rows.push_back({std::string(path_cause_name(cause)), per_step(ns, path), percent_of(ns, path.total_ns()), int_cell(count)});
+    table.rows.push_back(
+        {std::string(path_cause_name(cause)), per_step(ns, path), percent_of(ns, path.total_ns()), int_cell(count)});
   }
   return table;
 }
@@ -254,8 +260,11 @@ Table path_name_table(const CriticalPath& path, const DependencyGraph& graph, co
   }
   Table table{"on_path",
               "On the path",
-              {{"name", "name"}, {"cause", "cause"}, {"per_step_ns", "per step", Unit::kDuration},
-               {"share_percent", "share", Unit::kPercent}, {"pieces", "pieces", Unit::kCount}},
+              {{"name", "name"},
+               {"cause", "cause"},
+               {"per_step_ns", "per step", Unit::kDuration},
+               {"share_percent", "share", Unit::kPercent},
+               {"pieces", "pieces", Unit::kCount}},
               {}};
   for (const auto& [key, sum] : sums)
     table.rows.push_back({key.second, std::string(path_cause_name(key.first)), per_step(sum.ns, path),

@@ -227,8 +227,8 @@ class GraphMaker {
     return (before == kNoNode || end_of_op(before) < when) && !waits_.contains(op);
   }
 
-  // From a call to the start of what it launches, where the stream had nothing else to do: the least, but for those that
-  // the clocks' errors made too short. A CUDA graph starts when its launch, which takes long, is nearly done.
+  // From a call to the start of what it launches, where the stream had nothing else to do: the least, but for those
+  // that the clocks' errors made too short. A CUDA graph starts when its launch, which takes long, is nearly done.
   void find_latencies() {
     Usual<StringId> latency(0.05);
     Usual<StringId> before_end;  // of a graph's launch

@@ -22,28 +22,28 @@ using NodeIndex = std::uint32_t;
 inline constexpr NodeIndex kNoNode = std::numeric_limits<NodeIndex>::max();
 
 struct CallNode {
-  EventIndex event = kNoEvent;   // in ApiCalls; calls that another of its thread encloses are part of that one
-  std::uint32_t thread = 0;      // in Rank::api_lanes
-  NodeIndex before = kNoNode;    // the call before it on its thread
-  std::int64_t segment_ns = 0;   // what the thread does between that one's end and this one's begin
-  NodeIndex handed_by = kNoNode; // instead: the call of another thread that this one goes on after,
-  std::int64_t handed_ns = 0;    // so much later
-  std::int64_t own_ns = 0;       // how long it takes when it waits for nothing
-  std::int64_t wake_ns = 0;      // from the end of what it waits for to its own
-  Slice ops;                     // that it launches, in RankGraph::ops
-  Slice waits;                   // for which it waits: in RankGraph::call_waits
-  bool is_launch = false;        // it takes a place in the GPU's queue
+  EventIndex event = kNoEvent;    // in ApiCalls; calls that another of its thread encloses are part of that one
+  std::uint32_t thread = 0;       // in Rank::api_lanes
+  NodeIndex before = kNoNode;     // the call before it on its thread
+  std::int64_t segment_ns = 0;    // what the thread does between that one's end and this one's begin
+  NodeIndex handed_by = kNoNode;  // instead: the call of another thread that this one goes on after,
+  std::int64_t handed_ns = 0;     // so much later
+  std::int64_t own_ns = 0;        // how long it takes when it waits for nothing
+  std::int64_t wake_ns = 0;       // from the end of what it waits for to its own
+  Slice ops;                      // that it launches, in RankGraph::ops
+  Slice waits;                    // for which it waits: in RankGraph::call_waits
+  bool is_launch = false;         // it takes a place in the GPU's queue
 };
 
 struct OpNode {
-  EventIndex event = kNoEvent;  // in GpuEvents
-  std::uint32_t lane = 0;       // in Rank::gpu_lanes
-  NodeIndex call = kNoNode;     // that launches it; none: not recorded
-  NodeIndex before = kNoNode;   // the one before it on its stream
-  std::int64_t gap_ns = 0;      // from that one's end to its start, where nothing else delays it; may be negative
-  std::int64_t latency_ns = 0;  // from the begin of the call to its start, where nothing else delays it
-  std::int64_t duration_ns = 0; // of a member of a collective: from the start of the last one to its end
-  Slice waits;                  // for other streams: in RankGraph::op_waits
+  EventIndex event = kNoEvent;   // in GpuEvents
+  std::uint32_t lane = 0;        // in Rank::gpu_lanes
+  NodeIndex call = kNoNode;      // that launches it; none: not recorded
+  NodeIndex before = kNoNode;    // the one before it on its stream
+  std::int64_t gap_ns = 0;       // from that one's end to its start, where nothing else delays it; may be negative
+  std::int64_t latency_ns = 0;   // from the begin of the call to its start, where nothing else delays it
+  std::int64_t duration_ns = 0;  // of a member of a collective: from the start of the last one to its end
+  Slice waits;                   // for other streams: in RankGraph::op_waits
   std::uint32_t collective = kNoNode;  // in DependencyGraph::collectives
   bool is_removed = false;             // by a change: it takes no time and waits for no launch
   std::int64_t recorded_start_ns = 0;  // for comparison only

@@ -35,7 +35,8 @@ Ledger Ledger::parse(std::string_view text, const std::string& source) {
       prediction.gpu = entry.at("gpu");
       prediction.applied = entry.at("applied");
       prediction.step_ns = entry.at("step_ns");
-      prediction.predicted_ns = {entry.at("predicted_least_ns"), entry.at("predicted_ns"), entry.at("predicted_most_ns")};
+      prediction.predicted_ns = {entry.at("predicted_least_ns"), entry.at("predicted_ns"),
+                                 entry.at("predicted_most_ns")};
       ledger.predictions.push_back(std::move(prediction));
     }
   } catch (const Json::exception& error) {

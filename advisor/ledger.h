@@ -15,12 +15,12 @@
 namespace swinscope {
 
 struct Prediction {
-  std::string label;                 // what it is a prediction of: "swin_base batch 32, graph"
-  std::string made;                  // when: UTC, ISO 8601
-  std::string run;                   // from which trace
-  std::string gpu;                   // whose it is; "" where the trace does not say
-  std::vector<std::string> applied;  // ids of the changes
-  std::int64_t step_ns = 0;          // of the trace, replayed as it is
+  std::string label;                                     // what it is a prediction of: "swin_base batch 32, graph"
+  std::string made;                                      // when: UTC, ISO 8601
+  std::string run;                                       // from which trace
+  std::string gpu;                                       // whose it is; "" where the trace does not say
+  std::vector<std::string> applied;                      // ids of the changes
+  std::int64_t step_ns = 0;                              // of the trace, replayed as it is
   std::array<std::int64_t, 3> predicted_ns = {0, 0, 0};  // least, likely, longest step
 };
 

@@ -25,9 +25,9 @@ enum class Decider : std::uint8_t {
 struct NodeTimes {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
-  NodeIndex by = kNoNode;          // what decided the start: a call for kThread, kHandedOver, kLaunch, else an op
-  Decider bound = Decider::kNothing;   // of the start
-  NodeIndex waited_for = kNoNode;  // of a call: the op whose end decided its own; none: it did not wait
+  NodeIndex by = kNoNode;             // what decided the start: a call for kThread, kHandedOver, kLaunch, else an op
+  Decider bound = Decider::kNothing;  // of the start
+  NodeIndex waited_for = kNoNode;     // of a call: the op whose end decided its own; none: it did not wait
 };
 
 struct RankTimes {
@@ -63,8 +63,8 @@ struct ReplayError {
   std::int64_t events = 0;        // of GPUs, in the scope
   std::int64_t start_p50_ns = 0;  // |replayed - recorded| start, from the start of the step on: it adds up
   std::int64_t start_p95_ns = 0;
-  double within_2us = 0;          // share of those whose start follows to 2 us from what was recorded before it
-  double step_error() const;      // |replayed - traced| / traced
+  double within_2us = 0;      // share of those whose start follows to 2 us from what was recorded before it
+  double step_error() const;  // |replayed - traced| / traced
 };
 
 ReplayError replay_error(const DependencyGraph& graph, const Replay& replay, const RunFacts& run);

@@ -51,7 +51,8 @@ Work::Work(const RunFacts& of, const DependencyGraph& in) : run(of), graph(in) {
       item.full_name = run.trace.text(rank.gpu.name[op.event]);
       const OperationId id = operations.of_event(op.event);
       if (id != kNoOperation) item.operation = &operations.all()[id];
-      if (rank.gpu.kind[op.event] == GpuKind::kKernel) item.threads = threads_of(rank.configs[rank.gpu.config[op.event]]);
+      if (rank.gpu.kind[op.event] == GpuKind::kKernel)
+        item.threads = threads_of(rank.configs[rank.gpu.config[op.event]]);
       WorkStream& stream = by_lane[op.lane];
       stream.rank = r;
       const bool follows = !stream.items.empty() && op.before == stream.items.back().ref.op;

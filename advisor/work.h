@@ -18,7 +18,7 @@ struct WorkItem {
   EventIndex event = kNoEvent;
   OperationKind kind = OperationKind::kUnknown;
   std::int64_t duration_ns = 0;
-  std::string_view kernel;             // short name
+  std::string_view kernel;  // short name
   std::string_view full_name;
   const Operation* operation = nullptr;  // none: not known
   // Threads of the launch: for kernels that give each element a thread, their number of elements. 0: no kernel.

@@ -1,6 +1,4 @@
 // swinscope advise RUN: what changes of the program would gain, ranked by what they save of the step.
-#include "advisor/advice.h"
-
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -10,8 +8,8 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "advisor/advice.h"
 #include "advisor/ledger.h"
-
 #include "cli/command.h"
 #include "cli/selection.h"
 
@@ -87,10 +85,12 @@ void add_advise(Program& program) {
       .option("--apply", options->advice.applied,
               "Changes that are simulated together, by their ids (default: all but the speculative ones)")
       .separated_by(',');
-  command.option("--peaks", options->peaks, "The GPU's rates, as `swinscope peaks --rates FILE` writes them (default: those of data/peaks)");
+  command.option("--peaks", options->peaks,
+                 "The GPU's rates, as `swinscope peaks --rates FILE` writes them (default: those of data/peaks)");
   command.option("--ledger", options->ledger, "Adds the prediction (the step with what is applied) to this file");
   command.option("--label", options->label, "What the prediction is of, in the ledger (default: the ids)");
-  command.option("--check", options->check, "Scores the predictions of a ledger by the step of RUN, the changed program");
+  command.option("--check", options->check,
+                 "Scores the predictions of a ledger by the step of RUN, the changed program");
   options->selection.add_to(command);
   options->common.add_class_rules(command);
   options->common.add_to(command);

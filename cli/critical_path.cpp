@@ -36,7 +36,8 @@ int run_critical_path(const CriticalPathOptions& options) {
   document.tables = {path_cause_table(path), path_name_table(path, graph, run)};
   options.table.apply(document.tables.back(), "name");
   document.notes = {
-      "Of each piece the one before it decided when it began; together they are the step of the rank that takes longest.",
+      "Of each piece the one before it decided when it began; together they are the step of the rank that takes "
+      "longest.",
       "What is not on the path can be made faster without any gain."};
   emit(document, options.common);
   return status_of(trace);
@@ -46,7 +47,8 @@ int run_critical_path(const CriticalPathOptions& options) {
 
 void add_critical_path(Program& program) {
   auto options = std::make_shared<CriticalPathOptions>();
-  Command& command = program.add_command("critical-path", "The chain of work, calls and host time that decides the step");
+  Command& command =
+      program.add_command("critical-path", "The chain of work, calls and host time that decides the step");
   command.option("RUN", options->run, "Trace to analyze").required();
   options->selection.add_to(command);
   options->table.add_to(command);

@@ -17,7 +17,7 @@ namespace swinscope::cli {
 struct RunnerOptions {
   Launcher launcher;
   int repeat = 3;
-  bool trace = true;  // the tracing pass
+  bool trace = true;                  // the tracing pass
   TraceOptions traced{.sync = true};  // what it records
   bool cpus_only = false;
   double sample_hz = 10;

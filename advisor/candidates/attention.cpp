@@ -96,15 +96,18 @@ std::vector<Change> find_attention(const Work& work) {
       const bool backward = is_backward(items[middle]);
       Change& change = found.of(names_of(chain), [&] {
         Change made;
-        made.title = (backward ? "One kernel for attention's backward pass instead of " : "One kernel for attention instead of ") +
+        made.title = (backward ? "One kernel for attention's backward pass instead of "
+                               : "One kernel for attention instead of ") +
                      names_of(chain);
-        made.why = "the scores are written and read several times between products; a fused kernel keeps them on the chip, "
-                   "and reads its inputs where they lie";
+        made.why =
+            "the scores are written and read several times between products; a fused kernel keeps them on the chip, "
+            "and reads its inputs where they lie";
         made.assumptions = {"the softmax is of the product before it, the product after it reads the result",
                             "the fused kernel takes half (a quarter to all) of the products' time"};
         return made;
       });
-      const double products = static_cast<double>(products_ns) / static_cast<double>(std::max<std::int64_t>(1, kept->duration_ns));
+      const double products =
+          static_cast<double>(products_ns) / static_cast<double>(std::max<std::int64_t>(1, kept->duration_ns));
       change.scaled.push_back({kept->ref, {products, 0.5 * products, 0.25 * products}});
       for (const WorkItem* item : chain) {
         change.evidence.push_back(item->ref);

@@ -23,8 +23,8 @@ std::vector<Change> find_slow_kernels(const Work& work) {
       Change& change = found.of(std::string(item.kernel), [&] {
         Change made;
         made.title = fmt::format("Let {} move its data at the rate of copies", item.kernel);
-        made.why = fmt::format("it reaches less than half of the {:.0f} GB/s that copies do ({})", work.copy_rate() * 1e-9,
-                               work.copy_rate_source());
+        made.why = fmt::format("it reaches less than half of the {:.0f} GB/s that copies do ({})",
+                               work.copy_rate() * 1e-9, work.copy_rate_source());
         made.assumptions = {"the operation's bytes are those of its annotation, each once",
                             "a better kernel reaches 80 % (50 to 100 %) of that rate"};
         return made;

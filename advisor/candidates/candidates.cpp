@@ -14,7 +14,9 @@ std::string_view lacks_copy_rate(const Work& work) {
 }
 
 std::string_view lacks_rates(const Work& work) {
-  return work.rates() != nullptr ? "" : "no table of this GPU's rates: `swinscope peaks --rates FILE` measures one, --peaks FILE gives it";
+  return work.rates() != nullptr
+             ? ""
+             : "no table of this GPU's rates: `swinscope peaks --rates FILE` measures one, --peaks FILE gives it";
 }
 
 }  // namespace
@@ -56,7 +58,8 @@ std::string names_of(const std::vector<const WorkItem*>& items) {
 }
 
 std::string times_per_step(std::size_t places, const Work& work) {
-  const double steps = static_cast<double>(std::max<std::int64_t>(1, work.steps())) * static_cast<double>(work.graph.ranks.size());
+  const double steps =
+      static_cast<double>(std::max<std::int64_t>(1, work.steps())) * static_cast<double>(work.graph.ranks.size());
   const double times = static_cast<double>(places) / steps;
   if (times == 1) return "once a step";
   return fmt::format("{:.4g} times a step", times);

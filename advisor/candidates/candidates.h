@@ -15,7 +15,8 @@ namespace swinscope {
 // Elementwise, normalization and layout kernels that follow each other on a stream: one kernel that reads and writes
 // what lies outside. Its time: the longest of them, and a share of the others.
 std::vector<Change> find_fusions(const Work& work);
-// What follows a matrix product or convolution and works on its result element by element: part of the product's kernel.
+// What follows a matrix product or convolution and works on its result element by element: part of the product's
+// kernel.
 std::vector<Change> find_epilogues(const Work& work);
 // Product, softmax, product with what lies between: one kernel that keeps the scores on the chip.
 std::vector<Change> find_attention(const Work& work);

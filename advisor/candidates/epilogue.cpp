@@ -15,7 +15,8 @@ std::vector<Change> find_epilogues(const Work& work) {
       while (chain.size() <= kMost && i + chain.size() < items.size()) {
         const WorkItem& next = items[i + chain.size()];
         // What takes longer than the product works on something larger.
-        if (next.is_split || next.kind != OperationKind::kElementwise || next.duration_ns > 2 * items[i].duration_ns) break;
+        if (next.is_split || next.kind != OperationKind::kElementwise || next.duration_ns > 2 * items[i].duration_ns)
+          break;
         chain.push_back(&next);
       }
       if (chain.size() < 2) continue;
@@ -30,7 +31,8 @@ std::vector<Change> find_epilogues(const Work& work) {
       std::int64_t others_ns = -items[i].duration_ns;
       for (const WorkItem* item : chain)
         others_ns += item->duration_ns;
-      const double share = static_cast<double>(others_ns) / static_cast<double>(std::max<std::int64_t>(1, items[i].duration_ns));
+      const double share =
+          static_cast<double>(others_ns) / static_cast<double>(std::max<std::int64_t>(1, items[i].duration_ns));
       change.scaled.push_back({items[i].ref, {1 + 0.5 * share, 1 + 0.15 * share, 1}});
       for (const WorkItem* item : chain) {
         change.evidence.push_back(item->ref);

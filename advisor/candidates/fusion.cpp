@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "advisor/candidates/candidates.h"
-
 #include <fmt/format.h>
+
+#include "advisor/candidates/candidates.h"
 
 namespace swinscope {
 namespace {
@@ -18,7 +18,9 @@ bool may_be_of_one_size(const WorkItem& a, const WorkItem& b) {
 
 // By the program's own words: "forward" and "backward" are not mixed.
 bool are_of_one_phase(const WorkItem& a, const WorkItem& b) {
-  const auto phase = [](const WorkItem& item) { return item.operation == nullptr ? std::string_view() : item.operation->phase; };
+  const auto phase = [](const WorkItem& item) {
+    return item.operation == nullptr ? std::string_view() : item.operation->phase;
+  };
   return phase(a) == phase(b);
 }
 
@@ -34,16 +36,19 @@ std::vector<Change> find_fusions(const Work& work) {
         Change& change = found.of(names_of(chain), [&] {
           Change made;
           made.title = "Fuse " + names_of(chain);
-          made.why = "these kernels follow each other on a stream and move data between them that one kernel would keep";
+          made.why =
+              "these kernels follow each other on a stream and move data between them that one kernel would keep";
           made.assumptions = {"each hands its result to the next, and nobody else reads it",
                               "one kernel takes the time of the longest, and 15 % (0 to 50 %) of the others'"};
           return made;
         });
-        const WorkItem& longest = **std::ranges::max_element(chain, {}, [](const WorkItem* item) { return item->duration_ns; });
+        const WorkItem& longest =
+            **std::ranges::max_element(chain, {}, [](const WorkItem* item) { return item->duration_ns; });
         std::int64_t others_ns = -longest.duration_ns;
         for (const WorkItem* item : chain)
           others_ns += item->duration_ns;
-        const double share = static_cast<double>(others_ns) / static_cast<double>(std::max<std::int64_t>(1, longest.duration_ns));
+        const double share =
+            static_cast<double>(others_ns) / static_cast<double>(std::max<std::int64_t>(1, longest.duration_ns));
         change.scaled.push_back({longest.ref, {1 + 0.5 * share, 1 + 0.15 * share, 1}});
         for (const WorkItem* item : chain) {
           change.evidence.push_back(item->ref);

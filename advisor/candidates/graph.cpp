@@ -38,7 +38,8 @@ std::vector<Change> find_graphs(const Work& work) {
     };
     for (NodeIndex index = 0; index < rank.calls.size(); ++index) {
       const CallNode& call = rank.calls[index];
-      const bool is_in_scope = call.ops.size() > 0 && work.run.scope.has_gpu_event(rank.rank_index, rank.ops[call.ops.begin].event);
+      const bool is_in_scope =
+          call.ops.size() > 0 && work.run.scope.has_gpu_event(rank.rank_index, rank.ops[call.ops.begin].event);
       const bool begins_step = call.handed_by != kNoNode || !is_in_scope;
       if (begins_step || !can_be_captured(call, rank, recorded.gpu)) close(call.thread);
       if (!is_in_scope || !can_be_captured(call, rank, recorded.gpu)) continue;
@@ -54,8 +55,9 @@ std::vector<Change> find_graphs(const Work& work) {
   }
   if (change.captured.empty()) return {};
   const double steps = static_cast<double>(std::max<std::int64_t>(1, work.steps()));
-  change.title = fmt::format("Launch {:.4g} launches a step as CUDA graphs ({:.4g} a step)", static_cast<double>(launches) / steps,
-                             static_cast<double>(change.captured.size()) / steps);
+  change.title =
+      fmt::format("Launch {:.4g} launches a step as CUDA graphs ({:.4g} a step)", static_cast<double>(launches) / steps,
+                  static_cast<double>(change.captured.size()) / steps);
   change.why = "the host launches each kernel by itself; a graph launches them with one call";
   change.assumptions = {"shapes and addresses stay the same from step to step, and nothing allocates in between",
                         "2 % (0 to 10 %) of the host's time between launches stays"};

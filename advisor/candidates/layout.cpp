@@ -10,9 +10,11 @@ std::vector<Change> find_layouts(const Work& work) {
       Change& change = found.of(std::string(item.kernel), [&] {
         Change made;
         made.title = "Do without " + std::string(item.kernel);
-        made.why = "it only puts elements into another order or precision, which the kernel before or behind it could do";
-        made.assumptions = {"the kernel that writes or reads the data can address it where it lies, at no cost (half of "
-                            "the copy's time at worst)"};
+        made.why =
+            "it only puts elements into another order or precision, which the kernel before or behind it could do";
+        made.assumptions = {
+            "the kernel that writes or reads the data can address it where it lies, at no cost (half of "
+            "the copy's time at worst)"};
         made.confidence = Confidence::kSpeculative;
         return made;
       });

@@ -25,10 +25,12 @@ std::vector<Change> find_optimizers(const Work& work) {
       Change& change = found.of("optimizer", [] {
         Change made;
         made.title = "One fused kernel for the optimizer's step";
-        made.why = "an optimizer that works through its parameters one operation after the other reads and writes each "
-                   "of them for every operation";
-        made.assumptions = {"AdamW operation by operation moves each parameter's state 21 times, fused 7 times: a third "
-                            "of the time (a quarter to a half)"};
+        made.why =
+            "an optimizer that works through its parameters one operation after the other reads and writes each "
+            "of them for every operation";
+        made.assumptions = {
+            "AdamW operation by operation moves each parameter's state 21 times, fused 7 times: a third "
+            "of the time (a quarter to a half)"};
         return made;
       });
       std::int64_t total_ns = 0;
@@ -37,7 +39,8 @@ std::vector<Change> find_optimizers(const Work& work) {
         change.evidence.push_back(item->ref);
         if (item != chain.front()) change.removed.push_back(item->ref);
       }
-      const double total = static_cast<double>(total_ns) / static_cast<double>(std::max<std::int64_t>(1, chain.front()->duration_ns));
+      const double total =
+          static_cast<double>(total_ns) / static_cast<double>(std::max<std::int64_t>(1, chain.front()->duration_ns));
       change.scaled.push_back({chain.front()->ref, {total / 2, total / 3, total / 4}});
     }
   }

@@ -47,8 +47,8 @@ bool is_product(const WorkItem& item) {
 }
 
 // What lies between the products, in values of half the bits: elementwise and layout kernels move half the bytes.
-// Normalization, softmax and losses stay in 32 bits, as automatic mixed precision leaves them, and so do the scores that
-// a softmax reads; sums read half the bytes.
+// Normalization, softmax and losses stay in 32 bits, as automatic mixed precision leaves them, and so do the scores
+// that a softmax reads; sums read half the bytes.
 std::optional<std::array<double, 3>> factor_between(const WorkItem& item, const WorkItem* next) {
   if (item.operation->phase == "optimizer") return std::nullopt;
   const bool is_read_by_softmax = next != nullptr && next->kind == OperationKind::kSoftmaxLoss;
@@ -78,7 +78,8 @@ std::optional<std::array<double, 3>> factor_of(const WorkItem& item, const Targe
   if (!now_ns || !then_ns || *now_ns <= 0) return std::nullopt;
   double casts_ns = 0;  // reads two bytes and writes one of each value of the input
   if (target.to == "fp8") {
-    const double values = static_cast<double>(shape->batch) * static_cast<double>(shape->m) * static_cast<double>(shape->k);
+    const double values =
+        static_cast<double>(shape->batch) * static_cast<double>(shape->m) * static_cast<double>(shape->k);
     casts_ns = rates.bytes_ns(3 * values).value_or(0);
   }
   return std::array<double, 3>{(1.25 * *then_ns + casts_ns) / *now_ns, (*then_ns + 0.5 * casts_ns) / *now_ns,
@@ -113,11 +114,17 @@ std::vector<Change> find_precisions(const Work& work) {
     if (products == 0) continue;
     change.kind = "precision";
     change.id = fmt::format("precision-{}-{}", target.from, target.to);
-    change.title = fmt::format("Compute products in {} instead of {} ({})", target.to, target.from, times_per_step(products, work));
+    change.title = fmt::format("Compute products in {} instead of {} ({})", target.to, target.from,
+                               times_per_step(products, work));
     change.why = "by this GPU's measured rates for each product's shape";
-    change.assumptions = {fmt::format("each product gets faster as the table of {} says ({})", rates.gpu(), rates.source())};
-    if (target.halves_bytes) change.assumptions.push_back("elementwise and layout kernels between the products move half the bytes; normalization, softmax and what it reads stay in 32 bits");
-    if (target.to == "fp8") change.assumptions.push_back("half of the casts of the inputs become part of other kernels");
+    change.assumptions = {
+        fmt::format("each product gets faster as the table of {} says ({})", rates.gpu(), rates.source())};
+    if (target.halves_bytes)
+      change.assumptions.push_back(
+          "elementwise and layout kernels between the products move half the bytes; normalization, softmax and what it "
+          "reads stay in 32 bits");
+    if (target.to == "fp8")
+      change.assumptions.push_back("half of the casts of the inputs become part of other kernels");
     change.accuracy = target.accuracy;
     found.push_back(std::move(change));
   }

@@ -22,11 +22,13 @@ std::vector<Change> find_resampling(const Work& work) {
       Change& change = found.of(std::string(item.kernel), [&] {
         Change made;
         made.title = fmt::format("Gather instead of atomics in {}", item.kernel);
-        made.why = "each element of the larger tensor is added to the smaller one by atomics, which wait for each other; "
-                   "the transposed interpolation, as a gather, writes each element of the smaller tensor once";
-        made.assumptions = {fmt::format("a gather moves the larger tensor once and a quarter of it again, at {:.0f} GB/s ({}); "
-                                        "twice that time (once to six times)",
-                                        work.copy_rate() * 1e-9, work.copy_rate_source())};
+        made.why =
+            "each element of the larger tensor is added to the smaller one by atomics, which wait for each other; "
+            "the transposed interpolation, as a gather, writes each element of the smaller tensor once";
+        made.assumptions = {
+            fmt::format("a gather moves the larger tensor once and a quarter of it again, at {:.0f} GB/s ({}); "
+                        "twice that time (once to six times)",
+                        work.copy_rate() * 1e-9, work.copy_rate_source())};
         made.confidence = Confidence::kLikely;
         return made;
       });

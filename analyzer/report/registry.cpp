@@ -115,11 +115,11 @@ constexpr std::array kAnalyses = {
              "Counts of the records of each process of the whole trace. Duration = last end - first start of all of "
              "them, tracing overhead = summed durations of the overhead that was recorded.",
              kRecording, kDetail, false, false, [](Run run, Options) { return recorded_ranks_table(run.trace); }},
-    Analysis{"clocks", "Clocks of the ranks",
-             "Time on the common clock = the rank's time + offset + drift x time since the middle of the collectives. 95 % "
-             "of the ends that were compared differ by no more than the residual after it.",
-             kRecording, kDetail, false, false,
-             [](Run run, Options) { return clocks_table(run.trace, run.clocks()); }},
+    Analysis{
+        "clocks", "Clocks of the ranks",
+        "Time on the common clock = the rank's time + offset + drift x time since the middle of the collectives. 95 % "
+        "of the ends that were compared differ by no more than the residual after it.",
+        kRecording, kDetail, false, false, [](Run run, Options) { return clocks_table(run.trace, run.clocks()); }},
     Analysis{"health", "Health of the trace",
              "Findings about the whole trace that decide how far its figures can be believed: missing ranks, kernels "
              "without a launch and launches without a kernel, recorded windows, losses.",

@@ -19,7 +19,7 @@ struct OperationPayload {
   std::int64_t flops = 0;
   std::int64_t bytes_read = 0;
   std::int64_t bytes_written = 0;
-  bool has_cost = true;  // that FLOPs and bytes are known
+  bool has_cost = true;                       // that FLOPs and bytes are known
   using Shape = std::array<std::int64_t, 4>;  // the outermost dimension first, 0 behind the last; all 0: not known
   Shape input_shape = {};
   Shape output_shape = {};
