@@ -138,6 +138,16 @@ std::array<std::int64_t, 3> Advisor::simulate(const std::vector<std::string>& id
   return result;
 }
 
+std::vector<EvidenceEvent> Advisor::evidence_of(const Card& card) const {
+  std::vector<EvidenceEvent> events;
+  events.reserve(card.change.evidence.size());
+  for (const OpRef& ref : card.change.evidence) {
+    const RankGraph& rank = graph_.ranks[ref.rank];
+    events.push_back({rank.rank_index, rank.ops[ref.op].event});
+  }
+  return events;
+}
+
 Advice advise(const RunFacts& run, const AdviceOptions& options) {
   const Advisor advisor(run, options);
   Advice advice = advisor.advice();

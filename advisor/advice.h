@@ -24,6 +24,12 @@ struct Card {
   std::int64_t likely_ns() const { return saving_ns[static_cast<std::size_t>(Estimate::kLikely)]; }
 };
 
+// A GPU event of the trace.
+struct EvidenceEvent {
+  std::size_t rank_index = 0;  // in Trace::ranks
+  EventIndex event = kNoEvent;
+};
+
 // What cannot be said, and why.
 struct Abstention {
   std::string of;  // a kind of change, or "advice"
@@ -66,6 +72,8 @@ class Advisor {
   const Advice& advice() const { return advice_; }
   // The step with these changes, by Estimate (the least saved first). Throws Error(kUsage) for an id that no card has.
   std::array<std::int64_t, 3> simulate(const std::vector<std::string>& ids) const;
+  // The work that a card's change is about, in the order of its evidence.
+  std::vector<EvidenceEvent> evidence_of(const Card& card) const;
 
  private:
   std::int64_t step_ns(const std::vector<const Change*>& changes, Estimate estimate) const;

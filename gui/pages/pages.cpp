@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gui/pages/opportunities/opportunities_page.h"
 #include "gui/pages/overview/overview_page.h"
 #include "gui/pages/table/table_page.h"
 #include "gui/pages/timeline/timeline_page.h"
@@ -22,7 +23,8 @@ constexpr PageInfo kPages[] = {
     {"timeline", "&Timeline", "Ctrl+2", "Every event over time", &make<TimelinePage>},
     {"kernels", "&Kernels", "Ctrl+3", "GPU time by kernel", &make_kernels},
     {"layers", "&Layers", "Ctrl+4", "Time, FLOPs and bytes by layer", &make_layers},
-    {"tables", "T&ables", "Ctrl+5", "Every table of the run, by question", &make<TablePage>},
+    {"opportunities", "Opport&unities", "Ctrl+5", "What changes would save of a step", &make<OpportunitiesPage>},
+    {"tables", "T&ables", "Ctrl+6", "Every table of the run, by question", &make<TablePage>},
 };
 
 }  // namespace

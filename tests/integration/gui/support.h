@@ -6,6 +6,7 @@
 #include <QTextDocumentFragment>
 
 #include "gui/core/search.h"
+#include "gui/pages/opportunities/opportunities_page.h"
 #include "gui/pages/overview/overview_page.h"
 #include "gui/pages/pages.h"
 #include "gui/pages/table/table_page.h"
@@ -54,6 +55,7 @@ class WindowTest : public CliTest {
   gui::TimelinePage& timeline() { return page<gui::TimelinePage>("timeline"); }
   gui::TablePage& kernels() { return page<gui::TablePage>("kernels"); }
   gui::TablePage& layers() { return page<gui::TablePage>("layers"); }
+  gui::OpportunitiesPage& opportunities() { return page<gui::OpportunitiesPage>("opportunities"); }
   gui::TablePage& tables() { return page<gui::TablePage>("tables"); }
   gui::TimelineView& view() { return timeline().view(); }
   void press(int key, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {

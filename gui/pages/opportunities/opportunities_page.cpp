@@ -1,0 +1,213 @@
+#include "gui/pages/opportunities/opportunities_page.h"
+
+#include <QLabel>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "gui/pages/opportunities/opportunity_card.h"
+#include "gui/pages/opportunities/step_panel.h"
+#include "gui/widgets/elided_label.h"
+
+namespace swinscope::gui {
+namespace {
+
+QString text_of(const Problem& problem) {
+  QString text = problem.what;
+  if (!problem.cause.isEmpty()) text += QStringLiteral("\ncause: ") + problem.cause;
+  if (!problem.hint.isEmpty()) text += QStringLiteral("\nhint: ") + problem.hint;
+  return text;
+}
+
+QLabel* wrapped(QWidget* parent) {
+  auto* label = new QLabel(parent);
+  label->setTextFormat(Qt::PlainText);
+  label->setWordWrap(true);
+  label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  return label;
+}
+
+}  // namespace
+
+OpportunitiesPage::OpportunitiesPage(QWidget* parent)
+    : Page(parent),
+      step_(new StepPanel(this)),
+      message_(wrapped(this)),
+      scroll_(new QScrollArea(this)),
+      card_column_(new QVBoxLayout),
+      none_named_(nullptr),
+      abstained_title_(nullptr),
+      abstained_(nullptr) {
+  build_layout();
+  setFocusProxy(scroll_);
+  connect(&opportunities_, &Opportunities::found, this, &OpportunitiesPage::show_found);
+  connect(&opportunities_, &Opportunities::simulated, this, &OpportunitiesPage::show_applied);
+  connect(&step_->apply_all(), &QPushButton::clicked, &opportunities_, &Opportunities::apply_all);
+  connect(&step_->apply_none(), &QPushButton::clicked, &opportunities_, &Opportunities::apply_none);
+  show_message(QStringLiteral("No run is open."));
+}
+
+void OpportunitiesPage::build_layout() {
+  auto* all = new QVBoxLayout(this);
+  all->setContentsMargins(4, 0, 0, 0);
+  all->setSpacing(2);
+  message_->setAlignment(Qt::AlignCenter);
+  message_->setObjectName(QStringLiteral("opportunities_message"));
+  all->addWidget(step_);
+  all->addWidget(message_, 1);
+  all->addWidget(scroll_, 1);
+  scroll_->setAccessibleName(QStringLiteral("Opportunities"));
+  scroll_->setAccessibleDescription(QStringLiteral("What changes would save of a step, most first"));
+  scroll_->setWidgetResizable(true);
+  scroll_->setFrameShape(QFrame::NoFrame);
+  scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  auto* content = new QWidget;
+  auto* column = new QVBoxLayout(content);
+  column->setContentsMargins(4, 4, 8, 8);
+  card_column_->setSpacing(6);
+  column->addLayout(card_column_);
+  none_named_ = wrapped(content);
+  abstained_title_ = new QLabel(QStringLiteral("What cannot be said"), content);
+  QFont bold = abstained_title_->font();
+  bold.setBold(true);
+  abstained_title_->setFont(bold);
+  abstained_ = wrapped(content);
+  abstained_->setObjectName(QStringLiteral("abstained"));
+  column->addWidget(none_named_);
+  column->addSpacing(6);
+  column->addWidget(abstained_title_);
+  column->addWidget(abstained_);
+  column->addStretch(1);
+  scroll_->setWidget(content);
+}
+
+void OpportunitiesPage::set_session(const Session& session) {
+  has_experiment_ = session.experiment != nullptr || session.comparison != nullptr;
+  is_unfinished_ = false;
+  run_ = session.run;
+  invalidate();
+}
+
+void OpportunitiesPage::set_filter(const Filter& filter) {
+  const bool is_same = filter_.selection() == filter.selection();
+  filter_ = filter;
+  if (is_same) return keep_named();
+  invalidate();
+}
+
+void OpportunitiesPage::set_unfinished() {
+  if (run_ == nullptr || run_->trace != nullptr) return;
+  is_unfinished_ = true;
+  invalidate();
+}
+
+void OpportunitiesPage::showEvent(QShowEvent* event) {
+  Page::showEvent(event);
+  refresh();
+}
+
+void OpportunitiesPage::invalidate() {
+  is_stale_ = true;
+  opportunities_.clear();
+  clear_cards();
+  refresh();
+}
+
+void OpportunitiesPage::refresh() {
+  if (!is_stale_ || !isVisible()) return;
+  is_stale_ = false;
+  if (run_ == nullptr) {
+    show_message(has_experiment_ ? QStringLiteral("Opportunities are those of one run. Open a run of the experiment: choose it in the "
+                                                  "list above, or click a point of a chart on the overview.")
+                                 : QStringLiteral("No run is open."));
+  } else if (run_->trace == nullptr) {
+    show_message(is_unfinished_ ? QStringLiteral("Not analyzed: loading did not end. F5 loads it again.")
+                                : QStringLiteral("Analyzing…"));
+  } else {
+    show_message(QStringLiteral("Computing: the step is replayed, as it is and with each change…"));
+    opportunities_.compute(run_, filter_.selection());
+  }
+}
+
+void OpportunitiesPage::show_message(const QString& text) {
+  message_->setText(text);
+  message_->setVisible(!text.isEmpty());
+  scroll_->setVisible(text.isEmpty());
+  step_->setVisible(opportunities_.advice() != nullptr);
+}
+
+void OpportunitiesPage::show_found() {
+  const Advice* advice = opportunities_.advice();
+  if (advice != nullptr) step_->show_step(opportunities_);
+  if (opportunities_.problem()) return show_message(text_of(*opportunities_.problem()));
+  show_message({});
+  add_cards(*advice);
+  show_abstained(*advice);
+  keep_named();
+}
+
+void OpportunitiesPage::add_cards(const Advice& advice) {
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+  int width = 0;
+  for (std::size_t i = 0; i < advice.cards.size(); ++i) {
+    const swinscope::Card& card = advice.cards[i];
+    auto* shown = new OpportunityCard(card, i + 1, advice.step_ns(), scroll_->widget());
+    connect(shown, &OpportunityCard::toggled, this, [this, i](bool is_on) { opportunities_.apply(i, is_on); });
+    connect(shown, &OpportunityCard::evidence_requested, this, [this, i] { show_evidence(i); });
+    card_column_->addWidget(shown);
+    cards_.push_back(shown);
+    least = std::min(least, card.saving_ns.front());
+    most = std::max(most, card.saving_ns.back());
+    width = std::max(width, shown->figures_width());
+  }
+  for (OpportunityCard* card : cards_) {
+    card->set_scale(least, most);
+    card->set_figures_width(width);
+  }
+}
+
+void OpportunitiesPage::show_abstained(const Advice& advice) {
+  QStringList lines;
+  for (const Abstention& abstention : advice.abstained)
+    lines << QStringLiteral("%1: %2").arg(QString::fromStdString(abstention.of), QString::fromStdString(abstention.reason));
+  abstained_->setText(lines.join(QLatin1Char('\n')));
+  abstained_title_->setVisible(!lines.isEmpty());
+  abstained_->setVisible(!lines.isEmpty());
+}
+
+void OpportunitiesPage::show_applied() {
+  for (std::size_t i = 0; i < cards_.size(); ++i)
+    cards_[i]->set_applied(opportunities_.is_applied(i));
+  step_->show_step(opportunities_);
+}
+
+void OpportunitiesPage::keep_named() {
+  bool has_any = false;
+  for (OpportunityCard* card : cards_) {
+    const bool is_named = card->title().text().contains(filter_.name, Qt::CaseInsensitive);
+    card->setVisible(is_named);
+    has_any |= is_named;
+  }
+  none_named_->setText(cards_.empty() ? QStringLiteral("No change was found that saves a noticeable part of the step.")
+                                      : QStringLiteral("No change passes the filter."));
+  none_named_->setVisible(!has_any);
+}
+
+void OpportunitiesPage::show_evidence(std::size_t index) {
+  if (const auto call = opportunities_.evidence(index)) Q_EMIT call_requested(*call);
+}
+
+void OpportunitiesPage::clear_cards() {
+  for (OpportunityCard* card : cards_) {
+    card->hide();
+    card->deleteLater();  // one of them may be the one that asked for this
+  }
+  cards_.clear();
+}
+
+QString OpportunitiesPage::message() const { return message_->isHidden() ? QString() : message_->text(); }
+QString OpportunitiesPage::abstained() const { return abstained_->text(); }
+
+}  // namespace swinscope::gui

@@ -1,0 +1,34 @@
+#include "gui/widgets/elided_label.h"
+
+#include <QPainter>
+
+#include "gui/widgets/table_title.h"
+
+namespace swinscope::gui {
+namespace {
+
+constexpr int kLeastLetters = 12;
+
+}  // namespace
+
+ElidedLabel::ElidedLabel(const QString& text, QWidget* parent) : QLabel(text, parent) {
+  setTextFormat(Qt::PlainText);
+  setToolTip(tooltip_of(text.toStdString()));
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+}
+
+bool ElidedLabel::is_elided() const { return fontMetrics().horizontalAdvance(text()) > contentsRect().width(); }
+
+QSize ElidedLabel::minimumSizeHint() const {
+  return {fontMetrics().averageCharWidth() * kLeastLetters, QLabel::minimumSizeHint().height()};
+}
+
+void ElidedLabel::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  const QRect room = contentsRect();
+  painter.setPen(palette().color(foregroundRole()));
+  painter.drawText(room, Qt::AlignVCenter | Qt::AlignLeft,
+                   fontMetrics().elidedText(text(), Qt::ElideMiddle, room.width()));
+}
+
+}  // namespace swinscope::gui
