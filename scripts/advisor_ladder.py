@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""The advisor against the ladder: what `swinscope advise` predicts for each rung of `--level` from the recording of `eager` alone, beside what
+each rung took without a recorder.
+
+usage: swinscope sweep --vary level=eager,tensorcore,fused,window,attention,graph --warmup-steps 4 -o DIR -- swin infer … --level {level}
+       python3 scripts/advisor_ladder.py --swinscope build/release/bin/swinscope [--warmup-steps 4] [--ledger FILE] DIR…
+
+A rung is the changes that it and those below it make (RUNGS). Prints a table in Markdown and the median and largest error of the changed
+program's step. --ledger: only predicts, and writes the predictions down before the other rungs are looked at.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+# What each rung adds: kinds of changes, and a word that the title has to hold.
+RUNGS = {
+    "tensorcore": [("precision", "in fp16 instead of fp32")],
+    "fused": [("epilogue", ""), ("bandwidth", "norm"), ("optimizer", "")],
+    "window": [("layout", "copy")],
+    "attention": [("attention", "")],
+    "graph": [("graph", "")],
+}
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--swinscope", required=True)
+    parser.add_argument("--warmup-steps", type=int, default=4)
+    parser.add_argument("--ledger")
+    parser.add_argument("folders", nargs="+", metavar="DIR")
+    return parser.parse_args()
+
+
+def swinscope(arguments, *words):
+    done = subprocess.run([arguments.swinscope, *words, "--format", "json"], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(done.stderr.strip())
+    return json.loads(done.stdout)["data"]
+
+
+def advise(arguments, folder, *words):
+    recording = os.path.join(folder, "leveleager", "tracing")
+    return swinscope(arguments, "advise", recording, "--warmup-steps", str(arguments.warmup_steps), *words)
+
+
+def ids_of(cards, rung):
+    """Of the changes that make this rung of the first one."""
+    wanted = []
+    for name, kinds in RUNGS.items():
+        wanted += kinds
+        if name == rung:
+            break
+    return [card["id"] for card in cards if any(card["kind"] == kind and word in card["change"] for kind, word in wanted)]
+
+
+def main():
+    arguments = parse()
+    lines, errors, outside = [], [], 0
+    for folder in arguments.folders:
+        cards = advise(arguments, folder)["opportunities"]
+        for rung in RUNGS:
+            ids = ids_of(cards, rung)
+            if not ids:
+                lines.append(f"| {folder} | {rung} | nothing was found that makes it | | | |")
+                continue
+            words = ["--apply", ",".join(ids)]
+            if arguments.ledger:
+                words += ["--ledger", arguments.ledger, "--label", f"{folder}, {rung} from eager"]
+            joint = advise(arguments, folder, *words)
+            if arguments.ledger:
+                continue
+            alone = os.path.join(folder, f"level{rung}", "timing1")
+            measured = swinscope(arguments, "analyze", alone, "--warmup-steps", str(arguments.warmup_steps))["step_ns"]
+            error = 100 * (joint["joint_step_ns"] - measured) / measured
+            errors.append(abs(error))
+            outside += not joint["joint_step_least_ns"] <= measured <= joint["joint_step_most_ns"]
+            lines.append(f"| {folder} | {rung} | {joint['joint_step_ns'] * 1e-6:.2f} | {joint['joint_step_least_ns'] * 1e-6:.2f} to "
+                         f"{joint['joint_step_most_ns'] * 1e-6:.2f} | {measured * 1e-6:.2f} | {error:+.1f} % |")
+    if arguments.ledger:
+        print(f"{arguments.ledger}: predictions of {', '.join(arguments.folders)}")
+        return
+    print("| ladder | rung | predicted, ms | interval | measured, ms | error |\n|---|---|---|---|---|---|")
+    print("\n".join(lines))
+    print(f"\nmedian {statistics.median(errors):.1f} %, largest {max(errors):.1f} %; {outside} of {len(errors)} outside of their interval")
+
+
+if __name__ == "__main__":
+    main()
