@@ -20,10 +20,10 @@ Opportunities::Found Opportunities::find(const OpenedRun& run, const Selection& 
     const std::shared_ptr<const RunFacts> facts = run.shared->of(run.trace, selection);
     found.advised = std::shared_ptr<const Advised>(new Advised{facts, Advisor(*facts, options)});
     if (const Advice& advice = found.advised->advisor.advice(); advice.is_refused()) {
-      found.problem = Problem{QStringLiteral("no savings are given"),
-                              QString::fromStdString(advice.abstained.front().reason),
-                              QStringLiteral("choose other steps above, or record what waited for what: swinscope record "
-                                             "--trace cuda,nvtx,sync")};
+      found.problem =
+          Problem{QStringLiteral("no savings are given"), QString::fromStdString(advice.abstained.front().reason),
+                  QStringLiteral("choose other steps above, or record what waited for what: swinscope record "
+                                 "--trace cuda,nvtx,sync")};
     }
   } catch (const Error& error) {
     found.problem = problem_of(error);
@@ -115,7 +115,7 @@ QString range_text(std::int64_t low_ns, std::int64_t high_ns) {
 
 QString share_text(std::int64_t saving_ns, std::int64_t step_ns) {
   const double share = step_ns == 0 ? 0 : static_cast<double>(saving_ns) / static_cast<double>(step_ns);
-  return QStringLiteral("%1, %2 % of the step").arg(text_of(saving_ns)).arg(100 * share, 0, 'f', 1);
+  return QStringLiteral("saves %1, %2 % of the step").arg(text_of(saving_ns)).arg(100 * share, 0, 'f', 1);
 }
 
 QString saving_text(const swinscope::Card& card) {

@@ -73,7 +73,7 @@ class Opportunities : public QObject {
 
 // "59.58 to 63.92 ms", "985.0 us to 1.200 ms"
 QString range_text(std::int64_t low_ns, std::int64_t high_ns);
-// "63.06 ms, 26.7 % of the step"
+// "saves 63.06 ms, 26.7 % of the step"
 QString share_text(std::int64_t saving_ns, std::int64_t step_ns);
 // "saves 63.06 ms, 59.58 to 63.92 ms"
 QString saving_text(const swinscope::Card& card);

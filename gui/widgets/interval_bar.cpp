@@ -11,10 +11,10 @@ namespace {
 
 constexpr int kWidth = 120;
 constexpr int kHeight = 18;
-constexpr double kMargin = 4;   // for what stands at an end
-constexpr double kBar = 5;      // half the height of the bar,
-constexpr double kEnd = 5;      // of the interval's ends
-constexpr double kLikely = 4;   // and of the mark at the likely value
+constexpr double kMargin = 4;  // at the right, for what stands at the end
+constexpr double kBar = 5;     // half the height of the bar,
+constexpr double kEnd = 5;     // of the interval's ends
+constexpr double kLikely = 4;  // and of the mark at the likely value
 
 }  // namespace
 
@@ -41,7 +41,7 @@ QSize IntervalBar::sizeHint() const { return {kWidth, kHeight}; }
 
 double IntervalBar::x_of(double value) const {
   const double share = (std::clamp(value, begin_, end_) - begin_) / (end_ - begin_);
-  return kMargin + share * (width() - 2 * kMargin);
+  return share * (width() - kMargin);
 }
 
 void IntervalBar::paintEvent(QPaintEvent*) {
@@ -64,7 +64,8 @@ void IntervalBar::paintEvent(QPaintEvent*) {
   painter.setPen(QPen(palette().color(QPalette::Base), 1));
   painter.setBrush(colors.ink);
   const double x = x_of(likely_);
-  painter.drawPolygon(QPolygonF({{x - kLikely, middle}, {x, middle - kLikely}, {x + kLikely, middle}, {x, middle + kLikely}}));
+  painter.drawPolygon(
+      QPolygonF({{x - kLikely, middle}, {x, middle - kLikely}, {x + kLikely, middle}, {x, middle + kLikely}}));
 }
 
 }  // namespace swinscope::gui

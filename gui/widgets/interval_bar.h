@@ -15,7 +15,8 @@ class IntervalBar : public QWidget {
 
   // Where the bar begins (0, or less where there is less) and what its whole width is.
   void set_scale(double begin, double end);
-  // Without an interval where both ends are the value. `text` says the same: a tooltip, and for screen readers its name.
+  // Without an interval where both ends are the value. `text` says the same: a tooltip, and for screen readers its
+  // name.
   void set_interval(double low, double likely, double high, const QString& text);
 
   QSize sizeHint() const override;

@@ -118,9 +118,11 @@ void OpportunitiesPage::refresh() {
   if (!is_stale_ || !isVisible()) return;
   is_stale_ = false;
   if (run_ == nullptr) {
-    show_message(has_experiment_ ? QStringLiteral("Opportunities are those of one run. Open a run of the experiment: choose it in the "
-                                                  "list above, or click a point of a chart on the overview.")
-                                 : QStringLiteral("No run is open."));
+    show_message(
+        has_experiment_
+            ? QStringLiteral("Opportunities are those of one run. Open a run of the experiment: choose it in the "
+                             "list above, or click a point of a chart on the overview.")
+            : QStringLiteral("No run is open."));
   } else if (run_->trace == nullptr) {
     show_message(is_unfinished_ ? QStringLiteral("Not analyzed: loading did not end. F5 loads it again.")
                                 : QStringLiteral("Analyzing…"));
@@ -171,7 +173,8 @@ void OpportunitiesPage::add_cards(const Advice& advice) {
 void OpportunitiesPage::show_abstained(const Advice& advice) {
   QStringList lines;
   for (const Abstention& abstention : advice.abstained)
-    lines << QStringLiteral("%1: %2").arg(QString::fromStdString(abstention.of), QString::fromStdString(abstention.reason));
+    lines << QStringLiteral("%1: %2").arg(QString::fromStdString(abstention.of),
+                                          QString::fromStdString(abstention.reason));
   abstained_->setText(lines.join(QLatin1Char('\n')));
   abstained_title_->setVisible(!lines.isEmpty());
   abstained_->setVisible(!lines.isEmpty());

@@ -118,8 +118,8 @@ void OpportunityCard::describe(const swinscope::Card& card) {
   const QString saving = saving_text(card);
   bar_->set_interval(static_cast<double>(card.saving_ns.front()), static_cast<double>(card.likely_ns()),
                      static_cast<double>(card.saving_ns.back()), saving);
-  QString description = QStringLiteral("%1; %2: %3").arg(saving, text_of(confidence_name(card.change.confidence)),
-                                                         text_of(card.change.why));
+  QString description = QStringLiteral("%1; %2: %3")
+                            .arg(saving, text_of(confidence_name(card.change.confidence)), text_of(card.change.why));
   if (!card.change.accuracy.empty()) description += QStringLiteral("; accuracy: ") + text_of(card.change.accuracy);
   setAccessibleName(title);
   setAccessibleDescription(description);

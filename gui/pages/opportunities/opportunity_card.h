@@ -1,5 +1,5 @@
-// A change with what it saves: a switch that applies it, its interval as a bar, why, what is assumed, and the way to its
-// evidence. Space toggles the switch, Enter goes to the timeline.
+// A change with what it saves: a switch that applies it, its interval as a bar, why, what is assumed, and the way to
+// its evidence. Space toggles the switch, Enter goes to the timeline.
 #pragma once
 
 #include <QFrame>

@@ -75,9 +75,10 @@ void StepPanel::show_step(const Opportunities& opportunities) {
     times += QStringLiteral(", %1; %2 % less").arg(range_text(joint[2], joint[0])).arg(100 * less, 0, 'f', 1);
   }
   simulated_->setText(times);
-  simulated_name_->setText(count == 0 ? QStringLiteral("Replayed as it is")
-                                      : QStringLiteral("Simulated, %1 applied")
-                                            .arg(QString::fromStdString(format_counted(count, "changes"))));
+  simulated_name_->setText(
+      count == 0
+          ? QStringLiteral("Replayed as it is")
+          : QStringLiteral("Simulated, %1 applied").arg(QString::fromStdString(format_counted(count, "changes"))));
   const auto most = static_cast<double>(std::max(measured, joint[0]));
   measured_bar_->set_scale(0, most);
   simulated_bar_->set_scale(0, most);
@@ -90,8 +91,9 @@ void StepPanel::show_step(const Opportunities& opportunities) {
   QString error = QStringLiteral("The replay of the step as it is differs by %1 %.")
                       .arg(100 * advice.error.step_error(), 0, 'f', 1);
   if (!advice.cards.empty()) {
-    error += QStringLiteral(" Each saving below is that of the change alone; those that are applied are simulated "
-                            "together, because savings do not add up.");
+    error += QStringLiteral(
+        " Each saving below is that of the change alone; those that are applied are simulated "
+        "together, because savings do not add up.");
   }
   error_->setText(error);
   for (QPushButton* button : {all_, none_})

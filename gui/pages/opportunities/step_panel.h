@@ -1,5 +1,5 @@
-// Above the opportunities: the step as it was measured and as it is simulated with what is applied, as two bars, how far
-// the replay can be trusted, and the buttons that apply all or none.
+// Above the opportunities: the step as it was measured and as it is simulated with what is applied, as two bars, how
+// far the replay can be trusted, and the buttons that apply all or none.
 #pragma once
 
 #include <QWidget>
@@ -10,7 +10,6 @@ class QPushButton;
 
 namespace swinscope::gui {
 
-class ElidedLabel;
 class IntervalBar;
 class Opportunities;
 
