@@ -7,16 +7,33 @@
 #include <nlohmann/json.hpp>
 
 #include "store/error.h"
+#include "store/utf8.h"
 
 namespace swinscope {
 namespace {
 
 using Json = nlohmann::json;
+constexpr std::string_view kSchemaOfAnyVersion = "swinscope.ledger/";
 constexpr std::string_view kSchema = "swinscope.ledger/1";
 
 [[noreturn]] void refuse(const std::string& source, const std::string& why) {
   throw Error(ErrorKind::kInput, fmt::format("{}: not a ledger of predictions", source), why,
               "`swinscope advise RUN --apply ID --ledger FILE` writes one");
+}
+
+void check_schema(const std::string& schema, const std::string& source) {
+  if (schema == kSchema) return;
+  const std::string why = fmt::format("its schema is \"{}\"; this version reads \"{}\"", schema, kSchema);
+  if (!schema.starts_with(kSchemaOfAnyVersion)) refuse(source, why);
+  throw Error(ErrorKind::kInput, fmt::format("{}: made by a newer swinscope", source), why,
+              "install a newer swinscope");
+}
+
+std::int64_t time_in(const Json& entry, const std::string& key, const std::string& source) {
+  const Json& value = entry.at(key);
+  if (!value.is_number_integer() || value.get<std::int64_t>() < 0)
+    refuse(source, fmt::format("{} is no time in nanoseconds: {}", key, value.dump()));
+  return value.get<std::int64_t>();
 }
 
 }  // namespace
@@ -25,8 +42,8 @@ Ledger Ledger::parse(std::string_view text, const std::string& source) {
   Ledger ledger;
   try {
     const Json json = Json::parse(text);
-    if (const std::string schema = json.at("schema"); schema != kSchema)
-      refuse(source, fmt::format("its schema is \"{}\"; this version reads \"{}\"", schema, kSchema));
+    check_schema(json.at("schema"), source);
+    if (!json.at("predictions").is_array()) refuse(source, "predictions is no array");
     for (const Json& entry : json.at("predictions")) {
       Prediction prediction;
       prediction.label = entry.at("label");
@@ -34,13 +51,13 @@ Ledger Ledger::parse(std::string_view text, const std::string& source) {
       prediction.run = entry.at("run");
       prediction.gpu = entry.at("gpu");
       prediction.applied = entry.at("applied");
-      prediction.step_ns = entry.at("step_ns");
-      prediction.predicted_ns = {entry.at("predicted_least_ns"), entry.at("predicted_ns"),
-                                 entry.at("predicted_most_ns")};
+      prediction.step_ns = time_in(entry, "step_ns", source);
+      prediction.predicted_ns = {time_in(entry, "predicted_least_ns", source), time_in(entry, "predicted_ns", source),
+                                 time_in(entry, "predicted_most_ns", source)};
       ledger.predictions.push_back(std::move(prediction));
     }
   } catch (const Json::exception& error) {
-    refuse(source, error.what());
+    refuse(source, replace_invalid_utf8(error.what()));  // it cites the bytes
   }
   return ledger;
 }
@@ -58,7 +75,8 @@ std::string Ledger::text() const {
                        {"predicted_ns", prediction.predicted_ns[1]},
                        {"predicted_most_ns", prediction.predicted_ns[2]}});
   }
-  return Json{{"schema", kSchema}, {"predictions", entries}}.dump(2) + "\n";
+  const Json json = {{"schema", kSchema}, {"predictions", entries}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";  // paths may be of any bytes
 }
 
 Prediction predict(const RunFacts& run, const Advice& advice, const std::string& label, const std::string& made) {

@@ -49,12 +49,12 @@ Place place_around(const std::vector<WorkItem>& items, std::size_t middle, std::
   std::size_t found = 0;
   while (begin > not_before && !items[begin].is_split && middle - begin < kLongest) {
     const WorkItem& before = items[begin - 1];
+    if (!are_of_one_block(before, items[middle])) break;
     if (is_product(before) && found < products) {
       ++found;
     } else if (!(found == 0 ? may_lie_between(before) : may_lie_beside(before))) {
       break;
     }
-    if (!are_of_one_block(before, items[middle])) break;
     --begin;
   }
   if (found == 0) return {};
@@ -62,12 +62,12 @@ Place place_around(const std::vector<WorkItem>& items, std::size_t middle, std::
   found = 0;
   while (end < items.size() && !items[end].is_split && end - middle < kLongest) {
     const WorkItem& next = items[end];
+    if (!are_of_one_block(next, items[middle])) break;
     if (is_product(next) && found < products) {
       ++found;
     } else if (!(found == 0 ? may_lie_between(next) : may_lie_beside(next))) {
       break;
     }
-    if (!are_of_one_block(next, items[middle])) break;
     ++end;
   }
   return found == 0 ? Place{} : Place{begin, end};

@@ -32,6 +32,9 @@ std::vector<Change> find_graphs(const Work& work) {
       Captured& captured = open[thread];
       if (captured.nodes >= kFew) {
         launches += static_cast<std::int64_t>(captured.calls.size());
+        for (const NodeIndex index : captured.calls)
+          for (NodeIndex op = rank.calls[index].ops.begin; op < rank.calls[index].ops.end; ++op)
+            change.evidence.push_back({r, op});
         change.captured.push_back(captured);
       }
       captured = {r, {}, 0};
@@ -47,8 +50,6 @@ std::vector<Change> find_graphs(const Work& work) {
       captured.rank = r;
       captured.calls.push_back(index);
       captured.nodes += call.ops.size();
-      for (NodeIndex op = call.ops.begin; op < call.ops.end; ++op)
-        change.evidence.push_back({r, op});
     }
     for (const auto& [thread, captured] : std::map(open))
       close(thread);

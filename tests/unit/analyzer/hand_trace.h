@@ -46,10 +46,11 @@ class HandRank {
     return r.correlation;
   }
   void kernel(std::string_view name, std::uint32_t correlation, std::int64_t start, std::int64_t end,
-              const Stream& on = {}, std::uint64_t graph_node = 0) {
+              const Stream& on = {}, std::uint64_t graph_node = 0, std::int32_t threads = 0) {
     KernelRecord r;
     place(r, correlation, start, end, on);
     r.graph_node = graph_node;
+    if (threads > 0) r.grid = {threads, 1, 1}, r.block = {1, 1, 1};
     r.demangled_name = sink_.intern(name);
     sink_.add(r);
   }
@@ -104,6 +105,25 @@ class HandRank {
     r.text = sink_.intern("step");
     sink_.add(r);
   }
+  // A range of our own domain: an operation, where it has a payload of one, or a phase.
+  void own_range(std::string_view name, std::int64_t begin, std::int64_t end, std::string_view json = {}) {
+    constexpr std::uint32_t kDomain = 1;
+    NvtxRecord r;
+    r.domain = kDomain;
+    if (!has_domain_) {
+      r.type = NvtxType::kDomain;
+      r.text = sink_.intern("swinscope");
+      sink_.add(r);
+      has_domain_ = true;
+    }
+    r.type = NvtxType::kPushPop;
+    r.start_ns = begin * unit_ns_;
+    r.end_ns = end * unit_ns_;
+    r.global_tid = run.global_pid + 1;
+    r.text = sink_.intern(name);
+    if (!json.empty()) r.json = sink_.intern(json);
+    sink_.add(r);
+  }
   void finish() { sink_.set_run(run); }
 
   RunInfo run;
@@ -122,6 +142,7 @@ class HandRank {
   RecordSink& sink_;
   std::int64_t unit_ns_;
   std::uint32_t correlation_ = 0;
+  bool has_domain_ = false;
 };
 
 class HandTrace {

@@ -1,0 +1,319 @@
+// What changes save, worked out by hand, alone and together; what cannot be said; and that the same trace always gives
+// the same advice.
+#include "advisor/advice.h"
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "analyzer/table/render.h"
+#include "tests/unit/advisor/hand_step.h"
+#include "tests/unit/advisor/replayed.h"
+#include "tests/unit/analyzer/random_trace.h"
+#include "tests/unit/store/support.h"
+
+namespace swinscope::test {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+using Ns = std::array<std::int64_t, 3>;
+const Stream kSide{8};
+
+std::vector<std::string> ids_of(const Advice& advice) {
+  std::vector<std::string> ids;
+  for (const Card& card : advice.cards)
+    ids.push_back(card.change.id);
+  return ids;
+}
+
+std::string reason_of(const Advice& advice, std::string_view kind) {
+  for (const Abstention& abstention : advice.abstained)
+    if (abstention.of == kind) return abstention.reason;
+  return "";
+}
+
+// The norm 5 .. 105, the add 106 .. 306, the product 307 .. 907; the wait ends at 912, the step at 914. When the norm
+// is part of the add, its launch falls away, and the add's launch begins after what stays of the 2 between them:
+//                                       likely      least       most
+//   the launch of the add                  0.2          1          0
+//   the add starts 5 after that            5.2          6          5
+//   and takes                              215        250        200
+//   the product 1 later                  221.2        257        206
+//   the step ends 607 later              828.2        864        813
+//   saved                                 85.8         50        101
+TEST(Advice, WhatAChangeSaves) {
+  const Trace trace =
+      trace_of_step([](HandStep& step) { step.kernel(kNorm, 100).kernel(kAdd, 200).kernel(kGemm, 600); });
+  const Advice advice = advise(RunFacts(trace, {}), {});
+  EXPECT_EQ(advice.error.step_error(), 0);
+  EXPECT_EQ(advice.step_ns(), 914'000);
+  EXPECT_THAT(ids_of(advice), ElementsAre("fusion-1"));
+  EXPECT_EQ(advice.cards[0].saving_ns, (Ns{50'000, 85'800, 101'000}));
+  EXPECT_EQ(advice.cards[0].likely_ns(), 85'800);
+  EXPECT_THAT(advice.applied, ElementsAre("fusion-1"));
+  EXPECT_EQ(advice.joint_step_ns, (Ns{864'000, 828'200, 813'000}));
+  EXPECT_EQ(next_line(advice),
+            "next: Fuse layer_norm_kernel + vectorized_elementwise_kernel (once a step), saves 85.80 us (50.00 us "
+            "to 101.0 us) of 914.0 us");
+}
+
+// A product 5 .. 105, an add 106 .. 146, a norm 147 .. 207: the step takes 214. The add can go into the product or into
+// the norm, but not into both.
+//                                                      likely      least       most
+//   in the product: 100 + a share of the 40, 1, 60    106+1+60   120+1+60   100+1+60   instead of 202
+//   saved                                                   35         21         41
+//   in the norm: 100, 1, 60 + a share of the 40       100+1+66   100+1+80   100+1+60
+//   saved                                                   35         21         41
+//   both: saved                                 106+1+66: 29  120+1+80: 1         41
+Trace with_an_add_between() {
+  return trace_of_step([](HandStep& step) { step.kernel(kGemm, 100).kernel(kAdd, 40).kernel(kNorm, 60); });
+}
+
+TEST(Advice, TogetherIsNotTheSum) {
+  const Trace trace = with_an_add_between();
+  const RunFacts run(trace, {});
+  const Advisor advisor(run, {});
+  EXPECT_THAT(ids_of(advisor.advice()), ElementsAre("epilogue-1", "fusion-1"));
+  for (const Card& card : advisor.advice().cards)
+    EXPECT_EQ(card.saving_ns, (Ns{21'000, 35'000, 41'000})) << card.change.id;
+  EXPECT_EQ(advisor.simulate({}), (Ns{214'000, 214'000, 214'000}));
+  EXPECT_EQ(advisor.simulate({"epilogue-1"}), (Ns{193'000, 179'000, 173'000}));
+  EXPECT_EQ(advisor.simulate({"fusion-1"}), (Ns{193'000, 179'000, 173'000}));
+  const Ns both = {213'000, 185'000, 173'000};
+  EXPECT_EQ(advisor.simulate({"epilogue-1", "fusion-1"}), both);
+  EXPECT_EQ(advisor.simulate({"fusion-1", "epilogue-1"}), both) << "in whatever order they are named";
+  EXPECT_EQ(advise(run, {}).joint_step_ns, both);
+}
+
+TEST(Advice, OnlyWhatIsAskedForIsApplied) {
+  const Trace trace = with_an_add_between();
+  AdviceOptions options;
+  options.applied = {"fusion-1"};
+  const Advice advice = advise(RunFacts(trace, {}), options);
+  EXPECT_THAT(advice.applied, ElementsAre("fusion-1"));
+  EXPECT_EQ(advice.joint_step_ns, (Ns{193'000, 179'000, 173'000}));
+}
+
+TEST(Advice, AnUnknownIdIsRefused) {
+  const Trace trace = with_an_add_between();
+  AdviceOptions options;
+  options.applied = {"fusion-1", "fusion-7"};
+  const std::optional<Error> error = error_of([&] { advise(RunFacts(trace, {}), options); });
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->kind(), ErrorKind::kUsage);
+  EXPECT_STREQ(error->what(), "fusion-7: there is no such change");
+  EXPECT_EQ(error->hint(), "there are epilogue-1, fusion-1");
+
+  const Trace nothing = trace_of_step([](HandStep& step) { step.kernel(kGemm, 100); });
+  const std::optional<Error> none = error_of([&] { advise(RunFacts(nothing, {}), options); });
+  ASSERT_TRUE(none.has_value());
+  EXPECT_EQ(none->hint(), "none was found");
+}
+
+TEST(Advice, WhatIsSpeculativeIsAppliedOnlyWhenAskedFor) {
+  const Trace trace = trace_of_step([](HandStep& step) { step.kernel(kGemm, 100).kernel(kCat, 50); });
+  AdviceOptions options;
+  const Advice unasked = advise(RunFacts(trace, {}), options);
+  EXPECT_THAT(ids_of(unasked), ElementsAre("layout-1"));
+  EXPECT_EQ(unasked.cards[0].saving_ns, (Ns{25'000, 45'000, 50'000}));
+  EXPECT_THAT(unasked.applied, IsEmpty());
+  EXPECT_FALSE(unasked.joint_step_ns.has_value());
+  options.applied = {"layout-1"};
+  EXPECT_EQ(advise(RunFacts(trace, {}), options).joint_step_ns, (Ns{138'000, 118'000, 113'000}));
+}
+
+// The norm and the add end at 110 on the other stream, while the product goes on until 405.
+TEST(Advice, WhatIsHiddenSavesNothing) {
+  const Trace trace =
+      trace_of_step([](HandStep& step) { step.kernel(kGemm, 400).kernel(kNorm, 60, kSide).kernel(kAdd, 40, kSide); });
+  const RunFacts run(trace, {});
+  const Advice advice = advise(run, {});
+  EXPECT_THAT(advice.cards, IsEmpty());
+  EXPECT_THAT(reason_of(advice, "fusion"), HasSubstr("none saves 0.2 % of the step"));
+  EXPECT_EQ(next_line(advice), "");
+  EXPECT_FALSE(advice.joint_step_ns.has_value());
+
+  AdviceOptions everything;
+  everything.least_share = 0;
+  const Advice with_all = Advisor(run, everything).advice();
+  ASSERT_THAT(ids_of(with_all), ElementsAre("fusion-1"));
+  EXPECT_EQ(with_all.cards[0].saving_ns, (Ns{0, 0, 0}));
+}
+
+// Of each kind so many places are looked at, those with the longest work.
+TEST(Advice, LooksAtTheLargestOfAKind) {
+  const Trace trace = trace_of_step(
+      [](HandStep& step) { step.kernel(kCat, 50).kernel(kGemm, 100).kernel("direct_copy_kernel_cuda", 90); });
+  AdviceOptions options;
+  options.most_of_a_kind = 1;
+  const Advice advice = Advisor(RunFacts(trace, {}), options).advice();
+  ASSERT_THAT(ids_of(advice), ElementsAre("layout-1"));
+  EXPECT_THAT(advice.cards[0].change.title, HasSubstr("direct_copy_kernel_cuda"));
+}
+
+std::string document_of(const Trace& trace) {
+  return render(advice_document(trace, advise(RunFacts(trace, {}), {})), {Format::kJson});
+}
+
+TEST(Advice, TheSameTraceGivesTheSameDocument) {
+  const std::string first = document_of(with_an_add_between());
+  EXPECT_THAT(first, HasSubstr("epilogue-1"));
+  EXPECT_THAT(first, HasSubstr("185000"));
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(document_of(with_an_add_between()), first);
+}
+
+// Places of each kind whose savings differ: an epilogue of 900, one of 500, fusions of 300 and 100, layouts of 180
+// and 60.
+Trace jittered(unsigned seed, double share) {
+  Dice dice(seed);
+  const auto units = [&](std::int64_t duration) {
+    const auto most = static_cast<std::int64_t>(share * static_cast<double>(duration));
+    return duration + dice.between(-most, most);
+  };
+  return trace_of_step([&](HandStep& step) {
+    const auto add = [&](std::string_view name, std::int64_t duration) { step.kernel(name, units(duration)); };
+    add(kGemm, 2'000), add(kAdd, 900), add("reduce_kernel", 400);
+    add(kGemm, 2'000), add("elementwise_kernel", 500), add("reduce_kernel", 400);
+    add(kNorm, 700), add("unrolled_elementwise_kernel", 300), add("reduce_kernel", 400);
+    add(kNorm, 400), add(kSoftmax, 100), add("reduce_kernel", 400);
+    add(kCat, 180), add("reduce_kernel", 400), add("direct_copy_kernel_cuda", 60), add("reduce_kernel", 400);
+  });
+}
+
+// Titles, since an id counts places of a kind by their time.
+std::vector<std::string> titles_of(const Advice& advice) {
+  std::vector<std::string> titles;
+  for (const Card& card : advice.cards)
+    titles.push_back(card.change.title);
+  return titles;
+}
+
+TEST(Advice, OnePercentOfJitterDoesNotReorderWhatIsApart) {
+  const Trace still = jittered(0, 0);
+  const Advice base = Advisor(RunFacts(still, {}), {}).advice();
+  ASSERT_THAT(base.cards, SizeIs(6));
+  std::vector<std::pair<std::string, std::string>> apart;
+  for (std::size_t i = 0; i < base.cards.size(); ++i) {
+    for (std::size_t j = i + 1; j < base.cards.size(); ++j)
+      if (base.cards[i].saving_ns.front() > base.cards[j].saving_ns.back())
+        apart.emplace_back(base.cards[i].change.title, base.cards[j].change.title);
+  }
+  ASSERT_GE(apart.size(), 8U);
+  for (unsigned seed = 1; seed <= 50; ++seed) {
+    const Trace trace = jittered(seed, 0.01);
+    const Advice advice = Advisor(RunFacts(trace, {}), {}).advice();
+    const std::vector<std::string> titles = titles_of(advice);
+    for (const auto& [first, second] : apart) {
+      const auto at = std::ranges::find(titles, first);
+      ASSERT_NE(at, titles.end()) << seed;
+      EXPECT_NE(std::find(at, titles.end(), second), titles.end()) << seed << ": " << second << " before " << first;
+    }
+  }
+}
+
+// The last of eight kernels started 100 later than anything explains: 253 instead of the 160 of the replay.
+Trace that_cannot_be_replayed() {
+  HandTrace hand;
+  HandRank& rank = hand.add_rank();
+  for (int i = 0; i < 8; ++i)
+    rank.launch(i == 0 ? kNorm : kAdd, 20 * i, 20 * i + (i == 7 ? 105 : 5), 20 * i + (i == 7 ? 113 : 13));
+  rank.step(0, 160);
+  return hand.build();
+}
+
+TEST(Advice, IsRefusedWhereTheReplayIsNotGoodEnough) {
+  const Trace trace = that_cannot_be_replayed();
+  const RunFacts run(trace, {});
+  const Advice advice = advise(run, {});
+  EXPECT_TRUE(advice.is_refused());
+  EXPECT_EQ(advice.error.traced_step_ns, 253'000);
+  EXPECT_EQ(advice.error.replayed_step_ns, 160'000);
+  EXPECT_EQ(reason_of(advice, "advice"),
+            "the replay of the step as it is takes 160.0 us, the trace 253.0 us: 36.8 % apart, more than 5 %");
+  EXPECT_THAT(advice.cards, IsEmpty());
+  EXPECT_FALSE(advice.joint_step_ns.has_value());
+  EXPECT_EQ(next_line(advice), "");
+
+  const Document document = advice_document(trace, advice);
+  EXPECT_THAT(document.headline.at(0), HasSubstr("no advice: the replay"));
+  EXPECT_THAT(document.warnings, Contains(HasSubstr("no savings are given")));
+  EXPECT_THAT(document.tables, Not(Contains(Field(&Table::key, "opportunities"))));
+
+  AdviceOptions generous;
+  generous.bound = 0.4;
+  EXPECT_FALSE(advise(run, generous).is_refused());
+}
+
+// Calls of 2 with 18 between them; a call takes 1.5 at best, so 0.5 comes from it and the rest from the host behind it.
+TEST(RecordingCost, IsTakenFromLaunchesAndTheHostBehindThem) {
+  HandTrace hand;
+  HandRank& rank = hand.add_rank();
+  for (int i = 0; i < 3; ++i)
+    rank.launch("k", 20 * i, 20 * i + 5, 20 * i + 8);
+  rank.call("cudaDeviceSynchronize", 60, 66);
+  rank.call("cudaDeviceSynchronize", 70, 75);
+  rank.step(0, 80);
+  Replayed run(hand.build());
+  remove_from_launches(3'600, run.graph);
+  for (const std::int64_t begin : {0, 20, 40})
+    EXPECT_EQ(run.call_node(begin).own_ns, 1'500);
+  EXPECT_EQ(run.call_node(0).segment_ns, 0);
+  for (const std::int64_t begin : {20, 40, 60})
+    EXPECT_EQ(run.call_node(begin).segment_ns, 18'000 - 3'100);
+  EXPECT_EQ(run.call_node(60).own_ns, 6'000) << "it launches nothing";
+  EXPECT_EQ(run.call_node(70).segment_ns, 4'000) << "what is before it launches nothing";
+
+  remove_from_launches(16'000, run.graph);
+  EXPECT_EQ(run.call_node(0).own_ns, 1'500);
+  EXPECT_EQ(run.call_node(20).segment_ns, 0) << "not less than nothing";
+}
+
+// Ten launches, every 4, of kernels so short that the host decides: the last one starts 5 after 36, the wait returns 5
+// after it, and the step ends at 48. Each launch takes 1.5, and the 2 behind it fall away: 5 after 13.5, and so on.
+TEST(RecordingCost, IsTakenAwayWhereItIsKnown) {
+  const auto launches = [](HandStep& step) {
+    for (int i = 0; i < 10; ++i)
+      step.kernel(kGemm, 0);
+  };
+  const Trace ours = trace_of_step(launches, "swinscope");
+  const Advice known = Advisor(RunFacts(ours, {}), {}).advice();
+  EXPECT_EQ(known.cost_per_launch_ns, 3'600);
+  EXPECT_EQ(known.error.replayed_step_ns, known.error.traced_step_ns);
+  EXPECT_EQ(known.error.replayed_step_ns, 48'000);
+  EXPECT_EQ(known.step_ns(), 25'500);
+
+  const Trace others = trace_of_step(launches);
+  const Advice unknown = Advisor(RunFacts(others, {}), {}).advice();
+  EXPECT_EQ(unknown.cost_per_launch_ns, 0);
+  EXPECT_EQ(unknown.step_ns(), unknown.error.replayed_step_ns);
+  EXPECT_THAT(advice_document(others, unknown).notes, Contains(HasSubstr("what the recorder cost is not known")));
+}
+
+TEST(Advice, IsBriefWhereItIsQuickAndPossible) {
+  const Trace trace = with_an_add_between();
+  const std::optional<Advice> advice = advise_briefly(RunFacts(trace, {}));
+  ASSERT_TRUE(advice.has_value());
+  EXPECT_THAT(next_line(*advice), HasSubstr("next: Move vectorized_elementwise_kernel into the product before it"));
+
+  HandTrace hand;  // without steps
+  HandRank& rank = hand.add_rank();
+  for (int i = 0; i < 3; ++i)
+    rank.launch(kAdd, 20 * i, 20 * i + 5, 20 * i + 8);
+  const Trace without = hand.build();
+  EXPECT_FALSE(advise_briefly(RunFacts(without, {})).has_value());
+}
+
+}  // namespace
+}  // namespace swinscope::test

@@ -1,0 +1,482 @@
+// What each kind of change is found in, what of the work it is about, and what it is not found in.
+#include "advisor/candidates/candidates.h"
+
+#include <array>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "advisor/advice.h"
+#include "tests/unit/advisor/hand_step.h"
+#include "tests/unit/advisor/replayed.h"
+
+namespace swinscope::test {
+namespace {
+
+using testing::DoubleNear;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+using Names = std::vector<std::string>;
+using Factors = std::array<double, 3>;
+
+constexpr std::string_view kMul = "elementwise_kernel";
+constexpr std::string_view kAdam =
+    "void multi_tensor_apply_kernel<TensorListMetadata<4>, AdamFunctor<float>, int>(int)";
+constexpr std::string_view kResampling = "void at::native::upsample_bilinear2d_backward_out_frame<float, float>(int)";
+const Stream kSide{8};
+
+// A trace of one step and the changes of a kind in it.
+class Candidates {
+ public:
+  explicit Candidates(const std::function<void(HandStep&)>& step)
+      : run_(trace_of_step(step)), work_(run_.facts, run_.graph) {}
+
+  Work& work() { return work_; }
+  Names names(const std::vector<OpRef>& refs) const {
+    Names names;
+    for (const OpRef& ref : refs)
+      names.emplace_back(name_of(ref));
+    return names;
+  }
+  // The kernel of the only scaled work.
+  std::string scaled(const Change& change) const { return std::string(name_of(change.scaled.at(0).op)); }
+
+ private:
+  std::string_view name_of(const OpRef& ref) const {
+    const Rank& rank = run_.trace.ranks[run_.graph.ranks[ref.rank].rank_index];
+    return run_.trace.text(rank.gpu.name[run_.graph.ranks[ref.rank].ops[ref.op].event]);
+  }
+
+  Replayed run_;
+  Work work_;
+};
+
+void expect_factors(const Scaled& scaled, const Factors& expected) {
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_THAT(scaled.factor.at(i), DoubleNear(expected.at(i), 1e-9)) << i;
+}
+
+// The 60 behind a product of 100: 50 %, 15 % and nothing of them are added to it.
+TEST(Epilogue, IsWhatFollowsAProduct) {
+  Candidates run([](HandStep& step) { step.kernel(kGemm, 100).kernel(kAdd, 40).kernel(kMul, 20).kernel(kNorm, 90); });
+  const std::vector<Change> found = find_epilogues(run.work());
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].id, "epilogue-1");
+  EXPECT_EQ(found[0].kind, "epilogue");
+  EXPECT_EQ(found[0].title,
+            "Move vectorized_elementwise_kernel + elementwise_kernel into the product before it (once a step)");
+  EXPECT_THAT(run.names(found[0].evidence), ElementsAre(kGemm, kAdd, kMul));
+  EXPECT_THAT(run.names(found[0].removed), ElementsAre(kAdd, kMul));
+  ASSERT_THAT(found[0].scaled, SizeIs(1));
+  EXPECT_EQ(run.scaled(found[0]), kGemm);
+  expect_factors(found[0].scaled[0], {1.3, 1.09, 1.0});
+  EXPECT_EQ(found[0].confidence, Confidence::kPlausible);
+}
+
+TEST(Epilogue, HasThreeKernelsAtMost) {
+  Candidates run([](HandStep& step) {
+    step.kernel(kGemm, 100).kernel(kAdd, 10).kernel(kAdd, 10).kernel(kAdd, 10).kernel(kAdd, 10);
+  });
+  EXPECT_THAT(find_epilogues(run.work()).at(0).removed, SizeIs(3));
+}
+
+TEST(Epilogue, PlacesOfTheSameKernelsAreOneChange) {
+  Candidates run([](HandStep& step) {
+    step.kernel(kGemm, 100).kernel(kAdd, 10).kernel(kGemm, 100).kernel(kMul, 30).kernel(kGemm, 50).kernel(kAdd, 10);
+  });
+  const std::vector<Change> found = find_epilogues(run.work());
+  ASSERT_THAT(found, SizeIs(2));
+  // By the time of their work: 100 + 10 + 50 + 10 against 100 + 30.
+  EXPECT_THAT(found[0].title, HasSubstr("Move vectorized_elementwise_kernel into"));
+  EXPECT_THAT(found[0].title, HasSubstr("(2 times a step)"));
+  EXPECT_THAT(found[0].removed, SizeIs(2));
+  EXPECT_EQ(found[1].id, "epilogue-2");
+  EXPECT_THAT(run.names(found[1].removed), ElementsAre(kMul));
+}
+
+TEST(Epilogue, IsNotWhatTheHostWaitsBefore) {
+  Candidates run([](HandStep& step) { step.kernel(kGemm, 100).wait().kernel(kAdd, 40); });
+  EXPECT_THAT(find_epilogues(run.work()), IsEmpty());
+}
+
+// More than twice the product's time: it works on something larger.
+TEST(Epilogue, IsNotWhatTakesLongerThanTheProduct) {
+  Candidates longer([](HandStep& step) { step.kernel(kGemm, 100).kernel(kAdd, 201); });
+  EXPECT_THAT(find_epilogues(longer.work()), IsEmpty());
+  Candidates as_long([](HandStep& step) { step.kernel(kGemm, 100).kernel(kAdd, 200); });
+  EXPECT_THAT(find_epilogues(as_long.work()), SizeIs(1));
+}
+
+TEST(Epilogue, IsNotAnotherStreamsWork) {
+  Candidates run([](HandStep& step) { step.kernel(kGemm, 100).kernel(kAdd, 40, kSide); });
+  EXPECT_THAT(find_epilogues(run.work()), IsEmpty());
+}
+
+TEST(Fusion, KeepsTheLongest) {
+  Candidates run([](HandStep& step) { step.kernel(kNorm, 100).kernel(kAdd, 200).kernel(kGemm, 600); });
+  const std::vector<Change> found = find_fusions(run.work());
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].id, "fusion-1");
+  EXPECT_THAT(run.names(found[0].evidence), ElementsAre(kNorm, kAdd));
+  EXPECT_THAT(run.names(found[0].removed), ElementsAre(kNorm));
+  EXPECT_EQ(run.scaled(found[0]), kAdd);
+  expect_factors(found[0].scaled.at(0), {1.25, 1.075, 1.0});
+}
+
+TEST(Fusion, IsNotOfOneKernelNorAcrossAWait) {
+  Candidates single([](HandStep& step) { step.kernel(kNorm, 100).kernel(kGemm, 100).kernel(kAdd, 100); });
+  EXPECT_THAT(find_fusions(single.work()), IsEmpty());
+  Candidates waits([](HandStep& step) { step.kernel(kNorm, 100).wait().kernel(kAdd, 100); });
+  EXPECT_THAT(find_fusions(waits.work()), IsEmpty());
+}
+
+TEST(Fusion, IsNotAcrossPhases) {
+  const auto step_of = [](std::string_view second) {
+    return [second](HandStep& step) {
+      step.phase("forward").kernel(kNorm, 100, {}, R"("class": "norm")");
+      step.phase(second).kernel(kAdd, 100, {}, R"("class": "elementwise")");
+    };
+  };
+  Candidates other(step_of("backward"));
+  EXPECT_THAT(find_fusions(other.work()), IsEmpty());
+  Candidates same(step_of("forward"));
+  EXPECT_THAT(find_fusions(same.work()), SizeIs(1));
+}
+
+// Six times the other's time; below 5 us times do not tell.
+TEST(Fusion, IsNotOfTensorsOfVeryDifferentSizes) {
+  Candidates larger([](HandStep& step) { step.kernel(kNorm, 20).kernel(kAdd, 121); });
+  EXPECT_THAT(find_fusions(larger.work()), IsEmpty());
+  Candidates as_large([](HandStep& step) { step.kernel(kNorm, 20).kernel(kAdd, 120); });
+  EXPECT_THAT(find_fusions(as_large.work()), SizeIs(1));
+  Candidates small([](HandStep& step) { step.kernel(kNorm, 0).kernel(kAdd, 5); });
+  EXPECT_THAT(find_fusions(small.work()), SizeIs(1));
+}
+
+// The products of 160 take all, a half and a quarter of that, in the first one's place.
+TEST(Attention, IsProductSoftmaxProduct) {
+  Candidates run([](HandStep& step) {
+    step.kernel(kNorm, 90).kernel(kGemm, 100).kernel(kAdd, 20).kernel(kSoftmax, 50).kernel(kGemm, 60).kernel(kNorm, 90);
+  });
+  const std::vector<Change> found = find_attention(run.work());
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].id, "attention-1");
+  EXPECT_EQ(found[0].title,
+            "One kernel for attention instead of ampere_sgemm_128x64_tn + vectorized_elementwise_kernel + "
+            "softmax_warp_forward + ampere_sgemm_128x64_tn (once a step)");
+  EXPECT_THAT(run.names(found[0].evidence), ElementsAre(kGemm, kAdd, kSoftmax, kGemm));
+  EXPECT_THAT(run.names(found[0].removed), ElementsAre(kAdd, kSoftmax, kGemm));
+  EXPECT_EQ(run.scaled(found[0]), kGemm);
+  EXPECT_EQ(found[0].scaled[0].op, found[0].evidence[0]);
+  expect_factors(found[0].scaled[0], {1.6, 0.8, 0.4});
+}
+
+TEST(Attention, BackwardHasTwoProductsOnEachSide) {
+  Candidates run([](HandStep& step) {
+    for (int i = 0; i < 3; ++i)
+      step.kernel(kGemm, 100);
+    step.kernel("softmax_warp_backward", 50);
+    for (int i = 0; i < 3; ++i)
+      step.kernel(kGemm, 100);
+  });
+  const std::vector<Change> found = find_attention(run.work());
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].title,
+            "One kernel for attention's backward pass instead of 2 x ampere_sgemm_128x64_tn + softmax_warp_backward + "
+            "2 x ampere_sgemm_128x64_tn (once a step)");
+  EXPECT_THAT(found[0].removed, SizeIs(4));
+  expect_factors(found[0].scaled.at(0), {4, 2, 1});
+}
+
+TEST(Attention, IsNotFoundWhereAPartIsMissing) {
+  const std::vector<std::function<void(HandStep&)>> steps = {
+      [](HandStep& step) { step.kernel(kGemm, 100).kernel(kSoftmax, 50); },
+      [](HandStep& step) { step.kernel(kSoftmax, 50).kernel(kGemm, 100); },
+      [](HandStep& step) { step.kernel(kGemm, 100).kernel(kAdd, 50).kernel(kGemm, 100); },
+      [](HandStep& step) { step.kernel(kGemm, 100).kernel(kSoftmax, 50).wait().kernel(kGemm, 100); },
+      [](HandStep& step) { step.kernel(kGemm, 100).kernel(kResampling, 10).kernel(kSoftmax, 50).kernel(kGemm, 100); },
+      // Fused already.
+      [](HandStep& step) { step.kernel(kGemm, 100).kernel("flash_fwd_kernel", 50).kernel(kGemm, 100); }};
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    Candidates run(steps[i]);
+    EXPECT_THAT(find_attention(run.work()), IsEmpty()) << i;
+  }
+}
+
+TEST(Attention, IsOfOneBlock) {
+  const auto step_of = [](std::string_view last) {
+    return [last](HandStep& step) {
+      step.at("stage1.block1.attn.scores").kernel(kGemm, 100, {}, R"("class": "gemm")");
+      step.at("stage1.block1.attn.softmax").kernel(kSoftmax, 50, {}, R"("class": "softmax")");
+      step.at(last).kernel(kGemm, 100, {}, R"("class": "gemm")");
+    };
+  };
+  Candidates same(step_of("stage1.block1.attn.values"));
+  EXPECT_THAT(find_attention(same.work()), SizeIs(1));
+  Candidates other(step_of("stage1.block2.attn.values"));
+  EXPECT_THAT(find_attention(other.work()), IsEmpty());
+}
+
+TEST(Layout, IsEachCopyThatReorders) {
+  Candidates run([](HandStep& step) {
+    step.kernel(kCat, 30).kernel("direct_copy_kernel_cuda", 90).kernel(kGemm, 100).kernel(kCat, 10);
+  });
+  const std::vector<Change> found = find_layouts(run.work());
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_THAT(run.names(found[0].evidence), ElementsAre("direct_copy_kernel_cuda"));
+  EXPECT_EQ(found[1].id, "layout-2");
+  EXPECT_EQ(found[1].title, "Do without CatArrayBatchedCopy (2 times a step)");
+  EXPECT_THAT(run.names(found[1].evidence), ElementsAre(kCat, kCat));
+  EXPECT_THAT(found[1].removed, IsEmpty());
+  ASSERT_THAT(found[1].scaled, SizeIs(2));
+  expect_factors(found[1].scaled[1], {0.5, 0.1, 0});
+  EXPECT_EQ(found[1].confidence, Confidence::kSpeculative);
+}
+
+TEST(Layout, IsNoArithmetic) {
+  Candidates run([](HandStep& step) { step.kernel(kAdd, 30).kernel(kNorm, 90).kernel(kGemm, 100); });
+  EXPECT_THAT(find_layouts(run.work()), IsEmpty());
+}
+
+// 100 in all: a half, a third and a quarter of it, in the first one's 20.
+TEST(Optimizer, ManyKernelsBecomeOne) {
+  Candidates run([](HandStep& step) {
+    step.kernel(kGemm, 100);
+    for (int i = 0; i < 5; ++i)
+      step.kernel(kAdam, 20);
+  });
+  const std::vector<Change> found = find_optimizers(run.work());
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].id, "optimizer-1");
+  EXPECT_EQ(found[0].title, "One fused kernel for the optimizer's step (once a step)");
+  EXPECT_THAT(found[0].evidence, SizeIs(5));
+  EXPECT_THAT(found[0].removed, SizeIs(4));
+  EXPECT_EQ(found[0].scaled.at(0).op, found[0].evidence[0]);
+  expect_factors(found[0].scaled[0], {2.5, 5.0 / 3, 1.25});
+}
+
+TEST(Optimizer, HasElementwiseKernelsOfItsPhase) {
+  const auto step_of = [](std::string_view phase) {
+    return [phase](HandStep& step) {
+      step.phase(phase);
+      for (int i = 0; i < 5; ++i)
+        step.kernel(kAdd, 20, {}, R"("class": "elementwise")");
+    };
+  };
+  Candidates optimizer(step_of("optimizer"));
+  EXPECT_THAT(find_optimizers(optimizer.work()), SizeIs(1));
+  Candidates backward(step_of("backward"));
+  EXPECT_THAT(find_optimizers(backward.work()), IsEmpty());
+}
+
+TEST(Optimizer, OfFourKernelsIsFusedAlready) {
+  Candidates run([](HandStep& step) {
+    for (int i = 0; i < 4; ++i)
+      step.kernel(kAdam, 20);
+  });
+  EXPECT_THAT(find_optimizers(run.work()), IsEmpty());
+}
+
+// 8,000,000 floats, and a quarter of them again: 40 MB, which take 40 us at 1000 GB/s.
+TEST(Resampling, IsAGatherAtTheRateOfCopies) {
+  constexpr std::int32_t kThreads = 8'000'000;
+  Candidates run([](HandStep& step) {
+    step.kernel(kResampling, 400, {}, {}, kThreads);
+    step.kernel("void at::native::upsample_nearest2d_backward_out_frame<c10::Half>(int)", 400, {}, {}, kThreads);
+  });
+  run.work().set_copy_rate(1e12, "a test");
+  const std::vector<Change> found = find_resampling(run.work());
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found[0].id, "resampling-1");
+  EXPECT_EQ(found[0].title, "Gather instead of atomics in upsample_bilinear2d_backward_out_frame (once a step)");
+  EXPECT_THAT(found[0].assumptions.at(0), HasSubstr("at 1000 GB/s (a test)"));
+  EXPECT_THAT(run.names(found[0].evidence), ElementsAre(kResampling));
+  EXPECT_THAT(found[0].removed, IsEmpty());
+  EXPECT_EQ(found[0].confidence, Confidence::kLikely);
+  expect_factors(found[0].scaled.at(0), {0.6, 0.2, 0.1});
+  expect_factors(found[1].scaled.at(0), {0.3, 0.1, 0.05});  // two bytes each
+}
+
+TEST(Resampling, IsNotForwardNorAtThatRateAlready) {
+  constexpr std::int32_t kThreads = 8'000'000;
+  Candidates run([](HandStep& step) {
+    step.kernel("upsample_bilinear2d_out_frame", 400, {}, {}, kThreads).kernel(kResampling, 79, {}, {}, kThreads);
+  });
+  EXPECT_THAT(find_resampling(run.work()), IsEmpty()) << "the rate of copies is not known";
+  run.work().set_copy_rate(1e12, "a test");
+  EXPECT_THAT(find_resampling(run.work()), IsEmpty());
+  run.work().set_copy_rate(1e12 * 40 / 39, "a test");
+  EXPECT_THAT(find_resampling(run.work()), SizeIs(1));
+}
+
+// 40 MB in 400 us; 40 us are the least at 1000 GB/s.
+constexpr std::string_view kMoves40 = R"("class": "elementwise", "bytes_read": 30000000, "bytes_written": 10000000)";
+
+TEST(Bandwidth, IsWhatIsFarBelowTheRateOfCopies) {
+  Candidates run([](HandStep& step) { step.kernel(kAdd, 400, {}, kMoves40).kernel(kGemm, 100); });
+  run.work().set_copy_rate(1e12, "a test");
+  const std::vector<Change> found = find_slow_kernels(run.work());
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].id, "bandwidth-1");
+  EXPECT_EQ(found[0].title, "Let vectorized_elementwise_kernel move its data at the rate of copies (once a step)");
+  EXPECT_EQ(found[0].why, "it reaches less than half of the 1000 GB/s that copies do (a test)");
+  EXPECT_THAT(run.names(found[0].evidence), ElementsAre(kAdd));
+  EXPECT_THAT(found[0].removed, IsEmpty());
+  expect_factors(found[0].scaled.at(0), {0.2, 0.125, 0.1});
+}
+
+TEST(Bandwidth, IsNotWhatIsFastOrShortOrUnknown) {
+  Candidates run([](HandStep& step) {
+    step.kernel(kAdd, 79, {}, kMoves40);                                                 // half of the rate
+    step.kernel(kAdd, 9, {}, R"("class": "elementwise", "bytes_read": 1000)");           // too short
+    step.kernel(kAdd, 400).kernel(kMul, 400, {}, R"("class": "elementwise")");           // bytes are not known
+    step.kernel(kGemm, 400, {}, R"("class": "gemm", "bytes_read": 1000, "flops": 10)");  // computes
+  });
+  EXPECT_THAT(find_slow_kernels(run.work()), IsEmpty()) << "the rate of copies is not known";
+  run.work().set_copy_rate(1e12, "a test");
+  EXPECT_THAT(find_slow_kernels(run.work()), IsEmpty());
+}
+
+// 64 rows through a layer of 256 to 1024 values: 200 us in fp32, 100 in TF32, 50 in fp16, 25 in fp8. Casts of its
+// input, 3 * 64 * 256 bytes, take the time of the smallest row, 4 us.
+constexpr const char* kRates = R"({"schema": "swinscope.rates/1", "gpu": "Test GPU",
+  "bytes": [{"bytes": 65536, "ns": 4000}, {"bytes": 1048576, "ns": 16000}],
+  "products": {"fp32": [{"batch": 1, "m": 64, "n": 1024, "k": 256, "ns": 200000}],
+               "tf32": [{"batch": 1, "m": 64, "n": 1024, "k": 256, "ns": 100000}],
+               "fp16": [{"batch": 1, "m": 64, "n": 1024, "k": 256, "ns": 50000}],
+               "fp8": [{"batch": 1, "m": 64, "n": 1024, "k": 256, "ns": 25000}]}})";
+constexpr std::string_view kLayer =
+    R"("class": "gemm", "flops": 33554432, "input_shape": [64, 256], "output_shape": [64, 1024], "precision": )";
+
+std::string layer(std::string_view precision) { return fmt::format(R"({}"{}")", kLayer, precision); }
+
+TEST(Precision, TakesTheMeasuredRatesOfBoth) {
+  Candidates run([](HandStep& step) {
+    step.kernel(kGemm, 190, {}, layer("fp32"))
+        .kernel(kGemm, 80, {}, layer("bf16"))
+        .kernel(kGemm, 60, {}, layer("fp16"));
+  });
+  const Rates rates = Rates::parse(kRates, "test.json");
+  run.work().set_rates(rates);
+  const std::vector<Change> found = find_precisions(run.work());
+  ASSERT_THAT(found, SizeIs(3));  // bf16 has no rates
+  EXPECT_EQ(found[0].id, "precision-fp32-tf32");
+  EXPECT_EQ(found[0].kind, "precision");
+  EXPECT_EQ(found[0].title, "Compute products in tf32 instead of fp32 (once a step)");
+  EXPECT_EQ(found[0].assumptions.at(0), "each product gets faster as the table of Test GPU says (test.json)");
+  EXPECT_THAT(found[0].accuracy, HasSubstr("10 bits of mantissa"));
+  EXPECT_THAT(found[0].evidence, SizeIs(1));
+  EXPECT_EQ(found[0].evidence[0], found[0].scaled.at(0).op);
+  expect_factors(found[0].scaled[0], {0.625, 0.5, 0.425});
+  EXPECT_EQ(found[1].id, "precision-fp32-fp16");
+  EXPECT_EQ(found[1].evidence, found[0].evidence);
+  expect_factors(found[1].scaled.at(0), {0.3125, 0.25, 0.2125});
+  EXPECT_EQ(found[2].id, "precision-fp16-fp8");
+  expect_factors(found[2].scaled.at(0), {(1.25 * 25 + 4) / 50, (25.0 + 2) / 50, 0.85 * 25 / 50});
+}
+
+// With 16 bits, what lies between moves half the bytes: not what a softmax reads, and nothing of the optimizer.
+TEST(Precision, HalvesTheBytesBetweenProducts) {
+  const std::string fp32 = R"("class": "other", "precision": "fp32")";
+  Candidates run([&](HandStep& step) {
+    step.phase("forward").kernel(kGemm, 190, {}, layer("fp32")).kernel(kAdd, 40, {}, fp32);
+    step.kernel(kMul, 40, {}, fp32).kernel(kSoftmax, 40, {}, fp32).kernel(kCat, 40, {}, fp32).kernel(kAdd, 40);
+    step.phase("optimizer").kernel(kAdd, 40, {}, fp32);
+  });
+  const Rates rates = Rates::parse(kRates, "test.json");
+  run.work().set_rates(rates);
+  const std::vector<Change> found = find_precisions(run.work());
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_THAT(found[0].scaled, SizeIs(1)) << "TF32 is of products alone";
+  EXPECT_THAT(run.names(found[1].evidence), ElementsAre(kGemm));
+  ASSERT_THAT(found[1].scaled, SizeIs(5));
+  expect_factors(found[1].scaled[1], {0.7, 0.5, 0.45});
+  expect_factors(found[1].scaled[2], {1, 1, 0.5});
+  expect_factors(found[1].scaled[3], {1, 0.95, 0.5});
+  expect_factors(found[1].scaled[4], {0.7, 0.5, 0.45});
+}
+
+TEST(Precision, NeedsTheShapeOfAProduct) {
+  Candidates run([](HandStep& step) {
+    step.kernel(kGemm, 190).kernel(kGemm, 190, {}, R"("class": "gemm", "precision": "fp32", "flops": 33554432)");
+  });
+  const Rates rates = Rates::parse(kRates, "test.json");
+  run.work().set_rates(rates);
+  EXPECT_THAT(find_precisions(run.work()), IsEmpty());
+}
+
+TEST(Precision, IsNotFoundWithoutRates) {
+  Candidates run([](HandStep& step) { step.kernel(kGemm, 190, {}, layer("fp32")); });
+  EXPECT_THAT(find_precisions(run.work()), IsEmpty());
+}
+
+TEST(Graph, IsOfEightLaunchesWithoutAWait) {
+  Candidates run([](HandStep& step) {
+    for (int i = 0; i < 8; ++i)
+      step.kernel(kGemm, 10);
+    step.wait();
+    for (int i = 0; i < 7; ++i)
+      step.kernel(kNorm, 10);
+  });
+  const std::vector<Change> found = find_graphs(run.work());
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].id, "graph-1");
+  EXPECT_EQ(found[0].kind, "graph");
+  EXPECT_EQ(found[0].title, "Launch 8 launches a step as CUDA graphs (1 a step)");
+  ASSERT_THAT(found[0].captured, SizeIs(1));
+  EXPECT_EQ(found[0].captured[0].nodes, 8);
+  EXPECT_THAT(found[0].captured[0].calls, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+  EXPECT_EQ(run.names(found[0].evidence), Names(8, std::string(kGemm))) << "what is not captured is no part of it";
+  EXPECT_THAT(found[0].scaled, IsEmpty());
+  EXPECT_THAT(found[0].removed, IsEmpty());
+}
+
+TEST(Graph, IsNotOfSevenLaunches) {
+  Candidates run([](HandStep& step) {
+    for (int i = 0; i < 14; ++i) {
+      if (i == 7) step.wait();
+      step.kernel(kGemm, 10);
+    }
+  });
+  EXPECT_THAT(find_graphs(run.work()), IsEmpty());
+}
+
+TEST(Graph, IsNotOfGraphs) {
+  HandTrace hand;
+  HandRank& rank = hand.add_rank();
+  const std::uint32_t launch = rank.call("cudaGraphLaunch", 0, 10);
+  for (std::uint64_t node = 1; node <= 9; ++node) {
+    const auto start = static_cast<std::int64_t>(10 * node);
+    rank.kernel(kGemm, launch, start, start + 9, {}, node);
+  }
+  rank.step(0, 110);
+  const Replayed run(hand.build());
+  EXPECT_THAT(find_graphs(Work(run.facts, run.graph)), IsEmpty());
+}
+
+TEST(Kinds, SayWhatTheyLack) {
+  const Trace trace = trace_of_step([](HandStep& step) { step.kernel(kGemm, 190, {}, layer("fp32")); });
+  const Advice advice = Advisor(RunFacts(trace, {}), {}).advice();
+  EXPECT_THAT(advice.cards, IsEmpty());
+  std::vector<std::string> lines;
+  for (const Abstention& abstention : advice.abstained)
+    lines.push_back(abstention.of + ": " + abstention.reason);
+  constexpr std::string_view kNone = "no place for it was found in the trace";
+  EXPECT_THAT(
+      lines, ElementsAre(
+                 "precision: no table of this GPU's rates: `swinscope peaks --rates FILE` measures one, --peaks "
+                 "FILE gives it",
+                 "resampling: the rate at which this GPU copies is not known",
+                 "bandwidth: the rate at which this GPU copies is not known", fmt::format("attention: {}", kNone),
+                 fmt::format("epilogue: {}", kNone), fmt::format("fusion: {}", kNone), fmt::format("layout: {}", kNone),
+                 fmt::format("optimizer: {}", kNone), fmt::format("graph: {}", kNone)));
+}
+
+}  // namespace
+}  // namespace swinscope::test
