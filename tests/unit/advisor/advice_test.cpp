@@ -2,7 +2,9 @@
 // the same advice.
 #include "advisor/advice.h"
 
+#include <algorithm>
 #include <array>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -204,6 +206,7 @@ TEST(Advice, OnePercentOfJitterDoesNotReorderWhatIsApart) {
   const Trace still = jittered(0, 0);
   const Advice base = Advisor(RunFacts(still, {}), {}).advice();
   ASSERT_THAT(base.cards, SizeIs(6));
+  EXPECT_TRUE(std::ranges::is_sorted(base.cards, std::ranges::greater(), &Card::likely_ns)) << "of whatever kind";
   std::vector<std::pair<std::string, std::string>> apart;
   for (std::size_t i = 0; i < base.cards.size(); ++i) {
     for (std::size_t j = i + 1; j < base.cards.size(); ++j)
