@@ -249,11 +249,11 @@ Table path_name_table(const CriticalPath& path, const DependencyGraph& graph, co
       name = run.trace.text(rank.gpu.short_name[nodes.ops[piece.op].event]);
     } else if (piece.call != kNoNode) {
       name = run.trace.text(rank.api.name[nodes.calls[piece.call].event]);
-      if (piece.cause == PathCause::kHost) name = "after " + name;
+      if (piece.cause == PathCause::kHost) name.insert(0, "after ");
     } else {
       name = "before the first call";
     }
-    if (piece.cause == PathCause::kDelay) name = "before " + name;
+    if (piece.cause == PathCause::kDelay) name.insert(0, "before ");
     Sum& sum = sums[{piece.cause, name}];
     sum.ns += piece.time.length();
     ++sum.count;

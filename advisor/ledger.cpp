@@ -23,7 +23,7 @@ constexpr std::string_view kSchema = "swinscope.ledger/1";
 
 void check_schema(const std::string& schema, const std::string& source) {
   if (schema == kSchema) return;
-  const std::string why = fmt::format("its schema is \"{}\"; this version reads \"{}\"", schema, kSchema);
+  const std::string why = fmt::format(R"(its schema is "{}"; this version reads "{}")", schema, kSchema);
   if (!schema.starts_with(kSchemaOfAnyVersion)) refuse(source, why);
   throw Error(ErrorKind::kInput, fmt::format("{}: made by a newer swinscope", source), why,
               "install a newer swinscope");

@@ -93,6 +93,7 @@ std::vector<Change> find_attention(const Work& work) {
         products_ns += items[i].duration_ns;
         if (kept == nullptr) kept = &items[i];
       }
+      if (kept == nullptr) continue;  // there is one: places have products on both sides
       const bool backward = is_backward(items[middle]);
       Change& change = found.of(names_of(chain), [&] {
         Change made;

@@ -120,11 +120,11 @@ std::vector<Change> find_precisions(const Work& work) {
     change.assumptions = {
         fmt::format("each product gets faster as the table of {} says ({})", rates.gpu(), rates.source())};
     if (target.halves_bytes)
-      change.assumptions.push_back(
+      change.assumptions.emplace_back(
           "elementwise and layout kernels between the products move half the bytes; normalization, softmax and what it "
           "reads stay in 32 bits");
     if (target.to == "fp8")
-      change.assumptions.push_back("half of the casts of the inputs become part of other kernels");
+      change.assumptions.emplace_back("half of the casts of the inputs become part of other kernels");
     change.accuracy = target.accuracy;
     found.push_back(std::move(change));
   }

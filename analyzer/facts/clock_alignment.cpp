@@ -72,6 +72,7 @@ Line line_through(const std::vector<Point>& points) {
   Line line;
   line.slope = median(slopes);
   std::vector<double> heights;
+  heights.reserve(points.size());
   for (const Point& point : points)
     heights.push_back(point.difference - line.slope * point.own);
   line.height = median(heights);
@@ -80,6 +81,7 @@ Line line_through(const std::vector<Point>& points) {
 
 std::vector<std::int64_t> sizes_of_differences(const std::vector<Sample>& samples) {
   std::vector<std::int64_t> sizes;
+  sizes.reserve(samples.size());
   for (const Sample& sample : samples)
     sizes.push_back(std::abs(sample.difference_ns()));
   std::ranges::sort(sizes);
@@ -95,12 +97,14 @@ void align_by_collectives(std::vector<Sample> samples, RankClock& clock) {
   std::ranges::sort(samples, {}, &Sample::own_ns);
   const Sample first = samples.front();
   std::vector<Point> points;
+  points.reserve(samples.size());
   for (const Sample& sample : samples) {
     points.push_back({static_cast<double>(sample.own_ns - first.own_ns),
                       static_cast<double>(sample.difference_ns() - first.difference_ns())});
   }
   const Line line = line_through(points);
   std::vector<std::int64_t> sizes;
+  sizes.reserve(points.size());
   for (const Point& point : points)
     sizes.push_back(std::llround(std::abs(point.difference - line.at(point.own))));
   set_residual(sizes, clock);
