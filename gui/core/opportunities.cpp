@@ -1,6 +1,7 @@
 #include "gui/core/opportunities.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "analyzer/base/text.h"
 
@@ -11,7 +12,7 @@ QString text_of(std::int64_t ns) { return QString::fromStdString(format_duration
 
 }  // namespace
 
-Opportunities::Opportunities(const AdviceOptions& options, QObject* parent) : QObject(parent), options_(options) {}
+Opportunities::Opportunities(AdviceOptions options, QObject* parent) : QObject(parent), options_(std::move(options)) {}
 
 Opportunities::Found Opportunities::find(const OpenedRun& run, const Selection& selection,
                                          const AdviceOptions& options) {

@@ -22,7 +22,7 @@ class Opportunities : public QObject {
   Q_OBJECT
 
  public:
-  explicit Opportunities(const AdviceOptions& options = {}, QObject* parent = nullptr);
+  explicit Opportunities(AdviceOptions options = {}, QObject* parent = nullptr);
 
   // Of a part of the run, whose trace is there. Nothing is applied at first.
   void compute(const RunPointer& run, const Selection& selection);

@@ -35,10 +35,7 @@ OpportunitiesPage::OpportunitiesPage(QWidget* parent)
       step_(new StepPanel(this)),
       message_(wrapped(this)),
       scroll_(new QScrollArea(this)),
-      card_column_(new QVBoxLayout),
-      none_named_(nullptr),
-      abstained_title_(nullptr),
-      abstained_(nullptr) {
+      card_column_(new QVBoxLayout) {
   build_layout();
   setFocusProxy(scroll_);
   connect(&opportunities_, &Opportunities::found, this, &OpportunitiesPage::show_found);

@@ -61,9 +61,9 @@ class OpportunitiesPage : public Page {
   QLabel* message_;
   QScrollArea* scroll_;
   QVBoxLayout* card_column_;
-  QLabel* none_named_;
-  QLabel* abstained_title_;
-  QLabel* abstained_;
+  QLabel* none_named_ = nullptr;
+  QLabel* abstained_title_ = nullptr;
+  QLabel* abstained_ = nullptr;
   std::vector<OpportunityCard*> cards_;
 };
 
