@@ -172,7 +172,7 @@ TEST(Advice, TheSameTraceGivesTheSameDocument) {
   const std::string first = document_of(with_an_add_between());
   EXPECT_THAT(first, HasSubstr("epilogue-1"));
   EXPECT_THAT(first, HasSubstr("185000"));
-  for (int i = 0; i < 5; ++i)
+  for (std::int64_t i = 0; i < 5; ++i)
     EXPECT_EQ(document_of(with_an_add_between()), first);
 }
 
@@ -230,7 +230,7 @@ TEST(Advice, OnePercentOfJitterDoesNotReorderWhatIsApart) {
 Trace that_cannot_be_replayed() {
   HandTrace hand;
   HandRank& rank = hand.add_rank();
-  for (int i = 0; i < 8; ++i)
+  for (std::int64_t i = 0; i < 8; ++i)
     rank.launch(i == 0 ? kNorm : kAdd, 20 * i, 20 * i + (i == 7 ? 105 : 5), 20 * i + (i == 7 ? 113 : 13));
   rank.step(0, 160);
   return hand.build();
@@ -263,7 +263,7 @@ TEST(Advice, IsRefusedWhereTheReplayIsNotGoodEnough) {
 TEST(RecordingCost, IsTakenFromLaunchesAndTheHostBehindThem) {
   HandTrace hand;
   HandRank& rank = hand.add_rank();
-  for (int i = 0; i < 3; ++i)
+  for (std::int64_t i = 0; i < 3; ++i)
     rank.launch("k", 20 * i, 20 * i + 5, 20 * i + 8);
   rank.call("cudaDeviceSynchronize", 60, 66);
   rank.call("cudaDeviceSynchronize", 70, 75);
@@ -287,7 +287,7 @@ TEST(RecordingCost, IsTakenFromLaunchesAndTheHostBehindThem) {
 // after it, and the step ends at 48. Each launch takes 1.5, and the 2 behind it fall away: 5 after 13.5, and so on.
 TEST(RecordingCost, IsTakenAwayWhereItIsKnown) {
   const auto launches = [](HandStep& step) {
-    for (int i = 0; i < 10; ++i)
+    for (std::int64_t i = 0; i < 10; ++i)
       step.kernel(kGemm, 0);
   };
   const Trace ours = trace_of_step(launches, "swinscope");
@@ -312,7 +312,7 @@ TEST(Advice, IsBriefWhereItIsQuickAndPossible) {
 
   HandTrace hand;  // without steps
   HandRank& rank = hand.add_rank();
-  for (int i = 0; i < 3; ++i)
+  for (std::int64_t i = 0; i < 3; ++i)
     rank.launch(kAdd, 20 * i, 20 * i + 5, 20 * i + 8);
   const Trace without = hand.build();
   EXPECT_FALSE(advise_briefly(RunFacts(without, {})).has_value());

@@ -16,7 +16,6 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-const Stream kMain{7};
 const Stream kSide{8};
 constexpr std::string_view kAllReduce = "ncclDevKernel_AllReduce_Sum_f32(Args)";
 
@@ -117,19 +116,19 @@ TEST(CriticalPath, GoesToTheRankThatACollectiveWaitedFor) {
 // The queue has 1,024 places: launch i returns when kernel i - 1,024 has ended. The last one, on a stream of its own,
 // launches what outlasts everything: its path leads to the kernel that made room, and along that one's stream.
 TEST(CriticalPath, GoesThroughALaunchThatWaitedForRoom) {
-  constexpr int kPlaces = 1'024;
-  constexpr int kLaunches = 1'200;
-  constexpr int kLast = kLaunches - 1;
+  constexpr std::int64_t kPlaces = 1'024;
+  constexpr std::int64_t kLaunches = 1'200;
+  constexpr std::int64_t kLast = kLaunches - 1;
   constexpr std::int64_t kDuration = 20'000'000;
-  constexpr int kBefore = 40;  // often enough to show what a launch into an idle stream takes
+  constexpr std::int64_t kBefore = 40;  // often enough to show what a launch into an idle stream takes
   constexpr std::int64_t kBegin = 20 * kBefore;
-  const auto end_of = [](int kernel) { return kBegin + 10'005 + std::int64_t{10'001} * kernel; };
+  const auto end_of = [](std::int64_t kernel) { return kBegin + 10'005 + std::int64_t{10'001} * kernel; };
   HandTrace hand;
   HandRank& rank = hand.add_rank();
-  for (int i = 0; i < kBefore; ++i)
+  for (std::int64_t i = 0; i < kBefore; ++i)
     rank.launch("before", 20 * i, 20 * i + 5, 20 * i + 8);
   std::int64_t now = kBegin;
-  for (int i = 0; i < kLaunches; ++i) {
+  for (std::int64_t i = 0; i < kLaunches; ++i) {
     const std::int64_t begin = now;
     now = i < kPlaces ? begin + 2 : end_of(i - kPlaces) + 2;
     const std::uint32_t call = rank.call("cudaLaunchKernel", begin, now);

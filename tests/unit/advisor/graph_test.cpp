@@ -37,9 +37,9 @@ TEST(OthersBugs, HtaNumber290AGraphLaunchOnThePath) {
 TEST(OthersBugs, HtaNumber290AGraphLaunchHasALatencyOfItsOwn) {
   HandTrace hand;
   HandRank& rank = hand.add_rank();
-  for (int i = 0; i < 20; ++i)
+  for (std::int64_t i = 0; i < 20; ++i)
     rank.launch(fmt::format("k{}", i), 20 * i, 20 * i + 5, 20 * i + 8);
-  for (int s = 0; s < 3; ++s) {
+  for (std::int64_t s = 0; s < 3; ++s) {
     const std::int64_t begin = 1'000 * (s + 1);
     const std::uint32_t graph = rank.call("cudaGraphLaunch", begin, begin + 700);
     rank.kernel(fmt::format("first {}", s), graph, begin + 600, begin + 700, kMain, 1);
@@ -78,7 +78,7 @@ TEST(OthersBugs, HtaNumber113ACycleFromNestedStacks) {
 TEST(OthersBugs, ChakraNumber126StreamsThatRunSideBySideStaySo) {
   HandTrace hand;
   HandRank& rank = hand.add_rank();
-  for (int i = 0; i < 6; ++i) {
+  for (std::int64_t i = 0; i < 6; ++i) {
     rank.launch(fmt::format("a{}", i), 20 * i, 20 * i + 5, 20 * i + 24);
     rank.launch(fmt::format("b{}", i), 20 * i + 4, 20 * i + 9, 20 * i + 28, kSide);
   }
@@ -95,7 +95,7 @@ TEST(OthersBugs, ChakraNumber126StreamsThatRunSideBySideStaySo) {
 TEST(OthersBugs, ChakraNumber215GpuOperationsWithoutSuccessors) {
   HandTrace hand;
   HandRank& rank = hand.add_rank();
-  for (int i = 0; i < 6; ++i)
+  for (std::int64_t i = 0; i < 6; ++i)
     rank.launch(fmt::format("k{}", i), 20 * i, 20 * i + 5, 20 * i + 8);
   rank.launch("nobody waits", 110, 115, 400, kSide);
   rank.step(0, 130);
@@ -149,7 +149,7 @@ TEST(OthersBugs, NsysAiTimesOfThreadsAreNotAddedUp) {
   HandTrace hand;
   HandRank& rank = hand.add_rank();
   for (std::uint64_t thread = 1; thread <= 4; ++thread) {
-    for (int i = 0; i < 10; ++i) {
+    for (std::int64_t i = 0; i < 10; ++i) {
       const Stream stream{static_cast<std::uint32_t>(thread)};
       rank.kernel(fmt::format("k{} of {}", i, thread), rank.call("cudaLaunchKernel", 10 * i, 10 * i + 9, thread),
                   10 * i + 5, 10 * i + 12, stream);
@@ -160,8 +160,8 @@ TEST(OthersBugs, NsysAiTimesOfThreadsAreNotAddedUp) {
   EXPECT_EQ(run.differences(), Lines{});
   EXPECT_EQ(run.step(), 110);
   // A call of each thread that is 5 shorter saves 5, not 20.
-  for (NodeIndex i = 0; i < run.graph.ranks[0].calls.size(); ++i)
-    if (run.graph.ranks[0].calls[i].before == kNoNode) run.graph.ranks[0].calls[i].own_ns -= 5'000;
+  for (CallNode& call : run.graph.ranks[0].calls)
+    if (call.before == kNoNode) call.own_ns -= 5'000;
   run.again();
   EXPECT_EQ(run.step(), 105);
 }
@@ -182,7 +182,7 @@ class Refusals : public testing::Test {
 };
 
 TEST_F(Refusals, WithoutSteps) {
-  for (int i = 0; i < 5; ++i)
+  for (std::int64_t i = 0; i < 5; ++i)
     rank_.launch(fmt::format("k{}", i), 20 * i, 20 * i + 5, 20 * i + 8);
   const Error error = refusal();
   EXPECT_STREQ(error.what(), "there is no step to replay");
@@ -190,7 +190,7 @@ TEST_F(Refusals, WithoutSteps) {
 }
 
 TEST_F(Refusals, WithoutLaunches) {
-  for (int i = 0; i < 9; ++i)
+  for (std::int64_t i = 0; i < 9; ++i)
     rank_.launch(fmt::format("k{}", i), 20 * i, 20 * i + 5, 20 * i + 8);
   rank_.kernel("from nowhere", 0, 200, 210);
   rank_.step(0, 220);

@@ -143,8 +143,7 @@ TEST(Rates, HasNoValueForWhatNoTableCovers) {
   EXPECT_EQ(empty.bytes_ns(65536), std::nullopt);
   EXPECT_EQ(empty.empty_kernel_ns(), std::nullopt);
   EXPECT_EQ(empty.graph_launch_ns(1), std::nullopt);
-  const Rates single =
-      Rates::parse(with("\"batch\": 64, \"m\": 64, \"n\"", "\"batch\": 1, \"m\": 64, \"n\""), "test.json");
+  const Rates single = Rates::parse(with(R"("batch": 64, "m": 64, "n")", R"("batch": 1, "m": 64, "n")"), "test.json");
   EXPECT_EQ(single.product_ns("fp16", {64, 64, 64, 32}), std::nullopt) << "only single products were measured";
 }
 

@@ -11,10 +11,10 @@ const Stream kSide{8};
 using Lines = std::vector<std::string>;
 
 // Launches every 20, whose kernels start 5 later and take 3: the stream is idle in between.
-Trace host_bound(int launches = 8) {
+Trace host_bound(std::int64_t launches = 8) {
   HandTrace hand;
   HandRank& rank = hand.add_rank();
-  for (int i = 0; i < launches; ++i)
+  for (std::int64_t i = 0; i < launches; ++i)
     rank.launch(fmt::format("k{}", i), 20 * i, 20 * i + 5, 20 * i + 8);
   rank.step(0, 20 * launches);
   return hand.build();
@@ -24,7 +24,7 @@ TEST(Replay, AnIdleStreamStartsAfterTheCall) {
   Replayed run(host_bound());
   EXPECT_EQ(run.differences(), Lines{});
   EXPECT_EQ(run.step(), 160);
-  for (int i = 0; i < 8; ++i) {
+  for (std::int64_t i = 0; i < 8; ++i) {
     EXPECT_EQ(run.of(fmt::format("k{}", i)).bound, Decider::kLaunch);
     EXPECT_EQ(run.of(fmt::format("k{}", i)).by, run.call(20 * i));
   }
@@ -39,7 +39,7 @@ TEST(Replay, AnIdleStreamStartsAfterTheCall) {
 TEST(Replay, ABusyStreamStartsWhatIsNextAfterTheUsualGap) {
   HandTrace hand;
   HandRank& rank = hand.add_rank();
-  for (int i = 0; i < 8; ++i)
+  for (std::int64_t i = 0; i < 8; ++i)
     rank.launch(fmt::format("k{}", i), 2 * i, 5 + 11 * i, 15 + 11 * i);
   rank.step(0, 20);
   Replayed run(hand.build());
@@ -115,7 +115,7 @@ TEST(Replay, AStreamThatWaitsGoesOnWhenTheOtherOneHasEnded) {
 TEST(Replay, AStreamThatStartsWhenAnotherEndsWaitedForIt) {
   HandTrace hand;
   HandRank& rank = hand.add_rank();
-  for (int i = 0; i < 6; ++i)  // what a launch into an idle stream takes
+  for (std::int64_t i = 0; i < 6; ++i)  // what a launch into an idle stream takes
     rank.launch(fmt::format("k{}", i), 10 * i, 10 * i + 5, 10 * i + 6);
   rank.launch("a", 60, 65, 105);
   rank.launch("b", 68, 107, 120, kSide);
@@ -130,14 +130,14 @@ TEST(Replay, AStreamThatStartsWhenAnotherEndsWaitedForIt) {
 
 // 1,024 launches have a place; the others return when a kernel has ended.
 TEST(Replay, AFullQueueBlocksLaunches) {
-  constexpr int kPlaces = 1'024;
-  constexpr int kLaunches = 1'200;
-  const auto end_of = [](int kernel) { return std::int64_t{10'005} + std::int64_t{10'001} * kernel; };
+  constexpr std::int64_t kPlaces = 1'024;
+  constexpr std::int64_t kLaunches = 1'200;
+  const auto end_of = [](std::int64_t kernel) { return std::int64_t{10'005} + std::int64_t{10'001} * kernel; };
   HandTrace hand;
   HandRank& rank = hand.add_rank();
   std::int64_t now = 0;
   std::vector<std::int64_t> ends;
-  for (int i = 0; i < kLaunches; ++i) {
+  for (std::int64_t i = 0; i < kLaunches; ++i) {
     const std::int64_t begin = now;
     now = i < kPlaces ? begin + 2 : end_of(i - kPlaces) + 2;
     ends.push_back(now);
@@ -146,7 +146,7 @@ TEST(Replay, AFullQueueBlocksLaunches) {
   rank.step(0, now);
   Replayed run(hand.build());
   EXPECT_EQ(run.graph.ranks[0].queue_length, kPlaces);
-  for (int i = 0; i < kLaunches; ++i) {
+  for (std::int64_t i = 0; i < kLaunches; ++i) {
     const NodeTimes& call = run.times.ranks[0].calls[static_cast<std::size_t>(i)];
     ASSERT_EQ(call.end_ns, 1'000 * ends[static_cast<std::size_t>(i)]) << i;
     ASSERT_EQ(run.at(fmt::format("k{}", i)), Times(end_of(i) - 10'000, end_of(i))) << i;
@@ -191,7 +191,7 @@ TEST(Replay, AThreadGoesOnAfterTheOneThatItWaitedFor) {
 TEST(Replay, ThreadsThatWorkSideBySideAreNotTied) {
   HandTrace hand;
   HandRank& rank = hand.add_rank();
-  for (int i = 0; i < 10; ++i) {
+  for (std::int64_t i = 0; i < 10; ++i) {
     rank.launch(fmt::format("a{}", i), 10 * i, 10 * i + 5, 10 * i + 6);
     rank.launch(fmt::format("b{}", i), 10 * i + 4, 10 * i + 9, 10 * i + 10, kSide, 2);
   }
@@ -269,7 +269,7 @@ TEST(Replay, CollectivesThatNeverMeetAreReplayedAlone) {
 TEST(Replay, AnEventWithoutALaunchStaysWhereItsStreamPutsIt) {
   HandTrace hand;
   HandRank& rank = hand.add_rank();
-  for (int i = 0; i < 60; ++i)
+  for (std::int64_t i = 0; i < 60; ++i)
     rank.launch(fmt::format("k{}", i), 20 * i, 20 * i + 5, 20 * i + 8);
   rank.kernel("alone", 0, 100, 110, {9});
   rank.kernel("on 7", 0, 49, 52);
@@ -285,7 +285,7 @@ TEST(Replay, AnEventWithoutALaunchStaysWhereItsStreamPutsIt) {
 TEST(Replay, AnEventWithoutALaunchKeepsItsPlaceOnTheStream) {
   HandTrace hand;
   HandRank& rank = hand.add_rank();
-  for (int i = 0; i < 40; ++i)
+  for (std::int64_t i = 0; i < 40; ++i)
     rank.launch(fmt::format("k{}", i), 2 * i, 5 + 11 * i + (i < 20 ? 0 : 8), 15 + 11 * i + (i < 20 ? 0 : 8));
   rank.kernel("without", 0, 225, 232);  // between k19 and k20
   rank.step(0, 80);
@@ -299,8 +299,8 @@ TEST(Replay, TheStepEndsWithWhatItLaunchedAndTheNextOneBeginsThere) {
   HandTrace hand;
   HandRank& rank = hand.add_rank();
   std::int64_t end = 4;
-  for (int s = 0; s < 3; ++s) {
-    for (int i = 0; i < 5; ++i, end += 21)
+  for (std::int64_t s = 0; s < 3; ++s) {
+    for (std::int64_t i = 0; i < 5; ++i, end += 21)
       rank.launch(fmt::format("k{}", 5 * s + i), 30 * s + 4 * i, end + 1, end + 21);
     rank.step(30 * s, 30 * s + 30);
   }
@@ -315,7 +315,7 @@ TEST(Replay, WhatOutlastsTheStepIsNotTheOneBefore) {
   HandTrace hand;
   HandRank& rank = hand.add_rank();
   rank.launch("polls", 0, 5, 1'000, kSide);
-  for (int i = 1; i < 9; ++i)
+  for (std::int64_t i = 1; i < 9; ++i)
     rank.launch(fmt::format("k{}", i), 20 * i, 20 * i + 5, 20 * i + 8);
   rank.step(10, 190);
   Replayed run(hand.build());
@@ -328,7 +328,7 @@ TEST(Replay, EachRecordedWindowHasItsSteps) {
   HandRank& rank = hand.add_rank();
   rank.run.windows = {{0, 220'000}, {5'000'000, 5'200'000}};
   for (const std::int64_t begin : {0, 100, 5'000}) {
-    for (int i = 0; i < 5; ++i)
+    for (std::int64_t i = 0; i < 5; ++i)
       rank.launch(fmt::format("k{}", begin + i), begin + 20 * i, begin + 20 * i + 5, begin + 20 * i + 8);
     rank.step(begin, begin + (begin == 5'000 ? 190 : 100));
   }
@@ -346,7 +346,7 @@ TEST(Replay, EachRecordedWindowHasItsSteps) {
 TEST(Replay, RepetitionsAreTheGpus) {
   HandTrace hand;
   HandRank& rank = hand.add_rank();
-  for (int i = 0; i < 80; ++i)
+  for (std::int64_t i = 0; i < 80; ++i)
     rank.launch(fmt::format("layer {}", "abcd"[i % 4]), 2 * i, 5 + 11 * i, 15 + 11 * i);
   Replayed run(hand.build());
   ASSERT_TRUE(run.facts.scope.is_of_repetitions());

@@ -95,7 +95,8 @@ class Replayed {
         last_ns = std::max(last_ns, times.ranks[rank].ops[op].start_ns + graph.ranks[rank].clock_offset_ns);
       for (const auto& [rank, op] : collective.members) {
         const std::int64_t end_ns = last_ns - graph.ranks[rank].clock_offset_ns + graph.ranks[rank].ops[op].duration_ns;
-        if (times.unmatched == 0 && times.ranks[rank].ops[op].end_ns != end_ns) lines.push_back("a collective's end");
+        if (times.unmatched == 0 && times.ranks[rank].ops[op].end_ns != end_ns)
+          lines.emplace_back("a collective's end");
       }
     }
     return lines;
