@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -17,6 +18,17 @@ namespace {
 
 // Where they were not measured: what Hopper GPUs show.
 constexpr GraphCosts kUsualGraphCosts{10'000, 100, 700};
+
+void refuse_alternatives(const std::vector<const Change*>& changes) {
+  std::map<std::string, const Change*> by_alternative;
+  for (const Change* change : changes) {
+    if (change->alternative.empty()) continue;
+    const auto [first, is_new] = by_alternative.emplace(change->alternative, change);
+    if (is_new) continue;
+    throw Error(ErrorKind::kUsage, fmt::format("{} and {} exclude each other", first->second->id, change->id),
+                fmt::format("both decide the {}", change->alternative), "apply one of them");
+  }
+}
 
 }  // namespace
 
@@ -131,6 +143,7 @@ std::array<std::int64_t, 3> Advisor::simulate(const std::vector<std::string>& id
       if (card.change.kind == kind.key && std::ranges::find(ids, card.change.id) != ids.end())
         applied.push_back(&card.change);
   }
+  refuse_alternatives(applied);
   std::array<std::int64_t, 3> result{};
   for (const Estimate estimate : kEstimates)
     result[static_cast<std::size_t>(estimate)] = step_ns(applied, estimate);
@@ -148,28 +161,34 @@ std::vector<EvidenceEvent> Advisor::evidence_of(const Card& card) const {
   return events;
 }
 
+std::vector<std::string> usual_changes(const Advice& advice) {
+  std::vector<std::string> ids;
+  std::set<std::string> taken;
+  for (const Card& card : advice.cards) {  // the one that saves most comes first
+    const Change& change = card.change;
+    if (change.confidence == Confidence::kSpeculative) continue;
+    if (!change.alternative.empty() && !taken.insert(change.alternative).second) continue;
+    ids.push_back(change.id);
+  }
+  return ids;
+}
+
 Advice advise(const RunFacts& run, const AdviceOptions& options) {
   const Advisor advisor(run, options);
   Advice advice = advisor.advice();
   if (advice.is_refused()) return advice;
   advice.applied = options.applied;
-  if (advice.applied.empty()) {
-    for (const Card& card : advice.cards)
-      if (card.change.confidence != Confidence::kSpeculative) advice.applied.push_back(card.change.id);
-  }
+  if (advice.applied.empty()) advice.applied = usual_changes(advice);
   if (!advice.applied.empty()) advice.joint_step_ns = advisor.simulate(advice.applied);
   return advice;
 }
 
-std::optional<Advice> advise_briefly(const RunFacts& run) {
+std::optional<Advice> advise_if_quick(const RunFacts& run) {
   constexpr std::int64_t kMostEvents = 400'000;
   if (run.trace.gpu_event_count() == 0 || run.trace.gpu_event_count() > kMostEvents || !run.scope.is_of_steps())
     return std::nullopt;
-  AdviceOptions options;
-  options.most_of_a_kind = 3;
-  options.least_share = 0.01;
   try {
-    return advise(run, options);
+    return advise(run, {});
   } catch (const Error&) {
     return std::nullopt;  // `swinscope advise` says why
   }
@@ -215,8 +234,10 @@ std::string headline(const Advice& advice) {
 }  // namespace
 
 std::string next_line(const Advice& advice) {
-  if (advice.is_refused() || advice.cards.empty()) return {};
-  const Card& first = advice.cards.front();
+  const auto found = std::ranges::find_if(
+      advice.cards, [](const Card& card) { return card.change.confidence != Confidence::kSpeculative; });
+  if (advice.is_refused() || found == advice.cards.end()) return {};
+  const Card& first = *found;
   return fmt::format("next: {}, saves {} ({} to {}) of {}", first.change.title, format_duration(first.likely_ns()),
                      format_duration(first.saving_ns.front()), format_duration(first.saving_ns.back()),
                      format_duration(advice.step_ns()));
@@ -254,14 +275,17 @@ Document advice_document(const Trace& trace, const Advice& advice) {
       table.rows.push_back({abstention.of, abstention.reason});
     document.tables.push_back(std::move(table));
   }
-  document.notes = {
+  for (const Card& card : advice.cards)
+    if (!card.change.accuracy.empty())
+      document.notes.push_back(fmt::format("{} changes results: {}.", card.change.id, card.change.accuracy));
+  document.notes.emplace_back(
       "A saving is what the step of the replay gets shorter when only that change is made; what is hidden behind other "
-      "work saves nothing.",
-      "Changes that are applied together are simulated together: their savings do not add up.",
-      advice.cost_per_launch_ns > 0
-          ? fmt::format("Savings are of the step without the recorder's cost, {} for each launch.",
-                        format_duration(advice.cost_per_launch_ns))
-          : "Savings are of the traced step: what the recorder cost is not known."};
+      "work saves nothing.");
+  document.notes.emplace_back("Changes that are applied together are simulated together: their savings do not add up.");
+  document.notes.push_back(advice.cost_per_launch_ns > 0
+                               ? fmt::format("Savings are of the step without the recorder's cost, {} for each launch.",
+                                             format_duration(advice.cost_per_launch_ns))
+                               : "Savings are of the traced step: what the recorder cost is not known.");
   return document;
 }
 

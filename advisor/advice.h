@@ -70,7 +70,8 @@ class Advisor {
 
   // Nothing is applied yet.
   const Advice& advice() const { return advice_; }
-  // The step with these changes, by Estimate (the least saved first). Throws Error(kUsage) for an id that no card has.
+  // The step with these changes, by Estimate (the least saved first). Throws Error(kUsage) for an id that no card has,
+  // and for alternatives of each other.
   std::array<std::int64_t, 3> simulate(const std::vector<std::string>& ids) const;
   // The work that a card's change is about, in the order of its evidence.
   std::vector<EvidenceEvent> evidence_of(const Card& card) const;
@@ -92,9 +93,13 @@ class Advisor {
 // Everything at once: the changes of `options.applied` are applied. Throws as Advisor does.
 Advice advise(const RunFacts& run, const AdviceOptions& options);
 
-// The first few of each kind, where that is quick: nothing of a large trace, or one that cannot be replayed.
-std::optional<Advice> advise_briefly(const RunFacts& run);
-// "next: Gather instead of …, saves 63.06 ms (59.58 ms to 63.92 ms) of 236.0 ms"; "" where nothing is worth a line.
+// What `swinscope advise` says without options, where that is quick: nothing of a large trace, or one that cannot be
+// replayed.
+std::optional<Advice> advise_if_quick(const RunFacts& run);
+// Those that are applied where nobody chooses: all but the speculative ones, of alternatives the one that saves most.
+std::vector<std::string> usual_changes(const Advice& advice);
+// Of the first card that is not speculative: "next: Gather instead of …, saves 63.06 ms (59.58 ms to 63.92 ms) of 236.0
+// ms"; "" where nothing is worth a line.
 std::string next_line(const Advice& advice);
 
 Table advice_table(const Advice& advice);

@@ -22,32 +22,41 @@ void remove_call(RankGraph& rank, const std::vector<NodeIndex>& next, NodeIndex 
   CallNode& call = rank.calls[index];
   call.own_ns = 0;
   call.is_launch = false;
-  if (next[index] != kNoNode && rank.calls[next[index]].handed_by == kNoNode && rank.calls[next[index]].is_launch)
-    rank.calls[next[index]].segment_ns = std::llround(kKept[static_cast<std::size_t>(estimate)] *
-                                                      static_cast<double>(rank.calls[next[index]].segment_ns));
+  if (next[index] == kNoNode) return;
+  CallNode& after = rank.calls[next[index]];
+  if (after.handed_by != kNoNode || !after.is_launch || after.segment_ns > kLongestDispatchNs) return;
+  after.segment_ns = std::llround(kKept[static_cast<std::size_t>(estimate)] * static_cast<double>(after.segment_ns));
 }
 
-void remove_ops(const std::vector<OpRef>& removed, Estimate estimate, DependencyGraph& graph) {
-  std::map<std::uint32_t, std::vector<NodeIndex>> next;
-  for (const OpRef& ref : removed) {
-    RankGraph& rank = graph.ranks[ref.rank];
+class Remover {
+ public:
+  Remover(DependencyGraph& graph, Estimate estimate) : graph_(graph), estimate_(estimate) {}
+
+  void remove(const OpRef& ref) {
+    RankGraph& rank = graph_.ranks[ref.rank];
     OpNode& op = rank.ops[ref.op];
-    if (op.is_removed || op.collective != kNoNode) continue;
     op.is_removed = true;
     op.duration_ns = 0;
     op.gap_ns = 0;
-    if (op.call == kNoNode) continue;
+    if (op.call == kNoNode) return;
     const CallNode& call = rank.calls[op.call];
-    const auto is_removed = [&](NodeIndex other) { return rank.ops[other].is_removed; };
     bool all = call.waits.size() == 0;
     for (NodeIndex other = call.ops.begin; all && other < call.ops.end; ++other)
-      all = is_removed(other);
-    if (!all) continue;
-    auto found = next.find(ref.rank);
-    if (found == next.end()) found = next.emplace(ref.rank, next_calls(rank)).first;
-    remove_call(rank, found->second, op.call, estimate);
+      all = rank.ops[other].is_removed;
+    if (all) remove_call(rank, next_of(ref.rank), op.call, estimate_);
   }
-}
+
+ private:
+  const std::vector<NodeIndex>& next_of(std::uint32_t rank) {
+    const auto [found, is_new] = next_.try_emplace(rank);
+    if (is_new) found->second = next_calls(graph_.ranks[rank]);
+    return found->second;
+  }
+
+  DependencyGraph& graph_;
+  Estimate estimate_;
+  std::map<std::uint32_t, std::vector<NodeIndex>> next_;
+};
 
 void capture(const Captured& captured, Estimate estimate, const GraphCosts& costs, RankGraph& rank) {
   // What of the host's work between launches stays where a graph is launched.
@@ -106,13 +115,25 @@ void remove_from_launches(double ns, DependencyGraph& graph) {
   }
 }
 
+std::vector<OpRef> Change::removed() const {
+  std::vector<OpRef> all;
+  for (const Scaled& part : scaled)
+    all.insert(all.end(), part.instead_of.begin(), part.instead_of.end());
+  return all;
+}
+
 void apply(const Change& change, Estimate estimate, const GraphCosts& costs, DependencyGraph& graph) {
+  Remover remover(graph, estimate);
+  const auto op_of = [&](const OpRef& ref) -> OpNode& { return graph.ranks[ref.rank].ops[ref.op]; };
+  const auto is_taken = [&](const OpRef& ref) { return op_of(ref).is_removed || op_of(ref).collective != kNoNode; };
   for (const Scaled& scaled : change.scaled) {
-    OpNode& op = graph.ranks[scaled.op.rank].ops[scaled.op.op];
+    if (op_of(scaled.op).is_removed || std::ranges::any_of(scaled.instead_of, is_taken)) continue;
+    OpNode& op = op_of(scaled.op);
     op.duration_ns =
         std::llround(static_cast<double>(op.duration_ns) * scaled.factor[static_cast<std::size_t>(estimate)]);
+    for (const OpRef& other : scaled.instead_of)
+      remover.remove(other);
   }
-  remove_ops(change.removed, estimate, graph);
   for (const Captured& captured : change.captured)
     capture(captured, estimate, costs, graph.ranks[captured.rank]);
 }

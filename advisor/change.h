@@ -22,11 +22,16 @@ struct OpRef {
   bool operator==(const OpRef&) const = default;
 };
 
-// The work takes so many times as long; by Estimate.
+// The work takes so many times as long; by Estimate. It may do that of others, too, which fall away with their
+// launches, where these launch nothing else.
 struct Scaled {
   OpRef op;
   std::array<double, 3> factor = {1, 1, 1};
+  std::vector<OpRef> instead_of = {};
 };
+
+// A host that takes longer than this from one launch to the next does something else than get to it.
+inline constexpr std::int64_t kLongestDispatchNs = 500'000;
 
 // Launches of one thread, with nothing else between them, that become one launch of a CUDA graph.
 struct Captured {
@@ -48,8 +53,12 @@ struct Change {
   Confidence confidence = Confidence::kPlausible;
   std::vector<OpRef> evidence;  // the work that it is about, all of it
   std::vector<Scaled> scaled;
-  std::vector<OpRef> removed;  // with their launches, where these launch nothing else
   std::vector<Captured> captured;
+  // Changes with the same words here exclude each other: products have one precision. Empty: it excludes none.
+  std::string alternative;
+
+  // All work that falls away.
+  std::vector<OpRef> removed() const;
 };
 
 // What launching costs within a CUDA graph.
@@ -63,6 +72,7 @@ struct GraphCosts {
 // cost.
 void remove_from_launches(double ns, DependencyGraph& graph);
 
+// Of places whose work an earlier change has taken over, in part or whole, nothing is changed.
 void apply(const Change& change, Estimate estimate, const GraphCosts& costs, DependencyGraph& graph);
 
 }  // namespace swinscope

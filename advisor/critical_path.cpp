@@ -184,20 +184,11 @@ std::int64_t CriticalPath::total_ns() const {
 
 CriticalPath find_critical_path(const DependencyGraph& graph, const Replay& replay, const RunFacts& run) {
   const std::vector<ReplayedWindow> windows = replayed_windows(graph, replay, run);
-  std::map<std::pair<std::uint32_t, std::int32_t>, std::pair<std::int64_t, std::int64_t>> of_device;  // time, steps
-  for (const ReplayedWindow& window : windows) {
-    of_device[{window.rank, window.device}].first += window.time.length();
-    of_device[{window.rank, window.device}].second += window.steps;
-  }
-  const auto step_ns = [](const auto& entry) {
-    return entry.second.first / std::max<std::int64_t>(1, entry.second.second);
-  };
+  const SlowestDevice slowest = slowest_device(windows);
   CriticalPath path;
-  if (of_device.empty()) return path;
-  const auto slowest = std::ranges::max_element(of_device, {}, step_ns);
-  path.steps = slowest->second.second;
+  path.steps = slowest.steps;
   for (const ReplayedWindow& window : windows) {
-    if (std::pair(window.rank, window.device) != slowest->first) continue;
+    if (window.rank != slowest.rank || window.device != slowest.device) continue;
     std::vector<PathPiece> pieces = PathWalk(graph, replay, run, window).walk();
     path.pieces.insert(path.pieces.end(), pieces.begin(), pieces.end());
   }

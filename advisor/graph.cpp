@@ -58,7 +58,8 @@ class Usual {
 class GraphMaker {
  public:
   GraphMaker(const RunFacts& run, std::size_t rank_index)
-      : rank_(run.trace.ranks[rank_index]),
+      : trace_(run.trace),
+        rank_(run.trace.ranks[rank_index]),
         api_(rank_.api),
         gpu_(rank_.gpu),
         dependencies_(run.dependencies()[rank_index]) {
@@ -86,7 +87,12 @@ class GraphMaker {
   std::int64_t end_of(NodeIndex call) const { return api_.end_ns[graph_.calls[call].event]; }
   std::int64_t start_of_op(NodeIndex op) const { return gpu_.start_ns[graph_.ops[op].event]; }
   std::int64_t end_of_op(NodeIndex op) const { return gpu_.end_ns[graph_.ops[op].event]; }
-  bool is_graph_node(NodeIndex op) const { return gpu_.graph_node[graph_.ops[op].event] != 0; }
+  // HIP does not number the nodes of its graphs.
+  bool is_graph_node(NodeIndex op) const {
+    const OpNode& node = graph_.ops[op];
+    return gpu_.graph_node[node.event] != 0 ||
+           (node.call != kNoNode && is_graph_launch(trace_.text(name_of(node.call))));
+  }
   StringId name_of(NodeIndex call) const { return api_.name[graph_.calls[call].event]; }
 
   // Calls by begin; one within another of its thread is part of it.
@@ -425,6 +431,7 @@ class GraphMaker {
     std::ranges::stable_sort(graph_.order, {}, &OrderedNode::time_ns);
   }
 
+  const Trace& trace_;
   const Rank& rank_;
   const ApiCalls& api_;
   const GpuEvents& gpu_;

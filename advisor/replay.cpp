@@ -346,17 +346,23 @@ std::vector<ReplayedWindow> replayed_windows(const DependencyGraph& graph, const
   return windows;
 }
 
-std::int64_t replayed_step_ns(const DependencyGraph& graph, const Replay& replay, const RunFacts& run) {
-  std::map<std::pair<std::uint32_t, std::int32_t>, std::pair<std::int64_t, std::int64_t>> of_device;  // time, steps
-  for (const ReplayedWindow& window : replayed_windows(graph, replay, run)) {
-    auto& [time_ns, steps] = of_device[{window.rank, window.device}];
-    time_ns += window.time.length();
-    steps += window.steps;
+SlowestDevice slowest_device(const std::vector<ReplayedWindow>& windows) {
+  std::map<std::pair<std::uint32_t, std::int32_t>, SlowestDevice> devices;
+  for (const ReplayedWindow& window : windows) {
+    SlowestDevice& device = devices[{window.rank, window.device}];
+    device.rank = window.rank;
+    device.device = window.device;
+    device.time_ns += window.time.length();
+    device.steps += window.steps;
   }
-  std::int64_t slowest = 0;
-  for (const auto& [device, measured] : of_device)
-    slowest = std::max(slowest, measured.first / std::max<std::int64_t>(1, measured.second));
+  SlowestDevice slowest;
+  for (const auto& [key, device] : devices)
+    if (slowest.steps == 0 || device.step_ns() > slowest.step_ns()) slowest = device;
   return slowest;
+}
+
+std::int64_t replayed_step_ns(const DependencyGraph& graph, const Replay& replay, const RunFacts& run) {
+  return slowest_device(replayed_windows(graph, replay, run)).step_ns();
 }
 
 double ReplayError::step_error() const {

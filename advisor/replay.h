@@ -53,7 +53,17 @@ struct ReplayedWindow {
 };
 std::vector<ReplayedWindow> replayed_windows(const DependencyGraph& graph, const Replay& replay, const RunFacts& run);
 
-// The time of a step in replayed time: of the slowest rank.
+// The device whose steps take longest, over all of its windows.
+struct SlowestDevice {
+  std::uint32_t rank = 0;  // in DependencyGraph::ranks
+  std::int32_t device = 0;
+  std::int64_t time_ns = 0;
+  std::int64_t steps = 0;
+  std::int64_t step_ns() const { return steps == 0 ? 0 : time_ns / steps; }
+};
+SlowestDevice slowest_device(const std::vector<ReplayedWindow>& windows);
+
+// The time of a step in replayed time: of the slowest device.
 std::int64_t replayed_step_ns(const DependencyGraph& graph, const Replay& replay, const RunFacts& run);
 
 // The replay of the unmodified trace beside the trace.

@@ -42,7 +42,7 @@ std::vector<std::string> single_runs(const std::vector<std::string>& runs) {
 ReportPart run_part(const std::string& run, const ReportOptions& options) {
   const Trace trace = open_run(run, options.common);
   ReportPart part = report_part(trace, run, options.selection.get());
-  const std::optional<Advice> advice = advise_briefly(RunFacts(trace, options.selection.get()));
+  const std::optional<Advice> advice = advise_if_quick(RunFacts(trace, options.selection.get()));
   if (!advice || advice->cards.empty()) return part;
   const Document document = advice_document(trace, *advice);
   part.further.push_back({"Opportunities", document.notes, document.facts, {}, document.tables});

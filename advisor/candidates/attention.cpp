@@ -109,11 +109,7 @@ std::vector<Change> find_attention(const Work& work) {
       });
       const double products =
           static_cast<double>(products_ns) / static_cast<double>(std::max<std::int64_t>(1, kept->duration_ns));
-      change.scaled.push_back({kept->ref, {products, 0.5 * products, 0.25 * products}});
-      for (const WorkItem* item : chain) {
-        change.evidence.push_back(item->ref);
-        if (item != kept) change.removed.push_back(item->ref);
-      }
+      add_place(chain, *kept, {products, 0.5 * products, 0.25 * products}, change);
       not_before = place.end;
       middle = place.end - 1;
     }

@@ -30,7 +30,7 @@ std::vector<Change> find_slow_kernels(const Work& work) {
         return made;
       });
       change.evidence.push_back(item.ref);
-      change.scaled.push_back({item.ref, {std::min(1.0, 2 * least), std::min(1.0, least / kReachable), least}});
+      change.scaled.push_back({item.ref, {std::min(1.0, 2 * least), std::min(1.0, least / kReachable), least}, {}});
     }
   }
   return found.take(work, "bandwidth");

@@ -41,6 +41,15 @@ bool is_pointwise(OperationKind kind) {
          kind == OperationKind::kSoftmaxLoss;
 }
 
+void add_place(const std::vector<const WorkItem*>& chain, const WorkItem& kept, const std::array<double, 3>& factor,
+               Change& change) {
+  Scaled& place = change.scaled.emplace_back(Scaled{kept.ref, factor, {}});
+  for (const WorkItem* item : chain) {
+    change.evidence.push_back(item->ref);
+    if (item != &kept) place.instead_of.push_back(item->ref);
+  }
+}
+
 std::string names_of(const std::vector<const WorkItem*>& items) {
   constexpr std::size_t kLongest = 36;  // of a name; libraries put whole configurations into them
   std::string names;

@@ -3,6 +3,7 @@
 // the same sequence of kernels; how much a change saves is found by replaying it.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,9 @@ std::span<const ChangeKind> change_kinds();
 
 // Helpers of the kinds.
 bool is_pointwise(OperationKind kind);  // reads and writes each element once: elementwise, layout, norm, softmax
+// A place of a change: `kept`, one of the chain, does the work of all, so many times as long.
+void add_place(const std::vector<const WorkItem*>& chain, const WorkItem& kept, const std::array<double, 3>& factor,
+               Change& change);
 // "vectorized_elementwise_kernel + gelu": names of a sequence, repetitions once.
 std::string names_of(const std::vector<const WorkItem*>& items);
 // Of the steps of all ranks: "12 times a step".

@@ -33,11 +33,7 @@ std::vector<Change> find_epilogues(const Work& work) {
         others_ns += item->duration_ns;
       const double share =
           static_cast<double>(others_ns) / static_cast<double>(std::max<std::int64_t>(1, items[i].duration_ns));
-      change.scaled.push_back({items[i].ref, {1 + 0.5 * share, 1 + 0.15 * share, 1}});
-      for (const WorkItem* item : chain) {
-        change.evidence.push_back(item->ref);
-        if (item != &items[i]) change.removed.push_back(item->ref);
-      }
+      add_place(chain, items[i], {1 + 0.5 * share, 1 + 0.15 * share, 1}, change);
     }
   }
   return found.take(work, "epilogue");

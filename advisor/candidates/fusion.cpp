@@ -49,11 +49,7 @@ std::vector<Change> find_fusions(const Work& work) {
           others_ns += item->duration_ns;
         const double share =
             static_cast<double>(others_ns) / static_cast<double>(std::max<std::int64_t>(1, longest.duration_ns));
-        change.scaled.push_back({longest.ref, {1 + 0.5 * share, 1 + 0.15 * share, 1}});
-        for (const WorkItem* item : chain) {
-          change.evidence.push_back(item->ref);
-          if (item != &longest) change.removed.push_back(item->ref);
-        }
+        add_place(chain, longest, {1 + 0.5 * share, 1 + 0.15 * share, 1}, change);
       }
       chain.clear();
     };

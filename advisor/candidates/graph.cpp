@@ -4,15 +4,17 @@
 #include <fmt/format.h>
 
 #include "advisor/candidates/candidates.h"
+#include "analyzer/trace/launch_calls.h"
 
 namespace swinscope {
 namespace {
 
 // What allocates while it is captured, or otherwise cannot be: it ends a region.
-bool can_be_captured(const CallNode& call, const RankGraph& rank, const GpuEvents& gpu) {
-  if (call.waits.size() > 0) return false;
+bool can_be_captured(const CallNode& call, const RankGraph& nodes, const Trace& trace) {
+  const Rank& rank = trace.ranks[nodes.rank_index];
+  if (call.waits.size() > 0 || is_graph_launch(trace.text(rank.api.name[call.event]))) return false;
   for (NodeIndex op = call.ops.begin; op < call.ops.end; ++op)
-    if (gpu.graph_node[rank.ops[op].event] != 0) return false;  // it is one
+    if (rank.gpu.graph_node[nodes.ops[op].event] != 0) return false;  // it is one
   return true;
 }
 
@@ -26,7 +28,6 @@ std::vector<Change> find_graphs(const Work& work) {
   std::int64_t launches = 0;
   for (std::uint32_t r = 0; r < work.graph.ranks.size(); ++r) {
     const RankGraph& rank = work.graph.ranks[r];
-    const Rank& recorded = work.run.trace.ranks[rank.rank_index];
     std::map<std::uint32_t, Captured> open;  // by thread
     const auto close = [&](std::uint32_t thread) {
       Captured& captured = open[thread];
@@ -43,9 +44,9 @@ std::vector<Change> find_graphs(const Work& work) {
       const CallNode& call = rank.calls[index];
       const bool is_in_scope =
           call.ops.size() > 0 && work.run.scope.has_gpu_event(rank.rank_index, rank.ops[call.ops.begin].event);
-      const bool begins_step = call.handed_by != kNoNode || !is_in_scope;
-      if (begins_step || !can_be_captured(call, rank, recorded.gpu)) close(call.thread);
-      if (!is_in_scope || !can_be_captured(call, rank, recorded.gpu)) continue;
+      const bool begins_region = call.handed_by != kNoNode || !is_in_scope || call.segment_ns > kLongestDispatchNs;
+      if (begins_region || !can_be_captured(call, rank, work.run.trace)) close(call.thread);
+      if (!is_in_scope || !can_be_captured(call, rank, work.run.trace)) continue;
       Captured& captured = open[call.thread];
       captured.rank = r;
       captured.calls.push_back(index);

@@ -36,12 +36,10 @@ std::vector<Change> find_optimizers(const Work& work) {
       std::int64_t total_ns = 0;
       for (const WorkItem* item : chain) {
         total_ns += item->duration_ns;
-        change.evidence.push_back(item->ref);
-        if (item != chain.front()) change.removed.push_back(item->ref);
       }
       const double total =
           static_cast<double>(total_ns) / static_cast<double>(std::max<std::int64_t>(1, chain.front()->duration_ns));
-      change.scaled.push_back({chain.front()->ref, {total / 2, total / 3, total / 4}});
+      add_place(chain, *chain.front(), {total / 2, total / 3, total / 4}, change);
     }
   }
   return found.take(work, "optimizer");

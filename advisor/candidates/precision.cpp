@@ -105,9 +105,9 @@ std::vector<Change> find_precisions(const Work& work) {
           if (!factor) continue;
           ++products;
           change.evidence.push_back(item.ref);
-          change.scaled.push_back({item.ref, *factor});
+          change.scaled.push_back({item.ref, *factor, {}});
         } else if (target.halves_bytes) {
-          if (const auto factor = factor_between(item, next)) change.scaled.push_back({item.ref, *factor});
+          if (const auto factor = factor_between(item, next)) change.scaled.push_back({item.ref, *factor, {}});
         }
       }
     }
@@ -126,6 +126,8 @@ std::vector<Change> find_precisions(const Work& work) {
     if (target.to == "fp8")
       change.assumptions.emplace_back("half of the casts of the inputs become part of other kernels");
     change.accuracy = target.accuracy;
+    change.alternative = fmt::format("precision of {}", target.from);
+    if (target.to == "fp8") change.confidence = Confidence::kSpeculative;  // what it does to results has to be measured
     found.push_back(std::move(change));
   }
   return found;

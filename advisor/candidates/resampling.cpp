@@ -33,7 +33,7 @@ std::vector<Change> find_resampling(const Work& work) {
         return made;
       });
       change.evidence.push_back(item.ref);
-      change.scaled.push_back({item.ref, {std::min(1.0, 6 * factor), std::min(1.0, 2 * factor), factor}});
+      change.scaled.push_back({item.ref, {std::min(1.0, 6 * factor), std::min(1.0, 2 * factor), factor}, {}});
     }
   }
   return found.take(work, "resampling");

@@ -62,13 +62,17 @@ std::size_t Opportunities::applied_count() const {
 void Opportunities::apply(std::size_t index, bool is_on) {
   if (applied_[index] == is_on) return;
   applied_[index] = is_on;
+  const std::string& alternative = advice()->cards[index].change.alternative;
+  for (std::size_t i = 0; is_on && !alternative.empty() && i < applied_.size(); ++i)
+    if (i != index && advice()->cards[i].change.alternative == alternative) applied_[i] = false;
   simulate();
 }
 
 void Opportunities::apply_all() {
   if (advice() == nullptr) return;
+  const std::vector<std::string> ids = usual_changes(*advice());
   for (std::size_t i = 0; i < applied_.size(); ++i)
-    applied_[i] = advice()->cards[i].change.confidence != Confidence::kSpeculative;
+    applied_[i] = std::ranges::find(ids, advice()->cards[i].change.id) != ids.end();
   simulate();
 }
 

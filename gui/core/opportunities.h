@@ -37,8 +37,9 @@ class Opportunities : public QObject {
   // Indices are those of Advice::cards.
   bool is_applied(std::size_t index) const { return applied_[index]; }
   std::size_t applied_count() const;
+  // Alternatives of one that is switched on are switched off.
   void apply(std::size_t index, bool is_on);
-  // All but the speculative ones, and only these.
+  // usual_changes() of the advice, and only these.
   void apply_all();
   void apply_none();
   // The step with what was applied when it was last simulated, by Estimate (the least saved first).

@@ -77,7 +77,7 @@ TEST(Advice, WhatAChangeSaves) {
 //   saved                                                   35         21         41
 //   in the norm: 100, 1, 60 + a share of the 40       100+1+66   100+1+80   100+1+60
 //   saved                                                   35         21         41
-//   both: saved                                 106+1+66: 29  120+1+80: 1         41
+//   both: the product takes it over first, and nothing is left to put into the norm: as the product alone
 Trace with_an_add_between() {
   return trace_of_step([](HandStep& step) { step.kernel(kGemm, 100).kernel(kAdd, 40).kernel(kNorm, 60); });
 }
@@ -92,7 +92,7 @@ TEST(Advice, TogetherIsNotTheSum) {
   EXPECT_EQ(advisor.simulate({}), (Ns{214'000, 214'000, 214'000}));
   EXPECT_EQ(advisor.simulate({"epilogue-1"}), (Ns{193'000, 179'000, 173'000}));
   EXPECT_EQ(advisor.simulate({"fusion-1"}), (Ns{193'000, 179'000, 173'000}));
-  const Ns both = {213'000, 185'000, 173'000};
+  const Ns both = {193'000, 179'000, 173'000};
   EXPECT_EQ(advisor.simulate({"epilogue-1", "fusion-1"}), both);
   EXPECT_EQ(advisor.simulate({"fusion-1", "epilogue-1"}), both) << "in whatever order they are named";
   EXPECT_EQ(advise(run, {}).joint_step_ns, both);
@@ -171,7 +171,7 @@ std::string document_of(const Trace& trace) {
 TEST(Advice, TheSameTraceGivesTheSameDocument) {
   const std::string first = document_of(with_an_add_between());
   EXPECT_THAT(first, HasSubstr("epilogue-1"));
-  EXPECT_THAT(first, HasSubstr("185000"));
+  EXPECT_THAT(first, HasSubstr("179000"));
   for (std::int64_t i = 0; i < 5; ++i)
     EXPECT_EQ(document_of(with_an_add_between()), first);
 }
@@ -306,7 +306,7 @@ TEST(RecordingCost, IsTakenAwayWhereItIsKnown) {
 
 TEST(Advice, IsBriefWhereItIsQuickAndPossible) {
   const Trace trace = with_an_add_between();
-  const std::optional<Advice> advice = advise_briefly(RunFacts(trace, {}));
+  const std::optional<Advice> advice = advise_if_quick(RunFacts(trace, {}));
   ASSERT_TRUE(advice.has_value());
   EXPECT_THAT(next_line(*advice), HasSubstr("next: Move vectorized_elementwise_kernel into the product before it"));
 
@@ -315,7 +315,7 @@ TEST(Advice, IsBriefWhereItIsQuickAndPossible) {
   for (std::int64_t i = 0; i < 3; ++i)
     rank.launch(kAdd, 20 * i, 20 * i + 5, 20 * i + 8);
   const Trace without = hand.build();
-  EXPECT_FALSE(advise_briefly(RunFacts(without, {})).has_value());
+  EXPECT_FALSE(advise_if_quick(RunFacts(without, {})).has_value());
 }
 
 }  // namespace

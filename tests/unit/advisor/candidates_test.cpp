@@ -2,6 +2,8 @@
 #include "advisor/candidates/candidates.h"
 
 #include <array>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -10,6 +12,7 @@
 #include <gmock/gmock.h>
 
 #include "advisor/advice.h"
+#include "store/error.h"
 #include "tests/unit/advisor/hand_step.h"
 #include "tests/unit/advisor/replayed.h"
 
@@ -72,7 +75,7 @@ TEST(Epilogue, IsWhatFollowsAProduct) {
   EXPECT_EQ(found[0].title,
             "Move vectorized_elementwise_kernel + elementwise_kernel into the product before it (once a step)");
   EXPECT_THAT(run.names(found[0].evidence), ElementsAre(kGemm, kAdd, kMul));
-  EXPECT_THAT(run.names(found[0].removed), ElementsAre(kAdd, kMul));
+  EXPECT_THAT(run.names(found[0].removed()), ElementsAre(kAdd, kMul));
   ASSERT_THAT(found[0].scaled, SizeIs(1));
   EXPECT_EQ(run.scaled(found[0]), kGemm);
   expect_factors(found[0].scaled[0], {1.3, 1.09, 1.0});
@@ -83,7 +86,7 @@ TEST(Epilogue, HasThreeKernelsAtMost) {
   Candidates run([](HandStep& step) {
     step.kernel(kGemm, 100).kernel(kAdd, 10).kernel(kAdd, 10).kernel(kAdd, 10).kernel(kAdd, 10);
   });
-  EXPECT_THAT(find_epilogues(run.work()).at(0).removed, SizeIs(3));
+  EXPECT_THAT(find_epilogues(run.work()).at(0).removed(), SizeIs(3));
 }
 
 TEST(Epilogue, PlacesOfTheSameKernelsAreOneChange) {
@@ -95,9 +98,9 @@ TEST(Epilogue, PlacesOfTheSameKernelsAreOneChange) {
   // By the time of their work: 100 + 10 + 50 + 10 against 100 + 30.
   EXPECT_THAT(found[0].title, HasSubstr("Move vectorized_elementwise_kernel into"));
   EXPECT_THAT(found[0].title, HasSubstr("(2 times a step)"));
-  EXPECT_THAT(found[0].removed, SizeIs(2));
+  EXPECT_THAT(found[0].removed(), SizeIs(2));
   EXPECT_EQ(found[1].id, "epilogue-2");
-  EXPECT_THAT(run.names(found[1].removed), ElementsAre(kMul));
+  EXPECT_THAT(run.names(found[1].removed()), ElementsAre(kMul));
 }
 
 TEST(Epilogue, IsNotWhatTheHostWaitsBefore) {
@@ -124,7 +127,7 @@ TEST(Fusion, KeepsTheLongest) {
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(found[0].id, "fusion-1");
   EXPECT_THAT(run.names(found[0].evidence), ElementsAre(kNorm, kAdd));
-  EXPECT_THAT(run.names(found[0].removed), ElementsAre(kNorm));
+  EXPECT_THAT(run.names(found[0].removed()), ElementsAre(kNorm));
   EXPECT_EQ(run.scaled(found[0]), kAdd);
   expect_factors(found[0].scaled.at(0), {1.25, 1.075, 1.0});
 }
@@ -171,7 +174,7 @@ TEST(Attention, IsProductSoftmaxProduct) {
             "One kernel for attention instead of ampere_sgemm_128x64_tn + vectorized_elementwise_kernel + "
             "softmax_warp_forward + ampere_sgemm_128x64_tn (once a step)");
   EXPECT_THAT(run.names(found[0].evidence), ElementsAre(kGemm, kAdd, kSoftmax, kGemm));
-  EXPECT_THAT(run.names(found[0].removed), ElementsAre(kAdd, kSoftmax, kGemm));
+  EXPECT_THAT(run.names(found[0].removed()), ElementsAre(kAdd, kSoftmax, kGemm));
   EXPECT_EQ(run.scaled(found[0]), kGemm);
   EXPECT_EQ(found[0].scaled[0].op, found[0].evidence[0]);
   expect_factors(found[0].scaled[0], {1.6, 0.8, 0.4});
@@ -190,7 +193,7 @@ TEST(Attention, BackwardHasTwoProductsOnEachSide) {
   EXPECT_EQ(found[0].title,
             "One kernel for attention's backward pass instead of 2 x ampere_sgemm_128x64_tn + softmax_warp_backward + "
             "2 x ampere_sgemm_128x64_tn (once a step)");
-  EXPECT_THAT(found[0].removed, SizeIs(4));
+  EXPECT_THAT(found[0].removed(), SizeIs(4));
   expect_factors(found[0].scaled.at(0), {4, 2, 1});
 }
 
@@ -233,7 +236,7 @@ TEST(Layout, IsEachCopyThatReorders) {
   EXPECT_EQ(found[1].id, "layout-2");
   EXPECT_EQ(found[1].title, "Do without CatArrayBatchedCopy (2 times a step)");
   EXPECT_THAT(run.names(found[1].evidence), ElementsAre(kCat, kCat));
-  EXPECT_THAT(found[1].removed, IsEmpty());
+  EXPECT_THAT(found[1].removed(), IsEmpty());
   ASSERT_THAT(found[1].scaled, SizeIs(2));
   expect_factors(found[1].scaled[1], {0.5, 0.1, 0});
   EXPECT_EQ(found[1].confidence, Confidence::kSpeculative);
@@ -256,7 +259,7 @@ TEST(Optimizer, ManyKernelsBecomeOne) {
   EXPECT_EQ(found[0].id, "optimizer-1");
   EXPECT_EQ(found[0].title, "One fused kernel for the optimizer's step (once a step)");
   EXPECT_THAT(found[0].evidence, SizeIs(5));
-  EXPECT_THAT(found[0].removed, SizeIs(4));
+  EXPECT_THAT(found[0].removed(), SizeIs(4));
   EXPECT_EQ(found[0].scaled.at(0).op, found[0].evidence[0]);
   expect_factors(found[0].scaled[0], {2.5, 5.0 / 3, 1.25});
 }
@@ -297,7 +300,7 @@ TEST(Resampling, IsAGatherAtTheRateOfCopies) {
   EXPECT_EQ(found[0].title, "Gather instead of atomics in upsample_bilinear2d_backward_out_frame (once a step)");
   EXPECT_THAT(found[0].assumptions.at(0), HasSubstr("at 1000 GB/s (a test)"));
   EXPECT_THAT(run.names(found[0].evidence), ElementsAre(kResampling));
-  EXPECT_THAT(found[0].removed, IsEmpty());
+  EXPECT_THAT(found[0].removed(), IsEmpty());
   EXPECT_EQ(found[0].confidence, Confidence::kLikely);
   expect_factors(found[0].scaled.at(0), {0.6, 0.2, 0.1});
   expect_factors(found[1].scaled.at(0), {0.3, 0.1, 0.05});  // two bytes each
@@ -327,7 +330,7 @@ TEST(Bandwidth, IsWhatIsFarBelowTheRateOfCopies) {
   EXPECT_EQ(found[0].title, "Let vectorized_elementwise_kernel move its data at the rate of copies (once a step)");
   EXPECT_EQ(found[0].why, "it reaches less than half of the 1000 GB/s that copies do (a test)");
   EXPECT_THAT(run.names(found[0].evidence), ElementsAre(kAdd));
-  EXPECT_THAT(found[0].removed, IsEmpty());
+  EXPECT_THAT(found[0].removed(), IsEmpty());
   expect_factors(found[0].scaled.at(0), {0.2, 0.125, 0.1});
 }
 
@@ -411,6 +414,36 @@ TEST(Precision, NeedsTheShapeOfAProduct) {
   EXPECT_THAT(find_precisions(run.work()), IsEmpty());
 }
 
+// A product is computed in one precision: of two that can be had, the one that saves most is meant.
+TEST(Precision, AlternativesExcludeEachOther) {
+  const std::string peaks = testing::TempDir() + "swinscope_alternatives.json";
+  std::ofstream(peaks) << kRates;
+  const Trace trace = trace_of_step([](HandStep& step) { step.kernel(kGemm, 190, {}, layer("fp32")); });
+  const RunFacts run(trace, {});
+  AdviceOptions options;
+  options.peaks = peaks;
+  const Advisor advisor(run, options);
+  EXPECT_THAT(usual_changes(advisor.advice()), ElementsAre("precision-fp32-fp16"));
+  try {
+    (void)advisor.simulate({"precision-fp32-tf32", "precision-fp32-fp16"});
+    FAIL() << "both were applied";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    EXPECT_THAT(error.what(), HasSubstr("exclude each other"));
+  }
+  std::filesystem::remove(peaks);
+}
+
+// The product takes over the addition; then there is nothing left that the fused kernel of addition and norm could be
+// made of, and the norm stays.
+TEST(Kinds, TakeOverTheSameWorkOnce) {
+  const Trace trace = trace_of_step([](HandStep& step) { step.kernel(kGemm, 100).kernel(kAdd, 40).kernel(kNorm, 10); });
+  const RunFacts run(trace, {});
+  const Advisor advisor(run, {});
+  EXPECT_THAT(usual_changes(advisor.advice()), testing::UnorderedElementsAre("epilogue-1", "fusion-1"));
+  EXPECT_EQ(advisor.simulate({"epilogue-1", "fusion-1"}), advisor.simulate({"epilogue-1"}));
+}
+
 TEST(Precision, IsNotFoundWithoutRates) {
   Candidates run([](HandStep& step) { step.kernel(kGemm, 190, {}, layer("fp32")); });
   EXPECT_THAT(find_precisions(run.work()), IsEmpty());
@@ -434,7 +467,7 @@ TEST(Graph, IsOfEightLaunchesWithoutAWait) {
   EXPECT_THAT(found[0].captured[0].calls, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
   EXPECT_EQ(run.names(found[0].evidence), Names(8, std::string(kGemm))) << "what is not captured is no part of it";
   EXPECT_THAT(found[0].scaled, IsEmpty());
-  EXPECT_THAT(found[0].removed, IsEmpty());
+  EXPECT_THAT(found[0].removed(), IsEmpty());
 }
 
 TEST(Graph, IsNotOfSevenLaunches) {
@@ -445,6 +478,33 @@ TEST(Graph, IsNotOfSevenLaunches) {
     }
   });
   EXPECT_THAT(find_graphs(run.work()), IsEmpty());
+}
+
+// Not the way to a launch: whatever it is, a graph would not do away with it.
+TEST(Graph, EndsWhereTheHostDoesSomethingElse) {
+  const auto launches = [](std::int64_t pause) {
+    return [pause](HandStep& step) {
+      for (int i = 0; i < 14; ++i) {
+        if (i == 7) step.pause(pause);
+        step.kernel(kGemm, 10);
+      }
+    };
+  };
+  EXPECT_THAT(find_graphs(Candidates(launches(490)).work()), SizeIs(1));
+  EXPECT_THAT(find_graphs(Candidates(launches(510)).work()), IsEmpty());
+}
+
+TEST(Graph, IsNotOfHipsGraphs) {
+  HandTrace hand;
+  HandRank& rank = hand.add_rank();
+  for (std::int64_t i = 0; i < 9; ++i) {
+    const std::uint32_t launch = rank.call("hipGraphLaunch", 100 * i, 100 * i + 10);
+    rank.kernel(kGemm, launch, 100 * i + 10, 100 * i + 50);
+    rank.kernel(kGemm, launch, 100 * i + 51, 100 * i + 90);
+  }
+  rank.step(0, 900);
+  const Replayed run(hand.build());
+  EXPECT_THAT(find_graphs(Work(run.facts, run.graph)), IsEmpty());
 }
 
 TEST(Graph, IsNotOfGraphs) {

@@ -46,6 +46,11 @@ class HandStep {
     phase_begin_ = now_;
     return *this;
   }
+  // The host does something else.
+  HandStep& pause(std::int64_t length) {
+    now_ += length;
+    return *this;
+  }
   HandStep& wait() {
     std::int64_t end = now_ + 5;
     for (const auto& [stream, kernel_end] : end_of_)
