@@ -42,23 +42,18 @@ Advisor::Advisor(const RunFacts& run, const AdviceOptions& options) : run_(run),
                      100 * advice_.error.step_error(), 100 * options.bound)});
     return;
   }
-  remove_recording_cost();
   find_rates(options);
+  remove_recording_cost();
   find_cards(options);
 }
 
-// `record` lengthens each launch by 3.6 us (docs/notes/012-cost-of-recording-cuda.md); what other recorders cost
-// depends on what they record, and is not known.
 void Advisor::remove_recording_cost() {
-  constexpr std::int64_t kOfRecord = 3'600;
-  const bool is_ours = std::ranges::all_of(
-      graph_.ranks, [&](const RankGraph& rank) { return run_.trace.ranks[rank.rank_index].run.source == "swinscope"; });
-  if (is_ours) {
-    advice_.cost_per_launch_ns = kOfRecord;
-    remove_from_launches(static_cast<double>(kOfRecord), graph_);
-  }
-  advice_.unrecorded_step_ns =
-      is_ours ? replayed_step_ns(graph_, replay(graph_), run_) : advice_.error.replayed_step_ns;
+  advice_.recording_cost = find_recording_cost(graph_, run_, rates_ ? &*rates_ : nullptr);
+  advice_.unrecorded_step_ns = advice_.error.replayed_step_ns;
+  if (!advice_.has_recording_cost()) return;
+  remove_from_launches(static_cast<double>(advice_.recording_cost.per_launch_ns), graph_);
+  remove_from_gaps(advice_.recording_cost.per_kernel_ns, graph_);
+  advice_.unrecorded_step_ns = replayed_step_ns(graph_, replay(graph_), run_);
 }
 
 // Those of the file that was given, else of the trace's GPU; a trace of several kinds of GPUs has none.
@@ -225,6 +220,22 @@ Table advice_table(const Advice& advice) {
 
 namespace {
 
+std::string note_on_recording(const Advice& advice) {
+  const RecordingCost& cost = advice.recording_cost;
+  const std::string_view by = cost.timed_step_ns ? ", by which it comes nearest to that of the timing runs" : "";
+  if (cost.per_kernel_ns > 0) {
+    return fmt::format(
+        "Savings are of the step without the recorder's cost, {} for each launch and {} for each kernel{}.",
+        format_duration(cost.per_launch_ns), format_duration(cost.per_kernel_ns), by);
+  }
+  if (cost.per_launch_ns > 0) {
+    return fmt::format("Savings are of the step without the recorder's cost, {} for each launch{}.",
+                       format_duration(cost.per_launch_ns), by);
+  }
+  return cost.timed_step_ns ? "Savings are of the traced step, which is no longer than that of the timing runs."
+                            : "Savings are of the traced step: what the recorder cost is not known.";
+}
+
 std::string headline(const Advice& advice) {
   if (advice.is_refused()) return "no advice: " + advice.abstained.front().reason;
   const std::string next = next_line(advice);
@@ -257,7 +268,11 @@ Document advice_document(const Trace& trace, const Advice& advice) {
       {"replay_error_percent", "replay error", 100 * error.step_error(), Unit::kPercent},
       {"start_error_p95_ns", "start of a kernel differs by (p95)", error.start_p95_ns, Unit::kDuration},
       {"starts_within_2us_percent", "starts that follow to 2 us", 100 * error.within_2us, Unit::kPercent}};
-  if (advice.cost_per_launch_ns > 0)
+  if (advice.recording_cost.timed_step_ns) {
+    document.facts.push_back(
+        {"timed_step_ns", "step, in the timing runs", *advice.recording_cost.timed_step_ns, Unit::kDuration});
+  }
+  if (advice.has_recording_cost())
     document.facts.push_back(
         {"unrecorded_step_ns", "step, without the recorder's cost", advice.unrecorded_step_ns, Unit::kDuration});
   if (advice.joint_step_ns) {
@@ -282,10 +297,7 @@ Document advice_document(const Trace& trace, const Advice& advice) {
       "A saving is what the step of the replay gets shorter when only that change is made; what is hidden behind other "
       "work saves nothing.");
   document.notes.emplace_back("Changes that are applied together are simulated together: their savings do not add up.");
-  document.notes.push_back(advice.cost_per_launch_ns > 0
-                               ? fmt::format("Savings are of the step without the recorder's cost, {} for each launch.",
-                                             format_duration(advice.cost_per_launch_ns))
-                               : "Savings are of the traced step: what the recorder cost is not known.");
+  document.notes.push_back(note_on_recording(advice));
   return document;
 }
 

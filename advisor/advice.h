@@ -11,6 +11,7 @@
 
 #include "advisor/change.h"
 #include "advisor/rates.h"
+#include "advisor/recording_cost.h"
 #include "advisor/replay.h"
 #include "analyzer/analyses/run_facts.h"
 #include "analyzer/table/render.h"
@@ -55,10 +56,11 @@ struct Advice {
 
   // The step as it is, replayed without the recorder's own cost where that is known: what savings are of.
   std::int64_t unrecorded_step_ns = 0;
-  std::int64_t cost_per_launch_ns = 0;  // of the recorder, that was taken away
+  RecordingCost recording_cost;  // that was taken away
 
   bool is_refused() const { return !abstained.empty() && abstained.front().of == "advice"; }
   std::int64_t step_ns() const { return unrecorded_step_ns; }
+  bool has_recording_cost() const { return recording_cost.per_launch_ns > 0 || recording_cost.per_kernel_ns > 0; }
 };
 
 // Keeps the graph of a run, so that changes are switched on and off without making it anew. Several threads may

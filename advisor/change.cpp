@@ -7,14 +7,6 @@
 namespace swinscope {
 namespace {
 
-// The next call of each call's thread; kNoNode: none.
-std::vector<NodeIndex> next_calls(const RankGraph& rank) {
-  std::vector<NodeIndex> next(rank.calls.size(), kNoNode);
-  for (NodeIndex call = 0; call < rank.calls.size(); ++call)
-    if (rank.calls[call].before != kNoNode) next[rank.calls[call].before] = call;
-  return next;
-}
-
 // The call falls away, and what the host did between it and the next one: the framework's way to that launch. Some of
 // that may stay.
 void remove_call(RankGraph& rank, const std::vector<NodeIndex>& next, NodeIndex index, Estimate estimate) {
@@ -58,6 +50,13 @@ class Remover {
   std::map<std::uint32_t, std::vector<NodeIndex>> next_;
 };
 
+double new_time_ns(const Scaled& scaled, std::size_t estimate, const OpNode& op, double others_ns) {
+  const auto now_ns = static_cast<double>(op.duration_ns);
+  if (!scaled.times) return scaled.factor[estimate] * now_ns + scaled.share[estimate] * others_ns;
+  const double ns = op.has_half_values ? scaled.times->halved_ns[estimate] : scaled.times->ns[estimate];
+  return scaled.instead_of.empty() ? std::min(ns, now_ns) : ns;
+}
+
 void capture(const Captured& captured, Estimate estimate, const GraphCosts& costs, RankGraph& rank) {
   // What of the host's work between launches stays where a graph is launched.
   const double kept = estimate == Estimate::kMost ? 0.0 : estimate == Estimate::kLikely ? 0.02 : 0.1;
@@ -83,7 +82,31 @@ void capture(const Captured& captured, Estimate estimate, const GraphCosts& cost
   rank.calls[captured.calls.front()].own_ns = host_ns;
 }
 
+// That before it on its stream, of what is left; nullptr: it is the first.
+const OpNode* left_before(const RankGraph& rank, const OpNode& op) {
+  NodeIndex before = op.before;
+  while (before != kNoNode && rank.ops[before].is_removed)
+    before = rank.ops[before].before;
+  return before == kNoNode ? nullptr : &rank.ops[before];
+}
+
+void overlap(const Overlapped& overlapped, Estimate estimate, RankGraph& rank) {
+  OpNode& op = rank.ops[overlapped.op.op];
+  const OpNode* before = left_before(rank, op);
+  if (op.is_removed || before == nullptr) return;
+  const std::int64_t earlier_ns =
+      std::min<std::int64_t>(before->duration_ns / 2, std::llround(overlapped.ns[static_cast<std::size_t>(estimate)]));
+  op.gap_ns = std::min<std::int64_t>(op.gap_ns, 0) - earlier_ns;
+}
+
 }  // namespace
+
+std::vector<NodeIndex> next_calls(const RankGraph& rank) {
+  std::vector<NodeIndex> next(rank.calls.size(), kNoNode);
+  for (NodeIndex call = 0; call < rank.calls.size(); ++call)
+    if (rank.calls[call].before != kNoNode) next[rank.calls[call].before] = call;
+  return next;
+}
 
 std::string_view confidence_name(Confidence confidence) {
   switch (confidence) {
@@ -95,24 +118,6 @@ std::string_view confidence_name(Confidence confidence) {
       return "speculative";
   }
   return "";
-}
-
-void remove_from_launches(double ns, DependencyGraph& graph) {
-  constexpr std::int64_t kLeastNs = 1'500;  // of a call that launches: what drivers need at best
-  for (RankGraph& rank : graph.ranks) {
-    const std::vector<NodeIndex> next = next_calls(rank);
-    for (NodeIndex index = 0; index < rank.calls.size(); ++index) {
-      CallNode& call = rank.calls[index];
-      if (!call.is_launch) continue;
-      std::int64_t rest_ns = std::llround(ns);
-      const std::int64_t taken_ns = std::clamp<std::int64_t>(call.own_ns - kLeastNs, 0, rest_ns);
-      call.own_ns -= taken_ns;
-      rest_ns -= taken_ns;
-      if (next[index] == kNoNode || rank.calls[next[index]].handed_by != kNoNode) continue;
-      CallNode& after = rank.calls[next[index]];
-      after.segment_ns = std::max<std::int64_t>(0, after.segment_ns - rest_ns);
-    }
-  }
 }
 
 std::vector<OpRef> Change::removed() const {
@@ -129,13 +134,18 @@ void apply(const Change& change, Estimate estimate, const GraphCosts& costs, Dep
   for (const Scaled& scaled : change.scaled) {
     if (op_of(scaled.op).is_removed || std::ranges::any_of(scaled.instead_of, is_taken)) continue;
     OpNode& op = op_of(scaled.op);
-    op.duration_ns =
-        std::llround(static_cast<double>(op.duration_ns) * scaled.factor[static_cast<std::size_t>(estimate)]);
+    double others_ns = 0;
+    for (const OpRef& other : scaled.instead_of)
+      others_ns += static_cast<double>(op_of(other).duration_ns);
+    op.duration_ns = std::llround(new_time_ns(scaled, static_cast<std::size_t>(estimate), op, others_ns));
+    op.has_half_values |= scaled.halves_values;
     for (const OpRef& other : scaled.instead_of)
       remover.remove(other);
   }
   for (const Captured& captured : change.captured)
     capture(captured, estimate, costs, graph.ranks[captured.rank]);
+  for (const Overlapped& overlapped : change.overlapped)
+    overlap(overlapped, estimate, graph.ranks[overlapped.op.rank]);
 }
 
 }  // namespace swinscope

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,12 +23,23 @@ struct OpRef {
   bool operator==(const OpRef&) const = default;
 };
 
+// How long new work takes whose time does not follow from that of the old, by Estimate: with values as wide as they
+// were recorded, and half as wide.
+struct NewTimes {
+  std::array<double, 3> ns = {0, 0, 0};
+  std::array<double, 3> halved_ns = {0, 0, 0};
+};
+
 // The work takes so many times as long; by Estimate. It may do that of others, too, which fall away with their
-// launches, where these launch nothing else.
+// launches, where these launch nothing else: of their time `share` is added. Times are those that earlier changes have
+// left.
 struct Scaled {
   OpRef op;
   std::array<double, 3> factor = {1, 1, 1};
   std::vector<OpRef> instead_of = {};
+  std::array<double, 3> share = {0, 0, 0};
+  std::optional<NewTimes> times = {};  // instead of factor and share; work that stands for nothing else gets no longer
+  bool halves_values = false;          // what it reads and writes is half as wide from now on
 };
 
 // A host that takes longer than this from one launch to the next does something else than get to it.
@@ -38,6 +50,12 @@ struct Captured {
   std::uint32_t rank = 0;
   std::vector<NodeIndex> calls;  // by begin
   std::int64_t nodes = 0;        // that they launch
+};
+
+// The work starts so much before that before it on its stream has ended, by Estimate; at most half of what that takes.
+struct Overlapped {
+  OpRef op;
+  std::array<double, 3> ns = {0, 0, 0};
 };
 
 enum class Confidence : std::uint8_t { kLikely, kPlausible, kSpeculative };
@@ -54,6 +72,7 @@ struct Change {
   std::vector<OpRef> evidence;  // the work that it is about, all of it
   std::vector<Scaled> scaled;
   std::vector<Captured> captured;
+  std::vector<Overlapped> overlapped;
   // Changes with the same words here exclude each other: products have one precision. Empty: it excludes none.
   std::string alternative;
 
@@ -68,9 +87,8 @@ struct GraphCosts {
   double gap_ns = 0;       // from one node to the next
 };
 
-// Takes so much from each launching call, and where it is shorter from the host's time behind it: what the recorder
-// cost.
-void remove_from_launches(double ns, DependencyGraph& graph);
+// The next call of each call's thread; kNoNode: none.
+std::vector<NodeIndex> next_calls(const RankGraph& rank);
 
 // Of places whose work an earlier change has taken over, in part or whole, nothing is changed.
 void apply(const Change& change, Estimate estimate, const GraphCosts& costs, DependencyGraph& graph);

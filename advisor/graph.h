@@ -46,6 +46,7 @@ struct OpNode {
   Slice waits;                   // for other streams: in RankGraph::op_waits
   std::uint32_t collective = kNoNode;  // in DependencyGraph::collectives
   bool is_removed = false;             // by a change: it takes no time and waits for no launch
+  bool has_half_values = false;        // by a change: what it reads and writes is half as wide as recorded
   std::int64_t recorded_start_ns = 0;  // for comparison only
 };
 

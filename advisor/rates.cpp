@@ -90,6 +90,16 @@ std::optional<double> Rates::product_ns(std::string_view precision, const Produc
   return std::max(ns, empty_kernel_ns().value_or(0.0));
 }
 
+std::optional<double> Rates::best_product_rate(std::string_view precision) const {
+  const auto found = products_.find(precision);
+  if (found == products_.end()) return std::nullopt;
+  double best = 0;
+  for (const Layer& layer : found->second.single)
+    for (const Point& point : layer.by_rows)
+      best = std::max(best, point.rate);
+  return best > 0 ? std::optional(best) : std::nullopt;
+}
+
 std::optional<double> Rates::bytes_ns(double bytes) const {
   if (bytes_.empty() || !(bytes >= 0.0)) return std::nullopt;
   const double least = std::exp2(bytes_.front().log_size);

@@ -42,6 +42,8 @@ class Rates {
   // (n, k) that was measured is taken by its rows, batch * m; that of another one is the mean of the four nearest,
   // weighted by 1 / distance^2 in log2 n and log2 k (and log2 rows, where one was not measured for so many or few).
   std::optional<double> product_ns(std::string_view precision, const ProductShape& shape) const;
+  // The best that was measured of one product, FLOP per nanosecond.
+  std::optional<double> best_product_rate(std::string_view precision) const;
   // Of a kernel that moves so many bytes (read and written), each once, elementwise, in large tensors or (where the
   // bytes fit) within the L2 cache.
   std::optional<double> bytes_ns(double bytes) const;

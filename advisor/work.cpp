@@ -31,6 +31,24 @@ class HostWaits {
 
 }  // namespace
 
+std::optional<ProductShape> product_of(const Operation& operation) {
+  const OperationPayload& what = *operation.what;
+  const auto dimensions = [](const OperationPayload::Shape& shape) {
+    return static_cast<std::size_t>(std::ranges::find(shape, 0) - shape.begin());
+  };
+  const std::size_t inputs = dimensions(what.input_shape);
+  const std::size_t outputs = dimensions(what.output_shape);
+  if (what.flops <= 0 || inputs < 2 || outputs < 2) return std::nullopt;
+  ProductShape shape;
+  shape.k = what.input_shape[inputs - 1];
+  shape.n = what.output_shape[outputs - 1];
+  const std::int64_t rows = what.flops / (2 * shape.n * shape.k);
+  if (rows <= 0) return std::nullopt;
+  shape.m = outputs > 2 ? std::min(rows, what.output_shape[outputs - 2]) : rows;  // of each head of each window
+  shape.batch = rows / shape.m;
+  return shape;
+}
+
 Work::Work(const RunFacts& of, const DependencyGraph& in) : run(of), graph(in) {
   for (std::uint32_t r = 0; r < graph.ranks.size(); ++r) {
     const RankGraph& nodes = graph.ranks[r];
@@ -74,6 +92,11 @@ void Work::set_rates(const Rates& rates) {
   rates_ = &rates;
   constexpr double kLarge = 1e9;
   if (const std::optional<double> ns = rates.bytes_ns(kLarge)) set_copy_rate(1e9 * kLarge / *ns, rates.source());
+}
+
+double Work::bytes_ns(double bytes) const {
+  const std::optional<double> measured = rates_ == nullptr ? std::nullopt : rates_->bytes_ns(bytes);
+  return measured.value_or(1e9 * bytes / copy_rate_);
 }
 
 void Work::find_copy_rate() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,10 @@ struct WorkItem {
   bool is_split = false;  // the host waited for something, or another stream, between the one before it and this
 };
 
+// The product that an operation computes, of its shapes and FLOPs (all products of it as one in batches); nothing where
+// these are not known.
+std::optional<ProductShape> product_of(const Operation& operation);
+
 // One stream of one rank.
 struct WorkStream {
   std::uint32_t rank = 0;  // in DependencyGraph::ranks
@@ -43,6 +48,9 @@ class Work {
   // trace says it, less a tenth, else the best of the trace's copies within the GPU; 0: not known. And where from.
   double copy_rate() const { return copy_rate_; }
   const std::string& copy_rate_source() const { return copy_rate_source_; }
+  // Of a kernel that only moves so many bytes, each once: as measured for their size, else at that rate, which is
+  // known.
+  double bytes_ns(double bytes) const;
   // Of this GPU; they must outlive it. nullptr: not known.
   const Rates* rates() const { return rates_; }
   void set_rates(const Rates& rates);

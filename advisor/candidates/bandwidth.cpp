@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "advisor/candidates/candidates.h"
@@ -18,8 +16,8 @@ std::vector<Change> find_slow_kernels(const Work& work) {
       const OperationPayload& what = *item.operation->what;
       const double bytes = static_cast<double>(what.bytes_read) + static_cast<double>(what.bytes_written);
       if (!what.has_cost || bytes <= 0) continue;
-      const double least = 1e9 * bytes / work.copy_rate() / static_cast<double>(item.duration_ns);
-      if (least > kSlow) continue;
+      const double least_ns = work.bytes_ns(bytes);
+      if (least_ns > kSlow * static_cast<double>(item.duration_ns)) continue;
       Change& change = found.of(std::string(item.kernel), [&] {
         Change made;
         made.title = fmt::format("Let {} move its data at the rate of copies", item.kernel);
@@ -30,7 +28,10 @@ std::vector<Change> find_slow_kernels(const Work& work) {
         return made;
       });
       change.evidence.push_back(item.ref);
-      change.scaled.push_back({item.ref, {std::min(1.0, 2 * least), std::min(1.0, least / kReachable), least}, {}});
+      const double halved_ns = work.bytes_ns(bytes / 2);
+      change.scaled.push_back({.op = item.ref,
+                               .times = NewTimes{{2 * least_ns, least_ns / kReachable, least_ns},
+                                                 {2 * halved_ns, halved_ns / kReachable, halved_ns}}});
     }
   }
   return found.take(work, "bandwidth");

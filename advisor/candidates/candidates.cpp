@@ -28,11 +28,13 @@ std::span<const ChangeKind> change_kinds() {
       ChangeKind{"resampling", "Interpolation's backward pass as a gather", &find_resampling, &lacks_copy_rate},
       ChangeKind{"bandwidth", "Kernels far below the rate of copies", &find_slow_kernels, &lacks_copy_rate},
       ChangeKind{"attention", "Attention as one kernel", &find_attention},
+      ChangeKind{"normalization", "Normalization as part of the product behind it", &find_normalizations},
       ChangeKind{"epilogue", "What follows a product as part of its kernel", &find_epilogues},
       ChangeKind{"fusion", "Fusion of elementwise, normalization and layout kernels", &find_fusions},
       ChangeKind{"layout", "Copies that only reorder", &find_layouts},
       ChangeKind{"optimizer", "The optimizer as one kernel", &find_optimizers},
-      ChangeKind{"graph", "Launches as a CUDA graph", &find_graphs}};
+      ChangeKind{"graph", "Launches as a CUDA graph", &find_graphs},
+      ChangeKind{"overlap", "Kernels that start while those before them end", &find_overlaps, &lacks_rates}};
   return kKinds;
 }
 
@@ -41,13 +43,13 @@ bool is_pointwise(OperationKind kind) {
          kind == OperationKind::kSoftmaxLoss;
 }
 
-void add_place(const std::vector<const WorkItem*>& chain, const WorkItem& kept, const std::array<double, 3>& factor,
-               Change& change) {
-  Scaled& place = change.scaled.emplace_back(Scaled{kept.ref, factor, {}});
+Scaled& add_place(const std::vector<const WorkItem*>& chain, const WorkItem& kept, Change& change) {
+  Scaled& place = change.scaled.emplace_back(Scaled{.op = kept.ref});
   for (const WorkItem* item : chain) {
     change.evidence.push_back(item->ref);
     if (item != &kept) place.instead_of.push_back(item->ref);
   }
+  return place;
 }
 
 std::string names_of(const std::vector<const WorkItem*>& items) {

@@ -21,6 +21,8 @@ std::vector<Change> find_fusions(const Work& work);
 std::vector<Change> find_epilogues(const Work& work);
 // Product, softmax, product with what lies between: one kernel that keeps the scores on the chip.
 std::vector<Change> find_attention(const Work& work);
+// Normalization of short rows whose only reader is a product, in inference: part of that product's kernel.
+std::vector<Change> find_normalizations(const Work& work);
 // Copies that only change the order of elements, between kernels that could address them.
 std::vector<Change> find_layouts(const Work& work);
 // Kernels that only move data, whose bytes are known, far below the rate of copies.
@@ -33,6 +35,8 @@ std::vector<Change> find_optimizers(const Work& work);
 std::vector<Change> find_precisions(const Work& work);
 // Launches one by one: a CUDA graph.
 std::vector<Change> find_graphs(const Work& work);
+// Kernels behind each other on a stream: each starts while the one before it ends (compute capability 9 and later).
+std::vector<Change> find_overlaps(const Work& work);
 
 struct ChangeKind {
   std::string_view key;    // "fusion"
@@ -44,10 +48,11 @@ struct ChangeKind {
 std::span<const ChangeKind> change_kinds();
 
 // Helpers of the kinds.
+// Of its time what elementwise work takes as part of another kernel; by Estimate.
+inline constexpr std::array<double, 3> kOfFused = {0.5, 0.15, 0};
 bool is_pointwise(OperationKind kind);  // reads and writes each element once: elementwise, layout, norm, softmax
-// A place of a change: `kept`, one of the chain, does the work of all, so many times as long.
-void add_place(const std::vector<const WorkItem*>& chain, const WorkItem& kept, const std::array<double, 3>& factor,
-               Change& change);
+// A place of a change: `kept`, one of the chain, does the work of all.
+Scaled& add_place(const std::vector<const WorkItem*>& chain, const WorkItem& kept, Change& change);
 // "vectorized_elementwise_kernel + gelu": names of a sequence, repetitions once.
 std::string names_of(const std::vector<const WorkItem*>& items);
 // Of the steps of all ranks: "12 times a step".

@@ -44,12 +44,7 @@ std::vector<Change> find_fusions(const Work& work) {
         });
         const WorkItem& longest =
             **std::ranges::max_element(chain, {}, [](const WorkItem* item) { return item->duration_ns; });
-        std::int64_t others_ns = -longest.duration_ns;
-        for (const WorkItem* item : chain)
-          others_ns += item->duration_ns;
-        const double share =
-            static_cast<double>(others_ns) / static_cast<double>(std::max<std::int64_t>(1, longest.duration_ns));
-        add_place(chain, longest, {1 + 0.5 * share, 1 + 0.15 * share, 1}, change);
+        add_place(chain, longest, change).share = kOfFused;
       }
       chain.clear();
     };

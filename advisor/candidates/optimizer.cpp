@@ -39,7 +39,7 @@ std::vector<Change> find_optimizers(const Work& work) {
       }
       const double total =
           static_cast<double>(total_ns) / static_cast<double>(std::max<std::int64_t>(1, chain.front()->duration_ns));
-      add_place(chain, *chain.front(), {total / 2, total / 3, total / 4}, change);
+      add_place(chain, *chain.front(), change).factor = {total / 2, total / 3, total / 4};
     }
   }
   return found.take(work, "optimizer");

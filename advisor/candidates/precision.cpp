@@ -24,24 +24,6 @@ constexpr std::array kTargets = {
     Target{"fp16", "fp8", false, "3 bits of mantissa: scales for each tensor, and accuracy has to be measured"},
     Target{"bf16", "fp8", false, "3 bits of mantissa: scales for each tensor, and accuracy has to be measured"}};
 
-std::optional<ProductShape> shape_of(const Operation& operation) {
-  const OperationPayload& what = *operation.what;
-  const auto dimensions = [](const OperationPayload::Shape& shape) {
-    return static_cast<std::size_t>(std::ranges::find(shape, 0) - shape.begin());
-  };
-  const std::size_t inputs = dimensions(what.input_shape);
-  const std::size_t outputs = dimensions(what.output_shape);
-  if (what.flops <= 0 || inputs < 2 || outputs < 2) return std::nullopt;
-  ProductShape shape;
-  shape.k = what.input_shape[inputs - 1];
-  shape.n = what.output_shape[outputs - 1];
-  const std::int64_t rows = what.flops / (2 * shape.n * shape.k);
-  if (rows <= 0) return std::nullopt;
-  shape.m = outputs > 2 ? std::min(rows, what.output_shape[outputs - 2]) : rows;  // of each head of each window
-  shape.batch = rows / shape.m;
-  return shape;
-}
-
 bool is_product(const WorkItem& item) {
   return (item.kind == OperationKind::kGemm || item.kind == OperationKind::kConv) && item.operation != nullptr;
 }
@@ -71,7 +53,7 @@ std::optional<std::array<double, 3>> factor_between(const WorkItem& item, const 
 
 // How many times as long it takes; by Estimate.
 std::optional<std::array<double, 3>> factor_of(const WorkItem& item, const Target& target, const Rates& rates) {
-  const std::optional<ProductShape> shape = shape_of(*item.operation);
+  const std::optional<ProductShape> shape = product_of(*item.operation);
   if (!shape) return std::nullopt;
   const std::optional<double> now_ns = rates.product_ns(target.from, *shape);
   const std::optional<double> then_ns = rates.product_ns(target.to, *shape);
@@ -105,9 +87,10 @@ std::vector<Change> find_precisions(const Work& work) {
           if (!factor) continue;
           ++products;
           change.evidence.push_back(item.ref);
-          change.scaled.push_back({item.ref, *factor, {}});
+          change.scaled.push_back({.op = item.ref, .factor = *factor, .halves_values = target.halves_bytes});
         } else if (target.halves_bytes) {
-          if (const auto factor = factor_between(item, next)) change.scaled.push_back({item.ref, *factor, {}});
+          if (const auto factor = factor_between(item, next))
+            change.scaled.push_back({.op = item.ref, .factor = *factor, .halves_values = true});
         }
       }
     }

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "advisor/candidates/candidates.h"
@@ -16,9 +14,9 @@ std::vector<Change> find_resampling(const Work& work) {
       // A thread for each element of the larger tensor: it is read once, the smaller one written.
       const double element_bytes = item.full_name.find("float") != std::string_view::npos ? 4 : 2;
       const double bytes = 1.25 * element_bytes * static_cast<double>(item.threads);
-      const double least_ns = 1e9 * bytes / work.copy_rate();
-      const double factor = least_ns / static_cast<double>(std::max<std::int64_t>(1, item.duration_ns));
-      if (factor > 0.5) continue;  // nothing to gain
+      const double least_ns = work.bytes_ns(bytes);
+      const double halved_ns = work.bytes_ns(bytes / 2);
+      if (least_ns > 0.5 * static_cast<double>(item.duration_ns)) continue;  // nothing to gain
       Change& change = found.of(std::string(item.kernel), [&] {
         Change made;
         made.title = fmt::format("Gather instead of atomics in {}", item.kernel);
@@ -33,7 +31,9 @@ std::vector<Change> find_resampling(const Work& work) {
         return made;
       });
       change.evidence.push_back(item.ref);
-      change.scaled.push_back({item.ref, {std::min(1.0, 6 * factor), std::min(1.0, 2 * factor), factor}, {}});
+      change.scaled.push_back(
+          {.op = item.ref,
+           .times = NewTimes{{6 * least_ns, 2 * least_ns, least_ns}, {6 * halved_ns, 2 * halved_ns, halved_ns}}});
     }
   }
   return found.take(work, "resampling");

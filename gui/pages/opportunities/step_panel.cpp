@@ -77,8 +77,8 @@ void StepPanel::show_step(const Opportunities& opportunities) {
   simulated_->setText(times);
   simulated_name_->setText(
       count == 0
-          ? advice.cost_per_launch_ns > 0 ? QStringLiteral("Without the recorder's cost")
-                                          : QStringLiteral("Replayed as it is")
+          ? advice.has_recording_cost() ? QStringLiteral("Without the recorder's cost")
+                                        : QStringLiteral("Replayed as it is")
           : QStringLiteral("Simulated, %1 applied").arg(QString::fromStdString(format_counted(count, "changes"))));
   const auto most = static_cast<double>(std::max(measured, joint[0]));
   measured_bar_->set_scale(0, most);

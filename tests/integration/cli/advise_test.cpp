@@ -113,5 +113,29 @@ TEST_F(Advise, WithoutAChangeNothingIsPredicted) {
   EXPECT_FALSE(std::filesystem::exists(folder() / "l.json"));
 }
 
+// Of 1,000 us a step, in which three kernels of 900 us follow each other 1 us apart, 1.6 us are the recorder's; a step
+// of 990 us no gap explains. Without an experiment around the run nothing is taken away.
+TEST_F(Advise, TimingRunsOfThePointSayWhatRecordingCost) {
+  const auto advice_at = [&](int timed_ns) {
+    std::filesystem::create_directories(folder() / "e/gpus1/tracing");
+    write("e/experiment.json", R"({"schema": "swinscope.experiment/1", "warmup_steps": 0, "points": ["gpus1"]})");
+    write("e/gpus1/point.json",
+          R"({"schema": "swinscope.point/1", "factors": {"gpus": "1"}, "timing": [], "tracing": "tracing",
+                                    "step_ns": [)" +
+              std::to_string(timed_ns) + "]}");
+    write("e/gpus1/tracing/trace.json", trace_of(100));
+    return run_json({"advise", "e/gpus1/tracing"})["data"];
+  };
+  const nlohmann::json explained = advice_at(998'400);
+  EXPECT_EQ(explained["timed_step_ns"], 998'400);
+  EXPECT_EQ(explained["replayed_step_ns"], 1'000'000);
+  EXPECT_NEAR(explained["unrecorded_step_ns"].get<double>(), 998'400, 20);
+  const nlohmann::json not_explained = advice_at(990'000);
+  EXPECT_EQ(not_explained["timed_step_ns"], 990'000);
+  EXPECT_EQ(not_explained["unrecorded_step_ns"], 998'000);
+  EXPECT_FALSE(advice_at(1'100'000).contains("unrecorded_step_ns"));
+  EXPECT_FALSE(run_json({"advise", run_})["data"].contains("timed_step_ns"));
+}
+
 }  // namespace
 }  // namespace swinscope::tests

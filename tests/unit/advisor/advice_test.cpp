@@ -12,6 +12,7 @@
 
 #include <gmock/gmock.h>
 
+#include "advisor/recording_cost.h"
 #include "analyzer/table/render.h"
 #include "tests/unit/advisor/hand_step.h"
 #include "tests/unit/advisor/replayed.h"
@@ -283,6 +284,18 @@ TEST(RecordingCost, IsTakenFromLaunchesAndTheHostBehindThem) {
   EXPECT_EQ(run.call_node(20).segment_ns, 0) << "not less than nothing";
 }
 
+TEST(RecordingCost, OfKernelsIsTakenFromTheGapsAsFarAsThereAreAny) {
+  Replayed run(trace_of_step([](HandStep& step) { step.kernel("first", 100).kernel("second", 100); }));
+  run.op_node("second").gap_ns = 1'000;
+  remove_from_gaps(400, run.graph);
+  EXPECT_EQ(run.op_node("second").gap_ns, 600);
+  remove_from_gaps(700, run.graph);
+  EXPECT_EQ(run.op_node("second").gap_ns, 0);
+  run.op_node("second").gap_ns = -300;
+  remove_from_gaps(700, run.graph);
+  EXPECT_EQ(run.op_node("second").gap_ns, -300) << "kernels that overlapped do that as they did";
+}
+
 // Ten launches, every 4, of kernels so short that the host decides: the last one starts 5 after 36, the wait returns 5
 // after it, and the step ends at 48. Each launch takes 1.5, and the 2 behind it fall away: 5 after 13.5, and so on.
 TEST(RecordingCost, IsTakenAwayWhereItIsKnown) {
@@ -292,14 +305,14 @@ TEST(RecordingCost, IsTakenAwayWhereItIsKnown) {
   };
   const Trace ours = trace_of_step(launches, "swinscope");
   const Advice known = Advisor(RunFacts(ours, {}), {}).advice();
-  EXPECT_EQ(known.cost_per_launch_ns, 3'600);
+  EXPECT_EQ(known.recording_cost.per_launch_ns, 3'600);
   EXPECT_EQ(known.error.replayed_step_ns, known.error.traced_step_ns);
   EXPECT_EQ(known.error.replayed_step_ns, 48'000);
   EXPECT_EQ(known.step_ns(), 25'500);
 
   const Trace others = trace_of_step(launches);
   const Advice unknown = Advisor(RunFacts(others, {}), {}).advice();
-  EXPECT_EQ(unknown.cost_per_launch_ns, 0);
+  EXPECT_EQ(unknown.recording_cost, RecordingCost());
   EXPECT_EQ(unknown.step_ns(), unknown.error.replayed_step_ns);
   EXPECT_THAT(advice_document(others, unknown).notes, Contains(HasSubstr("what the recorder cost is not known")));
 }

@@ -1,0 +1,125 @@
+#include "advisor/recording_cost.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "advisor/change.h"
+#include "advisor/replay.h"
+#include "analyzer/base/statistics.h"
+#include "analyzer/experiment/timed_step.h"
+
+namespace swinscope {
+namespace {
+
+constexpr std::int64_t kOfRecordNs = 3'600;        // for each launch
+constexpr std::int64_t kMostOfLaunchNs = 1 << 20;  // a graph's is one, and pays for all of its nodes
+constexpr std::int64_t kMostOfKernelNs = 8'192;
+
+bool is_ours(const DependencyGraph& graph, const Trace& trace) {
+  return std::ranges::all_of(
+      graph.ranks, [&](const RankGraph& rank) { return trace.ranks[rank.rank_index].run.source == "swinscope"; });
+}
+
+std::int64_t median_launch_ns(const DependencyGraph& graph) {
+  std::vector<std::int64_t> own_ns;
+  for (const RankGraph& rank : graph.ranks)
+    for (const CallNode& call : rank.calls)
+      if (call.is_launch) own_ns.push_back(call.own_ns);
+  std::ranges::sort(own_ns);
+  return quantile(own_ns, 0.5);
+}
+
+// The least cost from 0 to `most` with which the step is no longer than `wanted`; `most` where there is none.
+template <typename StepWith>
+std::int64_t least_cost(std::int64_t most, std::int64_t wanted_ns, const StepWith& step_with) {
+  constexpr std::int64_t kExactNs = 10;
+  std::int64_t too_little = -1;
+  std::int64_t enough = most;
+  while (enough - too_little > kExactNs) {
+    const std::int64_t middle = std::midpoint(too_little, enough);
+    (step_with(middle) <= wanted_ns ? enough : too_little) = middle;
+  }
+  return enough;
+}
+
+class CostFinder {
+ public:
+  CostFinder(const DependencyGraph& graph, const RunFacts& run, const Rates* rates)
+      : graph_(graph), run_(run), rates_(rates) {}
+
+  RecordingCost by(std::int64_t timed_ns) const {
+    RecordingCost cost;
+    cost.timed_step_ns = timed_ns;
+    if (step_with(0, 0) <= timed_ns) return cost;
+    const std::int64_t least_ns = step_with(kMostOfLaunchNs, 0);
+    if (least_ns <= timed_ns)
+      cost.per_launch_ns = least_cost(kMostOfLaunchNs, timed_ns, [&](std::int64_t ns) { return step_with(ns, 0); });
+    // Where the GPU decides the timed step, it does not show what launches cost.
+    constexpr double kOfTheGpu = 0.99;
+    if (static_cast<double>(least_ns) <= kOfTheGpu * static_cast<double>(timed_ns)) return cost;
+    cost.per_launch_ns = std::max(cost.per_launch_ns, usual_cost());
+    if (least_ns <= timed_ns) return cost;
+    const auto step_without = [&](std::int64_t ns) { return step_with(cost.per_launch_ns, ns); };
+    cost.per_kernel_ns = least_cost(kMostOfKernelNs, std::max(timed_ns, step_without(kMostOfKernelNs)), step_without);
+    return cost;
+  }
+
+  // Of a launch: what it takes longer than those of this GPU do when nothing records them.
+  std::int64_t usual_cost() const {
+    const std::int64_t known_ns = is_ours(graph_, run_.trace) ? kOfRecordNs : 0;
+    const std::optional<double> unrecorded_ns = rates_ == nullptr ? std::nullopt : rates_->launch_ns();
+    return unrecorded_ns ? std::max(known_ns, median_launch_ns(graph_) - std::int64_t{std::llround(*unrecorded_ns)})
+                         : known_ns;
+  }
+
+ private:
+  std::int64_t step_with(std::int64_t of_launch_ns, std::int64_t of_kernel_ns) const {
+    DependencyGraph edited = graph_;
+    remove_from_launches(static_cast<double>(of_launch_ns), edited);
+    remove_from_gaps(of_kernel_ns, edited);
+    return replayed_step_ns(edited, replay(edited), run_);
+  }
+
+  const DependencyGraph& graph_;
+  const RunFacts& run_;
+  const Rates* rates_;
+};
+
+}  // namespace
+
+RecordingCost find_recording_cost(const DependencyGraph& graph, const RunFacts& run, const Rates* rates) {
+  const Selection& selected = run.scope.selection();
+  const bool is_whole_run = !selected.rank && !selected.device && !selected.stream && !selected.steps;
+  const std::optional<std::int64_t> timed_ns = is_whole_run ? timed_step_beside(run.trace.path) : std::nullopt;
+  if (timed_ns) return CostFinder(graph, run, rates).by(*timed_ns);
+  RecordingCost cost;
+  if (is_ours(graph, run.trace)) cost.per_launch_ns = kOfRecordNs;
+  return cost;
+}
+
+void remove_from_launches(double ns, DependencyGraph& graph) {
+  constexpr std::int64_t kLeastNs = 1'500;  // of a call that launches: what drivers need at best
+  for (RankGraph& rank : graph.ranks) {
+    const std::vector<NodeIndex> next = next_calls(rank);
+    for (NodeIndex index = 0; index < rank.calls.size(); ++index) {
+      CallNode& call = rank.calls[index];
+      if (!call.is_launch) continue;
+      std::int64_t rest_ns = std::llround(ns);
+      const std::int64_t taken_ns = std::clamp<std::int64_t>(call.own_ns - kLeastNs, 0, rest_ns);
+      call.own_ns -= taken_ns;
+      rest_ns -= taken_ns;
+      if (next[index] == kNoNode || rank.calls[next[index]].handed_by != kNoNode) continue;
+      CallNode& after = rank.calls[next[index]];
+      after.segment_ns = std::max<std::int64_t>(0, after.segment_ns - rest_ns);
+    }
+  }
+}
+
+void remove_from_gaps(std::int64_t ns, DependencyGraph& graph) {
+  for (RankGraph& rank : graph.ranks)
+    for (OpNode& op : rank.ops)
+      op.gap_ns = std::max(std::min<std::int64_t>(op.gap_ns, 0), op.gap_ns - ns);
+}
+
+}  // namespace swinscope

@@ -1,0 +1,33 @@
+// What recording a run cost it: launches take the host longer, and kernels follow each other later. Savings are of the
+// step without it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "advisor/graph.h"
+#include "advisor/rates.h"
+#include "analyzer/analyses/run_facts.h"
+
+namespace swinscope {
+
+struct RecordingCost {
+  std::int64_t per_launch_ns = 0;  // of the host
+  std::int64_t per_kernel_ns = 0;  // of the GPU, between the one before it and this
+  // As the timing runs of the experiment's point have it that the run belongs to: what the costs then are by.
+  std::optional<std::int64_t> timed_step_ns;
+  bool operator==(const RecordingCost&) const = default;
+};
+
+// By the point's timing runs, where the run has any and is looked at as a whole: the least costs without which the
+// replayed step is no longer than theirs. Else `record` lengthens each launch by 3.6 us
+// (docs/notes/012-cost-of-recording-cuda.md); what other recorders cost depends on what they record, and is not known.
+// rates: of the GPU, or none.
+RecordingCost find_recording_cost(const DependencyGraph& graph, const RunFacts& run, const Rates* rates);
+
+// Takes so much from each launching call, and where it is shorter from the host's time behind it.
+void remove_from_launches(double ns, DependencyGraph& graph);
+// Takes so much from the gap before each piece of GPU work, as far as there is one.
+void remove_from_gaps(std::int64_t ns, DependencyGraph& graph);
+
+}  // namespace swinscope
