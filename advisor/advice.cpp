@@ -44,7 +44,9 @@ Advisor::Advisor(const RunFacts& run, const AdviceOptions& options) : run_(run),
   }
   find_rates(options);
   remove_recording_cost();
-  find_cards(options);
+  Work work(run_, graph_);
+  if (rates_) work.set_rates(*rates_);
+  if (!options.first_only || !find_first_card(work, options)) find_cards(work, options);
 }
 
 void Advisor::remove_recording_cost() {
@@ -91,9 +93,33 @@ Card Advisor::evaluate(Change change) const {
   return card;
 }
 
-void Advisor::find_cards(const AdviceOptions& options) {
-  Work work(run_, graph_);
-  if (rates_) work.set_rates(*rates_);
+bool Advisor::is_worth(const Card& card, const AdviceOptions& options) const {
+  return static_cast<double>(card.saving_ns.back()) >= options.least_share * static_cast<double>(advice_.step_ns());
+}
+
+// By the likely saving alone, which is one simulation of three. False: it is not worth a card, though another may be.
+bool Advisor::find_first_card(const Work& work, const AdviceOptions& options) {
+  std::optional<Change> first;
+  std::int64_t most_ns = 0;
+  for (const ChangeKind& kind : change_kinds()) {
+    std::vector<Change> changes = kind.find(work);
+    changes.resize(std::min(changes.size(), options.most_of_a_kind));
+    for (Change& change : changes) {
+      if (change.confidence == Confidence::kSpeculative) continue;
+      const std::int64_t saving_ns = advice_.step_ns() - step_ns({&change}, Estimate::kLikely);
+      if (first && saving_ns <= most_ns) continue;
+      most_ns = saving_ns;
+      first = std::move(change);
+    }
+  }
+  if (!first) return false;
+  Card card = evaluate(std::move(*first));
+  if (!is_worth(card, options)) return false;
+  advice_.cards.push_back(std::move(card));
+  return true;
+}
+
+void Advisor::find_cards(const Work& work, const AdviceOptions& options) {
   for (const ChangeKind& kind : change_kinds()) {
     std::vector<Change> changes = kind.find(work);
     const std::size_t found = changes.size();
@@ -107,8 +133,7 @@ void Advisor::find_cards(const AdviceOptions& options) {
     std::size_t kept = 0;
     for (Change& change : changes) {
       Card card = evaluate(std::move(change));
-      const double least_ns = options.least_share * static_cast<double>(advice_.step_ns());
-      if (static_cast<double>(card.saving_ns.back()) < least_ns) continue;
+      if (!is_worth(card, options)) continue;
       ++kept;
       advice_.cards.push_back(std::move(card));
     }
@@ -171,19 +196,19 @@ std::vector<std::string> usual_changes(const Advice& advice) {
 Advice advise(const RunFacts& run, const AdviceOptions& options) {
   const Advisor advisor(run, options);
   Advice advice = advisor.advice();
-  if (advice.is_refused()) return advice;
+  if (advice.is_refused() || options.first_only) return advice;
   advice.applied = options.applied;
   if (advice.applied.empty()) advice.applied = usual_changes(advice);
   if (!advice.applied.empty()) advice.joint_step_ns = advisor.simulate(advice.applied);
   return advice;
 }
 
-std::optional<Advice> advise_if_quick(const RunFacts& run) {
+std::optional<Advice> advise_if_quick(const RunFacts& run, const AdviceOptions& options) {
   constexpr std::int64_t kMostEvents = 400'000;
   if (run.trace.gpu_event_count() == 0 || run.trace.gpu_event_count() > kMostEvents || !run.scope.is_of_steps())
     return std::nullopt;
   try {
-    return advise(run, {});
+    return advise(run, options);
   } catch (const Error&) {
     return std::nullopt;  // `swinscope advise` says why
   }

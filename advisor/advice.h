@@ -13,6 +13,7 @@
 #include "advisor/rates.h"
 #include "advisor/recording_cost.h"
 #include "advisor/replay.h"
+#include "advisor/work.h"
 #include "analyzer/analyses/run_facts.h"
 #include "analyzer/table/render.h"
 
@@ -39,11 +40,13 @@ struct Abstention {
 
 struct AdviceOptions {
   // Ids of the changes that are simulated together; empty: all but the speculative ones.
-  std::vector<std::string> applied;
-  std::optional<std::filesystem::path> peaks;  // the GPU's rates; nothing: those that come with the program
-  double bound = 0.05;                         // of the step: above it the replay is not good enough
-  double least_share = 0.002;                  // of the step: what saves less is no card
+  std::vector<std::string> applied = {};
+  std::optional<std::filesystem::path> peaks = {};  // the GPU's rates; nothing: those that come with the program
+  double bound = 0.05;                              // of the step: above it the replay is not good enough
+  double least_share = 0.002;                       // of the step: what saves less is no card
   std::size_t most_of_a_kind = 8;
+  // Only the card that next_line() tells of is wanted; nothing is simulated together.
+  bool first_only = false;
 };
 
 struct Advice {
@@ -82,7 +85,9 @@ class Advisor {
   std::int64_t step_ns(const std::vector<const Change*>& changes, Estimate estimate) const;
   void remove_recording_cost();
   void find_rates(const AdviceOptions& options);
-  void find_cards(const AdviceOptions& options);
+  void find_cards(const Work& work, const AdviceOptions& options);
+  bool find_first_card(const Work& work, const AdviceOptions& options);
+  bool is_worth(const Card& card, const AdviceOptions& options) const;
   Card evaluate(Change change) const;
 
   const RunFacts& run_;
@@ -97,7 +102,7 @@ Advice advise(const RunFacts& run, const AdviceOptions& options);
 
 // What `swinscope advise` says without options, where that is quick: nothing of a large trace, or one that cannot be
 // replayed.
-std::optional<Advice> advise_if_quick(const RunFacts& run);
+std::optional<Advice> advise_if_quick(const RunFacts& run, const AdviceOptions& options = {});
 // Those that are applied where nobody chooses: all but the speculative ones, of alternatives the one that saves most.
 std::vector<std::string> usual_changes(const Advice& advice);
 // Of the first card that is not speculative: "next: Gather instead of …, saves 63.06 ms (59.58 ms to 63.92 ms) of 236.0

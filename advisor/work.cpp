@@ -12,6 +12,13 @@ std::int64_t threads_of(const LaunchConfig& config) {
   return count(config.grid) * count(config.block);
 }
 
+// Inputs in 32 bits may be rounded to TF32 by the kernel, whose name then says so.
+std::string_view precision_of(const OperationPayload& what, std::string_view kernel) {
+  const auto holds = [&](std::string_view word) { return kernel.find(word) != std::string_view::npos; };
+  const bool is_tf32 = what.precision == "fp32" && (holds("tf32") || holds("s1688"));
+  return is_tf32 ? std::string_view("tf32") : std::string_view(what.precision);
+}
+
 // Whether a call that waits stands between two of a rank's.
 class HostWaits {
  public:
@@ -31,8 +38,7 @@ class HostWaits {
 
 }  // namespace
 
-std::optional<ProductShape> product_of(const Operation& operation) {
-  const OperationPayload& what = *operation.what;
+std::optional<ProductShape> product_of(const OperationPayload& what) {
   const auto dimensions = [](const OperationPayload::Shape& shape) {
     return static_cast<std::size_t>(std::ranges::find(shape, 0) - shape.begin());
   };
@@ -68,7 +74,11 @@ Work::Work(const RunFacts& of, const DependencyGraph& in) : run(of), graph(in) {
       item.kernel = run.trace.text(rank.gpu.short_name[op.event]);
       item.full_name = run.trace.text(rank.gpu.name[op.event]);
       const OperationId id = operations.of_event(op.event);
-      if (id != kNoOperation) item.operation = &operations.all()[id];
+      if (id != kNoOperation) {
+        item.operation = &operations.all()[id];
+        item.what = operations.what_of_event(op.event);
+        item.precision = precision_of(*item.what, item.full_name);
+      }
       if (rank.gpu.kind[op.event] == GpuKind::kKernel)
         item.threads = threads_of(rank.configs[rank.gpu.config[op.event]]);
       WorkStream& stream = by_lane[op.lane];

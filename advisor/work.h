@@ -21,7 +21,9 @@ struct WorkItem {
   std::int64_t duration_ns = 0;
   std::string_view kernel;  // short name
   std::string_view full_name;
-  const Operation* operation = nullptr;  // none: not known
+  const Operation* operation = nullptr;    // none: not known
+  const OperationPayload* what = nullptr;  // that the item does; with `operation`, none: not known
+  std::string_view precision;              // fp32, tf32, fp16, …; empty: not known
   // Threads of the launch: for kernels that give each element a thread, their number of elements. 0: no kernel.
   std::int64_t threads = 0;
   bool is_split = false;  // the host waited for something, or another stream, between the one before it and this
@@ -29,7 +31,7 @@ struct WorkItem {
 
 // The product that an operation computes, of its shapes and FLOPs (all products of it as one in batches); nothing where
 // these are not known.
-std::optional<ProductShape> product_of(const Operation& operation);
+std::optional<ProductShape> product_of(const OperationPayload& what);
 
 // One stream of one rank.
 struct WorkStream {

@@ -50,7 +50,7 @@ Document analyze_run(const Trace& trace, const AnalyzeOptions& options) {
   Document document = analyze_document(run, {.top = options.top,
                                              .thesis = options.definition == "thesis",
                                              .verdict_facts = options.common.format != "table"});
-  const std::optional<Advice> advice = advise_if_quick(run);
+  const std::optional<Advice> advice = advise_if_quick(run, {.first_only = true});
   const std::string next = advice ? next_line(*advice) : std::string();
   if (!next.empty()) {
     document.headline.push_back(next);

@@ -85,12 +85,12 @@ struct Demand {
 
 std::optional<Demand> demand_of(const std::vector<const WorkItem*>& chain) {
   Demand demand;
-  std::set<const Operation*> seen;  // one may have several products: its shape is that of all
+  std::set<const Operation*> seen;  // what is known of one with several products is of all of them
   for (const WorkItem* item : chain) {
     if (!is_product(*item)) continue;
     if (item->operation == nullptr) return std::nullopt;
-    if (!seen.insert(item->operation).second) continue;
-    const std::optional<ProductShape> shape = product_of(*item->operation);
+    if (item->what == item->operation->what && !seen.insert(item->operation).second) continue;
+    const std::optional<ProductShape> shape = product_of(*item->what);
     if (!shape) return std::nullopt;
     const auto batch = static_cast<double>(shape->batch);
     const auto m = static_cast<double>(shape->m);
@@ -99,7 +99,7 @@ std::optional<Demand> demand_of(const std::vector<const WorkItem*>& chain) {
     // The scores are the largest of the three: there are more tokens than channels of a head.
     demand.values += batch * (m * k + n * k + m * n - std::max({m * k, n * k, m * n}));
     demand.flops += 2 * batch * m * n * k;
-    demand.precision = item->operation->what->precision;
+    demand.precision = item->precision;
   }
   return demand;
 }

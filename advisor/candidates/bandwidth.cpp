@@ -13,7 +13,7 @@ std::vector<Change> find_slow_kernels(const Work& work) {
   for (const WorkStream& stream : work.streams()) {
     for (const WorkItem& item : stream.items) {
       if (!is_pointwise(item.kind) || item.operation == nullptr || item.duration_ns < kLongNs) continue;
-      const OperationPayload& what = *item.operation->what;
+      const OperationPayload& what = *item.what;
       const double bytes = static_cast<double>(what.bytes_read) + static_cast<double>(what.bytes_written);
       if (!what.has_cost || bytes <= 0) continue;
       const double least_ns = work.bytes_ns(bytes);

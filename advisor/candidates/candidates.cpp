@@ -38,6 +38,15 @@ std::span<const ChangeKind> change_kinds() {
   return kKinds;
 }
 
+bool is_training(const Work& work) {
+  return std::ranges::any_of(work.streams(), [](const WorkStream& stream) {
+    return std::ranges::any_of(stream.items, [](const WorkItem& item) {
+      return item.kind == OperationKind::kOptimizer ||
+             (item.operation != nullptr && item.operation->phase == "backward");
+    });
+  });
+}
+
 bool is_pointwise(OperationKind kind) {
   return kind == OperationKind::kElementwise || kind == OperationKind::kLayout || kind == OperationKind::kNorm ||
          kind == OperationKind::kSoftmaxLoss;

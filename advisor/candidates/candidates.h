@@ -50,6 +50,7 @@ std::span<const ChangeKind> change_kinds();
 // Helpers of the kinds.
 // Of its time what elementwise work takes as part of another kernel; by Estimate.
 inline constexpr std::array<double, 3> kOfFused = {0.5, 0.15, 0};
+bool is_training(const Work& work);     // it has a backward pass, or an optimizer's step
 bool is_pointwise(OperationKind kind);  // reads and writes each element once: elementwise, layout, norm, softmax
 // A place of a change: `kept`, one of the chain, does the work of all.
 Scaled& add_place(const std::vector<const WorkItem*>& chain, const WorkItem& kept, Change& change);

@@ -7,16 +7,6 @@ namespace {
 
 constexpr std::int64_t kLongestRow = 256;  // values that one block of a product's kernel holds whole
 
-// A backward pass reads the normalized rows for the gradient of the weights: there they have to be written.
-bool is_training(const Work& work) {
-  return std::ranges::any_of(work.streams(), [](const WorkStream& stream) {
-    return std::ranges::any_of(stream.items, [](const WorkItem& item) {
-      return item.kind == OperationKind::kOptimizer ||
-             (item.operation != nullptr && item.operation->phase == "backward");
-    });
-  });
-}
-
 // The product that reads the rows of `items[norm]`, perhaps in another order; nullptr: there is none that holds them.
 const WorkItem* reader_of(const std::vector<WorkItem>& items, std::size_t norm, std::vector<const WorkItem*>& chain) {
   constexpr std::size_t kCopies = 2;
@@ -24,7 +14,7 @@ const WorkItem* reader_of(const std::vector<WorkItem>& items, std::size_t norm, 
     chain.push_back(&items[i]);
     if (items[i].kind == OperationKind::kLayout) continue;
     if (items[i].kind != OperationKind::kGemm || items[i].operation == nullptr) return nullptr;
-    const std::optional<ProductShape> shape = product_of(*items[i].operation);
+    const std::optional<ProductShape> shape = product_of(*items[i].what);
     return shape && shape->batch == 1 && shape->k <= kLongestRow ? &items[i] : nullptr;
   }
   return nullptr;
@@ -33,6 +23,7 @@ const WorkItem* reader_of(const std::vector<WorkItem>& items, std::size_t norm, 
 }  // namespace
 
 std::vector<Change> find_normalizations(const Work& work) {
+  // A backward pass reads the normalized rows for the gradient of the weights: there they have to be written.
   if (is_training(work)) return {};
   Grouped found;
   for (const WorkStream& stream : work.streams()) {

@@ -20,6 +20,8 @@ constexpr std::array kTargets = {
     Target{"fp32", "tf32", false, "products round their inputs to 10 bits of mantissa: about 1e-3 of each"},
     Target{"fp32", "fp16", true,
            "16-bit rounding, about 1e-3 of each value, and a range up to 65,504: training needs its loss scaled"},
+    Target{"fp32", "bf16", true, "7 bits of mantissa, about 4e-3 of each value, and the range of fp32"},
+    Target{"tf32", "bf16", true, "7 bits of mantissa, about 4e-3 of each value, and the range of fp32"},
     Target{"tf32", "fp16", true, "a range up to 65,504: training needs its loss scaled"},
     Target{"fp16", "fp8", false, "3 bits of mantissa: scales for each tensor, and accuracy has to be measured"},
     Target{"bf16", "fp8", false, "3 bits of mantissa: scales for each tensor, and accuracy has to be measured"}};
@@ -51,21 +53,34 @@ std::optional<std::array<double, 3>> factor_between(const WorkItem& item, const 
   }
 }
 
+// Bytes that changes of precision move around a product: to 8 bits its input's, half of which become part of other
+// kernels; where PyTorch trains, whose parameters stay in 32 bits, those of the weights, and half of the input's.
+double cast_bytes(const ProductShape& shape, const Target& target, bool keeps_parameters) {
+  const double input = static_cast<double>(shape.batch) * static_cast<double>(shape.m) * static_cast<double>(shape.k);
+  const double weights = static_cast<double>(shape.n) * static_cast<double>(shape.k);
+  if (target.to == "fp8") return 3 * input;
+  return target.halves_bytes && keeps_parameters && shape.batch == 1 ? 6 * (2 * weights + input) : 0.0;
+}
+
 // How many times as long it takes; by Estimate.
-std::optional<std::array<double, 3>> factor_of(const WorkItem& item, const Target& target, const Rates& rates) {
-  const std::optional<ProductShape> shape = product_of(*item.operation);
+std::optional<std::array<double, 3>> factor_of(const WorkItem& item, const Target& target, const Rates& rates,
+                                               bool keeps_parameters) {
+  const std::optional<ProductShape> shape = product_of(*item.what);
   if (!shape) return std::nullopt;
   const std::optional<double> now_ns = rates.product_ns(target.from, *shape);
   const std::optional<double> then_ns = rates.product_ns(target.to, *shape);
   if (!now_ns || !then_ns || *now_ns <= 0) return std::nullopt;
-  double casts_ns = 0;  // reads two bytes and writes one of each value of the input
-  if (target.to == "fp8") {
-    const double values =
-        static_cast<double>(shape->batch) * static_cast<double>(shape->m) * static_cast<double>(shape->k);
-    casts_ns = rates.bytes_ns(3 * values).value_or(0);
-  }
+  const double bytes = cast_bytes(*shape, target, keeps_parameters);
+  const double casts_ns = bytes > 0 ? rates.bytes_ns(bytes).value_or(0) : 0.0;
   return std::array<double, 3>{(1.25 * *then_ns + casts_ns) / *now_ns, (*then_ns + 0.5 * casts_ns) / *now_ns,
                                0.85 * *then_ns / *now_ns};
+}
+
+// PyTorch's automatic mixed precision keeps parameters and their gradients in 32 bits.
+bool keeps_parameters(const Work& work) {
+  const bool is_torch =
+      std::ranges::any_of(work.run.operations(), [](const RankOperations& rank) { return rank.are_torch_profile(); });
+  return is_torch && is_training(work);
 }
 
 }  // namespace
@@ -73,6 +88,7 @@ std::optional<std::array<double, 3>> factor_of(const WorkItem& item, const Targe
 std::vector<Change> find_precisions(const Work& work) {
   if (work.rates() == nullptr) return {};
   const Rates& rates = *work.rates();
+  const bool has_casts = keeps_parameters(work);
   std::vector<Change> found;
   for (const Target& target : kTargets) {
     Change change;
@@ -81,9 +97,9 @@ std::vector<Change> find_precisions(const Work& work) {
       for (std::size_t i = 0; i < stream.items.size(); ++i) {
         const WorkItem& item = stream.items[i];
         const WorkItem* next = i + 1 < stream.items.size() ? &stream.items[i + 1] : nullptr;
-        if (item.operation == nullptr || item.operation->what->precision != target.from) continue;
+        if (item.operation == nullptr || item.precision != target.from) continue;
         if (is_product(item)) {
-          const std::optional<std::array<double, 3>> factor = factor_of(item, target, rates);
+          const std::optional<std::array<double, 3>> factor = factor_of(item, target, rates, has_casts);
           if (!factor) continue;
           ++products;
           change.evidence.push_back(item.ref);
@@ -108,6 +124,10 @@ std::vector<Change> find_precisions(const Work& work) {
           "reads stay in 32 bits");
     if (target.to == "fp8")
       change.assumptions.emplace_back("half of the casts of the inputs become part of other kernels");
+    if (target.halves_bytes && has_casts)
+      change.assumptions.emplace_back(
+          "parameters stay in 32 bits, as automatic mixed precision leaves them: half of the casts of parameters, "
+          "gradients and inputs become part of other kernels");
     change.accuracy = target.accuracy;
     change.alternative = fmt::format("precision of {}", target.from);
     if (target.to == "fp8") change.confidence = Confidence::kSpeculative;  // what it does to results has to be measured

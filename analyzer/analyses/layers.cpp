@@ -121,6 +121,7 @@ class LayerCollector {
       durations_.emplace_back();
     }
     LayerRow& row = rows_[entry->second];
+    row.has_cost &= what.has_cost;
     if (row.operation != what.operation) row.operation = "mixed";
     if (row.precision != what.precision) row.precision = "mixed";
     if (row.input_dims != dims) row.input_dims = "mixed";

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -43,12 +45,19 @@ const OperationPayload& torch_payload(OperationKind kind) {
   return kPayloads.at(static_cast<std::size_t>(kind));
 }
 
+// Of two products of one call: the cost of both, the shapes of the first.
+OperationPayload sum_of(OperationPayload a, const OperationPayload& b) {
+  a.flops += b.flops;
+  a.bytes_read += b.bytes_read;
+  a.bytes_written += b.bytes_written;
+  a.has_cost &= b.has_cost;
+  return a;
+}
+
 // The operations of one thread by their begins, so that the innermost one around an instant is found.
 class ThreadOperations {
  public:
-  void add(OperationId id, const Operation& operation) {
-    entries_.push_back({operation.start_ns, operation.end_ns, id});
-  }
+  void add(OperationId id, std::int64_t start_ns, std::int64_t end_ns) { entries_.push_back({start_ns, end_ns, id}); }
 
   void finish() {
     const auto outer_first = [](const Entry& entry) { return std::pair(entry.start_ns, -entry.end_ns); };
@@ -99,7 +108,7 @@ std::optional<Cause> cause_of(const Rank& rank, EventIndex event) {
 }  // namespace
 
 RankOperations::RankOperations(const Trace& trace, const Rank& rank)
-    : trace_(&trace), rank_(&rank), payloads_(trace), dims_(trace) {
+    : trace_(&trace), rank_(&rank), payloads_(trace), dims_(trace), torch_costs_(trace) {
   for (const RangeLane& lane : rank.range_lanes) {
     const std::string domain = rank.domain_name(lane.domain, trace.strings);
     if (domain == kDomainOwn) add_own(lane);
@@ -142,25 +151,62 @@ void RankOperations::add_modules(const RangeLane& lane) {
 }
 
 void RankOperations::add_torch() {
-  torch_ = torch_layers(*trace_, *rank_);
+  torch_ = torch_layers(*trace_, *rank_, torch_costs_);
   are_torch_profile_ = !torch_.calls.empty();
+  using What = const OperationPayload*;
+  std::vector<What> products(torch_.calls.size(), nullptr);  // of each call, together
+  std::map<std::pair<What, What>, What> sums;                // few are distinct
+  for (const TorchLayers::Product& product : torch_.products) {
+    What& of_call = products[product.call];
+    What& sum = sums[{of_call, product.what}];
+    if (sum == nullptr)
+      sum = of_call == nullptr ? product.what : &torch_whats_.emplace_back(sum_of(*of_call, *product.what));
+    of_call = sum;
+  }
+  std::map<std::tuple<OperationKind, What, std::string_view>, What> whats;
   all_.reserve(torch_.calls.size());
-  for (const TorchLayers::Call& call : torch_.calls) {
+  for (std::uint32_t i = 0; i < torch_.calls.size(); ++i) {
+    const TorchLayers::Call& call = torch_.calls[i];
+    What& what = whats[{call.operation, products[i], call.precision}];
+    if (what == nullptr) what = &torch_what(call, products[i]);
     add(call.range, call.global_tid, torch_.paths[call.path], phase_name(call.phase),
-        call.is_module ? module_payload() : torch_payload(call.operation));
+        call.is_module ? module_payload() : *what);
     all_.back().dims = dims_.of(rank_->ranges.json[call.range]);
     all_.back().outer = call.outer;  // each call is an operation, in the same order
   }
   torch_.calls = {};
 }
 
+const OperationPayload& RankOperations::torch_what(const TorchLayers::Call& call, const OperationPayload* products) {
+  const OperationPayload& kind = torch_payload(call.operation);
+  if (products == nullptr && call.precision.empty()) return kind;
+  OperationPayload& what = torch_whats_.emplace_back(products == nullptr ? kind : *products);
+  what.operation = kind.operation;
+  if (products == nullptr) what.precision = call.precision;
+  return what;
+}
+
+const OperationPayload* RankOperations::what_of_event(EventIndex gpu_event) const {
+  if (!product_of_event_.empty() && product_of_event_[gpu_event] != nullptr) return product_of_event_[gpu_event];
+  const OperationId id = of_event(gpu_event);
+  return id == kNoOperation ? nullptr : all_[id].what;
+}
+
 void RankOperations::join_events() {
   static_assert(TorchLayers::kNone == kNoOperation);
   std::unordered_map<std::uint64_t, ThreadOperations> threads;
   for (OperationId id = 0; id < all_.size(); ++id)
-    threads[all_[id].global_tid].add(id, all_[id]);
-  for (auto& [global_tid, operations] : threads)
-    operations.finish();
+    threads[all_[id].global_tid].add(id, all_[id].start_ns, all_[id].end_ns);
+  std::unordered_map<std::uint64_t, ThreadOperations> products;
+  for (std::uint32_t i = 0; i < torch_.products.size(); ++i) {
+    const TorchLayers::Product& product = torch_.products[i];
+    const Ranges& ranges = rank_->ranges;
+    products[product.global_tid].add(i, ranges.start_ns[product.range], ranges.end_ns[product.range]);
+  }
+  if (!products.empty()) product_of_event_.assign(rank_->gpu.size(), nullptr);
+  for (auto* by_thread : {&threads, &products})
+    for (auto& [global_tid, operations] : *by_thread)
+      operations.finish();
   of_event_.assign(rank_->gpu.size(), kNoOperation);
   is_replay_.assign(rank_->gpu.size(), false);
   for (EventIndex i = 0; i < rank_->gpu.size(); ++i) {
@@ -169,6 +215,9 @@ void RankOperations::join_events() {
     is_replay_[i] = cause->is_capture;
     if (const auto thread = threads.find(cause->global_tid); thread != threads.end())
       of_event_[i] = thread->second.innermost(cause->time_ns);
+    const auto thread = products.find(cause->global_tid);
+    const OperationId product = thread == products.end() ? kNoOperation : thread->second.innermost(cause->time_ns);
+    if (product != kNoOperation) product_of_event_[i] = torch_.products[product].what;
   }
 }
 

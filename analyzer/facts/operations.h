@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -51,6 +52,9 @@ class RankOperations {
   bool are_torch_profile() const { return are_torch_profile_; }
   // kNoOperation where none holds the launch, or that was not recorded.
   OperationId of_event(EventIndex gpu_event) const { return of_event_.empty() ? kNoOperation : of_event_[gpu_event]; }
+  // What the event does: the matrix product or convolution within its operation that launched it, where that is known
+  // of PyTorch's operators, else what its operation does. nullptr: it belongs to none.
+  const OperationPayload* what_of_event(EventIndex gpu_event) const;
   // Of an event that belongs to an operation: by the capture of its CUDA graph node, not by its launch.
   bool is_replay(EventIndex gpu_event) const { return is_replay_[gpu_event]; }
 
@@ -58,6 +62,7 @@ class RankOperations {
   void add_own(const RangeLane& lane);
   void add_modules(const RangeLane& lane);
   void add_torch();
+  const OperationPayload& torch_what(const TorchLayers::Call& call, const OperationPayload* products);
   void add(EventIndex range, std::uint64_t global_tid, std::string_view path, std::string_view phase,
            const OperationPayload& what);
   void join_events();
@@ -67,8 +72,11 @@ class RankOperations {
   OperationPayloads payloads_;
   InputDims dims_;
   TorchLayers torch_;  // owns the paths
+  TorchCosts torch_costs_;
+  std::deque<OperationPayload> torch_whats_;  // of operators whose inputs were recorded
   std::vector<Operation> all_;
   std::vector<OperationId> of_event_;
+  std::vector<const OperationPayload*> product_of_event_;  // empty: none is known
   std::vector<bool> is_replay_;
   bool are_torch_profile_ = false;
 };

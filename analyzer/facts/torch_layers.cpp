@@ -16,7 +16,9 @@ constexpr std::string_view kOptimizer = "Optimizer.";
 
 class LayerFinder {
  public:
-  LayerFinder(const Trace& trace, const Rank& rank) : trace_(trace), rank_(rank) { layers_.paths.emplace_back(); }
+  LayerFinder(const Trace& trace, const Rank& rank, TorchCosts& costs) : trace_(trace), rank_(rank), costs_(costs) {
+    layers_.paths.emplace_back();
+  }
 
   TorchLayers find() {
     for (const RangeLane& lane : rank_.range_lanes)
@@ -106,6 +108,12 @@ class LayerFinder {
       if (is_node && sequence >= 0) backward_.push_back({around.call, sequence});
     }
     if (sequence >= 0 && around.phase != TorchPhase::kBackward) remember_forward(sequence, around.call);
+    const StringId inputs = rank_.ranges.json.empty() ? kNoString : rank_.ranges.json[range];
+    if (inputs == kNoString) return;
+    std::string_view& precision = layers_.calls[around.call].precision;
+    if (precision.empty()) precision = costs_.precision(inputs);
+    if (const OperationPayload* what = costs_.product(rank_.ranges.name[range], inputs))
+      layers_.products.push_back({range, thread.global_tid, around.call, what});
   }
 
   // The last one of a number made the node: operators that make none have the number of the next one that does.
@@ -150,6 +158,7 @@ class LayerFinder {
 
   const Trace& trace_;
   const Rank& rank_;
+  TorchCosts& costs_;
   TorchLayers layers_;
   std::map<std::uint32_t, Kind> domains_;
   std::unordered_map<std::uint64_t, std::uint32_t> path_ids_;
@@ -174,6 +183,8 @@ std::string_view phase_name(TorchPhase phase) {
   return "";
 }
 
-TorchLayers torch_layers(const Trace& trace, const Rank& rank) { return LayerFinder(trace, rank).find(); }
+TorchLayers torch_layers(const Trace& trace, const Rank& rank, TorchCosts& costs) {
+  return LayerFinder(trace, rank, costs).find();
+}
 
 }  // namespace swinscope

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/trace/torch_costs.h"
 #include "analyzer/trace/trace.h"
 
 namespace swinscope {
@@ -34,12 +35,22 @@ struct TorchLayers {
     TorchPhase phase = TorchPhase::kNone;
     bool is_module = false;
     OperationKind operation = OperationKind::kUnknown;
+    std::string_view precision = {};  // of the first operator within it whose inputs' types were recorded
+  };
+  // A matrix product or convolution within a call, or the call itself.
+  struct Product {
+    EventIndex range = kNoEvent;
+    std::uint64_t global_tid = 0;
+    std::uint32_t call = kNone;
+    const OperationPayload* what = nullptr;
   };
   std::vector<std::string> paths;
-  std::vector<Call> calls;  // by thread, then by start; outer ones first
+  std::vector<Call> calls;        // by thread, then by start; outer ones first
+  std::vector<Product> products;  // in the same order
 };
 
-// No calls where the rank has no operators. O(n) in its ranges where each thread's are in order.
-TorchLayers torch_layers(const Trace& trace, const Rank& rank);
+// No calls where the rank has no operators. O(n) in its ranges where each thread's are in order. `costs` owns what the
+// products are.
+TorchLayers torch_layers(const Trace& trace, const Rank& rank, TorchCosts& costs);
 
 }  // namespace swinscope

@@ -40,6 +40,12 @@ void add_rows(Table table, Document& document) {
 
 Cell ratio(double part, double whole) { return whole == 0 ? Cell() : Cell(part / whole); }
 
+bool lacks_cost(const LayerRow& row) {
+  return !row.has_cost && (row.operation == "mixed" || row.operation == operation_name(OperationKind::kGemm) ||
+                           row.operation == operation_name(OperationKind::kConv) ||
+                           row.operation == operation_name(OperationKind::kAttention));
+}
+
 // Why there are no rows, and what to do. Throws.
 [[noreturn]] void refuse_ranges(const RunFacts& run, const RangeOptions& options, const RangeTable& table) {
   const std::string& path = run.trace.path;
@@ -133,14 +139,16 @@ Document layers_document(const RunFacts& run, const LayerOptions& options) {
   for (const LayerRow& row : rows)
     flops += row.flops;
   const double gflop = static_cast<double>(flops) / 1e9;
-  const bool has_cost = std::ranges::any_of(rows, &LayerRow::has_cost);
+  // Where a product's FLOPs are not known, neither is their sum; what is no product hardly adds to it.
+  const bool has_cost = std::ranges::any_of(rows, &LayerRow::has_cost) && std::ranges::none_of(rows, &lacks_cost);
   const bool has_images = images.steps > 0;
   Document document = document_of("layers", run);
   document.facts = {
       {"steps", "steps", has_images ? images.steps : run.scope.step_count(), Unit::kCount},
       {"images", "images", has_images ? Cell(images.images) : Cell(), Unit::kCount},
       {"gflop", "GFLOP", has_cost ? Cell(gflop) : Cell(), Unit::kNumber},
-      {"gflop_per_image", "GFLOP per image", ratio(gflop, static_cast<double>(images.images)), Unit::kNumber},
+      {"gflop_per_image", "GFLOP per image", has_cost ? ratio(gflop, static_cast<double>(images.images)) : Cell(),
+       Unit::kNumber},
       {"gpu_by_layer_percent", "GPU time by layer",
        ratio(100.0 * static_cast<double>(coverage.layer_gpu_ns), static_cast<double>(coverage.step_gpu_ns)),
        Unit::kPercent}};

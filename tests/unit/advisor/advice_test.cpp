@@ -323,6 +323,11 @@ TEST(Advice, IsBriefWhereItIsQuickAndPossible) {
   ASSERT_TRUE(advice.has_value());
   EXPECT_THAT(next_line(*advice), HasSubstr("next: Move vectorized_elementwise_kernel into the product before it"));
 
+  const std::optional<Advice> first = advise_if_quick(RunFacts(trace, {}), {.first_only = true});
+  ASSERT_TRUE(first.has_value());
+  EXPECT_THAT(first->cards, SizeIs(1));
+  EXPECT_EQ(next_line(*first), next_line(*advice));
+
   HandTrace hand;  // without steps
   HandRank& rank = hand.add_rank();
   for (std::int64_t i = 0; i < 3; ++i)

@@ -1,0 +1,133 @@
+#include "analyzer/trace/torch_costs.h"
+
+#include <array>
+#include <optional>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace swinscope {
+namespace {
+
+using Dims = std::vector<std::vector<std::int64_t>>;
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kPrecisions = {
+    {{"float", "fp32"}, {"c10::Half", "fp16"}, {"c10::BFloat16", "bf16"}, {"double", "fp64"}}};
+
+double bytes_per_value(std::string_view precision) { return precision == "fp32" ? 4 : precision == "fp64" ? 8 : 2; }
+
+// `times` products of batch x (m x k) and (k x n).
+struct Product {
+  std::int64_t batch = 1;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  std::int64_t times = 1;
+  bool is_exact = true;
+  std::string_view operation = "gemm";
+};
+
+std::optional<Product> of_matrices(const Dims& dims, std::size_t first) {
+  if (dims.size() < first + 2 || dims[first].size() != 2 || dims[first + 1].size() != 2) return std::nullopt;
+  return Product{.m = dims[first][0], .n = dims[first + 1][1], .k = dims[first][1]};
+}
+
+std::optional<Product> of_batches(const Dims& dims, std::size_t first) {
+  if (dims.size() < first + 2 || dims[first].size() != 3 || dims[first + 1].size() != 3) return std::nullopt;
+  return Product{.batch = dims[first][0], .m = dims[first][1], .n = dims[first + 1][2], .k = dims[first][2]};
+}
+
+// images: N x C x pixels; filters: K x C/groups x their pixels.
+std::optional<Product> of_convolution(const std::vector<std::int64_t>& images, const std::vector<std::int64_t>& filters,
+                                      std::int64_t times, bool is_exact) {
+  if (images.size() < 3 || filters.size() != images.size()) return std::nullopt;
+  Product product{
+      .m = images[0], .n = filters[0], .k = filters[1], .times = times, .is_exact = is_exact, .operation = "conv"};
+  for (std::size_t i = 2; i < images.size(); ++i) {
+    product.m *= images[i];
+    product.k *= filters[i];
+  }
+  return product;
+}
+
+std::optional<Product> product_by(std::string_view name, const Dims& dims) {
+  if (name == "aten::mm") return of_matrices(dims, 0);
+  if (name == "aten::addmm" || name == "aten::_addmm_activation") return of_matrices(dims, 1);
+  if (name == "aten::bmm") return of_batches(dims, 0);
+  if (name == "aten::baddbmm") return of_batches(dims, 1);
+  if (dims.size() >= 2 && (name == "aten::cudnn_convolution" || name == "aten::miopen_convolution"))
+    return of_convolution(dims[0], dims[1], 1, false);
+  // Gradients of the images and of the filters, from that of the result.
+  if (dims.size() >= 3 && name == "aten::convolution_backward") return of_convolution(dims[0], dims[2], 2, true);
+  return std::nullopt;
+}
+
+OperationPayload payload_of(const Product& product, std::string_view precision) {
+  const auto [batch, m, n, k, times, is_exact, operation] = product;
+  const double width = bytes_per_value(precision) * static_cast<double>(times * batch);
+  OperationPayload payload;
+  payload.operation = operation;
+  payload.precision = precision;
+  payload.flops = 2 * times * batch * m * n * k;
+  payload.bytes_read = static_cast<std::int64_t>(width * static_cast<double>(m * k + k * n));
+  payload.bytes_written = static_cast<std::int64_t>(width * static_cast<double>(m * n));
+  payload.has_cost = is_exact;
+  if (batch == 1) {
+    payload.input_shape = {m, k};
+    payload.output_shape = {m, n};
+  } else {
+    payload.input_shape = {batch, m, k};
+    payload.output_shape = {batch, m, n};
+  }
+  return payload;
+}
+
+// Sizes come from a file: none is negative, and products of them must not overflow.
+bool is_plausible(const Product& product) {
+  constexpr double kMost = 1e18;
+  double flops = 2.0;
+  for (const std::int64_t size : {product.batch, product.m, product.n, product.k, product.times}) {
+    if (size <= 0) return false;
+    flops *= static_cast<double>(size);
+  }
+  return flops < kMost;
+}
+
+}  // namespace
+
+const TorchCosts::Inputs& TorchCosts::inputs_of(StringId json) {
+  const auto [entry, is_new] = inputs_.try_emplace(json);
+  Inputs& inputs = entry->second;
+  if (!is_new || json == kNoString) return inputs;
+  const nlohmann::json object = nlohmann::json::parse(trace_.text(json), nullptr, false);
+  if (!object.is_object()) return inputs;
+  if (const auto dims = object.find("input_dims"); dims != object.end() && dims->is_array()) {
+    for (const nlohmann::json& input : *dims) {
+      std::vector<std::int64_t>& sizes = inputs.dims.emplace_back();
+      if (!input.is_array()) continue;
+      for (const nlohmann::json& size : input)
+        if (size.is_number_integer()) sizes.push_back(size.get<std::int64_t>());
+    }
+  }
+  if (const auto types = object.find("input_types"); types != object.end() && types->is_array()) {
+    for (const nlohmann::json& type : *types)
+      for (const auto& [torch, name] : kPrecisions)
+        if (inputs.precision.empty() && type == torch) inputs.precision = name;
+  }
+  return inputs;
+}
+
+std::string_view TorchCosts::precision(StringId json) { return inputs_of(json).precision; }
+
+const OperationPayload* TorchCosts::product(StringId name, StringId json) {
+  if (json == kNoString) return nullptr;
+  const auto [entry, is_new] = products_.try_emplace(std::uint64_t{name} << 32U | json, nullptr);
+  if (!is_new) return entry->second;
+  const Inputs& inputs = inputs_of(json);
+  const std::optional<Product> product = product_by(trace_.text(name), inputs.dims);
+  if (product && is_plausible(*product))
+    entry->second = &payloads_.emplace_back(payload_of(*product, inputs.precision));
+  return entry->second;
+}
+
+}  // namespace swinscope
