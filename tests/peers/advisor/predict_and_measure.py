@@ -13,9 +13,10 @@ Needs torch and timm, and a GPU (--device cpu --smoke runs the flow without one;
 everything, DIR/ledger.json the predictions as swinscope wrote them. What was predicted for a variant after it was measured is named so,
 and no part of the summary. A case that fails is told and left out, the others go on; exit 1 at the end.
 
-A variant is the changes whose kind and title CARDS names. Two predictions: `predicted` is the step that the advisor gives, of the traced
-step (of the step without the recorder's cost where the recorder is ours); `from untraced` is the eager step without a recorder less
-the predicted saving, which is right where the recorder's cost is hidden or not part of what is saved.
+A variant is the changes whose kind and title CARDS names; where places were found and none saves anything, the step as it is. Two
+predictions: `predicted` is the step that the advisor gives, of the traced step (of the step without the recorder's cost where that is
+known); `from untraced` is the eager step without a recorder less the predicted saving, which is right where the recorder's cost is
+hidden or not part of what is saved.
 Error = (predicted - measured) / measured. The spread is (longest - shortest) / median of the windows of all measurements of the program.
 A program is host-bound where the GPU is done as soon as the host has handed over the last step: its times are those of the machine's host.
 
@@ -52,6 +53,7 @@ CARDS = {
 COMBINED = {"train": ("bf16", "fused-adamw", "sdpa", "graph"), "infer": ("fp16", "sdpa", "graph")}
 WITHOUT_ATTENTION = "resnet50"
 NO_GPU_WORK = "the trace has no GPU events"  # so the advisor says
+SAVES_NOTHING = "none saves"
 STEPS = 6  # traced, after a first one that fills the device's queue
 
 
@@ -269,6 +271,9 @@ def reasons(data, kinds):
 def predict_variant(arguments, trace, data, variant, case):
     ids, lacks = changes_of(data["opportunities"], variant, case)
     prediction = {"made": now(), "applied": ids, "lacks": lacks, "why": reasons(data, lacks)}
+    if not ids and len(lacks) == 1 and SAVES_NOTHING in prediction["why"]:
+        step = data.get("unrecorded_step_ns", data["replayed_step_ns"])  # places were found: that they save nothing is a prediction
+        return {**prediction, "lacks": [], "before_ns": step, "step_ns": step, "step_least_ns": step, "step_most_ns": step}
     if not ids:
         return prediction
     label = f"{case} {variant} from eager, {arguments.recorder}"
@@ -443,6 +448,8 @@ class Row:
             parts.append("not predicted: " + (self.prediction.get("failed") or self.prediction.get("why") or "no advice"))
         elif self.prediction["lacks"]:
             parts.append("without " + ", ".join(self.prediction["lacks"]))
+        elif not self.prediction["applied"]:
+            parts.append(self.prediction["why"])
         if self.variant == "bf16" and any("fp16" in change for change in self.prediction.get("applied", [])):
             parts.append("by the card of fp16")
         if self.predicted() is not None and self.is_late():
