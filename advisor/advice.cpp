@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -53,8 +54,7 @@ void Advisor::remove_recording_cost() {
   advice_.recording_cost = find_recording_cost(graph_, run_, rates_ ? &*rates_ : nullptr);
   advice_.unrecorded_step_ns = advice_.error.replayed_step_ns;
   if (!advice_.has_recording_cost()) return;
-  remove_from_launches(static_cast<double>(advice_.recording_cost.per_launch_ns), graph_);
-  remove_from_gaps(advice_.recording_cost.per_kernel_ns, graph_);
+  remove(advice_.recording_cost, run_.trace, graph_);
   advice_.unrecorded_step_ns = replayed_step_ns(graph_, replay(graph_), run_);
 }
 
@@ -129,11 +129,16 @@ void Advisor::find_cards(const Work& work, const AdviceOptions& options) {
           {std::string(kind.key), std::string(lacking.empty() ? "no place for it was found in the trace" : lacking)});
       continue;
     }
-    changes.resize(std::min(found, options.most_of_a_kind));
+    const auto first_left = changes.begin() + static_cast<std::ptrdiff_t>(std::min(found, options.most_of_a_kind));
+    std::move(first_left, changes.end(), std::back_inserter(others_));
+    changes.erase(first_left, changes.end());
     std::size_t kept = 0;
     for (Change& change : changes) {
       Card card = evaluate(std::move(change));
-      if (!is_worth(card, options)) continue;
+      if (!is_worth(card, options)) {
+        others_.push_back(std::move(card.change));
+        continue;
+      }
       ++kept;
       advice_.cards.push_back(std::move(card));
     }
@@ -147,22 +152,35 @@ void Advisor::find_cards(const Work& work, const AdviceOptions& options) {
   std::ranges::stable_sort(advice_.cards, std::ranges::greater(), &Card::likely_ns);
 }
 
-std::array<std::int64_t, 3> Advisor::simulate(const std::vector<std::string>& ids) const {
+// In the order in which they are made.
+std::vector<const Change*> Advisor::changes_of(const std::vector<std::string>& ids) const {
+  std::vector<const Change*> known;
+  for (const Card& card : advice_.cards)
+    known.push_back(&card.change);
+  const std::size_t cards = known.size();
+  for (const Change& change : others_)
+    known.push_back(&change);
   for (const std::string& id : ids) {
-    if (std::ranges::find(advice_.cards, id, [](const Card& card) { return card.change.id; }) != advice_.cards.end())
+    if (std::ranges::any_of(known, [&](const Change* change) { return change->id == id || change->kind == id; }))
       continue;
-    std::vector<std::string> known;
-    for (const Card& card : advice_.cards)
-      known.push_back(card.change.id);
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < cards; ++i)
+      names.push_back(known[i]->id);
     throw Error(ErrorKind::kUsage, fmt::format("{}: there is no such change", id), "",
-                known.empty() ? "none was found" : fmt::format("there are {}", fmt::join(known, ", ")));
+                names.empty() ? "none was found" : fmt::format("there are {}", fmt::join(names, ", ")));
   }
-  std::vector<const Change*> applied;
-  for (const ChangeKind& kind : change_kinds()) {  // in the order in which they are made
-    for (const Card& card : advice_.cards)
-      if (card.change.kind == kind.key && std::ranges::find(ids, card.change.id) != ids.end())
-        applied.push_back(&card.change);
+  std::vector<const Change*> made;
+  for (const ChangeKind& kind : change_kinds()) {
+    for (const Change* change : known) {
+      const auto names_it = [&](const std::string& id) { return id == change->id || id == kind.key; };
+      if (change->kind == kind.key && std::ranges::any_of(ids, names_it)) made.push_back(change);
+    }
   }
+  return made;
+}
+
+std::array<std::int64_t, 3> Advisor::simulate(const std::vector<std::string>& ids) const {
+  const std::vector<const Change*> applied = changes_of(ids);
   refuse_alternatives(applied);
   std::array<std::int64_t, 3> result{};
   for (const Estimate estimate : kEstimates)
@@ -247,18 +265,22 @@ namespace {
 
 std::string note_on_recording(const Advice& advice) {
   const RecordingCost& cost = advice.recording_cost;
-  const std::string_view by = cost.timed_step_ns ? ", by which it comes nearest to that of the timing runs" : "";
-  if (cost.per_kernel_ns > 0) {
-    return fmt::format(
-        "Savings are of the step without the recorder's cost, {} for each launch and {} for each kernel{}.",
-        format_duration(cost.per_launch_ns), format_duration(cost.per_kernel_ns), by);
+  if (!advice.has_recording_cost()) {
+    return cost.timed_step_ns ? "Savings are of the traced step, which is no longer than that of the timing runs."
+                              : "Savings are of the traced step: what the recorder cost is not known.";
   }
-  if (cost.per_launch_ns > 0) {
-    return fmt::format("Savings are of the step without the recorder's cost, {} for each launch{}.",
-                       format_duration(cost.per_launch_ns), by);
-  }
-  return cost.timed_step_ns ? "Savings are of the traced step, which is no longer than that of the timing runs."
-                            : "Savings are of the traced step: what the recorder cost is not known.";
+  std::vector<std::string> parts;
+  const auto add = [&](std::int64_t ns, std::string_view of) {
+    if (ns > 0) parts.push_back(fmt::format("{} for each {}", format_duration(ns), of));
+  };
+  add(cost.per_operator_ns, "operator");
+  add(cost.per_launch_ns, "launch");
+  add(cost.per_kernel_ns, "kernel");
+  return fmt::format("Savings are of the step without the recorder's cost, {}{}.", fmt::join(parts, " and "),
+                     cost.timed_step_ns ? ", by which it comes nearest to that of the timing runs"
+                     : cost.per_operator_ns > 0
+                         ? ", estimated by the trace's shortest operators: host-bound steps are known to a quarter"
+                         : "");
 }
 
 std::string headline(const Advice& advice) {

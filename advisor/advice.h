@@ -39,7 +39,8 @@ struct Abstention {
 };
 
 struct AdviceOptions {
-  // Ids of the changes that are simulated together; empty: all but the speculative ones.
+  // Ids of the changes that are simulated together, or kinds, for all changes of one; empty: all but the speculative
+  // ones that are worth a card.
   std::vector<std::string> applied = {};
   std::optional<std::filesystem::path> peaks = {};  // the GPU's rates; nothing: those that come with the program
   double bound = 0.05;                              // of the step: above it the replay is not good enough
@@ -63,7 +64,9 @@ struct Advice {
 
   bool is_refused() const { return !abstained.empty() && abstained.front().of == "advice"; }
   std::int64_t step_ns() const { return unrecorded_step_ns; }
-  bool has_recording_cost() const { return recording_cost.per_launch_ns > 0 || recording_cost.per_kernel_ns > 0; }
+  bool has_recording_cost() const {
+    return recording_cost.per_launch_ns > 0 || recording_cost.per_kernel_ns > 0 || recording_cost.per_operator_ns > 0;
+  }
 };
 
 // Keeps the graph of a run, so that changes are switched on and off without making it anew. Several threads may
@@ -75,8 +78,8 @@ class Advisor {
 
   // Nothing is applied yet.
   const Advice& advice() const { return advice_; }
-  // The step with these changes, by Estimate (the least saved first). Throws Error(kUsage) for an id that no card has,
-  // and for alternatives of each other.
+  // The step with these changes, by Estimate (the least saved first): ids or kinds, also of changes that save too
+  // little by themselves for a card. Throws Error(kUsage) for what is neither, and for alternatives of each other.
   std::array<std::int64_t, 3> simulate(const std::vector<std::string>& ids) const;
   // The work that a card's change is about, in the order of its evidence.
   std::vector<EvidenceEvent> evidence_of(const Card& card) const;
@@ -89,12 +92,14 @@ class Advisor {
   bool find_first_card(const Work& work, const AdviceOptions& options);
   bool is_worth(const Card& card, const AdviceOptions& options) const;
   Card evaluate(Change change) const;
+  std::vector<const Change*> changes_of(const std::vector<std::string>& ids) const;
 
   const RunFacts& run_;
   DependencyGraph graph_;
   std::optional<Rates> rates_;
   GraphCosts graph_costs_;
   Advice advice_;
+  std::vector<Change> others_;  // that are worth no card by themselves
 };
 
 // Everything at once: the changes of `options.applied` are applied. Throws as Advisor does.

@@ -79,6 +79,12 @@ void capture(const Captured& captured, Estimate estimate, const GraphCosts& cost
     }
     is_first = false;
   }
+  for (const NodeIndex index : captured.left_out) {
+    CallNode& call = rank.calls[index];
+    host_ns += std::llround(kept * static_cast<double>(call.segment_ns + call.own_ns));
+    call.segment_ns = 0;
+    call.own_ns = 0;
+  }
   rank.calls[captured.calls.front()].own_ns = host_ns;
 }
 

@@ -48,8 +48,10 @@ inline constexpr std::int64_t kLongestDispatchNs = 500'000;
 // Launches of one thread, with nothing else between them, that become one launch of a CUDA graph.
 struct Captured {
   std::uint32_t rank = 0;
-  std::vector<NodeIndex> calls;  // by begin
-  std::int64_t nodes = 0;        // that they launch
+  std::vector<NodeIndex> calls = {};  // by begin
+  std::int64_t nodes = 0;             // that they launch
+  // Calls between these that ask or note something: they fall away.
+  std::vector<NodeIndex> left_out = {};
 };
 
 // The work starts so much before that before it on its stream has ended, by Estimate; at most half of what that takes.

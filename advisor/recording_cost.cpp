@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "advisor/change.h"
+#include "advisor/profiler_cost.h"
 #include "advisor/replay.h"
 #include "analyzer/base/statistics.h"
 #include "analyzer/experiment/timed_step.h"
@@ -94,8 +95,22 @@ RecordingCost find_recording_cost(const DependencyGraph& graph, const RunFacts& 
   const std::optional<std::int64_t> timed_ns = is_whole_run ? timed_step_beside(run.trace.path) : std::nullopt;
   if (timed_ns) return CostFinder(graph, run, rates).by(*timed_ns);
   RecordingCost cost;
-  if (is_ours(graph, run.trace)) cost.per_launch_ns = kOfRecordNs;
+  if (is_ours(graph, run.trace)) {
+    cost.per_launch_ns = kOfRecordNs;
+    return cost;
+  }
+  for (const RankGraph& rank : graph.ranks)
+    cost.per_operator_ns =
+        std::max(cost.per_operator_ns, operator_cost_ns(run.trace, run.trace.ranks[rank.rank_index]));
+  if (cost.per_operator_ns > 0) cost.per_launch_ns = CostFinder(graph, run, rates).usual_cost();
   return cost;
+}
+
+void remove(const RecordingCost& cost, const Trace& trace, DependencyGraph& graph) {
+  for (RankGraph& rank : graph.ranks)
+    remove_from_operators(cost.per_operator_ns, trace, rank);
+  if (cost.per_launch_ns > 0) remove_from_launches(static_cast<double>(cost.per_launch_ns), graph);
+  if (cost.per_kernel_ns > 0) remove_from_gaps(cost.per_kernel_ns, graph);
 }
 
 void remove_from_launches(double ns, DependencyGraph& graph) {

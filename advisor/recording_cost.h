@@ -12,8 +12,9 @@
 namespace swinscope {
 
 struct RecordingCost {
-  std::int64_t per_launch_ns = 0;  // of the host
-  std::int64_t per_kernel_ns = 0;  // of the GPU, between the one before it and this
+  std::int64_t per_launch_ns = 0;    // of the host
+  std::int64_t per_kernel_ns = 0;    // of the GPU, between the one before it and this
+  std::int64_t per_operator_ns = 0;  // of the host: PyTorch's, by profiler_cost.h
   // As the timing runs of the experiment's point have it that the run belongs to: what the costs then are by.
   std::optional<std::int64_t> timed_step_ns;
   bool operator==(const RecordingCost&) const = default;
@@ -21,10 +22,12 @@ struct RecordingCost {
 
 // By the point's timing runs, where the run has any and is looked at as a whole: the least costs without which the
 // replayed step is no longer than theirs. Else `record` lengthens each launch by 3.6 us
-// (docs/notes/012-cost-of-recording-cuda.md); what other recorders cost depends on what they record, and is not known.
-// rates: of the GPU, or none.
+// (docs/notes/012-cost-of-recording-cuda.md), PyTorch's profiler each operator (profiler_cost.h) and each launch by
+// what it takes longer than this GPU's usually do; what other recorders cost depends on what they record, and is not
+// known. rates: of the GPU, or none.
 RecordingCost find_recording_cost(const DependencyGraph& graph, const RunFacts& run, const Rates* rates);
 
+void remove(const RecordingCost& cost, const Trace& trace, DependencyGraph& graph);
 // Takes so much from each launching call, and where it is shorter from the host's time behind it.
 void remove_from_launches(double ns, DependencyGraph& graph);
 // Takes so much from the gap before each piece of GPU work, as far as there is one.

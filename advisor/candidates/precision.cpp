@@ -36,6 +36,12 @@ bool is_product(const WorkItem& item) {
 std::optional<std::array<double, 3>> factor_between(const WorkItem& item, const WorkItem* next) {
   if (item.operation->phase == "optimizer") return std::nullopt;
   const bool is_read_by_softmax = next != nullptr && next->kind == OperationKind::kSoftmaxLoss;
+  // PyTorch's kernels that find each element by its index take their time for that.
+  const bool is_indexing = item.full_name.find("at::native::") != std::string_view::npos &&
+                           item.full_name.find("vectorized") == std::string_view::npos;
+  if (is_indexing && is_pointwise(item.kind) && item.kind != OperationKind::kNorm &&
+      item.kind != OperationKind::kSoftmaxLoss)
+    return std::array<double, 3>{1, 0.85, 0.5};
   switch (item.kind) {
     case OperationKind::kElementwise:
     case OperationKind::kAttention:
@@ -55,8 +61,10 @@ std::optional<std::array<double, 3>> factor_between(const WorkItem& item, const 
 
 // Bytes that changes of precision move around a product: to 8 bits its input's, half of which become part of other
 // kernels; where PyTorch trains, whose parameters stay in 32 bits, those of the weights, and half of the input's.
-double cast_bytes(const ProductShape& shape, const Target& target, bool keeps_parameters) {
-  const double input = static_cast<double>(shape.batch) * static_cast<double>(shape.m) * static_cast<double>(shape.k);
+double cast_bytes(const ProductShape& shape, const Target& target, bool is_convolution, bool keeps_parameters) {
+  // A convolution's input has about as many values as its result: each is read for every pixel of a filter.
+  const double input = static_cast<double>(shape.batch) * static_cast<double>(shape.m) *
+                       static_cast<double>(is_convolution ? shape.n : shape.k);
   const double weights = static_cast<double>(shape.n) * static_cast<double>(shape.k);
   if (target.to == "fp8") return 3 * input;
   return target.halves_bytes && keeps_parameters && shape.batch == 1 ? 6 * (2 * weights + input) : 0.0;
@@ -70,7 +78,7 @@ std::optional<std::array<double, 3>> factor_of(const WorkItem& item, const Targe
   const std::optional<double> now_ns = rates.product_ns(target.from, *shape);
   const std::optional<double> then_ns = rates.product_ns(target.to, *shape);
   if (!now_ns || !then_ns || *now_ns <= 0) return std::nullopt;
-  const double bytes = cast_bytes(*shape, target, keeps_parameters);
+  const double bytes = cast_bytes(*shape, target, item.kind == OperationKind::kConv, keeps_parameters);
   const double casts_ns = bytes > 0 ? rates.bytes_ns(bytes).value_or(0) : 0.0;
   return std::array<double, 3>{(1.25 * *then_ns + casts_ns) / *now_ns, (*then_ns + 0.5 * casts_ns) / *now_ns,
                                0.85 * *then_ns / *now_ns};

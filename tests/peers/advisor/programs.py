@@ -19,8 +19,9 @@ import statistics
 import sys
 import time
 
-MODELS = {"resnet50": "resnet50", "deit_small": "deit_small_patch16_224", "swin_tiny": "swin_tiny_patch4_window7_224"}
-WITHOUT_ATTENTION = ("resnet50",)
+MODELS = {"resnet50": "resnet50", "deit_small": "deit_small_patch16_224", "swin_tiny": "swin_tiny_patch4_window7_224",
+          "resnet101": "resnet101", "vit_base": "vit_base_patch16_224", "swin_small": "swin_small_patch4_window7_224"}
+WITHOUT_ATTENTION = ("resnet50", "resnet101")
 CLASSES = 1000
 WINDOWS = 10
 LEAST_STEPS_OF_WINDOW = 3

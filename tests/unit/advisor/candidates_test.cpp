@@ -110,6 +110,13 @@ TEST(Epilogue, ReachesThroughCopiesThatReorder) {
   EXPECT_THAT(find_epilogues(three.work()), IsEmpty());
 }
 
+TEST(Epilogue, StandsBehindTheSumsOfAProductsParts) {
+  Candidates run([](HandStep& step) { step.kernel(kGemm, 100).kernel("splitKreduce_kernel", 10).kernel(kAdd, 60); });
+  const std::vector<Change> found = find_epilogues(run.work());
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_THAT(run.names(found[0].removed()), ElementsAre(kAdd));
+}
+
 TEST(Epilogue, HasThreeKernelsAtMost) {
   Candidates run([](HandStep& step) {
     step.kernel(kGemm, 100).kernel(kAdd, 10).kernel(kAdd, 10).kernel(kAdd, 10).kernel(kAdd, 10);
@@ -304,6 +311,28 @@ TEST(Optimizer, HasElementwiseKernelsOfItsPhase) {
   EXPECT_THAT(find_optimizers(optimizer.work()), SizeIs(1));
   Candidates backward(step_of("backward"));
   EXPECT_THAT(find_optimizers(backward.work()), IsEmpty());
+}
+
+TEST(Optimizer, ThatIsFusedIsNone) {
+  Candidates run([](HandStep& step) {
+    for (int i = 0; i < 14; ++i)
+      step.kernel("multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>, FusedAdamMathFunctor<float>>", 20);
+  });
+  EXPECT_THAT(find_optimizers(run.work()), IsEmpty());
+}
+
+// 6 of 10 beside one of 100: half, 15 % and nothing of them is added to it.
+TEST(Optimizer, ThatIsFusedMayTakeOverItsOtherKernels) {
+  Candidates run([](HandStep& step) {
+    for (int i = 0; i < 6; ++i)
+      step.kernel(kAdam, 10);
+    for (int i = 0; i < 2; ++i)
+      step.kernel("multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>, FusedAdamMathFunctor<float>>", 100);
+  });
+  const std::vector<Change> found = find_optimizers(run.work());
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_THAT(found[0].removed(), SizeIs(6)) << "the second fused kernel stays";
+  EXPECT_THAT(run.times(found[0]), ElementsAre(130, 109, 100));
 }
 
 TEST(Optimizer, OfFourKernelsIsFusedAlready) {
@@ -641,6 +670,45 @@ TEST(Graph, EndsWhereTheHostDoesSomethingElse) {
   };
   EXPECT_THAT(find_graphs(Candidates(launches(490)).work()), SizeIs(1));
   EXPECT_THAT(find_graphs(Candidates(launches(510)).work()), IsEmpty());
+}
+
+// Asking whether a stream is captured, or noting an event, ends no graph; allocating and copying synchronously does.
+TEST(Graph, LeavesOutWhatOnlyAsks) {
+  const auto changes_with = [](std::string_view call) {
+    HandTrace hand;
+    HandRank& rank = hand.add_rank();
+    rank.run.source = "another recorder";
+    for (std::int64_t i = 0; i < 10; ++i) {
+      rank.kernel(kGemm, rank.call("cudaLaunchKernel", 20 * i, 20 * i + 2), 20 * i + 5, 20 * i + 12);
+      if (i == 4) rank.call(call, 20 * i + 4, 20 * i + 6);
+    }
+    rank.call("cudaDeviceSynchronize", 200, 205);
+    rank.step(0, 210);
+    const Replayed run(hand.build());
+    return find_graphs(Work(run.facts, run.graph));
+  };
+  for (const std::string_view harmless : {"cudaStreamIsCapturing", "cudaEventRecord", "cudaGetErrorString"}) {
+    const std::vector<Change> found = changes_with(harmless);
+    ASSERT_THAT(found, SizeIs(1)) << harmless;
+    EXPECT_EQ(found[0].captured.at(0).nodes, 10) << harmless;
+    EXPECT_THAT(found[0].captured.at(0).left_out, SizeIs(1)) << harmless;
+  }
+  for (const std::string_view ends : {"cudaMalloc", "cudaMemcpy", "hipMemcpyWithStream"})
+    EXPECT_THAT(changes_with(ends), IsEmpty()) << ends << ": five on each side";
+}
+
+TEST(Graph, IsOfOneStep) {
+  HandTrace hand;
+  HandRank& rank = hand.add_rank();
+  rank.run.source = "another recorder";
+  for (std::int64_t i = 0; i < 20; ++i)
+    rank.kernel(kGemm, rank.call("cudaLaunchKernel", 20 * i, 20 * i + 2), 20 * i + 5, 20 * i + 12);
+  rank.step(0, 200);
+  rank.step(200, 400);
+  const Replayed run(hand.build());
+  const std::vector<Change> found = find_graphs(Work(run.facts, run.graph));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_THAT(found[0].captured, SizeIs(2));
 }
 
 TEST(Graph, IsNotOfHipsGraphs) {

@@ -1,0 +1,93 @@
+#include "advisor/profiler_cost.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "analyzer/base/statistics.h"
+#include "analyzer/trace/thread_ranges.h"
+
+namespace swinscope {
+namespace {
+
+constexpr double kOfPair = 2.4;
+
+// They hand on what they are given, with at most another view of it.
+bool is_wrapper(std::string_view name) {
+  constexpr std::array<std::string_view, 20> kNames = {
+      "aten::transpose", "aten::t",          "aten::expand",      "aten::permute",      "aten::slice",
+      "aten::select",    "aten::conv2d",     "aten::convolution", "aten::_convolution", "aten::batch_norm",
+      "aten::reshape",   "aten::flatten",    "aten::softmax",     "aten::to",           "aten::_batch_norm_impl_index",
+      "aten::relu",      "aten::layer_norm", "aten::max_pool2d",  "aten::matmul",       "aten::linear"};
+  return std::ranges::find(kNames, name) != kNames.end();
+}
+
+std::vector<ThreadRanges> operators_of(const Trace& trace, const Rank& rank) {
+  return thread_ranges(rank,
+                       [&](std::uint32_t domain) { return rank.domain_name(domain, trace.strings) == kDomainTorchOp; });
+}
+
+// Begins and ends of a thread's operators, ascending.
+std::vector<std::int64_t> boundaries_of(const ThreadRanges& thread, const Ranges& ranges) {
+  std::vector<std::int64_t> times;
+  times.reserve(2 * thread.nested.size());
+  for (const EventIndex range : thread.nested) {
+    times.push_back(ranges.start_ns[range]);
+    times.push_back(ranges.end_ns[range]);
+  }
+  std::ranges::sort(times);
+  return times;
+}
+
+std::int64_t count_between(std::span<const std::int64_t> times, std::int64_t begin_ns, std::int64_t end_ns) {
+  return std::ranges::lower_bound(times, end_ns) - std::ranges::lower_bound(times, begin_ns);
+}
+
+}  // namespace
+
+std::int64_t operator_cost_ns(const Trace& trace, const Rank& rank) {
+  constexpr std::size_t kEnough = 50;
+  std::vector<std::int64_t> beyond_ns;
+  for (const ThreadRanges& thread : operators_of(trace, rank)) {
+    std::vector<std::uint32_t> children(thread.nested.size(), 0);
+    std::vector<std::int64_t> within_ns(thread.nested.size(), 0);
+    for (std::size_t i = 0; i < thread.nested.size(); ++i) {
+      const std::uint32_t parent = thread.parent[i];
+      if (parent == ThreadRanges::kNone) continue;
+      ++children[parent];
+      within_ns[parent] += rank.ranges.end_ns[thread.nested[i]] - rank.ranges.start_ns[thread.nested[i]];
+    }
+    for (std::size_t i = 0; i < thread.nested.size(); ++i) {
+      const EventIndex range = thread.nested[i];
+      if (children[i] == 1 && is_wrapper(trace.text(rank.ranges.name[range])))
+        beyond_ns.push_back(rank.ranges.end_ns[range] - rank.ranges.start_ns[range] - within_ns[i]);
+    }
+  }
+  if (beyond_ns.size() < kEnough) return 0;
+  std::ranges::sort(beyond_ns);
+  return std::llround(kOfPair * static_cast<double>(quantile(beyond_ns, 0.5)));
+}
+
+void remove_from_operators(std::int64_t ns, const Trace& trace, RankGraph& graph) {
+  if (ns <= 0) return;
+  const Rank& rank = trace.ranks[graph.rank_index];
+  std::unordered_map<std::uint64_t, std::vector<std::int64_t>> boundaries;  // by thread
+  for (const ThreadRanges& thread : operators_of(trace, rank))
+    boundaries.emplace(thread.global_tid, boundaries_of(thread, rank.ranges));
+  for (CallNode& call : graph.calls) {
+    if (call.before == kNoNode) continue;
+    const auto found = boundaries.find(rank.api_lanes[call.thread].global_tid);
+    if (found == boundaries.end()) continue;
+    const std::int64_t end_ns = rank.api.start_ns[call.event];
+    for (std::int64_t* host_ns : {&call.segment_ns, &call.handed_ns}) {
+      const std::int64_t count = count_between(found->second, end_ns - *host_ns, end_ns);
+      *host_ns = std::max<std::int64_t>(0, *host_ns - count * ns / 2);
+    }
+  }
+}
+
+}  // namespace swinscope
