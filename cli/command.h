@@ -99,6 +99,7 @@ void add_record(Program& program);
 void add_trigger(Program& program);
 void add_report(Program& program);
 void add_scale(Program& program);
+void add_stragglers(Program& program);
 void add_sweep(Program& program);
 
 }  // namespace swinscope::cli

@@ -38,6 +38,7 @@ int run(int argc, char** argv) {
   add_layers(program);
   add_ranges(program);
   add_ranks(program);
+  add_stragglers(program);
   add_launches(program);
   add_critical_path(program);
   add_advise(program);

@@ -23,20 +23,11 @@ struct Key {
   }
 };
 
-bool is_collective(const Trace& trace, const GpuEvents& gpu, EventIndex event) {
-  return gpu.kind[event] == GpuKind::kKernel && gpu.gpu_class[event] == GpuClass::kCommunication &&
-         trace.text(gpu.name[event]).find("SendRecv") == std::string_view::npos;
+bool is_communication(const GpuEvents& gpu, EventIndex event) {
+  return gpu.kind[event] == GpuKind::kKernel && gpu.gpu_class[event] == GpuClass::kCommunication;
 }
 
-const CollectiveRecord* record_of(const Rank& rank, EventIndex event) {
-  const auto wanted = std::tuple(rank.gpu.correlation[event], rank.gpu.graph_node[event]);
-  const auto found = std::lower_bound(
-      rank.collectives.begin(), rank.collectives.end(), wanted,
-      [](const CollectiveRecord& r, const auto& key) { return std::tuple(r.correlation, r.graph_node) < key; });
-  const bool same =
-      found != rank.collectives.end() && std::tuple(found->correlation, found->graph_node) == wanted && found->seq >= 0;
-  return same ? &*found : nullptr;
-}
+bool is_transfer(std::string_view kernel) { return kernel.find("SendRecv") != std::string_view::npos; }
 
 // The keys of a device's collectives, in time order.
 std::vector<std::pair<Key, EventIndex>> keys_of(const Trace& trace, const RunScope& scope, const DeviceScope& device) {
@@ -45,10 +36,11 @@ std::vector<std::pair<Key, EventIndex>> keys_of(const Trace& trace, const RunSco
   std::map<std::tuple<std::string, std::string, std::int64_t>, std::int64_t> seen;
   std::vector<std::pair<Key, EventIndex>> keys;
   for (const EventIndex e : device.events) {
-    if (!is_collective(trace, rank.gpu, e) || !scope.has_gpu_event(device.rank_index, e)) continue;
+    if (!is_communication(rank.gpu, e) || !scope.has_gpu_event(device.rank_index, e)) continue;
     Key key;
     key.name = trace.text(rank.gpu.short_name[e]);
-    const CollectiveRecord* record = record_of(rank, e);
+    const CollectiveRecord* record = collective_record(rank, e);
+    if (is_transfer(key.name) && (record == nullptr || record->group_size != 2)) continue;
     if (record != nullptr) {
       key.group = trace.text(record->ranks).empty() ? trace.text(record->group_name) : trace.text(record->ranks);
       key.step = record->seq;
@@ -64,21 +56,32 @@ std::vector<std::pair<Key, EventIndex>> keys_of(const Trace& trace, const RunSco
 
 }  // namespace
 
+const CollectiveRecord* collective_record(const Rank& rank, EventIndex event) {
+  const auto wanted = std::tuple(rank.gpu.correlation[event], rank.gpu.graph_node[event]);
+  const auto found = std::lower_bound(
+      rank.collectives.begin(), rank.collectives.end(), wanted,
+      [](const CollectiveRecord& r, const auto& key) { return std::tuple(r.correlation, r.graph_node) < key; });
+  const bool same =
+      found != rank.collectives.end() && std::tuple(found->correlation, found->graph_node) == wanted && found->seq >= 0;
+  return same ? &*found : nullptr;
+}
+
 std::vector<Collective> match_collectives(const Trace& trace, const RunScope& scope) {
   std::map<Key, std::vector<CollectiveMember>> by_key;
   std::set<std::pair<std::size_t, std::int32_t>> devices;  // that take part in any; each has a scope for each window
   for (const DeviceScope& device : scope.devices()) {
     const auto keys = keys_of(trace, scope, device);
-    if (!keys.empty()) devices.emplace(device.rank_index, device.device);
-    for (const auto& [key, event] : keys)
+    for (const auto& [key, event] : keys) {
       by_key[key].push_back({device.rank_index, device.device, event});
+      if (!is_transfer(key.name)) devices.emplace(device.rank_index, device.device);
+    }
   }
   std::vector<Collective> collectives;
-  if (devices.size() < 2) return collectives;
   for (auto& [key, members] : by_key) {
+    if (members.size() < 2) continue;
     // One that only some of the devices have is of a part of the ranks, or was not recorded everywhere.
-    if (members.size() == devices.size() || (!key.group.empty() && members.size() >= 2))
-      collectives.push_back({key.method, std::move(members)});
+    if (members.size() == devices.size() || !key.group.empty())
+      collectives.push_back({key.method, std::move(members), is_transfer(key.name)});
   }
   return collectives;
 }

@@ -1,10 +1,12 @@
 // The collectives of a job (METRICS "Collectives"): which GPU events of the devices of all ranks are one and the same
 // operation. A fact that analyses divide by and clocks are aligned by; nothing here compares times of two ranks.
 //
-// Matched are, of the devices of a scope, communication kernels that are no send or receive and have the same name:
+// Matched are, of the devices of a scope, communication kernels with the same name:
 //   by sequence   of the same process group and sequence number, where the source has these;
 //   by order      else: the same ordinal within the same measured step (of the whole trace where that is the scope).
 // One that only some of the devices have counts where its process group is known, else it was not recorded everywhere.
+// A send and its receive are matched by sequence, in a process group of two: of a larger one nobody says who sends to
+// whom.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +29,11 @@ struct CollectiveMember {
 struct Collective {
   CollectiveMatch method = CollectiveMatch::kOrder;
   std::vector<CollectiveMember> members;  // at least two, by rank, device, time
+  bool is_transfer = false;               // of one rank to another: a send and its receive
 };
+
+// What the source says of a communication kernel, with a sequence number; null: it says nothing.
+const CollectiveRecord* collective_record(const Rank& rank, EventIndex event);
 
 // By process group, kernel name, step or sequence number, ordinal. None where fewer than two devices have any.
 std::vector<Collective> match_collectives(const Trace& trace, const RunScope& scope);

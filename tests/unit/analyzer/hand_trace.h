@@ -74,6 +74,19 @@ class HandRank {
     kernel(name, call("cudaLaunchKernel", begin, begin + 2, thread), start, end, on);
   }
 
+  // What the source says of the communication kernel with this correlation: its process group, as "[0, 1]".
+  void collective(std::string_view name, std::uint32_t correlation, std::string_view ranks, std::int32_t size,
+                  std::int64_t seq) {
+    CollectiveRecord r;
+    r.global_pid = run.global_pid;
+    r.correlation = correlation;
+    r.name = sink_.intern(name);
+    r.ranks = sink_.intern(ranks);
+    r.group_size = size;
+    r.seq = seq;
+    sink_.add(r);
+  }
+
   // A call of one unit that puts the event onto the stream.
   void record(const CudaEvent& event, std::int64_t begin, const Stream& on = {}, std::uint64_t thread = 1) {
     CudaEventRecord r;
