@@ -246,19 +246,6 @@ class WindowFinder {
   const HostClock clock_;
 };
 
-// The host's part of the steps that a device's window is of.
-Interval host_part(const RankSteps& steps, const DeviceScope& scope) {
-  Interval host{std::numeric_limits<std::int64_t>::max(), kNever};
-  for (const Interval& step : steps.measured()) {
-    // A window may begin after its first step did, where the host runs ahead.
-    if (step.end_ns > scope.window.begin_ns - step.length() && step.begin_ns < scope.window.end_ns) {
-      host.begin_ns = std::min(host.begin_ns, step.begin_ns);
-      host.end_ns = std::max(host.end_ns, step.end_ns);
-    }
-  }
-  return host;
-}
-
 // When an operation would start if all before it had happened when it did.
 std::int64_t start_after_recorded(const RankGraph& graph, const Rank& rank, NodeIndex op) {
   const OpNode& node = graph.ops[op];
@@ -339,8 +326,8 @@ std::vector<ReplayedWindow> replayed_windows(const DependencyGraph& graph, const
     const WindowFinder finder(run, graph.ranks[r], replay.ranks[r]);
     for (const DeviceScope& scope : run.scope.devices()) {
       if (scope.rank_index != graph.ranks[r].rank_index) continue;
-      const Interval host = host_part(run.scope.steps()[scope.rank_index], scope);
-      windows.push_back({r, scope.device, scope.steps, finder.of(scope.device, scope.window, host), finder.thread()});
+      windows.push_back(
+          {r, scope.device, scope.steps, finder.of(scope.device, scope.window, scope.host), finder.thread()});
     }
   }
   return windows;

@@ -137,8 +137,8 @@ void RunScope::find_devices(std::size_t rank_index) {
   const Rank& rank = trace_.ranks[rank_index];
   const RankSteps& steps = steps_[rank_index];
   const auto add = [&](std::int32_t device, const std::vector<EventIndex>& events, Interval window,
-                       std::int64_t count) {
-    DeviceScope scope{rank_index, device, window, count, {}};
+                       const Interval& host, std::int64_t count) {
+    DeviceScope scope{rank_index, device, window, count, host, {}};
     for (const EventIndex e : events) {
       const bool inside = rank.gpu.end_ns[e] > window.begin_ns && rank.gpu.start_ns[e] < window.end_ns;
       const bool empty_inside = rank.gpu.end_ns[e] == rank.gpu.start_ns[e] && holds(window, rank.gpu.start_ns[e]);
@@ -154,12 +154,13 @@ void RunScope::find_devices(std::size_t rank_index) {
       Interval whole{rank.gpu.start_ns[events.front()], rank.gpu.end_ns[events.front()]};
       for (const EventIndex e : events)
         whole.end_ns = std::max(whole.end_ns, rank.gpu.end_ns[e]);
-      add(device, events, whole, 0);
+      add(device, events, whole, whole, 0);
       continue;
     }
     for (const std::span<const Interval> group : by_recorded_window(rank, steps.measured())) {
       const Interval window = device_window(rank, events, span_of(group), steps.is_repetition());
-      if (window.length() > 0) add(device, events, window, static_cast<std::int64_t>(group.size()));
+      if (window.length() > 0)
+        add(device, events, window, span_of(group), static_cast<std::int64_t>(group.size()));
     }
   }
 }

@@ -31,6 +31,7 @@ struct DeviceScope {
   std::int32_t device = 0;
   Interval window;
   std::int64_t steps = 0;          // 0 where the scope is the whole trace
+  Interval host;                   // of its steps: from the begin of the first to the end of the last; else the window
   std::vector<EventIndex> events;  // those that the window holds in part at least, by start
 };
 

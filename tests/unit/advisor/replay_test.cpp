@@ -311,6 +311,24 @@ TEST(Replay, TheStepEndsWithWhatItLaunchedAndTheNextOneBeginsThere) {
 }
 
 // A kernel that polls was launched before the step and outlasts it.
+// The window of 105 .. 270, of three steps, though two of these had ended for the host long before it began.
+TEST(Replay, AHostMayRunSeveralStepsAhead) {
+  HandTrace hand;
+  HandRank& rank = hand.add_rank();
+  rank.launch("before", 0, 5, 105);
+  rank.launch("first", 10, 106, 156);
+  rank.launch("second", 20, 157, 207);
+  rank.launch("third", 30, 208, 258);
+  rank.call("cudaDeviceSynchronize", 34, 263);
+  rank.step(10, 20);
+  rank.step(20, 30);
+  rank.step(30, 270);
+  Replayed run(hand.build());
+  EXPECT_EQ(run.differences(), Lines{});
+  EXPECT_EQ(run.step(), 55);
+  EXPECT_EQ(run.facts.scope.step_ns(), 55'000);
+}
+
 TEST(Replay, WhatOutlastsTheStepIsNotTheOneBefore) {
   HandTrace hand;
   HandRank& rank = hand.add_rank();
