@@ -159,8 +159,7 @@ void RunScope::find_devices(std::size_t rank_index) {
     }
     for (const std::span<const Interval> group : by_recorded_window(rank, steps.measured())) {
       const Interval window = device_window(rank, events, span_of(group), steps.is_repetition());
-      if (window.length() > 0)
-        add(device, events, window, span_of(group), static_cast<std::int64_t>(group.size()));
+      if (window.length() > 0) add(device, events, window, span_of(group), static_cast<std::int64_t>(group.size()));
     }
   }
 }

@@ -1,0 +1,218 @@
+#include "advisor/delays.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "analyzer/base/statistics.h"
+
+namespace swinscope {
+namespace {
+
+constexpr std::int64_t kMicrosecond = 1'000;
+
+// What is usual among what was seen, by key, where enough was. `of` is a quantile, or the mean: the mean where delays
+// add up over a step, the quantile where something else may have been part of what was seen.
+template <typename Key>
+class Usual {
+ public:
+  explicit Usual(std::optional<double> of = 0.5) : quantile_(of) {}
+  void add(const Key& key, std::int64_t value) {
+    by_key_[key].push_back(value);
+    all_.push_back(value);
+  }
+  void finish() {
+    for (auto& [key, values] : by_key_)
+      std::ranges::sort(values);
+    std::ranges::sort(all_);
+  }
+  std::optional<std::int64_t> of(const Key& key) const {
+    const auto found = by_key_.find(key);
+    if (found == by_key_.end() || found->second.size() < kEnough) return std::nullopt;
+    return value_of(found->second);
+  }
+  std::int64_t of_all(std::int64_t otherwise) const { return all_.empty() ? otherwise : value_of(all_); }
+
+ private:
+  std::int64_t value_of(const std::vector<std::int64_t>& sorted) const {
+    if (quantile_) return quantile(sorted, *quantile_);
+    return std::accumulate(sorted.begin(), sorted.end(), std::int64_t{0}) / static_cast<std::int64_t>(sorted.size());
+  }
+
+  static constexpr std::size_t kEnough = 3;
+  std::optional<double> quantile_;
+  std::map<Key, std::vector<std::int64_t>> by_key_;
+  std::vector<std::int64_t> all_;
+};
+
+bool is_idle_at(const RankNodes& nodes, NodeIndex op, std::int64_t when) {
+  const NodeIndex before = nodes.graph.ops[op].before;
+  return (before == kNoNode || nodes.end_of_op(before) < when) && !nodes.waits.contains(op);
+}
+
+// Launches that took far longer than others while many were outstanding waited for room.
+void find_queue(RankNodes& nodes, const Usual<StringId>& own) {
+  constexpr std::int64_t kTimes = 4;
+  constexpr std::int64_t kLeastNs = 30 * kMicrosecond;
+  constexpr std::size_t kOutstanding = 900;
+  std::vector<std::int64_t> ends;  // of launched work, by launch
+  std::vector<NodeIndex> launches;
+  for (NodeIndex index = 0; index < nodes.graph.calls.size(); ++index) {
+    const CallNode& call = nodes.graph.calls[index];
+    if (!call.is_launch) continue;
+    std::int64_t end_ns = 0;
+    for (NodeIndex op = call.ops.begin; op < call.ops.end; ++op)
+      end_ns = std::max(end_ns, nodes.end_of_op(op));
+    launches.push_back(index);
+    ends.push_back(end_ns);
+  }
+  std::vector<std::int64_t> sorted = ends;
+  std::ranges::sort(sorted);
+  const auto outstanding = [&](std::size_t launched, std::int64_t when) {
+    const auto done = static_cast<std::size_t>(std::ranges::upper_bound(sorted, when) - sorted.begin());
+    return launched > done ? launched - done : 0;
+  };
+  std::vector<std::pair<NodeIndex, std::int64_t>> blocked;
+  std::vector<std::int64_t> lengths;
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    const NodeIndex index = launches[i];
+    const std::optional<std::int64_t> usual = own.of(nodes.name_of(index));
+    if (!usual || nodes.graph.calls[index].own_ns < std::max(kLeastNs, kTimes * *usual)) continue;
+    if (outstanding(i, nodes.begin_of(index)) < kOutstanding) continue;
+    blocked.emplace_back(index, *usual);
+    lengths.push_back(static_cast<std::int64_t>(outstanding(i, nodes.end_of(index))) + 1);  // and itself
+  }
+  if (blocked.empty()) return;
+  std::ranges::sort(lengths);
+  nodes.graph.queue_length = std::max<std::int64_t>(1, quantile(lengths, 0.5));
+  for (const auto& [index, usual] : blocked)
+    nodes.graph.calls[index].own_ns = usual;
+}
+
+// Names and launch configurations of the two.
+using Pair = std::tuple<StringId, StringId, std::uint32_t, std::uint32_t>;
+Pair pair_of(const RankNodes& nodes, const OpNode& node) {
+  const EventIndex before = nodes.graph.ops[node.before].event;
+  return {nodes.gpu.name[before], nodes.gpu.name[node.event], nodes.gpu.config[before], nodes.gpu.config[node.event]};
+}
+std::pair<GpuKind, GpuKind> kinds_of(const RankNodes& nodes, const OpNode& node) {
+  return {nodes.gpu.kind[nodes.graph.ops[node.before].event], nodes.gpu.kind[node.event]};
+}
+
+}  // namespace
+
+// From a call to the start of what it launches, where the stream had nothing else to do: the least, but for those
+// that the clocks' errors made too short. A CUDA graph starts when its launch, which takes long, is nearly done.
+void find_latencies(RankNodes& nodes) {
+  Usual<StringId> latency(0.05);
+  Usual<StringId> before_end;  // of a graph's launch
+  std::int64_t least = 0;
+  bool any = false;
+  const auto is_first = [&](NodeIndex op) { return nodes.graph.calls[nodes.graph.ops[op].call].ops.begin == op; };
+  for (NodeIndex op = 0; op < nodes.graph.ops.size(); ++op) {
+    const NodeIndex call = nodes.graph.ops[op].call;
+    if (call == kNoNode || !is_first(op)) continue;
+    const std::int64_t delay = nodes.start_of_op(op) - nodes.begin_of(call);
+    if (is_idle_at(nodes, op, nodes.begin_of(call)) && nodes.is_graph_node(op)) {
+      before_end.add(nodes.name_of(call), nodes.graph.calls[call].own_ns - delay);
+    } else if (is_idle_at(nodes, op, nodes.begin_of(call))) {
+      latency.add(nodes.name_of(call), delay);
+    }
+    least = any ? std::min(least, delay) : delay;
+    any = true;
+  }
+  latency.finish();
+  before_end.finish();
+  const std::int64_t otherwise = latency.of_all(std::max<std::int64_t>(0, least));
+  for (NodeIndex index = 0; index < nodes.graph.ops.size(); ++index) {
+    OpNode& op = nodes.graph.ops[index];
+    if (op.call == kNoNode) continue;
+    const StringId name = nodes.name_of(op.call);
+    op.latency_ns = latency.of(name).value_or(otherwise);
+    const std::optional<std::int64_t> early_ns = before_end.of(name);
+    if (nodes.is_graph_node(index) && early_ns)
+      op.latency_ns = std::max<std::int64_t>(0, nodes.graph.calls[op.call].own_ns - *early_ns);
+  }
+}
+
+// What a call takes when it waits for nothing, and how long it takes to notice that it need not wait any more.
+void find_own_times(RankNodes& nodes) {
+  Usual<StringId> own;
+  Usual<StringId> wake;
+  const auto awaited_end = [&](NodeIndex index) {
+    std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();
+    const Slice& waits = nodes.graph.calls[index].waits;
+    for (EventIndex i = waits.begin; i < waits.end; ++i)
+      end_ns = std::max(end_ns, nodes.end_of_op(nodes.graph.call_waits[i]));
+    return end_ns;
+  };
+  for (NodeIndex index = 0; index < nodes.graph.calls.size(); ++index) {
+    const CallNode& call = nodes.graph.calls[index];
+    const std::int64_t awaited_ns = awaited_end(index);
+    if (awaited_ns <= nodes.begin_of(index)) {
+      own.add(nodes.name_of(index), call.own_ns);
+    } else if (awaited_ns <= nodes.end_of(index)) {
+      wake.add(nodes.name_of(index), nodes.end_of(index) - awaited_ns);
+    }
+  }
+  own.finish();
+  wake.finish();
+  find_queue(nodes, own);
+  constexpr std::int64_t kOwnNs = 5 * kMicrosecond;  // of a call that was never seen without waiting
+  for (NodeIndex index = 0; index < nodes.graph.calls.size(); ++index) {
+    CallNode& call = nodes.graph.calls[index];
+    if (call.waits.size() == 0) continue;
+    call.wake_ns = wake.of(nodes.name_of(index)).value_or(wake.of_all(0));
+    if (awaited_end(index) > nodes.begin_of(index))
+      call.own_ns = std::min(call.own_ns, own.of(nodes.name_of(index)).value_or(kOwnNs));
+  }
+}
+
+// From the end of one to the start of the next on a stream, and from that of another stream, where these had been
+// launched long before.
+void find_gaps(RankNodes& nodes) {
+  constexpr std::int64_t kSure = 2 * kMicrosecond;
+  constexpr std::int64_t kLongest = 20 * kMicrosecond;  // something else delayed it
+  constexpr std::nullopt_t kMean = std::nullopt;
+  Usual<Pair> by_pair(kMean);
+  Usual<std::pair<GpuKind, GpuKind>> by_kinds(kMean);
+  std::vector<std::int64_t> delays;
+  for (NodeIndex op = 0; op < nodes.graph.ops.size(); ++op) {
+    const OpNode& node = nodes.graph.ops[op];
+    const std::int64_t start_ns = nodes.start_of_op(op);
+    const std::int64_t launched_ns = node.call == kNoNode ? start_ns : nodes.begin_of(node.call) + node.latency_ns;
+    const std::int64_t before_ns =
+        node.before == kNoNode ? std::numeric_limits<std::int64_t>::min() : nodes.end_of_op(node.before);
+    if (const auto waits = nodes.waits.find(op); waits != nodes.waits.end()) {
+      std::int64_t awaited_ns = std::numeric_limits<std::int64_t>::min();
+      for (const NodeIndex other : waits->second)
+        awaited_ns = std::max(awaited_ns, nodes.end_of_op(other));
+      const bool decided = awaited_ns > before_ns && awaited_ns > launched_ns + kSure;
+      if (decided && start_ns - awaited_ns < kLongest) delays.push_back(start_ns - awaited_ns);
+      if (awaited_ns > before_ns) continue;
+    }
+    if (node.before == kNoNode || before_ns < launched_ns + kSure || start_ns - before_ns > kLongest) continue;
+    by_pair.add(pair_of(nodes, node), start_ns - before_ns);
+    by_kinds.add(kinds_of(nodes, node), start_ns - before_ns);
+  }
+  by_pair.finish();
+  by_kinds.finish();
+  std::ranges::sort(delays);
+  constexpr std::int64_t kUsual = kMicrosecond;
+  nodes.graph.event_delay_ns = delays.empty() ? kUsual : quantile(delays, 0.5);
+  for (OpNode& node : nodes.graph.ops) {
+    if (node.before == kNoNode) continue;
+    const std::optional<std::int64_t> seen = by_pair.of(pair_of(nodes, node));
+    node.gap_ns = seen ? *seen : by_kinds.of(kinds_of(nodes, node)).value_or(kUsual);
+  }
+  for (const auto& [op, others] : nodes.waits) {
+    nodes.graph.ops[op].waits.begin = static_cast<EventIndex>(nodes.graph.op_waits.size());
+    nodes.graph.op_waits.insert(nodes.graph.op_waits.end(), others.begin(), others.end());
+    nodes.graph.ops[op].waits.end = static_cast<EventIndex>(nodes.graph.op_waits.size());
+  }
+}
+
+}  // namespace swinscope
