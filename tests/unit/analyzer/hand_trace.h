@@ -120,14 +120,26 @@ class HandRank {
   }
   // A range of our own domain: an operation, where it has a payload of one, or a phase.
   void own_range(std::string_view name, std::int64_t begin, std::int64_t end, std::string_view json = {}) {
-    constexpr std::uint32_t kDomain = 1;
+    range_of("swinscope", 1, has_own_domain_, name, begin, end, json);
+  }
+  // Of a PyTorch profiler.
+  void torch_operator(std::string_view name, std::int64_t begin, std::int64_t end) {
+    range_of(kDomainTorchOp, 2, has_torch_domain_, name, begin, end, {});
+  }
+  void finish() { sink_.set_run(run); }
+
+  RunInfo run;
+
+ private:
+  void range_of(std::string_view domain, std::uint32_t number, bool& is_named, std::string_view name,
+                std::int64_t begin, std::int64_t end, std::string_view json) {
     NvtxRecord r;
-    r.domain = kDomain;
-    if (!has_domain_) {
+    r.domain = number;
+    if (!is_named) {
       r.type = NvtxType::kDomain;
-      r.text = sink_.intern("swinscope");
+      r.text = sink_.intern(domain);
       sink_.add(r);
-      has_domain_ = true;
+      is_named = true;
     }
     r.type = NvtxType::kPushPop;
     r.start_ns = begin * unit_ns_;
@@ -137,11 +149,7 @@ class HandRank {
     if (!json.empty()) r.json = sink_.intern(json);
     sink_.add(r);
   }
-  void finish() { sink_.set_run(run); }
 
-  RunInfo run;
-
- private:
   void place(GpuRecord& r, std::uint32_t correlation, std::int64_t start, std::int64_t end, const Stream& on) {
     r.start_ns = start * unit_ns_;
     r.end_ns = end * unit_ns_;
@@ -155,7 +163,8 @@ class HandRank {
   RecordSink& sink_;
   std::int64_t unit_ns_;
   std::uint32_t correlation_ = 0;
-  bool has_domain_ = false;
+  bool has_own_domain_ = false;
+  bool has_torch_domain_ = false;
 };
 
 class HandTrace {
