@@ -77,11 +77,16 @@ void Advisor::find_rates(const AdviceOptions& options) {
   }
 }
 
-std::int64_t Advisor::step_ns(const std::vector<const Change*>& changes, Estimate estimate) const {
-  DependencyGraph edited = graph_;
+DependencyGraph Advisor::edited(const std::vector<const Change*>& changes, Estimate estimate) const {
+  DependencyGraph graph = graph_;
   for (const Change* change : changes)
-    apply(*change, estimate, graph_costs_, edited);
-  return replayed_step_ns(edited, replay(edited), run_);
+    apply(*change, estimate, graph_costs_, graph);
+  return graph;
+}
+
+std::int64_t Advisor::step_ns(const std::vector<const Change*>& changes, Estimate estimate) const {
+  const DependencyGraph graph = edited(changes, estimate);
+  return replayed_step_ns(graph, replay(graph), run_);
 }
 
 Card Advisor::evaluate(Change change) const {
@@ -176,17 +181,26 @@ std::vector<const Change*> Advisor::changes_of(const std::vector<std::string>& i
       if (change->kind == kind.key && std::ranges::any_of(ids, names_it)) made.push_back(change);
     }
   }
+  refuse_alternatives(made);
   return made;
 }
 
-std::array<std::int64_t, 3> Advisor::simulate(const std::vector<std::string>& ids) const {
+Simulation Advisor::simulation(const std::vector<std::string>& ids) const {
   const std::vector<const Change*> applied = changes_of(ids);
-  refuse_alternatives(applied);
-  std::array<std::int64_t, 3> result{};
-  for (const Estimate estimate : kEstimates)
-    result[static_cast<std::size_t>(estimate)] = step_ns(applied, estimate);
-  std::ranges::sort(result, std::ranges::greater());
+  Simulation result;
+  result.graph = edited(applied, Estimate::kLikely);
+  result.replay = replay(result.graph);
+  for (const Estimate estimate : kEstimates) {
+    result.step_ns[static_cast<std::size_t>(estimate)] = estimate == Estimate::kLikely
+                                                             ? replayed_step_ns(result.graph, result.replay, run_)
+                                                             : step_ns(applied, estimate);
+  }
+  std::ranges::sort(result.step_ns, std::ranges::greater());
   return result;
+}
+
+std::array<std::int64_t, 3> Advisor::simulate(const std::vector<std::string>& ids) const {
+  return simulation(ids).step_ns;
 }
 
 std::vector<EvidenceEvent> Advisor::evidence_of(const Card& card) const {
@@ -211,24 +225,26 @@ std::vector<std::string> usual_changes(const Advice& advice) {
   return ids;
 }
 
-Advice advise(const RunFacts& run, const AdviceOptions& options) {
-  const Advisor advisor(run, options);
+Advice advise(const Advisor& advisor, const std::vector<std::string>& applied) {
   Advice advice = advisor.advice();
-  if (advice.is_refused() || options.first_only) return advice;
-  advice.applied = options.applied;
-  if (advice.applied.empty()) advice.applied = usual_changes(advice);
+  if (advice.is_refused()) return advice;
+  advice.applied = applied.empty() ? usual_changes(advice) : applied;
   if (!advice.applied.empty()) advice.joint_step_ns = advisor.simulate(advice.applied);
   return advice;
 }
 
-std::optional<Advice> advise_if_quick(const RunFacts& run, const AdviceOptions& options) {
+Advice advise(const RunFacts& run, const AdviceOptions& options) {
+  return advise(Advisor(run, options), options.applied);
+}
+
+std::unique_ptr<const Advisor> advisor_if_quick(const RunFacts& run, const AdviceOptions& options) {
   constexpr std::int64_t kMostEvents = 400'000;
   if (run.trace.gpu_event_count() == 0 || run.trace.gpu_event_count() > kMostEvents || !run.scope.is_of_steps())
-    return std::nullopt;
+    return nullptr;
   try {
-    return advise(run, options);
+    return std::make_unique<const Advisor>(run, options);
   } catch (const Error&) {
-    return std::nullopt;  // `swinscope advise` says why
+    return nullptr;  // `swinscope advise` says why
   }
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,7 +47,7 @@ struct AdviceOptions {
   double bound = 0.05;                              // of the step: above it the replay is not good enough
   double least_share = 0.002;                       // of the step: what saves less is no card
   std::size_t most_of_a_kind = 8;
-  // Only the card that next_line() tells of is wanted; nothing is simulated together.
+  // Only the card that next_line() tells of is wanted.
   bool first_only = false;
 };
 
@@ -69,6 +70,13 @@ struct Advice {
   }
 };
 
+// What some changes make of a step.
+struct Simulation {
+  std::array<std::int64_t, 3> step_ns = {0, 0, 0};  // by Estimate (the least saved first)
+  DependencyGraph graph;                            // with the likely effect of each
+  Replay replay;                                    // of that graph
+};
+
 // Keeps the graph of a run, so that changes are switched on and off without making it anew. Several threads may
 // simulate at once.
 class Advisor {
@@ -78,13 +86,18 @@ class Advisor {
 
   // Nothing is applied yet.
   const Advice& advice() const { return advice_; }
+  // Of the step without the recorder's cost, where that is known.
+  const DependencyGraph& graph() const { return graph_; }
   // The step with these changes, by Estimate (the least saved first): ids or kinds, also of changes that save too
   // little by themselves for a card. Throws Error(kUsage) for what is neither, and for alternatives of each other.
   std::array<std::int64_t, 3> simulate(const std::vector<std::string>& ids) const;
+  // The same with when everything would happen.
+  Simulation simulation(const std::vector<std::string>& ids) const;
   // The work that a card's change is about, in the order of its evidence.
   std::vector<EvidenceEvent> evidence_of(const Card& card) const;
 
  private:
+  DependencyGraph edited(const std::vector<const Change*>& changes, Estimate estimate) const;
   std::int64_t step_ns(const std::vector<const Change*>& changes, Estimate estimate) const;
   void remove_recording_cost();
   void find_rates(const AdviceOptions& options);
@@ -102,12 +115,13 @@ class Advisor {
   std::vector<Change> others_;  // that are worth no card by themselves
 };
 
-// Everything at once: the changes of `options.applied` are applied. Throws as Advisor does.
+// Everything at once: these changes are applied; where there are none, usual_changes(). Throws as Advisor does.
+Advice advise(const Advisor& advisor, const std::vector<std::string>& applied = {});
+// With those of `options.applied`.
 Advice advise(const RunFacts& run, const AdviceOptions& options);
 
-// What `swinscope advise` says without options, where that is quick: nothing of a large trace, or one that cannot be
-// replayed.
-std::optional<Advice> advise_if_quick(const RunFacts& run, const AdviceOptions& options = {});
+// With these options, where that is quick: nullptr of a large trace, or one that cannot be replayed.
+std::unique_ptr<const Advisor> advisor_if_quick(const RunFacts& run, const AdviceOptions& options = {});
 // Those that are applied where nobody chooses: all but the speculative ones, of alternatives the one that saves most.
 std::vector<std::string> usual_changes(const Advice& advice);
 // Of the first card that is not speculative: "next: Gather instead of …, saves 63.06 ms (59.58 ms to 63.92 ms) of 236.0

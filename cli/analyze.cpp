@@ -50,8 +50,8 @@ Document analyze_run(const Trace& trace, const AnalyzeOptions& options) {
   Document document = analyze_document(run, {.top = options.top,
                                              .thesis = options.definition == "thesis",
                                              .verdict_facts = options.common.format != "table"});
-  const std::optional<Advice> advice = advise_if_quick(run, {.first_only = true});
-  const std::string next = advice ? next_line(*advice) : std::string();
+  const std::unique_ptr<const Advisor> advisor = advisor_if_quick(run, {.first_only = true});
+  const std::string next = advisor != nullptr ? next_line(advisor->advice()) : std::string();
   if (!next.empty()) {
     document.headline.push_back(next);
     document.headline.push_back(fmt::format("  evidence: swinscope advise {}", path_argument(options.run)));

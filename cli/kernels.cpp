@@ -1,6 +1,7 @@
 // swinscope kernels RUN: GPU time by kernel.
 #include <memory>
 
+#include "advisor/advice_columns.h"
 #include "analyzer/report/analysis_documents.h"
 #include "cli/command.h"
 #include "cli/selection.h"
@@ -16,6 +17,7 @@ struct KernelsOptions {
   std::string names = "short";
   std::string by = "name";
   bool by_rank = false;
+  bool no_advice = false;
 };
 
 KernelGrouping grouping_of(const std::string& by) {
@@ -35,7 +37,11 @@ int run_kernels(const KernelsOptions& options) {
   how.by_rank = options.by_rank;
   how.grouping = grouping_of(options.by);
   const NameStyle style = how.grouping == KernelGrouping::kName ? style_of(options.names) : NameStyle::kFull;
-  Document document = kernels_document(RunFacts(trace, options.selection.get()), how, style);
+  const RunFacts run(trace, options.selection.get());
+  Document document = kernels_document(run, how, style);
+  const bool is_of_kernels = how.grouping == KernelGrouping::kName || how.grouping == KernelGrouping::kShortName;
+  if (!options.no_advice)
+    add_advice_columns(document.tables, run, is_of_kernels ? advisor_if_quick(run).get() : nullptr);
   options.table.apply(document.tables.front(), "name");
   emit(document, options.common);
   return status_of(trace);
@@ -53,6 +59,7 @@ void add_kernels(Program& program) {
       .one_of({"short", "full", "mangled"})
       .variable("SWINSCOPE_NAMES");
   command.flag("--by-rank", options->by_rank, "One row per rank");
+  command.flag("--no-advice", options->no_advice, "Without what `swinscope advise` says of them, which takes a replay");
   options->table.add_to(command);
   options->selection.add_to(command);
   options->common.add_class_rules(command);

@@ -7,14 +7,13 @@
 
 #include <fmt/format.h>
 
-#include "advisor/advice.h"
+#include "advisor/advised_report.h"
 #include "analyzer/experiment/comparison.h"
 #include "analyzer/experiment/experiment.h"
 #include "cli/command.h"
 #include "cli/experiments.h"
 #include "cli/selection.h"
 #include "store/error.h"
-#include "store/shell.h"
 
 namespace swinscope::cli {
 namespace fs = std::filesystem;
@@ -41,14 +40,7 @@ std::vector<std::string> single_runs(const std::vector<std::string>& runs) {
 
 ReportPart run_part(const std::string& run, const ReportOptions& options) {
   const Trace trace = open_run(run, options.common);
-  ReportPart part = report_part(trace, run, options.selection.get());
-  const std::optional<Advice> advice = advise_if_quick(RunFacts(trace, options.selection.get()));
-  if (!advice || advice->cards.empty()) return part;
-  const Document document = advice_document(trace, *advice);
-  part.further.push_back({"Opportunities", document.notes, document.facts, {}, document.tables});
-  part.document.headline.push_back(document.headline.front());
-  part.document.headline.push_back(fmt::format("  evidence: swinscope advise {}", path_argument(run)));
-  return part;
+  return advised_report_part(trace, run, options.selection.get());
 }
 
 std::vector<ReportPart> parts_of(const std::string& run, const ReportOptions& options) {
@@ -56,7 +48,7 @@ std::vector<ReportPart> parts_of(const std::string& run, const ReportOptions& op
   if (!is_experiment(run)) return {run_part(run, options)};
   options.selection.refuse_for(run);
   common.warn_of_class_rules();
-  std::vector<ReportPart> parts = report_parts(read_experiment(run));
+  std::vector<ReportPart> parts = advised_report_parts(read_experiment(run));
   for (const ReportPart& part : parts)
     print_warnings(part.document.warnings, common);
   return parts;

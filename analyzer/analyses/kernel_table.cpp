@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/facts/event_costs.h"
+#include "analyzer/facts/gpu_peaks.h"
 #include "analyzer/table/cells.h"
 #include "analyzer/trace/kernel_names.h"
 
@@ -18,6 +20,15 @@ struct Group {
   std::int64_t longest_ns = -1;
   std::vector<std::int64_t> durations;
   std::map<std::pair<std::size_t, std::uint32_t>, std::int64_t> config_calls;  // (rank index, config) -> calls
+  OperationPayload cost;                                                       // of all calls that have one
+  std::size_t calls_with_cost = 0;
+
+  void add_cost(const OperationPayload& of_call) {
+    cost.flops += of_call.flops;
+    cost.bytes_read += of_call.bytes_read + of_call.bytes_written;
+    if (calls_with_cost++ == 0) cost.precision = of_call.precision;
+    if (cost.precision != of_call.precision) cost.precision = "mixed";
+  }
 
   void add(const Rank& rank, std::size_t rank_index, EventIndex i) {
     const std::int64_t duration = rank.gpu.end_ns[i] - rank.gpu.start_ns[i];
@@ -93,6 +104,12 @@ void set_config(const Group& group, const Trace& trace, KernelRow& row) {
 
 KernelRow finish(Group& group, const Trace& trace, const RankSums& sums) {
   KernelRow& row = group.row;
+  row.has_cost = group.calls_with_cost == group.durations.size();
+  if (row.has_cost) {
+    row.flops = group.cost.flops;
+    row.bytes = group.cost.bytes_read;
+    row.precision = std::move(group.cost.precision);
+  }
   row.duration = summarize(std::move(group.durations));
   const CopyEnds* ends = trace.ranks[row.longest_rank_index].ends_of(row.longest_event);
   row.is_host_copy = ends != nullptr && ends->is_with_host();
@@ -112,6 +129,7 @@ std::vector<KernelRow> kernel_table(const Trace& trace, const RunScope& scope,
   for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
     const Rank& rank = trace.ranks[r];
     const std::int32_t rank_key = options.by_rank ? rank.run.rank : -1;
+    const EventCosts costs = options.operations == nullptr ? EventCosts() : EventCosts(rank, (*options.operations)[r]);
     for (EventIndex i = 0; i < rank.gpu.size(); ++i) {
       const GpuKind kind = rank.gpu.kind[i];
       if (!options.copies && (kind == GpuKind::kMemcpy || kind == GpuKind::kMemset)) continue;
@@ -126,6 +144,7 @@ std::vector<KernelRow> kernel_table(const Trace& trace, const RunScope& scope,
       }
       if (group.row.operation != rank.gpu.operation[i]) group.row.operation.reset();  // one name, launched by several
       group.add(rank, r, i);
+      if (const OperationPayload* cost = costs.of(i)) group.add_cost(*cost);
     }
   }
   const auto sums = sums_by_rank(trace, scope, devices);
@@ -151,6 +170,26 @@ std::string styled_name(const Trace& trace, const KernelRow& row, NameStyle styl
   return row.name;
 }
 
+// Bytes and FLOPs, and how near they come to the GPU's peaks.
+struct Reached {
+  Cell bytes, gbps, tflops, peak_percent, bound_by;
+};
+
+Reached reached_by(const KernelRow& row, const GpuPeaks& peaks) {
+  Reached reached;
+  if (row.bytes > 0) {
+    reached.bytes = row.bytes;
+    reached.gbps = row.gigabytes_per_second();
+  }
+  if (!row.has_cost || row.duration.total == 0) return reached;
+  if (row.flops > 0) reached.tflops = static_cast<double>(row.flops) / static_cast<double>(row.duration.total) / 1e3;
+  if (const auto shares = peak_shares(peaks, row.precision, row.flops, row.bytes, row.duration.total)) {
+    reached.peak_percent = 100 * shares->larger();
+    reached.bound_by = std::string(bound_name(*shares));
+  }
+  return reached;
+}
+
 }  // namespace
 
 Table kernel_rows_table(const Trace& trace, const RunScope& scope, const std::vector<KernelRow>& rows,
@@ -174,14 +213,19 @@ Table kernel_rows_table(const Trace& trace, const RunScope& scope, const std::ve
                {"max_ns", "max", Unit::kDuration},
                {"bytes", "bytes", Unit::kBytes, true},
                {"achieved_gbps", "GB/s", Unit::kNumber, true},
+               {"achieved_tflops", "TFLOP/s", Unit::kNumber, true},
+               {"peak_percent", "of peak", Unit::kPercent, true},
+               {"bound_by", "bound by", Unit::kText, true},
                {"registers_per_thread", "registers", Unit::kCount, true},
                {"shared_memory_bytes", "shared memory", Unit::kBytes, true},
                {"grid", "grid", Unit::kText, true},
                {"block", "block", Unit::kText, true},
                {"launch_configurations", "configurations", Unit::kCount, true}},
               {}};
+  const GpuPeaks peaks = gpu_peaks(trace);
   for (const KernelRow& r : rows) {
     const bool is_kernel = r.configs > 0;
+    Reached reached = reached_by(r, peaks);
     const auto of_kernel = [&](Cell cell) { return is_kernel ? std::move(cell) : Cell(); };
     table.rows.push_back(
         {styled_name(trace, r, style),
@@ -199,14 +243,18 @@ Table kernel_rows_table(const Trace& trace, const RunScope& scope, const std::ve
          r.duration.p99,
          r.duration.min,
          r.duration.max,
-         r.bytes == 0 ? Cell() : Cell(r.bytes),
-         r.bytes == 0 ? Cell() : Cell(r.gigabytes_per_second()),
+         std::move(reached.bytes),
+         std::move(reached.gbps),
+         std::move(reached.tflops),
+         std::move(reached.peak_percent),
+         std::move(reached.bound_by),
          of_kernel(int_cell(r.config.registers_per_thread)),
          of_kernel(int_cell(std::int64_t{r.config.static_shared_bytes} + r.config.dynamic_shared_bytes)),
          of_kernel(dimensions(r.config.grid)),
          of_kernel(dimensions(r.config.block)),
          of_kernel(r.configs)});
   }
+  hide_empty(table, {"achieved_gbps", "achieved_tflops", "peak_percent", "bound_by"});
   return table;
 }
 

@@ -8,6 +8,7 @@
 
 #include "analyzer/analyses/time_breakdown.h"
 #include "analyzer/base/statistics.h"
+#include "analyzer/facts/operations.h"
 #include "analyzer/facts/scope.h"
 #include "analyzer/table/table.h"
 #include "analyzer/trace/kernel_names.h"
@@ -26,6 +27,8 @@ struct KernelTableOptions {
   KernelGrouping grouping = KernelGrouping::kName;
   bool by_rank = false;  // one row per rank instead of one over all
   bool copies = true;    // with memory copies and sets
+  // In the order of Trace::ranks; nullptr: no kernel's cost is known.
+  const std::vector<RankOperations>* operations = nullptr;
 };
 
 struct KernelRow {
@@ -35,7 +38,10 @@ struct KernelRow {
   std::optional<OperationKind> operation;  // nothing where a row holds several
   Summary duration;                        // ns
   std::int64_t steps = 0;                  // of the ranks that the row is of, summed; 0 without
-  std::int64_t bytes = 0;                  // of copies and sets
+  std::int64_t bytes = 0;                  // of copies and sets; of kernels where has_cost
+  std::int64_t flops = 0;                  // where has_cost
+  std::string precision;                   // where has_cost; "mixed"
+  bool has_cost = false;                   // FLOPs and bytes of each call are known (event_costs.h)
   bool is_host_copy = false;               // copies between host and device
   double busy_share = 0;  // total duration / busy time of the scope's devices (of the rank's): > 1 with overlap
   // The launch configuration of most of the calls; zeros for copies and sets.

@@ -219,7 +219,7 @@ std::vector<LayerCall> layer_calls(const RunFacts& run, std::string_view path, s
   return collector.calls();
 }
 
-Table layer_rows_table(const std::vector<LayerRow>& rows) {
+Table layer_rows_table(const std::vector<LayerRow>& rows, const GpuPeaks& peaks) {
   const bool has_dims = std::ranges::any_of(rows, [](const LayerRow& r) { return !r.input_dims.empty(); });
   Table table{"layers",
               "Layers",
@@ -236,23 +236,33 @@ Table layer_rows_table(const std::vector<LayerRow>& rows) {
                {"gflop", "GFLOP", Unit::kNumber},
                {"bytes_read", "read", Unit::kBytes},
                {"bytes_written", "written", Unit::kBytes},
-               {"gflop_per_s", "GFLOP/s", Unit::kNumber},
+               {"tflop_per_s", "TFLOP/s", Unit::kNumber},
                {"gbyte_per_s", "GB/s", Unit::kNumber},
+               {"peak_percent", "of peak", Unit::kPercent, true},
+               {"bound_by", "bound by", Unit::kText, true},
                {"input_dims", "input dimensions", Unit::kText, !has_dims}},
               {}};
   for (const LayerRow& r : rows) {
-    const auto rate = [&](std::int64_t amount) {
-      // per ns is giga per second
-      return r.work_ns() == 0 || !r.has_cost ? Cell()
-                                             : Cell(static_cast<double>(amount) / static_cast<double>(r.work_ns()));
+    const auto per_ns = [&](std::int64_t amount, double unit) {  // per ns is giga per second
+      return r.work_ns() == 0 || !r.has_cost
+                 ? Cell()
+                 : Cell(static_cast<double>(amount) / static_cast<double>(r.work_ns()) / unit);
     };
     const auto of_cost = [&](Cell cell) { return r.has_cost ? std::move(cell) : Cell(); };
     table.rows.push_back({r.path, r.phase, r.operation, r.precision, r.calls, r.host.total, r.host.median,
                           r.gpu_events == 0 ? Cell() : Cell(r.gpu_ns),
                           r.gpu_events == 0 || r.steps == 0 ? Cell() : Cell(r.gpu_ns / r.steps), r.gpu_events,
                           of_cost(static_cast<double>(r.flops) / 1e9), of_cost(r.bytes_read), of_cost(r.bytes_written),
-                          rate(r.flops), rate(r.bytes_read + r.bytes_written), r.input_dims});
+                          per_ns(r.flops, 1e3), per_ns(r.bytes_read + r.bytes_written, 1), Cell(), Cell(),
+                          r.input_dims});
+    if (r.gpu_events == 0 || !r.has_cost) continue;
+    const auto shares = peak_shares(peaks, r.precision, r.flops, r.bytes_read + r.bytes_written, r.gpu_ns);
+    if (!shares) continue;
+    std::vector<Cell>& row = table.rows.back();
+    row[row.size() - 3] = 100 * shares->larger();
+    row[row.size() - 2] = std::string(bound_name(*shares));
   }
+  hide_empty(table, {"peak_percent", "bound_by"});
   return table;
 }
 

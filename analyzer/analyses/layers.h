@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyzer/base/statistics.h"
+#include "analyzer/facts/gpu_peaks.h"
 #include "analyzer/facts/scope.h"
 #include "analyzer/table/table.h"
 #include "analyzer/trace/trace.h"
@@ -82,7 +83,8 @@ struct ThreadCpuRow {
 // CPU time of each sampled thread, largest first within a rank; the process itself first.
 std::vector<ThreadCpuRow> thread_cpu_table(const Trace& trace);
 
-Table layer_rows_table(const std::vector<LayerRow>& rows);
+// `peaks`: of the run's GPUs; what ran on the host only has no share of them.
+Table layer_rows_table(const std::vector<LayerRow>& rows, const GpuPeaks& peaks);
 
 Table thread_cpu_rows_table(const std::vector<ThreadCpuRow>& rows);
 

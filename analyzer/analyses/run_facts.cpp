@@ -39,7 +39,7 @@ const std::vector<HostPhases>& RunFacts::host() const {
 }
 
 const std::vector<KernelRow>& RunFacts::kernels() const {
-  return kernels_.get([&] { return kernel_table(trace, scope, devices()); });
+  return kernels_.get([&] { return kernel_table(trace, scope, devices(), {.operations = &operations()}); });
 }
 
 const std::vector<LayerRow>& RunFacts::layers() const {

@@ -7,12 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/base/platforms_json.h"
 #include "analyzer/table/render.h"
 
 namespace swinscope {
-
-// The text of data/platforms.json.
-extern const char* const kPlatformsJson;
 
 struct PublishedPoint {
   int gpus = 0;

@@ -116,9 +116,11 @@ Document kernels_document(const RunFacts& run, const KernelTableOptions& options
     throw Error(ErrorKind::kFailure, fmt::format("{}: has no kernel records", trace.path),
                 "no GPU activity was recorded", kSeeInfo);
   }
+  KernelTableOptions with_costs = options;
+  with_costs.operations = &run.operations();
   Document document = document_of("kernels", run);
   document.tables = {
-      defined(kernel_rows_table(trace, run.scope, kernel_table(trace, run.scope, run.devices(), options), style))};
+      defined(kernel_rows_table(trace, run.scope, kernel_table(trace, run.scope, run.devices(), with_costs), style))};
   return document;
 }
 
@@ -152,7 +154,7 @@ Document layers_document(const RunFacts& run, const LayerOptions& options) {
       {"gpu_by_layer_percent", "GPU time by layer",
        ratio(100.0 * static_cast<double>(coverage.layer_gpu_ns), static_cast<double>(coverage.step_gpu_ns)),
        Unit::kPercent}};
-  document.tables = {defined(layer_rows_table(rows))};
+  document.tables = {defined(layer_rows_table(rows, gpu_peaks(trace)))};
   add_rows(thread_cpu_rows_table(thread_cpu_table(trace)), document);
   return document;
 }

@@ -94,13 +94,21 @@ constexpr std::array kAnalyses = {
     Analysis{
         "kernels", "Kernels",
         "Durations of the kernels, copies and sets of the scope, added up by name or by what was asked for. Share of "
-        "busy = total / time in which the devices did anything, in percent; per step = total / steps of all ranks.",
+        "busy = total / time in which the devices did anything, in percent; per step = total / steps of all ranks; "
+        "bytes "
+        "and FLOPs of a kernel are those of the annotated operation that launched it alone; of peak = the larger of "
+        "their rates' shares of what the GPU's vendor promises, in percent, where bound by says whose it is, or "
+        "latency "
+        "where both are below 25 %.",
         kWork, kSummary, true, true, &top_kernels},
     Analysis{"layers", "Layers",
              "GPU time = summed durations of the GPU events of the scope by the innermost layer around their launch, "
              "host time = that of the layer's ranges. FLOPs (2 per multiply-add) and bytes (each operand once) are "
-             "what the operations need, rates are over the GPU time, or the host's where there is none.",
-             kWork, kDetail, true, false, [](Run run, Options) { return layer_rows_table(run.layers()); }},
+             "what the operations need, rates are over the GPU time, or the host's where there is none; of peak = the "
+             "larger of their shares of what the GPU's vendor promises for the precision, in percent, where bound by "
+             "says whose it is (memory, compute), or latency where both are below 25 %.",
+             kWork, kDetail, true, false,
+             [](Run run, Options) { return layer_rows_table(run.layers(), gpu_peaks(run.trace)); }},
     Analysis{"ranges", "Ranges",
              "Calls and host time of the parts of ranges that lie in the scope, self = host - ranges directly within. "
              "GPU sum = summed durations of what was launched in the range, GPU span = sum over calls of last end - "

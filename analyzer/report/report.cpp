@@ -179,11 +179,11 @@ ReportPart experiment_part(const Experiment& experiment) {
   return part;
 }
 
-std::vector<ReportPart> report_parts(const Experiment& experiment) {
+std::vector<ReportPart> report_parts(const Experiment& experiment, const RunPartMaker& part_of_run) {
   std::vector<ReportPart> parts = {experiment_part(experiment)};
   if (const ExperimentPoint* traced = largest_traced(experiment)) {
     const std::filesystem::path path = traced->folder / traced->tracing;
-    parts.push_back(report_part(open_trace(path), path.string(), {}));
+    parts.push_back(part_of_run(open_trace(path), path.string(), {}));
     parts.back().prefix =
         fmt::format("Traced with {} {}: ", traced->gpus(), counted_in(parts.front().document.tables.front()));
     parts.back().environment = {};  // the experiment's

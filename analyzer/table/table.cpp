@@ -59,4 +59,12 @@ void keep_top(Table& table, std::size_t count) {
   if (table.rows.size() > count) table.rows.resize(count);
 }
 
+void hide_empty(Table& table, std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys) {
+    const std::size_t at = find_column(table, key);
+    table.columns[at].detail = std::ranges::all_of(
+        table.rows, [&](const std::vector<Cell>& row) { return std::holds_alternative<std::monostate>(row[at]); });
+  }
+}
+
 }  // namespace swinscope

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -38,5 +39,7 @@ void sort_rows(Table& table, std::string_view column);
 // none.
 void filter_rows(Table& table, std::string_view column, const std::string& pattern);
 void keep_top(Table& table, std::size_t count);
+// Of these columns those without any value are details, the others are not.
+void hide_empty(Table& table, std::initializer_list<std::string_view> keys);
 
 }  // namespace swinscope

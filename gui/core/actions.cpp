@@ -70,6 +70,8 @@ constexpr ActionInfo kActions[] = {
      "Selects the event of the lane below that is nearest in time"},
     {kSelectArea, kOfTimeline, kTimeline, "timeline.area", "&Area of the selection", "R",
      "Selects the time of the selected event over all lanes, for its statistics; with the mouse, drag"},
+    {kCriticalPath, kOfTimeline, kTimeline, "timeline.critical_path", "&Critical path", "C",
+     "Marks what decides how long the steps take; again removes the marks"},
     {kPinLane, kOfTimeline, kTimeline, "timeline.pin", "&Pin lane", "P",
      "Keeps the lane of the selection on top; again lets it go"},
     {kAddBookmark, kOfTimeline, kTimeline, "timeline.bookmark", "Add book&mark", "M",

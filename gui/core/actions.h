@@ -45,6 +45,7 @@ enum class ActionId : std::uint8_t {
   kEventAbove,
   kEventBelow,
   kSelectArea,
+  kCriticalPath,
   kPinLane,
   kAddBookmark,
   kRemoveBookmark,

@@ -2,7 +2,7 @@
 
 #include <QFileInfo>
 
-#include "analyzer/report/report.h"
+#include "advisor/advised_report.h"
 #include "gui/core/write_whole.h"
 
 namespace swinscope::gui {
@@ -13,7 +13,7 @@ QString suffix_of(const QString& path) { return QFileInfo(path).suffix().toLower
 std::vector<ReportPart> parts_of(const OpenedComparison& comparison) {
   std::vector<ReportPart> parts;
   for (const Experiment& experiment : comparison.experiments) {
-    for (ReportPart& part : report_parts(experiment)) {
+    for (ReportPart& part : advised_report_parts(experiment)) {
       part.prefix.insert(0, experiment.folder.filename().string() + ": ");
       parts.push_back(std::move(part));
     }
@@ -23,13 +23,13 @@ std::vector<ReportPart> parts_of(const OpenedComparison& comparison) {
 }
 
 std::vector<ReportPart> parts_of(const Session& session) {
-  if (session.run != nullptr) return {report_part(*session.run->trace, session.run->trace->path, {})};
-  if (session.experiment != nullptr) return report_parts(session.experiment->experiment);
+  if (session.run != nullptr) return {advised_report_part(*session.run->trace, session.run->trace->path, {})};
+  if (session.experiment != nullptr) return advised_report_parts(session.experiment->experiment);
   return parts_of(*session.comparison);
 }
 
 Document document_of(const Session& session) {
-  if (session.run != nullptr) return session.run->analyzed.document;
+  if (session.run != nullptr) return parts_of(session).front().document;
   if (session.experiment != nullptr) return session.experiment->document;
   return session.comparison->document;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <optional>
 
 #include "analyzer/table/render.h"
 #include "gui/core/table_model.h"
@@ -24,6 +26,10 @@ struct LayerSums {
   std::int64_t flops = 0;
   std::int64_t bytes = 0;
   bool has_cost = false;
+  std::optional<double> peak_percent;
+  std::string bound;
+  std::optional<std::int64_t> gain_ns;
+  std::string fusable;
 
   std::int64_t work_ns() const { return gpu_events > 0 ? gpu_ns : host_ns; }
 };
@@ -33,15 +39,37 @@ std::vector<LayerSums> layers_of(const Table& table) {
   for (const std::vector<Cell>& row : table.rows) {
     const auto cell = [&](const char* key) -> const Cell& { return row[find_column(table, key)]; };
     const auto text = [&](const char* key) { return std::get<std::string>(cell(key)); };
+    // Of a column that may be missing.
+    const auto known = [&]<typename T>(std::string_view key, T otherwise) {
+      const auto column = std::ranges::find(table.columns, key, &Column::key) - table.columns.begin();
+      const auto at = static_cast<std::size_t>(column);
+      const auto* value = at < row.size() ? std::get_if<T>(&row[at]) : nullptr;
+      return value == nullptr ? otherwise : *value;
+    };
+    constexpr double kNoShare = -1;
+    constexpr std::int64_t kNoGain = std::numeric_limits<std::int64_t>::min();
     const auto number = [&](const char* key) {
       const auto* value = std::get_if<std::int64_t>(&cell(key));
       return value == nullptr ? 0 : *value;
     };
     const auto* gflop = std::get_if<double>(&cell("gflop"));
-    layers.push_back({text("path"), text("phase"), text("operation"), text("precision"), number("calls"),
-                      number("host_ns"), number("gpu_ns"), number("gpu_events"),
-                      gflop == nullptr ? 0 : std::llround(*gflop * 1e9), number("bytes_read") + number("bytes_written"),
-                      gflop != nullptr});
+    layers.push_back({text("path"),
+                      text("phase"),
+                      text("operation"),
+                      text("precision"),
+                      number("calls"),
+                      number("host_ns"),
+                      number("gpu_ns"),
+                      number("gpu_events"),
+                      gflop == nullptr ? 0 : std::llround(*gflop * 1e9),
+                      number("bytes_read") + number("bytes_written"),
+                      gflop != nullptr,
+                      {},
+                      known("bound_by", std::string()),
+                      {},
+                      known("fusable_with", std::string())});
+    if (const double share = known("peak_percent", kNoShare); share >= 0) layers.back().peak_percent = share;
+    if (const std::int64_t gain = known("gain_8bit_ns", kNoGain); gain != kNoGain) layers.back().gain_ns = gain;
   }
   return layers;
 }
@@ -54,6 +82,7 @@ struct LayerTreeModel::Node {
   int row = 0;
   bool is_phase = false;
   std::vector<std::unique_ptr<Node>> children;
+  int layers = 0;
   std::string operation;
   std::string precision;
   std::int64_t calls = 0;
@@ -63,7 +92,12 @@ struct LayerTreeModel::Node {
   std::int64_t gpu_events = 0;
   std::int64_t flops = 0;
   std::int64_t bytes = 0;
-  bool has_cost = false;  // of a layer at least
+  bool has_cost = false;         // of a layer at least
+  double at_peak_ns = 0;         // that the layers whose share of the peaks is known would take at these
+  std::int64_t of_peaks_ns = 0;  // that those took
+  std::string bound;
+  std::optional<std::int64_t> gain_ns;
+  std::string fusable;  // of a single layer
 
   Node& child(std::string_view wanted) {
     for (const auto& node : children) {
@@ -91,7 +125,15 @@ struct LayerTreeModel::Node {
     flops += layer.flops;
     bytes += layer.bytes;
     has_cost |= layer.has_cost;
+    if (layer.peak_percent) {
+      at_peak_ns += *layer.peak_percent / 100 * static_cast<double>(layer.work_ns());
+      of_peaks_ns += layer.work_ns();
+      settle(bound, layer.bound);
+    }
+    if (layer.gain_ns) gain_ns = gain_ns.value_or(0) + *layer.gain_ns;
+    fusable = ++layers == 1 ? layer.fusable : std::string();
   }
+  bool knows_peaks() const { return of_peaks_ns > 0 && of_peaks_ns == work_ns; }
 };
 
 namespace {
@@ -111,8 +153,13 @@ constexpr std::array<ColumnInfo, LayerTreeModel::kColumns> kLayerColumns = {{
     {"host", Unit::kDuration},
     {"GPU", Unit::kDuration},
     {"GFLOP", Unit::kNumber},
-    {"GFLOP/s", Unit::kNumber},
+    {"TFLOP/s", Unit::kNumber},
     {"bytes", Unit::kBytes},
+    {"GB/s", Unit::kNumber},
+    {"of peak", Unit::kPercent},
+    {"bound by", Unit::kText},
+    {"8-bit gain", Unit::kDuration},
+    {"fusable with", Unit::kText},
 }};
 
 const ColumnInfo& column_info(int column) { return kLayerColumns[static_cast<std::size_t>(column)]; }
@@ -169,36 +216,48 @@ int LayerTreeModel::rowCount(const QModelIndex& parent) const {
 
 int LayerTreeModel::columnCount(const QModelIndex&) const { return kColumns; }
 
+Cell LayerTreeModel::cell_of(const Node& node, Column column) const {
+  switch (column) {
+    case kPath:
+      return node.name;
+    case kOperation:
+      return node.operation;
+    case kPrecision:
+      return node.precision;
+    case kCalls:
+      return node.calls;
+    case kWork:
+      return node.work_ns;
+    case kShare:
+      return 100 * ratio(node.work_ns, root_->work_ns);
+    case kHost:
+      return node.host_ns;
+    case kGpu:
+      return node.gpu_events == 0 ? Cell() : Cell(node.gpu_ns);
+    case kGflop:
+      return node.has_cost ? Cell(static_cast<double>(node.flops) / 1e9) : Cell();
+    case kRate:  // FLOP per ns are GFLOP/s
+      return node.flops == 0 ? Cell() : Cell(ratio(node.flops, node.work_ns) / 1e3);
+    case kBytes:
+      return node.has_cost ? Cell(node.bytes) : Cell();
+    case kBandwidth:
+      return node.bytes == 0 ? Cell() : Cell(ratio(node.bytes, node.work_ns));
+    case kPeak:
+      return node.knows_peaks() ? Cell(100 * node.at_peak_ns / static_cast<double>(node.of_peaks_ns)) : Cell();
+    case kBound:
+      return node.knows_peaks() ? Cell(node.bound) : Cell();
+    case kGain:
+      return node.gain_ns ? Cell(*node.gain_ns) : Cell();
+    case kFusable:
+      return node.fusable.empty() ? Cell() : Cell(node.fusable);
+  }
+  return {};
+}
+
 QVariant LayerTreeModel::data(const QModelIndex& index, int role) const {
   if (!checkIndex(index, CheckIndexOption::IndexIsValid)) return {};
   const Node& node = node_at(index);
-  const auto cell = [&]() -> Cell {
-    switch (static_cast<Column>(index.column())) {
-      case kPath:
-        return node.name;
-      case kOperation:
-        return node.operation;
-      case kPrecision:
-        return node.precision;
-      case kCalls:
-        return node.calls;
-      case kWork:
-        return node.work_ns;
-      case kShare:
-        return 100 * ratio(node.work_ns, root_->work_ns);
-      case kHost:
-        return node.host_ns;
-      case kGpu:
-        return node.gpu_events == 0 ? Cell() : Cell(node.gpu_ns);
-      case kGflop:
-        return node.has_cost ? Cell(static_cast<double>(node.flops) / 1e9) : Cell();
-      case kRate:  // FLOP per ns are GFLOP/s
-        return node.flops == 0 ? Cell() : Cell(ratio(node.flops, node.work_ns));
-      case kBytes:
-        return node.has_cost ? Cell(node.bytes) : Cell();
-    }
-    return {};
-  }();
+  const Cell cell = cell_of(node, static_cast<Column>(index.column()));
   const Unit unit = column_info(index.column()).unit;
   if (role == Qt::DisplayRole || role == Qt::AccessibleTextRole) return QString::fromStdString(format_cell(cell, unit));
   if (role == Qt::ToolTipRole) {

@@ -13,14 +13,32 @@ class LayerTreeModel : public QAbstractItemModel {
   Q_OBJECT
 
  public:
-  enum Column : int { kPath, kOperation, kPrecision, kCalls, kWork, kShare, kHost, kGpu, kGflop, kRate, kBytes };
-  static constexpr int kColumns = kBytes + 1;
+  enum Column : int {
+    kPath,
+    kOperation,
+    kPrecision,
+    kCalls,
+    kWork,
+    kShare,
+    kHost,
+    kGpu,
+    kGflop,
+    kRate,
+    kBytes,
+    kBandwidth,
+    kPeak,
+    kBound,
+    kGain,
+    kFusable,
+  };
+  static constexpr int kColumns = kFusable + 1;
 
   explicit LayerTreeModel(QObject* parent = nullptr);
   Q_DISABLE_COPY_MOVE(LayerTreeModel)
   ~LayerTreeModel() override;
 
-  // The registry's table of layers. Forward and backward are told apart by a node below the path.
+  // The registry's table of layers, with the advisor's columns where it has them. Forward and backward are told apart
+  // by a node below the path. Several layers reach together what they would take at the GPU's peaks / what they took.
   void set_table(const Table& table);
 
   QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
@@ -43,6 +61,7 @@ class LayerTreeModel : public QAbstractItemModel {
  private:
   struct Node;
   const Node& node_at(const QModelIndex& index) const;
+  Cell cell_of(const Node& node, Column column) const;
 
   std::unique_ptr<Node> root_;
 };

@@ -19,7 +19,11 @@ Opportunities::Found Opportunities::find(const OpenedRun& run, const Selection& 
   Found found;
   try {
     const std::shared_ptr<const RunFacts> facts = run.shared->of(run.trace, selection);
-    found.advised = std::shared_ptr<const Advised>(new Advised{facts, Advisor(*facts, options)});
+    const std::shared_ptr<Advised> advised(new Advised{facts, Advisor(*facts, options), {}});
+    const Replay replayed = replay(advised->advisor.graph());
+    advised->step = ShownStep::choose(*facts, advised->advisor.graph(), replayed);
+    found.pictures = advised->pictures(advised->advisor.graph(), replayed);
+    found.advised = advised;
     if (const Advice& advice = found.advised->advisor.advice(); advice.is_refused()) {
       found.problem =
           Problem{QStringLiteral("no savings are given"), QString::fromStdString(advice.abstained.front().reason),
@@ -42,6 +46,7 @@ void Opportunities::compute(const RunPointer& run, const Selection& selection) {
                    if (advice() != nullptr) {
                      applied_.assign(advice()->cards.size(), false);
                      joint_step_ns_.fill(advice()->step_ns());
+                     pictures_ = found_.pictures;
                    }
                    Q_EMIT found();
                  });
@@ -53,6 +58,7 @@ void Opportunities::clear() {
   found_ = {};
   applied_.clear();
   joint_step_ns_.fill(0);
+  pictures_.reset();
 }
 
 std::size_t Opportunities::applied_count() const {
@@ -90,14 +96,27 @@ void Opportunities::simulate() {
   if (ids.empty()) {  // as it was replayed
     simulating_.forget();
     joint_step_ns_.fill(advice()->step_ns());
+    pictures_ = found_.pictures;
     Q_EMIT simulated();
     return;
   }
-  simulating_.start([advised = found_.advised, ids] { return advised->advisor.simulate(ids); },
-                    [this](const std::array<std::int64_t, 3>& step_ns) {
-                      joint_step_ns_ = step_ns;
+  simulating_.start([advised = found_.advised, ids] { return simulate(*advised, ids); },
+                    [this](const Simulated& result) {
+                      joint_step_ns_ = result.step_ns;
+                      pictures_ = result.pictures;
                       Q_EMIT simulated();
                     });
+}
+
+Opportunities::Simulated Opportunities::simulate(const Advised& advised, const std::vector<std::string>& ids) {
+  const Simulation simulation = advised.advisor.simulation(ids);
+  return {simulation.step_ns, advised.pictures(simulation.graph, simulation.replay)};
+}
+
+std::shared_ptr<const StepPictures> Opportunities::Advised::pictures(const DependencyGraph& graph,
+                                                                     const Replay& replay) const {
+  if (!step) return nullptr;
+  return std::make_shared<const StepPictures>(step->pictures(graph, replay));
 }
 
 std::optional<Call> Opportunities::evidence(std::size_t index) const {

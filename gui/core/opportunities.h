@@ -15,6 +15,7 @@
 #include "gui/core/calls.h"
 #include "gui/core/opened.h"
 #include "gui/core/problem.h"
+#include "gui/core/step_pictures.h"
 
 namespace swinscope::gui {
 
@@ -44,6 +45,8 @@ class Opportunities : public QObject {
   void apply_none();
   // The step with what was applied when it was last simulated, by Estimate (the least saved first).
   const std::array<std::int64_t, 3>& joint_step_ns() const { return joint_step_ns_; }
+  // A step as it was measured, and as it was simulated last; null where there is none to show.
+  const std::shared_ptr<const StepPictures>& pictures() const { return pictures_; }
   // The first of the GPU events that a card is about.
   std::optional<Call> evidence(std::size_t index) const;
 
@@ -55,12 +58,22 @@ class Opportunities : public QObject {
   struct Advised {
     std::shared_ptr<const RunFacts> run;  // to which the advisor refers
     Advisor advisor;
+    std::optional<ShownStep> step;
+
+    // Null where no step is shown.
+    std::shared_ptr<const StepPictures> pictures(const DependencyGraph& graph, const Replay& replay) const;
   };
   struct Found {
     std::shared_ptr<const Advised> advised;
+    std::shared_ptr<const StepPictures> pictures;  // as it was replayed
     std::optional<Problem> problem;
   };
+  struct Simulated {
+    std::array<std::int64_t, 3> step_ns = {0, 0, 0};
+    std::shared_ptr<const StepPictures> pictures;
+  };
   // For another thread.
+  static Simulated simulate(const Advised& advised, const std::vector<std::string>& ids);
   static Found find(const OpenedRun& run, const Selection& selection, const AdviceOptions& options);
   void simulate();
 
@@ -68,6 +81,7 @@ class Opportunities : public QObject {
   Found found_;
   std::vector<bool> applied_;
   std::array<std::int64_t, 3> joint_step_ns_ = {0, 0, 0};
+  std::shared_ptr<const StepPictures> pictures_;
   Background finding_;
   Background simulating_;
 };

@@ -28,6 +28,8 @@ class Page : public QWidget {
   // Of one that it has: whether it would do something now.
   virtual bool can_perform(ActionId /*action*/) const { return false; }
   virtual void perform(ActionId /*action*/) {}
+  // Of one that it has and that switches something: whether that is on.
+  virtual bool is_on(ActionId /*action*/) const { return false; }
   // Selects and zooms to it. False where the page does not show it.
   virtual bool show_call(const Call& /*call*/) { return false; }
 

@@ -9,7 +9,7 @@
 namespace swinscope::gui {
 namespace {
 
-constexpr int kNarrowestName = 120;
+constexpr int kNarrowestName = 220;
 constexpr int kWidestColumn = 360;  // pixels, of what is not the last
 
 }  // namespace

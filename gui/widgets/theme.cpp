@@ -97,11 +97,11 @@ void apply_theme(Theme theme) {
 
 Colors colors_of(const QPalette& palette) {
   if (is_dark(palette)) {
-    return {QColor("#e6e6e6"),         QColor("#a0a4a8"), QColor("#3a3e43"), QColor("#ffffff"),
-            QColor(110, 180, 255, 60), QColor("#f0e442"), QColor("#4a3f14"), QColor("#5a2323")};
+    return {QColor("#e6e6e6"), QColor("#a0a4a8"), QColor("#3a3e43"), QColor("#ffffff"), QColor(110, 180, 255, 60),
+            QColor("#f0e442"), QColor("#4a3f14"), QColor("#5a2323"), QColor("#e69f00")};
   }
-  return {QColor("#1a1a1a"),      QColor("#5c5c5c"), QColor("#dddddd"), QColor("#000000"),
-          QColor(0, 98, 163, 45), QColor("#c02d00"), QColor("#fff3c4"), QColor("#ffdcd6")};
+  return {QColor("#1a1a1a"), QColor("#5c5c5c"), QColor("#dddddd"), QColor("#000000"), QColor(0, 98, 163, 45),
+          QColor("#c02d00"), QColor("#fff3c4"), QColor("#ffdcd6"), QColor("#d55e00")};
 }
 
 QColor series_color(int series, const QPalette& palette) {

@@ -19,6 +19,7 @@ struct Colors {
   QColor hit;        // search hits
   QColor warning;    // backgrounds of messages
   QColor error;
+  QColor path;  // marks what is on the critical path
 };
 
 // Takes over style and palette of the whole program. The first call notes what the desktop's own palette is.

@@ -72,7 +72,8 @@ void MainWindow::build_actions() {
       if (page->has(info.id)) page->addAction(action);
     }
   }
-  action(ActionId::kShowPublished).setCheckable(true);
+  for (const ActionId id : {ActionId::kShowPublished, ActionId::kCriticalPath})
+    action(id).setCheckable(true);
   themes_ = new QActionGroup(this);
   for (const auto& [id, theme] : {std::pair(ActionId::kThemeSystem, Theme::kSystem),
                                   {ActionId::kThemeLight, Theme::kLight},
@@ -115,8 +116,12 @@ void MainWindow::rebuild_recent_menu() {
 }
 
 void MainWindow::update_actions() {
-  for (const auto& [id, action] : actions_)
+  for (const auto& [id, action] : actions_) {
     action->setEnabled(can_perform(id));
+    if (action->isCheckable() && !commands_.contains(id))
+      action->setChecked(
+          std::ranges::any_of(pages_, [&](const Page* page) { return page->has(id) && page->is_on(id); }));
+  }
 }
 
 bool MainWindow::can_perform(ActionId id) const {

@@ -7,7 +7,9 @@
 #include <algorithm>
 
 #include "gui/pages/opportunities/opportunity_card.h"
+#include "gui/pages/opportunities/step_lanes.h"
 #include "gui/pages/opportunities/step_panel.h"
+#include "gui/pages/opportunities/step_timelines.h"
 #include "gui/widgets/elided_label.h"
 
 namespace swinscope::gui {
@@ -35,6 +37,7 @@ OpportunitiesPage::OpportunitiesPage(QWidget* parent)
       step_(new StepPanel(this)),
       message_(wrapped(this)),
       scroll_(new QScrollArea(this)),
+      timelines_(new StepTimelines(this)),
       card_column_(new QVBoxLayout) {
   build_layout();
   setFocusProxy(scroll_);
@@ -54,6 +57,7 @@ void OpportunitiesPage::build_layout() {
   all->addWidget(step_);
   all->addWidget(message_, 1);
   all->addWidget(scroll_, 1);
+  all->addWidget(timelines_);
   scroll_->setAccessibleName(QStringLiteral("Opportunities"));
   scroll_->setAccessibleDescription(QStringLiteral("What changes would save of a step, most first"));
   scroll_->setWidgetResizable(true);
@@ -104,6 +108,23 @@ void OpportunitiesPage::showEvent(QShowEvent* event) {
   refresh();
 }
 
+// Those of the timeline that move what is seen.
+bool OpportunitiesPage::has(ActionId action) const {
+  using enum ActionId;
+  return action == kZoomIn || action == kZoomOut || action == kPanLeft || action == kPanRight || action == kFit;
+}
+
+bool OpportunitiesPage::can_perform(ActionId) const { return timelines_->has_pictures(); }
+
+void OpportunitiesPage::perform(ActionId action) {
+  constexpr double kZoomStep = 1.4;
+  constexpr double kPanStep = 0.15;  // of the width
+  if (action == ActionId::kFit) return timelines_->fit_all();
+  if (action == ActionId::kPanLeft || action == ActionId::kPanRight)
+    return timelines_->pan(action == ActionId::kPanLeft ? -kPanStep : kPanStep);
+  timelines_->zoom(action == ActionId::kZoomIn ? kZoomStep : 1 / kZoomStep);
+}
+
 void OpportunitiesPage::invalidate() {
   is_stale_ = true;
   opportunities_.clear();
@@ -134,6 +155,9 @@ void OpportunitiesPage::show_message(const QString& text) {
   message_->setVisible(!text.isEmpty());
   scroll_->setVisible(text.isEmpty());
   step_->setVisible(opportunities_.advice() != nullptr);
+  timelines_->show_step(opportunities_);
+  timelines_->setVisible(text.isEmpty() && timelines_->has_pictures());
+  Q_EMIT changed();
 }
 
 void OpportunitiesPage::show_found() {
@@ -165,6 +189,9 @@ void OpportunitiesPage::add_cards(const Advice& advice) {
     card->set_scale(least, most);
     card->set_figures_width(width);
   }
+  // Below the cards, for the keyboard, too.
+  if (!cards_.empty()) setTabOrder(&cards_.back()->details(), &timelines_->measured());
+  setTabOrder(&timelines_->measured(), &timelines_->simulated());
 }
 
 void OpportunitiesPage::show_abstained(const Advice& advice) {
@@ -181,6 +208,7 @@ void OpportunitiesPage::show_applied() {
   for (std::size_t i = 0; i < cards_.size(); ++i)
     cards_[i]->set_applied(opportunities_.is_applied(i));
   step_->show_step(opportunities_);
+  timelines_->show_step(opportunities_);
 }
 
 void OpportunitiesPage::keep_named() {

@@ -15,6 +15,7 @@ namespace swinscope::gui {
 
 class OpportunityCard;
 class StepPanel;
+class StepTimelines;
 
 class OpportunitiesPage : public Page {
   Q_OBJECT
@@ -25,10 +26,14 @@ class OpportunitiesPage : public Page {
   void set_session(const Session& session) override;
   void set_filter(const Filter& filter) override;
   void set_unfinished() override;
+  bool has(ActionId action) const override;
+  bool can_perform(ActionId action) const override;
+  void perform(ActionId action) override;
   bool is_settled() const override { return !(is_stale_ && isVisible()) && opportunities_.is_idle(); }
 
   const std::vector<OpportunityCard*>& cards() const { return cards_; }
   StepPanel& step() { return *step_; }
+  StepTimelines& timelines() { return *timelines_; }
   // In place of cards.
   QString message() const;
   // What cannot be said, a line each.
@@ -60,6 +65,7 @@ class OpportunitiesPage : public Page {
   StepPanel* step_;
   QLabel* message_;
   QScrollArea* scroll_;
+  StepTimelines* timelines_;
   QVBoxLayout* card_column_;
   QLabel* none_named_ = nullptr;
   QLabel* abstained_title_ = nullptr;

@@ -9,6 +9,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "advisor/advice_columns.h"
 #include "gui/core/document_file.h"
 #include "gui/pages/table/layer_tree_view.h"
 #include "gui/widgets/calls_panel.h"
@@ -152,6 +153,8 @@ TablePage::Counted TablePage::counted(const OpenedRun& run, const Analysis& anal
   try {
     counted.run = run.shared->of(run.trace, filter.selection());
     counted.table = rows_of(analysis, *counted.run, filter);
+    if (has_advice_columns(counted.table))
+      add_advice_columns(counted.table, *counted.run, run.shared->advisor(run.trace, filter.selection()).get());
     if (look == RowsLook::kTable) keep_named(counted.table, filter.name);  // the tree keeps what is above, too
   } catch (const Error&) {                                                 // nothing meets the selection
     counted = {};

@@ -72,7 +72,10 @@ class TimelinePart : public QAccessibleInterface {
   QString lane_text(QAccessible::Text kind) const {
     const Timeline& timeline = *view_->timeline();
     if (kind == QAccessible::Name) return full_label(timeline, *lane());
-    return QStringLiteral("%1 events").arg(timeline.lanes[*lane()].size());
+    QString text = QStringLiteral("%1 events").arg(timeline.lanes[*lane()].size());
+    if (!view_->path().empty())
+      text += QStringLiteral(", %1 parts on the critical path").arg(view_->path()[*lane()].size());
+    return text;
   }
   QString event_text(QAccessible::Text kind) const {
     const Timeline& timeline = *view_->timeline();

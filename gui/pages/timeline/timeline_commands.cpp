@@ -42,6 +42,7 @@ void TimelinePage::build_commands() {
       {kEventAbove, [this] { view_->select_in_other_lane(false); }},
       {kEventBelow, [this] { view_->select_in_other_lane(true); }},
       {kSelectArea, [this] { view_->select_area_of_selection(); }},
+      {kCriticalPath, [this] { toggle_path(); }},
       {kPinLane, [this] { view_->toggle_pin(); }},
       {kAddBookmark, [this] { add_bookmark(); }},
       {kRemoveBookmark, [this] { remove_bookmark(); }},

@@ -28,7 +28,8 @@ constexpr const char* kNoArea = "Drag over the timeline to select an area, or se
 }  // namespace
 
 TimelinePage::TimelinePage(QWidget* parent)
-    : Page(parent),
+    : Page((install_timeline_accessibility(),
+            parent)),  // before the view is there: whoever asks for it may do so at once
       parts_(new QMainWindow(this)),
       view_(new TimelineView(this)),
       minimap_(new MinimapWidget(this)),
@@ -38,7 +39,6 @@ TimelinePage::TimelinePage(QWidget* parent)
       area_names_(new TablePanel(QStringLiteral("Events of the area by name"), this)),
       area_lanes_(new TablePanel(QStringLiteral("Lanes of the area"), this)),
       bookmark_list_(new QListWidget(this)) {
-  install_timeline_accessibility();
   build_layout();
   build_commands();
   connect_parts();
@@ -129,6 +129,7 @@ void TimelinePage::set_session(const Session& session) {
   run_ = session.run;
   if (same_timeline) {  // only the analyses have come
     show_details();
+    find_path();
     return;
   }
   const std::shared_ptr<const Timeline> timeline = run_ == nullptr ? nullptr : run_->timeline;
@@ -137,11 +138,16 @@ void TimelinePage::set_session(const Session& session) {
   minimap_->set_window(view_->seen());
   search_->set_timeline(timeline);
   if (!is_more && run_ != nullptr) bookmarks_.open(run_->path);
+  find_path();
 }
 
 void TimelinePage::set_filter(const Filter& filter) {
   view_->set_filter(filter);
   zoom_to_steps(filter);
+  if (const Selection selection = filter.selection(); !(selection == selection_)) {
+    selection_ = selection;
+    find_path();
+  }
   filter_name_ = filter.name;
   if (filter.name.isEmpty() || run_ == nullptr) {
     filtering_.forget();
@@ -245,7 +251,8 @@ void TimelinePage::show_area(const AreaStatistics& statistics, Interval window, 
 }
 
 bool TimelinePage::is_settled() const {
-  return counting_.is_idle() && filtering_.is_idle() && !search_->is_searching() && !minimap_->is_busy();
+  return counting_.is_idle() && filtering_.is_idle() && finding_path_.is_idle() && !search_->is_searching() &&
+         !minimap_->is_busy();
 }
 
 QByteArray TimelinePage::arrangement() const { return parts_->saveState(); }

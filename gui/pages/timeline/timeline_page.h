@@ -32,6 +32,7 @@ class TimelinePage : public Page {
   bool has(ActionId action) const override { return commands_.contains(action); }
   bool can_perform(ActionId action) const override;
   void perform(ActionId action) override { commands_.at(action)(); }
+  bool is_on(ActionId action) const override;
   bool show_call(const Call& call) override;
   bool is_settled() const override;
   QString place() const override;
@@ -46,6 +47,8 @@ class TimelinePage : public Page {
   // The value of a detail of the selected event; empty when it has none of that name.
   QString detail(const QString& what) const;
   QString area_summary() const;
+  // What the status bar said last of the critical path; empty: it is off.
+  const QString& path_text() const { return path_text_; }
 
  Q_SIGNALS:
   void bookmark_edited(int row, const QString& label);
@@ -67,6 +70,9 @@ class TimelinePage : public Page {
   void rename_bookmark(int row, const QString& label);
   void show_bookmarks();
   void zoom_to_steps(const Filter& filter);
+  void toggle_path();
+  void find_path();
+  void say_of_path(const QString& text);
 
   QMainWindow* parts_;  // a widget that has docks
   std::map<ActionId, std::function<void()>> commands_;
@@ -74,6 +80,9 @@ class TimelinePage : public Page {
   Bookmarks bookmarks_;
   std::vector<bool> filtered_names_;  // by the filter's name; empty: all
   QString filter_name_;
+  Selection selection_;  // by the filter
+  bool is_path_on_ = false;
+  QString path_text_;
 
   TimelineView* view_;
   MinimapWidget* minimap_;
@@ -85,6 +94,7 @@ class TimelinePage : public Page {
   QListWidget* bookmark_list_;
   Background counting_;
   Background filtering_;
+  Background finding_path_;
 };
 
 }  // namespace swinscope::gui

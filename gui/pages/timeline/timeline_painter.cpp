@@ -50,6 +50,7 @@ void TimelinePainter::paint() {
   paint_counters();
   paint_steps();
   paint_names();
+  paint_path();
   paint_area();
   paint_arrows();
   paint_selection();
@@ -239,11 +240,13 @@ void TimelinePainter::paint_ruler() {
   painter_.drawText(QRect(8, 0, view_.header_width() - 14, ruler.height()), Qt::AlignVCenter | Qt::AlignLeft,
                     QString::fromStdString(format_duration(window.length())) + QStringLiteral(" in view"));
   painter_.setClipRect(ruler.adjusted(view_.header_width(), 0, 0, 0));
+  const QRect legend = path_legend(ruler);
   constexpr int kTickWidth = 110;  // room for the longest label
   for (const TimeTick& tick : time_ticks(window, view_.timeline()->span().begin_ns, lanes_.width() / kTickWidth)) {
     const double x = view_.x_of(tick.time_ns);
     painter_.drawLine(QPointF(x, ruler.bottom() - 5), QPointF(x, ruler.bottom()));
-    painter_.drawText(QPointF(x + 4, ruler.bottom() - 8), tick.label);
+    if (legend.isEmpty() || x + 4 + painter_.fontMetrics().horizontalAdvance(tick.label) < legend.left())
+      painter_.drawText(QPointF(x + 4, ruler.bottom() - 8), tick.label);
   }
   painter_.setPen(Qt::NoPen);
   painter_.setBrush(colors_.hit);
@@ -260,6 +263,7 @@ void TimelinePainter::paint_ruler() {
     painter_.setPen(view_.palette().color(QPalette::HighlightedText));
     painter_.drawText(box, Qt::AlignCenter, text);
   }
+  paint_path_legend(legend);
   painter_.setClipping(false);
   painter_.setPen(view_.palette().color(QPalette::Mid));
   painter_.drawLine(ruler.bottomLeft(), ruler.bottomRight());

@@ -3,11 +3,8 @@
 
 #include <QPainter>
 
+#include "analyzer/timeline/timeline.h"
 #include "gui/widgets/theme.h"
-
-namespace swinscope {
-struct CounterSeries;
-}
 
 namespace swinscope::gui {
 
@@ -28,6 +25,10 @@ class TimelinePainter {
   void paint_counters();
   void paint_counter(const CounterSeries& series, const QRect& place);
   void paint_steps();
+  void paint_path();
+  void paint_path_of(LaneId lane);
+  QRect path_legend(const QRect& ruler) const;
+  void paint_path_legend(const QRect& box);
   void paint_area();
   void paint_selection();
   void paint_arrows();

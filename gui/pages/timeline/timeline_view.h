@@ -36,6 +36,13 @@ class TimelineView : public QAbstractScrollArea {
   void set_highlighted(std::vector<bool> names);
   void set_bookmarks(std::vector<std::int64_t> times_ns);
 
+  // Marks below lanes, by LaneId; empty: none.
+  void set_path(std::vector<std::vector<Interval>> by_lane) {
+    path_ = std::move(by_lane);
+    viewport()->update();
+  }
+  const std::vector<std::vector<Interval>>& path() const { return path_; }
+
   Interval seen() const;
   void show_window(Interval window);
   std::optional<TimelineEventId> selection() const { return selection_; }
@@ -122,6 +129,7 @@ class TimelineView : public QAbstractScrollArea {
   std::vector<LaunchLink> links_;
   std::optional<TimelineArea> area_;
   std::vector<std::int64_t> bookmarks_;
+  std::vector<std::vector<Interval>> path_;
 
   std::vector<bool> highlighted_;
   std::vector<Color> name_colors_;

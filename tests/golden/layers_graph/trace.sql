@@ -3,7 +3,7 @@
 -- qkv (10 to 110) and proj (120 to 200) are captured: node 1 at 20 and node 2 at 30 in qkv, node 3 at 130 in proj. The graph is
 -- instantiated at 300: nodes 11, 12, 13 are copies of 1, 2, 3, and each is reported as a new node first, as CUDA 13 does. Two replays (calls 7 and 8), inside of the range of another
 -- operation that launched nothing of its own: 11 and 12 of 40 each, 13 of 25, so qkv has 4 events and 160 ns, proj 2 and 50 ns.
--- Calls and work are counted by replay: qkv 2 x 1000 FLOPs = 2000 in 160 ns (12.5 GFLOP/s), proj 2 x 500 = 1000 in 50 ns (20 GFLOP/s).
+-- Calls and work are counted by replay: qkv 2 x 1000 FLOPs = 2000 in 160 ns (0.0125 TFLOP/s), proj 2 x 500 = 1000 in 50 ns (0.02 TFLOP/s).
 -- Node 14 has no row (it was there before the recording began): its launch decides, and that lies in `replay`.
 INSERT INTO run (rank, world, pid) VALUES (0, 1, 100);
 INSERT INTO range (start, end, domain, name, payload) VALUES

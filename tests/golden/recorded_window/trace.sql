@@ -2,8 +2,9 @@
 --
 -- Steps of 1000 at 1000, 2000, 3000, 4000 and 5000; those at 3000 and 4000 count, since their middles 3500 and 4500 lie within.
 -- mean 1000. Each step runs the operation `fc` (200 of the host, 600 FLOPs); the GPU was seen in two of them, 300 and 500:
--- 2 calls, 1200 FLOPs in 800 ns (1.5 GFLOP/s), 400 a step, and 10 images a step are 20. The capture at 100 to 200 is outside,
+-- 2 calls, 1200 FLOPs in 800 ns (0.0015 TFLOP/s), 400 a step, and 10 images a step are 20. The capture at 100 to 200 is outside,
 -- so it counts by its one replay (node 5, 90 ns): 700 FLOPs once.
+-- Each kernel is the only one of its operation: 2 x 600 + 700 FLOPs and 2 x 66 + 77 bytes in 890 ns.
 INSERT INTO run (rank) VALUES (0);
 INSERT INTO SWINSCOPE_WINDOW (start, end) VALUES (2950, 5050);
 INSERT INTO range (start, end, domain, name, payload) VALUES

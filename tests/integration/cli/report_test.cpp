@@ -52,6 +52,20 @@ TEST_F(ReportCommand, SaysWhatLayersAndInfoSay) {
     EXPECT_THAT(html, HasSubstr(finding["finding"].get<std::string>()));
 }
 
+// Of an experiment the advice is on the recording that the report shows: that of the point with the most GPUs.
+TEST_F(ReportCommand, AnExperimentHasTheOpportunitiesOfItsLargestTracedPoint) {
+  const std::filesystem::path experiment = recording().parent_path() / "swinscope_swin_large_weak_2gpu";
+  const std::string traced = (experiment / "gpus2" / "tracing").string();
+  const auto advice = run_json({"advise", traced})["data"]["opportunities"];
+  ASSERT_FALSE(advice.empty());
+  const std::string html = report(experiment.string(), "r.html");
+  EXPECT_THAT(html, HasSubstr("<h2>Traced with 2 GPUs: Opportunities</h2>"));
+  for (const auto& card : advice)
+    EXPECT_THAT(html, HasSubstr("<td class=\"t\">" + card["id"].get<std::string>() + "</td>"));
+  EXPECT_THAT(html, HasSubstr("evidence: swinscope advise "));
+  EXPECT_THAT(html, HasSubstr(">fusable with</th>"));
+}
+
 TEST_F(ReportCommand, NamesAreTextNotMarkup) {
   write("t.json", kineto({kineto_kernel("<script>", "1", "5"), kineto_kernel("a </script><b>", "9", "5")}));
   const std::string html = report("t.json", "r.html");

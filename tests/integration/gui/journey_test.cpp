@@ -1,9 +1,12 @@
 // What a user does with a recording, on the real widgets; every step looks at what is on the screen then.
+#include <QAccessible>
+#include <QAction>
 #include <QDir>
 #include <QImage>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
+#include <QStatusBar>
 #include <QTreeView>
 #include <fstream>
 
@@ -257,6 +260,37 @@ TEST_F(JourneyTest, ExportsReports) {
   }
   window_.export_report(qt(folder() / "r.pdf"));
   EXPECT_THAT(banner(), HasSubstr("“pdf” is none"));
+}
+
+TEST_F(JourneyTest, TheCriticalPathIsMarkedWhenAskedFor) {
+  show_timeline();
+  const QImage before = view().grab().toImage();
+  EXPECT_TRUE(view().path().empty()) << "off at first";
+  press(Qt::Key_C);
+  settle();
+  ASSERT_FALSE(view().path().empty());
+  EXPECT_THAT(timeline().path_text().toStdString(), HasSubstr("critical path of 3 steps: "));
+  EXPECT_EQ(window_.statusBar()->currentMessage(), timeline().path_text());
+  EXPECT_TRUE(window_.action(ActionId::kCriticalPath).isChecked());
+  EXPECT_NE(view().grab().toImage(), before);
+  // Below the work that is on it; a screen reader hears of it, too.
+  std::size_t marks = 0;
+  for (const std::vector<Interval>& lane : view().path())
+    marks += lane.size();
+  EXPECT_GT(marks, 100U);
+  const QAccessibleInterface* lanes = QAccessible::queryAccessibleInterface(&view());
+  EXPECT_THAT(lanes->child(0)->text(QAccessible::Description).toStdString(), HasSubstr(" parts on the critical path"));
+  press(Qt::Key_C);
+  EXPECT_TRUE(view().path().empty());
+  EXPECT_EQ(view().grab().toImage(), before);
+  EXPECT_FALSE(window_.action(ActionId::kCriticalPath).isChecked());
+
+  // Where it cannot be said the status bar says why.
+  press(Qt::Key_C);
+  write("two.json", kineto({kineto_kernel("gemm", "10", "5"), kineto_kernel("gemm", "20", "5")}));
+  open(folder() / "two.json");
+  EXPECT_TRUE(view().path().empty());
+  EXPECT_THAT(timeline().path_text().toStdString(), HasSubstr(": "));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <QPushButton>
 #include <QScrollArea>
 #include <QTabBar>
+#include <QWheelEvent>
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -13,7 +14,9 @@
 
 #include "analyzer/base/text.h"
 #include "gui/pages/opportunities/opportunity_card.h"
+#include "gui/pages/opportunities/step_lanes.h"
 #include "gui/pages/opportunities/step_panel.h"
+#include "gui/pages/opportunities/step_timelines.h"
 #include "gui/widgets/elided_label.h"
 #include "gui/widgets/interval_bar.h"
 #include "tests/integration/gui/support.h"
@@ -143,6 +146,59 @@ TEST_F(OpportunitiesPageTest, EverythingByKeyboard) {
   opportunities().cards().back()->apply().setFocus(Qt::TabFocusReason);
   QTest::keyClick(&last.apply(), Qt::Key_Tab);
   EXPECT_FALSE(last.show_evidence().visibleRegion().isEmpty());
+}
+
+// What a widget shows, pixel by pixel.
+QImage pixels_of(QWidget& widget) { return widget.grab().toImage().convertToFormat(QImage::Format_RGB32); }
+
+// The measured step above the simulated one: both zoom together, and a switch draws the simulated one anew.
+TEST_F(OpportunitiesPageTest, BothStepsStandAboveEachOther) {
+  open(recording());
+  show_opportunities();
+  gui::StepTimelines& both = opportunities().timelines();
+  ASSERT_TRUE(both.isVisible());
+  for (int i = 0; i < 3; ++i)  // what is shown asks for its place in events of its own
+    QCoreApplication::processEvents();
+  EXPECT_LE(both.measured().mapTo(&both, QPoint(0, both.measured().height())).y(), both.simulated().y());
+  EXPECT_EQ(both.measured().lanes_rect().left(), both.simulated().lanes_rect().left());
+  const QImage measured = pixels_of(both.measured());
+  const QImage simulated = pixels_of(both.simulated());
+  const Interval seen = both.seen();
+  for (const gui::StepLanes* lanes : {&both.measured(), &both.simulated()}) {
+    EXPECT_FALSE(lanes->accessibleName().isEmpty());
+    EXPECT_THAT(lanes->accessibleDescription().toStdString(), HasSubstr(" GPU events on "));
+  }
+
+  click(card(0).apply());
+  settle();
+  EXPECT_NE(pixels_of(both.simulated()), simulated);
+  EXPECT_THAT(both.simulated().heading().toStdString(), HasSubstr("Simulated, 1 change applied: "));
+  EXPECT_LT(both.simulated().picture()->step_ns, both.measured().picture()->step_ns);
+  click(card(0).apply());
+  settle();
+  EXPECT_EQ(both.seen(), seen);
+  EXPECT_EQ(pixels_of(both.simulated()), simulated);
+
+  opportunities().step().apply_all().click();
+  settle();
+  EXPECT_GT(both.measured().picture()->falling_away(), 100U);
+  EXPECT_NE(pixels_of(both.measured()), measured) << "what falls away is hatched";
+  EXPECT_THAT(both.measured().accessibleDescription().toStdString(), HasSubstr(" of the events fall away"));
+
+  const Interval all = both.seen();
+  both.simulated().setFocus();
+  QTest::keyClick(&both.simulated(), Qt::Key_W);
+  EXPECT_LT(both.seen().length(), all.length());
+  const Interval zoomed = both.seen();
+  QTest::keyClick(&both.measured(), Qt::Key_D);
+  EXPECT_GT(both.seen().begin_ns, zoomed.begin_ns);
+  QTest::keyClick(&both.measured(), Qt::Key_0);
+  EXPECT_EQ(both.seen(), all);
+  const QPointF middle = both.simulated().lanes_rect().center();
+  QWheelEvent wheel(middle, both.simulated().mapToGlobal(middle), {}, {0, 240}, Qt::NoButton, Qt::NoModifier,
+                    Qt::NoScrollPhase, false);
+  QCoreApplication::sendEvent(&both.simulated(), &wheel);
+  EXPECT_LT(both.seen().length(), all.length());
 }
 
 TEST_F(OpportunitiesPageTest, PartsHaveNamesAndRoom) {

@@ -13,6 +13,7 @@
 
 #include <gmock/gmock.h>
 
+#include "advisor/advice_columns.h"
 #include "analyzer/report/registry.h"
 #include "analyzer/table/render.h"
 #include "gui/widgets/calls_panel.h"
@@ -165,7 +166,8 @@ TEST_F(PagesTest, EveryAnalysisOfTheRegistryIsATable) {
     int with_rows = 0;
     for (const Analysis& analysis : analyses()) {
       choose(analysis);
-      const Table expected = table_of(analysis, run, {});
+      Table expected = table_of(analysis, run, {});
+      add_advice_columns(expected, run, advisor_if_quick(run).get());
       expect_shown(expected);
       EXPECT_EQ(tables().message().isEmpty(), !expected.rows.empty()) << analysis.key;
       EXPECT_EQ(window_.can_perform(ActionId::kExportTable), !expected.rows.empty()) << analysis.key;
@@ -208,7 +210,9 @@ TEST_F(PagesTest, TheFilterChoosesTheScopeOfEveryTable) {
   const RunFacts run(*window_.run()->trace, filter.selection());
   for (const Analysis& analysis : analyses()) {
     choose(analysis);
-    expect_shown(table_of(analysis, run, {}));
+    Table expected = table_of(analysis, run, {});
+    add_advice_columns(expected, run, nullptr);  // no steps, no advice
+    expect_shown(expected);
   }
 }
 

@@ -319,21 +319,24 @@ TEST(RecordingCost, IsTakenAwayWhereItIsKnown) {
 
 TEST(Advice, IsBriefWhereItIsQuickAndPossible) {
   const Trace trace = with_an_add_between();
-  const std::optional<Advice> advice = advise_if_quick(RunFacts(trace, {}));
-  ASSERT_TRUE(advice.has_value());
-  EXPECT_THAT(next_line(*advice), HasSubstr("next: Move vectorized_elementwise_kernel into the product before it"));
+  const RunFacts run(trace, {});
+  const std::unique_ptr<const Advisor> advisor = advisor_if_quick(run);
+  ASSERT_NE(advisor, nullptr);
+  EXPECT_EQ(advise(*advisor).joint_step_ns, advise(run, {}).joint_step_ns);
+  EXPECT_THAT(next_line(advisor->advice()),
+              HasSubstr("next: Move vectorized_elementwise_kernel into the product before it"));
 
-  const std::optional<Advice> first = advise_if_quick(RunFacts(trace, {}), {.first_only = true});
-  ASSERT_TRUE(first.has_value());
-  EXPECT_THAT(first->cards, SizeIs(1));
-  EXPECT_EQ(next_line(*first), next_line(*advice));
+  const std::unique_ptr<const Advisor> first = advisor_if_quick(run, {.first_only = true});
+  ASSERT_NE(first, nullptr);
+  EXPECT_THAT(first->advice().cards, SizeIs(1));
+  EXPECT_EQ(next_line(first->advice()), next_line(advisor->advice()));
 
   HandTrace hand;  // without steps
   HandRank& rank = hand.add_rank();
   for (std::int64_t i = 0; i < 3; ++i)
     rank.launch(kAdd, 20 * i, 20 * i + 5, 20 * i + 8);
   const Trace without = hand.build();
-  EXPECT_FALSE(advise_if_quick(RunFacts(without, {})).has_value());
+  EXPECT_EQ(advisor_if_quick(RunFacts(without, {})), nullptr);
 }
 
 }  // namespace

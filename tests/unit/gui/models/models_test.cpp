@@ -70,7 +70,8 @@ TEST(LayerTree, AddsUpWhatIsBelow) {
   const Tester tester(&model, kFatal);
   model.set_table(
       layer_rows_table({layer("stage1.block0.mlp", "forward", 10, 100), layer("stage1.block0.mlp", "backward", 10, 200),
-                        layer("stage1.block1", "forward", 5, 100), layer("head", "", 600, 0)}));
+                        layer("stage1.block1", "forward", 5, 100), layer("head", "", 600, 0)},
+                       {}));
   ASSERT_EQ(model.rowCount(), 2);
   const QModelIndex stage = model.index(0, LayerTreeModel::kPath);
   EXPECT_EQ(stage.data().toString(), QStringLiteral("stage1"));
@@ -100,10 +101,40 @@ TEST(LayerTree, SaysNothingOfCostsThatAreNotKnown) {
   LayerRow unknown = layer("aten::mul", "", 10, 100);
   unknown.flops = 0;
   unknown.has_cost = false;  // PyTorch's operators
-  model.set_table(layer_rows_table({unknown, layer("head", "", 600, 0)}));
+  model.set_table(layer_rows_table({unknown, layer("head", "", 600, 0)}, {}));
   for (const int column : {LayerTreeModel::kGflop, LayerTreeModel::kRate, LayerTreeModel::kBytes})
     EXPECT_EQ(model.index(0, column).data().toString(), QStringLiteral("-")) << column;
   EXPECT_EQ(model.index(1, LayerTreeModel::kBytes).data().toString(), QStringLiteral("0 B")) << "known to be none";
+}
+
+// Of 100 ns at the half of the peak and 300 at a tenth 80 would be needed: 20 %.
+TEST(LayerTree, AddsUpHowNearLayersAreToThePeaks) {
+  LayerTreeModel model;
+  LayerRow fast = layer("mlp.fc1", "", 10, 100);
+  LayerRow slow = layer("mlp.fc2", "", 10, 300);
+  fast.precision = slow.precision = "fp16";
+  slow.flops = 600'000;
+  LayerRow unknown = layer("head", "", 10, 100);
+  Table table = layer_rows_table({fast, slow, unknown}, {0, {{"fp16", 20'000.0}}});
+  table.columns.push_back({"gain_8bit_ns", "8-bit gain", Unit::kDuration});
+  table.columns.push_back({"fusable_with", "fusable with"});
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    table.rows[i].emplace_back(i == 1 ? Cell(std::int64_t{30}) : Cell());
+    table.rows[i].emplace_back(i == 0 ? Cell(std::string("mlp.gelu (fusion-1)")) : Cell());
+  }
+  model.set_table(table);
+  const auto text = [&](const QModelIndex& node, int column) { return node.siblingAtColumn(column).data().toString(); };
+  const QModelIndex mlp = model.index(0, 0);
+  const QModelIndex fc1 = model.index(0, 0, mlp);
+  EXPECT_EQ(text(fc1, LayerTreeModel::kRate), QStringLiteral("10"));  // TFLOP/s
+  EXPECT_EQ(text(fc1, LayerTreeModel::kPeak), QStringLiteral("50.0 %"));
+  EXPECT_EQ(text(fc1, LayerTreeModel::kBound), QStringLiteral("compute"));
+  EXPECT_EQ(text(fc1, LayerTreeModel::kFusable), QStringLiteral("mlp.gelu (fusion-1)"));
+  EXPECT_EQ(text(mlp, LayerTreeModel::kPeak), QStringLiteral("20.0 %"));
+  EXPECT_EQ(text(mlp, LayerTreeModel::kBound), QStringLiteral("mixed"));
+  EXPECT_EQ(text(mlp, LayerTreeModel::kGain), QStringLiteral("30 ns"));
+  EXPECT_EQ(text(mlp, LayerTreeModel::kFusable), QStringLiteral("-"));
+  EXPECT_EQ(text(model.index(1, 0), LayerTreeModel::kPeak), QStringLiteral("-")) << "of no known precision";
 }
 
 TEST(Actions, AreNamedDescribedAndReachedByOneKeyEach) {

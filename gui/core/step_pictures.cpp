@@ -1,0 +1,205 @@
+#include "gui/core/step_pictures.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "analyzer/base/text.h"
+
+namespace swinscope::gui {
+namespace {
+
+// An operation with when it happens.
+struct Placed {
+  NodeIndex op = kNoNode;
+  Interval time;
+};
+
+// Lays the work of a rank out, each stream in its order; names are numbered in the order of the graph, so that they are
+// the same in every picture of it.
+class PictureBuilder {
+ public:
+  PictureBuilder(const Trace& trace, const RankGraph& nodes)
+      : trace_(trace), nodes_(nodes), rank_(trace.ranks[nodes.rank_index]) {
+    picture_.timeline.processes.resize(1);
+    picture_.timeline.processes.front().rank = rank_.run.rank;
+  }
+
+  // Also of what is not drawn.
+  void know(NodeIndex op) {
+    const OpNode& node = nodes_.ops[op];
+    name_of(op);
+    if (lane_of_.try_emplace(node.lane, lane_of_.size()).second) work_.emplace_back();
+  }
+  void add(NodeIndex op, Interval time, bool falls_away) {
+    work_[lane_of_.at(nodes_.ops[op].lane)].push_back({op, time});
+    if (falls_away) falling_.push_back(op);
+  }
+
+  StepPicture finish(std::int64_t step_ns) {
+    picture_.step_ns = step_ns;
+    std::ranges::sort(falling_);
+    std::vector<Interval> busy;
+    for (const auto& [gpu_lane, index] : lane_of_)
+      add_lane(rank_.gpu_lanes[gpu_lane], work_[index], busy);
+    picture_.idle_ns = step_ns - covered_within(std::move(busy), step_ns);
+    if (falling_.empty()) picture_.falls_away.clear();
+    return std::move(picture_);
+  }
+
+ private:
+  NameId name_of(NodeIndex op) {
+    const StringId text = rank_.gpu.short_name[nodes_.ops[op].event];
+    const auto [name, is_new] = names_.try_emplace(text, picture_.timeline.names.size());
+    if (is_new) picture_.timeline.names.add(trace_.text(text));
+    return name->second;
+  }
+
+  void add_lane(const GpuLane& gpu_lane, std::vector<Placed>& work, std::vector<Interval>& busy) {
+    std::ranges::stable_sort(work, {}, [](const Placed& placed) { return placed.time.begin_ns; });
+    TimelineLane lane;
+    lane.key.device = gpu_lane.device;
+    lane.key.context = gpu_lane.context;
+    lane.key.stream = gpu_lane.stream;
+    lane.label = fmt::format("stream {}", gpu_lane.stream);
+    std::vector<bool> falls_away;
+    std::int64_t free_ns = std::numeric_limits<std::int64_t>::min();
+    for (const Placed& placed : work) {  // a kernel may begin just before the one before it ends
+      const std::int64_t begin_ns = std::max(placed.time.begin_ns, free_ns);
+      free_ns = std::max(begin_ns, placed.time.end_ns);
+      lane.append({begin_ns, free_ns - begin_ns, name_of(placed.op), nodes_.ops[placed.op].event, kNoEvent});
+      falls_away.push_back(std::ranges::binary_search(falling_, placed.op));
+      busy.push_back({begin_ns, free_ns});
+    }
+    if (!lane.empty()) lane.seal();
+    picture_.timeline.lanes.push_back(std::move(lane));
+    picture_.falls_away.push_back(std::move(falls_away));
+  }
+
+  static std::int64_t covered_within(std::vector<Interval> busy, std::int64_t end_ns) {
+    std::ranges::sort(busy, {}, &Interval::begin_ns);
+    std::int64_t covered_ns = 0;
+    std::int64_t upto_ns = 0;
+    for (const Interval& interval : busy) {
+      const std::int64_t begin_ns = std::max(interval.begin_ns, upto_ns);
+      const std::int64_t till_ns = std::min(interval.end_ns, end_ns);
+      if (till_ns <= begin_ns) continue;
+      covered_ns += till_ns - begin_ns;
+      upto_ns = till_ns;
+    }
+    return covered_ns;
+  }
+
+  const Trace& trace_;
+  const RankGraph& nodes_;
+  const Rank& rank_;
+  StepPicture picture_;
+  std::unordered_map<StringId, NameId> names_;
+  std::map<std::uint32_t, std::size_t> lane_of_;  // by Rank::gpu_lanes, in work_
+  std::vector<std::vector<Placed>> work_;
+  std::vector<NodeIndex> falling_;
+};
+
+// Of the rank's measured steps the one of median length, counted from 1.
+std::int64_t median_step(const RankSteps& steps) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = steps.first_measured; i < steps.end_measured; ++i)
+    order.push_back(i);
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return steps.steps[i].length(); });
+  return order.empty() ? 0 : static_cast<std::int64_t>(order[(order.size() - 1) / 2]) + 1;
+}
+
+Selection selection_of(const RunFacts& run, std::int64_t step) {
+  Selection selection = run.scope.selection();
+  selection.steps = StepRange{step, step};
+  return selection;
+}
+
+}  // namespace
+
+std::size_t StepPicture::falling_away() const {
+  std::size_t count = 0;
+  for (const std::vector<bool>& lane : falls_away)
+    count += static_cast<std::size_t>(std::ranges::count(lane, true));
+  return count;
+}
+
+ShownStep::ShownStep(const RunFacts& run, std::uint32_t rank, std::int32_t device, std::int64_t number)
+    : trace_(&run.trace),
+      rank_(rank),
+      rank_index_(0),
+      device_(device),
+      number_(number),
+      facts_(std::make_shared<const RunFacts>(run.trace, selection_of(run, number))) {}
+
+std::optional<ShownStep> ShownStep::choose(const RunFacts& run, const DependencyGraph& graph, const Replay& replay) {
+  if (!run.scope.is_of_steps()) return std::nullopt;
+  const SlowestDevice slowest = slowest_device(replayed_windows(graph, replay, run));
+  if (slowest.steps == 0) return std::nullopt;
+  const std::size_t rank_index = graph.ranks[slowest.rank].rank_index;
+  const std::int64_t number = median_step(run.scope.steps()[rank_index]);
+  if (number == 0) return std::nullopt;
+  ShownStep step(run, slowest.rank, slowest.device, number);
+  step.rank_index_ = rank_index;
+  return step;
+}
+
+StepPictures ShownStep::pictures(const DependencyGraph& graph, const Replay& replay) const {
+  return {trace_->ranks[rank_index_].run.rank, number_, measured(graph), simulated(graph, replay)};
+}
+
+StepPicture ShownStep::measured(const DependencyGraph& graph) const {
+  const RankGraph& nodes = graph.ranks[rank_];
+  const Rank& rank = trace_->ranks[rank_index_];
+  PictureBuilder builder(*trace_, nodes);
+  Interval window;
+  for (const DeviceScope& scope : facts_->scope.devices())
+    if (scope.rank_index == rank_index_ && scope.device == device_) window = scope.window;
+  for (NodeIndex op = 0; op < nodes.ops.size(); ++op) {
+    const EventIndex event = nodes.ops[op].event;
+    if (rank.gpu_lanes[nodes.ops[op].lane].device != device_ || !facts_->scope.has_gpu_event(rank_index_, event))
+      continue;
+    builder.know(op);
+    builder.add(op, {rank.gpu.start_ns[event] - window.begin_ns, rank.gpu.end_ns[event] - window.begin_ns},
+                nodes.ops[op].is_removed);
+  }
+  return builder.finish(window.length());
+}
+
+StepPicture ShownStep::simulated(const DependencyGraph& graph, const Replay& replay) const {
+  const RankGraph& nodes = graph.ranks[rank_];
+  const Rank& rank = trace_->ranks[rank_index_];
+  PictureBuilder builder(*trace_, nodes);
+  Interval window;
+  for (const ReplayedWindow& replayed : replayed_windows(graph, replay, *facts_))
+    if (replayed.rank == rank_ && replayed.device == device_) window = replayed.time;
+  for (NodeIndex op = 0; op < nodes.ops.size(); ++op) {
+    const OpNode& node = nodes.ops[op];
+    if (rank.gpu_lanes[node.lane].device != device_ || !facts_->scope.has_gpu_event(rank_index_, node.event)) continue;
+    builder.know(op);
+    if (node.is_removed) continue;
+    const NodeTimes& times = replay.ranks[rank_].ops[op];
+    builder.add(op, {times.start_ns - window.begin_ns, times.end_ns - window.begin_ns}, false);
+  }
+  return builder.finish(window.length());
+}
+
+QString picture_text(const StepPicture& picture) {
+  const auto lanes = static_cast<std::int64_t>(picture.timeline.lanes.size());
+  const auto events = static_cast<std::int64_t>(picture.events());
+  QString text = QStringLiteral("%1, %2 on %3, %4 without GPU work")
+                     .arg(QString::fromStdString(format_duration(picture.step_ns)),
+                          QString::fromStdString(format_counted(events, "GPU events")),
+                          QString::fromStdString(format_counted(lanes, "streams")),
+                          QString::fromStdString(format_duration(picture.idle_ns)));
+  if (const std::size_t falling = picture.falling_away(); falling > 0)
+    text += QStringLiteral("; %1 of the events %2 away")
+                .arg(QString::fromStdString(format_count(static_cast<std::int64_t>(falling))),
+                     falling == 1 ? QStringLiteral("falls") : QStringLiteral("fall"));
+  return text;
+}
+
+}  // namespace swinscope::gui

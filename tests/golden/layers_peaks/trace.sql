@@ -1,0 +1,24 @@
+-- [own schema] How near layers and kernels come to what their GPU can do at most: an H200, 989.4 TFLOP/s in fp16 by its
+-- vendor, and 4,000 GB/s of memory as the recorder read it (the vendor's figure is 4,800). Each kernel takes 1,000 ns.
+--
+--          TFLOP/s            GB/s     of compute  of memory  bound by
+--   fc1    494.7              800      50 %        20 %       compute
+--   norm   -                  3,000    -           75 %       memory
+--   fc2    98.94              800      10 %        20 %       latency
+--   attn   2 x 98.94 in 2 us  0        10 %        0 %        latency: of the layer; which of its kernels did what is not known
+--   odd    1                  0        not known: there is no figure for fp12
+-- The third kernel named "gemm" has no annotation, so nothing is known of the row of that name.
+INSERT INTO run (rank) VALUES (0);
+INSERT INTO TARGET_INFO_GPU (vmId, id, name, memoryBandwidth, uuid, cuDevice) VALUES (0, 0, 'NVIDIA H200', 4000000000000, 'GPU-1', 0);
+INSERT INTO TARGET_INFO_CUDA_DEVICE (gpuId, cudaId, pid, uuid) VALUES (0, 0, 100, 'GPU-1');
+INSERT INTO range (start, end, domain, name, payload) VALUES
+    (0, 9000, 'swinscope', 'step', NULL),
+    (100, 110, 'swinscope', 'fc1', '{"$schema":"swinscope.operation/1","class":"gemm","precision":"fp16","flops":494700000,"bytes_read":400000,"bytes_written":400000}'),
+    (120, 130, 'swinscope', 'norm', '{"$schema":"swinscope.operation/1","class":"norm","precision":"fp16","flops":0,"bytes_read":1500000,"bytes_written":1500000}'),
+    (140, 150, 'swinscope', 'fc2', '{"$schema":"swinscope.operation/1","class":"gemm","precision":"fp16","flops":98940000,"bytes_read":400000,"bytes_written":400000}'),
+    (160, 170, 'swinscope', 'attn', '{"$schema":"swinscope.operation/1","class":"attention","precision":"fp16","flops":197880000,"bytes_read":0,"bytes_written":0}'),
+    (180, 190, 'swinscope', 'odd', '{"$schema":"swinscope.operation/1","class":"gemm","precision":"fp12","flops":1000000,"bytes_read":0,"bytes_written":0}');
+INSERT INTO call (start, end, correlation) VALUES (101, 102, 1), (121, 122, 2), (141, 142, 3), (161, 162, 4), (163, 164, 5), (181, 182, 6), (191, 192, 7);
+INSERT INTO kernel (start, end, correlation, name) VALUES
+    (1000, 2000, 1, 'gemm_fc1'), (2000, 3000, 2, 'layer_norm_kernel'), (3000, 4000, 3, 'gemm_fc2'), (4000, 5000, 4, 'gemm_qk'),
+    (5000, 6000, 5, 'gemm_pv'), (6000, 7000, 6, 'gemm'), (7000, 8000, 7, 'gemm');

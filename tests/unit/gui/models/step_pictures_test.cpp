@@ -1,0 +1,91 @@
+// The pictures of a step, worked out by hand: what was measured, what is simulated, and what falls away.
+#include "gui/core/step_pictures.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/advisor/hand_step.h"
+
+namespace swinscope::gui {
+namespace {
+
+using test::kAdd;
+using test::kGemm;
+using test::kNorm;
+
+// "stream 7: gemm 5..105 norm 106..156x": in microseconds from the step's begin; x: falls away.
+std::string text_of(const StepPicture& picture) {
+  std::string text;
+  for (LaneId lane = 0; lane < picture.timeline.lanes.size(); ++lane) {
+    const TimelineLane& events = picture.timeline.lanes[lane];
+    text += (text.empty() ? "" : "; ") + events.label + ":";
+    for (LanePosition i = 0; i < events.size(); ++i) {
+      const LaneEvent event = events.event(i);
+      text += " " + std::string(picture.timeline.name({lane, i})) + " " + std::to_string(event.start_ns / 1'000) +
+              ".." + std::to_string(event.end_ns() / 1'000);
+      if (!picture.falls_away.empty() && picture.falls_away[lane][i]) text += "x";
+    }
+  }
+  return text;
+}
+
+struct Shown {
+  Shown(const Trace& trace) : facts(trace, {}), advisor(facts, {}) {
+    step = ShownStep::choose(facts, advisor.graph(), replay(advisor.graph()));
+  }
+  StepPictures as_it_is() const { return step->pictures(advisor.graph(), replay(advisor.graph())); }
+  StepPictures with(const std::vector<std::string>& ids) const {
+    const Simulation simulation = advisor.simulation(ids);
+    return step->pictures(simulation.graph, simulation.replay);
+  }
+  const RunFacts facts;
+  const Advisor advisor;
+  std::optional<ShownStep> step;
+};
+
+// As in advice_test: when the norm is part of the add, that starts 5.2 after the step's begin and takes 215.
+TEST(StepPictures, ShowWhatMovesAndWhatFallsAway) {
+  const Trace trace =
+      test::trace_of_step([](test::HandStep& step) { step.kernel(kNorm, 100).kernel(kAdd, 200).kernel(kGemm, 600); });
+  const Shown shown(trace);
+  const StepPictures before = shown.as_it_is();
+  const std::string measured =
+      "stream 7: layer_norm_kernel 5..105 vectorized_elementwise_kernel 106..306 ampere_sgemm_128x64_tn 307..907";
+  EXPECT_EQ(before.step, 1);
+  EXPECT_EQ(text_of(before.measured), measured);
+  EXPECT_EQ(text_of(before.simulated), measured) << "the replay is exact";
+  EXPECT_EQ(before.measured.step_ns, 914'000);
+  EXPECT_EQ(before.measured.idle_ns, 14'000);
+  EXPECT_EQ(before.measured.falling_away(), 0U);
+
+  const StepPictures after = shown.with({"fusion-1"});
+  EXPECT_EQ(
+      text_of(after.measured),
+      "stream 7: layer_norm_kernel 5..105x vectorized_elementwise_kernel 106..306 ampere_sgemm_128x64_tn 307..907");
+  EXPECT_EQ(text_of(after.simulated), "stream 7: vectorized_elementwise_kernel 5..220 ampere_sgemm_128x64_tn 221..821");
+  EXPECT_EQ(after.simulated.step_ns, 828'200);
+  EXPECT_EQ(after.measured.step_ns, 914'000);
+  EXPECT_EQ(
+      picture_text(after.measured),
+      QStringLiteral("914.0 us, 3 GPU events on 1 stream, 14.00 us without GPU work; 1 of the events falls away"));
+}
+
+// Of three steps with a kernel of 100, 300 and 200 the last one.
+TEST(StepPictures, AreOfTheStepOfMedianLength) {
+  test::HandTrace hand;
+  test::HandRank& rank = hand.add_rank();
+  rank.run.source = "another recorder";
+  std::int64_t begin = 0;
+  for (const std::int64_t duration : {100, 300, 200}) {
+    test::HandStep step(rank, begin);
+    begin = step.kernel(kGemm, duration).kernel(kNorm, 10, {8}).wait().end();
+  }
+  const Trace trace = hand.build();
+  const StepPictures pictures = Shown(trace).as_it_is();
+  EXPECT_EQ(pictures.step, 3);
+  EXPECT_EQ(text_of(pictures.measured), "stream 7: ampere_sgemm_128x64_tn 5..205; stream 8: layer_norm_kernel 9..19");
+  EXPECT_EQ(text_of(pictures.simulated), text_of(pictures.measured));
+  EXPECT_EQ(pictures.simulated.step_ns, pictures.measured.step_ns);
+}
+
+}  // namespace
+}  // namespace swinscope::gui
