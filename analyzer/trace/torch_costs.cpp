@@ -71,7 +71,7 @@ OperationPayload payload_of(const Product& product, std::string_view precision) 
   payload.flops = 2 * times * batch * m * n * k;
   payload.bytes_read = static_cast<std::int64_t>(width * static_cast<double>(m * k + k * n));
   payload.bytes_written = static_cast<std::int64_t>(width * static_cast<double>(m * n));
-  payload.has_cost = is_exact;
+  payload.has_cost = is_exact && !precision.empty();
   if (batch == 1) {
     payload.input_shape = {m, k};
     payload.output_shape = {m, n};

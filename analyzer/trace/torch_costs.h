@@ -20,7 +20,8 @@ class TorchCosts {
   // Of an operator that is a matrix product or a convolution, and calls no other that is one: its FLOPs, bytes (each
   // input and the result once), precision and shapes, as rows x inner dimension and rows x columns, batches before
   // these. Of a convolution's forward pass the stride is not recorded: its shapes are those of stride 1, and the cost
-  // counts as not known. nullptr: it is no product, or its shapes were not recorded. Pointers stay good.
+  // counts as not known, as it does without the inputs' types. nullptr: it is no product, or its shapes were not
+  // recorded. Pointers stay good.
   const OperationPayload* product(StringId name, StringId json);
 
   // "fp32", "fp16", "bf16" or "fp64": of the first input of floating point; "": not recorded, or none is.

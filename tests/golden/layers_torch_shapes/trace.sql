@@ -1,15 +1,15 @@
 -- [own schema] Operators of PyTorch whose inputs were recorded: what their products cost.
 --
 -- aten::linear (number 4) calls aten::addmm of 1568 x 96 and 96 x 288 in fp32: 2 x 1568 x 96 x 288 = 86,704,128 FLOP; it reads
--- 4 (1568 x 96 + 96 x 288) = 712,704 bytes and writes 4 x 1568 x 288 = 1,806,336. In 20,000 ns of GPU time: 4,335 GFLOP/s and
+-- 4 (1568 x 96 + 96 x 288) = 712,704 bytes and writes 4 x 1568 x 288 = 1,806,336. In 20,000 ns of GPU time: 4.335 TFLOP/s and
 -- (712,704 + 1,806,336) / 20,000 = 125.952 GB/s.
 -- Its node in the backward pass calls two aten::mm: 1568 x 288 and 288 x 96, then 288 x 1568 and 1568 x 96, each as many FLOP as the
 -- forward: 173,408,256. Read 4 (1568 x 288 + 288 x 96) + 4 (288 x 1568 + 1568 x 96) = 1,916,928 + 2,408,448 = 4,325,376, written
--- 4 x 1568 x 96 + 4 x 288 x 96 = 602,112 + 110,592 = 712,704. In 40,000 ns: 4,335 GFLOP/s, 125.952 GB/s.
+-- 4 x 1568 x 96 + 4 x 288 x 96 = 602,112 + 110,592 = 712,704. In 40,000 ns: 4.335 TFLOP/s, 125.952 GB/s.
 -- aten::conv2d calls aten::cudnn_convolution in fp16, whose stride is not recorded: no cost. Its node calls
 -- aten::convolution_backward with the gradient of the result, 8 x 96 x 56 x 56, and filters of 96 x 3 x 4 x 4: twice
 -- 2 x (8 x 56 x 56) x 96 x 48 = 462,422,016 FLOP; it reads 2 x 2 (25,088 x 48 + 48 x 96) = 4,835,328 bytes and writes
--- 2 x 2 x 25,088 x 96 = 9,633,792. In 10,000 ns: 46,240 GFLOP/s, 1,446.912 GB/s.
+-- 2 x 2 x 25,088 x 96 = 9,633,792. In 10,000 ns: 46.24 TFLOP/s, 1,446.912 GB/s.
 -- aten::gelu reads bf16, and is no product. aten::bmm has sizes that no memory holds: no cost. aten::mm has no shapes.
 INSERT INTO run (rank, world, pid) VALUES (0, 1, 100);
 INSERT INTO range (start, end, thread, domain, name, payload) VALUES
