@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "advisor/advice.h"
+#include "advisor/advice_columns.h"
 #include "analyzer/analyses/hta.h"
 #include "analyzer/experiment/comparison.h"
 #include "analyzer/importers/open.h"
@@ -50,7 +51,10 @@ Document analyze_run(const Trace& trace, const AnalyzeOptions& options) {
   Document document = analyze_document(run, {.top = options.top,
                                              .thesis = options.definition == "thesis",
                                              .verdict_facts = options.common.format != "table"});
-  const std::unique_ptr<const Advisor> advisor = advisor_if_quick(run, {.first_only = true});
+  // The terminal says what is next; programs get the tables' columns as reports have them.
+  const bool is_brief = options.common.format == "table";
+  const std::unique_ptr<const Advisor> advisor = advisor_if_quick(run, {.first_only = is_brief});
+  if (!is_brief) add_advice_columns(document.tables, run, advisor.get());
   const std::string next = advisor != nullptr ? next_line(advisor->advice()) : std::string();
   if (!next.empty()) {
     document.headline.push_back(next);
