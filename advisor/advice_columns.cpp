@@ -152,10 +152,10 @@ std::map<std::size_t, std::string> partners(const Advice& advice, const Rows& ro
 
 }  // namespace
 
-bool has_advice_columns(const Table& table) { return table.key == "kernels" || table.key == "layers"; }
+bool has_advice_columns(std::string_view table) { return table == "kernels" || table == "layers"; }
 
 void add_advice_columns(Table& table, const RunFacts& run, const Advisor* advisor) {
-  if (!has_advice_columns(table)) return;
+  if (!has_advice_columns(table.key)) return;
   std::map<std::size_t, double> gain;
   std::map<std::size_t, std::string> fusable;
   if (advisor != nullptr && !table.rows.empty()) {

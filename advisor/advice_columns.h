@@ -14,8 +14,8 @@ namespace swinscope {
 // What is added to the definition of the table.
 extern const std::string_view kAdviceColumnsDefinition;
 
-// Of which tables it knows something.
-bool has_advice_columns(const Table& table);
+// Of which tables it knows something, by key.
+bool has_advice_columns(std::string_view table);
 // To the tables `kernels` (rows are names of kernels) and `layers` of the run; others stay as they are. `advisor`, of
 // the same run: nullptr, or one that refuses: the columns are empty.
 void add_advice_columns(Table& table, const RunFacts& run, const Advisor* advisor);

@@ -33,7 +33,9 @@ Document analyses_document() {
   document.schema = "analyses";
   for (const Analysis& analysis : analyses()) {
     const std::string key(analysis.key);
-    document.facts.push_back({key, key, std::string(analysis.definition)});
+    std::string definition(analysis.definition);
+    if (has_advice_columns(key)) definition += fmt::format(" {}", kAdviceColumnsDefinition);
+    document.facts.push_back({key, key, definition});
   }
   return document;
 }

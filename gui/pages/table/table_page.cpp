@@ -153,7 +153,7 @@ TablePage::Counted TablePage::counted(const OpenedRun& run, const Analysis& anal
   try {
     counted.run = run.shared->of(run.trace, filter.selection());
     counted.table = rows_of(analysis, *counted.run, filter);
-    if (has_advice_columns(counted.table))
+    if (has_advice_columns(counted.table.key))
       add_advice_columns(counted.table, *counted.run, run.shared->advisor(run.trace, filter.selection()).get());
     if (look == RowsLook::kTable) keep_named(counted.table, filter.name);  // the tree keeps what is above, too
   } catch (const Error&) {                                                 // nothing meets the selection

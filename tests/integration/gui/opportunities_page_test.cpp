@@ -75,7 +75,7 @@ TEST_F(OpportunitiesPageTest, FromATraceToTheKernelThatIsToBeReplaced) {
     EXPECT_FALSE(card(i).apply().isChecked());
   }
   EXPECT_EQ(opportunities().step().measured().toStdString(), duration(advice.at("traced_step_ns")));
-  EXPECT_EQ(simulated(), duration(advice.at("replayed_step_ns")));
+  EXPECT_EQ(simulated(), duration(advice.at("unrecorded_step_ns")));
   EXPECT_THAT(opportunities().step().replay_error().toStdString(),
               HasSubstr("The replay of the step as it is differs by 0.0 %."));
   for (const nlohmann::json& row : advice.at("abstained"))
@@ -85,7 +85,7 @@ TEST_F(OpportunitiesPageTest, FromATraceToTheKernelThatIsToBeReplaced) {
   settle();
   EXPECT_TRUE(card(0).apply().isChecked());
   const std::int64_t joint_ns =
-      advice.at("replayed_step_ns").get<std::int64_t>() - first.at("saving_ns").get<std::int64_t>();
+      advice.at("unrecorded_step_ns").get<std::int64_t>() - first.at("saving_ns").get<std::int64_t>();
   EXPECT_THAT(simulated(), HasSubstr(format_duration(joint_ns) + ", "));
   EXPECT_THAT(simulated(), HasSubstr(fmt::format("; {:.1f} % less", first.at("share_percent").get<double>())));
 
@@ -106,7 +106,7 @@ TEST_F(OpportunitiesPageTest, FromATraceToTheKernelThatIsToBeReplaced) {
     EXPECT_EQ(card(i).apply().isChecked(), advice.at("opportunities").at(i).at("applied") == "yes");
   click(opportunities().step().apply_none());
   settle();
-  EXPECT_EQ(simulated(), duration(advice.at("replayed_step_ns")));
+  EXPECT_EQ(simulated(), duration(advice.at("unrecorded_step_ns")));
   EXPECT_FALSE(card(0).apply().isChecked());
 }
 
