@@ -49,12 +49,14 @@ void StepTimelines::show_step(const Opportunities& opportunities) {
   const QString of = QStringLiteral("step %1 of rank %2").arg(pictures_->step).arg(pictures_->rank);
   measured_->set_picture(&pictures_->measured,
                          QStringLiteral("Measured: %1, %2").arg(of, text_of(pictures_->measured.step_ns)));
-  simulated_->set_picture(
-      &pictures_->simulated,
-      (count == 0 ? QStringLiteral("Replayed as it is: %1")
-                  : QStringLiteral("Simulated, %2 applied: %1")
-                        .arg(QStringLiteral("%1"), QString::fromStdString(format_counted(count, "changes"))))
-          .arg(text_of(pictures_->simulated.step_ns)));
+  const Advice* advice = opportunities.advice();
+  const bool is_unrecorded = advice != nullptr && advice->has_recording_cost();
+  const QString what =
+      count > 0 ? QStringLiteral("Simulated, %1 applied").arg(QString::fromStdString(format_counted(count, "changes")))
+      : is_unrecorded ? QStringLiteral("Without the recorder's cost")
+                      : QStringLiteral("Replayed as it is");
+  simulated_->set_picture(&pictures_->simulated,
+                          QStringLiteral("%1: %2").arg(what, text_of(pictures_->simulated.step_ns)));
   const int header = std::max(measured_->wanted_header_width(), simulated_->wanted_header_width());
   measured_->set_header_width(header);
   simulated_->set_header_width(header);
