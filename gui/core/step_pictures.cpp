@@ -130,7 +130,6 @@ std::size_t StepPicture::falling_away() const {
 ShownStep::ShownStep(const RunFacts& run, std::uint32_t rank, std::int32_t device, std::int64_t number)
     : trace_(&run.trace),
       rank_(rank),
-      rank_index_(0),
       device_(device),
       number_(number),
       facts_(std::make_shared<const RunFacts>(run.trace, selection_of(run, number))) {}

@@ -45,7 +45,7 @@ class ShownStep {
 
   const Trace* trace_;
   std::uint32_t rank_;  // in DependencyGraph::ranks
-  std::size_t rank_index_;
+  std::size_t rank_index_ = 0;
   std::int32_t device_;
   std::int64_t number_;
   std::shared_ptr<const RunFacts> facts_;  // of this step alone
