@@ -312,9 +312,10 @@ std::string next_line(const Advice& advice) {
       advice.cards, [](const Card& card) { return card.change.confidence != Confidence::kSpeculative; });
   if (advice.is_refused() || found == advice.cards.end()) return {};
   const Card& first = *found;
-  return fmt::format("next: {}, saves {} ({} to {}) of {}", first.change.title, format_duration(first.likely_ns()),
+  return fmt::format("next: {}, saves {} ({} to {}) of {}{}", first.change.title, format_duration(first.likely_ns()),
                      format_duration(first.saving_ns.front()), format_duration(first.saving_ns.back()),
-                     format_duration(advice.step_ns()));
+                     format_duration(advice.step_ns()),
+                     advice.has_recording_cost() ? " without the recorder's cost" : "");
 }
 
 Document advice_document(const Trace& trace, const Advice& advice) {
