@@ -88,7 +88,7 @@ int run_analyze(const AnalyzeOptions& options) {
                             path_argument(options.run), path_argument(experiments.front().string())));
   }
   if (const auto runs = independent_runs(options.run); !runs.empty())
-    return show_runs(runs, RunOrder::kFastestFirst, options.selection.get(), options.common);
+    return show_runs(open_runs(runs, options.selection.get(), options.common), {}, options.common);
   const Trace trace = open_run(options.run, options.common);
   Document document = options.definition == "hta" ? analyze_hta(trace) : analyze_run(trace, options);
   document.run = trace.path;

@@ -1,6 +1,9 @@
 // swinscope compare BASE OTHER…: scaling experiments, and published ones, beside each other; or runs.
 #include <algorithm>
+#include <charconv>
+#include <cstdio>
 #include <memory>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -18,7 +21,23 @@ struct CompareOptions {
   std::vector<std::string> paths;
   std::vector<std::string> beside;
   SelectionOptions selection;
+  std::size_t top = 10;
+  std::string fail_above;
 };
+
+constexpr int kRegression = 5;  // exit status
+
+// "5%", "5": a share, 0.05. Throws Error(kUsage).
+double share_of(const std::string& text) {
+  double percent = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  const std::string_view rest(end, text.data() + text.size());
+  if (error != std::errc() || (!rest.empty() && rest != "%") || !(percent >= 0)) {
+    throw Error(ErrorKind::kUsage, fmt::format("--fail-above {}: no share", text), {},
+                "give it in percent: --fail-above 5%");
+  }
+  return percent / 100;
+}
 
 // Whether the paths are runs. Throws Error(kUsage) for both kinds.
 bool are_runs(const CompareOptions& options) {
@@ -32,10 +51,33 @@ bool are_runs(const CompareOptions& options) {
               "give the runs of the experiment, such as EXPERIMENT/gpus1/tracing");
 }
 
+// Says what became slower than it may; the exit status.
+int gate(const std::vector<ComparedRun>& runs, const std::string& fail_above) {
+  const Regressions found = find_regressions(runs, share_of(fail_above));
+  for (const std::string& line : found.slower)
+    fmt::print(stderr, "regression: {}\n", line);
+  for (const std::string& line : found.not_judged)
+    fmt::print(stderr, "not judged: {}\n", line);
+  if (!found.slower.empty()) return kRegression;
+  return found.not_judged.empty() ? 0 : static_cast<int>(ErrorKind::kFailure);
+}
+
+int compare_runs(const CompareOptions& options) {
+  if (!options.fail_above.empty()) share_of(options.fail_above);  // a wrong one is said before runs are read
+  const OpenedRuns opened =
+      open_runs({options.paths.begin(), options.paths.end()}, options.selection.get(), options.common);
+  const int status = show_runs(opened, {.order = RunOrder::kAsGiven, .top = options.top}, options.common);
+  if (options.fail_above.empty()) return status;
+  const int gated = gate(opened.runs, options.fail_above);
+  return gated != 0 ? gated : status;
+}
+
 int run_compare(const CompareOptions& options) {
-  if (are_runs(options))
-    return show_runs({options.paths.begin(), options.paths.end()}, RunOrder::kAsGiven, options.selection.get(),
-                     options.common);
+  if (are_runs(options)) return compare_runs(options);
+  if (!options.fail_above.empty()) {
+    throw Error(ErrorKind::kUsage, "--fail-above is for runs, not for experiments", {},
+                "compare the traced runs of two points, such as EXPERIMENT/gpus1/tracing");
+  }
   options.selection.refuse_for(options.paths.front());
   std::vector<ReportPart> parts;
   for (const std::string& path : options.paths) {
@@ -62,6 +104,14 @@ void add_compare(Program& program) {
   command.option("EXPERIMENT", options->paths, "Experiments, a folder of them, or runs; the first one is the base")
       .required();
   add_beside(command, options->beside);
+  command.option("--top", options->top, "Of runs: kernels and layers to list of those whose time changed most")
+      .show_default()
+      .not_negative();
+  command
+      .option("--fail-above", options->fail_above,
+              "Of runs: exit status 5 where the step, or a kernel that takes 1 % of it, is slower than in the base by "
+              "more, beyond the noise")
+      .value_name("PERCENT");
   options->selection.add_to(command);
   options->common.add_to(command);
   command.does([options] { return run_compare(*options); });

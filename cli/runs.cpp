@@ -13,46 +13,59 @@ namespace swinscope::cli {
 namespace fs = std::filesystem;
 namespace {
 
-// The last parts of the paths where they tell all of them apart, else the whole paths.
+// The last parts of the paths where they tell all of them apart, else the paths without the folders that all share.
 std::vector<std::string> short_names(const std::vector<fs::path>& paths) {
-  std::vector<std::string> names;
-  std::vector<std::string> whole;
+  std::vector<std::vector<std::string>> parts;
   for (const fs::path& path : paths) {
-    const fs::path normal = path.lexically_normal();
-    names.push_back((normal.has_filename() ? normal : normal.parent_path()).filename().string());
-    whole.push_back(path.string());
+    std::vector<std::string>& own = parts.emplace_back();
+    for (const fs::path& part : path.lexically_normal()) {
+      if (!part.empty()) own.push_back(part.string());
+    }
   }
-  return std::set(names.begin(), names.end()).size() == names.size() ? names : whole;
+  std::vector<std::string> names;
+  for (const auto& own : parts)
+    names.push_back(own.back());
+  if (std::set(names.begin(), names.end()).size() == names.size()) return names;
+  std::size_t shared = 0;
+  const auto has_shared = [&](const auto& own) { return shared + 1 < own.size() && own[shared] == parts[0][shared]; };
+  while (std::ranges::all_of(parts, has_shared))
+    ++shared;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    names[i] =
+        fmt::format("{}", fmt::join(parts[i].begin() + static_cast<std::ptrdiff_t>(shared), parts[i].end(), "/"));
+  return names;
 }
 
 }  // namespace
 
-int show_runs(const std::vector<fs::path>& runs, RunOrder order, const Selection& selection,
-              const CommonOptions& options) {
+bool OpenedRuns::is_damaged() const { return !unreadable.empty() || std::ranges::any_of(runs, &ComparedRun::corrupt); }
+
+OpenedRuns open_runs(const std::vector<fs::path>& runs, const Selection& selection, const CommonOptions& options) {
   const std::vector<std::string> names = short_names(runs);
-  std::vector<ComparedRun> compared;
-  std::vector<std::string> paths;
-  std::vector<std::string> unreadable;
+  OpenedRuns opened;
   OpenOptions how;
   how.cancel = &interrupted();
   how.class_rules = options.class_rules();
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    paths.push_back(runs[i].string());
+    opened.paths.push_back(runs[i].string());
     try {
-      compared.push_back(compared_run(open_trace(runs[i], how), names[i], selection));
+      opened.runs.push_back(compared_run(open_trace(runs[i], how), names[i], selection));
     } catch (const Error& error) {
-      const bool is_last_chance = compared.size() + runs.size() - i - 1 < 2;
+      const bool is_last_chance = opened.runs.size() + runs.size() - i - 1 < 2;
       if (error.kind() != ErrorKind::kInput || is_last_chance) throw;
-      unreadable.push_back(fmt::format("{} ({})", error.what(), error.cause()));
+      opened.unreadable.push_back(fmt::format("{} ({})", error.what(), error.cause()));
     }
   }
-  const bool is_corrupt = !unreadable.empty() || std::ranges::any_of(compared, &ComparedRun::corrupt);
-  Document document = runs_document(std::move(compared), order);
-  document.run = fmt::format("{}", fmt::join(paths, " "));
-  document.warnings.insert(document.warnings.end(), unreadable.begin(), unreadable.end());
+  return opened;
+}
+
+int show_runs(const OpenedRuns& opened, const RunsOptions& how, const CommonOptions& options) {
+  Document document = runs_document(opened.runs, how);
+  document.run = fmt::format("{}", fmt::join(opened.paths, " "));
+  document.warnings.insert(document.warnings.end(), opened.unreadable.begin(), opened.unreadable.end());
   print_warnings(document.warnings, options);
   emit(document, options);
-  return is_corrupt ? static_cast<int>(ErrorKind::kInput) : 0;
+  return opened.is_damaged() ? static_cast<int>(ErrorKind::kInput) : 0;
 }
 
 }  // namespace swinscope::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "analyzer/experiment/run_comparison.h"
@@ -9,9 +10,17 @@
 
 namespace swinscope::cli {
 
-// Opens the runs, prints figures of the selection of each beside each other and returns the exit status. A run that
-// cannot be read is a warning as long as two can; then the status is that of damaged input. Throws Error.
-int show_runs(const std::vector<std::filesystem::path>& runs, RunOrder order, const Selection& selection,
-              const CommonOptions& options);
+struct OpenedRuns {
+  std::vector<ComparedRun> runs;
+  std::vector<std::string> paths;
+  std::vector<std::string> unreadable;  // a line each: a warning, as long as two can be read
+  bool is_damaged() const;
+};
+// Throws Error.
+OpenedRuns open_runs(const std::vector<std::filesystem::path>& runs, const Selection& selection,
+                     const CommonOptions& options);
+
+// Prints the figures of the selection of each beside each other and returns the exit status.
+int show_runs(const OpenedRuns& opened, const RunsOptions& how, const CommonOptions& options);
 
 }  // namespace swinscope::cli

@@ -63,7 +63,10 @@ class DeviceCounter {
         break;
       case GpuClass::kCommunication: {
         of.communication.push_back(interval);
-        if (const auto wait = waits_.wait_ns(device.rank_index, e)) {
+        // A copy from one GPU to another waits for nobody once it runs.
+        if (gpu.kind[e] == GpuKind::kMemcpy) {
+          of.wire.push_back(interval);
+        } else if (const auto wait = waits_.wait_ns(device.rank_index, e)) {
           const std::int64_t arrived =
               std::clamp(gpu.start_ns[e] + *wait, interval.begin_ns, std::max(interval.begin_ns, interval.end_ns));
           of.wait.push_back({interval.begin_ns, arrived});

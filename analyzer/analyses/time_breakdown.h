@@ -4,7 +4,8 @@
 //   compute = |U(kernels of known kind that do not communicate)|, math = |U(matrix products, convolutions, attention)|
 //   unknown = |U(kernels of unknown kind, whole graphs) \ U(compute)|
 //   communication = |U(communication)|, exposed = |U(communication) \ U(compute) \ U(unknown)|, of which, where the
-//             collectives of the ranks were matched (collective_waits.h), wait and wire (transfer) are told apart
+//             collectives of the ranks were matched (collective_waits.h), wait and wire (transfer) are told apart; a
+//             copy between GPUs is wire
 //   memory  = |U(copies, sets)|, exposed = |U(memory) \ U(all the above)|, of which host copies (over PCIe or C2C) are
 //             what no copy within the device and no set hides
 // so that compute + unknown + exposed communication + exposed memory = busy;
@@ -39,7 +40,8 @@ struct DeviceBreakdown {
   std::int64_t unknown_ns = 0;
   std::int64_t communication_ns = 0;
   std::int64_t exposed_communication_ns = 0;
-  std::int64_t exposed_wait_ns = 0;  // parts of it, 0 both where no collective was matched
+  std::int64_t exposed_wait_ns =
+      0;  // parts of it; what no match tells apart is in neither and none copied between GPUs
   std::int64_t exposed_wire_ns = 0;
   std::int64_t memory_ns = 0;
   std::int64_t exposed_memory_ns = 0;

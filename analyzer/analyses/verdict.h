@@ -5,8 +5,8 @@
 //   memory         the other kernels of known kind, which move data, and exposed copies within a device and sets
 //   unknown        kernels of unknown kind and whole CUDA graphs
 //   waiting        exposed communication until the last rank came, and idle that waits for a collective
-//   transfer       exposed communication from then on
-//   communication  exposed communication of which the two cannot be told apart (one rank of several, peer copies)
+//   transfer       exposed communication from then on, and exposed copies between GPUs
+//   communication  exposed communication of which the two cannot be told apart (one rank of several)
 //   host copies    exposed copies between host and device
 //   input, host    idle: waiting for data; because the launch came late, or the host was blocked in a call
 //   other          idle between kernels that were launched in time, or whose launch was not recorded

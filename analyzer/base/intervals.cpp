@@ -59,4 +59,13 @@ std::int64_t total_length(const IntervalSet& set) {
 
 IntervalSet clip(const IntervalSet& set, Interval window) { return intersect(set, {window}); }
 
+std::int64_t IntervalCover::of(Interval interval) {
+  while (next_ < set_.size() && set_[next_].end_ns <= interval.begin_ns)
+    ++next_;
+  std::int64_t covered = 0;
+  for (std::size_t i = next_; i < set_.size() && set_[i].begin_ns < interval.end_ns; ++i)
+    covered += std::min(set_[i].end_ns, interval.end_ns) - std::max(set_[i].begin_ns, interval.begin_ns);
+  return covered;
+}
+
 }  // namespace swinscope

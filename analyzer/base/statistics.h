@@ -55,17 +55,23 @@ inline double student_t95(std::size_t freedom) {
   return 1.96 + 2.4 / static_cast<double>(freedom);  // within 0.5 % from 10 on
 }
 
-// Half the 95 % confidence interval of the mean; nothing for fewer than two values.
-inline std::optional<std::int64_t> ci95_half_width(const std::vector<std::int64_t>& values) {
-  if (values.size() < 2) return std::nullopt;
+// Of a sample, over n - 1; there must be two values.
+inline double variance(const std::vector<std::int64_t>& values) {
   const auto n = static_cast<double>(values.size());
   double mean = 0;
   for (const std::int64_t v : values)
     mean += static_cast<double>(v) / n;
-  double variance = 0;
+  double squares = 0;
   for (const std::int64_t v : values)
-    variance += std::pow(static_cast<double>(v) - mean, 2) / (n - 1);
-  return static_cast<std::int64_t>(student_t95(values.size() - 1) * std::sqrt(variance / n));
+    squares += std::pow(static_cast<double>(v) - mean, 2);
+  return squares / (n - 1);
+}
+
+// Half the 95 % confidence interval of the mean; nothing for fewer than two values.
+inline std::optional<std::int64_t> ci95_half_width(const std::vector<std::int64_t>& values) {
+  if (values.size() < 2) return std::nullopt;
+  const auto n = static_cast<double>(values.size());
+  return static_cast<std::int64_t>(student_t95(values.size() - 1) * std::sqrt(variance(values) / n));
 }
 
 }  // namespace swinscope

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
 
 #include <fmt/format.h>
@@ -10,6 +9,7 @@
 
 #include "analyzer/base/commands.h"
 #include "analyzer/base/text.h"
+#include "analyzer/experiment/configuration.h"
 #include "store/error.h"
 
 namespace swinscope {
@@ -17,18 +17,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr double kHourNs = 3600e9;
-
-// What tells one platform or program from another; the rest of an environment differs from run to run.
-bool tells_apart(const Fact& fact) {
-  static const std::vector<std::string> prefixes = {"command", "gpu",   "cpu.",   "os.release", "driver",
-                                                    "cuda.",   "cudnn", "nccl",   "env.NCCL_",  "python",
-                                                    "torch",   "host",  "memory", "git.commit"};
-  // A machine has others, and nobody chose them.
-  for (const char* own : {".uuid", ".bus", ".numa_node"}) {
-    if (fact.key.ends_with(own)) return false;
-  }
-  return std::ranges::any_of(prefixes, [&](const std::string& prefix) { return fact.key.starts_with(prefix); });
-}
 
 const ScalingRow* row_at(const ComparedSeries& series, int gpus) {
   const auto found = std::ranges::find_if(series.rows, [&](const ScalingRow& row) { return row.point.gpus() == gpus; });
@@ -78,56 +66,6 @@ Table comparison_table(const std::vector<ComparedSeries>& all) {
            known(row.efficiency), percent(row.gpu_compute), percent(row.gpu_busy), percent(row.cpu_util),
            percent(row.thesis_gpu_share), row.thesis_gpu_share ? Cell(100 * (1 - *row.thesis_gpu_share)) : Cell()});
     }
-  }
-  return table;
-}
-
-// One value for each key: "2 x NVIDIA H200" of two GPUs.
-std::map<std::string, std::string> values_of(const std::vector<Fact>& facts) {
-  std::map<std::string, std::vector<std::pair<std::string, int>>> counted;
-  for (const Fact& fact : facts) {
-    auto& values = counted[fact.key];
-    const std::string text = format_cell(fact.value, fact.unit);
-    const auto same = std::ranges::find(values, text, [](const auto& value) { return value.first; });
-    if (same == values.end()) {
-      values.emplace_back(text, 1);
-    } else {
-      ++same->second;
-    }
-  }
-  std::map<std::string, std::string> texts;
-  for (const auto& [key, values] : counted) {
-    for (const auto& [text, count] : values) {
-      std::string& all = texts[key];
-      all += (all.empty() ? "" : ", ") + (count > 1 ? fmt::format("{} x {}", count, text) : text);
-    }
-  }
-  return texts;
-}
-
-// A row for what differs, a column for each measured series.
-Table differences_table(const std::vector<ComparedSeries>& all) {
-  Table table{"differences", "Differences of configuration", {{"what", "what"}}, {}};
-  std::vector<std::string> keys;
-  std::vector<std::map<std::string, std::string>> values;
-  std::map<std::string, std::string> titles;
-  for (const ComparedSeries& series : all) {
-    if (series.is_published) continue;
-    table.columns.push_back({series.name, series.name});
-    values.push_back(values_of(series.configuration));
-    for (const Fact& fact : series.configuration) {
-      if (titles.emplace(fact.key, fact.key == "gpu" ? "GPUs" : fact.title).second) keys.push_back(fact.key);
-    }
-  }
-  for (const std::string& key : keys) {
-    std::vector<Cell> row = {titles[key]};
-    bool differs = false;
-    for (std::map<std::string, std::string>& own : values) {
-      const auto found = own.find(key);
-      row.push_back(found == own.end() ? Cell() : Cell(found->second));
-      differs = differs || row.back() != row[1];
-    }
-    if (differs) table.rows.push_back(std::move(row));
   }
   return table;
 }
@@ -253,9 +191,7 @@ ComparedSeries compared_series(const Experiment& experiment, std::vector<Scaling
         {"batch", fmt::format("images per step on {}", format_counted(first.point.gpus(), counted(rows))),
          known(first.images_per_step), Unit::kCount});
   }
-  for (const Fact& fact : environment) {
-    if (tells_apart(fact)) series.configuration.push_back(fact);
-  }
+  std::ranges::copy_if(environment, std::back_inserter(series.configuration), tells_apart);
   series.command = experiment.command;
   series.images = experiment.images;
   series.rows = std::move(rows);
@@ -265,7 +201,11 @@ ComparedSeries compared_series(const Experiment& experiment, std::vector<Scaling
 Document comparison_document(const std::vector<ComparedSeries>& series) {
   Document document;
   document.schema = "compare";
-  if (Table differences = differences_table(series); !differences.rows.empty()) {
+  std::vector<Configuration> configurations;
+  for (const ComparedSeries& one : series) {
+    if (!one.is_published) configurations.push_back({one.name, one.configuration});
+  }
+  if (Table differences = differences_table(configurations); !differences.rows.empty()) {
     document.tables.push_back(std::move(differences));
   }
   document.tables.push_back(comparison_table(series));

@@ -9,6 +9,7 @@
 #include "analyzer/analyses/cpu_utilization.h"
 #include "analyzer/analyses/layers.h"
 #include "analyzer/analyses/run_facts.h"
+#include "analyzer/analyses/step_work.h"
 #include "analyzer/analyses/thesis_utilization.h"
 #include "analyzer/analyses/time_breakdown.h"
 #include "analyzer/base/statistics.h"
@@ -30,6 +31,7 @@ struct Measured {
   std::optional<double> thesis_gpu_share;
   std::optional<JobSize> job;
   std::optional<Crowding> crowding;
+  std::shared_ptr<const StepWork> work;
   bool has_cuda_events = false;
   bool uses_gpus = false;
   bool has_ranks = false;
@@ -76,6 +78,8 @@ Measured measure(const Experiment& experiment, const ExperimentPoint& point, con
     measured.gpu_busy = mean->gpu_busy;
     measured.gpu_compute = mean->gpu_compute;
   }
+  if (run == point.tracing && !facts.devices().empty())
+    measured.work = std::make_shared<const StepWork>(step_work(facts));
   measured.uses_gpus = uses_gpus(trace);
   measured.has_ranks = !trace.ranks.empty();
   measured.job = known_job_size(trace);
@@ -141,6 +145,7 @@ ScalingRow measure_point(const Experiment& experiment, const ExperimentPoint& po
     row.gpu_compute = traced->gpu_compute;
     row.thesis_gpu_share = traced->thesis_gpu_share;
     row.traced_step_ns = traced->steps.step_ns;
+    row.work = traced->work;
     row.is_unexplained = !traced->has_ranks;
   }
   if (!point.profile.empty()) {

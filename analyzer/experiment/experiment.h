@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "analyzer/analyses/step_work.h"
 #include "analyzer/experiment/run_steps.h"
 #include "analyzer/facts/job_size.h"
 #include "analyzer/trace/step_rule.h"
@@ -108,6 +110,10 @@ struct ScalingRow {
   std::optional<double> gpu_compute;
   std::optional<double> thesis_gpu_share;  // ThesisUtilization, mean over ranks; of the profile where there is one
   std::optional<std::int64_t> traced_step_ns;
+  std::shared_ptr<const StepWork> work;  // of the tracing run; null: there is none, or no GPU did anything
+  std::size_t base = 0;                  // the row that efficiency is over
+  // Work of each GPU in a step over that at `base`: 1 in weak scaling; nothing where that is not known.
+  std::optional<double> work_of_base;
   // Traced step time over the timed one, minus 1.
   std::optional<double> distortion() const;
 };

@@ -1,12 +1,18 @@
 #include "analyzer/experiment/run_comparison.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "analyzer/analyses/key_figures.h"
 #include "analyzer/base/commands.h"
 #include "analyzer/base/text.h"
+#include "analyzer/experiment/configuration.h"
+#include "analyzer/experiment/difference_tables.h"
+#include "analyzer/table/cells.h"
 
 namespace swinscope {
 namespace {
@@ -83,6 +89,58 @@ std::vector<std::string> headline_of(const std::vector<ComparedRun>& runs, const
   return lines;
 }
 
+// Of each run over the first one.
+std::vector<WorkDifference> differences_of(const std::vector<ComparedRun>& runs) {
+  std::vector<WorkDifference> differences;
+  for (auto run = runs.begin() + 1; run < runs.end(); ++run)
+    differences.push_back(work_difference(runs.front().work, run->work));
+  return differences;
+}
+
+// "B: 2.500 ms more per step than A (+25.0 %), slower beyond the noise (± 0.100 ms): 1.900 ms kernels slowed …"
+std::string why(const ComparedRun& base, const ComparedRun& run, const WorkDifference& work) {
+  const std::int64_t change = work.change_ns();
+  const std::string noise =
+      work.half_width_ns ? fmt::format("{} (steps: ± {})",
+                                       work.verdict == ChangeVerdict::kSame ? "within the noise" : "beyond the noise",
+                                       format_duration(*work.half_width_ns))
+                         : "a single step, so noise is not known";
+  const std::string parts = work.is_split ? parts_text(work, change) : "; no GPU activity in one of them to tell why";
+  return fmt::format("{}: {} {} per step than {} ({:+.1f} %), {}{}", run.name, format_duration(std::abs(change)),
+                     change < 0 ? "less" : "more", base.name, percent_of(change, work.base_step_ns), noise, parts);
+}
+
+void add_differences(const std::vector<ComparedRun>& runs, std::size_t top, Document& document) {
+  const std::vector<WorkDifference> differences = differences_of(runs);
+  std::vector<NamedDifference> named;
+  for (std::size_t i = 0; i < differences.size(); ++i) {
+    const WorkDifference& work = differences[i];
+    const ComparedRun& run = runs[i + 1];
+    if (work.base_step_ns <= 0 || work.other_step_ns <= 0) continue;
+    document.headline.push_back(why(runs.front(), run, work));
+    if (!work.is_split) continue;
+    named.push_back(
+        {run.name, fmt::format("step, of {}", runs.front().name), &work, work.base_step_ns, work.other_step_ns});
+  }
+  std::vector<Configuration> configurations;
+  for (const ComparedRun& run : runs)
+    configurations.push_back({run.name, run.configuration});
+  if (Table unlike = differences_table(configurations); !unlike.rows.empty())
+    document.tables.push_back(std::move(unlike));
+  if (named.empty()) return;
+  document.tables.push_back(waterfall_table("difference", "Why steps take longer or shorter, per step", "run", named));
+  document.tables.push_back(changes_table("kernel_differences", "Kernels whose time changed most, per step", "run",
+                                          named, ChangeGrouping::kKernel, top));
+  const bool has_layers = std::ranges::all_of(runs, [](const ComparedRun& run) { return run.work.has_layers; });
+  if (has_layers) {
+    document.tables.push_back(changes_table("layer_differences", "Layers whose time changed most, per step", "run",
+                                            named, ChangeGrouping::kLayer, top));
+  }
+  document.notes.emplace_back(
+      "Times of kernels and layers are exclusive: of several at once, the time is that of the one that computes and "
+      "began first. Within noise: by less than the 95 % interval of the single steps, or than 1 %.");
+}
+
 }  // namespace
 
 ComparedRun compared_run(const Trace& trace, const std::string& name, const Selection& selection) {
@@ -92,12 +150,14 @@ ComparedRun compared_run(const Trace& trace, const std::string& name, const Sele
   run.corrupt = trace.corrupt;
   if (trace.ranks.empty()) return run;
   run.command = split_command(trace.ranks.front().run.command);
+  std::ranges::copy_if(environment_facts(trace), std::back_inserter(run.configuration), tells_apart);
   const RunFacts analysis(trace, selection);
   const KeyFigures figures = key_figures(analysis);
   run.steps = figures.steps;
   run.step_ns = figures.step_ns;
   run.images_per_second = figures.images_per_second;
   run.gpu_busy = figures.gpu_busy;
+  run.work = step_work(analysis);
   if (analysis.verdict().bound) run.bound = bound_name(*analysis.verdict().bound);
   run.warnings.insert(run.warnings.end(), analysis.verdict().doubts.begin(), analysis.verdict().doubts.end());
   if (analysis.scope.is_of_repetitions()) {
@@ -106,7 +166,8 @@ ComparedRun compared_run(const Trace& trace, const std::string& name, const Sele
   return run;
 }
 
-Document runs_document(std::vector<ComparedRun> runs, RunOrder order) {
+Document runs_document(std::vector<ComparedRun> runs, const RunsOptions& options) {
+  const RunOrder order = options.order;
   const bool by_images = all_have_images(runs);
   if (order == RunOrder::kFastestFirst) {
     std::ranges::stable_sort(runs, std::greater(), [&](const ComparedRun& run) { return speed_of(run, by_images); });
@@ -124,6 +185,7 @@ Document runs_document(std::vector<ComparedRun> runs, RunOrder order) {
   document.notes = {
       "These are runs of their own, not ranks of one job. Step, images/s and GPU busy are those that `swinscope "
       "analyze RUN` has for each."};
+  if (order == RunOrder::kAsGiven) add_differences(runs, options.top, document);
   if (!by_images)
     document.notes.emplace_back(
         "Images per step are not known of every run: speed is that of the steps, whatever they hold.");
@@ -132,6 +194,33 @@ Document runs_document(std::vector<ComparedRun> runs, RunOrder order) {
       document.warnings.push_back(fmt::format("{}: {}", run.name, warning));
   }
   return document;
+}
+
+Regressions find_regressions(const std::vector<ComparedRun>& runs, double above) {
+  Regressions found;
+  const std::vector<WorkDifference> differences = differences_of(runs);
+  for (std::size_t i = 0; i < differences.size(); ++i) {
+    const WorkDifference& work = differences[i];
+    const std::string& name = runs[i + 1].name;
+    const auto add = [&](std::string_view what, double base_ns, double ns) {
+      found.slower.push_back(fmt::format("{}: {} takes {} instead of {} per step (+{:.1f} %)", name, what,
+                                         format_duration(std::llround(ns)), format_duration(std::llround(base_ns)),
+                                         100 * (ns - base_ns) / base_ns));
+    };
+    if (work.verdict == ChangeVerdict::kUnknown) {
+      found.not_judged.push_back(fmt::format("{}: it or the base has fewer than two steps", name));
+      continue;
+    }
+    const auto base_ns = static_cast<double>(work.base_step_ns);
+    const auto step_ns = static_cast<double>(work.other_step_ns);
+    if (work.verdict == ChangeVerdict::kSlower && step_ns > (1 + above) * base_ns) add("the step", base_ns, step_ns);
+    for (const WorkChange& kernel : grouped(work.changes, ChangeGrouping::kKernel)) {
+      const bool counts = kernel.verdict == ChangeVerdict::kSlower && kernel.base.ns >= kGatedShare * base_ns;
+      if (counts && kernel.other.ns > (1 + above) * kernel.base.ns)
+        add(kernel.key.name, kernel.base.ns, kernel.other.ns);
+    }
+  }
+  return found;
 }
 
 }  // namespace swinscope

@@ -1,15 +1,18 @@
-// Independent runs beside each other: what each was, how fast its steps were, and what bounds it.
+// Independent runs beside each other: what each was, how fast its steps were, what bounds it, and, against a base, why
+// its steps take longer (work_difference.h).
 //
 // images/s, GPU busy and what a run is bound by are those of key_figures.h and verdict.h, each run's own scope. Runs
 // are compared by images/s where all of them say how many images a step takes, else by the length of their steps.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "analyzer/analyses/step_work.h"
 #include "analyzer/facts/selection.h"
 #include "analyzer/table/render.h"
 #include "analyzer/trace/trace.h"
@@ -24,6 +27,8 @@ struct ComparedRun {
   std::optional<double> images_per_second;
   std::optional<double> gpu_busy;  // 0..1
   std::string bound;               // empty: not judged
+  StepWork work;
+  std::vector<Fact> configuration;  // of its environment what tells platforms apart
   std::vector<std::string> warnings;
   bool corrupt = false;
 };
@@ -34,7 +39,20 @@ enum class RunOrder : std::uint8_t {
   kFastestFirst,  // speed is over the slowest
   kAsGiven,       // speed is over the first
 };
+struct RunsOptions {
+  RunOrder order = RunOrder::kFastestFirst;
+  std::size_t top = 10;  // kernels and layers whose time changed most, of each run over the base; 0: all
+};
 // There must be a run. Unlike work is said before any ratio.
-Document runs_document(std::vector<ComparedRun> runs, RunOrder order);
+Document runs_document(std::vector<ComparedRun> runs, const RunsOptions& options);
+
+// What is slower than in the base by more than a share of it (0.05: 5 %), beyond the noise: the step, and kernels that
+// take at least kGatedShare of the base's step. A line each; empty: nothing is.
+inline constexpr double kGatedShare = 0.01;
+struct Regressions {
+  std::vector<std::string> slower;
+  std::vector<std::string> not_judged;  // why a run cannot be judged
+};
+Regressions find_regressions(const std::vector<ComparedRun>& runs, double above);
 
 }  // namespace swinscope

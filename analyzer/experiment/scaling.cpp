@@ -92,6 +92,7 @@ std::optional<double> ratio_ci(double ratio, const ScalingRow& base, const Scali
 void add_efficiency(const Experiment& experiment, const ScalingRow& base, ScalingRow& row) {
   const double speedup = speedup_over(experiment, base, row);
   const double gpus = static_cast<double>(row.point.gpus()) / base.point.gpus();
+  if (const auto work = work_over(experiment, base, row)) row.work_of_base = *work / gpus;
   row.efficiency = speedup / gpus;
   row.efficiency_ci = ratio_ci(row.efficiency, base, row);
   if (gpus > 1 && speedup > 0) row.karp_flatt = (1 / speedup - 1 / gpus) / (1 - 1 / gpus);
@@ -119,7 +120,9 @@ void add_scaling(const Experiment& experiment, std::vector<ScalingRow>& rows) {
   for (ScalingRow& row : rows) {
     row.speedup = speedup_over(experiment, rows.front(), row);
     row.speedup_ci = ratio_ci(row.speedup, rows.front(), row);
-    add_efficiency(experiment, scaling_base(experiment, rows, row), row);
+    const ScalingRow& base = scaling_base(experiment, rows, row);
+    row.base = static_cast<std::size_t>(&base - rows.data());
+    add_efficiency(experiment, base, row);
   }
 }
 

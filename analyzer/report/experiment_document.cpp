@@ -9,6 +9,7 @@
 
 #include "analyzer/base/text.h"
 #include "analyzer/experiment/scaling.h"
+#include "analyzer/experiment/scaling_loss.h"
 #include "analyzer/report/documents.h"
 #include "store/shell.h"
 
@@ -229,6 +230,33 @@ void add_notes(const Experiment& experiment, const std::vector<ScalingRow>& rows
   notes.insert(notes.end(), experiment.notes.begin(), experiment.notes.end());
 }
 
+bool is_loss_within_noise(const ScalingRow& row, const ScalingRow& base) {
+  if (!row.step_ci_ns || !base.step_ci_ns) return false;
+  const double half = std::hypot(static_cast<double>(*row.step_ci_ns),
+                                 row.work_of_base.value_or(1) * static_cast<double>(*base.step_ci_ns));
+  return std::abs(static_cast<double>(row.step_ns) - *row.work_of_base * static_cast<double>(base.step_ns)) <= half;
+}
+
+// Why the points with more GPUs take longer: a sentence for the last of them behind the verdict, and the tables.
+void add_losses(const Experiment& experiment, const std::vector<ScalingRow>& rows, std::string_view counted,
+                Document& document) {
+  constexpr std::size_t kTop = 10;
+  std::vector<std::string> names;
+  for (const ScalingRow& row : rows)
+    names.push_back(point_name(experiment, row, counted));
+  const std::vector<ScalingLoss> losses = scaling_losses(rows);
+  if (losses.empty()) return;
+  const ScalingLoss& last = losses.back();
+  const std::string sentence =
+      loss_sentence(last, names[last.row], names[last.base], is_loss_within_noise(rows[last.row], rows[last.base]));
+  document.headline.insert(document.headline.begin() + 1, sentence);
+  const std::vector<NamedDifference> differences = named(losses, names);
+  document.tables.push_back(waterfall_table("scaling_loss", "Why steps take longer, per step", "point", differences));
+  document.tables.push_back(changes_table("scaling_kernels", "Kernels whose time changed most, per step", "point",
+                                          differences, ChangeGrouping::kKernel, kTop));
+  document.tables.push_back(pop_table(rows, names));
+}
+
 // How the steps of each point were found.
 Table step_table(const Experiment& experiment, const std::vector<ScalingRow>& rows, std::string_view counted) {
   Table table{"point_steps",
@@ -258,6 +286,7 @@ Document experiment_document(const Experiment& experiment, const std::vector<Sca
   document.tables = {scaling_rows_table(rows)};
   const std::string counted(counted_in(document.tables.front()));  // the tables may move
   document.headline = scaling_headline(experiment, rows, counted);
+  add_losses(experiment, rows, counted, document);
   document.facts = {{"mode", "mode", experiment.mode},
                     {"images", "images", experiment.images, Unit::kCount},
                     {"warmup_steps", "warm-up steps", std::int64_t{experiment.warmup_steps}, Unit::kCount}};

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "analyzer/experiment/configuration.h"
 #include "analyzer/experiment/scaling.h"
 #include "analyzer/importers/open.h"
 #include "analyzer/report/documents.h"
@@ -21,31 +22,11 @@ namespace {
 
 constexpr std::size_t kKernels = 50;
 
-// How the GPUs reach each other, which only the launcher has looked at.
-std::vector<NamedValue> connections(const Trace& trace) {
-  std::vector<NamedValue> facts;
-  if (trace.launchers.empty()) return facts;
-  for (const NamedValue& fact : trace.launchers.front().run.environment) {
-    if (fact.name.starts_with("gpu.") &&
-        (fact.name.ends_with(".nvlinks") || fact.name.ends_with(".pcie") || fact.name.ends_with(".link")))
-      facts.push_back(fact);
-  }
-  return facts;
-}
-
 ReportSection describe_environment(const std::string& command, const Trace& trace) {
   ReportSection section{"Environment and command", {}, {}, {}, {}};
   section.facts.push_back({"command", "command", command.empty() ? Cell("not recorded") : Cell(command)});
   if (!trace.description.empty()) section.facts.push_back({"kind", "trace", trace.description});
-  if (trace.ranks.empty()) return section;
-  const RunInfo& run = trace.ranks.front().run;
-  section.facts.push_back({"host", "host", run.host.empty() ? Cell("not recorded") : Cell(run.host)});
-  for (const GpuInfo& gpu : run.gpus)
-    section.facts.push_back({"gpu", fmt::format("GPU {}", gpu.device), gpu.name});
-  for (const NamedValue& fact : run.environment)
-    section.facts.push_back({fact.name, fact.name, fact.value});
-  for (const NamedValue& fact : connections(trace))
-    section.facts.push_back({fact.name, fact.name, fact.value});
+  std::ranges::move(environment_facts(trace), std::back_inserter(section.facts));
   return section;
 }
 

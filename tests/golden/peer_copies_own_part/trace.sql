@@ -4,7 +4,7 @@
 -- Step 0 .. 1000. Launches at 10 (peer copy 100 .. 200), 20 (own part 700 .. 800, same stream 20), 30 (copy within, stream 7, 800 .. 900).
 -- Idle 0 .. 100: launched after the gap began: host 100. Idle 200 .. 700: launched before it, and ended by communication: 500.
 -- Idle 900 .. 1000: host 100. Communication 100 + 100; copies that are none of it 100.
--- Bounds: communication, whose parts are not known, 500 + 200; host 200, memory 100.
+-- Bounds: waiting 500, transfer 200, for a copy waits for nobody once it runs; host 200, memory 100.
 INSERT INTO run (rank) VALUES (0);
 INSERT INTO range (start, end, domain, name) VALUES (0, 1000, 'swinscope', 'step');
 INSERT INTO call (start, end, correlation, name) VALUES (10, 15, 1, 'cudaMemcpyAsync'), (20, 25, 2, 'cudaMemcpyAsync'), (30, 35, 3, 'cudaMemcpyAsync');

@@ -33,7 +33,7 @@ TEST(RunComparison, TheFastestComesFirstAndIsComparedWithTheSlowest) {
   const Document document = runs_document(
       {run_of("eager.db", 4000000, 1000, level("eager")), run_of("graph.db", 1000000, 4000, level("graph")),
        run_of("fused.db", 2000000, 2000, level("fused"))},
-      RunOrder::kFastestFirst);
+      {.order = RunOrder::kFastestFirst});
   EXPECT_THAT(names_in(document), ElementsAre("graph.db", "fused.db", "eager.db"));
   EXPECT_THAT(document.headline,
               ElementsAre("fastest: graph.db (`--level graph`): 4.00 times faster than eager.db (`--level eager`) "
@@ -44,29 +44,31 @@ TEST(RunComparison, TheFastestComesFirstAndIsComparedWithTheSlowest) {
 // A step of twice the images in 1.5 times the time is the faster one.
 TEST(RunComparison, ImagesCountWhereAllSayThem) {
   const Document document = runs_document({run_of("a", 1000, 4e9, level("a")), run_of("b", 1500, 5.33e9, level("b"))},
-                                          RunOrder::kFastestFirst);
+                                          {.order = RunOrder::kFastestFirst});
   EXPECT_THAT(names_in(document), ElementsAre("b", "a"));
-  const Document unknown =
-      runs_document({run_of("a", 1000, 4e9, level("a")), run_of("b", 1500, 0, level("b"))}, RunOrder::kFastestFirst);
+  const Document unknown = runs_document({run_of("a", 1000, 4e9, level("a")), run_of("b", 1500, 0, level("b"))},
+                                         {.order = RunOrder::kFastestFirst});
   EXPECT_THAT(names_in(unknown), ElementsAre("a", "b"));
   EXPECT_THAT(unknown.headline.front(), HasSubstr("images per step not known"));
 }
 
 TEST(RunComparison, AGivenBaseStaysFirst) {
-  const Document document =
-      runs_document({run_of("base", 1000, 0, level("a")), run_of("slow", 3000, 0, level("b"))}, RunOrder::kAsGiven);
+  const Document document = runs_document({run_of("base", 1000, 0, level("a")), run_of("slow", 3000, 0, level("b"))},
+                                          {.order = RunOrder::kAsGiven});
   EXPECT_THAT(names_in(document), ElementsAre("base", "slow"));
   EXPECT_THAT(document.headline.front(), HasSubstr("slow (`--level b`): 3.00 times slower than base (`--level a`)"));
 }
 
 TEST(RunComparison, UnlikeWorkAndMissingStepsAreSaid) {
-  const Document document = runs_document(
-      {run_of("a", 1000, 0, {"swin", "train"}), run_of("b", 2000, 0, {"swin", "infer"})}, RunOrder::kFastestFirst);
+  const Document document =
+      runs_document({run_of("a", 1000, 0, {"swin", "train"}), run_of("b", 2000, 0, {"swin", "infer"})},
+                    {.order = RunOrder::kFastestFirst});
   ASSERT_EQ(document.headline.size(), 2U);
   EXPECT_THAT(document.headline.front(), HasSubstr("not the same work"));
   ComparedRun none;
   none.name = "none";
-  EXPECT_THAT(runs_document({none, none}, RunOrder::kAsGiven).headline, ElementsAre(HasSubstr("no steps were found")));
+  EXPECT_THAT(runs_document({none, none}, {.order = RunOrder::kAsGiven}).headline,
+              ElementsAre(HasSubstr("no steps were found")));
 }
 
 }  // namespace
