@@ -5,6 +5,7 @@
 
 #include "advisor/advice.h"
 #include "advisor/advice_columns.h"
+#include "advisor/loss_columns.h"
 #include "analyzer/analyses/hta.h"
 #include "analyzer/experiment/comparison.h"
 #include "analyzer/importers/open.h"
@@ -77,7 +78,10 @@ int run_analyze(const AnalyzeOptions& options) {
   if (is_experiment(options.run)) {
     options.selection.refuse_for(options.run);
     options.common.warn_of_class_rules();
-    const Document document = experiment_document(read_experiment(options.run));
+    const Experiment experiment = read_experiment(options.run);
+    const std::vector<ScalingRow> rows = scaling_table(experiment);
+    Document document = experiment_document(experiment, rows);
+    add_loss_columns(experiment, rows, document);
     print_warnings(document.warnings, options.common);
     emit(document, options.common);
     return 0;

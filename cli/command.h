@@ -92,6 +92,7 @@ void add_launch(Program& program);
 void add_layers(Program& program);
 void add_peaks(Program& program);
 void add_platforms(Program& program);
+void add_predict(Program& program);
 void add_query(Program& program);
 void add_ranges(Program& program);
 void add_ranks(Program& program);

@@ -45,6 +45,7 @@ int run(int argc, char** argv) {
   add_peaks(program);
   add_compare(program);
   add_platforms(program);
+  add_predict(program);
   add_query(program);
   add_export(program);
   add_report(program);

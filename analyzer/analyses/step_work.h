@@ -8,25 +8,15 @@
 #pragma once
 
 #include <array>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "analyzer/analyses/run_facts.h"
+#include "analyzer/analyses/work_calls.h"
 
 namespace swinscope {
-
-// What tells kernels of two runs apart, or says that they are the same.
-struct WorkKey {
-  std::string path;   // of the innermost layer around the launch; empty: none is known
-  std::string phase;  // forward, backward, …; empty outside of any
-  std::string name;   // the full one
-  std::string shape;  // grid and block of a kernel, bytes of a copy or set
-  auto operator<=>(const WorkKey&) const = default;
-};
 
 // A sum over calls, and over the steps of each device.
 struct WorkTime {
@@ -58,7 +48,7 @@ enum class NoWork : std::uint8_t {
 inline constexpr std::size_t kNoWorks = 7;
 
 // Of one device, of all its steps.
-struct DeviceWork {
+struct DeviceTimes {
   std::int64_t useful_ns = 0;  // kernels that compute or are of unknown kind
   std::int64_t active_ns = 0;  // and exposed communication
   std::int64_t window_ns = 0;
@@ -73,7 +63,7 @@ struct StepWork {
   std::vector<std::int64_t> single_ns;  // measured steps, of hosts or of devices: for how much steps differ
   std::vector<WorkRow> rows;            // compute, unknown and memory; by key
   std::array<std::int64_t, kNoWorks> no_work_ns{};
-  std::vector<DeviceWork> devices;
+  std::vector<DeviceTimes> devices;
   bool has_layers = false;  // any row has a path
   double per_step(std::int64_t total_ns) const {
     return device_steps == 0 ? 0.0 : static_cast<double>(total_ns) / static_cast<double>(device_steps);

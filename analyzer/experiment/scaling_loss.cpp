@@ -23,7 +23,7 @@ struct Pop {
 
 Pop pop_of(const StepWork& work) {
   Pop pop;
-  for (const DeviceWork& device : work.devices) {
+  for (const DeviceTimes& device : work.devices) {
     if (device.steps == 0) continue;
     const auto per_step = [&](std::int64_t ns) { return static_cast<double>(ns) / static_cast<double>(device.steps); };
     pop.useful += per_step(device.useful_ns);

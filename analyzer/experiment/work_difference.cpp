@@ -65,15 +65,11 @@ struct Pair {
 };
 
 // The rows of both runs by what they are the same by.
-std::map<WorkKey, Pair> match(const StepWork& base, const StepWork& other, bool by_shape) {
-  const bool by_layer = base.has_layers && other.has_layers;
+std::map<WorkKey, Pair> match(const StepWork& base, const StepWork& other, const WorkDifference& difference) {
   std::map<WorkKey, Pair> pairs;
   const auto add = [&](const StepWork& run, Side Pair::*side) {
     for (const WorkRow& row : run.rows) {
-      WorkKey key = row.key;
-      if (!by_layer) key.path = key.phase = {};
-      if (!by_shape) key.shape = {};
-      Pair& pair = pairs[std::move(key)];
+      Pair& pair = pairs[matched_key(row.key, difference)];
       if (pair.named_as == nullptr) pair.named_as = &row;
       (pair.*side).add(row, run);
     }
@@ -123,6 +119,7 @@ WorkChange change_of(const WorkKey& key, const Pair& pair, const StepWork& base,
   change.operation = pair.named_as->operation;
   change.base = step_time(pair.base, base, times);
   change.other = step_time(pair.other, other, 1);
+  change.beside_calls = other.per_step(pair.other.beside.calls);
   change.verdict = verdict_of(change.base, change.other);
   if (change.gpu_class == GpuClass::kMemory) {
     change.copies_ns = change.change_ns();
@@ -219,6 +216,12 @@ std::string_view change_name(ChangeVerdict verdict) {
   return "not known: one step";
 }
 
+WorkKey matched_key(WorkKey key, const WorkDifference& difference) {
+  if (!difference.by_layer) key.path = key.phase = {};
+  if (!difference.by_shape) key.shape = {};
+  return key;
+}
+
 WorkDifference work_difference(const StepWork& base, const StepWork& other, double base_times) {
   WorkDifference difference;
   difference.base_step_ns = std::llround(base_times * static_cast<double>(base.step_ns));
@@ -226,7 +229,9 @@ WorkDifference work_difference(const StepWork& base, const StepWork& other, doub
   judge_steps(base, other, base_times, difference);
   difference.is_split = base.device_steps > 0 && other.device_steps > 0;
   if (!difference.is_split) return difference;
-  for (const auto& [key, pair] : match(base, other, base_times == 1))
+  difference.by_layer = base.has_layers && other.has_layers;
+  difference.by_shape = base_times == 1;
+  for (const auto& [key, pair] : match(base, other, difference))
     difference.changes.push_back(change_of(key, pair, base, other, base_times));
   sort_changes(difference.changes);
   split(base, other, base_times, difference);

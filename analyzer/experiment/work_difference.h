@@ -76,12 +76,16 @@ struct WorkChange {
   double slowed_ns = 0;
   double work_ns = 0;
   double copies_ns = 0;
+  double beside_calls = 0;  // of the other run, per step: those during which it communicates
   double change_ns() const { return other.ns - base.ns; }
   // Of a group of them (grouped()): how many.
   std::int64_t kernels = 1;
 };
 
 struct WorkDifference {
+  // By what kernels of the two runs are the same, beside their names.
+  bool by_layer = false;
+  bool by_shape = false;
   bool is_split = false;          // both runs have GPU activity; else there are neither parts nor changes
   std::int64_t base_step_ns = 0;  // as it is to be: times `base_times`
   std::int64_t other_step_ns = 0;
@@ -92,6 +96,9 @@ struct WorkDifference {
   std::int64_t change_ns() const { return other_step_ns - base_step_ns; }
   std::int64_t part(LossPart of) const { return part_ns[static_cast<std::size_t>(of)]; }
 };
+
+// A key without what the runs were not matched by: that of the change that it belongs to.
+WorkKey matched_key(WorkKey key, const WorkDifference& difference);
 
 // `base_times`: the part of the base's work that each device of the other run has to do, 1 / 2 for strong scaling from
 // one GPU to two.

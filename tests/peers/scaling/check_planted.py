@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Plants faults of known size in a job of two GPUs, and compares what swinscope says with what was planted.
+
+usage: python3 tests/peers/scaling/check_planted.py --swinscope PROGRAM [-o FOLDER] [--ms 4]
+
+A row a fault: the cause that `swinscope ranks` gives the late rank, in ms a step, less the same of the job without a
+fault; for `all`, the part of `swinscope analyze` of an experiment of one and two GPUs. Exit status 1 where one is off by
+more than 5 % or under another name. Needs torch and two GPUs.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).parent
+CAUSES = {"host": "host_ns", "input": "input_ns", "kernel": "kernels_ns", "launch": "host_ns"}
+TOLERANCE = 0.05
+
+
+def run(command):
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}: status {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
+    return done.stdout
+
+
+class Planted:
+    def __init__(self, arguments):
+        self.a = arguments
+        self.folder = pathlib.Path(arguments.output)
+
+    def job(self, fault):
+        return [HERE / "planted_job.py", "--plant", fault, "--ms", self.a.ms]
+
+    def record(self, fault):
+        out = self.folder / fault
+        launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", 2]
+        run([self.a.swinscope, "record", "-q", "-o", out, "--trace", "cuda,nvtx,sync", "--", *launcher, *self.job(fault)])
+        return out
+
+    def causes(self, fault):
+        """Of rank 1, by column of the table late_ranks, ms a step."""
+        text = run([self.a.swinscope, "ranks", self.record(fault), "--format", "json"])
+        data = json.loads(text)["data"]
+        row = next(row for row in data["late_ranks"] if row["rank"] == 1)
+        return {name: value / 1e6 for name, value in row.items() if name.endswith("_ns") and value is not None}
+
+    def slowed(self, fault):
+        """The part of the loss of two GPUs over one, ms a step."""
+        out = self.folder / f"scale_{fault}"
+        run([self.a.swinscope, "scale", "--gpus", "1,2", "--repeat", 1, "--launcher", "torchrun", "--step", "nvtx:step",
+             "--force", "-o", out, "--", *self.job(fault)])
+        data = json.loads(run([self.a.swinscope, "analyze", out, "--format", "json"]))["data"]
+        return {row["part"]: row["time_ns"] / 1e6 for row in data["scaling_loss"]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--swinscope", required=True)
+    parser.add_argument("-o", "--output", default="runs/planted")
+    parser.add_argument("--ms", type=float, default=4)
+    planted = Planted(parser.parse_args())
+    without = planted.causes("none")
+    failed = False
+
+    def judge(fault, cause, found):
+        nonlocal failed
+        error = found / planted.a.ms - 1
+        failed = failed or abs(error) > TOLERANCE
+        print(f"{fault:8} planted {planted.a.ms:.3f} ms  {cause:12} {found:.3f} ms  {100 * error:+.1f} %", flush=True)
+
+    for fault, cause in CAUSES.items():
+        with_fault = planted.causes(fault)
+        judge(fault, cause, with_fault.get(cause, 0) - without.get(cause, 0))
+        print(f"         all causes: { {k: round(v, 3) for k, v in with_fault.items()} }")
+    before, after = planted.slowed("none"), planted.slowed("all")
+    judge("all", "slowed", after.get("slowed", 0) - before.get("slowed", 0))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
