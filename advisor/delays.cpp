@@ -26,26 +26,30 @@ class Usual {
   }
   void finish() {
     for (auto& [key, values] : by_key_)
-      std::ranges::sort(values);
-    std::ranges::sort(all_);
+      if (values.size() >= kEnough) usual_.emplace(key, value_of(values));
+    if (!all_.empty()) usual_of_all_ = value_of(all_);
   }
   std::optional<std::int64_t> of(const Key& key) const {
-    const auto found = by_key_.find(key);
-    if (found == by_key_.end() || found->second.size() < kEnough) return std::nullopt;
-    return value_of(found->second);
+    const auto found = usual_.find(key);
+    return found == usual_.end() ? std::nullopt : std::optional(found->second);
   }
-  std::int64_t of_all(std::int64_t otherwise) const { return all_.empty() ? otherwise : value_of(all_); }
+  std::int64_t of_all(std::int64_t otherwise) const { return usual_of_all_.value_or(otherwise); }
 
  private:
-  std::int64_t value_of(const std::vector<std::int64_t>& sorted) const {
-    if (quantile_) return quantile(sorted, *quantile_);
-    return std::accumulate(sorted.begin(), sorted.end(), std::int64_t{0}) / static_cast<std::int64_t>(sorted.size());
+  std::int64_t value_of(std::vector<std::int64_t>& values) const {
+    if (quantile_) {
+      std::ranges::sort(values);
+      return quantile(values, *quantile_);
+    }
+    return std::accumulate(values.begin(), values.end(), std::int64_t{0}) / static_cast<std::int64_t>(values.size());
   }
 
   static constexpr std::size_t kEnough = 3;
   std::optional<double> quantile_;
   std::map<Key, std::vector<std::int64_t>> by_key_;
   std::vector<std::int64_t> all_;
+  std::map<Key, std::int64_t> usual_;
+  std::optional<std::int64_t> usual_of_all_;
 };
 
 bool is_idle_at(const RankNodes& nodes, NodeIndex op, std::int64_t when) {

@@ -8,6 +8,7 @@ namespace swinscope {
 
 struct PeaksFile {
   std::string_view name;  // "data/peaks/NAME.json"
+  std::string_view gpu;   // that it is of
   std::string_view text;
 };
 

@@ -31,15 +31,21 @@ std::vector<ThreadRanges> operators_of(const Trace& trace, const Rank& rank) {
                        [&](std::uint32_t domain) { return rank.domain_name(domain, trace.strings) == kDomainTorchOp; });
 }
 
-// Begins and ends of a thread's operators, ascending.
-std::vector<std::int64_t> boundaries_of(const ThreadRanges& thread, const Ranges& ranges) {
-  std::vector<std::int64_t> times;
-  times.reserve(2 * thread.nested.size());
-  for (const EventIndex range : thread.nested) {
-    times.push_back(ranges.start_ns[range]);
-    times.push_back(ranges.end_ns[range]);
+// Of a thread's operators, ascending.
+struct Boundaries {
+  std::vector<std::int64_t> begins;
+  std::vector<std::int64_t> ends;
+};
+
+Boundaries boundaries_of(const ThreadRanges& thread, const Ranges& ranges) {
+  Boundaries times;
+  times.begins.reserve(thread.nested.size());
+  times.ends.reserve(thread.nested.size());
+  for (const EventIndex range : thread.nested) {  // by begin
+    times.begins.push_back(ranges.start_ns[range]);
+    times.ends.push_back(ranges.end_ns[range]);
   }
-  std::ranges::sort(times);
+  std::ranges::sort(times.ends);
   return times;
 }
 
@@ -75,7 +81,7 @@ std::int64_t operator_cost_ns(const Trace& trace, const Rank& rank) {
 void remove_from_operators(std::int64_t ns, const Trace& trace, RankGraph& graph) {
   if (ns <= 0) return;
   const Rank& rank = trace.ranks[graph.rank_index];
-  std::unordered_map<std::uint64_t, std::vector<std::int64_t>> boundaries;  // by thread
+  std::unordered_map<std::uint64_t, Boundaries> boundaries;  // by thread
   for (const ThreadRanges& thread : operators_of(trace, rank))
     boundaries.emplace(thread.global_tid, boundaries_of(thread, rank.ranges));
   for (CallNode& call : graph.calls) {
@@ -84,7 +90,10 @@ void remove_from_operators(std::int64_t ns, const Trace& trace, RankGraph& graph
     if (found == boundaries.end()) continue;
     const std::int64_t end_ns = rank.api.start_ns[call.event];
     for (std::int64_t* host_ns : {&call.segment_ns, &call.handed_ns}) {
-      const std::int64_t count = count_between(found->second, end_ns - *host_ns, end_ns);
+      if (*host_ns <= 0) continue;
+      const auto& [begins, ends] = found->second;
+      const std::int64_t count =
+          count_between(begins, end_ns - *host_ns, end_ns) + count_between(ends, end_ns - *host_ns, end_ns);
       *host_ns = std::max<std::int64_t>(0, *host_ns - count * ns / 2);
     }
   }

@@ -32,11 +32,8 @@ double traffic_of(std::string_view precision, const ProductShape& shape) {
 }  // namespace
 
 std::optional<Rates> Rates::of_gpu(std::string_view gpu) {
-  for (const PeaksFile& file : peaks_files()) {
-    Rates rates = parse(file.text, std::string(file.name));
-    if (rates.gpu() == gpu) return rates;
-  }
-  return std::nullopt;
+  const auto found = std::ranges::find(peaks_files(), gpu, &PeaksFile::gpu);
+  return found == peaks_files().end() ? std::nullopt : std::optional(parse(found->text, std::string(found->name)));
 }
 
 double Rates::rate_at(const Curve& curve, double log_size) {

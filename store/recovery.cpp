@@ -1,41 +1,37 @@
 #include "store/recovery.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
+#include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "store/database.h"
 #include "store/error.h"
 #include "store/schema.h"
+#include "store/sink.h"
+#include "store/tables.h"
 
 namespace swinscope {
 namespace fs = std::filesystem;
 namespace {
 
-struct TimedTable {
-  const char* name;
-  const char* start;
-  const char* end;
+struct Span {
+  std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
+  std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
 };
-constexpr std::array<TimedTable, 14> kTimedTables = {{
-    {"CUPTI_ACTIVITY_KIND_KERNEL", "start", "end"},
-    {"CUPTI_ACTIVITY_KIND_MEMCPY", "start", "end"},
-    {"CUPTI_ACTIVITY_KIND_MEMSET", "start", "end"},
-    {"CUPTI_ACTIVITY_KIND_RUNTIME", "start", "end"},
-    {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "start", "end"},
-    {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "start", "end"},
-    {"CUPTI_ACTIVITY_KIND_OVERHEAD", "start", "end"},
-    {"CUDA_GRAPH_NODE_EVENTS", "start", "end"},
-    {"CUDA_GPU_MEMORY_USAGE_EVENTS", "start", "start"},
-    {"CUDA_GPU_MEMORY_POOL_EVENTS", "start", "start"},
-    {"NVTX_EVENTS", "start", "coalesce(end, start)"},
-    {"SWINSCOPE_THREAD_CPU", "timestamp", "timestamp"},
-    {"SWINSCOPE_PROCESS", "start", "coalesce(end, start)"},
-    {"SWINSCOPE_PROCESS_CPU", "timestamp", "timestamp"},
-}};
+
+// A time that rows have always; the others say nothing of when the recording was (see TraceWriter).
+template <typename Column>
+bool is_certain(const Column& column) {
+  if constexpr (Column::kGroup == tables::ReadGroup::kTimes) {
+    return !column.is_optional || column.role == tables::TimeRole::kEnd;
+  }
+  return false;
+}
 
 std::optional<TraceFileSummary> read_summary(Database& db) {
   TraceFileSummary summary;
@@ -90,19 +86,40 @@ void write_drops(Database& db, const std::vector<DropInfo>& drops) {
   }
 }
 
-void write_span(Database& db) {
-  std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
-  std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
-  for (const TimedTable& table : kTimedTables) {
-    if (!db.has_table(table.name)) continue;  // of an older version
-    Statement span = db.prepare(fmt::format("SELECT min({}), max({}) FROM {}", table.start, table.end, table.name));
-    if (!span.step() || span.is_null(0)) continue;
-    first_ns = std::min(first_ns, span.integer(0));
-    last_ns = std::max(last_ns, span.integer(1));
+// Takes in the times of a table's rows.
+template <typename Columns>
+void widen(Span& span, Database& db, const tables::Table<Columns>& table) {
+  std::string times;
+  tables::for_each_column(table, [&](const auto& column) {
+    if (is_certain(column)) times += fmt::format("{0}min({1}), max({1})", times.empty() ? "" : ", ", column.name);
+  });
+  if (times.empty() || !db.has_table(table.name)) return;  // of an older version
+  Statement extremes = db.prepare(fmt::format("SELECT {} FROM {}", times, table.name));
+  if (!extremes.step()) return;
+  for (int i = 0; i < extremes.columns(); ++i) {
+    if (extremes.is_null(i)) continue;
+    span.first_ns = std::min(span.first_ns, extremes.integer(i));
+    span.last_ns = std::max(span.last_ns, extremes.integer(i));
   }
+}
+
+template <std::size_t... kKinds>
+Span span_of(Database& db, std::index_sequence<kKinds...> /*all*/) {
+  Span span;
+  std::set<std::string_view> seen;  // ranges with and without payload have one table
+  const auto take = [&](const auto& table) {
+    if (seen.insert(table.name).second) widen(span, db, table);
+  };
+  (take(tables::kTable<RecordOfKind<kKinds>>), ...);
+  return span;
+}
+
+void write_span(Database& db) {
+  const Span span = span_of(db, std::make_index_sequence<kRecordKinds>());
   db.exec("DELETE FROM ANALYSIS_DETAILS");
-  if (first_ns > last_ns) return;
-  db.exec(fmt::format("INSERT INTO ANALYSIS_DETAILS VALUES(0, {}, {}, {})", last_ns - first_ns, first_ns, last_ns));
+  if (span.first_ns > span.last_ns) return;
+  db.exec(fmt::format("INSERT INTO ANALYSIS_DETAILS VALUES(0, {}, {}, {})", span.last_ns - span.first_ns, span.first_ns,
+                      span.last_ns));
 }
 
 }  // namespace

@@ -88,17 +88,15 @@ auto config_key(const LaunchConfig& c) {
                     c.cluster.z, c.registers_per_thread, c.static_shared_bytes, c.dynamic_shared_bytes);
 }
 
-// How many launch configurations there were, and the one of most of the calls. Each rank numbers its own, so equal ones
-// are brought together here.
+// How many launch configurations there were, and the one of most of the calls, of several the smallest: not the one
+// that the file has first. Each rank numbers its own, so equal ones are brought together here.
 void set_config(const Group& group, const Trace& trace, KernelRow& row) {
-  std::map<decltype(config_key({})), std::int64_t> calls_of;
-  std::int64_t most = 0;
-  for (const auto& [at, calls] : group.config_calls) {
-    const LaunchConfig& config = trace.ranks[at.first].configs[at.second];
-    const std::int64_t sum = calls_of[config_key(config)] += calls;
-    if (sum > most) row.config = config;
-    most = std::max(most, sum);
-  }
+  const auto is_smaller = [](const LaunchConfig& a, const LaunchConfig& b) { return config_key(a) < config_key(b); };
+  std::map<LaunchConfig, std::int64_t, decltype(is_smaller)> calls_of;
+  for (const auto& [at, calls] : group.config_calls)
+    calls_of[trace.ranks[at.first].configs[at.second]] += calls;
+  const auto most = std::ranges::max_element(calls_of, {}, [](const auto& config) { return config.second; });
+  if (most != calls_of.end()) row.config = most->first;
   row.configs = static_cast<std::int64_t>(calls_of.size());
 }
 

@@ -44,7 +44,7 @@ struct KernelRow {
   bool has_cost = false;                   // FLOPs and bytes of each call are known (event_costs.h)
   bool is_host_copy = false;               // copies between host and device
   double busy_share = 0;  // total duration / busy time of the scope's devices (of the rank's): > 1 with overlap
-  // The launch configuration of most of the calls; zeros for copies and sets.
+  // The launch configuration of most of the calls, of several the smallest; zeros for copies and sets.
   LaunchConfig config;
   std::int64_t configs = 0;  // how many there were
   // Evidence: the longest call, as the rank's index in Trace::ranks and the event.

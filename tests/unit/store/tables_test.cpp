@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "store/reader.h"
+#include "store/recovery.h"
 #include "store/writer.h"
 #include "tests/unit/store/describe.h"
 #include "tests/unit/store/records.h"
@@ -149,6 +150,31 @@ TEST_F(Tables, AFileThatIsReadAndWrittenAgainIsTheSame) {
   const std::string but_strings = "name <> 'StringIds'";
   EXPECT_EQ(rows_of(folder_ / "again.db", but_strings).size(), rows_of(path_, but_strings).size());
   EXPECT_EQ(rows_of(folder_ / "again.db", "1"), rows_of(folder_ / "third.db", "1"));
+}
+
+// The writer takes the span from records as they come, who finishes the file of a process that was killed from its
+// tables.
+TEST_F(Tables, TheSpanOfAFileIsTheSameWhoeverFinishesIt) {
+  const auto span = [&](auto add, bool by_writer) {
+    const fs::path path = folder_ / "live.db";
+    fs::remove(path);
+    {
+      TraceWriter writer(path, WriteMode::kLive);
+      writer.set_run(full_run());
+      add(writer);
+      writer.flush();
+      if (by_writer) writer.finish();
+    }
+    if (!by_writer) finish_trace_file(path);
+    return Sqlite(path).values("SELECT duration || ' ' || startTime || ' ' || stopTime FROM ANALYSIS_DETAILS");
+  };
+  for_each_kind([&]<typename Record>() {
+    const auto add = [](RecordSink& sink) { sink.add(made_up<Record>(sink)); };
+    EXPECT_EQ(span(add, false), span(add, true)) << tables::kTable<Record>.name;
+  });
+  const auto all = [](RecordSink& sink) { add_full_process(sink); };
+  EXPECT_THAT(span(all, false), testing::SizeIs(1));
+  EXPECT_EQ(span(all, false), span(all, true));
 }
 
 }  // namespace
