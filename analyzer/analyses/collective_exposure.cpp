@@ -24,6 +24,7 @@ struct Parts {
 
 IntervalSet intervals_of(const std::vector<Part>& parts) {
   std::vector<Interval> all;
+  all.reserve(parts.size());
   for (const Part& part : parts)
     all.push_back(part.interval);
   return unite(std::move(all));

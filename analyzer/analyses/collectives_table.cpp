@@ -111,6 +111,7 @@ std::vector<UnmatchedRow> unmatched_rows(const RunFacts& run) {
     devices.emplace(rank_index, device);
   }
   std::vector<UnmatchedRow> rows;
+  rows.reserve(by_name.size());
   for (const auto& [name, of] : by_name)
     rows.push_back({name, of.first, static_cast<std::int64_t>(of.second.size())});
   return rows;

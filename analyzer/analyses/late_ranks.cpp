@@ -74,9 +74,9 @@ std::int64_t median_of(std::vector<std::int64_t> values) {
 // A device on its way from collective to collective.
 struct Walker {
   StretchParts parts;
-  std::int64_t begin_ns = 0;     // of its stretch, by its own clock
-  bool left_collective = false;  // the stretch begins at the end of one; else with the scope
-  std::optional<double> clock_mhz;
+  std::int64_t begin_ns = 0;           // of its stretch, by its own clock
+  bool left_collective = false;        // the stretch begins at the end of one; else with the scope
+  std::vector<std::int64_t> worst_ns;  // by step: of LateRank::worst_of_step
 };
 
 class Finder {
@@ -121,7 +121,9 @@ class Finder {
       rank.device = device.second;
       rank.steps = scope_.step_count(device.first);
       rank.delay_of_step.resize(static_cast<std::size_t>(rank.steps));
-      Walker& walker = walkers_.emplace_back();
+      rank.worst_of_step.resize(static_cast<std::size_t>(rank.steps), kNoEvent);
+      walkers_.emplace_back().worst_ns.resize(static_cast<std::size_t>(rank.steps));
+      Walker& walker = walkers_.back();
       const IdleJudge judge(trace_, trace_.ranks[device.first], scope_.steps()[device.first]);
       Interval whole{std::numeric_limits<std::int64_t>::max(), 0};
       for (const DeviceScope& window : scope_.devices()) {
@@ -186,7 +188,11 @@ class Finder {
     ++late.last;
     late.wait_ns += wait;
     late.delay_ns += delay;
-    if (const auto step = step_of_member(last)) late.delay_of_step[*step] += delay;
+    if (const auto step = step_of_member(last)) {
+      late.delay_of_step[*step] += delay;
+      std::int64_t& worst = walkers_[index_of_member(last)].worst_ns[*step];
+      if (delay > worst) worst = delay, late.worst_of_step[*step] = last.event;
+    }
     if (delay > 0) explain(collective, arrivals.last, delay);
   }
 

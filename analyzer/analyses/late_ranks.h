@@ -64,6 +64,8 @@ struct LateRank {
   std::int64_t kernel_ns = 0;                        // its part of the kernels' (and the clock's)
   std::optional<double> clock_mhz;                   // mean over its window
   std::vector<std::int64_t> delay_of_step;           // by measured step; empty where the scope is the whole trace
+  // Likewise: of the collectives to which it came last the one that was waited for longest; kNoEvent: none.
+  std::vector<EventIndex> worst_of_step;
 };
 
 struct LateRanks {
