@@ -78,6 +78,7 @@ int status_of(const Trace& trace);
 // One per sub-command: declares it, and what it does.
 void add_advise(Program& program);
 void add_analyze(Program& program);
+void add_collectives(Program& program);
 void add_compare(Program& program);
 void add_critical_path(Program& program);
 void add_doctor(Program& program);

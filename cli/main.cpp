@@ -39,6 +39,7 @@ int run(int argc, char** argv) {
   add_ranges(program);
   add_ranks(program);
   add_stragglers(program);
+  add_collectives(program);
   add_launches(program);
   add_critical_path(program);
   add_advise(program);

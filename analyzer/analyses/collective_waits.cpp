@@ -37,6 +37,7 @@ CollectiveWaits::CollectiveWaits(const Trace& trace, const std::vector<Collectiv
 
 void CollectiveWaits::divide(const std::vector<Member>& members, std::optional<std::int64_t> tolerance_ns) {
   ++matched_;
+  CollectiveArrivals& arrivals = arrivals_.emplace_back();
   const std::int64_t last_start = std::ranges::max(members, {}, &Member::start_ns).start_ns;
   const std::int64_t shortest = std::ranges::min(members, {}, &Member::duration_ns).duration_ns;
   const auto ended_before = [&](const Member& m) { return m.end_ns + *tolerance_ns < last_start; };
@@ -45,6 +46,14 @@ void CollectiveWaits::divide(const std::vector<Member>& members, std::optional<s
     return;
   }
   if (!tolerance_ns) ++by_duration_;
+  const std::int64_t first_start = std::ranges::min(members, {}, &Member::start_ns).start_ns;
+  const std::int64_t longest = std::ranges::max(members, {}, &Member::duration_ns).duration_ns;
+  const auto late_ns = [&](const Member& m) {
+    return tolerance_ns ? m.start_ns - first_start : longest - m.duration_ns;
+  };
+  const auto last = std::ranges::max_element(members, {}, late_ns);
+  arrivals = {true, static_cast<std::size_t>(last - members.begin()), late_ns(*last),
+              late_ns(*last) > tolerance_ns.value_or(0)};
   for (const Member& m : members) {
     wait_ns_[m.rank_index][m.event] =
         tolerance_ns ? std::min(last_start - m.start_ns, m.duration_ns) : m.duration_ns - shortest;

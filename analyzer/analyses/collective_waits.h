@@ -19,12 +19,23 @@
 
 namespace swinscope {
 
+// Who came when.
+struct CollectiveArrivals {
+  bool is_divided = false;     // wait and transfer are told apart
+  std::size_t last = 0;        // of Collective::members the one that came last
+  std::int64_t spread_ns = 0;  // last arrival - first one
+  bool is_last_known = false;  // the spread is more than the clocks may be wrong by
+};
+
 class CollectiveWaits {
  public:
   CollectiveWaits(const Trace& trace, const std::vector<Collective>& collectives, const ClockAlignment& clocks);
 
   // From the event's start, no more than its duration; nothing for one that was not matched.
   std::optional<std::int64_t> wait_ns(std::size_t rank_index, EventIndex event) const;
+
+  // In the order of the collectives.
+  const std::vector<CollectiveArrivals>& arrivals() const { return arrivals_; }
 
   std::int64_t matched() const { return matched_; }          // collectives, not events
   std::int64_t misaligned() const { return misaligned_; }    // of them those left undivided
@@ -44,6 +55,7 @@ class CollectiveWaits {
   void divide(const std::vector<Member>& members, std::optional<std::int64_t> tolerance_ns);
 
   std::vector<std::unordered_map<EventIndex, std::int64_t>> wait_ns_;  // by rank
+  std::vector<CollectiveArrivals> arrivals_;
   std::int64_t matched_ = 0;
   std::int64_t misaligned_ = 0;
   std::int64_t by_duration_ = 0;

@@ -69,45 +69,48 @@ IdleJudge::IdleJudge(const Trace& trace, const Rank& rank, const RankSteps& step
 
 IdleCauses IdleJudge::judge(const DeviceScope& device) const {
   IdleCauses causes;
+  for_each_gap(device, [&](Interval gap, std::int64_t IdleCauses::*cause) { causes.*cause += gap.length(); });
+  return causes;
+}
+
+void IdleJudge::for_each_gap(const DeviceScope& device, const Visit& visit) const {
   std::int64_t busy_until = device.window.begin_ns;
   EventIndex last = kNoEvent;  // the event that kept the device busy until then
   for (const EventIndex e : device.events) {
     const std::int64_t start = rank_.gpu.start_ns[e];
-    if (start > busy_until) cause(causes, last, e, busy_until) += start - busy_until;
+    if (start > busy_until) visit({busy_until, start}, cause(last, e, busy_until));
     if (last == kNoEvent || rank_.gpu.end_ns[e] > busy_until) {
       busy_until = std::max(busy_until, rank_.gpu.end_ns[e]);
       last = e;
     }
   }
   if (busy_until < device.window.end_ns)
-    cause_at_end(causes, device, last, busy_until) += device.window.end_ns - busy_until;
-  return causes;
+    visit({busy_until, device.window.end_ns}, cause_at_end(device, last, busy_until));
 }
 
-std::int64_t& IdleJudge::cause(IdleCauses& causes, EventIndex before, EventIndex next,
-                               std::int64_t gap_begin_ns) const {
+std::int64_t IdleCauses::*IdleJudge::cause(EventIndex before, EventIndex next, std::int64_t gap_begin_ns) const {
   const EventIndex launch = rank_.gpu.launch[next];
-  if (launch == kNoEvent) return causes.other_ns;
+  if (launch == kNoEvent) return &IdleCauses::other_ns;
   const std::uint64_t thread = rank_.api_lanes[rank_.api.lane[launch]].global_tid;
   if (rank_.api.start_ns[launch] < gap_begin_ns) {
     const bool communication = rank_.gpu.gpu_class[next] == GpuClass::kCommunication ||
                                (before != kNoEvent && rank_.gpu.gpu_class[before] == GpuClass::kCommunication &&
                                 rank_.gpu.lane[before] != rank_.gpu.lane[next]);
-    return communication ? causes.communication_ns : causes.dependency_ns;
+    return communication ? &IdleCauses::communication_ns : &IdleCauses::dependency_ns;
   }
-  if (input_.contains(thread, gap_begin_ns)) return causes.input_ns;
-  if (blocking_.contains(thread, gap_begin_ns)) return causes.synchronization_ns;
-  return causes.host_ns;
+  if (input_.contains(thread, gap_begin_ns)) return &IdleCauses::input_ns;
+  if (blocking_.contains(thread, gap_begin_ns)) return &IdleCauses::synchronization_ns;
+  return &IdleCauses::host_ns;
 }
 
 // The thread that launched the last event is the one that did not launch another.
-std::int64_t& IdleJudge::cause_at_end(IdleCauses& causes, const DeviceScope& device, EventIndex last,
-                                      std::int64_t gap_begin_ns) const {
+std::int64_t IdleCauses::*IdleJudge::cause_at_end(const DeviceScope& device, EventIndex last,
+                                                  std::int64_t gap_begin_ns) const {
   const EventIndex launch = last == kNoEvent ? kNoEvent : rank_.gpu.launch[last];
-  if (device.steps == 0 || steps_.is_repetition() || launch == kNoEvent) return causes.other_ns;
+  if (device.steps == 0 || steps_.is_repetition() || launch == kNoEvent) return &IdleCauses::other_ns;
   const std::uint64_t thread = rank_.api_lanes[rank_.api.lane[launch]].global_tid;
   const auto waits = [&](std::uint64_t of) { return input_.contains(of, gap_begin_ns); };
-  return waits(thread) || std::ranges::any_of(steps_.threads, waits) ? causes.input_ns : causes.host_ns;
+  return waits(thread) || std::ranges::any_of(steps_.threads, waits) ? &IdleCauses::input_ns : &IdleCauses::host_ns;
 }
 
 }  // namespace swinscope

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <unordered_map>
 #include <vector>
 
@@ -49,11 +50,13 @@ class IdleJudge {
   IdleJudge(const Trace& trace, const Rank& rank, const RankSteps& steps);
   // They sum to the part of the window in which none of the events ran.
   IdleCauses judge(const DeviceScope& device) const;
+  // Each gap with its cause, by time.
+  using Visit = std::function<void(Interval, std::int64_t IdleCauses::*)>;
+  void for_each_gap(const DeviceScope& device, const Visit& visit) const;
 
  private:
-  std::int64_t& cause(IdleCauses& causes, EventIndex before, EventIndex next, std::int64_t gap_begin_ns) const;
-  std::int64_t& cause_at_end(IdleCauses& causes, const DeviceScope& device, EventIndex last,
-                             std::int64_t gap_begin_ns) const;
+  std::int64_t IdleCauses::*cause(EventIndex before, EventIndex next, std::int64_t gap_begin_ns) const;
+  std::int64_t IdleCauses::*cause_at_end(const DeviceScope& device, EventIndex last, std::int64_t gap_begin_ns) const;
 
   const Rank& rank_;
   const RankSteps& steps_;

@@ -30,6 +30,10 @@ const CollectiveWaits& RunFacts::waits() const {
   return waits_.get([&] { return CollectiveWaits(trace, collectives(), clocks()); });
 }
 
+const LateRanks& RunFacts::late_ranks() const {
+  return late_ranks_.get([&] { return find_late_ranks(trace, scope, collectives(), waits(), clocks()); });
+}
+
 const std::vector<DeviceBreakdown>& RunFacts::devices() const {
   return devices_.get([&] { return time_breakdown(trace, scope, waits()); });
 }

@@ -7,6 +7,7 @@
 #include "analyzer/analyses/collective_waits.h"
 #include "analyzer/analyses/host_phases.h"
 #include "analyzer/analyses/kernel_table.h"
+#include "analyzer/analyses/late_ranks.h"
 #include "analyzer/analyses/layers.h"
 #include "analyzer/analyses/time_breakdown.h"
 #include "analyzer/analyses/verdict.h"
@@ -33,6 +34,7 @@ class RunFacts {
   const std::vector<Collective>& collectives() const;     // of the scope
   const ClockAlignment& clocks() const;                   // the same whatever is selected
   const CollectiveWaits& waits() const;                   // of collectives(), by clocks()
+  const LateRanks& late_ranks() const;
   const std::vector<DeviceBreakdown>& devices() const;
   const std::vector<HostPhases>& host() const;
   const std::vector<KernelRow>& kernels() const;  // by name, all ranks together
@@ -46,6 +48,7 @@ class RunFacts {
   Lazy<std::vector<Collective>> collectives_;
   Lazy<ClockAlignment> clocks_;
   Lazy<CollectiveWaits> waits_;
+  Lazy<LateRanks> late_ranks_;
   Lazy<std::vector<DeviceBreakdown>> devices_;
   Lazy<std::vector<HostPhases>> host_;
   Lazy<std::vector<KernelRow>> kernels_;

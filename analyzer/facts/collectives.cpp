@@ -29,61 +29,121 @@ bool is_communication(const GpuEvents& gpu, EventIndex event) {
 
 bool is_transfer(std::string_view kernel) { return kernel.find("SendRecv") != std::string_view::npos; }
 
-// The keys of a device's collectives, in time order.
-std::vector<std::pair<Key, EventIndex>> keys_of(const Trace& trace, const RunScope& scope, const DeviceScope& device) {
-  const Rank& rank = trace.ranks[device.rank_index];
-  const RankSteps& steps = scope.steps()[device.rank_index];
-  std::map<std::tuple<std::string, std::string, std::int64_t>, std::int64_t> seen;
-  std::vector<std::pair<Key, EventIndex>> keys;
-  for (const EventIndex e : device.events) {
-    if (!is_communication(rank.gpu, e) || !scope.has_gpu_event(device.rank_index, e)) continue;
-    Key key;
-    key.name = trace.text(rank.gpu.short_name[e]);
-    const CollectiveRecord* record = collective_record(rank, e);
-    if (is_transfer(key.name) && (record == nullptr || record->group_size != 2)) continue;
-    if (record != nullptr) {
-      key.group = trace.text(record->ranks).empty() ? trace.text(record->group_name) : trace.text(record->ranks);
-      key.step = record->seq;
-      key.method = CollectiveMatch::kSequence;
-    } else if (scope.is_of_steps()) {
-      key.step = step_of(rank, steps, e) - static_cast<std::int64_t>(steps.first_measured);
-    }
-    key.ordinal = seen[{key.group, key.name, key.step}]++;
-    keys.emplace_back(std::move(key), e);
-  }
-  return keys;
+std::string_view group_of(const Trace& trace, const CollectiveRecord& record) {
+  const std::string_view ranks = trace.text(record.ranks);
+  return ranks.empty() ? trace.text(record.group_name) : ranks;
 }
+
+// Makes the keys of the collectives of devices, in time order.
+class Keys {
+ public:
+  Keys(const Trace& trace, const RunScope& scope)
+      : trace_(trace),
+        scope_(scope),
+        groups_known_(std::ranges::all_of(scope.devices(), [&](const DeviceScope& device) {
+          return std::ranges::all_of(device.events, [&](EventIndex e) { return has_group(device.rank_index, e); });
+        })) {}
+
+  std::vector<std::pair<Key, EventIndex>> of(const DeviceScope& device) const {
+    const Rank& rank = trace_.ranks[device.rank_index];
+    std::map<std::tuple<std::string, std::string, std::int64_t>, std::int64_t> seen;
+    std::vector<std::pair<Key, EventIndex>> keys;
+    for (const EventIndex e : device.events) {
+      if (!is_communication(rank.gpu, e) || !scope_.has_gpu_event(device.rank_index, e)) continue;
+      Key key;
+      key.name = trace_.text(rank.gpu.short_name[e]);
+      const CollectiveRecord* numbered = rank.gpu.graph_node[e] == 0 ? collective_record(rank, e) : nullptr;
+      if (is_transfer(key.name) && (numbered == nullptr || numbered->group_size != 2)) continue;
+      if (numbered != nullptr) {
+        key.group = group_of(trace_, *numbered);
+        key.step = numbered->seq;
+        key.method = CollectiveMatch::kSequence;
+      } else {
+        if (groups_known_) key.group = group_of(trace_, *described_collective(rank, e));
+        if (scope_.is_of_steps()) key.step = measured_step(device.rank_index, e);
+      }
+      key.ordinal = seen[{key.group, key.name, key.step}]++;
+      keys.emplace_back(std::move(key), e);
+    }
+    return keys;
+  }
+
+ private:
+  // Of what communicates in the scope; anything else lacks none.
+  bool has_group(std::size_t rank_index, EventIndex e) const {
+    const Rank& rank = trace_.ranks[rank_index];
+    if (!is_communication(rank.gpu, e) || !scope_.has_gpu_event(rank_index, e)) return true;
+    const CollectiveRecord* record = described_collective(rank, e);
+    return record != nullptr && !group_of(trace_, *record).empty();
+  }
+  std::int64_t measured_step(std::size_t rank_index, EventIndex e) const {
+    const RankSteps& steps = scope_.steps()[rank_index];
+    return step_of(trace_.ranks[rank_index], steps, e) - static_cast<std::int64_t>(steps.first_measured);
+  }
+
+  const Trace& trace_;
+  const RunScope& scope_;
+  bool groups_known_;
+};
 
 }  // namespace
 
-const CollectiveRecord* collective_record(const Rank& rank, EventIndex event) {
+const CollectiveRecord* described_collective(const Rank& rank, EventIndex event) {
   const auto wanted = std::tuple(rank.gpu.correlation[event], rank.gpu.graph_node[event]);
-  const auto found = std::lower_bound(
-      rank.collectives.begin(), rank.collectives.end(), wanted,
-      [](const CollectiveRecord& r, const auto& key) { return std::tuple(r.correlation, r.graph_node) < key; });
-  const bool same =
-      found != rank.collectives.end() && std::tuple(found->correlation, found->graph_node) == wanted && found->seq >= 0;
-  return same ? &*found : nullptr;
+  const auto found = std::ranges::lower_bound(
+      rank.collectives, wanted, {}, [](const CollectiveRecord& r) { return std::tuple(r.correlation, r.graph_node); });
+  if (found != rank.collectives.end() && std::tuple(found->correlation, found->graph_node) == wanted) return &*found;
+  if (rank.gpu.graph_node[event] == 0) return nullptr;
+  const auto captured = std::ranges::find(rank.collectives, rank.gpu.graph_node[event], &CollectiveRecord::graph_node);
+  return captured == rank.collectives.end() ? nullptr : &*captured;
+}
+
+const CollectiveRecord* collective_record(const Rank& rank, EventIndex event) {
+  const CollectiveRecord* record = described_collective(rank, event);
+  return record != nullptr && record->seq >= 0 ? record : nullptr;
 }
 
 std::vector<Collective> match_collectives(const Trace& trace, const RunScope& scope) {
   std::map<Key, std::vector<CollectiveMember>> by_key;
-  std::set<std::pair<std::size_t, std::int32_t>> devices;  // that take part in any; each has a scope for each window
+  // Devices that take part in any, by process group ("": all); each has a scope for each window.
+  std::map<std::string, std::set<std::pair<std::size_t, std::int32_t>>> devices;
+  const Keys keys(trace, scope);
   for (const DeviceScope& device : scope.devices()) {
-    const auto keys = keys_of(trace, scope, device);
-    for (const auto& [key, event] : keys) {
+    const auto of_device = keys.of(device);
+    for (const auto& [key, event] : of_device) {
       by_key[key].push_back({device.rank_index, device.device, event});
-      if (!is_transfer(key.name)) devices.emplace(device.rank_index, device.device);
+      if (is_transfer(key.name)) continue;
+      devices[""].emplace(device.rank_index, device.device);
+      devices[key.group].emplace(device.rank_index, device.device);
     }
   }
   std::vector<Collective> collectives;
   for (auto& [key, members] : by_key) {
     if (members.size() < 2) continue;
     // One that only some of the devices have is of a part of the ranks, or was not recorded everywhere.
-    if (members.size() == devices.size() || !key.group.empty())
-      collectives.push_back({key.method, std::move(members), is_transfer(key.name)});
+    const bool is_numbered = key.method == CollectiveMatch::kSequence;
+    if ((is_numbered && !key.group.empty()) || members.size() == devices[key.group].size())
+      collectives.push_back({key.method, std::move(members), is_transfer(key.name), is_numbered ? key.ordinal : 0});
   }
   return collectives;
+}
+
+std::vector<CollectiveMember> unmatched_communication(const Trace& trace, const RunScope& scope,
+                                                      const std::vector<Collective>& collectives) {
+  std::set<std::pair<std::size_t, EventIndex>> matched;
+  for (const Collective& collective : collectives) {
+    for (const CollectiveMember& member : collective.members)
+      matched.emplace(member.rank_index, member.event);
+  }
+  std::vector<CollectiveMember> unmatched;
+  for (const DeviceScope& device : scope.devices()) {
+    for (const EventIndex e : device.events) {
+      if (is_communication(trace.ranks[device.rank_index].gpu, e) && scope.has_gpu_event(device.rank_index, e) &&
+          !matched.contains({device.rank_index, e}))
+        unmatched.push_back({device.rank_index, device.device, e});
+    }
+  }
+  return unmatched;
 }
 
 }  // namespace swinscope

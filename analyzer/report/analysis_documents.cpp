@@ -9,7 +9,10 @@
 #include <fmt/ranges.h>
 
 #include "analyzer/analyses/clocks.h"
+#include "analyzer/analyses/collectives_table.h"
+#include "analyzer/analyses/late_ranks_table.h"
 #include "analyzer/analyses/launch_statistics.h"
+#include "analyzer/analyses/rank_summary.h"
 #include "analyzer/analyses/recording.h"
 #include "analyzer/report/registry.h"
 #include "analyzer/trace/trace_facts.h"
@@ -176,6 +179,30 @@ Document launches_document(const RunFacts& run) {
       "start to the kernel's start; their sum is the total launch+queue time (TKLQT; AKD is the mean kernel duration: "
       "SKIP, "
       "arXiv 2504.11750).");
+  return document;
+}
+
+Document collectives_document(const RunFacts& run) {
+  Document document = document_of("collectives", run);
+  document.tables = {defined(collectives_table(run))};
+  if (document.tables.front().rows.empty()) {
+    throw Error(ErrorKind::kFailure, run.trace.path + ": has no collectives",
+                fmt::format("no communication kernel was recorded in the scope ({})", run.scope.title()), kSeeInfo);
+  }
+  std::ranges::move(collective_notes(run), std::back_inserter(document.notes));
+  return document;
+}
+
+Document ranks_document(const RunFacts& run, bool with_facts) {
+  Document document = document_of("ranks", run);
+  document.headline = {late_rank_verdict(run)};
+  if (with_facts) document.facts = {{"verdict", "who waits for whom", document.headline.front()}};
+  add_rows(late_ranks_table(run), document);
+  add_rows(rank_summary_table(rank_summaries(run)), document);
+  std::ranges::move(late_rank_notes(run), std::back_inserter(document.notes));
+  document.notes.emplace_back(
+      "to median: the rank's compute over the median of all. Compute, exposed communication, exposed copies and idle "
+      "are per step.");
   return document;
 }
 

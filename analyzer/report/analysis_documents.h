@@ -1,5 +1,5 @@
-// What is said of one question about a run: `swinscope kernels`, `layers`, `launches`, `ranges` and `info`. Each throws
-// Error(kFailure), which says why and what to do, where the run has nothing of the kind.
+// What is said of one question about a run: `swinscope kernels`, `layers`, `launches`, `collectives`, `ranks`, `ranges`
+// and `info`. Each throws Error(kFailure), which says why and what to do, where the run has nothing of the kind.
 #pragma once
 
 #include "analyzer/analyses/kernel_table.h"
@@ -16,6 +16,12 @@ Document kernels_document(const RunFacts& run, const KernelTableOptions& options
 Document layers_document(const RunFacts& run, const LayerOptions& options);
 
 Document launches_document(const RunFacts& run);
+
+Document collectives_document(const RunFacts& run);
+
+// Who waits for whom and why, then the ranks beside each other. `with_facts`: the verdict as a fact, too, for programs
+// that read the document.
+Document ranks_document(const RunFacts& run, bool with_facts);
 
 Document ranges_document(const RunFacts& run, const RangeOptions& options);
 

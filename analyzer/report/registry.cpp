@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include "analyzer/analyses/clocks.h"
+#include "analyzer/analyses/collectives_table.h"
 #include "analyzer/analyses/cpu_utilization.h"
+#include "analyzer/analyses/late_ranks_table.h"
 #include "analyzer/analyses/launch_statistics.h"
 #include "analyzer/analyses/layers.h"
 #include "analyzer/analyses/ranges.h"
@@ -52,6 +54,17 @@ constexpr std::array kAnalyses = {
              "window in which it did anything, in percent. To median = compute / the median of that over all devices: "
              "a device above 1 makes the others wait.",
              kRanks, kDetail, true, false, [](Run run, Options) { return rank_summary_table(rank_summaries(run)); }},
+    Analysis{"late_ranks", "Late ranks",
+             "Delay of a rank = exposed wait of each of the others, on average and per step, at collectives to which "
+             "it came last (percent: at how many of its own). Causes = what it did longer than the median of the "
+             "others since they last went on together, and sum to the delay.",
+             kRanks, kDetail, true, false, [](Run run, Options) { return late_ranks_table(run); }},
+    Analysis{"collectives", "Collectives",
+             "Wait of a rank = last start over the ranks - its start, transfer = its end - last start, spread = last "
+             "start - first start; waits are means over ranks, per step. Algorithm bandwidth = bytes / median "
+             "transfer, bus bandwidth = that x nccl-tests' factor, as 2 (p - 1) / p for an all-reduce of p ranks, in "
+             "gigabytes per second.",
+             kRanks, kDetail, true, false, [](Run run, Options) { return collectives_table(run); }},
     Analysis{"cpu_utilization", "CPU utilization",
              "cpu_util = CPU time of the rank's process and of those below it / (time x cores allowed by affinity and "
              "cgroup), in percent, from the first measured step's start to the last one's end.",

@@ -1,10 +1,12 @@
 // The calls of one kernel or layer: for the distribution of their durations and for going from one to the next.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "analyzer/analyses/layers.h"
+#include "analyzer/base/intervals.h"
 #include "analyzer/facts/scope.h"
 #include "analyzer/table/chart.h"
 #include "analyzer/timeline/timeline.h"
@@ -18,6 +20,7 @@ struct Call {
   EventIndex event = 0;
   std::int64_t start_ns = 0;  // in the rank's own time
   std::int64_t duration_ns = 0;
+  std::optional<Interval> around = {};  // what is to be seen with it, in the rank's own time; nothing: its surroundings
 };
 
 // Those of the kernel with this full name in the scope, by rank, then start.

@@ -4,6 +4,7 @@
 
 #include "gui/pages/opportunities/opportunities_page.h"
 #include "gui/pages/overview/overview_page.h"
+#include "gui/pages/ranks/ranks_page.h"
 #include "gui/pages/table/table_page.h"
 #include "gui/pages/timeline/timeline_page.h"
 
@@ -24,7 +25,8 @@ constexpr PageInfo kPages[] = {
     {"kernels", "&Kernels", "Ctrl+3", "GPU time by kernel", &make_kernels},
     {"layers", "&Layers", "Ctrl+4", "Time, FLOPs and bytes by layer", &make_layers},
     {"opportunities", "Opport&unities", "Ctrl+5", "What changes would save of a step", &make<OpportunitiesPage>},
-    {"tables", "T&ables", "Ctrl+6", "Every table of the run, by question", &make<TablePage>},
+    {"ranks", "&Ranks", "Ctrl+6", "Who waits for whom, and why", &make<RanksPage>},
+    {"tables", "T&ables", "Ctrl+7", "Every table of the run, by question", &make<TablePage>},
 };
 
 }  // namespace

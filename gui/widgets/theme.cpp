@@ -6,6 +6,7 @@
 #include <QStyleOption>
 #include <QToolTip>
 #include <array>
+#include <cmath>
 
 namespace swinscope::gui {
 namespace {
@@ -102,6 +103,13 @@ Colors colors_of(const QPalette& palette) {
   }
   return {QColor("#1a1a1a"), QColor("#5c5c5c"), QColor("#dddddd"), QColor("#000000"), QColor(0, 98, 163, 45),
           QColor("#c02d00"), QColor("#fff3c4"), QColor("#ffdcd6"), QColor("#d55e00")};
+}
+
+QColor text_on(QColor color) {
+  const auto linear = [](float c) { return c <= 0.04045F ? c / 12.92F : std::pow((c + 0.055F) / 1.055F, 2.4F); };
+  const float luminance =
+      0.2126F * linear(color.redF()) + 0.7152F * linear(color.greenF()) + 0.0722F * linear(color.blueF());
+  return luminance > 0.179F ? QColor(Qt::black) : QColor(Qt::white);
 }
 
 QColor series_color(int series, const QPalette& palette) {

@@ -27,6 +27,8 @@ void apply_theme(Theme theme);
 bool is_dark(const QPalette& palette);
 // Those that go with the palette.
 Colors colors_of(const QPalette& palette);
+// Black or white, whichever reads better on the colour.
+QColor text_on(QColor color);
 // Colour of the series of charts; index 6 is ink.
 QColor series_color(int series, const QPalette& palette);
 

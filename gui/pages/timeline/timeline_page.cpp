@@ -100,6 +100,7 @@ void TimelinePage::connect_parts() {
     Q_EMIT changed();
   });
   connect(view_, &TimelineView::selection_changed, this, &TimelinePage::show_details);
+  connect(view_, &TimelineView::selection_changed, this, &TimelinePage::find_collective);
   connect(view_, &TimelineView::area_changed, this, &TimelinePage::count_area);
   connect(minimap_, &MinimapWidget::centre_requested, this, [this](std::int64_t time_ns) {
     const std::int64_t half = view_->seen().length() / 2;
@@ -130,6 +131,7 @@ void TimelinePage::set_session(const Session& session) {
   if (same_timeline) {  // only the analyses have come
     show_details();
     find_path();
+    find_collective();
     return;
   }
   const std::shared_ptr<const Timeline> timeline = run_ == nullptr ? nullptr : run_->timeline;
@@ -187,7 +189,9 @@ bool TimelinePage::show_call(const Call& call) {
   if (id.position == kNoPosition) return false;
   const LaneEvent found = run_->timeline->event(id);
   const std::int64_t margin = std::max<std::int64_t>(found.duration_ns, 10'000) * 4;
-  view_->show_window({found.start_ns - margin, found.end_ns() + margin});
+  const std::int64_t shift = found.start_ns - call.start_ns;  // from the rank's own time to that of the timeline
+  view_->show_window(call.around ? Interval{call.around->begin_ns + shift, call.around->end_ns + shift}
+                                 : Interval{found.start_ns - margin, found.end_ns() + margin});
   view_->select(id);
   return true;
 }
@@ -251,8 +255,8 @@ void TimelinePage::show_area(const AreaStatistics& statistics, Interval window, 
 }
 
 bool TimelinePage::is_settled() const {
-  return counting_.is_idle() && filtering_.is_idle() && finding_path_.is_idle() && !search_->is_searching() &&
-         !minimap_->is_busy();
+  return counting_.is_idle() && filtering_.is_idle() && finding_path_.is_idle() && finding_collective_.is_idle() &&
+         !search_->is_searching() && !minimap_->is_busy();
 }
 
 QByteArray TimelinePage::arrangement() const { return parts_->saveState(); }

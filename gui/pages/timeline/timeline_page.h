@@ -73,6 +73,7 @@ class TimelinePage : public Page {
   void toggle_path();
   void find_path();
   void say_of_path(const QString& text);
+  void find_collective();
 
   QMainWindow* parts_;  // a widget that has docks
   std::map<ActionId, std::function<void()>> commands_;
@@ -95,6 +96,7 @@ class TimelinePage : public Page {
   Background counting_;
   Background filtering_;
   Background finding_path_;
+  Background finding_collective_;
 };
 
 }  // namespace swinscope::gui

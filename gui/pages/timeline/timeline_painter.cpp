@@ -24,14 +24,6 @@ QString shown_name(const Timeline& timeline, TimelineEventId id) {
   return QString::fromStdString(text);
 }
 
-// Black or white, whichever can be read on it (relative luminance of WCAG 2).
-QColor text_on(QColor color) {
-  const auto linear = [](float c) { return c <= 0.04045F ? c / 12.92F : std::pow((c + 0.055F) / 1.055F, 2.4F); };
-  const float luminance =
-      0.2126F * linear(color.redF()) + 0.7152F * linear(color.greenF()) + 0.0722F * linear(color.blueF());
-  return luminance > 0.179F ? QColor(Qt::black) : QColor(Qt::white);
-}
-
 }  // namespace
 
 TimelinePainter::TimelinePainter(TimelineView& view)
@@ -174,24 +166,27 @@ void TimelinePainter::paint_selection() {
   painter_.drawRect(place.adjusted(-1, 1, 1, -2));
 }
 
-// From the end of the launching call to the begin of the work.
+// From the begin of the launching call to the begin of the work.
 void TimelinePainter::paint_arrows() {
-  painter_.setRenderHint(QPainter::Antialiasing);
-  painter_.setPen(QPen(colors_.selection, 1.5));
   for (std::size_t i = 0; i < std::min(view_.links().size(), kArrows); ++i) {
     const QRectF call = view_.event_rect(view_.links()[i].call);
     const QRectF work = view_.event_rect(view_.links()[i].work);
-    if (call.isEmpty() || work.isEmpty()) continue;
-    const QPointF from(call.left(), call.center().y());
-    const QPointF to(work.left(), work.center().y());
-    const double bend = std::max(20.0, std::abs(to.x() - from.x()) / 3);
-    QPainterPath path(from);
-    path.cubicTo(from + QPointF(bend, 0), to - QPointF(bend, 0), to);
-    painter_.setBrush(Qt::NoBrush);
-    painter_.drawPath(path);
-    painter_.setBrush(colors_.selection);
-    painter_.drawPolygon(QPolygonF({to, to + QPointF(-7, -4), to + QPointF(-7, 4)}));
+    if (!call.isEmpty() && !work.isEmpty())
+      paint_arrow({call.left(), call.center().y()}, {work.left(), work.center().y()});
   }
+  paint_collective();
+}
+
+void TimelinePainter::paint_arrow(const QPointF& from, const QPointF& to) {
+  painter_.setRenderHint(QPainter::Antialiasing);
+  painter_.setPen(QPen(colors_.selection, 1.5));
+  const double bend = std::max(20.0, std::abs(to.x() - from.x()) / 3);
+  QPainterPath path(from);
+  path.cubicTo(from + QPointF(bend, 0), to - QPointF(bend, 0), to);
+  painter_.setBrush(Qt::NoBrush);
+  painter_.drawPath(path);
+  painter_.setBrush(colors_.selection);
+  painter_.drawPolygon(QPolygonF({to, to + QPointF(-7, -4), to + QPointF(-7, 4)}));
   painter_.setRenderHint(QPainter::Antialiasing, false);
 }
 

@@ -32,6 +32,8 @@ class TimelinePainter {
   void paint_area();
   void paint_selection();
   void paint_arrows();
+  void paint_arrow(const QPointF& from, const QPointF& to);
+  void paint_collective();
   void paint_headers();
   void paint_ruler();
 

@@ -49,6 +49,7 @@ void TimelineView::set_timeline(std::shared_ptr<const Timeline> timeline, bool f
   // Positions of a preview mean nothing in the whole timeline, and neither do those of another one.
   selection_.reset();
   links_.clear();
+  collective_ = {};
   area_.reset();
   if (fresh) {
     pinned_.clear();
@@ -207,6 +208,7 @@ void TimelineView::redo_zoom() {
 void TimelineView::select(TimelineEventId event) {
   selection_ = event;
   links_ = links_of(*timeline_, event);
+  collective_ = {};
   reveal(event);
   viewport()->update();
   Q_EMIT selection_changed();
@@ -215,6 +217,7 @@ void TimelineView::select(TimelineEventId event) {
 void TimelineView::clear_selection() {
   selection_.reset();
   links_.clear();
+  collective_ = {};
   area_.reset();
   viewport()->update();
   Q_EMIT selection_changed();

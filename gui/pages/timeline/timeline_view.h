@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "gui/core/collective_peers.h"
 #include "gui/core/filter.h"
 #include "gui/core/lane_rows.h"
 #include "gui/core/palette.h"
@@ -42,6 +43,14 @@ class TimelineView : public QAbstractScrollArea {
     viewport()->update();
   }
   const std::vector<std::vector<Interval>>& path() const { return path_; }
+
+  // The events of the collective that is selected, on the other ranks: arrows lead from the one that came last to those
+  // that waited for it. Whatever is selected next takes them away.
+  void set_collective(CollectivePeers peers) {
+    collective_ = std::move(peers);
+    viewport()->update();
+  }
+  const CollectivePeers& collective() const { return collective_; }
 
   Interval seen() const;
   void show_window(Interval window);
@@ -127,6 +136,7 @@ class TimelineView : public QAbstractScrollArea {
   std::vector<LaneKey> pinned_;
   std::optional<TimelineEventId> selection_;
   std::vector<LaunchLink> links_;
+  CollectivePeers collective_;
   std::optional<TimelineArea> area_;
   std::vector<std::int64_t> bookmarks_;
   std::vector<std::vector<Interval>> path_;

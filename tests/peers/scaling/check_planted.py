@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Plants faults of known size in a job of two GPUs, and compares what swinscope says with what was planted.
 
-usage: python3 tests/peers/scaling/check_planted.py --swinscope PROGRAM [-o FOLDER] [--ms 4]
+usage: python3 tests/peers/scaling/check_planted.py --swinscope PROGRAM [-o FOLDER] [--ms 4] [--record-only]
 
 A row a fault: the cause that `swinscope ranks` gives the late rank, in ms a step, less the same of the job without a
 fault; for `all`, the part of `swinscope analyze` of an experiment of one and two GPUs. Exit status 1 where one is off by
-more than 5 % or under another name. Needs torch and two GPUs.
+more than 5 % or under another name. Recordings that are in the folder are taken as they are; others need torch and two
+GPUs, and --record-only ends when all are there.
 """
 import argparse
 import json
@@ -35,8 +36,17 @@ class Planted:
 
     def record(self, fault):
         out = self.folder / fault
+        if out.exists():
+            return out
         launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", 2]
         run([self.a.swinscope, "record", "-q", "-o", out, "--trace", "cuda,nvtx,sync", "--", *launcher, *self.job(fault)])
+        return out
+
+    def scale(self, fault):
+        out = self.folder / f"scale_{fault}"
+        if not out.exists():
+            run([self.a.swinscope, "scale", "--gpus", "1,2", "--repeat", 3, "--launcher", "torchrun", "--step", "nvtx:step",
+                 "-o", out, "--", *self.job(fault)])
         return out
 
     def causes(self, fault):
@@ -48,10 +58,7 @@ class Planted:
 
     def slowed(self, fault):
         """The part of the loss of two GPUs over one, ms a step."""
-        out = self.folder / f"scale_{fault}"
-        run([self.a.swinscope, "scale", "--gpus", "1,2", "--repeat", 1, "--launcher", "torchrun", "--step", "nvtx:step",
-             "--force", "-o", out, "--", *self.job(fault)])
-        data = json.loads(run([self.a.swinscope, "analyze", out, "--format", "json"]))["data"]
+        data = json.loads(run([self.a.swinscope, "analyze", self.scale(fault), "--format", "json"]))["data"]
         return {row["part"]: row["time_ns"] / 1e6 for row in data["scaling_loss"]}
 
 
@@ -60,7 +67,14 @@ def main():
     parser.add_argument("--swinscope", required=True)
     parser.add_argument("-o", "--output", default="runs/planted")
     parser.add_argument("--ms", type=float, default=4)
+    parser.add_argument("--record-only", action="store_true")
     planted = Planted(parser.parse_args())
+    for fault in ["none", *CAUSES]:
+        planted.record(fault)
+    for fault in ["none", "all"]:
+        planted.scale(fault)
+    if planted.a.record_only:
+        return 0
     without = planted.causes("none")
     failed = False
 

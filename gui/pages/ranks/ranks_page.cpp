@@ -1,0 +1,202 @@
+#include "gui/pages/ranks/ranks_page.h"
+
+#include <QComboBox>
+#include <QLabel>
+#include <QSplitter>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "analyzer/analyses/late_ranks_table.h"
+#include "gui/core/analysis_rows.h"
+#include "gui/pages/ranks/rank_heat_map.h"
+#include "gui/widgets/table_panel.h"
+#include "gui/widgets/table_title.h"
+
+namespace swinscope::gui {
+namespace {
+
+Table rows_with(std::string_view key, const RunFacts& run, const Filter& filter) {
+  return rows_of(*std::ranges::find(analyses(), key, &Analysis::key), run, filter);
+}
+
+QLabel* wrapped(const QString& name, QWidget* parent) {
+  auto* label = new QLabel(parent);
+  label->setObjectName(name);
+  label->setTextFormat(Qt::PlainText);
+  label->setWordWrap(true);
+  label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  return label;
+}
+
+}  // namespace
+
+RanksPage::RanksPage(QWidget* parent)
+    : Page(parent),
+      verdict_(wrapped(QStringLiteral("ranks_verdict"), this)),
+      message_(wrapped(QStringLiteral("ranks_message"), this)),
+      content_(new QWidget(this)),
+      value_(new QComboBox(content_)),
+      cell_(new QLabel(content_)),
+      map_(new RankHeatMap(content_)),
+      tables_(new QSplitter(Qt::Vertical, content_)),
+      late_title_(new TableTitle(content_)),
+      late_(new TablePanel(QStringLiteral("Late ranks"), content_)),
+      collectives_title_(new TableTitle(content_)),
+      collectives_(new TablePanel(QStringLiteral("Collectives"), content_)) {
+  build_layout();
+  setFocusProxy(map_);
+  connect(value_, &QComboBox::currentIndexChanged, this,
+          [this](int index) { map_->set_value(index == 0 ? GridValue::kDelay : GridValue::kOverMedian); });
+  connect(map_, &RankHeatMap::current_changed, this, [this] { cell_->setText(map_->current_text()); });
+  connect(map_, &RankHeatMap::activated, this, &RanksPage::open_step);
+  connect(late_, &TablePanel::row_activated, this, &RanksPage::open_worst_step_of);
+  show_message(QStringLiteral("No run is open."));
+}
+
+void RanksPage::build_layout() {
+  auto* all = new QVBoxLayout(this);
+  all->setContentsMargins(8, 4, 8, 4);
+  QFont bold = verdict_->font();
+  bold.setBold(true);
+  verdict_->setFont(bold);
+  message_->setAlignment(Qt::AlignCenter);
+  all->addWidget(verdict_);
+  all->addWidget(message_, 1);
+  all->addWidget(content_, 1);
+
+  value_->setAccessibleName(QStringLiteral("What the heat map shows"));
+  value_->addItems({QStringLiteral("Others wait"), QStringLiteral("Step over median")});
+  cell_->setObjectName(QStringLiteral("heat_map_cell"));
+  cell_->setTextFormat(Qt::PlainText);
+  auto* above = new QHBoxLayout;
+  above->addWidget(value_);
+  above->addWidget(cell_, 1);
+  auto* column = new QVBoxLayout(content_);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->addLayout(above);
+  column->addWidget(map_);
+  tables_->addWidget(titled(*late_title_, *late_));
+  tables_->addWidget(titled(*collectives_title_, *collectives_));
+  tables_->setChildrenCollapsible(false);
+  column->addWidget(tables_, 1);
+}
+
+QWidget* RanksPage::titled(TableTitle& title, TablePanel& rows) {
+  auto* part = new QWidget(tables_);
+  auto* column = new QVBoxLayout(part);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->addWidget(&title);
+  column->addWidget(&rows, 1);
+  return part;
+}
+
+void RanksPage::set_session(const Session& session) {
+  run_ = session.run;
+  is_unfinished_ = false;
+  invalidate();
+}
+
+void RanksPage::set_filter(const Filter& filter) {
+  if (filter == filter_) return;
+  filter_ = filter;
+  invalidate();
+}
+
+void RanksPage::set_unfinished() {
+  if (run_ == nullptr || run_->trace != nullptr) return;
+  is_unfinished_ = true;
+  invalidate();
+}
+
+void RanksPage::showEvent(QShowEvent* event) {
+  Page::showEvent(event);
+  refresh();
+}
+
+void RanksPage::invalidate() {
+  is_stale_ = true;
+  comparing_.forget();
+  refresh();
+}
+
+void RanksPage::refresh() {
+  if (!is_stale_ || !isVisible()) return;
+  is_stale_ = false;
+  if (run_ == nullptr) return show_message(QStringLiteral("No run is open."));
+  if (run_->trace == nullptr) {
+    return show_message(is_unfinished_ ? QStringLiteral("Not analyzed: loading did not end. F5 loads it again.")
+                                       : QStringLiteral("Analyzing…"));
+  }
+  show_message(QStringLiteral("Comparing the ranks…"));
+  comparing_.start([run = run_, filter = filter_] { return compare(*run, filter); },
+                   [this](Compared compared) { show_compared(std::move(compared)); });
+}
+
+RanksPage::Compared RanksPage::compare(const OpenedRun& run, const Filter& filter) {
+  Compared compared;
+  try {
+    compared.run = run.shared->of(run.trace, filter.selection());
+    compared.grid = rank_grid(*compared.run);
+    compared.late = rows_with("late_ranks", *compared.run, filter);
+    compared.collectives = rows_with("collectives", *compared.run, filter);
+    compared.verdict = QString::fromStdString(late_rank_verdict(*compared.run));
+  } catch (const Error&) {  // nothing meets the selection
+    compared = {};
+  }
+  return compared;
+}
+
+void RanksPage::show_message(const QString& text) {
+  message_->setText(text);
+  message_->setVisible(!text.isEmpty());
+  content_->setVisible(text.isEmpty());
+  verdict_->setVisible(text.isEmpty());
+  Q_EMIT changed();
+}
+
+void RanksPage::show_compared(Compared compared) {
+  compared_ = std::move(compared);
+  if (compared_.run == nullptr) return show_message(QStringLiteral("Nothing passes the filter."));
+  verdict_->setText(compared_.verdict);
+  map_->set_grid(compared_.grid);
+  const bool has_cells = !compared_.grid.rows.empty();
+  for (QWidget* widget : {static_cast<QWidget*>(map_), static_cast<QWidget*>(value_), static_cast<QWidget*>(cell_)})
+    widget->setVisible(has_cells);
+  late_title_->set_table(compared_.late, *late_);
+  late_->set_table(compared_.late);
+  late_->parentWidget()->setVisible(!compared_.late.rows.empty());
+  collectives_title_->set_table(compared_.collectives, *collectives_);
+  collectives_->set_table(compared_.collectives);
+  collectives_->parentWidget()->setVisible(!compared_.collectives.rows.empty());
+  show_message({});
+}
+
+void RanksPage::open_step(std::size_t row, std::size_t step) {
+  if (compared_.run == nullptr) return;
+  if (const auto call = call_of_step(*compared_.run, compared_.grid, row, step)) {
+    Q_EMIT call_requested(*call);
+  } else {
+    Q_EMIT said(QStringLiteral("this step has no GPU activity to show"));
+  }
+}
+
+// A row of the table of late ranks: the step in which the others waited longest for it.
+void RanksPage::open_worst_step_of(int late_row) {
+  if (compared_.run == nullptr || late_row < 0) return;
+  const std::vector<Cell>& cells = compared_.late.rows[static_cast<std::size_t>(late_row)];
+  for (std::size_t row = 0; row < compared_.grid.rows.size(); ++row) {
+    const RankGridRow& at = compared_.grid.rows[row];
+    if (!at.late || at.delay_ns.empty()) continue;
+    const LateRank& late = compared_.run->late_ranks().ranks[*at.late];
+    if (Cell(std::int64_t{late.rank}) != cells[0] || Cell(std::int64_t{late.device}) != cells[1]) continue;
+    const auto most = std::ranges::max_element(at.delay_ns) - at.delay_ns.begin();
+    map_->set_current(row, static_cast<std::size_t>(most));
+    return open_step(row, static_cast<std::size_t>(most));
+  }
+}
+
+QString RanksPage::verdict() const { return verdict_->isHidden() ? QString() : verdict_->text(); }
+QString RanksPage::cell_text() const { return cell_->text(); }
+QString RanksPage::message() const { return message_->isHidden() ? QString() : message_->text(); }
+
+}  // namespace swinscope::gui

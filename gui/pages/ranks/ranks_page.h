@@ -1,0 +1,85 @@
+// Who waits for whom, and why: the sentence of `swinscope ranks`, a heat map of ranks and steps, the late ranks with
+// the causes of their delay, and the collectives at which they were waited for.
+#pragma once
+
+#include <memory>
+
+#include "analyzer/analyses/run_facts.h"
+#include "gui/core/background.h"
+#include "gui/core/rank_grid.h"
+#include "gui/pages/page.h"
+
+class QComboBox;
+class QLabel;
+class QSplitter;
+
+namespace swinscope::gui {
+
+class RankHeatMap;
+class TablePanel;
+class TableTitle;
+
+class RanksPage : public Page {
+  Q_OBJECT
+
+ public:
+  explicit RanksPage(QWidget* parent = nullptr);
+
+  void set_session(const Session& session) override;
+  void set_filter(const Filter& filter) override;
+  void set_unfinished() override;
+  bool is_settled() const override { return !(is_stale_ && isVisible()) && comparing_.is_idle(); }
+
+  RankHeatMap& map() { return *map_; }
+  TablePanel& late_ranks() { return *late_; }
+  TablePanel& collectives() { return *collectives_; }
+  QComboBox& shown_value() { return *value_; }
+  QString verdict() const;
+  // What the current cell of the map says.
+  QString cell_text() const;
+  // In place of the tables.
+  QString message() const;
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  struct Compared {
+    std::shared_ptr<const RunFacts> run;  // null: nothing meets the selection
+    RankGrid grid;
+    Table late;
+    Table collectives;
+    QString verdict;
+  };
+  static Compared compare(const OpenedRun& run, const Filter& filter);
+
+  void build_layout();
+  QWidget* titled(TableTitle& title, TablePanel& rows);
+  void invalidate();
+  void refresh();
+  void show_message(const QString& text);
+  void show_compared(Compared compared);
+  void open_step(std::size_t row, std::size_t step);
+  void open_worst_step_of(int late_row);
+
+  RunPointer run_;
+  bool is_unfinished_ = false;
+  Filter filter_;
+  bool is_stale_ = true;  // what is shown is of another run or another part of it
+  Compared compared_;
+  Background comparing_;
+
+  QLabel* verdict_;
+  QLabel* message_;
+  QWidget* content_;
+  QComboBox* value_;
+  QLabel* cell_;
+  RankHeatMap* map_;
+  QSplitter* tables_;
+  TableTitle* late_title_;
+  TablePanel* late_;
+  TableTitle* collectives_title_;
+  TablePanel* collectives_;
+};
+
+}  // namespace swinscope::gui
