@@ -158,15 +158,16 @@ std::vector<Cell> cells_of(const CollectivesRow& row) {
 }
 
 void add_clock_note(const RunFacts& run, std::vector<std::string>& notes) {
-  std::int64_t residual = 0;
+  std::optional<std::int64_t> residual;
   std::set<std::string> methods;
   for (const RankClock& clock : run.clocks().ranks()) {
     if (clock.method != ClockMethod::kReference) methods.emplace(clock_method_name(clock.method));
-    residual = std::max(residual, clock.residual_p95_ns.value_or(0));
+    if (clock.residual_p95_ns) residual = std::max(residual.value_or(0), *clock.residual_p95_ns);
   }
   if (methods.empty()) return;
-  notes.push_back(fmt::format("Clocks of the ranks: {}; 95 % of the ends that were compared agree within {}.",
-                              fmt::join(methods, ", "), format_duration(residual)));
+  const std::string agree =
+      residual ? fmt::format("; 95 % of the ends that were compared agree within {}", format_duration(*residual)) : "";
+  notes.push_back(fmt::format("Clocks of the ranks: {}{}.", fmt::join(methods, ", "), agree));
   if (run.waits().by_duration() > 0)
     notes.push_back(run.waits().doubts().front() + "; the spread is the difference of durations.");
 }
@@ -273,7 +274,7 @@ std::vector<std::string> collective_notes(const RunFacts& run) {
                     format_count(all.peer_copies)));
   }
   if (const MissingRanks missing = missing_ranks(run.trace); missing.count > 0)
-    notes.push_back(missing.sentence() + ": who came last is of those that are here.");
+    notes.push_back(missing.sentence() + ". Who came last is of those that are here.");
   return notes;
 }
 

@@ -88,6 +88,15 @@ bool has_communication(const RunFacts& run) {
          std::ranges::any_of(run.devices(), [](const DeviceBreakdown& d) { return d.communication_ns > 0; });
 }
 
+bool has_peer_copies(const RunFacts& run) {
+  return std::ranges::any_of(run.scope.devices(), [&](const DeviceScope& device) {
+    const GpuEvents& gpu = run.trace.ranks[device.rank_index].gpu;
+    return std::ranges::any_of(device.events, [&](EventIndex e) {
+      return gpu.kind[e] == GpuKind::kMemcpy && gpu.gpu_class[e] == GpuClass::kCommunication;
+    });
+  });
+}
+
 std::string not_known(const RunFacts& run) {
   if (run.late_ranks().undecided > 0) {
     return fmt::format(
@@ -109,6 +118,7 @@ std::string missing_words(const RunFacts& run) {
 }  // namespace
 
 std::string late_rank_verdict(const RunFacts& run) {
+  if (run.scope.selection().rank) return "one rank is chosen: nothing to compare";
   if (rank_count(run.trace) < 2 && run.late_ranks().ranks.size() < 2)
     return "one rank: nothing to compare" + missing_words(run);
   const std::vector<const LateRank*> ranks = by_delay(run.late_ranks());
@@ -119,7 +129,7 @@ std::string late_rank_verdict(const RunFacts& run) {
   const std::string share = fmt::format("{:.1f} %", percent_of(delay, whole));
   const std::string per_step = latest.steps > 0 ? fmt::format(" per {}", run.scope.unit()) : "";
   if (static_cast<double>(delay) < kWorthSaying * static_cast<double>(whole)) {
-    return fmt::format("no rank makes the others wait: {} most, {}{} ({})", name_of(run, latest),
+    return fmt::format("no rank makes the others wait at collectives: {} most, {}{} ({})", name_of(run, latest),
                        format_duration(delay), per_step, share) +
            missing_words(run);
   }
@@ -150,8 +160,10 @@ std::vector<std::string> late_rank_notes(const RunFacts& run) {
   if (!late.ranks.empty() && !has_clock)
     notes.emplace_back(
         "Clocks of the GPUs were not recorded: kernels that are slower by a lower clock count as kernels.");
+  if (has_peer_copies(run))
+    notes.emplace_back("Copies between GPUs are not looked at: nothing says which of another rank belong to them.");
   if (const MissingRanks missing = missing_ranks(run.trace); missing.count > 0)
-    notes.push_back(missing.sentence() + ": figures are of those that are here.");
+    notes.push_back(missing.sentence() + ". Figures are of those that are here.");
   return notes;
 }
 

@@ -144,6 +144,25 @@ TEST(LateRanks, OfOneRankThereIsNothingToCompare) {
   EXPECT_EQ(collective_rows(run).unmatched.size(), 1U);
 }
 
+TEST(LateRanks, OfAChosenRankThereIsNothingToCompare) {
+  const Trace trace = overlapped();
+  Selection selection;
+  selection.rank = 1;
+  EXPECT_EQ(late_rank_verdict(RunFacts(trace, selection)), "one rank is chosen: nothing to compare");
+}
+
+TEST(LateRanks, WhereAllComeTogetherNobodyIsBlamed) {
+  HandTrace hand;
+  for (const std::int64_t late : {0, 2}) {
+    HandRank& rank = hand.add_rank();
+    rank.step(0, 1000);
+    rank.launch(kAllReduce, 0, 10 + late, 100, kCommunication);
+  }
+  const Trace trace = hand.build();
+  EXPECT_EQ(late_rank_verdict(RunFacts(trace, {})),
+            "no rank makes the others wait at collectives: rank 1 most, 2.000 us per step (0.2 %)");
+}
+
 TEST(LateRanks, WithoutCommunicationNobodyWaits) {
   HandTrace hand;
   for (int r = 0; r < 2; ++r) {
