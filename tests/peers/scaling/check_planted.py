@@ -45,7 +45,7 @@ class Planted:
     def scale(self, fault):
         out = self.folder / f"scale_{fault}"
         if not out.exists():
-            run([self.a.swinscope, "scale", "--gpus", "1,2", "--repeat", 3, "--launcher", "torchrun", "--step", "nvtx:step",
+            run([self.a.swinscope, "scale", "--gpus", "1,2", "--repeat", 1, "--launcher", "torchrun", "--step", "nvtx:step",
                  "-o", out, "--", *self.job(fault)])
         return out
 
