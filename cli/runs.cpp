@@ -11,9 +11,7 @@
 
 namespace swinscope::cli {
 namespace fs = std::filesystem;
-namespace {
 
-// The last parts of the paths where they tell all of them apart, else the paths without the folders that all share.
 std::vector<std::string> short_names(const std::vector<fs::path>& paths) {
   std::vector<std::vector<std::string>> parts;
   for (const fs::path& path : paths) {
@@ -35,8 +33,6 @@ std::vector<std::string> short_names(const std::vector<fs::path>& paths) {
         fmt::format("{}", fmt::join(parts[i].begin() + static_cast<std::ptrdiff_t>(shared), parts[i].end(), "/"));
   return names;
 }
-
-}  // namespace
 
 bool OpenedRuns::is_damaged() const { return !unreadable.empty() || std::ranges::any_of(runs, &ComparedRun::corrupt); }
 
