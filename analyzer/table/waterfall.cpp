@@ -62,12 +62,14 @@ std::string shortened(const std::string& text, double width) {
   return text.substr(0, end) + "…";
 }
 
-// "34.74" of what stands, "+0.3691" of a change.
+// "34.74" of what stands, "+0.2860" of a change.
 std::string value_text(const Chart& chart, std::size_t row) {
   const std::optional<double>& value = chart.series.front().values[row];
   if (!value) return {};
   const bool stands = row == 0 || row + 1 == chart.categories.size();
-  return stands ? fmt::format("{:.4g}", *value) : fmt::format("{:+.4g}", *value);
+  std::string text = stands ? fmt::format("{:#.4g}", *value) : fmt::format("{:+#.4g}", *value);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
 }
 
 class WaterfallLayouter {

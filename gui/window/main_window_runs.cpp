@@ -1,8 +1,10 @@
 // What is open in the window: runs, experiments, and which of them the pages show.
+#include <QDir>
 #include <QFileInfo>
 #include <QLabel>
 #include <QRegularExpression>
 #include <QStatusBar>
+#include <utility>
 
 #include "gui/pages/page.h"
 #include "gui/pages/pages.h"
@@ -29,9 +31,28 @@ void MainWindow::load_entry(int index) {
   }
 }
 
+void MainWindow::show_evidence(const Evidence& evidence) {
+  awaited_ = evidence;
+  const QString path = QDir::cleanPath(evidence.path);
+  const bool is_open = session_.run != nullptr && session_.run->trace != nullptr && session_.run->path == path;
+  if (evidence.path.isEmpty() || is_open) return show_awaited();
+  awaited_->path = path;
+  open({path});
+}
+
+void MainWindow::show_awaited() {
+  const Evidence evidence = *std::exchange(awaited_, std::nullopt);
+  show_page(evidence.page);
+  if (!evidence.name.isEmpty() && evidence.page != QLatin1String("timeline")) filter_bar_->set_name(evidence.name);
+  page().present(evidence);
+}
+
 void MainWindow::connect_loader() {
   new LoadStatus(*statusBar(), loader_);
   connect(&loader_, &Loader::started, banner_, &Banner::dismiss);
+  connect(&loader_, &Loader::started, this, [this](const QString& path) {
+    if (awaited_ && awaited_->path != path) awaited_.reset();  // something else is wanted by now
+  });
   connect(&loader_, &Loader::timeline_ready, this, [this](const RunPointer& run) {
     const bool of_experiment = entries_.at(loading_).is_of_experiment && session_.experiment != nullptr;
     set_session(of_experiment ? Session{run, session_.experiment, session_.comparison} : Session{run, {}, {}});
@@ -39,6 +60,7 @@ void MainWindow::connect_loader() {
   connect(&loader_, &Loader::run_loaded, this, [this](const RunPointer& run) {
     remember(run->path);
     show_warnings(run->trace->warnings);
+    if (awaited_ && awaited_->path == run->path) show_awaited();
   });
   connect(&loader_, &Loader::experiment_loaded, this, [this](const ExperimentPointer& experiment) {
     remember(experiment->path);

@@ -110,7 +110,7 @@ TEST(ChartLayout, AWaterfallAddsUp) {
   EXPECT_NEAR(bars[3].x, bars[0].x, 1e-9);
   EXPECT_LT(bars[0].y2, bars[1].y) << "a row each, from the top";
   EXPECT_NE(bars[1].series, bars[2].series) << "losses and gains differ";
-  EXPECT_THAT(texts_at(layout, Anchor::kStart), ElementsAre("10", "+5", "-3", "12"));
+  EXPECT_THAT(texts_at(layout, Anchor::kStart), ElementsAre("10.00", "+5.000", "-3.000", "12.00"));
   EXPECT_THAT(texts_at(layout, Anchor::kEnd), ElementsAre("T(1)", "communication", "overlap", "T(2)"));
 }
 
