@@ -12,7 +12,6 @@
 #include "analyzer/experiment/experiment.h"
 #include "cli/command.h"
 #include "cli/experiments.h"
-#include "cli/runs.h"
 #include "cli/selection.h"
 #include "store/error.h"
 

@@ -10,10 +10,6 @@
 
 namespace swinscope::cli {
 
-// What runs are called beside each other: the last parts of their paths where they tell all of them apart, else the
-// paths without the folders that all share.
-std::vector<std::string> short_names(const std::vector<std::filesystem::path>& paths);
-
 struct OpenedRuns {
   std::vector<ComparedRun> runs;
   std::vector<std::string> paths;

@@ -37,6 +37,9 @@ class Page : public QWidget {
   // What of it is to be seen; the run is open already, and its name is in the filter where the page has rows.
   virtual void present(const Evidence& /*evidence*/) {}
 
+  // What was opened at once, or is to be compared with what is open.
+  virtual void compare_with(const QStringList& /*paths*/) {}
+
   // Nothing is being computed: what it shows is final.
   virtual bool is_settled() const { return true; }
   // What of the run can be seen, for the breadcrumbs: "12.3 ms to 15.0 ms".

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gui/pages/compare/compare_page.h"
 #include "gui/pages/opportunities/opportunities_page.h"
 #include "gui/pages/overview/overview_page.h"
 #include "gui/pages/table/table_page.h"
@@ -25,6 +26,7 @@ constexpr PageInfo kPages[] = {
     {"layers", "&Layers", "Ctrl+4", "Time, FLOPs and bytes by layer", &make_layers},
     {"opportunities", "Opport&unities", "Ctrl+5", "What changes would save of a step", &make<OpportunitiesPage>},
     {"tables", "T&ables", "Ctrl+6", "Every table of the run, by question", &make<TablePage>},
+    {"compare", "&Compare", "Ctrl+7", "Why one run takes longer than another", &make<ComparePage>},
 };
 
 }  // namespace

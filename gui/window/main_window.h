@@ -88,6 +88,7 @@ class MainWindow : public QMainWindow {
   void update_actions();
   void update_breadcrumbs();
   void follow_breadcrumb(const QString& link);
+  void compare();
   void choose_file();
   void choose_folder();
   void choose_image();

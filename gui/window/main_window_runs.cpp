@@ -4,8 +4,11 @@
 #include <QLabel>
 #include <QRegularExpression>
 #include <QStatusBar>
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "analyzer/experiment/comparison.h"
 #include "gui/pages/page.h"
 #include "gui/pages/pages.h"
 #include "gui/widgets/banner.h"
@@ -15,7 +18,16 @@
 
 namespace swinscope::gui {
 
-void MainWindow::open(const QStringList& paths) { load_entry(entries_.add(paths)); }
+// Runs that are opened at once can be compared; experiments are on the first page.
+void MainWindow::open(const QStringList& paths) {
+  QStringList runs;
+  std::ranges::copy_if(paths, std::back_inserter(runs),
+                       [](const QString& path) { return experiments_at(path.toStdString()).empty(); });
+  load_entry(entries_.add(paths));
+  if (runs.size() < 2) return;
+  for (Page* page : pages_)
+    page->compare_with(runs);
+}
 
 void MainWindow::load_entry(int index) {
   if (!entries_.has(index)) return;
