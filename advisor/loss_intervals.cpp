@@ -171,9 +171,9 @@ LossIntervals loss_intervals(const RunFacts& base, const RunFacts& other, const 
   const ReplayedRun of_base(base, difference);
   const ReplayedRun of_other(other, difference);
   Intervals intervals(of_base, of_other, base_times);
-  const bool is_told_apart = difference.part(LossPart::kCommunication) == 0;
-  intervals.taken_out_of_both(is_told_apart ? LossPart::kWire : LossPart::kCommunication, no_transfer);
-  if (is_told_apart) intervals.taken_out_of_both(LossPart::kWait, no_waiting);
+  const bool is_matched = difference.part(LossPart::kWire) != 0;
+  intervals.taken_out_of_both(is_matched ? LossPart::kWire : LossPart::kCommunication, no_transfer);
+  intervals.taken_out_of_both(LossPart::kWait, no_waiting);
   intervals.taken_out_of_both(LossPart::kCopies, no_copies);
   intervals.taken_out_of_both(LossPart::kHost, of_base.without_host(), of_other.without_host());
   intervals.taken_out_of_both(LossPart::kGaps, no_gap);

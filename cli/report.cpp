@@ -38,14 +38,17 @@ std::vector<std::string> single_runs(const std::vector<std::string>& runs) {
   return single;
 }
 
-ReportPart run_part(const std::string& run, const ReportOptions& options) {
+// `name`: beside other runs; empty: it is alone.
+ReportPart run_part(const std::string& run, const std::string& name, const ReportOptions& options) {
   const Trace trace = open_run(run, options.common);
-  return advised_report_part(trace, run, options.selection.get());
+  ReportPart part = advised_report_part(trace, run, options.selection.get());
+  if (!name.empty()) part.run = compared_run(trace, name, options.selection.get());
+  return part;
 }
 
-std::vector<ReportPart> parts_of(const std::string& run, const ReportOptions& options) {
+std::vector<ReportPart> parts_of(const std::string& run, const std::string& name, const ReportOptions& options) {
   const CommonOptions& common = options.common;
-  if (!is_experiment(run)) return {run_part(run, options)};
+  if (!is_experiment(run)) return {run_part(run, name, options)};
   options.selection.refuse_for(run);
   common.warn_of_class_rules();
   std::vector<ReportPart> parts = advised_report_parts(read_experiment(run));
@@ -80,10 +83,25 @@ std::string kind_of(const std::string& path) {
   return kind;
 }
 
+// Those that are no experiments, as `swinscope compare` calls them; empty of others, and where there is only one.
+std::vector<std::string> names_of_runs(const std::vector<std::string>& paths) {
+  std::vector<fs::path> runs;
+  std::ranges::copy_if(paths, std::back_inserter(runs), [](const std::string& path) { return !is_experiment(path); });
+  std::vector<std::string> names(paths.size());
+  if (runs.size() < 2) return names;
+  const std::vector<std::string> shortened = short_names(runs);
+  for (std::size_t i = 0, run = 0; i < paths.size(); ++i) {
+    if (run < runs.size() && runs[run] == fs::path(paths[i])) names[i] = shortened[run++];
+  }
+  return names;
+}
+
 std::vector<ReportPart> all_parts(const std::vector<std::string>& runs, const ReportOptions& options) {
   std::vector<ReportPart> parts;
-  for (const std::string& run : runs) {
-    for (ReportPart& part : parts_of(run, options)) {
+  const std::vector<std::string> names = names_of_runs(runs);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::string& run = runs[i];
+    for (ReportPart& part : parts_of(run, names[i], options)) {
       if (runs.size() > 1) part.prefix.insert(0, run + ": ");
       parts.push_back(std::move(part));
     }
@@ -97,10 +115,12 @@ int run_report(ReportOptions options) {
   const bool is_for_people = kind == ".html" || kind == ".md";  // with charts, of any number of runs
   const std::vector<std::string> runs = single_runs(options.runs);
   const std::vector<PublishedResult> published = find_all_published(options.beside);
-  if (!is_for_people && runs.size() > 1) {
+  const auto experiments = std::ranges::count_if(runs, [](const std::string& run) { return is_experiment(run); });
+  if (!is_for_people && runs.size() > 1 && experiments > 0 && experiments < std::ssize(runs)) {
     throw Error(
-        ErrorKind::kUsage, fmt::format("a {} report is about one run", kind.substr(1)), {},
-        "give one run, or a name that ends in .html or .md; `swinscope compare` has tables of several experiments");
+        ErrorKind::kUsage,
+        fmt::format("a {} report of several is their comparison, but these are experiments and runs", kind.substr(1)),
+        {}, "give either, or a name that ends in .html or .md");
   }
   std::vector<ReportPart> parts = all_parts(runs, options);
   const bool has_experiment =
@@ -110,8 +130,8 @@ int run_report(ReportOptions options) {
                 "`swinscope compare EXPERIMENT --beside KEY --format csv` has the tables");
   }
   const bool corrupt = std::ranges::any_of(parts, [](const ReportPart& part) { return part.corrupt; });
+  add_comparison(parts, published);
   if (is_for_people) {
-    add_comparison(parts, published);
     const Report report = build_report(std::move(parts));
     if (kind == ".md") {
       write_markdown(path, report, options.common.force);

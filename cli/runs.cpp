@@ -1,7 +1,6 @@
 #include "cli/runs.h"
 
 #include <algorithm>
-#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,32 +10,6 @@
 
 namespace swinscope::cli {
 namespace fs = std::filesystem;
-namespace {
-
-// The last parts of the paths where they tell all of them apart, else the paths without the folders that all share.
-std::vector<std::string> short_names(const std::vector<fs::path>& paths) {
-  std::vector<std::vector<std::string>> parts;
-  for (const fs::path& path : paths) {
-    std::vector<std::string>& own = parts.emplace_back();
-    for (const fs::path& part : path.lexically_normal()) {
-      if (!part.empty()) own.push_back(part.string());
-    }
-  }
-  std::vector<std::string> names;
-  for (const auto& own : parts)
-    names.push_back(own.back());
-  if (std::set(names.begin(), names.end()).size() == names.size()) return names;
-  std::size_t shared = 0;
-  const auto has_shared = [&](const auto& own) { return shared + 1 < own.size() && own[shared] == parts[0][shared]; };
-  while (std::ranges::all_of(parts, has_shared))
-    ++shared;
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    names[i] =
-        fmt::format("{}", fmt::join(parts[i].begin() + static_cast<std::ptrdiff_t>(shared), parts[i].end(), "/"));
-  return names;
-}
-
-}  // namespace
 
 bool OpenedRuns::is_damaged() const { return !unreadable.empty() || std::ranges::any_of(runs, &ComparedRun::corrupt); }
 

@@ -45,6 +45,7 @@ if [ "${1:-}" = --all ]; then
         picture "$folder/$page-$theme-$size.png" "$page" $theme "${size%@*}" "${scale[@]}" $trace
         picture "$folder/$page-own-$theme-$size.png" "$page" $theme "${size%@*}" "${scale[@]}" $runs/experiment/gpus1/tracing
       done
+      picture "$folder/compare-runs-$theme-$size.png" compare $theme "${size%@*}" "${scale[@]}" data/swinscope_swin_large_train_ladder/{eager,attention}.db
       picture "$folder/scaling-$theme-$size.png" "${pages%%$'\n'*}" $theme "${size%@*}" "${scale[@]}" $runs/experiment
     done
   done

@@ -64,6 +64,17 @@ bool ThreadIntervals::contains(std::uint64_t global_tid, std::int64_t when) cons
   return after != intervals.begin() && when < std::prev(after)->end_ns;
 }
 
+bool ThreadIntervals::cover_half(std::uint64_t global_tid, Interval interval) const {
+  if (interval.length() <= 0) return contains(global_tid, interval.begin_ns);
+  const auto thread = by_thread_.find(global_tid);
+  if (thread == by_thread_.end()) return false;
+  std::int64_t covered = 0;
+  for (auto i = std::ranges::upper_bound(thread->second, interval.begin_ns, {}, &Interval::end_ns);
+       i != thread->second.end() && i->begin_ns < interval.end_ns; ++i)
+    covered += std::min(i->end_ns, interval.end_ns) - std::max(i->begin_ns, interval.begin_ns);
+  return 2 * covered >= interval.length();
+}
+
 IdleJudge::IdleJudge(const Trace& trace, const Rank& rank, const RankSteps& steps)
     : rank_(rank), steps_(steps), blocking_(blocking_calls(trace, rank)), input_(input_ranges(trace, rank)) {}
 
@@ -85,7 +96,7 @@ void IdleJudge::for_each_gap(const DeviceScope& device, const Visit& visit) cons
     }
   }
   if (busy_until < device.window.end_ns)
-    visit({busy_until, device.window.end_ns}, cause_at_end(device, last, busy_until));
+    visit({busy_until, device.window.end_ns}, cause_at_end(device, last, {busy_until, device.window.end_ns}));
 }
 
 std::int64_t IdleCauses::*IdleJudge::cause(EventIndex before, EventIndex next, std::int64_t gap_begin_ns) const {
@@ -98,18 +109,17 @@ std::int64_t IdleCauses::*IdleJudge::cause(EventIndex before, EventIndex next, s
                                 rank_.gpu.lane[before] != rank_.gpu.lane[next]);
     return communication ? &IdleCauses::communication_ns : &IdleCauses::dependency_ns;
   }
-  if (input_.contains(thread, gap_begin_ns)) return &IdleCauses::input_ns;
+  if (input_.cover_half(thread, {gap_begin_ns, rank_.api.start_ns[launch]})) return &IdleCauses::input_ns;
   if (blocking_.contains(thread, gap_begin_ns)) return &IdleCauses::synchronization_ns;
   return &IdleCauses::host_ns;
 }
 
 // The thread that launched the last event is the one that did not launch another.
-std::int64_t IdleCauses::*IdleJudge::cause_at_end(const DeviceScope& device, EventIndex last,
-                                                  std::int64_t gap_begin_ns) const {
+std::int64_t IdleCauses::*IdleJudge::cause_at_end(const DeviceScope& device, EventIndex last, Interval gap) const {
   const EventIndex launch = last == kNoEvent ? kNoEvent : rank_.gpu.launch[last];
   if (device.steps == 0 || steps_.is_repetition() || launch == kNoEvent) return &IdleCauses::other_ns;
   const std::uint64_t thread = rank_.api_lanes[rank_.api.lane[launch]].global_tid;
-  const auto waits = [&](std::uint64_t of) { return input_.contains(of, gap_begin_ns); };
+  const auto waits = [&](std::uint64_t of) { return input_.cover_half(of, gap); };
   return waits(thread) || std::ranges::any_of(steps_.threads, waits) ? &IdleCauses::input_ns : &IdleCauses::host_ns;
 }
 

@@ -1,13 +1,15 @@
 // Why a device had nothing to do: each gap within its window has one cause, judged by the event that ends it.
 //   Its launch began after the gap had; the first that applies:
-//     input            the thread that launched it was inside a range that waits for data when the gap began
+//     input            the thread that launched it was inside ranges that wait for data for half of the time from the
+//                      gap's begin to the launch's
 //     synchronization  that thread was blocked in a synchronizing call when the gap began
 //     host             neither
 //   Its launch had begun before the gap; the first that applies:
 //     communication    it is a collective, or waited for one on another stream
 //     dependency       another stream, an event, or the device's own latency between kernels
 //   other              its launch was not recorded
-// The gap after the last event, up to the end of the step, is the host's (or the input's), which launches no more.
+// The gap after the last event, up to the end of the step, is the host's, which launches no more, or the input's, where
+// half of it is waiting for data.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +41,8 @@ class ThreadIntervals {
   void add(std::uint64_t global_tid, Interval interval) { by_thread_[global_tid].push_back(interval); }
   void finish();
   bool contains(std::uint64_t global_tid, std::int64_t when) const;
+  // Whether they cover half of an interval; of an empty one, whether they contain it.
+  bool cover_half(std::uint64_t global_tid, Interval interval) const;
 
  private:
   std::unordered_map<std::uint64_t, std::vector<Interval>> by_thread_;
@@ -56,7 +60,7 @@ class IdleJudge {
 
  private:
   std::int64_t IdleCauses::*cause(EventIndex before, EventIndex next, std::int64_t gap_begin_ns) const;
-  std::int64_t IdleCauses::*cause_at_end(const DeviceScope& device, EventIndex last, std::int64_t gap_begin_ns) const;
+  std::int64_t IdleCauses::*cause_at_end(const DeviceScope& device, EventIndex last, Interval gap) const;
 
   const Rank& rank_;
   const RankSteps& steps_;

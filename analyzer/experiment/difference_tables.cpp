@@ -43,11 +43,12 @@ const WorkChange* largest_in(std::span<const WorkChange> kernels, LossPart part,
   return largest;
 }
 
-std::string part_text(const WorkDifference& difference, std::span<const WorkChange> kernels, LossPart part) {
+std::string part_text(const WorkDifference& difference, std::span<const WorkChange> kernels, LossPart part,
+                      const Measure& measure) {
   const std::int64_t ns = difference.part(part);
-  std::string text = fmt::format("{} {}", format_duration(ns), loss_part_title(part));
+  std::string text = fmt::format("{} {}", amount_text(ns, measure), loss_part_title(part));
   if (const WorkChange* kernel = largest_in(kernels, part, ns))
-    text += fmt::format(" ({}, {})", kernel->key.name, format_duration(std::llround(*share_of(*kernel, part))));
+    text += fmt::format(" ({}, {})", kernel->key.name, amount_text(std::llround(*share_of(*kernel, part)), measure));
   return text;
 }
 
@@ -70,8 +71,11 @@ Cell duration_cell(double ns) { return Cell(std::int64_t{std::llround(ns)}); }
 // The rows of one difference.
 class WaterfallRows {
  public:
-  WaterfallRows(const NamedDifference& difference, Table& table)
-      : difference_(difference), kernels_(grouped(difference.work->changes, ChangeGrouping::kKernel)), table_(table) {}
+  WaterfallRows(const NamedDifference& difference, const Measure& measure, Table& table)
+      : difference_(difference),
+        noun_(measure.noun),
+        kernels_(grouped(difference.work->changes, ChangeGrouping::kKernel)),
+        table_(table) {}
 
   void add() {
     add_step("base_step", difference_.base_name, difference_.base_ns);
@@ -79,7 +83,7 @@ class WaterfallRows {
       if (difference_.work->part_ns[i] != 0) add_part(part_at(i), difference_.work->part_ns[i]);
     }
     if (difference_.distortion_ns) add_step("distortion", "tracing distortion", *difference_.distortion_ns);
-    add_step("step", fmt::format("step, of {}", difference_.name), difference_.step_ns);
+    add_step("step", fmt::format("{}, of {}", noun_, difference_.name), difference_.step_ns);
   }
 
  private:
@@ -97,6 +101,7 @@ class WaterfallRows {
   }
 
   const NamedDifference& difference_;
+  const std::string noun_;
   std::vector<WorkChange> kernels_;
   Table& table_;
 };
@@ -114,18 +119,34 @@ std::vector<Cell> change_row(const WorkChange& change) {
           std::string(change_name(change.verdict))};
 }
 
+// Durations become numbers of the measure's unit.
+void write_in(Table& table, const Measure& measure) {
+  if (measure.unit.empty()) return;
+  for (std::size_t column = 0; column < table.columns.size(); ++column) {
+    Column& own = table.columns[column];
+    if (own.unit != Unit::kDuration) continue;
+    own.unit = Unit::kNumber;
+    own.key.replace(own.key.rfind("_ns"), 3, "_amount");
+    own.title += ", " + measure.unit;
+    for (std::vector<Cell>& row : table.rows) {
+      if (const auto* amount = std::get_if<std::int64_t>(&row[column]))
+        row[column] = static_cast<double>(*amount) / 1e6;
+    }
+  }
+}
+
 }  // namespace
 
-std::string parts_text(const WorkDifference& work, std::int64_t whole_ns) {
+std::string parts_text(const WorkDifference& work, std::int64_t whole_ns, const Measure& measure) {
   const std::vector<WorkChange> kernels = grouped(work.changes, ChangeGrouping::kKernel);
   std::string text;
   for (const LossPart part : telling_parts(work, whole_ns))
-    text += (text.empty() ? ": " : ", ") + part_text(work, kernels, part);
+    text += (text.empty() ? ": " : ", ") + part_text(work, kernels, part, measure);
   return text;
 }
 
 Table waterfall_table(std::string key, std::string title, const std::string& column,
-                      std::span<const NamedDifference> differences) {
+                      std::span<const NamedDifference> differences, const Measure& measure) {
   Table table{std::move(key),
               std::move(title),
               {{column, column},
@@ -141,12 +162,14 @@ Table waterfall_table(std::string key, std::string title, const std::string& col
       "differences of exclusive times per step, mean over the devices, of the traced runs.";
   table.columns.front().detail = differences.size() == 1;
   for (const NamedDifference& difference : differences)
-    WaterfallRows(difference, table).add();
+    WaterfallRows(difference, measure, table).add();
+  write_in(table, measure);
   return table;
 }
 
 Table changes_table(std::string key, std::string title, const std::string& column,
-                    std::span<const NamedDifference> differences, ChangeGrouping grouping, std::size_t top) {
+                    std::span<const NamedDifference> differences, ChangeGrouping grouping, std::size_t top,
+                    const Measure& measure) {
   const bool by_layer = grouping == ChangeGrouping::kLayer;
   Table table{std::move(key), std::move(title), {{column, column}}, {}};
   if (by_layer) {
@@ -179,6 +202,7 @@ Table changes_table(std::string key, std::string title, const std::string& colum
       std::ranges::move(change_row(change), std::back_inserter(row));
     }
   }
+  write_in(table, measure);
   return table;
 }
 

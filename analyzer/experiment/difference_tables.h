@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "analyzer/experiment/normalization.h"
 #include "analyzer/experiment/work_difference.h"
 #include "analyzer/table/table.h"
 
@@ -24,14 +25,15 @@ struct NamedDifference {
 
 // ": 0.700 ms kernels slowed beside communication (gemm, 0.310 ms), …": the parts that explain `whole_ns`, the largest
 // first; empty where there are none.
-std::string parts_text(const WorkDifference& work, std::int64_t whole_ns);
+std::string parts_text(const WorkDifference& work, std::int64_t whole_ns, const Measure& measure = {});
 
 // For each of them the base step, the parts, and the step, which they sum to.
 Table waterfall_table(std::string key, std::string title, const std::string& column,
-                      std::span<const NamedDifference> differences);
+                      std::span<const NamedDifference> differences, const Measure& measure = {});
 
 // The kernels, copies and sets, or the layers, whose time changed most: the `top` ones of each; 0: all.
 Table changes_table(std::string key, std::string title, const std::string& column,
-                    std::span<const NamedDifference> differences, ChangeGrouping grouping, std::size_t top);
+                    std::span<const NamedDifference> differences, ChangeGrouping grouping, std::size_t top,
+                    const Measure& measure = {});
 
 }  // namespace swinscope

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "analyzer/analyses/gpu_power.h"
 #include "analyzer/analyses/key_figures.h"
 #include "analyzer/base/commands.h"
 #include "analyzer/base/text.h"
@@ -90,37 +93,48 @@ std::vector<std::string> headline_of(const std::vector<ComparedRun>& runs, const
 }
 
 // Of each run over the first one.
-std::vector<WorkDifference> differences_of(const std::vector<ComparedRun>& runs) {
+std::vector<WorkDifference> differences_of(const std::vector<ComparedRun>& runs,
+                                           Normalization by = Normalization::kStep) {
   std::vector<WorkDifference> differences;
-  for (auto run = runs.begin() + 1; run < runs.end(); ++run)
-    differences.push_back(work_difference(runs.front().work, run->work));
+  const double base_weight = weight_of(runs.front(), runs, by);
+  for (auto run = runs.begin() + 1; run < runs.end(); ++run) {
+    const double weight = weight_of(*run, runs, by);
+    const bool by_shape = by == Normalization::kStep || is_same_work(runs.front(), *run);
+    differences.push_back(work_difference(runs.front().work, run->work, base_weight / weight, by_shape));
+    scale(differences.back(), weight);
+  }
   return differences;
 }
 
 // "B: 2.500 ms more per step than A (+25.0 %), slower beyond the noise (± 0.100 ms): 1.900 ms kernels slowed …"
-std::string why(const ComparedRun& base, const ComparedRun& run, const WorkDifference& work) {
+std::string why(const ComparedRun& base, const ComparedRun& run, const WorkDifference& work, const Measure& measure) {
   const std::int64_t change = work.change_ns();
   const std::string noise =
       work.half_width_ns ? fmt::format("{} (steps: ± {})",
                                        work.verdict == ChangeVerdict::kSame ? "within the noise" : "beyond the noise",
-                                       format_duration(*work.half_width_ns))
+                                       amount_text(*work.half_width_ns, measure))
                          : "a single step, so noise is not known";
-  const std::string parts = work.is_split ? parts_text(work, change) : "; no GPU activity in one of them to tell why";
-  return fmt::format("{}: {} {} per step than {} ({:+.1f} %), {}{}", run.name, format_duration(std::abs(change)),
-                     change < 0 ? "less" : "more", base.name, percent_of(change, work.base_step_ns), noise, parts);
+  const std::string parts =
+      work.is_split ? parts_text(work, change, measure) : "; no GPU activity in one of them to tell why";
+  return fmt::format("{}: {} {} {} than {} ({:+.1f} %), {}{}", run.name, amount_text(std::abs(change), measure),
+                     change < 0 ? "less" : "more", measure.per, base.name, percent_of(change, work.base_step_ns), noise,
+                     parts);
 }
 
-void add_differences(const std::vector<ComparedRun>& runs, std::size_t top, Document& document) {
-  const std::vector<WorkDifference> differences = differences_of(runs);
+std::string titled(std::string_view what, const Measure& measure) { return fmt::format("{}, {}", what, measure.per); }
+
+void add_differences(const std::vector<ComparedRun>& runs, const RunsOptions& options, Document& document) {
+  const std::vector<WorkDifference> differences = differences_of(runs, options.by);
+  const Measure measure = measure_of(runs, options.by);
   std::vector<NamedDifference> named;
   for (std::size_t i = 0; i < differences.size(); ++i) {
     const WorkDifference& work = differences[i];
     const ComparedRun& run = runs[i + 1];
     if (work.base_step_ns <= 0 || work.other_step_ns <= 0) continue;
-    document.headline.push_back(why(runs.front(), run, work));
+    document.headline.push_back(why(runs.front(), run, work, measure));
     if (!work.is_split) continue;
-    named.push_back(
-        {run.name, fmt::format("step, of {}", runs.front().name), &work, work.base_step_ns, work.other_step_ns});
+    named.push_back({run.name, fmt::format("{}, of {}", measure.noun, runs.front().name), &work, work.base_step_ns,
+                     work.other_step_ns});
   }
   std::vector<Configuration> configurations;
   for (const ComparedRun& run : runs)
@@ -128,13 +142,16 @@ void add_differences(const std::vector<ComparedRun>& runs, std::size_t top, Docu
   if (Table unlike = differences_table(configurations); !unlike.rows.empty())
     document.tables.push_back(std::move(unlike));
   if (named.empty()) return;
-  document.tables.push_back(waterfall_table("difference", "Why steps take longer or shorter, per step", "run", named));
-  document.tables.push_back(changes_table("kernel_differences", "Kernels whose time changed most, per step", "run",
-                                          named, ChangeGrouping::kKernel, top));
+  document.tables.push_back(waterfall_table(
+      "difference",
+      titled(options.by == Normalization::kStep ? "Why steps take longer or shorter" : "What differs", measure), "run",
+      named, measure));
+  document.tables.push_back(changes_table("kernel_differences", titled("Kernels whose time changed most", measure),
+                                          "run", named, ChangeGrouping::kKernel, options.top, measure));
   const bool has_layers = std::ranges::all_of(runs, [](const ComparedRun& run) { return run.work.has_layers; });
   if (has_layers) {
-    document.tables.push_back(changes_table("layer_differences", "Layers whose time changed most, per step", "run",
-                                            named, ChangeGrouping::kLayer, top));
+    document.tables.push_back(changes_table("layer_differences", titled("Layers whose time changed most", measure),
+                                            "run", named, ChangeGrouping::kLayer, options.top, measure));
   }
   document.notes.emplace_back(
       "Times of kernels and layers are exclusive: of several at once, the time is that of the one that computes and "
@@ -143,21 +160,55 @@ void add_differences(const std::vector<ComparedRun>& runs, std::size_t top, Docu
 
 }  // namespace
 
+std::vector<std::string> short_names(const std::vector<std::filesystem::path>& paths) {
+  std::vector<std::vector<std::string>> parts;
+  for (const std::filesystem::path& path : paths) {
+    std::vector<std::string>& own = parts.emplace_back();
+    for (const std::filesystem::path& part : path.lexically_normal()) {
+      if (!part.empty()) own.push_back(part.string());
+    }
+  }
+  std::vector<std::string> names;
+  for (const auto& own : parts)
+    names.push_back(own.back());
+  if (std::set(names.begin(), names.end()).size() == names.size()) return names;
+  std::size_t shared = 0;
+  const auto has_shared = [&](const auto& own) { return shared + 1 < own.size() && own[shared] == parts[0][shared]; };
+  while (std::ranges::all_of(parts, has_shared))
+    ++shared;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    names[i] =
+        fmt::format("{}", fmt::join(parts[i].begin() + static_cast<std::ptrdiff_t>(shared), parts[i].end(), "/"));
+  return names;
+}
+
 ComparedRun compared_run(const Trace& trace, const std::string& name, const Selection& selection) {
+  if (!trace.ranks.empty()) return compared_run(RunFacts(trace, selection), name);
   ComparedRun run;
   run.name = name;
   run.warnings = trace.warnings;
   run.corrupt = trace.corrupt;
-  if (trace.ranks.empty()) return run;
+  return run;
+}
+
+ComparedRun compared_run(const RunFacts& analysis, const std::string& name) {
+  const Trace& trace = analysis.trace;
+  ComparedRun run;
+  run.name = name;
+  run.warnings = trace.warnings;
+  run.corrupt = trace.corrupt;
   run.command = split_command(trace.ranks.front().run.command);
   std::ranges::copy_if(environment_facts(trace), std::back_inserter(run.configuration), tells_apart);
-  const RunFacts analysis(trace, selection);
   const KeyFigures figures = key_figures(analysis);
   run.steps = figures.steps;
   run.step_ns = figures.step_ns;
   run.images_per_second = figures.images_per_second;
   run.gpu_busy = figures.gpu_busy;
+  if (run.images_per_second && run.step_ns)
+    run.images_per_step = *run.images_per_second * static_cast<double>(*run.step_ns) / 1e9;
+  run.watts = gpu_power_w(analysis);
   run.work = step_work(analysis);
+  run.gpus = std::ssize(run.work.devices);
   if (analysis.verdict().bound) run.bound = bound_name(*analysis.verdict().bound);
   run.warnings.insert(run.warnings.end(), analysis.verdict().doubts.begin(), analysis.verdict().doubts.end());
   if (analysis.scope.is_of_repetitions()) {
@@ -185,7 +236,7 @@ Document runs_document(std::vector<ComparedRun> runs, const RunsOptions& options
   document.notes = {
       "These are runs of their own, not ranks of one job. Step, images/s and GPU busy are those that `swinscope "
       "analyze RUN` has for each."};
-  if (order == RunOrder::kAsGiven) add_differences(runs, options.top, document);
+  if (order == RunOrder::kAsGiven) add_differences(runs, options, document);
   if (!by_images)
     document.notes.emplace_back(
         "Images per step are not known of every run: speed is that of the steps, whatever they hold.");

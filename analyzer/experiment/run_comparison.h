@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analyzer/analyses/step_work.h"
+#include "analyzer/experiment/normalization.h"
 #include "analyzer/facts/selection.h"
 #include "analyzer/table/render.h"
 #include "analyzer/trace/trace.h"
@@ -25,15 +26,25 @@ struct ComparedRun {
   std::int64_t steps = 0;
   std::optional<std::int64_t> step_ns;
   std::optional<double> images_per_second;
+  std::optional<double> images_per_step;
   std::optional<double> gpu_busy;  // 0..1
   std::string bound;               // empty: not judged
   StepWork work;
-  std::vector<Fact> configuration;  // of its environment what tells platforms apart
+  std::int64_t gpus = 0;                 // that did anything
+  std::optional<double> watts;           // of all of these
+  std::optional<double> price_per_hour;  // of one of them, as the user says
+  std::vector<Fact> configuration;       // of its environment what tells platforms apart
   std::vector<std::string> warnings;
   bool corrupt = false;
 };
 
 ComparedRun compared_run(const Trace& trace, const std::string& name, const Selection& selection);
+// Of what is known of the trace already.
+ComparedRun compared_run(const RunFacts& analysis, const std::string& name);
+
+// What runs are called beside each other: the last parts of their paths where they tell all of them apart, else the
+// paths without the folders that all share.
+std::vector<std::string> short_names(const std::vector<std::filesystem::path>& paths);
 
 enum class RunOrder : std::uint8_t {
   kFastestFirst,  // speed is over the slowest
@@ -41,6 +52,7 @@ enum class RunOrder : std::uint8_t {
 };
 struct RunsOptions {
   RunOrder order = RunOrder::kFastestFirst;
+  Normalization by = Normalization::kStep;  // what is said of why; the runs must allow it (why_not())
   std::size_t top = 10;  // kernels and layers whose time changed most, of each run over the base; 0: all
 };
 // There must be a run. Unlike work is said before any ratio.

@@ -222,7 +222,8 @@ WorkKey matched_key(WorkKey key, const WorkDifference& difference) {
   return key;
 }
 
-WorkDifference work_difference(const StepWork& base, const StepWork& other, double base_times) {
+WorkDifference work_difference(const StepWork& base, const StepWork& other, double base_times,
+                               std::optional<bool> by_shape) {
   WorkDifference difference;
   difference.base_step_ns = std::llround(base_times * static_cast<double>(base.step_ns));
   difference.other_step_ns = other.step_ns;
@@ -230,12 +231,33 @@ WorkDifference work_difference(const StepWork& base, const StepWork& other, doub
   difference.is_split = base.device_steps > 0 && other.device_steps > 0;
   if (!difference.is_split) return difference;
   difference.by_layer = base.has_layers && other.has_layers;
-  difference.by_shape = base_times == 1;
+  difference.by_shape = by_shape.value_or(base_times == 1);
   for (const auto& [key, pair] : match(base, other, difference))
     difference.changes.push_back(change_of(key, pair, base, other, base_times));
   sort_changes(difference.changes);
   split(base, other, base_times, difference);
   return difference;
+}
+
+void scale(WorkDifference& difference, double times) {
+  if (times == 1) return;
+  const auto scaled = [times](std::int64_t ns) { return std::llround(times * static_cast<double>(ns)); };
+  difference.base_step_ns = scaled(difference.base_step_ns);
+  difference.other_step_ns = scaled(difference.other_step_ns);
+  if (difference.half_width_ns) difference.half_width_ns = scaled(*difference.half_width_ns);
+  std::int64_t left = difference.is_split ? difference.change_ns() : 0;
+  for (std::int64_t& part : difference.part_ns) {
+    part = scaled(part);
+    left -= part;
+  }
+  *std::ranges::max_element(difference.part_ns, {}, [](std::int64_t part) { return std::abs(part); }) += left;
+  for (WorkChange& change : difference.changes) {
+    for (double* ns :
+         {&change.base.ns, &change.other.ns, &change.beside_ns, &change.slowed_ns, &change.work_ns, &change.copies_ns})
+      *ns *= times;
+    change.base.variance_ns2 *= times * times;
+    change.other.variance_ns2 *= times * times;
+  }
 }
 
 std::vector<WorkChange> grouped(const std::vector<WorkChange>& changes, ChangeGrouping grouping) {

@@ -101,8 +101,11 @@ struct WorkDifference {
 WorkKey matched_key(WorkKey key, const WorkDifference& difference);
 
 // `base_times`: the part of the base's work that each device of the other run has to do, 1 / 2 for strong scaling from
-// one GPU to two.
-WorkDifference work_difference(const StepWork& base, const StepWork& other, double base_times = 1);
+// one GPU to two. `by_shape`: whether kernels of other shapes are others; by default where that is 1.
+WorkDifference work_difference(const StepWork& base, const StepWork& other, double base_times = 1,
+                               std::optional<bool> by_shape = std::nullopt);
+// Counts each ns `times`. What rounding leaves goes to the largest part: they still sum to the difference.
+void scale(WorkDifference& difference, double times);
 
 enum class ChangeGrouping : std::uint8_t {
   kNone,    // layer, name, shape

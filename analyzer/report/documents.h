@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
+#include <vector>
 
 #include "analyzer/analyses/run_facts.h"
 #include "analyzer/experiment/experiment.h"
@@ -17,6 +19,8 @@ struct AnalyzeDocumentOptions {
 
 Document analyze_document(const RunFacts& run, const AnalyzeDocumentOptions& options);
 
+// What the points are called in tables and sentences.
+std::vector<std::string> point_names(const Experiment& experiment, const std::vector<ScalingRow>& rows);
 // One row per point, as scaling_table() measured them.
 Document experiment_document(const Experiment& experiment, const std::vector<ScalingRow>& rows);
 // Opens the runs and measures them; throws Error as scaling_table does.

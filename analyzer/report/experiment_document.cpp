@@ -238,12 +238,8 @@ bool is_loss_within_noise(const ScalingRow& row, const ScalingRow& base) {
 }
 
 // Why the points with more GPUs take longer: a sentence for the last of them behind the verdict, and the tables.
-void add_losses(const Experiment& experiment, const std::vector<ScalingRow>& rows, std::string_view counted,
-                Document& document) {
+void add_losses(const std::vector<ScalingRow>& rows, const std::vector<std::string>& names, Document& document) {
   constexpr std::size_t kTop = 10;
-  std::vector<std::string> names;
-  for (const ScalingRow& row : rows)
-    names.push_back(point_name(experiment, row, counted));
   const std::vector<ScalingLoss> losses = scaling_losses(rows);
   if (losses.empty()) return;
   const ScalingLoss& last = losses.back();
@@ -275,6 +271,14 @@ Table step_table(const Experiment& experiment, const std::vector<ScalingRow>& ro
 
 }  // namespace
 
+std::vector<std::string> point_names(const Experiment& experiment, const std::vector<ScalingRow>& rows) {
+  const Table table = scaling_rows_table(rows);
+  std::vector<std::string> names;
+  for (const ScalingRow& row : rows)
+    names.push_back(point_name(experiment, row, counted_in(table)));
+  return names;
+}
+
 Document experiment_document(const Experiment& experiment) {
   return experiment_document(experiment, scaling_table(experiment));
 }
@@ -286,7 +290,7 @@ Document experiment_document(const Experiment& experiment, const std::vector<Sca
   document.tables = {scaling_rows_table(rows)};
   const std::string counted(counted_in(document.tables.front()));  // the tables may move
   document.headline = scaling_headline(experiment, rows, counted);
-  add_losses(experiment, rows, counted, document);
+  add_losses(rows, point_names(experiment, rows), document);
   document.facts = {{"mode", "mode", experiment.mode},
                     {"images", "images", experiment.images, Unit::kCount},
                     {"warmup_steps", "warm-up steps", std::int64_t{experiment.warmup_steps}, Unit::kCount}};

@@ -2,6 +2,7 @@
 #include "analyzer/report/report.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <iterator>
 #include <map>
@@ -21,6 +22,10 @@ namespace swinscope {
 namespace {
 
 constexpr std::size_t kKernels = 50;
+// Of experiments, and of several of them or of runs, as the documents call them.
+constexpr std::array kComparisonTables = {
+    "runs", "differences", "comparison",         "points",           "scaling_loss", "scaling_kernels",
+    "pop",  "difference",  "kernel_differences", "layer_differences"};
 
 ReportSection describe_environment(const std::string& command, const Trace& trace) {
   ReportSection section{"Environment and command", {}, {}, {}, {}};
@@ -87,14 +92,16 @@ void add_sections(Report& report, const ReportPart& part) {
     report.sections.push_back(std::move(section));
   };
   if (!part.environment.facts.empty()) add(part.environment);
-  if (document.schema != "compare") add(quality_section(part));
+  const bool is_comparison = document.schema == "compare" || document.schema == "runs";
+  if (!is_comparison) add(quality_section(part));  // a comparison's is that of what it compares
   const std::string title = document.schema == "scaling"   ? "Scaling"
                             : document.schema == "compare" ? "Platform comparison"
+                            : document.schema == "runs"    ? "Runs beside each other"
                                                            : std::string(section_title(AnalysisSection::kTime));
   ReportSection main{title, {}, {}, charts_of(document), {}};
   if (!document.notes.empty()) main.text = {fmt::format("{}", fmt::join(document.notes, " "))};
   main.tables = document.schema == "analyze" ? tables_of(part, AnalysisSection::kTime)
-                                             : tables_named(part, {"differences", "comparison", "points"});
+                                             : tables_named(part, {kComparisonTables.begin(), kComparisonTables.end()});
   add(std::move(main));
   for (const ReportSection& section : part.further)
     add(section);
@@ -206,7 +213,23 @@ ReportPart comparison_part(const std::vector<ReportPart>& parts, const std::vect
   return part;
 }
 
+ReportPart runs_part(const std::vector<ReportPart>& parts) {
+  std::vector<ComparedRun> runs;
+  std::vector<std::string> paths;
+  for (const ReportPart& part : parts) {
+    if (!part.run) continue;
+    runs.push_back(*part.run);
+    paths.push_back(part.document.run);
+  }
+  ReportPart compared;
+  compared.document = runs_document(std::move(runs), {.order = RunOrder::kAsGiven});
+  compared.document.run = fmt::format("{}", fmt::join(paths, " "));
+  return compared;
+}
+
 void add_comparison(std::vector<ReportPart>& parts, const std::vector<PublishedResult>& published) {
+  const auto runs = std::ranges::count_if(parts, [](const ReportPart& part) { return part.run.has_value(); });
+  if (runs > 1) parts.insert(parts.begin(), runs_part(parts));
   const auto experiments = std::ranges::count_if(parts, [](const ReportPart& part) { return part.series.has_value(); });
   if (experiments == 0 || experiments + static_cast<std::ptrdiff_t>(published.size()) < 2) return;
   parts.insert(parts.begin(), comparison_part(parts, published));

@@ -9,6 +9,7 @@
 
 #include "analyzer/experiment/comparison.h"
 #include "analyzer/experiment/experiment.h"
+#include "analyzer/experiment/run_comparison.h"
 #include "analyzer/facts/selection.h"
 #include "analyzer/table/chart.h"
 #include "analyzer/table/render.h"
@@ -45,6 +46,7 @@ struct ReportPart {
   std::vector<Table> details;            // of the analyses that the document leaves to commands of their own
   std::vector<ReportSection> further;    // of whoever builds on the analyses: they stand behind where the time goes
   std::optional<ComparedSeries> series;  // of an experiment, to compare it with others
+  std::optional<ComparedRun> run;        // likewise of a run, where it is to be compared
   std::vector<std::string> doubts;       // Verdict::doubts
   bool counts_losses = true;             // whether the sources count what they lose
   bool corrupt = false;
@@ -61,7 +63,9 @@ std::vector<ReportPart> report_parts(const Experiment& experiment, const RunPart
 std::vector<std::string> series_names(const std::vector<ReportPart>& parts);
 // The experiments among the parts beside each other and beside published results.
 ReportPart comparison_part(const std::vector<ReportPart>& parts, const std::vector<PublishedResult>& published);
-// Puts it before them where there are two or more, published ones counted.
+// The runs among the parts over the first of them: the document of `swinscope compare RUN RUN…`.
+ReportPart runs_part(const std::vector<ReportPart>& parts);
+// Puts these before them where there are two or more experiments, published ones counted, or runs.
 void add_comparison(std::vector<ReportPart>& parts, const std::vector<PublishedResult>& published);
 
 // In this order: verdict; environment and command; data quality; scaling and where the time goes; kernels and layers;
@@ -83,8 +87,8 @@ struct MarkdownReport {
 MarkdownReport render_markdown_report(const Report& report, const std::string& figure_folder);
 
 // The charts of a document's tables: of an experiment ("scaling") training time, speedup, efficiency and utilization
-// over GPUs; of several ("compare") the same with a line for each; of a run ("analyze") the time breakdown of every
-// device.
+// over GPUs, and why steps take longer, a waterfall for each point; of several ("compare") the former with a line for
+// each; of runs ("runs") a waterfall for each over the base; of a run ("analyze") the time breakdown of every device.
 std::vector<ReportChart> charts_of(const Document& document);
 
 }  // namespace swinscope

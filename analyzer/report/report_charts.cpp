@@ -8,6 +8,7 @@
 #include "analyzer/base/text.h"
 #include "analyzer/experiment/scaling.h"
 #include "analyzer/report/report.h"
+#include "analyzer/table/waterfall.h"
 
 namespace swinscope {
 namespace {
@@ -38,6 +39,8 @@ Series series_of(const Table& table, std::string_view column, std::string name, 
 bool is_empty(const Series& series) {
   return std::none_of(series.values.begin(), series.values.end(), [](const auto& v) { return v.has_value(); });
 }
+
+constexpr std::size_t kWaterfallValue = 3;  // the column of waterfall_table() that bars are of
 
 // Columns of a table, in this order; the table of a chart.
 Table columns_of(const Table& table, const std::vector<std::string>& keys) {
@@ -238,12 +241,48 @@ ReportChart breakdown_chart(const Table& table) {
                              "exposed_memory_ns", "idle_ns"})};
 }
 
+// Of the rows of one run or point: from the step of the base to its own.
+ReportChart waterfall_chart(const Table& table, const std::string& name) {
+  Table rows = columns_of(table, {table.columns.front().key, "what", table.columns[kWaterfallValue].key});
+  std::erase_if(rows.rows, [&](const std::vector<Cell>& row) { return row.front() != Cell(name); });
+  const Column& value = rows.columns.back();
+  const bool is_time = value.unit == Unit::kDuration;
+  Chart chart;
+  chart.kind = ChartKind::kWaterfall;
+  chart.title = fmt::format("{}: {}", table.title, name);
+  chart.y_title = is_time ? "ms" : value.title;
+  chart.series = {series_of(rows, value.key, name, is_time ? 1e6 : 1)};
+  for (const std::vector<Cell>& row : rows.rows) {
+    chart.categories.push_back(std::get<std::string>(row[1]));
+    chart.description += fmt::format("{}{} {}", chart.description.empty() ? "" : ", ", chart.categories.back(),
+                                     format_cell(row.back(), value.unit));
+  }
+  std::string note = "The first bar and what lies between sum to the last one.";
+  if (const double begin = waterfall_begin(chart); begin > 0)
+    note += fmt::format(" The axis begins at {:.6g} {}, not at 0, so that small parts are seen.", begin, chart.y_title);
+  return {std::move(chart), std::move(note), std::move(rows)};
+}
+
+// One for each run or point of the table.
+void add_waterfalls(const Table& table, std::vector<ReportChart>& charts) {
+  std::vector<std::string> names;
+  for (const std::vector<Cell>& row : table.rows) {
+    const auto& name = std::get<std::string>(row.front());
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  for (const std::string& name : names)
+    charts.push_back(waterfall_chart(table, name));
+}
+
 }  // namespace
 
 std::vector<ReportChart> charts_of(const Document& document) {
-  if (const Table* points = find_table(document, "points")) return ScalingCharts(*points).make();
-  if (const Table* comparison = find_table(document, "comparison")) return ComparisonCharts(*comparison).make();
   std::vector<ReportChart> charts;
+  if (const Table* points = find_table(document, "points")) charts = ScalingCharts(*points).make();
+  for (const char* key : {"scaling_loss", "difference"}) {
+    if (const Table* parts = find_table(document, key)) add_waterfalls(*parts, charts);
+  }
+  if (const Table* comparison = find_table(document, "comparison")) return ComparisonCharts(*comparison).make();
   if (const Table* breakdown = find_table(document, "breakdown")) charts.push_back(breakdown_chart(*breakdown));
   return charts;
 }

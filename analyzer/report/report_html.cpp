@@ -2,12 +2,14 @@
 
 #include "analyzer/report/report.h"
 #include "analyzer/table/svg.h"
+#include "analyzer/table/waterfall.h"
 
 namespace swinscope {
 namespace {
 
 constexpr double kChartWidth = 460;
 constexpr double kChartHeight = 280;
+constexpr double kWaterfallWidth = 940;  // of two charts, for the names of its rows
 
 constexpr std::string_view kStyle = R"(
 :root{color-scheme:light dark;--ink:#1a1a1a;--muted:#666;--grid:#ddd;--page:#fff;--box:#f6f6f6}
@@ -62,7 +64,10 @@ std::string html_table(const Table& table) {
 }
 
 std::string html_chart(const ReportChart& chart, std::size_t number) {
-  std::string out = "<figure>\n" + to_svg(chart.chart, kChartWidth, kChartHeight, fmt::format("c{}", number));
+  const bool has_rows = chart.chart.kind == ChartKind::kWaterfall;
+  std::string out =
+      "<figure>\n" + to_svg(chart.chart, has_rows ? kWaterfallWidth : kChartWidth,
+                            has_rows ? waterfall_height(chart.chart) : kChartHeight, fmt::format("c{}", number));
   out += fmt::format("<figcaption>{}</figcaption>\n", escape_markup(chart.note));
   return out + "<details><summary>The figures</summary>" + html_table(chart.table) + "</details>\n</figure>\n";
 }

@@ -3,12 +3,14 @@
 
 #include "analyzer/report/report.h"
 #include "analyzer/table/svg.h"
+#include "analyzer/table/waterfall.h"
 
 namespace swinscope {
 namespace {
 
 constexpr double kFigureWidth = 560;
 constexpr double kFigureHeight = 320;
+constexpr double kWaterfallWidth = 900;
 
 // "GPU and CPU utilization" -> "gpu-and-cpu-utilization"
 std::string file_words(std::string_view title) {
@@ -31,7 +33,9 @@ void add_chart(const ReportChart& chart, const std::string& folder, MarkdownRepo
   out.text += fmt::format("### {0}\n\n![{0}]({1}/{2})\n\n", escape_markdown(chart.chart.title), folder, name);
   if (!chart.note.empty()) out.text += escape_markdown(chart.note) + "\n\n";
   out.text += markdown_table(chart.table) + '\n';
-  out.figures.push_back({name, svg_file(chart.chart, kFigureWidth, kFigureHeight)});
+  const bool has_rows = chart.chart.kind == ChartKind::kWaterfall;
+  out.figures.push_back({name, svg_file(chart.chart, has_rows ? kWaterfallWidth : kFigureWidth,
+                                        has_rows ? waterfall_height(chart.chart) : kFigureHeight)});
 }
 
 void add_section(const ReportSection& section, const std::string& folder, MarkdownReport& out) {

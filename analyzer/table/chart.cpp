@@ -6,23 +6,14 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/table/chart_text.h"
+#include "analyzer/table/waterfall.h"
 #include "store/error.h"
 
 namespace swinscope {
 namespace {
 
-constexpr double kLetterWidth = 0.56 * kChartFontSize;  // of digits in the usual sans-serif faces
-constexpr double kLineHeight = 1.5 * kChartFontSize;
 constexpr std::size_t kBoxSeries = 5;
-
-double text_width(const std::string& text) {
-  // Bytes that continue a character take no room.
-  const auto letters =
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; });
-  return static_cast<double>(letters) * kLetterWidth;
-}
-
-std::string number_text(double value) { return fmt::format("{:.6g}", value == 0 ? 0.0 : value); }
 
 // Maps values to pixels.
 struct Scale {
@@ -97,10 +88,7 @@ class Layouter {
         value_axis();
         bars();
         break;
-      case ChartKind::kWaterfall:
-        category_axis();
-        value_axis();
-        waterfall();
+      case ChartKind::kWaterfall:  // lay_out_waterfall()
         break;
       case ChartKind::kScatter:
         log_axes();
@@ -161,7 +149,6 @@ class Layouter {
 
   void find_range() {
     if (chart_.y_max) include(*chart_.y_max);
-    double sum = 0;
     for (std::size_t i = 0; i < chart_.categories.size(); ++i) {
       double stack = 0;
       for (const Series& series : chart_.series) {
@@ -170,10 +157,8 @@ class Layouter {
         include(*series.values[i] + half);
         include(*series.values[i] - half);
         stack += *series.values[i];
-        sum += *series.values[i];
       }
       if (chart_.kind == ChartKind::kStackedBar) include(stack);
-      if (chart_.kind == ChartKind::kWaterfall && i + 1 < chart_.categories.size()) include(sum);
     }
     if (high_ <= low_) high_ = low_ + 1;
     ticks_ = nice_ticks(low_, high_, 5);
@@ -313,24 +298,6 @@ class Layouter {
                 std::move(what));
   }
 
-  void waterfall() {
-    const Series& series = chart_.series.front();
-    const double width = 0.7 * slot();
-    double level = 0;
-    for (std::size_t i = 0; i < series.values.size(); ++i) {
-      if (!series.values[i]) continue;
-      const bool stands = i == 0 || i + 1 == series.values.size();
-      const double from = stands ? 0 : level;
-      const double to = from + *series.values[i];
-      // Whole bars, losses and gains differ in colour and pattern.
-      bar(stands ? 0 : to >= from ? 1 : 2, centre(i) - width / 2, width, from, to, said(0, i));
-      level = to;
-      if (i + 1 < series.values.size())
-        add(MarkShape::kLine, MarkRole::kReference, centre(i) + width / 2, y_(level), centre(i + 1) - width / 2,
-            y_(level));
-    }
-  }
-
   void log_axes() {
     double low_x = std::numeric_limits<double>::max();
     double low_y = low_x;
@@ -458,6 +425,7 @@ std::vector<double> nice_ticks(double low, double high, int count) {
 
 ChartLayout lay_out(const Chart& chart, double width, double height) {
   check(chart);
+  if (chart.kind == ChartKind::kWaterfall) return lay_out_waterfall(chart, width, height);
   return Layouter(chart, width, height).run();
 }
 

@@ -13,7 +13,7 @@ enum class ChartKind : std::uint8_t {
   kLine,        // a series over categories, in order
   kGroupedBar,  // the series of a category side by side
   kStackedBar,  // on top of each other
-  kWaterfall,   // one series: the first value stands, further ones are added to it, the last is the sum
+  kWaterfall,   // one series: the first value stands, further ones are added to it, the last is the sum (waterfall.h)
   kScatter,     // points on two logarithmic axes
   kHeatMap,     // a row a series, a column a category
   kHistogram,   // one series: counts of equal bins; categories are the bins' bounds, one more than values
@@ -48,7 +48,16 @@ struct Chart {
 };
 
 enum class MarkShape : std::uint8_t { kLine, kRect, kCircle, kText };
-enum class MarkRole : std::uint8_t { kGrid, kAxis, kSeries, kReference, kError, kText, kTitle };
+enum class MarkRole : std::uint8_t {
+  kGrid,
+  kAxis,
+  kSeries,
+  kReference,
+  kError,
+  kText,
+  kTitle,
+  kReach,  // not drawn: where a category can be pointed at
+};
 enum class Anchor : std::uint8_t { kStart, kMiddle, kEnd };
 
 // One thing to draw. Coordinates in pixels from the upper left corner.
@@ -57,10 +66,11 @@ struct Mark {
   MarkRole role = MarkRole::kAxis;
   double x = 0;  // line: one end; rectangle: upper left; circle: centre; text: baseline at the anchor
   double y = 0;
-  double x2 = 0;     // line: other end; rectangle: lower right; circle: x2 is the radius
-  double y2 = 0;     // text: 90 is turned upwards
-  int series = 0;    // colour and pattern (kSeries)
-  double shade = 1;  // heat map: 0..1 of the colour
+  double x2 = 0;      // line: other end; rectangle: lower right; circle: x2 is the radius
+  double y2 = 0;      // text: 90 is turned upwards
+  int series = 0;     // colour and pattern (kSeries)
+  int category = -1;  // that it stands for, where its place does not say so
+  double shade = 1;   // heat map: 0..1 of the colour
   bool is_hollow = false;
   Anchor anchor = Anchor::kStart;
   std::string text;  // of a text; of other shapes what is said when pointed at

@@ -22,6 +22,8 @@ constexpr ActionInfo kActions[] = {
      "Opens a trace file: of swinscope, of Nsight Systems (.sqlite) or of PyTorch (.json, .json.gz)"},
     {kOpenFolder, kFile, kWindow, "file.open_folder", "Open run or &experiment…", "Ctrl+Shift+O",
      "Opens a run folder or an experiment folder"},
+    {kCompareWith, kFile, kWindow, "file.compare", "&Compare with…", "Ctrl+Shift+C",
+     "Puts other runs or traces beside the one that is open, on the page Compare"},
     {kReload, kFile, kWindow, "file.reload", "&Reload", "F5 Ctrl+R", "Reads the run again"},
     {kExportImage, kFile, kWindow, "file.export_image", "Export &image…", "Ctrl+Shift+E",
      "Writes what the page shows as a PNG file; a chart has PNG and SVG in its own menu"},

@@ -14,6 +14,7 @@ namespace swinscope::gui {
 enum class ActionId : std::uint8_t {
   kOpenFile,
   kOpenFolder,
+  kCompareWith,
   kReload,
   kExportImage,
   kExportReport,

@@ -55,7 +55,7 @@ Table rows_of(const Analysis& analysis, const RunFacts& run, const Filter& filte
 
 void keep_named(Table& table, const QString& text) {
   std::vector<std::size_t> names;
-  for (const std::string_view key : {"name", "full_name", "path"}) {
+  for (const std::string_view key : {"name", "full_name", "path", "kernel"}) {
     if (const std::size_t column = column_of(table, key); column < table.columns.size()) names.push_back(column);
   }
   if (text.isEmpty() || names.empty()) return;

@@ -101,7 +101,11 @@ void Loader::work(const std::shared_ptr<Job>& job) {
       auto opened = std::make_shared<OpenedExperiment>();
       opened->path = job->path;
       opened->experiment = read_experiment(job->path.toStdString());
-      opened->document = experiment_document(opened->experiment);
+      const std::vector<ScalingRow> rows = scaling_table(opened->experiment);
+      const std::vector<std::string> names = point_names(opened->experiment, rows);
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        opened->points.push_back({names[i], rows[i].point, rows[i].base});
+      opened->document = experiment_document(opened->experiment, rows);
       post(job, [this, job, opened] {
         end(job);
         Q_EMIT experiment_loaded(opened);

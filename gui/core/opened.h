@@ -37,9 +37,17 @@ struct OpenedRun {
   std::shared_ptr<SharedAnalysis> shared = std::make_shared<SharedAnalysis>();
 };
 
+// A row of the table of an experiment's points.
+struct OpenedPoint {
+  std::string name;  // as the other tables call it
+  ExperimentPoint point;
+  std::size_t base = 0;  // the row that it is measured against
+};
+
 struct OpenedExperiment {
   QString path;
   Experiment experiment;
+  std::vector<OpenedPoint> points;
   Document document;
 };
 

@@ -12,47 +12,45 @@
 namespace swinscope::gui {
 namespace {
 
-// An operation with when it happens.
+// A GPU event with when it happens.
 struct Placed {
-  NodeIndex op = kNoNode;
+  EventIndex event = kNoEvent;
   Interval time;
+  bool falls_away = false;
 };
 
-// Lays the work of a rank out, each stream in its order; names are numbered in the order of the graph, so that they are
-// the same in every picture of it.
+// Lays the work of a rank out, each stream in its order; names are numbered in the order in which events are told, so
+// that they are the same in every picture of the same events.
 class PictureBuilder {
  public:
-  PictureBuilder(const Trace& trace, const RankGraph& nodes)
-      : trace_(trace), nodes_(nodes), rank_(trace.ranks[nodes.rank_index]) {
+  PictureBuilder(const Trace& trace, std::size_t rank_index) : trace_(trace), rank_(trace.ranks[rank_index]) {
     picture_.timeline.processes.resize(1);
     picture_.timeline.processes.front().rank = rank_.run.rank;
   }
 
   // Also of what is not drawn.
-  void know(NodeIndex op) {
-    const OpNode& node = nodes_.ops[op];
-    name_of(op);
-    if (lane_of_.try_emplace(node.lane, lane_of_.size()).second) work_.emplace_back();
+  void know(EventIndex event) {
+    name_of(event);
+    if (lane_of_.try_emplace(rank_.gpu.lane[event], lane_of_.size()).second) work_.emplace_back();
   }
-  void add(NodeIndex op, Interval time, bool falls_away) {
-    work_[lane_of_.at(nodes_.ops[op].lane)].push_back({op, time});
-    if (falls_away) falling_.push_back(op);
+  void add(EventIndex event, Interval time, bool falls_away) {
+    work_[lane_of_.at(rank_.gpu.lane[event])].push_back({event, time, falls_away});
+    any_falls_away_ |= falls_away;
   }
 
   StepPicture finish(std::int64_t step_ns) {
     picture_.step_ns = step_ns;
-    std::ranges::sort(falling_);
     std::vector<Interval> busy;
     for (const auto& [gpu_lane, index] : lane_of_)
       add_lane(rank_.gpu_lanes[gpu_lane], work_[index], busy);
     picture_.idle_ns = step_ns - covered_within(std::move(busy), step_ns);
-    if (falling_.empty()) picture_.falls_away.clear();
+    if (!any_falls_away_) picture_.falls_away.clear();
     return std::move(picture_);
   }
 
  private:
-  NameId name_of(NodeIndex op) {
-    const StringId text = rank_.gpu.short_name[nodes_.ops[op].event];
+  NameId name_of(EventIndex event) {
+    const StringId text = rank_.gpu.short_name[event];
     const auto [name, is_new] = names_.try_emplace(text, picture_.timeline.names.size());
     if (is_new) picture_.timeline.names.add(trace_.text(text));
     return name->second;
@@ -70,8 +68,8 @@ class PictureBuilder {
     for (const Placed& placed : work) {  // a kernel may begin just before the one before it ends
       const std::int64_t begin_ns = std::max(placed.time.begin_ns, free_ns);
       free_ns = std::max(begin_ns, placed.time.end_ns);
-      lane.append({begin_ns, free_ns - begin_ns, name_of(placed.op), nodes_.ops[placed.op].event, kNoEvent});
-      falls_away.push_back(std::ranges::binary_search(falling_, placed.op));
+      lane.append({begin_ns, free_ns - begin_ns, name_of(placed.event), placed.event, kNoEvent});
+      falls_away.push_back(placed.falls_away);
       busy.push_back({begin_ns, free_ns});
     }
     if (!lane.empty()) lane.seal();
@@ -94,13 +92,12 @@ class PictureBuilder {
   }
 
   const Trace& trace_;
-  const RankGraph& nodes_;
   const Rank& rank_;
   StepPicture picture_;
   std::unordered_map<StringId, NameId> names_;
   std::map<std::uint32_t, std::size_t> lane_of_;  // by Rank::gpu_lanes, in work_
   std::vector<std::vector<Placed>> work_;
-  std::vector<NodeIndex> falling_;
+  bool any_falls_away_ = false;
 };
 
 // Of the rank's measured steps the one of median length, counted from 1.
@@ -110,6 +107,16 @@ std::int64_t median_step(const RankSteps& steps) {
     order.push_back(i);
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return steps.steps[i].length(); });
   return order.empty() ? 0 : static_cast<std::int64_t>(order[(order.size() - 1) / 2]) + 1;
+}
+
+// That whose steps take longest; nullptr without steps.
+const DeviceScope* slowest_device(const RunScope& scope) {
+  const DeviceScope* slowest = nullptr;
+  const auto step_ns = [](const DeviceScope& device) { return device.window.length() / device.steps; };
+  for (const DeviceScope& device : scope.devices()) {
+    if (device.steps > 0 && (slowest == nullptr || step_ns(device) > step_ns(*slowest))) slowest = &device;
+  }
+  return slowest;
 }
 
 Selection selection_of(const RunFacts& run, std::int64_t step) {
@@ -153,7 +160,7 @@ StepPictures ShownStep::pictures(const DependencyGraph& graph, const Replay& rep
 StepPicture ShownStep::measured(const DependencyGraph& graph) const {
   const RankGraph& nodes = graph.ranks[rank_];
   const Rank& rank = trace_->ranks[rank_index_];
-  PictureBuilder builder(*trace_, nodes);
+  PictureBuilder builder(*trace_, rank_index_);
   Interval window;
   for (const DeviceScope& scope : facts_->scope.devices())
     if (scope.rank_index == rank_index_ && scope.device == device_) window = scope.window;
@@ -161,8 +168,8 @@ StepPicture ShownStep::measured(const DependencyGraph& graph) const {
     const EventIndex event = nodes.ops[op].event;
     if (rank.gpu_lanes[nodes.ops[op].lane].device != device_ || !facts_->scope.has_gpu_event(rank_index_, event))
       continue;
-    builder.know(op);
-    builder.add(op, {rank.gpu.start_ns[event] - window.begin_ns, rank.gpu.end_ns[event] - window.begin_ns},
+    builder.know(event);
+    builder.add(event, {rank.gpu.start_ns[event] - window.begin_ns, rank.gpu.end_ns[event] - window.begin_ns},
                 nodes.ops[op].is_removed);
   }
   return builder.finish(window.length());
@@ -171,19 +178,41 @@ StepPicture ShownStep::measured(const DependencyGraph& graph) const {
 StepPicture ShownStep::simulated(const DependencyGraph& graph, const Replay& replay) const {
   const RankGraph& nodes = graph.ranks[rank_];
   const Rank& rank = trace_->ranks[rank_index_];
-  PictureBuilder builder(*trace_, nodes);
+  PictureBuilder builder(*trace_, rank_index_);
   Interval window;
   for (const ReplayedWindow& replayed : replayed_windows(graph, replay, *facts_))
     if (replayed.rank == rank_ && replayed.device == device_) window = replayed.time;
   for (NodeIndex op = 0; op < nodes.ops.size(); ++op) {
     const OpNode& node = nodes.ops[op];
     if (rank.gpu_lanes[node.lane].device != device_ || !facts_->scope.has_gpu_event(rank_index_, node.event)) continue;
-    builder.know(op);
+    builder.know(node.event);
     if (node.is_removed) continue;
     const NodeTimes& times = replay.ranks[rank_].ops[op];
-    builder.add(op, {times.start_ns - window.begin_ns, times.end_ns - window.begin_ns}, false);
+    builder.add(node.event, {times.start_ns - window.begin_ns, times.end_ns - window.begin_ns}, false);
   }
   return builder.finish(window.length());
+}
+
+std::optional<MeasuredStep> median_step(const RunFacts& run) {
+  const DeviceScope* slowest = slowest_device(run.scope);
+  if (slowest == nullptr) return std::nullopt;
+  const std::int64_t number = median_step(run.scope.steps()[slowest->rank_index]);
+  if (number == 0) return std::nullopt;
+  const RunFacts step(run.trace, selection_of(run, number));
+  const auto& devices = step.scope.devices();
+  const auto shown = std::ranges::find_if(devices, [&](const DeviceScope& device) {
+    return device.rank_index == slowest->rank_index && device.device == slowest->device;
+  });
+  if (shown == devices.end()) return std::nullopt;
+  const GpuEvents& gpu = run.trace.ranks[slowest->rank_index].gpu;
+  PictureBuilder builder(run.trace, slowest->rank_index);
+  for (const EventIndex event : shown->events) {
+    if (!step.scope.has_gpu_event(slowest->rank_index, event)) continue;
+    builder.know(event);
+    const std::int64_t begin_ns = shown->window.begin_ns;
+    builder.add(event, {gpu.start_ns[event] - begin_ns, gpu.end_ns[event] - begin_ns}, false);
+  }
+  return MeasuredStep{run.trace.ranks[slowest->rank_index].run.rank, number, builder.finish(shown->window.length())};
 }
 
 QString picture_text(const StepPicture& picture) {

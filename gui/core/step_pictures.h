@@ -1,5 +1,5 @@
-// A step as it was measured and as it is simulated, as two timelines on one axis, whose 0 is the begin of the step. Of
-// one rank and its GPU: a lane for each stream.
+// Steps as timelines whose 0 is the begin of the step, so that two of them have one axis: as it was measured and as it
+// is simulated, or those of two runs. Of one rank and its GPU: a lane for each stream.
 #pragma once
 
 #include <QString>
@@ -28,6 +28,15 @@ struct StepPictures {
   StepPicture measured;
   StepPicture simulated;
 };
+
+// A step of a run as it was measured, of the rank whose steps take longest the one of median length.
+struct MeasuredStep {
+  std::int32_t rank = 0;
+  std::int64_t step = 0;  // from 1
+  StepPicture picture;
+};
+// Nothing where the run has no steps, or no device did anything in them.
+std::optional<MeasuredStep> median_step(const RunFacts& run);
 
 // The step whose pictures are drawn: of the rank whose steps take longest, the one of median length.
 class ShownStep {

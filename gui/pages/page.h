@@ -5,6 +5,7 @@
 
 #include "gui/core/actions.h"
 #include "gui/core/calls.h"
+#include "gui/core/evidence.h"
 #include "gui/core/filter.h"
 #include "gui/core/opened.h"
 #include "gui/core/problem.h"
@@ -33,6 +34,12 @@ class Page : public QWidget {
   // Selects and zooms to it. False where the page does not show it.
   virtual bool show_call(const Call& /*call*/) { return false; }
 
+  // What of it is to be seen; the run is open already, and its name is in the filter where the page has rows.
+  virtual void present(const Evidence& /*evidence*/) {}
+
+  // What was opened at once, or is to be compared with what is open.
+  virtual void compare_with(const QStringList& /*paths*/) {}
+
   // Nothing is being computed: what it shows is final.
   virtual bool is_settled() const { return true; }
   // What of the run can be seen, for the breadcrumbs: "12.3 ms to 15.0 ms".
@@ -44,6 +51,8 @@ class Page : public QWidget {
  Q_SIGNALS:
   // The evidence of a figure is on another page: its id.
   void page_requested(const QString& id);
+  // It may be of another run.
+  void evidence_requested(const swinscope::gui::Evidence& evidence);
   void call_requested(const swinscope::gui::Call& call);
   void open_requested(const QStringList& paths);
   // What it can perform, or its place.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gui/pages/compare/compare_page.h"
 #include "gui/pages/opportunities/opportunities_page.h"
 #include "gui/pages/overview/overview_page.h"
 #include "gui/pages/ranks/ranks_page.h"
@@ -27,6 +28,7 @@ constexpr PageInfo kPages[] = {
     {"opportunities", "Opport&unities", "Ctrl+5", "What changes would save of a step", &make<OpportunitiesPage>},
     {"ranks", "&Ranks", "Ctrl+6", "Who waits for whom, and why", &make<RanksPage>},
     {"tables", "T&ables", "Ctrl+7", "Every table of the run, by question", &make<TablePage>},
+    {"compare", "&Compare", "Ctrl+8", "Why one run takes longer than another", &make<ComparePage>},
 };
 
 }  // namespace

@@ -47,6 +47,7 @@ QPen pen_of(const Mark& mark, const QPalette& palette) {
     case MarkRole::kError:
     case MarkRole::kText:
     case MarkRole::kTitle:
+    case MarkRole::kReach:
       break;
   }
   return QPen(colors.ink, 1);
@@ -82,6 +83,7 @@ void draw_rectangle(QPainter& painter, const Mark& mark, const QPalette& palette
 }
 
 void draw_mark(QPainter& painter, const Mark& mark, const QPalette& palette) {
+  if (mark.role == MarkRole::kReach) return;
   const QPen pen = pen_of(mark, palette);
   switch (mark.shape) {
     case MarkShape::kLine:
@@ -192,15 +194,19 @@ void ChartWidget::mouseReleaseEvent(QMouseEvent* event) {
   const Mark* mark = mark_at(event->position());
   if (event->button() != Qt::LeftButton || mark == nullptr) return;
   const int series = mark->role == MarkRole::kSeries ? mark->series : -1;
-  if (const int category = category_at(event->position()); category >= 0) Q_EMIT category_activated(category, series);
+  const int category = mark->category >= 0 ? mark->category : category_at(event->position());
+  if (category >= 0) Q_EMIT category_activated(category, series);
 }
 
 void ChartWidget::keyPressEvent(QKeyEvent* event) {
   const int count = static_cast<int>(chart_.categories.size());
-  if (event->key() == Qt::Key_Right && current_ + 1 < count) {
+  const bool has_rows = chart_.kind == ChartKind::kWaterfall;
+  const bool is_next = event->key() == Qt::Key_Right || (has_rows && event->key() == Qt::Key_Down);
+  const bool is_previous = event->key() == Qt::Key_Left || (has_rows && event->key() == Qt::Key_Up);
+  if (is_next && current_ + 1 < count) {
     ++current_;
     announce();
-  } else if (event->key() == Qt::Key_Left && current_ > 0) {
+  } else if (is_previous && current_ > 0) {
     --current_;
     announce();
   } else if ((event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) && current_ >= 0) {

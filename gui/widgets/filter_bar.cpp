@@ -144,6 +144,12 @@ void FilterBar::apply() {
   model_.set_filter(filter);
 }
 
+void FilterBar::set_name(const QString& name) {
+  name_->setText(name);
+  typing_->stop();
+  apply();
+}
+
 void FilterBar::focus_name() {
   name_->setFocus();
   name_->selectAll();

@@ -24,6 +24,8 @@ class FilterBar : public QWidget {
   void set_run(const OpenedRun* run);
   // Whether the page that is shown is filtered; the filter cannot be changed on others.
   void set_in_use(bool in_use);
+  // As if it were typed.
+  void set_name(const QString& name);
   void focus_name();
   void clear();
 

@@ -4,11 +4,13 @@
 #include <QMainWindow>
 #include <functional>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "gui/core/actions.h"
 #include "gui/core/background.h"
 #include "gui/core/entries.h"
+#include "gui/core/evidence.h"
 #include "gui/core/filter.h"
 #include "gui/core/loader.h"
 #include "gui/core/settings.h"
@@ -79,10 +81,14 @@ class MainWindow : public QMainWindow {
   void show_problem(const Problem& problem);
   void show_warnings(const std::vector<std::string>& warnings);
   void show_call(const Call& call);  // in the timeline
+  // Opens its run where that is not open.
+  void show_evidence(const Evidence& evidence);
+  void show_awaited();
   void show_entries();
   void update_actions();
   void update_breadcrumbs();
   void follow_breadcrumb(const QString& link);
+  void compare();
   void choose_file();
   void choose_folder();
   void choose_image();
@@ -100,6 +106,7 @@ class MainWindow : public QMainWindow {
   int loading_ = -1;  // the one that was asked for last
   Session session_;
   bool with_published_ = false;
+  std::optional<Evidence> awaited_;  // what is shown when its run is loaded
 
   std::map<ActionId, std::function<void()>> commands_;  // of the window; all others are a page's
   std::map<ActionId, QAction*> actions_;

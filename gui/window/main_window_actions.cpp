@@ -26,6 +26,7 @@ void MainWindow::build_commands() {
   commands_ = {
       {kOpenFile, [this] { choose_file(); }},
       {kOpenFolder, [this] { choose_folder(); }},
+      {kCompareWith, [this] { compare(); }},
       {kReload, [this] { load_entry(loading_); }},
       {kExportImage, [this] { choose_image(); }},
       {kExportReport, [this] { choose_report(); }},
@@ -138,6 +139,11 @@ void MainWindow::perform(ActionId id) {
   if (page().has(id)) return page().perform(id);
   const auto owner = std::ranges::find_if(pages_, [&](const Page* page) { return page->has(id); });
   if (owner != pages_.end()) (*owner)->perform(id);
+}
+
+void MainWindow::compare() {
+  show_page(QStringLiteral("compare"));
+  page().perform(ActionId::kCompareWith);
 }
 
 void MainWindow::set_theme(Theme theme) {

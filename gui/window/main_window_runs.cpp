@@ -1,9 +1,14 @@
 // What is open in the window: runs, experiments, and which of them the pages show.
+#include <QDir>
 #include <QFileInfo>
 #include <QLabel>
 #include <QRegularExpression>
 #include <QStatusBar>
+#include <algorithm>
+#include <iterator>
+#include <utility>
 
+#include "analyzer/experiment/comparison.h"
 #include "gui/pages/page.h"
 #include "gui/pages/pages.h"
 #include "gui/widgets/banner.h"
@@ -13,7 +18,16 @@
 
 namespace swinscope::gui {
 
-void MainWindow::open(const QStringList& paths) { load_entry(entries_.add(paths)); }
+// Runs that are opened at once can be compared; experiments are on the first page.
+void MainWindow::open(const QStringList& paths) {
+  QStringList runs;
+  std::ranges::copy_if(paths, std::back_inserter(runs),
+                       [](const QString& path) { return experiments_at(path.toStdString()).empty(); });
+  load_entry(entries_.add(paths));
+  if (runs.size() < 2) return;
+  for (Page* page : pages_)
+    page->compare_with(runs);
+}
 
 void MainWindow::load_entry(int index) {
   if (!entries_.has(index)) return;
@@ -29,9 +43,28 @@ void MainWindow::load_entry(int index) {
   }
 }
 
+void MainWindow::show_evidence(const Evidence& evidence) {
+  awaited_ = evidence;
+  const QString path = QDir::cleanPath(evidence.path);
+  const bool is_open = session_.run != nullptr && session_.run->trace != nullptr && session_.run->path == path;
+  if (evidence.path.isEmpty() || is_open) return show_awaited();
+  awaited_->path = path;
+  open({path});
+}
+
+void MainWindow::show_awaited() {
+  const Evidence evidence = *std::exchange(awaited_, std::nullopt);
+  show_page(evidence.page);
+  if (!evidence.name.isEmpty() && evidence.page != QLatin1String("timeline")) filter_bar_->set_name(evidence.name);
+  page().present(evidence);
+}
+
 void MainWindow::connect_loader() {
   new LoadStatus(*statusBar(), loader_);
   connect(&loader_, &Loader::started, banner_, &Banner::dismiss);
+  connect(&loader_, &Loader::started, this, [this](const QString& path) {
+    if (awaited_ && awaited_->path != path) awaited_.reset();  // something else is wanted by now
+  });
   connect(&loader_, &Loader::timeline_ready, this, [this](const RunPointer& run) {
     const bool of_experiment = entries_.at(loading_).is_of_experiment && session_.experiment != nullptr;
     set_session(of_experiment ? Session{run, session_.experiment, session_.comparison} : Session{run, {}, {}});
@@ -39,6 +72,7 @@ void MainWindow::connect_loader() {
   connect(&loader_, &Loader::run_loaded, this, [this](const RunPointer& run) {
     remember(run->path);
     show_warnings(run->trace->warnings);
+    if (awaited_ && awaited_->path == run->path) show_awaited();
   });
   connect(&loader_, &Loader::experiment_loaded, this, [this](const ExperimentPointer& experiment) {
     remember(experiment->path);

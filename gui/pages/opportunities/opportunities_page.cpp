@@ -6,11 +6,12 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "analyzer/base/text.h"
 #include "gui/pages/opportunities/opportunity_card.h"
-#include "gui/pages/opportunities/step_lanes.h"
 #include "gui/pages/opportunities/step_panel.h"
-#include "gui/pages/opportunities/step_timelines.h"
 #include "gui/widgets/elided_label.h"
+#include "gui/widgets/step_lanes.h"
+#include "gui/widgets/step_timelines.h"
 
 namespace swinscope::gui {
 namespace {
@@ -37,7 +38,7 @@ OpportunitiesPage::OpportunitiesPage(QWidget* parent)
       step_(new StepPanel(this)),
       message_(wrapped(this)),
       scroll_(new QScrollArea(this)),
-      timelines_(new StepTimelines(this)),
+      timelines_(new StepTimelines(QStringLiteral("Measured step"), QStringLiteral("Simulated step"), this)),
       card_column_(new QVBoxLayout) {
   build_layout();
   setFocusProxy(scroll_);
@@ -108,22 +109,11 @@ void OpportunitiesPage::showEvent(QShowEvent* event) {
   refresh();
 }
 
-// Those of the timeline that move what is seen.
-bool OpportunitiesPage::has(ActionId action) const {
-  using enum ActionId;
-  return action == kZoomIn || action == kZoomOut || action == kPanLeft || action == kPanRight || action == kFit;
-}
+bool OpportunitiesPage::has(ActionId action) const { return StepTimelines::moves(action); }
 
 bool OpportunitiesPage::can_perform(ActionId) const { return timelines_->has_pictures(); }
 
-void OpportunitiesPage::perform(ActionId action) {
-  constexpr double kZoomStep = 1.4;
-  constexpr double kPanStep = 0.15;  // of the width
-  if (action == ActionId::kFit) return timelines_->fit_all();
-  if (action == ActionId::kPanLeft || action == ActionId::kPanRight)
-    return timelines_->pan(action == ActionId::kPanLeft ? -kPanStep : kPanStep);
-  timelines_->zoom(action == ActionId::kZoomIn ? kZoomStep : 1 / kZoomStep);
-}
+void OpportunitiesPage::perform(ActionId action) { timelines_->move_by(action); }
 
 void OpportunitiesPage::invalidate() {
   is_stale_ = true;
@@ -155,7 +145,7 @@ void OpportunitiesPage::show_message(const QString& text) {
   message_->setVisible(!text.isEmpty());
   scroll_->setVisible(text.isEmpty());
   step_->setVisible(opportunities_.advice() != nullptr);
-  timelines_->show_step(opportunities_);
+  show_timelines();
   timelines_->setVisible(text.isEmpty() && timelines_->has_pictures());
   Q_EMIT changed();
 }
@@ -190,8 +180,8 @@ void OpportunitiesPage::add_cards(const Advice& advice) {
     card->set_figures_width(width);
   }
   // Below the cards, for the keyboard, too.
-  if (!cards_.empty()) setTabOrder(&cards_.back()->details(), &timelines_->measured());
-  setTabOrder(&timelines_->measured(), &timelines_->simulated());
+  if (!cards_.empty()) setTabOrder(&cards_.back()->details(), &timelines_->above());
+  setTabOrder(&timelines_->above(), &timelines_->below());
 }
 
 void OpportunitiesPage::show_abstained(const Advice& advice) {
@@ -208,7 +198,24 @@ void OpportunitiesPage::show_applied() {
   for (std::size_t i = 0; i < cards_.size(); ++i)
     cards_[i]->set_applied(opportunities_.is_applied(i));
   step_->show_step(opportunities_);
-  timelines_->show_step(opportunities_);
+  show_timelines();
+}
+
+// The step as it was measured above what was simulated last.
+void OpportunitiesPage::show_timelines() {
+  const std::shared_ptr<const StepPictures>& pictures = opportunities_.pictures();
+  if (pictures == nullptr) return timelines_->show_steps({}, {}, {});
+  const auto text = [](const StepPicture& picture) { return QString::fromStdString(format_duration(picture.step_ns)); };
+  const auto count = static_cast<std::int64_t>(opportunities_.applied_count());
+  const Advice* advice = opportunities_.advice();
+  const QString of = QStringLiteral("step %1 of rank %2").arg(pictures->step).arg(pictures->rank);
+  const QString what =
+      count > 0 ? QStringLiteral("Simulated, %1 applied").arg(QString::fromStdString(format_counted(count, "changes")))
+      : advice != nullptr && advice->has_recording_cost() ? QStringLiteral("Without the recorder's cost")
+                                                          : QStringLiteral("Replayed as it is");
+  timelines_->show_steps(
+      {{pictures, &pictures->measured}, QStringLiteral("Measured: %1, %2").arg(of, text(pictures->measured))},
+      {{pictures, &pictures->simulated}, QStringLiteral("%1: %2").arg(what, text(pictures->simulated))}, of);
 }
 
 void OpportunitiesPage::keep_named() {

@@ -51,6 +51,7 @@ class OpportunitiesPage : public Page {
   void add_cards(const Advice& advice);
   void show_abstained(const Advice& advice);
   void show_applied();
+  void show_timelines();
   void keep_named();
   void show_evidence(std::size_t index);
   void clear_cards();

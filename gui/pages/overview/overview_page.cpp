@@ -10,10 +10,11 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "analyzer/base/text.h"
-#include "analyzer/experiment/scaling.h"
+#include "analyzer/experiment/work_difference.h"
 #include "analyzer/report/registry.h"
 #include "analyzer/report/report.h"
+#include "analyzer/table/waterfall.h"
+#include "gui/pages/overview/figures.h"
 #include "gui/widgets/card.h"
 #include "gui/widgets/chart_widget.h"
 #include "gui/widgets/table_panel.h"
@@ -22,27 +23,11 @@
 namespace swinscope::gui {
 namespace {
 
-// Where the evidence of a figure is.
-constexpr const char* kOverview = "overview";
-constexpr const char* kTimeline = "timeline";
-constexpr const char* kKernels = "kernels";
-
 constexpr int kCardWidth = 180;   // pixels that a card needs
 constexpr int kChartWidth = 440;  // and a chart
 constexpr int kChartHeight = 290;
 constexpr int kMostCardColumns = 6;
 constexpr int kMostChartColumns = 3;
-
-const QString& not_recorded() {
-  static const QString text = QStringLiteral("not recorded");
-  return text;
-}
-
-QString percent(const std::optional<double>& share) {
-  return share ? QStringLiteral("%1 %").arg(100 * *share, 0, 'f', 1) : not_recorded();
-}
-
-QString duration(std::int64_t ns) { return QString::fromStdString(format_duration(ns)); }
 
 // Of a run's tables, by question, as the page of tables lists them.
 std::vector<std::string> keys_on_overview() {
@@ -53,6 +38,11 @@ std::vector<std::string> keys_on_overview() {
     }
   }
   return keys;
+}
+
+const Table* find_table(const Document& document, std::string_view key) {
+  const auto found = std::ranges::find(document.tables, key, &Table::key);
+  return found == document.tables.end() ? nullptr : &*found;
 }
 
 // Places widgets in rows of `columns`.
@@ -71,9 +61,12 @@ OverviewPage::OverviewPage(QWidget* parent)
       scroll_(new QScrollArea(this)),
       content_(new QWidget),
       headline_(new QLabel),
+      why_(new QLabel),
       notes_(new QLabel),
       card_grid_(new QGridLayout),
+      first_waterfall_(new QVBoxLayout),
       chart_grid_(new QGridLayout),
+      waterfall_column_(new QVBoxLayout),
       table_column_(new QVBoxLayout) {
   build_layout();
   setFocusProxy(scroll_);
@@ -95,14 +88,18 @@ void OverviewPage::build_layout() {
   large.setWeight(QFont::DemiBold);
   headline_->setFont(large);
   headline_->setObjectName(QStringLiteral("verdict"));
-  for (QLabel* label : {headline_, notes_}) {
+  why_->setObjectName(QStringLiteral("why"));
+  for (QLabel* label : {headline_, why_, notes_}) {
     label->setWordWrap(true);
     label->setTextFormat(Qt::PlainText);
     label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   }
   column->addWidget(headline_);
+  column->addWidget(why_);
   column->addLayout(card_grid_);
+  column->addLayout(first_waterfall_);
   column->addLayout(chart_grid_);
+  column->addLayout(waterfall_column_);
   column->addLayout(table_column_);
   column->addWidget(notes_);
   column->addStretch(1);
@@ -113,6 +110,8 @@ void OverviewPage::clear() {
   run_ = nullptr;
   experiment_ = nullptr;
   comparison_ = nullptr;
+  why_->clear();
+  why_->hide();
   headline_->setText(QStringLiteral("Open a trace, a run or an experiment: Ctrl+O, Ctrl+Shift+O, or drop it here."));
   notes_->clear();
   analyzing_.forget();
@@ -129,6 +128,7 @@ void OverviewPage::clear_widgets() {
   };
   drop(cards_);
   drop(charts_);
+  drop(chart_notes_);
   drop(tables_);
   drop(table_titles_);
   card_columns_ = chart_columns_ = 0;
@@ -182,7 +182,7 @@ void OverviewPage::show_experiment() {
   show_headline(experiment_->document);
   add_cards(figures_of(*experiment_));
   add_charts(experiment_->document);
-  add_tables(experiment_->document, {"points"});
+  add_tables(experiment_->document, {"points", "scaling_loss", "scaling_kernels", "pop"});
   reflow();
 }
 
@@ -198,8 +198,13 @@ void OverviewPage::show_comparison() {
 void OverviewPage::show_headline(const Document& document) {
   QStringList sentences;
   QStringList notes;
+  why_->clear();
   for (const std::string& line : document.headline) {
     const QString text = QString::fromStdString(line).trimmed();
+    if (find_table(document, "scaling_loss") != nullptr && &line == &document.headline[1]) {
+      why_->setText(text);
+      continue;
+    }
     const bool is_sentence = sentences.isEmpty() || text.startsWith(QStringLiteral("note: "));
     (is_sentence ? sentences : notes) << text;
   }
@@ -209,79 +214,13 @@ void OverviewPage::show_headline(const Document& document) {
     text += (text.isEmpty() ? QString() : QStringLiteral(" ")) + QString::fromStdString(note);
   notes << text;
   notes_->setText(notes.join(QLatin1Char('\n')));
-}
-
-std::vector<OverviewPage::Figure> OverviewPage::figures_of(const KeyFigures& f) const {
-  const QString step_note = f.step_ci_ns ? QStringLiteral("± %1, n = %2").arg(duration(*f.step_ci_ns)).arg(f.steps)
-                                         : QStringLiteral("n = %1 steps").arg(f.steps);
-  return {
-      {QStringLiteral("Images/s"), f.images_per_second ? QString::number(*f.images_per_second, 'g', 4) : not_recorded(),
-       QStringLiteral("of all ranks"), kTimeline},
-      {QStringLiteral("Step time"), f.step_ns ? duration(*f.step_ns) : not_recorded(),
-       f.step_ns ? step_note : QString(), kTimeline},
-      {QStringLiteral("GPU busy"), percent(f.gpu_busy), QStringLiteral("mean over devices"), kKernels},
-      {QStringLiteral("Exposed communication"),
-       f.gpu_busy && !f.exposed_communication ? QStringLiteral("none") : percent(f.exposed_communication),
-       QStringLiteral("of the devices' time"), kTimeline},
-      {QStringLiteral("Idle"), percent(f.idle), QStringLiteral("by cause: see the table"), kTimeline},
-      {QStringLiteral("Dropped records"), f.dropped ? QString::fromStdString(format_count(*f.dropped)) : not_recorded(),
-       f.dropped ? QStringLiteral("counted by the recorder") : QStringLiteral("not counted by the source"), kOverview},
-  };
-}
-
-// Those of the point with the most GPUs.
-std::vector<OverviewPage::Figure> OverviewPage::figures_of(const OpenedExperiment& experiment) const {
-  const Table& points = experiment.document.tables.front();
-  if (points.rows.empty()) return {};
-  const auto value = [&](const char* key) {
-    const std::size_t column = find_column(points, key);
-    const Cell& cell = points.rows.back()[column];
-    return std::holds_alternative<std::monostate>(cell)
-               ? not_recorded()
-               : QString::fromStdString(format_cell(cell, points.columns[column].unit));
-  };
-  // Half the width of the 95 % confidence interval, and the runs behind it.
-  const auto interval = [&](const char* key, const QString& otherwise) {
-    const bool is_missing = std::holds_alternative<std::monostate>(points.rows.back()[find_column(points, key)]);
-    return is_missing ? otherwise : QStringLiteral("± %1, n = %2").arg(value(key), value("repeats"));
-  };
-  const QString at = QStringLiteral("at %1 %2").arg(value("gpus"), QString::fromUtf8(counted_in(points).data()));
-  return {
-      {QStringLiteral("Images/s"), value("images_per_s"), at, kOverview},
-      {QStringLiteral("Step time"), value("step_ns"), interval("step_ci95_ns", QStringLiteral("one run: no interval")),
-       kOverview},
-      {QStringLiteral("Speedup"), value("speedup"), interval("speedup_ci95", at), kOverview},
-      {QStringLiteral("Parallel efficiency"), value("efficiency"), interval("efficiency_ci95", at), kOverview},
-      {QStringLiteral("GPU busy"), value("gpu_busy_percent"), at, kOverview},
-      {QStringLiteral("CPU"), value("cpu_util_percent"), QStringLiteral("of the cores allowed"), kOverview},
-  };
-}
-
-// The training time of each experiment at its point with the most GPUs.
-std::vector<OverviewPage::Figure> OverviewPage::figures_of(const OpenedComparison& comparison) const {
-  const Table& table = *std::ranges::find(comparison.document.tables, "comparison", &Table::key);
-  std::vector<Figure> figures;
-  for (const QString& name : comparison.names) {
-    const std::vector<Cell>* largest = nullptr;
-    for (const std::vector<Cell>& row : table.rows) {
-      if (std::get<std::string>(row.front()) == name.toStdString()) largest = &row;
-    }
-    if (largest == nullptr) continue;
-    const auto value = [&](const char* key) {
-      const std::size_t column = find_column(table, key);
-      return QString::fromStdString(format_cell((*largest)[column], table.columns[column].unit));
-    };
-    figures.push_back({name, value("train_time_ns"),
-                       QStringLiteral("training time at %1, efficiency %2").arg(value("gpus"), value("efficiency")),
-                       kOverview});
-  }
-  return figures;
+  why_->setVisible(!why_->text().isEmpty());
 }
 
 // Its recording, where the causes are; where there is none, its first timing run.
 void OverviewPage::open_point(std::size_t index) {
-  if (index >= experiment_->experiment.points.size()) return;
-  const ExperimentPoint& point = experiment_->experiment.points[index];
+  if (index >= experiment_->points.size()) return;
+  const ExperimentPoint& point = experiment_->points[index].point;
   const QString folder = QString::fromStdString(point.folder.string());
   if (point.tracing.empty() && point.timing.empty()) {
     Q_EMIT problem(
@@ -290,6 +229,20 @@ void OverviewPage::open_point(std::size_t index) {
   }
   const std::string run = point.tracing.empty() ? point.timing.front() : point.tracing;
   Q_EMIT open_requested({QDir(folder).filePath(QString::fromStdString(run))});
+}
+
+void OverviewPage::open_evidence(const Table& table, std::size_t row) {
+  const auto point = std::ranges::find(experiment_->points, text_in(table, row, "point"), &OpenedPoint::name);
+  if (point == experiment_->points.end()) return;
+  const std::string part = text_in(table, row, "part");
+  const std::string kernel = text_in(table, row, "kernel");
+  Evidence evidence =
+      kernel.empty() ? evidence_of_part(part, text_in(table, row, "largest")) : evidence_of_part({}, kernel);
+  // What is gone is seen where it was.
+  const bool is_of_base = part == "base_step" || text_in(table, row, "verdict") == change_name(ChangeVerdict::kGone);
+  const ExperimentPoint& traced = is_of_base ? experiment_->points[point->base].point : point->point;
+  evidence.path = QString::fromStdString((traced.folder / traced.tracing).string());
+  Q_EMIT evidence_requested(evidence);
 }
 
 void OverviewPage::open_series(const QString& name) {
@@ -307,9 +260,15 @@ void OverviewPage::add_cards(const std::vector<Figure>& figures) {
 }
 
 void OverviewPage::add_charts(const Document& document) {
-  for (ReportChart& chart : charts_of(document)) {
+  const std::vector<ReportChart> charts = charts_of(document);
+  for (const ReportChart& chart : charts) {
+    if (chart.chart.kind == ChartKind::kWaterfall) {
+      charts_.push_back(add_waterfall(chart, find_table(document, "scaling_loss"),
+                                      &chart == &charts.back() ? *first_waterfall_ : *waterfall_column_));
+      continue;
+    }
     auto* shown = new ChartWidget(content_);
-    shown->set_chart(std::move(chart.chart));
+    shown->set_chart(chart.chart);
     shown->setFixedHeight(kChartHeight);
     if (comparison_ != nullptr) {
       connect(shown, &ChartWidget::category_activated, this, [this, shown](int, int series) {
@@ -321,9 +280,46 @@ void OverviewPage::add_charts(const Document& document) {
               [this](int category) { open_point(static_cast<std::size_t>(category)); });
     } else {
       connect(shown, &ChartWidget::category_activated, this,
-              [this] { Q_EMIT page_requested(QString::fromUtf8(kTimeline)); });
+              [this] { Q_EMIT page_requested(QStringLiteral("timeline")); });
     }
     charts_.push_back(shown);
+  }
+}
+
+// `parts`: the table whose rows with the chart's name are its bars, in their order.
+ChartWidget* OverviewPage::add_waterfall(ReportChart chart, const Table* parts, QVBoxLayout& column) {
+  auto* shown = new ChartWidget(content_);
+  auto* note = new QLabel(QString::fromStdString(chart.note), content_);
+  note->setForegroundRole(QPalette::PlaceholderText);
+  note->setWordWrap(true);
+  shown->setFixedHeight(static_cast<int>(waterfall_height(chart.chart)));
+  shown->set_chart(chart.chart);
+  if (parts != nullptr) {
+    const Cell name = chart.table.rows.front().front();
+    const auto first = std::ranges::find(parts->rows, name, [](const auto& row) { return row.front(); });
+    connect(shown, &ChartWidget::category_activated, this,
+            [this, table = *parts, first = first - parts->rows.begin()](int category) {
+              open_evidence(table, static_cast<std::size_t>(first + category));
+            });
+  }
+  column.addWidget(shown);
+  column.addWidget(note);
+  chart_notes_.push_back(note);
+  return shown;
+}
+
+void OverviewPage::connect_rows(TablePanel& panel, const Table& table) {
+  const auto on_row = [&](auto action) {
+    connect(&panel, &TablePanel::row_activated, this, [action](int row) {
+      if (row >= 0) action(static_cast<std::size_t>(row));
+    });
+  };
+  if (experiment_ != nullptr && table.key == "points") {
+    on_row([this](std::size_t row) { open_point(row); });
+  } else if (experiment_ != nullptr) {
+    on_row([this, table](std::size_t row) { open_evidence(table, row); });
+  } else if (table.key == "comparison") {
+    on_row([this, table](std::size_t row) { open_series(QString::fromStdString(text_in(table, row, "series"))); });
   }
 }
 
@@ -339,18 +335,7 @@ void OverviewPage::add_tables(const Document& document, const std::vector<std::s
       panel->setFixedHeight(panel->horizontalHeader()->sizeHint().height() +
                             rows * panel->verticalHeader()->defaultSectionSize() +
                             panel->horizontalScrollBar()->sizeHint().height() + 4);
-      if (experiment_ != nullptr) {
-        connect(panel, &TablePanel::row_activated, this, [this](int row) {
-          if (row >= 0) open_point(static_cast<std::size_t>(row));
-        });
-      }
-      if (comparison_ != nullptr && key == "comparison") {
-        connect(panel, &TablePanel::row_activated, this, [this, table](int row) {
-          if (row >= 0)
-            open_series(
-                QString::fromStdString(std::get<std::string>(table.rows[static_cast<std::size_t>(row)].front())));
-        });
-      }
+      connect_rows(*panel, table);
       table_column_->addWidget(title);
       table_column_->addWidget(panel);
       table_titles_.push_back(title);
@@ -361,6 +346,8 @@ void OverviewPage::add_tables(const Document& document, const std::vector<std::s
 
 QString OverviewPage::verdict() const { return headline_->text(); }
 
+QString OverviewPage::why() const { return why_->text(); }
+
 bool OverviewPage::eventFilter(QObject* watched, QEvent* event) {
   if (event->type() == QEvent::Resize) reflow();
   return Page::eventFilter(watched, event);
@@ -369,10 +356,13 @@ bool OverviewPage::eventFilter(QObject* watched, QEvent* event) {
 void OverviewPage::reflow() {
   const int room = scroll_->viewport()->width();
   const int cards = std::clamp(room / kCardWidth, 1, kMostCardColumns);
-  const int most = std::clamp(static_cast<int>(charts_.size()), 1, kMostChartColumns);
+  std::vector<ChartWidget*> small;
+  std::ranges::copy_if(charts_, std::back_inserter(small),
+                       [](const ChartWidget* chart) { return chart->chart().kind != ChartKind::kWaterfall; });
+  const int most = std::clamp(static_cast<int>(small.size()), 1, kMostChartColumns);
   const int charts = std::clamp(room / kChartWidth, 1, most);
   if (cards != card_columns_) fill_rows(*card_grid_, cards_, cards);
-  if (charts != chart_columns_) fill_rows(*chart_grid_, charts_, charts);
+  if (charts != chart_columns_) fill_rows(*chart_grid_, small, charts);
   card_columns_ = cards;
   chart_columns_ = charts;
 }

@@ -2,6 +2,7 @@
 // several.
 #pragma once
 
+#include "analyzer/report/report.h"
 #include "gui/core/background.h"
 #include "gui/pages/page.h"
 
@@ -16,6 +17,7 @@ class Card;
 class ChartWidget;
 class TablePanel;
 class TableTitle;
+struct Figure;
 
 class OverviewPage : public Page {
   Q_OBJECT
@@ -28,6 +30,8 @@ class OverviewPage : public Page {
   void set_unfinished() override;
   bool is_settled() const override { return analyzing_.is_idle(); }
   QString verdict() const;
+  // Why the steps of an experiment's largest point take longer; empty where that is not known.
+  QString why() const;
   const std::vector<ChartWidget*>& charts() const { return charts_; }
   const std::vector<Card*>& cards() const { return cards_; }
   const std::vector<TablePanel*>& tables() const { return tables_; }
@@ -38,28 +42,23 @@ class OverviewPage : public Page {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
-  struct Figure {
-    QString title;
-    QString value;
-    QString note;
-    const char* page;  // where its evidence is
-  };
   void build_layout();
   void clear();
   void clear_widgets();
   void show_headline(const Document& document);
   void add_cards(const std::vector<Figure>& figures);
   void add_charts(const Document& document);
+  ChartWidget* add_waterfall(ReportChart chart, const Table* parts, QVBoxLayout& column);
   void add_tables(const Document& document, const std::vector<std::string>& keys);
+  void connect_rows(TablePanel& panel, const Table& table);
   void show_run();
   void show_analyzed(const AnalyzedRun& analyzed);
   void show_experiment();
   void show_comparison();
-  // The run of a point of the experiment: index into Experiment::points.
+  // The run of a point of the experiment: index into OpenedExperiment::points.
   void open_point(std::size_t point);
-  std::vector<Figure> figures_of(const KeyFigures& figures) const;
-  std::vector<Figure> figures_of(const OpenedExperiment& experiment) const;
-  std::vector<Figure> figures_of(const OpenedComparison& comparison) const;
+  // Where the evidence of a row of the tables "scaling_loss", "scaling_kernels" and "pop" is.
+  void open_evidence(const Table& table, std::size_t row);
   void open_series(const QString& name);
   void reflow();
 
@@ -72,12 +71,16 @@ class OverviewPage : public Page {
   QScrollArea* scroll_;
   QWidget* content_;
   QLabel* headline_;
+  QLabel* why_;
   QLabel* notes_;
   QGridLayout* card_grid_;
+  QVBoxLayout* first_waterfall_;  // that of the point which the headline is of
   QGridLayout* chart_grid_;
+  QVBoxLayout* waterfall_column_;
   QVBoxLayout* table_column_;
   std::vector<Card*> cards_;
   std::vector<ChartWidget*> charts_;
+  std::vector<QLabel*> chart_notes_;
   std::vector<TablePanel*> tables_;
   std::vector<TableTitle*> table_titles_;
   int card_columns_ = 0;

@@ -6,6 +6,7 @@
 #include <QLineEdit>
 #include <QSplitter>
 #include <QTreeWidget>
+#include <QTreeWidgetItemIterator>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -140,6 +141,17 @@ void TablePage::set_filter(const Filter& filter) {
   if (filter == filter_) return;
   filter_ = filter;
   count();
+}
+
+// The page with one analysis has nothing to choose.
+void TablePage::present(const Evidence& evidence) {
+  auto* list = findChild<QTreeWidget*>(QStringLiteral("analyses"));
+  const auto found = std::ranges::find(analyses(), evidence.analysis.toStdString(), &Analysis::key);
+  if (list == nullptr || found == analyses().end()) return;
+  for (QTreeWidgetItemIterator item(list); *item != nullptr; ++item) {
+    const QVariant index = (*item)->data(0, Qt::UserRole);
+    if (index.isValid() && index.toLongLong() == found - analyses().begin()) list->setCurrentItem(*item);
+  }
 }
 
 void TablePage::set_unfinished() {

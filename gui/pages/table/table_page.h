@@ -40,6 +40,7 @@ class TablePage : public Page {
   bool has(ActionId action) const override;
   bool can_perform(ActionId action) const override;
   void perform(ActionId action) override;
+  void present(const Evidence& evidence) override;
   bool is_settled() const override { return counting_.is_idle() && collecting_.is_idle(); }
 
   // As the list does.

@@ -8,6 +8,7 @@
 #include <QTabWidget>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <utility>
 
 #include "analyzer/base/text.h"
 #include "gui/core/area_tables.h"
@@ -109,6 +110,7 @@ void TimelinePage::connect_parts() {
   connect(search_, &SearchBar::searched, this, [this] {
     minimap_->set_ticks(search_->result().ticks);
     highlight();
+    if (std::exchange(goes_to_hit_, false)) go_to_hit(true);
     Q_EMIT changed();
   });
   connect(search_, &SearchBar::next_requested, this, &TimelinePage::go_to_hit);
@@ -194,6 +196,16 @@ bool TimelinePage::show_call(const Call& call) {
                                  : Interval{found.start_ns - margin, found.end_ns() + margin});
   view_->select(id);
   return true;
+}
+
+void TimelinePage::present(const Evidence& evidence) {
+  if (evidence.name.isEmpty()) return;
+  const bool is_found = search_->text() == evidence.name;
+  goes_to_hit_ = !is_found;
+  search_->start();
+  search_->set_text(evidence.name);
+  if (is_found) go_to_hit(true);
+  view_->setFocus();
 }
 
 QString TimelinePage::place() const {

@@ -34,6 +34,8 @@ class TimelinePage : public Page {
   void perform(ActionId action) override { commands_.at(action)(); }
   bool is_on(ActionId action) const override;
   bool show_call(const Call& call) override;
+  // The first hit of its name.
+  void present(const Evidence& evidence) override;
   bool is_settled() const override;
   QString place() const override;
   // The docks.
@@ -83,6 +85,7 @@ class TimelinePage : public Page {
   QString filter_name_;
   Selection selection_;  // by the filter
   bool is_path_on_ = false;
+  bool goes_to_hit_ = false;  // when the search is done
   QString path_text_;
 
   TimelineView* view_;

@@ -66,6 +66,44 @@ TEST_F(ReportCommand, AnExperimentHasTheOpportunitiesOfItsLargestTracedPoint) {
   EXPECT_THAT(html, HasSubstr(">fusable with</th>"));
 }
 
+// Why steps take longer: as a waterfall and with what the terminal has of it, behind the charts of the scaling.
+TEST_F(ReportCommand, AnExperimentSaysWhyItsStepsTakeLonger) {
+  const std::string experiment = (recording().parent_path() / "swinscope_swin_large_weak_2gpu").string();
+  const std::string html = report(experiment, "r.html");
+  const std::size_t scaling = html.find("Parallel efficiency from 1 at 1 to ");
+  const std::size_t waterfall = html.find("Why steps take longer, per step: 2 GPUs</title>");
+  const std::size_t kernels = html.find("<h3>Kernels whose time changed most, per step</h3>");
+  EXPECT_LT(scaling, waterfall);
+  EXPECT_LT(waterfall, kernels);
+  EXPECT_LT(kernels, html.find("<h3>Parallel efficiency by POP&#39;s factors</h3>"));
+  EXPECT_LT(html.find("2 GPUs lose "), scaling) << "in the verdict";
+  const auto parts = run_json({"analyze", experiment})["data"]["scaling_loss"];
+  ASSERT_GT(parts.size(), 3U);
+  for (const auto& part : parts)
+    EXPECT_THAT(html, HasSubstr("<td class=\"t\">" + part["what"].get<std::string>() + "</td><td data-v=\"" +
+                                std::to_string(part["time_ns"].get<std::int64_t>()) + "\">"));
+  EXPECT_THAT(report(experiment, "r.md"), HasSubstr("-why-steps-take-longer-per-step-2-gpus.svg)"));
+}
+
+// Two runs: what `compare` says of them comes first, then each of them.
+TEST_F(ReportCommand, RunsAreCompared) {
+  const std::filesystem::path ladder = recording().parent_path() / "swinscope_swin_large_train_ladder";
+  const std::string eager = (ladder / "eager.db").string();
+  const std::string attention = (ladder / "attention.db").string();
+  const auto said = run_json({"compare", eager, attention});
+  for (const char* file : {"r.json", "r.html", "r.md"})
+    ASSERT_EQ(run({"report", eager, attention, "-o", file}).status, 0);
+  EXPECT_EQ(nlohmann::json::parse(read_file(folder() / "r.json")), said);
+  const std::string html = read_file(folder() / "r.html");
+  const std::size_t compared = html.find("<h2>Runs beside each other</h2>");
+  ASSERT_NE(compared, std::string::npos);
+  EXPECT_LT(compared, html.find("eager.db: Where the time goes</h2>"));
+  EXPECT_LT(html.find("attention.db: 307.7 ms less per step than eager.db"), compared) << "in the verdict";
+  EXPECT_LT(html.find("Why steps take longer or shorter, per step: attention.db</title>"),
+            html.find("<h3>Layers whose time changed most, per step</h3>"));
+  EXPECT_THAT(read_file(folder() / "r.md"), HasSubstr("### Kernels whose time changed most, per step"));
+}
+
 TEST_F(ReportCommand, NamesAreTextNotMarkup) {
   write("t.json", kineto({kineto_kernel("<script>", "1", "5"), kineto_kernel("a </script><b>", "9", "5")}));
   const std::string html = report("t.json", "r.html");
@@ -90,7 +128,8 @@ TEST_F(ReportCommand, RefusesAndKeepsWhatIsThere) {
   EXPECT_EQ(read_file(folder() / "kept.html"), "mine");
   EXPECT_EQ(run({"report", recording(), "-o", "kept.html", "--force"}).status, 0);
   EXPECT_EQ(run({"report", recording(), "-o", "r.pdf"}).status, 2);
-  EXPECT_EQ(run({"report", recording(), recording(), "-o", "r.csv"}).status, 2);
+  const std::string experiment = (recording().parent_path() / "swinscope_swin_large_weak_2gpu").string();
+  EXPECT_EQ(run({"report", recording(), experiment, "-o", "r.csv"}).status, 2);
   EXPECT_EQ(run({"report", "none", "-o", "r.html"}).status, 3);
 }
 

@@ -1,10 +1,12 @@
 // An experiment: its scaling on the first page, and from a point to the run behind it.
 #include <QComboBox>
+#include <tuple>
 
 #include <gmock/gmock.h>
 
 #include "analyzer/importers/import.h"
 #include "analyzer/table/render.h"
+#include "gui/widgets/calls_panel.h"
 #include "gui/widgets/card.h"
 #include "gui/widgets/chart_widget.h"
 #include "gui/widgets/table_panel.h"
@@ -39,6 +41,31 @@ class ExperimentTest : public WindowTest {
     add(2, {ddp / "rank0.kineto.json.gz", ddp / "rank1.kineto.json.gz"});
     write_experiment(experiment);
     return experiment.folder;
+  }
+
+  gui::ChartWidget& waterfall_of_overview() {
+    for (gui::ChartWidget* chart : overview().charts()) {
+      if (chart->chart().kind == ChartKind::kWaterfall) return *chart;
+    }
+    throw std::runtime_error("no waterfall");
+  }
+  gui::TablePanel* table_of_overview(const char* title) {
+    for (gui::TablePanel* panel : overview().tables()) {
+      if (panel->accessibleName() == QLatin1String(title)) return panel;
+    }
+    return nullptr;
+  }
+  // With the mouse, where its row is.
+  void click_row(gui::ChartWidget& chart, std::size_t row) {
+    const QString wanted = QString::fromStdString(chart.chart().categories[row]) + QLatin1Char(':');
+    for (int y = 0; y < chart.height(); ++y) {
+      const QPoint place(chart.width() / 4, y);
+      if (!chart.text_at(place).startsWith(wanted)) continue;
+      QTest::mouseClick(&chart, Qt::LeftButton, {}, place + QPoint(0, 4));
+      settle();
+      return;
+    }
+    FAIL() << "no row " << row;
   }
 };
 
@@ -110,6 +137,71 @@ TEST_F(ExperimentTest, APointAndItsTracedRunShowTheSameFigures) {
     EXPECT_EQ(cell("Time breakdown", "idle %", row), shown("breakdown", "idle_percent", Unit::kPercent));
     EXPECT_EQ(cell("Steps", "step time", row), shown("steps", "step_ns", Unit::kDuration));
   }
+}
+
+// Why steps take longer: the sentence, a bar for each part with the value of the table, and from a bar to its kernel.
+TEST_F(ExperimentTest, FromTheExperimentToTheKernelThatCostsTheMost) {
+  const std::filesystem::path path =
+      std::filesystem::path(SWINSCOPE_SOURCE_DIR) / "data" / "swinscope_swin_large_weak_2gpu";
+  const nlohmann::json parts = run_json({"analyze", path.string()})["data"]["scaling_loss"];
+  nlohmann::json largest = parts[0];  // of the parts that kernels are the cause of
+  largest["largest_ns"] = 0;
+  std::size_t row = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const bool is_larger = parts[i]["largest_ns"].is_number() && parts[i]["largest_ns"] > largest["largest_ns"];
+    if (is_larger) std::tie(largest, row) = std::pair(parts[i], i);
+  }
+  open(path);
+  EXPECT_THAT(overview().why().toStdString(), testing::StartsWith("2 GPUs lose 2.056 ms a step over 1 GPU"));
+  gui::ChartWidget& waterfall = waterfall_of_overview();
+  ASSERT_EQ(waterfall.chart().categories.size(), parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    EXPECT_EQ(*waterfall.chart().series.front().values[i], parts[i]["time_ns"].get<double>() / 1e6);
+
+  click_row(waterfall, row);  // the first click
+  ASSERT_NE(window_.run(), nullptr) << banner();
+  EXPECT_EQ(window_.run()->path, qt(path / "gpus2" / "tracing"));
+  EXPECT_EQ(window_.page_id(), QStringLiteral("kernels"));
+  const auto name = QString::fromStdString(largest["largest"].get<std::string>());
+  EXPECT_GE(kernels().table().model()->rowCount(), 1);
+  EXPECT_TRUE(kernels().table().text_at(0, "name").contains(name));
+  EXPECT_THAT(window_.breadcrumbs().toStdString(), HasSubstr("filtered"));
+  ASSERT_FALSE(kernels().calls().calls().empty());
+  window_.action(ActionId::kNextOccurrence).trigger();  // and the second
+  EXPECT_EQ(window_.page_id(), QStringLiteral("timeline"));
+  EXPECT_TRUE(timeline().detail(QStringLiteral("name")).contains(name))
+      << timeline().detail(QStringLiteral("name")).toStdString();
+}
+
+// What no kernel is the cause of has its evidence in a table.
+TEST_F(ExperimentTest, OtherPartsLeadToTheTableThatSaysMore) {
+  const std::filesystem::path path =
+      std::filesystem::path(SWINSCOPE_SOURCE_DIR) / "data" / "swinscope_swin_large_weak_2gpu";
+  open(path);
+  gui::ChartWidget& waterfall = waterfall_of_overview();
+  const auto& categories = waterfall.chart().categories;
+  const auto gaps = std::ranges::find(categories, "gaps between kernels launched in time") - categories.begin();
+  waterfall.setFocus();
+  for (std::ptrdiff_t i = 0; i <= gaps; ++i)
+    QTest::keyClick(&waterfall, Qt::Key_Down);
+  QTest::keyClick(&waterfall, Qt::Key_Return);
+  settle();
+  EXPECT_EQ(window_.page_id(), QStringLiteral("tables"));
+  EXPECT_THAT(tables().title().text().toStdString(), testing::StartsWith("Idle, by cause"));
+  EXPECT_EQ(window_.run()->path, qt(path / "gpus2" / "tracing"));
+
+  open(path);
+  gui::TablePanel* kernels_of_point = table_of_overview("Kernels whose time changed most, per step");
+  ASSERT_NE(kernels_of_point, nullptr);
+  Q_EMIT kernels_of_point->row_activated(0);
+  settle();
+  EXPECT_EQ(window_.page_id(), QStringLiteral("kernels"));
+  EXPECT_TRUE(kernels().table().text_at(0, "name").contains(QStringLiteral("sum_parts_kernel")));
+  open(path);
+  ASSERT_NE(table_of_overview("Parallel efficiency by POP's factors"), nullptr);
+  Q_EMIT table_of_overview("Parallel efficiency by POP's factors")->row_activated(0);
+  settle();
+  EXPECT_EQ(window_.run()->path, qt(path / "gpus1" / "tracing"));
 }
 
 // A folder of experiments: each of the thesis's figures, a line for each experiment, and from there into one of them.

@@ -14,11 +14,11 @@
 
 #include "analyzer/base/text.h"
 #include "gui/pages/opportunities/opportunity_card.h"
-#include "gui/pages/opportunities/step_lanes.h"
 #include "gui/pages/opportunities/step_panel.h"
-#include "gui/pages/opportunities/step_timelines.h"
 #include "gui/widgets/elided_label.h"
 #include "gui/widgets/interval_bar.h"
+#include "gui/widgets/step_lanes.h"
+#include "gui/widgets/step_timelines.h"
 #include "tests/integration/gui/support.h"
 
 namespace swinscope::tests {
@@ -159,45 +159,45 @@ TEST_F(OpportunitiesPageTest, BothStepsStandAboveEachOther) {
   ASSERT_TRUE(both.isVisible());
   for (int i = 0; i < 3; ++i)  // what is shown asks for its place in events of its own
     QCoreApplication::processEvents();
-  EXPECT_LE(both.measured().mapTo(&both, QPoint(0, both.measured().height())).y(), both.simulated().y());
-  EXPECT_EQ(both.measured().lanes_rect().left(), both.simulated().lanes_rect().left());
-  const QImage measured = pixels_of(both.measured());
-  const QImage simulated = pixels_of(both.simulated());
+  EXPECT_LE(both.above().mapTo(&both, QPoint(0, both.above().height())).y(), both.below().y());
+  EXPECT_EQ(both.above().lanes_rect().left(), both.below().lanes_rect().left());
+  const QImage measured = pixels_of(both.above());
+  const QImage simulated = pixels_of(both.below());
   const Interval seen = both.seen();
-  for (const gui::StepLanes* lanes : {&both.measured(), &both.simulated()}) {
+  for (const gui::StepLanes* lanes : {&both.above(), &both.below()}) {
     EXPECT_FALSE(lanes->accessibleName().isEmpty());
     EXPECT_THAT(lanes->accessibleDescription().toStdString(), HasSubstr(" GPU events on "));
   }
 
   click(card(0).apply());
   settle();
-  EXPECT_NE(pixels_of(both.simulated()), simulated);
-  EXPECT_THAT(both.simulated().heading().toStdString(), HasSubstr("Simulated, 1 change applied: "));
-  EXPECT_LT(both.simulated().picture()->step_ns, both.measured().picture()->step_ns);
+  EXPECT_NE(pixels_of(both.below()), simulated);
+  EXPECT_THAT(both.below().heading().toStdString(), HasSubstr("Simulated, 1 change applied: "));
+  EXPECT_LT(both.below().picture()->step_ns, both.above().picture()->step_ns);
   click(card(0).apply());
   settle();
   EXPECT_EQ(both.seen(), seen);
-  EXPECT_EQ(pixels_of(both.simulated()), simulated);
+  EXPECT_EQ(pixels_of(both.below()), simulated);
 
   opportunities().step().apply_all().click();
   settle();
-  EXPECT_GT(both.measured().picture()->falling_away(), 100U);
-  EXPECT_NE(pixels_of(both.measured()), measured) << "what falls away is hatched";
-  EXPECT_THAT(both.measured().accessibleDescription().toStdString(), HasSubstr(" of the events fall away"));
+  EXPECT_GT(both.above().picture()->falling_away(), 100U);
+  EXPECT_NE(pixels_of(both.above()), measured) << "what falls away is hatched";
+  EXPECT_THAT(both.above().accessibleDescription().toStdString(), HasSubstr(" of the events fall away"));
 
   const Interval all = both.seen();
-  both.simulated().setFocus();
-  QTest::keyClick(&both.simulated(), Qt::Key_W);
+  both.below().setFocus();
+  QTest::keyClick(&both.below(), Qt::Key_W);
   EXPECT_LT(both.seen().length(), all.length());
   const Interval zoomed = both.seen();
-  QTest::keyClick(&both.measured(), Qt::Key_D);
+  QTest::keyClick(&both.above(), Qt::Key_D);
   EXPECT_GT(both.seen().begin_ns, zoomed.begin_ns);
-  QTest::keyClick(&both.measured(), Qt::Key_0);
+  QTest::keyClick(&both.above(), Qt::Key_0);
   EXPECT_EQ(both.seen(), all);
-  const QPointF middle = both.simulated().lanes_rect().center();
-  QWheelEvent wheel(middle, both.simulated().mapToGlobal(middle), {}, {0, 240}, Qt::NoButton, Qt::NoModifier,
+  const QPointF middle = both.below().lanes_rect().center();
+  QWheelEvent wheel(middle, both.below().mapToGlobal(middle), {}, {0, 240}, Qt::NoButton, Qt::NoModifier,
                     Qt::NoScrollPhase, false);
-  QCoreApplication::sendEvent(&both.simulated(), &wheel);
+  QCoreApplication::sendEvent(&both.below(), &wheel);
   EXPECT_LT(both.seen().length(), all.length());
 }
 

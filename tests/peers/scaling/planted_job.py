@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """A data-parallel job with a fault of known size, for check_planted.py.
 
-usage: torchrun --nproc_per_node N planted_job.py [--plant FAULT] [--ms X] [--on RANK] [--steps S]
+usage: torchrun --nproc_per_node N planted_job.py [--plant FAULT] [--ms X] [--on RANK] [--steps S] [--overlap]
 
-  none     steps as they are: eight linear layers, DistributedDataParallel over NCCL, a spin of --spin-ms, synchronized
+  none     steps as they are: eight linear layers, a spin of --spin-ms, gradients summed up over NCCL when all are there,
+           synchronized
   host     the host of the rank is busy for X ms before it launches the forward
   input    the rank's batch comes X ms late
   kernel   the rank's spin takes X ms longer
   launch   each of 40 small launches of the rank comes X / 40 ms late
   all      as kernel, on every rank, but only where there are several
 
-A fault is the same in every step.
+A fault is the same in every step. --overlap sums up the gradients beside the backward pass (DistributedDataParallel): a rank that
+waits then slows its own kernels, since the collective that spins takes their multiprocessors.
 """
 import argparse
 import json
@@ -48,7 +50,8 @@ class Job:
         layers = [torch.nn.Linear(2048, 2048) for _ in range(8)]
         model = torch.nn.Sequential(*layers).cuda()
         ddp = torch.nn.parallel.DistributedDataParallel
-        self.model = ddp(model, device_ids=[torch.cuda.current_device()]) if self.world > 1 else model
+        self.overlap = arguments.overlap and self.world > 1
+        self.model = ddp(model, device_ids=[torch.cuda.current_device()]) if self.overlap else model
         self.optimizer = torch.optim.AdamW(model.parameters(), fused=True)
         self.batch = torch.randn(4096, 2048, device="cuda")
         self.small = torch.zeros(1024, device="cuda")
@@ -72,6 +75,9 @@ class Job:
         torch.cuda._sleep(self.spin_cycles + (self.more_cycles if self.plants in ("kernel", "all") else 0))
         self.optimizer.zero_grad(set_to_none=True)
         self.model(self.batch).square().mean().backward()
+        if self.world > 1 and not self.overlap:
+            gradients = torch.cat([p.grad.view(-1) for p in self.model.parameters()])
+            dist.all_reduce(gradients)
         self.optimizer.step()
         torch.cuda.synchronize()
 
@@ -83,6 +89,7 @@ def main():
     parser.add_argument("--spin-ms", type=float, default=4)
     parser.add_argument("--on", type=int, default=1)
     parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--overlap", action="store_true")
     arguments = parser.parse_args()
     dist.init_process_group("nccl")
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))

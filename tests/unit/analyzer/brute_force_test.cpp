@@ -233,8 +233,14 @@ class Oracle {
         return true;
     return false;
   }
-  bool waits_for_data(std::uint64_t thread, std::int64_t t) const {
-    return is_thread_in(rank_.ranges, rank_.range_lanes, "data", thread, t);
+  // For half of the time, which is counted; of none, at that moment.
+  bool waits_for_data(std::uint64_t thread, std::int64_t begin_ns, std::int64_t end_ns) const {
+    const auto waits = [&](std::int64_t t) { return is_thread_in(rank_.ranges, rank_.range_lanes, "data", thread, t); };
+    if (end_ns <= begin_ns) return waits(begin_ns);
+    std::int64_t waited = 0;
+    for (std::int64_t t = begin_ns; t < end_ns; ++t)
+      waited += waits(t) ? 1 : 0;
+    return 2 * waited >= end_ns - begin_ns;
   }
   std::uint64_t thread_of(EventIndex launch) const { return rank_.api_lanes[rank_.api.lane[launch]].global_tid; }
 
@@ -247,7 +253,8 @@ class Oracle {
     if (launch == kNoEvent) return idle.other_ns;
     const std::uint64_t thread = thread_of(launch);
     if (next == kNoEvent) {
-      const bool waits = waits_for_data(thread, gap_ns) || waits_for_data(make_global_tid(kTestPid, 1), gap_ns);
+      const bool waits = waits_for_data(thread, gap_ns, window.end_ns) ||
+                         waits_for_data(make_global_tid(kTestPid, 1), gap_ns, window.end_ns);
       return waits ? idle.input_ns : idle.host_ns;
     }
     if (rank_.api.start_ns[launch] < gap_ns) {
@@ -256,7 +263,7 @@ class Oracle {
           before != kNoEvent && communicates(before) && rank_.gpu.lane[before] != rank_.gpu.lane[next];
       return communicates(next) || after_one ? idle.communication_ns : idle.dependency_ns;
     }
-    if (waits_for_data(thread, gap_ns)) return idle.input_ns;
+    if (waits_for_data(thread, gap_ns, rank_.api.start_ns[launch])) return idle.input_ns;
     const bool blocks = is_thread_in(rank_.api, rank_.api_lanes, "cudaStreamSynchronize", thread, gap_ns);
     return blocks ? idle.synchronization_ns : idle.host_ns;
   }

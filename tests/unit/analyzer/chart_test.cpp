@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "analyzer/table/svg.h"
+#include "analyzer/table/waterfall.h"
 #include "store/error.h"
 
 namespace swinscope {
@@ -88,15 +89,57 @@ TEST(ChartLayout, StackedBarsStandOnEachOther) {
   EXPECT_GT(bars[1].y, 0);
 }
 
+// Marks with a text beside the bars of a waterfall, from the top.
+std::vector<std::string> texts_at(const ChartLayout& layout, Anchor anchor) {
+  std::vector<std::string> texts;
+  for (const Mark& mark : layout.marks) {
+    if (mark.shape == MarkShape::kText && mark.role == MarkRole::kText && mark.anchor == anchor)
+      texts.push_back(mark.text);
+  }
+  return texts;
+}
+
 TEST(ChartLayout, AWaterfallAddsUp) {
   const ChartLayout layout = lay_out(
       chart_of(ChartKind::kWaterfall, {"T(1)", "communication", "overlap", "T(2)"}, {{10, 5, -3, 12}}), 400, 300);
   const auto bars = series_marks(layout, MarkShape::kRect);
   ASSERT_EQ(bars.size(), 4U);
-  EXPECT_NEAR(bars[1].y2, bars[0].y, 1e-9) << "the loss begins where the first bar ends";
-  EXPECT_NEAR(bars[2].y, bars[1].y, 1e-9) << "the gain goes down from there";
-  EXPECT_NEAR(bars[3].y, bars[2].y2, 1e-9) << "and the sum is as high as what it came to";
-  EXPECT_NEAR(bars[3].y2, bars[0].y2, 1e-9);
+  EXPECT_NEAR(bars[1].x, bars[0].x2, 1e-9) << "the loss begins where the first bar ends";
+  EXPECT_NEAR(bars[2].x2, bars[1].x2, 1e-9) << "the gain goes back from there";
+  EXPECT_NEAR(bars[3].x2, bars[2].x, 1e-9) << "and the sum is as long as what it came to";
+  EXPECT_NEAR(bars[3].x, bars[0].x, 1e-9);
+  EXPECT_LT(bars[0].y2, bars[1].y) << "a row each, from the top";
+  EXPECT_NE(bars[1].series, bars[2].series) << "losses and gains differ";
+  EXPECT_THAT(texts_at(layout, Anchor::kStart), ElementsAre("10.00", "+5.000", "-3.000", "12.00"));
+  EXPECT_THAT(texts_at(layout, Anchor::kEnd), ElementsAre("T(1)", "communication", "overlap", "T(2)"));
+}
+
+// Levels are 34.74 to 36.80, so the axis begins at 34.74 - 2.06 / 2 = 33.71 or before it: 33.5, of ticks 0.5 apart.
+TEST(ChartLayout, AWaterfallOfSmallPartsDoesNotBeginAtZero) {
+  const Chart chart =
+      chart_of(ChartKind::kWaterfall, {"T(1)", "transfer", "rest", "T(2)"}, {{34.74, 0.37, 1.69, 36.8}});
+  EXPECT_DOUBLE_EQ(waterfall_begin(chart), 33.5);
+  const auto bars = series_marks(lay_out(chart, 900, waterfall_height(chart)), MarkShape::kRect);
+  const double pixels_a_unit = (bars[3].x2 - bars[0].x2) / (36.8 - 34.74);
+  EXPECT_NEAR(bars[1].x2 - bars[1].x, 0.37 * pixels_a_unit, 1e-9);
+  EXPECT_NEAR(bars[0].x2 - bars[0].x, (34.74 - 33.5) * pixels_a_unit, 1e-9);
+  EXPECT_GT(bars[1].x2 - bars[1].x, 30) << "1 % of the step is seen";
+  EXPECT_EQ(waterfall_begin(chart_of(ChartKind::kWaterfall, {"a", "b", "c"}, {{344, -300, 44}})), 0);
+  EXPECT_EQ(waterfall_begin(chart_of(ChartKind::kWaterfall, {"a", "c"}, {{344, 344}})), 0);
+}
+
+// A bar of a millionth of the axis can be pointed at: its row stands for it.
+TEST(ChartLayout, ARowOfAWaterfallStandsForItsBar) {
+  const ChartLayout layout =
+      lay_out(chart_of(ChartKind::kWaterfall, {"a", "b", "c"}, {{100, 0.0001, 100.0001}}), 400, 200);
+  std::vector<int> categories;
+  for (const Mark& mark : layout.marks) {
+    if (mark.role != MarkRole::kReach) continue;
+    categories.push_back(mark.category);
+    EXPECT_EQ(mark.x, 0);
+    EXPECT_EQ(mark.x2, layout.width);
+  }
+  EXPECT_THAT(categories, ElementsAre(0, 1, 2));
 }
 
 TEST(ChartLayout, LinesSkipWhatIsMissingAndCarryTheirIntervals) {

@@ -85,6 +85,21 @@ TEST(StepPictures, AreOfTheStepOfMedianLength) {
   EXPECT_EQ(text_of(pictures.measured), "stream 7: ampere_sgemm_128x64_tn 5..205; stream 8: layer_norm_kernel 9..19");
   EXPECT_EQ(text_of(pictures.simulated), text_of(pictures.measured));
   EXPECT_EQ(pictures.simulated.step_ns, pictures.measured.step_ns);
+  // Without a replay the same step is found, and looks the same.
+  const std::optional<MeasuredStep> measured = median_step(RunFacts(trace, {}));
+  ASSERT_TRUE(measured.has_value());
+  EXPECT_EQ(measured->step, 3);
+  EXPECT_EQ(measured->rank, pictures.rank);
+  EXPECT_EQ(text_of(measured->picture), text_of(pictures.measured));
+  EXPECT_EQ(measured->picture.step_ns, pictures.measured.step_ns);
+  EXPECT_EQ(measured->picture.idle_ns, pictures.measured.idle_ns);
+}
+
+TEST(StepPictures, ThereIsNoneWithoutSteps) {
+  test::HandTrace hand;
+  hand.add_rank().launch(kGemm, 0, 5, 10);
+  const Trace trace = hand.build();
+  EXPECT_FALSE(median_step(RunFacts(trace, {})).has_value());
 }
 
 }  // namespace

@@ -1,13 +1,12 @@
-#include "gui/pages/opportunities/step_timelines.h"
+#include "gui/widgets/step_timelines.h"
 
 #include <QPainter>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
 
-#include "analyzer/base/text.h"
 #include "gui/core/time_axis.h"
-#include "gui/pages/opportunities/step_lanes.h"
+#include "gui/widgets/step_lanes.h"
 #include "gui/widgets/theme.h"
 
 namespace swinscope::gui {
@@ -16,19 +15,15 @@ namespace {
 constexpr int kRulerHeight = 22;
 constexpr int kTickWidth = 110;  // room for the longest label
 
-QString text_of(std::int64_t ns) { return QString::fromStdString(format_duration(ns)); }
-
 }  // namespace
 
-StepTimelines::StepTimelines(QWidget* parent)
-    : QWidget(parent),
-      measured_(new StepLanes(QStringLiteral("Measured step"), this)),
-      simulated_(new StepLanes(QStringLiteral("Simulated step"), this)) {
+StepTimelines::StepTimelines(const QString& above, const QString& below, QWidget* parent)
+    : QWidget(parent), above_(new StepLanes(above, this)), below_(new StepLanes(below, this)) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, kRulerHeight, 0, 4);
   column->setSpacing(2);
-  for (StepLanes* lanes : {measured_, simulated_}) {
+  for (StepLanes* lanes : {above_, below_}) {
     column->addWidget(lanes);
     connect(lanes, &StepLanes::zoom_requested, this, &StepTimelines::zoom_at);
     connect(lanes, &StepLanes::pan_requested, this,
@@ -37,41 +32,28 @@ StepTimelines::StepTimelines(QWidget* parent)
   }
 }
 
-void StepTimelines::show_step(const Opportunities& opportunities) {
+void StepTimelines::show_steps(const Shown& above, const Shown& below, const QString& of) {
   const bool saw_all = !has_pictures() || sees_all();  // which may become longer or shorter
-  pictures_ = opportunities.pictures();
-  if (pictures_ == nullptr) {
-    measured_->set_picture(nullptr, {});
-    simulated_->set_picture(nullptr, {});
-    return;
-  }
-  const auto count = static_cast<std::int64_t>(opportunities.applied_count());
-  const QString of = QStringLiteral("step %1 of rank %2").arg(pictures_->step).arg(pictures_->rank);
-  measured_->set_picture(&pictures_->measured,
-                         QStringLiteral("Measured: %1, %2").arg(of, text_of(pictures_->measured.step_ns)));
-  const Advice* advice = opportunities.advice();
-  const bool is_unrecorded = advice != nullptr && advice->has_recording_cost();
-  const QString what =
-      count > 0 ? QStringLiteral("Simulated, %1 applied").arg(QString::fromStdString(format_counted(count, "changes")))
-      : is_unrecorded ? QStringLiteral("Without the recorder's cost")
-                      : QStringLiteral("Replayed as it is");
-  simulated_->set_picture(&pictures_->simulated,
-                          QStringLiteral("%1: %2").arg(what, text_of(pictures_->simulated.step_ns)));
-  const int header = std::max(measured_->wanted_header_width(), simulated_->wanted_header_width());
-  measured_->set_header_width(header);
-  simulated_->set_header_width(header);
-  if (saw_all || step_ != pictures_->step) {
+  above_picture_ = above.picture;
+  below_picture_ = below.picture;
+  above_->set_picture(above_picture_.get(), above.heading);
+  below_->set_picture(below_picture_.get(), below.heading);
+  if (!has_pictures()) return;
+  const int header = std::max(above_->wanted_header_width(), below_->wanted_header_width());
+  above_->set_header_width(header);
+  below_->set_header_width(header);
+  if (saw_all || of != of_) {
     fit_all();
   } else {
     set_view(resized(view_, view_pixels()));
   }
-  step_ = pictures_->step;
+  of_ = of;
 }
 
 // Both steps, however long.
 Interval StepTimelines::span() const {
-  if (pictures_ == nullptr) return {0, 1};
-  return {0, std::max<std::int64_t>({1, pictures_->measured.step_ns, pictures_->simulated.step_ns})};
+  if (!has_pictures()) return {0, 1};
+  return {0, std::max<std::int64_t>({1, above_picture_->step_ns, below_picture_->step_ns})};
 }
 
 int StepTimelines::view_pixels() const {
@@ -79,15 +61,15 @@ int StepTimelines::view_pixels() const {
 }
 
 QRect StepTimelines::ruler_rect() const {
-  return {measured_->header_width(), 0, width() - measured_->header_width(), kRulerHeight};
+  return {above_->header_width(), 0, width() - above_->header_width(), kRulerHeight};
 }
 
 bool StepTimelines::sees_all() const { return view_ == clamped(fit(span(), view_.width), span()); }
 
 void StepTimelines::set_view(const Viewport& view) {
   view_ = clamped(view, span());
-  measured_->set_view(view_);
-  simulated_->set_view(view_);
+  above_->set_view(view_);
+  below_->set_view(view_);
   update();
 }
 
@@ -102,6 +84,20 @@ void StepTimelines::pan(double widths) {
 }
 
 void StepTimelines::fit_all() { set_view(fit(span(), view_pixels())); }
+
+bool StepTimelines::moves(ActionId action) {
+  using enum ActionId;
+  return action == kZoomIn || action == kZoomOut || action == kPanLeft || action == kPanRight || action == kFit;
+}
+
+void StepTimelines::move_by(ActionId action) {
+  constexpr double kZoomStep = 1.4;
+  constexpr double kPanStep = 0.15;  // of the width
+  if (action == ActionId::kFit) return fit_all();
+  if (action == ActionId::kPanLeft || action == ActionId::kPanRight)
+    return pan(action == ActionId::kPanLeft ? -kPanStep : kPanStep);
+  zoom(action == ActionId::kZoomIn ? kZoomStep : 1 / kZoomStep);
+}
 
 void StepTimelines::resizeEvent(QResizeEvent*) {
   if (!has_pictures()) return;

@@ -1,4 +1,4 @@
-#include "gui/pages/opportunities/step_lanes.h"
+#include "gui/widgets/step_lanes.h"
 
 #include <QHelpEvent>
 #include <QImage>

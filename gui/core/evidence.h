@@ -1,0 +1,25 @@
+// Where the evidence of a figure is: what is to be opened, the page, and what of it to show there.
+#pragma once
+
+#include <QString>
+#include <string>
+#include <string_view>
+
+#include "analyzer/table/table.h"
+
+namespace swinscope::gui {
+
+struct Evidence {
+  QString path;      // of the run; empty: what is open
+  QString page;      // its id
+  QString analysis;  // of the page that lists all tables: the key of one
+  QString name;      // kernels: only those with this in their name; timeline: what is searched for
+};
+
+// Of a row of waterfall_table(), by its key; `largest`: the kernel that adds most to it, empty for none. Without a
+// path.
+Evidence evidence_of_part(std::string_view part, const std::string& largest);
+// The row's text in the column of that key; empty where there is none.
+std::string text_in(const Table& table, std::size_t row, std::string_view key);
+
+}  // namespace swinscope::gui

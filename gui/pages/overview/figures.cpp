@@ -1,0 +1,94 @@
+#include "gui/pages/overview/figures.h"
+
+#include <algorithm>
+
+#include "analyzer/base/text.h"
+#include "analyzer/experiment/scaling.h"
+
+namespace swinscope::gui {
+namespace {
+
+// Where the evidence of a figure is.
+constexpr const char* kOverview = "overview";
+constexpr const char* kTimeline = "timeline";
+constexpr const char* kKernels = "kernels";
+
+const QString& not_recorded() {
+  static const QString text = QStringLiteral("not recorded");
+  return text;
+}
+
+QString percent(const std::optional<double>& share) {
+  return share ? QStringLiteral("%1 %").arg(100 * *share, 0, 'f', 1) : not_recorded();
+}
+
+QString duration(std::int64_t ns) { return QString::fromStdString(format_duration(ns)); }
+
+}  // namespace
+
+std::vector<Figure> figures_of(const KeyFigures& f) {
+  const QString step_note = f.step_ci_ns ? QStringLiteral("± %1, n = %2").arg(duration(*f.step_ci_ns)).arg(f.steps)
+                                         : QStringLiteral("n = %1 steps").arg(f.steps);
+  return {
+      {QStringLiteral("Images/s"), f.images_per_second ? QString::number(*f.images_per_second, 'g', 4) : not_recorded(),
+       QStringLiteral("of all ranks"), kTimeline},
+      {QStringLiteral("Step time"), f.step_ns ? duration(*f.step_ns) : not_recorded(),
+       f.step_ns ? step_note : QString(), kTimeline},
+      {QStringLiteral("GPU busy"), percent(f.gpu_busy), QStringLiteral("mean over devices"), kKernels},
+      {QStringLiteral("Exposed communication"),
+       f.gpu_busy && !f.exposed_communication ? QStringLiteral("none") : percent(f.exposed_communication),
+       QStringLiteral("of the devices' time"), kTimeline},
+      {QStringLiteral("Idle"), percent(f.idle), QStringLiteral("by cause: see the table"), kTimeline},
+      {QStringLiteral("Dropped records"), f.dropped ? QString::fromStdString(format_count(*f.dropped)) : not_recorded(),
+       f.dropped ? QStringLiteral("counted by the recorder") : QStringLiteral("not counted by the source"), kOverview},
+  };
+}
+
+std::vector<Figure> figures_of(const OpenedExperiment& experiment) {
+  const Table& points = experiment.document.tables.front();
+  if (points.rows.empty()) return {};
+  const auto value = [&](const char* key) {
+    const std::size_t column = find_column(points, key);
+    const Cell& cell = points.rows.back()[column];
+    return std::holds_alternative<std::monostate>(cell)
+               ? not_recorded()
+               : QString::fromStdString(format_cell(cell, points.columns[column].unit));
+  };
+  // Half the width of the 95 % confidence interval, and the runs behind it.
+  const auto interval = [&](const char* key, const QString& otherwise) {
+    const bool is_missing = std::holds_alternative<std::monostate>(points.rows.back()[find_column(points, key)]);
+    return is_missing ? otherwise : QStringLiteral("± %1, n = %2").arg(value(key), value("repeats"));
+  };
+  const QString at = QStringLiteral("at %1 %2").arg(value("gpus"), QString::fromUtf8(counted_in(points).data()));
+  return {
+      {QStringLiteral("Images/s"), value("images_per_s"), at, kOverview},
+      {QStringLiteral("Step time"), value("step_ns"), interval("step_ci95_ns", QStringLiteral("one run: no interval")),
+       kOverview},
+      {QStringLiteral("Speedup"), value("speedup"), interval("speedup_ci95", at), kOverview},
+      {QStringLiteral("Parallel efficiency"), value("efficiency"), interval("efficiency_ci95", at), kOverview},
+      {QStringLiteral("GPU busy"), value("gpu_busy_percent"), at, kOverview},
+      {QStringLiteral("CPU"), value("cpu_util_percent"), QStringLiteral("of the cores allowed"), kOverview},
+  };
+}
+
+std::vector<Figure> figures_of(const OpenedComparison& comparison) {
+  const Table& table = *std::ranges::find(comparison.document.tables, "comparison", &Table::key);
+  std::vector<Figure> figures;
+  for (const QString& name : comparison.names) {
+    const std::vector<Cell>* largest = nullptr;
+    for (const std::vector<Cell>& row : table.rows) {
+      if (std::get<std::string>(row.front()) == name.toStdString()) largest = &row;
+    }
+    if (largest == nullptr) continue;
+    const auto value = [&](const char* key) {
+      const std::size_t column = find_column(table, key);
+      return QString::fromStdString(format_cell((*largest)[column], table.columns[column].unit));
+    };
+    figures.push_back({name, value("train_time_ns"),
+                       QStringLiteral("training time at %1, efficiency %2").arg(value("gpus"), value("efficiency")),
+                       kOverview});
+  }
+  return figures;
+}
+
+}  // namespace swinscope::gui
