@@ -7,13 +7,27 @@
 
 #include "analyzer/experiment/comparison.h"
 #include "analyzer/importers/open.h"
+#include "gui/core/evidence.h"
 
 namespace swinscope::gui {
 
-ComparedRuns::~ComparedRuns() { cancel(); }
+ComparedRuns::~ComparedRuns() {
+  if (cancel_ != nullptr) *cancel_ = true;  // its thread is waited for
+}
 
 bool ComparedRuns::has(const QString& path) const {
   return std::ranges::find(runs_, path, &ComparedPath::path) != runs_.end();
+}
+
+std::optional<Problem> ComparedRuns::replace(const QStringList& paths) {
+  const std::vector<ComparedPath> before = std::exchange(runs_, {});
+  std::optional<Problem> problem = add(paths);
+  for (ComparedPath& run : runs_) {
+    const auto known = std::ranges::find(before, run.path, &ComparedPath::path);
+    if (known != before.end()) run = *known;
+  }
+  present();
+  return problem;
 }
 
 std::optional<Problem> ComparedRuns::add(const QStringList& paths) {
@@ -182,6 +196,29 @@ const ComparedPath* ComparedRuns::find(const std::string& name) const {
   if (run == std::ssize(presented_.runs)) return nullptr;
   const auto found = std::ranges::find(runs_, presented_.paths[run], &ComparedPath::path);
   return found == runs_.end() ? nullptr : &*found;
+}
+
+QStringList configured_differently(const Document& document) {
+  QStringList lines;
+  const auto qt = [](const std::string& text) { return QString::fromStdString(text); };
+  const auto value_of = [&](const std::string& value, const std::string& run) {
+    return QStringLiteral("%1 (%2)").arg(qt(value), qt(run));
+  };
+  for (const Table& table : document.tables) {
+    QStringList commands;
+    for (std::size_t row = 0; table.key == "runs" && row < table.rows.size(); ++row) {
+      const std::string part = text_in(table, row, "differs_in");
+      if (!part.empty()) commands << value_of(part, text_in(table, row, "run"));
+    }
+    if (!commands.isEmpty()) lines << QStringLiteral("command: ") + commands.join(QStringLiteral(", "));
+    for (std::size_t row = 0; table.key == "differences" && row < table.rows.size(); ++row) {
+      QStringList values;
+      for (std::size_t i = 1; i < table.columns.size(); ++i)
+        values << value_of(format_cell(table.rows[row][i], table.columns[i].unit), table.columns[i].title);
+      lines << QStringLiteral("%1: %2").arg(qt(text_in(table, row, "what")), values.join(QStringLiteral(", ")));
+    }
+  }
+  return lines;
 }
 
 }  // namespace swinscope::gui

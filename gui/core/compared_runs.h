@@ -36,10 +36,14 @@ class ComparedRuns : public QObject {
   static constexpr std::size_t kMost = 6;
 
   explicit ComparedRuns(QObject* parent = nullptr) : QObject(parent) {}
+  Q_DISABLE_COPY_MOVE(ComparedRuns)
+  // Cancels what is being read and waits for it.
   ~ComparedRuns() override;
 
   // The first one is the base. What is there already is not added again; nothing where there is room for all.
   std::optional<Problem> add(const QStringList& paths);
+  // These instead of what is there; what is known of them stays.
+  std::optional<Problem> replace(const QStringList& paths);
   void remove(std::size_t index);
   void make_base(std::size_t index);
   // What the window opens takes the place of the base; where it is one of them, it is read again.
@@ -93,5 +97,8 @@ class ComparedRuns : public QObject {
   Background reading_;
   Background presenting_;
 };
+
+// In what the runs of the document are configured differently, a line each: "GPUs: 2 x H200 (a.db), H100 (b.db)".
+QStringList configured_differently(const Document& document);
 
 }  // namespace swinscope::gui

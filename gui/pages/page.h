@@ -37,8 +37,8 @@ class Page : public QWidget {
   // What of it is to be seen; the run is open already, and its name is in the filter where the page has rows.
   virtual void present(const Evidence& /*evidence*/) {}
 
-  // What was opened at once, or is to be compared with what is open.
-  virtual void compare_with(const QStringList& /*paths*/) {}
+  // Runs that were opened at once: they can be compared, the first one is the base.
+  virtual void compare(const QStringList& /*paths*/) {}
 
   // Nothing is being computed: what it shows is final.
   virtual bool is_settled() const { return true; }

@@ -26,7 +26,7 @@ void MainWindow::open(const QStringList& paths) {
   load_entry(entries_.add(paths));
   if (runs.size() < 2) return;
   for (Page* page : pages_)
-    page->compare_with(runs);
+    page->compare(runs);
 }
 
 void MainWindow::load_entry(int index) {

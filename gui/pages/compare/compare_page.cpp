@@ -86,6 +86,7 @@ void ComparePage::build_controls() {
   waterfall_note_->setForegroundRole(QPalette::PlaceholderText);
   not_known_->setObjectName(QStringLiteral("not_known"));
   why_->setObjectName(QStringLiteral("why"));
+  waterfall_->setAccessibleName(QStringLiteral("Why the runs differ"));
   message_->setAlignment(Qt::AlignCenter);
   message_->setObjectName(QStringLiteral("compare_message"));
   differences_->setObjectName(QStringLiteral("differences"));
@@ -166,6 +167,13 @@ void ComparePage::set_filter(const Filter& filter) {
 void ComparePage::set_unfinished() {
   is_unfinished_ = open_ != nullptr && open_->trace == nullptr;
   show_all();
+}
+
+void ComparePage::compare(const QStringList& paths) {
+  const QStringList first = paths.mid(0, ComparedRuns::kMost);  // nobody has asked to compare all of them
+  if (const auto found = runs_.replace(first)) Q_EMIT problem(*found);
+  is_stale_ = true;
+  refresh();
 }
 
 void ComparePage::compare_with(const QStringList& paths) {
@@ -264,30 +272,12 @@ void ComparePage::fill_choices() {
 
 QString ComparePage::name_against() const { return against_->currentText(); }
 
-// A line for each: "GPUs: NVIDIA H200 (a.db), NVIDIA A100 (b.db)".
 void ComparePage::show_differences() {
-  QStringList lines;
-  const Table* runs = table_of(runs_.document(), "runs");
-  QStringList commands;
-  for (std::size_t row = 0; runs != nullptr && row < runs->rows.size(); ++row) {
-    const std::string part = text_in(*runs, row, "differs_in");
-    if (!part.empty()) commands << QStringLiteral("%1 (%2)").arg(qt(part), qt(text_in(*runs, row, "run")));
-  }
-  if (!commands.isEmpty()) lines << QStringLiteral("command: ") + commands.join(QStringLiteral(", "));
-  if (const Table* table = table_of(runs_.document(), "differences")) {
-    for (const std::vector<Cell>& row : table->rows) {
-      QStringList values;
-      for (std::size_t i = 1; i < row.size(); ++i)
-        values << QStringLiteral("%1 (%2)").arg(qt(format_cell(row[i], table->columns[i].unit)),
-                                                qt(table->columns[i].title));
-      lines << QStringLiteral("%1: %2").arg(qt(std::get<std::string>(row.front())), values.join(QStringLiteral(", ")));
-    }
-  }
+  QStringList lines = configured_differently(runs_.document());
   differences_->dismiss();
-  if (!lines.isEmpty()) {
-    lines.front().prepend(QStringLiteral("Configured differently: "));
-    differences_->show_warnings(lines);
-  }
+  if (lines.isEmpty()) return;
+  lines.front().prepend(QStringLiteral("Configured differently: "));
+  differences_->show_warnings(lines);
 }
 
 // The sentences, the waterfall and the rest of the run that is shown beside the base.

@@ -31,11 +31,14 @@ class ComparePage : public Page {
   void set_session(const Session& session) override;
   void set_filter(const Filter& filter) override;
   void set_unfinished() override;
-  void compare_with(const QStringList& paths) override;
+  void compare(const QStringList& paths) override;
   bool has(ActionId action) const override;
   bool can_perform(ActionId action) const override;
   void perform(ActionId action) override;
   bool is_settled() const override { return !(is_stale_ && isVisible()) && runs_.is_idle(); }
+
+  // As “Compare with…” does.
+  void compare_with(const QStringList& paths);
 
   ComparedRuns& runs() { return runs_; }
   RunStrip& strip() { return *strip_; }

@@ -205,6 +205,15 @@ TEST_F(ComparePageTest, RunsComeAndGo) {
   EXPECT_TRUE(is_said);
 }
 
+// Runs that are opened at once are those that are compared, whatever was before.
+TEST_F(ComparePageTest, WhatIsOpenedAtOnceIsCompared) {
+  open_beside({rung("graph"), rung("window")});
+  open_beside({rung("attention"), rung("graph")});
+  ASSERT_EQ(compared().runs().runs().size(), 2U);
+  EXPECT_THAT(compared().why().toStdString(), HasSubstr(" than attention.db ("));
+  EXPECT_EQ(compared().against().currentText(), QStringLiteral("graph.db"));
+}
+
 // Cancel ends the reading at once; the window goes on, and the runs can be read again.
 TEST_F(ComparePageTest, ReadingIsCancelled) {
   open(rung("graph"));
