@@ -282,8 +282,8 @@ struct CollectiveRecord {
   std::int32_t group_size = 0;
 };
 
-// What NCCL itself tells of its work, where its profiler plugin was loaded (collector/nccl/). Numbers are those of events
-// of the process, unique in it; 0: unknown.
+// What NCCL itself tells of its work, where its profiler plugin was loaded (collector/nccl/). Numbers are those of
+// events of the process, unique in it; 0: unknown.
 struct NcclCommunicatorRecord {
   std::uint64_t global_pid = 0;
   std::uint64_t communicator = 0;

@@ -240,7 +240,8 @@ void* begin_event(void* context, const nccl::DescriptorV5& event) noexcept {
     case nccl::kCollective:
       return begin_collective(context, event, event.collective.collective, event.collective.plan).to_nccl();
     case nccl::kPointToPoint:
-      return begin_point_to_point(context, event, event.point_to_point.point_to_point, event.point_to_point.plan).to_nccl();
+      return begin_point_to_point(context, event, event.point_to_point.point_to_point, event.point_to_point.plan)
+          .to_nccl();
     case nccl::kKernelChannel:
       return begin_channel(event.parent, event.channel).to_nccl();
     case nccl::kCopyEngineCollective:
@@ -280,7 +281,7 @@ constexpr const char* kName = "swinscope";
 extern "C" {
 
 const swinscope::nccl::PluginV4 ncclProfiler_v4 = {
-    swinscope::kName,        &swinscope::init_v4,      &swinscope::start_event<swinscope::nccl::DescriptorV4>,
+    swinscope::kName,       &swinscope::init_v4,      &swinscope::start_event<swinscope::nccl::DescriptorV4>,
     &swinscope::stop_event, &swinscope::record_state, &swinscope::finalize};
 const swinscope::nccl::PluginV5 ncclProfiler_v5 = {swinscope::kName,
                                                    &swinscope::init_v5<swinscope::kWantedV5>,

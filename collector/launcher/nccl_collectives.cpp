@@ -202,8 +202,7 @@ std::string nccl_operation_name(std::string_view name) {
   return operation;
 }
 
-std::pair<std::int64_t, std::int64_t> nccl_traffic(std::string_view operation, std::int64_t bytes,
-                                                   std::int64_t ranks) {
+std::pair<std::int64_t, std::int64_t> nccl_traffic(std::string_view operation, std::int64_t bytes, std::int64_t ranks) {
   if (operation == "allgather") return {bytes, bytes * ranks};
   if (operation == "reducescatter") return {bytes * ranks, bytes};
   if (operation == "send") return {bytes, 0};

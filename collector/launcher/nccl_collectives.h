@@ -28,9 +28,9 @@ std::string nccl_operation_name(std::string_view name);
 // Bytes that a rank puts in and gets out of an operation of that name. NCCL tells those of the smaller side.
 std::pair<std::int64_t, std::int64_t> nccl_traffic(std::string_view operation, std::int64_t bytes, std::int64_t ranks);
 
-// NCCL's kernels, in the order of what caused each: thread, process, correlation, graph node and time of its launch, or of
-// the capture of its node; that node as it was captured; start and end. CUPTI tells of a copied node twice, as a new one
-// and as a copy: beside max() stand the values of the copy.
+// NCCL's kernels, in the order of what caused each: thread, process, correlation, graph node and time of its launch, or
+// of the capture of its node; that node as it was captured; start and end. CUPTI tells of a copied node twice, as a new
+// one and as a copy: beside max() stand the values of the copy.
 inline constexpr const char* kNcclKernels =
     "WITH node AS (SELECT graphNodeId, max(originalGraphNodeId) AS original, start, globalTid FROM "
     "CUDA_GRAPH_NODE_EVENTS GROUP BY graphNodeId) "

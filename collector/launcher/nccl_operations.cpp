@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -13,6 +14,7 @@
 
 #include "collector/launcher/nccl_collectives.h"
 #include "collector/launcher/nccl_plans.h"
+#include "collector/nccl/nccl_event.h"
 #include "store/database.h"
 
 namespace swinscope {
@@ -26,6 +28,7 @@ struct Operation {
   std::string name;  // as SWINSCOPE_COLLECTIVE has it
   std::optional<std::int64_t> bytes;
   std::int64_t sequence = -1;
+  bool is_transfer = false;  // a send or a receive
 };
 
 struct Communicator {
@@ -69,25 +72,36 @@ bool is_there(Database& db) {
   return row.step();
 }
 
+bool has_all(Database& db) {
+  Statement drops = db.prepare("SELECT 1 FROM SWINSCOPE_DROPS WHERE what = ? AND count > 0");
+  drops.bind(1, std::string(kNcclEvent));
+  return !drops.step();
+}
+
 // Operations without a plan are not carried out by kernels.
 Told read_told(Database& db) {
   Statement rows = db.prepare(
       "SELECT rowid, operationId, planId, globalTid, start, coalesce(end, start), communicatorId, callGroupId, "
-      "isCaptured, name, count, dtype, seq FROM SWINSCOPE_NCCL_OPERATION WHERE planId IS NOT NULL ORDER BY start, rowid");
+      "isCaptured, name, count, dtype, seq, kind FROM SWINSCOPE_NCCL_OPERATION WHERE planId IS NOT NULL ORDER BY "
+      "start, rowid");
   Told told;
   std::unordered_map<std::int64_t, std::size_t> of_plan;
+  std::unordered_map<std::int64_t, std::int64_t> transfers;  // of a communicator, so far
+  const bool is_complete = has_all(db);
   for (; rows.step(); ++told.count) {
     const auto [known, is_new] = of_plan.emplace(rows.integer(2), told.plans.size());
     if (is_new) {
-      told.plans.push_back({rows.integer(3), rows.integer(4), rows.integer(5), rows.integer(6), rows.integer(7),
-                            rows.integer(8) == 1});
+      told.plans.push_back(
+          {rows.integer(3), rows.integer(4), rows.integer(5), rows.integer(6), rows.integer(7), rows.integer(8) == 1});
       told.operations.emplace_back();
     }
     NcclPlan& plan = told.plans[known->second];
     plan.end_ns = std::max(plan.end_ns, rows.integer(5));
-    Operation operation{rows.integer(0), rows.integer(1), nccl_operation_name(rows.text(9)), {}, -1};
+    Operation operation{rows.integer(0),      rows.integer(1), nccl_operation_name(rows.text(9)), {}, -1,
+                        rows.integer(13) == 1};
     if (const auto size = bytes_of_type(rows.text(11))) operation.bytes = *size * rows.integer(10);
     if (!rows.is_null(12)) operation.sequence = rows.integer(12);
+    if (operation.is_transfer && is_complete) operation.sequence = transfers[rows.integer(6)]++;
     told.operations[known->second].push_back(std::move(operation));
   }
   return told;
@@ -124,19 +138,43 @@ std::unordered_map<std::int64_t, Communicator> read_communicators(Database& db) 
 }
 
 std::unordered_map<std::int64_t, std::vector<Channel>> read_channels(Database& db) {
-  Statement rows = db.prepare("SELECT operationId, rowid, gpuStart, gpuEnd FROM SWINSCOPE_NCCL_CHANNEL WHERE gpuStart > "
-                              "0 AND gpuEnd >= gpuStart");
+  Statement rows = db.prepare(
+      "SELECT operationId, rowid, gpuStart, gpuEnd FROM SWINSCOPE_NCCL_CHANNEL WHERE gpuStart > "
+      "0 AND gpuEnd >= gpuStart");
   std::unordered_map<std::int64_t, std::vector<Channel>> channels;
   while (rows.step())
     channels[rows.integer(0)].push_back({rows.integer(1), rows.integer(2), rows.integer(3)});
   return channels;
 }
 
+// Which communicators have numbers: where one of their kernels had none, ranks that lack others could not be matched.
+class Numbering {
+ public:
+  Numbering(Database& db, const std::set<std::int64_t>& joined) {
+    Statement rows = db.prepare(
+        "SELECT k.correlationId, c.groupName FROM CUPTI_ACTIVITY_KIND_KERNEL k LEFT JOIN SWINSCOPE_COLLECTIVE c ON "
+        "c.correlationId = k.correlationId AND c.graphNodeId IS NULL WHERE k.graphNodeId IS NULL AND k.shortName IN "
+        "(SELECT id FROM StringIds WHERE value LIKE 'nccl%')");
+    while (rows.step()) {
+      if (joined.contains(rows.integer(0))) continue;
+      without_.insert(std::string(rows.text(1)));
+    }
+  }
+  // A kernel of an unknown communicator may be of any.
+  bool has(const Communicator& communicator) const {
+    return !without_.contains("") && !without_.contains(communicator.group);
+  }
+
+ private:
+  std::set<std::string> without_;
+};
+
 // Writes what is known of the plans whose kernel is.
 class Writer {
  public:
-  explicit Writer(Database& db)
-      : joined_(db.prepare("UPDATE SWINSCOPE_NCCL_OPERATION SET correlationId = ?, graphNodeId = ? WHERE rowid = ?")),
+  Writer(Database& db, const std::set<std::int64_t>& joined)
+      : numbering_(db, joined),
+        joined_(db.prepare("UPDATE SWINSCOPE_NCCL_OPERATION SET correlationId = ?, graphNodeId = ? WHERE rowid = ?")),
         timed_(db.prepare("UPDATE SWINSCOPE_NCCL_CHANNEL SET start = ?, end = ?, errorNs = ? WHERE rowid = ?")),
         removed_(db.prepare("DELETE FROM SWINSCOPE_COLLECTIVE WHERE rowid = ?")),
         inserted_(db.prepare("INSERT INTO SWINSCOPE_COLLECTIVE VALUES(?,?,?,?,?,?,'Byte',?,?,'',?)")) {
@@ -154,12 +192,14 @@ class Writer {
 
   void time(const std::vector<Channel>& channels, const PlanKernel& kernel) {
     if (channels.empty()) return;
-    const std::int64_t first_ns = std::min_element(channels.begin(), channels.end(), [](const Channel& a, const Channel& b) {
-                                    return a.start_ns < b.start_ns;
-                                  })->start_ns;
-    const std::int64_t last_ns = std::max_element(channels.begin(), channels.end(), [](const Channel& a, const Channel& b) {
-                                   return a.end_ns < b.end_ns;
-                                 })->end_ns;
+    const std::int64_t first_ns =
+        std::min_element(channels.begin(), channels.end(), [](const Channel& a, const Channel& b) {
+          return a.start_ns < b.start_ns;
+        })->start_ns;
+    const std::int64_t last_ns =
+        std::max_element(channels.begin(), channels.end(), [](const Channel& a, const Channel& b) {
+          return a.end_ns < b.end_ns;
+        })->end_ns;
     const std::int64_t room_ns = (kernel.end_ns - kernel.start_ns) - (last_ns - first_ns);
     if (room_ns < -kMaxExcessNs) return;
     const std::int64_t offset_ns = kernel.start_ns - first_ns + room_ns / 2;
@@ -182,7 +222,7 @@ class Writer {
       bytes += *operation.bytes;
     }
     const std::string name = are_alike ? operations.front().name : "group";
-    const std::int64_t sequence = are_alike ? operations.front().sequence : -1;
+    const std::int64_t sequence = sequence_of(operations, are_alike, communicator);
     if (const auto known = known_.find({kernel.correlation, kernel.graph_node}); known != known_.end()) {
       removed_.bind(1, known->second);
       removed_.run();
@@ -191,6 +231,16 @@ class Writer {
   }
 
  private:
+  // Of the first one. Which of several ranks a transfer goes to no kernel says.
+  std::int64_t sequence_of(const std::vector<Operation>& operations, bool are_alike,
+                           const Communicator& communicator) const {
+    if (!numbering_.has(communicator)) return -1;
+    const bool are_transfers =
+        std::all_of(operations.begin(), operations.end(), [](const Operation& o) { return o.is_transfer; });
+    if (are_transfers) return communicator.ranks == 2 ? operations.front().sequence : -1;
+    return are_alike ? operations.front().sequence : -1;
+  }
+
   static void bind_node(Statement& statement, int index, const PlanKernel& kernel) {
     if (kernel.graph_node == 0) {
       statement.bind_null(index);
@@ -218,6 +268,7 @@ class Writer {
     inserted_.run();
   }
 
+  Numbering numbering_;
   Statement joined_;
   Statement timed_;
   Statement removed_;
@@ -238,7 +289,11 @@ NcclOperations join_nccl_operations(const std::filesystem::path& trace) {
   NcclOperations summary{told.count, static_cast<std::int64_t>(kernels.size()), 0};
   Transaction transaction(db);
   {
-    Writer writer(db);
+    std::set<std::int64_t> joined;
+    for (const auto& kernel : joins) {
+      if (kernel && kernels[*kernel].graph_node == 0) joined.insert(kernels[*kernel].correlation);
+    }
+    Writer writer(db, joined);
     for (std::size_t i = 0; i < joins.size(); ++i) {
       if (!joins[i]) continue;
       const PlanKernel& kernel = kernels[*joins[i]];

@@ -104,8 +104,7 @@ class Join {
       const std::int64_t until_ns =
           i + 1 < plans.size() ? plans_[plans[i + 1]].start_ns : std::numeric_limits<std::int64_t>::max();
       const auto begins_before = [&](std::size_t k, std::int64_t t) { return kernels_[k].start_ns < t; };
-      const auto first =
-          std::lower_bound(replays.begin(), replays.end(), plans_[plans[i]].start_ns, begins_before);
+      const auto first = std::lower_bound(replays.begin(), replays.end(), plans_[plans[i]].start_ns, begins_before);
       const auto behind = std::lower_bound(first, replays.end(), until_ns, begins_before);
       if (behind - first == 1) result_[plans[i]] = *first;
     }

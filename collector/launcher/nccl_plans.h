@@ -1,13 +1,15 @@
-// Which kernel carried out which of NCCL's plans: the work of one launch, as its profiler plugin tells of it. The plugin
-// knows nothing of CUDA's numbers, so they are joined by threads and times. What is not certain is not joined.
+// Which kernel carried out which of NCCL's plans: the work of one launch, as its profiler plugin tells of it. The
+// plugin knows nothing of CUDA's numbers, so they are joined by threads and times. What is not certain is not joined.
 //
 //   a launch     has the one kernel, or the one node of a graph, that was launched or captured on its thread while it
 //                took its time;
-//   outside graphs   the plans of a call group (a call, or what stands between ncclGroupStart and ncclGroupEnd) are those
+//   outside graphs   the plans of a call group (a call, or what stands between ncclGroupStart and ncclGroupEnd) are
+//   those
 //                of its launches in their order, in each communicator, when there are as many;
-//   in a graph   NCCL hands a plan over anew before each replay: those of a call group are dealt to its launches in turn.
-//                A plan has the one kernel of its node between its begin and that of the node's next plan, since a graph
-//                does not overlap itself; of a graph that was instantiated twice nobody knows;
+//   in a graph   NCCL hands a plan over anew before each replay: those of a call group are dealt to its launches in
+//   turn.
+//                A plan has the one kernel of its node between its begin and that of the node's next plan, since a
+//                graph does not overlap itself; of a graph that was instantiated twice nobody knows;
 //   before NCCL 2.28 there are neither launches nor call groups: a plan follows its launch at once, on the same thread,
 //                and has the one kernel that was launched there since the plan before. In graphs none is joined.
 #pragma once

@@ -1,10 +1,10 @@
-// What NCCL hands to a profiler plugin, in our own words: as much of the layouts of versions 4, 5 and 6 of its interface
-// as is read here. No header of NCCL is needed, and none has to be there where the library is built.
+// What NCCL hands to a profiler plugin, in our own words: as much of the layouts of versions 4, 5 and 6 of its
+// interface as is read here. No header of NCCL is needed, and none has to be there where the library is built.
 //
-// NCCL asks a plugin for the newest version that both know, and calls its functions from the threads of the program, from
-// a thread of its own (GPU times) and from the driver's (before the replay of a CUDA graph). Versions 5 and 6 add events
-// around calls and kernel launches; 6 adds collectives that copy engines carry out. A descriptor is as long as its type
-// needs: nothing may be read of another type's. Source: NCCL 2.27 to 2.29, src/include/plugin/profiler/.
+// NCCL asks a plugin for the newest version that both know, and calls its functions from the threads of the program,
+// from a thread of its own (GPU times) and from the driver's (before the replay of a CUDA graph). Versions 5 and 6 add
+// events around calls and kernel launches; 6 adds collectives that copy engines carry out. A descriptor is as long as
+// its type needs: nothing may be read of another type's. Source: NCCL 2.27 to 2.29, src/include/plugin/profiler/.
 #pragma once
 
 #include <cstddef>

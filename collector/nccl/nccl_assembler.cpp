@@ -13,7 +13,6 @@ namespace swinscope {
 namespace {
 
 constexpr std::size_t kMaxEarlyEnds = 65536;
-constexpr const char* kWhat = "event of NCCL's plugin";
 
 // The value in front of `data`, which then holds the rest. False when there are not enough bytes.
 template <typename Value>
@@ -149,7 +148,7 @@ void NcclAssembler::end(TraceWriter& to, NcclEventKind kind, std::uint64_t id, s
   if (early_ends_.size() < kMaxEarlyEnds) {
     early_ends_[id] = value;
   } else {
-    drops_.add(kWhat, 1, "an end without a beginning");
+    drops_.add(kNcclEvent, 1, "an end without a beginning");
   }
 }
 
@@ -186,10 +185,10 @@ void NcclAssembler::add_open(TraceWriter& to) {
   add_all(channels_);
 }
 
-void NcclAssembler::lost(const std::string& reason) { drops_.add(kWhat, std::exchange(unflushed_, 0), reason); }
+void NcclAssembler::lost(const std::string& reason) { drops_.add(kNcclEvent, std::exchange(unflushed_, 0), reason); }
 
 void NcclAssembler::count_discarded(const std::string& reason) {
-  drops_.add(kWhat, std::exchange(discarded_, 0), reason);
+  drops_.add(kNcclEvent, std::exchange(discarded_, 0), reason);
 }
 
 void NcclAssembler::describe(RunInfo& run) const {

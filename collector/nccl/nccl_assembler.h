@@ -1,6 +1,6 @@
 // Records of NCCL's work out of the events of its plugin: the reader's side of nccl_event.h. A beginning waits for its
-// end, or an end for its beginning, since they may come through the lanes of two threads. Memory grows with what is open,
-// which NCCL bounds; of ends without a beginning (the buffers were full) it is bounded here.
+// end, or an end for its beginning, since they may come through the lanes of two threads. Memory grows with what is
+// open, which NCCL bounds; of ends without a beginning (the buffers were full) it is bounded here.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // What the NCCL plugin tells, on its way from a program's thread to the reader: the bytes in a lane
-// (segment/nvtx_event.h) of an event of the kind kNccl, whose head has the kind below in `domain` and the number of what
-// begins or ends in `id`.
+// (segment/nvtx_event.h) of an event of the kind kNccl, whose head has the kind below in `domain` and the number of
+// what begins or ends in `id`.
 //
 //   head | NcclOperation or NcclCommunicator | text       texts one after the other, each ends with a zero
 //   head | NcclLaunch or NcclChannel
@@ -12,6 +12,8 @@
 #include <cstdint>
 
 namespace swinscope {
+
+inline constexpr const char* kNcclEvent = "event of NCCL's plugin";  // of those that were lost
 
 enum class NcclEventKind : std::uint32_t {
   kCommunicator = 1,
@@ -40,8 +42,8 @@ struct NcclOperation {
   std::uint64_t count;
   std::int64_t sequence;  // -1: none
   std::int32_t peer;
-  std::int16_t channels;   // -1: unknown
-  std::uint8_t kind;       // NcclOperationKind
+  std::int16_t channels;    // -1: unknown
+  std::uint8_t kind;        // NcclOperationKind
   std::int8_t is_captured;  // -1: unknown
 };
 

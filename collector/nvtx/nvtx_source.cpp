@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "collector/base/proc_files.h"
+#include "collector/nccl/nccl_event.h"
 #include "store/utf8.h"
 
 namespace swinscope {
@@ -28,7 +29,7 @@ constexpr std::array<DropText, kDropKinds> kDropTexts = {{
     {"deferred NVTX event", "not supported"},
     {"CUDA graph node", kFull},
     {"NVTX registration", "the program registered more names than there is room for"},
-    {"event of NCCL's plugin", kFull},
+    {kNcclEvent, kFull},
 }};
 
 EventHead head_of(const std::byte* record) {

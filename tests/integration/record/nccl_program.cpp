@@ -1,6 +1,6 @@
 // nccl_program VERSION SCENARIO: plays NCCL's part beside the profiler plugin that NCCL_PROFILER_PLUGIN names, with the
-// calls in the order and on the threads of NCCL itself. Prints what the plugin wants to hear of. Status 1 when the plugin
-// reports a failure or cannot be loaded, 2 when it hands out a handle where it must not, or none where it must.
+// calls in the order and on the threads of NCCL itself. Prints what the plugin wants to hear of. Status 1 when the
+// plugin reports a failure or cannot be loaded, 2 when it hands out a handle where it must not, or none where it must.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -92,7 +92,9 @@ class Communicator {
     return made;
   }
 
-  void* plan() { return start(kPlan, nullptr, [](Descriptor& /*e*/) {}); }
+  void* plan() {
+    return start(kPlan, nullptr, [](Descriptor& /*e*/) {});
+  }
   void* collective(void* call, void* plan, std::uint64_t sequence, const char* function = "AllReduce") {
     const CollectiveV4 said{sequence, function, nullptr, nullptr, 1024, 0, "ncclFloat32", 2, 16, "RING", "LL"};
     void* parent = kKnowsCalls<Descriptor> ? call : plan;
@@ -151,7 +153,8 @@ struct Scenarios {
         void* again = first.plan();
         first.stop(first.collective(captured.call, again, 8 + replay));
         first.stop(again);
-      }).join();
+      })
+          .join();
     }
     const auto sent = second.call(false, false);
     void* of_send = second.plan();

@@ -1,5 +1,5 @@
-// The injected library as NCCL's profiler plugin: what a program that plays NCCL's part (nccl_program.cpp) told it is in
-// the file.
+// The injected library as NCCL's profiler plugin: what a program that plays NCCL's part (nccl_program.cpp) told it is
+// in the file.
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -39,30 +39,33 @@ class NcclPlugin : public ::testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(Versions, NcclPlugin, ::testing::Values("4", "5", "6"));
 
 TEST_P(NcclPlugin, WhatNcclTellsIsInTheFile) {
-  // Bits of plan, collective, point to point and channel; with version 5 those of calls and launches; with 6 copy engines.
+  // Bits of plan, collective, point to point and channel; with version 5 those of calls and launches; with 6 copy
+  // engines.
   const std::map<std::string, std::string> wanted = {{"4", "71"}, {"5", "3911"}, {"6", "8007"}};
   EXPECT_EQ(record("script"), "wanted " + wanted.at(GetParam()) + "\n");
   Sqlite db(folder_ / "rank0.db");
-  EXPECT_THAT(db.values("SELECT groupName || ' ' || quote(name) || ' ' || rank || ' of ' || groupSize || ' on ' || nodes "
-                        "|| (end >= start) FROM SWINSCOPE_NCCL_COMMUNICATOR ORDER BY start"),
-              ElementsAre("0xf000000000000002 'dp' 1 of 2 on 11", "0x0000000000000005 '' 0 of 4 on 11"));
+  EXPECT_THAT(
+      db.values("SELECT groupName || ' ' || quote(name) || ' ' || rank || ' of ' || groupSize || ' on ' || nodes "
+                "|| (end >= start) FROM SWINSCOPE_NCCL_COMMUNICATOR ORDER BY start"),
+      ElementsAre("0xf000000000000002 'dp' 1 of 2 on 11", "0x0000000000000005 '' 0 of 4 on 11"));
   const std::string captured = knows_calls() ? "1" : "-";
   const std::string eager = knows_calls() ? "0" : "-";
-  std::vector<std::string> expected = {
-      "0 AllReduce 7 1024 ncclFloat32 0 RING LL 2 " + eager + " ended 1 plan 1",
-      "0 AllReduce 8 1024 ncclFloat32 0 RING LL 2 " + captured + " ended 1 plan 1",
-      "0 AllReduce 9 1024 ncclFloat32 0 RING LL 2 " + captured + " ended 1 plan 1",
-      "1 Send - 64 ncclInt8 3   1 " + eager + " ended 1 plan 1"};
+  std::vector<std::string> expected = {"0 AllReduce 7 1024 ncclFloat32 0 RING LL 2 " + eager + " ended 1 plan 1",
+                                       "0 AllReduce 8 1024 ncclFloat32 0 RING LL 2 " + captured + " ended 1 plan 1",
+                                       "0 AllReduce 9 1024 ncclFloat32 0 RING LL 2 " + captured + " ended 1 plan 1",
+                                       "1 Send - 64 ncclInt8 3   1 " + eager + " ended 1 plan 1"};
   if (knows_copy_engines()) expected.push_back("2 AllGather 3 32 ncclInt8 0   - 0 ended 1 plan 0");
   expected.push_back("0 Broadcast 99 1024 ncclFloat32 0 RING LL 2 " + eager + " ended 0 plan 0");
-  EXPECT_EQ(db.values("SELECT kind || ' ' || name || ' ' || coalesce(seq, '-') || ' ' || count || ' ' || dtype || ' ' || "
-                      "peer || ' ' || algorithm || ' ' || protocol || ' ' || coalesce(channels, '-') || ' ' || "
-                      "coalesce(isCaptured, '-') || ' ended ' || coalesce(end >= start, 0) || ' plan ' || (planId IS NOT "
-                      "NULL) FROM SWINSCOPE_NCCL_OPERATION ORDER BY start"),
-            expected);
-  EXPECT_THAT(db.values("SELECT channel || ': ' || gpuStart || ' to ' || gpuEnd || ' ' || seq FROM SWINSCOPE_NCCL_CHANNEL "
-                        "JOIN SWINSCOPE_NCCL_OPERATION USING (operationId) ORDER BY channel"),
-              ElementsAre("0: 1000 to 1900 7", "1: 1010 to 1950 7"));
+  EXPECT_EQ(
+      db.values("SELECT kind || ' ' || name || ' ' || coalesce(seq, '-') || ' ' || count || ' ' || dtype || ' ' || "
+                "peer || ' ' || algorithm || ' ' || protocol || ' ' || coalesce(channels, '-') || ' ' || "
+                "coalesce(isCaptured, '-') || ' ended ' || coalesce(end >= start, 0) || ' plan ' || (planId IS NOT "
+                "NULL) FROM SWINSCOPE_NCCL_OPERATION ORDER BY start"),
+      expected);
+  EXPECT_THAT(
+      db.values("SELECT channel || ': ' || gpuStart || ' to ' || gpuEnd || ' ' || seq FROM SWINSCOPE_NCCL_CHANNEL "
+                "JOIN SWINSCOPE_NCCL_OPERATION USING (operationId) ORDER BY channel"),
+      ElementsAre("0: 1000 to 1900 7", "1: 1010 to 1950 7"));
   EXPECT_EQ(db.value("SELECT count(*) FROM SWINSCOPE_DROPS"), "0");
 }
 
@@ -70,10 +73,10 @@ TEST_P(NcclPlugin, OperationsKnowTheirCallAndItsLaunch) {
   record("script");
   Sqlite db(folder_ / "rank0.db");
   // Both replays are of the call that was captured.
-  const std::vector<std::string> launches =
-      db.values("SELECT count(operationId) FROM SWINSCOPE_NCCL_LAUNCH l LEFT JOIN SWINSCOPE_NCCL_OPERATION o ON "
-                "o.callGroupId = l.callGroupId AND o.communicatorId = l.communicatorId AND o.planId IS NOT NULL WHERE "
-                "l.end >= l.start GROUP BY l.rowid ORDER BY l.start");
+  const std::vector<std::string> launches = db.values(
+      "SELECT count(operationId) FROM SWINSCOPE_NCCL_LAUNCH l LEFT JOIN SWINSCOPE_NCCL_OPERATION o ON "
+      "o.callGroupId = l.callGroupId AND o.communicatorId = l.communicatorId AND o.planId IS NOT NULL WHERE "
+      "l.end >= l.start GROUP BY l.rowid ORDER BY l.start");
   if (knows_calls()) {
     EXPECT_THAT(launches, ElementsAre("1", "2", "1"));
   } else {
@@ -87,16 +90,19 @@ TEST_P(NcclPlugin, SixteenThreadsAtOnceLoseNothing) {
   Sqlite db(folder_ / "rank0.db");
   EXPECT_EQ(db.value("SELECT count(*) FROM SWINSCOPE_DROPS"), "0");
   EXPECT_EQ(db.value("SELECT count(*) || ' ' || count(end) FROM SWINSCOPE_NCCL_COMMUNICATOR"), "16 16");
-  EXPECT_EQ(db.value("SELECT count(*) || ' ' || count(end) || ' ' || count(DISTINCT operationId) || ' ' || count(DISTINCT "
-                     "planId) FROM SWINSCOPE_NCCL_OPERATION"),
-            "4000 4000 4000 4000");
-  EXPECT_EQ(db.value("SELECT count(*) FROM SWINSCOPE_NCCL_CHANNEL c JOIN SWINSCOPE_NCCL_OPERATION o USING (operationId) "
-                     "WHERE gpuStart = 1000 * seq + 1 AND gpuEnd = gpuStart + 499"),
-            "8000");
+  EXPECT_EQ(
+      db.value("SELECT count(*) || ' ' || count(end) || ' ' || count(DISTINCT operationId) || ' ' || count(DISTINCT "
+               "planId) FROM SWINSCOPE_NCCL_OPERATION"),
+      "4000 4000 4000 4000");
+  EXPECT_EQ(
+      db.value("SELECT count(*) FROM SWINSCOPE_NCCL_CHANNEL c JOIN SWINSCOPE_NCCL_OPERATION o USING (operationId) "
+               "WHERE gpuStart = 1000 * seq + 1 AND gpuEnd = gpuStart + 499"),
+      "8000");
   // Each thread's operations are in order, of its own communicator.
-  EXPECT_EQ(db.value("SELECT count(*) FROM (SELECT seq, row_number() OVER (PARTITION BY communicatorId ORDER BY start) - 1 "
-                     "AS place FROM SWINSCOPE_NCCL_OPERATION) WHERE seq = place"),
-            "4000");
+  EXPECT_EQ(
+      db.value("SELECT count(*) FROM (SELECT seq, row_number() OVER (PARTITION BY communicatorId ORDER BY start) - 1 "
+               "AS place FROM SWINSCOPE_NCCL_OPERATION) WHERE seq = place"),
+      "4000");
 }
 
 TEST_P(NcclPlugin, AChildHasAFileOfItsOwn) {
