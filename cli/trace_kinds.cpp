@@ -13,7 +13,8 @@ Option add_trace_option(Command& command, std::string& list, const std::string& 
       .option("--trace", list,
               of_what +
                   ": cuda (kernels, copies, sets, and the calls behind them), nvtx, api (every CUDA call), sync (what "
-                  "waited for what, and events), memory (allocations), overhead")
+                  "waited for what, and events), memory (allocations), overhead, nccl (what NCCL "
+                  "says of its operations and their channels)")
       .show_default();
 }
 
@@ -22,7 +23,7 @@ TraceOptions trace_options_of(const std::string& list) {
   const std::optional<TraceOptions> options = parse_trace_list(list, unknown);
   if (!options) {
     throw Error(ErrorKind::kUsage, fmt::format("--trace {}: \"{}\" is unknown", list, unknown), "",
-                "give any of cuda, nvtx, api, sync, memory, overhead, separated by commas");
+                "give any of cuda, nvtx, api, sync, memory, overhead, nccl, separated by commas");
   }
   return *options;
 }

@@ -282,6 +282,67 @@ struct CollectiveRecord {
   std::int32_t group_size = 0;
 };
 
+// What NCCL itself tells of its work, where its profiler plugin was loaded (collector/nccl/). Numbers are those of
+// events of the process, unique in it; 0: unknown.
+struct NcclCommunicatorRecord {
+  std::uint64_t global_pid = 0;
+  std::uint64_t communicator = 0;
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = kOpenEnd;
+  StringId group_name = kNoString;  // as CollectiveRecord has it
+  StringId name = kNoString;
+  std::int32_t rank = 0;
+  std::int32_t group_size = 0;
+  std::int32_t nodes = 0;
+};
+
+enum class NcclOperationKind : std::uint8_t { kCollective, kPointToPoint, kCopyEngine };
+
+struct NcclOperationRecord {
+  std::uint64_t global_pid = 0;
+  std::uint64_t global_tid = 0;
+  std::uint64_t operation = 0;
+  std::uint64_t communicator = 0;
+  std::uint64_t plan = 0;        // the same of all that one kernel carries out
+  std::uint64_t call_group = 0;  // the call, or the group of calls, that asked for it
+  std::int64_t start_ns = 0;     // of being handed over to the GPU, on the host
+  std::int64_t end_ns = kOpenEnd;
+  std::uint64_t graph_node = 0;   // of the kernel, where it is known for certain
+  std::uint32_t correlation = 0;  // the same
+  StringId name = kNoString;
+  StringId dtype = kNoString;
+  StringId algorithm = kNoString;
+  StringId protocol = kNoString;
+  std::int64_t count = 0;
+  std::int64_t seq = -1;  // of the function in the communicator
+  std::int32_t peer = 0;  // root of a collective
+  std::int32_t channels = -1;
+  std::int32_t captured = -1;  // 0, 1: in a CUDA graph
+  NcclOperationKind kind = NcclOperationKind::kCollective;
+};
+
+// The call that launches a plan's kernel, or captures it.
+struct NcclLaunchRecord {
+  std::uint64_t global_pid = 0;
+  std::uint64_t global_tid = 0;
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = kOpenEnd;
+  std::uint64_t communicator = 0;
+  std::uint64_t call_group = 0;
+};
+
+// What one thread block of a kernel spent on one operation.
+struct NcclChannelRecord {
+  std::uint64_t global_pid = 0;
+  std::uint64_t operation = 0;
+  std::int64_t gpu_start_ns = 0;  // %globaltimer; 0: unknown
+  std::int64_t gpu_end_ns = 0;
+  std::int64_t start_ns = kUnknownTime;
+  std::int64_t end_ns = kUnknownTime;
+  std::int64_t error_ns = -1;  // that the two may both be off
+  std::int32_t channel = 0;
+};
+
 // CPU time of a thread of the recorded process since it began; tid 0: of the whole process.
 struct ThreadCpuRecord {
   std::int64_t timestamp_ns = 0;

@@ -599,6 +599,67 @@ CREATE TABLE IF NOT EXISTS SWINSCOPE_COLLECTIVE (
     seq INTEGER -- Sequence number within the group, NULL when unknown.
 );
 
+-- Communicators of NCCL, as its profiler plugin is told of them. This and the following three are there where `record --trace …,nccl`
+-- made the file. The ids count events of the process.
+CREATE TABLE IF NOT EXISTS SWINSCOPE_NCCL_COMMUNICATOR (
+    globalPid INTEGER NOT NULL, -- Serialized process id.
+    communicatorId INTEGER NOT NULL, -- Identifies the communicator in the process.
+    start INTEGER NOT NULL, -- Time of its initialization (ns).
+    end INTEGER, -- Time of its end (ns), NULL when it was still in use.
+    groupName TEXT NOT NULL, -- The hash that all ranks of it share, as in SWINSCOPE_COLLECTIVE.
+    name TEXT NOT NULL, -- As the program named it, mostly empty.
+    rank INTEGER NOT NULL, -- Of this process in the communicator.
+    groupSize INTEGER NOT NULL, -- Ranks in the communicator.
+    nodes INTEGER NOT NULL -- Hosts that these are on.
+);
+
+-- Operations that NCCL handed over to the GPU: a row each time, also for each replay of a CUDA graph. Times are those of the host.
+CREATE TABLE IF NOT EXISTS SWINSCOPE_NCCL_OPERATION (
+    globalPid INTEGER NOT NULL, -- Serialized process id.
+    globalTid INTEGER NOT NULL, -- Serialized id of the thread: that of the call, or one of the driver's.
+    operationId INTEGER NOT NULL, -- Identifies the operation in the process.
+    communicatorId INTEGER, -- SWINSCOPE_NCCL_COMMUNICATOR.communicatorId, NULL when unknown.
+    planId INTEGER, -- The same of all operations that one kernel carries out, NULL when unknown.
+    callGroupId INTEGER, -- The same of all operations of one call, or of one group of calls, and their launches; NULL when unknown.
+    start INTEGER NOT NULL, -- Begin of handing it over (ns).
+    end INTEGER, -- End of handing it over (ns), NULL when unknown.
+    kind INTEGER NOT NULL, -- 0: collective, 1: send or receive, 2: collective carried out by copy engines.
+    name TEXT NOT NULL, -- NCCL's function, e.g. AllReduce.
+    count INTEGER NOT NULL, -- Elements, as the call counts them.
+    dtype TEXT NOT NULL, -- Type of the elements as NCCL names it.
+    peer INTEGER NOT NULL, -- The other rank of a send or receive, the root of a collective.
+    algorithm TEXT NOT NULL, -- RING, TREE…; empty where there is none.
+    protocol TEXT NOT NULL, -- LL, LL128, SIMPLE; empty where there is none.
+    channels INTEGER, -- Channels (thread blocks) that carry it out, NULL when unknown.
+    seq INTEGER, -- Sequence number of the function in the communicator, NULL of a send or receive.
+    isCaptured INTEGER, -- 1: the call was captured into a CUDA graph, NULL when unknown (NCCL before 2.28).
+    correlationId INTEGER, -- Joins the kernel, NULL where it is not known for certain which one it is.
+    graphNodeId INTEGER -- Joins the kernel inside a CUDA graph, NULL outside graphs.
+);
+
+-- Calls of NCCL that launch a kernel, or capture it into a CUDA graph (NCCL 2.28 and newer).
+CREATE TABLE IF NOT EXISTS SWINSCOPE_NCCL_LAUNCH (
+    globalPid INTEGER NOT NULL, -- Serialized process id.
+    globalTid INTEGER NOT NULL, -- Serialized id of the thread.
+    start INTEGER NOT NULL, -- Begin of the launch (ns).
+    end INTEGER, -- End of the launch (ns), NULL when unknown.
+    communicatorId INTEGER, -- SWINSCOPE_NCCL_COMMUNICATOR.communicatorId, NULL when unknown.
+    callGroupId INTEGER -- As of the operations that it launches, NULL when unknown.
+);
+
+-- What one channel (thread block) of NCCL's kernel spent on one operation, by the GPU's own timer. It is put on the trace's clock by the
+-- kernel: the operations of a kernel begin and end within it, which leaves an offset of half of what the kernel is longer, up or down.
+CREATE TABLE IF NOT EXISTS SWINSCOPE_NCCL_CHANNEL (
+    globalPid INTEGER NOT NULL, -- Serialized process id.
+    operationId INTEGER NOT NULL, -- SWINSCOPE_NCCL_OPERATION.operationId.
+    channel INTEGER NOT NULL, -- Number of the channel.
+    gpuStart INTEGER, -- Begin by the GPU's timer (ns), NULL when unknown.
+    gpuEnd INTEGER, -- End by the GPU's timer (ns), NULL when unknown.
+    start INTEGER, -- Begin (ns), NULL when the kernel is not known or does not hold it.
+    end INTEGER, -- End (ns), NULL as above.
+    errorNs INTEGER -- By how much both may be too early or too late together (ns), NULL as above; the timer's own steps, 1 us on many GPUs, come on top.
+);
+
 -- CPU time of the threads of the recorded process, sampled a few times a second. A thread has no row while it does not run;
 -- the row before its next one then repeats the old value, so that a line through the rows is right.
 CREATE TABLE IF NOT EXISTS SWINSCOPE_THREAD_CPU (

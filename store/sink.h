@@ -18,7 +18,8 @@ using OneOf = std::variant<const Records*...>;
 using AnyRecord = OneOf<KernelRecord, MemcpyRecord, MemsetRecord, SyncRecord, GraphTraceRecord, CudaEventRecord,
                         MemoryRecord, MemoryPoolRecord, ApiRecord, GraphNodeRecord, OverheadRecord, NvtxRecord,
                         NvtxPayloadRecord, PayloadSchemaRecord, PayloadEntryRecord, CollectiveRecord, ThreadCpuRecord,
-                        ProcessRecord, ProcessCpuRecord, MetricRecord, MetricNameRecord>;
+                        ProcessRecord, ProcessCpuRecord, MetricRecord, MetricNameRecord, NcclCommunicatorRecord,
+                        NcclOperationRecord, NcclLaunchRecord, NcclChannelRecord>;
 inline constexpr std::size_t kRecordKinds = std::variant_size_v<AnyRecord>;
 template <std::size_t kKind>
 using RecordOfKind = std::remove_const_t<std::remove_pointer_t<std::variant_alternative_t<kKind, AnyRecord>>>;

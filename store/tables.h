@@ -371,6 +371,50 @@ inline constexpr auto kTable<CollectiveRecord> = table(
             text("ranks", &CollectiveRecord::ranks), optional<-1>("seq", &CollectiveRecord::seq)));
 
 template <>
+inline constexpr auto kTable<NcclCommunicatorRecord> = table(
+    "SWINSCOPE_NCCL_COMMUNICATOR", "communicator of NCCL",
+    required(number("globalPid", &NcclCommunicatorRecord::global_pid),
+             number("communicatorId", &NcclCommunicatorRecord::communicator),
+             start("start", &NcclCommunicatorRecord::start_ns)),
+    columns(open_end("end", &NcclCommunicatorRecord::end_ns), text("groupName", &NcclCommunicatorRecord::group_name),
+            text("name", &NcclCommunicatorRecord::name), number("rank", &NcclCommunicatorRecord::rank),
+            number("groupSize", &NcclCommunicatorRecord::group_size), number("nodes", &NcclCommunicatorRecord::nodes)));
+
+template <>
+inline constexpr auto kTable<NcclOperationRecord> = table(
+    "SWINSCOPE_NCCL_OPERATION", "operation of NCCL",
+    required(number("globalPid", &NcclOperationRecord::global_pid),
+             number("globalTid", &NcclOperationRecord::global_tid),
+             number("operationId", &NcclOperationRecord::operation)),
+    columns(optional("communicatorId", &NcclOperationRecord::communicator),
+            optional("planId", &NcclOperationRecord::plan), optional("callGroupId", &NcclOperationRecord::call_group)),
+    required(start("start", &NcclOperationRecord::start_ns)),
+    columns(open_end("end", &NcclOperationRecord::end_ns), number("kind", &NcclOperationRecord::kind),
+            text("name", &NcclOperationRecord::name), number("count", &NcclOperationRecord::count),
+            text("dtype", &NcclOperationRecord::dtype), number("peer", &NcclOperationRecord::peer),
+            text("algorithm", &NcclOperationRecord::algorithm), text("protocol", &NcclOperationRecord::protocol),
+            optional<-1>("channels", &NcclOperationRecord::channels), optional<-1>("seq", &NcclOperationRecord::seq),
+            optional<-1>("isCaptured", &NcclOperationRecord::captured),
+            optional("correlationId", &NcclOperationRecord::correlation),
+            optional("graphNodeId", &NcclOperationRecord::graph_node)));
+
+template <>
+inline constexpr auto kTable<NcclLaunchRecord> = table(
+    "SWINSCOPE_NCCL_LAUNCH", "launch of NCCL",
+    required(number("globalPid", &NcclLaunchRecord::global_pid), number("globalTid", &NcclLaunchRecord::global_tid),
+             start("start", &NcclLaunchRecord::start_ns)),
+    columns(open_end("end", &NcclLaunchRecord::end_ns), optional("communicatorId", &NcclLaunchRecord::communicator),
+            optional("callGroupId", &NcclLaunchRecord::call_group)));
+
+template <>
+inline constexpr auto kTable<NcclChannelRecord> = table(
+    "SWINSCOPE_NCCL_CHANNEL", "channel of NCCL",
+    required(number("globalPid", &NcclChannelRecord::global_pid), number("operationId", &NcclChannelRecord::operation)),
+    columns(number("channel", &NcclChannelRecord::channel), optional("gpuStart", &NcclChannelRecord::gpu_start_ns),
+            optional("gpuEnd", &NcclChannelRecord::gpu_end_ns), optional_moment("start", &NcclChannelRecord::start_ns),
+            optional_moment("end", &NcclChannelRecord::end_ns), optional<-1>("errorNs", &NcclChannelRecord::error_ns)));
+
+template <>
 inline constexpr auto kTable<ThreadCpuRecord> = table("SWINSCOPE_THREAD_CPU", "CPU time sample",
                                                       required(moment("timestamp", &ThreadCpuRecord::timestamp_ns),
                                                                number("globalTid", &ThreadCpuRecord::global_tid),

@@ -42,7 +42,9 @@ class Keys {
         scope_(scope),
         groups_known_(std::ranges::all_of(scope.devices(), [&](const DeviceScope& device) {
           return std::ranges::all_of(device.events, [&](EventIndex e) { return has_group(device.rank_index, e); });
-        })) {}
+        })) {
+    find_unnumbered();
+  }
 
   std::vector<std::pair<Key, EventIndex>> of(const DeviceScope& device) const {
     const Rank& rank = trace_.ranks[device.rank_index];
@@ -52,7 +54,7 @@ class Keys {
       if (!is_communication(rank.gpu, e) || !scope_.has_gpu_event(device.rank_index, e)) continue;
       Key key;
       key.name = trace_.text(rank.gpu.short_name[e]);
-      const CollectiveRecord* numbered = rank.gpu.graph_node[e] == 0 ? collective_record(rank, e) : nullptr;
+      const CollectiveRecord* numbered = numbered_record(rank, e);
       if (is_transfer(key.name) && (numbered == nullptr || numbered->group_size != 2)) continue;
       if (numbered != nullptr) {
         key.group = group_of(trace_, *numbered);
@@ -69,6 +71,30 @@ class Keys {
   }
 
  private:
+  // Groups of which a device numbers none: it was recorded without.
+  void find_unnumbered() {
+    std::map<std::pair<std::string, std::pair<std::size_t, std::int32_t>>, bool> has_numbers;
+    for (const DeviceScope& device : scope_.devices()) {
+      const Rank& rank = trace_.ranks[device.rank_index];
+      for (const EventIndex e : device.events) {
+        if (!is_communication(rank.gpu, e) || rank.gpu.graph_node[e] != 0) continue;
+        const CollectiveRecord* record = described_collective(rank, e);
+        if (record == nullptr) continue;
+        bool& has = has_numbers[{std::string(group_of(trace_, *record)), {device.rank_index, device.device}}];
+        has = has || record->seq >= 0;
+      }
+    }
+    for (const auto& [group_and_device, has] : has_numbers) {
+      if (!has) unnumbered_.insert(group_and_device.first);
+    }
+  }
+
+  // Null where the event is matched by order.
+  const CollectiveRecord* numbered_record(const Rank& rank, EventIndex e) const {
+    const CollectiveRecord* record = rank.gpu.graph_node[e] == 0 ? collective_record(rank, e) : nullptr;
+    return record != nullptr && !unnumbered_.contains(std::string(group_of(trace_, *record))) ? record : nullptr;
+  }
+
   // Of what communicates in the scope; anything else lacks none.
   bool has_group(std::size_t rank_index, EventIndex e) const {
     const Rank& rank = trace_.ranks[rank_index];
@@ -84,6 +110,7 @@ class Keys {
   const Trace& trace_;
   const RunScope& scope_;
   bool groups_known_;
+  std::set<std::string> unnumbered_;
 };
 
 }  // namespace

@@ -2,8 +2,9 @@
 // operation. A fact that analyses divide by and clocks are aligned by; nothing here compares times of two ranks.
 //
 // Matched are, of the devices of a scope, communication kernels with the same name:
-//   by sequence   of the same process group and sequence number, where the source has these;
-//   by order      else: the same ordinal within the same measured step (of the whole trace where that is the scope), in
+//   by sequence   of the same process group and sequence number, where the source has these on each device of the
+//   group; by order      else: the same ordinal within the same measured step (of the whole trace where that is the
+//   scope), in
 //                 the same process group where the source says that of all of them.
 // What a CUDA graph replays is matched by order: a sequence number would be that of the capture, the same at each
 // launch. One that only some of the devices have counts where its process group is known, else it was not recorded

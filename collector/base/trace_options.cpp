@@ -10,12 +10,13 @@ struct Word {
   std::string_view name;
   bool TraceOptions::*field;
 };
-constexpr std::array<Word, 6> kWords = {{{"cuda", &TraceOptions::cuda},
+constexpr std::array<Word, 7> kWords = {{{"cuda", &TraceOptions::cuda},
                                          {"nvtx", &TraceOptions::nvtx},
                                          {"api", &TraceOptions::all_calls},
                                          {"sync", &TraceOptions::sync},
                                          {"memory", &TraceOptions::memory},
-                                         {"overhead", &TraceOptions::overhead}}};
+                                         {"overhead", &TraceOptions::overhead},
+                                         {"nccl", &TraceOptions::nccl}}};
 
 // Functions whose name begins so, behind "cuda" or "cu".
 constexpr std::array<std::string_view, 12> kCalls = {

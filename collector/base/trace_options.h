@@ -14,6 +14,7 @@ struct TraceOptions {
   bool sync = false;         // synchronization records, which name the stream and the event, and recorded events
   bool memory = false;       // allocations and releases, with their addresses and pools
   bool overhead = false;     // CUPTI's own account of the time it took
+  bool nccl = false;         // what NCCL tells its profiler plugin
   bool graph_level = false;  // CUDA graphs as one record each
 };
 

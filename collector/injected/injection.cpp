@@ -1,4 +1,5 @@
-// The entry points of the injected library: all that it exports (collector/exports.map).
+// The entry points of the injected library: with those of NCCL (nccl_plugin.h) all that it exports
+// (collector/exports.map).
 //
 // The CUDA driver calls InitializeInjection of the library in CUDA_INJECTION64_PATH at the first CUDA call of a
 // process. NVTX calls the other two of the library in NVTX_INJECTION64_PATH, once for each client library of the

@@ -79,15 +79,7 @@ Calls read_calls(Database& db, GroupSizes& sizes) {
 }
 
 Kernels read_kernels(Database& db, std::int64_t& count) {
-  // CUPTI tells of a copied node twice, as a new one and as a copy: beside max() stand the values of the copy.
-  Statement rows = db.prepare(
-      "WITH node AS (SELECT graphNodeId, max(originalGraphNodeId) AS original, start, globalTid FROM "
-      "CUDA_GRAPH_NODE_EVENTS GROUP BY graphNodeId) "
-      "SELECT coalesce(o.globalTid, c.globalTid, r.globalTid), k.globalPid, k.correlationId, k.graphNodeId, "
-      "coalesce(o.start, c.start, r.start) AS caused FROM CUPTI_ACTIVITY_KIND_KERNEL k "
-      "LEFT JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = k.correlationId "
-      "LEFT JOIN node c ON c.graphNodeId = k.graphNodeId LEFT JOIN node o ON o.graphNodeId = c.original "
-      "WHERE k.shortName IN (SELECT id FROM StringIds WHERE value LIKE 'nccl%') GROUP BY k.rowid ORDER BY caused");
+  Statement rows = db.prepare(kNcclKernels);
   Kernels kernels;
   for (; rows.step(); ++count) {
     if (rows.is_null(0) || rows.is_null(4)) continue;  // its launch was not recorded
@@ -118,16 +110,6 @@ std::vector<const Call*> members_of(const std::vector<Call>& calls, const Call* 
   return members;
 }
 
-// "ncclAllReduce" -> "allreduce"
-std::string operation_of(std::string_view name) {
-  constexpr std::string_view kPrefix = "nccl";
-  if (name.substr(0, kPrefix.size()) == kPrefix) name.remove_prefix(kPrefix.size());
-  std::string operation(name);
-  std::transform(operation.begin(), operation.end(), operation.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return operation;
-}
-
 class Rows {
  public:
   Rows(Database& db, GroupSizes sizes)
@@ -137,8 +119,8 @@ class Rows {
   void add(const Kernel& kernel, const Call& call) {
     const auto size = call.communicator ? sizes_.find(*call.communicator) : sizes_.end();
     const std::int64_t ranks = size == sizes_.end() ? 0 : size->second;
-    const std::string operation = operation_of(call.name);
-    const auto [sent, received] = traffic(operation, *call.bytes, std::max<std::int64_t>(ranks, 1));
+    const std::string operation = nccl_operation_name(call.name);
+    const auto [sent, received] = nccl_traffic(operation, *call.bytes, std::max<std::int64_t>(ranks, 1));
     insert_.bind(1, kernel.global_pid);
     insert_.bind(2, kernel.correlation);
     if (kernel.graph_node == 0) {
@@ -157,16 +139,6 @@ class Rows {
   std::int64_t count() const { return count_; }
 
  private:
-  // Bytes that a rank puts in and gets out. NCCL tells those of the smaller side.
-  static std::pair<std::int64_t, std::int64_t> traffic(std::string_view operation, std::int64_t bytes,
-                                                       std::int64_t ranks) {
-    if (operation == "allgather") return {bytes, bytes * ranks};
-    if (operation == "reducescatter") return {bytes * ranks, bytes};
-    if (operation == "send") return {bytes, 0};
-    if (operation == "recv") return {0, bytes};
-    return {bytes, bytes};
-  }
-
   Statement insert_;
   GroupSizes sizes_;
   std::int64_t count_ = 0;
@@ -220,6 +192,23 @@ void add_thread(Rows& rows, const std::vector<Call>& calls, const std::vector<Ke
 }
 
 }  // namespace
+
+std::string nccl_operation_name(std::string_view name) {
+  constexpr std::string_view kPrefix = "nccl";
+  if (name.substr(0, kPrefix.size()) == kPrefix) name.remove_prefix(kPrefix.size());
+  std::string operation(name);
+  std::transform(operation.begin(), operation.end(), operation.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return operation;
+}
+
+std::pair<std::int64_t, std::int64_t> nccl_traffic(std::string_view operation, std::int64_t bytes, std::int64_t ranks) {
+  if (operation == "allgather") return {bytes, bytes * ranks};
+  if (operation == "reducescatter") return {bytes * ranks, bytes};
+  if (operation == "send") return {bytes, 0};
+  if (operation == "recv") return {0, bytes};
+  return {bytes, bytes};
+}
 
 NcclSummary add_nccl_collectives(const std::filesystem::path& trace) {
   NcclSummary summary;

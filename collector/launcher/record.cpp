@@ -232,16 +232,21 @@ std::map<std::string, std::string> variables_for(const RecordOptions& options, c
   const std::string library = fs::absolute(collector).string();
   variables["CUDA_INJECTION64_PATH"] = library;
   variables["NVTX_INJECTION64_PATH"] = library;
+  if (options.trace.nccl) variables["NCCL_PROFILER_PLUGIN"] = library;
   if (options.torch_modules) variables["PYTHONPATH"] = python_path(collector);
   return variables;
 }
 
-void warn_of_other_tool(const fs::path& collector, const Report& report) {
-  for (const char* name : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}) {
+void warn_of_other_tool(const fs::path& collector, const TraceOptions& trace, const Report& report) {
+  for (const char* name : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH", "NCCL_PROFILER_PLUGIN"}) {
     const char* other = std::getenv(name);
+    if (name == std::string_view("NCCL_PROFILER_PLUGIN") && !trace.nccl) continue;
     if (other != nullptr && *other != '\0' && collector != other)
       report(fmt::format("{}={} is replaced: only one tool can have the events", name, other));
   }
+  constexpr std::size_t kMaxPath = 255;  // NCCL cuts longer ones
+  if (trace.nccl && fs::absolute(collector).string().size() > kMaxPath)
+    report(fmt::format("NCCL will not load its plugin: {} is longer than {} characters", collector.string(), kMaxPath));
 }
 
 std::vector<fs::path> trace_files_of(const fs::path& folder, const RunDescription& run) {
@@ -323,7 +328,7 @@ int record(const RecordOptions& options, RecordOutcome* outcome) {
   run.start_utc_ns = start_ns + offset_ns;
   const ParentRole role;
   RunClaim claim(options.folder, run.recorder, run.place, run_json(run), options.force);
-  warn_of_other_tool(collector, note);
+  warn_of_other_tool(collector, options.trace, note);
   if (!claim.others().empty() && !run.place.rank)
     report(fmt::format("{}: recorded together with what others record there", options.folder.string()));
 

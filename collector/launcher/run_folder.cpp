@@ -16,6 +16,7 @@
 #include "collector/base/text.h"
 #include "collector/launcher/file_owner.h"
 #include "collector/launcher/nccl_collectives.h"
+#include "collector/launcher/nccl_operations.h"
 #include "store/database.h"
 #include "store/error.h"
 #include "store/private_file.h"
@@ -135,7 +136,11 @@ void remove_bystanders(const fs::path& folder, std::vector<RunFile>& files) {
 void join_collectives(const fs::path& path, const std::function<void(const std::string&)>& report) {
   try {
     const NcclSummary nccl = add_nccl_collectives(path);
-    if (nccl.joined == nccl.kernels) return;
+    const NcclOperations operations = join_nccl_operations(path);
+    if (operations.told > 0 && operations.joined < operations.kernels)
+      report(fmt::format("{}: of {} kernels of NCCL, what its plugin says of them is known for {}",
+                         path.filename().string(), operations.kernels, operations.joined));
+    if (std::max(nccl.joined, operations.joined) >= nccl.kernels) return;
     report(fmt::format("{}: of {} kernels of NCCL, communicator and bytes are known for {}", path.filename().string(),
                        nccl.kernels, nccl.joined));
   } catch (const Error& error) {

@@ -135,6 +135,22 @@ void Emitter::graph_node(std::uint64_t node, std::uint64_t original) {
   if (!entered_ || !write_plain(head, buffer_.set_aside)) buffer_.drop(DropKind::kGraphNode);
 }
 
+void Emitter::nccl(std::uint32_t kind, std::uint64_t number, const void* body, std::size_t bytes,
+                   std::string_view text) {
+  EventHead head;
+  head.bytes = static_cast<std::uint32_t>(sizeof(head) + bytes + text.size());
+  head.kind = EventKind::kNccl;
+  head.time_ns = monotonic_ns();
+  head.id = number;
+  head.domain = kind;
+  std::byte* to = entered_ ? buffer_.reserve(head.bytes, buffer_.set_aside) : nullptr;
+  if (to == nullptr) return buffer_.drop(DropKind::kNccl);
+  std::memcpy(to, &head, sizeof(head));
+  if (bytes != 0) std::memcpy(to + sizeof(head), body, bytes);
+  if (!text.empty()) std::memcpy(to + sizeof(head) + bytes, text.data(), text.size());
+  buffer_.commit();
+}
+
 bool Emitter::write_plain(const EventHead& head, std::size_t keep_free) {
   std::byte* to = buffer_.reserve(kPlainBytes, keep_free);
   if (to == nullptr) return false;

@@ -67,6 +67,8 @@ class Emitter {
   std::uint64_t start(std::uint32_t domain, const EventDetails& details, std::uint8_t generation);
   // Not NVTX's: a node of a CUDA graph was captured here, as a copy of `original` or (0) not.
   void graph_node(std::uint64_t node, std::uint64_t original);
+  // Not NVTX's either: an event of NCCL's plugin (nccl/nccl_event.h).
+  void nccl(std::uint32_t kind, std::uint64_t number, const void* body, std::size_t bytes, std::string_view text);
   void end(std::uint32_t domain, std::uint64_t id, const nvtxPayloadData_v1* payloads = nullptr,
            std::size_t payload_count = 0);
 

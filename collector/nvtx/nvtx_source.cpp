@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "collector/base/proc_files.h"
+#include "collector/nccl/nccl_event.h"
 #include "store/utf8.h"
 
 namespace swinscope {
@@ -28,6 +29,7 @@ constexpr std::array<DropText, kDropKinds> kDropTexts = {{
     {"deferred NVTX event", "not supported"},
     {"CUDA graph node", kFull},
     {"NVTX registration", "the program registered more names than there is room for"},
+    {kNcclEvent, kFull},
 }};
 
 EventHead head_of(const std::byte* record) {
@@ -75,6 +77,7 @@ void NvtxSource::read_lanes(std::size_t share) {
 void NvtxSource::take(TraceWriter& to, Lane& lane, const std::byte* record) {
   const EventHead head = head_of(record);
   if (head.kind == EventKind::kRecord) return stream_.add(to, record);
+  if (head.kind == EventKind::kNccl) return nccl_.add(to, lane.global_tid, record);
   if (head.kind == EventKind::kThread) {
     assembler_.end_thread(to, lane.reader.index());
     lane.global_tid = make_global_tid(pid_of(global_pid_), head.id);
@@ -132,6 +135,7 @@ void NvtxSource::before_flush(TraceWriter& to) { assembler_.add_open(to); }
 void NvtxSource::flushed() {
   assembler_.flushed();
   stream_.flushed();
+  nccl_.flushed();
   domains_flushed_ = domains_added_;
   categories_flushed_ = categories_added_;
   schemas_flushed_ = schemas_added_;
@@ -141,6 +145,7 @@ void NvtxSource::lost(const std::string& reason) {
   drops_.add("NVTX range or mark", assembler_.unflushed(), reason);
   assembler_.lost();
   stream_.lost(reason);
+  nccl_.lost(reason);
   domains_added_ = domains_flushed_;
   categories_added_ = categories_flushed_;
   schemas_added_ = schemas_flushed_;
@@ -154,6 +159,7 @@ void NvtxSource::discard(const std::string& reason) {
     const auto discard_one = [&](const std::byte* record) {
       const EventHead head = head_of(record);
       if (head.kind == EventKind::kRecord) return stream_.discard(record);
+      if (head.kind == EventKind::kNccl) return nccl_.discard();
       if (head.kind == EventKind::kThread) {
         lost += assembler_.discard_thread(lane.reader.index());
         lane.global_tid = make_global_tid(pid_of(global_pid_), head.id);
@@ -172,6 +178,7 @@ void NvtxSource::discard(const std::string& reason) {
   }
   drops_.add("NVTX range or mark", lost, reason);
   stream_.count_discarded(reason);
+  nccl_.count_discarded(reason);
 }
 
 void NvtxSource::finish(TraceWriter& to) {
@@ -181,6 +188,7 @@ void NvtxSource::finish(TraceWriter& to) {
   for (int i = 0; i < kMaxPolls && !poll(to); ++i) {
   }
   assembler_.add_open(to);
+  nccl_.add_open(to);
 }
 
 std::uint64_t NvtxSource::dropped(DropKind kind) const {
@@ -209,6 +217,7 @@ void NvtxSource::describe(RunInfo& run) {
   }
   if (run.command.empty()) run.command = replace_invalid_utf8(shell_text(nul_separated(names_.command_line())));
   stream_.describe(run);
+  nccl_.describe(run);
 }
 
 }  // namespace swinscope

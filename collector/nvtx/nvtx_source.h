@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "collector/base/source.h"
+#include "collector/nccl/nccl_assembler.h"
 #include "collector/nvtx/nvtx_names.h"
 #include "collector/nvtx/range_assembler.h"
 #include "collector/segment/backlog.h"
@@ -26,7 +27,8 @@ class NvtxSource : public Source {
         global_pid_(global_pid),
         backlog_bytes_(backlog_bytes),
         names_(segment),
-        assembler_(names_, start_ns) {}
+        assembler_(names_, start_ns),
+        nccl_(global_pid, start_ns) {}
 
   bool poll(TraceWriter& to) override;
   void before_flush(TraceWriter& to) override;
@@ -59,6 +61,7 @@ class NvtxSource : public Source {
   NvtxNames names_;
   RangeAssembler assembler_;
   RecordStreamReader stream_;
+  NcclAssembler nccl_;
   std::deque<Lane> lanes_;
   DropCounts drops_;
   std::size_t domains_added_ = 0;

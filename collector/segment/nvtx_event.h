@@ -21,6 +21,7 @@ enum class EventKind : std::uint8_t {
   kGraphNode,  // no NVTX event, but it has to stand in order with those of its thread
   kThread,     // what follows is of the thread with this id
   kRecord,     // a part of a stream of the trace's records (record_stream.h); its kind is in `domain`
+  kNccl,       // told by NCCL's plugin (nccl/nccl_event.h); its kind is in `domain`
 };
 
 struct EventHead {

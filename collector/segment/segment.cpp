@@ -20,7 +20,7 @@
 namespace swinscope {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x3147'4553'4357'5331;  // and the version of the layout
+constexpr std::uint64_t kMagic = 0x3247'4553'4357'5331;  // and the version of the layout
 constexpr int kPopulateWrite = 23;                       // MADV_POPULATE_WRITE, younger than some C libraries
 constexpr SegmentSize kSmall = {1U << 20U, 256, 128};    // 10 MB, for where address space or the kernel is short
 

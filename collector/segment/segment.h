@@ -23,8 +23,18 @@ namespace swinscope {
 struct ThreadBuffer;
 
 // Kinds of events that were not recorded; counted by the thread, reported by the reader.
-enum class DropKind : std::uint8_t { kRange, kRangeEnd, kMark, kPayload, kText, kUnsupported, kGraphNode, kName };
-inline constexpr std::size_t kDropKinds = 8;
+enum class DropKind : std::uint8_t {
+  kRange,
+  kRangeEnd,
+  kMark,
+  kPayload,
+  kText,
+  kUnsupported,
+  kGraphNode,
+  kName,
+  kNccl
+};
+inline constexpr std::size_t kDropKinds = 9;
 
 inline constexpr std::size_t kPageBytes = 4096;
 inline constexpr std::uint32_t kBlockBytes = 64U << 10U;

@@ -11,6 +11,8 @@ int main(int argc, char** argv) {
   options.folder = argv[1];
   options.command.assign(argv + 2, argv + argc);
   options.force = std::getenv("RECORD_TOOL_FORCE") != nullptr;
+  std::string unknown;
+  if (const char* list = std::getenv("RECORD_TOOL_TRACE")) options.trace = *swinscope::parse_trace_list(list, unknown);
   if (const char* hz = std::getenv("RECORD_TOOL_HZ")) options.sample_hz = std::atof(hz);
   try {
     return swinscope::record(options);

@@ -256,6 +256,22 @@ TEST(CollectiveMatching, KernelsOfOneCallCountEach) {
               testing::Contains(HasSubstr("1 of them are further kernels of a call that has several")));
 }
 
+// One rank was recorded without numbers: those of the other find nothing there.
+TEST(CollectiveMatching, NumbersThatOneRankLacksDoNotCount) {
+  HandTrace hand;
+  for (int r = 0; r < 2; ++r) {
+    HandRank& rank = hand.add_rank();
+    rank.step(0, 1000);
+    const std::uint32_t launch = rank.call("cudaLaunchKernel", 0, 5);
+    rank.kernel(kAllReduce, launch, 100 + 10 * r, 200, kCommunication);
+    rank.collective("allreduce", launch, "[0, 1]", 2, r == 0 ? 7 : -1);
+  }
+  const Trace trace = hand.build();
+  const RunFacts run(trace, {});
+  ASSERT_EQ(run.collectives().size(), 1U);
+  EXPECT_EQ(run.collectives()[0].method, CollectiveMatch::kOrder);
+}
+
 // Without a sequence number, the process group keeps those of two groups apart.
 TEST(CollectiveMatching, GroupsAreKeptApartWithoutSequenceNumbers) {
   HandTrace hand;

@@ -23,7 +23,7 @@ TEST(TraceOptions, WhatIsAboutCudaBringsCuda) {
 
 TEST(TraceOptions, AListSurvivesTheWayThroughTheEnvironment) {
   std::string unknown;
-  for (const char* list : {"cuda,nvtx", "cuda,nvtx,api,sync,memory,overhead", "nvtx"})
+  for (const char* list : {"cuda,nvtx", "cuda,nvtx,api,sync,memory,overhead,nccl", "nvtx", "nvtx,nccl"})
     EXPECT_EQ(trace_list(*parse_trace_list(list, unknown)), list);
 }
 

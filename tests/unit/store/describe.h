@@ -25,6 +25,8 @@ static_assert(sizeof(MemoryPoolRecord) == 88 && sizeof(ApiRecord) == 40 && sizeo
 static_assert(sizeof(OverheadRecord) == 40 && sizeof(NvtxRecord) == 88 && sizeof(NvtxPayloadRecord) == 104);
 static_assert(sizeof(PayloadSchemaRecord) == 80 && sizeof(PayloadEntryRecord) == 80 && sizeof(CollectiveRecord) == 72);
 static_assert(sizeof(ThreadCpuRecord) == 24 && sizeof(ProcessRecord) == 72 && sizeof(ProcessCpuRecord) == 32);
+static_assert(sizeof(NcclCommunicatorRecord) == 56 && sizeof(NcclOperationRecord) == 128);
+static_assert(sizeof(NcclLaunchRecord) == 48 && sizeof(NcclChannelRecord) == 64);
 static_assert(sizeof(MetricRecord) == 32 && sizeof(MetricNameRecord) == 48 && sizeof(GpuInfo) == 184);
 
 // Makes text of the values of columns.
