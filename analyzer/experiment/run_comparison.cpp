@@ -137,6 +137,7 @@ void add_differences(const std::vector<ComparedRun>& runs, const RunsOptions& op
                      work.other_step_ns});
   }
   std::vector<Configuration> configurations;
+  configurations.reserve(runs.size());
   for (const ComparedRun& run : runs)
     configurations.push_back({run.name, run.configuration});
   if (Table unlike = differences_table(configurations); !unlike.rows.empty())
@@ -169,6 +170,7 @@ std::vector<std::string> short_names(const std::vector<std::filesystem::path>& p
     }
   }
   std::vector<std::string> names;
+  names.reserve(parts.size());
   for (const auto& own : parts)
     names.push_back(own.back());
   if (std::set(names.begin(), names.end()).size() == names.size()) return names;

@@ -274,6 +274,7 @@ Table step_table(const Experiment& experiment, const std::vector<ScalingRow>& ro
 std::vector<std::string> point_names(const Experiment& experiment, const std::vector<ScalingRow>& rows) {
   const Table table = scaling_rows_table(rows);
   std::vector<std::string> names;
+  names.reserve(rows.size());
   for (const ScalingRow& row : rows)
     names.push_back(point_name(experiment, row, counted_in(table)));
   return names;

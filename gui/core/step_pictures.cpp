@@ -164,13 +164,12 @@ StepPicture ShownStep::measured(const DependencyGraph& graph) const {
   Interval window;
   for (const DeviceScope& scope : facts_->scope.devices())
     if (scope.rank_index == rank_index_ && scope.device == device_) window = scope.window;
-  for (NodeIndex op = 0; op < nodes.ops.size(); ++op) {
-    const EventIndex event = nodes.ops[op].event;
-    if (rank.gpu_lanes[nodes.ops[op].lane].device != device_ || !facts_->scope.has_gpu_event(rank_index_, event))
-      continue;
+  for (const OpNode& node : nodes.ops) {
+    const EventIndex event = node.event;
+    if (rank.gpu_lanes[node.lane].device != device_ || !facts_->scope.has_gpu_event(rank_index_, event)) continue;
     builder.know(event);
     builder.add(event, {rank.gpu.start_ns[event] - window.begin_ns, rank.gpu.end_ns[event] - window.begin_ns},
-                nodes.ops[op].is_removed);
+                node.is_removed);
   }
   return builder.finish(window.length());
 }

@@ -38,7 +38,7 @@ class Page : public QWidget {
   virtual void present(const Evidence& /*evidence*/) {}
 
   // Runs that were opened at once: they can be compared, the first one is the base.
-  virtual void compare(const QStringList& /*paths*/) {}
+  virtual void compare_runs(const QStringList& /*paths*/) {}
 
   // Nothing is being computed: what it shows is final.
   virtual bool is_settled() const { return true; }

@@ -26,7 +26,7 @@ void MainWindow::open(const QStringList& paths) {
   load_entry(entries_.add(paths));
   if (runs.size() < 2) return;
   for (Page* page : pages_)
-    page->compare(runs);
+    page->compare_runs(runs);
 }
 
 void MainWindow::load_entry(int index) {

@@ -169,7 +169,7 @@ void ComparePage::set_unfinished() {
   show_all();
 }
 
-void ComparePage::compare(const QStringList& paths) {
+void ComparePage::compare_runs(const QStringList& paths) {
   const QStringList first = paths.mid(0, ComparedRuns::kMost);  // nobody has asked to compare all of them
   if (const auto found = runs_.replace(first)) Q_EMIT problem(*found);
   is_stale_ = true;

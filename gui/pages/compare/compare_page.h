@@ -31,7 +31,7 @@ class ComparePage : public Page {
   void set_session(const Session& session) override;
   void set_filter(const Filter& filter) override;
   void set_unfinished() override;
-  void compare(const QStringList& paths) override;
+  void compare_runs(const QStringList& paths) override;
   bool has(ActionId action) const override;
   bool can_perform(ActionId action) const override;
   void perform(ActionId action) override;
