@@ -337,8 +337,8 @@ struct NcclChannelRecord {
   std::uint64_t operation = 0;
   std::int64_t gpu_start_ns = 0;  // %globaltimer; 0: unknown
   std::int64_t gpu_end_ns = 0;
-  std::int64_t start_ns = kUnknownTime;
-  std::int64_t end_ns = kUnknownTime;
+  std::int64_t began_ns = kUnknownTime;  // on the trace's clock
+  std::int64_t ended_ns = kUnknownTime;
   std::int64_t error_ns = -1;  // that the two may both be off
   std::int32_t channel = 0;
 };

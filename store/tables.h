@@ -411,8 +411,9 @@ inline constexpr auto kTable<NcclChannelRecord> = table(
     "SWINSCOPE_NCCL_CHANNEL", "channel of NCCL",
     required(number("globalPid", &NcclChannelRecord::global_pid), number("operationId", &NcclChannelRecord::operation)),
     columns(number("channel", &NcclChannelRecord::channel), optional("gpuStart", &NcclChannelRecord::gpu_start_ns),
-            optional("gpuEnd", &NcclChannelRecord::gpu_end_ns), optional_moment("start", &NcclChannelRecord::start_ns),
-            optional_moment("end", &NcclChannelRecord::end_ns), optional<-1>("errorNs", &NcclChannelRecord::error_ns)));
+            optional("gpuEnd", &NcclChannelRecord::gpu_end_ns), optional_moment("start", &NcclChannelRecord::began_ns),
+            optional_moment("end", &NcclChannelRecord::ended_ns),
+            optional<-1>("errorNs", &NcclChannelRecord::error_ns)));
 
 template <>
 inline constexpr auto kTable<ThreadCpuRecord> = table("SWINSCOPE_THREAD_CPU", "CPU time sample",
