@@ -142,7 +142,7 @@ void set_origin(NcclOperation& to, const nccl::DescriptorV5& event, const void* 
   to.plan = number_of(plan, HandleKind::kPlan);
   to.call_group = number_of(event.parent, HandleKind::kCall);
   const Handle call = Handle::from(event.parent);
-  to.is_captured = call.kind != HandleKind::kCall ? std::int8_t{-1} : std::int8_t{call.is_captured};
+  to.is_captured = call.kind != HandleKind::kCall ? -1 : static_cast<std::int32_t>(call.is_captured);
 }
 
 Handle begin_operation(const NcclOperation& operation, const Texts& texts) noexcept {
@@ -161,7 +161,7 @@ Handle begin_collective(void* context, const Descriptor& event, const nccl::Coll
   operation.sequence = static_cast<std::int64_t>(said.sequence);
   operation.peer = said.root;
   operation.channels = said.channels;
-  operation.kind = static_cast<std::uint8_t>(NcclOperationKind::kCollective);
+  operation.kind = NcclOperationKind::kCollective;
   return begin_operation(operation, {said.function, said.datatype, said.algorithm, said.protocol});
 }
 
@@ -175,7 +175,7 @@ Handle begin_point_to_point(void* context, const Descriptor& event, const nccl::
   operation.sequence = -1;
   operation.peer = said.peer;
   operation.channels = said.channels;
-  operation.kind = static_cast<std::uint8_t>(NcclOperationKind::kPointToPoint);
+  operation.kind = NcclOperationKind::kPointToPoint;
   return begin_operation(operation, {said.function, said.datatype, nullptr, nullptr});
 }
 
@@ -188,7 +188,7 @@ Handle begin_copy_engine(void* context, const nccl::DescriptorV5& event) noexcep
   operation.sequence = static_cast<std::int64_t>(said.sequence);
   operation.peer = said.root;
   operation.channels = -1;
-  operation.kind = static_cast<std::uint8_t>(NcclOperationKind::kCopyEngine);
+  operation.kind = NcclOperationKind::kCopyEngine;
   return begin_operation(operation, {said.function, said.datatype, nullptr, nullptr});
 }
 

@@ -57,7 +57,7 @@ NcclOperationRecord operation_of(TraceWriter& to, const NcclOperation& said, std
   record.peer = said.peer;
   record.channels = said.channels;
   record.captured = said.is_captured;
-  record.kind = NcclOperationKind{said.kind};
+  record.kind = said.kind;
   for (StringId* text : {&record.name, &record.dtype, &record.algorithm, &record.protocol})
     *text = take_text(to, texts);
   return record;

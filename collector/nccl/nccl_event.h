@@ -11,6 +11,8 @@
 
 #include <cstdint>
 
+#include "store/records.h"
+
 namespace swinscope {
 
 inline constexpr const char* kNcclEvent = "event of NCCL's plugin";  // of those that were lost
@@ -42,9 +44,9 @@ struct NcclOperation {
   std::uint64_t count;
   std::int64_t sequence;  // -1: none
   std::int32_t peer;
-  std::int16_t channels;    // -1: unknown
-  std::uint8_t kind;        // NcclOperationKind
-  std::int8_t is_captured;  // -1: unknown
+  std::int32_t channels;     // -1: unknown
+  std::int32_t is_captured;  // -1: unknown
+  NcclOperationKind kind;
 };
 
 struct NcclLaunch {
