@@ -1,7 +1,7 @@
 // What of the wait and transfer of each matched collective no kernel of its device hides: the exposed wait and transfer
 // of time_breakdown.h, told apart by collective. They sum, over the collectives of a device, to that device's
-// exposed_wait_ns and exposed_wire_ns: where two collectives wait (transfer) at once the time is that of the one that
-// began first, and where one waits while another transfers it is wait.
+// exposed_wait_ns and, but for copies between GPUs, exposed_wire_ns: where two collectives wait (transfer) at once the
+// time is that of the one that began first, and where one waits while another transfers it is wait.
 #pragma once
 
 #include <cstdint>
