@@ -37,7 +37,8 @@ TEST_F(LossIntervalsOfSwinLarge, WhatKernelsAreSlowedByIsWhatTheStepGainsWithout
 TEST_F(LossIntervalsOfSwinLarge, ARunHasNoCauseAgainstItself) {
   const StepWork work = step_work(other_);
   for (const auto& interval : loss_intervals(other_, other_, work_difference(work, work), 1)) {
-    if (interval) EXPECT_TRUE(contains(interval, 0)) << interval->low_ns << " " << interval->high_ns;
+    if (!interval) continue;
+    EXPECT_TRUE(contains(interval, 0)) << interval->low_ns << " " << interval->high_ns;
   }
 }
 
