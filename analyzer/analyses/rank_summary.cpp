@@ -170,6 +170,8 @@ std::vector<RankSummary> rank_summaries(const RunFacts& run) {
     rank.warmup_steps = run.scope.selection().warmup_steps;
     std::ranges::copy_if(run.devices(), std::back_inserter(rank.devices),
                          [&](const DeviceBreakdown& device) { return device.rank_index == r; });
+    for (DeviceBreakdown& device : rank.devices)
+      device.exposed_wait_ns = device.exposed_wire_ns = 0;  // told apart with the other ranks only, so not kept
   }
   return ranks;
 }

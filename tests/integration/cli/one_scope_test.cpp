@@ -199,8 +199,8 @@ TEST_F(OnePart, OfAnExperimentIsRefused) {
 }
 
 TEST_F(OnePart, OfRunsBesideEachOtherIsOfEach) {
-  const json all = run_json({"compare", trace_, trace_})["data"];
-  const json part = run_json({"compare", trace_, trace_, "--steps", "3:5"})["data"];
+  const json all = run_json({"compare", trace_, trace_})["data"]["runs"];
+  const json part = run_json({"compare", trace_, trace_, "--steps", "3:5"})["data"]["runs"];
   ASSERT_EQ(part.size(), 2U);
   EXPECT_EQ(part[0]["steps"], 3);
   EXPECT_NE(all[0]["steps"], 3);

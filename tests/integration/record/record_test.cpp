@@ -457,7 +457,8 @@ TEST_F(Record, TheLibraryShowsNothingButItsEntryPoints) {
   for (std::string line; std::getline(lines, line);)
     names.push_back(line.substr(0, line.find(' ')));
   EXPECT_THAT(names, ::testing::UnorderedElementsAre("InitializeInjection", "InitializeInjectionNvtx2",
-                                                     "InitializeInjectionNvtxExtension"));
+                                                     "InitializeInjectionNvtxExtension", "ncclProfiler_v4",
+                                                     "ncclProfiler_v5", "ncclProfiler_v6"));
 }
 
 }  // namespace
