@@ -1,6 +1,7 @@
 #include "analyzer/analyses/step_work.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <tuple>
@@ -47,7 +48,7 @@ std::vector<WorkRow> rows_of(const RunFacts& run) {
     }
     row.squared_ns2 += static_cast<double>(in_step) * static_cast<double>(in_step);
   }
-  std::ranges::sort(rows, {}, &WorkRow::key);
+  std::ranges::sort(rows, std::less<>(), &WorkRow::key);
   return rows;
 }
 

@@ -2,7 +2,6 @@
 // (step_work.h adds them up).
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -22,7 +21,9 @@ struct WorkKey {
   std::string phase;  // forward, backward, …; empty outside of any
   std::string name;   // the full one
   std::string shape;  // grid and block of a kernel, bytes of a copy or set
-  auto operator<=>(const WorkKey&) const = default;
+  bool operator<(const WorkKey& other) const {
+    return std::tie(path, phase, name, shape) < std::tie(other.path, other.phase, other.name, other.shape);
+  }
 };
 
 struct WorkCall {

@@ -74,6 +74,7 @@ std::string loss_sentence(const ScalingLoss& loss, const std::string& name, cons
 
 std::vector<NamedDifference> named(const std::vector<ScalingLoss>& losses, const std::vector<std::string>& names) {
   std::vector<NamedDifference> differences;
+  differences.reserve(losses.size());
   for (const ScalingLoss& loss : losses) {
     differences.push_back({names[loss.row], fmt::format("ideal step, of {}", names[loss.base]), &loss.traced,
                            loss.ideal_ns, loss.step_ns, loss.distortion_ns()});

@@ -194,6 +194,7 @@ struct Scenarios {
     constexpr int kThreads = 16;
     constexpr std::uint64_t kOperations = 250;
     std::vector<std::thread> all;
+    all.reserve(kThreads);
     for (int t = 0; t < kThreads; ++t) {
       all.emplace_back([this, t] {
         Comm comm(plugin, "thread", static_cast<std::uint64_t>(t), t, kThreads);

@@ -54,7 +54,7 @@ TEST_P(NcclPlugin, WhatNcclTellsIsInTheFile) {
                                        "0 AllReduce 8 1024 ncclFloat32 0 RING LL 2 " + captured + " ended 1 plan 1",
                                        "0 AllReduce 9 1024 ncclFloat32 0 RING LL 2 " + captured + " ended 1 plan 1",
                                        "1 Send - 64 ncclInt8 3   1 " + eager + " ended 1 plan 1"};
-  if (knows_copy_engines()) expected.push_back("2 AllGather 3 32 ncclInt8 0   - 0 ended 1 plan 0");
+  if (knows_copy_engines()) expected.emplace_back("2 AllGather 3 32 ncclInt8 0   - 0 ended 1 plan 0");
   expected.push_back("0 Broadcast 99 1024 ncclFloat32 0 RING LL 2 " + eager + " ended 0 plan 0");
   EXPECT_EQ(
       db.values("SELECT kind || ' ' || name || ' ' || coalesce(seq, '-') || ' ' || count || ' ' || dtype || ' ' || "

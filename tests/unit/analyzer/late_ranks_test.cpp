@@ -239,7 +239,8 @@ TEST(CollectiveMatching, WhatAGraphReplaysIsMatchedByItsLaunch) {
     for (std::int64_t step = 0; step < 3; ++step) {
       rank.step(1000 * step, 1000 * step + 1000);
       const std::uint32_t launch = rank.call("cudaGraphLaunch", 1000 * step, 1000 * step + 5);
-      rank.kernel(kAllReduce, launch, 1000 * step + 100 + 50 * r, 1000 * step + 300, kCommunication, kNode);
+      rank.kernel(kAllReduce, launch, 1000 * step + 100 + std::int64_t{50} * r, 1000 * step + 300, kCommunication,
+                  kNode);
     }
   }
   const Trace trace = hand.build();
