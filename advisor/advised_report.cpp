@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "advisor/advice_columns.h"
+#include "advisor/loss_columns.h"
 #include "store/shell.h"
 
 namespace swinscope {
@@ -22,7 +23,10 @@ ReportPart advised_report_part(const Trace& trace, const std::string& path, cons
 }
 
 std::vector<ReportPart> advised_report_parts(const Experiment& experiment) {
-  return report_parts(experiment, advised_report_part);
+  std::vector<ReportPart> parts = report_parts(experiment, advised_report_part);
+  ReportPart& part = parts.front();
+  if (part.series) add_loss_columns(experiment, part.series->rows, part.document);
+  return parts;
 }
 
 }  // namespace swinscope

@@ -11,7 +11,8 @@ namespace swinscope {
 
 // report_part() of the run; where advice is quick (advisor_if_quick), with it. Throws as report_part does.
 ReportPart advised_report_part(const Trace& trace, const std::string& path, const Selection& selection);
-// report_parts() of the experiment, with the advice on the recording that is one of them.
+// report_parts() of the experiment, with what replays say of its losses, and the advice on the recording that is one of
+// them.
 std::vector<ReportPart> advised_report_parts(const Experiment& experiment);
 
 }  // namespace swinscope

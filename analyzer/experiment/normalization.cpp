@@ -83,10 +83,8 @@ std::string why_not(std::span<const ComparedRun> runs, Normalization by) {
 }
 
 Measure measure_of(std::span<const ComparedRun> runs, Normalization by) {
-  if (by == Normalization::kStep) {
-    const bool has_steps = std::ranges::all_of(runs, [](const ComparedRun& run) { return run.work.is_of_steps; });
-    return has_steps ? Measure() : Measure{"trace", "in the whole trace", {}};
-  }
+  if (by == Normalization::kStep)
+    return runs.front().work.is_of_steps ? Measure() : Measure{"trace", "in the whole trace", {}};
   const std::string noun = all_have_images(runs) ? "image" : "step";
   switch (by) {
     case Normalization::kGpu:

@@ -121,6 +121,15 @@ std::string why(const ComparedRun& base, const ComparedRun& run, const WorkDiffe
                      parts);
 }
 
+std::string no_common_unit(const ComparedRun& base, const ComparedRun& run) {
+  const bool base_has = base.work.is_of_steps;
+  return fmt::format(
+      "{}: not compared with {}: {} has steps and {} none, and a step is no whole trace; --scope trace compares both "
+      "as a "
+      "whole",
+      run.name, base.name, base_has ? base.name : run.name, base_has ? run.name : base.name);
+}
+
 std::string titled(std::string_view what, const Measure& measure) { return fmt::format("{}, {}", what, measure.per); }
 
 void add_differences(const std::vector<ComparedRun>& runs, const RunsOptions& options, Document& document) {
@@ -130,6 +139,10 @@ void add_differences(const std::vector<ComparedRun>& runs, const RunsOptions& op
   for (std::size_t i = 0; i < differences.size(); ++i) {
     const WorkDifference& work = differences[i];
     const ComparedRun& run = runs[i + 1];
+    if (run.work.is_of_steps != runs.front().work.is_of_steps) {
+      document.headline.push_back(no_common_unit(runs.front(), run));
+      continue;
+    }
     if (work.base_step_ns <= 0 || work.other_step_ns <= 0) continue;
     document.headline.push_back(why(runs.front(), run, work, measure));
     if (!work.is_split) continue;

@@ -35,6 +35,14 @@ Pop pop_of(const StepWork& work) {
   return pop;
 }
 
+// Whether what was traced is taken apart by the steps that were timed: a whole trace is none, and neither is a period
+// of kernels where lines of the output were timed.
+bool has_timed_steps(const ScalingRow& row) {
+  if (!row.work || !row.work->is_of_steps || !row.traced_step_ns) return false;
+  const auto traced_ns = static_cast<double>(*row.traced_step_ns);
+  return std::abs(static_cast<double>(row.work->step_ns) - traced_ns) <= kMuchDistortion * traced_ns;
+}
+
 }  // namespace
 
 bool ScalingLoss::is_indicative() const {
@@ -46,7 +54,8 @@ std::vector<ScalingLoss> scaling_losses(const std::vector<ScalingRow>& rows) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const ScalingRow& row = rows[i];
     const ScalingRow& base = rows[row.base];
-    if (row.base == i || !row.work || !base.work || !row.work_of_base || row.step_ns <= 0) continue;
+    const bool is_known = has_timed_steps(row) && has_timed_steps(base) && row.work_of_base && row.step_ns > 0;
+    if (row.base == i || !is_known) continue;
     ScalingLoss& loss = losses.emplace_back();
     loss.row = i;
     loss.base = row.base;

@@ -82,6 +82,8 @@ TEST_F(ReportCommand, AnExperimentSaysWhyItsStepsTakeLonger) {
   for (const auto& part : parts)
     EXPECT_THAT(html, HasSubstr("<td class=\"t\">" + part["what"].get<std::string>() + "</td><td data-v=\"" +
                                 std::to_string(part["time_ns"].get<std::int64_t>()) + "\">"));
+  ASSERT_TRUE(parts[1]["replay_low_ns"].is_number()) << "what replays say stands in both, too";
+  EXPECT_THAT(html, HasSubstr("<td data-v=\"" + std::to_string(parts[1]["replay_low_ns"].get<std::int64_t>()) + "\">"));
   EXPECT_THAT(report(experiment, "r.md"), HasSubstr("-why-steps-take-longer-per-step-2-gpus.svg)"));
 }
 

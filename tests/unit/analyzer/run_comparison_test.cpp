@@ -71,5 +71,17 @@ TEST(RunComparison, UnlikeWorkAndMissingStepsAreSaid) {
               ElementsAre(HasSubstr("no steps were found")));
 }
 
+// A step of one is nothing to compare the whole trace of another with.
+TEST(RunComparison, AStepIsNotComparedWithAWholeTrace) {
+  ComparedRun steps = run_of("steps", 1000, 0, level("a"));
+  steps.work.is_of_steps = true;
+  steps.work.step_ns = 1000;
+  ComparedRun whole = run_of("whole", 0, 0, level("a"));
+  whole.work.step_ns = 1'000'000;
+  const Document document = runs_document({steps, whole}, {.order = RunOrder::kAsGiven});
+  EXPECT_THAT(document.headline.back(), HasSubstr("steps has steps and whole none"));
+  EXPECT_EQ(document.tables.size(), 1U) << "only the runs";
+}
+
 }  // namespace
 }  // namespace swinscope

@@ -3,6 +3,7 @@
 #include "analyzer/experiment/scaling_loss.h"
 
 #include <cstdlib>
+#include <memory>
 #include <numeric>
 #include <string>
 
@@ -39,6 +40,18 @@ TEST_P(ScalingLossOfRecording, TheSentenceStandsBehindTheVerdict) {
   ASSERT_GE(document.headline.size(), 2U);
   EXPECT_THAT(document.headline[1], HasSubstr("2 GPUs lose"));
   EXPECT_THAT(document.headline[1], HasSubstr("transfer of collectives"));
+}
+
+// Where the output's lines were timed, a whole trace or a period of its kernels is another thing.
+TEST_P(ScalingLossOfRecording, OtherStepsThanTheTimedOnesAreNotTakenApart) {
+  std::vector<ScalingRow> rows = rows_;
+  rows[1].traced_step_ns = *rows[1].traced_step_ns * 3;
+  EXPECT_TRUE(scaling_losses(rows).empty());
+  rows = rows_;
+  StepWork whole = *rows[0].work;
+  whole.is_of_steps = false;
+  rows[0].work = std::make_shared<const StepWork>(whole);
+  EXPECT_TRUE(scaling_losses(rows).empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ScalingLossOfRecording,
