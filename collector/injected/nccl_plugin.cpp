@@ -230,11 +230,11 @@ void* begin_event(void* context, const nccl::DescriptorV5& event) noexcept {
     case nccl::kPlan:
       return Handle{HandleKind::kPlan, false, next_number()}.to_nccl();
     case nccl::kCallGroup:
-      return Handle{HandleKind::kCallGroup, event.call_group.is_captured, next_number()}.to_nccl();
+      return Handle{HandleKind::kCallGroup, event.call_group.is_captured != 0, next_number()}.to_nccl();
     case nccl::kCollectiveCall:
-      return call_in(event.parent, event.collective_call.is_captured).to_nccl();
+      return call_in(event.parent, event.collective_call.is_captured != 0).to_nccl();
     case nccl::kPointToPointCall:
-      return call_in(event.parent, event.point_to_point_call.is_captured).to_nccl();
+      return call_in(event.parent, event.point_to_point_call.is_captured != 0).to_nccl();
     case nccl::kKernelLaunch:
       return begin_launch(context, event).to_nccl();
     case nccl::kCollective:

@@ -65,8 +65,9 @@ struct KernelChannel {
   std::uint64_t timer;  // %globaltimer of the GPU
 };
 
+// NCCL's bool as the byte that it is: a bool may not be read where neither 0 nor 1 stands.
 struct CallGroup {
-  bool is_captured;
+  std::uint8_t is_captured;
   int depth;
 };
 struct CollectiveCall {
@@ -75,14 +76,14 @@ struct CollectiveCall {
   const char* datatype;
   int root;
   void* stream;
-  bool is_captured;
+  std::uint8_t is_captured;
 };
 struct PointToPointCall {
   const char* function;
   std::size_t count;
   const char* datatype;
   void* stream;
-  bool is_captured;
+  std::uint8_t is_captured;
 };
 
 // As CollectiveV4 up to the type of the elements.
