@@ -195,7 +195,8 @@ void find_gaps(RankNodes& nodes) {
       for (const NodeIndex other : waits->second)
         awaited_ns = std::max(awaited_ns, nodes.end_of_op(other));
       const bool decided = awaited_ns > before_ns && awaited_ns > launched_ns + kSure;
-      if (decided && start_ns - awaited_ns < kLongest) delays.push_back(start_ns - awaited_ns);
+      if (decided && !nodes.wait_delays.contains(op) && start_ns - awaited_ns < kLongest)
+        delays.push_back(start_ns - awaited_ns);
       if (awaited_ns > before_ns) continue;
     }
     if (node.before == kNoNode || before_ns < launched_ns + kSure || start_ns - before_ns > kLongest) continue;
@@ -206,13 +207,15 @@ void find_gaps(RankNodes& nodes) {
   by_kinds.finish();
   std::ranges::sort(delays);
   constexpr std::int64_t kUsual = kMicrosecond;
-  nodes.graph.event_delay_ns = delays.empty() ? kUsual : quantile(delays, 0.5);
+  const std::int64_t wait_delay_ns = delays.empty() ? kUsual : quantile(delays, 0.5);
   for (OpNode& node : nodes.graph.ops) {
     if (node.before == kNoNode) continue;
     const std::optional<std::int64_t> seen = by_pair.of(pair_of(nodes, node));
     node.gap_ns = seen ? *seen : by_kinds.of(kinds_of(nodes, node)).value_or(kUsual);
   }
   for (const auto& [op, others] : nodes.waits) {
+    const auto known = nodes.wait_delays.find(op);
+    nodes.graph.ops[op].wait_delay_ns = known == nodes.wait_delays.end() ? wait_delay_ns : known->second;
     nodes.graph.ops[op].waits.begin = static_cast<EventIndex>(nodes.graph.op_waits.size());
     nodes.graph.op_waits.insert(nodes.graph.op_waits.end(), others.begin(), others.end());
     nodes.graph.ops[op].waits.end = static_cast<EventIndex>(nodes.graph.op_waits.size());

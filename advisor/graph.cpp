@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 
 #include "advisor/delays.h"
+#include "advisor/graph_launches.h"
+#include "advisor/inferred_waits.h"
 #include "advisor/rank_nodes.h"
 #include "store/error.h"
 
@@ -39,7 +41,8 @@ class GraphMaker {
     hand_over();
     find_latencies(nodes_);
     find_own_times(nodes_);
-    infer_stream_waits();
+    infer_waits(nodes_, dependencies_.are_recorded());
+    order_graph_launches(nodes_);
     find_gaps(nodes_);
     find_order();
     graph_.unresolved_waits = dependencies_.unresolved();
@@ -178,37 +181,6 @@ class GraphMaker {
       if (count < kCalls) continue;
       call.handed_by = earlier;
       call.handed_ns = nodes_.begin_of(calls[i]) - nodes_.end_of(earlier);
-    }
-  }
-
-  // Where waits of streams were not recorded, or within a CUDA graph: work that starts when that of another stream
-  // ends, although its stream and its launch would have let it start before, waited for it.
-  void infer_stream_waits() {
-    constexpr std::int64_t kUnexplainedNs = 5 * kMicrosecond;
-    constexpr std::int64_t kAfterNs = 6 * kMicrosecond;
-    std::vector<NodeIndex> by_end(graph_.ops.size());
-    for (NodeIndex op = 0; op < graph_.ops.size(); ++op)
-      by_end[op] = op;
-    std::ranges::sort(by_end, {}, [&](NodeIndex op) { return nodes_.end_of_op(op); });
-    for (NodeIndex op = 0; op < graph_.ops.size(); ++op) {
-      const OpNode& node = graph_.ops[op];
-      if (dependencies_.are_recorded() && !nodes_.is_graph_node(op)) continue;
-      if (nodes_.waits.contains(op)) continue;
-      std::int64_t allowed_ns =
-          node.call == kNoNode ? nodes_.start_of_op(op) : nodes_.begin_of(node.call) + node.latency_ns;
-      if (node.before != kNoNode) allowed_ns = std::max(allowed_ns, nodes_.end_of_op(node.before));
-      if (nodes_.start_of_op(op) - allowed_ns < kUnexplainedNs) continue;
-      auto latest = std::ranges::upper_bound(by_end, nodes_.start_of_op(op), {},
-                                             [&](NodeIndex o) { return nodes_.end_of_op(o); });
-      for (; latest != by_end.begin(); --latest) {
-        const NodeIndex other = *std::prev(latest);
-        if (nodes_.start_of_op(op) - nodes_.end_of_op(other) > kAfterNs) break;
-        if (graph_.ops[other].lane == node.lane || other >= op) continue;
-        if (nodes_.rank.gpu_lanes[graph_.ops[other].lane].device != nodes_.rank.gpu_lanes[node.lane].device) continue;
-        nodes_.waits[op].push_back(other);
-        ++graph_.inferred_waits;
-        break;
-      }
     }
   }
 

@@ -36,14 +36,15 @@ struct CallNode {
 };
 
 struct OpNode {
-  EventIndex event = kNoEvent;   // in GpuEvents
-  std::uint32_t lane = 0;        // in Rank::gpu_lanes
-  NodeIndex call = kNoNode;      // that launches it; none: not recorded
-  NodeIndex before = kNoNode;    // the one before it on its stream
-  std::int64_t gap_ns = 0;       // from that one's end to its start, where nothing else delays it; may be negative
-  std::int64_t latency_ns = 0;   // from the begin of the call to its start, where nothing else delays it
-  std::int64_t duration_ns = 0;  // of a member of a collective: from the start of the last one to its end
-  Slice waits;                   // for other streams: in RankGraph::op_waits
+  EventIndex event = kNoEvent;     // in GpuEvents
+  std::uint32_t lane = 0;          // in Rank::gpu_lanes
+  NodeIndex call = kNoNode;        // that launches it; none: not recorded
+  NodeIndex before = kNoNode;      // the one before it on its stream
+  std::int64_t gap_ns = 0;         // from that one's end to its start, where nothing else delays it; may be negative
+  std::int64_t latency_ns = 0;     // from the begin of the call to its start, where nothing else delays it
+  std::int64_t duration_ns = 0;    // of a member of a collective: from the start of the last one to its end
+  Slice waits;                     // for other streams: in RankGraph::op_waits
+  std::int64_t wait_delay_ns = 0;  // from the end of what it waits for to its start
   std::uint32_t collective = kNoNode;  // in DependencyGraph::collectives
   bool is_removed = false;             // by a change: it takes no time and waits for no launch
   bool has_half_values = false;        // by a change: what it reads and writes is half as wide as recorded
@@ -76,7 +77,6 @@ struct RankGraph {
   std::vector<OrderedNode> order;
   // How many launches may be outstanding, the latest one with them; 0: none waited for room.
   std::int64_t queue_length = 0;
-  std::int64_t event_delay_ns = 0;  // from the end of what a stream waits for to the start of what waits
   std::int64_t inferred_waits = 0;  // of a stream for another that nothing recorded, taken from what happened
   std::int64_t unresolved_waits = 0;
 };

@@ -20,6 +20,7 @@ struct RankNodes {
   const GpuEvents& gpu;
   RankGraph graph;
   std::map<NodeIndex, std::vector<NodeIndex>> waits;  // of ops for others
+  std::map<NodeIndex, std::int64_t> wait_delays;      // of those whose delay after these is known
 
   std::int64_t begin_of(NodeIndex call) const { return api.start_ns[graph.calls[call].event]; }
   std::int64_t end_of(NodeIndex call) const { return api.end_ns[graph.calls[call].event]; }

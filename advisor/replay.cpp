@@ -108,7 +108,7 @@ class RankReplay {
     };
     if (op.before != kNoNode) later(op.before, op.gap_ns, Decider::kStream);
     for (EventIndex i = op.waits.begin; i < op.waits.end; ++i)
-      later(graph_.op_waits[i], graph_.event_delay_ns, Decider::kEvent);
+      later(graph_.op_waits[i], op.wait_delay_ns, Decider::kEvent);
     times.end_ns = times.start_ns + op.duration_ns;
     times_.ops[index] = times;
     if (op.collective == kNoNode) {
@@ -254,7 +254,7 @@ std::int64_t start_after_recorded(const RankGraph& graph, const Rank& rank, Node
       node.call == kNoNode ? node.recorded_start_ns : rank.api.start_ns[graph.calls[node.call].event] + node.latency_ns;
   if (node.before != kNoNode) start_ns = std::max(start_ns, end_of(node.before) + node.gap_ns);
   for (EventIndex i = node.waits.begin; i < node.waits.end; ++i)
-    start_ns = std::max(start_ns, end_of(graph.op_waits[i]) + graph.event_delay_ns);
+    start_ns = std::max(start_ns, end_of(graph.op_waits[i]) + node.wait_delay_ns);
   return start_ns;
 }
 

@@ -103,7 +103,7 @@ class Relaxation {
     if (op.call != kNoNode) start_ns = times.begins[op.call] + op.latency_ns;
     if (op.before != kNoNode) start_ns = std::max(start_ns, times.ops[op.before] + op.gap_ns);
     for (EventIndex w = op.waits.begin; w < op.waits.end; ++w)
-      start_ns = std::max(start_ns, times.ops[rank.op_waits[w]] + rank.event_delay_ns);
+      start_ns = std::max(start_ns, times.ops[rank.op_waits[w]] + op.wait_delay_ns);
     // Nothing says when it may start.
     if (op.call == kNoNode && op.before == kNoNode && op.waits.size() == 0) start_ns = op.recorded_start_ns;
     const bool has_moved = raise(times.starts[index], start_ns);

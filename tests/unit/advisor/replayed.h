@@ -130,7 +130,7 @@ class Replayed {
       if (op.call != kNoNode) require(start_ns >= found.calls[op.call].start_ns + op.latency_ns, "the launch", i);
       if (op.before != kNoNode) require(start_ns >= found.ops[op.before].end_ns + op.gap_ns, "the stream", i);
       for (EventIndex w = op.waits.begin; w < op.waits.end; ++w)
-        require(start_ns >= found.ops[rank.op_waits[w]].end_ns + rank.event_delay_ns, "the other stream", i);
+        require(start_ns >= found.ops[rank.op_waits[w]].end_ns + op.wait_delay_ns, "the other stream", i);
       if (op.collective == kNoNode) require(found.ops[i].end_ns == start_ns + op.duration_ns, "the duration", i);
     }
   }
