@@ -31,6 +31,7 @@ struct Measured {
   std::optional<double> thesis_gpu_share;
   std::optional<JobSize> job;
   std::optional<Crowding> crowding;
+  std::string gpu;
   std::shared_ptr<const StepWork> work;
   bool has_cuda_events = false;
   bool uses_gpus = false;
@@ -61,6 +62,13 @@ StepRule rule_of(const Experiment& experiment, const ExperimentPoint& point) {
   return parse_step_rule(point.step.empty() ? experiment.step : point.step);
 }
 
+// Of the first rank that knows of one.
+std::string gpu_of(const Trace& trace) {
+  for (const Rank& rank : trace.ranks)
+    if (!rank.run.gpus.empty()) return rank.run.gpus.front().name;
+  return {};
+}
+
 Measured measure(const Experiment& experiment, const ExperimentPoint& point, const std::string& run) {
   const StepRule rule = rule_of(experiment, point);
   const fs::path folder = point.folder / run;
@@ -80,6 +88,7 @@ Measured measure(const Experiment& experiment, const ExperimentPoint& point, con
   }
   if (run == point.tracing && !facts.devices().empty())
     measured.work = std::make_shared<const StepWork>(step_work(facts));
+  measured.gpu = gpu_of(trace);
   measured.uses_gpus = uses_gpus(trace);
   measured.has_ranks = !trace.ranks.empty();
   measured.job = known_job_size(trace);
@@ -145,6 +154,7 @@ ScalingRow measure_point(const Experiment& experiment, const ExperimentPoint& po
     row.gpu_compute = traced->gpu_compute;
     row.thesis_gpu_share = traced->thesis_gpu_share;
     row.traced_step_ns = traced->steps.step_ns;
+    row.gpu = traced->gpu;
     row.work = traced->work;
     row.is_unexplained = !traced->has_ranks;
   }

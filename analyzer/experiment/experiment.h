@@ -110,6 +110,7 @@ struct ScalingRow {
   std::optional<double> gpu_compute;
   std::optional<double> thesis_gpu_share;  // ThesisUtilization, mean over ranks; of the profile where there is one
   std::optional<std::int64_t> traced_step_ns;
+  std::string gpu;                       // that it ran on, of the tracing run: "NVIDIA H200"; empty: not known
   std::shared_ptr<const StepWork> work;  // of the tracing run; null: there is none, or no GPU did anything
   std::size_t base = 0;                  // the row that efficiency is over
   // Work of each GPU in a step over that at `base`: 1 in weak scaling; nothing where that is not known.

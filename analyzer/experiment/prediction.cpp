@@ -66,27 +66,67 @@ double half_width(const ScalingRow& row) {
 
 // What the ideal step is for `gpus`: in strong scaling each GPU does less.
 double ideal_ns(const ScalingRow& base, const ScalingRow& from, int gpus) {
-  const bool is_strong = *from.work_of_base < 1;
-  const double work = is_strong ? static_cast<double>(base.point.gpus()) / gpus : *from.work_of_base;
+  const bool is_strong = from.work_of_base.value_or(1) < 1;
+  const double work = is_strong ? static_cast<double>(base.point.gpus()) / gpus : from.work_of_base.value_or(1);
   return work * static_cast<double>(base.step_ns);
 }
 
-struct Grown {
-  double likely = 0;
-  double most = 0;
+// What a step on so many GPUs is longer by than the ideal one.
+struct KnownLoss {
+  int gpus = 0;
+  double loss_ns = 0;
+  double least_ns = 0;  // of the loss
+  double most_ns = 0;
+  double half_width_ns = 0;                               // 95 %
+  std::optional<std::array<double, kLossParts>> part_ns;  // with the distortion they are the loss
+  double distortion_ns = 0;
 };
 
-Grown grow(const ScalingLoss& loss, int from, int to, PredictedStep& step) {
-  Grown sum;
+KnownLoss known(const ScalingLoss& loss, int gpus) {
+  KnownLoss known{gpus, 0, 0, 0, 0, {}, static_cast<double>(loss.distortion_ns())};
+  known.loss_ns = known.least_ns = known.most_ns = static_cast<double>(loss.loss_ns());
+  std::array<double, kLossParts>& parts = known.part_ns.emplace();
+  for (std::size_t i = 0; i < kLossParts; ++i)
+    parts.at(i) = static_cast<double>(loss.traced.part_ns.at(i));
+  return known;
+}
+
+void scale(KnownLoss& loss, const Likeness& likeness) {
+  const double whole_ns = loss.loss_ns;
+  loss.distortion_ns *= likeness.step;
+  loss.loss_ns = loss.distortion_ns;
   for (std::size_t i = 0; i < kLossParts; ++i) {
-    const PartGrowth growth = growth_of(LossPart{static_cast<std::uint8_t>(i)});
-    const auto ns = static_cast<double>(loss.traced.part_ns[i]);
-    step.part_ns[i] = std::llround(ns * grown(growth.likely, from, to));
-    sum.likely += static_cast<double>(step.part_ns[i]);
-    sum.most += ns * (ns > 0 ? grown(growth.most, from, to) : 1.0);
+    double& part_ns = loss.part_ns->at(i);
+    part_ns *= ratio_of(LossPart{static_cast<std::uint8_t>(i)}, likeness);
+    loss.loss_ns += part_ns;
   }
-  const auto distortion = static_cast<double>(loss.distortion_ns());
-  return {sum.likely + distortion, sum.most + distortion};
+  const auto [least, most] = std::minmax({likeness.bytes, likeness.launches, likeness.step});
+  loss.least_ns = std::min(whole_ns * least, whole_ns * most);
+  loss.most_ns = std::max(whole_ns * least, whole_ns * most);
+  loss.half_width_ns *= likeness.step;
+}
+
+// `noise_ns`: of the ideal step, 95 %.
+void grow(const KnownLoss& loss, double ideal_ns, double noise_ns, PredictedStep& step) {
+  double likely_ns = loss.distortion_ns;
+  double most_ns = loss.distortion_ns;
+  step.has_parts = loss.part_ns.has_value();
+  for (std::size_t i = 0; step.has_parts && i < kLossParts; ++i) {
+    const PartGrowth growth = growth_of(LossPart{static_cast<std::uint8_t>(i)});
+    const double ns = loss.part_ns->at(i);
+    step.part_ns.at(i) = std::llround(ns * grown(growth.likely, loss.gpus, step.gpus));
+    likely_ns += static_cast<double>(step.part_ns.at(i));
+    most_ns += ns * (ns > 0 ? grown(growth.most, loss.gpus, step.gpus) : 1.0);
+  }
+  if (!step.has_parts) {
+    most_ns = loss.loss_ns * std::max(1.0, grown(Growth::kLargest, loss.gpus, step.gpus));
+    likely_ns = (loss.loss_ns + most_ns) / 2;
+  }
+  const double noise = std::hypot(noise_ns, loss.half_width_ns);
+  step.step_ns = std::llround(ideal_ns + likely_ns);
+  step.low_ns = std::llround(ideal_ns + std::min(loss.least_ns, likely_ns) - noise);
+  const double grown_ns = loss.most_ns + std::max(0.0, likely_ns - loss.loss_ns);
+  step.high_ns = std::llround(ideal_ns + std::max(grown_ns, most_ns) + noise);
 }
 
 // The largest measured number of GPUs below; rows are by GPUs.
@@ -98,6 +138,11 @@ const ScalingRow* largest_below(const std::vector<ScalingRow>& rows, int gpus) {
     if (has_loss && row.point.gpus() < gpus) largest = &row;
   }
   return largest;
+}
+
+std::optional<std::int64_t> measured_ns(const std::vector<ScalingRow>& rows, int gpus) {
+  const auto row = std::ranges::find_if(rows, [&](const ScalingRow& r) { return r.point.gpus() == gpus; });
+  return row == rows.end() ? std::nullopt : std::optional(row->step_ns);
 }
 
 std::vector<int> numbers_of(const std::vector<ScalingRow>& rows, const PredictOptions& options) {
@@ -180,8 +225,8 @@ Table parts_table(const std::vector<ScalingRow>& rows, const std::vector<Predict
   return table;
 }
 
-void add_headline(const std::vector<ScalingRow>& rows, const std::vector<PredictedStep>& steps, int gpus_per_host,
-                  Document& document) {
+void add_headline(const std::vector<ScalingRow>& rows, const std::vector<PredictedStep>& steps,
+                  const PredictOptions& options, Document& document) {
   int largest_measured = 0;
   for (const ScalingRow& row : rows)
     largest_measured = std::max(largest_measured, row.point.gpus());
@@ -209,7 +254,14 @@ void add_headline(const std::vector<ScalingRow>& rows, const std::vector<Predict
     document.headline.push_back(
         fmt::format("note: beyond the {} GPUs of a host (--gpus-per-host) the network decides, which was not measured: "
                     "these are lower bounds",
-                    gpus_per_host));
+                    options.gpus_per_host));
+  }
+  if (options.like) {
+    const auto base =
+        std::ranges::find_if(options.like->rows, [](const ScalingRow& row) { return row.work != nullptr; });
+    document.headline.push_back(fmt::format("  as {} loses: this program has {}", options.like->name,
+                                            likeness_text(likeness(rows.front(), *base))));
+    return;
   }
   document.headline.push_back(fmt::format("  the run that tells most: {} GPUs, twice the largest number measured{}",
                                           2 * largest_measured,
@@ -242,42 +294,70 @@ std::optional<PredictedStep> predict_step(const std::vector<ScalingRow>& rows, i
   step.gpus = gpus;
   step.from = static_cast<std::size_t>(from - rows.data());
   const int measured = from->point.gpus();
-  const auto loss_ns = static_cast<double>(from->step_ns) - ideal_ns(base, *from, measured);
   const std::vector<ScalingLoss> losses = scaling_losses(rows);
-  const auto loss = std::ranges::find(losses, step.from, &ScalingLoss::row);
-  step.has_parts = loss != losses.end();
-  const double most = loss_ns * std::max(1.0, grown(Growth::kLargest, measured, gpus));
-  Grown sum{(loss_ns + most) / 2, most};
-  if (step.has_parts) sum = grow(*loss, measured, gpus, step);
-  const double ideal = ideal_ns(base, *from, gpus);
-  const double noise = std::hypot(half_width(base), half_width(*from));
-  step.step_ns = std::llround(ideal + sum.likely);
-  step.low_ns = std::llround(ideal + std::min(loss_ns, sum.likely) - noise);
-  step.high_ns = std::llround(ideal + std::max({loss_ns, sum.likely, sum.most}) + noise);
-  step.is_beyond_host = gpus > gpus_per_host && measured <= gpus_per_host;
-  for (const ScalingRow& row : rows) {
-    if (row.point.gpus() == gpus) step.measured_ns = row.step_ns;
+  const auto traced = std::ranges::find(losses, step.from, &ScalingLoss::row);
+  KnownLoss loss;
+  if (traced != losses.end()) {
+    loss = known(*traced, measured);
+  } else {
+    loss.gpus = measured;
+    loss.loss_ns = static_cast<double>(from->step_ns) - ideal_ns(base, *from, measured);
+    loss.least_ns = loss.most_ns = loss.loss_ns;
   }
+  loss.half_width_ns = half_width(*from);
+  grow(loss, ideal_ns(base, *from, gpus), half_width(base), step);
+  step.is_beyond_host = gpus > gpus_per_host && measured <= gpus_per_host;
+  step.measured_ns = measured_ns(rows, gpus);
+  return step;
+}
+
+std::optional<PredictedStep> predict_step_like(const std::vector<ScalingRow>& rows, const std::vector<ScalingRow>& like,
+                                               int gpus, int gpus_per_host) {
+  const std::vector<ScalingLoss> losses = scaling_losses(like);
+  const ScalingLoss* known_loss = nullptr;
+  for (const ScalingLoss& loss : losses)
+    if (like[loss.row].point.gpus() <= gpus) known_loss = &loss;
+  if (known_loss == nullptr || rows.empty() || rows.front().point.gpus() >= gpus) return std::nullopt;
+  const ScalingRow& base = rows.front();
+  const ScalingRow& like_base = like[known_loss->base];
+  const ScalingRow& like_row = like[known_loss->row];
+  PredictedStep step;
+  step.gpus = gpus;
+  KnownLoss loss = known(*known_loss, like_row.point.gpus());
+  loss.half_width_ns = std::hypot(half_width(like_base), half_width(like_row));
+  scale(loss, likeness(base, like_base));
+  grow(loss, static_cast<double>(base.step_ns), half_width(base), step);
+  step.is_beyond_host = gpus > gpus_per_host && loss.gpus <= gpus_per_host;
+  step.measured_ns = measured_ns(rows, gpus);
   return step;
 }
 
 Document prediction_document(const Experiment& experiment, const std::vector<ScalingRow>& rows,
                              const PredictOptions& options) {
+  if (options.like && experiment.mode == "strong") {
+    throw Error(ErrorKind::kUsage, fmt::format("{}: is strong scaling", experiment.folder.string()),
+                "what another program loses per step is known for as much work on each GPU",
+                "measure it with --mode weak, or predict it from two numbers of GPUs of its own");
+  }
   std::vector<PredictedStep> steps;
   for (const int gpus : numbers_of(rows, options)) {
-    if (const auto step = predict_step(rows, gpus, options.gpus_per_host)) steps.push_back(*step);
+    const auto step = options.like ? predict_step_like(rows, options.like->rows, gpus, options.gpus_per_host)
+                                   : predict_step(rows, gpus, options.gpus_per_host);
+    if (step) steps.push_back(*step);
   }
   if (steps.empty()) {
-    throw Error(ErrorKind::kUsage, fmt::format("{}: nothing to predict from", experiment.folder.string()),
-                "what a step loses to other GPUs is taken from points with one GPU and with more",
-                "measure two numbers of GPUs: swinscope scale --gpus 1,2");
+    const std::string& folder = options.like ? options.like->name : experiment.folder.string();
+    throw Error(ErrorKind::kUsage, fmt::format("{}: nothing to predict from", folder),
+                "what a step loses to other GPUs is taken from traced points with fewest GPUs and with more",
+                fmt::format("measure two numbers of GPUs: swinscope scale --gpus 1,2{}",
+                            options.like ? "" : ", or give what another program loses on them: --like EXPERIMENT"));
   }
   Document document;
   document.schema = "predict";
   document.run = experiment.folder.string();
   document.tables = {predictions_table(experiment, rows, steps, options)};
   if (Table parts = parts_table(rows, steps); !parts.rows.empty()) document.tables.push_back(std::move(parts));
-  add_headline(rows, steps, options.gpus_per_host, document);
+  add_headline(rows, steps, options, document);
   if (std::ranges::any_of(steps, [](const PredictedStep& step) { return !step.has_parts; })) {
     document.notes.emplace_back(
         "Where a point was not traced its loss is one part, between what stays and what grows as the slowest of so "

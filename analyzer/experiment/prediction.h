@@ -9,6 +9,8 @@
 // What is slowed beside communication, summed up or copied may grow with the traffic, and waiting for data with the
 // ranks of a host: they are taken to stay, and the band reaches up to that. The band's lower end is a loss that stays;
 // both ends are widened by the 95 % intervals of the measured steps, of 1 % where a point has one run.
+// Where another program was measured on the GPUs in question, the loss may be its, part by part by what the two steps
+// have to do (likeness.h): from one GPU alone. The band then reaches over what any of the three ratios makes of it all.
 // Beyond the GPUs of a host the network decides, which was not measured: the step is then a lower bound.
 #pragma once
 
@@ -20,6 +22,7 @@
 #include <vector>
 
 #include "analyzer/experiment/experiment.h"
+#include "analyzer/experiment/likeness.h"
 #include "analyzer/experiment/scaling_loss.h"
 #include "analyzer/table/render.h"
 
@@ -27,7 +30,7 @@ namespace swinscope {
 
 struct PredictedStep {
   int gpus = 0;
-  std::size_t from = 0;  // the measured row that its parts are of
+  std::size_t from = 0;  // the measured row that it is predicted from
   std::int64_t step_ns = 0;
   std::int64_t low_ns = 0;
   std::int64_t high_ns = 0;
@@ -40,13 +43,23 @@ struct PredictedStep {
 // Expected largest of N independent standard normal values; 0 for one.
 double expected_largest(int count);
 
+// Another program's experiment, from whose losses this one's are predicted.
+struct LikeExperiment {
+  std::string name;
+  std::vector<ScalingRow> rows;
+};
+
 // Nothing where fewer than two numbers of GPUs below `gpus` were measured, or how much work they do is not known.
 std::optional<PredictedStep> predict_step(const std::vector<ScalingRow>& rows, int gpus, int gpus_per_host);
+// By the largest number of GPUs up to `gpus` of the other one whose loss is known. Throws as likeness().
+std::optional<PredictedStep> predict_step_like(const std::vector<ScalingRow>& rows, const std::vector<ScalingRow>& like,
+                                               int gpus, int gpus_per_host);
 
 struct PredictOptions {
   std::vector<int> gpus;
   int gpus_per_host = 8;
   std::optional<double> price;  // of a GPU for an hour, in whatever currency
+  std::optional<LikeExperiment> like;
 };
 
 // Predictions, with those of measured numbers of GPUs from smaller ones beside what was measured. Throws Error(kUsage)
