@@ -127,8 +127,11 @@ double new_work(const WorkChange& change, const WorkCall& /*call*/) {
 
 class Intervals {
  public:
-  Intervals(const ReplayedRun& base, const ReplayedRun& other, double base_times)
-      : base_(base), other_(other), times_(base_times), error_ns_(std::hypot(base.error_ns(), other.error_ns())) {}
+  Intervals(const ReplayedRun& base, const ReplayedRun& other, double base_times, std::int64_t half_width_ns)
+      : base_(base),
+        other_(other),
+        times_(base_times),
+        error_ns_(std::hypot(base.error_ns(), other.error_ns(), static_cast<double>(half_width_ns))) {}
 
   void taken_out_of_both(LossPart part, double of_base, double of_other) {
     const double effect = of_other - times_ * of_base;
@@ -170,7 +173,7 @@ LossIntervals loss_intervals(const RunFacts& base, const RunFacts& other, const 
                              double base_times) {
   const ReplayedRun of_base(base, difference);
   const ReplayedRun of_other(other, difference);
-  Intervals intervals(of_base, of_other, base_times);
+  Intervals intervals(of_base, of_other, base_times, difference.half_width_ns.value_or(0));
   const bool is_matched = difference.part(LossPart::kWire) != 0;
   intervals.taken_out_of_both(is_matched ? LossPart::kWire : LossPart::kCommunication, no_transfer);
   intervals.taken_out_of_both(LossPart::kWait, no_waiting);
