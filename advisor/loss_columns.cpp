@@ -48,7 +48,8 @@ void add_loss_columns(const Experiment& experiment, const std::vector<ScalingRow
   table->columns.push_back({"replay_high_ns", "at most", Unit::kDuration});
   table->definition +=
       " By replay: what the step gets shorter by when the part is taken out of the larger run, less the same at the "
-      "base, and longer by when it is put into the base, widened by the replays' own errors and the 95 % interval of the "
+      "base, and longer by when it is put into the base, widened by the replays' own errors and the 95 % interval of "
+      "the "
       "steps' difference.";
   auto row = table->rows.begin();
   for (const ScalingLoss& loss : scaling_losses(rows)) {

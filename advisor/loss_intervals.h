@@ -13,7 +13,8 @@
 //   host                      launches that come when they are wanted
 //   gaps                      no time between one kernel and the next
 // Waiting for data is part of the host's time in a replay, and idle time without a recorded reason is of none: neither
-// has an interval. Each end is widened by the errors of the replays and by how sure the difference of the steps is (95 %).
+// has an interval. Each end is widened by the errors of the replays and by how sure the difference of the steps is (95
+// %).
 #pragma once
 
 #include <array>

@@ -6,7 +6,7 @@ usage: python3 tests/peers/nccl/check_plugin.py --swinscope PROGRAM [-o FOLDER] 
 Records allreduce_job.py with `--trace nvtx`, where nothing else costs a GPU anything, without and with NCCL's plugin, in turn, and
 prints for each kind of step the median over the repeats, the cost in per cent and how far the repeats spread. Then, of one recording
 with `cuda,nvtx,nccl`: kernels of NCCL, those that the plugin's operations are joined to, those with a sequence number, channels
-with times and the error of these, and the kernels that `swinscope collectives` leaves unmatched. Needs torch, NCCL 2.28 or newer
+with times (NCCL keeps 64 launches of a channel: of more at once it tells the times of others) and the error of these, and the kernels that `swinscope collectives` leaves unmatched. Needs torch, NCCL 2.28 or newer
 and two GPUs. With scripts/gpu_run.sh where libraries have to be found:
 
     scripts/gpu_run.sh python3 tests/peers/nccl/check_plugin.py --swinscope bin/swinscope
@@ -101,10 +101,10 @@ def matched(arguments):
         found = look_at(path)
         print(f"{path.name}: " + ", ".join(f"{name} {value}" for name, value in found.items()))
         is_whole = is_whole and found["kernels"] == found["joined"] > 0 and found["channels"] > 0
-        is_whole = is_whole and found["channels"] == found["timed"]
     text = run([arguments.swinscope, "collectives", folder, "--scope", "trace", "--format", "json"]).stdout
     data = json.loads(text)["data"]
-    unmatched = sum(row["collectives"] for row in data["collectives"] if row["matched_by"] == "not matched")
+    rows = data if isinstance(data, list) else data["collectives"]
+    unmatched = sum(row["collectives"] for row in rows if row["matched_by"] == "not matched")
     print(f"unmatched by swinscope collectives: {unmatched}")
     return is_whole and unmatched == 0
 
