@@ -4,6 +4,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "advisor/loss_columns.h"
 #include "analyzer/importers/open.h"
 #include "analyzer/report/documents.h"
 #include "analyzer/report/report.h"
@@ -106,6 +107,8 @@ void Loader::work(const std::shared_ptr<Job>& job) {
       for (std::size_t i = 0; i < rows.size(); ++i)
         opened->points.push_back({names[i], rows[i].point, rows[i].base});
       opened->document = experiment_document(opened->experiment, rows);
+      report_progress(job, 0, "replaying the traced steps");
+      add_loss_columns(opened->experiment, rows, opened->document);
       post(job, [this, job, opened] {
         end(job);
         Q_EMIT experiment_loaded(opened);
