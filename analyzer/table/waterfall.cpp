@@ -1,6 +1,7 @@
 #include "analyzer/table/waterfall.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "analyzer/table/chart_text.h"
@@ -62,12 +63,24 @@ std::string shortened(const std::string& text, double width) {
   return text.substr(0, end) + "…";
 }
 
+// Decimals with which the largest change has four digits: with these all changes can be compared and added up.
+int change_decimals(const Chart& chart) {
+  constexpr int kDigits = 4;
+  double largest = 0;
+  const auto& values = chart.series.front().values;
+  for (std::size_t row = 1; row + 1 < values.size(); ++row)
+    largest = std::max(largest, std::abs(values[row].value_or(0)));
+  if (largest == 0) return 0;
+  return std::max(0, kDigits - 1 - static_cast<int>(std::floor(std::log10(largest))));
+}
+
 // "34.74" of what stands, "+0.2860" of a change.
 std::string value_text(const Chart& chart, std::size_t row) {
   const std::optional<double>& value = chart.series.front().values[row];
   if (!value) return {};
   const bool stands = row == 0 || row + 1 == chart.categories.size();
-  std::string text = stands ? fmt::format("{:#.4g}", *value) : fmt::format("{:+#.4g}", *value);
+  if (!stands) return fmt::format("{:+.{}f}", *value, change_decimals(chart));
+  std::string text = fmt::format("{:#.4g}", *value);
   if (text.ends_with('.')) text.pop_back();
   return text;
 }

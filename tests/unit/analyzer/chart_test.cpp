@@ -114,6 +114,14 @@ TEST(ChartLayout, AWaterfallAddsUp) {
   EXPECT_THAT(texts_at(layout, Anchor::kEnd), ElementsAre("T(1)", "communication", "overlap", "T(2)"));
 }
 
+// All changes have the decimals of the largest one: how small a part is is seen by its digits, and they add up.
+TEST(ChartLayout, ChangesOfAWaterfallHaveTheSameDecimals) {
+  const ChartLayout layout = lay_out(
+      chart_of(ChartKind::kWaterfall, {"T(1)", "waiting", "slowest", "T(2)"}, {{33.97, 0.6433, 0.00009, 34.61339}}),
+      400, 300);
+  EXPECT_THAT(texts_at(layout, Anchor::kStart), ElementsAre("33.97", "+0.6433", "+0.0001", "34.61"));
+}
+
 // Levels are 34.74 to 36.80, so the axis begins at 34.74 - 2.06 / 2 = 33.71 or before it: 33.5, of ticks 0.5 apart.
 TEST(ChartLayout, AWaterfallOfSmallPartsDoesNotBeginAtZero) {
   const Chart chart =
