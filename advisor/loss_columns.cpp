@@ -8,6 +8,7 @@
 #include "advisor/loss_intervals.h"
 #include "analyzer/experiment/scaling_loss.h"
 #include "analyzer/importers/open.h"
+#include "analyzer/report/documents.h"
 #include "store/error.h"
 
 namespace swinscope {
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kMostEvents = 400'000;  // of both traces, so that an experiment is not waited for
 
-LossIntervals intervals_of(const Experiment& experiment, const std::vector<ScalingRow>& rows, const ScalingLoss& loss) {
+LossEffects effects_of(const Experiment& experiment, const std::vector<ScalingRow>& rows, const ScalingLoss& loss) {
   const auto open = [&](const ScalingRow& row) { return open_trace(row.point.folder / row.point.tracing); };
   const auto selection = [&](const ScalingRow& row) {
     const std::string& step = row.point.step.empty() ? experiment.step : row.point.step;
@@ -26,8 +27,8 @@ LossIntervals intervals_of(const Experiment& experiment, const std::vector<Scali
   if (base.gpu_event_count() + other.gpu_event_count() > kMostEvents) {
     throw Error(ErrorKind::kUsage, fmt::format("{}: too many GPU events for replays at once", other.path));
   }
-  return loss_intervals(RunFacts(base, selection(rows[loss.base])), RunFacts(other, selection(rows[loss.row])),
-                        loss.traced, *rows[loss.row].work_of_base);
+  return loss_effects(RunFacts(base, selection(rows[loss.base])), RunFacts(other, selection(rows[loss.row])),
+                      loss.traced, *rows[loss.row].work_of_base);
 }
 
 Cell cell_of(const LossIntervals& intervals, std::string_view part, std::int64_t LossInterval::*end) {
@@ -36,6 +37,30 @@ Cell cell_of(const LossIntervals& intervals, std::string_view part, std::int64_t
     if (is_part && intervals[i]) return (*intervals[i]).*end;
   }
   return {};
+}
+
+// What POP's communication efficiency consists of.
+void add_transfer_columns(Document& document) {
+  const auto pop = std::ranges::find(document.tables, "pop", &Table::key);
+  if (pop == document.tables.end()) return;
+  pop->columns.push_back({"transfer_efficiency", "transfer", Unit::kNumber});
+  pop->columns.push_back({"serialization_efficiency", "serialization", Unit::kNumber});
+  pop->definition +=
+      " By replay: transfer = step on a network that takes no time / step, serialization = communication / transfer.";
+  for (std::vector<Cell>& row : pop->rows)
+    row.resize(pop->columns.size());
+}
+
+void add_transfer(const std::string& point, double transfer, Document& document) {
+  const auto pop = std::ranges::find(document.tables, "pop", &Table::key);
+  if (pop == document.tables.end()) return;
+  const std::size_t communication = find_column(*pop, "communication_efficiency");
+  const std::size_t column = find_column(*pop, "transfer_efficiency");
+  for (std::vector<Cell>& row : pop->rows) {
+    if (std::get<std::string>(row.front()) != point) continue;
+    row[column] = transfer;
+    row[column + 1] = std::get<double>(row[communication]) / transfer;
+  }
 }
 
 }  // namespace
@@ -51,11 +76,15 @@ void add_loss_columns(const Experiment& experiment, const std::vector<ScalingRow
       "base, and longer by when it is put into the base, widened by the replays' own errors and the 95 % interval of "
       "the "
       "steps' difference.";
+  const std::vector<std::string> names = point_names(experiment, rows);
+  add_transfer_columns(document);
   auto row = table->rows.begin();
   for (const ScalingLoss& loss : scaling_losses(rows)) {
     LossIntervals intervals;
     try {
-      intervals = intervals_of(experiment, rows, loss);
+      const LossEffects effects = effects_of(experiment, rows, loss);
+      intervals = effects.intervals;
+      add_transfer(names[loss.row], effects.transfer_efficiency, document);
     } catch (const Error& error) {
       document.notes.push_back(fmt::format("No intervals by replay: {}.", error.what()));
     }

@@ -37,6 +37,7 @@ class ReplayedRun {
   }
 
   double error_ns() const { return error_ns_; }
+  double step_ns() const { return step_ns_; }
 
   // What the step gets shorter by. What is before the measured steps stays: ranks are to begin them as they did.
   double without(const std::function<void(DependencyGraph&)>& edit) const {
@@ -169,13 +170,15 @@ class Intervals {
 
 }  // namespace
 
-LossIntervals loss_intervals(const RunFacts& base, const RunFacts& other, const WorkDifference& difference,
-                             double base_times) {
+LossEffects loss_effects(const RunFacts& base, const RunFacts& other, const WorkDifference& difference,
+                         double base_times) {
   const ReplayedRun of_base(base, difference);
   const ReplayedRun of_other(other, difference);
   Intervals intervals(of_base, of_other, base_times, difference.half_width_ns.value_or(0));
   const bool is_matched = difference.part(LossPart::kWire) != 0;
-  intervals.taken_out_of_both(is_matched ? LossPart::kWire : LossPart::kCommunication, no_transfer);
+  const double transfer_ns = of_other.without_ops(no_transfer);
+  intervals.taken_out_of_both(is_matched ? LossPart::kWire : LossPart::kCommunication, of_base.without_ops(no_transfer),
+                              transfer_ns);
   intervals.taken_out_of_both(LossPart::kWait, no_waiting);
   intervals.taken_out_of_both(LossPart::kCopies, no_copies);
   intervals.taken_out_of_both(LossPart::kHost, of_base.without_host(), of_other.without_host());
@@ -186,7 +189,7 @@ LossIntervals loss_intervals(const RunFacts& base, const RunFacts& other, const 
   intervals.slowed(LossPart::kSlowed, slowed_alone,
                    [](const WorkChange& change) { return share(change.slowed_ns, change.base.calls); });
   intervals.only_taken_out(LossPart::kWork, of_other.with_less(new_work));
-  return intervals.all();
+  return {intervals.all(), 1 - transfer_ns / of_other.step_ns()};
 }
 
 }  // namespace swinscope

@@ -32,9 +32,15 @@ struct LossInterval {
 };
 using LossIntervals = std::array<std::optional<LossInterval>, kLossParts>;
 
+struct LossEffects {
+  LossIntervals intervals;
+  // POP's: R(other without transfer) / R(other), the step on a network that takes no time.
+  double transfer_efficiency = 1;
+};
+
 // `difference`: of step_work() of the two. Throws Error(kUsage) where one of the traces cannot be replayed, or not well
 // enough.
-LossIntervals loss_intervals(const RunFacts& base, const RunFacts& other, const WorkDifference& difference,
-                             double base_times);
+LossEffects loss_effects(const RunFacts& base, const RunFacts& other, const WorkDifference& difference,
+                         double base_times);
 
 }  // namespace swinscope

@@ -29,16 +29,19 @@ bool contains(const std::optional<LossInterval>& interval, std::int64_t ns) {
 
 TEST_F(LossIntervalsOfSwinLarge, WhatKernelsAreSlowedByIsWhatTheStepGainsWithoutIt) {
   const WorkDifference difference = work_difference(step_work(base_), step_work(other_));
-  const LossIntervals intervals = loss_intervals(base_, other_, difference, 1);
+  const LossEffects effects = loss_effects(base_, other_, difference, 1);
+  const LossIntervals& intervals = effects.intervals;
   for (const LossPart part : {LossPart::kBeside, LossPart::kSlowed, LossPart::kWork})
     EXPECT_TRUE(contains(intervals[static_cast<std::size_t>(part)], difference.part(part))) << loss_part_key(part);
+  EXPECT_GT(effects.transfer_efficiency, 0.95);
+  EXPECT_LE(effects.transfer_efficiency, 1);
   // A replay cannot tell waiting for data from the rest of the host's time.
   EXPECT_FALSE(intervals[static_cast<std::size_t>(LossPart::kInput)]);
 }
 
 TEST_F(LossIntervalsOfSwinLarge, ARunHasNoCauseAgainstItself) {
   const StepWork work = step_work(other_);
-  for (const auto& interval : loss_intervals(other_, other_, work_difference(work, work), 1)) {
+  for (const auto& interval : loss_effects(other_, other_, work_difference(work, work), 1).intervals) {
     if (!interval) continue;
     EXPECT_TRUE(contains(interval, 0)) << interval->low_ns << " " << interval->high_ns;
   }
@@ -47,7 +50,24 @@ TEST_F(LossIntervalsOfSwinLarge, ARunHasNoCauseAgainstItself) {
 TEST_F(LossIntervalsOfSwinLarge, ATraceWithoutLaunchesHasNone) {
   Trace bare = recording("swinscope_swin_large_weak_2gpu/gpus1/timing1");
   const RunFacts run(bare, {});
-  EXPECT_THROW(loss_intervals(run, other_, WorkDifference(), 1), Error);
+  EXPECT_THROW(loss_effects(run, other_, WorkDifference(), 1), Error);
+}
+
+// Steps of 5 + 300 + 1 + 100 + 8 = 414, of which 100 are an all-reduce: 314 / 414.
+TEST(LossEffects, TransferIsTheStepOnANetworkThatTakesNoTime) {
+  test::HandTrace hand;
+  test::HandRank& rank = hand.add_rank();
+  for (std::int64_t step = 0; step < 6; ++step) {
+    const std::int64_t begin = 414 * step;
+    rank.launch("k", begin, begin + 5, begin + 305);
+    rank.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL(Args)", begin + 2, begin + 306, begin + 406);
+    rank.call("cudaDeviceSynchronize", begin + 4, begin + 411);
+    rank.step(begin, begin + 414);
+  }
+  const Trace trace = hand.build();
+  const RunFacts run(trace, {});
+  const StepWork work = step_work(run);
+  EXPECT_NEAR(loss_effects(run, run, work_difference(work, work), 1).transfer_efficiency, 314.0 / 414, 1e-3);
 }
 
 // Twenty steps of twelve kernels that take what they take at random, one of them longer by so much.
@@ -81,7 +101,7 @@ TEST(LossIntervals, HoldWhatWasPlantedInNineOfTenDraws) {
     const Trace two = steps_with(2 * draw + 1, planted);
     const RunFacts base(one, {});
     const RunFacts other(two, {});
-    const auto intervals = loss_intervals(base, other, work_difference(step_work(base), step_work(other)), 1);
+    const auto intervals = loss_effects(base, other, work_difference(step_work(base), step_work(other)), 1).intervals;
     const auto& slowed = intervals[static_cast<std::size_t>(LossPart::kSlowed)];
     held += contains(slowed, 1'000 * planted) ? 1 : 0;
     EXPECT_FALSE(contains(slowed, 0)) << planted;
