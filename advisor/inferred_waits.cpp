@@ -52,6 +52,7 @@ class GraphWaits {
     for (NodeIndex op = first.begin; op < first.end; ++op) {
       const std::vector<NodeIndex> ops = everywhere(op);
       std::vector<bool> is_late;
+      is_late.reserve(ops.size());
       for (const NodeIndex o : ops)
         is_late.push_back(is_unexplained(nodes_, o));
       const auto late = static_cast<std::size_t>(std::ranges::count(is_late, true));
