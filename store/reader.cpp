@@ -57,13 +57,26 @@ struct Kinds {
   template <typename Record>
   static constexpr bool has = (std::is_same_v<Record, Records> || ...);
 };
-// What timelines show of GPUs and of the host; a range without a payload is read as one with an empty payload.
-using GpuSpans = Kinds<KernelRecord, MemcpyRecord, MemsetRecord, GraphTraceRecord>;
-using HostSpans = Kinds<ApiRecord, NvtxPayloadRecord>;
+// What timelines show of GPUs and of the host; a range without a payload is read as one with an empty payload. Of these
+// there are many: readers of a part share their rows.
+using Spans = Kinds<KernelRecord, MemcpyRecord, MemsetRecord, GraphTraceRecord, ApiRecord, NvtxPayloadRecord>;
 // What else is read of any source. All other kinds are read of our own files only; the tables of an export are named
 // among those that are not read (kReadTables).
 using OfAnySource = Kinds<GraphNodeRecord, SyncRecord, OverheadRecord, CollectiveRecord, ThreadCpuRecord,
                           ProcessCpuRecord, ProcessRecord>;
+
+// Adds the processes with rows in a table, each with its smallest device.
+void find_processes(Database& db, const char* table, const char* id, const char* device, ReadPart part,
+                    ExportProcesses& found) {
+  TableReader rows(db, table, {id, device}, 1, part);
+  auto entry = found.end();
+  while (rows.next()) {
+    const std::uint64_t pid = global_pid_of(rows.integer<std::uint64_t>(0));
+    const auto ordinal = rows.integer<std::int64_t>(1);
+    if (entry == found.end() || entry->first != pid) entry = found.try_emplace(pid, ordinal).first;
+    entry->second = std::min(entry->second, ordinal);
+  }
+}
 
 std::string list_tables(Database& db) {
   Statement names = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name LIMIT 8");
@@ -156,16 +169,21 @@ class RankRow {
 // Reads all tables of a file and hands each row to its rank.
 class FileReader {
  public:
-  FileReader(Database& db, TraceSink& sink, bool own, ReadScope scope)
-      : db_(db), own_(own), scope_(scope), spans_only_(scope != ReadScope::kAll) {
+  FileReader(Database& db, TraceSink& sink, bool own, ReadScope scope, ReadPart part, const ExportProcesses& processes)
+      : db_(db), own_(own), scope_(scope), part_(part) {
     read_strings();
-    find_ranks(sink);
+    make_ranks(sink, processes);
   }
 
   void read() {
-    if (scope_ != ReadScope::kHostSpans) read_tables(GpuSpans());
-    if (scope_ != ReadScope::kGpuSpans) read_tables(HostSpans());
-    if (scope_ == ReadScope::kAll) {
+    read_tables(Spans());
+    if (!part_.is_first()) {
+      hand_over_drops();
+      for (const auto& rank : ranks_)
+        rank->sink().set_run(rank->run);
+      return;
+    }
+    if (scope_ != ReadScope::kTimeline) {
       read_tables(OfAnySource());
       if (own_) {
         read_others(std::make_index_sequence<kRecordKinds>());
@@ -173,12 +191,6 @@ class FileReader {
         // Overhead has this name in some versions; our own table says again what the other one says.
         read_rows<OverheadRecord>(tables::kProfilerOverheads.name);
       }
-    }
-    if (scope_ == ReadScope::kHostSpans) {
-      hand_over_drops();
-      for (const auto& rank : ranks_)
-        rank->sink().set_run(rank->run);
-      return;
     }
     read_run_info();
   }
@@ -190,29 +202,7 @@ class FileReader {
       strings_.emplace(rows.integer<std::int64_t>(0), rows.text(1));
   }
 
-  // The processes with rows in one of the tables, each with its smallest device (0 where the table has none).
-  std::map<std::uint64_t, std::int64_t> processes_in(const char* table, const char* id, const char* device) {
-    std::map<std::uint64_t, std::int64_t> found;
-    TableReader rows(db_, table, {id, device}, 1);
-    while (rows.next()) {
-      const std::uint64_t pid = global_pid_of(rows.integer<std::uint64_t>(0));
-      const auto ordinal = rows.integer<std::int64_t>(1);
-      const auto [entry, is_new] = found.try_emplace(pid, ordinal);
-      if (!is_new) entry->second = std::min(entry->second, ordinal);
-    }
-    return found;
-  }
-
-  void find_ranks(TraceSink& sink) {
-    std::map<std::uint64_t, std::int64_t> first_device;
-    if (!own_) {
-      for (const char* table : kGpuTables)
-        merge(first_device, processes_in(table, "globalPid", "deviceId"));
-      if (first_device.empty()) {
-        for (const char* table : kHostTables)
-          merge(first_device, processes_in(table, "globalTid", ""));
-      }
-    }
+  void make_ranks(TraceSink& sink, ExportProcesses first_device) {
     if (first_device.empty()) first_device.emplace(0, 0);
     for (const std::uint64_t pid : in_order_of_ranks(first_device)) {
       auto& rank = ranks_.emplace_back(std::make_unique<RankReader>(sink.add_process(), strings_));
@@ -257,14 +247,8 @@ class FileReader {
     }
   }
 
-  static void merge(std::map<std::uint64_t, std::int64_t>& into, const std::map<std::uint64_t, std::int64_t>& from) {
-    for (const auto& [pid, device] : from) {
-      const auto [entry, is_new] = into.try_emplace(pid, device);
-      if (!is_new) entry->second = std::min(entry->second, device);
-    }
-  }
-
   RankReader& rank(std::uint64_t global_id) {
+    if (ranks_.size() == 1) return *ranks_.front();
     const auto found = reader_of_.find(global_pid_of(global_id));
     return found == reader_of_.end() ? *ranks_.front() : *found->second;
   }
@@ -309,17 +293,20 @@ class FileReader {
   }
   template <typename Record>
   void read_other() {
-    constexpr bool kIsRead = GpuSpans::has<Record> || HostSpans::has<Record> || OfAnySource::has<Record>;
+    constexpr bool kIsRead = Spans::has<Record> || OfAnySource::has<Record>;
     if constexpr (!kIsRead && !std::is_same_v<Record, NvtxRecord>) read_tables(Kinds<Record>());
   }
 
   // Reads the table of a kind of record, which may have another name.
   template <typename Record>
   void read_rows(const char* name) {
-    if (spans_only_) {
-      read_rows<Record, tables::Selection<tables::kTable<Record>, true>>(name);
-    } else {
-      read_rows<Record, tables::Selection<tables::kTable<Record>, false>>(name);
+    switch (scope_) {
+      case ReadScope::kTimeline:
+        return read_rows<Record, tables::Selection<tables::kTable<Record>, ReadScope::kTimeline>>(name);
+      case ReadScope::kAnalysis:
+        return read_rows<Record, tables::Selection<tables::kTable<Record>, ReadScope::kAnalysis>>(name);
+      case ReadScope::kAll:
+        return read_rows<Record, tables::Selection<tables::kTable<Record>, ReadScope::kAll>>(name);
     }
   }
 
@@ -329,9 +316,9 @@ class FileReader {
     Columns::for_each([&](const auto& column, int /*number*/) {
       columns.push_back({column.name, column.is_required});
     });
-    TableReader rows(db_, name, columns);
+    TableReader rows(db_, name, columns, Spans::has<Record> ? part_ : ReadPart());
     // The rows of a table that lacks a required column are counted.
-    if (!rows.missing_column().empty())
+    if (!rows.missing_column().empty() && part_.is_first())
       drop_table(name, fmt::format("the table has no column {}", rows.missing_column()));
     while (rows.next()) {
       Record record;
@@ -515,7 +502,7 @@ class FileReader {
   Database& db_;
   bool own_;
   ReadScope scope_;
-  bool spans_only_;
+  ReadPart part_;
   std::unordered_map<std::int64_t, std::string> strings_;
   std::vector<std::unique_ptr<RankReader>> ranks_;
   std::unordered_map<std::uint64_t, RankReader*> reader_of_;
@@ -598,6 +585,25 @@ std::vector<std::string> TraceFile::warnings() const {
   return lines;
 }
 
-void TraceFile::read(TraceSink& sink, ReadScope scope) { FileReader(db_, sink, own_, scope).read(); }
+ExportProcesses TraceFile::processes(ReadPart part) {
+  ExportProcesses found;
+  if (own_) return found;
+  const bool has_gpu_work = std::ranges::any_of(
+      kGpuTables, [&](const char* table) { return TableReader(db_, table, {"globalPid"}, 1).next(); });
+  if (has_gpu_work) {
+    for (const char* table : kGpuTables)
+      find_processes(db_, table, "globalPid", "deviceId", part, found);
+  } else {
+    for (const char* table : kHostTables)
+      find_processes(db_, table, "globalTid", "", part, found);
+  }
+  return found;
+}
+
+void TraceFile::read(TraceSink& sink, ReadScope scope) { read(sink, scope, {}, processes({})); }
+
+void TraceFile::read(TraceSink& sink, ReadScope scope, ReadPart part, const ExportProcesses& processes) {
+  FileReader(db_, sink, own_, scope, part, processes).read();
+}
 
 }  // namespace swinscope

@@ -2,23 +2,20 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "store/database.h"
+#include "store/read_scope.h"
 #include "store/sink.h"
 
 namespace swinscope {
 
-// How much of a file is read. The second and third together are what a timeline shows: of every event its times, name,
-// lane and correlation. Other fields keep their defaults, which takes half the time, and two threads can share the
-// work.
-enum class ReadScope {
-  kAll,
-  kGpuSpans,   // GPU work, and everything about the run
-  kHostSpans,  // calls and ranges; of the run only what was left out of them (RunInfo::drops)
-};
+// The processes of an export that become ranks, each with its smallest device (0 where the table has none).
+using ExportProcesses = std::map<std::uint64_t, std::int64_t>;
 
 // Opened, identified and version-checked; nothing else is read before `read`.
 class TraceFile {
@@ -42,6 +39,13 @@ class TraceFile {
   // damaged table what can be read is. An own file gives every kind of record; an export's CUDA events, memory,
   // payloads and GPU metrics are not read.
   void read(TraceSink& sink, ReadScope scope = ReadScope::kAll);
+
+  // Several readers of the same file can share the work, each on a thread of its own: each finds the processes of its
+  // part of the rows, and reads that part with those of all parts. Of the run, all but the first part hand over only
+  // what they left out (RunInfo::drops). Where one of them finds damage, the file is to be read as a whole.
+  bool can_be_shared() const { return !db_.is_copy() && !db_.is_cut(); }
+  ExportProcesses processes(ReadPart part);
+  void read(TraceSink& sink, ReadScope scope, ReadPart part, const ExportProcesses& processes);
 
   // The connection, for user queries (hardened and read-only).
   Database& database() { return db_; }

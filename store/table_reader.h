@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "store/database.h"
+#include "store/read_scope.h"
 
 namespace swinscope {
 
@@ -22,9 +23,12 @@ class TableReader {
     bool is_required;
   };
   // The required ones of the columns must exist, otherwise the table counts as unusable.
-  TableReader(Database& db, std::string_view table, const std::vector<Column>& columns);
+  // A part of the rows is one of equal stretches of their ids; of a table without ids the first part is all. Damage
+  // ends a part.
+  TableReader(Database& db, std::string_view table, const std::vector<Column>& columns, ReadPart part = {});
   // `required` of the named columns, from the left.
-  TableReader(Database& db, std::string_view table, const std::vector<const char*>& columns, int required);
+  TableReader(Database& db, std::string_view table, const std::vector<const char*>& columns, int required,
+              ReadPart part = {});
 
   bool exists() const { return exists_; }
   // The table is there, but lacks this required column (empty: none).
@@ -44,8 +48,8 @@ class TableReader {
   // The value, saturated to T's range; `none` for NULL.
   template <typename T>
   T integer(int column, T none = {}) const {
-    if (rows_->is_null(column)) return none;
     const std::int64_t value = rows_->integer(column);
+    if (value == 0 && rows_->is_null(column)) return none;  // asked last: most are numbers
     if constexpr (sizeof(T) < sizeof(std::int64_t)) {
       if (value < static_cast<std::int64_t>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
       if (value > static_cast<std::int64_t>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
@@ -54,6 +58,7 @@ class TableReader {
   }
 
  private:
+  void open(ReadPart part);
   // Goes on behind the damage. False when nothing more can be read.
   bool next_behind();
 
@@ -63,6 +68,7 @@ class TableReader {
   int columns_ = 0;
   std::int64_t rows_read_ = 0;
   std::int64_t last_row_ = INT64_MIN;  // its rowid, before the damage
+  bool is_whole_ = true;
   bool damaged_ = false;
   bool exists_ = false;
   std::string missing_;

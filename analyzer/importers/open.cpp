@@ -1,7 +1,6 @@
 #include "analyzer/importers/open.h"
 
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <iterator>
 #include <memory>
@@ -33,10 +32,11 @@ ImportReport report_of(const TraceFile& file) {
 
 // One file on its way into the trace.
 struct Reading {
-  Reading(fs::path file, const std::atomic<bool>* cancel) : path(std::move(file)), builder(cancel) {}
+  Reading(fs::path file, const std::atomic<bool>* cancel)
+      : path(std::move(file)), builder(std::make_unique<TraceBuilder>(cancel)) {}
 
   fs::path path;
-  TraceBuilder builder;
+  std::unique_ptr<TraceBuilder> builder;
   ImportReport report;
   std::vector<FileProcess> processes;
   std::optional<Error> error;
@@ -51,36 +51,95 @@ void keep_processes(Reading& reading, std::vector<FileProcess> processes) {
     process.file = reading.path;
 }
 
-// GPU work on one thread, calls and ranges on another.
-void read_spans(Reading& reading, const OpenOptions& options) {
-  TraceBuilder host(options.cancel);
-  std::array<std::vector<FileProcess>, 2> seen;
-  parallel_for(2, 2, [&](std::size_t part) {
-    TraceFile file(reading.path, {options.cancel});
-    const bool gpu = part == 0;
-    CountingSink counting(gpu ? reading.builder : host, options.on_records);
-    file.read(counting, gpu ? ReadScope::kGpuSpans : ReadScope::kHostSpans);
-    if (gpu) reading.report = report_of(file);
-    seen.at(part) = counting.seen();
-  });
-  reading.builder.absorb(host);
-  for (std::size_t i = 0; i < seen[0].size(); ++i)
-    seen[0][i].add_events_of(seen[1][i]);
-  keep_processes(reading, std::move(seen[0]));
+// What several readers have left out of one file.
+void merge_drops(std::vector<DropInfo>& into, const std::vector<DropInfo>& more) {
+  for (const DropInfo& drop : more) {
+    const auto same =
+        std::ranges::find_if(into, [&](const DropInfo& d) { return d.what == drop.what && d.reason == drop.reason; });
+    if (same == into.end()) {
+      into.push_back(drop);
+    } else {
+      same->count += drop.count;
+    }
+  }
 }
 
-void read_one(Reading& reading, const OpenOptions& options, bool alone) {
+// Reads parts of a file's rows on a thread each. False, with nothing read, where that cannot be done or one of them
+// finds damage.
+bool read_parts(Reading& reading, const OpenOptions& options, ReadScope scope, std::size_t count) {
+  struct Part {
+    std::unique_ptr<TraceFile> file;
+    ExportProcesses processes;
+    std::unique_ptr<TraceBuilder> builder;
+    std::vector<FileProcess> seen;
+  };
+  std::vector<Part> parts(count);
+  const auto threads = static_cast<int>(count);
+  const auto part_of = [&](std::size_t i) { return ReadPart{static_cast<int>(i), threads}; };
+  for (Part& part : parts) {
+    part.file = std::make_unique<TraceFile>(reading.path, UntrustedOptions{options.cancel});
+    if (!part.file->can_be_shared()) return false;
+  }
   try {
-    if (options.spans_only && is_trace_database(reading.path)) {
-      read_spans(reading, options);
+    parallel_for(count, threads, [&](std::size_t i) { parts[i].processes = parts[i].file->processes(part_of(i)); });
+    ExportProcesses processes;
+    for (const Part& part : parts) {
+      for (const auto& [pid, device] : part.processes) {
+        const auto entry = processes.try_emplace(pid, device).first;
+        entry->second = std::min(entry->second, device);
+      }
+    }
+    parallel_for(count, threads, [&](std::size_t i) {
+      parts[i].builder = std::make_unique<TraceBuilder>(options.cancel);
+      CountingSink counting(*parts[i].builder, options.on_records);
+      parts[i].file->read(counting, scope, part_of(i), processes);
+      parts[i].seen = counting.seen();
+    });
+  } catch (const DamagedFile&) {
+    return false;
+  }
+  if (std::ranges::any_of(parts, [](const Part& part) { return part.file->damaged(); })) return false;
+  Part& first = parts.front();
+  for (std::size_t i = 1; i < count; ++i) {
+    first.builder->absorb(*parts[i].builder);
+    for (std::size_t p = 0; p < first.seen.size(); ++p) {
+      FileProcess& more = parts[i].seen[p];
+      merge_drops(first.seen[p].run.drops, std::exchange(more.run.drops, {}));
+      first.seen[p].add_events_of(more);
+    }
+  }
+  reading.report = report_of(*first.file);
+  reading.builder = std::move(first.builder);
+  keep_processes(reading, std::move(first.seen));
+  return true;
+}
+
+// `threads` may share the work.
+void read_database(Reading& reading, const OpenOptions& options, std::size_t threads) {
+  const ReadScope scope = options.spans_only ? ReadScope::kTimeline : ReadScope::kAnalysis;
+  std::error_code none;
+  const std::uintmax_t size = fs::file_size(reading.path, none);
+  const bool is_large = !none && size >= options.shared_from_bytes;
+  if (threads > 1 && is_large && read_parts(reading, options, scope, threads)) return;
+  TraceFile file(reading.path, {options.cancel});
+  CountingSink counting(*reading.builder, options.on_records);
+  file.read(counting, scope);
+  reading.report = report_of(file);
+  keep_processes(reading, counting.seen());
+}
+
+void read_one(Reading& reading, const OpenOptions& options, bool alone, std::size_t threads) {
+  try {
+    if (is_trace_database(reading.path)) {
+      read_database(reading, options, threads);
     } else {
-      CountingSink counting(reading.builder, options.on_records);
-      reading.report = read_trace_file(reading.path, counting, options.cancel);
+      CountingSink counting(*reading.builder, options.on_records);
+      reading.report = import_kineto(reading.path, counting, options.cancel);
       keep_processes(reading, counting.seen());
     }
     // The windows of a process join before; recordings of ours have none in several files.
     const auto own = [](const FileProcess& process) { return process.run.source == "swinscope"; };
-    if (alone || std::ranges::all_of(reading.processes, own)) reading.builder.prepare();
+    if (alone || std::ranges::all_of(reading.processes, own)) reading.builder->prepare();
   } catch (const Error& error) {
     reading.error = error;
   } catch (...) {
@@ -90,11 +149,12 @@ void read_one(Reading& reading, const OpenOptions& options, bool alone) {
 
 void read_all(Readings& readings, const OpenOptions& options) {
   std::atomic<std::size_t> next = 0;
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   const auto work = [&] {
     for (std::size_t i = next++; i < readings.size(); i = next++)
-      read_one(*readings[i], options, readings.size() == 1);
+      read_one(*readings[i], options, readings.size() == 1, cores / readings.size());
   };
-  const std::size_t count = std::min<std::size_t>(readings.size(), std::max(1U, std::thread::hardware_concurrency()));
+  const std::size_t count = std::min(readings.size(), cores);
   std::vector<std::thread> helpers;
   for (std::size_t i = 1; i < count; ++i)
     helpers.emplace_back(work);
@@ -152,16 +212,16 @@ void settle(Readings& readings, Trace& trace) {
     const Origin& own = origins[i];
     heads[i].run.rank = place.rank;
     if (place.twice) {
-      own.reading->builder.leave_out(own.process);
+      own.reading->builder->leave_out(own.process);
     } else if (place.head != i) {
       FileProcess& head = heads[place.head];
       const RecordShift shift = join_windows(head, processes[i], place.offset_ns);
       const Origin& into = origins[place.head];
-      into.reading->builder.append(into.process, own.reading->builder, own.process, shift);
+      into.reading->builder->append(into.process, *own.reading->builder, own.process, shift);
     }
   }
   for (std::size_t i = 0; i < processes.size(); ++i) {
-    if (job.places[i].head == i) origins[i].reading->builder.set_run(origins[i].process, heads[i].run);
+    if (job.places[i].head == i) origins[i].reading->builder->set_run(origins[i].process, heads[i].run);
   }
   std::ranges::copy(job.notes, std::back_inserter(trace.warnings));
   std::ranges::copy(job.doubts, std::back_inserter(trace.doubts));
@@ -245,11 +305,11 @@ Trace open_trace(const fs::path& path, const OpenOptions& options) {
   sort_out_files(readings, trace);
   settle(readings, trace);
   parallel_for(readings.size(), static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
-               [&](std::size_t i) { readings[i]->builder.prepare(); });
+               [&](std::size_t i) { readings[i]->builder->prepare(); });
 
   trace.files = 0;
   for (const auto& reading : readings) {
-    reading->builder.move_into(trace);
+    reading->builder->move_into(trace);
     if (std::ranges::any_of(reading->processes, [](const FileProcess& p) { return p.run.rank != kNoRank; }))
       ++trace.files;
     if (trace.description.empty()) trace.description = reading->report.description;

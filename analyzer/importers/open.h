@@ -33,12 +33,14 @@ void refuse_independent_runs(const std::filesystem::path& path);
 
 struct OpenOptions {
   const std::atomic<bool>* cancel = nullptr;
-  // Of SQLite files only what a timeline shows (ReadScope), on two threads.
+  // Of SQLite files only what a timeline shows (ReadScope).
   bool spans_only = false;
   // What the user says of kernels, by their names.
   ClassRules class_rules;
   // Told now and then, on the threads that read and maybe at once, how many records more have been read.
   std::function<void(std::uint64_t)> on_records;
+  // From this size on several threads share a SQLite file, where there are fewer files than processors.
+  std::uintmax_t shared_from_bytes = std::uintmax_t{16} << 20U;
 };
 
 // Files are read in parallel. In a folder, a file that cannot be read is a warning as long as another one can. Throws
