@@ -352,5 +352,92 @@ TEST_F(Open, ManyFiles) {
   }
 }
 
+// Everything of a trace that depends on the order in which its rows were read, ids of strings and configurations
+// resolved.
+std::string described(const Trace& trace) {
+  std::string text = fmt::format("{}\n", fmt::join(trace.warnings, "\n"));
+  for (const Rank& rank : trace.ranks) {
+    text += fmt::format("rank {} of process {}\n", rank.run.rank, rank.run.global_pid);
+    for (EventIndex i = 0; i < rank.gpu.size(); ++i) {
+      const CopyEnds* ends = rank.ends_of(i);
+      text += fmt::format("{}-{} {} {} {} lane {} launch {} grid {} {}\n", rank.gpu.start_ns[i], rank.gpu.end_ns[i],
+                          trace.text(rank.gpu.name[i]), trace.text(rank.gpu.short_name[i]), rank.gpu.bytes[i],
+                          rank.gpu_lanes[rank.gpu.lane[i]].stream, rank.gpu.launch[i],
+                          ends != nullptr ? 0 : rank.configs[rank.gpu.config[i]].grid.x,
+                          ends != nullptr ? static_cast<int>(ends->kind) : 0);
+    }
+    for (EventIndex i = 0; i < rank.api.size(); ++i)
+      text += fmt::format("{}-{} {} lane {}\n", rank.api.start_ns[i], rank.api.end_ns[i], trace.text(rank.api.name[i]),
+                          rank.api.lane[i]);
+    for (EventIndex i = 0; i < rank.ranges.size(); ++i)
+      text += fmt::format("{}-{} {} depth {} {}\n", rank.ranges.start_ns[i], rank.ranges.end_ns[i],
+                          trace.text(rank.ranges.name[i]), rank.ranges.depth[i],
+                          rank.domain_name(rank.range_lanes[rank.ranges.lane[i]].domain, trace.strings));
+  }
+  return text;
+}
+
+// An export of two processes whose rows are mixed, with copies, nested ranges of two domains, and rows without an end.
+std::string mixed_export() {
+  std::string sql =
+      "CREATE TABLE StringIds(id, value); INSERT INTO StringIds VALUES(1, 'gemm<1>(int)'), (2, 'softmax<2>(int)'), "
+      "(3, 'cudaLaunchKernel');"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, end, deviceId, contextId, streamId, correlationId, globalPid, "
+      "demangledName, gridX);"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(start, end, deviceId, contextId, streamId, globalPid, bytes, copyKind);"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, end, globalTid, correlationId, nameId);"
+      "CREATE TABLE NVTX_EVENTS(start, end, eventType, text, globalTid, domainId);"
+      "INSERT INTO NVTX_EVENTS VALUES(0, NULL, 75, 'mine', 0, 3);";
+  for (int i = 0; i < 60; ++i) {
+    const std::uint64_t pid = make_global_pid(100 + i % 3 / 2);
+    sql += fmt::format("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES({}, {}, {}, 1, {}, {}, {}, {}, {});",
+                       1000 - 10 * i, i % 20 == 19 ? "NULL" : std::to_string(1005 - 10 * i), i % 3 / 2, 7 + i % 2,
+                       i + 1, pid, 1 + i / 30, 1 + i % 4);
+    sql += fmt::format("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES({}, {}, {}, 1, 7, {}, {}, {});", 2000 + i,
+                       2001 + i, i % 3 / 2, pid, i, 1 + i / 31);
+    sql += fmt::format("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES({}, {}, {}, {}, 3);", 900 - 10 * i, 903 - 10 * i,
+                       pid + 1 + static_cast<std::uint64_t>(i % 2), i + 1);
+    sql += fmt::format("INSERT INTO NVTX_EVENTS VALUES({}, {}, 59, 'range {}', {}, {});", i, 200 - i, i % 7, pid + 1,
+                       i % 2 * 3);
+  }
+  return sql;
+}
+
+TEST_F(Open, AFileThatThreadsShareIsReadAsByOne) {
+  const fs::path file = make_database(folder_ / "a.sqlite", mixed_export());
+  OpenOptions alone;
+  alone.shared_from_bytes = std::uintmax_t{1} << 40U;
+  OpenOptions shared;
+  shared.shared_from_bytes = 0;
+  const Trace trace = open_trace(file, shared);
+  ASSERT_EQ(trace.ranks.size(), 2U);
+  EXPECT_EQ(trace.ranks[0].gpu.size() + trace.ranks[1].gpu.size(), 117U);  // 3 of the 60 kernels have no end
+  EXPECT_EQ(described(trace), described(open_trace(file, alone)));
+}
+
+// Where the rows of a table end in damage, as much is read and said as by one thread.
+TEST_F(Open, ADamagedFileIsNotShared) {
+  const fs::path file = make_database(folder_ / "a.sqlite", mixed_export());
+  const std::string bytes = read_file(file);
+  OpenOptions alone;
+  alone.shared_from_bytes = std::uintmax_t{1} << 40U;
+  OpenOptions shared;
+  shared.shared_from_bytes = 0;
+  int compared = 0;
+  for (std::size_t page = 1; (page + 1) * 4096 <= bytes.size(); ++page) {
+    std::string damaged = bytes;
+    std::fill_n(damaged.begin() + static_cast<std::ptrdiff_t>(page * 4096), 4096, '\xFF');
+    write_file(file, damaged);
+    const auto whole = [&](const OpenOptions& options) {
+      std::string said;
+      const auto error = error_of([&] { said = described(open_trace(file, options)); });
+      return error ? fmt::format("{} ({})", error->what(), error->cause()) : said;
+    };
+    EXPECT_EQ(whole(shared), whole(alone)) << page;
+    ++compared;
+  }
+  EXPECT_GT(compared, 3);
+}
+
 }  // namespace
 }  // namespace swinscope::test

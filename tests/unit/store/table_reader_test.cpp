@@ -94,5 +94,40 @@ TEST_F(TableReaderTest, TellsTheTypesApart) {
   EXPECT_TRUE(rows.is_null(0));
 }
 
+// The parts of a table together are its rows, each once and in order, whatever their ids.
+TEST_F(TableReaderTest, PartsHaveEachRowOnce) {
+  const std::string extremes =
+      "INSERT INTO events(rowid, start) VALUES(-9223372036854775808, 1), (-5, 2), (0, 3), (7, 4), (8, 5), (90, 6), "
+      "(9223372036854775807, 7)";
+  const std::string dense = "INSERT INTO events(start) VALUES(1), (2), (3), (4), (5), (6), (7)";
+  for (const std::string& rows_of_table : {extremes, dense}) {
+    fs::remove(folder_ / "a.db");
+    Database db = open("CREATE TABLE events(start);" + rows_of_table);
+    for (const int count : {1, 2, 3, 5, 7, 20}) {
+      std::vector<int> starts;
+      for (int index = 0; index < count; ++index) {
+        TableReader rows(db, "events", {"start"}, 1, {index, count});
+        while (rows.next())
+          starts.push_back(rows.integer<int>(0));
+      }
+      EXPECT_EQ(starts, (std::vector<int>{1, 2, 3, 4, 5, 6, 7})) << rows_of_table << " in " << count;
+    }
+  }
+}
+
+TEST_F(TableReaderTest, OfATableWithoutIdsTheFirstPartIsAll) {
+  Database db = open("CREATE TABLE events(start PRIMARY KEY) WITHOUT ROWID; INSERT INTO events VALUES(1), (2)");
+  TableReader first(db, "events", {"start"}, 1, {0, 2});
+  EXPECT_TRUE(first.next() && first.next());
+  EXPECT_FALSE(first.next());
+  EXPECT_FALSE(TableReader(db, "events", {"start"}, 1, {1, 2}).next());
+}
+
+TEST_F(TableReaderTest, AnEmptyTableHasEmptyParts) {
+  Database db = open("CREATE TABLE events(start)");
+  for (const int index : {0, 1})
+    EXPECT_FALSE(TableReader(db, "events", {"start"}, 1, {index, 2}).next());
+}
+
 }  // namespace
 }  // namespace swinscope::test
