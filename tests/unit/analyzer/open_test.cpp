@@ -389,7 +389,7 @@ std::string mixed_export() {
       "CREATE TABLE NVTX_EVENTS(start, end, eventType, text, globalTid, domainId);"
       "INSERT INTO NVTX_EVENTS VALUES(0, NULL, 75, 'mine', 0, 3);";
   for (int i = 0; i < 60; ++i) {
-    const std::uint64_t pid = make_global_pid(100 + i % 3 / 2);
+    const std::uint64_t pid = make_global_pid(i % 3 < 2 ? 100 : 101);
     sql += fmt::format("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES({}, {}, {}, 1, {}, {}, {}, {}, {});",
                        1000 - 10 * i, i % 20 == 19 ? "NULL" : std::to_string(1005 - 10 * i), i % 3 / 2, 7 + i % 2,
                        i + 1, pid, 1 + i / 30, 1 + i % 4);
