@@ -9,8 +9,7 @@ namespace swinscope {
 // columns for, or all that the file says. Other fields keep their defaults, which takes less time.
 enum class ReadScope : std::uint8_t { kTimeline, kAnalysis, kAll };
 
-// Which part of the rows of the tables with many of them; several readers share a file by it. The first part has,
-// besides, everything else.
+// Which part of the rows of the tables with many of them; several readers share a file by it.
 struct ReadPart {
   int index = 0;
   int count = 1;

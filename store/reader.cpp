@@ -89,8 +89,7 @@ std::string list_tables(Database& db) {
 // One rank while it is read: its sink, and the file's string ids as the sink knows them.
 class RankReader {
  public:
-  RankReader(RecordSink& sink, const std::unordered_map<std::int64_t, std::string>& strings)
-      : sink_(sink), strings_(strings) {}
+  RankReader(RecordSink& sink, const FileStrings& strings) : sink_(sink), strings_(strings) {}
 
   RecordSink& sink() { return sink_; }
 
@@ -127,7 +126,7 @@ class RankReader {
 
  private:
   RecordSink& sink_;
-  const std::unordered_map<std::int64_t, std::string>& strings_;
+  const FileStrings& strings_;
   std::unordered_map<std::int64_t, StringId> ids_;
   bool has_numbered_domain_ = false;
 };
@@ -166,22 +165,32 @@ class RankRow {
   RankReader& rank_;
 };
 
+}  // namespace
+
 // Reads all tables of a file and hands each row to its rank.
-class FileReader {
+class TraceFile::Reader {
  public:
-  FileReader(Database& db, TraceSink& sink, bool own, ReadScope scope, ReadPart part, const ExportProcesses& processes)
-      : db_(db), own_(own), scope_(scope), part_(part) {
-    read_strings();
+  Reader(Database& db, TraceSink& sink, bool own, ReadScope scope, ReadPart part, const FileStrings& strings,
+         const ExportProcesses& processes)
+      : db_(db), own_(own), scope_(scope), part_(part), strings_(strings) {
     make_ranks(sink, processes);
   }
 
-  void read() {
-    read_tables(Spans());
-    if (!part_.is_first()) {
-      hand_over_drops();
-      for (const auto& rank : ranks_)
-        rank->sink().set_run(rank->run);
-      return;
+  void read_rows() { read_tables(Spans()); }
+
+  // What a reader of another part has found out beside its records.
+  void take_over(const Reader& other) {
+    for (const auto& [what_and_reason, count] : other.drops_)
+      drops_[what_and_reason] += count;
+    for (const auto& [table, rows] : other.shared_rows_)
+      shared_rows_[table] += rows;
+    for (std::size_t i = 0; i < ranks_.size(); ++i)
+      ranks_[i]->run.graph_level_only |= other.ranks_[i]->run.graph_level_only;
+  }
+
+  void read_rest() {
+    for (const auto& [table, rows] : shared_rows_) {
+      if (!has_all_rows(db_, table, rows)) db_.note_damage(table, rows);
     }
     if (scope_ != ReadScope::kTimeline) {
       read_tables(OfAnySource());
@@ -196,12 +205,6 @@ class FileReader {
   }
 
  private:
-  void read_strings() {
-    TableReader rows(db_, "StringIds", {"id", "value"}, 2);
-    while (rows.next())
-      strings_.emplace(rows.integer<std::int64_t>(0), rows.text(1));
-  }
-
   void make_ranks(TraceSink& sink, ExportProcesses first_device) {
     if (first_device.empty()) first_device.emplace(0, 0);
     for (const std::uint64_t pid : in_order_of_ranks(first_device)) {
@@ -334,6 +337,8 @@ class FileReader {
       Columns::template read<ReadGroup::kName>(row, record);
       hand_over(row.rank(), record);
     }
+    const bool is_read = rows.exists() && rows.missing_column().empty();
+    if (Spans::has<Record> && !part_.is_whole() && is_read) shared_rows_[name] += rows.rows_read();
   }
 
   // Whose the record is; the first rank's where it does not say.
@@ -479,20 +484,14 @@ class FileReader {
       ranks_.front()->run.collector.push_back(std::move(fact));
   }
 
-  // What this reader has left out.
-  void hand_over_drops() {
-    for (const auto& [what_and_reason, count] : drops_) {
-      ranks_.front()->run.drops.push_back({what_and_reason.first, count, what_and_reason.second});
-    }
-  }
-
   void read_drops() {
     std::vector<DropInfo>& drops = ranks_.front()->run.drops;
     TableReader rows(db_, "SWINSCOPE_DROPS", {"what", "count", "reason"}, 3);
     while (rows.next()) {
       drops.push_back({rows.text(0), rows.integer<std::int64_t>(1), rows.text(2)});
     }
-    hand_over_drops();
+    for (const auto& [what_and_reason, count] : drops_)
+      drops.push_back({what_and_reason.first, count, what_and_reason.second});
     if (own_) return;
     const std::vector<std::string> read(kReadTables.begin(), kReadTables.end());
     for (const auto& [name, count] : other_tables(db_, read))
@@ -503,19 +502,20 @@ class FileReader {
   bool own_;
   ReadScope scope_;
   ReadPart part_;
-  std::unordered_map<std::int64_t, std::string> strings_;
+  const FileStrings& strings_;
   std::vector<std::unique_ptr<RankReader>> ranks_;
   std::unordered_map<std::uint64_t, RankReader*> reader_of_;
   std::map<std::uint64_t, std::int32_t> mpi_ranks_;  // of an export, by process
   std::map<std::pair<std::string, std::string>, std::int64_t> drops_;
+  std::map<std::string, std::int64_t> shared_rows_;  // that were read of tables of which this is a part
 };
-
-}  // namespace
 
 TraceFile::TraceFile(const std::filesystem::path& path, const UntrustedOptions& options)
     : db_(Database::open_untrusted(path, options)) {
   identify();
 }
+
+TraceFile::~TraceFile() = default;
 
 void TraceFile::identify() {
   find_kind();
@@ -585,6 +585,14 @@ std::vector<std::string> TraceFile::warnings() const {
   return lines;
 }
 
+FileStrings TraceFile::strings() {
+  FileStrings strings;
+  TableReader rows(db_, "StringIds", {"id", "value"}, 2);
+  while (rows.next())
+    strings.emplace(rows.integer<std::int64_t>(0), rows.text(1));
+  return strings;
+}
+
 ExportProcesses TraceFile::processes(ReadPart part) {
   ExportProcesses found;
   if (own_) return found;
@@ -600,10 +608,22 @@ ExportProcesses TraceFile::processes(ReadPart part) {
   return found;
 }
 
-void TraceFile::read(TraceSink& sink, ReadScope scope) { read(sink, scope, {}, processes({})); }
+void TraceFile::read_rows(TraceSink& sink, ReadScope scope, ReadPart part, const FileStrings& strings,
+                          const ExportProcesses& processes) {
+  reader_ = std::make_unique<Reader>(db_, sink, own_, scope, part, strings, processes);
+  reader_->read_rows();
+}
 
-void TraceFile::read(TraceSink& sink, ReadScope scope, ReadPart part, const ExportProcesses& processes) {
-  FileReader(db_, sink, own_, scope, part, processes).read();
+void TraceFile::take_over(const TraceFile& other) { reader_->take_over(*other.reader_); }
+
+void TraceFile::read_rest() { reader_->read_rest(); }
+
+void TraceFile::read(TraceSink& sink, ReadScope scope) {
+  const ExportProcesses of_all = processes({});
+  const FileStrings texts = strings();
+  read_rows(sink, scope, {}, texts, of_all);
+  read_rest();
+  reader_.reset();
 }
 
 }  // namespace swinscope

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "store/database.h"
@@ -17,11 +19,19 @@ namespace swinscope {
 // The processes of an export that become ranks, each with its smallest device (0 where the table has none).
 using ExportProcesses = std::map<std::uint64_t, std::int64_t>;
 
+// The texts of a file by their ids in it.
+using FileStrings = std::unordered_map<std::int64_t, std::string>;
+
 // Opened, identified and version-checked; nothing else is read before `read`.
 class TraceFile {
  public:
   // Throws Error(kInput) when the file is no SQLite file, no trace, or newer than this program.
   explicit TraceFile(const std::filesystem::path& path, const UntrustedOptions& options = {});
+  TraceFile(const TraceFile&) = delete;
+  TraceFile& operator=(const TraceFile&) = delete;
+  TraceFile(TraceFile&&) = delete;
+  TraceFile& operator=(TraceFile&&) = delete;
+  ~TraceFile();
 
   bool is_own() const { return own_; }
   // E.g. "Nsight Systems 2026.2.1.210, schema 3.25.0".
@@ -40,17 +50,25 @@ class TraceFile {
   // payloads and GPU metrics are not read.
   void read(TraceSink& sink, ReadScope scope = ReadScope::kAll);
 
-  // Several readers of the same file can share the work, each on a thread of its own: each finds the processes of its
-  // part of the rows, and reads that part with those of all parts. Of the run, all but the first part hand over only
-  // what they left out (RunInfo::drops). Where one of them finds damage, the file is to be read as a whole.
+  // Several readers of the same file can share the work, each on a thread of its own. One of them reads the strings;
+  // each finds the processes of its part of the rows, and reads that part with the processes of all; the first takes
+  // over from each of the others what it found out and reads the rest. The result is that of `read`. Where one throws,
+  // or is damaged() in the end, the file is to be read as a whole.
   bool can_be_shared() const { return !db_.is_copy() && !db_.is_cut(); }
+  FileStrings strings();
   ExportProcesses processes(ReadPart part);
-  void read(TraceSink& sink, ReadScope scope, ReadPart part, const ExportProcesses& processes);
+  // The sink and the strings must last until `read_rest`.
+  void read_rows(TraceSink& sink, ReadScope scope, ReadPart part, const FileStrings& strings,
+                 const ExportProcesses& processes);
+  void take_over(const TraceFile& other);
+  void read_rest();
 
   // The connection, for user queries (hardened and read-only).
   Database& database() { return db_; }
 
  private:
+  class Reader;
+
   void identify();
   void find_kind();
   // Says what kind of SQLite file it is instead.
@@ -59,6 +77,7 @@ class TraceFile {
   Database db_;
   bool own_ = false;
   std::string description_;
+  std::unique_ptr<Reader> reader_;  // from `read_rows` on
 };
 
 }  // namespace swinscope

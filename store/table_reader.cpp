@@ -34,12 +34,17 @@ std::vector<TableReader::Column> with_required(const std::vector<const char*>& n
   return columns;
 }
 
+// A column of that name hides the ids.
+bool hides_ids(const std::vector<std::string>& columns) {
+  return std::ranges::any_of(columns, [](const std::string& name) { return same_name(name, "rowid"); });
+}
+
 std::int64_t one_number(Database& db, const std::string& sql) {
   Statement statement = db.prepare(sql);
   return statement.step() ? statement.integer(0) : 0;
 }
 
-// The condition that a row is of this part. Differences of ids may need all 64 bits.
+// The condition that a row is of this part; fails for a table without ids. Differences of ids may need all 64 bits.
 std::string ids_of(Database& db, const std::string& table, ReadPart part) {
   const auto least = static_cast<std::uint64_t>(one_number(db, fmt::format("SELECT min(rowid) FROM \"{}\"", table)));
   const auto most = static_cast<std::uint64_t>(one_number(db, fmt::format("SELECT max(rowid) FROM \"{}\"", table)));
@@ -74,6 +79,10 @@ TableReader::TableReader(Database& db, std::string_view table, const std::vector
     }
     select_ += fmt::format("{}{}", select_.empty() ? "" : ",", found ? fmt::format("\"{}\"", column.name) : "NULL");
   }
+  if (!is_whole_ && hides_ids(present)) {
+    is_whole_ = true;
+    if (!part.is_first()) return;
+  }
   open(part);
 }
 
@@ -85,6 +94,7 @@ void TableReader::open(ReadPart part) {
   } catch (const DamagedFile&) {
     throw;
   } catch (const Error&) {  // a table without ids
+    is_whole_ = true;
     if (part.is_first()) rows_.emplace(db_.prepare(fmt::format("SELECT {},0 FROM \"{}\"", select_, table_)));
   }
 }
@@ -94,13 +104,17 @@ bool TableReader::next() {
   if (damaged_) return next_behind();
   try {
     if (!rows_->step()) return false;
-    last_row_ = rows_->integer(columns_);
-    ++rows_read_;
-    return true;
+    const std::int64_t row = rows_->integer(columns_);
+    damaged_ = !is_whole_ && rows_read_ > 0 && row <= last_row_;
+    last_row_ = row;
   } catch (const DamagedFile&) {
     damaged_ = true;
-    db_.note_damage(table_, rows_read_);
   }
+  if (!damaged_) {
+    ++rows_read_;
+    return true;
+  }
+  db_.note_damage(table_, rows_read_);
   if (!is_whole_) {
     rows_.reset();
     return false;
@@ -123,6 +137,10 @@ bool TableReader::next_behind() {
   }
   db_.note_damage(table_, ++rows_read_);
   return true;
+}
+
+bool has_all_rows(Database& db, std::string_view table, std::int64_t rows_of_parts) {
+  return one_number(db, fmt::format("SELECT count(*) FROM \"{}\" NOT INDEXED", table)) == rows_of_parts;
 }
 
 std::string TableReader::text(int column) const {

@@ -14,7 +14,6 @@
 
 namespace swinscope {
 
-//
 // Of a damaged table the rows before the damage are read, then those behind it, from the end; Database::damage() tells.
 class TableReader {
  public:
@@ -23,8 +22,8 @@ class TableReader {
     bool is_required;
   };
   // The required ones of the columns must exist, otherwise the table counts as unusable.
-  // A part of the rows is one of equal stretches of their ids; of a table without ids the first part is all. Damage
-  // ends a part.
+  // A part of the rows is one of equal stretches of their ids; of a table without ids the first part is all. Damage,
+  // and an id out of order, ends a part.
   TableReader(Database& db, std::string_view table, const std::vector<Column>& columns, ReadPart part = {});
   // `required` of the named columns, from the left.
   TableReader(Database& db, std::string_view table, const std::vector<const char*>& columns, int required,
@@ -35,6 +34,7 @@ class TableReader {
   std::string_view missing_column() const { return missing_; }
 
   bool next();
+  std::int64_t rows_read() const { return rows_read_; }
 
   bool is_null(int column) const { return rows_->is_null(column); }
   bool is_integer(int column) const { return rows_->is_integer(column); }
@@ -68,11 +68,15 @@ class TableReader {
   int columns_ = 0;
   std::int64_t rows_read_ = 0;
   std::int64_t last_row_ = INT64_MIN;  // its rowid, before the damage
-  bool is_whole_ = true;
+  bool is_whole_;
   bool damaged_ = false;
   bool exists_ = false;
   std::string missing_;
   std::optional<Statement> rows_;
 };
+
+// Whether a table has no rows but those that its parts have read together. A page that stands in the place of another
+// may end a part early, of which SQLite says nothing.
+bool has_all_rows(Database& db, std::string_view table, std::int64_t rows_of_parts);
 
 }  // namespace swinscope

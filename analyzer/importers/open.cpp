@@ -51,67 +51,79 @@ void keep_processes(Reading& reading, std::vector<FileProcess> processes) {
     process.file = reading.path;
 }
 
-// What several readers have left out of one file.
-void merge_drops(std::vector<DropInfo>& into, const std::vector<DropInfo>& more) {
-  for (const DropInfo& drop : more) {
-    const auto same =
-        std::ranges::find_if(into, [&](const DropInfo& d) { return d.what == drop.what && d.reason == drop.reason; });
-    if (same == into.end()) {
-      into.push_back(drop);
-    } else {
-      same->count += drop.count;
+// One of several readers of a file.
+struct Part {
+  Part(const fs::path& path, const OpenOptions& options)
+      : file(path, {options.cancel}),
+        builder(std::make_unique<TraceBuilder>(options.cancel)),
+        counting(*builder, options.on_records) {}
+
+  TraceFile file;
+  std::unique_ptr<TraceBuilder> builder;
+  CountingSink counting;
+  ExportProcesses processes;
+};
+
+using Parts = std::vector<std::unique_ptr<Part>>;
+
+ExportProcesses processes_of(const Parts& parts) {
+  ExportProcesses all;
+  for (const auto& part : parts) {
+    for (const auto& [pid, device] : part->processes) {
+      const auto entry = all.try_emplace(pid, device).first;
+      entry->second = std::min(entry->second, device);
     }
   }
+  return all;
 }
 
-// Reads parts of a file's rows on a thread each. False, with nothing read, where that cannot be done or one of them
-// finds damage.
-bool read_parts(Reading& reading, const OpenOptions& options, ReadScope scope, std::size_t count) {
-  struct Part {
-    std::unique_ptr<TraceFile> file;
-    ExportProcesses processes;
-    std::unique_ptr<TraceBuilder> builder;
-    std::vector<FileProcess> seen;
+// All of the file, each part on a thread.
+void read_parts(const Parts& parts, ReadScope scope) {
+  const auto count = static_cast<int>(parts.size());
+  const auto for_each_part = [&](auto read) {
+    parallel_for(parts.size(), count, [&](std::size_t i) { read(*parts[i], ReadPart{static_cast<int>(i), count}); });
   };
-  std::vector<Part> parts(count);
-  const auto threads = static_cast<int>(count);
-  const auto part_of = [&](std::size_t i) { return ReadPart{static_cast<int>(i), threads}; };
-  for (Part& part : parts) {
-    part.file = std::make_unique<TraceFile>(reading.path, UntrustedOptions{options.cancel});
-    if (!part.file->can_be_shared()) return false;
+  TraceFile& first = parts.front()->file;
+  const FileStrings strings = first.strings();
+  for_each_part([](Part& part, ReadPart which) { part.processes = part.file.processes(which); });
+  const ExportProcesses processes = processes_of(parts);
+  for_each_part(
+      [&](Part& part, ReadPart which) { part.file.read_rows(part.counting, scope, which, strings, processes); });
+  for (std::size_t i = 1; i < parts.size(); ++i)
+    first.take_over(parts[i]->file);
+  first.read_rest();
+}
+
+void join(const Parts& parts, Reading& reading) {
+  const auto& first = parts.front();
+  std::vector<FileProcess> seen = first->counting.seen();
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    first->builder->absorb(*parts[i]->builder);
+    const std::vector<FileProcess> more = parts[i]->counting.seen();
+    for (std::size_t p = 0; p < seen.size(); ++p)
+      seen[p].add_events_of(more[p]);
   }
+  reading.report = report_of(first->file);
+  reading.builder = std::move(first->builder);
+  keep_processes(reading, std::move(seen));
+}
+
+// Reads a file with several readers. False, with nothing read, where that cannot be done: the file is to be read as a
+// whole, which says what is wrong with it.
+bool read_in_parts(Reading& reading, const OpenOptions& options, ReadScope scope, std::size_t count) {
   try {
-    parallel_for(count, threads, [&](std::size_t i) { parts[i].processes = parts[i].file->processes(part_of(i)); });
-    ExportProcesses processes;
-    for (const Part& part : parts) {
-      for (const auto& [pid, device] : part.processes) {
-        const auto entry = processes.try_emplace(pid, device).first;
-        entry->second = std::min(entry->second, device);
-      }
+    Parts parts;
+    for (std::size_t i = 0; i < count; ++i) {
+      parts.push_back(std::make_unique<Part>(reading.path, options));
+      if (!parts.back()->file.can_be_shared()) return false;
     }
-    parallel_for(count, threads, [&](std::size_t i) {
-      parts[i].builder = std::make_unique<TraceBuilder>(options.cancel);
-      CountingSink counting(*parts[i].builder, options.on_records);
-      parts[i].file->read(counting, scope, part_of(i), processes);
-      parts[i].seen = counting.seen();
-    });
-  } catch (const DamagedFile&) {
+    read_parts(parts, scope);
+    if (std::ranges::any_of(parts, [](const auto& part) { return part->file.damaged(); })) return false;
+    join(parts, reading);
+    return true;
+  } catch (const Error&) {
     return false;
   }
-  if (std::ranges::any_of(parts, [](const Part& part) { return part.file->damaged(); })) return false;
-  Part& first = parts.front();
-  for (std::size_t i = 1; i < count; ++i) {
-    first.builder->absorb(*parts[i].builder);
-    for (std::size_t p = 0; p < first.seen.size(); ++p) {
-      FileProcess& more = parts[i].seen[p];
-      merge_drops(first.seen[p].run.drops, std::exchange(more.run.drops, {}));
-      first.seen[p].add_events_of(more);
-    }
-  }
-  reading.report = report_of(*first.file);
-  reading.builder = std::move(first.builder);
-  keep_processes(reading, std::move(first.seen));
-  return true;
 }
 
 // `threads` may share the work.
@@ -119,8 +131,8 @@ void read_database(Reading& reading, const OpenOptions& options, std::size_t thr
   const ReadScope scope = options.spans_only ? ReadScope::kTimeline : ReadScope::kAnalysis;
   std::error_code none;
   const std::uintmax_t size = fs::file_size(reading.path, none);
-  const bool is_large = !none && size >= options.shared_from_bytes;
-  if (threads > 1 && is_large && read_parts(reading, options, scope, threads)) return;
+  const std::size_t parts = none ? 1 : std::min<std::uintmax_t>(threads, size / options.bytes_per_thread);
+  if (parts > 1 && read_in_parts(reading, options, scope, parts)) return;
   TraceFile file(reading.path, {options.cancel});
   CountingSink counting(*reading.builder, options.on_records);
   file.read(counting, scope);
@@ -149,12 +161,12 @@ void read_one(Reading& reading, const OpenOptions& options, bool alone, std::siz
 
 void read_all(Readings& readings, const OpenOptions& options) {
   std::atomic<std::size_t> next = 0;
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  const auto threads = static_cast<std::size_t>(options.threads);
   const auto work = [&] {
     for (std::size_t i = next++; i < readings.size(); i = next++)
-      read_one(*readings[i], options, readings.size() == 1, cores / readings.size());
+      read_one(*readings[i], options, readings.size() == 1, threads / readings.size());
   };
-  const std::size_t count = std::min(readings.size(), cores);
+  const std::size_t count = std::min(readings.size(), threads);
   std::vector<std::thread> helpers;
   for (std::size_t i = 1; i < count; ++i)
     helpers.emplace_back(work);
@@ -304,8 +316,7 @@ Trace open_trace(const fs::path& path, const OpenOptions& options) {
   read_all(readings, options);
   sort_out_files(readings, trace);
   settle(readings, trace);
-  parallel_for(readings.size(), static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
-               [&](std::size_t i) { readings[i]->builder->prepare(); });
+  parallel_for(readings.size(), options.threads, [&](std::size_t i) { readings[i]->builder->prepare(); });
 
   trace.files = 0;
   for (const auto& reading : readings) {

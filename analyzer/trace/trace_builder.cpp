@@ -413,7 +413,10 @@ class TraceBuilder::Process : public RecordSink {
 
   void build_gpu() {
     const Watch watch(cancel_);
-    const auto key = [&](EventIndex i) { return std::tuple(gpu_.start_ns[i], gpu_.end_ns[i], gpu_.correlation[i]); };
+    // With the kind, so that which table was read first does not matter.
+    const auto key = [&](EventIndex i) {
+      return std::tuple(gpu_.start_ns[i], gpu_.end_ns[i], gpu_.correlation[i], gpu_.kind[i]);
+    };
     const auto [order, lanes] = order_by_lane(gpu_.lane, gpu_.lanes.sorted(), key, watch);
     for (const std::uint32_t lane : gpu_.lanes.sorted()) {
       const auto& [device, context, stream] = gpu_.lanes.key(lane);
