@@ -16,6 +16,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "store/read_scope.h"
 #include "store/records.h"
 
 namespace swinscope::tables {
@@ -32,8 +33,8 @@ enum class ReadGroup {
 struct ColumnBase {
   static constexpr const char* kParameter = "?";  // how its value stands in an INSERT
   const char* name;
-  bool is_required = false;  // a table without it cannot be read
-  bool is_detail = false;    // no timeline shows it (ReadScope)
+  bool is_required = false;                   // a table without it cannot be read
+  ReadScope read_for = ReadScope::kTimeline;  // the narrowest scope that has a use for it
 };
 
 // The member at the end of a chain of member pointers.
@@ -304,7 +305,13 @@ constexpr auto required(Columns... all) {
 // Columns that a timeline has no use for.
 template <typename... Columns>
 constexpr auto details(Columns... all) {
-  ((all.is_detail = true), ...);
+  ((all.read_for = ReadScope::kAnalysis), ...);
+  return std::tuple(all...);
+}
+// Columns that only files have a use for.
+template <typename... Columns>
+constexpr auto kept(Columns... all) {
+  ((all.read_for = ReadScope::kAll), ...);
   return std::tuple(all...);
 }
 
@@ -336,8 +343,8 @@ constexpr void for_each_column(const Table<Columns>& table, Visit visit) {
   std::apply([&](const auto&... columns) { (visit(columns), ...); }, table.columns);
 }
 
-// What is read of a table: all columns, or those that a timeline shows. The columns of a row are numbered accordingly.
-template <const auto& kTable, bool kOfTimeline>
+// What is read of a table: the columns that the scope has a use for. The columns of a row are numbered accordingly.
+template <const auto& kTable, ReadScope kScope>
 class Selection {
  public:
   // Calls visit(column, number) for each column that is read, from left to right.
@@ -346,7 +353,7 @@ class Selection {
     int number = 0;
     for_each_column(kTable, [&]<typename Column>(const Column& column) {
       if constexpr (Column::kGroup != ReadGroup::kNever) {
-        if (!kOfTimeline || !column.is_detail) visit(column, number++);
+        if (column.read_for <= kScope) visit(column, number++);
       }
     });
   }

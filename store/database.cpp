@@ -281,6 +281,9 @@ Database Database::create(const fs::path& path) {
 Database Database::open_writable(const fs::path& path) { return {path, path, SQLITE_OPEN_READWRITE, false}; }
 
 Database Database::open_untrusted(const fs::path& path, const UntrustedOptions& options) {
+  // Statistics of its memory, which nobody asks for, would cost a lock at each allocation, over which threads that read
+  // wait for each other. SQLite refuses once it is in use: then it goes on with them.
+  [[maybe_unused]] static const int without_statistics = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   std::error_code error;
   std::uintmax_t size = fs::file_size(path, error);
   if (error) {

@@ -63,6 +63,8 @@ class Database {
   // The rowid of the last row inserted.
   std::int64_t last_row() const;
 
+  // Read from a temporary copy, since a journal lies beside the file.
+  bool is_copy() const { return temp_copy_ != nullptr; }
   // The file is shorter than it says: its last pages are missing.
   bool is_cut() const { return cut_; }
   // Tables that could be read only in part, each with the rows that were read.

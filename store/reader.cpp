@@ -57,13 +57,26 @@ struct Kinds {
   template <typename Record>
   static constexpr bool has = (std::is_same_v<Record, Records> || ...);
 };
-// What timelines show of GPUs and of the host; a range without a payload is read as one with an empty payload.
-using GpuSpans = Kinds<KernelRecord, MemcpyRecord, MemsetRecord, GraphTraceRecord>;
-using HostSpans = Kinds<ApiRecord, NvtxPayloadRecord>;
+// What timelines show of GPUs and of the host; a range without a payload is read as one with an empty payload. Of these
+// there are many: readers of a part share their rows.
+using Spans = Kinds<KernelRecord, MemcpyRecord, MemsetRecord, GraphTraceRecord, ApiRecord, NvtxPayloadRecord>;
 // What else is read of any source. All other kinds are read of our own files only; the tables of an export are named
 // among those that are not read (kReadTables).
 using OfAnySource = Kinds<GraphNodeRecord, SyncRecord, OverheadRecord, CollectiveRecord, ThreadCpuRecord,
                           ProcessCpuRecord, ProcessRecord>;
+
+// Adds the processes with rows in a table, each with its smallest device.
+void find_processes(Database& db, const char* table, const char* id, const char* device, ReadPart part,
+                    ExportProcesses& found) {
+  TableReader rows(db, table, {id, device}, 1, part);
+  auto entry = found.end();
+  while (rows.next()) {
+    const std::uint64_t pid = global_pid_of(rows.integer<std::uint64_t>(0));
+    const auto ordinal = rows.integer<std::int64_t>(1);
+    if (entry == found.end() || entry->first != pid) entry = found.try_emplace(pid, ordinal).first;
+    entry->second = std::min(entry->second, ordinal);
+  }
+}
 
 std::string list_tables(Database& db) {
   Statement names = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name LIMIT 8");
@@ -76,8 +89,7 @@ std::string list_tables(Database& db) {
 // One rank while it is read: its sink, and the file's string ids as the sink knows them.
 class RankReader {
  public:
-  RankReader(RecordSink& sink, const std::unordered_map<std::int64_t, std::string>& strings)
-      : sink_(sink), strings_(strings) {}
+  RankReader(RecordSink& sink, const FileStrings& strings) : sink_(sink), strings_(strings) {}
 
   RecordSink& sink() { return sink_; }
 
@@ -114,7 +126,7 @@ class RankReader {
 
  private:
   RecordSink& sink_;
-  const std::unordered_map<std::int64_t, std::string>& strings_;
+  const FileStrings& strings_;
   std::unordered_map<std::int64_t, StringId> ids_;
   bool has_numbered_domain_ = false;
 };
@@ -153,19 +165,34 @@ class RankRow {
   RankReader& rank_;
 };
 
+}  // namespace
+
 // Reads all tables of a file and hands each row to its rank.
-class FileReader {
+class TraceFile::Reader {
  public:
-  FileReader(Database& db, TraceSink& sink, bool own, ReadScope scope)
-      : db_(db), own_(own), scope_(scope), spans_only_(scope != ReadScope::kAll) {
-    read_strings();
-    find_ranks(sink);
+  Reader(Database& db, TraceSink& sink, bool own, ReadScope scope, ReadPart part, const FileStrings& strings,
+         const ExportProcesses& processes)
+      : db_(db), own_(own), scope_(scope), part_(part), strings_(strings) {
+    make_ranks(sink, processes);
   }
 
-  void read() {
-    if (scope_ != ReadScope::kHostSpans) read_tables(GpuSpans());
-    if (scope_ != ReadScope::kGpuSpans) read_tables(HostSpans());
-    if (scope_ == ReadScope::kAll) {
+  void read_rows() { read_tables(Spans()); }
+
+  // What a reader of another part has found out beside its records.
+  void take_over(const Reader& other) {
+    for (const auto& [what_and_reason, count] : other.drops_)
+      drops_[what_and_reason] += count;
+    for (const auto& [table, rows] : other.shared_rows_)
+      shared_rows_[table] += rows;
+    for (std::size_t i = 0; i < ranks_.size(); ++i)
+      ranks_[i]->run.graph_level_only |= other.ranks_[i]->run.graph_level_only;
+  }
+
+  void read_rest() {
+    for (const auto& [table, rows] : shared_rows_) {
+      if (!has_all_rows(db_, table, rows)) db_.note_damage(table, rows);
+    }
+    if (scope_ != ReadScope::kTimeline) {
       read_tables(OfAnySource());
       if (own_) {
         read_others(std::make_index_sequence<kRecordKinds>());
@@ -174,45 +201,11 @@ class FileReader {
         read_rows<OverheadRecord>(tables::kProfilerOverheads.name);
       }
     }
-    if (scope_ == ReadScope::kHostSpans) {
-      hand_over_drops();
-      for (const auto& rank : ranks_)
-        rank->sink().set_run(rank->run);
-      return;
-    }
     read_run_info();
   }
 
  private:
-  void read_strings() {
-    TableReader rows(db_, "StringIds", {"id", "value"}, 2);
-    while (rows.next())
-      strings_.emplace(rows.integer<std::int64_t>(0), rows.text(1));
-  }
-
-  // The processes with rows in one of the tables, each with its smallest device (0 where the table has none).
-  std::map<std::uint64_t, std::int64_t> processes_in(const char* table, const char* id, const char* device) {
-    std::map<std::uint64_t, std::int64_t> found;
-    TableReader rows(db_, table, {id, device}, 1);
-    while (rows.next()) {
-      const std::uint64_t pid = global_pid_of(rows.integer<std::uint64_t>(0));
-      const auto ordinal = rows.integer<std::int64_t>(1);
-      const auto [entry, is_new] = found.try_emplace(pid, ordinal);
-      if (!is_new) entry->second = std::min(entry->second, ordinal);
-    }
-    return found;
-  }
-
-  void find_ranks(TraceSink& sink) {
-    std::map<std::uint64_t, std::int64_t> first_device;
-    if (!own_) {
-      for (const char* table : kGpuTables)
-        merge(first_device, processes_in(table, "globalPid", "deviceId"));
-      if (first_device.empty()) {
-        for (const char* table : kHostTables)
-          merge(first_device, processes_in(table, "globalTid", ""));
-      }
-    }
+  void make_ranks(TraceSink& sink, ExportProcesses first_device) {
     if (first_device.empty()) first_device.emplace(0, 0);
     for (const std::uint64_t pid : in_order_of_ranks(first_device)) {
       auto& rank = ranks_.emplace_back(std::make_unique<RankReader>(sink.add_process(), strings_));
@@ -257,14 +250,8 @@ class FileReader {
     }
   }
 
-  static void merge(std::map<std::uint64_t, std::int64_t>& into, const std::map<std::uint64_t, std::int64_t>& from) {
-    for (const auto& [pid, device] : from) {
-      const auto [entry, is_new] = into.try_emplace(pid, device);
-      if (!is_new) entry->second = std::min(entry->second, device);
-    }
-  }
-
   RankReader& rank(std::uint64_t global_id) {
+    if (ranks_.size() == 1) return *ranks_.front();
     const auto found = reader_of_.find(global_pid_of(global_id));
     return found == reader_of_.end() ? *ranks_.front() : *found->second;
   }
@@ -309,17 +296,20 @@ class FileReader {
   }
   template <typename Record>
   void read_other() {
-    constexpr bool kIsRead = GpuSpans::has<Record> || HostSpans::has<Record> || OfAnySource::has<Record>;
+    constexpr bool kIsRead = Spans::has<Record> || OfAnySource::has<Record>;
     if constexpr (!kIsRead && !std::is_same_v<Record, NvtxRecord>) read_tables(Kinds<Record>());
   }
 
   // Reads the table of a kind of record, which may have another name.
   template <typename Record>
   void read_rows(const char* name) {
-    if (spans_only_) {
-      read_rows<Record, tables::Selection<tables::kTable<Record>, true>>(name);
-    } else {
-      read_rows<Record, tables::Selection<tables::kTable<Record>, false>>(name);
+    switch (scope_) {
+      case ReadScope::kTimeline:
+        return read_rows<Record, tables::Selection<tables::kTable<Record>, ReadScope::kTimeline>>(name);
+      case ReadScope::kAnalysis:
+        return read_rows<Record, tables::Selection<tables::kTable<Record>, ReadScope::kAnalysis>>(name);
+      case ReadScope::kAll:
+        return read_rows<Record, tables::Selection<tables::kTable<Record>, ReadScope::kAll>>(name);
     }
   }
 
@@ -329,9 +319,9 @@ class FileReader {
     Columns::for_each([&](const auto& column, int /*number*/) {
       columns.push_back({column.name, column.is_required});
     });
-    TableReader rows(db_, name, columns);
+    TableReader rows(db_, name, columns, Spans::has<Record> ? part_ : ReadPart());
     // The rows of a table that lacks a required column are counted.
-    if (!rows.missing_column().empty())
+    if (!rows.missing_column().empty() && part_.is_first())
       drop_table(name, fmt::format("the table has no column {}", rows.missing_column()));
     while (rows.next()) {
       Record record;
@@ -347,6 +337,8 @@ class FileReader {
       Columns::template read<ReadGroup::kName>(row, record);
       hand_over(row.rank(), record);
     }
+    const bool is_read = rows.exists() && rows.missing_column().empty();
+    if (Spans::has<Record> && !part_.is_whole() && is_read) shared_rows_[name] += rows.rows_read();
   }
 
   // Whose the record is; the first rank's where it does not say.
@@ -492,20 +484,14 @@ class FileReader {
       ranks_.front()->run.collector.push_back(std::move(fact));
   }
 
-  // What this reader has left out.
-  void hand_over_drops() {
-    for (const auto& [what_and_reason, count] : drops_) {
-      ranks_.front()->run.drops.push_back({what_and_reason.first, count, what_and_reason.second});
-    }
-  }
-
   void read_drops() {
     std::vector<DropInfo>& drops = ranks_.front()->run.drops;
     TableReader rows(db_, "SWINSCOPE_DROPS", {"what", "count", "reason"}, 3);
     while (rows.next()) {
       drops.push_back({rows.text(0), rows.integer<std::int64_t>(1), rows.text(2)});
     }
-    hand_over_drops();
+    for (const auto& [what_and_reason, count] : drops_)
+      drops.push_back({what_and_reason.first, count, what_and_reason.second});
     if (own_) return;
     const std::vector<std::string> read(kReadTables.begin(), kReadTables.end());
     for (const auto& [name, count] : other_tables(db_, read))
@@ -515,20 +501,21 @@ class FileReader {
   Database& db_;
   bool own_;
   ReadScope scope_;
-  bool spans_only_;
-  std::unordered_map<std::int64_t, std::string> strings_;
+  ReadPart part_;
+  const FileStrings& strings_;
   std::vector<std::unique_ptr<RankReader>> ranks_;
   std::unordered_map<std::uint64_t, RankReader*> reader_of_;
   std::map<std::uint64_t, std::int32_t> mpi_ranks_;  // of an export, by process
   std::map<std::pair<std::string, std::string>, std::int64_t> drops_;
+  std::map<std::string, std::int64_t> shared_rows_;  // that were read of tables of which this is a part
 };
-
-}  // namespace
 
 TraceFile::TraceFile(const std::filesystem::path& path, const UntrustedOptions& options)
     : db_(Database::open_untrusted(path, options)) {
   identify();
 }
+
+TraceFile::~TraceFile() = default;
 
 void TraceFile::identify() {
   find_kind();
@@ -598,6 +585,45 @@ std::vector<std::string> TraceFile::warnings() const {
   return lines;
 }
 
-void TraceFile::read(TraceSink& sink, ReadScope scope) { FileReader(db_, sink, own_, scope).read(); }
+FileStrings TraceFile::strings() {
+  FileStrings strings;
+  TableReader rows(db_, "StringIds", {"id", "value"}, 2);
+  while (rows.next())
+    strings.emplace(rows.integer<std::int64_t>(0), rows.text(1));
+  return strings;
+}
+
+ExportProcesses TraceFile::processes(ReadPart part) {
+  ExportProcesses found;
+  if (own_) return found;
+  const bool has_gpu_work = std::ranges::any_of(
+      kGpuTables, [&](const char* table) { return TableReader(db_, table, {"globalPid"}, 1).next(); });
+  if (has_gpu_work) {
+    for (const char* table : kGpuTables)
+      find_processes(db_, table, "globalPid", "deviceId", part, found);
+  } else {
+    for (const char* table : kHostTables)
+      find_processes(db_, table, "globalTid", "", part, found);
+  }
+  return found;
+}
+
+void TraceFile::read_rows(TraceSink& sink, ReadScope scope, ReadPart part, const FileStrings& strings,
+                          const ExportProcesses& processes) {
+  reader_ = std::make_unique<Reader>(db_, sink, own_, scope, part, strings, processes);
+  reader_->read_rows();
+}
+
+void TraceFile::take_over(const TraceFile& other) { reader_->take_over(*other.reader_); }
+
+void TraceFile::read_rest() { reader_->read_rest(); }
+
+void TraceFile::read(TraceSink& sink, ReadScope scope) {
+  const ExportProcesses of_all = processes({});
+  const FileStrings texts = strings();
+  read_rows(sink, scope, {}, texts, of_all);
+  read_rest();
+  reader_.reset();
+}
 
 }  // namespace swinscope

@@ -2,29 +2,36 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "store/database.h"
+#include "store/read_scope.h"
 #include "store/sink.h"
 
 namespace swinscope {
 
-// How much of a file is read. The second and third together are what a timeline shows: of every event its times, name,
-// lane and correlation. Other fields keep their defaults, which takes half the time, and two threads can share the
-// work.
-enum class ReadScope {
-  kAll,
-  kGpuSpans,   // GPU work, and everything about the run
-  kHostSpans,  // calls and ranges; of the run only what was left out of them (RunInfo::drops)
-};
+// The processes of an export that become ranks, each with its smallest device (0 where the table has none).
+using ExportProcesses = std::map<std::uint64_t, std::int64_t>;
+
+// The texts of a file by their ids in it.
+using FileStrings = std::unordered_map<std::int64_t, std::string>;
 
 // Opened, identified and version-checked; nothing else is read before `read`.
 class TraceFile {
  public:
   // Throws Error(kInput) when the file is no SQLite file, no trace, or newer than this program.
   explicit TraceFile(const std::filesystem::path& path, const UntrustedOptions& options = {});
+  TraceFile(const TraceFile&) = delete;
+  TraceFile& operator=(const TraceFile&) = delete;
+  TraceFile(TraceFile&&) = delete;
+  TraceFile& operator=(TraceFile&&) = delete;
+  ~TraceFile();
 
   bool is_own() const { return own_; }
   // E.g. "Nsight Systems 2026.2.1.210, schema 3.25.0".
@@ -43,10 +50,25 @@ class TraceFile {
   // payloads and GPU metrics are not read.
   void read(TraceSink& sink, ReadScope scope = ReadScope::kAll);
 
+  // Several readers of the same file can share the work, each on a thread of its own. One of them reads the strings;
+  // each finds the processes of its part of the rows, and reads that part with the processes of all; the first takes
+  // over from each of the others what it found out and reads the rest. The result is that of `read`. Where one throws,
+  // or is damaged() in the end, the file is to be read as a whole.
+  bool can_be_shared() const { return !db_.is_copy() && !db_.is_cut(); }
+  FileStrings strings();
+  ExportProcesses processes(ReadPart part);
+  // The sink and the strings must last until `read_rest`.
+  void read_rows(TraceSink& sink, ReadScope scope, ReadPart part, const FileStrings& strings,
+                 const ExportProcesses& processes);
+  void take_over(const TraceFile& other);
+  void read_rest();
+
   // The connection, for user queries (hardened and read-only).
   Database& database() { return db_; }
 
  private:
+  class Reader;
+
   void identify();
   void find_kind();
   // Says what kind of SQLite file it is instead.
@@ -55,6 +77,7 @@ class TraceFile {
   Database db_;
   bool own_ = false;
   std::string description_;
+  std::unique_ptr<Reader> reader_;  // from `read_rows` on
 };
 
 }  // namespace swinscope

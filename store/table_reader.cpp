@@ -34,13 +34,40 @@ std::vector<TableReader::Column> with_required(const std::vector<const char*>& n
   return columns;
 }
 
+// A column of that name hides the ids.
+bool hides_ids(const std::vector<std::string>& columns) {
+  return std::ranges::any_of(columns, [](const std::string& name) { return same_name(name, "rowid"); });
+}
+
+std::int64_t one_number(Database& db, const std::string& sql) {
+  Statement statement = db.prepare(sql);
+  return statement.step() ? statement.integer(0) : 0;
+}
+
+// The condition that a row is of this part; fails for a table without ids. Differences of ids may need all 64 bits.
+std::string ids_of(Database& db, const std::string& table, ReadPart part) {
+  const auto least = static_cast<std::uint64_t>(one_number(db, fmt::format("SELECT min(rowid) FROM \"{}\"", table)));
+  const auto most = static_cast<std::uint64_t>(one_number(db, fmt::format("SELECT max(rowid) FROM \"{}\"", table)));
+  const std::uint64_t length = (most - least) / static_cast<std::uint64_t>(part.count) + 1;
+  const std::uint64_t first = length * static_cast<std::uint64_t>(part.index);
+  if (first > most - least) return "0";
+  const std::uint64_t last = most - least - first < length ? most - least : first + length - 1;
+  return fmt::format("rowid BETWEEN {} AND {}", static_cast<std::int64_t>(least + first),
+                     static_cast<std::int64_t>(least + last));
+}
+
 }  // namespace
 
-TableReader::TableReader(Database& db, std::string_view table, const std::vector<const char*>& columns, int required)
-    : TableReader(db, table, with_required(columns, required)) {}
+TableReader::TableReader(Database& db, std::string_view table, const std::vector<const char*>& columns, int required,
+                         ReadPart part)
+    : TableReader(db, table, with_required(columns, required), part) {}
 
-TableReader::TableReader(Database& db, std::string_view table, const std::vector<Column>& columns)
-    : db_(db), table_(table), columns_(static_cast<int>(columns.size())), exists_(db.has_table(table)) {
+TableReader::TableReader(Database& db, std::string_view table, const std::vector<Column>& columns, ReadPart part)
+    : db_(db),
+      table_(table),
+      columns_(static_cast<int>(columns.size())),
+      is_whole_(part.is_whole()),
+      exists_(db.has_table(table)) {
   if (!exists_) return;
   const std::vector<std::string> present = columns_of(db, table);
   for (const Column& column : columns) {
@@ -52,13 +79,23 @@ TableReader::TableReader(Database& db, std::string_view table, const std::vector
     }
     select_ += fmt::format("{}{}", select_.empty() ? "" : ",", found ? fmt::format("\"{}\"", column.name) : "NULL");
   }
+  if (!is_whole_ && hides_ids(present)) {
+    is_whole_ = true;
+    if (!part.is_first()) return;
+  }
+  open(part);
+}
+
+void TableReader::open(ReadPart part) {
   try {
     // Without an index the rows come in the order of their ids.
-    rows_.emplace(db.prepare(fmt::format("SELECT {},rowid FROM \"{}\" NOT INDEXED", select_, table)));
+    const std::string rows = fmt::format("SELECT {},rowid FROM \"{}\" NOT INDEXED", select_, table_);
+    rows_.emplace(db_.prepare(is_whole_ ? rows : fmt::format("{} WHERE {}", rows, ids_of(db_, table_, part))));
   } catch (const DamagedFile&) {
     throw;
   } catch (const Error&) {  // a table without ids
-    rows_.emplace(db.prepare(fmt::format("SELECT {},0 FROM \"{}\"", select_, table)));
+    is_whole_ = true;
+    if (part.is_first()) rows_.emplace(db_.prepare(fmt::format("SELECT {},0 FROM \"{}\"", select_, table_)));
   }
 }
 
@@ -67,12 +104,20 @@ bool TableReader::next() {
   if (damaged_) return next_behind();
   try {
     if (!rows_->step()) return false;
-    last_row_ = rows_->integer(columns_);
-    ++rows_read_;
-    return true;
+    const std::int64_t row = rows_->integer(columns_);
+    damaged_ = !is_whole_ && rows_read_ > 0 && row <= last_row_;
+    last_row_ = row;
   } catch (const DamagedFile&) {
     damaged_ = true;
-    db_.note_damage(table_, rows_read_);
+  }
+  if (!damaged_) {
+    ++rows_read_;
+    return true;
+  }
+  db_.note_damage(table_, rows_read_);
+  if (!is_whole_) {
+    rows_.reset();
+    return false;
   }
   try {
     rows_.emplace(db_.prepare(fmt::format(
@@ -92,6 +137,10 @@ bool TableReader::next_behind() {
   }
   db_.note_damage(table_, ++rows_read_);
   return true;
+}
+
+bool has_all_rows(Database& db, std::string_view table, std::int64_t rows_of_parts) {
+  return one_number(db, fmt::format("SELECT count(*) FROM \"{}\" NOT INDEXED", table)) == rows_of_parts;
 }
 
 std::string TableReader::text(int column) const {

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "store/database.h"
+#include "store/read_scope.h"
 
 namespace swinscope {
 
-//
 // Of a damaged table the rows before the damage are read, then those behind it, from the end; Database::damage() tells.
 class TableReader {
  public:
@@ -22,15 +22,19 @@ class TableReader {
     bool is_required;
   };
   // The required ones of the columns must exist, otherwise the table counts as unusable.
-  TableReader(Database& db, std::string_view table, const std::vector<Column>& columns);
+  // A part of the rows is one of equal stretches of their ids; of a table without ids the first part is all. Damage,
+  // and an id out of order, ends a part.
+  TableReader(Database& db, std::string_view table, const std::vector<Column>& columns, ReadPart part = {});
   // `required` of the named columns, from the left.
-  TableReader(Database& db, std::string_view table, const std::vector<const char*>& columns, int required);
+  TableReader(Database& db, std::string_view table, const std::vector<const char*>& columns, int required,
+              ReadPart part = {});
 
   bool exists() const { return exists_; }
   // The table is there, but lacks this required column (empty: none).
   std::string_view missing_column() const { return missing_; }
 
   bool next();
+  std::int64_t rows_read() const { return rows_read_; }
 
   bool is_null(int column) const { return rows_->is_null(column); }
   bool is_integer(int column) const { return rows_->is_integer(column); }
@@ -44,8 +48,8 @@ class TableReader {
   // The value, saturated to T's range; `none` for NULL.
   template <typename T>
   T integer(int column, T none = {}) const {
-    if (rows_->is_null(column)) return none;
     const std::int64_t value = rows_->integer(column);
+    if (value == 0 && rows_->is_null(column)) return none;  // asked last: most are numbers
     if constexpr (sizeof(T) < sizeof(std::int64_t)) {
       if (value < static_cast<std::int64_t>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
       if (value > static_cast<std::int64_t>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
@@ -54,6 +58,7 @@ class TableReader {
   }
 
  private:
+  void open(ReadPart part);
   // Goes on behind the damage. False when nothing more can be read.
   bool next_behind();
 
@@ -63,10 +68,15 @@ class TableReader {
   int columns_ = 0;
   std::int64_t rows_read_ = 0;
   std::int64_t last_row_ = INT64_MIN;  // its rowid, before the damage
+  bool is_whole_;
   bool damaged_ = false;
   bool exists_ = false;
   std::string missing_;
   std::optional<Statement> rows_;
 };
+
+// Whether a table has no rows but those that its parts have read together. A page that stands in the place of another
+// may end a part early, of which SQLite says nothing.
+bool has_all_rows(Database& db, std::string_view table, std::int64_t rows_of_parts);
 
 }  // namespace swinscope

@@ -21,28 +21,29 @@ inline constexpr std::nullptr_t kTable = nullptr;
 inline constexpr auto kGpuColumns = std::tuple_cat(
     required(start("start", &GpuRecord::start_ns), end("end", &GpuRecord::end_ns),
              number("deviceId", &GpuRecord::device)),
-    columns(number("contextId", &GpuRecord::context), optional("greenContextId", &GpuRecord::green_context),
-            number("streamId", &GpuRecord::stream), optional("correlationId", &GpuRecord::correlation),
+    columns(number("contextId", &GpuRecord::context)), kept(optional("greenContextId", &GpuRecord::green_context)),
+    columns(number("streamId", &GpuRecord::stream), optional("correlationId", &GpuRecord::correlation),
             optional("globalPid", &GpuRecord::global_pid)));
 
 template <>
 inline constexpr auto kTable<KernelRecord> = table(
     "CUPTI_ACTIVITY_KIND_KERNEL", "kernel", kGpuColumns,
     columns(string("demangledName", &KernelRecord::demangled_name), string("shortName", &KernelRecord::short_name)),
-    details(optional_string("mangledName", &KernelRecord::mangled_name),
-            optional("launchType", &KernelRecord::launch_type), optional("cacheConfig", &KernelRecord::cache_config),
-            number("registersPerThread", &KernelRecord::registers_per_thread),
+    details(optional_string("mangledName", &KernelRecord::mangled_name)),
+    kept(optional("launchType", &KernelRecord::launch_type), optional("cacheConfig", &KernelRecord::cache_config)),
+    details(number("registersPerThread", &KernelRecord::registers_per_thread),
             number("gridX", &KernelRecord::grid, &Dim3::x), number("gridY", &KernelRecord::grid, &Dim3::y),
             number("gridZ", &KernelRecord::grid, &Dim3::z), number("blockX", &KernelRecord::block, &Dim3::x),
             number("blockY", &KernelRecord::block, &Dim3::y), number("blockZ", &KernelRecord::block, &Dim3::z),
             number("staticSharedMemory", &KernelRecord::static_shared_bytes),
-            number("dynamicSharedMemory", &KernelRecord::dynamic_shared_bytes),
-            number("localMemoryPerThread", &KernelRecord::local_bytes_per_thread),
-            number("localMemoryTotal", &KernelRecord::local_bytes_total), number("gridId", &KernelRecord::grid_id),
-            optional("sharedMemoryExecuted", &KernelRecord::shared_bytes_executed),
-            optional("graphNodeId", &KernelRecord::graph_node),
-            optional("sharedMemoryLimitConfig", &KernelRecord::shared_limit_config),
-            optional("graphId", &KernelRecord::graph), optional("clusterX", &KernelRecord::cluster, &Dim3::x),
+            number("dynamicSharedMemory", &KernelRecord::dynamic_shared_bytes)),
+    kept(number("localMemoryPerThread", &KernelRecord::local_bytes_per_thread),
+         number("localMemoryTotal", &KernelRecord::local_bytes_total), number("gridId", &KernelRecord::grid_id),
+         optional("sharedMemoryExecuted", &KernelRecord::shared_bytes_executed)),
+    details(optional("graphNodeId", &KernelRecord::graph_node)),
+    kept(optional("sharedMemoryLimitConfig", &KernelRecord::shared_limit_config),
+         optional("graphId", &KernelRecord::graph)),
+    details(optional("clusterX", &KernelRecord::cluster, &Dim3::x),
             optional("clusterY", &KernelRecord::cluster, &Dim3::y),
             optional("clusterZ", &KernelRecord::cluster, &Dim3::z)));
 
@@ -183,12 +184,12 @@ constexpr void set_api_class(ApiRecord& record, std::int64_t number) {
 }
 
 template <>
-inline constexpr auto kTable<ApiRecord> = table(
-    "CUPTI_ACTIVITY_KIND_RUNTIME", "CUDA call",
-    required(start("start", &ApiRecord::start_ns), end("end", &ApiRecord::end_ns)),
-    columns(computed("eventClass", api_class, set_api_class)), required(number("globalTid", &ApiRecord::global_tid)),
-    columns(optional("correlationId", &ApiRecord::correlation)), required(string("nameId", &ApiRecord::name)),
-    columns(number("returnValue", &ApiRecord::return_value), always_null("callchainId")));
+inline constexpr auto kTable<ApiRecord> =
+    table("CUPTI_ACTIVITY_KIND_RUNTIME", "CUDA call",
+          required(start("start", &ApiRecord::start_ns), end("end", &ApiRecord::end_ns)),
+          kept(computed("eventClass", api_class, set_api_class)), required(number("globalTid", &ApiRecord::global_tid)),
+          columns(optional("correlationId", &ApiRecord::correlation)), required(string("nameId", &ApiRecord::name)),
+          kept(number("returnValue", &ApiRecord::return_value)), columns(always_null("callchainId")));
 
 template <>
 inline constexpr auto kTable<GraphNodeRecord> =

@@ -1,32 +1,42 @@
 #include "analyzer/analyses/launch_statistics.h"
 
 #include <algorithm>
-#include <set>
+#include <utility>
 
+#include "analyzer/base/parallel.h"
 #include "analyzer/table/cells.h"
 
 namespace swinscope {
 namespace {
 
-struct QueueChange {
-  std::int64_t at_ns;
-  int change;
-};
+// Most streams run in the order in which they were launched.
+template <typename Value>
+void sort_if_needed(std::vector<Value>& values) {
+  if (!std::ranges::is_sorted(values)) std::ranges::sort(values);
+}
 
-void measure_queue(std::vector<QueueChange>& changes, LaunchRow& row) {
-  // At one instant the starts come first: a kernel that starts with the launch of another never queued behind it.
-  std::sort(changes.begin(), changes.end(), [](const QueueChange& a, const QueueChange& b) {
-    return a.at_ns != b.at_ns ? a.at_ns < b.at_ns : a.change < b.change;
-  });
+// Of the times at which kernels were launched and at which they started.
+void measure_queue(std::vector<std::int64_t> launched, std::vector<std::int64_t> started, LaunchRow& row) {
+  if (launched.empty()) return;
+  sort_if_needed(launched);
+  sort_if_needed(started);
+  const std::int64_t begin_ns = std::min(launched.front(), started.front());
+  const std::int64_t end_ns = std::max(launched.back(), started.back());
   std::int64_t length = 0;
+  std::int64_t before_ns = begin_ns;
   double weighted = 0;
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    if (i > 0) weighted += static_cast<double>(length) * static_cast<double>(changes[i].at_ns - changes[i - 1].at_ns);
-    length += changes[i].change;
+  auto launch = launched.begin();
+  auto start = started.begin();
+  while (launch != launched.end() || start != started.end()) {
+    // At one instant the starts come first: a kernel that starts with the launch of another never queued behind it.
+    const bool is_start = start != started.end() && (launch == launched.end() || *start <= *launch);
+    const std::int64_t at_ns = is_start ? *start++ : *launch++;
+    weighted += static_cast<double>(length) * static_cast<double>(at_ns - before_ns);
+    before_ns = at_ns;
+    length += is_start ? -1 : 1;
     row.max_queue_length = std::max(row.max_queue_length, length);
   }
-  const std::int64_t span = changes.empty() ? 0 : changes.back().at_ns - changes.front().at_ns;
-  if (span > 0) row.mean_queue_length = weighted / static_cast<double>(span);
+  if (end_ns > begin_ns) row.mean_queue_length = weighted / static_cast<double>(end_ns - begin_ns);
 }
 
 // The smallest correlation id of a recorded call; 0 where no call was recorded: then no kernel was launched before it.
@@ -44,8 +54,9 @@ LaunchRow measure(const Rank& rank, std::size_t r, const RunScope& scope) {
   row.rank = rank.run.rank;
   std::vector<std::int64_t> queue;
   std::vector<std::int64_t> delay;
-  std::set<EventIndex> calls;
-  std::vector<QueueChange> changes;
+  std::vector<EventIndex> calls;
+  std::vector<std::int64_t> launched;
+  std::vector<std::int64_t> started;
   double kernel_sum = 0;
   for (EventIndex i = 0; i < rank.gpu.size(); ++i) {
     if (rank.gpu.kind[i] != GpuKind::kKernel || !scope.has_gpu_event(r, i)) continue;
@@ -59,12 +70,14 @@ LaunchRow measure(const Rank& rank, std::size_t r, const RunScope& scope) {
       continue;
     }
     ++row.joined;
-    calls.insert(call);
+    calls.push_back(call);
     queue.push_back(std::max<std::int64_t>(0, start - rank.api.end_ns[call]));
     delay.push_back(start - rank.api.start_ns[call]);
-    changes.push_back({rank.api.start_ns[call], +1});
-    changes.push_back({start, -1});
+    launched.push_back(rank.api.start_ns[call]);
+    started.push_back(start);
   }
+  sort_if_needed(calls);
+  calls.erase(std::unique(calls.begin(), calls.end()), calls.end());  // one call may have launched several kernels
   std::vector<std::int64_t> api;
   api.reserve(calls.size());
   for (const EventIndex call : calls)
@@ -72,7 +85,7 @@ LaunchRow measure(const Rank& rank, std::size_t r, const RunScope& scope) {
   row.api_ns = summarize(std::move(api));
   row.queue_ns = summarize(std::move(queue));
   row.delay_ns = summarize(std::move(delay));
-  measure_queue(changes, row);
+  measure_queue(std::move(launched), std::move(started), row);
   if (row.kernels > 0) row.mean_kernel_ns = kernel_sum / static_cast<double>(row.kernels);
   return row;
 }
@@ -80,10 +93,9 @@ LaunchRow measure(const Rank& rank, std::size_t r, const RunScope& scope) {
 }  // namespace
 
 std::vector<LaunchRow> launch_statistics(const Trace& trace, const RunScope& scope) {
-  std::vector<LaunchRow> rows;
-  for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
-    if (LaunchRow row = measure(trace.ranks[r], r, scope); row.kernels > 0) rows.push_back(row);
-  }
+  std::vector<LaunchRow> rows(trace.ranks.size());
+  parallel_for(rows.size(), processors(), [&](std::size_t r) { rows[r] = measure(trace.ranks[r], r, scope); });
+  std::erase_if(rows, [](const LaunchRow& row) { return row.kernels == 0; });
   return rows;
 }
 

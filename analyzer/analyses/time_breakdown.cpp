@@ -83,6 +83,7 @@ class DeviceCounter {
   }
 
   static IntervalSet both(const IntervalSet& a, const IntervalSet& b) {
+    if (b.empty()) return a;
     std::vector<Interval> all = a;
     all.insert(all.end(), b.begin(), b.end());
     return unite(std::move(all));

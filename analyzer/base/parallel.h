@@ -1,6 +1,7 @@
 // Work on several threads, and how it is stopped.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -41,6 +42,9 @@ class Watch {
   CancelCheck cancel_;
   mutable std::uint64_t ticks_ = 0;
 };
+
+// That this machine has; at least 1.
+inline int processors() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
 
 // Calls work(0) to work(count - 1), each once, on up to `threads` threads, this one among them. Once one has thrown, no
 // further one is begun, and the exception is thrown here.

@@ -6,10 +6,16 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <vector>
 
 namespace swinscope {
+
+// Between two neighbours, rounded to the nearest integer.
+inline std::int64_t interpolate(std::int64_t below, std::int64_t above, double fraction) {
+  return below + std::llround(static_cast<double>(above - below) * fraction);
+}
 
 // The q-quantile (0..1) of sorted values with linear interpolation between neighbours (type 7 of Hyndman and Fan, 1996:
 // what numpy and R do by default), rounded to the nearest integer. 0 for no values.
@@ -18,8 +24,7 @@ inline std::int64_t quantile(const std::vector<std::int64_t>& sorted, double q) 
   const double position = q * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(position);
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  const double step = static_cast<double>(sorted[above] - sorted[below]) * (position - static_cast<double>(below));
-  return sorted[below] + std::llround(step);
+  return interpolate(sorted[below], sorted[above], position - static_cast<double>(below));
 }
 
 struct Summary {
@@ -33,18 +38,38 @@ struct Summary {
   double mean() const { return count == 0 ? 0.0 : static_cast<double>(total) / static_cast<double>(count); }
 };
 
+// Quantiles of values in any order, each larger than the one before: puts only those in order that it needs.
+class GrowingQuantiles {
+ public:
+  explicit GrowingQuantiles(std::vector<std::int64_t>& values) : values_(values), rest_(values.begin()) {}
+
+  std::int64_t quantile(double q) {
+    const double position = q * static_cast<double>(values_.size() - 1);
+    const auto below = values_.begin() + static_cast<std::ptrdiff_t>(position);
+    std::nth_element(rest_, below, values_.end());
+    rest_ = below;
+    const auto above = std::next(below) == values_.end() ? below : std::min_element(std::next(below), values_.end());
+    return interpolate(*below, *above, position - std::floor(position));
+  }
+
+ private:
+  std::vector<std::int64_t>& values_;
+  std::vector<std::int64_t>::iterator rest_;  // what lies before is smaller
+};
+
 inline Summary summarize(std::vector<std::int64_t> values) {
   Summary s;
   if (values.empty()) return s;
-  std::sort(values.begin(), values.end());
   s.count = static_cast<std::int64_t>(values.size());
   for (const std::int64_t v : values)
     s.total += v;
-  s.min = values.front();
-  s.median = quantile(values, 0.5);
-  s.p95 = quantile(values, 0.95);
-  s.p99 = quantile(values, 0.99);
-  s.max = values.back();
+  const auto [min, max] = std::minmax_element(values.begin(), values.end());
+  s.min = *min;
+  s.max = *max;
+  GrowingQuantiles quantiles(values);
+  s.median = quantiles.quantile(0.5);
+  s.p95 = quantiles.quantile(0.95);
+  s.p99 = quantiles.quantile(0.99);
   return s;
 }
 

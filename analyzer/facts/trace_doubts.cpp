@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,6 +16,12 @@
 
 namespace swinscope {
 namespace {
+
+// Sorts; most ids count up already.
+void keep_each_once(std::vector<std::uint64_t>& ids) {
+  if (!std::ranges::is_sorted(ids)) std::ranges::sort(ids);
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+}
 
 // Calls that run work on the GPU, one for each correlation id: a driver call within a runtime call has the same.
 // Without those whose kernel is now a node of a graph.
@@ -33,21 +38,29 @@ LaunchCoverage coverage_of_rank(const Trace& trace, std::size_t r, const RunScop
                                 rank.api.end_ns[call]);
   };
   std::unordered_map<StringId, bool> known;
-  std::unordered_set<Id> launched;
+  std::vector<Id> launched;
   for (EventIndex i = 0; i < rank.api.size(); ++i) {
     const auto [entry, is_new] = known.try_emplace(rank.api.name[i], false);
     const std::string_view name = trace.text(rank.api.name[i]);
     if (is_new) entry->second = is_kernel_launch(name) || is_graph_launch(name);
     if (entry->second && rank.api.correlation[i] != 0 && scope.has_host_time(r, rank.api.start_ns[i]) &&
         !is_captured(i))
-      launched.insert(id_of(i));
+      launched.push_back(id_of(i));
   }
+  std::vector<Id> has_event;
+  for (const EventIndex launch : rank.gpu.launch) {
+    if (launch != kNoEvent && !launched.empty()) has_event.push_back(id_of(launch));
+  }
+  keep_each_once(launched);
+  keep_each_once(has_event);
   LaunchCoverage coverage;
   coverage.launches = static_cast<std::int64_t>(launched.size());
-  for (const EventIndex launch : rank.gpu.launch) {
-    if (launch != kNoEvent && !launched.empty()) launched.erase(id_of(launch));
+  auto next = has_event.begin();
+  for (const Id id : launched) {
+    while (next != has_event.end() && *next < id)
+      ++next;
+    if (next == has_event.end() || *next != id) ++coverage.without_event;
   }
-  coverage.without_event = static_cast<std::int64_t>(launched.size());
   return coverage;
 }
 

@@ -1,7 +1,6 @@
 #include "analyzer/importers/open.h"
 
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <iterator>
 #include <memory>
@@ -33,10 +32,11 @@ ImportReport report_of(const TraceFile& file) {
 
 // One file on its way into the trace.
 struct Reading {
-  Reading(fs::path file, const std::atomic<bool>* cancel) : path(std::move(file)), builder(cancel) {}
+  Reading(fs::path file, const std::atomic<bool>* cancel)
+      : path(std::move(file)), builder(std::make_unique<TraceBuilder>(cancel)) {}
 
   fs::path path;
-  TraceBuilder builder;
+  std::unique_ptr<TraceBuilder> builder;
   ImportReport report;
   std::vector<FileProcess> processes;
   std::optional<Error> error;
@@ -51,36 +51,107 @@ void keep_processes(Reading& reading, std::vector<FileProcess> processes) {
     process.file = reading.path;
 }
 
-// GPU work on one thread, calls and ranges on another.
-void read_spans(Reading& reading, const OpenOptions& options) {
-  TraceBuilder host(options.cancel);
-  std::array<std::vector<FileProcess>, 2> seen;
-  parallel_for(2, 2, [&](std::size_t part) {
-    TraceFile file(reading.path, {options.cancel});
-    const bool gpu = part == 0;
-    CountingSink counting(gpu ? reading.builder : host, options.on_records);
-    file.read(counting, gpu ? ReadScope::kGpuSpans : ReadScope::kHostSpans);
-    if (gpu) reading.report = report_of(file);
-    seen.at(part) = counting.seen();
-  });
-  reading.builder.absorb(host);
-  for (std::size_t i = 0; i < seen[0].size(); ++i)
-    seen[0][i].add_events_of(seen[1][i]);
-  keep_processes(reading, std::move(seen[0]));
+// One of several readers of a file.
+struct Part {
+  Part(const fs::path& path, const OpenOptions& options)
+      : file(path, {options.cancel}),
+        builder(std::make_unique<TraceBuilder>(options.cancel)),
+        counting(*builder, options.on_records) {}
+
+  TraceFile file;
+  std::unique_ptr<TraceBuilder> builder;
+  CountingSink counting;
+  ExportProcesses processes;
+};
+
+using Parts = std::vector<std::unique_ptr<Part>>;
+
+ExportProcesses processes_of(const Parts& parts) {
+  ExportProcesses all;
+  for (const auto& part : parts) {
+    for (const auto& [pid, device] : part->processes) {
+      const auto entry = all.try_emplace(pid, device).first;
+      entry->second = std::min(entry->second, device);
+    }
+  }
+  return all;
 }
 
-void read_one(Reading& reading, const OpenOptions& options, bool alone) {
+// All of the file, each part on a thread.
+void read_parts(const Parts& parts, ReadScope scope) {
+  const auto count = static_cast<int>(parts.size());
+  const auto for_each_part = [&](auto read) {
+    parallel_for(parts.size(), count, [&](std::size_t i) { read(*parts[i], ReadPart{static_cast<int>(i), count}); });
+  };
+  TraceFile& first = parts.front()->file;
+  const FileStrings strings = first.strings();
+  for_each_part([](Part& part, ReadPart which) { part.processes = part.file.processes(which); });
+  const ExportProcesses processes = processes_of(parts);
+  for_each_part(
+      [&](Part& part, ReadPart which) { part.file.read_rows(part.counting, scope, which, strings, processes); });
+  for (std::size_t i = 1; i < parts.size(); ++i)
+    first.take_over(parts[i]->file);
+  first.read_rest();
+}
+
+void join(const Parts& parts, Reading& reading) {
+  const auto& first = parts.front();
+  std::vector<FileProcess> seen = first->counting.seen();
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    first->builder->absorb(*parts[i]->builder);
+    const std::vector<FileProcess> more = parts[i]->counting.seen();
+    for (std::size_t p = 0; p < seen.size(); ++p)
+      seen[p].add_events_of(more[p]);
+  }
+  reading.report = report_of(first->file);
+  reading.builder = std::move(first->builder);
+  keep_processes(reading, std::move(seen));
+}
+
+// Reads a file with several readers. False, with nothing read, where that cannot be done: the file is to be read as a
+// whole, which says what is wrong with it.
+bool read_in_parts(Reading& reading, const OpenOptions& options, ReadScope scope, std::size_t count) {
   try {
-    if (options.spans_only && is_trace_database(reading.path)) {
-      read_spans(reading, options);
+    Parts parts;
+    for (std::size_t i = 0; i < count; ++i) {
+      parts.push_back(std::make_unique<Part>(reading.path, options));
+      if (!parts.back()->file.can_be_shared()) return false;
+    }
+    read_parts(parts, scope);
+    if (std::ranges::any_of(parts, [](const auto& part) { return part->file.damaged(); })) return false;
+    join(parts, reading);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// `threads` may share the work.
+void read_database(Reading& reading, const OpenOptions& options, std::size_t threads) {
+  const ReadScope scope = options.spans_only ? ReadScope::kTimeline : ReadScope::kAnalysis;
+  std::error_code none;
+  const std::uintmax_t size = fs::file_size(reading.path, none);
+  const std::size_t parts = none ? 1 : std::min<std::uintmax_t>(threads, size / options.bytes_per_thread);
+  if (parts > 1 && read_in_parts(reading, options, scope, parts)) return;
+  TraceFile file(reading.path, {options.cancel});
+  CountingSink counting(*reading.builder, options.on_records);
+  file.read(counting, scope);
+  reading.report = report_of(file);
+  keep_processes(reading, counting.seen());
+}
+
+void read_one(Reading& reading, const OpenOptions& options, bool alone, std::size_t threads) {
+  try {
+    if (is_trace_database(reading.path)) {
+      read_database(reading, options, threads);
     } else {
-      CountingSink counting(reading.builder, options.on_records);
-      reading.report = read_trace_file(reading.path, counting, options.cancel);
+      CountingSink counting(*reading.builder, options.on_records);
+      reading.report = import_kineto(reading.path, counting, options.cancel);
       keep_processes(reading, counting.seen());
     }
     // The windows of a process join before; recordings of ours have none in several files.
     const auto own = [](const FileProcess& process) { return process.run.source == "swinscope"; };
-    if (alone || std::ranges::all_of(reading.processes, own)) reading.builder.prepare();
+    if (alone || std::ranges::all_of(reading.processes, own)) reading.builder->prepare();
   } catch (const Error& error) {
     reading.error = error;
   } catch (...) {
@@ -90,11 +161,12 @@ void read_one(Reading& reading, const OpenOptions& options, bool alone) {
 
 void read_all(Readings& readings, const OpenOptions& options) {
   std::atomic<std::size_t> next = 0;
+  const auto threads = static_cast<std::size_t>(options.threads);
   const auto work = [&] {
     for (std::size_t i = next++; i < readings.size(); i = next++)
-      read_one(*readings[i], options, readings.size() == 1);
+      read_one(*readings[i], options, readings.size() == 1, threads / readings.size());
   };
-  const std::size_t count = std::min<std::size_t>(readings.size(), std::max(1U, std::thread::hardware_concurrency()));
+  const std::size_t count = std::min(readings.size(), threads);
   std::vector<std::thread> helpers;
   for (std::size_t i = 1; i < count; ++i)
     helpers.emplace_back(work);
@@ -152,16 +224,16 @@ void settle(Readings& readings, Trace& trace) {
     const Origin& own = origins[i];
     heads[i].run.rank = place.rank;
     if (place.twice) {
-      own.reading->builder.leave_out(own.process);
+      own.reading->builder->leave_out(own.process);
     } else if (place.head != i) {
       FileProcess& head = heads[place.head];
       const RecordShift shift = join_windows(head, processes[i], place.offset_ns);
       const Origin& into = origins[place.head];
-      into.reading->builder.append(into.process, own.reading->builder, own.process, shift);
+      into.reading->builder->append(into.process, *own.reading->builder, own.process, shift);
     }
   }
   for (std::size_t i = 0; i < processes.size(); ++i) {
-    if (job.places[i].head == i) origins[i].reading->builder.set_run(origins[i].process, heads[i].run);
+    if (job.places[i].head == i) origins[i].reading->builder->set_run(origins[i].process, heads[i].run);
   }
   std::ranges::copy(job.notes, std::back_inserter(trace.warnings));
   std::ranges::copy(job.doubts, std::back_inserter(trace.doubts));
@@ -244,12 +316,11 @@ Trace open_trace(const fs::path& path, const OpenOptions& options) {
   read_all(readings, options);
   sort_out_files(readings, trace);
   settle(readings, trace);
-  parallel_for(readings.size(), static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
-               [&](std::size_t i) { readings[i]->builder.prepare(); });
+  parallel_for(readings.size(), options.threads, [&](std::size_t i) { readings[i]->builder->prepare(); });
 
   trace.files = 0;
   for (const auto& reading : readings) {
-    reading->builder.move_into(trace);
+    reading->builder->move_into(trace);
     if (std::ranges::any_of(reading->processes, [](const FileProcess& p) { return p.run.rank != kNoRank; }))
       ++trace.files;
     if (trace.description.empty()) trace.description = reading->report.description;

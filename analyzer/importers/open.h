@@ -8,6 +8,7 @@
 #include <functional>
 #include <vector>
 
+#include "analyzer/base/parallel.h"
 #include "analyzer/importers/import_report.h"
 #include "analyzer/importers/trace_files.h"
 #include "analyzer/trace/class_rules.h"
@@ -33,12 +34,15 @@ void refuse_independent_runs(const std::filesystem::path& path);
 
 struct OpenOptions {
   const std::atomic<bool>* cancel = nullptr;
-  // Of SQLite files only what a timeline shows (ReadScope), on two threads.
+  // Of SQLite files only what a timeline shows (ReadScope).
   bool spans_only = false;
   // What the user says of kernels, by their names.
   ClassRules class_rules;
   // Told now and then, on the threads that read and maybe at once, how many records more have been read.
   std::function<void(std::uint64_t)> on_records;
+  // That read at the same time. Several share a SQLite file where there are fewer files, one for each so many bytes.
+  int threads = processors();
+  std::uintmax_t bytes_per_thread = std::uintmax_t{8} << 20U;
 };
 
 // Files are read in parallel. In a folder, a file that cannot be read is a warning as long as another one can. Throws

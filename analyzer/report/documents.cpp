@@ -1,10 +1,13 @@
 #include "analyzer/report/documents.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "analyzer/analyses/key_figures.h"
+#include "analyzer/base/parallel.h"
 #include "analyzer/base/text.h"
 #include "analyzer/report/registry.h"
 #include "analyzer/trace/trace_facts.h"
@@ -79,10 +82,30 @@ std::vector<std::string> notes_of(const RunFacts& run, bool has_cpu) {
   return notes;
 }
 
+// Each asks for the facts that it needs; those that several need are found once (RunFacts).
+std::vector<Table> tables_of(const RunFacts& run, const AnalyzeDocumentOptions& options) {
+  const AnalysisUse last = options.thesis ? AnalysisUse::kAsked : AnalysisUse::kSummary;
+  std::vector<const Analysis*> wanted;
+  for (const Analysis& analysis : analyses()) {
+    if (analysis.use <= last) wanted.push_back(&analysis);
+  }
+  std::vector<std::optional<Table>> found(wanted.size());
+  parallel_for(wanted.size(), processors(), [&](std::size_t i) {
+    Table table = table_of(*wanted[i], run, {options.top});
+    if (is_worth_showing(*wanted[i], table, run)) found[i] = std::move(table);
+  });
+  std::vector<Table> tables;
+  for (std::optional<Table>& table : found) {
+    if (table) tables.push_back(std::move(*table));
+  }
+  return tables;
+}
+
 }  // namespace
 
 Document analyze_document(const RunFacts& run, const AnalyzeDocumentOptions& options) {
   const Trace& trace = run.trace;
+  std::vector<Table> tables = tables_of(run, options);  // first: on several threads
   Document document;
   document.schema = "analyze";
   document.headline = headline_of(run);
@@ -92,12 +115,8 @@ Document analyze_document(const RunFacts& run, const AnalyzeDocumentOptions& opt
                     {"ranks", "ranks", rank_count(trace), Unit::kCount}};
   add_key_figures(run, document);
   if (options.verdict_facts) add_verdict_facts(run, document);
-  for (const Analysis& analysis : analyses()) {
-    const AnalysisUse last = options.thesis ? AnalysisUse::kAsked : AnalysisUse::kSummary;
-    if (analysis.use > last) continue;
-    Table table = table_of(analysis, run, {options.top});
-    if (is_worth_showing(analysis, table, run)) document.tables.push_back(std::move(table));
-  }
+  for (Table& table : tables)
+    document.tables.push_back(std::move(table));
   const bool has_cpu = std::ranges::any_of(document.tables, [](const Table& t) { return t.key == "cpu_utilization"; });
   document.notes = notes_of(run, has_cpu);
   return document;

@@ -234,7 +234,10 @@ class Loader {
     progress_.set(i, 0, "reading");
     const double expected = expected_records(part);
     std::atomic<std::uint64_t> records = 0;
-    OpenOptions options{&control_.cancel, true, {}, {}};
+    OpenOptions options;
+    options.cancel = &control_.cancel;
+    options.spans_only = true;
+    options.threads = threads;
     options.on_records = [&](std::uint64_t more) {
       const double fraction = std::min(1.0, static_cast<double>(records += more) / expected);
       progress_.set(i, kReadShare * fraction, "reading");

@@ -23,9 +23,12 @@ struct RecordShift {
       if (r.time_ns != kUnknownTime) r.time_ns += offset_ns;
     }
     if constexpr (requires { r.timestamp_ns; }) r.timestamp_ns += offset_ns;
-    if constexpr (requires { r.correlation; }) {
-      if (r.correlation != 0) r.correlation += static_cast<decltype(r.correlation)>(correlations);
-    }
+    if constexpr (requires { r.correlation; }) apply_to(r.correlation);
+  }
+  // Of a correlation id.
+  template <typename Id>
+  void apply_to(Id& id) const {
+    if (id != 0) id += static_cast<Id>(correlations);
   }
 };
 

@@ -2,47 +2,48 @@
 #pragma once
 
 #include <algorithm>
-#include <map>
-#include <utility>
+#include <cstdint>
+#include <ranges>
 #include <vector>
 
 #include "analyzer/base/parallel.h"
+#include "analyzer/trace/growing_column.h"
 #include "analyzer/trace/trace.h"
 
 namespace swinscope {
 
-// Lanes, and which record comes where: order[i] is the index of the record that becomes event i.
-template <typename Lane>
+// Which record comes where: order[i] is the place of the record that becomes event i. events[n] are those of lane n.
 struct LaneOrder {
-  std::vector<Lane> lanes;
   std::vector<EventIndex> order;
+  std::vector<Slice> events;
 };
 
-// By lane, then within the lane by key; stable. Most sources write each lane in order, so to part the lanes is all
-// there is to do. `make` builds the lane of a record. The records stay where they are: they are large.
-template <typename Lane, typename Record, typename LaneKey, typename Key, typename Make>
-LaneOrder<Lane> order_by_lane(const std::vector<Record>& records, LaneKey lane_key, Key key, Make make,
-                              const Watch& watch) {
-  std::map<decltype(lane_key(records.front())), std::vector<EventIndex>> parts;
-  auto part = parts.end();
-  for (EventIndex i = 0; i < records.size(); ++i) {
-    watch.tick();
-    const auto at = lane_key(records[i]);
-    if (part == parts.end() || part->first != at) part = parts.try_emplace(at).first;
-    part->second.push_back(i);
+// By lane, in the order of `sorted_lanes`, then within the lane by key(place); stable. Most sources write each lane in
+// order, so to part the lanes is all there is to do.
+template <typename Key>
+LaneOrder order_by_lane(const GrowingColumn<std::uint32_t>& lane, const std::vector<std::uint32_t>& sorted_lanes,
+                        Key key, const Watch& watch) {
+  LaneOrder result;
+  result.events.resize(sorted_lanes.size());
+  lane.for_each_place([&](EventIndex place) { ++result.events[lane[place]].end; });
+  EventIndex begin = 0;
+  for (const std::uint32_t number : sorted_lanes) {
+    const EventIndex count = result.events[number].end;
+    result.events[number] = {begin, begin};
+    begin += count;
   }
-  LaneOrder<Lane> result;
-  result.order.reserve(records.size());
-  for (auto& [unused, events] : parts) {
-    const auto key_of = [&](EventIndex i) {
-      watch.tick();
-      return key(records[i]);
-    };
-    if (!std::ranges::is_sorted(events, {}, key_of)) std::ranges::stable_sort(events, {}, key_of);
-    const auto begin = static_cast<EventIndex>(result.order.size());
-    result.order.insert(result.order.end(), events.begin(), events.end());
-    result.lanes.push_back(make(records[events.front()]));
-    result.lanes.back().events = {begin, static_cast<EventIndex>(result.order.size())};
+  result.order.resize(begin);
+  lane.for_each_place([&](EventIndex place) {
+    watch.tick();
+    result.order[result.events[lane[place]].end++] = place;
+  });
+  const auto key_of = [&](EventIndex place) {
+    watch.tick();
+    return key(place);
+  };
+  for (const Slice& events : result.events) {
+    const auto of_lane = std::ranges::subrange(result.order.begin() + events.begin, result.order.begin() + events.end);
+    if (!std::ranges::is_sorted(of_lane, {}, key_of)) std::ranges::stable_sort(of_lane, {}, key_of);
   }
   return result;
 }

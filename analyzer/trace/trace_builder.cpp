@@ -12,20 +12,11 @@
 
 #include "analyzer/base/parallel.h"
 #include "analyzer/trace/kernel_names.h"
+#include "analyzer/trace/raw_events.h"
 #include "analyzer/trace/sort_by_lane.h"
 
 namespace swinscope {
 namespace {
-
-// A GPU record as it is kept until the columns are made.
-struct GpuRow {
-  GpuRecord at;
-  std::int64_t bytes = 0;
-  StringId name = kNoString;
-  StringId short_name = kNoString;
-  std::uint32_t config = 0;
-  GpuKind kind = GpuKind::kKernel;
-};
 
 struct ConfigHash {
   std::size_t operator()(const LaunchConfig& c) const {
@@ -47,18 +38,8 @@ std::uint32_t index_of(std::vector<Ends>& all, const Ends& ends) {
   return static_cast<std::uint32_t>(all.size() - 1);
 }
 
-auto gpu_lane_key(const GpuRow& r) { return std::tuple(r.at.device, r.at.context, r.at.stream); }
-auto gpu_key(const GpuRow& r) { return std::tuple(r.at.start_ns, r.at.end_ns, r.at.correlation); }
-auto api_lane_key(const ApiRecord& r) { return r.global_tid; }
 // Other programs attach such values to ranges of their own, which are no operators: whoever asks knows the domain.
 bool has_sequence(const NvtxRecord& r) { return r.value_type == NvtxValueType::kInt64 && r.int64_value >= 0; }
-auto nvtx_lane_key(const NvtxRecord& r) { return std::tuple(r.global_tid, r.domain); }
-// Of two calls or ranges that start together the longer is the outer one.
-template <typename Record>
-auto outer_first(const Record& r) {
-  return std::pair(r.start_ns, -r.end_ns);
-}
-
 template <typename Record, typename Key>
 void sort_by(std::vector<Record>& records, Key key) {
   std::ranges::stable_sort(records, {}, key);
@@ -135,35 +116,33 @@ class TraceBuilder::Process : public RecordSink {
         record);
   }
   void add(const KernelRecord& r) {
-    GpuRow row{r, 0, r.demangled_name, r.short_name, 0, GpuKind::kKernel};
-    if (row.name == kNoString) row.name = row.short_name;
-    const StringId symbol = r.mangled_name == kNoString ? row.name : r.mangled_name;
-    row.name = readable(row.name);
-    if (row.short_name == kNoString) row.short_name = short_name(row.name);
-    if (symbol != row.name) mangled_.emplace(row.name, symbol);
-    row.config =
-        config({r.grid, r.block, r.cluster, r.registers_per_thread, r.static_shared_bytes, r.dynamic_shared_bytes});
-    gpu_.push_back(row);
+    const StringId given = r.demangled_name == kNoString ? r.short_name : r.demangled_name;
+    const StringId symbol = r.mangled_name == kNoString ? given : r.mangled_name;
+    const StringId name = readable(given);
+    if (symbol != name) mangled_.try_emplace(name, symbol);
+    gpu_.add(
+        r, GpuKind::kKernel, name, r.short_name == kNoString ? short_name(name) : r.short_name,
+        config({r.grid, r.block, r.cluster, r.registers_per_thread, r.static_shared_bytes, r.dynamic_shared_bytes}), 0);
   }
   void add(const MemcpyRecord& r) {
     const StringId name = intern(copy_name(r.kind, r.src_kind, r.dst_kind));
     const CopyEnds ends{r.kind, r.src_kind, r.dst_kind, r.src_device, r.dst_device};
-    gpu_.push_back({r, r.bytes, name, name, index_of(rank_.copy_ends, ends), GpuKind::kMemcpy});
+    gpu_.add(r, GpuKind::kMemcpy, name, name, index_of(rank_.copy_ends, ends), r.bytes);
   }
   void add(const MemsetRecord& r) {
     const StringId name = intern(set_name(r.kind));
-    gpu_.push_back({r, r.bytes, name, name, 0, GpuKind::kMemset});
+    gpu_.add(r, GpuKind::kMemset, name, name, 0, r.bytes);
   }
   void add(const GraphTraceRecord& r) {
     const StringId name = intern(fmt::format("CUDA graph {}", r.graph));
-    gpu_.push_back({r, 0, name, name, 0, GpuKind::kGraph});
+    gpu_.add(r, GpuKind::kGraph, name, name, 0, 0);
   }
   void add(const GraphNodeRecord& r) { rank_.graph_nodes.push_back(r); }
   void add(const SyncRecord& r) { rank_.syncs.push_back(r); }
   void add(const CudaEventRecord& r) { rank_.cuda_events.push_back(r); }
   void add(const MetricRecord& r) { metrics_.add(r); }
   void add(const MetricNameRecord& r) { metrics_.add(r); }
-  void add(const ApiRecord& r) { api_.push_back(r); }
+  void add(const ApiRecord& r) { api_.add(r); }
   void add(const OverheadRecord& r) { rank_.overheads.push_back(r); }
   void add(const NvtxRecord& r) {
     if (r.type == NvtxType::kDomain) {
@@ -171,7 +150,7 @@ class TraceBuilder::Process : public RecordSink {
     } else if (r.type == NvtxType::kMark) {
       rank_.marks.push_back(r);
     } else if (r.type == NvtxType::kPushPop || r.type == NvtxType::kStartEnd) {
-      ranges_.push_back(r);
+      ranges_.add(r);
     }
   }
   void add(const CollectiveRecord& r) { rank_.collectives.push_back(r); }
@@ -180,65 +159,52 @@ class TraceBuilder::Process : public RecordSink {
   void add(const ProcessCpuRecord& r) { launcher_.process_cpu.push_back(r); }
   void set_run(const RunInfo& run) override { rank_.run = run; }
 
-  void absorb(Process& host) {
-    std::vector<StringId> to(host.pool_.size());
+  // Events of the same process that another builder has taken; shifted.
+  void absorb(Process& other, const RecordShift& shift) {
+    std::vector<StringId> to(other.pool_.size());
     for (StringId id = 0; id < to.size(); ++id)
-      to[id] = intern(host.pool_.text(id));
-    api_ = std::move(host.api_);
-    for (ApiRecord& r : api_)
-      r.name = to[r.name];
-    ranges_ = std::move(host.ranges_);
-    rank_.marks = std::move(host.rank_.marks);
-    for (std::vector<NvtxRecord>* records : {&ranges_, &rank_.marks}) {
-      for (NvtxRecord& r : *records)
-        r.text = to[r.text], r.json = to[r.json];
+      to[id] = intern(other.pool_.text(id));
+    absorb_gpu(other, to, shift);
+    const auto move_time = [&](std::int64_t& ns) { ns += shift.offset_ns; };
+    other.api_.start_ns.for_each(move_time);
+    other.api_.end_ns.for_each(move_time);
+    other.api_.correlation.for_each([&](std::uint32_t& id) { shift.apply_to(id); });
+    other.api_.name.for_each([&](StringId& id) { id = to[id]; });
+    api_.take_over(other.api_);
+    const auto text = [&](NvtxRecord& r) { r.text = to[r.text], r.json = to[r.json]; };
+    other.ranges_.record.for_each([&](NvtxRecord& r) { shift.apply(r), text(r); });
+    ranges_.take_over(other.ranges_);
+    rank_.open_ranges += other.rank_.open_ranges;
+    const auto take_records = [&](auto& into, auto& from, auto rename) {
+      for (auto& r : from)
+        shift.apply(r), rename(r);
+      into.insert(into.end(), from.begin(), from.end());
+      from = {};
+    };
+    const auto nothing = [](auto&) {};
+    take_records(rank_.marks, other.rank_.marks, text);
+    take_records(rank_.overheads, other.rank_.overheads, [&](OverheadRecord& r) { r.name = to[r.name]; });
+    take_records(rank_.graph_nodes, other.rank_.graph_nodes, nothing);
+    take_records(rank_.syncs, other.rank_.syncs, nothing);
+    take_records(rank_.cuda_events, other.rank_.cuda_events, nothing);
+    take_records(rank_.thread_cpu, other.rank_.thread_cpu, nothing);
+    take_records(rank_.collectives, other.rank_.collectives, [&](CollectiveRecord& r) {
+      for (StringId* id : {&r.name, &r.dtype, &r.group_name, &r.ranks})
+        *id = to[*id];
+    });
+    for (const auto& [domain, domain_name] : other.rank_.domains) {
+      const std::pair named(domain, to[domain_name]);
+      if (std::ranges::find(rank_.domains, named) == rank_.domains.end()) rank_.domains.push_back(named);
     }
-    for (const auto& [domain, name] : host.rank_.domains)
-      rank_.domains.emplace_back(domain, to[name]);
-    std::ranges::move(host.rank_.run.drops, std::back_inserter(rank_.run.drops));
+    for (const auto& [full, mangled] : other.mangled_)
+      mangled_.try_emplace(to[full], to[mangled]);
   }
 
   // A later window of this process; shifted.
   void append(Process& next, const RecordShift& shift) {
     close_open_ranges();
     next.close_open_ranges();
-    std::vector<StringId> to(next.pool_.size());
-    for (StringId id = 0; id < to.size(); ++id)
-      to[id] = intern(next.pool_.text(id));
-    for (GpuRow& r : next.gpu_) {
-      shift.apply(r.at);
-      r.name = to[r.name], r.short_name = to[r.short_name];
-      if (r.kind == GpuKind::kKernel) r.config = config(next.rank_.configs[r.config]);
-      if (r.kind == GpuKind::kMemcpy) r.config = index_of(rank_.copy_ends, next.rank_.copy_ends[r.config]);
-    }
-    take_over(gpu_, next.gpu_);
-    rank_.open_ranges += next.rank_.open_ranges;
-    const auto take_records = [&](auto& into, auto& from, auto rename) {
-      for (auto& r : from)
-        shift.apply(r), rename(r);
-      take_over(into, from);
-    };
-    const auto name = [&](auto& r) { r.name = to[r.name]; };
-    const auto text = [&](NvtxRecord& r) { r.text = to[r.text], r.json = to[r.json]; };
-    const auto nothing = [](auto&) {};
-    take_records(api_, next.api_, name);
-    take_records(ranges_, next.ranges_, text);
-    take_records(rank_.marks, next.rank_.marks, text);
-    take_records(rank_.overheads, next.rank_.overheads, name);
-    take_records(rank_.graph_nodes, next.rank_.graph_nodes, nothing);
-    take_records(rank_.syncs, next.rank_.syncs, nothing);
-    take_records(rank_.cuda_events, next.rank_.cuda_events, nothing);
-    take_records(rank_.thread_cpu, next.rank_.thread_cpu, nothing);
-    take_records(rank_.collectives, next.rank_.collectives, [&](CollectiveRecord& r) {
-      for (StringId* id : {&r.name, &r.dtype, &r.group_name, &r.ranks})
-        *id = to[*id];
-    });
-    for (const auto& [domain, domain_name] : next.rank_.domains) {
-      const std::pair named(domain, to[domain_name]);
-      if (std::ranges::find(rank_.domains, named) == rank_.domains.end()) rank_.domains.push_back(named);
-    }
-    for (const auto& [full, mangled] : next.mangled_)
-      mangled_.try_emplace(to[full], to[mangled]);
+    absorb(next, shift);
   }
 
   void leave_out() { left_out_ = true; }
@@ -321,10 +287,25 @@ class TraceBuilder::Process : public RecordSink {
     return entry->second;
   }
 
-  template <typename Record>
-  static void take_over(std::vector<Record>& into, std::vector<Record>& from) {
-    into.insert(into.end(), from.begin(), from.end());
-    from = {};
+  void absorb_gpu(Process& other, const std::vector<StringId>& to, const RecordShift& shift) {
+    std::vector<std::uint32_t> configs;
+    for (const LaunchConfig& of_other : other.rank_.configs)
+      configs.push_back(config(of_other));
+    std::vector<std::uint32_t> ends;
+    for (const CopyEnds& of_other : other.rank_.copy_ends)
+      ends.push_back(index_of(rank_.copy_ends, of_other));
+    RawGpuEvents& gpu = other.gpu_;
+    gpu.kind.for_each_place([&](EventIndex place) {
+      std::uint32_t& config = gpu.config[place];
+      if (gpu.kind[place] == GpuKind::kKernel) config = configs[config];
+      if (gpu.kind[place] == GpuKind::kMemcpy) config = ends[config];
+      gpu.start_ns[place] += shift.offset_ns;
+      gpu.end_ns[place] += shift.offset_ns;
+      shift.apply_to(gpu.correlation[place]);
+      gpu.name[place] = to[gpu.name[place]];
+      gpu.short_name[place] = to[gpu.short_name[place]];
+    });
+    gpu_.take_over(gpu);
   }
 
   StringId short_name(StringId full) {
@@ -341,40 +322,30 @@ class TraceBuilder::Process : public RecordSink {
 
   void close_open_ranges() {
     std::int64_t last = kOpenEnd;
-    for (const NvtxRecord& r : ranges_)
-      last = std::max({last, r.start_ns, r.end_ns});
-    for (const ApiRecord& r : api_)
-      last = std::max(last, r.end_ns);
-    for (const GpuRow& r : gpu_)
-      last = std::max(last, r.at.end_ns);
-    for (NvtxRecord& r : ranges_) {
-      if (r.end_ns != kOpenEnd) continue;
+    const auto see = [&](std::int64_t ns) { last = std::max(last, ns); };
+    ranges_.record.for_each([&](const NvtxRecord& r) { see(r.start_ns), see(r.end_ns); });
+    api_.end_ns.for_each(see);
+    gpu_.end_ns.for_each(see);
+    ranges_.record.for_each([&](NvtxRecord& r) {
+      if (r.end_ns != kOpenEnd) return;
       r.end_ns = last;
       ++rank_.open_ranges;
-    }
+    });
   }
 
   void build_api() {
     const Watch watch(cancel_);
-    auto [lanes, order] = order_by_lane<ThreadLane>(
-        api_, api_lane_key, outer_first<ApiRecord>,
-        [](const ApiRecord& r) {
-          return ThreadLane{r.global_tid, {}};
-        },
-        watch);
-    ApiCalls& api = rank_.api;
-    reserve(order.size(), api.start_ns, api.end_ns, api.name, api.correlation);
-    for (const EventIndex i : order) {
-      watch.tick();
-      const ApiRecord& r = api_[i];
-      api.start_ns.push_back(r.start_ns);
-      api.end_ns.push_back(r.end_ns);
-      api.name.push_back(r.name);
-      api.correlation.push_back(r.correlation);
-    }
-    rank_.api_lanes = std::move(lanes);
-    fill_lane_column(rank_.api_lanes, api.lane, order.size());
+    // Of two calls that start together the longer is the outer one.
+    const auto outer_first = [&](EventIndex i) { return std::pair(api_.start_ns[i], -api_.end_ns[i]); };
+    const auto [order, lanes] = order_by_lane(api_.lane, api_.lanes.sorted(), outer_first, watch);
+    for (const std::uint32_t lane : api_.lanes.sorted())
+      rank_.api_lanes.push_back({api_.lanes.key(lane), lanes[lane]});
+    rank_.api.start_ns = api_.start_ns.take_in_order(order);
+    rank_.api.end_ns = api_.end_ns.take_in_order(order);
+    rank_.api.name = api_.name.take_in_order(order);
+    rank_.api.correlation = api_.correlation.take_in_order(order);
     api_ = {};
+    fill_lane_column(rank_.api_lanes, rank_.api.lane, order.size());
   }
 
   template <typename... Column>
@@ -390,13 +361,18 @@ class TraceBuilder::Process : public RecordSink {
     }
   }
 
-  using ProcessAndCorrelation = std::pair<std::uint64_t, std::uint32_t>;
+  // Processes by their numbers in `gpu_.processes`: half the size of their ids.
+  struct ProcessAndCorrelation {
+    std::uint32_t process;
+    std::uint32_t correlation;
+    auto operator<=>(const ProcessAndCorrelation&) const = default;
+  };
 
   using CallByCorrelation = std::pair<ProcessAndCorrelation, EventIndex>;
 
   // Correlation ids are unique within a process only. A driver call inside a runtime call carries the same id: the
   // outer, earlier one is the launch that the program made.
-  std::vector<CallByCorrelation> calls_by_correlation() const {
+  std::vector<CallByCorrelation> calls_by_correlation() {
     const Watch watch(cancel_);
     const ApiCalls& api = rank_.api;
     const auto before = [&](const CallByCorrelation& a, const CallByCorrelation& b) {
@@ -408,8 +384,9 @@ class TraceBuilder::Process : public RecordSink {
     calls.reserve(api.start_ns.size());
     std::vector<std::ptrdiff_t> runs = {0};  // where the sorted runs begin and the last one ends
     for (const ThreadLane& lane : rank_.api_lanes) {
+      const std::uint32_t process = gpu_.processes(global_pid_of(lane.global_tid));
       for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
-        if (api.correlation[i] != 0) calls.push_back({{global_pid_of(lane.global_tid), api.correlation[i]}, i});
+        if (api.correlation[i] != 0) calls.push_back({{process, api.correlation[i]}, i});
       }
       // A thread counts up.
       if (!std::is_sorted(calls.begin() + runs.back(), calls.end(), before)) {
@@ -436,37 +413,36 @@ class TraceBuilder::Process : public RecordSink {
 
   void build_gpu() {
     const Watch watch(cancel_);
-    auto [lanes, order] = order_by_lane<GpuLane>(
-        gpu_, gpu_lane_key, gpu_key,
-        [](const GpuRow& r) {
-          return GpuLane{r.at.device, r.at.context, r.at.stream, {}};
-        },
-        watch);
-    GpuEvents& gpu = rank_.gpu;
-    reserve(order.size(), gpu.start_ns, gpu.end_ns, gpu.name, gpu.short_name, gpu.bytes, gpu.config, gpu.correlation,
-            gpu.graph_node, gpu.kind, gpu.gpu_class, gpu.operation, gpu_process_);
-    for (const EventIndex i : order) {
-      watch.tick();
-      const GpuRow& r = gpu_[i];
-      gpu.start_ns.push_back(r.at.start_ns);
-      gpu.end_ns.push_back(r.at.end_ns);
-      gpu.name.push_back(r.name);
-      gpu.short_name.push_back(r.short_name);
-      gpu.bytes.push_back(r.bytes);
-      gpu.config.push_back(r.config);
-      gpu.correlation.push_back(r.at.correlation);
-      gpu.graph_node.push_back(r.at.graph_node);
-      gpu.kind.push_back(r.kind);
-      const OperationKind operation = this->operation(r);
-      gpu.operation.push_back(operation);
-      const bool is_between_gpus = r.kind == GpuKind::kMemcpy && rank_.copy_ends[r.config].is_between_gpus();
-      gpu.gpu_class.push_back(is_between_gpus ? GpuClass::kCommunication : class_of(operation));
-      // A source that did not say which process: the rank's.
-      gpu_process_.push_back(global_pid_of(r.at.global_pid == 0 ? rank_.run.global_pid : r.at.global_pid));
+    // With the kind, so that which table was read first does not matter.
+    const auto key = [&](EventIndex i) {
+      return std::tuple(gpu_.start_ns[i], gpu_.end_ns[i], gpu_.correlation[i], gpu_.kind[i]);
+    };
+    const auto [order, lanes] = order_by_lane(gpu_.lane, gpu_.lanes.sorted(), key, watch);
+    for (const std::uint32_t lane : gpu_.lanes.sorted()) {
+      const auto& [device, context, stream] = gpu_.lanes.key(lane);
+      rank_.gpu_lanes.push_back({device, context, stream, lanes[lane]});
     }
-    rank_.gpu_lanes = std::move(lanes);
+    GpuEvents& gpu = rank_.gpu;
+    gpu.start_ns = gpu_.start_ns.take_in_order(order);
+    gpu.end_ns = gpu_.end_ns.take_in_order(order);
+    gpu.name = gpu_.name.take_in_order(order);
+    gpu.short_name = gpu_.short_name.take_in_order(order);
+    gpu.bytes = gpu_.bytes.take_in_order(order);
+    gpu.config = gpu_.config.take_in_order(order);
+    gpu.correlation = gpu_.correlation.take_in_order(order);
+    gpu.graph_node = gpu_.graph_node.take_in_order(order);
+    gpu.kind = gpu_.kind.take_in_order(order);
+    gpu_process_ = gpu_.process.take_in_order(order);
     fill_lane_column(rank_.gpu_lanes, gpu.lane, order.size());
-    gpu_ = {};
+    reserve(order.size(), gpu.gpu_class, gpu.operation);
+    for (EventIndex i = 0; i < gpu.size(); ++i) {
+      watch.tick();
+      const OperationKind operation = this->operation(gpu.kind[i], gpu.name[i]);
+      gpu.operation.push_back(operation);
+      const CopyEnds* ends = rank_.ends_of(i);
+      gpu.gpu_class.push_back(ends != nullptr && ends->is_between_gpus() ? GpuClass::kCommunication
+                                                                         : class_of(operation));
+    }
   }
 
   // Which call launched each GPU event.
@@ -475,7 +451,7 @@ class TraceBuilder::Process : public RecordSink {
     const std::vector<CallByCorrelation> calls = calls_by_correlation();
     auto last = calls.begin();
     const auto launch_of = [&](const ProcessAndCorrelation& key) {
-      if (key.second == 0) return kNoEvent;
+      if (key.correlation == 0) return kNoEvent;
       const auto less = [](const auto& call, const auto& wanted) { return call.first < wanted; };
       // A stream mostly runs what was launched next: look closely behind the last one before looking everywhere.
       constexpr std::ptrdiff_t kNear = 64;
@@ -487,48 +463,56 @@ class TraceBuilder::Process : public RecordSink {
       last = found;
       return found == calls.end() || found->first != key ? kNoEvent : found->second;
     };
+    // A source that did not say which process: the rank's.
+    std::vector<std::uint32_t> process_of;
+    for (std::uint32_t number = 0; number < gpu_.processes.size(); ++number) {
+      const std::uint64_t pid = gpu_.processes.key(number);
+      process_of.push_back(gpu_.processes(global_pid_of(pid == 0 ? rank_.run.global_pid : pid)));
+    }
     GpuEvents& gpu = rank_.gpu;
     gpu.launch.reserve(gpu_process_.size());
     for (EventIndex i = 0; i < gpu_process_.size(); ++i) {
       watch.tick();
-      gpu.launch.push_back(launch_of({gpu_process_[i], gpu.correlation[i]}));
+      gpu.launch.push_back(launch_of({process_of[gpu_process_[i]], gpu.correlation[i]}));
     }
     gpu_process_ = {};
+    gpu_ = {};
   }
 
   // Asked once per name.
-  OperationKind operation(const GpuRow& r) {
-    if (r.kind != GpuKind::kKernel) return operation_kind(r.kind, {});
-    const auto [entry, is_new] = operations_.try_emplace(r.name, OperationKind::kUnknown);
-    if (is_new) entry->second = operation_kind(r.kind, pool_.text(r.name));
+  OperationKind operation(GpuKind kind, StringId name) {
+    if (kind != GpuKind::kKernel) return operation_kind(kind, {});
+    const auto [entry, is_new] = operations_.try_emplace(name, OperationKind::kUnknown);
+    if (is_new) entry->second = operation_kind(kind, pool_.text(name));
     return entry->second;
   }
 
   void build_ranges() {
     const Watch watch(cancel_);
-    auto [lanes, order] = order_by_lane<RangeLane>(
-        ranges_, nvtx_lane_key, outer_first<NvtxRecord>,
-        [](const NvtxRecord& r) {
-          return RangeLane{r.global_tid, r.domain, {}};
-        },
-        watch);
+    const auto& records = ranges_.record;
+    // Of two ranges that start together the longer is the outer one.
+    const auto outer_first = [&](EventIndex i) { return std::pair(records[i].start_ns, -records[i].end_ns); };
+    const auto [order, lanes] = order_by_lane(ranges_.lane, ranges_.lanes.sorted(), outer_first, watch);
+    for (const std::uint32_t lane : ranges_.lanes.sorted()) {
+      const auto& [global_tid, domain] = ranges_.lanes.key(lane);
+      rank_.range_lanes.push_back({global_tid, domain, lanes[lane]});
+    }
     Ranges& ranges = rank_.ranges;
     reserve(order.size(), ranges.start_ns, ranges.end_ns, ranges.name, ranges.json);
     for (const EventIndex i : order) {
       watch.tick();
-      const NvtxRecord& r = ranges_[i];
+      const NvtxRecord& r = records[i];
       ranges.start_ns.push_back(r.start_ns);
       ranges.end_ns.push_back(r.end_ns);
       ranges.name.push_back(r.text);
       ranges.json.push_back(r.json);
       if (r.type == NvtxType::kStartEnd) rank_.start_end_ranges.push_back(ranges.size() - 1);
     }
-    if (std::ranges::any_of(ranges_, has_sequence)) {
+    if (std::ranges::any_of(order, [&](EventIndex i) { return has_sequence(records[i]); })) {
       ranges.sequence.reserve(order.size());
       for (const EventIndex i : order)
-        ranges.sequence.push_back(has_sequence(ranges_[i]) ? ranges_[i].int64_value : -1);
+        ranges.sequence.push_back(has_sequence(records[i]) ? records[i].int64_value : -1);
     }
-    rank_.range_lanes = std::move(lanes);
     fill_lane_column(rank_.range_lanes, ranges.lane, order.size());
     ranges_ = {};
     ranges.depth.resize(order.size());
@@ -548,11 +532,11 @@ class TraceBuilder::Process : public RecordSink {
   StringPool pool_;
   Rank rank_;
   Launcher launcher_;
-  std::vector<GpuRow> gpu_;
-  std::vector<ApiRecord> api_;
-  std::vector<NvtxRecord> ranges_;
+  RawGpuEvents gpu_;
+  RawApiCalls api_;
+  RawRanges ranges_;
   MetricSeriesBuilder metrics_;
-  std::vector<std::uint64_t> gpu_process_;  // of each GPU event, until its launch is found
+  std::vector<std::uint32_t> gpu_process_;  // of each GPU event, until its launch is found
   std::unordered_map<LaunchConfig, std::uint32_t, ConfigHash> config_ids_;
   std::unordered_map<StringId, StringId> readable_;
   std::unordered_map<StringId, StringId> short_names_;
@@ -569,9 +553,9 @@ RecordSink& TraceBuilder::add_process() { return *processes_.emplace_back(std::m
 
 void TraceBuilder::remove_last_process() { processes_.pop_back(); }
 
-void TraceBuilder::absorb(TraceBuilder& host) {
+void TraceBuilder::absorb(TraceBuilder& part) {
   for (std::size_t i = 0; i < processes_.size(); ++i)
-    processes_[i]->absorb(*host.processes_[i]);
+    processes_[i]->absorb(*part.processes_[i], {});
 }
 
 void TraceBuilder::append(std::size_t to, TraceBuilder& from, std::size_t process, const RecordShift& shift) {

@@ -25,9 +25,9 @@ class TraceBuilder : public TraceSink {
   RecordSink& add_process() override;
   void remove_last_process() override;
 
-  // Takes over the calls and ranges of a builder that has read the same processes of the same file, and what was left
-  // out of them. Before prepare().
-  void absorb(TraceBuilder& host);
+  // Takes over the events of a builder that has read another part of the same processes of the same file. Before
+  // prepare() of either.
+  void absorb(TraceBuilder& part);
   // Takes over the events of a process of another file, a later profiling window of the process `to` of this one.
   // Before prepare() of either.
   void append(std::size_t to, TraceBuilder& from, std::size_t process, const RecordShift& shift);

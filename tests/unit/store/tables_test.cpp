@@ -52,7 +52,7 @@ template <typename Record>
 Record made_up(RecordSink& sink) {
   Record record;
   const MadeUpRow row(sink);
-  using Columns = tables::Selection<tables::kTable<Record>, false>;
+  using Columns = tables::Selection<tables::kTable<Record>, ReadScope::kAll>;
   EXPECT_EQ(Columns::read_times(row, record), nullptr);
   Columns::template read<tables::ReadGroup::kValues>(row, record);
   Columns::template read<tables::ReadGroup::kStrings>(row, record);
