@@ -103,4 +103,18 @@ Document analyze_document(const RunFacts& run, const AnalyzeDocumentOptions& opt
   return document;
 }
 
+Document tables_document(const RunFacts& run, const std::vector<std::string>& keys, std::size_t top) {
+  Document document;
+  document.schema = "tables";
+  for (const std::string& key : keys) {
+    const auto analysis = std::ranges::find(analyses(), key, &Analysis::key);
+    document.tables.push_back(table_of(*analysis, run, {top}));
+    if (document.tables.back().rows.empty())
+      document.notes.push_back(fmt::format("{}: not recorded, or there was none.", analysis->title));
+  }
+  document.notes.push_back(
+      fmt::format("Figures are of: {}, where their title does not say otherwise.", run.scope.title()));
+  return document;
+}
+
 }  // namespace swinscope

@@ -9,6 +9,7 @@
 #include "analyzer/analyses/clocks.h"
 #include "analyzer/analyses/collectives_table.h"
 #include "analyzer/analyses/cpu_utilization.h"
+#include "analyzer/analyses/idle_gaps_table.h"
 #include "analyzer/analyses/late_ranks_table.h"
 #include "analyzer/analyses/launch_statistics.h"
 #include "analyzer/analyses/layers.h"
@@ -97,6 +98,12 @@ constexpr std::array kAnalyses = {
              "(host, synchronization, input), it was launched in time (communication, dependency), or its launch was "
              "not recorded (other). The causes sum to the idle time.",
              kTime, kOverview, true, false, [](Run run, Options) { return idle_table(run.devices()); }},
+    Analysis{"gaps", "Idle gaps",
+             "The longest gaps of the devices' windows, each with the cause that the idle time by cause counts it "
+             "under. What the host did = shares of the gap by the call or range, open then and begun last, of the "
+             "thread that launched what ends the gap.",
+             kTime, kReference, true, false,
+             [](Run run, Options options) { return idle_gaps_table(run, options.top); }},
     Analysis{"launches", "Launches",
              "API time = duration of the launching call, queue time = kernel start - end of the call (0 where it began "
              "earlier), launch delay = kernel start - start of the call, whose sum is the total launch+queue time; of "
