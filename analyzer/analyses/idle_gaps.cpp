@@ -12,9 +12,6 @@ namespace {
 
 constexpr std::size_t kNamed = 3;  // parts of the host's work that are said
 
-// It would be 0 %.
-bool is_negligible(std::int64_t part_ns, std::int64_t whole_ns) { return 200 * part_ns < whole_ns; }
-
 // A call or range that overlaps a gap.
 struct Piece {
   Interval time;
@@ -143,21 +140,20 @@ std::vector<IdleGap> idle_gaps(const Trace& trace, const RunScope& scope) {
   return gaps;
 }
 
-std::string HostWork::words(const Trace& trace) const {
+std::vector<std::string> HostWork::shares(const Trace& trace) const {
   std::int64_t whole_ns = unrecorded_ns;
-  std::vector<std::pair<std::int64_t, std::string_view>> named;
-  for (const auto& [name, length_ns] : parts) {
+  for (const auto& [name, length_ns] : parts)
     whole_ns += length_ns;
-    if (named.size() < kNamed) named.emplace_back(length_ns, trace.text(name));
-  }
-  if (unrecorded_ns > 0) named.emplace_back(unrecorded_ns, "nothing recorded");
-  std::string words;
-  for (const auto& [length_ns, name] : named) {
-    if (is_negligible(length_ns, whole_ns)) continue;
-    words += fmt::format("{}{} {:.0f} %", words.empty() ? "" : ", ", name,
-                         100 * static_cast<double>(length_ns) / static_cast<double>(whole_ns));
-  }
-  return words;
+  std::vector<std::string> shares;
+  const auto add = [&](std::string_view name, std::int64_t length_ns) {
+    if (200 * length_ns < whole_ns || length_ns == 0) return;  // it would be 0 %
+    shares.push_back(
+        fmt::format("{} {:.0f} %", name, 100 * static_cast<double>(length_ns) / static_cast<double>(whole_ns)));
+  };
+  for (std::size_t i = 0; i < std::min(kNamed, parts.size()); ++i)
+    add(trace.text(parts[i].first), parts[i].second);
+  add("nothing recorded", unrecorded_ns);
+  return shares;
 }
 
 std::vector<HostWork> host_work(const Trace& trace, std::span<const IdleGap> gaps) {

@@ -31,8 +31,9 @@ struct HostWork {
   // By name, the longest first; they sum to the gap with what is not recorded.
   std::vector<std::pair<StringId, std::int64_t>> parts;
   std::int64_t unrecorded_ns = 0;
-  // "aten::mul 61 %, cudaLaunchKernel 24 %, nothing recorded 15 %": the largest; empty where the thread is not known.
-  std::string words(const Trace& trace) const;
+  // The largest, "aten::mul 61 %", "cudaLaunchKernel 24 %", and last "nothing recorded 15 %"; none where the thread is
+  // not known.
+  std::vector<std::string> shares(const Trace& trace) const;
 };
 
 // Of each of the gaps.

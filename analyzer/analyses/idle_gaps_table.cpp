@@ -5,6 +5,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "analyzer/analyses/idle_gaps.h"
 #include "analyzer/analyses/recording.h"
@@ -56,7 +57,8 @@ Table idle_gaps_table(const RunFacts& run, std::size_t top) {
     const Rank& rank = run.trace.ranks[gap.rank_index];
     table.rows.push_back({int_cell(rank.run.rank), int_cell(gap.device), gap.step < 0 ? Cell() : int_cell(gap.step + 1),
                           gap.time.begin_ns, gap.time.begin_ns - begin_ns[gap.rank_index], gap.time.length(),
-                          std::string(idle_cause_name(gap.cause)), text_cell(host[i].words(run.trace)),
+                          std::string(idle_cause_name(gap.cause)),
+                          text_cell(fmt::format("{}", fmt::join(host[i].shares(run.trace), ", "))),
                           text_cell(std::string(run.trace.text(host[i].within))),
                           name_cell(run.trace, rank, gap.before), name_cell(run.trace, rank, gap.next)});
   }
