@@ -9,6 +9,7 @@
 #include "analyzer/analyses/clocks.h"
 #include "analyzer/analyses/collectives_table.h"
 #include "analyzer/analyses/cpu_utilization.h"
+#include "analyzer/analyses/gpu_power.h"
 #include "analyzer/analyses/idle_gaps_table.h"
 #include "analyzer/analyses/late_ranks_table.h"
 #include "analyzer/analyses/launch_statistics.h"
@@ -71,6 +72,12 @@ constexpr std::array kAnalyses = {
              "cgroup), in percent, from the first measured step's start to the last one's end.",
              kRanks, kOverview, true, false,
              [](Run run, Options) { return cpu_utilization_table(cpu_utilization(run.trace, run.scope)); }},
+    Analysis{
+        "gpu_power", "Power and clocks",
+        "Mean and extremes over the samples of a GPU within its window; energy in joules = mean power x window, per "
+        "step = energy / steps. Throttled = share of the samples in which the driver gives a reason for lower clocks "
+        "other than an idle GPU or clocks set on purpose, in percent.",
+        kRanks, kSummary, true, false, [](Run run, Options) { return gpu_power_table(run); }},
     Analysis{"input_wait", "The host's wait for data",
              "Time of the measured steps in which the thread that marks them was in a range that waits for data: the "
              "union of these ranges, per step and in percent of the steps.",
