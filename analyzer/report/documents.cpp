@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "analyzer/analyses/key_figures.h"
+#include "analyzer/analyses/step_changes.h"
 #include "analyzer/base/text.h"
 #include "analyzer/report/registry.h"
 #include "analyzer/trace/trace_facts.h"
@@ -16,6 +17,7 @@ std::vector<std::string> headline_of(const RunFacts& run) {
   std::vector<std::string> lines = {run.verdict().sentence, fmt::format("  evidence: {}", run.verdict().evidence)};
   for (const std::string& doubt : run.verdict().doubts)
     lines.push_back("  note: " + doubt);
+  if (const std::string note = step_change_note(run); !note.empty()) lines.push_back("  note: " + note);
   return lines;
 }
 
@@ -108,9 +110,12 @@ Document tables_document(const RunFacts& run, const std::vector<std::string>& ke
   document.schema = "tables";
   for (const std::string& key : keys) {
     const auto analysis = std::ranges::find(analyses(), key, &Analysis::key);
-    document.tables.push_back(table_of(*analysis, run, {top}));
-    if (document.tables.back().rows.empty())
-      document.notes.push_back(fmt::format("{}: not recorded, or there was none.", analysis->title));
+    Table table = table_of(*analysis, run, {top});
+    if (table.rows.empty()) {
+      document.facts.push_back({key, std::string(analysis->title), std::string("not recorded, or there was none")});
+    } else {
+      document.tables.push_back(std::move(table));
+    }
   }
   document.notes.push_back(
       fmt::format("Figures are of: {}, where their title does not say otherwise.", run.scope.title()));

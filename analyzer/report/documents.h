@@ -19,7 +19,7 @@ struct AnalyzeDocumentOptions {
 
 Document analyze_document(const RunFacts& run, const AnalyzeDocumentOptions& options);
 
-// Tables of the registry by their keys, also those that have no rows: why is a note. `top`: of kernels and of gaps.
+// Tables of the registry by their keys; of those without rows a fact says so. `top`: of kernels and of gaps.
 Document tables_document(const RunFacts& run, const std::vector<std::string>& keys, std::size_t top);
 
 // What the points are called in tables and sentences.

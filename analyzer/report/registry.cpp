@@ -17,6 +17,7 @@
 #include "analyzer/analyses/ranges.h"
 #include "analyzer/analyses/rank_summary.h"
 #include "analyzer/analyses/recording.h"
+#include "analyzer/analyses/step_changes.h"
 #include "analyzer/analyses/step_table.h"
 #include "analyzer/analyses/thesis_utilization.h"
 
@@ -51,6 +52,13 @@ constexpr std::array kAnalyses = {
         "Step time of a rank = its device's window / its measured steps, the longest over its devices (of the host "
         "where there is none). Median, shortest and longest are durations of the ranges that mark these steps.",
         kRanks, kOverview, false, true, [](Run run, Options) { return step_table(run.trace, run.scope); }},
+    Analysis{
+        "step_changes", "Changes of the step time",
+        "Stretches of steps between changes of the median of a rank's step ranges by at least 1 %, by tests on the "
+        "order "
+        "of their durations that say a change of at most 1 % of steady ranks whose steps are independent. Own GPU work "
+        "= time in which what a step launched, but communication, ran; median over the stretch.",
+        kRanks, kDetail, true, false, [](Run run, Options) { return step_changes_table(run); }},
     Analysis{"rank_summary", "Ranks beside each other",
              "Times of a device in its window of the scope, per step where there are steps, and the share of the "
              "window in which it did anything, in percent. To median = compute / the median of that over all devices: "
