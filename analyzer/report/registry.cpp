@@ -14,6 +14,7 @@
 #include "analyzer/analyses/late_ranks_table.h"
 #include "analyzer/analyses/launch_statistics.h"
 #include "analyzer/analyses/layers.h"
+#include "analyzer/analyses/memory.h"
 #include "analyzer/analyses/ranges.h"
 #include "analyzer/analyses/rank_summary.h"
 #include "analyzer/analyses/recording.h"
@@ -126,6 +127,14 @@ constexpr std::array kAnalyses = {
              "kernel's start.",
              kRanks, kOverview, true, true,
              [](Run run, Options) { return launch_table(launch_statistics(run.trace, run.scope)); }},
+    Analysis{
+        "memory", "Memory",
+        "What a rank has of a device's memory: by PyTorch's allocator, or by what it asked CUDA for since recording "
+        "began. Growth = median over the measured steps of the level at a step's end - that at the end of the step "
+        "before.",
+        kRanks, kSummary, true, false, [](Run run, Options) { return memory_table(run); }},
+    Analysis{"memory_steps", "Memory by step", "Largest level within each measured step, and the level at its end.",
+             kRanks, kReference, true, false, [](Run run, Options) { return memory_steps_table(run); }},
     Analysis{
         "kernels", "Kernels",
         "Durations of the kernels, copies and sets of the scope, added up by name or by what was asked for. Share of "

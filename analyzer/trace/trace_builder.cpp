@@ -12,6 +12,7 @@
 
 #include "analyzer/base/parallel.h"
 #include "analyzer/trace/kernel_names.h"
+#include "analyzer/trace/memory_changes.h"
 #include "analyzer/trace/sort_by_lane.h"
 
 namespace swinscope {
@@ -161,6 +162,7 @@ class TraceBuilder::Process : public RecordSink {
   void add(const GraphNodeRecord& r) { rank_.graph_nodes.push_back(r); }
   void add(const SyncRecord& r) { rank_.syncs.push_back(r); }
   void add(const CudaEventRecord& r) { rank_.cuda_events.push_back(r); }
+  void add(const MemoryRecord& r) { memory_.add(r); }
   void add(const MetricRecord& r) { metrics_.add(r); }
   void add(const MetricNameRecord& r) { metrics_.add(r); }
   void add(const ApiRecord& r) { api_.push_back(r); }
@@ -229,6 +231,8 @@ class TraceBuilder::Process : public RecordSink {
     take_records(rank_.syncs, next.rank_.syncs, nothing);
     take_records(rank_.cuda_events, next.rank_.cuda_events, nothing);
     take_records(rank_.thread_cpu, next.rank_.thread_cpu, nothing);
+    memory_.append(next.memory_, shift.offset_ns);
+    metrics_.append(next.metrics_, shift.offset_ns);
     take_records(rank_.collectives, next.rank_.collectives, [&](CollectiveRecord& r) {
       for (StringId* id : {&r.name, &r.dtype, &r.group_name, &r.ranks})
         *id = to[*id];
@@ -257,6 +261,7 @@ class TraceBuilder::Process : public RecordSink {
     sort_by(rank_.graph_nodes, [](const GraphNodeRecord& r) { return r.node; });
     sort_by(rank_.syncs, by_start);
     sort_by(rank_.cuda_events, [](const CudaEventRecord& r) { return r.time_ns; });
+    rank_.memory = memory_.take();
     rank_.metrics = metrics_.take();
     sort_by(rank_.overheads, by_start);
     sort_by(rank_.collectives, [](const CollectiveRecord& r) { return std::tuple(r.correlation, r.graph_node); });
@@ -551,6 +556,7 @@ class TraceBuilder::Process : public RecordSink {
   std::vector<GpuRow> gpu_;
   std::vector<ApiRecord> api_;
   std::vector<NvtxRecord> ranges_;
+  MemoryChanges memory_;
   MetricSeriesBuilder metrics_;
   std::vector<std::uint64_t> gpu_process_;  // of each GPU event, until its launch is found
   std::unordered_map<LaunchConfig, std::uint32_t, ConfigHash> config_ids_;
