@@ -65,6 +65,7 @@ void add_stretches(const RunFacts& run, std::size_t rank_index, std::vector<Step
     stretch.rank_index = rank_index;
     stretch.first = steps.first_measured + begin;
     stretch.count = count;
+    stretch.is_last = i + 1 == changes.size();
     stretch.median_ns = median(std::span(lengths).subspan(begin, count));
     stretch.before_ns = before_ns;
     stretch.p = changes[i].p;
@@ -78,8 +79,11 @@ void add_stretches(const RunFacts& run, std::size_t rank_index, std::vector<Step
 
 std::string words_of(const RunFacts& run, const StepStretch& stretch) {
   const std::string unit(run.scope.unit());
-  return fmt::format("from {} {} on, {}s take {} instead of {} ({:+.1f} %)", unit, stretch.first + 1, unit,
-                     format_duration(stretch.median_ns), format_duration(*stretch.before_ns), 100 * stretch.change());
+  const std::string which =
+      stretch.is_last ? fmt::format("from {} {} on, {}s take", unit, stretch.first + 1, unit)
+                      : fmt::format("{}s {} to {} take", unit, stretch.first + 1, stretch.first + stretch.count);
+  return fmt::format("{} {} instead of {} ({:+.1f} %)", which, format_duration(stretch.median_ns),
+                     format_duration(*stretch.before_ns), 100 * stretch.change());
 }
 
 }  // namespace

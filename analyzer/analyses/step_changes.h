@@ -24,6 +24,7 @@ struct StepStretch {
   std::size_t rank_index = 0;
   std::size_t first = 0;  // of RankSteps::steps
   std::size_t count = 0;
+  bool is_last = false;  // of its rank
   std::int64_t median_ns = 0;
   std::optional<std::int64_t> before_ns;  // median of the stretch before; none of the first
   double p = 1;                           // of the change with which it begins
@@ -36,8 +37,8 @@ struct StepStretch {
 std::vector<StepStretch> step_stretches(const RunFacts& run);
 Table step_changes_table(const RunFacts& run);
 
-// "rank 1: from step 13 on, steps take 14.20 ms instead of 10.10 ms (+40.6 %)", of the largest change, and of how many
-// ranks steps change; empty where none does.
+// "rank 1: from step 13 on, steps take 14.20 ms instead of 10.10 ms (+40.6 %)", or "steps 13 to 20 take …", of the
+// largest change, and of how many ranks steps change; empty where none does.
 std::string step_change_note(const RunFacts& run);
 
 }  // namespace swinscope

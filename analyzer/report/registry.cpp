@@ -53,6 +53,10 @@ constexpr std::array kAnalyses = {
         "Step time of a rank = its device's window / its measured steps, the longest over its devices (of the host "
         "where there is none). Median, shortest and longest are durations of the ranges that mark these steps.",
         kRanks, kOverview, false, true, [](Run run, Options) { return step_table(run.trace, run.scope); }},
+    Analysis{"step_times", "Distribution of the step times",
+             "Quantiles of the durations of the ranges that mark a rank's measured steps: p5 is what 5 % of them stay "
+             "below. Variation = standard deviation / mean, in percent.",
+             kRanks, kDetail, true, false, [](Run run, Options) { return step_times_table(run.trace, run.scope); }},
     Analysis{
         "step_changes", "Changes of the step time",
         "Stretches of steps between changes of the median of a rank's step ranges by at least 1 %, by tests on the "
@@ -127,6 +131,13 @@ constexpr std::array kAnalyses = {
              "kernel's start.",
              kRanks, kOverview, true, true,
              [](Run run, Options) { return launch_table(launch_statistics(run.trace, run.scope)); }},
+    Analysis{
+        "queue", "Queues of the devices",
+        "Kernels that were launched and have not started: the queue grows by 1 at the start of a launch and shrinks "
+        "by 1 at a kernel's start, its mean is over time. Total launch+queue time = sum of kernel start - start of "
+        "its launch, of the kernels of the scope whose launch was recorded.",
+        kRanks, kDetail, true, false,
+        [](Run run, Options) { return queue_table(device_launches(run.trace, run.scope)); }},
     Analysis{
         "memory", "Memory",
         "What a rank has of a device's memory: by PyTorch's allocator, or by what it asked CUDA for since recording "

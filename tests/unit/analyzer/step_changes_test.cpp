@@ -42,6 +42,20 @@ TEST(StepChanges, AreOfSeveralRanks) {
             "change");
 }
 
+TEST(StepChanges, MayEnd) {
+  HandTrace hand;
+  HandRank& rank = hand.add_rank();
+  for (std::int64_t i = 0, now = 0; i < 60; ++i) {
+    const std::int64_t length = i < 20 || i >= 40 ? 100 : 150;
+    rank.launch("gemm", now + 1, now + 10, now + 50);
+    rank.step(now, now + length);
+    now += length;
+  }
+  const Trace trace = hand.build();
+  EXPECT_EQ(step_change_note(RunFacts(trace, {})),
+            "rank 0: steps 21 to 40 take 150.0 us instead of 100.0 us (+50.0 %)");
+}
+
 TEST(StepChanges, AreNotSaidOfSteadySteps) {
   HandTrace hand;
   add_steps(hand.add_rank(), 30, 0);
