@@ -1,5 +1,6 @@
 // swinscope analyze RUN: the verdict, then where the time went.
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -26,6 +27,7 @@ struct AnalyzeOptions {
   std::string definition = "swinscope";
   std::size_t top = 10;
   bool list = false;
+  std::vector<std::string> tables;
 };
 
 // A line each: texts of a table would be cut to the width of the terminal.
@@ -51,6 +53,7 @@ Document analyze_hta(const Trace& trace) {
 
 Document analyze_run(const Trace& trace, const AnalyzeOptions& options) {
   const RunFacts run(trace, options.selection.get());
+  if (!options.tables.empty()) return tables_document(run, options.tables, options.top);
   Document document = analyze_document(run, {.top = options.top,
                                              .thesis = options.definition == "thesis",
                                              .verdict_facts = options.common.format != "table"});
@@ -66,15 +69,15 @@ Document analyze_run(const Trace& trace, const AnalyzeOptions& options) {
   return document;
 }
 
-int run_analyze(const AnalyzeOptions& options) {
-  if (options.list) {
-    emit(analyses_document(), options.common);
-    return 0;
-  }
-  if (options.run.empty()) {
-    throw Error(ErrorKind::kUsage, "RUN is required", {},
-                "`swinscope analyze --help` lists what it takes; --list needs no RUN");
-  }
+std::vector<std::string> keys_of_analyses() {
+  std::vector<std::string> keys;
+  for (const Analysis& analysis : analyses())
+    keys.emplace_back(analysis.key);
+  return keys;
+}
+
+// Experiments and folders of independent runs, which are more than a run; nothing of a run.
+std::optional<int> analyze_several(const AnalyzeOptions& options) {
   if (is_experiment(options.run)) {
     options.selection.refuse_for(options.run);
     options.common.warn_of_class_rules();
@@ -93,8 +96,23 @@ int run_analyze(const AnalyzeOptions& options) {
   }
   if (const auto runs = independent_runs(options.run); !runs.empty())
     return show_runs(open_runs(runs, options.selection.get(), options.common), {}, options.common);
+  return std::nullopt;
+}
+
+int run_analyze(const AnalyzeOptions& options) {
+  if (options.list) {
+    emit(analyses_document(), options.common);
+    return 0;
+  }
+  if (options.run.empty()) {
+    throw Error(ErrorKind::kUsage, "RUN is required", {},
+                "`swinscope analyze --help` lists what it takes; --list needs no RUN");
+  }
+  // Tables are of a run: an experiment stands for its largest one.
+  if (const auto status = options.tables.empty() ? analyze_several(options) : std::nullopt) return *status;
   const Trace trace = open_run(options.run, options.common);
-  Document document = options.definition == "hta" ? analyze_hta(trace) : analyze_run(trace, options);
+  Document document =
+      options.definition == "hta" && options.tables.empty() ? analyze_hta(trace) : analyze_run(trace, options);
   document.run = trace.path;
   document.warnings = trace.warnings;
   emit(document, options.common);
@@ -112,12 +130,17 @@ void add_analyze(Program& program) {
       .flag("--list", options->list, "List the tables that there are of a run, with the definitions of their figures")
       .excludes(run);
   command
+      .option("--table", options->tables, "Only these tables of a run, by their keys as --list shows them: gaps,idle")
+      .separated_by(',')
+      .one_word_each()
+      .one_of(keys_of_analyses());
+  command
       .option("--definition", options->definition,
               "swinscope, thesis (adds the share of summed kernel and CPU operation time), or hta (figures as "
               "Holistic Trace Analysis computes them)")
       .one_of({"swinscope", "thesis", "hta"})
       .variable("SWINSCOPE_DEFINITION");
-  command.option("--top", options->top, "Kernels to list").show_default().not_negative();
+  command.option("--top", options->top, "Kernels, or gaps, to list").show_default().not_negative();
   options->selection.add_to(command);
   options->common.add_class_rules(command);
   options->common.add_to(command);

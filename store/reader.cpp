@@ -36,7 +36,7 @@ constexpr std::array<const char*, 4> kGpuTables = {"CUPTI_ACTIVITY_KIND_KERNEL",
 constexpr std::array<const char*, 2> kHostTables = {"CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS"};
 
 // What of an export is read; other tables with rows are named, so that nobody thinks they were read.
-constexpr std::array<const char*, 15> kReadTables = {"StringIds",
+constexpr std::array<const char*, 16> kReadTables = {"StringIds",
                                                      "CUPTI_ACTIVITY_KIND_KERNEL",
                                                      "CUPTI_ACTIVITY_KIND_MEMCPY",
                                                      "CUPTI_ACTIVITY_KIND_MEMSET",
@@ -46,6 +46,7 @@ constexpr std::array<const char*, 15> kReadTables = {"StringIds",
                                                      "CUPTI_ACTIVITY_KIND_OVERHEAD",
                                                      "PROFILER_OVERHEAD",
                                                      "CUDA_GRAPH_NODE_EVENTS",
+                                                     "CUDA_GPU_MEMORY_USAGE_EVENTS",
                                                      "NVTX_EVENTS",
                                                      "MPI_RANKS",
                                                      "DIAGNOSTIC_EVENT",
@@ -62,7 +63,7 @@ struct Kinds {
 using Spans = Kinds<KernelRecord, MemcpyRecord, MemsetRecord, GraphTraceRecord, ApiRecord, NvtxPayloadRecord>;
 // What else is read of any source. All other kinds are read of our own files only; the tables of an export are named
 // among those that are not read (kReadTables).
-using OfAnySource = Kinds<GraphNodeRecord, SyncRecord, OverheadRecord, CollectiveRecord, ThreadCpuRecord,
+using OfAnySource = Kinds<GraphNodeRecord, MemoryRecord, SyncRecord, OverheadRecord, CollectiveRecord, ThreadCpuRecord,
                           ProcessCpuRecord, ProcessRecord>;
 
 // Adds the processes with rows in a table, each with its smallest device.

@@ -373,8 +373,9 @@ struct ProcessCpuRecord {
   std::int64_t rss_bytes = 0;
 };
 
-// How a GPU's metrics are sampled; TARGET_INFO_GPU_METRICS.sourceId.
-enum class MetricSource : std::int32_t { kUnknown = 0, kNvml = 1, kPmSampling = 2, kGpm = 3 };
+// How a GPU's metrics are sampled; TARGET_INFO_GPU_METRICS.sourceId. kAllocator: by the program's memory allocator at
+// each change; the GPU is CUDA's ordinal, and a value holds from its time on.
+enum class MetricSource : std::int32_t { kUnknown = 0, kNvml = 1, kPmSampling = 2, kGpm = 3, kAllocator = 4 };
 
 // A sampled metric of a GPU.
 struct MetricRecord {

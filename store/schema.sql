@@ -265,7 +265,7 @@ CREATE TABLE IF NOT EXISTS GPU_METRICS (
 -- Names of the sampled GPU metrics.
 CREATE TABLE IF NOT EXISTS TARGET_INFO_GPU_METRICS (
     typeId INTEGER NOT NULL, -- Source, as in GPU_METRICS.
-    sourceId INTEGER NOT NULL, -- Sampler: 1 NVML, 2 CUPTI PM sampling, 3 NVML GPM.
+    sourceId INTEGER NOT NULL, -- Sampler: 1 NVML, 2 CUPTI PM sampling, 3 NVML GPM, 4 the program's memory allocator.
     typeName TEXT NOT NULL, -- Name of the source.
     metricId INTEGER NOT NULL, -- Metric.
     metricName TEXT NOT NULL -- Name of the metric with its unit in brackets.

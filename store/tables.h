@@ -464,6 +464,7 @@ struct MetricSourceName : ColumnBase {
   void write(Row& row, const MetricNameRecord& record) const {
     row.text(record.source == MetricSource::kNvml         ? "NVML"
              : record.source == MetricSource::kPmSampling ? "CUPTI PM sampling"
+             : record.source == MetricSource::kAllocator  ? "allocator"
                                                           : "NVML GPM");
   }
 };

@@ -50,6 +50,14 @@ ThreadIntervals input_ranges(const Trace& trace, const Rank& rank) {
 
 }  // namespace
 
+std::string_view idle_cause_name(IdleCause cause) {
+  if (cause == &IdleCauses::input_ns) return "input";
+  if (cause == &IdleCauses::synchronization_ns) return "synchronization";
+  if (cause == &IdleCauses::host_ns) return "host";
+  if (cause == &IdleCauses::communication_ns) return "communication";
+  return cause == &IdleCauses::dependency_ns ? "dependency" : "other";
+}
+
 void ThreadIntervals::finish() {
   for (auto& [thread, intervals] : by_thread_)
     intervals = unite(std::move(intervals));
@@ -80,7 +88,7 @@ IdleJudge::IdleJudge(const Trace& trace, const Rank& rank, const RankSteps& step
 
 IdleCauses IdleJudge::judge(const DeviceScope& device) const {
   IdleCauses causes;
-  for_each_gap(device, [&](Interval gap, std::int64_t IdleCauses::*cause) { causes.*cause += gap.length(); });
+  for_each_gap(device, [&](const JudgedGap& gap) { causes.*gap.cause += gap.time.length(); });
   return causes;
 }
 
@@ -89,17 +97,17 @@ void IdleJudge::for_each_gap(const DeviceScope& device, const Visit& visit) cons
   EventIndex last = kNoEvent;  // the event that kept the device busy until then
   for (const EventIndex e : device.events) {
     const std::int64_t start = rank_.gpu.start_ns[e];
-    if (start > busy_until) visit({busy_until, start}, cause(last, e, busy_until));
+    if (start > busy_until) visit({{busy_until, start}, cause(last, e, busy_until), last, e});
     if (last == kNoEvent || rank_.gpu.end_ns[e] > busy_until) {
       busy_until = std::max(busy_until, rank_.gpu.end_ns[e]);
       last = e;
     }
   }
-  if (busy_until < device.window.end_ns)
-    visit({busy_until, device.window.end_ns}, cause_at_end(device, last, {busy_until, device.window.end_ns}));
+  const Interval rest{busy_until, device.window.end_ns};
+  if (rest.length() > 0) visit({rest, cause_at_end(device, last, rest), last, kNoEvent});
 }
 
-std::int64_t IdleCauses::*IdleJudge::cause(EventIndex before, EventIndex next, std::int64_t gap_begin_ns) const {
+IdleCause IdleJudge::cause(EventIndex before, EventIndex next, std::int64_t gap_begin_ns) const {
   const EventIndex launch = rank_.gpu.launch[next];
   if (launch == kNoEvent) return &IdleCauses::other_ns;
   const std::uint64_t thread = rank_.api_lanes[rank_.api.lane[launch]].global_tid;
@@ -115,7 +123,7 @@ std::int64_t IdleCauses::*IdleJudge::cause(EventIndex before, EventIndex next, s
 }
 
 // The thread that launched the last event is the one that did not launch another.
-std::int64_t IdleCauses::*IdleJudge::cause_at_end(const DeviceScope& device, EventIndex last, Interval gap) const {
+IdleCause IdleJudge::cause_at_end(const DeviceScope& device, EventIndex last, Interval gap) const {
   const EventIndex launch = last == kNoEvent ? kNoEvent : rank_.gpu.launch[last];
   if (device.steps == 0 || steps_.is_repetition() || launch == kNoEvent) return &IdleCauses::other_ns;
   const std::uint64_t thread = rank_.api_lanes[rank_.api.lane[launch]].global_tid;

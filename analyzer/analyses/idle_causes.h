@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -35,6 +36,18 @@ struct IdleCauses {
   }
 };
 
+// One of them.
+using IdleCause = std::int64_t IdleCauses::*;
+std::string_view idle_cause_name(IdleCause cause);
+
+// A stretch of a device's window in which nothing ran.
+struct JudgedGap {
+  Interval time;
+  IdleCause cause = &IdleCauses::other_ns;
+  EventIndex before = kNoEvent;  // what kept the device busy until then; none at the begin of the window
+  EventIndex next = kNoEvent;    // what ends it; none at the end of the window
+};
+
 // Answers, for a thread, whether it was in one of some intervals at an instant.
 class ThreadIntervals {
  public:
@@ -54,13 +67,13 @@ class IdleJudge {
   IdleJudge(const Trace& trace, const Rank& rank, const RankSteps& steps);
   // They sum to the part of the window in which none of the events ran.
   IdleCauses judge(const DeviceScope& device) const;
-  // Each gap with its cause, by time.
-  using Visit = std::function<void(Interval, std::int64_t IdleCauses::*)>;
+  // By time.
+  using Visit = std::function<void(const JudgedGap&)>;
   void for_each_gap(const DeviceScope& device, const Visit& visit) const;
 
  private:
-  std::int64_t IdleCauses::*cause(EventIndex before, EventIndex next, std::int64_t gap_begin_ns) const;
-  std::int64_t IdleCauses::*cause_at_end(const DeviceScope& device, EventIndex last, Interval gap) const;
+  IdleCause cause(EventIndex before, EventIndex next, std::int64_t gap_begin_ns) const;
+  IdleCause cause_at_end(const DeviceScope& device, EventIndex last, Interval gap) const;
 
   const Rank& rank_;
   const RankSteps& steps_;

@@ -12,7 +12,7 @@
 #include "analyzer/analyses/stretch_parts.h"
 #include "analyzer/analyses/verdict.h"
 #include "analyzer/base/statistics.h"
-#include "analyzer/facts/gpu_clocks.h"
+#include "analyzer/facts/gpu_samples.h"
 
 namespace swinscope {
 namespace {

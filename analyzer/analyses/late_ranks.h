@@ -13,7 +13,7 @@
 // the other ranks' are causes, in these proportions; what they do not explain of how late the rank was is
 //   communication   as far as it left the collective before later than the others or spent longer in others, or
 //   other           the rest: not known.
-//   clock           of longer kernels what a lower clock of the GPU explains, where it was sampled (gpu_clocks.h)
+//   clock           of longer kernels what a lower clock of the GPU explains, where it was sampled (gpu_samples.h)
 // The causes of a rank sum to its delay in integer ns. Clocks that are aligned are no cause; where they are not, waits
 // are told by durations, and the causes are still those of each rank's own clock.
 //

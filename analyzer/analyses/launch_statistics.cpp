@@ -1,6 +1,7 @@
 #include "analyzer/analyses/launch_statistics.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "analyzer/base/parallel.h"
@@ -48,10 +49,12 @@ std::uint32_t first_correlation(const Rank& rank) {
   return first;
 }
 
-LaunchRow measure(const Rank& rank, std::size_t r, const RunScope& scope) {
+// Of one device, or of all.
+LaunchRow measure(const Rank& rank, std::size_t r, const RunScope& scope, std::optional<std::int32_t> device) {
   const std::uint32_t first = first_correlation(rank);
   LaunchRow row;
   row.rank = rank.run.rank;
+  row.device = device.value_or(0);
   std::vector<std::int64_t> queue;
   std::vector<std::int64_t> delay;
   std::vector<EventIndex> calls;
@@ -60,6 +63,7 @@ LaunchRow measure(const Rank& rank, std::size_t r, const RunScope& scope) {
   double kernel_sum = 0;
   for (EventIndex i = 0; i < rank.gpu.size(); ++i) {
     if (rank.gpu.kind[i] != GpuKind::kKernel || !scope.has_gpu_event(r, i)) continue;
+    if (device && rank.gpu_lanes[rank.gpu.lane[i]].device != *device) continue;
     ++row.kernels;
     const std::int64_t start = rank.gpu.start_ns[i];
     kernel_sum += static_cast<double>(rank.gpu.end_ns[i] - start);
@@ -94,7 +98,7 @@ LaunchRow measure(const Rank& rank, std::size_t r, const RunScope& scope) {
 
 std::vector<LaunchRow> launch_statistics(const Trace& trace, const RunScope& scope) {
   std::vector<LaunchRow> rows(trace.ranks.size());
-  parallel_for(rows.size(), processors(), [&](std::size_t r) { rows[r] = measure(trace.ranks[r], r, scope); });
+  parallel_for(rows.size(), processors(), [&](std::size_t r) { rows[r] = measure(trace.ranks[r], r, scope, {}); });
   std::erase_if(rows, [](const LaunchRow& row) { return row.kernels == 0; });
   return rows;
 }
@@ -124,6 +128,38 @@ Table launch_table(const std::vector<LaunchRow>& rows) {
                           r.kernels - r.joined - r.launched_before, r.api_ns.total, r.api_ns.median, r.api_ns.p99,
                           r.queue_ns.median, r.queue_ns.p99, r.delay_ns.median, r.delay_ns.p99, r.tklqt_ns(),
                           r.mean_kernel_ns, r.mean_queue_length, r.max_queue_length});
+  }
+  return table;
+}
+
+std::vector<LaunchRow> device_launches(const Trace& trace, const RunScope& scope) {
+  std::vector<LaunchRow> rows;
+  for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
+    std::set<std::int32_t> devices;
+    for (const GpuLane& lane : trace.ranks[r].gpu_lanes)
+      devices.insert(lane.device);
+    for (const std::int32_t device : devices) {
+      if (LaunchRow row = measure(trace.ranks[r], r, scope, device); row.joined > 0) rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
+Table queue_table(const std::vector<LaunchRow>& rows) {
+  Table table{"queue",
+              "Queues of the devices",
+              {{"rank", "rank", Unit::kCount},
+               {"device", "GPU", Unit::kCount},
+               {"joined", "kernels", Unit::kCount},
+               {"mean_queue_length", "mean queue", Unit::kNumber},
+               {"max_queue_length", "max queue", Unit::kCount},
+               {"tklqt_ns", "total launch+queue time", Unit::kDuration},
+               {"delay_mean_ns", "of it a kernel", Unit::kDuration},
+               {"akd_ns", "mean kernel", Unit::kDuration}},
+              {}};
+  for (const LaunchRow& r : rows) {
+    table.rows.push_back({int_cell(r.rank), int_cell(r.device), r.joined, r.mean_queue_length, r.max_queue_length,
+                          r.tklqt_ns(), r.delay_ns.mean(), r.mean_kernel_ns});
   }
   return table;
 }

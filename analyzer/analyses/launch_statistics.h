@@ -18,6 +18,7 @@ namespace swinscope {
 
 struct LaunchRow {
   std::int32_t rank = 0;
+  std::int32_t device = 0;  // of device_launches()
   std::int64_t kernels = 0;
   // Kernels whose launching call was recorded; only they enter the figures below. The others were launched before the
   // recording began, or by a call that was not recorded.
@@ -38,5 +39,10 @@ struct LaunchRow {
 std::vector<LaunchRow> launch_statistics(const Trace& trace, const RunScope& scope);
 
 Table launch_table(const std::vector<LaunchRow>& rows);
+
+// The same of each device of a rank.
+std::vector<LaunchRow> device_launches(const Trace& trace, const RunScope& scope);
+// Its queue, and what waits in it.
+Table queue_table(const std::vector<LaunchRow>& rows);
 
 }  // namespace swinscope

@@ -38,6 +38,10 @@ const std::vector<DeviceBreakdown>& RunFacts::devices() const {
   return devices_.get([&] { return time_breakdown(trace, scope, waits()); });
 }
 
+const std::vector<IdleGap>& RunFacts::idle_gaps() const {
+  return idle_gaps_.get([&] { return swinscope::idle_gaps(trace, scope); });
+}
+
 const std::vector<HostPhases>& RunFacts::host() const {
   return host_.get([&] { return host_phases(trace, scope); });
 }

@@ -10,4 +10,7 @@ namespace swinscope {
 // them.
 Table step_table(const Trace& trace, const RunScope& scope);
 
+// How these ranges are distributed; a row for each rank that has measured steps.
+Table step_times_table(const Trace& trace, const RunScope& scope);
+
 }  // namespace swinscope

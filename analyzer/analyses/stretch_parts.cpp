@@ -8,7 +8,7 @@ namespace {
 
 using enum StretchPart;
 
-StretchPart part_of_gap(std::int64_t IdleCauses::*cause) {
+StretchPart part_of_gap(IdleCause cause) {
   if (cause == &IdleCauses::host_ns) return kHost;
   if (cause == &IdleCauses::synchronization_ns) return kSynchronization;
   if (cause == &IdleCauses::input_ns) return kInput;
@@ -35,8 +35,7 @@ void StretchParts::add(const Rank& rank, const DeviceScope& device, const IdleJu
   for (const auto& [set, part] : {std::pair(&running, kKernels), {&sending, kCommunication}, {&copying, kCopies}})
     for (const Interval& interval : *set)
       all.emplace_back(interval, part);
-  judge.for_each_gap(device,
-                     [&](Interval gap, std::int64_t IdleCauses::*cause) { all.emplace_back(gap, part_of_gap(cause)); });
+  judge.for_each_gap(device, [&](const JudgedGap& gap) { all.emplace_back(gap.time, part_of_gap(gap.cause)); });
   std::ranges::sort(all, {}, [](const auto& piece) { return piece.first.begin_ns; });
   for (const auto& [interval, part] : all)
     add(interval.begin_ns, part);

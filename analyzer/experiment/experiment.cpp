@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "analyzer/analyses/cpu_utilization.h"
+#include "analyzer/analyses/launch_statistics.h"
 #include "analyzer/analyses/layers.h"
 #include "analyzer/analyses/run_facts.h"
 #include "analyzer/analyses/step_work.h"
@@ -29,6 +30,7 @@ struct Measured {
   std::optional<double> gpu_busy;
   std::optional<double> gpu_compute;
   std::optional<double> thesis_gpu_share;
+  std::optional<LaunchFigures> launches;
   std::optional<JobSize> job;
   std::optional<Crowding> crowding;
   std::string gpu;
@@ -56,6 +58,20 @@ std::optional<double> host_utilization(const Trace& trace, const RunScope& scope
   for (const auto& [host, used] : by_host)
     sum += used;
   return sum / static_cast<double>(by_host.size());
+}
+
+std::optional<LaunchFigures> launch_figures(const Trace& trace, const RunScope& scope) {
+  const std::vector<LaunchRow> rows = launch_statistics(trace, scope);
+  const std::int64_t steps = scope.step_count();
+  if (steps == 0 || std::ranges::any_of(rows, [](const LaunchRow& row) { return row.joined == 0; }))
+    return std::nullopt;
+  LaunchFigures figures;
+  for (const LaunchRow& row : rows) {
+    figures.tklqt_ns += static_cast<double>(row.tklqt_ns()) / static_cast<double>(steps);
+    figures.mean_queue_length += row.mean_queue_length / static_cast<double>(rows.size());
+    figures.akd_ns += row.mean_kernel_ns / static_cast<double>(rows.size());
+  }
+  return rows.empty() ? std::nullopt : std::optional(figures);
 }
 
 StepRule rule_of(const Experiment& experiment, const ExperimentPoint& point) {
@@ -89,6 +105,7 @@ Measured measure(const Experiment& experiment, const ExperimentPoint& point, con
   if (run == point.tracing && !facts.devices().empty())
     measured.work = std::make_shared<const StepWork>(step_work(facts));
   measured.gpu = gpu_of(trace);
+  if (run == point.tracing) measured.launches = launch_figures(trace, scope);
   measured.uses_gpus = uses_gpus(trace);
   measured.has_ranks = !trace.ranks.empty();
   measured.job = known_job_size(trace);
@@ -156,6 +173,7 @@ ScalingRow measure_point(const Experiment& experiment, const ExperimentPoint& po
     row.traced_step_ns = traced->steps.step_ns;
     row.gpu = traced->gpu;
     row.work = traced->work;
+    row.launches = traced->launches;
     row.is_unexplained = !traced->has_ranks;
   }
   if (!point.profile.empty()) {

@@ -75,6 +75,13 @@ ExperimentPoint read_point(const std::filesystem::path& folder);
 void write_point(const ExperimentPoint& point);
 
 // One point, measured. Times in ns.
+// Of the traced run's measured steps, mean over ranks; TKLQT per step.
+struct LaunchFigures {
+  double tklqt_ns = 0;
+  double mean_queue_length = 0;
+  double akd_ns = 0;
+};
+
 struct ScalingRow {
   ExperimentPoint point;
   bool uses_gpus = false;                    // as far as its runs tell
@@ -109,6 +116,7 @@ struct ScalingRow {
   std::optional<double> gpu_busy;    // mean over devices, of the measured steps of the tracing run; as is gpu_compute
   std::optional<double> gpu_compute;
   std::optional<double> thesis_gpu_share;  // ThesisUtilization, mean over ranks; of the profile where there is one
+  std::optional<LaunchFigures> launches;   // nothing where no launch was joined with its kernel
   std::optional<std::int64_t> traced_step_ns;
   std::string gpu;                       // that it ran on, of the tracing run: "NVIDIA H200"; empty: not known
   std::shared_ptr<const StepWork> work;  // of the tracing run; null: there is none, or no GPU did anything

@@ -191,6 +191,14 @@ void read_argument(KinetoEvent& event, std::string_view key, od::value value, bo
     event.wait_stream = as_integer(value);
   } else if (key == "wait_on_cuda_event_record_corr_id") {
     event.wait_record = as_integer(value);
+  } else if (key == "Total Allocated") {
+    event.total_allocated = as_integer(value);
+  } else if (key == "Total Reserved") {
+    event.total_reserved = as_integer(value);
+  } else if (key == "Device Id") {
+    event.memory_device = as_integer(value);
+  } else if (key == "Device Type") {
+    event.device_type = as_integer(value);
   } else if (key.starts_with("hlo_")) {
     event.has_hlo = true;
   } else if (expects_own) {

@@ -101,6 +101,11 @@ struct KinetoEvent {
   std::int64_t out_elements = 0;
   std::int64_t group_size = 0;
   std::optional<std::int64_t> seq;
+  // Of "[memory]": what PyTorch's allocator has on a device after an allocation or a release.
+  std::optional<std::int64_t> total_allocated;
+  std::optional<std::int64_t> total_reserved;
+  std::optional<std::int64_t> memory_device;  // below 0: the host
+  std::optional<std::int64_t> device_type;    // 0: the host
   OwnArguments own;
 };
 

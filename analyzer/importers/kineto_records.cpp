@@ -155,6 +155,7 @@ void KinetoRecords::add(const KinetoEvent& event, KinetoKind kind, std::int64_t 
 
 void KinetoRecords::add_mark(const KinetoEvent& event, std::int64_t time_ns) {
   ++records_;
+  if (memory_.add(event, time_ns, sink_)) return;
   add_domains();
   NvtxRecord r;
   r.type = NvtxType::kMark;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyzer/importers/kineto_event.h"
+#include "analyzer/importers/kineto_memory.h"
 #include "analyzer/importers/kineto_own.h"
 #include "store/sink.h"
 
@@ -100,6 +101,7 @@ class KinetoRecords {
   };
 
   RecordSink& sink_;
+  KinetoMemory memory_;
   std::uint64_t pid_;
   std::optional<OwnExport> exact_;
   bool has_domains_ = false;

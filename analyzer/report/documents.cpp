@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "analyzer/analyses/key_figures.h"
+#include "analyzer/analyses/step_changes.h"
 #include "analyzer/base/parallel.h"
 #include "analyzer/base/text.h"
 #include "analyzer/report/registry.h"
@@ -19,6 +20,7 @@ std::vector<std::string> headline_of(const RunFacts& run) {
   std::vector<std::string> lines = {run.verdict().sentence, fmt::format("  evidence: {}", run.verdict().evidence)};
   for (const std::string& doubt : run.verdict().doubts)
     lines.push_back("  note: " + doubt);
+  if (const std::string note = step_change_note(run); !note.empty()) lines.push_back("  note: " + note);
   return lines;
 }
 
@@ -119,6 +121,23 @@ Document analyze_document(const RunFacts& run, const AnalyzeDocumentOptions& opt
     document.tables.push_back(std::move(table));
   const bool has_cpu = std::ranges::any_of(document.tables, [](const Table& t) { return t.key == "cpu_utilization"; });
   document.notes = notes_of(run, has_cpu);
+  return document;
+}
+
+Document tables_document(const RunFacts& run, const std::vector<std::string>& keys, std::size_t top) {
+  Document document;
+  document.schema = "tables";
+  for (const std::string& key : keys) {
+    const auto analysis = std::ranges::find(analyses(), key, &Analysis::key);
+    Table table = table_of(*analysis, run, {top});
+    if (table.rows.empty()) {
+      document.facts.push_back({key, std::string(analysis->title), std::string("not recorded, or there was none")});
+    } else {
+      document.tables.push_back(std::move(table));
+    }
+  }
+  document.notes.push_back(
+      fmt::format("Figures are of: {}, where their title does not say otherwise.", run.scope.title()));
   return document;
 }
 

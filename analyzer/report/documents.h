@@ -19,6 +19,9 @@ struct AnalyzeDocumentOptions {
 
 Document analyze_document(const RunFacts& run, const AnalyzeDocumentOptions& options);
 
+// Tables of the registry by their keys; of those without rows a fact says so. `top`: of kernels and of gaps.
+Document tables_document(const RunFacts& run, const std::vector<std::string>& keys, std::size_t top);
+
 // What the points are called in tables and sentences.
 std::vector<std::string> point_names(const Experiment& experiment, const std::vector<ScalingRow>& rows);
 // One row per point, as scaling_table() measured them.

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "analyzer/base/text.h"
+#include "analyzer/experiment/launch_bound.h"
 #include "analyzer/experiment/scaling.h"
 #include "analyzer/experiment/scaling_loss.h"
 #include "analyzer/report/documents.h"
@@ -295,6 +296,10 @@ Document experiment_document(const Experiment& experiment, const std::vector<Sca
   document.facts = {{"mode", "mode", experiment.mode},
                     {"images", "images", experiment.images, Unit::kCount},
                     {"warmup_steps", "warm-up steps", std::int64_t{experiment.warmup_steps}, Unit::kCount}};
+  if (const std::string sentence = launch_bound_sentence(rows); !sentence.empty()) {
+    document.headline.push_back(sentence);
+    document.tables.push_back(launch_bound_table(rows, point_names(experiment, rows)));
+  }
   if (!experiment.step.empty()) {
     document.facts.push_back({"step_rule", "step rule", experiment.step});
     document.tables.push_back(step_table(experiment, rows, counted));

@@ -9,12 +9,16 @@
 #include "analyzer/analyses/clocks.h"
 #include "analyzer/analyses/collectives_table.h"
 #include "analyzer/analyses/cpu_utilization.h"
+#include "analyzer/analyses/gpu_power.h"
+#include "analyzer/analyses/idle_gaps_table.h"
 #include "analyzer/analyses/late_ranks_table.h"
 #include "analyzer/analyses/launch_statistics.h"
 #include "analyzer/analyses/layers.h"
+#include "analyzer/analyses/memory.h"
 #include "analyzer/analyses/ranges.h"
 #include "analyzer/analyses/rank_summary.h"
 #include "analyzer/analyses/recording.h"
+#include "analyzer/analyses/step_changes.h"
 #include "analyzer/analyses/step_table.h"
 #include "analyzer/analyses/thesis_utilization.h"
 
@@ -49,6 +53,17 @@ constexpr std::array kAnalyses = {
         "Step time of a rank = its device's window / its measured steps, the longest over its devices (of the host "
         "where there is none). Median, shortest and longest are durations of the ranges that mark these steps.",
         kRanks, kOverview, false, true, [](Run run, Options) { return step_table(run.trace, run.scope); }},
+    Analysis{"step_times", "Distribution of the step times",
+             "Quantiles of the durations of the ranges that mark a rank's measured steps: p5 is what 5 % of them stay "
+             "below. Variation = standard deviation / mean, in percent.",
+             kRanks, kDetail, true, false, [](Run run, Options) { return step_times_table(run.trace, run.scope); }},
+    Analysis{
+        "step_changes", "Changes of the step time",
+        "Stretches of steps between changes of the median of a rank's step ranges by at least 1 %, by tests on the "
+        "order "
+        "of their durations that say a change of at most 1 % of steady ranks whose steps are independent. Own GPU work "
+        "= time in which what a step launched, but communication, ran; median over the stretch.",
+        kRanks, kDetail, true, false, [](Run run, Options) { return step_changes_table(run); }},
     Analysis{"rank_summary", "Ranks beside each other",
              "Times of a device in its window of the scope, per step where there are steps, and the share of the "
              "window in which it did anything, in percent. To median = compute / the median of that over all devices: "
@@ -70,6 +85,12 @@ constexpr std::array kAnalyses = {
              "cgroup), in percent, from the first measured step's start to the last one's end.",
              kRanks, kOverview, true, false,
              [](Run run, Options) { return cpu_utilization_table(cpu_utilization(run.trace, run.scope)); }},
+    Analysis{
+        "gpu_power", "Power and clocks",
+        "Mean and extremes over the samples of a GPU within its window; energy in joules = mean power x window, per "
+        "step = energy / steps. Throttled = share of the samples in which the driver gives a reason for lower clocks "
+        "other than an idle GPU or clocks set on purpose, in percent.",
+        kRanks, kSummary, true, false, [](Run run, Options) { return gpu_power_table(run); }},
     Analysis{"input_wait", "The host's wait for data",
              "Time of the measured steps in which the thread that marks them was in a range that waits for data: the "
              "union of these ranges, per step and in percent of the steps.",
@@ -97,6 +118,12 @@ constexpr std::array kAnalyses = {
              "(host, synchronization, input), it was launched in time (communication, dependency), or its launch was "
              "not recorded (other). The causes sum to the idle time.",
              kTime, kOverview, true, false, [](Run run, Options) { return idle_table(run.devices()); }},
+    Analysis{"gaps", "Idle gaps",
+             "The longest gaps of the devices' windows, each with the cause that the idle time by cause counts it "
+             "under. What the host did = shares of the gap by the call or range, open then and begun last, of the "
+             "thread that launched what ends the gap.",
+             kTime, kReference, true, false,
+             [](Run run, Options options) { return idle_gaps_table(run, options.top); }},
     Analysis{"launches", "Launches",
              "API time = duration of the launching call, queue time = kernel start - end of the call (0 where it began "
              "earlier), launch delay = kernel start - start of the call, whose sum is the total launch+queue time; of "
@@ -104,6 +131,21 @@ constexpr std::array kAnalyses = {
              "kernel's start.",
              kRanks, kOverview, true, true,
              [](Run run, Options) { return launch_table(launch_statistics(run.trace, run.scope)); }},
+    Analysis{
+        "queue", "Queues of the devices",
+        "Kernels that were launched and have not started: the queue grows by 1 at the start of a launch and shrinks "
+        "by 1 at a kernel's start, its mean is over time. Total launch+queue time = sum of kernel start - start of "
+        "its launch, of the kernels of the scope whose launch was recorded.",
+        kRanks, kDetail, true, false,
+        [](Run run, Options) { return queue_table(device_launches(run.trace, run.scope)); }},
+    Analysis{
+        "memory", "Memory",
+        "What a rank has of a device's memory: by PyTorch's allocator, or by what it asked CUDA for since recording "
+        "began. Growth = median over the measured steps of the level at a step's end - that at the end of the step "
+        "before.",
+        kRanks, kSummary, true, false, [](Run run, Options) { return memory_table(run); }},
+    Analysis{"memory_steps", "Memory by step", "Largest level within each measured step, and the level at its end.",
+             kRanks, kReference, true, false, [](Run run, Options) { return memory_steps_table(run); }},
     Analysis{
         "kernels", "Kernels",
         "Durations of the kernels, copies and sets of the scope, added up by name or by what was asked for. Share of "

@@ -24,8 +24,8 @@ namespace {
 constexpr std::size_t kKernels = 50;
 // Of experiments, and of several of them or of runs, as the documents call them.
 constexpr std::array kComparisonTables = {
-    "runs", "differences", "comparison",         "points",           "scaling_loss", "scaling_kernels",
-    "pop",  "difference",  "kernel_differences", "layer_differences"};
+    "runs",         "differences", "comparison",         "points",           "scaling_loss", "scaling_kernels", "pop",
+    "launch_bound", "difference",  "kernel_differences", "layer_differences"};
 
 ReportSection describe_environment(const std::string& command, const Trace& trace) {
   ReportSection section{"Environment and command", {}, {}, {}, {}};

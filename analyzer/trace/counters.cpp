@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "store/database.h"
+#include "store/records.h"
 
 namespace swinscope {
 namespace {
@@ -112,11 +113,13 @@ void add_gpu_metrics(std::vector<CounterSeries>& all, Database& db, std::size_t 
     const double factor =
         set_name(series, name != names.end() ? name->second : fmt::format("metric {}", std::get<2>(key)));
     series.name = fmt::format("GPU {} · {}", std::get<0>(key), series.name);
-    series.edges_ns.push_back(2 * sorted[0].time_ns - sorted[1].time_ns);
+    const bool holds = std::get<1>(key) >> 8 == static_cast<std::int64_t>(MetricSource::kAllocator);
+    if (!holds) series.edges_ns.push_back(2 * sorted[0].time_ns - sorted[1].time_ns);
     for (const Sample& sample : sorted) {
       series.edges_ns.push_back(sample.time_ns);
       series.values.push_back(sample.value * factor);
     }
+    if (holds) series.edges_ns.push_back(series.edges_ns.back() + 1);
     finish(all, std::move(series));
   }
 }

@@ -33,7 +33,8 @@ struct CounterSeries {
 inline constexpr std::size_t kMaxCounterValues = 100'000;
 
 // The series of a SQLite trace: GPU_METRICS by GPU and metric (swinscope's and Nsight Systems'), then the CPU time of
-// the process (SWINSCOPE_THREAD_CPU) as percentage of one core. A sample is the value of the period that ends with it;
+// the process (SWINSCOPE_THREAD_CPU) as percentage of one core. A sample is the value of the period that ends with it,
+// an allocator's of the one that begins with it;
 // the first period is taken to be as long as the second, so one sample alone makes no series. All belong to process 0;
 // times are those of the file. Throws Error, Error(kInterrupted) soon after `cancel` becomes true.
 std::vector<CounterSeries> read_counters(const std::filesystem::path& file, const std::atomic<bool>* cancel = nullptr,

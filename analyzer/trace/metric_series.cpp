@@ -36,6 +36,16 @@ void MetricSeriesBuilder::add(const MetricNameRecord& name) {
   series_of(name.source, name.gpu, name.metric).name = name.name;
 }
 
+void MetricSeriesBuilder::append(const MetricSeriesBuilder& later, std::int64_t shift_ns) {
+  for (const auto& [key, from] : later.series_) {
+    MetricSeries& to = series_of(from.source, from.gpu, from.metric);
+    if (to.name.empty()) to.name = from.name;
+    for (const std::int64_t time_ns : from.time_ns)
+      to.time_ns.push_back(time_ns + shift_ns);
+    to.value.insert(to.value.end(), from.value.begin(), from.value.end());
+  }
+}
+
 std::vector<MetricSeries> MetricSeriesBuilder::take() {
   std::vector<MetricSeries> all;
   for (auto& [key, series] : series_) {

@@ -25,6 +25,8 @@ class MetricSeriesBuilder {
  public:
   void add(const MetricRecord& sample);
   void add(const MetricNameRecord& name);
+  // Those of a later window of the same process.
+  void append(const MetricSeriesBuilder& later, std::int64_t shift_ns);
   // By source, GPU, metric; metrics of which there is no sample are left out. Empties the builder.
   std::vector<MetricSeries> take();
 

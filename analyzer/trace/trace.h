@@ -144,6 +144,13 @@ inline constexpr std::string_view kDomainTorchPython = "torch.python_function";
 inline constexpr std::string_view kDomainTorchGpuUser = "torch.gpu_user_annotation";
 inline constexpr std::string_view kDomainOwn = "swinscope";
 
+// Memory of a device that the process asked CUDA for, or gave back.
+struct MemoryChange {
+  std::int64_t time_ns = 0;
+  std::int64_t bytes = 0;  // below 0: given back
+  std::int32_t device = 0;
+};
+
 // One process of the job.
 struct Rank {
   RunInfo run;
@@ -163,6 +170,7 @@ struct Rank {
   std::vector<CollectiveRecord> collectives;  // by correlation, graph node
   std::vector<ThreadCpuRecord> thread_cpu;    // by thread, time
   std::vector<MetricSeries> metrics;          // by source, GPU, metric; of `record`, in Launcher::metrics
+  std::vector<MemoryChange> memory;           // by time
   std::vector<LaunchConfig> configs;
   std::vector<CopyEnds> copy_ends;
   std::vector<std::pair<StringId, StringId>> mangled;       // full name -> linker symbol, by full name

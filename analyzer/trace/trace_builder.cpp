@@ -12,6 +12,7 @@
 
 #include "analyzer/base/parallel.h"
 #include "analyzer/trace/kernel_names.h"
+#include "analyzer/trace/memory_changes.h"
 #include "analyzer/trace/raw_events.h"
 #include "analyzer/trace/sort_by_lane.h"
 
@@ -140,6 +141,7 @@ class TraceBuilder::Process : public RecordSink {
   void add(const GraphNodeRecord& r) { rank_.graph_nodes.push_back(r); }
   void add(const SyncRecord& r) { rank_.syncs.push_back(r); }
   void add(const CudaEventRecord& r) { rank_.cuda_events.push_back(r); }
+  void add(const MemoryRecord& r) { memory_.add(r); }
   void add(const MetricRecord& r) { metrics_.add(r); }
   void add(const MetricNameRecord& r) { metrics_.add(r); }
   void add(const ApiRecord& r) { api_.add(r); }
@@ -188,6 +190,8 @@ class TraceBuilder::Process : public RecordSink {
     take_records(rank_.syncs, other.rank_.syncs, nothing);
     take_records(rank_.cuda_events, other.rank_.cuda_events, nothing);
     take_records(rank_.thread_cpu, other.rank_.thread_cpu, nothing);
+    memory_.append(other.memory_, shift.offset_ns);
+    metrics_.append(other.metrics_, shift.offset_ns);
     take_records(rank_.collectives, other.rank_.collectives, [&](CollectiveRecord& r) {
       for (StringId* id : {&r.name, &r.dtype, &r.group_name, &r.ranks})
         *id = to[*id];
@@ -223,6 +227,7 @@ class TraceBuilder::Process : public RecordSink {
     sort_by(rank_.graph_nodes, [](const GraphNodeRecord& r) { return r.node; });
     sort_by(rank_.syncs, by_start);
     sort_by(rank_.cuda_events, [](const CudaEventRecord& r) { return r.time_ns; });
+    rank_.memory = memory_.take();
     rank_.metrics = metrics_.take();
     sort_by(rank_.overheads, by_start);
     sort_by(rank_.collectives, [](const CollectiveRecord& r) { return std::tuple(r.correlation, r.graph_node); });
@@ -535,6 +540,7 @@ class TraceBuilder::Process : public RecordSink {
   RawGpuEvents gpu_;
   RawApiCalls api_;
   RawRanges ranges_;
+  MemoryChanges memory_;
   MetricSeriesBuilder metrics_;
   std::vector<std::uint32_t> gpu_process_;  // of each GPU event, until its launch is found
   std::unordered_map<LaunchConfig, std::uint32_t, ConfigHash> config_ids_;

@@ -74,6 +74,11 @@ constexpr ActionInfo kActions[] = {
      "Selects the time of the selected event over all lanes, for its statistics; with the mouse, drag"},
     {kCriticalPath, kOfTimeline, kTimeline, "timeline.critical_path", "&Critical path", "C",
      "Marks what decides how long the steps take; again removes the marks"},
+    {kNextGap, kOfTimeline, kTimeline, "timeline.next_gap", "Next idle &gap", "G",
+     "The longest time in which a device had nothing to do, with cause and what the host did; again: the next shorter "
+     "one"},
+    {kPreviousGap, kOfTimeline, kTimeline, "timeline.previous_gap", "Previous idle gap", "Shift+G",
+     "The next longer one"},
     {kPinLane, kOfTimeline, kTimeline, "timeline.pin", "&Pin lane", "P",
      "Keeps the lane of the selection on top; again lets it go"},
     {kAddBookmark, kOfTimeline, kTimeline, "timeline.bookmark", "Add book&mark", "M",

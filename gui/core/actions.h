@@ -47,6 +47,8 @@ enum class ActionId : std::uint8_t {
   kEventBelow,
   kSelectArea,
   kCriticalPath,
+  kNextGap,
+  kPreviousGap,
   kPinLane,
   kAddBookmark,
   kRemoveBookmark,

@@ -43,6 +43,8 @@ void TimelinePage::build_commands() {
       {kEventBelow, [this] { view_->select_in_other_lane(true); }},
       {kSelectArea, [this] { view_->select_area_of_selection(); }},
       {kCriticalPath, [this] { toggle_path(); }},
+      {kNextGap, [this] { go_to_gap(1); }},
+      {kPreviousGap, [this] { go_to_gap(-1); }},
       {kPinLane, [this] { view_->toggle_pin(); }},
       {kAddBookmark, [this] { add_bookmark(); }},
       {kRemoveBookmark, [this] { remove_bookmark(); }},

@@ -103,6 +103,7 @@ void TimelinePage::connect_parts() {
   connect(view_, &TimelineView::selection_changed, this, &TimelinePage::show_details);
   connect(view_, &TimelineView::selection_changed, this, &TimelinePage::find_collective);
   connect(view_, &TimelineView::area_changed, this, &TimelinePage::count_area);
+  connect(view_, &TimelineView::area_changed, this, &TimelinePage::show_details);  // a gap's are there no more
   connect(minimap_, &MinimapWidget::centre_requested, this, [this](std::int64_t time_ns) {
     const std::int64_t half = view_->seen().length() / 2;
     view_->show_window({time_ns - half, time_ns + half});
@@ -143,6 +144,7 @@ void TimelinePage::set_session(const Session& session) {
   search_->set_timeline(timeline);
   if (!is_more && run_ != nullptr) bookmarks_.open(run_->path);
   find_path();
+  forget_gap();
 }
 
 void TimelinePage::set_filter(const Filter& filter) {
@@ -151,6 +153,7 @@ void TimelinePage::set_filter(const Filter& filter) {
   if (const Selection selection = filter.selection(); !(selection == selection_)) {
     selection_ = selection;
     find_path();
+    forget_gap();
   }
   filter_name_ = filter.name;
   if (filter.name.isEmpty() || run_ == nullptr) {
@@ -268,7 +271,7 @@ void TimelinePage::show_area(const AreaStatistics& statistics, Interval window, 
 
 bool TimelinePage::is_settled() const {
   return counting_.is_idle() && filtering_.is_idle() && finding_path_.is_idle() && finding_collective_.is_idle() &&
-         !search_->is_searching() && !minimap_->is_busy();
+         finding_gap_.is_idle() && !search_->is_searching() && !minimap_->is_busy();
 }
 
 QByteArray TimelinePage::arrangement() const { return parts_->saveState(); }

@@ -16,6 +16,7 @@ class QMainWindow;
 
 namespace swinscope::gui {
 
+struct GapPlace;
 class MinimapWidget;
 class SearchBar;
 class TablePanel;
@@ -76,6 +77,9 @@ class TimelinePage : public Page {
   void find_path();
   void say_of_path(const QString& text);
   void find_collective();
+  void go_to_gap(int by);
+  void show_gap(std::size_t number, const GapPlace& gap);
+  void forget_gap();
 
   QMainWindow* parts_;  // a widget that has docks
   std::map<ActionId, std::function<void()>> commands_;
@@ -87,6 +91,8 @@ class TimelinePage : public Page {
   bool is_path_on_ = false;
   bool goes_to_hit_ = false;  // when the search is done
   QString path_text_;
+  std::optional<std::size_t> gap_;  // the one that was shown last: so many are longer
+  std::size_t gaps_ = 0;            // that there were then
 
   TimelineView* view_;
   MinimapWidget* minimap_;
@@ -100,6 +106,7 @@ class TimelinePage : public Page {
   Background filtering_;
   Background finding_path_;
   Background finding_collective_;
+  Background finding_gap_;
 };
 
 }  // namespace swinscope::gui

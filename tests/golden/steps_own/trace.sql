@@ -1,6 +1,7 @@
 -- [own schema] Steps by the ranges of our own workloads: `step` and `step N` in the domain swinscope. They win over ProfilerStep#.
 --
--- 1000 .. 2000, 2000 .. 3200, 3200 .. 4300: lengths 1000, 1200, 1100: mean 1100, median 1100.
+-- 1000 .. 2000, 2000 .. 3200, 3200 .. 4300: lengths 1000, 1200, 1100: mean 1100, median 1100,
+-- p5 = 1000 + 0.1 x 100 = 1010, p95 = 1100 + 0.9 x 100 = 1190, standard deviation 100: 9.0909 % of the mean.
 -- Not steps: `steps` and `step x` (no number), `step` in another domain.
 INSERT INTO run (rank) VALUES (0);
 INSERT INTO range (start, end, domain, name) VALUES

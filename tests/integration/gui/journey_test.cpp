@@ -12,6 +12,7 @@
 
 #include <gmock/gmock.h>
 
+#include "analyzer/analyses/run_facts.h"
 #include "analyzer/base/text.h"
 #include "analyzer/importers/open.h"
 #include "gui/pages/timeline/minimap_widget.h"
@@ -260,6 +261,44 @@ TEST_F(JourneyTest, ExportsReports) {
   }
   window_.export_report(qt(folder() / "r.pdf"));
   EXPECT_THAT(banner(), HasSubstr("“pdf” is none"));
+}
+
+// Two actions: to the timeline, and G.
+TEST_F(JourneyTest, TheLongestIdleGapAndWhatTheHostDid) {
+  const Trace trace = open_trace(recording());
+  const RunFacts facts(trace, {});
+  const std::vector<IdleGap>& gaps = facts.idle_gaps();
+  const std::vector<HostWork> host = host_work(trace, std::span(gaps).first(2));
+  const auto expect_shown = [&](std::size_t number) {
+    settle();
+    EXPECT_EQ(detail("duration"), format_duration(gaps[number].time.length()));
+    EXPECT_EQ(detail("cause"), idle_cause_name(gaps[number].cause));
+    EXPECT_EQ(detail("the host"), host[number].shares(trace).front());
+    ASSERT_TRUE(view().area().has_value());
+    EXPECT_EQ(view().area()->window.length(), gaps[number].time.length());
+    EXPECT_LE(view().seen().begin_ns, view().area()->window.begin_ns);
+    EXPECT_GE(view().seen().end_ns, view().area()->window.end_ns);
+    EXPECT_LT(view().seen().length(), 3 * view().area()->window.length());
+  };
+  QTest::keyClick(&window_, Qt::Key_2, Qt::ControlModifier);
+  press(Qt::Key_G);
+  expect_shown(0);
+  EXPECT_EQ(detail("the host"), "aten::cat 57 %");
+  EXPECT_THAT(window_.statusBar()->currentMessage().toStdString(),
+              HasSubstr("idle gap 1 of 17,769, the longest first: 3.345 ms, host"));
+  // In the gap nothing runs on the device.
+  for (const LaneId lane : view().area()->lanes) {
+    if (!is_gpu(view().timeline()->lanes[lane].key.kind)) continue;
+    const auto [first, last] =
+        view().timeline()->lanes[lane].events_in(view().area()->window.begin_ns + 1, view().area()->window.end_ns - 1);
+    EXPECT_EQ(first, last) << lane;
+  }
+  press(Qt::Key_G);
+  expect_shown(1);
+  press(Qt::Key_G, Qt::ShiftModifier);
+  expect_shown(0);
+  press(Qt::Key_Period);  // what is selected next has its own details
+  EXPECT_EQ(detail("cause"), "");
 }
 
 TEST_F(JourneyTest, TheCriticalPathIsMarkedWhenAskedFor) {

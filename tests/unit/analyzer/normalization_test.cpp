@@ -131,7 +131,9 @@ TEST(GpuPower, IsTheMeanWithinTheWindowOfAllGpus) {
   power.value = {90000, 300000, 500000, 90000};
   trace.ranks.front().metrics = {power};
   EXPECT_DOUBLE_EQ(gpu_power_w(RunFacts(trace, {})).value_or(0), 400);
-  trace.ranks.front().metrics = {power, power};  // of another GPU of the host
+  MetricSeries other = power;
+  other.gpu = 1;
+  trace.ranks.front().metrics = {power, other};  // which of the two the run's is, is not known
   EXPECT_FALSE(gpu_power_w(RunFacts(trace, {})).has_value());
 }
 
