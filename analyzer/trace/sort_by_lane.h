@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <ranges>
+#include <span>
 #include <vector>
 
 #include "analyzer/base/parallel.h"
@@ -42,7 +42,7 @@ LaneOrder order_by_lane(const GrowingColumn<std::uint32_t>& lane, const std::vec
     return key(place);
   };
   for (const Slice& events : result.events) {
-    const auto of_lane = std::ranges::subrange(result.order.begin() + events.begin, result.order.begin() + events.end);
+    const auto of_lane = std::span(result.order).subspan(events.begin, events.end - events.begin);
     if (!std::ranges::is_sorted(of_lane, {}, key_of)) std::ranges::stable_sort(of_lane, {}, key_of);
   }
   return result;

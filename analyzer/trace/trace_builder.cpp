@@ -370,7 +370,7 @@ class TraceBuilder::Process : public RecordSink {
   struct ProcessAndCorrelation {
     std::uint32_t process;
     std::uint32_t correlation;
-    auto operator<=>(const ProcessAndCorrelation&) const = default;
+    auto operator<=>(const ProcessAndCorrelation&) const = default;  // NOLINT(modernize-use-nullptr)
   };
 
   using CallByCorrelation = std::pair<ProcessAndCorrelation, EventIndex>;
