@@ -136,8 +136,7 @@ constexpr std::array kAnalyses = {
         "Kernels that were launched and have not started: the queue grows by 1 at the start of a launch and shrinks "
         "by 1 at a kernel's start, its mean is over time. Total launch+queue time = sum of kernel start - start of "
         "its launch, of the kernels of the scope whose launch was recorded; those of a CUDA graph are all launched "
-        "with "
-        "it.",
+        "with it.",
         kRanks, kDetail, true, false,
         [](Run run, Options) { return queue_table(device_launches(run.trace, run.scope)); }},
     Analysis{
