@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace swinscope::test {
 
@@ -14,5 +16,19 @@ struct HostDeviceCounts {
   std::int64_t waits = 0;  // of the host for an event or a stream
 };
 HostDeviceCounts host_device_counts();
+
+// While one lives, nothing runs and memory is reserved only: what is launched is written down, by its function's name
+// (products and convolutions with their shapes). So the operations of any model can be listed anywhere.
+class HostDeviceRecording {
+ public:
+  HostDeviceRecording();
+  ~HostDeviceRecording();
+  HostDeviceRecording(const HostDeviceRecording&) = delete;
+  HostDeviceRecording& operator=(const HostDeviceRecording&) = delete;
+  HostDeviceRecording(HostDeviceRecording&&) = delete;
+  HostDeviceRecording& operator=(HostDeviceRecording&&) = delete;
+  // What was launched since the last call.
+  std::vector<std::string> take();
+};
 
 }  // namespace swinscope::test

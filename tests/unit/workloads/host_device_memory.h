@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,8 +24,10 @@ struct CUstream_st {
 
 namespace swinscope::test {
 
-// Runs the work or, while the stream is captured, keeps it.
-void launch(cuda::Stream stream, std::function<void()> work);
+// Runs the work or, while the stream is captured, keeps it. `operation`: what a recording writes down.
+void launch(cuda::Stream stream, std::function<void()> work, const std::string& operation = __builtin_FUNCTION());
+// An operation that the host has not got: it can be recorded, not run.
+void only_listed(const std::string& operation = __builtin_FUNCTION());
 
 std::vector<float> load(ElementType type, const void* from, std::int64_t count);
 // Rounds to nearest.

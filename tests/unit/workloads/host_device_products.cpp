@@ -16,11 +16,9 @@ namespace {
 
 class HostMatmul : public Matmul {
  public:
-  explicit HostMatmul(const MatmulShape& shape) : shape_(shape) {
-    if (shape.epilogue == Epilogue::kBiasGelu) throw std::invalid_argument("not used in training");
-  }
+  explicit HostMatmul(const MatmulShape& shape) : shape_(shape) {}
   void run(const MatmulOperands& operands, Stream stream) const override {
-    test::launch(stream, [=, shape = shape_] {
+    const auto work = [=, shape = shape_] {
       for (std::int64_t i = 0; i < shape.batch; ++i) {
         const auto place = [&](const void* from, std::int64_t elements, ElementType type) {
           return static_cast<const char*>(from) + i * elements * element_bytes(type);
@@ -29,11 +27,31 @@ class HostMatmul : public Matmul {
         multiply(shape, {place(operands.a, shape.m * shape.k, shape.operand_type),
                          place(operands.b, shape.k * shape.n, shape.operand_type), operands.bias, y});
       }
-    });
+    };
+    test::launch(stream, work, describe(shape_));
   }
 
  private:
+  static std::string describe(const MatmulShape& s) {
+    std::string text = "product";
+    for (const std::int64_t extent : {s.m, s.n, s.k})
+      text += " " + std::to_string(extent);
+    if (s.batch > 1) text += " of " + std::to_string(s.batch);
+    if (s.transpose_a) text += " ta";
+    if (!s.transpose_b) text += " nb";
+    if (s.epilogue == Epilogue::kBias) text += " +bias";
+    if (s.epilogue == Epilogue::kBiasGelu) text += " +bias+gelu";
+    if (s.accumulate) text += " +y";
+    if (s.normalize) text += " of normalized";
+    if (s.row_moments) text += " with moments";
+    if (s.normalize_result) text += " normalized";
+    if (s.result_type != s.operand_type) text += " to fp32";
+    return text;
+  }
   static void multiply(const MatmulShape& shape, const MatmulOperands& operands) {
+    if (shape.epilogue == Epilogue::kBiasGelu || shape.normalize || shape.row_moments || shape.normalize_result) {
+      throw std::invalid_argument("the host multiplies only as training does");
+    }
     const std::vector<float> a = test::load(shape.operand_type, operands.a, shape.m * shape.k);
     const std::vector<float> b = test::load(shape.operand_type, operands.b, shape.k * shape.n);
     std::vector<float> y(static_cast<std::size_t>(shape.m * shape.n));
@@ -65,6 +83,22 @@ MatmulLibrary::MatmulLibrary(const std::filesystem::path& /*cache_folder*/, cons
 MatmulLibrary::~MatmulLibrary() = default;
 const Matmul& MatmulLibrary::prepare(const MatmulShape& shape, Stream /*stream*/) {
   return state_->matmuls.try_emplace(shape, shape).first->second;
+}
+// What the GPU would decide by time goes one way here: a kernel that normalizes is always taken where it is asked for.
+MatmulPair MatmulLibrary::prepare_normalized_pair(const MatmulShape& first, const MatmulShape& second, Stream stream) {
+  MatmulPair pair;
+  MatmulShape shape = first;
+  shape.row_moments = true;
+  pair.first = &prepare(shape, stream);
+  shape = second;
+  shape.normalize = true;
+  pair.second = &prepare(shape, stream);
+  return pair;
+}
+const Matmul* MatmulLibrary::prepare_result_normalized(const MatmulShape& shape, Stream stream) {
+  MatmulShape normalized = shape;
+  normalized.normalize_result = true;
+  return &prepare(normalized, stream);
 }
 MatmulStatistics MatmulLibrary::statistics() const { return {static_cast<int>(state_->matmuls.size()), 0, 0}; }
 std::string MatmulLibrary::choices() const { return "host\n" + std::to_string(state_->matmuls.size()); }
