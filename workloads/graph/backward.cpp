@@ -1,6 +1,8 @@
 #include "workloads/graph/backward.h"
 
 #include <algorithm>
+#include <iterator>
+#include <ranges>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
@@ -139,8 +141,7 @@ class Backward {
   // With new gradients of `of` before `more`.
   void overwrite(std::vector<TensorId> in, const std::vector<TensorId>& of, const std::vector<TensorId>& more = {}) {
     std::vector<TensorId> out;
-    for (const TensorId id : of)
-      out.push_back(like(id));
+    std::ranges::transform(of, std::back_inserter(out), [this](TensorId id) { return like(id); });
     std::vector<TensorId> all = out;
     all.insert(all.end(), more.begin(), more.end());
     emit(std::move(in), std::move(all));
@@ -165,8 +166,8 @@ void add_backward(Graph& graph, const std::vector<std::string>& losses) {
   Backward backward(graph);
   for (const std::string& name : losses)
     backward.seed(name);
-  for (auto op = graph.forward.rbegin(); op != graph.forward.rend(); ++op)
-    backward.differentiate(*op);
+  for (const Op& op : std::ranges::reverse_view(graph.forward))
+    backward.differentiate(op);
 }
 
 }  // namespace swinscope

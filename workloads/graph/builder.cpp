@@ -47,10 +47,10 @@ TensorId GraphBuilder::activation(const std::string& path, std::vector<std::int6
   return activation(path, std::move(shape), graph_.type);
 }
 
-TensorId GraphBuilder::append(OpKind kind, const std::string& path, OpShape shape, std::vector<TensorId> in,
+TensorId GraphBuilder::append(OpKind kind, const std::string& path, const OpShape& shape, std::vector<TensorId> in,
                               std::vector<TensorId> out) {
   const TensorId first = out.front();
-  graph_.forward.push_back({kind, false, path, std::move(shape), std::move(in), std::move(out), section_});
+  graph_.forward.push_back({kind, false, path, shape, std::move(in), std::move(out), section_});
   return first;
 }
 

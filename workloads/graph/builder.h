@@ -74,7 +74,7 @@ class GraphBuilder {
   TensorId activation(const std::string& path, std::vector<std::int64_t> shape, DataType type);
   TensorId like(const std::string& path, TensorId x) { return activation(path, graph_.at(x).shape); }
   // Appends the op; returns the first of `out`.
-  TensorId append(OpKind kind, const std::string& path, OpShape shape, std::vector<TensorId> in,
+  TensorId append(OpKind kind, const std::string& path, const OpShape& shape, std::vector<TensorId> in,
                   std::vector<TensorId> out);
 
   Graph graph_;

@@ -2,6 +2,7 @@
 #include "workloads/graph/graph.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -26,8 +27,7 @@ using testing::IsEmpty;
 
 std::vector<std::string> paths_of(const std::vector<Op>& ops) {
   std::vector<std::string> paths;
-  for (const Op& op : ops)
-    paths.push_back(op.path);
+  std::ranges::transform(ops, std::back_inserter(paths), &Op::path);
   return paths;
 }
 
@@ -117,7 +117,7 @@ TEST(MemoryPlan, NoValueIsOverwrittenBeforeItIsRead) {
 // layer's 4 x; beside them what stays: the outputs of stem, stages and final norm.
 TEST(MemoryPlan, InferenceTakesWhatItsWidestLayerTakes) {
   const Graph graph = build_model(find_model("swin_tiny"), 1, {}, DataType::kFp32);
-  const std::int64_t map = 56 * 56 * 96 * 4;
+  const std::int64_t map = std::int64_t{56} * 56 * 96 * 4;
   const std::int64_t kept = map + map + map / 2 + map / 4 + map / 8 + map / 8;
   const std::int64_t planned = plan_memory(graph).bytes;
   EXPECT_GE(planned, 5 * map + map);  // the hidden layer, the branch's input or result, the stem that stays

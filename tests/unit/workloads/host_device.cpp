@@ -31,6 +31,7 @@ namespace test {
 namespace {
 
 HostDeviceCounts counts;
+cuda::DeviceInfo gpu = {.name = "host memory"};
 std::optional<std::vector<std::string>> recorded;  // while there is a recording
 
 std::uint16_t to_half(float value) {
@@ -71,10 +72,8 @@ HostDeviceRecording::HostDeviceRecording() { recorded.emplace(); }
 HostDeviceRecording::~HostDeviceRecording() { recorded.reset(); }
 std::vector<std::string> HostDeviceRecording::take() { return std::exchange(*recorded, {}); }
 
-void only_listed(const std::string& operation) {
-  if (!recorded) throw std::logic_error("the host has no " + operation);
-  recorded->push_back(operation);
-}
+bool is_recording() { return recorded.has_value(); }
+void set_host_gpu(const cuda::DeviceInfo& info) { gpu = info; }
 
 void launch(cuda::Stream stream, std::function<void()> work, const std::string& operation) {
   if (recorded) return recorded->push_back(operation);
@@ -147,7 +146,7 @@ void copy(void* to, const void* from, std::int64_t bytes, Stream stream) {
 }  // namespace
 
 int device_count() { return 1; }
-DeviceInfo device_info() { return {.name = "host memory"}; }
+DeviceInfo device_info() { return test::gpu; }
 std::int64_t free_memory() { return 0; }
 void use_device(int /*number*/) {}
 std::string device_unique_id() { return "host memory"; }

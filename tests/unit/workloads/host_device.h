@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/device.h"
+
 namespace swinscope::test {
 
 // So far, of the whole program.
@@ -16,6 +18,9 @@ struct HostDeviceCounts {
   std::int64_t waits = 0;  // of the host for an event or a stream
 };
 HostDeviceCounts host_device_counts();
+
+// The GPU that this device is taken for: so are the kernels chosen. At first one that has no kernels of its own.
+void set_host_gpu(const cuda::DeviceInfo& gpu);
 
 // While one lives, nothing runs and memory is reserved only: what is launched is written down, by its function's name
 // (products and convolutions with their shapes). So the operations of any model can be listed anywhere.

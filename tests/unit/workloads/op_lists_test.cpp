@@ -74,15 +74,15 @@ class Lister {
       const std::string block = block_of(lines_[i].path);
       if (block.empty()) {
         if (lines_[i].path.empty()) known.clear();
-        text += lines_[i].path + (lines_[i].path.empty() ? "" : " ") + lines_[i].what + "\n";
+        text += fmt::format("{}{}{}\n", lines_[i].path, lines_[i].path.empty() ? "" : " ", lines_[i].what);
         ++i;
         continue;
       }
       std::string body;
       for (; i < lines_.size() && block_of(lines_[i].path) == block; ++i)
-        body += "  " + lines_[i].path.substr(block.size() + 1) + " " + lines_[i].what + "\n";
+        body += fmt::format("  {} {}\n", lines_[i].path.substr(block.size() + 1), lines_[i].what);
       const auto [found, is_new] = known.try_emplace(block.substr(0, block.find('.')) + body, block);
-      text += is_new ? block + "\n" + body : block + " as " + found->second + "\n";
+      text += is_new ? fmt::format("{}\n{}", block, body) : fmt::format("{} as {}\n", block, found->second);
     }
     return text;
   }
