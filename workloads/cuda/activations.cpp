@@ -1,7 +1,5 @@
 #include "workloads/cuda/activations.h"
 
-#include "kernels/normalized_product.h"
-
 namespace swinscope {
 namespace {
 
@@ -26,8 +24,6 @@ ActivationSizes activation_sizes(const SwinConfig& config, std::int64_t batch, c
     sizes.stream = std::max(sizes.stream, tokens * shape.width);
     sizes.token = std::max(sizes.token, rows * shape.width);
     sizes.wide = std::max(sizes.wide, kMlpRatio * rows * shape.width);
-    if (features.normfold)
-      sizes.moment_bytes = std::max(sizes.moment_bytes, cuda::row_moment_bytes(tokens, shape.width));
     if (!features.attention) {
       const std::int64_t padded = (area + 7) / 8 * 8;
       sizes.heads = std::max(sizes.heads, 4 * windows * padded * shape.width);
@@ -43,7 +39,7 @@ ActivationSizes activation_sizes(const SwinConfig& config, std::int64_t batch, c
 std::int64_t ActivationSizes::bytes(ElementType type) const {
   const std::int64_t elements =
       images + columns + 2 * stream + token_buffers * token + wide + heads + scores + pooled + logits;
-  return elements * element_bytes(type) + (scores + norms + logits) * element_bytes(ElementType::kFp32) + moment_bytes;
+  return elements * element_bytes(type) + (scores + norms + logits) * element_bytes(ElementType::kFp32);
 }
 
 Activations::Activations(const ActivationSizes& sizes, ElementType type) {
@@ -62,16 +58,14 @@ Activations::Activations(const ActivationSizes& sizes, ElementType type) {
   scores = of_floats(sizes.scores);
   probabilities = of_type(sizes.scores);
   norms = of_floats(sizes.norms);
-  moments = cuda::DeviceBuffer(sizes.moment_bytes);
   pooled = of_type(sizes.pooled);
   logits = of_type(sizes.logits);
   float_logits = of_floats(sizes.logits);
 }
 
 void Activations::poison(cuda::Stream stream) {
-  for (cuda::DeviceBuffer* buffer :
-       {&columns, &streams[0], &streams[1], &tokens[0], &tokens[1], &tokens[2], &tokens[3], &wide, &heads, &scores,
-        &probabilities, &norms, &moments, &pooled, &logits, &float_logits}) {
+  for (cuda::DeviceBuffer* buffer : {&columns, &streams[0], &streams[1], &tokens[0], &tokens[1], &tokens[2], &tokens[3],
+                                     &wide, &heads, &scores, &probabilities, &norms, &pooled, &logits, &float_logits}) {
     buffer->poison(stream);
   }
 }

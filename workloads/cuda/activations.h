@@ -18,11 +18,10 @@ struct ActivationSizes {
   std::int64_t stream = 0;   // [tokens, C], twice: the residual stream before and after a merging
   std::int64_t token = 0;    // [rows, C]: rows include the windows' padding where windows are copied
   std::int64_t token_buffers = 0;
-  std::int64_t wide = 0;          // [rows, 4C]: qkv, hidden
-  std::int64_t heads = 0;         // q, k, v and the attended values of all windows' heads; attention step by step only
-  std::int64_t scores = 0;        // fp32, and again as probabilities
-  std::int64_t norms = 0;         // fp32, of q and of k
-  std::int64_t moment_bytes = 0;  // of the residual stream's rows, where products hand them over
+  std::int64_t wide = 0;    // [rows, 4C]: qkv, hidden
+  std::int64_t heads = 0;   // q, k, v and the attended values of all windows' heads; attention step by step only
+  std::int64_t scores = 0;  // fp32, and again as probabilities
+  std::int64_t norms = 0;   // fp32, of q and of k
   std::int64_t pooled = 0;
   std::int64_t logits = 0;  // and again in fp32
 
@@ -38,7 +37,7 @@ struct Activations {
   cuda::DeviceBuffer images, columns;
   std::array<cuda::DeviceBuffer, 2> streams;
   std::array<cuda::DeviceBuffer, 4> tokens;
-  cuda::DeviceBuffer wide, heads, scores, probabilities, norms, moments, pooled, logits, float_logits;
+  cuda::DeviceBuffer wide, heads, scores, probabilities, norms, pooled, logits, float_logits;
 };
 
 }  // namespace swinscope

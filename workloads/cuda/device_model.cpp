@@ -54,8 +54,6 @@ DeviceMemoryNeed device_memory_need(const SwinConfig& config, const DeviceModelO
   DeviceMemoryNeed need;
   // In fp32 first, while they are converted.
   need.fixed = parameters * (element_bytes(type) + element_bytes(ElementType::kFp32)) + kDeviceReserve;
-  // Weights with a normalization's scale stand beside those without.
-  if (config.version == SwinVersion::kV1 && options.features.normfold) need.fixed += parameters * element_bytes(type);
   need.per_image = activation_sizes(config, 1, options.features).bytes(type);
   return need;
 }
@@ -102,21 +100,15 @@ struct DeviceModel::State {
         library(options.algorithm_folder, tunes(options) ? "pass" : ""),
         weights(store, type, stream.get()),
         activations(activation_sizes(config, batch, options.features), type) {
-    const auto build = [&] {
-      weights.begin_derived();
-      ModelBuilder builder(config, batch, options, weights, activations, library, stream.get(), cuda::device_info());
-      steps = builder.build();
-      weights.end_derived();
-    };
-    build();
-    if (tunes(options) && library.statistics().timed > 0) tune(build, options.tune_seconds);
+    ModelBuilder builder(config, batch, options, weights, activations, library, stream.get(), cuda::device_info());
+    steps = builder.build();
+    if (tunes(options) && library.statistics().timed > 0) tune(options.tune_seconds);
     library.finish_tuning();
     if (options.features.graph) capture_pass(steps, stream.get(), graph);
     cuda::synchronize(stream.get());
   }
 
-  template <typename Build>
-  void tune(const Build& build, double seconds) {
+  void tune(double seconds) {
     const auto begun = std::chrono::steady_clock::now();
     cuda::fill_random(images, type, 1, activations.images.data(), stream.get());
     run_unannotated(steps, stream.get());  // which loads the kernels
@@ -124,10 +116,7 @@ struct DeviceModel::State {
     time_as_graph(steps, stream.get());  // the clocks rise
     PassTrials trials;
     trials.open = [&] { return library.open_choices(); };
-    trials.use = [&](const cuda::MatmulChoice& choice, int way) {
-      library.use(choice, way);
-      if (choice.is_pair) build();
-    };
+    trials.use = [&](const cuda::MatmulChoice& choice, int way) { library.use(choice, way); };
     trials.milliseconds = [&] { return time_as_graph(steps, stream.get()); };
     trials.over = [&] {
       return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count() >= seconds;

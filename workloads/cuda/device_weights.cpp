@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "kernels/convert.h"
-#include "kernels/normalized_product.h"
 
 namespace swinscope {
 
@@ -36,38 +35,6 @@ const float* DeviceWeights::find_floats(const std::string& name) {
   return static_cast<const float*>(memory);
 }
 
-DeviceWeights::Folded DeviceWeights::fold(const std::string& norm, const std::string& linear) {
-  const auto upload = [&](const std::string& name) {
-    const ParameterInfo& tensor = store_->layout().find(name);
-    cuda::DeviceBuffer floats(tensor.count * element_bytes(ElementType::kFp32));
-    cuda::copy_to_device(floats.data(), store_->values().data() + tensor.offset, floats.bytes(), stream_);
-    return floats;
-  };
-  const ParameterInfo& weight = store_->layout().find(linear + ".weight");
-  const std::int64_t outputs = store_->layout().find(linear + ".bias").count;
-  const cuda::DeviceBuffer floats[] = {upload(linear + ".weight"), upload(linear + ".bias"), upload(norm + ".weight"),
-                                       upload(norm + ".bias")};
-  const auto values = [&](int i) { return static_cast<const float*>(floats[i].data()); };
-  void* const folded = reserve(weight.count * element_bytes(type_));
-  auto* const corrections = static_cast<float*>(reserve(2 * outputs * element_bytes(ElementType::kFp32)));
-  cuda::fold_normalization(weight.count / outputs, outputs, type_,
-                           {values(0), values(1), values(2), values(3), folded, corrections}, stream_);
-  cuda::synchronize(stream_);
-  return {folded, corrections};
-}
-
-void* DeviceWeights::reserve(std::int64_t bytes) {
-  const auto known = std::ranges::find(spare_, bytes, &cuda::DeviceBuffer::bytes);
-  if (known == spare_.end()) return extra_.emplace_back(bytes).data();
-  extra_.splice(extra_.end(), spare_, known);
-  return extra_.back().data();
-}
-
-void DeviceWeights::begin_derived() { spare_.splice(spare_.end(), extra_); }
-
-void DeviceWeights::end_derived() {
-  cuda::synchronize(stream_);
-  spare_.clear();
-}
+void* DeviceWeights::reserve(std::int64_t bytes) { return extra_.emplace_back(bytes).data(); }
 
 }  // namespace swinscope

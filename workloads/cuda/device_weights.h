@@ -23,25 +23,15 @@ class DeviceWeights {
   Range range(const std::string& first, const std::string& last) const;
   // The same parameter in fp32, in memory of its own: position tables are used at full precision.
   const float* find_floats(const std::string& name);
-  // A linear layer whose normalization is folded into it (normalized_product.h).
-  struct Folded {
-    const void* weight;
-    const float* corrections;
-  };
-  Folded fold(const std::string& norm, const std::string& linear);
   // Memory that lives as long as the weights, for what is computed from them.
   void* reserve(std::int64_t bytes);
-  // Between these reserve() and what calls it may give out the memory of the time before again; what it did not is
-  // freed in the end, when the GPU has done its work.
-  void begin_derived();
-  void end_derived();
 
  private:
   const ParameterStore<float>* store_;
   ElementType type_;
   cuda::Stream stream_;
   cuda::DeviceBuffer values_;
-  std::list<cuda::DeviceBuffer> extra_, spare_;
+  std::list<cuda::DeviceBuffer> extra_;
 };
 
 }  // namespace swinscope

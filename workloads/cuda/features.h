@@ -13,8 +13,6 @@ struct Features {
   bool prebias = false;    // inference: position bias of all pairs of tokens computed once, not in each pass
   bool qkvbias = false;    // bias of the qkv projection within its product
   bool layernorm = false;  // normalization in one pass; with V2's residual sum and V1's patch merging
-  // Inference, V1: normalization before qkv and fc1 left to the products before and after it, where that is faster.
-  bool normfold = false;
   // Inference: normalization of a product's result within that product, where that is faster. V2: after proj, fc2 and
   // merging; after patch embedding.
   bool postnorm = false;

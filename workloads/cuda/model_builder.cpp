@@ -76,12 +76,7 @@ std::vector<DeviceStep> ModelBuilder::build() {
     for (int index = 0; index < shape.depth; ++index) {
       const Block block = block_of(shape, stage, index, x);
       attention_half(block);
-      if (index + 1 < shape.depth) {
-        const Block next = block_of(shape, stage, index + 1, x);
-        mlp_half(block, &next);
-      } else {
-        mlp_half(block, nullptr);
-      }
+      mlp_half(block);
     }
     if (stage + 1 == config_.stages) break;
     merging(stage, activations_.streams.at(current).data(), activations_.streams.at(1 - current).data());
@@ -123,29 +118,6 @@ void ModelBuilder::linear(const Linear& linear, const void* x, const void* weigh
   step(linear.path + ".bias", OperationClass::kElementwise, bias_forward_cost(bias_shape, element_),
        {linear.rows, linear.outputs}, {linear.rows, linear.outputs},
        [=, type = type_](cuda::Stream stream) { cuda::bias_forward(bias_shape, type, y, bias, y, stream); });
-}
-
-void ModelBuilder::linear_before(const Linear& linear, const Linear& next, const void* y, const void* weight, void* x) {
-  cuda::MatmulPair pair;
-  if (options_.features.normfold && options_.features.layernorm && next.bias_in_product) {
-    pair = library_.prepare_normalized_pair(shape_of(linear), shape_of(next), stream_);
-  }
-  folded_ = pair.second;
-  if (pair.first == nullptr) return this->linear(linear, y, weight, x);
-  cuda::MatmulOperands operands{y, weight, linear.bias, x};
-  operands.row_moments = static_cast<float*>(activations_.moments.data());
-  product(linear, *pair.first, operands);
-}
-
-bool ModelBuilder::folded_linear(const Linear& linear, const std::string& norm, const std::string& name, const void* x,
-                                 void* y) {
-  const cuda::Matmul* const matmul = std::exchange(folded_, nullptr);
-  if (matmul == nullptr) return false;
-  const DeviceWeights::Folded folded = weights_.fold(norm, name);
-  cuda::MatmulOperands operands{x, folded.weight, nullptr, y, folded.corrections};
-  operands.moments = static_cast<const float*>(activations_.moments.data());
-  product(linear, *matmul, operands);
-  return true;
 }
 
 bool ModelBuilder::normalized_rows(const Linear& linear, const std::string& norm, const std::string& name,
@@ -303,8 +275,7 @@ void ModelBuilder::attention_half(const Block& block) {
   } else if (has_narrow_qkv(block)) {
     narrow_qkv(block, qkv.bias, wide);
     attend(block, qkv.bias);
-  } else if (folded_linear(qkv, norm_name, qkv_name, block.x, wide) ||
-             normalized_rows(qkv, norm_name, qkv_name, block.x, wide)) {
+  } else if (normalized_rows(qkv, norm_name, qkv_name, block.x, wide)) {
     attend(block, qkv.bias);
   } else {
     const void* input = block.x;
@@ -337,14 +308,11 @@ void ModelBuilder::attention_half(const Block& block) {
     return;
   }
   const void* const weight = weights_.find(name + ".weight");
-  if (sum_in_product) {
-    linear_before(projection, fc1_of(block), activations_.tokens[1].data(), weight, block.x);
-    return;
-  }
   linear(projection, activations_.tokens[1].data(), weight, branch);
+  if (sum_in_product) return;
   if (!options_.features.window) out_of_windows(block, branch);
   if (v1()) {
-    if (!sum_in_product) add(block.path + ".residual1", block, block.x, side);
+    add(block.path + ".residual1", block, block.x, side);
   } else if (options_.features.layernorm) {
     norm(block.path + ".norm1", norm_name, norm_shape, side, block.x, block.x);
   } else {
@@ -354,7 +322,7 @@ void ModelBuilder::attention_half(const Block& block) {
 }
 
 // V1: x += fc2(GELU(fc1(LN(x)))). V2: x += LN(fc2(GELU(fc1(x)))).
-void ModelBuilder::mlp_half(const Block& block, const Block* next) {
+void ModelBuilder::mlp_half(const Block& block) {
   const std::int64_t width = block.stage.width;
   const std::int64_t hidden = kMlpRatio * width;
   const LayerNormShape norm_shape{block.tokens, width};
@@ -364,8 +332,7 @@ void ModelBuilder::mlp_half(const Block& block, const Block* next) {
   const std::string fc1_name = block.parameters + ".mlp.fc1";
   const Linear fc1 = fc1_of(block);
   if (has_narrow_mlp(block)) return v1() ? narrow_block_end(block) : narrow_mlp(block);
-  if (!folded_linear(fc1, norm_name, fc1_name, block.x, wide) &&
-      !normalized_rows(fc1, norm_name, fc1_name, block.x, wide)) {
+  if (!normalized_rows(fc1, norm_name, fc1_name, block.x, wide)) {
     if (v1()) {
       norm(block.path + ".norm2", norm_name, norm_shape, block.x, side, nullptr,
            weights_ahead(block, block.parameters + ".mlp.fc2.weight", block.next + ".weight"));
@@ -395,10 +362,6 @@ void ModelBuilder::mlp_half(const Block& block, const Block* next) {
     return;
   }
   const void* const weight = weights_.find(fc2_name + ".weight");
-  if (sum_in_product && next != nullptr && options_.features.window && !has_qkv_attention(*next)) {
-    linear_before(fc2, qkv_of(*next, qkv_bias(*next)), wide, weight, block.x);
-    return;
-  }
   linear(fc2, wide, weight, sum_in_product ? block.x : side);
   if (v1()) {
     if (!sum_in_product) add(block.path + ".residual2", block, block.x, side);

@@ -54,7 +54,7 @@ class ModelBuilder {
   void stem();
   Block block_of(const StageShape& stage, int stage_index, int index, void* x) const;
   void attention_half(const Block& block);
-  void mlp_half(const Block& block, const Block* next);
+  void mlp_half(const Block& block);
   void merging(int stage, const void* x, void* y);
   void head(const void* x);
 
@@ -63,11 +63,6 @@ class ModelBuilder {
   void product(const Linear& linear, const cuda::Matmul& matmul, cuda::MatmulOperands operands);
   Linear qkv_of(const Block& block, const void* bias) const;
   Linear fc1_of(const Block& block) const;
-  // V1: x += y W^T + b before `next`, whose normalization is left to the two products where that is wanted and faster.
-  void linear_before(const Linear& linear, const Linear& next, const void* y, const void* weight, void* x);
-  // Of the block's x, by the product that linear_before() chose; nothing happens where it chose none. `norm` and `name`
-  // are those of parameters.
-  bool folded_linear(const Linear& linear, const std::string& norm, const std::string& name, const void* x, void* y);
   // Of the block's x, many rows of it: the product that normalizes them itself, where there is one and it is wanted;
   // else nothing happens. `norm` and `name` are those of parameters.
   bool normalized_rows(const Linear& linear, const std::string& norm, const std::string& name, const void* x, void* y);
@@ -130,7 +125,6 @@ class ModelBuilder {
   cuda::DeviceInfo gpu_;  // that decides which fused kernels there are and pay
   std::vector<DeviceStep> steps_;
   Serpentine serpentine_;
-  const cuda::Matmul* folded_ = nullptr;  // the next product, where it normalizes by moments
 };
 
 }  // namespace swinscope

@@ -72,8 +72,7 @@ int measure_scenes(const InferOptions& options, const SwinConfig& config, const 
 }  // namespace
 
 DeviceSegmenterOptions segmenter_options(InferOptions& options) {
-  for (const char* const feature :
-       {"normfold", "postnorm", "weightsahead", "mlp", "normqkv", "normrows", "patchembed"}) {
+  for (const char* const feature : {"postnorm", "weightsahead", "mlp", "normqkv", "normrows", "patchembed"}) {
     if (std::ranges::find(options.with, feature) == options.with.end()) continue;
     throw WorkloadError(
         WorkloadErrorKind::kUsage, std::string("--with ") + feature + ": segmentation has no such feature",

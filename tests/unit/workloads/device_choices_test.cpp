@@ -58,20 +58,18 @@ TEST(Features, TheLadderIsCumulativeAndFeaturesCanBeTakenOut) {
   EXPECT_FALSE(features.gelu);
   EXPECT_FALSE(features.attention);
   EXPECT_EQ(describe(Features{}), "none");
-  EXPECT_EQ(
-      describe(features),
-      "prebias, qkvbias, layernorm, normfold, postnorm, weightsahead, mlp, normqkv, normrows, patchembed, serpentine, "
-      "cachehints, residual, adamw, window, graph");
+  EXPECT_EQ(describe(features),
+            "prebias, qkvbias, layernorm, postnorm, weightsahead, mlp, normqkv, normrows, patchembed, serpentine, "
+            "cachehints, residual, adamw, window, graph");
 }
 
 TEST(Features, OfAnotherUseAreTakenFromALevelAndRefusedByName) {
   const Features training = select_features(find_level("graph"), {}, {}, FeatureUse::kTraining);
   EXPECT_EQ(describe(training), "qkvbias, layernorm, serpentine, gelu, residual, adamw, window, attention, graph");
   const Features inference = select_features(find_level("graph"), {}, {}, FeatureUse::kInference);
-  EXPECT_EQ(
-      describe(inference),
-      "prebias, qkvbias, layernorm, normfold, postnorm, weightsahead, mlp, normqkv, normrows, patchembed, serpentine, "
-      "cachehints, gelu, residual, window, attention, qkvattention, graph");
+  EXPECT_EQ(describe(inference),
+            "prebias, qkvbias, layernorm, postnorm, weightsahead, mlp, normqkv, normrows, patchembed, serpentine, "
+            "cachehints, gelu, residual, window, attention, qkvattention, graph");
   EXPECT_THAT([] { select_features(find_level("fused"), {"prebias"}, {}, FeatureUse::kTraining); },
               testing::Throws<WorkloadError>(testing::Property(&WorkloadError::what, HasSubstr("prebias"))));
   EXPECT_THAT([] { select_features(find_level("fused"), {}, {"adamw"}, FeatureUse::kInference); },

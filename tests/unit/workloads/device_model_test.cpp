@@ -119,10 +119,7 @@ TEST_F(DeviceModelTest, WeightsFetchedAheadChangeNoBit) {
   const ModelReference reference = cpu_reference(find_model("swin_nano"), 1);
   const std::filesystem::path choices = choices_folder();
   const auto logits = [&](bool ahead) {
-    return logits_with(reference, choices, [&](Features& features) {
-      features.normfold = false;  // would leave no normalization that could fetch, if it were chosen
-      features.weightsahead = ahead;
-    });
+    return logits_with(reference, choices, [&](Features& features) { features.weightsahead = ahead; });
   };
   EXPECT_EQ(logits(false), logits(true));
 }
@@ -168,7 +165,6 @@ TEST_F(DeviceModelTest, OperationsInOneKernelGiveWhatTheyGiveApart) {
       DeviceModelOptions options;
       options.precision = Precision::kFp16;
       options.features = find_level("graph").features;
-      options.features.normfold = false;
       options.features.*c.feature = together;
       DeviceModel model(reference.config, reference.batch, options, *reference.store);
       const auto is_it = [&](const DeviceStep& step) { return step.name.path() == c.apart; };
@@ -216,7 +212,6 @@ TEST_F(DeviceModelTest, StepsCarryTheLayerPathsOfTheCpuModel) {
   DeviceModelOptions options;
   options.features = find_level("graph").features;
   // Within a product a normalization has no step of its own, and which product has one is a matter of timing.
-  options.features.normfold = false;
   options.features.postnorm = false;
   DeviceModel model(reference.config, 1, options, *reference.store);
   std::set<std::string> names;

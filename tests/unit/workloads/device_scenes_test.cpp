@@ -224,7 +224,7 @@ TEST_P(DeviceScenes, WhatItHasNotIsRefused) {
   };
   EXPECT_THAT(refusal([](InferOptions& options) { options.gelu = "tanh"; }), HasSubstr("--gelu tanh"));
   EXPECT_THAT(refusal([](InferOptions& options) { options.with = {"postnorm"}; }), HasSubstr("--with postnorm"));
-  EXPECT_THAT(refusal([](InferOptions& options) { options.with = {"normfold"}; }), HasSubstr("--with normfold"));
+  EXPECT_THAT(refusal([](InferOptions& options) { options.with = {"postnorm"}; }), HasSubstr("--with postnorm"));
   EXPECT_THAT(refusal([](InferOptions& options) { options.tune_seconds = 5.0; }), HasSubstr("--tune-seconds"));
   EXPECT_THAT(refusal([](InferOptions& options) { options.with = {"adamw"}; }), HasSubstr("'adamw'"));
   EXPECT_THAT(refusal([](InferOptions& options) { options.level = "top"; }), HasSubstr("unknown level 'top'"));
