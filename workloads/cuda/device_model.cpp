@@ -8,12 +8,12 @@
 
 #include "kernels/check.h"
 #include "kernels/convert.h"
-#include "workloads/cuda/activations.h"
+#include "workloads/cuda/element_type.h"
 #include "workloads/cuda/memory_fit.h"
-#include "workloads/cuda/model_builder.h"
 #include "workloads/cuda/pass_tuner.h"
 #include "workloads/cuda/step_launcher.h"
 #include "workloads/error.h"
+#include "workloads/execute/cuda_backend.h"
 
 namespace swinscope {
 namespace {
@@ -54,7 +54,7 @@ DeviceMemoryNeed device_memory_need(const SwinConfig& config, const DeviceModelO
   DeviceMemoryNeed need;
   // In fp32 first, while they are converted.
   need.fixed = parameters * (element_bytes(type) + element_bytes(ElementType::kFp32)) + kDeviceReserve;
-  need.per_image = activation_sizes(config, 1, options.features).bytes(type);
+  need.per_image = device_activation_bytes(config, 1, options);
   return need;
 }
 
@@ -99,9 +99,9 @@ struct DeviceModel::State {
         outputs(batch * config.classes),
         library(options.algorithm_folder, tunes(options) ? "pass" : ""),
         weights(store, type, stream.get()),
-        activations(activation_sizes(config, batch, options.features), type) {
-    ModelBuilder builder(config, batch, options, weights, activations, library, stream.get(), cuda::device_info());
-    steps = builder.build();
+        float_logits(outputs * element_bytes(ElementType::kFp32)),
+        backend(config, batch, options, weights, library, stream.get(), cuda::device_info()),
+        steps(backend.steps()) {
     if (tunes(options) && library.statistics().timed > 0) tune(options.tune_seconds);
     library.finish_tuning();
     if (options.features.graph) capture_pass(steps, stream.get(), graph);
@@ -110,7 +110,7 @@ struct DeviceModel::State {
 
   void tune(double seconds) {
     const auto begun = std::chrono::steady_clock::now();
-    cuda::fill_random(images, type, 1, activations.images.data(), stream.get());
+    cuda::fill_random(images, type, 1, backend.images(), stream.get());
     run_unannotated(steps, stream.get());  // which loads the kernels
     cuda::synchronize(stream.get());
     time_as_graph(steps, stream.get());  // the clocks rise
@@ -130,8 +130,9 @@ struct DeviceModel::State {
   cuda::OwnedStream stream;
   cuda::MatmulLibrary library;
   DeviceWeights weights;
-  Activations activations;
-  std::vector<DeviceStep> steps;
+  cuda::DeviceBuffer float_logits;
+  CudaBackend backend;
+  const std::vector<DeviceStep>& steps;
   cuda::Graph graph;
   int exchanged = 0;
 };
@@ -148,8 +149,7 @@ void DeviceModel::set_images(std::span<const float> images) {
   require(static_cast<std::int64_t>(images.size()) == state_->images, "DeviceModel", "one batch of images is needed");
   const cuda::DeviceBuffer staging(state_->images * element_bytes(ElementType::kFp32));
   cuda::copy_to_device(staging.data(), images.data(), staging.bytes(), stream());
-  cuda::convert(state_->images, ElementType::kFp32, staging.data(), state_->type, state_->activations.images.data(),
-                stream());
+  cuda::convert(state_->images, ElementType::kFp32, staging.data(), state_->type, state_->backend.images(), stream());
   cuda::synchronize(stream());
 }
 
@@ -163,14 +163,17 @@ void DeviceModel::forward() {
 
 std::vector<float> DeviceModel::logits() {
   State& state = *state_;
-  cuda::convert(state.outputs, state.type, state.activations.logits.data(), ElementType::kFp32,
-                state.activations.float_logits.data(), stream());
+  cuda::convert(state.outputs, state.type, state.backend.logits(), ElementType::kFp32, state.float_logits.data(),
+                stream());
   std::vector<float> values(static_cast<std::size_t>(state.outputs));
-  cuda::copy_to_host(values.data(), state.activations.float_logits.data(), state.outputs * 4, stream());
+  cuda::copy_to_host(values.data(), state.float_logits.data(), state.outputs * 4, stream());
   return values;
 }
 
-void DeviceModel::poison_activations() { state_->activations.poison(stream()); }
+void DeviceModel::poison_activations() {
+  state_->backend.poison(stream());
+  state_->float_logits.poison(stream());
+}
 
 cuda::Stream DeviceModel::stream() const { return state_->stream.get(); }
 std::span<const DeviceStep> DeviceModel::steps() const { return state_->steps; }

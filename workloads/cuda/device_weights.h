@@ -15,12 +15,12 @@ class DeviceWeights {
  public:
   DeviceWeights(const ParameterStore<float>& store, ElementType type, cuda::Stream stream);
   const void* find(const std::string& name) const;
-  // Where two parameters are, and all between them.
   struct Range {
     const void* begin = nullptr;
     std::int64_t bytes = 0;
   };
-  Range range(const std::string& first, const std::string& last) const;
+  // Of those two and all between them, as much as is worth fetching before it is read; what is needed first.
+  Range ahead(const std::string& first, const std::string& last) const;
   // The same parameter in fp32, in memory of its own: position tables are used at full precision.
   const float* find_floats(const std::string& name);
   // Memory that lives as long as the weights, for what is computed from them.

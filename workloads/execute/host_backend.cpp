@@ -212,6 +212,8 @@ void HostBackend<T>::run_forward(const Op& op) {
     case OpKind::kTapFusion:
       copy_unless_shared(op.in[0], op.out[0]);
       return cpu::tap_fusion_forward<T>(op.as<TapFusionShape>(), i(1), i(2) + op.weight_offset, out(op, 1), y);
+    default:
+      throw std::logic_error("HostBackend: an op for devices: " + op.path);
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "workloads/passes/hoist_constants.h"
+
 namespace swinscope {
 namespace {
 
@@ -12,6 +14,12 @@ const SwinConfig& checked(const SwinConfig& config, std::int64_t batch) {
   return config;
 }
 
+Graph graph_of(const SwinConfig& config, std::int64_t batch, const ModelOptions& options, DataType type, int ranks) {
+  Graph graph = build_model(config, batch, options, type, ranks);
+  if (!options.training) hoist_constants(graph);
+  return graph;
+}
+
 }  // namespace
 
 template <typename T>
@@ -19,8 +27,8 @@ HostModel<T>::HostModel(const SwinConfig& config, std::int64_t batch, const Mode
                         ParameterStore<T>& store, Communicator* communicator)
     : training_(options.training),
       depth_(training_ ? options.drop_path : 0.0, block_count(checked(config, batch)), batch, options.seed),
-      backend_(build_model(config, batch, options, sizeof(T) == sizeof(double) ? DataType::kFp64 : DataType::kFp32,
-                           communicator == nullptr ? 1 : communicator->size()),
+      backend_(graph_of(config, batch, options, sizeof(T) == sizeof(double) ? DataType::kFp64 : DataType::kFp32,
+                        communicator == nullptr ? 1 : communicator->size()),
                store, communicator) {
   for (int block = 0; block < block_count(config); ++block)
     for (const int half : {0, 1})

@@ -100,12 +100,15 @@ TensorId GraphBuilder::window_attention(const std::string& path, const WindowAtt
                 {activation(path, with_channels(at(qkv).shape, shape.channels())), lse});
 }
 
-TensorId GraphBuilder::position_bias(const std::string& path, const std::string& name,
-                                     const ContinuousBiasShape& shape) {
-  const TensorId weight1 = parameter(name + ".0.weight", {shape.hidden, 2}, false);
-  const TensorId bias1 = parameter(name + ".0.bias", {shape.hidden}, false);
-  const TensorId weight2 = parameter(name + ".2.weight", {shape.heads, shape.hidden}, false);
-  return append(OpKind::kPositionBias, path, shape, {weight1, bias1, weight2},
+PositionNetwork GraphBuilder::position_network(const std::string& name, const ContinuousBiasShape& shape) {
+  return {shape, parameter(name + ".0.weight", {shape.hidden, 2}, false),
+          parameter(name + ".0.bias", {shape.hidden}, false),
+          parameter(name + ".2.weight", {shape.heads, shape.hidden}, false)};
+}
+
+TensorId GraphBuilder::position_bias(const std::string& path, const PositionNetwork& network) {
+  const ContinuousBiasShape& shape = network.shape;
+  return append(OpKind::kPositionBias, path, shape, {network.weight1, network.bias1, network.weight2},
                 {activation(path, {shape.rows(), shape.heads}), activation(path, {shape.rows(), 2}),
                  activation(path, {shape.rows(), shape.hidden})});
 }

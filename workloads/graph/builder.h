@@ -21,6 +21,12 @@ struct ConvNorm {
   TensorId weight, gamma, beta, running_mean, running_variance;
 };
 
+// The parameters of the network that makes Swin V2's position bias: <name>.0.weight, <name>.0.bias and <name>.2.weight.
+struct PositionNetwork {
+  ContinuousBiasShape shape;
+  TensorId weight1, bias1, weight2;
+};
+
 class GraphBuilder {
  public:
   // ranks: that batches are normalized over.
@@ -50,8 +56,8 @@ class GraphBuilder {
   // qkv_bias is what padding holds, the projection of zeros.
   TensorId window_attention(const std::string& path, const WindowAttentionShape& shape, TensorId qkv, TensorId table,
                             TensorId qkv_bias, TensorId logit_scale);
-  // Swin V2's table from <name>.0.weight, <name>.0.bias and <name>.2.weight.
-  TensorId position_bias(const std::string& path, const std::string& name, const ContinuousBiasShape& shape);
+  PositionNetwork position_network(const std::string& name, const ContinuousBiasShape& shape);
+  TensorId position_bias(const std::string& path, const PositionNetwork& network);
   TensorId joint_bias(const std::string& path, TensorId q, TensorId v);
   TensorId patch_merge(const std::string& path, TensorId x);
   TensorId pool(const std::string& path, TensorId x);

@@ -1,18 +1,21 @@
 #include "workloads/graph/cost.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
+#include "kernels/bias.h"
 #include "kernels/channels.h"
 #include "kernels/gelu.h"
+#include "kernels/narrow_block.h"
+#include "kernels/normalized_rows.h"
+#include "kernels/qkv_attention.h"
 #include "kernels/relu.h"
 
 namespace swinscope {
 namespace {
 
-bool has(const std::vector<TensorId>& operands, std::size_t index) {
-  return index < operands.size() && operands[index] != kNoTensor;
-}
+bool has(const Op& op, std::size_t index) { return op.input(index) != kNoTensor; }
 
 OperationCost moved(std::int64_t read, std::int64_t written) { return {0, read, written}; }
 
@@ -28,29 +31,71 @@ OperationCost concat_cost(const Graph& graph, const Op& op, std::int64_t bytes) 
   return sum;
 }
 
+// Without a backward pass there are no LSE.
+OperationCost attention_cost(const Op& op, std::int64_t bytes) {
+  const auto& shape = op.as<WindowAttentionShape>();
+  OperationCost cost = window_attention_forward_cost(shape, bytes);
+  if (op.out[1] == kNoTensor) cost.bytes_written -= shape.grid.tokens() * shape.heads * bytes;
+  return cost;
+}
+
+OperationCost device_cost(const Graph& graph, const Op& op, std::int64_t bytes) {
+  const std::int64_t in = graph.at(op.in[0]).bytes();
+  const std::int64_t out = graph.at(op.out[0]).bytes();
+  const std::int64_t rows = graph.at(op.out[0]).rows();
+  const ElementType type = element_type_of(graph.type);
+  switch (op.kind) {
+    case OpKind::kPatchColumns:
+      return moved(in, out);
+    case OpKind::kBias:
+      return bias_forward_cost({rows, graph.at(op.out[0]).channels()}, bytes);
+    case OpKind::kWindowRoll:
+    case OpKind::kWindowPartition:
+    case OpKind::kWindowReverse:
+      return moved(in, out);
+    case OpKind::kExpandBias:
+      return moved(op.by_steps ? out : in, out);
+    case OpKind::kQkvAttention:
+      return cuda::qkv_attention_forward_cost(op.as<WindowAttentionShape>(), bytes);
+    case OpKind::kNormalizedRows:
+      return cuda::normalized_rows_cost(
+          {rows, graph.at(op.in[0]).channels(), graph.at(op.out[0]).channels(), op.gelu, type});
+    case OpKind::kNormalizedPatchEmbed:
+      return cuda::normalized_patch_embed_cost(op.as<PatchEmbedShape>(), bytes);
+    case OpKind::kNarrowQkv:
+      return cuda::narrow_qkv_cost({rows, type});
+    case OpKind::kNarrowMlp:
+      return cuda::narrow_mlp_cost({rows, type});
+    case OpKind::kNarrowBlockEnd:
+      return cuda::narrow_block_end_cost({rows, type});
+    default:
+      throw std::logic_error("cost_of: an op that nobody knows: " + op.path);
+  }
+}
+
 OperationCost forward_cost(const Graph& graph, const Op& op, std::int64_t bytes) {
   const std::int64_t count = graph.at(op.out[0]).count();
   switch (op.kind) {
     case OpKind::kPatchEmbed:
       return patch_embed_forward_cost(op.as<PatchEmbedShape>(), bytes);
     case OpKind::kLayerNorm:
-      return layernorm_forward_cost(op.as<LayerNormShape>(), bytes);
+      return layernorm_forward_cost(op.as<LayerNormShape>(), bytes) + moved(has(op, 3) ? count * bytes : 0, 0);
     case OpKind::kLinear:
-      return linear_forward_cost(op.as<LinearShape>(), bytes);
+      return linear_forward_cost(op.as<LinearShape>(), bytes) + moved(has(op, 3) ? count * bytes : 0, 0);
     case OpKind::kGelu:
       return gelu_forward_cost(count, bytes);
     case OpKind::kRelu:
       return relu_forward_cost(count, bytes);
     case OpKind::kResidual:
-      return residual_forward_cost(op.as<ResidualShape>(), has(op.in, 2), bytes);
+      return residual_forward_cost(op.as<ResidualShape>(), has(op, 2), bytes);
     case OpKind::kAdd:
       return add_into_cost(count, bytes);
     case OpKind::kZero:
       return moved(0, count * bytes);
     case OpKind::kWindowAttention:
-      return window_attention_forward_cost(op.as<WindowAttentionShape>(), bytes);
+      return attention_cost(op, bytes);
     case OpKind::kPositionBias:
-      return continuous_bias_forward_cost(op.as<ContinuousBiasShape>(), bytes);
+      return continuous_bias_forward_cost(op.as<ContinuousBiasShape>(), data_bytes(graph.at(op.out[0]).type));
     case OpKind::kJointBias:
       return moved(2 * graph.at(op.in[0]).bytes(), 2 * graph.at(op.in[0]).bytes());
     case OpKind::kPatchMerge:
@@ -71,13 +116,14 @@ OperationCost forward_cost(const Graph& graph, const Op& op, std::int64_t bytes)
     case OpKind::kGridPool:
       return adaptive_pool_forward_cost(op.as<AdaptivePoolShape>(), bytes);
     case OpKind::kResize:
-      return upsample_forward_cost(op.as<UpsampleShape>(), has(op.in, 1), bytes);
+      return upsample_forward_cost(op.as<UpsampleShape>(), has(op, 1), bytes);
     case OpKind::kConcat:
       return concat_cost(graph, op, bytes);
     case OpKind::kTapFusion:
       return tap_fusion_forward_cost(op.as<TapFusionShape>(), bytes);
+    default:
+      return device_cost(graph, op, bytes);
   }
-  return {};
 }
 
 OperationCost backward_cost(const Graph& graph, const Op& op, std::int64_t bytes) {
@@ -128,7 +174,13 @@ OperationClass class_of(OpKind kind) {
   switch (kind) {
     case OpKind::kLinear:
     case OpKind::kPositionBias:
+    case OpKind::kNormalizedRows:
+    case OpKind::kNormalizedPatchEmbed:
+    case OpKind::kNarrowQkv:
+    case OpKind::kNarrowMlp:
+    case OpKind::kNarrowBlockEnd:
       return OperationClass::kGemm;
+    case OpKind::kQkvAttention:
     case OpKind::kWindowAttention:
       return OperationClass::kAttention;
     case OpKind::kLayerNorm:
@@ -144,6 +196,11 @@ OperationClass class_of(OpKind kind) {
     case OpKind::kPatchMerge:
     case OpKind::kConcat:
     case OpKind::kJointBias:
+    case OpKind::kPatchColumns:
+    case OpKind::kWindowRoll:
+    case OpKind::kWindowPartition:
+    case OpKind::kWindowReverse:
+    case OpKind::kExpandBias:
       return OperationClass::kLayout;
     case OpKind::kAllReduce:
       return OperationClass::kCommunication;
@@ -158,19 +215,42 @@ ShapeExtents extents_of(const GraphTensor& tensor) {
   return extents;
 }
 
-// Of the forward pass.
-std::pair<ShapeExtents, ShapeExtents> named_extents(const Op& op) {
-  if (op.kind == OpKind::kLinear) {
-    const auto& shape = op.as<LinearShape>();
-    return {{shape.rows, shape.inputs}, {shape.rows, shape.outputs}};
+ShapeExtents rows_of(const GraphTensor& tensor) { return {tensor.rows(), tensor.channels()}; }
+
+// Of the forward pass: tokens as rows, maps and windows as they are.
+std::pair<ShapeExtents, ShapeExtents> extents_of(const Graph& graph, const Op& op) {
+  const GraphTensor& in = graph.at(op.in[0]);
+  const GraphTensor& out = graph.at(op.out[0]);
+  switch (op.kind) {
+    case OpKind::kWindowAttention:
+    case OpKind::kQkvAttention: {
+      const auto& shape = op.as<WindowAttentionShape>();
+      const ShapeExtents all = {shape.grid.window_count(), shape.heads, shape.grid.window_tokens(), shape.head_dim};
+      return {all, all};
+    }
+    case OpKind::kLayerNorm:
+      return {rows_of(out), rows_of(out)};
+    case OpKind::kNormalizedPatchEmbed:
+    case OpKind::kPatchMerge:
+      return {extents_of(in), rows_of(out)};
+    case OpKind::kPool:
+      return {{in.shape[0], in.rows() / in.shape[0], in.channels()}, rows_of(out)};
+    case OpKind::kJointBias:
+      return {{2, in.count()}, extents_of(out)};
+    case OpKind::kPositionBias:
+      return {{out.rows(), 2}, extents_of(out)};
+    case OpKind::kLinear:
+    case OpKind::kGelu:
+    case OpKind::kResidual:
+    case OpKind::kBias:
+    case OpKind::kNormalizedRows:
+    case OpKind::kNarrowQkv:
+    case OpKind::kNarrowMlp:
+    case OpKind::kNarrowBlockEnd:
+      return {rows_of(in), rows_of(out)};
+    default:
+      return {extents_of(in), extents_of(out)};
   }
-  if (op.kind == OpKind::kLayerNorm) {
-    const auto& shape = op.as<LayerNormShape>();
-    return {{shape.rows, shape.channels}, {shape.rows, shape.channels}};
-  }
-  const auto& shape = op.as<WindowAttentionShape>();
-  const ShapeExtents windows = {shape.grid.window_count(), shape.heads, shape.grid.window_tokens(), shape.head_dim};
-  return {windows, windows};
 }
 
 }  // namespace
@@ -181,13 +261,12 @@ OperationCost cost_of(const Graph& graph, const Op& op) {
 }
 
 OperationPayload payload_of(const Graph& graph, const Op& op, Precision precision) {
-  std::pair<ShapeExtents, ShapeExtents> extents;
-  if (op.kind == OpKind::kLinear || op.kind == OpKind::kLayerNorm || op.kind == OpKind::kWindowAttention) {
-    extents = named_extents(op);
-    if (op.backward) std::swap(extents.first, extents.second);
-  } else {
-    const TensorId from = op.in.empty() ? op.out[0] : op.backward ? op.in.back() : op.in[0];  // backward dy
-    extents = {extents_of(graph.at(from)), extents_of(graph.at(op.out[0]))};
+  const GraphTensor& out = graph.at(op.out[0]);
+  std::pair<ShapeExtents, ShapeExtents> extents = {rows_of(out), rows_of(out)};
+  if (!op.in.empty() && (!op.backward || op.kind == OpKind::kWindowAttention)) {
+    extents = extents_of(graph, op);
+  } else if (op.backward) {
+    extents.first = rows_of(graph.at(op.in.back()));  // of dy
   }
   return make_payload(cost_of(graph, op), class_of(op.kind), precision, extents.first, extents.second);
 }

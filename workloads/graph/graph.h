@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -71,6 +72,20 @@ enum class OpKind : std::uint8_t {
                        //   dy -> gradients of the parts
   kTapFusion,          // sum so far, x, weight -> sum, (taps)
                        //   x, weight, dy -> dx, dweight, (taps)
+  // What passes for devices put in the place of the above, inference only. Linear then also takes [an addend] and
+  // [gamma, beta] of a normalization of its result, LayerNorm [a residual].
+  kPatchColumns,          // images -> columns
+  kBias,                  // x, bias -> x + bias
+  kWindowRoll,            // x -> y; either way
+  kWindowPartition,       // x -> rows of windows
+  kWindowReverse,         // rows of windows -> x
+  kExpandBias,            // table -> bias of all pairs of tokens
+  kQkvAttention,          // x, [gamma, beta], weight, bias, pairs, [logit scale] -> attended
+  kNormalizedRows,        // x, gamma, beta, weight, bias -> linear(LN(x)), GELU of it where `gelu`
+  kNormalizedPatchEmbed,  // images, weight, bias, gamma, beta -> y
+  kNarrowQkv,             // x, gamma, beta, weight, bias -> qkv
+  kNarrowMlp,             // x, weight1, bias1, weight2, bias2, gamma, beta -> x + LN(fc2(GELU(fc1(x))))
+  kNarrowBlockEnd,        // attended, weight, bias, x, weight1, bias1, weight2, bias2, gamma, beta -> y
 };
 
 using OpShape = std::variant<std::monostate, PatchEmbedShape, LayerNormShape, LinearShape, ResidualShape,
@@ -85,11 +100,20 @@ struct Op {
   std::vector<TensorId> in, out;
   int section = 0;                 // of the model: backward, its gradients are final together
   std::int64_t weight_offset = 0;  // elements, where an op takes a slice of its weight's input channels
+  // On devices:
+  bool gelu = false;      // Linear, NormalizedRows: of the result, in its tanh form
+  bool by_steps = false;  // WindowAttention, ExpandBias: by a kernel for each of the framework's operations
+  bool windows = false;   // WindowAttention: rows stand window after window
+  bool undo = false;      // WindowRoll: back
+  std::optional<PatchMergeShape> gather = {};                // LayerNorm: of these pixels, gathered
+  TensorId ahead_first = kNoTensor, ahead_last = kNoTensor;  // LayerNorm: weights that are brought into the L2 cache
 
   template <typename Shape>
   const Shape& as() const {
     return std::get<Shape>(shape);
   }
+  // kNoTensor for one that is absent.
+  TensorId input(std::size_t index) const { return index < in.size() ? in[index] : kNoTensor; }
 };
 
 struct Graph {

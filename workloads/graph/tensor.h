@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/device.h"
+
 namespace swinscope {
 
 enum class DataType : std::uint8_t { kFp64, kFp32, kFp16, kBf16 };
@@ -15,6 +17,11 @@ enum class DataType : std::uint8_t { kFp64, kFp32, kFp16, kBf16 };
 constexpr std::int64_t data_bytes(DataType type) {
   if (type == DataType::kFp64) return 8;
   return type == DataType::kFp32 ? 4 : 2;
+}
+
+constexpr ElementType element_type_of(DataType type) {
+  if (type == DataType::kFp16) return ElementType::kFp16;
+  return type == DataType::kBf16 ? ElementType::kBf16 : ElementType::kFp32;
 }
 
 enum class TensorRole : std::uint8_t {

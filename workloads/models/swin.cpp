@@ -8,7 +8,6 @@
 
 #include "workloads/graph/backward.h"
 #include "workloads/models/model.h"
-#include "workloads/passes/hoist_constants.h"
 #include "workloads/stochastic_depth.h"
 
 namespace swinscope {
@@ -115,17 +114,22 @@ class Swin {
     const std::string path = b.path + ".attn";
     const std::string name = b.name + ".attn";
     TensorId logit_scale = kNoTensor, table = kNoTensor, bias = kOwnBias;
+    PositionNetwork network{};
     if (v1_) {
       table = g_.parameter(name + ".relative_position_bias_table", {bias_table_rows(window), b.stage.heads}, false);
     } else {
       logit_scale = g_.parameter(name + ".logit_scale", {b.stage.heads, 1, 1}, false);
       const TensorId q = g_.parameter(name + ".q_bias", {width}, false);
       const TensorId v = g_.parameter(name + ".v_bias", {width}, false);
-      table = g_.position_bias(path + ".bias", name + ".cpb_mlp", {window, b.stage.heads, kCpbHidden, {}});
+      network = g_.position_network(name + ".cpb_mlp", {window, b.stage.heads, kCpbHidden, {}});
       bias = g_.joint_bias(path + ".qkv.join", q, v);
     }
     const TensorId qkv = g_.linear(path + ".qkv", name + ".qkv", x, 3 * width, bias);
-    if (v1_) bias = g_.parameter(name + ".qkv.bias", {3 * width}, false);
+    if (v1_) {
+      bias = g_.parameter(name + ".qkv.bias", {3 * width}, false);
+    } else {
+      table = g_.position_bias(path + ".bias", network);
+    }
     const TensorId attended = g_.window_attention(path + ".window", shape, qkv, table, bias, logit_scale);
     return g_.linear(path + ".proj", name + ".proj", attended, width);
   }
@@ -155,9 +159,8 @@ Graph build_model(const SwinConfig& config, std::int64_t batch, const ModelOptio
     swin.classify(stages.back());
   }
   Graph graph = g.finish();
-  if (!options.training) {
-    hoist_constants(graph);
-  } else if (graph.find("auxiliary") != kNoTensor) {
+  if (!options.training) return graph;
+  if (graph.find("auxiliary") != kNoTensor) {
     add_backward(graph, {"logits", "auxiliary"});
   } else {
     add_backward(graph, {"logits"});

@@ -5,7 +5,7 @@
 
 namespace swinscope {
 
-void hoist_constants(Graph& graph) {
+void hoist_constants(Graph& graph, const std::function<bool(OpKind)>& wanted) {
   const auto is_constant = [&graph](TensorId id) {
     if (id == kNoTensor) return true;
     const TensorRole role = graph.at(id).role;
@@ -13,7 +13,7 @@ void hoist_constants(Graph& graph) {
   };
   std::vector<Op> rest;
   for (Op& op : graph.forward) {
-    if (!std::ranges::all_of(op.in, is_constant)) {
+    if (!wanted(op.kind) || !std::ranges::all_of(op.in, is_constant)) {
       rest.push_back(std::move(op));
       continue;
     }

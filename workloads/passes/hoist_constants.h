@@ -3,10 +3,14 @@
 // only: in training the parameters change with each step.
 #pragma once
 
+#include <functional>
+
 #include "workloads/graph/graph.h"
 
 namespace swinscope {
 
-void hoist_constants(Graph& graph);
+// Of the kinds that are `wanted`.
+void hoist_constants(
+    Graph& graph, const std::function<bool(OpKind)>& wanted = [](OpKind) { return true; });
 
 }  // namespace swinscope

@@ -23,6 +23,9 @@ struct Place {
 std::vector<std::size_t> overwritable(const Op& op) {
   switch (op.kind) {
     case OpKind::kLayerNorm:
+      if (op.gather) return {};
+      if (!op.backward && op.input(3) != kNoTensor) return {3, 0};
+      return {op.backward ? op.in.size() - 1 : 0};
     case OpKind::kGelu:
     case OpKind::kRelu:
     case OpKind::kBatchNorm:
@@ -31,6 +34,14 @@ std::vector<std::size_t> overwritable(const Op& op) {
       return op.backward ? std::vector<std::size_t>{1} : std::vector<std::size_t>{0, 1};
     case OpKind::kAdd:
       return {0, 1};
+    case OpKind::kBias:
+      return {0};
+    case OpKind::kLinear:
+      return op.input(3) == kNoTensor ? std::vector<std::size_t>{} : std::vector<std::size_t>{3};
+    case OpKind::kNarrowMlp:
+      return {0};
+    case OpKind::kNarrowBlockEnd:
+      return {3};
     case OpKind::kResize:
       return op.backward ? std::vector<std::size_t>{} : std::vector<std::size_t>{1};
     case OpKind::kTapFusion:
@@ -42,7 +53,8 @@ std::vector<std::size_t> overwritable(const Op& op) {
 
 class Planner {
  public:
-  explicit Planner(const Graph& graph) : graph_(graph), place_of_(graph.tensors.size()), places_(graph.tensors.size()) {
+  Planner(const Graph& graph, bool constants)
+      : graph_(graph), constants_(constants), place_of_(graph.tensors.size()), places_(graph.tensors.size()) {
     std::iota(place_of_.begin(), place_of_.end(), 0);
     for (const std::vector<Op>* list : {&graph.forward, &graph.backward})
       for (const Op& op : *list)
@@ -72,7 +84,8 @@ class Planner {
   bool is_planned(TensorId id) const {
     if (id == kNoTensor) return false;
     const TensorRole role = graph_.at(id).role;
-    return role == TensorRole::kActivation || role == TensorRole::kOutput || role == TensorRole::kConstant;
+    return role == TensorRole::kActivation || role == TensorRole::kOutput ||
+           (constants_ && role == TensorRole::kConstant);
   }
   Place& place(TensorId id) { return places_[place_of_[static_cast<std::size_t>(id)]]; }
 
@@ -127,6 +140,7 @@ class Planner {
   }
 
   const Graph& graph_;
+  bool constants_;
   std::vector<const Op*> ops_;
   std::vector<std::size_t> place_of_;  // by tensor
   std::vector<Place> places_;
@@ -134,6 +148,6 @@ class Planner {
 
 }  // namespace
 
-MemoryPlan plan_memory(const Graph& graph) { return Planner(graph).plan(); }
+MemoryPlan plan_memory(const Graph& graph, bool constants) { return Planner(graph, constants).plan(); }
 
 }  // namespace swinscope

@@ -16,7 +16,8 @@ struct MemoryPlan {
   std::int64_t bytes = 0;
 };
 
-// Of activations, outputs and constants. An op may write over an input that nothing reads later, where its kernel can.
-MemoryPlan plan_memory(const Graph& graph);
+// Of activations, outputs and, where wanted, constants. An op may write over an input that nothing reads later, where
+// its kernel can.
+MemoryPlan plan_memory(const Graph& graph, bool constants = true);
 
 }  // namespace swinscope

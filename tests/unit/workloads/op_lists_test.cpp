@@ -2,6 +2,7 @@
 // that are launched, listed without a GPU as an H200 would have them. op_lists/all.txt has a line with a hash of each
 // list, the other files are lists in full. A list that changes is written beside the build; SWINSCOPE_GOLDEN_UPDATE=1
 // writes what is kept.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -20,9 +21,10 @@
 #include "tests/unit/workloads/host_device.h"
 #include "workloads/cuda/device_segmenter.h"
 #include "workloads/cuda/device_trainer.h"
-#include "workloads/cuda/model_builder.h"
+#include "workloads/cuda/element_type.h"
 #include "workloads/cuda/trainer_setup.h"
 #include "workloads/cuda/training_builder.h"
+#include "workloads/execute/cuda_backend.h"
 
 namespace swinscope {
 namespace {
@@ -136,10 +138,9 @@ class OpLists : public testing::Test {
     options.features = features_for(FeatureUse::kInference, level.features);
     const ElementType type = element_type_of(options.precision);
     DeviceWeights weights(store, type, nullptr);
-    Activations activations(activation_sizes(config, batch, options.features), type);
     cuda::MatmulLibrary library({});
-    ModelBuilder builder(config, batch, options, weights, activations, library, nullptr, kH200);
-    lister.add("pass", builder.build());
+    const CudaBackend backend(config, batch, options, weights, library, nullptr, kH200);
+    lister.add("pass", backend.steps());
     keep(fmt::format("{} inference {} batch {}", config.name, level.name, batch), lister);
   }
 

@@ -1,0 +1,21 @@
+// The passes of inference in the order in which they run: what comes first takes what it can, and leaves the rest to
+// those behind it.
+#include "workloads/passes/hoist_constants.h"
+#include "workloads/passes/passes.h"
+
+namespace swinscope {
+
+void hoist(Graph& graph, const PassContext& context) {
+  hoist_constants(graph, [&](OpKind kind) {
+    return kind == OpKind::kJointBias ? context.features.qkvbias : context.features.prebias;
+  });
+}
+
+void optimize(Graph& graph, const PassContext& context) {
+  for (const auto pass : {lower, separate_biases, copy_windows, fuse_gather_norm, fuse_norm_residual, fuse_gelu,
+                          fuse_residual, fuse_narrow_block, fuse_qkv_attention, fuse_norm_gemm, fuse_patch_embed,
+                          fuse_gemm_norm, prefetch_weights, hoist})
+    pass(graph, context);
+}
+
+}  // namespace swinscope

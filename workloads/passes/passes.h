@@ -1,0 +1,53 @@
+// The optimizations of inference on a GPU, each a rewrite of the graph that leaves the function as it is: one file for
+// each, run in the order of ladder.cpp. A pass does nothing where its features are not wanted, the GPU has no kernel
+// for it, or the kernel is no faster there.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "kernels/matmul.h"
+#include "workloads/cuda/features.h"
+#include "workloads/graph/graph.h"
+#include "workloads/passes/rewrite.h"
+
+namespace swinscope {
+
+struct PassContext {
+  Features features;
+  bool tanh_gelu = false;  // GELU in its tanh form is as good
+  cuda::DeviceInfo gpu;
+  // Whether a product that normalizes its result is there and faster than two kernels.
+  std::function<bool(const Op& linear, bool accumulates)> normalizes_result;
+};
+
+// One kernel for each operation of the framework: patches as columns, attention with the bias of all pairs, biases
+// apart from products unless features have them inside.
+void lower(Graph& graph, const PassContext& context);
+void separate_biases(Graph& graph, const PassContext& context);
+// Without the feature window: maps are rolled and cut into windows by copies, and put together again.
+void copy_windows(Graph& graph, const PassContext& context);
+// A gathering of pixels within the normalization behind it (V1's merging); V2's residual sum within the normalization
+// before it.
+void fuse_gather_norm(Graph& graph, const PassContext& context);
+void fuse_norm_residual(Graph& graph, const PassContext& context);
+// GELU, and V1's residual sum, within the product before it.
+void fuse_gelu(Graph& graph, const PassContext& context);
+void fuse_residual(Graph& graph, const PassContext& context);
+// kernels/narrow_block.h, kernels/qkv_attention.h, kernels/normalized_rows.h, kernels/patch_embed.h.
+void fuse_narrow_block(Graph& graph, const PassContext& context);
+void fuse_qkv_attention(Graph& graph, const PassContext& context);
+void fuse_norm_gemm(Graph& graph, const PassContext& context);
+void fuse_patch_embed(Graph& graph, const PassContext& context);
+// A normalization within the product whose result it takes.
+void fuse_gemm_norm(Graph& graph, const PassContext& context);
+// Normalizations of few tokens bring weights into the L2 cache that later products read.
+void prefetch_weights(Graph& graph, const PassContext& context);
+// What follows from parameters alone is made once.
+void hoist(Graph& graph, const PassContext& context);
+
+// All of them, in order.
+void optimize(Graph& graph, const PassContext& context);
+
+}  // namespace swinscope
