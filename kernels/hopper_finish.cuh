@@ -8,30 +8,25 @@
 namespace swinscope::cuda::hopper {
 
 // After the bias. kNormalized: hopper_result.cuh.
-enum class Finish {
-  kPlain,
-  kGelu,
-  kResidual,
-  kResidualMoments,  // and leaves moments of what it stores: by one warp group a tile
-  kNormalized
-};
-constexpr bool adds_residual(Finish finish) {
-  return finish == Finish::kResidual || finish == Finish::kResidualMoments;
-}
+enum class Finish { kPlain, kGelu, kResidual, kNormalized };
 
 constexpr int kGroup = 128;  // threads of a warp group
 constexpr int kQuad = 4;     // lanes that have the same rows
 
+// Over the lanes that have the same rows; all of them must be here.
+__device__ inline float sum_over_quad(float value) {
+  const unsigned quad = 0xfU << (threadIdx.x % kWarp / kQuad * kQuad);
+  value += __shfl_xor_sync(quad, value, 1);
+  return value + __shfl_xor_sync(quad, value, 2);
+}
+
 template <typename T>
 struct Pointers {
   const T* bias;      // [n], or null
-  const T* residual;  // [m, n], read where adds_residual(), and with kNormalized where it is not null; may be y
+  const T* residual;  // [m, n], read with kResidual, and with kNormalized where it is not null; may be y
   T* y;
-  const float* corrections = nullptr;  // [2, n]: see normalized_product.h
-  const T* gamma = nullptr;            // [n], as beta: of kNormalized
+  const T* gamma = nullptr;  // [n], as beta: of kNormalized
   const T* beta = nullptr;
-  const float2* a_moments = nullptr;  // [m, k / 32]: of the rows of a, where they are normalized
-  float2* y_moments = nullptr;        // [m, n / 32]: of kResidualMoments
 };
 
 // 8 columns of a row that follow each other.

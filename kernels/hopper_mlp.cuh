@@ -39,7 +39,6 @@ template <typename T>
 struct MlpPlan : MlpSizes<T> {
   static constexpr Finish kFinish = Finish::kNormalized;
   static constexpr bool kNormalizes = true;
-  static constexpr bool kLeavesMoments = false;
 };
 
 // Shared memory and barriers.

@@ -9,7 +9,6 @@
 
 #include "kernels/early_launch.cuh"
 #include "kernels/hopper_finish.cuh"
-#include "kernels/hopper_moments.cuh"
 #include "kernels/hopper_product.h"
 #include "kernels/hopper_result.cuh"
 #include "kernels/wgmma.cuh"
@@ -33,7 +32,6 @@ struct Plan {
   static constexpr int kRows = kGroups * kGroupRows;
   static constexpr Finish kFinish = kFinish_;
   static constexpr bool kNormalizes = kFinish == Finish::kNormalized;
-  static constexpr bool kLeavesMoments = kFinish == Finish::kResidualMoments;
   static constexpr int kThreads = (1 + kGroups) * kGroup;
   static constexpr std::uint32_t kABytes = kRows * kStageRowBytes;
   static constexpr std::uint32_t kStageBytes = kABytes + kColumns * kStageRowBytes;
@@ -175,7 +173,7 @@ struct Place {
   bool adds;  // a residual
 
   __device__ Place(const Extents& e, const Pointers<T>& p, int row, int column, int t)
-      : parts((e.n - column) / 32), adds(adds_residual(P::kFinish) || p.residual != nullptr) {
+      : parts((e.n - column) / 32), adds(P::kFinish == Finish::kResidual || p.residual != nullptr) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const std::int64_t at = std::int64_t{row + 8 * half} * e.n + column + 8 * t;
@@ -193,7 +191,7 @@ struct Place {
 // place.
 template <typename P>
 struct Residual {
-  static constexpr bool kRead = adds_residual(P::kFinish) || P::kNormalizes;
+  static constexpr bool kRead = P::kFinish == Finish::kResidual || P::kNormalizes;
   static constexpr int kParts = P::kColumns / 32;
   static constexpr int kAhead = std::min(2, kParts);  // of 32 columns
   uint4 pieces[2][kAhead][2];
@@ -240,9 +238,6 @@ __device__ void finish_tile(const float (&sums)[P::kSums], const TileBias<P>& bi
       const uint4 packed = rounded<P::kFinish>(eight, typename P::T{});
       if (!place.has(part, half)) continue;
       *reinterpret_cast<uint4*>(place.y[half] + part * 32) = packed;
-      if constexpr (P::kLeavesMoments) {
-        store_moments(p.y_moments, place.y[half] - p.y + part * 32, moments_of(packed, typename P::T{}));
-      }
     }
   }
 }

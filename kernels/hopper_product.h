@@ -14,22 +14,17 @@ struct ProductForm {
   std::int64_t k = 0;
   ElementType type = ElementType::kFp16;  // kFp16 or kBf16
   bool gelu = false;                      // tanh form, after the bias
-  bool normalize = false;                 // the rows of a first, by their moments: normalized_product.h. No bias
   bool normalize_result = false;          // the rows of the product with its bias: with gamma and beta
-  bool row_moments = false;               // left beside y; with a residual
 };
 
 struct ProductPointers {
   const void* bias = nullptr;      // [n]; null: none
   const void* residual = nullptr;  // [m, n], added at the end; null: none. May be y
   void* y = nullptr;
-  const float* corrections = nullptr;  // [2, n]
-  const void* gamma = nullptr;         // [n], as beta
+  const void* gamma = nullptr;  // [n], as beta
   const void* beta = nullptr;
-  const float* a_moments = nullptr;  // [m, k / 32, 2]
-  float* y_moments = nullptr;        // [m, n / 32, 2]
-  bool backwards = false;            // rows from the last to the first: by the kernel for many rows
-  bool late = false;                 // lets the next kernel begin when the one before has ended, not at once
+  bool backwards = false;  // rows from the last to the first: by the kernel for many rows
+  bool late = false;       // lets the next kernel begin when the one before has ended, not at once
 };
 
 // How the copy engine finds a and b: made once for a form, a tile and two addresses.

@@ -8,7 +8,6 @@
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
 #include "kernels/hopper_product.h"
-#include "kernels/normalized_product.h"
 
 namespace swinscope::cuda::hopper {
 namespace {
@@ -88,10 +87,6 @@ bool fits(const ProductForm& form, int tile) {
   if (!offered() || tile < 0 || tile >= kTiles || form.type == ElementType::kFp32) return false;
   if (form.m <= 0 || form.n <= 0 || form.k <= 0 || form.n % 32 != 0 || form.k % 8 != 0) return false;
   const Tile& size = kTileSizes[tile];
-  if (form.normalize && (size.splits == 0 || form.k % kMomentColumns != 0 || form.k > kMostNormalizedColumns)) {
-    return false;
-  }
-  if (form.row_moments && size.rows != 64) return false;  // of one warp group
   if (form.normalize_result) {
     // Whole rows, of blocks that go by the tensor cores' 64 rows twice.
     const std::int64_t beside = form.n / size.columns;

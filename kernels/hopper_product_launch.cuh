@@ -60,14 +60,9 @@ void launch_plan(const ProductForm& form, const ProductMaps& maps, const Product
   const int tiles_m = ceil_div(form.m, P::kRows);
   extents.tiles_n = ceil_div(form.n, P::kColumns);
   extents.tiles = extents.tiles_n * tiles_m;
-  const Pointers<T> typed{static_cast<const T*>(pointers.bias),
-                          static_cast<const T*>(pointers.residual),
-                          static_cast<T*>(pointers.y),
-                          nullptr,
-                          static_cast<const T*>(pointers.gamma),
-                          static_cast<const T*>(pointers.beta),
-                          nullptr,
-                          reinterpret_cast<float2*>(pointers.y_moments)};
+  const Pointers<T> typed{static_cast<const T*>(pointers.bias), static_cast<const T*>(pointers.residual),
+                          static_cast<T*>(pointers.y), static_cast<const T*>(pointers.gamma),
+                          static_cast<const T*>(pointers.beta)};
   LaunchShape shape;
   int at_once = 0;
   if constexpr (P::kNormalizes) {
@@ -92,11 +87,6 @@ void launch_plan(const ProductForm& form, const ProductMaps& maps, const Product
 
 template <typename T, int kColumns, int kGroups>
 void launch_tile(const ProductForm& form, const ProductMaps& maps, const ProductPointers& pointers, Stream stream) {
-  if constexpr (kGroups == 1) {
-    if (pointers.y_moments != nullptr) {
-      return launch_plan<Plan<T, kColumns, kGroups, Finish::kResidualMoments>>(form, maps, pointers, stream);
-    }
-  }
   if (form.gelu) {
     launch_plan<Plan<T, kColumns, kGroups, Finish::kGelu>>(form, maps, pointers, stream);
   } else if (pointers.residual != nullptr) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/eviction.cuh"
-#include "kernels/hopper_moments.cuh"
+#include "kernels/hopper_finish.cuh"
 #include "kernels/layernorm.h"
 #include "kernels/wgmma.cuh"
 #include "kernels/window_attention_mma.cuh"

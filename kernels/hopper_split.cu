@@ -29,14 +29,8 @@ void launch_plan(const ProductForm& form, const Tile& tile, const ProductMaps& m
                              std::countr_zero(static_cast<unsigned>(tile.splits)),
                              tile.shares,
                              pointers.late};
-  const Pointers<T> typed{static_cast<const T*>(pointers.bias),
-                          static_cast<const T*>(pointers.residual),
-                          static_cast<T*>(pointers.y),
-                          pointers.corrections,
-                          nullptr,
-                          nullptr,
-                          reinterpret_cast<const float2*>(pointers.a_moments),
-                          reinterpret_cast<float2*>(pointers.y_moments)};
+  const Pointers<T> typed{static_cast<const T*>(pointers.bias), static_cast<const T*>(pointers.residual),
+                          static_cast<T*>(pointers.y)};
   LaunchShape shape;
   shape.grid = dim3(static_cast<unsigned>(split_blocks(form, tile)));
   shape.block = dim3(P::kThreads);
@@ -49,14 +43,8 @@ void launch_plan(const ProductForm& form, const Tile& tile, const ProductMaps& m
 template <typename T, int kColumns>
 void launch_columns(const ProductForm& form, const Tile& tile, const ProductMaps& maps, const ProductPointers& pointers,
                     Stream stream) {
-  if (form.normalize && form.gelu) {
-    launch_plan<SplitPlan<T, kColumns, Finish::kGelu, true>>(form, tile, maps, pointers, stream);
-  } else if (form.normalize) {
-    launch_plan<SplitPlan<T, kColumns, Finish::kPlain, true>>(form, tile, maps, pointers, stream);
-  } else if (form.gelu) {
+  if (form.gelu) {
     launch_plan<SplitPlan<T, kColumns, Finish::kGelu>>(form, tile, maps, pointers, stream);
-  } else if (pointers.y_moments != nullptr) {
-    launch_plan<SplitPlan<T, kColumns, Finish::kResidualMoments>>(form, tile, maps, pointers, stream);
   } else if (pointers.residual != nullptr) {
     launch_plan<SplitPlan<T, kColumns, Finish::kResidual>>(form, tile, maps, pointers, stream);
   } else {

@@ -11,18 +11,16 @@
 
 #include "kernels/early_launch.cuh"
 #include "kernels/hopper_finish.cuh"
-#include "kernels/hopper_moments.cuh"
 #include "kernels/hopper_product.h"
 #include "kernels/wgmma.cuh"
 
 namespace swinscope::cuda::hopper {
 
-template <typename T_, int kColumns_, Finish kFinish_, bool kNormalize_ = false>
+template <typename T_, int kColumns_, Finish kFinish_>
 struct SplitPlan {
   using T = T_;
   static constexpr int kColumns = kColumns_;
   static constexpr Finish kFinish = kFinish_;
-  static constexpr bool kNormalize = kNormalize_;  // the rows of a
   static constexpr int kRows = 64;
   static constexpr int kDepth = 64;  // of a stage: 128 bytes of each row
   static constexpr int kGroup = 128;
@@ -250,14 +248,12 @@ __device__ void consume_part(const SplitMemory<P>& memory, const SplitPart& part
 #pragma unroll
   for (int i = 0; i < P::kUnits / 2; ++i) {
     bias[i] = uint4{};
-    if (!P::kNormalize && p.bias != nullptr && column + i * 32 < e.n && (mine(2 * i) || mine(2 * i + 1))) {
+    if (p.bias != nullptr && column + i * 32 < e.n && (mine(2 * i) || mine(2 * i + 1))) {
       bias[i] = *reinterpret_cast<const uint4*>(p.bias + column + i * 32);
     }
   }
-  Corrections<P::kNormalize ? P::kUnits / 2 : 1> corrections;
-  if constexpr (P::kNormalize) corrections.fetch(p.corrections, column, e.n);
   wait_for_previous();
-  constexpr bool kRead = adds_residual(P::kFinish);
+  constexpr bool kRead = P::kFinish == Finish::kResidual;
   uint4 residual[kRead ? P::kUnits : 1];
   if constexpr (kRead) {
 #pragma unroll
@@ -267,29 +263,16 @@ __device__ void consume_part(const SplitMemory<P>& memory, const SplitPart& part
     }
   }
 
-  RowMoments moments;
-  if constexpr (P::kNormalize) moments.fetch(p.a_moments, row, e.m, e.k);
-
   float sums[P::kSums];
   multiply_part<P>(memory, part, e, sums);
   if (e.splits > 1) exchange_sums<P>(memory, e, part, thread, sums);
-  float mean[2];
-  float rstd[2];
-  if constexpr (P::kNormalize) moments.finish(mean, rstd);
 #pragma unroll
   for (int unit = 0; unit < P::kUnits; ++unit) {
     if (!exists(unit)) continue;
     Eight eight = total_of<P>(memory, e, unit, thread, sums);
-    if constexpr (P::kNormalize) {
-      corrections.apply(eight, unit / 2, mean[unit % 2], rstd[unit % 2]);
-    } else {
-      eight.add(bias[unit / 2], T{});
-    }
+    eight.add(bias[unit / 2], T{});
     if constexpr (kRead) eight.add(residual[unit], T{});
-    const uint4 stored = rounded<P::kFinish>(eight, T{});
-    *reinterpret_cast<uint4*>(p.y + place(unit)) = stored;
-    if constexpr (P::kFinish == Finish::kResidualMoments)
-      store_moments(p.y_moments, place(unit), moments_of(stored, T{}));
+    *reinterpret_cast<uint4*>(p.y + place(unit)) = rounded<P::kFinish>(eight, T{});
   }
 }
 

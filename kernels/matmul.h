@@ -44,9 +44,6 @@ struct MatmulShape {
   Epilogue epilogue = Epilogue::kNone;
   bool accumulate = false;
   bool transpose_a = false;
-  // The rows of a first, by their moments, and moments of y's rows beside y: MatmulLibrary::prepare_normalized_pair().
-  bool normalize = false;
-  bool row_moments = false;
   // The rows of the product with its bias, before y is added: MatmulLibrary::prepare_result_normalized().
   bool normalize_result = false;
   int spare_multiprocessors = 0;  // left to a kernel that runs beside it
@@ -64,10 +61,6 @@ struct MatmulOperands {
   const void* b = nullptr;     // nothing that the kernel just before on the stream writes: it may be fetched early
   const void* bias = nullptr;  // where the epilogue has one
   void* y = nullptr;           // must not overlap a or b
-  // Where the shape normalizes, b is W', and these stand for the bias: see normalized_product.h.
-  const float* corrections = nullptr;
-  const float* moments = nullptr;  // of the rows of a
-  float* row_moments = nullptr;    // of those of y, where the shape leaves them
   // Where the shape normalizes results; [n] of the operands' type.
   const void* gamma = nullptr;
   const void* beta = nullptr;
@@ -94,17 +87,10 @@ struct MatmulStatistics {
   int exchanged = 0;  // of those, for what is faster in a whole pass
 };
 
-// Two products of which the second one normalizes the rows that the first one leaves.
-struct MatmulPair {
-  const Matmul* first = nullptr;
-  const Matmul* second = nullptr;
-};
-
 // A choice that was made by timing products alone, and could be made otherwise where they are used.
 struct MatmulChoice {
   std::string name;
-  int ways = 0;          // nearly as fast alone; the one in use is the first
-  bool is_pair = false;  // with a normalization between: whoever asks for it again gets another answer
+  int ways = 0;  // nearly as fast alone; the one in use is the first
 };
 
 class MatmulLibrary {
@@ -120,16 +106,12 @@ class MatmulLibrary {
 
   // Valid as long as the library. Equal shapes share one. Throws cuda::Error where nothing can do it.
   const Matmul& prepare(const MatmulShape& shape, Stream stream);
-  // y += a W1^T + b1 and z = f(LN(y) W2^T + b2) in two kernels (normalized_product.h); nulls where layernorm_forward()
-  // between the products is faster, or nothing can do it so. `first` accumulates; what `first` and `second` say of
-  // moments does not matter.
-  MatmulPair prepare_normalized_pair(const MatmulShape& first, const MatmulShape& second, Stream stream);
   // y = LN(product with bias) gamma + beta, or y += where `shape` accumulates, in one kernel; null where the product
   // and layernorm_forward() after it are faster, or nothing can do it in one. Swin V2's residual connection.
   const Matmul* prepare_result_normalized(const MatmulShape& shape, Stream stream);
   // What was timed now and has more than one way, that which takes the most time in all uses first.
   std::vector<MatmulChoice> open_choices() const;
-  // Products run that way from now on, also those that prepare() returned. Pairs have to be asked for again.
+  // Products run that way from now on, also those that prepare() returned.
   void use(const MatmulChoice& choice, int way);
   MatmulStatistics statistics() const;
   // What was chosen for the products that are prepared, as text, to be kept with results that depend on it to the bit.

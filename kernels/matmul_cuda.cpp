@@ -27,8 +27,6 @@ static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(AlgorithmWords));
 constexpr std::uint64_t kOwnKernel = 0x73776e7363707231;
 // Of a product that could normalize: a kernel of its own does it faster.
 constexpr std::uint64_t kSeparate = 0x73776e7363707232;
-// Stands before the two tile sizes of a pair.
-constexpr std::uint64_t kPair = 0x73776e7363707233;
 
 std::string key_of(const MatmulShape& s) {
   std::string key;
@@ -40,8 +38,6 @@ std::string key_of(const MatmulShape& s) {
     key += std::to_string(field);
   }
   if (s.transpose_a) key += ",ta";  // behind what files of choices already hold
-  if (s.normalize) key += ",normalize";
-  if (s.row_moments) key += ",moments";
   if (s.normalize_result) key += ",normed";
   if (s.spare_multiprocessors > 0) key += ",spare" + std::to_string(s.spare_multiprocessors);
   return key;
@@ -92,8 +88,7 @@ struct OpenChoice {
   std::string key;
   std::vector<AlgorithmWords> ways;  // the one in use first
   double microseconds = 0.0;         // of that
-  MatmulShape shape;                 // of a pair the first product's
-  bool is_pair = false;
+  MatmulShape shape;
 };
 
 }  // namespace
@@ -105,7 +100,6 @@ struct MatmulLibrary::State {
   std::string purpose;
   AlgorithmTable table;
   std::map<MatmulShape, std::unique_ptr<ChosenMatmul>> matmuls;  // null: a kernel of its own normalizes the result
-  std::map<std::string, std::pair<std::unique_ptr<Matmul>, std::unique_ptr<Matmul>>> pairs;
   std::vector<OpenChoice> open;
   std::map<MatmulShape, int> uses;
   std::unique_ptr<TuningData> data;
@@ -230,81 +224,15 @@ struct MatmulLibrary::State {
     return matmuls.emplace(shape, std::move(matmul)).first->second.get();
   }
 
-  // The tile sizes of two products that hand over moments, or kSeparate: alternatives are timed as what they do
-  // together.
-  AlgorithmWords choose_pair(const std::string& key, const MatmulShape& first, const MatmulShape& second,
-                             const MatmulPair& apart, Stream stream) {
-    if (!data) data = std::make_unique<TuningData>();
-    data->fit(first, second, stream);
-    const AlgorithmWords words[2] = {fastest(time_own(first, stream)).words, fastest(time_own(second, stream)).words};
-    const std::unique_ptr<Matmul> products[2] = {make(first, words[0]), make(second, words[1])};
-    const LayerNormShape rows{second.m, second.k};
-    const auto run_pair = [&](int index) {
-      products[0]->run(data->operands(2 * index), stream);
-      products[1]->run(data->operands(2 * index + 1), stream);
-      return true;
-    };
-    const auto run_apart = [&](int index) {
-      const MatmulOperands operands = data->operands(2 * index + 1);
-      apart.first->run(data->operands(2 * index), stream);
-      layernorm_forward(rows, second.operand_type, {operands.a, operands.bias, operands.bias, data->rows(), nullptr},
-                        stream);
-      apart.second->run(operands, stream);
-      return true;
-    };
-    constexpr double kNever = std::numeric_limits<double>::infinity();
-    const Choice choices[2] = {{time_launches(run_apart, stream).value_or(kNever), {kSeparate}},
-                               {time_launches(run_pair, stream).value_or(kNever), {kPair, words[0][1], words[1][1]}}};
-    ++statistics.timed;
-    const bool together = choices[1].microseconds < choices[0].microseconds;
-    const Choice& chosen = choices[together ? 1 : 0];
-    open.push_back({key, {chosen.words, choices[together ? 0 : 1].words}, chosen.microseconds, first, true});
-    return chosen.words;
-  }
-
-  MatmulPair prepare_pair(MatmulShape first, MatmulShape second, Stream stream) {
-    first.row_moments = second.row_moments = first.normalize = second.normalize = false;
-    require(first.accumulate && first.m == second.m && first.n == second.k, "matmul",
-            "the second product must take what the first one accumulates");
-    const MatmulShape apart[2] = {first, second};
-    first.row_moments = true;
-    second.normalize = true;
-    if (!is_offered(first) || !is_offered(second)) return {};
-    const std::string key = key_of(first) + "+" + cuda::key_of(second);
-    ++uses[first];
-    const auto known = pairs.find(key);
-    if (known != pairs.end()) return {known->second.first.get(), known->second.second.get()};
-    auto kept = table.find(key);
-    if (kept == table.end()) {
-      const Matmul& product = prepare(apart[0], stream);
-      const MatmulPair separate{&product, &prepare(apart[1], stream)};
-      kept = table.emplace(key, choose_pair(key, first, second, separate, stream)).first;
-      for (const MatmulShape& shape : apart)
-        --uses[shape];  // it was only for timing
-    }
-    auto& slot = pairs[key];
-    const AlgorithmWords& words = kept->second;
-    if (words[0] == kPair) {
-      slot = {make(first, {kOwnKernel, words[1]}), make(second, {kOwnKernel, words[2]})};
-      if (!slot.first || !slot.second) slot = {};
-      statistics.shapes += slot.first ? 2 : 0;
-    }
-    return {slot.first.get(), slot.second.get()};
-  }
-
   void use(const std::string& name, int way) {
     const auto found = std::ranges::find(open, name, &OpenChoice::key);
     require(found != open.end() && way >= 0 && way < static_cast<int>(found->ways.size()), "matmul",
             "no such choice is open");
     const AlgorithmWords& words = found->ways[static_cast<std::size_t>(way)];
     table.insert_or_assign(name, words);
-    if (found->is_pair) {
-      pairs.erase(name);
-    } else {
-      std::unique_ptr<Matmul> matmul = make(found->shape, words);
-      require(matmul != nullptr, "matmul", "what was timed is not accepted any more");
-      matmuls.at(found->shape)->use(std::move(matmul));
-    }
+    std::unique_ptr<Matmul> matmul = make(found->shape, words);
+    require(matmul != nullptr, "matmul", "what was timed is not accepted any more");
+    matmuls.at(found->shape)->use(std::move(matmul));
   }
 
   const Matmul& prepare(const MatmulShape& shape, Stream stream) {
@@ -356,10 +284,6 @@ const Matmul& MatmulLibrary::prepare(const MatmulShape& shape, Stream stream) {
   return state_->prepare(shape, stream);
 }
 
-MatmulPair MatmulLibrary::prepare_normalized_pair(const MatmulShape& first, const MatmulShape& second, Stream stream) {
-  return state_->prepare_pair(first, second, stream);
-}
-
 const Matmul* MatmulLibrary::prepare_result_normalized(const MatmulShape& shape, Stream stream) {
   MatmulShape normalized = shape;
   normalized.normalize_result = true;
@@ -377,7 +301,7 @@ std::vector<MatmulChoice> MatmulLibrary::open_choices() const {
   std::ranges::stable_sort(open, {}, total);
   std::vector<MatmulChoice> choices;
   for (const OpenChoice* const choice : open)
-    choices.push_back({choice->key, static_cast<int>(choice->ways.size()), choice->is_pair});
+    choices.push_back({choice->key, static_cast<int>(choice->ways.size())});
   return choices;
 }
 

@@ -4,14 +4,7 @@ namespace swinscope::cuda {
 namespace {
 
 hopper::ProductForm form_of(const MatmulShape& shape) {
-  return {shape.m,
-          shape.n,
-          shape.k,
-          shape.operand_type,
-          shape.epilogue == Epilogue::kBiasGelu,
-          shape.normalize,
-          shape.normalize_result,
-          shape.row_moments};
+  return {shape.m, shape.n, shape.k, shape.operand_type, shape.epilogue == Epilogue::kBiasGelu, shape.normalize_result};
 }
 
 }  // namespace
@@ -23,10 +16,7 @@ bool HopperMatmul::fits(const MatmulShape& shape, int tile) {
   return shape.spare_multiprocessors == 0 && shape.transpose_b && !shape.transpose_a && shape.batch == 1 &&
          shape.operand_type == shape.result_type && shape.arithmetic == MatmulArithmetic::kByType &&
          !(shape.accumulate && shape.epilogue == Epilogue::kBiasGelu) &&
-         !(shape.normalize && (shape.accumulate || shape.epilogue == Epilogue::kNone)) &&
-         (!shape.row_moments || shape.accumulate) &&
-         !(shape.normalize_result && (shape.normalize || shape.epilogue == Epilogue::kBiasGelu)) &&
-         hopper::fits(form_of(shape), tile);
+         !(shape.normalize_result && shape.epilogue == Epilogue::kBiasGelu) && hopper::fits(form_of(shape), tile);
 }
 
 void HopperMatmul::run(const MatmulOperands& operands, Stream stream) const {
@@ -34,12 +24,7 @@ void HopperMatmul::run(const MatmulOperands& operands, Stream stream) const {
   const auto [entry, is_new] = maps_.try_emplace({operands.a, operands.b});
   if (is_new) entry->second = hopper::make_maps(form, tile_, operands.a, operands.b);
   hopper::ProductPointers pointers;
-  if (shape_.epilogue != Epilogue::kNone && !shape_.normalize) pointers.bias = operands.bias;
-  if (shape_.normalize) {
-    pointers.corrections = operands.corrections;
-    pointers.a_moments = operands.moments;
-  }
-  if (shape_.row_moments) pointers.y_moments = operands.row_moments;
+  if (shape_.epilogue != Epilogue::kNone) pointers.bias = operands.bias;
   if (shape_.accumulate) pointers.residual = operands.y;
   pointers.y = operands.y;
   pointers.backwards = operands.backwards;

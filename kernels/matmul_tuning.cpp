@@ -6,7 +6,6 @@
 
 #include "kernels/check.h"
 #include "kernels/convert.h"
-#include "kernels/normalized_product.h"
 
 namespace swinscope::cuda {
 namespace {
@@ -30,29 +29,13 @@ void TuningData::fit(const MatmulShape& s, Stream stream) {
   if (s.normalize_result) grow(stream_, s.m * s.n * result_bytes, s.result_type, false, stream);
   // Long enough for a normalization's parameters, too.
   grow(bias_, std::max(s.n, s.k) * element_bytes(s.operand_type), s.operand_type, false, stream);
-  grow(corrections_, 2 * s.n * element_bytes(ElementType::kFp32), ElementType::kFp32, false, stream);
-  if (s.normalize || s.row_moments)
-    grow(moments_, row_moment_bytes(s.m, s.normalize ? s.k : s.n), ElementType::kFp32, false, stream);
-}
-
-void TuningData::fit(const MatmulShape& first, const MatmulShape& second, Stream stream) {
-  fit(first, stream);
-  const std::int64_t bytes = weight_bytes_;
-  fit(second, stream);
-  weight_bytes_ = std::max(bytes, weight_bytes_);
 }
 
 MatmulOperands TuningData::operands(int launch) const {
   const std::int64_t place = launch % (weights_.buffer.bytes() / weight_bytes_);
-  return {a_.buffer.data(),
-          static_cast<const char*>(weights_.buffer.data()) + place * weight_bytes_,
-          bias_.buffer.data(),
-          y_.buffer.data(),
-          static_cast<const float*>(corrections_.buffer.data()),
-          static_cast<const float*>(moments_.buffer.data()),
-          static_cast<float*>(moments_.buffer.data()),
-          bias_.buffer.data(),
-          bias_.buffer.data()};
+  return {a_.buffer.data(),    static_cast<const char*>(weights_.buffer.data()) + place * weight_bytes_,
+          bias_.buffer.data(), y_.buffer.data(),
+          bias_.buffer.data(), bias_.buffer.data()};
 }
 
 void TuningData::grow(Operand& operand, std::int64_t bytes, ElementType type, bool single_bytes, Stream stream) {

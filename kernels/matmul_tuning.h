@@ -14,11 +14,8 @@ namespace swinscope::cuda {
 class TuningData {
  public:
   void fit(const MatmulShape& shape, Stream stream);
-  // Both, whose operands then lie at the same places.
-  void fit(const MatmulShape& first, const MatmulShape& second, Stream stream);
   // Each launch takes the next of several weights, so that they come from memory as in a model.
   MatmulOperands operands(int launch) const;
-  void* rows() const { return a_.buffer.data(); }         // of a, to be normalized in place
   void* stream() const { return stream_.buffer.data(); }  // [m, n] like y, where results are normalized
 
  private:
@@ -30,7 +27,7 @@ class TuningData {
 
   static void grow(Operand& operand, std::int64_t bytes, ElementType type, bool single_bytes, Stream stream);
 
-  Operand a_, weights_, y_, stream_, bias_, corrections_, moments_;
+  Operand a_, weights_, y_, stream_, bias_;
   std::int64_t weight_bytes_ = 1;
 };
 

@@ -1,5 +1,5 @@
 // Linear layers of many rows that normalize them first, as one kernel: the rows are read once, and nothing normalized
-// is written. Compute capability 9.0, fp16 and bf16. (normalized_product.h is for few rows.)
+// is written. Compute capability 9.0, fp16 and bf16.
 #pragma once
 
 #include <cstdint>

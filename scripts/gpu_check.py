@@ -33,7 +33,7 @@ ROWS = {  # rows of `swin verify` whose kernels share memory between threads, by
     "attention": "attention", "qkv-attention": "qkv and attention", "attention-backward": "attention backward",
     "attention-backward-wide": "attention backward of wide windows", "attention-steps": "attention by steps",
     "attention-steps-backward": "attention by steps backward", "layernorm": "layernorm,layernorm backward",
-    "products": "product tiles", "tall-products": "tall product tiles", "normalized-products": "normalized product tiles",
+    "products": "product tiles", "tall-products": "tall product tiles",
     "normalized-results": "normalized result tiles", "tall-normalized-results": "tall normalized result tiles", "gradients": "gradient products,elementwise backward",
     "position-bias": "position bias,position bias backward", "loss": "loss,optimizer,stochastic depth,sum of parts", "pixel-loss": "pixel loss",
     "narrow-block": "narrow block", "normalized-rows": "normalized rows", "elementwise": "elementwise,layout", "maps": "resize,batchnorm,map operations", "tap-fusion": "tap fusion",

@@ -26,21 +26,18 @@ class Tuner {
   // The second way of each product, where it has one.
   Ways second_ways() const {
     Ways ways = kept_;
-    for (const cuda::MatmulChoice& choice : trials_.open()) {
-      if (!choice.is_pair) ways[choice.name] = std::min(1, choice.ways - 1);
-    }
+    for (const cuda::MatmulChoice& choice : trials_.open())
+      ways[choice.name] = std::min(1, choice.ways - 1);
     return ways;
   }
 
   // Goes on from there, as far as these choices are open. Returns the time of a pass.
   double use(const Ways& ways) {
-    for (const bool pairs : {true, false}) {
-      for (const cuda::MatmulChoice& choice : trials_.open()) {
-        const auto found = ways.find(choice.name);
-        if (choice.is_pair != pairs || found == ways.end()) continue;
-        if (found->second != kept_[choice.name]) trials_.use(choice, found->second);
-        kept_[choice.name] = found->second;
-      }
+    for (const cuda::MatmulChoice& choice : trials_.open()) {
+      const auto found = ways.find(choice.name);
+      if (found == ways.end()) continue;
+      if (found->second != kept_[choice.name]) trials_.use(choice, found->second);
+      kept_[choice.name] = found->second;
     }
     best_ = trials_.milliseconds();
     return best_;
@@ -55,11 +52,8 @@ class Tuner {
   // Once through all choices. Returns whether any was exchanged.
   bool sweep() {
     bool changed = false;
-    for (const bool pairs : {true, false}) {
-      for (const cuda::MatmulChoice& choice : trials_.open()) {
-        if (choice.is_pair == pairs) changed = try_ways(choice) || changed;
-      }
-    }
+    for (const cuda::MatmulChoice& choice : trials_.open())
+      changed = try_ways(choice) || changed;
     return changed;
   }
 

@@ -10,7 +10,7 @@
 namespace swinscope {
 
 struct PassTrials {
-  // Asked again once pairs are settled. At first way 0 of each is in use.
+  // At first way 0 of each is in use.
   std::function<std::vector<cuda::MatmulChoice>()> open;
   std::function<void(const cuda::MatmulChoice&, int way)> use;  // from the next pass on
   std::function<double()> milliseconds;                         // of a pass, as it now is
@@ -22,10 +22,9 @@ struct TunedPass {
   int exchanged = 0;  // choices that are now others
 };
 
-// Tries what is open, one choice after another and again until nothing changes: pairs first, since they decide which
-// products there are. A way is kept where the pass is faster with it than with the best so far, timed before and after
-// it. What is reached so depends on where it begins, so where time is left it is done again from the second way of each
-// product, and what is faster stays.
+// Tries what is open, one choice after another and again until nothing changes. A way is kept where the pass is faster
+// with it than with the best so far, timed before and after it. What is reached so depends on where it begins, so where
+// time is left it is done again from the second way of each product, and what is faster stays.
 TunedPass tune_pass(const PassTrials& trials);
 
 }  // namespace swinscope

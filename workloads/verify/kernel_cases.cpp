@@ -290,8 +290,6 @@ const std::vector<KernelCheck>& kernel_checks() {
       {"product", check_matmul},
       {"product tiles", check_product_tiles},
       {"tall product tiles", check_tall_product_tiles},
-      {"folded normalization", check_folded_norm},
-      {"normalized product tiles", check_normalized_product_tiles},
       {"normalized result tiles", check_normalized_result_tiles},
       {"tall normalized result tiles", check_tall_normalized_result_tiles},
       {"narrow block", check_narrow_block},

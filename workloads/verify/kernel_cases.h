@@ -11,8 +11,6 @@ void check_layout(const VerifyReport& report);
 void check_matmul(const VerifyReport& report, const std::filesystem::path& algorithm_folder);
 void check_product_tiles(const VerifyReport& report);
 void check_tall_product_tiles(const VerifyReport& report);
-void check_folded_norm(const VerifyReport& report);
-void check_normalized_product_tiles(const VerifyReport& report);
 void check_normalized_result_tiles(const VerifyReport& report);
 void check_tall_normalized_result_tiles(const VerifyReport& report);
 void check_narrow_block(const VerifyReport& report);

@@ -11,7 +11,6 @@
 #include "kernels/linear.h"
 #include "kernels/matmul.h"
 #include "kernels/matmul_hopper.h"
-#include "kernels/normalized_product.h"
 #include "workloads/verify/device_tensor.h"
 #include "workloads/verify/kernel_cases.h"
 
@@ -71,35 +70,13 @@ class Product {
     const DeviceTensor y = make.upload(start, shape.result_type);
     cuda::MatmulOperands operands{x.data(), weight.data(), bias.data(), y.buffer.data()};
     operands.backwards = backwards;
-    const std::int64_t moment_count = cuda::row_moment_bytes(shape.m, shape.n) / element_bytes(ElementType::kFp32);
-    const DeviceTensor moments = make.output(shape.row_moments ? moment_count : 0, ElementType::kFp32);
-    operands.row_moments = static_cast<float*>(moments.buffer.data());
     matmul.run(operands, make.stream());
     std::vector<double> result = make.download(y);
-    if (shape.row_moments) left = make.download(moments);
     for (auto guard = result.begin() + count; guard != result.end(); ++guard) {
       if (!std::isnan(*guard)) return std::nan("");
     }
     result.resize(static_cast<std::size_t>(count));
-    stored = result;
     return relative_error(result, expected);
-  }
-
-  // Of the moments that error() found beside y: of the rows as they are stored.
-  double moments_error() const {
-    constexpr std::size_t kColumns = cuda::kMomentColumns;
-    std::vector<double> means[2];
-    std::vector<double> squares[2];
-    for (std::size_t piece = 0; piece < left.size() / 2; ++piece) {
-      const auto from = stored.begin() + static_cast<std::ptrdiff_t>(piece * kColumns);
-      const double mean = std::accumulate(from, from + kColumns, 0.0) / kColumns;
-      means[0].push_back(left[2 * piece]);
-      means[1].push_back(mean);
-      squares[0].push_back(left[2 * piece + 1]);
-      squares[1].push_back(std::accumulate(
-          from, from + kColumns, 0.0, [&](double sum, double value) { return sum + (value - mean) * (value - mean); }));
-    }
-    return std::max(relative_error(means[0], means[1]), relative_error(squares[0], squares[1]));
   }
 
   std::string name() const {
@@ -116,7 +93,7 @@ class Product {
  private:
   TensorFactory make{7};
   DeviceTensor x, weight, bias, before;
-  std::vector<double> expected, stored, left;
+  std::vector<double> expected;
 };
 
 double tolerance(const MatmulShape& shape) {
@@ -169,7 +146,6 @@ void check_tiles(const VerifyReport& report, const std::vector<MatmulShape>& sha
           const std::string what = fmt::format("{}, tile {}{}{}", problem.name(), tile, backwards ? ", backwards" : "",
                                                late ? ", late" : "");
           report({what, type_name(type), problem.error(matmul, backwards), tolerance(problem.shape)});
-          if (shape.row_moments) report({what + ", moments of rows", type_name(type), problem.moments_error(), 1e-6});
         }
       }
     }
@@ -179,14 +155,9 @@ void check_tiles(const VerifyReport& report, const std::vector<MatmulShape>& sha
 }  // namespace
 
 // Each tile size of our own kernels, on shapes that its tiles do not divide: the last rows, columns and part of k; and
-// on few rows with much to add up. With moments of the rows, too, where tiles can leave them.
+// on few rows with much to add up.
 void check_product_tiles(const VerifyReport& report) {
-  std::vector<MatmulShape> with_moments = {product(200, 512, 512, Epilogue::kBias, true),
-                                           product(49, 4104, 160, Epilogue::kBias, true),
-                                           product(131, 72, 992, Epilogue::kNone, true)};
-  for (MatmulShape& shape : with_moments)
-    shape.row_moments = true;
-  check_tiles(report, with_moments);
+  check_tiles(report, {product(200, 512, 512, Epilogue::kBias, true), product(131, 72, 992, Epilogue::kNone, true)});
   check_tiles(report, {product(200, 512, 512, Epilogue::kBias), product(49, 1024, 160, Epilogue::kBias, true)}, true);
   check_tiles(report, {product(200, 512, 512, Epilogue::kBias), product(77, 96, 160, Epilogue::kNone),
                        product(392, 72, 992, Epilogue::kBias, true), product(1, 1024, 288, Epilogue::kBiasGelu),

@@ -72,7 +72,6 @@ HostDeviceRecording::HostDeviceRecording() { recorded.emplace(); }
 HostDeviceRecording::~HostDeviceRecording() { recorded.reset(); }
 std::vector<std::string> HostDeviceRecording::take() { return std::exchange(*recorded, {}); }
 
-bool is_recording() { return recorded.has_value(); }
 void set_host_gpu(const cuda::DeviceInfo& info) { gpu = info; }
 
 void launch(cuda::Stream stream, std::function<void()> work, const std::string& operation) {

@@ -5,7 +5,6 @@
 #include "kernels/convert.h"
 #include "kernels/linear.h"
 #include "kernels/narrow_block.h"
-#include "kernels/normalized_product.h"
 #include "kernels/normalized_rows.h"
 #include "kernels/patch_embed.h"
 #include "kernels/qkv_attention.h"
@@ -149,11 +148,6 @@ void qkv_attention_forward(const WindowAttentionShape& shape, ElementType type, 
         shape, {qkv.data(), static_cast<const float*>(t.bias), t.logit_scale, pad.data()}, out.data(), nullptr);
     store(type, out, t.out);
   });
-}
-
-void fold_normalization(std::int64_t /*inputs*/, std::int64_t /*outputs*/, ElementType /*type*/,
-                        const FoldedNormTensors& /*tensors*/, Stream stream) {
-  launch(stream, [] { throw std::logic_error("the host has no products that normalize by moments"); });
 }
 
 void fill_random(std::int64_t count, ElementType type, std::uint64_t seed, void* to, Stream stream) {

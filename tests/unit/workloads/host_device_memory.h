@@ -27,7 +27,6 @@ namespace swinscope::test {
 
 // Runs the work or, while the stream is captured, keeps it. `operation`: what a recording writes down.
 void launch(cuda::Stream stream, std::function<void()> work, const std::string& operation = __builtin_FUNCTION());
-bool is_recording();
 
 std::vector<float> load(ElementType type, const void* from, std::int64_t count);
 // Rounds to nearest.

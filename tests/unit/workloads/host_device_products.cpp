@@ -46,8 +46,6 @@ class HostMatmul : public Matmul {
     if (s.epilogue == Epilogue::kBias) text += " +bias";
     if (s.epilogue == Epilogue::kBiasGelu) text += " +bias+gelu";
     if (s.accumulate) text += " +y";
-    if (s.normalize) text += " of normalized";
-    if (s.row_moments) text += " with moments";
     if (s.normalize_result) text += " normalized";
     if (s.result_type != s.operand_type) text += " to fp32";
     return text;
@@ -60,7 +58,6 @@ class HostMatmul : public Matmul {
     std::ranges::transform(y, before, y.begin(), std::plus<>());
   }
   static void multiply(const MatmulShape& shape, const MatmulOperands& operands) {
-    if (shape.normalize || shape.row_moments) throw std::invalid_argument("the host has no moments of rows");
     const std::vector<float> a = test::load(shape.operand_type, operands.a, shape.m * shape.k);
     const std::vector<float> b = test::load(shape.operand_type, operands.b, shape.k * shape.n);
     std::vector<float> y(static_cast<std::size_t>(shape.m * shape.n));
@@ -96,19 +93,7 @@ MatmulLibrary::~MatmulLibrary() = default;
 const Matmul& MatmulLibrary::prepare(const MatmulShape& shape, Stream /*stream*/) {
   return state_->matmuls.try_emplace(shape, shape).first->second;
 }
-// What the GPU would decide by time goes one way here: a kernel that normalizes is always taken where it is asked for,
-// but for the pairs, which can only be listed.
-MatmulPair MatmulLibrary::prepare_normalized_pair(const MatmulShape& first, const MatmulShape& second, Stream stream) {
-  if (!test::is_recording()) return {};
-  MatmulPair pair;
-  MatmulShape shape = first;
-  shape.row_moments = true;
-  pair.first = &prepare(shape, stream);
-  shape = second;
-  shape.normalize = true;
-  pair.second = &prepare(shape, stream);
-  return pair;
-}
+// What the GPU would decide by time goes one way here: a kernel that normalizes is taken where it is asked for.
 const Matmul* MatmulLibrary::prepare_result_normalized(const MatmulShape& shape, Stream stream) {
   MatmulShape normalized = shape;
   normalized.normalize_result = true;

@@ -46,7 +46,7 @@ struct FakePass {
 
 TEST(PassTuner, TheFastestWayOfEachChoiceIsInUseInTheEnd) {
   FakePass pass;
-  pass.choices = {{"a", 3, false}, {"b", 2, false}, {"c", 4, false}};
+  pass.choices = {{"a", 3}, {"b", 2}, {"c", 4}};
   pass.brings = {{"a", {0.0, -1.0, -2.0}}, {"b", {0.0, 0.5}}, {"c", {0.0, -0.5, 0.1, -0.4}}};
   const TunedPass tuned = tune_pass(pass.trials());
   EXPECT_THAT(pass.used, ElementsAre(Pair("a", 2), Pair("b", 0), Pair("c", 1)));
@@ -57,16 +57,16 @@ TEST(PassTuner, TheFastestWayOfEachChoiceIsInUseInTheEnd) {
 // Neither of the two is better alone.
 TEST(PassTuner, BeginsAgainFromTheSecondWayOfEachProduct) {
   FakePass pass;
-  pass.choices = {{"a", 2, false}, {"b", 3, false}, {"pair", 2, true}};
-  pass.brings = {{"a", {0.0, 0.5}}, {"b", {0.0, 0.5, -0.1}}, {"pair", {0.0, 0.5}}};
+  pass.choices = {{"a", 2}, {"b", 3}, {"c", 2}};
+  pass.brings = {{"a", {0.0, 0.5}}, {"b", {0.0, 0.5, -0.1}}, {"c", {0.0, 0.5}}};
   pass.together = [&pass] { return pass.used["a"] == 1 && pass.used["b"] == 1 ? -2.0 : 0.0; };
   EXPECT_EQ(tune_pass(pass.trials()).exchanged, 2);
-  EXPECT_THAT(pass.used, ElementsAre(Pair("a", 1), Pair("b", 1), Pair("pair", 0)));
+  EXPECT_THAT(pass.used, ElementsAre(Pair("a", 1), Pair("b", 1), Pair("c", 0)));
 }
 
 TEST(PassTuner, KeepsWhatTheFirstBeginningReachedWhereThatIsFaster) {
   FakePass pass;
-  pass.choices = {{"a", 3, false}, {"b", 2, false}};
+  pass.choices = {{"a", 3}, {"b", 2}};
   pass.brings = {{"a", {0.0, 0.0, -1.0}}, {"b", {0.0, 0.0}}};
   pass.together = [&pass] {
     return pass.used["a"] == 1 && pass.used["b"] == 1 ? -1.0 - 0.1 : pass.used["b"] == 1 ? 0.5 : -0.5;
@@ -77,24 +77,16 @@ TEST(PassTuner, KeepsWhatTheFirstBeginningReachedWhereThatIsFaster) {
 
 TEST(PassTuner, WhatIsBetterBesideALaterChoiceIsTriedAgain) {
   FakePass pass;
-  pass.choices = {{"a", 2, false}, {"b", 2, false}};
+  pass.choices = {{"a", 2}, {"b", 2}};
   pass.brings = {{"a", {0.0, 0.5}}, {"b", {0.0, -1.0}}};
   pass.together = [&pass] { return pass.used["a"] == 1 && pass.used["b"] == 1 ? -2.0 : 0.0; };
   EXPECT_EQ(tune_pass(pass.trials()).exchanged, 2);
   EXPECT_THAT(pass.used, ElementsAre(Pair("a", 1), Pair("b", 1)));
 }
 
-TEST(PassTuner, PairsAreSettledBeforeProductsAreTried) {
-  FakePass pass;
-  pass.choices = {{"product", 2, false}, {"pair", 2, true}};
-  pass.brings = {{"product", {0.0, 1.0}}, {"pair", {0.0, 1.0}}};
-  (void)tune_pass(pass.trials());
-  EXPECT_THAT(pass.tried, ElementsAre("pair", "product", "pair", "product", "pair", "product"));
-}
-
 TEST(PassTuner, LessThanTwoThousandthsIsNoise) {
   FakePass pass;
-  pass.choices = {{"a", 2, false}};
+  pass.choices = {{"a", 2}};
   pass.brings = {{"a", {0.0, -0.01}}};
   EXPECT_EQ(tune_pass(pass.trials()).exchanged, 0);
   EXPECT_EQ(pass.used.at("a"), 0);
@@ -102,7 +94,7 @@ TEST(PassTuner, LessThanTwoThousandthsIsNoise) {
 
 TEST(PassTuner, AGpuThatBecomesFasterByItselfChangesNoChoice) {
   FakePass pass;
-  pass.choices = {{"a", 3, false}};
+  pass.choices = {{"a", 3}};
   pass.brings = {{"a", {0.0, 0.5, 0.4}}};
   pass.faster_by_itself = 2.0;
   EXPECT_EQ(tune_pass(pass.trials()).exchanged, 0);
@@ -111,7 +103,7 @@ TEST(PassTuner, AGpuThatBecomesFasterByItselfChangesNoChoice) {
 
 TEST(PassTuner, EndsInTimeWithWhatWasFasterSoFar) {
   FakePass pass;
-  pass.choices = {{"a", 4, false}, {"b", 2, false}};
+  pass.choices = {{"a", 4}, {"b", 2}};
   pass.brings = {{"a", {0.0, -1.0, -2.0, -3.0}}, {"b", {0.0, -1.0}}};
   pass.last = 2;  // of the way before and the first way's
   const TunedPass tuned = tune_pass(pass.trials());
