@@ -63,9 +63,7 @@ void CudaBackend::attention(const Op& op) {
   tensors.logit_scale = floats(op.in[3]);
   tensors.out = out(op);
   tensors.backwards = turn(cuda::attention_on_tensor_cores(shape, type_));
-  if (options_.features.cachehints) {
-    tensors.out_eviction = cuda::eviction_of_result(graph_.at(op.out[0]).bytes(), gpu_.l2_bytes);
-  }
+  tensors.out_eviction = op.out_policy;
   const auto order = op.windows ? cuda::TokenOrder::kWindow : cuda::TokenOrder::kImage;
   step(
       op,

@@ -73,7 +73,6 @@ CudaBackend::CudaBackend(const SwinConfig& config, std::int64_t batch, const Dev
                          const cuda::DeviceInfo& gpu)
     : options_(options),
       type_(element_type_of(data_type_of(options.precision))),
-      gpu_(gpu),
       weights_(weights),
       library_(library),
       stream_(stream),
@@ -218,11 +217,8 @@ void CudaBackend::layernorm(const Op& op) {
     tensors.ahead = ahead.begin;
     tensors.ahead_bytes = ahead.bytes;
   }
-  if (options_.features.cachehints) {
-    const std::int64_t bytes = graph_.at(op.out[0]).bytes();
-    tensors.x_eviction = cuda::eviction_before_residual(bytes, gpu_.l2_bytes);
-    tensors.y_eviction = cuda::eviction_of_result(bytes, gpu_.l2_bytes);
-  }
+  tensors.x_eviction = op.in_policy;
+  tensors.y_eviction = op.out_policy;
   const bool plain = !options_.features.layernorm;
   tensors.backwards = turn(!plain);
   const auto forward = plain ? [](const LayerNormShape& s, ElementType t, const cuda::LayerNormTensors& all,

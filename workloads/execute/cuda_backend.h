@@ -67,7 +67,6 @@ class CudaBackend {
 
   DeviceModelOptions options_;
   ElementType type_;
-  cuda::DeviceInfo gpu_;
   DeviceWeights& weights_;
   cuda::MatmulLibrary& library_;
   cuda::Stream stream_;

@@ -14,6 +14,7 @@
 #include "kernels/batchnorm.h"
 #include "kernels/continuous_bias.h"
 #include "kernels/convolution.h"
+#include "kernels/eviction.h"
 #include "kernels/layernorm.h"
 #include "kernels/linear.h"
 #include "kernels/patch_embed.h"
@@ -106,6 +107,8 @@ struct Op {
   bool windows = false;   // WindowAttention: rows stand window after window
   bool undo = false;      // WindowRoll: back
   std::optional<PatchMergeShape> gather = {};                // LayerNorm: of these pixels, gathered
+  cuda::Eviction in_policy = cuda::Eviction::kNormal;        // LayerNorm: which of x, and
+  cuda::Eviction out_policy = cuda::Eviction::kNormal;       // it and attention: of the result, the L2 cache is to keep
   TensorId ahead_first = kNoTensor, ahead_last = kNoTensor;  // LayerNorm: weights that are brought into the L2 cache
 
   template <typename Shape>

@@ -44,6 +44,8 @@ void fuse_patch_embed(Graph& graph, const PassContext& context);
 void fuse_gemm_norm(Graph& graph, const PassContext& context);
 // Normalizations of few tokens bring weights into the L2 cache that later products read.
 void prefetch_weights(Graph& graph, const PassContext& context);
+// Which rows the L2 cache is to keep.
+void set_l2_policy(Graph& graph, const PassContext& context);
 // What follows from parameters alone is made once.
 void hoist(Graph& graph, const PassContext& context);
 

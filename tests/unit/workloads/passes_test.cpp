@@ -73,6 +73,24 @@ TEST(PrefetchWeights, TakesWhatTheProductsAfterTheNextOneRead) {
   EXPECT_TRUE(none(graph_with("swinv2_nano", find_level("graph").features))) << "its normalizations come last";
 }
 
+TEST(L2Policy, KeepsResultsThatFitAndLetsGoOfWhatFillsTheCache) {
+  DeviceModelOptions options;
+  options.features = find_level("graph").features;
+  cuda::DeviceInfo gpu = kNoHopper;
+  const auto norm_of = [&](std::int64_t l2_bytes) {
+    gpu.l2_bytes = l2_bytes;
+    const Graph graph = device_graph(find_model("swin_nano"), 1, options, gpu, [](const Op&, bool) { return false; });
+    return *std::ranges::find(graph.forward, "stage1.block1.norm1", &Op::path);
+  };
+  constexpr std::int64_t kBytes = std::int64_t{16} * 16 * 32 * 2;  // of the rows in fp16
+  EXPECT_EQ(norm_of(10 * kBytes).out_policy, cuda::Eviction::kLast);
+  EXPECT_EQ(norm_of(10 * kBytes).in_policy, cuda::Eviction::kNormal);
+  EXPECT_EQ(norm_of(kBytes).out_policy, cuda::Eviction::kNormal);
+  EXPECT_EQ(norm_of(kBytes).in_policy, cuda::Eviction::kFirst);
+  options.features.cachehints = false;
+  EXPECT_EQ(norm_of(10 * kBytes).out_policy, cuda::Eviction::kNormal);
+}
+
 // Sums within products are in place: both stand at the same offset, and the planner may count on that.
 TEST(MemoryPlan, SumsWithinProductsAreInPlace) {
   for (const char* model : {"swin_tiny", "swinv2_tiny"}) {
