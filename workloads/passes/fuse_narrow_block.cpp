@@ -69,12 +69,14 @@ void fuse_narrow_block(Graph& graph, const PassContext& context) {
   fuse_layers(rewrite, context);
 }
 
-// With the qkv projection after it; with attention, too, where that is in fuse_qkv_attention.cpp.
-void fuse_narrow_qkv(Rewrite& rewrite, const PassContext& context) {
+// What fuse_qkv_attention left.
+void fuse_narrow_qkv(Graph& graph, const PassContext& context) {
+  if (!context.features.normqkv || !context.features.qkvbias || !context.features.window) return;
+  Rewrite rewrite(graph);
   for (Op* const norm : rewrite.all(OpKind::kLayerNorm)) {
     Op* const qkv = rewrite.reader(norm->out[0], OpKind::kLinear);
     if (qkv == nullptr || !is_layer(*qkv, "attn.qkv") || qkv->in[2] == kNoTensor || norm->in.size() > 3 ||
-        !is_narrow(rewrite.graph(), *norm, context))
+        !is_narrow(graph, *norm, context))
       continue;
     qkv->kind = OpKind::kNarrowQkv;
     qkv->in = {norm->in[0], norm->in[1], norm->in[2], qkv->in[1], qkv->in[2]};

@@ -1,12 +1,10 @@
-// Normalizations within the kernel of the product behind them: with the qkv projection and the attention behind that
-// (V2's without a normalization), with the qkv projection of 128 channels, and before products of 256 channels.
+// Normalizations within the kernel of what is behind them: of the qkv projection and the attention behind that (V2's
+// have no normalization there), and of products of 256 channels and many rows.
 #include "kernels/normalized_rows.h"
 #include "kernels/qkv_attention.h"
 #include "workloads/passes/passes.h"
 
 namespace swinscope {
-
-void fuse_narrow_qkv(Rewrite& rewrite, const PassContext& context);
 
 void fuse_qkv_attention(Graph& graph, const PassContext& context) {
   const Features& features = context.features;
@@ -37,31 +35,22 @@ void fuse_qkv_attention(Graph& graph, const PassContext& context) {
   }
 }
 
-namespace {
-
-void fuse_rows(Rewrite& rewrite, const PassContext& context) {
+void fuse_norm_rows(Graph& graph, const PassContext& context) {
+  const Features& features = context.features;
+  if (!features.normrows || !features.layernorm || !features.window) return;
+  Rewrite rewrite(graph);
   for (Op* const norm : rewrite.all(OpKind::kLayerNorm)) {
     Op* const linear = rewrite.reader(norm->out[0], OpKind::kLinear);
     if (linear == nullptr || linear->in[2] == kNoTensor || linear->in.size() > 3 || norm->in.size() > 3) continue;
     if (!is_layer(*linear, "attn.qkv") && !is_layer(*linear, "mlp.fc1")) continue;
     const auto& shape = linear->as<LinearShape>();
     const cuda::NormalizedRowsShape rows{shape.rows, shape.inputs, shape.outputs, linear->gelu,
-                                         element_type_of(rewrite.graph().type)};
+                                         element_type_of(graph.type)};
     if (!cuda::normalized_rows_offered(rows, context.gpu) || !cuda::normalized_rows_pays(rows, context.gpu)) continue;
     linear->kind = OpKind::kNormalizedRows;
     linear->in = {norm->in[0], norm->in[1], norm->in[2], linear->in[1], linear->in[2]};
     rewrite.remove(norm);
   }
-}
-
-}  // namespace
-
-void fuse_norm_gemm(Graph& graph, const PassContext& context) {
-  const Features& features = context.features;
-  if (!features.layernorm || !features.window) return;
-  Rewrite rewrite(graph);
-  if (features.normqkv && features.qkvbias) fuse_narrow_qkv(rewrite, context);
-  if (features.normrows) fuse_rows(rewrite, context);
 }
 
 }  // namespace swinscope

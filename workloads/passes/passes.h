@@ -38,7 +38,8 @@ void fuse_residual(Graph& graph, const PassContext& context);
 // kernels/narrow_block.h, kernels/qkv_attention.h, kernels/normalized_rows.h, kernels/patch_embed.h.
 void fuse_narrow_block(Graph& graph, const PassContext& context);
 void fuse_qkv_attention(Graph& graph, const PassContext& context);
-void fuse_norm_gemm(Graph& graph, const PassContext& context);
+void fuse_narrow_qkv(Graph& graph, const PassContext& context);
+void fuse_norm_rows(Graph& graph, const PassContext& context);
 void fuse_patch_embed(Graph& graph, const PassContext& context);
 // A normalization within the product whose result it takes.
 void fuse_gemm_norm(Graph& graph, const PassContext& context);
