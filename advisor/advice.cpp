@@ -325,6 +325,11 @@ Document advice_document(const Trace& trace, const Advice& advice) {
   document.headline = {headline(advice)};
   document.warnings = trace.warnings;
   if (advice.is_refused()) document.warnings.push_back("no savings are given: " + advice.abstained.front().reason);
+  constexpr double kUnsteady = 0.05;
+  if (const std::optional<double> spread = advice.recording_cost.timed_spread; spread && *spread > kUnsteady) {
+    document.warnings.push_back(fmt::format(
+        "the steps of the timing runs differ by {:.1f} %: no saving is known better than that", 100 * *spread));
+  }
   const ReplayError& error = advice.error;
   document.facts = {
       {"traced_step_ns", "step, traced", error.traced_step_ns, Unit::kDuration},

@@ -92,9 +92,12 @@ class CostFinder {
 RecordingCost find_recording_cost(const DependencyGraph& graph, const RunFacts& run, const Rates* rates) {
   const Selection& selected = run.scope.selection();
   const bool is_whole_run = !selected.rank && !selected.device && !selected.stream && !selected.steps;
-  const std::optional<std::int64_t> timed_ns = is_whole_run ? timed_step_beside(run.trace.path) : std::nullopt;
-  if (timed_ns) return CostFinder(graph, run, rates).by(*timed_ns);
   RecordingCost cost;
+  if (const auto timed = is_whole_run ? timed_step_beside(run.trace.path) : std::nullopt) {
+    cost = CostFinder(graph, run, rates).by(timed->step_ns);
+    cost.timed_spread = timed->spread;
+    return cost;
+  }
   if (is_ours(graph, run.trace)) {
     cost.per_launch_ns = kOfRecordNs;
     return cost;

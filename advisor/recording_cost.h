@@ -17,6 +17,7 @@ struct RecordingCost {
   std::int64_t per_operator_ns = 0;  // of the host: PyTorch's, by profiler_cost.h
   // As the timing runs of the experiment's point have it that the run belongs to: what the costs then are by.
   std::optional<std::int64_t> timed_step_ns;
+  std::optional<double> timed_spread;  // of their single steps, as TimedStep has it
   bool operator==(const RecordingCost&) const = default;
 };
 

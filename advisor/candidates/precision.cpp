@@ -26,7 +26,7 @@ constexpr std::array kTargets = {
     Target{"fp16", "fp8", false, "3 bits of mantissa: scales for each tensor, and accuracy has to be measured"},
     Target{"bf16", "fp8", false, "3 bits of mantissa: scales for each tensor, and accuracy has to be measured"}};
 
-bool is_product(const WorkItem& item) {
+bool has_product(const WorkItem& item) {
   return (item.kind == OperationKind::kGemm || item.kind == OperationKind::kConv) && item.operation != nullptr;
 }
 
@@ -106,7 +106,7 @@ std::vector<Change> find_precisions(const Work& work) {
         const WorkItem& item = stream.items[i];
         const WorkItem* next = i + 1 < stream.items.size() ? &stream.items[i + 1] : nullptr;
         if (item.operation == nullptr || item.precision != target.from) continue;
-        if (is_product(item)) {
+        if (has_product(item)) {
           const std::optional<std::array<double, 3>> factor = factor_of(item, target, rates, has_casts);
           if (!factor) continue;
           ++products;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +15,8 @@
 #include <gmock/gmock.h>
 
 #include "advisor/recording_cost.h"
+#include "analyzer/experiment/experiment.h"
+#include "analyzer/experiment/timed_step.h"
 #include "analyzer/table/render.h"
 #include "tests/unit/advisor/hand_step.h"
 #include "tests/unit/advisor/replayed.h"
@@ -261,6 +265,25 @@ TEST(Advice, IsRefusedWhereTheReplayIsNotGoodEnough) {
 }
 
 // Calls of 2 with 18 between them; a call takes 1.5 at best, so 0.5 comes from it and the rest from the host behind it.
+// Of a traced run whose point has timing runs, as the experiment's own table has them.
+TEST(RecordingCost, UnsteadyTimingRunsAreSaid) {
+  const std::filesystem::path experiment =
+      std::filesystem::path(SWINSCOPE_SOURCE_DIR) / "data/swinscope_swin_large_weak_2gpu";
+  const std::optional<TimedStep> timed = timed_step_beside(experiment / "gpus1/tracing");
+  ASSERT_TRUE(timed);
+  const ScalingRow row = scaling_table(read_experiment(experiment)).front();
+  EXPECT_EQ(timed->step_ns, row.step_ns);
+  EXPECT_EQ(timed->spread, row.step_spread);
+
+  const Trace trace = trace_of_step([](HandStep& step) { step.kernel(kGemm, 100); });
+  Advice advice = Advisor(RunFacts(trace, {}), {}).advice();
+  advice.recording_cost.timed_spread = 0.05;
+  EXPECT_THAT(advice_document(trace, advice).warnings, IsEmpty());
+  advice.recording_cost.timed_spread = 0.108;
+  EXPECT_THAT(advice_document(trace, advice).warnings,
+              ElementsAre("the steps of the timing runs differ by 10.8 %: no saving is known better than that"));
+}
+
 TEST(RecordingCost, IsTakenFromLaunchesAndTheHostBehindThem) {
   HandTrace hand;
   HandRank& rank = hand.add_rank();
