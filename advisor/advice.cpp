@@ -203,6 +203,13 @@ std::array<std::int64_t, 3> Advisor::simulate(const std::vector<std::string>& id
   return simulation(ids).step_ns;
 }
 
+std::int64_t Advisor::step_by_gpu_ns(const std::vector<std::string>& ids) const {
+  constexpr double kAllOfIt = 1e9;
+  DependencyGraph graph = edited(changes_of(ids), Estimate::kLikely);
+  remove_from_launches(kAllOfIt, graph);
+  return replayed_step_ns(graph, replay(graph), run_);
+}
+
 std::vector<EvidenceEvent> Advisor::evidence_of(const Card& card) const {
   std::vector<EvidenceEvent> events;
   events.reserve(card.change.evidence.size());
@@ -229,7 +236,9 @@ Advice advise(const Advisor& advisor, const std::vector<std::string>& applied) {
   Advice advice = advisor.advice();
   if (advice.is_refused()) return advice;
   advice.applied = applied.empty() ? usual_changes(advice) : applied;
-  if (!advice.applied.empty()) advice.joint_step_ns = advisor.simulate(advice.applied);
+  if (advice.applied.empty()) return advice;
+  advice.joint_step_ns = advisor.simulate(advice.applied);
+  advice.joint_by_gpu_ns = advisor.step_by_gpu_ns(advice.applied);
   return advice;
 }
 
@@ -351,6 +360,16 @@ Document advice_document(const Trace& trace, const Advice& advice) {
     document.facts.push_back({"joint_step_ns", "step with these", joint[1], Unit::kDuration});
     document.facts.push_back({"joint_step_most_ns", "at most", joint[0], Unit::kDuration});
     document.facts.push_back({"joint_step_least_ns", "at least", joint[2], Unit::kDuration});
+    document.facts.push_back(
+        {"joint_by_gpu_ns", "with launches at their best", *advice.joint_by_gpu_ns, Unit::kDuration});
+    constexpr double kOfTheHost = 0.9;
+    if (static_cast<double>(*advice.joint_by_gpu_ns) < kOfTheHost * static_cast<double>(joint[1])) {
+      document.warnings.push_back(
+          fmt::format("{} of the step with these is the host's, whose launches are taken to last as long as they do "
+                      "now: {} would be "
+                      "left if they took no longer than a driver needs",
+                      format_duration(joint[1] - *advice.joint_by_gpu_ns), format_duration(*advice.joint_by_gpu_ns)));
+    }
   }
   if (!advice.is_refused()) document.tables.push_back(advice_table(advice));
   if (!advice.abstained.empty()) {

@@ -6,8 +6,8 @@ usage: swinscope sweep --vary level=eager,tensorcore,fused,window,attention,grap
        python3 scripts/advisor_ladder.py --swinscope build/release/bin/swinscope [--warmup-steps 4] [--ledger FILE] DIR…
 
 A rung is the changes that it and those below it make (RUNGS). Prints a table in Markdown and the median and largest error of the changed
-program's step; not of unsteady ones, whose steps, or those of `eager`, differ by more than 5 % (quartiles over median). --ledger: only
-predicts, and writes the predictions down before the other rungs are looked at.
+program's step; not of unsteady ones, whose steps, or those of `eager`, differ by more than 5 % (quartiles over median), nor of those that the
+host is said to decide. --ledger: only predicts, and writes the predictions down before the other rungs are looked at.
 """
 import argparse
 import json
@@ -29,6 +29,7 @@ NEVER = ["add_bias_kernel"]
 # Kinds whose kernels we have for rows of 128 and 256 values only: the first stages of these models.
 OF_BASE = ["projection", "mlp"]
 UNSTEADY_PERCENT = 5
+OF_THE_HOST = 0.9  # what advise warns of
 
 
 def parse():
@@ -103,12 +104,14 @@ def main():
             alone = os.path.join(folder, f"level{rung}", "timing1")
             measured = swinscope(arguments, "analyze", alone, "--warmup-steps", str(arguments.warmup_steps))["step_ns"]
             error = 100 * (joint["joint_step_ns"] - measured) / measured
-            unsteady = max(spread["eager"], spread[rung]) > UNSTEADY_PERCENT
-            if not unsteady:
+            remarks = ["unsteady"] if max(spread["eager"], spread[rung]) > UNSTEADY_PERCENT else []
+            if joint["joint_by_gpu_ns"] < OF_THE_HOST * joint["joint_step_ns"]:
+                remarks.append("the host's")
+            if not remarks:
                 errors.append(abs(error))
                 outside += not joint["joint_step_least_ns"] <= measured <= joint["joint_step_most_ns"]
             lines.append(f"| {folder} | {rung} | {joint['joint_step_ns'] * 1e-6:.2f} | {joint['joint_step_least_ns'] * 1e-6:.2f} to "
-                         f"{joint['joint_step_most_ns'] * 1e-6:.2f} | {measured * 1e-6:.2f} | {error:+.1f} %{', unsteady' if unsteady else ''} |")
+                         f"{joint['joint_step_most_ns'] * 1e-6:.2f} | {measured * 1e-6:.2f} | {', '.join([f'{error:+.1f} %', *remarks])} |")
     if arguments.ledger:
         print(f"{arguments.ledger}: predictions of {', '.join(arguments.folders)}")
         return

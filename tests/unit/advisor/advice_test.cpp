@@ -265,6 +265,29 @@ TEST(Advice, IsRefusedWhereTheReplayIsNotGoodEnough) {
 }
 
 // Calls of 2 with 18 between them; a call takes 1.5 at best, so 0.5 comes from it and the rest from the host behind it.
+// Ten launches of 2, each 2 after the other, decide a step of 49 on kernels of 1. With 1.5 and nothing between, the
+// last kernel ends at 19.5, the wait 5 later, the step 2 later.
+TEST(Advice, SaysWhatOfAStepIsTheHosts) {
+  const Trace trace = trace_of_step([](HandStep& step) {
+    for (int i = 0; i < 5; ++i)
+      step.kernel(kGemm, 1).kernel(kAdd, 1);
+  });
+  const RunFacts run(trace, {});
+  const Advisor advisor(run, {});
+  EXPECT_EQ(advisor.advice().step_ns(), 49'000);
+  EXPECT_EQ(advisor.step_by_gpu_ns({}), 31'000);
+
+  Advice advice = advise(advisor, {"epilogue-1"});
+  advice.joint_step_ns = {100'000, 100'000, 100'000};
+  advice.joint_by_gpu_ns = 90'000;
+  EXPECT_THAT(advice_document(trace, advice).warnings, IsEmpty());
+  advice.joint_by_gpu_ns = 60'000;
+  EXPECT_THAT(
+      advice_document(trace, advice).warnings,
+      ElementsAre("40.00 us of the step with these is the host's, whose launches are taken to last as long as they "
+                  "do now: 60.00 us would be left if they took no longer than a driver needs"));
+}
+
 // Of a traced run whose point has timing runs, as the experiment's own table has them.
 TEST(RecordingCost, UnsteadyTimingRunsAreSaid) {
   const std::filesystem::path experiment =
