@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 
 #include "advisor/advice.h"
+#include "advisor/candidates/channels_last.h"
 #include "store/error.h"
 #include "tests/unit/advisor/hand_step.h"
 #include "tests/unit/advisor/replayed.h"
@@ -706,6 +707,42 @@ TEST(Overlap, StartsKernelsWhileThoseBeforeThemEnd) {
     EXPECT_EQ(edited.ranks[0].ops[hopper.op("first")].gap_ns, hopper.graph.ranks[0].ops[hopper.op("first")].gap_ns);
   }
   EXPECT_THAT(found_in(Replayed(trace_of(8))), IsEmpty());
+}
+
+// 16 images of 64 x 64 pixels and 32 filters of 3 x 3: 65,536, 4,608 and 131,072 values of 2 bytes, each read and
+// written.
+TEST(ChannelsLast, ConvolutionsAreTransposedAround) {
+  const Rates rates = Rates::parse(kRates, "test.json");
+  const auto moved_ns = [&](double values) { return *rates.bytes_ns(4 * values); };
+  OperationPayload what;
+  what.precision = "fp32";
+  what.input_shape = {4096, 144};
+  what.output_shape = {4096, 32};
+  what.flops = std::int64_t{2} * 4096 * 144 * 32;
+  what.bytes_read = std::int64_t{4} * (65'536 + 4'608);
+  what.bytes_written = std::int64_t{4} * 131'072;
+  WorkItem item;
+  item.kind = OperationKind::kConv;
+  item.kernel = item.full_name = "implicit_gemm_nchwkcrs_nchw";
+  item.what = &what;
+  EXPECT_DOUBLE_EQ(kernels_beside_ns(item, rates), moved_ns(65'536) + moved_ns(4'608) + moved_ns(131'072));
+  item.full_name = "implicit_gemm_nhwckrsc_nhwc";
+  EXPECT_EQ(kernels_beside_ns(item, rates), 0) << "its channels lie side by side already";
+
+  item.full_name = item.kernel;
+  OperationPayload backward = what;
+  backward.flops *= 2;
+  backward.bytes_read = std::int64_t{4} * (2 * 131'072 + 65'536 + 4'608);
+  backward.bytes_written = std::int64_t{4} * (65'536 + 4'608);
+  item.what = &backward;
+  EXPECT_DOUBLE_EQ(kernels_beside_ns(item, rates), moved_ns(131'072) + 2 * moved_ns(65'536) + 2 * moved_ns(4'608));
+
+  OperationPayload pixels = what;  // filters of single pixels are a product of the images as they lie
+  pixels.input_shape = {4096, 16};
+  pixels.flops = std::int64_t{2} * 4096 * 16 * 32;
+  pixels.bytes_read = std::int64_t{4} * (65'536 + 512);
+  item.what = &pixels;
+  EXPECT_EQ(kernels_beside_ns(item, rates), 0);
 }
 
 TEST(Precision, NeedsTheShapeOfAProduct) {
