@@ -301,11 +301,13 @@ std::string note_on_recording(const Advice& advice) {
   add(cost.per_operator_ns, "operator");
   add(cost.per_launch_ns, "launch");
   add(cost.per_kernel_ns, "kernel");
-  return fmt::format("Savings are of the step without the recorder's cost, {}{}.", fmt::join(parts, " and "),
-                     cost.timed_step_ns ? ", by which it comes nearest to that of the timing runs"
-                     : cost.per_operator_ns > 0
-                         ? ", estimated by the trace's shortest operators: host-bound steps are known to a quarter"
-                         : "");
+  add(cost.per_overlap_ns, "kernel of a graph that would overlap the one before it");
+  std::string_view how;
+  if (cost.timed_step_ns)
+    how = "; with these it comes nearest to that of the timing runs";
+  else if (cost.per_operator_ns > 0)
+    how = ", estimated by the trace's shortest operators: host-bound steps are known to a quarter";
+  return fmt::format("Savings are of the step without the recorder's cost: {}{}.", fmt::join(parts, ", "), how);
 }
 
 std::string headline(const Advice& advice) {

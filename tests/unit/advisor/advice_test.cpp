@@ -342,6 +342,26 @@ TEST(RecordingCost, OfKernelsIsTakenFromTheGapsAsFarAsThereAreAny) {
   EXPECT_EQ(run.op_node("second").gap_ns, -300) << "kernels that overlapped do that as they did";
 }
 
+// At most halfway into the one before it: 30 of 100.
+TEST(RecordingCost, KernelsOfAGraphWouldOverlap) {
+  HandTrace hand;
+  HandRank& rank = hand.add_rank();
+  const std::uint32_t graph = rank.call("cudaGraphLaunch", 0, 10);
+  rank.kernel("first", graph, 15, 115, {}, 1);
+  rank.kernel("second", graph, 116, 156, {}, 2);
+  rank.kernel("third", graph, 157, 257, {}, 3);
+  rank.kernel("alone", rank.call("cudaLaunchKernel", 20, 22), 258, 300);
+  rank.call("cudaDeviceSynchronize", 30, 305);
+  rank.step(0, 306);
+  Replayed run(hand.build());
+  std::array<std::int64_t, 3> before = {run.op_node("second").gap_ns, run.op_node("third").gap_ns,
+                                        run.op_node("alone").gap_ns};
+  overlap_in_graphs(30'000, run.graph);
+  EXPECT_EQ(run.op_node("second").gap_ns, before[0] - 30'000);
+  EXPECT_EQ(run.op_node("third").gap_ns, before[1] - 20'000) << "half of the second";
+  EXPECT_EQ(run.op_node("alone").gap_ns, before[2]) << "it is of no graph";
+}
+
 // Ten launches, every 4, of kernels so short that the host decides: the last one starts 5 after 36, the wait returns 5
 // after it, and the step ends at 48. Each launch takes 1.5, and the 2 behind it fall away: 5 after 13.5, and so on.
 TEST(RecordingCost, IsTakenAwayWhereItIsKnown) {
