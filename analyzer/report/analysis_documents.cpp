@@ -10,10 +10,13 @@
 
 #include "analyzer/analyses/clocks.h"
 #include "analyzer/analyses/collectives_table.h"
+#include "analyzer/analyses/idle_gaps_table.h"
 #include "analyzer/analyses/late_ranks_table.h"
 #include "analyzer/analyses/launch_statistics.h"
 #include "analyzer/analyses/rank_summary.h"
 #include "analyzer/analyses/recording.h"
+#include "analyzer/analyses/roofline.h"
+#include "analyzer/base/text.h"
 #include "analyzer/report/registry.h"
 #include "analyzer/trace/trace_facts.h"
 #include "store/error.h"
@@ -179,6 +182,41 @@ Document launches_document(const RunFacts& run) {
       "start to the kernel's start; their sum is the total launch+queue time (TKLQT; AKD is the mean kernel duration: "
       "SKIP, "
       "arXiv 2504.11750).");
+  return document;
+}
+
+Document gaps_document(const RunFacts& run) {
+  Document document = document_of("gaps", run);
+  document.tables = {defined(idle_gaps_table(run, 0))};
+  if (document.tables.front().rows.empty()) {
+    throw Error(ErrorKind::kFailure, run.trace.path + ": has no idle gaps",
+                run.trace.gpu_event_count() == 0 ? "no GPU activity was recorded"
+                                                 : "its devices are busy all the time, or the scope holds nothing",
+                kSeeInfo);
+  }
+  return document;
+}
+
+Document roofline_document(const RunFacts& run) {
+  const Roofline all = roofline(run);
+  if (all.points.empty()) {
+    const bool are_layers = !run.layers().empty();
+    throw Error(
+        ErrorKind::kFailure, run.trace.path + ": has no layer that can stand under a roof",
+        are_layers ? "no layer says its FLOPs and bytes, or what this GPU can do at most is not known"
+                   : "no layers were recorded",
+        "annotated programs (`swin`) say what each operation needs; torch.profiler does with record_shapes=True");
+  }
+  Document document = document_of("roofline", run);
+  document.headline = {roofline_verdict(all, run.scope)};
+  document.tables = {defined(roofline_table(run)), defined(roofs_table(run))};
+  if (all.other_gpu_ns > 0) {
+    document.notes.push_back(fmt::format("{} of GPU time are of layers whose cost or roof is not known.",
+                                         format_duration(all.other_gpu_ns)));
+  }
+  document.notes.emplace_back(
+      "Roofs are what the vendor promises; `swinscope peaks` measures what this GPU reaches. Layers run one after the "
+      "other: what overlaps takes longer than its own work.");
   return document;
 }
 

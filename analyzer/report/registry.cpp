@@ -18,6 +18,7 @@
 #include "analyzer/analyses/ranges.h"
 #include "analyzer/analyses/rank_summary.h"
 #include "analyzer/analyses/recording.h"
+#include "analyzer/analyses/roofline.h"
 #include "analyzer/analyses/step_changes.h"
 #include "analyzer/analyses/step_table.h"
 #include "analyzer/analyses/thesis_utilization.h"
@@ -165,6 +166,17 @@ constexpr std::array kAnalyses = {
              "says whose it is (memory, compute), or latency where both are below 25 %.",
              kWork, kDetail, true, false,
              [](Run run, Options) { return layer_rows_table(run.layers(), gpu_peaks(run.trace)); }},
+    Analysis{"roofline", "Roofline",
+             "Least time = the longer of FLOPs / the vendor's rate for the precision and bytes / the memory's "
+             "bandwidth, whose is the roof; of roof = least time / GPU time, in percent; over roof = GPU time - least "
+             "time. FLOPs and bytes are what the layer needs, each operand moved once; above 100 % the bytes came from "
+             "a cache, or a figure is wrong.",
+             kWork, kDetail, true, false, [](Run run, Options) { return roofline_table(run); }},
+    Analysis{
+        "roofs", "Roofs",
+        "What the GPU can do at most by its vendor, its memory's bandwidth as the trace has it; from so many FLOPs "
+        "for a byte on it is the precision's rate, and not the memory, that limits.",
+        kWork, kReference, true, false, [](Run run, Options) { return roofs_table(run); }},
     Analysis{"ranges", "Ranges",
              "Calls and host time of the parts of ranges that lie in the scope, self = host - ranges directly within. "
              "GPU sum = summed durations of what was launched in the range, GPU span = sum over calls of last end - "
