@@ -48,6 +48,7 @@ std::vector<Roof> roofs_of(const std::vector<RooflinePoint>& points, const GpuPe
   for (const RooflinePoint& point : points)
     if (point.flops > 0) precisions.insert(point.precision);
   std::vector<Roof> roofs;
+  roofs.reserve(precisions.size() + 1);
   for (const std::string& precision : precisions)
     roofs.push_back({precision, peaks.flop_per_ns.at(precision), 0});
   std::ranges::stable_sort(roofs, std::ranges::greater(), &Roof::flop_per_ns);

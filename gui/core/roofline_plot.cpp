@@ -14,7 +14,14 @@ constexpr double kMostRadius = 26;
 constexpr double kNear = 4;
 constexpr double kTera = 1e3;  // FLOP/ns of a TFLOP/s
 
-double ticks_apart(double powers) { return std::max(1.0, std::ceil(powers / 8)); }
+// Of whole powers from the least to the most, at most nine of them.
+std::vector<double> powers_between(double least, double most) {
+  const int apart = std::max(1, static_cast<int>(std::ceil((most - least) / 8)));
+  std::vector<double> powers;
+  for (int above = 0; above <= static_cast<int>(most - least); above += apart)
+    powers.push_back(std::exp2(least + above));
+  return powers;
+}
 
 }  // namespace
 
@@ -96,15 +103,15 @@ void RooflinePlot::place_roofs() {
 
 std::vector<std::pair<double, double>> RooflinePlot::x_ticks() const {
   std::vector<std::pair<double, double>> ticks;
-  for (double power = least_x_; power <= most_x_; power += ticks_apart(most_x_ - least_x_))
-    ticks.emplace_back(std::exp2(power), x_of(std::exp2(power)));
+  for (const double intensity : powers_between(least_x_, most_x_))
+    ticks.emplace_back(intensity, x_of(intensity));
   return ticks;
 }
 
 std::vector<std::pair<double, double>> RooflinePlot::y_ticks() const {
   std::vector<std::pair<double, double>> ticks;
-  for (double power = least_y_; power <= most_y_; power += ticks_apart(most_y_ - least_y_))
-    ticks.emplace_back(std::exp2(power), y_of(kTera * std::exp2(power)));
+  for (const double tera : powers_between(least_y_, most_y_))
+    ticks.emplace_back(tera, y_of(kTera * tera));
   return ticks;
 }
 
