@@ -145,6 +145,7 @@ void add_sections(Report& report, const ReportPart& part, bool has_own_verdict, 
     if (document.schema != "analyze") break;
     ReportSection section{std::string(section_title(kind)), {}, {}, {}, tables_of(part, kind)};
     fold_layers(section);
+    if (kind == AnalysisSection::kRanks && part.rank_steps) section.charts.push_back(*part.rank_steps);
     if (!section.tables.empty()) add(std::move(section));
   }
 }
@@ -198,6 +199,7 @@ ReportPart report_part(const Trace& trace, const std::string& path, const Select
   part.document.run = path;
   part.document.warnings = trace.warnings;
   part.doubts = run.verdict().doubts;
+  part.rank_steps = rank_steps_chart(run);
   part.what = what_was_run(trace, path, run.scope.title());
   part.quality = data_quality(run);
   part.folder = std::filesystem::path(path).parent_path().string();

@@ -64,11 +64,12 @@ struct ReportPart {
   Document document;
   std::string prefix;  // of its headings, to tell several parts apart; empty: none
   ReportSection environment;
-  std::vector<Table> details;            // of the analyses that the document leaves to commands of their own
-  std::vector<ReportSection> further;    // of whoever builds on the analyses: they stand behind where the time goes
-  std::optional<ComparedSeries> series;  // of an experiment, to compare it with others
-  std::optional<ComparedRun> run;        // likewise of a run, where it is to be compared
-  std::vector<std::string> doubts;       // Verdict::doubts
+  std::vector<Table> details;             // of the analyses that the document leaves to commands of their own
+  std::vector<ReportSection> further;     // of whoever builds on the analyses: they stand behind where the time goes
+  std::optional<ComparedSeries> series;   // of an experiment, to compare it with others
+  std::optional<ComparedRun> run;         // likewise of a run, where it is to be compared
+  std::vector<std::string> doubts;        // Verdict::doubts
+  std::optional<ReportChart> rank_steps;  // rank_steps_chart()
   WhatWasRun what;
   std::vector<QualityFact> quality;
   std::string folder;  // of the recordings, which commands are said without; empty: the present one
@@ -112,6 +113,9 @@ struct MarkdownReport {
 };
 // `figure_folder`: as the text is to name the folder of the figures.
 MarkdownReport render_markdown_report(const Report& report, const std::string& figure_folder);
+
+// The time of every measured step of every rank; nothing of one rank, or where ranks differ in their steps.
+std::optional<ReportChart> rank_steps_chart(const RunFacts& run);
 
 // The charts of a document's tables: of an experiment ("scaling") training time, speedup, efficiency and utilization
 // over GPUs, and why steps take longer, a waterfall for each point; of several ("compare") the former with a line for

@@ -34,12 +34,13 @@ nav ol{columns:3 16rem;margin:.2rem 0;padding-left:1.4rem}
 body{font-size:8pt;line-height:1.35;margin:0;max-width:none;padding:0}a{color:inherit;text-decoration:none}
 h1{font-size:14pt;margin:0 0 3pt}h2{font-size:11pt;margin:6pt 0 2pt}section>h2{margin-top:10pt}h3{font-size:9pt;margin:6pt 0 1pt}p{margin:1.5pt 0}
 .first{break-after:page}nav{break-inside:avoid}h1,h2,h3,.definition{break-after:avoid}
-tr,figure,.card,.facts,.short{break-inside:avoid}thead{display:table-header-group}th{position:static}
+tr,figure,.card,.facts,.short{break-inside:avoid}th button{display:contents}thead{display:table-header-group;break-inside:avoid}th{position:static}
 .wide{overflow:visible}table{font-size:7pt}th,td{padding:.8pt 3pt}
 .wide td.t,.wide td.t:last-child{min-width:0}.wide td.t:first-child{min-width:70pt}
 .first .two{margin-bottom:2pt}.two{grid-template-columns:1fr 1fr;gap:0 14pt}.card{padding:2pt 6pt;border-left-width:3px}.card b{font-size:11pt}
 .evidence,.note,figcaption,.definition,summary{font-size:7pt}figure{margin:2pt 0}
 .charts{gap:2pt 8pt}.charts figure,.first>.charts figure{width:31%;flex:none}.charts figure.waterfall{width:66%}.first .two svg{width:90%}.two .charts figure{width:70%}details.figures,details.whole{display:none}
+section:last-of-type{columns:2;break-inside:avoid}section:last-of-type>h2{column-span:all}
 }
 )";
 

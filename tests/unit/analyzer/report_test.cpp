@@ -1,6 +1,8 @@
 // What a report says of a run to those who have not made it: what was run, what is not known, and first things first.
 #include "analyzer/report/report.h"
 
+#include <utility>
+
 #include <gmock/gmock.h>
 
 #include "analyzer/analyses/layer_folding.h"
@@ -128,6 +130,26 @@ TEST_F(ReportTest, TheFirstPageHasTheStepsPartsFromZero) {
     sum += *waterfall.chart.series.front().values[i];
   EXPECT_DOUBLE_EQ(sum, *waterfall.chart.series.front().values.back());
   EXPECT_EQ(report.summary.waterfall->table.rows.size(), waterfall.chart.categories.size());
+}
+
+// Steps of 90 and 90 us of rank 0, of 90 and 95 us of rank 1.
+TEST_F(ReportTest, RanksAndTheirStepsAreAHeatMap) {
+  rank_with_steps();
+  HandRank& other = hand_.add_rank();
+  for (const auto& [begin, end] : {std::pair(0, 90), std::pair(100, 190), std::pair(200, 295)}) {
+    other.step(begin, end);
+    other.launch("gemm", begin + 5, begin + 10, begin + 50);
+  }
+  const ReportPart one = part();
+  ASSERT_TRUE(one.rank_steps.has_value());
+  const Chart& chart = one.rank_steps->chart;
+  EXPECT_EQ(chart.kind, ChartKind::kHeatMap);
+  ASSERT_EQ(chart.series.size(), 2U);
+  EXPECT_EQ(chart.categories.size(), 3U);
+  EXPECT_EQ(chart.series[1].name, "rank 1");
+  EXPECT_EQ(chart.series[1].texts.back(), "95.00 us");
+  EXPECT_EQ(chart.y_min, 0.09);
+  EXPECT_THAT(render_html(build_report({one})), HasSubstr("Step times, ms</title>"));
 }
 
 TEST(ReportRenderers, FoldWhatIsLong) {
