@@ -35,7 +35,7 @@ std::string raw_value(const Cell& cell) {
 
 std::string sort_value(const Cell& cell) {
   const std::string value = raw_value(cell);
-  return value.empty() ? value : fmt::format(" data-v=\"{}\"", value);
+  return value.empty() ? value : fmt::format(R"( data-v="{}")", value);
 }
 
 // Rows begin..end below the head of the table.
@@ -46,7 +46,7 @@ std::string html_rows(const Table& table, std::size_t begin, std::size_t end) {
   const auto class_of = [](const Column& column) { return column.unit == Unit::kText ? " class=\"t\"" : ""; };
   for (const Column& column : table.columns) {
     if (!column.detail) {
-      out += fmt::format("<th scope=\"col\" data-key=\"{}\"{}>{}</th>", escape_markup(column.key), class_of(column),
+      out += fmt::format(R"(<th scope="col" data-key="{}"{}>{}</th>)", escape_markup(column.key), class_of(column),
                          escape_markup(column.title));
     }
   }
@@ -113,7 +113,7 @@ std::string html_facts(const std::vector<Fact>& facts) {
         "<tr><th scope=\"row\" class=\"t\">{}</th><td class=\"t\">{}</td></tr>\n", escape_markup(fact.title),
         value.empty()
             ? text
-            : fmt::format("<span data-key=\"{}\" data-v=\"{}\">{}</span>", escape_markup(fact.key), value, text));
+            : fmt::format(R"(<span data-key="{}" data-v="{}">{}</span>)", escape_markup(fact.key), value, text));
   }
   return out + "</tbody></table>\n";
 }

@@ -183,6 +183,7 @@ TEST(ReportEnvironment, HasNamesForPeople) {
                             {"env.NCCL_ALGO", "env.NCCL_ALGO", text("Ring")},
                             {"of.nobody", "of.nobody", text("x")}});
   std::vector<std::string> lines;
+  lines.reserve(facts.size());
   for (const Fact& fact : facts)
     lines.push_back(fact.title + ": " + format_cell(fact.value, fact.unit));
   EXPECT_THAT(lines, testing::ElementsAre("GPU 0-1 link: NVLink", "CPU cores allowed: 32", "memory: 251.8 GiB",
