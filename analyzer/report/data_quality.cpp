@@ -147,9 +147,7 @@ QualityFact tracing(const Experiment& experiment, const std::vector<ScalingRow>&
 
 QualityFact causes(const std::vector<ScalingRow>& rows) {
   const auto traced = std::ranges::count_if(rows, [](const ScalingRow& row) { return !row.point.tracing.empty(); });
-  if (traced == 0)
-    return unknown("causes", "where the time goes",
-                   "no point was traced (swinscope scale --trace, or join a traced run)");
+  if (traced == 0) return unknown("causes", "where the time goes", "no point was traced");
   return known("causes", "where the time goes",
                fmt::format("{} of {} traced", traced, format_counted(std::ssize(rows), "points")));
 }

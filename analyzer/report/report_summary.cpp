@@ -153,6 +153,12 @@ std::vector<Fact> facts_of(const std::vector<const ReportPart*>& leading) {
   return facts;
 }
 
+// Whether nothing of an experiment was traced.
+bool lacks_causes(const ReportPart& part) {
+  return std::ranges::any_of(part.quality,
+                             [](const QualityFact& one) { return one.fact.key == "causes" && !one.is_known; });
+}
+
 }  // namespace
 
 bool is_comparison(const Document& document) { return document.schema == "compare" || document.schema == "runs"; }
@@ -199,6 +205,11 @@ ReportSummary summarize(const std::vector<ReportPart>& parts) {
     std::ranges::move(headline.why, std::back_inserter(summary.why));
     std::ranges::move(headline.next, std::back_inserter(summary.next));
     if (!summary.opportunities) summary.opportunities = first_opportunities(*part);
+  }
+  if (lacks_causes(first)) {
+    summary.next.emplace_back(
+        "Trace the points (swinscope scale does, unless it is told --no-trace): no run tells why steps take as long as "
+        "they do, nor what would make them shorter.");
   }
   SplitCharts charts = split_charts(first.document);
   summary.charts = std::move(charts.first);

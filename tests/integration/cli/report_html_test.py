@@ -245,6 +245,12 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(report.page.count("n = 1 run at each point"), 1)
         self.assertEqual(len(list(report.summary.all("tbody"))) - len(list(report.summary.all("figure"))), 2)
 
+    def test_an_experiment_without_a_trace_says_that_causes_are_not_known(self):
+        text = self.reports["swinscope_swinv2b_upernet_weak_2gpu"].summary.text()
+        self.assertIn("Trace the points (swinscope scale does, unless it is told --no-trace)", text)
+        self.assertIn("noise from run to run, where the time goes", text)
+        self.assertNotIn("Trace the points", self.reports[EXPERIMENT].summary.text())
+
     @of_each_report
     def test_names_of_things_not_keys_and_no_paths_of_this_machine(self, report):
         body = report.root.text().replace(self.json_text(report), "")
