@@ -1,8 +1,6 @@
 #include "analyzer/report/analysis_documents.h"
 
 #include <algorithm>
-#include <array>
-#include <ctime>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,6 +16,7 @@
 #include "analyzer/analyses/roofline.h"
 #include "analyzer/base/text.h"
 #include "analyzer/report/registry.h"
+#include "analyzer/report/what_was_run.h"
 #include "analyzer/trace/trace_facts.h"
 #include "store/error.h"
 
@@ -102,16 +101,6 @@ void add_range_notes(const RangeOptions& options, const RangeTable& table, std::
     notes.emplace_back("A range within one of the same name is a call; its time is part of the outer one's.");
   if (table.unknown_launch_ns > 0)
     notes.emplace_back("The launching call of some GPU events was not recorded: they belong to no range.");
-}
-
-// When the first event happened.
-Cell utc_time(std::int64_t epoch_ns, std::int64_t begin_ns) {
-  const std::time_t seconds = epoch_ns / 1'000'000'000 + begin_ns / 1'000'000'000;
-  std::tm calendar{};
-  if (epoch_ns == 0 || gmtime_r(&seconds, &calendar) == nullptr) return {};
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &calendar);
-  return std::string(text.data());
 }
 
 }  // namespace
@@ -265,12 +254,11 @@ Document ranges_document(const RunFacts& run, const RangeOptions& options) {
 
 Document info_document(const Trace& trace, bool with_environment) {
   const RunInfo first = trace.ranks.empty() ? RunInfo{} : trace.ranks.front().run;
-  const std::int64_t begin_ns = trace.ranks.empty() ? 0 : span_of(trace.ranks.front()).begin_ns;
   const std::int32_t world = world_size(trace);
   Document document = document_of("info", trace);
   document.facts = {{"path", "path", trace.path},
                     {"kind", "kind", trace.description},
-                    {"recorded", "recorded", utc_time(first.utc_epoch_ns, begin_ns)},
+                    {"recorded", "recorded", recorded_at(trace)},
                     {"command", "command", first.command.empty() ? Cell() : Cell(first.command)},
                     {"world_size", "world size", world == 0 ? Cell() : Cell(std::int64_t{world}), Unit::kCount},
                     {"ranks_present", "ranks present", rank_count(trace), Unit::kCount},

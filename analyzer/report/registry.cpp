@@ -13,6 +13,7 @@
 #include "analyzer/analyses/idle_gaps_table.h"
 #include "analyzer/analyses/late_ranks_table.h"
 #include "analyzer/analyses/launch_statistics.h"
+#include "analyzer/analyses/layer_folding.h"
 #include "analyzer/analyses/layers.h"
 #include "analyzer/analyses/memory.h"
 #include "analyzer/analyses/ranges.h"
@@ -158,6 +159,11 @@ constexpr std::array kAnalyses = {
         "latency "
         "where both are below 25 %.",
         kWork, kSummary, true, true, &top_kernels},
+    Analysis{"layer_groups", "Layers, equal ones together",
+             "Layers whose paths differ in one number only (`*`: that of the innermost component with one which is not "
+             "the last), of the same phase, operation, precision and FLOPs and bytes of a call: as one row, which has "
+             "their sums and says how many they are. Figures as of the layers; the most time comes first.",
+             kWork, kDetail, true, false, [](Run run, Options) { return folded_layers_table(run); }},
     Analysis{"layers", "Layers",
              "GPU time = summed durations of the GPU events of the scope by the innermost layer around their launch, "
              "host time = that of the layer's ranges. FLOPs (2 per multiply-add) and bytes (each operand once) are "
