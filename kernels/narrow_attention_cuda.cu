@@ -1,5 +1,4 @@
-// Launches the fused qkv projection and window attention for 128 and 256 channels (hopper_narrow_attention.cuh), and
-// says where that kernel exists and where it is faster than separate ones.
+// Launches the fused qkv projection and window attention for 128 and 256 channels (hopper_narrow_attention.cuh).
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -64,19 +63,10 @@ void launch_type(const WindowAttentionShape& shape, ElementType type, const QkvA
 
 }  // namespace
 
-bool narrow_attention_offered(const WindowAttentionShape& shape, ElementType type) {
-  return attention_on_tensor_cores(shape, type) && (shape.channels() == 128 || shape.channels() == 256) &&
-         !shape.grid.padded() && (shape.score == AttentionScore::kCosine || shape.grid.window_tokens() <= 56) &&
-         hopper::offered();
-}
-
-bool narrow_attention_pays(const WindowAttentionShape& shape) {
-  return shape.grid.window_count() >= std::int64_t{2} * device_info().multiprocessors;
-}
-
 void narrow_attention_forward(const WindowAttentionShape& shape, ElementType type, const QkvAttentionTensors& tensors,
                               Stream stream) {
-  require(narrow_attention_offered(shape, type), "narrow_attention", "there is no kernel for such windows here");
+  static const DeviceInfo gpu = device_info();
+  require(narrow_attention_offered(shape, type, gpu), "narrow_attention", "there is no kernel for such windows here");
   const bool normalizes = tensors.gamma != nullptr && tensors.beta != nullptr;
   require(normalizes == (shape.score == AttentionScore::kScaledDot), "narrow_attention",
           "gamma and beta are needed with the scaled dot product, and with it alone");

@@ -11,6 +11,7 @@ namespace swinscope::cuda {
 
 constexpr std::int64_t kNarrowChannels = 128;
 constexpr std::int64_t kNarrowHidden = 512;
+constexpr std::int64_t kNarrowTileRows = 128;  // that a block of threads works on at a time
 
 struct NarrowShape {
   std::int64_t rows = 0;
@@ -18,10 +19,10 @@ struct NarrowShape {
   bool backwards = false;  // from the last row to the first; narrow_mlp_forward() cannot
 };
 
-// Whether this GPU and this build have them.
-bool narrow_block_offered(ElementType type);
-// Whether so many rows occupy at least half of this GPU: with fewer of them an operation at a time is faster.
-bool narrow_block_pays(std::int64_t rows);
+// Whether the GPU has them.
+bool narrow_block_offered(ElementType type, const DeviceInfo& gpu);
+// Whether so many rows occupy at least half of the GPU: with fewer of them an operation at a time is faster.
+bool narrow_block_pays(std::int64_t rows, const DeviceInfo& gpu);
 
 // The fully connected layers. With GELU's tanh form, as below.
 struct NarrowMlpWeights {

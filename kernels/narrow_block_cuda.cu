@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kSquareTile = 2;  // of hopper::kTileSizes: boxes of 128 rows on both sides
 static_assert(hopper::kTileSizes[kSquareTile].rows == 128 && hopper::kTileSizes[kSquareTile].columns == 128);
-static_assert(kNarrowChannels == hopper::kRowColumns);
+static_assert(kNarrowChannels == hopper::kRowColumns && kNarrowTileRows == hopper::kMlpRows);
 
 CUtensorMap row_map(const NarrowShape& shape, const void* matrix, std::int64_t rows, int box_rows) {
   return std::bit_cast<CUtensorMap>(hopper::make_row_map(shape.type, matrix, rows, kNarrowChannels, box_rows));
@@ -91,24 +91,11 @@ void launch_qkv(const NarrowShape& shape, const NarrowQkvTensors& t, Stream stre
 }
 
 void need_kernel(const NarrowShape& shape, const char* operation) {
-  require(narrow_block_offered(shape.type), operation, "16-bit types and compute capability 9.0 only");
+  static const DeviceInfo gpu = device_info();
+  require(narrow_block_offered(shape.type, gpu), operation, "16-bit types and compute capability 9.0 only");
 }
-
-// Tensors of 128 channels read and written, and what else is read.
-OperationCost cost_of(const NarrowShape& shape, std::int64_t read, std::int64_t written, std::int64_t weights,
-                      std::int64_t vectors) {
-  constexpr std::int64_t kElementBytes = 2;
-  return {2 * shape.rows * weights, (shape.rows * read * kNarrowChannels + weights + vectors) * kElementBytes,
-          shape.rows * written * kNarrowChannels * kElementBytes};
-}
-constexpr std::int64_t kMlpWeights = 2 * kNarrowChannels * kNarrowHidden;
-constexpr std::int64_t kMlpVectors = kNarrowHidden + 3 * kNarrowChannels;
 
 }  // namespace
-
-bool narrow_block_offered(ElementType type) { return type != ElementType::kFp32 && hopper::offered(); }
-
-bool narrow_block_pays(std::int64_t rows) { return rows / hopper::kMlpRows >= device_info().multiprocessors / 2; }
 
 void narrow_mlp_forward(const NarrowShape& shape, const NarrowMlpTensors& tensors, Stream stream) {
   need_kernel(shape, "narrow_mlp");
@@ -130,14 +117,6 @@ void narrow_qkv_forward(const NarrowShape& shape, const NarrowQkvTensors& tensor
   if (shape.rows == 0) return;
   if (shape.type == ElementType::kFp16) return launch_qkv<__half>(shape, tensors, stream);
   launch_qkv<__nv_bfloat16>(shape, tensors, stream);
-}
-
-OperationCost narrow_mlp_cost(const NarrowShape& shape) { return cost_of(shape, 1, 1, kMlpWeights, kMlpVectors); }
-OperationCost narrow_block_end_cost(const NarrowShape& shape) {
-  return cost_of(shape, 2, 1, kMlpWeights + kNarrowChannels * kNarrowChannels, kMlpVectors + kNarrowChannels);
-}
-OperationCost narrow_qkv_cost(const NarrowShape& shape) {
-  return cost_of(shape, 1, 3, 3 * kNarrowChannels * kNarrowChannels, 5 * kNarrowChannels);
 }
 
 }  // namespace swinscope::cuda

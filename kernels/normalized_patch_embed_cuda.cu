@@ -1,5 +1,4 @@
-// Launches patch embedding with its normalization as one kernel (hopper_patch_embed.cuh), and says for which images and
-// types it exists.
+// Launches patch embedding with its normalization as one kernel (hopper_patch_embed.cuh).
 #include <algorithm>
 #include <bit>
 
@@ -41,23 +40,10 @@ void launch(const PatchEmbedShape& shape, ElementType type, const NormalizedPatc
 
 }  // namespace
 
-bool normalized_patch_embed_offered(const PatchEmbedShape& shape, ElementType type) {
-  // Patches are counted in 32 bits, beyond the last one by those of a turn.
-  constexpr std::int64_t kMostPatches = std::int64_t{1} << 30;
-  return type != ElementType::kFp32 && shape.channels == hopper::kImageChannels && shape.patch == hopper::kPatch &&
-         shape.height % hopper::kPatch == 0 && shape.width % hopper::kPatch == 0 &&
-         shape.outputs == hopper::kRowColumns && shape.tokens() <= kMostPatches && hopper::offered();
-}
-
-OperationCost normalized_patch_embed_cost(const PatchEmbedShape& shape, std::int64_t element_bytes) {
-  return {2 * shape.column_elements() * shape.outputs,
-          (shape.column_elements() + shape.outputs * (shape.column_length() + 3)) * element_bytes,
-          shape.tokens() * shape.outputs * element_bytes};
-}
-
 void normalized_patch_embed_forward(const PatchEmbedShape& shape, ElementType type,
                                     const NormalizedPatchEmbedTensors& tensors, Stream stream) {
-  require(normalized_patch_embed_offered(shape, type), "normalized_patch_embed", "there is no kernel for it here");
+  static const DeviceInfo gpu = device_info();
+  require(normalized_patch_embed_offered(shape, type, gpu), "normalized_patch_embed", "there is no kernel for it here");
   require(tensors.image != nullptr && tensors.weight != nullptr && tensors.gamma != nullptr &&
               tensors.beta != nullptr && tensors.y != nullptr,
           "normalized_patch_embed", "all but the bias are needed");

@@ -9,7 +9,10 @@
 
 namespace swinscope::cuda {
 
-constexpr std::int64_t kNormalizedRowsInputs = 256;  // the only number of them that it is made for
+constexpr std::int64_t kNormalizedRowsInputs = 256;   // the only number of them that it is made for
+constexpr std::int64_t kNormalizedRowsColumns = 128;  // of a tile: outputs are a multiple of it
+constexpr std::int64_t kMostNormalizedRowsOutputs = 2048;
+constexpr std::int64_t kNormalizedTileRows = 64;
 
 struct NormalizedRowsShape {
   std::int64_t rows = 0;
@@ -30,10 +33,10 @@ struct NormalizedRowsTensors {
   void* y = nullptr;             // [rows, outputs]; not x
 };
 
-// Whether this GPU and this build have it: a multiple of 128 outputs, at most 2048. And whether rows occupy at least
-// half of this GPU: with fewer of them normalization and product apart are faster.
-bool normalized_rows_offered(const NormalizedRowsShape& shape);
-bool normalized_rows_pays(const NormalizedRowsShape& shape);
+// Whether the GPU has it: a multiple of 128 outputs, at most 2048. And whether rows occupy at least half of the GPU:
+// with fewer of them normalization and product apart are faster.
+bool normalized_rows_offered(const NormalizedRowsShape& shape, const DeviceInfo& gpu);
+bool normalized_rows_pays(const NormalizedRowsShape& shape, const DeviceInfo& gpu);
 void normalized_rows_forward(const NormalizedRowsShape& shape, const NormalizedRowsTensors& tensors, Stream stream);
 OperationCost normalized_rows_cost(const NormalizedRowsShape& shape);
 

@@ -7,7 +7,6 @@
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
 #include "kernels/hopper_normalized_rows.cuh"
-#include "kernels/linear.h"
 #include "kernels/normalized_rows.h"
 
 namespace swinscope::cuda {
@@ -15,8 +14,8 @@ namespace {
 
 constexpr int kSquareTile = 2;  // of hopper::kTileSizes: boxes of 128 rows of the weights
 static_assert(hopper::kTileSizes[kSquareTile].columns == hopper::kRowColumns);
-// Rows are counted in 32 bits, beyond the last one by those of a turn.
-constexpr std::int64_t kMostRows = std::int64_t{1} << 30;
+static_assert(kNormalizedRowsColumns == hopper::kRowColumns && kNormalizedTileRows == hopper::kGroupRows);
+static_assert(kMostNormalizedRowsOutputs == hopper::NormalizedRowsPlan<__half, hopper::Finish::kPlain>::kMostOutputs);
 
 // In how many shares blocks have the outputs, so that the last turn leaves few of them idle. Each share normalizes the
 // rows anew, which takes about as long as 128 outputs do.
@@ -81,32 +80,15 @@ void launch_finish(const NormalizedRowsShape& shape, const NormalizedRowsTensors
 
 }  // namespace
 
-bool normalized_rows_offered(const NormalizedRowsShape& shape) {
-  constexpr int kMostOutputs = hopper::NormalizedRowsPlan<__half, hopper::Finish::kPlain>::kMostOutputs;
-  return shape.type != ElementType::kFp32 && shape.inputs == kNormalizedRowsInputs && shape.outputs > 0 &&
-         shape.outputs % hopper::kRowColumns == 0 && shape.outputs <= kMostOutputs && shape.rows <= kMostRows &&
-         hopper::offered();
-}
-
-bool normalized_rows_pays(const NormalizedRowsShape& shape) {
-  return shape.rows / hopper::kGroupRows >= device_info().multiprocessors / 2;
-}
-
 void normalized_rows_forward(const NormalizedRowsShape& shape, const NormalizedRowsTensors& tensors, Stream stream) {
-  require(normalized_rows_offered(shape), "normalized_rows", "there is no kernel for it here");
+  static const DeviceInfo gpu = device_info();
+  require(normalized_rows_offered(shape, gpu), "normalized_rows", "there is no kernel for it here");
   require(tensors.x != nullptr && tensors.gamma != nullptr && tensors.beta != nullptr && tensors.weight != nullptr &&
               tensors.y != nullptr,
           "normalized_rows", "x, gamma, beta, weight and y are needed");
   if (shape.rows == 0) return;
   if (shape.type == ElementType::kFp16) return launch_finish<__half>(shape, tensors, stream);
   launch_finish<__nv_bfloat16>(shape, tensors, stream);
-}
-
-OperationCost normalized_rows_cost(const NormalizedRowsShape& shape) {
-  const std::int64_t bytes = element_bytes(shape.type);
-  OperationCost cost = linear_forward_cost({shape.rows, shape.inputs, shape.outputs, true}, bytes);
-  cost.bytes_read += 2 * shape.inputs * bytes;
-  return cost;
 }
 
 }  // namespace swinscope::cuda

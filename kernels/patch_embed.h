@@ -62,9 +62,9 @@ struct NormalizedPatchEmbedTensors {
   const void* beta = nullptr;
   void* y = nullptr;  // [tokens(), outputs]
 };
-// Whether this GPU and this build have it: compute capability 9.0, fp16 and bf16, three channels, patches of 4, 128
+// Whether the GPU has it: compute capability 9.0, fp16 and bf16, three channels, patches of 4, 128
 // outputs.
-bool normalized_patch_embed_offered(const PatchEmbedShape& shape, ElementType type);
+bool normalized_patch_embed_offered(const PatchEmbedShape& shape, ElementType type, const DeviceInfo& gpu);
 void normalized_patch_embed_forward(const PatchEmbedShape& shape, ElementType type,
                                     const NormalizedPatchEmbedTensors& tensors, Stream stream);
 OperationCost normalized_patch_embed_cost(const PatchEmbedShape& shape, std::int64_t element_bytes);

@@ -14,7 +14,6 @@
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
 #include "kernels/hopper_product.cuh"
-#include "kernels/linear.h"
 #include "kernels/narrow_attention.h"
 #include "kernels/qkv_attention.h"
 #include "kernels/qkv_attention_head.cuh"
@@ -29,7 +28,7 @@ constexpr std::uint32_t kWeightBoxBytes = kHeadDim * hopper::kStageRowBytes;
 constexpr std::uint32_t kWeightBytes = 3 * kWeightBoxBytes;  // of 64 channels of a head's q, k and v
 constexpr int kMostStages = 8;
 constexpr int kLeastStages = 4;
-constexpr std::int64_t kMostChannels = 512;
+static_assert(kMaxTokens == kMostAttentionTokens);
 // Beside what is allocated dynamically: barriers and norms.
 constexpr std::uint32_t kStaticBytes = 1024;
 
@@ -305,6 +304,7 @@ void launch(const WindowAttentionShape& shape, ElementType type, const QkvAttent
   require(ready, "qkv_attention", "the kernel is not ready");
   const auto ceil_div = [](int count, int per) { return (count + per - 1) / per; };
   const Rings rings = rings_for(shape.channels(), most_shared_bytes());
+  require(rings.stages > 0, "qkv_attention", "shared memory is too small");
   QkvArguments<T> a{};
   a.geometry = WindowGeometry::of(shape.grid, TokenOrder::kImage);
   a.windows = static_cast<int>(shape.grid.window_count());
@@ -346,37 +346,11 @@ void launch_type(const WindowAttentionShape& shape, ElementType type, const QkvA
 
 }  // namespace
 
-bool qkv_attention_offered(const WindowAttentionShape& shape, ElementType type) {
-  return attention_on_tensor_cores(shape, type) && shape.channels() % hopper::kDepth == 0 &&
-         shape.channels() <= kMostChannels &&
-         (shape.score == AttentionScore::kCosine || shape.grid.window_tokens() <= 56) && hopper::offered() &&
-         rings_for(shape.channels(), most_shared_bytes()).stages > 0;
-}
-
-bool normalized_qkv_attention_offered(const WindowAttentionShape& shape, ElementType type) {
-  return shape.score == AttentionScore::kScaledDot && narrow_attention_offered(shape, type);
-}
-
-bool normalized_qkv_attention_pays(const WindowAttentionShape& shape) { return narrow_attention_pays(shape); }
-
-bool qkv_attention_pays(const WindowAttentionShape& shape) {
-  return shape.grid.window_tokens() == kMaxTokens &&
-         shape.grid.window_count() * shape.heads >= std::int64_t{8} * device_info().multiprocessors;
-}
-
-OperationCost qkv_attention_forward_cost(const WindowAttentionShape& shape, std::int64_t element_bytes) {
-  const std::int64_t channels = shape.channels();
-  OperationCost cost = window_attention_forward_cost(shape, element_bytes);
-  cost.flops += linear_forward_cost({shape.grid.tokens(), channels, 3 * channels, true}, element_bytes).flops;
-  cost.bytes_read += (3 * channels * (channels + 1) - 2 * shape.grid.tokens() * channels) * element_bytes;
-  cost.bytes_written -= shape.grid.tokens() * shape.heads * element_bytes;  // no LSE
-  return cost;
-}
-
 void qkv_attention_forward(const WindowAttentionShape& shape, ElementType type, const QkvAttentionTensors& tensors,
                            Stream stream) {
   const bool normalizes = tensors.gamma != nullptr;
-  require(normalizes ? normalized_qkv_attention_offered(shape, type) : qkv_attention_offered(shape, type),
+  static const DeviceInfo gpu = device_info();
+  require(normalizes ? normalized_qkv_attention_offered(shape, type, gpu) : qkv_attention_offered(shape, type, gpu),
           "qkv_attention", "there is no kernel for such windows here");
   require(tensors.x != nullptr && tensors.weight != nullptr && tensors.bias != nullptr && tensors.out != nullptr,
           "qkv_attention", "x, weight, bias and out are needed");
@@ -386,7 +360,7 @@ void qkv_attention_forward(const WindowAttentionShape& shape, ElementType type, 
           "too many windows");
   if (shape.grid.batch == 0) return;
   const bool cosine = shape.score == AttentionScore::kCosine;
-  if (normalizes || (cosine && narrow_attention_offered(shape, type) && narrow_attention_pays(shape))) {
+  if (normalizes || (cosine && narrow_attention_offered(shape, type, gpu) && narrow_attention_pays(shape, gpu))) {
     narrow_attention_forward(shape, type, tensors, stream);
   } else if (type == ElementType::kFp16) {
     launch_type<__half>(shape, type, tensors, stream);

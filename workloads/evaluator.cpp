@@ -30,7 +30,7 @@ Evaluation Evaluator<T>::evaluate(TrainingData& data, std::int64_t images) {
       data.load(first + communicator_.rank() * batch_, std::span<T>(images_), labels_);
     }
     const PhaseRange phase(Phase::kForward);
-    const T* const logits = model_.forward(images_.data());
+    const T* const logits = model_.forward(images_.data()).main;
     const CrossEntropyResult own =
         cpu::cross_entropy_forward<T>(loss_shape_, logits, labels_.data(), row_loss_.data(), lse_.data());
     sums[0] += own.mean_loss * static_cast<double>(own.count);

@@ -7,7 +7,7 @@
 
 #include "kernels/cross_entropy.h"
 #include "workloads/communicator.h"
-#include "workloads/swin_model.h"
+#include "workloads/execute/host_model.h"
 #include "workloads/training_data.h"
 
 namespace swinscope {
@@ -34,7 +34,7 @@ class Evaluator {
  private:
   std::int64_t batch_;
   Communicator& communicator_;
-  SwinModel<T> model_;
+  HostModel<T> model_;
   CrossEntropyShape loss_shape_;
   std::vector<T> images_;
   std::vector<std::int32_t> labels_;

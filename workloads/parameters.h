@@ -1,4 +1,5 @@
-// The trainable tensors of a model: their names (timm's), shapes, and places in one flat buffer.
+// The trainable tensors of a model: their names (timm's), shapes, and places in one flat buffer. Which there are
+// follows from the model's graph.
 #pragma once
 
 #include <cstdint>
@@ -44,15 +45,6 @@ class ParameterLayout {
   const ParameterInfo& find_buffer(std::string_view name) const;
 
  private:
-  void add(std::string name, std::vector<std::int64_t> shape, bool decays);
-  void add_norm(const std::string& prefix, std::int64_t channels);
-  void add_block(const SwinConfig& config, const StageShape& shape, const std::string& prefix);
-  void add_attention(const SwinConfig& config, const StageShape& shape, const std::string& prefix);
-  void add_merging(const SwinConfig& config, std::int64_t width, const std::string& prefix);
-  void add_classifier(const SwinConfig& config);
-  void add_segmentation_head(const SwinConfig& config);
-  void add_conv_norm(const std::string& prefix, std::int64_t inputs, std::int64_t outputs, std::int64_t kernel);
-  void add_buffer(std::string name, std::int64_t count);
   void place();
 
   std::vector<ParameterInfo> tensors_;

@@ -44,7 +44,7 @@ SegmentationLoss<T>::SegmentationLoss(const SwinConfig& config, std::int64_t bat
     : main_("loss", shape_at(config, batch, 0)), auxiliary_("loss.aux", shape_at(config, batch, config.stages - 2)) {}
 
 template <typename T>
-typename SegmentationLoss<T>::Result SegmentationLoss<T>::forward(const typename UperHead<T>::Logits& logits,
+typename SegmentationLoss<T>::Result SegmentationLoss<T>::forward(const Logits<T>& logits,
                                                                   std::span<const std::uint8_t> labels) {
   if (static_cast<std::int64_t>(labels.size()) != main_.shape.out_pixels()) {
     throw std::invalid_argument("SegmentationLoss: not a label for each pixel");

@@ -9,8 +9,8 @@
 
 #include "kernels/upsample_loss.h"
 #include "workloads/annotate.h"
+#include "workloads/execute/host_model.h"
 #include "workloads/model_table.h"
-#include "workloads/uper_head.h"
 
 namespace swinscope {
 
@@ -30,7 +30,7 @@ class SegmentationLoss {
 
   // labels: [batch, size, size], which must stay until the backward pass. Throws std::invalid_argument for a label that
   // is neither a class nor kIgnoredLabel.
-  Result forward(const typename UperHead<T>::Logits& logits, std::span<const std::uint8_t> labels);
+  Result forward(const Logits<T>& logits, std::span<const std::uint8_t> labels);
   // Gradients of pixel_scale * sum(): pixel_scale = 1 / pixels that count, of all ranks.
   void backward(double pixel_scale);
   const T* main_gradient() const { return main_.gradient.data(); }

@@ -9,10 +9,10 @@
 
 #include "workloads/confusion.h"
 #include "workloads/evaluator.h"
+#include "workloads/execute/host_model.h"
 #include "workloads/gradient_reducer.h"
 #include "workloads/segmentation_data.h"
 #include "workloads/segmentation_loss.h"
-#include "workloads/segmentation_model.h"
 #include "workloads/trainer.h"
 
 namespace swinscope {
@@ -43,7 +43,7 @@ class SegmentationTrainer {
   SegmentationData& data_;
   ParameterStore<float>& parameters_;
   Communicator& communicator_;
-  SegmentationModel<float> model_;
+  HostModel<float> model_;
   SegmentationLoss<float> loss_;
   Optimizer<float> optimizer_;
   GradientReducer<float> reducer_;
@@ -67,7 +67,7 @@ class SegmentationEvaluator {
   SwinConfig config_;
   std::int64_t batch_;
   Communicator& communicator_;
-  SegmentationModel<float> model_;
+  HostModel<float> model_;
   UpsampleShape logits_shape_;
   Operation loss_;
   Operation answer_;

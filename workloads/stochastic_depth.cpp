@@ -20,11 +20,6 @@ StochasticDepth<T>::StochasticDepth(double rate, int blocks, std::int64_t batch,
 }
 
 template <typename T>
-double StochasticDepth<T>::probability(int block) const {
-  return blocks_ > 1 ? rate_ * block / (blocks_ - 1) : rate_;
-}
-
-template <typename T>
 void StochasticDepth<T>::draw(std::int64_t step, std::int64_t first_sample) {
   if (scales_.empty()) return;
   for (int branch = 0; branch < 2 * blocks_; ++branch) {

@@ -9,6 +9,11 @@
 
 namespace swinscope {
 
+// Of a block, of that many, where the last one is dropped at the given rate.
+constexpr double drop_probability(double rate, int block, int blocks) {
+  return blocks > 1 ? rate * block / (blocks - 1) : rate;
+}
+
 template <typename T>
 class StochasticDepth {
  public:
@@ -23,7 +28,7 @@ class StochasticDepth {
   const T* scale(int block, int branch) const;
 
  private:
-  double probability(int block) const;
+  double probability(int block) const { return drop_probability(rate_, block, blocks_); }
 
   double rate_;
   int blocks_;

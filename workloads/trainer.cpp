@@ -98,7 +98,7 @@ void Trainer<T>::load_batch(std::int64_t part) {
 template <typename T>
 CrossEntropyResult Trainer<T>::run_forward() {
   const PhaseRange phase(Phase::kForward);
-  logits_ = model_.forward(images_.data());
+  logits_ = model_.forward(images_.data()).main;
   const OperationRange range(loss_.name, loss_.forward);
   return cpu::cross_entropy_forward<T>(loss_shape_, logits_, labels_.data(), row_loss_.data(), lse_.data());
 }
@@ -114,7 +114,7 @@ void Trainer<T>::run_backward(std::int64_t part) {
   }
   // Gradients are final, and can be summed over the ranks, in the last part only.
   const bool last = part + 1 == options_.accumulate;
-  model_.backward(dlogits_.data(), [this, last](std::int64_t end) {
+  model_.backward(dlogits_.data(), nullptr, [this, last](std::int64_t end) {
     if (last) reducer_.ready(end);
   });
 }

@@ -8,9 +8,9 @@
 
 #include "kernels/cross_entropy.h"
 #include "workloads/communicator.h"
+#include "workloads/execute/host_model.h"
 #include "workloads/gradient_reducer.h"
 #include "workloads/optimizer.h"
-#include "workloads/swin_model.h"
 #include "workloads/training_data.h"
 
 namespace swinscope {
@@ -26,7 +26,7 @@ struct TrainerOptions {
   double drop_path = 0.0;
   std::int64_t bucket_bytes = std::int64_t{4} << 20;
   std::uint64_t seed = 0;   // of stochastic depth
-  bool tap_fusion = false;  // segmentation: fusion_layer.h
+  bool tap_fusion = false;  // segmentation: see ModelOptions
 };
 
 struct StepResult {
@@ -78,7 +78,7 @@ class Trainer {
   TrainingData& data_;
   ParameterStore<T>& parameters_;
   Communicator& communicator_;
-  SwinModel<T> model_;
+  HostModel<T> model_;
   Optimizer<T> optimizer_;
   GradientReducer<T> reducer_;
   CrossEntropyShape loss_shape_;

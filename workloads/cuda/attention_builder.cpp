@@ -106,7 +106,7 @@ void ModelBuilder::attend_at_once(const Block& block, const void* pad, cuda::Tok
   tensors.backwards = serpentine_.against_the_last(cuda::attention_on_tensor_cores(shape, type_));
   if (options_.features.cachehints) {
     const std::int64_t bytes = shape.grid.tokens() * shape.heads * shape.head_dim * element_;
-    tensors.out_eviction = cuda::eviction_of_result(bytes, cache_bytes_);
+    tensors.out_eviction = cuda::eviction_of_result(bytes, gpu_.l2_bytes);
   }
   step(
       block.path + ".attn.window", OperationClass::kAttention, cost, extents, extents,
@@ -118,10 +118,11 @@ bool ModelBuilder::has_qkv_attention(const Block& block) const {
   const Features& features = options_.features;
   if (!features.qkvattention || !features.attention || !features.window || !features.qkvbias) return false;
   if (v1()) {
-    return features.normqkv && features.layernorm && cuda::normalized_qkv_attention_offered(block.attention, type_) &&
-           cuda::normalized_qkv_attention_pays(block.attention);
+    return features.normqkv && features.layernorm &&
+           cuda::normalized_qkv_attention_offered(block.attention, type_, gpu_) &&
+           cuda::normalized_qkv_attention_pays(block.attention, gpu_);
   }
-  return cuda::qkv_attention_offered(block.attention, type_) && cuda::qkv_attention_pays(block.attention);
+  return cuda::qkv_attention_offered(block.attention, type_, gpu_) && cuda::qkv_attention_pays(block.attention, gpu_);
 }
 
 void ModelBuilder::attend_with_qkv(const Block& block, const void* bias) {

@@ -104,7 +104,7 @@ struct DeviceModel::State {
         activations(activation_sizes(config, batch, options.features), type) {
     const auto build = [&] {
       weights.begin_derived();
-      ModelBuilder builder(config, batch, options, weights, activations, library, stream.get());
+      ModelBuilder builder(config, batch, options, weights, activations, library, stream.get(), cuda::device_info());
       steps = builder.build();
       weights.end_derived();
     };

@@ -15,7 +15,7 @@
 #include "workloads/cuda/trainer_setup.h"
 #include "workloads/cuda/training_layout.h"
 #include "workloads/error.h"
-#include "workloads/segmentation_model.h"
+#include "workloads/models/model.h"
 
 namespace swinscope {
 namespace {

@@ -16,7 +16,7 @@
 #include "workloads/cuda/step_launcher.h"
 #include "workloads/cuda/steps_in_flight.h"
 #include "workloads/cuda/trainer_setup.h"
-#include "workloads/segmentation_model.h"
+#include "workloads/models/model.h"
 
 namespace swinscope {
 namespace {

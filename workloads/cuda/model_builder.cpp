@@ -17,7 +17,7 @@ namespace swinscope {
 
 ModelBuilder::ModelBuilder(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
                            DeviceWeights& weights, Activations& activations, cuda::MatmulLibrary& library,
-                           cuda::Stream stream)
+                           cuda::Stream stream, const cuda::DeviceInfo& gpu)
     : config_(config),
       batch_(batch),
       options_(options),
@@ -27,7 +27,7 @@ ModelBuilder::ModelBuilder(const SwinConfig& config, std::int64_t batch, const D
       activations_(activations),
       library_(library),
       stream_(stream),
-      cache_bytes_(cuda::device_info().l2_bytes),
+      gpu_(gpu),
       serpentine_(options.features.serpentine) {}
 
 bool ModelBuilder::tanh_gelu() const {
@@ -153,7 +153,7 @@ bool ModelBuilder::normalized_rows(const Linear& linear, const std::string& norm
   const Features& features = options_.features;
   if (!v1() || !features.normrows || !features.layernorm || !features.window || !linear.bias_in_product) return false;
   cuda::NormalizedRowsShape shape{linear.rows, linear.inputs, linear.outputs, linear.gelu, type_, false};
-  if (!cuda::normalized_rows_offered(shape) || !cuda::normalized_rows_pays(shape)) return false;
+  if (!cuda::normalized_rows_offered(shape, gpu_) || !cuda::normalized_rows_pays(shape, gpu_)) return false;
   shape.backwards = serpentine_.against_the_last(true);
   const cuda::NormalizedRowsTensors tensors{
       x, weights_.find(norm + ".weight"), weights_.find(norm + ".bias"), weights_.find(name + ".weight"), linear.bias,
@@ -196,8 +196,8 @@ void ModelBuilder::norm(const std::string& path, const std::string& parameters, 
   tensors.backwards = serpentine_.against_the_last(!plain);
   if (options_.features.cachehints) {
     const std::int64_t bytes = shape.rows * shape.channels * element_;
-    tensors.x_eviction = cuda::eviction_before_residual(bytes, cache_bytes_);
-    tensors.y_eviction = cuda::eviction_of_result(bytes, cache_bytes_);
+    tensors.x_eviction = cuda::eviction_before_residual(bytes, gpu_.l2_bytes);
+    tensors.y_eviction = cuda::eviction_of_result(bytes, gpu_.l2_bytes);
   }
   step(
       path, OperationClass::kNorm, cost, {shape.rows, shape.channels}, {shape.rows, shape.channels},
@@ -236,7 +236,7 @@ void ModelBuilder::stem() {
                               kPatchSize, config_.embed_dim};
   const void* const images = activations_.images.data();
   if (options_.features.patchembed && options_.features.layernorm &&
-      cuda::normalized_patch_embed_offered(shape, type_)) {
+      cuda::normalized_patch_embed_offered(shape, type_, gpu_)) {
     const auto parameter = [&](const char* name) { return weights_.find(std::string("patch_embed.") + name); };
     const cuda::NormalizedPatchEmbedTensors tensors{
         images,

@@ -19,7 +19,8 @@ namespace swinscope {
 class ModelBuilder {
  public:
   ModelBuilder(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options, DeviceWeights& weights,
-               Activations& activations, cuda::MatmulLibrary& library, cuda::Stream stream);
+               Activations& activations, cuda::MatmulLibrary& library, cuda::Stream stream,
+               const cuda::DeviceInfo& gpu);
   // The steps from the images to the logits in fp32.
   std::vector<DeviceStep> build();
 
@@ -126,7 +127,7 @@ class ModelBuilder {
   Activations& activations_;
   cuda::MatmulLibrary& library_;
   cuda::Stream stream_;
-  std::int64_t cache_bytes_;  // of the GPU's L2 cache
+  cuda::DeviceInfo gpu_;  // that decides which fused kernels there are and pay
   std::vector<DeviceStep> steps_;
   Serpentine serpentine_;
   const cuda::Matmul* folded_ = nullptr;  // the next product, where it normalizes by moments

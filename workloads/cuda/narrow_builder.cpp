@@ -5,7 +5,7 @@ namespace swinscope {
 
 bool ModelBuilder::is_narrow(const Block& block) const {
   return options_.features.layernorm && block.stage.width == cuda::kNarrowChannels &&
-         cuda::narrow_block_offered(type_) && cuda::narrow_block_pays(block.tokens);
+         cuda::narrow_block_offered(type_, gpu_) && cuda::narrow_block_pays(block.tokens, gpu_);
 }
 
 bool ModelBuilder::has_narrow_qkv(const Block& block) const {

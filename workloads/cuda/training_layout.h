@@ -52,7 +52,7 @@ struct ConvNormRegions {
   Region statistics;  // [2 channels + 1], fp32
 };
 
-// Of UPerNet's head (uper_head.h has its formulas). P_i: pixels of stage i's map, S: the last one, d: the head's
+// Of UPerNet's head (models/uper.cpp has its formulas). P_i: pixels of stage i's map, S: the last one, d: the head's
 // channels.
 struct UperRegions {
   std::vector<Region> features;  // [P_i, C_i]: normalized stages

@@ -1,4 +1,4 @@
-// The part of TrainingBuilder that is the forward pass of UPerNet's head: uper_head.h has its formulas.
+// The part of TrainingBuilder that is the forward pass of UPerNet's head: models/uper.cpp has its formulas.
 #include <fmt/format.h>
 
 #include "kernels/upsample_loss.h"

@@ -7,6 +7,7 @@
 
 #include "workloads/annotate.h"
 #include "workloads/error.h"
+#include "workloads/execute/host_model.h"
 #include "workloads/model_cost.h"
 #include "workloads/program/commands.h"
 #include "workloads/program/device_commands.h"
@@ -16,7 +17,6 @@
 #include "workloads/program/scene_inference.h"
 #include "workloads/program/step_times.h"
 #include "workloads/redraw.h"
-#include "workloads/swin_model.h"
 #include "workloads/synthetic_data.h"
 
 namespace swinscope {
@@ -43,7 +43,7 @@ template <typename T>
 InferenceResult run_inference(const RunOptions& options, const SwinConfig& config) {
   ParameterStore<T> store(config, false);
   if (!load_given_weights(options, store)) redraw_parameters(store, options.seed);
-  SwinModel<T> model(config, options.batch, {}, store);
+  HostModel<T> model(config, options.batch, {}, store);
   model.weights_changed();
   const SyntheticData data(config, kDatasetSize, options.seed);
   std::vector<T> images(
@@ -58,7 +58,7 @@ InferenceResult run_inference(const RunOptions& options, const SwinConfig& confi
       data.fill<T>(step * options.batch, images, labels);
     }
     const PhaseRange phase(Phase::kForward);
-    result.predictions = largest_logits(model.forward(images.data()), options.batch, config.classes);
+    result.predictions = largest_logits(model.forward(images.data()).main, options.batch, config.classes);
     if (step >= options.warmup) result.times.add(now_ns() - start_ns);
   }
   return result;
@@ -70,13 +70,13 @@ int classify_given_files(const InferOptions& options, const SwinConfig& config, 
   ImageReader reader(options.images, config.image_size);
   ParameterStore<T> store(config, false);
   if (!load_given_weights(run, store)) redraw_parameters(store, run.seed);
-  SwinModel<T> model(config, run.batch, {}, store);
+  HostModel<T> model(config, run.batch, {}, store);
   model.weights_changed();
   return classify_files(std::move(reader), run, config,
                         start_document("swin.infer/1", run, config, RankInfo{}, threads),
                         [&](std::span<const float> images) {
                           const std::vector<T> converted(images.begin(), images.end());
-                          const T* const logits = model.forward(converted.data());
+                          const T* const logits = model.forward(converted.data()).main;
                           return std::vector<float>(logits, logits + run.batch * config.classes);
                         });
 }

@@ -14,6 +14,7 @@
 #include "workloads/confusion.h"
 #include "workloads/data/synthetic_scenes.h"
 #include "workloads/error.h"
+#include "workloads/execute/host_model.h"
 #include "workloads/images/scene_folder.h"
 #include "workloads/model_cost.h"
 #include "workloads/program/file_report.h"
@@ -21,7 +22,6 @@
 #include "workloads/program/scene_files.h"
 #include "workloads/program/step_times.h"
 #include "workloads/redraw.h"
-#include "workloads/segmentation_model.h"
 
 namespace swinscope {
 namespace {
@@ -35,9 +35,8 @@ class CpuSegmenter : public SceneSegmenter {
  public:
   CpuSegmenter(const InferOptions& options, const SwinConfig& config)
       : config_(config),
-        alone_(make_single_rank()),
         store_(config, false),
-        model_(config, options.run.batch, {.tap_fusion = options.tap_fusion}, store_, *alone_) {
+        model_(config, options.run.batch, {.tap_fusion = options.tap_fusion}, store_) {
     fill_scene_parameters(options.run, store_);
     model_.weights_changed();
   }
@@ -66,9 +65,8 @@ class CpuSegmenter : public SceneSegmenter {
   const T* logits_of(std::int64_t image) const { return logits_ + image * image_logits(); }
 
   SwinConfig config_;
-  std::unique_ptr<Communicator> alone_;
   ParameterStore<T> store_;
-  SegmentationModel<T> model_;
+  HostModel<T> model_;
   std::vector<T> images_;
   const T* logits_ = nullptr;
 };

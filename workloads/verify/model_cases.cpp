@@ -6,9 +6,9 @@
 
 #include "workloads/cuda/device_model.h"
 #include "workloads/error.h"
+#include "workloads/execute/host_model.h"
 #include "workloads/redraw.h"
 #include "workloads/safetensors.h"
-#include "workloads/swin_model.h"
 #include "workloads/verify/verify.h"
 
 namespace swinscope {
@@ -102,9 +102,9 @@ ModelReference cpu_reference(const SwinConfig& config, std::int64_t batch) {
   reference.name = fmt::format("{} at {} pixels", config.name, config.image_size);
   // The model takes a store that could have gradients; it only reads the values.
   ParameterStore<float> store = *reference.store;
-  SwinModel<float> model(config, batch, {}, store);
+  HostModel<float> model(config, batch, {}, store);
   model.weights_changed();
-  const float* const logits = model.forward(reference.images.data());
+  const float* const logits = model.forward(reference.images.data()).main;
   reference.logits.assign(logits, logits + batch * config.classes);
   return reference;
 }

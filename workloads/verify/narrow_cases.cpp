@@ -143,7 +143,7 @@ void check_patch_embed(ElementType type, const VerifyReport& report) {
   for (const PatchEmbedShape& shape :
        {PatchEmbedShape{1, 3, 4, 4, 4, kChannels}, PatchEmbedShape{1, 3, 28, 20, 4, kChannels},
         PatchEmbedShape{3, 3, 56, 60, 4, kChannels}, PatchEmbedShape{13, 3, 224, 224, 4, kChannels}}) {
-    if (!cuda::normalized_patch_embed_offered(shape, type)) continue;
+    if (!cuda::normalized_patch_embed_offered(shape, type, cuda::device_info())) continue;
     report({fmt::format("patch embedding and normalization of {} x {} x {}", shape.batch, shape.height, shape.width),
             type_name(type), patch_embed_error(shape, type), by_type(type, 0.0, 1e-3, 8e-3)});
   }
@@ -155,7 +155,7 @@ void check_patch_embed(ElementType type, const VerifyReport& report) {
 // there are two.
 void check_narrow_block(const VerifyReport& report) {
   for (const ElementType type : {ElementType::kFp16, ElementType::kBf16}) {
-    if (!cuda::narrow_block_offered(type)) continue;
+    if (!cuda::narrow_block_offered(type, cuda::device_info())) continue;
     check_patch_embed(type, report);
     for (const std::int64_t rows : {1, 77, 128, 300, 35000}) {
       const auto row = [&](const char* what, bool backwards, double error) {

@@ -49,7 +49,7 @@ void check_rows(ElementType type, const VerifyReport& report) {
     for (const bool gelu : {false, true}) {
       for (const bool backwards : {false, true}) {
         const cuda::NormalizedRowsShape shape{rows, kInputs, (gelu ? 4 : 3) * kInputs, gelu, type, backwards};
-        if (!cuda::normalized_rows_offered(shape)) continue;
+        if (!cuda::normalized_rows_offered(shape, cuda::device_info())) continue;
         report({fmt::format("{} x {} normalized, by {}{}{}", rows, kInputs, shape.outputs, gelu ? ", GELU" : "",
                             backwards ? ", backwards" : ""),
                 type_name(type), rows_error(shape), by_type(type, 0.0, 1e-3, 8e-3)});

@@ -50,7 +50,9 @@ const std::vector<QkvCase>& cases() {
 void check_one(const QkvCase& c, ElementType type, bool normalizes, const VerifyReport& report) {
   constexpr std::int64_t kHeadDim = 32;
   const WindowAttentionShape shape{{c.batch, c.map, c.window, c.shift}, c.heads, kHeadDim, c.score};
-  if (!(normalizes ? cuda::normalized_qkv_attention_offered(shape, type) : cuda::qkv_attention_offered(shape, type)))
+  const cuda::DeviceInfo gpu = cuda::device_info();
+  if (!(normalizes ? cuda::normalized_qkv_attention_offered(shape, type, gpu)
+                   : cuda::qkv_attention_offered(shape, type, gpu)))
     return;
   TensorFactory make(29);
   const std::int64_t channels = shape.channels();

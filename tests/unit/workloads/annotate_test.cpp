@@ -183,7 +183,7 @@ std::vector<Range> take_ranges() {
 // One forward pass for inference, as a tool sees it. The values do not matter: all are zero.
 std::vector<Range> inference_ranges(const SwinConfig& config) {
   ParameterStore<float> store(config, false);
-  SwinModel<float> model(config, 1, {}, store);
+  HostModel<float> model(config, 1, {}, store);
   model.weights_changed();
   const std::vector<float> images(static_cast<std::size_t>(kImageChannels * config.image_size * config.image_size));
   take_ranges();

@@ -172,7 +172,7 @@ TEST_F(DeviceModelTest, OperationsInOneKernelGiveWhatTheyGiveApart) {
       options.features.*c.feature = together;
       DeviceModel model(reference.config, reference.batch, options, *reference.store);
       const auto is_it = [&](const DeviceStep& step) { return step.name.path() == c.apart; };
-      const bool offered = cuda::narrow_block_offered(ElementType::kFp16);  // both where one is
+      const bool offered = cuda::narrow_block_offered(ElementType::kFp16, cuda::device_info());  // both
       EXPECT_EQ(std::ranges::any_of(model.steps(), is_it), !together || !offered) << c.apart;
       model.set_images(reference.images);
       model.poison_activations();

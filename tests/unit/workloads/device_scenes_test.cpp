@@ -15,10 +15,10 @@
 #include "tests/unit/workloads/gradient_comparison.h"
 #include "tests/unit/workloads/subprocess.h"
 #include "workloads/error.h"
+#include "workloads/execute/host_model.h"
 #include "workloads/images/jpeg_encoder.h"
 #include "workloads/program/scene_inference.h"
 #include "workloads/safetensors.h"
-#include "workloads/segmentation_model.h"
 
 namespace swinscope {
 
@@ -187,7 +187,7 @@ TEST_P(DeviceScenes, SyntheticScenesAreMeasured) {
   ParameterStore<float> store(model_config, false);
   fill_scene_parameters(options_.run, store);
   const auto alone = make_single_rank();
-  SegmentationModel<float> model(model_config, options_.run.batch, {}, store, *alone);
+  HostModel<float> model(model_config, options_.run.batch, {}, store);
   model.weights_changed();
   const std::vector<float> images = read("images");
   ASSERT_EQ(images.size(), 3U * 3U * 32U * 32U);

@@ -19,9 +19,9 @@
 #include "workloads/cuda/device_trainer.h"
 #include "workloads/data/synthetic_scenes.h"
 #include "workloads/error.h"
+#include "workloads/execute/host_model.h"
 #include "workloads/hash_stream.h"
 #include "workloads/images/procedural.h"
-#include "workloads/segmentation_model.h"
 
 namespace swinscope {
 namespace {
@@ -79,7 +79,7 @@ std::vector<float> scenes(std::int64_t first = 0) {
 
 std::vector<float> cpu_logits(const SwinConfig& config, ParameterStore<float>& store, bool tap_fusion) {
   const auto alone = make_single_rank();
-  SegmentationModel<float> model(config, kBatch, {.tap_fusion = tap_fusion}, store, *alone);
+  HostModel<float> model(config, kBatch, {.tap_fusion = tap_fusion}, store);
   model.weights_changed();
   const std::vector<float> images = scenes();
   const float* const logits = model.forward(images.data()).main;

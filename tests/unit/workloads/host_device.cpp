@@ -8,7 +8,10 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 #include <stdexcept>
+
+#include <sys/mman.h>
 
 #include "kernels/convert.h"
 #include "tests/unit/workloads/host_device_memory.h"
@@ -28,6 +31,8 @@ namespace test {
 namespace {
 
 HostDeviceCounts counts;
+cuda::DeviceInfo gpu = {.name = "host memory"};
+std::optional<std::vector<std::string>> recorded;  // while there is a recording
 
 std::uint16_t to_half(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
@@ -63,7 +68,15 @@ float from_bfloat(std::uint16_t bits) { return std::bit_cast<float>(static_cast<
 
 HostDeviceCounts host_device_counts() { return counts; }
 
-void launch(cuda::Stream stream, std::function<void()> work) {
+HostDeviceRecording::HostDeviceRecording() { recorded.emplace(); }
+HostDeviceRecording::~HostDeviceRecording() { recorded.reset(); }
+std::vector<std::string> HostDeviceRecording::take() { return std::exchange(*recorded, {}); }
+
+bool is_recording() { return recorded.has_value(); }
+void set_host_gpu(const cuda::DeviceInfo& info) { gpu = info; }
+
+void launch(cuda::Stream stream, std::function<void()> work, const std::string& operation) {
+  if (recorded) return recorded->push_back(operation);
   if (stream != nullptr && stream->capturing != nullptr) {
     stream->capturing->work.push_back(std::move(work));
     ++stream->pieces;
@@ -100,12 +113,30 @@ void store(ElementType type, const std::vector<float>& values, void* to) {
 namespace cuda {
 namespace {
 
+// Addresses that nothing may touch.
+void* reserve(std::int64_t bytes) {
+  void* const data =
+      mmap(nullptr, static_cast<std::size_t>(bytes), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (data == MAP_FAILED) throw std::bad_alloc();
+  return data;
+}
+
 void* take(std::int64_t bytes) {
   if (bytes == 0) return nullptr;
+  if (test::recorded) return reserve(bytes);
   void* const data = std::aligned_alloc(256, static_cast<std::size_t>((bytes + 255) / 256 * 256));
   if (data == nullptr) throw std::bad_alloc();
   std::memset(data, 0xff, static_cast<std::size_t>(bytes));
   return data;
+}
+
+void give(void* data, std::int64_t bytes) {
+  if (data == nullptr) return;
+  if (test::recorded) {
+    munmap(data, static_cast<std::size_t>(bytes));
+  } else {
+    std::free(data);
+  }
 }
 
 void copy(void* to, const void* from, std::int64_t bytes, Stream stream) {
@@ -115,7 +146,7 @@ void copy(void* to, const void* from, std::int64_t bytes, Stream stream) {
 }  // namespace
 
 int device_count() { return 1; }
-DeviceInfo device_info() { return {.name = "host memory"}; }
+DeviceInfo device_info() { return test::gpu; }
 std::int64_t free_memory() { return 0; }
 void use_device(int /*number*/) {}
 std::string device_unique_id() { return "host memory"; }
@@ -124,7 +155,7 @@ std::vector<std::string> accessible_devices() { return {}; }
 void synchronize(Stream /*stream*/) { ++test::counts.waits; }
 
 DeviceBuffer::DeviceBuffer(std::int64_t bytes) : data_(take(bytes)), bytes_(bytes) {}
-DeviceBuffer::~DeviceBuffer() { std::free(data_); }
+DeviceBuffer::~DeviceBuffer() { give(data_, bytes_); }
 DeviceBuffer::DeviceBuffer(DeviceBuffer&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
 DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
@@ -135,7 +166,7 @@ DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
 void DeviceBuffer::poison(Stream stream) { cuda::poison(data_, bytes_, stream); }
 
 PinnedBuffer::PinnedBuffer(std::int64_t bytes) : data_(take(bytes)), bytes_(bytes) {}
-PinnedBuffer::~PinnedBuffer() { std::free(data_); }
+PinnedBuffer::~PinnedBuffer() { give(data_, bytes_); }
 PinnedBuffer::PinnedBuffer(PinnedBuffer&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
 PinnedBuffer& PinnedBuffer::operator=(PinnedBuffer&& other) noexcept {

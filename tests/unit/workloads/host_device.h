@@ -4,6 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/device.h"
 
 namespace swinscope::test {
 
@@ -14,5 +18,22 @@ struct HostDeviceCounts {
   std::int64_t waits = 0;  // of the host for an event or a stream
 };
 HostDeviceCounts host_device_counts();
+
+// The GPU that this device is taken for: so are the kernels chosen. At first one that has no kernels of its own.
+void set_host_gpu(const cuda::DeviceInfo& gpu);
+
+// While one lives, nothing runs and memory is reserved only: what is launched is written down, by its function's name
+// (products and convolutions with their shapes). So the operations of any model can be listed anywhere.
+class HostDeviceRecording {
+ public:
+  HostDeviceRecording();
+  ~HostDeviceRecording();
+  HostDeviceRecording(const HostDeviceRecording&) = delete;
+  HostDeviceRecording& operator=(const HostDeviceRecording&) = delete;
+  HostDeviceRecording(HostDeviceRecording&&) = delete;
+  HostDeviceRecording& operator=(HostDeviceRecording&&) = delete;
+  // What was launched since the last call.
+  std::vector<std::string> take();
+};
 
 }  // namespace swinscope::test

@@ -49,7 +49,7 @@ class HostConvolution : public Convolution {
   explicit HostConvolution(const ConvolutionProblem& problem) : problem_(problem) {}
 
   void run(const void* first, const void* second, void* result, Stream stream) const override {
-    launch(stream, [=, p = problem_] {
+    const auto work = [=, p = problem_] {
       const ConvolutionShape& s = p.shape;
       const std::int64_t x_count = s.pixels() * s.inputs;
       const std::int64_t y_count = s.pixels() * s.outputs;
@@ -63,10 +63,19 @@ class HostConvolution : public Convolution {
       if (of_weight) cpu::convolution_backward_weight<float>(s, a.data(), b.data(), out.data());
       if (!forward && !of_weight) cpu::convolution_backward_input<float>(s, b.data(), a.data(), out.data());
       store(p.result_type, out, result);
-    });
+    };
+    launch(stream, work, describe(problem_));
   }
 
  private:
+  static std::string describe(const ConvolutionProblem& p) {
+    constexpr const char* kNames[] = {"convolution", "convolution's input", "convolution's weight"};
+    std::string text = kNames[static_cast<std::size_t>(p.pass)];
+    for (const std::int64_t extent : {p.shape.height, p.shape.width, p.shape.inputs, p.shape.outputs, p.shape.kernel})
+      text += " " + std::to_string(extent);
+    return text;
+  }
+
   ConvolutionProblem problem_;
 };
 

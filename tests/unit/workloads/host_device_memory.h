@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "kernels/layernorm.h"
 #include "kernels/window_attention.h"
 
 struct CUstream_st;
@@ -23,8 +25,9 @@ struct CUstream_st {
 
 namespace swinscope::test {
 
-// Runs the work or, while the stream is captured, keeps it.
-void launch(cuda::Stream stream, std::function<void()> work);
+// Runs the work or, while the stream is captured, keeps it. `operation`: what a recording writes down.
+void launch(cuda::Stream stream, std::function<void()> work, const std::string& operation = __builtin_FUNCTION());
+bool is_recording();
 
 std::vector<float> load(ElementType type, const void* from, std::int64_t count);
 // Rounds to nearest.
@@ -32,6 +35,9 @@ void store(ElementType type, const std::vector<float>& values, void* to);
 
 using Floats = std::vector<float>;
 inline Floats zeros(std::int64_t count) { return Floats(static_cast<std::size_t>(count)); }
+// LN(x) gamma + beta.
+Floats normalized(const LayerNormShape& shape, const Floats& x, const Floats& gamma, const Floats& beta);
+void gelu_tanh(Floats& values);  // in place
 // What a gradient in fp32 is before this pass.
 inline void begin_gradient(float* gradient, std::int64_t count, bool accumulate) {
   if (!accumulate && gradient != nullptr) std::fill_n(gradient, count, 0.0F);

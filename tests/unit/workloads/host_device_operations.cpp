@@ -28,12 +28,6 @@ void scale_rows(Floats& rows, std::int64_t columns, const float* scale, std::int
     rows[i] *= scale[static_cast<std::int64_t>(i) / columns / rows_per_sample];
 }
 
-Floats normalized(const LayerNormShape& shape, const Floats& x, const Floats& gamma, const Floats& beta) {
-  Floats y(x.size()), mean = zeros(shape.rows), rstd = zeros(shape.rows);
-  cpu::layernorm_forward<float>(shape, x.data(), gamma.data(), beta.data(), y.data(), mean.data(), rstd.data());
-  return y;
-}
-
 Floats rows_of(const LayerNormShape& shape, ElementType type, const void* x, const PatchMergeShape* gather) {
   if (gather == nullptr) return load(type, x, shape.rows * shape.channels);
   const Floats map = load(type, x, gather->batch * gather->height * gather->width * gather->channels);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <stdexcept>
 
@@ -16,37 +17,66 @@ namespace {
 
 class HostMatmul : public Matmul {
  public:
-  explicit HostMatmul(const MatmulShape& shape) : shape_(shape) {
-    if (shape.epilogue == Epilogue::kBiasGelu) throw std::invalid_argument("not used in training");
-  }
+  explicit HostMatmul(const MatmulShape& shape) : shape_(shape) {}
   void run(const MatmulOperands& operands, Stream stream) const override {
-    test::launch(stream, [=, shape = shape_] {
+    const auto work = [=, shape = shape_] {
       for (std::int64_t i = 0; i < shape.batch; ++i) {
         const auto place = [&](const void* from, std::int64_t elements, ElementType type) {
           return static_cast<const char*>(from) + i * elements * element_bytes(type);
         };
         void* const y = static_cast<char*>(operands.y) + i * shape.m * shape.n * element_bytes(shape.result_type);
-        multiply(shape, {place(operands.a, shape.m * shape.k, shape.operand_type),
-                         place(operands.b, shape.k * shape.n, shape.operand_type), operands.bias, y});
+        MatmulOperands one = operands;
+        one.a = place(operands.a, shape.m * shape.k, shape.operand_type);
+        one.b = place(operands.b, shape.k * shape.n, shape.operand_type);
+        one.y = y;
+        multiply(shape, one);
       }
-    });
+    };
+    test::launch(stream, work, describe(shape_));
   }
 
  private:
+  static std::string describe(const MatmulShape& s) {
+    std::string text = "product";
+    for (const std::int64_t extent : {s.m, s.n, s.k})
+      text += " " + std::to_string(extent);
+    if (s.batch > 1) text += " of " + std::to_string(s.batch);
+    if (s.transpose_a) text += " ta";
+    if (!s.transpose_b) text += " nb";
+    if (s.epilogue == Epilogue::kBias) text += " +bias";
+    if (s.epilogue == Epilogue::kBiasGelu) text += " +bias+gelu";
+    if (s.accumulate) text += " +y";
+    if (s.normalize) text += " of normalized";
+    if (s.row_moments) text += " with moments";
+    if (s.normalize_result) text += " normalized";
+    if (s.result_type != s.operand_type) text += " to fp32";
+    return text;
+  }
+  static void normalize(const MatmulShape& shape, const MatmulOperands& operands, std::vector<float>& y) {
+    y = test::normalized({shape.m, shape.n}, y, test::load(shape.operand_type, operands.gamma, shape.n),
+                         test::load(shape.operand_type, operands.beta, shape.n));
+    if (!shape.accumulate) return;
+    const std::vector<float> before = test::load(shape.result_type, operands.y, shape.m * shape.n);
+    std::ranges::transform(y, before, y.begin(), std::plus<>());
+  }
   static void multiply(const MatmulShape& shape, const MatmulOperands& operands) {
+    if (shape.normalize || shape.row_moments) throw std::invalid_argument("the host has no moments of rows");
     const std::vector<float> a = test::load(shape.operand_type, operands.a, shape.m * shape.k);
     const std::vector<float> b = test::load(shape.operand_type, operands.b, shape.k * shape.n);
     std::vector<float> y(static_cast<std::size_t>(shape.m * shape.n));
-    if (shape.accumulate) y = test::load(shape.result_type, operands.y, shape.m * shape.n);
+    const bool adds = shape.accumulate && !shape.normalize_result;
+    if (adds) y = test::load(shape.result_type, operands.y, shape.m * shape.n);
     GemmShape product{.m = shape.m, .n = shape.n, .k = shape.k};
     if (shape.transpose_a) product.transpose_a = Transpose::kYes;
     if (shape.transpose_b) product.transpose_b = Transpose::kYes;
-    cpu::gemm<float>(product, 1.0F, a.data(), b.data(), shape.accumulate ? 1.0F : 0.0F, y.data());
-    if (shape.epilogue == Epilogue::kBias) {
+    cpu::gemm<float>(product, 1.0F, a.data(), b.data(), adds ? 1.0F : 0.0F, y.data());
+    if (shape.epilogue != Epilogue::kNone) {
       const std::vector<float> bias = test::load(shape.operand_type, operands.bias, shape.n);
       for (std::size_t i = 0; i < y.size(); ++i)
         y[i] += bias[i % bias.size()];
     }
+    if (shape.epilogue == Epilogue::kBiasGelu) test::gelu_tanh(y);
+    if (shape.normalize_result) normalize(shape, operands, y);
     test::store(shape.result_type, y, operands.y);
   }
 
@@ -66,6 +96,26 @@ MatmulLibrary::~MatmulLibrary() = default;
 const Matmul& MatmulLibrary::prepare(const MatmulShape& shape, Stream /*stream*/) {
   return state_->matmuls.try_emplace(shape, shape).first->second;
 }
+// What the GPU would decide by time goes one way here: a kernel that normalizes is always taken where it is asked for,
+// but for the pairs, which can only be listed.
+MatmulPair MatmulLibrary::prepare_normalized_pair(const MatmulShape& first, const MatmulShape& second, Stream stream) {
+  if (!test::is_recording()) return {};
+  MatmulPair pair;
+  MatmulShape shape = first;
+  shape.row_moments = true;
+  pair.first = &prepare(shape, stream);
+  shape = second;
+  shape.normalize = true;
+  pair.second = &prepare(shape, stream);
+  return pair;
+}
+const Matmul* MatmulLibrary::prepare_result_normalized(const MatmulShape& shape, Stream stream) {
+  MatmulShape normalized = shape;
+  normalized.normalize_result = true;
+  return &prepare(normalized, stream);
+}
+std::vector<MatmulChoice> MatmulLibrary::open_choices() const { return {}; }
+void MatmulLibrary::use(const MatmulChoice& /*choice*/, int /*way*/) {}
 MatmulStatistics MatmulLibrary::statistics() const { return {static_cast<int>(state_->matmuls.size()), 0, 0}; }
 std::string MatmulLibrary::choices() const { return "host\n" + std::to_string(state_->matmuls.size()); }
 void MatmulLibrary::prefer(const std::string& choices) { state_->preferred = choices; }

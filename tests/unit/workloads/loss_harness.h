@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "kernels/cross_entropy.h"
+#include "workloads/execute/host_model.h"
 #include "workloads/redraw.h"
-#include "workloads/swin_model.h"
 
 namespace swinscope::test {
 
@@ -45,7 +45,7 @@ class LossHarness {
   }
 
   double loss() {
-    logits_ = model_.forward(images_.data());
+    logits_ = model_.forward(images_.data()).main;
     return cpu::cross_entropy_forward<T>(shape_, logits_, labels_.data(), row_loss_.data(), lse_.data()).mean_loss;
   }
 
@@ -54,20 +54,20 @@ class LossHarness {
     const double value = loss();
     cpu::cross_entropy_backward<T>(shape_, logits_, labels_.data(), lse_.data(), 1.0 / static_cast<double>(shape_.rows),
                                    dlogits_.data());
-    model_.backward(dlogits_.data(), ready);
+    model_.backward(dlogits_.data(), nullptr, ready);
     return value;
   }
 
   std::span<const T> logits() const { return {logits_, dlogits_.size()}; }
   std::vector<T>& images() { return images_; }
   ParameterStore<T>& store() { return store_; }
-  SwinModel<T>& model() { return model_; }
+  HostModel<T>& model() { return model_; }
 
  private:
   std::vector<std::int32_t> labels_;
   CrossEntropyShape shape_;
   ParameterStore<T> store_;
-  SwinModel<T> model_;
+  HostModel<T> model_;
   std::vector<T> images_;
   std::vector<T> row_loss_, lse_, dlogits_;
   const T* logits_ = nullptr;

@@ -1,6 +1,4 @@
 // The segmentation model as a whole: gradients against finite differences, ranks against the joined batch, inference.
-#include "workloads/segmentation_model.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -12,6 +10,7 @@
 #include "tests/unit/workloads/loss_harness.h"
 #include "tests/unit/workloads/thread_ranks.h"
 #include "workloads/error.h"
+#include "workloads/execute/host_model.h"
 #include "workloads/segmentation_loss.h"
 
 namespace swinscope {
@@ -45,7 +44,7 @@ class Harness {
   Harness(const SwinConfig& config, std::int64_t first, std::int64_t batch, std::int64_t whole,
           Communicator& communicator, bool tap_fusion = false)
       : store_(config, true),
-        model_(config, batch, {.training = true, .tap_fusion = tap_fusion}, store_, communicator),
+        model_(config, batch, {.training = true, .tap_fusion = tap_fusion}, store_, &communicator),
         loss_(config, batch),
         communicator_(communicator) {
     redraw_parameters(store_, kSeed);
@@ -86,12 +85,12 @@ class Harness {
 
  private:
   ParameterStore<T> store_;
-  SegmentationModel<T> model_;
+  HostModel<T> model_;
   SegmentationLoss<T> loss_;
   Communicator& communicator_;
   std::vector<T> images_;
   std::vector<std::uint8_t> labels_;
-  typename UperHead<T>::Logits logits_;
+  Logits<T> logits_;
   double count_ = 0.0;
 };
 
@@ -182,8 +181,8 @@ TEST_P(Segmentation, TapFusionChangesNothingButTheOrderOfSummation) {
   for (std::size_t i = 0; i < plain.store().buffers().size(); ++i)
     ASSERT_NEAR(cut.store().buffers()[i], plain.store().buffers()[i], 1e-12);
 
-  SegmentationModel<double> inference(config_, 2, {}, plain.store(), *alone_);
-  SegmentationModel<double> inference_cut(config_, 2, {.tap_fusion = true}, plain.store(), *alone_);
+  HostModel<double> inference(config_, 2, {}, plain.store());
+  HostModel<double> inference_cut(config_, 2, {.tap_fusion = true}, plain.store());
   inference.weights_changed();
   inference_cut.weights_changed();
   const double* const logits = inference.forward(plain.images().data()).main;
@@ -226,7 +225,7 @@ TEST_P(Segmentation, InferenceNormalizesWithTheRunningStatistics) {
     for (double& variance : store.buffer(buffer))
       variance *= 1.0 - 1.0 / rows(buffer.name);
   }
-  SegmentationModel<double> inference(config_, 2, {}, store, *alone_);
+  HostModel<double> inference(config_, 2, {}, store);
   inference.weights_changed();
   const auto logits = inference.forward(harness.images().data());
   EXPECT_EQ(logits.auxiliary, nullptr);
@@ -271,9 +270,8 @@ TEST(SegmentationModel, RefusesWhatItCannotBe) {
   SwinConfig config = small_segmentation(SwinVersion::kV1);
   config.classes = 256;
   ParameterStore<float> store(config, false);
-  EXPECT_THROW(SegmentationModel<float>(config, 1, {}, store, *alone), WorkloadError);
-  EXPECT_THROW(SegmentationModel<float>(test::small_nano(SwinVersion::kV1), 1, {}, store, *alone),
-               std::invalid_argument);
+  EXPECT_THROW(HostModel<float>(config, 1, {}, store), WorkloadError);
+  EXPECT_THROW(check_segmentation(test::small_nano(SwinVersion::kV1)), std::invalid_argument);
 }
 
 }  // namespace

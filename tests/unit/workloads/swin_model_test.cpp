@@ -1,6 +1,4 @@
 // The model as a whole: its gradients against finite differences, the order in which they become final, and its modes.
-#include "workloads/swin_model.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,6 +8,7 @@
 
 #include "tests/unit/workloads/loss_harness.h"
 #include "workloads/error.h"
+#include "workloads/execute/host_model.h"
 
 namespace swinscope {
 namespace {

@@ -86,12 +86,12 @@ void expect_checksums(const Fixture& fixture, LossHarness<T>& harness) {
 }
 
 template <typename T>
-void expect_stages(const Fixture& fixture, SwinModel<T>& model, double tolerance) {
+void expect_stages(const Fixture& fixture, HostModel<T>& model, double tolerance) {
   const std::vector<double> expected = fixture.tensor("stages");
-  std::vector<std::span<const T>> outputs = {model.stem_output()};
+  std::vector<std::span<const T>> outputs = {model.output("stem")};
   for (int stage = 0; stage < kMaxStages; ++stage)
-    outputs.push_back(model.stage_output(stage));
-  outputs.push_back(model.normalized_output());
+    outputs.push_back(model.output("stage" + std::to_string(stage + 1)));
+  outputs.push_back(model.output("normalized"));
   ASSERT_EQ(expected.size(), 2 * outputs.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const double mean =
@@ -164,10 +164,10 @@ TEST_P(TimmFixture, Fp32InferenceAgrees) {
   ParameterStore<float> store(config, false);
   redraw_parameters(store, fixture.seed);
   const auto batch = static_cast<std::int64_t>(fixture.labels.size());
-  SwinModel<float> model(config, batch, {}, store);
+  HostModel<float> model(config, batch, {}, store);
   model.weights_changed();
   const std::vector<float> images = test::redrawn_images<float>(config, batch, fixture.seed);
-  const float* logits = model.forward(images.data());
+  const float* logits = model.forward(images.data()).main;
   const std::vector<double> expected = fixture.tensor("logits");
   EXPECT_LT(relative_error<float>({logits, expected.size()}, expected), kTolerance);
   expect_stages(fixture, model, kTolerance);
@@ -194,9 +194,9 @@ TEST_P(TimmSensitivity, TheComparisonFailsWhenAnyBlockIsTheIdentity) {
   const auto error_without = [&](const std::vector<BlockIndex>& blocks) {
     ModelOptions options;
     options.identity_blocks = blocks;
-    SwinModel<float> model(config, 1, options, store);
+    HostModel<float> model(config, 1, options, store);
     model.weights_changed();
-    return relative_error<float>({model.forward(images.data()), expected.size()}, expected);
+    return relative_error<float>({model.forward(images.data()).main, expected.size()}, expected);
   };
   EXPECT_LT(error_without({}), kTolerance);
   for (int stage = 0; stage < config.stages; ++stage) {

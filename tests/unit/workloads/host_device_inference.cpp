@@ -1,0 +1,170 @@
+// host_device.h: operations of inference alone, most of them several of the CPU's in one. What lies between those is
+// rounded where the device's kernels round it.
+#include <cmath>
+
+#include "kernels/convert.h"
+#include "kernels/linear.h"
+#include "kernels/narrow_block.h"
+#include "kernels/normalized_product.h"
+#include "kernels/normalized_rows.h"
+#include "kernels/patch_embed.h"
+#include "kernels/qkv_attention.h"
+#include "tests/unit/workloads/host_device_memory.h"
+#include "workloads/hash_stream.h"
+
+namespace swinscope {
+namespace test {
+
+Floats normalized(const LayerNormShape& shape, const Floats& x, const Floats& gamma, const Floats& beta) {
+  Floats y(x.size()), mean = zeros(shape.rows), rstd = zeros(shape.rows);
+  cpu::layernorm_forward<float>(shape, x.data(), gamma.data(), beta.data(), y.data(), mean.data(), rstd.data());
+  return y;
+}
+
+void gelu_tanh(Floats& values) {
+  constexpr float kScale = 0.7978845608028654F;  // sqrt(2 / pi)
+  for (float& z : values)
+    z = 0.5F * z * (1.0F + std::tanh(kScale * (z + 0.044715F * z * z * z)));
+}
+
+}  // namespace test
+
+namespace cuda {
+namespace {
+
+using namespace test;
+
+// Of tensors of one type.
+struct Loader {
+  ElementType type;
+  Floats operator()(const void* from, std::int64_t count) const { return load(type, from, count); }
+  Floats rounded(const Floats& values) const {
+    std::vector<char> stored(values.size() * static_cast<std::size_t>(element_bytes(type)));
+    store(type, values, stored.data());
+    return load(type, stored.data(), static_cast<std::int64_t>(values.size()));
+  }
+  Floats norm(const LayerNormShape& shape, const Floats& x, const void* gamma, const void* beta) const {
+    return rounded(normalized(shape, x, (*this)(gamma, shape.channels), (*this)(beta, shape.channels)));
+  }
+  Floats linear(const LinearShape& shape, const Floats& x, const void* weight, const void* bias) const {
+    Floats y = zeros(shape.rows * shape.outputs);
+    const Floats w = (*this)(weight, shape.outputs * shape.inputs);
+    const Floats b = bias == nullptr ? zeros(shape.outputs) : (*this)(bias, shape.outputs);
+    cpu::linear_forward<float>(shape, x.data(), w.data(), b.data(), y.data());
+    return y;
+  }
+};
+
+Floats sum(Floats a, const Floats& b) {
+  for (std::size_t i = 0; i < a.size(); ++i)
+    a[i] += b[i];
+  return a;
+}
+
+// fc2(GELU(fc1(x))).
+Floats narrow_layers(const NarrowShape& shape, const NarrowMlpWeights& w, const Floats& x) {
+  const Loader of{shape.type};
+  Floats hidden = of.linear({shape.rows, kNarrowChannels, kNarrowHidden}, x, w.weight1, w.bias1);
+  gelu_tanh(hidden);
+  return of.linear({shape.rows, kNarrowHidden, kNarrowChannels}, of.rounded(hidden), w.weight2, w.bias2);
+}
+
+}  // namespace
+
+void linear_forward(const LinearShape& shape, ElementType type, const void* x, const void* weight, const void* bias,
+                    void* y, Stream stream) {
+  launch(stream, [=] {
+    const Loader of{type};
+    store(type, of.linear(shape, of(x, shape.rows * shape.inputs), weight, bias), y);
+  });
+}
+
+void narrow_qkv_forward(const NarrowShape& shape, const NarrowQkvTensors& t, Stream stream) {
+  launch(stream, [=] {
+    const Loader of{shape.type};
+    const Floats x = of.norm({shape.rows, kNarrowChannels}, of(t.x, shape.rows * kNarrowChannels), t.gamma, t.beta);
+    store(shape.type, of.linear({shape.rows, kNarrowChannels, 3 * kNarrowChannels}, x, t.weight, t.bias), t.y);
+  });
+}
+
+void narrow_mlp_forward(const NarrowShape& shape, const NarrowMlpTensors& t, Stream stream) {
+  launch(stream, [=] {
+    const Loader of{shape.type};
+    const Floats x = of(t.x, shape.rows * kNarrowChannels);
+    const Floats branch = narrow_layers(shape, t.weights, x);
+    const Floats y = normalized({shape.rows, kNarrowChannels}, branch, of(t.weights.gamma, kNarrowChannels),
+                                of(t.weights.beta, kNarrowChannels));
+    store(shape.type, sum(y, x), t.y);
+  });
+}
+
+void narrow_block_end_forward(const NarrowShape& shape, const NarrowBlockEndTensors& t, Stream stream) {
+  launch(stream, [=] {
+    const Loader of{shape.type};
+    const std::int64_t count = shape.rows * kNarrowChannels;
+    const LinearShape projection{shape.rows, kNarrowChannels, kNarrowChannels};
+    const Floats r = of.rounded(sum(
+        of.linear(projection, of(t.attended, count), t.projection_weight, t.projection_bias), of(t.residual, count)));
+    const Floats x = of.norm({shape.rows, kNarrowChannels}, r, t.weights.gamma, t.weights.beta);
+    store(shape.type, sum(narrow_layers(shape, t.weights, x), r), t.y);
+  });
+}
+
+void normalized_rows_forward(const NormalizedRowsShape& shape, const NormalizedRowsTensors& t, Stream stream) {
+  launch(stream, [=] {
+    const Loader of{shape.type};
+    const Floats x = of.norm({shape.rows, shape.inputs}, of(t.x, shape.rows * shape.inputs), t.gamma, t.beta);
+    Floats y = of.linear({shape.rows, shape.inputs, shape.outputs}, x, t.weight, t.bias);
+    if (shape.gelu) gelu_tanh(y);
+    store(shape.type, y, t.y);
+  });
+}
+
+void normalized_patch_embed_forward(const PatchEmbedShape& shape, ElementType type,
+                                    const NormalizedPatchEmbedTensors& t, Stream stream) {
+  launch(stream, [=] {
+    const Loader of{type};
+    const Floats images = of(t.image, shape.column_elements());
+    const Floats weight = of(t.weight, shape.outputs * shape.column_length());
+    const Floats bias = t.bias == nullptr ? zeros(shape.outputs) : of(t.bias, shape.outputs);
+    Floats columns = zeros(shape.column_elements()), y = zeros(shape.tokens() * shape.outputs);
+    cpu::patch_embed_forward<float>(shape, images.data(), weight.data(), bias.data(), columns.data(), y.data());
+    store(type, normalized({shape.tokens(), shape.outputs}, y, of(t.gamma, shape.outputs), of(t.beta, shape.outputs)),
+          t.y);
+  });
+}
+
+void qkv_attention_forward(const WindowAttentionShape& shape, ElementType type, const QkvAttentionTensors& t,
+                           Stream stream) {
+  launch(stream, [=] {
+    const Loader of{type};
+    const std::int64_t tokens = shape.grid.tokens();
+    const std::int64_t channels = shape.channels();
+    Floats x = of(t.x, tokens * channels);
+    if (t.gamma != nullptr) x = of.norm({tokens, channels}, x, t.gamma, t.beta);
+    const Floats qkv = of.rounded(of.linear({tokens, channels, 3 * channels}, x, t.weight, t.qkv_bias));
+    const Floats pad = t.qkv_bias == nullptr ? zeros(3 * channels) : of(t.qkv_bias, 3 * channels);
+    Floats out = zeros(tokens * channels);
+    cpu::window_attention_forward<float>(
+        shape, {qkv.data(), static_cast<const float*>(t.bias), t.logit_scale, pad.data()}, out.data(), nullptr);
+    store(type, out, t.out);
+  });
+}
+
+void fold_normalization(std::int64_t /*inputs*/, std::int64_t /*outputs*/, ElementType /*type*/,
+                        const FoldedNormTensors& /*tensors*/, Stream stream) {
+  launch(stream, [] { throw std::logic_error("the host has no products that normalize by moments"); });
+}
+
+void fill_random(std::int64_t count, ElementType type, std::uint64_t seed, void* to, Stream stream) {
+  launch(stream, [=] {
+    const HashStream random("fill", seed);
+    Floats values = zeros(count);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<float>(2.0 * random.unit(i) - 1.0);
+    store(type, values, to);
+  });
+}
+
+}  // namespace cuda
+}  // namespace swinscope

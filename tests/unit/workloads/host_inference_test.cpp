@@ -1,0 +1,135 @@
+// A GPU's forward pass without a GPU, by the device functions in host memory: every rung and feature gives the logits
+// of the CPU, also with the kernels that only some GPUs have.
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/workloads/host_device.h"
+#include "tests/unit/workloads/loss_harness.h"
+#include "workloads/cuda/device_model.h"
+
+namespace swinscope {
+namespace {
+
+constexpr std::uint64_t kSeed = 5;
+
+// So small that the work of these models occupies it.
+const cuda::DeviceInfo kSmallHopper = {
+    .name = "a small H200", .major = 9, .minor = 0, .multiprocessors = 2, .l2_bytes = std::int64_t{1} << 20};
+
+struct Reference {
+  explicit Reference(const SwinConfig& model, std::int64_t images_of_batch)
+      : config(model), batch(images_of_batch), store(model, false) {
+    redraw_parameters(store, kSeed);
+    images = test::redrawn_images<float>(config, batch, kSeed);
+    HostModel<float> host(config, batch, {}, store);
+    const float* const values = host.forward(images.data()).main;
+    logits.assign(values, values + batch * config.classes);
+  }
+
+  struct Result {
+    double error = 0.0;
+    std::set<std::string> paths;
+  };
+  Result run(const DeviceModelOptions& options) const {
+    DeviceModel model(config, batch, options, store);
+    model.set_images(images);
+    model.poison_activations();
+    model.forward();
+    const std::vector<float> got = model.logits();
+    double square = 0.0, size = 0.0;
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      square += std::pow(got[i] - logits[i], 2);
+      size += std::pow(logits[i], 2);
+    }
+    Result result{std::sqrt(square / size), {}};
+    for (const DeviceStep& step : model.steps())
+      result.paths.insert(step.name.path());
+    return result;
+  }
+
+  SwinConfig config;
+  std::int64_t batch;
+  ParameterStore<float> store;
+  std::vector<float> images;
+  std::vector<float> logits;
+};
+
+double tolerance(Precision precision) { return precision == Precision::kFp32 ? 1e-5 : 5e-3; }
+
+// Blocks of 128 and 256 channels, with heads of 32.
+SwinConfig wide_blocks(SwinVersion version) {
+  return {"swin_wide_blocks", version, 64, 128, 2, {2, 1}, {4, 8}, version == SwinVersion::kV2 ? 8 : 4, 10};
+}
+
+class HostInference : public testing::TestWithParam<SwinVersion> {
+ protected:
+  void TearDown() override { test::set_host_gpu({.name = "host memory"}); }
+  const char* nano() const { return GetParam() == SwinVersion::kV1 ? "swin_nano" : "swinv2_nano"; }
+};
+
+TEST_P(HostInference, EveryRungGivesTheLogitsOfTheCpu) {
+  const Reference reference(find_model(nano()), 2);
+  for (const Level& level : ladder()) {
+    for (const Precision precision : {Precision::kFp32, Precision::kFp16}) {
+      DeviceModelOptions options;
+      options.precision = precision;
+      options.features = level.features;
+      EXPECT_LT(reference.run(options).error, tolerance(precision)) << level.name;
+    }
+  }
+}
+
+TEST_P(HostInference, MapsThatWindowsDoNotDivideArePadded) {
+  SwinConfig config = find_model(nano());
+  config.image_size = 56;  // 14 x 14 and 7 x 7 tokens in windows of 4 x 4
+  const Reference reference(config, 2);
+  for (const Level& level : ladder()) {
+    DeviceModelOptions options;
+    options.precision = Precision::kFp32;
+    options.features = level.features;
+    EXPECT_LT(reference.run(options).error, tolerance(options.precision)) << level.name;
+  }
+}
+
+TEST_P(HostInference, EachFeatureAloneChangesNoLogits) {
+  const Reference reference(find_model(nano()), 1);
+  for (const FeatureName& feature : feature_names()) {
+    for (const bool only : {true, false}) {
+      DeviceModelOptions options;
+      options.precision = Precision::kFp32;
+      options.features = only ? Features{} : find_level("graph").features;
+      options.features.*(feature.member) = only;
+      EXPECT_LT(reference.run(options).error, tolerance(options.precision))
+          << (only ? "only " : "without ") << feature.name;
+    }
+  }
+}
+
+// Each with all of the highest rung but one: another kernel takes its place, and all of it still fits together.
+TEST_P(HostInference, FusedKernelsGiveWhatTheirOperationsGive) {
+  test::set_host_gpu(kSmallHopper);
+  const Reference reference(wide_blocks(GetParam()), 2);
+  DeviceModelOptions options;
+  options.features = find_level("graph").features;
+  const Reference::Result fused = reference.run(options);
+  EXPECT_LT(fused.error, tolerance(options.precision));
+  for (const char* path : {"stage1.block1.mlp.fc1", "stage1.block1.attn.qkv", "patch_embed.columns"})
+    EXPECT_FALSE(fused.paths.contains(path)) << path;
+  EXPECT_EQ(fused.paths.contains("stage1.block1.attn.proj"), GetParam() == SwinVersion::kV2);
+  for (const FeatureName& feature : feature_names()) {
+    DeviceModelOptions without = options;
+    without.features.*(feature.member) = false;
+    EXPECT_LT(reference.run(without).error, tolerance(options.precision)) << "without " << feature.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, HostInference, testing::Values(SwinVersion::kV1, SwinVersion::kV2),
+                         [](const auto& version) { return version.param == SwinVersion::kV1 ? "V1" : "V2"; });
+
+}  // namespace
+}  // namespace swinscope

@@ -1,0 +1,15 @@
+// The backward pass of a graph: one rule for each kind of op, applied from the last op to the first. Where gradients of
+// two paths meet they are added up.
+#pragma once
+
+#include <string>
+
+#include "workloads/graph/graph.h"
+
+namespace swinscope {
+
+// Appends the backward pass of `graph`, whose outputs named in `losses` have gradients: inputs that are called
+// "gradient of <name>". Gradients of parameters are tensors with the parameter's name.
+void add_backward(Graph& graph, const std::vector<std::string>& losses);
+
+}  // namespace swinscope

@@ -1,0 +1,49 @@
+// A tensor of a model's graph: its name, its extents, how its elements are stored, and whose memory it lies in.
+// Feature maps are [batch, height, width, channels] throughout; operations on tokens take their rows.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace swinscope {
+
+enum class DataType : std::uint8_t { kFp64, kFp32, kFp16, kBf16 };
+
+constexpr std::int64_t data_bytes(DataType type) {
+  if (type == DataType::kFp64) return 8;
+  return type == DataType::kFp32 ? 4 : 2;
+}
+
+enum class TensorRole : std::uint8_t {
+  kInput,       // belongs to the caller: images, scales of stochastic depth, gradients of the outputs
+  kParameter,   // is trained
+  kGradient,    // of a parameter: added to
+  kBuffer,      // running statistics
+  kConstant,    // follows from parameters and buffers alone: made when they have changed
+  kActivation,  // lives from the op that makes it to the last one that reads it
+  kOutput,      // an activation that stays until the next pass
+};
+
+// The place of a tensor in its graph.
+using TensorId = int;
+inline constexpr TensorId kNoTensor = -1;
+
+struct GraphTensor {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  DataType type = DataType::kFp32;
+  TensorRole role = TensorRole::kActivation;
+  bool decays = false;  // parameters: weight decay applies
+
+  std::int64_t count() const {
+    return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+  }
+  std::int64_t bytes() const { return count() * data_bytes(type); }
+  std::int64_t channels() const { return shape.back(); }
+  std::int64_t rows() const { return count() / channels(); }
+};
+
+}  // namespace swinscope
