@@ -17,7 +17,7 @@ namespace swinscope {
 
 ModelBuilder::ModelBuilder(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
                            DeviceWeights& weights, Activations& activations, cuda::MatmulLibrary& library,
-                           cuda::Stream stream, const cuda::DeviceInfo& gpu)
+                           cuda::Stream stream, cuda::DeviceInfo gpu)
     : config_(config),
       batch_(batch),
       options_(options),
@@ -27,7 +27,7 @@ ModelBuilder::ModelBuilder(const SwinConfig& config, std::int64_t batch, const D
       activations_(activations),
       library_(library),
       stream_(stream),
-      gpu_(gpu),
+      gpu_(std::move(gpu)),
       serpentine_(options.features.serpentine) {}
 
 bool ModelBuilder::tanh_gelu() const {
@@ -271,7 +271,7 @@ ModelBuilder::Linear ModelBuilder::qkv_of(const Block& block, const void* bias) 
   qkv.path = block.path + ".attn.qkv";
   qkv.rows = block.rows;
   qkv.inputs = block.stage.width;
-  qkv.outputs = 3 * block.stage.width;
+  qkv.outputs = std::int64_t{3} * block.stage.width;
   qkv.bias = bias;
   qkv.bias_in_product = options_.features.qkvbias;
   return qkv;
@@ -282,7 +282,7 @@ ModelBuilder::Linear ModelBuilder::fc1_of(const Block& block) const {
   fc1.path = block.path + ".mlp.fc1";
   fc1.rows = block.tokens;
   fc1.inputs = block.stage.width;
-  fc1.outputs = kMlpRatio * block.stage.width;
+  fc1.outputs = std::int64_t{kMlpRatio} * block.stage.width;
   fc1.bias = weights_.find(block.parameters + ".mlp.fc1.bias");
   fc1.bias_in_product = options_.features.gelu;
   fc1.gelu = tanh_gelu();

@@ -19,8 +19,7 @@ namespace swinscope {
 class ModelBuilder {
  public:
   ModelBuilder(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options, DeviceWeights& weights,
-               Activations& activations, cuda::MatmulLibrary& library, cuda::Stream stream,
-               const cuda::DeviceInfo& gpu);
+               Activations& activations, cuda::MatmulLibrary& library, cuda::Stream stream, cuda::DeviceInfo gpu);
   // The steps from the images to the logits in fp32.
   std::vector<DeviceStep> build();
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <ranges>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
@@ -166,8 +165,7 @@ void add_backward(Graph& graph, const std::vector<std::string>& losses) {
   Backward backward(graph);
   for (const std::string& name : losses)
     backward.seed(name);
-  for (const Op& op : std::ranges::reverse_view(graph.forward))
-    backward.differentiate(op);
+  std::for_each(graph.forward.rbegin(), graph.forward.rend(), [&](const Op& op) { backward.differentiate(op); });
 }
 
 }  // namespace swinscope
