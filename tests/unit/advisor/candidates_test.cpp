@@ -633,7 +633,7 @@ TEST(Normalization, OfShortRowsIsPartOfTheProductThatWritesThem) {
   const auto step_of = [](std::int64_t n) {
     return [n](HandStep& step) {
       const std::string product = fmt::format(
-          R"("class": "gemm", "flops": {}, "input_shape": [64, 512], "output_shape": [64, {}])", 2 * 64 * 512 * n, n);
+          R"("class": "gemm", "flops": {}, "input_shape": [64, 512], "output_shape": [64, {}])", n * 2 * 64 * 512, n);
       step.phase("forward").kernel(kGemm, 100, {}, product).kernel(kAdd, 5).kernel(kCat, 5).kernel(kNorm, 40);
       step.kernel(kAdd, 20).kernel(kAdd, 10);
     };
@@ -653,7 +653,7 @@ TEST(Normalization, OfShortRowsIsPartOfTheProductThatReadsThem) {
   const auto step_of = [](std::int64_t k, std::string_view phase) {
     return [k, phase](HandStep& step) {
       const std::string product = fmt::format(
-          R"("class": "gemm", "flops": {}, "input_shape": [64, {}], "output_shape": [64, 512])", 2 * 64 * 512 * k, k);
+          R"("class": "gemm", "flops": {}, "input_shape": [64, {}], "output_shape": [64, 512])", k * 2 * 64 * 512, k);
       step.phase("forward").kernel(kNorm, 40).kernel(kCat, 20).kernel(kGemm, 100, {}, product).kernel(kNorm, 40);
       if (!phase.empty()) step.phase(phase).kernel(kAdd, 10, {}, R"("class": "elementwise")");
     };
