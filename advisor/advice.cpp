@@ -203,6 +203,13 @@ std::array<std::int64_t, 3> Advisor::simulate(const std::vector<std::string>& id
   return simulation(ids).step_ns;
 }
 
+std::int64_t Advisor::step_by_gpu_ns(const std::vector<std::string>& ids) const {
+  constexpr double kAllOfIt = 1e9;
+  DependencyGraph graph = edited(changes_of(ids), Estimate::kLikely);
+  remove_from_launches(kAllOfIt, graph);
+  return replayed_step_ns(graph, replay(graph), run_);
+}
+
 std::vector<EvidenceEvent> Advisor::evidence_of(const Card& card) const {
   std::vector<EvidenceEvent> events;
   events.reserve(card.change.evidence.size());
@@ -229,7 +236,9 @@ Advice advise(const Advisor& advisor, const std::vector<std::string>& applied) {
   Advice advice = advisor.advice();
   if (advice.is_refused()) return advice;
   advice.applied = applied.empty() ? usual_changes(advice) : applied;
-  if (!advice.applied.empty()) advice.joint_step_ns = advisor.simulate(advice.applied);
+  if (advice.applied.empty()) return advice;
+  advice.joint_step_ns = advisor.simulate(advice.applied);
+  advice.joint_by_gpu_ns = advisor.step_by_gpu_ns(advice.applied);
   return advice;
 }
 
@@ -292,11 +301,13 @@ std::string note_on_recording(const Advice& advice) {
   add(cost.per_operator_ns, "operator");
   add(cost.per_launch_ns, "launch");
   add(cost.per_kernel_ns, "kernel");
-  return fmt::format("Savings are of the step without the recorder's cost, {}{}.", fmt::join(parts, " and "),
-                     cost.timed_step_ns ? ", by which it comes nearest to that of the timing runs"
-                     : cost.per_operator_ns > 0
-                         ? ", estimated by the trace's shortest operators: host-bound steps are known to a quarter"
-                         : "");
+  add(cost.per_overlap_ns, "kernel of a graph that would overlap the one before it");
+  std::string_view how;
+  if (cost.timed_step_ns)
+    how = "; with these it comes nearest to that of the timing runs";
+  else if (cost.per_operator_ns > 0)
+    how = ", estimated by the trace's shortest operators: host-bound steps are known to a quarter";
+  return fmt::format("Savings are of the step without the recorder's cost: {}{}.", fmt::join(parts, ", "), how);
 }
 
 std::string headline(const Advice& advice) {
@@ -325,6 +336,11 @@ Document advice_document(const Trace& trace, const Advice& advice) {
   document.headline = {headline(advice)};
   document.warnings = trace.warnings;
   if (advice.is_refused()) document.warnings.push_back("no savings are given: " + advice.abstained.front().reason);
+  constexpr double kUnsteady = 0.05;
+  if (const std::optional<double> spread = advice.recording_cost.timed_spread; spread && *spread > kUnsteady) {
+    document.warnings.push_back(fmt::format(
+        "the steps of the timing runs differ by {:.1f} %: no saving is known better than that", 100 * *spread));
+  }
   const ReplayError& error = advice.error;
   document.facts = {
       {"traced_step_ns", "step, traced", error.traced_step_ns, Unit::kDuration},
@@ -346,6 +362,16 @@ Document advice_document(const Trace& trace, const Advice& advice) {
     document.facts.push_back({"joint_step_ns", "step with these", joint[1], Unit::kDuration});
     document.facts.push_back({"joint_step_most_ns", "at most", joint[0], Unit::kDuration});
     document.facts.push_back({"joint_step_least_ns", "at least", joint[2], Unit::kDuration});
+    document.facts.push_back(
+        {"joint_by_gpu_ns", "with launches at their best", *advice.joint_by_gpu_ns, Unit::kDuration});
+    constexpr double kOfTheHost = 0.9;
+    if (static_cast<double>(*advice.joint_by_gpu_ns) < kOfTheHost * static_cast<double>(joint[1])) {
+      document.warnings.push_back(
+          fmt::format("{} of the step with these is the host's, whose launches are taken to last as long as they do "
+                      "now: {} would be "
+                      "left if they took no longer than a driver needs",
+                      format_duration(joint[1] - *advice.joint_by_gpu_ns), format_duration(*advice.joint_by_gpu_ns)));
+    }
   }
   if (!advice.is_refused()) document.tables.push_back(advice_table(advice));
   if (!advice.abstained.empty()) {

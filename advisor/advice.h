@@ -57,7 +57,8 @@ struct Advice {
   std::vector<Abstention> abstained;
   // The step with the applied changes, by Estimate (the least saved first); nothing where none was applied.
   std::optional<std::array<std::int64_t, 3>> joint_step_ns;
-  std::vector<std::string> applied;  // ids
+  std::optional<std::int64_t> joint_by_gpu_ns;  // as step_by_gpu_ns() has it
+  std::vector<std::string> applied;             // ids
 
   // The step as it is, replayed without the recorder's own cost where that is known: what savings are of.
   std::int64_t unrecorded_step_ns = 0;
@@ -66,7 +67,8 @@ struct Advice {
   bool is_refused() const { return !abstained.empty() && abstained.front().of == "advice"; }
   std::int64_t step_ns() const { return unrecorded_step_ns; }
   bool has_recording_cost() const {
-    return recording_cost.per_launch_ns > 0 || recording_cost.per_kernel_ns > 0 || recording_cost.per_operator_ns > 0;
+    return recording_cost.per_launch_ns > 0 || recording_cost.per_kernel_ns > 0 || recording_cost.per_overlap_ns > 0 ||
+           recording_cost.per_operator_ns > 0;
   }
 };
 
@@ -93,6 +95,9 @@ class Advisor {
   std::array<std::int64_t, 3> simulate(const std::vector<std::string>& ids) const;
   // The same with when everything would happen.
   Simulation simulation(const std::vector<std::string>& ids) const;
+  // The likely step with these changes if launches took the host no longer than drivers need at best. How long they
+  // take is known of the program as it is, not of the kernels that would stand in their place.
+  std::int64_t step_by_gpu_ns(const std::vector<std::string>& ids) const;
   // The work that a card's change is about, in the order of its evidence.
   std::vector<EvidenceEvent> evidence_of(const Card& card) const;
 

@@ -135,8 +135,8 @@ std::map<std::size_t, std::string> partners(const Advice& advice, const Rows& ro
   for (const Card& card : advice.cards) {
     if (!is_fusion(card.change)) continue;
     for (const Scaled& scaled : card.change.scaled) {
-      if (scaled.instead_of.empty()) continue;
-      std::vector<OpRef> chain = scaled.instead_of;
+      std::vector<OpRef> chain = scaled.others();
+      if (chain.empty()) continue;
       chain.push_back(scaled.op);
       std::ranges::sort(chain, {}, [](const OpRef& ref) { return std::pair(ref.rank, ref.op); });
       for (const OpRef& ref : chain)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 namespace swinscope {
@@ -53,8 +54,7 @@ class Remover {
 double new_time_ns(const Scaled& scaled, std::size_t estimate, const OpNode& op, double others_ns) {
   const auto now_ns = static_cast<double>(op.duration_ns);
   if (!scaled.times) return scaled.factor[estimate] * now_ns + scaled.share[estimate] * others_ns;
-  const double ns = op.has_half_values ? scaled.times->halved_ns[estimate] : scaled.times->ns[estimate];
-  return scaled.instead_of.empty() ? std::min(ns, now_ns) : ns;
+  return op.has_half_values ? scaled.times->halved_ns[estimate] : scaled.times->ns[estimate];
 }
 
 void capture(const Captured& captured, Estimate estimate, const GraphCosts& costs, RankGraph& rank) {
@@ -126,10 +126,18 @@ std::string_view confidence_name(Confidence confidence) {
   return "";
 }
 
+std::vector<OpRef> Scaled::others() const {
+  std::vector<OpRef> all = instead_of;
+  all.insert(all.end(), beside.begin(), beside.end());
+  return all;
+}
+
 std::vector<OpRef> Change::removed() const {
   std::vector<OpRef> all;
-  for (const Scaled& part : scaled)
-    all.insert(all.end(), part.instead_of.begin(), part.instead_of.end());
+  for (const Scaled& part : scaled) {
+    const std::vector<OpRef> others = part.others();
+    all.insert(all.end(), others.begin(), others.end());
+  }
   return all;
 }
 
@@ -138,14 +146,26 @@ void apply(const Change& change, Estimate estimate, const GraphCosts& costs, Dep
   const auto op_of = [&](const OpRef& ref) -> OpNode& { return graph.ranks[ref.rank].ops[ref.op]; };
   const auto is_taken = [&](const OpRef& ref) { return op_of(ref).is_removed || op_of(ref).collective != kNoNode; };
   for (const Scaled& scaled : change.scaled) {
-    if (op_of(scaled.op).is_removed || std::ranges::any_of(scaled.instead_of, is_taken)) continue;
-    OpNode& op = op_of(scaled.op);
+    std::vector<OpRef> others;
+    std::ranges::remove_copy_if(scaled.beside, std::back_inserter(others), is_taken);
+    OpRef kept = scaled.op;
+    if (op_of(kept).is_removed && scaled.instead_of.empty() && !others.empty()) {
+      const auto longest =
+          std::ranges::max_element(others, {}, [&](const OpRef& ref) { return op_of(ref).duration_ns; });
+      kept = *longest;
+      others.erase(longest);
+    }
+    if (op_of(kept).is_removed || std::ranges::any_of(scaled.instead_of, is_taken)) continue;
+    others.insert(others.end(), scaled.instead_of.begin(), scaled.instead_of.end());
+    OpNode& op = op_of(kept);
     double others_ns = 0;
-    for (const OpRef& other : scaled.instead_of)
+    for (const OpRef& other : others)
       others_ns += static_cast<double>(op_of(other).duration_ns);
-    op.duration_ns = std::llround(new_time_ns(scaled, static_cast<std::size_t>(estimate), op, others_ns));
+    const double ns = new_time_ns(scaled, static_cast<std::size_t>(estimate), op, others_ns);
+    if (scaled.times && ns >= static_cast<double>(op.duration_ns) + others_ns) continue;
+    op.duration_ns = std::llround(ns);
     op.has_half_values |= scaled.halves_values;
-    for (const OpRef& other : scaled.instead_of)
+    for (const OpRef& other : others)
       remover.remove(other);
   }
   for (const Captured& captured : change.captured)

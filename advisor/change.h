@@ -38,8 +38,14 @@ struct Scaled {
   std::array<double, 3> factor = {1, 1, 1};
   std::vector<OpRef> instead_of = {};
   std::array<double, 3> share = {0, 0, 0};
-  std::optional<NewTimes> times = {};  // instead of factor and share; work that stands for nothing else gets no longer
-  bool halves_values = false;          // what it reads and writes is half as wide from now on
+  // Instead of factor and share. A place that would take no less time than it does now stays as it is.
+  std::optional<NewTimes> times = {};
+  // Falls away, too, where earlier changes have left it; where these have taken `op` and nothing stands in instead_of,
+  // the longest of these does the work of those that are left.
+  std::vector<OpRef> beside = {};
+  bool halves_values = false;  // what it reads and writes is half as wide from now on
+
+  std::vector<OpRef> others() const;  // that may fall away: instead_of and beside
 };
 
 // A host that takes longer than this from one launch to the next does something else than get to it.

@@ -61,8 +61,12 @@ class CostFinder {
     if (static_cast<double>(least_ns) <= kOfTheGpu * static_cast<double>(timed_ns)) return cost;
     cost.per_launch_ns = std::max(cost.per_launch_ns, usual_cost());
     if (least_ns <= timed_ns) return cost;
-    const auto step_without = [&](std::int64_t ns) { return step_with(cost.per_launch_ns, ns); };
-    cost.per_kernel_ns = least_cost(kMostOfKernelNs, std::max(timed_ns, step_without(kMostOfKernelNs)), step_without);
+    const auto without_gaps = [&](std::int64_t ns) { return step_with(cost.per_launch_ns, ns); };
+    cost.per_kernel_ns = least_cost(kMostOfKernelNs, std::max(timed_ns, without_gaps(kMostOfKernelNs)), without_gaps);
+    const auto with_overlap = [&](std::int64_t ns) { return step_with(cost.per_launch_ns, cost.per_kernel_ns, ns); };
+    if (with_overlap(0) > timed_ns && with_overlap(kMostOfKernelNs) < with_overlap(0))
+      cost.per_overlap_ns =
+          least_cost(kMostOfKernelNs, std::max(timed_ns, with_overlap(kMostOfKernelNs)), with_overlap);
     return cost;
   }
 
@@ -75,10 +79,11 @@ class CostFinder {
   }
 
  private:
-  std::int64_t step_with(std::int64_t of_launch_ns, std::int64_t of_kernel_ns) const {
+  std::int64_t step_with(std::int64_t of_launch_ns, std::int64_t of_kernel_ns, std::int64_t of_overlap_ns = 0) const {
     DependencyGraph edited = graph_;
     remove_from_launches(static_cast<double>(of_launch_ns), edited);
     remove_from_gaps(of_kernel_ns, edited);
+    overlap_in_graphs(of_overlap_ns, edited);
     return replayed_step_ns(edited, replay(edited), run_);
   }
 
@@ -92,9 +97,12 @@ class CostFinder {
 RecordingCost find_recording_cost(const DependencyGraph& graph, const RunFacts& run, const Rates* rates) {
   const Selection& selected = run.scope.selection();
   const bool is_whole_run = !selected.rank && !selected.device && !selected.stream && !selected.steps;
-  const std::optional<std::int64_t> timed_ns = is_whole_run ? timed_step_beside(run.trace.path) : std::nullopt;
-  if (timed_ns) return CostFinder(graph, run, rates).by(*timed_ns);
   RecordingCost cost;
+  if (const auto timed = is_whole_run ? timed_step_beside(run.trace.path) : std::nullopt) {
+    cost = CostFinder(graph, run, rates).by(timed->step_ns);
+    cost.timed_spread = timed->spread;
+    return cost;
+  }
   if (is_ours(graph, run.trace)) {
     cost.per_launch_ns = kOfRecordNs;
     return cost;
@@ -111,6 +119,7 @@ void remove(const RecordingCost& cost, const Trace& trace, DependencyGraph& grap
     remove_from_operators(cost.per_operator_ns, trace, rank);
   if (cost.per_launch_ns > 0) remove_from_launches(static_cast<double>(cost.per_launch_ns), graph);
   if (cost.per_kernel_ns > 0) remove_from_gaps(cost.per_kernel_ns, graph);
+  if (cost.per_overlap_ns > 0) overlap_in_graphs(cost.per_overlap_ns, graph);
 }
 
 void remove_from_launches(double ns, DependencyGraph& graph) {
@@ -135,6 +144,16 @@ void remove_from_gaps(std::int64_t ns, DependencyGraph& graph) {
   for (RankGraph& rank : graph.ranks)
     for (OpNode& op : rank.ops)
       op.gap_ns = std::max(std::min<std::int64_t>(op.gap_ns, 0), op.gap_ns - ns);
+}
+
+void overlap_in_graphs(std::int64_t ns, DependencyGraph& graph) {
+  for (RankGraph& rank : graph.ranks) {
+    for (OpNode& op : rank.ops) {
+      if (op.call == kNoNode || op.before == kNoNode || rank.calls[op.call].ops.size() < 2) continue;
+      const OpNode& before = rank.ops[op.before];
+      if (before.call == op.call) op.gap_ns -= std::min(ns, before.duration_ns / 2);
+    }
+  }
 }
 
 }  // namespace swinscope

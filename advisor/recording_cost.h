@@ -12,11 +12,15 @@
 namespace swinscope {
 
 struct RecordingCost {
-  std::int64_t per_launch_ns = 0;    // of the host
-  std::int64_t per_kernel_ns = 0;    // of the GPU, between the one before it and this
+  std::int64_t per_launch_ns = 0;  // of the host
+  std::int64_t per_kernel_ns = 0;  // of the GPU, between the one before it and this
+  // Of a CUDA graph's kernels, which a recorder keeps apart: so much before the end of the one before it each would
+  // start.
+  std::int64_t per_overlap_ns = 0;
   std::int64_t per_operator_ns = 0;  // of the host: PyTorch's, by profiler_cost.h
   // As the timing runs of the experiment's point have it that the run belongs to: what the costs then are by.
   std::optional<std::int64_t> timed_step_ns;
+  std::optional<double> timed_spread;  // of their single steps, as TimedStep has it
   bool operator==(const RecordingCost&) const = default;
 };
 
@@ -32,5 +36,7 @@ void remove(const RecordingCost& cost, const Trace& trace, DependencyGraph& grap
 void remove_from_launches(double ns, DependencyGraph& graph);
 // Takes so much from the gap before each piece of GPU work, as far as there is one.
 void remove_from_gaps(std::int64_t ns, DependencyGraph& graph);
+// Lets each piece of a graph's work start so much earlier, at most halfway through the one before it on its stream.
+void overlap_in_graphs(std::int64_t ns, DependencyGraph& graph);
 
 }  // namespace swinscope

@@ -41,6 +41,8 @@ int run(int argc, char** argv) {
   add_stragglers(program);
   add_collectives(program);
   add_launches(program);
+  add_gaps(program);
+  add_roofline(program);
   add_critical_path(program);
   add_advise(program);
   add_peaks(program);

@@ -10,6 +10,7 @@
 #include "advisor/advised_report.h"
 #include "analyzer/experiment/comparison.h"
 #include "analyzer/experiment/experiment.h"
+#include "analyzer/experiment/run_comparison.h"
 #include "cli/command.h"
 #include "cli/experiments.h"
 #include "cli/selection.h"
@@ -99,10 +100,11 @@ std::vector<std::string> names_of_runs(const std::vector<std::string>& paths) {
 std::vector<ReportPart> all_parts(const std::vector<std::string>& runs, const ReportOptions& options) {
   std::vector<ReportPart> parts;
   const std::vector<std::string> names = names_of_runs(runs);
+  const std::vector<std::string> headings = short_names({runs.begin(), runs.end()});
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::string& run = runs[i];
     for (ReportPart& part : parts_of(run, names[i], options)) {
-      if (runs.size() > 1) part.prefix.insert(0, run + ": ");
+      if (runs.size() > 1) part.prefix.insert(0, headings[i] + ": ");
       parts.push_back(std::move(part));
     }
   }

@@ -28,8 +28,11 @@ std::span<const ChangeKind> change_kinds() {
       ChangeKind{"resampling", "Interpolation's backward pass as a gather", &find_resampling, &lacks_copy_rate},
       ChangeKind{"bandwidth", "Kernels far below the rate of copies", &find_slow_kernels, &lacks_copy_rate},
       ChangeKind{"attention", "Attention as one kernel", &find_attention},
-      ChangeKind{"normalization", "Normalization as part of the product behind it", &find_normalizations},
+      ChangeKind{"normalization", "Normalization as part of a product beside it", &find_normalizations},
       ChangeKind{"epilogue", "What follows a product as part of its kernel", &find_epilogues},
+      ChangeKind{"projection", "Attention and the product of its inputs as one kernel", &find_projections,
+                 &lacks_rates},
+      ChangeKind{"mlp", "Two products of short rows as one kernel", &find_mlps, &lacks_rates},
       ChangeKind{"fusion", "Fusion of elementwise, normalization and layout kernels", &find_fusions},
       ChangeKind{"layout", "Copies that only reorder", &find_layouts},
       ChangeKind{"optimizer", "The optimizer as one kernel", &find_optimizers},
@@ -47,6 +50,14 @@ bool is_training(const Work& work) {
   });
 }
 
+bool is_product(const WorkItem& item) { return item.kind == OperationKind::kGemm; }
+
+std::optional<ProductShape> single_product(const WorkItem& item) {
+  if (!is_product(item) || item.operation == nullptr) return std::nullopt;
+  const std::optional<ProductShape> shape = product_of(*item.what);
+  return shape && shape->batch == 1 ? shape : std::nullopt;
+}
+
 bool is_pointwise(OperationKind kind) {
   return kind == OperationKind::kElementwise || kind == OperationKind::kLayout || kind == OperationKind::kNorm ||
          kind == OperationKind::kSoftmaxLoss;
@@ -57,6 +68,18 @@ Scaled& add_place(const std::vector<const WorkItem*>& chain, const WorkItem& kep
   for (const WorkItem* item : chain) {
     change.evidence.push_back(item->ref);
     if (item != &kept) place.instead_of.push_back(item->ref);
+  }
+  return place;
+}
+
+Scaled& take_over(const std::vector<const WorkItem*>& chain, const WorkItem& kept,
+                  const std::vector<const WorkItem*>& needed, Change& change) {
+  Scaled& place = change.scaled.emplace_back(Scaled{.op = kept.ref});
+  for (const WorkItem* item : chain) {
+    change.evidence.push_back(item->ref);
+    if (item == &kept) continue;
+    const bool is_needed = std::ranges::find(needed, item) != needed.end();
+    (is_needed ? place.instead_of : place.beside).push_back(item->ref);
   }
   return place;
 }

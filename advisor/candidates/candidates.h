@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -21,7 +22,11 @@ std::vector<Change> find_fusions(const Work& work);
 std::vector<Change> find_epilogues(const Work& work);
 // Product, softmax, product with what lies between: one kernel that keeps the scores on the chip.
 std::vector<Change> find_attention(const Work& work);
-// Normalization of short rows whose only reader is a product, in inference: part of that product's kernel.
+// The same and the product that computes queries, keys and values: one kernel, in inference.
+std::vector<Change> find_projections(const Work& work);
+// Two products with elementwise work between, of short rows, in inference: one kernel.
+std::vector<Change> find_mlps(const Work& work);
+// Normalization of short rows behind or before a product, in inference: part of that product's kernel.
 std::vector<Change> find_normalizations(const Work& work);
 // Copies that only change the order of elements, between kernels that could address them.
 std::vector<Change> find_layouts(const Work& work);
@@ -51,9 +56,16 @@ std::span<const ChangeKind> change_kinds();
 // Of its time what elementwise work takes as part of another kernel; by Estimate.
 inline constexpr std::array<double, 3> kOfFused = {0.5, 0.15, 0};
 bool is_training(const Work& work);     // it has a backward pass, or an optimizer's step
+bool is_product(const WorkItem& item);  // a matrix product
+// Of one that is no batch of products; nothing where its shape is not known.
+std::optional<ProductShape> single_product(const WorkItem& item);
 bool is_pointwise(OperationKind kind);  // reads and writes each element once: elementwise, layout, norm, softmax
 // A place of a change: `kept`, one of the chain, does the work of all.
 Scaled& add_place(const std::vector<const WorkItem*>& chain, const WorkItem& kept, Change& change);
+// As add_place(), but of the chain only `needed` has to be there when it is made: earlier changes may have taken the
+// rest.
+Scaled& take_over(const std::vector<const WorkItem*>& chain, const WorkItem& kept,
+                  const std::vector<const WorkItem*>& needed, Change& change);
 // "vectorized_elementwise_kernel + gelu": names of a sequence, repetitions once.
 std::string names_of(const std::vector<const WorkItem*>& items);
 // Of the steps of all ranks: "12 times a step".

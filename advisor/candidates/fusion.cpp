@@ -44,7 +44,7 @@ std::vector<Change> find_fusions(const Work& work) {
         });
         const WorkItem& longest =
             **std::ranges::max_element(chain, {}, [](const WorkItem* item) { return item->duration_ns; });
-        add_place(chain, longest, change).share = kOfFused;
+        take_over(chain, longest, {}, change).share = kOfFused;
       }
       chain.clear();
     };

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "advisor/candidates/candidates.h"
+#include "advisor/candidates/channels_last.h"
 #include "advisor/rates.h"
 
 namespace swinscope {
@@ -26,7 +27,7 @@ constexpr std::array kTargets = {
     Target{"fp16", "fp8", false, "3 bits of mantissa: scales for each tensor, and accuracy has to be measured"},
     Target{"bf16", "fp8", false, "3 bits of mantissa: scales for each tensor, and accuracy has to be measured"}};
 
-bool is_product(const WorkItem& item) {
+bool has_product(const WorkItem& item) {
   return (item.kind == OperationKind::kGemm || item.kind == OperationKind::kConv) && item.operation != nullptr;
 }
 
@@ -84,37 +85,61 @@ std::optional<std::array<double, 3>> factor_of(const WorkItem& item, const Targe
                                0.85 * *then_ns / *now_ns};
 }
 
-// PyTorch's automatic mixed precision keeps parameters and their gradients in 32 bits.
-bool keeps_parameters(const Work& work) {
-  const bool is_torch =
-      std::ranges::any_of(work.run.operations(), [](const RankOperations& rank) { return rank.are_torch_profile(); });
-  return is_torch && is_training(work);
+bool is_torch(const Work& work) {
+  return std::ranges::any_of(work.run.operations(),
+                             [](const RankOperations& rank) { return rank.are_torch_profile(); });
 }
+
+// What comes with 16 bits beside the work itself, as a part of the time that it takes now: once for each operation.
+class Beside {
+ public:
+  Beside(const Work& work, const Target& target)
+      : rates_(target.halves_bytes && is_torch(work) ? work.rates() : nullptr) {}
+
+  void add_to(std::array<double, 3>& factor, const WorkItem& item) {
+    if (rates_ == nullptr || item.operation == last_ || item.duration_ns <= 0) return;
+    const double ns = kernels_beside_ns(item, *rates_);
+    if (ns <= 0) return;
+    last_ = item.operation;
+    for (std::size_t i = 0; i < factor.size(); ++i)
+      factor[i] += kStays[i] * ns / static_cast<double>(item.duration_ns);
+  }
+
+ private:
+  static constexpr std::array kStays = {1.25, 1.0, 0.0};  // nothing where the program is changed to channels last
+  const Rates* rates_;
+  const Operation* last_ = nullptr;
+};
 
 }  // namespace
 
 std::vector<Change> find_precisions(const Work& work) {
   if (work.rates() == nullptr) return {};
   const Rates& rates = *work.rates();
-  const bool has_casts = keeps_parameters(work);
+  // PyTorch's automatic mixed precision keeps parameters and their gradients in 32 bits.
+  const bool has_casts = is_torch(work) && is_training(work);
   std::vector<Change> found;
   for (const Target& target : kTargets) {
     Change change;
+    Beside beside(work, target);
     std::size_t products = 0;
     for (const WorkStream& stream : work.streams()) {
       for (std::size_t i = 0; i < stream.items.size(); ++i) {
         const WorkItem& item = stream.items[i];
         const WorkItem* next = i + 1 < stream.items.size() ? &stream.items[i + 1] : nullptr;
         if (item.operation == nullptr || item.precision != target.from) continue;
-        if (is_product(item)) {
-          const std::optional<std::array<double, 3>> factor = factor_of(item, target, rates, has_casts);
+        if (has_product(item)) {
+          std::optional<std::array<double, 3>> factor = factor_of(item, target, rates, has_casts);
           if (!factor) continue;
+          beside.add_to(*factor, item);
           ++products;
           change.evidence.push_back(item.ref);
           change.scaled.push_back({.op = item.ref, .factor = *factor, .halves_values = target.halves_bytes});
         } else if (target.halves_bytes) {
-          if (const auto factor = factor_between(item, next))
-            change.scaled.push_back({.op = item.ref, .factor = *factor, .halves_values = true});
+          std::optional<std::array<double, 3>> factor = factor_between(item, next);
+          if (!factor) continue;
+          beside.add_to(*factor, item);
+          change.scaled.push_back({.op = item.ref, .factor = *factor, .halves_values = true});
         }
       }
     }
@@ -129,7 +154,7 @@ std::vector<Change> find_precisions(const Work& work) {
     if (target.halves_bytes)
       change.assumptions.emplace_back(
           "elementwise and layout kernels between the products move half the bytes; normalization, softmax and what it "
-          "reads stay in 32 bits");
+          "reads stay in 32 bits; convolutions of images that lie channel by channel are transposed around");
     if (target.to == "fp8")
       change.assumptions.emplace_back("half of the casts of the inputs become part of other kernels");
     if (target.halves_bytes && has_casts)

@@ -212,7 +212,7 @@ ComparedRun compared_run(const RunFacts& analysis, const std::string& name) {
   run.name = name;
   run.warnings = trace.warnings;
   run.corrupt = trace.corrupt;
-  run.command = split_command(trace.ranks.front().run.command);
+  if (!trace.ranks.empty()) run.command = split_command(trace.ranks.front().run.command);
   std::ranges::copy_if(environment_facts(trace), std::back_inserter(run.configuration), tells_apart);
   const KeyFigures figures = key_figures(analysis);
   run.steps = figures.steps;

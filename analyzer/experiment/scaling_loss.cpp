@@ -95,7 +95,7 @@ Table pop_table(const std::vector<ScalingRow>& rows, const std::vector<std::stri
   Table table{"pop",
               "Parallel efficiency by POP's factors",
               {{"point", "point"},
-               {"parallel_efficiency", "parallel efficiency", Unit::kNumber},
+               {"parallel_efficiency", "within the run", Unit::kNumber},
                {"load_balance", "load balance", Unit::kNumber},
                {"communication_efficiency", "communication", Unit::kNumber},
                {"orchestration_efficiency", "orchestration", Unit::kNumber},
@@ -104,7 +104,8 @@ Table pop_table(const std::vector<ScalingRow>& rows, const std::vector<std::stri
   table.definition =
       "Of the traced run: load balance = mean useful time / largest, communication = largest useful time / largest "
       "active time, orchestration = largest active time / step, where useful is compute and active is that and exposed "
-      "communication. Parallel efficiency is their product; computation scaling = useful time for the same work at the "
+      "communication. Within the run: their product, the parallel efficiency without what the work itself got longer "
+      "by; computation scaling = useful time for the same work at the "
       "base / here.";
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!rows[i].work) continue;

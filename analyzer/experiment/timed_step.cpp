@@ -11,7 +11,7 @@
 namespace swinscope {
 namespace fs = std::filesystem;
 
-std::optional<std::int64_t> timed_step_beside(const fs::path& traced) {
+std::optional<TimedStep> timed_step_beside(const fs::path& traced) {
   std::error_code ignored;
   const fs::path folder = fs::weakly_canonical(run_folder_of(traced), ignored);
   const fs::path of_point = traced_run_beside(folder);
@@ -20,7 +20,7 @@ std::optional<std::int64_t> timed_step_beside(const fs::path& traced) {
     ExperimentPoint point = read_point(of_point.parent_path());
     if (std::vector<std::int64_t>& given_ns = point.given_step_ns; !given_ns.empty()) {
       std::ranges::sort(given_ns);
-      return quantile(given_ns, 0.5);
+      return TimedStep{quantile(given_ns, 0.5), std::nullopt};
     }
     if (point.timing.empty()) return std::nullopt;
     Experiment experiment = read_experiment(of_point.parent_path().parent_path());
@@ -28,7 +28,8 @@ std::optional<std::int64_t> timed_step_beside(const fs::path& traced) {
     point.profile.clear();
     experiment.points = {point};
     const ScalingRow row = scaling_table(experiment).front();
-    return row.traced_only ? std::nullopt : std::optional(row.step_ns);
+    if (row.traced_only) return std::nullopt;
+    return TimedStep{row.step_ns, row.step_spread};
   } catch (const Error&) {
     return std::nullopt;  // what `analyze` says of the experiment
   }

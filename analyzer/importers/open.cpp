@@ -314,6 +314,8 @@ Trace open_trace(const fs::path& path, const OpenOptions& options) {
   for (fs::path& file : trace_files(path, &trace.warnings))
     readings.push_back(std::make_unique<Reading>(std::move(file), options.cancel));
   read_all(readings, options);
+  if (options.cancel != nullptr && *options.cancel)
+    throw Error(ErrorKind::kInterrupted, fmt::format("{}: reading was stopped", path.string()), "cancelled");
   sort_out_files(readings, trace);
   settle(readings, trace);
   parallel_for(readings.size(), options.threads, [&](std::size_t i) { readings[i]->builder->prepare(); });

@@ -33,7 +33,7 @@ std::vector<std::filesystem::path> independent_runs_of(const std::vector<std::fi
 void refuse_independent_runs(const std::filesystem::path& path);
 
 struct OpenOptions {
-  const std::atomic<bool>* cancel = nullptr;
+  const std::atomic<bool>* cancel = nullptr;  // true: Error(kInterrupted) is thrown, and no part of a trace returned
   // Of SQLite files only what a timeline shows (ReadScope).
   bool spans_only = false;
   // What the user says of kernels, by their names.

@@ -1,8 +1,6 @@
 #include "analyzer/report/analysis_documents.h"
 
 #include <algorithm>
-#include <array>
-#include <ctime>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,11 +8,15 @@
 
 #include "analyzer/analyses/clocks.h"
 #include "analyzer/analyses/collectives_table.h"
+#include "analyzer/analyses/idle_gaps_table.h"
 #include "analyzer/analyses/late_ranks_table.h"
 #include "analyzer/analyses/launch_statistics.h"
 #include "analyzer/analyses/rank_summary.h"
 #include "analyzer/analyses/recording.h"
+#include "analyzer/analyses/roofline.h"
+#include "analyzer/base/text.h"
 #include "analyzer/report/registry.h"
+#include "analyzer/report/what_was_run.h"
 #include "analyzer/trace/trace_facts.h"
 #include "store/error.h"
 
@@ -101,16 +103,6 @@ void add_range_notes(const RangeOptions& options, const RangeTable& table, std::
     notes.emplace_back("The launching call of some GPU events was not recorded: they belong to no range.");
 }
 
-// When the first event happened.
-Cell utc_time(std::int64_t epoch_ns, std::int64_t begin_ns) {
-  const std::time_t seconds = epoch_ns / 1'000'000'000 + begin_ns / 1'000'000'000;
-  std::tm calendar{};
-  if (epoch_ns == 0 || gmtime_r(&seconds, &calendar) == nullptr) return {};
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &calendar);
-  return std::string(text.data());
-}
-
 }  // namespace
 
 Document kernels_document(const RunFacts& run, const KernelTableOptions& options, NameStyle style) {
@@ -182,6 +174,41 @@ Document launches_document(const RunFacts& run) {
   return document;
 }
 
+Document gaps_document(const RunFacts& run) {
+  Document document = document_of("gaps", run);
+  document.tables = {defined(idle_gaps_table(run, 0))};
+  if (document.tables.front().rows.empty()) {
+    throw Error(ErrorKind::kFailure, run.trace.path + ": has no idle gaps",
+                run.trace.gpu_event_count() == 0 ? "no GPU activity was recorded"
+                                                 : "its devices are busy all the time, or the scope holds nothing",
+                kSeeInfo);
+  }
+  return document;
+}
+
+Document roofline_document(const RunFacts& run) {
+  const Roofline all = roofline(run);
+  if (all.points.empty()) {
+    const bool are_layers = !run.layers().empty();
+    throw Error(
+        ErrorKind::kFailure, run.trace.path + ": has no layer that can stand under a roof",
+        are_layers ? "no layer says its FLOPs and bytes, or what this GPU can do at most is not known"
+                   : "no layers were recorded",
+        "annotated programs (`swin`) say what each operation needs; torch.profiler does with record_shapes=True");
+  }
+  Document document = document_of("roofline", run);
+  document.headline = {roofline_verdict(all, run.scope)};
+  document.tables = {defined(roofline_table(run)), defined(roofs_table(run))};
+  if (all.other_gpu_ns > 0) {
+    document.notes.push_back(fmt::format("{} of GPU time are of layers whose cost or roof is not known.",
+                                         format_duration(all.other_gpu_ns)));
+  }
+  document.notes.emplace_back(
+      "Roofs are what the vendor promises; `swinscope peaks` measures what this GPU reaches. Layers run one after the "
+      "other: what overlaps takes longer than its own work.");
+  return document;
+}
+
 Document collectives_document(const RunFacts& run) {
   Document document = document_of("collectives", run);
   document.tables = {defined(collectives_table(run))};
@@ -227,12 +254,11 @@ Document ranges_document(const RunFacts& run, const RangeOptions& options) {
 
 Document info_document(const Trace& trace, bool with_environment) {
   const RunInfo first = trace.ranks.empty() ? RunInfo{} : trace.ranks.front().run;
-  const std::int64_t begin_ns = trace.ranks.empty() ? 0 : span_of(trace.ranks.front()).begin_ns;
   const std::int32_t world = world_size(trace);
   Document document = document_of("info", trace);
   document.facts = {{"path", "path", trace.path},
                     {"kind", "kind", trace.description},
-                    {"recorded", "recorded", utc_time(first.utc_epoch_ns, begin_ns)},
+                    {"recorded", "recorded", recorded_at(trace)},
                     {"command", "command", first.command.empty() ? Cell() : Cell(first.command)},
                     {"world_size", "world size", world == 0 ? Cell() : Cell(std::int64_t{world}), Unit::kCount},
                     {"ranks_present", "ranks present", rank_count(trace), Unit::kCount},

@@ -1,5 +1,6 @@
-// What is said of one question about a run: `swinscope kernels`, `layers`, `launches`, `collectives`, `ranks`, `ranges`
-// and `info`. Each throws Error(kFailure), which says why and what to do, where the run has nothing of the kind.
+// What is said of one question about a run: `swinscope kernels`, `layers`, `roofline`, `launches`, `gaps`,
+// `collectives`, `ranks`, `ranges` and `info`. Each throws Error(kFailure), which says why and what to do, where the
+// run has nothing of the kind.
 #pragma once
 
 #include "analyzer/analyses/kernel_table.h"
@@ -16,6 +17,11 @@ Document kernels_document(const RunFacts& run, const KernelTableOptions& options
 Document layers_document(const RunFacts& run, const LayerOptions& options);
 
 Document launches_document(const RunFacts& run);
+
+Document gaps_document(const RunFacts& run);
+
+// Layers against the roofs of their GPU, then the roofs.
+Document roofline_document(const RunFacts& run);
 
 Document collectives_document(const RunFacts& run);
 

@@ -13,11 +13,13 @@
 #include "analyzer/analyses/idle_gaps_table.h"
 #include "analyzer/analyses/late_ranks_table.h"
 #include "analyzer/analyses/launch_statistics.h"
+#include "analyzer/analyses/layer_folding.h"
 #include "analyzer/analyses/layers.h"
 #include "analyzer/analyses/memory.h"
 #include "analyzer/analyses/ranges.h"
 #include "analyzer/analyses/rank_summary.h"
 #include "analyzer/analyses/recording.h"
+#include "analyzer/analyses/roofline.h"
 #include "analyzer/analyses/step_changes.h"
 #include "analyzer/analyses/step_table.h"
 #include "analyzer/analyses/thesis_utilization.h"
@@ -157,6 +159,11 @@ constexpr std::array kAnalyses = {
         "latency "
         "where both are below 25 %.",
         kWork, kSummary, true, true, &top_kernels},
+    Analysis{"layer_groups", "Layers, equal ones together",
+             "Layers whose paths differ in one number only (`*`: that of the innermost component with one which is not "
+             "the last), of the same phase, operation, precision and FLOPs and bytes of a call: as one row, which has "
+             "their sums and says how many they are. Figures as of the layers; the most time comes first.",
+             kWork, kDetail, true, false, [](Run run, Options) { return folded_layers_table(run); }},
     Analysis{"layers", "Layers",
              "GPU time = summed durations of the GPU events of the scope by the innermost layer around their launch, "
              "host time = that of the layer's ranges. FLOPs (2 per multiply-add) and bytes (each operand once) are "
@@ -165,6 +172,17 @@ constexpr std::array kAnalyses = {
              "says whose it is (memory, compute), or latency where both are below 25 %.",
              kWork, kDetail, true, false,
              [](Run run, Options) { return layer_rows_table(run.layers(), gpu_peaks(run.trace)); }},
+    Analysis{"roofline", "Roofline",
+             "Least time = the longer of FLOPs / the vendor's rate for the precision and bytes / the memory's "
+             "bandwidth, whose is the roof; of roof = least time / GPU time, in percent; over roof = GPU time - least "
+             "time. FLOPs and bytes are what the layer needs, each operand moved once; above 100 % the bytes came from "
+             "a cache, or a figure is wrong.",
+             kWork, kDetail, true, false, [](Run run, Options) { return roofline_table(run); }},
+    Analysis{
+        "roofs", "Roofs",
+        "What the GPU can do at most by its vendor, its memory's bandwidth as the trace has it; from so many FLOPs "
+        "for a byte on it is the precision's rate, and not the memory, that limits.",
+        kWork, kReference, true, false, [](Run run, Options) { return roofs_table(run); }},
     Analysis{"ranges", "Ranges",
              "Calls and host time of the parts of ranges that lie in the scope, self = host - ranges directly within. "
              "GPU sum = summed durations of what was launched in the range, GPU span = sum over calls of last end - "

@@ -11,12 +11,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "analyzer/base/text.h"
 #include "analyzer/experiment/configuration.h"
 #include "analyzer/experiment/scaling.h"
 #include "analyzer/importers/open.h"
 #include "analyzer/report/documents.h"
 #include "analyzer/report/registry.h"
-#include "analyzer/trace/trace_facts.h"
+#include "analyzer/report/report_summary.h"
 
 namespace swinscope {
 namespace {
@@ -27,8 +28,9 @@ constexpr std::array kComparisonTables = {
     "runs",         "differences", "comparison",         "points",           "scaling_loss", "scaling_kernels", "pop",
     "launch_bound", "difference",  "kernel_differences", "layer_differences"};
 
+// With the keys of environment_facts(), which comparisons go by; add_sections() gives them their names.
 ReportSection describe_environment(const std::string& command, const Trace& trace) {
-  ReportSection section{"Environment and command", {}, {}, {}, {}};
+  ReportSection section{"Environment", {}, {}, {}, {}};
   section.facts.push_back({"command", "command", command.empty() ? Cell("not recorded") : Cell(command)});
   if (!trace.description.empty()) section.facts.push_back({"kind", "trace", trace.description});
   std::ranges::move(environment_facts(trace), std::back_inserter(section.facts));
@@ -38,11 +40,17 @@ ReportSection describe_environment(const std::string& command, const Trace& trac
 ReportSection quality_section(const ReportPart& part) {
   ReportSection section{"Data quality", part.doubts, {}, {}, {}};
   section.text.insert(section.text.end(), part.document.warnings.begin(), part.document.warnings.end());
-  if (section.text.empty()) {
-    section.text = {part.counts_losses ? "Nothing was lost, dropped or cut off."
-                                       : "No loss is known; the source does not count what it loses."};
-  }
+  for (const QualityFact& one : part.quality)
+    section.facts.push_back(one.fact);
   return section;
+}
+
+// What stands in the title of an experiment's figures.
+std::string steps_text(const Experiment& experiment, const std::vector<ScalingRow>& rows) {
+  const auto [least, most] = std::ranges::minmax(rows, {}, &ScalingRow::steps);
+  const std::string steps = least.steps == most.steps ? format_counted(most.steps, "steps")
+                                                      : fmt::format("{} to {} steps", least.steps, most.steps);
+  return fmt::format("{} of each run, after {} of warm-up", steps, experiment.warmup_steps);
 }
 
 // The tables with these keys, in this order.
@@ -85,30 +93,71 @@ ReportSection glossary() {
       {}};
 }
 
-void add_sections(Report& report, const ReportPart& part) {
+// Configurations differ in facts whose keys programs read.
+void name_differences(std::vector<Table>& tables) {
+  const auto differences = std::ranges::find(tables, "differences", &Table::key);
+  if (differences == tables.end()) return;
+  for (std::vector<Cell>& row : differences->rows)
+    row.front() = environment_title(format_cell(row.front(), Unit::kText));
+}
+
+// Each layer for itself is what few want to see: equal ones stand together before them.
+void fold_layers(ReportSection& section) {
+  const auto layers = std::ranges::find(section.tables, "layers", &Table::key);
+  if (layers == section.tables.end()) return;
+  section.folded.push_back(std::move(*layers));
+  section.tables.erase(layers);
+}
+
+std::vector<ReportChart> charts_of_section(const Document& document, bool is_on_first_page) {
+  SplitCharts split = split_charts(document);
+  if (is_on_first_page) return std::move(split.others);
+  std::vector<ReportChart> charts;
+  if (split.waterfall) charts.push_back(std::move(*split.waterfall));
+  std::ranges::move(split.first, std::back_inserter(charts));
+  std::ranges::move(split.others, std::back_inserter(charts));
+  return charts;
+}
+
+// `has_own_verdict`: the first page does not say it.
+// `is_on_first_page`: some of its charts are.
+void add_sections(Report& report, const ReportPart& part, bool has_own_verdict, bool is_on_first_page) {
   const Document& document = part.document;
   const auto add = [&](ReportSection section) {
     section.title.insert(0, part.prefix);
     report.sections.push_back(std::move(section));
   };
-  if (!part.environment.facts.empty()) add(part.environment);
-  const bool is_comparison = document.schema == "compare" || document.schema == "runs";
-  if (!is_comparison) add(quality_section(part));  // a comparison's is that of what it compares
+  if (!is_comparison(document)) add(quality_section(part));  // a comparison's is that of what it compares
   const std::string title = document.schema == "scaling"   ? "Scaling"
                             : document.schema == "compare" ? "Platform comparison"
                             : document.schema == "runs"    ? "Runs beside each other"
                                                            : std::string(section_title(AnalysisSection::kTime));
-  ReportSection main{title, {}, {}, charts_of(document), {}};
-  if (!document.notes.empty()) main.text = {fmt::format("{}", fmt::join(document.notes, " "))};
+  ReportSection main{title, {}, {}, charts_of_section(document, is_on_first_page), {}};
+  if (has_own_verdict) main.text = split_headline(part).why;
+  if (!document.notes.empty()) main.text.push_back(fmt::format("{}", fmt::join(document.notes, " ")));
   main.tables = document.schema == "analyze" ? tables_of(part, AnalysisSection::kTime)
                                              : tables_named(part, {kComparisonTables.begin(), kComparisonTables.end()});
+  name_differences(main.tables);
   add(std::move(main));
   for (const ReportSection& section : part.further)
     add(section);
-  if (document.schema != "analyze") return;
   for (const AnalysisSection kind : {AnalysisSection::kWork, AnalysisSection::kRanks, AnalysisSection::kRecording}) {
+    if (document.schema != "analyze") break;
     ReportSection section{std::string(section_title(kind)), {}, {}, {}, tables_of(part, kind)};
+    fold_layers(section);
+    if (kind == AnalysisSection::kRanks && part.rank_steps) section.charts.push_back(*part.rank_steps);
     if (!section.tables.empty()) add(std::move(section));
+  }
+}
+
+// The machines, at the end: what matters of them stands on the first page.
+void add_environments(Report& report, const std::vector<ReportPart>& parts) {
+  for (const ReportPart& part : parts) {
+    if (part.environment.facts.empty()) continue;
+    ReportSection section = part.environment;
+    section.title.insert(0, part.prefix);
+    section.facts = readable_environment(section.facts);
+    report.sections.push_back(std::move(section));
   }
 }
 
@@ -150,7 +199,10 @@ ReportPart report_part(const Trace& trace, const std::string& path, const Select
   part.document.run = path;
   part.document.warnings = trace.warnings;
   part.doubts = run.verdict().doubts;
-  part.counts_losses = counts_losses(trace);
+  part.rank_steps = rank_steps_chart(run);
+  part.what = what_was_run(trace, path, run.scope.title());
+  part.quality = data_quality(run);
+  part.folder = std::filesystem::path(path).parent_path().string();
   part.environment = describe_environment(trace.ranks.empty() ? "" : trace.ranks.front().run.command, trace);
   part.corrupt = trace.corrupt;
   return part;
@@ -162,7 +214,12 @@ ReportPart experiment_part(const Experiment& experiment) {
   part.document = experiment_document(experiment, rows);
   const std::string command = fmt::format("{}", fmt::join(experiment.command, " "));
   const auto run = environment_run(experiment);
-  part.environment = describe_environment(command, run ? open_trace(*run) : Trace());
+  const Trace trace = run ? open_trace(*run) : Trace();
+  part.environment = describe_environment(command, trace);
+  part.what = what_was_run(experiment, trace, counted_in(part.document.tables.front()));
+  if (!rows.empty()) part.what.facts.push_back({"scope", "figures are of", steps_text(experiment, rows)});
+  part.quality = data_quality(experiment, rows);
+  part.folder = experiment.folder.parent_path().string();
   part.series = compared_series(experiment, std::move(rows), part.environment.facts);
   return part;
 }
@@ -175,6 +232,7 @@ std::vector<ReportPart> report_parts(const Experiment& experiment, const RunPart
     parts.back().prefix =
         fmt::format("Traced with {} {}: ", traced->gpus(), counted_in(parts.front().document.tables.front()));
     parts.back().environment = {};  // the experiment's
+    parts.back().folder = parts.front().folder;
   }
   return parts;
 }
@@ -237,15 +295,16 @@ void add_comparison(std::vector<ReportPart>& parts, const std::vector<PublishedR
 
 Report build_report(std::vector<ReportPart> parts) {
   Report report;
-  report.title = fmt::format("swinscope report: {}", parts.front().document.run);
+  report.title = report_title(parts);
+  report.summary = summarize(parts);
+  const bool compares = is_comparison(parts.front().document);
   report.data = "[";
   for (const ReportPart& part : parts) {
-    for (const std::string& line : part.document.headline)
-      report.verdict.push_back(line.front() == ' ' ? line : part.prefix + line);
     report.data += (report.data.size() > 1 ? "," : "") + json_of(part.document);
-    add_sections(report, part);
+    add_sections(report, part, compares && !is_comparison(part.document), &part == &parts.front());
   }
   report.data += "]";
+  add_environments(report, parts);
   report.sections.push_back(glossary());
   return report;
 }

@@ -11,6 +11,8 @@
 #include "analyzer/experiment/experiment.h"
 #include "analyzer/experiment/run_comparison.h"
 #include "analyzer/facts/selection.h"
+#include "analyzer/report/data_quality.h"
+#include "analyzer/report/what_was_run.h"
 #include "analyzer/table/chart.h"
 #include "analyzer/table/render.h"
 #include "analyzer/trace/trace.h"
@@ -23,17 +25,36 @@ struct ReportChart {
   Table table;       // the figures drawn
 };
 
+// The note that all charts but waterfalls have, so that it is said once; empty: they have none, or not the same.
+std::string common_note(const std::vector<ReportChart>& charts);
+
 struct ReportSection {
   std::string title;
   std::vector<std::string> text;  // a paragraph each
   std::vector<Fact> facts;
   std::vector<ReportChart> charts;
   std::vector<Table> tables;
+  std::vector<Table> folded = {};  // long ones that stand behind those, for whoever unfolds them
 };
+
+// The first page: what a person decides from, before any detail. Lines that begin with white space are commands and
+// notes to the sentence before.
+struct ReportSummary {
+  std::string figures_title;  // what the figures are of
+  std::vector<Fact> figures;
+  std::string why_title;
+  std::vector<std::string> why;  // the verdict: why it is not better
+  std::optional<ReportChart> waterfall;
+  std::vector<std::string> next;       // what to do
+  std::optional<Table> opportunities;  // the first of them
+  std::vector<ReportChart> charts;     // kSummaryCharts at most
+  std::vector<Fact> what_was_run;
+};
+inline constexpr std::size_t kSummaryCharts = 3;
 
 struct Report {
   std::string title;
-  std::vector<std::string> verdict;  // sentences; what begins with white space is a command
+  ReportSummary summary;
   std::vector<ReportSection> sections;
   std::string data;  // JSON, embedded as it is
 };
@@ -43,12 +64,15 @@ struct ReportPart {
   Document document;
   std::string prefix;  // of its headings, to tell several parts apart; empty: none
   ReportSection environment;
-  std::vector<Table> details;            // of the analyses that the document leaves to commands of their own
-  std::vector<ReportSection> further;    // of whoever builds on the analyses: they stand behind where the time goes
-  std::optional<ComparedSeries> series;  // of an experiment, to compare it with others
-  std::optional<ComparedRun> run;        // likewise of a run, where it is to be compared
-  std::vector<std::string> doubts;       // Verdict::doubts
-  bool counts_losses = true;             // whether the sources count what they lose
+  std::vector<Table> details;             // of the analyses that the document leaves to commands of their own
+  std::vector<ReportSection> further;     // of whoever builds on the analyses: they stand behind where the time goes
+  std::optional<ComparedSeries> series;   // of an experiment, to compare it with others
+  std::optional<ComparedRun> run;         // likewise of a run, where it is to be compared
+  std::vector<std::string> doubts;        // Verdict::doubts
+  std::optional<ReportChart> rank_steps;  // rank_steps_chart()
+  WhatWasRun what;
+  std::vector<QualityFact> quality;
+  std::string folder;  // of the recordings, which commands are said without; empty: the present one
   bool corrupt = false;
 };
 
@@ -68,9 +92,13 @@ ReportPart runs_part(const std::vector<ReportPart>& parts);
 // Puts these before them where there are two or more experiments, published ones counted, or runs.
 void add_comparison(std::vector<ReportPart>& parts, const std::vector<PublishedResult>& published);
 
-// In this order: verdict; environment and command; data quality; scaling and where the time goes; kernels and layers;
-// ranks; recording; glossary; the documents of all parts as JSON. There must be a part.
+// In this order: the first page; then of each part data quality; scaling and where the time goes; opportunities;
+// kernels and layers; ranks; recording; environment; at last the glossary, and the documents of all parts as JSON.
+// There must be a part.
 Report build_report(std::vector<ReportPart> parts);
+
+// Long tables show so many rows; the others have to be unfolded.
+inline constexpr std::size_t kShownRows = 15;
 
 std::string render_html(const Report& report);
 
@@ -85,6 +113,9 @@ struct MarkdownReport {
 };
 // `figure_folder`: as the text is to name the folder of the figures.
 MarkdownReport render_markdown_report(const Report& report, const std::string& figure_folder);
+
+// The time of every measured step of every rank; nothing of one rank, or where ranks differ in their steps.
+std::optional<ReportChart> rank_steps_chart(const RunFacts& run);
 
 // The charts of a document's tables: of an experiment ("scaling") training time, speedup, efficiency and utilization
 // over GPUs, and why steps take longer, a waterfall for each point; of several ("compare") the former with a line for

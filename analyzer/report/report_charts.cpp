@@ -32,6 +32,7 @@ Series series_of(const Table& table, std::string_view column, std::string name, 
   for (const auto& row : table.rows) {
     const auto value = number(row[index]);
     series.values.push_back(value ? std::optional(*value / unit) : std::nullopt);
+    series.texts.push_back(format_cell(row[index], table.columns[index].unit));
   }
   return series;
 }
@@ -40,7 +41,26 @@ bool is_empty(const Series& series) {
   return std::none_of(series.values.begin(), series.values.end(), [](const auto& v) { return v.has_value(); });
 }
 
+// So that 0.94 beside 1 is seen the axis of efficiencies begins as far below the smallest as this is below 1; at 0
+// where that is far.
+void scale_efficiency(Chart& chart) {
+  constexpr double kFar = 0.5;
+  constexpr double kLeast = 0.02;
+  double least = 1;
+  for (const Series& one : chart.series) {
+    for (std::size_t i = 0; i < one.values.size(); ++i) {
+      const double half = one.half_widths.empty() ? 0 : one.half_widths[i];
+      least = std::min(least, one.values[i].value_or(1) - half);
+    }
+  }
+  if (least <= kFar) return;
+  chart.y_min = 1 - std::max(2 * (1 - least), kLeast);
+  chart.y_title = "axis not from 0";
+}
+
 constexpr std::size_t kWaterfallValue = 3;  // the column of waterfall_table() that bars are of
+
+constexpr std::string_view kEfficiency = "Parallel efficiency";
 
 // Columns of a table, in this order; the table of a chart.
 Table columns_of(const Table& table, const std::vector<std::string>& keys) {
@@ -75,7 +95,7 @@ class ScalingCharts {
         {"images_per_s"});
     add("Speedup", "times the first point", {with_interval("speedup", "speedup_ci95"), ideal("speedup")},
         {"speedup", "speedup_ci95", "repeats"});
-    add("Parallel efficiency", "", {with_interval("efficiency", "efficiency_ci95")},
+    add(std::string(kEfficiency), "", {with_interval("efficiency", "efficiency_ci95")},
         {"efficiency", "efficiency_ci95", "repeats"}, 1);
     add("GPU utilization", "%",
         {series_of(table_, "gpu_busy_percent", "busy"), series_of(table_, "gpu_compute_percent", "compute")},
@@ -110,9 +130,6 @@ class ScalingCharts {
   void add(const std::string& title, const std::string& unit, std::vector<Series> series,
            std::vector<std::string> columns, std::optional<double> y_max = std::nullopt) {
     if (std::all_of(series.begin(), series.end(), is_empty)) return;
-    const bool has_bars = std::ranges::any_of(series, [](const Series& one) {
-      return std::ranges::any_of(one.half_widths, [](double half) { return half > 0; });
-    });
     Chart chart;
     chart.title = title;
     chart.x_title = counted_in(table_);
@@ -125,19 +142,22 @@ class ScalingCharts {
                                       categories_.front(), *first.values.back(), categories_.back(), chart.x_title);
     }
     chart.series = std::move(series);
+    if (title == kEfficiency) scale_efficiency(chart);
     columns.insert(columns.begin(), "gpus");
-    charts_.push_back({std::move(chart), note(has_bars), columns_of(table_, columns)});
+    charts_.push_back({std::move(chart), note(), columns_of(table_, columns)});
   }
 
-  std::string note(bool has_bars) const {
-    std::string runs;
+  // The same for all charts of the experiment, so that it need be said only once.
+  std::string note() const {
+    std::vector<std::int64_t> counts;
     const std::size_t column = find_column(table_, "repeats");
-    for (std::size_t i = 0; i < table_.rows.size(); ++i) {
-      const auto count = static_cast<std::int64_t>(number(table_.rows[i][column]).value_or(0));
-      runs += fmt::format("{}{} with {}", runs.empty() ? "" : ", ", format_counted(count, "runs"), categories_[i]);
-    }
-    return fmt::format("Of {}.{}", runs,
-                       has_bars ? " Bars: 95 % confidence interval (Student's t); none for one run." : "");
+    for (const auto& row : table_.rows)
+      counts.push_back(static_cast<std::int64_t>(number(row[column]).value_or(0)));
+    const auto [least, most] = std::ranges::minmax(counts);
+    if (most < 2) return "n = 1 run at each point: no confidence interval. Dashed: ideal.";
+    const std::string runs = least == most ? fmt::format("{}", most) : fmt::format("{} to {}", least, most);
+    return fmt::format("n = {} runs at each point; bars: 95 % confidence interval (Student's t){}. Dashed: ideal.",
+                       runs, least < 2 ? ", none for one run" : "");
   }
 
   const Table& table_;
@@ -168,7 +188,7 @@ class ComparisonCharts {
     for (const double gpus : counts_)
       ideal.values.emplace_back(gpus / counts_.front());
     add("Speedup", "times the first point", "speedup", 1, std::nullopt, ideal);
-    add("Parallel efficiency", "", "efficiency", 1, 1);
+    add(std::string(kEfficiency), "", "efficiency", 1, 1);
     add("GPU utilization", "% (compute)", "gpu_compute_percent", 1, 100);
     add("CPU utilization", "% of the cores allowed", "cpu_util_percent", 1, 100);
     add("GPU share of the compute time", "% (the thesis's definition)", "thesis_gpu_percent", 1, 100);
@@ -205,6 +225,7 @@ class ComparisonCharts {
     }
     if (chart.series.empty()) return;
     chart.description = fmt::format("{} of {} series over GPUs", title, chart.series.size());
+    if (title == kEfficiency) scale_efficiency(chart);
     if (reference) chart.series.push_back(*reference);
     charts_.push_back({std::move(chart), "One line for each experiment; published results are as their sources say.",
                        columns_of(table_, {"series", "gpus", "source", key})});
@@ -224,7 +245,8 @@ ReportChart breakdown_chart(const Table& table) {
   chart.kind = ChartKind::kStackedBar;
   chart.title = fmt::format("Time of each device, {}", table.title.substr(std::min(table.title.size(), kTitle.size())));
   chart.description =
-      "Compute, kernels of unknown kind, communication and copies that nothing hides, and idle time, for each device";
+      "Kernels of known and of unknown kind, communication and copies that nothing hides, and idle time, for each "
+      "device";
   chart.x_title = "rank / GPU";
   chart.y_title = "ms";
   const std::size_t rank = find_column(table, "rank");
@@ -232,7 +254,8 @@ ReportChart breakdown_chart(const Table& table) {
   for (const auto& row : table.rows)
     chart.categories.push_back(
         fmt::format("{:g} / {:g}", number(row[rank]).value_or(0), number(row[device]).value_or(0)));
-  chart.series = {series_of(table, "compute_ns", "compute", 1e6), series_of(table, "unknown_ns", "unknown", 1e6),
+  chart.series = {series_of(table, "compute_ns", "kernels", 1e6),  // "compute" is a part of these where time is bound
+                  series_of(table, "unknown_ns", "kernels of unknown kind", 1e6),
                   series_of(table, "exposed_communication_ns", "exposed communication", 1e6),
                   series_of(table, "exposed_memory_ns", "exposed copies", 1e6),
                   series_of(table, "idle_ns", "idle", 1e6)};

@@ -48,6 +48,8 @@ void check(const Chart& chart) {
     require(series.values.size() + bins == chart.categories.size(), chart, "a series has not one value a category");
     require(series.half_widths.empty() || series.half_widths.size() == series.values.size(), chart,
             "a series has not one interval a value");
+    require(series.texts.empty() || series.texts.size() == series.values.size(), chart,
+            "a series has not one text a value");
   }
   if (chart.kind == ChartKind::kWaterfall || chart.kind == ChartKind::kHistogram) {
     require(chart.series.size() == 1, chart, "it takes exactly one series");
@@ -135,7 +137,8 @@ class Layouter {
 
   std::string said(std::size_t series, std::size_t category) const {
     const Series& s = chart_.series[series];
-    std::string what = fmt::format("{}: {}", chart_.categories[category], number_text(*s.values[category]));
+    std::string what = fmt::format("{}: {}", chart_.categories[category],
+                                   s.texts.empty() ? number_text(*s.values[category]) : s.texts[category]);
     if (!s.name.empty()) what.insert(0, s.name + ", ");
     if (!s.half_widths.empty() && s.half_widths[category] > 0)
       what += fmt::format(" +- {}", number_text(s.half_widths[category]));
@@ -148,6 +151,7 @@ class Layouter {
   }
 
   void find_range() {
+    if (chart_.y_min) low_ = high_ = *chart_.y_min;
     if (chart_.y_max) include(*chart_.y_max);
     for (std::size_t i = 0; i < chart_.categories.size(); ++i) {
       double stack = 0;
@@ -161,7 +165,8 @@ class Layouter {
       if (chart_.kind == ChartKind::kStackedBar) include(stack);
     }
     if (high_ <= low_) high_ = low_ + 1;
-    ticks_ = nice_ticks(low_, high_, 5);
+    constexpr double kTickRoom = 3 * kLineHeight;
+    ticks_ = nice_ticks(low_, high_, std::clamp(static_cast<int>(layout_.height / kTickRoom), 2, 5));
   }
 
   void place_plot() {
@@ -177,7 +182,8 @@ class Layouter {
     right_ = layout_.width - kLineHeight;
     top_ = (2 + place_legend()) * kLineHeight;
     bottom_ = layout_.height - 2.6 * kLineHeight;
-    y_ = {ticks_.front(), ticks_.back(), bottom_, top_, false};
+    const bool has_texts = std::ranges::any_of(chart_.series, [](const Series& s) { return !s.texts.empty(); });
+    y_ = {ticks_.front(), ticks_.back(), bottom_, top_ + (has_texts ? kLineHeight / 2 : 0), false};
   }
 
   static double legend_width(const Series& series) { return 2.4 * kChartFontSize + text_width(series.name); }
@@ -185,7 +191,7 @@ class Layouter {
   // Where the entries begin; those that do not fit go into another line. Returns the number of lines.
   int place_legend() {
     const bool has_legend = chart_.kind != ChartKind::kHeatMap && chart_.kind != ChartKind::kScatter &&
-                            chart_.kind != ChartKind::kBox && chart_.series.size() > 1;
+                            chart_.kind != ChartKind::kBox && chart_.series.size() > 1 && chart_.has_legend;
     if (!has_legend) return 0;
     double x = left_;
     int line = 1;
@@ -269,8 +275,19 @@ class Layouter {
         if (!series.values[i]) continue;
         error_bar(series, i, centre(i));
         series_mark(MarkShape::kCircle, static_cast<int>(s), centre(i), y_(*series.values[i]), 4, 0, said(s, i));
+        if (!series.texts.empty()) value_beside(s, i);
       }
     }
+  }
+
+  // Above the marks of the first series and below those of the second; none where texts would touch each other.
+  void value_beside(std::size_t series, std::size_t category) {
+    const std::string& what = chart_.series[series].texts[category];
+    if (series > 1 || text_width(what) > slot()) return;
+    const double above = -0.7 * kChartFontSize;
+    const double below = 1.4 * kChartFontSize;
+    const double y = y_(*chart_.series[series].values[category]) + (series == 0 ? above : below);
+    text(MarkRole::kText, centre(category), y, what, Anchor::kMiddle);
   }
 
   void bars() {

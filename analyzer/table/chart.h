@@ -25,6 +25,9 @@ struct Series {
   std::vector<std::optional<double>> values;  // one a category; none: not measured, and not drawn
   std::vector<double> half_widths;            // of the confidence intervals, one a category; empty: none
   bool is_reference = false;                  // what would be ideal: drawn dashed, without marks
+  // How the values are written beside their marks (kLine, where there is room; kWaterfall), so that a chart says them
+  // as its table does; empty: lines have no values beside them, waterfalls those of their axis.
+  std::vector<std::string> texts = {};
 };
 
 struct ScatterPoint {
@@ -45,6 +48,8 @@ struct Chart {
   std::vector<Series> series;
   std::vector<ScatterPoint> points;  // kScatter
   std::optional<double> y_max;       // of the axis, e.g. 1 for an efficiency
+  std::optional<double> y_min;       // likewise; otherwise amounts begin at 0
+  bool has_legend = true;            // where there are several series; false: whoever shows the chart says it
 };
 
 enum class MarkShape : std::uint8_t { kLine, kRect, kCircle, kText };

@@ -12,7 +12,7 @@ namespace {
 constexpr double kRowHeight = 1.25 * kLineHeight;
 constexpr double kBarHeight = 0.7;  // of the row
 constexpr double kGap = 6;          // between a text and what it is of
-constexpr double kWidestNames = 0.4;
+constexpr double kWidestNames = 0.5;
 constexpr int kTicks = 5;
 constexpr double kSmall = 0.5;         // changes below this share of the highest level are enlarged
 constexpr double kStandingPart = 0.5;  // of what stands, this much of the changes' range is seen then
@@ -42,7 +42,7 @@ std::pair<double, double> range_of(const Chart& chart) {
   }
   const double changes = high - low;
   const bool is_enlarged = low > 0 && changes > 0 && changes < kSmall * high;
-  const double begin = is_enlarged ? low - kStandingPart * changes : std::min(0.0, low);
+  const double begin = chart.y_min ? *chart.y_min : is_enlarged ? low - kStandingPart * changes : std::min(0.0, low);
   return {begin, high > begin ? high : begin + 1};
 }
 
@@ -79,6 +79,8 @@ std::string value_text(const Chart& chart, std::size_t row) {
   const std::optional<double>& value = chart.series.front().values[row];
   if (!value) return {};
   const bool stands = row == 0 || row + 1 == chart.categories.size();
+  const std::vector<std::string>& texts = chart.series.front().texts;
+  if (!texts.empty()) return (stands || texts[row].starts_with('-') ? "" : "+") + texts[row];
   if (!stands) return fmt::format("{:+.{}f}", *value, change_decimals(chart));
   std::string text = fmt::format("{:#.4g}", *value);
   if (text.ends_with('.')) text.pop_back();
@@ -156,7 +158,8 @@ class WaterfallLayouter {
     const bool is_first = i == 0;
     const bool is_last = i + 1 == chart_.categories.size();
     const std::string value = value_text(chart_, i);
-    const std::string said = fmt::format("{}: {} {}", chart_.categories[i], value, chart_.y_title);
+    const std::string unit = chart_.series.front().texts.empty() ? " " + chart_.y_title : "";
+    const std::string said = fmt::format("{}: {}{}", chart_.categories[i], value, unit);
     // Thin bars are hard to point at: the whole row stands for them.
     Mark& reach = add(MarkShape::kRect, MarkRole::kReach, 0, row_top(i), layout_.width, row_top(i) + row_height());
     reach.text = said;

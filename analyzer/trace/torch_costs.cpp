@@ -2,6 +2,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -25,7 +26,21 @@ struct Product {
   std::int64_t times = 1;
   bool is_exact = true;
   std::string_view operation = "gemm";
+  // Values, where they are not those of the factors and the product.
+  std::int64_t read = 0;
+  std::int64_t written = 0;
 };
+
+// 0: a size is none, or there are more than memories hold.
+std::int64_t count_of(std::span<const std::int64_t> sizes) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 56;
+  std::int64_t count = 1;
+  for (const std::int64_t size : sizes) {
+    if (size <= 0 || size > kMost / count) return 0;
+    count *= size;
+  }
+  return count;
+}
 
 std::optional<Product> of_matrices(const Dims& dims, std::size_t first) {
   if (dims.size() < first + 2 || dims[first].size() != 2 || dims[first + 1].size() != 2) return std::nullopt;
@@ -37,16 +52,36 @@ std::optional<Product> of_batches(const Dims& dims, std::size_t first) {
   return Product{.batch = dims[first][0], .m = dims[first][1], .n = dims[first + 1][2], .k = dims[first][2]};
 }
 
-// images: N x C x pixels; filters: K x C/groups x their pixels.
-std::optional<Product> of_convolution(const std::vector<std::int64_t>& images, const std::vector<std::int64_t>& filters,
-                                      std::int64_t times, bool is_exact) {
-  if (images.size() < 3 || filters.size() != images.size()) return std::nullopt;
-  Product product{
-      .m = images[0], .n = filters[0], .k = filters[1], .times = times, .is_exact = is_exact, .operation = "conv"};
-  for (std::size_t i = 2; i < images.size(); ++i) {
-    product.m *= images[i];
-    product.k *= filters[i];
-  }
+// results: N x K x pixels, of which those alone count; filters: K x C/groups x their pixels. Each value of a filter
+// takes part in each result.
+std::optional<Product> of_convolution(const std::vector<std::int64_t>& results,
+                                      const std::vector<std::int64_t>& filters) {
+  if (results.size() < 3 || filters.size() != results.size()) return std::nullopt;
+  const std::span pixels = std::span(results).subspan(2);
+  return Product{.m = count_of(std::array{results[0], count_of(pixels)}),
+                 .n = filters[0],
+                 .k = count_of(std::span(filters).subspan(1)),
+                 .operation = "conv"};
+}
+
+// The stride is not recorded: there are at most as many results as images have pixels.
+std::optional<Product> of_forward(const std::vector<std::int64_t>& images, const std::vector<std::int64_t>& filters) {
+  std::optional<Product> product = of_convolution(images, filters);
+  if (!product) return product;
+  product->is_exact = false;
+  product->read = count_of(images) + count_of(filters);
+  product->written = count_of(std::array{product->m, product->n});
+  return product;
+}
+
+// The gradient of the images reads that of the results and the filters, that of the filters the former and the images.
+std::optional<Product> of_backward(const std::vector<std::int64_t>& results, const std::vector<std::int64_t>& images,
+                                   const std::vector<std::int64_t>& filters) {
+  std::optional<Product> product = of_convolution(results, filters);
+  if (!product) return product;
+  product->times = 2;
+  product->written = count_of(images) + count_of(filters);
+  product->read = 2 * count_of(results) + product->written;
   return product;
 }
 
@@ -56,21 +91,23 @@ std::optional<Product> product_by(std::string_view name, const Dims& dims) {
   if (name == "aten::bmm") return of_batches(dims, 0);
   if (name == "aten::baddbmm") return of_batches(dims, 1);
   if (dims.size() >= 2 && (name == "aten::cudnn_convolution" || name == "aten::miopen_convolution"))
-    return of_convolution(dims[0], dims[1], 1, false);
-  // Gradients of the images and of the filters, from that of the result.
-  if (dims.size() >= 3 && name == "aten::convolution_backward") return of_convolution(dims[0], dims[2], 2, true);
+    return of_forward(dims[0], dims[1]);
+  if (dims.size() >= 3 && name == "aten::convolution_backward") return of_backward(dims[0], dims[1], dims[2]);
   return std::nullopt;
 }
 
 OperationPayload payload_of(const Product& product, std::string_view precision) {
-  const auto [batch, m, n, k, times, is_exact, operation] = product;
-  const double width = bytes_per_value(precision) * static_cast<double>(times * batch);
+  const auto [batch, m, n, k, times, is_exact, operation, read, written] = product;
+  const double width = bytes_per_value(precision);
+  const std::int64_t of_all = times * batch;
   OperationPayload payload;
   payload.operation = operation;
   payload.precision = precision;
   payload.flops = 2 * times * batch * m * n * k;
-  payload.bytes_read = static_cast<std::int64_t>(width * static_cast<double>(m * k + k * n));
-  payload.bytes_written = static_cast<std::int64_t>(width * static_cast<double>(m * n));
+  payload.bytes_read =
+      static_cast<std::int64_t>(width * static_cast<double>(read > 0 ? read : of_all * (m * k + k * n)));
+  payload.bytes_written =
+      static_cast<std::int64_t>(width * static_cast<double>(written > 0 ? written : of_all * m * n));
   payload.has_cost = is_exact && !precision.empty();
   if (batch == 1) {
     payload.input_shape = {m, k};

@@ -6,6 +6,7 @@
 #include "gui/pages/opportunities/opportunities_page.h"
 #include "gui/pages/overview/overview_page.h"
 #include "gui/pages/ranks/ranks_page.h"
+#include "gui/pages/roofline/roofline_page.h"
 #include "gui/pages/table/table_page.h"
 #include "gui/pages/timeline/timeline_page.h"
 
@@ -25,6 +26,7 @@ constexpr PageInfo kPages[] = {
     {"timeline", "&Timeline", "Ctrl+2", "Every event over time", &make<TimelinePage>},
     {"kernels", "&Kernels", "Ctrl+3", "GPU time by kernel", &make_kernels},
     {"layers", "&Layers", "Ctrl+4", "Time, FLOPs and bytes by layer", &make_layers},
+    {"roofline", "Roo&fline", "Ctrl+9", "How near layers come to what the GPU can do at most", &make<RooflinePage>},
     {"opportunities", "Opport&unities", "Ctrl+5", "What changes would save of a step", &make<OpportunitiesPage>},
     {"ranks", "&Ranks", "Ctrl+6", "Who waits for whom, and why", &make<RanksPage>},
     {"tables", "T&ables", "Ctrl+7", "Every table of the run, by question", &make<TablePage>},

@@ -165,8 +165,7 @@ void add_backward(Graph& graph, const std::vector<std::string>& losses) {
   Backward backward(graph);
   for (const std::string& name : losses)
     backward.seed(name);
-  for (std::size_t i = graph.forward.size(); i-- > 0;)
-    backward.differentiate(graph.forward[i]);
+  std::for_each(graph.forward.rbegin(), graph.forward.rend(), [&](const Op& op) { backward.differentiate(op); });
 }
 
 }  // namespace swinscope

@@ -8,8 +8,8 @@
 -- 4 x 1568 x 96 + 4 x 288 x 96 = 602,112 + 110,592 = 712,704. In 40,000 ns: 4.335 TFLOP/s, 125.952 GB/s.
 -- aten::conv2d calls aten::cudnn_convolution in fp16, whose stride is not recorded: no cost. Its node calls
 -- aten::convolution_backward with the gradient of the result, 8 x 96 x 56 x 56, and filters of 96 x 3 x 4 x 4: twice
--- 2 x (8 x 56 x 56) x 96 x 48 = 462,422,016 FLOP; it reads 2 x 2 (25,088 x 48 + 48 x 96) = 4,835,328 bytes and writes
--- 2 x 2 x 25,088 x 96 = 9,633,792. In 10,000 ns: 46.24 TFLOP/s, 1,446.912 GB/s.
+-- 2 x (8 x 56 x 56) x 96 x 48 = 462,422,016 FLOP; it reads the gradient twice, the images and the filters,
+-- 2 (2 x 2,408,448 + 1,204,224 + 4,608) = 12,051,456 bytes, and writes 2 (1,204,224 + 4,608) = 2,417,664. In 10,000 ns: 46.24 TFLOP/s, 1,446.912 GB/s.
 -- aten::gelu reads bf16, and is no product. aten::bmm has sizes that no memory holds: no cost. aten::mm has no shapes.
 INSERT INTO run (rank, world, pid) VALUES (0, 1, 100);
 INSERT INTO range (start, end, thread, domain, name, payload) VALUES

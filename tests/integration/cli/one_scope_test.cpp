@@ -43,7 +43,7 @@ std::string without_markup(const std::string& html) { return std::regex_replace(
 // The tables of a report: a row for each, by the titles of the columns.
 std::vector<std::map<std::string, std::string>> rows_of(const std::string& html) {
   std::vector<std::map<std::string, std::string>> rows;
-  for (std::size_t at = html.find("<table>"); at != std::string::npos; at = html.find("<table>", at + 1)) {
+  for (std::size_t at = html.find("<table "); at != std::string::npos; at = html.find("<table ", at + 1)) {
     const std::string table = html.substr(at, html.find("</table>", at) - at);
     const auto cells = [](const std::string& row, const char* tag) {
       std::vector<std::string> texts;

@@ -310,8 +310,8 @@ TEST_F(Scale, AFolderOfExperimentsIsReportedAsAComparison) {
   ASSERT_EQ(result.status, 0) << result.err;
   const std::string html = content("study.html");
   const std::size_t comparison = html.find("<h2>Platform comparison</h2>");
-  EXPECT_LT(comparison, html.find("<h2>study/first: Environment and command</h2>"));
-  EXPECT_LT(html.find("<h2>study/first: Scaling</h2>"), html.find("<h2>study/second: Scaling</h2>"));
+  EXPECT_LT(comparison, html.find("<h2>first: Environment</h2>"));
+  EXPECT_LT(html.find("<h2>first: Scaling</h2>"), html.find("<h2>second: Scaling</h2>"));
   EXPECT_THAT(html, HasSubstr("CRC V100 (thesis)"));
   EXPECT_THAT(html, HasSubstr("second takes "));
 
@@ -370,7 +370,7 @@ TEST_F(ScaleWithGpus, TheRunKnowsHowTheyAreConnected) {
   EXPECT_THAT(info.out, HasSubstr("-1,gpu.0-2.link,PHB"));
   EXPECT_THAT(info.out, HasSubstr("-1,gpu.2.pcie,gen5 x16"));
   EXPECT_EQ(run({"report", "e", "-o", "e.html"}).status, 0);
-  EXPECT_THAT(content("e.html"), HasSubstr("gpu.0-1.link"));
+  EXPECT_THAT(content("e.html"), HasSubstr("GPU 0-1 link"));
 }
 
 TEST_F(Scale, StrongScalingDividesTheBatch) {

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +15,8 @@
 #include <gmock/gmock.h>
 
 #include "advisor/recording_cost.h"
+#include "analyzer/experiment/experiment.h"
+#include "analyzer/experiment/timed_step.h"
 #include "analyzer/table/render.h"
 #include "tests/unit/advisor/hand_step.h"
 #include "tests/unit/advisor/replayed.h"
@@ -261,6 +265,48 @@ TEST(Advice, IsRefusedWhereTheReplayIsNotGoodEnough) {
 }
 
 // Calls of 2 with 18 between them; a call takes 1.5 at best, so 0.5 comes from it and the rest from the host behind it.
+// Ten launches of 2, each 2 after the other, decide a step of 49 on kernels of 1. With 1.5 and nothing between, the
+// last kernel ends at 19.5, the wait 5 later, the step 2 later.
+TEST(Advice, SaysWhatOfAStepIsTheHosts) {
+  const Trace trace = trace_of_step([](HandStep& step) {
+    for (int i = 0; i < 5; ++i)
+      step.kernel(kGemm, 1).kernel(kAdd, 1);
+  });
+  const RunFacts run(trace, {});
+  const Advisor advisor(run, {});
+  EXPECT_EQ(advisor.advice().step_ns(), 49'000);
+  EXPECT_EQ(advisor.step_by_gpu_ns({}), 31'000);
+
+  Advice advice = advise(advisor, {"epilogue-1"});
+  advice.joint_step_ns = {100'000, 100'000, 100'000};
+  advice.joint_by_gpu_ns = 90'000;
+  EXPECT_THAT(advice_document(trace, advice).warnings, IsEmpty());
+  advice.joint_by_gpu_ns = 60'000;
+  EXPECT_THAT(
+      advice_document(trace, advice).warnings,
+      ElementsAre("40.00 us of the step with these is the host's, whose launches are taken to last as long as they "
+                  "do now: 60.00 us would be left if they took no longer than a driver needs"));
+}
+
+// Of a traced run whose point has timing runs, as the experiment's own table has them.
+TEST(RecordingCost, UnsteadyTimingRunsAreSaid) {
+  const std::filesystem::path experiment =
+      std::filesystem::path(SWINSCOPE_SOURCE_DIR) / "data/swinscope_swin_large_weak_2gpu";
+  const std::optional<TimedStep> timed = timed_step_beside(experiment / "gpus1/tracing");
+  ASSERT_TRUE(timed);
+  const ScalingRow row = scaling_table(read_experiment(experiment)).front();
+  EXPECT_EQ(timed->step_ns, row.step_ns);
+  EXPECT_EQ(timed->spread, row.step_spread);
+
+  const Trace trace = trace_of_step([](HandStep& step) { step.kernel(kGemm, 100); });
+  Advice advice = Advisor(RunFacts(trace, {}), {}).advice();
+  advice.recording_cost.timed_spread = 0.05;
+  EXPECT_THAT(advice_document(trace, advice).warnings, IsEmpty());
+  advice.recording_cost.timed_spread = 0.108;
+  EXPECT_THAT(advice_document(trace, advice).warnings,
+              ElementsAre("the steps of the timing runs differ by 10.8 %: no saving is known better than that"));
+}
+
 TEST(RecordingCost, IsTakenFromLaunchesAndTheHostBehindThem) {
   HandTrace hand;
   HandRank& rank = hand.add_rank();
@@ -294,6 +340,26 @@ TEST(RecordingCost, OfKernelsIsTakenFromTheGapsAsFarAsThereAreAny) {
   run.op_node("second").gap_ns = -300;
   remove_from_gaps(700, run.graph);
   EXPECT_EQ(run.op_node("second").gap_ns, -300) << "kernels that overlapped do that as they did";
+}
+
+// At most halfway into the one before it: 30 of 100.
+TEST(RecordingCost, KernelsOfAGraphWouldOverlap) {
+  HandTrace hand;
+  HandRank& rank = hand.add_rank();
+  const std::uint32_t graph = rank.call("cudaGraphLaunch", 0, 10);
+  rank.kernel("first", graph, 15, 115, {}, 1);
+  rank.kernel("second", graph, 116, 156, {}, 2);
+  rank.kernel("third", graph, 157, 257, {}, 3);
+  rank.kernel("alone", rank.call("cudaLaunchKernel", 20, 22), 258, 300);
+  rank.call("cudaDeviceSynchronize", 30, 305);
+  rank.step(0, 306);
+  Replayed run(hand.build());
+  std::array<std::int64_t, 3> before = {run.op_node("second").gap_ns, run.op_node("third").gap_ns,
+                                        run.op_node("alone").gap_ns};
+  overlap_in_graphs(30'000, run.graph);
+  EXPECT_EQ(run.op_node("second").gap_ns, before[0] - 30'000);
+  EXPECT_EQ(run.op_node("third").gap_ns, before[1] - 20'000) << "half of the second";
+  EXPECT_EQ(run.op_node("alone").gap_ns, before[2]) << "it is of no graph";
 }
 
 // Ten launches, every 4, of kernels so short that the host decides: the last one starts 5 after 36, the wait returns 5

@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 
 #include "advisor/advice.h"
+#include "advisor/candidates/channels_last.h"
 #include "store/error.h"
 #include "tests/unit/advisor/hand_step.h"
 #include "tests/unit/advisor/replayed.h"
@@ -61,6 +62,15 @@ class Candidates {
           static_cast<double>(edited.ranks[op.rank].ops[op.op].duration_ns) * 1e-3;
     }
     return times;
+  }
+  // What the first kernel of that name likely takes when these changes are made.
+  double time_of(std::string_view kernel, const std::vector<Change>& changes) const {
+    DependencyGraph edited = run_.graph;
+    for (const Change& change : changes)
+      apply(change, Estimate::kLikely, {}, edited);
+    for (NodeIndex op = 0; op < edited.ranks[0].ops.size(); ++op)
+      if (name_of({0, op}) == kernel) return static_cast<double>(edited.ranks[0].ops[op].duration_ns) * 1e-3;
+    return -1;
   }
   // The kernel of the only scaled work.
   std::string scaled(const Change& change) const { return std::string(name_of(change.scaled.at(0).op)); }
@@ -200,7 +210,8 @@ TEST(Fusion, IsNotOfTensorsOfVeryDifferentSizes) {
 // The products of 160 take all, a half and a quarter of that, in the first one's place.
 TEST(Attention, IsProductSoftmaxProduct) {
   Candidates run([](HandStep& step) {
-    step.kernel(kNorm, 90).kernel(kGemm, 100).kernel(kAdd, 20).kernel(kSoftmax, 50).kernel(kGemm, 60).kernel(kNorm, 90);
+    step.kernel(kNorm, 90).kernel(kGemm, 70).kernel(kGemm, 100).kernel(kAdd, 20).kernel(kSoftmax, 50);
+    step.kernel(kGemm, 60).kernel(kNorm, 90);
   });
   const std::vector<Change> found = find_attention(run.work());
   ASSERT_THAT(found, SizeIs(1));
@@ -213,6 +224,16 @@ TEST(Attention, IsProductSoftmaxProduct) {
   EXPECT_EQ(run.scaled(found[0]), kGemm);
   EXPECT_EQ(found[0].scaled[0].op, found[0].evidence[0]);
   expect_factors(found[0].scaled[0], {1.6, 0.8, 0.4});
+}
+
+TEST(Attention, NormalizesQueriesAndKeys) {
+  Candidates run([](HandStep& step) {
+    step.kernel(kGemm, 70).kernel(kCat, 10).kernel(kNorm, 20).kernel(kNorm, 20).kernel(kGemm, 100);
+    step.kernel(kSoftmax, 50).kernel(kGemm, 60).kernel(kNorm, 90);
+  });
+  const std::vector<Change> found = find_attention(run.work());
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_THAT(run.names(found[0].removed()), ElementsAre(kCat, kNorm, kNorm, kSoftmax, kGemm));
 }
 
 TEST(Attention, BackwardHasTwoProductsOnEachSide) {
@@ -523,11 +544,116 @@ TEST(Attention, TakesWhatItsShapesNeed) {
   EXPECT_THAT(run.times(change, {halves}).at(1), DoubleNear(16 / 0.65, 0.01));
 }
 
+// The windows above, behind the product of 1,024 tokens of 128 values that computes their queries, keys and values:
+// 100.7 and 33.6 MFLOP, 800 us at the best rate; at 20, 33 and 55 % of it 4000, 2424.2 and 1454.5.
+TEST(Projection, IsPartOfAttentionWhereThatIsShorter) {
+  const auto step_of = [](std::string_view last_phase, std::string_view wide) {
+    return [last_phase, wide](HandStep& step) {
+      const std::string scores =
+          R"("class": "gemm", "flops": 16777216, "input_shape": [64, 64, 32], "output_shape": [64, 64, 64], "precision": "fp32")";
+      const std::string values =
+          R"("class": "gemm", "flops": 16777216, "input_shape": [64, 64, 64], "output_shape": [64, 64, 32], "precision": "fp32")";
+      step.phase("forward");
+      step.at("attn.qkv").kernel(kGemm, 2000, {}, wide);
+      step.at("attn.split").kernel(kCat, 100, {}, R"("class": "layout")");
+      step.at("attn.scores").kernel(kGemm, 900, {}, scores);
+      step.at("attn.softmax").kernel(kSoftmax, 900, {}, R"("class": "softmax", "precision": "fp32")");
+      step.at("attn.values").kernel(kGemm, 900, {}, values);
+      if (!last_phase.empty()) step.phase(last_phase).kernel(kAdd, 10, {}, R"("class": "elementwise")");
+    };
+  };
+  constexpr std::string_view kQkv =
+      R"("class": "gemm", "flops": 100663296, "input_shape": [1024, 128], "output_shape": [1024, 384], "precision": "fp32")";
+  constexpr std::string_view kOther =
+      R"("class": "gemm", "flops": 67108864, "input_shape": [1024, 128], "output_shape": [1024, 256], "precision": "fp32")";
+  const Rates rates = Rates::parse(kRates, "test.json");
+  Candidates run(step_of("", kQkv));
+  EXPECT_THAT(find_projections(run.work()), IsEmpty()) << "rates are not known";
+  run.work().set_rates(rates);
+  const std::vector<Change> found = find_projections(run.work());
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].id, "projection-1");
+  EXPECT_EQ(found[0].confidence, Confidence::kSpeculative);
+  const auto alone = run.times(found[0]);
+  EXPECT_THAT(alone.at(0), DoubleNear(4000, 0.1));
+  EXPECT_THAT(alone.at(1), DoubleNear(2424.2, 0.1));
+  EXPECT_THAT(alone.at(2), DoubleNear(1454.5, 0.1));
+  // Beside attention as one kernel of 800, 400 and 250 the product of 2000 stays, but in the last case.
+  const auto behind = run.times(found[0], {find_attention(run.work()).at(0)});
+  EXPECT_THAT(behind.at(0), DoubleNear(800, 0.1));
+  EXPECT_THAT(behind.at(1), DoubleNear(400, 0.1));
+  EXPECT_THAT(behind.at(2), DoubleNear(1454.5, 0.1));
+  for (const auto& [phase, product] : {std::pair{"backward", kQkv}, std::pair{"", kOther}}) {
+    Candidates other(step_of(phase, product));
+    other.work().set_rates(rates);
+    EXPECT_THAT(find_projections(other.work()), IsEmpty());
+  }
+}
+
+// 64 rows of 256 values to 1024 and back: 400 us at the best rate; at 40, 55 and 75 % of it 1000, 727.3 and 533.3.
+TEST(Mlp, OfShortRowsIsOneKernel) {
+  const auto product = [](int rows, int from, int to) {
+    return fmt::format(
+        R"("class": "gemm", "flops": {}, "input_shape": [{}, {}], "output_shape": [{}, {}], "precision": "fp32")",
+        2 * rows * from * to, rows, from, rows, to);
+  };
+  const auto step_of = [&](int from, int rows_then, std::int64_t ns, std::string_view between) {
+    return [=](HandStep& step) {
+      step.kernel(kGemm, ns, {}, product(64, from, 1024)).kernel(between, 100);
+      step.kernel(kGemm, ns, {}, product(rows_then, 1024, from)).kernel(kNorm, 50);
+    };
+  };
+  const Rates rates = Rates::parse(kRates, "test.json");
+  Candidates run(step_of(256, 64, 550, kAdd));
+  run.work().set_rates(rates);
+  const std::vector<Change> found = find_mlps(run.work());
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].id, "mlp-1");
+  EXPECT_EQ(found[0].confidence, Confidence::kSpeculative);
+  EXPECT_THAT(run.names(found[0].evidence), ElementsAre(kGemm, kAdd, kGemm));
+  for (const std::vector<Change>& earlier : {std::vector<Change>(), find_epilogues(run.work())}) {
+    const auto times = run.times(found[0], earlier);
+    EXPECT_THAT(times.at(0), DoubleNear(1000, 0.1));
+    EXPECT_THAT(times.at(1), DoubleNear(727.3, 0.1));
+    EXPECT_THAT(times.at(2), DoubleNear(533.3, 0.1));
+  }
+  Candidates quick(step_of(256, 64, 250, kAdd));
+  quick.work().set_rates(rates);
+  const auto stays = quick.times(find_mlps(quick.work()).at(0));
+  EXPECT_THAT(stays, ElementsAre(250, 250, DoubleNear(533.3, 0.1))) << "one kernel would take longer than three";
+  for (const auto& step : {step_of(257, 64, 550, kAdd), step_of(256, 32, 550, kAdd), step_of(256, 64, 550, kNorm)}) {
+    Candidates other(step);
+    other.work().set_rates(rates);
+    EXPECT_THAT(find_mlps(other.work()), IsEmpty());
+  }
+}
+
+// With the sum behind it: 15 % of 40 and 20.
+TEST(Normalization, OfShortRowsIsPartOfTheProductThatWritesThem) {
+  const auto step_of = [](std::int64_t n) {
+    return [n](HandStep& step) {
+      const std::string product = fmt::format(
+          R"("class": "gemm", "flops": {}, "input_shape": [64, 512], "output_shape": [64, {}])", n * 2 * 64 * 512, n);
+      step.phase("forward").kernel(kGemm, 100, {}, product).kernel(kAdd, 5).kernel(kCat, 5).kernel(kNorm, 40);
+      step.kernel(kAdd, 20).kernel(kAdd, 10);
+    };
+  };
+  Candidates run(step_of(256));
+  const std::vector<Change> found = find_normalizations(run.work());
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].title,
+            "Let the product that writes them normalize its rows, instead of layer_norm_kernel + "
+            "vectorized_elementwise_kernel (once a step)");
+  EXPECT_EQ(run.scaled(found[0]), kGemm);
+  EXPECT_THAT(run.times(found[0]), ElementsAre(130, 109, 100));
+  EXPECT_THAT(find_normalizations(Candidates(step_of(257)).work()), IsEmpty()) << "its rows are too long";
+}
+
 TEST(Normalization, OfShortRowsIsPartOfTheProductThatReadsThem) {
   const auto step_of = [](std::int64_t k, std::string_view phase) {
     return [k, phase](HandStep& step) {
       const std::string product = fmt::format(
-          R"("class": "gemm", "flops": {}, "input_shape": [64, {}], "output_shape": [64, 512])", 2 * 64 * 512 * k, k);
+          R"("class": "gemm", "flops": {}, "input_shape": [64, {}], "output_shape": [64, 512])", k * 2 * 64 * 512, k);
       step.phase("forward").kernel(kNorm, 40).kernel(kCat, 20).kernel(kGemm, 100, {}, product).kernel(kNorm, 40);
       if (!phase.empty()) step.phase(phase).kernel(kAdd, 10, {}, R"("class": "elementwise")");
     };
@@ -583,6 +709,42 @@ TEST(Overlap, StartsKernelsWhileThoseBeforeThemEnd) {
   EXPECT_THAT(found_in(Replayed(trace_of(8))), IsEmpty());
 }
 
+// 16 images of 64 x 64 pixels and 32 filters of 3 x 3: 65,536, 4,608 and 131,072 values of 2 bytes, each read and
+// written.
+TEST(ChannelsLast, ConvolutionsAreTransposedAround) {
+  const Rates rates = Rates::parse(kRates, "test.json");
+  const auto moved_ns = [&](double values) { return *rates.bytes_ns(4 * values); };
+  OperationPayload what;
+  what.precision = "fp32";
+  what.input_shape = {4096, 144};
+  what.output_shape = {4096, 32};
+  what.flops = std::int64_t{2} * 4096 * 144 * 32;
+  what.bytes_read = std::int64_t{4} * (65'536 + 4'608);
+  what.bytes_written = std::int64_t{4} * 131'072;
+  WorkItem item;
+  item.kind = OperationKind::kConv;
+  item.kernel = item.full_name = "implicit_gemm_nchwkcrs_nchw";
+  item.what = &what;
+  EXPECT_DOUBLE_EQ(kernels_beside_ns(item, rates), moved_ns(65'536) + moved_ns(4'608) + moved_ns(131'072));
+  item.full_name = "implicit_gemm_nhwckrsc_nhwc";
+  EXPECT_EQ(kernels_beside_ns(item, rates), 0) << "its channels lie side by side already";
+
+  item.full_name = item.kernel;
+  OperationPayload backward = what;
+  backward.flops *= 2;
+  backward.bytes_read = std::int64_t{4} * (2 * 131'072 + 65'536 + 4'608);
+  backward.bytes_written = std::int64_t{4} * (65'536 + 4'608);
+  item.what = &backward;
+  EXPECT_DOUBLE_EQ(kernels_beside_ns(item, rates), moved_ns(131'072) + 2 * moved_ns(65'536) + 2 * moved_ns(4'608));
+
+  OperationPayload pixels = what;  // filters of single pixels are a product of the images as they lie
+  pixels.input_shape = {4096, 16};
+  pixels.flops = std::int64_t{2} * 4096 * 16 * 32;
+  pixels.bytes_read = std::int64_t{4} * (65'536 + 512);
+  item.what = &pixels;
+  EXPECT_EQ(kernels_beside_ns(item, rates), 0);
+}
+
 TEST(Precision, NeedsTheShapeOfAProduct) {
   Candidates run([](HandStep& step) {
     step.kernel(kGemm, 190).kernel(kGemm, 190, {}, R"("class": "gemm", "precision": "fp32", "flops": 33554432)");
@@ -612,14 +774,23 @@ TEST(Precision, AlternativesExcludeEachOther) {
   std::filesystem::remove(peaks);
 }
 
-// The product takes over the addition; then there is nothing left that the fused kernel of addition and norm could be
-// made of, and the norm stays.
+// The product takes over the addition; then there is nothing left that the norm could be fused with, and it stays.
 TEST(Kinds, TakeOverTheSameWorkOnce) {
   const Trace trace = trace_of_step([](HandStep& step) { step.kernel(kGemm, 100).kernel(kAdd, 40).kernel(kNorm, 10); });
   const RunFacts run(trace, {});
   const Advisor advisor(run, {});
   EXPECT_THAT(usual_changes(advisor.advice()), testing::UnorderedElementsAre("epilogue-1", "fusion-1"));
   EXPECT_EQ(advisor.simulate({"epilogue-1", "fusion-1"}), advisor.simulate({"epilogue-1"}));
+}
+
+// The product takes over the addition, which is the longest; of the norm and the copy one kernel is left: 30 and 15 %
+// of 10.
+TEST(Fusion, IsOfWhatEarlierChangesLeave) {
+  Candidates run([](HandStep& step) { step.kernel(kGemm, 100).kernel(kAdd, 40).kernel(kNorm, 30).kernel(kCat, 10); });
+  const std::vector<Change> found = find_fusions(run.work());
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_THAT(run.time_of(kNorm, {find_epilogues(run.work()).at(0), found[0]}), DoubleNear(31.5, 1e-9));
+  EXPECT_EQ(run.time_of(kCat, {find_epilogues(run.work()).at(0), found[0]}), 0);
 }
 
 TEST(Precision, IsNotFoundWithoutRates) {
@@ -745,17 +916,16 @@ TEST(Kinds, SayWhatTheyLack) {
   for (const Abstention& abstention : advice.abstained)
     lines.push_back(abstention.of + ": " + abstention.reason);
   constexpr std::string_view kNone = "no place for it was found in the trace";
-  EXPECT_THAT(
-      lines,
-      ElementsAre("precision: no table of this GPU's rates: `swinscope peaks --rates FILE` measures one, --peaks "
-                  "FILE gives it",
-                  "resampling: the rate at which this GPU copies is not known",
-                  "bandwidth: the rate at which this GPU copies is not known", fmt::format("attention: {}", kNone),
-                  fmt::format("normalization: {}", kNone), fmt::format("epilogue: {}", kNone),
-                  fmt::format("fusion: {}", kNone), fmt::format("layout: {}", kNone),
-                  fmt::format("optimizer: {}", kNone), fmt::format("graph: {}", kNone),
-                  "overlap: no table of this GPU's rates: `swinscope peaks --rates FILE` measures one, --peaks FILE "
-                  "gives it"));
+  constexpr std::string_view kNoRates =
+      "no table of this GPU's rates: `swinscope peaks --rates FILE` measures one, --peaks FILE gives it";
+  EXPECT_THAT(lines, ElementsAre(fmt::format("precision: {}", kNoRates),
+                                 "resampling: the rate at which this GPU copies is not known",
+                                 "bandwidth: the rate at which this GPU copies is not known",
+                                 fmt::format("attention: {}", kNone), fmt::format("normalization: {}", kNone),
+                                 fmt::format("epilogue: {}", kNone), fmt::format("projection: {}", kNoRates),
+                                 fmt::format("mlp: {}", kNoRates), fmt::format("fusion: {}", kNone),
+                                 fmt::format("layout: {}", kNone), fmt::format("optimizer: {}", kNone),
+                                 fmt::format("graph: {}", kNone), fmt::format("overlap: {}", kNoRates)));
 }
 
 }  // namespace

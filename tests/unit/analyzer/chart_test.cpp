@@ -226,5 +226,44 @@ TEST(Svg, NamesAreTextAndNothingElse) {
   EXPECT_EQ(svg, to_svg(chart, 300, 200, "c1"));
 }
 
+TEST(ChartLayout, ALineChartCanBeginAboveZeroAndSayItsValues) {
+  Chart chart = chart_of(ChartKind::kLine, {"1", "2"}, {{1, 0.94}});
+  chart.y_min = 0.88;
+  chart.y_max = 1;
+  chart.series.front().texts = {"1", "0.94"};
+  std::vector<std::string> texts;
+  for (const Mark& mark : lay_out(chart, 400, 300).marks) {
+    if (mark.shape == MarkShape::kText) texts.push_back(mark.text);
+  }
+  EXPECT_THAT(texts, testing::Contains("0.88")) << "where the axis begins";
+  EXPECT_THAT(texts, Not(testing::Contains("0")));
+  EXPECT_EQ(std::ranges::count(texts, "0.94"), 2) << "a tick and beside the mark";
+  const auto marks = series_marks(lay_out(chart, 400, 300), MarkShape::kCircle);
+  ASSERT_EQ(marks.size(), 2U);
+  EXPECT_GT(marks[1].y - marks[0].y, 60) << "0.94 lies in the middle of 0.88 to 1";
+  EXPECT_EQ(marks[1].text, "s0, 2: 0.94");
+}
+
+TEST(ChartLayout, TextsOfAWaterfallAreThoseOfItsTable) {
+  Chart chart = chart_of(ChartKind::kWaterfall, {"a", "b", "sum"}, {{157.3, 48.61, 205.91}});
+  chart.y_min = 0;
+  chart.series.front().texts = {"157.3 ms", "48.61 ms", "205.9 ms"};
+  std::vector<std::string> texts;
+  for (const Mark& mark : lay_out(chart, 600, 200).marks) {
+    if (mark.shape == MarkShape::kText) texts.push_back(mark.text);
+  }
+  EXPECT_THAT(texts, testing::IsSupersetOf({"157.3 ms", "+48.61 ms", "205.9 ms", "0"}));
+  EXPECT_EQ(waterfall_begin(chart), 0);
+  chart.series.front().texts.pop_back();
+  EXPECT_THROW(lay_out(chart, 600, 200), Error);
+}
+
+TEST(ChartLayout, ALegendCanBeLeftToOthers) {
+  Chart chart = chart_of(ChartKind::kLine, {"1", "2"}, {{1, 2}, {1, 2}});
+  const std::size_t with = lay_out(chart, 400, 300).marks.size();
+  chart.has_legend = false;
+  EXPECT_EQ(lay_out(chart, 400, 300).marks.size(), with - 4) << "a mark and a name for each series";
+}
+
 }  // namespace
 }  // namespace swinscope

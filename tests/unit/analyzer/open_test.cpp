@@ -337,7 +337,15 @@ TEST_F(Open, ATraceWithoutKernels) {
 TEST_F(Open, CancelStops) {
   const std::atomic<bool> cancel = true;
   add_kineto("a.json");
-  EXPECT_TRUE(error_of([&] { open_trace(folder_.path(), &cancel); }));
+  // So small that nothing asks while it is read: a part of the folder would be left.
+  make_database(folder_ / "b.sqlite",
+                "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start, end, deviceId, globalPid, graphId);"
+                "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES(1, 2, 0, 1, 3)");
+  for (const std::filesystem::path& path : {folder_.path(), folder_ / "b.sqlite"}) {
+    const auto error = error_of([&] { open_trace(path, &cancel); });
+    ASSERT_TRUE(error) << path;
+    EXPECT_EQ(error->kind(), ErrorKind::kInterrupted) << path;
+  }
 }
 
 // More files than the machine has cores.

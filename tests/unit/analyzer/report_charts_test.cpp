@@ -1,7 +1,11 @@
 // Charts are of the tables that stand beside them.
+#include <algorithm>
+
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "analyzer/experiment/difference_tables.h"
+#include "analyzer/experiment/scaling.h"
 #include "analyzer/report/report.h"
 #include "analyzer/table/waterfall.h"
 
@@ -65,6 +69,47 @@ TEST(ReportCharts, EachRunHasAWaterfall) {
   EXPECT_EQ(charts[1].chart.series.front().values.size(), 5U);
   EXPECT_EQ(charts[1].table.rows.size(), 5U);
   EXPECT_THAT(charts[1].note, Not(HasSubstr("not at 0")));
+}
+
+// An experiment with an efficiency of 0.944 at 2 GPUs.
+Document scaling_document(std::size_t repeats) {
+  std::vector<ScalingRow> rows(2);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double gpus = 1.0 + static_cast<double>(i);
+    rows[i].point.factors["gpus"] = fmt::format("{:g}", gpus);
+    rows[i].uses_gpus = true;
+    rows[i].step_ns = i == 0 ? 34'740'000 : 36'800'000;
+    rows[i].repeat_step_ns.assign(repeats, rows[i].step_ns);
+    rows[i].images_per_second = i == 0 ? 1842 : 3478;
+    rows[i].efficiency = i == 0 ? 1 : 0.944;
+    rows[i].speedup = gpus * rows[i].efficiency;
+  }
+  Document document;
+  document.schema = "scaling";
+  document.tables = {scaling_rows_table(rows)};
+  return document;
+}
+
+const ReportChart& named_chart(const std::vector<ReportChart>& charts, std::string_view title) {
+  const auto found = std::ranges::find(charts, title, [](const ReportChart& chart) { return chart.chart.title; });
+  return charts.at(static_cast<std::size_t>(found - charts.begin()));
+}
+
+TEST(ReportCharts, AnEfficiencyNearOneIsSeen) {
+  const std::vector<ReportChart> charts = charts_of(scaling_document(1));
+  const Chart& chart = named_chart(charts, "Parallel efficiency").chart;
+  ASSERT_TRUE(chart.y_min.has_value());
+  EXPECT_DOUBLE_EQ(*chart.y_min, 0.888) << "1 - 2 x (1 - 0.944)";
+  EXPECT_EQ(chart.y_title, "axis not from 0");
+  EXPECT_THAT(chart.series.front().texts, ElementsAre("1", "0.944")) << "as the table has them";
+  EXPECT_FALSE(named_chart(charts, "Speedup").chart.y_min.has_value());
+}
+
+TEST(ReportCharts, HowManyRunsAndTheirIntervalAreSaidOnce) {
+  EXPECT_EQ(common_note(charts_of(scaling_document(1))),
+            "n = 1 run at each point: no confidence interval. Dashed: ideal.");
+  EXPECT_EQ(common_note(charts_of(scaling_document(3))),
+            "n = 3 runs at each point; bars: 95 % confidence interval (Student's t). Dashed: ideal.");
 }
 
 }  // namespace

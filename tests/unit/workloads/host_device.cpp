@@ -139,7 +139,7 @@ void give(void* data, std::int64_t bytes) {
 }
 
 void copy(void* to, const void* from, std::int64_t bytes, Stream stream) {
-  test::launch(stream, [=] { std::memcpy(to, from, static_cast<std::size_t>(bytes)); });
+  test::launch(stream, [=] { std::copy_n(static_cast<const std::byte*>(from), bytes, static_cast<std::byte*>(to)); });
 }
 
 }  // namespace
@@ -175,10 +175,10 @@ PinnedBuffer& PinnedBuffer::operator=(PinnedBuffer&& other) noexcept {
 }
 
 void clear(void* data, std::int64_t bytes, Stream stream) {
-  test::launch(stream, [=] { std::memset(data, 0, static_cast<std::size_t>(bytes)); });
+  test::launch(stream, [=] { std::fill_n(static_cast<std::byte*>(data), bytes, std::byte{0}); });
 }
 void poison(void* data, std::int64_t bytes, Stream stream) {
-  test::launch(stream, [=] { std::memset(data, 0xff, static_cast<std::size_t>(bytes)); });
+  test::launch(stream, [=] { std::fill_n(static_cast<std::byte*>(data), bytes, std::byte{0xff}); });
 }
 void copy_async_to_device(void* device, const void* host, std::int64_t bytes, Stream stream) {
   copy(device, host, bytes, stream);
