@@ -154,32 +154,44 @@ class RankEvents {
     if (!payload.dims.empty()) {
       writer_.argument_json("Input Dims", payload.dims);
       writer_.argument_json("Input type", payload.types);
+      if (!payload.concrete.empty()) writer_.argument_json("Concrete Inputs", payload.concrete);
     } else {
       writer_.argument_json("payload", payload.json);
     }
   }
 
-  // What the importer made of "Input Dims" and "Input type" is taken apart again.
+  // What the importer made of "Input Dims", "Input type" and "Concrete Inputs" is taken apart again.
   struct Payload {
     std::string dims;
     std::string types;
-    std::string json;  // as it is written: an object or array, else a string
+    std::string concrete;  // empty: none
+    std::string json;      // as it is written: an object or array, else a string
   };
   static Payload parse_payload(std::string_view text, bool of_torch) {
     using nlohmann::json;
     constexpr std::string_view kDims = "{\"input_dims\":";
     constexpr std::string_view kTypes = ",\"input_types\":";
+    constexpr std::string_view kConcrete = ",\"concrete_inputs\":";
     const bool is_json = json::accept(text);
-    const std::size_t types = text.rfind(kTypes);
-    if (of_torch && is_json && text.starts_with(kDims) && types != std::string_view::npos) {
+    if (of_torch && is_json && text.starts_with(kDims)) {
       Payload payload;
-      payload.dims = text.substr(kDims.size(), types - kDims.size());
-      payload.types = text.substr(types + kTypes.size(), text.size() - types - kTypes.size() - 1);
+      std::string_view rest = text.substr(kDims.size(), text.size() - kDims.size() - 1);
+      const auto take_last = [&](std::string_view key) {
+        const std::size_t at = rest.rfind(key);
+        if (at == std::string_view::npos) return std::string();
+        const std::string value(rest.substr(at + key.size()));
+        rest = rest.substr(0, at);
+        return value;
+      };
+      payload.concrete = take_last(kConcrete);
+      payload.types = take_last(kTypes);
+      payload.dims = rest;
       const auto is_array = [](const std::string& part) { return part.starts_with('[') && json::accept(part); };
-      if (is_array(payload.dims) && is_array(payload.types)) return payload;
+      if (is_array(payload.dims) && is_array(payload.types) && (payload.concrete.empty() || is_array(payload.concrete)))
+        return payload;
     }
     const bool is_object = is_json && (text.starts_with('{') || text.starts_with('[')) && text.find('\n') == text.npos;
-    return {{}, {}, is_object ? std::string(text) : json_quoted(text)};
+    return {{}, {}, {}, is_object ? std::string(text) : json_quoted(text)};
   }
 
   void write_gpu_events() {

@@ -169,6 +169,8 @@ void read_argument(KinetoEvent& event, std::string_view key, od::value value, bo
     event.input_dims = as_text_or_json(value);
   } else if (key == "Input type") {
     event.input_types = as_text_or_json(value);
+  } else if (key == "Concrete Inputs") {
+    event.concrete_inputs = as_text_or_json(value);
   } else if (key == "Collective name") {
     event.collective = as_text(value);
   } else if (key == "dtype") {

@@ -93,6 +93,7 @@ struct KinetoEvent {
   bool has_hlo = false;         // arguments of XLA, which no PyTorch trace has
   std::string_view input_dims;  // raw JSON
   std::string_view input_types;
+  std::string_view concrete_inputs;  // of scalars and lists of them: strings, "" for tensors
   std::string_view collective;
   std::string_view dtype;
   std::string_view group_name;

@@ -411,8 +411,13 @@ void KinetoRecords::range(const KinetoEvent& event, Times times, KinetoKind kind
   r.value_type = event.sequence ? NvtxValueType::kInt64 : NvtxValueType::kNone;
   r.int64_value = event.sequence.value_or(0);
   if (!event.input_dims.empty()) {
-    r.json = sink_.intern(fmt::format(R"({{"input_dims":{},"input_types":{}}})", event.input_dims,
-                                      event.input_types.empty() ? "[]" : event.input_types));
+    // Other operators' differ in every step (seeds, learning rates), and nothing reads them.
+    const bool has_strides =
+        event.concrete_inputs.starts_with('[') && event.name.find("convolution") != std::string_view::npos;
+    r.json = sink_.intern(fmt::format(R"({{"input_dims":{},"input_types":{}{}{}}})", event.input_dims,
+                                      event.input_types.empty() ? "[]" : event.input_types,
+                                      has_strides ? R"(,"concrete_inputs":)" : "",
+                                      has_strides ? event.concrete_inputs : ""));
   } else if (!event.own.payload.empty()) {
     r.json = sink_.intern(event.own.payload);
   }

@@ -1,8 +1,10 @@
 #include "analyzer/trace/torch_costs.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -10,7 +12,8 @@
 namespace swinscope {
 namespace {
 
-using Dims = std::vector<std::vector<std::int64_t>>;
+using Sizes = std::vector<std::int64_t>;
+using Dims = std::vector<Sizes>;
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kPrecisions = {
     {{"float", "fp32"}, {"c10::Half", "fp16"}, {"c10::BFloat16", "bf16"}, {"double", "fp64"}}};
@@ -64,11 +67,34 @@ std::optional<Product> of_convolution(const std::vector<std::int64_t>& results,
                  .operation = "conv"};
 }
 
-// The stride is not recorded: there are at most as many results as images have pixels.
-std::optional<Product> of_forward(const std::vector<std::int64_t>& images, const std::vector<std::int64_t>& filters) {
-  std::optional<Product> product = of_convolution(images, filters);
+// How many places a filter has along each side of an image; empty: these arguments were not recorded, or fit no image.
+std::vector<std::int64_t> result_sizes(const std::vector<std::int64_t>& images,
+                                       const std::vector<std::int64_t>& filters, std::span<const Sizes> arguments) {
+  const std::size_t sides = images.size() - 2;
+  if (arguments.size() < 3) return {};
+  const auto& [padding, stride, dilation] = std::tie(arguments[0], arguments[1], arguments[2]);
+  if (padding.size() != sides || stride.size() != sides || dilation.size() != sides) return {};
+  std::vector<std::int64_t> sizes(images.begin(), images.begin() + 2);
+  sizes[1] = filters[0];
+  for (std::size_t i = 0; i < sides; ++i) {
+    constexpr std::int64_t kMost = 1 << 30;
+    for (const std::int64_t value : {images[i + 2], filters[i + 2], padding[i], stride[i], dilation[i]})
+      if (value < 0 || value > kMost) return {};
+    const std::int64_t room = images[i + 2] + 2 * padding[i] - dilation[i] * (filters[i + 2] - 1) - 1;
+    if (stride[i] == 0 || room < 0) return {};
+    sizes.push_back(room / stride[i] + 1);
+  }
+  return sizes;
+}
+
+// arguments: padding, stride and dilation. Without them there are at most as many results as images have pixels.
+std::optional<Product> of_forward(const std::vector<std::int64_t>& images, const std::vector<std::int64_t>& filters,
+                                  std::span<const Sizes> arguments) {
+  if (images.size() < 3 || filters.size() != images.size()) return std::nullopt;
+  const std::vector<std::int64_t> results = result_sizes(images, filters, arguments);
+  std::optional<Product> product = of_convolution(results.empty() ? images : results, filters);
   if (!product) return product;
-  product->is_exact = false;
+  product->is_exact = !results.empty();
   product->read = count_of(images) + count_of(filters);
   product->written = count_of(std::array{product->m, product->n});
   return product;
@@ -85,13 +111,16 @@ std::optional<Product> of_backward(const std::vector<std::int64_t>& results, con
   return product;
 }
 
-std::optional<Product> product_by(std::string_view name, const Dims& dims) {
+// values: of the arguments that are lists of integers.
+std::optional<Product> product_by(std::string_view name, const Dims& dims, const Dims& values) {
   if (name == "aten::mm") return of_matrices(dims, 0);
   if (name == "aten::addmm" || name == "aten::_addmm_activation") return of_matrices(dims, 1);
   if (name == "aten::bmm") return of_batches(dims, 0);
   if (name == "aten::baddbmm") return of_batches(dims, 1);
-  if (dims.size() >= 2 && (name == "aten::cudnn_convolution" || name == "aten::miopen_convolution"))
-    return of_forward(dims[0], dims[1]);
+  // Padding, stride and dilation come behind the image and the filters, and on AMD's GPUs behind the bias.
+  const std::size_t before = name == "aten::cudnn_convolution" ? 2 : name == "aten::miopen_convolution" ? 3 : 0;
+  if (before > 0 && dims.size() >= 2)
+    return of_forward(dims[0], dims[1], std::span(values).subspan(std::min(before, values.size())));
   if (dims.size() >= 3 && name == "aten::convolution_backward") return of_backward(dims[0], dims[1], dims[2]);
   return std::nullopt;
 }
@@ -146,6 +175,16 @@ const TorchCosts::Inputs& TorchCosts::inputs_of(StringId json) {
         if (size.is_number_integer()) sizes.push_back(size.get<std::int64_t>());
     }
   }
+  if (const auto values = object.find("concrete_inputs"); values != object.end() && values->is_array()) {
+    for (const nlohmann::json& value : *values) {
+      Sizes& list = inputs.values.emplace_back();
+      const nlohmann::json numbers =
+          value.is_string() ? nlohmann::json::parse(value.get_ref<const std::string&>(), nullptr, false) : value;
+      if (!numbers.is_array()) continue;
+      for (const nlohmann::json& number : numbers)
+        if (number.is_number_integer()) list.push_back(number.get<std::int64_t>());
+    }
+  }
   if (const auto types = object.find("input_types"); types != object.end() && types->is_array()) {
     for (const nlohmann::json& type : *types)
       for (const auto& [torch, name] : kPrecisions)
@@ -161,7 +200,7 @@ const OperationPayload* TorchCosts::product(StringId name, StringId json) {
   const auto [entry, is_new] = products_.try_emplace(std::uint64_t{name} << 32U | json, nullptr);
   if (!is_new) return entry->second;
   const Inputs& inputs = inputs_of(json);
-  const std::optional<Product> product = product_by(trace_.text(name), inputs.dims);
+  const std::optional<Product> product = product_by(trace_.text(name), inputs.dims, inputs.values);
   if (product && is_plausible(*product))
     entry->second = &payloads_.emplace_back(payload_of(*product, inputs.precision));
   return entry->second;

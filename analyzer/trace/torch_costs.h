@@ -19,7 +19,7 @@ class TorchCosts {
 
   // Of an operator that is a matrix product or a convolution, and calls no other that is one: its FLOPs, bytes (each
   // input and the result once), precision and shapes, as rows x inner dimension and rows x columns, batches before
-  // these. Of a convolution's forward pass the stride is not recorded: its shapes are those of stride 1, and the cost
+  // these. Of a convolution's forward pass whose stride was not recorded the shapes are those of stride 1, and the cost
   // counts as not known, as it does without the inputs' types. nullptr: it is no product, or its shapes were not
   // recorded. Pointers stay good.
   const OperationPayload* product(StringId name, StringId json);
@@ -30,6 +30,7 @@ class TorchCosts {
  private:
   struct Inputs {
     std::vector<std::vector<std::int64_t>> dims;
+    std::vector<std::vector<std::int64_t>> values;  // of arguments that are lists of integers; else empty
     std::string_view precision;
   };
   const Inputs& inputs_of(StringId json);

@@ -55,6 +55,8 @@ TEST(ImportRoundTrip, AKinetoTraceWithEverything) {
       R"_({"ph":"X","cat":"gpu_memset","name":"Memset (Device)","pid":0,"tid":7,"ts":43,"dur":2,"args":{"bytes":4}},)_"
       R"({"ph":"X","cat":"cpu_op","name":"aten::mm","pid":10,"tid":11,"ts":9.5,"dur":4,"args":{"External id":7,"Sequence number":3,)"
       R"("Input Dims":[[1]],"Input type":["float"]}},)"
+      R"({"ph":"X","cat":"cpu_op","name":"aten::cudnn_convolution","pid":10,"tid":11,"ts":10,"dur":2,"args":{"Input Dims":[[1],[]],)"
+      R"("Input type":["float","ScalarList"],"Concrete Inputs":["","[4, 4]"]}},)"
       R"({"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","pid":10,"tid":11,"ts":-9.001,"dur":90},)"
       R"({"ph":"X","cat":"gpu_user_annotation","name":"step","pid":0,"tid":7,"ts":14,"dur":30},)"
       R"({"ph":"X","cat":"cuda_sync","name":"Event Sync","pid":0,"tid":7,"ts":44,"dur":1,"args":{"stream":7,"event_id":9}},)"

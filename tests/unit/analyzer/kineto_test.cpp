@@ -137,6 +137,22 @@ TEST_F(Kineto, CudaGraphs) {
   EXPECT_EQ(p.kernels.at(0).graph, 5U);
 }
 
+TEST_F(Kineto, ArgumentsOfConvolutions) {
+  const auto op = [](std::string_view name, std::string_view values) {
+    return fmt::format(
+        R"({{"ph":"X","cat":"cpu_op","name":"{}","pid":10,"tid":11,"ts":1,"dur":2,"args":{{"Input Dims":[[2],[]],"Concrete Inputs":{}}}}})",
+        name, values);
+  };
+  const KeptProcess& p = read_events(op("aten::cudnn_convolution", R"(["","[4, 4]"])") + "," +
+                                     op("aten::add", R"(["","7"])") + "," + op("aten::convolution", R"("none")"));
+  const auto found = ranges(p);
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_EQ(p.text(found[0].json), R"({"input_dims":[[2],[]],"input_types":[],"concrete_inputs":["","[4, 4]"]})");
+  EXPECT_EQ(p.text(found[1].json), R"({"input_dims":[[2],[]],"input_types":[]})");
+  // What a profiler writes is a list.
+  EXPECT_EQ(p.text(found[2].json), R"({"input_dims":[[2],[]],"input_types":[]})");
+}
+
 TEST_F(Kineto, OperatorsAndAnnotations) {
   const KeptProcess& p = read_events(
       R"({"ph":"X","cat":"cpu_op","name":"aten::mm","pid":10,"tid":11,"ts":1,"dur":2,"args":{"External id":77,)"
