@@ -8,7 +8,6 @@
 #include "advisor/profiler_cost.h"
 #include "advisor/replay.h"
 #include "analyzer/base/statistics.h"
-#include "analyzer/experiment/timed_step.h"
 
 namespace swinscope {
 namespace {
@@ -49,16 +48,18 @@ class CostFinder {
   CostFinder(const DependencyGraph& graph, const RunFacts& run, const Rates* rates)
       : graph_(graph), run_(run), rates_(rates) {}
 
-  RecordingCost by(std::int64_t timed_ns) const {
+  RecordingCost by(const TimedStep& timed) const {
+    const std::int64_t timed_ns = timed.step_ns;
     RecordingCost cost;
     cost.timed_step_ns = timed_ns;
+    cost.timed_spread = timed.spread;
     if (step_with(0, 0) <= timed_ns) return cost;
     const std::int64_t least_ns = step_with(kMostOfLaunchNs, 0);
     if (least_ns <= timed_ns)
       cost.per_launch_ns = least_cost(kMostOfLaunchNs, timed_ns, [&](std::int64_t ns) { return step_with(ns, 0); });
-    // Where the GPU decides the timed step, it does not show what launches cost.
-    constexpr double kOfTheGpu = 0.99;
-    if (static_cast<double>(least_ns) <= kOfTheGpu * static_cast<double>(timed_ns)) return cost;
+    constexpr double kLeastSpread = 0.01;
+    const double of_the_gpu = 1 - std::max(kLeastSpread, timed.spread.value_or(0));
+    if (static_cast<double>(least_ns) <= of_the_gpu * static_cast<double>(timed_ns)) return cost;
     cost.per_launch_ns = std::max(cost.per_launch_ns, usual_cost());
     if (least_ns <= timed_ns) return cost;
     const auto without_gaps = [&](std::int64_t ns) { return step_with(cost.per_launch_ns, ns); };
@@ -94,15 +95,17 @@ class CostFinder {
 
 }  // namespace
 
+RecordingCost recording_cost_by(const TimedStep& timed, const DependencyGraph& graph, const RunFacts& run,
+                                const Rates* rates) {
+  return CostFinder(graph, run, rates).by(timed);
+}
+
 RecordingCost find_recording_cost(const DependencyGraph& graph, const RunFacts& run, const Rates* rates) {
   const Selection& selected = run.scope.selection();
   const bool is_whole_run = !selected.rank && !selected.device && !selected.stream && !selected.steps;
   RecordingCost cost;
-  if (const auto timed = is_whole_run ? timed_step_beside(run.trace.path) : std::nullopt) {
-    cost = CostFinder(graph, run, rates).by(timed->step_ns);
-    cost.timed_spread = timed->spread;
-    return cost;
-  }
+  if (const auto timed = is_whole_run ? timed_step_beside(run.trace.path) : std::nullopt)
+    return recording_cost_by(*timed, graph, run, rates);
   if (is_ours(graph, run.trace)) {
     cost.per_launch_ns = kOfRecordNs;
     return cost;

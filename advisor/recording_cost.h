@@ -8,6 +8,7 @@
 #include "advisor/graph.h"
 #include "advisor/rates.h"
 #include "analyzer/analyses/run_facts.h"
+#include "analyzer/experiment/timed_step.h"
 
 namespace swinscope {
 
@@ -30,6 +31,10 @@ struct RecordingCost {
 // what it takes longer than this GPU's usually do; what other recorders cost depends on what they record, and is not
 // known. rates: of the GPU, or none.
 RecordingCost find_recording_cost(const DependencyGraph& graph, const RunFacts& run, const Rates* rates);
+// By a step without a recorder. One that the GPU decides, up to how much such steps differ, does not show what launches
+// cost: they are taken to cost what they usually do.
+RecordingCost recording_cost_by(const TimedStep& timed, const DependencyGraph& graph, const RunFacts& run,
+                                const Rates* rates);
 
 void remove(const RecordingCost& cost, const Trace& trace, DependencyGraph& graph);
 // Takes so much from each launching call, and where it is shorter from the host's time behind it.

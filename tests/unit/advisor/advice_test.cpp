@@ -362,6 +362,25 @@ TEST(RecordingCost, KernelsOfAGraphWouldOverlap) {
   EXPECT_EQ(run.op_node("alone").gap_ns, before[2]) << "it is of no graph";
 }
 
+// Ten launches, every 30, of kernels of 28 that could follow each other every 29: the host decides the step of 310, the
+// GPU would take 301. In a step of 305.5 a launch takes 0.5 less, if steps are steady; 305.5 may as well be the GPU's
+// if they differ by 5 %, and then launches cost what they usually do.
+TEST(RecordingCost, IsNotToldByAStepThatTheGpuMayDecide) {
+  const Trace trace = trace_of_step(
+      [](HandStep& step) {
+        for (std::int64_t i = 0; i < 10; ++i)
+          step.kernel(kGemm, 28).pause(26);
+      },
+      "swinscope");
+  const RunFacts run(trace, {});
+  const DependencyGraph graph = make_graph(run);
+  const auto per_launch_ns = [&](double spread) {
+    return recording_cost_by({.step_ns = 305'500, .spread = spread}, graph, run, nullptr).per_launch_ns;
+  };
+  EXPECT_NEAR(static_cast<double>(per_launch_ns(0.0)), 500, 10);
+  EXPECT_EQ(per_launch_ns(0.05), 3'600);
+}
+
 // Ten launches, every 4, of kernels so short that the host decides: the last one starts 5 after 36, the wait returns 5
 // after it, and the step ends at 48. Each launch takes 1.5, and the 2 behind it fall away: 5 after 13.5, and so on.
 TEST(RecordingCost, IsTakenAwayWhereItIsKnown) {
