@@ -1,10 +1,11 @@
 // swinscope query RUN "SELECT …": SQL on the trace file, read-only.
+#include "analyzer/query/query.h"
+
 #include <memory>
 #include <string>
 
 #include <fmt/format.h>
 
-#include "analyzer/query/query.h"
 #include "cli/command.h"
 #include "store/error.h"
 

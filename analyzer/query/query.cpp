@@ -41,7 +41,8 @@ int authorize(void* /*unused*/, int action, const char* first, const char* secon
     case SQLITE_FUNCTION:
       return sqlite3_stricmp(second, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
     case SQLITE_UPDATE:
-      // So SQLite asks where it makes a table of a function (json_each); a statement that would do it is no reading one.
+      // So SQLite asks where it makes a table of a function (json_each); a statement that would do it is no reading
+      // one.
       return std::string_view(first) == "sqlite_master" ? SQLITE_OK : SQLITE_DENY;
     case SQLITE_PRAGMA:
       return is_reading_pragma(first) ? SQLITE_OK : SQLITE_DENY;

@@ -44,6 +44,8 @@ class MainWindow : public QMainWindow {
   QString page_id() const;
   void perform(ActionId action);
   bool can_perform(ActionId action) const;
+  // Opens its run where that is not open.
+  void show_evidence(const Evidence& evidence);
   // Nothing is being loaded or computed: what is on the screen is final.
   bool is_settled() const;
   // Both report a failure in the banner. `path` decides the format of a report: .html, .md, .csv or .json.
@@ -81,8 +83,6 @@ class MainWindow : public QMainWindow {
   void show_problem(const Problem& problem);
   void show_warnings(const std::vector<std::string>& warnings);
   void show_call(const Call& call);  // in the timeline
-  // Opens its run where that is not open.
-  void show_evidence(const Evidence& evidence);
   void show_awaited();
   void show_entries();
   void update_actions();

@@ -55,7 +55,8 @@ void MainWindow::show_evidence(const Evidence& evidence) {
 void MainWindow::show_awaited() {
   const Evidence evidence = *std::exchange(awaited_, std::nullopt);
   show_page(evidence.page);
-  if (!evidence.name.isEmpty() && evidence.page != QLatin1String("timeline")) filter_bar_->set_name(evidence.name);
+  const bool names_rows = evidence.page != QLatin1String("timeline") && evidence.page != QLatin1String("query");
+  if (!evidence.name.isEmpty() && names_rows) filter_bar_->set_name(evidence.name);
   page().present(evidence);
 }
 

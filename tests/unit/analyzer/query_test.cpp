@@ -1,10 +1,10 @@
 // A user's SQL reads and does nothing else; it ends when it is asked to, and where the limits are.
 #include "analyzer/query/query.h"
 
-#include <gmock/gmock.h>
-
 #include <algorithm>
 #include <thread>
+
+#include <gmock/gmock.h>
 
 #include "analyzer/importers/import.h"
 #include "store/database.h"
@@ -16,7 +16,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr const char* kEndless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+constexpr const char* kEndless =
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
 
 // Two kernels of 3 us in a trace of rank 2 of 4.
 class QueryTest : public testing::Test {
@@ -49,9 +50,9 @@ class QueryTest : public testing::Test {
 
 TEST_F(QueryTest, ReadsATraceOfAnotherProgramAndSaysWhoseRowsTheyAre) {
   const QueriedRun run(rank_two());
-  const QueryResult result =
-      run.run("SELECT value AS name, end - start AS ns, NULL AS none, 0.5 AS half FROM CUPTI_ACTIVITY_KIND_KERNEL "
-              "JOIN StringIds ON id = shortName ORDER BY start");
+  const QueryResult result = run.run(
+      "SELECT value AS name, end - start AS ns, NULL AS none, 0.5 AS half FROM CUPTI_ACTIVITY_KIND_KERNEL "
+      "JOIN StringIds ON id = shortName ORDER BY start");
   ASSERT_EQ(result.table.rows.size(), 2U);
   EXPECT_EQ(result.table.columns[1].key, "ns");
   EXPECT_EQ(result.table.rows[1], (std::vector<Cell>{std::string("gelu"), std::int64_t{3000}, Cell(), 0.5}));
@@ -75,13 +76,29 @@ TEST_F(QueryTest, NothingButReadingIsDone) {
   const fs::path file = hostile();
   const std::string before = read_file(file);
   const QueriedRun run(file);
-  for (const char* sql :
-       {"DELETE FROM victim", "INSERT INTO quiet VALUES (1)", "UPDATE victim SET a = 1", "DROP TABLE victim",
-        "CREATE TABLE t (a)", "CREATE TEMP TABLE t (a)", "CREATE TEMP VIEW w AS SELECT 1", "VACUUM",
-        "VACUUM INTO 'copy.db'", "ATTACH 'other.db' AS other", "BEGIN", "SAVEPOINT s", "REINDEX", "ANALYZE",
-        "PRAGMA writable_schema = 1", "PRAGMA journal_mode = delete", "PRAGMA trusted_schema = 1",
-        "PRAGMA temp_store_directory = '/'", "SELECT load_extension('x')", "SELECT v FROM loud",
-        "EXPLAIN DELETE FROM victim", "UPDATE sqlite_master SET type = 'x'", "INSERT INTO victim VALUES (1) RETURNING a"}) {
+  for (const char* sql : {"DELETE FROM victim",
+                          "INSERT INTO quiet VALUES (1)",
+                          "UPDATE victim SET a = 1",
+                          "DROP TABLE victim",
+                          "CREATE TABLE t (a)",
+                          "CREATE TEMP TABLE t (a)",
+                          "CREATE TEMP VIEW w AS SELECT 1",
+                          "VACUUM",
+                          "VACUUM INTO 'copy.db'",
+                          "ATTACH 'other.db' AS other",
+                          "BEGIN",
+                          "SAVEPOINT s",
+                          "REINDEX",
+                          "ANALYZE",
+                          "PRAGMA writable_schema = 1",
+                          "PRAGMA journal_mode = delete",
+                          "PRAGMA trusted_schema = 1",
+                          "PRAGMA temp_store_directory = '/'",
+                          "SELECT load_extension('x')",
+                          "SELECT v FROM loud",
+                          "EXPLAIN DELETE FROM victim",
+                          "UPDATE sqlite_master SET type = 'x'",
+                          "INSERT INTO victim VALUES (1) RETURNING a"}) {
     const auto error = refusal(run, sql);
     ASSERT_TRUE(error) << sql;
     EXPECT_EQ(error->kind(), ErrorKind::kUsage) << sql;
