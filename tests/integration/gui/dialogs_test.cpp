@@ -128,7 +128,7 @@ TEST_F(DialogTest, TablesAreWrittenWhereTheUserSays) {
 }
 
 TEST_F(DialogTest, ChartsAreSavedAsPngAndSvg) {
-  open(recording());
+  open(recording().parent_path() / "swinscope_swin_tiny_ddp_2gpu");
   const gui::ChartWidget& chart = *overview().charts().front();
   save_chart(folder() / "chart.svg", Qt::Key_S);
   EXPECT_EQ(offered().toStdString(), chart.chart().title + ".svg");
@@ -141,7 +141,7 @@ TEST_F(DialogTest, ChartsAreSavedAsPngAndSvg) {
 }
 
 TEST_F(DialogTest, AChartThatCannotBeSavedIsTold) {
-  open(recording());
+  open(recording().parent_path() / "swinscope_swin_tiny_ddp_2gpu");
   for (const auto& [suffix, key] : {std::pair("svg", Qt::Key_S), std::pair("png", Qt::Key_P)}) {
     window_.banner().dismiss();
     save_chart(folder() / "no such folder" / (std::string("chart.") + suffix), key);
