@@ -18,6 +18,7 @@ enum class ActionId : std::uint8_t {
   kReload,
   kExportImage,
   kExportReport,
+  kExportTrace,
   kExportTable,
   kQuit,
   kShowPublished,

@@ -46,6 +46,13 @@ int Entries::add_comparison(const QString& path, const QString& title, const QSt
   return index;
 }
 
+bool Entries::remove(int index) {
+  const Entry& entry = at(index);
+  if (entry.is_experiment || entry.is_of_experiment || !entry.compared.isEmpty()) return false;
+  entries_.erase(entries_.begin() + index);
+  return true;
+}
+
 void Entries::add_runs_of(int experiment, const Experiment& content) {
   const auto behind = entries_.begin() + experiment + 1;
   if (behind != entries_.end() && behind->is_of_experiment) return;

@@ -11,6 +11,7 @@
 #include "gui/pages/pages.h"
 #include "gui/program/screenshot.h"
 #include "gui/widgets/theme.h"
+#include "gui/widgets/window_place.h"
 #include "gui/window/main_window.h"
 
 namespace swinscope::gui {
@@ -152,6 +153,7 @@ int run(int argc, char** argv) {
   MainWindow window;
   if (!options.size.isEmpty()) window.resize(options.size);
   if (!options.page.isEmpty()) window.show_page(options.page);
+  keep_on_screen(window);
   window.show();
   window.open(options.runs);
   if (!options.query.isEmpty())

@@ -9,6 +9,9 @@ class QWidget;
 
 namespace swinscope::gui {
 
+// What can be opened, for ask_for_files().
+inline constexpr const char* kTraceKinds = "Traces (*.db *.sqlite *.sqlite3 *.json *.json.gz *.gz);;All files (*)";
+
 // Empty where the user chose nothing.
 QStringList ask_for_files(QWidget* parent, const QString& title, const QString& kinds);
 QString ask_for_folder(QWidget* parent, const QString& title);

@@ -15,6 +15,7 @@
 #include "gui/pages/overview/advice_cards.h"
 #include "gui/pages/overview/fact_list.h"
 #include "gui/pages/overview/figures.h"
+#include "gui/pages/overview/start_panel.h"
 #include "gui/pages/overview/step_cost.h"
 #include "gui/pages/overview/table_stack.h"
 #include "gui/widgets/card.h"
@@ -66,6 +67,7 @@ OverviewPage::OverviewPage(QWidget* parent)
       scroll_(new QScrollArea(this)),
       content_(new QWidget),
       headline_(new QLabel),
+      start_(new StartPanel),
       why_(new QLabel),
       notes_(new QLabel),
       card_grid_(new QGridLayout),
@@ -79,6 +81,7 @@ OverviewPage::OverviewPage(QWidget* parent)
       quality_(new FactList(QStringLiteral("How far the figures can be believed"))),
       tables_(new TableStack) {
   build_layout();
+  connect(start_, &StartPanel::open_requested, this, &OverviewPage::open_requested);
   connect(step_cost_, &StepCost::part_activated, this,
           [this](const QString& part) { Q_EMIT evidence_requested(evidence_of_bound(part)); });
   connect(advice_, &AdviceCards::activated, this, [this] { Q_EMIT page_requested(QStringLiteral("opportunities")); });
@@ -110,6 +113,7 @@ void OverviewPage::build_layout() {
     label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   }
   column->addWidget(headline_);
+  column->addWidget(start_);
   column->addWidget(why_);
   column->addLayout(card_grid_);
   column->addWidget(step_cost_);
@@ -134,7 +138,8 @@ void OverviewPage::clear() {
   comparison_ = nullptr;
   why_->clear();
   why_->hide();
-  headline_->setText(QStringLiteral("Open a trace, a run or an experiment: Ctrl+O, Ctrl+Shift+O, or drop it here."));
+  headline_->setText(QStringLiteral("Open a trace, a run or an experiment"));
+  start_->show();
   notes_->clear();
   analyzing_.forget();
   clear_widgets();
@@ -162,6 +167,7 @@ void OverviewPage::clear_widgets() {
 
 void OverviewPage::set_session(const Session& session) {
   clear();
+  start_->setVisible(session.run == nullptr && session.experiment == nullptr && session.comparison == nullptr);
   if (session.run != nullptr) {
     run_ = session.run;
     show_run();
@@ -389,6 +395,11 @@ bool OverviewPage::is_settled() const { return analyzing_.is_idle() && advice_->
 
 const std::vector<TablePanel*>& OverviewPage::tables() const { return tables_->panels(); }
 const std::vector<TableTitle*>& OverviewPage::table_titles() const { return tables_->titles(); }
+
+void OverviewPage::showEvent(QShowEvent* event) {
+  Page::showEvent(event);
+  if (!start_->isHidden()) start_->refresh();
+}
 
 QString OverviewPage::verdict() const { return headline_->text(); }
 

@@ -17,6 +17,7 @@ class AdviceCards;
 class Card;
 class ChartWidget;
 class FactList;
+class StartPanel;
 class StepCost;
 class TablePanel;
 class TableStack;
@@ -45,9 +46,11 @@ class OverviewPage : public Page {
   StepCost& step_cost() { return *step_cost_; }
   AdviceCards& advice() { return *advice_; }
   FactList& what_was_run() { return *what_; }
+  StartPanel& start() { return *start_; }
   FactList& data_quality() { return *quality_; }
 
  protected:
+  void showEvent(QShowEvent* event) override;
   // Of the scroll area's viewport: when its width changes, other columns fit.
   bool eventFilter(QObject* watched, QEvent* event) override;
 
@@ -83,6 +86,7 @@ class OverviewPage : public Page {
   QScrollArea* scroll_;
   QWidget* content_;
   QLabel* headline_;
+  StartPanel* start_;  // while nothing is open
   QLabel* why_;
   QLabel* notes_;
   QGridLayout* card_grid_;

@@ -5,6 +5,7 @@
 #include <QLineEdit>
 #include <QMenu>
 #include <QPointer>
+#include <QSettings>
 #include <QStatusBar>
 #include <QTimer>
 #include <functional>
@@ -103,8 +104,10 @@ TEST_F(DialogTest, TracesAndFoldersAreChosen) {
 TEST_F(DialogTest, ImagesAndReportsAreWrittenWhereTheUserSays) {
   open(recording());
   answer(folder() / "page.png", ActionId::kExportImage);
-  EXPECT_EQ(offered(), QStringLiteral("swinscope.png"));
+  EXPECT_EQ(offered(), QStringLiteral("swinscope-overview.png"));
   EXPECT_GT(QImage(qt(folder() / "page.png")).width(), 500);
+
+  EXPECT_EQ(QSettings().value(QStringLiteral("folders/save")).toString(), qt(folder()));  // for the next dialog
 
   answer(folder() / "run.md", ActionId::kExportReport);
   EXPECT_EQ(offered(), QStringLiteral("report.html"));
