@@ -9,6 +9,18 @@
 
 namespace swinscope::gui {
 
+namespace {
+
+// "gpus2/tracing": runs of a point are called alike in every one.
+QString title_of(const QString& path) {
+  const QFileInfo info(path);
+  const QDir folder = info.absoluteDir();
+  return folder.exists(QStringLiteral("point.json")) ? QStringLiteral("%1/%2").arg(folder.dirName(), info.fileName())
+                                                     : info.fileName();
+}
+
+}  // namespace
+
 int Entries::add(const QStringList& paths) {
   int first = -1;
   QStringList experiments;
@@ -33,7 +45,7 @@ int Entries::add_path(const QString& path) {
       compared << QString::fromStdString(found.string());
   }
   if (!compared.isEmpty()) return add_comparison(clean, QFileInfo(clean).fileName(), compared);
-  entries_.push_back({clean, QFileInfo(clean).fileName(), experiment, false, {}});
+  entries_.push_back({clean, title_of(clean), experiment, false, {}});
   return static_cast<int>(entries_.size()) - 1;
 }
 

@@ -7,6 +7,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <array>
 
 #include "analyzer/table/render.h"
 #include "gui/widgets/flow_layout.h"
@@ -20,10 +21,11 @@ constexpr int kBarHeight = 26;
 constexpr int kSwatch = 12;
 constexpr double kLeastTextRoom = 12;  // pixels around a name in the bar
 
-// A part has the same colour in every run; those at the end, of which nothing is known, have none of their own.
-QColor color_of(int part, const QPalette& palette) {
-  constexpr int kColors = 8;
-  return part < kColors ? series_color(part, palette) : colors_of(palette).muted;
+// A part has the same colour in every run, compute and memory those of charts; what lies behind these rows, of which
+// nothing is known, has none of its own.
+QColor color_of(std::size_t row, const QPalette& palette) {
+  constexpr std::array kSeries = {4, 1, 3, 5, 6, 7, 0, 2};
+  return row < kSeries.size() ? series_color(kSeries[row], palette) : colors_of(palette).muted;
 }
 
 double number(const Cell& cell) {
@@ -108,7 +110,7 @@ void StepCost::set_parts(const Table& bounds) {
     for (std::size_t column : {time, std::size_t{1}})
       text += (column == time ? QStringLiteral("  ") : QStringLiteral(", ")) +
               QString::fromStdString(format_cell(bounds.rows[i][column], bounds.columns[column].unit));
-    parts_.push_back({name, text, part, static_cast<int>(i)});
+    parts_.push_back({name, text, part, i});
   }
   for (Part& part : parts_)
     part.share /= sum;

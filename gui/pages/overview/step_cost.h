@@ -34,8 +34,8 @@ class StepCost : public QWidget {
   struct Part {
     QString name;
     QString text;
-    double share = 0;  // of the whole
-    int row = 0;       // of the table
+    double share = 0;     // of the whole
+    std::size_t row = 0;  // of the table
   };
   void paint_buttons();
 

@@ -10,10 +10,9 @@
 #include <algorithm>
 
 #include "analyzer/base/text.h"
-#include "gui/core/document_file.h"
 #include "gui/core/query_place.h"
 #include "gui/pages/query/query_list.h"
-#include "gui/widgets/file_dialogs.h"
+#include "gui/pages/table_export.h"
 #include "gui/widgets/table_panel.h"
 #include "store/shell.h"
 
@@ -178,7 +177,7 @@ bool QueryPage::can_perform(ActionId action) const {
     case ActionId::kRemoveQuery:
       return !list_->current_saved().isEmpty();
     default:
-      return queries_.result() && !queries_.result()->table.rows.empty();
+      return run_ != nullptr && queries_.result() && !queries_.result()->table.rows.empty();
   }
 }
 
@@ -196,7 +195,8 @@ void QueryPage::perform(ActionId action) {
       list_->show_queries();
       return update_buttons();
     default:
-      return choose_file();
+      // Quoted as a shell wants it, a query of several lines can be read by nobody.
+      return ask_and_export(*this, *run_, "query", rows_->shown_table(), {});
   }
 }
 
@@ -267,21 +267,6 @@ void QueryPage::open_row(int row) {
     Q_EMIT call_requested(*call);
   } else {
     Q_EMIT said(QStringLiteral("at this time nothing was recorded"));
-  }
-}
-
-void QueryPage::choose_file() {
-  const QString path = ask_where_to_save(this, QStringLiteral("Export the result"), QStringLiteral("query.csv"),
-                                         QStringLiteral("Tables (*.csv *.json *.md)"));
-  if (path.isEmpty()) return;
-  Document document;
-  document.schema = "query";
-  document.run = queries_.path().toStdString();
-  document.tables.push_back(rows_->shown_table());
-  if (const auto found = write_document(document, path)) {
-    Q_EMIT problem(*found);
-  } else {
-    Q_EMIT said(QStringLiteral("wrote %1").arg(path));
   }
 }
 

@@ -51,7 +51,6 @@ class QueryPage : public Page {
   void show_answer();
   void show_result(const QueryResult& result);
   void open_row(int row);
-  void choose_file();
   void update_buttons();
 
   RunPointer run_;

@@ -9,6 +9,7 @@
 #include "analyzer/analyses/late_ranks_table.h"
 #include "gui/core/analysis_rows.h"
 #include "gui/pages/ranks/rank_heat_map.h"
+#include "gui/pages/table_export.h"
 #include "gui/widgets/table_panel.h"
 #include "gui/widgets/table_title.h"
 
@@ -119,6 +120,19 @@ void RanksPage::show_compared(Compared compared) {
   collectives_->set_table(compared_.collectives);
   collectives_->parentWidget()->setVisible(!compared_.collectives.rows.empty());
   show_message({});
+}
+
+bool RanksPage::can_perform(ActionId /*action*/) const {
+  const bool has_rows = !compared_.late.rows.empty() || !compared_.collectives.rows.empty();
+  return compared_.run != nullptr && message().isEmpty() && has_rows;
+}
+
+void RanksPage::perform(ActionId action) {
+  if (!can_perform(action)) return;
+  const bool is_of_collectives = collectives_->hasFocus() || compared_.late.rows.empty();
+  const std::string key = is_of_collectives ? "collectives" : "late_ranks";
+  ask_and_export(*this, *run(), key, (is_of_collectives ? collectives_ : late_)->shown_table(),
+                 table_command(*run(), key, filter()));
 }
 
 void RanksPage::open_step(std::size_t row, std::size_t step) {

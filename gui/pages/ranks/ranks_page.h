@@ -25,6 +25,11 @@ class RanksPage : public ComputedPage {
  public:
   explicit RanksPage(QWidget* parent = nullptr);
 
+  bool has(ActionId action) const override { return action == ActionId::kExportTable; }
+  bool can_perform(ActionId action) const override;
+  // Of the collectives where they have the focus, else of the late ranks.
+  void perform(ActionId action) override;
+
   RankHeatMap& map() { return *map_; }
   TablePanel& late_ranks() { return *late_; }
   TablePanel& collectives() { return *collectives_; }

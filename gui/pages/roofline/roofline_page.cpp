@@ -7,6 +7,7 @@
 
 #include "gui/core/analysis_rows.h"
 #include "gui/pages/roofline/roofline_chart.h"
+#include "gui/pages/table_export.h"
 #include "gui/widgets/table_panel.h"
 #include "gui/widgets/table_title.h"
 
@@ -106,6 +107,15 @@ void RooflinePage::show_computed(Computed computed) {
   rows_->set_table(computed_.rows);
   chart_->set_roofline(computed_.roofline, computed_.unit);
   show_message({});
+}
+
+bool RooflinePage::can_perform(ActionId /*action*/) const {
+  return computed_.run != nullptr && message().isEmpty() && !computed_.rows.rows.empty();
+}
+
+void RooflinePage::perform(ActionId action) {
+  if (can_perform(action))
+    ask_and_export(*this, *run(), "roofline", rows_->shown_table(), table_command(*run(), "roofline", filter()));
 }
 
 void RooflinePage::show_note() {

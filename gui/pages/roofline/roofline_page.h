@@ -24,6 +24,10 @@ class RooflinePage : public ComputedPage {
  public:
   explicit RooflinePage(QWidget* parent = nullptr);
 
+  bool has(ActionId action) const override { return action == ActionId::kExportTable; }
+  bool can_perform(ActionId action) const override;
+  void perform(ActionId action) override;
+
   RooflineChart& chart() { return *chart_; }
   TablePanel& rows() { return *rows_; }
   QString verdict() const;

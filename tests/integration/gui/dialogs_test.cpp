@@ -130,6 +130,24 @@ TEST_F(DialogTest, TablesAreWrittenWhereTheUserSays) {
   EXPECT_EQ(banner(), "");
 }
 
+// Each page that has a table writes it, and says the command that does.
+TEST_F(DialogTest, PagesWithTablesWriteThem) {
+  const std::filesystem::path path = recording().parent_path() / "swinscope_swin_tiny_ddp_2gpu";
+  open(path);
+  for (const auto& [page, key] : {std::pair("ranks", "late_ranks"), std::pair("query", "query")}) {
+    window_.show_page(QString::fromUtf8(page));
+    if (window_.can_perform(ActionId::kRunQuery)) window_.perform(ActionId::kRunQuery);
+    settle();
+    ASSERT_TRUE(window_.can_perform(ActionId::kExportTable)) << page;
+    const std::string name = std::string(key) + ".csv";
+    answer(folder() / name, ActionId::kExportTable);
+    EXPECT_EQ(offered().toStdString(), name);
+    EXPECT_THAT(status(), HasSubstr(name));
+  }
+  const std::string printed = run({"analyze", path.string(), "--table", "late_ranks", "--format", "csv"}).out;
+  EXPECT_EQ(read_file(folder() / "late_ranks.csv"), printed);
+}
+
 TEST_F(DialogTest, ChartsAreSavedAsPngAndSvg) {
   open(recording().parent_path() / "swinscope_swin_tiny_ddp_2gpu");
   const gui::ChartWidget& chart = *overview().charts().front();

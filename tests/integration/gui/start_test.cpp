@@ -182,6 +182,12 @@ TEST_F(StartTest, APictureSaysWhatItIsOf) {
   EXPECT_GT(QImage(qt(folder() / "page.png")).height(), timeline().height()) << "a title above the page";
 }
 
+TEST_F(StartTest, ARunOfAnExperimentIsCalledByItsPoint) {
+  open(std::filesystem::path(SWINSCOPE_SOURCE_DIR) / "data" / "swinscope_swin_large_weak_2gpu" / "gpus1" / "tracing");
+  EXPECT_EQ(window_.windowTitle(), QStringLiteral("gpus1/tracing — swinscope"));
+  EXPECT_THAT(window_.breadcrumbs().toStdString(), HasSubstr("gpus1/tracing › Overview"));
+}
+
 // The same bytes as the command that the window says.
 TEST_F(StartTest, EventsAreWrittenAsTheCommandWritesThem) {
   const std::filesystem::path path = copy_of_demo("good.db");
