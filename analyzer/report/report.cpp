@@ -179,6 +179,13 @@ std::optional<std::filesystem::path> environment_run(const Experiment& experimen
   return std::nullopt;
 }
 
+WhatWasRun described(const Experiment& experiment, const std::vector<ScalingRow>& rows, const Trace& trace,
+                     std::string_view counted) {
+  WhatWasRun what = what_was_run(experiment, trace, counted);
+  if (!rows.empty()) what.facts.push_back({"scope", "figures are of", steps_text(experiment, rows)});
+  return what;
+}
+
 std::string json_of(const Document& document) {
   RenderOptions json;
   json.format = Format::kJson;
@@ -216,12 +223,17 @@ ReportPart experiment_part(const Experiment& experiment) {
   const auto run = environment_run(experiment);
   const Trace trace = run ? open_trace(*run) : Trace();
   part.environment = describe_environment(command, trace);
-  part.what = what_was_run(experiment, trace, counted_in(part.document.tables.front()));
-  if (!rows.empty()) part.what.facts.push_back({"scope", "figures are of", steps_text(experiment, rows)});
+  part.what = described(experiment, rows, trace, counted_in(part.document.tables.front()));
   part.quality = data_quality(experiment, rows);
   part.folder = experiment.folder.parent_path().string();
   part.series = compared_series(experiment, std::move(rows), part.environment.facts);
   return part;
+}
+
+WhatWasRun what_was_run(const Experiment& experiment, const std::vector<ScalingRow>& rows) {
+  const auto run = environment_run(experiment);
+  const Document document = experiment_document(experiment, rows);
+  return described(experiment, rows, run ? open_trace(*run) : Trace(), counted_in(document.tables.front()));
 }
 
 std::vector<ReportPart> report_parts(const Experiment& experiment, const RunPartMaker& part_of_run) {

@@ -19,6 +19,11 @@ const Table* find_table(const Document& document, std::string_view key) {
   return found == document.tables.end() || found->rows.empty() ? nullptr : &*found;
 }
 
+std::string text_of_fact(const Document& document, std::string_view key) {
+  const auto fact = std::ranges::find(document.facts, key, &Fact::key);
+  return fact == document.facts.end() ? std::string() : format_cell(fact->value, fact->unit);
+}
+
 std::optional<double> number(const Cell& cell) {
   if (const auto* integer = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*integer);
   if (const auto* real = std::get_if<double>(&cell)) return *real;
@@ -79,7 +84,8 @@ Table columns_of(const Table& table, const std::vector<std::string>& keys) {
 // The charts of a scaling experiment, which are the thesis's figures 1 to 5.
 class ScalingCharts {
  public:
-  explicit ScalingCharts(const Table& table) : table_(table) {
+  // `images`: that the training time is for; empty: not known.
+  ScalingCharts(const Table& table, std::string images) : table_(table), images_(std::move(images)) {
     const std::size_t gpus = find_column(table, "gpus");
     for (const auto& row : table.rows) {
       gpus_.push_back(number(row[gpus]).value_or(1));
@@ -89,7 +95,8 @@ class ScalingCharts {
 
   std::vector<ReportChart> make() {
     constexpr double kHourNs = 3600e9;
-    add("Training time", "hours", {series_of(table_, "train_time_ns", "measured", kHourNs)}, {"train_time_ns"});
+    add("Training time", images_.empty() ? "hours" : fmt::format("hours for {} images", images_),
+        {series_of(table_, "train_time_ns", "measured", kHourNs)}, {"train_time_ns"});
     add("Step time", "ms", {with_interval("step_ns", "step_ci95_ns", 1e6)}, {"step_ns", "step_ci95_ns", "repeats"});
     add("Throughput", "images/s", {series_of(table_, "images_per_s", "measured"), ideal("images_per_s")},
         {"images_per_s"});
@@ -102,7 +109,7 @@ class ScalingCharts {
         {"gpu_busy_percent", "gpu_compute_percent"}, 100);
     add("CPU utilization", "% of the cores allowed", {series_of(table_, "cpu_util_percent", "CPU")},
         {"cpu_util_percent"}, 100);
-    add("Shares of the compute time", "% (the thesis's definition)",
+    add("Shares of the compute time", "% of GPU and CPU time together",
         {series_of(table_, "thesis_gpu_percent", "GPU"), series_of(table_, "thesis_cpu_percent", "CPU")},
         {"thesis_gpu_percent", "thesis_cpu_percent"}, 100);
     return std::move(charts_);
@@ -161,6 +168,7 @@ class ScalingCharts {
   }
 
   const Table& table_;
+  std::string images_;
   std::vector<double> gpus_;
   std::vector<std::string> categories_;
   std::vector<ReportChart> charts_;
@@ -191,8 +199,8 @@ class ComparisonCharts {
     add(std::string(kEfficiency), "", "efficiency", 1, 1);
     add("GPU utilization", "% (compute)", "gpu_compute_percent", 1, 100);
     add("CPU utilization", "% of the cores allowed", "cpu_util_percent", 1, 100);
-    add("GPU share of the compute time", "% (the thesis's definition)", "thesis_gpu_percent", 1, 100);
-    add("CPU share of the compute time", "% (the thesis's definition)", "thesis_cpu_percent", 1, 100);
+    add("GPU share of the compute time", "% of GPU and CPU time together", "thesis_gpu_percent", 1, 100);
+    add("CPU share of the compute time", "% of GPU and CPU time together", "thesis_cpu_percent", 1, 100);
     return std::move(charts_);
   }
 
@@ -301,7 +309,8 @@ void add_waterfalls(const Table& table, std::vector<ReportChart>& charts) {
 
 std::vector<ReportChart> charts_of(const Document& document) {
   std::vector<ReportChart> charts;
-  if (const Table* points = find_table(document, "points")) charts = ScalingCharts(*points).make();
+  if (const Table* points = find_table(document, "points"))
+    charts = ScalingCharts(*points, text_of_fact(document, "images")).make();
   for (const char* key : {"scaling_loss", "difference"}) {
     if (const Table* parts = find_table(document, key)) add_waterfalls(*parts, charts);
   }

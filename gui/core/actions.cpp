@@ -12,10 +12,12 @@ constexpr ActionMenu kFile = ActionMenu::kFile;
 constexpr ActionMenu kView = ActionMenu::kView;
 constexpr ActionMenu kOfTimeline = ActionMenu::kTimeline;
 constexpr ActionMenu kOfKernels = ActionMenu::kKernels;
+constexpr ActionMenu kOfQuery = ActionMenu::kQuery;
 constexpr ActionMenu kOfHelp = ActionMenu::kHelp;
 constexpr ActionContext kWindow = ActionContext::kWindow;
 constexpr ActionContext kTimeline = ActionContext::kTimeline;
 constexpr ActionContext kKernels = ActionContext::kKernels;
+constexpr ActionContext kQuery = ActionContext::kQuery;
 
 constexpr ActionInfo kActions[] = {
     {kOpenFile, kFile, kWindow, "file.open", "&Open trace…", "Ctrl+O",
@@ -26,9 +28,11 @@ constexpr ActionInfo kActions[] = {
      "Puts other runs or traces beside the one that is open, on the page Compare"},
     {kReload, kFile, kWindow, "file.reload", "&Reload", "F5 Ctrl+R", "Reads the run again"},
     {kExportImage, kFile, kWindow, "file.export_image", "Export &image…", "Ctrl+Shift+E",
-     "Writes what the page shows as a PNG file; a chart has PNG and SVG in its own menu"},
+     "Writes what the page shows as a PNG or SVG file, with a title; a chart has both in its own menu"},
     {kExportReport, kFile, kWindow, "file.export_report", "Export re&port…", "Ctrl+E",
      "Writes everything about the run as one HTML, Markdown, CSV or JSON file"},
+    {kExportTrace, kFile, kWindow, "file.export_trace", "Export e&vents…", "Ctrl+Shift+V",
+     "Writes the events for Perfetto (.pftrace), or of one rank for Chrome and PyTorch's tools (.json)"},
     {kExportTable, kFile, kWindow, "file.export_table", "Export &table…", "Ctrl+Shift+T",
      "Writes the rows that are shown as a CSV, JSON or Markdown file"},
     {kQuit, kFile, kWindow, "file.quit", "&Quit", "Ctrl+Q", "Closes the window"},
@@ -91,6 +95,11 @@ constexpr ActionInfo kActions[] = {
      "Shows the next call of the selected kernel or layer in the timeline"},
     {kPreviousOccurrence, kOfKernels, kKernels, "kernels.previous", "&Previous occurrence", "Shift+N",
      "Shows the call before in the timeline"},
+    {kRunQuery, kOfQuery, kQuery, "query.run", "&Run query", "Ctrl+Return Ctrl+Enter", "Runs the SQL; it only reads"},
+    {kCancelQuery, kOfQuery, kQuery, "query.cancel", "&Cancel query", "Escape", "Stops the query that is running"},
+    {kSaveQuery, kOfQuery, kQuery, "query.save", "&Save query", "Ctrl+S", "Keeps the SQL under the name beside it"},
+    {kRemoveQuery, kOfQuery, kQuery, "query.remove", "Remove &saved query", "Ctrl+Delete",
+     "Forgets the saved query that is chosen in the list"},
     {kPalette, kOfHelp, kWindow, "help.palette", "Command &palette…", "Ctrl+Shift+P",
      "Finds a command by typing a part of it"},
     {kHelp, kOfHelp, kWindow, "help.shortcuts", "&Keys and commands", "? F1", "All commands with their keys"},
@@ -124,6 +133,8 @@ QString menu_title(ActionMenu menu) {
       return QStringLiteral("&Timeline");
     case ActionMenu::kKernels:
       return QStringLiteral("&Kernels");
+    case ActionMenu::kQuery:
+      return QStringLiteral("S&QL");
     case ActionMenu::kHelp:
       break;
   }

@@ -18,6 +18,7 @@ enum class ActionId : std::uint8_t {
   kReload,
   kExportImage,
   kExportReport,
+  kExportTrace,
   kExportTable,
   kQuit,
   kShowPublished,
@@ -55,16 +56,20 @@ enum class ActionId : std::uint8_t {
   kClearSelection,
   kNextOccurrence,
   kPreviousOccurrence,
+  kRunQuery,
+  kCancelQuery,
+  kSaveQuery,
+  kRemoveQuery,
   kPalette,
   kHelp,
   kAbout,
 };
 
-enum class ActionMenu : std::uint8_t { kFile, kView, kTimeline, kKernels, kHelp };
-inline constexpr std::array kMenus = {ActionMenu::kFile, ActionMenu::kView, ActionMenu::kTimeline, ActionMenu::kKernels,
-                                      ActionMenu::kHelp};
+enum class ActionMenu : std::uint8_t { kFile, kView, kTimeline, kKernels, kQuery, kHelp };
+inline constexpr std::array kMenus = {ActionMenu::kFile,    ActionMenu::kView,  ActionMenu::kTimeline,
+                                      ActionMenu::kKernels, ActionMenu::kQuery, ActionMenu::kHelp};
 // Where its shortcut works: single letters must not be taken from whoever types.
-enum class ActionContext : std::uint8_t { kWindow, kTimeline, kKernels };  // kKernels: pages of tables
+enum class ActionContext : std::uint8_t { kWindow, kTimeline, kKernels, kQuery };  // kKernels: pages of tables
 
 struct ActionInfo {
   ActionId id;

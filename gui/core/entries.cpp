@@ -9,6 +9,18 @@
 
 namespace swinscope::gui {
 
+namespace {
+
+// "gpus2/tracing": runs of a point are called alike in every one.
+QString title_of(const QString& path) {
+  const QFileInfo info(path);
+  const QDir folder = info.absoluteDir();
+  return folder.exists(QStringLiteral("point.json")) ? QStringLiteral("%1/%2").arg(folder.dirName(), info.fileName())
+                                                     : info.fileName();
+}
+
+}  // namespace
+
 int Entries::add(const QStringList& paths) {
   int first = -1;
   QStringList experiments;
@@ -33,7 +45,7 @@ int Entries::add_path(const QString& path) {
       compared << QString::fromStdString(found.string());
   }
   if (!compared.isEmpty()) return add_comparison(clean, QFileInfo(clean).fileName(), compared);
-  entries_.push_back({clean, QFileInfo(clean).fileName(), experiment, false, {}});
+  entries_.push_back({clean, title_of(clean), experiment, false, {}});
   return static_cast<int>(entries_.size()) - 1;
 }
 
@@ -44,6 +56,13 @@ int Entries::add_comparison(const QString& path, const QString& title, const QSt
   for (const QString& experiment : compared)
     add_path(experiment);
   return index;
+}
+
+bool Entries::remove(int index) {
+  const Entry& entry = at(index);
+  if (entry.is_experiment || entry.is_of_experiment || !entry.compared.isEmpty()) return false;
+  entries_.erase(entries_.begin() + index);
+  return true;
 }
 
 void Entries::add_runs_of(int experiment, const Experiment& content) {

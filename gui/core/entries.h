@@ -22,6 +22,8 @@ class Entries {
   // The entry that is to be loaded: the first of the paths, or the comparison of the experiments among them; -1 for no
   // path. What is known already is not added again.
   int add(const QStringList& paths);
+  // Of what could not be read. False for what belongs to an experiment or compares some: that stays.
+  bool remove(int index);
   // Behind the experiment, once.
   void add_runs_of(int experiment, const Experiment& content);
 

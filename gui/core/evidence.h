@@ -13,7 +13,8 @@ struct Evidence {
   QString path;      // of the run; empty: what is open
   QString page;      // its id
   QString analysis;  // of the page that lists all tables: the key of one
-  QString name;      // kernels: only those with this in their name; timeline: what is searched for
+  // kernels: only those with this in their name; timeline: what is searched for; query: the SQL
+  QString name;
 };
 
 // Of a row of waterfall_table(), by its key; `largest`: the kernel that adds most to it, empty for none. Without a

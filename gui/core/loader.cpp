@@ -107,6 +107,8 @@ void Loader::work(const std::shared_ptr<Job>& job) {
       for (std::size_t i = 0; i < rows.size(); ++i)
         opened->points.push_back({names[i], rows[i].point, rows[i].base});
       opened->document = experiment_document(opened->experiment, rows);
+      opened->what = what_was_run(opened->experiment, rows);
+      opened->quality = data_quality(opened->experiment, rows);
       report_progress(job, 0, "replaying the traced steps");
       add_loss_columns(opened->experiment, rows, opened->document);
       post(job, [this, job, opened] {

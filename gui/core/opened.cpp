@@ -17,6 +17,8 @@ AnalyzedRun analyze_run(const OpenedRun& opened, const Selection& selection) {
     analyzed.figures = key_figures(*run);
     analyzed.document = analyze_document(*run, {.top = kTopKernels, .thesis = true, .verdict_facts = true});
     analyzed.document.warnings = opened.trace->warnings;
+    analyzed.what = what_was_run(*opened.trace, opened.trace->path, run->scope.title());
+    analyzed.quality = data_quality(*run);
   } catch (const Error& error) {
     analyzed.document.headline = {error.what()};
   }

@@ -10,6 +10,8 @@
 #include "analyzer/analyses/run_facts.h"
 #include "analyzer/experiment/experiment.h"
 #include "analyzer/experiment/platforms.h"
+#include "analyzer/report/data_quality.h"
+#include "analyzer/report/what_was_run.h"
 #include "analyzer/table/render.h"
 #include "analyzer/timeline/timeline.h"
 #include "analyzer/trace/trace.h"
@@ -21,6 +23,8 @@ namespace swinscope::gui {
 struct AnalyzedRun {
   Document document;  // what `swinscope analyze` says
   KeyFigures figures;
+  WhatWasRun what;
+  std::vector<QualityFact> quality;
 };
 // Of the trace's measured steps, or what the selection names. Where nothing meets the selection the document has a
 // headline that says so, and no tables.
@@ -49,6 +53,8 @@ struct OpenedExperiment {
   Experiment experiment;
   std::vector<OpenedPoint> points;
   Document document;
+  WhatWasRun what;
+  std::vector<QualityFact> quality;
 };
 
 // Several experiments beside each other, or one beside published results.

@@ -12,19 +12,23 @@ QString text_of(std::int64_t ns) { return QString::fromStdString(format_duration
 
 }  // namespace
 
-Opportunities::Opportunities(AdviceOptions options, QObject* parent) : QObject(parent), options_(std::move(options)) {}
+Opportunities::Opportunities(std::optional<AdviceOptions> options, QObject* parent)
+    : QObject(parent), options_(std::move(options)) {}
 
 Opportunities::Found Opportunities::find(const OpenedRun& run, const Selection& selection,
-                                         const AdviceOptions& options) {
+                                         const std::optional<AdviceOptions>& options) {
   Found found;
   try {
     const std::shared_ptr<const RunFacts> facts = run.shared->of(run.trace, selection);
-    const std::shared_ptr<Advised> advised(new Advised{facts, Advisor(*facts, options), {}});
-    const Replay replayed = replay(advised->advisor.graph());
-    advised->step = ShownStep::choose(*facts, advised->advisor.graph(), replayed);
-    found.pictures = advised->pictures(advised->advisor.graph(), replayed);
+    std::shared_ptr<const Advisor> advisor = options ? nullptr : run.shared->advisor(run.trace, selection);
+    // Of a large trace nobody has asked for it yet; of one that cannot be replayed it says why.
+    if (advisor == nullptr) advisor = std::make_shared<const Advisor>(*facts, options.value_or(AdviceOptions()));
+    const std::shared_ptr<Advised> advised(new Advised{facts, std::move(advisor), {}});
+    const Replay replayed = replay(advised->advisor->graph());
+    advised->step = ShownStep::choose(*facts, advised->advisor->graph(), replayed);
+    found.pictures = advised->pictures(advised->advisor->graph(), replayed);
     found.advised = advised;
-    if (const Advice& advice = found.advised->advisor.advice(); advice.is_refused()) {
+    if (const Advice& advice = found.advised->advisor->advice(); advice.is_refused()) {
       found.problem =
           Problem{QStringLiteral("no savings are given"), QString::fromStdString(advice.abstained.front().reason),
                   QStringLiteral("choose other steps above, or record what waited for what: swinscope record "
@@ -109,7 +113,7 @@ void Opportunities::simulate() {
 }
 
 Opportunities::Simulated Opportunities::simulate(const Advised& advised, const std::vector<std::string>& ids) {
-  const Simulation simulation = advised.advisor.simulation(ids);
+  const Simulation simulation = advised.advisor->simulation(ids);
   return {simulation.step_ns, advised.pictures(simulation.graph, simulation.replay)};
 }
 
@@ -121,7 +125,7 @@ std::shared_ptr<const StepPictures> Opportunities::Advised::pictures(const Depen
 
 std::optional<Call> Opportunities::evidence(std::size_t index) const {
   if (advice() == nullptr) return std::nullopt;
-  const std::vector<EvidenceEvent> events = found_.advised->advisor.evidence_of(advice()->cards[index]);
+  const std::vector<EvidenceEvent> events = found_.advised->advisor->evidence_of(advice()->cards[index]);
   if (events.empty()) return std::nullopt;
   const auto [rank, event] = events.front();
   const GpuEvents& gpu = found_.advised->run->trace.ranks[rank].gpu;

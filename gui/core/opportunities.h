@@ -23,7 +23,8 @@ class Opportunities : public QObject {
   Q_OBJECT
 
  public:
-  explicit Opportunities(AdviceOptions options = {}, QObject* parent = nullptr);
+  // Without options the advisor is the one that all pages share (SharedAnalysis).
+  explicit Opportunities(std::optional<AdviceOptions> options = {}, QObject* parent = nullptr);
 
   // Of a part of the run, whose trace is there. Nothing is applied at first.
   void compute(const RunPointer& run, const Selection& selection);
@@ -31,7 +32,7 @@ class Opportunities : public QObject {
   bool is_idle() const { return finding_.is_idle() && simulating_.is_idle(); }
 
   // Null before it was computed, and where that failed.
-  const Advice* advice() const { return found_.advised == nullptr ? nullptr : &found_.advised->advisor.advice(); }
+  const Advice* advice() const { return found_.advised == nullptr ? nullptr : &found_.advised->advisor->advice(); }
   // Why there are no cards: the trace cannot be replayed, or its replay is too far from it.
   const std::optional<Problem>& problem() const { return found_.problem; }
 
@@ -57,7 +58,7 @@ class Opportunities : public QObject {
  private:
   struct Advised {
     std::shared_ptr<const RunFacts> run;  // to which the advisor refers
-    Advisor advisor;
+    std::shared_ptr<const Advisor> advisor;
     std::optional<ShownStep> step;
 
     // Null where no step is shown.
@@ -74,10 +75,10 @@ class Opportunities : public QObject {
   };
   // For another thread.
   static Simulated simulate(const Advised& advised, const std::vector<std::string>& ids);
-  static Found find(const OpenedRun& run, const Selection& selection, const AdviceOptions& options);
+  static Found find(const OpenedRun& run, const Selection& selection, const std::optional<AdviceOptions>& options);
   void simulate();
 
-  const AdviceOptions options_;
+  const std::optional<AdviceOptions> options_;
   Found found_;
   std::vector<bool> applied_;
   std::array<std::int64_t, 3> joint_step_ns_ = {0, 0, 0};

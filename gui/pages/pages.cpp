@@ -5,6 +5,7 @@
 #include "gui/pages/compare/compare_page.h"
 #include "gui/pages/opportunities/opportunities_page.h"
 #include "gui/pages/overview/overview_page.h"
+#include "gui/pages/query/query_page.h"
 #include "gui/pages/ranks/ranks_page.h"
 #include "gui/pages/roofline/roofline_page.h"
 #include "gui/pages/table/table_page.h"
@@ -30,6 +31,7 @@ constexpr PageInfo kPages[] = {
     {"opportunities", "Opport&unities", "Ctrl+5", "What changes would save of a step", &make<OpportunitiesPage>},
     {"ranks", "&Ranks", "Ctrl+6", "Who waits for whom, and why", &make<RanksPage>},
     {"tables", "T&ables", "Ctrl+7", "Every table of the run, by question", &make<TablePage>},
+    {"query", "S&QL", "Ctrl+0", "Queries of the run that only read", &make<QueryPage>},
     {"compare", "&Compare", "Ctrl+8", "Why one run takes longer than another", &make<ComparePage>},
 };
 

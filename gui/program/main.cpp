@@ -11,6 +11,7 @@
 #include "gui/pages/pages.h"
 #include "gui/program/screenshot.h"
 #include "gui/widgets/theme.h"
+#include "gui/widgets/window_place.h"
 #include "gui/window/main_window.h"
 
 namespace swinscope::gui {
@@ -24,6 +25,7 @@ struct Options {
   std::optional<Theme> theme;  // none: as in the settings
   QSize size;
   ScreenshotOptions screenshot;
+  QString query;
   bool bench_frames = false;
 };
 
@@ -55,6 +57,7 @@ void add_options(QCommandLineParser& parser) {
   add("size", "Size of the window, such as 1280x720", "WxH");
   add("scale", "Size of a pixel on the screen, such as 2", "FACTOR");
   add("find", "Search the timeline for this name, and show the first hit", "NAME");
+  add("query", "Ask this SQL of the first RUN on the page query", "SQL");
   add("screenshot", "Write what the window shows as a PNG file, and quit", "FILE");
   add("bench-frames", "Measure the timeline engine, print the figures as JSON, and quit");
 }
@@ -77,8 +80,10 @@ QString read_options(const QCommandLineParser& parser, Options& options) {
   }
   options.screenshot.file = value("screenshot");
   options.screenshot.find = value("find");
+  options.query = value("query");
   options.bench_frames = parser.isSet(QStringLiteral("bench-frames"));
   if (options.runs.isEmpty() && !options.screenshot.find.isEmpty()) return QStringLiteral("--find needs a RUN");
+  if (options.runs.isEmpty() && !options.query.isEmpty()) return QStringLiteral("--query needs a RUN");
   return {};
 }
 
@@ -148,8 +153,11 @@ int run(int argc, char** argv) {
   MainWindow window;
   if (!options.size.isEmpty()) window.resize(options.size);
   if (!options.page.isEmpty()) window.show_page(options.page);
+  keep_on_screen(window);
   window.show();
   window.open(options.runs);
+  if (!options.query.isEmpty())
+    window.show_evidence({options.runs.front(), QStringLiteral("query"), {}, options.query});
   if (options.screenshot.file.isEmpty() && options.screenshot.find.isEmpty()) return QApplication::exec();
   Screenshot screenshot(window, options.screenshot);
   return QApplication::exec();

@@ -1,6 +1,8 @@
 #include "gui/widgets/banner.h"
 
 #include <QAccessible>
+#include <QApplication>
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QStyle>
@@ -52,10 +54,8 @@ void Banner::show_warnings(const QStringList& warnings) {
 }
 
 void Banner::show_text(const QString& what, const QString& more, bool is_error) {
-  const Colors colors = colors_of(palette());
-  QPalette own = palette();
-  own.setColor(QPalette::Window, is_error ? colors.error : colors.warning);
-  setPalette(own);
+  is_error_ = is_error;
+  set_background();
   icon_->setPixmap(
       style()->standardIcon(is_error ? QStyle::SP_MessageBoxCritical : QStyle::SP_MessageBoxWarning).pixmap(20, 20));
   icon_->setAccessibleName(is_error ? QStringLiteral("Error") : QStringLiteral("Warning"));
@@ -65,6 +65,21 @@ void Banner::show_text(const QString& what, const QString& more, bool is_error) 
   show();
   QAccessibleEvent alert(this, QAccessible::Alert);
   QAccessible::updateAccessibility(&alert);
+}
+
+// All but the background is that of the theme.
+void Banner::set_background() {
+  const Colors colors = colors_of(QApplication::palette());
+  const QColor background = is_error_ ? colors.error : colors.warning;
+  if (palette().color(QPalette::Window) == background) return;
+  QPalette own;
+  own.setColor(QPalette::Window, background);
+  setPalette(own);
+}
+
+void Banner::changeEvent(QEvent* event) {
+  QFrame::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange && !isHidden()) set_background();
 }
 
 void Banner::dismiss() { hide(); }

@@ -23,9 +23,14 @@ class Banner : public QFrame {
   void dismiss();
   QString text() const;
 
+ protected:
+  void changeEvent(QEvent* event) override;
+
  private:
+  void set_background();
   void show_text(const QString& what, const QString& more, bool is_error);
 
+  bool is_error_ = false;
   QLabel* icon_;
   QLabel* text_;
 };

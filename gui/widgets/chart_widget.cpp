@@ -3,7 +3,6 @@
 #include <QAccessible>
 #include <QContextMenuEvent>
 #include <QCoreApplication>
-#include <QFileDialog>
 #include <QHelpEvent>
 #include <QMenu>
 #include <QPainter>
@@ -17,6 +16,7 @@
 #include "analyzer/table/svg.h"
 #include "gui/core/write_whole.h"
 #include "gui/widgets/banner.h"
+#include "gui/widgets/file_dialogs.h"
 #include "gui/widgets/png.h"
 #include "gui/widgets/theme.h"
 
@@ -237,8 +237,8 @@ void ChartWidget::contextMenuEvent(QContextMenuEvent* event) {
 
 void ChartWidget::save(const QString& suffix) {
   const QString title = QString::fromStdString(chart_.title).replace(QLatin1Char('/'), QLatin1Char('-'));
-  const QString name =
-      QFileDialog::getSaveFileName(this, QStringLiteral("Save the chart"), title + QLatin1Char('.') + suffix);
+  const QString name = ask_where_to_save(this, QStringLiteral("Save the chart"), title + QLatin1Char('.') + suffix,
+                                         QStringLiteral("Images (*.%1)").arg(suffix));
   if (name.isEmpty()) return;
   const QByteArray content =
       suffix == QLatin1String("png") ? png_of(*this) : QByteArray::fromStdString(svg_file(chart_, width(), height()));

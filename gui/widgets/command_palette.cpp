@@ -75,19 +75,23 @@ void CommandPalette::open_with(std::vector<Command> commands) {
 
 void CommandPalette::show_matches(const QString& typed) {
   list_->clear();
-  for (std::size_t i = 0; i < commands_.size(); ++i) {
-    const QString text = shown_text(commands_[i]);
-    if (!commands_[i].action->isEnabled() || !matches(text, typed)) continue;
-    auto* item = new QListWidgetItem(text, list_);
-    item->setToolTip(commands_[i].action->toolTip());
-    item->setData(Qt::UserRole, static_cast<qulonglong>(i));
+  // Behind them those that there is nothing to do for here, so that they can be found and their keys be learnt.
+  for (const bool is_enabled : {true, false}) {
+    for (std::size_t i = 0; i < commands_.size(); ++i) {
+      const QString text = shown_text(commands_[i]);
+      if (commands_[i].action->isEnabled() != is_enabled || !matches(text, typed)) continue;
+      auto* item = new QListWidgetItem(is_enabled ? text : text + QStringLiteral("   not here"), list_);
+      item->setToolTip(commands_[i].action->toolTip());
+      item->setData(Qt::UserRole, static_cast<qulonglong>(i));
+      if (!is_enabled) item->setFlags(item->flags() & ~Qt::ItemIsEnabled);
+    }
   }
   list_->setCurrentRow(0);
 }
 
 void CommandPalette::choose() {
   const QListWidgetItem* item = list_->currentItem();
-  if (item == nullptr) return;
+  if (item == nullptr || !item->flags().testFlag(Qt::ItemIsEnabled)) return;
   QAction* action = commands_[item->data(Qt::UserRole).toULongLong()].action;
   accept();
   action->trigger();

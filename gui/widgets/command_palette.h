@@ -25,7 +25,7 @@ class CommandPalette : public QDialog {
  public:
   explicit CommandPalette(QWidget* parent);
 
-  // Shows those that are enabled, with an empty search. The one that is chosen is triggered.
+  // Shows them with an empty search, those that are not enabled last and grey. The one that is chosen is triggered.
   void open_with(std::vector<Command> commands);
 
  protected:

@@ -13,6 +13,7 @@
 #include "gui/pages/pages.h"
 #include "gui/widgets/banner.h"
 #include "gui/widgets/filter_bar.h"
+#include "gui/widgets/window_place.h"
 
 namespace swinscope::gui {
 namespace {
@@ -24,7 +25,7 @@ QString arrangement_key(const PageInfo& info) { return QStringLiteral("arrangeme
 
 MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
   setObjectName(QStringLiteral("main"));
-  setWindowTitle(QStringLiteral("swinscope"));
+  setWindowIcon(program_icon());
   setAcceptDrops(true);
   resize(1280, 720);
   build_layout();
@@ -34,6 +35,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
   build_menus();
   connect_loader();
   restoreGeometry(settings_.value(QStringLiteral("geometry")));
+  keep_on_screen(*this);
   set_session({});
 }
 
@@ -127,6 +129,14 @@ void MainWindow::show_warnings(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings)
     texts << QString::fromStdString(warning);
   banner_->show_warnings(texts);
+}
+
+// A link has the colour that the palette had when its text was set.
+void MainWindow::changeEvent(QEvent* event) {
+  QMainWindow::changeEvent(event);
+  if (event->type() != QEvent::PaletteChange || breadcrumbs_ == nullptr) return;
+  breadcrumbs_->clear();
+  update_breadcrumbs();
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

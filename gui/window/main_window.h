@@ -13,6 +13,7 @@
 #include "gui/core/evidence.h"
 #include "gui/core/filter.h"
 #include "gui/core/loader.h"
+#include "gui/core/run_watch.h"
 #include "gui/core/settings.h"
 
 class QActionGroup;
@@ -28,6 +29,7 @@ class FilterBar;
 class HelpDialog;
 class Page;
 struct Call;
+struct PictureTitle;
 
 class MainWindow : public QMainWindow {
   Q_OBJECT
@@ -44,11 +46,15 @@ class MainWindow : public QMainWindow {
   QString page_id() const;
   void perform(ActionId action);
   bool can_perform(ActionId action) const;
+  // Opens its run where that is not open.
+  void show_evidence(const Evidence& evidence);
   // Nothing is being loaded or computed: what is on the screen is final.
   bool is_settled() const;
-  // Both report a failure in the banner. `path` decides the format of a report: .html, .md, .csv or .json.
+  // They report a failure in the banner. `path` decides the format: .png or .svg; of a report .html, .md, .csv or
+  // .json; of events as export_trace() says.
   bool export_image(const QString& path);
   void export_report(const QString& path);
+  void export_events(const QString& path);
 
   FilterModel& filter() { return filter_; }
   Banner& banner() { return *banner_; }
@@ -62,6 +68,7 @@ class MainWindow : public QMainWindow {
   void closeEvent(QCloseEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
+  void changeEvent(QEvent* event) override;
 
  private:
   void build_layout();
@@ -72,6 +79,7 @@ class MainWindow : public QMainWindow {
   QAction* new_action(const QString& name, const char* text, const char* shortcuts, const char* help);
   void rebuild_recent_menu();
   void connect_loader();
+  void forget_unreadable();
   void end_unfinished(const Problem& problem);
   void remember(const QString& path);
   void load_entry(int index);
@@ -81,8 +89,6 @@ class MainWindow : public QMainWindow {
   void show_problem(const Problem& problem);
   void show_warnings(const std::vector<std::string>& warnings);
   void show_call(const Call& call);  // in the timeline
-  // Opens its run where that is not open.
-  void show_evidence(const Evidence& evidence);
   void show_awaited();
   void show_entries();
   void update_actions();
@@ -93,6 +99,10 @@ class MainWindow : public QMainWindow {
   void choose_folder();
   void choose_image();
   void choose_report();
+  void choose_trace();
+  PictureTitle picture_title() const;
+  // What is open, for titles; empty: nothing.
+  QString run_name() const;
   void set_theme(Theme theme);
   void show_palette();
   void show_help();
@@ -106,6 +116,8 @@ class MainWindow : public QMainWindow {
   int loading_ = -1;  // the one that was asked for last
   Session session_;
   bool with_published_ = false;
+  RunWatch watch_;                   // of the run that is shown
+  qsizetype others_ = 0;             // runs that were opened with the one that is loading
   std::optional<Evidence> awaited_;  // what is shown when its run is loaded
 
   std::map<ActionId, std::function<void()>> commands_;  // of the window; all others are a page's

@@ -2,20 +2,16 @@
 #include <QActionGroup>
 #include <QCoreApplication>
 #include <QDockWidget>
-#include <QFileDialog>
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QStackedWidget>
-#include <QStatusBar>
 #include <algorithm>
 
-#include "gui/core/document_file.h"
-#include "gui/core/write_whole.h"
 #include "gui/pages/page.h"
 #include "gui/pages/pages.h"
 #include "gui/widgets/command_palette.h"
+#include "gui/widgets/file_dialogs.h"
 #include "gui/widgets/filter_bar.h"
-#include "gui/widgets/png.h"
 #include "gui/widgets/theme.h"
 #include "gui/window/main_window.h"
 
@@ -30,6 +26,7 @@ void MainWindow::build_commands() {
       {kReload, [this] { load_entry(loading_); }},
       {kExportImage, [this] { choose_image(); }},
       {kExportReport, [this] { choose_report(); }},
+      {kExportTrace, [this] { choose_trace(); }},
       {kQuit, [this] { close(); }},
       {kFocusFilter, [this] { filter_bar_->focus_name(); }},
       {kClearFilter, [this] { filter_bar_->clear(); }},
@@ -130,6 +127,7 @@ bool MainWindow::can_perform(ActionId id) const {
   if (id == ActionId::kReload) return loading_ >= 0;
   const bool no_run = session_.run == nullptr && (session_.experiment != nullptr || session_.comparison != nullptr);
   if (id == ActionId::kExportReport) return no_run || (session_.run != nullptr && session_.run->trace != nullptr);
+  if (id == ActionId::kExportTrace) return session_.run != nullptr && session_.run->trace != nullptr;
   if (id == ActionId::kShowPublished) return no_run;
   return true;
 }
@@ -170,48 +168,12 @@ void MainWindow::show_about() {
 }
 
 void MainWindow::choose_file() {
-  const QStringList paths = QFileDialog::getOpenFileNames(
-      this, QStringLiteral("Open traces"), {},
-      QStringLiteral("Traces (*.db *.sqlite *.sqlite3 *.json *.json.gz *.gz);;All files (*)"));
-  open(paths);
+  open(ask_for_files(this, QStringLiteral("Open traces"), QString::fromUtf8(kTraceKinds)));
 }
 
 void MainWindow::choose_folder() {
-  const QString path = QFileDialog::getExistingDirectory(this, QStringLiteral("Open a run or an experiment"));
+  const QString path = ask_for_folder(this, QStringLiteral("Open a run or an experiment"));
   if (!path.isEmpty()) open({path});
-}
-
-void MainWindow::choose_image() {
-  const QString path = QFileDialog::getSaveFileName(this, QStringLiteral("Export the page as an image"),
-                                                    QStringLiteral("swinscope.png"), QStringLiteral("Images (*.png)"));
-  if (!path.isEmpty()) export_image(path);
-}
-
-void MainWindow::choose_report() {
-  const QString path =
-      QFileDialog::getSaveFileName(this, QStringLiteral("Export a report"), QStringLiteral("report.html"),
-                                   QStringLiteral("Reports (*.html *.md *.csv *.json)"));
-  if (!path.isEmpty()) export_report(path);
-}
-
-bool MainWindow::export_image(const QString& path) {
-  if (const auto problem = write_whole(path, png_of(page()))) {
-    show_problem(*problem);
-    return false;
-  }
-  statusBar()->showMessage(QStringLiteral("wrote %1").arg(path));
-  return true;
-}
-
-void MainWindow::export_report(const QString& path) {
-  if (!can_perform(ActionId::kExportReport)) return;
-  if (const auto problem = refuse_report_name(path)) return show_problem(*problem);
-  exporting_.start(
-      [session = session_, path] { return write_report(session, path); },
-      [this, path, source = report_source(session_)](const std::optional<Problem>& problem) {
-        if (problem) return show_problem(*problem);
-        statusBar()->showMessage(QStringLiteral("wrote %1, as does: swinscope report %2 -o %1").arg(path, source));
-      });
 }
 
 }  // namespace swinscope::gui

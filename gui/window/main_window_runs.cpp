@@ -23,6 +23,8 @@ void MainWindow::open(const QStringList& paths) {
   QStringList runs;
   std::ranges::copy_if(paths, std::back_inserter(runs),
                        [](const QString& path) { return experiments_at(path.toStdString()).empty(); });
+  if (paths.isEmpty()) return;
+  others_ = runs.size() - 1;
   load_entry(entries_.add(paths));
   if (runs.size() < 2) return;
   for (Page* page : pages_)
@@ -55,7 +57,8 @@ void MainWindow::show_evidence(const Evidence& evidence) {
 void MainWindow::show_awaited() {
   const Evidence evidence = *std::exchange(awaited_, std::nullopt);
   show_page(evidence.page);
-  if (!evidence.name.isEmpty() && evidence.page != QLatin1String("timeline")) filter_bar_->set_name(evidence.name);
+  const bool names_rows = evidence.page != QLatin1String("timeline") && evidence.page != QLatin1String("query");
+  if (!evidence.name.isEmpty() && names_rows) filter_bar_->set_name(evidence.name);
   page().present(evidence);
 }
 
@@ -72,7 +75,23 @@ void MainWindow::connect_loader() {
   connect(&loader_, &Loader::run_loaded, this, [this](const RunPointer& run) {
     remember(run->path);
     show_warnings(run->trace->warnings);
+    watch_.watch(run->path);
+    if (others_ > 0) {
+      statusBar()->showMessage(
+          QStringLiteral("%1 more can be chosen in the list of runs; the page Compare puts them side by side")
+              .arg(others_));
+    }
+    others_ = 0;
+    if (watch_.is_recording())
+      statusBar()->showMessage(QStringLiteral("still being recorded: F5 reads what has come since"));
     if (awaited_ && awaited_->path == run->path) show_awaited();
+  });
+  connect(&watch_, &RunWatch::grew, this,
+          [this] { statusBar()->showMessage(QStringLiteral("there is more of this run: F5 reads it")); });
+  connect(&watch_, &RunWatch::ended, this, [this] {
+    if (loader_.is_loading()) return;
+    statusBar()->showMessage(QStringLiteral("the recording has ended: it is read again"));
+    load_entry(current_);
   });
   connect(&loader_, &Loader::experiment_loaded, this, [this](const ExperimentPointer& experiment) {
     remember(experiment->path);
@@ -85,10 +104,20 @@ void MainWindow::connect_loader() {
     set_session({{}, {}, comparison});
     show_warnings(comparison->document.warnings);
   });
-  connect(&loader_, &Loader::failed, this, [this](const QString&, const Problem& problem) { end_unfinished(problem); });
+  connect(&loader_, &Loader::failed, this, [this](const QString&, const Problem& problem) {
+    forget_unreadable();
+    end_unfinished(problem);
+  });
   connect(&loader_, &Loader::cancelled, this, [this](const QString& path) {
     end_unfinished({QStringLiteral("%1: loading was cancelled").arg(path), {}, QStringLiteral("F5 loads it again")});
   });
+}
+
+// What could not be read is not offered again; what is on the screen stays.
+void MainWindow::forget_unreadable() {
+  if (!entries_.has(loading_) || loading_ == current_ || !entries_.remove(loading_)) return;
+  if (loading_ < current_) --current_;
+  loading_ = current_;
 }
 
 void MainWindow::end_unfinished(const Problem& problem) {
@@ -112,6 +141,8 @@ void MainWindow::set_session(const Session& session) {
   const bool is_more = is_more_of(session_.run, session.run);  // then the user's view and filter stay
   session_ = session;
   current_ = loading_;
+  if (session.run == nullptr || session.run->path != watch_.path()) watch_.watch({});
+  setWindowTitle(run_name().isEmpty() ? QStringLiteral("swinscope") : QStringLiteral("%1 — swinscope").arg(run_name()));
   for (Page* page : pages_)
     page->set_session(session);
   if (!is_more || session.run->trace == nullptr) filter_bar_->set_run(session.run.get());
@@ -120,6 +151,8 @@ void MainWindow::set_session(const Session& session) {
   show_entries();
   update_actions();
 }
+
+QString MainWindow::run_name() const { return entries_.has(current_) ? entries_.at(current_).title : QString(); }
 
 void MainWindow::toggle_published() {
   with_published_ = !with_published_;

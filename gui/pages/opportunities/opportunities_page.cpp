@@ -23,20 +23,11 @@ QString text_of(const Problem& problem) {
   return text;
 }
 
-QLabel* wrapped(QWidget* parent) {
-  auto* label = new QLabel(parent);
-  label->setTextFormat(Qt::PlainText);
-  label->setWordWrap(true);
-  label->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  return label;
-}
-
 }  // namespace
 
 OpportunitiesPage::OpportunitiesPage(QWidget* parent)
-    : Page(parent),
+    : ComputedPage(QStringLiteral("opportunities_message"), parent),
       step_(new StepPanel(this)),
-      message_(wrapped(this)),
       scroll_(new QScrollArea(this)),
       timelines_(new StepTimelines(QStringLiteral("Measured step"), QStringLiteral("Simulated step"), this)),
       card_column_(new QVBoxLayout) {
@@ -53,10 +44,8 @@ void OpportunitiesPage::build_layout() {
   auto* all = new QVBoxLayout(this);
   all->setContentsMargins(4, 0, 0, 0);
   all->setSpacing(2);
-  message_->setAlignment(Qt::AlignCenter);
-  message_->setObjectName(QStringLiteral("opportunities_message"));
   all->addWidget(step_);
-  all->addWidget(message_, 1);
+  all->addWidget(&message_label(), 1);
   all->addWidget(scroll_, 1);
   all->addWidget(timelines_);
   scroll_->setAccessibleName(QStringLiteral("Opportunities"));
@@ -69,13 +58,12 @@ void OpportunitiesPage::build_layout() {
   column->setContentsMargins(4, 4, 8, 8);
   card_column_->setSpacing(6);
   column->addLayout(card_column_);
-  none_named_ = wrapped(content);
+  none_named_ = wrapped_label({}, content);
   abstained_title_ = new QLabel(QStringLiteral("What cannot be said"), content);
   QFont bold = abstained_title_->font();
   bold.setBold(true);
   abstained_title_->setFont(bold);
-  abstained_ = wrapped(content);
-  abstained_->setObjectName(QStringLiteral("abstained"));
+  abstained_ = wrapped_label(QStringLiteral("abstained"), content);
   column->addWidget(none_named_);
   column->addSpacing(6);
   column->addWidget(abstained_title_);
@@ -84,29 +72,27 @@ void OpportunitiesPage::build_layout() {
   scroll_->setWidget(content);
 }
 
-void OpportunitiesPage::set_session(const Session& session) {
-  has_experiment_ = session.experiment != nullptr || session.comparison != nullptr;
-  is_unfinished_ = false;
-  run_ = session.run;
-  invalidate();
+QString OpportunitiesPage::without_run(const Session& session) const {
+  if (session.experiment == nullptr && session.comparison == nullptr) return ComputedPage::without_run(session);
+  return QStringLiteral(
+      "Opportunities are those of one run. Open a run of the experiment: choose it in the list "
+      "above, or click a point of a chart on the overview.");
 }
 
-void OpportunitiesPage::set_filter(const Filter& filter) {
-  const bool is_same = filter_.selection() == filter.selection();
-  filter_ = filter;
-  if (is_same) return keep_named();
-  invalidate();
+bool OpportunitiesPage::is_of_another(const Filter& before) {
+  if (!(before.selection() == filter().selection())) return true;
+  keep_named();
+  return false;
 }
 
-void OpportunitiesPage::set_unfinished() {
-  if (run_ == nullptr || run_->trace != nullptr) return;
-  is_unfinished_ = true;
-  invalidate();
+void OpportunitiesPage::compute() {
+  show_message(QStringLiteral("Computing: the step is replayed, as it is and with each change…"));
+  opportunities_.compute(run(), filter().selection());
 }
 
-void OpportunitiesPage::showEvent(QShowEvent* event) {
-  Page::showEvent(event);
-  refresh();
+void OpportunitiesPage::forget() {
+  opportunities_.clear();
+  clear_cards();
 }
 
 bool OpportunitiesPage::has(ActionId action) const { return StepTimelines::moves(action); }
@@ -115,39 +101,11 @@ bool OpportunitiesPage::can_perform(ActionId) const { return timelines_->has_pic
 
 void OpportunitiesPage::perform(ActionId action) { timelines_->move_by(action); }
 
-void OpportunitiesPage::invalidate() {
-  is_stale_ = true;
-  opportunities_.clear();
-  clear_cards();
-  refresh();
-}
-
-void OpportunitiesPage::refresh() {
-  if (!is_stale_ || !isVisible()) return;
-  is_stale_ = false;
-  if (run_ == nullptr) {
-    show_message(
-        has_experiment_
-            ? QStringLiteral("Opportunities are those of one run. Open a run of the experiment: choose it in the "
-                             "list above, or click a point of a chart on the overview.")
-            : QStringLiteral("No run is open."));
-  } else if (run_->trace == nullptr) {
-    show_message(is_unfinished_ ? QStringLiteral("Not analyzed: loading did not end. F5 loads it again.")
-                                : QStringLiteral("Analyzing…"));
-  } else {
-    show_message(QStringLiteral("Computing: the step is replayed, as it is and with each change…"));
-    opportunities_.compute(run_, filter_.selection());
-  }
-}
-
-void OpportunitiesPage::show_message(const QString& text) {
-  message_->setText(text);
-  message_->setVisible(!text.isEmpty());
-  scroll_->setVisible(text.isEmpty());
+void OpportunitiesPage::show_content(bool is_shown) {
+  scroll_->setVisible(is_shown);
   step_->setVisible(opportunities_.advice() != nullptr);
   show_timelines();
-  timelines_->setVisible(text.isEmpty() && timelines_->has_pictures());
-  Q_EMIT changed();
+  timelines_->setVisible(is_shown && timelines_->has_pictures());
 }
 
 void OpportunitiesPage::show_found() {
@@ -221,7 +179,7 @@ void OpportunitiesPage::show_timelines() {
 void OpportunitiesPage::keep_named() {
   bool has_any = false;
   for (OpportunityCard* card : cards_) {
-    const bool is_named = card->title().text().contains(filter_.name, Qt::CaseInsensitive);
+    const bool is_named = card->title().text().contains(filter().name, Qt::CaseInsensitive);
     card->setVisible(is_named);
     has_any |= is_named;
   }
@@ -242,7 +200,6 @@ void OpportunitiesPage::clear_cards() {
   cards_.clear();
 }
 
-QString OpportunitiesPage::message() const { return message_->isHidden() ? QString() : message_->text(); }
 QString OpportunitiesPage::abstained() const { return abstained_->text(); }
 
 }  // namespace swinscope::gui

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gui/core/opportunities.h"
-#include "gui/pages/page.h"
+#include "gui/pages/computed_page.h"
 
 class QLabel;
 class QScrollArea;
@@ -17,36 +17,33 @@ class OpportunityCard;
 class StepPanel;
 class StepTimelines;
 
-class OpportunitiesPage : public Page {
+class OpportunitiesPage : public ComputedPage {
   Q_OBJECT
 
  public:
   explicit OpportunitiesPage(QWidget* parent = nullptr);
 
-  void set_session(const Session& session) override;
-  void set_filter(const Filter& filter) override;
-  void set_unfinished() override;
   bool has(ActionId action) const override;
   bool can_perform(ActionId action) const override;
   void perform(ActionId action) override;
-  bool is_settled() const override { return !(is_stale_ && isVisible()) && opportunities_.is_idle(); }
 
   const std::vector<OpportunityCard*>& cards() const { return cards_; }
   StepPanel& step() { return *step_; }
   StepTimelines& timelines() { return *timelines_; }
-  // In place of cards.
-  QString message() const;
   // What cannot be said, a line each.
   QString abstained() const;
 
  protected:
-  void showEvent(QShowEvent* event) override;
+  void compute() override;
+  void forget() override;
+  bool is_computing() const override { return !opportunities_.is_idle(); }
+  void show_content(bool is_shown) override;
+  // Names are those of the cards that are shown.
+  bool is_of_another(const Filter& before) override;
+  QString without_run(const Session& session) const override;
 
  private:
   void build_layout();
-  void invalidate();
-  void refresh();
-  void show_message(const QString& text);
   void show_found();
   void add_cards(const Advice& advice);
   void show_abstained(const Advice& advice);
@@ -56,15 +53,9 @@ class OpportunitiesPage : public Page {
   void show_evidence(std::size_t index);
   void clear_cards();
 
-  RunPointer run_;
-  bool has_experiment_ = false;
-  bool is_unfinished_ = false;
-  Filter filter_;
-  bool is_stale_ = true;  // what is shown is of another run or another part of it
   Opportunities opportunities_;
 
   StepPanel* step_;
-  QLabel* message_;
   QScrollArea* scroll_;
   StepTimelines* timelines_;
   QVBoxLayout* card_column_;

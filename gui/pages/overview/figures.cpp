@@ -2,16 +2,19 @@
 
 #include <algorithm>
 
+#include "analyzer/analyses/verdict.h"
 #include "analyzer/base/text.h"
 #include "analyzer/experiment/scaling.h"
 
 namespace swinscope::gui {
 namespace {
 
-// Where the evidence of a figure is.
-constexpr const char* kOverview = "overview";
-constexpr const char* kTimeline = "timeline";
-constexpr const char* kKernels = "kernels";
+Evidence table(const char* key) { return {{}, QStringLiteral("tables"), QString::fromUtf8(key), {}}; }
+// On this page.
+Evidence below(const char* key) { return {{}, QStringLiteral("overview"), QString::fromUtf8(key), {}}; }
+Evidence page(const char* id, const char* name = "") {
+  return {{}, QString::fromUtf8(id), {}, QString::fromUtf8(name)};
+}
 
 const QString& not_recorded() {
   static const QString text = QStringLiteral("not recorded");
@@ -29,19 +32,24 @@ QString duration(std::int64_t ns) { return QString::fromStdString(format_duratio
 std::vector<Figure> figures_of(const KeyFigures& f) {
   const QString step_note = f.step_ci_ns ? QStringLiteral("± %1, n = %2").arg(duration(*f.step_ci_ns)).arg(f.steps)
                                          : QStringLiteral("n = %1 steps").arg(f.steps);
-  return {
-      {QStringLiteral("Images/s"), f.images_per_second ? QString::number(*f.images_per_second, 'g', 4) : not_recorded(),
-       QStringLiteral("of all ranks"), kTimeline},
-      {QStringLiteral("Step time"), f.step_ns ? duration(*f.step_ns) : not_recorded(),
-       f.step_ns ? step_note : QString(), kTimeline},
-      {QStringLiteral("GPU busy"), percent(f.gpu_busy), QStringLiteral("mean over devices"), kKernels},
-      {QStringLiteral("Exposed communication"),
-       f.gpu_busy && !f.exposed_communication ? QStringLiteral("none") : percent(f.exposed_communication),
-       QStringLiteral("of the devices' time"), kTimeline},
-      {QStringLiteral("Idle"), percent(f.idle), QStringLiteral("by cause: see the table"), kTimeline},
-      {QStringLiteral("Dropped records"), f.dropped ? QString::fromStdString(format_count(*f.dropped)) : not_recorded(),
-       f.dropped ? QStringLiteral("counted by the recorder") : QStringLiteral("not counted by the source"), kOverview},
+  std::vector<Figure> figures;
+  const auto add = [&](const char* title, const QString& value, const QString& note, Evidence evidence) {
+    figures.push_back({QString::fromUtf8(title), value, note, std::move(evidence)});
   };
+  if (f.step_ns) add("Step time", duration(*f.step_ns), step_note, table("steps"));
+  if (f.images_per_second)
+    add("Images/s", QString::number(*f.images_per_second, 'g', 4), QStringLiteral("of all ranks"), table("steps"));
+  if (f.gpu_busy) add("GPU busy", percent(f.gpu_busy), QStringLiteral("mean over devices"), table("utilization"));
+  if (f.idle) add("Idle", percent(f.idle), QStringLiteral("of the devices' time"), table("idle"));
+  if (f.exposed_communication) {
+    add("Exposed communication", percent(f.exposed_communication), QStringLiteral("of the devices' time"),
+        table("breakdown"));
+  }
+  if (f.dropped && *f.dropped > 0) {
+    add("Dropped records", QString::fromStdString(format_count(*f.dropped)), QStringLiteral("counted by the recorder"),
+        table("drops"));
+  }
+  return figures;
 }
 
 std::vector<Figure> figures_of(const OpenedExperiment& experiment) {
@@ -61,13 +69,13 @@ std::vector<Figure> figures_of(const OpenedExperiment& experiment) {
   };
   const QString at = QStringLiteral("at %1 %2").arg(value("gpus"), QString::fromUtf8(counted_in(points).data()));
   return {
-      {QStringLiteral("Images/s"), value("images_per_s"), at, kOverview},
+      {QStringLiteral("Images/s"), value("images_per_s"), at, below("points")},
       {QStringLiteral("Step time"), value("step_ns"), interval("step_ci95_ns", QStringLiteral("one run: no interval")),
-       kOverview},
-      {QStringLiteral("Speedup"), value("speedup"), interval("speedup_ci95", at), kOverview},
-      {QStringLiteral("Parallel efficiency"), value("efficiency"), interval("efficiency_ci95", at), kOverview},
-      {QStringLiteral("GPU busy"), value("gpu_busy_percent"), at, kOverview},
-      {QStringLiteral("CPU"), value("cpu_util_percent"), QStringLiteral("of the cores allowed"), kOverview},
+       below("points")},
+      {QStringLiteral("Speedup"), value("speedup"), interval("speedup_ci95", at), below("points")},
+      {QStringLiteral("Parallel efficiency"), value("efficiency"), interval("efficiency_ci95", at), below("points")},
+      {QStringLiteral("GPU busy"), value("gpu_busy_percent"), at, below("points")},
+      {QStringLiteral("CPU"), value("cpu_util_percent"), QStringLiteral("of the cores allowed"), below("points")},
   };
 }
 
@@ -86,9 +94,29 @@ std::vector<Figure> figures_of(const OpenedComparison& comparison) {
     };
     figures.push_back({name, value("train_time_ns"),
                        QStringLiteral("training time at %1, efficiency %2").arg(value("gpus"), value("efficiency")),
-                       kOverview});
+                       below("comparison")});
   }
   return figures;
+}
+
+Evidence evidence_of_bound(const QString& part) {
+  struct Place {
+    Bound bound;
+    Evidence evidence;
+  };
+  static const std::vector<Place> places = {{Bound::kInput, table("input_wait")},
+                                            {Bound::kHost, table("gaps")},
+                                            {Bound::kWaiting, page("ranks")},
+                                            {Bound::kTransfer, table("collectives")},
+                                            {Bound::kCommunication, table("collectives")},
+                                            {Bound::kHostCopies, page("kernels", "Memcpy")},
+                                            {Bound::kCompute, page("kernels")},
+                                            {Bound::kMemory, page("kernels")},
+                                            {Bound::kUnknown, page("kernels")},
+                                            {Bound::kOther, table("idle")}};
+  const auto found = std::ranges::find(places, part.toStdString(),
+                                       [](const Place& place) { return std::string(bound_name(place.bound)); });
+  return found == places.end() ? table("bounds") : found->evidence;
 }
 
 }  // namespace swinscope::gui

@@ -4,6 +4,7 @@
 #include <QString>
 #include <vector>
 
+#include "gui/core/evidence.h"
 #include "gui/core/opened.h"
 
 namespace swinscope::gui {
@@ -12,13 +13,17 @@ struct Figure {
   QString title;
   QString value;
   QString note;
-  const char* page;  // where its evidence is
+  Evidence evidence;
 };
 
+// Those that are known; of the others the data quality says why they are not.
 std::vector<Figure> figures_of(const KeyFigures& figures);
 // Of the point with the most GPUs.
 std::vector<Figure> figures_of(const OpenedExperiment& experiment);
 // The training time of each experiment at its point with the most GPUs.
 std::vector<Figure> figures_of(const OpenedComparison& comparison);
+
+// Of a part of the step, by its name in the table "bounds".
+Evidence evidence_of_bound(const QString& part);
 
 }  // namespace swinscope::gui

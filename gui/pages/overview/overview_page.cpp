@@ -3,18 +3,21 @@
 #include <QDir>
 #include <QEvent>
 #include <QGridLayout>
-#include <QHeaderView>
 #include <QLabel>
 #include <QScrollArea>
-#include <QScrollBar>
 #include <QVBoxLayout>
 #include <algorithm>
 
 #include "analyzer/experiment/work_difference.h"
 #include "analyzer/report/registry.h"
-#include "analyzer/report/report.h"
+#include "analyzer/report/report_summary.h"
 #include "analyzer/table/waterfall.h"
+#include "gui/pages/overview/advice_cards.h"
+#include "gui/pages/overview/fact_list.h"
 #include "gui/pages/overview/figures.h"
+#include "gui/pages/overview/start_panel.h"
+#include "gui/pages/overview/step_cost.h"
+#include "gui/pages/overview/table_stack.h"
 #include "gui/widgets/card.h"
 #include "gui/widgets/chart_widget.h"
 #include "gui/widgets/table_panel.h"
@@ -28,13 +31,16 @@ constexpr int kChartWidth = 440;  // and a chart
 constexpr int kChartHeight = 290;
 constexpr int kMostCardColumns = 6;
 constexpr int kMostChartColumns = 3;
+constexpr std::string_view kBounds = "bounds";    // the table of what a step costs
+constexpr std::string_view kKernels = "kernels";  // and of kernels
 
-// Of a run's tables, by question, as the page of tables lists them.
+// Of a run's tables, by question, as the page of tables lists them, without the one that is a bar here.
 std::vector<std::string> keys_on_overview() {
   std::vector<std::string> keys;
   for (const AnalysisSection section : kAnalysisSections) {
     for (const Analysis& analysis : analyses()) {
-      if (analysis.section == section && analysis.use == AnalysisUse::kOverview) keys.emplace_back(analysis.key);
+      const bool is_shown = analysis.use == AnalysisUse::kOverview && analysis.key != kBounds;
+      if (analysis.section == section && is_shown) keys.emplace_back(analysis.key);
     }
   }
   return keys;
@@ -61,14 +67,25 @@ OverviewPage::OverviewPage(QWidget* parent)
       scroll_(new QScrollArea(this)),
       content_(new QWidget),
       headline_(new QLabel),
+      start_(new StartPanel),
       why_(new QLabel),
       notes_(new QLabel),
       card_grid_(new QGridLayout),
+      step_cost_(new StepCost),
+      advice_(new AdviceCards),
       first_waterfall_(new QVBoxLayout),
       chart_grid_(new QGridLayout),
+      chart_note_(new QLabel),
       waterfall_column_(new QVBoxLayout),
-      table_column_(new QVBoxLayout) {
+      what_(new FactList(QStringLiteral("What was run"))),
+      quality_(new FactList(QStringLiteral("How far the figures can be believed"))),
+      tables_(new TableStack) {
   build_layout();
+  connect(start_, &StartPanel::open_requested, this, &OverviewPage::open_requested);
+  connect(step_cost_, &StepCost::part_activated, this,
+          [this](const QString& part) { Q_EMIT evidence_requested(evidence_of_bound(part)); });
+  connect(advice_, &AdviceCards::activated, this, [this] { Q_EMIT page_requested(QStringLiteral("opportunities")); });
+  connect(tables_, &TableStack::row_activated, this, &OverviewPage::activate_row);
   setFocusProxy(scroll_);
   scroll_->viewport()->installEventFilter(this);
   clear();
@@ -89,18 +106,27 @@ void OverviewPage::build_layout() {
   headline_->setFont(large);
   headline_->setObjectName(QStringLiteral("verdict"));
   why_->setObjectName(QStringLiteral("why"));
-  for (QLabel* label : {headline_, why_, notes_}) {
+  chart_note_->setForegroundRole(QPalette::PlaceholderText);
+  for (QLabel* label : {headline_, why_, chart_note_, notes_}) {
     label->setWordWrap(true);
     label->setTextFormat(Qt::PlainText);
     label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   }
   column->addWidget(headline_);
+  column->addWidget(start_);
   column->addWidget(why_);
   column->addLayout(card_grid_);
+  column->addWidget(step_cost_);
+  column->addWidget(advice_);
   column->addLayout(first_waterfall_);
   column->addLayout(chart_grid_);
+  column->addWidget(chart_note_);
   column->addLayout(waterfall_column_);
-  column->addLayout(table_column_);
+  auto* facts = new QHBoxLayout;
+  facts->addWidget(what_, 1);
+  facts->addWidget(quality_, 1);
+  column->addLayout(facts);
+  column->addWidget(tables_);
   column->addWidget(notes_);
   column->addStretch(1);
   scroll_->setWidget(content_);
@@ -112,7 +138,8 @@ void OverviewPage::clear() {
   comparison_ = nullptr;
   why_->clear();
   why_->hide();
-  headline_->setText(QStringLiteral("Open a trace, a run or an experiment: Ctrl+O, Ctrl+Shift+O, or drop it here."));
+  headline_->setText(QStringLiteral("Open a trace, a run or an experiment"));
+  start_->show();
   notes_->clear();
   analyzing_.forget();
   clear_widgets();
@@ -129,13 +156,18 @@ void OverviewPage::clear_widgets() {
   drop(cards_);
   drop(charts_);
   drop(chart_notes_);
-  drop(tables_);
-  drop(table_titles_);
+  tables_->clear();
+  step_cost_->set_parts({});
+  advice_->clear();
+  what_->set_facts({});
+  quality_->set_facts({});
+  chart_note_->hide();
   card_columns_ = chart_columns_ = 0;
 }
 
 void OverviewPage::set_session(const Session& session) {
   clear();
+  start_->setVisible(session.run == nullptr && session.experiment == nullptr && session.comparison == nullptr);
   if (session.run != nullptr) {
     run_ = session.run;
     show_run();
@@ -173,7 +205,10 @@ void OverviewPage::show_analyzed(const AnalyzedRun& analyzed) {
   clear_widgets();
   show_headline(analyzed.document);
   add_cards(figures_of(analyzed.figures));
+  if (const Table* bounds = find_table(analyzed.document, kBounds)) step_cost_->set_parts(*bounds);
+  if (run_->trace->gpu_event_count() > 0) advice_->show_advice(run_, filter_.selection());
   add_charts(analyzed.document);
+  add_facts(analyzed.what, analyzed.quality);
   add_tables(analyzed.document, keys_on_overview());
   reflow();
 }
@@ -182,6 +217,7 @@ void OverviewPage::show_experiment() {
   show_headline(experiment_->document);
   add_cards(figures_of(*experiment_));
   add_charts(experiment_->document);
+  add_facts(experiment_->what, experiment_->quality);
   add_tables(experiment_->document, {"points", "scaling_loss", "scaling_kernels", "pop"});
   reflow();
 }
@@ -254,36 +290,52 @@ void OverviewPage::add_cards(const std::vector<Figure>& figures) {
   for (const Figure& figure : figures) {
     auto* card = new Card(content_);
     card->set_figure(figure.title, figure.value, figure.note);
-    connect(card, &Card::clicked, this, [this, page = figure.page] { Q_EMIT page_requested(QString::fromUtf8(page)); });
+    connect(card, &Card::clicked, this, [this, evidence = figure.evidence] { Q_EMIT evidence_requested(evidence); });
     cards_.push_back(card);
   }
 }
 
+void OverviewPage::add_facts(const WhatWasRun& what, const std::vector<QualityFact>& quality) {
+  std::vector<Fact> facts;
+  for (const QualityFact& one : quality)
+    facts.push_back(one.fact);
+  what_->set_facts(what.facts);
+  quality_->set_facts(facts);
+}
+
+// Those of the report's first page first; what they have in common is said once.
 void OverviewPage::add_charts(const Document& document) {
-  const std::vector<ReportChart> charts = charts_of(document);
+  SplitCharts split = split_charts(document);
+  std::vector<ReportChart> charts = std::move(split.first);
+  charts.insert(charts.end(), split.others.begin(), split.others.end());
+  const Table* parts = find_table(document, "scaling_loss");
   for (const ReportChart& chart : charts) {
     if (chart.chart.kind == ChartKind::kWaterfall) {
-      charts_.push_back(add_waterfall(chart, find_table(document, "scaling_loss"),
-                                      &chart == &charts.back() ? *first_waterfall_ : *waterfall_column_));
-      continue;
+      charts_.push_back(add_waterfall(chart, parts, *waterfall_column_));
+    } else if (run_ == nullptr || chart.chart.categories.size() > 1) {  // of one device the cost of a step says more
+      add_chart(chart);
     }
-    auto* shown = new ChartWidget(content_);
-    shown->set_chart(chart.chart);
-    shown->setFixedHeight(kChartHeight);
-    if (comparison_ != nullptr) {
-      connect(shown, &ChartWidget::category_activated, this, [this, shown](int, int series) {
-        if (series >= 0)
-          open_series(QString::fromStdString(shown->chart().series[static_cast<std::size_t>(series)].name));
-      });
-    } else if (experiment_ != nullptr) {
-      connect(shown, &ChartWidget::category_activated, this,
-              [this](int category) { open_point(static_cast<std::size_t>(category)); });
-    } else {
-      connect(shown, &ChartWidget::category_activated, this,
-              [this] { Q_EMIT page_requested(QStringLiteral("timeline")); });
-    }
-    charts_.push_back(shown);
   }
+  if (split.waterfall && run_ == nullptr) charts_.push_back(add_waterfall(*split.waterfall, parts, *first_waterfall_));
+  std::erase_if(charts, [](const ReportChart& chart) { return chart.chart.kind == ChartKind::kWaterfall; });
+  chart_note_->setText(run_ == nullptr ? QString::fromStdString(common_note(charts)) : QString());
+  chart_note_->setVisible(!chart_note_->text().isEmpty());
+}
+
+void OverviewPage::add_chart(const ReportChart& chart) {
+  auto* shown = new ChartWidget(content_);
+  shown->set_chart(chart.chart);
+  shown->setFixedHeight(kChartHeight);
+  connect(shown, &ChartWidget::category_activated, this, [this, shown](int category, int series) {
+    if (experiment_ != nullptr) {
+      open_point(static_cast<std::size_t>(category));
+    } else if (comparison_ == nullptr) {
+      Q_EMIT page_requested(QStringLiteral("timeline"));
+    } else if (series >= 0) {
+      open_series(QString::fromStdString(shown->chart().series[static_cast<std::size_t>(series)].name));
+    }
+  });
+  charts_.push_back(shown);
 }
 
 // `parts`: the table whose rows with the chart's name are its bars, in their order.
@@ -308,40 +360,45 @@ ChartWidget* OverviewPage::add_waterfall(ReportChart chart, const Table* parts, 
   return shown;
 }
 
-void OverviewPage::connect_rows(TablePanel& panel, const Table& table) {
-  const auto on_row = [&](auto action) {
-    connect(&panel, &TablePanel::row_activated, this, [action](int row) {
-      if (row >= 0) action(static_cast<std::size_t>(row));
-    });
-  };
-  if (experiment_ != nullptr && table.key == "points") {
-    on_row([this](std::size_t row) { open_point(row); });
-  } else if (experiment_ != nullptr) {
-    on_row([this, table](std::size_t row) { open_evidence(table, row); });
-  } else if (table.key == "comparison") {
-    on_row([this, table](std::size_t row) { open_series(QString::fromStdString(text_in(table, row, "series"))); });
+void OverviewPage::activate_row(const Table& table, std::size_t row) {
+  if (experiment_ != nullptr) return table.key == "points" ? open_point(row) : open_evidence(table, row);
+  if (table.key == "comparison") return open_series(QString::fromStdString(text_in(table, row, "series")));
+  if (run_ == nullptr) return;
+  const std::string kernel = table.key == kKernels ? text_in(table, row, "name") : std::string();
+  Q_EMIT evidence_requested(kernel.empty()
+                                ? Evidence{{}, QStringLiteral("tables"), QString::fromStdString(table.key), {}}
+                                : evidence_of_part({}, kernel));
+}
+
+// Of a run a table with one row says nothing that the cards do not.
+void OverviewPage::add_tables(const Document& document, const std::vector<std::string>& keys) {
+  const std::size_t least = run_ == nullptr ? 1 : 2;
+  constexpr int kTopKernels = 6;
+  if (const Table* kernels = find_table(document, kKernels); kernels != nullptr && !kernels->rows.empty())
+    tables_->add(*kernels, kTopKernels);
+  for (const std::string& key : keys) {
+    for (const Table& table : document.tables) {
+      if (table.key == key && table.key != kKernels && table.rows.size() >= least) tables_->add(table);
+    }
   }
 }
 
-void OverviewPage::add_tables(const Document& document, const std::vector<std::string>& keys) {
-  for (const std::string& key : keys) {
-    for (const Table& table : document.tables) {
-      if (table.key != key || table.rows.empty()) continue;
-      auto* title = new TableTitle(content_);
-      auto* panel = new TablePanel(QString::fromStdString(table.title), content_);
-      title->set_table(table, *panel);
-      panel->set_table(table);
-      const int rows = std::min<int>(12, static_cast<int>(table.rows.size()));
-      panel->setFixedHeight(panel->horizontalHeader()->sizeHint().height() +
-                            rows * panel->verticalHeader()->defaultSectionSize() +
-                            panel->horizontalScrollBar()->sizeHint().height() + 4);
-      connect_rows(*panel, table);
-      table_column_->addWidget(title);
-      table_column_->addWidget(panel);
-      table_titles_.push_back(title);
-      tables_.push_back(panel);
-    }
-  }
+void OverviewPage::present(const Evidence& evidence) {
+  TablePanel* panel = tables_->find(evidence.analysis.toStdString());
+  if (panel == nullptr) return;
+  panel->setFocus();
+  panel->select_row(panel->model()->rowCount() - 1);  // the point that the figures are of
+  scroll_->ensureWidgetVisible(panel);
+}
+
+bool OverviewPage::is_settled() const { return analyzing_.is_idle() && advice_->is_settled(); }
+
+const std::vector<TablePanel*>& OverviewPage::tables() const { return tables_->panels(); }
+const std::vector<TableTitle*>& OverviewPage::table_titles() const { return tables_->titles(); }
+
+void OverviewPage::showEvent(QShowEvent* event) {
+  Page::showEvent(event);
+  if (!start_->isHidden()) start_->refresh();
 }
 
 QString OverviewPage::verdict() const { return headline_->text(); }

@@ -1,5 +1,5 @@
-// The first page: the verdict, the key figures, charts and tables of a run, or the scaling of an experiment or of
-// several.
+// The first page, to decide from: the verdict, what a step costs, what would save most of it, what was run and how far
+// its figures can be believed; or the scaling of an experiment or of several.
 #pragma once
 
 #include "analyzer/report/report.h"
@@ -13,9 +13,14 @@ class QVBoxLayout;
 
 namespace swinscope::gui {
 
+class AdviceCards;
 class Card;
 class ChartWidget;
+class FactList;
+class StartPanel;
+class StepCost;
 class TablePanel;
+class TableStack;
 class TableTitle;
 struct Figure;
 
@@ -28,16 +33,24 @@ class OverviewPage : public Page {
   void set_session(const Session& session) override;
   void set_filter(const Filter& filter) override;
   void set_unfinished() override;
-  bool is_settled() const override { return analyzing_.is_idle(); }
+  bool is_settled() const override;
+  // A table of the page, by its key.
+  void present(const Evidence& evidence) override;
   QString verdict() const;
   // Why the steps of an experiment's largest point take longer; empty where that is not known.
   QString why() const;
   const std::vector<ChartWidget*>& charts() const { return charts_; }
   const std::vector<Card*>& cards() const { return cards_; }
-  const std::vector<TablePanel*>& tables() const { return tables_; }
-  const std::vector<TableTitle*>& table_titles() const { return table_titles_; }  // in the order of the tables
+  const std::vector<TablePanel*>& tables() const;
+  const std::vector<TableTitle*>& table_titles() const;  // in the order of the tables
+  StepCost& step_cost() { return *step_cost_; }
+  AdviceCards& advice() { return *advice_; }
+  FactList& what_was_run() { return *what_; }
+  StartPanel& start() { return *start_; }
+  FactList& data_quality() { return *quality_; }
 
  protected:
+  void showEvent(QShowEvent* event) override;
   // Of the scroll area's viewport: when its width changes, other columns fit.
   bool eventFilter(QObject* watched, QEvent* event) override;
 
@@ -47,10 +60,12 @@ class OverviewPage : public Page {
   void clear_widgets();
   void show_headline(const Document& document);
   void add_cards(const std::vector<Figure>& figures);
+  void add_facts(const WhatWasRun& what, const std::vector<QualityFact>& quality);
   void add_charts(const Document& document);
+  void add_chart(const ReportChart& chart);
   ChartWidget* add_waterfall(ReportChart chart, const Table* parts, QVBoxLayout& column);
   void add_tables(const Document& document, const std::vector<std::string>& keys);
-  void connect_rows(TablePanel& panel, const Table& table);
+  void activate_row(const Table& table, std::size_t row);
   void show_run();
   void show_analyzed(const AnalyzedRun& analyzed);
   void show_experiment();
@@ -71,18 +86,22 @@ class OverviewPage : public Page {
   QScrollArea* scroll_;
   QWidget* content_;
   QLabel* headline_;
+  StartPanel* start_;  // while nothing is open
   QLabel* why_;
   QLabel* notes_;
   QGridLayout* card_grid_;
+  StepCost* step_cost_;
+  AdviceCards* advice_;
   QVBoxLayout* first_waterfall_;  // that of the point which the headline is of
   QGridLayout* chart_grid_;
+  QLabel* chart_note_;  // what all charts above it have in common
   QVBoxLayout* waterfall_column_;
-  QVBoxLayout* table_column_;
+  FactList* what_;
+  FactList* quality_;
+  TableStack* tables_;
   std::vector<Card*> cards_;
   std::vector<ChartWidget*> charts_;
   std::vector<QLabel*> chart_notes_;
-  std::vector<TablePanel*> tables_;
-  std::vector<TableTitle*> table_titles_;
   int card_columns_ = 0;
   int chart_columns_ = 0;
   Background analyzing_;

@@ -9,6 +9,7 @@
 #include "analyzer/analyses/late_ranks_table.h"
 #include "gui/core/analysis_rows.h"
 #include "gui/pages/ranks/rank_heat_map.h"
+#include "gui/pages/table_export.h"
 #include "gui/widgets/table_panel.h"
 #include "gui/widgets/table_title.h"
 
@@ -19,21 +20,11 @@ Table rows_with(std::string_view key, const RunFacts& run, const Filter& filter)
   return rows_of(*std::ranges::find(analyses(), key, &Analysis::key), run, filter);
 }
 
-QLabel* wrapped(const QString& name, QWidget* parent) {
-  auto* label = new QLabel(parent);
-  label->setObjectName(name);
-  label->setTextFormat(Qt::PlainText);
-  label->setWordWrap(true);
-  label->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  return label;
-}
-
 }  // namespace
 
 RanksPage::RanksPage(QWidget* parent)
-    : Page(parent),
-      verdict_(wrapped(QStringLiteral("ranks_verdict"), this)),
-      message_(wrapped(QStringLiteral("ranks_message"), this)),
+    : ComputedPage(QStringLiteral("ranks_message"), parent),
+      verdict_(wrapped_label(QStringLiteral("ranks_verdict"), this)),
       content_(new QWidget(this)),
       value_(new QComboBox(content_)),
       cell_(new QLabel(content_)),
@@ -59,9 +50,8 @@ void RanksPage::build_layout() {
   QFont bold = verdict_->font();
   bold.setBold(true);
   verdict_->setFont(bold);
-  message_->setAlignment(Qt::AlignCenter);
   all->addWidget(verdict_);
-  all->addWidget(message_, 1);
+  all->addWidget(&message_label(), 1);
   all->addWidget(content_, 1);
 
   value_->setAccessibleName(QStringLiteral("What the heat map shows"));
@@ -90,45 +80,9 @@ QWidget* RanksPage::titled(TableTitle& title, TablePanel& rows) {
   return part;
 }
 
-void RanksPage::set_session(const Session& session) {
-  run_ = session.run;
-  is_unfinished_ = false;
-  invalidate();
-}
-
-void RanksPage::set_filter(const Filter& filter) {
-  if (filter == filter_) return;
-  filter_ = filter;
-  invalidate();
-}
-
-void RanksPage::set_unfinished() {
-  if (run_ == nullptr || run_->trace != nullptr) return;
-  is_unfinished_ = true;
-  invalidate();
-}
-
-void RanksPage::showEvent(QShowEvent* event) {
-  Page::showEvent(event);
-  refresh();
-}
-
-void RanksPage::invalidate() {
-  is_stale_ = true;
-  comparing_.forget();
-  refresh();
-}
-
-void RanksPage::refresh() {
-  if (!is_stale_ || !isVisible()) return;
-  is_stale_ = false;
-  if (run_ == nullptr) return show_message(QStringLiteral("No run is open."));
-  if (run_->trace == nullptr) {
-    return show_message(is_unfinished_ ? QStringLiteral("Not analyzed: loading did not end. F5 loads it again.")
-                                       : QStringLiteral("Analyzing…"));
-  }
+void RanksPage::compute() {
   show_message(QStringLiteral("Comparing the ranks…"));
-  comparing_.start([run = run_, filter = filter_] { return compare(*run, filter); },
+  comparing_.start([run = run(), filter = filter()] { return compare(*run, filter); },
                    [this](Compared compared) { show_compared(std::move(compared)); });
 }
 
@@ -146,12 +100,9 @@ RanksPage::Compared RanksPage::compare(const OpenedRun& run, const Filter& filte
   return compared;
 }
 
-void RanksPage::show_message(const QString& text) {
-  message_->setText(text);
-  message_->setVisible(!text.isEmpty());
-  content_->setVisible(text.isEmpty());
-  verdict_->setVisible(text.isEmpty());
-  Q_EMIT changed();
+void RanksPage::show_content(bool is_shown) {
+  content_->setVisible(is_shown);
+  verdict_->setVisible(is_shown);
 }
 
 void RanksPage::show_compared(Compared compared) {
@@ -169,6 +120,19 @@ void RanksPage::show_compared(Compared compared) {
   collectives_->set_table(compared_.collectives);
   collectives_->parentWidget()->setVisible(!compared_.collectives.rows.empty());
   show_message({});
+}
+
+bool RanksPage::can_perform(ActionId /*action*/) const {
+  const bool has_rows = !compared_.late.rows.empty() || !compared_.collectives.rows.empty();
+  return compared_.run != nullptr && message().isEmpty() && has_rows;
+}
+
+void RanksPage::perform(ActionId action) {
+  if (!can_perform(action)) return;
+  const bool is_of_collectives = collectives_->hasFocus() || compared_.late.rows.empty();
+  const std::string key = is_of_collectives ? "collectives" : "late_ranks";
+  ask_and_export(*this, *run(), key, (is_of_collectives ? collectives_ : late_)->shown_table(),
+                 table_command(*run(), key, filter()));
 }
 
 void RanksPage::open_step(std::size_t row, std::size_t step) {
@@ -197,6 +161,5 @@ void RanksPage::open_worst_step_of(int late_row) {
 
 QString RanksPage::verdict() const { return verdict_->isHidden() ? QString() : verdict_->text(); }
 QString RanksPage::cell_text() const { return cell_->text(); }
-QString RanksPage::message() const { return message_->isHidden() ? QString() : message_->text(); }
 
 }  // namespace swinscope::gui

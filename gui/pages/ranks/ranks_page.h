@@ -7,7 +7,7 @@
 #include "analyzer/analyses/run_facts.h"
 #include "gui/core/background.h"
 #include "gui/core/rank_grid.h"
-#include "gui/pages/page.h"
+#include "gui/pages/computed_page.h"
 
 class QComboBox;
 class QLabel;
@@ -19,16 +19,16 @@ class RankHeatMap;
 class TablePanel;
 class TableTitle;
 
-class RanksPage : public Page {
+class RanksPage : public ComputedPage {
   Q_OBJECT
 
  public:
   explicit RanksPage(QWidget* parent = nullptr);
 
-  void set_session(const Session& session) override;
-  void set_filter(const Filter& filter) override;
-  void set_unfinished() override;
-  bool is_settled() const override { return !(is_stale_ && isVisible()) && comparing_.is_idle(); }
+  bool has(ActionId action) const override { return action == ActionId::kExportTable; }
+  bool can_perform(ActionId action) const override;
+  // Of the collectives where they have the focus, else of the late ranks.
+  void perform(ActionId action) override;
 
   RankHeatMap& map() { return *map_; }
   TablePanel& late_ranks() { return *late_; }
@@ -37,11 +37,12 @@ class RanksPage : public Page {
   QString verdict() const;
   // What the current cell of the map says.
   QString cell_text() const;
-  // In place of the tables.
-  QString message() const;
 
  protected:
-  void showEvent(QShowEvent* event) override;
+  void compute() override;
+  void forget() override { comparing_.forget(); }
+  bool is_computing() const override { return !comparing_.is_idle(); }
+  void show_content(bool is_shown) override;
 
  private:
   struct Compared {
@@ -55,22 +56,14 @@ class RanksPage : public Page {
 
   void build_layout();
   QWidget* titled(TableTitle& title, TablePanel& rows);
-  void invalidate();
-  void refresh();
-  void show_message(const QString& text);
   void show_compared(Compared compared);
   void open_step(std::size_t row, std::size_t step);
   void open_worst_step_of(int late_row);
 
-  RunPointer run_;
-  bool is_unfinished_ = false;
-  Filter filter_;
-  bool is_stale_ = true;  // what is shown is of another run or another part of it
   Compared compared_;
   Background comparing_;
 
   QLabel* verdict_;
-  QLabel* message_;
   QWidget* content_;
   QComboBox* value_;
   QLabel* cell_;

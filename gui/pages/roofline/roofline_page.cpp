@@ -7,6 +7,7 @@
 
 #include "gui/core/analysis_rows.h"
 #include "gui/pages/roofline/roofline_chart.h"
+#include "gui/pages/table_export.h"
 #include "gui/widgets/table_panel.h"
 #include "gui/widgets/table_title.h"
 
@@ -15,24 +16,14 @@ namespace {
 
 const RowKind& layers() { return row_kind("layers"); }
 
-QLabel* wrapped(const QString& name, QWidget* parent) {
-  auto* label = new QLabel(parent);
-  label->setObjectName(name);
-  label->setTextFormat(Qt::PlainText);
-  label->setWordWrap(true);
-  label->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  return label;
-}
-
 }  // namespace
 
 RooflinePage::RooflinePage(QWidget* parent)
-    : Page(parent),
-      verdict_(wrapped(QStringLiteral("roofline_verdict"), this)),
-      message_(wrapped(QStringLiteral("roofline_message"), this)),
+    : ComputedPage(QStringLiteral("roofline_message"), parent),
+      verdict_(wrapped_label(QStringLiteral("roofline_verdict"), this)),
       content_(new QSplitter(Qt::Vertical, this)),
       chart_(new RooflineChart(content_)),
-      note_(wrapped(QStringLiteral("roofline_note"), content_)),
+      note_(wrapped_label(QStringLiteral("roofline_note"), content_)),
       title_(new TableTitle(content_)),
       rows_(new TablePanel(QStringLiteral("Layers under their roofs"), content_)) {
   build_layout();
@@ -52,9 +43,8 @@ void RooflinePage::build_layout() {
   QFont bold = verdict_->font();
   bold.setBold(true);
   verdict_->setFont(bold);
-  message_->setAlignment(Qt::AlignCenter);
   all->addWidget(verdict_);
-  all->addWidget(message_, 1);
+  all->addWidget(&message_label(), 1);
   all->addWidget(content_, 1);
   auto* above = new QWidget(content_);
   auto* plot = new QVBoxLayout(above);
@@ -71,50 +61,14 @@ void RooflinePage::build_layout() {
   content_->setChildrenCollapsible(false);
 }
 
-void RooflinePage::set_session(const Session& session) {
-  run_ = session.run;
-  is_unfinished_ = false;
-  invalidate();
-}
-
-void RooflinePage::set_filter(const Filter& filter) {
-  if (filter == filter_) return;
-  filter_ = filter;
-  invalidate();
-}
-
-void RooflinePage::set_unfinished() {
-  if (run_ == nullptr || run_->trace != nullptr) return;
-  is_unfinished_ = true;
-  invalidate();
-}
-
-void RooflinePage::showEvent(QShowEvent* event) {
-  Page::showEvent(event);
-  refresh();
-}
-
-void RooflinePage::invalidate() {
-  is_stale_ = true;
-  computing_.forget();
-  refresh();
-}
-
-void RooflinePage::refresh() {
-  if (!is_stale_ || !isVisible()) return;
-  is_stale_ = false;
-  if (run_ == nullptr) return show_message(QStringLiteral("No run is open."));
-  if (run_->trace == nullptr) {
-    return show_message(is_unfinished_ ? QStringLiteral("Not analyzed: loading did not end. F5 loads it again.")
-                                       : QStringLiteral("Analyzing…"));
-  }
+void RooflinePage::compute() {
   show_message(QStringLiteral("Adding up layers…"));
-  computing_.start([run = run_, filter = filter_] { return compute(*run, filter); },
+  computing_.start([run = run(), filter = filter()] { return computed(*run, filter); },
                    [this](Computed computed) { show_computed(std::move(computed)); });
 }
 
 // The points are those whose names pass, in the order of the rows.
-RooflinePage::Computed RooflinePage::compute(const OpenedRun& run, const Filter& filter) {
+RooflinePage::Computed RooflinePage::computed(const OpenedRun& run, const Filter& filter) {
   Computed computed;
   try {
     computed.run = run.shared->of(run.trace, filter.selection());
@@ -134,12 +88,9 @@ RooflinePage::Computed RooflinePage::compute(const OpenedRun& run, const Filter&
   return computed;
 }
 
-void RooflinePage::show_message(const QString& text) {
-  message_->setText(text);
-  message_->setVisible(!text.isEmpty());
-  content_->setVisible(text.isEmpty());
-  verdict_->setVisible(text.isEmpty());
-  Q_EMIT changed();
+void RooflinePage::show_content(bool is_shown) {
+  content_->setVisible(is_shown);
+  verdict_->setVisible(is_shown);
 }
 
 void RooflinePage::show_computed(Computed computed) {
@@ -156,6 +107,15 @@ void RooflinePage::show_computed(Computed computed) {
   rows_->set_table(computed_.rows);
   chart_->set_roofline(computed_.roofline, computed_.unit);
   show_message({});
+}
+
+bool RooflinePage::can_perform(ActionId /*action*/) const {
+  return computed_.run != nullptr && message().isEmpty() && !computed_.rows.rows.empty();
+}
+
+void RooflinePage::perform(ActionId action) {
+  if (can_perform(action))
+    ask_and_export(*this, *run(), "roofline", rows_->shown_table(), table_command(*run(), "roofline", filter()));
 }
 
 void RooflinePage::show_note() {
@@ -180,13 +140,12 @@ void RooflinePage::follow_row(int row) {
 void RooflinePage::open_point(std::size_t point) {
   if (computed_.run == nullptr || point >= computed_.roofline.points.size()) return;
   const RooflinePoint& layer = computed_.roofline.points[point];
-  const std::vector<Call> calls = layers().calls(*computed_.run, filter_, {layer.path, layer.phase});
+  const std::vector<Call> calls = layers().calls(*computed_.run, filter(), {layer.path, layer.phase});
   if (calls.empty()) return;
   Q_EMIT call_requested(*std::ranges::max_element(calls, {}, &Call::duration_ns));
 }
 
 QString RooflinePage::verdict() const { return verdict_->isHidden() ? QString() : verdict_->text(); }
 QString RooflinePage::note() const { return note_->text(); }
-QString RooflinePage::message() const { return message_->isHidden() ? QString() : message_->text(); }
 
 }  // namespace swinscope::gui

@@ -7,7 +7,7 @@
 #include "analyzer/analyses/roofline.h"
 #include "analyzer/analyses/run_facts.h"
 #include "gui/core/background.h"
-#include "gui/pages/page.h"
+#include "gui/pages/computed_page.h"
 
 class QLabel;
 class QSplitter;
@@ -18,25 +18,26 @@ class RooflineChart;
 class TablePanel;
 class TableTitle;
 
-class RooflinePage : public Page {
+class RooflinePage : public ComputedPage {
   Q_OBJECT
 
  public:
   explicit RooflinePage(QWidget* parent = nullptr);
 
-  void set_session(const Session& session) override;
-  void set_filter(const Filter& filter) override;
-  void set_unfinished() override;
-  bool is_settled() const override { return !(is_stale_ && isVisible()) && computing_.is_idle(); }
+  bool has(ActionId action) const override { return action == ActionId::kExportTable; }
+  bool can_perform(ActionId action) const override;
+  void perform(ActionId action) override;
 
   RooflineChart& chart() { return *chart_; }
   TablePanel& rows() { return *rows_; }
   QString verdict() const;
-  QString note() const;     // below the chart: what the current dot is, and what is not in it
-  QString message() const;  // in place of all
+  QString note() const;  // below the chart: what the current dot is, and what is not in it
 
  protected:
-  void showEvent(QShowEvent* event) override;
+  void compute() override;
+  void forget() override { computing_.forget(); }
+  bool is_computing() const override { return !computing_.is_idle(); }
+  void show_content(bool is_shown) override;
 
  private:
   struct Computed {
@@ -46,27 +47,19 @@ class RooflinePage : public Page {
     QString verdict;
     QString unit;
   };
-  static Computed compute(const OpenedRun& run, const Filter& filter);
+  static Computed computed(const OpenedRun& run, const Filter& filter);
 
   void build_layout();
-  void invalidate();
-  void refresh();
-  void show_message(const QString& text);
   void show_computed(Computed computed);
   void show_note();
   void follow_dot();
   void follow_row(int row);
   void open_point(std::size_t point);
 
-  RunPointer run_;
-  bool is_unfinished_ = false;
-  Filter filter_;
-  bool is_stale_ = true;  // what is shown is of another run or another part of it
   Computed computed_;
   Background computing_;
 
   QLabel* verdict_;
-  QLabel* message_;
   QSplitter* content_;
   RooflineChart* chart_;
   QLabel* note_;

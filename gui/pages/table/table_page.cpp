@@ -1,6 +1,5 @@
 #include "gui/pages/table/table_page.h"
 
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QLabel>
 #include <QLineEdit>
@@ -14,6 +13,7 @@
 #include "gui/core/document_file.h"
 #include "gui/pages/table/layer_tree_view.h"
 #include "gui/widgets/calls_panel.h"
+#include "gui/widgets/file_dialogs.h"
 #include "gui/widgets/table_panel.h"
 #include "gui/widgets/table_title.h"
 
@@ -247,8 +247,8 @@ Table TablePage::shown_table() const {
 void TablePage::choose_file() {
   if (counted_.table.rows.empty()) return;
   const QString name = text_of(analysis_->key) + QStringLiteral(".csv");
-  const QString path = QFileDialog::getSaveFileName(this, QStringLiteral("Export the table"), name,
-                                                    QStringLiteral("Tables (*.csv *.json *.md)"));
+  const QString path =
+      ask_where_to_save(this, QStringLiteral("Export the table"), name, QStringLiteral("Tables (*.csv *.json *.md)"));
   if (!path.isEmpty()) export_table(path);
 }
 

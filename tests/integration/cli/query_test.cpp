@@ -43,7 +43,7 @@ TEST_F(Query, StatementsThatWriteAreRefused) {
   }
   for (const char* sql : {"BEGIN IMMEDIATE", "BEGIN", "REINDEX", "SAVEPOINT s"})
     expect_refused(sql, "error: ");
-  expect_refused("ATTACH 'other.db' AS other", "the SQL cannot be run");
+  expect_refused("ATTACH 'other.db' AS other", "only statements that read can be run");
   expect_refused("SELECT 1; DELETE FROM StringIds", "one statement at a time");
   EXPECT_FALSE(fs::exists(folder() / "copy.db"));
   EXPECT_FALSE(fs::exists(folder() / "other.db"));

@@ -5,6 +5,7 @@
 #include <QLineEdit>
 #include <QMenu>
 #include <QPointer>
+#include <QSettings>
 #include <QStatusBar>
 #include <QTimer>
 #include <functional>
@@ -103,8 +104,10 @@ TEST_F(DialogTest, TracesAndFoldersAreChosen) {
 TEST_F(DialogTest, ImagesAndReportsAreWrittenWhereTheUserSays) {
   open(recording());
   answer(folder() / "page.png", ActionId::kExportImage);
-  EXPECT_EQ(offered(), QStringLiteral("swinscope.png"));
+  EXPECT_EQ(offered(), QStringLiteral("swinscope-overview.png"));
   EXPECT_GT(QImage(qt(folder() / "page.png")).width(), 500);
+
+  EXPECT_EQ(QSettings().value(QStringLiteral("folders/save")).toString(), qt(folder()));  // for the next dialog
 
   answer(folder() / "run.md", ActionId::kExportReport);
   EXPECT_EQ(offered(), QStringLiteral("report.html"));
@@ -127,8 +130,26 @@ TEST_F(DialogTest, TablesAreWrittenWhereTheUserSays) {
   EXPECT_EQ(banner(), "");
 }
 
+// Each page that has a table writes it, and says the command that does.
+TEST_F(DialogTest, PagesWithTablesWriteThem) {
+  const std::filesystem::path path = recording().parent_path() / "swinscope_swin_tiny_ddp_2gpu";
+  open(path);
+  for (const auto& [page, key] : {std::pair("ranks", "late_ranks"), std::pair("query", "query")}) {
+    window_.show_page(QString::fromUtf8(page));
+    if (window_.can_perform(ActionId::kRunQuery)) window_.perform(ActionId::kRunQuery);
+    settle();
+    ASSERT_TRUE(window_.can_perform(ActionId::kExportTable)) << page;
+    const std::string name = std::string(key) + ".csv";
+    answer(folder() / name, ActionId::kExportTable);
+    EXPECT_EQ(offered().toStdString(), name);
+    EXPECT_THAT(status(), HasSubstr(name));
+  }
+  const std::string printed = run({"analyze", path.string(), "--table", "late_ranks", "--format", "csv"}).out;
+  EXPECT_EQ(read_file(folder() / "late_ranks.csv"), printed);
+}
+
 TEST_F(DialogTest, ChartsAreSavedAsPngAndSvg) {
-  open(recording());
+  open(recording().parent_path() / "swinscope_swin_tiny_ddp_2gpu");
   const gui::ChartWidget& chart = *overview().charts().front();
   save_chart(folder() / "chart.svg", Qt::Key_S);
   EXPECT_EQ(offered().toStdString(), chart.chart().title + ".svg");
@@ -141,7 +162,7 @@ TEST_F(DialogTest, ChartsAreSavedAsPngAndSvg) {
 }
 
 TEST_F(DialogTest, AChartThatCannotBeSavedIsTold) {
-  open(recording());
+  open(recording().parent_path() / "swinscope_swin_tiny_ddp_2gpu");
   for (const auto& [suffix, key] : {std::pair("svg", Qt::Key_S), std::pair("png", Qt::Key_P)}) {
     window_.banner().dismiss();
     save_chart(folder() / "no such folder" / (std::string("chart.") + suffix), key);

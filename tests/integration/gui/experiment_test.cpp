@@ -124,9 +124,9 @@ TEST_F(ExperimentTest, APointAndItsTracedRunShowTheSameFigures) {
   const std::string step = cell("Scaling", "traced step", 1);
   open(path / "gpus2" / "tracing");
   const auto card = [&](std::size_t i) { return overview().cards().at(i)->value().toStdString(); };
-  EXPECT_EQ(card(1), step);
+  EXPECT_EQ(card(0), step);
   EXPECT_EQ(card(2), busy);
-  EXPECT_EQ(card(4), idle);
+  EXPECT_EQ(card(3), idle);
   const nlohmann::json said = run_json({"analyze", (path / "gpus2" / "tracing").string()})["data"];
   EXPECT_EQ(overview().verdict().toStdString(), said["verdict"]);
   for (int row = 0; row < 2; ++row) {

@@ -55,14 +55,15 @@ class JourneyTest : public WindowTest {
 
 TEST_F(JourneyTest, OverviewShowsVerdictFiguresAndCharts) {
   EXPECT_THAT(overview().verdict().toStdString(), HasSubstr("bound by memory"));
-  ASSERT_EQ(overview().cards().size(), 6U);
-  EXPECT_EQ(overview().cards()[0]->value(), QStringLiteral("not recorded"));  // PyTorch does not say images
-  EXPECT_EQ(overview().cards()[1]->value(), QStringLiteral("236.0 ms"));
-  EXPECT_EQ(overview().cards()[2]->value(), QStringLiteral("76.3 %"));
-  EXPECT_FALSE(overview().charts().empty());
-  QTest::mouseClick(overview().cards()[2], Qt::LeftButton);  // its evidence
-  EXPECT_EQ(window_.page_id(), QStringLiteral("kernels"));
-  EXPECT_THAT(window_.breadcrumbs().toStdString(), HasSubstr("copy.kineto.json.gz › Kernels"));
+  ASSERT_EQ(overview().cards().size(), 3U);  // PyTorch says neither images nor losses, and one rank has no others
+  EXPECT_EQ(overview().cards()[0]->value(), QStringLiteral("236.0 ms"));
+  EXPECT_EQ(overview().cards()[1]->value(), QStringLiteral("76.3 %"));
+  EXPECT_EQ(overview().cards()[2]->value(), QStringLiteral("23.7 %"));
+  QTest::mouseClick(overview().cards()[1], Qt::LeftButton);  // its evidence
+  settle();
+  EXPECT_EQ(window_.page_id(), QStringLiteral("tables"));
+  EXPECT_THAT(tables().title().text().toStdString(), HasSubstr("Utilization"));
+  EXPECT_THAT(window_.breadcrumbs().toStdString(), HasSubstr("copy.kineto.json.gz › Tables"));
 }
 
 TEST_F(JourneyTest, ThreeStepsAreInTheMinimap) {

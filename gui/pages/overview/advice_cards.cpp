@@ -1,0 +1,94 @@
+#include "gui/pages/overview/advice_cards.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "gui/core/opportunities.h"
+#include "gui/widgets/card.h"
+
+namespace swinscope::gui {
+
+AdviceCards::AdviceCards(QWidget* parent)
+    : QWidget(parent), title_(new QLabel(this)), row_(new QHBoxLayout), note_(new QLabel(this)) {
+  QFont bold = title_->font();
+  bold.setBold(true);
+  title_->setFont(bold);
+  title_->setTextFormat(Qt::PlainText);
+  note_->setWordWrap(true);
+  note_->setTextFormat(Qt::PlainText);
+  note_->setForegroundRole(QPalette::PlaceholderText);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 4, 0, 4);
+  column->addWidget(title_);
+  column->addLayout(row_);
+  column->addWidget(note_);
+  clear();
+}
+
+void AdviceCards::clear() {
+  advising_.forget();
+  drop_cards();
+  hide();
+}
+
+void AdviceCards::drop_cards() {
+  for (Card* card : cards_) {
+    card->hide();
+    card->deleteLater();  // one of them may be the one that asked for this
+  }
+  cards_.clear();
+}
+
+void AdviceCards::show_advice(const RunPointer& run, const Selection& selection) {
+  drop_cards();
+  title_->setText(QStringLiteral("What would save most of a step"));
+  note_->setText(QStringLiteral("Computing: the step is replayed with each change…"));
+  note_->show();
+  show();
+  advising_.start(
+      [run, selection]() -> std::shared_ptr<const Advisor> {
+        try {
+          return run->shared->advisor(run->trace, selection);
+        } catch (const Error&) {
+          return nullptr;  // nothing meets the selection
+        }
+      },
+      [this](const std::shared_ptr<const Advisor>& advisor) { show_cards(advisor.get()); });
+}
+
+void AdviceCards::show_cards(const Advisor* advisor) {
+  if (advisor == nullptr) {
+    note_->setText(QStringLiteral("Not computed here: the page Opportunities replays the run, or says why it cannot."));
+    return;
+  }
+  const Advice& advice = advisor->advice();
+  if (advice.is_refused()) {
+    note_->setText(QStringLiteral("Not known: %1").arg(QString::fromStdString(advice.abstained.front().reason)));
+    return;
+  }
+  const std::size_t shown = std::min(kMost, advice.cards.size());
+  for (std::size_t i = 0; i < shown; ++i)
+    add_card(advice.cards[i], advice.step_ns());
+  const std::size_t more = advice.cards.size() - shown;
+  note_->setText(shown == 0 ? QStringLiteral("No change was found that saves a noticeable part of the step.")
+                            : QStringLiteral("Each made alone. %1 more on the page Opportunities.").arg(more));
+  note_->setVisible(shown == 0 || more > 0);
+}
+
+void AdviceCards::add_card(const swinscope::Card& card, std::int64_t step_ns) {
+  auto* shown = new Card(this);
+  const QString change = QString::fromStdString(card.change.title);
+  shown->set_figure(change, share_text(card.likely_ns(), step_ns),
+                    QStringLiteral("%1, %2").arg(range_text(card.saving_ns.front(), card.saving_ns.back()),
+                                                 QString::fromUtf8(confidence_name(card.change.confidence).data())));
+  shown->setToolTip(change);
+  connect(shown, &Card::clicked, this, &AdviceCards::activated);
+  row_->addWidget(shown, 1);
+  cards_.push_back(shown);
+}
+
+QString AdviceCards::note() const { return note_->isHidden() ? QString() : note_->text(); }
+
+}  // namespace swinscope::gui
