@@ -50,6 +50,8 @@ enum class ActionId : std::uint8_t {
   kNextGap,
   kPreviousGap,
   kPinLane,
+  kFoldGroup,
+  kFoldAll,
   kAddBookmark,
   kRemoveBookmark,
   kClearSelection,

@@ -46,6 +46,8 @@ void TimelinePage::build_commands() {
       {kNextGap, [this] { go_to_gap(1); }},
       {kPreviousGap, [this] { go_to_gap(-1); }},
       {kPinLane, [this] { view_->toggle_pin(); }},
+      {kFoldGroup, [this] { view_->toggle_group_here(); }},
+      {kFoldAll, [this] { view_->toggle_all_groups(); }},
       {kAddBookmark, [this] { add_bookmark(); }},
       {kRemoveBookmark, [this] { remove_bookmark(); }},
       {kClearSelection, [this] { clear(); }},

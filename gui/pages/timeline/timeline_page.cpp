@@ -15,6 +15,7 @@
 #include "gui/core/event_details.h"
 #include "gui/core/filter.h"
 #include "gui/core/time_axis.h"
+#include "gui/pages/timeline/category_legend.h"
 #include "gui/pages/timeline/minimap_widget.h"
 #include "gui/pages/timeline/search_bar.h"
 #include "gui/pages/timeline/timeline_accessible.h"
@@ -35,6 +36,7 @@ TimelinePage::TimelinePage(QWidget* parent)
       view_(new TimelineView(this)),
       minimap_(new MinimapWidget(this)),
       search_(new SearchBar(this)),
+      legend_(new CategoryLegend(this)),
       details_(new TablePanel(QStringLiteral("Details of the selected event"), this)),
       area_summary_(new QLabel(QString::fromUtf8(kNoArea), this)),
       area_names_(new TablePanel(QStringLiteral("Events of the area by name"), this)),
@@ -58,6 +60,7 @@ void TimelinePage::build_layout() {
   column->addWidget(minimap_);
   column->addWidget(search_);
   column->addWidget(view_, 1);
+  column->addWidget(legend_);
   parts_->setCentralWidget(centre);
 
   details_->setObjectName(QStringLiteral("details"));
@@ -104,6 +107,9 @@ void TimelinePage::connect_parts() {
   connect(view_, &TimelineView::selection_changed, this, &TimelinePage::find_collective);
   connect(view_, &TimelineView::area_changed, this, &TimelinePage::count_area);
   connect(view_, &TimelineView::area_changed, this, &TimelinePage::show_details);  // a gap's are there no more
+  connect(view_, &TimelineView::layer_selected, this,
+          [this](const QString& path) { Q_EMIT said(QStringLiteral("layer %1").arg(path)); });
+  connect(minimap_, &MinimapWidget::window_requested, view_, &TimelineView::show_window);
   connect(minimap_, &MinimapWidget::centre_requested, this, [this](std::int64_t time_ns) {
     const std::int64_t half = view_->seen().length() / 2;
     view_->show_window({time_ns - half, time_ns + half});
@@ -134,6 +140,7 @@ void TimelinePage::set_session(const Session& session) {
   if (same_timeline) {  // only the analyses have come
     show_details();
     find_path();
+    find_layers();
     find_collective();
     return;
   }
@@ -142,9 +149,28 @@ void TimelinePage::set_session(const Session& session) {
   minimap_->set_timeline(timeline);
   minimap_->set_window(view_->seen());
   search_->set_timeline(timeline);
+  legend_->set_categories(timeline == nullptr ? std::vector<EventCategory>() : categories_of(timeline->names));
   if (!is_more && run_ != nullptr) bookmarks_.open(run_->path);
   find_path();
+  find_layers();
   forget_gap();
+}
+
+// Whatever is selected: operations are those of the whole trace.
+void TimelinePage::find_layers() {
+  finding_layers_.forget();
+  if (run_ == nullptr || run_->trace == nullptr || run_->timeline->preview) return;
+  finding_layers_.start(
+      [run = run_, selection = selection_]() -> std::shared_ptr<const LayerLanes> {
+        try {
+          const std::shared_ptr<const RunFacts> facts = run->shared->of(run->trace, selection);
+          auto layers = std::make_shared<LayerLanes>(layer_lanes(*run->trace, facts->operations(), *run->timeline));
+          return layers->timeline.lanes.empty() ? nullptr : layers;
+        } catch (const Error&) {  // nothing meets the selection
+          return nullptr;
+        }
+      },
+      [this](const std::shared_ptr<const LayerLanes>& layers) { view_->set_layers(layers); });
 }
 
 void TimelinePage::set_filter(const Filter& filter) {
@@ -271,7 +297,7 @@ void TimelinePage::show_area(const AreaStatistics& statistics, Interval window, 
 
 bool TimelinePage::is_settled() const {
   return counting_.is_idle() && filtering_.is_idle() && finding_path_.is_idle() && finding_collective_.is_idle() &&
-         finding_gap_.is_idle() && !search_->is_searching() && !minimap_->is_busy();
+         finding_gap_.is_idle() && finding_layers_.is_idle() && !search_->is_searching() && !minimap_->is_busy();
 }
 
 QByteArray TimelinePage::arrangement() const { return parts_->saveState(); }

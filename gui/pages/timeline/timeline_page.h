@@ -16,6 +16,7 @@ class QMainWindow;
 
 namespace swinscope::gui {
 
+class CategoryLegend;
 struct GapPlace;
 class MinimapWidget;
 class SearchBar;
@@ -46,6 +47,7 @@ class TimelinePage : public Page {
   TimelineView& view() { return *view_; }
   SearchBar& search() { return *search_; }
   MinimapWidget& minimap() { return *minimap_; }
+  CategoryLegend& legend() { return *legend_; }
   Bookmarks& bookmarks() { return bookmarks_; }
   // The value of a detail of the selected event; empty when it has none of that name.
   QString detail(const QString& what) const;
@@ -75,6 +77,7 @@ class TimelinePage : public Page {
   void zoom_to_steps(const Filter& filter);
   void toggle_path();
   void find_path();
+  void find_layers();
   void say_of_path(const QString& text);
   void find_collective();
   void go_to_gap(int by);
@@ -97,6 +100,7 @@ class TimelinePage : public Page {
   TimelineView* view_;
   MinimapWidget* minimap_;
   SearchBar* search_;
+  CategoryLegend* legend_;
   TablePanel* details_;
   QLabel* area_summary_;
   TablePanel* area_names_;
@@ -107,6 +111,7 @@ class TimelinePage : public Page {
   Background finding_path_;
   Background finding_collective_;
   Background finding_gap_;
+  Background finding_layers_;
 };
 
 }  // namespace swinscope::gui

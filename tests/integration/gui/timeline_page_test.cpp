@@ -1,0 +1,134 @@
+// What a user does on the timeline beyond looking at it: folding lanes, spanning areas and windows, going from call to
+// call.
+#include <QLineEdit>
+
+#include <gmock/gmock.h>
+
+#include "analyzer/base/text.h"
+#include "gui/pages/timeline/category_legend.h"
+#include "gui/pages/timeline/minimap_widget.h"
+#include "tests/integration/gui/support.h"
+
+namespace swinscope::tests {
+namespace {
+
+using gui::ActionId;
+using gui::LaneRow;
+using testing::HasSubstr;
+
+class TimelinePageTest : public WindowTest {
+ protected:
+  void open_timeline(const std::filesystem::path& path) {
+    open(path);
+    ASSERT_NE(window_.run(), nullptr) << banner();
+    window_.show_page(QStringLiteral("timeline"));
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_));
+    view().setFocus();
+  }
+  std::filesystem::path data() const { return recording().parent_path(); }
+  std::filesystem::path two_gpus() const { return data() / "swinscope_swin_large_weak_2gpu" / "gpus2" / "tracing"; }
+  // The first row of that label.
+  const LaneRow* row(const QString& label) {
+    for (const LaneRow& row : view().rows().scrolled)
+      if (row.label == label) return &row;
+    return nullptr;
+  }
+  void click_name(const LaneRow& row) {
+    QTest::mouseClick(view().viewport(), Qt::LeftButton, {}, QPoint(30, view().row_rect(row).center().y()));
+  }
+  void drag(QWidget* widget, QPoint from, QPoint to) {
+    QTest::mousePress(widget, Qt::LeftButton, {}, from);
+    QTest::mouseMove(widget, (from + to) / 2);
+    QTest::mouseMove(widget, to);
+    QTest::mouseRelease(widget, Qt::LeftButton, {}, to);
+    settle();
+  }
+};
+
+// 24 streams of graphs are one row; a click shows them, another takes them back.
+TEST_F(TimelinePageTest, GraphStreamsAreOneRowUntilTheyAreWanted) {
+  open_timeline(two_gpus());
+  const std::size_t lanes = view().rows().lanes().size();
+  const std::size_t rows = view().rows().scrolled.size();
+  ASSERT_NE(row(QStringLiteral("24 graph streams")), nullptr);
+  EXPECT_EQ(row(QStringLiteral("24 graph streams"))->lanes.size(), 24U);
+  click_name(*row(QStringLiteral("24 graph streams")));
+  EXPECT_EQ(view().rows().scrolled.size(), rows + 24);
+  EXPECT_EQ(view().rows().lanes().size(), lanes);
+  click_name(*row(QStringLiteral("24 graph streams")));
+  EXPECT_EQ(view().rows().scrolled.size(), rows);
+
+  // By keyboard: the group of the selected event, here the GPU.
+  press(Qt::Key_Period);
+  press(Qt::Key_E);
+  EXPECT_LT(view().rows().scrolled.size(), rows);
+  EXPECT_FALSE(view().event_rect(*view().selection()).isEmpty());  // it is still to be seen
+  press(Qt::Key_E, Qt::ShiftModifier);                             // all unfolded
+  EXPECT_EQ(row(QStringLiteral("24 graph streams"))->lanes.size(), 0U);
+  press(Qt::Key_E, Qt::ShiftModifier);
+  EXPECT_LT(view().rows().scrolled.size(), 12U);
+}
+
+TEST_F(TimelinePageTest, OpensWithTheMedianStepAndItsLayersOnTheGpu) {
+  open_timeline(two_gpus());
+  EXPECT_NEAR(static_cast<double>(view().seen().length()),
+              static_cast<double>(gui::opening_window(*view().timeline()).length()),
+              0.03 * static_cast<double>(view().seen().length()));
+  ASSERT_NE(view().layers(), nullptr);
+  const LaneRow* phase = row(QStringLiteral("phase"));
+  ASSERT_NE(phase, nullptr);
+  // A click on a layer selects its time on the device, and that only.
+  const int x = static_cast<int>(view().x_of(view().seen().begin_ns + view().seen().length() / 2));
+  QTest::mouseClick(view().viewport(), Qt::LeftButton, {}, QPoint(x, view().row_rect(*phase).center().y()));
+  settle();
+  ASSERT_TRUE(view().area().has_value());
+  for (const LaneId lane : view().area()->lanes)
+    EXPECT_TRUE(is_gpu(view().timeline()->lanes[lane].key.kind));
+  EXPECT_FALSE(timeline().legend().categories().empty());
+  EXPECT_THAT(timeline().legend().accessibleDescription().toStdString(), HasSubstr("attention"));
+}
+
+TEST_F(TimelinePageTest, ADragInTheRulerIsOverAllLanes) {
+  open_timeline(recording());
+  const QRect lanes = view().lanes_rect();
+  drag(view().viewport(), {lanes.left() + 100, 8}, {lanes.left() + 300, 8});
+  ASSERT_TRUE(view().area().has_value());
+  EXPECT_EQ(view().area()->lanes, view().rows().lanes());
+  EXPECT_EQ(view().area()->window.begin_ns, view().time_at(lanes.left() + 100));
+}
+
+TEST_F(TimelinePageTest, ADragInTheMinimapShowsThatPart) {
+  open_timeline(recording());
+  press(Qt::Key_0);
+  gui::MinimapWidget& map = timeline().minimap();
+  const Interval span = view().timeline()->span();
+  const auto time = [&](int x) { return span.begin_ns + span.length() * x / map.width(); };
+  const auto near = [&](std::int64_t a, std::int64_t b) { return std::abs(a - b) < span.length() / 50; };
+  drag(&map, {100, 20}, {300, 20});
+  EXPECT_TRUE(near(view().seen().begin_ns, time(100)));
+  EXPECT_TRUE(near(view().seen().end_ns, time(300)));
+  drag(&map, {200, 20}, {400, 20});  // the window itself
+  EXPECT_TRUE(near(view().seen().begin_ns, time(300)));
+  EXPECT_TRUE(near(view().seen().end_ns, time(500)));
+}
+
+TEST_F(TimelinePageTest, PinsAndFoldsStayWhenTheRunIsLoadedAgain) {
+  open_timeline(copy_of_recording());
+  press(Qt::Key_Period);
+  press(Qt::Key_P);
+  const std::size_t rows = view().rows().scrolled.size();
+  press(Qt::Key_E);
+  const std::size_t folded = view().rows().scrolled.size();
+  EXPECT_LT(folded, rows);
+  window_.perform(ActionId::kReload);
+  settle();
+  EXPECT_EQ(view().rows().pinned.size(), 1U);
+  EXPECT_EQ(view().rows().scrolled.size(), folded);
+  // The edge of the names can be moved.
+  const int width = view().header_width();
+  drag(view().viewport(), {width, 100}, {width + 80, 100});
+  EXPECT_EQ(view().header_width(), width + 80);
+}
+
+}  // namespace
+}  // namespace swinscope::tests
