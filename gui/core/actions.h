@@ -52,11 +52,13 @@ enum class ActionId : std::uint8_t {
   kPinLane,
   kFoldGroup,
   kFoldAll,
+  kGoToTime,
   kAddBookmark,
   kRemoveBookmark,
   kClearSelection,
   kNextOccurrence,
   kPreviousOccurrence,
+  kLongestOccurrence,
   kPalette,
   kHelp,
   kAbout,
@@ -66,7 +68,7 @@ enum class ActionMenu : std::uint8_t { kFile, kView, kTimeline, kKernels, kHelp 
 inline constexpr std::array kMenus = {ActionMenu::kFile, ActionMenu::kView, ActionMenu::kTimeline, ActionMenu::kKernels,
                                       ActionMenu::kHelp};
 // Where its shortcut works: single letters must not be taken from whoever types.
-enum class ActionContext : std::uint8_t { kWindow, kTimeline, kKernels };  // kKernels: pages of tables
+enum class ActionContext : std::uint8_t { kWindow, kTimeline, kKernels };  // kKernels: every page
 
 struct ActionInfo {
   ActionId id;

@@ -30,7 +30,24 @@ std::vector<Call> kernel_calls(const Trace& trace, const RunScope& scope, const 
 // as its range.
 std::vector<Call> calls_of(const std::vector<LayerCall>& calls);
 
-// Their durations in equal bins from the shortest to the longest.
+// Bins from the shortest to the longest call: equal ones, or where the longest is many times the shortest, equal ones
+// of the logarithm.
+class DurationBins {
+ public:
+  explicit DurationBins(const std::vector<Call>& calls);
+  const std::vector<std::size_t>& counts() const { return counts_; }  // empty without calls
+  std::size_t bin_of(std::int64_t duration_ns) const;
+  double edge_ns(std::size_t edge) const;  // one more than bins
+  bool is_logarithmic() const { return is_logarithmic_; }
+
+ private:
+  std::vector<std::size_t> counts_;
+  double low_ns_ = 0;
+  double width_ = 1;
+  bool is_logarithmic_ = false;
+};
+
+// Their durations in these bins.
 Chart duration_histogram(const std::vector<Call>& calls, const std::string& title);
 
 // A box for each rank of the trace: its shortest, median and longest call, and the quartiles between.

@@ -260,6 +260,7 @@ QVariant LayerTreeModel::data(const QModelIndex& index, int role) const {
   const Cell cell = cell_of(node, static_cast<Column>(index.column()));
   const Unit unit = column_info(index.column()).unit;
   if (role == Qt::DisplayRole || role == Qt::AccessibleTextRole) return QString::fromStdString(format_cell(cell, unit));
+  if (role == kSortRole) return value_of(cell);
   if (role == Qt::ToolTipRole) {
     const Layer layer = layer_of(index);
     return layer.phase.isEmpty() ? layer.path : layer.path + QStringLiteral(", ") + layer.phase;
@@ -290,6 +291,20 @@ LayerTreeModel::Layer LayerTreeModel::layer_of(const QModelIndex& index) const {
     }
   }
   return layer;
+}
+
+Table LayerTreeModel::rows_of(const QModelIndexList& indexes) const {
+  Table table{"layers", "Layers", {}, {}};
+  for (const ColumnInfo& column : kLayerColumns)
+    table.columns.push_back({column.title, column.title, column.unit});
+  for (const QModelIndex& index : indexes) {
+    const Layer layer = layer_of(index);
+    std::vector<Cell>& row = table.rows.emplace_back();
+    for (int i = 0; i < kColumns; ++i)
+      row.push_back(cell_of(node_at(index), static_cast<Column>(i)));
+    row.front() = (layer.phase.isEmpty() ? layer.path : layer.path + QStringLiteral(", ") + layer.phase).toStdString();
+  }
+  return table;
 }
 
 QModelIndex LayerTreeModel::find(const Layer& layer) const {

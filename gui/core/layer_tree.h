@@ -55,6 +55,8 @@ class LayerTreeModel : public QAbstractItemModel {
     bool operator==(const Layer&) const = default;
   };
   Layer layer_of(const QModelIndex& index) const;
+  // Nodes as rows of a table, in all columns; names are paths.
+  Table rows_of(const QModelIndexList& indexes) const;
   // The node of a layer; invalid when there is none.
   QModelIndex find(const Layer& layer) const;
 

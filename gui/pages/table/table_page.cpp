@@ -1,9 +1,12 @@
 #include "gui/pages/table/table_page.h"
 
+#include <QClipboard>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QGuiApplication>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMenu>
 #include <QSplitter>
 #include <QTreeWidget>
 #include <QTreeWidgetItemIterator>
@@ -66,6 +69,10 @@ TablePage::TablePage(const Analysis& analysis, RowsLook look, QWidget* parent)
   }
   connect(calls_, &CallsPanel::call_requested, this, &TablePage::call_requested);
   connect(calls_, &CallsPanel::changed, this, &TablePage::changed);
+  rows().setContextMenuPolicy(Qt::CustomContextMenu);
+  connect(&rows(), &QWidget::customContextMenuRequested, this, [this](QPoint place) {
+    show_menu(static_cast<QAbstractScrollArea&>(rows()).viewport()->mapToGlobal(place));
+  });
   build_layout();
   count();
 }
@@ -145,6 +152,7 @@ void TablePage::set_filter(const Filter& filter) {
 
 // The page with one analysis has nothing to choose.
 void TablePage::present(const Evidence& evidence) {
+  if (!evidence.called.isEmpty()) select_called({evidence.called.toStdString(), {}});
   auto* list = findChild<QTreeWidget*>(QStringLiteral("analyses"));
   const auto found = std::ranges::find(analyses(), evidence.analysis.toStdString(), &Analysis::key);
   if (list == nullptr || found == analyses().end()) return;
@@ -152,6 +160,40 @@ void TablePage::present(const Evidence& evidence) {
     const QVariant index = (*item)->data(0, Qt::UserRole);
     if (index.isValid() && index.toLongLong() == found - analyses().begin()) list->setCurrentItem(*item);
   }
+}
+
+// Its row, or the one that it gets when the rows are there.
+void TablePage::select_called(const Called& called) {
+  selected_ = called;
+  if (counted_.table.rows.empty()) return;
+  if (table_ != nullptr) {
+    if (const int row = find_row(kind(), counted_.table, called); row >= 0) table_->select_row(row);
+  } else {
+    tree_->select(called);
+  }
+}
+
+void TablePage::show_menu(QPoint place) {
+  if (counted_.table.rows.empty()) return;
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  menu->setObjectName(QStringLiteral("rows_menu"));
+  const QString name = QString::fromStdString(selected_.name);
+  if (kind().calls != nullptr && !name.isEmpty()) {
+    for (QAction* action : actions()) {
+      if (action->objectName().startsWith(QLatin1String("kernels."))) menu->addAction(action);
+    }
+    menu->addAction(QStringLiteral("&Only rows with this name"), this, [this, name] { Q_EMIT name_requested(name); });
+    menu->addAction(QStringLiteral("&Search in the timeline"), this, [this, name] {
+      Q_EMIT evidence_requested({{}, QStringLiteral("timeline"), {}, name, {}});
+    });
+    menu->addSeparator();
+    menu->addAction(QStringLiteral("Copy &name"), this, [name] { QGuiApplication::clipboard()->setText(name); });
+  }
+  menu->addAction(QStringLiteral("&Copy rows"), this, [this] { table_ != nullptr ? table_->copy() : tree_->copy(); });
+  menu->addAction(QStringLiteral("Copy &all rows"), this,
+                  [this] { table_ != nullptr ? table_->copy_all() : tree_->copy_all(); });
+  menu->popup(place);
 }
 
 void TablePage::set_unfinished() {
@@ -225,7 +267,7 @@ void TablePage::show_calls(const std::optional<Called>& called) {
 
 bool TablePage::has(ActionId action) const {
   return action == ActionId::kNextOccurrence || action == ActionId::kPreviousOccurrence ||
-         action == ActionId::kExportTable;
+         action == ActionId::kLongestOccurrence || action == ActionId::kExportTable;
 }
 
 bool TablePage::can_perform(ActionId action) const {
@@ -234,6 +276,7 @@ bool TablePage::can_perform(ActionId action) const {
 
 void TablePage::perform(ActionId action) {
   if (action == ActionId::kExportTable) return choose_file();
+  if (action == ActionId::kLongestOccurrence) return calls_->step_by_length();
   calls_->step(action == ActionId::kNextOccurrence);
 }
 

@@ -73,6 +73,8 @@ class TablePage : public Page {
   void show_calls(const std::optional<Called>& called);
   Table shown_table() const;
   void choose_file();
+  void select_called(const Called& called);
+  void show_menu(QPoint place);  // of the selected row, on the screen
 
   const Analysis* analysis_;
   const RowsLook look_;

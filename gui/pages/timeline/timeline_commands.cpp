@@ -1,9 +1,11 @@
 // What the actions do on the timeline page.
 #include <QDockWidget>
+#include <QInputDialog>
 #include <QListWidget>
 #include <QSignalBlocker>
 #include <algorithm>
 
+#include "gui/core/occurrences.h"
 #include "gui/core/time_axis.h"
 #include "gui/pages/timeline/minimap_widget.h"
 #include "gui/pages/timeline/search_bar.h"
@@ -46,6 +48,10 @@ void TimelinePage::build_commands() {
       {kNextGap, [this] { go_to_gap(1); }},
       {kPreviousGap, [this] { go_to_gap(-1); }},
       {kPinLane, [this] { view_->toggle_pin(); }},
+      {kNextOccurrence, [this] { go_to_occurrence(Occurrence::kNext); }},
+      {kPreviousOccurrence, [this] { go_to_occurrence(Occurrence::kPrevious); }},
+      {kLongestOccurrence, [this] { go_to_occurrence(Occurrence::kLongest); }},
+      {kGoToTime, [this] { go_to_time(); }},
       {kFoldGroup, [this] { view_->toggle_group_here(); }},
       {kFoldAll, [this] { view_->toggle_all_groups(); }},
       {kAddBookmark, [this] { add_bookmark(); }},
@@ -69,6 +75,9 @@ bool TimelinePage::can_perform(ActionId action) const {
       return !view_->links().empty();
     case ActionId::kPinLane:
     case ActionId::kSelectArea:
+    case ActionId::kNextOccurrence:
+    case ActionId::kPreviousOccurrence:
+    case ActionId::kLongestOccurrence:
       return view_->selection().has_value();
     case ActionId::kRemoveBookmark:
       return bookmark_list_->currentRow() >= 0;
@@ -84,6 +93,22 @@ void TimelinePage::go_to_hit(bool forward) {
   const auto hit = view_->selection() ? next_hit(*run_->timeline, result, *view_->selection(), forward, lanes)
                                       : first_hit(*run_->timeline, result, view_->seen().begin_ns, lanes);
   if (hit) view_->select(*hit);
+}
+
+void TimelinePage::go_to_time() {
+  if (run_ == nullptr) return;
+  auto* dialog = new QInputDialog(this);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setWindowTitle(QStringLiteral("Go to time"));
+  dialog->setLabelText(QStringLiteral("Time in the ruler, or from … to …: 1.25 s, 480 ms, 1.25 s to 1.3 s"));
+  connect(dialog, &QInputDialog::textValueSelected, this, [this](const QString& text) {
+    const std::optional<Interval> wanted = parse_times(text);
+    if (!wanted) return Q_EMIT said(QStringLiteral("“%1” is not a time like 1.25 s or 480 ms").arg(text));
+    const std::int64_t origin = run_->timeline->span().begin_ns;
+    const std::int64_t half = wanted->length() > 0 ? 0 : view_->seen().length() / 2;
+    view_->show_window({origin + wanted->begin_ns - half, origin + wanted->end_ns + half});
+  });
+  dialog->open();
 }
 
 void TimelinePage::close_search() {

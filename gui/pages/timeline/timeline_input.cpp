@@ -1,5 +1,6 @@
 // The mouse on the timeline: click selects, dragging makes an area, with Shift it pans; the wheel scrolls lanes, with
 // Ctrl it zooms where the mouse is, with Shift it pans.
+#include <QContextMenuEvent>
 #include <QHelpEvent>
 #include <QMouseEvent>
 #include <QScrollBar>
@@ -131,6 +132,21 @@ void TimelineView::select_layer(TimelineEventId id) {
 
 void TimelineView::mouseDoubleClickEvent(QMouseEvent* event) {
   if (event->button() == Qt::LeftButton && event_at(event->pos())) zoom_to_selection();
+}
+
+void TimelineView::contextMenuEvent(QContextMenuEvent* event) {
+  if (event->reason() == QContextMenuEvent::Mouse) {
+    if (const auto hit = event_at(event->pos())) {
+      select(*hit);
+    } else if (event->pos().x() >= header_width()) {
+      clear_selection();
+    }
+    Q_EMIT menu_requested(event->globalPos());
+    return;
+  }
+  QPoint place = viewport()->rect().center();
+  if (selection_) place = event_rect(*selection_).intersected(QRectF(lanes_rect())).center().toPoint();
+  Q_EMIT menu_requested(viewport()->mapToGlobal(place));
 }
 
 QString TimelineView::header_tip(int y) const {

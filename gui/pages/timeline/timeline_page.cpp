@@ -106,6 +106,7 @@ void TimelinePage::connect_parts() {
   connect(view_, &TimelineView::selection_changed, this, &TimelinePage::show_details);
   connect(view_, &TimelineView::selection_changed, this, &TimelinePage::find_collective);
   connect(view_, &TimelineView::area_changed, this, &TimelinePage::count_area);
+  connect(view_, &TimelineView::menu_requested, this, &TimelinePage::show_menu);
   connect(view_, &TimelineView::area_changed, this, &TimelinePage::show_details);  // a gap's are there no more
   connect(view_, &TimelineView::layer_selected, this,
           [this](const QString& path) { Q_EMIT said(QStringLiteral("layer %1").arg(path)); });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <map>
 
 #include "gui/core/area_statistics.h"
@@ -13,11 +14,13 @@ class QDockWidget;
 class QLabel;
 class QListWidget;
 class QMainWindow;
+class QMenu;
 
 namespace swinscope::gui {
 
 class CategoryLegend;
 struct GapPlace;
+enum class Occurrence : std::uint8_t;
 class MinimapWidget;
 class SearchBar;
 class TablePanel;
@@ -69,6 +72,11 @@ class TimelinePage : public Page {
   void show_area(const AreaStatistics& statistics, Interval window, const std::vector<LaneId>& lanes);
   void highlight();
   void go_to_hit(bool forward);
+  void go_to_occurrence(Occurrence which);
+  void go_to_time();
+  void add_actions(QMenu& menu, std::initializer_list<ActionId> ids);
+  void add_event_items(QMenu& menu, TimelineEventId id);
+  void show_menu(QPoint place);
   void close_search();
   void add_bookmark();
   void remove_bookmark();
@@ -94,8 +102,9 @@ class TimelinePage : public Page {
   bool is_path_on_ = false;
   bool goes_to_hit_ = false;  // when the search is done
   QString path_text_;
-  std::optional<std::size_t> gap_;  // the one that was shown last: so many are longer
-  std::size_t gaps_ = 0;            // that there were then
+  std::optional<TimelineEventId> longest_;  // the call that was gone to by its length
+  std::optional<std::size_t> gap_;          // the one that was shown last: so many are longer
+  std::size_t gaps_ = 0;                    // that there were then
 
   TimelineView* view_;
   MinimapWidget* minimap_;

@@ -110,6 +110,7 @@ class TimelineView : public QAbstractScrollArea {
   void selection_changed();
   void area_changed();
   void lanes_changed();
+  void menu_requested(QPoint place);  // on the screen; what is there is selected
   void layer_selected(const QString& path);
 
  protected:
@@ -122,6 +123,7 @@ class TimelineView : public QAbstractScrollArea {
   void mouseMoveEvent(QMouseEvent* event) override;
   void mouseReleaseEvent(QMouseEvent* event) override;
   void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
 
  private:
   friend class TimelinePainter;

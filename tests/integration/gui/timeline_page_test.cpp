@@ -1,12 +1,18 @@
 // What a user does on the timeline beyond looking at it: folding lanes, spanning areas and windows, going from call to
 // call.
-#include <QLineEdit>
+#include <QClipboard>
+#include <QContextMenuEvent>
+#include <QGuiApplication>
+#include <QInputDialog>
+#include <QMenu>
 
 #include <gmock/gmock.h>
 
 #include "analyzer/base/text.h"
 #include "gui/pages/timeline/category_legend.h"
 #include "gui/pages/timeline/minimap_widget.h"
+#include "gui/widgets/calls_panel.h"
+#include "gui/widgets/chart_widget.h"
 #include "tests/integration/gui/support.h"
 
 namespace swinscope::tests {
@@ -128,6 +134,119 @@ TEST_F(TimelinePageTest, PinsAndFoldsStayWhenTheRunIsLoadedAgain) {
   const int width = view().header_width();
   drag(view().viewport(), {width, 100}, {width + 80, 100});
   EXPECT_EQ(view().header_width(), width + 80);
+}
+
+// Clicks and keys: one each.
+TEST_F(TimelinePageTest, NextAndLongestCallOfAKernelAreOneKeyEach) {
+  open_timeline(recording());
+  timeline().search().set_text(QStringLiteral("upsample_bilinear2d_backward_out_frame"));
+  settle();
+  press(Qt::Key_Return);
+  ASSERT_TRUE(view().selection().has_value());
+  const TimelineEventId first = *view().selection();
+  press(Qt::Key_N);
+  EXPECT_GT(view().timeline()->event(*view().selection()).start_ns, view().timeline()->event(first).start_ns);
+  EXPECT_EQ(view().timeline()->event(*view().selection()).name, view().timeline()->event(first).name);
+  press(Qt::Key_N, Qt::ShiftModifier);
+  EXPECT_EQ(*view().selection(), first);
+  press(Qt::Key_L);
+  const std::int64_t longest = view().timeline()->event(*view().selection()).duration_ns;
+  EXPECT_EQ(format_duration(longest), "55.17 ms");  // as the page Kernels says
+  press(Qt::Key_L);
+  EXPECT_LE(view().timeline()->event(*view().selection()).duration_ns, longest);
+  EXPECT_GT(view().timeline()->event(*view().selection()).duration_ns, longest / 2);
+
+  // The same on a page without calls of its own.
+  window_.show_page(QStringLiteral("overview"));
+  ASSERT_TRUE(window_.can_perform(ActionId::kNextOccurrence));
+  QTest::keyClick(window_.focusWidget(), Qt::Key_N);
+  EXPECT_EQ(window_.page_id(), QStringLiteral("timeline"));
+}
+
+TEST_F(TimelinePageTest, TheMenuOfAnEventLeadsToAllCalls) {
+  open_timeline(recording());
+  timeline().search().set_text(QStringLiteral("upsample_bilinear2d_out_frame"));
+  settle();
+  press(Qt::Key_Return);
+  const QString name = QString::fromStdString(std::string(view().timeline()->name(*view().selection())));
+  QContextMenuEvent event(QContextMenuEvent::Keyboard, {}, {});
+  const auto choose = [&](const QString& text) {
+    QCoreApplication::sendEvent(view().viewport(), &event);
+    auto* menu = window_.findChild<QMenu*>(QStringLiteral("timeline_menu"));
+    ASSERT_NE(menu, nullptr);
+    QStringList texts;
+    for (QAction* action : menu->actions()) {
+      texts << gui::plain_text(action->text());
+      if (texts.back() == text) action->trigger();
+    }
+    EXPECT_TRUE(texts.contains(text)) << texts.join(QLatin1Char('\n')).toStdString();
+    for (const char* other : {"Next occurrence", "Longest occurrence", "Zoom to selection", "Add bookmark"})
+      EXPECT_TRUE(texts.contains(QLatin1String(other))) << other;
+    menu->close();
+    QCoreApplication::sendPostedEvents(menu, QEvent::DeferredDelete);
+  };
+  choose(QStringLiteral("Copy name"));
+  EXPECT_EQ(QGuiApplication::clipboard()->text(), name);
+  choose(QStringLiteral("All calls of this kernel"));
+  settle();
+  EXPECT_EQ(window_.page_id(), QStringLiteral("kernels"));
+  EXPECT_THAT(kernels().calls().summary().toStdString(), HasSubstr(name.left(300).toStdString()));
+  EXPECT_EQ(kernels().calls().calls().size(), 36U);
+  EXPECT_EQ(window_.filter().filter(), gui::Filter());
+  window_.show_page(QStringLiteral("timeline"));
+  choose(QStringLiteral("Only events of this name"));
+  EXPECT_EQ(window_.filter().filter().name, name);
+}
+
+TEST_F(TimelinePageTest, ABarOfTheHistogramAndTheLongestButtonLeadToCalls) {
+  open_timeline(recording());
+  window_.show_page(QStringLiteral("kernels"));
+  settle();
+  gui::ChartWidget& histogram = kernels().calls().histogram();
+  EXPECT_THAT(histogram.chart().x_title, HasSubstr("logarithmic"));
+  const int last = static_cast<int>(histogram.chart().series[0].values.size()) - 1;
+  Q_EMIT histogram.category_activated(last, 0);
+  EXPECT_EQ(window_.page_id(), QStringLiteral("timeline"));
+  EXPECT_GT(view().timeline()->event(*view().selection()).duration_ns, 40'000'000);
+  window_.show_page(QStringLiteral("kernels"));
+  QTest::keyClick(&kernels().table(), Qt::Key_L);
+  EXPECT_EQ(format_duration(view().timeline()->event(*view().selection()).duration_ns), "55.17 ms");
+}
+
+// The rows' menu, by the right button or the menu key.
+TEST_F(TimelinePageTest, RowsHaveAMenu) {
+  open_timeline(recording());
+  window_.show_page(QStringLiteral("kernels"));
+  settle();
+  Q_EMIT kernels().table().customContextMenuRequested({20, 20});
+  auto* menu = window_.findChild<QMenu*>(QStringLiteral("rows_menu"));
+  ASSERT_NE(menu, nullptr);
+  QStringList texts;
+  for (QAction* action : menu->actions()) {
+    texts << gui::plain_text(action->text());
+    if (texts.back() == QLatin1String("Copy rows")) action->trigger();
+  }
+  EXPECT_TRUE(texts.contains(QStringLiteral("Next occurrence")));
+  EXPECT_TRUE(texts.contains(QStringLiteral("Search in the timeline")));
+  // With titles, and one unit a column.
+  const QStringList lines = QGuiApplication::clipboard()->text().split(QLatin1Char('\n'));
+  ASSERT_EQ(lines.size(), 2);
+  EXPECT_TRUE(lines[0].contains(QStringLiteral("\ttotal (ms)\t")));
+  EXPECT_TRUE(lines[1].contains(QStringLiteral("\t196.4")));
+  EXPECT_FALSE(lines[1].contains(QStringLiteral(" ms")));
+  menu->close();
+}
+
+TEST_F(TimelinePageTest, GoesToATime) {
+  open_timeline(recording());
+  press(Qt::Key_T);
+  auto* dialog = window_.findChild<QInputDialog*>();
+  ASSERT_NE(dialog, nullptr);
+  dialog->setTextValue(QStringLiteral("100 ms to 0.2 s"));
+  dialog->accept();
+  const std::int64_t origin = view().timeline()->span().begin_ns;
+  EXPECT_NEAR(static_cast<double>(view().seen().begin_ns - origin), 100e6, 3e6);
+  EXPECT_NEAR(static_cast<double>(view().seen().end_ns - origin), 200e6, 3e6);
 }
 
 }  // namespace

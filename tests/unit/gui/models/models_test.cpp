@@ -5,6 +5,7 @@
 
 #include "gui/core/actions.h"
 #include "gui/core/calls.h"
+#include "gui/core/copied_rows.h"
 #include "gui/core/lane_rows.h"
 #include "gui/core/layer_tree.h"
 #include "gui/core/table_model.h"
@@ -286,6 +287,53 @@ TEST(LaneRows, EndWithWhatWasSampled) {
   // The values can be folded away.
   const GroupKey sampled = *all.scrolled[2].group;
   EXPECT_EQ(arrange_lanes(timeline, groups, nullptr, {{}, {}, {sampled}}).scrolled.size(), 6U);
+}
+
+// 1 us, 10 us, 100 us and 9 others of 1 us: two decades and the nanosecond behind the longest make 12 bins.
+TEST(Histogram, IsLogarithmicWhereTheLongestIsManyTimesTheShortest) {
+  std::vector<Call> calls(10, {0, LaneKind::kKernels, 0, 0, 1'000});
+  for (const std::int64_t ns : {10'000, 100'000})
+    calls.push_back({0, LaneKind::kKernels, 0, 0, ns});
+  const DurationBins bins(calls);
+  EXPECT_TRUE(bins.is_logarithmic());
+  ASSERT_EQ(bins.counts().size(), 12U);
+  EXPECT_EQ(bins.counts()[0], 10U);
+  EXPECT_EQ(bins.counts()[5], 1U);  // 10 us is just below the middle of the logarithm
+  EXPECT_EQ(bins.counts()[11], 1U);
+  EXPECT_EQ(bins.bin_of(100'000), 11U);
+  EXPECT_NEAR(bins.edge_ns(0), 1'000, 0.01);
+  EXPECT_NEAR(bins.edge_ns(12), 100'001, 0.01);
+  const Chart chart = duration_histogram(calls, "t");
+  EXPECT_EQ(chart.categories.front(), "1.000 us");
+  EXPECT_EQ(chart.categories.back(), "100.0 us");
+  EXPECT_FALSE(DurationBins({{0, LaneKind::kKernels, 0, 0, 5}, {0, LaneKind::kKernels, 0, 0, 90}}).is_logarithmic());
+}
+
+TEST(CopiedRows, HaveTitlesAndOneUnitAColumn) {
+  const Table table{"t",
+                    "t",
+                    {{"name", "name"},
+                     {"ns", "total", Unit::kDuration},
+                     {"bytes", "size", Unit::kBytes},
+                     {"share", "of busy", Unit::kPercent},
+                     {"calls", "calls", Unit::kCount}},
+                    {{std::string("a"), std::int64_t{30'950'000}, std::int64_t{1 << 21}, 12.5, std::int64_t{1'234}},
+                     {std::string("b"), std::int64_t{651'400}, std::int64_t{1 << 19}, 0.25, Cell()}}};
+  const std::vector<std::size_t> columns{0, 1, 2, 3, 4};
+  const std::vector<std::size_t> rows{0, 1};
+  EXPECT_EQ(copied_rows(table, columns, rows), QStringLiteral("name\ttotal (ms)\tsize (MiB)\tof busy (%)\tcalls\n"
+                                                              "a\t30.95\t2\t12.5\t1,234\n"
+                                                              "b\t0.6514\t0.5\t0.25\t-"));
+}
+
+TEST(TimeAxis, ReadsTimesAsPeopleWriteThem) {
+  EXPECT_EQ(parse_times(QStringLiteral("1.25 s")), (Interval{1'250'000'000, 1'250'000'000}));
+  EXPECT_EQ(parse_times(QStringLiteral("704.123 456 ms")), (Interval{704'123'456, 704'123'456}));
+  EXPECT_EQ(parse_times(QStringLiteral("-3us")), (Interval{-3'000, -3'000}));
+  EXPECT_EQ(parse_times(QStringLiteral("100 to 200 ms")), (Interval{100'000'000, 200'000'000}));
+  EXPECT_EQ(parse_times(QStringLiteral("100 ms to 0.2 s")), (Interval{100'000'000, 200'000'000}));
+  for (const char* text : {"", "soon", "5", "1.2.3 s", "2 s to 1 s", "5 min"})
+    EXPECT_FALSE(parse_times(QString::fromUtf8(text)).has_value()) << text;
 }
 
 TEST(Histogram, CountsEveryCallOnce) {
