@@ -7,10 +7,10 @@
 #include "analyzer/base/text.h"
 #include "analyzer/trace/kernel_names.h"
 #include "gui/core/occurrences.h"
+#include "gui/pages/timeline/details_panel.h"
 #include "gui/pages/timeline/search_bar.h"
 #include "gui/pages/timeline/timeline_page.h"
 #include "gui/pages/timeline/timeline_view.h"
-#include "gui/widgets/table_panel.h"
 
 namespace swinscope::gui {
 namespace {

@@ -1,31 +1,33 @@
 #include "gui/pages/timeline/timeline_page.h"
 
 #include <QDockWidget>
-#include <QHeaderView>
-#include <QLabel>
 #include <QListWidget>
 #include <QMainWindow>
-#include <QTabWidget>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "analyzer/base/text.h"
-#include "gui/core/area_tables.h"
 #include "gui/core/event_details.h"
+#include "gui/core/event_facts.h"
+#include "gui/core/event_order.h"
 #include "gui/core/filter.h"
 #include "gui/core/time_axis.h"
+#include "gui/pages/timeline/area_panel.h"
+#include "gui/pages/timeline/call_histogram.h"
 #include "gui/pages/timeline/category_legend.h"
+#include "gui/pages/timeline/details_panel.h"
 #include "gui/pages/timeline/minimap_widget.h"
 #include "gui/pages/timeline/search_bar.h"
 #include "gui/pages/timeline/timeline_accessible.h"
 #include "gui/pages/timeline/timeline_view.h"
-#include "gui/widgets/table_panel.h"
 
 namespace swinscope::gui {
 namespace {
 
-constexpr const char* kNoArea = "Drag over the timeline to select an area, or select an event and press R.";
+// Of the arrangement of docks that is kept between two starts; another one is as good as none.
+constexpr int kArrangement = 1;
 
 }  // namespace
 
@@ -37,10 +39,9 @@ TimelinePage::TimelinePage(QWidget* parent)
       minimap_(new MinimapWidget(this)),
       search_(new SearchBar(this)),
       legend_(new CategoryLegend(this)),
-      details_(new TablePanel(QStringLiteral("Details of the selected event"), this)),
-      area_summary_(new QLabel(QString::fromUtf8(kNoArea), this)),
-      area_names_(new TablePanel(QStringLiteral("Events of the area by name"), this)),
-      area_lanes_(new TablePanel(QStringLiteral("Lanes of the area"), this)),
+      details_(new DetailsPanel(this)),
+      call_histogram_(new CallHistogram(this)),
+      area_(new AreaPanel(this)),
       bookmark_list_(new QListWidget(this)) {
   build_layout();
   build_commands();
@@ -63,38 +64,34 @@ void TimelinePage::build_layout() {
   column->addWidget(legend_);
   parts_->setCentralWidget(centre);
 
-  details_->setObjectName(QStringLiteral("details"));
-  details_->horizontalHeader()->setStretchLastSection(true);
-  add_dock(QStringLiteral("Details"), QStringLiteral("dock_details"), details_);
-  auto* area = new QWidget(this);
-  auto* rows = new QVBoxLayout(area);
+  auto* details = new QWidget(this);
+  auto* rows = new QVBoxLayout(details);
   rows->setContentsMargins(0, 0, 0, 0);
-  area_summary_->setObjectName(QStringLiteral("area_summary"));
-  area_summary_->setWordWrap(true);
-  area_summary_->setMargin(6);
-  area_summary_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  auto* tabs = new QTabWidget(area);
-  tabs->setDocumentMode(true);
-  tabs->addTab(area_names_, QStringLiteral("By name"));
-  tabs->addTab(area_lanes_, QStringLiteral("By lane"));
-  rows->addWidget(area_summary_);
-  rows->addWidget(tabs, 1);
-  QDockWidget* statistics = add_dock(QStringLiteral("Area"), QStringLiteral("dock_area"), area);
+  rows->setSpacing(0);
+  rows->addWidget(details_, 1);
+  rows->addWidget(call_histogram_);
+  QDockWidget* details_dock =
+      add_dock(QStringLiteral("Details"), QStringLiteral("dock_details"), details, Qt::RightDockWidgetArea);
   bookmark_list_->setObjectName(QStringLiteral("bookmarks"));
   bookmark_list_->setAccessibleName(QStringLiteral("Bookmarks"));
   bookmark_list_->setEditTriggers(QAbstractItemView::EditKeyPressed);  // a double click goes there
-  QDockWidget* marks = add_dock(QStringLiteral("Bookmarks"), QStringLiteral("dock_bookmarks"), bookmark_list_);
-  parts_->tabifyDockWidget(statistics, marks);
-  statistics->raise();
+  QDockWidget* marks =
+      add_dock(QStringLiteral("Bookmarks"), QStringLiteral("dock_bookmarks"), bookmark_list_, Qt::RightDockWidgetArea);
+  parts_->tabifyDockWidget(details_dock, marks);
+  details_dock->raise();
+  area_dock_ = add_dock(QStringLiteral("Area"), QStringLiteral("dock_area"), area_, Qt::BottomDockWidgetArea);
+  area_dock_->hide();  // until there is one
+  parts_->setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
 }
 
-QDockWidget* TimelinePage::add_dock(const QString& title, const QString& name, QWidget* content) {
+QDockWidget* TimelinePage::add_dock(const QString& title, const QString& name, QWidget* content,
+                                    Qt::DockWidgetArea place) {
   auto* dock = new QDockWidget(title, parts_);
   dock->setObjectName(name);
   content->setMinimumWidth(280);  // the docks begin with it
   dock->setWidget(content);
   dock->setFeatures(QDockWidget::DockWidgetMovable | QDockWidget::DockWidgetClosable);
-  parts_->addDockWidget(Qt::RightDockWidgetArea, dock);
+  parts_->addDockWidget(place, dock);
   return dock;
 }
 
@@ -110,6 +107,8 @@ void TimelinePage::connect_parts() {
   connect(view_, &TimelineView::area_changed, this, &TimelinePage::show_details);  // a gap's are there no more
   connect(view_, &TimelineView::layer_selected, this,
           [this](const QString& path) { Q_EMIT said(QStringLiteral("layer %1").arg(path)); });
+  connect(details_, &DetailsPanel::link_chosen, this, &TimelinePage::follow_link);
+  connect(area_, &AreaPanel::name_chosen, this, &TimelinePage::select_in_area);
   connect(minimap_, &MinimapWidget::window_requested, view_, &TimelineView::show_window);
   connect(minimap_, &MinimapWidget::centre_requested, this, [this](std::int64_t time_ns) {
     const std::int64_t half = view_->seen().length() / 2;
@@ -250,8 +249,11 @@ QString TimelinePage::place() const {
 }
 
 void TimelinePage::show_details() {
+  finding_facts_.forget();
+  call_histogram_->set_calls({}, 0);
   if (view_->selection()) {
     details_->set_table(event_details(*run_, *view_->selection()));
+    find_facts();
   } else {
     details_->set_table({"event",
                          "Event",
@@ -261,50 +263,71 @@ void TimelinePage::show_details() {
   Q_EMIT changed();
 }
 
-QString TimelinePage::detail(const QString& what) const {
-  const TableModel& model = details_->model_of_rows();
-  for (int i = 0; i < model.rowCount(); ++i) {
-    if (details_->text_at(i, "what") == what) return details_->text_at(i, "value");
-  }
-  return {};
+// Beside the window: the analyses may not have been asked for yet.
+void TimelinePage::find_facts() {
+  if (run_->trace == nullptr || run_->timeline->preview) return;
+  finding_facts_.start(
+      [run = run_, selection = selection_, event = *view_->selection()] { return event_facts(*run, selection, event); },
+      [this, duration_ns = run_->timeline->event(*view_->selection()).duration_ns](const EventFacts& facts) {
+        if (!facts.rows.empty()) details_->insert_rows(QStringLiteral("duration"), facts.rows);
+        call_histogram_->set_calls(facts.calls, duration_ns);
+      });
 }
 
+void TimelinePage::follow_link(const QString& link) {
+  if (run_ == nullptr) return;
+  if (const auto event = linked_event(link)) {
+    if (event->lane < run_->timeline->lanes.size() && event->position < run_->timeline->lanes[event->lane].size())
+      view_->select(*event);
+  } else if (const auto layer = linked_layer(link)) {
+    Q_EMIT evidence_requested({{}, QStringLiteral("layers"), {}, {}, layer->first});
+  } else if (link == QLatin1String(kCallsLink) && view_->selection()) {
+    const std::string name(run_->timeline->name(*view_->selection()));
+    Q_EMIT evidence_requested({{}, QStringLiteral("kernels"), {}, {}, QString::fromStdString(name)});
+  }
+}
+
+QString TimelinePage::detail(const QString& what) const { return details_->value_of(what); }
+
 void TimelinePage::count_area() {
+  area_dock_->setVisible(view_->area().has_value());
   if (!view_->area() || run_ == nullptr) {
     counting_.forget();
-    area_summary_->setText(QString::fromUtf8(kNoArea));
-    area_names_->set_table({});
-    area_lanes_->set_table({});
+    area_->clear();
     return;
   }
   const TimelineArea area = *view_->area();
   counting_.start([timeline = run_->timeline, area,
-                   keep = filtered_names_] { return area_statistics(*timeline, area.lanes, area.window, keep, 1); },
-                  [this, area](const AreaStatistics& statistics) { show_area(statistics, area.window, area.lanes); });
+                   keep = filtered_names_] { return area_contents(*timeline, area.lanes, area.window, keep); },
+                  [this, area](AreaContents contents) {
+                    area_->show_contents(run_->timeline, std::move(contents), area.window, area.lanes.size(),
+                                         filtered_names_.empty() ? QString() : filter_name_);
+                  });
 }
 
-void TimelinePage::show_area(const AreaStatistics& statistics, Interval window, const std::vector<LaneId>& lanes) {
-  QString text = QStringLiteral("Δt %1 · %2 events in %3 lanes · %4 summed")
-                     .arg(QString::fromStdString(format_duration(window.length())),
-                          QString::fromStdString(format_count(static_cast<std::int64_t>(statistics.count))),
-                          QString::number(lanes.size()), QString::fromStdString(format_duration(statistics.sum_ns)));
-  if (!filtered_names_.empty()) text += QStringLiteral(" · only names with “%1”").arg(filter_name_);
-  if (statistics.names.size() > kAreaNames)
-    text += QStringLiteral(" · the %1 longest of %2 names").arg(kAreaNames).arg(statistics.names.size());
-  area_summary_->setText(text);
-  area_names_->set_table(area_names_table(*run_->timeline, statistics), "total_ns");
-  area_lanes_->set_table(area_lanes_table(*run_->timeline, statistics, lanes, window));
+// The first of the area.
+void TimelinePage::select_in_area(const QString& name) {
+  if (!view_->area() || run_ == nullptr) return;
+  const std::string wanted = name.toStdString();
+  const EventOrder before{view_->area()->window.begin_ns - 1, std::numeric_limits<LaneId>::max(), kNoPosition};
+  const auto found = nearest_event(*run_->timeline, view_->area()->lanes, before, true,
+                                   [&](NameId id) { return run_->timeline->names.text(id) == wanted; });
+  if (found) view_->select(*found);
 }
 
 bool TimelinePage::is_settled() const {
   return counting_.is_idle() && filtering_.is_idle() && finding_path_.is_idle() && finding_collective_.is_idle() &&
-         finding_gap_.is_idle() && finding_layers_.is_idle() && !search_->is_searching() && !minimap_->is_busy();
+         finding_gap_.is_idle() && finding_layers_.is_idle() && finding_facts_.is_idle() && !search_->is_searching() &&
+         !minimap_->is_busy();
 }
 
-QByteArray TimelinePage::arrangement() const { return parts_->saveState(); }
+QByteArray TimelinePage::arrangement() const { return parts_->saveState(kArrangement); }
 
-void TimelinePage::arrange(const QByteArray& arrangement) { parts_->restoreState(arrangement); }
+void TimelinePage::arrange(const QByteArray& arrangement) {
+  parts_->restoreState(arrangement, kArrangement);
+  area_dock_->setVisible(view_->area().has_value());
+}
 
-QString TimelinePage::area_summary() const { return area_summary_->text(); }
+QString TimelinePage::area_summary() const { return area_->summary(); }
 
 }  // namespace swinscope::gui

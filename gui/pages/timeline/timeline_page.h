@@ -5,25 +5,25 @@
 #include <initializer_list>
 #include <map>
 
-#include "gui/core/area_statistics.h"
 #include "gui/core/background.h"
 #include "gui/core/bookmarks.h"
 #include "gui/pages/page.h"
 
 class QDockWidget;
-class QLabel;
 class QListWidget;
 class QMainWindow;
 class QMenu;
 
 namespace swinscope::gui {
 
+class AreaPanel;
+class CallHistogram;
 class CategoryLegend;
+class DetailsPanel;
 struct GapPlace;
 enum class Occurrence : std::uint8_t;
 class MinimapWidget;
 class SearchBar;
-class TablePanel;
 class TimelineView;
 
 class TimelinePage : public Page {
@@ -51,6 +51,9 @@ class TimelinePage : public Page {
   SearchBar& search() { return *search_; }
   MinimapWidget& minimap() { return *minimap_; }
   CategoryLegend& legend() { return *legend_; }
+  DetailsPanel& details() { return *details_; }
+  CallHistogram& call_histogram() { return *call_histogram_; }
+  AreaPanel& area() { return *area_; }
   Bookmarks& bookmarks() { return bookmarks_; }
   // The value of a detail of the selected event; empty when it has none of that name.
   QString detail(const QString& what) const;
@@ -62,14 +65,16 @@ class TimelinePage : public Page {
   void bookmark_edited(int row, const QString& label);
 
  private:
-  QDockWidget* add_dock(const QString& title, const QString& name, QWidget* content);
+  QDockWidget* add_dock(const QString& title, const QString& name, QWidget* content, Qt::DockWidgetArea place);
   void build_layout();
   void build_commands();
   void connect_parts();
   void clear();
   void show_details();
   void count_area();
-  void show_area(const AreaStatistics& statistics, Interval window, const std::vector<LaneId>& lanes);
+  void select_in_area(const QString& name);
+  void find_facts();
+  void follow_link(const QString& link);
   void highlight();
   void go_to_hit(bool forward);
   void go_to_occurrence(Occurrence which);
@@ -110,10 +115,10 @@ class TimelinePage : public Page {
   MinimapWidget* minimap_;
   SearchBar* search_;
   CategoryLegend* legend_;
-  TablePanel* details_;
-  QLabel* area_summary_;
-  TablePanel* area_names_;
-  TablePanel* area_lanes_;
+  DetailsPanel* details_;
+  CallHistogram* call_histogram_;
+  AreaPanel* area_;
+  QDockWidget* area_dock_ = nullptr;
   QListWidget* bookmark_list_;
   Background counting_;
   Background filtering_;
@@ -121,6 +126,7 @@ class TimelinePage : public Page {
   Background finding_collective_;
   Background finding_gap_;
   Background finding_layers_;
+  Background finding_facts_;
 };
 
 }  // namespace swinscope::gui

@@ -9,7 +9,11 @@
 #include <gmock/gmock.h>
 
 #include "analyzer/base/text.h"
+#include "gui/pages/timeline/area_panel.h"
+#include "gui/pages/timeline/call_histogram.h"
 #include "gui/pages/timeline/category_legend.h"
+#include "gui/pages/timeline/details_panel.h"
+#include "gui/pages/timeline/flame_widget.h"
 #include "gui/pages/timeline/minimap_widget.h"
 #include "gui/widgets/calls_panel.h"
 #include "gui/widgets/chart_widget.h"
@@ -235,6 +239,91 @@ TEST_F(TimelinePageTest, RowsHaveAMenu) {
   EXPECT_TRUE(lines[1].contains(QStringLiteral("\t196.4")));
   EXPECT_FALSE(lines[1].contains(QStringLiteral(" ms")));
   menu->close();
+}
+
+// Of a kernel of our own program: its layer, what that costs, and how long it is beside the other calls.
+TEST_F(TimelinePageTest, DetailsSayLayerCostAndPlaceAmongTheCalls) {
+  open_timeline(two_gpus());
+  timeline().search().set_text(QStringLiteral("attention"));
+  settle();
+  press(Qt::Key_Return);
+  settle();
+  gui::DetailsPanel& details = timeline().details();
+  EXPECT_NE(details.value_of(QStringLiteral("layer")), QString());
+  EXPECT_THAT(details.value_of(QStringLiteral("FLOPs")).toStdString(), HasSubstr(" TFLOP/s"));
+  EXPECT_THAT(details.value_of(QStringLiteral("bytes at least")).toStdString(), HasSubstr(" GB/s"));
+  EXPECT_THAT(details.value_of(QStringLiteral("of its calls")).toStdString(), HasSubstr("longer than "));
+  EXPECT_TRUE(timeline().call_histogram().isVisible());
+  EXPECT_TRUE(timeline().call_histogram().marked_bin().has_value());
+  // The launch is a link, and so is the layer.
+  const TimelineEventId kernel = *view().selection();
+  Q_EMIT details.link_chosen(details.link_of(QStringLiteral("launched by")));
+  EXPECT_EQ(*view().selection(), view().links().at(0).call);
+  EXPECT_FALSE(timeline().call_histogram().isVisible());
+  Q_EMIT details.link_chosen(details.link_of(QStringLiteral("launches")));
+  EXPECT_TRUE(is_gpu(view().timeline()->lanes[view().selection()->lane].key.kind));  // the first of its graph
+  view().select(kernel);
+  settle();
+  const QString layer = details.value_of(QStringLiteral("layer")).section(QLatin1Char(','), 0, 0);
+  Q_EMIT details.link_chosen(details.link_of(QStringLiteral("layer")));
+  settle();
+  EXPECT_EQ(window_.page_id(), QStringLiteral("layers"));
+  EXPECT_THAT(layers().calls().summary().toStdString(), HasSubstr(layer.toStdString()));
+}
+
+TEST_F(TimelinePageTest, DetailsOfACollectiveSayBytesGroupAndRanks) {
+  open_timeline(data() / "pytorch_swin_tiny_ddp_2gpu");
+  timeline().search().set_text(QStringLiteral("ncclDevKernel_AllReduce"));
+  settle();
+  press(Qt::Key_Return);
+  settle();
+  gui::DetailsPanel& details = timeline().details();
+  EXPECT_EQ(details.value_of(QStringLiteral("collective")), QStringLiteral("all-reduce"));
+  EXPECT_THAT(details.value_of(QStringLiteral("bytes")).toStdString(), HasSubstr("B"));
+  EXPECT_NE(details.value_of(QStringLiteral("group")), QString());
+  EXPECT_THAT(details.value_of(QStringLiteral("ranks")).toStdString(), HasSubstr("all-reduce of 2 ranks: rank "));
+}
+
+// Kernels, copies, operators and calls apart; what is nested counts once.
+TEST_F(TimelinePageTest, AnAreaIsApartByKind) {
+  open_timeline(recording());
+  EXPECT_FALSE(timeline().area().isVisible());
+  const QRect lanes = view().lanes_rect();
+  drag(view().viewport(), {lanes.left() + 50, 8}, {lanes.left() + 350, 8});
+  gui::AreaPanel& area = timeline().area();
+  EXPECT_TRUE(area.isVisible());
+  EXPECT_EQ(area.tabs(),
+            QStringList({QStringLiteral("Kernels"), QStringLiteral("Copies"), QStringLiteral("CPU operations"),
+                         QStringLiteral("CUDA calls"), QStringLiteral("Ranges"), QStringLiteral("Lanes"),
+                         QStringLiteral("Flame graph")}));
+  gui::TablePanel& operations = area.names(gui::AreaKind::kOperations);
+  double self = 0;
+  const Table& table = operations.model_of_rows().table();
+  for (const std::vector<Cell>& row : table.rows)
+    self += std::get<double>(row[find_column(table, "share_percent")]);
+  EXPECT_NEAR(self, 100, 0.01);
+  EXPECT_FALSE(area.names(gui::AreaKind::kKernels).text_at(0, "name").contains(QLatin1Char('(')));  // short names
+  // A row leads to the first of its events.
+  Q_EMIT area.name_chosen(QStringLiteral("aten::conv2d"));
+  EXPECT_EQ(timeline().detail(QStringLiteral("name")), QStringLiteral("aten::conv2d"));
+  EXPECT_GE(view().timeline()->event(*view().selection()).end_ns(), view().area()->window.begin_ns);
+  // The flame graph by keyboard: down to the largest, to the next, and it fills the width.
+  gui::FlameWidget& flames = area.flames();
+  QTest::keyClick(&flames, Qt::Key_Down);
+  const std::uint32_t first = flames.current();
+  EXPECT_NE(first, 0U);
+  EXPECT_THAT(flames.accessibleDescription().toStdString(), HasSubstr(" calls"));
+  QTest::keyClick(&flames, Qt::Key_Right);
+  EXPECT_NE(flames.current(), first);
+  QTest::keyClick(&flames, Qt::Key_Return);
+  EXPECT_EQ(flames.zoomed(), flames.current());
+  EXPECT_EQ(flames.box_of(flames.zoomed()).width(), flames.width());
+  QTest::keyClick(&flames, Qt::Key_Escape);
+  EXPECT_EQ(flames.zoomed(), 0U);
+  view().setFocus();
+  press(Qt::Key_Escape);
+  press(Qt::Key_Escape);
+  EXPECT_FALSE(area.isVisible());
 }
 
 TEST_F(TimelinePageTest, GoesToATime) {
