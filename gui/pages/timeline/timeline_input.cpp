@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "analyzer/base/text.h"
+#include "analyzer/trace/kernel_names.h"
 #include "gui/pages/timeline/timeline_view.h"
 
 namespace swinscope::gui {
@@ -149,6 +150,22 @@ void TimelineView::contextMenuEvent(QContextMenuEvent* event) {
   Q_EMIT menu_requested(viewport()->mapToGlobal(place));
 }
 
+// Short name, duration, lane and, of work on a GPU, how long behind its launch it began.
+QString TimelineView::event_tip(TimelineEventId id) const {
+  constexpr std::size_t kLongest = 120;
+  const bool on_gpu = is_gpu(timeline_->lanes[id.lane].key.kind);
+  const std::string_view name = timeline_->name(id);
+  QStringList lines{QString::fromStdString(on_gpu ? readable_kernel_name(name) : std::string(name.substr(0, kLongest))),
+                    QString::fromStdString(format_duration(timeline_->event(id).duration_ns)),
+                    full_label(*timeline_, id.lane)};
+  if (on_gpu) {
+    for (const LaunchLink& link : links_of(*timeline_, id, 1))
+      lines
+          << QStringLiteral("%1 behind its launch").arg(QString::fromStdString(format_duration(link.launch_delay_ns)));
+  }
+  return lines.join(QLatin1Char('\n'));
+}
+
 QString TimelineView::header_tip(int y) const {
   const LaneRow* row = y < ruler_height() ? nullptr : row_at(y);
   if (row == nullptr) return {};
@@ -169,9 +186,7 @@ bool TimelineView::viewportEvent(QEvent* event) {
   const auto* help = static_cast<QHelpEvent*>(event);
   QString text;
   if (const auto hit = event_at(help->pos())) {
-    text = QStringLiteral("%1\n%2").arg(
-        QString::fromUtf8(timeline_->name(*hit).data(), static_cast<qsizetype>(timeline_->name(*hit).size())),
-        QString::fromStdString(format_duration(timeline_->event(*hit).duration_ns)));
+    text = event_tip(*hit);
   } else if (const auto layer = layer_at(help->pos())) {
     const LaneEvent piece = layers_->timeline.event(*layer);
     text = QStringLiteral("%1\n%2").arg(QString::fromStdString(layers_->paths[piece.ref]),

@@ -1,6 +1,7 @@
 #include "gui/pages/timeline/timeline_page.h"
 
 #include <QDockWidget>
+#include <QLineEdit>
 #include <QListWidget>
 #include <QMainWindow>
 #include <QVBoxLayout>
@@ -22,12 +23,14 @@
 #include "gui/pages/timeline/search_bar.h"
 #include "gui/pages/timeline/timeline_accessible.h"
 #include "gui/pages/timeline/timeline_view.h"
+#include "gui/widgets/table_panel.h"
 
 namespace swinscope::gui {
 namespace {
 
 // Of the arrangement of docks that is kept between two starts; another one is as good as none.
 constexpr int kArrangement = 1;
+constexpr int kListHeight = 160;
 
 }  // namespace
 
@@ -38,11 +41,13 @@ TimelinePage::TimelinePage(QWidget* parent)
       view_(new TimelineView(this)),
       minimap_(new MinimapWidget(this)),
       search_(new SearchBar(this)),
+      hit_list_(new TablePanel(QStringLiteral("Hits of the search"), this)),
       legend_(new CategoryLegend(this)),
       details_(new DetailsPanel(this)),
       call_histogram_(new CallHistogram(this)),
       area_(new AreaPanel(this)),
-      bookmark_list_(new QListWidget(this)) {
+      bookmark_list_(new QListWidget(this)),
+      note_(new QLineEdit(this)) {
   build_layout();
   build_commands();
   connect_parts();
@@ -60,6 +65,10 @@ void TimelinePage::build_layout() {
   column->setSpacing(2);
   column->addWidget(minimap_);
   column->addWidget(search_);
+  hit_list_->setObjectName(QStringLiteral("hits"));
+  hit_list_->setMaximumHeight(kListHeight);
+  hit_list_->hide();
+  column->addWidget(hit_list_);
   column->addWidget(view_, 1);
   column->addWidget(legend_);
   parts_->setCentralWidget(centre);
@@ -75,8 +84,17 @@ void TimelinePage::build_layout() {
   bookmark_list_->setObjectName(QStringLiteral("bookmarks"));
   bookmark_list_->setAccessibleName(QStringLiteral("Bookmarks"));
   bookmark_list_->setEditTriggers(QAbstractItemView::EditKeyPressed);  // a double click goes there
+  note_->setObjectName(QStringLiteral("bookmark_note"));
+  note_->setAccessibleName(QStringLiteral("Note on the bookmark"));
+  note_->setPlaceholderText(QStringLiteral("Note on the chosen bookmark"));
+  note_->setEnabled(false);
+  auto* bookmarks = new QWidget(this);
+  auto* lines = new QVBoxLayout(bookmarks);
+  lines->setContentsMargins(0, 0, 0, 0);
+  lines->addWidget(bookmark_list_, 1);
+  lines->addWidget(note_);
   QDockWidget* marks =
-      add_dock(QStringLiteral("Bookmarks"), QStringLiteral("dock_bookmarks"), bookmark_list_, Qt::RightDockWidgetArea);
+      add_dock(QStringLiteral("Bookmarks"), QStringLiteral("dock_bookmarks"), bookmarks, Qt::RightDockWidgetArea);
   parts_->tabifyDockWidget(details_dock, marks);
   details_dock->raise();
   area_dock_ = add_dock(QStringLiteral("Area"), QStringLiteral("dock_area"), area_, Qt::BottomDockWidgetArea);
@@ -118,9 +136,16 @@ void TimelinePage::connect_parts() {
     minimap_->set_ticks(search_->result().ticks);
     highlight();
     if (std::exchange(goes_to_hit_, false)) go_to_hit(true);
+    if (hit_list_->isVisible()) list_hits(true);
     Q_EMIT changed();
   });
   connect(search_, &SearchBar::next_requested, this, &TimelinePage::go_to_hit);
+  connect(search_, &SearchBar::list_toggled, this, &TimelinePage::list_hits);
+  connect(hit_list_, &TablePanel::row_activated, this, [this](int row) {
+    if (row >= 0 && static_cast<std::size_t>(row) < hits_.size()) view_->select(hits_[static_cast<std::size_t>(row)]);
+  });
+  connect(bookmark_list_, &QListWidget::currentRowChanged, this, &TimelinePage::show_note);
+  connect(note_, &QLineEdit::editingFinished, this, &TimelinePage::write_note);
   connect(search_, &SearchBar::closed, this, &TimelinePage::close_search);
   connect(&bookmarks_, &Bookmarks::changed, this, &TimelinePage::show_bookmarks);
   connect(bookmark_list_, &QListWidget::itemChanged, this,
@@ -151,6 +176,8 @@ void TimelinePage::set_session(const Session& session) {
   search_->set_timeline(timeline);
   legend_->set_categories(timeline == nullptr ? std::vector<EventCategory>() : categories_of(timeline->names));
   if (!is_more && run_ != nullptr) bookmarks_.open(run_->path);
+  hits_.clear();
+  find_names();
   find_path();
   find_layers();
   forget_gap();
@@ -182,14 +209,19 @@ void TimelinePage::set_filter(const Filter& filter) {
     forget_gap();
   }
   filter_name_ = filter.name;
-  if (filter.name.isEmpty() || run_ == nullptr) {
+  find_names();
+}
+
+// Those that the filter's text is in; of another run there are others.
+void TimelinePage::find_names() {
+  if (filter_name_.isEmpty() || run_ == nullptr) {
     filtering_.forget();
     filtered_names_.clear();
     highlight();
     return;
   }
   filtering_.start(
-      [timeline = run_->timeline, name = filter.name.toStdString()] {
+      [timeline = run_->timeline, name = filter_name_.toStdString()] {
         return gui::search(*timeline, name, SearchMode::kSubstring, 1, 1).names;
       },
       [this](std::vector<bool> names) {

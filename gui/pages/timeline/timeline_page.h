@@ -10,6 +10,7 @@
 #include "gui/pages/page.h"
 
 class QDockWidget;
+class QLineEdit;
 class QListWidget;
 class QMainWindow;
 class QMenu;
@@ -24,6 +25,7 @@ struct GapPlace;
 enum class Occurrence : std::uint8_t;
 class MinimapWidget;
 class SearchBar;
+class TablePanel;
 class TimelineView;
 
 class TimelinePage : public Page {
@@ -55,6 +57,7 @@ class TimelinePage : public Page {
   CallHistogram& call_histogram() { return *call_histogram_; }
   AreaPanel& area() { return *area_; }
   Bookmarks& bookmarks() { return bookmarks_; }
+  TablePanel& hits() { return *hit_list_; }
   // The value of a detail of the selected event; empty when it has none of that name.
   QString detail(const QString& what) const;
   QString area_summary() const;
@@ -78,6 +81,10 @@ class TimelinePage : public Page {
   void highlight();
   void go_to_hit(bool forward);
   void go_to_occurrence(Occurrence which);
+  void list_hits(bool is_on);
+  void find_names();
+  void write_note();
+  void show_note();
   void go_to_time();
   void add_actions(QMenu& menu, std::initializer_list<ActionId> ids);
   void add_event_items(QMenu& menu, TimelineEventId id);
@@ -114,12 +121,15 @@ class TimelinePage : public Page {
   TimelineView* view_;
   MinimapWidget* minimap_;
   SearchBar* search_;
+  TablePanel* hit_list_;
+  std::vector<TimelineEventId> hits_;  // its rows
   CategoryLegend* legend_;
   DetailsPanel* details_;
   CallHistogram* call_histogram_;
   AreaPanel* area_;
   QDockWidget* area_dock_ = nullptr;
   QListWidget* bookmark_list_;
+  QLineEdit* note_;  // of the bookmark that is chosen in the list
   Background counting_;
   Background filtering_;
   Background finding_path_;

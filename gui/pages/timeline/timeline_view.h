@@ -138,6 +138,7 @@ class TimelineView : public QAbstractScrollArea {
   void drag_area(QPoint to);
   void hover(QPoint position);
   QString header_tip(int y) const;
+  QString event_tip(TimelineEventId id) const;
   void set_view(const Viewport& view, bool is_continued);
   const Viewport& view() const { return history_->current(); }
   double pixel_ratio() const { return viewport()->devicePixelRatioF(); }

@@ -1,10 +1,16 @@
 // What a user does on the timeline beyond looking at it: folding lanes, spanning areas and windows, going from call to
 // call.
+#include <QApplication>
 #include <QClipboard>
+#include <QComboBox>
 #include <QContextMenuEvent>
 #include <QGuiApplication>
+#include <QHelpEvent>
 #include <QInputDialog>
+#include <QListWidget>
 #include <QMenu>
+#include <QToolButton>
+#include <QToolTip>
 
 #include <gmock/gmock.h>
 
@@ -17,6 +23,7 @@
 #include "gui/pages/timeline/minimap_widget.h"
 #include "gui/widgets/calls_panel.h"
 #include "gui/widgets/chart_widget.h"
+#include "gui/widgets/filter_bar.h"
 #include "tests/integration/gui/support.h"
 
 namespace swinscope::tests {
@@ -324,6 +331,91 @@ TEST_F(TimelinePageTest, AnAreaIsApartByKind) {
   press(Qt::Key_Escape);
   press(Qt::Key_Escape);
   EXPECT_FALSE(area.isVisible());
+}
+
+TEST_F(TimelinePageTest, HitsAreNumberedListedAndStayWhenTheBarIsGone) {
+  open_timeline(recording());
+  press(Qt::Key_Slash);
+  auto* edit = window_.findChild<QLineEdit*>(QStringLiteral("search_text"));
+  QTest::keyClicks(edit, QStringLiteral("upsample_bilinear2d_backward_out_frame"));
+  settle();
+  EXPECT_EQ(timeline().search().status(), QStringLiteral("36 hits"));
+  QTest::keyClick(edit, Qt::Key_Return);
+  QTest::keyClick(edit, Qt::Key_Return);
+  const QString number = timeline().search().status().section(QLatin1Char(' '), 0, 0);
+  EXPECT_EQ(timeline().search().status(), number + QStringLiteral(" of 36 hits"));
+  // The list of all, of which a row leads to its event.
+  QTest::mouseClick(window_.findChild<QToolButton*>(QStringLiteral("list_hits")), Qt::LeftButton);
+  ASSERT_EQ(timeline().hits().model_of_rows().rowCount(), 36);
+  EXPECT_EQ(timeline().hits().text_at(0, "name"), QStringLiteral("upsample_bilinear2d_backward_out_frame"));
+  Q_EMIT timeline().hits().row_activated(number.toInt() - 1);
+  const TimelineEventId second = *view().selection();
+  EXPECT_EQ(timeline().hits().text_at(number.toInt() - 1, "duration_ns").toStdString(),
+            format_duration(view().timeline()->event(second).duration_ns));
+  // The bar goes; the hits stay, and can be looked at closer.
+  QTest::keyClick(edit, Qt::Key_Escape);
+  EXPECT_FALSE(edit->isVisible());
+  ASSERT_TRUE(view().hasFocus());
+  press(Qt::Key_F);
+  EXPECT_GT(view().event_rect(second).width(), 100);
+  press(Qt::Key_Return);
+  EXPECT_NE(*view().selection(), second);
+  press(Qt::Key_Escape);
+  EXPECT_EQ(timeline().search().text(), QString());
+  EXPECT_TRUE(view().selection().has_value());
+  press(Qt::Key_Escape);
+  EXPECT_FALSE(view().selection().has_value());
+}
+
+// Two runs are compared by hand: what was chosen stays as far as the next run has it, and comes back.
+TEST_F(TimelinePageTest, TheFilterStaysFromRunToRun) {
+  open_timeline(two_gpus());
+  window_.findChild<QComboBox*>(QStringLiteral("filter_rank"))->setCurrentIndex(2);
+  window_.filter_bar().set_name(QStringLiteral("kernel"));
+  settle();
+  ASSERT_EQ(window_.filter().filter().rank, 1);
+  open(recording());  // of rank 0 alone
+  EXPECT_EQ(window_.filter().filter().rank, std::nullopt);
+  EXPECT_EQ(window_.filter().filter().name, QStringLiteral("kernel"));
+  open(two_gpus());
+  EXPECT_EQ(window_.filter().filter().rank, 1);
+  for (const LaneId lane : view().rows().lanes())
+    EXPECT_EQ(view().timeline()->processes[view().timeline()->lanes[lane].key.process].rank, 1);
+  window_.perform(ActionId::kClearFilter);
+  open(recording());
+  EXPECT_EQ(window_.filter().filter(), gui::Filter());
+}
+
+TEST_F(TimelinePageTest, ABookmarkHasANote) {
+  open_timeline(copy_of_recording());
+  press(Qt::Key_M);
+  auto* list = window_.findChild<QListWidget*>(QStringLiteral("bookmarks"));
+  list->setCurrentRow(0);
+  auto* note = window_.findChild<QLineEdit*>(QStringLiteral("bookmark_note"));
+  ASSERT_TRUE(note->isEnabled());
+  note->setText(QStringLiteral("why is the copy here?"));
+  Q_EMIT note->editingFinished();
+  window_.perform(ActionId::kReload);
+  settle();
+  EXPECT_EQ(timeline().bookmarks().all().at(0).note, QStringLiteral("why is the copy here?"));
+  list->setCurrentRow(0);
+  EXPECT_EQ(note->text(), QStringLiteral("why is the copy here?"));
+}
+
+TEST_F(TimelinePageTest, TooltipsHaveTheShortName) {
+  open_timeline(recording());
+  timeline().search().set_text(QStringLiteral("upsample_bilinear2d_backward_out_frame"));
+  settle();
+  press(Qt::Key_Return);
+  press(Qt::Key_F);
+  const QPoint place = view().event_rect(*view().selection()).center().toPoint();
+  QHelpEvent help(QEvent::ToolTip, place, view().viewport()->mapToGlobal(place));
+  QApplication::sendEvent(view().viewport(), &help);
+  const QStringList lines = QToolTip::text().split(QLatin1Char('\n'));
+  ASSERT_EQ(lines.size(), 4);
+  EXPECT_EQ(lines[0], QStringLiteral("upsample_bilinear2d_backward_out_frame"));
+  EXPECT_EQ(lines[2], QStringLiteral("rank 0 · GPU 0 · stream 7"));
+  EXPECT_THAT(lines[3].toStdString(), HasSubstr(" behind its launch"));
 }
 
 TEST_F(TimelinePageTest, GoesToATime) {
