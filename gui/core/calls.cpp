@@ -30,6 +30,20 @@ const AxisUnit& unit_for(std::int64_t longest_ns) {
   return found == kUnits.end() ? kUnits.back() : *found;
 }
 
+std::string_view group_of(const Trace& trace, const GpuEvents& gpu, EventIndex event, KernelGrouping grouping) {
+  switch (grouping) {
+    case KernelGrouping::kName:
+      break;
+    case KernelGrouping::kShortName:
+      return trace.text(gpu.short_name[event]);
+    case KernelGrouping::kOperation:
+      return operation_name(gpu.operation[event]);
+    case KernelGrouping::kClass:
+      return class_name(gpu.gpu_class[event]);
+  }
+  return trace.text(gpu.name[event]);
+}
+
 }  // namespace
 
 DurationBins::DurationBins(const std::vector<Call>& calls) {
@@ -63,13 +77,14 @@ double DurationBins::edge_ns(std::size_t edge) const {
   return is_logarithmic_ ? low_ns_ * std::exp(steps) : low_ns_ + steps;
 }
 
-std::vector<Call> kernel_calls(const Trace& trace, const RunScope& scope, const std::string& name) {
+std::vector<Call> kernel_calls(const Trace& trace, const RunScope& scope, const std::string& name,
+                               KernelGrouping grouping) {
   std::vector<Call> calls;
   for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
     const GpuEvents& gpu = trace.ranks[r].gpu;
     const std::size_t first = calls.size();
     for (EventIndex i = 0; i < gpu.size(); ++i) {
-      if (trace.text(gpu.name[i]) != name || !scope.has_gpu_event(r, i)) continue;
+      if (group_of(trace, gpu, i, grouping) != name || !scope.has_gpu_event(r, i)) continue;
       calls.push_back(
           {static_cast<std::uint32_t>(r), LaneKind::kKernels, i, gpu.start_ns[i], gpu.end_ns[i] - gpu.start_ns[i]});
     }

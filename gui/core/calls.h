@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/analyses/kernel_table.h"
 #include "analyzer/analyses/layers.h"
 #include "analyzer/base/intervals.h"
 #include "analyzer/facts/scope.h"
@@ -23,8 +24,10 @@ struct Call {
   std::optional<Interval> around = {};  // what is to be seen with it, in the rank's own time; nothing: its surroundings
 };
 
-// Those of the kernel with this full name in the scope, by rank, then start.
-std::vector<Call> kernel_calls(const Trace& trace, const RunScope& scope, const std::string& name);
+// The GPU events of the scope of that group, by rank, then start: of a kernel by its full name, or by its short name,
+// operation or class.
+std::vector<Call> kernel_calls(const Trace& trace, const RunScope& scope, const std::string& name,
+                               KernelGrouping grouping = KernelGrouping::kName);
 
 // Those of a layer, or of all below it; a call takes as long as its GPU events together, and where it has none as long
 // as its range.

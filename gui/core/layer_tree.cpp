@@ -149,6 +149,7 @@ constexpr std::array<ColumnInfo, LayerTreeModel::kColumns> kLayerColumns = {{
     {"precision", Unit::kText},
     {"calls", Unit::kCount},
     {"time", Unit::kDuration},
+    {"per step", Unit::kDuration},
     {"of all", Unit::kPercent},
     {"host", Unit::kDuration},
     {"GPU", Unit::kDuration},
@@ -173,8 +174,9 @@ double ratio(std::int64_t part, std::int64_t whole) {
 LayerTreeModel::LayerTreeModel(QObject* parent) : QAbstractItemModel(parent), root_(std::make_unique<Node>()) {}
 LayerTreeModel::~LayerTreeModel() = default;
 
-void LayerTreeModel::set_table(const Table& table) {
+void LayerTreeModel::set_table(const Table& table, std::int64_t steps) {
   beginResetModel();
+  steps_ = steps;
   root_ = std::make_unique<Node>();
   for (const LayerSums& layer : layers_of(table)) {
     Node* node = root_.get();
@@ -228,6 +230,8 @@ Cell LayerTreeModel::cell_of(const Node& node, Column column) const {
       return node.calls;
     case kWork:
       return node.work_ns;
+    case kPerStep:
+      return steps_ == 0 ? Cell() : Cell(node.work_ns / steps_);
     case kShare:
       return 100 * ratio(node.work_ns, root_->work_ns);
     case kHost:

@@ -37,8 +37,8 @@ LayerTreeView::LayerTreeView(QWidget* parent)
   });
 }
 
-void LayerTreeView::set_table(const Table& table, const QString& name, const Called& selected) {
-  model_->set_table(table);
+void LayerTreeView::set_table(const Table& table, std::int64_t steps, const QString& name, const Called& selected) {
+  model_->set_table(table, steps);
   named_->setFilterFixedString(name);
   expandToDepth(0);
   for (int i = 0; i < model_->columnCount(); ++i)

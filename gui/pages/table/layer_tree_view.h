@@ -17,7 +17,8 @@ class LayerTreeView : public QTreeView {
   explicit LayerTreeView(QWidget* parent = nullptr);
 
   // `selected` is selected where it is still there, the first layer where nothing was.
-  void set_table(const Table& table, const QString& name, const Called& selected);
+  // `steps`: of the scope, over ranks; 0 where it is the whole trace.
+  void set_table(const Table& table, std::int64_t steps, const QString& name, const Called& selected);
   void select(const Called& layer);
   // The selected row, or all that are unfolded, as a spreadsheet takes them.
   void copy() const;

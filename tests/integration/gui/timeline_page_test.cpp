@@ -11,10 +11,13 @@
 #include <QMenu>
 #include <QToolButton>
 #include <QToolTip>
+#include <QTreeView>
 
 #include <gmock/gmock.h>
 
 #include "analyzer/base/text.h"
+#include "gui/core/layer_tree.h"
+#include "gui/core/table_model.h"
 #include "gui/pages/timeline/area_panel.h"
 #include "gui/pages/timeline/call_histogram.h"
 #include "gui/pages/timeline/category_legend.h"
@@ -416,6 +419,53 @@ TEST_F(TimelinePageTest, TooltipsHaveTheShortName) {
   EXPECT_EQ(lines[0], QStringLiteral("upsample_bilinear2d_backward_out_frame"));
   EXPECT_EQ(lines[2], QStringLiteral("rank 0 · GPU 0 · stream 7"));
   EXPECT_THAT(lines[3].toStdString(), HasSubstr(" behind its launch"));
+}
+
+TEST_F(TimelinePageTest, KernelsCanBeGroupedAndAreSummed) {
+  open_timeline(recording());
+  window_.show_page(QStringLiteral("kernels"));
+  settle();
+  EXPECT_THAT(kernels().sum().toStdString(), HasSubstr(" rows: "));
+  EXPECT_THAT(kernels().sum().toStdString(), HasSubstr("total 540.1 ms"));  // the sum over the file
+  kernels().group_by(2);
+  settle();
+  EXPECT_EQ(kernels().table().text_at(0, "name"), QStringLiteral("resample"));
+  EXPECT_THAT(kernels().sum().toStdString(), HasSubstr("total 540.1 ms"));
+  EXPECT_EQ(kernels().calls().calls().size(), 90U);  // 36 + 36 of resizing, 9 + 9 of pooling
+  kernels().group_by(3);
+  settle();
+  EXPECT_LE(kernels().table().model_of_rows().rowCount(), 4);
+  kernels().group_by(0);
+  settle();
+  // Of the selected rows, where there are several.
+  kernels().table().selectAll();
+  EXPECT_THAT(kernels().sum().toStdString(), HasSubstr(" selected rows: "));
+}
+
+TEST_F(TimelinePageTest, LayersAreSortedPerStepAndEqualOnesFolded) {
+  open_timeline(two_gpus());
+  window_.show_page(QStringLiteral("layers"));
+  settle();
+  using Model = gui::LayerTreeModel;
+  const QAbstractItemModel& model = *layers().tree().model();
+  EXPECT_EQ(model.headerData(Model::kPerStep, Qt::Horizontal), QStringLiteral("per step"));
+  const QString first = model.index(0, 0).data().toString();
+  layers().tree().sortByColumn(Model::kWork, Qt::DescendingOrder);
+  for (int row = 1; row < model.rowCount(); ++row)
+    EXPECT_GE(model.index(row - 1, Model::kWork).data(gui::kSortRole).toLongLong(),
+              model.index(row, Model::kWork).data(gui::kSortRole).toLongLong());
+  layers().tree().sortByColumn(-1, Qt::AscendingOrder);
+  EXPECT_EQ(model.index(0, 0).data().toString(), first);  // in the order in which they ran
+
+  layers().group_by(1);
+  settle();
+  const QModelIndexList folded = model.match(model.index(0, 0), Qt::DisplayRole, QStringLiteral("block*"), -1,
+                                             Qt::MatchRecursive | Qt::MatchFixedString);
+  ASSERT_FALSE(folded.isEmpty());
+  layers().tree().setCurrentIndex(folded.front());
+  settle();
+  EXPECT_GT(layers().calls().calls().size(), 0U);
+  EXPECT_THAT(layers().sum().toStdString(), HasSubstr(" rows: "));
 }
 
 TEST_F(TimelinePageTest, GoesToATime) {

@@ -9,6 +9,7 @@
 #include "gui/core/lane_rows.h"
 #include "gui/core/layer_tree.h"
 #include "gui/core/table_model.h"
+#include "gui/core/table_sums.h"
 #include "gui/core/time_axis.h"
 
 namespace swinscope::gui {
@@ -307,6 +308,23 @@ TEST(Histogram, IsLogarithmicWhereTheLongestIsManyTimesTheShortest) {
   EXPECT_EQ(chart.categories.front(), "1.000 us");
   EXPECT_EQ(chart.categories.back(), "100.0 us");
   EXPECT_FALSE(DurationBins({{0, LaneKind::kKernels, 0, 0, 5}, {0, LaneKind::kKernels, 0, 0, 90}}).is_logarithmic());
+}
+
+TEST(TableSums, AddUpWhatCanBeAddedUp) {
+  const Table table{"kernels",
+                    "t",
+                    {{"name", "name"},
+                     {"calls", "calls", Unit::kCount},
+                     {"total_ns", "total", Unit::kDuration},
+                     {"busy_share_percent", "of busy", Unit::kPercent},
+                     {"mean_ns", "mean", Unit::kDuration},
+                     {"bytes", "bytes", Unit::kBytes, true}},
+                    {{std::string("a"), std::int64_t{1'000}, std::int64_t{2'000'000}, 40.0, 2.0, std::int64_t{1}},
+                     {std::string("b"), std::int64_t{234}, std::int64_t{500'000}, 10.5, 2.0, Cell()},
+                     {std::string("c"), Cell(), Cell(), Cell(), Cell(), Cell()}}};
+  const std::vector<std::size_t> all{0, 1, 2};
+  EXPECT_EQ(sum_line(table, all), QStringLiteral("Sum of 3 rows: 1,234 calls · total 2.500 ms · of busy 50.5 %"));
+  EXPECT_EQ(sum_line(table, std::vector<std::size_t>{1}), QString());
 }
 
 TEST(CopiedRows, HaveTitlesAndOneUnitAColumn) {
