@@ -383,6 +383,7 @@ class Layouter {
         bar(0, x, width, 0, *series.values[i],
             fmt::format("{} to {}: {}", chart_.categories[i], chart_.categories[i + 1],
                         number_text(*series.values[i])));
+        layout_.marks.back().category = static_cast<int>(i);
       }
     }
     for (const std::size_t i : {std::size_t{0}, chart_.categories.size() / 2, chart_.categories.size() - 1}) {

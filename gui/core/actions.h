@@ -51,6 +51,9 @@ enum class ActionId : std::uint8_t {
   kNextGap,
   kPreviousGap,
   kPinLane,
+  kFoldGroup,
+  kFoldAll,
+  kGoToTime,
   kAddBookmark,
   kRemoveBookmark,
   kClearSelection,
@@ -60,6 +63,7 @@ enum class ActionId : std::uint8_t {
   kCancelQuery,
   kSaveQuery,
   kRemoveQuery,
+  kLongestOccurrence,
   kPalette,
   kHelp,
   kAbout,
@@ -69,7 +73,7 @@ enum class ActionMenu : std::uint8_t { kFile, kView, kTimeline, kKernels, kQuery
 inline constexpr std::array kMenus = {ActionMenu::kFile,    ActionMenu::kView,  ActionMenu::kTimeline,
                                       ActionMenu::kKernels, ActionMenu::kQuery, ActionMenu::kHelp};
 // Where its shortcut works: single letters must not be taken from whoever types.
-enum class ActionContext : std::uint8_t { kWindow, kTimeline, kKernels, kQuery };  // kKernels: pages of tables
+enum class ActionContext : std::uint8_t { kWindow, kTimeline, kKernels, kQuery };  // kKernels: every page
 
 struct ActionInfo {
   ActionId id;

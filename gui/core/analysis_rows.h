@@ -1,6 +1,8 @@
 // The rows of an analysis of the registry as the window shows them: through the filter, and what they stand for.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,12 +29,15 @@ struct RowKind {
   const char* absence;        // why a run may have none, and what to do
   std::string_view name;      // the column of Called::name; empty: rows stand for no calls
   std::string_view phase;     // that of Called::phase
-  std::vector<Call> (*calls)(const RunFacts& run, const Filter& filter, const Called& called);
+  std::vector<Call> (*calls)(const RunFacts& run, const Filter& filter, const Called& called, std::size_t grouping);
+  // What a row may be, the first one at first; empty: one thing only.
+  std::span<const char* const> groupings;
 };
 const RowKind& row_kind(std::string_view analysis);
 
-// table_of() of the whole registry's options. Of a stream only what ran on it: what the host did is of none.
-Table rows_of(const Analysis& analysis, const RunFacts& run, const Filter& filter);
+// table_of() of the whole registry's options, or what the grouping (index into RowKind::groupings) makes of it. Of a
+// stream only what ran on it: what the host did is of none.
+Table rows_of(const Analysis& analysis, const RunFacts& run, const Filter& filter, std::size_t grouping = 0);
 // Keeps the rows with the text in a name, without regard to case; all where rows have no names.
 void keep_named(Table& table, const QString& text);
 

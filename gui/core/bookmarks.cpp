@@ -35,6 +35,7 @@ QByteArray to_json(const std::vector<Bookmark>& bookmarks) {
   for (const Bookmark& bookmark : bookmarks) {
     // Text, because a JSON number is a double, which does not hold every nanosecond.
     array.append(QJsonObject{{QStringLiteral("label"), bookmark.label},
+                             {QStringLiteral("note"), bookmark.note},
                              {QStringLiteral("begin_ns"), QString::number(bookmark.begin_ns)},
                              {QStringLiteral("end_ns"), QString::number(bookmark.end_ns)}});
   }
@@ -57,7 +58,8 @@ std::optional<std::vector<Bookmark>> read_bookmarks(const QString& path) {
     bool has_end = false;
     const Bookmark bookmark{object.value(QStringLiteral("label")).toString(),
                             object.value(QStringLiteral("begin_ns")).toString().toLongLong(&has_begin),
-                            object.value(QStringLiteral("end_ns")).toString().toLongLong(&has_end)};
+                            object.value(QStringLiteral("end_ns")).toString().toLongLong(&has_end),
+                            object.value(QStringLiteral("note")).toString()};
     if (has_begin && has_end && bookmark.begin_ns < bookmark.end_ns) bookmarks.push_back(bookmark);
   }
   return bookmarks;
@@ -93,6 +95,13 @@ void Bookmarks::add(const Bookmark& bookmark) {
 void Bookmarks::rename(std::size_t index, const QString& label) {
   if (bookmarks_.at(index).label == label) return;
   bookmarks_[index].label = label;
+  Q_EMIT changed();
+  save();
+}
+
+void Bookmarks::set_note(std::size_t index, const QString& note) {
+  if (bookmarks_.at(index).note == note) return;
+  bookmarks_[index].note = note;
   Q_EMIT changed();
   save();
 }

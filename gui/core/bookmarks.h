@@ -13,6 +13,7 @@ struct Bookmark {
   QString label;
   std::int64_t begin_ns = 0;  // the window that was seen
   std::int64_t end_ns = 0;
+  QString note = {};
   bool operator==(const Bookmark&) const = default;
 };
 
@@ -29,6 +30,7 @@ class Bookmarks : public QObject {
   // Kept in order of their time. Throws Error(kFailure) when they can be written nowhere.
   void add(const Bookmark& bookmark);
   void rename(std::size_t index, const QString& label);
+  void set_note(std::size_t index, const QString& note);
   void remove(std::size_t index);
   QString file() const { return file_; }
 

@@ -13,6 +13,10 @@ namespace swinscope::gui {
 
 namespace {
 
+constexpr double kLogarithmic = 20;  // where the longest is so many times the shortest
+constexpr double kBinsPerDecade = 4;
+constexpr std::size_t kMostBins = 24;
+
 struct AxisUnit {
   double ns;
   const char* name;
@@ -26,15 +30,61 @@ const AxisUnit& unit_for(std::int64_t longest_ns) {
   return found == kUnits.end() ? kUnits.back() : *found;
 }
 
+std::string_view group_of(const Trace& trace, const GpuEvents& gpu, EventIndex event, KernelGrouping grouping) {
+  switch (grouping) {
+    case KernelGrouping::kName:
+      break;
+    case KernelGrouping::kShortName:
+      return trace.text(gpu.short_name[event]);
+    case KernelGrouping::kOperation:
+      return operation_name(gpu.operation[event]);
+    case KernelGrouping::kClass:
+      return class_name(gpu.gpu_class[event]);
+  }
+  return trace.text(gpu.name[event]);
+}
+
 }  // namespace
 
-std::vector<Call> kernel_calls(const Trace& trace, const RunScope& scope, const std::string& name) {
+DurationBins::DurationBins(const std::vector<Call>& calls) {
+  if (calls.empty()) return;
+  const auto shorter = [](const Call& a, const Call& b) { return a.duration_ns < b.duration_ns; };
+  const auto [low, high] = std::minmax_element(calls.begin(), calls.end(), shorter);
+  low_ns_ = static_cast<double>(low->duration_ns);
+  // Behind the longest, which belongs to the last one.
+  const double end_ns = static_cast<double>(high->duration_ns + 1);
+  is_logarithmic_ = low_ns_ >= 1 && end_ns > kLogarithmic * low_ns_;
+  // As many bins as the square root of the calls, the usual rule where nothing is known of the distribution.
+  auto bins = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(calls.size()))));
+  if (is_logarithmic_)
+    bins = std::max(bins, static_cast<std::size_t>(kBinsPerDecade * std::ceil(std::log10(end_ns / low_ns_))));
+  bins = std::clamp<std::size_t>(bins, 1, kMostBins);
+  const double count = static_cast<double>(bins);
+  width_ = is_logarithmic_ ? std::log(end_ns / low_ns_) / count : (end_ns - low_ns_) / count;
+  counts_.resize(bins);
+  for (const Call& call : calls)
+    ++counts_[bin_of(call.duration_ns)];
+}
+
+std::size_t DurationBins::bin_of(std::int64_t duration_ns) const {
+  const auto value = static_cast<double>(duration_ns);
+  const double bin = is_logarithmic_ ? std::log(std::max(value, 1.0) / low_ns_) / width_ : (value - low_ns_) / width_;
+  return std::min(static_cast<std::size_t>(std::max(bin, 0.0)), counts_.size() - 1);
+}
+
+double DurationBins::edge_ns(std::size_t edge) const {
+  const double steps = static_cast<double>(edge) * width_;
+  return is_logarithmic_ ? low_ns_ * std::exp(steps) : low_ns_ + steps;
+}
+
+std::vector<Call> kernel_calls(const Trace& trace, const RunScope& scope, const std::string& name,
+                               KernelGrouping grouping) {
   std::vector<Call> calls;
   for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
     const GpuEvents& gpu = trace.ranks[r].gpu;
     const std::size_t first = calls.size();
     for (EventIndex i = 0; i < gpu.size(); ++i) {
-      if (trace.text(gpu.name[i]) != name || !scope.has_gpu_event(r, i)) continue;
+      if (group_of(trace, gpu, i, grouping) != name || !scope.has_gpu_event(r, i)) continue;
       calls.push_back(
           {static_cast<std::uint32_t>(r), LaneKind::kKernels, i, gpu.start_ns[i], gpu.end_ns[i] - gpu.start_ns[i]});
     }
@@ -61,23 +111,15 @@ Chart duration_histogram(const std::vector<Call>& calls, const std::string& titl
   chart.title = title;
   chart.y_title = "calls";
   if (calls.empty()) return chart;
+  const DurationBins bins(calls);
+  Series series{"calls", {}, {}, false};
+  for (const std::size_t count : bins.counts())
+    series.values.push_back(static_cast<double>(count));
+  for (std::size_t i = 0; i <= bins.counts().size(); ++i)
+    chart.categories.push_back(format_duration(std::llround(bins.edge_ns(i))));
+  chart.x_title = bins.is_logarithmic() ? "duration, logarithmic" : "duration";
   const auto shorter = [](const Call& a, const Call& b) { return a.duration_ns < b.duration_ns; };
   const auto [low, high] = std::minmax_element(calls.begin(), calls.end(), shorter);
-  // As many bins as the square root of the calls, the usual rule where nothing is known of the distribution.
-  const auto bins =
-      std::clamp<std::size_t>(static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(calls.size())))), 1, 24);
-  const double width =
-      std::max(1.0, static_cast<double>(high->duration_ns - low->duration_ns + 1)) / static_cast<double>(bins);
-  Series series{"calls", std::vector<std::optional<double>>(bins, 0.0), {}, false};
-  for (const Call& call : calls) {
-    const auto bin = static_cast<std::size_t>(static_cast<double>(call.duration_ns - low->duration_ns) / width);
-    *series.values[std::min(bin, bins - 1)] += 1;
-  }
-  const AxisUnit& unit = unit_for(high->duration_ns);
-  for (std::size_t i = 0; i <= bins; ++i)
-    chart.categories.push_back(
-        fmt::format("{:.3g}", (static_cast<double>(low->duration_ns) + static_cast<double>(i) * width) / unit.ns));
-  chart.x_title = fmt::format("duration ({})", unit.name);
   chart.description = fmt::format("{} calls between {} and {}", calls.size(), format_duration(low->duration_ns),
                                   format_duration(high->duration_ns));
   chart.series = {std::move(series)};

@@ -17,11 +17,14 @@ class Details {
  public:
   Details(const OpenedRun& run, TimelineEventId id)
       : run_(run), timeline_(*run.timeline), id_(id), lane_(timeline_.lanes[id.lane]), event_(timeline_.event(id)) {
-    table_.columns = {{"what", "what"}, {"value", "value"}};
+    table_.columns = {{"what", "what"}, {"value", "value"}, {"link", "link", Unit::kText, true}};
   }
 
   Table make() {
     const std::string name(timeline_.name(id_));
+    if (is_gpu(lane_.key.kind)) {
+      add("call of", readable_kernel_name(name), kCallsLink);
+    }
     add("name", name);
     add("lane", full_label(timeline_, id_.lane).toStdString());
     add("start", exact_time(event_.start_ns, timeline_.span().begin_ns).toStdString());
@@ -38,7 +41,9 @@ class Details {
   }
 
  private:
-  void add(const std::string& what, std::string value) { table_.rows.push_back({what, std::move(value)}); }
+  void add(const std::string& what, std::string value, std::string link = {}) {
+    table_.rows.push_back({what, std::move(value), std::move(link)});
+  }
 
   void add_step() {
     const std::vector<Interval>& steps = timeline_.processes[lane_.key.process].steps;
@@ -56,10 +61,13 @@ class Details {
     }
     const LaunchLink& link = links.front();
     if (is_gpu(lane_.key.kind)) {
-      add("launched by", fmt::format("{} on {}", timeline_.name(link.call), timeline_.lanes[link.call.lane].label));
+      add("launched by", fmt::format("{} on {}", timeline_.name(link.call), timeline_.lanes[link.call.lane].label),
+          event_link(link.call));
     } else {
-      add("launches", fmt::format("{}{}", timeline_.name(link.work),
-                                  links.size() > 1 ? fmt::format(" and {} more", links.size() - 1) : ""));
+      add("launches",
+          fmt::format("{}{}", timeline_.name(link.work),
+                      links.size() > 1 ? fmt::format(" and {} more", links.size() - 1) : ""),
+          event_link(link.work));
     }
     add("launch delay", format_duration(link.launch_delay_ns));
     add("queue time", format_duration(link.queue_ns));
@@ -93,7 +101,7 @@ class Details {
   // The enclosing ranges, the innermost first.
   void add_parents() {
     for (auto parent = parent_range(timeline_, id_); parent; parent = parent_range(timeline_, *parent))
-      add("within", std::string(timeline_.name(*parent)));
+      add("within", std::string(timeline_.name(*parent)), event_link(*parent));
   }
 
   const OpenedRun& run_;
@@ -107,5 +115,23 @@ class Details {
 }  // namespace
 
 Table event_details(const OpenedRun& run, TimelineEventId event) { return Details(run, event).make(); }
+
+std::string event_link(TimelineEventId event) { return fmt::format("event:{}:{}", event.lane, event.position); }
+
+std::string layer_link(const std::string& path, const std::string& phase) {
+  return fmt::format("layer:{}:{}", phase, path);
+}
+
+std::optional<TimelineEventId> linked_event(const QString& link) {
+  const QStringList parts = link.split(QLatin1Char(':'));
+  if (parts.size() != 3 || parts[0] != QLatin1String("event")) return std::nullopt;
+  return TimelineEventId{parts[1].toUInt(), parts[2].toUInt()};
+}
+
+// Paths of PyTorch's operators hold colons themselves.
+std::optional<std::pair<QString, QString>> linked_layer(const QString& link) {
+  if (!link.startsWith(QLatin1String("layer:"))) return std::nullopt;
+  return std::pair(link.section(QLatin1Char(':'), 2), link.section(QLatin1Char(':'), 1, 1));
+}
 
 }  // namespace swinscope::gui

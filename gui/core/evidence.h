@@ -15,6 +15,8 @@ struct Evidence {
   QString analysis;  // of the page that lists all tables: the key of one
   // kernels: only those with this in their name; timeline: what is searched for; query: the SQL
   QString name;
+  // Tables whose rows stand for calls: the row that is selected, by a kernel's full name or a layer's path.
+  QString called = {};
 };
 
 // Of a row of waterfall_table(), by its key; `largest`: the kernel that adds most to it, empty for none. Without a

@@ -149,6 +149,7 @@ constexpr std::array<ColumnInfo, LayerTreeModel::kColumns> kLayerColumns = {{
     {"precision", Unit::kText},
     {"calls", Unit::kCount},
     {"time", Unit::kDuration},
+    {"per step", Unit::kDuration},
     {"of all", Unit::kPercent},
     {"host", Unit::kDuration},
     {"GPU", Unit::kDuration},
@@ -173,8 +174,9 @@ double ratio(std::int64_t part, std::int64_t whole) {
 LayerTreeModel::LayerTreeModel(QObject* parent) : QAbstractItemModel(parent), root_(std::make_unique<Node>()) {}
 LayerTreeModel::~LayerTreeModel() = default;
 
-void LayerTreeModel::set_table(const Table& table) {
+void LayerTreeModel::set_table(const Table& table, std::int64_t steps) {
   beginResetModel();
+  steps_ = steps;
   root_ = std::make_unique<Node>();
   for (const LayerSums& layer : layers_of(table)) {
     Node* node = root_.get();
@@ -228,6 +230,8 @@ Cell LayerTreeModel::cell_of(const Node& node, Column column) const {
       return node.calls;
     case kWork:
       return node.work_ns;
+    case kPerStep:
+      return steps_ == 0 ? Cell() : Cell(node.work_ns / steps_);
     case kShare:
       return 100 * ratio(node.work_ns, root_->work_ns);
     case kHost:
@@ -260,6 +264,7 @@ QVariant LayerTreeModel::data(const QModelIndex& index, int role) const {
   const Cell cell = cell_of(node, static_cast<Column>(index.column()));
   const Unit unit = column_info(index.column()).unit;
   if (role == Qt::DisplayRole || role == Qt::AccessibleTextRole) return QString::fromStdString(format_cell(cell, unit));
+  if (role == kSortRole) return value_of(cell);
   if (role == Qt::ToolTipRole) {
     const Layer layer = layer_of(index);
     return layer.phase.isEmpty() ? layer.path : layer.path + QStringLiteral(", ") + layer.phase;
@@ -290,6 +295,20 @@ LayerTreeModel::Layer LayerTreeModel::layer_of(const QModelIndex& index) const {
     }
   }
   return layer;
+}
+
+Table LayerTreeModel::rows_of(const QModelIndexList& indexes) const {
+  Table table{"layers", "Layers", {}, {}};
+  for (const ColumnInfo& column : kLayerColumns)
+    table.columns.push_back({column.title, column.title, column.unit});
+  for (const QModelIndex& index : indexes) {
+    const Layer layer = layer_of(index);
+    std::vector<Cell>& row = table.rows.emplace_back();
+    for (int i = 0; i < kColumns; ++i)
+      row.push_back(cell_of(node_at(index), static_cast<Column>(i)));
+    row.front() = (layer.phase.isEmpty() ? layer.path : layer.path + QStringLiteral(", ") + layer.phase).toStdString();
+  }
+  return table;
 }
 
 QModelIndex LayerTreeModel::find(const Layer& layer) const {

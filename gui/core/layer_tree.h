@@ -19,6 +19,7 @@ class LayerTreeModel : public QAbstractItemModel {
     kPrecision,
     kCalls,
     kWork,
+    kPerStep,
     kShare,
     kHost,
     kGpu,
@@ -39,7 +40,8 @@ class LayerTreeModel : public QAbstractItemModel {
 
   // The registry's table of layers, with the advisor's columns where it has them. Forward and backward are told apart
   // by a node below the path. Several layers reach together what they would take at the GPU's peaks / what they took.
-  void set_table(const Table& table);
+  // `steps`: those that the time per step is of; 0: there are none.
+  void set_table(const Table& table, std::int64_t steps = 0);
 
   QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
   QModelIndex parent(const QModelIndex& index) const override;
@@ -55,6 +57,8 @@ class LayerTreeModel : public QAbstractItemModel {
     bool operator==(const Layer&) const = default;
   };
   Layer layer_of(const QModelIndex& index) const;
+  // Nodes as rows of a table, in all columns; names are paths.
+  Table rows_of(const QModelIndexList& indexes) const;
   // The node of a layer; invalid when there is none.
   QModelIndex find(const Layer& layer) const;
 
@@ -64,6 +68,7 @@ class LayerTreeModel : public QAbstractItemModel {
   Cell cell_of(const Node& node, Column column) const;
 
   std::unique_ptr<Node> root_;
+  std::int64_t steps_ = 0;
 };
 
 }  // namespace swinscope::gui

@@ -32,8 +32,16 @@ struct Columns {
 // Draws one lane from left to right.
 class RowPainter {
  public:
-  RowPainter(const TimelineLane& lane, const Columns& columns, const RasterStyle& style, std::span<Color> row)
-      : lane_(lane), edges_(columns.edges_ns), columns_(columns), style_(style), row_(row), walk_(lane, edges_[0]) {}
+  // `cover`, as wide as `row` or empty, becomes the busy part of each column.
+  RowPainter(const TimelineLane& lane, const Columns& columns, const RasterStyle& style, std::span<Color> row,
+             std::span<std::uint8_t> cover = {})
+      : lane_(lane),
+        edges_(columns.edges_ns),
+        columns_(columns),
+        style_(style),
+        row_(row),
+        cover_(cover),
+        walk_(lane, edges_[0]) {}
 
   void paint() {
     if (lane_.grid().has(columns_.grid_shift)) {
@@ -94,6 +102,7 @@ class RowPainter {
   void paint_columns(std::size_t x, std::span<const Occupancy> occupancies) {
     for (const Occupancy& occupancy : occupancies) {
       row_[x] = color_of(occupancy, end_ns(x) - edges_[x]);
+      if (!cover_.empty()) cover_[x] = cover_of(occupancy, end_ns(x) - edges_[x]);
       ++x;
     }
   }
@@ -104,6 +113,7 @@ class RowPainter {
     const std::size_t behind = pixel_of(x, walk_.change_ns());
     std::fill(row_.begin() + static_cast<std::ptrdiff_t>(x), row_.begin() + static_cast<std::ptrdiff_t>(behind),
               event == kNoPosition ? style_.background : style_.colors[lane_.name(event)]);
+    if (!cover_.empty()) std::ranges::fill(cover_.subspan(x, behind - x), event == kNoPosition ? 0 : 255);
     walk_.advance(edges_[behind]);
     return behind;
   }
@@ -125,11 +135,16 @@ class RowPainter {
     return blend(style_.background, style_.colors[lane_.name(occupancy.event)], alpha_of(occupancy.busy_ns, column_ns));
   }
 
+  static std::uint8_t cover_of(const Occupancy& occupancy, std::int64_t column_ns) {
+    return occupancy.event == kNoPosition ? 0 : static_cast<std::uint8_t>(alpha_of(occupancy.busy_ns, column_ns));
+  }
+
   const TimelineLane& lane_;
   std::span<const std::int64_t> edges_;  // of the columns of row_: one more than it has pixels
   const Columns& columns_;
   const RasterStyle& style_;
   std::span<Color> row_;
+  std::span<std::uint8_t> cover_;
   LaneWalk walk_;
 };
 
@@ -142,6 +157,23 @@ void fill_rows(const ImageView& image, int from, int to, Color color) {
     std::ranges::fill(row_of(image, y), color);
 }
 
+// Several lanes in one row of pixels.
+void paint_over(const Timeline& timeline, const Columns& columns, const LaneBand& band, const RasterStyle& style,
+                std::span<Color> row) {
+  std::vector<std::uint8_t> cover(row.size());
+  RowPainter(timeline.lanes[band.lane], columns, style, row, cover).paint();
+  std::vector<Color> other(row.size());
+  std::vector<std::uint8_t> other_cover(row.size());
+  for (const LaneId lane : band.others) {
+    RowPainter(timeline.lanes[lane], columns, style, other, other_cover).paint();
+    for (std::size_t x = 0; x < row.size(); ++x) {
+      if (other_cover[x] <= cover[x]) continue;
+      row[x] = other[x];
+      cover[x] = other_cover[x];
+    }
+  }
+}
+
 // Draws the first visible row of a band and copies it down.
 void paint_band(const Timeline& timeline, const Columns& columns, const LaneBand& band, const RasterStyle& style,
                 const ImageView& image) {
@@ -150,7 +182,11 @@ void paint_band(const Timeline& timeline, const Columns& columns, const LaneBand
   if (top >= bottom) return;
   if (band.lane >= timeline.lanes.size()) return fill_rows(image, top, bottom, style.background);
   const std::span<Color> row = row_of(image, top);
-  RowPainter(timeline.lanes[band.lane], columns, style, row).paint();
+  if (band.others.empty()) {
+    RowPainter(timeline.lanes[band.lane], columns, style, row).paint();
+  } else {
+    paint_over(timeline, columns, band, style, row);
+  }
   for (int y = top + 1; y < bottom; ++y)
     std::ranges::copy(row, row_of(image, y).begin());
 }

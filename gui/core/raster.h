@@ -30,6 +30,8 @@ struct LaneBand {
   LaneId lane = 0;
   int top = 0;
   int height = 0;
+  // Lanes that share the band: each column shows the one that is busiest in it, of equal ones the first.
+  std::span<const LaneId> others = {};
 };
 
 // Pixels owned by the caller, e.g. of a QImage in Format_RGB32: `stride` is the distance of rows in pixels.

@@ -119,6 +119,38 @@ std::optional<TimelineEventId> next_hit(const Timeline& timeline, const SearchRe
   return hit_from(timeline, result, order_of(timeline, from), forward, lanes);
 }
 
+std::uint64_t hit_number(const Timeline& timeline, const SearchResult& result, TimelineEventId hit,
+                         std::span<const LaneId> lanes) {
+  const EventOrder order = order_of(timeline, hit);
+  std::uint64_t number = 0;
+  for (const LaneId id : lanes_with_hits(timeline, result, lanes)) {
+    const TimelineLane& lane = timeline.lanes[id];
+    for (LanePosition i = 0; i < lane.size() && EventOrder(lane.start_ns(i), id, i) <= order; ++i)
+      number += result.names[lane.names()[i]] ? 1U : 0U;
+  }
+  return number;
+}
+
+std::vector<TimelineEventId> first_hits(const Timeline& timeline, const SearchResult& result,
+                                        std::span<const LaneId> lanes, std::size_t limit) {
+  std::vector<EventOrder> orders;
+  for (const LaneId id : lanes_with_hits(timeline, result, lanes)) {
+    const TimelineLane& lane = timeline.lanes[id];
+    std::size_t of_lane = 0;
+    for (LanePosition i = 0; i < lane.size() && of_lane < limit; ++i) {
+      if (!result.names[lane.names()[i]]) continue;
+      orders.emplace_back(lane.start_ns(i), id, i);
+      ++of_lane;
+    }
+  }
+  std::ranges::sort(orders);
+  orders.resize(std::min(orders.size(), limit));
+  std::vector<TimelineEventId> hits;
+  for (const EventOrder& order : orders)
+    hits.push_back({std::get<1>(order), std::get<2>(order)});
+  return hits;
+}
+
 std::optional<TimelineEventId> first_hit(const Timeline& timeline, const SearchResult& result, std::int64_t time_ns,
                                          std::span<const LaneId> lanes) {
   const EventOrder before{time_ns - 1, std::numeric_limits<LaneId>::max(), kNoPosition};

@@ -36,4 +36,11 @@ std::optional<TimelineEventId> next_hit(const Timeline& timeline, const SearchRe
 std::optional<TimelineEventId> first_hit(const Timeline& timeline, const SearchResult& result, std::int64_t time_ns,
                                          std::span<const LaneId> lanes = {});
 
+// How many hits of these lanes come before it, and it: "3 of 72" is hit 3.
+std::uint64_t hit_number(const Timeline& timeline, const SearchResult& result, TimelineEventId hit,
+                         std::span<const LaneId> lanes);
+// The first hits of these lanes, in order, at most `limit`. O(hits up to the limit in each lane).
+std::vector<TimelineEventId> first_hits(const Timeline& timeline, const SearchResult& result,
+                                        std::span<const LaneId> lanes, std::size_t limit);
+
 }  // namespace swinscope::gui

@@ -3,7 +3,6 @@
 #include "analyzer/table/render.h"
 
 namespace swinscope::gui {
-namespace {
 
 QVariant value_of(const Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return QString::fromStdString(*text);
@@ -11,8 +10,6 @@ QVariant value_of(const Cell& cell) {
   if (const auto* real = std::get_if<double>(&cell)) return *real;
   return {};
 }
-
-}  // namespace
 
 void TableModel::set_table(Table table, bool with_details) {
   beginResetModel();

@@ -10,6 +10,9 @@ namespace swinscope::gui {
 
 enum TableRole : int { kSortRole = Qt::UserRole, kRowRole };  // kRowRole: index of the row in table()
 
+// What a cell is sorted by; invalid without a value.
+QVariant value_of(const Cell& cell);
+
 class TableModel : public QAbstractTableModel {
   Q_OBJECT
 
@@ -19,6 +22,8 @@ class TableModel : public QAbstractTableModel {
   // `with_details`: also the columns that the terminal leaves out.
   void set_table(Table table, bool with_details = false);
   const Table& table() const { return table_; }
+  // Indexes of those that are shown.
+  const std::vector<std::size_t>& shown_columns() const { return shown_; }
   // The shown column with this key; -1 for none.
   int column_of(std::string_view key) const;
 

@@ -1,7 +1,9 @@
 #include "gui/core/time_axis.h"
 
+#include <QRegularExpression>
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace swinscope::gui {
 namespace {
@@ -55,6 +57,16 @@ std::int64_t floor_multiple(std::int64_t value, std::int64_t step) {
   return value - (rest < 0 ? rest + step : rest);
 }
 
+// Of a number and the name of a unit.
+std::optional<std::int64_t> parse_time(QString number, const QString& unit) {
+  const auto found =
+      std::find_if(kUnits.begin(), kUnits.end(), [&](const TimeUnit& u) { return unit == QLatin1String(u.name); });
+  bool is_number = false;
+  const double value = number.remove(QLatin1Char(' ')).toDouble(&is_number);
+  if (found == kUnits.end() || !is_number || std::abs(value) > 1e9) return std::nullopt;
+  return std::llround(value * static_cast<double>(found->ns));
+}
+
 }  // namespace
 
 std::vector<TimeTick> time_ticks(Interval window, std::int64_t origin_ns, int count) {
@@ -74,6 +86,21 @@ QString exact_time(std::int64_t time_ns, std::int64_t origin_ns) {
   const std::int64_t since = time_ns - origin_ns;
   const TimeUnit& unit = unit_of(std::abs(since));
   return in_unit(since, unit, unit.decimals);
+}
+
+std::optional<Interval> parse_times(const QString& text) {
+  static const QRegularExpression kTimes(
+      QStringLiteral("^\\s*(-?[0-9.]+(?: [0-9]+)*)\\s*(s|ms|us|ns)?(?:\\s*(?:to|-|…)\\s*(-?[0-9.]+(?: "
+                     "[0-9]+)*)\\s*(s|ms|us|ns))?\\s*$"));
+  const QRegularExpressionMatch match = kTimes.match(text);
+  if (!match.hasMatch()) return std::nullopt;
+  const bool has_end = !match.captured(3).isEmpty();
+  // "1 to 2 ms": the unit of both.
+  const QString first_unit = match.captured(2).isEmpty() ? match.captured(4) : match.captured(2);
+  const std::optional<std::int64_t> begin = parse_time(match.captured(1), first_unit);
+  const std::optional<std::int64_t> end = has_end ? parse_time(match.captured(3), match.captured(4)) : begin;
+  if (!begin || !end || *end < *begin) return std::nullopt;
+  return Interval{*begin, *end};
 }
 
 }  // namespace swinscope::gui

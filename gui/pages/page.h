@@ -54,6 +54,8 @@ class Page : public QWidget {
   // It may be of another run.
   void evidence_requested(const swinscope::gui::Evidence& evidence);
   void call_requested(const swinscope::gui::Call& call);
+  // Of the filter: only what has this in its name.
+  void name_requested(const QString& name);
   void open_requested(const QStringList& paths);
   // What it can perform, or its place.
   void changed();

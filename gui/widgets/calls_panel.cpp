@@ -6,6 +6,8 @@
 #include <QSplitter>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 #include "analyzer/base/text.h"
@@ -41,7 +43,12 @@ CallsPanel::CallsPanel(const QString& accessible_name, QWidget* parent)
     connect(button, &QPushButton::clicked, this, [this, forward] { step(forward); });
     buttons->addWidget(button);
   }
+  auto* longest = new QPushButton(QStringLiteral("&Longest"), side);
+  longest->setToolTip(QStringLiteral("The longest call in the timeline; again: the next shorter one"));
+  connect(longest, &QPushButton::clicked, this, &CallsPanel::step_by_length);
+  buttons->addWidget(longest);
   column->addLayout(buttons);
+  connect(histogram_, &ChartWidget::category_activated, this, [this](int bin) { step_in_bin(bin); });
   auto* split = new QSplitter(Qt::Horizontal, this);
   split->addWidget(histogram_);
   split->addWidget(boxes_);
@@ -60,6 +67,8 @@ void CallsPanel::set_calls(const QString& name, std::vector<Call> calls, const T
   name_ = name;
   calls_ = std::move(calls);
   current_ = -1;
+  by_length_.clear();
+  length_rank_.reset();
   histogram_->set_chart(duration_histogram(calls_, kHistogramTitle));
   const bool has_ranks = trace.ranks.size() > 1;
   boxes_->set_chart(duration_boxes(has_ranks ? calls_ : std::vector<Call>(), trace, kBoxesTitle));
@@ -98,9 +107,36 @@ QString CallsPanel::summary() const { return summary_->toPlainText(); }
 void CallsPanel::step(bool forward) {
   if (calls_.empty()) return;
   const int count = static_cast<int>(calls_.size());
-  current_ = current_ < 0 ? (forward ? 0 : count - 1) : (current_ + (forward ? 1 : count - 1)) % count;
+  length_rank_.reset();
+  go_to(static_cast<std::size_t>(current_ < 0 ? (forward ? 0 : count - 1)
+                                              : (current_ + (forward ? 1 : count - 1)) % count));
+}
+
+void CallsPanel::step_by_length() {
+  if (calls_.empty()) return;
+  if (by_length_.empty()) {
+    by_length_.resize(calls_.size());
+    std::iota(by_length_.begin(), by_length_.end(), std::size_t{0});
+    std::ranges::stable_sort(by_length_, std::greater(), [&](std::size_t i) { return calls_[i].duration_ns; });
+  }
+  length_rank_ = length_rank_ ? (*length_rank_ + 1) % by_length_.size() : 0;
+  go_to(by_length_[*length_rank_]);
+}
+
+void CallsPanel::step_in_bin(int bin) {
+  const DurationBins bins(calls_);
+  for (std::size_t i = 1; i <= calls_.size(); ++i) {
+    const std::size_t at = (static_cast<std::size_t>(current_ + 1) + i - 1) % calls_.size();
+    if (bins.bin_of(calls_[at].duration_ns) != static_cast<std::size_t>(bin)) continue;
+    length_rank_.reset();
+    return go_to(at);
+  }
+}
+
+void CallsPanel::go_to(std::size_t call) {
+  current_ = static_cast<int>(call);
   summarize();
-  Q_EMIT call_requested(calls_[static_cast<std::size_t>(current_)]);
+  Q_EMIT call_requested(calls_[call]);
 }
 
 }  // namespace swinscope::gui

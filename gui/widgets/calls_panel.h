@@ -3,6 +3,7 @@
 
 #include <QString>
 #include <QWidget>
+#include <optional>
 #include <vector>
 
 #include "gui/core/calls.h"
@@ -26,6 +27,10 @@ class CallsPanel : public QWidget {
   void clear(const QString& message);
   // To the call behind or before the one that was last asked for.
   void step(bool forward);
+  // To the longest call; when it was the last one asked for so, to the next shorter one.
+  void step_by_length();
+  // To the next call whose duration is in that bin of the histogram.
+  void step_in_bin(int bin);
 
   const std::vector<Call>& calls() const { return calls_; }
   ChartWidget& histogram() { return *histogram_; }
@@ -38,10 +43,13 @@ class CallsPanel : public QWidget {
 
  private:
   void summarize();
+  void go_to(std::size_t call);
 
   QString name_;
   std::vector<Call> calls_;
   int current_ = -1;
+  std::vector<std::size_t> by_length_;      // calls, the longest first; made when asked for
+  std::optional<std::size_t> length_rank_;  // in by_length_: the one that was gone to by its length
   ChartWidget* histogram_;
   ChartWidget* boxes_;
   QPlainTextEdit* summary_;

@@ -114,14 +114,23 @@ void FilterBar::set_run(const OpenedRun* run) {
     for (const std::uint32_t stream : streams)
       stream_->addItem(QString::number(stream), stream);
   }
-  for (QSpinBox* step : {first_step_, last_step_}) {
+  for (QSpinBox* step : {first_step_, last_step_})
     step->setRange(kNoStep, steps);
-    step->setValue(kNoStep);
-  }
-  scope_->setCurrentIndex(0);
-  name_->clear();
   typing_->stop();
-  model_.set_filter({});
+  choose(run == nullptr ? Filter() : wanted_);
+  model_.set_filter(read());
+}
+
+// Steps that the run does not have are none.
+void FilterBar::choose(const Filter& filter) {
+  const auto index_of = [](const QComboBox* box, const QVariant& value) { return std::max(0, box->findData(value)); };
+  rank_->setCurrentIndex(filter.rank ? index_of(rank_, *filter.rank) : 0);
+  stream_->setCurrentIndex(filter.stream ? index_of(stream_, *filter.stream) : 0);
+  scope_->setCurrentIndex(filter.whole_trace ? kWholeTrace : 0);
+  const bool has_steps = filter.steps && filter.steps->last <= last_step_->maximum();
+  first_step_->setValue(has_steps ? static_cast<int>(filter.steps->first) : kNoStep);
+  last_step_->setValue(has_steps ? static_cast<int>(filter.steps->last) : kNoStep);
+  name_->setText(filter.name);
 }
 
 void FilterBar::set_in_use(bool in_use) {
@@ -130,6 +139,11 @@ void FilterBar::set_in_use(bool in_use) {
 }
 
 void FilterBar::apply() {
+  wanted_ = read();
+  model_.set_filter(wanted_);
+}
+
+Filter FilterBar::read() const {
   Filter filter;
   if (rank_->currentIndex() > 0) filter.rank = rank_->currentData().toInt();
   if (stream_->currentIndex() > 0) filter.stream = stream_->currentData().toUInt();
@@ -141,7 +155,7 @@ void FilterBar::apply() {
     const int from = std::max(first, 1);
     filter.steps = StepRange{from, last == kNoStep ? last_step_->maximum() : std::max(last, from)};
   }
-  model_.set_filter(filter);
+  return filter;
 }
 
 void FilterBar::set_name(const QString& name) {

@@ -20,7 +20,8 @@ class FilterBar : public QWidget {
   FilterBar(FilterModel& model, QWidget* parent);
 
   void set_runs(const QStringList& titles, int current);
-  // Offers its ranks, steps and streams; the filter goes back to everything.
+  // Offers its ranks, steps and streams. What was chosen stays as far as the run has it, and comes back with one that
+  // does.
   void set_run(const OpenedRun* run);
   // Whether the page that is shown is filtered; the filter cannot be changed on others.
   void set_in_use(bool in_use);
@@ -37,7 +38,11 @@ class FilterBar : public QWidget {
   void apply();
   QWidget* labelled(const QString& label, QWidget* field);
 
+  void choose(const Filter& filter);
+  Filter read() const;
+
   FilterModel& model_;
+  Filter wanted_;  // by the user, whatever the present run has of it
   QComboBox* run_;
   QComboBox* rank_;
   QComboBox* scope_;

@@ -6,6 +6,8 @@
 #include <QKeyEvent>
 #include <algorithm>
 
+#include "gui/core/copied_rows.h"
+
 namespace swinscope::gui {
 namespace {
 
@@ -93,16 +95,20 @@ void TablePanel::keyPressEvent(QKeyEvent* event) {
   }
 }
 
-// The selected rows, cells separated by tabs: what spreadsheets paste.
-void TablePanel::copy() const {
-  QStringList lines;
-  for (const QModelIndex& row : selectionModel()->selectedRows()) {
-    QStringList cells;
-    for (int i = 0; i < order_->columnCount(); ++i)
-      cells << row.siblingAtColumn(i).data().toString();
-    lines << cells.join(QLatin1Char('\t'));
-  }
-  QGuiApplication::clipboard()->setText(lines.join(QLatin1Char('\n')));
+void TablePanel::copy() const { copy_rows(selectionModel()->selectedRows()); }
+
+void TablePanel::copy_all() const {
+  QModelIndexList rows;
+  for (int row = 0; row < order_->rowCount(); ++row)
+    rows << order_->index(row, 0);
+  copy_rows(rows);
+}
+
+void TablePanel::copy_rows(const QModelIndexList& rows) const {
+  std::vector<std::size_t> indexes;
+  for (const QModelIndex& row : rows)
+    indexes.push_back(row.data(kRowRole).toULongLong());
+  QGuiApplication::clipboard()->setText(copied_rows(model_->table(), model_->shown_columns(), indexes));
 }
 
 }  // namespace swinscope::gui

@@ -24,6 +24,9 @@ class TablePanel : public QTableView {
   Table shown_table() const;
   // The text shown in the column of that key; for tests and for copying.
   QString text_at(int row, std::string_view key) const;
+  // Copies all rows, or those that are selected, with the titles of the columns.
+  void copy_all() const;
+  void copy() const;
 
  Q_SIGNALS:
   void row_changed(int row);
@@ -34,7 +37,7 @@ class TablePanel : public QTableView {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
-  void copy() const;
+  void copy_rows(const QModelIndexList& rows) const;
   void fit_first_column();
 
   TableModel* model_;

@@ -78,6 +78,7 @@ void MainWindow::build_pages() {
     tabs_->addTab(plain_text(QString::fromUtf8(info.title)));
     connect(page, &Page::page_requested, this, &MainWindow::show_page);
     connect(page, &Page::call_requested, this, &MainWindow::show_call);
+    connect(page, &Page::name_requested, filter_bar_, &FilterBar::set_name);
     connect(page, &Page::evidence_requested, this, &MainWindow::show_evidence);
     connect(page, &Page::open_requested, this, &MainWindow::open);
     connect(page, &Page::said, statusBar(), [this](const QString& text) { statusBar()->showMessage(text); });

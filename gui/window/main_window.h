@@ -86,6 +86,7 @@ class MainWindow : public QMainWindow {
   void set_session(const Session& session);
   void toggle_published();
   Page& page() const;
+  Page* page_for(ActionId id) const;
   void show_problem(const Problem& problem);
   void show_warnings(const std::vector<std::string>& warnings);
   void show_call(const Call& call);  // in the timeline

@@ -16,6 +16,14 @@
 #include "gui/window/main_window.h"
 
 namespace swinscope::gui {
+namespace {
+
+// From any page to a call in the timeline.
+bool is_occurrence(ActionId id) {
+  return id == ActionId::kNextOccurrence || id == ActionId::kPreviousOccurrence || id == ActionId::kLongestOccurrence;
+}
+
+}  // namespace
 
 void MainWindow::build_commands() {
   using enum ActionId;
@@ -67,7 +75,7 @@ void MainWindow::build_actions() {
     }
     action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
     for (Page* page : pages_) {
-      if (page->has(info.id)) page->addAction(action);
+      if (page->has(info.id) || is_occurrence(info.id)) page->addAction(action);
     }
   }
   for (const ActionId id : {ActionId::kShowPublished, ActionId::kCriticalPath})
@@ -123,7 +131,10 @@ void MainWindow::update_actions() {
 }
 
 bool MainWindow::can_perform(ActionId id) const {
-  if (!commands_.contains(id)) return page().has(id) && page().can_perform(id);
+  if (!commands_.contains(id)) {
+    const Page* owner = page_for(id);
+    return owner != nullptr && owner->can_perform(id);
+  }
   if (id == ActionId::kReload) return loading_ >= 0;
   const bool no_run = session_.run == nullptr && (session_.experiment != nullptr || session_.comparison != nullptr);
   if (id == ActionId::kExportReport) return no_run || (session_.run != nullptr && session_.run->trace != nullptr);
@@ -134,9 +145,18 @@ bool MainWindow::can_perform(ActionId id) const {
 
 void MainWindow::perform(ActionId id) {
   if (const auto command = commands_.find(id); command != commands_.end()) return command->second();
-  if (page().has(id)) return page().perform(id);
+  if (Page* owner = page_for(id)) {
+    if (is_occurrence(id)) show_page(owner->objectName());
+    return owner->perform(id);
+  }
   const auto owner = std::ranges::find_if(pages_, [&](const Page* page) { return page->has(id); });
   if (owner != pages_.end()) (*owner)->perform(id);
+}
+
+// The page that is shown; of calls the timeline's where it has none.
+Page* MainWindow::page_for(ActionId id) const {
+  if (page().has(id)) return &page();
+  return is_occurrence(id) ? pages_[static_cast<std::size_t>(find_page(QStringLiteral("timeline")))] : nullptr;
 }
 
 void MainWindow::compare() {

@@ -140,7 +140,7 @@ void RooflinePage::follow_row(int row) {
 void RooflinePage::open_point(std::size_t point) {
   if (computed_.run == nullptr || point >= computed_.roofline.points.size()) return;
   const RooflinePoint& layer = computed_.roofline.points[point];
-  const std::vector<Call> calls = layers().calls(*computed_.run, filter(), {layer.path, layer.phase});
+  const std::vector<Call> calls = layers().calls(*computed_.run, filter(), {layer.path, layer.phase}, 0);
   if (calls.empty()) return;
   Q_EMIT call_requested(*std::ranges::max_element(calls, {}, &Call::duration_ns));
 }

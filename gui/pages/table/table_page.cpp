@@ -1,16 +1,23 @@
 #include "gui/pages/table/table_page.h"
 
+#include <QClipboard>
+#include <QComboBox>
 #include <QFileInfo>
+#include <QGuiApplication>
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMenu>
 #include <QSplitter>
 #include <QTreeWidget>
 #include <QTreeWidgetItemIterator>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <numeric>
 
 #include "advisor/advice_columns.h"
 #include "gui/core/document_file.h"
+#include "gui/core/table_sums.h"
 #include "gui/pages/table/layer_tree_view.h"
 #include "gui/widgets/calls_panel.h"
 #include "gui/widgets/file_dialogs.h"
@@ -52,6 +59,7 @@ TablePage::TablePage(const Analysis& analysis, RowsLook look, QWidget* parent)
       content_(new QSplitter(Qt::Vertical, this)),
       title_(new TableTitle(this)),
       message_(new QLabel(this)),
+      sum_(new QLabel(this)),
       calls_(new CallsPanel(QStringLiteral("The calls of the selected row"), this)) {
   if (look == RowsLook::kTable) {
     table_ = new TablePanel(text_of(analysis.title), this);
@@ -60,12 +68,18 @@ TablePage::TablePage(const Analysis& analysis, RowsLook look, QWidget* parent)
       if (row >= 0 && kind().calls != nullptr) show_calls(called_by(kind(), counted_.table, row));
     });
     connect(table_, &TablePanel::row_activated, this, [this] { calls_->step(true); });
+    connect(table_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &TablePage::show_sum);
+    connect(&table_->order(), &QAbstractItemModel::layoutChanged, this, &TablePage::show_sum);
   } else {
     tree_ = new LayerTreeView(this);
     connect(tree_, &LayerTreeView::layer_changed, this, &TablePage::show_calls);
   }
   connect(calls_, &CallsPanel::call_requested, this, &TablePage::call_requested);
   connect(calls_, &CallsPanel::changed, this, &TablePage::changed);
+  rows().setContextMenuPolicy(Qt::CustomContextMenu);
+  connect(&rows(), &QWidget::customContextMenuRequested, this, [this](QPoint place) {
+    show_menu(static_cast<QAbstractScrollArea&>(rows()).viewport()->mapToGlobal(place));
+  });
   build_layout();
   count();
 }
@@ -77,7 +91,17 @@ void TablePage::build_layout() {
   message_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   message_->setWordWrap(true);
   setFocusProxy(&rows());
-  content_->addWidget(&rows());
+  sum_->setObjectName(QStringLiteral("sum"));
+  sum_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  sum_->setMargin(2);
+  sum_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+  auto* summed = new QWidget(this);
+  auto* lines = new QVBoxLayout(summed);
+  lines->setContentsMargins(0, 0, 0, 0);
+  lines->setSpacing(0);
+  lines->addWidget(&rows(), 1);
+  lines->addWidget(sum_);
+  content_->addWidget(summed);
   content_->addWidget(calls_);
   content_->setStretchFactor(0, 3);
   content_->setStretchFactor(1, 2);
@@ -85,12 +109,60 @@ void TablePage::build_layout() {
   auto* column = new QVBoxLayout(chosen);
   column->setContentsMargins(0, 0, 0, 0);
   column->addWidget(title_);
+  build_groupings(*column);
   column->addWidget(message_, 1);
   column->addWidget(content_, 1);
   parts_->addWidget(chosen);
   auto* all = new QVBoxLayout(this);
   all->setContentsMargins(4, 0, 4, 4);
   all->addWidget(parts_);
+}
+
+// A choice of what rows are, where the page is of one analysis.
+void TablePage::build_groupings(QVBoxLayout& column) {
+  if (kind().groupings.empty() || find_ != nullptr) return;
+  by_ = new QComboBox(this);
+  by_->setObjectName(QStringLiteral("group_by"));
+  by_->setAccessibleName(QStringLiteral("A row for each"));
+  for (const char* grouping : kind().groupings)
+    by_->addItem(QString::fromUtf8(grouping));
+  connect(by_, &QComboBox::currentIndexChanged, this, [this](int index) {
+    grouping_ = static_cast<std::size_t>(std::max(0, index));
+    selected_ = {};
+    count();
+  });
+  auto* label = new QLabel(QStringLiteral("A row for &each"), this);
+  label->setBuddy(by_);
+  auto* line = new QHBoxLayout;
+  line->addWidget(label);
+  line->addWidget(by_);
+  line->addStretch(1);
+  column.addLayout(line);
+}
+
+void TablePage::group_by(std::size_t grouping) { by_->setCurrentIndex(static_cast<int>(grouping)); }
+
+QString TablePage::sum() const { return sum_->text(); }
+
+// Of the rows that are selected where there are several, else of all that are shown.
+void TablePage::show_sum() {
+  std::vector<std::size_t> rows;
+  bool is_selection = false;
+  if (table_ != nullptr) {
+    const QModelIndexList selected = table_->selectionModel()->selectedRows();
+    is_selection = selected.size() > 1;
+    for (const QModelIndex& row : selected)
+      if (is_selection) rows.push_back(row.data(kRowRole).toULongLong());
+    for (int row = 0; !is_selection && row < table_->order().rowCount(); ++row)
+      rows.push_back(table_->order().index(row, 0).data(kRowRole).toULongLong());
+  } else {
+    rows.resize(counted_.table.rows.size());
+    std::iota(rows.begin(), rows.end(), std::size_t{0});
+  }
+  QString line = kind().calls == nullptr ? QString() : sum_line(counted_.table, rows);
+  if (is_selection) line.replace(QStringLiteral(" rows:"), QStringLiteral(" selected rows:"));
+  sum_->setText(line);
+  sum_->setVisible(!line.isEmpty());
 }
 
 QWidget& TablePage::rows() const { return table_ != nullptr ? static_cast<QWidget&>(*table_) : *tree_; }
@@ -145,6 +217,7 @@ void TablePage::set_filter(const Filter& filter) {
 
 // The page with one analysis has nothing to choose.
 void TablePage::present(const Evidence& evidence) {
+  if (!evidence.called.isEmpty()) select_called({evidence.called.toStdString(), {}});
   auto* list = findChild<QTreeWidget*>(QStringLiteral("analyses"));
   const auto found = std::ranges::find(analyses(), evidence.analysis.toStdString(), &Analysis::key);
   if (list == nullptr || found == analyses().end()) return;
@@ -154,18 +227,52 @@ void TablePage::present(const Evidence& evidence) {
   }
 }
 
+// Its row, or the one that it gets when the rows are there.
+void TablePage::select_called(const Called& called) {
+  selected_ = called;
+  if (counted_.table.rows.empty()) return;
+  if (table_ != nullptr) {
+    if (const int row = find_row(kind(), counted_.table, called); row >= 0) table_->select_row(row);
+  } else {
+    tree_->select(called);
+  }
+}
+
+void TablePage::show_menu(QPoint place) {
+  if (counted_.table.rows.empty()) return;
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  menu->setObjectName(QStringLiteral("rows_menu"));
+  const QString name = QString::fromStdString(selected_.name);
+  if (kind().calls != nullptr && !name.isEmpty()) {
+    for (QAction* action : actions()) {
+      if (action->objectName().startsWith(QLatin1String("kernels."))) menu->addAction(action);
+    }
+    menu->addAction(QStringLiteral("&Only rows with this name"), this, [this, name] { Q_EMIT name_requested(name); });
+    menu->addAction(QStringLiteral("&Search in the timeline"), this, [this, name] {
+      Q_EMIT evidence_requested({{}, QStringLiteral("timeline"), {}, name, {}});
+    });
+    menu->addSeparator();
+    menu->addAction(QStringLiteral("Copy &name"), this, [name] { QGuiApplication::clipboard()->setText(name); });
+  }
+  menu->addAction(QStringLiteral("&Copy rows"), this, [this] { table_ != nullptr ? table_->copy() : tree_->copy(); });
+  menu->addAction(QStringLiteral("Copy &all rows"), this,
+                  [this] { table_ != nullptr ? table_->copy_all() : tree_->copy_all(); });
+  menu->popup(place);
+}
+
 void TablePage::set_unfinished() {
   if (run_ != nullptr && run_->trace == nullptr)
     message_->setText(QStringLiteral("Not analyzed: loading did not end. F5 loads it again."));
 }
 
 TablePage::Counted TablePage::counted(const OpenedRun& run, const Analysis& analysis, const Filter& filter,
-                                      RowsLook look) {
+                                      RowsLook look, std::size_t grouping) {
   Counted counted;
   try {
     counted.run = run.shared->of(run.trace, filter.selection());
-    counted.table = rows_of(analysis, *counted.run, filter);
-    if (has_advice_columns(counted.table.key))
+    counted.table = rows_of(analysis, *counted.run, filter, grouping);
+    if (grouping == 0 && has_advice_columns(counted.table.key))
       add_advice_columns(counted.table, *counted.run, run.shared->advisor(run.trace, filter.selection()).get());
     if (look == RowsLook::kTable) keep_named(counted.table, filter.name);  // the tree keeps what is above, too
   } catch (const Error&) {                                                 // nothing meets the selection
@@ -181,8 +288,8 @@ void TablePage::count() {
     message_->setText(run_ == nullptr ? QStringLiteral("No run is open.") : QStringLiteral("Analyzing…"));
     return;
   }
-  counting_.start([run = run_, analysis = analysis_, filter = filter_,
-                   look = look_] { return counted(*run, *analysis, filter, look); },
+  counting_.start([run = run_, analysis = analysis_, filter = filter_, look = look_,
+                   grouping = grouping_] { return counted(*run, *analysis, filter, look, grouping); },
                   [this](Counted counted) { show_rows(std::move(counted)); });
 }
 
@@ -201,8 +308,11 @@ void TablePage::show_rows(Counted counted) {
     table_->set_table(table, kind().order);
     if (kind().calls != nullptr) table_->select_row(std::max(0, find_row(kind(), table, selected_)));
   } else {
-    tree_->set_table(table, filter_.name, selected_);
+    const std::int64_t steps =
+        counted_.run == nullptr || counted_.run->layers().empty() ? 0 : counted_.run->layers().front().steps;
+    tree_->set_table(table, steps, filter_.name, selected_);
   }
+  show_sum();
   Q_EMIT changed();
 }
 
@@ -213,9 +323,8 @@ void TablePage::show_calls(const std::optional<Called>& called) {
     return;
   }
   selected_ = *called;
-  const auto work = [run = counted_.run, filter = filter_, calls = kind().calls, called = selected_] {
-    return calls(*run, filter, called);
-  };
+  const auto work = [run = counted_.run, filter = filter_, calls = kind().calls, called = selected_,
+                     grouping = grouping_] { return calls(*run, filter, called, grouping); };
   collecting_.start(work, [this, run = counted_.run](std::vector<Call> calls) {
     QString name = QString::fromStdString(selected_.name);
     if (!selected_.phase.empty()) name += QStringLiteral(", ") + text_of(selected_.phase);
@@ -225,7 +334,7 @@ void TablePage::show_calls(const std::optional<Called>& called) {
 
 bool TablePage::has(ActionId action) const {
   return action == ActionId::kNextOccurrence || action == ActionId::kPreviousOccurrence ||
-         action == ActionId::kExportTable;
+         action == ActionId::kLongestOccurrence || action == ActionId::kExportTable;
 }
 
 bool TablePage::can_perform(ActionId action) const {
@@ -234,6 +343,7 @@ bool TablePage::can_perform(ActionId action) const {
 
 void TablePage::perform(ActionId action) {
   if (action == ActionId::kExportTable) return choose_file();
+  if (action == ActionId::kLongestOccurrence) return calls_->step_by_length();
   calls_->step(action == ActionId::kNextOccurrence);
 }
 

@@ -10,11 +10,13 @@
 #include "gui/core/background.h"
 #include "gui/pages/page.h"
 
+class QComboBox;
 class QLabel;
 class QLineEdit;
 class QSplitter;
 class QTreeView;
 class QTreeWidget;
+class QVBoxLayout;
 
 namespace swinscope::gui {
 
@@ -51,6 +53,9 @@ class TablePage : public Page {
   TablePanel& table() { return *table_; }  // of the look kTable
   QTreeView& tree();                       // of kLayerTree
   CallsPanel& calls() { return *calls_; }
+  // Index into RowKind::groupings.
+  void group_by(std::size_t grouping);
+  QString sum() const;
   QLabel& title() const;
   // In place of rows.
   QString message() const;
@@ -66,13 +71,18 @@ class TablePage : public Page {
   QWidget& rows() const;
   QWidget* build_list();
   // For another thread.
-  static Counted counted(const OpenedRun& run, const Analysis& analysis, const Filter& filter, RowsLook look);
+  static Counted counted(const OpenedRun& run, const Analysis& analysis, const Filter& filter, RowsLook look,
+                         std::size_t grouping);
+  void build_groupings(QVBoxLayout& column);
+  void show_sum();
   void count();
   void show_rows(Counted counted);
   const RowKind& kind() const { return row_kind(analysis_->key); }
   void show_calls(const std::optional<Called>& called);
   Table shown_table() const;
   void choose_file();
+  void select_called(const Called& called);
+  void show_menu(QPoint place);  // of the selected row, on the screen
 
   const Analysis* analysis_;
   const RowsLook look_;
@@ -85,7 +95,10 @@ class TablePage : public Page {
   QSplitter* content_;  // rows and calls
   TableTitle* title_;
   QLineEdit* find_ = nullptr;  // with the list
+  QComboBox* by_ = nullptr;    // of a page of one analysis whose rows can be grouped
+  std::size_t grouping_ = 0;
   QLabel* message_;
+  QLabel* sum_;  // below the rows
   TablePanel* table_ = nullptr;
   LayerTreeView* tree_ = nullptr;
   CallsPanel* calls_;

@@ -3,6 +3,8 @@
 #include <QMouseEvent>
 #include <QPainter>
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "analyzer/base/text.h"
 #include "gui/widgets/theme.h"
@@ -10,8 +12,10 @@
 namespace swinscope::gui {
 namespace {
 
-constexpr int kStepsHeight = 10;  // of the strip above, with steps and bookmarks
-constexpr int kHitsHeight = 6;    // of the strip below
+constexpr int kStepsHeight = 10;     // of the strip above, with steps and bookmarks
+constexpr int kHitsHeight = 6;       // of the strip below
+constexpr double kEdge = 4;          // pixels beside an end of the window that move it
+constexpr double kDragDistance = 4;  // less is a click of an unsteady hand
 
 }  // namespace
 
@@ -20,7 +24,8 @@ MinimapWidget::MinimapWidget(QWidget* parent) : QWidget(parent) {
   setAccessibleName(QStringLiteral("Overview of the whole trace"));
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   setFocusPolicy(Qt::TabFocus);
-  setToolTip(QStringLiteral("The whole trace: GPU above, host below; ticks are steps. Click to go there."));
+  setToolTip(QStringLiteral(
+      "The whole trace: GPU above, host below; ticks are steps. Click to go there, drag to see a part."));
 }
 
 void MinimapWidget::set_timeline(std::shared_ptr<const Timeline> timeline) {
@@ -117,13 +122,55 @@ void MinimapWidget::paintEvent(QPaintEvent*) {
 
 void MinimapWidget::resizeEvent(QResizeEvent*) { compute(); }
 
-void MinimapWidget::mousePressEvent(QMouseEvent* event) {
-  if (timeline_ == nullptr || !event->buttons().testFlag(Qt::LeftButton)) return;
-  const double share = event->position().x() / std::max(1, width());
-  Q_EMIT centre_requested(span_.begin_ns + static_cast<std::int64_t>(share * static_cast<double>(span_.length())));
+std::int64_t MinimapWidget::time_at(double x) const {
+  const double share = std::clamp(x / std::max(1, width()), 0.0, 1.0);
+  return span_.begin_ns + static_cast<std::int64_t>(share * static_cast<double>(span_.length()));
 }
 
-void MinimapWidget::mouseMoveEvent(QMouseEvent* event) { mousePressEvent(event); }
+void MinimapWidget::mousePressEvent(QMouseEvent* event) {
+  if (timeline_ == nullptr || event->button() != Qt::LeftButton) return;
+  const double x = event->position().x();
+  const double begin = x_of(window_.begin_ns);
+  const double end = x_of(window_.end_ns);
+  pressed_x_ = x;
+  pressed_window_ = window_;
+  if (end - begin > 4 * kEdge && std::abs(x - begin) <= kEdge) {
+    drag_ = Drag::kBegin;
+  } else if (end - begin > 4 * kEdge && std::abs(x - end) <= kEdge) {
+    drag_ = Drag::kEnd;
+  } else {
+    drag_ = Drag::kPress;
+  }
+}
+
+// From within the window it moves, from elsewhere a new one is spanned; a window of everything cannot move.
+void MinimapWidget::mouseMoveEvent(QMouseEvent* event) {
+  const double x = event->position().x();
+  if (drag_ == Drag::kPress && std::abs(x - pressed_x_) >= kDragDistance) {
+    const bool is_within = x_of(window_.begin_ns) <= pressed_x_ && pressed_x_ <= x_of(window_.end_ns);
+    const bool is_all = window_.begin_ns <= span_.begin_ns && window_.end_ns >= span_.end_ns;
+    drag_ = is_within && !is_all ? Drag::kWindow : Drag::kRange;
+  }
+  const std::int64_t time = time_at(x);
+  const std::int64_t from = time_at(pressed_x_);
+  switch (drag_) {
+    case Drag::kBegin:
+      return Q_EMIT window_requested({std::min(time, window_.end_ns - 1), window_.end_ns});
+    case Drag::kEnd:
+      return Q_EMIT window_requested({window_.begin_ns, std::max(time, window_.begin_ns + 1)});
+    case Drag::kWindow:
+      return Q_EMIT centre_requested(pressed_window_.begin_ns + pressed_window_.length() / 2 + time - from);
+    case Drag::kRange:
+      return Q_EMIT window_requested({std::min(time, from), std::max({time, from, std::min(time, from) + 1})});
+    case Drag::kNone:
+    case Drag::kPress:
+      break;
+  }
+}
+
+void MinimapWidget::mouseReleaseEvent(QMouseEvent*) {
+  if (std::exchange(drag_, Drag::kNone) == Drag::kPress) Q_EMIT centre_requested(time_at(pressed_x_));
+}
 
 void MinimapWidget::keyPressEvent(QKeyEvent* event) {
   const int direction = event->key() == Qt::Key_Right ? 1 : event->key() == Qt::Key_Left ? -1 : 0;

@@ -29,17 +29,21 @@ class MinimapWidget : public QWidget {
  Q_SIGNALS:
   // The user wants to see the time around this one.
   void centre_requested(std::int64_t time_ns);
+  // The user dragged over this part.
+  void window_requested(swinscope::Interval window);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
 
  private:
   void compute();
   double x_of(std::int64_t time_ns) const;
+  std::int64_t time_at(double x) const;
   void paint_busy(QPainter& painter, const std::vector<float>& busy, int series, int top, int height) const;
   void paint_ticks(QPainter& painter) const;
 
@@ -50,6 +54,12 @@ class MinimapWidget : public QWidget {
   std::vector<std::uint32_t> ticks_;
   std::vector<std::int64_t> bookmarks_;
   Background background_;
+
+  // What the mouse moves: an end of the window, the whole window, or both ends of a new one.
+  enum class Drag { kNone, kPress, kBegin, kEnd, kWindow, kRange };
+  Drag drag_ = Drag::kNone;
+  double pressed_x_ = 0;
+  Interval pressed_window_;
 };
 
 }  // namespace swinscope::gui

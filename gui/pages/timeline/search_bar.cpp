@@ -21,7 +21,8 @@ SearchBar::SearchBar(QWidget* parent)
     : QWidget(parent),
       edit_(new QLineEdit(this)),
       regex_(new QCheckBox(QStringLiteral("Regular expression"), this)),
-      status_(new QLabel(this)) {
+      status_(new QLabel(this)),
+      list_(new QToolButton(this)) {
   setObjectName(QStringLiteral("search"));
   edit_->setObjectName(QStringLiteral("search_text"));
   edit_->setPlaceholderText(QStringLiteral("Part of an event's name"));
@@ -45,6 +46,13 @@ SearchBar::SearchBar(QWidget* parent)
   row->addWidget(edit_, 1);
   row->addWidget(regex_);
   row->addWidget(status_);
+  list_->setText(QStringLiteral("List"));
+  list_->setObjectName(QStringLiteral("list_hits"));
+  list_->setCheckable(true);
+  list_->setAccessibleName(QStringLiteral("List the hits"));
+  list_->setToolTip(QStringLiteral("All hits below, in order of their time"));
+  connect(list_, &QToolButton::toggled, this, &SearchBar::list_toggled);
+  row->addWidget(list_);
   row->addWidget(button(QStringLiteral("Previous"), QStringLiteral("Previous hit (Shift+Enter)"),
                         [this] { Q_EMIT next_requested(false); }));
   row->addWidget(
@@ -94,11 +102,23 @@ void SearchBar::finish(SearchResult result, const QString& problem) {
   result_ = std::move(result);
   QString status = problem;
   if (status.isEmpty() && !edit_->text().isEmpty() && timeline_ != nullptr) {
-    const std::string total = format_count(static_cast<std::int64_t>(result_.total));
-    status = QStringLiteral("%1 hits").arg(QString::fromStdString(total));
+    status = hits_text(result_.total);
   }
   status_->setText(status);
   Q_EMIT searched();
+}
+
+QString SearchBar::hits_text(std::uint64_t hits) {
+  const QString count = QString::fromStdString(format_count(static_cast<std::int64_t>(hits)));
+  return hits == 1 ? QStringLiteral("1 hit") : QStringLiteral("%1 hits").arg(count);
+}
+
+void SearchBar::set_number(std::uint64_t number, std::uint64_t count) {
+  if (result_.names.empty()) return;
+  status_->setText(number == 0 ? hits_text(count)
+                               : QStringLiteral("%1 of %2")
+                                     .arg(QString::fromStdString(format_count(static_cast<std::int64_t>(number))),
+                                          hits_text(count)));
 }
 
 void SearchBar::keyPressEvent(QKeyEvent* event) {

@@ -10,6 +10,7 @@
 class QCheckBox;
 class QLabel;
 class QLineEdit;
+class QToolButton;
 
 namespace swinscope::gui {
 
@@ -27,11 +28,14 @@ class SearchBar : public QWidget {
   QString status() const;
   // Of the latest search that is done; empty names where there is none.
   const SearchResult& result() const { return result_; }
+  // Which of the hits is selected, of how many; 0: none of them.
+  void set_number(std::uint64_t number, std::uint64_t count);
   bool is_searching() const { return !background_.is_idle(); }
 
  Q_SIGNALS:
   void searched();
   void next_requested(bool forward);
+  void list_toggled(bool is_on);
   void closed();
 
  protected:
@@ -40,11 +44,13 @@ class SearchBar : public QWidget {
  private:
   void search_again();
   void finish(SearchResult result, const QString& problem);
+  static QString hits_text(std::uint64_t hits);
 
   std::shared_ptr<const Timeline> timeline_;
   QLineEdit* edit_;
   QCheckBox* regex_;
   QLabel* status_;
+  QToolButton* list_;
   SearchResult result_;
   Background background_;
 };

@@ -1,14 +1,20 @@
 // What the actions do on the timeline page.
 #include <QDockWidget>
+#include <QInputDialog>
+#include <QLineEdit>
 #include <QListWidget>
 #include <QSignalBlocker>
 #include <algorithm>
 
+#include "analyzer/trace/kernel_names.h"
+#include "gui/core/lane_rows.h"
+#include "gui/core/occurrences.h"
 #include "gui/core/time_axis.h"
 #include "gui/pages/timeline/minimap_widget.h"
 #include "gui/pages/timeline/search_bar.h"
 #include "gui/pages/timeline/timeline_page.h"
 #include "gui/pages/timeline/timeline_view.h"
+#include "gui/widgets/table_panel.h"
 
 namespace swinscope::gui {
 namespace {
@@ -16,6 +22,7 @@ namespace {
 constexpr double kZoomStep = 1.4;
 constexpr double kPanStep = 0.15;  // of the width
 constexpr int kScrollStep = 3;     // lanes
+constexpr std::size_t kListedHits = 1000;
 
 }  // namespace
 
@@ -46,6 +53,12 @@ void TimelinePage::build_commands() {
       {kNextGap, [this] { go_to_gap(1); }},
       {kPreviousGap, [this] { go_to_gap(-1); }},
       {kPinLane, [this] { view_->toggle_pin(); }},
+      {kNextOccurrence, [this] { go_to_occurrence(Occurrence::kNext); }},
+      {kPreviousOccurrence, [this] { go_to_occurrence(Occurrence::kPrevious); }},
+      {kLongestOccurrence, [this] { go_to_occurrence(Occurrence::kLongest); }},
+      {kGoToTime, [this] { go_to_time(); }},
+      {kFoldGroup, [this] { view_->toggle_group_here(); }},
+      {kFoldAll, [this] { view_->toggle_all_groups(); }},
       {kAddBookmark, [this] { add_bookmark(); }},
       {kRemoveBookmark, [this] { remove_bookmark(); }},
       {kClearSelection, [this] { clear(); }},
@@ -67,6 +80,9 @@ bool TimelinePage::can_perform(ActionId action) const {
       return !view_->links().empty();
     case ActionId::kPinLane:
     case ActionId::kSelectArea:
+    case ActionId::kNextOccurrence:
+    case ActionId::kPreviousOccurrence:
+    case ActionId::kLongestOccurrence:
       return view_->selection().has_value();
     case ActionId::kRemoveBookmark:
       return bookmark_list_->currentRow() >= 0;
@@ -81,19 +97,67 @@ void TimelinePage::go_to_hit(bool forward) {
   const std::vector<LaneId> lanes = view_->rows().lanes();
   const auto hit = view_->selection() ? next_hit(*run_->timeline, result, *view_->selection(), forward, lanes)
                                       : first_hit(*run_->timeline, result, view_->seen().begin_ns, lanes);
-  if (hit) view_->select(*hit);
+  if (!hit) return;
+  view_->select(*hit);
+  std::uint64_t count = 0;
+  for (const LaneId lane : lanes)
+    count += result.hits[lane];
+  search_->set_number(hit_number(*run_->timeline, result, *hit, lanes), count);
 }
 
+// As far as the lanes are shown.
+void TimelinePage::list_hits(bool is_on) {
+  hit_list_->setVisible(is_on);
+  hits_.clear();
+  if (!is_on || run_ == nullptr || search_->result().names.empty()) {
+    hit_list_->set_table({});
+    return;
+  }
+  const Timeline& timeline = *run_->timeline;
+  hits_ = first_hits(timeline, search_->result(), view_->rows().lanes(), kListedHits);
+  Table table{"hits",
+              "Hits",
+              {{"start", "start"}, {"duration_ns", "duration", Unit::kDuration}, {"name", "name"}, {"lane", "lane"}},
+              {}};
+  for (const TimelineEventId hit : hits_) {
+    const LaneEvent event = timeline.event(hit);
+    const std::string name(timeline.name(hit));
+    table.rows.push_back({exact_time(event.start_ns, timeline.span().begin_ns).toStdString(), event.duration_ns,
+                          is_gpu(timeline.lanes[hit.lane].key.kind) ? readable_kernel_name(name) : name,
+                          full_label(timeline, hit.lane).toStdString()});
+  }
+  hit_list_->set_table(std::move(table));
+}
+
+void TimelinePage::go_to_time() {
+  if (run_ == nullptr) return;
+  auto* dialog = new QInputDialog(this);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setWindowTitle(QStringLiteral("Go to time"));
+  dialog->setLabelText(QStringLiteral("Time in the ruler, or from … to …: 1.25 s, 480 ms, 1.25 s to 1.3 s"));
+  connect(dialog, &QInputDialog::textValueSelected, this, [this](const QString& text) {
+    const std::optional<Interval> wanted = parse_times(text);
+    if (!wanted) return Q_EMIT said(QStringLiteral("“%1” is not a time like 1.25 s or 480 ms").arg(text));
+    const std::int64_t origin = run_->timeline->span().begin_ns;
+    const std::int64_t half = wanted->length() > 0 ? 0 : view_->seen().length() / 2;
+    view_->show_window({origin + wanted->begin_ns - half, origin + wanted->end_ns + half});
+  });
+  dialog->open();
+}
+
+// The hits stay, so that one can go through them and look closer; clear() takes them away.
 void TimelinePage::close_search() {
-  search_->set_text({});
   search_->hide();
+  hit_list_->hide();
   view_->setFocus();
 }
 
-// What is in the way goes first.
+// What is in the way goes first: the search bar, then the hits, then the selection.
 void TimelinePage::clear() {
   if (search_->isVisible()) {
     close_search();
+  } else if (!search_->text().isEmpty()) {
+    search_->set_text({});
   } else {
     view_->clear_selection();
   }
@@ -134,6 +198,23 @@ void TimelinePage::rename_bookmark(int row, const QString& label) {
   }
 }
 
+void TimelinePage::write_note() {
+  const int row = bookmark_list_->currentRow();
+  if (row < 0 || static_cast<std::size_t>(row) >= bookmarks_.all().size()) return;
+  try {
+    bookmarks_.set_note(static_cast<std::size_t>(row), note_->text());
+  } catch (const Error& error) {
+    Q_EMIT problem(problem_of(error));
+  }
+}
+
+void TimelinePage::show_note() {
+  const int row = bookmark_list_->currentRow();
+  const bool is_bookmark = row >= 0 && static_cast<std::size_t>(row) < bookmarks_.all().size();
+  note_->setEnabled(is_bookmark);
+  note_->setText(is_bookmark ? bookmarks_.all()[static_cast<std::size_t>(row)].note : QString());
+}
+
 void TimelinePage::show_bookmarks() {
   const QSignalBlocker filling(bookmark_list_);
   const int row = bookmark_list_->currentRow();
@@ -142,10 +223,12 @@ void TimelinePage::show_bookmarks() {
   for (const Bookmark& bookmark : bookmarks_.all()) {
     auto* item = new QListWidgetItem(bookmark.label);
     item->setFlags(item->flags() | Qt::ItemIsEditable);
+    item->setToolTip(bookmark.note.isEmpty() ? bookmark.label : bookmark.note);
     bookmark_list_->addItem(item);
     times.push_back(bookmark.begin_ns + (bookmark.end_ns - bookmark.begin_ns) / 2);
   }
   bookmark_list_->setCurrentRow(row);
+  show_note();
   view_->set_bookmarks(times);
   minimap_->set_bookmarks(times);
   Q_EMIT changed();

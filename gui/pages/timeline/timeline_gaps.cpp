@@ -1,9 +1,9 @@
 // Going through the idle gaps on the timeline page, the longest first: found beside the window, shown as an area of the
 // device and of the thread that it waited for.
 #include "gui/core/gap_place.h"
+#include "gui/pages/timeline/details_panel.h"
 #include "gui/pages/timeline/timeline_page.h"
 #include "gui/pages/timeline/timeline_view.h"
-#include "gui/widgets/table_panel.h"
 
 namespace swinscope::gui {
 

@@ -1,20 +1,24 @@
 #include "gui/pages/timeline/timeline_page.h"
 
 #include <QDockWidget>
-#include <QHeaderView>
-#include <QLabel>
+#include <QLineEdit>
 #include <QListWidget>
 #include <QMainWindow>
-#include <QTabWidget>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "analyzer/base/text.h"
-#include "gui/core/area_tables.h"
 #include "gui/core/event_details.h"
+#include "gui/core/event_facts.h"
+#include "gui/core/event_order.h"
 #include "gui/core/filter.h"
 #include "gui/core/time_axis.h"
+#include "gui/pages/timeline/area_panel.h"
+#include "gui/pages/timeline/call_histogram.h"
+#include "gui/pages/timeline/category_legend.h"
+#include "gui/pages/timeline/details_panel.h"
 #include "gui/pages/timeline/minimap_widget.h"
 #include "gui/pages/timeline/search_bar.h"
 #include "gui/pages/timeline/timeline_accessible.h"
@@ -24,7 +28,9 @@
 namespace swinscope::gui {
 namespace {
 
-constexpr const char* kNoArea = "Drag over the timeline to select an area, or select an event and press R.";
+// Of the arrangement of docks that is kept between two starts; another one is as good as none.
+constexpr int kArrangement = 1;
+constexpr int kListHeight = 160;
 
 }  // namespace
 
@@ -35,11 +41,13 @@ TimelinePage::TimelinePage(QWidget* parent)
       view_(new TimelineView(this)),
       minimap_(new MinimapWidget(this)),
       search_(new SearchBar(this)),
-      details_(new TablePanel(QStringLiteral("Details of the selected event"), this)),
-      area_summary_(new QLabel(QString::fromUtf8(kNoArea), this)),
-      area_names_(new TablePanel(QStringLiteral("Events of the area by name"), this)),
-      area_lanes_(new TablePanel(QStringLiteral("Lanes of the area"), this)),
-      bookmark_list_(new QListWidget(this)) {
+      hit_list_(new TablePanel(QStringLiteral("Hits of the search"), this)),
+      legend_(new CategoryLegend(this)),
+      details_(new DetailsPanel(this)),
+      call_histogram_(new CallHistogram(this)),
+      area_(new AreaPanel(this)),
+      bookmark_list_(new QListWidget(this)),
+      note_(new QLineEdit(this)) {
   build_layout();
   build_commands();
   connect_parts();
@@ -57,41 +65,51 @@ void TimelinePage::build_layout() {
   column->setSpacing(2);
   column->addWidget(minimap_);
   column->addWidget(search_);
+  hit_list_->setObjectName(QStringLiteral("hits"));
+  hit_list_->setMaximumHeight(kListHeight);
+  hit_list_->hide();
+  column->addWidget(hit_list_);
   column->addWidget(view_, 1);
+  column->addWidget(legend_);
   parts_->setCentralWidget(centre);
 
-  details_->setObjectName(QStringLiteral("details"));
-  details_->horizontalHeader()->setStretchLastSection(true);
-  add_dock(QStringLiteral("Details"), QStringLiteral("dock_details"), details_);
-  auto* area = new QWidget(this);
-  auto* rows = new QVBoxLayout(area);
+  auto* details = new QWidget(this);
+  auto* rows = new QVBoxLayout(details);
   rows->setContentsMargins(0, 0, 0, 0);
-  area_summary_->setObjectName(QStringLiteral("area_summary"));
-  area_summary_->setWordWrap(true);
-  area_summary_->setMargin(6);
-  area_summary_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  auto* tabs = new QTabWidget(area);
-  tabs->setDocumentMode(true);
-  tabs->addTab(area_names_, QStringLiteral("By name"));
-  tabs->addTab(area_lanes_, QStringLiteral("By lane"));
-  rows->addWidget(area_summary_);
-  rows->addWidget(tabs, 1);
-  QDockWidget* statistics = add_dock(QStringLiteral("Area"), QStringLiteral("dock_area"), area);
+  rows->setSpacing(0);
+  rows->addWidget(details_, 1);
+  rows->addWidget(call_histogram_);
+  QDockWidget* details_dock =
+      add_dock(QStringLiteral("Details"), QStringLiteral("dock_details"), details, Qt::RightDockWidgetArea);
   bookmark_list_->setObjectName(QStringLiteral("bookmarks"));
   bookmark_list_->setAccessibleName(QStringLiteral("Bookmarks"));
   bookmark_list_->setEditTriggers(QAbstractItemView::EditKeyPressed);  // a double click goes there
-  QDockWidget* marks = add_dock(QStringLiteral("Bookmarks"), QStringLiteral("dock_bookmarks"), bookmark_list_);
-  parts_->tabifyDockWidget(statistics, marks);
-  statistics->raise();
+  note_->setObjectName(QStringLiteral("bookmark_note"));
+  note_->setAccessibleName(QStringLiteral("Note on the bookmark"));
+  note_->setPlaceholderText(QStringLiteral("Note on the chosen bookmark"));
+  note_->setEnabled(false);
+  auto* bookmarks = new QWidget(this);
+  auto* lines = new QVBoxLayout(bookmarks);
+  lines->setContentsMargins(0, 0, 0, 0);
+  lines->addWidget(bookmark_list_, 1);
+  lines->addWidget(note_);
+  QDockWidget* marks =
+      add_dock(QStringLiteral("Bookmarks"), QStringLiteral("dock_bookmarks"), bookmarks, Qt::RightDockWidgetArea);
+  parts_->tabifyDockWidget(details_dock, marks);
+  details_dock->raise();
+  area_dock_ = add_dock(QStringLiteral("Area"), QStringLiteral("dock_area"), area_, Qt::BottomDockWidgetArea);
+  area_dock_->hide();  // until there is one
+  parts_->setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
 }
 
-QDockWidget* TimelinePage::add_dock(const QString& title, const QString& name, QWidget* content) {
+QDockWidget* TimelinePage::add_dock(const QString& title, const QString& name, QWidget* content,
+                                    Qt::DockWidgetArea place) {
   auto* dock = new QDockWidget(title, parts_);
   dock->setObjectName(name);
   content->setMinimumWidth(280);  // the docks begin with it
   dock->setWidget(content);
   dock->setFeatures(QDockWidget::DockWidgetMovable | QDockWidget::DockWidgetClosable);
-  parts_->addDockWidget(Qt::RightDockWidgetArea, dock);
+  parts_->addDockWidget(place, dock);
   return dock;
 }
 
@@ -103,7 +121,13 @@ void TimelinePage::connect_parts() {
   connect(view_, &TimelineView::selection_changed, this, &TimelinePage::show_details);
   connect(view_, &TimelineView::selection_changed, this, &TimelinePage::find_collective);
   connect(view_, &TimelineView::area_changed, this, &TimelinePage::count_area);
+  connect(view_, &TimelineView::menu_requested, this, &TimelinePage::show_menu);
   connect(view_, &TimelineView::area_changed, this, &TimelinePage::show_details);  // a gap's are there no more
+  connect(view_, &TimelineView::layer_selected, this,
+          [this](const QString& path) { Q_EMIT said(QStringLiteral("layer %1").arg(path)); });
+  connect(details_, &DetailsPanel::link_chosen, this, &TimelinePage::follow_link);
+  connect(area_, &AreaPanel::name_chosen, this, &TimelinePage::select_in_area);
+  connect(minimap_, &MinimapWidget::window_requested, view_, &TimelineView::show_window);
   connect(minimap_, &MinimapWidget::centre_requested, this, [this](std::int64_t time_ns) {
     const std::int64_t half = view_->seen().length() / 2;
     view_->show_window({time_ns - half, time_ns + half});
@@ -112,9 +136,16 @@ void TimelinePage::connect_parts() {
     minimap_->set_ticks(search_->result().ticks);
     highlight();
     if (std::exchange(goes_to_hit_, false)) go_to_hit(true);
+    if (hit_list_->isVisible()) list_hits(true);
     Q_EMIT changed();
   });
   connect(search_, &SearchBar::next_requested, this, &TimelinePage::go_to_hit);
+  connect(search_, &SearchBar::list_toggled, this, &TimelinePage::list_hits);
+  connect(hit_list_, &TablePanel::row_activated, this, [this](int row) {
+    if (row >= 0 && static_cast<std::size_t>(row) < hits_.size()) view_->select(hits_[static_cast<std::size_t>(row)]);
+  });
+  connect(bookmark_list_, &QListWidget::currentRowChanged, this, &TimelinePage::show_note);
+  connect(note_, &QLineEdit::editingFinished, this, &TimelinePage::write_note);
   connect(search_, &SearchBar::closed, this, &TimelinePage::close_search);
   connect(&bookmarks_, &Bookmarks::changed, this, &TimelinePage::show_bookmarks);
   connect(bookmark_list_, &QListWidget::itemChanged, this,
@@ -134,6 +165,7 @@ void TimelinePage::set_session(const Session& session) {
   if (same_timeline) {  // only the analyses have come
     show_details();
     find_path();
+    find_layers();
     find_collective();
     return;
   }
@@ -142,9 +174,30 @@ void TimelinePage::set_session(const Session& session) {
   minimap_->set_timeline(timeline);
   minimap_->set_window(view_->seen());
   search_->set_timeline(timeline);
+  legend_->set_categories(timeline == nullptr ? std::vector<EventCategory>() : categories_of(timeline->names));
   if (!is_more && run_ != nullptr) bookmarks_.open(run_->path);
+  hits_.clear();
+  find_names();
   find_path();
+  find_layers();
   forget_gap();
+}
+
+// Whatever is selected: operations are those of the whole trace.
+void TimelinePage::find_layers() {
+  finding_layers_.forget();
+  if (run_ == nullptr || run_->trace == nullptr || run_->timeline->preview) return;
+  finding_layers_.start(
+      [run = run_, selection = selection_]() -> std::shared_ptr<const LayerLanes> {
+        try {
+          const std::shared_ptr<const RunFacts> facts = run->shared->of(run->trace, selection);
+          auto layers = std::make_shared<LayerLanes>(layer_lanes(*run->trace, facts->operations(), *run->timeline));
+          return layers->timeline.lanes.empty() ? nullptr : layers;
+        } catch (const Error&) {  // nothing meets the selection
+          return nullptr;
+        }
+      },
+      [this](const std::shared_ptr<const LayerLanes>& layers) { view_->set_layers(layers); });
 }
 
 void TimelinePage::set_filter(const Filter& filter) {
@@ -156,14 +209,19 @@ void TimelinePage::set_filter(const Filter& filter) {
     forget_gap();
   }
   filter_name_ = filter.name;
-  if (filter.name.isEmpty() || run_ == nullptr) {
+  find_names();
+}
+
+// Those that the filter's text is in; of another run there are others.
+void TimelinePage::find_names() {
+  if (filter_name_.isEmpty() || run_ == nullptr) {
     filtering_.forget();
     filtered_names_.clear();
     highlight();
     return;
   }
   filtering_.start(
-      [timeline = run_->timeline, name = filter.name.toStdString()] {
+      [timeline = run_->timeline, name = filter_name_.toStdString()] {
         return gui::search(*timeline, name, SearchMode::kSubstring, 1, 1).names;
       },
       [this](std::vector<bool> names) {
@@ -223,8 +281,11 @@ QString TimelinePage::place() const {
 }
 
 void TimelinePage::show_details() {
+  finding_facts_.forget();
+  call_histogram_->set_calls({}, 0);
   if (view_->selection()) {
     details_->set_table(event_details(*run_, *view_->selection()));
+    find_facts();
   } else {
     details_->set_table({"event",
                          "Event",
@@ -234,50 +295,71 @@ void TimelinePage::show_details() {
   Q_EMIT changed();
 }
 
-QString TimelinePage::detail(const QString& what) const {
-  const TableModel& model = details_->model_of_rows();
-  for (int i = 0; i < model.rowCount(); ++i) {
-    if (details_->text_at(i, "what") == what) return details_->text_at(i, "value");
-  }
-  return {};
+// Beside the window: the analyses may not have been asked for yet.
+void TimelinePage::find_facts() {
+  if (run_->trace == nullptr || run_->timeline->preview) return;
+  finding_facts_.start(
+      [run = run_, selection = selection_, event = *view_->selection()] { return event_facts(*run, selection, event); },
+      [this, duration_ns = run_->timeline->event(*view_->selection()).duration_ns](const EventFacts& facts) {
+        if (!facts.rows.empty()) details_->insert_rows(QStringLiteral("duration"), facts.rows);
+        call_histogram_->set_calls(facts.calls, duration_ns);
+      });
 }
 
+void TimelinePage::follow_link(const QString& link) {
+  if (run_ == nullptr) return;
+  if (const auto event = linked_event(link)) {
+    if (event->lane < run_->timeline->lanes.size() && event->position < run_->timeline->lanes[event->lane].size())
+      view_->select(*event);
+  } else if (const auto layer = linked_layer(link)) {
+    Q_EMIT evidence_requested({{}, QStringLiteral("layers"), {}, {}, layer->first});
+  } else if (link == QLatin1String(kCallsLink) && view_->selection()) {
+    const std::string name(run_->timeline->name(*view_->selection()));
+    Q_EMIT evidence_requested({{}, QStringLiteral("kernels"), {}, {}, QString::fromStdString(name)});
+  }
+}
+
+QString TimelinePage::detail(const QString& what) const { return details_->value_of(what); }
+
 void TimelinePage::count_area() {
+  area_dock_->setVisible(view_->area().has_value());
   if (!view_->area() || run_ == nullptr) {
     counting_.forget();
-    area_summary_->setText(QString::fromUtf8(kNoArea));
-    area_names_->set_table({});
-    area_lanes_->set_table({});
+    area_->clear();
     return;
   }
   const TimelineArea area = *view_->area();
   counting_.start([timeline = run_->timeline, area,
-                   keep = filtered_names_] { return area_statistics(*timeline, area.lanes, area.window, keep, 1); },
-                  [this, area](const AreaStatistics& statistics) { show_area(statistics, area.window, area.lanes); });
+                   keep = filtered_names_] { return area_contents(*timeline, area.lanes, area.window, keep); },
+                  [this, area](AreaContents contents) {
+                    area_->show_contents(run_->timeline, std::move(contents), area.window, area.lanes.size(),
+                                         filtered_names_.empty() ? QString() : filter_name_);
+                  });
 }
 
-void TimelinePage::show_area(const AreaStatistics& statistics, Interval window, const std::vector<LaneId>& lanes) {
-  QString text = QStringLiteral("Δt %1 · %2 events in %3 lanes · %4 summed")
-                     .arg(QString::fromStdString(format_duration(window.length())),
-                          QString::fromStdString(format_count(static_cast<std::int64_t>(statistics.count))),
-                          QString::number(lanes.size()), QString::fromStdString(format_duration(statistics.sum_ns)));
-  if (!filtered_names_.empty()) text += QStringLiteral(" · only names with “%1”").arg(filter_name_);
-  if (statistics.names.size() > kAreaNames)
-    text += QStringLiteral(" · the %1 longest of %2 names").arg(kAreaNames).arg(statistics.names.size());
-  area_summary_->setText(text);
-  area_names_->set_table(area_names_table(*run_->timeline, statistics), "total_ns");
-  area_lanes_->set_table(area_lanes_table(*run_->timeline, statistics, lanes, window));
+// The first of the area.
+void TimelinePage::select_in_area(const QString& name) {
+  if (!view_->area() || run_ == nullptr) return;
+  const std::string wanted = name.toStdString();
+  const EventOrder before{view_->area()->window.begin_ns - 1, std::numeric_limits<LaneId>::max(), kNoPosition};
+  const auto found = nearest_event(*run_->timeline, view_->area()->lanes, before, true,
+                                   [&](NameId id) { return run_->timeline->names.text(id) == wanted; });
+  if (found) view_->select(*found);
 }
 
 bool TimelinePage::is_settled() const {
   return counting_.is_idle() && filtering_.is_idle() && finding_path_.is_idle() && finding_collective_.is_idle() &&
-         finding_gap_.is_idle() && !search_->is_searching() && !minimap_->is_busy();
+         finding_gap_.is_idle() && finding_layers_.is_idle() && finding_facts_.is_idle() && !search_->is_searching() &&
+         !minimap_->is_busy();
 }
 
-QByteArray TimelinePage::arrangement() const { return parts_->saveState(); }
+QByteArray TimelinePage::arrangement() const { return parts_->saveState(kArrangement); }
 
-void TimelinePage::arrange(const QByteArray& arrangement) { parts_->restoreState(arrangement); }
+void TimelinePage::arrange(const QByteArray& arrangement) {
+  parts_->restoreState(arrangement, kArrangement);
+  area_dock_->setVisible(view_->area().has_value());
+}
 
-QString TimelinePage::area_summary() const { return area_summary_->text(); }
+QString TimelinePage::area_summary() const { return area_->summary(); }
 
 }  // namespace swinscope::gui

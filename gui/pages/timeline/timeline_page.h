@@ -2,21 +2,27 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <map>
 
-#include "gui/core/area_statistics.h"
 #include "gui/core/background.h"
 #include "gui/core/bookmarks.h"
 #include "gui/pages/page.h"
 
 class QDockWidget;
-class QLabel;
+class QLineEdit;
 class QListWidget;
 class QMainWindow;
+class QMenu;
 
 namespace swinscope::gui {
 
+class AreaPanel;
+class CallHistogram;
+class CategoryLegend;
+class DetailsPanel;
 struct GapPlace;
+enum class Occurrence : std::uint8_t;
 class MinimapWidget;
 class SearchBar;
 class TablePanel;
@@ -46,7 +52,12 @@ class TimelinePage : public Page {
   TimelineView& view() { return *view_; }
   SearchBar& search() { return *search_; }
   MinimapWidget& minimap() { return *minimap_; }
+  CategoryLegend& legend() { return *legend_; }
+  DetailsPanel& details() { return *details_; }
+  CallHistogram& call_histogram() { return *call_histogram_; }
+  AreaPanel& area() { return *area_; }
   Bookmarks& bookmarks() { return bookmarks_; }
+  TablePanel& hits() { return *hit_list_; }
   // The value of a detail of the selected event; empty when it has none of that name.
   QString detail(const QString& what) const;
   QString area_summary() const;
@@ -57,16 +68,27 @@ class TimelinePage : public Page {
   void bookmark_edited(int row, const QString& label);
 
  private:
-  QDockWidget* add_dock(const QString& title, const QString& name, QWidget* content);
+  QDockWidget* add_dock(const QString& title, const QString& name, QWidget* content, Qt::DockWidgetArea place);
   void build_layout();
   void build_commands();
   void connect_parts();
   void clear();
   void show_details();
   void count_area();
-  void show_area(const AreaStatistics& statistics, Interval window, const std::vector<LaneId>& lanes);
+  void select_in_area(const QString& name);
+  void find_facts();
+  void follow_link(const QString& link);
   void highlight();
   void go_to_hit(bool forward);
+  void go_to_occurrence(Occurrence which);
+  void list_hits(bool is_on);
+  void find_names();
+  void write_note();
+  void show_note();
+  void go_to_time();
+  void add_actions(QMenu& menu, std::initializer_list<ActionId> ids);
+  void add_event_items(QMenu& menu, TimelineEventId id);
+  void show_menu(QPoint place);
   void close_search();
   void add_bookmark();
   void remove_bookmark();
@@ -75,6 +97,7 @@ class TimelinePage : public Page {
   void zoom_to_steps(const Filter& filter);
   void toggle_path();
   void find_path();
+  void find_layers();
   void say_of_path(const QString& text);
   void find_collective();
   void go_to_gap(int by);
@@ -91,22 +114,29 @@ class TimelinePage : public Page {
   bool is_path_on_ = false;
   bool goes_to_hit_ = false;  // when the search is done
   QString path_text_;
-  std::optional<std::size_t> gap_;  // the one that was shown last: so many are longer
-  std::size_t gaps_ = 0;            // that there were then
+  std::optional<TimelineEventId> longest_;  // the call that was gone to by its length
+  std::optional<std::size_t> gap_;          // the one that was shown last: so many are longer
+  std::size_t gaps_ = 0;                    // that there were then
 
   TimelineView* view_;
   MinimapWidget* minimap_;
   SearchBar* search_;
-  TablePanel* details_;
-  QLabel* area_summary_;
-  TablePanel* area_names_;
-  TablePanel* area_lanes_;
+  TablePanel* hit_list_;
+  std::vector<TimelineEventId> hits_;  // its rows
+  CategoryLegend* legend_;
+  DetailsPanel* details_;
+  CallHistogram* call_histogram_;
+  AreaPanel* area_;
+  QDockWidget* area_dock_ = nullptr;
   QListWidget* bookmark_list_;
+  QLineEdit* note_;  // of the bookmark that is chosen in the list
   Background counting_;
   Background filtering_;
   Background finding_path_;
   Background finding_collective_;
   Background finding_gap_;
+  Background finding_layers_;
+  Background finding_facts_;
 };
 
 }  // namespace swinscope::gui

@@ -17,6 +17,11 @@ namespace {
 constexpr int kNameWidth = 36;       // pixels; narrower events carry no name
 constexpr std::size_t kArrows = 40;  // of a graph launch: more would only be a blot
 
+constexpr std::size_t kNamedLanes = 8;  // of a folded row: of more it would be a patchwork
+constexpr LanePosition kPieces = 400;   // of a layer lane in sight: more cannot be told apart
+constexpr int kIndent = 10;
+constexpr int kTriangle = 12;
+
 QString shown_name(const Timeline& timeline, TimelineEventId id) {
   const std::string_view name = timeline.name(id);
   const std::string text =
@@ -41,11 +46,13 @@ void TimelinePainter::paint() {
   paint_headings();
   paint_counters();
   paint_steps();
+  paint_layer_edges();
   paint_names();
   paint_path();
   paint_area();
   paint_arrows();
   paint_selection();
+  paint_hover();
   painter_.restore();
   paint_headers();
   paint_ruler();
@@ -59,15 +66,24 @@ void TimelinePainter::paint_empty() {
   painter_.drawText(view_.viewport()->rect(), Qt::AlignCenter, text);
 }
 
-// A line under the heading of each process, through all of its row.
+// Each as a band through all of its row.
 void TimelinePainter::paint_headings() {
-  painter_.setPen(colors_.grid);
-  const int shift = lanes_.top() + view_.rows().pinned_height - view_.verticalScrollBar()->value();
+  painter_.save();
+  painter_.setClipRect(lanes_.adjusted(0, view_.rows().pinned_height, 0, 0));
   for (const LaneRow& row : view_.rows().scrolled) {
-    const int top = row.top + shift;
-    if (row.is_heading() && top >= lanes_.top() + view_.rows().pinned_height)
-      painter_.drawLine(lanes_.left(), top + row.height - 1, lanes_.right(), top + row.height - 1);
+    const QRect place = view_.row_rect(row);
+    if (row.is_heading()) painter_.fillRect(place, heading_color(row));
+    if (row.group && row.level == 0) {
+      painter_.setPen(colors_.muted);
+      painter_.drawLine(place.topLeft(), place.topRight());
+    }
   }
+  painter_.restore();
+}
+
+QColor TimelinePainter::heading_color(const LaneRow& row) const {
+  const QColor window = view_.palette().color(QPalette::Window);
+  return row.level == 0 ? QColor::fromRgb(blend(window.rgb(), colors_.muted.rgb(), 40)) : window;
 }
 
 void TimelinePainter::paint_counters() {
@@ -117,30 +133,79 @@ void TimelinePainter::paint_names() {
   painter_.setFont(font);
   for (const auto* part : {&view_.rows().pinned, &view_.rows().scrolled}) {
     for (const LaneRow& row : *part) {
-      if (row.lane) paint_names_of(row);
+      const QRect place = view_.row_rect(row);
+      if (place.bottom() < lanes_.top() || place.top() > lanes_.bottom()) continue;
+      if (!row.is_on_top) {
+        painter_.setClipRect(lanes_.adjusted(0, view_.rows().pinned_height, 0, 0));
+      } else {
+        painter_.setClipRect(lanes_);
+      }
+      if (row.layer) {
+        const LaneId lane = static_cast<LaneId>(*row.layer);
+        paint_names_of(view_.layers()->timeline, std::span(&lane, 1), place, view_.layer_colors_);
+      } else if (row.drawn.size() <= kNamedLanes) {
+        paint_names_of(*view_.timeline(), row.drawn, place, view_.colors_);
+      }
     }
   }
+  painter_.setClipRect(lanes_);
 }
 
 // Only an event that covers most of a stretch as wide as the narrowest name can be wide enough for one.
-void TimelinePainter::paint_names_of(const LaneRow& row) {
-  const QRect place = view_.lane_rect(*row.lane);
-  if (place.bottom() < lanes_.top() || place.top() > lanes_.bottom()) return;
-  const TimelineLane& lane = view_.timeline()->lanes[*row.lane];
-  LanePosition last = kNoPosition;
+void TimelinePainter::paint_names_of(const Timeline& timeline, std::span<const LaneId> lanes, const QRect& place,
+                                     const std::vector<Color>& colors) {
+  TimelineEventId last;
   constexpr int kStretch = kNameWidth / 2;
   for (int x = lanes_.left(); x < lanes_.right(); x += kStretch) {
-    const LanePosition at = lane.occupancy(view_.time_at(x), view_.time_at(x + kStretch)).event;
-    if (at == kNoPosition || at == last) continue;
+    TimelineEventId at;
+    std::int64_t busy_ns = -1;
+    for (const LaneId lane : lanes) {
+      const Occupancy there = timeline.lanes[lane].occupancy(view_.time_at(x), view_.time_at(x + kStretch));
+      if (there.event == kNoPosition || there.busy_ns <= busy_ns) continue;
+      at = {lane, there.event};
+      busy_ns = there.busy_ns;
+    }
+    if (at.position == kNoPosition || at == last) continue;
     last = at;
-    const QRectF event = view_.event_rect({*row.lane, at}).intersected(QRectF(lanes_));
-    if (event.width() < kNameWidth) continue;
-    const QString name = shown_name(*view_.timeline(), {*row.lane, at});
-    const QRectF room = event.adjusted(4, 0, -4, 0);
-    painter_.setPen(text_on(QColor::fromRgb(view_.colors_[lane.event(at).name])));
-    painter_.drawText(room, Qt::AlignLeft | Qt::AlignVCenter,
-                      painter_.fontMetrics().elidedText(name, Qt::ElideRight, static_cast<int>(room.width())));
+    const LaneEvent event = timeline.event(at);
+    const double left = view_.x_of(event.start_ns);
+    const QRectF box = QRectF(left, place.top(), view_.x_of(event.end_ns()) - left, place.height());
+    paint_name(shown_name(timeline, at), box.intersected(QRectF(lanes_)), colors[event.name]);
   }
+}
+
+void TimelinePainter::paint_name(const QString& name, const QRectF& box, Color color) {
+  if (box.width() < kNameWidth) return;
+  const QRectF room = box.adjusted(4, 0, -4, 0);
+  painter_.setPen(text_on(QColor::fromRgb(color)));
+  painter_.drawText(room, Qt::AlignLeft | Qt::AlignVCenter,
+                    painter_.fontMetrics().elidedText(name, Qt::ElideRight, static_cast<int>(room.width())));
+}
+
+// Neighbouring pieces may have one colour.
+void TimelinePainter::paint_layer_edges() {
+  if (view_.layers() == nullptr) return;
+  painter_.save();
+  painter_.setClipRect(lanes_.adjusted(0, view_.rows().pinned_height, 0, 0));
+  painter_.setPen(view_.palette().color(QPalette::Base));
+  for (const LaneRow& row : view_.rows().scrolled) {
+    const QRect place = view_.row_rect(row);
+    if (!row.layer || place.bottom() < lanes_.top() || place.top() > lanes_.bottom()) continue;
+    const TimelineLane& lane = view_.layers()->timeline.lanes[*row.layer];
+    const auto [first, last] = lane.events_in(view_.seen().begin_ns, view_.seen().end_ns);
+    for (LanePosition i = first; i < last && last - first <= kPieces; ++i) {
+      const double x = view_.x_of(lane.start_ns(i));
+      painter_.drawLine(QPointF(x, place.top()), QPointF(x, place.bottom()));
+    }
+  }
+  painter_.restore();
+}
+
+// Where the mouse is.
+void TimelinePainter::paint_hover() {
+  if (!view_.hover_x_) return;
+  painter_.setPen(QPen(colors_.muted, 1, Qt::DotLine));
+  painter_.drawLine(*view_.hover_x_, lanes_.top(), *view_.hover_x_, lanes_.bottom());
 }
 
 void TimelinePainter::paint_area() {
@@ -148,9 +213,15 @@ void TimelinePainter::paint_area() {
   const Interval window = view_.area()->window;
   const QRectF place(QPointF(view_.x_of(window.begin_ns), lanes_.top()),
                      QPointF(view_.x_of(window.end_ns), lanes_.bottom()));
-  for (const LaneId lane : view_.area()->lanes) {
-    const QRect row = view_.lane_rect(lane);
-    painter_.fillRect(QRectF(place.left(), row.top(), place.width(), row.height()), colors_.area);
+  std::vector<LaneId> lanes = view_.area()->lanes;
+  std::ranges::sort(lanes);
+  const auto is_part = [&](LaneId lane) { return std::ranges::binary_search(lanes, lane); };
+  for (const auto* part : {&view_.rows().pinned, &view_.rows().scrolled}) {
+    for (const LaneRow& row : *part) {
+      const QRect there = view_.row_rect(row);
+      if (std::ranges::any_of(row.lanes, is_part))
+        painter_.fillRect(QRectF(place.left(), there.top(), place.width(), there.height()), colors_.area);
+    }
   }
   painter_.setPen(QPen(colors_.selection, 1, Qt::DashLine));
   painter_.drawLine(place.topLeft(), place.bottomLeft());
@@ -193,37 +264,69 @@ void TimelinePainter::paint_arrow(const QPointF& from, const QPointF& to) {
 void TimelinePainter::paint_headers() {
   const QRect all(0, lanes_.top(), view_.header_width(), lanes_.height());
   painter_.fillRect(all, view_.palette().window());
-  painter_.setFont(view_.font());
-  const auto label = [&](const LaneRow& row, int top) {
-    const QRect place(8, top, view_.header_width() - 14, row.height);
-    const bool is_selected = view_.selection() && row.lane && view_.selection()->lane == *row.lane;
-    if (is_selected) painter_.fillRect(place.adjusted(-8, 0, 5, 0), view_.palette().highlight());
-    QFont font = view_.font();
-    font.setBold(row.is_heading());
-    painter_.setFont(font);
-    painter_.setPen(view_.palette().color(is_selected ? QPalette::HighlightedText : QPalette::WindowText));
-    QRect room = place;
-    if (row.counter) {
-      const CounterSeries& series = view_.timeline()->counters[*row.counter];
-      const QString largest = counter_text(series, series.top);
-      painter_.setPen(colors_.muted);
-      painter_.drawText(place, Qt::AlignVCenter | Qt::AlignRight, largest);
-      room.setRight(room.right() - painter_.fontMetrics().horizontalAdvance(largest) - 6);
-      painter_.setPen(view_.palette().color(QPalette::WindowText));
-    }
-    painter_.drawText(room, Qt::AlignVCenter | Qt::AlignLeft,
-                      painter_.fontMetrics().elidedText(row.label, Qt::ElideMiddle, room.width()));
-  };
   const int split = lanes_.top() + view_.rows().pinned_height;
   painter_.setClipRect(all.adjusted(0, view_.rows().pinned_height, 0, 0));
   for (const LaneRow& row : view_.rows().scrolled)
-    label(row, split + row.top - view_.verticalScrollBar()->value());
+    paint_header(row);
   painter_.setClipping(false);
   for (const LaneRow& row : view_.rows().pinned)
-    label(row, lanes_.top() + row.top);
+    paint_header(row);
   painter_.setPen(view_.palette().color(QPalette::Mid));
   painter_.drawLine(all.topRight(), all.bottomRight());
   if (view_.rows().pinned_height > 0) painter_.drawLine(0, split, view_.viewport()->width(), split);
+}
+
+void TimelinePainter::paint_header(const LaneRow& row) {
+  const QRect place(0, view_.row_rect(row).top(), view_.header_width() - 2, row.height);
+  if (place.bottom() < lanes_.top() || place.top() > lanes_.bottom()) return;
+  const bool is_selected =
+      view_.selection() && std::ranges::find(row.lanes, view_.selection()->lane) != row.lanes.end();
+  if (is_selected) {
+    painter_.fillRect(place, view_.palette().highlight());
+  } else if (row.group) {
+    painter_.fillRect(place, heading_color(row));
+  }
+  const QColor ink = view_.palette().color(is_selected ? QPalette::HighlightedText : QPalette::WindowText);
+  QFont font = view_.font();
+  font.setBold(row.group && row.level == 0);
+  painter_.setFont(font);
+  QRect room = place.adjusted(4 + kIndent * row.level, 0, -4, 0);
+  if (row.group) paint_triangle(room, row.is_folded, ink);
+  if (row.is_on_top) paint_pin(room, ink);
+  if (row.group || row.is_on_top) room.setLeft(room.left() + kTriangle);
+  if (row.counter) {
+    const CounterSeries& series = view_.timeline()->counters[*row.counter];
+    const QString largest = counter_text(series, series.top);
+    painter_.setPen(colors_.muted);
+    painter_.drawText(room, Qt::AlignVCenter | Qt::AlignRight, largest);
+    room.setRight(room.right() - painter_.fontMetrics().horizontalAdvance(largest) - 6);
+  }
+  painter_.setPen(ink);
+  painter_.drawText(room, Qt::AlignVCenter | Qt::AlignLeft,
+                    painter_.fontMetrics().elidedText(row.label, Qt::ElideMiddle, room.width()));
+}
+
+// Points right where the group is folded, else down.
+void TimelinePainter::paint_triangle(const QRect& room, bool is_folded, const QColor& ink) {
+  const QPointF middle(room.left() + 4, room.center().y() + 0.5);
+  painter_.setRenderHint(QPainter::Antialiasing);
+  painter_.setPen(Qt::NoPen);
+  painter_.setBrush(ink);
+  painter_.drawPolygon(is_folded
+                           ? QPolygonF({middle + QPointF(-2, -4), middle + QPointF(-2, 4), middle + QPointF(3, 0)})
+                           : QPolygonF({middle + QPointF(-4, -2), middle + QPointF(4, -2), middle + QPointF(0, 3)}));
+  painter_.setRenderHint(QPainter::Antialiasing, false);
+}
+
+// A needle with a head: the lane is pinned.
+void TimelinePainter::paint_pin(const QRect& room, const QColor& ink) {
+  const QPointF middle(room.left() + 4, room.center().y());
+  painter_.setRenderHint(QPainter::Antialiasing);
+  painter_.setPen(QPen(ink, 1.2));
+  painter_.setBrush(ink);
+  painter_.drawEllipse(middle + QPointF(0, -3), 2.5, 2.5);
+  painter_.drawLine(middle, middle + QPointF(0, 5));
+  painter_.setRenderHint(QPainter::Antialiasing, false);
 }
 
 void TimelinePainter::paint_ruler() {

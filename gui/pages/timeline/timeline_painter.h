@@ -2,8 +2,11 @@
 #pragma once
 
 #include <QPainter>
+#include <span>
+#include <vector>
 
 #include "analyzer/timeline/timeline.h"
+#include "gui/core/palette.h"
 #include "gui/widgets/theme.h"
 
 namespace swinscope::gui {
@@ -21,7 +24,11 @@ class TimelinePainter {
   void paint_empty();
   void paint_headings();
   void paint_names();
-  void paint_names_of(const LaneRow& row);
+  void paint_names_of(const Timeline& timeline, std::span<const LaneId> lanes, const QRect& place,
+                      const std::vector<Color>& colors);
+  void paint_name(const QString& name, const QRectF& box, Color color);
+  void paint_layer_edges();
+  void paint_hover();
   void paint_counters();
   void paint_counter(const CounterSeries& series, const QRect& place);
   void paint_steps();
@@ -35,6 +42,10 @@ class TimelinePainter {
   void paint_arrow(const QPointF& from, const QPointF& to);
   void paint_collective();
   void paint_headers();
+  void paint_header(const LaneRow& row);
+  void paint_triangle(const QRect& room, bool is_folded, const QColor& ink);
+  void paint_pin(const QRect& room, const QColor& ink);
+  QColor heading_color(const LaneRow& row) const;
   void paint_ruler();
 
   TimelineView& view_;

@@ -61,7 +61,8 @@ void TimelinePainter::paint_path() {
   if (view_.path().empty()) return;
   for (const auto* part : {&view_.rows().pinned, &view_.rows().scrolled}) {
     for (const LaneRow& row : *part) {
-      if (row.lane) paint_path_of(*row.lane);
+      for (const LaneId lane : row.lanes)
+        paint_path_of(lane);
     }
   }
 }

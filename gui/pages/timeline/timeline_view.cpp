@@ -5,15 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/core/raster.h"
 #include "gui/pages/timeline/timeline_painter.h"
 #include "gui/widgets/theme.h"
 
 namespace swinscope::gui {
 namespace {
 
-constexpr int kNarrowestHeader = 110;
-constexpr int kWidestHeader = 240;
 constexpr int kRulerHeight = 26;
 constexpr std::int64_t kContinuedMs = 600;  // steps that follow faster are one movement, undone at once
 
@@ -45,29 +42,46 @@ Interval TimelineView::span() const {
 }
 
 void TimelineView::set_timeline(std::shared_ptr<const Timeline> timeline, bool fresh) {
+  const bool is_same_path = timeline_ != nullptr && timeline != nullptr && timeline_->path == timeline->path;
   timeline_ = std::move(timeline);
   // Positions of a preview mean nothing in the whole timeline, and neither do those of another one.
   selection_.reset();
   links_.clear();
   collective_ = {};
   area_.reset();
-  if (fresh) {
-    pinned_.clear();
-    highlighted_.clear();
-    history_.reset();
+  layers_.reset();
+  if (!is_same_path) {
+    choice_.pinned.clear();
+    choice_.toggled.clear();
   }
+  if (fresh) highlighted_.clear();
+  if (fresh || timeline_ == nullptr) history_.reset();
+  groups_ = timeline_ == nullptr ? std::vector<LaneGroup>() : group_lanes(*timeline_);
   name_colors_ = timeline_ == nullptr ? std::vector<Color>() : gui::name_colors(timeline_->names);
-  if (timeline_ == nullptr) history_.reset();
   update_colors();
   arrange();
-  if (timeline_ != nullptr && !history_) history_.emplace(fit(span(), view_pixels()));
+  // The steps may not have been known before.
+  if (timeline_ != nullptr && (!history_ || (history_->current() == opening_ && !history_->can_undo()))) {
+    opening_ = opening_view();
+    history_.emplace(*opening_);
+  }
   Q_EMIT selection_changed();
   Q_EMIT area_changed();
   Q_EMIT window_changed();
 }
 
+Viewport TimelineView::opening_view() const {
+  return clamped(fit_part(fit(span(), view_pixels()), opening_window(*timeline_)), span());
+}
+
+void TimelineView::set_layers(std::shared_ptr<const LayerLanes> layers) {
+  layers_ = std::move(layers);
+  layer_colors_ = layers_ == nullptr ? std::vector<Color>() : gui::name_colors(layers_->timeline.names);
+  arrange();
+}
+
 void TimelineView::set_filter(const Filter& filter) {
-  filter_ = filter;
+  choice_.filter = filter;
   arrange();
 }
 
@@ -90,28 +104,6 @@ void TimelineView::update_colors() {
   for (std::size_t i = 0; i < colors_.size(); ++i) {
     if (!highlighted_[i]) colors_[i] = blend(background, colors_[i], kDimAlpha);
   }
-}
-
-void TimelineView::arrange() {
-  rows_ = timeline_ == nullptr ? LaneRows() : arrange_lanes(*timeline_, filter_, pinned_);
-  int widest = 0;
-  for (const auto* part : {&rows_.pinned, &rows_.scrolled}) {
-    for (const LaneRow& row : *part) {
-      QString text = row.label;
-      if (row.counter)
-        text +=
-            QLatin1Char(' ') + counter_text(timeline_->counters[*row.counter], timeline_->counters[*row.counter].top);
-      widest = std::max(widest, fontMetrics().horizontalAdvance(text));
-    }
-  }
-  header_width_ = std::clamp(widest + 20, kNarrowestHeader, kWidestHeader);
-  if (history_) history_->replace(resized(view(), view_pixels()));
-  const int visible = std::max(0, lanes_rect().height() - rows_.pinned_height);
-  verticalScrollBar()->setRange(0, std::max(0, rows_.scrolled_height - visible));
-  verticalScrollBar()->setPageStep(std::max(1, visible));
-  verticalScrollBar()->setSingleStep(20);
-  invalidate();
-  Q_EMIT lanes_changed();
 }
 
 void TimelineView::invalidate() {
@@ -237,9 +229,8 @@ void TimelineView::reveal(TimelineEventId id) {
     const double to = view().x_of(event.start_ns + event.duration_ns / 2) - view().width / 2.0;
     set_view(panned(view(), std::llround(to)), false);
   }
-  bool is_pinned = false;
-  const LaneRow* row = row_of(id.lane, &is_pinned);
-  if (row == nullptr || is_pinned) return;
+  const LaneRow* row = row_of(id.lane);
+  if (row == nullptr || row->is_on_top) return;
   QScrollBar* bar = verticalScrollBar();
   if (row->top < bar->value()) bar->setValue(row->top);
   if (row->top + row->height > bar->value() + bar->pageStep()) bar->setValue(row->top + row->height - bar->pageStep());
@@ -278,44 +269,10 @@ void TimelineView::follow_link(bool forward) {
   if (!(target == *selection_)) select(target);
 }
 
-void TimelineView::toggle_pin() {
-  if (!selection_) return;
-  const LaneKey key = timeline_->lanes[selection_->lane].key;
-  const auto found = std::find(pinned_.begin(), pinned_.end(), key);
-  if (found == pinned_.end()) {
-    pinned_.push_back(key);
-  } else {
-    pinned_.erase(found);
-  }
-  arrange();
-}
-
 void TimelineView::select_area_of_selection() {
   if (!selection_) return;
   const LaneEvent event = timeline_->event(*selection_);
   select_area({{event.start_ns, std::max(event.end_ns(), event.start_ns + 1)}, rows_.lanes()});
-}
-
-const LaneRow* TimelineView::row_of(LaneId lane, bool* is_pinned) const {
-  for (const auto* part : {&rows_.pinned, &rows_.scrolled}) {
-    const auto found = std::find_if(part->begin(), part->end(), [&](const LaneRow& row) { return row.lane == lane; });
-    if (found == part->end()) continue;
-    if (is_pinned != nullptr) *is_pinned = part == &rows_.pinned;
-    return &*found;
-  }
-  return nullptr;
-}
-
-QRect TimelineView::lane_rect(LaneId lane) const {
-  bool is_pinned = false;
-  const LaneRow* row = row_of(lane, &is_pinned);
-  if (row == nullptr) return {};
-  return is_pinned ? QRect(0, kRulerHeight + row->top, viewport()->width(), row->height) : row_rect(*row);
-}
-
-QRect TimelineView::row_rect(const LaneRow& row) const {
-  const int top = row.top + rows_.pinned_height - verticalScrollBar()->value();
-  return {0, kRulerHeight + top, viewport()->width(), row.height};
 }
 
 double TimelineView::x_of(std::int64_t time_ns) const { return header_width_ + view().x_of(time_ns) / pixel_ratio(); }
@@ -333,65 +290,6 @@ QRectF TimelineView::event_rect(TimelineEventId id) const {
           static_cast<double>(lane.height())};
 }
 
-const LaneRow* TimelineView::row_at(int y) const {
-  const bool is_pinned = y < kRulerHeight + rows_.pinned_height;
-  const int in_part =
-      is_pinned ? y - kRulerHeight : y - kRulerHeight - rows_.pinned_height + verticalScrollBar()->value();
-  for (const LaneRow& row : is_pinned ? rows_.pinned : rows_.scrolled) {
-    if (in_part >= row.top && in_part < row.top + row.height) return &row;
-  }
-  return nullptr;
-}
-
-std::vector<LaneId> TimelineView::lanes_between(int y1, int y2) const {
-  std::vector<LaneId> lanes;
-  for (const LaneId lane : rows_.lanes()) {
-    const QRect place = lane_rect(lane);
-    if (place.bottom() >= std::min(y1, y2) && place.top() <= std::max(y1, y2)) lanes.push_back(lane);
-  }
-  return lanes;
-}
-
-std::optional<TimelineEventId> TimelineView::event_at(QPoint position) const {
-  if (timeline_ == nullptr || !lanes_rect().contains(position)) return std::nullopt;
-  const LaneRow* row = row_at(position.y());
-  if (row == nullptr || !row->lane) return std::nullopt;
-  const int x = static_cast<int>((position.x() - header_width_) * pixel_ratio());
-  return hit_test(*timeline_, *row->lane, view(), x, static_cast<int>(std::lround(3 * pixel_ratio())));
-}
-
-const CounterSeries* TimelineView::counter_at(QPoint position) const {
-  const LaneRow* row = timeline_ == nullptr ? nullptr : row_at(position.y());
-  return row != nullptr && row->counter ? &timeline_->counters[*row->counter] : nullptr;
-}
-
-void TimelineView::draw_image() {
-  const double ratio = pixel_ratio();
-  if (view().width != view_pixels()) history_->replace(resized(view(), view_pixels()));  // on another screen
-  const int height = std::max(1, static_cast<int>(std::lround(lanes_rect().height() * ratio)));
-  if (image_.width() != view().width || image_.height() != height) {
-    image_ = QImage(view().width, height, QImage::Format_RGB32);
-  }
-  image_.setDevicePixelRatio(ratio);
-  std::vector<LaneBand> bands;
-  const auto add = [&](const LaneRow& row, int shift, int clip_top) {
-    constexpr int kGap = 2;
-    const int top = std::max(row.top + shift + kGap / 2, clip_top);
-    const int bottom = row.top + shift + row.height - kGap / 2;
-    if (!row.lane || bottom <= top || top > lanes_rect().height()) return;
-    const int first = static_cast<int>(std::lround(top * ratio));
-    bands.push_back({*row.lane, first, static_cast<int>(std::lround(bottom * ratio)) - first});
-  };
-  for (const LaneRow& row : rows_.pinned)
-    add(row, 0, 0);
-  for (const LaneRow& row : rows_.scrolled)
-    add(row, rows_.pinned_height - verticalScrollBar()->value(), rows_.pinned_height);
-  const RasterStyle style{palette().color(QPalette::Base).rgb(), colors_};
-  rasterise(*timeline_, view(), bands, style,
-            {reinterpret_cast<Color*>(image_.bits()), image_.width(), image_.height(), image_.bytesPerLine() / 4});
-  image_is_valid_ = true;
-}
-
 void TimelineView::paintEvent(QPaintEvent*) {
   if (timeline_ != nullptr && !image_is_valid_) draw_image();
   TimelinePainter(*this).paint();
@@ -400,7 +298,12 @@ void TimelineView::paintEvent(QPaintEvent*) {
 void TimelineView::resizeEvent(QResizeEvent*) {
   if (history_) {
     const bool was_all = view() == fit(span(), view().width);
-    history_->replace(was_all ? fit(span(), view_pixels()) : resized(view(), view_pixels()));
+    if (view() == opening_) {
+      history_->replace(opening_view());
+      opening_ = view();
+    } else {
+      history_->replace(was_all ? fit(span(), view_pixels()) : resized(view(), view_pixels()));
+    }
   }
   arrange();
   if (history_) Q_EMIT window_changed();

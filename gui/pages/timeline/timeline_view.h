@@ -6,11 +6,13 @@
 #include <QImage>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "gui/core/collective_peers.h"
 #include "gui/core/filter.h"
 #include "gui/core/lane_rows.h"
+#include "gui/core/layer_lanes.h"
 #include "gui/core/palette.h"
 #include "gui/core/pick.h"
 #include "gui/core/viewport.h"
@@ -29,10 +31,14 @@ class TimelineView : public QAbstractScrollArea {
  public:
   explicit TimelineView(QWidget* parent = nullptr);
 
-  // A timeline of the same lanes (a preview's successor) keeps the view; `fresh`: another trace, shown as a whole.
+  // A timeline of the same lanes (a preview's successor) keeps the view; `fresh`: it was opened anew, and shows its
+  // step of median length. Pins and folds stay while the path is the same.
   void set_timeline(std::shared_ptr<const Timeline> timeline, bool fresh);
   const Timeline* timeline() const { return timeline_.get(); }
   void set_filter(const Filter& filter);
+  // Of the same trace; null: none are known.
+  void set_layers(std::shared_ptr<const LayerLanes> layers);
+  const LayerLanes* layers() const { return layers_.get(); }
   // By NameId; others are drawn dim. Empty: none are.
   void set_highlighted(std::vector<bool> names);
   void set_bookmarks(std::vector<std::int64_t> times_ns);
@@ -77,6 +83,11 @@ class TimelineView : public QAbstractScrollArea {
   void select_in_other_lane(bool below);
   void follow_link(bool forward);
   void toggle_pin();
+  void toggle_group(const GroupKey& group);
+  // The innermost group around the selection; without one the first group in sight.
+  void toggle_group_here();
+  // Unfolds all where one is folded.
+  void toggle_all_groups();
   void select_area_of_selection();
 
   // Places, for the painter, accessibility and tests: in the coordinates of viewport().
@@ -86,7 +97,8 @@ class TimelineView : public QAbstractScrollArea {
   // Where an event is drawn, at least a pixel wide; empty when its lane is not shown.
   QRectF event_rect(TimelineEventId event) const;
   QRect lane_rect(LaneId lane) const;
-  QRect row_rect(const LaneRow& row) const;  // of one that is not pinned
+  QRect row_rect(const LaneRow& row) const;
+  std::optional<TimelineEventId> layer_at(QPoint position) const;  // of layers()->timeline
   // The counter drawn there.
   const CounterSeries* counter_at(QPoint position) const;
   std::optional<TimelineEventId> event_at(QPoint position) const;
@@ -98,6 +110,8 @@ class TimelineView : public QAbstractScrollArea {
   void selection_changed();
   void area_changed();
   void lanes_changed();
+  void menu_requested(QPoint place);  // on the screen; what is there is selected
+  void layer_selected(const QString& path);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -109,12 +123,22 @@ class TimelineView : public QAbstractScrollArea {
   void mouseMoveEvent(QMouseEvent* event) override;
   void mouseReleaseEvent(QMouseEvent* event) override;
   void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
 
  private:
   friend class TimelinePainter;
-  enum class Drag { kNone, kPress, kArea, kPan };
+  enum class Drag { kNone, kPress, kArea, kPan, kHeader };
 
   void arrange();
+  void fit_header();
+  Viewport opening_view() const;
+  bool is_folded(const LaneGroup& group) const;
+  void click(QPoint position);
+  void select_layer(TimelineEventId id);
+  void drag_area(QPoint to);
+  void hover(QPoint position);
+  QString header_tip(int y) const;
+  QString event_tip(TimelineEventId id) const;
   void set_view(const Viewport& view, bool is_continued);
   const Viewport& view() const { return history_->current(); }
   double pixel_ratio() const { return viewport()->devicePixelRatioF(); }
@@ -122,18 +146,23 @@ class TimelineView : public QAbstractScrollArea {
   Interval span() const;
   void update_colors();
   void invalidate();
-  const LaneRow* row_of(LaneId lane, bool* is_pinned = nullptr) const;
+  const LaneRow* row_of(LaneId lane) const;
+  std::pair<int, int> band_of(const LaneRow& row) const;
   const LaneRow* row_at(int y) const;
   std::vector<LaneId> lanes_between(int y1, int y2) const;
   void reveal(TimelineEventId event);
   void draw_image();
+  void draw_layers();
 
   std::shared_ptr<const Timeline> timeline_;
   std::optional<ZoomHistory> history_;  // none without a timeline
-  Filter filter_;
+  std::optional<Viewport> opening_;     // what it was opened with
+  std::vector<LaneGroup> groups_;
+  std::shared_ptr<const LayerLanes> layers_;
+  LaneChoice choice_;
   LaneRows rows_;
-  int header_width_ = 110;  // as wide as the labels, within limits
-  std::vector<LaneKey> pinned_;
+  int header_width_ = 110;           // as wide as the labels, within limits
+  std::optional<int> wanted_width_;  // of the header, by the user
   std::optional<TimelineEventId> selection_;
   std::vector<LaunchLink> links_;
   CollectivePeers collective_;
@@ -144,13 +173,15 @@ class TimelineView : public QAbstractScrollArea {
   std::vector<bool> highlighted_;
   std::vector<Color> name_colors_;
   std::vector<Color> colors_;  // with what is not highlighted dimmed
-  QImage image_;               // of the lanes, in device pixels
+  std::vector<Color> layer_colors_;
+  QImage image_;  // of the lanes, in device pixels
   bool image_is_valid_ = false;
 
   Drag drag_ = Drag::kNone;
   QPoint drag_start_;
   QPoint drag_last_;
-  QElapsedTimer since_step_;  // since the last small step of a movement
+  std::optional<int> hover_x_;  // pixel below the mouse, on the lanes or the ruler
+  QElapsedTimer since_step_;    // since the last small step of a movement
 };
 
 }  // namespace swinscope::gui

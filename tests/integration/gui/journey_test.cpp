@@ -93,6 +93,7 @@ TEST_F(JourneyTest, SearchFindsAKernelAndItsDetailsShowTheLaunchDelay) {
 TEST_F(JourneyTest, ZoomsToTheSelectionAndBack) {
   find(kKernel);
   view().setFocus();
+  press(Qt::Key_0);
   const Interval all = view().seen();
   press(Qt::Key_F);
   const Interval close = view().seen();
@@ -171,7 +172,7 @@ TEST_F(JourneyTest, NeighboursPinsAndAreaByKeyboard) {
   EXPECT_EQ(*view().selection(), first);
   press(Qt::Key_P);
   ASSERT_EQ(view().rows().pinned.size(), 1U);
-  EXPECT_EQ(view().rows().pinned[0].lane, first.lane);
+  EXPECT_EQ(view().rows().pinned[0].lane(), first.lane);
   press(Qt::Key_P);
   EXPECT_TRUE(view().rows().pinned.empty());
   press(Qt::Key_R);

@@ -186,7 +186,7 @@ TEST_F(MainWindowTest, LanesAndTheSelectedEventAreAccessible) {
   ASSERT_NE(timeline, nullptr);
   const int lanes = static_cast<int>(view().rows().lanes().size());
   EXPECT_EQ(timeline->childCount(), lanes);
-  EXPECT_THAT(timeline->child(0)->text(QAccessible::Name).toStdString(), HasSubstr("rank 0 · GPU 0 · "));
+  EXPECT_THAT(timeline->child(0)->text(QAccessible::Name).toStdString(), HasSubstr("rank 0 · GPU · annotations"));
   EXPECT_THAT(timeline->child(0)->text(QAccessible::Description).toStdString(), HasSubstr(" events"));
   EXPECT_EQ(timeline->indexOfChild(timeline->child(1)), 1);
   press(Qt::Key_Period);

@@ -149,6 +149,33 @@ TEST(Raster, FillsTheBandsAndNothingElse) {
   }
 }
 
+// Lane a: 0 .. 10 and 20 .. 24, lane b: 8 .. 20 and 20 .. 28; columns of 10.
+TEST(Raster, OfSeveralLanesInABandTheBusiestIsSeen) {
+  Timeline timeline;
+  timeline.names.add("a");
+  timeline.names.add("b");
+  timeline.lanes.resize(2);
+  for (const LaneEvent& event : {LaneEvent{0, 10, 0}, LaneEvent{20, 4, 0}})
+    timeline.lanes[0].append(event);
+  for (const LaneEvent& event : {LaneEvent{8, 12, 1}, LaneEvent{20, 8, 1}})
+    timeline.lanes[1].append(event);
+  for (TimelineLane& lane : timeline.lanes)
+    lane.seal();
+  const std::vector<Color> colors{0xff111111, 0xff222222};
+  const RasterStyle style{kBackground, colors};
+  Viewport view;
+  view.ns_per_pixel = 10;
+  view.width = 4;
+  const std::vector<Color> a = raster(timeline.lanes[0], view, style);
+  const std::vector<Color> b = raster(timeline.lanes[1], view, style);
+  const LaneId other = 1;
+  std::vector<Color> pixels(8);
+  rasterise(timeline, view, std::vector<LaneBand>{{0, 0, 2, {&other, 1}}}, style, {pixels.data(), 4, 2, 4});
+  const std::vector<Color> expected{a[0], b[1], b[2], kBackground};
+  EXPECT_EQ(std::vector<Color>(pixels.begin(), pixels.begin() + 4), expected);
+  EXPECT_EQ(std::vector<Color>(pixels.begin() + 4, pixels.end()), expected);
+}
+
 TEST(Raster, WithoutBandsIsBackground) {
   std::vector<Color> pixels(200);
   rasterise(Timeline(), Viewport{}, {}, {kBackground, {}}, {pixels.data(), 20, 10, 20});
@@ -161,6 +188,30 @@ TEST(Palette, GivesANameTheSameColorAlways) {
   names.add("gemm");
   names.add("softmax");
   EXPECT_EQ(name_colors(names), (std::vector<Color>{name_color("gemm"), name_color("softmax")}));
+}
+
+TEST(Palette, AnOperatorHasTheCategoryOfItsKernels) {
+  EXPECT_EQ(category_of("aten::addmm"), EventCategory::kMatrix);
+  EXPECT_EQ(category_of("ampere_fp16_s16816gemm_fp16_128x128"), EventCategory::kMatrix);
+  EXPECT_EQ(category_of("gelu_kernel"), EventCategory::kElementwise);
+  EXPECT_EQ(category_of("ncclDevKernel_AllReduce_Sum_f32_RING_LL"), EventCategory::kCommunication);
+  EXPECT_EQ(category_of("Memcpy PtoP (Device -> Device)"), EventCategory::kCommunication);
+  EXPECT_EQ(category_of("Memcpy HtoD (Pinned -> Device)"), EventCategory::kCopy);
+  EXPECT_EQ(category_of("cudaLaunchKernel_v7000"), EventCategory::kLaunch);
+  EXPECT_EQ(category_of("cuGraphLaunch"), EventCategory::kLaunch);
+  EXPECT_EQ(category_of("cudaDeviceSynchronize_v3020"), EventCategory::kWait);
+  EXPECT_EQ(category_of("cudaMalloc"), EventCategory::kCall);
+  EXPECT_EQ(category_of("cutlass::Kernel2"), EventCategory::kOther);  // begins with cu, and is no call
+  EXPECT_EQ(category_of("step 5"), EventCategory::kOther);
+}
+
+TEST(Palette, NumbersInNamesDoNotCount) {
+  EXPECT_EQ(name_color("step 1"), name_color("step 23"));
+  EXPECT_EQ(name_color("aten::mul, op_id = 317126"), name_color("aten::mul, op_id = 5"));
+  NameTable names;
+  for (const char* name : {"step 1", "gemm", "step 2"})
+    names.add(name);
+  EXPECT_EQ(categories_of(names), (std::vector<EventCategory>{EventCategory::kMatrix, EventCategory::kOther}));
 }
 
 TEST(Palette, BlendsFromOneEndToTheOther) {

@@ -96,6 +96,23 @@ TEST_F(Search, GoesThroughAllHitsInOrderAndRound) {
   EXPECT_EQ(first_hit(timeline_, result, timeline_.span().end_ns + 1), first);
 }
 
+TEST_F(Search, NumbersAndListsHitsInOrder) {
+  const SearchResult result = search(timeline_, "e", SearchMode::kSubstring, 10);
+  ASSERT_GT(result.total, 3U);
+  std::vector<LaneId> all;
+  for (LaneId id = 0; id < timeline_.lanes.size(); ++id)
+    all.push_back(id);
+  const std::vector<TimelineEventId> hits = first_hits(timeline_, result, all, 1'000'000);
+  ASSERT_EQ(hits.size(), result.total);
+  TimelineEventId at = *first_hit(timeline_, result, timeline_.span().begin_ns);
+  for (std::size_t i = 0; i < std::min<std::size_t>(hits.size(), 50); ++i) {
+    EXPECT_EQ(hits[i], at);
+    EXPECT_EQ(hit_number(timeline_, result, at, all), i + 1);
+    at = *next_hit(timeline_, result, at, true);
+  }
+  EXPECT_EQ(first_hits(timeline_, result, all, 3), std::vector<TimelineEventId>(hits.begin(), hits.begin() + 3));
+}
+
 TEST_F(Search, StaysInTheGivenLanes) {
   const SearchResult result = search(timeline_, "layer", SearchMode::kSubstring, 1);
   LaneId lane = 0;

@@ -71,7 +71,7 @@ TEST_F(RecordingTest, OfAStreamOnlyWhatRanOnIt) {
   EXPECT_LT(on_stream.rows.size(), layers.rows.size());
   for (int row = 0; row < static_cast<int>(on_stream.rows.size()); ++row) {
     const RowKind& kind = row_kind("layers");
-    EXPECT_FALSE(kind.calls(of_stream, filter, called_by(kind, on_stream, row)).empty()) << row;
+    EXPECT_FALSE(kind.calls(of_stream, filter, called_by(kind, on_stream, row), 0).empty()) << row;
   }
 }
 
@@ -92,6 +92,31 @@ TEST_F(RecordingTest, FactsAreComputedOnceForASelection) {
 
 // What the window shows of a part of a run is what `kernels`, `layers`, `launches` and `info` print of it; that reports
 // say the same is tested in tests/integration/cli/one_scope_test.cpp.
+// Whatever rows are made of the kernels, they have the same calls and the same time together.
+TEST_F(RecordingTest, GroupsOfKernelsHaveAllTheirCalls) {
+  const RunFacts run(*trace_, {});
+  const RowKind& kind = row_kind("kernels");
+  const Analysis& kernels = analysis("kernels");
+  ASSERT_EQ(kind.groupings.size(), 4U);
+  std::vector<std::pair<std::size_t, std::int64_t>> sums;
+  for (std::size_t grouping = 0; grouping < kind.groupings.size(); ++grouping) {
+    const Table table = rows_of(kernels, run, {}, grouping);
+    std::size_t calls = 0;
+    std::int64_t total = 0;
+    for (int row = 0; row < static_cast<int>(table.rows.size()); ++row) {
+      const std::vector<Call> some = kind.calls(run, {}, called_by(kind, table, row), grouping);
+      const auto& cells = table.rows[static_cast<std::size_t>(row)];
+      EXPECT_EQ(Cell(static_cast<std::int64_t>(some.size())), cells[find_column(table, "calls")]);
+      calls += some.size();
+      for (const Call& call : some)
+        total += call.duration_ns;
+    }
+    sums.emplace_back(calls, total);
+  }
+  for (const auto& sum : sums)
+    EXPECT_EQ(sum, sums.front());
+}
+
 TEST(AnalysisRows, OfAPartAreThoseOfTheTerminal) {
   const Trace trace = open_trace(SWINSCOPE_SOURCE_DIR "/data/swinscope_swin_large_weak_2gpu/gpus2/tracing");
   Filter filter;

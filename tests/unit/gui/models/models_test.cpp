@@ -5,9 +5,11 @@
 
 #include "gui/core/actions.h"
 #include "gui/core/calls.h"
+#include "gui/core/copied_rows.h"
 #include "gui/core/lane_rows.h"
 #include "gui/core/layer_tree.h"
 #include "gui/core/table_model.h"
+#include "gui/core/table_sums.h"
 #include "gui/core/time_axis.h"
 
 namespace swinscope::gui {
@@ -191,22 +193,74 @@ TEST(LaneRows, FollowFilterAndPins) {
   timeline.names.add("event");
   timeline.lanes = {lane(0, LaneKind::kKernels, 7), lane(0, LaneKind::kCalls, 0), lane(1, LaneKind::kKernels, 7),
                     lane(1, LaneKind::kCopies, 9)};
-  const LaneRows all = arrange_lanes(timeline, {}, {});
+  const std::vector<LaneGroup> groups = group_lanes(timeline);
+  const auto arranged = [&](const LaneChoice& choice) { return arrange_lanes(timeline, groups, nullptr, choice); };
+  const LaneRows all = arranged({});
   EXPECT_EQ(all.lanes(), (std::vector<LaneId>{0, 1, 2, 3}));
-  EXPECT_EQ(all.scrolled.size(), 6U);  // with a heading for each process
+  EXPECT_EQ(all.scrolled.size(), 7U);  // with a heading for each process, and for the GPU that has two lanes
   for (std::size_t i = 1; i < all.scrolled.size(); ++i)
     EXPECT_EQ(all.scrolled[i].top, all.scrolled[i - 1].top + all.scrolled[i - 1].height);
   EXPECT_EQ(all.scrolled_height, all.scrolled.back().top + all.scrolled.back().height);
 
-  Filter filter;
-  filter.stream = 7;
-  EXPECT_EQ(arrange_lanes(timeline, filter, {}).lanes(), (std::vector<LaneId>{0, 1, 2}));  // host lanes have no stream
-  filter.rank = 1;
-  EXPECT_EQ(arrange_lanes(timeline, filter, {}).lanes(), std::vector<LaneId>{2});
+  LaneChoice choice;
+  choice.filter.stream = 7;
+  EXPECT_EQ(arranged(choice).lanes(), (std::vector<LaneId>{0, 1, 2}));  // host lanes have no stream
+  choice.filter.rank = 1;
+  EXPECT_EQ(arranged(choice).lanes(), std::vector<LaneId>{2});
 
-  const LaneRows pinned = arrange_lanes(timeline, {}, {timeline.lanes[3].key});
+  const LaneRows pinned = arranged({{}, {timeline.lanes[3].key}, {}});
   EXPECT_EQ(pinned.lanes(), (std::vector<LaneId>{3, 0, 1, 2}));
   EXPECT_EQ(pinned.pinned[0].label, QStringLiteral("rank 1 · GPU 0 · lane 9"));
+  EXPECT_EQ(pinned.scrolled.size(), all.scrolled.size());  // and it keeps its place
+}
+
+// GPU 0 of rank 1 folded: its two lanes in one row. All of rank 1 folded: the same lanes under the name of the rank.
+TEST(LaneRows, OfAFoldedGroupAreOneRow) {
+  Timeline timeline;
+  timeline.processes.resize(2);
+  timeline.processes[1].rank = 1;
+  timeline.names.add("event");
+  timeline.lanes = {lane(0, LaneKind::kKernels, 7), lane(1, LaneKind::kKernels, 7), lane(1, LaneKind::kCopies, 9),
+                    lane(1, LaneKind::kCalls, 0)};
+  timeline.lanes[3].label = "main (5) · CUDA calls";
+  const std::vector<LaneGroup> groups = group_lanes(timeline);
+  const LaneRows unfolded = arrange_lanes(timeline, groups, nullptr, {});
+  ASSERT_EQ(unfolded.scrolled.size(), 7U);
+  EXPECT_EQ(unfolded.scrolled[3].label, QStringLiteral("GPU 0"));
+  EXPECT_TRUE(unfolded.scrolled[3].is_heading());
+  EXPECT_EQ(unfolded.scrolled[6].label, QStringLiteral("main (5) · CUDA calls"));
+
+  const LaneRows folded = arrange_lanes(timeline, groups, nullptr, {{}, {}, {groups[1].groups[0].key}});
+  ASSERT_EQ(folded.scrolled.size(), 5U);
+  EXPECT_EQ(folded.scrolled[3].lanes, (std::vector<LaneId>{1, 2}));
+  EXPECT_TRUE(folded.scrolled[3].is_folded);
+  EXPECT_EQ(folded.lanes(), unfolded.lanes());  // nothing is missing
+
+  const LaneRows rank = arrange_lanes(timeline, groups, nullptr, {{}, {}, {groups[1].key}});
+  ASSERT_EQ(rank.scrolled.size(), 3U);
+  EXPECT_EQ(rank.scrolled[2].lanes, (std::vector<LaneId>{1, 2, 3}));
+  EXPECT_EQ(rank.scrolled[2].drawn, (std::vector<LaneId>{1, 2}));  // the GPU's
+}
+
+TEST(LaneRows, NameStreamsAndThreadsOnce) {
+  Timeline timeline;
+  timeline.processes.resize(1);
+  timeline.names.add("event");
+  timeline.lanes = {lane(0, LaneKind::kKernels, 7), lane(0, LaneKind::kRanges, 0), lane(0, LaneKind::kRanges, 0),
+                    lane(0, LaneKind::kCalls, 0)};
+  for (std::size_t i = 1; i < 4; ++i)
+    timeline.lanes[i].key.global_tid = i == 1 ? 7 : 1427;
+  timeline.lanes[1].label = "thread 7 · torch.gpu_user_annotation";
+  timeline.lanes[2].label = "thread 1427 (python3) (1427) · torch.cpu_op";
+  timeline.lanes[3].label = "thread 1427 (python3) (1427) · CUDA calls";
+  QStringList labels;
+  for (const LaneRow& row : arrange_lanes(timeline, group_lanes(timeline), nullptr, {}).scrolled)
+    labels << row.label;
+  EXPECT_EQ(labels,
+            QStringList({QStringLiteral("rank 0"), QStringLiteral("GPU 0"), QStringLiteral("annotations, stream 7"),
+                         QStringLiteral("lane 7"), QStringLiteral("python3 (1427)"), QStringLiteral("operators"),
+                         QStringLiteral("CUDA calls")}));
+  EXPECT_EQ(full_label(timeline, 1), QStringLiteral("rank 0 · GPU · annotations, stream 7"));
 }
 
 TEST(LaneRows, EndWithWhatWasSampled) {
@@ -217,21 +271,87 @@ TEST(LaneRows, EndWithWhatWasSampled) {
   timeline.lanes = {lane(0, LaneKind::kKernels, 7)};
   for (const std::uint32_t process : {0U, 1U})
     timeline.counters.push_back({process, "GPU 0 · Power", "W", {0, 10, 20}, {350, 700}, 700});
-  const LaneRows all = arrange_lanes(timeline, {}, {});
-  ASSERT_EQ(all.scrolled.size(), 5U);  // rank 1 has no events, but a heading
-  EXPECT_EQ(all.scrolled[2].counter, 0U);
-  EXPECT_TRUE(all.scrolled[3].is_heading());
-  EXPECT_EQ(all.scrolled[4].counter, 1U);
-  EXPECT_EQ(all.counters(), (std::vector<const LaneRow*>{&all.scrolled[2], &all.scrolled[4]}));
+  const std::vector<LaneGroup> groups = group_lanes(timeline);
+  const LaneRows all = arrange_lanes(timeline, groups, nullptr, {});
+  ASSERT_EQ(all.scrolled.size(), 7U);  // rank 1 has no events, but a heading
+  EXPECT_EQ(all.scrolled[3].counter, 0U);
+  EXPECT_TRUE(all.scrolled[4].is_heading());
+  EXPECT_EQ(all.scrolled[6].counter, 1U);
+  EXPECT_EQ(all.counters(), (std::vector<const LaneRow*>{&all.scrolled[3], &all.scrolled[6]}));
   EXPECT_EQ(full_label(timeline, timeline.counters[1]), QStringLiteral("rank 1 · GPU 0 · Power"));
   EXPECT_EQ(counter_text(timeline.counters[0], 350), QStringLiteral("350 W"));
   EXPECT_EQ(counter_text(timeline.counters[0], std::nullopt), QStringLiteral("not sampled"));
 
-  Filter filter;
-  filter.rank = 1;
-  EXPECT_EQ(arrange_lanes(timeline, filter, {}).scrolled.size(), 2U);
-  // A lane that is pinned leaves its process with what was sampled.
-  EXPECT_EQ(arrange_lanes(timeline, {}, {timeline.lanes[0].key}).scrolled.size(), 4U);
+  LaneChoice choice;
+  choice.filter.rank = 1;
+  EXPECT_EQ(arrange_lanes(timeline, groups, nullptr, choice).scrolled.size(), 3U);
+  // The values can be folded away.
+  const GroupKey sampled = *all.scrolled[2].group;
+  EXPECT_EQ(arrange_lanes(timeline, groups, nullptr, {{}, {}, {sampled}}).scrolled.size(), 6U);
+}
+
+// 1 us, 10 us, 100 us and 9 others of 1 us: two decades and the nanosecond behind the longest make 12 bins.
+TEST(Histogram, IsLogarithmicWhereTheLongestIsManyTimesTheShortest) {
+  std::vector<Call> calls(10, {0, LaneKind::kKernels, 0, 0, 1'000});
+  for (const std::int64_t ns : {10'000, 100'000})
+    calls.push_back({0, LaneKind::kKernels, 0, 0, ns});
+  const DurationBins bins(calls);
+  EXPECT_TRUE(bins.is_logarithmic());
+  ASSERT_EQ(bins.counts().size(), 12U);
+  EXPECT_EQ(bins.counts()[0], 10U);
+  EXPECT_EQ(bins.counts()[5], 1U);  // 10 us is just below the middle of the logarithm
+  EXPECT_EQ(bins.counts()[11], 1U);
+  EXPECT_EQ(bins.bin_of(100'000), 11U);
+  EXPECT_NEAR(bins.edge_ns(0), 1'000, 0.01);
+  EXPECT_NEAR(bins.edge_ns(12), 100'001, 0.01);
+  const Chart chart = duration_histogram(calls, "t");
+  EXPECT_EQ(chart.categories.front(), "1.000 us");
+  EXPECT_EQ(chart.categories.back(), "100.0 us");
+  EXPECT_FALSE(DurationBins({{0, LaneKind::kKernels, 0, 0, 5}, {0, LaneKind::kKernels, 0, 0, 90}}).is_logarithmic());
+}
+
+TEST(TableSums, AddUpWhatCanBeAddedUp) {
+  const Table table{"kernels",
+                    "t",
+                    {{"name", "name"},
+                     {"calls", "calls", Unit::kCount},
+                     {"total_ns", "total", Unit::kDuration},
+                     {"busy_share_percent", "of busy", Unit::kPercent},
+                     {"mean_ns", "mean", Unit::kDuration},
+                     {"bytes", "bytes", Unit::kBytes, true}},
+                    {{std::string("a"), std::int64_t{1'000}, std::int64_t{2'000'000}, 40.0, 2.0, std::int64_t{1}},
+                     {std::string("b"), std::int64_t{234}, std::int64_t{500'000}, 10.5, 2.0, Cell()},
+                     {std::string("c"), Cell(), Cell(), Cell(), Cell(), Cell()}}};
+  const std::vector<std::size_t> all{0, 1, 2};
+  EXPECT_EQ(sum_line(table, all), QStringLiteral("Sum of 3 rows: 1,234 calls · total 2.500 ms · of busy 50.5 %"));
+  EXPECT_EQ(sum_line(table, std::vector<std::size_t>{1}), QString());
+}
+
+TEST(CopiedRows, HaveTitlesAndOneUnitAColumn) {
+  const Table table{"t",
+                    "t",
+                    {{"name", "name"},
+                     {"ns", "total", Unit::kDuration},
+                     {"bytes", "size", Unit::kBytes},
+                     {"share", "of busy", Unit::kPercent},
+                     {"calls", "calls", Unit::kCount}},
+                    {{std::string("a"), std::int64_t{30'950'000}, std::int64_t{1 << 21}, 12.5, std::int64_t{1'234}},
+                     {std::string("b"), std::int64_t{651'400}, std::int64_t{1 << 19}, 0.25, Cell()}}};
+  const std::vector<std::size_t> columns{0, 1, 2, 3, 4};
+  const std::vector<std::size_t> rows{0, 1};
+  EXPECT_EQ(copied_rows(table, columns, rows), QStringLiteral("name\ttotal (ms)\tsize (MiB)\tof busy (%)\tcalls\n"
+                                                              "a\t30.95\t2\t12.5\t1,234\n"
+                                                              "b\t0.6514\t0.5\t0.25\t-"));
+}
+
+TEST(TimeAxis, ReadsTimesAsPeopleWriteThem) {
+  EXPECT_EQ(parse_times(QStringLiteral("1.25 s")), (Interval{1'250'000'000, 1'250'000'000}));
+  EXPECT_EQ(parse_times(QStringLiteral("704.123 456 ms")), (Interval{704'123'456, 704'123'456}));
+  EXPECT_EQ(parse_times(QStringLiteral("-3us")), (Interval{-3'000, -3'000}));
+  EXPECT_EQ(parse_times(QStringLiteral("100 to 200 ms")), (Interval{100'000'000, 200'000'000}));
+  EXPECT_EQ(parse_times(QStringLiteral("100 ms to 0.2 s")), (Interval{100'000'000, 200'000'000}));
+  for (const char* text : {"", "soon", "5", "1.2.3 s", "2 s to 1 s", "5 min"})
+    EXPECT_FALSE(parse_times(QString::fromUtf8(text)).has_value()) << text;
 }
 
 TEST(Histogram, CountsEveryCallOnce) {

@@ -1,0 +1,53 @@
+#include "gui/core/table_sums.h"
+
+#include <QStringList>
+#include <algorithm>
+#include <array>
+
+#include "analyzer/base/text.h"
+#include "analyzer/table/render.h"
+
+namespace swinscope::gui {
+namespace {
+
+// Rates, means and quantiles have no sum.
+constexpr std::array<std::string_view, 12> kAdditive = {"calls",   "total_ns",   "busy_share_percent", "per_step_ns",
+                                                        "host_ns", "gpu_ns",     "gpu_per_step_ns",    "gflop",
+                                                        "bytes",   "bytes_read", "bytes_written",      "layers"};
+
+// Nothing where no row has a value.
+Cell sum_of(const Table& table, std::size_t column, std::span<const std::size_t> rows) {
+  Cell sum;
+  for (const std::size_t row : rows) {
+    const Cell& cell = table.rows[row][column];
+    if (const auto* whole = std::get_if<std::int64_t>(&cell)) {
+      const auto* before = std::get_if<std::int64_t>(&sum);
+      sum = (before == nullptr ? 0 : *before) + *whole;
+    } else if (const auto* real = std::get_if<double>(&cell)) {
+      const auto* before = std::get_if<double>(&sum);
+      sum = (before == nullptr ? 0 : *before) + *real;
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+QString sum_line(const Table& table, std::span<const std::size_t> rows) {
+  if (rows.size() < 2) return {};
+  QStringList parts;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const Column& column = table.columns[i];
+    if (column.detail || std::ranges::find(kAdditive, column.key) == kAdditive.end()) continue;
+    const Cell sum = sum_of(table, i, rows);
+    if (std::holds_alternative<std::monostate>(sum)) continue;
+    const QString value = QString::fromStdString(format_cell(sum, column.unit));
+    const QString title = QString::fromStdString(column.title);
+    parts << (column.unit == Unit::kCount ? value + QLatin1Char(' ') + title : title + QLatin1Char(' ') + value);
+  }
+  if (parts.isEmpty()) return {};
+  return QStringLiteral("Sum of %1 rows: %2")
+      .arg(QString::fromStdString(format_count(std::ssize(rows))), parts.join(QStringLiteral(" · ")));
+}
+
+}  // namespace swinscope::gui
