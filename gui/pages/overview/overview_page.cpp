@@ -297,6 +297,7 @@ void OverviewPage::add_cards(const std::vector<Figure>& figures) {
 
 void OverviewPage::add_facts(const WhatWasRun& what, const std::vector<QualityFact>& quality) {
   std::vector<Fact> facts;
+  facts.reserve(quality.size());
   for (const QualityFact& one : quality)
     facts.push_back(one.fact);
   what_->set_facts(what.facts);

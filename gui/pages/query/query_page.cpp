@@ -21,6 +21,7 @@ namespace {
 
 constexpr int kListWidth = 260;
 constexpr int kEditorLines = 6;
+constexpr int kNameWidth = 190;
 
 QString counted_rows(std::size_t count) {
   return QString::fromStdString(format_counted(static_cast<std::int64_t>(count), "rows"));
@@ -65,7 +66,7 @@ QueryPage::QueryPage(QWidget* parent)
   connect(rows_, &TablePanel::row_activated, this, &QueryPage::open_row);
   connect(&queries_, &Queries::listed, this, [this] { list_->show_tables(queries_.tables()); });
   connect(&queries_, &Queries::answered, this, &QueryPage::show_answer);
-  set_session({});
+  QueryPage::set_session({});
 }
 
 void QueryPage::build_layout() {
@@ -84,6 +85,7 @@ void QueryPage::build_layout() {
   name_->setObjectName(QStringLiteral("query_name"));
   name_->setAccessibleName(QStringLiteral("Name to save the query under"));
   name_->setPlaceholderText(QStringLiteral("name to save it under"));
+  name_->setMinimumWidth(kNameWidth);
   for (const ActionId action : {ActionId::kRunQuery, ActionId::kCancelQuery})
     buttons->addWidget(new_button(action));
   buttons->addStretch(1);
