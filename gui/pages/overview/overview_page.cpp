@@ -15,6 +15,7 @@
 #include "gui/pages/overview/advice_cards.h"
 #include "gui/pages/overview/fact_list.h"
 #include "gui/pages/overview/figures.h"
+#include "gui/pages/overview/headline.h"
 #include "gui/pages/overview/start_panel.h"
 #include "gui/pages/overview/step_cost.h"
 #include "gui/pages/overview/table_stack.h"
@@ -230,27 +231,12 @@ void OverviewPage::show_comparison() {
   reflow();
 }
 
-// What makes the figures doubtful stands with the sentence; the evidence, a command, below all.
 void OverviewPage::show_headline(const Document& document) {
-  QStringList sentences;
-  QStringList notes;
-  why_->clear();
-  for (const std::string& line : document.headline) {
-    const QString text = QString::fromStdString(line).trimmed();
-    if (find_table(document, "scaling_loss") != nullptr && &line == &document.headline[1]) {
-      why_->setText(text);
-      continue;
-    }
-    const bool is_sentence = sentences.isEmpty() || text.startsWith(QStringLiteral("note: "));
-    (is_sentence ? sentences : notes) << text;
-  }
-  headline_->setText(sentences.join(QLatin1Char('\n')));
-  QString text;
-  for (const std::string& note : document.notes)
-    text += (text.isEmpty() ? QString() : QStringLiteral(" ")) + QString::fromStdString(note);
-  notes << text;
-  notes_->setText(notes.join(QLatin1Char('\n')));
-  why_->setVisible(!why_->text().isEmpty());
+  const Headline said = headline_of(document);
+  headline_->setText(said.verdict);
+  why_->setText(said.why);
+  why_->setVisible(!said.why.isEmpty());
+  notes_->setText(said.notes);
 }
 
 // Its recording, where the causes are; where there is none, its first timing run.
