@@ -9,7 +9,6 @@
 #include <algorithm>
 
 #include "analyzer/experiment/work_difference.h"
-#include "analyzer/report/registry.h"
 #include "analyzer/report/report_summary.h"
 #include "analyzer/table/waterfall.h"
 #include "gui/pages/overview/advice_cards.h"
@@ -32,20 +31,7 @@ constexpr int kChartWidth = 440;  // and a chart
 constexpr int kChartHeight = 290;
 constexpr int kMostCardColumns = 6;
 constexpr int kMostChartColumns = 3;
-constexpr std::string_view kBounds = "bounds";    // the table of what a step costs
-constexpr std::string_view kKernels = "kernels";  // and of kernels
-
-// Of a run's tables, by question, as the page of tables lists them, without the one that is a bar here.
-std::vector<std::string> keys_on_overview() {
-  std::vector<std::string> keys;
-  for (const AnalysisSection section : kAnalysisSections) {
-    for (const Analysis& analysis : analyses()) {
-      const bool is_shown = analysis.use == AnalysisUse::kOverview && analysis.key != kBounds;
-      if (analysis.section == section && is_shown) keys.emplace_back(analysis.key);
-    }
-  }
-  return keys;
-}
+constexpr std::string_view kKernels = "kernels";  // the table
 
 const Table* find_table(const Document& document, std::string_view key) {
   const auto found = std::ranges::find(document.tables, key, &Table::key);
@@ -206,7 +192,7 @@ void OverviewPage::show_analyzed(const AnalyzedRun& analyzed) {
   clear_widgets();
   show_headline(analyzed.document);
   add_cards(figures_of(analyzed.figures));
-  if (const Table* bounds = find_table(analyzed.document, kBounds)) step_cost_->set_parts(*bounds);
+  if (const Table* bounds = find_table(analyzed.document, "bounds")) step_cost_->set_parts(*bounds);
   if (run_->trace->gpu_event_count() > 0) advice_->show_advice(run_, filter_.selection());
   add_charts(analyzed.document);
   add_facts(analyzed.what, analyzed.quality);
