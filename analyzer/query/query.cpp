@@ -232,6 +232,7 @@ std::vector<QueryTable> QueriedRun::tables() const {
     }
   }
   std::vector<QueryTable> tables;
+  tables.reserve(found.size());
   for (auto& [name, table] : found)
     tables.push_back(std::move(table));
   return tables;

@@ -12,7 +12,7 @@ QString demo_recording() {
   const QString installed = folder.filePath(QStringLiteral("../share/swinscope/") + name);
   if (QFileInfo::exists(installed)) return QDir::cleanPath(installed);
   do {  // build folders lie in the sources
-    const QString in_sources = folder.filePath(QStringLiteral("data/") + name);
+    QString in_sources = folder.filePath(QStringLiteral("data/") + name);
     if (QFileInfo::exists(in_sources)) return in_sources;
   } while (folder.cdUp());
   return {};

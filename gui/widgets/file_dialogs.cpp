@@ -31,19 +31,19 @@ void remember(const QString& key, const QString& chosen) {
 }  // namespace
 
 QStringList ask_for_files(QWidget* parent, const QString& title, const QString& kinds) {
-  const QStringList chosen = QFileDialog::getOpenFileNames(parent, title, folder_of(open_key()), kinds);
+  QStringList chosen = QFileDialog::getOpenFileNames(parent, title, folder_of(open_key()), kinds);
   if (!chosen.isEmpty()) remember(open_key(), chosen.front());
   return chosen;
 }
 
 QString ask_for_folder(QWidget* parent, const QString& title) {
-  const QString chosen = QFileDialog::getExistingDirectory(parent, title, folder_of(open_key()));
+  QString chosen = QFileDialog::getExistingDirectory(parent, title, folder_of(open_key()));
   remember(open_key(), chosen);
   return chosen;
 }
 
 QString ask_where_to_save(QWidget* parent, const QString& title, const QString& name, const QString& kinds) {
-  const QString chosen = QFileDialog::getSaveFileName(parent, title, QDir(folder_of(save_key())).filePath(name), kinds);
+  QString chosen = QFileDialog::getSaveFileName(parent, title, QDir(folder_of(save_key())).filePath(name), kinds);
   remember(save_key(), chosen);
   return chosen;
 }

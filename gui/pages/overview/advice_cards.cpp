@@ -80,9 +80,10 @@ void AdviceCards::show_cards(const Advisor* advisor) {
 void AdviceCards::add_card(const swinscope::Card& card, std::int64_t step_ns) {
   auto* shown = new Card(this);
   const QString change = QString::fromStdString(card.change.title);
-  shown->set_figure(change, share_text(card.likely_ns(), step_ns),
-                    QStringLiteral("%1, %2").arg(range_text(card.saving_ns.front(), card.saving_ns.back()),
-                                                 QString::fromUtf8(confidence_name(card.change.confidence).data())));
+  QString note = QString::fromUtf8(confidence_name(card.change.confidence).data());
+  if (card.saving_ns.front() != card.saving_ns.back())
+    note.prepend(range_text(card.saving_ns.front(), card.saving_ns.back()) + QStringLiteral(", "));
+  shown->set_figure(change, share_text(card.likely_ns(), step_ns), note);
   shown->setToolTip(change);
   connect(shown, &Card::clicked, this, &AdviceCards::activated);
   row_->addWidget(shown, 1);

@@ -5,6 +5,7 @@
 #include "analyzer/analyses/verdict.h"
 #include "analyzer/base/text.h"
 #include "analyzer/experiment/scaling.h"
+#include "analyzer/report/registry.h"
 
 namespace swinscope::gui {
 namespace {
@@ -97,6 +98,17 @@ std::vector<Figure> figures_of(const OpenedComparison& comparison) {
                        below("comparison")});
   }
   return figures;
+}
+
+std::vector<std::string> keys_on_overview() {
+  std::vector<std::string> keys;
+  for (const AnalysisSection section : kAnalysisSections) {
+    for (const Analysis& analysis : analyses()) {
+      const bool is_shown = analysis.use == AnalysisUse::kOverview && analysis.key != "bounds";
+      if (analysis.section == section && is_shown) keys.emplace_back(analysis.key);
+    }
+  }
+  return keys;
 }
 
 Evidence evidence_of_bound(const QString& part) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QString>
+#include <string>
 #include <vector>
 
 #include "gui/core/evidence.h"
@@ -23,6 +24,8 @@ std::vector<Figure> figures_of(const OpenedExperiment& experiment);
 // The training time of each experiment at its point with the most GPUs.
 std::vector<Figure> figures_of(const OpenedComparison& comparison);
 
+// A run's tables, by question, as the page of tables lists them, without the one that is a bar here.
+std::vector<std::string> keys_on_overview();
 // Of a part of the step, by its name in the table "bounds".
 Evidence evidence_of_bound(const QString& part);
 

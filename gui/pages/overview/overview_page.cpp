@@ -9,12 +9,12 @@
 #include <algorithm>
 
 #include "analyzer/experiment/work_difference.h"
-#include "analyzer/report/registry.h"
 #include "analyzer/report/report_summary.h"
 #include "analyzer/table/waterfall.h"
 #include "gui/pages/overview/advice_cards.h"
 #include "gui/pages/overview/fact_list.h"
 #include "gui/pages/overview/figures.h"
+#include "gui/pages/overview/headline.h"
 #include "gui/pages/overview/start_panel.h"
 #include "gui/pages/overview/step_cost.h"
 #include "gui/pages/overview/table_stack.h"
@@ -31,20 +31,7 @@ constexpr int kChartWidth = 440;  // and a chart
 constexpr int kChartHeight = 290;
 constexpr int kMostCardColumns = 6;
 constexpr int kMostChartColumns = 3;
-constexpr std::string_view kBounds = "bounds";    // the table of what a step costs
-constexpr std::string_view kKernels = "kernels";  // and of kernels
-
-// Of a run's tables, by question, as the page of tables lists them, without the one that is a bar here.
-std::vector<std::string> keys_on_overview() {
-  std::vector<std::string> keys;
-  for (const AnalysisSection section : kAnalysisSections) {
-    for (const Analysis& analysis : analyses()) {
-      const bool is_shown = analysis.use == AnalysisUse::kOverview && analysis.key != kBounds;
-      if (analysis.section == section && is_shown) keys.emplace_back(analysis.key);
-    }
-  }
-  return keys;
-}
+constexpr std::string_view kKernels = "kernels";  // the table
 
 const Table* find_table(const Document& document, std::string_view key) {
   const auto found = std::ranges::find(document.tables, key, &Table::key);
@@ -205,7 +192,7 @@ void OverviewPage::show_analyzed(const AnalyzedRun& analyzed) {
   clear_widgets();
   show_headline(analyzed.document);
   add_cards(figures_of(analyzed.figures));
-  if (const Table* bounds = find_table(analyzed.document, kBounds)) step_cost_->set_parts(*bounds);
+  if (const Table* bounds = find_table(analyzed.document, "bounds")) step_cost_->set_parts(*bounds);
   if (run_->trace->gpu_event_count() > 0) advice_->show_advice(run_, filter_.selection());
   add_charts(analyzed.document);
   add_facts(analyzed.what, analyzed.quality);
@@ -230,27 +217,12 @@ void OverviewPage::show_comparison() {
   reflow();
 }
 
-// What makes the figures doubtful stands with the sentence; the evidence, a command, below all.
 void OverviewPage::show_headline(const Document& document) {
-  QStringList sentences;
-  QStringList notes;
-  why_->clear();
-  for (const std::string& line : document.headline) {
-    const QString text = QString::fromStdString(line).trimmed();
-    if (find_table(document, "scaling_loss") != nullptr && &line == &document.headline[1]) {
-      why_->setText(text);
-      continue;
-    }
-    const bool is_sentence = sentences.isEmpty() || text.startsWith(QStringLiteral("note: "));
-    (is_sentence ? sentences : notes) << text;
-  }
-  headline_->setText(sentences.join(QLatin1Char('\n')));
-  QString text;
-  for (const std::string& note : document.notes)
-    text += (text.isEmpty() ? QString() : QStringLiteral(" ")) + QString::fromStdString(note);
-  notes << text;
-  notes_->setText(notes.join(QLatin1Char('\n')));
-  why_->setVisible(!why_->text().isEmpty());
+  const Headline said = headline_of(document);
+  headline_->setText(said.verdict);
+  why_->setText(said.why);
+  why_->setVisible(!said.why.isEmpty());
+  notes_->setText(said.notes);
 }
 
 // Its recording, where the causes are; where there is none, its first timing run.
@@ -297,6 +269,7 @@ void OverviewPage::add_cards(const std::vector<Figure>& figures) {
 
 void OverviewPage::add_facts(const WhatWasRun& what, const std::vector<QualityFact>& quality) {
   std::vector<Fact> facts;
+  facts.reserve(quality.size());
   for (const QualityFact& one : quality)
     facts.push_back(one.fact);
   what_->set_facts(what.facts);

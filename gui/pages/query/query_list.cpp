@@ -71,8 +71,8 @@ void QueryList::show_tables(const std::vector<QueryTable>& tables) {
   tables_->clear();
   std::vector<QueryTable> sorted = tables;
   // Last what only says what numbers mean, and what this run has nothing in.
-  std::ranges::stable_partition(
-      sorted, [](const QueryTable& table) { return table.has_rows && !table.name.starts_with("ENUM_"); });
+  std::stable_partition(sorted.begin(), sorted.end(),
+                        [](const QueryTable& table) { return table.has_rows && !table.name.starts_with("ENUM_"); });
   for (const QueryTable& table : sorted) {
     const QString name = QString::fromStdString(table.name);
     auto* item = new QTreeWidgetItem(tables_, {table.has_rows ? name : QStringLiteral("%1 (no rows)").arg(name)});

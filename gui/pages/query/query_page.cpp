@@ -13,6 +13,7 @@
 #include "gui/core/query_place.h"
 #include "gui/pages/query/query_list.h"
 #include "gui/pages/table_export.h"
+#include "gui/widgets/flow_layout.h"
 #include "gui/widgets/table_panel.h"
 #include "store/shell.h"
 
@@ -21,6 +22,7 @@ namespace {
 
 constexpr int kListWidth = 260;
 constexpr int kEditorLines = 6;
+constexpr int kNameWidth = 190;
 
 QString counted_rows(std::size_t count) {
   return QString::fromStdString(format_counted(static_cast<std::int64_t>(count), "rows"));
@@ -65,7 +67,7 @@ QueryPage::QueryPage(QWidget* parent)
   connect(rows_, &TablePanel::row_activated, this, &QueryPage::open_row);
   connect(&queries_, &Queries::listed, this, [this] { list_->show_tables(queries_.tables()); });
   connect(&queries_, &Queries::answered, this, &QueryPage::show_answer);
-  set_session({});
+  QueryPage::set_session({});
 }
 
 void QueryPage::build_layout() {
@@ -80,19 +82,20 @@ void QueryPage::build_layout() {
   status_->setWordWrap(true);
   status_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   auto* below = new QWidget(this);
-  auto* buttons = new QHBoxLayout;
+  auto* controls = new QWidget(below);  // in two lines where the window is narrow
+  auto* buttons = new FlowLayout(controls);
   name_->setObjectName(QStringLiteral("query_name"));
   name_->setAccessibleName(QStringLiteral("Name to save the query under"));
   name_->setPlaceholderText(QStringLiteral("name to save it under"));
+  name_->setFixedWidth(kNameWidth);
   for (const ActionId action : {ActionId::kRunQuery, ActionId::kCancelQuery})
     buttons->addWidget(new_button(action));
-  buttons->addStretch(1);
   buttons->addWidget(name_);
   for (const ActionId action : {ActionId::kSaveQuery, ActionId::kRemoveQuery})
     buttons->addWidget(new_button(action));
   auto* column = new QVBoxLayout(below);
   column->setContentsMargins(0, 0, 0, 0);
-  column->addLayout(buttons);
+  column->addWidget(controls);
   column->addWidget(status_);
   column->addWidget(rows_, 1);
   auto* right = new QSplitter(Qt::Vertical, this);

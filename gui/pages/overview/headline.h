@@ -1,0 +1,18 @@
+// The sentences of a document by where they stand on the first page.
+#pragma once
+
+#include <QString>
+
+#include "analyzer/table/render.h"
+
+namespace swinscope::gui {
+
+struct Headline {
+  QString verdict;  // with what makes its figures doubtful
+  QString why;      // of an experiment: why its steps take longer
+  QString notes;    // the evidence, a command, and what figures are of: below all
+};
+
+Headline headline_of(const Document& document);
+
+}  // namespace swinscope::gui
