@@ -386,9 +386,11 @@ class Layouter {
         layout_.marks.back().category = static_cast<int>(i);
       }
     }
-    for (const std::size_t i : {std::size_t{0}, chart_.categories.size() / 2, chart_.categories.size() - 1}) {
+    const std::size_t last = chart_.categories.size() - 1;
+    for (const std::size_t i : {std::size_t{0}, chart_.categories.size() / 2, last}) {
+      // The last one ends where the plot does: beside it is no room.
       text(MarkRole::kText, left_ + static_cast<double>(i) * width, bottom_ + 1.2 * kChartFontSize,
-           chart_.categories[i], Anchor::kMiddle);
+           chart_.categories[i], i == last ? Anchor::kEnd : Anchor::kMiddle);
     }
   }
 
@@ -407,7 +409,7 @@ class Layouter {
       bar(0, x - half, 2 * half, value(1), value(3),
           fmt::format("{}: {} to {}, median {}, middle half {} to {}", chart_.categories[i], number_text(value(0)),
                       number_text(value(4)), number_text(value(2)), number_text(value(1)), number_text(value(3))));
-      add(MarkShape::kLine, MarkRole::kAxis, x - half, y_(value(2)), x + half, y_(value(2)));
+      add(MarkShape::kLine, MarkRole::kOnSeries, x - half, y_(value(2)), x + half, y_(value(2)));
     }
   }
 

@@ -61,7 +61,8 @@ enum class MarkRole : std::uint8_t {
   kError,
   kText,
   kTitle,
-  kReach,  // not drawn: where a category can be pointed at
+  kReach,     // not drawn: where a category can be pointed at
+  kOnSeries,  // on a bar, to stand out from it
 };
 enum class Anchor : std::uint8_t { kStart, kMiddle, kEnd };
 

@@ -36,6 +36,8 @@ std::string_view role_class(MarkRole role) {
       return "title";
     case MarkRole::kReach:
       return "reach";
+    case MarkRole::kOnSeries:
+      return "on";
     case MarkRole::kText:
     case MarkRole::kSeries:
       break;
@@ -157,7 +159,7 @@ std::string svg_style() {
       "svg text{{font:{}px system-ui,sans-serif;fill:var(--ink)}}svg .title{{font-weight:600}}"
       "svg .grid{{stroke:var(--grid)}}svg .axis{{stroke:var(--muted)}}"
       "svg .ref{{stroke:var(--muted);stroke-dasharray:5 4}}svg .err{{stroke:var(--ink)}}"
-      "svg .hollow{{fill:none;stroke-width:2}}svg .reach{{fill:transparent}}\n",
+      "svg .hollow{{fill:none;stroke-width:2}}svg .reach{{fill:transparent}}svg .on{{stroke:#fff;stroke-width:2}}\n",
       kChartFontSize);
   for (std::size_t i = 0; i < kColors.size(); ++i)
     css += fmt::format("svg .f{0}{{fill:{1};stroke:{1}}}svg .l{0}{{stroke:{1};stroke-width:2}}\n", i, kColors[i]);

@@ -39,7 +39,7 @@ QString annotation_label(const TimelineLane& lane) {
 QString domain_label(const TimelineLane& lane) {
   static constexpr std::array<std::pair<std::string_view, const char*>, 3> kWords = {
       {{kDomainTorchOp, "operators"}, {kDomainTorchUser, "annotations"}, {kDomainTorchPython, "Python functions"}}};
-  const QString domain = qt(lane.label).section(separator(), 1);
+  QString domain = qt(lane.label).section(separator(), 1);
   if (domain.isEmpty()) return QStringLiteral("ranges");
   for (const auto& [name, word] : kWords) {
     if (domain.toStdString() == name) return QLatin1String(word);

@@ -44,6 +44,8 @@ QPen pen_of(const Mark& mark, const QPalette& palette) {
       return QPen(series_color(mark.series, palette), 2);
     case MarkRole::kAxis:
       return QPen(colors.muted, 1);
+    case MarkRole::kOnSeries:
+      return QPen(palette.color(QPalette::Base), 2);
     case MarkRole::kError:
     case MarkRole::kText:
     case MarkRole::kTitle:

@@ -100,6 +100,7 @@ class TimelinePage : public Page {
   void find_layers();
   void say_of_path(const QString& text);
   void find_collective();
+  void find_autograd(TimelineEventId selected);
   void go_to_gap(int by);
   void show_gap(std::size_t number, const GapPlace& gap);
   void forget_gap();
