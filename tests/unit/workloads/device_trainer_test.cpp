@@ -1,7 +1,5 @@
 // Training on a device against training on the CPU. Built twice: with the device functions in host memory, where it
 // runs everywhere, and with those of a GPU.
-#include "workloads/cuda/device_trainer.h"
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -18,6 +16,7 @@
 #include "tests/unit/workloads/gpu_test.h"
 #include "tests/unit/workloads/gradient_comparison.h"
 #include "tests/unit/workloads/subprocess.h"
+#include "workloads/cuda/training_plan.h"
 #include "workloads/initialize.h"
 #include "workloads/synthetic_data.h"
 
@@ -237,8 +236,9 @@ TEST_P(DeviceTrainerTest, RecomputationChangesNoBit) {
   options.recompute = true;
   const Outcome again = train(config, options, 3);
   EXPECT_EQ(kept.values, again.values);
-  EXPECT_LT(TrainingLayout(config, 64, layout_options(options)).bytes(),
-            TrainingLayout(config, 64, {ElementType::kFp16, false, true, true}).bytes());
+  const TrainingPlan less(config, options, 64);
+  options.recompute = false;
+  EXPECT_LT(less.bytes(), TrainingPlan(config, options, 64).bytes());
 }
 
 // A framework's kernels on the lower rungs, ours on the upper ones: the same gradients, padded windows included.
