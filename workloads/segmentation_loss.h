@@ -10,7 +10,7 @@
 #include "kernels/upsample_loss.h"
 #include "workloads/annotate.h"
 #include "workloads/execute/host_model.h"
-#include "workloads/model_table.h"
+#include "workloads/models/model_table.h"
 
 namespace swinscope {
 

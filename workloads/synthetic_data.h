@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "workloads/model_table.h"
+#include "workloads/models/model_table.h"
 #include "workloads/training_data.h"
 
 namespace swinscope {

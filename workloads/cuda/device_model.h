@@ -16,7 +16,7 @@
 #include "workloads/annotate.h"
 #include "workloads/cuda/device_step.h"
 #include "workloads/cuda/features.h"
-#include "workloads/model_table.h"
+#include "workloads/models/model_table.h"
 #include "workloads/parameters.h"
 
 namespace swinscope {

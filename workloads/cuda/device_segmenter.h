@@ -9,7 +9,7 @@
 
 #include "kernels/matmul.h"
 #include "workloads/cuda/device_model.h"
-#include "workloads/model_table.h"
+#include "workloads/models/model_table.h"
 #include "workloads/parameters.h"
 
 namespace swinscope {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "workloads/graph/builder.h"
-#include "workloads/model_table.h"
+#include "workloads/models/model_table.h"
 
 namespace swinscope {
 

@@ -15,7 +15,7 @@
 #include "workloads/cuda/device_model.h"
 #include "workloads/cuda/features.h"
 #include "workloads/cuda/step_profile.h"
-#include "workloads/model_table.h"
+#include "workloads/models/model_table.h"
 #include "workloads/program/device_commands.h"
 #include "workloads/program/step_times.h"
 
