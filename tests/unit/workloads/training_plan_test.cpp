@@ -29,6 +29,7 @@ DeviceTrainerOptions options_at(const std::string& level) {
 struct Built {
   explicit Built(const SwinConfig& config, const std::string& level = "graph", bool accumulate = false)
       : plan(config, options_at(level), 2), convolutions(library, {}) {
+    const test::HostDeviceRecording nothing_runs;
     TrainingSteps steps(config, options_at(level), plan, nullptr, library, convolutions, nullptr, nullptr);
     forward = steps.forward(true);
     backward = steps.backward(accumulate, 0.5);
@@ -269,10 +270,11 @@ TEST_P(TrainingStepsTest, ProductsOfTheBackwardPassLeaveRoomForAllReduces) {
   CudaBackendOptions options;
   options.features = options_at("graph").features;
   options.spare_multiprocessors = 8;
+  test::HostDeviceRecording recording;
   CudaBackend backend(plan.training, options, plan.place(plan.training, nullptr), library, nullptr, nullptr);
   const std::vector<DeviceStep> forward = backend.forward();
   const std::vector<DeviceStep> backward = backend.backward(false, plan.parameters).steps;
-  test::HostDeviceRecording recording;
+  recording.take();
   for (const bool sparing : {false, true}) {
     for (const DeviceStep& step : sparing ? backward : forward)
       step.run(nullptr);
