@@ -5,8 +5,8 @@
 
 #include "kernels/stochastic_depth.h"
 #include "kernels/upsample_loss.h"
+#include "workloads/loss.h"
 #include "workloads/models/model.h"
-#include "workloads/segmentation_loss.h"
 
 namespace swinscope {
 
