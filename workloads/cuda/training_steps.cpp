@@ -10,11 +10,11 @@
 
 namespace swinscope {
 
-TrainingSteps::TrainingSteps(const SwinConfig& config, const DeviceTrainerOptions& options, const TrainingPlan& plan,
+TrainingSteps::TrainingSteps(const SwinConfig& config, DeviceTrainerOptions options, const TrainingPlan& plan,
                              void* memory, cuda::MatmulLibrary& library, cuda::ConvolutionLibrary& convolutions,
                              DeviceCommunicator* ranks, cuda::Stream stream)
     : config_(config),
-      options_(options),
+      options_(std::move(options)),
       plan_(plan),
       memory_(memory),
       library_(library),

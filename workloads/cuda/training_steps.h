@@ -13,7 +13,7 @@ namespace swinscope {
 class TrainingSteps {
  public:
   // `memory`: where the plan's first byte lies. Plan, libraries and stream must outlive the steps; `ranks` may be null.
-  TrainingSteps(const SwinConfig& config, const DeviceTrainerOptions& options, const TrainingPlan& plan, void* memory,
+  TrainingSteps(const SwinConfig& config, DeviceTrainerOptions options, const TrainingPlan& plan, void* memory,
                 cuda::MatmulLibrary& library, cuda::ConvolutionLibrary& convolutions, DeviceCommunicator* ranks,
                 cuda::Stream stream);
 

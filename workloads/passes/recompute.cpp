@@ -28,13 +28,13 @@ class Block {
     for (const Op* const reader : readers)
       for (const TensorId id : reader->in)
         need(id);
-    for (auto op = ops_.rbegin(); op != ops_.rend(); ++op) {
-      if (std::ranges::none_of((*op)->out, [&](TensorId id) { return again_.contains(id); })) continue;
-      for (const TensorId id : (*op)->out)
+    for (const Op* const op : std::vector<const Op*>(ops_.rbegin(), ops_.rend())) {
+      if (std::ranges::none_of(op->out, [&](TensorId id) { return again_.contains(id); })) continue;
+      for (const TensorId id : op->out)
         if (id != kNoTensor) again_.try_emplace(id, id);
-      for (const TensorId id : (*op)->in)
+      for (const TensorId id : op->in)
         need(id);
-      ops.push_back(**op);
+      ops.push_back(*op);
     }
     for (auto& [old, id] : again_)
       id = graph_.add(graph_.at(old));
