@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
-#include "kernels/cross_entropy.h"
 #include "workloads/communicator.h"
+#include "workloads/confusion.h"
 #include "workloads/execute/host_model.h"
+#include "workloads/loss.h"
 #include "workloads/training_data.h"
 
 namespace swinscope {
@@ -24,21 +26,25 @@ struct Evaluation {
 template <typename T>
 class Evaluator {
  public:
-  Evaluator(const SwinConfig& config, std::int64_t batch_per_rank, ParameterStore<T>& parameters,
-            Communicator& communicator);
+  // `options`: not for training.
+  Evaluator(const SwinConfig& config, std::int64_t batch_per_rank, const ModelOptions& options,
+            ParameterStore<T>& parameters, Communicator& communicator);
 
   // Over the samples 0 to `images` - 1 of `data`, shared among the ranks batch by batch; all ranks get the same result.
-  // Data may end before: samples behind its end have the label -1.
+  // Data may end before.
   Evaluation evaluate(TrainingData& data, std::int64_t images);
 
  private:
+  void add_batch(TrainingData& data, std::int64_t first, std::int64_t images);
+
+  SwinConfig config_;
   std::int64_t batch_;
   Communicator& communicator_;
   HostModel<T> model_;
-  CrossEntropyShape loss_shape_;
+  std::unique_ptr<Loss<T>> loss_;
   std::vector<T> images_;
-  std::vector<std::int32_t> labels_;
-  std::vector<T> row_loss_, lse_;
+  LossTotals totals_;
+  std::optional<Confusion> confusion_;  // of segmentation
 };
 
 }  // namespace swinscope

@@ -7,7 +7,7 @@
 #include <array>
 #include <cstdint>
 
-#include "workloads/model_table.h"
+#include "workloads/models/model_table.h"
 
 namespace swinscope {
 

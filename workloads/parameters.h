@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "workloads/model_table.h"
+#include "workloads/models/model_table.h"
 
 namespace swinscope {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "workloads/model_table.h"
+#include "workloads/models/model_table.h"
 #include "workloads/training_data.h"
 
 namespace swinscope {
@@ -23,11 +23,11 @@ class SyntheticData : public TrainingData {
   // first + 1, ... T is float or double; count is labels.size().
   template <typename T>
   void fill(std::int64_t first, std::span<T> images, std::span<std::int32_t> labels) const;
-  void load(std::int64_t first, std::span<float> images, std::span<std::int32_t> labels) override {
-    fill<float>(first, images, labels);
+  void load(std::int64_t first, std::span<float> images, const Labels& labels) override {
+    fill<float>(first, images, labels.classes());
   }
-  void load(std::int64_t first, std::span<double> images, std::span<std::int32_t> labels) override {
-    fill<double>(first, images, labels);
+  void load(std::int64_t first, std::span<double> images, const Labels& labels) override {
+    fill<double>(first, images, labels.classes());
   }
 
  private:

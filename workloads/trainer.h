@@ -1,15 +1,16 @@
-// Data-parallel training of a Swin model: one step is data, forward, backward overlapped with the gradient all-reduce,
-// optimizer. With the same global batch every number of ranks computes the same gradients (up to the order of
-// summation).
+// Data-parallel training of a model for either task: one step is data, forward, backward overlapped with the gradient
+// all-reduce, optimizer. With the same global batch every number of ranks computes the same gradients up to the order
+// of summation: batch normalizations and the mean of the loss are over all ranks.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
-#include "kernels/cross_entropy.h"
 #include "workloads/communicator.h"
 #include "workloads/execute/host_model.h"
 #include "workloads/gradient_reducer.h"
+#include "workloads/loss.h"
 #include "workloads/optimizer.h"
 #include "workloads/training_data.h"
 
@@ -53,11 +54,13 @@ struct FinishedStep {
 template <typename T>
 class Trainer {
  public:
-  // Copies rank 0's parameters to all ranks.
+  // Copies rank 0's parameters and running statistics to all ranks. Throws WorkloadError (kUsage) for options that
+  // segmentation lacks: label smoothing, accumulation over batches.
   Trainer(const SwinConfig& config, const TrainerOptions& options, TrainingData& data, ParameterStore<T>& parameters,
           Communicator& communicator);
 
-  // `stop`: this rank wants to end; the result tells all ranks, so that they end after the same step.
+  // `stop`: this rank wants to end; the result tells all ranks, so that they end after the same step. A batch in which
+  // nothing counts changes nothing but the step's number.
   StepResult step(bool stop = false);
   std::int64_t steps_done() const { return step_; }
   // Images that all ranks together take in a step.
@@ -68,11 +71,15 @@ class Trainer {
   Optimizer<T>& optimizer() { return optimizer_; }
   void set_steps_done(std::int64_t steps) { step_ = steps; }
 
+  // Of this rank's last batch.
+  std::span<const T> images() const { return images_; }
+  Labels labels() const { return loss_->labels(); }
+
  private:
   void load_batch(std::int64_t part);
-  CrossEntropyResult run_forward();
+  LossTotals run_forward();
   void run_backward(std::int64_t part);
-  StepResult agree(const CrossEntropyResult& own, bool stop);
+  StepResult agree(const LossTotals& own, bool stop);
 
   TrainerOptions options_;
   TrainingData& data_;
@@ -81,13 +88,10 @@ class Trainer {
   HostModel<T> model_;
   Optimizer<T> optimizer_;
   GradientReducer<T> reducer_;
-  CrossEntropyShape loss_shape_;
-  Operation loss_;
+  std::unique_ptr<Loss<T>> loss_;
   std::int64_t step_ = 0;
   std::vector<T> images_;
-  std::vector<std::int32_t> labels_;
-  std::vector<T> row_loss_, lse_, dlogits_;
-  const T* logits_ = nullptr;
+  double counted_ = 0.0;  // images or pixels of the step, of all ranks
 };
 
 }  // namespace swinscope

@@ -13,7 +13,7 @@
 #include "workloads/cuda/pass_tuner.h"
 #include "workloads/cuda/step_launcher.h"
 #include "workloads/error.h"
-#include "workloads/execute/cuda_backend.h"
+#include "workloads/execute/inference_pass.h"
 
 namespace swinscope {
 namespace {
@@ -100,8 +100,8 @@ struct DeviceModel::State {
         library(options.algorithm_folder, tunes(options) ? "pass" : ""),
         weights(store, type, stream.get()),
         float_logits(outputs * element_bytes(ElementType::kFp32)),
-        backend(config, batch, options, weights, library, stream.get(), cuda::device_info()),
-        steps(backend.steps()) {
+        pass(config, batch, options, weights, library, stream.get(), cuda::device_info()),
+        steps(pass.steps()) {
     if (tunes(options) && library.statistics().timed > 0) tune(options.tune_seconds);
     library.finish_tuning();
     if (options.features.graph) capture_pass(steps, stream.get(), graph);
@@ -110,7 +110,7 @@ struct DeviceModel::State {
 
   void tune(double seconds) {
     const auto begun = std::chrono::steady_clock::now();
-    cuda::fill_random(images, type, 1, backend.images(), stream.get());
+    cuda::fill_random(images, type, 1, pass.images(), stream.get());
     run_unannotated(steps, stream.get());  // which loads the kernels
     cuda::synchronize(stream.get());
     time_as_graph(steps, stream.get());  // the clocks rise
@@ -131,7 +131,7 @@ struct DeviceModel::State {
   cuda::MatmulLibrary library;
   DeviceWeights weights;
   cuda::DeviceBuffer float_logits;
-  CudaBackend backend;
+  InferencePass pass;
   const std::vector<DeviceStep>& steps;
   cuda::Graph graph;
   int exchanged = 0;
@@ -149,7 +149,7 @@ void DeviceModel::set_images(std::span<const float> images) {
   require(static_cast<std::int64_t>(images.size()) == state_->images, "DeviceModel", "one batch of images is needed");
   const cuda::DeviceBuffer staging(state_->images * element_bytes(ElementType::kFp32));
   cuda::copy_to_device(staging.data(), images.data(), staging.bytes(), stream());
-  cuda::convert(state_->images, ElementType::kFp32, staging.data(), state_->type, state_->backend.images(), stream());
+  cuda::convert(state_->images, ElementType::kFp32, staging.data(), state_->type, state_->pass.images(), stream());
   cuda::synchronize(stream());
 }
 
@@ -163,7 +163,7 @@ void DeviceModel::forward() {
 
 std::vector<float> DeviceModel::logits() {
   State& state = *state_;
-  cuda::convert(state.outputs, state.type, state.backend.logits(), ElementType::kFp32, state.float_logits.data(),
+  cuda::convert(state.outputs, state.type, state.pass.logits(), ElementType::kFp32, state.float_logits.data(),
                 stream());
   std::vector<float> values(static_cast<std::size_t>(state.outputs));
   cuda::copy_to_host(values.data(), state.float_logits.data(), state.outputs * 4, stream());
@@ -171,7 +171,7 @@ std::vector<float> DeviceModel::logits() {
 }
 
 void DeviceModel::poison_activations() {
-  state_->backend.poison(stream());
+  state_->pass.poison(stream());
   state_->float_logits.poison(stream());
 }
 

@@ -14,8 +14,9 @@
 #include "kernels/device.h"
 #include "kernels/matmul.h"
 #include "workloads/annotate.h"
+#include "workloads/cuda/device_step.h"
 #include "workloads/cuda/features.h"
-#include "workloads/model_table.h"
+#include "workloads/models/model_table.h"
 #include "workloads/parameters.h"
 
 namespace swinscope {
@@ -30,17 +31,11 @@ struct DeviceModelOptions {
   Precision precision = Precision::kFp16;  // kFp32, kTf32, kFp16 or kBf16
   Features features;
   GeluForm gelu = GeluForm::kAuto;
+  bool tap_fusion = false;                 // segmentation: see ModelOptions
   std::filesystem::path algorithm_folder;  // where choices of algorithms for products are kept; empty: nowhere
   // At most so long may ways to compute products be tried in the whole pass where that was not done before; 0, or
   // without the feature `graph`: they are chosen alone.
   double tune_seconds = 0.0;
-};
-
-// One or a few kernels. `name` is the layer path; several steps may share one.
-struct DeviceStep {
-  RangeName name;
-  OperationPayload payload;
-  std::function<void(cuda::Stream)> run;
 };
 
 // Bytes that a model takes on the device: parameters and activations, without CUDA's own.

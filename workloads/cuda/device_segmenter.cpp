@@ -12,10 +12,10 @@
 #include "workloads/cuda/element_type.h"
 #include "workloads/cuda/memory_fit.h"
 #include "workloads/cuda/step_launcher.h"
-#include "workloads/cuda/trainer_setup.h"
-#include "workloads/cuda/training_layout.h"
 #include "workloads/error.h"
+#include "workloads/execute/inference_pass.h"
 #include "workloads/models/model.h"
+#include "workloads/plan/memory_plan.h"
 
 namespace swinscope {
 namespace {
@@ -24,17 +24,6 @@ namespace {
 constexpr std::int64_t kLargestExtent = 16384;
 // Blocks of the kernel that takes the largest resized logit, of which there are two for a row of logits.
 constexpr std::int64_t kMostRows = ((1 << 16) - 1) / 2;
-
-TrainingLayoutOptions layout_options(const DeviceSegmenterOptions& options) {
-  TrainingLayoutOptions result;
-  result.type = element_type_of(options.precision);
-  result.gathering_norm = options.features.layernorm;
-  result.window_copies = !options.features.window;
-  result.attention_steps = !options.features.attention;
-  result.tap_fusion = options.tap_fusion;
-  result.inference = true;
-  return result;
-}
 
 std::int64_t picture_elements(const SwinConfig& config) {
   return std::int64_t{kImageChannels} * config.image_size * config.image_size;
@@ -46,23 +35,24 @@ bool all_finite(std::span<const float> values) {
 
 }  // namespace
 
-Features segmenter_features(Features features) {
-  const bool prebias = features.prebias;
-  features = training_features(features);
-  features.prebias = prebias;
-  features.adamw = false;
-  return features;
-}
-
 std::int64_t segmenter_memory_need(const SwinConfig& config, const DeviceSegmenterOptions& options,
                                    std::int64_t batch) {
-  const TrainingLayout layout(config, batch, layout_options(options));
-  // Products and convolutions are timed on operands and results of their own: three of the largest product, and the
-  // fusion's input, output and workspace.
-  const std::int64_t products = 3 * std::max({layout.wide.bytes, layout.scores.bytes, layout.uper.taps.bytes / 2});
-  const std::int64_t convolutions = layout.uper.fused.bytes + 2 * layout.uper.wide.bytes;
-  const std::int64_t staging = batch * picture_elements(config) * element_bytes(ElementType::kFp32);
-  return layout.bytes() + staging + products + convolutions + kDeviceReserve;
+  // Without kernels that keep more to themselves.
+  const Graph graph = device_graph(config, batch, options, {}, [](const Op&, bool) { return false; });
+  const std::int64_t parameters = ParameterLayout(config).flat_count() *
+                                  (element_bytes(element_type_of(options.precision)) + 4);  // while converted
+  std::int64_t constants = 0, largest = 0;
+  for (const GraphTensor& tensor : graph.tensors) {
+    if (tensor.role == TensorRole::kConstant) constants += tensor.bytes();
+    largest = std::max(largest, tensor.bytes());
+  }
+  const std::int64_t pictures = batch * picture_elements(config);
+  const std::int64_t staging =
+      pictures * (element_bytes(ElementType::kFp32) + element_bytes(element_type_of(options.precision)));
+  // Products and convolutions are timed on operands and results of their own.
+  constexpr std::int64_t kTimedOperands = 3;
+  return parameters + constants + plan_memory(graph, false).bytes + staging + pictures / kImageChannels +
+         kTimedOperands * largest + kDeviceReserve;
 }
 
 void check_segmenter(const SwinConfig& config, const DeviceSegmenterOptions& options, std::int64_t batch,
@@ -92,17 +82,20 @@ struct DeviceSegmenter::State {
         options(wanted),
         type(element_type_of(wanted.precision)),
         side(stage_shape(model, 0).resolution),
-        layout(model, images, layout_options(wanted)),
-        memory(layout.bytes()),
         staging(images * picture_elements(model) * element_bytes(ElementType::kFp32)),
         moments(moments_shape().sum_elements() * element_bytes(ElementType::kFp32)),
         workspace(cuda::batchnorm_workspace_bytes(moments_shape())),
+        predicted(wanted.answers ? images * picture_elements(model) / kImageChannels : 0),
         library(wanted.algorithm_folder),
-        convolutions(library, wanted.algorithm_folder) {
-    write_parameters(store);
-    build();
-    run_unannotated(steps.once, stream.get());
-    if (options.features.graph) capture_pass(steps.pass, stream.get(), graph);
+        convolutions(library, wanted.algorithm_folder),
+        weights(store, type, stream.get()),
+        pass(model, images, wanted, weights, library, stream.get(), cuda::device_info(), &convolutions),
+        steps(pass.steps()) {
+    pass.poison(stream.get());  // what nobody writes shows
+    if (options.answers) steps.push_back(answer_step());
+    library.finish_tuning();
+    convolutions.finish_tuning();
+    if (options.features.graph) capture_pass(steps, stream.get(), graph);
     cuda::synchronize(stream.get());
   }
 
@@ -119,44 +112,21 @@ struct DeviceSegmenter::State {
   State(State&&) = delete;
   State& operator=(State&&) = delete;
 
-  void* at(const Region& region) const { return static_cast<char*>(memory.data()) + region.offset; }
   std::int64_t image_logits() const { return side * side * config.classes; }
   const void* logits_of(std::int64_t image) const {
     require(image >= 0 && image < batch, "DeviceSegmenter", "no such image in the batch");
-    return static_cast<const char*>(at(layout.uper.logits)) + image * image_logits() * element_bytes(type);
+    return static_cast<const char*>(pass.logits()) + image * image_logits() * element_bytes(type);
   }
   BatchNormShape moments_shape() const { return {.rows = side * side, .channels = config.classes}; }
 
-  // All else is NaN, so that what nobody writes shows; but for the gaps between parameters and the key third of V2's
-  // biases.
-  void write_parameters(const ParameterStore<float>& store) {
-    memory.poison(stream.get());
-    cuda::clear(at(layout.copies), layout.copies.bytes, stream.get());
-    for (const StageRegions& stage : layout.stages) {
-      for (const BlockRegions& block : stage.blocks)
-        cuda::clear(at(block.joint_bias), block.joint_bias.bytes, stream.get());
-    }
-    const auto count = static_cast<std::int64_t>(store.values().size());
-    cuda::copy_to_device(at(layout.masters), store.values().data(), layout.masters.bytes, stream.get());
-    cuda::copy_to_device(at(layout.uper.running), store.buffers().data(), layout.uper.running.bytes, stream.get());
-    if (type == ElementType::kFp32) return;
-    cuda::convert(count, ElementType::kFp32, at(layout.masters), type, at(layout.copies), stream.get());
-  }
-
-  void build() {
-    TrainingBuildOptions build;
-    build.precision = options.precision;
-    build.features = options.features;
-    build.tap_fusion = options.tap_fusion;
-    build.prepare_convolution = [this](const cuda::ConvolutionProblem& problem) -> const cuda::Convolution& {
-      return convolutions.prepare(problem, stream.get());
-    };
-    TrainingBuilder builder(
-        config, batch, build, layout, memory.data(),
-        [this](const cuda::MatmulShape& shape) -> const cuda::Matmul& { return library.prepare(shape, stream.get()); });
-    steps = builder.inference(options.answers);
-    library.finish_tuning();
-    convolutions.finish_tuning();
+  DeviceStep answer_step() {
+    const UpsampleShape shape{batch, side, side, config.image_size, config.image_size, config.classes};
+    const OperationPayload payload =
+        make_payload(upsample_argmax_cost(shape, element_bytes(type)), OperationClass::kOther, options.precision,
+                     {batch, shape.height, shape.width, shape.channels}, {batch, config.image_size, config.image_size});
+    return {RangeName("answer"), payload,
+            [shape, element = type, logits = pass.logits(), answers = static_cast<std::uint8_t*>(predicted.data())](
+                cuda::Stream on) { cuda::upsample_argmax(shape, element, logits, answers, on); }};
   }
 
   std::vector<float> logits(const void* from, std::int64_t count) const {
@@ -173,12 +143,13 @@ struct DeviceSegmenter::State {
   ElementType type;
   std::int64_t side;  // of the logits
   cuda::OwnedStream stream;
-  TrainingLayout layout;
-  cuda::DeviceBuffer memory, staging, moments, workspace;
+  cuda::DeviceBuffer staging, moments, workspace, predicted;
   cuda::DeviceBuffer square;  // answers of one image, as large as was needed so far
   cuda::MatmulLibrary library;
   cuda::ConvolutionLibrary convolutions;
-  InferenceSteps steps;
+  DeviceWeights weights;
+  InferencePass pass;
+  std::vector<DeviceStep> steps;
   cuda::Graph graph;
 };
 
@@ -186,9 +157,7 @@ DeviceSegmenter::DeviceSegmenter(const SwinConfig& config, std::int64_t batch, c
                                  const ParameterStore<float>& store) {
   check_config(config);
   check_segmentation(config);
-  DeviceSegmenterOptions possible = options;
-  possible.features = segmenter_features(options.features);
-  state_ = std::make_unique<State>(config, batch, possible, store);
+  state_ = std::make_unique<State>(config, batch, options, store);
 }
 
 DeviceSegmenter::~DeviceSegmenter() = default;
@@ -199,14 +168,14 @@ void DeviceSegmenter::set_images(std::span<const float> images) {
           "one batch of images is needed");
   cuda::copy_to_device(state.staging.data(), images.data(), state.staging.bytes(), stream());
   cuda::convert(static_cast<std::int64_t>(images.size()), ElementType::kFp32, state.staging.data(), state.type,
-                state.at(state.layout.images), stream());
+                state.pass.images(), stream());
 }
 
 void DeviceSegmenter::forward() {
   if (state_->graph.captured()) {
     state_->graph.launch(stream());
   } else {
-    run_steps(state_->steps.pass, stream());
+    run_steps(state_->steps, stream());
   }
 }
 
@@ -216,9 +185,9 @@ std::vector<float> DeviceSegmenter::logits() const {
 
 std::vector<std::uint8_t> DeviceSegmenter::answers() const {
   require(state_->options.answers, "DeviceSegmenter", "its passes end before the answers");
-  const Region& predicted = state_->layout.predicted;
-  std::vector<std::uint8_t> classes(static_cast<std::size_t>(predicted.bytes));
-  cuda::copy_to_host(classes.data(), state_->at(predicted), predicted.bytes, stream());
+  const cuda::DeviceBuffer& predicted = state_->predicted;
+  std::vector<std::uint8_t> classes(static_cast<std::size_t>(predicted.bytes()));
+  cuda::copy_to_host(classes.data(), predicted.data(), predicted.bytes(), stream());
   return classes;
 }
 
@@ -253,9 +222,11 @@ std::vector<std::uint8_t> DeviceSegmenter::answer(std::int64_t image, std::int64
 }
 
 cuda::Stream DeviceSegmenter::stream() const { return state_->stream.get(); }
-std::span<const DeviceStep> DeviceSegmenter::steps() const { return state_->steps.pass; }
+std::span<const DeviceStep> DeviceSegmenter::steps() const { return state_->steps; }
 std::size_t DeviceSegmenter::graph_nodes() const { return state_->graph.nodes(); }
-std::int64_t DeviceSegmenter::memory_bytes() const { return state_->layout.bytes(); }
+std::int64_t DeviceSegmenter::memory_bytes() const {
+  return state_->weights.bytes() + state_->pass.bytes() + state_->predicted.bytes();
+}
 cuda::MatmulStatistics DeviceSegmenter::matmul_statistics() const { return state_->library.statistics(); }
 
 }  // namespace swinscope

@@ -1,31 +1,22 @@
-// Segmenting pictures on one GPU: the forward pass of TrainingBuilder alone, with the running statistics of its
-// normalizations and without the auxiliary head, on a layout that keeps nothing for a backward pass.
+// Segmenting pictures on one GPU: a model's forward pass, with the running statistics of its normalizations and without
+// the auxiliary head, and what becomes of its logits.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "kernels/matmul.h"
 #include "workloads/cuda/device_model.h"
-#include "workloads/model_table.h"
+#include "workloads/models/model_table.h"
 #include "workloads/parameters.h"
 
 namespace swinscope {
 
-struct DeviceSegmenterOptions {
-  Precision precision = Precision::kFp16;  // kFp32, kTf32, kFp16 or kBf16
-  Features features;
-  bool tap_fusion = false;
-  bool answers = true;                     // a pass ends with answers()
-  std::filesystem::path algorithm_folder;  // as for DeviceModel
+struct DeviceSegmenterOptions : DeviceModelOptions {
+  bool answers = true;  // a pass ends with answers()
 };
-
-// Features that it has: not the normalizations within products, of which the backbone's steps for training know
-// nothing, and AdamW.
-Features segmenter_features(Features features);
 
 // Bytes that it takes at most, with what it needs to choose algorithms.
 std::int64_t segmenter_memory_need(const SwinConfig& config, const DeviceSegmenterOptions& options, std::int64_t batch);

@@ -16,6 +16,7 @@
 #include "workloads/cuda/step_launcher.h"
 #include "workloads/cuda/steps_in_flight.h"
 #include "workloads/cuda/trainer_setup.h"
+#include "workloads/cuda/training_steps.h"
 #include "workloads/models/model.h"
 
 namespace swinscope {
@@ -28,6 +29,11 @@ std::shared_ptr<void> take_memory(std::int64_t bytes, DeviceCommunicator* ranks)
   if (ranks != nullptr) return ranks->allocate(bytes);
   const auto own = std::make_shared<cuda::DeviceBuffer>(bytes);
   return {own, own->data()};
+}
+
+TrainingRanks ranks_of(const DeviceTrainerOptions& options, const DeviceCommunicator* ranks) {
+  if (ranks == nullptr) return {};
+  return {ranks->size(), options.reduce_by_copies};
 }
 
 struct Pass {
@@ -45,16 +51,18 @@ struct DeviceTrainer::State {
         ranks(others),
         type(element_type_of(wanted.precision)),
         parameters(model),
-        layout(model, wanted.trainer.batch_per_rank, layout_options(wanted, others)),
-        memory(take_memory(layout.bytes(), wanted.reduce_by_copies ? others : nullptr)),
+        plan(model, wanted, wanted.trainer.batch_per_rank, ranks_of(wanted, others)),
+        memory(take_memory(plan.bytes(), wanted.reduce_by_copies ? others : nullptr)),
         library(wanted.algorithm_folder),
         convolutions(library, wanted.algorithm_folder),
         optimizer(adamw_spans(parameters, wanted.trainer.optimizer.weight_decay), adamw_settings(wanted), stream.get()),
         steps(wanted.trainer.accumulate, others != nullptr) {
     library.prefer(wanted.algorithms);
     prepare_memory();
-    const std::vector<float> ones(static_cast<std::size_t>(layout.ones.bytes / element_bytes(type)), 1.0F);
-    write_converted(ones, layout.ones);
+    if (plan.training.find("ones") != kNoTensor) {
+      const Region& region = plan.input("ones");
+      write_converted(std::vector<float>(static_cast<std::size_t>(region.bytes / element_bytes(type)), 1.0F), region);
+    }
     DeviceTrainingState initial;
     if (options.precision == Precision::kFp16) initial.loss_scale = kFirstLossScale;
     const std::vector<float> zeros(start.values().size());
@@ -85,19 +93,15 @@ struct DeviceTrainer::State {
   std::int64_t global_batch() const { return own_batch() * size(); }
   void* at(const Region& region) const { return static_cast<char*>(memory.get()) + region.offset; }
   float* floats(const Region& region) const { return static_cast<float*>(at(region)); }
-  DeviceControl* control() const { return static_cast<DeviceControl*>(at(layout.control)); }
-  BatchPlace place() const { return {at(layout.images), at(layout.labels)}; }
+  DeviceControl* control() const { return static_cast<DeviceControl*>(at(plan.control)); }
+  BatchPlace place() const { return {at(plan.input("images")), at(plan.labels)}; }
 
-  // All NaN, so that what nobody writes shows, but for the gaps between parameters and the key third of V2's biases.
+  // All NaN, so that what nobody writes shows, but for the gaps between parameters.
   void prepare_memory() {
-    cuda::poison(memory.get(), layout.bytes(), stream.get());
-    for (const Region& region : {layout.masters, layout.copies, layout.gradients, layout.rounded_gradients,
-                                 layout.first_moments, layout.second_moments}) {
+    cuda::poison(memory.get(), plan.bytes(), stream.get());
+    for (const Region& region :
+         {plan.masters, plan.copies, plan.gradients, plan.rounded_gradients, plan.first_moments, plan.second_moments}) {
       cuda::clear(at(region), region.bytes, stream.get());
-    }
-    for (const StageRegions& stage : layout.stages) {
-      for (const BlockRegions& block : stage.blocks)
-        cuda::clear(at(block.joint_bias), block.joint_bias.bytes, stream.get());
     }
   }
 
@@ -110,21 +114,14 @@ struct DeviceTrainer::State {
   }
 
   void build() {
-    TrainingBuilder builder(config, batch(),
-                            build_options(options, ranks,
-                                          [this](const cuda::ConvolutionProblem& problem) -> const cuda::Convolution& {
-                                            return convolutions.prepare(problem, stream.get());
-                                          }),
-                            layout, memory.get(), [this](const cuda::MatmulShape& shape) -> const cuda::Matmul& {
-                              return library.prepare(shape, stream.get());
-                            });
+    TrainingSteps builder(config, options, plan, memory.get(), library, convolutions, ranks, stream.get());
     const double row_scale = 1.0 / static_cast<double>(global_batch());
     first = {builder.forward(true), builder.backward(false, row_scale)};
     if (options.trainer.accumulate > 1) more = {first.forward, builder.backward(true, row_scale)};
     evaluation = builder.forward(false);
     if (ranks != nullptr) {
       const bool rounds = options.reduce_type != ElementType::kFp32;
-      const ReducedGradients reduced{floats(layout.gradients), rounds ? at(layout.rounded_gradients) : nullptr,
+      const ReducedGradients reduced{floats(plan.gradients), rounds ? at(plan.rounded_gradients) : nullptr,
                                      options.reduce_type, options.reduce_by_copies};
       reducer.emplace(*ranks, first.backward.marks, reduced, options.trainer.bucket_bytes);
     }
@@ -138,10 +135,10 @@ struct DeviceTrainer::State {
     cuda::AdamWBuffers buffers;
     buffers.gradients = at(sums());
     buffers.gradient_type = sums_type();
-    buffers.parameters = floats(layout.masters);
-    buffers.first_moment = floats(layout.first_moments);
-    buffers.second_moment = floats(layout.second_moments);
-    if (type != ElementType::kFp32) buffers.copies = at(layout.copies);
+    buffers.parameters = floats(plan.masters);
+    buffers.first_moment = floats(plan.first_moments);
+    buffers.second_moment = floats(plan.second_moments);
+    if (type != ElementType::kFp32) buffers.copies = at(plan.copies);
     buffers.copy_type = type;
     OperationCost cost = gradient_norm_cost(count, 4) + adamw_cost(count, 4);
     if (buffers.copies != nullptr) cost.bytes_written += count * element_bytes(type);
@@ -151,7 +148,7 @@ struct DeviceTrainer::State {
   }
 
   // What the update reads: the gradients, or their rounded sums over the ranks.
-  const Region& sums() const { return sums_type() == ElementType::kFp32 ? layout.gradients : layout.rounded_gradients; }
+  const Region& sums() const { return sums_type() == ElementType::kFp32 ? plan.gradients : plan.rounded_gradients; }
   ElementType sums_type() const { return ranks == nullptr ? ElementType::kFp32 : options.reduce_type; }
 
   // `last`: of its step.
@@ -246,21 +243,20 @@ struct DeviceTrainer::State {
                 static_cast<std::int64_t>(first_moments.size_bytes()) == bytes &&
                 static_cast<std::int64_t>(second_moments.size_bytes()) == bytes,
             "DeviceTrainer", "values and moments of this model are needed");
-    cuda::copy_to_device(at(layout.masters), values.data(), bytes, stream.get());
-    cuda::copy_to_device(at(layout.first_moments), first_moments.data(), bytes, stream.get());
-    cuda::copy_to_device(at(layout.second_moments), second_moments.data(), bytes, stream.get());
+    cuda::copy_to_device(at(plan.masters), values.data(), bytes, stream.get());
+    cuda::copy_to_device(at(plan.first_moments), first_moments.data(), bytes, stream.get());
+    cuda::copy_to_device(at(plan.second_moments), second_moments.data(), bytes, stream.get());
     DeviceControl fresh;
     fresh.state.updates = training.updates;
     fresh.state.loss_scale = static_cast<float>(training.loss_scale);
     fresh.state.good_steps = static_cast<std::int32_t>(training.good_steps);
     cuda::copy_to_device(control(), &fresh, sizeof(fresh), stream.get());
     if (ranks != nullptr) {
-      for (const Region& region : {layout.masters, layout.first_moments, layout.second_moments, layout.control})
+      for (const Region& region : {plan.masters, plan.first_moments, plan.second_moments, plan.control})
         ranks->broadcast(at(region), region.bytes, 0, stream.get());
     }
     if (type != ElementType::kFp32) {
-      cuda::convert(parameters.flat_count(), ElementType::kFp32, at(layout.masters), type, at(layout.copies),
-                    stream.get());
+      cuda::convert(parameters.flat_count(), ElementType::kFp32, at(plan.masters), type, at(plan.copies), stream.get());
     }
     loss_scale = read_control().state.loss_scale;
     steps.restart(training.steps_done);
@@ -268,7 +264,7 @@ struct DeviceTrainer::State {
 
   // Running statistics, which only segmentation has.
   void write_buffers(std::span<const float> buffers) {
-    const Region& running = layout.uper.running;
+    const Region& running = plan.buffers;
     require(static_cast<std::int64_t>(buffers.size_bytes()) == running.bytes, "DeviceTrainer",
             "the buffers of this model are needed");
     if (running.bytes == 0) return;
@@ -289,7 +285,7 @@ struct DeviceTrainer::State {
   ElementType type;
   ParameterLayout parameters;
   cuda::OwnedStream stream;
-  TrainingLayout layout;
+  TrainingPlan plan;
   std::shared_ptr<void> memory;
   cuda::MatmulLibrary library;
   cuda::ConvolutionLibrary convolutions;
@@ -334,7 +330,7 @@ Evaluation DeviceTrainer::evaluate(BatchFeed& feed, std::int64_t images) {
   require(state.steps.empty(), "DeviceTrainer", "steps must have ended before an evaluation");
   cuda::clear(&state.control()->sums, sizeof(cuda::LossSums), stream());
   std::optional<AnswerCounts> answers;
-  if (state.segments()) answers.emplace(state.config.classes, state.layout.labels.bytes);
+  if (state.segments()) answers.emplace(state.config.classes, state.plan.labels.bytes);
   for (std::int64_t at = 0; at < images; at += state.batch() * state.size()) {
     {
       const PhaseRange phase(Phase::kData);
@@ -343,7 +339,7 @@ Evaluation DeviceTrainer::evaluate(BatchFeed& feed, std::int64_t images) {
     const PhaseRange phase(Phase::kForward);
     state.evaluation_launcher.run(state.options.features.graph, stream(),
                                   [&] { run_steps(state.evaluation, stream()); });
-    if (answers) answers->add(state.at(state.layout.labels), state.at(state.layout.predicted), stream());
+    if (answers) answers->add(state.at(state.plan.labels), state.at(state.plan.predicted), stream());
   }
   if (state.ranks != nullptr) state.reduce_loss(stream(), false);
   const cuda::LossSums sums = state.read_control().sums;
@@ -364,16 +360,16 @@ DeviceTrainingState DeviceTrainer::download(std::span<float> values, std::span<f
               static_cast<std::int64_t>(first_moments.size_bytes()) == bytes &&
               static_cast<std::int64_t>(second_moments.size_bytes()) == bytes,
           "DeviceTrainer", "room for the values and moments of this model is needed");
-  cuda::copy_to_host(values.data(), state.at(state.layout.masters), bytes, stream());
-  cuda::copy_to_host(first_moments.data(), state.at(state.layout.first_moments), bytes, stream());
-  cuda::copy_to_host(second_moments.data(), state.at(state.layout.second_moments), bytes, stream());
+  cuda::copy_to_host(values.data(), state.at(state.plan.masters), bytes, stream());
+  cuda::copy_to_host(first_moments.data(), state.at(state.plan.first_moments), bytes, stream());
+  cuda::copy_to_host(second_moments.data(), state.at(state.plan.second_moments), bytes, stream());
   const cuda::OptimizerState optimizer = state.read_control().state;
   return {state.steps.enqueued(), optimizer.updates, optimizer.good_steps, static_cast<double>(optimizer.loss_scale)};
 }
 
 void DeviceTrainer::download_buffers(std::span<float> buffers) const {
   const State& state = *state_;
-  const Region& running = state.layout.uper.running;
+  const Region& running = state.plan.buffers;
   require(static_cast<std::int64_t>(buffers.size_bytes()) == running.bytes, "DeviceTrainer",
           "room for the buffers of this model is needed");
   if (running.bytes > 0) cuda::copy_to_host(buffers.data(), state.at(running), running.bytes, stream());
@@ -404,7 +400,7 @@ std::vector<float> DeviceTrainer::gradients() const {
 
 ElementType DeviceTrainer::element_type() const { return state_->type; }
 cuda::Stream DeviceTrainer::stream() const { return state_->stream.get(); }
-std::int64_t DeviceTrainer::memory_bytes() const { return state_->layout.bytes(); }
+std::int64_t DeviceTrainer::memory_bytes() const { return state_->plan.bytes(); }
 std::size_t DeviceTrainer::graph_nodes() const { return state_->first_launcher.nodes(); }
 cuda::MatmulStatistics DeviceTrainer::matmul_statistics() const { return state_->library.statistics(); }
 std::string DeviceTrainer::algorithms() const { return state_->library.choices(); }

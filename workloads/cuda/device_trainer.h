@@ -17,7 +17,9 @@
 #include <string>
 #include <vector>
 
-#include "workloads/cuda/training_builder.h"
+#include "kernels/matmul.h"
+#include "workloads/cuda/device_step.h"
+#include "workloads/cuda/features.h"
 #include "workloads/cuda/training_feed.h"
 #include "workloads/device_communicator.h"
 #include "workloads/evaluator.h"
@@ -47,7 +49,6 @@ struct DeviceTrainingState {
 
 // Features that training has: all but the position bias made before, since its parameters change with each step.
 Features training_features(Features features);
-TrainingLayoutOptions layout_options(const DeviceTrainerOptions& options);
 
 // Bytes that a trainer takes at most, with what it needs to choose algorithms.
 std::int64_t training_memory_need(const SwinConfig& config, const DeviceTrainerOptions& options, std::int64_t batch);

@@ -39,6 +39,20 @@ const float* DeviceWeights::find_floats(const std::string& name) {
   return static_cast<const float*>(memory);
 }
 
+const float* DeviceWeights::find_buffer(const std::string& name) {
+  const ParameterInfo& tensor = store_->layout().find_buffer(name);
+  void* const memory = reserve(tensor.count * element_bytes(ElementType::kFp32));
+  cuda::copy_to_device(memory, store_->buffers().data() + tensor.offset, tensor.count * 4, stream_);
+  return static_cast<const float*>(memory);
+}
+
+std::int64_t DeviceWeights::bytes() const {
+  std::int64_t bytes = values_.bytes();
+  for (const cuda::DeviceBuffer& buffer : extra_)
+    bytes += buffer.bytes();
+  return bytes;
+}
+
 void* DeviceWeights::reserve(std::int64_t bytes) { return extra_.emplace_back(bytes).data(); }
 
 }  // namespace swinscope

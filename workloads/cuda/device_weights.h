@@ -10,7 +10,7 @@
 
 namespace swinscope {
 
-// A model's parameters in its element type, at the places that ParameterLayout gives them.
+// A model's parameters in its element type, at the places that ParameterLayout gives them. The store must outlive them.
 class DeviceWeights {
  public:
   DeviceWeights(const ParameterStore<float>& store, ElementType type, cuda::Stream stream);
@@ -23,8 +23,11 @@ class DeviceWeights {
   Range ahead(const std::string& first, const std::string& last) const;
   // The same parameter in fp32, in memory of its own: position tables are used at full precision.
   const float* find_floats(const std::string& name);
+  // Running statistics, in fp32.
+  const float* find_buffer(const std::string& name);
   // Memory that lives as long as the weights, for what is computed from them.
   void* reserve(std::int64_t bytes);
+  std::int64_t bytes() const;  // so far
 
  private:
   const ParameterStore<float>* store_;

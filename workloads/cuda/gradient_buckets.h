@@ -7,9 +7,16 @@
 #include <span>
 #include <vector>
 
-#include "workloads/cuda/training_builder.h"
+#include "kernels/device.h"
+#include "workloads/parameters.h"
 
 namespace swinscope {
+
+// After the first `count` steps of the backward pass all gradients before `end` in the flat buffer are final.
+struct GradientMark {
+  std::size_t count = 0;
+  std::int64_t end = 0;
+};
 
 // Elements [begin, end) of the flat buffer, final after so many steps of the backward pass.
 struct GradientBucket {

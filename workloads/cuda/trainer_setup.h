@@ -1,4 +1,4 @@
-// Translates a device trainer's options into those of its parts: AdamW, the builder of the step, the memory layout.
+// Translates a device trainer's options into those of AdamW.
 #pragma once
 
 #include <vector>
@@ -11,9 +11,5 @@ namespace swinscope {
 
 cuda::AdamWSettings adamw_settings(const DeviceTrainerOptions& options);
 std::vector<cuda::AdamWSpan> adamw_spans(const ParameterLayout& layout, double weight_decay);
-// `ranks`: null for one alone.
-TrainingBuildOptions build_options(const DeviceTrainerOptions& options, DeviceCommunicator* ranks,
-                                   PrepareConvolution prepare_convolution);
-TrainingLayoutOptions layout_options(const DeviceTrainerOptions& options, const DeviceCommunicator* ranks);
 
 }  // namespace swinscope

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "kernels/convert.h"
@@ -19,27 +18,19 @@ std::int64_t label_bytes(const SwinConfig& config) {
   return config.task == Task::kSegmentation ? std::int64_t{config.image_size} * config.image_size : 4;
 }
 
+Labels labels_at(void* labels, std::int64_t bytes, Task task) {
+  const auto count = static_cast<std::size_t>(bytes);
+  if (task == Task::kSegmentation) return std::span(static_cast<std::uint8_t*>(labels), count);
+  return std::span(static_cast<std::int32_t*>(labels), count / 4);
+}
+
 }  // namespace
 
 StreamedFeed::StreamedFeed(TrainingData& data, const SwinConfig& config, std::int64_t batch, ElementType type)
-    : StreamedFeed(
-          [&data, batch](std::int64_t first, std::span<float> images, void* labels) {
-            data.load(first, images, std::span(static_cast<std::int32_t*>(labels), static_cast<std::size_t>(batch)));
-          },
-          batch * image_elements(config), batch * label_bytes(config), type) {}
-
-StreamedFeed::StreamedFeed(SegmentationData& data, const SwinConfig& config, std::int64_t batch, ElementType type)
-    : StreamedFeed(
-          [&data, pixels = batch * label_bytes(config)](std::int64_t first, std::span<float> images, void* labels) {
-            data.load(first, images, std::span(static_cast<std::uint8_t*>(labels), static_cast<std::size_t>(pixels)));
-          },
-          batch * image_elements(config), batch * label_bytes(config), type) {}
-
-StreamedFeed::StreamedFeed(Load load, std::int64_t elements, std::int64_t label_bytes, ElementType type)
-    : load_(std::move(load)), elements_(elements), type_(type) {
+    : data_(data), task_(config.task), elements_(batch * image_elements(config)), type_(type) {
   for (Slot& slot : slots_) {
     slot.images = cuda::PinnedBuffer(elements_ * element_bytes(ElementType::kFp32));
-    slot.labels = cuda::PinnedBuffer(label_bytes);
+    slot.labels = cuda::PinnedBuffer(batch * label_bytes(config));
     slot.device_images = cuda::DeviceBuffer(slot.images.bytes());
     slot.device_labels = cuda::DeviceBuffer(slot.labels.bytes());
   }
@@ -62,8 +53,8 @@ void StreamedFeed::enqueue(std::int64_t first, const BatchPlace& place, cuda::St
   Slot& slot = slots_.at(next_);
   next_ = 1 - next_;
   slot.copied.wait();
-  load_(first, std::span(static_cast<float*>(slot.images.data()), static_cast<std::size_t>(elements_)),
-        slot.labels.data());
+  data_.load(first, std::span(static_cast<float*>(slot.images.data()), static_cast<std::size_t>(elements_)),
+             labels_at(slot.labels.data(), slot.labels.bytes(), task_));
   slot.consumed.hold(copies_.get());
   cuda::copy_async_to_device(slot.device_images.data(), slot.images.data(), slot.images.bytes(), copies_.get());
   cuda::copy_async_to_device(slot.device_labels.data(), slot.labels.data(), slot.labels.bytes(), copies_.get());
@@ -78,27 +69,7 @@ std::int64_t ResidentFeed::bytes(const SwinConfig& config, std::int64_t size, El
   return size * (image_elements(config) * element_bytes(type) + label_bytes(config));
 }
 
-ResidentFeed::ResidentFeed(const SyntheticData& data, const SwinConfig& config, std::int64_t batch, ElementType type,
-                           cuda::Stream stream)
-    : ResidentFeed(
-          [&data](std::int64_t first, std::int64_t count, std::span<float> images, void* labels) {
-            data.fill<float>(first, images,
-                             std::span(static_cast<std::int32_t*>(labels), static_cast<std::size_t>(count)));
-          },
-          data.size(), config, batch, type, stream) {}
-
-ResidentFeed::ResidentFeed(SegmentationData& data, std::int64_t size, const SwinConfig& config, std::int64_t batch,
-                           ElementType type, cuda::Stream stream)
-    : ResidentFeed(
-          [&data, pixels = label_bytes(config)](std::int64_t first, std::int64_t count, std::span<float> images,
-                                                void* labels) {
-            const auto bytes = static_cast<std::size_t>(count * pixels);
-            const auto elements = static_cast<std::size_t>(count * pixels * kImageChannels);
-            data.load(first, images.first(elements), std::span(static_cast<std::uint8_t*>(labels), bytes));
-          },
-          size, config, batch, type, stream) {}
-
-ResidentFeed::ResidentFeed(const Load& load, std::int64_t size, const SwinConfig& config, std::int64_t batch,
+ResidentFeed::ResidentFeed(TrainingData& data, std::int64_t size, const SwinConfig& config, std::int64_t batch,
                            ElementType type, cuda::Stream stream)
     : size_(size),
       image_elements_(image_elements(config)),
@@ -113,7 +84,8 @@ ResidentFeed::ResidentFeed(const Load& load, std::int64_t size, const SwinConfig
   const cuda::DeviceBuffer staging(static_cast<std::int64_t>(images.size()) * 4);
   for (std::int64_t first = 0; first < size_; first += kAtOnce) {
     const std::int64_t count = std::min(kAtOnce, size_ - first);
-    load(first, count, images, labels.data());
+    data.load(first, std::span(images).first(static_cast<std::size_t>(count * image_elements_)),
+              labels_at(labels.data(), count * label_bytes_, config.task));
     cuda::copy_to_device(staging.data(), images.data(), count * image_elements_ * 4, stream);
     cuda::convert(count * image_elements_, ElementType::kFp32, staging.data(), type,
                   static_cast<char*>(images_.data()) + first * image_elements_ * element_, stream);

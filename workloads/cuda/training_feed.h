@@ -4,12 +4,10 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <span>
 
 #include "kernels/device.h"
-#include "workloads/segmentation_data.h"
-#include "workloads/synthetic_data.h"
+#include "workloads/models/model_table.h"
 #include "workloads/training_data.h"
 
 namespace swinscope {
@@ -40,7 +38,6 @@ class BatchFeed {
 class StreamedFeed : public BatchFeed {
  public:
   StreamedFeed(TrainingData& data, const SwinConfig& config, std::int64_t batch, ElementType type);
-  StreamedFeed(SegmentationData& data, const SwinConfig& config, std::int64_t batch, ElementType type);
   ~StreamedFeed() override;
   StreamedFeed(const StreamedFeed&) = delete;
   StreamedFeed& operator=(const StreamedFeed&) = delete;
@@ -49,9 +46,6 @@ class StreamedFeed : public BatchFeed {
   void enqueue(std::int64_t first, const BatchPlace& place, cuda::Stream stream) override;
 
  private:
-  using Load = std::function<void(std::int64_t first, std::span<float> images, void* labels)>;
-  StreamedFeed(Load load, std::int64_t elements, std::int64_t label_bytes, ElementType type);
-
   struct Slot {
     cuda::PinnedBuffer images, labels;
     cuda::DeviceBuffer device_images, device_labels;
@@ -59,7 +53,8 @@ class StreamedFeed : public BatchFeed {
     cuda::Event consumed;  // in its place: the device memory may be written again
   };
 
-  Load load_;
+  TrainingData& data_;
+  Task task_;
   std::int64_t elements_;
   ElementType type_;
   cuda::OwnedStream copies_;
@@ -71,18 +66,12 @@ class StreamedFeed : public BatchFeed {
 class ResidentFeed : public BatchFeed {
  public:
   static std::int64_t bytes(const SwinConfig& config, std::int64_t size, ElementType type);
-  ResidentFeed(const SyntheticData& data, const SwinConfig& config, std::int64_t batch, ElementType type,
-               cuda::Stream stream);
   // The samples 0 to size - 1.
-  ResidentFeed(SegmentationData& data, std::int64_t size, const SwinConfig& config, std::int64_t batch,
-               ElementType type, cuda::Stream stream);
+  ResidentFeed(TrainingData& data, std::int64_t size, const SwinConfig& config, std::int64_t batch, ElementType type,
+               cuda::Stream stream);
   void enqueue(std::int64_t first, const BatchPlace& place, cuda::Stream stream) override;
 
  private:
-  using Load = std::function<void(std::int64_t first, std::int64_t count, std::span<float> images, void* labels)>;
-  ResidentFeed(const Load& load, std::int64_t size, const SwinConfig& config, std::int64_t batch, ElementType type,
-               cuda::Stream stream);
-
   std::int64_t size_;
   std::int64_t image_elements_;
   std::int64_t label_bytes_;  // of an image

@@ -1,33 +1,16 @@
-#include <algorithm>
-
 #include <fmt/format.h>
 
-#include "workloads/cuda/device_trainer.h"
-#include "workloads/cuda/element_type.h"
 #include "workloads/cuda/memory_fit.h"
+#include "workloads/cuda/training_plan.h"
 #include "workloads/error.h"
 
 namespace swinscope {
 
-Features training_features(Features features) { return features_for(FeatureUse::kTraining, features); }
-
-TrainingLayoutOptions layout_options(const DeviceTrainerOptions& options) {
-  return {element_type_of(options.precision),
-          options.recompute,
-          options.trainer.drop_path > 0.0,
-          options.features.layernorm,
-          !options.features.window,
-          !options.features.attention,
-          options.reduce_type,
-          1,
-          options.trainer.tap_fusion};
-}
-
 std::int64_t training_memory_need(const SwinConfig& config, const DeviceTrainerOptions& options, std::int64_t batch) {
-  const TrainingLayout layout(config, batch, layout_options(options));
-  // Products are timed on operands and results of their own, of which none is larger than this.
+  const TrainingPlan plan(config, options, batch);
+  // Products and convolutions are timed on operands and results of their own, of which none is larger than this.
   constexpr std::int64_t kTimedOperands = 3;
-  return layout.bytes() + kTimedOperands * std::max(layout.wide.bytes, layout.scores.bytes) + kDeviceReserve;
+  return plan.bytes() + kTimedOperands * plan.largest_bytes() + kDeviceReserve;
 }
 
 void check_training_memory(const SwinConfig& config, const DeviceTrainerOptions& options, std::int64_t free_bytes) {

@@ -6,13 +6,11 @@
 #include <span>
 
 #include "workloads/communicator.h"
-#include "workloads/segmentation_data.h"
 #include "workloads/training_data.h"
 
 namespace swinscope {
 
 // `communicator` must outlive the data.
 std::unique_ptr<TrainingData> advancing(std::unique_ptr<TrainingData> data, Communicator& communicator);
-std::unique_ptr<SegmentationData> advancing(std::unique_ptr<SegmentationData> data, Communicator& communicator);
 
 }  // namespace swinscope

@@ -38,12 +38,6 @@ class LabelledPictures : public SampleSource {
   const PipelineOptions options_;
 };
 
-template <typename T>
-void copy(const ImagePipeline::Batch& batch, std::span<T> images, std::span<std::int32_t> labels) {
-  std::copy_n(batch.images, images.size(), images.begin());
-  std::copy_n(batch.labels, labels.size(), labels.begin());
-}
-
 // The slots' memory comes from operator new: it is aligned for labels.
 ImagePipeline::Batch labelled(const SamplePipeline::Batch& batch) {
   return {batch.images, reinterpret_cast<const std::int32_t*>(batch.labels)};
@@ -57,12 +51,10 @@ ImagePipeline::ImagePipeline(ImageFolder folder, const PipelineOptions& options)
 
 ImagePipeline::Batch ImagePipeline::next() { return labelled(samples_.next()); }
 
-void ImagePipeline::load(std::int64_t first, std::span<float> images, std::span<std::int32_t> labels) {
-  copy(labelled(samples_.next(first)), images, labels);
-}
-
-void ImagePipeline::load(std::int64_t first, std::span<double> images, std::span<std::int32_t> labels) {
-  copy(labelled(samples_.next(first)), images, labels);
+void ImagePipeline::load(std::int64_t first, std::span<float> images, const Labels& labels) {
+  const Batch batch = labelled(samples_.next(first));
+  std::copy_n(batch.images, images.size(), images.begin());
+  std::copy_n(batch.labels, labels.classes().size(), labels.classes().begin());
 }
 
 }  // namespace swinscope

@@ -24,8 +24,8 @@ class ImagePipeline : public TrainingData {
   Batch next();
 
   // next(), copied. Throws std::logic_error for another sample than the one that is next.
-  void load(std::int64_t first, std::span<float> images, std::span<std::int32_t> labels) override;
-  void load(std::int64_t first, std::span<double> images, std::span<std::int32_t> labels) override;
+  using TrainingData::load;
+  void load(std::int64_t first, std::span<float> images, const Labels& labels) override;
 
   std::vector<SkippedPath> skipped() const { return samples_.skipped(); }
   std::int64_t waited_ns() const override { return samples_.waited_ns(); }

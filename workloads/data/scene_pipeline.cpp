@@ -79,10 +79,10 @@ ScenePipeline::Batch ScenePipeline::next() {
   return {batch.images, reinterpret_cast<const std::uint8_t*>(batch.labels)};
 }
 
-void ScenePipeline::load(std::int64_t first, std::span<float> images, std::span<std::uint8_t> labels) {
+void ScenePipeline::load(std::int64_t first, std::span<float> images, const Labels& labels) {
   const SamplePipeline::Batch batch = samples_.next(first);
   std::copy_n(batch.images, images.size(), images.begin());
-  std::copy_n(reinterpret_cast<const std::uint8_t*>(batch.labels), labels.size(), labels.begin());
+  std::copy_n(reinterpret_cast<const std::uint8_t*>(batch.labels), labels.pixels().size(), labels.pixels().begin());
 }
 
 }  // namespace swinscope

@@ -7,11 +7,11 @@
 
 #include "workloads/data/sample_pipeline.h"
 #include "workloads/images/scene_folder.h"
-#include "workloads/segmentation_data.h"
+#include "workloads/training_data.h"
 
 namespace swinscope {
 
-class ScenePipeline : public SegmentationData {
+class ScenePipeline : public TrainingData {
  public:
   struct Batch {
     const float* images = nullptr;         // [batch, 3, size, size]
@@ -25,7 +25,8 @@ class ScenePipeline : public SegmentationData {
   Batch next();
 
   // next(), copied. Throws std::logic_error for another sample than the one that is next.
-  void load(std::int64_t first, std::span<float> images, std::span<std::uint8_t> labels) override;
+  using TrainingData::load;
+  void load(std::int64_t first, std::span<float> images, const Labels& labels) override;
 
   std::vector<SkippedPath> skipped() const { return samples_.skipped(); }
   std::int64_t waited_ns() const override { return samples_.waited_ns(); }

@@ -21,12 +21,12 @@ SyntheticScenes::SyntheticScenes(int image_size, std::int64_t different, std::ui
   });
 }
 
-void SyntheticScenes::load(std::int64_t first, std::span<float> images, std::span<std::uint8_t> labels) {
+void SyntheticScenes::load(std::int64_t first, std::span<float> images, const Labels& labels) {
   const std::size_t pixels = scenes_.front().labels.size();
-  for (std::size_t i = 0; i * pixels < labels.size(); ++i) {
+  for (std::size_t i = 0; i * pixels < labels.pixels().size(); ++i) {
     const Scene& scene = scenes_[(static_cast<std::size_t>(first) + i) % scenes_.size()];
     std::ranges::copy(scene.image, images.begin() + static_cast<std::ptrdiff_t>(3 * i * pixels));
-    std::ranges::copy(scene.labels, labels.begin() + static_cast<std::ptrdiff_t>(i * pixels));
+    std::ranges::copy(scene.labels, labels.pixels().begin() + static_cast<std::ptrdiff_t>(i * pixels));
   }
 }
 

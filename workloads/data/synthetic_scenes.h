@@ -5,17 +5,18 @@
 #include <cstdint>
 #include <vector>
 
-#include "workloads/segmentation_data.h"
+#include "workloads/training_data.h"
 
 namespace swinscope {
 
-class SyntheticScenes : public SegmentationData {
+class SyntheticScenes : public TrainingData {
  public:
   // `different`: number of scenes; numbers wrap around.
   SyntheticScenes(int image_size, std::int64_t different, std::uint64_t seed);
 
   std::int64_t size() const { return static_cast<std::int64_t>(scenes_.size()); }
-  void load(std::int64_t first, std::span<float> images, std::span<std::uint8_t> labels) override;
+  using TrainingData::load;
+  void load(std::int64_t first, std::span<float> images, const Labels& labels) override;
 
  private:
   struct Scene {

@@ -1,6 +1,7 @@
 #include "workloads/execute/cuda_backend.h"
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -18,118 +19,84 @@
 #include "kernels/residual.h"
 #include "kernels/window_attention_steps.h"
 #include "workloads/graph/cost.h"
-#include "workloads/models/model.h"
-#include "workloads/passes/passes.h"
 
 namespace swinscope {
-namespace {
 
 DataType data_type_of(Precision precision) {
   if (precision == Precision::kFp16) return DataType::kFp16;
   return precision == Precision::kBf16 ? DataType::kBf16 : DataType::kFp32;
 }
 
-cuda::MatmulShape product_of(const Op& op, Precision precision, ElementType type) {
+cuda::MatmulShape product_of(const Op& op, Precision precision) {
   const auto& linear = op.as<LinearShape>();
   cuda::MatmulShape shape;
   shape.m = linear.rows;
   shape.n = linear.outputs;
   shape.k = linear.inputs;
-  shape.operand_type = shape.result_type = type;
+  shape.operand_type = shape.result_type = element_type_of(data_type_of(precision));
   if (precision == Precision::kTf32) shape.arithmetic = cuda::MatmulArithmetic::kTf32;
   if (op.in[2] != kNoTensor) shape.epilogue = op.gelu ? cuda::Epilogue::kBiasGelu : cuda::Epilogue::kBias;
   shape.accumulate = op.input(3) != kNoTensor;
   return shape;
 }
 
-bool tanh_gelu(const DeviceModelOptions& options) {
-  if (options.gelu == GeluForm::kErf) return false;
-  return options.gelu == GeluForm::kTanh || data_bytes(data_type_of(options.precision)) == 2;
-}
-
-}  // namespace
-
-std::int64_t device_activation_bytes(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options) {
-  // Without kernels that keep more to themselves.
-  const Graph graph = device_graph(config, batch, options, {}, [](const Op&, bool) { return false; });
-  return plan_memory(graph, false).bytes + graph.at(graph.find("images")).bytes() + batch * config.classes * 4;
-}
-
-Graph device_graph(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
-                   const cuda::DeviceInfo& gpu,
-                   const std::function<bool(const Op& linear, bool accumulates)>& normalizes_result) {
-  Graph graph = build_model(config, batch, {}, data_type_of(options.precision));
-  PassContext context;
-  context.features = options.features;
-  context.tanh_gelu = tanh_gelu(options);
-  context.gpu = gpu;
-  context.normalizes_result = normalizes_result;
-  optimize(graph, context);
-  return graph;
-}
-
-CudaBackend::CudaBackend(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
-                         DeviceWeights& weights, cuda::MatmulLibrary& library, cuda::Stream stream,
-                         const cuda::DeviceInfo& gpu)
-    : options_(options),
-      type_(element_type_of(data_type_of(options.precision))),
-      weights_(weights),
+CudaBackend::CudaBackend(const Graph& graph, const CudaBackendOptions& options, DeviceMemory memory,
+                         cuda::MatmulLibrary& library, cuda::ConvolutionLibrary* convolutions, cuda::Stream stream)
+    : graph_(graph),
+      options_(options),
+      memory_(std::move(memory)),
       library_(library),
+      convolutions_(convolutions),
       stream_(stream),
-      graph_(device_graph(config, batch, options, gpu,
-                          [this](const Op& op, bool accumulates) {
-                            cuda::MatmulShape shape = product_of(op, options_.precision, type_);
-                            shape.accumulate = accumulates;
-                            return library_.prepare_result_normalized(shape, stream_) != nullptr;
-                          })),
-      serpentine_(options.features.serpentine) {
-  place();
-  once_ = true;
-  for (const Op& op : graph_.once)
+      type_(element_type_of(graph.type)),
+      serpentine_(options.features.serpentine) {}
+
+std::vector<DeviceStep> CudaBackend::steps_of(const std::vector<Op>& ops) {
+  for (const Op& op : ops)
     emit(op);
-  once_ = false;
-  for (const Op& op : graph_.forward)
-    emit(op);
+  return std::exchange(steps_, {});
 }
 
-// Parameters lie where the weights are, and what follows from them alone beside them; all else within the arena.
-void CudaBackend::place() {
-  const MemoryPlan plan = plan_memory(graph_, false);
-  arena_ = cuda::DeviceBuffer(plan.bytes);
-  images_ = cuda::DeviceBuffer(graph_.at(graph_.find("images")).bytes());
-  for (std::size_t i = 0; i < graph_.tensors.size(); ++i) {
-    const GraphTensor& tensor = graph_.tensors[i];
-    void* place = nullptr;
-    if (tensor.role == TensorRole::kInput) place = images_.data();
-    if (tensor.role == TensorRole::kConstant) place = weights_.reserve(constant_bytes(static_cast<TensorId>(i)));
-    if (tensor.role == TensorRole::kParameter) {
-      const bool floats = tensor.type == DataType::kFp32 && graph_.type != DataType::kFp32;
-      place = floats ? const_cast<float*>(weights_.find_floats(tensor.name))  // NOLINT: parameters are read only
-                     : const_cast<void*>(weights_.find(tensor.name));         // NOLINT
+// A section of the model is done where the next one's ops begin: the gradients of its parameters are final then.
+BackwardSteps CudaBackend::backward(bool accumulate, const ParameterLayout& parameters) {
+  accumulate_ = accumulate;
+  std::map<int, std::int64_t> ends;  // of each section's gradients
+  for (const Op& op : graph_.forward) {
+    for (const TensorId id : op.in) {
+      if (id == kNoTensor || graph_.at(id).role != TensorRole::kParameter) continue;
+      const ParameterInfo& tensor = parameters.find(graph_.at(id).name);
+      ends[op.section] = std::max(ends[op.section], tensor.offset + tensor.count);
     }
-    if (place == nullptr && plan.offsets[i] >= 0) place = static_cast<char*>(arena_.data()) + plan.offsets[i];
-    memory_.push_back(place);
   }
+  BackwardSteps result;
+  const std::vector<Op>& ops = graph_.backward;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    emit(ops[i]);
+    const bool last = i + 1 == ops.size();
+    if (last || ops[i + 1].section != ops[i].section)
+      result.marks.push_back({steps_.size(), last ? parameters.flat_count() : ends[ops[i].section]});
+  }
+  result.steps = std::exchange(steps_, {});
+  return result;
 }
 
-// The bias of all pairs of tokens has the form in which the attention kernel reads it.
-std::int64_t CudaBackend::constant_bytes(TensorId id) const {
-  for (const std::vector<Op>* const ops : {&graph_.once, &graph_.forward})
-    for (const Op& op : *ops)
-      if (op.out[0] == id && op.kind == OpKind::kExpandBias && !op.by_steps)
-        return cuda::attention_bias_bytes(op.as<WindowAttentionShape>(), type_);
-  return graph_.at(id).bytes();
+bool CudaBackend::in_place(const Op& op, std::size_t addend) const {
+  if (op.input(addend) == kNoTensor) return false;
+  if (in(op, addend) != out(op)) throw std::logic_error("a sum that is not in place: " + op.path);
+  return true;
 }
-
-void* CudaBackend::at(TensorId id) const { return id == kNoTensor ? nullptr : memory_[static_cast<std::size_t>(id)]; }
 
 void CudaBackend::step(const Op& op, Run run, bool backwards) {
-  if (once_) return run(stream_);
-  steps_.push_back({RangeName(op.path), payload_of(graph_, op, options_.precision), std::move(run)});
+  step(op.path, payload_of(graph_, op, options_.precision), std::move(run), backwards);
+}
+
+void CudaBackend::step(const std::string& path, const OperationPayload& payload, Run run, bool backwards) {
+  steps_.push_back({RangeName(path), payload, std::move(run)});
   serpentine_.went(backwards);
 }
 
 void CudaBackend::emit(const Op& op) {
+  if (op.backward || op.kind == OpKind::kAdd || op.kind == OpKind::kZero) return emit_backward(op);
   const ElementType type = type_;
   const void* const x = in(op, 0);
   void* const y = out(op);
@@ -139,6 +106,8 @@ void CudaBackend::emit(const Op& op) {
       return linear(op);
     case OpKind::kLayerNorm:
       return layernorm(op);
+    case OpKind::kResidualNorm:
+      return residual_norm(op);
     case OpKind::kWindowAttention:
       return op.by_steps ? attention_by_steps(op) : attention(op);
     case OpKind::kQkvAttention:
@@ -163,11 +132,15 @@ void CudaBackend::emit(const Op& op) {
     case OpKind::kNormalizedPatchEmbed:
       return patches(op);
     case OpKind::kGelu:
-      return step(op, [=](cuda::Stream stream) { cuda::gelu_forward(count, type, x, y, stream); });
+      return step(
+          op,
+          [=, backwards = turn(true)](cuda::Stream stream) {
+            cuda::gelu_forward(count, type, x, y, stream, backwards);
+          },
+          turn(true));
     case OpKind::kResidual:
-      return step(op, [=, shape = op.as<ResidualShape>(), branch = in(op, 1)](cuda::Stream stream) {
-        cuda::residual_forward(shape, type, x, branch, y, stream);
-      });
+      return step(op, [=, shape = op.as<ResidualShape>(), branch = in(op, 1), scale = in_floats(op, 2)](
+                          cuda::Stream stream) { cuda::residual_forward(shape, type, x, branch, scale, y, stream); });
     case OpKind::kBias:
       return step(op, [=, shape = BiasShape{rows(op), count / rows(op)}, bias = in(op, 1)](cuda::Stream stream) {
         cuda::bias_forward(shape, type, x, bias, y, stream);
@@ -180,21 +153,50 @@ void CudaBackend::emit(const Op& op) {
       return step(
           op, [=, shape = op.as<PoolShape>()](cuda::Stream stream) { cuda::pool_forward(shape, type, x, y, stream); });
     default:
+      return emit_map(op);
+  }
+}
+
+void CudaBackend::emit_map(const Op& op) {
+  switch (op.kind) {
+    case OpKind::kConvolution:
+      return convolution(op);
+    case OpKind::kBatchSums:
+      return op.backward ? batch_norm_backward(op) : batch_sums(op);
+    case OpKind::kAllReduce:
+      return all_reduce(op);
+    case OpKind::kBatchStatistics:
+    case OpKind::kRunningStatistics:
+      return batch_statistics(op);
+    case OpKind::kBatchNorm:
+      return op.backward ? batch_norm_backward(op) : batch_norm(op);
+    case OpKind::kResize:
+      return resize(op);
+    case OpKind::kGridPool:
+      return grid_pool(op);
+    case OpKind::kTapPack:
+      return tap_pack(op);
+    case OpKind::kTapProduct:
+      return tap_product(op);
+    case OpKind::kTapGather:
+      return tap_gather(op);
+    default:
       throw std::logic_error("CudaBackend: no kernel for " + op.path);
   }
 }
 
-// The classifier in fp32 has a kernel of its own, with shorter sums.
+// Inference: the classifier in fp32 has a kernel of its own, with shorter sums.
 void CudaBackend::linear(const Op& op) {
   const LinearShape linear = op.as<LinearShape>();
   cuda::MatmulOperands operands{in(op, 0), in(op, 1), in(op, 2), out(op)};
-  if (options_.precision == Precision::kFp32 && op.out[0] == graph_.find("logits")) {
+  const bool classifies = op.out[0] == graph_.find("logits") && graph_.at(op.out[0]).shape.size() == 2;
+  if (options_.weights != nullptr && options_.precision == Precision::kFp32 && classifies) {
     return step(op, [=, type = type_](cuda::Stream stream) {
       cuda::linear_forward(linear, type, operands.a, operands.b, operands.bias, operands.y, stream);
     });
   }
-  const cuda::MatmulShape shape = product_of(op, options_.precision, type_);
-  if (shape.accumulate && in(op, 3) != operands.y) throw std::logic_error("a sum that is not in place: " + op.path);
+  const cuda::MatmulShape shape = product_of(op, options_.precision);
+  (void)in_place(op, 3);
   operands.gamma = in(op, 4);
   operands.beta = in(op, 5);
   const cuda::Matmul* const matmul = operands.gamma == nullptr ? &library_.prepare(shape, stream_)
@@ -207,13 +209,16 @@ void CudaBackend::linear(const Op& op) {
 void CudaBackend::layernorm(const Op& op) {
   cuda::LayerNormTensors tensors{in(op, 0), in(op, 1), in(op, 2), out(op), in(op, 3)};
   const auto shape = op.as<LayerNormShape>();
+  tensors.sample_scale = in_floats(op, 4);
+  tensors.rows_per_sample = shape.rows / graph_.at(op.out[0]).shape[0];
   if (op.gather) {
     return step(op, [=, type = type_, gather = *op.gather](cuda::Stream stream) {
       cuda::layernorm_forward(shape, type, tensors, stream, &gather);
     });
   }
   if (op.ahead_first != kNoTensor) {
-    const DeviceWeights::Range ahead = weights_.ahead(graph_.at(op.ahead_first).name, graph_.at(op.ahead_last).name);
+    const DeviceWeights::Range ahead =
+        options_.weights->ahead(graph_.at(op.ahead_first).name, graph_.at(op.ahead_last).name);
     tensors.ahead = ahead.begin;
     tensors.ahead_bytes = ahead.bytes;
   }
@@ -227,6 +232,16 @@ void CudaBackend::layernorm(const Op& op) {
                                   cuda::Stream stream) { cuda::layernorm_forward(s, t, all, stream); };
   step(
       op, [=, type = type_](cuda::Stream stream) { forward(shape, type, tensors, stream); }, tensors.backwards);
+}
+
+void CudaBackend::residual_norm(const Op& op) {
+  const auto shape = op.as<LayerNormShape>();
+  const cuda::ResidualNormTensors tensors{
+      in(op, 0),  in(op, 1),  in_floats(op, 2), shape.rows / graph_.at(op.out[0]).shape[0], in(op, 3), in(op, 4),
+      out(op, 0), out(op, 1), turn(true)};
+  step(
+      op, [=, type = type_](cuda::Stream stream) { cuda::residual_layernorm_forward(shape, type, tensors, stream); },
+      tensors.backwards);
 }
 
 void CudaBackend::patches(const Op& op) {

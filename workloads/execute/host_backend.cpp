@@ -238,7 +238,7 @@ void HostBackend<T>::run_backward(const Op& op) {
       return cpu::window_attention_backward<T>(op.as<WindowAttentionShape>(), {i(0), i(1), i(3), i(2)}, i(4), i(5),
                                                {o(0), o(1), o(3), o(2)}, sums(op.out[4]));
     case OpKind::kPositionBias:
-      return cpu::continuous_bias_backward<T>(op.as<ContinuousBiasShape>(), i(0), i(1), i(2), i(3), i(4), o(0), o(1),
+      return cpu::continuous_bias_backward<T>(op.as<ContinuousBiasShape>(), i(2), i(3), i(4), i(5), i(6), o(0), o(1),
                                               o(2), o(3));
     case OpKind::kJointBias:
       return joint_bias(op);
@@ -260,10 +260,10 @@ void HostBackend<T>::run_maps_backward(const Op& op) {
       cpu::convolution_backward_weight<T>(op.as<ConvolutionShape>(), i(0), i(2), o(1));
       return cpu::convolution_backward_input<T>(op.as<ConvolutionShape>(), i(1), i(2), o(0));
     case OpKind::kBatchSums:
-      return cpu::batchnorm_backward_sums<T>(op.as<BatchNormShape>(), i(0), i(1), i(2), i(3), sums(op.out[0]), o(1),
+      return cpu::batchnorm_backward_sums<T>(op.as<BatchNormShape>(), i(0), i(1), i(2), i(5), sums(op.out[0]), o(1),
                                              o(2));
     case OpKind::kBatchNorm:
-      return cpu::batchnorm_backward<T>(op.as<BatchNormShape>(), i(0), i(1), i(2), i(3), sums(op.in[4]), i(5), o(0));
+      return cpu::batchnorm_backward<T>(op.as<BatchNormShape>(), i(0), i(1), i(2), i(3), sums(op.in[5]), i(6), o(0));
     case OpKind::kGridPool:
       return cpu::adaptive_pool_backward<T>(op.as<AdaptivePoolShape>(), i(0), false, o(0));
     case OpKind::kResize:

@@ -53,8 +53,16 @@ OperationCost device_cost(const Graph& graph, const Op& op, std::int64_t bytes) 
     case OpKind::kWindowPartition:
     case OpKind::kWindowReverse:
       return moved(in, out);
+    case OpKind::kTapPack:
+      return moved(out, out);
+    case OpKind::kTapProduct:
+      return linear_forward_cost(op.as<LinearShape>(), bytes);
+    case OpKind::kTapGather:
+      return op.backward ? moved(in, out) : moved(graph.at(op.in[1]).bytes() + out, out);
+    case OpKind::kResidualNorm:
+      return layernorm_forward_cost(op.as<LayerNormShape>(), bytes) + moved(out, out);
     case OpKind::kExpandBias:
-      return moved(op.by_steps ? out : in, out);
+      return moved(op.by_steps && !graph.training ? out : in, out);
     case OpKind::kQkvAttention:
       return cuda::qkv_attention_forward_cost(op.as<WindowAttentionShape>(), bytes);
     case OpKind::kNormalizedRows:
@@ -109,8 +117,11 @@ OperationCost forward_cost(const Graph& graph, const Op& op, std::int64_t bytes)
     case OpKind::kAllReduce:
       return moved(graph.at(op.out[0]).bytes(), graph.at(op.out[0]).bytes());
     case OpKind::kBatchStatistics:
-    case OpKind::kRunningStatistics:
+      if (op.out.size() == 1) return moved(graph.at(op.in[0]).bytes(), graph.at(op.out[0]).bytes());
       return moved(2 * graph.at(op.out[0]).bytes(), 2 * graph.at(op.out[0]).bytes());
+    case OpKind::kRunningStatistics:
+      return moved(2 * graph.at(op.in[0]).bytes(),
+                   static_cast<std::int64_t>(op.out.size()) * graph.at(op.out[0]).bytes());
     case OpKind::kBatchNorm:
       return batchnorm_forward_cost(op.as<BatchNormShape>(), bytes);
     case OpKind::kGridPool:
@@ -126,15 +137,47 @@ OperationCost forward_cost(const Graph& graph, const Op& op, std::int64_t bytes)
   }
 }
 
+// Of the result and of the weight, or of one of the two.
+OperationCost convolution_gradient_cost(const Op& op, std::int64_t bytes) {
+  const auto& shape = op.as<ConvolutionShape>();
+  const OperationCost both = convolution_backward_cost(shape, true, bytes);
+  const OperationCost weight = convolution_backward_cost(shape, false, bytes);
+  if (op.out.size() > 1 && op.out[0] == kNoTensor) return weight;
+  if (op.out.size() > 1) return both;
+  return {both.flops - weight.flops, both.bytes_read - weight.bytes_read, both.bytes_written - weight.bytes_written};
+}
+
+OperationCost linear_gradient_cost(const Graph& graph, const Op& op, std::int64_t bytes) {
+  const auto& shape = op.as<LinearShape>();
+  const TensorId dx = op.out[0];
+  const TensorId dweight = op.out.size() > 1 ? op.out[1] : kNoTensor;
+  if (dx != kNoTensor && dweight != kNoTensor) return linear_backward_cost(shape, true, bytes);
+  const std::int64_t weights = shape.inputs * shape.outputs;
+  const std::int64_t read = shape.rows * (dx == kNoTensor ? shape.inputs : 0) + shape.rows * shape.outputs +
+                            (dx == kNoTensor ? 0 : weights + (has(op, 3) ? shape.rows * shape.inputs : 0));
+  return {2 * shape.rows * weights, read * bytes, graph.at(dx == kNoTensor ? dweight : dx).bytes()};
+}
+
+OperationCost bias_gradient_cost(const Graph& graph, const Op& op, std::int64_t bytes) {
+  const GraphTensor& dy = graph.at(op.in[1]);
+  return bias_backward_cost({dy.rows(), dy.channels()}, bytes) +
+         moved(0, op.out[0] == kNoTensor ? 0 : dy.count() * bytes);
+}
+
 OperationCost backward_cost(const Graph& graph, const Op& op, std::int64_t bytes) {
-  const std::int64_t count = graph.at(op.out[0]).count();
+  const std::int64_t count = op.out[0] == kNoTensor ? 0 : graph.at(op.out[0]).count();
   switch (op.kind) {
     case OpKind::kPatchEmbed:
       return patch_embed_backward_cost(op.as<PatchEmbedShape>(), false, bytes);
     case OpKind::kLayerNorm:
-      return layernorm_backward_cost(op.as<LayerNormShape>(), bytes);
+      return layernorm_backward_cost(op.as<LayerNormShape>(), bytes) + moved(has(op, 5) ? count * bytes : 0, 0);
     case OpKind::kLinear:
-      return linear_backward_cost(op.as<LinearShape>(), true, bytes);
+    case OpKind::kTapProduct:
+      return linear_gradient_cost(graph, op, bytes);
+    case OpKind::kTapPack:
+      return moved(graph.at(op.in[0]).bytes(), graph.at(op.in[0]).bytes());
+    case OpKind::kBias:
+      return bias_gradient_cost(graph, op, bytes);
     case OpKind::kGelu:
       return gelu_backward_cost(count, bytes);
     case OpKind::kRelu:
@@ -144,7 +187,7 @@ OperationCost backward_cost(const Graph& graph, const Op& op, std::int64_t bytes
     case OpKind::kWindowAttention:
       return window_attention_backward_cost(op.as<WindowAttentionShape>(), bytes);
     case OpKind::kPositionBias:
-      return continuous_bias_backward_cost(op.as<ContinuousBiasShape>(), bytes);
+      return continuous_bias_backward_cost(op.as<ContinuousBiasShape>(), data_bytes(graph.at(op.in.back()).type));
     case OpKind::kJointBias:
       return moved(2 * graph.at(op.out[0]).bytes(), 2 * graph.at(op.out[0]).bytes());
     case OpKind::kPatchMerge:
@@ -152,15 +195,15 @@ OperationCost backward_cost(const Graph& graph, const Op& op, std::int64_t bytes
     case OpKind::kPool:
       return pool_backward_cost(op.as<PoolShape>(), bytes);
     case OpKind::kConvolution:
-      return convolution_backward_cost(op.as<ConvolutionShape>(), true, bytes);
+      return convolution_gradient_cost(op, bytes);
     case OpKind::kBatchSums:
       return batchnorm_backward_sums_cost(op.as<BatchNormShape>(), bytes);
     case OpKind::kBatchNorm:
       return batchnorm_backward_cost(op.as<BatchNormShape>(), bytes);
     case OpKind::kGridPool:
-      return adaptive_pool_backward_cost(op.as<AdaptivePoolShape>(), false, bytes);
+      return adaptive_pool_backward_cost(op.as<AdaptivePoolShape>(), has(op, 1), bytes);
     case OpKind::kResize:
-      return upsample_backward_cost(op.as<UpsampleShape>(), false, bytes);
+      return upsample_backward_cost(op.as<UpsampleShape>(), has(op, 1), bytes);
     case OpKind::kConcat:
       return concat_cost(graph, op, bytes);
     case OpKind::kTapFusion:
@@ -173,6 +216,7 @@ OperationCost backward_cost(const Graph& graph, const Op& op, std::int64_t bytes
 OperationClass class_of(OpKind kind) {
   switch (kind) {
     case OpKind::kLinear:
+    case OpKind::kTapProduct:
     case OpKind::kPositionBias:
     case OpKind::kNormalizedRows:
     case OpKind::kNormalizedPatchEmbed:
@@ -184,6 +228,7 @@ OperationClass class_of(OpKind kind) {
     case OpKind::kWindowAttention:
       return OperationClass::kAttention;
     case OpKind::kLayerNorm:
+    case OpKind::kResidualNorm:
     case OpKind::kBatchSums:
     case OpKind::kBatchStatistics:
     case OpKind::kRunningStatistics:
@@ -201,6 +246,7 @@ OperationClass class_of(OpKind kind) {
     case OpKind::kWindowPartition:
     case OpKind::kWindowReverse:
     case OpKind::kExpandBias:
+    case OpKind::kTapPack:
       return OperationClass::kLayout;
     case OpKind::kAllReduce:
       return OperationClass::kCommunication;
@@ -217,31 +263,51 @@ ShapeExtents extents_of(const GraphTensor& tensor) {
 
 ShapeExtents rows_of(const GraphTensor& tensor) { return {tensor.rows(), tensor.channels()}; }
 
-// Of the forward pass: tokens as rows, maps and windows as they are.
-std::pair<ShapeExtents, ShapeExtents> extents_of(const Graph& graph, const Op& op) {
+// A map's samples, each with as many elements.
+ShapeExtents samples_of(const GraphTensor& tensor) { return {tensor.shape[0], tensor.count() / tensor.shape[0]}; }
+
+using Extents = std::pair<ShapeExtents, ShapeExtents>;
+
+Extents attention_extents(const Op& op) {
+  const auto& shape = op.as<WindowAttentionShape>();
+  const ShapeExtents all = {shape.grid.window_count(), shape.heads, shape.grid.window_tokens(), shape.head_dim};
+  return {all, all};
+}
+
+// Tokens as rows, maps and windows as they are.
+Extents forward_extents(const Graph& graph, const Op& op) {
   const GraphTensor& in = graph.at(op.in[0]);
   const GraphTensor& out = graph.at(op.out[0]);
   switch (op.kind) {
     case OpKind::kWindowAttention:
-    case OpKind::kQkvAttention: {
-      const auto& shape = op.as<WindowAttentionShape>();
-      const ShapeExtents all = {shape.grid.window_count(), shape.heads, shape.grid.window_tokens(), shape.head_dim};
-      return {all, all};
-    }
+    case OpKind::kQkvAttention:
+      return attention_extents(op);
     case OpKind::kLayerNorm:
+    case OpKind::kResidualNorm:
       return {rows_of(out), rows_of(out)};
     case OpKind::kNormalizedPatchEmbed:
     case OpKind::kPatchMerge:
       return {extents_of(in), rows_of(out)};
     case OpKind::kPool:
       return {{in.shape[0], in.rows() / in.shape[0], in.channels()}, rows_of(out)};
+    case OpKind::kBatchSums:
+      return {rows_of(in), {in.channels()}};
+    case OpKind::kRunningStatistics:
+      return {{op.as<BatchNormShape>().rows, in.count()}, {in.count()}};
+    case OpKind::kTapPack:
+      return {extents_of(out), extents_of(out)};
+    case OpKind::kTapGather:
+      return {extents_of(graph.at(op.in[1])), extents_of(out)};
     case OpKind::kJointBias:
       return {{2, in.count()}, extents_of(out)};
     case OpKind::kPositionBias:
       return {{out.rows(), 2}, extents_of(out)};
+    case OpKind::kResidual:
+    case OpKind::kAdd:
+      if (graph.training) return {samples_of(out), samples_of(out)};
+      return {rows_of(in), rows_of(out)};
     case OpKind::kLinear:
     case OpKind::kGelu:
-    case OpKind::kResidual:
     case OpKind::kBias:
     case OpKind::kNormalizedRows:
     case OpKind::kNarrowQkv:
@@ -253,6 +319,41 @@ std::pair<ShapeExtents, ShapeExtents> extents_of(const Graph& graph, const Op& o
   }
 }
 
+// From the gradient of the result.
+Extents backward_extents(const Graph& graph, const Op& op) {
+  const GraphTensor& dy = graph.at(op.in[gradient_index(op)]);
+  const GraphTensor& out = graph.at(op.out[0] == kNoTensor ? op.out[1] : op.out[0]);
+  switch (op.kind) {
+    case OpKind::kWindowAttention:
+      return attention_extents(op);
+    case OpKind::kLayerNorm:
+      return {rows_of(dy), rows_of(dy)};
+    case OpKind::kResidual:
+      return {samples_of(out), samples_of(out)};
+    case OpKind::kBias:
+      return {rows_of(dy), op.out[0] == kNoTensor ? extents_of(out) : rows_of(out)};
+    case OpKind::kBatchSums:
+      return {extents_of(dy), {dy.channels()}};
+    case OpKind::kTapPack:
+      return {extents_of(dy), extents_of(dy)};
+    case OpKind::kPatchMerge:
+      return {rows_of(dy), extents_of(out)};
+    case OpKind::kPool:
+      return {rows_of(dy), {out.shape[0], out.rows() / out.shape[0], out.channels()}};
+    case OpKind::kJointBias:
+      return {extents_of(dy), {2, out.count()}};
+    case OpKind::kPositionBias:
+      return {extents_of(dy), {dy.rows(), 2}};
+    case OpKind::kLinear:
+      if (op.out[0] != kNoTensor) return {rows_of(dy), rows_of(out)};
+      return {rows_of(dy), {dy.channels(), out.count() / dy.channels()}};
+    case OpKind::kGelu:
+      return {rows_of(dy), rows_of(out)};
+    default:
+      return {extents_of(dy), extents_of(out)};
+  }
+}
+
 }  // namespace
 
 OperationCost cost_of(const Graph& graph, const Op& op) {
@@ -261,13 +362,8 @@ OperationCost cost_of(const Graph& graph, const Op& op) {
 }
 
 OperationPayload payload_of(const Graph& graph, const Op& op, Precision precision) {
-  const GraphTensor& out = graph.at(op.out[0]);
-  std::pair<ShapeExtents, ShapeExtents> extents = {rows_of(out), rows_of(out)};
-  if (!op.in.empty() && (!op.backward || op.kind == OpKind::kWindowAttention)) {
-    extents = extents_of(graph, op);
-  } else if (op.backward) {
-    extents.first = rows_of(graph.at(op.in.back()));  // of dy
-  }
+  Extents extents;
+  if (!op.in.empty()) extents = op.backward ? backward_extents(graph, op) : forward_extents(graph, op);
   return make_payload(cost_of(graph, op), class_of(op.kind), precision, extents.first, extents.second);
 }
 

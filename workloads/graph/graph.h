@@ -34,12 +34,12 @@ namespace swinscope {
 enum class OpKind : std::uint8_t {
   kPatchEmbed,         // images, weight, bias -> y, (columns)
                        //   weight, columns, dy -> dweight, dbias
-  kLayerNorm,          // x, gamma, beta -> y, (mean), (rstd)
-                       //   x, gamma, mean, rstd, dy -> dx, dgamma, dbeta
+  kLayerNorm,          // x, gamma, beta, [residual, [its scale of each sample]] -> y, (mean), (rstd)
+                       //   x, gamma, mean, rstd, dy, [addend of dx], [scale] -> dx, dgamma, dbeta, [sums of dx]
   kLinear,             // x, weight, [bias] -> y
-                       //   x, weight, dy -> dx, dweight, [dbias]
+                       //   x, weight, dy, [addend of dx] -> dx, dweight, [dbias]
   kGelu,               // x -> y
-                       //   x, dy -> dx
+                       //   x, dy -> dx, [sums of dx]
   kRelu,               // x -> y
                        //   y, dy -> dx
   kResidual,           // x, branch, [scale of each sample] -> x + scale * branch
@@ -49,7 +49,8 @@ enum class OpKind : std::uint8_t {
   kWindowAttention,    // qkv, table, [qkv bias, of padding], [logit scale] -> attended, [(lse)]
                        //   qkv, table, [qkv bias], [logit scale], lse, dy -> dqkv, dtable, [dbias], [dscale], (sums)
   kPositionBias,       // weight1, bias1, weight2 -> table, (coordinates), (activations)
-                       //   weight2, coordinates, activations, table, dtable -> dweight1, dbias1, dweight2, (workspace)
+                       //   weight1, bias1, weight2, coordinates, activations, table, dtable
+                       //   -> dweight1, dbias1, dweight2, (workspace)
   kJointBias,          // q's, v's -> q's, zeros, v's
                        //   dy -> dq, dv
   kPatchMerge,         // x -> y
@@ -59,28 +60,38 @@ enum class OpKind : std::uint8_t {
   kConvolution,        // x, weight -> y
                        //   x, weight, dy -> dx, dweight
   kBatchSums,          // x -> sums
-                       //   x, mean, rstd, dy -> sums, dgamma, dbeta
+                       //   x, mean, rstd, gamma, beta, dy -> sums, dgamma, dbeta
   kAllReduce,          // sums -> the same, of all ranks
   kBatchStatistics,    // sums, running mean, running variance -> mean, rstd; the running ones move
   kRunningStatistics,  // running mean, running variance -> mean, rstd
   kBatchNorm,          // x, mean, rstd, gamma, beta -> y
-                       //   x, mean, rstd, gamma, sums, dy -> dx
+                       //   x, mean, rstd, gamma, beta, sums, dy -> dx; on devices mean and rstd are one tensor
   kGridPool,           // x -> y
-                       //   dy -> dx
+                       //   dy, [addend of dx] -> dx
   kResize,             // x, [addend] -> y
-                       //   dy -> dx
+                       //   dy, [addend of dx] -> dx
   kConcat,             // parts -> their channels side by side
                        //   dy -> gradients of the parts
   kTapFusion,          // sum so far, x, weight -> sum, (taps)
                        //   x, weight, dy -> dx, dweight, (taps)
-  // What passes for devices put in the place of the above, inference only. Linear then also takes [an addend] and
-  // [gamma, beta] of a normalization of its result, LayerNorm [a residual].
-  kPatchColumns,          // images -> columns
-  kBias,                  // x, bias -> x + bias
-  kWindowRoll,            // x -> y; either way
-  kWindowPartition,       // x -> rows of windows
-  kWindowReverse,         // rows of windows -> x
-  kExpandBias,            // table -> bias of all pairs of tokens
+  // What passes for devices put in the place of the above. Attention by steps also has tensors that it keeps and works
+  // on, see AttentionStepBuffers: q k v, probabilities, norms, [cosines], scores, attended
+  //   q k v, probabilities, norms, [cosines] before dy -> after the rest scores, rounded scores, gradients, attended
+  kPatchColumns,     // images -> columns
+  kBias,             // x, bias -> x + bias
+                     //   [scale of each sample], dy, [ones] -> [scale * dy], dbias
+  kResidualNorm,     // x, branch, [scale of each sample], gamma, beta -> sum, LN(sum)
+  kWindowRoll,       // x -> y; either way
+  kWindowPartition,  // x -> rows of windows
+  kWindowReverse,    // rows of windows -> x
+  kExpandBias,       // table -> bias of all pairs of tokens
+  kTapPack,          // weight -> its slice, densely packed
+                     //   dpacked -> dweight
+  kTapProduct,       // x, packed -> taps
+                     //   x, packed, dtaps -> dx, dpacked
+  kTapGather,        // sum so far, taps -> sum
+                     //   dy -> dtaps
+  // Inference only. Linear then also takes [an addend] and [gamma, beta] of a normalization of its result.
   kQkvAttention,          // x, [gamma, beta], weight, bias, pairs, [logit scale] -> attended
   kNormalizedRows,        // x, gamma, beta, weight, bias -> linear(LN(x)), GELU of it where `gelu`
   kNormalizedPatchEmbed,  // images, weight, bias, gamma, beta -> y
@@ -103,6 +114,7 @@ struct Op {
   std::int64_t weight_offset = 0;  // elements, where an op takes a slice of its weight's input channels
   // On devices:
   bool gelu = false;      // Linear, NormalizedRows: of the result, in its tanh form
+  bool relu = false;      // BatchNorm and its sums: of the result
   bool by_steps = false;  // WindowAttention, ExpandBias: by a kernel for each of the framework's operations
   bool windows = false;   // WindowAttention: rows stand window after window
   bool undo = false;      // WindowRoll: back
@@ -118,6 +130,23 @@ struct Op {
   // kNoTensor for one that is absent.
   TensorId input(std::size_t index) const { return index < in.size() ? in[index] : kNoTensor; }
 };
+
+// Where a backward op has the gradient that it starts from.
+inline std::size_t gradient_index(const Op& op) {
+  switch (op.kind) {
+    case OpKind::kLayerNorm:
+      return 4;
+    case OpKind::kLinear:
+      return 2;
+    case OpKind::kBias:
+      return 1;
+    case OpKind::kGridPool:
+    case OpKind::kResize:
+      return 0;
+    default:
+      return op.in.size() - 1;
+  }
+}
 
 struct Graph {
   DataType type = DataType::kFp32;

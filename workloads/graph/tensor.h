@@ -43,12 +43,16 @@ struct GraphTensor {
   std::vector<std::int64_t> shape;
   DataType type = DataType::kFp32;
   TensorRole role = TensorRole::kActivation;
-  bool decays = false;  // parameters: weight decay applies
+  bool decays = false;            // parameters: weight decay applies
+  std::int64_t stored_bytes = 0;  // where a kernel wants another form than elements side by side; else 0
+  // Channels of a wider tensor, from `first` on, rows as far apart as that one's.
+  TensorId whole = kNoTensor;
+  std::int64_t first = 0;
 
   std::int64_t count() const {
     return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
   }
-  std::int64_t bytes() const { return count() * data_bytes(type); }
+  std::int64_t bytes() const { return stored_bytes > 0 ? stored_bytes : count() * data_bytes(type); }
   std::int64_t channels() const { return shape.back(); }
   std::int64_t rows() const { return count() / channels(); }
 };

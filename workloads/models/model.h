@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "workloads/graph/builder.h"
-#include "workloads/model_table.h"
+#include "workloads/models/model_table.h"
 
 namespace swinscope {
 
@@ -36,6 +36,9 @@ std::string drop_path_name(int block, int half);
 // normalized over.
 Graph build_model(const SwinConfig& config, std::int64_t batch, const ModelOptions& options, DataType type,
                   int ranks = 1);
+// The same without a backward pass.
+Graph build_forward(const SwinConfig& config, std::int64_t batch, const ModelOptions& options, DataType type,
+                    int ranks = 1);
 
 // UPerNet's head on the stages' outputs: the logits and, in training, the auxiliary ones.
 void add_segmentation_head(GraphBuilder& g, const SwinConfig& config, const ModelOptions& options,

@@ -148,7 +148,8 @@ int block_count(const SwinConfig& config) {
 
 std::string drop_path_name(int block, int half) { return fmt::format("drop_path.{}", 2 * block + half); }
 
-Graph build_model(const SwinConfig& config, std::int64_t batch, const ModelOptions& options, DataType type, int ranks) {
+Graph build_forward(const SwinConfig& config, std::int64_t batch, const ModelOptions& options, DataType type,
+                    int ranks) {
   GraphBuilder g(type, options.training, ranks);
   Swin swin(g, config, options);
   const std::vector<TensorId> stages =
@@ -158,13 +159,12 @@ Graph build_model(const SwinConfig& config, std::int64_t batch, const ModelOptio
   } else {
     swin.classify(stages.back());
   }
-  Graph graph = g.finish();
-  if (!options.training) return graph;
-  if (graph.find("auxiliary") != kNoTensor) {
-    add_backward(graph, {"logits", "auxiliary"});
-  } else {
-    add_backward(graph, {"logits"});
-  }
+  return g.finish();
+}
+
+Graph build_model(const SwinConfig& config, std::int64_t batch, const ModelOptions& options, DataType type, int ranks) {
+  Graph graph = build_forward(config, batch, options, type, ranks);
+  if (options.training) add_backward(graph);
   return graph;
 }
 

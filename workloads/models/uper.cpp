@@ -52,14 +52,19 @@ class UperHead {
                         kernel);
   }
 
+  // Parameters stand from the coarsest grid to the finest, operations the other way round: backward, where the map's
+  // gradients are added up, it is that of the parameters.
   TensorId pyramid(TensorId deepest) {
-    std::vector<TensorId> parts = {deepest};
     const std::int64_t width = g_.at(deepest).channels();
-    for (std::size_t i = 0; i < kPyramidSides.size(); ++i) {
-      const std::string path = fmt::format("head.pyramid{}", kPyramidSides[i]);
-      const ConvNorm layer = g_.conv_norm(path, fmt::format("h.ppm.{}.1", i), width, channels_, 1);
-      const TensorId pooled = g_.grid_pool(path + ".pool", deepest, kPyramidSides[i]);
-      parts.push_back(g_.resize(path + ".resize", g_.apply(layer, pooled), side(deepest)));
+    const std::size_t count = kPyramidSides.size();
+    std::vector<ConvNorm> levels;
+    for (std::size_t i = 0; i < count; ++i)
+      levels.push_back(g_.conv_norm(fmt::format("head.pyramid{}", kPyramidSides[i]), fmt::format("h.ppm.{}.1", i),
+                                    width, channels_, 1));
+    std::vector<TensorId> parts(count + 1, deepest);
+    for (std::size_t i = count; i-- > 0;) {
+      const TensorId pooled = g_.grid_pool(levels[i].path + ".pool", deepest, kPyramidSides[i]);
+      parts[i + 1] = g_.resize(levels[i].path + ".resize", g_.apply(levels[i], pooled), side(deepest));
     }
     const TensorId together = g_.concat("head.pyramid.concat", parts);
     return g_.apply(g_.conv_norm("head.bottleneck", "h.bott", g_.at(together).channels(), channels_, 3), together);

@@ -54,6 +54,8 @@ class Copies {
   void in_windows(Op& op) {
     GraphTensor& y = graph_.at(op.out[0]);
     y.shape = windows(y.channels());
+    if (op.kind == OpKind::kWindowAttention && op.out[1] != kNoTensor)
+      graph_.at(op.out[1]).shape = {shape_.grid.window_count() * shape_.grid.window_tokens(), shape_.heads};
     if (op.kind != OpKind::kLinear) return;
     auto shape = op.as<LinearShape>();
     shape.rows = y.rows();

@@ -25,6 +25,7 @@ void fuse_norm_residual(Graph& graph, const PassContext& context) {
     Op* const sum = rewrite.reader(norm->out[0], OpKind::kResidual);
     if (sum == nullptr || sum->in[1] != norm->out[0]) continue;
     norm->in.push_back(sum->in[0]);
+    if (sum->in[2] != kNoTensor) norm->in.push_back(sum->in[2]);
     norm->out[0] = sum->out[0];
     rewrite.remove(sum);
   }

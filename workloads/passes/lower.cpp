@@ -27,29 +27,48 @@ void keep_floats(Graph& graph, const Op& op) {
   graph.at(op.out[0]).type = DataType::kFp32;
 }
 
+// By steps: what the backward pass needs of the heads, their probabilities and norms, and what lies between the steps.
+void make_room_for_steps(Rewrite& rewrite, Op& op) {
+  Graph& graph = rewrite.graph();
+  const auto& shape = op.as<WindowAttentionShape>();
+  const AttentionStepSizes sizes(shape);
+  const bool cosine = shape.score == AttentionScore::kCosine;
+  const auto floats = [&](std::int64_t count) {
+    const TensorId id = rewrite.tensor(op.path, {count});
+    graph.at(id).type = DataType::kFp32;
+    return id;
+  };
+  op.out[1] = kNoTensor;
+  op.out.insert(op.out.end(), {rewrite.tensor(op.path, {3 * sizes.part}), rewrite.tensor(op.path, {sizes.scores}),
+                               cosine ? floats(2 * sizes.norms) : kNoTensor,
+                               cosine && graph.training ? floats(sizes.scores) : kNoTensor, floats(sizes.scores),
+                               rewrite.tensor(op.path, {sizes.part})});
+}
+
 void lower_attention(Rewrite& rewrite, Op& op, const PassContext& context) {
   Graph& graph = rewrite.graph();
   const auto& shape = op.as<WindowAttentionShape>();
   const std::int64_t tokens = shape.grid.window_tokens();
   graph.at(op.in[1]).type = DataType::kFp32;
   if (op.in[3] != kNoTensor) graph.at(op.in[3]).type = DataType::kFp32;
+  // Whose gradient is attention's to sum up, with that of padding.
+  if (graph.training) op.in[2] = rewrite.producer(op.in[0], OpKind::kLinear)->in[2];
   op.by_steps = !context.features.attention;
   const TensorId pairs = rewrite.tensor(op.path, {shape.heads, tokens, tokens});
   GraphTensor& bias = graph.at(pairs);
   bias.role = TensorRole::kConstant;
   bias.type = DataType::kFp32;
+  if (!op.by_steps) bias.stored_bytes = cuda::attention_bias_bytes(shape, element_type_of(graph.type));
   Op expand{OpKind::kExpandBias, false,  op.path.substr(0, op.path.rfind('.')) + ".bias.gather", shape,
             {op.in[1]},          {pairs}};
   expand.by_steps = op.by_steps;
   rewrite.insert_before(&op, std::move(expand));
   op.in[1] = pairs;
-  if (!op.by_steps) return;
-  const AttentionStepSizes sizes(shape);
-  const TensorId scores = rewrite.tensor(op.path, {sizes.scores});
-  const TensorId norms = rewrite.tensor(op.path, {2 * sizes.norms});
-  graph.at(scores).type = graph.at(norms).type = DataType::kFp32;
-  op.out.insert(op.out.end(),
-                {rewrite.tensor(op.path, {4 * sizes.part}), scores, rewrite.tensor(op.path, {sizes.scores}), norms});
+  if (op.by_steps) {
+    make_room_for_steps(rewrite, op);
+  } else if (op.out[1] != kNoTensor) {
+    graph.at(op.out[1]).type = DataType::kFp32;
+  }
 }
 
 }  // namespace
@@ -57,10 +76,16 @@ void lower_attention(Rewrite& rewrite, Op& op, const PassContext& context) {
 void lower(Graph& graph, const PassContext& context) {
   Rewrite rewrite(graph);
   // Outputs for comparisons are none of a device's.
-  for (const auto& [name, id] : graph.named)
-    if (graph.at(id).role == TensorRole::kOutput && name != "logits") graph.at(id).role = TensorRole::kActivation;
+  for (const auto& [name, id] : graph.named) {
+    GraphTensor& tensor = graph.at(id);
+    if (tensor.role == TensorRole::kOutput && name != "logits" && name != "auxiliary")
+      tensor.role = TensorRole::kActivation;
+    if (name.starts_with("drop_path")) tensor.type = DataType::kFp32;
+  }
   for (Op* const op : rewrite.all(OpKind::kPatchEmbed))
     lower_patch_embed(rewrite, *op);
+  for (Op* const op : rewrite.all(OpKind::kLayerNorm))
+    op->out.resize(1);  // the backward pass takes its statistics again
   for (Op* const op : rewrite.all(OpKind::kWindowAttention))
     lower_attention(rewrite, *op, context);
   for (Op* const op : rewrite.all(OpKind::kPositionBias)) {

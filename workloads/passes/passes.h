@@ -1,4 +1,4 @@
-// The optimizations of inference on a GPU, each a rewrite of the graph that leaves the function as it is: one file for
+// The optimizations on a GPU, each a rewrite of the graph that leaves the function as it is: one file for
 // each, run in the order of ladder.cpp. A pass does nothing where its features are not wanted, the GPU has no kernel
 // for it, or the kernel is no faster there.
 #pragma once
@@ -16,6 +16,8 @@ namespace swinscope {
 
 struct PassContext {
   Features features;
+  bool recompute = false;  // training
+  std::int64_t ranks = 1;  // that batches are normalized over
   bool tanh_gelu = false;  // GELU in its tanh form is as good
   cuda::DeviceInfo gpu;
   // Whether a product that normalizes its result is there and faster than two kernels.
@@ -23,8 +25,9 @@ struct PassContext {
 };
 
 // One kernel for each operation of the framework: patches as columns, attention with the bias of all pairs, biases
-// apart from products unless features have them inside.
+// apart from products unless features have them inside; a segmentation head's maps.
 void lower(Graph& graph, const PassContext& context);
+void lower_head(Graph& graph, const PassContext& context);
 void separate_biases(Graph& graph, const PassContext& context);
 // Without the feature window: maps are rolled and cut into windows by copies, and put together again.
 void copy_windows(Graph& graph, const PassContext& context);
@@ -50,7 +53,16 @@ void set_l2_policy(Graph& graph, const PassContext& context);
 // What follows from parameters alone is made once.
 void hoist(Graph& graph, const PassContext& context);
 
-// All of them, in order.
+// Training: the backward pass, what of it is computed again, and what of it needs no kernel of its own.
+void differentiate(Graph& graph, const PassContext& context);
+void recompute(Graph& graph, const PassContext& context);
+void fuse_residual_norm(Graph& graph, const PassContext& context);
+void fuse_gradients(Graph& graph, const PassContext& context);
+// What follows from parameters alone is made before everything else.
+void make_biases_first(Graph& graph, const PassContext& context);
+
+// All of inference in order, and all of training.
 void optimize(Graph& graph, const PassContext& context);
+void optimize_training(Graph& graph, const PassContext& context);
 
 }  // namespace swinscope

@@ -8,10 +8,11 @@
 
 namespace swinscope {
 
-// Of the forward pass of a graph, which it changes when it is destroyed. Ops keep their places until then.
+// Of one list of a graph's ops, which it changes when it is destroyed. Ops keep their places until then.
 class Rewrite {
  public:
-  explicit Rewrite(Graph& graph);
+  Rewrite(Graph& graph, std::vector<Op>& ops);
+  explicit Rewrite(Graph& graph) : Rewrite(graph, graph.forward) {}
   ~Rewrite();
   Rewrite(const Rewrite&) = delete;
   Rewrite& operator=(const Rewrite&) = delete;
@@ -28,15 +29,17 @@ class Rewrite {
   int readers(TensorId id) const;
 
   void remove(const Op* op);
+  // They belong to the same section of the model.
   void insert_before(const Op* op, Op more);
   void insert_after(const Op* op, Op more);
   // A new tensor of that shape.
   TensorId tensor(const std::string& name, std::vector<std::int64_t> shape);
 
  private:
-  std::size_t place(const Op* op) const { return static_cast<std::size_t>(op - graph_.forward.data()); }
+  std::size_t place(const Op* op) const { return static_cast<std::size_t>(op - ops_.data()); }
 
   Graph& graph_;
+  std::vector<Op>& ops_;
   std::vector<bool> removed_;
   std::vector<std::vector<Op>> before_, after_;
 };

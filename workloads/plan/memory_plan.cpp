@@ -24,26 +24,28 @@ std::vector<std::size_t> overwritable(const Op& op) {
   switch (op.kind) {
     case OpKind::kLayerNorm:
       if (op.gather) return {};
-      if (!op.backward && op.input(3) != kNoTensor) return {3, 0};
-      return {op.backward ? op.in.size() - 1 : 0};
+      return op.backward ? std::vector<std::size_t>{5, 4} : std::vector<std::size_t>{3, 0};
     case OpKind::kGelu:
     case OpKind::kRelu:
     case OpKind::kBatchNorm:
-      return {op.backward ? op.in.size() - 1 : 0};
+    case OpKind::kBias:
+      return {op.backward ? gradient_index(op) : 0};
     case OpKind::kResidual:
       return op.backward ? std::vector<std::size_t>{1} : std::vector<std::size_t>{0, 1};
     case OpKind::kAdd:
+    case OpKind::kResidualNorm:
       return {0, 1};
-    case OpKind::kBias:
-      return {0};
     case OpKind::kLinear:
-      return op.input(3) == kNoTensor ? std::vector<std::size_t>{} : std::vector<std::size_t>{3};
+      return {3};
     case OpKind::kNarrowMlp:
       return {0};
     case OpKind::kNarrowBlockEnd:
       return {3};
     case OpKind::kResize:
-      return op.backward ? std::vector<std::size_t>{} : std::vector<std::size_t>{1};
+      return {1};
+    case OpKind::kGridPool:
+      return op.backward ? std::vector<std::size_t>{1} : std::vector<std::size_t>{};
+    case OpKind::kTapGather:
     case OpKind::kTapFusion:
       return op.backward ? std::vector<std::size_t>{} : std::vector<std::size_t>{0};
     default:
@@ -56,6 +58,8 @@ class Planner {
   Planner(const Graph& graph, bool constants)
       : graph_(graph), constants_(constants), place_of_(graph.tensors.size()), places_(graph.tensors.size()) {
     std::iota(place_of_.begin(), place_of_.end(), 0);
+    for (std::size_t i = 0; i < place_of_.size(); ++i)
+      if (is_part(static_cast<TensorId>(i))) place_of_[i] = static_cast<std::size_t>(graph.tensors[i].whole);
     for (const std::vector<Op>* list : {&graph.forward, &graph.backward})
       for (const Op& op : *list)
         ops_.push_back(&op);
@@ -87,12 +91,13 @@ class Planner {
     return role == TensorRole::kActivation || role == TensorRole::kOutput ||
            (constants_ && role == TensorRole::kConstant);
   }
+  bool is_part(TensorId id) const { return graph_.at(id).whole != kNoTensor; }
   Place& place(TensorId id) { return places_[place_of_[static_cast<std::size_t>(id)]]; }
 
   void find_lifetimes() {
     const auto use = [this](TensorId id, int number) {
       if (!is_planned(id)) return;
-      const GraphTensor& tensor = graph_.at(id);
+      const GraphTensor& tensor = graph_.at(is_part(id) ? graph_.at(id).whole : id);
       Place& place = this->place(id);
       place.bytes = (tensor.bytes() + MemoryPlan::kAlignment - 1) / MemoryPlan::kAlignment * MemoryPlan::kAlignment;
       place.begin = tensor.role == TensorRole::kConstant ? -1 : std::min(place.begin, number);
@@ -113,11 +118,11 @@ class Planner {
   void share() {
     for (std::size_t i = 0; i < ops_.size(); ++i) {
       const TensorId out = ops_[i]->out[0];
-      if (!is_planned(out)) continue;
+      if (!is_planned(out) || is_part(out)) continue;
       const auto number = static_cast<int>(i);
       for (const std::size_t index : overwritable(*ops_[i])) {
-        const TensorId in = ops_[i]->in[index];
-        if (!is_planned(in) || graph_.at(in).type != graph_.at(out).type) continue;
+        const TensorId in = ops_[i]->input(index);
+        if (!is_planned(in) || is_part(in) || graph_.at(in).type != graph_.at(out).type) continue;
         Place& from = place(in);
         Place& to = place(out);
         if (&from == &to || from.end != number || to.begin != number || from.bytes != to.bytes) continue;

@@ -10,7 +10,7 @@
 namespace swinscope {
 
 struct MemoryPlan {
-  static constexpr std::int64_t kAlignment = 64;  // bytes
+  static constexpr std::int64_t kAlignment = 256;  // bytes: what cuBLASLt takes for granted
 
   std::vector<std::int64_t> offsets;  // by TensorId; negative: the memory is the caller's, or the tensor is not used
   std::int64_t bytes = 0;

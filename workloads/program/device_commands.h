@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/model_table.h"
+#include "workloads/models/model_table.h"
 #include "workloads/program/run_options.h"
 
 namespace swinscope {

@@ -54,9 +54,7 @@ std::string shared(Communicator& communicator, std::string text) {
 
 class DeviceEngine : public TrainingEngine {
  public:
-  // Data is TrainingData or SegmentationData.
-  template <typename Data>
-  DeviceEngine(const TrainOptions& options, const SwinConfig& config, const TrainingStart& start, Data& data,
+  DeviceEngine(const TrainOptions& options, const SwinConfig& config, const TrainingStart& start, TrainingData& data,
                Communicator& communicator)
       : options_(options), config_(config), store_(config, false) {
     DeviceTrainerOptions wanted = trainer_options(options, communicator.size());
@@ -77,8 +75,10 @@ class DeviceEngine : public TrainingEngine {
 
   std::int64_t global_batch() const override { return trainer_->global_batch(); }
 
-  Evaluation evaluate(TrainingData& data, std::int64_t images) override { return evaluate_streamed(data, images); }
-  Evaluation evaluate(SegmentationData& data, std::int64_t images) override { return evaluate_streamed(data, images); }
+  Evaluation evaluate(TrainingData& data, std::int64_t images) override {
+    StreamedFeed feed(data, config_, options_.run.batch, trainer_->element_type());
+    return trainer_->evaluate(feed, images);
+  }
 
   void save(const std::filesystem::path& folder, const std::map<std::string, std::string>& settings) override {
     std::vector<float> first(store_.values().size());
@@ -125,12 +125,6 @@ class DeviceEngine : public TrainingEngine {
   bool new_classifier() const override { return new_classifier_; }
 
  private:
-  template <typename Data>
-  Evaluation evaluate_streamed(Data& data, std::int64_t images) {
-    StreamedFeed feed(data, config_, options_.run.batch, trainer_->element_type());
-    return trainer_->evaluate(feed, images);
-  }
-
   // The leading rank has the checkpoint; its state goes to all.
   void restore(const TrainingStart& start) {
     std::vector<float> first(store_.values().size());
@@ -148,27 +142,25 @@ class DeviceEngine : public TrainingEngine {
     trainer_->upload_buffers(store_.buffers());
   }
 
-  std::unique_ptr<BatchFeed> make_feed(TrainingData& data) const {
-    const auto* const synthetic = dynamic_cast<const SyntheticData*>(&data);
+  std::unique_ptr<BatchFeed> make_feed(TrainingData& data) {
     const ElementType type = trainer_->element_type();
-    const Precision precision = parse_device_precision(options_.run.precision);
-    if (synthetic != nullptr && resident_bytes(config_, synthetic->size(), precision) > 0) {
-      return std::make_unique<ResidentFeed>(*synthetic, config_, options_.run.batch, type, trainer_->stream());
+    const std::int64_t batch = options_.run.batch;
+    if (config_.task == Task::kSegmentation && !options_.gradients.empty()) {
+      remembered_.emplace(data);
+      return std::make_unique<StreamedFeed>(*remembered_, config_, batch, type);
     }
-    return std::make_unique<StreamedFeed>(data, config_, options_.run.batch, type);
+    const std::int64_t size = resident_size(data);
+    if (size == 0) return std::make_unique<StreamedFeed>(data, config_, batch, type);
+    return std::make_unique<ResidentFeed>(data, size, config_, batch, type, trainer_->stream());
   }
 
-  std::unique_ptr<BatchFeed> make_feed(SegmentationData& data) {
-    const ElementType type = trainer_->element_type();
-    if (!options_.gradients.empty()) {
-      remembered_.emplace(data);
-      return std::make_unique<StreamedFeed>(*remembered_, config_, options_.run.batch, type);
-    }
-    if (auto* const synthetic = dynamic_cast<SyntheticScenes*>(&data)) {
-      return std::make_unique<ResidentFeed>(data, synthetic->size(), config_, options_.run.batch, type,
-                                            trainer_->stream());
-    }
-    return std::make_unique<StreamedFeed>(data, config_, options_.run.batch, type);
+  // Samples of a synthetic set that stays on the device; 0 where batches come from the host.
+  std::int64_t resident_size(const TrainingData& data) const {
+    if (const auto* const scenes = dynamic_cast<const SyntheticScenes*>(&data)) return scenes->size();
+    const auto* const images = dynamic_cast<const SyntheticData*>(&data);
+    if (images == nullptr) return 0;
+    const Precision precision = parse_device_precision(options_.run.precision);
+    return resident_bytes(config_, images->size(), precision) > 0 ? images->size() : 0;
   }
 
   const TrainOptions& options_;
@@ -210,12 +202,6 @@ std::unique_ptr<ProcessGroup> connect_devices(const RankInfo& rank, const RankCo
 
 std::unique_ptr<TrainingEngine> make_device_engine(const TrainOptions& options, const SwinConfig& config,
                                                    const TrainingStart& start, TrainingData& data,
-                                                   Communicator& communicator) {
-  return std::make_unique<DeviceEngine>(options, config, start, data, communicator);
-}
-
-std::unique_ptr<TrainingEngine> make_device_engine(const TrainOptions& options, const SwinConfig& config,
-                                                   const TrainingStart& start, SegmentationData& data,
                                                    Communicator& communicator) {
   return std::make_unique<DeviceEngine>(options, config, start, data, communicator);
 }

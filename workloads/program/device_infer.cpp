@@ -38,8 +38,7 @@ DeviceModelOptions model_options(const InferOptions& options, const SwinConfig& 
   result.precision = parse_device_precision(run.precision);
   result.features = select_features(level, options.with, options.without, FeatureUse::kInference);
   result.features.adamw = false;  // of training
-  if (options.gelu == "erf") result.gelu = GeluForm::kErf;
-  if (options.gelu == "tanh") result.gelu = GeluForm::kTanh;
+  result.gelu = gelu_form(options);
   result.algorithm_folder = algorithm_folder();
   const bool short_pass = static_cast<double>(model_cost(config).flops() * run.batch) <= kTunedFlops;
   result.tune_seconds = options.tune_seconds.value_or(short_pass ? kTuneSeconds : 0.0);

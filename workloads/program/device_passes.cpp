@@ -15,6 +15,11 @@
 
 namespace swinscope {
 
+GeluForm gelu_form(const InferOptions& options) {
+  if (options.gelu == "erf") return GeluForm::kErf;
+  return options.gelu == "tanh" ? GeluForm::kTanh : GeluForm::kAuto;
+}
+
 DevicePasses measure_passes(const RunOptions& run, cuda::Stream stream, const std::function<void()>& forward) {
   DevicePasses passes;
   cuda::Event begin;

@@ -12,9 +12,10 @@
 
 #include "kernels/device.h"
 #include "kernels/matmul.h"
+#include "workloads/cuda/device_model.h"
 #include "workloads/cuda/features.h"
 #include "workloads/cuda/step_profile.h"
-#include "workloads/model_table.h"
+#include "workloads/models/model_table.h"
 #include "workloads/program/device_commands.h"
 #include "workloads/program/step_times.h"
 
@@ -27,6 +28,9 @@ struct DevicePasses {
   std::size_t graph_nodes = 0;
   cuda::MatmulStatistics products;
 };
+
+// --gelu
+GeluForm gelu_form(const InferOptions& options);
 
 // --warmup and --steps passes, each enqueued by `forward`, until an interrupt.
 DevicePasses measure_passes(const RunOptions& run, cuda::Stream stream, const std::function<void()>& forward);

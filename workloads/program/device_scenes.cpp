@@ -72,30 +72,20 @@ int measure_scenes(const InferOptions& options, const SwinConfig& config, const 
 }  // namespace
 
 DeviceSegmenterOptions segmenter_options(InferOptions& options) {
-  for (const char* const feature : {"postnorm", "weightsahead", "mlp", "normqkv", "normrows", "patchembed"}) {
-    if (std::ranges::find(options.with, feature) == options.with.end()) continue;
-    throw WorkloadError(
-        WorkloadErrorKind::kUsage, std::string("--with ") + feature + ": segmentation has no such feature",
-        "its stages are those of training, whose normalizations are kernels of their own", "leave it out");
-  }
   if (options.tune_seconds) {
     throw WorkloadError(WorkloadErrorKind::kUsage, "--tune-seconds: segmentation chooses products alone", {},
                         "leave it out");
-  }
-  if (options.gelu == "tanh") {
-    throw WorkloadError(WorkloadErrorKind::kUsage, "--gelu tanh: segmentation has the exact form only",
-                        "its stages are those of training", "leave it out");
   }
   if (!options.images.empty() && (options.operations || !options.logits.empty())) {
     throw WorkloadError(WorkloadErrorKind::kUsage, "--operations and --logits are for synthetic scenes", {},
                         "leave out --images, or take --output, which writes each picture's classes");
   }
-  options.gelu = "erf";
   const Level& level = find_level(options.level);
   if (options.run.precision.empty()) options.run.precision = level.default_precision;
   DeviceSegmenterOptions result;
   result.precision = parse_device_precision(options.run.precision);
-  result.features = segmenter_features(select_features(level, options.with, options.without, FeatureUse::kInference));
+  result.features = select_features(level, options.with, options.without, FeatureUse::kInference);
+  result.gelu = gelu_form(options);
   result.tap_fusion = options.tap_fusion;
   // Pictures are answered at their own sizes.
   result.answers = options.images.empty();

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "workloads/cuda/device_segmenter.h"
-#include "workloads/model_table.h"
+#include "workloads/models/model_table.h"
 #include "workloads/program/device_commands.h"
 
 namespace swinscope {

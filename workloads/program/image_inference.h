@@ -8,7 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "workloads/images/image_files.h"
-#include "workloads/model_table.h"
+#include "workloads/models/model_table.h"
 #include "workloads/program/run_options.h"
 
 namespace swinscope {

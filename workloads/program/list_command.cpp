@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "workloads/model_cost.h"
-#include "workloads/model_table.h"
+#include "workloads/models/model_table.h"
 #include "workloads/program/commands.h"
 
 namespace swinscope {

@@ -30,11 +30,6 @@ std::unique_ptr<TrainingEngine> make_device_engine(const TrainOptions& /*options
                                                    Communicator& /*communicator*/) {
   refuse("--device cuda");
 }
-std::unique_ptr<TrainingEngine> make_device_engine(const TrainOptions& /*options*/, const SwinConfig& /*config*/,
-                                                   const TrainingStart& /*start*/, SegmentationData& /*data*/,
-                                                   Communicator& /*communicator*/) {
-  refuse("--device cuda");
-}
 
 void add_verify_command(Program& program) {
   Command& command = program.add_command("verify", "Check the GPU kernels and models (not in this build)");

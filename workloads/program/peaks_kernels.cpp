@@ -5,7 +5,7 @@
 #include "kernels/convert.h"
 #include "kernels/layernorm.h"
 #include "kernels/window_attention.h"
-#include "workloads/model_table.h"
+#include "workloads/models/model_table.h"
 #include "workloads/program/peaks_measure.h"
 
 namespace swinscope {
@@ -82,19 +82,19 @@ std::vector<KernelRate> measure_kernels(std::int64_t batch) {
   std::vector<KernelRate> rates;
   for (const char* const model : {"swin_base", "swinv2_base"}) {
     const SwinConfig& config = find_model(model);
-    const bool v1 = config.version == SwinVersion::kV1;
     for (int stage = 0; stage < config.stages; ++stage) {
       const StageShape shape = stage_shape(config, stage);
       const auto name = [&](const char* part) {
         return fmt::format("{} stage{}.{} batch {}", model, stage + 1, part, batch);
       };
-      rates.push_back(measure_norm(name("norm1"), {batch * shape.resolution * shape.resolution, shape.width}, !v1));
+      rates.push_back(measure_norm(name("norm1"), {batch * shape.resolution * shape.resolution, shape.width},
+                                   normalizes_results(config)));
       rates.push_back(measure_attention(
           name("attn.window"),
           {{batch, {shape.resolution, shape.resolution}, {shape.window, shape.window}, {shape.shift, shape.shift}},
            shape.heads,
            shape.width / shape.heads,
-           v1 ? AttentionScore::kScaledDot : AttentionScore::kCosine}));
+           attention_score(config)}));
     }
   }
   return rates;

@@ -8,7 +8,7 @@
 
 #include "kernels/convert.h"
 #include "kernels/cuda_call.h"
-#include "workloads/model_table.h"
+#include "workloads/models/model_table.h"
 
 namespace swinscope {
 namespace {

@@ -8,7 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "options/options.h"
-#include "workloads/model_table.h"
+#include "workloads/models/model_table.h"
 #include "workloads/parameters.h"
 #include "workloads/rank_info.h"
 

@@ -12,7 +12,7 @@
 #include "workloads/confusion.h"
 #include "workloads/images/image_files.h"
 #include "workloads/images/label_mask.h"
-#include "workloads/model_table.h"
+#include "workloads/models/model_table.h"
 #include "workloads/program/run_options.h"
 #include "workloads/program/step_times.h"
 

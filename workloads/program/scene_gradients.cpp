@@ -4,10 +4,10 @@
 
 namespace swinscope {
 
-void RememberedScenes::load(std::int64_t first, std::span<float> images, std::span<std::uint8_t> labels) {
+void RememberedScenes::load(std::int64_t first, std::span<float> images, const Labels& labels) {
   data_.load(first, images, labels);
   images_.assign(images.begin(), images.end());
-  labels_.assign(labels.begin(), labels.end());
+  labels_.assign(labels.pixels().begin(), labels.pixels().end());
 }
 
 void write_scene_gradients(const std::filesystem::path& file, const SwinConfig& config, const ParameterLayout& layout,

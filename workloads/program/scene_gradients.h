@@ -7,23 +7,24 @@
 #include <vector>
 
 #include "workloads/parameters.h"
-#include "workloads/segmentation_data.h"
+#include "workloads/training_data.h"
 
 namespace swinscope {
 
 // Data that remember their last batch: a device has another one in its memory as soon as it is evaluated.
-class RememberedScenes : public SegmentationData {
+class RememberedScenes : public TrainingData {
  public:
   // `data` must outlive this.
-  explicit RememberedScenes(SegmentationData& data) : data_(data) {}
+  explicit RememberedScenes(TrainingData& data) : data_(data) {}
 
-  void load(std::int64_t first, std::span<float> images, std::span<std::uint8_t> labels) override;
+  using TrainingData::load;
+  void load(std::int64_t first, std::span<float> images, const Labels& labels) override;
 
   std::span<const float> images() const { return images_; }
   std::span<const std::uint8_t> labels() const { return labels_; }
 
  private:
-  SegmentationData& data_;
+  TrainingData& data_;
   std::vector<float> images_;
   std::vector<std::uint8_t> labels_;
 };

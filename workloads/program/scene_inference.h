@@ -8,7 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "workloads/annotate.h"
-#include "workloads/model_table.h"
+#include "workloads/models/model_table.h"
 #include "workloads/parameters.h"
 #include "workloads/program/device_commands.h"
 #include "workloads/program/scene_files.h"

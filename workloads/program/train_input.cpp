@@ -36,14 +36,14 @@ std::function<std::vector<SkippedPath>()> skipped_of(const Pipeline& pipeline) {
 TrainInput open_images(const ImageFolder& folder, const PipelineOptions& options) {
   auto pipeline = std::make_unique<ImagePipeline>(folder, options);
   const auto skipped = skipped_of(*pipeline);
-  return {std::move(pipeline), nullptr, skipped};
+  return {std::move(pipeline), skipped};
 }
 
 TrainInput open_scenes(const std::vector<SceneFiles>& files, const std::vector<SkippedPath>& before, int classes,
                        const PipelineOptions& options) {
   auto pipeline = std::make_unique<ScenePipeline>(files, before, classes, options);
   const auto skipped = skipped_of(*pipeline);
-  return {nullptr, std::move(pipeline), skipped};
+  return {std::move(pipeline), skipped};
 }
 
 }  // namespace
@@ -54,9 +54,9 @@ TrainInput open_training_input(const TrainOptions& options, const SwinConfig& co
   if (options.scenes) return open_scenes(options.scenes->train, options.scenes->skipped, config.classes, pipeline);
   if (config.task == Task::kSegmentation) {
     const std::int64_t different = std::min(kSyntheticScenes, options.dataset_size);
-    return {nullptr, std::make_unique<SyntheticScenes>(config.image_size, different, options.run.seed)};
+    return {std::make_unique<SyntheticScenes>(config.image_size, different, options.run.seed)};
   }
-  return {std::make_unique<SyntheticData>(config, options.dataset_size, options.run.seed), nullptr};
+  return {std::make_unique<SyntheticData>(config, options.dataset_size, options.run.seed)};
 }
 
 std::vector<SkippedPath> skipped_in_listing(const TrainOptions& options) {
@@ -79,8 +79,7 @@ TrainInput open_validation_input(const TrainOptions& options, const SwinConfig& 
   pipeline.training = false;
   TrainInput input = options.folders ? open_images(options.folders->validation, pipeline)
                                      : open_scenes(options.scenes->validation, {}, config.classes, pipeline);
-  if (input.images) input.images = advancing(std::move(input.images), communicator);
-  if (input.scenes) input.scenes = advancing(std::move(input.scenes), communicator);
+  input.data = advancing(std::move(input.data), communicator);
   return input;
 }
 

@@ -8,15 +8,12 @@
 
 #include "workloads/communicator.h"
 #include "workloads/program/train_options.h"
-#include "workloads/segmentation_data.h"
 #include "workloads/training_data.h"
 
 namespace swinscope {
 
-// One of the two is there.
 struct TrainInput {
-  std::unique_ptr<TrainingData> images;
-  std::unique_ptr<SegmentationData> scenes;
+  std::unique_ptr<TrainingData> data;
   std::function<std::vector<SkippedPath>()> skipped = nullptr;  // files so far; null where there are none
 };
 
@@ -24,7 +21,7 @@ struct TrainInput {
 TrainInput open_training_input(const TrainOptions& options, const SwinConfig& config, std::int64_t first, int ranks);
 
 // The held-out part from its beginning, of which each batch loaded tells `communicator` that this rank has come on;
-// neither is there where the data have no such part.
+// there are none where the data have no such part.
 TrainInput open_validation_input(const TrainOptions& options, const SwinConfig& config, Communicator& communicator);
 std::int64_t validation_images(const TrainOptions& options);
 

@@ -103,15 +103,10 @@ class Session {
   }
 
   std::unique_ptr<TrainingEngine> make_engine(const TrainingStart& start) {
-    if (input_.scenes && options_.run.device != "cpu")
-      return make_device_engine(options_, config_, start, *input_.scenes, communicator_);
-    if (input_.scenes) return make_segmentation_engine(options_, config_, start, *input_.scenes, communicator_);
-    if (options_.run.device != "cpu")
-      return make_device_engine(options_, config_, start, *input_.images, communicator_);
-    if (options_.run.precision == "fp64") {
-      return make_cpu_engine<double>(options_, config_, start, *input_.images, communicator_);
-    }
-    return make_cpu_engine<float>(options_, config_, start, *input_.images, communicator_);
+    if (options_.run.device != "cpu") return make_device_engine(options_, config_, start, *input_.data, communicator_);
+    if (options_.run.precision == "fp64")
+      return make_cpu_engine<double>(options_, config_, start, *input_.data, communicator_);
+    return make_cpu_engine<float>(options_, config_, start, *input_.data, communicator_);
   }
 
   void say_how_it_starts(const std::optional<Checkpoint>& checkpoint) {
@@ -183,8 +178,7 @@ class Session {
   Evaluation validate() {
     const TrainInput input = open_validation_input(options_, config_, communicator_);
     const std::int64_t images = validation_images(options_);
-    Evaluation result =
-        input.scenes ? engine_->evaluate(*input.scenes, images) : engine_->evaluate(*input.images, images);
+    Evaluation result = engine_->evaluate(*input.data, images);
     for (const SkippedPath& skipped : input.skipped())
       report(skipped);
     return result;

@@ -15,7 +15,6 @@
 #include "workloads/process_group.h"
 #include "workloads/program/train_options.h"
 #include "workloads/safetensors_writer.h"
-#include "workloads/segmentation_data.h"
 
 namespace swinscope {
 
@@ -34,9 +33,7 @@ class TrainingEngine {
   virtual std::vector<FinishedStep> finished(bool wait) = 0;
   virtual std::int64_t global_batch() const = 0;
   // No step may be under way for the following.
-  // Of the task that the engine is for.
-  virtual Evaluation evaluate(TrainingData& data, std::int64_t images);
-  virtual Evaluation evaluate(SegmentationData& data, std::int64_t images);
+  virtual Evaluation evaluate(TrainingData& data, std::int64_t images) = 0;
   // On the leading rank. Throws as write_checkpoint().
   virtual void save(const std::filesystem::path& folder, const std::map<std::string, std::string>& settings) = 0;
   // The last step's gradients under the parameters' names, before clipping, as a safetensors file; of segmentation with
@@ -59,10 +56,6 @@ template <typename T>
 std::unique_ptr<TrainingEngine> make_cpu_engine(const TrainOptions& options, const SwinConfig& config,
                                                 const TrainingStart& start, TrainingData& data,
                                                 Communicator& communicator);
-// fp32.
-std::unique_ptr<TrainingEngine> make_segmentation_engine(const TrainOptions& options, const SwinConfig& config,
-                                                         const TrainingStart& start, SegmentationData& data,
-                                                         Communicator& communicator);
 // Sets what the device decides by itself (the precision), and throws WorkloadError where it cannot do what is asked
 // for: before any data is touched. Makes this rank's GPU the current one and returns the rank with it.
 RankInfo check_device_training(TrainOptions& options, const SwinConfig& config, const RankInfo& rank);
@@ -71,9 +64,6 @@ std::unique_ptr<ProcessGroup> connect_devices(const RankInfo& rank, const RankCo
                                               const RendezvousOptions& rendezvous, TrainOptions& options);
 std::unique_ptr<TrainingEngine> make_device_engine(const TrainOptions& options, const SwinConfig& config,
                                                    const TrainingStart& start, TrainingData& data,
-                                                   Communicator& communicator);
-std::unique_ptr<TrainingEngine> make_device_engine(const TrainOptions& options, const SwinConfig& config,
-                                                   const TrainingStart& start, SegmentationData& data,
                                                    Communicator& communicator);
 
 // The parameters that a training without a checkpoint begins with. Returns whether weights were for other classes.

@@ -148,7 +148,7 @@ class StepTimes {
         batch_, {stage.resolution, stage.resolution}, {stage.window, stage.window}, {stage.shift, stage.shift}};
     shape.heads = stage.heads;
     shape.head_dim = stage.width / stage.heads;
-    shape.score = config_.version == SwinVersion::kV1 ? AttentionScore::kScaledDot : AttentionScore::kCosine;
+    shape.score = attention_score(config_);
     const std::int64_t count = tokens_ * stage.width;
     const auto order = cuda::TokenOrder::kImage;
     const cuda::DeviceBuffer bias(cuda::attention_bias_bytes(shape, type_));
@@ -258,7 +258,7 @@ class StepTimes {
     const LayerNormShape shape{merge.merged_tokens(), 4 * std::int64_t{stage.width}};
     const std::int64_t count = tokens_ * stage.width;
     void* const memory = workspace(cuda::layernorm_backward_workspace_bytes(shape));
-    if (config_.version == SwinVersion::kV1) {
+    if (!normalizes_results(config_)) {
       cuda::LayerNormGradientTensors gradient;
       gradient.gamma = small();
       gradient.dgamma = gradient.dbeta = sums();

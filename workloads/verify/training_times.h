@@ -6,7 +6,7 @@
 #include <string>
 
 #include "kernels/device.h"
-#include "workloads/model_table.h"
+#include "workloads/models/model_table.h"
 
 namespace swinscope {
 

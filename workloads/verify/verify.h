@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "workloads/annotate.h"
-#include "workloads/model_table.h"
+#include "workloads/models/model_table.h"
 #include "workloads/parameters.h"
 
 namespace swinscope {

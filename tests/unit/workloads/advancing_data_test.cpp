@@ -10,8 +10,8 @@
 #include "workloads/data/synthetic_scenes.h"
 #include "workloads/evaluator.h"
 #include "workloads/initialize.h"
-#include "workloads/segmentation_trainer.h"
 #include "workloads/synthetic_data.h"
+#include "workloads/trainer.h"
 
 namespace swinscope {
 namespace {
@@ -48,10 +48,10 @@ void expect_each_batch_of_images_to_count() {
   initialize_parameters(store, config.version, 1);
   CountingRank rank;
   SyntheticData plain(config, kImages, 1);
-  const Evaluation expected = Evaluator<T>(config, kBatch, store, rank).evaluate(plain, kImages);
+  const Evaluation expected = Evaluator<T>(config, kBatch, {}, store, rank).evaluate(plain, kImages);
   EXPECT_EQ(rank.advances, 0);
   const auto data = advancing(std::make_unique<SyntheticData>(config, kImages, 1), rank);
-  const Evaluation result = Evaluator<T>(config, kBatch, store, rank).evaluate(*data, kImages);
+  const Evaluation result = Evaluator<T>(config, kBatch, {}, store, rank).evaluate(*data, kImages);
   EXPECT_EQ(rank.advances, 3);
   EXPECT_EQ(result.loss, expected.loss);
 }
@@ -67,10 +67,10 @@ TEST(AdvancingData, EachBatchOfScenesCounts) {
   initialize_parameters(store, config.version, 1);
   CountingRank rank;
   SyntheticScenes plain(kSize, kImages, 1);
-  const Evaluation expected = SegmentationEvaluator(config, kBatch, {}, store, rank).evaluate(plain, kImages);
+  const Evaluation expected = Evaluator<float>(config, kBatch, {}, store, rank).evaluate(plain, kImages);
   EXPECT_EQ(rank.advances, 0);
   const auto data = advancing(std::make_unique<SyntheticScenes>(kSize, kImages, 1), rank);
-  const Evaluation result = SegmentationEvaluator(config, kBatch, {}, store, rank).evaluate(*data, kImages);
+  const Evaluation result = Evaluator<float>(config, kBatch, {}, store, rank).evaluate(*data, kImages);
   EXPECT_EQ(rank.advances, 3);
   EXPECT_EQ(result.loss, expected.loss);
 }
@@ -96,9 +96,10 @@ TEST(AdvancingData, WaitsForBatchesArePassedOn) {
 }
 
 // A rank that cannot read has come on as far as here: what is told of it is why it ended.
-class Unreadable : public SegmentationData {
+class Unreadable : public TrainingData {
  public:
-  void load(std::int64_t /*first*/, std::span<float> /*images*/, std::span<std::uint8_t> /*labels*/) override {
+  using TrainingData::load;
+  void load(std::int64_t /*first*/, std::span<float> /*images*/, const Labels& /*labels*/) override {
     throw std::runtime_error("unreadable");
   }
 };
@@ -106,7 +107,7 @@ class Unreadable : public SegmentationData {
 TEST(AdvancingData, AFailureToReadIsPassedOn) {
   CountingRank rank;
   const auto data = advancing(std::make_unique<Unreadable>(), rank);
-  EXPECT_THROW(data->load(0, {}, {}), std::runtime_error);
+  EXPECT_THROW(data->load(0, std::span<float>{}, std::span<std::uint8_t>{}), std::runtime_error);
   EXPECT_EQ(rank.advances, 1);
 }
 

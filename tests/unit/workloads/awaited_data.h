@@ -14,7 +14,7 @@ class AwaitedData : public SyntheticData {
 
   using SyntheticData::load;
   using SyntheticData::SyntheticData;
-  void load(std::int64_t first, std::span<float> images, std::span<std::int32_t> labels) override {
+  void load(std::int64_t first, std::span<float> images, const Labels& labels) override {
     waited_ns_ += kEachNs;
     SyntheticData::load(first, images, labels);
   }

@@ -9,7 +9,7 @@
 #include "workloads/cuda/device_model.h"
 #include "workloads/cuda/features.h"
 #include "workloads/error.h"
-#include "workloads/execute/cuda_backend.h"
+#include "workloads/execute/inference_pass.h"
 #include "workloads/verify/verify.h"
 
 namespace swinscope {

@@ -27,9 +27,10 @@ constexpr std::int64_t kScenes = 7;  // no multiple of the batch: the last step'
 constexpr int kSteps = 3;
 
 // Of files as far as the engine knows: read in order, and nothing can be read twice.
-class InOrder : public SegmentationData {
+class InOrder : public TrainingData {
  public:
-  void load(std::int64_t first, std::span<float> images, std::span<std::uint8_t> labels) override {
+  using TrainingData::load;
+  void load(std::int64_t first, std::span<float> images, const Labels& labels) override {
     EXPECT_EQ(first, next_);
     next_ += kBatch;
     scenes_.load(first, images, labels);
@@ -58,7 +59,7 @@ class DeviceEngine : public testing::TestWithParam<const char*> {
   }
 
   // The file must have the batch of the last step, whatever the device has seen since.
-  void expect_the_last_batch(SegmentationData& data) const {
+  void expect_the_last_batch(TrainingData& data) const {
     const auto alone = make_single_rank();
     const auto engine = make_device_engine(options_, config_, {}, data, *alone);
     for (int i = 0; i < kSteps; ++i)

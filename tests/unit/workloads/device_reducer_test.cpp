@@ -150,8 +150,8 @@ Outcome train(DeviceCommunicator* ranks, int steps, const std::string& level, st
   redraw_parameters(store, 3);
   DeviceTrainer trainer(config, options, store, ranks);
   // The same image in all places: twice the batch is the batch twice.
-  const SyntheticData data(config, 1, 1);
-  ResidentFeed feed(data, config, batch, trainer.element_type(), trainer.stream());
+  SyntheticData data(config, 1, 1);
+  ResidentFeed feed(data, data.size(), config, batch, trainer.element_type(), trainer.stream());
   for (int i = 0; i < steps; ++i)
     trainer.step(feed);
   Outcome run;
@@ -249,8 +249,8 @@ TEST(DeviceReducer, AFailureOfAnotherRankIsNoResult) {
   options.precision = Precision::kFp32;
   ParameterStore<float> store(config, false);
   DeviceTrainer trainer(config, options, store, &ranks);
-  const SyntheticData data(config, 1, 1);
-  ResidentFeed feed(data, config, 1, trainer.element_type(), trainer.stream());
+  SyntheticData data(config, 1, 1);
+  ResidentFeed feed(data, data.size(), config, 1, trainer.element_type(), trainer.stream());
   trainer.step(feed);
   ranks.failure = "rank 1 of 2 died";
   EXPECT_THROW(trainer.finished(true), WorkloadError);

@@ -10,9 +10,10 @@
 #include "tests/unit/workloads/subprocess.h"
 #include "workloads/cuda/device_trainer.h"
 #include "workloads/data/synthetic_scenes.h"
+#include "workloads/evaluator.h"
 #include "workloads/hash_stream.h"
 #include "workloads/images/procedural.h"
-#include "workloads/segmentation_trainer.h"
+#include "workloads/trainer.h"
 
 namespace swinscope {
 namespace {
@@ -96,7 +97,7 @@ Outcome train_on_cpu(const SwinConfig& config, const TrainerOptions& options, in
   ParameterStore<float> store = test::redrawn(config, kSeed);
   SyntheticScenes data(config.image_size, kScenes, kSeed);
   const auto alone = make_single_rank();
-  SegmentationTrainer trainer(config, options, data, store, *alone);
+  Trainer<float> trainer(config, options, data, store, *alone);
   Outcome run;
   for (int i = 0; i < steps; ++i)
     run.steps.push_back(trainer.step());
@@ -105,7 +106,7 @@ Outcome train_on_cpu(const SwinConfig& config, const TrainerOptions& options, in
   run.values = copy(store.values());
   run.buffers = copy(store.buffers());
   SyntheticScenes scenes(config.image_size, kScenes, kSeed + 1);
-  run.held_out = SegmentationEvaluator(config, options.batch_per_rank, {}, store, *alone).evaluate(scenes, kScenes);
+  run.held_out = Evaluator<float>(config, options.batch_per_rank, {}, store, *alone).evaluate(scenes, kScenes);
   return run;
 }
 
@@ -114,7 +115,7 @@ std::vector<float> gradients_moved(const SwinConfig& config, const char* directi
   move_parameters(store, direction, share);
   SyntheticScenes data(config.image_size, kScenes, kSeed);
   const auto alone = make_single_rank();
-  SegmentationTrainer(config, options_for(Precision::kFp32, "attention").trainer, data, store, *alone).step();
+  Trainer<float>(config, options_for(Precision::kFp32, "attention").trainer, data, store, *alone).step();
   return {store.gradients().begin(), store.gradients().end()};
 }
 

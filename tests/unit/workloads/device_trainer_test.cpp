@@ -1,7 +1,5 @@
 // Training on a device against training on the CPU. Built twice: with the device functions in host memory, where it
 // runs everywhere, and with those of a GPU.
-#include "workloads/cuda/device_trainer.h"
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -18,6 +16,7 @@
 #include "tests/unit/workloads/gpu_test.h"
 #include "tests/unit/workloads/gradient_comparison.h"
 #include "tests/unit/workloads/subprocess.h"
+#include "workloads/cuda/training_plan.h"
 #include "workloads/initialize.h"
 #include "workloads/synthetic_data.h"
 
@@ -91,8 +90,9 @@ void keep(DeviceTrainer& trainer, Outcome& run) {
 Outcome train(const SwinConfig& config, const DeviceTrainerOptions& options, int steps,
               const ParameterStore<float>& store) {
   DeviceTrainer trainer(config, options, store);
-  const SyntheticData data(config, kDataset, kSeed);
-  ResidentFeed feed(data, config, options.trainer.batch_per_rank, trainer.element_type(), trainer.stream());
+  SyntheticData data(config, kDataset, kSeed);
+  ResidentFeed feed(data, data.size(), config, options.trainer.batch_per_rank, trainer.element_type(),
+                    trainer.stream());
   for (int i = 0; i < steps; ++i)
     trainer.step(feed);
   Outcome run;
@@ -237,8 +237,9 @@ TEST_P(DeviceTrainerTest, RecomputationChangesNoBit) {
   options.recompute = true;
   const Outcome again = train(config, options, 3);
   EXPECT_EQ(kept.values, again.values);
-  EXPECT_LT(TrainingLayout(config, 64, layout_options(options)).bytes(),
-            TrainingLayout(config, 64, {ElementType::kFp16, false, true, true}).bytes());
+  const TrainingPlan less(config, options, 64);
+  options.recompute = false;
+  EXPECT_LT(less.bytes(), TrainingPlan(config, options, 64).bytes());
 }
 
 // A framework's kernels on the lower rungs, ours on the upper ones: the same gradients, padded windows included.
@@ -321,8 +322,9 @@ TEST_P(DeviceTrainerTest, GoesOnToTheBitFromWhatItWrote) {
   const ParameterStore<float> elsewhere(config, false);
   DeviceTrainer trainer(config, options, elsewhere);
   trainer.upload(half.state, half.values, half.first, half.second);
-  const SyntheticData data(config, kDataset, kSeed);
-  ResidentFeed feed(data, config, options.trainer.batch_per_rank, trainer.element_type(), trainer.stream());
+  SyntheticData data(config, kDataset, kSeed);
+  ResidentFeed feed(data, data.size(), config, options.trainer.batch_per_rank, trainer.element_type(),
+                    trainer.stream());
   for (int i = 0; i < 3; ++i)
     trainer.step(feed);
   Outcome rest;
@@ -355,7 +357,7 @@ class LateData : public SyntheticData {
  public:
   using SyntheticData::load;
   using SyntheticData::SyntheticData;
-  void load(std::int64_t first, std::span<float> images, std::span<std::int32_t> labels) override {
+  void load(std::int64_t first, std::span<float> images, const Labels& labels) override {
     using Clock = std::chrono::steady_clock;
     cuda::synchronize(stream);
     const Clock::time_point began = Clock::now();
@@ -400,7 +402,7 @@ TEST_P(DeviceTrainerTest, EvaluationIsThatOfTheCpuAndChangesNothing) {
   SyntheticData data(config, kDataset, kSeed);
   StreamedFeed feed(data, config, options.trainer.batch_per_rank, trainer.element_type());
   const auto alone = make_single_rank();
-  const Evaluation expected = Evaluator<float>(config, 3, store, *alone).evaluate(data, 12);
+  const Evaluation expected = Evaluator<float>(config, 3, {}, store, *alone).evaluate(data, 12);
   for (int i = 0; i < 3; ++i) {
     const Evaluation found = trainer.evaluate(feed, 12);
     EXPECT_NEAR(found.loss, expected.loss, 1e-4);
@@ -422,8 +424,9 @@ TEST_P(DeviceTrainerTest, AGradientThatIsNotFiniteChangesNothingButTheScale) {
   DeviceTrainingState state = start.state;
   state.loss_scale = 0x1p120;  // nothing is finite under it
   trainer.upload(state, start.values, start.first, start.second);
-  const SyntheticData data(config, kDataset, kSeed);
-  ResidentFeed feed(data, config, options.trainer.batch_per_rank, trainer.element_type(), trainer.stream());
+  SyntheticData data(config, kDataset, kSeed);
+  ResidentFeed feed(data, data.size(), config, options.trainer.batch_per_rank, trainer.element_type(),
+                    trainer.stream());
   trainer.step(feed);
   Outcome run;
   keep(trainer, run);

@@ -48,6 +48,7 @@ class HostMatmul : public Matmul {
     if (s.accumulate) text += " +y";
     if (s.normalize_result) text += " normalized";
     if (s.result_type != s.operand_type) text += " to fp32";
+    if (s.spare_multiprocessors > 0) text += " sparing " + std::to_string(s.spare_multiprocessors);
     return text;
   }
   static void normalize(const MatmulShape& shape, const MatmulOperands& operands, std::vector<float>& y) {

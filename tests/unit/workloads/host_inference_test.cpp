@@ -8,9 +8,11 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/workloads/gradient_comparison.h"
 #include "tests/unit/workloads/host_device.h"
 #include "tests/unit/workloads/loss_harness.h"
 #include "workloads/cuda/device_model.h"
+#include "workloads/cuda/device_segmenter.h"
 
 namespace swinscope {
 namespace {
@@ -125,6 +127,32 @@ TEST_P(HostInference, FusedKernelsGiveWhatTheirOperationsGive) {
     DeviceModelOptions without = options;
     without.features.*(feature.member) = false;
     EXPECT_LT(reference.run(without).error, tolerance(options.precision)) << "without " << feature.name;
+  }
+}
+
+// The same stages below a segmentation head, with both forms of its fusion.
+TEST_P(HostInference, ScenesHaveTheFusedKernelsToo) {
+  test::set_host_gpu(kSmallHopper);
+  SwinConfig config = wide_blocks(GetParam());
+  config.task = Task::kSegmentation;
+  config.head_channels = 32;
+  for (const bool tap_fusion : {false, true}) {
+    ParameterStore<float> store(config, false);
+    redraw_parameters(store, kSeed);
+    std::ranges::fill(store.buffers(), 1.0F);
+    const std::vector<float> images = test::redrawn_images<float>(config, 2, kSeed);
+    HostModel<float> host(config, 2, {.tap_fusion = tap_fusion}, store);
+    DeviceSegmenterOptions options;
+    options.features = find_level("graph").features;
+    options.tap_fusion = tap_fusion;
+    DeviceSegmenter segmenter(config, 2, options, store);
+    segmenter.set_images(images);
+    segmenter.forward();
+    const std::vector<float> logits = segmenter.logits();
+    const std::span<const float> expected(host.forward(images.data()).main, logits.size());
+    EXPECT_LT(test::relative(logits, expected), tolerance(Precision::kFp16));
+    for (const DeviceStep& step : segmenter.steps())
+      EXPECT_FALSE(step.name.path().starts_with("stage1.block1.mlp.")) << step.name.path();
   }
 }
 

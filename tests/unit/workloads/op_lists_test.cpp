@@ -19,12 +19,10 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/workloads/host_device.h"
-#include "workloads/cuda/device_segmenter.h"
 #include "workloads/cuda/device_trainer.h"
 #include "workloads/cuda/element_type.h"
-#include "workloads/cuda/trainer_setup.h"
-#include "workloads/cuda/training_builder.h"
-#include "workloads/execute/cuda_backend.h"
+#include "workloads/cuda/training_steps.h"
+#include "workloads/execute/inference_pass.h"
 
 namespace swinscope {
 namespace {
@@ -37,6 +35,9 @@ constexpr std::array kClassNames = {"",     "gemm", "attention", "norm",        
 // What decides which kernels there are.
 const cuda::DeviceInfo kH200 = {
     .name = "H200", .major = 9, .minor = 0, .multiprocessors = 132, .l2_bytes = std::int64_t{50} << 20};
+
+// Where the memory begins that nothing reads: elsewhere than at null, which is no bias.
+void* const kNowhere = reinterpret_cast<void*>(std::intptr_t{1} << 20);  // NOLINT
 
 std::string extents(const ShapeExtents& shape) {
   std::string text;
@@ -139,7 +140,7 @@ class OpLists : public testing::Test {
     const ElementType type = element_type_of(options.precision);
     DeviceWeights weights(store, type, nullptr);
     cuda::MatmulLibrary library({});
-    const CudaBackend backend(config, batch, options, weights, library, nullptr, kH200);
+    const InferencePass backend(config, batch, options, weights, library, nullptr, kH200);
     lister.add("pass", backend.steps());
     keep(fmt::format("{} inference {} batch {}", config.name, level.name, batch), lister);
   }
@@ -153,17 +154,8 @@ class OpLists : public testing::Test {
     options.trainer.tap_fusion = tap_fusion;
     cuda::MatmulLibrary library({});
     cuda::ConvolutionLibrary convolutions(library, {});
-    TrainingLayoutOptions layout_wanted = layout_options(options);
-    layout_wanted.type = element_type_of(options.precision);
-    const TrainingLayout layout(config, 2, layout_wanted);
-    TrainingBuilder builder(config, 2,
-                            build_options(options, nullptr,
-                                          [&](const cuda::ConvolutionProblem& p) -> const cuda::Convolution& {
-                                            return convolutions.prepare(p, nullptr);
-                                          }),
-                            layout, nullptr, [&](const cuda::MatmulShape& shape) -> const cuda::Matmul& {
-                              return library.prepare(shape, nullptr);
-                            });
+    const TrainingPlan plan(config, options, 2);
+    TrainingSteps builder(config, options, plan, kNowhere, library, convolutions, nullptr, nullptr);
     lister.add("forward", builder.forward(true));
     lister.add("backward", builder.backward(false, 0.5).steps);
     keep(fmt::format("{} {} {}{}", config.name, config.task == Task::kSegmentation ? "scene training" : "training",
@@ -173,29 +165,17 @@ class OpLists : public testing::Test {
 
   void scenes(const SwinConfig& config, const Level& level, bool tap_fusion) {
     Lister lister;
-    TrainingBuildOptions options;
+    static std::map<std::string_view, ParameterStore<float>> stores;  // zeros that nothing reads
+    const ParameterStore<float>& store = stores.try_emplace(config.name, config, false).first->second;
+    DeviceModelOptions options;
     options.precision = precision_of_level(level);
-    options.features = segmenter_features(level.features);
+    options.features = features_for(FeatureUse::kInference, level.features);
     options.tap_fusion = tap_fusion;
+    DeviceWeights weights(store, element_type_of(options.precision), nullptr);
     cuda::MatmulLibrary library({});
     cuda::ConvolutionLibrary convolutions(library, {});
-    options.prepare_convolution = [&](const cuda::ConvolutionProblem& p) -> const cuda::Convolution& {
-      return convolutions.prepare(p, nullptr);
-    };
-    TrainingLayoutOptions wanted;
-    wanted.type = element_type_of(options.precision);
-    wanted.gathering_norm = options.features.layernorm;
-    wanted.window_copies = !options.features.window;
-    wanted.attention_steps = !options.features.attention;
-    wanted.tap_fusion = tap_fusion;
-    wanted.inference = true;
-    const TrainingLayout layout(config, 2, wanted);
-    TrainingBuilder builder(
-        config, 2, options, layout, nullptr,
-        [&](const cuda::MatmulShape& shape) -> const cuda::Matmul& { return library.prepare(shape, nullptr); });
-    const InferenceSteps steps = builder.inference(true);
-    lister.add("once", steps.once);
-    lister.add("pass", steps.pass);
+    const InferencePass pass(config, 2, options, weights, library, nullptr, kH200, &convolutions);
+    lister.add("pass", pass.steps());
     keep(fmt::format("{} scenes {}{}", config.name, level.name, tap_fusion ? " tap fusion" : ""), lister);
   }
 

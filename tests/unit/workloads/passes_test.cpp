@@ -10,8 +10,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "workloads/execute/cuda_backend.h"
+#include "workloads/execute/inference_pass.h"
 #include "workloads/models/model.h"
+#include "workloads/plan/memory_plan.h"
 
 namespace swinscope {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "workloads/model_table.h"
+#include "workloads/models/model_table.h"
 
 namespace swinscope {
 namespace {

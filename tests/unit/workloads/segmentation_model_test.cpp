@@ -7,11 +7,12 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/upsample_loss.h"
 #include "tests/unit/workloads/loss_harness.h"
 #include "tests/unit/workloads/thread_ranks.h"
 #include "workloads/error.h"
 #include "workloads/execute/host_model.h"
-#include "workloads/segmentation_loss.h"
+#include "workloads/loss.h"
 
 namespace swinscope {
 namespace {
@@ -45,7 +46,7 @@ class Harness {
           Communicator& communicator, bool tap_fusion = false)
       : store_(config, true),
         model_(config, batch, {.training = true, .tap_fusion = tap_fusion}, store_, &communicator),
-        loss_(config, batch),
+        loss_(make_loss<T>(config, batch, 0.0)),
         communicator_(communicator) {
     redraw_parameters(store_, kSeed);
     const std::vector<T> images = test::redrawn_images<T>(config, whole, kSeed);
@@ -58,8 +59,9 @@ class Harness {
 
   double loss() {
     logits_ = model_.forward(images_.data());
-    const auto own = loss_.forward(logits_, labels_);
-    double sums[] = {own.sum(), static_cast<double>(own.main.count)};
+    std::ranges::copy(labels_, loss_->labels().pixels().begin());
+    const LossTotals own = loss_->forward(logits_);
+    double sums[] = {own.loss, static_cast<double>(own.count)};
     communicator_.all_reduce_sum(std::span<double>(sums));
     count_ = sums[1];
     return sums[0] / sums[1];
@@ -69,8 +71,8 @@ class Harness {
   double loss_and_gradients(const GradientsReady& ready = [](std::int64_t) {}) {
     store_.clear_gradients();
     const double value = loss();
-    loss_.backward(1.0 / count_);
-    model_.backward(loss_.main_gradient(), loss_.auxiliary_gradient(), ready);
+    loss_->backward(1.0 / count_);
+    model_.backward(loss_->gradient(), loss_->auxiliary_gradient(), ready);
     return value;
   }
 
@@ -86,7 +88,7 @@ class Harness {
  private:
   ParameterStore<T> store_;
   HostModel<T> model_;
-  SegmentationLoss<T> loss_;
+  std::unique_ptr<Loss<T>> loss_;
   Communicator& communicator_;
   std::vector<T> images_;
   std::vector<std::uint8_t> labels_;

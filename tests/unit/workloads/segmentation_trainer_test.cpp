@@ -1,24 +1,25 @@
 // Training a segmentation model: it learns, on one rank as on two, and what it has learned holds for other scenes.
-#include "workloads/segmentation_trainer.h"
-
 #include <cmath>
 #include <cstring>
 
 #include <gtest/gtest.h>
 
+#include "kernels/upsample_loss.h"
 #include "tests/unit/workloads/loss_harness.h"
 #include "tests/unit/workloads/thread_ranks.h"
 #include "workloads/error.h"
+#include "workloads/evaluator.h"
 #include "workloads/images/prepare.h"
 #include "workloads/images/procedural.h"
 #include "workloads/images/scene_folder.h"
 #include "workloads/initialize.h"
+#include "workloads/trainer.h"
 
 namespace swinscope {
 namespace {
 
 // Procedural scenes, drawn where they are asked for; numbers wrap around.
-class Scenes : public SegmentationData {
+class Scenes : public TrainingData {
  public:
   Scenes(int image_size, std::int64_t scenes, std::string part) : size_(image_size), part_(std::move(part)) {
     for (std::int64_t number = 0; number < scenes; ++number) {
@@ -27,13 +28,14 @@ class Scenes : public SegmentationData {
       scenes_.push_back(std::move(scene));
     }
   }
-  void load(std::int64_t first, std::span<float> images, std::span<std::uint8_t> labels) override {
+  using TrainingData::load;
+  void load(std::int64_t first, std::span<float> images, const Labels& labels) override {
     const auto pixels = static_cast<std::size_t>(size_) * static_cast<std::size_t>(size_);
-    for (std::size_t i = 0; i * pixels < labels.size(); ++i) {
+    for (std::size_t i = 0; i * pixels < labels.pixels().size(); ++i) {
       const auto number = (static_cast<std::size_t>(first) + i) % scenes_.size();
       const LabelledScene& scene = scenes_[number];
       normalize(scene.image, false, images.subspan(3 * i * pixels, 3 * pixels));
-      std::ranges::copy(scene.mask.labels, labels.begin() + static_cast<std::ptrdiff_t>(i * pixels));
+      std::ranges::copy(scene.mask.labels, labels.pixels().begin() + static_cast<std::ptrdiff_t>(i * pixels));
     }
   }
 
@@ -44,14 +46,15 @@ class Scenes : public SegmentationData {
 };
 
 // All pixels ignored; each batch waited for, as it says.
-class NoLabels : public SegmentationData {
+class NoLabels : public TrainingData {
  public:
   static constexpr std::int64_t kEachNs = 7;
   std::int64_t waited_ns() const override { return waited_ns_; }
-  void load(std::int64_t /*first*/, std::span<float> images, std::span<std::uint8_t> labels) override {
+  using TrainingData::load;
+  void load(std::int64_t /*first*/, std::span<float> images, const Labels& labels) override {
     waited_ns_ += kEachNs;
     std::ranges::fill(images, 0.5F);
-    std::ranges::fill(labels, kIgnoredLabel);
+    std::ranges::fill(labels.pixels(), kIgnoredLabel);
   }
 
  private:
@@ -86,7 +89,7 @@ TEST_P(SegmentationTraining, NanoLearnsScenesByHeart) {
   const auto alone = make_single_rank();
   TrainerOptions options = options_for(4, 300);
   options.learning_rate = 1e-2;
-  SegmentationTrainer trainer(config, options, data, store, *alone);
+  Trainer<float> trainer(config, options, data, store, *alone);
   const StepResult first = trainer.step();
   EXPECT_NEAR(first.loss, 1.4 * std::log(config.classes), 0.4);
   StepResult last;
@@ -94,7 +97,7 @@ TEST_P(SegmentationTraining, NanoLearnsScenesByHeart) {
     last = trainer.step();
   EXPECT_LT(last.loss, 0.35 * first.loss);
   EXPECT_GT(last.accuracy, 0.9);
-  SegmentationEvaluator evaluator(config, 3, {}, store, *alone);  // the last batch is not full
+  Evaluator<float> evaluator(config, 3, {}, store, *alone);  // the last batch is not full
   const Evaluation found = evaluator.evaluate(data, 4);
   EXPECT_GT(found.mean_iou.value(), 0.6);
   EXPECT_GT(found.accuracy, 0.9);
@@ -105,7 +108,7 @@ TEST_P(SegmentationTraining, NanoLearnsScenesByHeart) {
 INSTANTIATE_TEST_SUITE_P(Versions, SegmentationTraining, testing::Values(SwinVersion::kV1, SwinVersion::kV2),
                          [](const auto& version) { return version.param == SwinVersion::kV1 ? "V1" : "V2"; });
 
-TEST(SegmentationTrainer, TwoRanksTrainAsOneDoes) {
+TEST(SceneTrainer, TwoRanksTrainAsOneDoes) {
   const SwinConfig config = nano(SwinVersion::kV1);
   constexpr std::int64_t kSteps = 3;
   std::vector<double> alone_losses;
@@ -115,7 +118,7 @@ TEST(SegmentationTrainer, TwoRanksTrainAsOneDoes) {
     redraw_parameters(store, 4);
     Scenes data(config.image_size, 8, "training");
     const auto alone = make_single_rank();
-    SegmentationTrainer trainer(config, options_for(4, 20), data, store, *alone);
+    Trainer<float> trainer(config, options_for(4, 20), data, store, *alone);
     for (std::int64_t i = 0; i < kSteps; ++i)
       alone_losses.push_back(trainer.step().loss);
     alone_statistics.assign(store.buffers().begin(), store.buffers().end());
@@ -131,12 +134,12 @@ TEST(SegmentationTrainer, TwoRanksTrainAsOneDoes) {
     redraw_parameters(store, 4 + rank);  // the second takes the first one's
     std::ranges::fill(store.buffers(), static_cast<float>(rank));
     Scenes data(config.image_size, 8, "training");
-    SegmentationTrainer trainer(config, options_for(2, 20), data, store, communicator);
+    Trainer<float> trainer(config, options_for(2, 20), data, store, communicator);
     for (std::int64_t i = 0; i < kSteps; ++i)
       losses[rank].push_back(trainer.step(rank == 1 && i == 2).loss);
     parameters[rank].assign(store.values().begin(), store.values().end());
     statistics[rank].assign(store.buffers().begin(), store.buffers().end());
-    SegmentationEvaluator evaluator(config, 2, {}, store, communicator);
+    Evaluator<float> evaluator(config, 2, {}, store, communicator);
     mean_iou[rank] = evaluator.evaluate(data, 7).mean_iou.value();
   });
   EXPECT_EQ(parameters[0], parameters[1]);
@@ -147,13 +150,13 @@ TEST(SegmentationTrainer, TwoRanksTrainAsOneDoes) {
   EXPECT_NEAR(losses[0][0], alone_losses[0], 1e-5 * alone_losses[0]);
 }
 
-TEST(SegmentationTrainer, ABatchWithoutLabelsChangesNoParameter) {
+TEST(SceneTrainer, ABatchWithoutLabelsChangesNoParameter) {
   const SwinConfig config = nano(SwinVersion::kV2);
   ParameterStore<float> store(config, true);
   initialize_parameters(store, config.version, 1);
   NoLabels data;
   const auto alone = make_single_rank();
-  SegmentationTrainer trainer(config, options_for(2, 20), data, store, *alone);
+  Trainer<float> trainer(config, options_for(2, 20), data, store, *alone);
   const std::vector<float> before(store.values().begin(), store.values().end());
   const StepResult result = trainer.step();
   EXPECT_TRUE(result.skipped);
@@ -162,17 +165,17 @@ TEST(SegmentationTrainer, ABatchWithoutLabelsChangesNoParameter) {
   EXPECT_TRUE(std::ranges::equal(before, store.values()));
 }
 
-TEST(SegmentationTrainer, RefusesWhatOnlyClassificationHas) {
+TEST(SceneTrainer, RefusesWhatOnlyClassificationHas) {
   const SwinConfig config = nano(SwinVersion::kV1);
   ParameterStore<float> store(config, true);
   NoLabels data;
   const auto alone = make_single_rank();
   TrainerOptions options = options_for(1, 1);
   options.label_smoothing = 0.1;
-  EXPECT_THROW(SegmentationTrainer(config, options, data, store, *alone), WorkloadError);
+  EXPECT_THROW(Trainer<float>(config, options, data, store, *alone), WorkloadError);
   options.label_smoothing = 0.0;
   options.accumulate = 2;
-  EXPECT_THROW(SegmentationTrainer(config, options, data, store, *alone), WorkloadError);
+  EXPECT_THROW(Trainer<float>(config, options, data, store, *alone), WorkloadError);
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/window_attention.h"
+
 namespace swinscope {
 
 enum class SwinVersion : int { kV1 = 1, kV2 = 2 };
@@ -62,6 +64,13 @@ std::vector<std::string> nearest_models(std::string_view name);
 
 // `stage` counts from 0.
 StageShape stage_shape(const SwinConfig& config, int stage);
+
+// What V2 does differently: its layers' results are normalized, not their inputs, and its attention scores by the
+// cosine.
+constexpr bool normalizes_results(const SwinConfig& config) { return config.version == SwinVersion::kV2; }
+constexpr AttentionScore attention_score(const SwinConfig& config) {
+  return normalizes_results(config) ? AttentionScore::kCosine : AttentionScore::kScaledDot;
+}
 
 // Throws WorkloadError (kUsage) when the configuration cannot be built: an image size that the patches and the mergings
 // do not divide (windows need not divide a map: it is padded, as in timm), heads that do not divide the width.

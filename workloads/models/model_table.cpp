@@ -1,4 +1,4 @@
-#include "workloads/model_table.h"
+#include "workloads/models/model_table.h"
 
 #include <algorithm>
 #include <numeric>
