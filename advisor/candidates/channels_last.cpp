@@ -31,6 +31,12 @@ double transposes_ns(const OperationPayload& what, const Rates& rates) {
 
 }  // namespace
 
+bool fits_tensor_cores(const WorkItem& item) {
+  constexpr std::int64_t kLeastChannels = 4;  // 16 bytes of TF32
+  return item.kind != OperationKind::kConv || item.what == nullptr || item.what->channels == 0 ||
+         item.what->channels >= kLeastChannels;
+}
+
 double kernels_beside_ns(const WorkItem& item, const Rates& rates) {
   if (item.kind == OperationKind::kConv && item.what != nullptr && item.what->flops > 0 &&
       item.full_name.find("nhwc") == std::string_view::npos)

@@ -128,6 +128,7 @@ std::vector<Change> find_precisions(const Work& work) {
         const WorkItem& item = stream.items[i];
         const WorkItem* next = i + 1 < stream.items.size() ? &stream.items[i + 1] : nullptr;
         if (item.operation == nullptr || item.precision != target.from) continue;
+        if (!fits_tensor_cores(item)) continue;
         if (has_product(item)) {
           std::optional<std::array<double, 3>> factor = factor_of(item, target, rates, has_casts);
           if (!factor) continue;

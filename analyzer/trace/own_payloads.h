@@ -23,6 +23,7 @@ struct OperationPayload {
   using Shape = std::array<std::int64_t, 4>;  // the outermost dimension first, 0 behind the last; all 0: not known
   Shape input_shape = {};
   Shape output_shape = {};
+  std::int64_t channels = 0;  // of an image that each filter of a convolution reads; 0: not known
 };
 
 // Payloads are interned strings, few of them distinct: each is parsed once.

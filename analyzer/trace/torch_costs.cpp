@@ -32,6 +32,7 @@ struct Product {
   // Values, where they are not those of the factors and the product.
   std::int64_t read = 0;
   std::int64_t written = 0;
+  std::int64_t channels = 0;  // that a filter of a convolution reads
 };
 
 // 0: a size is none, or there are more than memories hold.
@@ -64,7 +65,8 @@ std::optional<Product> of_convolution(const std::vector<std::int64_t>& results,
   return Product{.m = count_of(std::array{results[0], count_of(pixels)}),
                  .n = filters[0],
                  .k = count_of(std::span(filters).subspan(1)),
-                 .operation = "conv"};
+                 .operation = "conv",
+                 .channels = filters[1]};
 }
 
 // How many places a filter has along each side of an image; empty: these arguments were not recorded, or fit no image.
@@ -126,7 +128,7 @@ std::optional<Product> product_by(std::string_view name, const Dims& dims, const
 }
 
 OperationPayload payload_of(const Product& product, std::string_view precision) {
-  const auto [batch, m, n, k, times, is_exact, operation, read, written] = product;
+  const auto [batch, m, n, k, times, is_exact, operation, read, written, channels] = product;
   const double width = bytes_per_value(precision);
   const std::int64_t of_all = times * batch;
   OperationPayload payload;
@@ -137,6 +139,7 @@ OperationPayload payload_of(const Product& product, std::string_view precision) 
       static_cast<std::int64_t>(width * static_cast<double>(read > 0 ? read : of_all * (m * k + k * n)));
   payload.bytes_written =
       static_cast<std::int64_t>(width * static_cast<double>(written > 0 ? written : of_all * m * n));
+  payload.channels = channels;
   payload.has_cost = is_exact && !precision.empty();
   if (batch == 1) {
     payload.input_shape = {m, k};

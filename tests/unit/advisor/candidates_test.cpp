@@ -745,6 +745,29 @@ TEST(ChannelsLast, ConvolutionsAreTransposedAround) {
   EXPECT_EQ(kernels_beside_ns(item, rates), 0);
 }
 
+// Products of 64 x 256 and 256 x 1024, by filters of 8 x 8 pixels and 4 channels or, with those of 16 x 16 and 1, of
+// one channel.
+TEST(Precision, ConvolutionsOfFewChannelsStay) {
+  const auto inputs = [](int channels, int pixels) {
+    return fmt::format(R"({{"input_dims":[[1,{0},{1},{1}],[1024,{0},{2},{2}]],"input_types":["float","float"],)"
+                       R"("concrete_inputs":["","","[0, 0]","[{2}, {2}]","[1, 1]"]}})",
+                       channels, 8 * pixels, pixels);
+  };
+  Candidates run([&](HandStep& step) {
+    step.kernel_of("aten::cudnn_convolution", inputs(4, 8), "sgemm_of_four", 190)
+        .kernel_of("aten::cudnn_convolution", inputs(1, 16), "sgemm_of_one", 190);
+  });
+  const Rates rates = Rates::parse(kRates, "test.json");
+  run.work().set_rates(rates);
+  for (const Change& change : find_precisions(run.work())) {
+    EXPECT_THAT(run.names(change.evidence), ElementsAre("sgemm_of_four")) << change.id;
+    EXPECT_THAT(change.scaled, SizeIs(1)) << change.id;
+    EXPECT_LT(run.time_of("sgemm_of_four", {change}), 190) << change.id;
+    EXPECT_EQ(run.time_of("sgemm_of_one", {change}), 190) << change.id;
+  }
+  EXPECT_THAT(find_precisions(run.work()), SizeIs(2)) << "TF32 and 16 bits";
+}
+
 TEST(Precision, NeedsTheShapeOfAProduct) {
   Candidates run([](HandStep& step) {
     step.kernel(kGemm, 190).kernel(kGemm, 190, {}, R"("class": "gemm", "precision": "fp32", "flops": 33554432)");

@@ -35,6 +35,12 @@ class HandStep {
     now_ += 4;
     return *this;
   }
+  // The kernel of an operator of PyTorch with these inputs.
+  HandStep& kernel_of(std::string_view torch_operator, std::string_view json, std::string_view name,
+                      std::int64_t duration) {
+    rank_.torch_operator(torch_operator, now_, now_ + 3, json);
+    return kernel(name, duration);
+  }
   // Of the operations that follow.
   HandStep& at(std::string_view path) {
     path_ = path;

@@ -122,9 +122,9 @@ class HandRank {
   void own_range(std::string_view name, std::int64_t begin, std::int64_t end, std::string_view json = {}) {
     range_of("swinscope", 1, has_own_domain_, name, begin, end, json);
   }
-  // Of a PyTorch profiler.
-  void torch_operator(std::string_view name, std::int64_t begin, std::int64_t end) {
-    range_of(kDomainTorchOp, 2, has_torch_domain_, name, begin, end, {});
+  // Of a PyTorch profiler; `json`: its inputs, as the importer keeps them.
+  void torch_operator(std::string_view name, std::int64_t begin, std::int64_t end, std::string_view json = {}) {
+    range_of(kDomainTorchOp, 2, has_torch_domain_, name, begin, end, json);
   }
   void finish() { sink_.set_run(run); }
 
