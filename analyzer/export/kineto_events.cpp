@@ -179,7 +179,7 @@ class RankEvents {
       const auto take_last = [&](std::string_view key) {
         const std::size_t at = rest.rfind(key);
         if (at == std::string_view::npos) return std::string();
-        const std::string value(rest.substr(at + key.size()));
+        std::string value(rest.substr(at + key.size()));
         rest = rest.substr(0, at);
         return value;
       };

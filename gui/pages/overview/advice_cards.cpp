@@ -5,10 +5,24 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "analyzer/base/text.h"
 #include "gui/core/opportunities.h"
 #include "gui/widgets/card.h"
 
 namespace swinscope::gui {
+namespace {
+
+// Which step it is that the savings are a part of: not the recorded one where the recorder's cost is known.
+QString what_of(const Advice& advice, std::size_t more) {
+  QString text =
+      QStringLiteral("Each made alone, in a step of %1").arg(QString::fromStdString(format_duration(advice.step_ns())));
+  if (advice.has_recording_cost()) text += QStringLiteral(", which is without what recording added");
+  text += u'.';
+  if (more > 0) text += QStringLiteral(" %1 more on the page Opportunities.").arg(more);
+  return text;
+}
+
+}  // namespace
 
 AdviceCards::AdviceCards(QWidget* parent)
     : QWidget(parent), title_(new QLabel(this)), row_(new QHBoxLayout), note_(new QLabel(this)) {
@@ -71,10 +85,8 @@ void AdviceCards::show_cards(const Advisor* advisor) {
   const std::size_t shown = std::min(kMost, advice.cards.size());
   for (std::size_t i = 0; i < shown; ++i)
     add_card(advice.cards[i], advice.step_ns());
-  const std::size_t more = advice.cards.size() - shown;
   note_->setText(shown == 0 ? QStringLiteral("No change was found that saves a noticeable part of the step.")
-                            : QStringLiteral("Each made alone. %1 more on the page Opportunities.").arg(more));
-  note_->setVisible(shown == 0 || more > 0);
+                            : what_of(advice, advice.cards.size() - shown));
 }
 
 void AdviceCards::add_card(const swinscope::Card& card, std::int64_t step_ns) {

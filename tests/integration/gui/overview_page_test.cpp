@@ -21,6 +21,7 @@ namespace swinscope::tests {
 namespace {
 
 using gui::ActionId;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -67,8 +68,11 @@ TEST_F(OverviewPageTest, TheLargestOpportunitiesAreThoseOfAdvise) {
     EXPECT_THAT(card.value().toStdString(),
                 HasSubstr(format_cell(rows[i]["saving_ns"].get<std::int64_t>(), Unit::kDuration)));
   }
-  EXPECT_THAT(overview().advice().note().toStdString(),
-              HasSubstr(std::to_string(rows.size() - 3) + " more on the page Opportunities"));
+  EXPECT_THAT(
+      overview().advice().note().toStdString(),
+      AllOf(HasSubstr("in a step of " + format_cell(advice["unrecorded_step_ns"].get<std::int64_t>(), Unit::kDuration) +
+                      ", which is without what recording added"),
+            HasSubstr(std::to_string(rows.size() - 3) + " more on the page Opportunities")));
 }
 
 // Must be done in three clicks: a card, and its switch. What was found for the card is not computed again.
