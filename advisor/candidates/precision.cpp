@@ -123,12 +123,16 @@ std::vector<Change> find_precisions(const Work& work) {
     Change change;
     Beside beside(work, target);
     std::size_t products = 0;
+    std::size_t staying = 0;
     for (const WorkStream& stream : work.streams()) {
       for (std::size_t i = 0; i < stream.items.size(); ++i) {
         const WorkItem& item = stream.items[i];
         const WorkItem* next = i + 1 < stream.items.size() ? &stream.items[i + 1] : nullptr;
         if (item.operation == nullptr || item.precision != target.from) continue;
-        if (!fits_tensor_cores(item)) continue;
+        if (!fits_tensor_cores(item)) {
+          ++staying;
+          continue;
+        }
         if (has_product(item)) {
           std::optional<std::array<double, 3>> factor = factor_of(item, target, rates, has_casts);
           if (!factor) continue;
@@ -156,6 +160,10 @@ std::vector<Change> find_precisions(const Work& work) {
       change.assumptions.emplace_back(
           "elementwise and layout kernels between the products move half the bytes; normalization, softmax and what it "
           "reads stay in 32 bits; convolutions of images that lie channel by channel are transposed around");
+    if (staying > 0)
+      change.assumptions.push_back(
+          fmt::format("convolutions of fewer than 4 channels take as long, tensor cores do not have them ({})",
+                      times_per_step(staying, work)));
     if (target.to == "fp8")
       change.assumptions.emplace_back("half of the casts of the inputs become part of other kernels");
     if (target.halves_bytes && has_casts)

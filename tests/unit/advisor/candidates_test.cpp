@@ -762,6 +762,10 @@ TEST(Precision, ConvolutionsOfFewChannelsStay) {
   for (const Change& change : find_precisions(run.work())) {
     EXPECT_THAT(run.names(change.evidence), ElementsAre("sgemm_of_four")) << change.id;
     EXPECT_THAT(change.scaled, SizeIs(1)) << change.id;
+    EXPECT_THAT(change.assumptions,
+                testing::Contains(HasSubstr("fewer than 4 channels take as long, tensor cores do not "
+                                            "have them (once a step)")))
+        << change.id;
     EXPECT_LT(run.time_of("sgemm_of_four", {change}), 190) << change.id;
     EXPECT_EQ(run.time_of("sgemm_of_one", {change}), 190) << change.id;
   }
