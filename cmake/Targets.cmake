@@ -50,13 +50,15 @@ function(swinscope_compile_together name)
   endif()
 endfunction()
 
-# swinscope_add_library(<folder> SOURCES ... LINK ... [HOT] [QT] [TOGETHER]): static library target `<folder>`. LINK is
+# swinscope_add_library(<folder> SOURCES ... LINK ... [HOT] [QT] [TOGETHER]): library target `<folder>`, a part of every program
+# that is installed; shared where BUILD_SHARED_LIBS says so, as it does for the builds that run tests: 300 programs that each
+# hold a copy of the libraries take 12 GB with sanitizers, and most of the time to link. LINK is
 # public: what a library may link is the business of cmake/link_table.txt, and the transitive closure is what gets checked.
 # HOT: it computes so much that the tests would take too long without optimization; for the rest of a sanitizer build, -O0
 # halves the time to compile. QT: it uses Qt. TOGETHER: see swinscope_compile_together.
 function(swinscope_add_library name)
   cmake_parse_arguments(ARG "HOT;QT;TOGETHER" "" "SOURCES;LINK" ${ARGN})
-  add_library(${name} STATIC ${ARG_SOURCES})
+  add_library(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC ${ARG_LINK} PRIVATE swinscope_build)
   if(ARG_QT)
     swinscope_use_qt(${name})
