@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +10,7 @@
 
 #include "advisor/rates.h"
 #include "store/error.h"
+#include "store/small_file.h"
 
 namespace swinscope {
 namespace {
@@ -24,7 +23,6 @@ constexpr int kVersion = 1;
 constexpr double kLeastNs = 1e-3;
 constexpr double kMostNs = 86'400e9;
 constexpr std::int64_t kMostSize = std::int64_t{1} << 50;
-constexpr std::uintmax_t kMostFileBytes = std::uintmax_t{64} << 20;
 constexpr const char* kMakeOne = "make one on the GPU with `swin peaks --rates FILE`";
 
 }  // namespace
@@ -149,22 +147,7 @@ class RatesReader {
 Rates Rates::parse(std::string_view text, const std::string& source) { return RatesReader(text, source).take(); }
 
 Rates Rates::read(const std::filesystem::path& path) {
-  std::error_code error;
-  const std::uintmax_t bytes = std::filesystem::file_size(path, error);
-  if (error)
-    throw Error(ErrorKind::kInput, fmt::format("{}: cannot be read", path.string()), error.message(), kMakeOne);
-  if (bytes > kMostFileBytes) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: no table of rates", path.string()),
-                fmt::format("it has {} bytes, more than any", bytes), kMakeOne);
-  }
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: cannot be read", path.string()), "it cannot be opened",
-                "check its permissions");
-  }
-  return parse(text.str(), path.string());
+  return parse(read_small_file(path, kMakeOne), path.string());
 }
 
 }  // namespace swinscope

@@ -1,9 +1,7 @@
 // swinscope advise RUN: what changes of the program would gain, ranked by what they save of the step.
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <memory>
-#include <sstream>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -12,6 +10,7 @@
 #include "advisor/ledger.h"
 #include "cli/command.h"
 #include "cli/selection.h"
+#include "store/small_file.h"
 
 namespace swinscope::cli {
 namespace {
@@ -27,13 +26,7 @@ struct AdviseOptions {
   std::string check;
 };
 
-std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ErrorKind::kInput, fmt::format("{}: cannot be read", path), "", "give the file of --ledger");
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+std::string content_of(const std::string& path) { return read_small_file(path, "give the file of --ledger"); }
 
 // The entry is added behind those that are there.
 void write_down(const RunFacts& run, const Advice& advice, const AdviseOptions& options) {

@@ -13,6 +13,7 @@
 
 #include "analyzer/importers/open.h"
 #include "store/error.h"
+#include "store/utf8.h"
 
 namespace swinscope::cli {
 namespace {
@@ -106,9 +107,9 @@ void TableOptions::apply(Table& table, std::string_view text_column) const {
 }
 
 void print_error(const Error& error) {
-  fmt::print(stderr, "error: {}\n", error.what());
-  if (!error.cause().empty()) fmt::print(stderr, "  cause: {}\n", error.cause());
-  if (!error.hint().empty()) fmt::print(stderr, "  hint: {}\n", error.hint());
+  fmt::print(stderr, "error: {}\n", printable(error.what()));
+  if (!error.cause().empty()) fmt::print(stderr, "  cause: {}\n", printable(error.cause()));
+  if (!error.hint().empty()) fmt::print(stderr, "  hint: {}\n", printable(error.hint()));
 }
 
 const std::atomic<bool>& interrupted() { return g_interrupted; }
@@ -127,7 +128,7 @@ Trace open_run(const std::string& path, const CommonOptions& options) {
 void print_warnings(const std::vector<std::string>& warnings, const CommonOptions& options) {
   if (options.quiet) return;
   for (const std::string& warning : warnings)
-    fmt::print(stderr, "warning: {}\n", warning);
+    fmt::print(stderr, "warning: {}\n", printable(warning));
 }
 
 void emit(const Document& document, const CommonOptions& options) {

@@ -4,10 +4,14 @@
 #include <csignal>
 #include <cstdio>
 #include <ctime>
+#include <string>
+#include <string_view>
 
 #include <fcntl.h>
 #include <sys/types.h>
 #include <unistd.h>
+
+#include "store/utf8.h"
 
 namespace swinscope::cli {
 namespace {
@@ -39,11 +43,25 @@ class NoBrokenPipe {
   bool was_pending_ = false;
 };
 
+// The lines as they may reach a terminal.
+std::string lines_of(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = text.find_first_of("\n\r");
+    out += printable(text.substr(0, end));
+    if (end == std::string_view::npos) break;
+    out += text[end];
+    text.remove_prefix(end + 1);
+  }
+  return out;
+}
+
 // All of it, or as much as can be written; says in any case that all was.
 ssize_t write_or_drop(void* /*cookie*/, const char* text, std::size_t size) {
   const NoBrokenPipe guard;
-  for (std::size_t done = 0; done < size;) {
-    const ssize_t written = write(STDERR_FILENO, text + done, size - done);
+  const std::string lines = lines_of({text, size});
+  for (std::size_t done = 0; done < lines.size();) {
+    const ssize_t written = write(STDERR_FILENO, lines.data() + done, lines.size() - done);
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) break;
     done += static_cast<std::size_t>(written);

@@ -9,7 +9,9 @@ namespace swinscope::cli {
 //     no file is opened in its place and gets its text;
 //   - writing to stderr never fails, throws or raises SIGPIPE: what a full disk, a closed pipe or a closed terminal
 //   does
-//     not take is gone, and the program goes on.
+//     not take is gone, and the program goes on;
+//   - names of programs and files, which anybody may have chosen, are shown and do not steer the terminal (printable() of
+//     store/utf8.h).
 void make_stderr_steady();
 
 }  // namespace swinscope::cli

@@ -1,6 +1,9 @@
 #include "store/utf8.h"
 
 #include <cstddef>
+#include <cstdint>
+
+#include <fmt/format.h>
 
 namespace swinscope {
 namespace {
@@ -30,6 +33,21 @@ std::size_t sequence_length(std::string_view text, std::size_t at) {
   return 0;
 }
 
+// The number of the well-formed sequence `text`.
+std::uint32_t code_point(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text.front());
+  if (text.size() == 1) return lead;
+  std::uint32_t point = lead & (0xFFU >> (text.size() + 1));
+  for (const char c : text.substr(1))
+    point = point << 6U | (static_cast<unsigned char>(c) & 0x3FU);
+  return point;
+}
+
+bool turns_or_breaks_text(std::uint32_t point) {
+  return point == 0x61C || point == 0x200E || point == 0x200F || (point >= 0x2028 && point <= 0x202E) ||
+         (point >= 0x2066 && point <= 0x2069);
+}
+
 }  // namespace
 
 bool is_valid_utf8(std::string_view text) {
@@ -55,6 +73,28 @@ std::string replace_invalid_utf8(std::string_view text) {
     }
   }
   return valid;
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = sequence_length(text, at);
+    const std::uint32_t point = length == 0 ? 0xFFFD : code_point(text.substr(at, length));
+    if (length == 0) {
+      out += "\xEF\xBF\xBD";
+    } else if (point == '\t' || point == '\n' || point == '\r') {
+      out += ' ';
+    } else if (point < 0x20 || (point >= 0x7F && point < 0xA0)) {
+      out += fmt::format("\\x{:02x}", point);
+    } else if (turns_or_breaks_text(point)) {
+      out += fmt::format("\\u{:04x}", point);
+    } else {
+      out.append(text.substr(at, length));
+    }
+    at += length == 0 ? 1 : length;
+  }
+  return out;
 }
 
 }  // namespace swinscope

@@ -1,8 +1,6 @@
 // experiment.json and point.json.
 #include <algorithm>
 #include <charconv>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +10,7 @@
 #include "analyzer/experiment/experiment.h"
 #include "store/error.h"
 #include "store/private_file.h"
+#include "store/small_file.h"
 
 namespace swinscope {
 namespace fs = std::filesystem;
@@ -27,12 +26,9 @@ constexpr const char* kAgain = "run `swinscope scale` or `swinscope join` again"
 }
 
 Json read_json(const fs::path& path, std::string_view schema) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  Json json = Json::parse(text.str(), nullptr, false);
-  if (!file || !json.is_object() || !json.contains("schema") || json["schema"] != schema)
-    refuse(path, fmt::format("it is missing, or no JSON of schema {}", schema));
+  Json json = Json::parse(read_small_file(path, kAgain), nullptr, false);
+  if (!json.is_object() || !json.contains("schema") || json["schema"] != schema)
+    refuse(path, fmt::format("it is no JSON of schema {}", schema));
   return json;
 }
 
@@ -58,6 +54,7 @@ std::string checked_rule(const fs::path& path, const std::string& text) {
 constexpr std::int64_t kMostImages = 1'000'000'000'000;
 constexpr std::int64_t kMostImagesPerStep = 1'000'000'000;
 constexpr std::int64_t kMostSteps = 1'000'000'000;
+constexpr std::size_t kMostPoints = 10'000;
 
 Experiment parse_experiment(const fs::path& folder, const fs::path& path, const Json& json) {
   Experiment experiment;
@@ -76,7 +73,10 @@ Experiment parse_experiment(const fs::path& folder, const fs::path& path, const 
   experiment.planned = json.value("planned", std::size_t{0});
   experiment.notes = json.value("notes", experiment.notes);
   experiment.made_with = json.value("made_with", experiment.made_with);
-  for (const std::string& name : json.value("points", std::vector<std::string>{})) {
+  const auto points = json.value("points", std::vector<std::string>{});
+  if (points.size() > kMostPoints)
+    refuse(path, fmt::format("it has {} points: more than {}", points.size(), kMostPoints));
+  for (const std::string& name : points) {
     std::error_code ignored;
     const fs::path place = folder / name;  // an absolute path replaces the folder
     ExperimentPoint point = fs::exists(place / "point.json", ignored) ? read_point(place) : ExperimentPoint{};
@@ -88,6 +88,17 @@ Experiment parse_experiment(const fs::path& folder, const fs::path& path, const 
   if (experiment.points.empty() && !experiment.gone.empty())
     refuse(path, fmt::format("none of the runs of its points ({}) is there", fmt::join(experiment.gone, ", ")));
   return experiment;
+}
+
+// A number of GPUs is a positive one.
+void check_gpus(const fs::path& path, const std::map<std::string, std::string>& factors) {
+  const auto gpus = factors.find("gpus");
+  if (gpus == factors.end()) return;
+  const std::string& text = gpus->second;
+  int count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || end != text.data() + text.size() || count < 1)
+    refuse(path, fmt::format("gpus is \"{}\": no number of GPUs", text));
 }
 
 void leave_out_what_is_gone(ExperimentPoint& point) {
@@ -123,6 +134,7 @@ ExperimentPoint read_point(const fs::path& folder) {
   point.folder = folder;
   try {
     point.factors = json.value("factors", std::map<std::string, std::string>{});
+    check_gpus(path, point.factors);
     point.timing = json.value("timing", std::vector<std::string>{});
     point.tracing = json.value("tracing", "");
     point.traced = json.value("traced", "");

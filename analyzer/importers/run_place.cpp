@@ -1,20 +1,23 @@
 #include "analyzer/importers/run_place.h"
 
 #include <charconv>
-#include <fstream>
 #include <string>
 
 #include <nlohmann/json.hpp>
 
 #include "store/error.h"
+#include "store/small_file.h"
 
 namespace swinscope {
 namespace fs = std::filesystem;
 namespace {
 
 nlohmann::json read_if_there(const fs::path& path) {
-  std::ifstream file(path);
-  return file ? nlohmann::json::parse(file, nullptr, false) : nlohmann::json();
+  try {
+    return nlohmann::json::parse(read_small_file(path, {}), nullptr, false);
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 std::string text_in(const nlohmann::json& json, const char* key) {

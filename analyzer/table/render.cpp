@@ -55,15 +55,21 @@ std::string render_json(const Document& document) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+// Spreadsheets compute what begins like this; an apostrophe before it keeps it text.
+bool is_formula(std::string_view text) {
+  return !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos && text != "-";
+}
+
 // RFC 4180, with LF line ends.
 std::string csv_field(const Cell& cell) {
   if (const auto* integer = std::get_if<std::int64_t>(&cell)) return fmt::format("{}", *integer);
   if (const auto* real = std::get_if<double>(&cell)) return fmt::format("{}", *real);
-  const auto* text = std::get_if<std::string>(&cell);
-  if (text == nullptr) return {};
-  if (text->find_first_of(",\"\r\n") == std::string::npos) return *text;
+  const auto* value = std::get_if<std::string>(&cell);
+  if (value == nullptr) return {};
+  const std::string text = (is_formula(*value) ? "'" : "") + printable(*value);
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
-  for (const char c : *text) {
+  for (const char c : text) {
     if (c == '"') quoted += '"';
     quoted += c;
   }
@@ -98,7 +104,7 @@ std::string markdown_rows(const Table& table, bool with_details) {
   const auto is_shown = [&](std::size_t i) { return with_details || !table.columns[i].detail; };
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     if (!is_shown(i)) continue;
-    head += fmt::format(" {} |", table.columns[i].title);
+    head += fmt::format(" {} |", escape_markdown(table.columns[i].title));
     line += table.columns[i].unit == Unit::kText ? " --- |" : " ---: |";
   }
   std::string out = head + '\n' + line + '\n';
@@ -129,14 +135,6 @@ std::string render_markdown(const Document& document) {
   return out;
 }
 
-// Control characters would move the terminal's cursor or worse.
-std::string printable(std::string_view text) {
-  std::string out;
-  for (const char c : text)
-    out += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c;
-  return out;
-}
-
 std::string pad(const std::string& text, std::size_t width, bool left_aligned) {
   const std::size_t used = display_width(text);
   const std::string space(width > used ? width - used : 0, ' ');
@@ -157,7 +155,8 @@ TextTable text_table(const Table& table) {
     if (table.columns[i].detail) continue;
     shown.push_back(i);
     text.columns.push_back(table.columns[i]);
-    text.widths.push_back(display_width(table.columns[i].title));
+    text.columns.back().title = printable(table.columns[i].title);  // that of a factor is its user's
+    text.widths.push_back(display_width(text.columns.back().title));
   }
   for (const std::vector<Cell>& row : table.rows) {
     std::vector<std::string> cells;
@@ -231,7 +230,7 @@ std::string render_table(const Table& table, const RenderOptions& options) {
   const char* bold = options.color ? "\x1b[1m" : "";
   const char* dim = options.color ? "\x1b[2m" : "";
   const char* plain = options.color ? "\x1b[0m" : "";
-  std::string out = fmt::format("{}{}{}\n", bold, table.title, plain);
+  std::string out = fmt::format("{}{}{}\n", bold, printable(table.title), plain);
   for (const std::vector<std::size_t>& block : blocks_of(text, options.width)) {
     const auto line = [&](const auto& cell_of) {
       std::string cells;
@@ -253,7 +252,7 @@ std::string render_text(const Document& document, const RenderOptions& options) 
   std::string out;
   for (std::size_t i = 0; i < document.headline.size(); ++i) {
     const bool first = i == 0 && options.color;
-    out += fmt::format("{}{}{}\n", first ? "\x1b[1m" : "", document.headline[i], first ? "\x1b[0m" : "");
+    out += fmt::format("{}{}{}\n", first ? "\x1b[1m" : "", printable(document.headline[i]), first ? "\x1b[0m" : "");
   }
   std::size_t width = 0;
   for (const Fact& fact : document.facts)
@@ -268,7 +267,7 @@ std::string render_text(const Document& document, const RenderOptions& options) 
   }
   if (!document.notes.empty()) out += '\n';
   for (const std::string& note : document.notes)
-    out += note + "\n";
+    out += printable(note) + "\n";
   return out;
 }
 
@@ -309,10 +308,11 @@ std::string markdown_title(const Table& table) {
 }
 
 std::string escape_markdown(std::string_view text) {
+  constexpr std::string_view kSpecial = R"(|\<>*_`[]&)";  // without brackets there is no link and no image
   std::string out;
-  for (const char c : text) {
-    if (c == '|' || c == '\\' || c == '<' || c == '>' || c == '*' || c == '_' || c == '`') out += '\\';
-    out += c == '\n' ? ' ' : c;
+  for (const char c : printable(text)) {
+    if (kSpecial.find(c) != std::string_view::npos) out += '\\';
+    out += c;
   }
   return out;
 }

@@ -10,6 +10,8 @@ namespace swinscope::tests {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AnyOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -212,14 +214,54 @@ TEST_F(BadInput, NamesThatAreNotUtf8AreRepaired) {
   EXPECT_EQ(run_json({"kernels", json})["data"][0]["name"], "g\uFFFDemm");
 }
 
-// A name must not be able to move the cursor or change colours of the reader's terminal.
+// Characters that steer a terminal: C0 but the line end, DEL, C1 and what turns text around.
+std::string steering_characters(const std::string& text) {
+  std::string found;
+  for (const char c : text) {
+    if ((c >= 0 && c < 0x20 && c != '\n') || c == 0x7F) found += c;
+  }
+  for (const char* sequence : {"\xC2\x9B", "\u202E", "\u2066"}) {
+    if (text.find(sequence) != std::string::npos) found += sequence;
+  }
+  return found;
+}
+
+// A name must not be able to move the cursor or change colours of the reader's terminal, wherever it is said.
 TEST_F(BadInput, ControlCharactersInNamesDoNotReachTheTerminal) {
-  const std::string trace = make_database(
-      "names.sqlite",
-      small_export_sql() + "UPDATE StringIds SET value = 'g' || char(27) || '[31mm' || char(10) || 'x' WHERE id = 1;");
-  const ProgramResult result = run({"kernels", trace, "--names", "full"});
-  EXPECT_THAT(result.out, Not(HasSubstr("\x1b")));
-  EXPECT_THAT(result.out, HasSubstr("g [31mm x"));
+  const std::string evil = "'g' || char(27) || '[31mm' || char(10) || 'x' || char(7) || char(155) || char(8238)";
+  const std::string trace =
+      make_database("names.sqlite", small_export_sql() + "UPDATE StringIds SET value = " + evil +
+                                        " WHERE id = 1; CREATE TABLE \"\x1b[5mT\" (x); INSERT INTO \"\x1b[5mT\" VALUES (1);");
+  EXPECT_THAT(run({"kernels", trace, "--names", "full"}).out, HasSubstr("g\\x1b[31mm x\\x07\\x9b\\u202e"));
+  EXPECT_THAT(run({"info", trace}).err, HasSubstr("\\x1b[5mT row"));
+  const std::string category = R"({"ph":"X","cat":"\u001b]0;title\u0007","name":"n","pid":1,"tid":1,"ts":1,"dur":1})";
+  const std::string events = write("events.json", kineto({kineto_kernel("\\u001b[2Jk", "10", "5"), category}));
+  const std::string no_trace = make_database("none.sqlite", "CREATE TABLE \"\x1b[5mT\" (x);");
+  for (const std::string& run_of : {trace, events, no_trace, std::string("\x1b[5mmissing.db")}) {
+    for (const char* command : {"info", "analyze", "kernels", "report"}) {
+      for (const char* format : {"table", "csv", "md"}) {
+        const bool is_report = std::string_view(command) == "report";
+        std::vector<std::string> words = {command, run_of, "--format", format};
+        if (is_report) words = {command, run_of, "-o", "r.md", "--force"};
+        const ProgramResult result = run(words);
+        EXPECT_EQ(steering_characters(result.out), "") << command << ' ' << run_of << ' ' << format;
+        EXPECT_EQ(steering_characters(result.err), "") << command << ' ' << run_of << ' ' << format;
+        if (!is_report || result.status != 0) continue;
+        EXPECT_EQ(steering_characters(read_file(folder() / "r.md")), "") << run_of;
+      }
+    }
+  }
+}
+
+TEST_F(BadInput, NamesAreNoLinksOfMarkdownAndNoFormulasOfSpreadsheets) {
+  const std::string trace =
+      make_database("names.sqlite", small_export_sql() + "UPDATE StringIds SET value = '=1+2' WHERE id = 1;"
+                                                         "UPDATE StringIds SET value = '[x](javascript:1)' WHERE id = 2;");
+  const std::string markdown = run({"kernels", trace, "--names", "full", "--format", "md"}).out;
+  EXPECT_THAT(markdown, Not(ContainsRegex(R"((^|[^\\])\[x)")));
+  const std::string table = run({"kernels", trace, "--names", "full", "--format", "csv"}).out;
+  EXPECT_THAT(table, AnyOf(HasSubstr("'=1+2"), HasSubstr("[x](javascript:1)")));
+  EXPECT_THAT(table, Not(ContainsRegex("(^|[\n,])=1")));
 }
 
 TEST_F(BadInput, RecordingThatWasCutOffIsReadAndSaid) {
