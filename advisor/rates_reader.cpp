@@ -146,8 +146,6 @@ class RatesReader {
 
 Rates Rates::parse(std::string_view text, const std::string& source) { return RatesReader(text, source).take(); }
 
-Rates Rates::read(const std::filesystem::path& path) {
-  return parse(read_small_file(path, kMakeOne), path.string());
-}
+Rates Rates::read(const std::filesystem::path& path) { return parse(read_small_file(path, kMakeOne), path.string()); }
 
 }  // namespace swinscope

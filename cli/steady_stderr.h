@@ -10,7 +10,8 @@ namespace swinscope::cli {
 //   - writing to stderr never fails, throws or raises SIGPIPE: what a full disk, a closed pipe or a closed terminal
 //   does
 //     not take is gone, and the program goes on;
-//   - names of programs and files, which anybody may have chosen, are shown and do not steer the terminal (printable() of
+//   - names of programs and files, which anybody may have chosen, are shown and do not steer the terminal (printable()
+//   of
 //     store/utf8.h).
 void make_stderr_steady();
 

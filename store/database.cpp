@@ -127,6 +127,12 @@ bool is_cut_off(const fs::path& path, std::uintmax_t size) {
 // A journal that ends with these bytes names the journal of a transaction over several files before them.
 constexpr std::string_view kSuperJournalMark = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
 
+// Virtual tables are made by other words.
+bool is_real_table(std::string_view sql) {
+  constexpr std::string_view kPlain = "CREATE TABLE";
+  return sql.size() > kPlain.size() && sqlite3_strnicmp(sql.data(), kPlain.data(), kPlain.size()) == 0;
+}
+
 }  // namespace
 
 // A private folder with the copy of a database and its journals.
@@ -342,10 +348,16 @@ Statement Database::prepare(std::string_view sql) { return {*this, sql}; }
 bool Database::has_table(std::string_view name) {
   Statement found = prepare("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?");
   found.bind(1, name);
-  if (!found.step()) return false;
-  constexpr std::string_view kPlain = "CREATE TABLE";
-  const std::string_view sql = found.text(0);
-  return sql.size() > kPlain.size() && sqlite3_strnicmp(sql.data(), kPlain.data(), kPlain.size()) == 0;
+  return found.step() && is_real_table(found.text(0));
+}
+
+std::vector<std::string> Database::tables() {
+  std::vector<std::string> names;
+  Statement rows = prepare("SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name");
+  while (rows.step()) {
+    if (is_real_table(rows.text(1))) names.emplace_back(rows.text(0));
+  }
+  return names;
 }
 
 bool Database::has_rows(std::string_view table) {

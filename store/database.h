@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "store/error.h"
 
@@ -58,6 +59,8 @@ class Database {
   Statement prepare(std::string_view sql);
   // A real table of that name exists (views and virtual tables do not count: reading them runs foreign code).
   bool has_table(std::string_view name);
+  // The real tables, by name.
+  std::vector<std::string> tables();
   // Whether a table, which exists, has a row or is damaged.
   bool has_rows(std::string_view table);
   // The rowid of the last row inserted.

@@ -21,14 +21,6 @@ constexpr std::array<const char*, 2> kExportTables = {"META_DATA_EXPORT", "EXPOR
 // A vmId of a TARGET_INFO table: serialized like the ids of processes, or a plain number.
 std::uint64_t node_of_vm(std::uint64_t vm) { return vm >> 48U != 0 ? node_of(vm) : vm; }
 
-std::vector<std::string> table_names(Database& db) {
-  std::vector<std::string> names;
-  Statement rows = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name");
-  while (rows.step())
-    names.emplace_back(rows.text(0));
-  return names;
-}
-
 std::optional<std::int32_t> whole_number(std::string_view text) {
   std::int32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -200,7 +192,7 @@ std::string export_fact(Database& db, std::string_view name) {
 
 bool is_nsys_export(Database& db) {
   if (!export_fact(db, "EXPORT_SCHEMA_VERSION").empty()) return true;
-  const std::vector<std::string> names = table_names(db);
+  const std::vector<std::string> names = db.tables();
   return std::ranges::any_of(names, [](const std::string& name) {
     return name.starts_with("TARGET_INFO_") || name.starts_with("ENUM_NSYS_") || name.starts_with("META_DATA_");
   });
@@ -290,8 +282,8 @@ std::string sql_name(std::string_view name) {
 
 std::vector<std::pair<std::string, std::int64_t>> other_tables(Database& db, const std::vector<std::string>& known) {
   std::vector<std::pair<std::string, std::int64_t>> others;
-  for (const std::string& name : table_names(db)) {
-    if (is_description(name) || std::ranges::find(known, name) != known.end() || !db.has_table(name)) continue;
+  for (const std::string& name : db.tables()) {
+    if (is_description(name) || std::ranges::find(known, name) != known.end()) continue;
     try {
       Statement count = db.prepare(fmt::format("SELECT count(*) FROM {}", sql_name(name)));
       if (count.step() && count.integer(0) > 0) others.emplace_back(name, count.integer(0));

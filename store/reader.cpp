@@ -31,6 +31,9 @@ using tables::ReadGroup;
 // Times beyond this cannot be real and would overflow when subtracted.
 constexpr std::int64_t kMaxTimeNs = std::int64_t{1} << 61;
 
+// A machine has no more ranks than that; each is a process of its own in memory, and a file of its own when imported.
+constexpr std::size_t kMostProcesses = 4096;
+
 constexpr std::array<const char*, 4> kGpuTables = {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
                                                    "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"};
 constexpr std::array<const char*, 2> kHostTables = {"CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS"};
@@ -75,6 +78,12 @@ void find_processes(Database& db, const char* table, const char* id, const char*
     const std::uint64_t pid = global_pid_of(rows.integer<std::uint64_t>(0));
     const auto ordinal = rows.integer<std::int64_t>(1);
     if (entry == found.end() || entry->first != pid) entry = found.try_emplace(pid, ordinal).first;
+    if (found.size() > kMostProcesses) {
+      throw Error(ErrorKind::kInput, fmt::format("{}: too many processes", db.path().string()),
+                  fmt::format("more than {} of them have events; one Nsight Systems report has those of one machine",
+                              kMostProcesses),
+                  "export the report again");
+    }
     entry->second = std::min(entry->second, ordinal);
   }
 }

@@ -1,5 +1,6 @@
 #include "store/utf8.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -73,6 +74,13 @@ std::string replace_invalid_utf8(std::string_view text) {
     }
   }
   return valid;
+}
+
+std::string cut_text(std::string_view text, std::size_t bytes) {
+  std::size_t size = std::min(text.size(), bytes);
+  while (size > 0 && is_continuation(text, size))
+    --size;
+  return std::string(text.substr(0, size));
 }
 
 std::string printable(std::string_view text) {

@@ -6,6 +6,7 @@
 
 #include "analyzer/base/text.h"
 #include "analyzer/importers/json_damage.h"
+#include "store/utf8.h"
 
 namespace swinscope {
 namespace {

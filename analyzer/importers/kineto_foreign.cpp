@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "store/utf8.h"
+
 namespace swinscope {
 namespace {
 
@@ -43,13 +45,6 @@ Look look_of_list(const JsonDocument& document) {
 }
 
 }  // namespace
-
-std::string cut_text(std::string_view text, std::size_t bytes) {
-  std::size_t size = std::min(text.size(), bytes);
-  while (size > 0 && size < text.size() && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U)
-    --size;
-  return std::string(text.substr(0, size));
-}
 
 void KinetoCensus::take(const KinetoEvent& event, KinetoKind kind) {
   ++total_;

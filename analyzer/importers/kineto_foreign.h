@@ -12,9 +12,6 @@
 
 namespace swinscope {
 
-// At most so many bytes, none of them of a character that does not fit.
-std::string cut_text(std::string_view text, std::size_t bytes);
-
 // What the events of a document look like.
 class KinetoCensus {
  public:

@@ -15,6 +15,7 @@
 #include "analyzer/trace/memory_changes.h"
 #include "analyzer/trace/raw_events.h"
 #include "analyzer/trace/sort_by_lane.h"
+#include "store/utf8.h"
 
 namespace swinscope {
 namespace {
@@ -106,7 +107,12 @@ class TraceBuilder::Process : public RecordSink {
  public:
   explicit Process(const std::atomic<bool>* cancel) : cancel_(cancel) {}
 
-  StringId intern(std::string_view text) override { return pool_.intern(text); }
+  // Text that no program names a thing by would be copied and searched for ever; of it the beginning stays.
+  StringId intern(std::string_view text) override {
+    if (text.size() <= kMostTextBytes) return pool_.intern(text);
+    ++cut_texts_;
+    return pool_.intern(cut_text(text, kMostTextBytes));
+  }
 
   // The view has no columns for the other kinds.
   void take(AnyRecord record) override {
@@ -177,6 +183,7 @@ class TraceBuilder::Process : public RecordSink {
     other.ranges_.record.for_each([&](NvtxRecord& r) { shift.apply(r), text(r); });
     ranges_.take_over(other.ranges_);
     rank_.open_ranges += other.rank_.open_ranges;
+    cut_texts_ += other.cut_texts_;
     const auto take_records = [&](auto& into, auto& from, auto rename) {
       for (auto& r : from)
         shift.apply(r), rename(r);
@@ -239,6 +246,9 @@ class TraceBuilder::Process : public RecordSink {
 
   void move_into(Trace& trace) {
     if (left_out_) return;
+    if (cut_texts_ > 0)
+      rank_.run.drops.push_back(
+          {"end of a name", cut_texts_, fmt::format("the name is longer than {} MiB", kMostTextBytes >> 20U)});
     if (rank_.run.rank == kNoRank) {
       trace.launchers.push_back(take_launcher(trace.strings));
     } else {
@@ -548,6 +558,7 @@ class TraceBuilder::Process : public RecordSink {
   std::unordered_map<StringId, StringId> short_names_;
   std::unordered_map<StringId, OperationKind> operations_;  // of kernels
   std::unordered_map<StringId, StringId> mangled_;
+  std::int64_t cut_texts_ = 0;
   bool prepared_ = false;
   bool left_out_ = false;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -10,6 +11,9 @@
 #include "store/sink.h"
 
 namespace swinscope {
+
+// Of a longer name or text the beginning is kept; what was cut is counted (RunInfo::drops).
+constexpr std::size_t kMostTextBytes = std::size_t{1} << 20U;
 
 // Takes the records of one input file. Not thread-safe: one builder per file, files in parallel.
 class TraceBuilder : public TraceSink {

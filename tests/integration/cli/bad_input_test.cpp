@@ -229,9 +229,9 @@ std::string steering_characters(const std::string& text) {
 // A name must not be able to move the cursor or change colours of the reader's terminal, wherever it is said.
 TEST_F(BadInput, ControlCharactersInNamesDoNotReachTheTerminal) {
   const std::string evil = "'g' || char(27) || '[31mm' || char(10) || 'x' || char(7) || char(155) || char(8238)";
-  const std::string trace =
-      make_database("names.sqlite", small_export_sql() + "UPDATE StringIds SET value = " + evil +
-                                        " WHERE id = 1; CREATE TABLE \"\x1b[5mT\" (x); INSERT INTO \"\x1b[5mT\" VALUES (1);");
+  const std::string trace = make_database(
+      "names.sqlite", small_export_sql() + "UPDATE StringIds SET value = " + evil +
+                          " WHERE id = 1; CREATE TABLE \"\x1b[5mT\" (x); INSERT INTO \"\x1b[5mT\" VALUES (1);");
   EXPECT_THAT(run({"kernels", trace, "--names", "full"}).out, HasSubstr("g\\x1b[31mm x\\x07\\x9b\\u202e"));
   EXPECT_THAT(run({"info", trace}).err, HasSubstr("\\x1b[5mT row"));
   const std::string category = R"({"ph":"X","cat":"\u001b]0;title\u0007","name":"n","pid":1,"tid":1,"ts":1,"dur":1})";
@@ -255,8 +255,9 @@ TEST_F(BadInput, ControlCharactersInNamesDoNotReachTheTerminal) {
 
 TEST_F(BadInput, NamesAreNoLinksOfMarkdownAndNoFormulasOfSpreadsheets) {
   const std::string trace =
-      make_database("names.sqlite", small_export_sql() + "UPDATE StringIds SET value = '=1+2' WHERE id = 1;"
-                                                         "UPDATE StringIds SET value = '[x](javascript:1)' WHERE id = 2;");
+      make_database("names.sqlite", small_export_sql() +
+                                        "UPDATE StringIds SET value = '=1+2' WHERE id = 1;"
+                                        "UPDATE StringIds SET value = '[x](javascript:1)' WHERE id = 2;");
   const std::string markdown = run({"kernels", trace, "--names", "full", "--format", "md"}).out;
   EXPECT_THAT(markdown, Not(ContainsRegex(R"((^|[^\\])\[x)")));
   const std::string table = run({"kernels", trace, "--names", "full", "--format", "csv"}).out;

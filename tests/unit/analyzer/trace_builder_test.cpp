@@ -146,6 +146,22 @@ TEST_F(TraceBuilderTest, ShortNamesAreMadeWhereTheSourceHasNone) {
   EXPECT_EQ(names(rank.gpu.name), (Names{"void ns::gemm<float>(int)", "void ns::gemm<half>(int)", "only", ""}));
 }
 
+TEST_F(TraceBuilderTest, OfEndlessNamesTheBeginningStays) {
+  RecordSink& to = sink();
+  const std::string longest(kMostTextBytes, 'a');
+  add_range(to, longest, 10, 20);
+  add_range(to, longest + "b", 30, 40);
+  add_range(to, longest.substr(1) + "\u00e9", 50, 60);  // its last character does not fit
+  builder_.set_run(0, RunInfo{});
+  const Rank& rank = build();
+  EXPECT_EQ(trace_.text(rank.ranges.name[0]), longest);
+  EXPECT_EQ(rank.ranges.name[1], rank.ranges.name[0]);
+  EXPECT_EQ(trace_.text(rank.ranges.name[2]), longest.substr(1));
+  ASSERT_EQ(rank.run.drops.size(), 1U);
+  EXPECT_EQ(rank.run.drops[0].what, "end of a name");
+  EXPECT_EQ(rank.run.drops[0].count, 2);
+}
+
 TEST_F(TraceBuilderTest, SymbolsAreFoundByTheFullName) {
   RecordSink& to = sink();
   for (const char* name : {"b", "a", "c"}) {

@@ -94,6 +94,25 @@ TEST_F(NsysExport, OtherTablesWhateverTheirNames) {
   EXPECT_EQ(other_tables(db, {"known"}), (std::vector<std::pair<std::string, std::int64_t>>{{"odd \"name\"", 2}}));
 }
 
+TEST_F(NsysExport, OfMoreProcessesThanAMachineHasNoneIsRead) {
+  const auto processes = [&](int count) {
+    Database(
+        open(fmt::format("CREATE TABLE NVTX_EVENTS(start, end, eventType, text, globalTid);"
+                         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {})"
+                         "INSERT INTO NVTX_EVENTS SELECT i, i + 1, 59, 'r', i << 24 FROM n",
+                         count)));
+    return TraceFile(folder_ / "a.sqlite").processes({}).size();
+  };
+  EXPECT_EQ(processes(4096), 4096U);
+  try {
+    processes(4097);
+    FAIL() << "it was read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kInput);
+    EXPECT_EQ(std::string(error.what()), fmt::format("{}: too many processes", (folder_ / "a.sqlite").string()));
+  }
+}
+
 TEST_F(NsysExport, TheFactsStandUnderTwoNames) {
   for (const char* table : {"META_DATA_EXPORT", "EXPORT_META_DATA"}) {
     Database db = open(

@@ -75,13 +75,17 @@ TEST(Utf8, PrintableTextSteersNoTerminal) {
   EXPECT_EQ(printable("a\x1b[31mb\x07"), "a\\x1b[31mb\\x07");
   EXPECT_EQ(printable(std::string("a\0b\x7f", 4)), "a\\x00b\\x7f");
   EXPECT_EQ(printable("one\ttwo\r\nthree"), "one two  three");
-  EXPECT_EQ(printable("\xC2\x9B" "31m"), "\\x9b31m");            // CSI of C1
-  EXPECT_EQ(printable(encode(0xA0)), encode(0xA0));             // the first behind C1
-  EXPECT_EQ(printable(encode(0x202E) + "txt"), "\\u202etxt");   // right to left from here
+  EXPECT_EQ(printable("\xC2\x9B"
+                      "31m"),
+            "\\x9b31m");                                       // CSI of C1
+  EXPECT_EQ(printable(encode(0xA0)), encode(0xA0));            // the first behind C1
+  EXPECT_EQ(printable(encode(0x202E) + "txt"), "\\u202etxt");  // right to left from here
   EXPECT_EQ(printable(encode(0x2066) + encode(0x2069)), "\\u2066\\u2069");
   EXPECT_EQ(printable(encode(0x2028)), "\\u2028");
   EXPECT_EQ(printable(encode(0x1F600)), encode(0x1F600));
-  EXPECT_EQ(printable("\x9B" "31m"), std::string(kReplacement) + "31m");
+  EXPECT_EQ(printable("\x9B"
+                      "31m"),
+            std::string(kReplacement) + "31m");
   EXPECT_EQ(printable(printable("\x1b")), "\\x1b");
 }
 
