@@ -246,8 +246,26 @@ Advice advise(const RunFacts& run, const AdviceOptions& options) {
   return advise(Advisor(run, options), options.applied);
 }
 
+namespace {
+
+constexpr std::int64_t kMostEvents = 400'000;  // that are replayed without being asked for
+
+}  // namespace
+
+std::string why_not_quick(const RunFacts& run) {
+  const auto events = static_cast<std::int64_t>(run.trace.gpu_event_count());
+  if (events == 0) return "nothing ran on a GPU";
+  if (!run.scope.is_of_steps()) return fmt::format("savings are of a step, and this is {}", run.scope.title());
+  if (events > kMostEvents) return fmt::format("replaying {} GPU events takes a while", format_count(events));
+  try {
+    make_graph(run);
+  } catch (const Error& error) {
+    return error.cause().empty() ? std::string(error.what()) : fmt::format("{}: {}", error.what(), error.cause());
+  }
+  return {};
+}
+
 std::unique_ptr<const Advisor> advisor_if_quick(const RunFacts& run, const AdviceOptions& options) {
-  constexpr std::int64_t kMostEvents = 400'000;
   if (run.trace.gpu_event_count() == 0 || run.trace.gpu_event_count() > kMostEvents || !run.scope.is_of_steps())
     return nullptr;
   try {
@@ -318,11 +336,28 @@ std::string headline(const Advice& advice) {
 
 }  // namespace
 
-std::string next_line(const Advice& advice) {
+const Card* next_card(const Advice& advice) {
+  if (advice.is_refused()) return nullptr;
   const auto found = std::ranges::find_if(
       advice.cards, [](const Card& card) { return card.change.confidence != Confidence::kSpeculative; });
-  if (advice.is_refused() || found == advice.cards.end()) return {};
-  const Card& first = *found;
+  return found == advice.cards.end() ? nullptr : &*found;
+}
+
+std::vector<const Card*> leading_cards(const Advice& advice, std::size_t most) {
+  std::vector<const Card*> cards;
+  if (advice.is_refused()) return cards;
+  for (const Card& card : advice.cards)
+    cards.push_back(&card);
+  const auto next = std::ranges::find(cards, next_card(advice));
+  if (next != cards.end()) std::rotate(cards.begin(), next, next + 1);
+  cards.resize(std::min(most, cards.size()));
+  return cards;
+}
+
+std::string next_line(const Advice& advice) {
+  const Card* next = next_card(advice);
+  if (next == nullptr) return {};
+  const Card& first = *next;
   return fmt::format("next: {}, saves {} ({} to {}) of {}{}", first.change.title, format_duration(first.likely_ns()),
                      format_duration(first.saving_ns.front()), format_duration(first.saving_ns.back()),
                      format_duration(advice.step_ns()),

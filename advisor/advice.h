@@ -127,9 +127,16 @@ Advice advise(const RunFacts& run, const AdviceOptions& options);
 
 // With these options, where that is quick: nullptr of a large trace, or one that cannot be replayed.
 std::unique_ptr<const Advisor> advisor_if_quick(const RunFacts& run, const AdviceOptions& options = {});
+// Why there is none: "savings are of a step, and this is the whole trace, since no steps were found".
+std::string why_not_quick(const RunFacts& run);
 // Those that are applied where nobody chooses: all but the speculative ones, of alternatives the one that saves most.
 std::vector<std::string> usual_changes(const Advice& advice);
-// Of the first card that is not speculative: "next: Gather instead of …, saves 63.06 ms (59.58 ms to 63.92 ms) of 236.0
+// The one to try next: the first that is not speculative; nullptr where none is worth a line. `analyze`, `advise` and
+// the desktop program's first page all lead with it.
+const Card* next_card(const Advice& advice);
+// That one, then the others as they are ranked, `most` at most. Empty where nothing is said.
+std::vector<const Card*> leading_cards(const Advice& advice, std::size_t most);
+// Of next_card(): "next: Gather instead of …, saves 63.06 ms (59.58 ms to 63.92 ms) of 236.0
 // ms"; "" where nothing is worth a line.
 std::string next_line(const Advice& advice);
 

@@ -4,6 +4,7 @@
 
 #include "advisor/advice_columns.h"
 #include "advisor/loss_columns.h"
+#include "analyzer/importers/opened_traces.h"
 #include "store/shell.h"
 
 namespace swinscope {
@@ -23,9 +24,10 @@ ReportPart advised_report_part(const Trace& trace, const std::string& path, cons
 }
 
 std::vector<ReportPart> advised_report_parts(const Experiment& experiment) {
-  std::vector<ReportPart> parts = report_parts(experiment, advised_report_part);
+  OpenedTraces traces;
+  std::vector<ReportPart> parts = report_parts(experiment, traces, advised_report_part);
   ReportPart& part = parts.front();
-  if (part.series) add_loss_columns(experiment, part.series->rows, part.document);
+  if (part.series) add_loss_columns(experiment, part.series->rows, traces, part.document);
   return parts;
 }
 

@@ -7,7 +7,7 @@
 
 #include "advisor/loss_intervals.h"
 #include "analyzer/experiment/scaling_loss.h"
-#include "analyzer/importers/open.h"
+#include "analyzer/importers/opened_traces.h"
 #include "analyzer/report/documents.h"
 #include "store/error.h"
 
@@ -16,18 +16,19 @@ namespace {
 
 constexpr std::int64_t kMostEvents = 400'000;  // of both traces, so that an experiment is not waited for
 
-LossEffects effects_of(const Experiment& experiment, const std::vector<ScalingRow>& rows, const ScalingLoss& loss) {
-  const auto open = [&](const ScalingRow& row) { return open_trace(row.point.folder / row.point.tracing); };
+LossEffects effects_of(const Experiment& experiment, const std::vector<ScalingRow>& rows, const ScalingLoss& loss,
+                       OpenedTraces& traces) {
+  const auto open = [&](const ScalingRow& row) { return traces.open(row.point.folder / row.point.tracing); };
   const auto selection = [&](const ScalingRow& row) {
     const std::string& step = row.point.step.empty() ? experiment.step : row.point.step;
     return selection_of(parse_step_rule(step), experiment.warmup_steps);
   };
-  const Trace base = open(rows[loss.base]);
-  const Trace other = open(rows[loss.row]);
-  if (base.gpu_event_count() + other.gpu_event_count() > kMostEvents) {
-    throw Error(ErrorKind::kUsage, fmt::format("{}: too many GPU events for replays at once", other.path));
+  const std::shared_ptr<const Trace> base = open(rows[loss.base]);
+  const std::shared_ptr<const Trace> other = open(rows[loss.row]);
+  if (base->gpu_event_count() + other->gpu_event_count() > kMostEvents) {
+    throw Error(ErrorKind::kUsage, fmt::format("{}: too many GPU events for replays at once", other->path));
   }
-  return loss_effects(RunFacts(base, selection(rows[loss.base])), RunFacts(other, selection(rows[loss.row])),
+  return loss_effects(RunFacts(*base, selection(rows[loss.base])), RunFacts(*other, selection(rows[loss.row])),
                       loss.traced, *rows[loss.row].work_of_base);
 }
 
@@ -65,7 +66,8 @@ void add_transfer(const std::string& point, double transfer, Document& document)
 
 }  // namespace
 
-void add_loss_columns(const Experiment& experiment, const std::vector<ScalingRow>& rows, Document& document) {
+void add_loss_columns(const Experiment& experiment, const std::vector<ScalingRow>& rows, OpenedTraces& traces,
+                      Document& document) {
   const auto table = std::ranges::find(document.tables, "scaling_loss", &Table::key);
   if (table == document.tables.end()) return;
   const std::size_t part = find_column(*table, "part");
@@ -82,7 +84,7 @@ void add_loss_columns(const Experiment& experiment, const std::vector<ScalingRow
   for (const ScalingLoss& loss : scaling_losses(rows)) {
     LossIntervals intervals;
     try {
-      const LossEffects effects = effects_of(experiment, rows, loss);
+      const LossEffects effects = effects_of(experiment, rows, loss, traces);
       intervals = effects.intervals;
       add_transfer(names[loss.row], effects.transfer_efficiency, document);
     } catch (const Error& error) {

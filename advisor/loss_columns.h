@@ -8,8 +8,9 @@
 
 namespace swinscope {
 
-// Into the table "scaling_loss" of experiment_document(), whose rows these are, by opening the traced runs again.
+// Into the table "scaling_loss" of experiment_document(), whose rows these are. Opens the traced runs.
 // Points whose traces are large or cannot be replayed get none, and a note says why.
-void add_loss_columns(const Experiment& experiment, const std::vector<ScalingRow>& rows, Document& document);
+void add_loss_columns(const Experiment& experiment, const std::vector<ScalingRow>& rows, OpenedTraces& traces,
+                      Document& document);
 
 }  // namespace swinscope

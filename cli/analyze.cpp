@@ -10,6 +10,7 @@
 #include "analyzer/analyses/hta.h"
 #include "analyzer/experiment/comparison.h"
 #include "analyzer/importers/open.h"
+#include "analyzer/importers/opened_traces.h"
 #include "analyzer/report/documents.h"
 #include "analyzer/report/registry.h"
 #include "cli/command.h"
@@ -82,9 +83,10 @@ std::optional<int> analyze_several(const AnalyzeOptions& options) {
     options.selection.refuse_for(options.run);
     options.common.warn_of_class_rules();
     const Experiment experiment = read_experiment(options.run);
-    const std::vector<ScalingRow> rows = scaling_table(experiment);
+    OpenedTraces traces;
+    const std::vector<ScalingRow> rows = scaling_table(experiment, traces);
     Document document = experiment_document(experiment, rows);
-    add_loss_columns(experiment, rows, document);
+    add_loss_columns(experiment, rows, traces, document);
     print_warnings(document.warnings, options.common);
     emit(document, options.common);
     return 0;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -28,7 +29,9 @@ int run_query(const QueryCommand& options) {
   document.schema = "query";
   document.run = options.run;
   document.warnings = run.warnings();
-  document.tables.push_back(run.run(options.sql, {.cancel = &interrupted()}).table);
+  QueryResult result = run.run(options.sql, {.cancel = &interrupted()});
+  document.tables.push_back(std::move(result.table));
+  if (const std::string note = result.note(); !note.empty()) document.notes.push_back(note);
   emit(document, options.common);
   return run.is_corrupt() ? static_cast<int>(ErrorKind::kInput) : 0;
 }

@@ -57,4 +57,4 @@ picture docs/images/gui-layers.png layers light 1280x720 $runs/experiment/gpus1/
 picture docs/images/gui-overview.png overview light 1280x720 $trace
 picture docs/images/gui-sql.png query dark 1280x720 --query "SELECT name.value AS kernel, start, end, end - start AS ns, deviceId, streamId
 FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds name ON name.id = shortName
-ORDER BY ns DESC LIMIT 100" data/swinscope_swin_tiny_graph_1gpu.db
+ORDER BY ns DESC LIMIT 12" data/swinscope_swin_tiny_graph_1gpu.db

@@ -155,7 +155,7 @@ Table cpu_utilization_table(const std::vector<CpuUtilization>& ranks) {
                {"process_cpu_ns", "process", Unit::kDuration},
                {"children_cpu_ns", "its children", Unit::kDuration},
                {"cores_allowed", "cores allowed", Unit::kNumber},
-               {"cpu_util_percent", "cpu_util", Unit::kPercent}},
+               {"cpu_util_percent", "CPU utilization", Unit::kPercent}},
               {}};
   for (const CpuUtilization& r : ranks) {
     const auto used = r.utilization();

@@ -232,7 +232,7 @@ Table rank_summary_table(std::span<const RankSummary> ranks) {
                {"device", "GPU", Unit::kCount},
                {"steps", "steps", Unit::kCount},
                {"step_ns", "step time", Unit::kDuration},
-               {"gpu_busy_percent", "gpu_busy", Unit::kPercent},
+               {"gpu_busy_percent", "GPU busy", Unit::kPercent},
                {"compute_ns", "compute", Unit::kDuration},
                {"compute_to_median", "to median", Unit::kNumber},
                {"exposed_communication_ns", "comm exposed", Unit::kDuration},

@@ -108,7 +108,7 @@ Table step_changes_table(const RunFacts& run) {
                {"last_step", "to", Unit::kCount},
                {"median_ns", "median range", Unit::kDuration},
                {"change_percent", "change", Unit::kPercent},
-               {"p", "p", Unit::kNumber, true},
+               {"p", "p-value", Unit::kNumber, true},
                {"work_ns", "own GPU work", Unit::kDuration},
                {"sm_clock_mhz", "SM clock MHz", Unit::kNumber},
                {"finding", "finding"}},

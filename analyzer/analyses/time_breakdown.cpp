@@ -175,8 +175,8 @@ Table utilization_table(const std::vector<DeviceBreakdown>& devices) {
                {"events", "events", Unit::kCount},
                {"span_ns", "window", Unit::kDuration},
                {"busy_ns", "busy", Unit::kDuration},
-               {"gpu_busy_percent", "gpu_busy", Unit::kPercent},
-               {"gpu_compute_percent", "gpu_compute", Unit::kPercent},
+               {"gpu_busy_percent", "GPU busy", Unit::kPercent},
+               {"gpu_compute_percent", "GPU compute", Unit::kPercent},
                {"idle_ns", "idle", Unit::kDuration},
                {"idle_percent", "idle %", Unit::kPercent}},
               {}};

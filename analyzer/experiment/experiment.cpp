@@ -16,6 +16,7 @@
 #include "analyzer/base/statistics.h"
 #include "analyzer/experiment/scaling.h"
 #include "analyzer/importers/open.h"
+#include "analyzer/importers/opened_traces.h"
 #include "store/error.h"
 
 namespace swinscope {
@@ -85,10 +86,12 @@ std::string gpu_of(const Trace& trace) {
   return {};
 }
 
-Measured measure(const Experiment& experiment, const ExperimentPoint& point, const std::string& run) {
+Measured measure(const Experiment& experiment, const ExperimentPoint& point, const std::string& run,
+                 OpenedTraces& traces) {
   const StepRule rule = rule_of(experiment, point);
   const fs::path folder = point.folder / run;
-  const Trace trace = open_trace(folder);
+  const std::shared_ptr<const Trace> opened = traces.open(folder);
+  const Trace& trace = *opened;
   const RunFacts facts(trace, selection_of(rule, experiment.warmup_steps));
   const RunScope& scope = facts.scope;
   Measured measured;
@@ -137,14 +140,14 @@ void add_repeats(const std::vector<Measured>& repeats, ScalingRow& row) {
   row.step_spread = spread(single_ns.empty() ? sorted : single_ns);
 }
 
-ScalingRow measure_point(const Experiment& experiment, const ExperimentPoint& point) {
+ScalingRow measure_point(const Experiment& experiment, const ExperimentPoint& point, OpenedTraces& traces) {
   ScalingRow row;
   row.point = point;
   std::optional<Measured> traced;
-  if (!point.tracing.empty()) traced = measure(experiment, point, point.tracing);
+  if (!point.tracing.empty()) traced = measure(experiment, point, point.tracing, traces);
   std::vector<Measured> repeats;
   for (const std::string& run : point.timing)
-    repeats.push_back(measure(experiment, point, run));
+    repeats.push_back(measure(experiment, point, run, traces));
   row.traced_only = std::ranges::any_of(repeats, &Measured::has_cuda_events);
   for (const std::int64_t step_ns : point.given_step_ns) {
     Measured given = traced.value_or(Measured{});
@@ -194,19 +197,21 @@ std::optional<double> ScalingRow::distortion() const {
 
 std::int64_t fewest_steps(const Experiment& experiment) {
   std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
+  OpenedTraces traces;
   Experiment whole = experiment;
   whole.warmup_steps = 0;
   for (const ExperimentPoint& point : experiment.points) {
     std::vector<std::string> runs = point.timing;
     if (!point.tracing.empty()) runs.push_back(point.tracing);
     for (const std::string& run : runs)
-      fewest = std::min(fewest, measure(whole, point, run).steps.fewest);
+      fewest = std::min(fewest, measure(whole, point, run, traces).steps.fewest);
   }
   return fewest;
 }
 
 RunSteps require_steps(const Experiment& experiment, const ExperimentPoint& point, const std::string& run) {
-  return measure(experiment, point, run).steps;
+  OpenedTraces traces;
+  return measure(experiment, point, run, traces).steps;
 }
 
 std::optional<StepRule> resolve_step_rule(const Experiment& experiment, const ExperimentPoint& point,
@@ -218,9 +223,14 @@ std::optional<StepRule> resolve_step_rule(const Experiment& experiment, const Ex
 }
 
 std::vector<ScalingRow> scaling_table(const Experiment& experiment) {
+  OpenedTraces traces;
+  return scaling_table(experiment, traces);
+}
+
+std::vector<ScalingRow> scaling_table(const Experiment& experiment, OpenedTraces& traces) {
   std::vector<ScalingRow> rows;
   for (const ExperimentPoint& point : experiment.points)
-    rows.push_back(measure_point(experiment, point));
+    rows.push_back(measure_point(experiment, point, traces));
   if (rows.empty()) return rows;
   std::stable_sort(rows.begin(), rows.end(),
                    [](const ScalingRow& a, const ScalingRow& b) { return a.point.gpus() < b.point.gpus(); });

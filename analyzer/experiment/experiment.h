@@ -21,6 +21,8 @@
 
 namespace swinscope {
 
+class OpenedTraces;
+
 struct ExperimentPoint {
   std::filesystem::path folder;
   std::map<std::string, std::string> factors;  // gpus, batch, …
@@ -142,5 +144,7 @@ std::int64_t fewest_steps(const Experiment& experiment);
 // Opens every run and measures it; by the number of GPUs. The baseline is the first of the points with the fewest.
 // Throws Error when no steps can be found in a run, naming it.
 std::vector<ScalingRow> scaling_table(const Experiment& experiment);
+// The same; the recordings stay with `traces` for what else is asked of them.
+std::vector<ScalingRow> scaling_table(const Experiment& experiment, OpenedTraces& traces);
 
 }  // namespace swinscope

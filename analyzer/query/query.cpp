@@ -201,6 +201,12 @@ QueriedRun::QueriedRun(const fs::path& run, const std::atomic<bool>* cancel) {
 
 QueriedRun::~QueriedRun() = default;
 
+std::string QueryResult::note() const {
+  if (files < 2) return {};
+  return fmt::format("The statement ran on each of the {} files: a LIMIT, a sum or an order is of each, not of all.",
+                     files);
+}
+
 QueryResult QueriedRun::run(const std::string& sql, const QueryOptions& options) const {
   Rows result(options);
   for (const File& one : files_) {
@@ -211,7 +217,9 @@ QueryResult QueriedRun::run(const std::string& sql, const QueryOptions& options)
     result.read(rows, file.database(), files_.size() > 1 ? one.path.filename().string() : std::string(), one.rank);
     if (result.is_full()) break;
   }
-  return result.take();
+  QueryResult taken = result.take();
+  taken.files = files_.size();
+  return taken;
 }
 
 std::vector<QueryTable> QueriedRun::tables() const {

@@ -30,6 +30,9 @@ struct QueryResult {
   Table table;
   std::vector<std::optional<std::int32_t>> rank_of_row;  // where the row's file states its rank
   bool is_cut = false;                                   // there are more rows than the options allow
+  std::size_t files = 1;                                 // on each of which the statement ran
+  // "… a LIMIT, a sum or an order is of each file": what those who ask of several files must know; else empty.
+  std::string note() const;
 };
 
 // A table that a statement can read.

@@ -76,10 +76,11 @@ std::vector<std::string> notes_of(const RunFacts& run, bool has_cpu) {
   }
   if (!run.devices().empty()) {
     notes.emplace_back(
-        "gpu_busy counts every device activity, gpu_compute all except communication; both of the device's window.");
+        "GPU busy counts every device activity, GPU compute all except communication; both of the device's window.");
   }
-  notes.emplace_back(has_cpu ? "cpu_util is the CPU time of the process and those below it, of the cores allowed."
-                             : "CPU utilization was not recorded.");
+  notes.emplace_back(has_cpu
+                         ? "CPU utilization is the CPU time of the process and those below it, of the cores allowed."
+                         : "CPU utilization was not recorded.");
   notes.emplace_back("Times are traced times, tracing cost included.");
   return notes;
 }

@@ -83,7 +83,8 @@ constexpr std::array kAnalyses = {
              "gigabytes per second.",
              kRanks, kDetail, true, false, [](Run run, Options) { return collectives_table(run); }},
     Analysis{"cpu_utilization", "CPU utilization",
-             "cpu_util = CPU time of the rank's process and of those below it / (time x cores allowed by affinity and "
+             "CPU utilization = CPU time of the rank's process and of those below it / (time x cores allowed by "
+             "affinity and "
              "cgroup), in percent, from the first measured step's start to the last one's end.",
              kRanks, kOverview, true, false,
              [](Run run, Options) { return cpu_utilization_table(cpu_utilization(run.trace, run.scope)); }},
@@ -98,7 +99,7 @@ constexpr std::array kAnalyses = {
              "union of these ranges, per step and in percent of the steps.",
              kTime, kSummary, true, false, [](Run run, Options) { return input_wait_table(run.host()); }},
     Analysis{"utilization", "Utilization",
-             "gpu_busy = time in which the device did anything / its window, gpu_compute = likewise of all activity "
+             "GPU busy = time in which the device did anything / its window, GPU compute = likewise of all activity "
              "except communication, idle = window - busy. Shares are percent of the device's window.",
              kTime, kOverview, true, false, [](Run run, Options) { return utilization_table(run.devices()); }},
     Analysis{"thesis_utilization", "Utilization by the thesis's definition",

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,7 +15,7 @@
 #include "analyzer/base/text.h"
 #include "analyzer/experiment/configuration.h"
 #include "analyzer/experiment/scaling.h"
-#include "analyzer/importers/open.h"
+#include "analyzer/importers/opened_traces.h"
 #include "analyzer/report/documents.h"
 #include "analyzer/report/registry.h"
 #include "analyzer/report/report_summary.h"
@@ -84,9 +85,9 @@ ReportSection glossary() {
        "Measured steps: all after the warm-up. Every figure is of them where its title does not say otherwise.",
        "A device's window: from the first measured step's start to the last one's end, or that of its last GPU event.",
        "Where the host runs ahead, a device's window begins with the end of what was launched before.",
-       "gpu_busy = time in which the device did anything / its window.",
-       "gpu_compute = likewise of all activities except communication.",
-       "cpu_util = CPU time of the rank's process and of those below it / (wall time x cores allowed).",
+       "GPU busy = time in which the device did anything / its window.",
+       "GPU compute = likewise of all activities except communication.",
+       "CPU utilization = CPU time of the rank's process and of those below it / (wall time x cores allowed).",
        "Idle by cause: each gap of a device is judged by the event that ends it: the causes sum to the idle time."},
       {},
       {},
@@ -216,31 +217,37 @@ ReportPart report_part(const Trace& trace, const std::string& path, const Select
 }
 
 ReportPart experiment_part(const Experiment& experiment) {
+  OpenedTraces traces;
+  return experiment_part(experiment, traces);
+}
+
+ReportPart experiment_part(const Experiment& experiment, OpenedTraces& traces) {
   ReportPart part;
-  std::vector<ScalingRow> rows = scaling_table(experiment);
+  std::vector<ScalingRow> rows = scaling_table(experiment, traces);
   part.document = experiment_document(experiment, rows);
   const std::string command = fmt::format("{}", fmt::join(experiment.command, " "));
   const auto run = environment_run(experiment);
-  const Trace trace = run ? open_trace(*run) : Trace();
-  part.environment = describe_environment(command, trace);
-  part.what = described(experiment, rows, trace, counted_in(part.document.tables.front()));
+  const std::shared_ptr<const Trace> trace = run ? traces.open(*run) : std::make_shared<const Trace>();
+  part.environment = describe_environment(command, *trace);
+  part.what = described(experiment, rows, *trace, counted_in(part.document.tables.front()));
   part.quality = data_quality(experiment, rows);
   part.folder = experiment.folder.parent_path().string();
   part.series = compared_series(experiment, std::move(rows), part.environment.facts);
   return part;
 }
 
-WhatWasRun what_was_run(const Experiment& experiment, const std::vector<ScalingRow>& rows) {
+WhatWasRun what_was_run(const Experiment& experiment, const std::vector<ScalingRow>& rows, OpenedTraces& traces) {
   const auto run = environment_run(experiment);
-  const Document document = experiment_document(experiment, rows);
-  return described(experiment, rows, run ? open_trace(*run) : Trace(), counted_in(document.tables.front()));
+  const std::shared_ptr<const Trace> trace = run ? traces.open(*run) : std::make_shared<const Trace>();
+  return described(experiment, rows, *trace, counted_in(experiment_document(experiment, rows).tables.front()));
 }
 
-std::vector<ReportPart> report_parts(const Experiment& experiment, const RunPartMaker& part_of_run) {
-  std::vector<ReportPart> parts = {experiment_part(experiment)};
+std::vector<ReportPart> report_parts(const Experiment& experiment, OpenedTraces& traces,
+                                     const RunPartMaker& part_of_run) {
+  std::vector<ReportPart> parts = {experiment_part(experiment, traces)};
   if (const ExperimentPoint* traced = largest_traced(experiment)) {
     const std::filesystem::path path = traced->folder / traced->tracing;
-    parts.push_back(part_of_run(open_trace(path), path.string(), {}));
+    parts.push_back(part_of_run(*traces.open(path), path.string(), {}));
     parts.back().prefix =
         fmt::format("Traced with {} {}: ", traced->gpus(), counted_in(parts.front().document.tables.front()));
     parts.back().environment = {};  // the experiment's

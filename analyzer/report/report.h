@@ -80,11 +80,13 @@ struct ReportPart {
 ReportPart report_part(const Trace& trace, const std::string& path, const Selection& selection);
 // The experiment alone. Opens its runs; throws Error.
 ReportPart experiment_part(const Experiment& experiment);
+ReportPart experiment_part(const Experiment& experiment, OpenedTraces& traces);
 // The first page's facts of an experiment whose points are `rows`. Opens a run of it that knows the machine.
-WhatWasRun what_was_run(const Experiment& experiment, const std::vector<ScalingRow>& rows);
+WhatWasRun what_was_run(const Experiment& experiment, const std::vector<ScalingRow>& rows, OpenedTraces& traces);
 // The experiment, then the recording of its point with the most GPUs that has one, as `part_of_run` makes it.
 using RunPartMaker = std::function<ReportPart(const Trace&, const std::string& path, const Selection&)>;
-std::vector<ReportPart> report_parts(const Experiment& experiment, const RunPartMaker& part_of_run = report_part);
+std::vector<ReportPart> report_parts(const Experiment& experiment, OpenedTraces& traces,
+                                     const RunPartMaker& part_of_run = report_part);
 // What the experiments among the parts are called beside each other: their folders' names; paths where these are alike.
 std::vector<std::string> series_names(const std::vector<ReportPart>& parts);
 // The experiments among the parts beside each other and beside published results.

@@ -22,7 +22,7 @@ namespace swinscope {
 namespace {
 
 constexpr const char* kNotKnown = "not known";
-constexpr const char* kWhereCommandsAre = "commands are for the folder that it lies in";
+constexpr const char* kWhereCommandsAre = "commands that name it are run in its folder";
 
 // What the command gives with `--name value` or `--name=value`; empty: it does not.
 std::string option_of(const std::string& command, const std::string& name) {

@@ -3,6 +3,7 @@
 #include <QFileInfo>
 
 #include "advisor/advised_report.h"
+#include "gui/core/run_command.h"
 #include "gui/core/write_whole.h"
 
 namespace swinscope::gui {
@@ -78,9 +79,14 @@ std::optional<Problem> write_document(const Document& document, const QString& p
   return write_whole(path, text_of(document, suffix_of(path)));
 }
 
-QString report_source(const Session& session) {
-  if (session.run != nullptr) return session.run->path;
-  return session.experiment != nullptr ? session.experiment->path : session.comparison->paths.join(QLatin1Char(' '));
+QString report_command(const Session& session) {
+  QStringList paths;
+  if (session.run != nullptr) {
+    paths << session.run->path;
+  } else {
+    paths = session.experiment != nullptr ? QStringList(session.experiment->path) : session.comparison->paths;
+  }
+  return run_command({QStringLiteral("report")}, paths);
 }
 
 }  // namespace swinscope::gui

@@ -14,7 +14,7 @@ std::optional<Problem> refuse_report_name(const QString& path);
 std::optional<Problem> write_report(const Session& session, const QString& path);
 // .md, .csv or .json. Nothing where the file was written.
 std::optional<Problem> write_document(const Document& document, const QString& path);
-// What `swinscope report` is given for the same.
-QString report_source(const Session& session);
+// The `swinscope report` that writes the same, without the file.
+QString report_command(const Session& session);
 
 }  // namespace swinscope::gui

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -104,7 +105,8 @@ class Arranger {
   bool is_pinned(LaneId lane) const {
     return std::ranges::find(choice_.pinned, timeline_.lanes[lane].key) != choice_.pinned.end();
   }
-  int height_of(LaneId lane) const { return is_gpu(timeline_.lanes[lane].key.kind) ? kGpuHeight : kHostHeight; }
+  int scaled(int height) const { return static_cast<int>(std::lround(choice_.scale * height)); }
+  int height_of(LaneId lane) const { return scaled(is_gpu(timeline_.lanes[lane].key.kind) ? kGpuHeight : kHostHeight); }
 
   LaneGroup filtered(LaneGroup group) const {
     std::erase_if(group.lanes, [&](LaneId id) {
@@ -226,9 +228,9 @@ class Arranger {
       if (!is_layer_of(lane, gpu)) continue;
       LaneRow row;
       row.layer = i;
-      row.label = lane.key.depth <= 1 ? qt(lane.label) : QStringLiteral("level %1").arg(lane.key.depth);
+      row.label = qt(lane.label);
       row.level = level + (lane.key.depth > 1 ? 1 : 0);
-      row.height = kLayerHeight;
+      row.height = scaled(kLayerHeight);
       add(std::move(row));
     }
   }
@@ -243,7 +245,7 @@ class Arranger {
       row.counter = counter;
       row.label = qt(timeline_.counters[counter].name);
       row.level = 2;
-      row.height = kCounterHeight;
+      row.height = scaled(kCounterHeight);
       add(std::move(row));
     }
   }

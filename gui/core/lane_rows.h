@@ -47,6 +47,7 @@ struct LaneChoice {
   Filter filter;  // its rank leaves out lanes of other processes, its stream the GPU lanes of other streams
   std::vector<LaneKey> pinned;
   std::vector<GroupKey> toggled;  // that are not as they were at first: folded, or unfolded
+  double scale = 1;               // of the heights of lanes
 };
 
 // By process: GPUs with the layers above their streams, threads, then what was sampled. `layers` may be null.

@@ -35,6 +35,35 @@ std::string path_of(const Levels& levels, std::size_t level) {
   return path;
 }
 
+// "block5" -> "block*": names that differ in numbers only stand for the same.
+std::string without_numbers(std::string_view name) {
+  std::string text;
+  for (const char c : name) {
+    const bool is_digit = c >= '0' && c <= '9';
+    if (!is_digit)
+      text += c;
+    else if (!text.ends_with('*'))
+      text += '*';
+  }
+  return text;
+}
+
+// "block*, downsample, …": what takes most of the time in the lane.
+std::string names_in(const TimelineLane& lane, const NameTable& names) {
+  constexpr std::size_t kNamed = 2;
+  std::map<std::string, std::int64_t> totals;
+  for (LanePosition i = 0; i < lane.size(); ++i)
+    totals[without_numbers(names.text(lane.names()[i]))] += lane.duration_ns(i);
+  std::vector<std::pair<std::int64_t, std::string>> longest;
+  for (const auto& [name, total_ns] : totals)
+    longest.emplace_back(-total_ns, name);
+  std::ranges::sort(longest);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kNamed, longest.size()); ++i)
+    text += (i > 0 ? ", " : "") + longest[i].second;
+  return longest.size() > kNamed ? text + ", …" : text;
+}
+
 // The levels of one device.
 class DeviceLanes {
  public:
@@ -65,6 +94,7 @@ class DeviceLanes {
     for (TimelineLane& lane : lanes_) {
       if (lane.empty()) continue;
       lane.seal();
+      if (lane.key.depth > 1) lane.label = names_in(lane, all_.timeline.names);
       all_.timeline.lanes.push_back(std::move(lane));
     }
   }

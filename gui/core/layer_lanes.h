@@ -15,7 +15,8 @@
 namespace swinscope::gui {
 
 struct LayerLanes {
-  Timeline timeline;               // lanes of ranges by process, device and level (LaneKey::depth); no steps
+  // Lanes of ranges by process, device and level (LaneKey::depth), called by what they hold; no steps.
+  Timeline timeline;
   std::vector<std::string> paths;  // by LaneEvent::ref: "backward, stage3.block5"
 };
 

@@ -6,6 +6,7 @@
 
 #include "advisor/loss_columns.h"
 #include "analyzer/importers/open.h"
+#include "analyzer/importers/opened_traces.h"
 #include "analyzer/report/documents.h"
 #include "analyzer/report/report.h"
 #include "analyzer/timeline/timeline_open.h"
@@ -98,23 +99,7 @@ void Loader::work(const std::shared_ptr<Job>& job) {
     if (!job->compared.isEmpty()) {
       read_comparison(job);
     } else if (is_experiment(job->path.toStdString())) {
-      report_progress(job, 0, "measuring the runs of the experiment");
-      auto opened = std::make_shared<OpenedExperiment>();
-      opened->path = job->path;
-      opened->experiment = read_experiment(job->path.toStdString());
-      const std::vector<ScalingRow> rows = scaling_table(opened->experiment);
-      const std::vector<std::string> names = point_names(opened->experiment, rows);
-      for (std::size_t i = 0; i < rows.size(); ++i)
-        opened->points.push_back({names[i], rows[i].point, rows[i].base});
-      opened->document = experiment_document(opened->experiment, rows);
-      opened->what = what_was_run(opened->experiment, rows);
-      opened->quality = data_quality(opened->experiment, rows);
-      report_progress(job, 0, "replaying the traced steps");
-      add_loss_columns(opened->experiment, rows, opened->document);
-      post(job, [this, job, opened] {
-        end(job);
-        Q_EMIT experiment_loaded(opened);
-      });
+      read_one_experiment(job);
     } else {
       read_run(job);
     }
@@ -127,6 +112,27 @@ void Loader::work(const std::shared_ptr<Job>& job) {
   } catch (const std::exception& error) {
     fail(problem_of(error));
   }
+}
+
+void Loader::read_one_experiment(const std::shared_ptr<Job>& job) {
+  report_progress(job, 0, "measuring the runs of the experiment");
+  auto opened = std::make_shared<OpenedExperiment>();
+  opened->path = job->path;
+  opened->experiment = read_experiment(job->path.toStdString());
+  OpenedTraces traces;
+  const std::vector<ScalingRow> rows = scaling_table(opened->experiment, traces);
+  const std::vector<std::string> names = point_names(opened->experiment, rows);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    opened->points.push_back({names[i], rows[i].point, rows[i].base});
+  opened->document = experiment_document(opened->experiment, rows);
+  opened->what = what_was_run(opened->experiment, rows, traces);
+  opened->quality = data_quality(opened->experiment, rows);
+  report_progress(job, 0, "replaying the traced steps");
+  add_loss_columns(opened->experiment, rows, traces, opened->document);
+  post(job, [this, job, opened] {
+    end(job);
+    Q_EMIT experiment_loaded(opened);
+  });
 }
 
 void Loader::read_comparison(const std::shared_ptr<Job>& job) {

@@ -48,6 +48,7 @@ class Loader : public QObject {
   void post(const std::shared_ptr<Job>& job, std::function<void()> answer);
   void start(const std::shared_ptr<Job>& job);
   void work(const std::shared_ptr<Job>& job);
+  void read_one_experiment(const std::shared_ptr<Job>& job);
   void read_comparison(const std::shared_ptr<Job>& job);
   void read_run(const std::shared_ptr<Job>& job);
   void report_progress(const std::shared_ptr<Job>& job, double fraction, std::string_view phase);

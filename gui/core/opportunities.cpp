@@ -69,6 +69,13 @@ std::size_t Opportunities::applied_count() const {
   return static_cast<std::size_t>(std::ranges::count(applied_, true));
 }
 
+QStringList Opportunities::applied_ids() const {
+  QStringList ids;
+  for (std::size_t i = 0; i < applied_.size(); ++i)
+    if (applied_[i]) ids << QString::fromStdString(advice()->cards[i].change.id);
+  return ids;
+}
+
 void Opportunities::apply(std::size_t index, bool is_on) {
   if (applied_[index] == is_on) return;
   applied_[index] = is_on;
@@ -94,9 +101,8 @@ void Opportunities::apply_none() {
 void Opportunities::simulate() {
   if (advice() == nullptr) return;
   std::vector<std::string> ids;
-  for (std::size_t i = 0; i < applied_.size(); ++i) {
-    if (applied_[i]) ids.push_back(advice()->cards[i].change.id);
-  }
+  for (const QString& id : applied_ids())
+    ids.push_back(id.toStdString());
   if (ids.empty()) {  // as it was replayed
     simulating_.forget();
     joint_step_ns_.fill(advice()->step_ns());

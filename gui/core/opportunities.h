@@ -39,6 +39,7 @@ class Opportunities : public QObject {
   // Indices are those of Advice::cards.
   bool is_applied(std::size_t index) const { return applied_[index]; }
   std::size_t applied_count() const;
+  QStringList applied_ids() const;
   // Alternatives of one that is switched on are switched off.
   void apply(std::size_t index, bool is_on);
   // usual_changes() of the advice, and only these.

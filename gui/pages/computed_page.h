@@ -43,10 +43,12 @@ class ComputedPage : public Page {
   // Why there is nothing while no run is open.
   virtual QString without_run(const Session& session) const;
 
+  // What is shown is of something else than what is wanted by now: it is computed again, once it is seen.
+  void invalidate();
+
   void showEvent(QShowEvent* event) override;
 
  private:
-  void invalidate();
   void refresh();
 
   RunPointer run_;

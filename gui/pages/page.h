@@ -44,6 +44,8 @@ class Page : public QWidget {
   virtual bool is_settled() const { return true; }
   // What of the run can be seen, for the breadcrumbs: "12.3 ms to 15.0 ms".
   virtual QString place() const { return {}; }
+  // That prints in a terminal what it shows; empty: nothing is shown, or no command prints it.
+  virtual QString command() const { return {}; }
   // How the user has arranged it; kept between two starts.
   virtual QByteArray arrangement() const { return {}; }
   virtual void arrange(const QByteArray& /*arrangement*/) {}

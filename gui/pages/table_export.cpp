@@ -13,13 +13,20 @@ void ask_and_export(Page& page, const OpenedRun& run, const std::string& schema,
   const QString path = ask_where_to_save(&page, QStringLiteral("Export the table"),
                                          QString::fromStdString(schema) + QStringLiteral(".csv"),
                                          QStringLiteral("Tables (*.csv *.json *.md)"));
-  if (path.isEmpty()) return;
+  if (!path.isEmpty()) export_table(page, run, schema, table, command, path);
+}
+
+bool export_table(Page& page, const OpenedRun& run, const std::string& schema, const Table& table,
+                  const QString& command, const QString& path) {
   Document document;
   document.schema = schema;
   document.run = run.path.toStdString();
   if (run.trace != nullptr) document.warnings = run.trace->warnings;
   document.tables.push_back(table);
-  if (const auto found = write_document(document, path)) return Q_EMIT page.problem(*found);
+  if (const auto found = write_document(document, path)) {
+    Q_EMIT page.problem(*found);
+    return false;
+  }
   QString said = QStringLiteral("wrote %1").arg(path);
   if (!command.isEmpty()) {
     said += QStringLiteral(", as does: %1 --format %2 -o %3")
@@ -27,12 +34,7 @@ void ask_and_export(Page& page, const OpenedRun& run, const std::string& schema,
                      QString::fromStdString(path_argument(path.toStdString())));
   }
   Q_EMIT page.said(said);
-}
-
-QString table_command(const OpenedRun& run, const std::string& key, const Filter& filter) {
-  if (!(filter == Filter())) return {};
-  return QStringLiteral("swinscope analyze %1 --table %2")
-      .arg(QString::fromStdString(path_argument(run.path.toStdString())), QString::fromStdString(key));
+  return true;
 }
 
 }  // namespace swinscope::gui

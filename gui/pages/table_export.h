@@ -13,7 +13,8 @@ namespace swinscope::gui {
 // `schema`: of the document, "roofline". `command`: that prints the same rows, without format and file; empty: none.
 void ask_and_export(Page& page, const OpenedRun& run, const std::string& schema, const Table& table,
                     const QString& command);
-// "swinscope analyze RUN --table roofline": of a table of the registry; empty where a filter leaves rows out.
-QString table_command(const OpenedRun& run, const std::string& key, const Filter& filter);
+// The same into that file; whether it was written.
+bool export_table(Page& page, const OpenedRun& run, const std::string& schema, const Table& table,
+                  const QString& command, const QString& path);
 
 }  // namespace swinscope::gui

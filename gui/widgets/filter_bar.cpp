@@ -164,6 +164,11 @@ void FilterBar::set_name(const QString& name) {
   apply();
 }
 
+void FilterBar::set_rank(std::int32_t rank) {
+  rank_->setCurrentIndex(std::max(0, rank_->findData(rank)));
+  apply();
+}
+
 void FilterBar::focus_name() {
   name_->setFocus();
   name_->selectAll();

@@ -27,6 +27,8 @@ class FilterBar : public QWidget {
   void set_in_use(bool in_use);
   // As if it were typed.
   void set_name(const QString& name);
+  // As if it were chosen; all where the run does not have it.
+  void set_rank(std::int32_t rank);
   void focus_name();
   void clear();
 

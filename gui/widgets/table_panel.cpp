@@ -67,6 +67,12 @@ int TablePanel::current_row() const {
   return current.isValid() ? current.data(kRowRole).toInt() : -1;
 }
 
+std::string TablePanel::current_key() const {
+  const QModelIndex current = currentIndex();
+  if (!current.isValid()) return {};
+  return model_->table().columns[model_->shown_columns()[static_cast<std::size_t>(current.column())]].key;
+}
+
 void TablePanel::select_row(int row) {
   const QModelIndex index = order_->mapFromSource(model_->index(row, 0));
   if (!index.isValid()) return;

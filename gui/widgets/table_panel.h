@@ -19,6 +19,8 @@ class TablePanel : public QTableView {
   TableOrder& order() { return *order_; }
   // Index in the table's rows; -1 for none.
   int current_row() const;
+  // Key of the column of the current cell; empty for none.
+  std::string current_key() const;
   void select_row(int row);
   // The rows in the order in which they are shown, with all columns.
   Table shown_table() const;

@@ -28,7 +28,7 @@ QPalette dark_palette() {
   QPalette p(QColor("#e6e6e6"), QColor("#33363a"), QColor("#565b61"), QColor("#1a1c1e"), QColor("#2b2e32"),
              QColor("#e6e6e6"), QColor("#ffffff"), QColor("#1d1f22"), QColor("#26282b"));
   p.setColor(QPalette::AlternateBase, QColor("#24272a"));
-  p.setColor(QPalette::Highlight, QColor("#2f7fc1"));
+  p.setColor(QPalette::Highlight, QColor("#2974b3"));
   p.setColor(QPalette::HighlightedText, QColor("#ffffff"));
   p.setColor(QPalette::Link, QColor("#6cb8f0"));
   p.setColor(QPalette::PlaceholderText, QColor("#a0a4a8"));

@@ -101,6 +101,7 @@ class MainWindow : public QMainWindow {
   void choose_image();
   void choose_report();
   void choose_trace();
+  void copy_command();
   PictureTitle picture_title() const;
   // What is open, for titles; empty: nothing.
   QString run_name() const;

@@ -35,6 +35,7 @@ void MainWindow::build_commands() {
       {kExportImage, [this] { choose_image(); }},
       {kExportReport, [this] { choose_report(); }},
       {kExportTrace, [this] { choose_trace(); }},
+      {kCopyCommand, [this] { copy_command(); }},
       {kQuit, [this] { close(); }},
       {kFocusFilter, [this] { filter_bar_->focus_name(); }},
       {kClearFilter, [this] { filter_bar_->clear(); }},
@@ -138,6 +139,7 @@ bool MainWindow::can_perform(ActionId id) const {
   if (id == ActionId::kReload) return loading_ >= 0;
   const bool no_run = session_.run == nullptr && (session_.experiment != nullptr || session_.comparison != nullptr);
   if (id == ActionId::kExportReport) return no_run || (session_.run != nullptr && session_.run->trace != nullptr);
+  if (id == ActionId::kCopyCommand) return !page().command().isEmpty();
   if (id == ActionId::kExportTrace) return session_.run != nullptr && session_.run->trace != nullptr;
   if (id == ActionId::kShowPublished) return no_run;
   return true;

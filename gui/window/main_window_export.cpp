@@ -1,8 +1,10 @@
 // What the window writes: its page as a picture, a report, the events for other viewers; with the command that does the
 // same where there is one.
+#include <QClipboard>
 #include <QCoreApplication>
 #include <QDateTime>
 #include <QFileInfo>
+#include <QGuiApplication>
 #include <QStatusBar>
 
 #include "gui/core/document_file.h"
@@ -13,6 +15,7 @@
 #include "gui/widgets/file_dialogs.h"
 #include "gui/widgets/page_picture.h"
 #include "gui/window/main_window.h"
+#include "store/shell.h"
 
 namespace swinscope::gui {
 namespace {
@@ -36,6 +39,16 @@ void MainWindow::choose_report() {
   const QString path = ask_where_to_save(this, QStringLiteral("Export a report"), QStringLiteral("report.html"),
                                          QStringLiteral("Reports (*.html *.md *.csv *.json)"));
   if (!path.isEmpty()) export_report(path);
+}
+
+void MainWindow::copy_command() {
+  const QString command = page().command();
+  if (command.isEmpty()) return;
+  QGuiApplication::clipboard()->setText(command);
+  QString said = QStringLiteral("copied: %1").arg(command);
+  if (!filter_.filter().name.isEmpty())
+    said += QStringLiteral(" (which prints what the filter's name leaves out, too)");
+  statusBar()->showMessage(said);
 }
 
 void MainWindow::choose_trace() {
@@ -72,9 +85,10 @@ void MainWindow::export_report(const QString& path) {
   if (const auto problem = refuse_report_name(path)) return show_problem(*problem);
   exporting_.start(
       [session = session_, path] { return write_report(session, path); },
-      [this, path, source = report_source(session_)](const std::optional<Problem>& problem) {
+      [this, path, command = report_command(session_)](const std::optional<Problem>& problem) {
         if (problem) return show_problem(*problem);
-        statusBar()->showMessage(QStringLiteral("wrote %1, as does: swinscope report %2 -o %1").arg(path, source));
+        statusBar()->showMessage(QStringLiteral("wrote %1, as does: %2 -o %3")
+                                     .arg(path, command, QString::fromStdString(path_argument(path.toStdString()))));
       });
 }
 

@@ -58,6 +58,7 @@ void MainWindow::show_awaited() {
   const Evidence evidence = *std::exchange(awaited_, std::nullopt);
   show_page(evidence.page);
   const bool names_rows = evidence.page != QLatin1String("timeline") && evidence.page != QLatin1String("query");
+  if (evidence.rank) filter_bar_->set_rank(*evidence.rank);
   if (!evidence.name.isEmpty() && names_rows) filter_bar_->set_name(evidence.name);
   page().present(evidence);
 }
@@ -76,7 +77,7 @@ void MainWindow::connect_loader() {
     remember(run->path);
     show_warnings(run->trace->warnings);
     watch_.watch(run->path);
-    if (others_ > 0) {
+    if (others_ > 0 && page_id() != QLatin1String("compare")) {
       statusBar()->showMessage(
           QStringLiteral("%1 more can be chosen in the list of runs; the page Compare puts them side by side")
               .arg(others_));

@@ -13,6 +13,7 @@
 #include "analyzer/experiment/work_difference.h"
 #include "analyzer/table/waterfall.h"
 #include "gui/core/analysis_rows.h"
+#include "gui/core/run_command.h"
 #include "gui/pages/compare/run_strip.h"
 #include "gui/widgets/banner.h"
 #include "gui/widgets/chart_widget.h"
@@ -373,6 +374,15 @@ bool ComparePage::has(ActionId action) const {
 
 bool ComparePage::can_perform(ActionId action) const {
   return action == ActionId::kCompareWith || (timelines_->has_pictures() && timelines_->isVisible());
+}
+
+// Where they can be compared; prices are not a part of it.
+QString ComparePage::command() const {
+  if (runs_.document().tables.empty()) return {};
+  QStringList paths;
+  for (const ComparedPath& run : runs_.runs())
+    paths << run.path;
+  return run_command({QStringLiteral("compare")}, paths, filter_);
 }
 
 void ComparePage::perform(ActionId action) {

@@ -35,6 +35,7 @@ class ComparePage : public Page {
   bool has(ActionId action) const override;
   bool can_perform(ActionId action) const override;
   void perform(ActionId action) override;
+  QString command() const override;
   bool is_settled() const override { return !(is_stale_ && isVisible()) && runs_.is_idle(); }
 
   // As “Compare with…” does.

@@ -1,5 +1,6 @@
 #include "gui/pages/opportunities/opportunities_page.h"
 
+#include <QCheckBox>
 #include <QLabel>
 #include <QPushButton>
 #include <QScrollArea>
@@ -7,6 +8,7 @@
 #include <algorithm>
 
 #include "analyzer/base/text.h"
+#include "gui/core/run_command.h"
 #include "gui/pages/opportunities/opportunity_card.h"
 #include "gui/pages/opportunities/step_panel.h"
 #include "gui/widgets/elided_label.h"
@@ -101,6 +103,14 @@ bool OpportunitiesPage::can_perform(ActionId) const { return timelines_->has_pic
 
 void OpportunitiesPage::perform(ActionId action) { timelines_->move_by(action); }
 
+QString OpportunitiesPage::command() const {
+  if (run() == nullptr) return {};
+  QStringList words = {QStringLiteral("advise")};
+  if (const QStringList ids = opportunities_.applied_ids(); !ids.isEmpty())
+    words << QStringLiteral("--apply ") + ids.join(QLatin1Char(','));
+  return run_command(words, {run()->path}, filter());
+}
+
 void OpportunitiesPage::show_content(bool is_shown) {
   scroll_->setVisible(is_shown);
   step_->setVisible(opportunities_.advice() != nullptr);
@@ -116,6 +126,22 @@ void OpportunitiesPage::show_found() {
   add_cards(*advice);
   show_abstained(*advice);
   keep_named();
+  // Once the cards have their places.
+  QMetaObject::invokeMethod(this, &OpportunitiesPage::show_wanted, Qt::QueuedConnection);
+}
+
+void OpportunitiesPage::present(const Evidence& evidence) {
+  wanted_ = evidence.called;
+  show_wanted();
+}
+
+void OpportunitiesPage::show_wanted() {
+  for (std::size_t i = 0; i < cards_.size() && !wanted_.isEmpty(); ++i) {
+    if (opportunities_.advice()->cards[i].change.id != wanted_.toStdString()) continue;
+    wanted_.clear();
+    scroll_->ensureWidgetVisible(cards_[i]);
+    cards_[i]->apply().setFocus();
+  }
 }
 
 void OpportunitiesPage::add_cards(const Advice& advice) {

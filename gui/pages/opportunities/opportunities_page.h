@@ -26,6 +26,9 @@ class OpportunitiesPage : public ComputedPage {
   bool has(ActionId action) const override;
   bool can_perform(ActionId action) const override;
   void perform(ActionId action) override;
+  QString command() const override;
+  // The card of a change, by its id.
+  void present(const Evidence& evidence) override;
 
   const std::vector<OpportunityCard*>& cards() const { return cards_; }
   StepPanel& step() { return *step_; }
@@ -52,8 +55,10 @@ class OpportunitiesPage : public ComputedPage {
   void keep_named();
   void show_evidence(std::size_t index);
   void clear_cards();
+  void show_wanted();
 
   Opportunities opportunities_;
+  QString wanted_;  // id of the change that is gone to once its card is there
 
   StepPanel* step_;
   QScrollArea* scroll_;

@@ -57,36 +57,39 @@ void AdviceCards::drop_cards() {
 
 void AdviceCards::show_advice(const RunPointer& run, const Selection& selection) {
   drop_cards();
-  title_->setText(QStringLiteral("What would save most of a step"));
+  title_->setText(QStringLiteral("What to try next"));
   note_->setText(QStringLiteral("Computing: the step is replayed with each change…"));
   note_->show();
   show();
   advising_.start(
-      [run, selection]() -> std::shared_ptr<const Advisor> {
+      [run, selection]() -> Found {
         try {
-          return run->shared->advisor(run->trace, selection);
-        } catch (const Error&) {
-          return nullptr;  // nothing meets the selection
+          Found found{run->shared->advisor(run->trace, selection), {}};
+          if (found.advisor == nullptr) found.why_not = why_not_quick(*run->shared->of(run->trace, selection));
+          return found;
+        } catch (const Error& error) {
+          return {nullptr, error.what()};  // nothing meets the selection
         }
       },
-      [this](const std::shared_ptr<const Advisor>& advisor) { show_cards(advisor.get()); });
+      [this](const Found& found) { show_cards(found); });
 }
 
-void AdviceCards::show_cards(const Advisor* advisor) {
-  if (advisor == nullptr) {
-    note_->setText(QStringLiteral("Not computed here: the page Opportunities replays the run, or says why it cannot."));
+void AdviceCards::show_cards(const Found& found) {
+  if (found.advisor == nullptr) {
+    note_->setText(QStringLiteral("Not computed: %1. The page Opportunities says more.")
+                       .arg(QString::fromStdString(found.why_not)));
     return;
   }
-  const Advice& advice = advisor->advice();
+  const Advice& advice = found.advisor->advice();
   if (advice.is_refused()) {
     note_->setText(QStringLiteral("Not known: %1").arg(QString::fromStdString(advice.abstained.front().reason)));
     return;
   }
-  const std::size_t shown = std::min(kMost, advice.cards.size());
-  for (std::size_t i = 0; i < shown; ++i)
-    add_card(advice.cards[i], advice.step_ns());
-  note_->setText(shown == 0 ? QStringLiteral("No change was found that saves a noticeable part of the step.")
-                            : what_of(advice, advice.cards.size() - shown));
+  const std::vector<const swinscope::Card*> shown = leading_cards(advice, kMost);
+  for (const swinscope::Card* card : shown)
+    add_card(*card, advice.step_ns());
+  note_->setText(shown.empty() ? QStringLiteral("No change was found that saves a noticeable part of the step.")
+                               : what_of(advice, advice.cards.size() - shown.size()));
 }
 
 void AdviceCards::add_card(const swinscope::Card& card, std::int64_t step_ns) {
@@ -97,7 +100,7 @@ void AdviceCards::add_card(const swinscope::Card& card, std::int64_t step_ns) {
     note.prepend(range_text(card.saving_ns.front(), card.saving_ns.back()) + QStringLiteral(", "));
   shown->set_figure(change, share_text(card.likely_ns(), step_ns), note);
   shown->setToolTip(change);
-  connect(shown, &Card::clicked, this, &AdviceCards::activated);
+  connect(shown, &Card::clicked, this, [this, id = QString::fromStdString(card.change.id)] { Q_EMIT activated(id); });
   row_->addWidget(shown, 1);
   cards_.push_back(shown);
 }

@@ -1,5 +1,5 @@
-// The changes that would save most of a step, a card each, which lead to the page that simulates them. Found beside the
-// window, by the advisor that all pages share.
+// What to try next, a card each, which lead to the page that simulates them: first the change that `swinscope analyze`
+// names, then those that would save most of a step. Found beside the window, by the advisor that all pages share.
 #pragma once
 
 #include <QWidget>
@@ -33,10 +33,14 @@ class AdviceCards : public QWidget {
   QString note() const;
 
  Q_SIGNALS:
-  void activated();
+  void activated(const QString& id);  // of the change
 
  private:
-  void show_cards(const Advisor* advisor);
+  struct Found {
+    std::shared_ptr<const Advisor> advisor;  // null: there is none
+    std::string why_not;                     // of none
+  };
+  void show_cards(const Found& found);
   void add_card(const swinscope::Card& card, std::int64_t step_ns);
   void drop_cards();
 

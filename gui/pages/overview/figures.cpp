@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "analyzer/analyses/verdict.h"
 #include "analyzer/base/text.h"
 #include "analyzer/experiment/scaling.h"
 #include "analyzer/report/registry.h"
@@ -13,9 +12,6 @@ namespace {
 Evidence table(const char* key) { return {{}, QStringLiteral("tables"), QString::fromUtf8(key), {}}; }
 // On this page.
 Evidence below(const char* key) { return {{}, QStringLiteral("overview"), QString::fromUtf8(key), {}}; }
-Evidence page(const char* id, const char* name = "") {
-  return {{}, QString::fromUtf8(id), {}, QString::fromUtf8(name)};
-}
 
 const QString& not_recorded() {
   static const QString text = QStringLiteral("not recorded");
@@ -109,26 +105,6 @@ std::vector<std::string> keys_on_overview() {
     }
   }
   return keys;
-}
-
-Evidence evidence_of_bound(const QString& part) {
-  struct Place {
-    Bound bound;
-    Evidence evidence;
-  };
-  static const std::vector<Place> places = {{Bound::kInput, table("input_wait")},
-                                            {Bound::kHost, table("gaps")},
-                                            {Bound::kWaiting, page("ranks")},
-                                            {Bound::kTransfer, table("collectives")},
-                                            {Bound::kCommunication, table("collectives")},
-                                            {Bound::kHostCopies, page("kernels", "Memcpy")},
-                                            {Bound::kCompute, page("kernels")},
-                                            {Bound::kMemory, page("kernels")},
-                                            {Bound::kUnknown, page("kernels")},
-                                            {Bound::kOther, table("idle")}};
-  const auto found = std::ranges::find(places, part.toStdString(),
-                                       [](const Place& place) { return std::string(bound_name(place.bound)); });
-  return found == places.end() ? table("bounds") : found->evidence;
 }
 
 }  // namespace swinscope::gui

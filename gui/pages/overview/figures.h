@@ -26,7 +26,5 @@ std::vector<Figure> figures_of(const OpenedComparison& comparison);
 
 // A run's tables, by question, as the page of tables lists them, without the one that is a bar here.
 std::vector<std::string> keys_on_overview();
-// Of a part of the step, by its name in the table "bounds".
-Evidence evidence_of_bound(const QString& part);
 
 }  // namespace swinscope::gui

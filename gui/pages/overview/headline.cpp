@@ -16,6 +16,10 @@ Headline headline_of(const Document& document) {
       said.why = text;
       continue;
     }
+    if (const QString mark = QStringLiteral("evidence: "); said.evidence.isEmpty() && text.startsWith(mark)) {
+      said.evidence = text.mid(mark.size());
+      continue;
+    }
     const bool is_sentence = sentences.isEmpty() || text.startsWith(QStringLiteral("note: "));
     (is_sentence ? sentences : notes) << text;
   }

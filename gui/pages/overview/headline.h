@@ -8,9 +8,10 @@
 namespace swinscope::gui {
 
 struct Headline {
-  QString verdict;  // with what makes its figures doubtful
-  QString why;      // of an experiment: why its steps take longer
-  QString notes;    // the evidence, a command, and what figures are of: below all
+  QString verdict;   // with what makes its figures doubtful
+  QString why;       // of an experiment: why its steps take longer
+  QString evidence;  // the command that shows it; empty: none is named
+  QString notes;     // what figures are of: below all
 };
 
 Headline headline_of(const Document& document);

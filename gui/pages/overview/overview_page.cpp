@@ -1,16 +1,16 @@
 #include "gui/pages/overview/overview_page.h"
 
-#include <QDir>
 #include <QEvent>
 #include <QGridLayout>
 #include <QLabel>
+#include <QPushButton>
 #include <QScrollArea>
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "analyzer/experiment/work_difference.h"
 #include "analyzer/report/report_summary.h"
 #include "analyzer/table/waterfall.h"
+#include "gui/core/cell_evidence.h"
 #include "gui/pages/overview/advice_cards.h"
 #include "gui/pages/overview/fact_list.h"
 #include "gui/pages/overview/figures.h"
@@ -56,6 +56,7 @@ OverviewPage::OverviewPage(QWidget* parent)
       headline_(new QLabel),
       start_(new StartPanel),
       why_(new QLabel),
+      evidence_(new QPushButton(QStringLiteral("Show the evidence"))),
       notes_(new QLabel),
       card_grid_(new QGridLayout),
       step_cost_(new StepCost),
@@ -68,11 +69,14 @@ OverviewPage::OverviewPage(QWidget* parent)
       quality_(new FactList(QStringLiteral("How far the figures can be believed"))),
       tables_(new TableStack) {
   build_layout();
+  connect(evidence_, &QPushButton::clicked, this, &OverviewPage::open_verdict);
   connect(start_, &StartPanel::open_requested, this, &OverviewPage::open_requested);
   connect(step_cost_, &StepCost::part_activated, this,
           [this](const QString& part) { Q_EMIT evidence_requested(evidence_of_bound(part)); });
-  connect(advice_, &AdviceCards::activated, this, [this] { Q_EMIT page_requested(QStringLiteral("opportunities")); });
-  connect(tables_, &TableStack::row_activated, this, &OverviewPage::activate_row);
+  connect(advice_, &AdviceCards::activated, this, [this](const QString& id) {
+    Q_EMIT evidence_requested({.page = QStringLiteral("opportunities"), .called = id});
+  });
+  connect(tables_, &TableStack::cell_activated, this, &OverviewPage::activate_cell);
   setFocusProxy(scroll_);
   scroll_->viewport()->installEventFilter(this);
   clear();
@@ -102,6 +106,7 @@ void OverviewPage::build_layout() {
   column->addWidget(headline_);
   column->addWidget(start_);
   column->addWidget(why_);
+  column->addWidget(evidence_, 0, Qt::AlignLeft);
   column->addLayout(card_grid_);
   column->addWidget(step_cost_);
   column->addWidget(advice_);
@@ -128,6 +133,7 @@ void OverviewPage::clear() {
   headline_->setText(QStringLiteral("Open a trace, a run or an experiment"));
   start_->show();
   notes_->clear();
+  evidence_->hide();
   analyzing_.forget();
   clear_widgets();
 }
@@ -223,39 +229,9 @@ void OverviewPage::show_headline(const Document& document) {
   why_->setText(said.why);
   why_->setVisible(!said.why.isEmpty());
   notes_->setText(said.notes);
-}
-
-// Its recording, where the causes are; where there is none, its first timing run.
-void OverviewPage::open_point(std::size_t index) {
-  if (index >= experiment_->points.size()) return;
-  const ExperimentPoint& point = experiment_->points[index].point;
-  const QString folder = QString::fromStdString(point.folder.string());
-  if (point.tracing.empty() && point.timing.empty()) {
-    Q_EMIT problem(
-        {QStringLiteral("%1: nothing to open").arg(folder), QStringLiteral("its times were given, not recorded"), {}});
-    return;
-  }
-  const std::string run = point.tracing.empty() ? point.timing.front() : point.tracing;
-  Q_EMIT open_requested({QDir(folder).filePath(QString::fromStdString(run))});
-}
-
-void OverviewPage::open_evidence(const Table& table, std::size_t row) {
-  const auto point = std::ranges::find(experiment_->points, text_in(table, row, "point"), &OpenedPoint::name);
-  if (point == experiment_->points.end()) return;
-  const std::string part = text_in(table, row, "part");
-  const std::string kernel = text_in(table, row, "kernel");
-  Evidence evidence =
-      kernel.empty() ? evidence_of_part(part, text_in(table, row, "largest")) : evidence_of_part({}, kernel);
-  // What is gone is seen where it was.
-  const bool is_of_base = part == "base_step" || text_in(table, row, "verdict") == change_name(ChangeVerdict::kGone);
-  const ExperimentPoint& traced = is_of_base ? experiment_->points[point->base].point : point->point;
-  evidence.path = QString::fromStdString((traced.folder / traced.tracing).string());
-  Q_EMIT evidence_requested(evidence);
-}
-
-void OverviewPage::open_series(const QString& name) {
-  if (const auto index = comparison_->names.indexOf(name); index >= 0)
-    Q_EMIT open_requested({comparison_->paths[index]});
+  evidence_->setVisible(!said.evidence.isEmpty());
+  evidence_->setToolTip(said.evidence);
+  evidence_->setAccessibleDescription(said.evidence);
 }
 
 void OverviewPage::add_cards(const std::vector<Figure>& figures) {
@@ -333,16 +309,6 @@ ChartWidget* OverviewPage::add_waterfall(ReportChart chart, const Table* parts, 
   return shown;
 }
 
-void OverviewPage::activate_row(const Table& table, std::size_t row) {
-  if (experiment_ != nullptr) return table.key == "points" ? open_point(row) : open_evidence(table, row);
-  if (table.key == "comparison") return open_series(QString::fromStdString(text_in(table, row, "series")));
-  if (run_ == nullptr) return;
-  const std::string kernel = table.key == kKernels ? text_in(table, row, "name") : std::string();
-  Q_EMIT evidence_requested(kernel.empty()
-                                ? Evidence{{}, QStringLiteral("tables"), QString::fromStdString(table.key), {}}
-                                : evidence_of_part({}, kernel));
-}
-
 // Of a run a table with one row says nothing that the cards do not.
 void OverviewPage::add_tables(const Document& document, const std::vector<std::string>& keys) {
   const std::size_t least = run_ == nullptr ? 1 : 2;
@@ -354,14 +320,6 @@ void OverviewPage::add_tables(const Document& document, const std::vector<std::s
       if (table.key == key && table.key != kKernels && table.rows.size() >= least) tables_->add(table);
     }
   }
-}
-
-void OverviewPage::present(const Evidence& evidence) {
-  TablePanel* panel = tables_->find(evidence.analysis.toStdString());
-  if (panel == nullptr) return;
-  panel->setFocus();
-  panel->select_row(panel->model()->rowCount() - 1);  // the point that the figures are of
-  scroll_->ensureWidgetVisible(panel);
 }
 
 bool OverviewPage::is_settled() const { return analyzing_.is_idle() && advice_->is_settled(); }

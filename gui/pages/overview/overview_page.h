@@ -8,6 +8,7 @@
 
 class QGridLayout;
 class QLabel;
+class QPushButton;
 class QScrollArea;
 class QVBoxLayout;
 
@@ -36,7 +37,9 @@ class OverviewPage : public Page {
   bool is_settled() const override;
   // A table of the page, by its key.
   void present(const Evidence& evidence) override;
+  QString command() const override;
   QString verdict() const;
+  QPushButton& evidence() { return *evidence_; }
   // Why the steps of an experiment's largest point take longer; empty where that is not known.
   QString why() const;
   const std::vector<ChartWidget*>& charts() const { return charts_; }
@@ -65,7 +68,7 @@ class OverviewPage : public Page {
   void add_chart(const ReportChart& chart);
   ChartWidget* add_waterfall(ReportChart chart, const Table* parts, QVBoxLayout& column);
   void add_tables(const Document& document, const std::vector<std::string>& keys);
-  void activate_row(const Table& table, std::size_t row);
+  void activate_cell(const Table& table, std::size_t row, const std::string& column);
   void show_run();
   void show_analyzed(const AnalyzedRun& analyzed);
   void show_experiment();
@@ -75,6 +78,8 @@ class OverviewPage : public Page {
   // Where the evidence of a row of the tables "scaling_loss", "scaling_kernels" and "pop" is.
   void open_evidence(const Table& table, std::size_t row);
   void open_series(const QString& name);
+  // What the verdict is from.
+  void open_verdict();
   void reflow();
 
   Filter filter_;
@@ -88,6 +93,7 @@ class OverviewPage : public Page {
   QLabel* headline_;
   StartPanel* start_;  // while nothing is open
   QLabel* why_;
+  QPushButton* evidence_;
   QLabel* notes_;
   QGridLayout* card_grid_;
   StepCost* step_cost_;

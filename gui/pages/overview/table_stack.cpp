@@ -23,7 +23,8 @@ void TableStack::add(const Table& table, int most_rows) {
                         rows * panel->verticalHeader()->defaultSectionSize() +
                         panel->horizontalScrollBar()->sizeHint().height() + 4);
   connect(panel, &TablePanel::row_activated, this, [this, panel](int row) {
-    if (row >= 0) Q_EMIT row_activated(panel->model_of_rows().table(), static_cast<std::size_t>(row));
+    if (row < 0) return;
+    Q_EMIT cell_activated(panel->model_of_rows().table(), static_cast<std::size_t>(row), panel->current_key());
   });
   column_->addWidget(title);
   column_->addWidget(panel);

@@ -30,7 +30,8 @@ class TableStack : public QWidget {
   TablePanel* find(const std::string& key) const;
 
  Q_SIGNALS:
-  void row_activated(const swinscope::Table& table, std::size_t row);
+  // `column`: its key; empty for none.
+  void cell_activated(const swinscope::Table& table, std::size_t row, const std::string& column);
 
  private:
   QVBoxLayout* column_;

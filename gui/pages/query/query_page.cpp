@@ -11,6 +11,7 @@
 
 #include "analyzer/base/text.h"
 #include "gui/core/query_place.h"
+#include "gui/core/run_command.h"
 #include "gui/pages/query/query_list.h"
 #include "gui/pages/table_export.h"
 #include "gui/widgets/flow_layout.h"
@@ -203,6 +204,12 @@ void QueryPage::perform(ActionId action) {
   }
 }
 
+QString QueryPage::command() const {
+  if (!can_perform(ActionId::kRunQuery)) return {};
+  const std::string sql = shell_word(editor_->toPlainText().trimmed().toStdString());
+  return run_command({QStringLiteral("query")}, {run_->path}) + QLatin1Char(' ') + QString::fromStdString(sql);
+}
+
 void QueryPage::run() {
   if (!can_perform(ActionId::kRunQuery)) return;
   status_->setText(QStringLiteral("Running…"));
@@ -252,8 +259,10 @@ void QueryPage::show_result(const QueryResult& result) {
                      : counted_rows(result.table.rows.size()) + QLatin1Char('.');
   text += has_time(result.table) ? QStringLiteral(" Enter or a double click shows a row's time in the timeline.")
                                  : QStringLiteral(" With a column called start, rows could be shown in the timeline.");
-  text += QStringLiteral("\nthe same: swinscope query %1 '…'")
-              .arg(QString::fromStdString(path_argument(queries_.path().toStdString())));
+  if (const std::string note = result.note(); !note.empty()) text += QLatin1Char(' ') + QString::fromStdString(note);
+  text += QStringLiteral("\nthe same: %1 '…' (%2 copies it whole)")
+              .arg(run_command({QStringLiteral("query")}, {queries_.path()}),
+                   shortcuts_of(action_info(ActionId::kCopyCommand).shortcuts).front().toString());
   status_->setText(text);
 }
 

@@ -30,6 +30,7 @@ class QueryPage : public Page {
   // Its name is the SQL to run.
   void present(const Evidence& evidence) override;
   bool is_settled() const override { return queries_.is_idle(); }
+  QString command() const override;
   QByteArray arrangement() const override;
   void arrange(const QByteArray& arrangement) override;
 

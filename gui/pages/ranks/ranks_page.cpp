@@ -8,6 +8,8 @@
 
 #include "analyzer/analyses/late_ranks_table.h"
 #include "gui/core/analysis_rows.h"
+#include "gui/core/cell_evidence.h"
+#include "gui/core/run_command.h"
 #include "gui/pages/ranks/rank_heat_map.h"
 #include "gui/pages/table_export.h"
 #include "gui/widgets/table_panel.h"
@@ -41,6 +43,9 @@ RanksPage::RanksPage(QWidget* parent)
   connect(map_, &RankHeatMap::current_changed, this, [this] { cell_->setText(map_->current_text()); });
   connect(map_, &RankHeatMap::activated, this, &RanksPage::open_step);
   connect(late_, &TablePanel::row_activated, this, &RanksPage::open_worst_step_of);
+  connect(collectives_, &TablePanel::row_activated, this, [this](int row) {
+    if (row >= 0) Q_EMIT evidence_requested(evidence_of_cell(compared_.collectives, static_cast<std::size_t>(row), {}));
+  });
   show_message(QStringLiteral("No run is open."));
 }
 
@@ -127,12 +132,16 @@ bool RanksPage::can_perform(ActionId /*action*/) const {
   return compared_.run != nullptr && message().isEmpty() && has_rows;
 }
 
+QString RanksPage::command() const {
+  return run() == nullptr ? QString() : run_command({QStringLiteral("ranks")}, {run()->path}, filter());
+}
+
 void RanksPage::perform(ActionId action) {
   if (!can_perform(action)) return;
   const bool is_of_collectives = collectives_->hasFocus() || compared_.late.rows.empty();
   const std::string key = is_of_collectives ? "collectives" : "late_ranks";
   ask_and_export(*this, *run(), key, (is_of_collectives ? collectives_ : late_)->shown_table(),
-                 table_command(*run(), key, filter()));
+                 table_command(key, 0, run()->path, filter()));
 }
 
 void RanksPage::open_step(std::size_t row, std::size_t step) {

@@ -29,6 +29,7 @@ class RanksPage : public ComputedPage {
   bool can_perform(ActionId action) const override;
   // Of the collectives where they have the focus, else of the late ranks.
   void perform(ActionId action) override;
+  QString command() const override;
 
   RankHeatMap& map() { return *map_; }
   TablePanel& late_ranks() { return *late_; }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "gui/core/analysis_rows.h"
+#include "gui/core/run_command.h"
 #include "gui/pages/roofline/roofline_chart.h"
 #include "gui/pages/table_export.h"
 #include "gui/widgets/table_panel.h"
@@ -113,9 +114,15 @@ bool RooflinePage::can_perform(ActionId /*action*/) const {
   return computed_.run != nullptr && message().isEmpty() && !computed_.rows.rows.empty();
 }
 
+QString RooflinePage::command() const {
+  return run() == nullptr || !message().isEmpty() ? QString()
+                                                  : run_command({QStringLiteral("roofline")}, {run()->path}, filter());
+}
+
 void RooflinePage::perform(ActionId action) {
-  if (can_perform(action))
-    ask_and_export(*this, *run(), "roofline", rows_->shown_table(), table_command(*run(), "roofline", filter()));
+  if (!can_perform(action)) return;
+  const QString same = filter().name.isEmpty() ? table_command("roofline", 0, run()->path, filter()) : QString();
+  ask_and_export(*this, *run(), "roofline", rows_->shown_table(), same);
 }
 
 void RooflinePage::show_note() {

@@ -27,6 +27,7 @@ class RooflinePage : public ComputedPage {
   bool has(ActionId action) const override { return action == ActionId::kExportTable; }
   bool can_perform(ActionId action) const override;
   void perform(ActionId action) override;
+  QString command() const override;
 
   RooflineChart& chart() { return *chart_; }
   TablePanel& rows() { return *rows_; }

@@ -2,7 +2,6 @@
 
 #include <QClipboard>
 #include <QComboBox>
-#include <QFileInfo>
 #include <QGuiApplication>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -16,11 +15,12 @@
 #include <numeric>
 
 #include "advisor/advice_columns.h"
-#include "gui/core/document_file.h"
+#include "gui/core/cell_evidence.h"
+#include "gui/core/run_command.h"
 #include "gui/core/table_sums.h"
 #include "gui/pages/table/layer_tree_view.h"
+#include "gui/pages/table_export.h"
 #include "gui/widgets/calls_panel.h"
-#include "gui/widgets/file_dialogs.h"
 #include "gui/widgets/table_panel.h"
 #include "gui/widgets/table_title.h"
 
@@ -52,13 +52,12 @@ TablePage::TablePage(std::string_view analysis, RowsLook look, QWidget* parent)
     : TablePage(analysis_with(analysis), look, parent) {}
 
 TablePage::TablePage(const Analysis& analysis, RowsLook look, QWidget* parent)
-    : Page(parent),
+    : ComputedPage(QStringLiteral("table_message"), parent),
       analysis_(&analysis),
       look_(look),
       parts_(new QSplitter(Qt::Horizontal, this)),
       content_(new QSplitter(Qt::Vertical, this)),
       title_(new TableTitle(this)),
-      message_(new QLabel(this)),
       sum_(new QLabel(this)),
       calls_(new CallsPanel(QStringLiteral("The calls of the selected row"), this)) {
   if (look == RowsLook::kTable) {
@@ -67,7 +66,7 @@ TablePage::TablePage(const Analysis& analysis, RowsLook look, QWidget* parent)
     connect(table_, &TablePanel::row_changed, this, [this](int row) {
       if (row >= 0 && kind().calls != nullptr) show_calls(called_by(kind(), counted_.table, row));
     });
-    connect(table_, &TablePanel::row_activated, this, [this] { calls_->step(true); });
+    connect(table_, &TablePanel::row_activated, this, &TablePage::activate_row);
     connect(table_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &TablePage::show_sum);
     connect(&table_->order(), &QAbstractItemModel::layoutChanged, this, &TablePage::show_sum);
   } else {
@@ -81,15 +80,12 @@ TablePage::TablePage(const Analysis& analysis, RowsLook look, QWidget* parent)
     show_menu(static_cast<QAbstractScrollArea&>(rows()).viewport()->mapToGlobal(place));
   });
   build_layout();
-  count();
+  show_message(QStringLiteral("No run is open."));
 }
 
 void TablePage::build_layout() {
   title_->setWordWrap(true);
   title_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  message_->setAlignment(Qt::AlignCenter);
-  message_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  message_->setWordWrap(true);
   setFocusProxy(&rows());
   sum_->setObjectName(QStringLiteral("sum"));
   sum_->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -110,7 +106,7 @@ void TablePage::build_layout() {
   column->setContentsMargins(0, 0, 0, 0);
   column->addWidget(title_);
   build_groupings(*column);
-  column->addWidget(message_, 1);
+  column->addWidget(&message_label(), 1);
   column->addWidget(content_, 1);
   parts_->addWidget(chosen);
   auto* all = new QVBoxLayout(this);
@@ -129,7 +125,7 @@ void TablePage::build_groupings(QVBoxLayout& column) {
   connect(by_, &QComboBox::currentIndexChanged, this, [this](int index) {
     grouping_ = static_cast<std::size_t>(std::max(0, index));
     selected_ = {};
-    count();
+    invalidate();
   });
   auto* label = new QLabel(QStringLiteral("A row for &each"), this);
   label->setBuddy(by_);
@@ -200,23 +196,12 @@ void TablePage::choose(const Analysis& analysis) {
   selected_ = {};
   find_->clear();
   table_->setAccessibleName(text_of(analysis.title));
-  count();
-}
-
-void TablePage::set_session(const Session& session) {
-  run_ = session.run;
-  selected_ = {};
-  count();
-}
-
-void TablePage::set_filter(const Filter& filter) {
-  if (filter == filter_) return;
-  filter_ = filter;
-  count();
+  invalidate();
 }
 
 // The page with one analysis has nothing to choose.
 void TablePage::present(const Evidence& evidence) {
+  if (by_ != nullptr && !evidence.called.isEmpty()) group_by(evidence.grouping);
   if (!evidence.called.isEmpty()) select_called({evidence.called.toStdString(), {}});
   auto* list = findChild<QTreeWidget*>(QStringLiteral("analyses"));
   const auto found = std::ranges::find(analyses(), evidence.analysis.toStdString(), &Analysis::key);
@@ -225,6 +210,7 @@ void TablePage::present(const Evidence& evidence) {
     const QVariant index = (*item)->data(0, Qt::UserRole);
     if (index.isValid() && index.toLongLong() == found - analyses().begin()) list->setCurrentItem(*item);
   }
+  find_->setText(evidence.find);
 }
 
 // Its row, or the one that it gets when the rows are there.
@@ -261,19 +247,18 @@ void TablePage::show_menu(QPoint place) {
   menu->popup(place);
 }
 
-void TablePage::set_unfinished() {
-  if (run_ != nullptr && run_->trace == nullptr)
-    message_->setText(QStringLiteral("Not analyzed: loading did not end. F5 loads it again."));
-}
-
 TablePage::Counted TablePage::counted(const OpenedRun& run, const Analysis& analysis, const Filter& filter,
                                       RowsLook look, std::size_t grouping) {
   Counted counted;
   try {
     counted.run = run.shared->of(run.trace, filter.selection());
     counted.table = rows_of(analysis, *counted.run, filter, grouping);
-    if (grouping == 0 && has_advice_columns(counted.table.key))
-      add_advice_columns(counted.table, *counted.run, run.shared->advisor(run.trace, filter.selection()).get());
+    // As `swinscope kernels --by` does: operations and classes are no kernels that could be changed.
+    const bool is_of_kernels = grouping <= static_cast<std::size_t>(KernelGrouping::kShortName);
+    if (has_advice_columns(counted.table.key)) {
+      add_advice_columns(counted.table, *counted.run,
+                         is_of_kernels ? run.shared->advisor(run.trace, filter.selection()).get() : nullptr);
+    }
     if (look == RowsLook::kTable) keep_named(counted.table, filter.name);  // the tree keeps what is above, too
   } catch (const Error&) {                                                 // nothing meets the selection
     counted = {};
@@ -281,27 +266,32 @@ TablePage::Counted TablePage::counted(const OpenedRun& run, const Analysis& anal
   return counted;
 }
 
-void TablePage::count() {
-  if (run_ == nullptr || run_->trace == nullptr) {
-    counting_.forget();
+// What is shown of the same run stays until there is more; of another one it would be wrong.
+void TablePage::compute() {
+  if (counted_of_ != run()) {
+    counted_of_ = run();
     show_rows({});
-    message_->setText(run_ == nullptr ? QStringLiteral("No run is open.") : QStringLiteral("Analyzing…"));
-    return;
+    show_message(QStringLiteral("Analyzing…"));
   }
-  counting_.start([run = run_, analysis = analysis_, filter = filter_, look = look_,
+  counting_.start([run = run(), analysis = analysis_, filter = filter(), look = look_,
                    grouping = grouping_] { return counted(*run, *analysis, filter, look, grouping); },
                   [this](Counted counted) { show_rows(std::move(counted)); });
+}
+
+void TablePage::forget() {
+  counting_.forget();
+  collecting_.forget();
+}
+
+void TablePage::show_content(bool is_shown) {
+  content_->setVisible(is_shown);
+  title_->setVisible(is_shown || !counted_.table.title.empty());
 }
 
 void TablePage::show_rows(Counted counted) {
   counted_ = std::move(counted);
   const Table& table = counted_.table;
   title_->set_table(table, rows());
-  title_->setVisible(!table.title.empty());
-  message_->setText(filter_ == Filter() ? QString::fromUtf8(kind().absence)
-                                        : QStringLiteral("No %1 passes the filter.").arg(QLatin1String(kind().noun)));
-  message_->setVisible(table.rows.empty());
-  content_->setVisible(!table.rows.empty());
   calls_->setVisible(kind().calls != nullptr);
   show_calls({});
   if (table_ != nullptr) {
@@ -310,10 +300,15 @@ void TablePage::show_rows(Counted counted) {
   } else {
     const std::int64_t steps =
         counted_.run == nullptr || counted_.run->layers().empty() ? 0 : counted_.run->layers().front().steps;
-    tree_->set_table(table, steps, filter_.name, selected_);
+    tree_->set_table(table, steps, filter().name, selected_);
   }
   show_sum();
-  Q_EMIT changed();
+  QString message;
+  if (table.rows.empty()) {
+    message = filter() == Filter() ? QString::fromUtf8(kind().absence)
+                                   : QStringLiteral("No %1 passes the filter.").arg(QLatin1String(kind().noun));
+  }
+  show_message(message);
 }
 
 void TablePage::show_calls(const std::optional<Called>& called) {
@@ -323,7 +318,7 @@ void TablePage::show_calls(const std::optional<Called>& called) {
     return;
   }
   selected_ = *called;
-  const auto work = [run = counted_.run, filter = filter_, calls = kind().calls, called = selected_,
+  const auto work = [run = counted_.run, filter = filter(), calls = kind().calls, called = selected_,
                      grouping = grouping_] { return calls(*run, filter, called, grouping); };
   collecting_.start(work, [this, run = counted_.run](std::vector<Call> calls) {
     QString name = QString::fromStdString(selected_.name);
@@ -332,17 +327,31 @@ void TablePage::show_calls(const std::optional<Called>& called) {
   });
 }
 
+// Rows that stand for calls go to the first of them, others to where the figure below the cursor is from.
+void TablePage::activate_row(int row) {
+  if (kind().calls != nullptr) return calls_->step(true);
+  if (row < 0) return;
+  const Evidence evidence = evidence_of_cell(counted_.table, static_cast<std::size_t>(row), table_->current_key());
+  if (evidence.page.isEmpty()) {
+    Q_EMIT said(QStringLiteral("this was read from the recording: there is nothing more to it"));
+  } else {
+    Q_EMIT evidence_requested(evidence);
+  }
+}
+
 bool TablePage::has(ActionId action) const {
   return action == ActionId::kNextOccurrence || action == ActionId::kPreviousOccurrence ||
          action == ActionId::kLongestOccurrence || action == ActionId::kExportTable;
 }
 
 bool TablePage::can_perform(ActionId action) const {
-  return action == ActionId::kExportTable ? !counted_.table.rows.empty() : !calls_->calls().empty();
+  return message().isEmpty() &&
+         (action == ActionId::kExportTable ? !counted_.table.rows.empty() : !calls_->calls().empty());
 }
 
 void TablePage::perform(ActionId action) {
-  if (action == ActionId::kExportTable) return choose_file();
+  if (action == ActionId::kExportTable)
+    return ask_and_export(*this, *run(), std::string(analysis_->key), shown_table(), export_command());
   if (action == ActionId::kLongestOccurrence) return calls_->step_by_length();
   calls_->step(action == ActionId::kNextOccurrence);
 }
@@ -350,37 +359,27 @@ void TablePage::perform(ActionId action) {
 Table TablePage::shown_table() const {
   if (table_ != nullptr) return table_->shown_table();
   Table table = counted_.table;
-  keep_named(table, filter_.name);
+  keep_named(table, filter().name);
   return table;
 }
 
-void TablePage::choose_file() {
-  if (counted_.table.rows.empty()) return;
-  const QString name = text_of(analysis_->key) + QStringLiteral(".csv");
-  const QString path =
-      ask_where_to_save(this, QStringLiteral("Export the table"), name, QStringLiteral("Tables (*.csv *.json *.md)"));
-  if (!path.isEmpty()) export_table(path);
+QString TablePage::command() const {
+  return run() == nullptr || !message().isEmpty() ? QString()
+                                                  : table_command(analysis_->key, grouping_, run()->path, filter());
+}
+
+QString TablePage::export_command() const {
+  const bool is_whole = filter().name.isEmpty() && (find_ == nullptr || find_->text().isEmpty());
+  return is_whole ? command() : QString();
 }
 
 bool TablePage::export_table(const QString& path) {
-  if (run_ == nullptr || run_->trace == nullptr) return false;
-  Document document;
-  document.schema = analysis_->key;
-  document.run = run_->trace->path;
-  document.warnings = run_->trace->warnings;
-  document.tables = {shown_table()};
-  if (const auto found = write_document(document, path)) {
-    Q_EMIT problem(*found);
-    return false;
-  }
-  Q_EMIT said(QStringLiteral("wrote %1").arg(path));
-  return true;
+  if (run() == nullptr || run()->trace == nullptr) return false;
+  return gui::export_table(*this, *run(), std::string(analysis_->key), shown_table(), export_command(), path);
 }
 
 QTreeView& TablePage::tree() { return *tree_; }
 
 QLabel& TablePage::title() const { return *title_; }
-
-QString TablePage::message() const { return message_->isHidden() ? QString() : message_->text(); }
 
 }  // namespace swinscope::gui

@@ -8,7 +8,7 @@
 
 #include "gui/core/analysis_rows.h"
 #include "gui/core/background.h"
-#include "gui/pages/page.h"
+#include "gui/pages/computed_page.h"
 
 class QComboBox;
 class QLabel;
@@ -27,7 +27,7 @@ class TableTitle;
 
 enum class RowsLook : std::uint8_t { kTable, kLayerTree };
 
-class TablePage : public Page {
+class TablePage : public ComputedPage {
   Q_OBJECT
 
  public:
@@ -36,14 +36,11 @@ class TablePage : public Page {
   // The one with this key.
   TablePage(std::string_view analysis, RowsLook look, QWidget* parent = nullptr);
 
-  void set_session(const Session& session) override;
-  void set_filter(const Filter& filter) override;
-  void set_unfinished() override;
   bool has(ActionId action) const override;
   bool can_perform(ActionId action) const override;
   void perform(ActionId action) override;
   void present(const Evidence& evidence) override;
-  bool is_settled() const override { return counting_.is_idle() && collecting_.is_idle(); }
+  QString command() const override;
 
   // As the list does.
   void choose(const Analysis& analysis);
@@ -57,8 +54,12 @@ class TablePage : public Page {
   void group_by(std::size_t grouping);
   QString sum() const;
   QLabel& title() const;
-  // In place of rows.
-  QString message() const;
+
+ protected:
+  void compute() override;
+  void forget() override;
+  bool is_computing() const override { return !counting_.is_idle() || !collecting_.is_idle(); }
+  void show_content(bool is_shown) override;
 
  private:
   // Of an analysis, for the filter.
@@ -75,19 +76,19 @@ class TablePage : public Page {
                          std::size_t grouping);
   void build_groupings(QVBoxLayout& column);
   void show_sum();
-  void count();
   void show_rows(Counted counted);
   const RowKind& kind() const { return row_kind(analysis_->key); }
   void show_calls(const std::optional<Called>& called);
+  void activate_row(int row);
   Table shown_table() const;
-  void choose_file();
+  // Empty where rows are left out.
+  QString export_command() const;
   void select_called(const Called& called);
   void show_menu(QPoint place);  // of the selected row, on the screen
 
   const Analysis* analysis_;
   const RowsLook look_;
-  RunPointer run_;
-  Filter filter_;
+  RunPointer counted_of_;
   Counted counted_;
   Called selected_;  // kept when the filter changes
 
@@ -97,7 +98,6 @@ class TablePage : public Page {
   QLineEdit* find_ = nullptr;  // with the list
   QComboBox* by_ = nullptr;    // of a page of one analysis whose rows can be grouped
   std::size_t grouping_ = 0;
-  QLabel* message_;
   QLabel* sum_;  // below the rows
   TablePanel* table_ = nullptr;
   LayerTreeView* tree_ = nullptr;

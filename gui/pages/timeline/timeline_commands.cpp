@@ -22,6 +22,7 @@ namespace {
 constexpr double kZoomStep = 1.4;
 constexpr double kPanStep = 0.15;  // of the width
 constexpr int kScrollStep = 3;     // lanes
+constexpr double kHeightStep = 1.25;
 constexpr std::size_t kListedHits = 1000;
 
 }  // namespace
@@ -63,6 +64,15 @@ void TimelinePage::build_commands() {
       {kRemoveBookmark, [this] { remove_bookmark(); }},
       {kClearSelection, [this] { clear(); }},
   };
+  build_lane_commands();
+}
+
+void TimelinePage::build_lane_commands() {
+  using enum ActionId;
+  commands_[kMoveLaneUp] = [this] { view_->move_here(false); };
+  commands_[kMoveLaneDown] = [this] { view_->move_here(true); };
+  commands_[kTallerLanes] = [this] { view_->scale_lanes(kHeightStep); };
+  commands_[kLowerLanes] = [this] { view_->scale_lanes(1 / kHeightStep); };
 }
 
 bool TimelinePage::can_perform(ActionId action) const {

@@ -9,15 +9,17 @@ namespace swinscope::gui {
 
 // `by`: 1 for the next shorter one, -1 for the next longer one; behind the shortest comes the longest.
 void TimelinePage::go_to_gap(int by) {
+  const std::size_t number = !gap_ ? 0 : by > 0 ? *gap_ + 1 : (*gap_ == 0 ? gaps_ : *gap_) - 1;
+  find_gap(gap_ && number == gaps_ ? 0 : number);
+}
+
+void TimelinePage::find_gap(std::size_t number) {
   if (run_ == nullptr || run_->trace == nullptr || run_->timeline->preview) {
     Q_EMIT said(QStringLiteral("idle gaps are known when the run is analyzed"));
     return;
   }
-  const std::size_t number = !gap_ ? 0 : by > 0 ? *gap_ + 1 : (*gap_ == 0 ? gaps_ : *gap_) - 1;
   finding_gap_.start(
-      [run = run_, selection = selection_, number = gap_ && number == gaps_ ? 0 : number] {
-        return std::pair(number, gap_place(*run, selection, number));
-      },
+      [run = run_, selection = selection_, number] { return std::pair(number, gap_place(*run, selection, number)); },
       [this](const std::pair<std::size_t, GapPlace>& found) { show_gap(found.first, found.second); });
 }
 

@@ -41,7 +41,10 @@ void TimelineView::mousePressEvent(QMouseEvent* event) {
                     (event->button() == Qt::LeftButton && event->modifiers().testFlag(Qt::ShiftModifier));
   if (!pans && event->button() != Qt::LeftButton) return;
   const bool is_at_edge = std::abs(event->pos().x() - header_width()) <= kEdge;
-  drag_ = pans ? Drag::kPan : is_at_edge ? Drag::kHeader : Drag::kPress;
+  drag_ = pans                                        ? Drag::kPan
+          : is_at_edge                                ? Drag::kHeader
+          : row_with_edge_at(event->pos()) != nullptr ? Drag::kHeight
+                                                      : Drag::kPress;
   drag_start_ = drag_last_ = event->pos();
   since_step_.invalidate();
   if (pans) setCursor(Qt::ClosedHandCursor);
@@ -56,6 +59,8 @@ void TimelineView::mouseMoveEvent(QMouseEvent* event) {
     arrange();
     return;
   }
+  if (drag_ == Drag::kHeight) return drag_height(event->pos().y());
+  if (drag_ == Drag::kRow) return;
   if (drag_ == Drag::kPan) {
     const int moved = drag_last_.x() - event->pos().x();
     verticalScrollBar()->setValue(verticalScrollBar()->value() + drag_last_.y() - event->pos().y());
@@ -64,8 +69,19 @@ void TimelineView::mouseMoveEvent(QMouseEvent* event) {
     return;
   }
   if (drag_ == Drag::kPress && (event->pos() - drag_start_).manhattanLength() < kDragDistance) return;
+  if (take_row(drag_start_)) return;
   drag_ = Drag::kArea;
   drag_area(event->pos());
+}
+
+// By its name, to move it.
+bool TimelineView::take_row(QPoint at) {
+  const LaneRow* row = at.x() < header_width() && at.y() >= ruler_height() ? row_at(at.y()) : nullptr;
+  if (row == nullptr || row->is_on_top || (!row->group && row->lanes.empty())) return false;
+  dragged_ = row->group ? LaneItem{row->group} : LaneItem{{}, row->lanes.front()};
+  drag_ = Drag::kRow;
+  setCursor(Qt::ClosedHandCursor);
+  return true;
 }
 
 // From the ruler over all lanes.
@@ -84,6 +100,8 @@ void TimelineView::hover(QPoint position) {
   if (drag_ == Drag::kNone) {
     if (std::abs(position.x() - header_width()) <= kEdge) {
       setCursor(Qt::SplitHCursor);
+    } else if (row_with_edge_at(position) != nullptr) {
+      setCursor(Qt::SplitVCursor);
     } else {
       unsetCursor();
     }
@@ -99,6 +117,8 @@ void TimelineView::mouseReleaseEvent(QMouseEvent* event) {
   if (!history_) return;
   if (was == Drag::kArea) {
     Q_EMIT area_changed();
+  } else if (was == Drag::kRow) {
+    drop_row(event->pos());
   } else if (was == Drag::kPress) {
     click(event->pos());
   }
@@ -172,6 +192,7 @@ QString TimelineView::header_tip(int y) const {
   if (row->counter) return full_label(*timeline_, timeline_->counters[*row->counter]);
   if (row->layer) return QStringLiteral("When the GPU did the work that each layer launched");
   if (const auto lane = row->lane()) return full_label(*timeline_, *lane);
+  if (row->lanes.empty() && !row->group) return {};
   return row->is_folded
              ? QStringLiteral("%1: %2 lanes in one row; a click unfolds them").arg(row->label).arg(row->lanes.size())
              : QStringLiteral("%1: a click folds it to one row").arg(row->label);

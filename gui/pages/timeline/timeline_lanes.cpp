@@ -75,18 +75,29 @@ void TimelineView::toggle_group(const GroupKey& group) {
   arrange();
 }
 
-void TimelineView::toggle_group_here() {
+// Of the selection, or the first in sight.
+const LaneRow* TimelineView::row_here() const {
   const int in_sight = verticalScrollBar()->value();
   const auto is_here = [&](const LaneRow& row) {
     return selection_ ? std::ranges::find(row.lanes, selection_->lane) != row.lanes.end()
                       : row.top + row.height > in_sight;
   };
   const auto here = std::ranges::find_if(rows_.scrolled, is_here);
-  if (here == rows_.scrolled.end()) return;
-  // Itself, or the heading above it.
-  const auto heading = std::find_if(std::make_reverse_iterator(here + 1), rows_.scrolled.rend(),
-                                    [](const LaneRow& row) { return row.group.has_value(); });
-  if (heading != rows_.scrolled.rend()) toggle_group(*heading->group);
+  return here == rows_.scrolled.end() ? nullptr : &*here;
+}
+
+// Itself, or the heading above it.
+const LaneRow* TimelineView::heading_of(const LaneRow& row) const {
+  const auto behind = rows_.scrolled.begin() + (&row - rows_.scrolled.data()) + 1;
+  const auto heading = std::find_if(std::make_reverse_iterator(behind), rows_.scrolled.rend(),
+                                    [](const LaneRow& other) { return other.group.has_value(); });
+  return heading == rows_.scrolled.rend() ? nullptr : &*heading;
+}
+
+void TimelineView::toggle_group_here() {
+  const LaneRow* row = row_here();
+  const LaneRow* heading = row == nullptr ? nullptr : heading_of(*row);
+  if (heading != nullptr) toggle_group(*heading->group);
 }
 
 void TimelineView::toggle_all_groups() {

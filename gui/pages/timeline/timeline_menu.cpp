@@ -43,7 +43,8 @@ void TimelinePage::show_menu(QPoint place) {
   } else {
     add_actions(*menu, {kNextGap, kFit, kGoToTime});
   }
-  add_actions(*menu, {kPinLane, kFoldGroup, kFoldAll, kAddBookmark});
+  add_actions(*menu, {kPinLane, kFoldGroup, kFoldAll, kMoveLaneUp, kMoveLaneDown, kTallerLanes, kLowerLanes});
+  add_actions(*menu, {kAddBookmark});
   menu->popup(place);
 }
 

@@ -14,6 +14,7 @@
 #include "gui/core/event_facts.h"
 #include "gui/core/event_order.h"
 #include "gui/core/filter.h"
+#include "gui/core/run_command.h"
 #include "gui/core/time_axis.h"
 #include "gui/pages/timeline/area_panel.h"
 #include "gui/pages/timeline/call_histogram.h"
@@ -260,6 +261,7 @@ bool TimelinePage::show_call(const Call& call) {
 }
 
 void TimelinePage::present(const Evidence& evidence) {
+  if (evidence.gap) return find_gap(*evidence.gap);
   if (evidence.name.isEmpty()) return;
   const bool is_found = search_->text() == evidence.name;
   goes_to_hit_ = !is_found;
@@ -267,6 +269,12 @@ void TimelinePage::present(const Evidence& evidence) {
   search_->set_text(evidence.name);
   if (is_found) go_to_hit(true);
   view_->setFocus();
+}
+
+// The events, for other viewers: no terminal shows them.
+QString TimelinePage::command() const {
+  if (run_ == nullptr) return {};
+  return run_command({QStringLiteral("export"), QStringLiteral("--format perfetto -o trace.pftrace")}, {run_->path});
 }
 
 QString TimelinePage::place() const {

@@ -45,6 +45,7 @@ class TimelinePage : public Page {
   void present(const Evidence& evidence) override;
   bool is_settled() const override;
   QString place() const override;
+  QString command() const override;
   // The docks.
   QByteArray arrangement() const override;
   void arrange(const QByteArray& arrangement) override;
@@ -71,6 +72,7 @@ class TimelinePage : public Page {
   QDockWidget* add_dock(const QString& title, const QString& name, QWidget* content, Qt::DockWidgetArea place);
   void build_layout();
   void build_commands();
+  void build_lane_commands();
   void connect_parts();
   void clear();
   void show_details();
@@ -102,6 +104,7 @@ class TimelinePage : public Page {
   void find_collective();
   void find_autograd(TimelineEventId selected);
   void go_to_gap(int by);
+  void find_gap(std::size_t number);
   void show_gap(std::size_t number, const GapPlace& gap);
   void forget_gap();
 

@@ -11,6 +11,7 @@
 
 #include "gui/core/collective_peers.h"
 #include "gui/core/filter.h"
+#include "gui/core/lane_order.h"
 #include "gui/core/lane_rows.h"
 #include "gui/core/layer_lanes.h"
 #include "gui/core/palette.h"
@@ -89,6 +90,10 @@ class TimelineView : public QAbstractScrollArea {
   // Unfolds all where one is folded.
   void toggle_all_groups();
   void select_area_of_selection();
+  // The lane of the selection, or the first group in sight; where it cannot, the group around it.
+  void move_here(bool down);
+  // Within limits.
+  void scale_lanes(double factor);
 
   // Places, for the painter, accessibility and tests: in the coordinates of viewport().
   int header_width() const;
@@ -127,12 +132,19 @@ class TimelineView : public QAbstractScrollArea {
 
  private:
   friend class TimelinePainter;
-  enum class Drag { kNone, kPress, kArea, kPan, kHeader };
+  enum class Drag { kNone, kPress, kArea, kPan, kHeader, kRow, kHeight };
 
   void arrange();
   void fit_header();
   Viewport opening_view() const;
   bool is_folded(const LaneGroup& group) const;
+  const LaneRow* row_here() const;
+  const LaneRow* heading_of(const LaneRow& row) const;
+  void keep_order();
+  bool take_row(QPoint at);
+  void drop_row(QPoint at);
+  void drag_height(int y);
+  const LaneRow* row_with_edge_at(QPoint position) const;
   void click(QPoint position);
   void select_layer(TimelineEventId id);
   void drag_area(QPoint to);
@@ -160,6 +172,7 @@ class TimelineView : public QAbstractScrollArea {
   std::vector<LaneGroup> groups_;
   std::shared_ptr<const LayerLanes> layers_;
   LaneChoice choice_;
+  std::optional<LaneOrder> order_;  // by the user
   LaneRows rows_;
   int header_width_ = 110;           // as wide as the labels, within limits
   std::optional<int> wanted_width_;  // of the header, by the user
@@ -180,8 +193,9 @@ class TimelineView : public QAbstractScrollArea {
   Drag drag_ = Drag::kNone;
   QPoint drag_start_;
   QPoint drag_last_;
-  std::optional<int> hover_x_;  // pixel below the mouse, on the lanes or the ruler
-  QElapsedTimer since_step_;    // since the last small step of a movement
+  std::optional<LaneItem> dragged_;  // by its name
+  std::optional<int> hover_x_;       // pixel below the mouse, on the lanes or the ruler
+  QElapsedTimer since_step_;         // since the last small step of a movement
 };
 
 }  // namespace swinscope::gui

@@ -122,8 +122,8 @@ TEST_F(OneScope, EveryNumberOfTheReportIsOneOfThese) {
   for (const auto& row : rows_of(html)) {
     const auto one_gpu = row.find("GPUs");
     if (one_gpu != row.end() && one_gpu->second == "1") continue;
-    for (const auto& [title, allowed] : {std::pair("GPU busy", &busy), std::pair("gpu_busy", &busy),
-                                         std::pair("idle %", &idle), std::pair("idle", &idle)}) {
+    for (const auto& [title, allowed] :
+         {std::pair("GPU busy", &busy), std::pair("idle %", &idle), std::pair("idle", &idle)}) {
       const auto cell = row.find(title);
       if (cell == row.end() || !cell->second.ends_with("%")) continue;
       EXPECT_TRUE(allowed->contains(cell->second)) << title << " " << cell->second;

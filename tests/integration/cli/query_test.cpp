@@ -35,6 +35,17 @@ TEST_F(Query, PrintsRowsInEveryFormat) {
   EXPECT_EQ(run({"query", "small.sqlite", "SELECT 1 WHERE 0"}).status, 0);
 }
 
+// A statement runs on each file of a run, its LIMIT, too: that is said.
+TEST_F(Query, SaysThatALimitIsOfEachFile) {
+  const std::string path = std::string(SWINSCOPE_SOURCE_DIR) + "/data/swinscope_swin_tiny_ddp_2gpu";
+  const std::string sql = "SELECT start FROM CUPTI_ACTIVITY_KIND_KERNEL LIMIT 3";
+  EXPECT_EQ(run_json({"query", path, sql})["data"].size(), 6U);
+  const std::string note =
+      "The statement ran on each of the 2 files: a LIMIT, a sum or an order is of each, not of all.";
+  EXPECT_THAT(run({"query", path, sql}).out, HasSubstr(note));
+  EXPECT_THAT(run({"query", "small.sqlite", "SELECT 1"}).out, testing::Not(HasSubstr("LIMIT")));
+}
+
 TEST_F(Query, StatementsThatWriteAreRefused) {
   for (const char* sql : {"DELETE FROM StringIds", "INSERT INTO StringIds VALUES (77, 'x')", "CREATE TABLE t (a)",
                           "CREATE TEMP TABLE t (a)", "DROP TABLE StringIds", "VACUUM INTO 'copy.db'",

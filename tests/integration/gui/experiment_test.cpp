@@ -133,7 +133,7 @@ TEST_F(ExperimentTest, APointAndItsTracedRunShowTheSameFigures) {
     const auto shown = [&](const char* table, const char* key, Unit unit) {
       return format_cell(said[table][static_cast<std::size_t>(row)][key].get<double>(), unit);
     };
-    EXPECT_EQ(cell("Utilization", "gpu_busy", row), shown("utilization", "gpu_busy_percent", Unit::kPercent));
+    EXPECT_EQ(cell("Utilization", "GPU busy", row), shown("utilization", "gpu_busy_percent", Unit::kPercent));
     EXPECT_EQ(cell("Time breakdown", "idle %", row), shown("breakdown", "idle_percent", Unit::kPercent));
     EXPECT_EQ(cell("Steps", "step time", row), shown("steps", "step_ns", Unit::kDuration));
   }

@@ -220,6 +220,7 @@ TEST_F(JourneyTest, KernelsPageGoesThroughTheCallsInTheTimeline) {
 
 TEST_F(JourneyTest, TheFilterChangesEveryPage) {
   window_.show_page(QStringLiteral("kernels"));
+  settle();
   auto* name = window_.findChild<QLineEdit*>(QStringLiteral("filter_name"));
   const int all = kernels().table().model_of_rows().rowCount();
   name->setText(QStringLiteral("upsample"));

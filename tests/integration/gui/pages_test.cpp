@@ -223,6 +223,8 @@ TEST_F(PagesTest, AnExportedTableIsWhatTheCommandPrints) {
   const std::filesystem::path path = data_file("swinscope_swin_tiny_infer_1gpu.db");
   open(path);
   const auto exported = [&](gui::TablePage& page) {
+    window_.show_page(page.objectName());
+    settle();
     EXPECT_TRUE(page.export_table(qt(folder() / "table.csv"))) << banner();
     return read_file(folder() / "table.csv");
   };
@@ -280,6 +282,7 @@ TEST_F(PagesTest, CallsOpenInTheTimelineByTheirKey) {
     EXPECT_EQ(window_.page_id(), QStringLiteral("timeline")) << key;
   }
   window_.show_page(QStringLiteral("layers"));
+  settle();
   QTest::keyClick(&layers().tree(), Qt::Key_N);
   EXPECT_EQ(window_.page_id(), QStringLiteral("timeline"));
   window_.show_page(QStringLiteral("tables"));

@@ -71,6 +71,10 @@ TEST_F(QueryPageTest, SaysTheSameAsTheCommand) {
   const std::filesystem::path path = data_file("swinscope_swin_tiny_ddp_2gpu");
   open(path);
   window_.show_page(QStringLiteral("query"));
+  ask(QStringLiteral("SELECT start FROM CUPTI_ACTIVITY_KIND_KERNEL LIMIT 20"));
+  EXPECT_EQ(queries().rows().model()->rowCount(), 40);
+  EXPECT_THAT(status(), HasSubstr("40 rows. "));
+  EXPECT_THAT(status(), HasSubstr("ran on each of the 2 files: a LIMIT"));
   for (const gui::NamedQuery& query : gui::example_queries()) {
     ask(query.sql);
     const nlohmann::json printed = run_json({"query", path.string(), query.sql.toStdString()})["data"];

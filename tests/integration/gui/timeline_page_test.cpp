@@ -207,5 +207,82 @@ TEST_F(TimelinePageTest, ABookmarkHasANote) {
   EXPECT_EQ(note->text(), QStringLiteral("why is the copy here?"));
 }
 
+// Exports of Nsight Systems number each operator (emit_nvtx); in an area equal ones are one row, however numbered.
+TEST_F(TimelinePageTest, NumberedOperatorsAreOneRowOfAnArea) {
+  std::string sql =
+      small_export_sql() +
+      "CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, rangeId INTEGER, category "
+      "INTEGER, color INTEGER, text TEXT, globalTid INTEGER, endGlobalTid INTEGER, textId INTEGER, "
+      "domainId INTEGER);";
+  for (int i = 0; i < 6; ++i) {
+    const std::string start = std::to_string(100 + 20 * i);
+    const std::string end = std::to_string(110 + 20 * i);
+    const std::string name = "aten::mul, " + (i % 2 == 0 ? "seq = " + std::to_string(i) + ", " : std::string()) +
+                             "op_id = " + std::to_string(317'126 + i);
+    sql += "INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid) VALUES (" + start + ", " + end +
+           ", 59, '" + name + "', (100 << 24) + 1);";
+  }
+  open_timeline(folder() / make_database("numbered.sqlite", sql));
+  press(Qt::Key_0);
+  view().select_area({view().seen(), view().rows().lanes()});
+  settle();
+  const auto tables = timeline().area().findChildren<gui::TablePanel*>();
+  const auto operations = std::ranges::find_if(tables, [](const gui::TablePanel* table) {
+    return table->accessibleName() == QLatin1String("CPU operations of the area");
+  });
+  ASSERT_NE(operations, tables.end());
+  ASSERT_EQ((*operations)->model()->rowCount(), 1);
+  EXPECT_EQ((*operations)->text_at(0, "name"), QStringLiteral("aten::mul"));
+  EXPECT_EQ((*operations)->text_at(0, "calls"), QStringLiteral("6"));
+  timeline().search().set_text(QStringLiteral("aten::mul"));
+  settle();
+  EXPECT_EQ(timeline().search().result().total, 6U);
+}
+
+// By keys, and by dragging a lane's name; what was arranged stays when the run is loaded again.
+TEST_F(TimelinePageTest, LanesMoveAndBecomeTaller) {
+  open_timeline(data() / "swinscope_swin_tiny_ddp_2gpu");
+  const auto labels = [&] {
+    QStringList all;
+    for (const gui::LaneRow& one : view().rows().scrolled)
+      all << one.label;
+    return all;
+  };
+  const QStringList before = labels();
+  const auto place = [&](const char* label) { return labels().indexOf(QString::fromUtf8(label)); };
+  ASSERT_LT(place("stream 7"), place("copies, stream 7"));
+  const LaneId lane = row(QStringLiteral("copies, stream 7"))->lanes.front();
+  view().select({lane, 0});
+  press(Qt::Key_Up, Qt::AltModifier);
+  EXPECT_LT(place("copies, stream 7"), place("stream 7"));
+  window_.perform(ActionId::kReload);
+  settle();
+  EXPECT_LT(place("copies, stream 7"), place("stream 7"));
+
+  // The name of the device, dragged below that of the thread behind it.
+  const gui::LaneRow* device = row(QStringLiteral("GPU 0"));
+  const auto thread =
+      std::find_if(view().rows().scrolled.begin(), view().rows().scrolled.end(),
+                   [](const gui::LaneRow& one) { return one.label.startsWith(QLatin1String("thread")); });
+  ASSERT_NE(thread, view().rows().scrolled.end());
+  const QString name = thread->label;
+  drag(view().viewport(), QPoint(60, view().row_rect(*device).center().y()),
+       QPoint(60, view().row_rect(*thread).center().y()));
+  EXPECT_GT(labels().indexOf(QStringLiteral("GPU 0")), labels().indexOf(name));
+  view().clear_selection();
+
+  const int height = view().row_rect(*row(QStringLiteral("stream 7"))).height();
+  press(Qt::Key_Plus);
+  EXPECT_GT(view().row_rect(*row(QStringLiteral("stream 7"))).height(), height);
+  press(Qt::Key_Minus);
+  EXPECT_EQ(view().row_rect(*row(QStringLiteral("stream 7"))).height(), height);
+  const gui::LaneRow* first = row(name + QStringLiteral(" · ranges"));
+  if (first == nullptr) first = row(QStringLiteral("ranges"));
+  ASSERT_NE(first, nullptr);
+  const QPoint edge(60, view().row_rect(*first).bottom());
+  drag(view().viewport(), edge, edge + QPoint(0, 20));
+  EXPECT_GT(view().row_rect(*row(QStringLiteral("stream 7"))).height(), height + 10);
+}
+
 }  // namespace
 }  // namespace swinscope::tests

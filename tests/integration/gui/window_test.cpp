@@ -41,36 +41,6 @@ std::filesystem::path data_file(const char* name) {
   return std::filesystem::path(SWINSCOPE_SOURCE_DIR) / "data" / name;
 }
 
-TEST_F(MainWindowTest, EveryControlHasAnAccessibleName) {
-  open(recording());
-  int controls = 0;
-  for (const QWidget* widget : window_.findChildren<QWidget*>()) {
-    const bool is_control = qobject_cast<const QAbstractButton*>(widget) != nullptr ||
-                            qobject_cast<const QLineEdit*>(widget) != nullptr ||
-                            qobject_cast<const QComboBox*>(widget) != nullptr ||
-                            qobject_cast<const QAbstractItemView*>(widget) != nullptr ||
-                            qobject_cast<const gui::ChartWidget*>(widget) != nullptr;
-    // Parts that Qt makes inside of its own controls are named by those.
-    const bool is_ours =
-        !widget->objectName().startsWith(QLatin1String("qt_")) &&
-        qobject_cast<const QAbstractItemView*>(widget->parentWidget()) == nullptr &&
-        qobject_cast<const QComboBox*>(widget->parentWidget()) == nullptr &&
-        !widget->parentWidget()->inherits("QAbstractSpinBox") && !widget->parentWidget()->inherits("QLineEdit") &&
-        !widget->parentWidget()->inherits("QComboBoxPrivateContainer") &&
-        !widget->parentWidget()->inherits("QTabBar") && !widget->parentWidget()->inherits("QDockWidget") &&
-        !widget->parentWidget()->inherits("QMenuBar") &&
-        widget->parentWidget()->objectName() != QLatin1String("qt_menubar_ext_button");
-    if (!is_control || !is_ours) continue;
-    ++controls;
-    QAccessibleInterface* interface = QAccessible::queryAccessibleInterface(const_cast<QWidget*>(widget));
-    ASSERT_NE(interface, nullptr);
-    EXPECT_FALSE(interface->text(QAccessible::Name).isEmpty())
-        << widget->metaObject()->className() << " " << widget->objectName().toStdString() << " in "
-        << widget->parentWidget()->metaObject()->className();
-  }
-  EXPECT_GT(controls, 20);
-}
-
 TEST_F(MainWindowTest, NothingOverlapsOnAnyPage) {
   open(recording());
   for (const QSize size : {QSize(1280, 720), QSize(1920, 1080)}) {

@@ -33,6 +33,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
+using testing::StartsWith;
 
 using Ns = std::array<std::int64_t, 3>;
 const Stream kSide{8};
@@ -402,6 +403,38 @@ TEST(RecordingCost, IsTakenAwayWhereItIsKnown) {
   EXPECT_THAT(advice_document(others, unknown).notes, Contains(HasSubstr("what the recorder cost is not known")));
 }
 
+// By hand: what saves most is speculative, so that the second one leads.
+TEST(Advice, LeadsWithTheFirstThatIsNotSpeculative) {
+  const auto card = [](const char* id, std::int64_t saving_ns, Confidence confidence) {
+    Card made;
+    made.change.id = made.change.title = id;
+    made.change.confidence = confidence;
+    made.saving_ns = {saving_ns, saving_ns, saving_ns};
+    return made;
+  };
+  Advice advice;
+  advice.unrecorded_step_ns = 1'000;
+  advice.cards = {card("fp8", 300, Confidence::kSpeculative), card("fuse", 200, Confidence::kPlausible),
+                  card("graph", 100, Confidence::kLikely)};
+  ASSERT_NE(next_card(advice), nullptr);
+  EXPECT_EQ(next_card(advice)->change.id, "fuse");
+  EXPECT_THAT(next_line(advice), StartsWith("next: fuse, saves 200 ns"));
+  const auto ids = [&](std::size_t most) {
+    std::vector<std::string> shown;
+    for (const Card* one : leading_cards(advice, most))
+      shown.push_back(one->change.id);
+    return shown;
+  };
+  EXPECT_THAT(ids(2), ElementsAre("fuse", "fp8"));
+  EXPECT_THAT(ids(9), ElementsAre("fuse", "fp8", "graph"));
+  advice.cards.resize(1);  // speculative alone
+  EXPECT_EQ(next_card(advice), nullptr);
+  EXPECT_EQ(next_line(advice), "");
+  EXPECT_THAT(ids(3), ElementsAre("fp8"));
+  advice.abstained = {{"advice", "the replay is too far off"}};
+  EXPECT_THAT(ids(3), IsEmpty());
+}
+
 TEST(Advice, IsBriefWhereItIsQuickAndPossible) {
   const Trace trace = with_an_add_between();
   const RunFacts run(trace, {});
@@ -422,6 +455,9 @@ TEST(Advice, IsBriefWhereItIsQuickAndPossible) {
     rank.launch(kAdd, 20 * i, 20 * i + 5, 20 * i + 8);
   const Trace without = hand.build();
   EXPECT_EQ(advisor_if_quick(RunFacts(without, {})), nullptr);
+  EXPECT_EQ(why_not_quick(RunFacts(without, {})),
+            "savings are of a step, and this is the whole trace, since no steps were found");
+  EXPECT_EQ(why_not_quick(run), "");
 }
 
 }  // namespace

@@ -10,7 +10,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analyzer/importers/opened_traces.h"
 #include "analyzer/report/documents.h"
+#include "analyzer/report/report.h"
 
 namespace swinscope {
 namespace {
@@ -52,6 +54,20 @@ TEST_P(ScalingLossOfRecording, OtherStepsThanTheTimedOnesAreNotTakenApart) {
   whole.is_of_steps = false;
   rows[0].work = std::make_shared<const StepWork>(whole);
   EXPECT_TRUE(scaling_losses(rows).empty());
+}
+
+// What else is asked of the recordings finds them open.
+TEST_P(ScalingLossOfRecording, EachRunIsReadOnce) {
+  OpenedTraces traces;
+  const std::vector<ScalingRow> rows = scaling_table(experiment_, traces);
+  std::size_t runs = 0;
+  for (const ExperimentPoint& point : experiment_.points)
+    runs += point.timing.size() + (point.tracing.empty() ? 0 : 1);
+  EXPECT_EQ(traces.reads(), runs);
+  what_was_run(experiment_, rows, traces);
+  for (const ExperimentPoint& point : experiment_.points)
+    traces.open(point.folder / point.tracing);
+  EXPECT_EQ(traces.reads(), runs);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ScalingLossOfRecording,

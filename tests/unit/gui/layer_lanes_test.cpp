@@ -44,6 +44,11 @@ TEST(LayerLanes, AreWhereTheWorkOfALayerIs) {
   EXPECT_EQ(pieces_of(layers, layers.timeline.lanes[2]), "block0 30..48; ");
   EXPECT_EQ(pieces_of(layers, layers.timeline.lanes[3]), "attn.qkv 30..40; mlp 40..48; ");
   EXPECT_EQ(layers.paths[layers.timeline.lanes[3].event(0).ref], "forward, stage1.block0.attn.qkv");
+  // Called by what takes most of the time in them, numbers apart.
+  std::vector<std::string> labels;
+  for (const TimelineLane& lane : layers.timeline.lanes)
+    labels.push_back(lane.label);
+  EXPECT_EQ(labels, (std::vector<std::string>{"phase", "layer", "block*", "attn.qkv, mlp"}));
   EXPECT_EQ(layers.paths[layers.timeline.lanes[1].event(1).ref], "forward, head");
 }
 
