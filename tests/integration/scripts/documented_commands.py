@@ -4,6 +4,11 @@
 # sub-command and every option.
 NOT_RUN = [
     (r"scripts/(demo|check)\.sh", "installs packages, builds and tests everything"),
+    (r"scripts/package\.sh", "builds the release; scripts/package_check.sh installs what it makes"),
+    (r"((srun|mpirun|torchrun) .*)?swinscope record .* -- python3 (train|server)\.py.*", "needs PyTorch, GPUs and a program of one's own"),
+    (r"swinscope (analyze|advise) run", "looks at the recording of such a program"),
+    (r"swinscope trigger serving", "starts such a recording"),
+    (r"nsys export .*", "needs Nsight Systems"),
     (r"scripts/swinv2_scaling\.sh --cpus-only.*", "takes minutes; scripts_scaling_test runs it in small"),
     (r"scripts/(swin_large|swinv2)_scaling\.sh .*", "needs GPUs"),
     (r"(swinscope launch --ranks \d+ -- )?swin (infer|train) .*--device cuda.*", "needs a GPU"),
@@ -12,6 +17,9 @@ NOT_RUN = [
     (r'python3 -c "import timm, .*"', "needs the network and PyTorch"),
     (r"swinscope gui .*", "opens a window"),
 ]
+
+# Programs that are not ours: only that they are called is looked at.
+OUTSIDE = {"mpirun", "nsys", "python3", "srun", "torchrun"}
 
 # (text as printed, what is run instead, reason). Nothing else is changed.
 INSTEAD = [
