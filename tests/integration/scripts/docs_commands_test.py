@@ -111,7 +111,9 @@ def fill(folder):
         report.executescript("""
             INSERT INTO StringIds VALUES (1, 'gemm');
             INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, contextId, streamId, correlationId, globalPid,
-                demangledName, shortName) VALUES (1000, 2000, 0, 1, 7, 1, 100 << 24, 1, 1);""")
+                demangledName, shortName) VALUES (1000, 2000, 0, 1, 7, 1, 100 << 24, 1, 1),
+                (3000, 4000, 0, 1, 7, 2, 100 << 24, 1, 1);
+            INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid) VALUES (500, 5000, 59, 'batch', (100 << 24) + 1);""")
     report.close()
 
 
