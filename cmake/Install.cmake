@@ -1,7 +1,8 @@
 # What is installed and where, beyond the programs themselves (swinscope_add_program and the folders install those). Each file
 # belongs to a component, which is a package of its own (cmake/Packages.cmake):
 #   swinscope   the program, the collector, documents
-#   workloads   `swin` and the modules that it opens
+#   workloads   `swin` and the module for ranks on CPUs that it opens
+#   nccl        its module for several GPUs
 #   gui         the desktop program
 # Folders say theirs with CMAKE_INSTALL_DEFAULT_COMPONENT_NAME.
 
