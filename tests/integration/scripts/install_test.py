@@ -41,6 +41,8 @@ class Installed(unittest.TestCase):
         cls.place = tempfile.TemporaryDirectory(prefix="swinscope-install-")
         cls.folder = pathlib.Path(cls.place.name)
         for component in WANTED:
+            if component == "gui" and not (BUILD / "bin/swinscope-gui").exists():
+                continue  # a build without Qt
             # /usr, for which Debian has a folder for the libraries of the architecture: ours are not among them.
             subprocess.run(["cmake", "--install", BUILD, "--prefix", cls.folder / component / "usr", "--component", component],
                            check=True, stdout=subprocess.DEVNULL)
