@@ -16,6 +16,7 @@ done
 
 configure release -DSWINSCOPE_CUDA=$cuda
 build_dir build/release
+rm -rf build/release/packages  # of an earlier version
 mkdir -p "$out"
 for kind in DEB TGZ; do
   cpack -G $kind --config build/release/CPackConfig.cmake -B "$PWD/build/release/packages" >build/package-$kind.log 2>&1 || {
