@@ -12,6 +12,7 @@
 #include "cli/config.h"
 #include "cli/steady_stderr.h"
 #include "collector/launcher/command.h"
+#include "options/completion.h"
 #include "options/options.h"
 #include "store/error.h"
 
@@ -55,6 +56,7 @@ int run(int argc, char** argv) {
   add_gui(program);
   add_launch(program);
   add_doctor(program);
+  add_completion(program);
   const ConfigFiles files(program);
   const std::vector<std::string> words = in_order(program, {argv + 1, argv + argc});
   try {

@@ -71,12 +71,15 @@ function(swinscope_add_library name)
   endif()
 endfunction()
 
-# swinscope_add_program(<name> SOURCES ... LINK ...): its sources are compiled together.
+# swinscope_add_program(<name> SOURCES ... LINK ...): its sources are compiled together. Installed, it finds what lies in the
+# folders of cmake/Install.cmake.
 function(swinscope_add_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   swinscope_compile_together(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} swinscope_build)
+  set_target_properties(${name} PROPERTIES INSTALL_RPATH "${SWINSCOPE_PROGRAM_RPATH}")
+  target_link_options(${name} PRIVATE LINKER:--disable-new-dtags) # an RPATH
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 

@@ -10,6 +10,9 @@
 namespace swinscope {
 namespace {
 
+// The validator by which values() finds again what one_of() was given.
+constexpr const char* kOneOf = "one of";
+
 std::vector<Option> options_of(CLI::App& app) {
   std::vector<Option> options;
   for (CLI::Option* option : app.get_options())
@@ -22,7 +25,7 @@ std::vector<Option> options_of(CLI::App& app) {
 Option Option::required() const { return Option(option_->required()); }
 
 Option Option::one_of(const std::vector<std::string>& values) const {
-  return Option(option_->check(CLI::IsMember(values)));
+  return Option(option_->check(CLI::IsMember(values), kOneOf));
 }
 
 template <typename T>
@@ -77,6 +80,31 @@ std::vector<std::string> Option::long_names() const {
   return names;
 }
 
+std::vector<std::string> Option::short_names() const {
+  std::vector<std::string> names;
+  for (const std::string& name : option_->get_snames())
+    names.push_back("-" + name);
+  return names;
+}
+
+bool Option::is_positional() const { return option_->get_positional(); }
+
+std::string Option::description() const { return option_->get_description(); }
+
+std::string Option::group() const { return option_->get_group(); }
+
+std::string Option::value_name() const {
+  const std::string shown = option_->get_type_name();
+  return shown.substr(0, shown.find(':'));
+}
+
+std::vector<std::string> Option::values() const try {
+  const std::string shown = option_->get_validator(kOneOf)->get_description();  // "{table,json}"
+  return CLI::detail::split(shown.substr(1, shown.size() - 2), ',');
+} catch (const CLI::OptionNotFound&) {
+  return {};
+}
+
 template <typename T>
 Option Command::option(const std::string& names, T& value, const std::string& description) {
   return Option(app_.add_option(names, value, description));
@@ -89,6 +117,8 @@ Option Command::flag(const std::string& names, bool& value, const std::string& d
 void Command::accept_any_words() { app_.allow_extras(); }
 
 const std::string& Command::name() const { return app_.get_name(); }
+
+std::string Command::description() const { return app_.get_description(); }
 
 std::vector<Option> Command::options() const { return options_of(app_); }
 
@@ -111,6 +141,8 @@ Program::~Program() = default;
 void Program::set_version(const std::string& text) { app_->set_version_flag("-V,--version", text); }
 
 void Program::set_footer(const std::string& text) { app_->footer(text); }
+
+const std::string& Program::name() const { return app_->get_name(); }
 
 Command& Program::add_command(const std::string& name, const std::string& description) {
   commands_.push_back(std::make_unique<Command>(*app_->add_subcommand(name, description)));

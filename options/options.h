@@ -55,7 +55,13 @@ class Option {
   bool is_one_word_each() const;  // and takes several
   std::string name() const;       // as messages call it
   std::string variable() const;
-  std::vector<std::string> long_names() const;  // with their --
+  std::vector<std::string> long_names() const;   // with their --
+  std::vector<std::string> short_names() const;  // with their -
+  bool is_positional() const;
+  std::string description() const;
+  std::string group() const;
+  std::string value_name() const;           // "TEXT", "INT"; what it may be is not said
+  std::vector<std::string> values() const;  // those of one_of(); empty: any
 
  private:
   CLI::Option* option_;
@@ -82,6 +88,7 @@ class Command {
   int run() const { return action_(); }
 
   const std::string& name() const;
+  std::string description() const;
   std::vector<Option> options() const;
   // By one of its names: "--output", "RUN". `get` is for one that there is.
   std::optional<Option> find(const std::string& name) const;
@@ -107,6 +114,7 @@ class Program {
   void set_footer(const std::string& text);
   Command& add_command(const std::string& name, const std::string& description);
 
+  const std::string& name() const;
   const std::vector<std::unique_ptr<Command>>& commands() const { return commands_; }
   std::vector<Option> options() const;  // before a command
   // The command that the words name; also of words that were refused. nullptr: none.

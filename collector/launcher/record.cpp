@@ -295,10 +295,9 @@ fs::path find_collector() {
   }
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
-  // Of a build tree; installed, with and without the distribution's folder for the architecture.
-  const std::array<fs::path, 4> candidates = {program / "../lib" / kName,
-                                              program / ".." / SWINSCOPE_LIBRARY_FOLDER / "swinscope" / kName,
-                                              program / "../lib/swinscope" / kName, program / kName};
+  // Of a build tree; installed; moved beside the program by hand.
+  const std::array<fs::path, 3> candidates = {program / "../lib" / kName, program / "../lib/swinscope" / kName,
+                                              program / kName};
   for (const fs::path& candidate : candidates) {
     if (fs::exists(candidate, error)) return fs::canonical(candidate, error);
   }

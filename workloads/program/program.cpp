@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "options/completion.h"
 #include "workloads/error.h"
 #include "workloads/program/commands.h"
 
@@ -21,6 +22,7 @@ int run(const std::vector<std::string>& words) {
   add_verify_command(program);
   add_make_data_command(program);
   add_peaks_command(program);
+  add_completion(program);
   try {
     return program.parse(words) ? program.chosen()->run() : 0;
   } catch (const OptionError& error) {
