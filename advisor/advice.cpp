@@ -318,11 +318,16 @@ std::string headline(const Advice& advice) {
 
 }  // namespace
 
-std::string next_line(const Advice& advice) {
+const Card* next_card(const Advice& advice) {
   const auto found = std::ranges::find_if(
       advice.cards, [](const Card& card) { return card.change.confidence != Confidence::kSpeculative; });
-  if (advice.is_refused() || found == advice.cards.end()) return {};
-  const Card& first = *found;
+  return advice.is_refused() || found == advice.cards.end() ? nullptr : &*found;
+}
+
+std::string next_line(const Advice& advice) {
+  const Card* const card = next_card(advice);
+  if (card == nullptr) return {};
+  const Card& first = *card;
   return fmt::format("next: {}, saves {} ({} to {}) of {}{}", first.change.title, format_duration(first.likely_ns()),
                      format_duration(first.saving_ns.front()), format_duration(first.saving_ns.back()),
                      format_duration(advice.step_ns()),

@@ -46,8 +46,9 @@ std::size_t terminal_width() {
 }  // namespace
 
 void CommonOptions::add_to(Command& command) {
-  command.option("--format", format, "Output format: table, json, csv or md")
+  command.option("--format", format, "Output format: table (or text), json, csv or md")
       .one_of({"table", "json", "csv", "md"})
+      .also_called("text", "table")
       .variable("SWINSCOPE_FORMAT");
   command.option("-o,--output", output, "Write to this file instead of the standard output");
   command.flag("--force", force, "Replace what exists");
@@ -144,6 +145,22 @@ void emit(const Document& document, const CommonOptions& options) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     throw Error(ErrorKind::kFailure, "the standard output cannot be written", {}, "check where it is redirected to");
   }
+}
+
+void emit_abstention(const Command& command, const Error& error) {
+  const auto text = [&](const char* name) {
+    const std::optional<Option> option = command.find(name);
+    return option ? option->text() : std::string();
+  };
+  if (text("--format") != "json" || !text("--output").empty()) return;
+  Document document;
+  document.schema = command.name();
+  document.run = text("RUN");
+  document.finding = {error.cause().empty() ? error.what() : fmt::format("{}: {}", error.what(), error.cause()), "",
+                      ""};
+  const std::string json = render(document, {.format = Format::kJson});
+  std::fwrite(json.data(), 1, json.size(), stdout);  // what cannot be written changes nothing: the status is 1
+  std::fflush(stdout);
 }
 
 void write_file(const std::string& path, const std::string& text, bool force) {

@@ -62,6 +62,10 @@ void print_warnings(const std::vector<std::string>& warnings, const CommonOption
 // Prints or writes the document. Throws Error when the file exists (without --force) or cannot be written.
 void emit(const Document& document, const CommonOptions& options);
 
+// Of a command that has nothing to say of its run: with --format json on the standard output, the document that says
+// so.
+void emit_abstention(const Command& command, const Error& error);
+
 // Throws Error when the file exists (without `force`) or cannot be written.
 void write_file(const std::string& path, const std::string& text, bool force);
 

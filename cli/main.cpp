@@ -64,7 +64,12 @@ int run(int argc, char** argv) {
   }
   files.report(program);
   refuse_wrong_variables(*program.chosen());
-  return program.chosen()->run();
+  try {
+    return program.chosen()->run();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kFailure) emit_abstention(*program.chosen(), error);
+    throw;
+  }
 }
 
 }  // namespace

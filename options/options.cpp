@@ -25,6 +25,11 @@ Option Option::one_of(const std::vector<std::string>& values) const {
   return Option(option_->check(CLI::IsMember(values)));
 }
 
+Option Option::also_called(const std::string& word, const std::string& meant) const {
+  return Option(
+      option_->transform([word, meant](const std::string& given) { return given == word ? meant : given; }, ""));
+}
+
 template <typename T>
 Option Option::within(T low, T high) const {
   return Option(option_->check(CLI::Range(low, high)));
@@ -67,6 +72,8 @@ bool Option::is_one_word_each() const {
 }
 
 std::string Option::name() const { return option_->get_name(); }
+
+std::string Option::text() const { return option_->count() > 0 ? option_->results().back() : std::string(); }
 
 std::string Option::variable() const { return option_->get_envname(); }
 
