@@ -88,6 +88,7 @@ void add_critical_path(Program& program);
 void add_doctor(Program& program);
 void add_export(Program& program);
 void add_gaps(Program& program);
+void add_gate(Program& program);
 void add_gui(Program& program);
 void add_import(Program& program);
 void add_info(Program& program);

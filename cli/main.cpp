@@ -47,6 +47,7 @@ int run(int argc, char** argv) {
   add_advise(program);
   add_peaks(program);
   add_compare(program);
+  add_gate(program);
   add_platforms(program);
   add_predict(program);
   add_query(program);
