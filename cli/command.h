@@ -97,6 +97,7 @@ void add_kernels(Program& program);
 void add_launches(Program& program);
 void add_launch(Program& program);
 void add_layers(Program& program);
+void add_mcp(Program& program);
 void add_peaks(Program& program);
 void add_platforms(Program& program);
 void add_predict(Program& program);

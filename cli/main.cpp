@@ -55,6 +55,7 @@ int run(int argc, char** argv) {
   add_report(program);
   add_gui(program);
   add_launch(program);
+  add_mcp(program);
   add_doctor(program);
   const ConfigFiles files(program);
   const std::vector<std::string> words = in_order(program, {argv + 1, argv + argc});
