@@ -94,6 +94,7 @@ void add_advise(Program& program) {
                  "Scores the predictions of a ledger by the step of RUN, the changed program");
   options->selection.add_to(command);
   options->common.add_class_rules(command);
+  options->common.tables.add_to(command);
   options->common.add_to(command);
   command.does([options] { return run_advise(*options); });
 }

@@ -133,6 +133,7 @@ void add_analyze(Program& program) {
   command.option("--top", options->top, "Kernels, or gaps, to list").show_default().not_negative();
   options->selection.add_to(command);
   options->common.add_class_rules(command);
+  options->common.tables.add_sorting_to(command);
   options->common.add_to(command);
   command.does([options] { return run_analyze(*options); });
 }

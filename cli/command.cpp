@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -93,17 +94,38 @@ void CommonOptions::warn_of_class_rules() const {
   }
 }
 
-void TableOptions::add_to(Command& command) {
+void TableOptions::add_sorting_to(Command& command) {
   command.option("--sort", sort, "Sort by this column (its JSON name)");
-  command.option("--filter", filter, "Only rows whose name matches this POSIX extended regular expression");
+  command.option("--filter", filter,
+                 "Only rows whose name matches this POSIX extended regular expression (with \\d for a digit)");
+  command.flag("-i,--ignore-case", ignore_case, "--filter matches letters whatever their case");
+}
+
+void TableOptions::add_to(Command& command) {
+  add_sorting_to(command);
   // Not a check for a number in range: CLI11 reads -1 as the largest one.
   command.option("--top", top, "Only the first N rows").not_negative();
 }
 
 void TableOptions::apply(Table& table, std::string_view text_column) const {
-  if (!filter.empty()) filter_rows(table, text_column, filter);
+  if (!filter.empty()) filter_rows(table, text_column, pattern());
   if (!sort.empty()) sort_rows(table, sort);
   if (top) keep_top(table, *top);
+}
+
+std::string TableOptions::pattern() const { return ignore_case ? "(?i)" + filter : filter; }
+
+void TableOptions::apply(Document& document) const {
+  const auto has_column = [&](const Table& table) {
+    return std::ranges::any_of(table.columns, [&](const Column& c) { return c.key == sort || c.title == sort; });
+  };
+  if (!sort.empty() && !document.tables.empty() && std::ranges::none_of(document.tables, has_column))
+    find_column(document.tables.front(), sort);  // throws, saying which there are
+  for (Table& table : document.tables) {
+    if (!filter.empty()) filter_rows(table, pattern());
+    if (!sort.empty() && has_column(table)) sort_rows(table, sort);
+    if (top) keep_top(table, *top);
+  }
 }
 
 void print_error(const Error& error) {
@@ -131,7 +153,9 @@ void print_warnings(const std::vector<std::string>& warnings, const CommonOption
     fmt::print(stderr, "warning: {}\n", warning);
 }
 
-void emit(const Document& document, const CommonOptions& options) {
+void emit(const Document& whole, const CommonOptions& options) {
+  Document document = whole;
+  options.tables.apply(document);
   const bool terminal = options.output.empty() && isatty(STDOUT_FILENO) != 0;
   RenderOptions how;
   how.format = parse_format(options.format);

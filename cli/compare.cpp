@@ -101,6 +101,7 @@ void add_compare(Program& program) {
               "more, beyond the noise")
       .value_name("PERCENT");
   options->selection.add_to(command);
+  options->common.tables.add_sorting_to(command);
   options->common.add_to(command);
   command.does([options] { return run_compare(*options); });
 }

@@ -53,6 +53,7 @@ void add_gate(Program& program) {
       .not_negative();
   options->selection.add_to(command);
   options->common.add_class_rules(command);
+  options->common.tables.add_sorting_to(command);
   options->common.add_to(command);
   command.does([options] { return run_gate(*options); });
 }

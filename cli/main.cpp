@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/command_line.h"
 #include "cli/config.h"
+#include "cli/examples.h"
 #include "cli/steady_stderr.h"
 #include "collector/launcher/command.h"
 #include "options/options.h"
@@ -23,9 +24,6 @@ constexpr int kInterruptedStatus = 130;
 int run(int argc, char** argv) {
   Program program("swinscope", "Profiling and scaling analysis for CUDA deep learning");
   program.set_version("swinscope " SWINSCOPE_VERSION);
-  program.set_footer(
-      "RUN is a trace file, a run folder, an Nsight Systems .sqlite export or a PyTorch trace (.json, .json.gz).\n"
-      "`swinscope help COMMAND` says what a command takes.");
   add_record(program);
   add_trigger(program);
   add_scale(program);
@@ -57,6 +55,11 @@ int run(int argc, char** argv) {
   add_launch(program);
   add_mcp(program);
   add_doctor(program);
+  add_examples(program);
+  program.set_footer(
+      "RUN is a trace file, a run folder, an Nsight Systems .sqlite export or a PyTorch trace (.json, .json.gz).\n"
+      "`swinscope help COMMAND` says what a command takes.\n\n"
+      "Examples:\n  swinscope analyze trace.json.gz\n  swinscope record -o run -- python3 train.py");
   const ConfigFiles files(program);
   const std::vector<std::string> words = in_order(program, {argv + 1, argv + argc});
   try {

@@ -93,6 +93,8 @@ Option Command::flag(const std::string& names, bool& value, const std::string& d
   return Option(app_.add_flag(names, value, description));
 }
 
+void Command::set_footer(const std::string& text) { app_.footer(text); }
+
 void Command::accept_any_words() { app_.allow_extras(); }
 
 const std::string& Command::name() const { return app_.get_name(); }

@@ -79,6 +79,7 @@ class Command {
   Option option(const std::string& names, T& value, const std::string& description = {});
   Option flag(const std::string& names, bool& value, const std::string& description = {});
   void accept_any_words();
+  void set_footer(const std::string& text);  // behind its options, in its help
   // What it does, once its words were read; returns the exit status.
   void does(std::function<int()> action) { action_ = std::move(action); }
   int run() const { return action_(); }
