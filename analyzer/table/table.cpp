@@ -57,10 +57,12 @@ void filter_rows(Table& table, std::string_view column, const std::string& patte
 
 void filter_rows(Table& table, const std::string& pattern) {
   const NamePattern compiled("--filter", pattern);
-  if (std::ranges::none_of(table.columns, [](const Column& column) { return column.unit == Unit::kText; })) return;
+  const auto text_of = [](const Cell& cell) { return std::get_if<std::string>(&cell); };
+  const auto has_texts = [&](const std::vector<Cell>& row) { return std::ranges::any_of(row, text_of); };
+  if (std::ranges::none_of(table.rows, has_texts)) return;
   std::erase_if(table.rows, [&](const std::vector<Cell>& row) {
     return std::ranges::none_of(row, [&](const Cell& cell) {
-      const auto* text = std::get_if<std::string>(&cell);
+      const std::string* const text = text_of(cell);
       return text != nullptr && compiled.matches(*text);
     });
   });
