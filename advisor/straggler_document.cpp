@@ -133,6 +133,11 @@ Document straggler_document(const Trace& trace, const Stragglers& of) {
                     {"traced_step_ns", "step, traced", of.traced_step_ns, Unit::kDuration},
                     {"step_ns", "step, work of the GPUs alone", int_cell(std::llround(of.step_ns)), Unit::kDuration},
                     {"replay_error_percent", "they differ by", 100 * of.replay_error(), Unit::kPercent}};
+  document.finding = {of.is_refused() ? headline(of) : "",
+                      of.is_refused()     ? ""
+                      : of.doubts.empty() ? "high"
+                                          : "medium",
+                      ""};
   if (of.is_refused()) {
     document.warnings.push_back(fmt::format(
         "nothing is said of stragglers: the step of the GPUs' work alone differs by {:.1f} % from the traced "

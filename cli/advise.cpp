@@ -6,7 +6,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include "advisor/advice.h"
+#include "advisor/answers.h"
 #include "advisor/ledger.h"
 #include "cli/command.h"
 #include "cli/selection.h"
@@ -62,9 +62,10 @@ int run_advise(const AdviseOptions& options) {
   const RunFacts run(trace, options.selection.get());
   AdviceOptions wanted = options.advice;
   if (!options.peaks.empty()) wanted.peaks = options.peaks;
-  const Advice advice = advise(run, wanted);
+  const Advisor advisor(run, wanted);
+  const Advice advice = advise(advisor, wanted.applied);
   if (!options.ledger.empty()) write_down(run, advice, options);
-  emit(advice_document(trace, advice), options.common);
+  emit(advice_of(run, advisor, advice), options.common);
   return status_of(trace);
 }
 
@@ -86,6 +87,7 @@ void add_advise(Program& program) {
                  "Scores the predictions of a ledger by the step of RUN, the changed program");
   options->selection.add_to(command);
   options->common.add_class_rules(command);
+  options->common.tables.add_to(command);
   options->common.add_to(command);
   command.does([options] { return run_advise(*options); });
 }

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "advisor/advice.h"
 #include "advisor/advice_columns.h"
+#include "advisor/answers.h"
 #include "advisor/loss_columns.h"
 #include "analyzer/analyses/hta.h"
 #include "analyzer/experiment/comparison.h"
@@ -55,19 +55,9 @@ Document analyze_hta(const Trace& trace) {
 Document analyze_run(const Trace& trace, const AnalyzeOptions& options) {
   const RunFacts run(trace, options.selection.get());
   if (!options.tables.empty()) return tables_document(run, options.tables, options.top);
-  Document document = analyze_document(run, {.top = options.top,
-                                             .thesis = options.definition == "thesis",
-                                             .verdict_facts = options.common.format != "table"});
-  // The terminal says what is next; programs get the tables' columns as reports have them.
-  const bool is_brief = options.common.format == "table";
-  const std::unique_ptr<const Advisor> advisor = advisor_if_quick(run, {.first_only = is_brief});
-  if (!is_brief) add_advice_columns(document.tables, run, advisor.get());
-  const std::string next = advisor != nullptr ? next_line(advisor->advice()) : std::string();
-  if (!next.empty()) {
-    document.headline.push_back(next);
-    document.headline.push_back(fmt::format("  evidence: swinscope advise {}", path_argument(options.run)));
-  }
-  return document;
+  return analysis_of(run, {.top = options.top,
+                           .thesis = options.definition == "thesis",
+                           .verdict_facts = options.common.format != "table"});
 }
 
 std::vector<std::string> keys_of_analyses() {
@@ -145,6 +135,7 @@ void add_analyze(Program& program) {
   command.option("--top", options->top, "Kernels, or gaps, to list").show_default().not_negative();
   options->selection.add_to(command);
   options->common.add_class_rules(command);
+  options->common.tables.add_sorting_to(command);
   options->common.add_to(command);
   command.does([options] { return run_analyze(*options); });
 }

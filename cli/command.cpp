@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -47,8 +48,9 @@ std::size_t terminal_width() {
 }  // namespace
 
 void CommonOptions::add_to(Command& command) {
-  command.option("--format", format, "Output format: table, json, csv or md")
+  command.option("--format", format, "Output format: table (or text), json, csv or md")
       .one_of({"table", "json", "csv", "md"})
+      .also_called("text", "table")
       .variable("SWINSCOPE_FORMAT");
   command.option("-o,--output", output, "Write to this file instead of the standard output");
   command.flag("--force", force, "Replace what exists");
@@ -93,17 +95,38 @@ void CommonOptions::warn_of_class_rules() const {
   }
 }
 
-void TableOptions::add_to(Command& command) {
+void TableOptions::add_sorting_to(Command& command) {
   command.option("--sort", sort, "Sort by this column (its JSON name)");
-  command.option("--filter", filter, "Only rows whose name matches this POSIX extended regular expression");
+  command.option("--filter", filter,
+                 "Only rows whose name matches this POSIX extended regular expression (with \\d for a digit)");
+  command.flag("-i,--ignore-case", ignore_case, "--filter matches letters whatever their case");
+}
+
+void TableOptions::add_to(Command& command) {
+  add_sorting_to(command);
   // Not a check for a number in range: CLI11 reads -1 as the largest one.
   command.option("--top", top, "Only the first N rows").not_negative();
 }
 
 void TableOptions::apply(Table& table, std::string_view text_column) const {
-  if (!filter.empty()) filter_rows(table, text_column, filter);
+  if (!filter.empty()) filter_rows(table, text_column, pattern());
   if (!sort.empty()) sort_rows(table, sort);
   if (top) keep_top(table, *top);
+}
+
+std::string TableOptions::pattern() const { return ignore_case ? "(?i)" + filter : filter; }
+
+void TableOptions::apply(Document& document) const {
+  const auto has_column = [&](const Table& table) {
+    return std::ranges::any_of(table.columns, [&](const Column& c) { return c.key == sort || c.title == sort; });
+  };
+  if (!sort.empty() && !document.tables.empty() && std::ranges::none_of(document.tables, has_column))
+    find_column(document.tables.front(), sort);  // throws, saying which there are
+  for (Table& table : document.tables) {
+    if (!filter.empty()) filter_rows(table, pattern());
+    if (!sort.empty() && has_column(table)) sort_rows(table, sort);
+    if (top) keep_top(table, *top);
+  }
 }
 
 void print_error(const Error& error) {
@@ -131,7 +154,9 @@ void print_warnings(const std::vector<std::string>& warnings, const CommonOption
     fmt::print(stderr, "warning: {}\n", printable(warning));
 }
 
-void emit(const Document& document, const CommonOptions& options) {
+void emit(const Document& whole, const CommonOptions& options) {
+  Document document = whole;
+  options.tables.apply(document);
   const bool terminal = options.output.empty() && isatty(STDOUT_FILENO) != 0;
   RenderOptions how;
   how.format = parse_format(options.format);
@@ -145,6 +170,22 @@ void emit(const Document& document, const CommonOptions& options) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     throw Error(ErrorKind::kFailure, "the standard output cannot be written", {}, "check where it is redirected to");
   }
+}
+
+void emit_abstention(const Command& command, const Error& error) {
+  const auto text = [&](const char* name) {
+    const std::optional<Option> option = command.find(name);
+    return option ? option->text() : std::string();
+  };
+  if (text("--format") != "json" || !text("--output").empty()) return;
+  Document document;
+  document.schema = command.name();
+  document.run = text("RUN");
+  document.finding = {error.cause().empty() ? error.what() : fmt::format("{}: {}", error.what(), error.cause()), "",
+                      ""};
+  const std::string json = render(document, {.format = Format::kJson});
+  std::fwrite(json.data(), 1, json.size(), stdout);  // what cannot be written changes nothing: the status is 1
+  std::fflush(stdout);
 }
 
 void write_file(const std::string& path, const std::string& text, bool force) {

@@ -15,6 +15,26 @@
 
 namespace swinscope::cli {
 
+// What of tables is shown, and in which order.
+struct TableOptions {
+  std::string sort;
+  std::string filter;
+  bool ignore_case = false;
+  std::optional<std::size_t> top;
+
+  void add_to(Command& command);
+  // Without --top, where that says something else.
+  void add_sorting_to(Command& command);
+  // Filters by the text column, sorts, cuts.
+  void apply(Table& table, std::string_view text_column) const;
+  // Each table: filtered by any text of a row, sorted where it has the column, cut. Throws Error(kUsage) where none has
+  // it.
+  void apply(Document& document) const;
+
+ private:
+  std::string pattern() const;
+};
+
 // Options that every sub-command takes.
 struct CommonOptions {
   std::string format = "table";
@@ -26,6 +46,7 @@ struct CommonOptions {
   // Of commands that open a trace: "REGEX=KIND" each.
   std::vector<std::string> classes;
   std::vector<std::string> operations;
+  TableOptions tables;  // of commands that print several, or whichever: emit() applies them
 
   void add_to(Command& command);
   void add_class_rules(Command& command);
@@ -33,17 +54,6 @@ struct CommonOptions {
   ClassRules class_rules() const;
   // Of an experiment the runs are read as they are: says so when there are rules.
   void warn_of_class_rules() const;
-};
-
-// Options of commands that print one long table.
-struct TableOptions {
-  std::string sort;
-  std::string filter;
-  std::optional<std::size_t> top;
-
-  void add_to(Command& command);
-  // Filters by the text column, sorts, cuts.
-  void apply(Table& table, std::string_view text_column) const;
 };
 
 // On stderr, in the layout that every error has.
@@ -61,6 +71,10 @@ void print_warnings(const std::vector<std::string>& warnings, const CommonOption
 
 // Prints or writes the document. Throws Error when the file exists (without --force) or cannot be written.
 void emit(const Document& document, const CommonOptions& options);
+
+// Of a command that has nothing to say of its run: with --format json on the standard output, the document that says
+// so.
+void emit_abstention(const Command& command, const Error& error);
 
 // Throws Error when the file exists (without `force`) or cannot be written.
 void write_file(const std::string& path, const std::string& text, bool force);
@@ -84,6 +98,7 @@ void add_critical_path(Program& program);
 void add_doctor(Program& program);
 void add_export(Program& program);
 void add_gaps(Program& program);
+void add_gate(Program& program);
 void add_gui(Program& program);
 void add_import(Program& program);
 void add_info(Program& program);
@@ -92,6 +107,7 @@ void add_kernels(Program& program);
 void add_launches(Program& program);
 void add_launch(Program& program);
 void add_layers(Program& program);
+void add_mcp(Program& program);
 void add_peaks(Program& program);
 void add_platforms(Program& program);
 void add_predict(Program& program);

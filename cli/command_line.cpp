@@ -124,6 +124,9 @@ Words in_order(const Program& program, Words words) {
     if (!is_command(program, words[1])) return {words[1]};
     return {words[1], "--help"};
   }
+  const bool asks_version =
+      words.size() > 1 && is_command(program, words.front()) && (words[1] == "--version" || words[1] == "-V");
+  if (asks_version) return {"--version"};
   if (words.front() == "--help" || words.front() == "--version" || words.front() == "-h") return words;
   const auto place = first_plain_word(program, words) - words.cbegin();
   const auto command = words.begin() + place;

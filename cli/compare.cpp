@@ -1,9 +1,7 @@
 // swinscope compare BASE OTHER…: scaling experiments, and published ones, beside each other; or runs.
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <memory>
-#include <string_view>
 
 #include <fmt/format.h>
 
@@ -12,6 +10,7 @@
 #include "cli/experiments.h"
 #include "cli/runs.h"
 #include "cli/selection.h"
+#include "cli/share.h"
 
 namespace swinscope::cli {
 namespace {
@@ -27,18 +26,6 @@ struct CompareOptions {
 
 constexpr int kRegression = 5;  // exit status
 
-// "5%", "5": a share, 0.05. Throws Error(kUsage).
-double share_of(const std::string& text) {
-  double percent = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
-  const std::string_view rest(end, text.data() + text.size());
-  if (error != std::errc() || (!rest.empty() && rest != "%") || !(percent >= 0)) {
-    throw Error(ErrorKind::kUsage, fmt::format("--fail-above {}: no share", text), {},
-                "give it in percent: --fail-above 5%");
-  }
-  return percent / 100;
-}
-
 // Whether the paths are runs. Throws Error(kUsage) for both kinds.
 bool are_runs(const CompareOptions& options) {
   const auto is_experiment_path = [](const std::string& path) { return !experiments_at(path).empty(); };
@@ -53,7 +40,7 @@ bool are_runs(const CompareOptions& options) {
 
 // Says what became slower than it may; the exit status.
 int gate(const std::vector<ComparedRun>& runs, const std::string& fail_above) {
-  const Regressions found = find_regressions(runs, share_of(fail_above));
+  const Regressions found = find_regressions(runs, share_of("--fail-above", fail_above));
   for (const std::string& line : found.slower)
     fmt::print(stderr, "regression: {}\n", line);
   for (const std::string& line : found.not_judged)
@@ -63,7 +50,8 @@ int gate(const std::vector<ComparedRun>& runs, const std::string& fail_above) {
 }
 
 int compare_runs(const CompareOptions& options) {
-  if (!options.fail_above.empty()) share_of(options.fail_above);  // a wrong one is said before runs are read
+  if (!options.fail_above.empty())
+    share_of("--fail-above", options.fail_above);  // a wrong one is said before runs are read
   const OpenedRuns opened =
       open_runs({options.paths.begin(), options.paths.end()}, options.selection.get(), options.common);
   const int status = show_runs(opened, {.order = RunOrder::kAsGiven, .top = options.top}, options.common);
@@ -113,6 +101,7 @@ void add_compare(Program& program) {
               "more, beyond the noise")
       .value_name("PERCENT");
   options->selection.add_to(command);
+  options->common.tables.add_sorting_to(command);
   options->common.add_to(command);
   command.does([options] { return run_compare(*options); });
 }

@@ -183,6 +183,7 @@ int run_doctor(const CommonOptions& options) {
 void add_doctor(Program& program) {
   auto options = std::make_shared<CommonOptions>();
   Command& command = program.add_command("doctor", "What works on this machine and what to do about the rest");
+  options->tables.add_to(command);
   options->add_to(command);
   command.does([options] { return run_doctor(*options); });
 }

@@ -25,6 +25,7 @@ void add_info(Program& program) {
   Command& command = program.add_command("info", "What is in a run: ranks, GPUs, duration, counts, drops");
   command.option("RUN", options->run, "Trace to describe").required();
   options->common.add_class_rules(command);
+  options->common.tables.add_to(command);
   options->common.add_to(command);
   command.does([options] { return run_info(*options); });
 }

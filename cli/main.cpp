@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/command_line.h"
 #include "cli/config.h"
+#include "cli/examples.h"
 #include "cli/steady_stderr.h"
 #include "collector/launcher/command.h"
 #include "options/completion.h"
@@ -24,9 +25,6 @@ constexpr int kInterruptedStatus = 130;
 int run(int argc, char** argv) {
   Program program("swinscope", "Profiling and scaling analysis for CUDA deep learning");
   program.set_version("swinscope " SWINSCOPE_VERSION);
-  program.set_footer(
-      "RUN is a trace file, a run folder, an Nsight Systems .sqlite export or a PyTorch trace (.json, .json.gz).\n"
-      "`swinscope help COMMAND` says what a command takes.");
   add_record(program);
   add_trigger(program);
   add_scale(program);
@@ -48,6 +46,7 @@ int run(int argc, char** argv) {
   add_advise(program);
   add_peaks(program);
   add_compare(program);
+  add_gate(program);
   add_platforms(program);
   add_predict(program);
   add_query(program);
@@ -55,8 +54,14 @@ int run(int argc, char** argv) {
   add_report(program);
   add_gui(program);
   add_launch(program);
+  add_mcp(program);
   add_doctor(program);
   add_completion(program);
+  add_examples(program);
+  program.set_footer(
+      "RUN is a trace file, a run folder, an Nsight Systems .sqlite export or a PyTorch trace (.json, .json.gz).\n"
+      "`swinscope help COMMAND` says what a command takes.\n\n"
+      "Examples:\n  swinscope analyze trace.json.gz\n  swinscope record -o run -- python3 train.py");
   const ConfigFiles files(program);
   const std::vector<std::string> words = in_order(program, {argv + 1, argv + argc});
   try {
@@ -66,7 +71,12 @@ int run(int argc, char** argv) {
   }
   files.report(program);
   refuse_wrong_variables(*program.chosen());
-  return program.chosen()->run();
+  try {
+    return program.chosen()->run();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kFailure) emit_abstention(*program.chosen(), error);
+    throw;
+  }
 }
 
 }  // namespace

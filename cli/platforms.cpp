@@ -9,8 +9,8 @@ namespace swinscope::cli {
 
 void add_platforms(Program& program) {
   auto options = std::make_shared<CommonOptions>();
-  Command& command =
-      program.add_command("platforms", "Facts of GPUs and machines, and published results to compare with");
+  Command& command = program.add_command("platforms", "GPU specifications and published scaling results");
+  options->tables.add_to(command);
   options->add_to(command);
   command.does([options] {
     emit(platforms_document(), *options);

@@ -45,6 +45,7 @@ void add_predict(Program& program) {
       .show_default();
   command.option("--price", options->predict.price, "Of a GPU for an hour, in any currency: adds what a training costs")
       .value_name("PRICE");
+  options->common.tables.add_to(command);
   options->common.add_to(command);
   command.does([options] { return run_predict(*options); });
 }

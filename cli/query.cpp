@@ -43,6 +43,7 @@ void add_query(Program& program) {
   Command& command = program.add_command("query", "Run SQL on a trace, read-only");
   command.option("RUN", options->run, "Trace to query").required();
   command.option("SQL", options->sql, "The statement; tables are documented in docs/schema.md").required();
+  options->common.tables.add_to(command);
   options->common.add_to(command);
   command.does([options] { return run_query(*options); });
 }

@@ -78,7 +78,7 @@ std::string kind_of(const std::string& path) {
   std::string kind = fs::path(path).extension().string();
   const std::vector<std::string> kinds = {".html", ".csv", ".json", ".md"};
   if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
-    throw Error(ErrorKind::kUsage, fmt::format("{}: a report is no '{}' file", path, kind), {},
+    throw Error(ErrorKind::kUsage, fmt::format("{}: cannot write {} reports", path, kind.empty() ? "such" : kind), {},
                 "give a name that ends in .html, .csv, .json or .md");
   }
   return kind;

@@ -11,7 +11,7 @@ namespace {
 struct TableCommand {
   const char* name;
   const char* help;
-  const char* text_column;  // that --filter looks at; nullptr: the table has few rows, which are not sorted or cut
+  const char* text_column;  // that --filter looks at; nullptr: any text of any table
   Document (*document)(const RunFacts& run);
 };
 
@@ -45,7 +45,11 @@ void add(const TableCommand& asked, Program& program) {
   auto options = std::make_shared<Options>();
   Command& command = program.add_command(asked.name, asked.help);
   command.option("RUN", options->run, "Trace to analyze: a job's folder has the files of all its ranks").required();
-  if (asked.text_column != nullptr) options->table.add_to(command);
+  if (asked.text_column != nullptr) {
+    options->table.add_to(command);
+  } else {
+    options->common.tables.add_to(command);
+  }
   options->selection.add_to(command);
   options->common.add_class_rules(command);
   options->common.add_to(command);

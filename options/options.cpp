@@ -28,6 +28,11 @@ Option Option::one_of(const std::vector<std::string>& values) const {
   return Option(option_->check(CLI::IsMember(values), kOneOf));
 }
 
+Option Option::also_called(const std::string& word, const std::string& meant) const {
+  return Option(
+      option_->transform([word, meant](const std::string& given) { return given == word ? meant : given; }, ""));
+}
+
 template <typename T>
 Option Option::within(T low, T high) const {
   return Option(option_->check(CLI::Range(low, high)));
@@ -71,6 +76,8 @@ bool Option::is_one_word_each() const {
 
 std::string Option::name() const { return option_->get_name(); }
 
+std::string Option::text() const { return option_->count() > 0 ? option_->results().back() : std::string(); }
+
 std::string Option::variable() const { return option_->get_envname(); }
 
 std::vector<std::string> Option::long_names() const {
@@ -113,6 +120,8 @@ Option Command::option(const std::string& names, T& value, const std::string& de
 Option Command::flag(const std::string& names, bool& value, const std::string& description) {
   return Option(app_.add_flag(names, value, description));
 }
+
+void Command::set_footer(const std::string& text) { app_.footer(text); }
 
 void Command::accept_any_words() { app_.allow_extras(); }
 

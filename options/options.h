@@ -31,6 +31,7 @@ class Option {
   Option required() const;
   // What it takes. `within`, both ends included, is there for int, std::int64_t and double.
   Option one_of(const std::vector<std::string>& values) const;
+  Option also_called(const std::string& word, const std::string& meant) const;  // another word for one of these
   template <typename T>
   Option within(T low, T high) const;
   Option positive() const;
@@ -55,6 +56,7 @@ class Option {
   bool is_one_word_each() const;  // and takes several
   std::string name() const;       // as messages call it
   std::string variable() const;
+  std::string text() const;                      // its value as it was given, also by a variable; "" where it was not
   std::vector<std::string> long_names() const;   // with their --
   std::vector<std::string> short_names() const;  // with their -
   bool is_positional() const;
@@ -83,6 +85,7 @@ class Command {
   Option option(const std::string& names, T& value, const std::string& description = {});
   Option flag(const std::string& names, bool& value, const std::string& description = {});
   void accept_any_words();
+  void set_footer(const std::string& text);  // behind its options, in its help
   // What it does, once its words were read; returns the exit status.
   void does(std::function<int()> action) { action_ = std::move(action); }
   int run() const { return action_(); }

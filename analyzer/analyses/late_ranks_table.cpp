@@ -117,12 +117,17 @@ std::string missing_words(const RunFacts& run) {
 
 }  // namespace
 
-std::string late_rank_verdict(const RunFacts& run) {
+std::string late_rank_abstention(const RunFacts& run) {
   if (run.scope.selection().rank) return "one rank is chosen: nothing to compare";
   if (rank_count(run.trace) < 2 && run.late_ranks().ranks.size() < 2)
     return "one rank: nothing to compare" + missing_words(run);
+  if (run.late_ranks().ranks.empty() || run.late_ranks().collectives == 0) return not_known(run) + missing_words(run);
+  return {};
+}
+
+std::string late_rank_verdict(const RunFacts& run) {
+  if (std::string abstained = late_rank_abstention(run); !abstained.empty()) return abstained;
   const std::vector<const LateRank*> ranks = by_delay(run.late_ranks());
-  if (ranks.empty() || run.late_ranks().collectives == 0) return not_known(run) + missing_words(run);
   const LateRank& latest = *ranks.front();
   const std::int64_t delay = run.late_ranks().delay_per_step(latest);
   const std::int64_t whole = whole_ns(run, latest);

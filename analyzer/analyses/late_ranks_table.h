@@ -17,6 +17,9 @@ Table late_ranks_table(const RunFacts& run);
 // slower, gemm_x most (2.90 ms)"; else that no rank does, or why that is not known.
 std::string late_rank_verdict(const RunFacts& run);
 
+// Why that is not known, or that there is nothing to compare; empty where the verdict says something.
+std::string late_rank_abstention(const RunFacts& run);
+
 // What is not known, a line each.
 std::vector<std::string> late_rank_notes(const RunFacts& run);
 

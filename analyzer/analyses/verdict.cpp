@@ -285,6 +285,14 @@ double Verdict::share(Bound of) const {
   return whole_ns == 0 ? 0.0 : static_cast<double>(total_ns[index(of)]) / static_cast<double>(whole_ns);
 }
 
+std::string_view Verdict::confidence() const {
+  constexpr double kClearLead = 0.1;
+  if (!bound) return "";
+  const bool is_clear = share(*bound) - (second ? share(*second) : 0) >= kClearLead;
+  if (is_clear && doubts.empty()) return "high";
+  return is_clear || doubts.empty() ? "medium" : "low";
+}
+
 Verdict judge(const Trace& trace, const RunScope& scope, const std::vector<DeviceBreakdown>& devices,
               const std::vector<KernelRow>& kernels, const std::vector<HostPhases>& host,
               const CollectiveWaits& waits) {

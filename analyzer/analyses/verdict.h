@@ -65,6 +65,9 @@ struct Verdict {
   std::vector<std::string> doubts;  // what makes the figures incomplete or doubtful, a line each
 
   double share(Bound of) const;  // 0..1
+  // "high"; "medium" where the bound leads the second by less than a tenth of the time, or something is doubtful; "low"
+  // for both; empty where nothing is said.
+  std::string_view confidence() const;
 };
 
 // `kernels`: of the scope, by name; `waits`: those that `devices` were made with.

@@ -46,15 +46,27 @@ bool says_where(const Group& group) {
 std::string program_name(const std::string& word) { return word.substr(word.rfind('/') + 1); }
 
 // What the work is: positional words, the program without its folder, and the options that name it.
-std::multiset<std::string> task_of(const std::vector<std::string>& command) {
+std::vector<std::string> task_words(const std::vector<std::string>& command) {
   constexpr std::array<std::string_view, 9> kNames = {"--model", "--task",   "--arch",    "--architecture", "-a",
                                                       "--data",  "--config", "--dataset", "--image"};
-  std::multiset<std::string> task;
+  std::vector<std::string> task;
   for (const Group& group : groups_of(command)) {
-    if (group.option.empty()) task.insert(program_name(group.text));
-    if (std::ranges::find(kNames, group.option) != kNames.end()) task.insert(group.text);
+    if (group.option.empty()) task.push_back(program_name(group.text));
+    if (std::ranges::find(kNames, group.option) != kNames.end()) task.push_back(group.text);
   }
   return task;
+}
+
+std::multiset<std::string> task_of(const std::vector<std::string>& command) {
+  const std::vector<std::string> words = task_words(command);
+  return {words.begin(), words.end()};
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words)
+    text += (text.empty() ? "" : " ") + word;
+  return text;
 }
 
 }  // namespace
@@ -105,6 +117,17 @@ std::vector<std::string> telling_parts(const std::vector<std::vector<std::string
 
 bool are_unlike_tasks(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   return !a.empty() && !b.empty() && task_of(a) != task_of(b);
+}
+
+std::string task_text(const std::vector<std::string>& command) { return joined(task_words(command)); }
+
+std::string batch_text(const std::vector<std::string>& command) {
+  std::vector<std::string> words;
+  for (const Group& group : groups_of(command)) {
+    const bool is_short = group.option == "-b" || group.option == "--bs";
+    if (is_short || group.option.find("batch") != std::string::npos) words.push_back(group.text);
+  }
+  return joined(words);
 }
 
 }  // namespace swinscope

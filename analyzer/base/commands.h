@@ -18,4 +18,10 @@ std::vector<std::string> telling_parts(const std::vector<std::vector<std::string
 // set. What only says how it is done (level, precision, batch, …) makes no other task.
 bool are_unlike_tasks(const std::vector<std::string>& a, const std::vector<std::string>& b);
 
+// What the work is, by which tasks are told apart: "swin train --model swin_tiny".
+std::string task_text(const std::vector<std::string>& command);
+
+// The options that say how much a step takes: "--batch 8"; empty where none does.
+std::string batch_text(const std::vector<std::string>& command);
+
 }  // namespace swinscope

@@ -16,6 +16,7 @@
 #include "analyzer/experiment/configuration.h"
 #include "analyzer/experiment/difference_tables.h"
 #include "analyzer/table/cells.h"
+#include "analyzer/trace/trace_facts.h"
 
 namespace swinscope {
 namespace {
@@ -214,6 +215,12 @@ ComparedRun compared_run(const RunFacts& analysis, const std::string& name) {
   run.corrupt = trace.corrupt;
   if (!trace.ranks.empty()) run.command = split_command(trace.ranks.front().run.command);
   std::ranges::copy_if(environment_facts(trace), std::back_inserter(run.configuration), tells_apart);
+  for (const Rank& rank : trace.ranks) {
+    for (const GpuInfo& gpu : rank.run.gpus)
+      run.gpu_names.insert(gpu.name);
+  }
+  run.ranks = std::max<std::int64_t>(world_size(trace), rank_count(trace));
+  if (!trace.ranks.empty()) run.recorded_by = trace.ranks.front().run.source;
   const KeyFigures figures = key_figures(analysis);
   run.steps = figures.steps;
   run.step_ns = figures.step_ns;
@@ -223,6 +230,7 @@ ComparedRun compared_run(const RunFacts& analysis, const std::string& name) {
     run.images_per_step = *run.images_per_second * static_cast<double>(*run.step_ns) / 1e9;
   run.watts = gpu_power_w(analysis);
   run.work = step_work(analysis);
+  run.sql = ScopeSql(trace, analysis.scope);
   run.gpus = std::ssize(run.work.devices);
   if (analysis.verdict().bound) run.bound = bound_name(*analysis.verdict().bound);
   run.warnings.insert(run.warnings.end(), analysis.verdict().doubts.begin(), analysis.verdict().doubts.end());
@@ -262,29 +270,40 @@ Document runs_document(std::vector<ComparedRun> runs, const RunsOptions& options
   return document;
 }
 
+WorkDifference difference_of(const ComparedRun& base, const ComparedRun& run) {
+  return differences_of({base, run}).front();
+}
+
+std::string Regression::text() const {
+  return fmt::format("{} takes {} instead of {} per step (+{:.1f} %)", what, format_duration(std::llround(ns)),
+                     format_duration(std::llround(base_ns)), percent());
+}
+
+std::vector<Regression> regressions_of(const WorkDifference& work, double above) {
+  std::vector<Regression> found;
+  const auto base_ns = static_cast<double>(work.base_step_ns);
+  const auto step_ns = static_cast<double>(work.other_step_ns);
+  if (work.verdict == ChangeVerdict::kSlower && step_ns > (1 + above) * base_ns)
+    found.push_back({"the step", base_ns, step_ns});
+  for (const WorkChange& kernel : grouped(work.changes, ChangeGrouping::kKernel)) {
+    const bool counts = kernel.verdict == ChangeVerdict::kSlower && kernel.base.ns >= kGatedShare * base_ns;
+    if (counts && kernel.other.ns > (1 + above) * kernel.base.ns)
+      found.push_back({kernel.key.name, kernel.base.ns, kernel.other.ns});
+  }
+  return found;
+}
+
 Regressions find_regressions(const std::vector<ComparedRun>& runs, double above) {
   Regressions found;
   const std::vector<WorkDifference> differences = differences_of(runs);
   for (std::size_t i = 0; i < differences.size(); ++i) {
-    const WorkDifference& work = differences[i];
     const std::string& name = runs[i + 1].name;
-    const auto add = [&](std::string_view what, double base_ns, double ns) {
-      found.slower.push_back(fmt::format("{}: {} takes {} instead of {} per step (+{:.1f} %)", name, what,
-                                         format_duration(std::llround(ns)), format_duration(std::llround(base_ns)),
-                                         100 * (ns - base_ns) / base_ns));
-    };
-    if (work.verdict == ChangeVerdict::kUnknown) {
+    if (differences[i].verdict == ChangeVerdict::kUnknown) {
       found.not_judged.push_back(fmt::format("{}: it or the base has fewer than two steps", name));
       continue;
     }
-    const auto base_ns = static_cast<double>(work.base_step_ns);
-    const auto step_ns = static_cast<double>(work.other_step_ns);
-    if (work.verdict == ChangeVerdict::kSlower && step_ns > (1 + above) * base_ns) add("the step", base_ns, step_ns);
-    for (const WorkChange& kernel : grouped(work.changes, ChangeGrouping::kKernel)) {
-      const bool counts = kernel.verdict == ChangeVerdict::kSlower && kernel.base.ns >= kGatedShare * base_ns;
-      if (counts && kernel.other.ns > (1 + above) * kernel.base.ns)
-        add(kernel.key.name, kernel.base.ns, kernel.other.ns);
-    }
+    for (const Regression& regression : regressions_of(differences[i], above))
+      found.slower.push_back(fmt::format("{}: {}", name, regression.text()));
   }
   return found;
 }

@@ -9,11 +9,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "analyzer/analyses/evidence.h"
 #include "analyzer/analyses/step_work.h"
 #include "analyzer/experiment/normalization.h"
+#include "analyzer/experiment/work_difference.h"
 #include "analyzer/facts/selection.h"
 #include "analyzer/table/render.h"
 #include "analyzer/trace/trace.h"
@@ -30,10 +33,14 @@ struct ComparedRun {
   std::optional<double> gpu_busy;  // 0..1
   std::string bound;               // empty: not judged
   StepWork work;
+  ScopeSql sql;                          // of its scope
   std::int64_t gpus = 0;                 // that did anything
   std::optional<double> watts;           // of all of these
   std::optional<double> price_per_hour;  // of one of them, as the user says
   std::vector<Fact> configuration;       // of its environment what tells platforms apart
+  std::set<std::string> gpu_names;       // of all ranks; empty: not recorded
+  std::int64_t ranks = 0;                // of the job, as the trace says, else those that are there
+  std::string recorded_by;               // "swinscope", "kineto" or "nsys"
   std::vector<std::string> warnings;
   bool corrupt = false;
 };
@@ -58,9 +65,23 @@ struct RunsOptions {
 // There must be a run. Unlike work is said before any ratio.
 Document runs_document(std::vector<ComparedRun> runs, const RunsOptions& options);
 
+// What the other run's step takes beyond the base's, as runs_document() has it.
+WorkDifference difference_of(const ComparedRun& base, const ComparedRun& run);
+
 // What is slower than in the base by more than a share of it (0.05: 5 %), beyond the noise: the step, and kernels that
-// take at least kGatedShare of the base's step. A line each; empty: nothing is.
+// take at least kGatedShare of the base's step.
 inline constexpr double kGatedShare = 0.01;
+struct Regression {
+  std::string what;  // "the step", or a kernel
+  double base_ns = 0;
+  double ns = 0;
+  double percent() const { return 100 * (ns - base_ns) / base_ns; }
+  std::string text() const;  // "gelu takes 140 ns instead of 100 ns per step (+40.0 %)"
+};
+// Of steps that can be judged: empty where nothing is slower.
+std::vector<Regression> regressions_of(const WorkDifference& work, double above);
+
+// Of each run over the first one, a line each; empty: nothing is slower.
 struct Regressions {
   std::vector<std::string> slower;
   std::vector<std::string> not_judged;  // why a run cannot be judged

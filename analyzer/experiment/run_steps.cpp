@@ -214,7 +214,7 @@ Selection selection_of(const StepRule& rule, std::int64_t warmup) {
   Selection selection;
   selection.warmup_steps = warmup;
   selection.by_launches = rule.source == StepSource::kLaunches;
-  if (rule.source == StepSource::kRanges) selection.step_name = posix_pattern(rule.pattern);
+  if (rule.source == StepSource::kRanges) selection.step_name = rule.pattern;
   return selection;
 }
 

@@ -91,7 +91,7 @@ RunScope::RunScope(const Trace& trace, Selection selection) : trace_(trace), sel
   if (!selection_.warmup_steps) selection_.warmup_steps = warmup_of_experiment(trace.path);
   const bool has_rule = !selection_.step_name.empty() || selection_.by_launches;
   const StepRule rule = has_rule ? StepRule() : step_rule_of_experiment(trace.path);
-  if (rule.source == StepSource::kRanges) selection_.step_name = posix_pattern(rule.pattern);
+  if (rule.source == StepSource::kRanges) selection_.step_name = rule.pattern;
   selection_.by_launches = selection_.by_launches || rule.source == StepSource::kLaunches;
   if (rule.source == StepSource::kOutput) {
     for (RankSteps& steps : printed_steps(trace, rule.pattern))

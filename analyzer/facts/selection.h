@@ -34,4 +34,7 @@ struct Selection {
   bool operator==(const Selection&) const = default;
 };
 
+// "3:5", or "4" for one step. Throws Error(kUsage) for what is no range.
+StepRange parse_steps(const std::string& text);
+
 }  // namespace swinscope

@@ -8,6 +8,7 @@
 
 #include "analyzer/analyses/clocks.h"
 #include "analyzer/analyses/collectives_table.h"
+#include "analyzer/analyses/evidence.h"
 #include "analyzer/analyses/idle_gaps_table.h"
 #include "analyzer/analyses/late_ranks_table.h"
 #include "analyzer/analyses/launch_statistics.h"
@@ -42,6 +43,9 @@ Document document_of(const char* schema, const RunFacts& run) {
 void add_rows(Table table, Document& document) {
   if (!table.rows.empty()) document.tables.push_back(defined(std::move(table)));
 }
+
+// "medium" where something makes the figures doubtful.
+std::string confidence_of(bool is_doubtful) { return is_doubtful ? "medium" : "high"; }
 
 Cell ratio(double part, double whole) { return whole == 0 ? Cell() : Cell(part / whole); }
 
@@ -183,6 +187,7 @@ Document gaps_document(const RunFacts& run) {
                                                  : "its devices are busy all the time, or the scope holds nothing",
                 kSeeInfo);
   }
+  document.finding = {"", confidence_of(!run.verdict().doubts.empty()), ScopeSql(run.trace, run.scope).gaps()};
   return document;
 }
 
@@ -198,6 +203,8 @@ Document roofline_document(const RunFacts& run) {
   }
   Document document = document_of("roofline", run);
   document.headline = {roofline_verdict(all, run.scope)};
+  const bool is_partial = all.other_gpu_ns > 0 || std::ranges::any_of(all.points, &RooflinePoint::is_estimated);
+  document.finding = {"", confidence_of(is_partial), ScopeSql(run.trace, run.scope).work()};
   document.tables = {defined(roofline_table(run)), defined(roofs_table(run))};
   if (all.other_gpu_ns > 0) {
     document.notes.push_back(fmt::format("{} of GPU time are of layers whose cost or roof is not known.",
@@ -223,7 +230,13 @@ Document collectives_document(const RunFacts& run) {
 Document ranks_document(const RunFacts& run, bool with_facts) {
   Document document = document_of("ranks", run);
   document.headline = {late_rank_verdict(run)};
-  if (with_facts) document.facts = {{"verdict", "who waits for whom", document.headline.front()}};
+  if (with_facts) {
+    const std::string abstained = late_rank_abstention(run);
+    const bool is_doubtful = !run.waits().doubts().empty() || missing_ranks(run.trace).count > 0;
+    document.facts = {{"verdict", "who waits for whom", document.headline.front()}};
+    document.finding = {abstained, abstained.empty() ? confidence_of(is_doubtful) : "",
+                        ScopeSql(run.trace, run.scope).communication()};
+  }
   add_rows(late_ranks_table(run), document);
   add_rows(rank_summary_table(rank_summaries(run)), document);
   std::ranges::move(late_rank_notes(run), std::back_inserter(document.notes));

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/analyses/evidence.h"
 #include "analyzer/analyses/key_figures.h"
 #include "analyzer/analyses/step_changes.h"
 #include "analyzer/base/parallel.h"
@@ -56,7 +57,7 @@ void add_verdict_facts(const RunFacts& run, Document& document) {
                                 : Cell(),
                             Unit::kPercent});
   document.facts.push_back({"abstained", "no verdict because", verdict.bound ? Cell() : Cell(verdict.abstained)});
-  document.facts.push_back({"evidence", "evidence", verdict.evidence});
+  document.facts.push_back({"evidence_command", "evidence", verdict.evidence});
   if (verdict.has_parts) {
     document.facts.push_back({"bounds_sum_ns", "sum of the parts", verdict.whole_part_ns, Unit::kDuration});
   }
@@ -117,7 +118,12 @@ Document analyze_document(const RunFacts& run, const AnalyzeDocumentOptions& opt
                     {"gpu_events", "GPU events in the trace", trace.gpu_event_count(), Unit::kCount},
                     {"ranks", "ranks", rank_count(trace), Unit::kCount}};
   add_key_figures(run, document);
-  if (options.verdict_facts) add_verdict_facts(run, document);
+  if (options.verdict_facts) {
+    const Verdict& verdict = run.verdict();
+    add_verdict_facts(run, document);
+    document.finding = {verdict.bound ? "" : verdict.abstained, std::string(verdict.confidence()),
+                        evidence_of(verdict, ScopeSql(trace, run.scope))};
+  }
   for (Table& table : tables)
     document.tables.push_back(std::move(table));
   const bool has_cpu = std::ranges::any_of(document.tables, [](const Table& t) { return t.key == "cpu_utilization"; });

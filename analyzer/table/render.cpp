@@ -33,6 +33,16 @@ Json to_json(const Table& table) {
   return rows;
 }
 
+// null for what is not said.
+void add_finding(const Document& document, Json& json) {
+  const auto text = [](const std::string& of) { return of.empty() ? Json() : to_json(Cell(of)); };
+  const bool is_said = document.finding->abstained.empty() && !document.headline.empty();
+  json["verdict"] = is_said ? text(document.headline.front()) : Json();
+  json["abstained"] = text(document.finding->abstained);
+  json["confidence"] = text(document.finding->confidence);
+  json["evidence"] = text(document.finding->evidence);
+}
+
 std::string render_json(const Document& document) {
   Json json;
   json["schema"] = fmt::format("swinscope.{}/1", document.schema);
@@ -42,6 +52,7 @@ std::string render_json(const Document& document) {
   for (const Table& table : document.tables) {
     if (!table.definition.empty()) json["definition"][table.key] = table.definition;
   }
+  if (document.finding) add_finding(document, json);
   if (document.tables.size() == 1 && document.facts.empty()) {
     json["data"] = to_json(document.tables.front());
   } else {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,13 @@ struct Fact {
   Unit unit = Unit::kText;
 };
 
+// How far a verdict can be relied on, for programs that read it.
+struct Finding {
+  std::string abstained;   // why nothing can be said; empty: something is
+  std::string confidence;  // "high", "medium" or "low"; empty where nothing is said
+  std::string evidence;    // SQL for `swinscope query RUN`, whose rows give the figures; empty: there is none
+};
+
 struct Document {
   std::string schema;                 // "kernels" -> "swinscope.kernels/1"
   std::string run;                    // the path as the user gave it
@@ -24,7 +32,8 @@ struct Document {
   std::vector<Fact> facts;
   std::vector<std::string> warnings;
   std::vector<Table> tables;
-  std::vector<std::string> notes;  // for people, last: definitions, what is not shown
+  std::vector<std::string> notes;                 // for people, last: definitions, what is not shown
+  std::optional<Finding> finding = std::nullopt;  // of those that state a verdict: the first line of the headline
 };
 
 enum class Format { kTable, kJson, kCsv, kMarkdown };
@@ -37,8 +46,9 @@ struct RenderOptions {
 };
 
 // In JSON, `data` is the array of rows when the document is one table without facts, otherwise an object with the facts
-// and one array per table; `definition` is an object with those of the tables that have one. Definitions and warnings
-// are part of JSON and Markdown only: a terminal has no room for the former, and the latter belong on stderr.
+// and one array per table; of a finding `verdict`, `abstained`, `confidence` and `evidence` stand beside them, null
+// where there is none; `definition` is an object with those of the tables that have one. Definitions and warnings are
+// part of JSON and Markdown only: a terminal has no room for the former, and the latter belong on stderr.
 std::string render(const Document& document, const RenderOptions& options);
 
 // Without the columns that are details. Ends with a line break.

@@ -55,6 +55,19 @@ void filter_rows(Table& table, std::string_view column, const std::string& patte
   table.rows.erase(std::remove_if(table.rows.begin(), table.rows.end(), rejected), table.rows.end());
 }
 
+void filter_rows(Table& table, const std::string& pattern) {
+  const NamePattern compiled("--filter", pattern);
+  const auto text_of = [](const Cell& cell) { return std::get_if<std::string>(&cell); };
+  const auto has_texts = [&](const std::vector<Cell>& row) { return std::ranges::any_of(row, text_of); };
+  if (std::ranges::none_of(table.rows, has_texts)) return;
+  std::erase_if(table.rows, [&](const std::vector<Cell>& row) {
+    return std::ranges::none_of(row, [&](const Cell& cell) {
+      const std::string* const text = text_of(cell);
+      return text != nullptr && compiled.matches(*text);
+    });
+  });
+}
+
 void keep_top(Table& table, std::size_t count) {
   if (table.rows.size() > count) table.rows.resize(count);
 }

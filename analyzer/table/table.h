@@ -38,6 +38,8 @@ void sort_rows(Table& table, std::string_view column);
 // Keeps rows whose text in the column matches the POSIX extended regular expression. Throws Error(kUsage) when it is
 // none.
 void filter_rows(Table& table, std::string_view column, const std::string& pattern);
+// Keeps rows of which a text matches; a table without texts keeps all of them.
+void filter_rows(Table& table, const std::string& pattern);
 void keep_top(Table& table, std::size_t count);
 // Of these columns those without any value are details, the others are not.
 void hide_empty(Table& table, std::initializer_list<std::string_view> keys);

@@ -43,8 +43,6 @@ class LinePattern {
   std::shared_ptr<const Compiled> compiled_;
 };
 
-// The expression with each \d and, within [ ], \d, \w and \s as POSIX writes them.
-std::string posix_pattern(std::string_view text);
 // The text with every character that an expression gives a meaning escaped.
 std::string escaped(std::string_view text);
 

@@ -160,7 +160,7 @@ void SceneRun::add(const ReadScene& scene, const LabelMask& answer) {
 void make_answer_folder(const fs::path& folder) {
   std::error_code error;
   if (fs::exists(folder, error) && (!fs::is_directory(folder, error) || !fs::is_empty(folder, error))) {
-    throw WorkloadError(WorkloadErrorKind::kUsage, fmt::format("--output {}: holds something", folder.string()), {},
+    throw WorkloadError(WorkloadErrorKind::kUsage, fmt::format("--output {}: is not empty", folder.string()), {},
                         "name a new or an empty folder");
   }
   fs::create_directories(folder, error);

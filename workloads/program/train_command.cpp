@@ -267,8 +267,8 @@ void add_train_command(Program& program) {
           .show_default(),
       command
           .option("--comm-blocks", options->comm_blocks,
-                  "cuda: multiprocessors that an all-reduce may take, and the backward pass leaves to it (default: as "
-                  "NCCL chooses, and none left)")
+                  "cuda: multiprocessors reserved for the all-reduce during the backward pass (default: NCCL decides, "
+                  "none reserved)")
           .within(1, 64),
       command.flag("--operations", options->operations, "cuda: time of each operation of a step, at the end"),
   };

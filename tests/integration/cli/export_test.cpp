@@ -28,7 +28,7 @@ class Export : public CliTest {
   nlohmann::json figures(const std::vector<std::string>& command) const {
     nlohmann::json data = run_json(command)["data"];
     if (data.is_object()) {
-      for (const char* key : {"kind", "evidence", "path", "files"})
+      for (const char* key : {"kind", "evidence_command", "path", "files"})
         data.erase(key);
     }
     return data;

@@ -1,4 +1,7 @@
 // The words before a command, unknown words, and what happens when nobody takes what the program says.
+#include <algorithm>
+#include <sstream>
+
 #include <fcntl.h>
 #include <gmock/gmock.h>
 
@@ -31,6 +34,61 @@ TEST_F(Front, HelpAndVersionAreWordsToo) {
   EXPECT_EQ(version.status, 0);
   EXPECT_EQ(run({"version"}).out, version.out);
   EXPECT_EQ(run({"-V"}).out, version.out);
+}
+
+TEST_F(Front, EveryCommandSaysTheVersion) {
+  const std::string version = run({"--version"}).out;
+  for (const char* command : {"analyze", "record", "gate"}) {
+    EXPECT_EQ(run({command, "--version"}).out, version) << command;
+    EXPECT_EQ(run({command, "-V"}).out, version) << command;
+  }
+  write(".swinscope.toml", "nonsense = = 3");
+  EXPECT_EQ(run({"--version"}).out, version);
+  EXPECT_EQ(run({"doctor"}).status, 0);
+}
+
+// Of every command that `swinscope --help` lists: lines to copy, whose options the command has.
+TEST_F(Front, EveryHelpHasExamples) {
+  const std::vector<std::string> lines = lines_of(run({"--help"}).out);
+  int commands = 0;
+  for (auto line = std::find(lines.begin(), lines.end(), "Subcommands:") + 1; line < lines.end() && !line->empty();
+       ++line) {
+    const std::string name = line->substr(2, line->find(' ', 2) - 2);
+    const std::string help = run({name, "--help"}).out;
+    const std::size_t begin = help.find("Examples:\n  swinscope " + name);
+    ASSERT_NE(begin, std::string::npos) << name;
+    const std::string options = help.substr(0, begin);
+    std::istringstream words(help.substr(begin));
+    for (std::string word; words >> word && word != "--";) {
+      if (!word.starts_with("--")) continue;
+      EXPECT_THAT(options, HasSubstr(word)) << name;
+    }
+    ++commands;
+  }
+  EXPECT_GT(commands, 25);
+}
+
+// Whatever a command prints can be sorted, filtered and cut.
+TEST_F(Front, TablesAreSortedFilteredAndCut) {
+  make_database("small.sqlite", small_export_sql());
+  const auto names = [&](const std::vector<std::string>& words) {
+    std::string all;
+    const nlohmann::json data = run_json(words)["data"];
+    for (const nlohmann::json& row : data.is_array() ? data : data["kernels"])
+      all += row["name"].get<std::string>() + " ";
+    return all;
+  };
+  EXPECT_EQ(names({"analyze", "small.sqlite"}), "gemm gelu ");
+  EXPECT_EQ(names({"analyze", "small.sqlite", "--sort", "name"}), "gelu gemm ");
+  EXPECT_EQ(names({"analyze", "small.sqlite", "--filter", "GEMM"}), "");
+  EXPECT_EQ(names({"analyze", "small.sqlite", "--filter", "GEMM", "-i"}), "gemm ");
+  EXPECT_EQ(names({"kernels", "small.sqlite", "--filter", "GE[LM]", "--ignore-case", "--top", "1"}), "gemm ");
+  const std::string sql = "SELECT 'b7' AS name, 1 AS n UNION SELECT 'a', 2";
+  EXPECT_EQ(names({"query", "small.sqlite", sql, "--sort", "name"}), "a b7 ");
+  EXPECT_EQ(names({"query", "small.sqlite", sql, "--filter", "b\\d"}), "b7 ");
+  EXPECT_EQ(names({"query", "small.sqlite", sql, "--top", "1"}), "a ");
+  EXPECT_THAT(run({"info", "small.sqlite", "--sort", "nothing"}).err, HasSubstr("nothing"));
+  EXPECT_EQ(run({"info", "small.sqlite", "--sort", "nothing"}).status, 2);
 }
 
 TEST_F(Front, OptionsMayStandBeforeTheCommand) {

@@ -19,7 +19,7 @@ class Import : public CliTest {
   nlohmann::json figures(const char* name, const std::string& trace) const {
     nlohmann::json data = run_json({name, trace})["data"];
     if (data.is_object()) {
-      for (const char* key : {"kind", "evidence", "path"})
+      for (const char* key : {"kind", "evidence_command", "path"})
         data.erase(key);
     }
     return data;

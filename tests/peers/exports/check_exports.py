@@ -74,7 +74,7 @@ def document(program, run, *words):
 
     def strip(value):
         if isinstance(value, dict):
-            return {key: strip(part) for key, part in value.items() if key not in ("evidence", "kind", "path", "files")}
+            return {key: strip(part) for key, part in value.items() if key not in ("evidence", "evidence_command", "kind", "path", "files")}
         return [strip(part) for part in value] if isinstance(value, list) else value
 
     return strip(data)

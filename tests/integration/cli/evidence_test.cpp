@@ -1,0 +1,97 @@
+// The SQL that verdicts carry, run by `swinscope query`: its rows give the figures that are said.
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include <gmock/gmock.h>
+
+#include "tests/integration/cli/support.h"
+
+namespace swinscope::tests {
+namespace {
+
+using nlohmann::json;
+
+class Evidence : public CliTest {
+ protected:
+  json rows(const std::string& trace, const json& document) const {
+    EXPECT_TRUE(document["evidence"].is_string()) << document;
+    return run_json({"query", trace, document["evidence"].get<std::string>()})["data"];
+  }
+  static std::int64_t sum(const json& rows, const char* column) {
+    std::int64_t total = 0;
+    for (const json& row : rows)
+      total += row[column].get<std::int64_t>();
+    return total;
+  }
+  static std::string data(const char* name) { return (recording().parent_path() / name).string(); }
+};
+
+// Calls and time of each kernel; where a part was chosen by name, there is no SQL.
+TEST_F(Evidence, WorkIsTheTableOfKernels) {
+  const std::string trace = data("swinscope_swin_large_train_ladder/eager.db");
+  const json document = run_json({"analyze", trace});
+  ASSERT_EQ(document["verdict"], document["data"]["verdict"]);
+  std::map<std::string, std::pair<json, json>> by_name;
+  for (const json& row : rows(trace, document))
+    by_name[row["name"]] = {row["calls"], row["total_ns"]};
+  int compared = 0;
+  const json kernels = run_json({"kernels", trace, "--names", "full"})["data"];
+  for (const json& kernel : kernels) {
+    const auto row = by_name.find(kernel["full_name"].get<std::string>());
+    if (row == by_name.end()) continue;  // a copy: SQL calls these otherwise
+    EXPECT_EQ(row->second, std::pair(kernel["calls"], kernel["total_ns"])) << kernel["name"];
+    ++compared;
+  }
+  EXPECT_GT(compared, 10);
+  EXPECT_TRUE(run_json({"analyze", trace, "--name", "gemm"})["evidence"].is_null());
+}
+
+TEST_F(Evidence, GapsAreTheIdleTime) {
+  for (const std::string& trace : {data("swinscope_swin_tiny_infer_1gpu.db"), data("swinscope_swin_tiny_ddp_2gpu")}) {
+    std::int64_t idle = 0;
+    const json devices = run_json({"analyze", trace})["data"]["utilization"];
+    for (const json& device : devices)
+      idle += device["idle_ns"].get<std::int64_t>();
+    const json gaps = run_json({"gaps", trace});
+    EXPECT_EQ(sum(rows(trace, gaps), "gap_ns"), idle) << trace;
+  }
+}
+
+TEST_F(Evidence, AVerdictOfTheHostHasGaps) {
+  const std::string trace = data("swinscope_swin_tiny_infer_1gpu.db");
+  const json document = run_json({"analyze", trace});
+  ASSERT_EQ(document["data"]["bound_by"], "host");
+  EXPECT_GT(sum(rows(trace, document), "gap_ns"), 0);
+  EXPECT_TRUE(document["abstained"].is_null());
+  EXPECT_TRUE(document["confidence"].is_string());
+}
+
+// The first opportunity: GPU time of the kernels that it is about.
+TEST_F(Evidence, AdviceHasTheWorkOfItsFirstCard) {
+  const std::string trace = data("swinscope_swin_large_train_ladder/eager.db");
+  const json document = run_json({"advise", trace});
+  EXPECT_GT(sum(rows(trace, document), "total_ns"),
+            document["data"]["opportunities"][0]["saving_ns"].get<std::int64_t>());
+}
+
+TEST_F(Evidence, OneRankHasNothingToCompareWhichIsSaid) {
+  const json document = run_json({"ranks", data("swinscope_swin_tiny_infer_1gpu.db")});
+  EXPECT_TRUE(document["verdict"].is_null());
+  EXPECT_EQ(document["abstained"], "one rank: nothing to compare");
+}
+
+// A command that ends with status 1 says why in JSON, too.
+TEST_F(Evidence, NothingToSayIsADocument) {
+  make_database("small.sqlite", small_export_sql());
+  for (const char* command : {"roofline", "layers", "collectives"}) {
+    const json document = run_json({command, "small.sqlite"}, 1);
+    EXPECT_TRUE(document["abstained"].is_string()) << command;
+    EXPECT_EQ(document["run"], "small.sqlite") << command;
+  }
+  EXPECT_EQ(run({"roofline", "small.sqlite"}).out, "");
+}
+
+}  // namespace
+}  // namespace swinscope::tests
