@@ -13,7 +13,7 @@ constexpr const char* kRun =
     "RUN is a trace file, a run folder, an Nsight Systems .sqlite export or a PyTorch trace (.json, .json.gz).\n\n";
 
 // Command, then its lines without `swinscope`.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 31> kExamples = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 32> kExamples = {{
     {"record",
      "record -o run -- python3 train.py\nrecord --trace cuda,nvtx,nccl -o run -- torchrun --nproc_per_node 2 train.py"},
     {"trigger", "trigger run"},
@@ -48,6 +48,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 31> kExample
     {"launch", "launch --ranks 2 -- ./program"},
     {"mcp", "mcp --root runs"},
     {"doctor", "doctor"},
+    {"completion", "completion bash"},
 }};
 
 std::string indented(std::string_view lines) {

@@ -31,6 +31,7 @@ DOCUMENTS = [
     ("critical-path", [("critical-path", GRAPH)]),
     ("advise", [("advise", GRAPH), ("advise", DDP)]),
     ("compare RUN RUN", [("compare", GRAPH, INFER)]),
+    ("gate BASE RUN", [("gate", GRAPH, GRAPH), ("gate", GRAPH, INFER)]),
     ("compare EXPERIMENT EXPERIMENT", [("compare", WEAK, "data/swinscope_swinv2b_upernet_weak_2gpu")]),
     ("predict", [("predict", WEAK, "--gpus", "4", "--price", "3.5")]),
     ("platforms", [("platforms",)]),
