@@ -85,6 +85,11 @@ build_cuda() {
   ctest --test-dir build/gpu-90a -L '^(gpu|cuda)$'  # those that need a GPU are skipped, and so they say
 }
 
+# A disk that fills up fails in a hundred places, none of which says so plainly.
+readonly kNeedsGiB=12
+free=$(($(stat -f -c '%a * %S' .) >> 30))
+[ $free -ge $kNeedsGiB ] || echo "warning: $free GiB are free here; fresh builds of all phases take about $kNeedsGiB" >&2
+
 phase "set-up" scripts/setup.sh check
 phase "format" scripts/format.sh --check
 phase "build with ASan and UBSan" build_asan
