@@ -52,7 +52,7 @@ std::vector<ComparabilityCheck> checks_of(const ComparedRun& base, const Compare
   // Programs without GPU work have none that matters.
   if (base.gpus + run.gpus > 0) {
     checks.push_back(check("GPU", gpus_text(base), gpus_text(run)));
-    checks.push_back(check("GPUs that do anything", format_count(base.gpus), format_count(run.gpus)));
+    checks.push_back(check("GPUs in use", format_count(base.gpus), format_count(run.gpus)));
   }
   checks.push_back(check("program and model", task_text(base.command), task_text(run.command)));
   if (are_unlike_tasks(base.command, run.command))
