@@ -77,7 +77,7 @@ std::string csv_field(const Cell& cell) {
   if (const auto* real = std::get_if<double>(&cell)) return fmt::format("{}", *real);
   const auto* value = std::get_if<std::string>(&cell);
   if (value == nullptr) return {};
-  const std::string text = (is_formula(*value) ? "'" : "") + printable(*value);
+  std::string text = (is_formula(*value) ? "'" : "") + printable(*value);
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) {
