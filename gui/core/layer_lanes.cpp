@@ -55,6 +55,7 @@ std::string names_in(const TimelineLane& lane, const NameTable& names) {
   for (LanePosition i = 0; i < lane.size(); ++i)
     totals[without_numbers(names.text(lane.names()[i]))] += lane.duration_ns(i);
   std::vector<std::pair<std::int64_t, std::string>> longest;
+  longest.reserve(totals.size());
   for (const auto& [name, total_ns] : totals)
     longest.emplace_back(-total_ns, name);
   std::ranges::sort(longest);

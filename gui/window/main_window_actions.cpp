@@ -127,7 +127,7 @@ void MainWindow::update_actions() {
     action->setEnabled(can_perform(id));
     if (action->isCheckable() && !commands_.contains(id))
       action->setChecked(
-          std::ranges::any_of(pages_, [&](const Page* page) { return page->has(id) && page->is_on(id); }));
+          std::ranges::any_of(pages_, [id = id](const Page* page) { return page->has(id) && page->is_on(id); }));
   }
 }
 

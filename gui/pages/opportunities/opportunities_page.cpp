@@ -127,7 +127,7 @@ void OpportunitiesPage::show_found() {
   show_abstained(*advice);
   keep_named();
   // Once the cards have their places.
-  QMetaObject::invokeMethod(this, &OpportunitiesPage::show_wanted, Qt::QueuedConnection);
+  QMetaObject::invokeMethod(this, "show_wanted", Qt::QueuedConnection);
 }
 
 void OpportunitiesPage::present(const Evidence& evidence) {

@@ -55,7 +55,7 @@ class OpportunitiesPage : public ComputedPage {
   void keep_named();
   void show_evidence(std::size_t index);
   void clear_cards();
-  void show_wanted();
+  Q_INVOKABLE void show_wanted();
 
   Opportunities opportunities_;
   QString wanted_;  // id of the change that is gone to once its card is there

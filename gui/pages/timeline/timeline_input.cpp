@@ -157,11 +157,9 @@ void TimelineView::mouseDoubleClickEvent(QMouseEvent* event) {
 
 void TimelineView::contextMenuEvent(QContextMenuEvent* event) {
   if (event->reason() == QContextMenuEvent::Mouse) {
-    if (const auto hit = event_at(event->pos())) {
-      select(*hit);
-    } else if (event->pos().x() >= header_width()) {
-      clear_selection();
-    }
+    const auto hit = event_at(event->pos());
+    if (hit) select(*hit);
+    if (!hit && event->pos().x() >= header_width()) clear_selection();
     Q_EMIT menu_requested(event->globalPos());
     return;
   }

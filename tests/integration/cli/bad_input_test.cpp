@@ -220,7 +220,7 @@ std::string steering_characters(const std::string& text) {
   for (const char c : text) {
     if ((c >= 0 && c < 0x20 && c != '\n') || c == 0x7F) found += c;
   }
-  for (const char* sequence : {"\xC2\x9B", "\u202E", "\u2066"}) {
+  for (const char* sequence : {"\xC2\x9B", "\xE2\x80\xAE", "\xE2\x81\xA6"}) {
     if (text.find(sequence) != std::string::npos) found += sequence;
   }
   return found;

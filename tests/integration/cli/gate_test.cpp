@@ -31,7 +31,9 @@ class GateTest : public CliTest {
     for (const char* table : {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET",
                               "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS"}) {
       const auto later = [&](const std::string& column) {
-        return column + " = at + (" + column + " - at) * " + std::to_string(percent) + " / 100";
+        std::string change = column;
+        change.append(" = at + (").append(column).append(" - at) * ").append(std::to_string(percent)).append(" / 100");
+        return change;
       };
       sql += "UPDATE " + std::string(table) + " SET " + later("start") + ", " + later("end") + " FROM first;";
     }
