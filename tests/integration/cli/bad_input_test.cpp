@@ -220,7 +220,9 @@ std::string steering_characters(const std::string& text) {
   for (const char c : text) {
     if ((c >= 0 && c < 0x20 && c != '\n') || c == 0x7F) found += c;
   }
-  for (const char* sequence : {"\xC2\x9B", "\xE2\x80\xAE", "\xE2\x81\xA6"}) {
+  const std::string first_of_three = "\xE2";
+  for (const std::string& sequence :
+       {std::string("\xC2\x9B"), first_of_three + "\x80\xAE", first_of_three + "\x81\xA6"}) {
     if (text.find(sequence) != std::string::npos) found += sequence;
   }
   return found;

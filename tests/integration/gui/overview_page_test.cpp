@@ -21,7 +21,6 @@
 namespace swinscope::tests {
 namespace {
 
-using gui::ActionId;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
