@@ -217,8 +217,9 @@ TEST_F(TimelinePageTest, NumberedOperatorsAreOneRowOfAnArea) {
   for (int i = 0; i < 6; ++i) {
     const std::string start = std::to_string(100 + 20 * i);
     const std::string end = std::to_string(110 + 20 * i);
-    const std::string name = "aten::mul, " + (i % 2 == 0 ? "seq = " + std::to_string(i) + ", " : std::string()) +
-                             "op_id = " + std::to_string(317'126 + i);
+    std::string name = "aten::mul, ";
+    if (i % 2 == 0) name.append("seq = ").append(std::to_string(i)).append(", ");
+    name.append("op_id = ").append(std::to_string(317'126 + i));
     sql += "INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid) VALUES (" + start + ", " + end +
            ", 59, '" + name + "', (100 << 24) + 1);";
   }

@@ -96,11 +96,11 @@ TEST_F(NsysExport, OtherTablesWhateverTheirNames) {
 
 TEST_F(NsysExport, OfMoreProcessesThanAMachineHasNoneIsRead) {
   const auto processes = [&](int count) {
-    Database(
+    const Database written =
         open(fmt::format("CREATE TABLE NVTX_EVENTS(start, end, eventType, text, globalTid);"
                          "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {})"
                          "INSERT INTO NVTX_EVENTS SELECT i, i + 1, 59, 'r', i << 24 FROM n",
-                         count)));
+                         count));
     return TraceFile(folder_ / "a.sqlite").processes({}).size();
   };
   EXPECT_EQ(processes(4096), 4096U);

@@ -15,7 +15,7 @@ namespace {
 class SmallFile : public testing::Test {
  protected:
   std::filesystem::path file(const std::string& content) {
-    const std::filesystem::path path = folder_ / "file";
+    std::filesystem::path path = folder_ / "file";
     std::ofstream(path, std::ios::binary) << content;
     return path;
   }
