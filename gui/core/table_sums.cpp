@@ -41,7 +41,10 @@ QString sum_line(const Table& table, std::span<const std::size_t> rows) {
     if (column.detail || std::ranges::find(kAdditive, column.key) == kAdditive.end()) continue;
     const Cell sum = sum_of(table, i, rows);
     if (std::holds_alternative<std::monostate>(sum)) continue;
-    const QString value = QString::fromStdString(format_cell(sum, column.unit));
+    QString value = QString::fromStdString(format_cell(sum, column.unit));
+    const auto* share = std::get_if<double>(&sum);
+    if (column.key == "busy_share_percent" && share != nullptr && *share > 100.05)
+      value += QStringLiteral(" (several ran at once)");
     const QString title = QString::fromStdString(column.title);
     parts << (column.unit == Unit::kCount ? value + QLatin1Char(' ') + title : title + QLatin1Char(' ') + value);
   }

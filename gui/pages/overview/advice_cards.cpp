@@ -12,12 +12,14 @@
 namespace swinscope::gui {
 namespace {
 
-// Which step it is that the savings are a part of: not the recorded one where the recorder's cost is known.
+// Which step it is that the savings are a part of: the replayed one, without the recorder's cost where that is known;
+// the card above says how long the recorded one took.
 QString what_of(const Advice& advice, std::size_t more) {
+  const QString step = QString::fromStdString(format_duration(advice.step_ns()));
   QString text =
-      QStringLiteral("Each made alone, in a step of %1").arg(QString::fromStdString(format_duration(advice.step_ns())));
-  if (advice.has_recording_cost()) text += QStringLiteral(", which is without what recording added");
-  text += u'.';
+      advice.has_recording_cost()
+          ? QStringLiteral("Each made alone, in a step of %1, which is without what recording added.").arg(step)
+          : QStringLiteral("Each made alone, in the step as it is replayed, %1.").arg(step);
   if (more > 0) text += QStringLiteral(" %1 more on the page Opportunities.").arg(more);
   return text;
 }

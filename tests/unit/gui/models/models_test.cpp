@@ -325,6 +325,11 @@ TEST(TableSums, AddUpWhatCanBeAddedUp) {
   const std::vector<std::size_t> all{0, 1, 2};
   EXPECT_EQ(sum_line(table, all), QStringLiteral("Sum of 3 rows: 1,234 calls · total 2.500 ms · of busy 50.5 %"));
   EXPECT_EQ(sum_line(table, std::vector<std::size_t>{1}), QString());
+
+  Table overlapping = table;
+  overlapping.rows[0][3] = 110.6;
+  EXPECT_EQ(sum_line(overlapping, all),
+            QStringLiteral("Sum of 3 rows: 1,234 calls · total 2.500 ms · of busy 121.1 % (several ran at once)"));
 }
 
 TEST(CopiedRows, HaveTitlesAndOneUnitAColumn) {
