@@ -178,6 +178,24 @@ bool is_description(std::string_view table) {
   return std::ranges::any_of(kPrefixes, [&](std::string_view prefix) { return table.starts_with(prefix); });
 }
 
+// What of an export is read; other tables with rows are named, so that nobody thinks they were read.
+constexpr std::array<const char*, 16> kReadTables = {"StringIds",
+                                                     "CUPTI_ACTIVITY_KIND_KERNEL",
+                                                     "CUPTI_ACTIVITY_KIND_MEMCPY",
+                                                     "CUPTI_ACTIVITY_KIND_MEMSET",
+                                                     "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+                                                     "CUPTI_ACTIVITY_KIND_RUNTIME",
+                                                     "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+                                                     "CUPTI_ACTIVITY_KIND_OVERHEAD",
+                                                     "PROFILER_OVERHEAD",
+                                                     "CUDA_GRAPH_NODE_EVENTS",
+                                                     "CUDA_GPU_MEMORY_USAGE_EVENTS",
+                                                     "NVTX_EVENTS",
+                                                     "MPI_RANKS",
+                                                     "DIAGNOSTIC_EVENT",
+                                                     "PROCESSES",
+                                                     "ThreadNames"};
+
 }  // namespace
 
 std::string export_fact(Database& db, std::string_view name) {
@@ -292,6 +310,10 @@ std::vector<std::pair<std::string, std::int64_t>> other_tables(Database& db, con
     }
   }
   return others;
+}
+
+std::vector<std::pair<std::string, std::int64_t>> unread_tables(Database& db) {
+  return other_tables(db, {kReadTables.begin(), kReadTables.end()});
 }
 
 }  // namespace swinscope

@@ -55,4 +55,7 @@ std::string sql_name(std::string_view name);
 // The tables with rows, but for those named and those that only describe others, with their numbers of rows.
 std::vector<std::pair<std::string, std::int64_t>> other_tables(Database& db, const std::vector<std::string>& known);
 
+// Those of an export of which nothing is read.
+std::vector<std::pair<std::string, std::int64_t>> unread_tables(Database& db);
+
 }  // namespace swinscope

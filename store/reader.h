@@ -4,23 +4,16 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "store/database.h"
+#include "store/file_ranks.h"
 #include "store/read_scope.h"
 #include "store/sink.h"
 
 namespace swinscope {
-
-// The processes of an export that become ranks, each with its smallest device (0 where the table has none).
-using ExportProcesses = std::map<std::uint64_t, std::int64_t>;
-
-// The texts of a file by their ids in it.
-using FileStrings = std::unordered_map<std::int64_t, std::string>;
 
 // Opened, identified and version-checked; nothing else is read before `read`.
 class TraceFile {
