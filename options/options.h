@@ -61,7 +61,6 @@ class Option {
   std::vector<std::string> short_names() const;  // with their -
   bool is_positional() const;
   std::string description() const;
-  std::string group() const;
   std::string value_name() const;           // "TEXT", "INT"; what it may be is not said
   std::vector<std::string> values() const;  // those of one_of(); empty: any
 

@@ -419,8 +419,6 @@ void Statement::run() {
   check(code);
 }
 
-void Statement::reset() { check(sqlite3_reset(statement_.get())); }
-
 bool Statement::is_read_only() const { return sqlite3_stmt_readonly(statement_.get()) != 0; }
 int Statement::columns() const { return sqlite3_column_count(statement_.get()); }
 std::string_view Statement::column_name(int column) const { return sqlite3_column_name(statement_.get(), column); }

@@ -114,7 +114,6 @@ class Statement {
   bool step();
   // Executes a statement without rows and makes it ready for the next bindings.
   void run();
-  void reset();
 
   // What stands behind the statement in its text: white space, comments, or a further statement that is never run.
   const std::string& rest() const { return rest_; }

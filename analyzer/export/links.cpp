@@ -93,11 +93,6 @@ const Operation* GpuLinks::operation(EventIndex gpu_event) const {
   return id == kNoOperation ? nullptr : &operations_.all()[id];
 }
 
-EventIndex GpuLinks::layer(EventIndex gpu_event) const {
-  const Operation* found = operation(gpu_event);
-  return found == nullptr ? kNoEvent : found->range;
-}
-
 std::string_view GpuLinks::layer_path(EventIndex gpu_event) const {
   const Operation* found = operation(gpu_event);
   return found == nullptr ? std::string_view() : found->path;

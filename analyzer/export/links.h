@@ -22,7 +22,6 @@ class GpuLinks {
   GpuLinks(const Trace& trace, const RunScope& scope, std::size_t rank_index);
 
   // Ranges of the rank, kNoEvent where there is none.
-  EventIndex layer(EventIndex gpu_event) const;
   EventIndex phase(EventIndex gpu_event) const { return phases_.empty() ? kNoEvent : phases_[gpu_event]; }
   EventIndex torch_operator(EventIndex gpu_event) const {
     return operators_.empty() ? kNoEvent : operators_[gpu_event];

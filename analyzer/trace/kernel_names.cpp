@@ -138,8 +138,6 @@ MemoryKind parse_set_name(std::string_view name) {
   return memory_kind(name.substr(open + 1, close - open - 1));
 }
 
-bool is_communication_kernel(std::string_view name) { return kernel_operation(name) == OperationKind::kCommunication; }
-
 OperationKind operation_kind(GpuKind kind, std::string_view name) {
   switch (kind) {
     case GpuKind::kMemcpy:

@@ -27,12 +27,9 @@ struct CopyNameParts {
 CopyNameParts parse_copy_name(std::string_view name);
 MemoryKind parse_set_name(std::string_view name);
 
-// Communication kernels by the name patterns of NCCL, old ("ncclKernel_AllReduce_…", "ncclAllReduceRingLLKernel_…") and
-// new
+// What a GPU event does, inferred from its name; kUnknown where the name says nothing. Communication kernels are known
+// by the names of NCCL, old ("ncclKernel_AllReduce_…", "ncclAllReduceRingLLKernel_…") and new
 // ("ncclDevKernel_AllReduce_…"), and of the other communication libraries.
-bool is_communication_kernel(std::string_view name);
-
-// What a GPU event does, inferred from its name; kUnknown where the name says nothing.
 OperationKind operation_kind(GpuKind kind, std::string_view name);
 std::string_view operation_name(OperationKind kind);
 constexpr bool is_math(OperationKind kind) {

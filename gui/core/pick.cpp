@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "gui/core/event_order.h"
-
 namespace swinscope::gui {
 namespace {
 
@@ -62,16 +60,6 @@ std::optional<TimelineEventId> next_in_lane(const Timeline& timeline, TimelineEv
   const LanePosition size = timeline.lanes[from.lane].size();
   if (forward) return from.position + 1 < size ? at(from.lane, from.position + 1) : std::nullopt;
   return from.position > 0 ? at(from.lane, from.position - 1) : std::nullopt;
-}
-
-std::optional<TimelineEventId> next_occurrence(const Timeline& timeline, TimelineEventId from, bool forward) {
-  const TimelineLane& lane = timeline.lanes[from.lane];
-  const NameId name = lane.names()[from.position];
-  std::vector<LaneId> lanes;
-  for (LaneId id = 0; id < timeline.lanes.size(); ++id) {
-    if (same_but_sublane(timeline.lanes[id].key, lane.key)) lanes.push_back(id);
-  }
-  return nearest_event(timeline, lanes, order_of(timeline, from), forward, [&](NameId n) { return n == name; });
 }
 
 std::optional<TimelineEventId> parent_range(const Timeline& timeline, TimelineEventId range) {

@@ -16,8 +16,6 @@ std::optional<TimelineEventId> hit_test(const Timeline& timeline, LaneId lane, c
 
 // The event before or after in the same lane.
 std::optional<TimelineEventId> next_in_lane(const Timeline& timeline, TimelineEventId from, bool forward);
-// The next event of the same name in the same lane and its sub-lanes.
-std::optional<TimelineEventId> next_occurrence(const Timeline& timeline, TimelineEventId from, bool forward);
 // The enclosing range of a range, the one of the next depth that begins last at or before its start.
 std::optional<TimelineEventId> parent_range(const Timeline& timeline, TimelineEventId range);
 

@@ -322,7 +322,6 @@ std::vector<FinishedStep> DeviceTrainer::finished(bool wait) {
   return std::exchange(state.results, {});
 }
 
-std::int64_t DeviceTrainer::steps_enqueued() const { return state_->steps.enqueued(); }
 std::int64_t DeviceTrainer::global_batch() const { return state_->global_batch(); }
 
 Evaluation DeviceTrainer::evaluate(BatchFeed& feed, std::int64_t images) {

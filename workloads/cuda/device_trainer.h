@@ -74,7 +74,6 @@ class DeviceTrainer {
   // The steps that have ended since the last call, in order; all that were enqueued if `wait`. Times are the device's,
   // from the end of the step before.
   std::vector<FinishedStep> finished(bool wait);
-  std::int64_t steps_enqueued() const;
   std::int64_t global_batch() const;
 
   // When no step is under way. As Evaluator::evaluate: without stochastic depth and label smoothing, on samples 0 to

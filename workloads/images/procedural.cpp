@@ -297,13 +297,6 @@ std::string procedural_class_name(int label) {
                      kSurfaces.at(static_cast<std::size_t>(label % kProceduralSurfaces)));
 }
 
-std::string scene_class_name(int label) {
-  if (label == 0) return "background";
-  const int kind = label - 1;
-  return fmt::format("{}-{}", kShapes.at(static_cast<std::size_t>(kind / 2)),
-                     kSurfaces.at(static_cast<std::size_t>(kind % 2)));
-}
-
 RgbImage draw_procedural(const std::string& part, std::int64_t number, int label, int size, std::uint64_t seed) {
   const std::string name = fmt::format("procedural.{}.{}", part, number);
   const Portrait portrait{Draws(name, seed)};

@@ -29,9 +29,6 @@ RgbImage draw_procedural(const std::string& part, std::int64_t number, int label
 inline constexpr int kSceneClasses = 1 + 2 * kProceduralShapes;
 inline constexpr std::uint8_t kSceneUnlabelled = 0;
 
-// "background", "star-stripes"; label counts from 0.
-std::string scene_class_name(int label);
-
 struct LabelledScene {
   RgbImage image;
   LabelMask mask;

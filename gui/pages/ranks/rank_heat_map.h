@@ -23,7 +23,6 @@ class RankHeatMap : public QWidget {
   const RankGrid& grid() const { return grid_; }
 
   std::size_t current_row() const { return row_; }
-  std::size_t current_step() const { return step_; }
   void set_current(std::size_t row, std::size_t step);
   // What the current cell says; empty where there is no cell.
   QString current_text() const;

@@ -62,30 +62,6 @@ TEST_F(Pick, NeighboursEndAtTheEndsOfTheLane) {
   EXPECT_FALSE(next_in_lane(timeline_, {0, last}, true));
 }
 
-TEST_F(Pick, OccurrencesVisitAllOfTheNameInOrder) {
-  // Of the first lane and its sub-lanes.
-  LaneKey key = timeline_.lanes[0].key;
-  const NameId name = timeline_.lanes[0].names()[0];
-  std::size_t expected = 0;
-  for (const TimelineLane& lane : timeline_.lanes) {
-    key.sublane = lane.key.sublane;
-    if (lane.key == key) expected += static_cast<std::size_t>(std::ranges::count(lane.names(), name));
-  }
-  TimelineEventId at{0, 0};
-  while (const auto before = next_occurrence(timeline_, at, false))
-    at = *before;
-  std::size_t seen = 1;
-  std::int64_t start = timeline_.event(at).start_ns;
-  while (const auto next = next_occurrence(timeline_, at, true)) {
-    EXPECT_LE(start, timeline_.event(*next).start_ns);
-    EXPECT_EQ(timeline_.lanes[next->lane].names()[next->position], name);
-    start = timeline_.event(*next).start_ns;
-    at = *next;
-    ++seen;
-  }
-  EXPECT_EQ(seen, expected);
-}
-
 TEST_F(Pick, ParentsEncloseTheirRanges) {
   const Ranges& ranges = trace_.ranks[0].ranges;
   int with_parent = 0;
