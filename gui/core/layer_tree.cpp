@@ -8,6 +8,7 @@
 
 #include "analyzer/table/render.h"
 #include "gui/core/table_model.h"
+#include "gui/core/tool_tip.h"
 
 namespace swinscope::gui {
 
@@ -267,7 +268,7 @@ QVariant LayerTreeModel::data(const QModelIndex& index, int role) const {
   if (role == kSortRole) return value_of(cell);
   if (role == Qt::ToolTipRole) {
     const Layer layer = layer_of(index);
-    return layer.phase.isEmpty() ? layer.path : layer.path + QStringLiteral(", ") + layer.phase;
+    return tooltip_of(layer.phase.isEmpty() ? layer.path : layer.path + QStringLiteral(", ") + layer.phase);
   }
   if (role == Qt::TextAlignmentRole)
     return QVariant::fromValue((unit == Unit::kText ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);

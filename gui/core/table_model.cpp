@@ -1,6 +1,7 @@
 #include "gui/core/table_model.h"
 
 #include "analyzer/table/render.h"
+#include "gui/core/tool_tip.h"
 
 namespace swinscope::gui {
 
@@ -44,8 +45,9 @@ QVariant TableModel::data(const QModelIndex& index, int role) const {
   switch (role) {
     case Qt::DisplayRole:
     case Qt::AccessibleTextRole:
-    case Qt::ToolTipRole:
       return QString::fromStdString(format_cell(cell, unit));
+    case Qt::ToolTipRole:
+      return tooltip_of(QString::fromStdString(format_cell(cell, unit)));
     case Qt::TextAlignmentRole:
       return QVariant::fromValue((unit == Unit::kText ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     case kSortRole:

@@ -8,6 +8,7 @@
 #include <QStyle>
 #include <QToolButton>
 
+#include "gui/core/tool_tip.h"
 #include "gui/widgets/theme.h"
 
 namespace swinscope::gui {
@@ -50,7 +51,7 @@ void Banner::show_warnings(const QStringList& warnings) {
   QString more = warnings.mid(1, kShown - 1).join(QLatin1Char('\n'));
   if (warnings.size() > kShown) more += QStringLiteral("\n… and %1 more").arg(warnings.size() - kShown);
   show_text(warnings.front(), more, false);
-  text_->setToolTip(warnings.join(QLatin1Char('\n')));
+  text_->setToolTip(tooltip_of(warnings.join(QLatin1Char('\n'))));
 }
 
 void Banner::show_text(const QString& what, const QString& more, bool is_error) {

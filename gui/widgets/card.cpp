@@ -3,6 +3,7 @@
 #include <QEnterEvent>
 #include <QPainter>
 
+#include "gui/core/tool_tip.h"
 #include "gui/widgets/theme.h"
 
 namespace swinscope::gui {
@@ -30,7 +31,7 @@ void Card::set_figure(const QString& title, const QString& value, const QString&
   note_ = note;
   setAccessibleName(QStringLiteral("%1: %2").arg(title, value));
   setAccessibleDescription(note);
-  setToolTip(note);
+  setToolTip(tooltip_of(note));
   updateGeometry();
   update();
 }

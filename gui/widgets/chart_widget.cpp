@@ -14,6 +14,7 @@
 #include <limits>
 
 #include "analyzer/table/svg.h"
+#include "gui/core/tool_tip.h"
 #include "gui/core/write_whole.h"
 #include "gui/widgets/banner.h"
 #include "gui/widgets/file_dialogs.h"
@@ -182,7 +183,7 @@ int ChartWidget::category_at(QPointF position) const {
 bool ChartWidget::event(QEvent* event) {
   if (event->type() == QEvent::ToolTip) {
     const auto* help = static_cast<QHelpEvent*>(event);
-    QToolTip::showText(help->globalPos(), text_at(help->pos()), this);
+    QToolTip::showText(help->globalPos(), tooltip_of(text_at(help->pos())), this);
     return true;
   }
   return QWidget::event(event);
@@ -226,7 +227,7 @@ void ChartWidget::announce() {
     if (at >= series.values.size() || !series.values[at]) continue;
     text += QStringLiteral("\n%1: %2").arg(QString::fromStdString(series.name)).arg(*series.values[at], 0, 'g', 4);
   }
-  QToolTip::showText(mapToGlobal(rect().center()), text, this);
+  QToolTip::showText(mapToGlobal(rect().center()), tooltip_of(text), this);
   setAccessibleDescription(text);
 }
 

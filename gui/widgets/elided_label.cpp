@@ -2,7 +2,7 @@
 
 #include <QPainter>
 
-#include "gui/widgets/table_title.h"
+#include "gui/core/tool_tip.h"
 
 namespace swinscope::gui {
 namespace {
@@ -13,7 +13,7 @@ constexpr int kLeastLetters = 12;
 
 ElidedLabel::ElidedLabel(const QString& text, QWidget* parent) : QLabel(text, parent) {
   setTextFormat(Qt::PlainText);
-  setToolTip(tooltip_of(text.toStdString()));
+  setToolTip(tooltip_of(text));
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
 

@@ -3,7 +3,7 @@
 #include <QPainter>
 #include <algorithm>
 
-#include "gui/widgets/table_title.h"
+#include "gui/core/tool_tip.h"
 #include "gui/widgets/theme.h"
 
 namespace swinscope::gui {
@@ -33,7 +33,7 @@ void IntervalBar::set_interval(double low, double likely, double high, const QSt
   likely_ = likely;
   high_ = high;
   setAccessibleName(text);
-  setToolTip(tooltip_of(text.toStdString()));
+  setToolTip(tooltip_of(text));
   update();
 }
 

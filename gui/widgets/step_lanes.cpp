@@ -13,6 +13,7 @@
 #include "analyzer/trace/kernel_names.h"
 #include "gui/core/pick.h"
 #include "gui/core/raster.h"
+#include "gui/core/tool_tip.h"
 #include "gui/widgets/theme.h"
 
 namespace swinscope::gui {
@@ -204,7 +205,7 @@ bool StepLanes::event(QEvent* event) {
       QString::fromStdString(format_duration(picture_->timeline.event(id).duration_ns)));
   if (!picture_->falls_away.empty() && picture_->falls_away[id.lane][id.position])
     text += QStringLiteral(", falls away");
-  QToolTip::showText(help->globalPos(), text, this);
+  QToolTip::showText(help->globalPos(), tooltip_of(text), this);
   return true;
 }
 

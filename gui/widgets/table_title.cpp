@@ -1,5 +1,7 @@
 #include "gui/widgets/table_title.h"
 
+#include "gui/core/tool_tip.h"
+
 namespace swinscope::gui {
 
 TableTitle::TableTitle(QWidget* parent) : QLabel(parent) {
@@ -12,16 +14,9 @@ TableTitle::TableTitle(QWidget* parent) : QLabel(parent) {
 void TableTitle::set_table(const Table& table, QWidget& rows) {
   const QString definition = QString::fromStdString(table.definition);
   setText(QString::fromStdString(table.title));
-  setToolTip(tooltip_of(table.definition));
+  setToolTip(tooltip_of(definition));
   setAccessibleDescription(definition);
   rows.setAccessibleDescription(definition);
-}
-
-QString tooltip_of(std::string_view text) {
-  if (text.empty()) return {};
-  // Qt breaks the lines of rich text only.
-  return QStringLiteral("<p>%1</p>")
-      .arg(QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())).toHtmlEscaped());
 }
 
 }  // namespace swinscope::gui

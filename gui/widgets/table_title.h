@@ -3,7 +3,6 @@
 #pragma once
 
 #include <QLabel>
-#include <string_view>
 
 #include "analyzer/table/table.h"
 
@@ -18,8 +17,5 @@ class TableTitle : public QLabel {
   // `rows`: the widget that shows them, which gets the same description: a title takes no keys, rows do.
   void set_table(const Table& table, QWidget& rows);
 };
-
-// Plain text as a tooltip that breaks its lines.
-QString tooltip_of(std::string_view text);
 
 }  // namespace swinscope::gui

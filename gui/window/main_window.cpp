@@ -13,6 +13,7 @@
 #include "gui/pages/pages.h"
 #include "gui/widgets/banner.h"
 #include "gui/widgets/filter_bar.h"
+#include "gui/widgets/plain_tips.h"
 #include "gui/widgets/window_place.h"
 
 namespace swinscope::gui {
@@ -24,6 +25,7 @@ QString arrangement_key(const PageInfo& info) { return QStringLiteral("arrangeme
 }  // namespace
 
 MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
+  show_tips_plainly();
   setObjectName(QStringLiteral("main"));
   setWindowIcon(program_icon());
   setAcceptDrops(true);
@@ -53,6 +55,7 @@ void MainWindow::build_layout() {
   tabs_->setDrawBase(false);
   breadcrumbs_ = new QLabel(centre);
   breadcrumbs_->setObjectName(QStringLiteral("breadcrumbs"));
+  breadcrumbs_->setTextFormat(Qt::RichText);  // links; names in them are escaped
   breadcrumbs_->setMargin(4);
   breadcrumbs_->setTextInteractionFlags(Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard);
   breadcrumbs_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);

@@ -10,6 +10,7 @@
 
 #include "analyzer/base/text.h"
 #include "gui/core/compared_runs.h"
+#include "gui/core/tool_tip.h"
 #include "gui/widgets/elided_label.h"
 
 namespace swinscope::gui {
@@ -43,7 +44,7 @@ void RunStrip::show_runs(const ComparedRuns& runs) {
   paths_ = paths;
   for (std::size_t i = 0; i < states_.size(); ++i) {
     states_[i]->setText(state_of(runs.runs()[i], runs.is_reading()));
-    states_[i]->setToolTip(states_[i]->text());
+    states_[i]->setToolTip(tooltip_of(states_[i]->text()));
   }
 }
 
@@ -70,7 +71,7 @@ void RunStrip::add_row(const ComparedPath& run, int row) {
   bases_->addButton(base, row);
   auto* path = new ElidedLabel(QString(), this);
   path->setText(run.path);
-  path->setToolTip(run.path);
+  path->setToolTip(tooltip_of(run.path));
   auto* state = new ElidedLabel(QString(), this);
   auto* price = new QDoubleSpinBox(this);
   price->setRange(0, kHighestPrice);

@@ -7,6 +7,7 @@
 
 #include "analyzer/base/text.h"
 #include "gui/core/opportunities.h"
+#include "gui/core/tool_tip.h"
 #include "gui/widgets/card.h"
 
 namespace swinscope::gui {
@@ -101,7 +102,7 @@ void AdviceCards::add_card(const swinscope::Card& card, std::int64_t step_ns) {
   if (card.saving_ns.front() != card.saving_ns.back())
     note.prepend(range_text(card.saving_ns.front(), card.saving_ns.back()) + QStringLiteral(", "));
   shown->set_figure(change, share_text(card.likely_ns(), step_ns), note);
-  shown->setToolTip(change);
+  shown->setToolTip(tooltip_of(change));
   connect(shown, &Card::clicked, this, [this, id = QString::fromStdString(card.change.id)] { Q_EMIT activated(id); });
   row_->addWidget(shown, 1);
   cards_.push_back(shown);

@@ -11,6 +11,7 @@
 #include "analyzer/report/report_summary.h"
 #include "analyzer/table/waterfall.h"
 #include "gui/core/cell_evidence.h"
+#include "gui/core/tool_tip.h"
 #include "gui/pages/overview/advice_cards.h"
 #include "gui/pages/overview/fact_list.h"
 #include "gui/pages/overview/figures.h"
@@ -230,7 +231,7 @@ void OverviewPage::show_headline(const Document& document) {
   why_->setVisible(!said.why.isEmpty());
   notes_->setText(said.notes);
   evidence_->setVisible(!said.evidence.isEmpty());
-  evidence_->setToolTip(said.evidence);
+  evidence_->setToolTip(tooltip_of(said.evidence));
   evidence_->setAccessibleDescription(said.evidence);
 }
 
@@ -290,7 +291,9 @@ void OverviewPage::add_chart(const ReportChart& chart) {
 // `parts`: the table whose rows with the chart's name are its bars, in their order.
 ChartWidget* OverviewPage::add_waterfall(ReportChart chart, const Table* parts, QVBoxLayout& column) {
   auto* shown = new ChartWidget(content_);
-  auto* note = new QLabel(QString::fromStdString(chart.note), content_);
+  auto* note = new QLabel(content_);
+  note->setTextFormat(Qt::PlainText);
+  note->setText(QString::fromStdString(chart.note));
   note->setForegroundRole(QPalette::PlaceholderText);
   note->setWordWrap(true);
   shown->setFixedHeight(static_cast<int>(waterfall_height(chart.chart)));

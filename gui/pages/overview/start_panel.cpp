@@ -8,6 +8,7 @@
 
 #include "gui/core/demo_recording.h"
 #include "gui/core/settings.h"
+#include "gui/core/tool_tip.h"
 #include "gui/widgets/file_dialogs.h"
 
 namespace swinscope::gui {
@@ -69,7 +70,7 @@ void StartPanel::refresh() {
     if (!info.exists()) continue;  // the menu still has it
     auto* item = new QListWidgetItem(QStringLiteral("%1    %2").arg(info.fileName(), info.absolutePath()), recent_);
     item->setData(Qt::UserRole, path);
-    item->setToolTip(path);
+    item->setToolTip(tooltip_of(path));
   }
   const bool has_any = recent_->count() > 0;
   recent_->setVisible(has_any);

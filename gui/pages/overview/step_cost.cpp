@@ -10,8 +10,8 @@
 #include <array>
 
 #include "analyzer/table/render.h"
+#include "gui/core/tool_tip.h"
 #include "gui/widgets/flow_layout.h"
-#include "gui/widgets/table_title.h"
 #include "gui/widgets/theme.h"
 
 namespace swinscope::gui {
@@ -64,7 +64,7 @@ class StepCost::Bar : public QWidget {
   }
   void mouseMoveEvent(QMouseEvent* event) override {
     const Part* part = part_at(event->position().x());
-    setToolTip(part == nullptr ? QString() : tooltip_of(part->text.toStdString()));
+    setToolTip(part == nullptr ? QString() : tooltip_of(part->text));
   }
   void mouseReleaseEvent(QMouseEvent* event) override {
     if (const Part* part = part_at(event->position().x())) Q_EMIT owner_.part_activated(part->name);
@@ -116,7 +116,7 @@ void StepCost::set_parts(const Table& bounds) {
     part.share /= sum;
   std::ranges::stable_sort(parts_, std::ranges::greater(), &Part::share);
   title_->setText(QString::fromStdString(bounds.title));
-  title_->setToolTip(tooltip_of(bounds.definition));
+  title_->setToolTip(tooltip_of(QString::fromStdString(bounds.definition)));
   paint_buttons();
   setVisible(!parts_.empty());
   bar_->update();

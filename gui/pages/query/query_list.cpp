@@ -4,7 +4,7 @@
 #include <QTreeWidget>
 #include <algorithm>
 
-#include "gui/widgets/table_title.h"
+#include "gui/core/tool_tip.h"
 
 namespace swinscope::gui {
 namespace {
@@ -54,7 +54,7 @@ void QueryList::add_queries(const QString& heading, const std::vector<NamedQuery
     auto* item = new QTreeWidgetItem(top, {query.name});
     item->setData(0, kSql, query.sql);
     item->setData(0, kIsSaved, is_saved);
-    item->setToolTip(0, tooltip_of(query.sql.toStdString()));
+    item->setToolTip(0, tooltip_of(query.sql));
     item->setData(0, Qt::AccessibleDescriptionRole, query.sql);
   }
 }

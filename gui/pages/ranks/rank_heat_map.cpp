@@ -11,6 +11,7 @@
 #include <cstdlib>
 
 #include "analyzer/base/text.h"
+#include "gui/core/tool_tip.h"
 #include "gui/widgets/theme.h"
 
 namespace swinscope::gui {
@@ -211,7 +212,7 @@ bool RankHeatMap::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return QWidget::event(event);
   const auto* help = static_cast<const QHelpEvent*>(event);
   if (const auto cell = cell_at(help->pos())) {
-    QToolTip::showText(help->globalPos(), grid_.text(value_, cell->first, cell->second), this);
+    QToolTip::showText(help->globalPos(), tooltip_of(grid_.text(value_, cell->first, cell->second)), this);
   } else {
     QToolTip::hideText();
   }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 
+#include "gui/core/tool_tip.h"
 #include "gui/widgets/theme.h"
 
 namespace swinscope::gui {
@@ -169,7 +170,8 @@ bool RooflineChart::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return QWidget::event(event);
   const auto* help = static_cast<const QHelpEvent*>(event);
   if (const auto dot = plot_.dot_at(help->pos())) {
-    QToolTip::showText(help->globalPos(), text_of(plot_.roofline().points[plot_.dots()[*dot].point], unit_), this);
+    const QString text = text_of(plot_.roofline().points[plot_.dots()[*dot].point], unit_);
+    QToolTip::showText(help->globalPos(), tooltip_of(text), this);
   } else {
     QToolTip::hideText();
   }

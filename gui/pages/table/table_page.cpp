@@ -18,6 +18,7 @@
 #include "gui/core/cell_evidence.h"
 #include "gui/core/run_command.h"
 #include "gui/core/table_sums.h"
+#include "gui/core/tool_tip.h"
 #include "gui/pages/table/layer_tree_view.h"
 #include "gui/pages/table_export.h"
 #include "gui/widgets/calls_panel.h"
@@ -177,7 +178,7 @@ QWidget* TablePage::build_list() {
       if (analyses()[i].section != section) continue;
       auto* item = new QTreeWidgetItem(heading, {text_of(analyses()[i].title)});
       item->setData(0, Qt::UserRole, static_cast<qulonglong>(i));
-      item->setToolTip(0, tooltip_of(analyses()[i].definition));
+      item->setToolTip(0, tooltip_of(QString::fromUtf8(analyses()[i].definition)));
       item->setData(0, Qt::AccessibleDescriptionRole, text_of(analyses()[i].definition));
       if (&analyses()[i] == analysis_) list->setCurrentItem(item);
     }

@@ -9,6 +9,7 @@
 
 #include "analyzer/base/text.h"
 #include "gui/core/palette.h"
+#include "gui/core/tool_tip.h"
 #include "gui/widgets/theme.h"
 
 namespace swinscope::gui {
@@ -123,7 +124,7 @@ void FlameWidget::move_to(std::optional<std::uint32_t> node) {
   if (!node) return;
   current_ = *node;
   setAccessibleDescription(text_of(current_));
-  QToolTip::showText(mapToGlobal(box_of(current_).center().toPoint()), text_of(current_), this);
+  QToolTip::showText(mapToGlobal(box_of(current_).center().toPoint()), tooltip_of(text_of(current_)), this);
   update();
 }
 
@@ -187,7 +188,7 @@ bool FlameWidget::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return QWidget::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
   const auto node = timeline_ == nullptr ? std::nullopt : node_at(help->pos());
-  QToolTip::showText(help->globalPos(), node ? text_of(*node) : QString(), this);
+  QToolTip::showText(help->globalPos(), node ? tooltip_of(text_of(*node)) : QString(), this);
   return true;
 }
 

@@ -10,6 +10,7 @@
 #include "gui/core/lane_rows.h"
 #include "gui/core/occurrences.h"
 #include "gui/core/time_axis.h"
+#include "gui/core/tool_tip.h"
 #include "gui/pages/timeline/minimap_widget.h"
 #include "gui/pages/timeline/search_bar.h"
 #include "gui/pages/timeline/timeline_page.h"
@@ -233,7 +234,7 @@ void TimelinePage::show_bookmarks() {
   for (const Bookmark& bookmark : bookmarks_.all()) {
     auto* item = new QListWidgetItem(bookmark.label);
     item->setFlags(item->flags() | Qt::ItemIsEditable);
-    item->setToolTip(bookmark.note.isEmpty() ? bookmark.label : bookmark.note);
+    item->setToolTip(tooltip_of(bookmark.note.isEmpty() ? bookmark.label : bookmark.note));
     bookmark_list_->addItem(item);
     times.push_back(bookmark.begin_ns + (bookmark.end_ns - bookmark.begin_ns) / 2);
   }

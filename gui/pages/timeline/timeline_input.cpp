@@ -10,6 +10,7 @@
 
 #include "analyzer/base/text.h"
 #include "analyzer/trace/kernel_names.h"
+#include "gui/core/tool_tip.h"
 #include "gui/pages/timeline/timeline_view.h"
 
 namespace swinscope::gui {
@@ -216,7 +217,7 @@ bool TimelineView::viewportEvent(QEvent* event) {
     text = QStringLiteral("%1\n%2").arg(full_label(*timeline_, *series),
                                         counter_text(*series, series->at(time_at(help->pos().x()))));
   }
-  QToolTip::showText(help->globalPos(), text, this);
+  QToolTip::showText(help->globalPos(), tooltip_of(text), this);
   return true;
 }
 

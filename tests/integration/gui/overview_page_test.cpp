@@ -92,7 +92,8 @@ TEST_F(OverviewPageTest, TheFirstOpportunityIsAppliedInTwoClicks) {
   ASSERT_EQ(window_.page_id(), QStringLiteral("opportunities"));
   settle();
   QCoreApplication::processEvents();
-  const QString wanted = overview().advice().cards().front()->toolTip();
+  QString wanted = overview().advice().cards().front()->toolTip();
+  wanted.replace(QLatin1Char('\n'), QLatin1Char(' '));
   const auto shown = std::ranges::find_if(
       opportunities().cards(), [&](gui::OpportunityCard* card) { return card->title().text().endsWith(wanted); });
   ASSERT_NE(shown, opportunities().cards().end());

@@ -1,8 +1,10 @@
 // Inputs that are damaged, newer, empty or gone; Cancel; and whatever else users do: never a crash, always a message.
+#include <QApplication>
 #include <QElapsedTimer>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QTimer>
+#include <QToolTip>
 #include <QWheelEvent>
 #include <ctime>
 #include <fstream>
@@ -10,6 +12,7 @@
 
 #include <gmock/gmock.h>
 
+#include "gui/core/tool_tip.h"
 #include "tests/integration/gui/support.h"
 
 namespace swinscope::tests {
@@ -74,6 +77,37 @@ TEST_F(RobustnessTest, NothingAndNoTraceAreRefused) {
   open(folder() / write("nothing.db", ""));
   EXPECT_THAT(banner(), HasSubstr("the file is empty"));
   expect_usable();
+}
+
+// Whoever made the trace chose the names in it: none is taken for HTML, whose pictures would be loaded.
+TEST_F(RobustnessTest, NamesAreShownAsTheyAreNotAsHtml) {
+  const std::string name = "<img src=x><b>bold</b>";
+  std::string sql = small_export_sql();
+  for (std::size_t at = sql.find("gemm"); at != std::string::npos; at = sql.find("gemm", at + name.size()))
+    sql.replace(at, 4, name);
+  open(folder() / make_database("named.sqlite", sql));
+  ASSERT_NE(window_.run(), nullptr) << banner();
+  for (const gui::PageInfo& page : gui::all_pages()) {
+    window_.show_page(QString::fromUtf8(page.id));
+    settle();
+    for (const QLabel* label : window_.findChildren<QLabel*>()) {
+      if (!label->isVisible()) continue;
+      if (label->objectName() == QStringLiteral("breadcrumbs")) continue;  // links, the names in them escaped
+      EXPECT_EQ(label->textFormat(), Qt::PlainText) << page.id << ": " << label->text().toStdString();
+    }
+  }
+  // Qt shows all tool tips in one label.
+  QToolTip::showText({}, gui::tooltip_of(QString::fromStdString(name)), &window_);
+  int tips = 0;
+  for (const QWidget* top : QApplication::topLevelWidgets()) {
+    if (!top->inherits("QTipLabel")) continue;
+    const auto* tip = qobject_cast<const QLabel*>(top);
+    EXPECT_EQ(tip->textFormat(), Qt::PlainText);
+    EXPECT_EQ(tip->text().toStdString(), name);
+    ++tips;
+  }
+  EXPECT_EQ(tips, 1);
+  QToolTip::hideText();
 }
 
 TEST_F(RobustnessTest, AFileThatIsDeletedWhileOpenStaysOnTheScreen) {
