@@ -2,6 +2,7 @@
 // statuses.
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -100,6 +101,11 @@ int main(int argc, char** argv) {
     }
     swinscope::cli::print_error(error);
     return static_cast<int>(error.kind());
+  } catch (const std::bad_alloc&) {
+    swinscope::cli::print_error(Error(ErrorKind::kFailure, "not enough memory",
+                                      "this machine, or a limit of it (ulimit -v, a container's), gives no more",
+                                      "record fewer steps, or run it where there is more memory"));
+    return static_cast<int>(ErrorKind::kFailure);
   } catch (const std::exception& error) {
     swinscope::cli::print_error(Error(ErrorKind::kFailure, error.what(), "an unexpected failure",
                                       "please report it with the command and its input"));

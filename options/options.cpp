@@ -98,7 +98,6 @@ bool Option::is_positional() const { return option_->get_positional(); }
 
 std::string Option::description() const { return option_->get_description(); }
 
-
 std::string Option::value_name() const {
   const std::string shown = option_->get_type_name();
   return shown.substr(0, shown.find(':'));

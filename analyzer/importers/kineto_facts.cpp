@@ -11,6 +11,7 @@
 #include "analyzer/importers/json_damage.h"
 #include "analyzer/importers/kineto_own.h"
 #include "analyzer/importers/kineto_records.h"
+#include "analyzer/trace/trace.h"
 #include "store/utf8.h"
 
 namespace swinscope {
@@ -90,6 +91,7 @@ GpuInfo gpu_info(const json& device) {
 void add_gpus(KinetoFacts& facts, const json& document) {
   const auto devices = document.find("deviceProperties");
   if (devices == document.end() || !devices->is_array()) return;
+  if (devices->size() > kMostGpus) return facts.unread.emplace_back("deviceProperties"), void();
   for (const json& device : *devices) {
     if (!device.is_object()) continue;
     const GpuInfo gpu = gpu_info(device);

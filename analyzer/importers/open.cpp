@@ -280,6 +280,19 @@ void add_doubts(Trace& trace) {
   }
 }
 
+void refuse_too_many_gpus(const Trace& trace) {
+  for (const Rank& rank : trace.ranks) {
+    std::size_t gpus = 0;
+    for (std::size_t i = 0; i < rank.gpu_lanes.size(); ++i)
+      gpus += i == 0 || rank.gpu_lanes[i].device != rank.gpu_lanes[i - 1].device ? 1U : 0U;
+    if (gpus <= kMostGpus) continue;
+    throw Error(ErrorKind::kInput, fmt::format("{}: too many GPUs", trace.path),
+                fmt::format("rank {} has work on {} of them; a process uses those of one machine, at most {}",
+                            rank.run.rank, gpus, kMostGpus),
+                "record or export it again");
+  }
+}
+
 }  // namespace
 
 ImportReport read_trace_file(const fs::path& path, TraceSink& sink, const std::atomic<bool>* cancel) {
@@ -330,6 +343,7 @@ Trace open_trace(const fs::path& path, const OpenOptions& options) {
     std::ranges::copy(reading->report.warnings, std::back_inserter(trace.warnings));
     std::ranges::copy(reading->report.doubts, std::back_inserter(trace.doubts));
   }
+  refuse_too_many_gpus(trace);
   if (readings.size() > 1) trace.description = fmt::format("{} files; first: {}", readings.size(), trace.description);
   std::ranges::stable_sort(trace.ranks, {}, [](const Rank& rank) { return rank.run.rank; });
   add_diagnostics(trace);

@@ -151,6 +151,10 @@ struct MemoryChange {
   std::int32_t device = 0;
 };
 
+// A process uses the GPUs of its machine. Files that name more are damaged or made up; they are refused, since what
+// belongs to a GPU is looked for among all of them.
+inline constexpr std::size_t kMostGpus = 4096;
+
 // One process of the job.
 struct Rank {
   RunInfo run;

@@ -318,6 +318,22 @@ TEST_F(Open, ATruncatedFileIsCorruptAndReadable) {
   EXPECT_EQ(trace.warnings[1], "rank 0: the recording was cut off");
 }
 
+TEST_F(Open, OfMoreGpusThanAMachineHasNoneIsRead) {
+  const auto document = [&](int gpus) {
+    std::string events;
+    for (int device = 0; device < gpus; ++device)
+      events += fmt::format(R"({}{{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":{},"dur":1,)"
+                            R"("args":{{"device":{},"stream":7}}}})",
+                            device == 0 ? "" : ",", 2 * device, device);
+    return add("gpus.json", kineto_document(events));
+  };
+  EXPECT_EQ(open_trace(document(4096)).ranks.at(0).gpu_lanes.size(), 4096U);
+  const auto error = refusal(document(4097));
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), ErrorKind::kInput);
+  EXPECT_NE(error->cause().find("at most 4096"), std::string::npos) << error->cause();
+}
+
 TEST_F(Open, GraphLevelTracesWarn) {
   make_database(folder_ / "a.sqlite",
                 "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start, end, deviceId, globalPid, graphId);"
