@@ -51,7 +51,8 @@ void OpportunitiesPage::build_layout() {
   all->addWidget(scroll_, 1);
   all->addWidget(timelines_);
   scroll_->setAccessibleName(QStringLiteral("Opportunities"));
-  scroll_->setAccessibleDescription(QStringLiteral("What changes would save of a step, most first"));
+  scroll_->setAccessibleDescription(
+      QStringLiteral("What changes would save of a step: the one to try next, then those that save most"));
   scroll_->setWidgetResizable(true);
   scroll_->setFrameShape(QFrame::NoFrame);
   scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -137,7 +138,7 @@ void OpportunitiesPage::present(const Evidence& evidence) {
 
 void OpportunitiesPage::show_wanted() {
   for (std::size_t i = 0; i < cards_.size() && !wanted_.isEmpty(); ++i) {
-    if (opportunities_.advice()->cards[i].change.id != wanted_.toStdString()) continue;
+    if (opportunities_.advice()->cards[indexes_[i]].change.id != wanted_.toStdString()) continue;
     wanted_.clear();
     scroll_->ensureWidgetVisible(cards_[i]);
     cards_[i]->apply().setFocus();
@@ -148,15 +149,16 @@ void OpportunitiesPage::add_cards(const Advice& advice) {
   std::int64_t least = 0;
   std::int64_t most = 0;
   int width = 0;
-  for (std::size_t i = 0; i < advice.cards.size(); ++i) {
-    const swinscope::Card& card = advice.cards[i];
-    auto* shown = new OpportunityCard(card, i + 1, advice.step_ns(), scroll_->widget());
-    connect(shown, &OpportunityCard::toggled, this, [this, i](bool is_on) { opportunities_.apply(i, is_on); });
-    connect(shown, &OpportunityCard::evidence_requested, this, [this, i] { show_evidence(i); });
+  for (const swinscope::Card* card : leading_cards(advice, advice.cards.size())) {
+    const auto index = static_cast<std::size_t>(card - advice.cards.data());
+    auto* shown = new OpportunityCard(*card, cards_.size() + 1, advice.step_ns(), scroll_->widget());
+    connect(shown, &OpportunityCard::toggled, this, [this, index](bool is_on) { opportunities_.apply(index, is_on); });
+    connect(shown, &OpportunityCard::evidence_requested, this, [this, index] { show_evidence(index); });
     card_column_->addWidget(shown);
     cards_.push_back(shown);
-    least = std::min(least, card.saving_ns.front());
-    most = std::max(most, card.saving_ns.back());
+    indexes_.push_back(index);
+    least = std::min(least, card->saving_ns.front());
+    most = std::max(most, card->saving_ns.back());
     width = std::max(width, shown->figures_width());
   }
   for (OpportunityCard* card : cards_) {
@@ -180,7 +182,7 @@ void OpportunitiesPage::show_abstained(const Advice& advice) {
 
 void OpportunitiesPage::show_applied() {
   for (std::size_t i = 0; i < cards_.size(); ++i)
-    cards_[i]->set_applied(opportunities_.is_applied(i));
+    cards_[i]->set_applied(opportunities_.is_applied(indexes_[i]));
   step_->show_step(opportunities_);
   show_timelines();
 }
@@ -224,6 +226,7 @@ void OpportunitiesPage::clear_cards() {
     card->deleteLater();  // one of them may be the one that asked for this
   }
   cards_.clear();
+  indexes_.clear();
 }
 
 QString OpportunitiesPage::abstained() const { return abstained_->text(); }

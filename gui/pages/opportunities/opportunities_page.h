@@ -30,6 +30,7 @@ class OpportunitiesPage : public ComputedPage {
   // The card of a change, by its id.
   void present(const Evidence& evidence) override;
 
+  // The one that `swinscope analyze` and the first page lead with, then the others as they are ranked.
   const std::vector<OpportunityCard*>& cards() const { return cards_; }
   StepPanel& step() { return *step_; }
   StepTimelines& timelines() { return *timelines_; }
@@ -67,7 +68,8 @@ class OpportunitiesPage : public ComputedPage {
   QLabel* none_named_ = nullptr;
   QLabel* abstained_title_ = nullptr;
   QLabel* abstained_ = nullptr;
-  std::vector<OpportunityCard*> cards_;
+  std::vector<OpportunityCard*> cards_;  // in the order of leading_cards()
+  std::vector<std::size_t> indexes_;     // of the cards, in Advice::cards
 };
 
 }  // namespace swinscope::gui

@@ -32,7 +32,7 @@ LaneId first_lane(const std::vector<LaneGroup>& groups, const LaneItem& item) {
 }  // namespace
 
 void TimelineView::keep_order() {
-  order_ = order_of_lanes(*timeline_, groups_);
+  kept_.keep(timeline_->path, order_of_lanes(*timeline_, groups_));
   arrange();
 }
 
@@ -51,6 +51,18 @@ void TimelineView::move_here(bool down) {
 void TimelineView::scale_lanes(double factor) {
   choice_.scale = std::clamp(choice_.scale * factor, kLowest, kTallest);
   arrange();
+}
+
+void TimelineView::set_kept_lanes(KeptLanes kept) {
+  kept_ = std::move(kept);
+  choice_.scale = std::clamp(kept_.scale, kLowest, kTallest);
+  arrange();
+}
+
+KeptLanes TimelineView::kept_lanes() const {
+  KeptLanes kept = kept_;
+  kept.scale = choice_.scale;
+  return kept;
 }
 
 const LaneRow* TimelineView::row_with_edge_at(QPoint position) const {

@@ -1,6 +1,8 @@
 #include "gui/pages/timeline/timeline_page.h"
 
+#include <QDataStream>
 #include <QDockWidget>
+#include <QIODevice>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMainWindow>
@@ -361,10 +363,20 @@ bool TimelinePage::is_settled() const {
          !minimap_->is_busy();
 }
 
-QByteArray TimelinePage::arrangement() const { return parts_->saveState(kArrangement); }
+QByteArray TimelinePage::arrangement() const {
+  QByteArray bytes;
+  QDataStream out(&bytes, QIODevice::WriteOnly);
+  out << parts_->saveState(kArrangement) << view_->kept_lanes().to_bytes();
+  return bytes;
+}
 
 void TimelinePage::arrange(const QByteArray& arrangement) {
-  parts_->restoreState(arrangement, kArrangement);
+  QByteArray parts;
+  QByteArray lanes;
+  QDataStream in(arrangement);
+  in >> parts >> lanes;
+  parts_->restoreState(parts, kArrangement);
+  view_->set_kept_lanes(KeptLanes::from_bytes(lanes));
   area_dock_->setVisible(view_->area().has_value());
 }
 

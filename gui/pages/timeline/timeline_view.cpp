@@ -53,12 +53,12 @@ void TimelineView::set_timeline(std::shared_ptr<const Timeline> timeline, bool f
   if (!is_same_path) {
     choice_.pinned.clear();
     choice_.toggled.clear();
-    order_.reset();
   }
   if (fresh) highlighted_.clear();
   if (fresh || timeline_ == nullptr) history_.reset();
   groups_ = timeline_ == nullptr ? std::vector<LaneGroup>() : group_lanes(*timeline_);
-  if (order_ && timeline_ != nullptr) restore_order(*timeline_, *order_, groups_);
+  const LaneOrder* order = timeline_ == nullptr ? nullptr : kept_.order_of(timeline_->path);
+  if (order != nullptr) restore_order(*timeline_, *order, groups_);
   name_colors_ = timeline_ == nullptr ? std::vector<Color>() : gui::name_colors(timeline_->names);
   update_colors();
   arrange();

@@ -11,6 +11,7 @@
 
 #include "gui/core/collective_peers.h"
 #include "gui/core/filter.h"
+#include "gui/core/kept_lanes.h"
 #include "gui/core/lane_order.h"
 #include "gui/core/lane_rows.h"
 #include "gui/core/layer_lanes.h"
@@ -94,6 +95,9 @@ class TimelineView : public QAbstractScrollArea {
   void move_here(bool down);
   // Within limits.
   void scale_lanes(double factor);
+  // What was kept when the program ended last, before a timeline is shown; and what is to be kept.
+  void set_kept_lanes(KeptLanes kept);
+  KeptLanes kept_lanes() const;
 
   // Places, for the painter, accessibility and tests: in the coordinates of viewport().
   int header_width() const;
@@ -172,7 +176,7 @@ class TimelineView : public QAbstractScrollArea {
   std::vector<LaneGroup> groups_;
   std::shared_ptr<const LayerLanes> layers_;
   LaneChoice choice_;
-  std::optional<LaneOrder> order_;  // by the user
+  KeptLanes kept_;  // what the user has arranged
   LaneRows rows_;
   int header_width_ = 110;           // as wide as the labels, within limits
   std::optional<int> wanted_width_;  // of the header, by the user

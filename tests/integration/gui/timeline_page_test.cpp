@@ -240,15 +240,16 @@ TEST_F(TimelinePageTest, NumberedOperatorsAreOneRowOfAnArea) {
   EXPECT_EQ(timeline().search().result().total, 6U);
 }
 
-// By keys, and by dragging a lane's name; what was arranged stays when the run is loaded again.
+// By keys, and by dragging a lane's name; what was arranged stays when the run is loaded again, and for the next start.
 TEST_F(TimelinePageTest, LanesMoveAndBecomeTaller) {
   open_timeline(data() / "swinscope_swin_tiny_ddp_2gpu");
-  const auto labels = [&] {
+  const auto labels_of = [](const gui::TimelineView& shown) {
     QStringList all;
-    for (const gui::LaneRow& one : view().rows().scrolled)
+    for (const gui::LaneRow& one : shown.rows().scrolled)
       all << one.label;
     return all;
   };
+  const auto labels = [&] { return labels_of(view()); };
   const QStringList before = labels();
   const auto place = [&](const char* label) { return labels().indexOf(QString::fromUtf8(label)); };
   ASSERT_LT(place("stream 7"), place("copies, stream 7"));
@@ -283,6 +284,16 @@ TEST_F(TimelinePageTest, LanesMoveAndBecomeTaller) {
   const QPoint edge(60, view().row_rect(*first).bottom());
   drag(view().viewport(), edge, edge + QPoint(0, 20));
   EXPECT_GT(view().row_rect(*row(QStringLiteral("stream 7"))).height(), height + 10);
+
+  const QStringList arranged = labels();
+  EXPECT_NE(arranged, before);
+  window_.close();
+  gui::MainWindow next;
+  next.open({qt(data() / "swinscope_swin_tiny_ddp_2gpu")});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return next.is_settled(); }, kWaitMs));
+  gui::TimelineView& shown = next.findChild<gui::TimelinePage*>(QStringLiteral("timeline"))->view();
+  EXPECT_EQ(labels_of(shown), arranged);
+  EXPECT_EQ(shown.kept_lanes().scale, view().kept_lanes().scale);
 }
 
 }  // namespace
