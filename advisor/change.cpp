@@ -132,6 +132,15 @@ std::vector<OpRef> Scaled::others() const {
   return all;
 }
 
+std::vector<OpRef> Change::removed() const {
+  std::vector<OpRef> all;
+  for (const Scaled& part : scaled) {
+    const std::vector<OpRef> others = part.others();
+    all.insert(all.end(), others.begin(), others.end());
+  }
+  return all;
+}
+
 void apply(const Change& change, Estimate estimate, const GraphCosts& costs, DependencyGraph& graph) {
   Remover remover(graph, estimate);
   const auto op_of = [&](const OpRef& ref) -> OpNode& { return graph.ranks[ref.rank].ops[ref.op]; };

@@ -83,6 +83,9 @@ struct Change {
   std::vector<Overlapped> overlapped;
   // Changes with the same words here exclude each other: products have one precision. Empty: it excludes none.
   std::string alternative;
+
+  // All work that falls away.
+  std::vector<OpRef> removed() const;
 };
 
 // What launching costs within a CUDA graph.
