@@ -348,7 +348,13 @@ Statement Database::prepare(std::string_view sql) { return {*this, sql}; }
 bool Database::has_table(std::string_view name) {
   Statement found = prepare("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?");
   found.bind(1, name);
-  return found.step() && is_real_table(found.text(0));
+  if (!found.step() || !is_real_table(found.text(0))) return false;
+  // Damage of the list of tables: an entry whose SQL makes a table of another name.
+  Statement columns = prepare("SELECT name FROM pragma_table_info(?)");
+  columns.bind(1, name);
+  if (columns.step()) return true;
+  note_damage(name, 0);
+  return false;
 }
 
 std::vector<std::string> Database::tables() {
@@ -357,6 +363,7 @@ std::vector<std::string> Database::tables() {
   while (rows.step()) {
     if (is_real_table(rows.text(1))) names.emplace_back(rows.text(0));
   }
+  std::erase_if(names, [this](const std::string& name) { return !has_table(name); });
   return names;
 }
 
