@@ -15,6 +15,7 @@
 #include "analyzer/importers/counting_sink.h"
 #include "analyzer/importers/job.h"
 #include "analyzer/importers/kineto.h"
+#include "analyzer/importers/trace_limits.h"
 #include "analyzer/trace/classify.h"
 #include "analyzer/trace/trace_builder.h"
 #include "store/error.h"
@@ -280,19 +281,6 @@ void add_doubts(Trace& trace) {
   }
 }
 
-void refuse_too_many_gpus(const Trace& trace) {
-  for (const Rank& rank : trace.ranks) {
-    std::size_t gpus = 0;
-    for (std::size_t i = 0; i < rank.gpu_lanes.size(); ++i)
-      gpus += i == 0 || rank.gpu_lanes[i].device != rank.gpu_lanes[i - 1].device ? 1U : 0U;
-    if (gpus <= kMostGpus) continue;
-    throw Error(ErrorKind::kInput, fmt::format("{}: too many GPUs", trace.path),
-                fmt::format("rank {} has work on {} of them; a process uses those of one machine, at most {}",
-                            rank.run.rank, gpus, kMostGpus),
-                "record or export it again");
-  }
-}
-
 }  // namespace
 
 ImportReport read_trace_file(const fs::path& path, TraceSink& sink, const std::atomic<bool>* cancel) {
@@ -343,7 +331,7 @@ Trace open_trace(const fs::path& path, const OpenOptions& options) {
     std::ranges::copy(reading->report.warnings, std::back_inserter(trace.warnings));
     std::ranges::copy(reading->report.doubts, std::back_inserter(trace.doubts));
   }
-  refuse_too_many_gpus(trace);
+  refuse_impossible(trace);
   if (readings.size() > 1) trace.description = fmt::format("{} files; first: {}", readings.size(), trace.description);
   std::ranges::stable_sort(trace.ranks, {}, [](const Rank& rank) { return rank.run.rank; });
   add_diagnostics(trace);

@@ -1,6 +1,9 @@
 #include "analyzer/trace/event_columns.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
+#include <limits>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -22,6 +25,12 @@ void fill_lane_column(const std::vector<Lane>& lanes, std::vector<std::uint32_t>
   for (std::uint32_t lane = 0; lane < lanes.size(); ++lane) {
     std::fill(column.begin() + lanes[lane].events.begin, column.begin() + lanes[lane].events.end, lane);
   }
+}
+
+// Whether the record at a place is within the times.
+template <typename Raw>
+auto within(const Raw& raw, Interval times) {
+  return [&raw, times](EventIndex i) { return raw.start_ns[i] >= times.begin_ns && raw.end_ns[i] <= times.end_ns; };
 }
 
 // Other programs attach such values to ranges of their own, which are no operators: whoever asks knows the domain.
@@ -64,12 +73,33 @@ void fill_classes(Rank& rank, const StringPool& strings, const Watch& watch) {
 
 }  // namespace
 
-void take_calls(RawApiCalls& raw, Rank& rank, const Watch& watch) {
+Interval plausible_times(const RawGpuEvents& gpu, const RawApiCalls& calls, const RawRanges& ranges) {
+  constexpr std::size_t kSample = 1000;
+  constexpr std::int64_t kFarNs = std::int64_t{1} << 52U;
+  std::vector<std::int64_t> starts;
+  const auto sample = [&](const auto& column, auto start_of) {
+    const std::size_t step = column.size() / kSample + 1;
+    std::size_t i = 0;
+    column.for_each_place([&](EventIndex place) {
+      if (i++ % step == 0) starts.push_back(start_of(column[place]));
+    });
+  };
+  sample(gpu.start_ns, std::identity());
+  sample(calls.start_ns, std::identity());
+  sample(ranges.record, [](const NvtxRecord& r) { return r.start_ns; });
+  if (starts.empty()) return {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
+  const auto middle = starts.begin() + std::ssize(starts) / 2;
+  std::nth_element(starts.begin(), middle, starts.end());
+  return {*middle - kFarNs, *middle + kFarNs};
+}
+
+void take_calls(RawApiCalls& raw, Rank& rank, Interval times, const Watch& watch) {
   // Of two calls that start together the longer is the outer one.
   const auto outer_first = [&](EventIndex i) { return std::pair(raw.start_ns[i], -raw.end_ns[i]); };
-  const auto [order, lanes] = order_by_lane(raw.lane, raw.lanes.sorted(), outer_first, watch);
-  for (const std::uint32_t lane : raw.lanes.sorted())
-    rank.api_lanes.push_back({raw.lanes.key(lane), lanes[lane]});
+  const auto [order, lanes] = order_by_lane(raw.lane, raw.lanes.sorted(), outer_first, within(raw, times), watch);
+  for (const std::uint32_t lane : raw.lanes.sorted()) {
+    if (lanes[lane].size() > 0) rank.api_lanes.push_back({raw.lanes.key(lane), lanes[lane]});
+  }
   rank.api.start_ns = raw.start_ns.take_in_order(order);
   rank.api.end_ns = raw.end_ns.take_in_order(order);
   rank.api.name = raw.name.take_in_order(order);
@@ -78,12 +108,16 @@ void take_calls(RawApiCalls& raw, Rank& rank, const Watch& watch) {
   fill_lane_column(rank.api_lanes, rank.api.lane, order.size());
 }
 
-void take_ranges(RawRanges& raw, Rank& rank, const Watch& watch) {
+void take_ranges(RawRanges& raw, Rank& rank, Interval times, const Watch& watch) {
   const auto& records = raw.record;
   // Of two ranges that start together the longer is the outer one.
   const auto outer_first = [&](EventIndex i) { return std::pair(records[i].start_ns, -records[i].end_ns); };
-  const auto [order, lanes] = order_by_lane(raw.lane, raw.lanes.sorted(), outer_first, watch);
+  const auto is_kept = [&](EventIndex i) {
+    return records[i].start_ns >= times.begin_ns && records[i].end_ns <= times.end_ns;
+  };
+  const auto [order, lanes] = order_by_lane(raw.lane, raw.lanes.sorted(), outer_first, is_kept, watch);
   for (const std::uint32_t lane : raw.lanes.sorted()) {
+    if (lanes[lane].size() == 0) continue;
     const auto& [global_tid, domain] = raw.lanes.key(lane);
     rank.range_lanes.push_back({global_tid, domain, lanes[lane]});
   }
@@ -108,14 +142,15 @@ void take_ranges(RawRanges& raw, Rank& rank, const Watch& watch) {
   fill_depths(rank);
 }
 
-std::vector<std::uint32_t> take_gpu_events(RawGpuEvents& raw, Rank& rank, const StringPool& strings,
+std::vector<std::uint32_t> take_gpu_events(RawGpuEvents& raw, Rank& rank, const StringPool& strings, Interval times,
                                            const Watch& watch) {
   // With the kind, so that which table was read first does not matter.
   const auto key = [&](EventIndex i) {
     return std::tuple(raw.start_ns[i], raw.end_ns[i], raw.correlation[i], raw.kind[i]);
   };
-  const auto [order, lanes] = order_by_lane(raw.lane, raw.lanes.sorted(), key, watch);
+  const auto [order, lanes] = order_by_lane(raw.lane, raw.lanes.sorted(), key, within(raw, times), watch);
   for (const std::uint32_t lane : raw.lanes.sorted()) {
+    if (lanes[lane].size() == 0) continue;
     const auto& [device, context, stream] = raw.lanes.key(lane);
     rank.gpu_lanes.push_back({device, context, stream, lanes[lane]});
   }

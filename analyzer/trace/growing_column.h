@@ -28,6 +28,13 @@ class GrowingColumn {
   T& operator[](EventIndex place) { return chunks_[place / kChunk][place % kChunk]; }
   const T& operator[](EventIndex place) const { return chunks_[place / kChunk][place % kChunk]; }
 
+  std::size_t size() const {
+    std::size_t count = 0;
+    for (const auto& chunk : chunks_)
+      count += chunk.size();
+    return count;
+  }
+
   // From the first to the last value.
   template <typename Visit>
   void for_each(Visit visit) {

@@ -18,14 +18,14 @@ struct LaneOrder {
   std::vector<Slice> events;
 };
 
-// By lane, in the order of `sorted_lanes`, then within the lane by key(place); stable. Most sources write each lane in
-// order, so to part the lanes is all there is to do.
-template <typename Key>
+// By lane, in the order of `sorted_lanes`, then within the lane by key(place); stable. Records of which is_kept(place)
+// is false have no place in it. Most sources write each lane in order, so to part the lanes is all there is to do.
+template <typename Key, typename IsKept>
 LaneOrder order_by_lane(const GrowingColumn<std::uint32_t>& lane, const std::vector<std::uint32_t>& sorted_lanes,
-                        Key key, const Watch& watch) {
+                        Key key, IsKept is_kept, const Watch& watch) {
   LaneOrder result;
   result.events.resize(sorted_lanes.size());
-  lane.for_each_place([&](EventIndex place) { ++result.events[lane[place]].end; });
+  lane.for_each_place([&](EventIndex place) { result.events[lane[place]].end += is_kept(place) ? 1U : 0U; });
   EventIndex begin = 0;
   for (const std::uint32_t number : sorted_lanes) {
     const EventIndex count = result.events[number].end;
@@ -35,7 +35,7 @@ LaneOrder order_by_lane(const GrowingColumn<std::uint32_t>& lane, const std::vec
   result.order.resize(begin);
   lane.for_each_place([&](EventIndex place) {
     watch.tick();
-    result.order[result.events[lane[place]].end++] = place;
+    if (is_kept(place)) result.order[result.events[lane[place]].end++] = place;
   });
   const auto key_of = [&](EventIndex place) {
     watch.tick();

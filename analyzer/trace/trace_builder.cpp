@@ -128,6 +128,7 @@ class TraceBuilder::Process : public RecordSink {
     ranges_.take_over(other.ranges_);
     rank_.open_ranges += other.rank_.open_ranges;
     cut_texts_ += other.cut_texts_;
+    far_events_ += other.far_events_;
     const auto take_records = [&](auto& into, auto& from, auto rename) {
       for (auto& r : from)
         shift.apply(r), rename(r);
@@ -157,8 +158,8 @@ class TraceBuilder::Process : public RecordSink {
 
   // A later window of this process; shifted.
   void append(Process& next, const RecordShift& shift) {
-    close_open_ranges();
-    next.close_open_ranges();
+    close_open_ranges(plausible_times(gpu_, api_, ranges_));
+    next.close_open_ranges(plausible_times(next.gpu_, next.api_, next.ranges_));
     absorb(next, shift);
   }
 
@@ -167,15 +168,20 @@ class TraceBuilder::Process : public RecordSink {
   void prepare() {
     if (prepared_ || left_out_) return;
     prepared_ = true;
-    close_open_ranges();
+    const Interval times = plausible_times(gpu_, api_, ranges_);
+    close_open_ranges(times);
+    const std::size_t events = gpu_.start_ns.size() + ranges_.record.size() + api_.start_ns.size();
     // What needs nothing of the others, on two threads. Each frees its records when it has made columns of them.
     std::vector<std::uint32_t> process_of_gpu_event;
     const std::array<std::function<void()>, 3> parts = {
-        [&] { process_of_gpu_event = take_gpu_events(gpu_, rank_, pool_, Watch(cancel_)); },
-        [&] { take_ranges(ranges_, rank_, Watch(cancel_)); }, [&] { take_calls(api_, rank_, Watch(cancel_)); }};
+        [&] { process_of_gpu_event = take_gpu_events(gpu_, rank_, pool_, times, Watch(cancel_)); },
+        [&] { take_ranges(ranges_, rank_, times, Watch(cancel_)); },
+        [&] { take_calls(api_, rank_, times, Watch(cancel_)); }};
     parallel_for(parts.size(), 2, [&](std::size_t i) { parts.at(i)(); });
     join_launches(rank_, gpu_.processes, process_of_gpu_event, Watch(cancel_));
     gpu_ = {};
+    far_events_ += static_cast<std::int64_t>(events) - rank_.gpu.size() - rank_.ranges.size() - rank_.api.size();
+    leave_out_far(times, rank_.marks, rank_.syncs, rank_.cuda_events, rank_.overheads, rank_.thread_cpu);
     const auto by_start = [](const auto& r) { return r.start_ns; };
     sort_by(rank_.marks, by_start);
     sort_by(rank_.graph_nodes, [](const GraphNodeRecord& r) { return r.node; });
@@ -196,6 +202,9 @@ class TraceBuilder::Process : public RecordSink {
     if (cut_texts_ > 0)
       rank_.run.drops.push_back(
           {"end of a name", cut_texts_, fmt::format("the name is longer than {} MiB", kMostTextBytes >> 20U)});
+    prepare();
+    if (far_events_ > 0)
+      rank_.run.drops.push_back({"event", far_events_, "its time is 52 days or more from those of the others"});
     if (rank_.run.rank == kNoRank) {
       trace.launchers.push_back(take_launcher(trace.strings));
     } else {
@@ -282,9 +291,26 @@ class TraceBuilder::Process : public RecordSink {
     return entry->second;
   }
 
-  void close_open_ranges() {
+  template <typename... Records>
+  void leave_out_far(Interval times, std::vector<Records>&... records) {
+    const auto is_far = [&](const auto& r) {
+      const auto is_out = [&](std::int64_t ns) { return ns < times.begin_ns || ns > times.end_ns; };
+      if constexpr (requires { r.start_ns; }) {
+        return is_out(r.start_ns) || (r.end_ns != kOpenEnd && is_out(r.end_ns));
+      } else if constexpr (requires { r.time_ns; }) {
+        return r.time_ns != kUnknownTime && is_out(r.time_ns);
+      } else {
+        return is_out(r.timestamp_ns);
+      }
+    };
+    ((far_events_ += static_cast<std::int64_t>(std::erase_if(records, is_far))), ...);
+  }
+
+  void close_open_ranges(Interval times) {
     std::int64_t last = kOpenEnd;
-    const auto see = [&](std::int64_t ns) { last = std::max(last, ns); };
+    const auto see = [&](std::int64_t ns) {
+      if (ns <= times.end_ns) last = std::max(last, ns);
+    };
     ranges_.record.for_each([&](const NvtxRecord& r) { see(r.start_ns), see(r.end_ns); });
     api_.end_ns.for_each(see);
     gpu_.end_ns.for_each(see);
@@ -309,6 +335,7 @@ class TraceBuilder::Process : public RecordSink {
   std::unordered_map<StringId, StringId> short_names_;
   std::unordered_map<StringId, StringId> mangled_;
   std::int64_t cut_texts_ = 0;
+  std::int64_t far_events_ = 0;
   bool prepared_ = false;
   bool left_out_ = false;
 };
