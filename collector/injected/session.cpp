@@ -16,6 +16,7 @@
 #include "collector/base/collector_settings.h"
 #include "collector/base/environment.h"
 #include "collector/base/keep_errno.h"
+#include "collector/base/not_cancelled.h"
 #include "collector/cupti/cuda_recorder.h"
 #include "collector/injected/loading.h"
 #include "collector/injected/process_state.h"
@@ -139,6 +140,7 @@ void begin(ProcessState& p) noexcept {
   Phase idle = Phase::kIdle;
   if (!p.phase.compare_exchange_strong(idle, Phase::kBeginning)) return;
   const KeepErrno keep;
+  const NotCancelled whole;
   this_thread.is_beginning = true;
   Inherited& i = inherited();
   prepare(i);
@@ -179,6 +181,7 @@ ThreadBuffer* enter(const ProcessState& p, std::uint32_t mark) noexcept {
   constexpr std::uint32_t kEventsPerTry = 64;
   if (this_thread.mark == mark && this_thread.refusals++ % kEventsPerTry != 0) return nullptr;
   const KeepErrno keep;
+  const NotCancelled whole;
   if (this_thread.mark != mark) this_thread.refusals = 1;
   this_thread.mark = mark;
   this_thread.buffer = p.buffers.acquire(static_cast<std::uint32_t>(gettid()));
@@ -222,6 +225,7 @@ void move(RangeWindow::Move move) noexcept {
   const ProcessState* p = process_state();
   CudaRecorder* cuda = p == nullptr ? nullptr : p->cuda.load(std::memory_order_acquire);
   if (cuda == nullptr) return;
+  const NotCancelled whole;
   if (move == RangeWindow::Move::kOpen) cuda->cuda().open(true);
   if (move == RangeWindow::Move::kClose) cuda->cuda().close(true);
 }
@@ -245,6 +249,7 @@ void session_is_loading() noexcept {
 }
 
 void begin_cuda() noexcept {
+  const NotCancelled whole;
   ProcessState* p = current();
   if (p == nullptr || p->cuda.load() != nullptr || !can_throw()) return;
   try {
