@@ -117,6 +117,9 @@ int run_record(RecordCommandOptions options) {
     throw Error(ErrorKind::kUsage, fmt::format("--max-size {}: too small", options.max_size),
                 "the tables alone take half a megabyte", "give 1M or more");
   }
+  if (options.record.rotates && options.max_size == 0) {
+    throw Error(ErrorKind::kUsage, "--rotate: of what size is not said", "", "give --max-size, such as --max-size 2G");
+  }
   if (options.quiet) {
     options.record.report = [](const std::string&) {};
   }
@@ -156,6 +159,8 @@ void add_record(Program& program) {
       .positive();
   command.option("--max-size", options->max_size, "End the file of a process at this size, such as 2G; at least 1M")
       .size_in_bytes();
+  command.flag("--rotate", options->record.rotates,
+               "At --max-size drop the oldest events instead, and count them: the file keeps the newest");
   command
       .option("--gpu-metrics", options->record.gpu_metrics_hz,
               "Samples of clocks, power, temperature, memory and SM activity of all GPUs per second; 0: none")

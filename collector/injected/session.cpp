@@ -99,6 +99,7 @@ void record_from_within(ProcessState& p, const Inherited& i, const CollectorSett
   options.utc_offset_ns = utc_offset_from(settings.clock.empty() ? nullptr : settings.clock.c_str());
   options.sample_hz = settings.sample_hz;
   options.max_bytes = settings.max_bytes;
+  options.rotates = settings.rotates;
   options.environment = machine_environment();
   p.recorder = new Recorder(p.segment, std::move(options));
 }

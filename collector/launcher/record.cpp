@@ -226,6 +226,7 @@ std::map<std::string, std::string> variables_for(const RecordOptions& options, c
   settings.clock = utc_offset_text(offset_ns);
   settings.sample_hz = options.sample_hz;
   settings.max_bytes = options.max_bytes;
+  settings.rotates = options.rotates;
   settings.trace = options.trace;
   settings.window = options.window;
   std::map<std::string, std::string> variables = settings.to_environment();
@@ -332,7 +333,8 @@ int record(const RecordOptions& options, RecordOutcome* outcome) {
     report(fmt::format("{}: recorded together with what others record there", options.folder.string()));
 
   ProcessLog log(options.folder, describe_launcher(options, run.start_utc_ns), start_ns, note);
-  SegmentHub hub({fs::absolute(options.folder), run.recorder.mark(), offset_ns, options.sample_hz, options.max_bytes});
+  SegmentHub hub({fs::absolute(options.folder), run.recorder.mark(), offset_ns, options.sample_hz, options.max_bytes,
+                  options.rotates});
   Watch watch(role, log, hub, claim, options.sample_hz, note);
   pid_t child = 0;
   try {

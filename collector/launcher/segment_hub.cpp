@@ -183,6 +183,7 @@ void SegmentHub::open_segment(const fs::path& path) {
   options.utc_offset_ns = options_.utc_offset_ns;
   options.sample_hz = options_.sample_hz;
   options.max_bytes = options_.max_bytes;
+  options.rotates = options_.rotates;
   options.backlog_bytes = backlog_bytes();
   options.pid = pid_here(header);
   options.environment = environment_;
