@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <new>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -99,11 +100,15 @@ int record_or_run(RecordCommandOptions& options) {
     if (options.folder.empty() && !options.record.folder.empty()) fs::remove(options.record.folder, kept);
     run_unrecorded(options.record.command, error);
   }
-  store_timelines(outcome.files, options.quiet, &interrupted());
-  if (!options.quiet) {
-    const std::string folder = options.record.folder.string();
-    fmt::print(stderr, "swinscope: recorded {}; look at it with: swinscope analyze {}\n", folder,
-               path_argument(folder));
+  try {
+    store_timelines(outcome.files, options.quiet, &interrupted());
+    if (!options.quiet) {
+      const std::string folder = options.record.folder.string();
+      fmt::print(stderr, "swinscope: recorded {}; look at it with: swinscope analyze {}\n", folder,
+                 path_argument(folder));
+    }
+  } catch (const std::bad_alloc&) {
+    // The command's status counts; the window builds the timeline itself.
   }
   return status;
 }
