@@ -25,6 +25,7 @@
 #include "collector/base/identity.h"
 #include "collector/base/proc_files.h"
 #include "collector/base/process_stat.h"
+#include "collector/base/recorded_command.h"
 #include "collector/launcher/command.h"
 #include "collector/launcher/file_owner.h"
 #include "collector/launcher/parent_role.h"
@@ -185,7 +186,7 @@ class Watch {
 
   static void describe(TreeProcess& process) {
     const std::string folder = fmt::format("/proc/{}/", process.stat.pid);
-    const std::string command = shell_text(nul_separated(read_small_file(folder + "cmdline")));
+    const std::string command = recorded_command(nul_separated(read_small_file(folder + "cmdline")));
     if (!command.empty()) process.command = command;
     const RankIdentity identity = rank_from(nul_separated(read_small_file(folder + "environ")));
     if (identity.is_given) process.rank = identity.rank;
@@ -215,7 +216,7 @@ RunInfo describe_launcher(const RecordOptions& options, std::int64_t start_utc_n
   run.rank = kNoRank;
   run.global_pid = make_global_pid(static_cast<std::uint64_t>(getpid()));
   run.host = host_name();
-  run.command = shell_text(options.command);
+  run.command = recorded_command(options.command);
   run.utc_epoch_ns = start_utc_ns;
   run.environment = describe_environment();
   return run;
@@ -358,7 +359,7 @@ int record(const RecordOptions& options, RecordOutcome* outcome) {
   const std::int64_t offset_ns = measure_utc_offset_ns();
   const std::int64_t start_ns = monotonic_ns();
   RunDescription run;
-  run.command = options.command;
+  run.command = without_secrets(options.command);
   run.recorder = this_recorder();
   run.place = job_place_from_environment();
   run.window = window_text(options.window);
