@@ -147,12 +147,14 @@ def kills(arguments):
                     continue
                 wrong = what_is_wrong(file)
                 info = subprocess.run([str(arguments.bin / "swinscope"), "info", str(file)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-                if wrong or info.returncode != 0:
+                if "it has no tables" in info.stdout and not wrong:
+                    unstated += 1  # killed before its first commit, and said to hold nothing
+                elif wrong or info.returncode != 0:
                     failures.append(f"kill {number} of {whom}: {file.name}: {wrong or info.stdout[-200:]}")
                 elif "cut off" not in info.stdout:
                     failures.append(f"kill {number} of {whom}: {file.name}: `info` does not say that it was cut off")
             unstated += not trace_files(run)
-    print(f"{most} kills, {len(failures)} with a file that does not open or does not say its loss; {unstated} before there was a file")
+    print(f"{most} kills, {len(failures)} with a file that does not open or does not say its loss, {unstated} before the first commit")
     return failures
 
 
