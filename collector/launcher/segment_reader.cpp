@@ -114,7 +114,7 @@ void SegmentWorker::run() {
     if (added_.empty() && mine.empty()) {
       changed_.wait(lock, [&] { return !added_.empty() || stop_; });
       if (added_.empty()) return;
-    } else if (added_.empty() && !has_more) {
+    } else if (added_.empty() && !has_more && !stop_) {  // in the end every process has ended: nothing to wait for
       changed_.wait_for(lock, kPause);
     }
     try {
