@@ -1,6 +1,6 @@
 // Programs that are hard to record: one function each, of files by kind (host_*.c). Each prints what it finds out about
-// its own life; that, and its status, are to be the same under a recorder as alone. No output may depend on time, process
-// ids or addresses. What a case needs and is not permitted it says in its output, alike in both.
+// its own life; that, and its status, are to be the same under a recorder as alone. No output may depend on time,
+// process ids or addresses. What a case needs and is not permitted it says in its output, alike in both.
 #pragma once
 
 #include <stddef.h>
