@@ -12,6 +12,7 @@
 #include "cli/command_line.h"
 #include "cli/config.h"
 #include "cli/examples.h"
+#include "cli/last_resort.h"
 #include "cli/steady_stderr.h"
 #include "collector/launcher/command.h"
 #include "options/completion.h"
@@ -86,6 +87,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   using swinscope::Error;
   using swinscope::ErrorKind;
+  swinscope::cli::prepare_last_resort(argc, argv);
   swinscope::cli::make_stderr_steady();
   swinscope::cli::watch_interrupts();
   try {

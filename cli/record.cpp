@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <new>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -99,11 +100,15 @@ int record_or_run(RecordCommandOptions& options) {
     if (options.folder.empty() && !options.record.folder.empty()) fs::remove(options.record.folder, kept);
     run_unrecorded(options.record.command, error);
   }
-  store_timelines(outcome.files, options.quiet, &interrupted());
-  if (!options.quiet) {
-    const std::string folder = options.record.folder.string();
-    fmt::print(stderr, "swinscope: recorded {}; look at it with: swinscope analyze {}\n", folder,
-               path_argument(folder));
+  try {
+    store_timelines(outcome.files, options.quiet, &interrupted());
+    if (!options.quiet) {
+      const std::string folder = options.record.folder.string();
+      fmt::print(stderr, "swinscope: recorded {}; look at it with: swinscope analyze {}\n", folder,
+                 path_argument(folder));
+    }
+  } catch (const std::bad_alloc&) {
+    // The command's status counts; the window builds the timeline itself.
   }
   return status;
 }
@@ -116,6 +121,9 @@ int run_record(RecordCommandOptions options) {
   if (options.max_size > 0 && options.max_size < kLeastSize) {
     throw Error(ErrorKind::kUsage, fmt::format("--max-size {}: too small", options.max_size),
                 "the tables alone take half a megabyte", "give 1M or more");
+  }
+  if (options.record.rotates && options.max_size == 0) {
+    throw Error(ErrorKind::kUsage, "--rotate: of what size is not said", "", "give --max-size, such as --max-size 2G");
   }
   if (options.quiet) {
     options.record.report = [](const std::string&) {};
@@ -156,6 +164,8 @@ void add_record(Program& program) {
       .positive();
   command.option("--max-size", options->max_size, "End the file of a process at this size, such as 2G; at least 1M")
       .size_in_bytes();
+  command.flag("--rotate", options->record.rotates,
+               "At --max-size drop the oldest events instead, and count them: the file keeps the newest");
   command
       .option("--gpu-metrics", options->record.gpu_metrics_hz,
               "Samples of clocks, power, temperature, memory and SM activity of all GPUs per second; 0: none")

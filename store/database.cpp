@@ -380,6 +380,7 @@ void Database::note_damage(std::string_view table, std::int64_t rows_read) {
   most = std::max(most, rows_read);
 }
 
+std::int64_t Database::changes() const { return sqlite3_changes64(db_.get()); }
 std::int64_t Database::last_row() const { return sqlite3_last_insert_rowid(db_.get()); }
 
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }

@@ -65,6 +65,8 @@ class Database {
   bool has_rows(std::string_view table);
   // The rowid of the last row inserted.
   std::int64_t last_row() const;
+  // Rows that the last statement added, changed or removed.
+  std::int64_t changes() const;
 
   // Read from a temporary copy, since a journal lies beside the file.
   bool is_copy() const { return temp_copy_ != nullptr; }

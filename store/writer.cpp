@@ -14,6 +14,7 @@
 #include "store/database.h"
 #include "store/error.h"
 #include "store/insert.h"
+#include "store/oldest_records.h"
 #include "store/run_tables.h"
 #include "store/schema.h"
 #include "store/string_pool.h"
@@ -247,9 +248,12 @@ void TraceWriter::flush() {
   impl_->begin();
 }
 
-std::int64_t TraceWriter::bytes() const {
-  Statement pages = impl_->db.prepare("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
-  return pages.step() ? pages.integer(0) : 0;
+std::int64_t TraceWriter::bytes() const { return used_bytes(impl_->db); }
+
+std::vector<DropInfo> TraceWriter::make_room() {
+  RemovedRecords removed = remove_oldest_records(impl_->db);
+  if (!removed.counts.empty()) impl_->first_ns = removed.whole_from_ns;
+  return std::move(removed.counts);
 }
 
 void TraceWriter::roll_back() {

@@ -41,8 +41,10 @@ class TraceWriter : public RecordSink {
 
   // Makes everything added so far readable by others.
   void flush();
-  // Of the file, with what was flushed, once its log is merged into it.
+  // Of the file, with what was flushed, once its log is merged into it. Room that was made counts no more.
   std::int64_t bytes() const;
+  // Removes the older half of the events; the next flush() makes it so. Returns what is gone, by kind.
+  std::vector<DropInfo> make_room();
   // After an Error: takes back all rows since the last flush that succeeded, so that recording can go on. String ids
   // stay valid; what set_run said has to be said again. May throw again.
   void roll_back();

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "workloads/error.h"
@@ -80,6 +81,7 @@ class Joining {
                           fmt::format("{}: the ranks cannot meet there", meeting_.options.folder.string()),
                           error.message());
     }
+    if (meeting_.options.temporary) check_owner();
     if (meeting_.info.rank == 0) {
       open_session();
     } else {
@@ -99,6 +101,17 @@ class Joining {
   }
 
  private:
+  // Its name in the folder for everybody can be guessed: whoever made it before could read along, or invite elsewhere.
+  void check_owner() const {
+    const std::filesystem::path& folder = meeting_.options.folder;
+    struct stat info = {};
+    const bool is_own = ::lstat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == ::geteuid();
+    if (is_own && ::chmod(folder.c_str(), S_IRWXU) == 0) return;
+    throw WorkloadError(WorkloadErrorKind::kFailure, fmt::format("{}: the ranks do not meet there", folder.string()),
+                        "it belongs to another user, or is no folder",
+                        "set --run-dir or SWINSCOPE_RUN_DIR to a folder of your own");
+  }
+
   void open_session() {
     remove_abandoned_sessions(meeting_.options.folder);
     std::random_device random;

@@ -13,6 +13,7 @@ constexpr const char* kRecorder = "SWINSCOPE_RECORDER";
 constexpr const char* kClock = "SWINSCOPE_CLOCK";
 constexpr const char* kSampleHz = "SWINSCOPE_SAMPLE_HZ";
 constexpr const char* kMaxBytes = "SWINSCOPE_MAX_BYTES";
+constexpr const char* kRotates = "SWINSCOPE_ROTATES";
 constexpr const char* kTrace = "SWINSCOPE_TRACE";
 constexpr const char* kGraph = "SWINSCOPE_CUDA_GRAPH";
 constexpr const char* kWindow = "SWINSCOPE_WINDOW";
@@ -47,6 +48,7 @@ std::map<std::string, std::string> CollectorSettings::to_environment() const {
           {kClock, clock},
           {kSampleHz, fmt::format("{}", sample_hz)},
           {kMaxBytes, std::to_string(max_bytes)},
+          {kRotates, rotates ? "1" : "0"},
           {kTrace, trace_list(trace)},
           {kGraph, trace.graph_level ? "graph" : "node"},
           {kWindow, window_text(window)},
@@ -61,6 +63,7 @@ CollectorSettings CollectorSettings::from_environment() {
   settings.clock = text_of(kClock);
   settings.sample_hz = swinscope::sample_hz();
   settings.max_bytes = count_of(kMaxBytes);
+  settings.rotates = count_of(kRotates) != 0;
   std::string unknown;
   if (std::getenv(kTrace) != nullptr) {
     if (const auto parsed = parse_trace_list(text_of(kTrace), unknown)) settings.trace = *parsed;

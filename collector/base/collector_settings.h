@@ -21,6 +21,7 @@ struct CollectorSettings {
   std::string recorder;  // RecorderId::mark()
   std::string clock;     // utc_offset_text(); empty: the offset has to be measured
   double sample_hz = kDefaultSampleHz;
+  bool rotates = false;        // at max_bytes the oldest events go, else the file ends
   std::int64_t max_bytes = 0;  // of all trace files together; 0: no limit
   TraceOptions trace;
   WindowOptions window;

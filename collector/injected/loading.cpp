@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "collector/base/clock.h"
+#include "collector/base/not_cancelled.h"
 
 namespace swinscope {
 namespace {
@@ -21,6 +22,7 @@ thread_local bool is_loading = false;
 void before_fork() {
   if (is_loading || threads_loading.load() == 0) return;
   const int before = errno;
+  const NotCancelled whole;
   const std::int64_t until_ns = monotonic_ns() + kMaxWaitNs;
   while (threads_loading.load() != 0 && monotonic_ns() < until_ns) {
     constexpr timespec kPause = {0, 50'000};

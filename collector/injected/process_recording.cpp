@@ -31,6 +31,19 @@ bool is_same(const RunInfo& a, const RunInfo& b) {
          a.streams == b.streams && a.environment == b.environment && a.collector.size() == b.collector.size();
 }
 
+// Adds counts of the same kinds.
+void add_to(std::vector<DropInfo>& sums, const std::vector<DropInfo>& counts) {
+  for (const DropInfo& drop : counts) {
+    const auto same = [&](const DropInfo& sum) { return sum.what == drop.what && sum.reason == drop.reason; };
+    const auto sum = std::find_if(sums.begin(), sums.end(), same);
+    if (sum == sums.end()) {
+      sums.push_back(drop);
+    } else {
+      sum->count += drop.count;
+    }
+  }
+}
+
 std::string proc_folder(std::uint32_t pid) {
   return pid == 0 ? std::string("/proc/self/") : fmt::format("/proc/{}/", pid);
 }
@@ -95,6 +108,11 @@ bool ProcessRecording::work() {
   return has_more;
 }
 
+void ProcessRecording::flush_now() {
+  work();
+  flush();
+}
+
 bool ProcessRecording::poll() {
   if (writer_ == nullptr || is_full_) {
     discard();
@@ -128,6 +146,7 @@ void ProcessRecording::flush() {
     if (written) {
       for (Source* source : sources_)
         source->flushed();
+      add_to(rotated_out_, std::exchange(rotating_out_, {}));
       check_size();
     } else if (had_failed) {
       discard();  // not even the description of the run fits: nothing is polled meanwhile, and the buffers are full
@@ -136,10 +155,25 @@ void ProcessRecording::flush() {
   if (note_ != nullptr) note_->write(describe().drops);
 }
 
-// What is in the file stays whole and is finished in the end; what comes later is counted.
 void ProcessRecording::check_size() {
-  if (options_.max_bytes <= 0) return;
-  if (writer_->bytes() < options_.max_bytes) return;
+  if (options_.max_bytes <= 0 || writer_->bytes() < options_.max_bytes) return;
+  if (options_.rotates) {
+    attempt([&] { rotate(); });
+  } else {
+    end_file();
+  }
+}
+
+// Where names and descriptions alone fill the file, no room can be made.
+void ProcessRecording::rotate() {
+  constexpr std::int64_t kParts = 8;
+  rotating_out_ = writer_->make_room();
+  said_.reset();
+  if (writer_->bytes() > options_.max_bytes / kParts * (kParts - 1)) end_file();
+}
+
+// What is in the file stays whole and is finished in the end; what comes later is counted.
+void ProcessRecording::end_file() {
   is_full_ = true;
   failure_ = "the file has reached the size of --max-size";
   segment_.header().is_full.store(1, std::memory_order_release);
@@ -148,6 +182,7 @@ void ProcessRecording::check_size() {
 void ProcessRecording::failed(const std::string& reason) {
   failure_ = reason;
   needs_roll_back_ = true;
+  rotating_out_.clear();
   for (Source* source : sources_)
     source->lost(reason);
 }
@@ -161,6 +196,8 @@ RunInfo ProcessRecording::describe() {
   RunInfo run = run_;
   for (Source* source : sources_)
     source->describe(run);
+  add_to(run.drops, rotated_out_);
+  add_to(run.drops, rotating_out_);
   run.collector.push_back({"writer.cpu_ns", std::to_string(cpu_ns_)});
   return run;
 }

@@ -22,7 +22,8 @@ struct RecordingOptions {
   std::filesystem::path folder;
   std::int64_t utc_offset_ns = 0;
   double sample_hz = 10;
-  std::int64_t max_bytes = 0;                  // the file ends here; 0: no limit
+  std::int64_t max_bytes = 0;                  // of the file; 0: no limit
+  bool rotates = false;                        // at that size the oldest events go, else the file ends
   std::int64_t flush_period_ns = 200'000'000;  // commits at least this often
   std::size_t backlog_bytes = 0;               // see NvtxSource
   std::uint32_t pid = 0;                       // as this process sees it; 0: this process
@@ -43,6 +44,8 @@ class ProcessRecording {
 
   // Takes some of what has come, and commits when it is time. True when there is more.
   bool work();
+  // work(), and commits.
+  void flush_now();
   // The process has ended, and has used so much CPU time. Before finish().
   void ended(std::int64_t now_ns, std::int64_t cpu_ns) { thread_cpu_.ended(now_ns, cpu_ns); }
   // Takes what is left and completes the file. `is_over`: the process has ended, nothing more will come.
@@ -59,6 +62,8 @@ class ProcessRecording {
   void flush();
   void failed(const std::string& reason);
   void check_size();
+  void end_file();
+  void rotate();
   void discard();
   RunInfo describe();
   void update_run(bool complete);
@@ -78,7 +83,9 @@ class ProcessRecording {
   std::unique_ptr<DropNote> note_;
   bool is_open_ = false;
   bool needs_roll_back_ = false;
-  bool is_full_ = false;  // of max_bytes
+  bool is_full_ = false;                // of max_bytes
+  std::vector<DropInfo> rotated_out_;   // no more in the file
+  std::vector<DropInfo> rotating_out_;  // with the next flush
   bool is_done_ = false;
   std::string failure_;
   RunInfo run_;                  // facts that do not change

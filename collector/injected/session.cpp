@@ -16,6 +16,7 @@
 #include "collector/base/collector_settings.h"
 #include "collector/base/environment.h"
 #include "collector/base/keep_errno.h"
+#include "collector/base/not_cancelled.h"
 #include "collector/cupti/cuda_recorder.h"
 #include "collector/injected/loading.h"
 #include "collector/injected/process_state.h"
@@ -98,6 +99,7 @@ void record_from_within(ProcessState& p, const Inherited& i, const CollectorSett
   options.utc_offset_ns = utc_offset_from(settings.clock.empty() ? nullptr : settings.clock.c_str());
   options.sample_hz = settings.sample_hz;
   options.max_bytes = settings.max_bytes;
+  options.rotates = settings.rotates;
   options.environment = machine_environment();
   p.recorder = new Recorder(p.segment, std::move(options));
 }
@@ -139,6 +141,7 @@ void begin(ProcessState& p) noexcept {
   Phase idle = Phase::kIdle;
   if (!p.phase.compare_exchange_strong(idle, Phase::kBeginning)) return;
   const KeepErrno keep;
+  const NotCancelled whole;
   this_thread.is_beginning = true;
   Inherited& i = inherited();
   prepare(i);
@@ -179,6 +182,7 @@ ThreadBuffer* enter(const ProcessState& p, std::uint32_t mark) noexcept {
   constexpr std::uint32_t kEventsPerTry = 64;
   if (this_thread.mark == mark && this_thread.refusals++ % kEventsPerTry != 0) return nullptr;
   const KeepErrno keep;
+  const NotCancelled whole;
   if (this_thread.mark != mark) this_thread.refusals = 1;
   this_thread.mark = mark;
   this_thread.buffer = p.buffers.acquire(static_cast<std::uint32_t>(gettid()));
@@ -222,6 +226,7 @@ void move(RangeWindow::Move move) noexcept {
   const ProcessState* p = process_state();
   CudaRecorder* cuda = p == nullptr ? nullptr : p->cuda.load(std::memory_order_acquire);
   if (cuda == nullptr) return;
+  const NotCancelled whole;
   if (move == RangeWindow::Move::kOpen) cuda->cuda().open(true);
   if (move == RangeWindow::Move::kClose) cuda->cuda().close(true);
 }
@@ -245,6 +250,7 @@ void session_is_loading() noexcept {
 }
 
 void begin_cuda() noexcept {
+  const NotCancelled whole;
   ProcessState* p = current();
   if (p == nullptr || p->cuda.load() != nullptr || !can_throw()) return;
   try {

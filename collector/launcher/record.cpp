@@ -9,6 +9,7 @@
 #include <cstring>
 #include <exception>
 #include <map>
+#include <new>
 #include <optional>
 #include <set>
 #include <utility>
@@ -24,6 +25,7 @@
 #include "collector/base/identity.h"
 #include "collector/base/proc_files.h"
 #include "collector/base/process_stat.h"
+#include "collector/base/recorded_command.h"
 #include "collector/launcher/command.h"
 #include "collector/launcher/file_owner.h"
 #include "collector/launcher/parent_role.h"
@@ -65,17 +67,19 @@ class Watch {
         scanner_(getpid()),
         period_ns_(sample_hz > 0 ? static_cast<std::int64_t>(1e9 / sample_hz) : kIdlePeriodNs) {}
 
-  // Until the last process has ended; returns the command's exit status.
+  // Until the last process has ended; returns the command's exit status, whatever fails meanwhile.
   int run(pid_t command) {
+    constexpr int kMostFailures = 8;
     command_ = command;
-    sample();
-    while (!gives_up_ && reap()) {
-      if (const auto signal = role_.wait_until(next_sample_ns_)) handle(*signal);
-      if (monotonic_ns() >= next_sample_ns_) sample();
+    for (int failures = 0; failures < kMostFailures; ++failures) {
+      try {
+        watch();
+        return status_;
+      } catch (const std::exception&) {
+        // No memory: what was seen stays seen.
+      }
     }
-    sample();  // those that another process waited for have ended since the last one
-    gpus_.reset();
-    tree_.finish();
+    wait_for_command();
     return status_;
   }
 
@@ -91,6 +95,30 @@ class Watch {
   static constexpr std::int64_t kCostFactor = 50;
   static constexpr std::int64_t kYoungNs = 1'000'000'000;
 
+  void watch() {
+    sample();
+    while (!gives_up_ && reap()) {
+      if (const auto signal = role_.wait_until(next_sample_ns_)) handle(*signal);
+      if (monotonic_ns() >= next_sample_ns_) sample();
+    }
+    sample();  // those that another process waited for have ended since the last one
+    gpus_.reset();
+    tree_.finish();
+  }
+
+  // Needs nothing.
+  void wait_for_command() {
+    int status = 0;
+    while (!has_ended_ && (waitpid(command_, &status, 0) == command_ || errno != EINTR)) {
+      command_ended(status);
+    }
+  }
+
+  void command_ended(int status) {
+    status_ = WIFSIGNALED(status) ? kKilledBase + WTERMSIG(status) : WEXITSTATUS(status);
+    has_ended_ = true;
+  }
+
   // False when no process is left.
   bool reap() {
     siginfo_t ended{};
@@ -101,11 +129,8 @@ class Watch {
       int status = 0;
       rusage usage{};
       wait4(ended.si_pid, &status, 0, &usage);
+      if (ended.si_pid == command_) command_ended(status);
       tree_.reaped(ended.si_pid, cpu_ns_of(usage), monotonic_ns());
-      if (ended.si_pid == command_) {
-        status_ = WIFSIGNALED(status) ? kKilledBase + WTERMSIG(status) : WEXITSTATUS(status);
-        has_ended_ = true;
-      }
       ended = {};
     }
     return false;
@@ -161,7 +186,7 @@ class Watch {
 
   static void describe(TreeProcess& process) {
     const std::string folder = fmt::format("/proc/{}/", process.stat.pid);
-    const std::string command = shell_text(nul_separated(read_small_file(folder + "cmdline")));
+    const std::string command = recorded_command(nul_separated(read_small_file(folder + "cmdline")));
     if (!command.empty()) process.command = command;
     const RankIdentity identity = rank_from(nul_separated(read_small_file(folder + "environ")));
     if (identity.is_given) process.rank = identity.rank;
@@ -191,7 +216,7 @@ RunInfo describe_launcher(const RecordOptions& options, std::int64_t start_utc_n
   run.rank = kNoRank;
   run.global_pid = make_global_pid(static_cast<std::uint64_t>(getpid()));
   run.host = host_name();
-  run.command = shell_text(options.command);
+  run.command = recorded_command(options.command);
   run.utc_epoch_ns = start_utc_ns;
   run.environment = describe_environment();
   return run;
@@ -226,6 +251,7 @@ std::map<std::string, std::string> variables_for(const RecordOptions& options, c
   settings.clock = utc_offset_text(offset_ns);
   settings.sample_hz = options.sample_hz;
   settings.max_bytes = options.max_bytes;
+  settings.rotates = options.rotates;
   settings.trace = options.trace;
   settings.window = options.window;
   std::map<std::string, std::string> variables = settings.to_environment();
@@ -283,6 +309,19 @@ void close_run(const RecordOptions& options, ProcessTree& tree, ProcessLog& log,
   report_run_files(run.files, note);
 }
 
+// The command has ended by then: its status is what counts.
+void report_end(const std::exception& error, const Report& report) noexcept {
+  try {
+    if (const auto* own = dynamic_cast<const Error*>(&error)) {
+      report(fmt::format("{} ({})", own->what(), own->cause()));
+    } else {
+      report(fmt::format("the run was not finished: {}", error.what()));
+    }
+  } catch (const std::exception&) {
+    // No memory for words.
+  }
+}
+
 }  // namespace
 
 fs::path find_collector() {
@@ -320,7 +359,7 @@ int record(const RecordOptions& options, RecordOutcome* outcome) {
   const std::int64_t offset_ns = measure_utc_offset_ns();
   const std::int64_t start_ns = monotonic_ns();
   RunDescription run;
-  run.command = options.command;
+  run.command = without_secrets(options.command);
   run.recorder = this_recorder();
   run.place = job_place_from_environment();
   run.window = window_text(options.window);
@@ -332,9 +371,11 @@ int record(const RecordOptions& options, RecordOutcome* outcome) {
     report(fmt::format("{}: recorded together with what others record there", options.folder.string()));
 
   ProcessLog log(options.folder, describe_launcher(options, run.start_utc_ns), start_ns, note);
-  SegmentHub hub({fs::absolute(options.folder), run.recorder.mark(), offset_ns, options.sample_hz, options.max_bytes});
+  SegmentHub hub({fs::absolute(options.folder), run.recorder.mark(), offset_ns, options.sample_hz, options.max_bytes,
+                  options.rotates});
   Watch watch(role, log, hub, claim, options.sample_hz, note);
   pid_t child = 0;
+  std::set_new_handler(nullptr);  // from here on the command runs
   try {
     child = spawn_command(program, options.command,
                           variables_for(options, collector, hub.rings(), run.recorder, offset_ns), role.mask_before());
@@ -345,7 +386,11 @@ int record(const RecordOptions& options, RecordOutcome* outcome) {
   }
   if (outcome != nullptr) outcome->has_started = true;
   hub.start();
-  look_at_gpus(options, log, watch, note);
+  try {
+    look_at_gpus(options, log, watch, note);
+  } catch (const std::exception&) {
+    // No memory to look with.
+  }
   const int status = watch.run(child);
 
   try {
@@ -355,10 +400,8 @@ int record(const RecordOptions& options, RecordOutcome* outcome) {
     run.warnings = warnings;
     write_run_json(claim.file(), run);
     if (outcome != nullptr) outcome->files = trace_files_of(options.folder, run);
-  } catch (const Error& error) {
-    report(fmt::format("{} ({})", error.what(), error.cause()));
   } catch (const std::exception& error) {
-    report(fmt::format("the run was not finished: {}", error.what()));
+    report_end(error, report);
   }
   return status;
 }

@@ -20,6 +20,7 @@ struct RecordOptions {
   TraceOptions trace;
   WindowOptions window;             // when CUDA activity is recorded
   std::int64_t max_bytes = 0;       // of each file; 0: no limit
+  bool rotates = false;             // at that size the oldest events go, else the file ends
   double gpu_metrics_hz = 0;        // NVML's and GPM's samples; 0: none
   bool torch_modules = false;       // ranges for the modules of PyTorch
   bool force = false;               // replace a run in the folder

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -103,8 +104,12 @@ SegmentHub::~SegmentHub() {
   for (const auto& reader : readers_)
     reader->give_up();
   workers_.clear();
-  std::error_code ignored;
-  if (is_active()) fs::remove_all(base_, ignored);
+  try {
+    std::error_code ignored;
+    if (is_active()) fs::remove_all(base_, ignored);
+  } catch (const std::bad_alloc&) {
+    // The next recorder removes it.
+  }
 }
 
 void SegmentHub::start() {
@@ -112,8 +117,8 @@ void SegmentHub::start() {
   raise_descriptor_limit();
   try {
     thread_ = start_unsignalled([this] { run(); });
-  } catch (const std::system_error&) {
-    // No thread: everything is read in the end.
+  } catch (const std::exception&) {
+    // No thread, no memory: everything is read in the end.
   }
 }
 
@@ -183,6 +188,7 @@ void SegmentHub::open_segment(const fs::path& path) {
   options.utc_offset_ns = options_.utc_offset_ns;
   options.sample_hz = options_.sample_hz;
   options.max_bytes = options_.max_bytes;
+  options.rotates = options_.rotates;
   options.backlog_bytes = backlog_bytes();
   options.pid = pid_here(header);
   options.environment = environment_;

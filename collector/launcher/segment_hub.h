@@ -27,6 +27,7 @@ struct HubOptions {
   std::int64_t utc_offset_ns = 0;
   double sample_hz = 10;
   std::int64_t max_bytes = 0;
+  bool rotates = false;
 };
 
 class SegmentHub {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include <pthread.h>
@@ -42,7 +44,19 @@ void SegmentReader::give_up() {
   state_.store(State::kGivenUp, std::memory_order_release);
 }
 
-bool SegmentReader::work() {
+bool SegmentReader::work() noexcept {
+  constexpr int kMostFailures = 8;
+  try {
+    return look();
+  } catch (const std::exception&) {
+    // No memory for what the recording says of itself. Of a process that has ended there are not many more looks.
+    if (!has_ended() || ++failures_ < kMostFailures) return false;
+  }
+  is_done_.store(true, std::memory_order_release);
+  return false;
+}
+
+bool SegmentReader::look() {
   // Before the last look: what was written before the end is there.
   const bool is_last = has_ended();
   const bool has_more = recording_.work();
@@ -100,10 +114,15 @@ void SegmentWorker::run() {
     if (added_.empty() && mine.empty()) {
       changed_.wait(lock, [&] { return !added_.empty() || stop_; });
       if (added_.empty()) return;
-    } else if (added_.empty() && !has_more) {
+    } else if (added_.empty() && !has_more && !stop_) {  // in the end every process has ended: nothing to wait for
       changed_.wait_for(lock, kPause);
     }
-    mine.insert(mine.end(), added_.begin(), added_.end());
+    try {
+      mine.insert(mine.end(), added_.begin(), added_.end());
+    } catch (const std::bad_alloc&) {
+      if (!stop_) continue;  // there may be memory at the next look
+      count_.fetch_sub(added_.size());
+    }
     added_.clear();
   }
 }

@@ -45,7 +45,7 @@ class SegmentReader {
   bool is_done() const { return is_done_.load(std::memory_order_acquire); }
 
   // A worker's. True when there is more to do at once.
-  bool work();
+  bool work() noexcept;
 
   // After is_done().
   std::vector<DropInfo> untold() { return recording_.untold(); }
@@ -53,8 +53,10 @@ class SegmentReader {
  private:
   enum class State : std::uint8_t { kLives, kEnded, kGivenUp };
 
+  bool look();
   void finish();
 
+  int failures_ = 0;  // that the recording does not count itself
   std::filesystem::path file_;
   Segment segment_;
   std::uint32_t pid_;

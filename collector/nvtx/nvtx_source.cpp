@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "collector/base/proc_files.h"
+#include "collector/base/recorded_command.h"
 #include "collector/nccl/nccl_event.h"
 #include "store/utf8.h"
 
@@ -215,7 +216,7 @@ void NvtxSource::describe(RunInfo& run) {
       run.environment.push_back({"env." + replace_invalid_utf8(variable.substr(0, equals)),
                                  replace_invalid_utf8(std::string_view(variable).substr(equals + 1))});
   }
-  if (run.command.empty()) run.command = replace_invalid_utf8(shell_text(nul_separated(names_.command_line())));
+  if (run.command.empty()) run.command = replace_invalid_utf8(recorded_command(nul_separated(names_.command_line())));
   stream_.describe(run);
   nccl_.describe(run);
 }

@@ -136,5 +136,37 @@ TEST_F(Launch, UnderRecordEachRankHasItsFile) {
   }
 }
 
+// A fault of rank 1 -> what the user sees. What every rank had emitted by then is kept, in files that are whole.
+struct JobFault {
+  const char* name;
+  const char* rank_1;  // a shell's words; rank 0 computes for an hour, and has begun
+  int status;
+  const char* said;
+};
+
+class LaunchFault : public Launch, public ::testing::WithParamInterface<JobFault> {};
+
+TEST_P(LaunchFault, IsSaidAndWhatWasRecordedIsKept) {
+  const std::string script =
+      "if [ $RANK = 0 ]; then exec \"$0\" 3600 1000 >\"$2\"; fi; until [ -s \"$2\" ]; do sleep 0.01; done; " +
+      std::string(GetParam().rank_1);
+  const std::string said = result(record(
+      launch(2, {"sh", "-c", script, program("steady_program"), program("host_programs"), temp_ / "begun"}, "0.1")));
+  EXPECT_THAT(said, ::testing::StartsWith(std::to_string(GetParam().status) + " "));
+  EXPECT_THAT(said, HasSubstr(GetParam().said));
+  test::expect_finished(folder_);
+  EXPECT_THAT(test::names_in(folder_), ElementsAre("rank0.db", "rank1.db", "record.db", "run.json"));
+  for (const auto& file : test::rank_files(folder_))
+    EXPECT_GT(std::stol(test::Sqlite(file).value("SELECT count(*) FROM NVTX_EVENTS WHERE eventType = 59")), 0) << file;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Jobs, LaunchFault,
+    ::testing::Values(JobFault{"Killed", "exec \"$1\" signal.SIGKILL", 137, "rank 1 of 2 was killed by signal 9"},
+                      JobFault{"Crashed", "exec \"$1\" end.bad_address", 139, "rank 1 of 2 was killed by signal 11"},
+                      JobFault{"Aborted", "exec \"$1\" end.abort", 134, "rank 1 of 2 was killed by signal 6"},
+                      JobFault{"Failed", "exec \"$1\" exec.end", 26, "rank 1 of 2 ended with status 26"}),
+    [](const auto& row) { return row.param.name; });
+
 }  // namespace
 }  // namespace swinscope

@@ -147,7 +147,8 @@ TEST_F(RecordWindow, OptionsThatMakeNoSenseAreRefusedBeforeAnythingRuns) {
                                                    {{"--cuda-graph-trace", "deep"}, "--cuda-graph-trace"},
                                                    {{"--duration", "-1"}, "--duration"},
                                                    {{"--max-size", "much"}, "--max-size"},
-                                                   {{"--max-size", "200K"}, "--max-size 204800: too small"}};
+                                                   {{"--max-size", "200K"}, "--max-size 204800: too small"},
+                                                   {{"--rotate"}, "--rotate: of what size is not said"}};
   for (const auto& [options, message] : cases) {
     const std::string said = result(record(options, "steps"));
     EXPECT_THAT(said, StartsWith("2 ")) << message;

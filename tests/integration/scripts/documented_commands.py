@@ -16,6 +16,7 @@ NOT_RUN = [
     (r"swin infer --model swin_base --weights timm\.safetensors .*", "needs weights from the network"),
     (r'python3 -c "import timm, .*"', "needs the network and PyTorch"),
     (r"swinscope gui .*", "opens a window"),
+    (r"python3 scripts/reliability\.py .*", "takes minutes; record_reliability_test runs it in small"),
 ]
 
 # Programs that are not ours: only that they are called is looked at.

@@ -38,6 +38,7 @@ TEST_F(CollectorSettingsTest, SurviveTheWayThroughTheEnvironment) {
   settings.clock = "boot:123";
   settings.sample_hz = 0.5;
   settings.max_bytes = 1 << 20;
+  settings.rotates = true;
   settings.trace = {.cuda = true,
                     .nvtx = false,
                     .all_calls = true,

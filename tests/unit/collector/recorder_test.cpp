@@ -191,6 +191,32 @@ TEST(ProcessRecording, AFileThatHasReachedItsSizeIsFinishedAndTheRestIsCounted) 
   EXPECT_EQ(recorded_in(db) + dropped_in(db), emitted);
 }
 
+TEST(ProcessRecording, AFileThatRotatesKeepsTheNewestAndCountsTheRest) {
+  test::TempFolder folder;
+  Program program;
+  RecordingOptions options = program.options(folder.path());
+  options.max_bytes = 1 << 20;
+  options.rotates = true;
+  ProcessRecording recording(program.segment.view(), options);
+  ThreadBuffer& buffer = *program.buffers.acquire(1);
+  int emitted = 0;
+  for (int flush = 0; flush < 40; ++flush) {
+    emitted += program.emit(buffer, 1000);
+    recording.flush_now();
+  }
+  Emitter(buffer, program.registry).push(0, test::text_details("the last"));
+  Emitter(buffer, program.registry).pop(0);
+  recording.finish(true);
+  test::Sqlite db(folder / "rank2.db");
+  EXPECT_EQ(recorded_in(db) + dropped_in(db), emitted + 1);
+  EXPECT_GT(dropped_in(db), 0);
+  EXPECT_EQ(db.value("SELECT reason FROM SWINSCOPE_DROPS"), "older than what --max-size keeps");
+  EXPECT_EQ(db.value("SELECT count(*) FROM NVTX_EVENTS WHERE text = 'the last'"), "1");
+  EXPECT_EQ(db.value("SELECT complete FROM SWINSCOPE_RUN"), "1");
+  EXPECT_EQ(program.segment.header().is_full.load(), 0U);
+  EXPECT_LT(test::fs::file_size(folder / "rank2.db"), std::uintmax_t{2} << 20U);  // with its indexes
+}
+
 TEST(ProcessRecording, WithoutAFolderTheLossIsTold) {
   Program program;
   ProcessRecording recording(program.segment.view(), program.options("/nonexistent/folder"));

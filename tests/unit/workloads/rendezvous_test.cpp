@@ -16,6 +16,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -145,6 +146,26 @@ TEST_F(Rendezvous, RanksMeetInAnyOrder) {
   EXPECT_TRUE(meeting.one_machine());
   EXPECT_EQ(meeting.ranks_sharing_cpus(), 3);
   EXPECT_EQ(meeting.own().rank, 2);
+}
+
+// In the folder for everybody somebody else may have been there first.
+TEST_F(Rendezvous, AFolderForEverybodyMustBeOnesOwn) {
+  RendezvousOptions shared = options();
+  shared.temporary = true;
+  std::filesystem::create_directory(folder_.path() / "elsewhere");
+  std::filesystem::create_directory_symlink(folder_.path() / "elsewhere", shared.folder);
+  const auto meet = [&] {
+    return std::async(std::launch::async, [&] { return meet_ranks({0, 1, 0, "test"}, {}, shared); });
+  };
+  EXPECT_THAT(failure_of(meet(), WorkloadErrorKind::kFailure), HasSubstr("the ranks do not meet there"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path() / "elsewhere"));
+  std::filesystem::remove(shared.folder);
+  std::filesystem::create_directory(shared.folder);
+  std::filesystem::permissions(shared.folder, std::filesystem::perms::all);
+  EXPECT_EQ(meet().get().cards.size(), 1U);
+  struct stat info = {};
+  ASSERT_EQ(::stat(shared.folder.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777U, 0700U);
 }
 
 TEST_F(Rendezvous, DisagreementNamesTheRankAndWhat) {

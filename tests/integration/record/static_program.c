@@ -1,0 +1,7 @@
+/* Has no loader that could bring a library into it. */
+#include <stdio.h>
+
+int main(void) {
+  puts("static");
+  return 33;
+}
