@@ -37,6 +37,7 @@ struct MlpSizes {
 // As a plan of hopper_product.cuh, whose ends of tiles it has.
 template <typename T>
 struct MlpPlan : MlpSizes<T> {
+  using Y = T;
   static constexpr Finish kFinish = Finish::kNormalized;
   static constexpr bool kNormalizes = true;
 };

@@ -39,6 +39,7 @@ std::string key_of(const MatmulShape& s) {
   }
   if (s.transpose_a) key += ",ta";  // behind what files of choices already hold
   if (s.normalize_result) key += ",normed";
+  if (s.scaled) key += s.byte_result ? ",scaled,bytes" : ",scaled";
   if (s.spare_multiprocessors > 0) key += ",spare" + std::to_string(s.spare_multiprocessors);
   return key;
 }
@@ -138,6 +139,7 @@ struct MatmulLibrary::State {
 
   std::vector<Choice> time_lt(const MatmulShape& shape, Stream stream) const {
     std::vector<Choice> choices;
+    if (shape.scaled) return choices;  // it has no such factors
     const LtMatmul matmul(handle, shape, workspace.data());
     for (const cublasLtMatmulAlgo_t& algorithm : matmul.candidates()) {
       const auto launch = [&](int index) {

@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
+#include "kernels/e4m3.cuh"
 #include "kernels/early_launch.cuh"
 #include "kernels/eviction.cuh"
 #include "kernels/window_attention.h"
@@ -39,6 +41,7 @@ struct MmaArguments {
   T* out;
   Eviction out_eviction;
   float* lse;
+  float inverse_scale;  // of a result in e4m3
 };
 
 template <typename T>
@@ -69,8 +72,8 @@ __device__ void find_norms(std::uint32_t stage, float (&norms)[2][kMaxTokens]) {
 }
 
 // kBlocks: blocks of 8 keys, 7 (up to 56 tokens) or 8. A block of threads keeps one head and goes from window to
-// window.
-template <typename T, int kBlocks, bool kCosine>
+// window. kBytes: the result is e4m3.
+template <typename T, int kBlocks, bool kCosine, bool kBytes>
 __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArguments<T> a) {
   __shared__ alignas(128) unsigned char stages[kStages * kStageBytes];
   __shared__ float norms[2][kCosine ? kMaxTokens : 1];
@@ -92,7 +95,8 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
   const std::uint32_t own_piece = piece_offset(upper.index, t);  // that of the lower row stands 8 rows on
   const T* const first = a.qkv + head * kHeadDim + 8 * t;
   const T* const first_pad = a.pad_qkv + head * kHeadDim + 8 * t;
-  T* const first_out = a.out + head * kHeadDim + 8 * t;
+  using Out = std::conditional_t<kBytes, unsigned char, T>;
+  Out* const first_out = reinterpret_cast<Out*>(a.out) + head * kHeadDim + 8 * t;
   // Where `row` begins that lies `elements` after the one before: one multiplication of 32 bits.
   const auto at_row = [](auto* base, int row, int elements) {
     return base + std::uint64_t{static_cast<std::uint32_t>(row)} * static_cast<std::uint32_t>(elements);
@@ -206,7 +210,11 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
       const int target = row == 0 ? now.upper : now.lower;
       if (target < 0) continue;
       const uint4 result = load_shared(stage + own_piece + static_cast<std::uint32_t>(row) * 8 * kRowBytes);
-      store_words(at_row(first_out, target, channels), result, out_policy);
+      if constexpr (kBytes) {
+        *reinterpret_cast<uint2*>(at_row(first_out, target, channels)) = packed_e4m3(result, a.inverse_scale, T{});
+      } else {
+        store_words(at_row(first_out, target, channels), result, out_policy);
+      }
       if (a.lse != nullptr && t == 0) {
         a.lse[std::int64_t{target} * a.heads + head] = (largest[row] + log2f(sum[2 * row])) * kLn2;
       }
@@ -215,9 +223,9 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
 }
 
 // Launches as many blocks as the GPU holds at once, with about equally many windows each.
-template <typename T, int kBlocks, bool kCosine>
+template <typename T, int kBlocks, bool kCosine, bool kBytes>
 void launch_kernel(const MmaArguments<T>& arguments, Stream stream) {
-  const auto kernel = attention_kernel<T, kBlocks, kCosine>;
+  const auto kernel = attention_kernel<T, kBlocks, kCosine, kBytes>;
   int device = 0;
   int multiprocessors = 0;
   int blocks_each = 0;
@@ -231,7 +239,7 @@ void launch_kernel(const MmaArguments<T>& arguments, Stream stream) {
   launch_early(kernel, {grid, dim3(kThreads)}, stream, arguments);
 }
 
-template <typename T>
+template <typename T, bool kBytes>
 void launch_attention(const WindowAttentionShape& shape, TokenOrder order, const WindowAttentionTensors& tensors,
                       Stream stream) {
   MmaArguments<T> arguments{};
@@ -248,12 +256,13 @@ void launch_attention(const WindowAttentionShape& shape, TokenOrder order, const
   arguments.out = static_cast<T*>(tensors.out);
   arguments.out_eviction = tensors.out_eviction;
   arguments.lse = tensors.lse;
+  arguments.inverse_scale = kBytes ? 1.0F / tensors.byte_scale : 1.0F;
   if (shape.score == AttentionScore::kCosine) {
-    launch_kernel<T, 8, true>(arguments, stream);
+    launch_kernel<T, 8, true, kBytes>(arguments, stream);
   } else if (shape.grid.window_tokens() <= 56) {
-    launch_kernel<T, 7, false>(arguments, stream);
+    launch_kernel<T, 7, false, kBytes>(arguments, stream);
   } else {
-    launch_kernel<T, 8, false>(arguments, stream);
+    launch_kernel<T, 8, false, kBytes>(arguments, stream);
   }
 }
 
@@ -289,13 +298,18 @@ void window_attention_forward(const WindowAttentionShape& shape, ElementType typ
   require(shape.grid.window_count() * std::max(windows.width, windows.height) < std::numeric_limits<int>::max() &&
               shape.grid.window_count() * shape.grid.window_tokens() < std::numeric_limits<int>::max(),
           "window_attention", "too many windows");
+  const bool bytes = tensors.byte_scale > 0.0F;
+  require(!bytes || (type == ElementType::kFp16 && attention_on_tensor_cores(shape, type)), "window_attention",
+          "a result in e4m3 needs fp16 on tensor cores");
   if (shape.grid.batch == 0) return;
   if (!attention_on_tensor_cores(shape, type)) {
     general_attention(shape, type, order, tensors, stream);
-  } else if (type == ElementType::kFp16) {
-    launch_attention<__half>(shape, order, tensors, stream);
+  } else if (type == ElementType::kBf16) {
+    launch_attention<__nv_bfloat16, false>(shape, order, tensors, stream);
+  } else if (bytes) {
+    launch_attention<__half, true>(shape, order, tensors, stream);
   } else {
-    launch_attention<__nv_bfloat16>(shape, order, tensors, stream);
+    launch_attention<__half, false>(shape, order, tensors, stream);
   }
 }
 

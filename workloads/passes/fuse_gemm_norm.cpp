@@ -28,7 +28,7 @@ void fuse_gemm_norm(Graph& graph, const PassContext& context) {
   Rewrite rewrite(graph);
   for (Op* const linear : rewrite.all(OpKind::kLinear)) {
     Op* const norm = rewrite.reader(linear->out[0], OpKind::kLayerNorm);
-    if (norm == nullptr || linear->in.size() > 3 || norm->gather) continue;
+    if (norm == nullptr || linear->in.size() > 3 || norm->gather || norm->to_bytes) continue;
     if (!context.normalizes_result(*linear, norm->input(3) != kNoTensor)) continue;
     linear->in.insert(linear->in.end(), {norm->input(3), norm->in[1], norm->in[2]});
     linear->out[0] = norm->out[0];

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "workloads/cuda/calibration.h"
 #include "workloads/cuda/device_model.h"
 #include "workloads/error.h"
 #include "workloads/model_cost.h"
@@ -35,7 +36,7 @@ DeviceModelOptions model_options(const InferOptions& options, const SwinConfig& 
   const Level& level = find_level(options.level);
   DeviceModelOptions result;
   if (run.precision.empty()) run.precision = level.default_precision;
-  result.precision = parse_device_precision(run.precision);
+  result.precision = parse_inference_precision(run.precision);
   result.features = select_features(level, options.with, options.without, FeatureUse::kInference);
   result.features.adamw = false;  // of training
   result.gelu = gelu_form(options);
@@ -62,11 +63,13 @@ std::vector<float> synthetic_images(const SwinConfig& config, std::int64_t batch
   return images;
 }
 
-// With what its products were chosen by, where that took time now.
-std::unique_ptr<DeviceModel> make_model(const RunOptions& run, const SwinConfig& config,
-                                        const DeviceModelOptions& choice) {
+// With what its products were chosen by, where that took time now. In 8 bits by what layers read of these images.
+std::unique_ptr<DeviceModel> make_model(const RunOptions& run, const SwinConfig& config, DeviceModelOptions choice,
+                                        const std::vector<float>& images) {
   ParameterStore<float> store(config, false);
   if (!load_given_weights(run, store)) redraw_parameters(store, run.seed);
+  if (choice.precision == Precision::kFp8)
+    choice.input_ranges = ranges_of(count_inputs(config, run.batch, choice, store, {images}), Observer::kMse);
   auto model = std::make_unique<DeviceModel>(config, run.batch, choice, store);
   const cuda::MatmulStatistics products = model->matmul_statistics();
   if (!run.quiet && products.timed > 0) {
@@ -81,9 +84,9 @@ std::unique_ptr<DeviceModel> make_model(const RunOptions& run, const SwinConfig&
 
 int measure_model(const InferOptions& options, const SwinConfig& config, const DeviceModelOptions& choice) {
   const RunOptions& run = options.run;
-  const std::unique_ptr<DeviceModel> made = make_model(run, config, choice);
-  DeviceModel& model = *made;
   const std::vector<float> images = synthetic_images(config, run.batch, run.seed);
+  const std::unique_ptr<DeviceModel> made = make_model(run, config, choice, images);
+  DeviceModel& model = *made;
   model.set_images(images);
   DevicePasses passes = measure_passes(run, model.stream(), [&] { model.forward(); });
   const std::vector<float> logits = model.logits();
@@ -103,7 +106,8 @@ int measure_model(const InferOptions& options, const SwinConfig& config, const D
 
 int classify_given_files(const InferOptions& options, const SwinConfig& config, const DeviceModelOptions& choice) {
   ImageReader reader(options.images, config.image_size);
-  const std::unique_ptr<DeviceModel> model = make_model(options.run, config, choice);
+  const std::unique_ptr<DeviceModel> model =
+      make_model(options.run, config, choice, synthetic_images(config, options.run.batch, options.run.seed));
   nlohmann::ordered_json document = start_document("swin.infer/1", options.run, config, RankInfo{}, 1);
   document["run"]["gpu"] = cuda::device_info().name;
   return classify_files(std::move(reader), options.run, config, std::move(document),

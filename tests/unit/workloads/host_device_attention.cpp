@@ -79,7 +79,12 @@ void window_attention_forward(const WindowAttentionShape& shape, ElementType typ
     const AttentionInputs inputs = load_inputs(shape, type, order, t.qkv, t.pad_qkv);
     Floats out = zeros(shape.grid.tokens() * shape.channels()), lse = zeros(shape.grid.tokens() * shape.heads);
     cpu::window_attention_forward<float>(shape, inputs.get(t.bias, t.logit_scale), out.data(), lse.data());
-    store(type, from_image(shape.grid, order, out, shape.channels()), t.out);
+    const Floats rows = from_image(shape.grid, order, out, shape.channels());
+    if (t.byte_scale > 0.0F) {
+      store_bytes(rows, t.byte_scale, t.out);
+    } else {
+      store(type, rows, t.out);
+    }
     if (t.lse != nullptr) store(ElementType::kFp32, from_image(shape.grid, order, lse, shape.heads), t.lse);
   });
 }
