@@ -25,4 +25,14 @@ __device__ inline uint2 packed_e4m3(const uint4& pairs, float inverse, __half) {
   return {two(pairs.x, pairs.y), two(pairs.z, pairs.w)};
 }
 
+// Four of them, each times `scale`, as two pairs.
+__device__ inline uint2 unpacked_e4m3(std::uint32_t four, __half2 scale) {
+  const auto pair = [&](std::uint32_t two) {
+    const __half2 values = __half2(__nv_cvt_fp8x2_to_halfraw2(static_cast<__nv_fp8x2_storage_t>(two), __NV_E4M3));
+    const __half2 scaled = __hmul2(values, scale);
+    return *reinterpret_cast<const std::uint32_t*>(&scaled);
+  };
+  return {pair(four & 0xffffU), pair(four >> 16)};
+}
+
 }  // namespace swinscope::cuda

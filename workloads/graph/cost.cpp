@@ -48,11 +48,13 @@ OperationCost quantized_linear_cost(const Graph& graph, const Op& op) {
   return cost;
 }
 
-// What a result is smaller, or more, for being in 8 bits.
+// What operand and result are smaller, or more, for being in 8 bits.
 OperationCost bytes_for_bits(const Graph& graph, const Op& op, std::int64_t bytes) {
-  if (!op.to_bytes) return {};
+  const GraphTensor& in = graph.at(op.in[0]);
   const std::int64_t count = graph.at(op.out[0]).count();
-  return moved(0, has(op, 3) && op.kind == OpKind::kLayerNorm ? count : count * (1 - bytes));
+  const std::int64_t read = in.type == DataType::kE4m3 ? in.count() * (1 - bytes) : 0;
+  if (!op.to_bytes) return moved(read, 0);
+  return moved(read, has(op, 3) && op.kind == OpKind::kLayerNorm ? count : count * (1 - bytes));
 }
 
 OperationCost device_cost(const Graph& graph, const Op& op, std::int64_t bytes) {

@@ -65,7 +65,7 @@ void fuse_gradients(Graph& graph, const PassContext& context);
 // What follows from parameters alone is made before everything else.
 void make_biases_first(Graph& graph, const PassContext& context);
 
-// Counts the magnitudes of what blocks' products read, for calibration: "counts." and the product's path.
+// Counts the magnitudes of what blocks' products and attention read, for calibration: "counts." and the op's path.
 void count_inputs(Graph& graph);
 
 // All of inference in order, and all of training.

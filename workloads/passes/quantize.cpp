@@ -7,8 +7,8 @@ namespace swinscope {
 namespace {
 
 constexpr int kHopper = 9;
-// Shorter rows are a matter of bytes, and kernels that do more at once are faster.
-constexpr std::int64_t kLeastWidth = 384;
+// Narrower blocks have kernels that do more at once (narrow_block.h).
+constexpr std::int64_t kLeastWidth = 192;
 constexpr std::int64_t kTile = 128;
 
 bool is_block_product(const Op& op) {
@@ -25,6 +25,8 @@ class Quantizer {
       if (range != context_.input_ranges->end() && is_supported(*linear) && is_profitable(*linear))
         quantize(*linear, e4m3_scale(range->second));
     }
+    for (Op* const attention : rewrite_.all(OpKind::kWindowAttention))
+      quantize_inputs(*attention);
   }
 
  private:
@@ -56,6 +58,19 @@ class Quantizer {
                            {weight, factors}});
     op.kind = OpKind::kQuantizedLinear;
     op.in = {bytes_of(op, scale), weight, op.in[2], op.input(3), factors};
+  }
+
+  // Of V1, where what it gives is in 8 bits, too. V2's cosines, times up to 100, are too fine for them.
+  void quantize_inputs(Op& attention) {
+    const auto& shape = attention.as<WindowAttentionShape>();
+    const auto range = context_.input_ranges->find(attention.path);
+    Op* const qkv = rewrite_.producer(attention.in[0], OpKind::kQuantizedLinear);
+    if (qkv == nullptr || range == context_.input_ranges->end() || !attention.to_bytes || shape.grid.padded() ||
+        shape.score != AttentionScore::kScaledDot || rewrite_.readers(attention.in[0]) != 1)
+      return;
+    qkv->to_bytes = true;
+    graph_.at(attention.in[0]).type = DataType::kE4m3;
+    graph_.at(attention.in[0]).scale = e4m3_scale(range->second);
   }
 
   TensorId bytes_of(const Op& op, float scale) {
@@ -112,14 +127,17 @@ void quantize_products(Graph& graph, const PassContext& context) {
 
 void count_inputs(Graph& graph) {
   Rewrite rewrite(graph);
-  for (const Op* const linear : rewrite.all(OpKind::kLinear)) {
-    if (!is_block_product(*linear)) continue;
-    const TensorId counts = rewrite.tensor(linear->path, {kMagnitudeBins});
+  const auto count = [&](const Op& op) {
+    const TensorId counts = rewrite.tensor(op.path, {kMagnitudeBins});
     graph.at(counts).type = DataType::kFp32;  // as large as a count
     graph.at(counts).role = TensorRole::kConstant;
-    graph.named["counts." + linear->path] = counts;
-    rewrite.insert_before(linear, {OpKind::kCountMagnitudes, false, linear->path + ".counts", {}, {linear->in[0]}, {counts}});
-  }
+    graph.named["counts." + op.path] = counts;
+    rewrite.insert_before(&op, {OpKind::kCountMagnitudes, false, op.path + ".counts", {}, {op.in[0]}, {counts}});
+  };
+  for (const Op* const linear : rewrite.all(OpKind::kLinear))
+    if (is_block_product(*linear)) count(*linear);
+  for (const Op* const attention : rewrite.all(OpKind::kWindowAttention))
+    count(*attention);
 }
 
 }  // namespace swinscope

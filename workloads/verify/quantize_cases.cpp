@@ -213,11 +213,28 @@ void check_attention_result(const VerifyReport& report) {
     tensors.bias = bias.data();
     tensors.logit_scale = static_cast<const float*>(logit_scale.data());
     tensors.out = out.data();
-    tensors.byte_scale = scale;
-    cuda::window_attention_forward(shape, kHalf, cuda::TokenOrder::kImage, tensors, make.stream());
+    tensors.out_scale = scale;
     const auto once = static_cast<double>(scale);
-    report({fmt::format("attention to 8 bits{}", cosine ? ", cosine" : ""), "fp8",
-            relative_error(out.download(once), rounded(expected, once)), kFewOthers});
+    for (const bool backwards : {false, true}) {
+      tensors.backwards = backwards;
+      cuda::window_attention_forward(shape, kHalf, cuda::TokenOrder::kImage, tensors, make.stream());
+      report({fmt::format("attention to 8 bits{}{}", cosine ? ", cosine" : "", backwards ? ", backwards" : ""), "fp8",
+              relative_error(out.download(once), rounded(expected, once)), kFewOthers});
+    }
+    // qkv as well: of the same numbers, rounded.
+    const double qkv_scale = static_cast<double>(e4m3_scale(static_cast<float>(largest_of(qkv.values))));
+    const Bytes qkv_bytes(make, qkv.values, qkv_scale);
+    cpu::window_attention_forward<double>(
+        shape, {qkv_bytes.values.data(), table.values.data(), logit_scale.values.data(), nullptr}, expected.data(),
+        lse.data());
+    tensors.qkv = qkv_bytes.data();
+    tensors.qkv_scale = static_cast<float>(qkv_scale);
+    for (const bool backwards : {false, true}) {
+      tensors.backwards = backwards;
+      cuda::window_attention_forward(shape, kHalf, cuda::TokenOrder::kImage, tensors, make.stream());
+      report({fmt::format("attention of 8 bits{}{}", cosine ? ", cosine" : "", backwards ? ", backwards" : ""), "fp8",
+              relative_error(out.download(once), rounded(expected, once)), kFewOthers});
+    }
   }
 }
 
