@@ -8,8 +8,8 @@
 
 namespace swinscope::cuda::hopper {
 
-// After the bias. kNormalized: hopper_result.cuh.
-enum class Finish { kPlain, kGelu, kResidual, kNormalized };
+// After the bias. kNormalized: hopper_result.cuh; kNormalizedBytes: the same, with e4m3 beside the result.
+enum class Finish { kPlain, kGelu, kResidual, kNormalized, kNormalizedBytes };
 
 constexpr int kGroup = 128;  // threads of a warp group
 constexpr int kQuad = 4;     // lanes that have the same rows
@@ -29,7 +29,8 @@ struct Pointers {
   const T* gamma = nullptr;  // [n], as beta: of kNormalized
   const T* beta = nullptr;
   const float* scales = nullptr;  // [n], of the sums: where operands are bytes
-  float inverse_scale = 1.0F;     // of the result, where it is bytes
+  float inverse_scale = 1.0F;     // of the result in bytes
+  unsigned char* bytes = nullptr;  // [m, n], with kNormalizedBytes
 };
 
 // 8 columns of a row that follow each other.

@@ -38,7 +38,7 @@ struct Plan {
   static constexpr int kGroups = kGroups_;  // that multiply
   static constexpr int kRows = kGroups * kGroupRows;
   static constexpr Finish kFinish = kFinish_;
-  static constexpr bool kNormalizes = kFinish == Finish::kNormalized;
+  static constexpr bool kNormalizes = kFinish == Finish::kNormalized || kFinish == Finish::kNormalizedBytes;
   static constexpr int kThreads = (1 + kGroups) * kGroup;
   static constexpr std::uint32_t kABytes = kRows * kStageRowBytes;
   static constexpr std::uint32_t kStageBytes = kABytes + kColumns * kStageRowBytes;
@@ -325,7 +325,7 @@ __device__ void consume(const Ring<P>& ring, const Extents& e, const PlanPointer
     release(at.stage);
     at.advance_stage();
     if constexpr (P::kNormalizes) {
-      finish_normalized<P>(sums, end, residual, place);
+      finish_normalized<P>(sums, end, residual, place, p);
     } else {
       finish_tile<P>(sums, end, residual, place, p);
     }

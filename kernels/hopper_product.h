@@ -17,7 +17,8 @@ struct ProductForm {
   bool normalize_result = false;          // the rows of the product with its bias: with gamma and beta
   // a and b are e4m3, by the kernel for many rows, with fp16 as the type of all else; k must be a multiple of 16.
   bool bytes = false;
-  bool byte_result = false;  // y is e4m3: only with `bytes`, and without a residual
+  // y is e4m3: only with `bytes`, and without a residual; where results are normalized, they are also e4m3, beside y.
+  bool byte_result = false;
 };
 
 struct ProductPointers {
@@ -29,7 +30,8 @@ struct ProductPointers {
   bool backwards = false;  // rows from the last to the first: by the kernel for many rows
   bool late = false;       // lets the next kernel begin when the one before has ended, not at once
   const float* scales = nullptr;  // [n]: with bytes, what sums are multiplied by before the bias
-  float result_scale = 1.0F;      // y is divided by it, where it is bytes
+  float result_scale = 1.0F;      // results in e4m3 are divided by it
+  void* bytes = nullptr;          // [m, n], of normalized results
 };
 
 // How the copy engine finds a and b: made once for a form, a tile and two addresses.

@@ -102,7 +102,8 @@ bool fits(const ProductForm& form, int tile) {
   if (!offered() || tile < 0 || tile >= kTiles || form.type == ElementType::kFp32) return false;
   if (form.m <= 0 || form.n <= 0 || form.k <= 0 || form.n % 32 != 0 || form.k % 8 != 0) return false;
   const Tile& size = kTileSizes[tile];
-  if (form.bytes) return form.type == ElementType::kFp16 && form.k % 16 == 0 && !form.normalize_result && size.splits == 0;
+  if (form.bytes && (form.type != ElementType::kFp16 || form.k % 16 != 0 || size.splits != 0)) return false;
+  if (form.normalize_result && form.byte_result && form.type != ElementType::kFp16) return false;
   if (form.normalize_result) {
     // Whole rows, of blocks that go by the tensor cores' 64 rows twice.
     const std::int64_t beside = form.n / size.columns;
@@ -126,8 +127,8 @@ ProductMaps make_maps(const ProductForm& form, int tile, const void* a, const vo
 void launch(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers,
             Stream stream) {
   require(fits(form, tile), "hopper::launch", "the tile size does not fit");
-  if (form.bytes) return launch_e4m3(form, tile, maps, pointers, stream);
   if (form.normalize_result) return launch_normalized(form, tile, maps, pointers, stream);
+  if (form.bytes) return launch_e4m3(form, tile, maps, pointers, stream);
   if (kTileSizes[tile].splits > 0) return launch_split(form, tile, maps, pointers, stream);
   if (form.type == ElementType::kFp16) return launch_fp16(form, tile, maps, pointers, stream);
   launch_bf16(form, tile, maps, pointers, stream);

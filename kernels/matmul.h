@@ -48,8 +48,9 @@ struct MatmulShape {
   bool normalize_result = false;
   int spare_multiprocessors = 0;  // left to a kernel that runs beside it
   // kFp8 on compute capability 9.0, with fp16 as the type of all else: sums are multiplied by a factor of their column
-  // before the epilogue, and results may be e4m3.
+  // before the epilogue.
   bool scaled = false;
+  // Of fp16: results are e4m3, where products are scaled; where results are normalized, beside y.
   bool byte_result = false;
 
   std::int64_t operand_bytes() const {
@@ -70,7 +71,8 @@ struct MatmulOperands {
   const void* beta = nullptr;
   bool backwards = false;  // from the last rows to the first: the same bits. See Matmul::turns()
   const float* scales = nullptr;  // [n], where the shape is scaled
-  float result_scale = 1.0F;      // that y is divided by, where it is e4m3
+  float result_scale = 1.0F;      // that results in e4m3 are divided by
+  void* bytes = nullptr;          // [m, n]: normalized results in e4m3
 };
 
 // A product of fixed shape, ready to be launched. Pointers must be aligned to 16 bytes. Not for two threads at once.

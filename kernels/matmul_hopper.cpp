@@ -17,7 +17,7 @@ bool HopperMatmul::fits(const MatmulShape& shape, int tile) {
   return shape.spare_multiprocessors == 0 && shape.transpose_b && !shape.transpose_a && shape.batch == 1 &&
          shape.operand_type == shape.result_type &&
          shape.arithmetic == (shape.scaled ? MatmulArithmetic::kFp8 : MatmulArithmetic::kByType) &&
-         !(shape.accumulate && shape.byte_result) && !(shape.byte_result && !shape.scaled) &&
+         !(shape.byte_result && !shape.normalize_result && (shape.accumulate || !shape.scaled)) &&
          !(shape.accumulate && shape.epilogue == Epilogue::kBiasGelu) &&
          !(shape.normalize_result && shape.epilogue == Epilogue::kBiasGelu) && hopper::fits(form_of(shape), tile);
 }
@@ -34,6 +34,7 @@ void HopperMatmul::run(const MatmulOperands& operands, Stream stream) const {
   pointers.late = late_;
   pointers.scales = operands.scales;
   pointers.result_scale = operands.result_scale;
+  pointers.bytes = operands.bytes;
   if (shape_.normalize_result) {
     pointers.gamma = operands.gamma;
     pointers.beta = operands.beta;

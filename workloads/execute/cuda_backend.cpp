@@ -38,6 +38,11 @@ cuda::MatmulShape product_of(const Op& op, Precision precision) {
   if (precision == Precision::kTf32) shape.arithmetic = cuda::MatmulArithmetic::kTf32;
   if (op.in[2] != kNoTensor) shape.epilogue = op.gelu ? cuda::Epilogue::kBiasGelu : cuda::Epilogue::kBias;
   shape.accumulate = op.input(3) != kNoTensor;
+  shape.byte_result = op.to_bytes || op.beside;
+  if (op.kind == OpKind::kQuantizedLinear) {
+    shape.arithmetic = cuda::MatmulArithmetic::kFp8;
+    shape.scaled = true;
+  }
   return shape;
 }
 
@@ -206,9 +211,17 @@ void CudaBackend::linear(const Op& op) {
     });
   }
   const cuda::MatmulShape shape = product_of(op, options_.precision);
-  (void)in_place(op, 3);
   operands.gamma = in(op, 4);
   operands.beta = in(op, 5);
+  multiply(op, shape, operands);
+}
+
+// Results in 8 bits have a scale of their own, where they stand.
+void CudaBackend::multiply(const Op& op, const cuda::MatmulShape& shape, cuda::MatmulOperands operands) {
+  (void)in_place(op, 3);
+  const TensorId bytes = op.beside ? op.out[1] : op.out[0];
+  operands.result_scale = graph_.at(bytes).scale;
+  if (op.beside) operands.bytes = at(bytes);
   const cuda::Matmul* const matmul = operands.gamma == nullptr ? &library_.prepare(shape, stream_)
                                                                : library_.prepare_result_normalized(shape, stream_);
   operands.backwards = turn(matmul->turns());
@@ -217,18 +230,11 @@ void CudaBackend::linear(const Op& op) {
 }
 
 void CudaBackend::quantized_linear(const Op& op) {
-  cuda::MatmulShape shape = product_of(op, options_.precision);
-  shape.arithmetic = cuda::MatmulArithmetic::kFp8;
-  shape.scaled = true;
-  shape.byte_result = op.to_bytes;
-  (void)in_place(op, 3);
   cuda::MatmulOperands operands{in(op, 0), in(op, 1), in(op, 2), out(op)};
   operands.scales = in_floats(op, 4);
-  operands.result_scale = graph_.at(op.out[0]).scale;
-  const cuda::Matmul& matmul = library_.prepare(shape, stream_);
-  operands.backwards = turn(matmul.turns());
-  step(
-      op, [=, &matmul](cuda::Stream stream) { matmul.run(operands, stream); }, operands.backwards);
+  operands.gamma = in(op, 5);
+  operands.beta = in(op, 6);
+  multiply(op, product_of(op, options_.precision), operands);
 }
 
 void CudaBackend::quantize(const Op& op) {

@@ -83,6 +83,7 @@ class CudaBackend {
   // cuda_backend.cpp
   void linear(const Op& op);
   void quantized_linear(const Op& op);
+  void multiply(const Op& op, const cuda::MatmulShape& shape, cuda::MatmulOperands operands);
   void quantize(const Op& op);
   void layernorm(const Op& op);
   void residual_norm(const Op& op);

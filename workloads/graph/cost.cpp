@@ -45,6 +45,7 @@ OperationCost quantized_linear_cost(const Graph& graph, const Op& op) {
   OperationCost cost{2 * shape.rows * shape.inputs * shape.outputs, 0, graph.at(op.out[0]).bytes()};
   for (const TensorId id : op.in)
     if (id != kNoTensor) cost.bytes_read += graph.at(id).bytes();
+  if (op.beside) cost.bytes_written += graph.at(op.out[1]).bytes();
   return cost;
 }
 
@@ -115,7 +116,8 @@ OperationCost forward_cost(const Graph& graph, const Op& op, std::int64_t bytes)
       return layernorm_forward_cost(op.as<LayerNormShape>(), bytes) + moved(has(op, 3) ? count * bytes : 0, 0) +
              bytes_for_bits(graph, op, bytes);
     case OpKind::kLinear:
-      return linear_forward_cost(op.as<LinearShape>(), bytes) + moved(has(op, 3) ? count * bytes : 0, 0);
+      return linear_forward_cost(op.as<LinearShape>(), bytes) +
+             moved(has(op, 3) ? count * bytes : 0, op.beside ? count : 0);
     case OpKind::kGelu:
       return gelu_forward_cost(count, bytes);
     case OpKind::kRelu:

@@ -102,7 +102,8 @@ enum class OpKind : std::uint8_t {
   // In 8 bits (e4m3):
   kQuantize,         // x -> x in 8 bits
   kQuantizeWeight,   // weight -> weight in 8 bits, factors of the sums
-  kQuantizedLinear,  // x in 8 bits, weight in 8 bits, bias, [addend], factors of the sums -> y
+  // x in 8 bits, weight in 8 bits, bias, [addend], factors of the sums, [gamma, beta] of a normalization -> y
+  kQuantizedLinear,
   kCountMagnitudes,  // x -> counts, added to
 };
 
@@ -122,6 +123,7 @@ struct Op {
   bool gelu = false;      // Linear, NormalizedRows, QuantizedLinear: of the result, in its tanh form
   // LayerNorm, WindowAttention, QuantizedLinear: the result is in 8 bits; of a LayerNorm with a residual also, in out[1].
   bool to_bytes = false;
+  bool beside = false;  // products that normalize: the result is also in 8 bits, in out[1]
   bool relu = false;      // BatchNorm and its sums: of the result
   bool by_steps = false;  // WindowAttention, ExpandBias: by a kernel for each of the framework's operations
   bool windows = false;   // WindowAttention: rows stand window after window

@@ -20,6 +20,7 @@
 #include "workloads/program/image_inference.h"
 #include "workloads/program/interrupt.h"
 #include "workloads/program/say.h"
+#include "workloads/quantized_weights.h"
 #include "workloads/redraw.h"
 #include "workloads/synthetic_data.h"
 #include "workloads/verify/verify.h"
@@ -63,13 +64,22 @@ std::vector<float> synthetic_images(const SwinConfig& config, std::int64_t batch
   return images;
 }
 
-// With what its products were chosen by, where that took time now. In 8 bits by what layers read of these images.
+// Those of `swin quantize`, or else by these images.
+InputRanges given_or_found_ranges(const RunOptions& run, const SwinConfig& config, const DeviceModelOptions& choice,
+                                  const ParameterStore<float>& store, const std::vector<float>& images) {
+  if (!run.weights.empty()) {
+    if (const auto quantization = quantization_in(SafetensorsFile(run.weights))) return quantization->ranges;
+  }
+  if (!run.quiet) say("ranges of 8 bits by {} synthetic images: `swin quantize` takes those of a folder\n", run.batch);
+  return ranges_of(count_inputs(config, run.batch, choice, store, {images}), Observer::kMse);
+}
+
+// With what its products were chosen by, where that took time now. In 8 bits: see above.
 std::unique_ptr<DeviceModel> make_model(const RunOptions& run, const SwinConfig& config, DeviceModelOptions choice,
                                         const std::vector<float>& images) {
   ParameterStore<float> store(config, false);
   if (!load_given_weights(run, store)) redraw_parameters(store, run.seed);
-  if (choice.precision == Precision::kFp8)
-    choice.input_ranges = ranges_of(count_inputs(config, run.batch, choice, store, {images}), Observer::kMse);
+  if (choice.precision == Precision::kFp8) choice.input_ranges = given_or_found_ranges(run, config, choice, store, images);
   auto model = std::make_unique<DeviceModel>(config, run.batch, choice, store);
   const cuda::MatmulStatistics products = model->matmul_statistics();
   if (!run.quiet && products.timed > 0) {

@@ -293,6 +293,61 @@ void check_product(const VerifyReport& report, const ProductCase& c) {
   }
 }
 
+// A product whose rows are normalized, of operands in 8 or 16 bits, with the result in 8 bits beside it or not.
+void check_normalized_product(const VerifyReport& report, const ProductCase& c) {
+  TensorFactory make(37);
+  const double x_scale = 0.02, weight_scale = 1.0 / 4096.0;
+  const Bytes x(make, make.normal(c.rows * c.inputs, kHalf).values, x_scale);
+  const Bytes weight(make, make.normal(c.outputs * c.inputs, kHalf, 0.04).values, weight_scale);
+  const DeviceTensor wide_x = make.upload(x.values, kHalf), wide_weight = make.upload(weight.values, kHalf);
+  const DeviceTensor bias = make.normal(c.outputs, kHalf, 0.5), before = make.normal(c.rows * c.outputs, kHalf);
+  const DeviceTensor gamma = make.normal(c.outputs, kHalf, 0.3, 1.0), beta = make.normal(c.outputs, kHalf, 0.2);
+  const DeviceTensor factors = make.upload(
+      std::vector<double>(static_cast<std::size_t>(c.outputs), x_scale * weight_scale), ElementType::kFp32);
+  for (const bool bytes_in : {false, true}) {
+    std::vector<double> expected(before.values.size()), unused(static_cast<std::size_t>(c.rows));
+    cpu::linear_forward<double>({c.rows, c.inputs, c.outputs}, bytes_in ? x.values.data() : wide_x.values.data(),
+                                bytes_in ? weight.values.data() : wide_weight.values.data(), bias.values.data(),
+                                expected.data());
+    const std::vector<double> product = expected;
+    cpu::layernorm_forward<double>({c.rows, c.outputs}, product.data(), gamma.values.data(), beta.values.data(),
+                                   expected.data(), unused.data(), unused.data());
+    for (std::size_t i = 0; c.accumulate && i < expected.size(); ++i)
+      expected[i] += before.values[i];
+    const auto scale = static_cast<double>(e4m3_scale(static_cast<float>(largest_of(expected))));
+    for (const bool beside : {false, true}) {
+      cuda::MatmulShape shape;
+      shape.m = c.rows, shape.n = c.outputs, shape.k = c.inputs;
+      shape.operand_type = shape.result_type = kHalf;
+      if (bytes_in) shape.arithmetic = cuda::MatmulArithmetic::kFp8;
+      shape.scaled = bytes_in;
+      shape.epilogue = cuda::Epilogue::kBias;
+      shape.accumulate = c.accumulate;
+      shape.normalize_result = true;
+      shape.byte_result = beside;
+      for (int tile = 0; tile < cuda::hopper::kTiles; ++tile) {
+        if (!cuda::HopperMatmul::fits(shape, tile)) continue;
+        const DeviceTensor y = make.upload(before.values, kHalf);
+        const Bytes bytes(make, c.rows * c.outputs);
+        cuda::MatmulOperands operands{bytes_in ? x.data() : wide_x.data(),
+                                      bytes_in ? weight.data() : wide_weight.data(), bias.data(), y.buffer.data(),
+                                      gamma.data(), beta.data()};
+        operands.scales = static_cast<const float*>(factors.data());
+        operands.result_scale = static_cast<float>(scale);
+        operands.bytes = bytes.data();
+        cuda::HopperMatmul(shape, tile).run(operands, make.stream());
+        const std::string what =
+            fmt::format("normalized product {} x {} x {} of {} bits{}, tile {}", c.rows, c.outputs, c.inputs,
+                        bytes_in ? 8 : 16, c.accumulate ? ", accumulate" : "", tile);
+        report({what, "fp8", relative_error(make.download(y), expected), 1e-3});
+        if (beside)
+          report({what + ", beside in 8 bits", "fp8", relative_error(bytes.download(scale), rounded(expected, scale)),
+                  kFewOthers});
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void check_eight_bits(const VerifyReport& report) {
@@ -307,10 +362,16 @@ void check_eight_bits(const VerifyReport& report) {
                                ProductCase{131, 544, 2048, cuda::Epilogue::kBias, true},
                                ProductCase{77, 96, 144, cuda::Epilogue::kNone, false}})
     check_product(report, c);
+  for (const ProductCase& c : {ProductCase{200, 512, 512, cuda::Epilogue::kBias, true},
+                               ProductCase{1031, 384, 592, cuda::Epilogue::kBias, false},
+                               ProductCase{131, 1024, 2048, cuda::Epilogue::kBias, true}})
+    check_normalized_product(report, c);
 }
 
 void check_tall_eight_bits(const VerifyReport& report) {
-  if (cuda::hopper::offered()) check_product(report, {30000, 512, 512, cuda::Epilogue::kBiasGelu, false});
+  if (!cuda::hopper::offered()) return;
+  check_product(report, {30000, 512, 512, cuda::Epilogue::kBiasGelu, false});
+  check_normalized_product(report, {30000, 512, 512, cuda::Epilogue::kBias, true});
 }
 
 }  // namespace swinscope

@@ -48,7 +48,8 @@ class HostMatmul : public Matmul {
     if (s.accumulate) text += " +y";
     if (s.normalize_result) text += " normalized";
     if (s.result_type != s.operand_type) text += " to fp32";
-    if (s.scaled) text += s.byte_result ? " in e4m3 to e4m3" : " in e4m3";
+    if (s.scaled) text += " in e4m3";
+    if (s.byte_result) text += s.normalize_result ? " and e4m3" : " to e4m3";
     if (s.spare_multiprocessors > 0) text += " sparing " + std::to_string(s.spare_multiprocessors);
     return text;
   }
@@ -80,11 +81,15 @@ class HostMatmul : public Matmul {
         y[i] += bias[i % bias.size()];
     }
     if (shape.epilogue == Epilogue::kBiasGelu) test::gelu_tanh(y);
-    if (shape.scaled && shape.accumulate)
+    if (shape.scaled && shape.accumulate && !shape.normalize_result)
       std::ranges::transform(y, test::load(shape.result_type, operands.y, shape.m * shape.n), y.begin(), std::plus<>());
-    if (shape.byte_result) return test::store_bytes(y, operands.result_scale, operands.y);
+    if (shape.byte_result && !shape.normalize_result)
+      return test::store_bytes(y, operands.result_scale, operands.y);
     if (shape.normalize_result) normalize(shape, operands, y);
     test::store(shape.result_type, y, operands.y);
+    if (shape.byte_result)
+      test::store_bytes(test::load(shape.result_type, operands.y, shape.m * shape.n), operands.result_scale,
+                        operands.bytes);
   }
 
   MatmulShape shape_;
