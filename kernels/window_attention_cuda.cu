@@ -46,7 +46,7 @@ struct MmaArguments {
 };
 
 // What is e4m3, and not T.
-enum class Bytes { kNone, kResult, kAll };
+enum class Bytes { kNone, kResult, kInput, kAll };
 // Shared memory of a window and head as it comes in e4m3: q, k and v, 64 rows of 32 bytes each, which only the thread
 // reads that copied them.
 constexpr std::uint32_t kByteRowBytes = kHeadDim;
@@ -96,7 +96,8 @@ __device__ void find_norms(std::uint32_t stage, float (&norms)[2][kMaxTokens]) {
 template <typename T, int kBlocks, bool kCosine, Bytes kBytes>
 __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArguments<T> a) {
   // In e4m3 windows come into stages of their own, and are spread to one place while the one before is read at another.
-  constexpr bool kSpreads = kBytes == Bytes::kAll;
+  constexpr bool kSpreads = kBytes == Bytes::kInput || kBytes == Bytes::kAll;
+  constexpr bool kPacks = kBytes == Bytes::kResult || kBytes == Bytes::kAll;
   constexpr int kPlaces = kSpreads ? 2 : kStages;
   __shared__ alignas(128) unsigned char stages[kPlaces * kStageBytes + (kSpreads ? kStages * kByteStageBytes : 0)];
   __shared__ float norms[2][kCosine ? kMaxTokens : 1];
@@ -125,7 +126,7 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
   using In = std::conditional_t<kSpreads, unsigned char, T>;
   const In* const first = reinterpret_cast<const In*>(a.qkv) + head * kHeadDim + 8 * t;
   const T* const first_pad = a.pad_qkv + head * kHeadDim + 8 * t;
-  using Out = std::conditional_t<kBytes == Bytes::kNone, T, unsigned char>;
+  using Out = std::conditional_t<kPacks, unsigned char, T>;
   Out* const first_out = reinterpret_cast<Out*>(a.out) + head * kHeadDim + 8 * t;
   // Where `row` begins that lies `elements` after the one before: one multiplication of 32 bits.
   const auto at_row = [](auto* base, int row, int elements) {
@@ -262,7 +263,7 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
       const int target = row == 0 ? now.upper : now.lower;
       if (target < 0) continue;
       const uint4 result = load_shared(stage + own_piece + static_cast<std::uint32_t>(row) * 8 * kRowBytes);
-      if constexpr (kBytes != Bytes::kNone) {
+      if constexpr (kPacks) {
         *reinterpret_cast<uint2*>(at_row(first_out, target, channels)) = packed_e4m3(result, a.inverse_scale, T{});
       } else {
         store_words(at_row(first_out, target, channels), result, out_policy);
@@ -308,7 +309,7 @@ void launch_attention(const WindowAttentionShape& shape, TokenOrder order, const
   arguments.out = static_cast<T*>(tensors.out);
   arguments.out_eviction = tensors.out_eviction;
   arguments.lse = tensors.lse;
-  arguments.inverse_scale = kBytes == Bytes::kNone ? 1.0F : 1.0F / tensors.out_scale;
+  arguments.inverse_scale = tensors.out_scale > 0.0F ? 1.0F / tensors.out_scale : 1.0F;
   arguments.qkv_scale = tensors.qkv_scale;
   if (shape.score == AttentionScore::kCosine) {
     launch_kernel<T, 8, true, kBytes>(arguments, stream);
@@ -352,17 +353,19 @@ void window_attention_forward(const WindowAttentionShape& shape, ElementType typ
               shape.grid.window_count() * shape.grid.window_tokens() < std::numeric_limits<int>::max(),
           "window_attention", "too many windows");
   const bool bytes = tensors.out_scale > 0.0F;
-  require(!bytes || (type == ElementType::kFp16 && attention_on_tensor_cores(shape, type)), "window_attention",
-          "a result in e4m3 needs fp16 on tensor cores");
-  require(!(tensors.qkv_scale > 0.0F) || (bytes && !shape.grid.padded()), "window_attention",
-          "qkv in e4m3 needs a result in e4m3, and no padding");
+  const bool of_bytes = tensors.qkv_scale > 0.0F;
+  require(!(bytes || of_bytes) || (type == ElementType::kFp16 && attention_on_tensor_cores(shape, type)),
+          "window_attention", "e4m3 needs fp16 on tensor cores");
+  require(!of_bytes || !shape.grid.padded(), "window_attention", "qkv in e4m3 has no padding");
   if (shape.grid.batch == 0) return;
   if (!attention_on_tensor_cores(shape, type)) {
     general_attention(shape, type, order, tensors, stream);
   } else if (type == ElementType::kBf16) {
     launch_attention<__nv_bfloat16, Bytes::kNone>(shape, order, tensors, stream);
-  } else if (tensors.qkv_scale > 0.0F) {
+  } else if (of_bytes && bytes) {
     launch_attention<__half, Bytes::kAll>(shape, order, tensors, stream);
+  } else if (of_bytes) {
+    launch_attention<__half, Bytes::kInput>(shape, order, tensors, stream);
   } else if (bytes) {
     launch_attention<__half, Bytes::kResult>(shape, order, tensors, stream);
   } else {

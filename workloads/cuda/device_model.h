@@ -54,8 +54,9 @@ DeviceMemoryNeed device_memory_need(const SwinConfig& config, const DeviceModelO
 void check_device();
 void check_device_memory(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options);
 
-// What these two decide by, without a GPU.
+// What these decide by, without a GPU; for fp8 products of such numbers must be there.
 void check_capability(const cuda::DeviceInfo& info);
+void check_eight_bits(const cuda::DeviceInfo& info);
 void check_memory(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
                   std::int64_t free_bytes);
 

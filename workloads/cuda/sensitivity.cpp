@@ -2,120 +2,157 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <memory>
 #include <set>
+#include <utility>
 
+#include "kernels/convert.h"
+#include "workloads/cuda/step_launcher.h"
 #include "workloads/cuda/step_profile.h"
+#include "workloads/execute/inference_pass.h"
 
 namespace swinscope {
 namespace {
 
-// Ranges of some groups.
-template <typename Wanted>
-InputRanges only(const InputRanges& ranges, const Wanted& wanted) {
-  InputRanges some;
-  for (const auto& [layer, range] : ranges)
-    if (wanted(group_of(layer))) some[layer] = range;
-  return some;
-}
+// A layer that saves less of a pass than this gains nothing that can be measured.
+constexpr double kLeastSaved = 1e-3;
 
+struct Trial {
+  std::unique_ptr<InferencePass> pass;
+  std::vector<float> logits;
+};
+
+// Passes of one model on the same images, with one copy of its weights.
 class Trials {
  public:
   Trials(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
          const ParameterStore<float>& store, const std::vector<float>& images)
-      : config_(config), batch_(batch), options_(options), store_(store), images_(images) {
-    options_.features.graph = false;
-    options_.tune_seconds = 0.0;
+      : config_(config),
+        batch_(batch),
+        options_(options),
+        library_(options.algorithm_folder),
+        weights_(store, ElementType::kFp16, stream_.get()),
+        images_(static_cast<std::int64_t>(images.size()) * element_bytes(ElementType::kFp32)) {
+    cuda::copy_to_device(images_.data(), images.data(), images_.bytes(), stream_.get());
     options_.precision = Precision::kFp16;
-    DeviceModel model(config_, batch_, options_, store_);
-    reference_ = logits_of(model);
-    before_ = profile_steps(model.steps(), model.stream(), kProfiledPasses);
+    reference_ = run();
     options_.precision = Precision::kFp8;
   }
+  ~Trials() { library_.finish_tuning(); }
+  Trials(const Trials&) = delete;
+  Trials& operator=(const Trials&) = delete;
+  Trials(Trials&&) = delete;
+  Trials& operator=(Trials&&) = delete;
 
-  LogitChange with(const InputRanges& ranges) {
+  Trial run(const InputRanges& ranges = {}) {
     options_.input_ranges = ranges;
-    DeviceModel model(config_, batch_, options_, store_);
-    return change(logits_of(model));
-  }
-  // With all of them, how long each group's operations take, and which groups there are.
-  LogitChange measure(const InputRanges& ranges, std::vector<LayerGroup>& groups) {
-    options_.input_ranges = ranges;
-    DeviceModel model(config_, batch_, options_, store_);
-    std::set<std::string> quantized;
-    for (const DeviceStep& step : model.steps())
-      if (step.payload.precision == Precision::kFp8) quantized.insert(group_of(step.name.path()));
-    const std::vector<OperationTime> after = profile_steps(model.steps(), model.stream(), kProfiledPasses);
-    for (const std::string& name : quantized) {
-      const auto time = [&](const std::vector<OperationTime>& times) {
-        const auto found = std::ranges::find(times, name, &OperationTime::name);
-        return found == times.end() ? 0.0 : found->time_ns;
-      };
-      groups.push_back({name, {}, time(before_), time(after)});
-    }
-    return change(logits_of(model));
+    auto pass = std::make_unique<InferencePass>(config_, batch_, options_, weights_, library_, stream_.get(),
+                                                cuda::device_info());
+    cuda::convert(images_.bytes() / 4, ElementType::kFp32, images_.data(), ElementType::kFp16, pass->images(),
+                  stream_.get());
+    run_unannotated(pass->steps(), stream_.get());
+    const std::int64_t count = batch_ * config_.classes;
+    const cuda::DeviceBuffer floats(count * element_bytes(ElementType::kFp32));
+    cuda::convert(count, ElementType::kFp16, pass->logits(), ElementType::kFp32, floats.data(), stream_.get());
+    std::vector<float> logits(static_cast<std::size_t>(count));
+    cuda::copy_to_host(logits.data(), floats.data(), floats.bytes(), stream_.get());
+    return {std::move(pass), std::move(logits)};
   }
 
- private:
-  std::vector<float> logits_of(DeviceModel& model) const {
-    model.set_images(images_);
-    model.forward();
-    return model.logits();
+  // Of a pass of each, one after the other and back again: clocks change as the GPU gets warm.
+  struct Times {
+    double first = 0.0, second = 0.0;
+  };
+  Times milliseconds(const Trial& first, const Trial& second) const {
+    const double before = time_as_graph(first.pass->steps(), stream_.get());
+    const double between = time_as_graph(second.pass->steps(), stream_.get());
+    const double after = time_as_graph(first.pass->steps(), stream_.get());
+    return {(before + after) / 2.0, between};
   }
-  LogitChange change(const std::vector<float>& logits) const {
+
+  LogitChange change(const Trial& trial) const {
     double product = 0.0, own = 0.0, other = 0.0;
-    for (std::size_t i = 0; i < logits.size(); ++i) {
-      const auto a = static_cast<double>(logits[i]), b = static_cast<double>(reference_[i]);
+    for (std::size_t i = 0; i < trial.logits.size(); ++i) {
+      const auto a = static_cast<double>(trial.logits[i]), b = static_cast<double>(reference_.logits[i]);
       product += a * b;
       own += a * a;
       other += b * b;
     }
     LogitChange change{product / std::sqrt(own * other), 0};
-    const auto largest = [&](const std::vector<float>& of, std::int64_t image) {
-      const auto begin = of.begin() + image * config_.classes;
-      return std::max_element(begin, begin + config_.classes) - begin;
-    };
     for (std::int64_t image = 0; image < batch_; ++image)
-      if (largest(logits, image) != largest(reference_, image)) ++change.changed_classes;
+      if (class_of(trial, image) != class_of(reference_, image)) ++change.changed_classes;
     return change;
+  }
+  const Trial& reference() const { return reference_; }
+
+ private:
+  std::ptrdiff_t class_of(const Trial& trial, std::int64_t image) const {
+    const auto begin = trial.logits.begin() + image * config_.classes;
+    return std::max_element(begin, begin + config_.classes) - begin;
   }
 
   const SwinConfig& config_;
   std::int64_t batch_;
   DeviceModelOptions options_;
-  const ParameterStore<float>& store_;
-  const std::vector<float>& images_;
-  std::vector<float> reference_;
-  std::vector<OperationTime> before_;
+  cuda::OwnedStream stream_;
+  cuda::MatmulLibrary library_;
+  DeviceWeights weights_;
+  cuda::DeviceBuffer images_;
+  Trial reference_;
 };
 
-}  // namespace
-
-std::string group_of(const std::string& layer) {
-  const std::size_t block = layer.find(".block");
-  if (block == std::string::npos) return layer;
-  const std::string kind = layer.substr(std::min(layer.size(), layer.find('.', block + 1)));
-  return layer.substr(0, block) + (kind == ".attn.window" ? ".attn.qkv" : kind);
+InputRanges without(const InputRanges& ranges, const std::set<std::string>& groups) {
+  InputRanges rest;
+  for (const auto& [layer, range] : ranges)
+    if (!groups.contains(without_block(layer))) rest[layer] = range;
+  return rest;
 }
+
+// What is gained for the error: the least is left out first.
+double worth(const LayerGroup& group, double milliseconds) {
+  if (!group.kept || group.error <= 0.0) return std::numeric_limits<double>::infinity();
+  if (group.saved_milliseconds <= kLeastSaved * milliseconds) return -group.error;
+  return group.saved_milliseconds / group.error;
+}
+
+}  // namespace
 
 Sensitivity find_sensitivity(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
                              const ParameterStore<float>& store, const std::vector<float>& images,
                              const InputRanges& ranges, double least_cosine) {
   Trials trials(config, batch, options, store, images);
+  const Trial all = trials.run(ranges);
   Sensitivity found;
-  found.all = found.chosen = trials.measure(ranges, found.groups);
-  for (LayerGroup& group : found.groups)
-    group.alone = trials.with(only(ranges, [&](const std::string& name) { return name == group.name; }));
+  found.all = found.chosen = trials.change(all);
+  (void)trials.milliseconds(trials.reference(), all);  // the clocks rise
+  const auto take_times = [&](const Trial& chosen) {
+    const Trials::Times times = trials.milliseconds(trials.reference(), chosen);
+    found.fp16_milliseconds = times.first;
+    found.milliseconds = times.second;
+  };
+  std::set<std::string> names;
+  for (const auto& [layer, range] : ranges)
+    names.insert(without_block(layer));
+  for (const std::string& name : names) {
+    const Trial trial = trials.run(without(ranges, {name}));
+    if (trial.logits == all.logits) continue;  // it was in 16 bits already
+    const Trials::Times times = trials.milliseconds(all, trial);
+    found.groups.push_back({name, trials.change(trial).cosine - found.all.cosine, times.second - times.first});
+  }
+  take_times(all);
   std::set<std::string> left_out;
-  while (true) {
-    found.ranges = only(ranges, [&](const std::string& name) { return !left_out.contains(name); });
-    if (!left_out.empty()) found.chosen = trials.with(found.ranges);
-    if (found.chosen.cosine >= least_cosine) break;
-    const auto worst = std::ranges::min_element(found.groups, {}, [](const LayerGroup& group) {
-      return group.kept ? group.alone.cosine : 2.0;
-    });
-    if (worst == found.groups.end() || !worst->kept) break;  // none is left
-    worst->kept = false;
-    left_out.insert(worst->name);
+  found.ranges = ranges;
+  while (found.chosen.cosine < least_cosine) {
+    const auto least = std::ranges::min_element(
+        found.groups, {}, [&](const LayerGroup& group) { return worth(group, found.milliseconds); });
+    if (least == found.groups.end() || !least->kept) break;  // none is left
+    least->kept = false;
+    left_out.insert(least->name);
+    found.ranges = without(ranges, left_out);
+    const Trial trial = trials.run(found.ranges);
+    found.chosen = trials.change(trial);
+    take_times(trial);
   }
   return found;
 }

@@ -60,13 +60,13 @@ class Quantizer {
     op.in = {bytes_of(op, scale), weight, op.in[2], op.input(3), factors};
   }
 
-  // Of V1, where what it gives is in 8 bits, too. V2's cosines, times up to 100, are too fine for them.
+  // Of V1: V2's cosines, times up to 100, are too fine for 8 bits.
   void quantize_inputs(Op& attention) {
     const auto& shape = attention.as<WindowAttentionShape>();
     const auto range = context_.input_ranges->find(attention.path);
     Op* const qkv = rewrite_.producer(attention.in[0], OpKind::kQuantizedLinear);
-    if (qkv == nullptr || range == context_.input_ranges->end() || !attention.to_bytes || shape.grid.padded() ||
-        shape.score != AttentionScore::kScaledDot || rewrite_.readers(attention.in[0]) != 1)
+    if (qkv == nullptr || range == context_.input_ranges->end() || attention.by_steps || attention.windows ||
+        shape.grid.padded() || shape.score != AttentionScore::kScaledDot || rewrite_.readers(attention.in[0]) != 1)
       return;
     qkv->to_bytes = true;
     graph_.at(attention.in[0]).type = DataType::kE4m3;

@@ -12,6 +12,7 @@
 
 #include "workloads/cuda/calibration.h"
 #include "workloads/cuda/device_model.h"
+#include "workloads/cuda/sensitivity.h"
 #include "workloads/error.h"
 #include "workloads/model_cost.h"
 #include "workloads/program/device_commands.h"
@@ -70,8 +71,15 @@ InputRanges given_or_found_ranges(const RunOptions& run, const SwinConfig& confi
   if (!run.weights.empty()) {
     if (const auto quantization = quantization_in(SafetensorsFile(run.weights))) return quantization->ranges;
   }
-  if (!run.quiet) say("ranges of 8 bits by {} synthetic images: `swin quantize` takes those of a folder\n", run.batch);
-  return ranges_of(count_inputs(config, run.batch, choice, store, {images}), Observer::kMse);
+  const InputRanges ranges = ranges_of(count_inputs(config, run.batch, choice, store, {images}), Observer::kMse);
+  Sensitivity found = find_sensitivity(config, run.batch, choice, store, images, ranges, kLeastCosine);
+  if (!run.quiet) {
+    say("8 bits by {} synthetic images (`swin quantize` takes those of a folder): the logits' cosine with fp16 is {:.5f}\n",
+        run.batch, found.chosen.cosine);
+    for (const LayerGroup& group : found.groups)
+      if (!group.kept) say("  {} stays in fp16\n", group.name);
+  }
+  return std::move(found.ranges);
 }
 
 // With what its products were chosen by, where that took time now. In 8 bits: see above.
@@ -144,6 +152,7 @@ int infer_on_device(const InferOptions& given, const SwinConfig& config) {
                         "leave out --images, or take --json, which has each file's class");
   }
   check_device();
+  if (choice.precision == Precision::kFp8) check_eight_bits(cuda::device_info());
   check_device_memory(config, options.run.batch, choice);
   catch_interrupts();
   if (!options.images.empty()) return classify_given_files(options, config, choice);

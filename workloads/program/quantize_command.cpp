@@ -32,7 +32,7 @@ struct QuantizeOptions {
   std::int64_t images = 128;
   std::string observer = "mse";
   std::string precision = "fp8";
-  double least_cosine = 0.998;
+  double least_cosine = kLeastCosine;
   std::filesystem::path output;
   bool force = false;
 };
@@ -48,16 +48,6 @@ void check_output(const QuantizeOptions& options) {
     throw WorkloadError(WorkloadErrorKind::kUsage, fmt::format("{}: exists", options.output.string()), {},
                         "give another name, or --force to replace it");
   }
-}
-
-void check_gpu() {
-  check_device();
-  const cuda::DeviceInfo gpu = cuda::device_info();
-  if (gpu.major == 9) return;
-  throw WorkloadError(WorkloadErrorKind::kFailure,
-                      fmt::format("{} has compute capability {}.{}", gpu.name, gpu.major, gpu.minor),
-                      "products of 8-bit numbers are for 9.0 (H100, H200)",
-                      "`swin infer --precision fp16` runs on this GPU");
 }
 
 std::vector<std::vector<float>> synthetic_batches(const QuantizeOptions& options, const SwinConfig& config,
@@ -99,10 +89,8 @@ std::vector<std::vector<float>> file_batches(const QuantizeOptions& options, con
 
 nlohmann::ordered_json describe_group(const LayerGroup& group) {
   return {{"layers", group.name},
-          {"cosine_alone", group.alone.cosine},
-          {"changed_classes_alone", group.alone.changed_classes},
-          {"time_fp16_ns", group.before_ns},
-          {"time_fp8_ns", group.quantized_ns},
+          {"added_to_1_minus_cosine", group.error},
+          {"saved_ns", group.saved_milliseconds * 1e6},
           {"precision", group.kept ? "fp8" : "fp16"}};
 }
 
@@ -118,6 +106,8 @@ void print_sensitivity(const QuantizeOptions& options, const SwinConfig& config,
                                                {"observer", options.observer},
                                                {"images", images},
                                                {"batch", options.run.batch},
+                                               {"pass_fp16_ns", found.fp16_milliseconds * 1e6},
+                                               {"pass_ns", found.milliseconds * 1e6},
                                                {"cosine_all", found.all.cosine},
                                                {"cosine", found.chosen.cosine},
                                                {"changed_classes", found.chosen.changed_classes},
@@ -127,24 +117,24 @@ void print_sensitivity(const QuantizeOptions& options, const SwinConfig& config,
     fmt::print("{}\n", document.dump(2));
     return;
   }
-  fmt::print("{:<22}{:>16}{:>12}{:>12}{:>12}   {}\n", "layers", "1 - cosine", "other class", "fp16 [us]", "fp8 [us]",
-             "chosen");
+  fmt::print("{:<22}{:>20}{:>14}   {}\n", "layers", "add to 1 - cosine", "save [us]", "chosen");
   for (const LayerGroup& group : found.groups) {
-    fmt::print("{:<22}{:>16.1e}{:>12}{:>12.1f}{:>12.1f}   {}\n", group.name, 1.0 - group.alone.cosine,
-               group.alone.changed_classes, group.before_ns * 1e-3, group.quantized_ns * 1e-3,
+    fmt::print("{:<22}{:>20.1e}{:>14.1f}   {}\n", group.name, group.error, group.saved_milliseconds * 1e3,
                group.kept ? "fp8" : "fp16");
   }
   fmt::print(
-      "logits of {} images against fp16: cosine {:.5f} with all of them, {:.5f} with the chosen ones; the largest one "
-      "is another for {}\n{}\n",
-      options.run.batch, found.all.cosine, found.chosen.cosine, found.chosen.changed_classes,
-      options.output.string());
+      "a pass of {} images: {:.3f} ms in fp16, {:.3f} ms with the chosen layers in fp8\n"
+      "their logits: cosine {:.5f} with all layers in fp8, {:.5f} with the chosen ones; for {} images another class\n"
+      "{}\n",
+      options.run.batch, found.fp16_milliseconds, found.milliseconds, found.all.cosine, found.chosen.cosine,
+      found.chosen.changed_classes, options.output.string());
 }
 
 int quantize_model(const QuantizeOptions& options) {
   const SwinConfig config = resolve_config(options.run);
   check_output(options);
-  check_gpu();
+  check_device();
+  check_eight_bits(cuda::device_info());
   DeviceModelOptions model;
   model.precision = Precision::kFp8;
   model.features = find_level("graph").features;

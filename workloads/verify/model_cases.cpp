@@ -6,6 +6,7 @@
 
 #include "workloads/cuda/calibration.h"
 #include "workloads/cuda/device_model.h"
+#include "workloads/cuda/sensitivity.h"
 #include "workloads/error.h"
 #include "workloads/execute/host_model.h"
 #include "workloads/redraw.h"
@@ -45,8 +46,11 @@ std::vector<float> redrawn_images(const SwinConfig& config, std::int64_t batch, 
 
 std::vector<double> device_logits(const ModelReference& reference, DeviceModelOptions options) {
   if (options.precision == Precision::kFp8) {
-    options.input_ranges = ranges_of(
+    const InputRanges ranges = ranges_of(
         count_inputs(reference.config, reference.batch, options, *reference.store, {reference.images}), Observer::kMse);
+    options.input_ranges = find_sensitivity(reference.config, reference.batch, options, *reference.store,
+                                            reference.images, ranges, kLeastCosine)
+                               .ranges;
   }
   DeviceModel model(reference.config, reference.batch, options, *reference.store);
   model.set_images(reference.images);
