@@ -17,6 +17,7 @@ namespace {
 
 // A layer that saves less of a pass than this gains nothing that can be measured.
 constexpr double kLeastSaved = 1e-3;
+constexpr std::size_t kRounds = 3;
 
 struct Trial {
   std::unique_ptr<InferencePass> pass;
@@ -60,15 +61,18 @@ class Trials {
     return {std::move(pass), std::move(logits)};
   }
 
-  // Of a pass of each, one after the other and back again: clocks change as the GPU gets warm.
+  // Of a pass of each, turn by turn: clocks change as the GPU gets warm, most of all at first.
   struct Times {
     double first = 0.0, second = 0.0;
   };
   Times milliseconds(const Trial& first, const Trial& second) const {
-    const double before = time_as_graph(first.pass->steps(), stream_.get());
-    const double between = time_as_graph(second.pass->steps(), stream_.get());
-    const double after = time_as_graph(first.pass->steps(), stream_.get());
-    return {(before + after) / 2.0, between};
+    const auto time = [&](const Trial& trial) { return time_as_graph(trial.pass->steps(), stream_.get()); };
+    (void)time(first);
+    std::vector<Times> rounds(kRounds);
+    for (Times& round : rounds)
+      round = {time(first), time(second)};
+    std::ranges::sort(rounds, {}, [](const Times& round) { return round.second - round.first; });
+    return rounds[kRounds / 2];
   }
 
   LogitChange change(const Trial& trial) const {
@@ -125,7 +129,6 @@ Sensitivity find_sensitivity(const SwinConfig& config, std::int64_t batch, const
   const Trial all = trials.run(ranges);
   Sensitivity found;
   found.all = found.chosen = trials.change(all);
-  (void)trials.milliseconds(trials.reference(), all);  // the clocks rise
   const auto take_times = [&](const Trial& chosen) {
     const Trials::Times times = trials.milliseconds(trials.reference(), chosen);
     found.fp16_milliseconds = times.first;

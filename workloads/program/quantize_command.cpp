@@ -64,6 +64,7 @@ std::vector<std::vector<float>> synthetic_batches(const QuantizeOptions& options
 std::vector<std::vector<float>> file_batches(const QuantizeOptions& options, const SwinConfig& config,
                                              std::size_t elements, std::int64_t& found) {
   ImageReader reader(options.calibration_data, config.image_size);
+  reader.sample(static_cast<std::size_t>(options.images));
   const std::size_t image = elements / static_cast<std::size_t>(options.run.batch);
   std::vector<std::vector<float>> batches;
   while (found < options.images) {
