@@ -1,7 +1,7 @@
-// The number format e4m3 (OCP 8-bit floating point specification, revision 1.0): a sign, 4 bits of exponent (bias 7) and
-// 3 of mantissa. The largest number is 448, the smallest normal one 2^-6, steps below it are 2^-9. There is no infinity;
-// all bits but the sign set are NaN. How the CPU rounds to it, as the GPU's instruction does, and what stands beside
-// tensors of such numbers.
+// The number format e4m3 (OCP 8-bit floating point specification, revision 1.0): a sign, 4 bits of exponent (bias 7)
+// and 3 of mantissa. The largest number is 448, the smallest normal one 2^-6, steps below it are 2^-9. There is no
+// infinity; all bits but the sign set are NaN. How the CPU rounds to it, as the GPU's instruction does, and what stands
+// beside tensors of such numbers.
 #pragma once
 
 #include <cmath>

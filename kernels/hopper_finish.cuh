@@ -28,8 +28,8 @@ struct Pointers {
   Y* y;
   const T* gamma = nullptr;  // [n], as beta: of kNormalized
   const T* beta = nullptr;
-  const float* scales = nullptr;  // [n], of the sums: where operands are bytes
-  float inverse_scale = 1.0F;     // of the result in bytes
+  const float* scales = nullptr;   // [n], of the sums: where operands are bytes
+  float inverse_scale = 1.0F;      // of the result in bytes
   unsigned char* bytes = nullptr;  // [m, n], with kNormalizedBytes
 };
 

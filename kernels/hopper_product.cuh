@@ -26,7 +26,8 @@ constexpr std::uint32_t kOneBlockBytes = 200 * 1024;
 constexpr std::uint32_t kTwoBlockBytes = 104 * 1024;
 constexpr int kMaxStages = 8;
 
-// T: of bias and residual; Operand: of a and b; Y: of the result. Bytes are e4m3, whose sums have a scale for each column.
+// T: of bias and residual; Operand: of a and b; Y: of the result. Bytes are e4m3, whose sums have a scale for each
+// column.
 template <typename T_, int kColumns_, int kGroups_, Finish kFinish_, typename Operand_ = T_, typename Y_ = T_>
 struct Plan {
   using T = T_;
@@ -303,7 +304,8 @@ __device__ void consume(const Ring<P>& ring, const Extents& e, const PlanPointer
 #pragma unroll
       for (int i = 0; i < kSteps; ++i) {
         constexpr std::uint64_t kAdvance = kStepBytes >> 4;
-        WarpGroupProduct<typename P::Operand, P::kColumns>::add(sums, a + i * kAdvance, b + i * kAdvance, step == 0 && i == 0);
+        WarpGroupProduct<typename P::Operand, P::kColumns>::add(sums, a + i * kAdvance, b + i * kAdvance,
+                                                                step == 0 && i == 0);
       }
       products_commit();
       products_wait<1>();
@@ -337,8 +339,7 @@ __device__ void consume(const Ring<P>& ring, const Extents& e, const PlanPointer
 template <typename P>
 __global__ __launch_bounds__(P::kThreads, P::kBlocksEach) void matmul_kernel(const __grid_constant__ CUtensorMap a_map,
                                                                              const __grid_constant__ CUtensorMap b_map,
-                                                                             const Extents e,
-                                                                             const PlanPointers<P> p) {
+                                                                             const Extents e, const PlanPointers<P> p) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ unsigned char dynamic[];
   using Exchange = MomentExchange<P>;

@@ -1,5 +1,5 @@
-// Products with operands of 16 or 8 bits on compute capability 9.0 by two kernels of our own, in several tile sizes: one for
-// many rows (hopper_product.cuh), one for few (hopper_split.cuh). matmul.h chooses among them.
+// Products with operands of 16 or 8 bits on compute capability 9.0 by two kernels of our own, in several tile sizes:
+// one for many rows (hopper_product.cuh), one for few (hopper_split.cuh). matmul.h chooses among them.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ struct ProductPointers {
   void* y = nullptr;
   const void* gamma = nullptr;  // [n], as beta
   const void* beta = nullptr;
-  bool backwards = false;  // rows from the last to the first: by the kernel for many rows
-  bool late = false;       // lets the next kernel begin when the one before has ended, not at once
+  bool backwards = false;         // rows from the last to the first: by the kernel for many rows
+  bool late = false;              // lets the next kernel begin when the one before has ended, not at once
   const float* scales = nullptr;  // [n]: with bytes, what sums are multiplied by before the bias
   float result_scale = 1.0F;      // results in e4m3 are divided by it
   void* bytes = nullptr;          // [m, n], of normalized results

@@ -56,8 +56,8 @@ TensorMap encode(const Elements& elements, const void* matrix, const Box<kRank>&
   std::array<cuuint32_t, kRank> steps{};
   steps.fill(1);
   const CUresult result =
-      encoder()(&map, elements.type, kRank, const_cast<void*>(matrix), box.extents.data(), box.pitches.data(), box.box.data(),
-                steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+      encoder()(&map, elements.type, kRank, const_cast<void*>(matrix), box.extents.data(), box.pitches.data(),
+                box.box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                 CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS) throw Error("cuTensorMapEncodeTiled: error " + std::to_string(result), false);
   return std::bit_cast<TensorMap>(map);

@@ -61,10 +61,10 @@ void launch_plan(const ProductForm& form, const ProductMaps& maps, const Product
   const int tiles_m = ceil_div(form.m, P::kRows);
   extents.tiles_n = ceil_div(form.n, P::kColumns);
   extents.tiles = extents.tiles_n * tiles_m;
-  const PlanPointers<P> typed{static_cast<const T*>(pointers.bias),  static_cast<const T*>(pointers.residual),
-                              static_cast<Y*>(pointers.y),           static_cast<const T*>(pointers.gamma),
-                              static_cast<const T*>(pointers.beta),  pointers.scales,
-                              1.0F / pointers.result_scale,          static_cast<unsigned char*>(pointers.bytes)};
+  const PlanPointers<P> typed{static_cast<const T*>(pointers.bias), static_cast<const T*>(pointers.residual),
+                              static_cast<Y*>(pointers.y),          static_cast<const T*>(pointers.gamma),
+                              static_cast<const T*>(pointers.beta), pointers.scales,
+                              1.0F / pointers.result_scale,         static_cast<unsigned char*>(pointers.bytes)};
   LaunchShape shape;
   int at_once = 0;
   if constexpr (P::kNormalizes) {

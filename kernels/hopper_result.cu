@@ -30,8 +30,7 @@ void launch_normalized(const ProductForm& form, int tile, const ProductMaps& map
   if (form.type == ElementType::kBf16) return launch_columns<__nv_bfloat16>(form, tile, maps, pointers, stream);
   if (form.bytes && form.byte_result)
     return launch_columns<__half, kBeside, __nv_fp8_e4m3>(form, tile, maps, pointers, stream);
-  if (form.bytes)
-    return launch_columns<__half, Finish::kNormalized, __nv_fp8_e4m3>(form, tile, maps, pointers, stream);
+  if (form.bytes) return launch_columns<__half, Finish::kNormalized, __nv_fp8_e4m3>(form, tile, maps, pointers, stream);
   if (form.byte_result) return launch_columns<__half, kBeside>(form, tile, maps, pointers, stream);
   launch_columns<__half>(form, tile, maps, pointers, stream);
 }

@@ -13,7 +13,8 @@ namespace swinscope::cuda::hopper {
 
 constexpr auto kResultEpsilon = static_cast<float>(LayerNormShape{}.epsilon);
 
-// Bias, gamma and beta of a block's columns, and where operands are bytes what sums are multiplied by, in shared memory of each warp group: they are the same for all its tiles.
+// Bias, gamma and beta of a block's columns, and where operands are bytes what sums are multiplied by, in shared memory
+// of each warp group: they are the same for all its tiles.
 template <typename P>
 struct ResultVectors {
   static constexpr int kScale = 3;

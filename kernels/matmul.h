@@ -23,7 +23,8 @@ enum class Epilogue : std::uint8_t {
 enum class MatmulArithmetic : std::uint8_t {
   kByType,  // fp32 operands multiply in fp32, 16-bit ones on tensor cores with fp32 sums
   kTf32,    // fp32 operands rounded to 10 bits of mantissa, on tensor cores
-  // Operands of one byte, whatever their type says; b must be transposed. There is no epilogue unless they are `scaled`.
+  // Operands of one byte, whatever their type says; b must be transposed. There is no epilogue unless they are
+  // `scaled`.
   kFp8,   // e4m3, fast accumulation; compute capability 8.9 and newer
   kInt8,  // results are 32-bit integers
 };
@@ -69,7 +70,7 @@ struct MatmulOperands {
   // Where the shape normalizes results; [n] of the operands' type.
   const void* gamma = nullptr;
   const void* beta = nullptr;
-  bool backwards = false;  // from the last rows to the first: the same bits. See Matmul::turns()
+  bool backwards = false;         // from the last rows to the first: the same bits. See Matmul::turns()
   const float* scales = nullptr;  // [n], where the shape is scaled
   float result_scale = 1.0F;      // that results in e4m3 are divided by
   void* bytes = nullptr;          // [m, n]: normalized results in e4m3

@@ -4,8 +4,14 @@ namespace swinscope::cuda {
 namespace {
 
 hopper::ProductForm form_of(const MatmulShape& shape) {
-  return {shape.m, shape.n, shape.k, shape.operand_type, shape.epilogue == Epilogue::kBiasGelu, shape.normalize_result,
-          shape.scaled, shape.byte_result};
+  return {shape.m,
+          shape.n,
+          shape.k,
+          shape.operand_type,
+          shape.epilogue == Epilogue::kBiasGelu,
+          shape.normalize_result,
+          shape.scaled,
+          shape.byte_result};
 }
 
 }  // namespace

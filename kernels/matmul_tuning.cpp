@@ -35,10 +35,9 @@ void TuningData::fit(const MatmulShape& s, Stream stream) {
 
 MatmulOperands TuningData::operands(int launch) const {
   const std::int64_t place = launch % (weights_.buffer.bytes() / weight_bytes_);
-  MatmulOperands operands{
-      a_.buffer.data(),    static_cast<const char*>(weights_.buffer.data()) + place * weight_bytes_,
-      bias_.buffer.data(), y_.buffer.data(),
-      bias_.buffer.data(), bias_.buffer.data()};
+  MatmulOperands operands{a_.buffer.data(),    static_cast<const char*>(weights_.buffer.data()) + place * weight_bytes_,
+                          bias_.buffer.data(), y_.buffer.data(),
+                          bias_.buffer.data(), bias_.buffer.data()};
   operands.bytes = bytes_.buffer.data();
   operands.scales = static_cast<const float*>(scales_.buffer.data());
   return operands;

@@ -94,7 +94,8 @@ void quantize_weight(const WeightShape& shape, ElementType type, const void* wei
 }
 
 void count_magnitudes(std::int64_t count, const void* x, std::uint32_t* counts, Stream stream) {
-  const auto blocks = std::min<std::int64_t>(blocks_for(count, kThreads), std::int64_t{4} * device_info().multiprocessors);
+  const auto blocks =
+      std::min<std::int64_t>(blocks_for(count, kThreads), std::int64_t{4} * device_info().multiprocessors);
   count_magnitudes_kernel<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(
       count, static_cast<const std::uint16_t*>(x), counts);
   SWINSCOPE_CUDA(cudaGetLastError());

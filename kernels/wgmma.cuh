@@ -1,7 +1,7 @@
 // The warp group product of Hopper (PTX ISA, wgmma.mma_async): 64 x kColumns sums in fp32, spread over 128 threads, of
-// 64 x 16 and kColumns x 16 operands of 16 bits, or 64 x 32 and kColumns x 32 of 8 bits, in shared memory. With g = lane / 4 and t = lane % 4, warp w has rows
-// 16 w + g and 16 w + g + 8, and of each 8 columns 2 t and 2 t + 1: element 4 j + e of a thread's sums is row
-// 16 w + g + 8 (e / 2), column 8 j + 2 t + e % 2.
+// 64 x 16 and kColumns x 16 operands of 16 bits, or 64 x 32 and kColumns x 32 of 8 bits, in shared memory. With g =
+// lane / 4 and t = lane % 4, warp w has rows 16 w + g and 16 w + g + 8, and of each 8 columns 2 t and 2 t + 1: element
+// 4 j + e of a thread's sums is row 16 w + g + 8 (e / 2), column 8 j + 2 t + e % 2.
 //
 // The instruction wants each of its registers by name, hence the long lists. KIND: depth and types of its operands;
 // LAYOUTS: only those of 16 bits name how they lie.
@@ -19,13 +19,13 @@ template <typename T, int kColumns>
 struct WarpGroupProduct;
 
 // sums += a b^T, or = where `clear`; a and b by their descriptors.
-#define SWINSCOPE_WGMMA_32(KIND, LAYOUTS)                                                                                    \
+#define SWINSCOPE_WGMMA_32(KIND, LAYOUTS)                                                                            \
   asm volatile(                                                                                                      \
       "{\n.reg .pred p;\nsetp.eq.b32 p, %18, 0;\n"                                                                   \
-      "wgmma.mma_async.sync.aligned.m64n32" KIND                                                  \
+      "wgmma.mma_async.sync.aligned.m64n32" KIND                                                                     \
       " "                                                                                                            \
       "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "                                     \
-      "%16, %17, p, 1, 1" LAYOUTS ";\n}\n"                                                                                \
+      "%16, %17, p, 1, 1" LAYOUTS ";\n}\n"                                                                           \
       : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3]), "+f"(sums[4]), "+f"(sums[5]), "+f"(sums[6]),     \
         "+f"(sums[7]), "+f"(sums[8]), "+f"(sums[9]), "+f"(sums[10]), "+f"(sums[11]), "+f"(sums[12]), "+f"(sums[13]), \
         "+f"(sums[14]), "+f"(sums[15])                                                                               \
@@ -52,14 +52,14 @@ struct WarpGroupProduct<__nv_fp8_e4m3, 32> {
 #undef SWINSCOPE_WGMMA_32
 
 // sums += a b^T, or = where `clear`; a and b by their descriptors.
-#define SWINSCOPE_WGMMA_64(KIND, LAYOUTS)                                                                                    \
+#define SWINSCOPE_WGMMA_64(KIND, LAYOUTS)                                                                            \
   asm volatile(                                                                                                      \
       "{\n.reg .pred p;\nsetp.eq.b32 p, %34, 0;\n"                                                                   \
-      "wgmma.mma_async.sync.aligned.m64n64" KIND                                                  \
+      "wgmma.mma_async.sync.aligned.m64n64" KIND                                                                     \
       " "                                                                                                            \
       "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                                      \
       " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "                           \
-      "%32, %33, p, 1, 1" LAYOUTS ";\n}\n"                                                                                \
+      "%32, %33, p, 1, 1" LAYOUTS ";\n}\n"                                                                           \
       : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3]), "+f"(sums[4]), "+f"(sums[5]), "+f"(sums[6]),     \
         "+f"(sums[7]), "+f"(sums[8]), "+f"(sums[9]), "+f"(sums[10]), "+f"(sums[11]), "+f"(sums[12]), "+f"(sums[13]), \
         "+f"(sums[14]), "+f"(sums[15]), "+f"(sums[16]), "+f"(sums[17]), "+f"(sums[18]), "+f"(sums[19]),              \
@@ -88,10 +88,10 @@ struct WarpGroupProduct<__nv_fp8_e4m3, 64> {
 #undef SWINSCOPE_WGMMA_64
 
 // sums += a b^T, or = where `clear`; a and b by their descriptors, or a in registers, as mma.m16n8k16 has it.
-#define SWINSCOPE_WGMMA_96(KIND, CLEAR, OPERANDS, ...)                                                               \
+#define SWINSCOPE_WGMMA_96(KIND, CLEAR, OPERANDS, ...)                                                                \
   asm volatile("{\n.reg .pred p;\nsetp.eq.b32 p, " CLEAR                                                              \
                ", 0;\n"                                                                                               \
-               "wgmma.mma_async.sync.aligned.m64n96" KIND                                          \
+               "wgmma.mma_async.sync.aligned.m64n96" KIND                                                             \
                " "                                                                                                    \
                "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                              \
                " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "                    \
@@ -138,10 +138,10 @@ struct WarpGroupProduct<__nv_fp8_e4m3, 96> {
 #undef SWINSCOPE_WGMMA_96
 
 // sums += a b^T, or = where `clear`; a and b by their descriptors, or a in registers, as mma.m16n8k16 has it.
-#define SWINSCOPE_WGMMA_128(KIND, CLEAR, OPERANDS, ...)                                                              \
+#define SWINSCOPE_WGMMA_128(KIND, CLEAR, OPERANDS, ...)                                                               \
   asm volatile("{\n.reg .pred p;\nsetp.eq.b32 p, " CLEAR                                                              \
                ", 0;\n"                                                                                               \
-               "wgmma.mma_async.sync.aligned.m64n128" KIND                                         \
+               "wgmma.mma_async.sync.aligned.m64n128" KIND                                                            \
                " "                                                                                                    \
                "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                              \
                " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "                    \
@@ -192,10 +192,10 @@ struct WarpGroupProduct<__nv_fp8_e4m3, 128> {
 #undef SWINSCOPE_WGMMA_128
 
 // sums += a b^T, or = where `clear`; a and b by their descriptors.
-#define SWINSCOPE_WGMMA_192(KIND, LAYOUTS)                                                                                   \
+#define SWINSCOPE_WGMMA_192(KIND, LAYOUTS)                                                                           \
   asm volatile(                                                                                                      \
       "{\n.reg .pred p;\nsetp.eq.b32 p, %98, 0;\n"                                                                   \
-      "wgmma.mma_async.sync.aligned.m64n192" KIND                                                 \
+      "wgmma.mma_async.sync.aligned.m64n192" KIND                                                                    \
       " "                                                                                                            \
       "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                                      \
       " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "                            \
@@ -203,7 +203,7 @@ struct WarpGroupProduct<__nv_fp8_e4m3, 128> {
       " %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "                            \
       " %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "                            \
       " %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95}, "                           \
-      "%96, %97, p, 1, 1" LAYOUTS ";\n}\n"                                                                                \
+      "%96, %97, p, 1, 1" LAYOUTS ";\n}\n"                                                                           \
       : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3]), "+f"(sums[4]), "+f"(sums[5]), "+f"(sums[6]),     \
         "+f"(sums[7]), "+f"(sums[8]), "+f"(sums[9]), "+f"(sums[10]), "+f"(sums[11]), "+f"(sums[12]), "+f"(sums[13]), \
         "+f"(sums[14]), "+f"(sums[15]), "+f"(sums[16]), "+f"(sums[17]), "+f"(sums[18]), "+f"(sums[19]),              \
@@ -243,10 +243,10 @@ struct WarpGroupProduct<__nv_fp8_e4m3, 192> {
 #undef SWINSCOPE_WGMMA_192
 
 // sums += a b^T, or = where `clear`; a and b by their descriptors.
-#define SWINSCOPE_WGMMA_256(KIND, LAYOUTS)                                                                                   \
+#define SWINSCOPE_WGMMA_256(KIND, LAYOUTS)                                                                           \
   asm volatile(                                                                                                      \
       "{\n.reg .pred p;\nsetp.eq.b32 p, %130, 0;\n"                                                                  \
-      "wgmma.mma_async.sync.aligned.m64n256" KIND                                                 \
+      "wgmma.mma_async.sync.aligned.m64n256" KIND                                                                    \
       " "                                                                                                            \
       "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                                      \
       " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "                            \
@@ -256,7 +256,7 @@ struct WarpGroupProduct<__nv_fp8_e4m3, 192> {
       " %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "                            \
       " %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "                \
       " %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "           \
-      "%128, %129, p, 1, 1" LAYOUTS ";\n}\n"                                                                              \
+      "%128, %129, p, 1, 1" LAYOUTS ";\n}\n"                                                                         \
       : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3]), "+f"(sums[4]), "+f"(sums[5]), "+f"(sums[6]),     \
         "+f"(sums[7]), "+f"(sums[8]), "+f"(sums[9]), "+f"(sums[10]), "+f"(sums[11]), "+f"(sums[12]), "+f"(sums[13]), \
         "+f"(sums[14]), "+f"(sums[15]), "+f"(sums[16]), "+f"(sums[17]), "+f"(sums[18]), "+f"(sums[19]),              \

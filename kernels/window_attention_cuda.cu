@@ -122,7 +122,8 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
   constexpr std::uint32_t kArrivalBytes = kSpreads ? kByteStageBytes : kStageBytes;
   const std::uint32_t arrivals = memory + (kSpreads ? kPlaces * kStageBytes : 0);
   const std::uint32_t own_arrival =
-      kSpreads ? static_cast<std::uint32_t>(upper.index) * kByteRowBytes + static_cast<std::uint32_t>(t) * 8 : own_piece;
+      kSpreads ? static_cast<std::uint32_t>(upper.index) * kByteRowBytes + static_cast<std::uint32_t>(t) * 8
+               : own_piece;
   using In = std::conditional_t<kSpreads, unsigned char, T>;
   const In* const first = reinterpret_cast<const In*>(a.qkv) + head * kHeadDim + 8 * t;
   const T* const first_pad = a.pad_qkv + head * kHeadDim + 8 * t;

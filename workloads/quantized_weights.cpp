@@ -93,8 +93,9 @@ std::optional<Quantization> quantization_in(const SafetensorsFile& file) {
   const auto text = file.metadata().find(kKey);
   if (text == file.metadata().end()) return std::nullopt;
   const auto refuse = [&](const std::string& why) -> WorkloadError {
-    return {WorkloadErrorKind::kInput, fmt::format("{}: what it says of its quantization cannot be read", file.path().string()),
-            why, "`swin quantize` writes such files"};
+    return {WorkloadErrorKind::kInput,
+            fmt::format("{}: what it says of its quantization cannot be read", file.path().string()), why,
+            "`swin quantize` writes such files"};
   };
   const nlohmann::json document = nlohmann::json::parse(text->second, nullptr, false);
   if (!document.is_object() || document.value("schema", nlohmann::json()) != kSchema)

@@ -19,7 +19,8 @@ struct Quantization {
   InputRanges ranges;       // of the layers that are quantized
 };
 
-// The weight of a block's layer: "stage3.block5.attn.qkv" has layers.2.blocks.4.attn.qkv.weight. Empty for what has none.
+// The weight of a block's layer: "stage3.block5.attn.qkv" has layers.2.blocks.4.attn.qkv.weight. Empty for what has
+// none.
 std::string weight_of_layer(const std::string& layer);
 
 void write_quantized_weights(const std::filesystem::path& file, const Quantization& quantization,

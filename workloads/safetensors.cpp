@@ -39,11 +39,11 @@ struct TypeInfo {
 
 // Types of the format; those that no weight uses are known so that their sizes can be checked.
 constexpr TypeInfo kTypes[] = {
-    {"F32", 4, TensorType::kF32},   {"F16", 2, TensorType::kF16},       {"BF16", 2, TensorType::kBf16},
-    {"F64", 8, TensorType::kF64},   {"BOOL", 1, TensorType::kOther},    {"U8", 1, TensorType::kOther},
+    {"F32", 4, TensorType::kF32},   {"F16", 2, TensorType::kF16},      {"BF16", 2, TensorType::kBf16},
+    {"F64", 8, TensorType::kF64},   {"BOOL", 1, TensorType::kOther},   {"U8", 1, TensorType::kOther},
     {"I8", 1, TensorType::kOther},  {"F8_E4M3", 1, TensorType::kE4m3}, {"F8_E5M2", 1, TensorType::kOther},
-    {"I16", 2, TensorType::kOther}, {"U16", 2, TensorType::kOther},     {"I32", 4, TensorType::kOther},
-    {"U32", 4, TensorType::kOther}, {"I64", 8, TensorType::kOther},     {"U64", 8, TensorType::kOther},
+    {"I16", 2, TensorType::kOther}, {"U16", 2, TensorType::kOther},    {"I32", 4, TensorType::kOther},
+    {"U32", 4, TensorType::kOther}, {"I64", 8, TensorType::kOther},    {"U64", 8, TensorType::kOther},
 };
 
 const TypeInfo* find_type(std::string_view name) {

@@ -15,7 +15,7 @@ struct TensorSource {
   std::string name;
   std::vector<std::int64_t> shape;
   std::span<const float> floats;
-  std::span<const double> doubles;  // written when `floats` is empty
+  std::span<const double> doubles;           // written when `floats` is empty
   std::span<const std::uint8_t> bytes = {};  // written when both are
 };
 

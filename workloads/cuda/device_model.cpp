@@ -54,10 +54,10 @@ void check_capability(const cuda::DeviceInfo& info) {
 
 void check_eight_bits(const cuda::DeviceInfo& info) {
   if (info.major == 9) return;
-  throw WorkloadError(WorkloadErrorKind::kFailure,
-                      fmt::format("--precision fp8: {} has compute capability {}.{}", info.name, info.major, info.minor),
-                      "products of 8-bit numbers are for 9.0 (H100, H200)",
-                      "--precision fp16 runs on this GPU, with the same weights");
+  throw WorkloadError(
+      WorkloadErrorKind::kFailure,
+      fmt::format("--precision fp8: {} has compute capability {}.{}", info.name, info.major, info.minor),
+      "products of 8-bit numbers are for 9.0 (H100, H200)", "--precision fp16 runs on this GPU, with the same weights");
 }
 
 void check_device_memory(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options) {

@@ -9,7 +9,6 @@
 
 #include "kernels/convert.h"
 #include "workloads/cuda/step_launcher.h"
-#include "workloads/cuda/step_profile.h"
 #include "workloads/execute/inference_pass.h"
 
 namespace swinscope {
@@ -28,8 +27,9 @@ struct Trial {
 class Trials {
  public:
   Trials(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
-         const ParameterStore<float>& store, const std::vector<float>& images)
-      : config_(config),
+         const ParameterStore<float>& store, const std::vector<float>& images, const PassTime& pass_time)
+      : pass_time_(pass_time),
+        config_(config),
         batch_(batch),
         options_(options),
         library_(options.algorithm_folder),
@@ -66,7 +66,7 @@ class Trials {
     double first = 0.0, second = 0.0;
   };
   Times milliseconds(const Trial& first, const Trial& second) const {
-    const auto time = [&](const Trial& trial) { return time_as_graph(trial.pass->steps(), stream_.get()); };
+    const auto time = [&](const Trial& trial) { return pass_time_(trial.pass->steps(), stream_.get()); };
     (void)time(first);
     std::vector<Times> rounds(kRounds);
     for (Times& round : rounds)
@@ -96,6 +96,7 @@ class Trials {
     return std::max_element(begin, begin + config_.classes) - begin;
   }
 
+  const PassTime& pass_time_;
   const SwinConfig& config_;
   std::int64_t batch_;
   DeviceModelOptions options_;
@@ -124,8 +125,8 @@ double worth(const LayerGroup& group, double milliseconds) {
 
 Sensitivity find_sensitivity(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
                              const ParameterStore<float>& store, const std::vector<float>& images,
-                             const InputRanges& ranges, double least_cosine) {
-  Trials trials(config, batch, options, store, images);
+                             const InputRanges& ranges, double least_cosine, const PassTime& pass_time) {
+  Trials trials(config, batch, options, store, images, pass_time);
   const Trial all = trials.run(ranges);
   Sensitivity found;
   found.all = found.chosen = trials.change(all);

@@ -2,10 +2,13 @@
 // better stay in 16 bits.
 #pragma once
 
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "workloads/cuda/device_model.h"
+#include "workloads/cuda/step_profile.h"
 
 namespace swinscope {
 
@@ -21,13 +24,13 @@ struct LogitChange {
 // All layers of one kind in a stage, "stage3.mlp.fc1", by what differs when only they stay in fp16.
 struct LayerGroup {
   std::string name;
-  double error = 0.0;              // that 8 bits in them add to 1 - cosine
+  double error = 0.0;               // that 8 bits in them add to 1 - cosine
   double saved_milliseconds = 0.0;  // of a pass
-  bool kept = true;                // in 8 bits
+  bool kept = true;                 // in 8 bits
 };
 
 struct Sensitivity {
-  std::vector<LayerGroup> groups;  // by name
+  std::vector<LayerGroup> groups;                      // by name
   double fp16_milliseconds = 0.0, milliseconds = 0.0;  // of a pass: in fp16, and with the groups that are kept
   LogitChange all;                                     // with all of them
   LogitChange chosen;                                  // with those that are kept
@@ -35,9 +38,10 @@ struct Sensitivity {
 };
 
 // images: [batch, 3, size, size]. Groups are left out, first those whose 8 bits save least for the error that they add,
-// until the logits' cosine is `least_cosine` at least.
+// until the logits' cosine is `least_cosine` at least. pass_time: milliseconds of a pass.
+using PassTime = std::function<double(std::span<const DeviceStep>, cuda::Stream)>;
 Sensitivity find_sensitivity(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
                              const ParameterStore<float>& store, const std::vector<float>& images,
-                             const InputRanges& ranges, double least_cosine);
+                             const InputRanges& ranges, double least_cosine, const PassTime& pass_time = time_as_graph);
 
 }  // namespace swinscope

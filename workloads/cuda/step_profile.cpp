@@ -1,8 +1,8 @@
 #include "workloads/cuda/step_profile.h"
 
 #include <algorithm>
-#include <map>
 #include <limits>
+#include <map>
 #include <memory>
 
 #include "workloads/cuda/step_launcher.h"

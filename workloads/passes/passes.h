@@ -17,9 +17,9 @@ namespace swinscope {
 
 struct PassContext {
   Features features;
-  bool recompute = false;  // training
-  std::int64_t ranks = 1;  // that batches are normalized over
-  bool tanh_gelu = false;  // GELU in its tanh form is as good
+  bool recompute = false;                     // training
+  std::int64_t ranks = 1;                     // that batches are normalized over
+  bool tanh_gelu = false;                     // GELU in its tanh form is as good
   const InputRanges* input_ranges = nullptr;  // of what is quantized; null: nothing is
   cuda::DeviceInfo gpu;
   // Whether a product that normalizes its result is there and faster than two kernels.

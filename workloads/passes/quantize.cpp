@@ -1,5 +1,5 @@
-// Products within blocks whose operands are 8-bit numbers: their weights are rounded once, and what they read is rounded
-// by the kernel that makes it, a normalization, attention or the product before, or by one of its own.
+// Products within blocks whose operands are 8-bit numbers: their weights are rounded once, and what they read is
+// rounded by the kernel that makes it, a normalization, attention or the product before, or by one of its own.
 #include "kernels/e4m3.h"
 #include "workloads/passes/passes.h"
 

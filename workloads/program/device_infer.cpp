@@ -74,7 +74,8 @@ InputRanges given_or_found_ranges(const RunOptions& run, const SwinConfig& confi
   const InputRanges ranges = ranges_of(count_inputs(config, run.batch, choice, store, {images}), Observer::kMse);
   Sensitivity found = find_sensitivity(config, run.batch, choice, store, images, ranges, kLeastCosine);
   if (!run.quiet) {
-    say("8 bits by {} synthetic images (`swin quantize` takes those of a folder): the logits' cosine with fp16 is {:.5f}\n",
+    say("8 bits by {} synthetic images (`swin quantize` takes those of a folder): the logits' cosine with fp16 is "
+        "{:.5f}\n",
         run.batch, found.chosen.cosine);
     for (const LayerGroup& group : found.groups)
       if (!group.kept) say("  {} stays in fp16\n", group.name);
@@ -87,7 +88,8 @@ std::unique_ptr<DeviceModel> make_model(const RunOptions& run, const SwinConfig&
                                         const std::vector<float>& images) {
   ParameterStore<float> store(config, false);
   if (!load_given_weights(run, store)) redraw_parameters(store, run.seed);
-  if (choice.precision == Precision::kFp8) choice.input_ranges = given_or_found_ranges(run, config, choice, store, images);
+  if (choice.precision == Precision::kFp8)
+    choice.input_ranges = given_or_found_ranges(run, config, choice, store, images);
   auto model = std::make_unique<DeviceModel>(config, run.batch, choice, store);
   const cuda::MatmulStatistics products = model->matmul_statistics();
   if (!run.quiet && products.timed > 0) {

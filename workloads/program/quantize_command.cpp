@@ -95,7 +95,8 @@ nlohmann::ordered_json describe_group(const LayerGroup& group) {
           {"precision", group.kept ? "fp8" : "fp16"}};
 }
 
-void print_sensitivity(const QuantizeOptions& options, const SwinConfig& config, const Sensitivity& found, std::int64_t images) {
+void print_sensitivity(const QuantizeOptions& options, const SwinConfig& config, const Sensitivity& found,
+                       std::int64_t images) {
   if (options.run.json) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const LayerGroup& group : found.groups)
@@ -175,7 +176,9 @@ void add_quantize_command(Program& program) {
   command.option("--weights", options->run.weights, "safetensors file (default: drawn from the seed)");
   command.option("--calibration-data", options->calibration_data,
                  "folder of JPEG files like those that the model is to see (default: synthetic images)");
-  command.option("--images", options->images, "calibration images at most").within(std::int64_t{1}, std::int64_t{100'000}).show_default();
+  command.option("--images", options->images, "calibration images at most")
+      .within(std::int64_t{1}, std::int64_t{100'000})
+      .show_default();
   command.option("--batch", options->run.batch, "images a pass").positive().show_default();
   command
       .option("--observer", options->observer,

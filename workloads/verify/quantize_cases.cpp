@@ -34,8 +34,7 @@ class Bytes {
   Bytes(TensorFactory& make, const std::vector<double>& of, double scale)
       : Bytes(make, static_cast<std::int64_t>(of.size())) {
     std::vector<std::uint8_t> bits(of.size());
-    std::ranges::transform(of, bits.begin(),
-                           [=](double value) { return to_e4m3(static_cast<float>(value / scale)); });
+    std::ranges::transform(of, bits.begin(), [=](double value) { return to_e4m3(static_cast<float>(value / scale)); });
     cuda::copy_to_device(buffer_.data(), bits.data(), count_, make.stream());
     cuda::synchronize(make.stream());
     values = decoded(bits, scale);
@@ -113,7 +112,7 @@ void check_weights(const VerifyReport& report) {
   TensorFactory make(32);
   const WeightShape shape{70, 520, 0.125F};
   std::vector<double> values = make.normal(shape.outputs * shape.inputs, kHalf, 0.05).values;
-  std::fill_n(values.begin(), shape.inputs, 0.0);  // a row of zeros
+  std::fill_n(values.begin(), shape.inputs, 0.0);             // a row of zeros
   values[static_cast<std::size_t>(shape.inputs + 3)] = 40.0;  // an outlier
   const DeviceTensor weight = make.upload(values, kHalf);
   const Bytes y(make, shape.outputs * shape.inputs);
@@ -195,15 +194,18 @@ void check_attention_result(const VerifyReport& report) {
   for (const bool cosine : {false, true}) {
     TensorFactory make(35);
     const Extent2 window = cosine ? Extent2{8, 8} : Extent2{7, 7};
-    const WindowAttentionShape shape{{3, {2 * window.height, 3 * window.width}, window, {3, 3}}, 6, 32,
+    const WindowAttentionShape shape{{3, {2 * window.height, 3 * window.width}, window, {3, 3}},
+                                     6,
+                                     32,
                                      cosine ? AttentionScore::kCosine : AttentionScore::kScaledDot};
     const DeviceTensor qkv = make.normal(shape.grid.tokens() * 3 * shape.channels(), kHalf);
     const DeviceTensor table = make.normal(bias_table_rows(window) * shape.heads, ElementType::kFp32);
     const DeviceTensor logit_scale = make.uniform(shape.heads, ElementType::kFp32, 1.0, 2.0);
     std::vector<double> expected(static_cast<std::size_t>(shape.grid.tokens() * shape.channels()));
     std::vector<double> lse(static_cast<std::size_t>(shape.grid.tokens() * shape.heads));
-    cpu::window_attention_forward<double>(
-        shape, {qkv.values.data(), table.values.data(), logit_scale.values.data(), nullptr}, expected.data(), lse.data());
+    cpu::window_attention_forward<double>(shape,
+                                          {qkv.values.data(), table.values.data(), logit_scale.values.data(), nullptr},
+                                          expected.data(), lse.data());
     const cuda::DeviceBuffer bias(cuda::attention_bias_bytes(shape, kHalf));
     cuda::expand_attention_bias(shape, kHalf, static_cast<const float*>(table.data()), bias.data(), make.stream());
     const float scale = e4m3_scale(static_cast<float>(largest_of(expected)));
@@ -232,8 +234,9 @@ void check_attention_result(const VerifyReport& report) {
     for (const bool backwards : {false, true}) {
       tensors.backwards = backwards;
       cuda::window_attention_forward(shape, kHalf, cuda::TokenOrder::kImage, tensors, make.stream());
-      report({fmt::format("attention of 8 bits to 8 bits{}{}", cosine ? ", cosine" : "", backwards ? ", backwards" : ""),
-              "fp8", relative_error(out.download(once), rounded(expected, once)), kFewOthers});
+      report(
+          {fmt::format("attention of 8 bits to 8 bits{}{}", cosine ? ", cosine" : "", backwards ? ", backwards" : ""),
+           "fp8", relative_error(out.download(once), rounded(expected, once)), kFewOthers});
     }
     const DeviceTensor wide = make.output(shape.grid.tokens() * shape.channels(), kHalf);
     tensors.out = wide.buffer.data();
@@ -257,8 +260,8 @@ void check_product(const VerifyReport& report, const ProductCase& c) {
   const Bytes x(make, make.normal(c.rows * c.inputs, kHalf).values, x_scale);
   const Bytes weight(make, make.normal(c.outputs * c.inputs, kHalf, 0.04).values, weight_scale);
   const DeviceTensor bias = make.normal(c.outputs, kHalf, 0.5), before = make.normal(c.rows * c.outputs, kHalf);
-  const DeviceTensor factors = make.upload(
-      std::vector<double>(static_cast<std::size_t>(c.outputs), x_scale * weight_scale), ElementType::kFp32);
+  const DeviceTensor factors =
+      make.upload(std::vector<double>(static_cast<std::size_t>(c.outputs), x_scale * weight_scale), ElementType::kFp32);
   const bool biased = c.epilogue != cuda::Epilogue::kNone;
   std::vector<double> expected(before.values.size());
   cpu::linear_forward<double>({c.rows, c.inputs, c.outputs, biased}, x.values.data(), weight.values.data(),
@@ -282,7 +285,8 @@ void check_product(const VerifyReport& report, const ProductCase& c) {
       for (const bool backwards : {false, true}) {
         const DeviceTensor y = make.upload(before.values, kHalf);
         const Bytes bytes(make, c.rows * c.outputs);
-        cuda::MatmulOperands operands{x.data(), weight.data(), bias.data(), byte_result ? bytes.data() : y.buffer.data()};
+        cuda::MatmulOperands operands{x.data(), weight.data(), bias.data(),
+                                      byte_result ? bytes.data() : y.buffer.data()};
         operands.scales = static_cast<const float*>(factors.data());
         operands.result_scale = static_cast<float>(scale);
         operands.backwards = backwards;
@@ -308,8 +312,8 @@ void check_normalized_product(const VerifyReport& report, const ProductCase& c) 
   const DeviceTensor wide_x = make.upload(x.values, kHalf), wide_weight = make.upload(weight.values, kHalf);
   const DeviceTensor bias = make.normal(c.outputs, kHalf, 0.5), before = make.normal(c.rows * c.outputs, kHalf);
   const DeviceTensor gamma = make.normal(c.outputs, kHalf, 0.3, 1.0), beta = make.normal(c.outputs, kHalf, 0.2);
-  const DeviceTensor factors = make.upload(
-      std::vector<double>(static_cast<std::size_t>(c.outputs), x_scale * weight_scale), ElementType::kFp32);
+  const DeviceTensor factors =
+      make.upload(std::vector<double>(static_cast<std::size_t>(c.outputs), x_scale * weight_scale), ElementType::kFp32);
   for (const bool bytes_in : {false, true}) {
     std::vector<double> expected(before.values.size()), unused(static_cast<std::size_t>(c.rows));
     cpu::linear_forward<double>({c.rows, c.inputs, c.outputs}, bytes_in ? x.values.data() : wide_x.values.data(),
@@ -336,15 +340,17 @@ void check_normalized_product(const VerifyReport& report, const ProductCase& c) 
         const DeviceTensor y = make.upload(before.values, kHalf);
         const Bytes bytes(make, c.rows * c.outputs);
         cuda::MatmulOperands operands{bytes_in ? x.data() : wide_x.data(),
-                                      bytes_in ? weight.data() : wide_weight.data(), bias.data(), y.buffer.data(),
-                                      gamma.data(), beta.data()};
+                                      bytes_in ? weight.data() : wide_weight.data(),
+                                      bias.data(),
+                                      y.buffer.data(),
+                                      gamma.data(),
+                                      beta.data()};
         operands.scales = static_cast<const float*>(factors.data());
         operands.result_scale = static_cast<float>(scale);
         operands.bytes = bytes.data();
         cuda::HopperMatmul(shape, tile).run(operands, make.stream());
-        const std::string what =
-            fmt::format("normalized product {} x {} x {} of {} bits{}, tile {}", c.rows, c.outputs, c.inputs,
-                        bytes_in ? 8 : 16, c.accumulate ? ", accumulate" : "", tile);
+        const std::string what = fmt::format("normalized product {} x {} x {} of {} bits{}, tile {}", c.rows, c.outputs,
+                                             c.inputs, bytes_in ? 8 : 16, c.accumulate ? ", accumulate" : "", tile);
         report({what, "fp8", relative_error(make.download(y), expected), 1e-3});
         if (beside)
           report({what + ", beside in 8 bits", "fp8", relative_error(bytes.download(scale), rounded(expected, scale)),

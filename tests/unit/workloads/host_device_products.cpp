@@ -83,8 +83,7 @@ class HostMatmul : public Matmul {
     if (shape.epilogue == Epilogue::kBiasGelu) test::gelu_tanh(y);
     if (shape.scaled && shape.accumulate && !shape.normalize_result)
       std::ranges::transform(y, test::load(shape.result_type, operands.y, shape.m * shape.n), y.begin(), std::plus<>());
-    if (shape.byte_result && !shape.normalize_result)
-      return test::store_bytes(y, operands.result_scale, operands.y);
+    if (shape.byte_result && !shape.normalize_result) return test::store_bytes(y, operands.result_scale, operands.y);
     if (shape.normalize_result) normalize(shape, operands, y);
     test::store(shape.result_type, y, operands.y);
     if (shape.byte_result)

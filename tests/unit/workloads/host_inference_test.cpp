@@ -14,6 +14,7 @@
 #include "workloads/cuda/calibration.h"
 #include "workloads/cuda/device_model.h"
 #include "workloads/cuda/device_segmenter.h"
+#include "workloads/cuda/sensitivity.h"
 
 namespace swinscope {
 namespace {
@@ -161,6 +162,41 @@ TEST_P(HostInference, ProductsOfEightBitsKeepTheLogits) {
     EXPECT_EQ(result.paths.contains("stage1.block2.mlp.fc2.quantize"), !fused) << level.name;
     EXPECT_EQ(result.paths.contains("stage1.block2.attn.proj.quantize"), !level.features.attention) << level.name;
   }
+}
+
+// Of each product.
+double eight_bits_save_a_millisecond(std::span<const DeviceStep> steps, cuda::Stream /*stream*/) {
+  return 100.0 - static_cast<double>(std::ranges::count_if(
+                     steps, [](const DeviceStep& step) { return step.payload.precision == Precision::kFp8; }));
+}
+
+// Layers stay in 16 bits, one kind after another, until the logits are as close as is asked for.
+TEST_P(HostInference, LayersThatCostMostStayInSixteenBits) {
+  test::set_host_gpu(kSmallHopper);
+  const Reference reference(blocks_for_bytes(GetParam()), 1);
+  DeviceModelOptions options;
+  options.precision = Precision::kFp8;
+  options.features = find_level("graph").features;
+  const InputRanges ranges = ranges_of(
+      count_inputs(reference.config, reference.batch, options, reference.store, {reference.images}), Observer::kMse);
+  const auto find = [&](double least_cosine) {
+    return find_sensitivity(reference.config, reference.batch, options, reference.store, reference.images, ranges,
+                            least_cosine, eight_bits_save_a_millisecond);
+  };
+  const Sensitivity any = find(0.0);
+  EXPECT_EQ(any.ranges, ranges);
+  EXPECT_EQ(any.groups.size(), GetParam() == SwinVersion::kV1 ? 5U : 4U);  // V1's attention reads 8 bits, too
+  EXPECT_LT(any.all.cosine, 0.99999);
+  const double wanted = (1.0 + any.all.cosine) / 2.0;
+  const Sensitivity closer = find(wanted);
+  EXPECT_EQ(closer.all.cosine, any.all.cosine);
+  EXPECT_GE(closer.chosen.cosine, wanted);
+  EXPECT_LT(closer.ranges.size(), ranges.size());
+  EXPECT_GT(closer.ranges.size(), 0U);
+  for (const LayerGroup& group : any.groups)
+    EXPECT_EQ(group.saved_milliseconds, group.name.ends_with("attn.window") ? 0.0 : 2.0) << group.name;
+  for (const LayerGroup& group : closer.groups)
+    EXPECT_EQ(group.kept, closer.ranges.contains("stage1.block1." + group.name.substr(std::string("stage1.").size())));
 }
 
 // Where a layer's range is not known, or the GPU has no such products, it stays in 16 bits.
