@@ -2,13 +2,14 @@
 // 16-byte stores. A thread holds 8 neighbouring columns of a row at a time.
 #pragma once
 
+#include "kernels/e4m3.cuh"
 #include "kernels/hopper_instructions.cuh"
 #include "kernels/window_attention_mma.cuh"
 
 namespace swinscope::cuda::hopper {
 
-// After the bias. kNormalized: hopper_result.cuh.
-enum class Finish { kPlain, kGelu, kResidual, kNormalized };
+// After the bias. kNormalized: hopper_result.cuh; kNormalizedBytes: the same, with e4m3 beside the result.
+enum class Finish { kPlain, kGelu, kResidual, kNormalized, kNormalizedBytes };
 
 constexpr int kGroup = 128;  // threads of a warp group
 constexpr int kQuad = 4;     // lanes that have the same rows
@@ -20,13 +21,16 @@ __device__ inline float sum_over_quad(float value) {
   return value + __shfl_xor_sync(quad, value, 2);
 }
 
-template <typename T>
+template <typename T, typename Y = T>
 struct Pointers {
   const T* bias;      // [n], or null
   const T* residual;  // [m, n], read with kResidual, and with kNormalized where it is not null; may be y
-  T* y;
+  Y* y;
   const T* gamma = nullptr;  // [n], as beta: of kNormalized
   const T* beta = nullptr;
+  const float* scales = nullptr;   // [n], of the sums: where operands are bytes
+  float inverse_scale = 1.0F;      // of the result in bytes
+  unsigned char* bytes = nullptr;  // [m, n], with kNormalizedBytes
 };
 
 // 8 columns of a row that follow each other.
@@ -38,6 +42,12 @@ struct Eight {
 #pragma unroll
     for (int i = 0; i < 8; ++i)
       values[i] += of[i];
+  }
+  __device__ void scale(const float4& low, const float4& high) {
+    const float by[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+      values[i] *= by[i];
   }
   template <typename T>
   __device__ void add(const uint4& packed, T type) {
@@ -90,6 +100,18 @@ __device__ uint4 rounded(const Eight& eight, T type) {
     return rounded_gelu(eight, type);
   } else {
     return eight.rounded(type);
+  }
+}
+
+// As e4m3, times `inverse`.
+template <Finish kFinish>
+__device__ uint2 rounded_to_bytes(const Eight& eight, float inverse, __half type) {
+  if constexpr (kFinish == Finish::kGelu) {
+    return packed_e4m3(rounded_gelu(eight, type), inverse, type);
+  } else {
+    const float* const v = eight.values;
+    return {pack_e4m3(v[0] * inverse, v[1] * inverse) | pack_e4m3(v[2] * inverse, v[3] * inverse) << 16,
+            pack_e4m3(v[4] * inverse, v[5] * inverse) | pack_e4m3(v[6] * inverse, v[7] * inverse) << 16};
   }
 }
 

@@ -37,6 +37,8 @@ struct MlpSizes {
 // As a plan of hopper_product.cuh, whose ends of tiles it has.
 template <typename T>
 struct MlpPlan : MlpSizes<T> {
+  using Y = T;
+  static constexpr bool kScales = false;
   static constexpr Finish kFinish = Finish::kNormalized;
   static constexpr bool kNormalizes = true;
 };
@@ -186,7 +188,7 @@ __device__ void consume_mlp(const MlpMemory<P>& memory, int m, int tiles, const 
     warp_arrive(memory.x_empty(rows.stage));
     Residual<P> residual;
     residual.fetch(0, place);
-    finish_normalized<P>(sums, end, residual, place);
+    finish_normalized<P>(sums, end, residual, place, p);
   }
 }
 

@@ -19,6 +19,8 @@ constexpr int kPatch = 4;
 template <typename T_>
 struct EmbedPlan {
   using T = T_;
+  static constexpr Finish kFinish = Finish::kNormalized;
+  static constexpr bool kScales = false;
   static constexpr int kColumns = kRowColumns;
   static constexpr int kSums = kColumns / 2;
   static constexpr int kGroups = 4;
@@ -130,7 +132,7 @@ __global__ __launch_bounds__(P::kThreads,
       place.y[half] = a.pointers.y + std::int64_t{row} * P::kColumns + 8 * (thread % kQuad);
     }
     NoResidual nothing;
-    finish_normalized<P>(sums, end, nothing, place);
+    finish_normalized<P>(sums, end, nothing, place, a.pointers);
   }
 #endif
 }

@@ -16,22 +16,30 @@
 namespace swinscope::cuda::hopper {
 
 constexpr int kGroupRows = 64;
-constexpr int kDepth = 64;  // of a stage: 128 bytes of each row
 constexpr std::uint32_t kStageRowBytes = 128;
-constexpr int kStep = 16;  // of one product
+constexpr std::uint32_t kStepBytes = 32;  // of one product
+// Of operands of 16 bits:
+constexpr int kDepth = 64;  // of a stage
+constexpr int kStep = 16;   // of one product
 // What a block may take of the 227 KiB of shared memory, where one or two blocks share a multiprocessor.
 constexpr std::uint32_t kOneBlockBytes = 200 * 1024;
 constexpr std::uint32_t kTwoBlockBytes = 104 * 1024;
 constexpr int kMaxStages = 8;
 
-template <typename T_, int kColumns_, int kGroups_, Finish kFinish_>
+// T: of bias and residual; Operand: of a and b; Y: of the result. Bytes are e4m3, whose sums have a scale for each
+// column.
+template <typename T_, int kColumns_, int kGroups_, Finish kFinish_, typename Operand_ = T_, typename Y_ = T_>
 struct Plan {
   using T = T_;
+  using Operand = Operand_;
+  using Y = Y_;
+  static constexpr bool kScales = sizeof(Operand) == 1;
+  static constexpr int kDepth = static_cast<int>(kStageRowBytes / sizeof(Operand));  // of a stage
   static constexpr int kColumns = kColumns_;
   static constexpr int kGroups = kGroups_;  // that multiply
   static constexpr int kRows = kGroups * kGroupRows;
   static constexpr Finish kFinish = kFinish_;
-  static constexpr bool kNormalizes = kFinish == Finish::kNormalized;
+  static constexpr bool kNormalizes = kFinish == Finish::kNormalized || kFinish == Finish::kNormalizedBytes;
   static constexpr int kThreads = (1 + kGroups) * kGroup;
   static constexpr std::uint32_t kABytes = kRows * kStageRowBytes;
   static constexpr std::uint32_t kStageBytes = kABytes + kColumns * kStageRowBytes;
@@ -41,6 +49,9 @@ struct Plan {
   static constexpr std::uint32_t kSharedBytes = kStages * kStageBytes + 1024;  // and what alignment takes
   static constexpr int kSums = kColumns / 2;
 };
+
+template <typename P>
+using PlanPointers = Pointers<typename P::T, typename P::Y>;
 
 struct Extents {
   int m, n, k;
@@ -100,16 +111,16 @@ struct Ring {
 
 template <typename P>
 __device__ void load_a(const Ring<P>& ring, const Walk<P>& at, const CUtensorMap* map) {
-  load_tile(ring.a(at.stage), map, at.step * kDepth, at.first_row(), ring.full_at(at.stage));
+  load_tile(ring.a(at.stage), map, at.step * P::kDepth, at.first_row(), ring.full_at(at.stage));
 }
 template <typename P>
 __device__ void load_b(const Ring<P>& ring, const Walk<P>& at, const CUtensorMap* map) {
-  load_permuted_tile(ring.b(at.stage), map, at.step * kDepth, at.first_column() / 32, ring.full_at(at.stage));
+  load_permuted_tile(ring.b(at.stage), map, at.step * P::kDepth, at.first_column() / 32, ring.full_at(at.stage));
 }
 
 template <typename P>
 __device__ void produce(const Ring<P>& ring, const Extents& e, const CUtensorMap* a_map, const CUtensorMap* b_map) {
-  const int steps = (e.k + kDepth - 1) / kDepth;
+  const int steps = (e.k + P::kDepth - 1) / P::kDepth;
   // Weights do not depend on the kernel before: the first stages' are fetched while it ends, and the map of a.
   prefetch_map(a_map);
   Walk<P> weights(e);
@@ -135,15 +146,18 @@ __device__ void produce(const Ring<P>& ring, const Extents& e, const CUtensorMap
 template <typename P>
 struct TileBias {
   static constexpr int kEach = (P::kColumns + kGroup - 1) / kGroup;
-  float* shared;  // [2, kColumns]
+  static constexpr int kVectors = P::kScales ? 4 : 2;
+  float* shared;  // [kVectors, kColumns]: biases, and scales
   int half = 0;
   typename P::T own[kEach];  // as they come from memory: nothing waits for them before the products run
+  float own_scale[P::kScales ? kEach : 1];
 
-  __device__ void fetch(const Extents& e, const Pointers<typename P::T>& p, int first, int thread) {
+  __device__ void fetch(const Extents& e, const PlanPointers<P>& p, int first, int thread) {
 #pragma unroll
     for (int i = 0; i < kEach; ++i) {
       const int column = first + thread + i * kGroup;
       own[i] = column < e.n && p.bias != nullptr ? p.bias[column] : from_float<typename P::T>(0.0F);
+      if constexpr (P::kScales) own_scale[i] = column < e.n ? p.scales[column] : 0.0F;
     }
   }
   __device__ void share(int thread, int group) {
@@ -151,12 +165,18 @@ struct TileBias {
 #pragma unroll
     for (int i = 0; i < kEach; ++i) {
       const int column = thread + i * kGroup;
-      if (P::kColumns % kGroup == 0 || column < P::kColumns) shared[half + column] = to_float(own[i]);
+      if (P::kColumns % kGroup != 0 && column >= P::kColumns) continue;
+      shared[half + column] = to_float(own[i]);
+      if constexpr (P::kScales) shared[2 * P::kColumns + half + column] = own_scale[i];
     }
     threads_meet<kGroup>(2 + group);
   }
   __device__ void add_to(Eight& eight, int column) const {
     const float* const from = shared + half + column;
+    if constexpr (P::kScales) {
+      const float* const scales = from + 2 * P::kColumns;
+      eight.scale(*reinterpret_cast<const float4*>(scales), *reinterpret_cast<const float4*>(scales + 4));
+    }
     eight.add(*reinterpret_cast<const float4*>(from), *reinterpret_cast<const float4*>(from + 4));
   }
 };
@@ -166,13 +186,13 @@ struct TileBias {
 template <typename P>
 struct Place {
   using T = typename P::T;
-  T* y[2];
+  typename P::Y* y[2];
   const T* residual[2];
   int parts;  // of 32 columns
   bool exists[2];
   bool adds;  // a residual
 
-  __device__ Place(const Extents& e, const Pointers<T>& p, int row, int column, int t)
+  __device__ Place(const Extents& e, const PlanPointers<P>& p, int row, int column, int t)
       : parts((e.n - column) / 32), adds(P::kFinish == Finish::kResidual || p.residual != nullptr) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -224,7 +244,7 @@ struct Residual {
 // Bias, GELU, residual; 16 bytes are stored at a time.
 template <typename P>
 __device__ void finish_tile(const float (&sums)[P::kSums], const TileBias<P>& bias, Residual<P>& residual,
-                            const Place<P>& place, const Pointers<typename P::T>& p) {
+                            const Place<P>& place, const PlanPointers<P>& p) {
   constexpr int kAhead = Residual<P>::kAhead;
   const int t = static_cast<int>(threadIdx.x) % kQuad;
 #pragma unroll
@@ -235,9 +255,13 @@ __device__ void finish_tile(const float (&sums)[P::kSums], const TileBias<P>& bi
       Eight eight = eight_of(sums, part, half);
       bias.add_to(eight, part * 32 + 8 * t);
       residual.add_to(eight, part, half);
-      const uint4 packed = rounded<P::kFinish>(eight, typename P::T{});
-      if (!place.has(part, half)) continue;
-      *reinterpret_cast<uint4*>(place.y[half] + part * 32) = packed;
+      if constexpr (sizeof(typename P::Y) == 1) {
+        const uint2 packed = rounded_to_bytes<P::kFinish>(eight, p.inverse_scale, typename P::T{});
+        if (place.has(part, half)) *reinterpret_cast<uint2*>(place.y[half] + part * 32) = packed;
+      } else {
+        const uint4 packed = rounded<P::kFinish>(eight, typename P::T{});
+        if (place.has(part, half)) *reinterpret_cast<uint4*>(place.y[half] + part * 32) = packed;
+      }
     }
   }
 }
@@ -246,12 +270,11 @@ template <typename P>
 using TileEnd = std::conditional_t<P::kNormalizes, NormalizedEnd<P>, TileBias<P>>;
 
 template <typename P>
-__device__ void consume(const Ring<P>& ring, const Extents& e, const Pointers<typename P::T>& p, int group,
-                        TileEnd<P> end) {
-  using T = typename P::T;
+__device__ void consume(const Ring<P>& ring, const Extents& e, const PlanPointers<P>& p, int group, TileEnd<P> end) {
+  constexpr int kSteps = static_cast<int>(kStageRowBytes / kStepBytes);
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int thread = static_cast<int>(threadIdx.x) % kGroup;
-  const int steps = (e.k + kDepth - 1) / kDepth;
+  const int steps = (e.k + P::kDepth - 1) / P::kDepth;
   const int own_row = group * kGroupRows + thread / kWarp * 16 + lane / kQuad;
   const auto release = [&](int stage) {
     __syncwarp();
@@ -279,9 +302,10 @@ __device__ void consume(const Ring<P>& ring, const Extents& e, const Pointers<ty
       const std::uint64_t b = tile_descriptor(ring.b(at.stage));
       products_begin();
 #pragma unroll
-      for (int i = 0; i < kDepth / kStep; ++i) {
-        constexpr std::uint64_t kAdvance = kStep * 2 >> 4;
-        WarpGroupProduct<T, P::kColumns>::add(sums, a + i * kAdvance, b + i * kAdvance, step == 0 && i == 0);
+      for (int i = 0; i < kSteps; ++i) {
+        constexpr std::uint64_t kAdvance = kStepBytes >> 4;
+        WarpGroupProduct<typename P::Operand, P::kColumns>::add(sums, a + i * kAdvance, b + i * kAdvance,
+                                                                step == 0 && i == 0);
       }
       products_commit();
       products_wait<1>();
@@ -303,7 +327,7 @@ __device__ void consume(const Ring<P>& ring, const Extents& e, const Pointers<ty
     release(at.stage);
     at.advance_stage();
     if constexpr (P::kNormalizes) {
-      finish_normalized<P>(sums, end, residual, place);
+      finish_normalized<P>(sums, end, residual, place, p);
     } else {
       finish_tile<P>(sums, end, residual, place, p);
     }
@@ -315,13 +339,13 @@ __device__ void consume(const Ring<P>& ring, const Extents& e, const Pointers<ty
 template <typename P>
 __global__ __launch_bounds__(P::kThreads, P::kBlocksEach) void matmul_kernel(const __grid_constant__ CUtensorMap a_map,
                                                                              const __grid_constant__ CUtensorMap b_map,
-                                                                             const Extents e,
-                                                                             const Pointers<typename P::T> p) {
+                                                                             const Extents e, const PlanPointers<P> p) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ unsigned char dynamic[];
   using Exchange = MomentExchange<P>;
   __shared__ std::uint64_t barriers[2 * P::kStages + (P::kNormalizes ? Exchange::kBarriers : 0)];
-  __shared__ alignas(16) float vectors[P::kGroups][(P::kNormalizes ? ResultVectors<P>::kCount : 2) * P::kColumns];
+  constexpr int kVectors = P::kNormalizes ? ResultVectors<P>::kCount : TileBias<P>::kVectors;
+  __shared__ alignas(16) float vectors[P::kGroups][kVectors * P::kColumns];
   __shared__ float4 moments[P::kNormalizes ? Exchange::kPlaces : 1];
   const std::uint32_t first = shared_address(barriers);
   const Ring<P> ring{(shared_address(dynamic) + 1023U) & ~1023U, first, first + P::kStages * 8};
@@ -355,7 +379,7 @@ __global__ __launch_bounds__(P::kThreads, P::kBlocksEach) void matmul_kernel(con
       const Exchange exchange(shared_address(moments), ring.full_at(2 * P::kStages), e.tiles_n, group);
       consume<P>(ring, e, p, group, NormalizedEnd<P>{{vectors[group]}, exchange});
     } else {
-      consume<P>(ring, e, p, group, TileBias<P>{vectors[group], 0, {}});
+      consume<P>(ring, e, p, group, TileBias<P>{vectors[group], 0, {}, {}});
     }
   }
 #endif

@@ -1,5 +1,5 @@
-// Products with 16-bit operands on compute capability 9.0 by two kernels of our own, in several tile sizes: one for
-// many rows (hopper_product.cuh), one for few (hopper_split.cuh). matmul.h chooses among them.
+// Products with operands of 16 or 8 bits on compute capability 9.0 by two kernels of our own, in several tile sizes:
+// one for many rows (hopper_product.cuh), one for few (hopper_split.cuh). matmul.h chooses among them.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,10 @@ struct ProductForm {
   ElementType type = ElementType::kFp16;  // kFp16 or kBf16
   bool gelu = false;                      // tanh form, after the bias
   bool normalize_result = false;          // the rows of the product with its bias: with gamma and beta
+  // a and b are e4m3, by the kernel for many rows, with fp16 as the type of all else; k must be a multiple of 16.
+  bool bytes = false;
+  // y is e4m3: only with `bytes`, and without a residual; where results are normalized, they are also e4m3, beside y.
+  bool byte_result = false;
 };
 
 struct ProductPointers {
@@ -23,8 +27,11 @@ struct ProductPointers {
   void* y = nullptr;
   const void* gamma = nullptr;  // [n], as beta
   const void* beta = nullptr;
-  bool backwards = false;  // rows from the last to the first: by the kernel for many rows
-  bool late = false;       // lets the next kernel begin when the one before has ended, not at once
+  bool backwards = false;         // rows from the last to the first: by the kernel for many rows
+  bool late = false;              // lets the next kernel begin when the one before has ended, not at once
+  const float* scales = nullptr;  // [n]: with bytes, what sums are multiplied by before the bias
+  float result_scale = 1.0F;      // results in e4m3 are divided by it
+  void* bytes = nullptr;          // [m, n], of normalized results
 };
 
 // How the copy engine finds a and b: made once for a form, a tile and two addresses.
@@ -72,6 +79,8 @@ void launch(const ProductForm& form, int tile, const ProductMaps& maps, const Pr
 
 // For each type and kernel, in sources of their own: they take long to compile.
 void launch_fp16(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers,
+                 Stream stream);
+void launch_e4m3(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers,
                  Stream stream);
 void launch_bf16(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers,
                  Stream stream);

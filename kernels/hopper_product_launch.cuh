@@ -52,6 +52,7 @@ int clusters_at_once(int blocks) {
 template <typename P>
 void launch_plan(const ProductForm& form, const ProductMaps& maps, const ProductPointers& pointers, Stream stream) {
   using T = typename P::T;
+  using Y = typename P::Y;
   const auto ceil_div = [](std::int64_t count, std::int64_t per) { return static_cast<int>((count + per - 1) / per); };
   Extents extents{};
   extents.m = static_cast<int>(form.m);
@@ -60,9 +61,10 @@ void launch_plan(const ProductForm& form, const ProductMaps& maps, const Product
   const int tiles_m = ceil_div(form.m, P::kRows);
   extents.tiles_n = ceil_div(form.n, P::kColumns);
   extents.tiles = extents.tiles_n * tiles_m;
-  const Pointers<T> typed{static_cast<const T*>(pointers.bias), static_cast<const T*>(pointers.residual),
-                          static_cast<T*>(pointers.y), static_cast<const T*>(pointers.gamma),
-                          static_cast<const T*>(pointers.beta)};
+  const PlanPointers<P> typed{static_cast<const T*>(pointers.bias), static_cast<const T*>(pointers.residual),
+                              static_cast<Y*>(pointers.y),          static_cast<const T*>(pointers.gamma),
+                              static_cast<const T*>(pointers.beta), pointers.scales,
+                              1.0F / pointers.result_scale,         static_cast<unsigned char*>(pointers.bytes)};
   LaunchShape shape;
   int at_once = 0;
   if constexpr (P::kNormalizes) {
@@ -85,9 +87,28 @@ void launch_plan(const ProductForm& form, const ProductMaps& maps, const Product
                extents, typed);
 }
 
+// Of operands in e4m3.
+template <typename Operand, int kColumns, int kGroups>
+void launch_bytes(const ProductForm& form, const ProductMaps& maps, const ProductPointers& pointers, Stream stream) {
+  const auto launch = [&]<Finish kFinish, typename Y>() {
+    launch_plan<Plan<__half, kColumns, kGroups, kFinish, Operand, Y>>(form, maps, pointers, stream);
+  };
+  if (form.gelu) {
+    form.byte_result ? launch.template operator()<Finish::kGelu, Operand>()
+                     : launch.template operator()<Finish::kGelu, __half>();
+  } else if (pointers.residual != nullptr) {
+    launch.template operator()<Finish::kResidual, __half>();
+  } else {
+    form.byte_result ? launch.template operator()<Finish::kPlain, Operand>()
+                     : launch.template operator()<Finish::kPlain, __half>();
+  }
+}
+
 template <typename T, int kColumns, int kGroups>
 void launch_tile(const ProductForm& form, const ProductMaps& maps, const ProductPointers& pointers, Stream stream) {
-  if (form.gelu) {
+  if constexpr (sizeof(T) == 1) {
+    launch_bytes<T, kColumns, kGroups>(form, maps, pointers, stream);
+  } else if (form.gelu) {
     launch_plan<Plan<T, kColumns, kGroups, Finish::kGelu>>(form, maps, pointers, stream);
   } else if (pointers.residual != nullptr) {
     launch_plan<Plan<T, kColumns, kGroups, Finish::kResidual>>(form, maps, pointers, stream);

@@ -13,17 +13,23 @@ namespace swinscope::cuda::hopper {
 
 constexpr auto kResultEpsilon = static_cast<float>(LayerNormShape{}.epsilon);
 
-// Bias, gamma and beta of a block's columns, in shared memory of each warp group: they are the same for all its tiles.
+// Bias, gamma and beta of a block's columns, and where operands are bytes what sums are multiplied by, in shared memory
+// of each warp group: they are the same for all its tiles.
 template <typename P>
 struct ResultVectors {
-  static constexpr int kCount = 3;
+  static constexpr int kScale = 3;
+  static constexpr int kCount = P::kScales ? 4 : 3;
   float* shared;  // [kCount, kColumns]
 
   __device__ void fetch(const Pointers<typename P::T>& p, int first, int group) const {
-    const typename P::T* const from[kCount] = {p.bias, p.gamma, p.beta};
+    const typename P::T* const from[3] = {p.bias, p.gamma, p.beta};
     const int thread = static_cast<int>(threadIdx.x) % kGroup;
+    if constexpr (P::kScales) {
+      for (int column = thread; column < P::kColumns; column += kGroup)
+        shared[kScale * P::kColumns + column] = p.scales[first + column];
+    }
 #pragma unroll
-    for (int vector = 0; vector < kCount; ++vector) {
+    for (int vector = 0; vector < 3; ++vector) {
       for (int column = thread; column < P::kColumns; column += kGroup) {
         shared[vector * P::kColumns + column] = from[vector] == nullptr ? 0.0F : to_float(from[vector][first + column]);
       }
@@ -120,7 +126,7 @@ struct NormalizedEnd {
 
 template <typename P, typename Residual, typename Place>
 __device__ void finish_normalized(float (&sums)[P::kSums], NormalizedEnd<P>& end, Residual& residual,
-                                  const Place& place) {
+                                  const Place& place, const Pointers<typename P::T>& p) {
   constexpr int kParts = P::kColumns / 32;
   constexpr int kAhead = Residual::kAhead;
   const int t = static_cast<int>(threadIdx.x) % kQuad;
@@ -129,9 +135,12 @@ __device__ void finish_normalized(float (&sums)[P::kSums], NormalizedEnd<P>& end
 #pragma unroll
   for (int part = 0; part < kParts; ++part) {
     const Eight bias = end.vectors.eight(0, part * 32 + 8 * t);
+    Eight scale{};
+    if constexpr (P::kScales) scale = end.vectors.eight(ResultVectors<P>::kScale, part * 32 + 8 * t);
 #pragma unroll
     for (int i = 0; i < 16; ++i) {
       float& sum = sums[sum_at(part, i % 2, i / 2)];
+      if constexpr (P::kScales) sum *= scale.values[i / 2];
       sum += bias.values[i / 2];
       totals[i % 2][i / 2 % 2] += sum;
     }
@@ -170,7 +179,12 @@ __device__ void finish_normalized(float (&sums)[P::kSums], NormalizedEnd<P>& end
         eight.values[i] = fmaf(fmaf(eight.values[i], scale[half], offset[half]), gamma.values[i], beta.values[i]);
       residual.add_to(eight, part, half);
       const uint4 packed = eight.rounded(typename P::T{});
-      if (place.has(part, half)) *reinterpret_cast<uint4*>(place.y[half] + part * 32) = packed;
+      if (!place.has(part, half)) continue;
+      *reinterpret_cast<uint4*>(place.y[half] + part * 32) = packed;
+      if constexpr (P::kFinish == Finish::kNormalizedBytes) {
+        *reinterpret_cast<uint2*>(p.bytes + (place.y[half] - p.y) + part * 32) =
+            packed_e4m3(packed, p.inverse_scale, typename P::T{});
+      }
     }
   }
 }

@@ -60,6 +60,9 @@ struct LayerNormTensors {
   bool backwards = false;  // from the last rows to the first: the same bits
   Eviction x_eviction = Eviction::kNormal;
   Eviction y_eviction = Eviction::kNormal;
+  // y / byte_scale in e4m3, of 16-bit types: with a residual beside y, which is rounded first, else instead of it.
+  void* bytes = nullptr;
+  float byte_scale = 1.0F;
 };
 
 // One kernel that reads each row once, in 16-byte pieces, and keeps it in registers for both passes.

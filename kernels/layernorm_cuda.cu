@@ -9,6 +9,7 @@
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
 #include "kernels/device_math.cuh"
+#include "kernels/e4m3.cuh"
 #include "kernels/early_launch.cuh"
 #include "kernels/eviction.cuh"
 #include "kernels/layernorm.h"
@@ -34,6 +35,8 @@ enum class Rows {
   kGathered,      // from a map: see MergePlace
   kWithResidual,  // y = residual + scale * normalized x
   kSummed,        // x + scale * branch is normalized, and stored, too
+  kBytes,         // kPlain, and y is e4m3
+  kWithResidualAndBytes,
 };
 
 template <typename T>
@@ -56,6 +59,8 @@ struct Arguments {
   std::int64_t ahead_bytes;
   bool backwards;
   Eviction x_eviction, y_eviction;
+  uint2* bytes;
+  float inverse_byte_scale;
 
   __device__ float scale(int row) const { return sample_scale == nullptr ? 1.0F : sample_scale[row / rows_per_sample]; }
 };
@@ -87,7 +92,9 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
   constexpr int kGroups = kThreads / kLanes;
   // Gamma and beta come before the row, and what is added with it: else each row would wait for memory again, and
   // stores keep the compiler from loading them earlier by itself.
-  constexpr bool kAdds = kRows == Rows::kWithResidual || kRows == Rows::kSummed;
+  constexpr bool kAddsAfter = kRows == Rows::kWithResidual || kRows == Rows::kWithResidualAndBytes;
+  constexpr bool kBytes = kRows == Rows::kBytes || kRows == Rows::kWithResidualAndBytes;
+  constexpr bool kAdds = kAddsAfter || kRows == Rows::kSummed;
   constexpr bool kKeepScale = kVectors <= (kAdds ? kMostVectorsWithBoth : kMostVectorsWithScale);
   constexpr bool kAddendAhead = kAdds && kVectors <= kMostVectorsWithAddend;
   constexpr int kAddendVectors = kAddendAhead ? kVectors : 1;
@@ -204,15 +211,23 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
           offset = load_vector(a.beta + channel);
         }
         Piece residual{};
-        if constexpr (kRows == Rows::kWithResidual) residual = added_vector(row, v);
+        if constexpr (kAddsAfter) residual = added_vector(row, v);
+        float y[kLength];
 #pragma unroll
         for (int e = 0; e < kLength; ++e) {
           const float normalized = (to_float(x[v].values[e]) - mean) * rstd;
           const float scaled = normalized * to_float(scale.values[e]) + to_float(offset.values[e]);
-          const bool adds = kRows == Rows::kWithResidual;
-          x[v].values[e] = from_float<T>(adds ? to_float(residual.values[e]) + sample_scale * scaled : scaled);
+          y[e] = kAddsAfter ? to_float(residual.values[e]) + sample_scale * scaled : scaled;
+          x[v].values[e] = from_float<T>(y[e]);
+          if constexpr (kAddsAfter && kBytes) y[e] = to_float(x[v].values[e]);
         }
-        store_vector(a.y + out, x[v], y_policy);
+        if constexpr (kRows != Rows::kBytes) store_vector(a.y + out, x[v], y_policy);
+        if constexpr (kBytes) {
+          const float inverse = a.inverse_byte_scale;
+          a.bytes[out / kLength] = {
+              pack_e4m3(y[0] * inverse, y[1] * inverse) | pack_e4m3(y[2] * inverse, y[3] * inverse) << 16,
+              pack_e4m3(y[4] * inverse, y[5] * inverse) | pack_e4m3(y[6] * inverse, y[7] * inverse) << 16};
+        }
       }
     }
     if constexpr (kVectors <= kMostVectorsInTurn) {
@@ -297,6 +312,17 @@ bool launch(const Arguments<T>& arguments, Rows rows, Stream stream) {
     case Rows::kSummed:
       launch_rows<T, kLanes, kVectors, Rows::kSummed>(arguments, stream);
       break;
+    case Rows::kBytes:
+    case Rows::kWithResidualAndBytes:
+      if constexpr (sizeof(T) == 2) {
+        if (rows == Rows::kBytes) {
+          launch_rows<T, kLanes, kVectors, Rows::kBytes>(arguments, stream);
+        } else {
+          launch_rows<T, kLanes, kVectors, Rows::kWithResidualAndBytes>(arguments, stream);
+        }
+        break;
+      }
+      return false;
   }
   return true;
 }
@@ -364,7 +390,8 @@ void layernorm_forward(const LayerNormShape& shape, ElementType type, const Laye
   require(shape.channels > 0 && shape.channels % unit == 0, "layernorm", "channels must be a multiple of 8");
   require(gather == nullptr || (shape.channels == 4 * gather->channels && shape.rows == gather->merged_tokens()),
           "layernorm", "the rows must be those of the gathered map");
-  require(gather == nullptr || tensors.residual == nullptr, "layernorm", "a gathered row has no residual");
+  require(gather == nullptr || (tensors.residual == nullptr && tensors.bytes == nullptr), "layernorm",
+          "a gathered row has no residual, and is not rounded to bytes");
   require(shape.rows < std::numeric_limits<int>::max(), "layernorm", "too many rows");
   require(tensors.ahead_bytes >= 0 && tensors.ahead_bytes % 16 == 0 &&
               std::bit_cast<std::uintptr_t>(tensors.ahead) % 16 == 0,
@@ -388,10 +415,16 @@ void layernorm_forward(const LayerNormShape& shape, ElementType type, const Laye
     arguments.y_eviction = tensors.y_eviction;
     Rows rows = tensors.residual != nullptr ? Rows::kWithResidual : Rows::kPlain;
     if (gather != nullptr) rows = Rows::kGathered;
+    if (tensors.bytes != nullptr) {
+      arguments.bytes = static_cast<uint2*>(tensors.bytes);
+      arguments.inverse_byte_scale = 1.0F / tensors.byte_scale;
+      rows = tensors.residual != nullptr ? Rows::kWithResidualAndBytes : Rows::kBytes;
+    }
     launched = launch_for(shape.channels / Vector<T>::kLength, arguments, rows, stream);
   });
   if (!launched) {
     require(gather == nullptr, "layernorm", "no kernel gathers rows of this many channels");
+    require(tensors.bytes == nullptr, "layernorm", "no kernel rounds rows of this many channels to bytes");
     layernorm_forward_plain(shape, type, tensors, stream);
   }
 }

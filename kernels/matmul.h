@@ -23,7 +23,8 @@ enum class Epilogue : std::uint8_t {
 enum class MatmulArithmetic : std::uint8_t {
   kByType,  // fp32 operands multiply in fp32, 16-bit ones on tensor cores with fp32 sums
   kTf32,    // fp32 operands rounded to 10 bits of mantissa, on tensor cores
-  // Operands of one byte, whatever their type says; b must be transposed, and there is no epilogue.
+  // Operands of one byte, whatever their type says; b must be transposed. There is no epilogue unless they are
+  // `scaled`.
   kFp8,   // e4m3, fast accumulation; compute capability 8.9 and newer
   kInt8,  // results are 32-bit integers
 };
@@ -47,6 +48,11 @@ struct MatmulShape {
   // The rows of the product with its bias, before y is added: MatmulLibrary::prepare_result_normalized().
   bool normalize_result = false;
   int spare_multiprocessors = 0;  // left to a kernel that runs beside it
+  // kFp8 on compute capability 9.0, with fp16 as the type of all else: sums are multiplied by a factor of their column
+  // before the epilogue.
+  bool scaled = false;
+  // Of fp16: results are e4m3, where products are scaled; where results are normalized, beside y.
+  bool byte_result = false;
 
   std::int64_t operand_bytes() const {
     const bool bytes = arithmetic == MatmulArithmetic::kFp8 || arithmetic == MatmulArithmetic::kInt8;
@@ -64,7 +70,10 @@ struct MatmulOperands {
   // Where the shape normalizes results; [n] of the operands' type.
   const void* gamma = nullptr;
   const void* beta = nullptr;
-  bool backwards = false;  // from the last rows to the first: the same bits. See Matmul::turns()
+  bool backwards = false;         // from the last rows to the first: the same bits. See Matmul::turns()
+  const float* scales = nullptr;  // [n], where the shape is scaled
+  float result_scale = 1.0F;      // that results in e4m3 are divided by
+  void* bytes = nullptr;          // [m, n]: normalized results in e4m3
 };
 
 // A product of fixed shape, ready to be launched. Pointers must be aligned to 16 bytes. Not for two threads at once.

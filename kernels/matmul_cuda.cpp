@@ -39,6 +39,8 @@ std::string key_of(const MatmulShape& s) {
   }
   if (s.transpose_a) key += ",ta";  // behind what files of choices already hold
   if (s.normalize_result) key += ",normed";
+  if (s.scaled) key += ",scaled";
+  if (s.byte_result) key += ",bytes";
   if (s.spare_multiprocessors > 0) key += ",spare" + std::to_string(s.spare_multiprocessors);
   return key;
 }
@@ -138,6 +140,7 @@ struct MatmulLibrary::State {
 
   std::vector<Choice> time_lt(const MatmulShape& shape, Stream stream) const {
     std::vector<Choice> choices;
+    if (shape.scaled) return choices;  // it has no such factors
     const LtMatmul matmul(handle, shape, workspace.data());
     for (const cublasLtMatmulAlgo_t& algorithm : matmul.candidates()) {
       const auto launch = [&](int index) {
@@ -176,10 +179,10 @@ struct MatmulLibrary::State {
   void run_separate(const MatmulShape& shape, const Matmul& product, int index, Stream stream) const {
     const MatmulOperands operands = data->operands(index);
     product.run(operands, stream);
-    layernorm_forward(
-        {shape.m, shape.n}, shape.operand_type,
-        {operands.y, operands.bias, operands.bias, data->stream(), shape.accumulate ? data->stream() : nullptr},
-        stream);
+    LayerNormTensors tensors{operands.y, operands.bias, operands.bias, data->stream(),
+                             shape.accumulate ? data->stream() : nullptr};
+    if (shape.byte_result) tensors.bytes = operands.bytes;
+    layernorm_forward({shape.m, shape.n}, shape.operand_type, tensors, stream);
   }
 
   // A product that normalizes its result, or nothing where `separate` with a normalization after it is faster.
@@ -289,6 +292,7 @@ const Matmul* MatmulLibrary::prepare_result_normalized(const MatmulShape& shape,
   normalized.normalize_result = true;
   MatmulShape product = shape;
   product.accumulate = false;
+  product.byte_result = false;
   return state_->prepare_in_one(normalized, product, stream);
 }
 

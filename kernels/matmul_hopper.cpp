@@ -4,7 +4,14 @@ namespace swinscope::cuda {
 namespace {
 
 hopper::ProductForm form_of(const MatmulShape& shape) {
-  return {shape.m, shape.n, shape.k, shape.operand_type, shape.epilogue == Epilogue::kBiasGelu, shape.normalize_result};
+  return {shape.m,
+          shape.n,
+          shape.k,
+          shape.operand_type,
+          shape.epilogue == Epilogue::kBiasGelu,
+          shape.normalize_result,
+          shape.scaled,
+          shape.byte_result};
 }
 
 }  // namespace
@@ -14,7 +21,9 @@ HopperMatmul::HopperMatmul(const MatmulShape& shape, int tile, bool late) : shap
 bool HopperMatmul::fits(const MatmulShape& shape, int tile) {
   // It takes the whole GPU.
   return shape.spare_multiprocessors == 0 && shape.transpose_b && !shape.transpose_a && shape.batch == 1 &&
-         shape.operand_type == shape.result_type && shape.arithmetic == MatmulArithmetic::kByType &&
+         shape.operand_type == shape.result_type &&
+         shape.arithmetic == (shape.scaled ? MatmulArithmetic::kFp8 : MatmulArithmetic::kByType) &&
+         !(shape.byte_result && !shape.normalize_result && (shape.accumulate || !shape.scaled)) &&
          !(shape.accumulate && shape.epilogue == Epilogue::kBiasGelu) &&
          !(shape.normalize_result && shape.epilogue == Epilogue::kBiasGelu) && hopper::fits(form_of(shape), tile);
 }
@@ -29,6 +38,9 @@ void HopperMatmul::run(const MatmulOperands& operands, Stream stream) const {
   pointers.y = operands.y;
   pointers.backwards = operands.backwards;
   pointers.late = late_;
+  pointers.scales = operands.scales;
+  pointers.result_scale = operands.result_scale;
+  pointers.bytes = operands.bytes;
   if (shape_.normalize_result) {
     pointers.gamma = operands.gamma;
     pointers.beta = operands.beta;

@@ -29,13 +29,18 @@ void TuningData::fit(const MatmulShape& s, Stream stream) {
   if (s.normalize_result) grow(stream_, s.m * s.n * result_bytes, s.result_type, false, stream);
   // Long enough for a normalization's parameters, too.
   grow(bias_, std::max(s.n, s.k) * element_bytes(s.operand_type), s.operand_type, false, stream);
+  if (s.normalize_result && s.byte_result) grow(bytes_, s.m * s.n, s.operand_type, true, stream);
+  if (s.scaled) grow(scales_, s.n * element_bytes(ElementType::kFp32), ElementType::kFp32, false, stream);
 }
 
 MatmulOperands TuningData::operands(int launch) const {
   const std::int64_t place = launch % (weights_.buffer.bytes() / weight_bytes_);
-  return {a_.buffer.data(),    static_cast<const char*>(weights_.buffer.data()) + place * weight_bytes_,
-          bias_.buffer.data(), y_.buffer.data(),
-          bias_.buffer.data(), bias_.buffer.data()};
+  MatmulOperands operands{a_.buffer.data(),    static_cast<const char*>(weights_.buffer.data()) + place * weight_bytes_,
+                          bias_.buffer.data(), y_.buffer.data(),
+                          bias_.buffer.data(), bias_.buffer.data()};
+  operands.bytes = bytes_.buffer.data();
+  operands.scales = static_cast<const float*>(scales_.buffer.data());
+  return operands;
 }
 
 void TuningData::grow(Operand& operand, std::int64_t bytes, ElementType type, bool single_bytes, Stream stream) {

@@ -27,7 +27,7 @@ class TuningData {
 
   static void grow(Operand& operand, std::int64_t bytes, ElementType type, bool single_bytes, Stream stream);
 
-  Operand a_, weights_, y_, stream_, bias_;
+  Operand a_, weights_, y_, stream_, bias_, scales_, bytes_;
   std::int64_t weight_bytes_ = 1;
 };
 

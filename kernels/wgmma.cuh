@@ -1,15 +1,17 @@
 // The warp group product of Hopper (PTX ISA, wgmma.mma_async): 64 x kColumns sums in fp32, spread over 128 threads, of
-// 64 x 16 and kColumns x 16 operands of 16 bits in shared memory. With g = lane / 4 and t = lane % 4, warp w has rows
-// 16 w + g and 16 w + g + 8, and of each 8 columns 2 t and 2 t + 1: element 4 j + e of a thread's sums is row
-// 16 w + g + 8 (e / 2), column 8 j + 2 t + e % 2.
+// 64 x 16 and kColumns x 16 operands of 16 bits, or 64 x 32 and kColumns x 32 of 8 bits, in shared memory. With g =
+// lane / 4 and t = lane % 4, warp w has rows 16 w + g and 16 w + g + 8, and of each 8 columns 2 t and 2 t + 1: element
+// 4 j + e of a thread's sums is row 16 w + g + 8 (e / 2), column 8 j + 2 t + e % 2.
 //
-// The instruction wants each of its registers by name, hence the long lists.
+// The instruction wants each of its registers by name, hence the long lists. KIND: depth and types of its operands;
+// LAYOUTS: only those of 16 bits name how they lie.
 #pragma once
 
 #include <cstdint>
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 namespace swinscope::cuda {
 
@@ -17,13 +19,13 @@ template <typename T, int kColumns>
 struct WarpGroupProduct;
 
 // sums += a b^T, or = where `clear`; a and b by their descriptors.
-#define SWINSCOPE_WGMMA_32(TYPES)                                                                                    \
+#define SWINSCOPE_WGMMA_32(KIND, LAYOUTS)                                                                            \
   asm volatile(                                                                                                      \
       "{\n.reg .pred p;\nsetp.eq.b32 p, %18, 0;\n"                                                                   \
-      "wgmma.mma_async.sync.aligned.m64n32k16.f32." TYPES "." TYPES                                                  \
+      "wgmma.mma_async.sync.aligned.m64n32" KIND                                                                     \
       " "                                                                                                            \
       "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "                                     \
-      "%16, %17, p, 1, 1, 0, 0;\n}\n"                                                                                \
+      "%16, %17, p, 1, 1" LAYOUTS ";\n}\n"                                                                           \
       : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3]), "+f"(sums[4]), "+f"(sums[5]), "+f"(sums[6]),     \
         "+f"(sums[7]), "+f"(sums[8]), "+f"(sums[9]), "+f"(sums[10]), "+f"(sums[11]), "+f"(sums[12]), "+f"(sums[13]), \
         "+f"(sums[14]), "+f"(sums[15])                                                                               \
@@ -32,26 +34,32 @@ struct WarpGroupProduct;
 template <>
 struct WarpGroupProduct<__half, 32> {
   static __device__ void add(float (&sums)[16], std::uint64_t a, std::uint64_t b, bool clear) {
-    SWINSCOPE_WGMMA_32("f16");
+    SWINSCOPE_WGMMA_32("k16.f32.f16.f16", ", 0, 0");
   }
 };
 template <>
 struct WarpGroupProduct<__nv_bfloat16, 32> {
   static __device__ void add(float (&sums)[16], std::uint64_t a, std::uint64_t b, bool clear) {
-    SWINSCOPE_WGMMA_32("bf16");
+    SWINSCOPE_WGMMA_32("k16.f32.bf16.bf16", ", 0, 0");
+  }
+};
+template <>
+struct WarpGroupProduct<__nv_fp8_e4m3, 32> {
+  static __device__ void add(float (&sums)[16], std::uint64_t a, std::uint64_t b, bool clear) {
+    SWINSCOPE_WGMMA_32("k32.f32.e4m3.e4m3", "");
   }
 };
 #undef SWINSCOPE_WGMMA_32
 
 // sums += a b^T, or = where `clear`; a and b by their descriptors.
-#define SWINSCOPE_WGMMA_64(TYPES)                                                                                    \
+#define SWINSCOPE_WGMMA_64(KIND, LAYOUTS)                                                                            \
   asm volatile(                                                                                                      \
       "{\n.reg .pred p;\nsetp.eq.b32 p, %34, 0;\n"                                                                   \
-      "wgmma.mma_async.sync.aligned.m64n64k16.f32." TYPES "." TYPES                                                  \
+      "wgmma.mma_async.sync.aligned.m64n64" KIND                                                                     \
       " "                                                                                                            \
       "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                                      \
       " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "                           \
-      "%32, %33, p, 1, 1, 0, 0;\n}\n"                                                                                \
+      "%32, %33, p, 1, 1" LAYOUTS ";\n}\n"                                                                           \
       : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3]), "+f"(sums[4]), "+f"(sums[5]), "+f"(sums[6]),     \
         "+f"(sums[7]), "+f"(sums[8]), "+f"(sums[9]), "+f"(sums[10]), "+f"(sums[11]), "+f"(sums[12]), "+f"(sums[13]), \
         "+f"(sums[14]), "+f"(sums[15]), "+f"(sums[16]), "+f"(sums[17]), "+f"(sums[18]), "+f"(sums[19]),              \
@@ -62,22 +70,28 @@ struct WarpGroupProduct<__nv_bfloat16, 32> {
 template <>
 struct WarpGroupProduct<__half, 64> {
   static __device__ void add(float (&sums)[32], std::uint64_t a, std::uint64_t b, bool clear) {
-    SWINSCOPE_WGMMA_64("f16");
+    SWINSCOPE_WGMMA_64("k16.f32.f16.f16", ", 0, 0");
   }
 };
 template <>
 struct WarpGroupProduct<__nv_bfloat16, 64> {
   static __device__ void add(float (&sums)[32], std::uint64_t a, std::uint64_t b, bool clear) {
-    SWINSCOPE_WGMMA_64("bf16");
+    SWINSCOPE_WGMMA_64("k16.f32.bf16.bf16", ", 0, 0");
+  }
+};
+template <>
+struct WarpGroupProduct<__nv_fp8_e4m3, 64> {
+  static __device__ void add(float (&sums)[32], std::uint64_t a, std::uint64_t b, bool clear) {
+    SWINSCOPE_WGMMA_64("k32.f32.e4m3.e4m3", "");
   }
 };
 #undef SWINSCOPE_WGMMA_64
 
 // sums += a b^T, or = where `clear`; a and b by their descriptors, or a in registers, as mma.m16n8k16 has it.
-#define SWINSCOPE_WGMMA_96(TYPES, CLEAR, OPERANDS, ...)                                                               \
+#define SWINSCOPE_WGMMA_96(KIND, CLEAR, OPERANDS, ...)                                                                \
   asm volatile("{\n.reg .pred p;\nsetp.eq.b32 p, " CLEAR                                                              \
                ", 0;\n"                                                                                               \
-               "wgmma.mma_async.sync.aligned.m64n96k16.f32." TYPES "." TYPES                                          \
+               "wgmma.mma_async.sync.aligned.m64n96" KIND                                                             \
                " "                                                                                                    \
                "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                              \
                " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "                    \
@@ -91,26 +105,32 @@ struct WarpGroupProduct<__nv_bfloat16, 64> {
                  "+f"(sums[36]), "+f"(sums[37]), "+f"(sums[38]), "+f"(sums[39]), "+f"(sums[40]), "+f"(sums[41]),      \
                  "+f"(sums[42]), "+f"(sums[43]), "+f"(sums[44]), "+f"(sums[45]), "+f"(sums[46]), "+f"(sums[47])       \
                : __VA_ARGS__, "l"(b), "r"(clear ? 1 : 0))
-#define SWINSCOPE_WGMMA_96_SHARED(TYPES) SWINSCOPE_WGMMA_96(TYPES, "%50", "%48, %49, p, 1, 1, 0, 0", "l"(a))
-#define SWINSCOPE_WGMMA_96_REGISTERS(TYPES) \
-  SWINSCOPE_WGMMA_96(TYPES, "%53", "{%48, %49, %50, %51}, %52, p, 1, 1, 0", "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]))
+#define SWINSCOPE_WGMMA_96_SHARED(KIND, LAYOUTS) SWINSCOPE_WGMMA_96(KIND, "%50", "%48, %49, p, 1, 1" LAYOUTS, "l"(a))
+#define SWINSCOPE_WGMMA_96_REGISTERS(KIND) \
+  SWINSCOPE_WGMMA_96(KIND, "%53", "{%48, %49, %50, %51}, %52, p, 1, 1, 0", "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]))
 
 template <>
 struct WarpGroupProduct<__half, 96> {
   static __device__ void add(float (&sums)[48], std::uint64_t a, std::uint64_t b, bool clear) {
-    SWINSCOPE_WGMMA_96_SHARED("f16");
+    SWINSCOPE_WGMMA_96_SHARED("k16.f32.f16.f16", ", 0, 0");
   }
   static __device__ void add(float (&sums)[48], const std::uint32_t (&a)[4], std::uint64_t b, bool clear) {
-    SWINSCOPE_WGMMA_96_REGISTERS("f16");
+    SWINSCOPE_WGMMA_96_REGISTERS("k16.f32.f16.f16");
   }
 };
 template <>
 struct WarpGroupProduct<__nv_bfloat16, 96> {
   static __device__ void add(float (&sums)[48], std::uint64_t a, std::uint64_t b, bool clear) {
-    SWINSCOPE_WGMMA_96_SHARED("bf16");
+    SWINSCOPE_WGMMA_96_SHARED("k16.f32.bf16.bf16", ", 0, 0");
   }
   static __device__ void add(float (&sums)[48], const std::uint32_t (&a)[4], std::uint64_t b, bool clear) {
-    SWINSCOPE_WGMMA_96_REGISTERS("bf16");
+    SWINSCOPE_WGMMA_96_REGISTERS("k16.f32.bf16.bf16");
+  }
+};
+template <>
+struct WarpGroupProduct<__nv_fp8_e4m3, 96> {
+  static __device__ void add(float (&sums)[48], std::uint64_t a, std::uint64_t b, bool clear) {
+    SWINSCOPE_WGMMA_96_SHARED("k32.f32.e4m3.e4m3", "");
   }
 };
 #undef SWINSCOPE_WGMMA_96_REGISTERS
@@ -118,10 +138,10 @@ struct WarpGroupProduct<__nv_bfloat16, 96> {
 #undef SWINSCOPE_WGMMA_96
 
 // sums += a b^T, or = where `clear`; a and b by their descriptors, or a in registers, as mma.m16n8k16 has it.
-#define SWINSCOPE_WGMMA_128(TYPES, CLEAR, OPERANDS, ...)                                                              \
+#define SWINSCOPE_WGMMA_128(KIND, CLEAR, OPERANDS, ...)                                                               \
   asm volatile("{\n.reg .pred p;\nsetp.eq.b32 p, " CLEAR                                                              \
                ", 0;\n"                                                                                               \
-               "wgmma.mma_async.sync.aligned.m64n128k16.f32." TYPES "." TYPES                                         \
+               "wgmma.mma_async.sync.aligned.m64n128" KIND                                                            \
                " "                                                                                                    \
                "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                              \
                " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "                    \
@@ -139,26 +159,32 @@ struct WarpGroupProduct<__nv_bfloat16, 96> {
                  "+f"(sums[54]), "+f"(sums[55]), "+f"(sums[56]), "+f"(sums[57]), "+f"(sums[58]), "+f"(sums[59]),      \
                  "+f"(sums[60]), "+f"(sums[61]), "+f"(sums[62]), "+f"(sums[63])                                       \
                : __VA_ARGS__, "l"(b), "r"(clear ? 1 : 0))
-#define SWINSCOPE_WGMMA_128_SHARED(TYPES) SWINSCOPE_WGMMA_128(TYPES, "%66", "%64, %65, p, 1, 1, 0, 0", "l"(a))
-#define SWINSCOPE_WGMMA_128_REGISTERS(TYPES) \
-  SWINSCOPE_WGMMA_128(TYPES, "%69", "{%64, %65, %66, %67}, %68, p, 1, 1, 0", "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]))
+#define SWINSCOPE_WGMMA_128_SHARED(KIND, LAYOUTS) SWINSCOPE_WGMMA_128(KIND, "%66", "%64, %65, p, 1, 1" LAYOUTS, "l"(a))
+#define SWINSCOPE_WGMMA_128_REGISTERS(KIND) \
+  SWINSCOPE_WGMMA_128(KIND, "%69", "{%64, %65, %66, %67}, %68, p, 1, 1, 0", "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]))
 
 template <>
 struct WarpGroupProduct<__half, 128> {
   static __device__ void add(float (&sums)[64], std::uint64_t a, std::uint64_t b, bool clear) {
-    SWINSCOPE_WGMMA_128_SHARED("f16");
+    SWINSCOPE_WGMMA_128_SHARED("k16.f32.f16.f16", ", 0, 0");
   }
   static __device__ void add(float (&sums)[64], const std::uint32_t (&a)[4], std::uint64_t b, bool clear) {
-    SWINSCOPE_WGMMA_128_REGISTERS("f16");
+    SWINSCOPE_WGMMA_128_REGISTERS("k16.f32.f16.f16");
   }
 };
 template <>
 struct WarpGroupProduct<__nv_bfloat16, 128> {
   static __device__ void add(float (&sums)[64], std::uint64_t a, std::uint64_t b, bool clear) {
-    SWINSCOPE_WGMMA_128_SHARED("bf16");
+    SWINSCOPE_WGMMA_128_SHARED("k16.f32.bf16.bf16", ", 0, 0");
   }
   static __device__ void add(float (&sums)[64], const std::uint32_t (&a)[4], std::uint64_t b, bool clear) {
-    SWINSCOPE_WGMMA_128_REGISTERS("bf16");
+    SWINSCOPE_WGMMA_128_REGISTERS("k16.f32.bf16.bf16");
+  }
+};
+template <>
+struct WarpGroupProduct<__nv_fp8_e4m3, 128> {
+  static __device__ void add(float (&sums)[64], std::uint64_t a, std::uint64_t b, bool clear) {
+    SWINSCOPE_WGMMA_128_SHARED("k32.f32.e4m3.e4m3", "");
   }
 };
 #undef SWINSCOPE_WGMMA_128_REGISTERS
@@ -166,10 +192,10 @@ struct WarpGroupProduct<__nv_bfloat16, 128> {
 #undef SWINSCOPE_WGMMA_128
 
 // sums += a b^T, or = where `clear`; a and b by their descriptors.
-#define SWINSCOPE_WGMMA_192(TYPES)                                                                                   \
+#define SWINSCOPE_WGMMA_192(KIND, LAYOUTS)                                                                           \
   asm volatile(                                                                                                      \
       "{\n.reg .pred p;\nsetp.eq.b32 p, %98, 0;\n"                                                                   \
-      "wgmma.mma_async.sync.aligned.m64n192k16.f32." TYPES "." TYPES                                                 \
+      "wgmma.mma_async.sync.aligned.m64n192" KIND                                                                    \
       " "                                                                                                            \
       "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                                      \
       " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "                            \
@@ -177,7 +203,7 @@ struct WarpGroupProduct<__nv_bfloat16, 128> {
       " %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "                            \
       " %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "                            \
       " %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95}, "                           \
-      "%96, %97, p, 1, 1, 0, 0;\n}\n"                                                                                \
+      "%96, %97, p, 1, 1" LAYOUTS ";\n}\n"                                                                           \
       : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3]), "+f"(sums[4]), "+f"(sums[5]), "+f"(sums[6]),     \
         "+f"(sums[7]), "+f"(sums[8]), "+f"(sums[9]), "+f"(sums[10]), "+f"(sums[11]), "+f"(sums[12]), "+f"(sums[13]), \
         "+f"(sums[14]), "+f"(sums[15]), "+f"(sums[16]), "+f"(sums[17]), "+f"(sums[18]), "+f"(sums[19]),              \
@@ -199,22 +225,28 @@ struct WarpGroupProduct<__nv_bfloat16, 128> {
 template <>
 struct WarpGroupProduct<__half, 192> {
   static __device__ void add(float (&sums)[96], std::uint64_t a, std::uint64_t b, bool clear) {
-    SWINSCOPE_WGMMA_192("f16");
+    SWINSCOPE_WGMMA_192("k16.f32.f16.f16", ", 0, 0");
   }
 };
 template <>
 struct WarpGroupProduct<__nv_bfloat16, 192> {
   static __device__ void add(float (&sums)[96], std::uint64_t a, std::uint64_t b, bool clear) {
-    SWINSCOPE_WGMMA_192("bf16");
+    SWINSCOPE_WGMMA_192("k16.f32.bf16.bf16", ", 0, 0");
+  }
+};
+template <>
+struct WarpGroupProduct<__nv_fp8_e4m3, 192> {
+  static __device__ void add(float (&sums)[96], std::uint64_t a, std::uint64_t b, bool clear) {
+    SWINSCOPE_WGMMA_192("k32.f32.e4m3.e4m3", "");
   }
 };
 #undef SWINSCOPE_WGMMA_192
 
 // sums += a b^T, or = where `clear`; a and b by their descriptors.
-#define SWINSCOPE_WGMMA_256(TYPES)                                                                                   \
+#define SWINSCOPE_WGMMA_256(KIND, LAYOUTS)                                                                           \
   asm volatile(                                                                                                      \
       "{\n.reg .pred p;\nsetp.eq.b32 p, %130, 0;\n"                                                                  \
-      "wgmma.mma_async.sync.aligned.m64n256k16.f32." TYPES "." TYPES                                                 \
+      "wgmma.mma_async.sync.aligned.m64n256" KIND                                                                    \
       " "                                                                                                            \
       "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                                      \
       " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "                            \
@@ -224,7 +256,7 @@ struct WarpGroupProduct<__nv_bfloat16, 192> {
       " %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "                            \
       " %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "                \
       " %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "           \
-      "%128, %129, p, 1, 1, 0, 0;\n}\n"                                                                              \
+      "%128, %129, p, 1, 1" LAYOUTS ";\n}\n"                                                                         \
       : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3]), "+f"(sums[4]), "+f"(sums[5]), "+f"(sums[6]),     \
         "+f"(sums[7]), "+f"(sums[8]), "+f"(sums[9]), "+f"(sums[10]), "+f"(sums[11]), "+f"(sums[12]), "+f"(sums[13]), \
         "+f"(sums[14]), "+f"(sums[15]), "+f"(sums[16]), "+f"(sums[17]), "+f"(sums[18]), "+f"(sums[19]),              \
@@ -251,13 +283,19 @@ struct WarpGroupProduct<__nv_bfloat16, 192> {
 template <>
 struct WarpGroupProduct<__half, 256> {
   static __device__ void add(float (&sums)[128], std::uint64_t a, std::uint64_t b, bool clear) {
-    SWINSCOPE_WGMMA_256("f16");
+    SWINSCOPE_WGMMA_256("k16.f32.f16.f16", ", 0, 0");
   }
 };
 template <>
 struct WarpGroupProduct<__nv_bfloat16, 256> {
   static __device__ void add(float (&sums)[128], std::uint64_t a, std::uint64_t b, bool clear) {
-    SWINSCOPE_WGMMA_256("bf16");
+    SWINSCOPE_WGMMA_256("k16.f32.bf16.bf16", ", 0, 0");
+  }
+};
+template <>
+struct WarpGroupProduct<__nv_fp8_e4m3, 256> {
+  static __device__ void add(float (&sums)[128], std::uint64_t a, std::uint64_t b, bool clear) {
+    SWINSCOPE_WGMMA_256("k32.f32.e4m3.e4m3", "");
   }
 };
 #undef SWINSCOPE_WGMMA_256

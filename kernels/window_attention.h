@@ -98,6 +98,9 @@ struct WindowAttentionTensors {
   // On tensor cores:
   bool backwards = false;  // from the last window to the first: the same bits
   Eviction out_eviction = Eviction::kNormal;
+  // Positive: in e4m3, and what that is multiplied by; of fp16 in the image's order, qkv without padding.
+  float out_scale = 0.0F;
+  float qkv_scale = 0.0F;
 };
 
 // Whether a window's scores stay in the registers of tensor core products: 16-bit types, heads of 32 channels, at most

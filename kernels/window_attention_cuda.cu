@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
+#include "kernels/e4m3.cuh"
 #include "kernels/early_launch.cuh"
 #include "kernels/eviction.cuh"
 #include "kernels/window_attention.h"
@@ -39,7 +41,28 @@ struct MmaArguments {
   T* out;
   Eviction out_eviction;
   float* lse;
+  float inverse_scale;  // of a result in e4m3
+  float qkv_scale;      // of what is read in e4m3
 };
+
+// What is e4m3, and not T.
+enum class Bytes { kNone, kResult, kInput, kAll };
+// Shared memory of a window and head as it comes in e4m3: q, k and v, 64 rows of 32 bytes each, which only the thread
+// reads that copied them.
+constexpr std::uint32_t kByteRowBytes = kHeadDim;
+constexpr std::uint32_t kBytePartBytes = kMaxTokens * kByteRowBytes;
+constexpr std::uint32_t kByteStageBytes = 3 * kBytePartBytes;
+
+// A thread's piece of q, k and v of a row, from e4m3 to where the products read it.
+__device__ __forceinline__ void spread_row(std::uint32_t from, std::uint32_t to, __half2 scale) {
+#pragma unroll
+  for (std::uint32_t part = 0; part < 3; ++part) {
+    const uint2 bytes = load_shared_pair(from + part * kBytePartBytes);
+    const uint2 low = unpacked_e4m3(bytes.x, scale);
+    const uint2 high = unpacked_e4m3(bytes.y, scale);
+    store_shared(to + part * kPartBytes, uint4{low.x, low.y, high.x, high.y});
+  }
+}
 
 template <typename T>
 __device__ float square_sum(const uint4& channels) {
@@ -70,9 +93,13 @@ __device__ void find_norms(std::uint32_t stage, float (&norms)[2][kMaxTokens]) {
 
 // kBlocks: blocks of 8 keys, 7 (up to 56 tokens) or 8. A block of threads keeps one head and goes from window to
 // window.
-template <typename T, int kBlocks, bool kCosine>
+template <typename T, int kBlocks, bool kCosine, Bytes kBytes>
 __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArguments<T> a) {
-  __shared__ alignas(128) unsigned char stages[kStages * kStageBytes];
+  // In e4m3 windows come into stages of their own, and are spread to one place while the one before is read at another.
+  constexpr bool kSpreads = kBytes == Bytes::kInput || kBytes == Bytes::kAll;
+  constexpr bool kPacks = kBytes == Bytes::kResult || kBytes == Bytes::kAll;
+  constexpr int kPlaces = kSpreads ? 2 : kStages;
+  __shared__ alignas(128) unsigned char stages[kPlaces * kStageBytes + (kSpreads ? kStages * kByteStageBytes : 0)];
   __shared__ float norms[2][kCosine ? kMaxTokens : 1];
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int tile = static_cast<int>(threadIdx.x) / kWarp;  // of 16 queries
@@ -90,18 +117,34 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
   const bool has_upper = upper.index < tokens;
   const bool has_lower = lower.index < tokens;
   const std::uint32_t own_piece = piece_offset(upper.index, t);  // that of the lower row stands 8 rows on
-  const T* const first = a.qkv + head * kHeadDim + 8 * t;
+  // The same where copies arrive.
+  constexpr std::uint32_t kArrivalRowBytes = kSpreads ? kByteRowBytes : kRowBytes;
+  constexpr std::uint32_t kArrivalBytes = kSpreads ? kByteStageBytes : kStageBytes;
+  const std::uint32_t arrivals = memory + (kSpreads ? kPlaces * kStageBytes : 0);
+  const std::uint32_t own_arrival =
+      kSpreads ? static_cast<std::uint32_t>(upper.index) * kByteRowBytes + static_cast<std::uint32_t>(t) * 8
+               : own_piece;
+  using In = std::conditional_t<kSpreads, unsigned char, T>;
+  const In* const first = reinterpret_cast<const In*>(a.qkv) + head * kHeadDim + 8 * t;
   const T* const first_pad = a.pad_qkv + head * kHeadDim + 8 * t;
-  T* const first_out = a.out + head * kHeadDim + 8 * t;
+  using Out = std::conditional_t<kPacks, unsigned char, T>;
+  Out* const first_out = reinterpret_cast<Out*>(a.out) + head * kHeadDim + 8 * t;
   // Where `row` begins that lies `elements` after the one before: one multiplication of 32 bits.
   const auto at_row = [](auto* base, int row, int elements) {
     return base + std::uint64_t{static_cast<std::uint32_t>(row)} * static_cast<std::uint32_t>(elements);
   };
   const auto copy_row = [&](int row, std::uint32_t to) {
-    const T* const from = row < 0 ? first_pad : at_row(first, row, 3 * channels);
+    if constexpr (kSpreads) {
+      const In* const from = at_row(first, row, 3 * channels);
 #pragma unroll
-    for (int part = 0; part < 3; ++part)
-      copy_async(to + static_cast<std::uint32_t>(part) * kPartBytes, from + part * channels);
+      for (int part = 0; part < 3; ++part)
+        copy_pair_async(to + static_cast<std::uint32_t>(part) * kBytePartBytes, from + part * channels);
+    } else {
+      const T* const from = row < 0 ? first_pad : at_row(first, row, 3 * channels);
+#pragma unroll
+      for (int part = 0; part < 3; ++part)
+        copy_async(to + static_cast<std::uint32_t>(part) * kPartBytes, from + part * channels);
+    }
   };
   const auto copy_window = [&](int window, std::uint32_t stage) {
     Underway rows;
@@ -109,11 +152,11 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
       const Window at(a.geometry, a.first_window + a.window_step * window);
       if (has_upper) {
         rows.upper = at.row(a.geometry, upper);
-        copy_row(rows.upper, stage + own_piece);
+        copy_row(rows.upper, stage + own_arrival);
       }
       if (has_lower) {
         rows.lower = at.row(a.geometry, lower);
-        copy_row(rows.lower, stage + own_piece + 8 * kRowBytes);
+        copy_row(rows.lower, stage + own_arrival + 8 * kArrivalRowBytes);
       }
       rows.seams = (at.seam_below ? kSeamBelow : 0) | (at.seam_right ? kSeamRight : 0);
     }
@@ -122,7 +165,7 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
   };
 
   // Slots beyond the window are zero for good: their keys are hidden by the bias, their queries stored nowhere.
-  for (std::uint32_t part = 0; part < 3 * kStages; ++part) {
+  for (std::uint32_t part = 0; part < 3 * kPlaces; ++part) {
     const std::uint32_t at = memory + part * kPartBytes + own_piece;
     if (!has_upper) store_shared(at, uint4{});
     if (!has_lower) store_shared(at + 8 * kRowBytes, uint4{});
@@ -156,8 +199,8 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
   wait_for_previous();
   int window = static_cast<int>(blockIdx.x);
   static_assert(kStages == 3);
-  Underway now = copy_window(window, memory);
-  Underway next = copy_window(window + step, memory + kStageBytes);
+  Underway now = copy_window(window, arrivals);
+  Underway next = copy_window(window + step, arrivals + kArrivalBytes);
   Underway after;
 
   const std::uint32_t query_place = piece_offset(tile * 16 + lane % 16, lane / 16);
@@ -167,13 +210,28 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
   const std::uint32_t result_place = piece_offset(upper.index, 0) + 4 * static_cast<std::uint32_t>(t);
 
   std::uint32_t stage = memory;
-  std::uint32_t next_stage = memory + (kStages - 1) * kStageBytes;
+  std::uint32_t arrival = arrivals;
+  std::uint32_t next_stage = arrivals + (kStages - 1) * kArrivalBytes;
   const auto advance = [&](std::uint32_t& place) {
-    place += kStageBytes;
-    if (place == memory + kStages * kStageBytes) place = memory;
+    place += kArrivalBytes;
+    if (place == arrivals + kStages * kArrivalBytes) place = arrivals;
   };
-  for (; window < a.windows; window += step, advance(stage), advance(next_stage), now = next, next = after) {
+  const auto advance_stage = [&] {
+    if constexpr (kSpreads) {
+      stage = stage == memory ? memory + kStageBytes : memory;
+      advance(arrival);
+    } else {
+      advance(stage);
+    }
+  };
+  for (; window < a.windows; window += step, advance_stage(), advance(next_stage), now = next, next = after) {
     copies_wait<kStages - 2>();
+    if constexpr (kSpreads) {
+      const __half2 qkv_scale = __float2half2_rn(a.qkv_scale);
+      if (has_upper) spread_row(arrival + own_arrival, stage + own_piece, qkv_scale);
+      if (has_lower)
+        spread_row(arrival + own_arrival + 8 * kByteRowBytes, stage + own_piece + 8 * kRowBytes, qkv_scale);
+    }
     __syncthreads();  // the window is there, and nobody reads the one before it
     after = copy_window(window + (kStages - 1) * step, next_stage);
     if constexpr (kCosine) {
@@ -206,7 +264,11 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
       const int target = row == 0 ? now.upper : now.lower;
       if (target < 0) continue;
       const uint4 result = load_shared(stage + own_piece + static_cast<std::uint32_t>(row) * 8 * kRowBytes);
-      store_words(at_row(first_out, target, channels), result, out_policy);
+      if constexpr (kPacks) {
+        *reinterpret_cast<uint2*>(at_row(first_out, target, channels)) = packed_e4m3(result, a.inverse_scale, T{});
+      } else {
+        store_words(at_row(first_out, target, channels), result, out_policy);
+      }
       if (a.lse != nullptr && t == 0) {
         a.lse[std::int64_t{target} * a.heads + head] = (largest[row] + log2f(sum[2 * row])) * kLn2;
       }
@@ -215,9 +277,9 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
 }
 
 // Launches as many blocks as the GPU holds at once, with about equally many windows each.
-template <typename T, int kBlocks, bool kCosine>
+template <typename T, int kBlocks, bool kCosine, Bytes kBytes>
 void launch_kernel(const MmaArguments<T>& arguments, Stream stream) {
-  const auto kernel = attention_kernel<T, kBlocks, kCosine>;
+  const auto kernel = attention_kernel<T, kBlocks, kCosine, kBytes>;
   int device = 0;
   int multiprocessors = 0;
   int blocks_each = 0;
@@ -231,7 +293,7 @@ void launch_kernel(const MmaArguments<T>& arguments, Stream stream) {
   launch_early(kernel, {grid, dim3(kThreads)}, stream, arguments);
 }
 
-template <typename T>
+template <typename T, Bytes kBytes>
 void launch_attention(const WindowAttentionShape& shape, TokenOrder order, const WindowAttentionTensors& tensors,
                       Stream stream) {
   MmaArguments<T> arguments{};
@@ -248,12 +310,14 @@ void launch_attention(const WindowAttentionShape& shape, TokenOrder order, const
   arguments.out = static_cast<T*>(tensors.out);
   arguments.out_eviction = tensors.out_eviction;
   arguments.lse = tensors.lse;
+  arguments.inverse_scale = tensors.out_scale > 0.0F ? 1.0F / tensors.out_scale : 1.0F;
+  arguments.qkv_scale = tensors.qkv_scale;
   if (shape.score == AttentionScore::kCosine) {
-    launch_kernel<T, 8, true>(arguments, stream);
+    launch_kernel<T, 8, true, kBytes>(arguments, stream);
   } else if (shape.grid.window_tokens() <= 56) {
-    launch_kernel<T, 7, false>(arguments, stream);
+    launch_kernel<T, 7, false, kBytes>(arguments, stream);
   } else {
-    launch_kernel<T, 8, false>(arguments, stream);
+    launch_kernel<T, 8, false, kBytes>(arguments, stream);
   }
 }
 
@@ -289,13 +353,24 @@ void window_attention_forward(const WindowAttentionShape& shape, ElementType typ
   require(shape.grid.window_count() * std::max(windows.width, windows.height) < std::numeric_limits<int>::max() &&
               shape.grid.window_count() * shape.grid.window_tokens() < std::numeric_limits<int>::max(),
           "window_attention", "too many windows");
+  const bool bytes = tensors.out_scale > 0.0F;
+  const bool of_bytes = tensors.qkv_scale > 0.0F;
+  require(!(bytes || of_bytes) || (type == ElementType::kFp16 && attention_on_tensor_cores(shape, type)),
+          "window_attention", "e4m3 needs fp16 on tensor cores");
+  require(!of_bytes || !shape.grid.padded(), "window_attention", "qkv in e4m3 has no padding");
   if (shape.grid.batch == 0) return;
   if (!attention_on_tensor_cores(shape, type)) {
     general_attention(shape, type, order, tensors, stream);
-  } else if (type == ElementType::kFp16) {
-    launch_attention<__half>(shape, order, tensors, stream);
+  } else if (type == ElementType::kBf16) {
+    launch_attention<__nv_bfloat16, Bytes::kNone>(shape, order, tensors, stream);
+  } else if (of_bytes && bytes) {
+    launch_attention<__half, Bytes::kAll>(shape, order, tensors, stream);
+  } else if (of_bytes) {
+    launch_attention<__half, Bytes::kInput>(shape, order, tensors, stream);
+  } else if (bytes) {
+    launch_attention<__half, Bytes::kResult>(shape, order, tensors, stream);
   } else {
-    launch_attention<__nv_bfloat16>(shape, order, tensors, stream);
+    launch_attention<__half, Bytes::kNone>(shape, order, tensors, stream);
   }
 }
 

@@ -75,6 +75,11 @@ __device__ inline uint4 load_shared(std::uint32_t at) {
                : "memory");
   return v;
 }
+__device__ inline uint2 load_shared_pair(std::uint32_t at) {
+  uint2 v;
+  asm volatile("ld.shared.v2.u32 {%0,%1}, [%2];" : "=r"(v.x), "=r"(v.y) : "r"(at) : "memory");
+  return v;
+}
 
 // Four 8 x 8 matrices of 16-bit values from shared memory; lane 8 i + r gives the address of row r of matrix i. Each
 // lane gets two neighbours of row lane / 4 (transposed: of column lane / 4) of each matrix.
@@ -98,6 +103,10 @@ __device__ inline uint4 load_matrices_transposed(std::uint32_t row) {
 // 16 bytes from global to shared memory without passing through registers; arrives by the time of copies_wait().
 __device__ inline void copy_async(std::uint32_t shared, const void* global) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(global) : "memory");
+}
+// The same of 8 bytes.
+__device__ inline void copy_pair_async(std::uint32_t shared, const void* global) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(shared), "l"(global) : "memory");
 }
 
 }  // namespace swinscope::cuda

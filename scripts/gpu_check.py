@@ -35,6 +35,7 @@ ROWS = {  # rows of `swin verify` whose kernels share memory between threads, by
     "attention-steps-backward": "attention by steps backward", "layernorm": "layernorm,layernorm backward",
     "products": "product tiles", "tall-products": "tall product tiles",
     "normalized-results": "normalized result tiles", "tall-normalized-results": "tall normalized result tiles", "gradients": "gradient products,elementwise backward",
+    "8-bits": "8 bits", "tall-8-bits": "tall products of 8 bits",
     "position-bias": "position bias,position bias backward", "loss": "loss,optimizer,stochastic depth,sum of parts", "pixel-loss": "pixel loss",
     "narrow-block": "narrow block", "normalized-rows": "normalized rows", "elementwise": "elementwise,layout", "maps": "resize,batchnorm,map operations", "tap-fusion": "tap fusion",
 }

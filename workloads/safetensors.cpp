@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "kernels/e4m3.h"
 #include "workloads/error.h"
 
 static_assert(std::endian::native == std::endian::little, "the format is little-endian and is mapped as it is");
@@ -38,11 +39,11 @@ struct TypeInfo {
 
 // Types of the format; those that no weight uses are known so that their sizes can be checked.
 constexpr TypeInfo kTypes[] = {
-    {"F32", 4, TensorType::kF32},   {"F16", 2, TensorType::kF16},       {"BF16", 2, TensorType::kBf16},
-    {"F64", 8, TensorType::kF64},   {"BOOL", 1, TensorType::kOther},    {"U8", 1, TensorType::kOther},
-    {"I8", 1, TensorType::kOther},  {"F8_E4M3", 1, TensorType::kOther}, {"F8_E5M2", 1, TensorType::kOther},
-    {"I16", 2, TensorType::kOther}, {"U16", 2, TensorType::kOther},     {"I32", 4, TensorType::kOther},
-    {"U32", 4, TensorType::kOther}, {"I64", 8, TensorType::kOther},     {"U64", 8, TensorType::kOther},
+    {"F32", 4, TensorType::kF32},   {"F16", 2, TensorType::kF16},      {"BF16", 2, TensorType::kBf16},
+    {"F64", 8, TensorType::kF64},   {"BOOL", 1, TensorType::kOther},   {"U8", 1, TensorType::kOther},
+    {"I8", 1, TensorType::kOther},  {"F8_E4M3", 1, TensorType::kE4m3}, {"F8_E5M2", 1, TensorType::kOther},
+    {"I16", 2, TensorType::kOther}, {"U16", 2, TensorType::kOther},    {"I32", 4, TensorType::kOther},
+    {"U32", 4, TensorType::kOther}, {"I64", 8, TensorType::kOther},    {"U64", 8, TensorType::kOther},
 };
 
 const TypeInfo* find_type(std::string_view name) {
@@ -86,6 +87,8 @@ void convert_all(TensorType type, const std::byte* from, std::span<T> to) {
       return convert<float>(from, to, [](float value) { return value; });
     case TensorType::kF64:
       return convert<double>(from, to, [](double value) { return value; });
+    case TensorType::kE4m3:
+      return convert<std::uint8_t>(from, to, from_e4m3);
     case TensorType::kOther:
       break;
   }

@@ -14,7 +14,13 @@ namespace swinscope {
 namespace {
 
 std::span<const std::byte> bytes_of(const TensorSource& tensor) {
-  return tensor.floats.empty() ? std::as_bytes(tensor.doubles) : std::as_bytes(tensor.floats);
+  if (!tensor.floats.empty()) return std::as_bytes(tensor.floats);
+  return tensor.bytes.empty() ? std::as_bytes(tensor.doubles) : std::as_bytes(tensor.bytes);
+}
+
+const char* type_of(const TensorSource& tensor) {
+  if (!tensor.bytes.empty()) return "F8_E4M3";
+  return tensor.doubles.empty() ? "F32" : "F64";
 }
 
 // The header, padded with spaces so that the data starts at a multiple of 8 bytes, as the reference writer does.
@@ -26,12 +32,11 @@ std::string make_header(std::span<const TensorSource> tensors, const std::map<st
     std::size_t count = 1;
     for (const std::int64_t extent : tensor.shape)
       count *= static_cast<std::size_t>(extent);
-    if (count != tensor.floats.size() + tensor.doubles.size()) {
+    if (count != tensor.floats.size() + tensor.doubles.size() + tensor.bytes.size()) {
       throw std::invalid_argument("write_safetensors: the shape of " + tensor.name + " does not match its values");
     }
     const std::size_t end = at + bytes_of(tensor).size();
-    header[tensor.name] = {
-        {"dtype", tensor.doubles.empty() ? "F32" : "F64"}, {"shape", tensor.shape}, {"data_offsets", {at, end}}};
+    header[tensor.name] = {{"dtype", type_of(tensor)}, {"shape", tensor.shape}, {"data_offsets", {at, end}}};
     at = end;
   }
   std::string text = header.empty() ? "{}" : header.dump();

@@ -88,6 +88,7 @@ void read_all(const SafetensorsFile& file, EntryMap entries, const std::function
   std::vector<std::string> misshapen;
   std::vector<std::string> unexpected;
   std::vector<std::pair<std::span<T>, const TensorEntry*>> matched;
+  std::vector<std::pair<std::span<T>, const TensorEntry*>> factors;
   std::erase_if(entries, [&left_out](const auto& entry) { return left_out(entry.first); });
   const auto match = [&](const ParameterInfo& tensor, std::span<T> values) {
     if (left_out(tensor.name)) return;
@@ -104,6 +105,15 @@ void read_all(const SafetensorsFile& file, EntryMap entries, const std::function
       return;
     }
     matched.emplace_back(values, &entry);
+    if (entry.type != TensorType::kE4m3) return;
+    const auto scales = entries.find(tensor.name + std::string(kScaleSuffix));
+    if (scales == entries.end() || scales->second->shape != std::vector{tensor.shape.front()} ||
+        scales->second->type != TensorType::kF32) {
+      missing.push_back(tensor.name + std::string(kScaleSuffix));
+      return;
+    }
+    factors.emplace_back(values, scales->second);
+    entries.erase(scales);
   };
   for (const ParameterInfo& tensor : store.layout().tensors())
     match(tensor, store.values(tensor));
@@ -122,6 +132,13 @@ void read_all(const SafetensorsFile& file, EntryMap entries, const std::function
   }
   for (const auto& [values, entry] : matched)
     file.read(*entry, values);
+  for (const auto& [values, entry] : factors) {
+    std::vector<T> scales(static_cast<std::size_t>(entry->count));
+    file.read<T>(*entry, scales);
+    const std::size_t inputs = values.size() / scales.size();
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] *= scales[i / inputs];
+  }
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -12,6 +11,7 @@
 #include "workloads/cuda/memory_fit.h"
 #include "workloads/cuda/pass_tuner.h"
 #include "workloads/cuda/step_launcher.h"
+#include "workloads/cuda/step_profile.h"
 #include "workloads/error.h"
 #include "workloads/execute/inference_pass.h"
 
@@ -22,30 +22,6 @@ constexpr int kOldestMajor = 8;  // compute capability 8.0: bf16 and asynchronou
 
 bool tunes(const DeviceModelOptions& options) { return options.tune_seconds > 0.0 && options.features.graph; }
 
-// Milliseconds of the steps as a graph, the best of a few rounds.
-double time_as_graph(std::span<const DeviceStep> steps, cuda::Stream stream) {
-  constexpr int kRounds = 3;
-  constexpr double kRoundMilliseconds = 6.0;
-  cuda::Graph graph;
-  graph.begin_capture(stream);
-  run_unannotated(steps, stream);
-  graph.end_capture(stream);
-  cuda::Event begun;
-  cuda::Event ended;
-  const auto round = [&](int passes) {
-    begun.record(stream);
-    for (int i = 0; i < passes; ++i)
-      graph.launch(stream);
-    ended.record(stream);
-    return static_cast<double>(cuda::Event::milliseconds(begun, ended)) / passes;
-  };
-  const int passes = std::max(2, static_cast<int>(kRoundMilliseconds / std::max(round(1), 1e-3)));
-  double best = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < kRounds; ++i)
-    best = std::min(best, round(passes));
-  return best;
-}
-
 }  // namespace
 
 DeviceMemoryNeed device_memory_need(const SwinConfig& config, const DeviceModelOptions& options) {
@@ -54,6 +30,7 @@ DeviceMemoryNeed device_memory_need(const SwinConfig& config, const DeviceModelO
   DeviceMemoryNeed need;
   // In fp32 first, while they are converted.
   need.fixed = parameters * (element_bytes(type) + element_bytes(ElementType::kFp32)) + kDeviceReserve;
+  if (options.precision == Precision::kFp8) need.fixed += parameters;  // in 8 bits beside them
   need.per_image = device_activation_bytes(config, 1, options);
   return need;
 }
@@ -73,6 +50,14 @@ void check_capability(const cuda::DeviceInfo& info) {
                       fmt::format("--device cuda: {} has compute capability {}.{}", info.name, info.major, info.minor),
                       "the kernels need 8.0 or newer (A100, RTX 30, H100 and their successors)",
                       "--device cpu runs everywhere");
+}
+
+void check_eight_bits(const cuda::DeviceInfo& info) {
+  if (info.major == 9) return;
+  throw WorkloadError(
+      WorkloadErrorKind::kFailure,
+      fmt::format("--precision fp8: {} has compute capability {}.{}", info.name, info.major, info.minor),
+      "products of 8-bit numbers are for 9.0 (H100, H200)", "--precision fp16 runs on this GPU, with the same weights");
 }
 
 void check_device_memory(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options) {

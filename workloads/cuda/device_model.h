@@ -18,6 +18,7 @@
 #include "workloads/cuda/features.h"
 #include "workloads/models/model_table.h"
 #include "workloads/parameters.h"
+#include "workloads/quantization.h"
 
 namespace swinscope {
 
@@ -28,8 +29,10 @@ enum class GeluForm : std::uint8_t {
 };
 
 struct DeviceModelOptions {
-  Precision precision = Precision::kFp16;  // kFp32, kTf32, kFp16 or kBf16
+  Precision precision = Precision::kFp16;  // kFp32, kTf32, kFp16, kBf16 or kFp8
   Features features;
+  InputRanges input_ranges;    // kFp8: see calibration.h; layers without stay in fp16
+  bool counts_inputs = false;  // see count_inputs()
   GeluForm gelu = GeluForm::kAuto;
   bool tap_fusion = false;                 // segmentation: see ModelOptions
   std::filesystem::path algorithm_folder;  // where choices of algorithms for products are kept; empty: nowhere
@@ -51,8 +54,9 @@ DeviceMemoryNeed device_memory_need(const SwinConfig& config, const DeviceModelO
 void check_device();
 void check_device_memory(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options);
 
-// What these two decide by, without a GPU.
+// What these decide by, without a GPU; for fp8 products of such numbers must be there.
 void check_capability(const cuda::DeviceInfo& info);
+void check_eight_bits(const cuda::DeviceInfo& info);
 void check_memory(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
                   std::int64_t free_bytes);
 

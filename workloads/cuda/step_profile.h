@@ -10,6 +10,9 @@
 
 namespace swinscope {
 
+// "stage3.mlp.fc1" of "stage3.block5.mlp.fc1".
+std::string without_block(const std::string& path);
+
 // Operations of the same name in all blocks of a stage: "stage3.mlp.fc1".
 struct OperationTime {
   std::string name;
@@ -24,5 +27,8 @@ inline constexpr std::int64_t kProfiledPasses = 7;
 
 // Longest first. Each event costs about a microsecond, so the sum exceeds the time of an undisturbed pass.
 std::vector<OperationTime> profile_steps(std::span<const DeviceStep> steps, cuda::Stream stream, std::int64_t passes);
+
+// Milliseconds of the steps as a graph, the best of a few rounds.
+double time_as_graph(std::span<const DeviceStep> steps, cuda::Stream stream);
 
 }  // namespace swinscope

@@ -76,6 +76,8 @@ void CudaBackend::attention(const Op& op) {
   tensors.logit_scale = floats(op.in[3]);
   tensors.out = out(op);
   tensors.lse = out_floats(op, 1);
+  if (op.to_bytes) tensors.out_scale = graph_.at(op.out[0]).scale;
+  if (graph_.at(op.in[0]).type == DataType::kE4m3) tensors.qkv_scale = graph_.at(op.in[0]).scale;
   tensors.backwards = turn(cuda::attention_on_tensor_cores(shape, type_));
   tensors.out_eviction = op.out_policy;
   step(

@@ -16,6 +16,7 @@
 #include "kernels/patch_merge.h"
 #include "kernels/pool.h"
 #include "kernels/qkv_attention.h"
+#include "kernels/quantize.h"
 #include "kernels/residual.h"
 #include "kernels/window_attention_steps.h"
 #include "workloads/graph/cost.h"
@@ -23,7 +24,7 @@
 namespace swinscope {
 
 DataType data_type_of(Precision precision) {
-  if (precision == Precision::kFp16) return DataType::kFp16;
+  if (precision == Precision::kFp16 || precision == Precision::kFp8) return DataType::kFp16;
   return precision == Precision::kBf16 ? DataType::kBf16 : DataType::kFp32;
 }
 
@@ -37,6 +38,11 @@ cuda::MatmulShape product_of(const Op& op, Precision precision) {
   if (precision == Precision::kTf32) shape.arithmetic = cuda::MatmulArithmetic::kTf32;
   if (op.in[2] != kNoTensor) shape.epilogue = op.gelu ? cuda::Epilogue::kBiasGelu : cuda::Epilogue::kBias;
   shape.accumulate = op.input(3) != kNoTensor;
+  shape.byte_result = op.to_bytes || op.beside;
+  if (op.kind == OpKind::kQuantizedLinear) {
+    shape.arithmetic = cuda::MatmulArithmetic::kFp8;
+    shape.scaled = true;
+  }
   return shape;
 }
 
@@ -49,7 +55,9 @@ CudaBackend::CudaBackend(const Graph& graph, const CudaBackendOptions& options, 
       convolutions_(convolutions),
       stream_(stream),
       type_(element_type_of(graph.type)),
-      serpentine_(options.features.serpentine) {}
+      serpentine_(options.features.serpentine) {
+  if (options_.precision == Precision::kFp8) options_.precision = Precision::kFp16;  // of all but its products
+}
 
 std::vector<DeviceStep> CudaBackend::steps_of(const std::vector<Op>& ops) {
   for (const Op& op : ops)
@@ -87,7 +95,8 @@ bool CudaBackend::in_place(const Op& op, std::size_t addend) const {
 }
 
 void CudaBackend::step(const Op& op, Run run, bool backwards) {
-  step(op.path, payload_of(graph_, op, options_.precision), std::move(run), backwards);
+  const bool bytes = op.kind == OpKind::kQuantizedLinear;
+  step(op.path, payload_of(graph_, op, bytes ? Precision::kFp8 : options_.precision), std::move(run), backwards);
 }
 
 void CudaBackend::step(const std::string& path, const OperationPayload& payload, Run run, bool backwards) {
@@ -104,6 +113,12 @@ void CudaBackend::emit(const Op& op) {
   switch (op.kind) {
     case OpKind::kLinear:
       return linear(op);
+    case OpKind::kQuantize:
+    case OpKind::kQuantizeWeight:
+    case OpKind::kCountMagnitudes:
+      return quantize(op);
+    case OpKind::kQuantizedLinear:
+      return quantized_linear(op);
     case OpKind::kLayerNorm:
       return layernorm(op);
     case OpKind::kResidualNorm:
@@ -196,9 +211,17 @@ void CudaBackend::linear(const Op& op) {
     });
   }
   const cuda::MatmulShape shape = product_of(op, options_.precision);
-  (void)in_place(op, 3);
   operands.gamma = in(op, 4);
   operands.beta = in(op, 5);
+  multiply(op, shape, operands);
+}
+
+// Results in 8 bits have a scale of their own, where they stand.
+void CudaBackend::multiply(const Op& op, const cuda::MatmulShape& shape, cuda::MatmulOperands operands) {
+  (void)in_place(op, 3);
+  const TensorId bytes = op.beside ? op.out[1] : op.out[0];
+  operands.result_scale = graph_.at(bytes).scale;
+  if (op.beside) operands.bytes = at(bytes);
   const cuda::Matmul* const matmul = operands.gamma == nullptr ? &library_.prepare(shape, stream_)
                                                                : library_.prepare_result_normalized(shape, stream_);
   operands.backwards = turn(matmul->turns());
@@ -206,10 +229,41 @@ void CudaBackend::linear(const Op& op) {
       op, [=](cuda::Stream stream) { matmul->run(operands, stream); }, operands.backwards);
 }
 
+void CudaBackend::quantized_linear(const Op& op) {
+  cuda::MatmulOperands operands{in(op, 0), in(op, 1), in(op, 2), out(op)};
+  operands.scales = in_floats(op, 4);
+  operands.gamma = in(op, 5);
+  operands.beta = in(op, 6);
+  multiply(op, product_of(op, options_.precision), operands);
+}
+
+void CudaBackend::quantize(const Op& op) {
+  const std::int64_t count = graph_.at(op.in[0]).count();
+  const ElementType type = type_;
+  const void* const x = in(op, 0);
+  void* const y = out(op);
+  if (op.kind == OpKind::kQuantizeWeight) {
+    return step(op, [=, shape = op.as<WeightShape>(), factors = out_floats(op, 1)](cuda::Stream stream) {
+      cuda::quantize_weight(shape, type, x, y, factors, stream);
+    });
+  }
+  if (op.kind == OpKind::kQuantize) {
+    return step(op, [=, scale = graph_.at(op.out[0]).scale](cuda::Stream stream) {
+      cuda::quantize(count, type, x, scale, y, stream);
+    });
+  }
+  step(op, [=](cuda::Stream stream) { cuda::count_magnitudes(count, x, static_cast<std::uint32_t*>(y), stream); });
+}
+
 void CudaBackend::layernorm(const Op& op) {
   cuda::LayerNormTensors tensors{in(op, 0), in(op, 1), in(op, 2), out(op), in(op, 3)};
   const auto shape = op.as<LayerNormShape>();
   tensors.sample_scale = in_floats(op, 4);
+  if (op.to_bytes) {
+    const TensorId bytes = tensors.residual == nullptr ? op.out[0] : op.out[1];
+    tensors.bytes = at(bytes);
+    tensors.byte_scale = graph_.at(bytes).scale;
+  }
   tensors.rows_per_sample = shape.rows / graph_.at(op.out[0]).shape[0];
   if (op.gather) {
     return step(op, [=, type = type_, gather = *op.gather](cuda::Stream stream) {

@@ -23,7 +23,7 @@
 namespace swinscope {
 
 struct CudaBackendOptions {
-  Precision precision = Precision::kFp16;  // kFp32, kTf32, kFp16 or kBf16
+  Precision precision = Precision::kFp16;  // kFp32, kTf32, kFp16, kBf16 or, for inference, kFp8
   Features features;
   // That products and attention of the backward pass leave to the all-reduces that run beside them: a kernel whose
   // blocks fill the GPU takes twice as long where some of them have to wait.
@@ -82,6 +82,9 @@ class CudaBackend {
 
   // cuda_backend.cpp
   void linear(const Op& op);
+  void quantized_linear(const Op& op);
+  void multiply(const Op& op, const cuda::MatmulShape& shape, cuda::MatmulOperands operands);
+  void quantize(const Op& op);
   void layernorm(const Op& op);
   void residual_norm(const Op& op);
   void narrow(const Op& op);

@@ -54,7 +54,9 @@ Graph device_graph(const SwinConfig& config, std::int64_t batch, const DeviceMod
   context.tanh_gelu = tanh_gelu(options);
   context.gpu = gpu;
   context.normalizes_result = normalizes_result;
+  if (options.precision == Precision::kFp8) context.input_ranges = &options.input_ranges;
   optimize(graph, context);
+  if (options.counts_inputs) count_inputs(graph);
   return graph;
 }
 
@@ -70,7 +72,8 @@ InferencePass::InferencePass(const SwinConfig& config, std::int64_t batch, const
   arena_ = cuda::DeviceBuffer(plan.bytes);
   images_ = cuda::DeviceBuffer(graph_.at(graph_.find("images")).bytes());
   DeviceMemory memory = place(graph_, plan, weights, images_.data(), arena_.data());
-  logits_ = memory.tensors[static_cast<std::size_t>(graph_.find("logits"))];
+  for (const auto& [name, id] : graph_.named)
+    named_[name] = memory.tensors[static_cast<std::size_t>(id)];
   CudaBackendOptions backend_options;
   backend_options.precision = options.precision;
   backend_options.features = options.features;

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "kernels/convolution.h"
@@ -29,7 +31,9 @@ class InferencePass {
 
   const std::vector<DeviceStep>& steps() const { return steps_; }
   void* images() const { return images_.data(); }
-  void* logits() const { return logits_; }
+  void* logits() const { return named_.at("logits"); }
+  // Where the graph's named tensors lie.
+  const std::map<std::string, void*>& named() const { return named_; }
   std::int64_t bytes() const { return images_.bytes() + arena_.bytes(); }
   // All activations become NaN.
   void poison(cuda::Stream stream) { arena_.poison(stream); }
@@ -37,7 +41,7 @@ class InferencePass {
  private:
   Graph graph_;
   cuda::DeviceBuffer images_, arena_;
-  void* logits_ = nullptr;
+  std::map<std::string, void*> named_;
   std::vector<DeviceStep> steps_;
 };
 

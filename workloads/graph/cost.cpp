@@ -39,6 +39,25 @@ OperationCost attention_cost(const Op& op, std::int64_t bytes) {
   return cost;
 }
 
+// Of operands and results of different types.
+OperationCost quantized_linear_cost(const Graph& graph, const Op& op) {
+  const auto& shape = op.as<LinearShape>();
+  OperationCost cost{2 * shape.rows * shape.inputs * shape.outputs, 0, graph.at(op.out[0]).bytes()};
+  for (const TensorId id : op.in)
+    if (id != kNoTensor) cost.bytes_read += graph.at(id).bytes();
+  if (op.beside) cost.bytes_written += graph.at(op.out[1]).bytes();
+  return cost;
+}
+
+// What operand and result are smaller, or more, for being in 8 bits.
+OperationCost bytes_for_bits(const Graph& graph, const Op& op, std::int64_t bytes) {
+  const GraphTensor& in = graph.at(op.in[0]);
+  const std::int64_t count = graph.at(op.out[0]).count();
+  const std::int64_t read = in.type == DataType::kE4m3 ? in.count() * (1 - bytes) : 0;
+  if (!op.to_bytes) return moved(read, 0);
+  return moved(read, has(op, 3) && op.kind == OpKind::kLayerNorm ? count : count * (1 - bytes));
+}
+
 OperationCost device_cost(const Graph& graph, const Op& op, std::int64_t bytes) {
   const std::int64_t in = graph.at(op.in[0]).bytes();
   const std::int64_t out = graph.at(op.out[0]).bytes();
@@ -76,6 +95,13 @@ OperationCost device_cost(const Graph& graph, const Op& op, std::int64_t bytes) 
       return cuda::narrow_mlp_cost({rows, type});
     case OpKind::kNarrowBlockEnd:
       return cuda::narrow_block_end_cost({rows, type});
+    case OpKind::kQuantize:
+    case OpKind::kCountMagnitudes:
+      return moved(in, out);
+    case OpKind::kQuantizeWeight:
+      return moved(in, out + graph.at(op.out[1]).bytes());
+    case OpKind::kQuantizedLinear:
+      return quantized_linear_cost(graph, op);
     default:
       throw std::logic_error("cost_of: an op that nobody knows: " + op.path);
   }
@@ -87,9 +113,11 @@ OperationCost forward_cost(const Graph& graph, const Op& op, std::int64_t bytes)
     case OpKind::kPatchEmbed:
       return patch_embed_forward_cost(op.as<PatchEmbedShape>(), bytes);
     case OpKind::kLayerNorm:
-      return layernorm_forward_cost(op.as<LayerNormShape>(), bytes) + moved(has(op, 3) ? count * bytes : 0, 0);
+      return layernorm_forward_cost(op.as<LayerNormShape>(), bytes) + moved(has(op, 3) ? count * bytes : 0, 0) +
+             bytes_for_bits(graph, op, bytes);
     case OpKind::kLinear:
-      return linear_forward_cost(op.as<LinearShape>(), bytes) + moved(has(op, 3) ? count * bytes : 0, 0);
+      return linear_forward_cost(op.as<LinearShape>(), bytes) +
+             moved(has(op, 3) ? count * bytes : 0, op.beside ? count : 0);
     case OpKind::kGelu:
       return gelu_forward_cost(count, bytes);
     case OpKind::kRelu:
@@ -101,7 +129,7 @@ OperationCost forward_cost(const Graph& graph, const Op& op, std::int64_t bytes)
     case OpKind::kZero:
       return moved(0, count * bytes);
     case OpKind::kWindowAttention:
-      return attention_cost(op, bytes);
+      return attention_cost(op, bytes) + bytes_for_bits(graph, op, bytes);
     case OpKind::kPositionBias:
       return continuous_bias_forward_cost(op.as<ContinuousBiasShape>(), data_bytes(graph.at(op.out[0]).type));
     case OpKind::kJointBias:
@@ -223,6 +251,7 @@ OperationClass class_of(OpKind kind) {
     case OpKind::kNarrowQkv:
     case OpKind::kNarrowMlp:
     case OpKind::kNarrowBlockEnd:
+    case OpKind::kQuantizedLinear:
       return OperationClass::kGemm;
     case OpKind::kQkvAttention:
     case OpKind::kWindowAttention:
@@ -313,6 +342,8 @@ Extents forward_extents(const Graph& graph, const Op& op) {
     case OpKind::kNarrowQkv:
     case OpKind::kNarrowMlp:
     case OpKind::kNarrowBlockEnd:
+    case OpKind::kQuantize:
+    case OpKind::kQuantizedLinear:
       return {rows_of(in), rows_of(out)};
     default:
       return {extents_of(in), extents_of(out)};

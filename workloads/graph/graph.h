@@ -20,6 +20,7 @@
 #include "kernels/patch_embed.h"
 #include "kernels/patch_merge.h"
 #include "kernels/pool.h"
+#include "kernels/quantize.h"
 #include "kernels/residual.h"
 #include "kernels/tap_fusion.h"
 #include "kernels/upsample.h"
@@ -98,11 +99,17 @@ enum class OpKind : std::uint8_t {
   kNarrowQkv,             // x, gamma, beta, weight, bias -> qkv
   kNarrowMlp,             // x, weight1, bias1, weight2, bias2, gamma, beta -> x + LN(fc2(GELU(fc1(x))))
   kNarrowBlockEnd,        // attended, weight, bias, x, weight1, bias1, weight2, bias2, gamma, beta -> y
+  // In 8 bits (e4m3):
+  kQuantize,        // x -> x in 8 bits
+  kQuantizeWeight,  // weight -> weight in 8 bits, factors of the sums
+  // x in 8 bits, weight in 8 bits, bias, [addend], factors of the sums, [gamma, beta] of a normalization -> y
+  kQuantizedLinear,
+  kCountMagnitudes,  // x -> counts, added to
 };
 
 using OpShape = std::variant<std::monostate, PatchEmbedShape, LayerNormShape, LinearShape, ResidualShape,
                              WindowAttentionShape, ContinuousBiasShape, PatchMergeShape, PoolShape, ConvolutionShape,
-                             BatchNormShape, AdaptivePoolShape, UpsampleShape, TapFusionShape>;
+                             BatchNormShape, AdaptivePoolShape, UpsampleShape, TapFusionShape, WeightShape>;
 
 struct Op {
   OpKind kind = OpKind::kAdd;
@@ -113,7 +120,11 @@ struct Op {
   int section = 0;                 // of the model: backward, its gradients are final together
   std::int64_t weight_offset = 0;  // elements, where an op takes a slice of its weight's input channels
   // On devices:
-  bool gelu = false;      // Linear, NormalizedRows: of the result, in its tanh form
+  bool gelu = false;  // Linear, NormalizedRows, QuantizedLinear: of the result, in its tanh form
+  // LayerNorm, WindowAttention, QuantizedLinear: the result is in 8 bits; of a LayerNorm with a residual also, in
+  // out[1].
+  bool to_bytes = false;
+  bool beside = false;    // products that normalize: the result is also in 8 bits, in out[1]
   bool relu = false;      // BatchNorm and its sums: of the result
   bool by_steps = false;  // WindowAttention, ExpandBias: by a kernel for each of the framework's operations
   bool windows = false;   // WindowAttention: rows stand window after window

@@ -12,10 +12,11 @@
 
 namespace swinscope {
 
-enum class DataType : std::uint8_t { kFp64, kFp32, kFp16, kBf16 };
+enum class DataType : std::uint8_t { kFp64, kFp32, kFp16, kBf16, kE4m3 };
 
 constexpr std::int64_t data_bytes(DataType type) {
   if (type == DataType::kFp64) return 8;
+  if (type == DataType::kE4m3) return 1;
   return type == DataType::kFp32 ? 4 : 2;
 }
 
@@ -48,6 +49,7 @@ struct GraphTensor {
   // Channels of a wider tensor, from `first` on, rows as far apart as that one's.
   TensorId whole = kNoTensor;
   std::int64_t first = 0;
+  float scale = 1.0F;  // kE4m3 activations: what an element is multiplied by
 
   std::int64_t count() const {
     return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());

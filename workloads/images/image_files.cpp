@@ -85,6 +85,13 @@ std::vector<std::uint8_t> read_bytes(const fs::path& file) {
   return bytes;
 }
 
+void ImageReader::sample(std::size_t count) {
+  if (count >= files_.size()) return;
+  for (std::size_t i = 0; i < count; ++i)
+    files_[i] = files_[i * files_.size() / count];
+  files_.resize(count);
+}
+
 std::vector<fs::path> ImageReader::next(std::int64_t count, std::span<float> images) {
   const auto size = static_cast<std::size_t>(size_);
   const std::size_t elements = 3 * size * size;

@@ -37,6 +37,8 @@ class ImageReader {
   // Fills images [up to `count`, 3, size, size] (prepare_for_evaluation) and names their files; fewer than `count` only
   // at the end.
   std::vector<std::filesystem::path> next(std::int64_t count, std::span<float> images);
+  // Goes through so many only, evenly spread over all.
+  void sample(std::size_t count);
   const std::vector<SkippedPath>& skipped() const { return skipped_; }
 
  private:

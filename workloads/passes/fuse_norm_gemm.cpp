@@ -14,6 +14,7 @@ void fuse_qkv_attention(Graph& graph, const PassContext& context) {
   for (Op* const attention : rewrite.all(OpKind::kWindowAttention)) {
     const auto& shape = attention->as<WindowAttentionShape>();
     Op* const qkv = rewrite.producer(attention->in[0], OpKind::kLinear);
+    if (qkv == nullptr || attention->to_bytes) continue;  // 8 bits
     TensorId gamma = kNoTensor, beta = kNoTensor, x = qkv->in[0];
     if (shape.score == AttentionScore::kScaledDot) {
       Op* const norm = rewrite.producer(x, OpKind::kLayerNorm);

@@ -15,9 +15,10 @@ void hoist(Graph& graph, const PassContext& context) {
 }
 
 void optimize(Graph& graph, const PassContext& context) {
-  for (const auto pass : {lower, lower_head, separate_biases, copy_windows, fuse_gather_norm, fuse_norm_residual,
-                          fuse_gelu, fuse_residual, fuse_narrow_block, fuse_qkv_attention, fuse_narrow_qkv,
-                          fuse_norm_rows, fuse_patch_embed, fuse_gemm_norm, prefetch_weights, set_l2_policy, hoist})
+  for (const auto pass :
+       {lower, lower_head, separate_biases, copy_windows, fuse_gather_norm, fuse_norm_residual, fuse_gelu,
+        fuse_residual, quantize_products, fuse_narrow_block, fuse_qkv_attention, fuse_narrow_qkv, fuse_norm_rows,
+        fuse_patch_embed, fuse_gemm_norm, prefetch_weights, set_l2_policy, hoist})
     pass(graph, context);
 }
 

@@ -11,14 +11,16 @@
 #include "workloads/cuda/features.h"
 #include "workloads/graph/graph.h"
 #include "workloads/passes/rewrite.h"
+#include "workloads/quantization.h"
 
 namespace swinscope {
 
 struct PassContext {
   Features features;
-  bool recompute = false;  // training
-  std::int64_t ranks = 1;  // that batches are normalized over
-  bool tanh_gelu = false;  // GELU in its tanh form is as good
+  bool recompute = false;                     // training
+  std::int64_t ranks = 1;                     // that batches are normalized over
+  bool tanh_gelu = false;                     // GELU in its tanh form is as good
+  const InputRanges* input_ranges = nullptr;  // of what is quantized; null: nothing is
   cuda::DeviceInfo gpu;
   // Whether a product that normalizes its result is there and faster than two kernels.
   std::function<bool(const Op& linear, bool accumulates)> normalizes_result;
@@ -38,6 +40,8 @@ void fuse_norm_residual(Graph& graph, const PassContext& context);
 // GELU, and V1's residual sum, within the product before it.
 void fuse_gelu(Graph& graph, const PassContext& context);
 void fuse_residual(Graph& graph, const PassContext& context);
+// Products of 8-bit numbers (kernels/e4m3.h) where that is faster, and what is before them to give such.
+void quantize_products(Graph& graph, const PassContext& context);
 // kernels/narrow_block.h, kernels/qkv_attention.h, kernels/normalized_rows.h, kernels/patch_embed.h.
 void fuse_narrow_block(Graph& graph, const PassContext& context);
 void fuse_qkv_attention(Graph& graph, const PassContext& context);
@@ -60,6 +64,9 @@ void fuse_residual_norm(Graph& graph, const PassContext& context);
 void fuse_gradients(Graph& graph, const PassContext& context);
 // What follows from parameters alone is made before everything else.
 void make_biases_first(Graph& graph, const PassContext& context);
+
+// Counts the magnitudes of what blocks' products and attention read, for calibration: "counts." and the op's path.
+void count_inputs(Graph& graph);
 
 // All of inference in order, and all of training.
 void optimize(Graph& graph, const PassContext& context);

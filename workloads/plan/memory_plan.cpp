@@ -24,6 +24,7 @@ std::vector<std::size_t> overwritable(const Op& op) {
   switch (op.kind) {
     case OpKind::kLayerNorm:
       if (op.gather) return {};
+      if (op.to_bytes && op.input(3) == kNoTensor) return {};  // rows of half the bytes would lie in others' place
       return op.backward ? std::vector<std::size_t>{5, 4} : std::vector<std::size_t>{3, 0};
     case OpKind::kGelu:
     case OpKind::kRelu:
@@ -36,6 +37,7 @@ std::vector<std::size_t> overwritable(const Op& op) {
     case OpKind::kResidualNorm:
       return {0, 1};
     case OpKind::kLinear:
+    case OpKind::kQuantizedLinear:
       return {3};
     case OpKind::kNarrowMlp:
       return {0};

@@ -12,5 +12,6 @@ void add_train_command(Program& program);
 void add_verify_command(Program& program);
 void add_make_data_command(Program& program);
 void add_peaks_command(Program& program);
+void add_quantize_command(Program& program);
 
 }  // namespace swinscope

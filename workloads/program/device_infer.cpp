@@ -10,7 +10,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "workloads/cuda/calibration.h"
 #include "workloads/cuda/device_model.h"
+#include "workloads/cuda/sensitivity.h"
 #include "workloads/error.h"
 #include "workloads/model_cost.h"
 #include "workloads/program/device_commands.h"
@@ -19,6 +21,7 @@
 #include "workloads/program/image_inference.h"
 #include "workloads/program/interrupt.h"
 #include "workloads/program/say.h"
+#include "workloads/quantized_weights.h"
 #include "workloads/redraw.h"
 #include "workloads/synthetic_data.h"
 #include "workloads/verify/verify.h"
@@ -35,7 +38,7 @@ DeviceModelOptions model_options(const InferOptions& options, const SwinConfig& 
   const Level& level = find_level(options.level);
   DeviceModelOptions result;
   if (run.precision.empty()) run.precision = level.default_precision;
-  result.precision = parse_device_precision(run.precision);
+  result.precision = parse_inference_precision(run.precision);
   result.features = select_features(level, options.with, options.without, FeatureUse::kInference);
   result.features.adamw = false;  // of training
   result.gelu = gelu_form(options);
@@ -62,11 +65,31 @@ std::vector<float> synthetic_images(const SwinConfig& config, std::int64_t batch
   return images;
 }
 
-// With what its products were chosen by, where that took time now.
-std::unique_ptr<DeviceModel> make_model(const RunOptions& run, const SwinConfig& config,
-                                        const DeviceModelOptions& choice) {
+// Those of `swin quantize`, or else by these images.
+InputRanges given_or_found_ranges(const RunOptions& run, const SwinConfig& config, const DeviceModelOptions& choice,
+                                  const ParameterStore<float>& store, const std::vector<float>& images) {
+  if (!run.weights.empty()) {
+    if (const auto quantization = quantization_in(SafetensorsFile(run.weights))) return quantization->ranges;
+  }
+  const InputRanges ranges = ranges_of(count_inputs(config, run.batch, choice, store, {images}), Observer::kMse);
+  Sensitivity found = find_sensitivity(config, run.batch, choice, store, images, ranges, kLeastCosine);
+  if (!run.quiet) {
+    say("8 bits by {} synthetic images (`swin quantize` takes those of a folder): the logits' cosine with fp16 is "
+        "{:.5f}\n",
+        run.batch, found.chosen.cosine);
+    for (const LayerGroup& group : found.groups)
+      if (!group.kept) say("  {} stays in fp16\n", group.name);
+  }
+  return std::move(found.ranges);
+}
+
+// With what its products were chosen by, where that took time now. In 8 bits: see above.
+std::unique_ptr<DeviceModel> make_model(const RunOptions& run, const SwinConfig& config, DeviceModelOptions choice,
+                                        const std::vector<float>& images) {
   ParameterStore<float> store(config, false);
   if (!load_given_weights(run, store)) redraw_parameters(store, run.seed);
+  if (choice.precision == Precision::kFp8)
+    choice.input_ranges = given_or_found_ranges(run, config, choice, store, images);
   auto model = std::make_unique<DeviceModel>(config, run.batch, choice, store);
   const cuda::MatmulStatistics products = model->matmul_statistics();
   if (!run.quiet && products.timed > 0) {
@@ -81,9 +104,9 @@ std::unique_ptr<DeviceModel> make_model(const RunOptions& run, const SwinConfig&
 
 int measure_model(const InferOptions& options, const SwinConfig& config, const DeviceModelOptions& choice) {
   const RunOptions& run = options.run;
-  const std::unique_ptr<DeviceModel> made = make_model(run, config, choice);
-  DeviceModel& model = *made;
   const std::vector<float> images = synthetic_images(config, run.batch, run.seed);
+  const std::unique_ptr<DeviceModel> made = make_model(run, config, choice, images);
+  DeviceModel& model = *made;
   model.set_images(images);
   DevicePasses passes = measure_passes(run, model.stream(), [&] { model.forward(); });
   const std::vector<float> logits = model.logits();
@@ -103,7 +126,8 @@ int measure_model(const InferOptions& options, const SwinConfig& config, const D
 
 int classify_given_files(const InferOptions& options, const SwinConfig& config, const DeviceModelOptions& choice) {
   ImageReader reader(options.images, config.image_size);
-  const std::unique_ptr<DeviceModel> model = make_model(options.run, config, choice);
+  const std::unique_ptr<DeviceModel> model =
+      make_model(options.run, config, choice, synthetic_images(config, options.run.batch, options.run.seed));
   nlohmann::ordered_json document = start_document("swin.infer/1", options.run, config, RankInfo{}, 1);
   document["run"]["gpu"] = cuda::device_info().name;
   return classify_files(std::move(reader), options.run, config, std::move(document),
@@ -130,6 +154,7 @@ int infer_on_device(const InferOptions& given, const SwinConfig& config) {
                         "leave out --images, or take --json, which has each file's class");
   }
   check_device();
+  if (choice.precision == Precision::kFp8) check_eight_bits(cuda::device_info());
   check_device_memory(config, options.run.batch, choice);
   catch_interrupts();
   if (!options.images.empty()) return classify_given_files(options, config, choice);

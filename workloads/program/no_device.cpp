@@ -43,4 +43,10 @@ void add_peaks_command(Program& program) {
   command.does([]() -> int { refuse("swin peaks"); });
 }
 
+void add_quantize_command(Program& program) {
+  Command& command = program.add_command("quantize", "Round a model's weights to 8 bits (not in this build)");
+  command.accept_any_words();
+  command.does([]() -> int { refuse("swin quantize"); });
+}
+
 }  // namespace swinscope

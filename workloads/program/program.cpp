@@ -43,6 +43,7 @@ int run(const std::vector<std::string>& words) {
   add_verify_command(program);
   add_make_data_command(program);
   add_peaks_command(program);
+  add_quantize_command(program);
   add_completion(program);
   add_examples(program);
   try {

@@ -100,7 +100,7 @@ void verify_models(const VerifyOptions& options, const VerifyReport& report) {
     for (const ModelReference& reference : references) {
       for (const std::string& precision : options.precisions) {
         for (const std::string& level : options.levels)
-          verify_model(reference, parse_device_precision(precision), level, algorithm_folder(), report);
+          verify_model(reference, parse_inference_precision(precision), level, algorithm_folder(), report);
       }
     }
   }
@@ -119,7 +119,7 @@ void check_names(const VerifyOptions& options) {
   for (const std::string& level : options.levels)
     find_level(level);
   for (const std::string& precision : options.precisions)
-    parse_device_precision(precision);
+    parse_inference_precision(precision);
 }
 
 ElementType timed_type(const std::string& precision) {

@@ -294,6 +294,8 @@ const std::vector<KernelCheck>& kernel_checks() {
       {"tall normalized result tiles", check_tall_normalized_result_tiles},
       {"narrow block", check_narrow_block},
       {"normalized rows", check_normalized_rows},
+      {"8 bits", check_eight_bits},
+      {"tall products of 8 bits", check_tall_eight_bits},
       {"position bias", check_position_bias},
       {"attention", check_attention},
       {"qkv and attention", check_qkv_attention},

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "workloads/cuda/calibration.h"
 #include "workloads/cuda/device_model.h"
+#include "workloads/cuda/sensitivity.h"
 #include "workloads/error.h"
 #include "workloads/execute/host_model.h"
 #include "workloads/redraw.h"
@@ -21,9 +23,11 @@ struct NamedPrecision {
   Precision precision;
   double tolerance;
 };
+// fp8: the logits' cosine is 0.998 at least.
 constexpr std::array kPrecisions = {
     NamedPrecision{"fp32", Precision::kFp32, 1e-4}, NamedPrecision{"tf32", Precision::kTf32, 3e-3},
-    NamedPrecision{"fp16", Precision::kFp16, 3e-3}, NamedPrecision{"bf16", Precision::kBf16, 2e-2}};
+    NamedPrecision{"fp16", Precision::kFp16, 3e-3}, NamedPrecision{"bf16", Precision::kBf16, 2e-2},
+    NamedPrecision{"fp8", Precision::kFp8, 6.3e-2}};
 
 const NamedPrecision& find(Precision precision) {
   for (const NamedPrecision& row : kPrecisions) {
@@ -40,7 +44,14 @@ std::vector<float> redrawn_images(const SwinConfig& config, std::int64_t batch, 
   return images;
 }
 
-std::vector<double> device_logits(const ModelReference& reference, const DeviceModelOptions& options) {
+std::vector<double> device_logits(const ModelReference& reference, DeviceModelOptions options) {
+  if (options.precision == Precision::kFp8) {
+    const InputRanges ranges = ranges_of(
+        count_inputs(reference.config, reference.batch, options, *reference.store, {reference.images}), Observer::kMse);
+    options.input_ranges = find_sensitivity(reference.config, reference.batch, options, *reference.store,
+                                            reference.images, ranges, kLeastCosine)
+                               .ranges;
+  }
   DeviceModel model(reference.config, reference.batch, options, *reference.store);
   model.set_images(reference.images);
   model.poison_activations();
@@ -89,12 +100,19 @@ double logit_tolerance(const ModelReference& reference, Precision precision, std
 
 std::string precision_name(Precision precision) { return find(precision).name; }
 
-Precision parse_device_precision(const std::string& name) {
+Precision parse_inference_precision(const std::string& name) {
   for (const NamedPrecision& row : kPrecisions) {
     if (name == row.name) return row.precision;
   }
   throw WorkloadError(WorkloadErrorKind::kUsage, fmt::format("--precision {}: not on the GPU", name), {},
-                      "fp32, tf32, fp16 and bf16 are");
+                      "fp32, tf32, fp16, bf16 and fp8 are");
+}
+
+Precision parse_device_precision(const std::string& name) {
+  const Precision precision = parse_inference_precision(name);
+  if (precision != Precision::kFp8) return precision;
+  throw WorkloadError(WorkloadErrorKind::kUsage, "--precision fp8: only for classifying images on a GPU", {},
+                      "fp32, tf32, fp16 and bf16 are for all of it");
 }
 
 ModelReference cpu_reference(const SwinConfig& config, std::int64_t batch) {

@@ -50,11 +50,14 @@ struct AttentionInputs {
 };
 
 AttentionInputs load_inputs(const WindowAttentionShape& shape, ElementType type, TokenOrder order, const void* qkv,
-                            const void* pad_qkv) {
+                            const void* pad_qkv, float byte_scale = 0.0F) {
   const std::int64_t columns = 3 * shape.channels();
+  const std::int64_t count = rows_of(shape.grid, order) * columns;
   AttentionInputs inputs;
   if (pad_qkv != nullptr) inputs.pad = load(type, pad_qkv, columns);
-  inputs.qkv = to_image(shape.grid, order, load(type, qkv, rows_of(shape.grid, order) * columns), columns, &inputs.pad);
+  inputs.qkv =
+      to_image(shape.grid, order, byte_scale > 0.0F ? load_bytes(qkv, count, byte_scale) : load(type, qkv, count),
+               columns, &inputs.pad);
   return inputs;
 }
 
@@ -76,10 +79,15 @@ void expand_attention_bias(const WindowAttentionShape& shape, ElementType /*type
 void window_attention_forward(const WindowAttentionShape& shape, ElementType type, TokenOrder order,
                               const WindowAttentionTensors& t, Stream stream) {
   launch(stream, [=] {
-    const AttentionInputs inputs = load_inputs(shape, type, order, t.qkv, t.pad_qkv);
+    const AttentionInputs inputs = load_inputs(shape, type, order, t.qkv, t.pad_qkv, t.qkv_scale);
     Floats out = zeros(shape.grid.tokens() * shape.channels()), lse = zeros(shape.grid.tokens() * shape.heads);
     cpu::window_attention_forward<float>(shape, inputs.get(t.bias, t.logit_scale), out.data(), lse.data());
-    store(type, from_image(shape.grid, order, out, shape.channels()), t.out);
+    const Floats rows = from_image(shape.grid, order, out, shape.channels());
+    if (t.out_scale > 0.0F) {
+      store_bytes(rows, t.out_scale, t.out);
+    } else {
+      store(type, rows, t.out);
+    }
     if (t.lse != nullptr) store(ElementType::kFp32, from_image(shape.grid, order, lse, shape.heads), t.lse);
   });
 }

@@ -1,13 +1,16 @@
 // host_device.h: operations of inference alone, most of them several of the CPU's in one. What lies between those is
 // rounded where the device's kernels round it.
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/convert.h"
+#include "kernels/e4m3.h"
 #include "kernels/linear.h"
 #include "kernels/narrow_block.h"
 #include "kernels/normalized_rows.h"
 #include "kernels/patch_embed.h"
 #include "kernels/qkv_attention.h"
+#include "kernels/quantize.h"
 #include "tests/unit/workloads/host_device_memory.h"
 #include "workloads/hash_stream.h"
 
@@ -18,6 +21,18 @@ Floats normalized(const LayerNormShape& shape, const Floats& x, const Floats& ga
   Floats y(x.size()), mean = zeros(shape.rows), rstd = zeros(shape.rows);
   cpu::layernorm_forward<float>(shape, x.data(), gamma.data(), beta.data(), y.data(), mean.data(), rstd.data());
   return y;
+}
+
+Floats load_bytes(const void* from, std::int64_t count, float scale) {
+  const auto* const bytes = static_cast<const std::uint8_t*>(from);
+  Floats values(static_cast<std::size_t>(count));
+  std::transform(bytes, bytes + count, values.begin(), [=](std::uint8_t bits) { return scale * from_e4m3(bits); });
+  return values;
+}
+
+void store_bytes(const Floats& values, float scale, void* to) {
+  const float inverse = 1.0F / scale;
+  std::ranges::transform(values, static_cast<std::uint8_t*>(to), [=](float value) { return to_e4m3(value * inverse); });
 }
 
 void gelu_tanh(Floats& values) {
@@ -75,6 +90,34 @@ void linear_forward(const LinearShape& shape, ElementType type, const void* x, c
   launch(stream, [=] {
     const Loader of{type};
     store(type, of.linear(shape, of(x, shape.rows * shape.inputs), weight, bias), y);
+  });
+}
+
+void quantize(std::int64_t count, ElementType type, const void* x, float scale, void* y, Stream stream) {
+  launch(stream, [=] { store_bytes(load(type, x, count), scale, y); });
+}
+
+void quantize_weight(const WeightShape& shape, ElementType type, const void* weight, void* y, float* scales,
+                     Stream stream) {
+  launch(stream, [=] {
+    const Floats values = load(type, weight, shape.outputs * shape.inputs);
+    for (std::int64_t row = 0; row < shape.outputs; ++row) {
+      const Floats own(values.begin() + row * shape.inputs, values.begin() + (row + 1) * shape.inputs);
+      float largest = 0.0F;
+      for (const float value : own)
+        largest = std::max(largest, std::fabs(value));
+      const float scale = e4m3_scale(largest);
+      store_bytes(own, scale, static_cast<std::uint8_t*>(y) + row * shape.inputs);
+      scales[row] = scale * shape.input_scale;
+    }
+  });
+}
+
+void count_magnitudes(std::int64_t count, const void* x, std::uint32_t* counts, Stream stream) {
+  launch(stream, [=] {
+    const auto* const bits = static_cast<const std::uint16_t*>(x);
+    for (std::int64_t i = 0; i < count; ++i)
+      ++counts[(bits[i] & 0x7fff) >> 4];
   });
 }
 

@@ -46,7 +46,9 @@ void layernorm(const LayerNormShape& shape, ElementType type, const LayerNormTen
     for (std::size_t i = 0; i < y.size(); ++i)
       y[i] += residual[i];
   }
-  store(type, y, t.y);
+  if (t.bytes == nullptr || t.residual != nullptr) store(type, y, t.y);
+  if (t.bytes == nullptr) return;
+  store_bytes(t.residual == nullptr ? y : load(type, t.y, shape.rows * shape.channels), t.byte_scale, t.bytes);
 }
 
 }  // namespace

@@ -48,6 +48,8 @@ class HostMatmul : public Matmul {
     if (s.accumulate) text += " +y";
     if (s.normalize_result) text += " normalized";
     if (s.result_type != s.operand_type) text += " to fp32";
+    if (s.scaled) text += " in e4m3";
+    if (s.byte_result) text += s.normalize_result ? " and e4m3" : " to e4m3";
     if (s.spare_multiprocessors > 0) text += " sparing " + std::to_string(s.spare_multiprocessors);
     return text;
   }
@@ -59,23 +61,34 @@ class HostMatmul : public Matmul {
     std::ranges::transform(y, before, y.begin(), std::plus<>());
   }
   static void multiply(const MatmulShape& shape, const MatmulOperands& operands) {
-    const std::vector<float> a = test::load(shape.operand_type, operands.a, shape.m * shape.k);
-    const std::vector<float> b = test::load(shape.operand_type, operands.b, shape.k * shape.n);
+    const auto operand = [&](const void* from, std::int64_t count) {
+      return shape.scaled ? test::load_bytes(from, count) : test::load(shape.operand_type, from, count);
+    };
+    const std::vector<float> a = operand(operands.a, shape.m * shape.k);
+    const std::vector<float> b = operand(operands.b, shape.k * shape.n);
     std::vector<float> y(static_cast<std::size_t>(shape.m * shape.n));
-    const bool adds = shape.accumulate && !shape.normalize_result;
+    const bool adds = shape.accumulate && !shape.normalize_result && !shape.scaled;
     if (adds) y = test::load(shape.result_type, operands.y, shape.m * shape.n);
     GemmShape product{.m = shape.m, .n = shape.n, .k = shape.k};
     if (shape.transpose_a) product.transpose_a = Transpose::kYes;
     if (shape.transpose_b) product.transpose_b = Transpose::kYes;
     cpu::gemm<float>(product, 1.0F, a.data(), b.data(), adds ? 1.0F : 0.0F, y.data());
+    for (std::size_t i = 0; shape.scaled && i < y.size(); ++i)
+      y[i] *= operands.scales[i % static_cast<std::size_t>(shape.n)];
     if (shape.epilogue != Epilogue::kNone) {
       const std::vector<float> bias = test::load(shape.operand_type, operands.bias, shape.n);
       for (std::size_t i = 0; i < y.size(); ++i)
         y[i] += bias[i % bias.size()];
     }
     if (shape.epilogue == Epilogue::kBiasGelu) test::gelu_tanh(y);
+    if (shape.scaled && shape.accumulate && !shape.normalize_result)
+      std::ranges::transform(y, test::load(shape.result_type, operands.y, shape.m * shape.n), y.begin(), std::plus<>());
+    if (shape.byte_result && !shape.normalize_result) return test::store_bytes(y, operands.result_scale, operands.y);
     if (shape.normalize_result) normalize(shape, operands, y);
     test::store(shape.result_type, y, operands.y);
+    if (shape.byte_result)
+      test::store_bytes(test::load(shape.result_type, operands.y, shape.m * shape.n), operands.result_scale,
+                        operands.bytes);
   }
 
   MatmulShape shape_;

@@ -11,8 +11,10 @@
 #include "tests/unit/workloads/gradient_comparison.h"
 #include "tests/unit/workloads/host_device.h"
 #include "tests/unit/workloads/loss_harness.h"
+#include "workloads/cuda/calibration.h"
 #include "workloads/cuda/device_model.h"
 #include "workloads/cuda/device_segmenter.h"
+#include "workloads/cuda/sensitivity.h"
 
 namespace swinscope {
 namespace {
@@ -36,6 +38,7 @@ struct Reference {
   struct Result {
     double error = 0.0;
     std::set<std::string> paths;
+    int eight_bit_products = 0;
   };
   Result run(const DeviceModelOptions& options) const {
     DeviceModel model(config, batch, options, store);
@@ -49,8 +52,10 @@ struct Reference {
       size += std::pow(logits[i], 2);
     }
     Result result{std::sqrt(square / size), {}};
-    for (const DeviceStep& step : model.steps())
+    for (const DeviceStep& step : model.steps()) {
       result.paths.insert(step.name.path());
+      if (step.payload.precision == Precision::kFp8) ++result.eight_bit_products;
+    }
     return result;
   }
 
@@ -128,6 +133,84 @@ TEST_P(HostInference, FusedKernelsGiveWhatTheirOperationsGive) {
     without.features.*(feature.member) = false;
     EXPECT_LT(reference.run(without).error, tolerance(options.precision)) << "without " << feature.name;
   }
+}
+
+// Blocks wide enough, with enough rows, for products of 8-bit numbers.
+SwinConfig blocks_for_bytes(SwinVersion version) {
+  return {"swin_blocks_for_bytes", version, 64, 384, 1, {2}, {12}, version == SwinVersion::kV2 ? 8 : 4, 10};
+}
+
+// The logits' cosine with the CPU's in fp32 is 0.998 at least.
+TEST_P(HostInference, ProductsOfEightBitsKeepTheLogits) {
+  test::set_host_gpu(kSmallHopper);
+  const Reference reference(blocks_for_bytes(GetParam()), 1);
+  for (const char* const name : {"tensorcore", "fused", "graph"}) {
+    const Level& level = find_level(name);
+    DeviceModelOptions options;
+    options.precision = Precision::kFp8;
+    options.features = level.features;
+    const InputCounts counts =
+        count_inputs(reference.config, reference.batch, options, reference.store, {reference.images});
+    EXPECT_EQ(counts.size(), 10U);  // of eight products and two attentions
+    options.input_ranges = ranges_of(counts, Observer::kMse);
+    const Reference::Result result = reference.run(options);
+    EXPECT_LT(result.error, 6.3e-2) << level.name;
+    EXPECT_GT(result.error, 5e-4) << level.name << ": nothing was rounded";
+    EXPECT_EQ(result.eight_bit_products, 8) << level.name;
+    const bool fused = level.features.layernorm;
+    EXPECT_EQ(result.paths.contains("stage1.block2.mlp.fc1.quantize"), !fused) << level.name;
+    EXPECT_EQ(result.paths.contains("stage1.block2.mlp.fc2.quantize"), !fused) << level.name;
+    EXPECT_EQ(result.paths.contains("stage1.block2.attn.proj.quantize"), !level.features.attention) << level.name;
+  }
+}
+
+// Of each product.
+double eight_bits_save_a_millisecond(std::span<const DeviceStep> steps, cuda::Stream /*stream*/) {
+  return 100.0 - static_cast<double>(std::ranges::count_if(
+                     steps, [](const DeviceStep& step) { return step.payload.precision == Precision::kFp8; }));
+}
+
+// Layers stay in 16 bits, one kind after another, until the logits are as close as is asked for.
+TEST_P(HostInference, LayersThatCostMostStayInSixteenBits) {
+  test::set_host_gpu(kSmallHopper);
+  const Reference reference(blocks_for_bytes(GetParam()), 1);
+  DeviceModelOptions options;
+  options.precision = Precision::kFp8;
+  options.features = find_level("graph").features;
+  const InputRanges ranges = ranges_of(
+      count_inputs(reference.config, reference.batch, options, reference.store, {reference.images}), Observer::kMse);
+  const auto find = [&](double least_cosine) {
+    return find_sensitivity(reference.config, reference.batch, options, reference.store, reference.images, ranges,
+                            least_cosine, eight_bits_save_a_millisecond);
+  };
+  const Sensitivity any = find(0.0);
+  EXPECT_EQ(any.ranges, ranges);
+  EXPECT_EQ(any.groups.size(), GetParam() == SwinVersion::kV1 ? 5U : 4U);  // V1's attention reads 8 bits, too
+  EXPECT_LT(any.all.cosine, 0.99999);
+  const double wanted = (1.0 + any.all.cosine) / 2.0;
+  const Sensitivity closer = find(wanted);
+  EXPECT_EQ(closer.all.cosine, any.all.cosine);
+  EXPECT_GE(closer.chosen.cosine, wanted);
+  EXPECT_LT(closer.ranges.size(), ranges.size());
+  EXPECT_GT(closer.ranges.size(), 0U);
+  for (const LayerGroup& group : any.groups)
+    EXPECT_EQ(group.saved_milliseconds, group.name.ends_with("attn.window") ? 0.0 : 2.0) << group.name;
+  for (const LayerGroup& group : closer.groups)
+    EXPECT_EQ(group.kept, closer.ranges.contains("stage1.block1." + group.name.substr(std::string("stage1.").size())));
+}
+
+// Where a layer's range is not known, or the GPU has no such products, it stays in 16 bits.
+TEST_P(HostInference, LayersWithoutARangeStayInSixteenBits) {
+  const Reference reference(blocks_for_bytes(GetParam()), 1);
+  DeviceModelOptions options;
+  options.precision = Precision::kFp8;
+  options.features = find_level("graph").features;
+  options.input_ranges = {{"stage1.block1.mlp.fc1", 4.0F}};
+  EXPECT_EQ(reference.run(options).eight_bit_products, 0);
+  test::set_host_gpu(kSmallHopper);
+  EXPECT_EQ(reference.run(options).eight_bit_products, 1);
+  options.input_ranges = {};
+  EXPECT_LT(reference.run(options).error, tolerance(Precision::kFp16));
 }
 
 // The same stages below a segmentation head, with both forms of its fusion.

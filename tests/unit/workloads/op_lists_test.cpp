@@ -130,19 +130,33 @@ class OpLists : public testing::Test {
     lists_[name] = text;
   }
 
-  void inference(const SwinConfig& config, const Level& level, std::int64_t batch) {
+  // Every layer's input has some range.
+  static InputRanges all_ranges(const SwinConfig& config) {
+    DeviceModelOptions options;
+    options.counts_inputs = true;
+    InputRanges ranges;
+    for (const auto& [name, id] : device_graph(config, 1, options, {}, [](const Op&, bool) { return false; }).named)
+      if (name.starts_with("counts.")) ranges[name.substr(name.find('.') + 1)] = 4.0F;
+    return ranges;
+  }
+
+  void inference(const SwinConfig& config, const Level& level, std::int64_t batch, bool eight_bits = false) {
     Lister lister;
     static std::map<std::string_view, ParameterStore<float>> stores;  // zeros that nothing reads
     const ParameterStore<float>& store = stores.try_emplace(config.name, config, false).first->second;
     DeviceModelOptions options;
     options.precision = precision_of_level(level);
     options.features = features_for(FeatureUse::kInference, level.features);
+    if (eight_bits) {
+      options.precision = Precision::kFp8;
+      options.input_ranges = all_ranges(config);
+    }
     const ElementType type = element_type_of(options.precision);
     DeviceWeights weights(store, type, nullptr);
     cuda::MatmulLibrary library({});
     const InferencePass backend(config, batch, options, weights, library, nullptr, kH200);
     lister.add("pass", backend.steps());
-    keep(fmt::format("{} inference {} batch {}", config.name, level.name, batch), lister);
+    keep(fmt::format("{} inference {}{} batch {}", config.name, level.name, eight_bits ? " fp8" : "", batch), lister);
   }
 
   void training(const SwinConfig& config, const Level& level, bool tap_fusion = false) {
@@ -205,6 +219,7 @@ TEST_F(OpLists, AreWhatIsKept) {
     for (const Level& level : ladder()) {
       inference(config, level, 1);
       inference(config, level, 32);
+      if (level.name == "tensorcore" || level.name == "graph") inference(config, level, 32, true);
       training(config, level);
       for (const bool tap_fusion : {false, true}) {
         training(scenes_of(config), level, tap_fusion);

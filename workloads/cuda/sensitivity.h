@@ -1,0 +1,47 @@
+// What 8 bits cost a model's logits and gain of its pass, each kind of layer of a stage apart, and which of them had
+// better stay in 16 bits.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "workloads/cuda/device_model.h"
+#include "workloads/cuda/step_profile.h"
+
+namespace swinscope {
+
+// Of the logits, that `swin infer` and `swin quantize` ask for where nothing else is said.
+inline constexpr double kLeastCosine = 0.998;
+
+// How far logits are from those in fp16 on the same images.
+struct LogitChange {
+  double cosine = 1.0;
+  std::int64_t changed_classes = 0;  // images whose largest logit is another one
+};
+
+// All layers of one kind in a stage, "stage3.mlp.fc1", by what differs when only they stay in fp16.
+struct LayerGroup {
+  std::string name;
+  double error = 0.0;               // that 8 bits in them add to 1 - cosine
+  double saved_milliseconds = 0.0;  // of a pass
+  bool kept = true;                 // in 8 bits
+};
+
+struct Sensitivity {
+  std::vector<LayerGroup> groups;                      // by name
+  double fp16_milliseconds = 0.0, milliseconds = 0.0;  // of a pass: in fp16, and with the groups that are kept
+  LogitChange all;                                     // with all of them
+  LogitChange chosen;                                  // with those that are kept
+  InputRanges ranges;                                  // of these
+};
+
+// images: [batch, 3, size, size]. Groups are left out, first those whose 8 bits save least for the error that they add,
+// until the logits' cosine is `least_cosine` at least. pass_time: milliseconds of a pass.
+using PassTime = std::function<double(std::span<const DeviceStep>, cuda::Stream)>;
+Sensitivity find_sensitivity(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
+                             const ParameterStore<float>& store, const std::vector<float>& images,
+                             const InputRanges& ranges, double least_cosine, const PassTime& pass_time = time_as_graph);
+
+}  // namespace swinscope
