@@ -18,13 +18,14 @@ namespace {
 
 constexpr int kUsageStatus = 2;
 
-constexpr std::array<std::pair<std::string_view, const char*>, 7> kExamples = {
+constexpr std::array<std::pair<std::string_view, const char*>, 8> kExamples = {
     {{"list", "swin list"},
      {"infer", "swin infer --model swin_tiny --batch 1"},
      {"train", "swin train --model swin_nano --batch-per-gpu 4 --steps 100"},
      {"verify", "swin verify"},
      {"make-data", "swin make-data shapes --images 400"},
      {"peaks", "swin peaks --rates rates.json"},
+     {"quantize", "swin quantize --model swin_base -o q.safetensors"},
      {"completion", "swin completion bash"}}};
 
 void add_examples(Program& program) {
