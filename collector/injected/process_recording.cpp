@@ -167,9 +167,12 @@ void ProcessRecording::check_size() {
 // Where names and descriptions alone fill the file, no room can be made.
 void ProcessRecording::rotate() {
   constexpr std::int64_t kParts = 8;
-  rotating_out_ = writer_->make_room();
+  const auto is_full = [&] { return writer_->bytes() > options_.max_bytes / kParts * (kParts - 1); };
   said_.reset();
-  if (writer_->bytes() > options_.max_bytes / kParts * (kParts - 1)) end_file();
+  // One commit may hold more than half of what the file may.
+  for (int tries = 0; tries < kParts && is_full(); ++tries)
+    add_to(rotating_out_, writer_->make_room());
+  if (is_full()) end_file();
 }
 
 // What is in the file stays whole and is finished in the end; what comes later is counted.
