@@ -1,5 +1,5 @@
-// Rounding to e4m3 of tensors of 16-bit numbers (a vector of eight a thread) and of weights, a block for each output's row; and
-// counts of magnitudes, each block's own in shared memory first.
+// Rounding to e4m3 of tensors of 16-bit numbers (a vector of eight a thread) and of weights, a block for each output's
+// row; and counts of magnitudes, each block's own in shared memory first.
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
 #include "kernels/device_math.cuh"
