@@ -8,7 +8,7 @@ PART speed     each of --cases MODEL:BATCH in fp16 and fp8, turn by turn: median
      accuracy  top-1 of --models trained on procedural pictures (--seeds trainings of --train-images pictures each), on pictures
                that were held out: in fp16, in fp8 with the ranges of each observer, and how many answers differ
 Default: all of them. DIR/PART.json has the figures; a table is printed. Nothing else may be on the GPU.
-Exit status: 0, 1 where a program failed or --seconds are over.
+Exit status: 0, 1 where a program failed or --seconds are over, 2 where it cannot be run.
 """
 import argparse
 import json
@@ -177,6 +177,9 @@ def main():
     unknown = sorted(set(options.parts) - set(parts))
     if unknown:
         print(f"error: {unknown[0]}: unknown; parts are {', '.join(parts)}", file=sys.stderr)
+        return 2
+    if not os.access(options.swin, os.X_OK):
+        print(f"error: {options.swin}: no such program\n  hint: build it with CUDA, or name it with --swin", file=sys.stderr)
         return 2
     os.makedirs(options.out, exist_ok=True)
     runner = Runner(options)

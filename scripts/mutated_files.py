@@ -275,6 +275,9 @@ def main():
     parser.add_argument("--limit", type=float, default=60)
     parser.add_argument("--keep", type=pathlib.Path, default=ROOT / "build/mutated")
     options = parser.parse_args()
+    if not os.access(options.programs / "swinscope", os.X_OK):
+        print(f"error: {options.programs / 'swinscope'}: no such program\n  hint: build it, or name the folder of another build", file=sys.stderr)
+        return 2
     is_sanitized = b"__asan_init" in (options.programs / "swinscope").read_bytes()
     with tempfile.TemporaryDirectory(prefix="mutated-") as place:
         known = formats(options.programs, pathlib.Path(place))

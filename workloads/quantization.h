@@ -11,6 +11,8 @@ namespace swinscope {
 
 // Of each layer's input, by the layer's path: the magnitude that becomes the largest number of 8 bits.
 using InputRanges = std::map<std::string, float>;
+// Of the logits with those in fp16, that `swin infer` and `swin quantize` ask for where nothing else is said.
+inline constexpr double kLeastCosine = 0.998;
 using InputCounts = std::map<std::string, MagnitudeCounts>;
 
 enum class Observer : std::uint8_t {

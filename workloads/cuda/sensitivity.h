@@ -12,9 +12,6 @@
 
 namespace swinscope {
 
-// Of the logits, that `swin infer` and `swin quantize` ask for where nothing else is said.
-inline constexpr double kLeastCosine = 0.998;
-
 // How far logits are from those in fp16 on the same images.
 struct LogitChange {
   double cosine = 1.0;

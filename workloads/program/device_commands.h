@@ -8,6 +8,7 @@
 
 #include "workloads/models/model_table.h"
 #include "workloads/program/run_options.h"
+#include "workloads/quantization.h"
 
 namespace swinscope {
 
@@ -35,6 +36,19 @@ std::vector<Option> add_device_options(Command& command, InferOptions& options);
 void refuse_device_options(const InferOptions& options);
 
 int infer_on_device(const InferOptions& options, const SwinConfig& config);
+
+struct QuantizeOptions {
+  RunOptions run;
+  std::filesystem::path calibration_data;  // empty: synthetic images
+  std::int64_t images = 128;
+  std::string observer = "mse";
+  std::string precision = "fp8";
+  double least_cosine = kLeastCosine;
+  std::filesystem::path output;
+  bool force = false;
+};
+
+int quantize_on_device(const QuantizeOptions& options);
 
 // Where choices of algorithms are kept: $XDG_CACHE_HOME/swinscope or ~/.cache/swinscope; empty without a home.
 std::filesystem::path algorithm_folder();

@@ -17,6 +17,7 @@ namespace {
 }  // namespace
 
 int infer_on_device(const InferOptions& /*options*/, const SwinConfig& /*config*/) { refuse("--device cuda"); }
+int quantize_on_device(const QuantizeOptions& /*options*/) { refuse("swin quantize"); }
 
 RankInfo check_device_training(TrainOptions& /*options*/, const SwinConfig& /*config*/, const RankInfo& /*rank*/) {
   refuse("--device cuda");
@@ -41,12 +42,6 @@ void add_peaks_command(Program& program) {
   Command& command = program.add_command("peaks", "Measure what this GPU reaches (not in this build)");
   command.accept_any_words();
   command.does([]() -> int { refuse("swin peaks"); });
-}
-
-void add_quantize_command(Program& program) {
-  Command& command = program.add_command("quantize", "Round a model's weights to 8 bits (not in this build)");
-  command.accept_any_words();
-  command.does([]() -> int { refuse("swin quantize"); });
 }
 
 }  // namespace swinscope

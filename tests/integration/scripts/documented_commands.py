@@ -13,10 +13,14 @@ NOT_RUN = [
     (r"scripts/(swin_large|swinv2)_scaling\.sh .*", "needs GPUs"),
     (r"(swinscope launch --ranks \d+ -- )?swin (infer|train) .*--device cuda.*", "needs a GPU"),
     (r"swin verify", "needs a GPU"),
+    (r"swin quantize .*", "needs a GPU"),
+    (r"python3 scripts/eight_bits\.py", "needs a GPU"),
     (r"swin infer --model swin_base --weights timm\.safetensors .*", "needs weights from the network"),
     (r'python3 -c "import timm, .*"', "needs the network and PyTorch"),
     (r"swinscope gui .*", "opens a window"),
     (r"python3 scripts/reliability\.py .*", "takes minutes; record_reliability_test runs it in small"),
+    (r"scripts/mutated_files\.py build/asan/bin .*", "needs a build with sanitizers; scripts_mutated_files_test runs it in small"),
+    (r"scripts/fuzz\.sh .*", "builds with Clang, and takes minutes for each target"),
 ]
 
 # Programs that are not ours: only that they are called is looked at.
