@@ -33,12 +33,13 @@ const std::map<std::string, std::string> kMayDiffer = {
      "a thread that is cancelled anywhere may call next to nothing (POSIX 2.9.5): NVTX is not"},
 };
 
-// Both are killed where the sanitizers' own calls are limited, or bring what they count themselves.
+// Both are killed where the sanitizers' own calls are limited, bring what they count themselves, have a library
+// before the sanitizers' own, or fork while the collector is loaded: a fork waits 20 ms for that, too short with them.
 bool is_for_sanitizers(const std::string& name) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  const std::vector<std::string> kinds = {"limit.",     "seccomp.",    "end.",     "signal.SIG",
-                                          "allocator",  "dlopen.deep", "threads.", "mlockall.",
-                                          "namespace.", "chroot",      "closed."};
+  const std::vector<std::string> kinds = {
+      "limit.",    "seccomp.",   "end.",   "signal.SIG", "allocator", "dlopen.deep",        "threads.",
+      "mlockall.", "namespace.", "chroot", "closed.",    "preloaded", "fork.beside_threads"};
   return std::none_of(kinds.begin(), kinds.end(), [&](const std::string& kind) { return name.rfind(kind, 0) == 0; });
 #else
   return !name.empty();
@@ -99,6 +100,7 @@ class HostTable : public ::testing::Test {
     command.insert(command.end(), one.command.begin(), one.command.end());
     options.folder = folder / "recorded";
     const std::string recorded = text_of(run_program(command, options));
+    if (!std::filesystem::exists(folder / "run")) return "made no run: " + recorded;
     for (const auto& file : test::rank_files(folder / "run")) {
       if (file.extension() != ".db" || test::Sqlite(file).value("PRAGMA integrity_check") != "ok")
         return "is not a sound trace: " + file.string();
@@ -131,7 +133,7 @@ TEST_F(HostTable, HasNothingThatDiffersWithoutAReason) {
   for (const auto& [name, difference] : differences)
     EXPECT_TRUE(kDiffers.count(name) + kMayDiffer.count(name) != 0) << name << "\n" << difference;
   for (const auto& [name, reason] : kDiffers)
-    EXPECT_TRUE(differences.count(name) != 0) << name << " differs no more: " << reason;
+    EXPECT_TRUE(differences.count(name) != 0 || !is_for_sanitizers(name)) << name << " differs no more: " << reason;
 }
 
 }  // namespace

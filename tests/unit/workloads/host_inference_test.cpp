@@ -137,7 +137,7 @@ TEST_P(HostInference, FusedKernelsGiveWhatTheirOperationsGive) {
 
 // Blocks wide enough, with enough rows, for products of 8-bit numbers.
 SwinConfig blocks_for_bytes(SwinVersion version) {
-  return {"swin_blocks_for_bytes", version, 64, 384, 1, {2}, {12}, version == SwinVersion::kV2 ? 8 : 4, 10};
+  return {"swin_blocks_for_bytes", version, 64, 192, 1, {2}, {6}, version == SwinVersion::kV2 ? 8 : 4, 10};
 }
 
 // The logits' cosine with the CPU's in fp32 is 0.998 at least.
