@@ -1,29 +1,24 @@
 // The actions of the window: made of the lists of actions and pages, and done here or by the page that has them.
 #include <QActionGroup>
+#include <QClipboard>
 #include <QCoreApplication>
 #include <QDockWidget>
+#include <QGuiApplication>
 #include <QMenuBar>
 #include <QMessageBox>
-#include <QStackedWidget>
-#include <algorithm>
 
 #include "gui/pages/page.h"
+#include "gui/pages/page_stack.h"
 #include "gui/pages/pages.h"
 #include "gui/widgets/command_palette.h"
 #include "gui/widgets/file_dialogs.h"
 #include "gui/widgets/filter_bar.h"
+#include "gui/widgets/page_picture.h"
+#include "gui/widgets/recent_menu.h"
 #include "gui/widgets/theme.h"
 #include "gui/window/main_window.h"
 
 namespace swinscope::gui {
-namespace {
-
-// From any page to a call in the timeline.
-bool is_occurrence(ActionId id) {
-  return id == ActionId::kNextOccurrence || id == ActionId::kPreviousOccurrence || id == ActionId::kLongestOccurrence;
-}
-
-}  // namespace
 
 void MainWindow::build_commands() {
   using enum ActionId;
@@ -31,10 +26,10 @@ void MainWindow::build_commands() {
       {kOpenFile, [this] { choose_file(); }},
       {kOpenFolder, [this] { choose_folder(); }},
       {kCompareWith, [this] { compare(); }},
-      {kReload, [this] { load_entry(loading_); }},
-      {kExportImage, [this] { choose_image(); }},
-      {kExportReport, [this] { choose_report(); }},
-      {kExportTrace, [this] { choose_trace(); }},
+      {kReload, [this] { runs_.reload(); }},
+      {kExportImage, [this] { export_image(ask_image_path(this, page_id())); }},
+      {kExportReport, [this] { export_report(ask_report_path(this)); }},
+      {kExportTrace, [this] { export_events(ask_events_path(this)); }},
       {kCopyCommand, [this] { copy_command(); }},
       {kQuit, [this] { close(); }},
       {kFocusFilter, [this] { filter_bar_->focus_name(); }},
@@ -75,23 +70,25 @@ void MainWindow::build_actions() {
       continue;
     }
     action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-    for (Page* page : pages_) {
-      if (page->has(info.id) || is_occurrence(info.id)) page->addAction(action);
+    for (Page* page : pages_->pages()) {
+      if (PageStack::is_offered(*page, info.id)) page->addAction(action);
     }
   }
   for (const ActionId id : {ActionId::kShowPublished, ActionId::kCriticalPath})
     action(id).setCheckable(true);
-  themes_ = new QActionGroup(this);
+  auto* themes = new QActionGroup(this);
   for (const auto& [id, theme] : {std::pair(ActionId::kThemeSystem, Theme::kSystem),
                                   {ActionId::kThemeLight, Theme::kLight},
                                   {ActionId::kThemeDark, Theme::kDark}}) {
     action(id).setCheckable(true);
     action(id).setChecked(theme == settings_.theme());
-    action(id).setActionGroup(themes_);
+    action(id).setActionGroup(themes);
   }
 }
 
 void MainWindow::build_menus() {
+  recent_menu_ = new RecentMenu(settings_, this);
+  connect(recent_menu_, &RecentMenu::chosen, this, &MainWindow::open);
   for (const ActionMenu id : kMenus) {
     QMenu* menu = menuBar()->addMenu(menu_title(id));
     if (id == ActionMenu::kView) menu->addActions(page_actions_);
@@ -99,71 +96,73 @@ void MainWindow::build_menus() {
       if (info.menu != id) continue;
       if (info.id == ActionId::kQuit) menu->addSeparator();
       menu->addAction(actions_.at(info.id));
-      if (info.id == ActionId::kOpenFolder) recent_menu_ = menu->addMenu(QStringLiteral("Open &recent"));
+      if (info.id == ActionId::kOpenFolder) menu->addMenu(recent_menu_);
     }
     if (id != ActionMenu::kView) continue;
     menu->addSeparator();
-    for (const QDockWidget* dock : stack_->findChildren<QDockWidget*>())
+    for (const QDockWidget* dock : pages_->findChildren<QDockWidget*>())
       menu->addAction(dock->toggleViewAction());
   }
-  rebuild_recent_menu();
-}
-
-void MainWindow::rebuild_recent_menu() {
-  recent_menu_->clear();
-  for (const QString& path : settings_.recent_files())
-    recent_menu_->addAction(path, this, [this, path] { open({path}); });
-  recent_menu_->setEnabled(!recent_menu_->isEmpty());
-  if (recent_menu_->isEmpty()) return;
-  recent_menu_->addSeparator();
-  recent_menu_->addAction(QStringLiteral("&Clear"), this, [this] {
-    settings_.clear_recent_files();
-    rebuild_recent_menu();
-  });
 }
 
 void MainWindow::update_actions() {
   for (const auto& [id, action] : actions_) {
     action->setEnabled(can_perform(id));
-    if (action->isCheckable() && !commands_.contains(id))
-      action->setChecked(
-          std::ranges::any_of(pages_, [id = id](const Page* page) { return page->has(id) && page->is_on(id); }));
+    if (action->isCheckable() && !commands_.contains(id)) action->setChecked(pages_->is_on(id));
   }
 }
 
 bool MainWindow::can_perform(ActionId id) const {
   if (!commands_.contains(id)) {
-    const Page* owner = page_for(id);
+    const Page* owner = pages_->owner(id);
     return owner != nullptr && owner->can_perform(id);
   }
-  if (id == ActionId::kReload) return loading_ >= 0;
-  const bool no_run = session_.run == nullptr && (session_.experiment != nullptr || session_.comparison != nullptr);
-  if (id == ActionId::kExportReport) return no_run || (session_.run != nullptr && session_.run->trace != nullptr);
+  if (id == ActionId::kReload) return runs_.can_reload();
+  const Session& session = runs_.session();
+  const bool has_run = session.run != nullptr && session.run->trace != nullptr;
+  const bool no_run = session.run == nullptr && (session.experiment != nullptr || session.comparison != nullptr);
+  if (id == ActionId::kExportReport) return no_run || has_run;
   if (id == ActionId::kCopyCommand) return !page().command().isEmpty();
-  if (id == ActionId::kExportTrace) return session_.run != nullptr && session_.run->trace != nullptr;
+  if (id == ActionId::kExportTrace) return has_run;
   if (id == ActionId::kShowPublished) return no_run;
   return true;
 }
 
 void MainWindow::perform(ActionId id) {
   if (const auto command = commands_.find(id); command != commands_.end()) return command->second();
-  if (Page* owner = page_for(id)) {
-    if (is_occurrence(id)) show_page(owner->objectName());
-    return owner->perform(id);
-  }
-  const auto owner = std::ranges::find_if(pages_, [&](const Page* page) { return page->has(id); });
-  if (owner != pages_.end()) (*owner)->perform(id);
-}
-
-// The page that is shown; of calls the timeline's where it has none.
-Page* MainWindow::page_for(ActionId id) const {
-  if (page().has(id)) return &page();
-  return is_occurrence(id) ? pages_[static_cast<std::size_t>(find_page(QStringLiteral("timeline")))] : nullptr;
+  pages_->perform(id);
 }
 
 void MainWindow::compare() {
   show_page(QStringLiteral("compare"));
   page().perform(ActionId::kCompareWith);
+}
+
+void MainWindow::toggle_published() {
+  runs_.show_published(!runs_.with_published());
+  action(ActionId::kShowPublished).setChecked(runs_.with_published());
+}
+
+void MainWindow::copy_command() {
+  const QString command = page().command();
+  if (command.isEmpty()) return;
+  QGuiApplication::clipboard()->setText(command);
+  QString said = QStringLiteral("copied: %1").arg(command);
+  if (!filter_.filter().name.isEmpty())
+    said += QStringLiteral(" (which prints what the filter's name leaves out, too)");
+  say(said);
+}
+
+bool MainWindow::export_image(const QString& path) {
+  return !path.isEmpty() && exports_.write_image(page(), picture_title(), path);
+}
+
+void MainWindow::export_report(const QString& path) {
+  if (!path.isEmpty() && can_perform(ActionId::kExportReport)) exports_.write_report(runs_.session(), path);
+}
+
+void MainWindow::export_events(const QString& path) {
+  if (!path.isEmpty() && can_perform(ActionId::kExportTrace)) exports_.write_events(run(), path);
 }
 
 void MainWindow::set_theme(Theme theme) {
