@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: scripts/tidy.sh [--all] [FILE.cpp…]
-# clang-tidy on the sources that differ from scripts/tidy_base, the last commit on which every source passed: themselves or
-# in a header of ours that they include; on everything with --all or where there is no base. A source that passed is not
+# clang-tidy on the sources that differ from scripts/tidy_base, the last commit on which every source passed, and on one
+# source for every other header that differs; on everything with --all or where there is no base. A source that passed is not
 # looked at again until it, one of those headers or .clang-tidy changes (build/tidy/). Needs build/asan built, for the
 # compile commands and the header lists. SWINSCOPE_BASE names another commit to compare with. Where --all passes on a
 # commit, that commit is written to scripts/tidy_base, for the next commit to take along.
@@ -51,8 +51,16 @@ select_changed() {
   if grep -qx '\.clang-tidy' <<<"$changed"; then
     cat
   else
-    awk 'NR == FNR { changed[$0]; next } { for (i = 1; i <= NF; i++) if ($i in changed) { print; next } }' \
-      <(echo "$changed") -
+    # A header is looked at through one source: that of its own name where there is one, else the first that includes it.
+    awk '
+      function stem(path) { sub(/\.(h|cpp)$/, "", path); return path }
+      NR == FNR { changed[$0]; next }
+      { line[++lines] = $0
+        if ($1 in changed) { chosen[lines]; for (i = 2; i <= NF; i++) delete changed[$i] }
+        for (i = 2; i <= NF; i++) if ($i in changed && (!($i in through) || stem($i) == stem($1))) through[$i] = lines }
+      END {
+        for (header in through) if (header in changed) chosen[through[header]]
+        for (i = 1; i <= lines; i++) if (i in chosen) print line[i] }' <(echo "$changed") -
   fi
 }
 

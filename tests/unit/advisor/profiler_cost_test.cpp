@@ -20,8 +20,9 @@ Trace with_operators(int count) {
     rank.torch_operator("aten::as_strided", 100 * i + 3, 100 * i + 7);
     rank.launch("kernel", 100 * i + 50, 100 * i + 55, 100 * i + 60);
   }
-  rank.call("cudaDeviceSynchronize", 100 * count, 100 * count + 2);
-  rank.step(0, 100 * count + 10);
+  const std::int64_t end = std::int64_t{100} * count;
+  rank.call("cudaDeviceSynchronize", end, end + 2);
+  rank.step(0, end + 10);
   return hand.build();
 }
 
