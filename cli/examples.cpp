@@ -43,7 +43,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 32> kExample
     {"predict", "predict runs/weak --gpus 16,64 --price 3.5"},
     {"query", "query run \"SELECT name, sql FROM sqlite_master\""},
     {"export", "export run --format perfetto -o run.json"},
-    {"report", "report run -o report.html"},
+    {"report", "report run -o report.html\nreport run --bundle figures"},
     {"gui", "gui run"},
     {"launch", "launch --ranks 2 -- ./program"},
     {"mcp", "mcp --root runs"},

@@ -1,6 +1,5 @@
-// swinscope report RUN… -o FILE: what the analyses say, as one file to keep and to send.
-#include "analyzer/report/report.h"
-
+// swinscope report RUN… -o FILE | --bundle FOLDER: what the analyses say, as one file to keep and to send, or as the
+// figures and tables that papers and slides are made of.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -11,6 +10,7 @@
 #include "analyzer/experiment/comparison.h"
 #include "analyzer/experiment/experiment.h"
 #include "analyzer/experiment/run_comparison.h"
+#include "analyzer/report/report_files.h"
 #include "cli/command.h"
 #include "cli/experiments.h"
 #include "cli/selection.h"
@@ -24,6 +24,7 @@ struct ReportOptions {
   CommonOptions common;
   std::vector<std::string> runs;
   std::vector<std::string> beside;
+  std::string bundle;
   SelectionOptions selection;
 };
 
@@ -58,30 +59,28 @@ std::vector<ReportPart> parts_of(const std::string& run, const std::string& name
   return parts;
 }
 
-// FILE.md and, where there are charts, FILE_figures/ beside it.
-void write_markdown(const std::string& path, const Report& report, bool force) {
-  const fs::path folder = fs::path(path).replace_extension().concat("_figures");
-  const MarkdownReport markdown = render_markdown_report(report, folder.filename().string());
-  write_file(path, markdown.text, force);
-  std::error_code failed;
-  if (!markdown.figures.empty()) fs::create_directories(folder, failed);
-  if (failed) {
-    throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be made: {}", folder.string(), failed.message()), {},
-                "the figures of the report go there: give another name with -o");
+// Below the folder, which is there.
+void write_files(const fs::path& folder, const std::vector<ReportFile>& files, bool force) {
+  for (const ReportFile& file : files) {
+    const fs::path path = folder / file.name;
+    std::error_code failed;
+    if (path.has_parent_path()) fs::create_directories(path.parent_path(), failed);
+    if (failed) {
+      throw Error(ErrorKind::kFailure,
+                  fmt::format("{}: cannot be made: {}", path.parent_path().string(), failed.message()), {},
+                  "files of the report go there: give another name");
+    }
+    write_file(path.string(), file.content, force);
   }
-  for (const MarkdownFigure& figure : markdown.figures)
-    write_file((folder / figure.name).string(), figure.svg, force);
 }
 
-// The end of the file's name: what kind of report it is.
-std::string kind_of(const std::string& path) {
-  std::string kind = fs::path(path).extension().string();
-  const std::vector<std::string> kinds = {".html", ".csv", ".json", ".md"};
-  if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
-    throw Error(ErrorKind::kUsage, fmt::format("{}: cannot write {} reports", path, kind.empty() ? "such" : kind), {},
-                "give a name that ends in .html, .csv, .json or .md");
-  }
-  return kind;
+// Nothing of what is in it would be lost unless --force says so.
+void refuse_full_folder(const fs::path& folder, bool force) {
+  std::error_code ignored;
+  if (force || !fs::exists(folder, ignored) || (fs::is_directory(folder, ignored) && fs::is_empty(folder, ignored)))
+    return;
+  throw Error(ErrorKind::kUsage, fmt::format("{}: is there and not empty", folder.string()), {},
+              "give another folder with --bundle, or --force to replace files in it");
 }
 
 // Those that are no experiments, as `swinscope compare` calls them; empty of others, and where there is only one.
@@ -111,38 +110,40 @@ std::vector<ReportPart> all_parts(const std::vector<std::string>& runs, const Re
   return parts;
 }
 
-int run_report(ReportOptions options) {
+void refuse_mixture(const std::vector<std::string>& runs, std::string_view kind) {
+  const auto experiments = std::ranges::count_if(runs, [](const std::string& run) { return is_experiment(run); });
+  if (runs.size() < 2 || experiments == 0 || experiments == std::ssize(runs)) return;
+  throw Error(ErrorKind::kUsage,
+              fmt::format("a {} report of several is their comparison, but these are experiments and runs", kind), {},
+              "give either, or a name that ends in .html or .md");
+}
+
+int run_report(const ReportOptions& options) {
   const std::string& path = options.common.output;
-  const std::string kind = kind_of(path);
-  const bool is_for_people = kind == ".html" || kind == ".md";  // with charts, of any number of runs
+  const bool is_bundle = !options.bundle.empty();
+  if (is_bundle == !path.empty()) {
+    throw Error(ErrorKind::kUsage, is_bundle ? "-o and --bundle exclude each other" : "where to is not said", {},
+                "give -o FILE for one file, or --bundle FOLDER for its figures and tables, too");
+  }
+  const std::string kind = is_bundle ? "" : report_kind(path);
+  const bool is_for_people = kind != ".csv" && kind != ".json";  // with charts, of any number of runs
+  if (is_bundle) refuse_full_folder(options.bundle, options.common.force);
   const std::vector<std::string> runs = single_runs(options.runs);
   const std::vector<PublishedResult> published = find_all_published(options.beside);
-  const auto experiments = std::ranges::count_if(runs, [](const std::string& run) { return is_experiment(run); });
-  if (!is_for_people && runs.size() > 1 && experiments > 0 && experiments < std::ssize(runs)) {
-    throw Error(
-        ErrorKind::kUsage,
-        fmt::format("a {} report of several is their comparison, but these are experiments and runs", kind.substr(1)),
-        {}, "give either, or a name that ends in .html or .md");
-  }
+  if (!is_for_people) refuse_mixture(runs, kind.substr(1));
   std::vector<ReportPart> parts = all_parts(runs, options);
   const bool has_experiment =
       std::ranges::any_of(parts, [](const ReportPart& part) { return part.series.has_value(); });
   if (!published.empty() && (!has_experiment || !is_for_people)) {
-    throw Error(ErrorKind::kUsage, "--beside is for .html and .md reports of experiments", {},
+    throw Error(ErrorKind::kUsage, "--beside is for .html and .md reports and bundles of experiments", {},
                 "`swinscope compare EXPERIMENT --beside KEY --format csv` has the tables");
   }
   const bool corrupt = std::ranges::any_of(parts, [](const ReportPart& part) { return part.corrupt; });
   add_comparison(parts, published);
-  if (is_for_people) {
-    const Report report = build_report(std::move(parts));
-    if (kind == ".md") {
-      write_markdown(path, report, options.common.force);
-    } else {
-      write_file(path, render_html(report), options.common.force);
-    }
+  if (is_bundle) {
+    write_files(options.bundle, report_bundle(std::move(parts)), options.common.force);
   } else {
-    options.common.format = kind.substr(1);
-    emit(parts.front().document, options.common);
+    write_files({}, report_files(std::move(parts), path), options.common.force);
   }
   return corrupt ? static_cast<int>(ErrorKind::kInput) : 0;
 }
@@ -154,11 +155,13 @@ void add_report(Program& program) {
   Command& command = program.add_command("report", "Everything about a run or an experiment in one file");
   command.option("RUN", options->runs, "Traces, experiments, or a folder of experiments, which are compared")
       .required();
-  command.option("-o,--output", options->common.output, "File: .html, .csv, .json or .md").required();
+  command.option("-o,--output", options->common.output, "File: .html, .csv, .json or .md");
+  command.option("--bundle", options->bundle,
+                 "Folder: the report with its figures as SVG, and its tables as CSV and LaTeX");
   add_beside(command, options->beside);
   options->selection.add_to(command);
   options->common.add_class_rules(command);
-  command.flag("--force", options->common.force, "Replace the file if it exists");
+  command.flag("--force", options->common.force, "Replace files that exist");
   command.flag("-q,--quiet", options->common.quiet, "No warnings");
   command.does([options] { return run_report(*options); });
 }

@@ -12,10 +12,11 @@ build_packages=(
   libopenblas-dev libgloo-dev libpng-dev libjpeg-dev # libjpeg-turbo on Debian and on Ubuntu
   qt6-base-dev fonts-dejavu-core # the desktop program, and a font for pictures of it where there is no desktop
 )
-# From PyPI, pinned: the NVTX 3 headers, where no CUDA toolkit brings them, and the Python binding that a test records
-# (wheels for Python 3.11 and 3.12).
+# From PyPI, pinned: the NVTX 3 headers, where no CUDA toolkit brings them, the Python binding that a test records
+# (wheels for Python 3.11 and 3.12), and the client that a test of `swinscope mcp` runs.
 readonly nvtx_headers_package=nvidia-nvtx==13.0.85 nvtx_headers=build/deps/nvtx3/include
 readonly nvtx_python_package=nvtx==0.2.13 python_packages=build/deps/python
+readonly mcp_requirements=tests/peers/mcp/requirements.txt mcp_packages=build/deps/mcp
 declare -A package_hashes=(
   [$nvtx_headers_package]=4936d1d6780fbe68db454f5e72a42ff64d1fd6397df9f363ae786930fd5c1cd4
   [$nvtx_python_package]="5640ca4b8be2c19a8fc4ca8403d3c2598165ea27541940b4897138a7b0a717fe
@@ -94,19 +95,25 @@ has_nvtx_headers() {
 pip_fetch() {
   local command=$1 package=$2 requirements
   shift 2
-  find_missing python3-pip
-  [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}"
-  echo "swinscope: fetching $package"
   requirements=$(mktemp -t swinscope-pip.XXXXXX)
   printf '%s' "$package" >"$requirements"
   printf ' --hash=sha256:%s' ${package_hashes[$package]} >>"$requirements"
-  python3 -m pip --disable-pip-version-check "$command" --quiet --no-deps --only-binary=:all: \
+  pip_fetch_all "$command" "$package" "$requirements" "$@"
+  rm -f "$requirements"
+}
+
+# pip_fetch_all <command> <name> <requirements> <option>…: pip with exactly what the file lists, with its hashes.
+pip_fetch_all() {
+  local command=$1 name=$2 requirements=$3
+  shift 3
+  find_missing python3-pip
+  [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}"
+  echo "swinscope: fetching $name"
+  python3 -m pip --disable-pip-version-check "$command" --quiet --no-deps --only-binary=:all: --require-hashes \
     --requirement "$requirements" "$@" >"$log" 2>&1 || {
     tail -n 20 "$log" >&2
-    rm -f "$requirements"
-    fail "$package could not be fetched" "see above" "run this again with a connection to PyPI"
+    fail "$name could not be fetched" "see above" "run this again with a connection to PyPI"
   }
-  rm -f "$requirements"
 }
 
 fetch_nvtx_headers() {
@@ -146,6 +153,7 @@ main() {
     find_missing "$(clang_runtime_package)"
     [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}"
     [ -d $python_packages/nvtx ] || pip_fetch install "$nvtx_python_package" --target $python_packages
+    [ -d $mcp_packages/mcp ] || pip_fetch_all install "the client of $mcp_requirements" $mcp_requirements --target $mcp_packages
   fi
   rm -f "$log"
   echo "swinscope: all packages are installed"

@@ -160,6 +160,14 @@ void compare_with_base(const ComparedSeries& base, const ComparedSeries& series,
                   slower.name, with, std::max(row->speedup, other.speedup), std::min(row->speedup, other.speedup)));
 }
 
+Finding finding_of(const ComparedSeries& base, const ComparedSeries& series) {
+  const ScalingRow* row = largest_common(base, series);
+  if (row == nullptr) return {not_comparable(base, series), "", ""};
+  if (are_unlike_tasks(base.command, series.command)) return {"", "low", ""};
+  const bool has_noise = row->step_ci_ns && row_at(base, row->point.gpus())->step_ci_ns;
+  return {"", has_noise && base.images == series.images ? "high" : "medium", ""};
+}
+
 }  // namespace
 
 ComparedSeries compared_series(const PublishedResult& published) {
@@ -211,7 +219,9 @@ Document comparison_document(const std::vector<ComparedSeries>& series) {
   document.tables.push_back(comparison_table(series));
   const ComparedSeries& base = series.front();
   for (auto other = series.begin() + 1; other != series.end(); ++other) {
-    if (!other->is_published) compare_with_base(base, *other, document);
+    if (other->is_published) continue;
+    compare_with_base(base, *other, document);
+    if (!document.finding) document.finding = finding_of(base, *other);
   }
   document.facts = {{"base", "base", base.name}};
   document.notes.emplace_back(

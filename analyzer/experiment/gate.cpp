@@ -124,17 +124,6 @@ std::string sentence_of(const ComparedRun& base, const ComparedRun& run, double 
                      gate.outcome == GateOutcome::kRegression ? grown_text(gate) : "");
 }
 
-// In the run: what grew most, else all of its work.
-std::string evidence_in(const ComparedRun& run, const Gate& gate) {
-  std::vector<std::string> names;
-  for (const WorkRow& row : run.work.rows) {
-    const bool is_it =
-        !gate.grown.empty() && row.gpu_class != GpuClass::kMemory && row.short_name == gate.grown.front().key.name;
-    if (is_it && std::ranges::find(names, row.key.name) == names.end()) names.push_back(row.key.name);
-  }
-  return run.sql.work(names);
-}
-
 Table checks_table(const Gate& gate) {
   Table table{
       "comparability",
@@ -206,7 +195,8 @@ GateResult gate_document(const ComparedRun& base, const ComparedRun& run, double
   Document document = runs_document({base, run}, {.order = RunOrder::kAsGiven, .top = top});
   document.schema = "gate";
   document.headline.insert(document.headline.begin(), sentence_of(base, run, above, judged));
-  document.finding = {fmt::format("{}", fmt::join(judged.reasons, "; ")), judged.confidence, evidence_in(run, judged)};
+  document.finding = {fmt::format("{}", fmt::join(judged.reasons, "; ")), judged.confidence,
+                      work_sql(run, judged.grown.empty() ? "" : judged.grown.front().key.name)};
   document.facts = {{"outcome", "outcome", std::string(gate_name(judged.outcome))},
                     {"fail_above_percent", "slower by so much is allowed", 100 * above, Unit::kPercent},
                     {"step_change_percent", "change of the step",

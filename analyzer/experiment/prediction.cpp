@@ -268,6 +268,18 @@ void add_headline(const std::vector<ScalingRow>& rows, const std::vector<Predict
                                           is_checked ? "" : "; nothing has tested the growth of the loss yet"));
 }
 
+// By what has tested the growth of the loss.
+std::string confidence_of(const std::vector<PredictedStep>& steps) {
+  const auto is_outside = [](const PredictedStep& step) {
+    return step.measured_ns && (*step.measured_ns < step.low_ns || *step.measured_ns > step.high_ns);
+  };
+  if (std::ranges::any_of(steps, &PredictedStep::is_beyond_host) || std::ranges::any_of(steps, is_outside))
+    return "low";
+  const bool is_checked =
+      std::ranges::any_of(steps, [](const PredictedStep& step) { return step.measured_ns.has_value(); });
+  return is_checked ? "high" : "medium";
+}
+
 }  // namespace
 
 double expected_largest(int count) {
@@ -358,6 +370,7 @@ Document prediction_document(const Experiment& experiment, const std::vector<Sca
   document.tables = {predictions_table(experiment, rows, steps, options)};
   if (Table parts = parts_table(rows, steps); !parts.rows.empty()) document.tables.push_back(std::move(parts));
   add_headline(rows, steps, options, document);
+  document.finding = {"", confidence_of(steps), ""};
   if (std::ranges::any_of(steps, [](const PredictedStep& step) { return !step.has_parts; })) {
     document.notes.emplace_back(
         "Where a point was not traced its loss is one part, between what stays and what grows as the slowest of so "

@@ -131,6 +131,24 @@ std::string no_common_unit(const ComparedRun& base, const ComparedRun& run) {
       run.name, base.name, base_has ? base.name : run.name, base_has ? run.name : base.name);
 }
 
+// Of the first run that is said of, over the base.
+Finding finding_of(const std::vector<ComparedRun>& runs, bool by_images) {
+  const ComparedRun& base = runs.front();
+  const ComparedRun& run = runs[1];
+  const bool is_compared = run.work.is_of_steps == base.work.is_of_steps && base.work.step_ns > 0;
+  if (!is_compared && (speed_of(base, by_images) <= 0 || speed_of(run, by_images) <= 0))
+    return {"the runs have no steps in common whose times could be compared", "", ""};
+  const WorkDifference work = difference_of(base, run);
+  const std::vector<WorkChange> kernels = grouped(work.changes, ChangeGrouping::kKernel);
+  const auto most = std::ranges::max_element(kernels, {}, &WorkChange::change_ns);
+  const bool has_grown = most != kernels.end() && most->change_ns() > 0;
+  const std::string evidence = work_sql(run, has_grown ? most->key.name : "");
+  if (are_unlike_tasks(base.command, run.command)) return {"", "low", evidence};
+  const bool is_sure = work.half_width_ns && by_images && base.warnings.empty() && run.warnings.empty() &&
+                       base.gpu_names == run.gpu_names;
+  return {"", is_sure ? "high" : "medium", evidence};
+}
+
 std::string titled(std::string_view what, const Measure& measure) { return fmt::format("{}, {}", what, measure.per); }
 
 void add_differences(const std::vector<ComparedRun>& runs, const RunsOptions& options, Document& document) {
@@ -260,6 +278,7 @@ Document runs_document(std::vector<ComparedRun> runs, const RunsOptions& options
       "These are runs of their own, not ranks of one job. Step, images/s and GPU busy are those that `swinscope "
       "analyze RUN` has for each."};
   if (order == RunOrder::kAsGiven) add_differences(runs, options, document);
+  if (order == RunOrder::kAsGiven && runs.size() > 1) document.finding = finding_of(runs, by_images);
   if (!by_images)
     document.notes.emplace_back(
         "Images per step are not known of every run: speed is that of the steps, whatever they hold.");
@@ -268,6 +287,15 @@ Document runs_document(std::vector<ComparedRun> runs, const RunsOptions& options
       document.warnings.push_back(fmt::format("{}: {}", run.name, warning));
   }
   return document;
+}
+
+std::string work_sql(const ComparedRun& run, const std::string& kernel) {
+  std::vector<std::string> names;
+  for (const WorkRow& row : run.work.rows) {
+    const bool is_it = row.gpu_class != GpuClass::kMemory && row.short_name == kernel;
+    if (is_it && std::ranges::find(names, row.key.name) == names.end()) names.push_back(row.key.name);
+  }
+  return run.sql.work(names);
 }
 
 WorkDifference difference_of(const ComparedRun& base, const ComparedRun& run) {

@@ -62,11 +62,16 @@ struct RunsOptions {
   Normalization by = Normalization::kStep;  // what is said of why; the runs must allow it (why_not())
   std::size_t top = 10;  // kernels and layers whose time changed most, of each run over the base; 0: all
 };
-// There must be a run. Unlike work is said before any ratio.
+// There must be a run. Unlike work is said before any ratio. Of runs as they are given the finding is of the second one
+// over the first: low confidence where they do not do the same work; high where both are of one kind of GPU, say their
+// images and their noise, and nothing is doubtful.
 Document runs_document(std::vector<ComparedRun> runs, const RunsOptions& options);
 
 // What the other run's step takes beyond the base's, as runs_document() has it.
 WorkDifference difference_of(const ComparedRun& base, const ComparedRun& run);
+
+// SQL for the run whose rows are the calls of the kernel with this short name, or, where it has none of it, all work.
+std::string work_sql(const ComparedRun& run, const std::string& kernel);
 
 // What is slower than in the base by more than a share of it (0.05: 5 %), beyond the noise: the step, and kernels that
 // take at least kGatedShare of the base's step.

@@ -17,6 +17,8 @@
 namespace swinscope {
 namespace {
 
+constexpr double kTooMuchDistortion = 0.2;  // METRICS: beyond it causes are indicative only
+
 std::string factors_text(const ExperimentPoint& point) {
   std::string text;
   for (const auto& [name, value] : point.factors)
@@ -129,6 +131,14 @@ std::vector<std::string> scaling_headline(const Experiment& experiment, const st
   return lines;
 }
 
+// Of the point that the headline is about.
+Finding finding_of(const std::vector<ScalingRow>& rows, bool has_warnings) {
+  if (rows.empty()) return {"no point of the experiment is complete yet", "", ""};
+  const bool is_indicative = std::ranges::any_of(
+      rows, [](const ScalingRow& row) { return std::abs(row.distortion().value_or(0)) > kTooMuchDistortion; });
+  return {"", is_indicative ? "low" : has_warnings ? "medium" : "high", ""};
+}
+
 std::string crowding_text(const Crowding& crowding) {
   const std::string ranks = crowding.threads > 1
                                 ? fmt::format("{} of {} threads each (OMP_NUM_THREADS)",
@@ -142,9 +152,8 @@ std::string crowding_text(const Crowding& crowding) {
 // Why figures of a point may say something else than they seem to.
 void add_point_warnings(const Experiment& experiment, const ScalingRow& row, std::string_view counted,
                         std::vector<std::string>& warnings) {
-  constexpr double kTooMuch = 0.2;  // METRICS: beyond it causes are indicative only
   const std::string name = point_name(experiment, row, counted);
-  if (const double distortion = row.distortion().value_or(0); std::abs(distortion) > kTooMuch) {
+  if (const double distortion = row.distortion().value_or(0); std::abs(distortion) > kTooMuchDistortion) {
     warnings.push_back(fmt::format("{}: with tracing a step took {:.1f} % {} than without: causes are indicative only",
                                    name, 100 * std::abs(distortion), distortion > 0 ? "longer" : "less"));
   }
@@ -306,6 +315,7 @@ Document experiment_document(const Experiment& experiment, const std::vector<Sca
   }
   add_notes(experiment, rows, document.notes);
   add_warnings(experiment, rows, counted, document.warnings);
+  document.finding = finding_of(rows, !document.warnings.empty());
   return document;
 }
 

@@ -109,6 +109,7 @@ std::string render_html(const Report& report);
 // The same as Markdown, its charts as SVG files of their own, and without the data as JSON.
 struct MarkdownFigure {
   std::string name;  // of its file: "1-step-time.svg"
+  std::string title;
   std::string svg;
 };
 struct MarkdownReport {

@@ -12,6 +12,14 @@ bool is_kernel_launch(std::string_view call) {
 
 bool is_graph_launch(std::string_view call) { return call.find("GraphLaunch") != std::string_view::npos; }
 
+std::string_view plain_call_name(std::string_view call) {
+  constexpr std::size_t kLeastDigits = 4;  // 3020 to 13000
+  const std::size_t last = call.find_last_not_of("0123456789");
+  const bool is_version = last != std::string_view::npos && last > 1 && call.substr(last - 1, 2) == "_v" &&
+                          call.size() - last > kLeastDigits;
+  return is_version ? call.substr(0, last - 1) : call;
+}
+
 GraphCaptures::GraphCaptures(const Rank& rank) {
   for (const GraphNodeRecord& node : rank.graph_nodes) {
     if (node.original == 0) nodes_.emplace_back(node.global_tid, node.time_ns);

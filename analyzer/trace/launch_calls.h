@@ -15,6 +15,10 @@ namespace swinscope {
 bool is_kernel_launch(std::string_view call);
 bool is_graph_launch(std::string_view call);
 
+// The name of a call as CUDA's documents have it: CUPTI's, and so Nsight Systems', end in the version that the call is
+// of ("cudaMalloc_v3020"). The driver's "_v2" is a part of the name.
+std::string_view plain_call_name(std::string_view call);
+
 // What a thread launches while it captures a graph becomes a node of the graph, during the call, and runs when that
 // does: such a call has no kernel of its own.
 class GraphCaptures {

@@ -11,6 +11,7 @@
 #include "analyzer/base/parallel.h"
 #include "analyzer/trace/event_columns.h"
 #include "analyzer/trace/kernel_names.h"
+#include "analyzer/trace/launch_calls.h"
 #include "analyzer/trace/launch_join.h"
 #include "analyzer/trace/memory_changes.h"
 #include "analyzer/trace/raw_events.h"
@@ -94,7 +95,10 @@ class TraceBuilder::Process : public RecordSink {
   void add(const MemoryRecord& r) { memory_.add(r); }
   void add(const MetricRecord& r) { metrics_.add(r); }
   void add(const MetricNameRecord& r) { metrics_.add(r); }
-  void add(const ApiRecord& r) { api_.add(r); }
+  void add(ApiRecord r) {
+    r.name = plain_call(r.name);
+    api_.add(r);
+  }
   void add(const OverheadRecord& r) { rank_.overheads.push_back(r); }
   void add(const NvtxRecord& r) {
     if (r.type == NvtxType::kDomain) {
@@ -258,6 +262,17 @@ class TraceBuilder::Process : public RecordSink {
     return entry->second;
   }
 
+  StringId plain_call(StringId name) {
+    if (name >= plain_calls_.size()) plain_calls_.resize(std::size_t{name} + 1, kNoString);
+    StringId& plain = plain_calls_[name];
+    if (plain == kNoString && name != kNoString) {
+      const std::string_view text = pool_.text(name);
+      const std::string_view without = plain_call_name(text);
+      plain = without.size() == text.size() ? name : intern(std::string(without));
+    }
+    return plain;
+  }
+
   void absorb_gpu(Process& other, const std::vector<StringId>& to, const RecordShift& shift) {
     std::vector<std::uint32_t> configs;
     for (const LaunchConfig& of_other : other.rank_.configs)
@@ -332,6 +347,7 @@ class TraceBuilder::Process : public RecordSink {
   MetricSeriesBuilder metrics_;
   std::unordered_map<LaunchConfig, std::uint32_t, ConfigHash> config_ids_;
   std::unordered_map<StringId, StringId> readable_;
+  std::vector<StringId> plain_calls_;  // by the id of the name; kNoString: not asked for yet
   std::unordered_map<StringId, StringId> short_names_;
   std::unordered_map<StringId, StringId> mangled_;
   std::int64_t cut_texts_ = 0;

@@ -1,8 +1,10 @@
 #include "gui/core/document_file.h"
 
+#include <QDir>
 #include <QFileInfo>
 
 #include "advisor/advised_report.h"
+#include "analyzer/report/report_files.h"
 #include "gui/core/run_command.h"
 #include "gui/core/write_whole.h"
 
@@ -27,12 +29,6 @@ std::vector<ReportPart> parts_of(const Session& session) {
   if (session.run != nullptr) return {advised_report_part(*session.run->trace, session.run->trace->path, {})};
   if (session.experiment != nullptr) return advised_report_parts(session.experiment->experiment);
   return parts_of(*session.comparison);
-}
-
-Document document_of(const Session& session) {
-  if (session.run != nullptr) return parts_of(session).front().document;
-  if (session.experiment != nullptr) return session.experiment->document;
-  return session.comparison->document;
 }
 
 QByteArray text_of(const Document& document, const QString& suffix) {
@@ -62,9 +58,13 @@ std::optional<Problem> refuse_report_name(const QString& path) {
 
 std::optional<Problem> write_report(const Session& session, const QString& path) {
   try {
-    if (suffix_of(path) != QLatin1String("html"))
-      return write_whole(path, text_of(document_of(session), suffix_of(path)));
-    return write_whole(path, QByteArray::fromStdString(render_html(build_report(parts_of(session)))));
+    const QDir folder = QFileInfo(path).dir();
+    for (const ReportFile& file : report_files(parts_of(session), QFileInfo(path).fileName().toStdString())) {
+      const QString name = folder.filePath(QString::fromStdString(file.name));
+      folder.mkpath(QFileInfo(name).path());
+      if (auto problem = write_whole(name, QByteArray::fromStdString(file.content))) return problem;
+    }
+    return std::nullopt;
   } catch (const Error& error) {
     return problem_of(error);
   } catch (const std::exception& error) {

@@ -76,6 +76,39 @@ TEST_F(Evidence, AdviceHasTheWorkOfItsFirstCard) {
             document["data"]["opportunities"][0]["saving_ns"].get<std::int64_t>());
 }
 
+// The calls of the kernel that grew most, in the run that is said of.
+TEST_F(Evidence, AComparisonOfRunsHasTheKernelThatGrewMost) {
+  const std::string eager = data("swinscope_swin_large_train_ladder/eager.db");
+  const std::string attention = data("swinscope_swin_large_train_ladder/attention.db");
+  const json document = run_json({"compare", attention, eager});
+  EXPECT_TRUE(document["verdict"].is_string());
+  EXPECT_EQ(document["confidence"], "high") << document["warnings"];
+  std::string grown;
+  std::int64_t most = 0;
+  for (const json& kernel : document["data"]["kernel_differences"]) {
+    const std::int64_t change = kernel["change_ns"].get<std::int64_t>();
+    if (change > most) grown = kernel["kernel"].get<std::string>();
+    most = std::max(most, change);
+  }
+  ASSERT_FALSE(grown.empty());
+  for (const json& row : rows(eager, document))
+    EXPECT_NE(row["name"].get<std::string>().find(grown), std::string::npos) << row;
+  const json unlike = run_json({"compare", eager, data("swinscope_swin_tiny_infer_1gpu.db")});
+  EXPECT_EQ(unlike["confidence"], "low");
+}
+
+TEST_F(Evidence, ExperimentsAndPredictionsSayHowSureTheyAre) {
+  const std::string weak = data("swinscope_swin_large_weak_2gpu");
+  const json analyzed = run_json({"analyze", weak});
+  EXPECT_TRUE(analyzed["verdict"].is_string());
+  EXPECT_EQ(analyzed["confidence"], analyzed["warnings"].empty() ? "high" : "medium");
+  const json predicted = run_json({"predict", weak, "--gpus", "4"});
+  EXPECT_EQ(predicted["confidence"], "medium") << "nothing has tested the growth of the loss";
+  EXPECT_EQ(run_json({"predict", weak, "--gpus", "64"})["confidence"], "low") << "the network was not measured";
+  const json compared = run_json({"compare", weak, data("swinscope_swinv2b_upernet_weak_2gpu")});
+  EXPECT_EQ(compared["confidence"], "low") << "other models";
+}
+
 TEST_F(Evidence, OneRankHasNothingToCompareWhichIsSaid) {
   const json document = run_json({"ranks", data("swinscope_swin_tiny_infer_1gpu.db")});
   EXPECT_TRUE(document["verdict"].is_null());

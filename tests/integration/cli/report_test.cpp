@@ -1,4 +1,6 @@
 // `swinscope report`: one file that needs nothing else.
+#include <set>
+
 #include <gmock/gmock.h>
 
 #include "tests/integration/cli/support.h"
@@ -124,6 +126,43 @@ TEST_F(ReportCommand, OtherFormatsByTheNameOfTheFile) {
   EXPECT_THAT(markdown, HasSubstr("### Utilization"));
   EXPECT_THAT(markdown, HasSubstr("](r_figures/1-"));
   EXPECT_TRUE(std::filesystem::is_directory(folder() / "r_figures"));
+}
+
+// Everything that index.md names is there, and the figures are those of the report.
+TEST_F(ReportCommand, ABundleHasEveryFigureAndTableAsAFile) {
+  const std::string experiment = (recording().parent_path() / "swinscope_swin_large_weak_2gpu").string();
+  const ProgramResult result = run({"report", experiment, "--bundle", "bundle"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const std::filesystem::path bundle = folder() / "bundle";
+  const std::string index = read_file(bundle / "index.md");
+  std::set<std::string> named = {"index.md"};
+  for (std::size_t at = index.find("]("); at != std::string::npos; at = index.find("](", at + 1))
+    named.insert(index.substr(at + 2, index.find(')', at) - at - 2));
+  std::set<std::string> there;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(bundle)) {
+    if (entry.is_regular_file()) there.insert(std::filesystem::relative(entry.path(), bundle).string());
+  }
+  EXPECT_EQ(there, named);
+  EXPECT_EQ(read_file(bundle / "report.html"), report(experiment, "r.html"));
+  EXPECT_EQ(nlohmann::json::parse(read_file(bundle / "report.json"))[0], run_json({"analyze", experiment}));
+  EXPECT_EQ(read_file(bundle / "tables/pop.csv"), run({"analyze", experiment, "--format", "csv", "--table", "pop"}).out);
+  EXPECT_THAT(read_file(bundle / "tables/pop.tex"), HasSubstr("\\toprule"));
+  EXPECT_THAT(index, HasSubstr("-why-steps-take-longer-per-step-2-gpus.svg)"));
+}
+
+TEST_F(ReportCommand, ABundleNeedsAFolderOfItsOwn) {
+  write("t.json", kineto({kineto_kernel("gemm", "1", "5")}));
+  EXPECT_EQ(run({"report", "t.json"}).status, 2);
+  EXPECT_EQ(run({"report", "t.json", "--bundle", "new", "-o", "r.html"}).status, 2);
+  EXPECT_FALSE(std::filesystem::exists(folder() / "new"));
+  std::filesystem::create_directory(folder() / "mine");
+  write("mine/index.md", "mine");
+  const ProgramResult refused = run({"report", "t.json", "--bundle", "mine"});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.err, HasSubstr("mine: is there and not empty"));
+  EXPECT_EQ(read_file(folder() / "mine/index.md"), "mine");
+  EXPECT_EQ(run({"report", "t.json", "--bundle", "mine", "--force"}).status, 0);
+  EXPECT_THAT(read_file(folder() / "mine/index.md"), HasSubstr("kernels.csv"));
 }
 
 TEST_F(ReportCommand, RefusesAndKeepsWhatIsThere) {

@@ -262,6 +262,11 @@ TEST_F(JourneyTest, ExportsReports) {
     EXPECT_EQ(banner(), "");
     EXPECT_THAT(read_file(folder() / name), HasSubstr("bilinear2d")) << name;
   }
+  const std::string markdown = read_file(folder() / "r.md");
+  const std::size_t figure = markdown.find("](r_figures/1-");
+  ASSERT_NE(figure, std::string::npos) << "as the terminal's report has them";
+  const std::string name = markdown.substr(figure + 2, markdown.find(')', figure) - figure - 2);
+  EXPECT_THAT(read_file(folder() / name), HasSubstr("<svg"));
   window_.export_report(qt(folder() / "r.pdf"));
   EXPECT_THAT(banner(), HasSubstr("“pdf” is none"));
 }

@@ -70,6 +70,17 @@ class TraceBuilderTest : public testing::Test {
 
 using Names = std::vector<std::string>;
 
+TEST_F(TraceBuilderTest, CallsAreNamedAsCudasDocumentsHaveThem) {
+  RecordSink& into = sink();
+  const std::vector<const char*> given = {
+      "cudaMalloc_v3020", "cudaLaunchKernel_ptsz_v7000", "cuMemAlloc_v2", "cudaMalloc_v3020",
+      "_v3020",           "cudaGraphLaunch_v10000",      "sum_v123"};
+  for (std::int64_t i = 0; i < std::ssize(given); ++i)
+    add_call(into, given[static_cast<std::size_t>(i)], i, i + 1, 0);
+  EXPECT_EQ(names(build().api.name), (std::vector<std::string>{"cudaMalloc", "cudaLaunchKernel_ptsz", "cuMemAlloc_v2",
+                                                               "cudaMalloc", "_v3020", "cudaGraphLaunch", "sum_v123"}));
+}
+
 TEST_F(TraceBuilderTest, GpuLanesAreSortedByDeviceContextStreamAndStart) {
   RecordSink& to = sink();
   const auto add = [&](const char* name, std::int32_t device, std::uint32_t context, std::uint32_t stream,
