@@ -101,10 +101,22 @@ class Tidy(unittest.TestCase):
         self.assertEqual(self.tidy("--all"), (123, ["fourth.cpp"]))
         self.assertFalse(os.path.exists(base))
 
-    def test_who_includes_a_header_is_looked_at(self):
-        self.pass_all()
+    def test_a_header_is_looked_at_through_one_source(self):
+        for name in ("second", "shared", "third"):
+            self.write(name + ".cpp", '#include "shared.h"\n')
+        self.write("only.h", "// once\n")
+        self.write("user.cpp", '#include "only.h"\n#include "shared.h"\n')
+        self.commit("several include it")
+        self.assertEqual(self.tidy("--all")[0], 0)
+        shutil.rmtree(os.path.join(self.root, "build/tidy"))
         self.write("shared.h", "// twice\n")
-        self.assertEqual(self.tidy(), (0, ["first.cpp"]))
+        self.assertEqual(self.tidy(), (0, ["shared.cpp"]))  # that of its name
+        self.write("only.h", "// twice\n")
+        shutil.rmtree(os.path.join(self.root, "build/tidy"))
+        self.assertEqual(self.tidy(), (0, ["shared.cpp", "user.cpp"]))
+        self.write("third.cpp", '#include "shared.h"\n// again\n')
+        shutil.rmtree(os.path.join(self.root, "build/tidy"))
+        self.assertEqual(self.tidy(), (0, ["third.cpp", "user.cpp"]))  # it is looked at anyway
 
     def test_without_the_base_the_newest_commit_is_looked_at(self):
         self.write("scripts/tidy_base", "0123456789012345678901234567890123456789\n")
