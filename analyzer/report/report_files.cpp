@@ -87,7 +87,7 @@ void add_tables(const Report& report, Bundle& bundle) {
 }  // namespace
 
 std::string report_kind(std::string_view name) {
-  const std::string kind = fs::path(name).extension().string();
+  std::string kind = fs::path(name).extension().string();
   for (const std::string_view known : {".html", ".md", ".csv", ".json"}) {
     if (kind == known) return kind;
   }

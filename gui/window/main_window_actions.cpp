@@ -77,6 +77,7 @@ void MainWindow::build_actions() {
   for (const ActionId id : {ActionId::kShowPublished, ActionId::kCriticalPath})
     action(id).setCheckable(true);
   auto* themes = new QActionGroup(this);
+  themes->setExclusionPolicy(QActionGroup::ExclusionPolicy::Exclusive);
   for (const auto& [id, theme] : {std::pair(ActionId::kThemeSystem, Theme::kSystem),
                                   {ActionId::kThemeLight, Theme::kLight},
                                   {ActionId::kThemeDark, Theme::kDark}}) {
