@@ -19,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFolderFile = ".swinscope.toml";
+constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 20U;
 
 // What the file of the working folder may set: how results are shown, and of which kind kernels are. No path, no
 // permission to replace files, nothing that is run or recorded, and no selection, which would hide events unseen.
@@ -99,6 +100,7 @@ void ConfigFiles::read(const std::string& file, const Program& program, bool onl
   if (file.empty() || !fs::is_regular_file(file, none)) return;
   std::vector<Setting> settings;
   try {
+    if (fs::file_size(file, none) > kMostBytes) throw OptionError("it has more than 1 MiB");
     settings = read_settings(file);
   } catch (const OptionError& error) {
     mistakes_.push_back({"", {ErrorKind::kUsage, fmt::format("{}: cannot be read", file), error.what(), kConfigHint}});

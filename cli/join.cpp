@@ -49,7 +49,7 @@ ExperimentPoint joined_point(int gpus, const fs::path& run, const fs::path& expe
   ExperimentPoint point;
   point.folder = experiment / fmt::format("gpus{}", gpus);
   point.factors["gpus"] = std::to_string(gpus);
-  point.tracing = fs::absolute(run).string();
+  point.tracing = fs::absolute(run).string();  // until it is linked
   return point;
 }
 
@@ -141,6 +141,61 @@ void lower_warmup(Experiment& experiment) {
   experiment.warmup_steps = lowered;
 }
 
+bool is_within(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
+
+// Makes `link` lead to `folder`, a canonical path. Where that is below the experiment, the link stays true wherever the
+// whole is moved to; for any other, its mark goes to `links`: it is followed on this machine, by this user.
+void make_link(const fs::path& link, const fs::path& folder, const fs::path& experiment, OwnLinks& links) {
+  std::error_code error;
+  if (fs::is_symlink(link, error)) fs::remove(link, error);
+  const bool is_own = is_within(folder, fs::canonical(experiment));
+  fs::create_directory_symlink(is_own ? folder.lexically_relative(fs::canonical(link.parent_path())) : folder, link,
+                               error);
+  if (error) {
+    throw Error(ErrorKind::kUsage, fmt::format("{}: cannot become a link to {}", link.string(), folder.string()),
+                error.message(), "give another folder with -o");
+  }
+  const std::string name = link.filename().string();
+  links.erase(name);
+  if (!is_own) links[name] = link_mark(link);
+}
+
+// A plain run becomes the one of its point; of a file, the folder is linked: what was printed is beside it.
+void link_run(ExperimentPoint& point, const fs::path& experiment) {
+  constexpr const char* kTracing = "tracing";
+  std::error_code ignored;
+  if (fs::is_symlink(point.folder, ignored)) fs::remove(point.folder, ignored);  // another's point, joined before
+  make_private_folder(point.folder);
+  const fs::path run = fs::canonical(point.tracing);
+  if (const fs::path home = fs::canonical(point.folder); is_within(run, home)) {
+    point.tracing = run.lexically_relative(home).string();
+    return;
+  }
+  const bool is_folder = fs::is_directory(run, ignored);
+  make_link(point.folder / kTracing, is_folder ? run : run.parent_path(), experiment, point.links);
+  point.tracing = is_folder ? kTracing : fs::path(kTracing) / run.filename();
+}
+
+// Everything that the experiment names lies below its folder then, by a link at least.
+void link_points(Experiment& experiment) {
+  for (ExperimentPoint& point : experiment.points) {
+    const bool is_plain = fs::path(point.tracing).is_absolute();
+    const fs::path folder = is_plain ? fs::path() : fs::canonical(point.folder);
+    if (is_plain) {
+      link_run(point, experiment.folder);
+    } else if (folder.parent_path() == fs::canonical(experiment.folder)) {
+      point.folder = experiment.folder / folder.filename();
+    } else {
+      point.folder = experiment.folder / fmt::format("gpus{}", point.gpus());
+      make_link(point.folder, folder, experiment.folder, experiment.links);
+      continue;  // another experiment's point: not ours to change
+    }
+    write_point(point);
+  }
+}
+
 int run_join(JoinOptions& options) {
   Experiment& experiment = options.experiment;
   experiment.folder = options.common.output;
@@ -153,11 +208,7 @@ int run_join(JoinOptions& options) {
   take_over_settings(options);
   if (!options.has_warmup) lower_warmup(experiment);
   make_private_folder(experiment.folder);
-  for (const ExperimentPoint& point : experiment.points) {
-    if (point.folder.parent_path() != experiment.folder) continue;  // another experiment's: not ours to change
-    make_private_folder(point.folder);
-    write_point(point);
-  }
+  link_points(experiment);
   write_experiment(experiment);
   show_experiment(experiment.folder, options.common);
   return 0;

@@ -147,7 +147,7 @@ def kills(arguments):
                     continue
                 wrong = what_is_wrong(file)
                 info = subprocess.run([str(arguments.bin / "swinscope"), "info", str(file)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-                if "it has no tables" in info.stdout and not wrong:
+                if "a SQLite file without tables" in info.stdout and not wrong:
                     unstated += 1  # killed before its first commit, and said to hold nothing
                 elif wrong or info.returncode != 0:
                     failures.append(f"kill {number} of {whom}: {file.name}: {wrong or info.stdout[-200:]}")

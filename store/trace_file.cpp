@@ -45,7 +45,7 @@ std::string list_tables(Database& db) {
   std::string list;
   while (names.step())
     list += fmt::format("{}{}", list.empty() ? "" : ", ", replace_invalid_utf8(names.text(0)));
-  return list.empty() ? "it has no tables" : fmt::format("its tables are: {}", list);
+  return list;
 }
 
 }  // namespace
@@ -95,8 +95,17 @@ void TraceFile::find_kind() {
 
 void TraceFile::refuse(const std::string& name) {
   if (!is_nsys_export(db_)) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: a SQLite file, but not a trace", name), list_tables(db_),
-                "export the report with `nsys export --type sqlite`, or record with `swinscope record`");
+    const std::string tables = list_tables(db_);
+    if (!tables.empty()) {
+      throw Error(ErrorKind::kInput, fmt::format("{}: a SQLite file, but not a trace", name),
+                  fmt::format("its tables are: {}", tables),
+                  "export the report with `nsys export --type sqlite`, or record with `swinscope record`");
+    }
+    // Which of the two it was, nothing in the file says.
+    throw Error(ErrorKind::kInput, fmt::format("{}: a SQLite file without tables", name),
+                "what wrote it ended before the first of them: a `swinscope record` that was killed, or an export",
+                "nothing of it can be read; record the program again, or export the report again with `nsys export "
+                "--type sqlite`");
   }
   std::string cause = "nothing of the GPU and no range of the program was recorded";
   for (const NamedValue& fact : diagnostics(db_))

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "workloads/error.h"
 #include "workloads/safetensors_writer.h"
@@ -16,7 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kSchema = "swin.checkpoint/1";
 constexpr const char* kFileName = "checkpoint.safetensors";
 
 std::string first_name(const ParameterInfo& tensor) {
@@ -36,32 +34,6 @@ TensorSource source(std::string name, const ParameterInfo& tensor, std::span<con
 }
 TensorSource source(std::string name, const ParameterInfo& tensor, std::span<const double> values) {
   return {std::move(name), tensor.shape, {}, values};
-}
-
-[[noreturn]] void refuse(const fs::path& file, const std::string& why) {
-  throw WorkloadError(WorkloadErrorKind::kInput, fmt::format("{}: not a checkpoint of ours", file.string()), why,
-                      "leave out --resume to start anew, or name another folder");
-}
-
-CheckpointState parse_state(const SafetensorsFile& file) {
-  const auto text = file.metadata().find(kCheckpointKey);
-  if (text == file.metadata().end()) refuse(file.path(), fmt::format("its metadata have no '{}'", kCheckpointKey));
-  try {
-    const auto json = nlohmann::json::parse(text->second);
-    if (json.at("schema") != kSchema) {
-      refuse(file.path(), fmt::format("its schema is {}, this program knows {}", json.at("schema").dump(), kSchema));
-    }
-    CheckpointState state;
-    state.steps_done = json.at("steps_done").get<std::int64_t>();
-    state.optimizer_steps = json.at("optimizer_steps").get<std::int64_t>();
-    state.settings = json.at("settings").get<std::map<std::string, std::string>>();
-    state.loss_scale = json.value("loss_scale", 1.0);
-    state.good_steps = json.value("good_steps", std::int64_t{0});
-    state.algorithms = json.value("algorithms", "");
-    return state;
-  } catch (const nlohmann::json::exception& error) {
-    refuse(file.path(), error.what());
-  }
 }
 
 }  // namespace
@@ -85,19 +57,10 @@ void write_checkpoint(const fs::path& folder, const CheckpointState& state, Para
   }
   for (const ParameterInfo& buffer : store.layout().buffers())
     tensors.push_back(source(buffer.name, buffer, std::span<const T>(store.buffer(buffer))));
-  nlohmann::ordered_json json = {{"schema", kSchema},
-                                 {"steps_done", state.steps_done},
-                                 {"optimizer_steps", state.optimizer_steps},
-                                 {"settings", state.settings}};
-  if (!state.algorithms.empty()) {
-    json["loss_scale"] = state.loss_scale;
-    json["good_steps"] = state.good_steps;
-    json["algorithms"] = state.algorithms;
-  }
-  write_safetensors(checkpoint_file(folder), tensors, {{kCheckpointKey, json.dump()}});
+  write_safetensors(checkpoint_file(folder), tensors, {{kCheckpointKey, checkpoint_text(state)}});
 }
 
-Checkpoint::Checkpoint(SafetensorsFile file) : file_(std::move(file)), state_(parse_state(file_)) {}
+Checkpoint::Checkpoint(SafetensorsFile file) : file_(std::move(file)), state_(checkpoint_state(file_)) {}
 
 std::optional<Checkpoint> Checkpoint::find(const fs::path& folder) {
   std::error_code error;
@@ -132,7 +95,8 @@ void Checkpoint::read(ParameterStore<T>& store, const typename Optimizer<T>::Mom
     for (const auto& [name, values] : {std::pair(first_name(tensor), part(moments.first, tensor)),
                                        std::pair(second_name(tensor), part(moments.second, tensor))}) {
       const TensorEntry* const entry = file_.find(name);
-      if (entry == nullptr || entry->shape != tensor.shape) refuse(file_.path(), name + " is missing or misshapen");
+      if (entry == nullptr || entry->shape != tensor.shape)
+        refuse_checkpoint(file_.path(), name + " is missing or misshapen");
       file_.read<T>(*entry, values);
     }
   }

@@ -19,26 +19,15 @@
 #include <optional>
 #include <string>
 
+#include "workloads/checkpoint_state.h"
 #include "workloads/optimizer.h"
 #include "workloads/parameters.h"
 #include "workloads/safetensors.h"
 
 namespace swinscope {
 
-// Key of the metadata, and the prefix of tensors that are no weights.
-inline constexpr const char* kCheckpointKey = "swin.checkpoint";
+// The prefix of tensors that are no weights.
 inline constexpr const char* kOptimizerPrefix = "optimizer.";
-
-struct CheckpointState {
-  std::int64_t steps_done = 0;
-  std::int64_t optimizer_steps = 0;  // fewer, if steps were skipped
-  std::map<std::string, std::string> settings;
-  // Of a device: the loss scale, its steps since it changed, and which products were computed how
-  // (MatmulLibrary::choices).
-  double loss_scale = 1.0;
-  std::int64_t good_steps = 0;
-  std::string algorithms = {};
-};
 
 std::filesystem::path checkpoint_file(const std::filesystem::path& folder);
 

@@ -17,6 +17,7 @@
 #include "analyzer/analyses/step_work.h"
 #include "analyzer/experiment/run_steps.h"
 #include "analyzer/facts/job_size.h"
+#include "analyzer/importers/named_path.h"
 #include "analyzer/trace/step_rule.h"
 
 namespace swinscope {
@@ -36,6 +37,7 @@ struct ExperimentPoint {
   std::optional<double> step_spread;           // of its last timing run
   std::size_t planned_runs = 0;                // that were asked for; 0: not known
   std::vector<std::string> gone;               // runs that point.json names and whose folders are not there
+  OwnLinks links;                              // among the runs, to folders elsewhere
   int gpus() const;
   std::size_t runs() const { return timing.size() + (tracing.empty() ? 0 : 1); }
   // Whether runs are missing since the measuring was interrupted.
@@ -61,6 +63,7 @@ struct Experiment {
   std::vector<ExperimentPoint> points;
   std::size_t planned = 0;         // points that were asked for; more than are complete: the measuring was interrupted
   std::vector<std::string> gone;   // of its points that have no run left: their folders
+  OwnLinks links;                  // among the points, to folders elsewhere
   std::vector<std::string> notes;  // on how it was made, for its readers
   // What its runs were made with, beside the command and the factors: launcher, environment, contents of the program's
   // files. Empty: not known.
@@ -68,10 +71,10 @@ struct Experiment {
 };
 
 bool is_experiment(const std::filesystem::path& path);
-// Throws Error(kInput) when a file is missing or no valid experiment, naming the file and what is wrong.
+// Throws Error(kInput) when a file is missing or no valid experiment, or names what is not below its folder (see
+// named_path.h), naming the file and what is wrong.
 Experiment read_experiment(const std::filesystem::path& folder);
-// Atomically replaces experiment.json, point.json. Paths of points are stored relative to the folder where they are
-// below it.
+// Atomically replaces experiment.json, point.json. Points are below the experiment's folder, by a link at least.
 void write_experiment(const Experiment& experiment);
 ExperimentPoint read_point(const std::filesystem::path& folder);
 void write_point(const ExperimentPoint& point);

@@ -73,12 +73,13 @@ Experiment parse_experiment(const fs::path& folder, const fs::path& path, const 
   experiment.planned = json.value("planned", std::size_t{0});
   experiment.notes = json.value("notes", experiment.notes);
   experiment.made_with = json.value("made_with", experiment.made_with);
+  experiment.links = json.value("links", OwnLinks{});
   const auto points = json.value("points", std::vector<std::string>{});
   if (points.size() > kMostPoints)
     refuse(path, fmt::format("it has {} points: more than {}", points.size(), kMostPoints));
   for (const std::string& name : points) {
     std::error_code ignored;
-    const fs::path place = folder / name;  // an absolute path replaces the folder
+    const fs::path place = named_path(path, name, experiment.links);
     ExperimentPoint point = fs::exists(place / "point.json", ignored) ? read_point(place) : ExperimentPoint{};
     if (point.runs() == 0 && point.given_step_ns.empty())
       experiment.gone.push_back(name);
@@ -104,7 +105,7 @@ void check_gpus(const fs::path& path, const std::map<std::string, std::string>& 
 void leave_out_what_is_gone(ExperimentPoint& point) {
   const auto is_there = [&](const std::string& run) {
     std::error_code ignored;
-    return fs::exists(point.folder / run, ignored);
+    return fs::exists(named_path(point.folder / "point.json", run, point.links), ignored);
   };
   const auto gone = std::stable_partition(point.timing.begin(), point.timing.end(), is_there);
   point.gone.assign(gone, point.timing.end());
@@ -138,6 +139,7 @@ ExperimentPoint read_point(const fs::path& folder) {
     point.timing = json.value("timing", std::vector<std::string>{});
     point.tracing = json.value("tracing", "");
     point.traced = json.value("traced", "");
+    point.links = json.value("links", OwnLinks{});
     point.given_step_ns = json.value("step_ns", std::vector<std::int64_t>{});
     point.step = checked_rule(path, json.value("step", ""));
     point.step_how = json.value("step_found_by", "");
@@ -152,7 +154,7 @@ ExperimentPoint read_point(const fs::path& folder) {
     if (step_ns <= 0 || step_ns > kLongestStepNs) refuse(path, fmt::format("step_ns has {}: no step time", step_ns));
   }
   std::error_code ignored;
-  if (fs::is_directory(folder / kProfile, ignored)) point.profile = kProfile;
+  if (fs::is_directory(named_path(path, kProfile, point.links), ignored)) point.profile = kProfile;
   return point;
 }
 
@@ -163,6 +165,7 @@ void write_point(const ExperimentPoint& point) {
   json["timing"] = point.timing;
   json["tracing"] = point.tracing;
   if (!point.traced.empty()) json["traced"] = point.traced;
+  if (!point.links.empty()) json["links"] = point.links;
   if (!point.given_step_ns.empty()) json["step_ns"] = point.given_step_ns;
   if (!point.step.empty()) json["step"] = point.step;
   if (!point.step_how.empty()) json["step_found_by"] = point.step_how;
@@ -201,12 +204,10 @@ void write_experiment(const Experiment& experiment) {
   if (!experiment.made_with.empty()) json["made_with"] = experiment.made_with;
   json["points"] = Json::array();
   for (const ExperimentPoint& point : experiment.points) {
-    const fs::path relative = fs::absolute(point.folder)
-                                  .lexically_normal()
-                                  .lexically_relative(fs::absolute(experiment.folder).lexically_normal());
-    const bool below = !relative.empty() && *relative.begin() != "..";
-    json["points"].push_back(below ? relative.string() : fs::absolute(point.folder).string());
+    const fs::path folder = fs::absolute(experiment.folder).lexically_normal();
+    json["points"].push_back(fs::absolute(point.folder).lexically_normal().lexically_relative(folder).string());
   }
+  if (!experiment.links.empty()) json["links"] = experiment.links;
   write_json(experiment.folder / "experiment.json", json);
 }
 

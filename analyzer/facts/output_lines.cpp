@@ -184,11 +184,12 @@ std::string skeleton(std::string_view line) {
 std::vector<OutputLine> read_output(const fs::path& run) {
   const fs::path log_path = run / kOutputLog;
   const fs::path times_path = run / kOutputTimes;
+  std::error_code ignored;  // a pipe would be waited for
+  if (!fs::is_regular_file(log_path, ignored)) refuse(log_path, "what the program printed was not kept");
+  if (!fs::is_regular_file(times_path, ignored)) refuse(times_path, "when the program printed its lines was not kept");
   std::ifstream log(log_path, std::ios::binary);
-  if (!log) refuse(log_path, "what the program printed was not kept");
   std::ifstream times(times_path);
-  if (!times) refuse(times_path, "when the program printed its lines was not kept");
-  std::error_code ignored;
+  if (!log || !times) refuse(run, "what the program printed cannot be read");
   const std::uintmax_t log_size = fs::file_size(log_path, ignored);
   std::vector<OutputLine> lines;
   std::string text;

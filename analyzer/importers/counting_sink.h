@@ -17,7 +17,8 @@ namespace swinscope {
 
 class CountingSink : public TraceSink {
  public:
-  // Both must outlive the sink. `on_records`, when not empty, is called with the number of records since its last call.
+  // Both must outlive the sink. `on_records`, when not empty, is called with the number of records since its last call:
+  // every few thousand, and after many bytes of text. What it throws ends the reading.
   CountingSink(TraceSink& next, const std::function<void(std::uint64_t)>& on_records)
       : next_(next), on_records_(on_records) {}
 
@@ -44,12 +45,13 @@ class CountingSink : public TraceSink {
     Process(RecordSink& next, const std::function<void(std::uint64_t)>& on_records)
         : next_(next), on_records_(on_records) {}
 
-    StringId intern(std::string_view text) override { return next_.intern(text); }
+    StringId intern(std::string_view text) override {
+      text_bytes_ += text.size();
+      if (text_bytes_ >= kTextBytesPerCall) tell();
+      return next_.intern(text);
+    }
     void take(AnyRecord record) override {
-      if (++count_ == kRecordsPerCall) {
-        if (on_records_) on_records_(count_);
-        count_ = 0;
-      }
+      if (++count_ == kRecordsPerCall) tell();
       std::visit([this](const auto* r) { look_at(*r); }, record);
       next_.take(record);
     }
@@ -61,7 +63,14 @@ class CountingSink : public TraceSink {
     const FileProcess& seen() const { return seen_; }
 
    private:
-    static constexpr std::uint64_t kRecordsPerCall = 16'384;
+    static constexpr std::uint64_t kRecordsPerCall = 4'096;
+    static constexpr std::size_t kTextBytesPerCall = std::size_t{4} << 20U;
+
+    void tell() {
+      if (on_records_) on_records_(count_);
+      count_ = 0;
+      text_bytes_ = 0;
+    }
 
     template <typename Record>
     void look_at(const Record& record) {
@@ -81,6 +90,7 @@ class CountingSink : public TraceSink {
     RecordSink& next_;
     const std::function<void(std::uint64_t)>& on_records_;
     std::uint64_t count_ = 0;
+    std::size_t text_bytes_ = 0;
     FileProcess seen_;
   };
 

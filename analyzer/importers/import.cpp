@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "analyzer/base/memory_limit.h"
 #include "analyzer/importers/counting_sink.h"
 #include "analyzer/importers/job.h"
 #include "analyzer/importers/open.h"
@@ -131,8 +132,10 @@ void read_input(const fs::path& file, bool of_folder, FolderSink& sink, Reading&
                 const std::atomic<bool>* cancel) {
   const std::size_t before = sink.size();
   std::optional<Error> failure;
-  const std::function<void(std::uint64_t)> nobody;
-  CountingSink counting(sink, nobody);
+  const std::function<void(std::uint64_t)> watch = [&file, memory = MemoryLimit()](std::uint64_t) {
+    memory.check(file.string());
+  };
+  CountingSink counting(sink, watch);
   ImportReport report;
   try {
     report = read_trace_file(file, counting, cancel);

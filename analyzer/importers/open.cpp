@@ -33,10 +33,16 @@ ImportReport report_of(const TraceFile& file) {
 
 // One file on its way into the trace.
 struct Reading {
-  Reading(fs::path file, const std::atomic<bool>* cancel)
-      : path(std::move(file)), builder(std::make_unique<TraceBuilder>(cancel)) {}
+  Reading(fs::path file, const OpenOptions& options)
+      : path(std::move(file)),
+        on_records([this, &options](std::uint64_t count) {
+          if (options.on_records) options.on_records(count);
+          options.memory.check(path.string());
+        }),
+        builder(std::make_unique<TraceBuilder>(options.cancel)) {}
 
   fs::path path;
+  std::function<void(std::uint64_t)> on_records;
   std::unique_ptr<TraceBuilder> builder;
   ImportReport report;
   std::vector<FileProcess> processes;
@@ -54,10 +60,10 @@ void keep_processes(Reading& reading, std::vector<FileProcess> processes) {
 
 // One of several readers of a file.
 struct Part {
-  Part(const fs::path& path, const OpenOptions& options)
-      : file(path, {options.cancel}),
+  Part(const Reading& reading, const OpenOptions& options)
+      : file(reading.path, {options.cancel}),
         builder(std::make_unique<TraceBuilder>(options.cancel)),
-        counting(*builder, options.on_records) {}
+        counting(*builder, reading.on_records) {}
 
   TraceFile file;
   std::unique_ptr<TraceBuilder> builder;
@@ -115,13 +121,15 @@ bool read_in_parts(Reading& reading, const OpenOptions& options, ReadScope scope
   try {
     Parts parts;
     for (std::size_t i = 0; i < count; ++i) {
-      parts.push_back(std::make_unique<Part>(reading.path, options));
+      parts.push_back(std::make_unique<Part>(reading, options));
       if (!parts.back()->file.can_be_shared()) return false;
     }
     read_parts(parts, scope);
     if (std::ranges::any_of(parts, [](const auto& part) { return part->file.damaged(); })) return false;
     join(parts, reading);
     return true;
+  } catch (const MemoryError&) {
+    throw;
   } catch (const Error&) {
     return false;
   }
@@ -135,7 +143,7 @@ void read_database(Reading& reading, const OpenOptions& options, std::size_t thr
   const std::size_t parts = none ? 1 : std::min<std::uintmax_t>(threads, size / options.bytes_per_thread);
   if (parts > 1 && read_in_parts(reading, options, scope, parts)) return;
   TraceFile file(reading.path, {options.cancel});
-  CountingSink counting(*reading.builder, options.on_records);
+  CountingSink counting(*reading.builder, reading.on_records);
   file.read(counting, scope);
   reading.report = report_of(file);
   keep_processes(reading, counting.seen());
@@ -146,13 +154,15 @@ void read_one(Reading& reading, const OpenOptions& options, bool alone, std::siz
     if (is_trace_database(reading.path)) {
       read_database(reading, options, threads);
     } else {
-      CountingSink counting(*reading.builder, options.on_records);
+      CountingSink counting(*reading.builder, reading.on_records);
       reading.report = import_kineto(reading.path, counting, options.cancel);
       keep_processes(reading, counting.seen());
     }
     // The windows of a process join before; recordings of ours have none in several files.
     const auto own = [](const FileProcess& process) { return process.run.source == "swinscope"; };
     if (alone || std::ranges::all_of(reading.processes, own)) reading.builder->prepare();
+  } catch (const MemoryError&) {
+    reading.other = std::current_exception();
   } catch (const Error& error) {
     reading.error = error;
   } catch (...) {
@@ -313,7 +323,7 @@ Trace open_trace(const fs::path& path, const OpenOptions& options) {
   trace.path = path.string();
   Readings readings;
   for (fs::path& file : trace_files(path, &trace.warnings))
-    readings.push_back(std::make_unique<Reading>(std::move(file), options.cancel));
+    readings.push_back(std::make_unique<Reading>(std::move(file), options));
   read_all(readings, options);
   if (options.cancel != nullptr && *options.cancel)
     throw Error(ErrorKind::kInterrupted, fmt::format("{}: reading was stopped", path.string()), "cancelled");

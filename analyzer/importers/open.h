@@ -8,6 +8,7 @@
 #include <functional>
 #include <vector>
 
+#include "analyzer/base/memory_limit.h"
 #include "analyzer/base/parallel.h"
 #include "analyzer/importers/import_report.h"
 #include "analyzer/importers/trace_files.h"
@@ -43,6 +44,8 @@ struct OpenOptions {
   // That read at the same time. Several share a SQLite file where there are fewer files, one for each so many bytes.
   int threads = processors();
   std::uintmax_t bytes_per_thread = std::uintmax_t{8} << 20U;
+  // Where the process uses more memory, reading ends with MemoryError(kFailure).
+  MemoryLimit memory = {};
 };
 
 // Files are read in parallel. In a folder, a file that cannot be read is a warning as long as another one can. Throws

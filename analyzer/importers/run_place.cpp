@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analyzer/importers/named_path.h"
 #include "store/error.h"
 #include "store/small_file.h"
 
@@ -24,6 +25,16 @@ std::string text_in(const nlohmann::json& json, const char* key) {
   if (!json.is_object()) return {};
   const auto value = json.find(key);
   return value != json.end() && value->is_string() ? value->get<std::string>() : std::string();
+}
+
+// What is no text as a mark is none.
+OwnLinks links_in(const nlohmann::json& json) {
+  OwnLinks links;
+  const auto found = json.find("links");
+  if (found == json.end() || !found->is_object()) return links;
+  for (const auto& [name, mark] : found->items())
+    if (mark.is_string()) links[name] = mark.get<std::string>();
+  return links;
 }
 
 // The folder of the point that a run, or a file of one, is of, or itself; empty where it is of none.
@@ -72,22 +83,25 @@ StepRule step_rule_of_experiment(const fs::path& run) {
 }
 
 fs::path run_of_point(const fs::path& folder) {
-  const nlohmann::json point = read_if_there(folder / "point.json");
-  if (const std::string tracing = text_in(point, "tracing"); !tracing.empty()) return folder / tracing;
+  const fs::path file = folder / "point.json";
+  const nlohmann::json point = read_if_there(file);
   if (!point.is_object()) return {};
+  if (const std::string tracing = text_in(point, "tracing"); !tracing.empty())
+    return named_path(file, tracing, links_in(point));
   const auto timing = point.find("timing");
   const bool timed = timing != point.end() && timing->is_array() && !timing->empty() && timing->front().is_string();
-  return timed ? folder / timing->front().get<std::string>() : fs::path();
+  return timed ? named_path(file, timing->front().get<std::string>(), links_in(point)) : fs::path();
 }
 
 fs::path largest_point(const fs::path& experiment) {
-  const nlohmann::json json = read_if_there(experiment / "experiment.json");
+  const fs::path file = experiment / "experiment.json";
+  const nlohmann::json json = read_if_there(file);
   if (!json.is_object() || !json.contains("points") || !json["points"].is_array()) return {};
   fs::path largest;
   int most = 0;
   for (const auto& name : json["points"]) {
     if (!name.is_string()) continue;
-    const fs::path point = experiment / name.get<std::string>();
+    const fs::path point = named_path(file, name.get<std::string>(), links_in(json));
     const nlohmann::json read = read_if_there(point / "point.json");
     if (!read.is_object() || run_of_point(point).empty() || gpus_of(read) <= most) continue;
     most = gpus_of(read);
@@ -108,10 +122,12 @@ fs::path traced_run_beside(const fs::path& run) {
   const fs::path point = point_of(run);
   if (point.empty()) return {};
   const nlohmann::json json = read_if_there(point / "point.json");
-  if (!json.is_object()) return {};
-  const auto tracing = json.find("tracing");
-  if (tracing == json.end() || !tracing->is_string() || tracing->get<std::string>().empty()) return {};
-  return point / tracing->get<std::string>();
+  const std::string tracing = text_in(json, "tracing");
+  try {
+    return tracing.empty() ? fs::path() : named_path(point / "point.json", tracing, links_in(json));
+  } catch (const Error&) {
+    return {};  // what stands beside a run is no reason to refuse it
+  }
 }
 
 }  // namespace swinscope

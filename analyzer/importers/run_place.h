@@ -1,4 +1,5 @@
-// Where a run stands: what the files around it say of it.
+// Where a run stands: what the files around it say of it. All but the last throw Error (kInput) where these name what
+// is not below their folder (see named_path.h).
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ std::filesystem::path largest_point(const std::filesystem::path& experiment);
 // The folder that holds the files of a run, which may be named by one of them, its point or its experiment.
 std::filesystem::path run_folder_of(const std::filesystem::path& path);
 
-// The traced run beside a timing run of an experiment's point; empty where there is none.
+// The traced run beside a timing run of an experiment's point; empty where there is none, or none below the folder.
 std::filesystem::path traced_run_beside(const std::filesystem::path& run);
 
 }  // namespace swinscope

@@ -224,21 +224,18 @@ void add_gpus(Facts& facts, const fs::path& root) {
   const auto driver = std::find_if(words.begin(), words.end(), is_version);
   if (driver != words.end()) add(facts, "cuda.driver", *driver);
 
-  std::error_code error;
-  std::vector<fs::path> folders;
-  for (const auto& entry : fs::directory_iterator(root / "proc/driver/nvidia/gpus", error))
-    folders.push_back(entry.path());
-  std::sort(folders.begin(), folders.end());
-  for (std::size_t i = 0; i < folders.size(); ++i) {
-    const std::string information = read_small_file(path_text(folders[i] / "information"));
+  const fs::path gpus = root / "proc/driver/nvidia/gpus";
+  std::vector<std::string> buses = names_in(path_text(gpus));
+  std::sort(buses.begin(), buses.end());
+  for (std::size_t i = 0; i < buses.size(); ++i) {
+    const std::string information = read_small_file(path_text(gpus / buses[i] / "information"));
     for (const auto& [key, value] : key_values(information, ':')) {
       if (key == "Model") add(facts, fmt::format("gpu.{}.name", i), value);
       if (key == "GPU UUID") add(facts, fmt::format("gpu.{}.uuid", i), value);
     }
-    const std::string bus = folders[i].filename().string();
-    add(facts, fmt::format("gpu.{}.bus", i), bus);
+    add(facts, fmt::format("gpu.{}.bus", i), buses[i]);
     add(facts, fmt::format("gpu.{}.numa_node", i),
-        read_line_of(path_text(root / "sys/bus/pci/devices" / bus / "numa_node")));
+        read_line_of(path_text(root / "sys/bus/pci/devices" / buses[i] / "numa_node")));
   }
 }
 

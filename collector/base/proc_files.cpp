@@ -4,7 +4,9 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <memory>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -32,6 +34,17 @@ std::string read_line_of(const std::string& path) {
   while (!content.empty() && content.back() == '\n')
     content.pop_back();
   return content;
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(opendir(folder.c_str()), &closedir);
+  if (listing == nullptr) return names;
+  while (const dirent* entry = readdir(listing.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  return names;
 }
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {

@@ -1,4 +1,4 @@
-// Small files of /proc and /sys, and the texts in them.
+// Small files of /proc and /sys, the texts in them, and the names in folders.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,10 @@ std::string read_small_file(const std::string& path, std::size_t limit = std::si
 
 // The same without a final newline.
 std::string read_line_of(const std::string& path);
+
+// The names in a folder, in no order; none when it cannot be read. Throws std::bad_alloc, where the C++ library's
+// iterators of folders end the program.
+std::vector<std::string> names_in(const std::string& folder);
 
 // The decimal number that is the whole text.
 std::optional<std::int64_t> parse_integer(std::string_view text);

@@ -66,10 +66,8 @@ std::optional<HubFolder> make_hub_folder(const fs::path& fallback) {
 }
 
 void remove_abandoned_hub_folders() {
-  std::error_code error;
   const std::string mine = prefix();
-  for (const fs::directory_entry& entry : fs::directory_iterator(kMemory, error)) {
-    const std::string name = entry.path().filename().string();
+  for (const std::string& name : names_in(kMemory)) {
     if (name.rfind(mine, 0) != 0) continue;
     const std::string rest = name.substr(mine.size());
     const std::size_t dash = rest.find('-');
@@ -80,9 +78,10 @@ void remove_abandoned_hub_folders() {
     if (!pid || !ticks) continue;
     const std::uint64_t now = start_ticks_of(static_cast<pid_t>(*pid));
     struct stat info = {};
-    const bool is_own = lstat(entry.path().c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid();
+    const fs::path folder = fs::path(kMemory) / name;
+    const bool is_own = lstat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid();
     std::error_code ignored;
-    if (is_own && now != static_cast<std::uint64_t>(*ticks)) fs::remove_all(entry.path(), ignored);
+    if (is_own && now != static_cast<std::uint64_t>(*ticks)) fs::remove_all(folder, ignored);
   }
 }
 

@@ -375,10 +375,10 @@ int record(const RecordOptions& options, RecordOutcome* outcome) {
                   options.rotates});
   Watch watch(role, log, hub, claim, options.sample_hz, note);
   pid_t child = 0;
-  std::set_new_handler(nullptr);  // from here on the command runs
   try {
     child = spawn_command(program, options.command,
                           variables_for(options, collector, hub.rings(), run.recorder, offset_ns), role.mask_before());
+    std::set_new_handler(nullptr);  // from here on the command runs
   } catch (const CommandError&) {
     log.discard();
     claim.withdraw();  // nothing ran: leave no run behind

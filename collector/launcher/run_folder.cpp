@@ -13,6 +13,7 @@
 
 #include "collector/base/capture_window.h"
 #include "collector/base/drop_note.h"
+#include "collector/base/proc_files.h"
 #include "collector/base/text.h"
 #include "collector/launcher/file_owner.h"
 #include "collector/launcher/nccl_collectives.h"
@@ -48,10 +49,9 @@ bool belongs_to_run(std::string_view name) {
 }
 
 std::vector<fs::path> files_in(const fs::path& folder, bool (*is_wanted)(std::string_view)) {
-  std::error_code error;
   std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (is_wanted(entry.path().filename().string())) files.push_back(entry.path());
+  for (const std::string& name : names_in(folder.string())) {
+    if (is_wanted(name)) files.push_back(folder / name);
   }
   std::sort(files.begin(), files.end());
   return files;

@@ -137,11 +137,9 @@ RunPiece read_run_piece(const fs::path& file) {
 
 std::vector<RunPiece> read_run_pieces(const fs::path& folder) {
   std::vector<RunPiece> pieces;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
+  for (const std::string& name : names_in(folder.string())) {
     if (!is_piece_name(name)) continue;
-    RunPiece piece = read_run_piece(entry.path());
+    RunPiece piece = read_run_piece(folder / name);
     // A trace of another program may have such a name, too.
     if (piece.is_recording || name == "run.json") pieces.push_back(std::move(piece));
   }

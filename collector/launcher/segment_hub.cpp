@@ -67,9 +67,8 @@ std::uint32_t pid_here(const SegmentHeader& header) {
   if (const auto stat = read_process_stat(static_cast<pid_t>(header.pid));
       stat && stat->start_ticks == header.start_ticks)
     return header.pid;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator("/proc", error)) {
-    const auto pid = parse_integer(entry.path().filename().string());
+  for (const std::string& name : names_in("/proc")) {
+    const auto pid = parse_integer(name);
     if (!pid) continue;
     const auto stat = read_process_stat(static_cast<pid_t>(*pid));
     if (!stat || stat->start_ticks != header.start_ticks) continue;
@@ -161,12 +160,10 @@ void SegmentHub::run() {
 // The older ones first: the first process of a rank gets the plain name.
 void SegmentHub::find_segments() {
   std::vector<std::pair<std::int64_t, fs::path>> found;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(rings_, error)) {
-    const std::string name = entry.path().filename().string();
+  for (const std::string& name : names_in(rings_.string())) {
     if (known_.count(name) != 0 || name.find('.') == std::string::npos) continue;
     const std::size_t dot = name.find('.');
-    found.emplace_back(parse_integer(name.substr(dot + 1, name.rfind('.') - dot - 1)).value_or(0), entry.path());
+    found.emplace_back(parse_integer(name.substr(dot + 1, name.rfind('.') - dot - 1)).value_or(0), rings_ / name);
   }
   std::sort(found.begin(), found.end());
   for (const auto& [time, path] : found)
@@ -234,9 +231,8 @@ void SegmentHub::look_at_processes() {
 std::vector<std::string> SegmentHub::read_notes() const {
   std::vector<std::string> lines;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(notes_, error)) {
-    const auto code = parse_integer(fs::read_symlink(entry.path(), error).string());
-    const std::string name = entry.path().filename().string();
+  for (const std::string& name : names_in(notes_.string())) {
+    const auto code = parse_integer(fs::read_symlink(notes_ / name, error).string());
     const auto pid = parse_integer(name.substr(0, name.find('.')));
     if (!code || !pid) continue;
     const std::string why = std::generic_category().message(static_cast<int>(*code));

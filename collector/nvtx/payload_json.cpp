@@ -22,6 +22,9 @@ constexpr std::uint64_t kArrayBits =
 constexpr int kMaxDepth = 16;               // nested schemas
 constexpr std::size_t kMaxElements = 4096;  // of one array
 constexpr std::size_t kUnbounded = ~std::size_t{0};
+// Of an event: values, bytes of strings and names, elements that are looked at. Types that hold themselves, several
+// times, would go on for ever.
+constexpr std::size_t kMaxWork = std::size_t{1} << 17U;
 
 // A piece of memory and the payload that it lies in.
 struct Place {
@@ -63,6 +66,9 @@ class Decoder {
   }
 
  private:
+  bool has_room() const { return room_ > 0; }
+  void spend(std::size_t work) { room_ -= std::min(room_, work); }
+
   // Where an entry's own bytes begin, and its index.
   struct Entry {
     const PayloadType& schema;
@@ -87,7 +93,7 @@ class Decoder {
     }
     std::vector<std::size_t> positions;
     std::size_t end = 0;
-    for (std::size_t i = 0; i < type.entries.size(); ++i) {
+    for (std::size_t i = 0; i < type.entries.size() && has_room(); ++i) {
       const bool walks = type.kind == NVTX_PAYLOAD_SCHEMA_TYPE_DYNAMIC;
       const std::size_t position = walks ? aligned(end, type.entries[i]) : type.entries[i].offset;
       positions.push_back(position);
@@ -107,6 +113,7 @@ class Decoder {
   // "name":value, unless the entry is an attribute of the event. Returns the bytes that it takes.
   std::size_t entry(std::string& json, const Entry& e, int depth) {
     const PayloadEntry& definition = e.definition();
+    spend(1 + definition.name.size());
     std::string value;
     const std::size_t size = entry_value(value, e, depth);
     if (take_attribute(definition, e.base.at((*e.positions)[e.index]), value)) return size;
@@ -183,7 +190,8 @@ class Decoder {
     if (!count) return null(json, 0);
     json += '[';
     std::size_t used = 0;
-    for (std::size_t i = 0; i < std::min(*count, kMaxElements); ++i) {
+    for (std::size_t i = 0; i < std::min(*count, kMaxElements) && has_room(); ++i) {
+      spend(1);
       if (place.at(used).left() == 0) break;
       if (i != 0) json += ',';
       const std::size_t size = element(json, e, place.at(used), depth);
@@ -195,7 +203,7 @@ class Decoder {
     return used + (terminated ? predefined_layout(definition.type).size : 0);
   }
 
-  std::optional<std::size_t> element_count(const Entry& e, Place place) const {
+  std::optional<std::size_t> element_count(const Entry& e, Place place) {
     const PayloadEntry& definition = e.definition();
     switch (definition.flags & kArrayBits) {
       case NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE:
@@ -206,6 +214,7 @@ class Decoder {
         std::size_t count = 0;
         while (unsigned_at(place.at(count * unit), unit).value_or(0) != 0)
           ++count;
+        spend(count);
         return count;
       }
       case NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_LENGTH_INDEX:
@@ -217,7 +226,7 @@ class Decoder {
 
   // The product of the lengths in an entry: one number, or an array of fixed size.
   std::optional<std::size_t> length_in(const PayloadType& schema, Place base, const std::vector<std::size_t>* positions,
-                                       std::size_t index) const {
+                                       std::size_t index) {
     if (index >= schema.entries.size()) return std::nullopt;
     const PayloadEntry& length = schema.entries[index];
     const bool is_array = (length.flags & kArrayBits) == NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE;
@@ -226,6 +235,7 @@ class Decoder {
     if (size == 0 || dimensions == 0 || dimensions > kMaxElements) return std::nullopt;
     const std::size_t position =
         positions != nullptr && index < positions->size() ? (*positions)[index] : length.offset;
+    spend(dimensions);
     std::size_t product = 1;
     for (std::size_t i = 0; i < dimensions; ++i) {
       const std::optional<std::uint64_t> value = unsigned_at(base.at(position + i * size), size);
@@ -235,7 +245,7 @@ class Decoder {
     return product;
   }
 
-  std::optional<std::size_t> length_in_payload(std::size_t index) const {
+  std::optional<std::size_t> length_in_payload(std::size_t index) {
     if (index >= blobs_.size()) return std::nullopt;
     const PayloadBlob& blob = blobs_[index];
     const Place base{&blob, 0};
@@ -255,6 +265,8 @@ class Decoder {
 
   // The member that another entry of the same schema selects, as {"name":value}.
   std::size_t union_member(std::string& json, const Entry& e, const PayloadType& type, Place place, int depth) {
+    if (depth > kMaxDepth) return null(json, type.size);
+    spend(type.entries.size());
     const std::optional<std::size_t> selected = length_in(e.schema, e.base, e.positions, e.definition().detail);
     if (!selected || *selected >= type.entries.size()) return null(json, type.size);
     const std::vector<std::size_t> positions(type.entries.size(), 0);
@@ -289,9 +301,12 @@ class Decoder {
     return length;
   }
 
-  static std::string string_at(Place place, std::uint64_t type, std::size_t limit) {
+  std::string string_at(Place place, std::uint64_t type, std::size_t limit) {
     const std::size_t unit = string_unit(type);
-    const std::size_t length = std::min(terminated_length(place, unit), limit);
+    const std::size_t terminated = terminated_length(place, unit);
+    spend(terminated);
+    const std::size_t length = std::min(terminated, limit);
+    if (length == 0) return {};
     if (unit == 1) return replace_invalid_utf8({reinterpret_cast<const char*>(place.data()), length});
     // Copied out: the payload promises no alignment.
     if (unit == sizeof(char16_t)) {
@@ -317,12 +332,14 @@ class Decoder {
   }
 
   // The name of the value, or the names of its bits; the number when it has none.
-  static std::size_t enumerator(std::string& json, const PayloadType& type, Place place) {
+  std::size_t enumerator(std::string& json, const PayloadType& type, Place place) {
+    spend((type.values.size() + type.flag_values.size()) / 16);  // which are looked at, not written
     const std::optional<std::uint64_t> value = unsigned_at(place, type.size);
     if (!value) return null(json, type.size);
     const auto named =
         std::find_if(type.values.begin(), type.values.end(), [&](const auto& v) { return v.first == *value; });
     if (named != type.values.end()) {
+      spend(named->second.size());
       append_json_string(json, named->second);
       return type.size;
     }
@@ -333,6 +350,7 @@ class Decoder {
       bits += bits.empty() ? name : " | " + name;
       rest &= ~bit;
     }
+    spend(bits.size());
     if (!bits.empty() && rest == 0) {
       append_json_string(json, bits);
     } else {
@@ -366,6 +384,7 @@ class Decoder {
   const PayloadTypeTable& types_;
   const std::function<std::string(std::uint64_t)>& registered_string_;
   PayloadText& result_;
+  std::size_t room_ = kMaxWork;
   std::optional<std::string> last_string_;  // of the entry decoded last
 };
 

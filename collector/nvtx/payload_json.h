@@ -23,7 +23,8 @@ struct PayloadBlob {
 struct PayloadText {
   // One payload: {"$schema":name, field:value…}, or the bare value of a predefined type; several: an array of those.
   // Empty when there is nothing to show. A value that cannot be decoded (a pointer to memory that was not copied, an
-  // unknown type, beyond the payload's end) is null; bytes that no schema describes are a hexadecimal string.
+  // unknown type, beyond the payload's end) is null; bytes that no schema describes are a hexadecimal string. Of what
+  // would take hundreds of thousands of values (types that hold themselves several times) the beginning is there.
   std::string json;
   std::optional<std::string> message;
   std::optional<std::uint32_t> category;

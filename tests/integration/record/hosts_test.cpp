@@ -172,5 +172,34 @@ TEST_F(Host, IsNotDisturbedByWhatFailsInTheLibrary) {
   }
 }
 
+// Somebody sets the clock of the machine: behind its start a recording does not look at the calendar again, neither in
+// the program nor in `record`, and the program's times are on the same axis as the recorder's.
+TEST_F(Host, WhoseClockIsSetHasTheTimesOfTheOtherClock) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the library that sets it brings an allocator of its own";
+#endif
+  constexpr int kReadings = 16;  // at the start: of the distance between the two clocks, and for whose folder it is
+  const auto looks_again = [&](const std::string& when) {
+    const test::fs::path report = temp_ / "report";
+    test::fs::remove(report);
+    Process run(under_record(folder_, {program("nvtx_hosts"), "pthread_exit"}),
+                {{"LD_PRELOAD", program("libfault_library.so")},
+                 {"FAULTS", "jump " + when},
+                 {"FAULTS_REPORT", report.string()},
+                 {"RECORD_TOOL_FORCE", "1"}});
+    EXPECT_EQ(run.wait(), 0);
+    test::expect_finished(folder_);
+    return test::fs::exists(report);
+  };
+  EXPECT_TRUE(looks_again("1 once record_tool")) << "the library sets no clock";
+  EXPECT_FALSE(looks_again(std::to_string(kReadings + 1) + " ever record_tool"));
+  EXPECT_FALSE(looks_again("1 ever nvtx_hosts"));
+  EXPECT_EQ(recorded(), 110);
+  const auto start = [&](const char* file) {
+    return std::stoll(Sqlite(folder_ / file).value("SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME"));
+  };
+  EXPECT_LT(std::abs(start("rank0.db") - start("record.db")), 60'000'000'000);
+}
+
 }  // namespace
 }  // namespace swinscope

@@ -1,6 +1,7 @@
-// nccl_program VERSION SCENARIO: plays NCCL's part beside the profiler plugin that NCCL_PROFILER_PLUGIN names, with the
-// calls in the order and on the threads of NCCL itself. Prints what the plugin wants to hear of. Status 1 when the
-// plugin reports a failure or cannot be loaded, 2 when it hands out a handle where it must not, or none where it must.
+// nccl_program VERSION SCENARIO [FILE]: plays NCCL's part beside the profiler plugin that NCCL_PROFILER_PLUGIN names,
+// with the calls in the order and on the threads of NCCL itself. Prints what the plugin wants to hear of. Status 1 when
+// the plugin reports a failure or cannot be loaded, 2 when it hands out a handle where it must not, or none where it
+// must.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -252,6 +253,30 @@ struct Scenarios {
     comm.finalize();
   }
 
+  // A rank stands within a collective that the other one has launched. That one's watchdog finds that it takes too
+  // long, and aborts, as PyTorch's does; FILE tells it when.
+  void standstill(const char* file) const {
+    const char* const text = std::getenv("RANK");
+    const int rank = text == nullptr ? 0 : std::atoi(text);
+    Comm comm(plugin, "dp", kHash, rank, 2);
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      const auto call = comm.call(false);
+      void* plan = comm.plan();
+      void* operation = comm.collective(call.call, plan, i);
+      if (i == 2 && rank == 1) {
+        std::fclose(std::fopen(file, "we"));
+        while (true)
+          pause();
+      }
+      comm.stop(operation);
+      comm.stop(plan);
+      if (i < 2) comm.channel(operation, 0, 1000 * i, 1000 * i + 500);  // the last one's kernel waits for the peer
+    }
+    while (access(file, F_OK) != 0)
+      usleep(1000);
+    std::abort();
+  }
+
   static void* any_event(Comm& comm, std::uint64_t bit, void* parent, void* plan) {
     switch (std::uint64_t{1} << bit) {
       case kCollective:
@@ -265,7 +290,8 @@ struct Scenarios {
     }
   }
 
-  void run(const std::string& scenario) const {
+  void run(const std::string& scenario, const char* file) const {
+    if (scenario == "standstill") standstill(file);
     if (scenario == "script") script();
     if (scenario == "threads") threads();
     if (scenario == "fork") fork_with_it();
@@ -289,9 +315,9 @@ int main(int argc, char** argv) {
     if (plugin == nullptr) return 1;
     if (time == 1) {
       if (std::string(argv[1]) == "4") {
-        Scenarios<PluginV4, DescriptorV4>{*static_cast<PluginV4*>(plugin)}.run(argv[2]);
+        Scenarios<PluginV4, DescriptorV4>{*static_cast<PluginV4*>(plugin)}.run(argv[2], argv[argc - 1]);
       } else {
-        Scenarios<PluginV5, DescriptorV5>{*static_cast<PluginV5*>(plugin)}.run(argv[2]);
+        Scenarios<PluginV5, DescriptorV5>{*static_cast<PluginV5*>(plugin)}.run(argv[2], argv[argc - 1]);
       }
     }
     dlclose(library);

@@ -168,5 +168,24 @@ INSTANTIATE_TEST_SUITE_P(
                       JobFault{"Failed", "exec \"$1\" exec.end", 26, "rank 1 of 2 ended with status 26"}),
     [](const auto& row) { return row.param.name; });
 
+// NCCL's timeout: a rank stands in a collective, the other one waits for it and is aborted by its watchdog. Which
+// collective it was, and who had not got through its call, is in the files.
+TEST_F(Launch, ACollectiveThatStandsStillIsInTheFiles) {
+  const std::vector<std::string> job =
+      launch(2, {program("nccl_program"), "5", "standstill", (temp_ / "begun").string()}, "0.1");
+  const std::string said = result(swinscope({"record", "--trace", "nvtx,nccl", "-o", folder_.string()}, job));
+  EXPECT_THAT(said, ::testing::StartsWith("134 "));
+  EXPECT_THAT(said, HasSubstr("rank 0 of 2 was killed by signal 6"));
+  test::expect_finished(folder_);
+  const auto unfinished = [&](const char* file) {
+    return test::Sqlite(folder_ / file)
+        .values(
+            "SELECT seq || iif(end IS NULL, ' within the call', ' on the GPU') FROM SWINSCOPE_NCCL_OPERATION "
+            "WHERE operationId NOT IN (SELECT operationId FROM SWINSCOPE_NCCL_CHANNEL)");
+  };
+  EXPECT_THAT(unfinished("rank0.db"), ElementsAre("2 on the GPU"));
+  EXPECT_THAT(unfinished("rank1.db"), ElementsAre("2 within the call"));
+}
+
 }  // namespace
 }  // namespace swinscope

@@ -312,6 +312,22 @@ TEST_F(PayloadJson, ASchemaThatHoldsItselfEnds) {
   EXPECT_NE(text.find("\"self\":null"), std::string::npos);
 }
 
+// 3^16 values otherwise, in the recorder.
+TEST_F(PayloadJson, ASchemaThatHoldsItselfSeveralTimesEnds) {
+  constexpr std::uint64_t kId = NVTX_PAYLOAD_SCHEMA_ID_STATIC_START + 9;
+  schema({entry(kId, "a"), entry(kId, "b"), entry(kId, "c")}, NVTX_PAYLOAD_SCHEMA_TYPE_DYNAMIC, nullptr, kId);
+  const std::string text = json(kId, 1);
+  EXPECT_LT(text.size(), std::size_t{4} << 20U);
+  EXPECT_EQ(text.back(), '}') << "it is closed";
+}
+
+TEST_F(PayloadJson, AUnionThatHoldsItselfEnds) {
+  constexpr std::uint64_t kId = NVTX_PAYLOAD_SCHEMA_ID_STATIC_START + 9;
+  schema({entry(kId, "self")}, NVTX_PAYLOAD_SCHEMA_TYPE_UNION, nullptr, kId);
+  const std::uint64_t outer = schema({entry(NVTX_PAYLOAD_ENTRY_TYPE_UINT8, "which"), entry(kId, "union", 0, 0)});
+  json(outer, std::array<std::uint8_t, 16>{});
+}
+
 TEST_F(PayloadJson, UnusableRegistrationsAreRefused) {
   nvtxPayloadSchemaAttr_t empty{};
   EXPECT_EQ(registry_.add_schema(0, empty), 0U);

@@ -101,7 +101,9 @@ TEST_F(ReaderVersions, ADatabaseThatIsNoTraceIsRefused) {
 TEST_F(ReaderVersions, ADatabaseWithoutTablesIsRefused) {
   const auto error = refusal("PRAGMA user_version=1");
   ASSERT_TRUE(error);
-  EXPECT_EQ(error->cause(), "it has no tables");
+  EXPECT_EQ(error->what(), (folder_ / "a.db").string() + ": a SQLite file without tables");
+  EXPECT_NE(error->cause().find("a `swinscope record` that was killed, or an export"), std::string::npos);
+  EXPECT_EQ(error->hint().find("nothing of it can be read; record the program again, or export"), 0U);
 }
 
 // A view of that name is none of our tables: reading it would run the file's own SQL.

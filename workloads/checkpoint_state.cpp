@@ -1,0 +1,80 @@
+#include "workloads/checkpoint_state.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "workloads/error.h"
+
+namespace swinscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSchema = "swin.checkpoint/1";
+// Of any training: a step of a millisecond makes as many in a month.
+constexpr std::int64_t kMostSteps = 1'000'000'000;
+
+void check_numbers(const SafetensorsFile& file, const CheckpointState& state) {
+  const auto require = [&](const char* name, std::int64_t value) {
+    if (value >= 0 && value <= kMostSteps) return;
+    refuse_checkpoint(file.path(), fmt::format("its {} is {}: not within 0 and {}", name, value, kMostSteps));
+  };
+  require("steps_done", state.steps_done);
+  require("optimizer_steps", state.optimizer_steps);
+  require("good_steps", state.good_steps);
+  constexpr double kMostScale = 1e30;  // of a float
+  if (!(state.loss_scale >= 1 / kMostScale && state.loss_scale <= kMostScale))
+    refuse_checkpoint(file.path(), fmt::format("its loss_scale is {}: no scale of a float", state.loss_scale));
+}
+
+CheckpointState parsed(const SafetensorsFile& file, const std::string& text) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object()) refuse_checkpoint(file.path(), fmt::format("its '{}' is no JSON object", kCheckpointKey));
+  if (json.at("schema") != kSchema) {
+    refuse_checkpoint(file.path(),
+                      fmt::format("its schema is {}, this program knows {}", json.at("schema").dump(), kSchema));
+  }
+  CheckpointState state;
+  state.steps_done = json.at("steps_done").get<std::int64_t>();
+  state.optimizer_steps = json.at("optimizer_steps").get<std::int64_t>();
+  state.settings = json.at("settings").get<std::map<std::string, std::string>>();
+  state.loss_scale = json.value("loss_scale", 1.0);
+  state.good_steps = json.value("good_steps", std::int64_t{0});
+  state.algorithms = json.value("algorithms", "");
+  return state;
+}
+
+}  // namespace
+
+std::string checkpoint_text(const CheckpointState& state) {
+  nlohmann::ordered_json json = {{"schema", kSchema},
+                                 {"steps_done", state.steps_done},
+                                 {"optimizer_steps", state.optimizer_steps},
+                                 {"settings", state.settings}};
+  if (!state.algorithms.empty()) {
+    json["loss_scale"] = state.loss_scale;
+    json["good_steps"] = state.good_steps;
+    json["algorithms"] = state.algorithms;
+  }
+  return json.dump();
+}
+
+CheckpointState checkpoint_state(const SafetensorsFile& file) {
+  const auto text = file.metadata().find(kCheckpointKey);
+  if (text == file.metadata().end())
+    refuse_checkpoint(file.path(), fmt::format("its metadata have no '{}'", kCheckpointKey));
+  try {
+    CheckpointState state = parsed(file, text->second);
+    check_numbers(file, state);
+    return state;
+  } catch (const nlohmann::json::exception& error) {
+    refuse_checkpoint(file.path(), error.what());
+  }
+}
+
+void refuse_checkpoint(const fs::path& file, const std::string& why) {
+  throw WorkloadError(WorkloadErrorKind::kInput, fmt::format("{}: not a checkpoint of ours", file.string()), why,
+                      "leave out --resume to start anew, or name another folder");
+}
+
+}  // namespace swinscope
