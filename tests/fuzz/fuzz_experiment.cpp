@@ -55,7 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace swinscope;
   if (size == 0) return 0;
   static const fuzz::MemoryFolder memory;
-  const std::filesystem::path folder = memory.path();
+  const std::filesystem::path& folder = memory.path();
   const std::filesystem::path point = folder / "gpus1";
   std::filesystem::create_directories(point);
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
