@@ -148,7 +148,7 @@ class LaunchFault : public Launch, public ::testing::WithParamInterface<JobFault
 
 TEST_P(LaunchFault, IsSaidAndWhatWasRecordedIsKept) {
   const std::string script =
-      "if [ $RANK = 0 ]; then exec \"$0\" 3600 1000 >\"$2\"; fi; until [ -s \"$2\" ]; do sleep 0.01; done; " +
+      R"(if [ $RANK = 0 ]; then exec "$0" 3600 1000 >"$2"; fi; until [ -s "$2" ]; do sleep 0.01; done; )" +
       std::string(GetParam().rank_1);
   const std::string said = result(record(
       launch(2, {"sh", "-c", script, program("steady_program"), program("host_programs"), temp_ / "begun"}, "0.1")));
