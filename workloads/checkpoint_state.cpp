@@ -22,8 +22,9 @@ void check_numbers(const SafetensorsFile& file, const CheckpointState& state) {
   require("steps_done", state.steps_done);
   require("optimizer_steps", state.optimizer_steps);
   require("good_steps", state.good_steps);
-  constexpr double kMostScale = 1e30;  // of a float
-  if (!(state.loss_scale >= 1 / kMostScale && state.loss_scale <= kMostScale))
+  constexpr double kLeastScale = 1e-37;  // of a float
+  constexpr double kMostScale = 3e38;
+  if (!(state.loss_scale >= kLeastScale && state.loss_scale <= kMostScale))
     refuse_checkpoint(file.path(), fmt::format("its loss_scale is {}: no scale of a float", state.loss_scale));
 }
 

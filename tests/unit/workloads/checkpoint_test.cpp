@@ -160,7 +160,14 @@ TEST_F(CheckpointTest, DamagedAndForeignFilesAreRefused) {
     return std::string("no error");
   };
   EXPECT_THAT(cause_of({}), HasSubstr("no 'swin.checkpoint'"));
-  EXPECT_THAT(cause_of({{"swin.checkpoint", "{"}}), HasSubstr("parse error"));
+  EXPECT_THAT(cause_of({{"swin.checkpoint", "{"}}), HasSubstr("is no JSON object"));
+  const auto with = [](const std::string& numbers) {
+    return R"({"schema":"swin.checkpoint/1","settings":{},)" + numbers + "}";
+  };
+  EXPECT_THAT(cause_of({{"swin.checkpoint", with(R"("steps_done":-5,"optimizer_steps":1)")}}),
+              HasSubstr("its steps_done is -5: not within 0 and 1000000000"));
+  EXPECT_THAT(cause_of({{"swin.checkpoint", with(R"("steps_done":5,"optimizer_steps":1,"loss_scale":1e300)")}}),
+              HasSubstr("its loss_scale is 1e+300: no scale of a float"));
   EXPECT_THAT(cause_of({{"swin.checkpoint", "{\"schema\": \"swin.checkpoint/9\"}"}}), HasSubstr("swin.checkpoint/9"));
   EXPECT_THAT(cause_of({{"swin.checkpoint", "{\"schema\": \"swin.checkpoint/1\"}"}}), HasSubstr("steps_done"));
   // Of another model.
