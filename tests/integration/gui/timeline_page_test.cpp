@@ -2,6 +2,7 @@
 #include <QLineEdit>
 #include <QListWidget>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "gui/core/table_model.h"
@@ -215,13 +216,12 @@ TEST_F(TimelinePageTest, NumberedOperatorsAreOneRowOfAnArea) {
       "INTEGER, color INTEGER, text TEXT, globalTid INTEGER, endGlobalTid INTEGER, textId INTEGER, "
       "domainId INTEGER);";
   for (int i = 0; i < 6; ++i) {
-    const std::string start = std::to_string(100 + 20 * i);
-    const std::string end = std::to_string(110 + 20 * i);
     std::string name = "aten::mul, ";
     if (i % 2 == 0) name.append("seq = ").append(std::to_string(i)).append(", ");
     name.append("op_id = ").append(std::to_string(317'126 + i));
-    sql += "INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid) VALUES (" + start + ", " + end +
-           ", 59, '" + name + "', (100 << 24) + 1);";
+    sql += fmt::format(
+        "INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid) VALUES ({}, {}, 59, '{}', (100 << 24) + 1);",
+        100 + 20 * i, 110 + 20 * i, name);
   }
   open_timeline(folder() / make_database("numbered.sqlite", sql));
   press(Qt::Key_0);

@@ -23,7 +23,7 @@ class FarTimes : public testing::Test {
  protected:
   // Each event a kernel, the call that launched it and a range.
   fs::path trace_of(const std::vector<Event>& events) {
-    const fs::path path = folder_ / "rank0.db";
+    fs::path path = folder_ / "rank0.db";
     fs::remove(path);
     TraceWriter writer(path, WriteMode::kImport);
     std::uint32_t correlation = 0;
