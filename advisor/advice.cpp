@@ -309,8 +309,9 @@ namespace {
 std::string note_on_recording(const Advice& advice) {
   const RecordingCost& cost = advice.recording_cost;
   if (!advice.has_recording_cost()) {
-    return cost.timed_step_ns ? "Savings are of the traced step, which is no longer than that of the timing runs."
-                              : "Savings are of the traced step: what the recorder cost is not known.";
+    return cost.timed_step_ns
+               ? "Savings are of the traced step as it is replayed: it is no longer than that of the timing runs."
+               : "Savings are of the traced step: what the recorder cost is not known.";
   }
   std::vector<std::string> parts;
   const auto add = [&](std::int64_t ns, std::string_view of) {
@@ -361,7 +362,10 @@ std::string next_line(const Advice& advice) {
   return fmt::format("next: {}, saves {} ({} to {}) of {}{}", first.change.title, format_duration(first.likely_ns()),
                      format_duration(first.saving_ns.front()), format_duration(first.saving_ns.back()),
                      format_duration(advice.step_ns()),
-                     advice.has_recording_cost() ? " without the recorder's cost" : "");
+                     advice.has_recording_cost() ? " without the recorder's cost"
+                     : format_duration(advice.step_ns()) != format_duration(advice.error.traced_step_ns)
+                         ? " as it is replayed"
+                         : "");
 }
 
 Document advice_document(const Trace& trace, const Advice& advice) {

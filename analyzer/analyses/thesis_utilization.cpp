@@ -94,7 +94,7 @@ std::optional<double> mean_gpu_share(const std::vector<ThesisUtilization>& ranks
 
 Table thesis_table(const std::vector<ThesisUtilization>& ranks) {
   Table table{"thesis_utilization",
-              "Utilization by the thesis's definition (share of summed kernel and CPU operation time)",
+              "Shares of the compute time (summed kernel and CPU operation time)",
               {{"rank", "rank", Unit::kCount},
                {"kernel_ns", "kernels", Unit::kDuration},
                {"cpu_operation_ns", "CPU operations", Unit::kDuration},

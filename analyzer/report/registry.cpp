@@ -102,7 +102,7 @@ constexpr std::array kAnalyses = {
              "GPU busy = time in which the device did anything / its window, GPU compute = likewise of all activity "
              "except communication, idle = window - busy. Shares are percent of the device's window.",
              kTime, kOverview, true, false, [](Run run, Options) { return utilization_table(run.devices()); }},
-    Analysis{"thesis_utilization", "Utilization by the thesis's definition",
+    Analysis{"thesis_utilization", "Shares of the compute time",
              "GPU share = sum of kernel time / (sum of kernel time + sum of CPU operation self time), CPU share = the "
              "rest, in percent, of the kernels and operations of the scope.",
              kTime, kAsked, true, false, &thesis_rows},

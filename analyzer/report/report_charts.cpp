@@ -94,9 +94,12 @@ class ScalingCharts {
   }
 
   std::vector<ReportChart> make() {
+    const auto times = series_of(table_, "train_time_ns", "measured").values;
     constexpr double kHourNs = 3600e9;
-    add("Training time", images_.empty() ? "hours" : fmt::format("hours for {} images", images_),
-        {series_of(table_, "train_time_ns", "measured", kHourNs)}, {"train_time_ns"});
+    const bool is_in_hours = std::ranges::any_of(times, [](const auto& ns) { return ns.value_or(0) >= kHourNs; });
+    const std::string unit = is_in_hours ? "hours" : "seconds";  // as the values say them
+    add("Training time", images_.empty() ? unit : fmt::format("{} for {} images", unit, images_),
+        {series_of(table_, "train_time_ns", "measured", is_in_hours ? kHourNs : 1e9)}, {"train_time_ns"});
     add("Step time", "ms", {with_interval("step_ns", "step_ci95_ns", 1e6)}, {"step_ns", "step_ci95_ns", "repeats"});
     add("Throughput", "images/s", {series_of(table_, "images_per_s", "measured"), ideal("images_per_s")},
         {"images_per_s"});

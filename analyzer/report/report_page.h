@@ -25,7 +25,7 @@ td{white-space:nowrap}th{color:var(--muted);font-weight:600;overflow-wrap:normal
 th button:focus-visible,summary:focus-visible{outline:2px solid}td.t,th.t{text-align:left;white-space:normal}
 .wide td.t{min-width:4rem;overflow-wrap:break-word}.wide td.t:first-child,.wide td.t:last-child{min-width:11rem;overflow-wrap:anywhere}.facts th{white-space:nowrap}
 .charts{display:flex;flex-wrap:wrap;gap:.4rem 1.2rem}figure{margin:.4rem 0;min-width:0}
-.first>.charts figure{flex:1 1 19rem;max-width:28rem}.first>.charts svg{width:100%}
+.charts figure{flex:1 1 19rem;max-width:28rem}.charts svg{width:100%}.charts figure.waterfall{flex:1 1 100%;max-width:60rem}
 svg{max-width:100%;height:auto;display:block}summary{cursor:pointer;color:var(--muted);font-size:.85rem}
 nav ol{columns:3 16rem;margin:.2rem 0;padding-left:1.4rem}
 @page{size:A4 landscape;margin:9mm 10mm}
@@ -39,7 +39,7 @@ tr,figure,.card,.facts,.short{break-inside:avoid}th button{display:contents}thea
 .wide td.t,.wide td.t:last-child{min-width:0}.wide td.t:first-child{min-width:70pt}
 .first .two{margin-bottom:2pt}.two{grid-template-columns:1fr 1fr;gap:0 14pt}.card{padding:2pt 6pt;border-left-width:3px}.card b{font-size:11pt}
 .evidence,.note,figcaption,.definition,summary{font-size:7pt}figure{margin:2pt 0}
-.charts{gap:2pt 8pt}.charts figure,.first>.charts figure{width:31%;flex:none}.charts figure.waterfall{width:66%}.first .two svg{width:90%}.two .charts figure{width:70%}details.figures,details.whole{display:none}
+.charts{gap:2pt 8pt}.charts figure{width:31%;flex:none}.charts figure.waterfall{width:66%;flex:none}.first .two svg{width:90%}.two .charts figure{width:70%}details.figures,details.whole{display:none}
 section:last-of-type{columns:2;break-inside:avoid}section:last-of-type>h2{column-span:all}
 }
 )";

@@ -359,8 +359,8 @@ class Layouter {
   }
 
   void heat_map() {
-    text(MarkRole::kText, right_, 1.1 * kLineHeight,
-         fmt::format("none: {}, full: {}", number_text(low_), number_text(high_)), Anchor::kEnd);
+    text(MarkRole::kText, right_, 1.1 * kLineHeight, fmt::format("faintest: {:.4g}, strongest: {:.4g}", low_, high_),
+         Anchor::kEnd);
     const double row_height = (bottom_ - top_) / static_cast<double>(std::max<std::size_t>(1, chart_.series.size()));
     for (std::size_t s = 0; s < chart_.series.size(); ++s) {
       const double y = top_ + static_cast<double>(s) * row_height;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "analyzer/table/render.h"
@@ -31,8 +32,6 @@ struct LayerSums {
   std::string bound;
   std::optional<std::int64_t> gain_ns;
   std::string fusable;
-
-  std::int64_t work_ns() const { return gpu_events > 0 ? gpu_ns : host_ns; }
 };
 
 std::vector<LayerSums> layers_of(const Table& table) {
@@ -87,7 +86,7 @@ struct LayerTreeModel::Node {
   std::string operation;
   std::string precision;
   std::int64_t calls = 0;
-  std::int64_t work_ns = 0;
+  std::map<std::string, std::int64_t> own_host_ns;  // by phase, of the layer itself
   std::int64_t host_ns = 0;
   std::int64_t gpu_ns = 0;
   std::int64_t gpu_events = 0;
@@ -119,22 +118,34 @@ struct LayerTreeModel::Node {
     settle(operation, layer.operation);
     settle(precision, layer.precision);
     calls += layer.calls;
-    work_ns += layer.work_ns();
-    host_ns += layer.host_ns;
     gpu_ns += layer.gpu_ns;
     gpu_events += layer.gpu_events;
     flops += layer.flops;
     bytes += layer.bytes;
     has_cost |= layer.has_cost;
     if (layer.peak_percent) {
-      at_peak_ns += *layer.peak_percent / 100 * static_cast<double>(layer.work_ns());
-      of_peaks_ns += layer.work_ns();
+      at_peak_ns += *layer.peak_percent / 100 * static_cast<double>(layer.gpu_ns);
+      of_peaks_ns += layer.gpu_ns;
       settle(bound, layer.bound);
     }
     if (layer.gain_ns) gain_ns = gain_ns.value_or(0) + *layer.gain_ns;
     fusable = ++layers == 1 ? layer.fusable : std::string();
   }
-  bool knows_peaks() const { return of_peaks_ns > 0 && of_peaks_ns == work_ns; }
+  bool knows_peaks() const { return of_peaks_ns > 0 && of_peaks_ns == gpu_ns; }
+
+  // Of it and what is below, by phase; sets host_ns of both.
+  std::map<std::string, std::int64_t> add_up_host() {
+    std::map<std::string, std::int64_t> sums;
+    for (const auto& node : children) {
+      for (const auto& [phase, ns] : node->add_up_host())
+        if (!node->is_phase) sums[phase] += ns;
+    }
+    for (const auto& [phase, ns] : own_host_ns)
+      sums[phase] = std::max(sums[phase], ns);
+    for (const auto& [phase, ns] : sums)
+      host_ns += ns;
+    return sums;
+  }
 };
 
 namespace {
@@ -149,11 +160,10 @@ constexpr std::array<ColumnInfo, LayerTreeModel::kColumns> kLayerColumns = {{
     {"operation", Unit::kText},
     {"precision", Unit::kText},
     {"calls", Unit::kCount},
-    {"time", Unit::kDuration},
+    {"time", Unit::kDuration},  // or "GPU"
     {"per step", Unit::kDuration},
     {"of all", Unit::kPercent},
     {"host", Unit::kDuration},
-    {"GPU", Unit::kDuration},
     {"GFLOP", Unit::kNumber},
     {"TFLOP/s", Unit::kNumber},
     {"bytes", Unit::kBytes},
@@ -191,10 +201,13 @@ void LayerTreeModel::set_table(const Table& table, std::int64_t steps) {
       descend(std::string_view(layer.path).substr(begin, end - begin));
       begin = end + 1;
     }
+    node->own_host_ns[layer.phase] += layer.host_ns;
     if (layer.phase.empty()) continue;
     descend(layer.phase);
     node->is_phase = true;
+    node->own_host_ns[layer.phase] += layer.host_ns;
   }
+  root_->add_up_host();
   endResetModel();
 }
 
@@ -219,6 +232,23 @@ int LayerTreeModel::rowCount(const QModelIndex& parent) const {
 
 int LayerTreeModel::columnCount(const QModelIndex&) const { return kColumns; }
 
+bool LayerTreeModel::has_work(const Node& node) const { return root_->gpu_events == 0 || node.gpu_events > 0; }
+
+std::int64_t LayerTreeModel::work_ns(const Node& node) const {
+  return root_->gpu_events > 0 ? node.gpu_ns : node.host_ns;
+}
+
+bool LayerTreeModel::is_empty(Column column) const {
+  const auto is_empty_below = [&](const auto& self, const Node& node) -> bool {
+    return std::ranges::all_of(node.children, [&](const auto& child) {
+      const Cell cell = cell_of(*child, column);
+      const auto* text = std::get_if<std::string>(&cell);
+      return (std::holds_alternative<std::monostate>(cell) || (text != nullptr && text->empty())) && self(self, *child);
+    });
+  };
+  return is_empty_below(is_empty_below, *root_);
+}
+
 Cell LayerTreeModel::cell_of(const Node& node, Column column) const {
   switch (column) {
     case kPath:
@@ -230,23 +260,21 @@ Cell LayerTreeModel::cell_of(const Node& node, Column column) const {
     case kCalls:
       return node.calls;
     case kWork:
-      return node.work_ns;
+      return has_work(node) ? Cell(work_ns(node)) : Cell();
     case kPerStep:
-      return steps_ == 0 ? Cell() : Cell(node.work_ns / steps_);
+      return steps_ == 0 || !has_work(node) ? Cell() : Cell(work_ns(node) / steps_);
     case kShare:
-      return 100 * ratio(node.work_ns, root_->work_ns);
+      return has_work(node) ? Cell(100 * ratio(work_ns(node), work_ns(*root_))) : Cell();
     case kHost:
       return node.host_ns;
-    case kGpu:
-      return node.gpu_events == 0 ? Cell() : Cell(node.gpu_ns);
     case kGflop:
       return node.has_cost ? Cell(static_cast<double>(node.flops) / 1e9) : Cell();
     case kRate:  // FLOP per ns are GFLOP/s
-      return node.flops == 0 ? Cell() : Cell(ratio(node.flops, node.work_ns) / 1e3);
+      return node.flops == 0 || work_ns(node) == 0 ? Cell() : Cell(ratio(node.flops, work_ns(node)) / 1e3);
     case kBytes:
       return node.has_cost ? Cell(node.bytes) : Cell();
     case kBandwidth:
-      return node.bytes == 0 ? Cell() : Cell(ratio(node.bytes, node.work_ns));
+      return node.bytes == 0 || work_ns(node) == 0 ? Cell() : Cell(ratio(node.bytes, work_ns(node)));
     case kPeak:
       return node.knows_peaks() ? Cell(100 * node.at_peak_ns / static_cast<double>(node.of_peaks_ns)) : Cell();
     case kBound:
@@ -278,6 +306,7 @@ QVariant LayerTreeModel::data(const QModelIndex& index, int role) const {
 QVariant LayerTreeModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || section < 0 || section >= kColumns) return {};
   const ColumnInfo& column = column_info(section);
+  if (role == Qt::DisplayRole && section == kWork && root_->gpu_events > 0) return QStringLiteral("GPU");
   if (role == Qt::DisplayRole) return QString::fromUtf8(column.title);
   if (role == Qt::TextAlignmentRole)
     return QVariant::fromValue((column.unit == Unit::kText ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
@@ -300,8 +329,10 @@ LayerTreeModel::Layer LayerTreeModel::layer_of(const QModelIndex& index) const {
 
 Table LayerTreeModel::rows_of(const QModelIndexList& indexes) const {
   Table table{"layers", "Layers", {}, {}};
-  for (const ColumnInfo& column : kLayerColumns)
-    table.columns.push_back({column.title, column.title, column.unit});
+  for (int i = 0; i < kColumns; ++i) {
+    const std::string title = headerData(i, Qt::Horizontal, Qt::DisplayRole).toString().toStdString();
+    table.columns.push_back({title, title, column_info(i).unit});
+  }
   for (const QModelIndex& index : indexes) {
     const Layer layer = layer_of(index);
     std::vector<Cell>& row = table.rows.emplace_back();

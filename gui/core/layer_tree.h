@@ -1,5 +1,6 @@
 // Layers as a tree: a node is a component of the layer path ("stage3" > "block5" > "attn"), with the sums of what is
-// below.
+// below. Time is that on the GPU where anything ran there, else that of the host; ranges of layers enclose those of the
+// layers below them, so that a layer's host time is not added to that of what it encloses.
 #pragma once
 
 #include <QAbstractItemModel>
@@ -22,7 +23,6 @@ class LayerTreeModel : public QAbstractItemModel {
     kPerStep,
     kShare,
     kHost,
-    kGpu,
     kGflop,
     kRate,
     kBytes,
@@ -47,6 +47,8 @@ class LayerTreeModel : public QAbstractItemModel {
   QModelIndex parent(const QModelIndex& index) const override;
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;
+  // No node has a value in it.
+  bool is_empty(Column column) const;
   QVariant data(const QModelIndex& index, int role) const override;
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
@@ -65,6 +67,8 @@ class LayerTreeModel : public QAbstractItemModel {
  private:
   struct Node;
   const Node& node_at(const QModelIndex& index) const;
+  bool has_work(const Node& node) const;
+  std::int64_t work_ns(const Node& node) const;
   Cell cell_of(const Node& node, Column column) const;
 
   std::unique_ptr<Node> root_;

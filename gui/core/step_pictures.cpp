@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
+#include <string>
 #include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -31,7 +34,9 @@ class PictureBuilder {
   // Also of what is not drawn.
   void know(EventIndex event) {
     name_of(event);
-    if (lane_of_.try_emplace(rank_.gpu.lane[event], lane_of_.size()).second) work_.emplace_back();
+    if (lane_of_.try_emplace(rank_.gpu.lane[event], lane_of_.size()).second)
+      work_.emplace_back(), known_.emplace_back();
+    ++known_[lane_of_.at(rank_.gpu.lane[event])];
   }
   void add(EventIndex event, Interval time, bool falls_away) {
     work_[lane_of_.at(rank_.gpu.lane[event])].push_back({event, time, falls_away});
@@ -40,9 +45,19 @@ class PictureBuilder {
 
   StepPicture finish(std::int64_t step_ns) {
     picture_.step_ns = step_ns;
+    picture_.streams = lane_of_.size();
     std::vector<Interval> busy;
-    for (const auto& [gpu_lane, index] : lane_of_)
-      add_lane(rank_.gpu_lanes[gpu_lane], work_[index], busy);
+    const std::vector<bool> is_apart = streams_apart();
+    std::vector<Placed> others;
+    for (const auto& [gpu_lane, index] : lane_of_) {
+      const GpuLane& stream = rank_.gpu_lanes[gpu_lane];
+      if (is_apart[index]) {
+        add_lane(stream, fmt::format("stream {}", stream.stream), work_[index], busy);
+      } else {
+        others.insert(others.end(), work_[index].begin(), work_[index].end());
+      }
+    }
+    add_others(others, std::ranges::count(is_apart, false), busy);
     picture_.idle_ns = step_ns - covered_within(std::move(busy), step_ns);
     if (!any_falls_away_) picture_.falls_away.clear();
     return std::move(picture_);
@@ -56,13 +71,43 @@ class PictureBuilder {
     return name->second;
   }
 
-  void add_lane(const GpuLane& gpu_lane, std::vector<Placed>& work, std::vector<Interval>& busy) {
+  // Branches of CUDA graphs run on dozens of streams: those with most events have lanes of their own, the same in every
+  // picture of the same events.
+  std::vector<bool> streams_apart() const {
+    constexpr std::size_t kApart = 5;
+    constexpr std::size_t kRare = 50;  // of so many events one
+    std::vector<bool> is_apart(known_.size(), known_.size() <= kApart + 1);
+    std::vector<std::size_t> order;
+    for (const auto& [gpu_lane, index] : lane_of_)
+      order.push_back(index);
+    std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t index) { return known_[index]; });
+    const std::size_t all = std::accumulate(known_.begin(), known_.end(), std::size_t{0});
+    for (std::size_t i = 0; i < std::min(kApart, order.size()); ++i)
+      is_apart[order[i]] = is_apart[order[i]] || kRare * known_[order[i]] > all;
+    return is_apart;
+  }
+
+  // On as few lanes as they need who run at once.
+  void add_others(std::vector<Placed>& others, std::int64_t streams, std::vector<Interval>& busy) {
+    std::ranges::stable_sort(others, {}, [](const Placed& placed) { return placed.time.begin_ns; });
+    std::vector<std::vector<Placed>> lanes;
+    for (const Placed& placed : others) {
+      const auto free = std::ranges::find_if(
+          lanes, [&](const std::vector<Placed>& lane) { return lane.back().time.end_ns <= placed.time.begin_ns; });
+      (free == lanes.end() ? lanes.emplace_back() : *free).push_back(placed);
+    }
+    for (std::vector<Placed>& lane : lanes)
+      add_lane(rank_.gpu_lanes[rank_.gpu.lane[lane.front().event]], format_counted(streams, "other streams"), lane,
+               busy);
+  }
+
+  void add_lane(const GpuLane& gpu_lane, std::string label, std::vector<Placed>& work, std::vector<Interval>& busy) {
     std::ranges::stable_sort(work, {}, [](const Placed& placed) { return placed.time.begin_ns; });
     TimelineLane lane;
     lane.key.device = gpu_lane.device;
     lane.key.context = gpu_lane.context;
     lane.key.stream = gpu_lane.stream;
-    lane.label = fmt::format("stream {}", gpu_lane.stream);
+    lane.label = std::move(label);
     std::vector<bool> falls_away;
     std::int64_t free_ns = std::numeric_limits<std::int64_t>::min();
     for (const Placed& placed : work) {  // a kernel may begin just before the one before it ends
@@ -97,6 +142,7 @@ class PictureBuilder {
   std::unordered_map<StringId, NameId> names_;
   std::map<std::uint32_t, std::size_t> lane_of_;  // by Rank::gpu_lanes, in work_
   std::vector<std::vector<Placed>> work_;
+  std::vector<std::size_t> known_;  // events, likewise
   bool any_falls_away_ = false;
 };
 
@@ -215,12 +261,12 @@ std::optional<MeasuredStep> median_step(const RunFacts& run) {
 }
 
 QString picture_text(const StepPicture& picture) {
-  const auto lanes = static_cast<std::int64_t>(picture.timeline.lanes.size());
+  const auto streams = static_cast<std::int64_t>(picture.streams);
   const auto events = static_cast<std::int64_t>(picture.events());
   QString text = QStringLiteral("%1, %2 on %3, %4 without GPU work")
                      .arg(QString::fromStdString(format_duration(picture.step_ns)),
                           QString::fromStdString(format_counted(events, "GPU events")),
-                          QString::fromStdString(format_counted(lanes, "streams")),
+                          QString::fromStdString(format_counted(streams, "streams")),
                           QString::fromStdString(format_duration(picture.idle_ns)));
   if (const std::size_t falling = picture.falling_away(); falling > 0)
     text += QStringLiteral("; %1 of the events %2 away")

@@ -13,7 +13,9 @@
 namespace swinscope::gui {
 
 struct StepPicture {
-  Timeline timeline;         // the lanes of both pictures of a step are the same, and so are the names' ids
+  // Streams with few events share lanes where there are many. The names' ids of both pictures of a step are the same.
+  Timeline timeline;
+  std::size_t streams = 0;   // on which something ran
   std::int64_t step_ns = 0;  // when the step ends
   std::int64_t idle_ns = 0;  // of these without work on any stream
   // By lane and position: work that falls away in the simulation. Of the measured step; empty: none does.

@@ -1,5 +1,9 @@
 #include "gui/pages/page_stack.h"
 
+#include <QAbstractSpinBox>
+#include <QApplication>
+#include <QComboBox>
+#include <QLineEdit>
 #include <QTabBar>
 #include <algorithm>
 
@@ -16,6 +20,12 @@ bool is_occurrence(ActionId id) {
   return id == ActionId::kNextOccurrence || id == ActionId::kPreviousOccurrence || id == ActionId::kLongestOccurrence;
 }
 
+// Who types or chooses there goes on.
+bool is_input(const QWidget* widget) {
+  return qobject_cast<const QLineEdit*>(widget) != nullptr ||
+         qobject_cast<const QAbstractSpinBox*>(widget) != nullptr || qobject_cast<const QComboBox*>(widget) != nullptr;
+}
+
 }  // namespace
 
 PageStack::PageStack(const Settings& settings, QWidget* parent) : QStackedWidget(parent), tabs_(new QTabBar(parent)) {
@@ -28,6 +38,9 @@ PageStack::PageStack(const Settings& settings, QWidget* parent) : QStackedWidget
     page->setObjectName(QString::fromUtf8(info.id));
     page->arrange(settings.value(arrangement_key(*page)));
     addWidget(page);
+    connect(page, &Page::changed, this, [this, page] {
+      if (page == &current() && wants_focus_ && !is_input(QApplication::focusWidget())) focus_page();
+    });
     tabs_->addTab(plain_text(QString::fromUtf8(info.title)));
   }
   connect(tabs_, &QTabBar::currentChanged, this,
@@ -46,8 +59,14 @@ void PageStack::show_page(const QString& id) {
   if (index < 0) return;
   tabs_->setCurrentIndex(index);
   setCurrentIndex(index);
-  current().setFocus();
+  focus_page();
   Q_EMIT page_shown();
+}
+
+// Keys of a page work while it has the focus, and it may still compute what can have it.
+void PageStack::focus_page() {
+  current().setFocus();
+  wants_focus_ = !current().isAncestorOf(QApplication::focusWidget());
 }
 
 Page* PageStack::owner(ActionId id) const {

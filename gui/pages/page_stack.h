@@ -44,8 +44,11 @@ class PageStack : public QStackedWidget {
   void page_shown();
 
  private:
+  void focus_page();
+
   QTabBar* tabs_;
   std::vector<Page*> pages_;  // as in all_pages()
+  bool wants_focus_ = false;  // the page that is shown, which had nothing yet that can have it
 };
 
 }  // namespace swinscope::gui

@@ -20,8 +20,8 @@ namespace swinscope::gui {
 namespace {
 
 constexpr int kHeadingHeight = 20;
-constexpr int kGap = 2;  // between lanes
-constexpr int kLanesHeight = 72;
+constexpr int kGap = 2;           // between lanes
+constexpr int kLanesHeight = 98;  // of seven lanes with their names
 constexpr int kHighestLane = 22;
 constexpr int kLowestLane = 6;
 constexpr int kNamedLane = 13;  // lower ones have no room for their names

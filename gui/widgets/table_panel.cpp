@@ -12,7 +12,15 @@ namespace swinscope::gui {
 namespace {
 
 constexpr int kNarrowestName = 220;
-constexpr int kWidestColumn = 360;  // pixels, of what is not the last
+constexpr int kWidestColumn = 260;  // pixels, of what is not the last
+
+// Where nothing is known of any row a column has only dashes to show.
+bool is_empty_column(const Table& table, std::size_t column) {
+  return !table.rows.empty() && std::ranges::all_of(table.rows, [&](const std::vector<Cell>& row) {
+    const auto* text = std::get_if<std::string>(&row[column]);
+    return std::holds_alternative<std::monostate>(row[column]) || (text != nullptr && text->empty());
+  });
+}
 
 }  // namespace
 
@@ -42,6 +50,9 @@ void TablePanel::set_table(Table table, std::string_view sort_column, bool with_
   const int column = sort_column.empty() ? -1 : model_->column_of(sort_column);
   setSortingEnabled(true);
   sortByColumn(column, Qt::DescendingOrder);
+  for (int i = 0; i < model_->columnCount(); ++i)
+    setColumnHidden(i, i > 0 && !with_details &&
+                           is_empty_column(model_->table(), model_->shown_columns()[static_cast<std::size_t>(i)]));
   resizeColumnsToContents();
   first_width_ = model_->columnCount() > 0 ? columnWidth(0) : 0;
   for (int i = 0; i < model_->columnCount(); ++i)

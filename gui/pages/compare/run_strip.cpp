@@ -20,7 +20,8 @@ constexpr double kHighestPrice = 1000;  // of a GPU hour
 
 QString state_of(const ComparedPath& run, bool is_reading) {
   if (run.problem) return QStringLiteral("%1: %2").arg(run.problem->what, run.problem->cause);
-  if (run.run == nullptr) return is_reading ? QStringLiteral("reading…") : QStringLiteral("not read");
+  if (run.run == nullptr)
+    return is_reading ? QStringLiteral("reading…") : QStringLiteral("read when there is another beside it");
   if (!run.run->step_ns) return QStringLiteral("no steps were found");
   QString text = QStringLiteral("%1 per step").arg(QString::fromStdString(format_duration(*run.run->step_ns)));
   if (run.run->images_per_second) text += QStringLiteral(", %1 images/s").arg(*run.run->images_per_second, 0, 'g', 4);

@@ -119,9 +119,9 @@ void OverviewPage::build_layout() {
   facts->addWidget(what_, 1);
   facts->addWidget(quality_, 1);
   column->addLayout(facts);
-  column->addWidget(tables_);
+  column->addWidget(tables_, 1);
   column->addWidget(notes_);
-  column->addStretch(1);
+  column->addStretch(0);
   scroll_->setWidget(content_);
 }
 

@@ -11,6 +11,7 @@
 namespace swinscope::gui {
 TableStack::TableStack(QWidget* parent) : QWidget(parent), column_(new QVBoxLayout(this)) {
   column_->setContentsMargins(0, 0, 0, 0);
+  column_->addStretch(0);
 }
 
 void TableStack::add(const Table& table, int most_rows) {
@@ -18,16 +19,19 @@ void TableStack::add(const Table& table, int most_rows) {
   auto* panel = new TablePanel(QString::fromStdString(table.title), this);
   title->set_table(table, *panel);
   panel->set_table(table);
-  const int rows = std::min(most_rows, static_cast<int>(table.rows.size()));
-  panel->setFixedHeight(panel->horizontalHeader()->sizeHint().height() +
-                        rows * panel->verticalHeader()->defaultSectionSize() +
-                        panel->horizontalScrollBar()->sizeHint().height() + 4);
+  const int all_rows = static_cast<int>(table.rows.size());
+  const auto height_of = [&](int rows) {
+    return panel->horizontalHeader()->sizeHint().height() + rows * panel->verticalHeader()->defaultSectionSize() +
+           panel->horizontalScrollBar()->sizeHint().height() + 4;
+  };
+  panel->setMinimumHeight(height_of(std::min(most_rows, all_rows)));
+  panel->setMaximumHeight(height_of(all_rows));  // as far as the window has room
   connect(panel, &TablePanel::row_activated, this, [this, panel](int row) {
     if (row < 0) return;
     Q_EMIT cell_activated(panel->model_of_rows().table(), static_cast<std::size_t>(row), panel->current_key());
   });
-  column_->addWidget(title);
-  column_->addWidget(panel);
+  for (QWidget* part : {static_cast<QWidget*>(title), static_cast<QWidget*>(panel)})
+    column_->insertWidget(column_->count() - 1, part, part == panel ? 1 : 0);
   titles_.push_back(title);
   panels_.push_back(panel);
 }

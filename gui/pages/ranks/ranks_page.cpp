@@ -74,6 +74,7 @@ void RanksPage::build_layout() {
   tables_->addWidget(titled(*collectives_title_, *collectives_));
   tables_->setChildrenCollapsible(false);
   column->addWidget(tables_, 1);
+  column->addStretch(0);
 }
 
 QWidget* RanksPage::titled(TableTitle& title, TablePanel& rows) {
@@ -114,10 +115,14 @@ void RanksPage::show_compared(Compared compared) {
   compared_ = std::move(compared);
   if (compared_.run == nullptr) return show_message(QStringLiteral("Nothing passes the filter."));
   verdict_->setText(compared_.verdict);
-  map_->set_grid(compared_.grid);
-  const bool has_cells = !compared_.grid.rows.empty();
-  for (QWidget* widget : {static_cast<QWidget*>(map_), static_cast<QWidget*>(value_), static_cast<QWidget*>(cell_)})
-    widget->setVisible(has_cells);
+  const bool has_ranks = compared_.grid.rows.size() > 1;
+  map_->set_grid(has_ranks ? compared_.grid : RankGrid());
+  map_->setVisible(has_ranks);
+  value_->setVisible(has_ranks);
+  if (!has_ranks)
+    cell_->setText(QStringLiteral("Its steps stand on the page Tables: Steps, Distribution of the step times."));
+  cell_->setVisible(!compared_.grid.rows.empty());
+  tables_->setVisible(!compared_.late.rows.empty() || !compared_.collectives.rows.empty());
   late_title_->set_table(compared_.late, *late_);
   late_->set_table(compared_.late);
   late_->parentWidget()->setVisible(!compared_.late.rows.empty());

@@ -41,8 +41,10 @@ void LayerTreeView::set_table(const Table& table, std::int64_t steps, const QStr
   model_->set_table(table, steps);
   named_->setFilterFixedString(name);
   expandToDepth(0);
-  for (int i = 0; i < model_->columnCount(); ++i)
+  for (int i = 0; i < model_->columnCount(); ++i) {
+    setColumnHidden(i, i > 0 && model_->is_empty(static_cast<LayerTreeModel::Column>(i)));
     resizeColumnToContents(i);
+  }
   setColumnWidth(0, std::max(kPathWidth, columnWidth(0)));
   const LayerTreeModel::Layer layer{QString::fromStdString(selected.name), QString::fromStdString(selected.phase)};
   const QModelIndex again = layer.path.isEmpty() ? model_->index(0, 0) : model_->find(layer);

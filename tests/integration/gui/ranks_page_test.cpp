@@ -118,6 +118,8 @@ TEST_F(RanksPageTest, OfOneRankThereIsNothingToCompare) {
   EXPECT_EQ(ranks().verdict().toStdString(), "one rank: nothing to compare");
   EXPECT_EQ(ranks().late_ranks().model_of_rows().rowCount(), 0);
   EXPECT_FALSE(ranks().late_ranks().isVisible());
+  EXPECT_FALSE(map().isVisible());
+  EXPECT_THAT(ranks().cell_text().toStdString(), HasSubstr("on the page Tables"));
   expect_nothing_overlaps();
 }
 

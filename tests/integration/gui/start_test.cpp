@@ -182,6 +182,21 @@ TEST_F(StartTest, APictureSaysWhatItIsOf) {
   EXPECT_GT(QImage(qt(folder() / "page.png")).height(), timeline().height()) << "a title above the page";
 }
 
+// Of what nothing is known there would be dashes alone; the page of all tables shows every column.
+TEST_F(StartTest, AColumnWithoutAnyValueIsNotShown) {
+  gui::TablePanel panel(QStringLiteral("rows"));
+  const Table table{"t", "t", {{"name", "name"}, {"note", "note"}, {"bytes", "bytes", Unit::kBytes}}, {}};
+  Table rows = table;
+  rows.rows = {{std::string("a"), std::string(), Cell()}, {std::string("b"), std::string(), std::int64_t{1}}};
+  panel.set_table(rows);
+  EXPECT_TRUE(panel.isColumnHidden(1));
+  EXPECT_FALSE(panel.isColumnHidden(2));
+  panel.set_table(rows, {}, true);
+  EXPECT_FALSE(panel.isColumnHidden(1));
+  panel.set_table(table);
+  EXPECT_FALSE(panel.isColumnHidden(1)) << "there are no rows at all";
+}
+
 TEST_F(StartTest, ARunOfAnExperimentIsCalledByItsPoint) {
   open(std::filesystem::path(SWINSCOPE_SOURCE_DIR) / "data" / "swinscope_swin_large_weak_2gpu" / "gpus1" / "tracing");
   EXPECT_EQ(window_.windowTitle(), QStringLiteral("gpus1/tracing — swinscope"));

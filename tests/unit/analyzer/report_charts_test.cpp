@@ -81,6 +81,7 @@ Document scaling_document(std::size_t repeats) {
     rows[i].step_ns = i == 0 ? 34'740'000 : 36'800'000;
     rows[i].repeat_step_ns.assign(repeats, rows[i].step_ns);
     rows[i].images_per_second = i == 0 ? 1842 : 3478;
+    rows[i].train_time_ns = i == 0 ? 694'900'000'000 : 368'000'000'000;
     rows[i].efficiency = i == 0 ? 1 : 0.944;
     rows[i].speedup = gpus * rows[i].efficiency;
   }
@@ -103,6 +104,12 @@ TEST(ReportCharts, AnEfficiencyNearOneIsSeen) {
   EXPECT_EQ(chart.y_title, "axis not from 0");
   EXPECT_THAT(chart.series.front().texts, ElementsAre("1", "0.944")) << "as the table has them";
   EXPECT_FALSE(named_chart(charts, "Speedup").chart.y_min.has_value());
+}
+
+TEST(ReportCharts, AShortTrainingTimeIsInSecondsAsItsValues) {
+  const Chart chart = named_chart(charts_of(scaling_document(1)), "Training time").chart;
+  EXPECT_THAT(chart.y_title, testing::StartsWith("seconds"));
+  EXPECT_DOUBLE_EQ(*chart.series.front().values.front(), 694.9);
 }
 
 TEST(ReportCharts, HowManyRunsAndTheirIntervalAreSaidOnce) {

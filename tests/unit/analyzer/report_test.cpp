@@ -149,7 +149,8 @@ TEST_F(ReportTest, RanksAndTheirStepsAreAHeatMap) {
   EXPECT_EQ(chart.series[1].name, "rank 1");
   EXPECT_EQ(chart.series[1].texts.back(), "95.00 us");
   EXPECT_EQ(chart.y_min, 0.09);
-  EXPECT_THAT(render_html(build_report({one})), HasSubstr("Step times, ms</title>"));
+  EXPECT_THAT(render_html(build_report({one})),
+              AllOf(HasSubstr("Step times, ms</title>"), HasSubstr("faintest: 0.09, strongest: 0.095")));
 }
 
 TEST(ReportRenderers, FoldWhatIsLong) {

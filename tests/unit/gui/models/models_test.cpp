@@ -72,13 +72,13 @@ TEST(LayerTree, AddsUpWhatIsBelow) {
   const Tester tester(&model, kFatal);
   model.set_table(
       layer_rows_table({layer("stage1.block0.mlp", "forward", 10, 100), layer("stage1.block0.mlp", "backward", 10, 200),
-                        layer("stage1.block1", "forward", 5, 100), layer("head", "", 600, 0)},
+                        layer("stage1.block1", "forward", 5, 600), layer("head", "", 600, 0)},
                        {}));
   ASSERT_EQ(model.rowCount(), 2);
   const QModelIndex stage = model.index(0, LayerTreeModel::kPath);
   EXPECT_EQ(stage.data().toString(), QStringLiteral("stage1"));
-  EXPECT_EQ(stage.siblingAtColumn(LayerTreeModel::kWork).data().toString(), QStringLiteral("400 ns"));
-  EXPECT_EQ(stage.siblingAtColumn(LayerTreeModel::kShare).data().toString(), QStringLiteral("40.0 %"));
+  EXPECT_EQ(stage.siblingAtColumn(LayerTreeModel::kWork).data().toString(), QStringLiteral("900 ns"));
+  EXPECT_EQ(stage.siblingAtColumn(LayerTreeModel::kShare).data().toString(), QStringLiteral("100.0 %"));
   EXPECT_EQ(stage.siblingAtColumn(LayerTreeModel::kCalls).data().toString(), QStringLiteral("6"));
   EXPECT_EQ(model.rowCount(stage), 2);
   const QModelIndex mlp = model.index(0, 0, model.index(0, 0, stage));
@@ -90,12 +90,29 @@ TEST(LayerTree, AddsUpWhatIsBelow) {
   EXPECT_EQ(model.find(model.layer_of(backward)), backward);
   EXPECT_EQ(model.find({QStringLiteral("stage1"), {}}), stage);
   EXPECT_FALSE(model.find({QStringLiteral("stage1.forward"), {}}).isValid());
-  EXPECT_EQ(model.index(1, LayerTreeModel::kGpu, mlp).data().toString(), QStringLiteral("200 ns"));
-  // What ran on the host only: its host time is its time.
-  const QModelIndex head = model.index(1, LayerTreeModel::kWork);
-  EXPECT_EQ(head.data().toString(), QStringLiteral("600 ns"));
+  EXPECT_EQ(model.index(1, LayerTreeModel::kWork, mlp).data().toString(), QStringLiteral("200 ns"));
+  // What ran on the host only takes none of the GPU's time.
+  EXPECT_EQ(model.headerData(LayerTreeModel::kWork, Qt::Horizontal, Qt::DisplayRole), QStringLiteral("GPU"));
+  EXPECT_EQ(model.index(1, LayerTreeModel::kWork).data().toString(), QStringLiteral("-"));
+  EXPECT_EQ(model.index(1, LayerTreeModel::kHost).data().toString(), QStringLiteral("600 ns"));
+  EXPECT_TRUE(model.is_empty(LayerTreeModel::kPeak));
+  EXPECT_FALSE(model.is_empty(LayerTreeModel::kWork));
   model.set_table({});
   EXPECT_EQ(model.rowCount(), 0);
+}
+
+// Ranges of modules enclose those of the modules in them: 100 + 40, and not 100 + 60 + 30 + 40.
+TEST(LayerTree, HostTimeOfWhatEnclosesIsNotAddedToThatWithin) {
+  LayerTreeModel model;
+  const std::vector<LayerRow> rows{layer("layers", "forward", 100, 0), layer("layers.0", "forward", 60, 0),
+                                   layer("layers.1", "forward", 30, 0), layer("layers.1", "backward", 40, 0)};
+  model.set_table(layer_rows_table(rows, {}), 2);
+  EXPECT_EQ(model.headerData(LayerTreeModel::kWork, Qt::Horizontal, Qt::DisplayRole), QStringLiteral("time"));
+  EXPECT_EQ(model.index(0, LayerTreeModel::kWork).data().toString(), QStringLiteral("140 ns"));
+  EXPECT_EQ(model.index(0, LayerTreeModel::kPerStep).data().toString(), QStringLiteral("70 ns"));
+  EXPECT_EQ(model.index(0, LayerTreeModel::kShare).data().toString(), QStringLiteral("100.0 %"));
+  const std::vector<std::size_t> all{0, 1, 2, 3};
+  EXPECT_FALSE(sum_line(layer_rows_table(rows, {}), all).contains(QStringLiteral("host")));
 }
 
 TEST(LayerTree, SaysNothingOfCostsThatAreNotKnown) {

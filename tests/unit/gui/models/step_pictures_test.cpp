@@ -1,7 +1,7 @@
 // The pictures of a step, worked out by hand: what was measured, what is simulated, and what falls away.
 #include "gui/core/step_pictures.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "tests/unit/advisor/hand_step.h"
 
@@ -93,6 +93,27 @@ TEST(StepPictures, AreOfTheStepOfMedianLength) {
   EXPECT_EQ(text_of(measured->picture), text_of(pictures.measured));
   EXPECT_EQ(measured->picture.step_ns, pictures.measured.step_ns);
   EXPECT_EQ(measured->picture.idle_ns, pictures.measured.idle_ns);
+}
+
+// Branches of graphs: the streams with most events have lanes of their own, what is on the others shares lanes where it
+// does not run at once.
+TEST(StepPictures, ManyStreamsShareLanes) {
+  test::HandTrace hand;
+  test::HandRank& rank = hand.add_rank();
+  rank.run.source = "another recorder";
+  test::HandStep step(rank, 0);
+  for (std::uint32_t stream = 7; stream < 12; ++stream)
+    step.kernel(kGemm, 10, {stream}).kernel(kGemm, 10, {stream});
+  step.kernel(kNorm, 100, {20}).kernel(kAdd, 20, {21}).wait().kernel(kNorm, 30, {22}).wait().end();
+  const Trace trace = hand.build();
+  const StepPicture picture = Shown(trace).as_it_is().measured;
+  ASSERT_EQ(picture.timeline.lanes.size(), 7U);
+  EXPECT_EQ(picture.timeline.lanes[4].label, "stream 11");
+  EXPECT_EQ(picture.timeline.lanes[5].label, "3 other streams");
+  EXPECT_EQ(picture.timeline.lanes[5].size(), 2U) << "one behind the other";
+  EXPECT_EQ(picture.timeline.lanes[6].size(), 1U) << "beside the first";
+  EXPECT_EQ(picture.events(), 13U);
+  EXPECT_THAT(picture_text(picture).toStdString(), testing::HasSubstr("13 GPU events on 8 streams"));
 }
 
 TEST(StepPictures, ThereIsNoneWithoutSteps) {
