@@ -111,6 +111,7 @@ struct MarkdownFigure {
   std::string name;  // of its file: "1-step-time.svg"
   std::string title;
   std::string svg;
+  Table table;  // the figures drawn
 };
 struct MarkdownReport {
   std::string text;

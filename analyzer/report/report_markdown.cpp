@@ -1,4 +1,6 @@
 // A report as Markdown with figures beside it.
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "analyzer/base/text.h"
@@ -51,9 +53,9 @@ void add_chart(const ReportChart& chart, bool has_note, const std::string& folde
   if (has_note && !chart.note.empty()) out.text += escape_markdown(chart.note) + "\n\n";
   out.text += folded("The figures", markdown_table(chart.table));
   const bool has_rows = chart.chart.kind == ChartKind::kWaterfall;
-  out.figures.push_back({name, chart.chart.title,
-                         svg_file(chart.chart, has_rows ? kWaterfallWidth : kFigureWidth,
-                                  has_rows ? waterfall_height(chart.chart) : kFigureHeight)});
+  std::string svg = svg_file(chart.chart, has_rows ? kWaterfallWidth : kFigureWidth,
+                             has_rows ? waterfall_height(chart.chart) : kFigureHeight);
+  out.figures.push_back({name, chart.chart.title, std::move(svg), chart.table});
 }
 
 void add_charts(const std::vector<ReportChart>& charts, const std::string& folder, MarkdownReport& out) {
