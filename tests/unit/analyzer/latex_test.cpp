@@ -26,14 +26,14 @@ TEST(Latex, NumbersStandToTheRightAndDetailsAreLeftOut) {
                     {{std::string("a_b"), std::int64_t{7}, std::int64_t{1'500}}, {std::string("[2]"), {}, {}}},
                     "Time of all calls, in % of nothing."};
   EXPECT_EQ(latex_table(table),
-            "% Kernels\\nby time. Time of all calls, in % of nothing.\n"
+            "% Kernels by time. Time of all calls, in % of nothing.\n"
             "% \\usepackage{booktabs}\n"
             "\\begin{tabular}{lr}\n"
             "\\toprule\n"
             "name & total \\\\\n"
             "\\midrule\n"
             "a\\_b & 1.500 us \\\\\n"
-            "{}[2] &  \\\\\n"
+            "{}[2] & - \\\\\n"
             "\\bottomrule\n"
             "\\end{tabular}\n");
 }
