@@ -141,7 +141,7 @@ std::optional<Call> Opportunities::evidence(std::size_t index) const {
 
 QString range_text(std::int64_t low_ns, std::int64_t high_ns) {
   QString low = text_of(low_ns);
-  const QString high = text_of(high_ns);
+  QString high = text_of(high_ns);
   if (low == high) return high;
   const QString unit = high.mid(high.lastIndexOf(QLatin1Char(' ')));
   if (low.endsWith(unit)) low.chop(unit.size());
