@@ -53,7 +53,7 @@ if [ "${1:-}" = --all ]; then
 fi
 picture docs/images/gui-timeline.png timeline light 1280x720 $trace
 picture docs/images/gui-kernels.png kernels dark 1280x720 $trace
-picture docs/images/gui-layers.png layers light 1280x720 $runs/experiment/gpus1/tracing
+picture docs/images/gui-layers.png layers light 1280x720 data/swinscope_swin_large_weak_2gpu/gpus2/tracing
 picture docs/images/gui-overview.png overview light 1280x720 $trace
 picture docs/images/gui-sql.png query dark 1280x720 --query "SELECT name.value AS kernel, start, end, end - start AS ns, deviceId, streamId
 FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds name ON name.id = shortName

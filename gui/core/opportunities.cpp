@@ -142,10 +142,15 @@ std::optional<Call> Opportunities::evidence(std::size_t index) const {
 QString range_text(std::int64_t low_ns, std::int64_t high_ns) {
   QString low = text_of(low_ns);
   const QString high = text_of(high_ns);
-  if (low == high) return high;
   const QString unit = high.mid(high.lastIndexOf(QLatin1Char(' ')));
   if (low.endsWith(unit)) low.chop(unit.size());
   return QStringLiteral("%1 to %2").arg(low, high);
+}
+
+QString confidence_text(const swinscope::Card& card) {
+  const QString confidence = QString::fromUtf8(confidence_name(card.change.confidence).data());
+  const auto [low_ns, high_ns] = std::pair(card.saving_ns.front(), card.saving_ns.back());
+  return low_ns == high_ns ? confidence : range_text(low_ns, high_ns) + QStringLiteral(", ") + confidence;
 }
 
 QString share_text(std::int64_t saving_ns, std::int64_t step_ns) {

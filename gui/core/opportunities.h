@@ -90,6 +90,8 @@ class Opportunities : public QObject {
 
 // "59.58 to 63.92 ms", "985.0 us to 1.200 ms"
 QString range_text(std::int64_t low_ns, std::int64_t high_ns);
+// "59.58 to 63.92 ms, likely"; without an interval "likely"
+QString confidence_text(const swinscope::Card& card);
 // "saves 63.06 ms, 26.7 % of the step"
 QString share_text(std::int64_t saving_ns, std::int64_t step_ns);
 // "saves 63.06 ms, 59.58 to 63.92 ms"

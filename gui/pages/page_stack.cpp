@@ -28,7 +28,7 @@ bool is_input(const QWidget* widget) {
 
 }  // namespace
 
-PageStack::PageStack(const Settings& settings, QWidget* parent) : QStackedWidget(parent), tabs_(new QTabBar(parent)) {
+PageStack::PageStack(const Settings& settings, QTabBar* tabs, QWidget* parent) : QStackedWidget(parent), tabs_(tabs) {
   tabs_->setObjectName(QStringLiteral("pages"));
   tabs_->setAccessibleName(QStringLiteral("Pages"));
   tabs_->setExpanding(false);

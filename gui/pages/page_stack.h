@@ -17,7 +17,8 @@ class PageStack : public QStackedWidget {
 
  public:
   // Arranged as the settings remember it.
-  explicit PageStack(const Settings& settings, QWidget* parent = nullptr);
+  // With a tab for each page.
+  PageStack(const Settings& settings, QTabBar* tabs, QWidget* parent);
 
   void keep_arrangement(Settings& settings) const;
   QTabBar* tabs() const { return tabs_; }

@@ -58,11 +58,13 @@ void MainWindow::build_layout() {
   auto* column = new QVBoxLayout(centre);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(2);
-  pages_ = new PageStack(settings_, centre);
+  // In the order in which Tab goes through them; a page's controls that come later are behind it.
+  auto* tabs = new QTabBar(centre);
   breadcrumbs_ = new Breadcrumbs(centre);
   filter_bar_ = new FilterBar(filter_, centre);
   banner_ = new Banner(centre);
-  column->addWidget(pages_->tabs());
+  pages_ = new PageStack(settings_, tabs, centre);
+  column->addWidget(tabs);
   column->addWidget(breadcrumbs_);
   column->addWidget(filter_bar_);
   column->addWidget(banner_);

@@ -101,9 +101,7 @@ void OpportunityCard::build_figures(const swinscope::Card& card, std::int64_t st
   saving->setFont(bold(saving->font()));
   saving->setTextInteractionFlags(Qt::TextSelectableByMouse);
   column->addWidget(saving);
-  column->addWidget(muted(QStringLiteral("%1, %2").arg(range_text(card.saving_ns.front(), card.saving_ns.back()),
-                                                       text_of(confidence_name(card.change.confidence))),
-                          figures_));
+  column->addWidget(muted(confidence_text(card), figures_));
   auto* controls = new QHBoxLayout;
   controls->addWidget(apply_);
   controls->addStretch(1);

@@ -98,10 +98,7 @@ void AdviceCards::show_cards(const Found& found) {
 void AdviceCards::add_card(const swinscope::Card& card, std::int64_t step_ns) {
   auto* shown = new Card(this);
   const QString change = QString::fromStdString(card.change.title);
-  QString note = QString::fromUtf8(confidence_name(card.change.confidence).data());
-  if (card.saving_ns.front() != card.saving_ns.back())
-    note.prepend(range_text(card.saving_ns.front(), card.saving_ns.back()) + QStringLiteral(", "));
-  shown->set_figure(change, share_text(card.likely_ns(), step_ns), note);
+  shown->set_figure(change, share_text(card.likely_ns(), step_ns), confidence_text(card));
   shown->setToolTip(tooltip_of(change));
   connect(shown, &Card::clicked, this, [this, id = QString::fromStdString(card.change.id)] { Q_EMIT activated(id); });
   row_->addWidget(shown, 1);

@@ -30,7 +30,7 @@ using testing::HasSubstr;
 class StartTest : public WindowTest {
  protected:
   std::filesystem::path copy_of_demo(const char* name) {
-    const std::filesystem::path copy = folder() / name;
+    std::filesystem::path copy = folder() / name;
     std::filesystem::copy_file(gui::demo_recording().toStdString(), copy);
     return copy;
   }

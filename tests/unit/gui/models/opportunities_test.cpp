@@ -180,7 +180,10 @@ TEST(OpportunityTexts, GiveValueAndInterval) {
   card.saving_ns = {59'581'485, 63'062'756, 63'918'756};
   EXPECT_EQ(saving_text(card), QStringLiteral("saves 63.06 ms, 59.58 to 63.92 ms"));
   EXPECT_EQ(range_text(985'000, 1'200'000), QStringLiteral("985.0 us to 1.200 ms"));
-  EXPECT_EQ(range_text(8'800'000, 8'800'000), QStringLiteral("8.800 ms")) << "no interval";
+  card.change.confidence = Confidence::kLikely;
+  EXPECT_EQ(confidence_text(card), QStringLiteral("59.58 to 63.92 ms, likely"));
+  card.saving_ns = {8'800'000, 8'800'000, 8'800'000};
+  EXPECT_EQ(confidence_text(card), QStringLiteral("likely")) << "there is no interval";
   EXPECT_EQ(share_text(63'062'756, 236'030'035), QStringLiteral("saves 63.06 ms, 26.7 % of the step"));
 }
 
