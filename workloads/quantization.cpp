@@ -38,7 +38,7 @@ double squared_error(const MagnitudeCounts& counts, double range) {
     const std::uint32_t count = counts.at(static_cast<std::size_t>(bin));
     if (count == 0) continue;
     const auto middle = static_cast<float>((magnitude_at(bin) + magnitude_at(bin + 1)) / 2.0);
-    const double error = static_cast<double>(middle - scale * from_e4m3(to_e4m3(middle / scale)));
+    const auto error = static_cast<double>(middle - scale * from_e4m3(to_e4m3(middle / scale)));
     sum += error * error * count;
   }
   return sum;
