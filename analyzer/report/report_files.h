@@ -22,8 +22,8 @@ std::string report_kind(std::string_view name);
 // and .json are the document of the first part. There must be a part.
 std::vector<ReportFile> report_files(std::vector<ReportPart> parts, const std::string& name);
 
-// index.md, which says what is what; report.html, report.json; figures/NAME.svg with NAME.csv, the figures drawn; and of
-// every table tables/KEY.csv with all rows and columns and tables/KEY.tex with what people read. A second table of a
+// index.md, which says what is what; report.html, report.json; figures/NAME.svg with NAME.csv, the figures drawn; and
+// of every table tables/KEY.csv with all rows and columns and tables/KEY.tex with what people read. A second table of a
 // key is KEY-2. The same bytes for the same parts.
 std::vector<ReportFile> report_bundle(std::vector<ReportPart> parts);
 
