@@ -149,8 +149,8 @@ TEST_F(ReportCommand, ABundleHasEveryFigureAndTableAsAFile) {
   const auto factors = nlohmann::json::parse(json)[0]["data"]["pop"];
   const std::string table = read_file(bundle / "tables/pop.csv");
   ASSERT_EQ(std::ranges::count(table, '\n'), std::ssize(factors) + 1);
-  EXPECT_THAT(table, HasSubstr(factors[1]["point"].get<std::string>() + "," +
-                               factors[1]["parallel_efficiency"].dump() + ","));
+  EXPECT_THAT(table,
+              HasSubstr(factors[1]["point"].get<std::string>() + "," + factors[1]["parallel_efficiency"].dump() + ","));
   EXPECT_THAT(read_file(bundle / "tables/pop.tex"), HasSubstr("\\toprule"));
   EXPECT_THAT(index, HasSubstr("-why-steps-take-longer-per-step-2-gpus.svg)"));
 }
