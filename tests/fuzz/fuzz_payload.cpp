@@ -41,7 +41,7 @@ PayloadEntry entry_from(ByteCursor& bytes) {
 // As a program registers it.
 PayloadType type_from(ByteCursor& bytes, const PayloadTypeTable& types) {
   PayloadType type;
-  type.id = type_id(bytes.number<std::uint8_t>() % kMostTypes);
+  type.id = type_id(static_cast<std::uint8_t>(bytes.number<std::uint8_t>() % kMostTypes));
   type.name = replace_invalid_utf8(bytes.text());
   type.kind = bytes.number<std::uint8_t>() % 8;
   type.flags = bytes.number<std::uint8_t>();

@@ -161,7 +161,7 @@ TEST_F(DependenciesTest, WithoutRecordsACallIsKnownByItsName) {
   rank_.call("cudaDeviceSynchronize", 45, 93);
   rank_.call("cudaStreamWaitEvent", 95, 96);  // whose stream nobody knows
   rank_.call("cudaMalloc", 100, 105);
-  EXPECT_EQ(waits(), (Lines{"cudaEventSynchronize_v3020 at 10 for a", "cudaDeviceSynchronize at 45 for a",
+  EXPECT_EQ(waits(), (Lines{"cudaEventSynchronize at 10 for a", "cudaDeviceSynchronize at 45 for a",
                             "cudaDeviceSynchronize at 45 for on 8"}));
   EXPECT_FALSE(are_recorded_);
 }

@@ -170,7 +170,7 @@ TEST_F(SharedFile, CancelStops) {
   EXPECT_TRUE(error_of([&] { open_trace(file, options); }));
 }
 
-// A reader tells of each 16,384 records of a process: of three readers none has so many.
+// A reader tells of each 4,096 records of a process: of six readers each has them once.
 TEST_F(SharedFile, EachThreadReadsAPart) {
   const fs::path file = make(many_kernels());
   const auto told = [&](int threads, std::uintmax_t bytes_per_thread) {
@@ -181,10 +181,10 @@ TEST_F(SharedFile, EachThreadReadsAPart) {
     EXPECT_EQ(open_trace(file, options).gpu_event_count(), 40'000);
     return records.load();
   };
-  EXPECT_EQ(told(1, 1), 32'768U);
-  EXPECT_EQ(told(3, 1), 0U);
-  EXPECT_EQ(told(3, fs::file_size(file)), 32'768U);      // too small for two
-  EXPECT_EQ(told(3, fs::file_size(file) / 2), 32'768U);  // for two: 20,000 each
+  EXPECT_EQ(told(1, 1), 9 * 4096U);
+  EXPECT_EQ(told(6, 1), 6 * 4096U);
+  EXPECT_EQ(told(6, fs::file_size(file)), 9 * 4096U);      // too small for two
+  EXPECT_EQ(told(6, fs::file_size(file) / 2), 8 * 4096U);  // for two: 20,000 each
 }
 
 // Wherever a page is overwritten: by what is no page, by nothing, or by another page of the file, of which SQLite says
