@@ -17,7 +17,7 @@ class ByteCursor {
   T number() {
     T value{};
     const std::string_view bytes = take(sizeof(value));
-    std::memcpy(&value, bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(&value, bytes.data(), bytes.size());
     return value;
   }
   std::string_view take(std::size_t count) {
