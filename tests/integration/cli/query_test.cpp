@@ -108,7 +108,7 @@ TEST_F(Query, ViewsAndTriggersInAFileAreHarmless) {
                 "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT 1 AS start, 2 AS end, 0 AS deviceId");
   const ProgramResult refused = run({"analyze", "only_views.sqlite"});
   EXPECT_EQ(refused.status, 3);
-  EXPECT_THAT(refused.err, StartsWith("error: only_views.sqlite: a SQLite file, but not a trace"));
+  EXPECT_THAT(refused.err, StartsWith("error: only_views.sqlite: a SQLite file without tables"));
 }
 
 TEST_F(Query, TheTraceIsNeverTouched) {
