@@ -101,9 +101,8 @@ void TraceFile::refuse(const std::string& name) {
                   fmt::format("its tables are: {}", tables),
                   "export the report with `nsys export --type sqlite`, or record with `swinscope record`");
     }
-    // Which of the two it was, nothing in the file says.
     throw Error(ErrorKind::kInput, fmt::format("{}: a SQLite file without tables", name),
-                "what wrote it ended before the first of them: a `swinscope record` that was killed, or an export",
+                "a `swinscope record` that was killed, or an export that was cut off, leaves such a file",
                 "nothing of it can be read; record the program again, or export the report again with `nsys export "
                 "--type sqlite`");
   }
