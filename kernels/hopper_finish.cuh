@@ -1,15 +1,16 @@
-// The epilogues of our GEMM kernels: bias, tanh GELU or residual on the fp32 sums of a warp group, rounding, and
+// The epilogues of our GEMM kernels: bias, tanh GELU or residual on the sums of a warp group in fp32, rounding, and
 // 16-byte stores. A thread holds 8 neighbouring columns of a row at a time.
 #pragma once
 
-#include "kernels/e4m3.cuh"
+#include "kernels/byte_format.cuh"
 #include "kernels/hopper_instructions.cuh"
 #include "kernels/window_attention_mma.cuh"
 
 namespace swinscope::cuda::hopper {
 
-// After the bias. kNormalized: hopper_result.cuh; kNormalizedBytes: the same, with e4m3 beside the result.
-enum class Finish { kPlain, kGelu, kResidual, kNormalized, kNormalizedBytes };
+// After the bias. kNormalized: hopper_result.cuh; the last two: the same, with 8 bits beside the result.
+enum class Finish { kPlain, kGelu, kResidual, kNormalized, kNormalizedE4m3, kNormalizedInt8 };
+constexpr bool normalizes(Finish finish) { return finish >= Finish::kNormalized; }
 
 constexpr int kGroup = 128;  // threads of a warp group
 constexpr int kQuad = 4;     // lanes that have the same rows
@@ -30,7 +31,7 @@ struct Pointers {
   const T* beta = nullptr;
   const float* scales = nullptr;   // [n], of the sums: where operands are bytes
   float inverse_scale = 1.0F;      // of the result in bytes
-  unsigned char* bytes = nullptr;  // [m, n], with kNormalizedBytes
+  unsigned char* bytes = nullptr;  // [m, n], beside what is normalized
 };
 
 // 8 columns of a row that follow each other.
@@ -103,15 +104,13 @@ __device__ uint4 rounded(const Eight& eight, T type) {
   }
 }
 
-// As e4m3, times `inverse`.
-template <Finish kFinish>
+// In 8 bits, times `inverse`.
+template <Finish kFinish, typename Byte>
 __device__ uint2 rounded_to_bytes(const Eight& eight, float inverse, __half type) {
   if constexpr (kFinish == Finish::kGelu) {
-    return packed_e4m3(rounded_gelu(eight, type), inverse, type);
+    return packed<Byte>(rounded_gelu(eight, type), inverse, type);
   } else {
-    const float* const v = eight.values;
-    return {pack_e4m3(v[0] * inverse, v[1] * inverse) | pack_e4m3(v[2] * inverse, v[3] * inverse) << 16,
-            pack_e4m3(v[4] * inverse, v[5] * inverse) | pack_e4m3(v[6] * inverse, v[7] * inverse) << 16};
+    return packed<Byte>(eight.values, inverse);
   }
 }
 
@@ -119,12 +118,12 @@ __device__ uint2 rounded_to_bytes(const Eight& eight, float inverse, __half type
 // column from 32 `part` on of its upper (0) or lower (1) row is.
 __device__ constexpr int sum_at(int part, int half, int i) { return part * 16 + i / 2 * 4 + half * 2 + i % 2; }
 
-template <int kSums>
-__device__ Eight eight_of(const float (&sums)[kSums], int part, int half) {
+template <typename Sum, int kSums>
+__device__ Eight eight_of(const Sum (&sums)[kSums], int part, int half) {
   Eight eight;
 #pragma unroll
   for (int i = 0; i < 8; ++i)
-    eight.values[i] = sums[sum_at(part, half, i)];
+    eight.values[i] = static_cast<float>(sums[sum_at(part, half, i)]);
   return eight;
 }
 

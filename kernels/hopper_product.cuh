@@ -26,20 +26,21 @@ constexpr std::uint32_t kOneBlockBytes = 200 * 1024;
 constexpr std::uint32_t kTwoBlockBytes = 104 * 1024;
 constexpr int kMaxStages = 8;
 
-// T: of bias and residual; Operand: of a and b; Y: of the result. Bytes are e4m3, whose sums have a scale for each
-// column.
+// T: of bias and residual; Operand: of a and b; Y: of the result. Where a and b have 8 bits, __nv_fp8_e4m3 or
+// std::int8_t, sums have a scale for each column.
 template <typename T_, int kColumns_, int kGroups_, Finish kFinish_, typename Operand_ = T_, typename Y_ = T_>
 struct Plan {
   using T = T_;
   using Operand = Operand_;
   using Y = Y_;
+  using Sum = std::conditional_t<std::is_same_v<Operand, std::int8_t>, int, float>;
   static constexpr bool kScales = sizeof(Operand) == 1;
   static constexpr int kDepth = static_cast<int>(kStageRowBytes / sizeof(Operand));  // of a stage
   static constexpr int kColumns = kColumns_;
   static constexpr int kGroups = kGroups_;  // that multiply
   static constexpr int kRows = kGroups * kGroupRows;
   static constexpr Finish kFinish = kFinish_;
-  static constexpr bool kNormalizes = kFinish == Finish::kNormalized || kFinish == Finish::kNormalizedBytes;
+  static constexpr bool kNormalizes = normalizes(kFinish);
   static constexpr int kThreads = (1 + kGroups) * kGroup;
   static constexpr std::uint32_t kABytes = kRows * kStageRowBytes;
   static constexpr std::uint32_t kStageBytes = kABytes + kColumns * kStageRowBytes;
@@ -243,7 +244,7 @@ struct Residual {
 
 // Bias, GELU, residual; 16 bytes are stored at a time.
 template <typename P>
-__device__ void finish_tile(const float (&sums)[P::kSums], const TileBias<P>& bias, Residual<P>& residual,
+__device__ void finish_tile(const typename P::Sum (&sums)[P::kSums], const TileBias<P>& bias, Residual<P>& residual,
                             const Place<P>& place, const PlanPointers<P>& p) {
   constexpr int kAhead = Residual<P>::kAhead;
   const int t = static_cast<int>(threadIdx.x) % kQuad;
@@ -256,7 +257,7 @@ __device__ void finish_tile(const float (&sums)[P::kSums], const TileBias<P>& bi
       bias.add_to(eight, part * 32 + 8 * t);
       residual.add_to(eight, part, half);
       if constexpr (sizeof(typename P::Y) == 1) {
-        const uint2 packed = rounded_to_bytes<P::kFinish>(eight, p.inverse_scale, typename P::T{});
+        const uint2 packed = rounded_to_bytes<P::kFinish, typename P::Y>(eight, p.inverse_scale, typename P::T{});
         if (place.has(part, half)) *reinterpret_cast<uint2*>(place.y[half] + part * 32) = packed;
       } else {
         const uint4 packed = rounded<P::kFinish>(eight, typename P::T{});
@@ -290,7 +291,7 @@ __device__ void consume(const Ring<P>& ring, const Extents& e, const PlanPointer
   bool apart = P::kGroups == 1 || group == 1;
   bool previous_finished = false;
   while (at.tile < e.tiles) {
-    float sums[P::kSums];
+    typename P::Sum sums[P::kSums];
     const Place<P> place(e, p, at.first_row() + own_row, at.first_column(), lane % kQuad);
     if constexpr (!P::kNormalizes) end.fetch(e, p, at.first_column(), thread);
     Residual<P>::prefetch(place);

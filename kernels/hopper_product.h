@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/byte_format.h"
 #include "kernels/device.h"
 
 namespace swinscope::cuda::hopper {
@@ -15,11 +16,15 @@ struct ProductForm {
   ElementType type = ElementType::kFp16;  // kFp16 or kBf16
   bool gelu = false;                      // tanh form, after the bias
   bool normalize_result = false;          // the rows of the product with its bias: with gamma and beta
-  // a and b are e4m3, by the kernel for many rows, with fp16 as the type of all else; k must be a multiple of 16.
-  bool bytes = false;
-  // y is e4m3: only with `bytes`, and without a residual; where results are normalized, they are also e4m3, beside y.
-  bool byte_result = false;
+  // Of a and b where they have 8 bits: by the kernel for many rows, with fp16 as the type of all else; k must be a
+  // multiple of 16 and, for sums of integers, kMostIntegerDepth at most.
+  ByteFormat bytes = ByteFormat::kNone;
+  // y has 8 bits: only as `bytes`, and without a residual. Where results are normalized, they have both, beside y.
+  ByteFormat byte_result = ByteFormat::kNone;
 };
+
+// 127 * 127 times that is an integer of 32 bits.
+constexpr std::int64_t kMostIntegerDepth = std::int64_t{1} << 17;
 
 struct ProductPointers {
   const void* bias = nullptr;      // [n]; null: none
@@ -30,7 +35,7 @@ struct ProductPointers {
   bool backwards = false;         // rows from the last to the first: by the kernel for many rows
   bool late = false;              // lets the next kernel begin when the one before has ended, not at once
   const float* scales = nullptr;  // [n]: with bytes, what sums are multiplied by before the bias
-  float result_scale = 1.0F;      // results in e4m3 are divided by it
+  float result_scale = 1.0F;      // results in 8 bits are divided by it
   void* bytes = nullptr;          // [m, n], of normalized results
 };
 
@@ -81,6 +86,8 @@ void launch(const ProductForm& form, int tile, const ProductMaps& maps, const Pr
 void launch_fp16(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers,
                  Stream stream);
 void launch_e4m3(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers,
+                 Stream stream);
+void launch_int8(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers,
                  Stream stream);
 void launch_bf16(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers,
                  Stream stream);

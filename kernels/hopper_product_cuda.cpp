@@ -45,8 +45,8 @@ struct Elements {
   CUtensorMapDataType type;
   std::int64_t bytes;
 };
-Elements elements_of(ElementType type, bool bytes) {
-  if (bytes) return {CU_TENSOR_MAP_DATA_TYPE_UINT8, 1};
+Elements elements_of(ElementType type, ByteFormat bytes) {
+  if (bytes != ByteFormat::kNone) return {CU_TENSOR_MAP_DATA_TYPE_UINT8, 1};
   return {type == ElementType::kFp16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2};
 }
 
@@ -88,7 +88,7 @@ TensorMap make_map(const Elements& elements, const void* matrix, std::int64_t ro
 }  // namespace
 
 TensorMap make_row_map(ElementType type, const void* matrix, std::int64_t rows, std::int64_t columns, int box_rows) {
-  return make_map(elements_of(type, false), matrix, rows, columns, box_rows);
+  return make_map(elements_of(type, ByteFormat::kNone), matrix, rows, columns, box_rows);
 }
 
 bool offered() {
@@ -102,8 +102,12 @@ bool fits(const ProductForm& form, int tile) {
   if (!offered() || tile < 0 || tile >= kTiles || form.type == ElementType::kFp32) return false;
   if (form.m <= 0 || form.n <= 0 || form.k <= 0 || form.n % 32 != 0 || form.k % 8 != 0) return false;
   const Tile& size = kTileSizes[tile];
-  if (form.bytes && (form.type != ElementType::kFp16 || form.k % 16 != 0 || size.splits != 0)) return false;
-  if (form.normalize_result && form.byte_result && form.type != ElementType::kFp16) return false;
+  const bool of_bytes = form.bytes != ByteFormat::kNone;
+  const bool to_bytes = form.byte_result != ByteFormat::kNone;
+  if ((of_bytes || to_bytes) && form.type != ElementType::kFp16) return false;
+  if (of_bytes && (form.k % 16 != 0 || size.splits != 0)) return false;
+  if (of_bytes && to_bytes && form.bytes != form.byte_result) return false;
+  if (form.bytes == ByteFormat::kInt8 && form.k > kMostIntegerDepth) return false;
   if (form.normalize_result) {
     // Whole rows, of blocks that go by the tensor cores' 64 rows twice.
     const std::int64_t beside = form.n / size.columns;
@@ -127,8 +131,9 @@ ProductMaps make_maps(const ProductForm& form, int tile, const void* a, const vo
 void launch(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers,
             Stream stream) {
   require(fits(form, tile), "hopper::launch", "the tile size does not fit");
+  if (form.bytes == ByteFormat::kE4m3) return launch_e4m3(form, tile, maps, pointers, stream);
+  if (form.bytes == ByteFormat::kInt8) return launch_int8(form, tile, maps, pointers, stream);
   if (form.normalize_result) return launch_normalized(form, tile, maps, pointers, stream);
-  if (form.bytes) return launch_e4m3(form, tile, maps, pointers, stream);
   if (kTileSizes[tile].splits > 0) return launch_split(form, tile, maps, pointers, stream);
   if (form.type == ElementType::kFp16) return launch_fp16(form, tile, maps, pointers, stream);
   launch_bf16(form, tile, maps, pointers, stream);

@@ -1,6 +1,4 @@
 // The instances of the GEMM for many rows (hopper_product.cuh) whose operands are e4m3.
-#include <cuda_fp8.h>
-
 #include "kernels/hopper_product_launch.cuh"
 
 namespace swinscope::cuda::hopper {

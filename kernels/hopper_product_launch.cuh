@@ -1,5 +1,5 @@
 // Launches the GEMM for many rows: from tile size and epilogue to the template instance, its shared memory and its
-// grid. Included by the sources that instantiate it, one for each element type.
+// grid. Included by the sources that instantiate it, one for each type of operands, and one for what is normalized.
 #pragma once
 
 #include <array>
@@ -87,20 +87,21 @@ void launch_plan(const ProductForm& form, const ProductMaps& maps, const Product
                extents, typed);
 }
 
-// Of operands in e4m3.
+// Of operands in 8 bits.
 template <typename Operand, int kColumns, int kGroups>
 void launch_bytes(const ProductForm& form, const ProductMaps& maps, const ProductPointers& pointers, Stream stream) {
   const auto launch = [&]<Finish kFinish, typename Y>() {
     launch_plan<Plan<__half, kColumns, kGroups, kFinish, Operand, Y>>(form, maps, pointers, stream);
   };
+  const bool to_bytes = form.byte_result != ByteFormat::kNone;
   if (form.gelu) {
-    form.byte_result ? launch.template operator()<Finish::kGelu, Operand>()
-                     : launch.template operator()<Finish::kGelu, __half>();
+    to_bytes ? launch.template operator()<Finish::kGelu, Operand>()
+             : launch.template operator()<Finish::kGelu, __half>();
   } else if (pointers.residual != nullptr) {
     launch.template operator()<Finish::kResidual, __half>();
   } else {
-    form.byte_result ? launch.template operator()<Finish::kPlain, Operand>()
-                     : launch.template operator()<Finish::kPlain, __half>();
+    to_bytes ? launch.template operator()<Finish::kPlain, Operand>()
+             : launch.template operator()<Finish::kPlain, __half>();
   }
 }
 
@@ -117,9 +118,32 @@ void launch_tile(const ProductForm& form, const ProductMaps& maps, const Product
   }
 }
 
+// Whose rows are normalized.
+template <typename T, Finish kFinish, typename Operand = T>
+void launch_columns(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers,
+                    Stream stream) {
+  switch (kTileSizes[tile].columns) {
+    case 256:
+      return launch_plan<Plan<T, 256, 2, kFinish, Operand>>(form, maps, pointers, stream);
+    case 192:
+      return launch_plan<Plan<T, 192, 2, kFinish, Operand>>(form, maps, pointers, stream);
+    case 128:
+      return launch_plan<Plan<T, 128, 2, kFinish, Operand>>(form, maps, pointers, stream);
+    default:
+      require(false, "hopper::launch", "no such tile");
+  }
+}
+
 template <typename T>
 void launch_type(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers,
                  Stream stream) {
+  if constexpr (sizeof(T) == 1) {
+    constexpr Finish kBeside = std::is_same_v<T, std::int8_t> ? Finish::kNormalizedInt8 : Finish::kNormalizedE4m3;
+    if (form.normalize_result && form.byte_result != ByteFormat::kNone)
+      return launch_columns<__half, kBeside, T>(form, tile, maps, pointers, stream);
+    if (form.normalize_result)
+      return launch_columns<__half, Finish::kNormalized, T>(form, tile, maps, pointers, stream);
+  }
   const Tile& size = kTileSizes[tile];
   if (size.rows == kGroupRows) {
     switch (size.columns) {

@@ -124,12 +124,13 @@ struct NormalizedEnd {
   MomentExchange<P> exchange;
 };
 
-template <typename P, typename Residual, typename Place>
-__device__ void finish_normalized(float (&sums)[P::kSums], NormalizedEnd<P>& end, Residual& residual,
+template <typename P, typename Sum, typename Residual, typename Place>
+__device__ void finish_normalized(const Sum (&products)[P::kSums], NormalizedEnd<P>& end, Residual& residual,
                                   const Place& place, const Pointers<typename P::T>& p) {
   constexpr int kParts = P::kColumns / 32;
   constexpr int kAhead = Residual::kAhead;
   const int t = static_cast<int>(threadIdx.x) % kQuad;
+  float sums[P::kSums];
   // Two sums each, so that additions wait less for each other.
   float totals[2][2] = {};
 #pragma unroll
@@ -139,10 +140,12 @@ __device__ void finish_normalized(float (&sums)[P::kSums], NormalizedEnd<P>& end
     if constexpr (P::kScales) scale = end.vectors.eight(ResultVectors<P>::kScale, part * 32 + 8 * t);
 #pragma unroll
     for (int i = 0; i < 16; ++i) {
-      float& sum = sums[sum_at(part, i % 2, i / 2)];
+      const int at = sum_at(part, i % 2, i / 2);
+      auto sum = static_cast<float>(products[at]);
       if constexpr (P::kScales) sum *= scale.values[i / 2];
       sum += bias.values[i / 2];
       totals[i % 2][i / 2 % 2] += sum;
+      sums[at] = sum;
     }
   }
   float means[2];
@@ -178,12 +181,13 @@ __device__ void finish_normalized(float (&sums)[P::kSums], NormalizedEnd<P>& end
       for (int i = 0; i < 8; ++i)
         eight.values[i] = fmaf(fmaf(eight.values[i], scale[half], offset[half]), gamma.values[i], beta.values[i]);
       residual.add_to(eight, part, half);
-      const uint4 packed = eight.rounded(typename P::T{});
+      const uint4 wide = eight.rounded(typename P::T{});
       if (!place.has(part, half)) continue;
-      *reinterpret_cast<uint4*>(place.y[half] + part * 32) = packed;
-      if constexpr (P::kFinish == Finish::kNormalizedBytes) {
+      *reinterpret_cast<uint4*>(place.y[half] + part * 32) = wide;
+      if constexpr (P::kFinish != Finish::kNormalized) {
+        using Byte = std::conditional_t<P::kFinish == Finish::kNormalizedInt8, std::int8_t, __nv_fp8_e4m3>;
         *reinterpret_cast<uint2*>(p.bytes + (place.y[half] - p.y) + part * 32) =
-            packed_e4m3(packed, p.inverse_scale, typename P::T{});
+            packed<Byte>(wide, p.inverse_scale, typename P::T{});
       }
     }
   }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/byte_format.h"
 #include "kernels/cost.h"
 #include "kernels/device.h"
 #include "kernels/eviction.h"
@@ -60,8 +61,9 @@ struct LayerNormTensors {
   bool backwards = false;  // from the last rows to the first: the same bits
   Eviction x_eviction = Eviction::kNormal;
   Eviction y_eviction = Eviction::kNormal;
-  // y / byte_scale in e4m3, of 16-bit types: with a residual beside y, which is rounded first, else instead of it.
+  // y / byte_scale in 8 bits, of 16-bit types: with a residual beside y, which is rounded first, else instead of it.
   void* bytes = nullptr;
+  ByteFormat byte_format = ByteFormat::kNone;
   float byte_scale = 1.0F;
 };
 

@@ -6,10 +6,10 @@
 #include <bit>
 #include <limits>
 
+#include "kernels/byte_format.cuh"
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
 #include "kernels/device_math.cuh"
-#include "kernels/e4m3.cuh"
 #include "kernels/early_launch.cuh"
 #include "kernels/eviction.cuh"
 #include "kernels/layernorm.h"
@@ -35,7 +35,7 @@ enum class Rows {
   kGathered,      // from a map: see MergePlace
   kWithResidual,  // y = residual + scale * normalized x
   kSummed,        // x + scale * branch is normalized, and stored, too
-  kBytes,         // kPlain, and y is e4m3
+  kBytes,         // kPlain, and y has 8 bits
   kWithResidualAndBytes,
 };
 
@@ -60,6 +60,7 @@ struct Arguments {
   bool backwards;
   Eviction x_eviction, y_eviction;
   uint2* bytes;
+  ByteFormat byte_format;
   float inverse_byte_scale;
 
   __device__ float scale(int row) const { return sample_scale == nullptr ? 1.0F : sample_scale[row / rows_per_sample]; }
@@ -222,12 +223,7 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
           if constexpr (kAddsAfter && kBytes) y[e] = to_float(x[v].values[e]);
         }
         if constexpr (kRows != Rows::kBytes) store_vector(a.y + out, x[v], y_policy);
-        if constexpr (kBytes) {
-          const float inverse = a.inverse_byte_scale;
-          a.bytes[out / kLength] = {
-              pack_e4m3(y[0] * inverse, y[1] * inverse) | pack_e4m3(y[2] * inverse, y[3] * inverse) << 16,
-              pack_e4m3(y[4] * inverse, y[5] * inverse) | pack_e4m3(y[6] * inverse, y[7] * inverse) << 16};
-        }
+        if constexpr (kBytes) a.bytes[out / kLength] = packed(a.byte_format, y, a.inverse_byte_scale);
       }
     }
     if constexpr (kVectors <= kMostVectorsInTurn) {
@@ -392,6 +388,8 @@ void layernorm_forward(const LayerNormShape& shape, ElementType type, const Laye
           "layernorm", "the rows must be those of the gathered map");
   require(gather == nullptr || (tensors.residual == nullptr && tensors.bytes == nullptr), "layernorm",
           "a gathered row has no residual, and is not rounded to bytes");
+  require((tensors.bytes != nullptr) == (tensors.byte_format != ByteFormat::kNone), "layernorm",
+          "bytes need their format");
   require(shape.rows < std::numeric_limits<int>::max(), "layernorm", "too many rows");
   require(tensors.ahead_bytes >= 0 && tensors.ahead_bytes % 16 == 0 &&
               std::bit_cast<std::uintptr_t>(tensors.ahead) % 16 == 0,
@@ -417,6 +415,7 @@ void layernorm_forward(const LayerNormShape& shape, ElementType type, const Laye
     if (gather != nullptr) rows = Rows::kGathered;
     if (tensors.bytes != nullptr) {
       arguments.bytes = static_cast<uint2*>(tensors.bytes);
+      arguments.byte_format = tensors.byte_format;
       arguments.inverse_byte_scale = 1.0F / tensors.byte_scale;
       rows = tensors.residual != nullptr ? Rows::kWithResidualAndBytes : Rows::kBytes;
     }

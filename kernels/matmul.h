@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/byte_format.h"
 #include "kernels/device.h"
 
 namespace swinscope::cuda {
@@ -26,7 +27,7 @@ enum class MatmulArithmetic : std::uint8_t {
   // Operands of one byte, whatever their type says; b must be transposed. There is no epilogue unless they are
   // `scaled`.
   kFp8,   // e4m3, fast accumulation; compute capability 8.9 and newer
-  kInt8,  // results are 32-bit integers
+  kInt8,  // results are 32-bit integers, unless it is scaled
 };
 
 // y[m, n] = epilogue(op(a)[m, k] * op(b)[k, n]) (+ y before, if it accumulates), row-major and densely packed; `batch`
@@ -48,15 +49,20 @@ struct MatmulShape {
   // The rows of the product with its bias, before y is added: MatmulLibrary::prepare_result_normalized().
   bool normalize_result = false;
   int spare_multiprocessors = 0;  // left to a kernel that runs beside it
-  // kFp8 on compute capability 9.0, with fp16 as the type of all else: sums are multiplied by a factor of their column
-  // before the epilogue.
+  // kFp8 and kInt8 on compute capability 9.0, with fp16 as the type of all else: sums are multiplied by a factor of
+  // their column before the epilogue.
   bool scaled = false;
-  // Of fp16: results are e4m3, where products are scaled; where results are normalized, beside y.
-  bool byte_result = false;
+  // Of fp16: results have 8 bits, as the operands of scaled products; where results are normalized, beside y.
+  ByteFormat byte_result = ByteFormat::kNone;
 
   std::int64_t operand_bytes() const {
     const bool bytes = arithmetic == MatmulArithmetic::kFp8 || arithmetic == MatmulArithmetic::kInt8;
     return bytes ? 1 : element_bytes(operand_type);
+  }
+  // Of scaled operands.
+  ByteFormat operand_format() const {
+    if (!scaled) return ByteFormat::kNone;
+    return arithmetic == MatmulArithmetic::kInt8 ? ByteFormat::kInt8 : ByteFormat::kE4m3;
   }
 
   friend auto operator<=>(const MatmulShape&, const MatmulShape&) = default;  // NOLINT(modernize-use-nullptr)
@@ -72,8 +78,8 @@ struct MatmulOperands {
   const void* beta = nullptr;
   bool backwards = false;         // from the last rows to the first: the same bits. See Matmul::turns()
   const float* scales = nullptr;  // [n], where the shape is scaled
-  float result_scale = 1.0F;      // that results in e4m3 are divided by
-  void* bytes = nullptr;          // [m, n]: normalized results in e4m3
+  float result_scale = 1.0F;      // that results in 8 bits are divided by
+  void* bytes = nullptr;          // [m, n]: normalized results in 8 bits
 };
 
 // A product of fixed shape, ready to be launched. Pointers must be aligned to 16 bytes. Not for two threads at once.

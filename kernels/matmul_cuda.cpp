@@ -40,7 +40,7 @@ std::string key_of(const MatmulShape& s) {
   if (s.transpose_a) key += ",ta";  // behind what files of choices already hold
   if (s.normalize_result) key += ",normed";
   if (s.scaled) key += ",scaled";
-  if (s.byte_result) key += ",bytes";
+  if (s.byte_result != ByteFormat::kNone) key += s.byte_result == ByteFormat::kInt8 ? ",int8" : ",bytes";
   if (s.spare_multiprocessors > 0) key += ",spare" + std::to_string(s.spare_multiprocessors);
   return key;
 }
@@ -181,7 +181,8 @@ struct MatmulLibrary::State {
     product.run(operands, stream);
     LayerNormTensors tensors{operands.y, operands.bias, operands.bias, data->stream(),
                              shape.accumulate ? data->stream() : nullptr};
-    if (shape.byte_result) tensors.bytes = operands.bytes;
+    if (shape.byte_result != ByteFormat::kNone) tensors.bytes = operands.bytes;
+    tensors.byte_format = shape.byte_result;
     layernorm_forward({shape.m, shape.n}, shape.operand_type, tensors, stream);
   }
 
@@ -292,7 +293,7 @@ const Matmul* MatmulLibrary::prepare_result_normalized(const MatmulShape& shape,
   normalized.normalize_result = true;
   MatmulShape product = shape;
   product.accumulate = false;
-  product.byte_result = false;
+  product.byte_result = ByteFormat::kNone;
   return state_->prepare_in_one(normalized, product, stream);
 }
 

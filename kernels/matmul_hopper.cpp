@@ -10,7 +10,7 @@ hopper::ProductForm form_of(const MatmulShape& shape) {
           shape.operand_type,
           shape.epilogue == Epilogue::kBiasGelu,
           shape.normalize_result,
-          shape.scaled,
+          shape.operand_format(),
           shape.byte_result};
 }
 
@@ -21,9 +21,9 @@ HopperMatmul::HopperMatmul(const MatmulShape& shape, int tile, bool late) : shap
 bool HopperMatmul::fits(const MatmulShape& shape, int tile) {
   // It takes the whole GPU.
   return shape.spare_multiprocessors == 0 && shape.transpose_b && !shape.transpose_a && shape.batch == 1 &&
-         shape.operand_type == shape.result_type &&
-         shape.arithmetic == (shape.scaled ? MatmulArithmetic::kFp8 : MatmulArithmetic::kByType) &&
-         !(shape.byte_result && !shape.normalize_result && (shape.accumulate || !shape.scaled)) &&
+         shape.operand_type == shape.result_type && shape.scaled == (shape.operand_bytes() == 1) &&
+         shape.arithmetic != MatmulArithmetic::kTf32 &&
+         !(shape.byte_result != ByteFormat::kNone && !shape.normalize_result && (shape.accumulate || !shape.scaled)) &&
          !(shape.accumulate && shape.epilogue == Epilogue::kBiasGelu) &&
          !(shape.normalize_result && shape.epilogue == Epilogue::kBiasGelu) && hopper::fits(form_of(shape), tile);
 }

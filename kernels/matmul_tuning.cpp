@@ -24,12 +24,13 @@ void TuningData::fit(const MatmulShape& s, Stream stream) {
   weight_bytes_ = (s.batch * s.n * s.k * s.operand_bytes() + 255) / 256 * 256;
   grow(a_, s.batch * s.m * s.k * s.operand_bytes(), s.operand_type, bytes, stream);
   grow(weights_, std::max(weight_bytes_, kWeightPoolBytes), s.operand_type, bytes, stream);
-  const std::int64_t result_bytes = s.arithmetic == MatmulArithmetic::kInt8 ? 4 : element_bytes(s.result_type);
+  const bool integers = s.arithmetic == MatmulArithmetic::kInt8 && !s.scaled;
+  const std::int64_t result_bytes = integers ? 4 : element_bytes(s.result_type);
   grow(y_, s.batch * s.m * s.n * result_bytes, s.result_type, false, stream);
   if (s.normalize_result) grow(stream_, s.m * s.n * result_bytes, s.result_type, false, stream);
   // Long enough for a normalization's parameters, too.
   grow(bias_, std::max(s.n, s.k) * element_bytes(s.operand_type), s.operand_type, false, stream);
-  if (s.normalize_result && s.byte_result) grow(bytes_, s.m * s.n, s.operand_type, true, stream);
+  if (s.normalize_result && s.byte_result != ByteFormat::kNone) grow(bytes_, s.m * s.n, s.operand_type, true, stream);
   if (s.scaled) grow(scales_, s.n * element_bytes(ElementType::kFp32), ElementType::kFp32, false, stream);
 }
 

@@ -1,9 +1,10 @@
-// Rounding to e4m3 (e4m3.h) with a scale: what a tensor's numbers stand for is their value times it.
+// Rounding to 8 bits (byte_format.h) with a scale: what a tensor's numbers stand for is their value times it.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
+#include "kernels/byte_format.h"
 #include "kernels/device.h"
 
 namespace swinscope {
@@ -17,12 +18,14 @@ struct WeightShape {
   std::int64_t outputs = 0;
   std::int64_t inputs = 0;
   float input_scale = 1.0F;
+  ByteFormat format = ByteFormat::kE4m3;
 };
 
 namespace cuda {
 
-// y = x / scale in e4m3. type: kFp16 or kBf16; tensors are aligned to 16 bytes, and so is count.
-void quantize(std::int64_t count, ElementType type, const void* x, float scale, void* y, Stream stream);
+// y = x / scale in 8 bits. type: kFp16 or kBf16; tensors are aligned to 16 bytes, and so is count.
+void quantize(std::int64_t count, ElementType type, const void* x, ByteFormat format, float scale, void* y,
+              Stream stream);
 
 // Each output's row with a scale of its own, by its largest magnitude; scales[output]: that times the input's.
 void quantize_weight(const WeightShape& shape, ElementType type, const void* weight, void* y, float* scales,

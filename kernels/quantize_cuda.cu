@@ -1,10 +1,9 @@
-// Rounding to e4m3 of tensors of 16-bit numbers (a vector of eight a thread) and of weights, a block for each output's
-// row; and counts of magnitudes, each block's own in shared memory first.
+// Rounding to 8 bits of tensors of 16-bit numbers (a vector of eight a thread) and of weights, a block for each
+// output's row; and counts of magnitudes, each block's own in shared memory first.
+#include "kernels/byte_format.cuh"
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
 #include "kernels/device_math.cuh"
-#include "kernels/e4m3.cuh"
-#include "kernels/e4m3.h"
 #include "kernels/early_launch.cuh"
 #include "kernels/quantize.h"
 
@@ -15,26 +14,23 @@ constexpr int kThreads = 256;
 constexpr int kRowThreads = 128;
 
 template <typename T>
-__device__ uint2 rounded(const Vector<T>& v, float inverse) {
-  std::uint32_t pairs[4];
-#pragma unroll
-  for (int i = 0; i < 4; ++i)
-    pairs[i] = pack_e4m3(to_float(v.values[2 * i]) * inverse, to_float(v.values[2 * i + 1]) * inverse);
-  return {pairs[0] | pairs[1] << 16, pairs[2] | pairs[3] << 16};
-}
-
-template <typename T>
-__global__ void quantize_kernel(std::int64_t vectors, const T* x, float inverse, uint2* y) {
+__global__ void quantize_kernel(std::int64_t vectors, const T* x, ByteFormat format, float inverse, uint2* y) {
   let_next_begin();
   wait_for_previous();
   const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (i < vectors) y[i] = rounded(load_vector(x + i * Vector<T>::kLength), inverse);
+  if (i >= vectors) return;
+  const Vector<T> from = load_vector(x + i * Vector<T>::kLength);
+  float values[8];
+#pragma unroll
+  for (int e = 0; e < 8; ++e)
+    values[e] = to_float(from.values[e]);
+  y[i] = packed(format, values, inverse);
 }
 
 // A block has an output's row.
 template <typename T>
-__global__ void quantize_weight_kernel(std::int64_t inputs, const T* weight, float input_scale, std::uint8_t* y,
-                                       float* scales) {
+__global__ void quantize_weight_kernel(const WeightShape shape, const T* weight, std::uint8_t* y, float* scales) {
+  const std::int64_t inputs = shape.inputs;
   const T* const row = weight + blockIdx.x * inputs;
   float largest = 0.0F;
   for (std::int64_t i = threadIdx.x; i < inputs; i += kRowThreads)
@@ -46,10 +42,13 @@ __global__ void quantize_weight_kernel(std::int64_t inputs, const T* weight, flo
 #pragma unroll
   for (const float part : parts)
     largest = fmaxf(largest, part);
-  const float scale = fmaxf(largest / kLargestE4m3, kLeastE4m3Scale);
-  for (std::int64_t i = threadIdx.x; i < inputs; i += kRowThreads)
-    y[blockIdx.x * inputs + i] = static_cast<std::uint8_t>(pack_e4m3(to_float(row[i]) / scale, 0.0F));
-  if (threadIdx.x == 0) scales[blockIdx.x] = scale * input_scale;
+  const float scale = byte_scale(shape.format, largest);
+  for (std::int64_t i = threadIdx.x; i < inputs; i += kRowThreads) {
+    const float value = to_float(row[i]) / scale;
+    y[blockIdx.x * inputs + i] = static_cast<std::uint8_t>(shape.format == ByteFormat::kInt8 ? integer_bits(value, 1.0F)
+                                                                                             : pack_e4m3(value, 0.0F));
+  }
+  if (threadIdx.x == 0) scales[blockIdx.x] = scale * shape.input_scale;
 }
 
 __global__ void count_magnitudes_kernel(std::int64_t count, const std::uint16_t* x, std::uint32_t* counts) {
@@ -67,15 +66,18 @@ __global__ void count_magnitudes_kernel(std::int64_t count, const std::uint16_t*
 
 }  // namespace
 
-void quantize(std::int64_t count, ElementType type, const void* x, float scale, void* y, Stream stream) {
+void quantize(std::int64_t count, ElementType type, const void* x, ByteFormat format, float scale, void* y,
+              Stream stream) {
   require(count % 8 == 0 && type != ElementType::kFp32, "quantize", "whole vectors of 16-bit elements are needed");
+  require(format != ByteFormat::kNone, "quantize", "a format of 8 bits is needed");
   const std::int64_t vectors = count / 8;
   const LaunchShape shape{dim3(blocks_for(vectors, kThreads)), dim3(kThreads)};
   auto* const to = static_cast<uint2*>(y);
   if (type == ElementType::kFp16) {
-    launch_early(quantize_kernel<__half>, shape, stream, vectors, static_cast<const __half*>(x), 1.0F / scale, to);
+    launch_early(quantize_kernel<__half>, shape, stream, vectors, static_cast<const __half*>(x), format, 1.0F / scale,
+                 to);
   } else {
-    launch_early(quantize_kernel<__nv_bfloat16>, shape, stream, vectors, static_cast<const __nv_bfloat16*>(x),
+    launch_early(quantize_kernel<__nv_bfloat16>, shape, stream, vectors, static_cast<const __nv_bfloat16*>(x), format,
                  1.0F / scale, to);
   }
 }
@@ -85,12 +87,11 @@ void quantize_weight(const WeightShape& shape, ElementType type, const void* wei
   const auto blocks = static_cast<unsigned>(shape.outputs);
   auto* const to = static_cast<std::uint8_t*>(y);
   if (type == ElementType::kFp16) {
-    quantize_weight_kernel<<<blocks, kRowThreads, 0, stream>>>(shape.inputs, static_cast<const __half*>(weight),
-                                                               shape.input_scale, to, scales);
+    quantize_weight_kernel<<<blocks, kRowThreads, 0, stream>>>(shape, static_cast<const __half*>(weight), to, scales);
   } else {
     require(type == ElementType::kBf16, "quantize_weight", "16-bit elements are needed");
-    quantize_weight_kernel<<<blocks, kRowThreads, 0, stream>>>(shape.inputs, static_cast<const __nv_bfloat16*>(weight),
-                                                               shape.input_scale, to, scales);
+    quantize_weight_kernel<<<blocks, kRowThreads, 0, stream>>>(shape, static_cast<const __nv_bfloat16*>(weight), to,
+                                                               scales);
   }
   SWINSCOPE_CUDA(cudaGetLastError());
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/byte_format.h"
 #include "kernels/cost.h"
 #include "kernels/device.h"
 #include "kernels/eviction.h"
@@ -98,7 +99,8 @@ struct WindowAttentionTensors {
   // On tensor cores:
   bool backwards = false;  // from the last window to the first: the same bits
   Eviction out_eviction = Eviction::kNormal;
-  // Positive: in e4m3, and what that is multiplied by; of fp16 in the image's order, qkv without padding.
+  // Positive: in 8 bits, and what those are multiplied by; of fp16 in the image's order, qkv without padding.
+  ByteFormat byte_format = ByteFormat::kNone;
   float out_scale = 0.0F;
   float qkv_scale = 0.0F;
 };

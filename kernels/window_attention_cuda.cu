@@ -11,9 +11,9 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/byte_format.cuh"
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
-#include "kernels/e4m3.cuh"
 #include "kernels/early_launch.cuh"
 #include "kernels/eviction.cuh"
 #include "kernels/window_attention.h"
@@ -41,25 +41,26 @@ struct MmaArguments {
   T* out;
   Eviction out_eviction;
   float* lse;
-  float inverse_scale;  // of a result in e4m3
-  float qkv_scale;      // of what is read in e4m3
+  ByteFormat byte_format;
+  float inverse_scale;  // of a result in 8 bits
+  float qkv_scale;      // of what is read in 8 bits
 };
 
-// What is e4m3, and not T.
+// What has 8 bits, and is not T.
 enum class Bytes { kNone, kResult, kInput, kAll };
-// Shared memory of a window and head as it comes in e4m3: q, k and v, 64 rows of 32 bytes each, which only the thread
+// Shared memory of a window and head as it comes in 8 bits: q, k and v, 64 rows of 32 bytes each, which only the thread
 // reads that copied them.
 constexpr std::uint32_t kByteRowBytes = kHeadDim;
 constexpr std::uint32_t kBytePartBytes = kMaxTokens * kByteRowBytes;
 constexpr std::uint32_t kByteStageBytes = 3 * kBytePartBytes;
 
-// A thread's piece of q, k and v of a row, from e4m3 to where the products read it.
-__device__ __forceinline__ void spread_row(std::uint32_t from, std::uint32_t to, __half2 scale) {
+// A thread's piece of q, k and v of a row, from 8 bits to where the products read it.
+__device__ __forceinline__ void spread_row(ByteFormat format, std::uint32_t from, std::uint32_t to, __half2 scale) {
 #pragma unroll
   for (std::uint32_t part = 0; part < 3; ++part) {
     const uint2 bytes = load_shared_pair(from + part * kBytePartBytes);
-    const uint2 low = unpacked_e4m3(bytes.x, scale);
-    const uint2 high = unpacked_e4m3(bytes.y, scale);
+    const uint2 low = unpacked(format, bytes.x, scale);
+    const uint2 high = unpacked(format, bytes.y, scale);
     store_shared(to + part * kPartBytes, uint4{low.x, low.y, high.x, high.y});
   }
 }
@@ -95,7 +96,8 @@ __device__ void find_norms(std::uint32_t stage, float (&norms)[2][kMaxTokens]) {
 // window.
 template <typename T, int kBlocks, bool kCosine, Bytes kBytes>
 __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArguments<T> a) {
-  // In e4m3 windows come into stages of their own, and are spread to one place while the one before is read at another.
+  // In 8 bits windows come into stages of their own, and are spread to one place while the one before is read at
+  // another.
   constexpr bool kSpreads = kBytes == Bytes::kInput || kBytes == Bytes::kAll;
   constexpr bool kPacks = kBytes == Bytes::kResult || kBytes == Bytes::kAll;
   constexpr int kPlaces = kSpreads ? 2 : kStages;
@@ -228,9 +230,10 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
     copies_wait<kStages - 2>();
     if constexpr (kSpreads) {
       const __half2 qkv_scale = __float2half2_rn(a.qkv_scale);
-      if (has_upper) spread_row(arrival + own_arrival, stage + own_piece, qkv_scale);
+      if (has_upper) spread_row(a.byte_format, arrival + own_arrival, stage + own_piece, qkv_scale);
       if (has_lower)
-        spread_row(arrival + own_arrival + 8 * kByteRowBytes, stage + own_piece + 8 * kRowBytes, qkv_scale);
+        spread_row(a.byte_format, arrival + own_arrival + 8 * kByteRowBytes, stage + own_piece + 8 * kRowBytes,
+                   qkv_scale);
     }
     __syncthreads();  // the window is there, and nobody reads the one before it
     after = copy_window(window + (kStages - 1) * step, next_stage);
@@ -265,7 +268,8 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
       if (target < 0) continue;
       const uint4 result = load_shared(stage + own_piece + static_cast<std::uint32_t>(row) * 8 * kRowBytes);
       if constexpr (kPacks) {
-        *reinterpret_cast<uint2*>(at_row(first_out, target, channels)) = packed_e4m3(result, a.inverse_scale, T{});
+        *reinterpret_cast<uint2*>(at_row(first_out, target, channels)) =
+            packed(a.byte_format, result, a.inverse_scale, T{});
       } else {
         store_words(at_row(first_out, target, channels), result, out_policy);
       }
@@ -310,6 +314,7 @@ void launch_attention(const WindowAttentionShape& shape, TokenOrder order, const
   arguments.out = static_cast<T*>(tensors.out);
   arguments.out_eviction = tensors.out_eviction;
   arguments.lse = tensors.lse;
+  arguments.byte_format = tensors.byte_format;
   arguments.inverse_scale = tensors.out_scale > 0.0F ? 1.0F / tensors.out_scale : 1.0F;
   arguments.qkv_scale = tensors.qkv_scale;
   if (shape.score == AttentionScore::kCosine) {
@@ -356,8 +361,10 @@ void window_attention_forward(const WindowAttentionShape& shape, ElementType typ
   const bool bytes = tensors.out_scale > 0.0F;
   const bool of_bytes = tensors.qkv_scale > 0.0F;
   require(!(bytes || of_bytes) || (type == ElementType::kFp16 && attention_on_tensor_cores(shape, type)),
-          "window_attention", "e4m3 needs fp16 on tensor cores");
-  require(!of_bytes || !shape.grid.padded(), "window_attention", "qkv in e4m3 has no padding");
+          "window_attention", "8 bits need fp16 on tensor cores");
+  require((bytes || of_bytes) == (tensors.byte_format != ByteFormat::kNone), "window_attention",
+          "8 bits need their format");
+  require(!of_bytes || !shape.grid.padded(), "window_attention", "qkv in 8 bits has no padding");
   if (shape.grid.batch == 0) return;
   if (!attention_on_tensor_cores(shape, type)) {
     general_attention(shape, type, order, tensors, stream);

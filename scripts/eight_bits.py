@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""What `swin infer --precision fp8` gains and costs on this GPU (H100 or H200), measured again.
+"""What `swin infer --precision fp8` and int8 gain and cost on this GPU (H100 or H200), measured again.
 
-usage: python3 scripts/eight_bits.py [--swin build/gpu/bin/swin] [--out DIR] [--rounds N] [--seconds S] [PART…]
+usage: python3 scripts/eight_bits.py [--swin build/gpu/bin/swin] [--precisions fp8,int8] [--out DIR] [--rounds N] [--seconds S] [PART…]
 
-PART speed     each of --cases MODEL:BATCH in fp16 and fp8, turn by turn: medians, and their ratio
+PART speed     each of --cases MODEL:BATCH in fp16 and --precisions, turn by turn: medians, and fp16 over each
      energy    joules an image of --energy-cases, by the power that nvidia-smi shows meanwhile
      accuracy  top-1 of --models trained on procedural pictures (--seeds trainings of --train-images pictures each), on pictures
-               that were held out: in fp16, in fp8 with the ranges of each observer, and how many answers differ
+               that were held out: in fp16, in --precisions with the ranges of each observer, and how many answers differ
 Default: all of them. DIR/PART.json has the figures; a table is printed. Nothing else may be on the GPU.
 Exit status: 0, 1 where a program failed or --seconds are over, 2 where it cannot be run.
 """
 import argparse
+import itertools
 import json
 import os
 import pathlib
@@ -29,6 +30,7 @@ CASES = "swin_base:128,swin_large:128,swinv2_base:128,swin_base:32,swin_large:32
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--swin", default="build/gpu/bin/swin")
+    parser.add_argument("--precisions", default="fp8,int8")
     parser.add_argument("--out", default="runs/eight_bits")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=3000.0)
@@ -42,7 +44,12 @@ def parse():
     parser.add_argument("--observers", default="mse")
     parser.add_argument("--data", default="", help="folder of `swin make-data` (default: made in DIR)")
     parser.add_argument("parts", nargs="*", metavar="PART")
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.precisions = options.precisions.split(",")
+    unknown = sorted(set(options.precisions) - {"fp8", "int8"})
+    if unknown:
+        parser.error(f"--precisions: {unknown[0]!r} is none; fp8 and int8 are")
+    return options
 
 
 class Runner:
@@ -69,17 +76,20 @@ def steps_for(batch):
 
 def speed(runner):
     rows = []
-    print(f"{'model, batch':<20}{'fp16 [ms]':>11}{'fp8 [ms]':>11}{'ratio':>8}", flush=True)
+    precisions = ["fp16", *runner.options.precisions]
+    print(f"{'model, batch':<20}" + "".join(f"{name + ' [ms]':>11}" for name in precisions)
+          + "".join(f"{'fp16/' + name:>11}" for name in precisions[1:]), flush=True)
     for model, batch in cases_of(runner.options.cases):
-        times = {"fp16": [], "fp8": []}
+        times = {precision: [] for precision in precisions}
         for round_number in range(runner.options.rounds):
-            order = ("fp16", "fp8") if round_number % 2 == 0 else ("fp8", "fp16")
-            for precision in order:
+            for precision in precisions if round_number % 2 == 0 else reversed(precisions):
                 row = runner.infer(model, batch, precision, "--steps", steps_for(batch), "--warmup", 10)
                 times[precision].append(row["step_time_median_ns"] * 1e-6)
-        fp16, fp8 = statistics.median(times["fp16"]), statistics.median(times["fp8"])
-        rows.append({"model": model, "batch": batch, "fp16_ms": times["fp16"], "fp8_ms": times["fp8"], "ratio": fp16 / fp8})
-        print(f"{model + ', ' + str(batch):<20}{fp16:>11.3f}{fp8:>11.3f}{fp16 / fp8:>8.3f}", flush=True)
+        medians = {precision: statistics.median(found) for precision, found in times.items()}
+        ratios = {precision: medians["fp16"] / medians[precision] for precision in precisions[1:]}
+        rows.append({"model": model, "batch": batch, "ms": times, "ratio": ratios})
+        print(f"{model + ', ' + str(batch):<20}" + "".join(f"{medians[name]:>11.3f}" for name in precisions)
+              + "".join(f"{ratio:>11.3f}" for ratio in ratios.values()), flush=True)
     return rows
 
 
@@ -111,7 +121,7 @@ def energy(runner):
     rows = []
     print(f"{'model, batch':<20}{'':<6}{'W':>8}{'ms':>9}{'mJ an image':>13}", flush=True)
     for model, batch in cases_of(runner.options.energy_cases):
-        for precision in ("fp16", "fp8"):
+        for precision in ("fp16", *runner.options.precisions):
             once = runner.infer(model, batch, precision, "--steps", 20, "--warmup", 5)["step_time_median_ns"] * 1e-9
             steps = int(4.0 / once)
             with Power() as power:
@@ -146,7 +156,7 @@ def accuracy(runner):
     held_out = data / "val"
     classes = sorted(entry.name for entry in held_out.iterdir())
     rows = []
-    print(f"{'model, seed':<18}{'held out':>9}{'fp16 [%]':>10}{'fp8 [%]':>10}{'loss':>7}{'differ [%]':>12}  observer", flush=True)
+    print(f"{'model, seed':<18}{'held out':>9}{'fp16 [%]':>10}{'':>6}{'[%]':>8}{'loss':>7}{'differ [%]':>12}  observer", flush=True)
     for model in options.models.split(","):
         for seed in range(1, options.seeds + 1):
             folder = pathlib.Path(options.out) / f"{model}_{seed}"
@@ -156,17 +166,19 @@ def accuracy(runner):
             weights = next(iter(sorted(folder.glob("*.safetensors"))))
             exact = answers(runner, model, weights, "fp16", held_out)
             before = share_right(exact, classes)
-            for observer in options.observers.split(","):
-                rounded = folder / f"{observer}.safetensors"
+            for precision, observer in itertools.product(options.precisions, options.observers.split(",")):
+                rounded = folder / f"{precision}_{observer}.safetensors"
                 report = json.loads(runner.swin("quantize", "--model", model, "--weights", weights, "--calibration-data", data / "train",
-                                                "--batch", 128, "--images", 512, "--observer", observer, "-o", rounded, "--force", "--json"))
-                found = answers(runner, model, rounded, "fp8", held_out)
+                                                "--batch", 128, "--images", 512, "--observer", observer, "--precision", precision,
+                                                "-o", rounded, "--force", "--json"))
+                found = answers(runner, model, rounded, precision, held_out)
                 after = share_right(found, classes)
                 differ = 100.0 * sum(exact[file] != number for file, number in found.items()) / len(found)
-                rows.append({"model": model, "seed": seed, "observer": observer, "held_out": len(found), "fp16_percent": before, "fp8_percent": after,
-                             "differ_percent": differ, "cosine": report["run"]["cosine"],
+                rows.append({"model": model, "seed": seed, "precision": precision, "observer": observer, "held_out": len(found),
+                             "fp16_percent": before, "percent": after, "differ_percent": differ, "cosine": report["run"]["cosine"],
                              "kept_in_fp16": [row["layers"] for row in report["data"] if row["precision"] == "fp16"]})
-                print(f"{model + ', ' + str(seed):<18}{len(found):>9}{before:>10.2f}{after:>10.2f}{before - after:>7.2f}{differ:>12.2f}  {observer}", flush=True)
+                print(f"{model + ', ' + str(seed):<18}{len(found):>9}{before:>10.2f}{precision:>6}{after:>8.2f}{before - after:>7.2f}{differ:>12.2f}  {observer}",
+                      flush=True)
             shutil.rmtree(folder, ignore_errors=True)
     return rows
 

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "kernels/e4m3.h"
+#include "workloads/cuda/element_type.h"
 #include "workloads/error.h"
 #include "workloads/safetensors_writer.h"
 
@@ -19,12 +19,14 @@ namespace {
 constexpr const char* kKey = "swinscope.quantization";
 constexpr const char* kSchema = "swinscope.quantization/1";
 
+const char* name_of(Precision precision) { return precision == Precision::kInt8 ? "int8" : "fp8"; }
+
 struct RoundedWeight {
   std::vector<std::uint8_t> values;
   std::vector<float> scales;  // of each output
 };
 
-RoundedWeight round_weight(std::span<const float> weight, std::int64_t outputs) {
+RoundedWeight round_weight(std::span<const float> weight, std::int64_t outputs, ByteFormat format) {
   RoundedWeight rounded;
   const std::size_t inputs = weight.size() / static_cast<std::size_t>(outputs);
   rounded.values.reserve(weight.size());
@@ -33,10 +35,10 @@ RoundedWeight round_weight(std::span<const float> weight, std::int64_t outputs) 
     float largest = 0.0F;
     for (const float value : row)
       largest = std::max(largest, std::fabs(value));
-    const float scale = e4m3_scale(largest);
+    const float scale = byte_scale(format, largest);
     rounded.scales.push_back(scale);
     for (const float value : row)
-      rounded.values.push_back(to_e4m3(value / scale));
+      rounded.values.push_back(to_byte(format, value / scale));
   }
   return rounded;
 }
@@ -64,6 +66,7 @@ std::string weight_of_layer(const std::string& layer) {
 
 void write_quantized_weights(const std::filesystem::path& file, const Quantization& quantization,
                              const ParameterStore<float>& store) {
+  const ByteFormat format = byte_format_of(quantization.precision);
   std::map<std::string, bool> is_quantized;
   for (const auto& [layer, range] : quantization.ranges)
     is_quantized[weight_of_layer(layer)] = true;
@@ -76,13 +79,13 @@ void write_quantized_weights(const std::filesystem::path& file, const Quantizati
       tensors.push_back({tensor.name, tensor.shape, values, {}, {}});
       continue;
     }
-    const RoundedWeight& weight = rounded.emplace_back(round_weight(values, tensor.shape.front()));
-    tensors.push_back({tensor.name, tensor.shape, {}, {}, weight.values});
+    const RoundedWeight& weight = rounded.emplace_back(round_weight(values, tensor.shape.front(), format));
+    tensors.push_back({tensor.name, tensor.shape, {}, {}, weight.values, format});
     tensors.push_back({tensor.name + std::string(kScaleSuffix), {tensor.shape.front()}, weight.scales, {}, {}});
   }
   const nlohmann::ordered_json document = {{"schema", kSchema},
                                            {"model", quantization.model},
-                                           {"precision", "fp8"},
+                                           {"precision", name_of(quantization.precision)},
                                            {"observer", quantization.observer},
                                            {"images", quantization.images},
                                            {"ranges", quantization.ranges}};
@@ -103,12 +106,25 @@ std::optional<Quantization> quantization_in(const SafetensorsFile& file) {
   try {
     Quantization found{document.at("model").get<std::string>(), document.at("observer").get<std::string>(),
                        document.at("images").get<std::int64_t>(), document.at("ranges").get<InputRanges>()};
+    const auto precision = document.at("precision").get<std::string>();
+    if (precision != "fp8" && precision != "int8") throw refuse("precision " + precision + " is unknown");
+    if (precision == "int8") found.precision = Precision::kInt8;
     for (const auto& [layer, range] : found.ranges)
       if (!std::isfinite(range) || range < 0.0F) throw refuse(fmt::format("the range of {} is none", layer));
     return found;
   } catch (const nlohmann::json::exception& error) {
     throw refuse(error.what());
   }
+}
+
+InputRanges ranges_for(Precision precision, const Quantization& quantization, const std::filesystem::path& file) {
+  if (precision == quantization.precision) return quantization.ranges;
+  const char* const wanted = name_of(precision);
+  const char* const found = name_of(quantization.precision);
+  throw WorkloadError(
+      WorkloadErrorKind::kUsage, fmt::format("--precision {}: the weights in {} are {}", wanted, file.string(), found),
+      "rounding them once more would cost accuracy",
+      fmt::format("--precision {}, or `swin quantize --precision {}` from the weights before that", found, wanted));
 }
 
 }  // namespace swinscope

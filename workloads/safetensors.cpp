@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "kernels/e4m3.h"
+#include "kernels/byte_format.h"
 #include "workloads/error.h"
 
 static_assert(std::endian::native == std::endian::little, "the format is little-endian and is mapped as it is");
@@ -41,7 +41,7 @@ struct TypeInfo {
 constexpr TypeInfo kTypes[] = {
     {"F32", 4, TensorType::kF32},   {"F16", 2, TensorType::kF16},      {"BF16", 2, TensorType::kBf16},
     {"F64", 8, TensorType::kF64},   {"BOOL", 1, TensorType::kOther},   {"U8", 1, TensorType::kOther},
-    {"I8", 1, TensorType::kOther},  {"F8_E4M3", 1, TensorType::kE4m3}, {"F8_E5M2", 1, TensorType::kOther},
+    {"I8", 1, TensorType::kI8},     {"F8_E4M3", 1, TensorType::kE4m3}, {"F8_E5M2", 1, TensorType::kOther},
     {"I16", 2, TensorType::kOther}, {"U16", 2, TensorType::kOther},    {"I32", 4, TensorType::kOther},
     {"U32", 4, TensorType::kOther}, {"I64", 8, TensorType::kOther},    {"U64", 8, TensorType::kOther},
 };
@@ -89,6 +89,8 @@ void convert_all(TensorType type, const std::byte* from, std::span<T> to) {
       return convert<double>(from, to, [](double value) { return value; });
     case TensorType::kE4m3:
       return convert<std::uint8_t>(from, to, from_e4m3);
+    case TensorType::kI8:
+      return convert<std::uint8_t>(from, to, from_int8);
     case TensorType::kOther:
       break;
   }

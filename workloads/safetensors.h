@@ -18,7 +18,7 @@
 
 namespace swinscope {
 
-enum class TensorType : std::uint8_t { kF16, kBf16, kF32, kF64, kE4m3, kOther };
+enum class TensorType : std::uint8_t { kF16, kBf16, kF32, kF64, kE4m3, kI8, kOther };
 
 struct TensorEntry {
   std::string name;
@@ -54,8 +54,8 @@ class SafetensorsFile {
   const TensorEntry* find(std::string_view name) const;
 
   // Converts a tensor to T (float or double; F64 to float rounds to nearest). `values` must have entry.count elements.
-  // Throws WorkloadError (kInput) for a type other than F16, BF16, F32, F64 and F8_E4M3, and for a file cut since it
-  // was opened.
+  // Throws WorkloadError (kInput) for a type other than F16, BF16, F32, F64, F8_E4M3 and I8, and for a file cut since
+  // it was opened.
   template <typename T>
   void read(const TensorEntry& entry, std::span<T> values) const;
 

@@ -19,7 +19,7 @@ std::span<const std::byte> bytes_of(const TensorSource& tensor) {
 }
 
 const char* type_of(const TensorSource& tensor) {
-  if (!tensor.bytes.empty()) return "F8_E4M3";
+  if (!tensor.bytes.empty()) return tensor.format == ByteFormat::kInt8 ? "I8" : "F8_E4M3";
   return tensor.doubles.empty() ? "F32" : "F64";
 }
 

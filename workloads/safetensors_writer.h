@@ -8,15 +8,18 @@
 #include <string>
 #include <vector>
 
+#include "kernels/byte_format.h"
+
 namespace swinscope {
 
-// A tensor to be written, of float32, float64 or 8-bit numbers (e4m3); the values are borrowed.
+// A tensor to be written, of float32, float64 or 8-bit numbers; the values are borrowed.
 struct TensorSource {
   std::string name;
   std::vector<std::int64_t> shape;
   std::span<const float> floats;
   std::span<const double> doubles;           // written when `floats` is empty
   std::span<const std::uint8_t> bytes = {};  // written when both are
+  ByteFormat format = ByteFormat::kE4m3;     // of these
 };
 
 // Writes beside the target, forces it to the disk and renames, so that there is never half a file, whatever happens;

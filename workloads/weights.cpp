@@ -105,7 +105,7 @@ void read_all(const SafetensorsFile& file, EntryMap entries, const std::function
       return;
     }
     matched.emplace_back(values, &entry);
-    if (entry.type != TensorType::kE4m3) return;
+    if (entry.type != TensorType::kE4m3 && entry.type != TensorType::kI8) return;
     const auto scales = entries.find(tensor.name + std::string(kScaleSuffix));
     if (scales == entries.end() || scales->second->shape != std::vector{tensor.shape.front()} ||
         scales->second->type != TensorType::kF32) {

@@ -12,7 +12,7 @@ inline constexpr std::string_view kScaleSuffix = "_scale";
 // Reads every parameter of the store from the file. Also understood: the names of the original checkpoints, where a
 // merging belongs to the stage before it (layers.0.downsample is layers.1.downsample here) and the classifier is
 // head.weight. Buffers that are computed (relative_position_index, relative_coords_table, attn_mask) are skipped, and
-// so is the optimizer's part of a checkpoint of ours. Weights in 8 bits (F8_E4M3) are multiplied by their factors.
+// so is the optimizer's part of a checkpoint of ours. Weights in 8 bits (F8_E4M3, I8) are multiplied by their factors.
 //
 // Throws one WorkloadError (kInput) that lists every missing, misshapen and unexpected tensor.
 template <typename T>

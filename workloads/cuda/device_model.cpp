@@ -30,7 +30,7 @@ DeviceMemoryNeed device_memory_need(const SwinConfig& config, const DeviceModelO
   DeviceMemoryNeed need;
   // In fp32 first, while they are converted.
   need.fixed = parameters * (element_bytes(type) + element_bytes(ElementType::kFp32)) + kDeviceReserve;
-  if (options.precision == Precision::kFp8) need.fixed += parameters;  // in 8 bits beside them
+  if (byte_format_of(options.precision) != ByteFormat::kNone) need.fixed += parameters;  // in 8 bits beside them
   need.per_image = device_activation_bytes(config, 1, options);
   return need;
 }
@@ -52,11 +52,11 @@ void check_capability(const cuda::DeviceInfo& info) {
                       "--device cpu runs everywhere");
 }
 
-void check_eight_bits(const cuda::DeviceInfo& info) {
+void check_eight_bits(const cuda::DeviceInfo& info, const std::string& precision) {
   if (info.major == 9) return;
   throw WorkloadError(
       WorkloadErrorKind::kFailure,
-      fmt::format("--precision fp8: {} has compute capability {}.{}", info.name, info.major, info.minor),
+      fmt::format("--precision {}: {} has compute capability {}.{}", precision, info.name, info.major, info.minor),
       "products of 8-bit numbers are for 9.0 (H100, H200)", "--precision fp16 runs on this GPU, with the same weights");
 }
 

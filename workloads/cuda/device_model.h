@@ -29,9 +29,9 @@ enum class GeluForm : std::uint8_t {
 };
 
 struct DeviceModelOptions {
-  Precision precision = Precision::kFp16;  // kFp32, kTf32, kFp16, kBf16 or kFp8
+  Precision precision = Precision::kFp16;  // kFp32, kTf32, kFp16, kBf16, kFp8 or kInt8
   Features features;
-  InputRanges input_ranges;    // kFp8: see calibration.h; layers without stay in fp16
+  InputRanges input_ranges;    // kFp8, kInt8: see calibration.h; layers without stay in fp16
   bool counts_inputs = false;  // see count_inputs()
   GeluForm gelu = GeluForm::kAuto;
   bool tap_fusion = false;                 // segmentation: see ModelOptions
@@ -54,9 +54,9 @@ DeviceMemoryNeed device_memory_need(const SwinConfig& config, const DeviceModelO
 void check_device();
 void check_device_memory(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options);
 
-// What these decide by, without a GPU; for fp8 products of such numbers must be there.
+// What these decide by, without a GPU; for fp8 and int8 products of such numbers must be there.
 void check_capability(const cuda::DeviceInfo& info);
-void check_eight_bits(const cuda::DeviceInfo& info);
+void check_eight_bits(const cuda::DeviceInfo& info, const std::string& precision);
 void check_memory(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
                   std::int64_t free_bytes);
 

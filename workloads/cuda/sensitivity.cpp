@@ -38,7 +38,7 @@ class Trials {
     cuda::copy_to_device(images_.data(), images.data(), images_.bytes(), stream_.get());
     options_.precision = Precision::kFp16;
     reference_ = run();
-    options_.precision = Precision::kFp8;
+    options_.precision = options.precision;
   }
   ~Trials() { library_.finish_tuning(); }
   Trials(const Trials&) = delete;

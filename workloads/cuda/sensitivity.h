@@ -34,8 +34,9 @@ struct Sensitivity {
   InputRanges ranges;                                  // of these
 };
 
-// images: [batch, 3, size, size]. Groups are left out, first those whose 8 bits save least for the error that they add,
-// until the logits' cosine is `least_cosine` at least. pass_time: milliseconds of a pass.
+// options.precision: kFp8 or kInt8. images: [batch, 3, size, size]. Groups are left out, first those whose 8 bits save
+// least for the error that they add, until the logits' cosine is `least_cosine` at least. pass_time: milliseconds of a
+// pass.
 using PassTime = std::function<double(std::span<const DeviceStep>, cuda::Stream)>;
 Sensitivity find_sensitivity(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
                              const ParameterStore<float>& store, const std::vector<float>& images,

@@ -76,8 +76,11 @@ void CudaBackend::attention(const Op& op) {
   tensors.logit_scale = floats(op.in[3]);
   tensors.out = out(op);
   tensors.lse = out_floats(op, 1);
+  const GraphTensor& qkv = graph_.at(op.in[0]);
+  const ByteFormat of_qkv = byte_format_of(qkv.type);
   if (op.to_bytes) tensors.out_scale = graph_.at(op.out[0]).scale;
-  if (graph_.at(op.in[0]).type == DataType::kE4m3) tensors.qkv_scale = graph_.at(op.in[0]).scale;
+  if (of_qkv != ByteFormat::kNone) tensors.qkv_scale = qkv.scale;
+  tensors.byte_format = op.to_bytes ? byte_format_of(graph_.at(op.out[0]).type) : of_qkv;
   tensors.backwards = turn(cuda::attention_on_tensor_cores(shape, type_));
   tensors.out_eviction = op.out_policy;
   step(

@@ -19,12 +19,13 @@
 #include "kernels/quantize.h"
 #include "kernels/residual.h"
 #include "kernels/window_attention_steps.h"
+#include "workloads/cuda/element_type.h"
 #include "workloads/graph/cost.h"
 
 namespace swinscope {
 
 DataType data_type_of(Precision precision) {
-  if (precision == Precision::kFp16 || precision == Precision::kFp8) return DataType::kFp16;
+  if (precision == Precision::kFp16 || byte_format_of(precision) != ByteFormat::kNone) return DataType::kFp16;
   return precision == Precision::kBf16 ? DataType::kBf16 : DataType::kFp32;
 }
 
@@ -38,9 +39,10 @@ cuda::MatmulShape product_of(const Op& op, Precision precision) {
   if (precision == Precision::kTf32) shape.arithmetic = cuda::MatmulArithmetic::kTf32;
   if (op.in[2] != kNoTensor) shape.epilogue = op.gelu ? cuda::Epilogue::kBiasGelu : cuda::Epilogue::kBias;
   shape.accumulate = op.input(3) != kNoTensor;
-  shape.byte_result = op.to_bytes || op.beside;
+  const ByteFormat bytes = byte_format_of(precision);
+  if (op.to_bytes || op.beside) shape.byte_result = bytes;
   if (op.kind == OpKind::kQuantizedLinear) {
-    shape.arithmetic = cuda::MatmulArithmetic::kFp8;
+    shape.arithmetic = bytes == ByteFormat::kInt8 ? cuda::MatmulArithmetic::kInt8 : cuda::MatmulArithmetic::kFp8;
     shape.scaled = true;
   }
   return shape;
@@ -50,13 +52,15 @@ CudaBackend::CudaBackend(const Graph& graph, const CudaBackendOptions& options, 
                          cuda::MatmulLibrary& library, cuda::ConvolutionLibrary* convolutions, cuda::Stream stream)
     : graph_(graph),
       options_(options),
+      product_precision_(options.precision),
       memory_(std::move(memory)),
       library_(library),
       convolutions_(convolutions),
       stream_(stream),
       type_(element_type_of(graph.type)),
       serpentine_(options.features.serpentine) {
-  if (options_.precision == Precision::kFp8) options_.precision = Precision::kFp16;  // of all but its products
+  if (byte_format_of(options.precision) != ByteFormat::kNone)
+    options_.precision = Precision::kFp16;  // of all but its products
 }
 
 std::vector<DeviceStep> CudaBackend::steps_of(const std::vector<Op>& ops) {
@@ -96,7 +100,7 @@ bool CudaBackend::in_place(const Op& op, std::size_t addend) const {
 
 void CudaBackend::step(const Op& op, Run run, bool backwards) {
   const bool bytes = op.kind == OpKind::kQuantizedLinear;
-  step(op.path, payload_of(graph_, op, bytes ? Precision::kFp8 : options_.precision), std::move(run), backwards);
+  step(op.path, payload_of(graph_, op, bytes ? product_precision_ : options_.precision), std::move(run), backwards);
 }
 
 void CudaBackend::step(const std::string& path, const OperationPayload& payload, Run run, bool backwards) {
@@ -210,7 +214,7 @@ void CudaBackend::linear(const Op& op) {
       cuda::linear_forward(linear, type, operands.a, operands.b, operands.bias, operands.y, stream);
     });
   }
-  const cuda::MatmulShape shape = product_of(op, options_.precision);
+  const cuda::MatmulShape shape = product_of(op, product_precision_);
   operands.gamma = in(op, 4);
   operands.beta = in(op, 5);
   multiply(op, shape, operands);
@@ -234,7 +238,7 @@ void CudaBackend::quantized_linear(const Op& op) {
   operands.scales = in_floats(op, 4);
   operands.gamma = in(op, 5);
   operands.beta = in(op, 6);
-  multiply(op, product_of(op, options_.precision), operands);
+  multiply(op, product_of(op, product_precision_), operands);
 }
 
 void CudaBackend::quantize(const Op& op) {
@@ -248,8 +252,9 @@ void CudaBackend::quantize(const Op& op) {
     });
   }
   if (op.kind == OpKind::kQuantize) {
-    return step(op, [=, scale = graph_.at(op.out[0]).scale](cuda::Stream stream) {
-      cuda::quantize(count, type, x, scale, y, stream);
+    const GraphTensor& bytes = graph_.at(op.out[0]);
+    return step(op, [=, format = byte_format_of(bytes.type), scale = bytes.scale](cuda::Stream stream) {
+      cuda::quantize(count, type, x, format, scale, y, stream);
     });
   }
   step(op, [=](cuda::Stream stream) { cuda::count_magnitudes(count, x, static_cast<std::uint32_t*>(y), stream); });
@@ -262,6 +267,7 @@ void CudaBackend::layernorm(const Op& op) {
   if (op.to_bytes) {
     const TensorId bytes = tensors.residual == nullptr ? op.out[0] : op.out[1];
     tensors.bytes = at(bytes);
+    tensors.byte_format = byte_format_of(graph_.at(bytes).type);
     tensors.byte_scale = graph_.at(bytes).scale;
   }
   tensors.rows_per_sample = shape.rows / graph_.at(op.out[0]).shape[0];

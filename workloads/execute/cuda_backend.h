@@ -23,7 +23,7 @@
 namespace swinscope {
 
 struct CudaBackendOptions {
-  Precision precision = Precision::kFp16;  // kFp32, kTf32, kFp16, kBf16 or, for inference, kFp8
+  Precision precision = Precision::kFp16;  // kFp32, kTf32, kFp16, kBf16 or, for inference, kFp8 or kInt8
   Features features;
   // That products and attention of the backward pass leave to the all-reduces that run beside them: a kernel whose
   // blocks fill the GPU takes twice as long where some of them have to wait.
@@ -125,6 +125,7 @@ class CudaBackend {
 
   const Graph& graph_;
   CudaBackendOptions options_;
+  Precision product_precision_;  // of products in 8 bits, where there are any
   DeviceMemory memory_;
   cuda::MatmulLibrary& library_;
   cuda::ConvolutionLibrary* convolutions_;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "workloads/cuda/element_type.h"
 #include "workloads/cuda/step_launcher.h"
 #include "workloads/execute/cuda_backend.h"
 #include "workloads/models/model.h"
@@ -54,7 +55,8 @@ Graph device_graph(const SwinConfig& config, std::int64_t batch, const DeviceMod
   context.tanh_gelu = tanh_gelu(options);
   context.gpu = gpu;
   context.normalizes_result = normalizes_result;
-  if (options.precision == Precision::kFp8) context.input_ranges = &options.input_ranges;
+  context.bytes = byte_format_of(options.precision);
+  context.input_ranges = &options.input_ranges;
   optimize(graph, context);
   if (options.counts_inputs) count_inputs(graph);
   return graph;

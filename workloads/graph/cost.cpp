@@ -53,7 +53,7 @@ OperationCost quantized_linear_cost(const Graph& graph, const Op& op) {
 OperationCost bytes_for_bits(const Graph& graph, const Op& op, std::int64_t bytes) {
   const GraphTensor& in = graph.at(op.in[0]);
   const std::int64_t count = graph.at(op.out[0]).count();
-  const std::int64_t read = in.type == DataType::kE4m3 ? in.count() * (1 - bytes) : 0;
+  const std::int64_t read = data_bytes(in.type) == 1 ? in.count() * (1 - bytes) : 0;
   if (!op.to_bytes) return moved(read, 0);
   return moved(read, has(op, 3) && op.kind == OpKind::kLayerNorm ? count : count * (1 - bytes));
 }

@@ -99,7 +99,7 @@ enum class OpKind : std::uint8_t {
   kNarrowQkv,             // x, gamma, beta, weight, bias -> qkv
   kNarrowMlp,             // x, weight1, bias1, weight2, bias2, gamma, beta -> x + LN(fc2(GELU(fc1(x))))
   kNarrowBlockEnd,        // attended, weight, bias, x, weight1, bias1, weight2, bias2, gamma, beta -> y
-  // In 8 bits (e4m3):
+  // In 8 bits (byte_format.h):
   kQuantize,        // x -> x in 8 bits
   kQuantizeWeight,  // weight -> weight in 8 bits, factors of the sums
   // x in 8 bits, weight in 8 bits, bias, [addend], factors of the sums, [gamma, beta] of a normalization -> y

@@ -8,21 +8,31 @@
 #include <string>
 #include <vector>
 
+#include "kernels/byte_format.h"
 #include "kernels/device.h"
 
 namespace swinscope {
 
-enum class DataType : std::uint8_t { kFp64, kFp32, kFp16, kBf16, kE4m3 };
+enum class DataType : std::uint8_t { kFp64, kFp32, kFp16, kBf16, kE4m3, kInt8 };
 
 constexpr std::int64_t data_bytes(DataType type) {
   if (type == DataType::kFp64) return 8;
-  if (type == DataType::kE4m3) return 1;
+  if (type == DataType::kE4m3 || type == DataType::kInt8) return 1;
   return type == DataType::kFp32 ? 4 : 2;
 }
 
 constexpr ElementType element_type_of(DataType type) {
   if (type == DataType::kFp16) return ElementType::kFp16;
   return type == DataType::kBf16 ? ElementType::kBf16 : ElementType::kFp32;
+}
+
+constexpr ByteFormat byte_format_of(DataType type) {
+  if (data_bytes(type) > 1) return ByteFormat::kNone;
+  return type == DataType::kInt8 ? ByteFormat::kInt8 : ByteFormat::kE4m3;
+}
+// Of 8 bits.
+constexpr DataType data_type_of(ByteFormat format) {
+  return format == ByteFormat::kInt8 ? DataType::kInt8 : DataType::kE4m3;
 }
 
 enum class TensorRole : std::uint8_t {
@@ -49,7 +59,7 @@ struct GraphTensor {
   // Channels of a wider tensor, from `first` on, rows as far apart as that one's.
   TensorId whole = kNoTensor;
   std::int64_t first = 0;
-  float scale = 1.0F;  // kE4m3 activations: what an element is multiplied by
+  float scale = 1.0F;  // activations in 8 bits: what an element is multiplied by
 
   std::int64_t count() const {
     return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());

@@ -20,7 +20,8 @@ struct PassContext {
   bool recompute = false;                     // training
   std::int64_t ranks = 1;                     // that batches are normalized over
   bool tanh_gelu = false;                     // GELU in its tanh form is as good
-  const InputRanges* input_ranges = nullptr;  // of what is quantized; null: nothing is
+  ByteFormat bytes = ByteFormat::kNone;       // that is quantized to
+  const InputRanges* input_ranges = nullptr;  // of what is quantized
   cuda::DeviceInfo gpu;
   // Whether a product that normalizes its result is there and faster than two kernels.
   std::function<bool(const Op& linear, bool accumulates)> normalizes_result;
@@ -40,7 +41,7 @@ void fuse_norm_residual(Graph& graph, const PassContext& context);
 // GELU, and V1's residual sum, within the product before it.
 void fuse_gelu(Graph& graph, const PassContext& context);
 void fuse_residual(Graph& graph, const PassContext& context);
-// Products of 8-bit numbers (kernels/e4m3.h) where that is faster, and what is before them to give such.
+// Products of 8-bit numbers (kernels/byte_format.h) where that is faster, and what is before them to give such.
 void quantize_products(Graph& graph, const PassContext& context);
 // kernels/narrow_block.h, kernels/qkv_attention.h, kernels/normalized_rows.h, kernels/patch_embed.h.
 void fuse_narrow_block(Graph& graph, const PassContext& context);

@@ -1,6 +1,5 @@
 // Products within blocks whose operands are 8-bit numbers: their weights are rounded once, and what they read is
 // rounded by the kernel that makes it, a normalization, attention or the product before, or by one of its own.
-#include "kernels/e4m3.h"
 #include "workloads/passes/passes.h"
 
 namespace swinscope {
@@ -23,13 +22,15 @@ class Quantizer {
     for (Op* const linear : rewrite_.all(OpKind::kLinear)) {
       const auto range = context_.input_ranges->find(linear->path);
       if (range != context_.input_ranges->end() && is_supported(*linear) && is_profitable(*linear))
-        quantize(*linear, e4m3_scale(range->second));
+        quantize(*linear, scale_of(range->second));
     }
     for (Op* const attention : rewrite_.all(OpKind::kWindowAttention))
       quantize_inputs(*attention);
   }
 
  private:
+  DataType type() const { return data_type_of(context_.bytes); }
+  float scale_of(float range) const { return byte_scale(context_.bytes, range); }
   bool is_supported(const Op& op) const {
     const auto& shape = op.as<LinearShape>();
     return context_.gpu.major == kHopper && graph_.type == DataType::kFp16 && is_block_product(op) &&
@@ -45,7 +46,7 @@ class Quantizer {
   void quantize(Op& op, float scale) {
     const auto shape = op.as<LinearShape>();
     const TensorId weight = rewrite_.tensor(op.path, {shape.outputs, shape.inputs});
-    graph_.at(weight).type = DataType::kE4m3;
+    graph_.at(weight).type = type();
     const TensorId factors = rewrite_.tensor(op.path, {shape.outputs});
     graph_.at(factors).type = DataType::kFp32;
     for (const TensorId id : {weight, factors})
@@ -53,7 +54,7 @@ class Quantizer {
     graph_.once.push_back({OpKind::kQuantizeWeight,
                            false,
                            op.path + ".weight",
-                           WeightShape{shape.outputs, shape.inputs, scale},
+                           WeightShape{shape.outputs, shape.inputs, scale, context_.bytes},
                            {op.in[1]},
                            {weight, factors}});
     op.kind = OpKind::kQuantizedLinear;
@@ -69,8 +70,8 @@ class Quantizer {
         shape.grid.padded() || shape.score != AttentionScore::kScaledDot || rewrite_.readers(attention.in[0]) != 1)
       return;
     qkv->to_bytes = true;
-    graph_.at(attention.in[0]).type = DataType::kE4m3;
-    graph_.at(attention.in[0]).scale = e4m3_scale(range->second);
+    graph_.at(attention.in[0]).type = type();
+    graph_.at(attention.in[0]).scale = scale_of(range->second);
   }
 
   TensorId bytes_of(const Op& op, float scale) {
@@ -82,7 +83,7 @@ class Quantizer {
         maker->out.push_back(bytes);
         return bytes;
       }
-      graph_.at(x).type = DataType::kE4m3;
+      graph_.at(x).type = type();
       graph_.at(x).scale = scale;
       return x;
     }
@@ -93,7 +94,7 @@ class Quantizer {
 
   TensorId new_bytes(const Op& op, float scale) {
     const TensorId id = rewrite_.tensor(op.path, graph_.at(op.in[0]).shape);
-    graph_.at(id).type = DataType::kE4m3;
+    graph_.at(id).type = type();
     graph_.at(id).scale = scale;
     return id;
   }
@@ -122,7 +123,7 @@ class Quantizer {
 }  // namespace
 
 void quantize_products(Graph& graph, const PassContext& context) {
-  if (context.input_ranges != nullptr) Quantizer(graph, context).run();
+  if (context.bytes != ByteFormat::kNone) Quantizer(graph, context).run();
 }
 
 void count_inputs(Graph& graph) {

@@ -12,6 +12,7 @@
 
 #include "workloads/cuda/calibration.h"
 #include "workloads/cuda/device_model.h"
+#include "workloads/cuda/element_type.h"
 #include "workloads/cuda/sensitivity.h"
 #include "workloads/error.h"
 #include "workloads/model_cost.h"
@@ -69,9 +70,11 @@ std::vector<float> synthetic_images(const SwinConfig& config, std::int64_t batch
 InputRanges given_or_found_ranges(const RunOptions& run, const SwinConfig& config, const DeviceModelOptions& choice,
                                   const ParameterStore<float>& store, const std::vector<float>& images) {
   if (!run.weights.empty()) {
-    if (const auto quantization = quantization_in(SafetensorsFile(run.weights))) return quantization->ranges;
+    if (const auto quantization = quantization_in(SafetensorsFile(run.weights)))
+      return ranges_for(choice.precision, *quantization, run.weights);
   }
-  const InputRanges ranges = ranges_of(count_inputs(config, run.batch, choice, store, {images}), Observer::kMse);
+  const InputRanges ranges = ranges_of(count_inputs(config, run.batch, choice, store, {images}), Observer::kMse,
+                                       byte_format_of(choice.precision));
   Sensitivity found = find_sensitivity(config, run.batch, choice, store, images, ranges, kLeastCosine);
   if (!run.quiet) {
     say("8 bits by {} synthetic images (`swin quantize` takes those of a folder): the logits' cosine with fp16 is "
@@ -88,7 +91,7 @@ std::unique_ptr<DeviceModel> make_model(const RunOptions& run, const SwinConfig&
                                         const std::vector<float>& images) {
   ParameterStore<float> store(config, false);
   if (!load_given_weights(run, store)) redraw_parameters(store, run.seed);
-  if (choice.precision == Precision::kFp8)
+  if (byte_format_of(choice.precision) != ByteFormat::kNone)
     choice.input_ranges = given_or_found_ranges(run, config, choice, store, images);
   auto model = std::make_unique<DeviceModel>(config, run.batch, choice, store);
   const cuda::MatmulStatistics products = model->matmul_statistics();
@@ -154,7 +157,8 @@ int infer_on_device(const InferOptions& given, const SwinConfig& config) {
                         "leave out --images, or take --json, which has each file's class");
   }
   check_device();
-  if (choice.precision == Precision::kFp8) check_eight_bits(cuda::device_info());
+  if (byte_format_of(choice.precision) != ByteFormat::kNone)
+    check_eight_bits(cuda::device_info(), options.run.precision);
   check_device_memory(config, options.run.batch, choice);
   catch_interrupts();
   if (!options.images.empty()) return classify_given_files(options, config, choice);

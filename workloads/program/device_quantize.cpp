@@ -8,6 +8,7 @@
 
 #include "workloads/cuda/calibration.h"
 #include "workloads/cuda/device_model.h"
+#include "workloads/cuda/element_type.h"
 #include "workloads/cuda/sensitivity.h"
 #include "workloads/error.h"
 #include "workloads/images/image_files.h"
@@ -17,6 +18,7 @@
 #include "workloads/quantized_weights.h"
 #include "workloads/redraw.h"
 #include "workloads/synthetic_data.h"
+#include "workloads/verify/verify.h"
 
 namespace swinscope {
 namespace {
@@ -76,11 +78,11 @@ std::vector<std::vector<float>> file_batches(const QuantizeOptions& options, con
   return batches;
 }
 
-nlohmann::ordered_json describe_group(const LayerGroup& group) {
+nlohmann::ordered_json describe_group(const QuantizeOptions& options, const LayerGroup& group) {
   return {{"layers", group.name},
           {"added_to_1_minus_cosine", group.error},
           {"saved_ns", group.saved_milliseconds * 1e6},
-          {"precision", group.kept ? "fp8" : "fp16"}};
+          {"precision", group.kept ? options.precision : "fp16"}};
 }
 
 void print_sensitivity(const QuantizeOptions& options, const SwinConfig& config, const Sensitivity& found,
@@ -88,11 +90,12 @@ void print_sensitivity(const QuantizeOptions& options, const SwinConfig& config,
   if (options.run.json) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const LayerGroup& group : found.groups)
-      rows.push_back(describe_group(group));
+      rows.push_back(describe_group(options, group));
     const nlohmann::ordered_json document = {{"schema", "swin.quantize/1"},
                                              {"run",
                                               {{"gpu", cuda::device_info().name},
                                                {"model", config.name},
+                                               {"precision", options.precision},
                                                {"observer", options.observer},
                                                {"images", images},
                                                {"batch", options.run.batch},
@@ -110,14 +113,14 @@ void print_sensitivity(const QuantizeOptions& options, const SwinConfig& config,
   fmt::print("{:<22}{:>20}{:>14}   {}\n", "layers", "add to 1 - cosine", "save [us]", "chosen");
   for (const LayerGroup& group : found.groups) {
     fmt::print("{:<22}{:>20.1e}{:>14.1f}   {}\n", group.name, group.error, group.saved_milliseconds * 1e3,
-               group.kept ? "fp8" : "fp16");
+               group.kept ? options.precision : "fp16");
   }
   fmt::print(
-      "a pass of {} images: {:.3f} ms in fp16, {:.3f} ms with the chosen layers in fp8\n"
-      "their logits: cosine {:.5f} with all layers in fp8, {:.5f} with the chosen ones; for {} images another class\n"
+      "a pass of {} images: {:.3f} ms in fp16, {:.3f} ms with the chosen layers in {}\n"
+      "their logits: cosine {:.5f} with all layers in {}, {:.5f} with the chosen ones; for {} images another class\n"
       "{}\n",
-      options.run.batch, found.fp16_milliseconds, found.milliseconds, found.all.cosine, found.chosen.cosine,
-      found.chosen.changed_classes, options.output.string());
+      options.run.batch, found.fp16_milliseconds, found.milliseconds, options.precision, found.all.cosine,
+      options.precision, found.chosen.cosine, found.chosen.changed_classes, options.output.string());
 }
 
 }  // namespace
@@ -126,9 +129,9 @@ int quantize_on_device(const QuantizeOptions& options) {
   const SwinConfig config = resolve_config(options.run);
   check_output(options);
   check_device();
-  check_eight_bits(cuda::device_info());
+  check_eight_bits(cuda::device_info(), options.precision);
   DeviceModelOptions model;
-  model.precision = Precision::kFp8;
+  model.precision = parse_inference_precision(options.precision);
   model.features = find_level("graph").features;
   model.features.adamw = false;
   model.algorithm_folder = algorithm_folder();
@@ -142,8 +145,8 @@ int quantize_on_device(const QuantizeOptions& options) {
   const std::vector<std::vector<float>> batches =
       synthetic ? synthetic_batches(options, config, elements) : file_batches(options, config, elements, images);
   if (synthetic) images = static_cast<std::int64_t>(batches.size()) * options.run.batch;
-  const InputRanges ranges =
-      ranges_of(count_inputs(config, options.run.batch, model, store, batches), observer_of(options.observer));
+  const InputRanges ranges = ranges_of(count_inputs(config, options.run.batch, model, store, batches),
+                                       observer_of(options.observer), byte_format_of(model.precision));
   const Sensitivity found =
       find_sensitivity(config, options.run.batch, model, store, batches.front(), ranges, options.least_cosine);
   if (found.groups.empty()) {
@@ -151,7 +154,8 @@ int quantize_on_device(const QuantizeOptions& options) {
                         fmt::format("--batch {}: nothing of {} is faster in 8 bits", options.run.batch, config.name),
                         "its products do not fill the GPU", "give the batch that the model is to run with");
   }
-  write_quantized_weights(options.output, {std::string(config.name), options.observer, images, found.ranges}, store);
+  write_quantized_weights(options.output,
+                          {std::string(config.name), options.observer, images, found.ranges, model.precision}, store);
   print_sensitivity(options, config, found, images);
   return 0;
 }

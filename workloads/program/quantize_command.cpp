@@ -1,4 +1,4 @@
-// swin quantize: weights in 8 bits for `swin infer --precision fp8`.
+// swin quantize: weights in 8 bits for `swin infer --precision fp8` and int8.
 #include <memory>
 
 #include "workloads/program/commands.h"
@@ -23,7 +23,7 @@ void add_quantize_command(Program& program) {
               "how a layer's range is chosen: minmax, percentile (99.99 %) or mse (the least squared error)")
       .one_of({"minmax", "percentile", "mse"})
       .show_default();
-  command.option("--precision", options->precision).one_of({"fp8"}).show_default();
+  command.option("--precision", options->precision).one_of({"fp8", "int8"}).show_default();
   command
       .option("--least-cosine", options->least_cosine,
               "of the logits with those in fp16: layers that cost most stay in fp16 until it is reached")

@@ -18,8 +18,8 @@ void add_run_options(Command& command, RunOptions& options, const std::string& b
   command.option("--device", options.device, "cpu or cuda").show_default();
   command
       .option("--precision", options.precision,
-              "cpu: fp32 (default) or fp64; cuda: fp32, tf32, fp16 or bf16, infer also fp8")
-      .one_of({"fp32", "fp64", "tf32", "fp16", "bf16", "fp8"});
+              "cpu: fp32 (default) or fp64; cuda: fp32, tf32, fp16 or bf16, infer also fp8 and int8")
+      .one_of({"fp32", "fp64", "tf32", "fp16", "bf16", "fp8", "int8"});
   command.option("--image", options.image_size, "image size in pixels (default: the model's)").positive();
   command.option("--window", options.window, "tokens along a window's side (default: the model's)")
       .within(1, kMostWindow);

@@ -6,6 +6,7 @@
 
 #include "workloads/cuda/calibration.h"
 #include "workloads/cuda/device_model.h"
+#include "workloads/cuda/element_type.h"
 #include "workloads/cuda/sensitivity.h"
 #include "workloads/error.h"
 #include "workloads/execute/host_model.h"
@@ -23,11 +24,11 @@ struct NamedPrecision {
   Precision precision;
   double tolerance;
 };
-// fp8: the logits' cosine is 0.998 at least.
+// fp8, int8: the logits' cosine is 0.998 at least.
 constexpr std::array kPrecisions = {
     NamedPrecision{"fp32", Precision::kFp32, 1e-4}, NamedPrecision{"tf32", Precision::kTf32, 3e-3},
     NamedPrecision{"fp16", Precision::kFp16, 3e-3}, NamedPrecision{"bf16", Precision::kBf16, 2e-2},
-    NamedPrecision{"fp8", Precision::kFp8, 6.3e-2}};
+    NamedPrecision{"fp8", Precision::kFp8, 6.3e-2}, NamedPrecision{"int8", Precision::kInt8, 6.3e-2}};
 
 const NamedPrecision& find(Precision precision) {
   for (const NamedPrecision& row : kPrecisions) {
@@ -45,9 +46,10 @@ std::vector<float> redrawn_images(const SwinConfig& config, std::int64_t batch, 
 }
 
 std::vector<double> device_logits(const ModelReference& reference, DeviceModelOptions options) {
-  if (options.precision == Precision::kFp8) {
-    const InputRanges ranges = ranges_of(
-        count_inputs(reference.config, reference.batch, options, *reference.store, {reference.images}), Observer::kMse);
+  if (const ByteFormat format = byte_format_of(options.precision); format != ByteFormat::kNone) {
+    const InputRanges ranges =
+        ranges_of(count_inputs(reference.config, reference.batch, options, *reference.store, {reference.images}),
+                  Observer::kMse, format);
     options.input_ranges = find_sensitivity(reference.config, reference.batch, options, *reference.store,
                                             reference.images, ranges, kLeastCosine)
                                .ranges;
@@ -105,13 +107,14 @@ Precision parse_inference_precision(const std::string& name) {
     if (name == row.name) return row.precision;
   }
   throw WorkloadError(WorkloadErrorKind::kUsage, fmt::format("--precision {}: not on the GPU", name), {},
-                      "fp32, tf32, fp16, bf16 and fp8 are");
+                      "fp32, tf32, fp16, bf16, fp8 and int8 are");
 }
 
 Precision parse_device_precision(const std::string& name) {
   const Precision precision = parse_inference_precision(name);
-  if (precision != Precision::kFp8) return precision;
-  throw WorkloadError(WorkloadErrorKind::kUsage, "--precision fp8: only for classifying images on a GPU", {},
+  if (byte_format_of(precision) == ByteFormat::kNone) return precision;
+  throw WorkloadError(WorkloadErrorKind::kUsage,
+                      fmt::format("--precision {}: only for classifying images on a GPU", name), {},
                       "fp32, tf32, fp16 and bf16 are for all of it");
 }
 

@@ -70,7 +70,7 @@ double logit_tolerance(const ModelReference& reference, Precision precision, std
 std::string precision_name(Precision precision);
 // Throws WorkloadError (kUsage) for a name that the GPU backend has not.
 Precision parse_device_precision(const std::string& name);
-// The same, or fp8.
+// The same, or fp8 or int8.
 Precision parse_inference_precision(const std::string& name);
 
 // ||a - b|| / ||b||.

@@ -50,13 +50,13 @@ struct AttentionInputs {
 };
 
 AttentionInputs load_inputs(const WindowAttentionShape& shape, ElementType type, TokenOrder order, const void* qkv,
-                            const void* pad_qkv, float byte_scale = 0.0F) {
+                            const void* pad_qkv, ByteFormat format = ByteFormat::kNone, float scale = 0.0F) {
   const std::int64_t columns = 3 * shape.channels();
   const std::int64_t count = rows_of(shape.grid, order) * columns;
   AttentionInputs inputs;
   if (pad_qkv != nullptr) inputs.pad = load(type, pad_qkv, columns);
   inputs.qkv =
-      to_image(shape.grid, order, byte_scale > 0.0F ? load_bytes(qkv, count, byte_scale) : load(type, qkv, count),
+      to_image(shape.grid, order, scale > 0.0F ? load_bytes(format, qkv, count, scale) : load(type, qkv, count),
                columns, &inputs.pad);
   return inputs;
 }
@@ -79,12 +79,12 @@ void expand_attention_bias(const WindowAttentionShape& shape, ElementType /*type
 void window_attention_forward(const WindowAttentionShape& shape, ElementType type, TokenOrder order,
                               const WindowAttentionTensors& t, Stream stream) {
   launch(stream, [=] {
-    const AttentionInputs inputs = load_inputs(shape, type, order, t.qkv, t.pad_qkv, t.qkv_scale);
+    const AttentionInputs inputs = load_inputs(shape, type, order, t.qkv, t.pad_qkv, t.byte_format, t.qkv_scale);
     Floats out = zeros(shape.grid.tokens() * shape.channels()), lse = zeros(shape.grid.tokens() * shape.heads);
     cpu::window_attention_forward<float>(shape, inputs.get(t.bias, t.logit_scale), out.data(), lse.data());
     const Floats rows = from_image(shape.grid, order, out, shape.channels());
     if (t.out_scale > 0.0F) {
-      store_bytes(rows, t.out_scale, t.out);
+      store_bytes(t.byte_format, rows, t.out_scale, t.out);
     } else {
       store(type, rows, t.out);
     }

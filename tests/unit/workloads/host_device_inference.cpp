@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "kernels/convert.h"
-#include "kernels/e4m3.h"
 #include "kernels/linear.h"
 #include "kernels/narrow_block.h"
 #include "kernels/normalized_rows.h"
@@ -23,16 +22,18 @@ Floats normalized(const LayerNormShape& shape, const Floats& x, const Floats& ga
   return y;
 }
 
-Floats load_bytes(const void* from, std::int64_t count, float scale) {
+Floats load_bytes(ByteFormat format, const void* from, std::int64_t count, float scale) {
   const auto* const bytes = static_cast<const std::uint8_t*>(from);
   Floats values(static_cast<std::size_t>(count));
-  std::transform(bytes, bytes + count, values.begin(), [=](std::uint8_t bits) { return scale * from_e4m3(bits); });
+  std::transform(bytes, bytes + count, values.begin(),
+                 [=](std::uint8_t bits) { return scale * from_byte(format, bits); });
   return values;
 }
 
-void store_bytes(const Floats& values, float scale, void* to) {
+void store_bytes(ByteFormat format, const Floats& values, float scale, void* to) {
   const float inverse = 1.0F / scale;
-  std::ranges::transform(values, static_cast<std::uint8_t*>(to), [=](float value) { return to_e4m3(value * inverse); });
+  std::ranges::transform(values, static_cast<std::uint8_t*>(to),
+                         [=](float value) { return to_byte(format, value * inverse); });
 }
 
 void gelu_tanh(Floats& values) {
@@ -93,8 +94,9 @@ void linear_forward(const LinearShape& shape, ElementType type, const void* x, c
   });
 }
 
-void quantize(std::int64_t count, ElementType type, const void* x, float scale, void* y, Stream stream) {
-  launch(stream, [=] { store_bytes(load(type, x, count), scale, y); });
+void quantize(std::int64_t count, ElementType type, const void* x, ByteFormat format, float scale, void* y,
+              Stream stream) {
+  launch(stream, [=] { store_bytes(format, load(type, x, count), scale, y); });
 }
 
 void quantize_weight(const WeightShape& shape, ElementType type, const void* weight, void* y, float* scales,
@@ -106,8 +108,8 @@ void quantize_weight(const WeightShape& shape, ElementType type, const void* wei
       float largest = 0.0F;
       for (const float value : own)
         largest = std::max(largest, std::fabs(value));
-      const float scale = e4m3_scale(largest);
-      store_bytes(own, scale, static_cast<std::uint8_t*>(y) + row * shape.inputs);
+      const float scale = byte_scale(shape.format, largest);
+      store_bytes(shape.format, own, scale, static_cast<std::uint8_t*>(y) + row * shape.inputs);
       scales[row] = scale * shape.input_scale;
     }
   });

@@ -31,9 +31,9 @@ void launch(cuda::Stream stream, std::function<void()> work, const std::string& 
 std::vector<float> load(ElementType type, const void* from, std::int64_t count);
 // Rounds to nearest.
 void store(ElementType type, const std::vector<float>& values, void* to);
-// In e4m3, times or over a scale.
-std::vector<float> load_bytes(const void* from, std::int64_t count, float scale = 1.0F);
-void store_bytes(const std::vector<float>& values, float scale, void* to);
+// In 8 bits, times or over a scale.
+std::vector<float> load_bytes(ByteFormat format, const void* from, std::int64_t count, float scale = 1.0F);
+void store_bytes(ByteFormat format, const std::vector<float>& values, float scale, void* to);
 
 using Floats = std::vector<float>;
 inline Floats zeros(std::int64_t count) { return Floats(static_cast<std::size_t>(count)); }

@@ -48,7 +48,8 @@ void layernorm(const LayerNormShape& shape, ElementType type, const LayerNormTen
   }
   if (t.bytes == nullptr || t.residual != nullptr) store(type, y, t.y);
   if (t.bytes == nullptr) return;
-  store_bytes(t.residual == nullptr ? y : load(type, t.y, shape.rows * shape.channels), t.byte_scale, t.bytes);
+  store_bytes(t.byte_format, t.residual == nullptr ? y : load(type, t.y, shape.rows * shape.channels), t.byte_scale,
+              t.bytes);
 }
 
 }  // namespace

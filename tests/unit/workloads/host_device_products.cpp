@@ -36,6 +36,7 @@ class HostMatmul : public Matmul {
   }
 
  private:
+  static const char* name_of(ByteFormat format) { return format == ByteFormat::kInt8 ? "int8" : "e4m3"; }
   static std::string describe(const MatmulShape& s) {
     std::string text = "product";
     for (const std::int64_t extent : {s.m, s.n, s.k})
@@ -48,8 +49,9 @@ class HostMatmul : public Matmul {
     if (s.accumulate) text += " +y";
     if (s.normalize_result) text += " normalized";
     if (s.result_type != s.operand_type) text += " to fp32";
-    if (s.scaled) text += " in e4m3";
-    if (s.byte_result) text += s.normalize_result ? " and e4m3" : " to e4m3";
+    if (s.scaled) text += std::string(" in ") + name_of(s.operand_format());
+    if (s.byte_result != ByteFormat::kNone)
+      text += (s.normalize_result ? " and " : " to ") + std::string(name_of(s.byte_result));
     if (s.spare_multiprocessors > 0) text += " sparing " + std::to_string(s.spare_multiprocessors);
     return text;
   }
@@ -62,7 +64,8 @@ class HostMatmul : public Matmul {
   }
   static void multiply(const MatmulShape& shape, const MatmulOperands& operands) {
     const auto operand = [&](const void* from, std::int64_t count) {
-      return shape.scaled ? test::load_bytes(from, count) : test::load(shape.operand_type, from, count);
+      return shape.scaled ? test::load_bytes(shape.operand_format(), from, count)
+                          : test::load(shape.operand_type, from, count);
     };
     const std::vector<float> a = operand(operands.a, shape.m * shape.k);
     const std::vector<float> b = operand(operands.b, shape.k * shape.n);
@@ -83,11 +86,13 @@ class HostMatmul : public Matmul {
     if (shape.epilogue == Epilogue::kBiasGelu) test::gelu_tanh(y);
     if (shape.scaled && shape.accumulate && !shape.normalize_result)
       std::ranges::transform(y, test::load(shape.result_type, operands.y, shape.m * shape.n), y.begin(), std::plus<>());
-    if (shape.byte_result && !shape.normalize_result) return test::store_bytes(y, operands.result_scale, operands.y);
+    const ByteFormat bytes = shape.byte_result;
+    if (bytes != ByteFormat::kNone && !shape.normalize_result)
+      return test::store_bytes(bytes, y, operands.result_scale, operands.y);
     if (shape.normalize_result) normalize(shape, operands, y);
     test::store(shape.result_type, y, operands.y);
-    if (shape.byte_result)
-      test::store_bytes(test::load(shape.result_type, operands.y, shape.m * shape.n), operands.result_scale,
+    if (bytes != ByteFormat::kNone)
+      test::store_bytes(bytes, test::load(shape.result_type, operands.y, shape.m * shape.n), operands.result_scale,
                         operands.bytes);
   }
 

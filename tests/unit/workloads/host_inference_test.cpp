@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -14,7 +15,9 @@
 #include "workloads/cuda/calibration.h"
 #include "workloads/cuda/device_model.h"
 #include "workloads/cuda/device_segmenter.h"
+#include "workloads/cuda/element_type.h"
 #include "workloads/cuda/sensitivity.h"
+#include "workloads/error.h"
 
 namespace swinscope {
 namespace {
@@ -24,6 +27,10 @@ constexpr std::uint64_t kSeed = 5;
 // So small that the work of these models occupies it.
 const cuda::DeviceInfo kSmallHopper = {
     .name = "a small H200", .major = 9, .minor = 0, .multiprocessors = 2, .l2_bytes = std::int64_t{1} << 20};
+
+bool has_eight_bits(const DeviceStep& step) {
+  return step.payload.precision == Precision::kFp8 || step.payload.precision == Precision::kInt8;
+}
 
 struct Reference {
   explicit Reference(const SwinConfig& model, std::int64_t images_of_batch)
@@ -54,7 +61,7 @@ struct Reference {
     Result result{std::sqrt(square / size), {}};
     for (const DeviceStep& step : model.steps()) {
       result.paths.insert(step.name.path());
-      if (step.payload.precision == Precision::kFp8) ++result.eight_bit_products;
+      if (has_eight_bits(step)) ++result.eight_bit_products;
     }
     return result;
   }
@@ -144,15 +151,19 @@ SwinConfig blocks_for_bytes(SwinVersion version) {
 TEST_P(HostInference, ProductsOfEightBitsKeepTheLogits) {
   test::set_host_gpu(kSmallHopper);
   const Reference reference(blocks_for_bytes(GetParam()), 1);
-  for (const char* const name : {"tensorcore", "fused", "graph"}) {
+  for (const auto& [name, precision] : {std::pair("tensorcore", Precision::kFp8),
+                                        {"fused", Precision::kFp8},
+                                        {"graph", Precision::kFp8},
+                                        {"tensorcore", Precision::kInt8},
+                                        {"graph", Precision::kInt8}}) {
     const Level& level = find_level(name);
     DeviceModelOptions options;
-    options.precision = Precision::kFp8;
+    options.precision = precision;
     options.features = level.features;
     const InputCounts counts =
         count_inputs(reference.config, reference.batch, options, reference.store, {reference.images});
     EXPECT_EQ(counts.size(), 10U);  // of eight products and two attentions
-    options.input_ranges = ranges_of(counts, Observer::kMse);
+    options.input_ranges = ranges_of(counts, Observer::kMse, byte_format_of(precision));
     const Reference::Result result = reference.run(options);
     EXPECT_LT(result.error, 6.3e-2) << level.name;
     EXPECT_GT(result.error, 5e-4) << level.name << ": nothing was rounded";
@@ -166,8 +177,7 @@ TEST_P(HostInference, ProductsOfEightBitsKeepTheLogits) {
 
 // Of each product.
 double eight_bits_save_a_millisecond(std::span<const DeviceStep> steps, cuda::Stream /*stream*/) {
-  return 100.0 - static_cast<double>(std::ranges::count_if(
-                     steps, [](const DeviceStep& step) { return step.payload.precision == Precision::kFp8; }));
+  return 100.0 - static_cast<double>(std::ranges::count_if(steps, has_eight_bits));
 }
 
 // Layers stay in 16 bits, one kind after another, until the logits are as close as is asked for.
@@ -177,8 +187,9 @@ TEST_P(HostInference, LayersThatCostMostStayInSixteenBits) {
   DeviceModelOptions options;
   options.precision = Precision::kFp8;
   options.features = find_level("graph").features;
-  const InputRanges ranges = ranges_of(
-      count_inputs(reference.config, reference.batch, options, reference.store, {reference.images}), Observer::kMse);
+  const InputRanges ranges =
+      ranges_of(count_inputs(reference.config, reference.batch, options, reference.store, {reference.images}),
+                Observer::kMse, ByteFormat::kE4m3);
   const auto find = [&](double least_cosine) {
     return find_sensitivity(reference.config, reference.batch, options, reference.store, reference.images, ranges,
                             least_cosine, eight_bits_save_a_millisecond);
@@ -211,6 +222,18 @@ TEST_P(HostInference, LayersWithoutARangeStayInSixteenBits) {
   EXPECT_EQ(reference.run(options).eight_bit_products, 1);
   options.input_ranges = {};
   EXPECT_LT(reference.run(options).error, tolerance(Precision::kFp16));
+}
+
+// Elsewhere than on compute capability 9.0.
+TEST(EightBits, AnotherGpuIsToldWhatToUse) {
+  try {
+    check_eight_bits({.name = "A100", .major = 8}, "int8");
+    FAIL() << "no error";
+  } catch (const WorkloadError& error) {
+    EXPECT_NE(std::string(error.what()).find("--precision int8: A100"), std::string::npos);
+    EXPECT_NE(error.hint().find("--precision fp16"), std::string::npos);
+  }
+  check_eight_bits({.name = "H100", .major = 9}, "int8");
 }
 
 // The same stages below a segmentation head, with both forms of its fusion.

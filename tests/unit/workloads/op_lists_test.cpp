@@ -140,15 +140,17 @@ class OpLists : public testing::Test {
     return ranges;
   }
 
-  void inference(const SwinConfig& config, const Level& level, std::int64_t batch, bool eight_bits = false) {
+  void inference(const SwinConfig& config, const Level& level, std::int64_t batch, Precision bytes = Precision::kFp16) {
     Lister lister;
     static std::map<std::string_view, ParameterStore<float>> stores;  // zeros that nothing reads
     const ParameterStore<float>& store = stores.try_emplace(config.name, config, false).first->second;
     DeviceModelOptions options;
     options.precision = precision_of_level(level);
     options.features = features_for(FeatureUse::kInference, level.features);
-    if (eight_bits) {
-      options.precision = Precision::kFp8;
+    const char* name = "";
+    if (bytes != Precision::kFp16) {
+      name = bytes == Precision::kInt8 ? " int8" : " fp8";
+      options.precision = bytes;
       options.input_ranges = all_ranges(config);
     }
     const ElementType type = element_type_of(options.precision);
@@ -156,7 +158,7 @@ class OpLists : public testing::Test {
     cuda::MatmulLibrary library({});
     const InferencePass backend(config, batch, options, weights, library, nullptr, kH200);
     lister.add("pass", backend.steps());
-    keep(fmt::format("{} inference {}{} batch {}", config.name, level.name, eight_bits ? " fp8" : "", batch), lister);
+    keep(fmt::format("{} inference {}{} batch {}", config.name, level.name, name, batch), lister);
   }
 
   void training(const SwinConfig& config, const Level& level, bool tap_fusion = false) {
@@ -219,7 +221,8 @@ TEST_F(OpLists, AreWhatIsKept) {
     for (const Level& level : ladder()) {
       inference(config, level, 1);
       inference(config, level, 32);
-      if (level.name == "tensorcore" || level.name == "graph") inference(config, level, 32, true);
+      if (level.name == "tensorcore" || level.name == "graph") inference(config, level, 32, Precision::kFp8);
+      if (level.name == "graph" && config.name.ends_with("_base")) inference(config, level, 32, Precision::kInt8);
       training(config, level);
       for (const bool tap_fusion : {false, true}) {
         training(scenes_of(config), level, tap_fusion);

@@ -1,5 +1,5 @@
-// The 8-bit numbers of kernels/e4m3.h, against the format's description.
-#include "kernels/e4m3.h"
+// The 8-bit numbers of kernels/byte_format.h, against the formats' descriptions.
+#include "kernels/byte_format.h"
 
 #include <cmath>
 #include <limits>
@@ -46,9 +46,38 @@ TEST(E4m3, WhatIsBeyondTheLargestBecomesThat) {
   EXPECT_TRUE(std::isnan(from_e4m3(to_e4m3(std::nanf("")))));
 }
 
-TEST(E4m3, ScalesAreNeverZero) {
-  EXPECT_EQ(e4m3_scale(896.0F), 2.0F);
-  EXPECT_EQ(e4m3_scale(0.0F), kLeastE4m3Scale);
+TEST(Int8, EveryNumberComesBack) {
+  for (int number = -127; number <= 127; ++number) {
+    const auto value = static_cast<float>(number);
+    EXPECT_EQ(to_int8(value), static_cast<std::uint8_t>(number));
+    EXPECT_EQ(from_int8(to_int8(value)), value);
+  }
+}
+
+TEST(Int8, TiesGoToTheEvenNumber) {
+  EXPECT_EQ(from_int8(to_int8(0.5F)), 0.0F);
+  EXPECT_EQ(from_int8(to_int8(1.5F)), 2.0F);
+  EXPECT_EQ(from_int8(to_int8(-2.5F)), -2.0F);
+  EXPECT_EQ(from_int8(to_int8(-2.501F)), -3.0F);
+  EXPECT_EQ(from_int8(to_int8(126.5F)), 126.0F);
+}
+
+// Both ways alike: -128 is never made. What is no number becomes the largest, as it does on the GPU.
+TEST(Int8, WhatIsBeyondTheLargestBecomesThat) {
+  EXPECT_EQ(from_int8(to_int8(127.6F)), 127.0F);
+  EXPECT_EQ(from_int8(to_int8(-128.0F)), -127.0F);
+  EXPECT_EQ(from_int8(to_int8(1e30F)), 127.0F);
+  EXPECT_EQ(from_int8(to_int8(-std::numeric_limits<float>::infinity())), -127.0F);
+  EXPECT_EQ(from_int8(to_int8(std::nanf(""))), 127.0F);
+}
+
+TEST(ByteFormat, ScalesAreNeverZero) {
+  EXPECT_EQ(byte_scale(ByteFormat::kE4m3, 896.0F), 2.0F);
+  EXPECT_EQ(byte_scale(ByteFormat::kInt8, 254.0F), 2.0F);
+  for (const ByteFormat format : {ByteFormat::kE4m3, ByteFormat::kInt8}) {
+    EXPECT_EQ(byte_scale(format, 0.0F), kLeastByteScale);
+    EXPECT_EQ(from_byte(format, to_byte(format, 3.0F)), 3.0F);
+  }
 }
 
 }  // namespace
