@@ -124,13 +124,18 @@ struct NormalizedEnd {
   MomentExchange<P> exchange;
 };
 
+// What becomes of a sum, in fp32 in the sum's own register: with a second set of them they would not suffice.
+__device__ inline void keep(float value, float& sum) { sum = value; }
+__device__ inline void keep(float value, int& sum) { sum = __float_as_int(value); }
+__device__ inline float kept(float sum) { return sum; }
+__device__ inline float kept(int sum) { return __int_as_float(sum); }
+
 template <typename P, typename Sum, typename Residual, typename Place>
-__device__ void finish_normalized(const Sum (&products)[P::kSums], NormalizedEnd<P>& end, Residual& residual,
-                                  const Place& place, const Pointers<typename P::T>& p) {
+__device__ void finish_normalized(Sum (&sums)[P::kSums], NormalizedEnd<P>& end, Residual& residual, const Place& place,
+                                  const Pointers<typename P::T>& p) {
   constexpr int kParts = P::kColumns / 32;
   constexpr int kAhead = Residual::kAhead;
   const int t = static_cast<int>(threadIdx.x) % kQuad;
-  float sums[P::kSums];
   // Two sums each, so that additions wait less for each other.
   float totals[2][2] = {};
 #pragma unroll
@@ -140,12 +145,12 @@ __device__ void finish_normalized(const Sum (&products)[P::kSums], NormalizedEnd
     if constexpr (P::kScales) scale = end.vectors.eight(ResultVectors<P>::kScale, part * 32 + 8 * t);
 #pragma unroll
     for (int i = 0; i < 16; ++i) {
-      const int at = sum_at(part, i % 2, i / 2);
-      auto sum = static_cast<float>(products[at]);
+      Sum& place_of_sum = sums[sum_at(part, i % 2, i / 2)];
+      auto sum = static_cast<float>(place_of_sum);
       if constexpr (P::kScales) sum *= scale.values[i / 2];
       sum += bias.values[i / 2];
       totals[i % 2][i / 2 % 2] += sum;
-      sums[at] = sum;
+      keep(sum, place_of_sum);
     }
   }
   float means[2];
@@ -156,8 +161,9 @@ __device__ void finish_normalized(const Sum (&products)[P::kSums], NormalizedEnd
     float partial[2] = {};
 #pragma unroll
     for (int i = 0; i < kParts * 8; ++i) {
-      float& centred = sums[sum_at(i / 8, half, i % 8)];
-      centred -= means[half];
+      Sum& place_of_sum = sums[sum_at(i / 8, half, i % 8)];
+      const float centred = kept(place_of_sum) - means[half];
+      keep(centred, place_of_sum);
       partial[i % 2] = fmaf(centred, centred, partial[i % 2]);
     }
     squares[half] = sum_over(partial[0] + partial[1], kQuad);
@@ -176,10 +182,12 @@ __device__ void finish_normalized(const Sum (&products)[P::kSums], NormalizedEnd
     const Eight beta = end.vectors.eight(2, part * 32 + 8 * t);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      Eight eight = eight_of(sums, part, half);
+      Eight eight;
 #pragma unroll
-      for (int i = 0; i < 8; ++i)
-        eight.values[i] = fmaf(fmaf(eight.values[i], scale[half], offset[half]), gamma.values[i], beta.values[i]);
+      for (int i = 0; i < 8; ++i) {
+        const float centred = kept(sums[sum_at(part, half, i)]);
+        eight.values[i] = fmaf(fmaf(centred, scale[half], offset[half]), gamma.values[i], beta.values[i]);
+      }
       residual.add_to(eight, part, half);
       const uint4 wide = eight.rounded(typename P::T{});
       if (!place.has(part, half)) continue;

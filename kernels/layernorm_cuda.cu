@@ -59,8 +59,8 @@ struct Arguments {
   std::int64_t ahead_bytes;
   bool backwards;
   Eviction x_eviction, y_eviction;
-  uint2* bytes;
   ByteFormat byte_format;
+  uint2* bytes;
   float inverse_byte_scale;
 
   __device__ float scale(int row) const { return sample_scale == nullptr ? 1.0F : sample_scale[row / rows_per_sample]; }

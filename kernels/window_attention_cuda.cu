@@ -40,8 +40,8 @@ struct MmaArguments {
   const T* pad_qkv;
   T* out;
   Eviction out_eviction;
-  float* lse;
   ByteFormat byte_format;
+  float* lse;
   float inverse_scale;  // of a result in 8 bits
   float qkv_scale;      // of what is read in 8 bits
 };

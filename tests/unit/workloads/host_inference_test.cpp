@@ -175,24 +175,23 @@ TEST_P(HostInference, ProductsOfEightBitsKeepTheLogits) {
   }
 }
 
-// Of each product.
-double eight_bits_save_a_millisecond(std::span<const DeviceStep> steps, cuda::Stream /*stream*/) {
-  return 100.0 - static_cast<double>(std::ranges::count_if(steps, has_eight_bits));
-}
-
 // Layers stay in 16 bits, one kind after another, until the logits are as close as is asked for.
 TEST_P(HostInference, LayersThatCostMostStayInSixteenBits) {
   test::set_host_gpu(kSmallHopper);
   const Reference reference(blocks_for_bytes(GetParam()), 1);
   DeviceModelOptions options;
-  options.precision = Precision::kFp8;
+  options.precision = GetParam() == SwinVersion::kV1 ? Precision::kFp8 : Precision::kInt8;
   options.features = find_level("graph").features;
   const InputRanges ranges =
       ranges_of(count_inputs(reference.config, reference.batch, options, reference.store, {reference.images}),
-                Observer::kMse, ByteFormat::kE4m3);
+                Observer::kMse, byte_format_of(options.precision));
+  const PassTime each_product_saves_a_millisecond = [&](std::span<const DeviceStep> steps, cuda::Stream /*stream*/) {
+    return 100.0 - static_cast<double>(std::ranges::count_if(
+                       steps, [&](const DeviceStep& step) { return step.payload.precision == options.precision; }));
+  };
   const auto find = [&](double least_cosine) {
     return find_sensitivity(reference.config, reference.batch, options, reference.store, reference.images, ranges,
-                            least_cosine, eight_bits_save_a_millisecond);
+                            least_cosine, each_product_saves_a_millisecond);
   };
   const Sensitivity any = find(0.0);
   EXPECT_EQ(any.ranges, ranges);

@@ -172,7 +172,13 @@ TEST(QuantizedWeights, AnUnknownPrecisionIsRefused) {
                     {{"swinscope.quantization",
                       R"({"schema": "swinscope.quantization/1", "model": "m", "precision": "fp4", "observer": "mse",
                           "images": 1, "ranges": {}})"}});
-  EXPECT_THROW((void)quantization_in(SafetensorsFile(file)), WorkloadError);
+  try {
+    (void)quantization_in(SafetensorsFile(file));
+    FAIL() << "a precision that nobody knows";
+  } catch (const WorkloadError& error) {
+    EXPECT_EQ(error.kind(), WorkloadErrorKind::kInput);
+    EXPECT_THAT(error.cause(), HasSubstr("fp4"));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, QuantizedFile, testing::Values(Precision::kFp8, Precision::kInt8),
