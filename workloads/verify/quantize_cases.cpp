@@ -253,7 +253,7 @@ void check_attention_result(const VerifyReport& report, ByteFormat format) {
               name_of(format), relative_error(out.download(once), rounded(format, expected, once)), kFewOthers});
     }
     // qkv as well: of the same numbers, rounded.
-    const double qkv_scale = static_cast<double>(byte_scale(format, static_cast<float>(largest_of(qkv.values))));
+    const auto qkv_scale = static_cast<double>(byte_scale(format, static_cast<float>(largest_of(qkv.values))));
     const Bytes qkv_bytes(make, format, qkv.values, qkv_scale);
     cpu::window_attention_forward<double>(
         shape, {qkv_bytes.values.data(), table.values.data(), logit_scale.values.data(), nullptr}, expected.data(),
