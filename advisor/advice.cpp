@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "advisor/candidates/candidates.h"
+#include "analyzer/base/parallel.h"
 #include "analyzer/base/text.h"
 #include "analyzer/table/cells.h"
 #include "store/error.h"
@@ -19,6 +20,12 @@ namespace {
 
 // Where they were not measured: what Hopper GPUs show.
 constexpr GraphCosts kUsualGraphCosts{10'000, 100, 700};
+
+// Each has a graph of its own.
+int threads() {
+  constexpr int kMost = 8;
+  return std::min(processors(), kMost);
+}
 
 void refuse_alternatives(const std::vector<const Change*>& changes) {
   std::map<std::string, const Change*> by_alternative;
@@ -89,13 +96,18 @@ std::int64_t Advisor::step_ns(const std::vector<const Change*>& changes, Estimat
   return replayed_step_ns(graph, replay(graph), run_);
 }
 
-Card Advisor::evaluate(Change change) const {
-  Card card;
-  for (const Estimate estimate : kEstimates)
-    card.saving_ns[static_cast<std::size_t>(estimate)] = advice_.step_ns() - step_ns({&change}, estimate);
-  std::ranges::sort(card.saving_ns);
-  card.change = std::move(change);
-  return card;
+std::vector<Card> Advisor::evaluate(std::vector<Change> changes) const {
+  std::vector<Card> cards(changes.size());
+  parallel_for(cards.size() * kEstimates.size(), threads(), [&](std::size_t i) {
+    const std::size_t estimate = i % kEstimates.size();
+    const std::size_t card = i / kEstimates.size();
+    cards[card].saving_ns[estimate] = advice_.step_ns() - step_ns({&changes[card]}, kEstimates[estimate]);
+  });
+  for (std::size_t i = 0; i < cards.size(); ++i) {
+    std::ranges::sort(cards[i].saving_ns);
+    cards[i].change = std::move(changes[i]);
+  }
+  return cards;
 }
 
 bool Advisor::is_worth(const Card& card, const AdviceOptions& options) const {
@@ -104,21 +116,18 @@ bool Advisor::is_worth(const Card& card, const AdviceOptions& options) const {
 
 // By the likely saving alone, which is one simulation of three. False: it is not worth a card, though another may be.
 bool Advisor::find_first_card(const Work& work, const AdviceOptions& options) {
-  std::optional<Change> first;
-  std::int64_t most_ns = 0;
+  std::vector<Change> all;
   for (const ChangeKind& kind : change_kinds()) {
     std::vector<Change> changes = kind.find(work);
     changes.resize(std::min(changes.size(), options.most_of_a_kind));
-    for (Change& change : changes) {
-      if (change.confidence == Confidence::kSpeculative) continue;
-      const std::int64_t saving_ns = advice_.step_ns() - step_ns({&change}, Estimate::kLikely);
-      if (first && saving_ns <= most_ns) continue;
-      most_ns = saving_ns;
-      first = std::move(change);
-    }
+    std::erase_if(changes, [](const Change& change) { return change.confidence == Confidence::kSpeculative; });
+    std::ranges::move(changes, std::back_inserter(all));
   }
-  if (!first) return false;
-  Card card = evaluate(std::move(*first));
+  if (all.empty()) return false;
+  std::vector<std::int64_t> steps_ns(all.size());
+  parallel_for(all.size(), threads(), [&](std::size_t i) { steps_ns[i] = step_ns({&all[i]}, Estimate::kLikely); });
+  const auto first = std::ranges::min_element(steps_ns) - steps_ns.begin();
+  Card card = std::move(evaluate({all[static_cast<std::size_t>(first)]}).front());
   if (!is_worth(card, options)) return false;
   advice_.cards.push_back(std::move(card));
   return true;
@@ -138,8 +147,7 @@ void Advisor::find_cards(const Work& work, const AdviceOptions& options) {
     std::move(first_left, changes.end(), std::back_inserter(others_));
     changes.erase(first_left, changes.end());
     std::size_t kept = 0;
-    for (Change& change : changes) {
-      Card card = evaluate(std::move(change));
+    for (Card& card : evaluate(std::move(changes))) {
       if (!is_worth(card, options)) {
         others_.push_back(std::move(card.change));
         continue;

@@ -109,7 +109,7 @@ class Advisor {
   void find_cards(const Work& work, const AdviceOptions& options);
   bool find_first_card(const Work& work, const AdviceOptions& options);
   bool is_worth(const Card& card, const AdviceOptions& options) const;
-  Card evaluate(Change change) const;
+  std::vector<Card> evaluate(std::vector<Change> changes) const;
   std::vector<const Change*> changes_of(const std::vector<std::string>& ids) const;
 
   const RunFacts& run_;

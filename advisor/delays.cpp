@@ -181,8 +181,12 @@ void find_gaps(RankNodes& nodes) {
   constexpr std::int64_t kSure = 2 * kMicrosecond;
   constexpr std::int64_t kLongest = 20 * kMicrosecond;  // something else delayed it
   constexpr std::nullopt_t kMean = std::nullopt;
+  // A node of a CUDA graph is the same work in every replay. Which kernels are beside each other does not say how early
+  // one may start while the other ends: that depends on their shapes, too.
+  Usual<std::uint64_t> by_node(kMean);
   Usual<Pair> by_pair(kMean);
   Usual<std::pair<GpuKind, GpuKind>> by_kinds(kMean);
+  const auto graph_node_of = [&](const OpNode& node) { return nodes.gpu.graph_node[node.event]; };
   std::vector<std::int64_t> delays;
   for (NodeIndex op = 0; op < nodes.graph.ops.size(); ++op) {
     const OpNode& node = nodes.graph.ops[op];
@@ -200,9 +204,11 @@ void find_gaps(RankNodes& nodes) {
       if (awaited_ns > before_ns) continue;
     }
     if (node.before == kNoNode || before_ns < launched_ns + kSure || start_ns - before_ns > kLongest) continue;
+    if (graph_node_of(node) != 0) by_node.add(graph_node_of(node), start_ns - before_ns);
     by_pair.add(pair_of(nodes, node), start_ns - before_ns);
     by_kinds.add(kinds_of(nodes, node), start_ns - before_ns);
   }
+  by_node.finish();
   by_pair.finish();
   by_kinds.finish();
   std::ranges::sort(delays);
@@ -210,7 +216,8 @@ void find_gaps(RankNodes& nodes) {
   const std::int64_t wait_delay_ns = delays.empty() ? kUsual : quantile(delays, 0.5);
   for (OpNode& node : nodes.graph.ops) {
     if (node.before == kNoNode) continue;
-    const std::optional<std::int64_t> seen = by_pair.of(pair_of(nodes, node));
+    std::optional<std::int64_t> seen = by_node.of(graph_node_of(node));
+    if (!seen) seen = by_pair.of(pair_of(nodes, node));
     node.gap_ns = seen ? *seen : by_kinds.of(kinds_of(nodes, node)).value_or(kUsual);
   }
   for (const auto& [op, others] : nodes.waits) {

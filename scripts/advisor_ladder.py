@@ -24,8 +24,9 @@ RUNGS = {
     "attention": [("attention", "", None), ("projection", "", None), ("overlap", "", None)],
     "graph": [("graph", "", None)],
 }
-# Kernels that a title may name and no rung makes part of a product: the bias of positions stays with the scores until `attention`.
-NEVER = ["add_bias_kernel"]
+# Kernels that a title of that kind may name and no rung treats so: the bias of positions, and V2's split into normalized queries, keys and
+# values, stay kernels of their own until `attention`.
+NEVER = {"epilogue": "add_bias_kernel", "fusion": "split_kernel"}
 # Kinds whose kernels we have for rows of 128 and 256 values only: the first stages of these models.
 OF_BASE = ["projection", "mlp"]
 UNSTEADY_PERCENT = 5
@@ -70,7 +71,7 @@ def ids_of(advice, rung, base):
         if card["kind"] in OF_BASE and not base:
             return False
         title = card["change"]
-        if card["kind"] == "epilogue" and any(kernel in title for kernel in NEVER):
+        if card["kind"] in NEVER and NEVER[card["kind"]] in title:
             return False
         return any(card["kind"] == kind and word in title and (other is None or other not in title) for kind, word, other in wanted)
 

@@ -19,7 +19,7 @@ std::vector<Change> find_layouts(const Work& work) {
         return made;
       });
       change.evidence.push_back(item.ref);
-      change.scaled.push_back({.op = item.ref, .factor = {0.5, 0.1, 0}});
+      change.scaled.push_back({.op = item.ref, .factor = {0.5, 0.25, 0}});
     }
   }
   return found.take(work, "layout");

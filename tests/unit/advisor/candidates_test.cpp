@@ -294,7 +294,7 @@ TEST(Layout, IsEachCopyThatReorders) {
   EXPECT_THAT(run.names(found[1].evidence), ElementsAre(kCat, kCat));
   EXPECT_THAT(found[1].removed(), IsEmpty());
   ASSERT_THAT(found[1].scaled, SizeIs(2));
-  expect_factors(found[1].scaled[1], {0.5, 0.1, 0});
+  expect_factors(found[1].scaled[1], {0.5, 0.25, 0});
   EXPECT_EQ(found[1].confidence, Confidence::kSpeculative);
 }
 

@@ -64,6 +64,32 @@ TEST(Replay, ABusyStreamStartsWhatIsNextAfterTheUsualGap) {
   EXPECT_EQ(run.step(), 20);
 }
 
+// Two pairs of the same kernels, of which one starts 3,000 before the other has ended, and one 9,000: each node of the
+// graph as it does in every replay of it, not both 6,000 before.
+TEST(Replay, ANodeOfAGraphStartsAfterTheOneBeforeAsItDoesInEachReplay) {
+  HandTrace hand;
+  HandRank& rank = hand.add_rank();
+  for (std::int64_t s = 0; s < 3; ++s) {
+    const std::int64_t begin = 200 * s;
+    const std::uint32_t graph = rank.call("cudaGraphLaunch", begin, begin + 3);
+    rank.kernel("product", graph, begin + 5, begin + 40, kMain, 1);
+    rank.kernel("norm", graph, begin + 37, begin + 60, kMain, 2);
+    rank.kernel("product", graph, begin + 61, begin + 100, kMain, 3);
+    rank.kernel("norm", graph, begin + 91, begin + 130, kMain, 4);
+    rank.call("cudaDeviceSynchronize", begin + 4, begin + 135);
+    rank.step(begin, begin + 140);
+  }
+  Replayed run(hand.build());
+  const std::vector<OpNode>& ops = run.graph.ranks[0].ops;
+  ASSERT_EQ(ops.size(), 12U);
+  for (std::size_t s = 0; s < 3; ++s) {
+    EXPECT_EQ(ops[4 * s + 1].gap_ns, -3'000);
+    EXPECT_EQ(ops[4 * s + 2].gap_ns, 1'000);
+    EXPECT_EQ(ops[4 * s + 3].gap_ns, -9'000);
+  }
+  EXPECT_EQ(run.differences(), Lines{});
+}
+
 TEST(Replay, ACallThatWaitsEndsWhenTheKernelHas) {
   HandTrace hand;
   HandRank& rank = hand.add_rank();
