@@ -106,24 +106,37 @@ struct Screen {
   std::vector<LaneBand> bands;
 };
 
-void generate(const fs::path& file, std::uint64_t events) {
-  TraceWriter writer(file, WriteMode::kImport);
-  write_bench_trace(writer, events);
-  writer.finish();
+// A file a rank.
+std::vector<fs::path> generate(const fs::path& folder, const BenchOptions& options) {
+  std::vector<fs::path> files;
+  for (int rank = 0; rank < options.ranks; ++rank) {
+    files.push_back(folder / fmt::format("rank{}.db", rank));
+    TraceWriter writer(files.back(), WriteMode::kImport);
+    write_bench_trace(writer, options.events / static_cast<std::uint64_t>(options.ranks), rank, options.ranks);
+    writer.finish();
+  }
+  return files;
 }
 
-Json measure_foreign(const fs::path& file) {
+double megabytes(const std::vector<fs::path>& files) {
+  std::uintmax_t bytes = 0;
+  for (const fs::path& file : files)
+    bytes += fs::file_size(file);
+  return rounded(static_cast<double>(bytes) / 1e6);
+}
+
+Json measure_foreign(const fs::path& run) {
   LoadControl control;
   control.rebuild = true;
   control.cache_folder.clear();
   control.threads = kThreads;
   const Stopwatch watch;
-  const auto timeline = open_timeline(file, control);
+  const auto timeline = open_timeline(run, control);
   return {{"load_ms", rounded(watch.ms())}, {"load_cpu_ms", rounded(watch.cpu_ms())}};
 }
 
-// Loads the file as the window does: the first picture as soon as there is something to draw.
-std::shared_ptr<const Timeline> measure_own(const fs::path& file, int rounds, Json& json) {
+// Loads the run as the window does: the first picture as soon as there is something to draw.
+std::shared_ptr<const Timeline> measure_own(const fs::path& run, int rounds, Json& json) {
   std::vector<double> first_paints;
   std::vector<double> loads;
   std::vector<double> loads_cpu;
@@ -142,13 +155,13 @@ std::shared_ptr<const Timeline> measure_own(const fs::path& file, int rounds, Js
       Screen(*preview, 1920, 1080).paint(*preview, fit(preview->span(), 1920), colors);
       first_paints.push_back(watch.ms());
     };
-    timeline = open_timeline(file, control);
+    timeline = open_timeline(run, control);
     loads.push_back(watch.ms());
     loads_cpu.push_back(watch.cpu_ms());
   }
   malloc_trim(0);
   const std::int64_t resident = resident_bytes() - before;
-  if (first_paints.empty()) throw Error(ErrorKind::kFailure, "the file has no preview");
+  if (first_paints.empty()) throw Error(ErrorKind::kFailure, "the run has no preview");
   json["first_paint_ms"] = rounded(quantile(first_paints, 0.5));
   json["load_ms"] = rounded(quantile(loads, 0.5));
   json["load_cpu_ms"] = rounded(quantile(loads_cpu, 0.5));
@@ -215,22 +228,25 @@ Json measure_queries(const Timeline& timeline) {
 
 Json measure(const BenchOptions& options) {
   const Folder folder(options.folder);
-  const fs::path file = folder.path() / "rank0.db";
+  const fs::path run = folder.path();
   fmt::print(stderr, "swinscope: writing {} events\n", options.events);
-  generate(file, options.events);
+  const std::vector<fs::path> files = generate(run, options);
   Json json;
   json["schema"] = "swinscope.bench_frames/1";
+  json["ranks"] = options.ranks;
   json["threads"] = kThreads;
-  json["file_mb"] = rounded(static_cast<double>(fs::file_size(file)) / 1e6);
+  json["file_mb"] = megabytes(files);
   fmt::print(stderr, "swinscope: loading\n");
-  json["foreign"] = measure_foreign(file);
+  json["foreign"] = measure_foreign(run);
   const Stopwatch watch;
-  store_timeline(file);
+  for (const fs::path& file : files)
+    store_timeline(file);
   json["store_ms"] = rounded(watch.ms());
-  json["file_with_timeline_mb"] = rounded(static_cast<double>(fs::file_size(file)) / 1e6);
-  const auto timeline = measure_own(file, options.rounds, json["own"]);
+  json["file_with_timeline_mb"] = megabytes(files);
+  const auto timeline = measure_own(run, options.rounds, json["own"]);
   json["events"] = timeline->event_count();
   json["lanes"] = timeline->lanes.size();
+  json["counters"] = timeline->counters.size();
   fmt::print(stderr, "swinscope: drawing\n");
   json["frames_1080p"] = measure_frames(*timeline, 1920, 1080, options.frames);
   json["frames_4k"] = measure_frames(*timeline, 3840, 2160, options.frames);

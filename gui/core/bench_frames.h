@@ -8,7 +8,8 @@
 namespace swinscope::gui {
 
 struct BenchOptions {
-  std::uint64_t events = 10'000'000;
+  std::uint64_t events = 10'000'000;  // of all ranks together
+  int ranks = 1;
   int rounds = 3;                // of every load; the median counts
   int frames = 200;              // per picture size, along the path of zooms
   std::filesystem::path folder;  // where the file is made and removed again; empty: the temporary folder

@@ -10,8 +10,8 @@
 namespace swinscope::gui {
 namespace {
 
-constexpr std::uint64_t kPid = 4242;
-constexpr int kDevices = 4;
+constexpr std::uint64_t kFirstPid = 4242;
+constexpr std::uint32_t kDevices = 4;  // of a process that is alone
 constexpr std::uint32_t kComputeStreams = 2;
 constexpr std::uint32_t kCommunicationStream = 20;
 constexpr std::uint32_t kCopyStream = 21;
@@ -19,6 +19,8 @@ constexpr int kStages = 4;
 constexpr int kBlocksPerStage = 6;
 constexpr std::array<const char*, 8> kOperations = {"norm1", "qkv", "attn", "proj", "norm2", "fc1", "act", "fc2"};
 constexpr std::uint32_t kDomain = 1;
+constexpr std::int32_t kPower = 1;
+constexpr std::int32_t kClock = 2;
 
 // xorshift64*, so that the trace is the same everywhere.
 class Random {
@@ -43,11 +45,12 @@ class Random {
 // One GPU and the thread that feeds it.
 class Worker {
  public:
-  Worker(RecordSink& sink, int device)
+  Worker(RecordSink& sink, std::uint64_t pid, int device)
       : sink_(sink),
-        random_(static_cast<std::uint64_t>(device) + 1),
+        random_(pid - kFirstPid + static_cast<std::uint64_t>(device) + 1),
+        pid_(pid),
         device_(device),
-        tid_(make_global_tid(kPid, kPid + 1 + static_cast<std::uint64_t>(device))) {
+        tid_(make_global_tid(pid, pid + 1 + static_cast<std::uint64_t>(device))) {
     launch_ = sink.intern("cudaLaunchKernel");
     copy_ = sink.intern("cudaMemcpyAsync");
     for (int i = 0; i < 240; ++i)
@@ -69,6 +72,9 @@ class Worker {
       range(phase, phase_begin);
     }
     range(fmt::format("step {}", number), begin);
+    const auto gpu = static_cast<std::uint8_t>(device_);
+    sink_.add(MetricRecord{now_ns_, MetricSource::kNvml, gpu, kPower, random_.between(300'000, 700'000)});
+    sink_.add(MetricRecord{now_ns_, MetricSource::kNvml, gpu, kClock, random_.between(1'200, 1'980)});
   }
 
  private:
@@ -104,7 +110,7 @@ class Worker {
     api.correlation = ++correlation_ * kDevices + static_cast<std::uint32_t>(device_);
     api.name = call;
     now_ns_ = api.end_ns;
-    record.global_pid = make_global_pid(kPid);
+    record.global_pid = make_global_pid(pid_);
     record.device = device_;
     record.context = 1;
     record.stream = stream;
@@ -150,6 +156,7 @@ class Worker {
 
   RecordSink& sink_;
   Random random_;
+  std::uint64_t pid_;
   int device_;
   std::uint64_t tid_;
   StringId launch_ = kNoString;
@@ -165,11 +172,13 @@ class Worker {
 
 }  // namespace
 
-std::uint64_t write_bench_trace(RecordSink& sink, std::uint64_t events) {
+std::uint64_t write_bench_trace(RecordSink& sink, std::uint64_t events, int rank, int ranks) {
+  const std::uint64_t pid = kFirstPid + static_cast<std::uint64_t>(rank);
   RunInfo run;
   run.source = "swinscope";
-  run.world_size = 1;
-  run.global_pid = make_global_pid(kPid);
+  run.rank = rank;
+  run.world_size = ranks;
+  run.global_pid = make_global_pid(pid);
   sink.set_run(run);
   NvtxRecord domain;
   domain.type = NvtxType::kDomain;
@@ -178,9 +187,13 @@ std::uint64_t write_bench_trace(RecordSink& sink, std::uint64_t events) {
   sink.add(domain);
 
   std::vector<Worker> workers;
-  workers.reserve(kDevices);
-  for (int device = 0; device < kDevices; ++device)
-    workers.emplace_back(sink, device);
+  const int devices = ranks == 1 ? static_cast<int>(kDevices) : 1;
+  for (int device = 0; device < devices; ++device) {
+    const auto gpu = static_cast<std::uint8_t>(device);
+    sink.add(MetricNameRecord{MetricSource::kNvml, gpu, kPower, "Power [mW]"});
+    sink.add(MetricNameRecord{MetricSource::kNvml, gpu, kClock, "SM clock [MHz]"});
+    workers.emplace_back(sink, pid, device);
+  }
   std::uint64_t count = 0;
   for (int step = 0; count < events; ++step) {
     count = 0;

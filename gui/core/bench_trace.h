@@ -1,4 +1,5 @@
-// A trace as a training job makes it, of any size, for measuring: several GPUs of one process, each with its thread.
+// A trace as a training job makes it, of any size, for measuring: four GPUs of one process, each with its thread, or
+// several processes with one GPU each. GPUs have counters of power and clock.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +8,8 @@
 
 namespace swinscope::gui {
 
-// Adds at least `events` kernels, copies, calls and ranges, ending with a whole step, and returns how many. The same
-// records every time.
-std::uint64_t write_bench_trace(RecordSink& sink, std::uint64_t events);
+// Adds one rank's records: at least `events` kernels, copies, calls and ranges, ending with a whole step, and returns
+// how many. The same records every time.
+std::uint64_t write_bench_trace(RecordSink& sink, std::uint64_t events, int rank = 0, int ranks = 1);
 
 }  // namespace swinscope::gui

@@ -51,6 +51,27 @@ TEST(BenchFrames, PrintsWhatItMeasured) {
   EXPECT_EQ(test::names_in(folder.path()), std::vector<std::string>{"out.json"});
 }
 
+// One GPU a rank, with two counters each, and a picture before all is loaded.
+TEST(BenchFrames, MeasuresRunsOfSeveralRanks) {
+  const test::TempFolder folder;
+  const auto out = folder / "out.json";
+  BenchOptions options;
+  options.events = 30'000;
+  options.ranks = 3;
+  options.rounds = 1;
+  options.frames = 3;
+  options.folder = folder.path();
+  {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(out.c_str(), "w"), &std::fclose);
+    ASSERT_EQ(run_bench_frames(file.get(), options), 0);
+  }
+  const auto json = nlohmann::json::parse(test::read_file(out));
+  EXPECT_EQ(json["ranks"], 3);
+  EXPECT_EQ(json["counters"], 6);
+  EXPECT_GE(json["events"], 30'000);
+  EXPECT_GT(json["own"]["first_paint_ms"], 0);
+}
+
 TEST(BenchFrames, SaysWhenItCannot) {
   BenchOptions options;
   options.folder = "/nonexistent/folder";
