@@ -20,7 +20,7 @@ class Binder {
   explicit Binder(Statement& statement) : statement_(statement) {}
 
   template <typename T>
-  Binder& value(T v) {
+  [[gnu::always_inline]] Binder& value(T v) {
     if constexpr (std::is_enum_v<T>) {
       statement_.bind(++index_, static_cast<std::int64_t>(static_cast<std::underlying_type_t<T>>(v)));
     } else {
