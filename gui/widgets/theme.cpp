@@ -43,6 +43,12 @@ class Style : public QProxyStyle {
  public:
   Style() : QProxyStyle(QStringLiteral("Fusion")) {}
 
+  // Numbers end at the right of their column where texts begin in the next one: "36.6 ms" and "step ranges" are two.
+  int pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const override {
+    if (metric == PM_FocusFrameHMargin) return kCellMargin;
+    return QProxyStyle::pixelMetric(metric, option, widget);
+  }
+
   void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
                      const QWidget* widget) const override {
     QProxyStyle::drawPrimitive(element, option, painter, widget);
@@ -67,6 +73,8 @@ class Style : public QProxyStyle {
     draw(painter, QRectF(option.rect).adjusted(0.5, 0.5, -0.5, -0.5));
     painter.restore();
   }
+
+  static constexpr int kCellMargin = 5;
 
   // Where the keyboard is, Fusion's own outline says so.
   static void outline_box(const QStyleOption& option, QPainter& painter) {

@@ -144,11 +144,10 @@ void RooflineChart::paint_roofs(QPainter& painter) const {
   for (const RoofLine& roof : plot_.roofs()) {
     painter.setPen(QPen(palette().color(QPalette::WindowText), 1.5));
     painter.drawLine(roof.from, roof.to);
+    // Level ones above where they begin: layers that do much for a byte, on the right, have large dots there.
     const bool is_level = roof.from.y() == roof.to.y();
-    const QRectF place = is_level ? QRectF(plot_.area().left(), roof.from.y() - 18, plot_.area().width(), 16)
-                                  : QRectF(roof.from.x() + 8, roof.from.y() + 2, plot_.area().width(), 16);
-    const Qt::Alignment alignment = (is_level ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter;
-    painter.drawText(place, static_cast<int>(alignment), roof.label);
+    const QPointF corner = roof.from + (is_level ? QPointF(4, -18) : QPointF(8, 2));
+    painter.drawText(QRectF(corner, QSizeF(plot_.area().width(), 16)), Qt::AlignLeft | Qt::AlignVCenter, roof.label);
   }
 }
 

@@ -34,7 +34,7 @@ TEST_F(RooflinePageTest, SaysWhatTheCommandSays) {
   const std::filesystem::path run = recording("swinscope_swin_large_train_ladder/attention.db");
   const nlohmann::json said = run_json({"roofline", run.string()}).at("data").at("roofline");
   show_roofline(run);
-  EXPECT_THAT(roofline().verdict().toStdString(), HasSubstr(" are over the roofs; most "));
+  EXPECT_THAT(roofline().verdict().toStdString(), HasSubstr(" at their roofs; "));
   ASSERT_EQ(roofline().rows().model_of_rows().rowCount(), static_cast<int>(said.size()));
   ASSERT_EQ(chart().plot().roofline().points.size(), said.size());
   for (std::size_t i = 0; i < said.size(); ++i) {
