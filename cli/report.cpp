@@ -25,6 +25,7 @@ struct ReportOptions {
   std::vector<std::string> runs;
   std::vector<std::string> beside;
   std::string bundle;
+  std::string author;
   SelectionOptions selection;
 };
 
@@ -140,6 +141,7 @@ int run_report(const ReportOptions& options) {
   }
   const bool corrupt = std::ranges::any_of(parts, [](const ReportPart& part) { return part.corrupt; });
   add_comparison(parts, published);
+  parts.front().author = options.author;
   if (is_bundle) {
     write_files(options.bundle, report_bundle(std::move(parts)), options.common.force);
   } else {
@@ -158,6 +160,7 @@ void add_report(Program& program) {
   command.option("-o,--output", options->common.output, "File: .html, .csv, .json or .md");
   command.option("--bundle", options->bundle,
                  "Folder: the report with its figures as SVG, and its tables as CSV and LaTeX");
+  command.option("--author", options->author, "Name on the first page of an .html or .md report");
   add_beside(command, options->beside);
   options->selection.add_to(command);
   options->common.add_class_rules(command);

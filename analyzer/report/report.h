@@ -74,6 +74,7 @@ struct ReportPart {
   std::vector<QualityFact> quality;
   std::string folder;  // of the recordings, which commands are said without; empty: the present one
   bool corrupt = false;
+  std::string author = {};  // of the report, as the first of its parts says it; empty: nobody is named
 };
 
 // `path`: as the user gave it. Throws as RunScope does.

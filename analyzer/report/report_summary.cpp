@@ -215,6 +215,7 @@ ReportSummary summarize(const std::vector<ReportPart>& parts) {
   summary.charts = std::move(charts.first);
   summary.waterfall = std::move(charts.waterfall);
   summary.what_was_run = is_comparison(first.document) ? compared_things(parts) : facts_of(leading);
+  if (!parts.front().author.empty()) summary.what_was_run.push_back({"author", "report by", parts.front().author});
   return summary;
 }
 

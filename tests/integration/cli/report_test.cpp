@@ -112,6 +112,16 @@ TEST_F(ReportCommand, RunsAreCompared) {
   EXPECT_THAT(read_file(folder() / "r.md"), HasSubstr("### Kernels whose time changed most, per step"));
 }
 
+// Of one run and of several; a file whose author nobody names says nothing of one.
+TEST_F(ReportCommand, NamesItsAuthor) {
+  write("t.json", kineto({kineto_kernel("kernel", "1", "5")}));
+  ASSERT_EQ(run({"report", "t.json", "-o", "one.html", "--author", "Ada <L.>"}).status, 0);
+  EXPECT_THAT(read_file(folder() / "one.html"), HasSubstr("Ada &lt;L.&gt;"));
+  ASSERT_EQ(run({"report", "t.json", "t.json", "-o", "two.md", "--author", "Ada"}).status, 0);
+  EXPECT_THAT(read_file(folder() / "two.md"), HasSubstr("- report by: Ada\n"));
+  EXPECT_THAT(report("t.json", "none.html"), Not(HasSubstr("report by")));
+}
+
 TEST_F(ReportCommand, NamesAreTextNotMarkup) {
   write("t.json", kineto({kineto_kernel("<script>", "1", "5"), kineto_kernel("a </script><b>", "9", "5")}));
   const std::string html = report("t.json", "r.html");
