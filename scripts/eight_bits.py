@@ -40,7 +40,7 @@ def parse():
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--pictures", type=int, default=30000)
     parser.add_argument("--held-out", type=int, default=5000)
-    parser.add_argument("--train-images", type=int, default=60000)
+    parser.add_argument("--train-images", type=int, default=200000)
     parser.add_argument("--observers", default="mse")
     parser.add_argument("--data", default="", help="folder of `swin make-data` (default: made in DIR)")
     parser.add_argument("parts", nargs="*", metavar="PART")
@@ -161,8 +161,8 @@ def accuracy(runner):
         for seed in range(1, options.seeds + 1):
             folder = pathlib.Path(options.out) / f"{model}_{seed}"
             shutil.rmtree(folder, ignore_errors=True)
-            runner.swin("train", "--model", model, "--device", "cuda", "--precision", "bf16", "--batch", 64, "--data", data, "--images",
-                        options.train_images, "--lr", 0.0005, "--lr-warmup", 100, "--seed", seed, "--checkpoint", folder, "--quiet")
+            runner.swin("train", "--model", model, "--device", "cuda", "--precision", "bf16", "--batch", 128, "--label-smoothing", 0, "--data", data, "--images",
+                        options.train_images, "--lr", 0.0001, "--lr-warmup", 100, "--seed", seed, "--checkpoint", folder, "--quiet")
             weights = next(iter(sorted(folder.glob("*.safetensors"))))
             exact = answers(runner, model, weights, "fp16", held_out)
             before = share_right(exact, classes)
