@@ -228,7 +228,7 @@ Json measure_queries(const Timeline& timeline) {
 
 Json measure(const BenchOptions& options) {
   const Folder folder(options.folder);
-  const fs::path run = folder.path();
+  const fs::path& run = folder.path();
   fmt::print(stderr, "swinscope: writing {} events\n", options.events);
   const std::vector<fs::path> files = generate(run, options);
   Json json;
