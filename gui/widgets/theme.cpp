@@ -4,7 +4,9 @@
 #include <QPainter>
 #include <QProxyStyle>
 #include <QStyleOption>
+#include <QTableView>
 #include <QToolTip>
+#include <QTreeView>
 #include <array>
 #include <cmath>
 
@@ -45,7 +47,9 @@ class Style : public QProxyStyle {
 
   // Numbers end at the right of their column where texts begin in the next one: "36.6 ms" and "step ranges" are two.
   int pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const override {
-    if (metric == PM_FocusFrameHMargin) return kCellMargin;
+    const bool has_columns =
+        qobject_cast<const QTableView*>(widget) != nullptr || qobject_cast<const QTreeView*>(widget) != nullptr;
+    if (metric == PM_FocusFrameHMargin && has_columns) return kCellMargin;
     return QProxyStyle::pixelMetric(metric, option, widget);
   }
 
