@@ -54,6 +54,12 @@ fi
 picture docs/images/gui-timeline.png timeline light 1280x720 $trace
 picture docs/images/gui-kernels.png kernels dark 1280x720 $trace
 picture docs/images/gui-layers.png layers light 1280x720 data/swinscope_swin_large_weak_2gpu/gpus2/tracing
+readonly two_gpus=data/swinscope_swinv2b_upernet_traced_2gpu
+picture docs/images/gui-roofline.png roofline light 1280x720 $two_gpus/gpus2
+picture docs/images/gui-opportunities.png opportunities dark 1280x720 $trace
+picture docs/images/gui-ranks.png ranks light 1280x720 $two_gpus/gpus2
+picture docs/images/gui-tables.png tables dark 1280x720 $two_gpus/gpus2
+picture docs/images/gui-compare.png compare light 1280x720 $two_gpus/gpus1 $two_gpus/gpus2
 picture docs/images/gui-overview.png overview light 1280x720 $trace
 picture docs/images/gui-sql.png query dark 1280x720 --query "SELECT name.value AS kernel, start, end, end - start AS ns, deviceId, streamId
 FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds name ON name.id = shortName
