@@ -95,7 +95,8 @@ std::string roofline_verdict(const Roofline& all, const RunScope& scope) {
     return format_duration(std::llround(ns / static_cast<double>(std::max<std::int64_t>(1, most.steps))));
   };
   return fmt::format(
-      "layers take {} of GPU time per {}, and would take {} at their roofs; {} loses most: {}, at {:.1f} % of {}",
+      "layers take {} of GPU time per {}, summed over all streams, and would take {} at their roofs; {} loses most: "
+      "{}, at {:.1f} % of {}",
       per_step(gpu_ns), scope.unit(), per_step(gpu_ns - over_ns), most.path, per_step(std::max(0.0, most.over_ns())),
       100 * most.share(), most.roof == kMemory ? "the memory's roof" : most.roof + "'s roof");
 }

@@ -26,10 +26,10 @@ TEST(Roofline, SaysWhatIsOverTheRoofs) {
   const RunFacts run(trace, {});
   Roofline all;
   all.points = {point("fc1", 8'000, 2'000, "fp16"), point("cast", 4'000, 5'000, "memory")};
-  EXPECT_EQ(
-      roofline_verdict(all, run.scope),
-      "layers take 6.000 us of GPU time per step, and would take 3.000 us at their roofs; fc1 loses most: 3.000 us, "
-      "at 25.0 % of fp16's roof");
+  EXPECT_EQ(roofline_verdict(all, run.scope),
+            "layers take 6.000 us of GPU time per step, summed over all streams, and would take 3.000 us at their "
+            "roofs; fc1 loses most: 3.000 us, "
+            "at 25.0 % of fp16's roof");
   EXPECT_TRUE(all.points[1].is_above());
   EXPECT_FALSE(all.points[0].is_above());
   EXPECT_TRUE(roofline(run).points.empty());

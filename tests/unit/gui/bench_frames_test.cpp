@@ -29,43 +29,37 @@ TEST(BenchTrace, IsATraceOfTheSizeAskedFor) {
   EXPECT_EQ(deepest, 4);
 }
 
-TEST(BenchFrames, PrintsWhatItMeasured) {
+// What a short run with these events and ranks prints.
+nlohmann::json measured(std::uint64_t events, int ranks) {
   const test::TempFolder folder;
   const auto out = folder / "out.json";
   BenchOptions options;
-  options.events = 15'000;
+  options.events = events;
+  options.ranks = ranks;
   options.rounds = 1;
   options.frames = 3;
   options.folder = folder.path();
   {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(out.c_str(), "w"), &std::fclose);
-    ASSERT_EQ(run_bench_frames(file.get(), options), 0);
+    EXPECT_EQ(run_bench_frames(file.get(), options), 0);
   }
-  const auto json = nlohmann::json::parse(test::read_file(out));
+  EXPECT_EQ(test::names_in(folder.path()), std::vector<std::string>{"out.json"});
+  return nlohmann::json::parse(test::read_file(out));
+}
+
+TEST(BenchFrames, PrintsWhatItMeasured) {
+  const auto json = measured(15'000, 1);
   EXPECT_EQ(json["schema"], "swinscope.bench_frames/1");
   EXPECT_GE(json["events"], 15'000);
   EXPECT_GT(json["own"]["first_paint_ms"], 0);
   EXPECT_GT(json["foreign"]["load_ms"], 0);
   EXPECT_EQ(json["frames_4k"]["width"], 3840);
   EXPECT_GT(json["queries"]["search_hits"], 0);
-  EXPECT_EQ(test::names_in(folder.path()), std::vector<std::string>{"out.json"});
 }
 
 // One GPU a rank, with two counters each, and a picture before all is loaded.
 TEST(BenchFrames, MeasuresRunsOfSeveralRanks) {
-  const test::TempFolder folder;
-  const auto out = folder / "out.json";
-  BenchOptions options;
-  options.events = 30'000;
-  options.ranks = 3;
-  options.rounds = 1;
-  options.frames = 3;
-  options.folder = folder.path();
-  {
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(out.c_str(), "w"), &std::fclose);
-    ASSERT_EQ(run_bench_frames(file.get(), options), 0);
-  }
-  const auto json = nlohmann::json::parse(test::read_file(out));
+  const auto json = measured(30'000, 3);
   EXPECT_EQ(json["ranks"], 3);
   EXPECT_EQ(json["counters"], 6);
   EXPECT_GE(json["events"], 30'000);
