@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "store/json_number.h"
 #include "workloads/error.h"
 
 namespace swinscope {
@@ -36,11 +37,11 @@ CheckpointState parsed(const SafetensorsFile& file, const std::string& text) {
                       fmt::format("its schema is {}, this program knows {}", json.at("schema").dump(), kSchema));
   }
   CheckpointState state;
-  state.steps_done = json.at("steps_done").get<std::int64_t>();
-  state.optimizer_steps = json.at("optimizer_steps").get<std::int64_t>();
+  state.steps_done = whole_number<std::int64_t>(json.at("steps_done"));
+  state.optimizer_steps = whole_number<std::int64_t>(json.at("optimizer_steps"));
   state.settings = json.at("settings").get<std::map<std::string, std::string>>();
   state.loss_scale = json.value("loss_scale", 1.0);
-  state.good_steps = json.value("good_steps", std::int64_t{0});
+  state.good_steps = whole_number(json, "good_steps", std::int64_t{0});
   state.algorithms = json.value("algorithms", "");
   return state;
 }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "store/json_number.h"
 #include "workloads/cuda/element_type.h"
 #include "workloads/error.h"
 #include "workloads/safetensors_writer.h"
@@ -105,7 +106,7 @@ std::optional<Quantization> quantization_in(const SafetensorsFile& file) {
     throw refuse(fmt::format("it is not of schema {}", kSchema));
   try {
     Quantization found{document.at("model").get<std::string>(), document.at("observer").get<std::string>(),
-                       document.at("images").get<std::int64_t>(), document.at("ranges").get<InputRanges>()};
+                       whole_number<std::int64_t>(document.at("images")), document.at("ranges").get<InputRanges>()};
     const auto precision = document.at("precision").get<std::string>();
     if (precision != "fp8" && precision != "int8") throw refuse("precision " + precision + " is unknown");
     if (precision == "int8") found.precision = Precision::kInt8;

@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "store/json_number.h"
 #include "workloads/error.h"
 
 namespace swinscope {
@@ -88,14 +89,14 @@ std::optional<RankCard> parse_card(const std::string& text) {
   try {
     const nlohmann::json json = nlohmann::json::parse(text);
     RankCard card;
-    card.rank = json.at("rank").get<int>();
-    card.size = json.at("size").get<int>();
+    card.rank = whole_number<int>(json.at("rank"));
+    card.size = whole_number<int>(json.at("size"));
     card.host = json.at("host").get<std::string>();
     card.machine = json.at("machine").get<std::string>();
-    card.process.pid = json.at("pid").get<std::int64_t>();
-    card.process.start_ticks = json.at("start_ticks").get<std::uint64_t>();
+    card.process.pid = whole_number<std::int64_t>(json.at("pid"));
+    card.process.start_ticks = whole_number<std::uint64_t>(json.at("start_ticks"));
     card.cpus = json.at("cpus").get<std::string>();
-    card.gpu.index = json.at("gpu_index").get<int>();
+    card.gpu.index = whole_number<int>(json.at("gpu_index"));
     card.gpu.id = json.at("gpu").get<std::string>();
     card.gpu.accessible = json.at("accessible_gpus").get<std::vector<std::string>>();
     card.gpu.all_reduce = json.at("all_reduce").get<std::string>();

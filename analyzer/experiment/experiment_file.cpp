@@ -9,6 +9,7 @@
 
 #include "analyzer/experiment/experiment.h"
 #include "store/error.h"
+#include "store/json_number.h"
 #include "store/private_file.h"
 #include "store/small_file.h"
 
@@ -37,7 +38,7 @@ void write_json(const fs::path& path, const Json& json) { replace_private_file(p
 // What a number may be: everything that is computed of it stays within 64 bits.
 std::int64_t checked(const fs::path& path, const Json& json, const char* key, std::int64_t otherwise,
                      std::int64_t most) {
-  const std::int64_t value = json.value(key, otherwise);
+  const std::int64_t value = whole_number(json, key, otherwise);
   if (value < 0 || value > most) refuse(path, fmt::format("{} is {}: not within 0 and {}", key, value, most));
   return value;
 }
@@ -70,7 +71,7 @@ Experiment parse_experiment(const fs::path& folder, const fs::path& path, const 
   experiment.step_asked = json.value("step_asked", "");
   experiment.step = checked_rule(path, json.value("step", ""));
   experiment.command = json.value("command", experiment.command);
-  experiment.planned = json.value("planned", std::size_t{0});
+  experiment.planned = whole_number(json, "planned", std::size_t{0});
   experiment.notes = json.value("notes", experiment.notes);
   experiment.made_with = json.value("made_with", experiment.made_with);
   experiment.links = json.value("links", OwnLinks{});
@@ -140,11 +141,11 @@ ExperimentPoint read_point(const fs::path& folder) {
     point.tracing = json.value("tracing", "");
     point.traced = json.value("traced", "");
     point.links = json.value("links", OwnLinks{});
-    point.given_step_ns = json.value("step_ns", std::vector<std::int64_t>{});
+    if (json.contains("step_ns")) point.given_step_ns = whole_numbers<std::int64_t>(json.at("step_ns"));
     point.step = checked_rule(path, json.value("step", ""));
     point.step_how = json.value("step_found_by", "");
     if (json.contains("step_spread")) point.step_spread = json.at("step_spread").get<double>();
-    point.planned_runs = json.value("planned_runs", std::size_t{0});
+    point.planned_runs = whole_number(json, "planned_runs", std::size_t{0});
   } catch (const Json::exception& error) {
     refuse(path, error.what());
   }
