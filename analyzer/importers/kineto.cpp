@@ -58,6 +58,7 @@ class FileImport {
     };
     KinetoVisitor visitor;
     visitor.on_event = [&](std::string_view text) { current().take(text); };
+    visitor.on_arrows = [&](std::int64_t count) { current().take_arrows(count); };
     visitor.on_document = [&](const KinetoDocument& document) {
       current();
       on_document(document);

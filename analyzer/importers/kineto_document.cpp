@@ -56,6 +56,11 @@ void KinetoDocumentReader::take(std::string_view text) {
   }
 }
 
+void KinetoDocumentReader::take_arrows(std::int64_t count) {
+  census_.take_arrows(count);
+  extent_.events += count;
+}
+
 // A text that is no event may hold some: two odd quotes hide everything between them.
 void KinetoDocumentReader::take_damaged(std::string_view text) {
   SalvageOptions options;

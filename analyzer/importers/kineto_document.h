@@ -52,6 +52,8 @@ class KinetoDocumentReader {
   KinetoDocumentReader(std::string path, TraceSink& sink, RankPlan plan);
 
   void take(std::string_view text);
+  // So many flow arrows, of which nothing is kept.
+  void take_arrows(std::int64_t count);
 
   // What refuses the document as a whole, when there is something.
   std::optional<Error> finish(const KinetoDocument& document, ImportReport& report);

@@ -36,6 +36,30 @@ std::optional<std::int64_t> integer_of(std::string_view token) {
   return static_cast<std::int64_t>(bits);
 }
 
+// The usual notation, which nearly all times have: digits that fit, and three decimals at most. Empty for any other.
+std::optional<std::int64_t> plain_microseconds(std::string_view text) {
+  constexpr std::size_t kLongest = 17;
+  if (text.size() > kLongest) return std::nullopt;
+  std::int64_t value = 0;
+  int decimals = -1;  // no point yet
+  bool digits = false;
+  for (const char c : text) {
+    if (c >= '0' && c <= '9') {
+      value = value * 10 + (c - '0');
+      digits = true;
+      if (decimals >= 0) ++decimals;
+    } else if (c == '.' && decimals < 0) {
+      decimals = 0;
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (!digits || decimals > 3 || value > kMaxTimeNs / 1000) return std::nullopt;
+  for (decimals = std::max(decimals, 0); decimals < 3; ++decimals)
+    value *= 10;
+  return value;
+}
+
 // The value of a field as an integer; absent for other types. PyTorch writes some ids as floating-point numbers or
 // strings.
 std::optional<std::int64_t> as_integer(od::value value) {
@@ -296,7 +320,28 @@ bool is_launch_call(std::string_view name) {
                      [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
 }
 
+bool is_flow_arrow(std::string_view text) {
+  constexpr std::size_t kLongest = 256;
+  constexpr std::string_view kKey = "\"ph\"";
+  if (text.size() > kLongest || text.empty() || text.front() != '{') return false;
+  const auto skip = [&](std::size_t count) {
+    while (count < text.size() &&
+           (text[count] == ' ' || text[count] == '\n' || text[count] == '\r' || text[count] == '\t'))
+      ++count;
+    text.remove_prefix(count);
+  };
+  skip(1);
+  if (!text.starts_with(kKey)) return false;
+  skip(kKey.size());
+  if (!text.starts_with(':')) return false;
+  skip(1);
+  if (!text.starts_with("\"s\"") && !text.starts_with("\"f\"") && !text.starts_with("\"t\"")) return false;
+  // Damage may hide the events behind it.
+  return text.ends_with('}') && text.find('{') == std::string_view::npos && std::ranges::count(text, '"') % 2 == 0;
+}
+
 std::optional<std::int64_t> parse_microseconds(std::string_view text) {
+  if (const std::optional<std::int64_t> plain = plain_microseconds(text)) return plain;
   std::size_t i = 0;
   const bool negative = i < text.size() && text[i] == '-';
   if (negative) ++i;

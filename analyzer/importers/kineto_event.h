@@ -34,6 +34,9 @@ enum class KinetoKind : std::uint8_t {
 };
 KinetoKind kineto_kind(std::string_view category);
 inline bool is_on_gpu(KinetoKind kind) { return kind <= KinetoKind::kGpuAnnotation; }
+// Whether the text of an event is an arrow between two others, which correlation and sequence number say as well: found
+// without parsing it, where the phase is its first field. False for what may be damaged.
+bool is_flow_arrow(std::string_view text);
 // A call that makes a GPU work.
 bool is_launch_call(std::string_view name);
 

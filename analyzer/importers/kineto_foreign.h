@@ -17,6 +17,8 @@ class KinetoCensus {
  public:
   void take(const KinetoEvent& event, KinetoKind kind);
 
+  void take_arrows(std::int64_t count) { total_ += count; }
+
   std::int64_t total() const { return total_; }
   std::int64_t known() const { return known_; }      // with a time, of a category that PyTorch writes
   std::int64_t unknown() const { return unknown_; }  // with a time, of another one or of none

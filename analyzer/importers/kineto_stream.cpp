@@ -13,6 +13,7 @@
 
 #include "analyzer/base/byte_source.h"
 #include "analyzer/base/tar_members.h"
+#include "analyzer/importers/kineto_event.h"
 #include "store/error.h"
 
 namespace swinscope {
@@ -22,6 +23,7 @@ namespace {
 struct Batch {
   std::string text;
   std::vector<std::size_t> ends;
+  std::int64_t arrows = 0;
   std::optional<KinetoDocument> document;
   std::string other_member;
 };
@@ -98,6 +100,10 @@ class Reader {
   void begin_document() {
     splitter_.emplace(
         [this](std::string_view event) {
+          if (is_flow_arrow(event)) {
+            ++batch_.arrows;
+            return;
+          }
           batch_.text.append(event);
           batch_.ends.push_back(batch_.text.size());
         },
@@ -168,6 +174,7 @@ void visit(const Batch& batch, const KinetoVisitor& visitor) {
     visitor.on_event(std::string_view(batch.text).substr(begin, end - begin));
     begin = end;
   }
+  if (batch.arrows > 0 && visitor.on_arrows) visitor.on_arrows(batch.arrows);
   if (batch.document) visitor.on_document(*batch.document);
   if (!batch.other_member.empty() && visitor.on_other_member) visitor.on_other_member(batch.other_member);
 }

@@ -23,6 +23,8 @@ struct KinetoDocument {
 struct KinetoVisitor {
   // The text of every event, in order; `padding` readable bytes follow it. What it throws comes out of the stream.
   std::function<void(std::string_view)> on_event;
+  // So many flow arrows (is_flow_arrow) were left out since the last time.
+  std::function<void(std::int64_t)> on_arrows;
   // A document has ended; the events since the one before it were its own.
   std::function<void(const KinetoDocument&)> on_document;
   // A member of an archive that is not read.

@@ -73,6 +73,29 @@ TEST(ParseMicroseconds, RefusesWhatIsOutOfRange) {
   }
 }
 
+TEST(FlowArrows, AreKnownByTheirFirstField) {
+  for (const char* text :
+       {R"({"ph":"s","id":1,"pid":2,"tid":3,"ts":4.5,"cat":"ac2g","name":"ac2g"})",
+        "{\n    \"ph\" : \"f\", \"id\": 1, \"cat\": \"fwdbwd\", \"name\": \"fwdbwd\", \"bp\": \"e\"\n  }",
+        R"({"ph":"t"})"}) {
+    EXPECT_TRUE(is_flow_arrow(text)) << text;
+  }
+}
+
+TEST(FlowArrows, NothingElseIsTakenForOne) {
+  const std::string hidden = R"({"ph":"s","name":"ac2g},{"ph":"X","name":"aten::mm","ts":1,"dur":1})";
+  const std::string arguments = R"({"ph":"s","args":{"a":1}})";
+  const std::string odd = R"({"ph":"s","name":"ac2g})";
+  const std::string cut = R"({"ph":"s","name":"ac2g")";
+  const std::string later = R"({"name":"ac2g","ph":"s"})";
+  const std::string lengthy = R"({"ph":"s","name":")" + std::string(300, 'x') + R"("})";
+  for (const std::string& text : {hidden, arguments, odd, cut, later, lengthy, std::string(R"({"ph":"X","name":"s"})"),
+                                  std::string(R"({"ph":"start"})"), std::string(R"({"phase":"s"})"),
+                                  std::string(R"({"ph")"), std::string(R"({"ph":)"), std::string("{"), std::string()}) {
+    EXPECT_FALSE(is_flow_arrow(text)) << text;
+  }
+}
+
 class KinetoEventTest : public testing::Test {
  protected:
   const KinetoEvent* parse(const std::string& text) {

@@ -60,6 +60,23 @@ TEST_F(KinetoStream, DeliversEveryEventInOrder) {
   }
 }
 
+// In the document that they are of, between events as behind all of them.
+TEST_F(KinetoStream, ArrowsAreCountedOnly) {
+  constexpr const char* kArrow = R"({"ph":"s","id":1,"pid":0,"tid":0,"ts":1,"cat":"ac2g","name":"ac2g"})";
+  KinetoVisitor visitor;
+  std::vector<std::int64_t> arrows;  // of each document
+  std::int64_t since = 0;
+  visitor.on_event = [&](std::string_view event) { events_.emplace_back(event); };
+  visitor.on_arrows = [&](std::int64_t count) { since += count; };
+  visitor.on_document = [&](const KinetoDocument&) { arrows.push_back(std::exchange(since, 0)); };
+  const std::string arrow = kArrow;
+  write_file(folder_ / "t.json",
+             kineto_document(arrow + R"(,{"i":0},)" + arrow + R"(,{"i":1},)" + arrow) + "\n" + kineto_document(arrow));
+  stream_kineto(folder_ / "t.json", kPadding, nullptr, visitor);
+  EXPECT_EQ(events_, (std::vector<std::string>{R"({"i":0})", R"({"i":1})"}));
+  EXPECT_EQ(arrows, (std::vector<std::int64_t>{3, 1}));
+}
+
 // The parser reads a few bytes past the end of each event: they must be there, whichever event of a batch it is.
 TEST_F(KinetoStream, PaddingFollowsEveryEvent) {
   write_file(folder_ / "t.json", kineto_document(many_events(30'000)));
