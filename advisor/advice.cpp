@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -84,6 +86,21 @@ void Advisor::find_rates(const AdviceOptions& options) {
   }
 }
 
+// On several threads, each with one graph that it edits anew: copies of it would cost more than the replays.
+std::vector<std::int64_t> Advisor::steps_ns(const std::vector<Edit>& edits) const {
+  std::vector<std::int64_t> steps(edits.size());
+  const auto workers = std::min(static_cast<std::size_t>(threads()), edits.size());
+  parallel_for(workers, static_cast<int>(workers), [&](std::size_t worker) {
+    DependencyGraph graph;
+    for (std::size_t i = worker; i < edits.size(); i += workers) {
+      graph = graph_;
+      apply(*edits[i].change, edits[i].estimate, graph_costs_, graph);
+      steps[i] = replayed_step_ns(graph, replay(graph), run_);
+    }
+  });
+  return steps;
+}
+
 DependencyGraph Advisor::edited(const std::vector<const Change*>& changes, Estimate estimate) const {
   DependencyGraph graph = graph_;
   for (const Change* change : changes)
@@ -97,13 +114,15 @@ std::int64_t Advisor::step_ns(const std::vector<const Change*>& changes, Estimat
 }
 
 std::vector<Card> Advisor::evaluate(std::vector<Change> changes) const {
+  std::vector<Edit> edits;
+  for (const Change& change : changes)
+    for (const Estimate estimate : kEstimates)
+      edits.push_back({&change, estimate});
+  const std::vector<std::int64_t> steps = steps_ns(edits);
   std::vector<Card> cards(changes.size());
-  parallel_for(cards.size() * kEstimates.size(), threads(), [&](std::size_t i) {
-    const std::size_t estimate = i % kEstimates.size();
-    const std::size_t card = i / kEstimates.size();
-    cards[card].saving_ns[estimate] = advice_.step_ns() - step_ns({&changes[card]}, kEstimates[estimate]);
-  });
   for (std::size_t i = 0; i < cards.size(); ++i) {
+    for (std::size_t estimate = 0; estimate < kEstimates.size(); ++estimate)
+      cards[i].saving_ns[estimate] = advice_.step_ns() - steps[i * kEstimates.size() + estimate];
     std::ranges::sort(cards[i].saving_ns);
     cards[i].change = std::move(changes[i]);
   }
@@ -114,20 +133,68 @@ bool Advisor::is_worth(const Card& card, const AdviceOptions& options) const {
   return static_cast<double>(card.saving_ns.back()) >= options.least_share * static_cast<double>(advice_.step_ns());
 }
 
-// By the likely saving alone, which is one simulation of three. False: it is not worth a card, though another may be.
+// The most that a change can save of a step: all of the work that it touches, with the host's way to it. What is
+// launched otherwise, or may overlap, has no such bound, nor has anything where launches wait for room.
+std::int64_t Advisor::most_saved_ns(const Change& change) const {
+  const auto is_full = [](const RankGraph& rank) { return rank.queue_length > 0; };
+  if (!change.captured.empty() || !change.overlapped.empty() || std::ranges::any_of(graph_.ranks, is_full))
+    return std::numeric_limits<std::int64_t>::max();
+  std::int64_t most_ns = 0;
+  const auto add = [&](const OpRef& ref) {
+    const RankGraph& rank = graph_.ranks[ref.rank];
+    const OpNode& op = rank.ops[ref.op];
+    most_ns += op.duration_ns + op.latency_ns + std::max<std::int64_t>(op.gap_ns, 0) + op.wait_delay_ns;
+    if (op.call == kNoNode) return;
+    const CallNode& call = rank.calls[op.call];
+    most_ns += call.own_ns + std::min(kLongestDispatchNs, call.segment_ns);
+  };
+  for (const Scaled& scaled : change.scaled) {
+    add(scaled.op);
+    std::ranges::for_each(scaled.others(), add);
+  }
+  std::int64_t steps = std::numeric_limits<std::int64_t>::max();
+  for (const DeviceScope& device : run_.scope.devices())
+    steps = std::min(steps, std::max<std::int64_t>(1, device.steps));
+  return most_ns / steps;
+}
+
+// By the likely saving alone, which is one simulation of three, and only of changes that can save more than the best
+// so far. False: it is not worth a card, though another may be.
 bool Advisor::find_first_card(const Work& work, const AdviceOptions& options) {
-  std::vector<Change> all;
+  struct Candidate {
+    Change change;
+    std::int64_t most_ns;
+    std::size_t place;
+  };
+  std::vector<Candidate> all;
   for (const ChangeKind& kind : change_kinds()) {
     std::vector<Change> changes = kind.find(work);
     changes.resize(std::min(changes.size(), options.most_of_a_kind));
-    std::erase_if(changes, [](const Change& change) { return change.confidence == Confidence::kSpeculative; });
-    std::ranges::move(changes, std::back_inserter(all));
+    for (Change& change : changes) {
+      if (change.confidence == Confidence::kSpeculative) continue;
+      const std::int64_t most_ns = most_saved_ns(change);
+      all.push_back({std::move(change), most_ns, all.size()});
+    }
   }
   if (all.empty()) return false;
-  std::vector<std::int64_t> steps_ns(all.size());
-  parallel_for(all.size(), threads(), [&](std::size_t i) { steps_ns[i] = step_ns({&all[i]}, Estimate::kLikely); });
-  const auto first = std::ranges::min_element(steps_ns) - steps_ns.begin();
-  Card card = std::move(evaluate({all[static_cast<std::size_t>(first)]}).front());
+  std::ranges::stable_sort(all, std::ranges::greater(), &Candidate::most_ns);
+  const Candidate* first = nullptr;
+  std::int64_t saved_ns = std::numeric_limits<std::int64_t>::min();
+  const auto at_once = static_cast<std::size_t>(threads());
+  for (std::size_t begin = 0; begin < all.size() && all[begin].most_ns >= saved_ns; begin += at_once) {
+    const std::span<const Candidate> some = std::span(all).subspan(begin, std::min(at_once, all.size() - begin));
+    std::vector<Edit> edits;
+    for (const Candidate& candidate : some)
+      edits.push_back({&candidate.change, Estimate::kLikely});
+    const std::vector<std::int64_t> steps = steps_ns(edits);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      const std::int64_t saving_ns = advice_.step_ns() - steps[i];
+      if (saving_ns < saved_ns || (saving_ns == saved_ns && some[i].place > first->place)) continue;
+      saved_ns = saving_ns;
+      first = &some[i];
+    }
+  }
+  Card card = std::move(evaluate({first->change}).front());
   if (!is_worth(card, options)) return false;
   advice_.cards.push_back(std::move(card));
   return true;

@@ -102,11 +102,18 @@ class Advisor {
   std::vector<EvidenceEvent> evidence_of(const Card& card) const;
 
  private:
+  // One change that is made alone.
+  struct Edit {
+    const Change* change = nullptr;
+    Estimate estimate = Estimate::kLikely;
+  };
+  std::vector<std::int64_t> steps_ns(const std::vector<Edit>& edits) const;
   DependencyGraph edited(const std::vector<const Change*>& changes, Estimate estimate) const;
   std::int64_t step_ns(const std::vector<const Change*>& changes, Estimate estimate) const;
   void remove_recording_cost();
   void find_rates(const AdviceOptions& options);
   void find_cards(const Work& work, const AdviceOptions& options);
+  std::int64_t most_saved_ns(const Change& change) const;
   bool find_first_card(const Work& work, const AdviceOptions& options);
   bool is_worth(const Card& card, const AdviceOptions& options) const;
   std::vector<Card> evaluate(std::vector<Change> changes) const;

@@ -30,10 +30,11 @@ Finding finding_of(const Advisor& advisor, const Advice& advice, const RunFacts&
 
 }  // namespace
 
-Document analysis_of(const RunFacts& run, const AnalyzeDocumentOptions& options) {
+Document analysis_of(const RunFacts& run, const AnalyzeDocumentOptions& options, bool with_advice) {
   Document document = analyze_document(run, options);
   document.run = run.trace.path;
   document.warnings = run.trace.warnings;
+  if (!with_advice) return document;
   // The terminal says what is next; programs get the tables' columns as reports have them.
   const bool is_brief = !options.verdict_facts;
   const std::unique_ptr<const Advisor> advisor = advisor_if_quick(run, {.first_only = is_brief});

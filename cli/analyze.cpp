@@ -28,6 +28,7 @@ struct AnalyzeOptions {
   std::string definition = "swinscope";
   std::size_t top = 10;
   bool list = false;
+  bool no_advice = false;
   std::vector<std::string> tables;
 };
 
@@ -55,9 +56,10 @@ Document analyze_hta(const Trace& trace) {
 Document analyze_run(const Trace& trace, const AnalyzeOptions& options) {
   const RunFacts run(trace, options.selection.get());
   if (!options.tables.empty()) return tables_document(run, options.tables, options.top);
-  return analysis_of(run, {.top = options.top,
-                           .thesis = options.definition == "thesis",
-                           .verdict_facts = options.common.format != "table"});
+  return analysis_of(
+      run,
+      {.top = options.top, .thesis = options.definition == "thesis", .verdict_facts = options.common.format != "table"},
+      !options.no_advice);
 }
 
 std::vector<std::string> keys_of_analyses() {
@@ -132,6 +134,8 @@ void add_analyze(Program& program) {
               "Holistic Trace Analysis computes them)")
       .one_of({"swinscope", "thesis", "hta"})
       .variable("SWINSCOPE_DEFINITION");
+  command.flag("--no-advice", options->no_advice,
+               "Without what `swinscope advise` would do next, which takes a replay");
   command.option("--top", options->top, "Kernels, or gaps, to list").show_default().not_negative();
   options->selection.add_to(command);
   options->common.add_class_rules(command);

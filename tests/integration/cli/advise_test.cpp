@@ -51,6 +51,19 @@ class Advise : public CliTest {
   const std::string run_ = write("run.json", trace_of(100));
 };
 
+TEST_F(Advise, AnalyzeLeavesItOutWhereItIsNotWanted) {
+  const std::string with = run({"analyze", run_}).out;
+  EXPECT_THAT(with, HasSubstr("next: Fuse layer_norm_kernel"));
+  std::string without = run({"analyze", run_, "--no-advice"}).out;
+  EXPECT_THAT(without, testing::Not(HasSubstr("next:")));
+  const std::size_t next = with.find("next:");
+  const std::size_t after = with.find('\n', with.find("evidence: swinscope advise", next)) + 1;
+  EXPECT_EQ(without, with.substr(0, next) + with.substr(after));
+
+  const nlohmann::json columns = run_json({"analyze", run_, "--no-advice"})["data"]["kernels"][0];
+  EXPECT_FALSE(columns.contains("fusable_with")) << columns;
+}
+
 TEST_F(Advise, PredictionsAreWrittenDownAndScored) {
   const nlohmann::json advice = run_json({"advise", run_, "--ledger", "l.json"})["data"];
   ASSERT_EQ(advice["opportunities"].size(), 1U);
