@@ -21,9 +21,9 @@ constexpr int kRanks = 3;
 class Gloo : public testing::Test {
  protected:
   Gloo() : module_("libswinscope_gloo.so", "", "") {
-    std::vector<std::future<void>> connecting;
+    std::array<std::future<void>, kRanks> connecting;
     for (int rank = 0; rank < kRanks; ++rank)
-      connecting.push_back(std::async(std::launch::async, [this, rank] { connect(rank); }));
+      connecting.at(static_cast<std::size_t>(rank)) = std::async(std::launch::async, [this, rank] { connect(rank); });
     for (std::future<void>& one : connecting)
       one.get();
   }
