@@ -1,6 +1,7 @@
 // Connections of ranks over Gloo, which are threads here.
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <future>
 #include <memory>
 #include <string>
@@ -21,6 +22,7 @@ constexpr int kRanks = 3;
 class Gloo : public testing::Test {
  protected:
   Gloo() : module_("libswinscope_gloo.so", "", "") {
+    std::signal(SIGPIPE, SIG_IGN);  // as ranks do
     std::array<std::future<void>, kRanks> connecting;
     for (int rank = 0; rank < kRanks; ++rank)
       connecting.at(static_cast<std::size_t>(rank)) = std::async(std::launch::async, [this, rank] { connect(rank); });
