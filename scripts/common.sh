@@ -46,3 +46,18 @@ use_build() {
     exit 1
   done
 }
+
+# pack <folder> <archive>: for another machine: strips the programs in folder/build, adds as folder/deps the libraries that it
+# may lack (scripts/gpu_run.sh finds them there) and packs all. Never libc and the compiler's libraries: the other machine's are as new or newer.
+pack() {
+  local folder=$1 out=$2
+  command -v xz >/dev/null || { echo "error: xz was not found" >&2 && echo "  hint: apt-get install xz-utils" >&2 && return 1; }
+  mkdir -p "$folder/deps" "$(dirname "$out")"
+  find "$folder/build" -type f -exec ldd {} \; 2>/dev/null | sed -n 's/.*=> \(\/[^ ]*\).*/\1/p' | sort -u |
+    grep -vE '/(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|ld-linux[^/]*|lib(cuda|cudart|cublas|cublasLt|cupti|nccl|cudnn[a-z_]*|nv[A-Za-z]*))\.so' |
+    xargs -r cp -L -t "$folder/deps"
+  find "$folder/build" "$folder/deps" -type f -exec sh -c '[ "$(head -c 4 "$1" | tail -c 3)" = ELF ]' _ {} \; -exec strip --strip-unneeded {} +
+  git describe --always --dirty >"$folder/version"
+  tar -C "$(dirname "$folder")" -cf - "$(basename "$folder")" | xz -T0 -6 >"$out.new"
+  mv "$out.new" "$out"
+}

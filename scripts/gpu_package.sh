@@ -20,7 +20,6 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$out" ] || refuse_words "the archive to write is missing"
 
-command -v xz >/dev/null || { echo "error: xz was not found" >&2 && echo "  hint: apt-get install xz-utils" >&2 && exit 1; }
 configure gpu -B "$build" -DCMAKE_CUDA_ARCHITECTURES="$arch" -DSWINSCOPE_GUI=OFF
 mapfile -t tests < <(ctest --test-dir "$build" -N -L '^gpu$' | sed -n 's/^ *Test *#[0-9]*: //p')
 [ ${#tests[@]} -gt 0 ] || { echo "error: $build: has no GPU tests" >&2 && echo "  hint: they need nvcc" >&2 && exit 1; }
@@ -40,15 +39,6 @@ for test in "${tests[@]}"; do
 done
 programs+=("$build"/bin/workloads_gpu_*_worker)
 cp "${programs[@]}" "$root/build/gpu/bin/"
-find "$root/build/gpu" -type f -exec sh -c '[ "$(head -c 4 "$1" | tail -c 3)" = ELF ]' _ {} \; -exec strip --strip-unneeded {} +
-# What a server may lack. Never libc and the compiler's libraries: those of the other machine are as new or newer.
-find "$root/build/gpu" -type f -exec ldd {} \; 2>/dev/null | sed -n 's/.*=> \(\/[^ ]*\).*/\1/p' | sort -u |
-  grep -vE '/(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|ld-linux[^/]*|lib(cuda|cudart|cublas|cublasLt|cupti|nccl|cudnn[a-z_]*|nv[A-Za-z]*))\.so' |
-  xargs -r cp -L -t "$root/deps"
 git ls-files scripts tests/gpu tests/peers | xargs cp --parents -t "$root"
-git describe --always --dirty >"$root/version"
-
-mkdir -p "$(dirname "$out")"
-tar -C "$folder" -cf - swinscope-gpu | xz -T0 -6 >"$out.new"
-mv "$out.new" "$out"
+pack "$root" "$out"
 echo "swinscope: $out: $(du -h "$out" | cut -f1), $(git describe --always --dirty), ${#tests[@]} GPU tests"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: scripts/gpu_run.sh COMMAND [ARGUMENT…]
-# Runs a command with the libraries that the programs in build/gpu need: CUDA's of this machine, and of those that
-# scripts/gpu_package.sh brought the ones that this machine lacks. COMMAND's paths are seen from the root of the repository or package.
+# Runs a command with the libraries that packed programs need: CUDA's of this machine, and of those that
+# scripts/gpu_package.sh or scripts/attack_package.sh brought the ones that this machine lacks. COMMAND's paths are seen from the root of the repository or package.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [ $# -gt 0 ] || {

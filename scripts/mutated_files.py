@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""usage: scripts/mutated_files.py BIN_DIR [--count N] [--seed S] [--formats LIST] [--limit SECONDS] [--keep DIR]
+"""usage: scripts/mutated_files.py BIN_DIR [--count N] [--seed S] [--formats LIST] [--limit SECONDS] [--jobs N] [--keep DIR]
 
-Damages real files of every format that is read, N of them (1000), and gives each to a command that reads it. A damaged
+Damages real files of every format that is read, N of them (1000), and gives each to a command that reads it, on all cores or N of them. A damaged
 file is read (exit status 0, or 1 where what is left says nothing on the question) or refused (3, or 2 for settings and
 options); everything else is a fault: a signal, a sanitizer's report, "please report it", an error of SQLite's that
 nobody has put into words, more than SECONDS (60) or 4 GiB; and an undamaged file that is not read. Faulty files are kept
-in DIR (build/mutated). The same seed damages the same files in the same way.
+in DIR (build/mutated), and the table of formats and exit statuses in DIR/summary.md. The same seed damages the same files in the same way.
 
 BIN_DIR has `swinscope` and, for checkpoints and images, `swin`; with the preset asan (build/asan/bin) memory errors and
 undefined behaviour are faults, too."""
@@ -13,6 +13,7 @@ undefined behaviour are faults, too."""
 import argparse
 import collections
 import concurrent.futures
+import ctypes
 import gzip
 import json
 import os
@@ -218,6 +219,7 @@ def as_checkpoint(folder, seed, data):
 def run(words, folder, limit, is_sanitized=True):
     def limits():
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        ctypes.CDLL(None).personality(0x0040000)  # addresses as sanitizers expect them, whatever the kernel's settings
         if not is_sanitized:  # which maps terabytes
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "TMPDIR": str(folder),
@@ -261,7 +263,6 @@ def try_one(number, name, form, options, is_sanitized):
     if number < 0 and status != 0:
         fault = f"undamaged, exit {status}: {stderr[-300:]}"
     if fault:
-        options.keep.mkdir(parents=True, exist_ok=True)
         (options.keep / f"{name}-{options.seed}-{number}-{seed.name}").write_bytes(data)
     return name, status, fault and f"{name} {number}, {seed.name}, `{command}`: {fault}"
 
@@ -273,18 +274,20 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--formats", default="")
     parser.add_argument("--limit", type=float, default=60)
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--keep", type=pathlib.Path, default=ROOT / "build/mutated")
     options = parser.parse_args()
     if not os.access(options.programs / "swinscope", os.X_OK):
         print(f"error: {options.programs / 'swinscope'}: no such program\n  hint: build it, or name the folder of another build", file=sys.stderr)
         return 2
     is_sanitized = b"__asan_init" in (options.programs / "swinscope").read_bytes()
+    options.keep.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="mutated-") as place:
         known = formats(options.programs, pathlib.Path(place))
         names = [name for name in known if not options.formats or name in options.formats.split(",")]
         print(f"{options.count} files of {', '.join(names)}, {'with' if is_sanitized else 'without'} sanitizers")
         counts, faults = collections.Counter(), []
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             tried = [pool.submit(try_one, i, names[i % len(names)], known[names[i % len(names)]], options, is_sanitized)
                      for i in range(options.count)]
             tried += [pool.submit(try_one, -1, name, known[name], options, is_sanitized) for name in names]
@@ -294,9 +297,13 @@ def main():
                 if fault:
                     faults.append(fault)
                     print(f"fault: {fault}", flush=True)
+    summary = ["| format | runs | by exit status |", "|---|---|---|"]
     for name in names:
-        statuses = ", ".join(f"{status}: {count}" for (of, status), count in sorted(counts.items()) if of == name)
-        print(f"{name}: exit {statuses}")
+        statuses = {status: count for (of, status), count in sorted(counts.items()) if of == name}
+        summary.append(f"| {name} | {sum(statuses.values())} | {', '.join(f'{status}: {count}' for status, count in statuses.items())} |")
+    summary.append(f"| all | {counts.total()} | {len(faults)} faults |")
+    (options.keep / "summary.md").write_text("\n".join(summary) + "\n")
+    print("\n".join(summary))
     print(f"{len(faults)} faults")
     return 1 if faults else 0
 

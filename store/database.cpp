@@ -193,6 +193,11 @@ struct Database::TempCopy {
     const fs::path target = file().string() + suffix;
     fs::remove(target);
     if (!has_content(journal)) return true;
+    if (fs::is_symlink(journal)) {
+      throw Error(ErrorKind::kInput, fmt::format("{}: cannot be opened safely", original.string()),
+                  fmt::format("its journal {} is a link", journal.filename().string()),
+                  "put a copy of the journal in its place, or remove it");
+    }
     std::error_code error;
     fs::copy_file(journal, target, error);
     if (error == std::errc::no_such_file_or_directory) return false;

@@ -1,9 +1,15 @@
 // The module libswinscope_gloo.so: see gloo_module.h.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <memory>
+#include <set>
+#include <system_error>
+#include <vector>
 
+#include <fcntl.h>
 #include <gloo/allreduce.h>
 #include <gloo/barrier.h>
 #include <gloo/broadcast.h>
@@ -11,11 +17,58 @@
 #include <gloo/rendezvous/context.h>
 #include <gloo/rendezvous/file_store.h>
 #include <gloo/transport/tcp/device.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "workloads/gloo_module.h"
 
 namespace swinscope {
 namespace {
+
+namespace fs = std::filesystem;
+
+// Connected TCP sockets of this process.
+std::set<int> connections() {
+  std::set<int> found;
+  std::error_code none;
+  for (const fs::directory_entry& entry : fs::directory_iterator("/proc/self/fd", none)) {
+    const int descriptor = std::atoi(entry.path().filename().c_str());
+    sockaddr_storage peer{};
+    socklen_t size = sizeof(peer);
+    if (getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &size) == 0 &&
+        (peer.ss_family == AF_INET || peer.ss_family == AF_INET6))
+      found.insert(descriptor);
+  }
+  return found;
+}
+
+// Whoever waits for a rank in Gloo is not woken by closing the own end, only by the end of the connection: it is shut
+// down. By descriptors of our own, which Gloo does not close, so that none of them is another file meanwhile.
+class Connections {
+ public:
+  explicit Connections(const std::set<int>& others) {
+    for (const int descriptor : connections()) {
+      const int own = others.contains(descriptor) ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+      if (own >= 0) descriptors_.push_back(own);
+    }
+  }
+  Connections(const Connections&) = delete;
+  Connections& operator=(const Connections&) = delete;
+  Connections(Connections&&) = delete;
+  Connections& operator=(Connections&&) = delete;
+  ~Connections() {
+    for (const int descriptor : descriptors_)
+      close(descriptor);
+  }
+
+  void shut_down() noexcept {
+    for (const int descriptor : descriptors_)
+      shutdown(descriptor, SHUT_RDWR);  // fails where it is over already
+  }
+
+ private:
+  std::vector<int> descriptors_;
+};
 
 class GlooTransport : public RankTransport {
  public:
@@ -26,7 +79,9 @@ class GlooTransport : public RankTransport {
     gloo::rendezvous::FileStore store(options.folder);
     context_ = std::make_shared<gloo::rendezvous::Context>(options.rank, options.size);
     context_->setTimeout(options.connect_timeout);
+    const std::set<int> others = connections();
     context_->connectFullMesh(store, device);
+    connections_ = std::make_unique<Connections>(others);
     context_->setTimeout(options.operation_timeout);
   }
 
@@ -45,13 +100,7 @@ class GlooTransport : public RankTransport {
     gloo::barrier(options);
   }
 
-  void abort() noexcept override {
-    try {
-      context_->closeConnections();
-    } catch (const std::exception&) {
-      // The connections were broken already, which is what was asked for.
-    }
-  }
+  void abort() noexcept override { connections_->shut_down(); }
 
  private:
   template <typename T>
@@ -65,6 +114,7 @@ class GlooTransport : public RankTransport {
   }
 
   std::shared_ptr<gloo::rendezvous::Context> context_;
+  std::unique_ptr<Connections> connections_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "analyzer/base/commands.h"
 #include "analyzer/base/text.h"
 #include "analyzer/experiment/configuration.h"
+#include "analyzer/importers/named_path.h"
 #include "store/error.h"
 
 namespace swinscope {
@@ -239,7 +240,9 @@ std::vector<fs::path> experiments_at(const fs::path& path) {
   std::vector<fs::path> found;
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored)) {
-    if (is_experiment(entry.path())) found.push_back(entry.path());
+    if (!is_experiment(entry.path())) continue;
+    refuse_link_out(entry.path());
+    found.push_back(entry.path());
   }
   std::ranges::sort(found);
   return found;

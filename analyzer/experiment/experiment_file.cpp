@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analyzer/experiment/experiment.h"
+#include "analyzer/importers/named_path.h"
 #include "store/error.h"
 #include "store/json_number.h"
 #include "store/private_file.h"
@@ -27,6 +28,7 @@ constexpr const char* kAgain = "run `swinscope scale` or `swinscope join` again"
 }
 
 Json read_json(const fs::path& path, std::string_view schema) {
+  refuse_link_out(path);
   Json json = Json::parse(read_small_file(path, kAgain), nullptr, false);
   if (!json.is_object() || !json.contains("schema") || json["schema"] != schema)
     refuse(path, fmt::format("it is no JSON of schema {}", schema));

@@ -58,4 +58,15 @@ fs::path named_path(const fs::path& file, const std::string& name, const OwnLink
   return at;
 }
 
+void refuse_link_out(const fs::path& found) {
+  std::error_code none;
+  if (!fs::is_symlink(found, none)) return;
+  const fs::path real = fs::canonical(found, none);
+  const fs::path folder = found.parent_path().empty() ? fs::path(".") : found.parent_path();
+  if (real.empty() || is_below(real, fs::canonical(folder, none))) return;
+  throw Error(ErrorKind::kInput, fmt::format("{}: a link out of its folder", found.string()),
+              fmt::format("it leads to {}, and whoever made the folder may not be who may read that", real.string()),
+              "name what it leads to, or put a copy of it in its place");
+}
+
 }  // namespace swinscope

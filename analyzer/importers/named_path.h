@@ -20,4 +20,8 @@ std::string link_mark(const std::filesystem::path& link);
 // below that folder nor below the experiment that the folder is a point of.
 std::filesystem::path named_path(const std::filesystem::path& file, const std::string& name, const OwnLinks& own);
 
+// Of what was found in a folder, not named by the user: throws Error (kInput) when it is a link to something that is
+// not below that folder.
+void refuse_link_out(const std::filesystem::path& found);
+
 }  // namespace swinscope

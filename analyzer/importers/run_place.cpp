@@ -15,6 +15,7 @@ namespace {
 
 nlohmann::json read_if_there(const fs::path& path) {
   try {
+    refuse_link_out(path);
     return nlohmann::json::parse(read_small_file(path, {}), nullptr, false);
   } catch (const Error&) {
     return {};

@@ -14,6 +14,7 @@
 
 #include "analyzer/base/byte_source.h"
 #include "analyzer/base/tar_members.h"
+#include "analyzer/importers/named_path.h"
 #include "analyzer/importers/ranks.h"
 #include "analyzer/importers/recorders_file.h"
 #include "analyzer/importers/run_place.h"
@@ -86,8 +87,9 @@ std::vector<fs::path> traces_in(const fs::path& folder) {
   std::error_code error;
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (entry.is_regular_file(error) && has_trace_name(entry.path()) && !is_recorders_file(entry.path()))
-      files.push_back(entry.path());
+    if (!entry.is_regular_file(error) || !has_trace_name(entry.path())) continue;
+    refuse_link_out(entry.path());
+    if (!is_recorders_file(entry.path())) files.push_back(entry.path());
   }
   if (error) {
     throw Error(ErrorKind::kInput, fmt::format("{}: cannot be listed", folder.string()), error.message(),

@@ -16,7 +16,7 @@ bool is_trace_database(const std::filesystem::path& path);
 
 // The trace files that a path stands for: itself, or those in the folder, by name in natural order; of a point of an
 // experiment those of its traced run. A file that is also there without compression counts once, which `notes` says.
-// Throws Error(kInput) when there is none.
+// Throws Error(kInput) when there is none, or one is a link out of the folder.
 std::vector<std::filesystem::path> trace_files(const std::filesystem::path& path,
                                                std::vector<std::string>* notes = nullptr);
 

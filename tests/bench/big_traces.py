@@ -3,17 +3,20 @@
 
     tests/bench/big_traces.py build/release/bin/swinscope [CASE…] [--folder DIR] [--repeat N] [--events N]
 
-The cases, all of them without a name but `huge`, which needs ten GB of disk:
+The cases, all of them without a name but `huge` and `growth`, which need ten and five GB of disk:
     summaries  4,096 ranks of which each file carries its summary: `ranks` from these, and as `auto` chooses
     job        64 ranks of 200,000 GPU events and as many calls each, with collectives: `analyze` and `ranks`
     export     an Nsight Systems export of 5 million kernels and 5 million calls: `analyze`
     huge       an export of --events (100 million) kernels and calls together: `analyze`
+    growth     1, 2, 5, 10 and 20 million ranges of a thousand names: `info` and `analyze`, and the exponents n by which
+               CPU time and memory grow as the n-th power of the ranges
 
---small makes a hundredth of each. Files that are there already are used again, so that two programs can be compared. The
+--small makes a hundredth of each, of growth a thousandth. Files that are there already are used again, so that two programs can be compared. The
 elapsed time and the peak memory are those of the whole process as the kernel counts them; of --repeat runs the fastest.
 """
 import argparse
 import json
+import math
 import os
 import sqlite3
 import subprocess
@@ -50,6 +53,11 @@ CALLS = """
 INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME (start, end, eventClass, globalTid, correlationId, nameId, returnValue)
 WITH RECURSIVE n(i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n WHERE i + 1 < :events)
 SELECT i * :slot, i * :slot + 3000 + i * 104729 % 2000, 0, :thread, i + 1, 2000, 0 FROM n"""
+
+NAMED_RANGES = """
+INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid, domainId)
+WITH RECURSIVE n(i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n WHERE i + 1 < :events)
+SELECT i * 2000, i * 2000 + 1000 + i * 104729 % 900, 59, 'range ' || i % 1000, :thread, 0 FROM n"""
 
 RANGES = """
 INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid, domainId)
@@ -102,6 +110,15 @@ def write_rank(file, events, steps, rank, world):
     database.execute("INSERT INTO SWINSCOPE_RUN VALUES (1, 'swinscope', '', ?, ?, ?, ?, 'train', 1)",
                      (rank, world, PID, f"node{rank // 8}"))
     fill(database, events, steps, rank, world)
+    database.close()
+
+
+def write_ranges(file, count):
+    database = opened(file, "store/schema.sql")
+    database.execute("INSERT INTO SWINSCOPE_RUN VALUES (1, 'swinscope', '', 0, 1, ?, 'node0', 'train', 1)", (PID,))
+    database.execute("BEGIN")
+    database.execute(NAMED_RANGES, {"events": count, "thread": MAIN_THREAD})
+    database.execute("COMMIT")
     database.close()
 
 
@@ -180,6 +197,14 @@ def measure(what, events, command, repeat, check=None):
     seconds, cpu, memory = best
     rate = f"{events / seconds / 1e6:8.2f} M events/s" if events else ""
     print(f"{what:<44} {seconds:7.2f} s  {cpu:7.2f} s CPU  {memory / 1e9:6.3f} GB  {rate}", flush=True)
+    return cpu, memory
+
+
+def exponent(sizes, figures):
+    """The slope of the logarithms, by least squares."""
+    points = [(math.log(size), math.log(figure)) for size, figure in zip(sizes, figures)]
+    mean_x, mean_y = (sum(values) / len(points) for values in zip(*points))
+    return sum((x - mean_x) * (y - mean_y) for x, y in points) / sum((x - mean_x) ** 2 for x, _ in points)
 
 
 def check_summaries(ranks):
@@ -192,14 +217,14 @@ def check_summaries(ranks):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("swinscope", type=Path)
-    parser.add_argument("cases", nargs="*", metavar="CASE", help="summaries, job, export, huge")
+    parser.add_argument("cases", nargs="*", metavar="CASE", help="summaries, job, export, huge, growth")
     parser.add_argument("--folder", type=Path, help="where the files are made and stay (a temporary one)")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--events", type=int, default=100_000_000, help="of huge")
-    parser.add_argument("--small", action="store_true", help="a hundredth of everything: whether it works")
+    parser.add_argument("--small", action="store_true", help="a hundredth of everything or less: whether it works")
     options = parser.parse_args()
     cases = options.cases or ["summaries", "job", "export"]
-    if unknown := set(cases) - {"summaries", "job", "export", "huge"}:
+    if unknown := set(cases) - {"summaries", "job", "export", "huge", "growth"}:
         parser.error(f"unknown case {', '.join(sorted(unknown))}")
     scale = 100 if options.small else 1
     program = options.swinscope.resolve()
@@ -223,6 +248,14 @@ def main():
                 file = made(folder / f"{case}{events}.sqlite", lambda at, n=events: write_export(at, n // 2, 1000))
                 measure(f"analyze, export of {events // 2:,} kernels and calls", events, [program, "analyze", file],
                         options.repeat if case == "export" else 1)
+        if "growth" in cases:
+            sizes = [millions * (1_000 if options.small else 1_000_000) for millions in (1, 2, 5, 10, 20)]
+            files = [made(folder / f"ranges{size}.db", lambda at, n=size: write_ranges(at, n)) for size in sizes]
+            for command in ("info", "analyze"):
+                figures = [measure(f"{command}, {size:,} ranges", size, [program, command, file], options.repeat)
+                           for size, file in zip(sizes, files)]
+                cpu, memory = (exponent(sizes, values) for values in zip(*figures))
+                print(f"{command}: CPU time grows by the power of {cpu:.2f}, memory of {memory:.2f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ NOT_RUN = [
     (r"python3 scripts/reliability\.py .*", "takes minutes; record_reliability_test runs it in small"),
     (r"scripts/mutated_files\.py build/asan/bin .*", "needs a build with sanitizers; scripts_mutated_files_test runs it in small"),
     (r"scripts/fuzz\.sh .*", "builds with Clang, and takes minutes for each target"),
+    (r"scripts/attack_package\.sh .*", "builds with sanitizers, twice"),
 ]
 
 # Programs that are not ours: only that they are called is looked at.

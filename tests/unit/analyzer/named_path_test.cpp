@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include "analyzer/experiment/comparison.h"
 #include "analyzer/experiment/experiment.h"
 #include "analyzer/importers/open.h"
 #include "tests/unit/analyzer/support.h"
@@ -101,6 +102,43 @@ TEST_F(NamedPath, NoReaderLeavesTheFolder) {
   EXPECT_TRUE(refused(folder_ / "e"));
   link("profile", elsewhere());
   EXPECT_TRUE(error_of([&] { read_point(folder_ / "e/gpus1"); })) << "its name is written nowhere";
+}
+
+// What lies in the folder of a run has no entry that names it: links there lead out only where the user follows them.
+TEST_F(NamedPath, LinksInTheFolderOfARunStayThere) {
+  const fs::path run = folder_ / "e/gpus1/timing1";
+  fs::create_directories(run / "kept");
+  fs::rename(folder_ / "elsewhere/rank0.json", folder_ / "elsewhere/secret");
+  write_file(run / "kept/real", kineto_document(launch_event(1, 1, 1)));
+  fs::create_symlink("kept/real", run / "rank0.json");
+  EXPECT_EQ(open_trace(run).ranks.size(), 1U);
+  fs::create_symlink(folder_ / "elsewhere/secret", run / "rank1.json");
+  const auto error = error_of([&] { open_trace(run); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), ErrorKind::kInput);
+  EXPECT_EQ(error->what(), (run / "rank1.json").string() + ": a link out of its folder");
+  EXPECT_NE(error->cause().find(fs::canonical(folder_ / "elsewhere/secret").string()), std::string::npos);
+  EXPECT_NE(error->hint(), "");
+  EXPECT_EQ(open_trace(run / "rank1.json").ranks.size(), 1U) << "named by the user";
+  fs::create_symlink(run, folder_ / "shortcut");
+  fs::remove(run / "rank1.json");
+  EXPECT_EQ(open_trace(folder_ / "shortcut").ranks.size(), 1U) << "as well";
+}
+
+TEST_F(NamedPath, WhatTellsOfAnExperimentIsNoLinkOut) {
+  write_file(folder_ / "elsewhere/experiment.json", R"({"schema": "swinscope.experiment/1", "points": []})");
+  write_file(folder_ / "elsewhere/point.json", R"({"schema": "swinscope.point/1", "tracing": "timing1"})");
+  fs::create_symlink(folder_ / "elsewhere/experiment.json", folder_ / "e/experiment.json");
+  fs::create_symlink(folder_ / "elsewhere/point.json", file());
+  EXPECT_EQ(error_of([&] { read_experiment(folder_ / "e"); }).value().kind(), ErrorKind::kInput);
+  EXPECT_EQ(error_of([&] { read_point(folder_ / "e/gpus1"); }).value().kind(), ErrorKind::kInput);
+  write_file(folder_ / "e/gpus1/timing1/rank0.json", kineto_document(launch_event(1, 1, 1)));
+  EXPECT_TRUE(error_of([&] { open_trace(folder_ / "e/gpus1"); })) << "is no point then, and has no traces itself";
+
+  fs::create_directories(folder_ / "all");
+  fs::create_symlink(folder_ / "elsewhere", folder_ / "all/one");
+  EXPECT_TRUE(error_of([&] { experiments_at(folder_ / "all"); }));
+  EXPECT_EQ(experiments_at(folder_ / "all/one").size(), 1U) << "named by the user";
 }
 
 TEST_F(NamedPath, PipesInTheFolderAreNotWaitedFor) {

@@ -1,6 +1,8 @@
 // What a path stands for, and what becomes of files that cannot be read.
 #include "analyzer/importers/open.h"
 
+#include <sys/resource.h>
+
 #include "store/writer.h"
 #include "tests/unit/analyzer/support.h"
 #include "tests/unit/analyzer/view.h"
@@ -273,6 +275,34 @@ TEST_F(Open, OwnFilesOfOneRankKeepItsNumber) {
   ASSERT_EQ(trace.ranks.size(), 2U);
   EXPECT_EQ(trace.ranks[0].run.rank, 3);
   EXPECT_EQ(trace.ranks[1].run.rank, 3);
+  EXPECT_EQ(trace.warnings, Names{});
+}
+
+// Files are closed when they are read: 2,000 ranks need no more descriptors than two.
+TEST_F(Open, MoreFilesThanDescriptors) {
+  constexpr int kFiles = 48;
+  for (int rank = 0; rank < kFiles; rank += 2) {
+    add_kineto(fmt::format("rank{}.json", rank), rank_fact(rank));
+    TraceWriter writer(folder_ / fmt::format("rank{}.db", rank + 1), WriteMode::kImport);
+    RunInfo run;
+    run.source = "swinscope";
+    run.rank = rank + 1;
+    writer.set_run(run);
+    writer.finish();
+  }
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{32, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  const auto read = [&] {
+    OpenOptions options;
+    options.threads = 2;
+    return open_trace(folder_.path(), options);
+  };
+  Trace trace;
+  EXPECT_FALSE(error_of([&] { trace = read(); }));
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(trace.ranks.size(), std::size_t{kFiles});
   EXPECT_EQ(trace.warnings, Names{});
 }
 

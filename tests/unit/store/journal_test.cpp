@@ -195,6 +195,18 @@ TEST(RollbackJournal, IsPlayedBackInACopy) {
   EXPECT_EQ(read_file(path.string() + "-journal"), journal);
 }
 
+// Its bytes would be read, and played into what is shown.
+TEST(RollbackJournal, ThatIsALinkIsNotFollowed) {
+  const TempFolder folder;
+  const fs::path path = make_interrupted(folder);
+  fs::rename(path.string() + "-journal", folder / "elsewhere");
+  fs::create_symlink(folder / "elsewhere", path.string() + "-journal");
+  const auto error = error_of([&] { Database::open_untrusted(path); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), ErrorKind::kInput);
+  EXPECT_EQ(error->cause(), "its journal a.db-journal is a link");
+}
+
 // The end of a journal can name the journal of a transaction over several files, and SQLite deletes the file of that
 // name when it has played the journal back. A file from anywhere must not choose which file that is.
 TEST(RollbackJournal, CannotDeleteOtherFiles) {

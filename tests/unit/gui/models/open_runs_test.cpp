@@ -6,6 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "store/writer.h"
+#include "tests/unit/store/support.h"
+
 namespace swinscope::gui {
 namespace {
 
@@ -86,6 +89,44 @@ TEST_F(OpenRunsTest, AnExperimentHasPublishedResultsBesideItOnceTheyAreAskedFor)
   wait();
   EXPECT_NE(runs_.session().experiment, nullptr) << "alone again";
   EXPECT_FALSE(runs_.with_published());
+}
+
+// A run is open while it is being recorded: what is there is shown, that there is more is said, and its end is noticed.
+TEST_F(OpenRunsTest, ARunThatGrows) {
+  const test::TempFolder folder;
+  QSignalSpy said(&runs_, &OpenRuns::said);
+  const auto waits_for = [&](const char* text) {
+    return QTest::qWaitFor([&] { return !said.isEmpty() && said.last()[0].toString().contains(QLatin1String(text)); },
+                           kWaitMs);
+  };
+  TraceWriter writer(folder / "rank0.db", WriteMode::kLive);
+  std::int64_t time_ns = 0;
+  const auto record = [&] {
+    ApiRecord call;
+    call.name = writer.intern("cudaLaunchKernel");
+    call.start_ns = time_ns += 100;
+    call.end_ns = time_ns + 50;
+    call.global_tid = make_global_tid(10, 10);
+    writer.add(call);
+    writer.flush();
+  };
+  const auto calls = [&] { return runs_.session().run->trace->ranks.at(0).api.size(); };
+  record();
+  open({QString::fromStdString(folder.path().string())});
+  EXPECT_EQ(calls(), 1U);
+  EXPECT_TRUE(waits_for("still being recorded"));
+  record();
+  record();
+  EXPECT_TRUE(waits_for("there is more"));
+  EXPECT_EQ(calls(), 1U) << "what is shown does not change by itself";
+  runs_.reload();
+  wait();
+  EXPECT_EQ(calls(), 3U);
+  record();
+  writer.finish();
+  EXPECT_TRUE(waits_for("has ended"));
+  wait();
+  EXPECT_EQ(calls(), 4U);
 }
 
 }  // namespace
