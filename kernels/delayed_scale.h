@@ -40,7 +40,7 @@ constexpr void advance(DelayedScale& of, ByteFormat format) {
   const std::uint32_t largest = of.largest;
   of.largest = 0;
   if (largest == 0 || largest >= kInfinity) return;
-  float most = std::bit_cast<float>(largest);
+  auto most = std::bit_cast<float>(largest);
   for (int i = kScaleHistory - 1; i > 0; --i) {
     of.history[i] = of.history[i - 1];
     most = most < of.history[i] ? of.history[i] : most;

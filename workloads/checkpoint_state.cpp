@@ -35,7 +35,7 @@ void check_numbers(const SafetensorsFile& file, const CheckpointState& state) {
 
 // The scale, what this step had so far, and the history, as numbers; a step with an infinity says nothing.
 nlohmann::ordered_json described(const DelayedScale& scale) {
-  const float largest = std::bit_cast<float>(scale.largest);
+  const auto largest = std::bit_cast<float>(scale.largest);
   nlohmann::ordered_json row = {scale.scale, std::isfinite(largest) ? largest : 0.0F};
   for (const float seen : scale.history)
     row.push_back(seen);
