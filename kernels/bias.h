@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/cost.h"
+#include "kernels/delayed_scale.h"
 #include "kernels/device.h"
 
 namespace swinscope {
@@ -43,6 +44,7 @@ struct BiasGradientTensors {
   float* dbias = nullptr;
   bool accumulate = false;  // dbias is added to, else overwritten
   void* workspace = nullptr;
+  ByteCopy copy = {};  // of dx; of 16-bit types
 };
 
 std::int64_t bias_backward_workspace_bytes(const BiasShape& shape);

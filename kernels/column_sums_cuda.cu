@@ -5,6 +5,7 @@
 #include "kernels/bias.h"
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
+#include "kernels/delayed_scale.cuh"
 #include "kernels/device_math.cuh"
 #include "kernels/early_launch.cuh"
 #include "kernels/gelu.h"
@@ -59,6 +60,7 @@ struct ScaledRows {
   const float* sample_scale;
   std::int64_t rows_per_sample;
   T* dx;
+  ByteCopy copy;  // of dx
 
   struct Loaded {
     Vector<T> dy;
@@ -68,7 +70,8 @@ struct ScaledRows {
     return {load_vector(dy + vector * Vector<T>::kLength),
             sample_scale == nullptr ? 1.0F : sample_scale[row / rows_per_sample]};
   }
-  __device__ void operator()(const Loaded& loaded, std::int64_t vector, float (&values)[Vector<T>::kLength]) const {
+  __device__ Vector<T> operator()(const Loaded& loaded, std::int64_t vector,
+                                  float (&values)[Vector<T>::kLength]) const {
     Vector<T> v;
 #pragma unroll
     for (int e = 0; e < Vector<T>::kLength; ++e) {
@@ -76,6 +79,7 @@ struct ScaledRows {
       v.values[e] = from_float<T>(values[e]);
     }
     if (dx != nullptr) store_vector(dx + vector * Vector<T>::kLength, v);
+    return v;
   }
 };
 
@@ -85,6 +89,7 @@ struct GeluRows {
   const T* dy;
   T* dx;
   T* y;
+  ByteCopy copy;  // of dx
 
   struct Loaded {
     Vector<T> x;
@@ -93,7 +98,8 @@ struct GeluRows {
   __device__ Loaded load(std::int64_t /*row*/, std::int64_t vector) const {
     return {load_vector(x + vector * Vector<T>::kLength), load_vector(dy + vector * Vector<T>::kLength)};
   }
-  __device__ void operator()(const Loaded& loaded, std::int64_t vector, float (&values)[Vector<T>::kLength]) const {
+  __device__ Vector<T> operator()(const Loaded& loaded, std::int64_t vector,
+                                  float (&values)[Vector<T>::kLength]) const {
     const std::int64_t at = vector * Vector<T>::kLength;
     Vector<T> gradient;
     Vector<T> output;
@@ -107,13 +113,14 @@ struct GeluRows {
     }
     store_vector(dx + at, gradient);
     if (y != nullptr) store_vector(y + at, output);
+    return gradient;
   }
 };
 
-// rows(rows.load(row, vector), vector, values): what a vector adds to the sums of its columns; `vector` counts through
-// the matrix. Two rows are loaded before either is worked on: the compiler would not move a load before a store that
-// could be to the same place.
-template <typename T, typename Rows>
+// rows(rows.load(row, vector), vector, values): what a vector adds to the sums of its columns, and what is made of it;
+// `vector` counts through the matrix. kBytes: the latter goes to rows.copy, too. Two rows are loaded before either is
+// worked on: the compiler would not move a load before a store that could be to the same place.
+template <typename T, typename Rows, bool kBytes>
 __global__ __launch_bounds__(kThreads) void column_kernel(Places at, Rows rows, float* partials) {
   constexpr int kLength = Vector<T>::kLength;
   __shared__ float sums[kThreads * kLength];
@@ -126,10 +133,12 @@ __global__ __launch_bounds__(kThreads) void column_kernel(Places at, Rows rows, 
   float sum[kLength] = {};
   let_next_begin();
   wait_for_previous();
+  ByteCopyShare share(kBytes ? rows.copy : ByteCopy{});
   if (turn < at.rows_at_once && column < at.vectors) {
     const auto add = [&](const typename Rows::Loaded& loaded, std::int64_t vector) {
       float values[kLength];
-      rows(loaded, vector, values);
+      const Vector<T> made = rows(loaded, vector, values);
+      if constexpr (kBytes) share.store(vector, made);
 #pragma unroll
       for (int e = 0; e < kLength; ++e)
         sum[e] += values[e];
@@ -148,6 +157,7 @@ __global__ __launch_bounds__(kThreads) void column_kernel(Places at, Rows rows, 
       }
     }
   }
+  if constexpr (kBytes) share.report();
   if (partials == nullptr) return;
   if (turn < at.rows_at_once) {
 #pragma unroll
@@ -177,7 +187,12 @@ void launch(const BiasShape& shape, const Shares& shares, const Rows& rows, void
                       static_cast<int>(shares.rows_per_chunk),
                       backwards};
   const dim3 grid(static_cast<unsigned>(shares.column_groups), static_cast<unsigned>(shares.chunks));
-  launch_early(column_kernel<T, Rows>, {grid, dim3(kThreads)}, stream, places, rows, static_cast<float*>(partials));
+  auto kernel = column_kernel<T, Rows, false>;
+  if (rows.copy.bytes != nullptr) {
+    require(sizeof(T) == 2, "column_sums", "8 bits are of 16-bit types");
+    if constexpr (sizeof(T) == 2) kernel = column_kernel<T, Rows, true>;
+  }
+  launch_early(kernel, {grid, dim3(kThreads)}, stream, places, rows, static_cast<float*>(partials));
 }
 
 void add_chunks(const BiasShape& shape, const Shares& shares, const void* partials, float* sums, bool accumulate,
@@ -215,7 +230,7 @@ void bias_backward(const BiasShape& shape, ElementType type, const BiasGradientT
   with_element_type(type, [&]<typename T>() {
     shares = Shares::of(shape, Vector<T>::kLength);
     const ScaledRows<T> rows{static_cast<const T*>(tensors.dy), tensors.sample_scale, tensors.rows_per_sample,
-                             static_cast<T*>(tensors.dx)};
+                             static_cast<T*>(tensors.dx), tensors.copy};
     launch<T>(shape, shares, rows, tensors.workspace, stream);
   });
   add_chunks(shape, shares, tensors.workspace, tensors.dbias, tensors.accumulate, stream);
@@ -232,7 +247,7 @@ void gelu_backward(const BiasShape& shape, ElementType type, const GeluGradientT
   with_element_type(type, [&]<typename T>() {
     shares = Shares::of(shape, Vector<T>::kLength);
     const GeluRows<T> rows{static_cast<const T*>(tensors.x), static_cast<const T*>(tensors.dy),
-                           static_cast<T*>(tensors.dx), static_cast<T*>(tensors.y)};
+                           static_cast<T*>(tensors.dx), static_cast<T*>(tensors.y), tensors.copy};
     launch<T>(shape, shares, rows, sums ? tensors.workspace : nullptr, stream, tensors.backwards);
   });
   if (!sums) return;

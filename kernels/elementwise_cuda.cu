@@ -3,6 +3,7 @@
 #include "kernels/check.h"
 #include "kernels/convert.h"
 #include "kernels/cuda_call.h"
+#include "kernels/delayed_scale.cuh"
 #include "kernels/device_math.cuh"
 #include "kernels/gelu.h"
 #include "kernels/normal_distribution.cuh"
@@ -23,6 +24,22 @@ __global__ void gelu_kernel(std::int64_t vectors, bool backwards, const T* x, T*
   for (T& value : v.values)
     value = from_float<T>(to_float(value) * normal_distribution<T>(to_float(value)).cumulative);
   store_vector(y + i * Vector<T>::kLength, v);
+}
+
+template <typename T>
+__global__ void gelu_with_bytes_kernel(std::int64_t vectors, bool backwards, const T* x, T* y, ByteCopy copy) {
+  const unsigned block = backwards ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
+  const std::int64_t i = std::int64_t{block} * kThreads + threadIdx.x;
+  ByteCopyShare share(copy);
+  if (i < vectors) {
+    Vector<T> v = load_vector(x + i * Vector<T>::kLength);
+#pragma unroll
+    for (T& value : v.values)
+      value = from_float<T>(to_float(value) * normal_distribution<T>(to_float(value)).cumulative);
+    store_vector(y + i * Vector<T>::kLength, v);
+    share.store(i, v);
+  }
+  share.report();
 }
 
 template <typename T>
@@ -123,8 +140,20 @@ std::int64_t vectors_in(std::int64_t count, const char* operation) {
 
 }  // namespace
 
-void gelu_forward(std::int64_t count, ElementType type, const void* x, void* y, Stream stream, bool backwards) {
+void gelu_forward(std::int64_t count, ElementType type, const void* x, void* y, Stream stream, bool backwards,
+                  const ByteCopy& copy) {
   if (count == 0) return;
+  if (copy.bytes != nullptr) {
+    require(type != ElementType::kFp32, "gelu", "8 bits are of 16-bit types");
+    const std::int64_t vectors = vectors_in<__half>(count, "gelu");
+    const auto launch = [&]<typename T>() {
+      gelu_with_bytes_kernel<T><<<blocks_for(vectors, kThreads), kThreads, 0, stream>>>(
+          vectors, backwards, static_cast<const T*>(x), static_cast<T*>(y), copy);
+    };
+    type == ElementType::kFp16 ? launch.template operator()<__half>() : launch.template operator()<__nv_bfloat16>();
+    SWINSCOPE_CUDA_LAUNCHED("gelu_with_bytes_kernel");
+    return;
+  }
   with_element_type(type, [&]<typename T>() {
     const std::int64_t vectors = vectors_in<T>(count, "gelu");
     gelu_kernel<T><<<blocks_for(vectors, kThreads), kThreads, 0, stream>>>(vectors, backwards, static_cast<const T*>(x),

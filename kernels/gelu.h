@@ -6,6 +6,7 @@
 
 #include "kernels/bias.h"
 #include "kernels/cost.h"
+#include "kernels/delayed_scale.h"
 #include "kernels/device.h"
 
 namespace swinscope {
@@ -29,8 +30,10 @@ void gelu_backward(std::int64_t count, const T* x, const T* dy, T* dx);
 }  // namespace cpu
 namespace cuda {
 
-// The exact form. y may be x. `count` must be a multiple of 8. backwards: from the last elements to the first.
-void gelu_forward(std::int64_t count, ElementType type, const void* x, void* y, Stream stream, bool backwards = false);
+// The exact form. y may be x. `count` must be a multiple of 8. backwards: from the last elements to the first. copy: of
+// 16-bit types.
+void gelu_forward(std::int64_t count, ElementType type, const void* x, void* y, Stream stream, bool backwards = false,
+                  const ByteCopy& copy = {});
 
 struct GeluGradientTensors {
   const void* x = nullptr;  // before the activation, with its bias
@@ -41,6 +44,7 @@ struct GeluGradientTensors {
   bool accumulate = false;    // dbias is added to, else overwritten
   void* workspace = nullptr;  // gelu_backward_workspace_bytes(), where there is a dbias
   bool backwards = false;     // from the last rows to the first: the same bits
+  ByteCopy copy = {};         // of dx; of 16-bit types
 };
 
 std::int64_t gelu_backward_workspace_bytes(const BiasShape& shape);

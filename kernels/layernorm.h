@@ -6,6 +6,7 @@
 
 #include "kernels/byte_format.h"
 #include "kernels/cost.h"
+#include "kernels/delayed_scale.h"
 #include "kernels/device.h"
 #include "kernels/eviction.h"
 
@@ -65,6 +66,8 @@ struct LayerNormTensors {
   void* bytes = nullptr;
   ByteFormat byte_format = ByteFormat::kNone;
   float byte_scale = 1.0F;
+  // Beside y, with or without a residual; not together with `bytes`, and not of gathered rows.
+  ByteCopy copy = {};
 };
 
 // One kernel that reads each row once, in 16-byte pieces, and keeps it in registers for both passes.
@@ -94,6 +97,8 @@ struct LayerNormGradientTensors {
   bool accumulate = false;  // the three are added to, else overwritten
   void* workspace = nullptr;
   bool backwards = false;  // from the last rows to the first: the same bits
+  // Of dx; of 16-bit types, for rows that layernorm_forward() has a kernel for, and not with a gather.
+  ByteCopy copy = {};
 };
 
 std::int64_t layernorm_backward_workspace_bytes(const LayerNormShape& shape);
@@ -115,6 +120,7 @@ struct ResidualNormTensors {
   void* sum = nullptr;  // may be x or branch
   void* y = nullptr;    // may be branch
   bool backwards = false;
+  ByteCopy copy = {};  // of y; of 16-bit types
 };
 // The number of channels must be one that layernorm_forward() has a kernel for: those of all models.
 void residual_layernorm_forward(const LayerNormShape& shape, ElementType type, const ResidualNormTensors& tensors,

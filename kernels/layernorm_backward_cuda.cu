@@ -6,6 +6,7 @@
 
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
+#include "kernels/delayed_scale.cuh"
 #include "kernels/device_math.cuh"
 #include "kernels/early_launch.cuh"
 #include "kernels/layernorm.h"
@@ -43,6 +44,7 @@ struct Arguments {
   int rows_per_sample;
   float* partials;  // [blocks, 2 or 3, channels]
   bool backwards;   // from the last block to the first
+  ByteCopy copy;    // of dx
 };
 
 // Sums of two values over the kLanes threads that share a row; more than a warp meet in shared memory, where every call
@@ -69,8 +71,10 @@ __device__ float2 row_sums(float2 value, float2* meeting) {
 // What a kernel is made for.
 enum class Rows {
   kPlain,
-  kGathered,  // from a map: see MergePlace
-  kSummed,    // dx is summed up, too
+  kGathered,     // from a map: see MergePlace
+  kSummed,       // dx is summed up, too
+  kPlainCopied,  // as kPlain and kSummed, and dx has a copy in 8 bits
+  kSummedCopied,
 };
 
 // kLanes threads share a row and hold kVectors 16-byte pieces of it each.
@@ -84,7 +88,8 @@ __global__ __launch_bounds__(kThreads,
   constexpr int kChannels = kRowVectors * kLength;
   constexpr int kGroups = kThreads / kLanes;
   constexpr bool kGather = kRows == Rows::kGathered;
-  constexpr int kSums = kRows == Rows::kSummed ? 3 : 2;
+  constexpr int kSums = kRows == Rows::kSummed || kRows == Rows::kSummedCopied ? 3 : 2;
+  constexpr bool kCopies = kRows >= Rows::kPlainCopied;
   constexpr float kInverseCount = 1.0F / static_cast<float>(kChannels);
   __shared__ float2 meeting[3][kThreads / kWarp];
   __shared__ float sums[kGroups * kChannels];
@@ -96,6 +101,7 @@ __global__ __launch_bounds__(kThreads,
   const int end = min(first + a.rows_per_block, a.rows);
   let_next_begin();
   wait_for_previous();
+  ByteCopyShare share(kCopies ? a.copy : ByteCopy{});
   // All threads take part in the sums: those beyond the end repeat the last row and count for nothing.
   for (int begin = first; begin < end; begin += kGroups) {
     const bool exists = begin + group < end;
@@ -155,9 +161,11 @@ __global__ __launch_bounds__(kThreads,
         x[v].values[e] = from_float<T>(dx);
       }
       store_vector(a.dx + place[v] * kLength, x[v]);
+      if constexpr (kCopies) share.store(place[v], x[v]);
     }
   }
-  // The groups' sums in order.
+  if constexpr (kCopies) share.report();
+    // The groups' sums in order.
 #pragma unroll
   for (int part = 0; part < kSums; ++part) {
     __syncthreads();
@@ -268,6 +276,10 @@ std::int64_t launch(Arguments<T> arguments, Rows rows, Stream stream) {
   auto kernel = layernorm_backward_kernel<T, kLanes, kVectors, Rows::kPlain>;
   if (rows == Rows::kGathered) kernel = layernorm_backward_kernel<T, kLanes, kVectors, Rows::kGathered>;
   if (rows == Rows::kSummed) kernel = layernorm_backward_kernel<T, kLanes, kVectors, Rows::kSummed>;
+  if constexpr (sizeof(T) == 2) {
+    if (rows == Rows::kPlainCopied) kernel = layernorm_backward_kernel<T, kLanes, kVectors, Rows::kPlainCopied>;
+    if (rows == Rows::kSummedCopied) kernel = layernorm_backward_kernel<T, kLanes, kVectors, Rows::kSummedCopied>;
+  }
   launch_early(kernel, {dim3(blocks), dim3(kThreads)}, stream, arguments);
   return blocks;
 }
@@ -337,7 +349,12 @@ void layernorm_backward(const LayerNormShape& shape, ElementType type, const Lay
     return;
   }
   require(gather == nullptr || tensors.dx_sums == nullptr, kOperation, "a map's gradient is not summed up");
-  Rows rows = tensors.dx_sums == nullptr ? Rows::kPlain : Rows::kSummed;
+  const bool copies = tensors.copy.bytes != nullptr;
+  require(!copies || (gather == nullptr && type != ElementType::kFp32), kOperation,
+          "8 bits are of 16-bit types, and not of a map");
+  const bool sums = tensors.dx_sums != nullptr;
+  Rows rows = sums ? Rows::kSummed : Rows::kPlain;
+  if (copies) rows = sums ? Rows::kSummedCopied : Rows::kPlainCopied;
   if (gather != nullptr) rows = Rows::kGathered;
   std::int64_t blocks = 0;
   with_element_type(type, [&]<typename T>() {
@@ -354,12 +371,13 @@ void layernorm_backward(const LayerNormShape& shape, ElementType type, const Lay
     arguments.rows_per_sample = static_cast<int>(tensors.rows_per_sample);
     arguments.partials = static_cast<float*>(tensors.workspace);
     arguments.backwards = tensors.backwards;
+    arguments.copy = tensors.copy;
     blocks = launch_for(shape.channels / Vector<T>::kLength, arguments, rows, stream);
     if (blocks > 0) return;
     require(rows == Rows::kPlain, kOperation, "no kernel gathers or sums up rows of this many channels");
     blocks = launch_plain(shape, arguments, tensors.workspace, stream);
   });
-  const std::int64_t stride = (rows == Rows::kSummed ? 3 : 2) * shape.channels;
+  const std::int64_t stride = (sums ? 3 : 2) * shape.channels;
   add_partial_sums({blocks,
                     stride,
                     shape.channels,

@@ -9,6 +9,7 @@
 #include "kernels/byte_format.cuh"
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
+#include "kernels/delayed_scale.cuh"
 #include "kernels/device_math.cuh"
 #include "kernels/early_launch.cuh"
 #include "kernels/eviction.cuh"
@@ -37,6 +38,10 @@ enum class Rows {
   kSummed,        // x + scale * branch is normalized, and stored, too
   kBytes,         // kPlain, and y has 8 bits
   kWithResidualAndBytes,
+  // With a copy in 8 bits of a scale in memory:
+  kPlainCopied,
+  kWithResidualCopied,
+  kSummedCopied,
 };
 
 template <typename T>
@@ -62,6 +67,7 @@ struct Arguments {
   ByteFormat byte_format;
   uint2* bytes;
   float inverse_byte_scale;
+  ByteCopy copy;
 
   __device__ float scale(int row) const { return sample_scale == nullptr ? 1.0F : sample_scale[row / rows_per_sample]; }
 };
@@ -93,9 +99,12 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
   constexpr int kGroups = kThreads / kLanes;
   // Gamma and beta come before the row, and what is added with it: else each row would wait for memory again, and
   // stores keep the compiler from loading them earlier by itself.
-  constexpr bool kAddsAfter = kRows == Rows::kWithResidual || kRows == Rows::kWithResidualAndBytes;
+  constexpr bool kAddsAfter =
+      kRows == Rows::kWithResidual || kRows == Rows::kWithResidualAndBytes || kRows == Rows::kWithResidualCopied;
+  constexpr bool kSums = kRows == Rows::kSummed || kRows == Rows::kSummedCopied;
+  constexpr bool kCopies = kRows >= Rows::kPlainCopied;
   constexpr bool kBytes = kRows == Rows::kBytes || kRows == Rows::kWithResidualAndBytes;
-  constexpr bool kAdds = kAddsAfter || kRows == Rows::kSummed;
+  constexpr bool kAdds = kAddsAfter || kSums;
   constexpr bool kKeepScale = kVectors <= (kAdds ? kMostVectorsWithBoth : kMostVectorsWithScale);
   constexpr bool kAddendAhead = kAdds && kVectors <= kMostVectorsWithAddend;
   constexpr int kAddendVectors = kAddendAhead ? kVectors : 1;
@@ -125,7 +134,7 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
       }
     }
   };
-  const T* const addend = kRows == Rows::kSummed ? a.branch : a.residual;
+  const T* const addend = kSums ? a.branch : a.residual;
   const auto load_addend = [&](int wanted, Piece(&ahead)[kAddendVectors]) {
     const int existing = min(wanted, a.rows - 1);
 #pragma unroll
@@ -146,6 +155,7 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
   }
   let_next_begin();
   wait_for_previous();
+  ByteCopyShare share(kCopies ? a.copy : ByteCopy{});
   Piece x[kVectors];
   Piece ahead[kAddendVectors];
   load_row(row, x);
@@ -169,7 +179,7 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
     }
     const int existing = min(row, a.rows - 1);
     const float sample_scale = kAdds ? a.scale(existing) : 1.0F;
-    if constexpr (kRows == Rows::kSummed) {
+    if constexpr (kSums) {
 #pragma unroll
       for (int v = 0; v < kVectors; ++v) {
         const Piece branch = added_vector(existing, v);
@@ -223,6 +233,7 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
           if constexpr (kAddsAfter && kBytes) y[e] = to_float(x[v].values[e]);
         }
         if constexpr (kRows != Rows::kBytes) store_vector(a.y + out, x[v], y_policy);
+        if constexpr (kCopies) share.store(out / kLength, x[v]);
         if constexpr (kBytes) a.bytes[out / kLength] = packed(a.byte_format, y, a.inverse_byte_scale);
       }
     }
@@ -234,6 +245,7 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
       }
     }
   }
+  if constexpr (kCopies) share.report();
 }
 
 template <typename T>
@@ -294,6 +306,29 @@ void launch_rows(Arguments<T> arguments, Stream stream) {
 }
 
 template <typename T, int kLanes, int kVectors>
+bool launch_with_bytes(const Arguments<T>& arguments, Rows rows, Stream stream) {
+  switch (rows) {
+    case Rows::kBytes:
+      launch_rows<T, kLanes, kVectors, Rows::kBytes>(arguments, stream);
+      return true;
+    case Rows::kWithResidualAndBytes:
+      launch_rows<T, kLanes, kVectors, Rows::kWithResidualAndBytes>(arguments, stream);
+      return true;
+    case Rows::kPlainCopied:
+      launch_rows<T, kLanes, kVectors, Rows::kPlainCopied>(arguments, stream);
+      return true;
+    case Rows::kWithResidualCopied:
+      launch_rows<T, kLanes, kVectors, Rows::kWithResidualCopied>(arguments, stream);
+      return true;
+    case Rows::kSummedCopied:
+      launch_rows<T, kLanes, kVectors, Rows::kSummedCopied>(arguments, stream);
+      return true;
+    default:
+      return false;
+  }
+}
+
+template <typename T, int kLanes, int kVectors>
 bool launch(const Arguments<T>& arguments, Rows rows, Stream stream) {
   switch (rows) {
     case Rows::kPlain:
@@ -308,16 +343,8 @@ bool launch(const Arguments<T>& arguments, Rows rows, Stream stream) {
     case Rows::kSummed:
       launch_rows<T, kLanes, kVectors, Rows::kSummed>(arguments, stream);
       break;
-    case Rows::kBytes:
-    case Rows::kWithResidualAndBytes:
-      if constexpr (sizeof(T) == 2) {
-        if (rows == Rows::kBytes) {
-          launch_rows<T, kLanes, kVectors, Rows::kBytes>(arguments, stream);
-        } else {
-          launch_rows<T, kLanes, kVectors, Rows::kWithResidualAndBytes>(arguments, stream);
-        }
-        break;
-      }
+    default:
+      if constexpr (sizeof(T) == 2) return launch_with_bytes<T, kLanes, kVectors>(arguments, rows, stream);
       return false;
   }
   return true;
@@ -386,8 +413,10 @@ void layernorm_forward(const LayerNormShape& shape, ElementType type, const Laye
   require(shape.channels > 0 && shape.channels % unit == 0, "layernorm", "channels must be a multiple of 8");
   require(gather == nullptr || (shape.channels == 4 * gather->channels && shape.rows == gather->merged_tokens()),
           "layernorm", "the rows must be those of the gathered map");
-  require(gather == nullptr || (tensors.residual == nullptr && tensors.bytes == nullptr), "layernorm",
+  const bool copies = tensors.copy.bytes != nullptr;
+  require(gather == nullptr || (tensors.residual == nullptr && tensors.bytes == nullptr && !copies), "layernorm",
           "a gathered row has no residual, and is not rounded to bytes");
+  require(tensors.bytes == nullptr || !copies, "layernorm", "one form of bytes only");
   require((tensors.bytes != nullptr) == (tensors.byte_format != ByteFormat::kNone), "layernorm",
           "bytes need their format");
   require(shape.rows < std::numeric_limits<int>::max(), "layernorm", "too many rows");
@@ -419,11 +448,13 @@ void layernorm_forward(const LayerNormShape& shape, ElementType type, const Laye
       arguments.inverse_byte_scale = 1.0F / tensors.byte_scale;
       rows = tensors.residual != nullptr ? Rows::kWithResidualAndBytes : Rows::kBytes;
     }
+    if (copies) rows = tensors.residual != nullptr ? Rows::kWithResidualCopied : Rows::kPlainCopied;
+    arguments.copy = tensors.copy;
     launched = launch_for(shape.channels / Vector<T>::kLength, arguments, rows, stream);
   });
   if (!launched) {
     require(gather == nullptr, "layernorm", "no kernel gathers rows of this many channels");
-    require(tensors.bytes == nullptr, "layernorm", "no kernel rounds rows of this many channels to bytes");
+    require(tensors.bytes == nullptr && !copies, "layernorm", "no kernel rounds rows of this many channels to bytes");
     layernorm_forward_plain(shape, type, tensors, stream);
   }
 }
@@ -445,7 +476,9 @@ void residual_layernorm_forward(const LayerNormShape& shape, ElementType type, c
     arguments.sample_scale = tensors.sample_scale;
     arguments.rows_per_sample = static_cast<int>(tensors.rows_per_sample);
     arguments.backwards = tensors.backwards;
-    launched = launch_for(shape.channels / Vector<T>::kLength, arguments, Rows::kSummed, stream);
+    arguments.copy = tensors.copy;
+    const Rows rows = tensors.copy.bytes == nullptr ? Rows::kSummed : Rows::kSummedCopied;
+    launched = launch_for(shape.channels / Vector<T>::kLength, arguments, rows, stream);
   });
   require(launched, "residual_layernorm", "no kernel has rows of this many channels");
 }

@@ -7,6 +7,7 @@
 
 #include "kernels/byte_format.h"
 #include "kernels/cost.h"
+#include "kernels/delayed_scale.h"
 #include "kernels/device.h"
 #include "kernels/eviction.h"
 #include "kernels/window.h"
@@ -103,6 +104,7 @@ struct WindowAttentionTensors {
   ByteFormat byte_format = ByteFormat::kNone;
   float out_scale = 0.0F;
   float qkv_scale = 0.0F;
+  ByteCopy copy = {};  // of out; of fp16 on tensor cores, where neither qkv nor out has 8 bits
 };
 
 // Whether a window's scores stay in the registers of tensor core products: 16-bit types, heads of 32 channels, at most
@@ -136,6 +138,7 @@ struct WindowAttentionGradientTensors {
   float* dqkv_bias = nullptr;
   bool accumulate = false;  // dtable, dlogit_scale and dqkv_bias are added to, else overwritten
   void* workspace = nullptr;
+  ByteCopy copy = {};  // of dqkv; of fp16 on tensor cores
 };
 
 std::int64_t attention_backward_workspace_bytes(const WindowAttentionShape& shape, ElementType type, TokenOrder order);

@@ -13,6 +13,7 @@
 // rows as they are: at a scale of 100 rounded rows would not do).
 #pragma once
 
+#include "kernels/delayed_scale.cuh"
 #include "kernels/early_launch.cuh"
 #include "kernels/window_attention_backward_parts.cuh"
 #include "kernels/window_geometry.cuh"
@@ -35,10 +36,11 @@ struct Arguments {
   float* share_sums;   // [gridDim.x, heads, kPairs]
   float* scale_sums;   // [gridDim.x, heads]
   float* column_sums;  // [gridDim.x, kRowTiles, 3, heads, kHeadDim]
+  ByteCopy copy;       // of dqkv
 };
 
-// kBlocks: blocks of 8 keys, 7 (up to 56 tokens) or 8.
-template <typename T, int kBlocks, bool kCosine>
+// kBlocks: blocks of 8 keys, 7 (up to 56 tokens) or 8. kCopies: dqkv goes to a.copy, too.
+template <typename T, int kBlocks, bool kCosine, bool kCopies>
 __global__ __launch_bounds__(kThreads, 3) void attention_backward_kernel(const Arguments<T> a) {
   extern __shared__ __align__(128) unsigned char memory_bytes[];
   __shared__ float norms[2][kCosine ? kMaxTokens : 1];
@@ -120,6 +122,7 @@ __global__ __launch_bounds__(kThreads, 3) void attention_backward_kernel(const A
   }
   let_next_begin();
   wait_for_previous();
+  ByteCopyShare share_of_bytes(kCopies ? a.copy : ByteCopy{});
   uint4 bias[4];
   const auto* const fragments =
       reinterpret_cast<const uint4*>(a.bias + (std::int64_t{head} * kRowTiles + tile) * kWarp * 32);
@@ -318,12 +321,17 @@ __global__ __launch_bounds__(kThreads, 3) void attention_backward_kernel(const A
         for (int part = 0; part < 3; ++part) {
           const std::uint32_t from = stage + own_piece + static_cast<std::uint32_t>(part) * kPartBytes +
                                      static_cast<std::uint32_t>(i) * 8 * kRowBytes;
-          *reinterpret_cast<uint4*>(target + part * channels + column) = load_shared(from);
+          const uint4 piece = load_shared(from);
+          *reinterpret_cast<uint4*>(target + part * channels + column) = piece;
+          if constexpr (kCopies)
+            share_of_bytes.store((std::int64_t{row} * (3 * channels) + part * channels + column) / 8,
+                                 *reinterpret_cast<const Vector<T>*>(&piece));
         }
       }
     }
     stage = other_stage;
   }
+  if constexpr (kCopies) share_of_bytes.report();
 
   const std::int64_t share = std::int64_t{blockIdx.x} * a.heads + head;
   auto* const sums = reinterpret_cast<float4*>(a.share_sums + share * kPairs);

@@ -47,7 +47,10 @@ BackwardWorkspace places_of(const WindowAttentionShape& shape, ElementType type,
 
 template <typename T, int kBlocks, bool kCosine>
 void launch_kernel(const backward::Arguments<T>& arguments, std::int64_t shares, Stream stream) {
-  const auto kernel = backward::attention_backward_kernel<T, kBlocks, kCosine>;
+  auto kernel = backward::attention_backward_kernel<T, kBlocks, kCosine, false>;
+  if constexpr (std::is_same_v<T, __half>) {
+    if (arguments.copy.bytes != nullptr) kernel = backward::attention_backward_kernel<T, kBlocks, kCosine, true>;
+  }
   SWINSCOPE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                       static_cast<int>(backward::kSharedBytes)));
   const dim3 grid(static_cast<unsigned>(shares), static_cast<unsigned>(arguments.heads));
@@ -72,6 +75,7 @@ void launch_backward(const WindowAttentionShape& shape, TokenOrder order, const 
   arguments.share_sums = places.share_sums(tensors.workspace);
   arguments.scale_sums = places.scale_sums(tensors.workspace);
   arguments.column_sums = places.column_sums(tensors.workspace);
+  arguments.copy = tensors.copy;
   if (shape.score == AttentionScore::kCosine) {
     launch_kernel<T, 8, true>(arguments, places.shares, stream);
   } else if (shape.grid.window_tokens() <= 56) {
@@ -212,6 +216,8 @@ void window_attention_backward(const WindowAttentionShape& shape, ElementType ty
     return;
   }
   const BackwardWorkspace places = places_of(shape, type, order);
+  require(tensors.copy.bytes == nullptr || (type == ElementType::kFp16 && attention_on_tensor_cores(shape, type)),
+          kOperation, "a copy in 8 bits needs fp16 on tensor cores");
   if (places.padding_bytes > 0) clear(places.padding(tensors.workspace), places.padding_bytes, stream);
   if (!attention_on_tensor_cores(shape, type)) {
     general_attention_backward(shape, type, order, tensors, places, stream);

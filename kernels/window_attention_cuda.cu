@@ -14,6 +14,7 @@
 #include "kernels/byte_format.cuh"
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
+#include "kernels/delayed_scale.cuh"
 #include "kernels/early_launch.cuh"
 #include "kernels/eviction.cuh"
 #include "kernels/window_attention.h"
@@ -44,10 +45,11 @@ struct MmaArguments {
   float* lse;
   float inverse_scale;  // of a result in 8 bits
   float qkv_scale;      // of what is read in 8 bits
+  ByteCopy copy;        // of the result
 };
 
-// What has 8 bits, and is not T.
-enum class Bytes { kNone, kResult, kInput, kAll };
+// What has 8 bits, and is not T; kCopied: the result has both.
+enum class Bytes { kNone, kResult, kInput, kAll, kCopied };
 // Shared memory of a window and head as it comes in 8 bits: q, k and v, 64 rows of 32 bytes each, which only the thread
 // reads that copied them.
 constexpr std::uint32_t kByteRowBytes = kHeadDim;
@@ -199,6 +201,7 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
   const std::uint64_t out_policy = cache_policy(a.out_eviction);
   let_next_begin();
   wait_for_previous();
+  ByteCopyShare share(kBytes == Bytes::kCopied ? a.copy : ByteCopy{});
   int window = static_cast<int>(blockIdx.x);
   static_assert(kStages == 3);
   Underway now = copy_window(window, arrivals);
@@ -272,12 +275,16 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
             packed(a.byte_format, result, a.inverse_scale, T{});
       } else {
         store_words(at_row(first_out, target, channels), result, out_policy);
+        if constexpr (kBytes == Bytes::kCopied)
+          share.store((std::int64_t{target} * channels + head * kHeadDim) / 8 + t,
+                      *reinterpret_cast<const Vector<T>*>(&result));
       }
       if (a.lse != nullptr && t == 0) {
         a.lse[std::int64_t{target} * a.heads + head] = (largest[row] + log2f(sum[2 * row])) * kLn2;
       }
     }
   }
+  if constexpr (kBytes == Bytes::kCopied) share.report();
 }
 
 // Launches as many blocks as the GPU holds at once, with about equally many windows each.
@@ -317,6 +324,7 @@ void launch_attention(const WindowAttentionShape& shape, TokenOrder order, const
   arguments.byte_format = tensors.byte_format;
   arguments.inverse_scale = tensors.out_scale > 0.0F ? 1.0F / tensors.out_scale : 1.0F;
   arguments.qkv_scale = tensors.qkv_scale;
+  arguments.copy = tensors.copy;
   if (shape.score == AttentionScore::kCosine) {
     launch_kernel<T, 8, true, kBytes>(arguments, stream);
   } else if (shape.grid.window_tokens() <= 56) {
@@ -360,7 +368,9 @@ void window_attention_forward(const WindowAttentionShape& shape, ElementType typ
           "window_attention", "too many windows");
   const bool bytes = tensors.out_scale > 0.0F;
   const bool of_bytes = tensors.qkv_scale > 0.0F;
-  require(!(bytes || of_bytes) || (type == ElementType::kFp16 && attention_on_tensor_cores(shape, type)),
+  const bool copies = tensors.copy.bytes != nullptr;
+  require(!copies || !(bytes || of_bytes), "window_attention", "one form of 8 bits only");
+  require(!(bytes || of_bytes || copies) || (type == ElementType::kFp16 && attention_on_tensor_cores(shape, type)),
           "window_attention", "8 bits need fp16 on tensor cores");
   require((bytes || of_bytes) == (tensors.byte_format != ByteFormat::kNone), "window_attention",
           "8 bits need their format");
@@ -370,6 +380,8 @@ void window_attention_forward(const WindowAttentionShape& shape, ElementType typ
     general_attention(shape, type, order, tensors, stream);
   } else if (type == ElementType::kBf16) {
     launch_attention<__nv_bfloat16, Bytes::kNone>(shape, order, tensors, stream);
+  } else if (copies) {
+    launch_attention<__half, Bytes::kCopied>(shape, order, tensors, stream);
   } else if (of_bytes && bytes) {
     launch_attention<__half, Bytes::kAll>(shape, order, tensors, stream);
   } else if (of_bytes) {

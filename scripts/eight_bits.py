@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `swin infer --precision fp8` and int8 gain and cost on this GPU (H100 or H200), measured again.
+"""What fp8 and int8 gain and cost on this GPU (H100 or H200), inference and training, measured again.
 
 usage: python3 scripts/eight_bits.py [--swin build/gpu/bin/swin] [--precisions fp8,int8] [--out DIR] [--rounds N] [--seconds S] [PART…]
 
@@ -7,7 +7,11 @@ PART speed     each of --cases MODEL:BATCH in fp16 and --precisions, turn by tur
      energy    joules an image of --energy-cases, by the power that nvidia-smi shows meanwhile
      accuracy  top-1 of --models trained on procedural pictures (--seeds trainings of --train-images pictures each), on pictures
                that were held out: in fp16, in --precisions with the ranges of each observer, and how many answers differ
-Default: all of them. DIR/PART.json has the figures; a table is printed. Nothing else may be on the GPU.
+     training  a step of --training-cases MODEL:BATCH in fp16 and fp8, turn by turn; and the losses of --loss-steps steps of the first
+               one in both, from the same start on the same synthetic images: the mean of the last tenth
+     qat       --models trained as in accuracy, then so many images more (--tune-images) in 16 bits and with --qat in --precisions:
+               top-1 in fp16 and of the weights that `swin quantize` makes of either
+Default: the first three. DIR/PART.json has the figures; a table is printed. Nothing else may be on the GPU.
 Exit status: 0, 1 where a program failed or --seconds are over, 2 where it cannot be run.
 """
 import argparse
@@ -42,6 +46,10 @@ def parse():
     parser.add_argument("--held-out", type=int, default=5000)
     parser.add_argument("--train-images", type=int, default=200000)
     parser.add_argument("--observers", default="mse")
+    parser.add_argument("--training-cases", default="swin_large:64")
+    parser.add_argument("--loss-steps", type=int, default=200)
+    parser.add_argument("--tune-images", type=int, default=25600)
+    parser.add_argument("--tune-lr", type=float, default=1e-5)
     parser.add_argument("--data", default="", help="folder of `swin make-data` (default: made in DIR)")
     parser.add_argument("parts", nargs="*", metavar="PART")
     options = parser.parse_args()
@@ -150,9 +158,7 @@ def share_right(found, classes):
 
 def accuracy(runner):
     options = runner.options
-    data = pathlib.Path(options.data or os.path.join(options.out, "pictures"))
-    if not data.exists():
-        runner.swin("make-data", data, "--images", options.pictures, "--validation", options.held_out / options.pictures, "--size", 256, "--quiet")
+    data = pictures_of(runner)
     held_out = data / "val"
     classes = sorted(entry.name for entry in held_out.iterdir())
     rows = []
@@ -183,9 +189,94 @@ def accuracy(runner):
     return rows
 
 
+def train(runner, model, batch, precision, *more):
+    return json.loads(runner.swin("train", "--model", model, "--device", "cuda", "--precision", precision, "--batch", batch, "--quiet", "--json", *more))["data"][0]
+
+
+def losses(file):
+    rows = (json.loads(line) for line in pathlib.Path(file).read_text().splitlines())
+    return [row["loss"] for row in rows if row["type"] == "step"]
+
+
+def training(runner):
+    options = runner.options
+    precisions = ("fp16", "fp8")
+    rows = []
+    print(f"{'model, batch':<20}{'fp16 [ms]':>11}{'fp8 [ms]':>11}{'fp16/fp8':>11}", flush=True)
+    for model, batch in cases_of(options.training_cases):
+        times = {precision: [] for precision in precisions}
+        for round_number in range(options.rounds):
+            for precision in precisions if round_number % 2 == 0 else reversed(precisions):
+                row = train(runner, model, batch, precision, "--steps", 30, "--warmup", 10)
+                times[precision].append(row["step_time_median_ns"] * 1e-6)
+        medians = {precision: statistics.median(found) for precision, found in times.items()}
+        rows.append({"model": model, "batch": batch, "ms": times, "ratio": medians["fp16"] / medians["fp8"]})
+        print(f"{model + ', ' + str(batch):<20}{medians['fp16']:>11.3f}{medians['fp8']:>11.3f}{rows[-1]['ratio']:>11.3f}", flush=True)
+    model, batch = cases_of(options.training_cases)[0]
+    curves = {}
+    for precision in precisions:
+        log = os.path.join(options.out, f"{model}_{precision}.jsonl")
+        pathlib.Path(log).unlink(missing_ok=True)
+        train(runner, model, batch, precision, "--steps", options.loss_steps, "--warmup", 0, "--lr", 0.0001, "--lr-warmup", 20, "--dataset-size", 4 * batch, "--log", log)
+        curves[precision] = losses(log)
+    tail = {precision: statistics.mean(curve[-max(1, len(curve) // 10):]) for precision, curve in curves.items()}
+    difference = 100.0 * abs(tail["fp8"] / tail["fp16"] - 1.0)
+    rows.append({"model": model, "batch": batch, "losses": curves, "last_tenth": tail, "difference_percent": difference})
+    print(f"loss of the last tenth of {options.loss_steps} steps: fp16 {tail['fp16']:.4f}, fp8 {tail['fp8']:.4f}, {difference:.2f} % apart", flush=True)
+    return rows
+
+
+def checkpoint_of(folder):
+    return next(iter(sorted(pathlib.Path(folder).glob("*.safetensors"))))
+
+
+def pictures_of(runner):
+    options = runner.options
+    data = pathlib.Path(options.data or os.path.join(options.out, "pictures"))
+    if not data.exists():
+        runner.swin("make-data", data, "--images", options.pictures, "--validation", options.held_out / options.pictures, "--size", 256, "--quiet")
+    return data
+
+
+def quantized_share(runner, model, weights, precision, data, classes):
+    rounded = weights.parent / f"{precision}_rounded.safetensors"
+    runner.swin("quantize", "--model", model, "--weights", weights, "--calibration-data", data / "train", "--batch", 128, "--images", 512,
+                "--precision", precision, "-o", rounded, "--force", "--json")
+    return share_right(answers(runner, model, rounded, precision, data / "val"), classes)
+
+
+def qat(runner):
+    options = runner.options
+    data = pictures_of(runner)
+    classes = sorted(entry.name for entry in (data / "val").iterdir())
+    rows = []
+    print(f"{'model':<14}{'fine-tuned':<12}{'fp16 [%]':>10}{'':>6}{'[%]':>8}{'loss':>7}", flush=True)
+    for model in options.models.split(","):
+        folder = pathlib.Path(options.out) / f"{model}_qat"
+        shutil.rmtree(folder, ignore_errors=True)
+        fixed = ("--model", model, "--device", "cuda", "--batch", 128, "--label-smoothing", 0, "--data", data, "--quiet")
+        runner.swin("train", *fixed, "--precision", "fp16", "--images", options.train_images, "--lr", 0.0001, "--lr-warmup", 100, "--checkpoint", folder / "start")
+        tuned = (*fixed, "--weights", checkpoint_of(folder / "start"), "--images", options.tune_images, "--lr", options.tune_lr)
+        runner.swin("train", *tuned, "--precision", "fp16", "--checkpoint", folder / "fp16")
+        for precision in options.precisions:
+            runner.swin("train", *tuned, "--precision", precision, "--qat", "--checkpoint", folder / precision)
+        exact = {name: share_right(answers(runner, model, checkpoint_of(folder / name), "fp16", data / "val"), classes)
+                 for name in ("fp16", *options.precisions)}
+        for precision in options.precisions:
+            for name in ("fp16", precision):
+                after = quantized_share(runner, model, checkpoint_of(folder / name), precision, data, classes)
+                # What the rounded model loses against the one that was fine-tuned in 16 bits.
+                rows.append({"model": model, "tuned_in": name, "precision": precision, "fp16_percent": exact[name], "percent": after,
+                             "loss": exact["fp16"] - after})
+                print(f"{model:<14}{name if name == 'fp16' else name + ' --qat':<12}{exact[name]:>10.2f}{precision:>6}{after:>8.2f}{exact['fp16'] - after:>7.2f}",
+                      flush=True)
+    return rows
+
+
 def main():
     options = parse()
-    parts = {"speed": speed, "energy": energy, "accuracy": accuracy}
+    first = {"speed": speed, "energy": energy, "accuracy": accuracy}
+    parts = {**first, "training": training, "qat": qat}
     unknown = sorted(set(options.parts) - set(parts))
     if unknown:
         print(f"error: {unknown[0]}: unknown; parts are {', '.join(parts)}", file=sys.stderr)
@@ -196,7 +287,7 @@ def main():
     os.makedirs(options.out, exist_ok=True)
     runner = Runner(options)
     status = 0
-    for name in options.parts or parts:
+    for name in options.parts or first:
         try:
             measuring.write_whole(os.path.join(options.out, f"{name}.json"), parts[name](runner))
         except measuring.Failed as failure:

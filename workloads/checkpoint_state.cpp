@@ -1,5 +1,10 @@
 #include "workloads/checkpoint_state.h"
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <iterator>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -29,6 +34,27 @@ void check_numbers(const SafetensorsFile& file, const CheckpointState& state) {
     refuse_checkpoint(file.path(), fmt::format("its loss_scale is {}: no scale of a float", state.loss_scale));
 }
 
+// The scale, what this step had so far, and the history, as numbers; a step with an infinity says nothing.
+nlohmann::ordered_json described(const DelayedScale& scale) {
+  const auto largest = std::bit_cast<float>(scale.largest);
+  nlohmann::ordered_json row = {scale.scale, std::isfinite(largest) ? largest : 0.0F};
+  for (const float seen : scale.history)
+    row.push_back(seen);
+  return row;
+}
+
+DelayedScale scale_in(const SafetensorsFile& file, const nlohmann::json& row) {
+  const auto values = row.get<std::vector<float>>();
+  const auto is_magnitude = [](float value) { return value >= 0.0F && std::isfinite(value); };
+  DelayedScale scale;
+  if (values.size() != 2 + std::size(scale.history) || !std::ranges::all_of(values, is_magnitude) || values[0] == 0.0F)
+    refuse_checkpoint(file.path(), "its byte_scales are no scales");
+  scale.scale = values[0];
+  scale.largest = std::bit_cast<std::uint32_t>(values[1]);
+  std::copy(values.begin() + 2, values.end(), std::begin(scale.history));
+  return scale;
+}
+
 CheckpointState parsed(const SafetensorsFile& file, const std::string& text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object()) refuse_checkpoint(file.path(), fmt::format("its '{}' is no JSON object", kCheckpointKey));
@@ -43,6 +69,8 @@ CheckpointState parsed(const SafetensorsFile& file, const std::string& text) {
   state.loss_scale = json.value("loss_scale", 1.0);
   state.good_steps = whole_number(json, "good_steps", std::int64_t{0});
   state.algorithms = json.value("algorithms", "");
+  for (const nlohmann::json& row : json.value("byte_scales", nlohmann::json::array()))
+    state.byte_scales.push_back(scale_in(file, row));
   return state;
 }
 
@@ -57,6 +85,8 @@ std::string checkpoint_text(const CheckpointState& state) {
     json["loss_scale"] = state.loss_scale;
     json["good_steps"] = state.good_steps;
     json["algorithms"] = state.algorithms;
+    for (const DelayedScale& scale : state.byte_scales)
+      json["byte_scales"].push_back(described(scale));
   }
   return json.dump();
 }

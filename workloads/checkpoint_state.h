@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
+#include "kernels/delayed_scale.h"
 #include "workloads/safetensors.h"
 
 namespace swinscope {
@@ -21,6 +23,7 @@ struct CheckpointState {
   double loss_scale = 1.0;
   std::int64_t good_steps = 0;
   std::string algorithms = {};
+  std::vector<DelayedScale> byte_scales = {};  // of what has 8 bits, in the order of the model's graph
 };
 
 // As a value of the metadata.

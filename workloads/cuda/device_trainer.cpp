@@ -18,6 +18,7 @@
 #include "workloads/cuda/trainer_setup.h"
 #include "workloads/cuda/training_steps.h"
 #include "workloads/models/model.h"
+#include "workloads/passes/passes.h"
 
 namespace swinscope {
 namespace {
@@ -64,7 +65,7 @@ struct DeviceTrainer::State {
       write_converted(std::vector<float>(static_cast<std::size_t>(region.bytes / element_bytes(type)), 1.0F), region);
     }
     DeviceTrainingState initial;
-    if (options.precision == Precision::kFp16) initial.loss_scale = kFirstLossScale;
+    if (type == ElementType::kFp16) initial.loss_scale = kFirstLossScale;
     const std::vector<float> zeros(start.values().size());
     write(initial, start.values(), zeros, zeros);
     write_buffers(start.buffers());
@@ -143,7 +144,7 @@ struct DeviceTrainer::State {
     OperationCost cost = gradient_norm_cost(count, 4) + adamw_cost(count, 4);
     if (buffers.copies != nullptr) cost.bytes_written += count * element_bytes(type);
     return {RangeName("optimizer.adamw"),
-            make_payload(cost, OperationClass::kOptimizer, options.precision, {count}, {count}),
+            make_payload(cost, OperationClass::kOptimizer, precision_around(options.precision), {count}, {count}),
             [=, this, state = &control()->state](cuda::Stream on) { optimizer.step(buffers, state, on); }};
   }
 
@@ -255,11 +256,33 @@ struct DeviceTrainer::State {
       for (const Region& region : {plan.masters, plan.first_moments, plan.second_moments, plan.control})
         ranks->broadcast(at(region), region.bytes, 0, stream.get());
     }
+    write_scales(training.byte_scales);
     if (type != ElementType::kFp32) {
       cuda::convert(parameters.flat_count(), ElementType::kFp32, at(plan.masters), type, at(plan.copies), stream.get());
     }
     loss_scale = read_control().state.loss_scale;
     steps.restart(training.steps_done);
+  }
+
+  // Of what has 8 bits. The ranks begin with the leading one's, and go on with their own.
+  std::int64_t scale_bytes() const { return scale_count() * static_cast<std::int64_t>(sizeof(DelayedScale)); }
+  std::int64_t scale_count() const {
+    const TensorId id = plan.training.find(kByteScales);
+    return id == kNoTensor ? 0 : plan.training.at(id).shape[0];
+  }
+  void write_scales(std::vector<DelayedScale> scales) {
+    if (scale_count() == 0) return;
+    if (scales.empty()) scales = first_scales(plan.training);
+    require(static_cast<std::int64_t>(scales.size()) == scale_count(), "DeviceTrainer",
+            "the scales of this model are needed");
+    void* const place = at(plan.input(kByteScales));
+    cuda::copy_to_device(place, scales.data(), scale_bytes(), stream.get());
+    if (ranks != nullptr) ranks->broadcast(place, scale_bytes(), 0, stream.get());
+  }
+  std::vector<DelayedScale> read_scales() const {
+    std::vector<DelayedScale> scales(static_cast<std::size_t>(scale_count()));
+    if (!scales.empty()) cuda::copy_to_host(scales.data(), at(plan.input(kByteScales)), scale_bytes(), stream.get());
+    return scales;
   }
 
   // Running statistics, which only segmentation has.
@@ -363,7 +386,8 @@ DeviceTrainingState DeviceTrainer::download(std::span<float> values, std::span<f
   cuda::copy_to_host(first_moments.data(), state.at(state.plan.first_moments), bytes, stream());
   cuda::copy_to_host(second_moments.data(), state.at(state.plan.second_moments), bytes, stream());
   const cuda::OptimizerState optimizer = state.read_control().state;
-  return {state.steps.enqueued(), optimizer.updates, optimizer.good_steps, static_cast<double>(optimizer.loss_scale)};
+  return {state.steps.enqueued(), optimizer.updates, optimizer.good_steps, static_cast<double>(optimizer.loss_scale),
+          state.read_scales()};
 }
 
 void DeviceTrainer::download_buffers(std::span<float> buffers) const {

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/delayed_scale.h"
 #include "kernels/matmul.h"
 #include "workloads/cuda/device_step.h"
 #include "workloads/cuda/features.h"
@@ -29,7 +30,12 @@ namespace swinscope {
 
 struct DeviceTrainerOptions {
   TrainerOptions trainer;
-  Precision precision = Precision::kFp16;  // kFp32, kTf32, kFp16 or kBf16
+  // kFp32, kTf32, kFp16 or kBf16; or kFp8 or kInt8: blocks' products in 8 bits, all else as in fp16.
+  Precision precision = Precision::kFp16;
+  // In 8 bits: gradients of products' inputs, too, in e4m3; else the backward pass has 16 bits (quantization-aware
+  // training).
+  bool byte_gradients = true;
+  std::int64_t least_byte_width = 0;  // channels of what has 8 bits; 0: from where on it is worth it
   Features features;
   ElementType reduce_type = ElementType::kFp32;  // of gradients between ranks: as they are, or rounded
   bool reduce_by_copies = false;                 // of them, see ReducedGradients
@@ -45,6 +51,7 @@ struct DeviceTrainingState {
   std::int64_t updates = 0;
   std::int64_t good_steps = 0;  // since the loss scale changed
   double loss_scale = 1.0;
+  std::vector<DelayedScale> byte_scales = {};  // of this rank; empty: the first ones
 };
 
 // Features that training has: all but the position bias made before, since its parameters change with each step.

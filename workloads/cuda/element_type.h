@@ -14,6 +14,11 @@ constexpr ByteFormat byte_format_of(Precision precision) {
   return precision == Precision::kFp8 ? ByteFormat::kE4m3 : ByteFormat::kNone;
 }
 
+// What all but those products have.
+constexpr Precision precision_around(Precision precision) {
+  return byte_format_of(precision) == ByteFormat::kNone ? precision : Precision::kFp16;
+}
+
 // How a model of this precision stores its activations.
 constexpr ElementType element_type_of(Precision precision) {
   if (precision == Precision::kFp16 || byte_format_of(precision) != ByteFormat::kNone) return ElementType::kFp16;

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "workloads/cuda/element_type.h"
+
 namespace swinscope {
 namespace {
 
@@ -17,7 +19,7 @@ cuda::AdamWSettings adamw_settings(const DeviceTrainerOptions& options) {
   settings.epsilon = optimizer.epsilon;
   settings.clip_norm = optimizer.clip_norm;
   settings.each_span = !options.features.adamw;
-  if (options.precision == Precision::kFp16) settings.growth_interval = kGrowthInterval;
+  if (element_type_of(options.precision) == ElementType::kFp16) settings.growth_interval = kGrowthInterval;
   return settings;
 }
 

@@ -4,6 +4,7 @@
 
 #include "kernels/upsample_loss.h"
 #include "workloads/cuda/device_control.h"
+#include "workloads/cuda/element_type.h"
 #include "workloads/cuda/gradient_buckets.h"
 #include "workloads/models/model.h"
 #include "workloads/passes/passes.h"
@@ -13,6 +14,10 @@ namespace {
 
 constexpr std::int64_t kAlignment = 256;
 constexpr std::string_view kDropPath = "drop_path.";
+// Narrower products are bound by memory: what is written in 8 bits, too, costs what they gain.
+constexpr std::int64_t kLeastTrainedWidth = 384;
+// As narrow as any that inference has in 8 bits (passes/quantize.cpp).
+constexpr std::int64_t kLeastTunedWidth = 192;
 
 // Without drops, of running statistics and without an auxiliary head, an evaluation is no training's forward pass.
 Graph graph_of(const SwinConfig& config, const DeviceTrainerOptions& options, std::int64_t batch, bool training,
@@ -26,6 +31,9 @@ Graph graph_of(const SwinConfig& config, const DeviceTrainerOptions& options, st
   context.features = training_features(options.features);
   context.ranks = ranks;
   context.recompute = options.recompute && training;
+  context.training_bytes = byte_format_of(options.precision);
+  context.byte_gradients = options.byte_gradients;
+  context.least_byte_width = least_byte_width(options);
   optimize_training(graph, context);
   return graph;
 }
@@ -43,6 +51,11 @@ std::int64_t loss_workspace_bytes(const SwinConfig& config, const Graph& graph) 
 }
 
 }  // namespace
+
+std::int64_t least_byte_width(const DeviceTrainerOptions& options) {
+  if (options.least_byte_width > 0) return options.least_byte_width;
+  return options.byte_gradients ? kLeastTrainedWidth : kLeastTunedWidth;
+}
 
 Features training_features(Features features) { return features_for(FeatureUse::kTraining, features); }
 

@@ -26,6 +26,9 @@ struct TrainingRanks {
   bool reduce_by_copies = false;  // each rank adds up a part of the gradients, all of one size
 };
 
+// Channels, on both sides, from which on layers of a training in 8 bits have such operands.
+std::int64_t least_byte_width(const DeviceTrainerOptions& options);
+
 class TrainingPlan {
  public:
   TrainingPlan(const SwinConfig& config, const DeviceTrainerOptions& options, std::int64_t batch,

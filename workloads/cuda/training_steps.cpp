@@ -5,6 +5,7 @@
 
 #include "kernels/stochastic_depth.h"
 #include "kernels/upsample_loss.h"
+#include "workloads/cuda/element_type.h"
 #include "workloads/loss.h"
 #include "workloads/models/model.h"
 
@@ -66,8 +67,9 @@ void* TrainingSteps::output(const Graph& graph, const char* name) const {
 
 void TrainingSteps::step(const std::string& path, OperationClass operation_class, const OperationCost& cost,
                          const ShapeExtents& input, const ShapeExtents& output, std::function<void(cuda::Stream)> run) {
-  steps_.push_back(
-      {RangeName(path), make_payload(cost, operation_class, options_.precision, input, output), std::move(run)});
+  steps_.push_back({RangeName(path),
+                    make_payload(cost, operation_class, precision_around(options_.precision), input, output),
+                    std::move(run)});
 }
 
 void TrainingSteps::draw_depth() {

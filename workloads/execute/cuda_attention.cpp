@@ -83,6 +83,7 @@ void CudaBackend::attention(const Op& op) {
   tensors.byte_format = op.to_bytes ? byte_format_of(graph_.at(op.out[0]).type) : of_qkv;
   tensors.backwards = turn(cuda::attention_on_tensor_cores(shape, type_));
   tensors.out_eviction = op.out_policy;
+  tensors.copy = copy_of(op);
   step(
       op,
       [=, type = type_, order = order_of(op)](cuda::Stream stream) {
@@ -150,6 +151,7 @@ void CudaBackend::attention_backward(const Op& op) {
   tensors.dtable = out_floats(op, 1);
   tensors.dqkv_bias = out_floats(op, 2);
   tensors.dlogit_scale = out_floats(op, 3);
+  tensors.copy = copy_of(op);
   tensors.accumulate = accumulate_;
   tensors.workspace = memory_.workspace;
   auto shape = op.as<WindowAttentionShape>();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -59,8 +60,7 @@ CudaBackend::CudaBackend(const Graph& graph, const CudaBackendOptions& options, 
       stream_(stream),
       type_(element_type_of(graph.type)),
       serpentine_(options.features.serpentine) {
-  if (byte_format_of(options.precision) != ByteFormat::kNone)
-    options_.precision = Precision::kFp16;  // of all but its products
+  options_.precision = precision_around(options.precision);
 }
 
 std::vector<DeviceStep> CudaBackend::steps_of(const std::vector<Op>& ops) {
@@ -123,6 +123,10 @@ void CudaBackend::emit(const Op& op) {
       return quantize(op);
     case OpKind::kQuantizedLinear:
       return quantized_linear(op);
+    case OpKind::kAdvanceScales:
+      return advance_scales(op);
+    case OpKind::kByteWeights:
+      return byte_weights(op);
     case OpKind::kLayerNorm:
       return layernorm(op);
     case OpKind::kResidualNorm:
@@ -153,8 +157,8 @@ void CudaBackend::emit(const Op& op) {
     case OpKind::kGelu:
       return step(
           op,
-          [=, backwards = turn(true)](cuda::Stream stream) {
-            cuda::gelu_forward(count, type, x, y, stream, backwards);
+          [=, backwards = turn(true), copy = copy_of(op)](cuda::Stream stream) {
+            cuda::gelu_forward(count, type, x, y, stream, backwards, copy);
           },
           turn(true));
     case OpKind::kResidual:
@@ -251,6 +255,10 @@ void CudaBackend::quantize(const Op& op) {
       cuda::quantize_weight(shape, type, x, y, factors, stream);
     });
   }
+  if (op.kind == OpKind::kQuantize && graph_.at(op.out[0]).scale_slot >= 0) {
+    return step(
+        op, [=, copy = copy_to(op.out[0])](cuda::Stream stream) { cuda::copy_to_bytes(count, type, x, copy, stream); });
+  }
   if (op.kind == OpKind::kQuantize) {
     const GraphTensor& bytes = graph_.at(op.out[0]);
     return step(op, [=, format = byte_format_of(bytes.type), scale = bytes.scale](cuda::Stream stream) {
@@ -258,6 +266,33 @@ void CudaBackend::quantize(const Op& op) {
     });
   }
   step(op, [=](cuda::Stream stream) { cuda::count_magnitudes(count, x, static_cast<std::uint32_t*>(y), stream); });
+}
+
+cuda::ByteCopy CudaBackend::copy_to(TensorId bytes) const {
+  const GraphTensor& tensor = graph_.at(bytes);
+  return {at(bytes), scale_at(tensor.scale_slot), byte_format_of(tensor.type)};
+}
+
+void CudaBackend::advance_scales(const Op& op) {
+  step(op, [=, count = graph_.at(op.out[0]).shape[0], format = op.as<WeightShape>().format,
+            scales = scale_at(0)](cuda::Stream stream) { cuda::advance_scales(count, format, scales, stream); });
+}
+
+void CudaBackend::byte_weights(const Op& op) {
+  std::vector<cuda::ByteWeight> weights;
+  for (std::size_t i = 0; i < op.out.size(); i += kByteWeightTensors) {
+    const TensorId weight = op.in[1 + i / kByteWeightTensors];
+    cuda::ByteWeight one{graph_.at(weight).shape[0], graph_.at(weight).shape[1], at(weight)};
+    one.input_scale = scale_at(graph_.at(op.out[i + 1]).scale_slot);
+    one.bytes = out(op, i);
+    one.factors = out_floats(op, i + 1);
+    one.transposed = out(op, i + 2);
+    one.transposed_factors = out_floats(op, i + 3);
+    if (op.out[i + 3] != kNoTensor) one.gradient_scale = scale_at(graph_.at(op.out[i + 3]).scale_slot);
+    weights.push_back(one);
+  }
+  const auto all = std::make_shared<const cuda::ByteWeights>(weights, op.as<WeightShape>().format, stream_);
+  step(op, [=](cuda::Stream stream) { all->run(stream); });
 }
 
 void CudaBackend::layernorm(const Op& op) {
@@ -270,6 +305,7 @@ void CudaBackend::layernorm(const Op& op) {
     tensors.byte_format = byte_format_of(graph_.at(bytes).type);
     tensors.byte_scale = graph_.at(bytes).scale;
   }
+  tensors.copy = copy_of(op);
   tensors.rows_per_sample = shape.rows / graph_.at(op.out[0]).shape[0];
   if (op.gather) {
     return step(op, [=, type = type_, gather = *op.gather](cuda::Stream stream) {
@@ -297,8 +333,9 @@ void CudaBackend::layernorm(const Op& op) {
 void CudaBackend::residual_norm(const Op& op) {
   const auto shape = op.as<LayerNormShape>();
   const cuda::ResidualNormTensors tensors{
-      in(op, 0),  in(op, 1),  in_floats(op, 2), shape.rows / graph_.at(op.out[0]).shape[0], in(op, 3), in(op, 4),
-      out(op, 0), out(op, 1), turn(true)};
+      in(op, 0),  in(op, 1),  in_floats(op, 2), shape.rows / graph_.at(op.out[0]).shape[0],
+      in(op, 3),  in(op, 4),  out(op, 0),       out(op, 1),
+      turn(true), copy_of(op)};
   step(
       op, [=, type = type_](cuda::Stream stream) { cuda::residual_layernorm_forward(shape, type, tensors, stream); },
       tensors.backwards);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/convolution.h"
+#include "kernels/delayed_scale.h"
 #include "kernels/layernorm.h"
 #include "kernels/matmul.h"
 #include "workloads/cuda/attention_steps.h"
@@ -23,7 +24,7 @@
 namespace swinscope {
 
 struct CudaBackendOptions {
-  Precision precision = Precision::kFp16;  // kFp32, kTf32, kFp16, kBf16 or, for inference, kFp8 or kInt8
+  Precision precision = Precision::kFp16;  // kFp32, kTf32, kFp16, kBf16, kFp8 or kInt8
   Features features;
   // That products and attention of the backward pass leave to the all-reduces that run beside them: a kernel whose
   // blocks fill the GPU takes twice as long where some of them have to wait.
@@ -78,6 +79,9 @@ class CudaBackend {
   bool turn(bool can) { return serpentine_.against_the_last(can); }
   // Whether the result is added to an input, which must lie where the result does.
   bool in_place(const Op& op, std::size_t addend) const;
+  DelayedScale* scale_at(int slot) const { return static_cast<DelayedScale*>(at(graph_.find(kByteScales))) + slot; }
+  cuda::ByteCopy copy_to(TensorId bytes) const;
+  cuda::ByteCopy copy_of(const Op& op) const { return op.beside ? copy_to(op.out[bytes_index(op)]) : cuda::ByteCopy{}; }
   std::int64_t rows(const Op& op) const { return graph_.at(op.out[0]).rows(); }
 
   // cuda_backend.cpp
@@ -85,6 +89,8 @@ class CudaBackend {
   void quantized_linear(const Op& op);
   void multiply(const Op& op, const cuda::MatmulShape& shape, cuda::MatmulOperands operands);
   void quantize(const Op& op);
+  void advance_scales(const Op& op);
+  void byte_weights(const Op& op);
   void layernorm(const Op& op);
   void residual_norm(const Op& op);
   void narrow(const Op& op);

@@ -158,6 +158,7 @@ void CudaBackend::bias_backward(const Op& op) {
   tensors.dbias = out_floats(op, 1);
   tensors.accumulate = accumulate_;
   tensors.workspace = memory_.workspace;
+  tensors.copy = copy_of(op);
   step(op, [=, type = type_](cuda::Stream stream) { cuda::bias_backward(shape, type, tensors, stream); });
 }
 
@@ -174,6 +175,7 @@ void CudaBackend::layernorm_backward(const Op& op) {
   tensors.dgamma = out_floats(op, 1);
   tensors.dbeta = out_floats(op, 2);
   tensors.dx_sums = out_floats(op, 3);
+  tensors.copy = copy_of(op);
   tensors.accumulate = accumulate_;
   tensors.workspace = memory_.workspace;
   if (op.gather) {
@@ -194,6 +196,7 @@ void CudaBackend::gelu_backward(const Op& op) {
   tensors.dy = in(op, 1);
   tensors.dx = out(op);
   tensors.dbias = out_floats(op, 1);
+  tensors.copy = copy_of(op);
   tensors.accumulate = accumulate_;
   tensors.workspace = memory_.workspace;
   tensors.backwards = turn(true);

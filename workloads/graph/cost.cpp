@@ -58,6 +58,17 @@ OperationCost bytes_for_bits(const Graph& graph, const Op& op, std::int64_t byte
   return moved(read, has(op, 3) && op.kind == OpKind::kLayerNorm ? count : count * (1 - bytes));
 }
 
+// Read once for each form that they take.
+OperationCost byte_weights_cost(const Graph& graph, const Op& op) {
+  OperationCost cost;
+  for (std::size_t i = 0; i < op.out.size(); ++i) {
+    if (op.out[i] == kNoTensor) continue;
+    cost.bytes_written += graph.at(op.out[i]).bytes();
+    if (i % 2 == 0) cost.bytes_read += graph.at(op.in[1 + i / kByteWeightTensors]).bytes();
+  }
+  return cost;
+}
+
 OperationCost device_cost(const Graph& graph, const Op& op, std::int64_t bytes) {
   const std::int64_t in = graph.at(op.in[0]).bytes();
   const std::int64_t out = graph.at(op.out[0]).bytes();
@@ -100,6 +111,8 @@ OperationCost device_cost(const Graph& graph, const Op& op, std::int64_t bytes) 
       return moved(in, out);
     case OpKind::kQuantizeWeight:
       return moved(in, out + graph.at(op.out[1]).bytes());
+    case OpKind::kByteWeights:
+      return byte_weights_cost(graph, op);
     case OpKind::kQuantizedLinear:
       return quantized_linear_cost(graph, op);
     default:
@@ -389,7 +402,11 @@ Extents backward_extents(const Graph& graph, const Op& op) {
 
 OperationCost cost_of(const Graph& graph, const Op& op) {
   const std::int64_t bytes = data_bytes(graph.type);
-  return op.backward ? backward_cost(graph, op, bytes) : forward_cost(graph, op, bytes);
+  if (op.kind == OpKind::kAdvanceScales) return moved(graph.at(op.out[0]).bytes(), graph.at(op.out[0]).bytes());
+  OperationCost cost = op.backward ? backward_cost(graph, op, bytes) : forward_cost(graph, op, bytes);
+  const bool copies = graph.training && op.beside;
+  if (copies) cost.bytes_written += graph.at(op.out[bytes_index(op)]).bytes();
+  return cost;
 }
 
 OperationPayload payload_of(const Graph& graph, const Op& op, Precision precision) {

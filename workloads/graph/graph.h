@@ -105,6 +105,10 @@ enum class OpKind : std::uint8_t {
   // x in 8 bits, weight in 8 bits, bias, [addend], factors of the sums, [gamma, beta] of a normalization -> y
   kQuantizedLinear,
   kCountMagnitudes,  // x -> counts, added to
+  // Training in 8 bits: quantized products, also as gradients of their inputs; kQuantize with a scale in memory; and
+  kAdvanceScales,  // -> kByteScales, of the next step
+  // kByteScales, weights -> of each in 8 bits, factors of the sums, [transposed, factors of its sums]
+  kByteWeights,
 };
 
 using OpShape = std::variant<std::monostate, PatchEmbedShape, LayerNormShape, LinearShape, ResidualShape,
@@ -124,7 +128,8 @@ struct Op {
   // LayerNorm, WindowAttention, QuantizedLinear: the result is in 8 bits; of a LayerNorm with a residual also, in
   // out[1].
   bool to_bytes = false;
-  bool beside = false;    // products that normalize: the result is also in 8 bits, in out[1]
+  // Products that normalize: the result is also in 8 bits, in out[1]. Training: it is, in out[bytes_index()].
+  bool beside = false;
   bool relu = false;      // BatchNorm and its sums: of the result
   bool by_steps = false;  // WindowAttention, ExpandBias: by a kernel for each of the framework's operations
   bool windows = false;   // WindowAttention: rows stand window after window
@@ -158,6 +163,25 @@ inline std::size_t gradient_index(const Op& op) {
       return op.in.size() - 1;
   }
 }
+
+// Where an op of training, `beside`, has its result in 8 bits: behind all else.
+inline std::size_t bytes_index(const Op& op) {
+  switch (op.kind) {
+    case OpKind::kLayerNorm:
+      return op.backward ? 4 : 1;
+    case OpKind::kGelu:
+      return op.backward ? 2 : 1;
+    case OpKind::kWindowAttention:
+      return op.backward ? 5 : 2;
+    default:
+      return 2;
+  }
+}
+
+// Of kByteWeights, for each weight.
+inline constexpr std::size_t kByteWeightTensors = 4;
+// The name of the input that holds all DelayedScale.
+inline constexpr const char* kByteScales = "byte scales";
 
 struct Graph {
   DataType type = DataType::kFp32;

@@ -60,6 +60,8 @@ struct GraphTensor {
   TensorId whole = kNoTensor;
   std::int64_t first = 0;
   float scale = 1.0F;  // activations in 8 bits: what an element is multiplied by
+  // Training in 8 bits: the place of its scale among kByteScales; of a weight's factors that of its other operand's.
+  int scale_slot = -1;
 
   std::int64_t count() const {
     return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());

@@ -31,8 +31,9 @@ void make_biases_first(Graph& graph, const PassContext& /*context*/) {
 }
 
 void optimize_training(Graph& graph, const PassContext& context) {
-  for (const auto pass : {lower, lower_head, separate_biases, copy_windows, fuse_gather_norm, fuse_norm_residual,
-                          differentiate, recompute, fuse_residual_norm, fuse_gradients, make_biases_first})
+  for (const auto pass :
+       {lower, lower_head, separate_biases, copy_windows, fuse_gather_norm, fuse_norm_residual, differentiate,
+        recompute, fuse_residual_norm, fuse_gradients, train_in_bytes, make_biases_first})
     pass(graph, context);
 }
 

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
+#include "kernels/delayed_scale.h"
 #include "kernels/matmul.h"
 #include "workloads/cuda/features.h"
 #include "workloads/graph/graph.h"
@@ -22,6 +24,11 @@ struct PassContext {
   bool tanh_gelu = false;                     // GELU in its tanh form is as good
   ByteFormat bytes = ByteFormat::kNone;       // that is quantized to
   const InputRanges* input_ranges = nullptr;  // of what is quantized
+  // Training with products of 8-bit operands, of layers with so many channels on both sides; byte_gradients: also of
+  // gradients, in e4m3.
+  ByteFormat training_bytes = ByteFormat::kNone;
+  bool byte_gradients = false;
+  std::int64_t least_byte_width = 0;
   cuda::DeviceInfo gpu;
   // Whether a product that normalizes its result is there and faster than two kernels.
   std::function<bool(const Op& linear, bool accumulates)> normalizes_result;
@@ -63,6 +70,10 @@ void differentiate(Graph& graph, const PassContext& context);
 void recompute(Graph& graph, const PassContext& context);
 void fuse_residual_norm(Graph& graph, const PassContext& context);
 void fuse_gradients(Graph& graph, const PassContext& context);
+// Products of 8-bit operands.
+void train_in_bytes(Graph& graph, const PassContext& context);
+// Of a graph of training: before anything was seen. Empty where it has none.
+std::vector<DelayedScale> first_scales(const Graph& graph);
 // What follows from parameters alone is made before everything else.
 void make_biases_first(Graph& graph, const PassContext& context);
 

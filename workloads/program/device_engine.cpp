@@ -9,6 +9,7 @@
 #include "workloads/cuda/device_ranks.h"
 #include "workloads/cuda/device_trainer.h"
 #include "workloads/cuda/element_type.h"
+#include "workloads/cuda/training_plan.h"
 #include "workloads/data/synthetic_scenes.h"
 #include "workloads/error.h"
 #include "workloads/program/device_commands.h"
@@ -24,10 +25,44 @@ namespace {
 // A synthetic set beyond that is drawn batch by batch.
 constexpr std::int64_t kMostResidentBytes = std::int64_t{4} << 30;
 
+// What the GPU and the model have to do with it is checked by require_bytes().
+Precision training_precision(const TrainOptions& options) {
+  const Precision precision = parse_inference_precision(options.run.precision);
+  const bool bytes = byte_format_of(precision) != ByteFormat::kNone;
+  if (options.qat && !bytes) {
+    throw WorkloadError(WorkloadErrorKind::kUsage, fmt::format("--qat: not with --precision {}", options.run.precision),
+                        "it fine-tunes for inference in 8 bits", "add --precision fp8 or --precision int8");
+  }
+  if (precision == Precision::kInt8 && !options.qat) {
+    throw WorkloadError(WorkloadErrorKind::kUsage, "--precision int8: training is in fp8",
+                        "gradients span more powers of two than int8 has",
+                        "--precision fp8, or --qat to fine-tune weights for inference in int8");
+  }
+  return precision;
+}
+
+void require_bytes(const DeviceTrainerOptions& options, const SwinConfig& config, const std::string& name) {
+  if (byte_format_of(options.precision) == ByteFormat::kNone) return;
+  const cuda::DeviceInfo gpu = cuda::device_info();
+  if (gpu.major != 0 && gpu.major != 9) {
+    throw WorkloadError(
+        WorkloadErrorKind::kUsage, fmt::format("--precision {}: not on this GPU", name),
+        fmt::format("products of 8-bit operands are for compute capability 9.0 (H100, H200), {} has {}.{}", gpu.name,
+                    gpu.major, gpu.minor),
+        "--precision fp16 or bf16");
+  }
+  if (TrainingPlan(config, options, 1).training.find(kByteScales) != kNoTensor) return;
+  throw WorkloadError(
+      WorkloadErrorKind::kUsage, fmt::format("--precision {}: {} has no layer for it", name, config.name),
+      fmt::format("layers within blocks are trained in 8 bits from {} channels on", least_byte_width(options)),
+      "--precision fp16 or bf16, or a larger model");
+}
+
 DeviceTrainerOptions trainer_options(const TrainOptions& options, int ranks) {
   DeviceTrainerOptions result;
   result.trainer = options.trainer;
-  result.precision = parse_device_precision(options.run.precision);
+  result.precision = training_precision(options);
+  result.byte_gradients = !options.qat;
   result.features = select_features(find_level(options.level), options.with, options.without, FeatureUse::kTraining);
   result.recompute = options.recompute;
   result.spare_multiprocessors = options.comm_blocks;
@@ -90,6 +125,7 @@ class DeviceEngine : public TrainingEngine {
     state.optimizer_steps = training.updates;
     state.loss_scale = training.loss_scale;
     state.good_steps = training.good_steps;
+    state.byte_scales = training.byte_scales;
     state.algorithms = trainer_->algorithms();
     state.settings = settings;
     write_checkpoint<float>(folder, state, store_, {first, second});
@@ -137,6 +173,7 @@ class DeviceEngine : public TrainingEngine {
       training.updates = state.optimizer_steps;
       training.good_steps = state.good_steps;
       training.loss_scale = state.loss_scale;
+      training.byte_scales = state.byte_scales;
     }
     trainer_->upload(training, store_.values(), first, second);
     trainer_->upload_buffers(store_.buffers());
@@ -159,7 +196,7 @@ class DeviceEngine : public TrainingEngine {
     if (const auto* const scenes = dynamic_cast<const SyntheticScenes*>(&data)) return scenes->size();
     const auto* const images = dynamic_cast<const SyntheticData*>(&data);
     if (images == nullptr) return 0;
-    const Precision precision = parse_device_precision(options_.run.precision);
+    const Precision precision = training_precision(options_);
     return resident_bytes(config_, images->size(), precision) > 0 ? images->size() : 0;
   }
 
@@ -185,6 +222,7 @@ RankInfo check_device_training(TrainOptions& options, const SwinConfig& config, 
   RankInfo placed = take_gpu(rank);
   check_device();
   const DeviceTrainerOptions wanted = trainer_options(options, rank.size);
+  require_bytes(wanted, config, options.run.precision);
   std::int64_t free_bytes = cuda::free_memory();
   if (!options.folders && config.task == Task::kClassification)
     free_bytes -= resident_bytes(config, options.dataset_size, wanted.precision);

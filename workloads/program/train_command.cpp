@@ -51,6 +51,7 @@ RankConfiguration agreed_configuration(const TrainOptions& options, const SwinCo
   // What checkpoints are older than has an entry only where it is not as it was then: other sums, windows, another
   // task.
   if (options.may_reduce_by_copies()) agreed["all-reduce"] = options.all_reduce;
+  if (options.qat) agreed["qat"] = "yes";
   if (config.window != find_model(config.name).window) agreed["window"] = std::to_string(config.window);
   if (config.task == Task::kSegmentation) {
     agreed["task"] = fmt::format("segmentation {}", config.head_channels);
@@ -107,7 +108,7 @@ void refuse_device_options(const TrainOptions& options) {
   if (!options.device_given) return;
   throw WorkloadError(WorkloadErrorKind::kUsage,
                       "--level, --with, --without, --recompute, --operations, --reduce-precision, "
-                      "--all-reduce and --comm-blocks are for a GPU",
+                      "--qat, --all-reduce and --comm-blocks are for a GPU",
                       {}, "add --device cuda");
 }
 
@@ -253,6 +254,8 @@ void add_train_command(Program& program) {
       command.option("--without", options->without, "cuda: features of the level to leave out").separated_by(','),
       command.flag("--recompute", options->recompute,
                    "cuda: compute blocks once more in the backward pass instead of keeping their activations"),
+      command.flag("--qat", options->qat,
+                   "cuda: fine-tune for inference in fp8 or int8: products of 8 bits forward, 16 bits backward"),
       command
           .option("--reduce-precision", options->reduce_precision,
                   "cuda: gradients on their way between GPUs: fp32, or rounded to fp16 or bf16")

@@ -296,6 +296,7 @@ const std::vector<KernelCheck>& kernel_checks() {
       {"normalized rows", check_normalized_rows},
       {"8 bits", check_eight_bits},
       {"tall products of 8 bits", check_tall_eight_bits},
+      {"copies in 8 bits", check_byte_copies},
       {"position bias", check_position_bias},
       {"attention", check_attention},
       {"qkv and attention", check_qkv_attention},

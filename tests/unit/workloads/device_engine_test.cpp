@@ -1,13 +1,17 @@
 // What `swin train --device cuda` does around a device's trainer, with a device in host memory.
 #include <algorithm>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "tests/unit/workloads/gradient_comparison.h"
+#include "tests/unit/workloads/host_device.h"
 #include "tests/unit/workloads/subprocess.h"
 #include "workloads/data/synthetic_scenes.h"
+#include "workloads/error.h"
 #include "workloads/program/training_engine.h"
 #include "workloads/safetensors.h"
 
@@ -17,6 +21,10 @@ namespace swinscope {
 void check_device() {}
 Precision parse_device_precision(const std::string& name) {
   return name == "fp32" ? Precision::kFp32 : Precision::kFp16;
+}
+Precision parse_inference_precision(const std::string& name) {
+  if (name == "int8") return Precision::kInt8;
+  return name == "fp8" ? Precision::kFp8 : parse_device_precision(name);
 }
 
 namespace {
@@ -107,6 +115,33 @@ TEST_P(DeviceEngine, WritesTheBatchBesideTheGradientsOfSyntheticScenes) {
 TEST_P(DeviceEngine, WritesTheBatchBesideTheGradientsOfFiles) {
   InOrder files;
   expect_the_last_batch(files);
+}
+
+// What was refused, and what is said to do instead.
+std::pair<std::string, std::string> refusal(const char* model, const char* precision, bool qat) {
+  TrainOptions options;
+  options.run.device = "cuda";
+  options.run.precision = precision;
+  options.run.batch = options.trainer.batch_per_rank = 1;
+  options.qat = qat;
+  try {
+    (void)check_device_training(options, find_model(model), {});
+  } catch (const WorkloadError& error) {
+    EXPECT_EQ(error.kind(), WorkloadErrorKind::kUsage);
+    return {error.what(), error.hint()};
+  }
+  return {};
+}
+
+TEST(EightBits, WhatCannotBeTrainedInThemIsRefused) {
+  EXPECT_EQ(refusal("swin_large", "int8", false).first, "--precision int8: training is in fp8");
+  EXPECT_EQ(refusal("swin_large", "fp16", true).first, "--qat: not with --precision fp16");
+  const auto [what, hint] = refusal("swin_nano", "fp8", false);
+  EXPECT_EQ(what, "--precision fp8: swin_nano has no layer for it");
+  EXPECT_EQ(hint, "--precision fp16 or bf16, or a larger model");
+  test::set_host_gpu({.name = "an A100", .major = 8, .minor = 0});
+  EXPECT_EQ(refusal("swin_large", "fp8", false).first, "--precision fp8: not on this GPU");
+  test::set_host_gpu({.name = "host memory"});
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, DeviceEngine, testing::Values("fp32", "fp16"),

@@ -26,6 +26,7 @@ namespace swinscope {
 Precision parse_device_precision(const std::string& name) {
   return name == "fp32" ? Precision::kFp32 : Precision::kFp16;
 }
+Precision parse_inference_precision(const std::string& name) { return parse_device_precision(name); }
 
 namespace {
 

@@ -1,9 +1,11 @@
 // host_device.h: operations of inference alone, most of them several of the CPU's in one. What lies between those is
 // rounded where the device's kernels round it.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "kernels/convert.h"
+#include "kernels/delayed_scale.h"
 #include "kernels/linear.h"
 #include "kernels/narrow_block.h"
 #include "kernels/normalized_rows.h"
@@ -34,6 +36,15 @@ void store_bytes(ByteFormat format, const Floats& values, float scale, void* to)
   const float inverse = 1.0F / scale;
   std::ranges::transform(values, static_cast<std::uint8_t*>(to),
                          [=](float value) { return to_byte(format, value * inverse); });
+}
+
+void copy_bytes(ElementType type, const void* from, std::int64_t count, const cuda::ByteCopy& copy) {
+  if (copy.bytes == nullptr) return;
+  const Floats values = load(type, from, count);
+  store_bytes(copy.format, values, copy.scale->scale, copy.bytes);
+  for (const float value : values)
+    if (!std::isnan(value))
+      copy.scale->largest = std::max(copy.scale->largest, std::bit_cast<std::uint32_t>(std::fabs(value)));
 }
 
 void gelu_tanh(Floats& values) {
@@ -76,6 +87,34 @@ Floats sum(Floats a, const Floats& b) {
   return a;
 }
 
+float largest_of(const Floats& values) {
+  float largest = 0.0F;
+  for (const float value : values)
+    largest = std::max(largest, std::fabs(value));
+  return largest;
+}
+
+void quantize_rows(const WeightShape& shape, const Floats& values, void* y, float* scales) {
+  for (std::int64_t row = 0; row < shape.outputs; ++row) {
+    const Floats own(values.begin() + row * shape.inputs, values.begin() + (row + 1) * shape.inputs);
+    const float scale = byte_scale(shape.format, largest_of(own));
+    store_bytes(shape.format, own, scale, static_cast<std::uint8_t*>(y) + row * shape.inputs);
+    scales[row] = scale * shape.input_scale;
+  }
+}
+
+void round_weight(const ByteWeight& w, ByteFormat format) {
+  const Floats values = load(ElementType::kFp16, w.weight, w.outputs * w.inputs);
+  quantize_rows({w.outputs, w.inputs, w.input_scale->scale, format}, values, w.bytes, w.factors);
+  if (w.transposed == nullptr) return;
+  Floats transposed(values.size());
+  for (std::int64_t i = 0; i < w.outputs * w.inputs; ++i)
+    transposed[static_cast<std::size_t>(i % w.inputs * w.outputs + i / w.inputs)] = values[static_cast<std::size_t>(i)];
+  const float scale = byte_scale(ByteFormat::kE4m3, largest_of(values));
+  store_bytes(ByteFormat::kE4m3, transposed, scale, w.transposed);
+  std::fill_n(w.transposed_factors, w.inputs, scale * w.gradient_scale->scale);
+}
+
 // fc2(GELU(fc1(x))).
 Floats narrow_layers(const NarrowShape& shape, const NarrowMlpWeights& w, const Floats& x) {
   const Loader of{shape.type};
@@ -101,17 +140,29 @@ void quantize(std::int64_t count, ElementType type, const void* x, ByteFormat fo
 
 void quantize_weight(const WeightShape& shape, ElementType type, const void* weight, void* y, float* scales,
                      Stream stream) {
-  launch(stream, [=] {
-    const Floats values = load(type, weight, shape.outputs * shape.inputs);
-    for (std::int64_t row = 0; row < shape.outputs; ++row) {
-      const Floats own(values.begin() + row * shape.inputs, values.begin() + (row + 1) * shape.inputs);
-      float largest = 0.0F;
-      for (const float value : own)
-        largest = std::max(largest, std::fabs(value));
-      const float scale = byte_scale(shape.format, largest);
-      store_bytes(shape.format, own, scale, static_cast<std::uint8_t*>(y) + row * shape.inputs);
-      scales[row] = scale * shape.input_scale;
-    }
+  launch(stream, [=] { quantize_rows(shape, load(type, weight, shape.outputs * shape.inputs), y, scales); });
+}
+
+void advance_scales(std::int64_t count, ByteFormat format, DelayedScale* scales, Stream stream) {
+  launch(stream, [=] { std::for_each_n(scales, count, [=](DelayedScale& scale) { advance(scale, format); }); });
+}
+
+void copy_to_bytes(std::int64_t count, ElementType type, const void* x, const ByteCopy& copy, Stream stream) {
+  launch(stream, [=] { copy_bytes(type, x, count, copy); });
+}
+
+ByteWeights::ByteWeights(std::span<const ByteWeight> weights, ByteFormat format, Stream stream)
+    : format_(format),
+      weights_(static_cast<std::int64_t>(weights.size())),
+      table_(static_cast<std::int64_t>(weights.size_bytes())) {
+  copy_to_device(table_.data(), weights.data(), table_.bytes(), stream);
+}
+
+void ByteWeights::run(Stream stream) const {
+  const std::span weights(static_cast<const ByteWeight*>(table_.data()), static_cast<std::size_t>(weights_));
+  launch(stream, [=, format = format_] {
+    for (const ByteWeight& weight : weights)
+      round_weight(weight, format);
   });
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/delayed_scale.h"
 #include "kernels/layernorm.h"
 #include "kernels/window_attention.h"
 
@@ -36,6 +37,8 @@ std::vector<float> load_bytes(ByteFormat format, const void* from, std::int64_t 
 void store_bytes(ByteFormat format, const std::vector<float>& values, float scale, void* to);
 
 using Floats = std::vector<float>;
+// What a kernel has left in `from` goes to 8 bits, too.
+void copy_bytes(ElementType type, const void* from, std::int64_t count, const cuda::ByteCopy& copy);
 inline Floats zeros(std::int64_t count) { return Floats(static_cast<std::size_t>(count)); }
 // LN(x) gamma + beta.
 Floats normalized(const LayerNormShape& shape, const Floats& x, const Floats& gamma, const Floats& beta);

@@ -161,11 +161,14 @@ class OpLists : public testing::Test {
     keep(fmt::format("{} inference {}{} batch {}", config.name, level.name, name, batch), lister);
   }
 
-  void training(const SwinConfig& config, const Level& level, bool tap_fusion = false) {
+  void training(const SwinConfig& config, const Level& level, bool tap_fusion = false,
+                Precision bytes = Precision::kFp16) {
     Lister lister;
     DeviceTrainerOptions options;
     options.features = training_features(level.features);
-    options.precision = precision_of_level(level);
+    const bool eight_bits = bytes != Precision::kFp16;
+    options.precision = eight_bits ? bytes : precision_of_level(level);
+    options.byte_gradients = bytes == Precision::kFp8;
     options.trainer.drop_path = 0.2;
     options.trainer.tap_fusion = tap_fusion;
     cuda::MatmulLibrary library({});
@@ -174,8 +177,9 @@ class OpLists : public testing::Test {
     TrainingSteps builder(config, options, plan, kNowhere, library, convolutions, nullptr, nullptr);
     lister.add("forward", builder.forward(true));
     lister.add("backward", builder.backward(false, 0.5).steps);
-    keep(fmt::format("{} {} {}{}", config.name, config.task == Task::kSegmentation ? "scene training" : "training",
-                     level.name, tap_fusion ? " tap fusion" : ""),
+    const char* const in = !eight_bits ? "" : bytes == Precision::kFp8 ? " fp8" : " int8";
+    keep(fmt::format("{} {} {}{}{}", config.name, config.task == Task::kSegmentation ? "scene training" : "training",
+                     level.name, tap_fusion ? " tap fusion" : "", in),
          lister);
   }
 
@@ -224,6 +228,8 @@ TEST_F(OpLists, AreWhatIsKept) {
       if (level.name == "tensorcore" || level.name == "graph") inference(config, level, 32, Precision::kFp8);
       if (level.name == "graph" && config.name.ends_with("_base")) inference(config, level, 32, Precision::kInt8);
       training(config, level);
+      if (level.name == "graph" && config.name.ends_with("_base")) training(config, level, false, Precision::kInt8);
+      if (level.name == "graph" && config.name.ends_with("_large")) training(config, level, false, Precision::kFp8);
       for (const bool tap_fusion : {false, true}) {
         training(scenes_of(config), level, tap_fusion);
         scenes(scenes_of(config), level, tap_fusion);
