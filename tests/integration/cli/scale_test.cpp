@@ -392,6 +392,14 @@ TEST_F(Scale, JoinedRunsGiveTheSameTable) {
   const ProgramResult wrong = run({"join", "-o", "wrong", "gpus=4:whole/gpus2"});
   EXPECT_EQ(wrong.status, 2);
   EXPECT_THAT(wrong.err, HasSubstr("give it as gpus=2:whole/gpus2"));
+
+  write("times.csv", "gpus,step_ms\n2,4\n");
+  const ProgramResult timed =
+      run({"join", "-o", "timed", "gpus=1:whole/gpus1", "gpus=2:whole/gpus2", "--timing", "times.csv"});
+  EXPECT_EQ(timed.status, 2) << "the times would be lost";
+  EXPECT_THAT(timed.err,
+              HasSubstr("times.csv: has step times for gpus=2, whose point whole/gpus2 was measured by swinscope"));
+  EXPECT_FALSE(std::filesystem::exists(folder() / "timed"));
 }
 
 TEST_F(Scale, JoinTakesPlainRecordings) {
