@@ -26,10 +26,10 @@ declare -A package_hashes=(
     edd7b729ed0211350258a21dd13422f59bc521de2b2fd21feb6c177af492f4e1"
   [$clang_format_package]=d7c1c5e404c58e55f0170f01b3c5611dce6c119e62b5d1020347e0ad97d5a047
 )
-# llvm: llvm-symbolizer, for readable findings of the fuzzers.
+# llvm: llvm-symbolizer, for readable findings of the fuzzers. zsh, fish: shells whose completions are tested.
 check_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev
-  clang clang-tidy llvm
+  clang clang-tidy llvm zsh fish
 )
 
 fail() {
