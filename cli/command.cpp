@@ -97,8 +97,7 @@ void CommonOptions::warn_of_class_rules() const {
 
 void TableOptions::add_sorting_to(Command& command) {
   command.option("--sort", sort, "Sort by this column (its JSON name)");
-  command.option("--filter", filter,
-                 "Only rows whose name matches this POSIX extended regular expression (with \\d for a digit)");
+  command.option("--filter", filter, "Only rows whose name matches this regular expression (RE2)");
   command.flag("-i,--ignore-case", ignore_case, "--filter matches letters whatever their case");
 }
 

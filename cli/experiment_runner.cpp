@@ -283,7 +283,7 @@ class Measuring {
         options_(reporting_once(options)),
         runs_(plan(options)),
         file_(experiment, runs_.size()),
-        progress_(file_.wanted().size() * runs_.size(), options.quiet) {}
+        progress_(file_.wanted().size() * runs_.size(), options.quiet || !options.progress) {}
 
   void run() {
     file_.write();

@@ -22,6 +22,7 @@ struct RunnerOptions {
   bool cpus_only = false;
   double sample_hz = 10;
   bool quiet = false;
+  bool progress = true;                            // which run is measured, and how long the rest may take
   std::function<void(const std::string&)> report;  // of recordings, a line each
 };
 

@@ -64,6 +64,19 @@ void require_gpus(const ExperimentPoint& point, const std::string& text) {
               fmt::format("give it as gpus={}:…, or give the run that is meant", job.fewest));
 }
 
+// A point that `scale` timed has its step times, and that of another experiment is not ours to change.
+void require_untimed(const ExperimentPoint& point, const JoinOptions& options) {
+  const fs::path home = fs::absolute(options.experiment.folder).lexically_normal();
+  const bool is_own = fs::absolute(point.folder).lexically_normal().parent_path() == home;
+  if (is_own && point.timing.empty()) return;
+  throw Error(ErrorKind::kUsage,
+              fmt::format("{}: has step times for gpus={}, whose point {} was measured by swinscope", options.timing,
+                          point.gpus(), point.folder.string()),
+              "its own step times would count no more, or beside others",
+              fmt::format("take the lines out of the file, or give the traced run of the point: gpus={}:{}",
+                          point.gpus(), (point.folder / "tracing").string()));
+}
+
 void add_points(JoinOptions& options, const std::map<int, std::vector<std::int64_t>>& timing) {
   Experiment& experiment = options.experiment;
   for (const std::string& text : options.runs) {
@@ -80,7 +93,10 @@ void add_points(JoinOptions& options, const std::map<int, std::vector<std::int64
                   "repeats are a point of `scale` (EXPERIMENT/gpus2), or step times given with --timing");
     }
     require_gpus(point, text);
-    if (const auto given = timing.find(gpus); given != timing.end()) point.given_step_ns = given->second;
+    if (const auto given = timing.find(gpus); given != timing.end()) {
+      require_untimed(point, options);
+      point.given_step_ns = given->second;
+    }
     experiment.points.push_back(std::move(point));
   }
   for (const auto& [gpus, ignored] : timing) {

@@ -36,7 +36,7 @@ void add_ranges(Program& program) {
       .one_of({"path", "name"});
   command.option("--depth", options->ranges.depth, "Only paths of up to N names").positive();
   command.option("--domain", options->ranges.domain,
-                 "Only ranges of domains whose name matches this POSIX extended regular expression");
+                 "Only ranges of domains whose name matches this regular expression");
   command.flag("--operators", options->ranges.operators, "With the operators of a PyTorch trace");
   command.flag("--python", options->ranges.python, "With the Python functions of a PyTorch trace");
   command.flag("--by-rank", options->ranges.by_rank, "One row per rank");

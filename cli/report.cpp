@@ -1,10 +1,13 @@
 // swinscope report RUN… -o FILE | --bundle FOLDER: what the analyses say, as one file to keep and to send, or as the
 // figures and tables that papers and slides are made of.
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
+#include <sys/wait.h>
 
 #include "advisor/advised_report.h"
 #include "analyzer/experiment/comparison.h"
@@ -14,6 +17,7 @@
 #include "cli/command.h"
 #include "cli/experiments.h"
 #include "cli/selection.h"
+#include "collector/launcher/command.h"
 #include "store/error.h"
 
 namespace swinscope::cli {
@@ -72,6 +76,34 @@ void write_files(const fs::path& folder, const std::vector<ReportFile>& files, b
                   "files of the report go there: give another name");
     }
     write_file(path.string(), file.content, force);
+  }
+}
+
+// Each figure as PDF beside its SVG, by librsvg's program, where that is installed.
+void write_pdf_figures(const fs::path& folder, const std::vector<ReportFile>& files, const CommonOptions& common) {
+  fs::path converter;
+  try {
+    converter = find_command("rsvg-convert");
+  } catch (const CommandError&) {
+    print_warnings(
+        {"the figures are SVG only: rsvg-convert, which makes PDF of them, is not installed (Debian and Ubuntu: "
+         "librsvg2-bin)"},
+        common);
+    return;
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  for (const ReportFile& file : files) {
+    const fs::path svg = folder / file.name;
+    if (svg.extension() != ".svg") continue;
+    const fs::path pdf = fs::path(svg).replace_extension(".pdf");
+    // Of one date, so that the same run gives the same file.
+    const pid_t child =
+        spawn_command(converter, {converter, "-f", "pdf", "-o", pdf, "--", svg}, {{"SOURCE_DATE_EPOCH", "0"}}, none);
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (status != 0) print_warnings({fmt::format("{}: not made: {} failed", pdf.string(), converter.string())}, common);
   }
 }
 
@@ -142,8 +174,12 @@ int run_report(const ReportOptions& options) {
   const bool corrupt = std::ranges::any_of(parts, [](const ReportPart& part) { return part.corrupt; });
   add_comparison(parts, published);
   parts.front().author = options.author;
+  if (!is_for_people && !options.author.empty())
+    print_warnings({fmt::format("--author: {} reports have no first page that could name it", kind)}, options.common);
   if (is_bundle) {
-    write_files(options.bundle, report_bundle(std::move(parts)), options.common.force);
+    const std::vector<ReportFile> files = report_bundle(std::move(parts));
+    write_files(options.bundle, files, options.common.force);
+    write_pdf_figures(options.bundle, files, options.common);
   } else {
     write_files({}, report_files(std::move(parts), path), options.common.force);
   }
@@ -159,7 +195,8 @@ void add_report(Program& program) {
       .required();
   command.option("-o,--output", options->common.output, "File: .html, .csv, .json or .md");
   command.option("--bundle", options->bundle,
-                 "Folder: the report with its figures as SVG, and its tables as CSV and LaTeX");
+                 "Folder: the report with its figures as SVG (and PDF, where rsvg-convert is installed), and its "
+                 "tables as CSV and LaTeX");
   command.option("--author", options->author, "Name on the first page of an .html or .md report");
   add_beside(command, options->beside);
   options->selection.add_to(command);

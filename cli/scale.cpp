@@ -1,6 +1,7 @@
 // swinscope scale, sweep: measure an experiment and show it.
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <memory>
 #include <sstream>
 
@@ -23,11 +24,18 @@ struct ScaleOptions {
   std::vector<int> gpus;
   std::vector<std::string> vary;
   std::string mode = "weak";
+  std::string progress = "auto";
   int batch = 0;
   bool no_trace = false;
   std::string trace = "cuda,nvtx,sync";
   Experiment experiment;
 };
+
+// A log of CI is read later, by who wants the outcome.
+bool shows_progress(const std::string& when) {
+  const char* ci = std::getenv("CI");
+  return when == "always" || (when == "auto" && (ci == nullptr || *ci == '\0'));
+}
 
 void add_runner_options(Command& command, ScaleOptions& options) {
   options.experiment.step_asked = "auto";
@@ -57,6 +65,10 @@ void add_runner_options(Command& command, ScaleOptions& options) {
       .show_default();
   command.option("CMD", options.experiment.command, "The command, after --; {gpus}, {batch}, {out} are replaced")
       .required();
+  command
+      .option("--progress", options.progress, "Say which run is measured: always, never, or auto (not where CI is set)")
+      .one_of({"auto", "always", "never"})
+      .show_default();
   options.common.add_to(command);
   command.get("--output").required().description("Experiment folder; an interrupted experiment goes on in it");
   command.get("--force").description("Measure again: the runs in the folder are removed");
@@ -153,6 +165,7 @@ int run_and_show(ScaleOptions& options) {
   options.runner.trace = !options.no_trace;
   options.runner.traced = trace_options_of(options.trace);
   options.runner.quiet = options.common.quiet;
+  options.runner.progress = shows_progress(options.progress);
   experiment.made_with = made_with(experiment, launcher, options.runner.cpus_only);
   claim_folder(experiment, options.common.force);
   run_experiment(experiment, options.runner);

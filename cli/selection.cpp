@@ -16,9 +16,9 @@ void SelectionOptions::add_to(Command& command) {
   group(command.option("--device", selection.device, "Only this GPU"));
   group(command.option("--stream", selection.stream, "Only this stream"));
   group(command.option("--name", selection.name,
-                       "Only kernels and copies whose full name matches this POSIX extended regular expression"));
-  group(command.option("--step", selection.step_name,
-                       "Ranges whose name matches this POSIX extended regular expression are the steps"));
+                       "Only kernels and copies whose full name matches this regular expression"));
+  group(
+      command.option("--step", selection.step_name, "Ranges whose name matches this regular expression are the steps"));
   group(command
             .option("--warmup-steps", selection.warmup_steps,
                     "Steps left out at the beginning (default: as the experiment of the run says, else 0)")

@@ -9,6 +9,8 @@ if(simdjson_VERSION VERSION_LESS 3.0)
   # Asked by find_package, a version would have to have the same minor number: 3.0 of Debian 12 and 3.6 of Ubuntu 24.04 do not.
   message(FATAL_ERROR "simdjson ${simdjson_VERSION} was found, 3.0 or newer is needed\nhint: scripts/setup.sh build")
 endif()
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2) # regular expressions of users: linear time, whatever the expression
 find_package(CLI11 2.1 REQUIRED)
 find_package(JPEG REQUIRED) # photographs as input of the workloads
 find_package(PNG REQUIRED) # masks with a label for each of their pixels

@@ -4,6 +4,8 @@
 # everywhere: other versions lay out the same settings differently.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
+program=clang-format-14
+command -v $program >/dev/null || program=build/deps/clang-format/clang_format/data/bin/clang-format  # of scripts/setup.sh check
 check=no
 if [ "${1:-}" = --check ]; then
   check=yes
@@ -15,8 +17,8 @@ if [ $# = 0 ]; then
 fi
 
 if [ $check = no ]; then
-  clang-format-14 -i "$@"
-elif ! findings=$(clang-format-14 --dry-run --Werror "$@" 2>&1); then
+  "$program" -i "$@"
+elif ! findings=$("$program" --dry-run --Werror "$@" 2>&1); then
   sed -n 's/^\([^:]*\):[0-9]*:[0-9]*: error: .*/\1/p' <<<"$findings" | uniq -c >&2
   echo "error: the files above are not laid out by .clang-format" >&2
   echo "  hint: scripts/format.sh" >&2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # usage: scripts/setup.sh [build|check]
-# Installs with apt what is missing to build swinscope (build, the default) or also to check it (check), on Debian 12 and
+# Installs with apt what is missing to build swinscope (build, the default) or also to check it (check), on Debian 12 and 13 and
 # Ubuntu 24.04, and fetches the NVTX headers where no CUDA toolkit has them. When nothing is missing it touches neither apt
 # nor the network. SWINSCOPE_SKIP_SETUP=1 skips it.
 set -euo pipefail
@@ -9,24 +9,27 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build_packages=(
   g++ cmake ninja-build ccache pkg-config git ca-certificates
   libfmt-dev libsqlite3-dev zlib1g-dev nlohmann-json3-dev libsimdjson-dev libcli11-dev
-  libopenblas-dev libgloo-dev libpng-dev libjpeg-dev # libjpeg-turbo on Debian and on Ubuntu
+  libre2-dev libopenblas-dev libgloo-dev libpng-dev libjpeg-dev # libjpeg-turbo on Debian and on Ubuntu
   qt6-base-dev fonts-dejavu-core # the desktop program, and a font for pictures of it where there is no desktop
 )
 # From PyPI, pinned: the NVTX 3 headers, where no CUDA toolkit brings them, the Python binding that a test records
-# (wheels for Python 3.11 and 3.12), and the client that a test of `swinscope mcp` runs.
+# (wheels for Python 3.11 to 3.13), the client that a test of `swinscope mcp` runs, and clang-format: one version everywhere,
+# because each lays out code differently.
 readonly nvtx_headers_package=nvidia-nvtx==13.0.85 nvtx_headers=build/deps/nvtx3/include
 readonly nvtx_python_package=nvtx==0.2.13 python_packages=build/deps/python
+readonly clang_format_package=clang-format==14.0.6 clang_format=build/deps/clang-format
 readonly mcp_requirements=tests/peers/mcp/requirements.txt mcp_packages=build/deps/mcp
 declare -A package_hashes=(
   [$nvtx_headers_package]=4936d1d6780fbe68db454f5e72a42ff64d1fd6397df9f363ae786930fd5c1cd4
   [$nvtx_python_package]="5640ca4b8be2c19a8fc4ca8403d3c2598165ea27541940b4897138a7b0a717fe
-    453d838dd1424a04303281ee57a73e2b8dca0e03039bc609a945861b8fe7d7d9"
+    453d838dd1424a04303281ee57a73e2b8dca0e03039bc609a945861b8fe7d7d9
+    edd7b729ed0211350258a21dd13422f59bc521de2b2fd21feb6c177af492f4e1"
+  [$clang_format_package]=d7c1c5e404c58e55f0170f01b3c5611dce6c119e62b5d1020347e0ad97d5a047
 )
-# clang-format: one version on every distribution, because each lays out code differently. llvm: llvm-symbolizer, for
-# readable findings of the fuzzers.
+# llvm: llvm-symbolizer, for readable findings of the fuzzers. zsh, fish: shells whose completions are tested.
 check_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev
-  clang clang-tidy clang-format-14 llvm
+  clang clang-tidy llvm zsh fish
 )
 
 fail() {
@@ -153,6 +156,7 @@ main() {
     find_missing "$(clang_runtime_package)"
     [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}"
     [ -d $python_packages/nvtx ] || pip_fetch install "$nvtx_python_package" --target $python_packages
+    command -v clang-format-14 >/dev/null || [ -d $clang_format ] || pip_fetch install "$clang_format_package" --target $clang_format
     [ -d $mcp_packages/mcp ] || pip_fetch_all install "the client of $mcp_requirements" $mcp_requirements --target $mcp_packages
   fi
   rm -f "$log"

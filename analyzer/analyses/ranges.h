@@ -59,7 +59,7 @@ struct RangeOptions {
   RangeGrouping grouping = RangeGrouping::kPath;
   bool by_rank = false;
   int depth = 0;           // names of a path, 0: any
-  std::string domain;      // POSIX extended regular expression for the domains that count; empty: see below
+  std::string domain;      // regular expression for the domains that count; empty: see below
   bool operators = false;  // with the operators of a PyTorch profiler's trace, which are many
   bool python = false;     // with its Python functions
   // Otherwise ranges that mark the steps are `step *`, not `step 7`; and so are all names of which more than

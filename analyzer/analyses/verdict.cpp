@@ -245,6 +245,9 @@ void judge_host(const Trace& trace, const RunScope& scope, const std::vector<Hos
     verdict.abstained =
         trace.corrupt ? "no GPU activity is in what could be read of the input" : "no GPU activity was recorded";
     verdict.sentence = verdict.abstained;
+    // What the host did stands there.
+    if (std::ranges::any_of(trace.ranks, [](const Rank& rank) { return rank.ranges.size() > 0; }))
+      verdict.evidence = fmt::format("swinscope ranges {}", path_argument(trace.path));
     return;
   }
   verdict.part_ns = divide_exactly(verdict.total_ns, steps);

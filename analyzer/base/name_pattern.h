@@ -5,24 +5,29 @@
 #include <string>
 #include <string_view>
 
+namespace re2 {
+class RE2;
+}
+
 namespace swinscope {
 
-// The expression with each \d and, within [ ], \d, \w and \s as POSIX writes them.
-std::string posix_pattern(std::string_view text);
+// A regular expression as RE2 reads it (https://github.com/google/re2/wiki/Syntax): no back references and no
+// look-around, so that the time to match is linear in the text and neither a name nor an expression exhausts memory or
+// the stack. Throws Error(kUsage), which names `option`, when the text is none.
+std::shared_ptr<const re2::RE2> compiled_expression(std::string_view option, const std::string& text,
+                                                    bool ignores_case = false);
 
-// POSIX extended regular expressions: glibc matches them without recursion, so that no name can exhaust the stack.
 class NamePattern {
  public:
-  // As posix_pattern() reads it; (?i) at the beginning: letters match whatever their case. Throws Error(kUsage), which
-  // names `option`, when the text is no regular expression.
-  NamePattern(std::string_view option, const std::string& text);
+  // Throws Error(kUsage) as compiled_expression().
+  NamePattern(std::string_view option, const std::string& text, bool ignores_case = false)
+      : compiled_(compiled_expression(option, text, ignores_case)) {}
 
   // Whether it matches somewhere in the text.
-  bool matches(const std::string& text) const;
+  bool matches(std::string_view text) const;
 
  private:
-  struct Compiled;
-  std::shared_ptr<const Compiled> compiled_;
+  std::shared_ptr<const re2::RE2> compiled_;
 };
 
 }  // namespace swinscope

@@ -118,19 +118,23 @@ std::string not_comparable(const ComparedSeries& base, const ComparedSeries& ser
                      unknown);
 }
 
-// Before any ratio: it may compare different work.
-void add_unlike_tasks(const ComparedSeries& base, const ComparedSeries& series, Document& document) {
-  if (base.command == series.command || base.command.empty() || series.command.empty()) return;
+std::string difference_of_commands(std::string_view what, const ComparedSeries& base, const ComparedSeries& series) {
   const std::vector<std::string> parts = telling_parts({base.command, series.command});
   const auto named = [](const std::string& part) {
     return part.empty() ? "nothing beside" : fmt::format("`{}`", part);
   };
+  return fmt::format("{}: {} has {}, {} (the base) has {}", what, series.name, named(parts[1]), base.name,
+                     named(parts[0]));
+}
+
+// Before any ratio: it may compare different work.
+void add_unlike_tasks(const ComparedSeries& base, const ComparedSeries& series, Document& document) {
+  if (base.command == series.command || base.command.empty() || series.command.empty()) return;
   document.headline.push_back(
-      fmt::format("{}: {} has {}, {} (the base) has {}",
-                  are_unlike_tasks(base.command, series.command)
-                      ? "not the same work, so a ratio of times compares programs, models or tasks, too"
-                      : "the commands differ",
-                  series.name, named(parts[1]), base.name, named(parts[0])));
+      difference_of_commands(are_unlike_tasks(base.command, series.command)
+                                 ? "not the same work, so a ratio of times compares programs, models or tasks, too"
+                                 : "the commands differ",
+                             base, series));
 }
 
 void compare_with_base(const ComparedSeries& base, const ComparedSeries& series, Document& document) {
@@ -164,7 +168,8 @@ void compare_with_base(const ComparedSeries& base, const ComparedSeries& series,
 Finding finding_of(const ComparedSeries& base, const ComparedSeries& series) {
   const ScalingRow* row = largest_common(base, series);
   if (row == nullptr) return {not_comparable(base, series), "", ""};
-  if (are_unlike_tasks(base.command, series.command)) return {"", "low", ""};
+  if (are_unlike_tasks(base.command, series.command))
+    return {difference_of_commands("not the same work", base, series), "", ""};
   const bool has_noise = row->step_ci_ns && row_at(base, row->point.gpus())->step_ci_ns;
   return {"", has_noise && base.images == series.images ? "high" : "medium", ""};
 }

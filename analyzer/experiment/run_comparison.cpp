@@ -69,14 +69,21 @@ Table runs_table(const std::vector<ComparedRun>& runs, const std::vector<std::st
   return table;
 }
 
+std::string unlike_text(const ComparedRun& base, const ComparedRun& run) {
+  const std::vector<std::string> parts = telling_parts({base.command, run.command});
+  const auto named = [](const std::string& part) {
+    return part.empty() ? "nothing beside" : fmt::format("`{}`", part);
+  };
+  return fmt::format("not the same work: {} runs {}, {} (the base) {}", run.name, named(parts[1]), base.name,
+                     named(parts[0]));
+}
+
 std::vector<std::string> headline_of(const std::vector<ComparedRun>& runs, const std::vector<std::string>& parts,
                                      std::size_t base, bool by_images, RunOrder order) {
   std::vector<std::string> lines;
   const auto is_unlike = [&](const ComparedRun& run) { return are_unlike_tasks(run.command, runs[base].command); };
-  if (std::ranges::any_of(runs, is_unlike)) {
-    lines.emplace_back(
-        "not the same work, so a ratio of times compares programs, models or tasks, too: see `differs in`");
-  }
+  if (const auto unlike = std::ranges::find_if(runs, is_unlike); unlike != runs.end())
+    lines.push_back(unlike_text(runs[base], *unlike) + ", so a ratio of times compares programs, models or tasks, too");
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const bool is_said = order == RunOrder::kAsGiven ? i != base : i == 0;
     const double speed = speed_of(runs[i], by_images);
@@ -131,19 +138,26 @@ std::string no_common_unit(const ComparedRun& base, const ComparedRun& run) {
       run.name, base.name, base_has ? base.name : run.name, base_has ? run.name : base.name);
 }
 
+std::string why_not_compared(const ComparedRun& base, const ComparedRun& run) {
+  if (run.work.is_of_steps != base.work.is_of_steps) return no_common_unit(base, run);
+  const ComparedRun& empty = base.work.step_ns > 0 ? run : base;
+  return fmt::format("{}: not compared with {}: {} has neither steps nor GPU activity, so there is no time to compare",
+                     run.name, base.name, empty.name);
+}
+
 // Of the first run that is said of, over the base.
 Finding finding_of(const std::vector<ComparedRun>& runs, bool by_images) {
   const ComparedRun& base = runs.front();
   const ComparedRun& run = runs[1];
   const bool is_compared = run.work.is_of_steps == base.work.is_of_steps && base.work.step_ns > 0;
   if (!is_compared && (speed_of(base, by_images) <= 0 || speed_of(run, by_images) <= 0))
-    return {"the runs have no steps in common whose times could be compared", "", ""};
+    return {why_not_compared(base, run), "", ""};
   const WorkDifference work = difference_of(base, run);
   const std::vector<WorkChange> kernels = grouped(work.changes, ChangeGrouping::kKernel);
   const auto most = std::ranges::max_element(kernels, {}, &WorkChange::change_ns);
   const bool has_grown = most != kernels.end() && most->change_ns() > 0;
   const std::string evidence = work_sql(run, has_grown ? most->key.name : "");
-  if (are_unlike_tasks(base.command, run.command)) return {"", "low", evidence};
+  if (are_unlike_tasks(base.command, run.command)) return {unlike_text(base, run), "", evidence};
   const bool is_sure = work.half_width_ns && by_images && base.warnings.empty() && run.warnings.empty() &&
                        base.gpu_names == run.gpu_names;
   return {"", is_sure ? "high" : "medium", evidence};

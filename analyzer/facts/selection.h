@@ -25,7 +25,7 @@ struct Selection {
   std::optional<std::int32_t> device;
   std::optional<std::uint64_t> stream;
   std::optional<StepRange> steps;  // instead of the measured ones
-  std::string name;                // POSIX extended regular expression that an event's name holds; empty: any
+  std::string name;                // regular expression that an event's name holds; empty: any
   // How steps are found: by ranges whose name this regular expression matches; empty: by what is known of programs.
   std::string step_name;
   bool by_launches =

@@ -75,8 +75,7 @@ bool lacks_cost(const LayerRow& row) {
     for (const std::string& domain : table.domains)
       domains.push_back(domain.empty() ? "the default domain, whose name is empty" : domain);
     throw Error(ErrorKind::kFailure, fmt::format("{}: no range in a domain that matches {}", path, options.domain),
-                fmt::format("it has ranges in: {}", fmt::join(domains, ", ")),
-                "--domain takes a POSIX extended regular expression");
+                fmt::format("it has ranges in: {}", fmt::join(domains, ", ")), "--domain takes a regular expression");
   }
   throw Error(ErrorKind::kFailure, fmt::format("{}: no range lies in the scope", path),
               fmt::format("the figures are of: {}", run.scope.title()), "--scope trace shows those of the whole trace");

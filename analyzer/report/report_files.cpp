@@ -37,7 +37,8 @@ class Bundle {
 
   void add_figures(std::vector<MarkdownFigure> figures) {
     if (figures.empty()) return;
-    index_ += "\n## Figures\n\nFor LaTeX: `rsvg-convert -f pdf -o NAME.pdf NAME.svg`, or the package `svg`.\n\n";
+    index_ +=
+        "\n## Figures\n\nFor LaTeX: NAME.pdf beside each, which `rsvg-convert -f pdf -o NAME.pdf NAME.svg` makes.\n\n";
     for (MarkdownFigure& figure : figures) {
       const std::string name = "figures/" + fs::path(figure.name).stem().string();
       index_ += fmt::format("- [{0}.svg]({0}.svg), [.csv]({0}.csv): {1}\n", name, escape_markdown(figure.title));
@@ -47,7 +48,7 @@ class Bundle {
   }
 
   void add_tables(const std::vector<ReportSection>& sections) {
-    index_ += "\n## Tables\n\n";
+    index_ += "\n## Tables\n\nFor LaTeX: `\\usepackage{booktabs,longtable}`, then `\\input{tables/NAME.tex}`.\n\n";
     for (const ReportSection& section : sections) {
       for (const std::vector<Table>* tables : {&section.tables, &section.folded}) {
         for (const Table& table : *tables)

@@ -35,7 +35,7 @@ struct Table {
 std::size_t find_column(const Table& table, std::string_view name);
 // Stable; numbers descending, text ascending; missing values last.
 void sort_rows(Table& table, std::string_view column);
-// Keeps rows whose text in the column matches the POSIX extended regular expression. Throws Error(kUsage) when it is
+// Keeps rows whose text in the column matches the regular expression. Throws Error(kUsage) when it is
 // none.
 void filter_rows(Table& table, std::string_view column, const std::string& pattern);
 // Keeps rows of which a text matches; a table without texts keeps all of them.

@@ -4,9 +4,10 @@
 #include <array>
 #include <charconv>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
-#include <regex.h>
+#include <re2/re2.h>
 
 #include "analyzer/base/name_pattern.h"
 #include "store/error.h"
@@ -35,36 +36,18 @@ std::string escaped(std::string_view text) {
   return safe;
 }
 
-struct LinePattern::Compiled {
-  explicit Compiled(const std::string& text) {
-    const int code = regcomp(&regex, posix_pattern(text).c_str(), REG_EXTENDED);
-    if (code == 0) return;
-    std::array<char, 256> reason{};
-    regerror(code, &regex, reason.data(), reason.size());
-    throw Error(ErrorKind::kUsage, fmt::format("--step {}: not a regular expression", text), reason.data(),
-                "escape ( ) [ ] { } . * + ? with a backslash to match them literally");
-  }
-  Compiled(const Compiled&) = delete;
-  Compiled& operator=(const Compiled&) = delete;
-  Compiled(Compiled&&) = delete;
-  Compiled& operator=(Compiled&&) = delete;
-  ~Compiled() { regfree(&regex); }
+LinePattern::LinePattern(const std::string& text) : compiled_(compiled_expression("--step", text)) {}
 
-  regex_t regex{};
-};
-
-LinePattern::LinePattern(const std::string& text) : compiled_(std::make_shared<const Compiled>(text)) {}
-
-bool LinePattern::has_group() const { return compiled_->regex.re_nsub > 0; }
+bool LinePattern::has_group() const { return compiled_->NumberOfCapturingGroups() > 0; }
 
 std::optional<std::int64_t> LinePattern::match(const std::string& line) const {
-  std::array<regmatch_t, 10> groups{};
-  if (regexec(&compiled_->regex, line.c_str(), groups.size(), groups.data(), 0) != 0) return std::nullopt;
+  std::vector<re2::StringPiece> groups(static_cast<std::size_t>(compiled_->NumberOfCapturingGroups()) + 1);
+  if (!compiled_->Match(line, 0, line.size(), re2::RE2::UNANCHORED, groups.data(), static_cast<int>(groups.size()))) {
+    return std::nullopt;
+  }
   for (std::size_t g = 1; g < groups.size(); ++g) {
-    if (groups.at(g).rm_so < 0) continue;
-    const char* begin = line.c_str() + groups.at(g).rm_so;
-    const char* end = line.c_str() + groups.at(g).rm_eo;
-    begin = std::find_if(begin, end, is_digit);  // "step 12" in the group is as good
+    const char* end = groups[g].data() + groups[g].size();
+    const char* begin = std::find_if(groups[g].data(), end, is_digit);  // "step 12" in the group is as good
     std::int64_t number = 0;
     if (std::from_chars(begin, end, number).ec == std::errc()) return number;
   }

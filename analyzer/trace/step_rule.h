@@ -14,6 +14,8 @@
 #include <string>
 #include <string_view>
 
+#include "analyzer/base/name_pattern.h"
+
 namespace swinscope {
 
 enum class StepSource : std::uint8_t { kAuto, kAnnotated, kRanges, kOutput, kLaunches, kWholeRun };
@@ -28,7 +30,7 @@ struct StepRule {
 StepRule parse_step_rule(const std::string& text);
 std::string text_of(const StepRule& rule);
 
-// A POSIX extended regular expression for lines, with \d for a digit.
+// A regular expression for lines (analyzer/base/name_pattern.h).
 class LinePattern {
  public:
   // Throws Error(kUsage).
@@ -39,8 +41,7 @@ class LinePattern {
   std::optional<std::int64_t> match(const std::string& line) const;
 
  private:
-  struct Compiled;
-  std::shared_ptr<const Compiled> compiled_;
+  std::shared_ptr<const re2::RE2> compiled_;
 };
 
 // The text with every character that an expression gives a meaning escaped.

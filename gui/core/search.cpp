@@ -6,9 +6,7 @@
 #include <functional>
 #include <limits>
 
-#include <fmt/format.h>
-#include <regex.h>
-
+#include "analyzer/base/name_pattern.h"
 #include "analyzer/base/parallel.h"
 #include "gui/core/event_order.h"
 #include "store/error.h"
@@ -18,36 +16,13 @@ namespace {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// A compiled POSIX regular expression: glibc matches it without recursion, and names reach kilobytes.
-class Regex {
- public:
-  explicit Regex(const std::string& pattern) {
-    const int code = regcomp(&regex_, pattern.c_str(), REG_EXTENDED | REG_ICASE | REG_NOSUB);
-    if (code == 0) return;
-    std::array<char, 256> reason{};
-    regerror(code, &regex_, reason.data(), reason.size());
-    throw Error(ErrorKind::kUsage, fmt::format("'{}' is not a regular expression", pattern), reason.data(),
-                "search for plain text, or put a backslash before the special characters");
-  }
-  Regex(const Regex&) = delete;
-  Regex& operator=(const Regex&) = delete;
-  Regex(Regex&&) = delete;
-  Regex& operator=(Regex&&) = delete;
-  ~Regex() { regfree(&regex_); }
-
-  bool matches(const std::string& text) const { return regexec(&regex_, text.c_str(), 0, nullptr, 0) == 0; }
-
- private:
-  regex_t regex_{};
-};
-
 std::vector<bool> matching_names(const NameTable& names, const std::string& pattern, SearchMode mode) {
   std::vector<bool> matches(names.size());
   if (pattern.empty()) return matches;
   if (mode == SearchMode::kRegex) {
-    const Regex regex(pattern);
+    const NamePattern regex("search for", pattern, true);
     for (NameId id = 0; id < names.size(); ++id)
-      matches[id] = regex.matches(std::string(names.text(id)));
+      matches[id] = regex.matches(names.text(id));
     return matches;
   }
   for (NameId id = 0; id < names.size(); ++id) {

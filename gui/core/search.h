@@ -14,7 +14,7 @@ namespace swinscope::gui {
 
 enum class SearchMode : std::uint8_t {
   kSubstring,  // upper and lower case of ASCII letters are the same
-  kRegex,      // POSIX extended, case-insensitive
+  kRegex,      // case-insensitive
 };
 
 struct SearchResult {

@@ -164,7 +164,7 @@ TEST_F(BadInput, TraceWithoutKernels) {
   const std::string trace = make_database("idle.db", own_trace_sql());
   const ProgramResult analyze = run({"analyze", trace});
   EXPECT_EQ(analyze.status, 0);
-  EXPECT_THAT(analyze.out, StartsWith("no GPU activity was recorded\n"));
+  EXPECT_THAT(analyze.out, StartsWith("no GPU activity was recorded\n  evidence: swinscope ranges idle.db\n"));
   for (const char* name : {"kernels", "launches"}) {
     const ProgramResult result = run({name, trace});
     EXPECT_EQ(result.status, 1);

@@ -116,5 +116,22 @@ TEST_F(NsysRecording, ItsImportSaysTheSame) {
   }
 }
 
+// Of whose GPU the price is may be said, so that a wrong one is noticed.
+TEST_F(PyTorchRecording, APriceIsOfAGpu) {
+  const std::string experiment = (recording().parent_path() / "swinscope_swin_large_weak_2gpu").string();
+  const auto predict = [&](const std::string& price) {
+    return std::vector<std::string>{"predict", experiment, "--gpus", "4", "--price", price};
+  };
+  const auto cost = run_json(predict("3.5"))["data"]["predictions"].back()["cost"];
+  EXPECT_THAT(cost.get<double>(), DoubleNear(0.724, 0.001));
+  EXPECT_EQ(run_json(predict("h200=3.5"))["data"]["predictions"].back()["cost"], cost);
+  const ProgramResult other = run(predict("h100=3.5"));
+  EXPECT_EQ(other.status, 2);
+  EXPECT_THAT(other.err,
+              HasSubstr("error: --price h100=3.5: not the GPU of the experiment\n  cause: that is NVIDIA H200\n"));
+  for (const char* price : {"h200=", "3.5x", "-1", "0", "nan"})
+    EXPECT_EQ(run(predict(price)).status, 2) << price;
+}
+
 }  // namespace
 }  // namespace swinscope::tests

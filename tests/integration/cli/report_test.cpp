@@ -118,6 +118,9 @@ TEST_F(ReportCommand, NamesItsAuthor) {
   ASSERT_EQ(run({"report", "t.json", "-o", "one.html", "--author", "Ada <L.>"}).status, 0);
   EXPECT_THAT(read_file(folder() / "one.html"), HasSubstr("Ada &lt;L.&gt;"));
   ASSERT_EQ(run({"report", "t.json", "t.json", "-o", "two.md", "--author", "Ada"}).status, 0);
+  const ProgramResult table = run({"report", "t.json", "-o", "t.csv", "--author", "Ada"});
+  EXPECT_EQ(table.status, 0);
+  EXPECT_THAT(table.err, HasSubstr("warning: --author: .csv reports have no first page that could name it"));
   EXPECT_THAT(read_file(folder() / "two.md"), HasSubstr("- report by: Ada\n"));
   EXPECT_THAT(report("t.json", "none.html"), Not(HasSubstr("report by")));
 }
@@ -142,8 +145,11 @@ TEST_F(ReportCommand, OtherFormatsByTheNameOfTheFile) {
 // Everything that index.md names is there, and the figures are those of the report.
 TEST_F(ReportCommand, ABundleHasEveryFigureAndTableAsAFile) {
   const std::string experiment = (recording().parent_path() / "swinscope_swin_large_weak_2gpu").string();
+  options_.environment.emplace_back("PATH=/nowhere");
   const ProgramResult result = run({"report", experiment, "--bundle", "bundle"});
   ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.err,
+              HasSubstr("warning: the figures are SVG only: rsvg-convert, which makes PDF of them, is not installed"));
   const std::filesystem::path bundle = folder() / "bundle";
   const std::string index = read_file(bundle / "index.md");
   std::set<std::string> named = {"index.md"};
@@ -163,6 +169,34 @@ TEST_F(ReportCommand, ABundleHasEveryFigureAndTableAsAFile) {
               HasSubstr(factors[1]["point"].get<std::string>() + "," + factors[1]["parallel_efficiency"].dump() + ","));
   EXPECT_THAT(read_file(bundle / "tables/pop.tex"), HasSubstr("\\toprule"));
   EXPECT_THAT(index, HasSubstr("-why-steps-take-longer-per-step-2-gpus.svg)"));
+}
+
+// A stand-in for librsvg's program copies; one that fails is said, and everything else is there.
+TEST_F(ReportCommand, ABundleHasPdfOfEachFigureWhereThatCanBeMade) {
+  const std::string experiment = (recording().parent_path() / "swinscope_swin_large_weak_2gpu").string();
+  const std::filesystem::path converter = folder() / "bin/rsvg-convert";
+  std::filesystem::create_directory(folder() / "bin");
+  const auto become = [&](const std::string& script) {
+    write("bin/rsvg-convert", "#!/bin/sh\n" + script);
+    std::filesystem::permissions(converter, std::filesystem::perms::owner_all);
+  };
+  options_.environment.push_back("PATH=" + (folder() / "bin").string() + ":/usr/bin:/bin");
+  become("[ \"$1 $2 $3 $5\" = '-f pdf -o --' ] && cp \"$6\" \"$4\"\n");
+  const ProgramResult result = run({"report", experiment, "--bundle", "b"});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.err, "");
+  int figures = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder() / "b/figures")) {
+    if (entry.path().extension() != ".svg") continue;
+    ++figures;
+    EXPECT_EQ(read_file(std::filesystem::path(entry.path()).replace_extension(".pdf")), read_file(entry.path()));
+  }
+  EXPECT_GT(figures, 2);
+  become("exit 1\n");
+  const ProgramResult failed = run({"report", experiment, "--bundle", "failed"});
+  EXPECT_EQ(failed.status, 0);
+  EXPECT_THAT(failed.err, HasSubstr(".pdf: not made: " + converter.string() + " failed"));
+  EXPECT_TRUE(std::filesystem::exists(folder() / "failed/index.md"));
 }
 
 TEST_F(ReportCommand, ABundleNeedsAFolderOfItsOwn) {

@@ -239,9 +239,25 @@ TEST_F(Scale, TheStandardOutputIsOurs) {
   const ProgramResult result = run(
       {"scale", "--cpus-only", "--gpus", "1", "--repeat", "1", "--format", "json", "-o", "e", "--", "sh", "rank.sh"});
   ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("[1/2] gpus=1 repeat 1\n"));
   EXPECT_THAT(result.err, Not(HasSubstr("from the program"))) << "no terminal";
   EXPECT_EQ(content("e/gpus1/timing1/stdout.log"), "from the program\n");
   EXPECT_EQ(nlohmann::json::parse(result.out)["schema"], "swinscope.scaling/1");
+}
+
+TEST_F(Scale, ProgressIsLeftOutWhereNobodyWatches) {
+  const std::vector<std::string> words = {"--gpus", "1", "--repeat", "1", "--no-trace", "-o", "e"};
+  ASSERT_EQ(scale(words, {"4"}).status, 0);
+  const auto kept = [&](const std::string& when) {
+    std::vector<std::string> again = words;
+    again.insert(again.end(), {"--progress", when});
+    return scale(again, {"4"}).err.find("[1/1] gpus=1 repeat 1: kept") != std::string::npos;
+  };
+  EXPECT_TRUE(kept("auto"));
+  EXPECT_FALSE(kept("never"));
+  options_.environment.emplace_back("CI=true");
+  EXPECT_FALSE(kept("auto"));
+  EXPECT_TRUE(kept("always"));
 }
 
 TEST_F(Scale, TheBatchIsTheImagesOfAGpu) {
@@ -392,6 +408,14 @@ TEST_F(Scale, JoinedRunsGiveTheSameTable) {
   const ProgramResult wrong = run({"join", "-o", "wrong", "gpus=4:whole/gpus2"});
   EXPECT_EQ(wrong.status, 2);
   EXPECT_THAT(wrong.err, HasSubstr("give it as gpus=2:whole/gpus2"));
+
+  write("times.csv", "gpus,step_ms\n2,4\n");
+  const ProgramResult timed =
+      run({"join", "-o", "timed", "gpus=1:whole/gpus1", "gpus=2:whole/gpus2", "--timing", "times.csv"});
+  EXPECT_EQ(timed.status, 2) << "the times would be lost";
+  EXPECT_THAT(timed.err,
+              HasSubstr("times.csv: has step times for gpus=2, whose point whole/gpus2 was measured by swinscope"));
+  EXPECT_FALSE(std::filesystem::exists(folder() / "timed"));
 }
 
 TEST_F(Scale, JoinTakesPlainRecordings) {

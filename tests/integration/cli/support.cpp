@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 CliTest::CliTest() {
   fs::create_directory(home());
   options_.folder = folder();
-  options_.environment = {"HOME=" + home().string(), "XDG_CONFIG_HOME", "NO_COLOR", "TERM=xterm-256color"};
+  options_.environment = {"HOME=" + home().string(), "XDG_CONFIG_HOME", "NO_COLOR", "CI", "TERM=xterm-256color"};
   for (const char* name : {"FORMAT", "COLOR", "NAMES", "DEFINITION", "PROGRESS"}) {
     options_.environment.push_back(std::string("SWINSCOPE_") + name);
   }

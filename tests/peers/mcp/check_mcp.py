@@ -52,6 +52,19 @@ async def ask(session, failures):
         text = answer.content[0].text
         document = {} if answer.is_error else json.loads(text)
         check(answer.is_error and text.startswith("error: ") or document.get("schema", "").startswith("swinscope."), f"{tool.name}")
+    # Of recordings of real programs: what to do next, and what a change brought.
+    ladder = "swinscope_swin_large_train_ladder/"
+    for tool, arguments, said in [
+            ("advise", {"run": ladder + "eager.db"}, lambda d: d["data"]["opportunities"] and d["evidence"].startswith("WITH ")),
+            ("compare", {"base": ladder + "eager.db", "runs": [ladder + "attention.db"]}, lambda d: "times faster than eager.db" in d["verdict"]),
+            ("gate", {"base": ladder + "eager.db", "run": ladder + "eager.db"}, lambda d: d["verdict"].startswith("pass")),
+            ("query", {"run": ladder + "eager.db", "sql": "SELECT count(*) AS kernels FROM CUPTI_ACTIVITY_KIND_KERNEL"},
+             lambda d: d["data"][0]["kernels"] > 100)]:
+        answer = await session.call_tool(tool, arguments)
+        text = answer.content[0].text
+        check(not answer.is_error and said(json.loads(text)), f"{tool} of recordings in data/")
+        if answer.is_error:
+            print(text)
     outside = await session.call_tool("info", {"run": "../README.md"})
     check(outside.is_error and "not below" in outside.content[0].text, "a path that leads outside is refused")
     try:

@@ -68,6 +68,9 @@ TEST(Comparison, UnlikeWorkIsSaidBeforeAnyRatio) {
                           "too: scenes has `--task segmentation --model swinv2_base`, large (the "
                           "base) has `--model swin_large`",
                           HasSubstr("8.00 times slower")));
+  EXPECT_EQ(document.finding->abstained,
+            "not the same work: scenes has `--task segmentation --model swinv2_base`, large (the base) has `--model "
+            "swin_large`");
   const ComparedSeries level = series_of("graph", 1, {"swin", "train", "--model", "swin_large", "--level", "graph"});
   EXPECT_THAT(comparison_document({base, level}).headline.front(),
               StartsWith("the commands differ: graph has `--level graph`, large (the base) has `--device cuda`"));

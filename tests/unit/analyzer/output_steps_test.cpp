@@ -229,6 +229,7 @@ TEST(StepRule, ExpressionsMayHaveClassesOfPerl) {
   EXPECT_EQ(LinePattern("^[\\d.]+ ([\\d]+)$").match("1.5 7"), 7);
   EXPECT_EQ(LinePattern("[[:space:]]\\[([^]]+)\\]").match("a [41]"), 41);
   EXPECT_EQ(LinePattern("(it|iter) ([0-9]+)").match("iter 3"), 3) << "the first group with a number";
+  EXPECT_EQ(LinePattern("a(x)?b (\\d+)").match("ab 5"), 5) << "a group that took no part";
   EXPECT_EQ(LinePattern("step").match("a step"), -1);
   EXPECT_EQ(LinePattern("step").match("nothing"), std::nullopt);
   EXPECT_EQ(LinePattern("(9+)").match("99999999999999999999999"), -1) << "no number that can be kept";

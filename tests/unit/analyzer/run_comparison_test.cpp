@@ -64,11 +64,18 @@ TEST(RunComparison, UnlikeWorkAndMissingStepsAreSaid) {
       runs_document({run_of("a", 1000, 0, {"swin", "train"}), run_of("b", 2000, 0, {"swin", "infer"})},
                     {.order = RunOrder::kFastestFirst});
   ASSERT_EQ(document.headline.size(), 2U);
-  EXPECT_THAT(document.headline.front(), HasSubstr("not the same work"));
+  EXPECT_EQ(document.headline.front(),
+            "not the same work: a runs `train`, b (the base) `infer`, so a ratio of times compares programs, models or "
+            "tasks, too");
+  const Document given =
+      runs_document({run_of("a", 1000, 0, {"swin", "train"}), run_of("b", 2000, 0, {"swin", "infer"})},
+                    {.order = RunOrder::kAsGiven});
+  EXPECT_EQ(given.finding->abstained, "not the same work: b runs `infer`, a (the base) `train`");
   ComparedRun none;
   none.name = "none";
-  EXPECT_THAT(runs_document({none, none}, {.order = RunOrder::kAsGiven}).headline,
-              ElementsAre(HasSubstr("no steps were found")));
+  const Document without = runs_document({none, none}, {.order = RunOrder::kAsGiven});
+  EXPECT_THAT(without.headline, ElementsAre(HasSubstr("no steps were found")));
+  EXPECT_THAT(without.finding->abstained, HasSubstr("none has neither steps nor GPU activity"));
 }
 
 // A step of one is nothing to compare the whole trace of another with.
@@ -80,6 +87,7 @@ TEST(RunComparison, AStepIsNotComparedWithAWholeTrace) {
   whole.work.step_ns = 1'000'000;
   const Document document = runs_document({steps, whole}, {.order = RunOrder::kAsGiven});
   EXPECT_THAT(document.headline.back(), HasSubstr("steps has steps and whole none"));
+  EXPECT_THAT(document.finding->abstained, HasSubstr("steps has steps and whole none"));
   EXPECT_EQ(document.tables.size(), 1U) << "only the runs";
 }
 
