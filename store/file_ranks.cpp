@@ -75,7 +75,9 @@ void FileRanks::take_over(const FileRanks& other) {
 void FileRanks::finish(const DroppedRows& dropped) {
   std::int64_t utc_epoch_ns = 0;
   if (TableReader rows(db_, "TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"}, 1); rows.next()) {
-    utc_epoch_ns = rows.integer<std::int64_t>(0);
+    constexpr std::int64_t kMostNs = std::int64_t{1} << 61;  // so that times can be added
+    const auto written_ns = rows.integer<std::int64_t>(0);
+    if (written_ns > -kMostNs && written_ns < kMostNs) utc_epoch_ns = written_ns;
   }
   for (const auto& rank : ranks_) {
     rank->run.source = own_ ? "swinscope" : "nsys";

@@ -10,6 +10,7 @@
 
 #include "store/database.h"
 #include "store/records.h"
+#include "store/table_reader.h"
 
 namespace swinscope {
 namespace {
@@ -46,8 +47,11 @@ class Samples {
  public:
   explicit Samples(std::size_t max_values) : max_values_(std::max<std::size_t>(max_values, 2)) {}
 
-  // Each sample kept is the mean of `merged_` ones, the last of which may still be incomplete.
+  // Each sample kept is the mean of `merged_` ones, the last of which may still be incomplete. Times so far off that
+  // they cannot be added are none.
   void add(Sample sample) {
+    constexpr std::int64_t kMostNs = std::int64_t{1} << 61;
+    if (sample.time_ns <= -kMostNs || sample.time_ns >= kMostNs) return;
     if (in_last_ == 0 || in_last_ == merged_) {
       if (samples_.size() == max_values_) halve();
       samples_.push_back(sample);
@@ -92,19 +96,18 @@ void finish(std::vector<CounterSeries>& all, CounterSeries series) {
 }
 
 void add_gpu_metrics(std::vector<CounterSeries>& all, Database& db, std::size_t max_values) {
-  if (!db.has_table("GPU_METRICS") || !db.has_table("TARGET_INFO_GPU_METRICS")) return;
   using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // GPU, source, metric
   const auto key_of = [](std::int64_t type, std::int64_t metric) { return Key{type & 0xFF, type, metric}; };
   std::map<Key, Samples> samples;
-  Statement values = db.prepare("SELECT typeId, metricId, timestamp, value FROM GPU_METRICS");
-  while (values.step()) {
-    const Key key = key_of(values.integer(0), values.integer(1));
-    samples.try_emplace(key, max_values).first->second.add({values.integer(2), values.real(3)});
+  TableReader values(db, "GPU_METRICS", {"typeId", "metricId", "timestamp", "value"}, 4);
+  while (values.next()) {
+    const Key key = key_of(values.integer<std::int64_t>(0), values.integer<std::int64_t>(1));
+    samples.try_emplace(key, max_values).first->second.add({values.integer<std::int64_t>(2), values.real(3)});
   }
   std::map<Key, std::string> names;
-  Statement named = db.prepare("SELECT typeId, metricId, metricName FROM TARGET_INFO_GPU_METRICS");
-  while (named.step())
-    names[key_of(named.integer(0), named.integer(1))] = named.text(2);
+  TableReader named(db, "TARGET_INFO_GPU_METRICS", {"typeId", "metricId", "metricName"}, 3);
+  while (named.next())
+    names[key_of(named.integer<std::int64_t>(0), named.integer<std::int64_t>(1))] = named.text(2);
   for (auto& [key, collected] : samples) {
     const std::vector<Sample> sorted = collected.take();
     if (sorted.size() < 2) continue;
@@ -125,13 +128,11 @@ void add_gpu_metrics(std::vector<CounterSeries>& all, Database& db, std::size_t 
 }
 
 void add_cpu_time(std::vector<CounterSeries>& all, Database& db, std::size_t max_values) {
-  if (!db.has_table("SWINSCOPE_THREAD_CPU")) return;
-  // Thread 0 is the process; its samples count up.
-  Statement select =
-      db.prepare("SELECT timestamp, cpuNs FROM SWINSCOPE_THREAD_CPU WHERE globalTid & 16777215 = 0 ORDER BY timestamp");
+  constexpr std::int64_t kThreadBits = 0xFFFFFF;  // of a serialized id; thread 0 is the process
+  TableReader rows(db, "SWINSCOPE_THREAD_CPU", {"timestamp", "globalTid", "cpuNs"}, 3);
   Samples samples(max_values);
-  while (select.step())
-    samples.add({select.integer(0), select.real(1)});
+  while (rows.next())
+    if ((rows.integer<std::int64_t>(1) & kThreadBits) == 0) samples.add({rows.integer<std::int64_t>(0), rows.real(2)});
   CounterSeries series;
   series.name = "CPU, of one core";
   series.unit = "%";

@@ -83,6 +83,24 @@ TEST_F(Counters, CpuTimeIsThatOfTheWholeProcess) {
   EXPECT_EQ(series[0].values, (std::vector<double>{200, 50}));
 }
 
+// As any other table of a file that somebody else wrote.
+TEST_F(Counters, WithoutAColumnOrFarBeyondAllTimesAreNone) {
+  const fs::path file = write("rank0.db", 0, 1, [](TraceWriter& writer) {
+    for (const std::int64_t time : {INT64_MIN, std::int64_t{10'000}, std::int64_t{20'000}, INT64_MAX}) {
+      writer.add(MetricRecord{time, MetricSource{1}, 0, 2, 350'000});
+      writer.add(ThreadCpuRecord{time, make_global_tid(100, 0), 500});
+    }
+  });
+  for (const CounterSeries& series : read_counters(file)) {
+    EXPECT_EQ(series.edges_ns.back(), 20'000) << series.name;
+    EXPECT_GE(series.edges_ns.front(), 0) << series.name;
+  }
+  EXPECT_EQ(read_counters(file).size(), 2U);
+  Database::open_writable(file).exec("ALTER TABLE GPU_METRICS RENAME COLUMN timestamp TO gone");
+  ASSERT_EQ(read_counters(file).size(), 1U);
+  EXPECT_EQ(read_counters(file).front().name, "CPU, of one core");
+}
+
 TEST_F(Counters, ManySamplesBecomeMeans) {
   const auto series = read_counters(write("rank0.db", 0, 1,
                                           [](TraceWriter& writer) {

@@ -216,6 +216,17 @@ TEST_F(ReaderRows, GpusThreadsAndProcessesOfTheRanks) {
   EXPECT_EQ(rank(1).run.utc_epoch_ns, 1'760'000'000'123'456'789);
 }
 
+// Times are added to it.
+TEST_F(ReaderRows, AnEpochFarBeyondAllTimesIsNotKnown) {
+  for (const char* epoch : {"9223372036854775807", "-9223372036854775808", "2305843009213693952"}) {
+    read(std::string(kStrings) + kKernels + kernel("1", "2", 0, kFirst) +
+         fmt::format("CREATE TABLE TARGET_INFO_SESSION_START_TIME(utcEpochNs);"
+                     "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES({})",
+                     epoch));
+    EXPECT_EQ(rank(0).run.utc_epoch_ns, 0) << epoch;
+  }
+}
+
 TEST_F(ReaderRows, NamesAreMadeValidUtf8) {
   read(std::string(kStrings) + "INSERT INTO StringIds VALUES(1, CAST(x'61FF62' AS TEXT));" + kKernels +
        kernel("1", "2", 0, kFirst) + kRanges +
