@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analyzer/timeline/timeline_open.h"
+#include "store/database.h"
 #include "store/error.h"
 #include "store/writer.h"
 #include "tests/unit/analyzer/random_trace.h"
