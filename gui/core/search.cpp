@@ -121,6 +121,7 @@ std::vector<TimelineEventId> first_hits(const Timeline& timeline, const SearchRe
   std::ranges::sort(orders);
   orders.resize(std::min(orders.size(), limit));
   std::vector<TimelineEventId> hits;
+  hits.reserve(orders.size());
   for (const EventOrder& order : orders)
     hits.push_back({std::get<1>(order), std::get<2>(order)});
   return hits;
