@@ -87,11 +87,17 @@ TEST_F(Counters, CpuTimeIsThatOfTheWholeProcess) {
 // As any other table of a file that somebody else wrote.
 TEST_F(Counters, WithoutAColumnOrFarBeyondAllTimesAreNone) {
   const fs::path file = write("rank0.db", 0, 1, [](TraceWriter& writer) {
-    for (const std::int64_t time : {INT64_MIN, std::int64_t{10'000}, std::int64_t{20'000}, INT64_MAX}) {
+    for (const std::int64_t time : {10'000, 20'000, 30'000, 40'000}) {
       writer.add(MetricRecord{time, MetricSource{1}, 0, 2, 350'000});
       writer.add(ThreadCpuRecord{time, make_global_tid(100, 0), 500});
     }
   });
+  for (const char* table : {"GPU_METRICS", "SWINSCOPE_THREAD_CPU"}) {
+    Database::open_writable(file).exec(
+        fmt::format("UPDATE {0} SET timestamp = 9223372036854775807 WHERE timestamp = 30000;"
+                    "UPDATE {0} SET timestamp = -9223372036854775808 WHERE timestamp = 40000",
+                    table));
+  }
   for (const CounterSeries& series : read_counters(file)) {
     EXPECT_EQ(series.edges_ns.back(), 20'000) << series.name;
     EXPECT_GE(series.edges_ns.front(), 0) << series.name;
