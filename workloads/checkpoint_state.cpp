@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "store/json_number.h"
 #include "workloads/error.h"
+#include "workloads/whole_number.h"
 
 namespace swinscope {
 namespace {
@@ -67,7 +67,7 @@ CheckpointState parsed(const SafetensorsFile& file, const std::string& text) {
   state.optimizer_steps = whole_number<std::int64_t>(json.at("optimizer_steps"));
   state.settings = json.at("settings").get<std::map<std::string, std::string>>();
   state.loss_scale = json.value("loss_scale", 1.0);
-  state.good_steps = whole_number(json, "good_steps", std::int64_t{0});
+  state.good_steps = json.contains("good_steps") ? whole_number<std::int64_t>(json.at("good_steps")) : 0;
   state.algorithms = json.value("algorithms", "");
   for (const nlohmann::json& row : json.value("byte_scales", nlohmann::json::array()))
     state.byte_scales.push_back(scale_in(file, row));

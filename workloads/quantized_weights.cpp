@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "store/json_number.h"
 #include "workloads/cuda/element_type.h"
 #include "workloads/error.h"
 #include "workloads/safetensors_writer.h"
+#include "workloads/whole_number.h"
 
 namespace swinscope {
 namespace {

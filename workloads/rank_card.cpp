@@ -12,8 +12,8 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "store/json_number.h"
 #include "workloads/error.h"
+#include "workloads/whole_number.h"
 
 namespace swinscope {
 namespace {

@@ -7,10 +7,10 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "analyzer/base/json_number.h"
 #include "analyzer/experiment/experiment.h"
 #include "analyzer/importers/named_path.h"
 #include "store/error.h"
-#include "store/json_number.h"
 #include "store/private_file.h"
 #include "store/small_file.h"
 

@@ -1,4 +1,4 @@
-#include "store/json_number.h"
+#include "analyzer/base/json_number.h"
 
 #include <gmock/gmock.h>
 
