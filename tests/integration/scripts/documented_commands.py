@@ -20,7 +20,6 @@ NOT_RUN = [
     (r"swinscope gui .*", "opens a window"),
     (r"python3 scripts/reliability\.py .*", "takes minutes; record_reliability_test runs it in small"),
     (r"scripts/mutated_files\.py build/asan/bin .*", "needs a build with sanitizers; scripts_mutated_files_test runs it in small"),
-    (r"tests/bench/big_traces\.py .*growth", "needs minutes and five GB of disk; scripts_big_traces_test runs it in small"),
     (r"scripts/fuzz\.sh .*", "builds with Clang, and takes minutes for each target"),
     (r"scripts/attack_package\.sh .*", "builds with sanitizers, twice"),
 ]
