@@ -6,6 +6,8 @@
 #include <set>
 #include <tuple>
 
+#include <fmt/format.h>
+
 namespace swinscope {
 namespace {
 
@@ -117,6 +119,15 @@ std::vector<std::string> telling_parts(const std::vector<std::vector<std::string
 
 bool are_unlike_tasks(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   return !a.empty() && !b.empty() && task_of(a) != task_of(b);
+}
+
+std::string difference_text(const std::string& name, const std::vector<std::string>& command,
+                            const std::string& base_name, const std::vector<std::string>& base_command) {
+  const std::vector<std::string> parts = telling_parts({base_command, command});
+  const auto named = [](const std::string& part) {
+    return part.empty() ? "nothing beside" : fmt::format("`{}`", part);
+  };
+  return fmt::format("{} has {}, {} (the base) has {}", name, named(parts[1]), base_name, named(parts[0]));
 }
 
 std::string task_text(const std::vector<std::string>& command) { return joined(task_words(command)); }

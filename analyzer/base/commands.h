@@ -18,6 +18,10 @@ std::vector<std::string> telling_parts(const std::vector<std::vector<std::string
 // set. What only says how it is done (level, precision, batch, …) makes no other task.
 bool are_unlike_tasks(const std::vector<std::string>& a, const std::vector<std::string>& b);
 
+// "b has `--level graph`, a (the base) has `--level eager`": by telling_parts(), of these names.
+std::string difference_text(const std::string& name, const std::vector<std::string>& command,
+                            const std::string& base_name, const std::vector<std::string>& base_command);
+
 // What the work is, by which tasks are told apart: "swin train --model swin_tiny".
 std::string task_text(const std::vector<std::string>& command);
 

@@ -119,12 +119,7 @@ std::string not_comparable(const ComparedSeries& base, const ComparedSeries& ser
 }
 
 std::string difference_of_commands(std::string_view what, const ComparedSeries& base, const ComparedSeries& series) {
-  const std::vector<std::string> parts = telling_parts({base.command, series.command});
-  const auto named = [](const std::string& part) {
-    return part.empty() ? "nothing beside" : fmt::format("`{}`", part);
-  };
-  return fmt::format("{}: {} has {}, {} (the base) has {}", what, series.name, named(parts[1]), base.name,
-                     named(parts[0]));
+  return fmt::format("{}: {}", what, difference_text(series.name, series.command, base.name, base.command));
 }
 
 // Before any ratio: it may compare different work.

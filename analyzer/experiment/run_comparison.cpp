@@ -70,12 +70,7 @@ Table runs_table(const std::vector<ComparedRun>& runs, const std::vector<std::st
 }
 
 std::string unlike_text(const ComparedRun& base, const ComparedRun& run) {
-  const std::vector<std::string> parts = telling_parts({base.command, run.command});
-  const auto named = [](const std::string& part) {
-    return part.empty() ? "nothing beside" : fmt::format("`{}`", part);
-  };
-  return fmt::format("not the same work: {} runs {}, {} (the base) {}", run.name, named(parts[1]), base.name,
-                     named(parts[0]));
+  return "not the same work: " + difference_text(run.name, run.command, base.name, base.command);
 }
 
 std::vector<std::string> headline_of(const std::vector<ComparedRun>& runs, const std::vector<std::string>& parts,

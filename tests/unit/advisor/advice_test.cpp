@@ -159,6 +159,23 @@ TEST(Advice, WhatIsHiddenSavesNothing) {
   EXPECT_EQ(with_all.cards[0].saving_ns, (Ns{0, 0, 0}));
 }
 
+// Most work is touched where it is hidden, and saves nothing. What leads comes third by what it touches.
+TEST(Advice, LeadsWithTheSameWhetherAllAreSimulated) {
+  const Trace trace = trace_of_step([](HandStep& step) {
+    step.kernel(kNorm, 60).kernel("elementwise_kernel", 40).kernel(kGemm, 1'500);
+    step.kernel(kNorm, 300, kSide).kernel(kAdd, 290, kSide).kernel("reduce_kernel", 20, kSide);
+    step.kernel(kSoftmax, 200, kSide).kernel("unrolled_elementwise_kernel", 190, kSide);
+  });
+  const RunFacts run(trace, {});
+  const std::unique_ptr<const Advisor> all = advisor_if_quick(run, {.least_share = 0});
+  const std::unique_ptr<const Advisor> first = advisor_if_quick(run, {.least_share = 0, .first_only = true});
+  ASSERT_NE(first, nullptr);
+  const auto is_hidden = [](const Card& card) { return card.change.kind == "fusion" && card.likely_ns() == 0; };
+  EXPECT_EQ(std::ranges::count_if(all->advice().cards, is_hidden), 2);
+  EXPECT_THAT(next_line(first->advice()), HasSubstr("elementwise_kernel (once a step), saves"));
+  EXPECT_EQ(next_line(first->advice()), next_line(all->advice()));
+}
+
 // Of each kind so many places are looked at, those with the longest work.
 TEST(Advice, LooksAtTheLargestOfAKind) {
   const Trace trace = trace_of_step(

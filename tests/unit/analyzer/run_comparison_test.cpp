@@ -64,13 +64,14 @@ TEST(RunComparison, UnlikeWorkAndMissingStepsAreSaid) {
       runs_document({run_of("a", 1000, 0, {"swin", "train"}), run_of("b", 2000, 0, {"swin", "infer"})},
                     {.order = RunOrder::kFastestFirst});
   ASSERT_EQ(document.headline.size(), 2U);
-  EXPECT_EQ(document.headline.front(),
-            "not the same work: a runs `train`, b (the base) `infer`, so a ratio of times compares programs, models or "
-            "tasks, too");
+  EXPECT_EQ(
+      document.headline.front(),
+      "not the same work: a has `train`, b (the base) has `infer`, so a ratio of times compares programs, models or "
+      "tasks, too");
   const Document given =
       runs_document({run_of("a", 1000, 0, {"swin", "train"}), run_of("b", 2000, 0, {"swin", "infer"})},
                     {.order = RunOrder::kAsGiven});
-  EXPECT_EQ(given.finding->abstained, "not the same work: b runs `infer`, a (the base) `train`");
+  EXPECT_EQ(given.finding->abstained, "not the same work: b has `infer`, a (the base) has `train`");
   ComparedRun none;
   none.name = "none";
   const Document without = runs_document({none, none}, {.order = RunOrder::kAsGiven});
