@@ -33,12 +33,12 @@ struct TrainOptions {
   std::filesystem::path checkpoint;   // folder; empty: none
   std::int64_t checkpoint_every = 0;  // steps; 0: an epoch
   bool resume = false;
+  bool qat = false;  // forward in 8 bits, backward in 16
   std::filesystem::path log;
   std::filesystem::path run_folder;
   double hang_after = 300.0;                // seconds; 0: never
   double bucket_mib = 0.0;                  // 0: 4 between processors, 25 between GPUs
   std::string reduce_precision = "fp32";    // between GPUs
-  bool qat = false;                         // forward in 8 bits, backward in 16
   std::string all_reduce = kAllReduceAuto;  // of their gradients; kernels or copies once the ranks are connected
   bool may_reduce_by_copies() const { return all_reduce != kAllReduceKernels; }
   int comm_blocks = 0;              // multiprocessors that an all-reduce may take; 0: as NCCL thinks best

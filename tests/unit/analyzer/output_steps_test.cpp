@@ -18,6 +18,7 @@ using testing::SizeIs;
 // Lines a given time apart, the first at 1000.
 std::vector<OutputLine> every(std::int64_t period_ns, const std::vector<std::string>& texts) {
   std::vector<OutputLine> lines;
+  lines.reserve(texts.size());
   for (const std::string& text : texts)
     lines.push_back({1000 + period_ns * static_cast<std::int64_t>(lines.size()), text});
   return lines;
@@ -112,6 +113,7 @@ TEST(OutputSteps, LinesOfProgressBarsAndAlignedNumbersAreAlike) {
 
 TEST(OutputSteps, OtherLinesAreNoSteps) {
   std::vector<OutputLine> lines;
+  lines.reserve(36);
   for (int i = 0; i < 20; ++i)  // quick, at the start
     lines.push_back({i, "loading shard " + std::to_string(i) + "/20"});
   for (int i = 0; i < 12; ++i) {
@@ -189,7 +191,8 @@ TEST(OutputSteps, TwoEpochsAreNoTwoRanks) {
 TEST(OutputSteps, BufferedOutputIsRefused) {
   // 40 lines that come 10 at a time.
   std::vector<OutputLine> lines;
-  for (int i = 0; i < 40; ++i)
+  lines.reserve(40);
+  for (std::int64_t i = 0; i < 40; ++i)
     lines.push_back({1'000'000 * (i / 10), "step " + std::to_string(i)});
   EXPECT_THAT(find_output_steps(lines, 1).refusal, HasSubstr("36 of 40 lines came at once with the line before"));
   // All of them when the program ends.
