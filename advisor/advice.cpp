@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -39,9 +40,25 @@ void refuse_alternatives(const std::vector<const Change*>& changes) {
   }
 }
 
+// Those of the file that was given, else of the trace's GPU; a trace of several kinds of GPUs has none.
+std::optional<Rates> rates_for(const RunFacts& run, const std::optional<std::filesystem::path>& peaks) {
+  if (peaks) return Rates::read(*peaks);
+  std::set<std::string> gpus;
+  for (std::size_t r = 0; r < run.trace.ranks.size(); ++r) {
+    const Rank& rank = run.trace.ranks[r];
+    if (rank.gpu.size() == 0 || !run.scope.has_rank(r)) continue;
+    for (const GpuInfo& gpu : rank.run.gpus)
+      gpus.insert(gpu.name);
+  }
+  return gpus.size() == 1 ? Rates::of_gpu(*gpus.begin()) : std::nullopt;
+}
+
 }  // namespace
 
-Advisor::Advisor(const RunFacts& run, const AdviceOptions& options) : run_(run), graph_(make_graph(run)) {
+Advisor::Advisor(const RunFacts& run, const AdviceOptions& options) : run_(run) {
+  std::future<std::optional<Rates>> rates =
+      std::async(std::launch::async, [&] { return rates_for(run, options.peaks); });
+  graph_ = make_graph(run);
   advice_.error = replay_error(graph_, replay(graph_), run);
   if (advice_.error.step_error() > options.bound) {
     advice_.abstained.push_back(
@@ -51,7 +68,7 @@ Advisor::Advisor(const RunFacts& run, const AdviceOptions& options) : run_(run),
                      100 * advice_.error.step_error(), 100 * options.bound)});
     return;
   }
-  find_rates(options);
+  take_rates(rates.get());
   remove_recording_cost();
   Work work(run_, graph_);
   if (rates_) work.set_rates(*rates_);
@@ -66,18 +83,9 @@ void Advisor::remove_recording_cost() {
   advice_.unrecorded_step_ns = replayed_step_ns(graph_, replay(graph_), run_);
 }
 
-// Those of the file that was given, else of the trace's GPU; a trace of several kinds of GPUs has none.
-void Advisor::find_rates(const AdviceOptions& options) {
+void Advisor::take_rates(std::optional<Rates> rates) {
   graph_costs_ = kUsualGraphCosts;
-  if (options.peaks) {
-    rates_ = Rates::read(*options.peaks);
-  } else {
-    std::set<std::string> gpus;
-    for (const RankGraph& rank : graph_.ranks)
-      for (const GpuInfo& gpu : run_.trace.ranks[rank.rank_index].run.gpus)
-        gpus.insert(gpu.name);
-    if (gpus.size() == 1) rates_ = Rates::of_gpu(*gpus.begin());
-  }
+  rates_ = std::move(rates);
   if (!rates_) return;
   if (const std::optional<double> base_ns = rates_->graph_launch_ns(0)) {
     graph_costs_.launch_ns = std::max(graph_costs_.launch_ns, *base_ns);
@@ -86,11 +94,12 @@ void Advisor::find_rates(const AdviceOptions& options) {
 }
 
 // On several threads, each with one graph that it edits anew: copies of it would cost more than the replays.
-std::vector<std::int64_t> Advisor::steps_ns(const std::vector<Edit>& edits) const {
+std::vector<std::int64_t> Advisor::steps_ns(const std::vector<Edit>& edits, Scratch& scratch) const {
   std::vector<std::int64_t> steps(edits.size());
   const auto workers = std::min(static_cast<std::size_t>(threads()), edits.size());
+  scratch.resize(std::max(scratch.size(), workers));
   parallel_for(workers, static_cast<int>(workers), [&](std::size_t worker) {
-    DependencyGraph graph;
+    DependencyGraph& graph = scratch[worker];
     for (std::size_t i = worker; i < edits.size(); i += workers) {
       graph = graph_;
       apply(*edits[i].change, edits[i].estimate, graph_costs_, graph);
@@ -112,12 +121,12 @@ std::int64_t Advisor::step_ns(const std::vector<const Change*>& changes, Estimat
   return replayed_step_ns(graph, replay(graph), run_);
 }
 
-std::vector<Card> Advisor::evaluate(std::vector<Change> changes) const {
+std::vector<Card> Advisor::evaluate(std::vector<Change> changes, Scratch& scratch) const {
   std::vector<Edit> edits;
   for (const Change& change : changes)
     for (const Estimate estimate : kEstimates)
       edits.push_back({&change, estimate});
-  const std::vector<std::int64_t> steps = steps_ns(edits);
+  const std::vector<std::int64_t> steps = steps_ns(edits, scratch);
   std::vector<Card> cards(changes.size());
   for (std::size_t i = 0; i < cards.size(); ++i) {
     for (std::size_t estimate = 0; estimate < kEstimates.size(); ++estimate)
@@ -181,12 +190,13 @@ bool Advisor::find_first_card(const Work& work, const AdviceOptions& options) {
   const Candidate* first = nullptr;
   std::int64_t saved_ns = std::numeric_limits<std::int64_t>::min();
   const auto at_once = static_cast<std::size_t>(threads());
+  Scratch scratch;
   for (std::size_t begin = 0; begin < all.size() && all[begin].most_ns >= saved_ns; begin += at_once) {
     const std::span<const Candidate> some = std::span(all).subspan(begin, std::min(at_once, all.size() - begin));
     std::vector<Edit> edits;
     for (const Candidate& candidate : some)
       edits.push_back({&candidate.change, Estimate::kLikely});
-    const std::vector<std::int64_t> steps = steps_ns(edits);
+    const std::vector<std::int64_t> steps = steps_ns(edits, scratch);
     for (std::size_t i = 0; i < some.size(); ++i) {
       const std::int64_t saving_ns = advice_.step_ns() - steps[i];
       if (saving_ns < saved_ns || (saving_ns == saved_ns && some[i].place > first->place)) continue;
@@ -194,13 +204,14 @@ bool Advisor::find_first_card(const Work& work, const AdviceOptions& options) {
       first = &some[i];
     }
   }
-  Card card = std::move(evaluate({first->change}).front());
+  Card card = std::move(evaluate({first->change}, scratch).front());
   if (!is_worth(card, options)) return false;
   advice_.cards.push_back(std::move(card));
   return true;
 }
 
 void Advisor::find_cards(const Work& work, const AdviceOptions& options) {
+  Scratch scratch;
   for (const ChangeKind& kind : change_kinds()) {
     std::vector<Change> changes = kind.find(work);
     const std::size_t found = changes.size();
@@ -214,7 +225,7 @@ void Advisor::find_cards(const Work& work, const AdviceOptions& options) {
     std::move(first_left, changes.end(), std::back_inserter(others_));
     changes.erase(first_left, changes.end());
     std::size_t kept = 0;
-    for (Card& card : evaluate(std::move(changes))) {
+    for (Card& card : evaluate(std::move(changes), scratch)) {
       if (!is_worth(card, options)) {
         others_.push_back(std::move(card.change));
         continue;

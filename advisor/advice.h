@@ -107,16 +107,18 @@ class Advisor {
     const Change* change = nullptr;
     Estimate estimate = Estimate::kLikely;
   };
-  std::vector<std::int64_t> steps_ns(const std::vector<Edit>& edits) const;
+  // The graphs that edits are made in, one for each thread: kept from call to call, their memory is.
+  using Scratch = std::vector<DependencyGraph>;
+  std::vector<std::int64_t> steps_ns(const std::vector<Edit>& edits, Scratch& scratch) const;
   DependencyGraph edited(const std::vector<const Change*>& changes, Estimate estimate) const;
   std::int64_t step_ns(const std::vector<const Change*>& changes, Estimate estimate) const;
   void remove_recording_cost();
-  void find_rates(const AdviceOptions& options);
+  void take_rates(std::optional<Rates> rates);
   void find_cards(const Work& work, const AdviceOptions& options);
   std::int64_t most_saved_ns(const Change& change) const;
   bool find_first_card(const Work& work, const AdviceOptions& options);
   bool is_worth(const Card& card, const AdviceOptions& options) const;
-  std::vector<Card> evaluate(std::vector<Change> changes) const;
+  std::vector<Card> evaluate(std::vector<Change> changes, Scratch& scratch) const;
   std::vector<const Change*> changes_of(const std::vector<std::string>& ids) const;
 
   const RunFacts& run_;

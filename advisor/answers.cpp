@@ -1,5 +1,7 @@
 #include "advisor/answers.h"
 
+#include <future>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -31,13 +33,16 @@ Finding finding_of(const Advisor& advisor, const Advice& advice, const RunFacts&
 }  // namespace
 
 Document analysis_of(const RunFacts& run, const AnalyzeDocumentOptions& options, bool with_advice) {
-  Document document = analyze_document(run, options);
+  // The terminal says what is next; programs get the tables' columns as reports have them.
+  const bool is_brief = !options.verdict_facts;
+  std::future<Document> tables = std::async(std::launch::async, [&] { return analyze_document(run, options); });
+  // Beside the tables, whose facts it shares.
+  std::unique_ptr<const Advisor> advisor;
+  if (with_advice) advisor = advisor_if_quick(run, {.first_only = is_brief});
+  Document document = tables.get();
   document.run = run.trace.path;
   document.warnings = run.trace.warnings;
   if (!with_advice) return document;
-  // The terminal says what is next; programs get the tables' columns as reports have them.
-  const bool is_brief = !options.verdict_facts;
-  const std::unique_ptr<const Advisor> advisor = advisor_if_quick(run, {.first_only = is_brief});
   if (!is_brief) add_advice_columns(document.tables, run, advisor.get());
   const std::string next = advisor != nullptr ? next_line(advisor->advice()) : std::string();
   if (!next.empty()) {

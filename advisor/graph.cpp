@@ -228,6 +228,7 @@ void require_replayable(const Rank& rank) {
 
 // Their members take the time of the transfer from when the last one has come.
 void add_collectives(DependencyGraph& graph, const RunFacts& run) {
+  if (run.collectives().empty()) return;
   std::vector<std::uint32_t> of_rank(run.trace.ranks.size(), kNoNode);
   std::vector<std::unordered_map<EventIndex, NodeIndex>> of_event(graph.ranks.size());
   for (std::uint32_t r = 0; r < graph.ranks.size(); ++r) {

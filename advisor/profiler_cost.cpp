@@ -41,11 +41,19 @@ Boundaries boundaries_of(const ThreadRanges& thread, const Ranges& ranges) {
   Boundaries times;
   times.begins.reserve(thread.nested.size());
   times.ends.reserve(thread.nested.size());
-  for (const EventIndex range : thread.nested) {  // by begin
-    times.begins.push_back(ranges.start_ns[range]);
-    times.ends.push_back(ranges.end_ns[range]);
+  std::vector<std::uint32_t> open;
+  const auto close_up_to = [&](std::uint32_t parent) {
+    for (; !open.empty() && open.back() != parent; open.pop_back())
+      times.ends.push_back(ranges.end_ns[thread.nested[open.back()]]);
+  };
+  for (std::uint32_t i = 0; i < thread.nested.size(); ++i) {  // by begin
+    close_up_to(thread.parent[i]);
+    open.push_back(i);
+    times.begins.push_back(ranges.start_ns[thread.nested[i]]);
   }
-  std::ranges::sort(times.ends);
+  close_up_to(ThreadRanges::kNone);
+  // In order already, but for those that end after what they are in.
+  if (!std::ranges::is_sorted(times.ends)) std::ranges::sort(times.ends);
   return times;
 }
 

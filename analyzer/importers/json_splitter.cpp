@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cctype>
 #include <utility>
 
 #include "analyzer/importers/json_blocks.h"
@@ -16,7 +15,8 @@ constexpr std::size_t kMaxEventBytes = std::size_t{64} << 20;
 constexpr std::size_t kMaxSkeletonBytes = std::size_t{64} << 20;
 constexpr int kMaxSkeletonDepth = 100;  // whoever parses it may recurse
 
-bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
+constexpr std::string_view kSpaces = " \t\n\v\f\r";
+bool is_space(char c) { return kSpaces.find(c) != std::string_view::npos; }
 
 }  // namespace
 
@@ -204,6 +204,9 @@ std::size_t JsonSplitter::outside(std::string_view piece, std::size_t at) {
 }
 
 std::size_t JsonSplitter::between_events(std::string_view piece, std::size_t at) {
+  while (piece[at] == ',' || is_space(piece[at])) {
+    if (++at == piece.size()) return at;
+  }
   const char c = piece[at];
   if (c == '{') {
     where_ = Where::kInEvent;
@@ -217,7 +220,7 @@ std::size_t JsonSplitter::between_events(std::string_view piece, std::size_t at)
     depth_ = 1;
     where_ = array_document_ ? Where::kAfter : Where::kOutside;
     document_.complete = array_document_;
-  } else if (c != ',' && !is_space(c)) {
+  } else {
     constexpr std::string_view kOtherStarts = "\"[-+.0123456789tfnNIi";
     where_ = kOtherStarts.find(c) == std::string_view::npos ? Where::kLost : Where::kInOddElement;
     lost_is_counted_ = false;

@@ -222,6 +222,30 @@ TEST_F(KinetoEventTest, EscapesBecomeText) {
   EXPECT_EQ(parse(R"({"name":"\u00e9\n\ud83d\ude00\/"})")->name, "\xC3\xA9\n\xF0\x9F\x98\x80/");
 }
 
+TEST_F(KinetoEventTest, KeysMayHaveEscapes) {
+  const KinetoEvent* event =
+      parse(R"({"n\u0061me":"n","args":{"External\u0020id":7,"a\"b":1,"Ev Idx\\":2,"stream":3}})");
+  ASSERT_NE(event, nullptr);
+  EXPECT_EQ(event->name, "n");
+  EXPECT_EQ(event->external_id, 7);
+  EXPECT_EQ(event->stream, 3);
+}
+
+// Texts are looked at in pieces: quotes and escapes may stand at any place of one.
+TEST_F(KinetoEventTest, TextsOfAllLengths) {
+  for (std::size_t length = 0; length < 40; ++length) {
+    const std::string text(length, 'a');
+    EXPECT_EQ(parse(R"({"name":")" + text + R"(","cat":"c"})")->name, text);
+    EXPECT_EQ(parse(R"({"name":")" + text + R"(\"","cat":"c"})")->name, text + '"');
+    EXPECT_EQ(parse(R"({")" + text + R"(":1,"cat":"c"})")->category, "c");
+  }
+}
+
+TEST_F(KinetoEventTest, ArgumentsMayBeObjects) {
+  EXPECT_EQ(parse(R"({"args":{"Input Dims":{"a":[1]}}})")->input_dims, R"({"a":[1]})");
+  EXPECT_EQ(parse(R"({"args":{"Input Dims":5}})")->input_dims, "5");
+}
+
 // Python writes what is no valid text as a lone surrogate.
 TEST_F(KinetoEventTest, ALoneSurrogateDoesNotLoseTheName) {
   const KinetoEvent* event = parse(R"({"name":"before\udc80after"})");
