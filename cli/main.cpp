@@ -7,7 +7,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <malloc.h>
 
 #include "cli/command.h"
 #include "cli/command_line.h"
@@ -24,15 +23,6 @@ namespace swinscope::cli {
 namespace {
 
 constexpr int kInterruptedStatus = 130;
-
-// Memory that was given back is wanted again soon, and each new page costs more than what is written to it: it stays
-// with the program, which ends when its answer is out.
-void keep_memory() {
-  constexpr int kKeptBytes = 1 << 30;
-  constexpr int kOwnMappingBytes = 32 << 20;  // the most that glibc takes
-  mallopt(M_TRIM_THRESHOLD, kKeptBytes);
-  mallopt(M_MMAP_THRESHOLD, kOwnMappingBytes);
-}
 
 int run(int argc, char** argv) {
   Program program("swinscope", "Profiling and scaling analysis for CUDA deep learning");
@@ -97,7 +87,6 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   using swinscope::Error;
   using swinscope::ErrorKind;
-  swinscope::cli::keep_memory();
   swinscope::cli::prepare_last_resort(argc, argv);
   swinscope::cli::make_stderr_steady();
   swinscope::cli::watch_interrupts();

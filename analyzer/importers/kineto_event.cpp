@@ -103,6 +103,17 @@ std::string_view key_of(od::field& field) {
   return field.unescaped_key();
 }
 
+// Calls read(key, value) for each field, which stays where the iterator puts it. Throws simdjson_error.
+template <typename Read>
+void for_each_field(od::object object, const Read& read) {
+  for (auto found : object) {
+    if (found.error() != simdjson::SUCCESS) throw simdjson::simdjson_error(found.error());
+    od::field&& field = std::move(found).value_unsafe();
+    const std::string_view key = key_of(field);
+    read(key, field.value());
+  }
+}
+
 // A string that cannot be unescaped (Python writes bytes that are no text as lone surrogates) stays as it is written.
 std::string_view as_text(od::value value) {
   std::string_view token = value.raw_json_token();
@@ -234,7 +245,7 @@ constexpr KeyTable kOwnArguments(
                                                              {"cluster", &Own::cluster},
                                                              {"derived", &Own::is_derived}}));
 
-void read_argument(KinetoEvent& event, std::string_view key, od::value value, bool expects_own) {
+void read_argument(KinetoEvent& event, std::string_view key, od::value& value, bool expects_own) {
   if (const auto* const member = kArguments.find(key)) {
     read_member(event, *member, value);
   } else if (key.starts_with("hlo_")) {
@@ -266,7 +277,7 @@ void read_id(std::optional<std::int64_t>& number, std::string_view& text, od::va
   }
 }
 
-void read_field(KinetoEvent& event, std::string_view key, od::value value, bool expects_own) {
+void read_field(KinetoEvent& event, std::string_view key, od::value& value, bool expects_own) {
   if (key == "ph") {
     event.phase = as_text(value);
   } else if (key == "cat") {
@@ -284,8 +295,9 @@ void read_field(KinetoEvent& event, std::string_view key, od::value value, bool 
   } else if (key == "args") {
     od::object arguments;
     if (value.get_object().get(arguments) != simdjson::SUCCESS) return;
-    for (od::field field : arguments)
-      read_argument(event, key_of(field), field.value(), expects_own);
+    for_each_field(arguments, [&](std::string_view name, od::value& argument) {
+      read_argument(event, name, argument, expects_own);
+    });
   }
 }
 
@@ -424,8 +436,8 @@ const KinetoEvent* KinetoEventParser::parse(std::string_view text) {
   }
   try {
     if (code == simdjson::SUCCESS) {
-      for (od::field field : document.get_object())
-        read_field(event_, key_of(field), field.value(), expects_own_);
+      for_each_field(document.get_object(),
+                     [&](std::string_view key, od::value& value) { read_field(event_, key, value, expects_own_); });
       return &event_;
     }
   } catch (const simdjson::simdjson_error& error) {

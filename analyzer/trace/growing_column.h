@@ -66,7 +66,7 @@ class GrowingColumn {
   }
 
  private:
-  static constexpr std::size_t kChunk = std::size_t{1} << 14U;
+  static constexpr std::size_t kChunk = std::size_t{1} << 16U;
 
   std::vector<std::vector<T>> chunks_;
 };
