@@ -40,9 +40,8 @@ void refuse_alternatives(const std::vector<const Change*>& changes) {
   }
 }
 
-// Those of the file that was given, else of the trace's GPU; a trace of several kinds of GPUs has none.
-std::optional<Rates> rates_for(const RunFacts& run, const std::optional<std::filesystem::path>& peaks) {
-  if (peaks) return Rates::read(*peaks);
+// Of the ranks that are looked at.
+std::set<std::string> gpus_of(const RunFacts& run) {
   std::set<std::string> gpus;
   for (std::size_t r = 0; r < run.trace.ranks.size(); ++r) {
     const Rank& rank = run.trace.ranks[r];
@@ -50,14 +49,21 @@ std::optional<Rates> rates_for(const RunFacts& run, const std::optional<std::fil
     for (const GpuInfo& gpu : rank.run.gpus)
       gpus.insert(gpu.name);
   }
+  return gpus;
+}
+
+// Those that were asked for, else of the run's GPU; a run of several kinds of GPUs has none.
+std::optional<Rates> rates_for(const RunFacts& run, const AdviceOptions& options) {
+  if (options.peaks) return Rates::read(*options.peaks);
+  if (!options.gpu.empty()) return Rates::named(options.gpu);
+  const std::set<std::string> gpus = gpus_of(run);
   return gpus.size() == 1 ? Rates::of_gpu(*gpus.begin()) : std::nullopt;
 }
 
 }  // namespace
 
 Advisor::Advisor(const RunFacts& run, const AdviceOptions& options) : run_(run) {
-  std::future<std::optional<Rates>> rates =
-      std::async(std::launch::async, [&] { return rates_for(run, options.peaks); });
+  std::future<std::optional<Rates>> rates = std::async(std::launch::async, [&] { return rates_for(run, options); });
   graph_ = make_graph(run);
   advice_.error = replay_error(graph_, replay(graph_), run);
   if (advice_.error.step_error() > options.bound) {
@@ -68,7 +74,7 @@ Advisor::Advisor(const RunFacts& run, const AdviceOptions& options) : run_(run) 
                      100 * advice_.error.step_error(), 100 * options.bound)});
     return;
   }
-  take_rates(rates.get());
+  take_rates(rates.get(), options.gpu);
   remove_recording_cost();
   Work work(run_, graph_);
   if (rates_) work.set_rates(*rates_);
@@ -83,10 +89,15 @@ void Advisor::remove_recording_cost() {
   advice_.unrecorded_step_ns = replayed_step_ns(graph_, replay(graph_), run_);
 }
 
-void Advisor::take_rates(std::optional<Rates> rates) {
+void Advisor::take_rates(std::optional<Rates> rates, const std::string& asked_gpu) {
   graph_costs_ = kUsualGraphCosts;
   rates_ = std::move(rates);
   if (!rates_) return;
+  const std::set<std::string> gpus = gpus_of(run_);
+  if (gpus.empty() && !asked_gpu.empty())
+    advice_.other_rates = fmt::format("rates are those of {}, the run does not name its GPU", rates_->gpu());
+  else if (!gpus.empty() && gpus != std::set{rates_->gpu()})
+    advice_.other_rates = fmt::format("rates are those of {}, the run is of {}", rates_->gpu(), fmt::join(gpus, ", "));
   if (const std::optional<double> base_ns = rates_->graph_launch_ns(0)) {
     graph_costs_.launch_ns = std::max(graph_costs_.launch_ns, *base_ns);
     graph_costs_.per_node_ns = rates_->graph_launch_ns(1).value_or(*base_ns) - *base_ns;

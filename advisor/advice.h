@@ -44,6 +44,7 @@ struct AdviceOptions {
   // ones that are worth a card.
   std::vector<std::string> applied = {};
   std::optional<std::filesystem::path> peaks = {};  // the GPU's rates; nothing: those that come with the program
+  std::string gpu = {};                             // whose rates those are (Rates::named); empty: the run's
   double bound = 0.05;                              // of the step: above it the replay is not good enough
   double least_share = 0.002;                       // of the step: what saves less is no card
   std::size_t most_of_a_kind = 8;
@@ -63,6 +64,9 @@ struct Advice {
   // The step as it is, replayed without the recorder's own cost where that is known: what savings are of.
   std::int64_t unrecorded_step_ns = 0;
   RecordingCost recording_cost;  // that was taken away
+  // Where the rates are not known to be of the run's GPU: "rates are those of NVIDIA H200, the run is of NVIDIA
+  // A100-SXM4-40GB".
+  std::string other_rates;
 
   bool is_refused() const { return !abstained.empty() && abstained.front().of == "advice"; }
   std::int64_t step_ns() const { return unrecorded_step_ns; }
@@ -113,7 +117,7 @@ class Advisor {
   DependencyGraph edited(const std::vector<const Change*>& changes, Estimate estimate) const;
   std::int64_t step_ns(const std::vector<const Change*>& changes, Estimate estimate) const;
   void remove_recording_cost();
-  void take_rates(std::optional<Rates> rates);
+  void take_rates(std::optional<Rates> rates, const std::string& asked_gpu);
   void find_cards(const Work& work, const AdviceOptions& options);
   std::int64_t most_saved_ns(const Change& change) const;
   bool find_first_card(const Work& work, const AdviceOptions& options);

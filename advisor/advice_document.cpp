@@ -111,6 +111,7 @@ Document advice_document(const Trace& trace, const Advice& advice) {
   document.headline = {headline(advice)};
   document.warnings = trace.warnings;
   if (advice.is_refused()) document.warnings.push_back("no savings are given: " + advice.abstained.front().reason);
+  if (!advice.other_rates.empty()) document.warnings.push_back(advice.other_rates);
   constexpr double kUnsteady = 0.05;
   if (const std::optional<double> spread = advice.recording_cost.timed_spread; spread && *spread > kUnsteady) {
     document.warnings.push_back(fmt::format(

@@ -4,8 +4,14 @@
 #include <cmath>
 #include <limits>
 #include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "advisor/peaks_files.h"
+#include "analyzer/base/text.h"
+#include "store/error.h"
 
 namespace swinscope {
 namespace {
@@ -34,6 +40,21 @@ double traffic_of(std::string_view precision, const ProductShape& shape) {
 std::optional<Rates> Rates::of_gpu(std::string_view gpu) {
   const auto found = std::ranges::find(peaks_files(), gpu, &PeaksFile::gpu);
   return found == peaks_files().end() ? std::nullopt : std::optional(parse(found->text, std::string(found->name)));
+}
+
+Rates Rates::named(std::string_view part) {
+  std::vector<const PeaksFile*> found;
+  std::vector<std::string_view> names;
+  for (const PeaksFile& file : peaks_files()) {
+    names.push_back(file.gpu);
+    if (contains_any_case(file.gpu, part)) found.push_back(&file);
+  }
+  if (found.size() != 1) {
+    throw Error(ErrorKind::kUsage, fmt::format("--gpu {}: {} GPUs of that name were measured", part, found.size()),
+                fmt::format("there are {}", fmt::join(names, ", ")),
+                "measure the rates of yours with `swinscope peaks --rates FILE`, and give them with --peaks FILE");
+  }
+  return parse(found.front()->text, std::string(found.front()->name));
 }
 
 double Rates::rate_at(const Curve& curve, double log_size) {

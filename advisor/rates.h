@@ -34,6 +34,10 @@ class Rates {
   // The measured tables that come with the program (data/peaks), by the GPU's name; nothing for a GPU that has none.
   static std::optional<Rates> of_gpu(std::string_view gpu);
 
+  // The same by a part of its name ("h200"), whatever the case. Throws Error(kUsage) where not one GPU has it, naming
+  // those that there are.
+  static Rates named(std::string_view part);
+
   const std::string& gpu() const { return gpu_; }  // "NVIDIA H100 80GB HBM3"
   const std::string& source() const { return source_; }
 

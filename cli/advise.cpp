@@ -1,6 +1,7 @@
 // swinscope advise RUN: what changes of the program would gain, ranked by what they save of the step.
 #include <chrono>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 
 #include <fmt/chrono.h>
@@ -65,7 +66,11 @@ int run_advise(const AdviseOptions& options) {
   const Advisor advisor(run, wanted);
   const Advice advice = advise(advisor, wanted.applied);
   if (!options.ledger.empty()) write_down(run, advice, options);
-  emit(advice_of(run, advisor, advice), options.common);
+  const Document document = advice_of(run, advisor, advice);
+  // Those of the trace, which come first, were said when it was opened.
+  const auto own = document.warnings.begin() + std::ssize(trace.warnings);
+  print_warnings({own, document.warnings.end()}, options.common);
+  emit(document, options.common);
   return status_of(trace);
 }
 
@@ -79,8 +84,14 @@ void add_advise(Program& program) {
       .option("--apply", options->advice.applied,
               "Changes that are simulated together, by their ids (default: all but the speculative ones)")
       .separated_by(',');
-  command.option("--peaks", options->peaks,
-                 "The GPU's rates, as `swinscope peaks --rates FILE` writes them (default: those of data/peaks)");
+  const Option peaks =
+      command.option("--peaks", options->peaks,
+                     "The GPU's rates, as `swinscope peaks --rates FILE` writes them (default: those of data/peaks)");
+  command
+      .option("--gpu", options->advice.gpu,
+              "Whose rates of data/peaks to take, by a part of the name, such as h200 (default: the run's GPU)")
+      .value_name("GPU")
+      .excludes(peaks);
   command.option("--ledger", options->ledger, "Adds the prediction (the step with what is applied) to this file");
   command.option("--label", options->label, "What the prediction is of, in the ledger (default: the ids)");
   command.option("--check", options->check,

@@ -208,6 +208,7 @@ void claim_folder(Experiment& experiment, bool force) {
       experiment.step = there.step;
       experiment.notes = there.notes;
     }
+    if (!experiment.price.is_given()) experiment.price = there.price;
     // The files of points that are not asked for this time may be the next time.
     for (const auto& fact : there.made_with) {
       if (fact.first.starts_with(kContents)) experiment.made_with.insert(fact);

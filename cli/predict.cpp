@@ -1,8 +1,5 @@
 // swinscope predict EXPERIMENT --gpus N,…: steps on numbers of GPUs that were not measured.
 #include <algorithm>
-#include <cctype>
-#include <charconv>
-#include <cmath>
 #include <memory>
 #include <set>
 
@@ -40,34 +37,21 @@ std::set<std::string> gpu_names(const Experiment& experiment) {
   return names;
 }
 
-bool contains_word(std::string name, std::string part) {
-  for (std::string* text : {&name, &part})
-    std::ranges::transform(*text, text->begin(), [](unsigned char c) { return std::tolower(c); });
-  return name.find(part) != std::string::npos;
-}
-
-// "3.5", or "h200=3.5", whose GPU must be the experiment's.
-double parse_price(const std::string& text, const Experiment& experiment) {
-  const std::size_t equals = text.find('=');
-  const std::string amount = equals == std::string::npos ? text : text.substr(equals + 1);
-  double price = 0;
-  const auto [end, error] = std::from_chars(amount.data(), amount.data() + amount.size(), price);
-  if (error != std::errc() || end != amount.data() + amount.size() || !(price > 0) || !std::isfinite(price)) {
-    throw Error(ErrorKind::kUsage, fmt::format("--price {}: no price", text), {},
-                "give what a GPU costs an hour, such as 3.5 or h200=3.5");
-  }
-  if (equals == std::string::npos) return price;
+// Refuses the price of another GPU than the experiment's.
+GpuPrice price_for(const std::string& text, const Experiment& experiment) {
+  if (text.empty()) return experiment.price;
+  GpuPrice price = parse_gpu_price(text);
   const std::set<std::string> names = gpu_names(experiment);
-  const auto is_it = [&](const std::string& name) { return contains_word(name, text.substr(0, equals)); };
-  if (std::ranges::any_of(names, is_it)) return price;
+  if (price.gpu.empty() || std::ranges::any_of(names, [&](const std::string& name) { return price.is_of(name); }))
+    return price;
   throw Error(ErrorKind::kUsage, fmt::format("--price {}: not the GPU of the experiment", text),
               names.empty() ? "its recordings name no GPU" : fmt::format("that is {}", fmt::join(names, ", ")),
-              fmt::format("give the price of that: --price {}", amount));
+              fmt::format("give the price of that: --price {}", price.per_hour));
 }
 
 int run_predict(Options options) {
   const Experiment experiment = read_experiment(options.experiment);
-  if (!options.price.empty()) options.predict.price = parse_price(options.price, experiment);
+  options.predict.price = price_for(options.price, experiment);
   const std::vector<ScalingRow> rows = scaling_table(experiment);
   if (!options.like.empty()) options.predict.like = {options.like, scaling_table(read_experiment(options.like))};
   const Document document = prediction_document(experiment, rows, options.predict);
@@ -96,7 +80,8 @@ void add_predict(Program& program) {
       .show_default();
   command
       .option("--price", options->price,
-              "Of a GPU for an hour, in any currency, such as 3.5 or h200=3.5: adds what a training costs")
+              "Of a GPU for an hour, in any currency, such as 3.5 or h200=3.5: adds what a training costs (default: "
+              "the experiment's)")
       .value_name("PRICE");
   options->common.tables.add_to(command);
   options->common.add_to(command);

@@ -25,6 +25,7 @@ struct ScaleOptions {
   std::vector<std::string> vary;
   std::string mode = "weak";
   std::string progress = "auto";
+  std::string price;
   int batch = 0;
   bool no_trace = false;
   std::string trace = "cuda,nvtx,sync";
@@ -50,7 +51,8 @@ void add_runner_options(Command& command, ScaleOptions& options) {
               "What a step is: auto, nvtx:REGEX (ranges of that name), stdout:REGEX (lines that the program prints; "
               "a group is the number of the step), launches (of CUDA), whole-run")
       .show_default();
-  command.flag("--cpus-only", options.runner.cpus_only, "Ranks run on CPUs; the numbers of GPUs are numbers of ranks");
+  const Option cpus_only = command.flag("--cpus-only", options.runner.cpus_only,
+                                        "Ranks run on CPUs; the numbers of GPUs are numbers of ranks");
   const Option none = command.flag("--no-trace", options.no_trace, "Only timing runs");
   add_trace_option(command, options.trace, "What the tracing run records").excludes(none);
   command.option("--images", options.experiment.images, "Images of the training whose time is extrapolated")
@@ -60,6 +62,11 @@ void add_runner_options(Command& command, ScaleOptions& options) {
       .option("--images-per-step", options.experiment.images_per_step,
               "Images of all ranks in a step, at the point with the fewest GPUs; {batch} and GPUs multiply it")
       .positive();
+  command
+      .option("--price", options.price,
+              "Of a GPU for an hour, in any currency, such as 3.5 or h200=3.5: adds what a training costs")
+      .value_name("PRICE")
+      .excludes(cpus_only);
   command.option("--warmup-steps", options.experiment.warmup_steps, "Steps left out at the beginning of each run")
       .not_negative()
       .show_default();
@@ -158,6 +165,7 @@ void settle_step_rule(Experiment& experiment) {
 
 int run_and_show(ScaleOptions& options) {
   Experiment& experiment = options.experiment;
+  if (!options.price.empty()) experiment.price = parse_gpu_price(options.price);
   settle_step_rule(experiment);
   Launcher& launcher = options.runner.launcher;
   for (const std::string& word : split_words(options.launcher_arguments))

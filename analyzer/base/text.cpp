@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -70,6 +71,11 @@ std::string counted(std::int64_t count, std::string_view what) {
 
 std::string format_counted(std::int64_t count, std::string_view things) {
   return fmt::format("{} {}", format_count(count), count == 1 ? things.substr(0, things.size() - 1) : things);
+}
+
+bool contains_any_case(std::string_view text, std::string_view part) {
+  const auto is_same = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
+  return part.empty() || !std::ranges::search(text, part, is_same).empty();
 }
 
 std::size_t display_width(std::string_view text) {

@@ -20,6 +20,9 @@ std::string format_counted(std::int64_t count, std::string_view things);
 // "with" or "without", in the plural.
 std::string counted(std::int64_t count, std::string_view what);
 
+// Whether `part` stands in `text`, whatever the case of ASCII letters: "h200" in "NVIDIA H200".
+bool contains_any_case(std::string_view text, std::string_view part);
+
 // Columns that the text takes on a terminal: code points, which is right for the Latin text and the symbols that occur
 // here.
 std::size_t display_width(std::string_view text);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "analyzer/analyses/step_work.h"
+#include "analyzer/experiment/gpu_price.h"
 #include "analyzer/experiment/run_steps.h"
 #include "analyzer/facts/job_size.h"
 #include "analyzer/importers/named_path.h"
@@ -55,6 +56,7 @@ struct Experiment {
   std::int64_t images_per_step = 0;
   std::int64_t images_per_gpu = 0;
   int warmup_steps = 2;  // left out at the beginning of each run
+  GpuPrice price;        // what the training's cost is by
   // How steps are found (step_rule.h): as the user said, and what came of it in the first run; empty: not said, not
   // known yet.
   std::string step_asked;
@@ -103,6 +105,7 @@ struct ScalingRow {
   std::int64_t images_per_step = 0;   // of all ranks; 0 unknown
   std::int64_t train_steps = 0;       // of the whole training: ceil(images / images_per_step); 0 unknown
   std::int64_t train_time_ns = 0;     // train_steps x step_ns; 0 unknown
+  std::optional<double> train_cost;   // of its GPUs for that time; nothing without a price of them, or on CPUs
   double images_per_second = 0;
   // Eq. 3.1: time on the baseline / time here, for the same number of images; 0 where it is not known how many images
   // the one or the other takes, and no mode says how they compare.

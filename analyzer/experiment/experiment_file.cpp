@@ -54,6 +54,14 @@ std::string checked_rule(const fs::path& path, const std::string& text) {
   return text;
 }
 
+GpuPrice checked_price(const fs::path& path, const Json& json) {
+  GpuPrice price{json.value("price_of", ""), json.value("price_per_gpu_hour", 0.0)};
+  constexpr double kMost = 1e9;
+  if (!(price.per_hour >= 0 && price.per_hour <= kMost))
+    refuse(path, fmt::format("price_per_gpu_hour is {}: not within 0 and {}", price.per_hour, kMost));
+  return price;
+}
+
 constexpr std::int64_t kMostImages = 1'000'000'000'000;
 constexpr std::int64_t kMostImagesPerStep = 1'000'000'000;
 constexpr std::int64_t kMostSteps = 1'000'000'000;
@@ -70,6 +78,7 @@ Experiment parse_experiment(const fs::path& folder, const fs::path& path, const 
   experiment.images_per_step = checked(path, json, "images_per_step", 0, kMostImagesPerStep);
   experiment.images_per_gpu = checked(path, json, "images_per_gpu", 0, kMostImagesPerStep);
   experiment.warmup_steps = static_cast<int>(checked(path, json, "warmup_steps", experiment.warmup_steps, kMostSteps));
+  experiment.price = checked_price(path, json);
   experiment.step_asked = json.value("step_asked", "");
   experiment.step = checked_rule(path, json.value("step", ""));
   experiment.command = json.value("command", experiment.command);
@@ -199,6 +208,10 @@ void write_experiment(const Experiment& experiment) {
   json["images_per_step"] = experiment.images_per_step;
   json["images_per_gpu"] = experiment.images_per_gpu;
   json["warmup_steps"] = experiment.warmup_steps;
+  if (experiment.price.is_given()) {
+    json["price_per_gpu_hour"] = experiment.price.per_hour;
+    if (!experiment.price.gpu.empty()) json["price_of"] = experiment.price.gpu;
+  }
   if (!experiment.step_asked.empty()) json["step_asked"] = experiment.step_asked;
   if (!experiment.step.empty()) json["step"] = experiment.step;
   json["command"] = experiment.command;

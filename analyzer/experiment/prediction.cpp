@@ -179,7 +179,7 @@ Table predictions_table(const Experiment& experiment, const std::vector<ScalingR
                {"error_percent", "error", Unit::kPercent},
                {"efficiency", "efficiency", Unit::kNumber},
                {"train_time_ns", "training time", Unit::kDuration},
-               {"cost", "cost", Unit::kNumber, !options.price}},
+               {"cost", "cost", Unit::kNumber, !options.price.is_given()}},
               {}};
   table.definition =
       "Each part of the loss at the largest smaller number of GPUs grows with the traffic of a ring all-reduce, with "
@@ -190,14 +190,13 @@ Table predictions_table(const Experiment& experiment, const std::vector<ScalingR
     const auto known_ns = static_cast<double>(step.is_beyond_host ? step.low_ns : step.step_ns);
     const double images = images_of(experiment, from, step.gpus);
     const double train_ns = images > 0 ? std::ceil(static_cast<double>(experiment.images) / images) * known_ns : 0;
-    const double hours = train_ns / 3600e9;
     table.rows.push_back(
         {std::int64_t{step.gpus}, std::int64_t{from.point.gpus()}, step.is_beyond_host ? Cell() : Cell(step.step_ns),
          step.low_ns, step.is_beyond_host ? Cell() : Cell(step.high_ns),
          step.measured_ns ? Cell(*step.measured_ns) : Cell(),
          step.measured_ns ? Cell(percent_of(step.step_ns - *step.measured_ns, *step.measured_ns)) : Cell(),
          ideal_ns(rows[from.base], from, step.gpus) / known_ns, train_ns > 0 ? Cell(std::llround(train_ns)) : Cell(),
-         options.price && train_ns > 0 ? Cell(hours * step.gpus * *options.price) : Cell()});
+         options.price.is_given() && train_ns > 0 ? Cell(options.price.cost(step.gpus, train_ns)) : Cell()});
   }
   return table;
 }

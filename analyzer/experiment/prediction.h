@@ -58,7 +58,7 @@ std::optional<PredictedStep> predict_step_like(const std::vector<ScalingRow>& ro
 struct PredictOptions {
   std::vector<int> gpus;
   int gpus_per_host = 8;
-  std::optional<double> price;  // of a GPU for an hour, in whatever currency
+  GpuPrice price;  // adds what the training costs
   std::optional<LikeExperiment> like;
 };
 

@@ -56,6 +56,10 @@ void add_training_time(const Experiment& experiment, ScalingRow& row) {
   constexpr double kLongestNs = 9e18;  // 285 years
   if (static_cast<double>(row.train_steps) * static_cast<double>(row.step_ns) < kLongestNs)
     row.train_time_ns = row.train_steps * row.step_ns;
+  // Who gives a price of runs that were not traced says that they used GPUs.
+  const bool has_price = experiment.price.is_given() && (row.uses_gpus || row.point.tracing.empty());
+  if (has_price && row.train_time_ns > 0 && (row.gpu.empty() || experiment.price.is_of(row.gpu)))
+    row.train_cost = experiment.price.cost(row.point.gpus(), static_cast<double>(row.train_time_ns));
   row.images_per_second = 1e9 * static_cast<double>(row.images_per_step) / static_cast<double>(row.step_ns);
 }
 

@@ -51,6 +51,23 @@ class Advise : public CliTest {
   const std::string run_ = write("run.json", trace_of(100));
 };
 
+TEST_F(Advise, RatesOfAnotherGpuAreSaid) {
+  const ProgramResult other = run({"advise", run_, "--gpu", "h200"});
+  EXPECT_EQ(other.status, 0);
+  EXPECT_THAT(other.err, HasSubstr("rates are those of NVIDIA H200, the run does not name its GPU"));
+  const std::string named =
+      write("h100.json", R"({"deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3"}], )" +
+                             read_file(folder() / "run.json").substr(1));
+  EXPECT_THAT(run({"advise", named, "--gpu", "h200"}).err,
+              HasSubstr("rates are those of NVIDIA H200, the run is of NVIDIA H100 80GB HBM3"));
+  EXPECT_THAT(run({"advise", named, "--gpu", "h100"}).err, testing::Not(HasSubstr("rates are those of")));
+  EXPECT_THAT(run({"advise", run_}).err, testing::Not(HasSubstr("rates are those of")));
+  const ProgramResult none = run({"advise", run_, "--gpu", "b300"});
+  EXPECT_EQ(none.status, 2);
+  EXPECT_THAT(none.err, HasSubstr("there are NVIDIA H100 80GB HBM3, NVIDIA H200"));
+  EXPECT_EQ(run({"advise", run_, "--gpu", "h200", "--peaks", "rates.json"}).status, 2);
+}
+
 TEST_F(Advise, AnalyzeLeavesItOutWhereItIsNotWanted) {
   const std::string with = run({"analyze", run_}).out;
   EXPECT_THAT(with, HasSubstr("next: Fuse layer_norm_kernel"));

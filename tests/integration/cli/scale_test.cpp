@@ -271,6 +271,20 @@ TEST_F(Scale, TheBatchIsTheImagesOfAGpu) {
   EXPECT_EQ(rows[1]["train_steps"], 7);
 }
 
+TEST_F(Scale, ThePriceStaysWithTheExperiment) {
+  const auto line = [](const std::vector<std::string>& options) {
+    return joined(
+        joined({"scale", "--gpus", "1", "--batch", "8", "--repeat", "1", "--no-trace", "--format", "json", "-o", "e"},
+               options),
+        {"--", SWINSCOPE_STEPS_PROGRAM, "4"});
+  };
+  ASSERT_EQ(run(line({"--price", "h200=3.5"})).status, 0);
+  const ProgramResult again = run(line({}));
+  EXPECT_THAT(again.err, HasSubstr("kept"));
+  const auto row = nlohmann::json::parse(again.out)["data"]["points"][0];
+  EXPECT_DOUBLE_EQ(row["train_cost"], 3.5 * row["train_time_ns"].get<double>() / 3'600e9);
+}
+
 TEST_F(Scale, SaysHowToMarkSteps) {
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{"2", "epoch"}, {"0"}}) {
     const ProgramResult result = scale({"--gpus", "1,2", "-o", "none" + arguments.front()}, arguments);
@@ -296,6 +310,8 @@ TEST_F(Scale, RefusesWhatCannotBeRun) {
   refused({"--gpus", "1", "--", "sh", "--lr={lr}"}, "there is no value for {lr}");
   refused({"--gpus", "1,2", "--mode", "strong", "--batch", "3", "--", "true"}, "cannot be divided by 2");
   refused({"--gpus", "0", "--", "true"}, "--gpus");
+  refused({"--gpus", "1", "--price", "cheap", "--", "true"}, "--price cheap: no price");
+  refused({"--gpus", "1", "--price", "3", "--cpus-only", "--", "true"}, "--cpus-only");
   refused({"--gpus", "1,2,1", "--", "true"}, "--gpus 1,2,1: 1 is given twice");
 }
 

@@ -224,5 +224,20 @@ TEST(Rates, EveryGpuThatComesAlongIsFoundByItsName) {
   }
 }
 
+TEST(Rates, AGpuIsNamedByAPartOfItsName) {
+  EXPECT_EQ(Rates::named("h200").gpu(), "NVIDIA H200");
+  EXPECT_EQ(Rates::named("H100 80GB").gpu(), "NVIDIA H100 80GB HBM3");
+  for (const char* part : {"", "NVIDIA", "A100"}) {
+    try {
+      Rates::named(part);
+      ADD_FAILURE() << part;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kUsage) << part;
+      EXPECT_THAT(error.cause(), HasSubstr("NVIDIA H200")) << part;
+      EXPECT_THAT(error.hint(), HasSubstr("--peaks FILE")) << part;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace swinscope
