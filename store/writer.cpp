@@ -160,8 +160,9 @@ struct TraceWriter::Impl {
     tables::for_each_column(table, [&](const auto& column) { column.write(row, record); });
     return row;
   }
+  // Into one function: what a column is, is known where it is declared.
   template <typename Record>
-  void add(Insert& insert, const Record& r) {
+  [[gnu::flatten]] void add(Insert& insert, const Record& r) {
     bind(insert, tables::kTable<Record>, r).run();
     if constexpr (std::is_same_v<Record, OverheadRecord>) {
       if (tables::is_of_profiler(r)) bind(profiler_overheads, tables::kProfilerOverheads, r).run();
