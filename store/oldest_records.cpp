@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "store/tables.h"
+
 namespace swinscope {
 namespace {
 
@@ -14,28 +16,38 @@ struct EventTable {
   const char* name;
   const char* what;  // as losses are called
   const char* end;   // when a row is over; NULL: it is not
+  // Where a row is over whose times are not known: of those the older half goes.
+  bool may_be_timeless = false;
 };
 
-// A mark (eventType 34) has no end; names of domains and categories have none either, and stay.
+template <typename Columns>
+constexpr EventTable events(const tables::Table<Columns>& table, const char* end = "\"end\"") {
+  return {table.name, table.record, end};
+}
+
+// What says something of the whole recording (processes, nodes of graphs, communicators, names) is not among them.
 constexpr std::array kEvents = {
-    EventTable{"NVTX_EVENTS", "NVTX range or mark", "CASE eventType WHEN 34 THEN start ELSE \"end\" END"},
-    EventTable{"CUPTI_ACTIVITY_KIND_KERNEL", "kernel", "\"end\""},
-    EventTable{"CUPTI_ACTIVITY_KIND_MEMCPY", "memcpy", "\"end\""},
-    EventTable{"CUPTI_ACTIVITY_KIND_MEMSET", "memset", "\"end\""},
-    EventTable{"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "synchronization", "\"end\""},
-    EventTable{"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "graph execution", "\"end\""},
-    EventTable{"CUPTI_ACTIVITY_KIND_CUDA_EVENT", "CUDA event", "timestamp"},
-    EventTable{"CUDA_GPU_MEMORY_USAGE_EVENTS", "memory operation", "start"},
-    EventTable{"CUDA_GPU_MEMORY_POOL_EVENTS", "memory pool operation", "start"},
-    EventTable{"CUPTI_ACTIVITY_KIND_RUNTIME", "CUDA call", "\"end\""},
-    EventTable{"CUPTI_ACTIVITY_KIND_OVERHEAD", "overhead", "\"end\""},
-    EventTable{"PROFILER_OVERHEAD", nullptr, "\"end\""},  // says again what overheads say
-    EventTable{"SWINSCOPE_NCCL_OPERATION", "operation of NCCL", "\"end\""},
-    EventTable{"SWINSCOPE_NCCL_LAUNCH", "launch of NCCL", "\"end\""},
-    EventTable{"SWINSCOPE_NCCL_CHANNEL", "channel of NCCL", "coalesce(\"end\", start)"},
-    EventTable{"SWINSCOPE_THREAD_CPU", "CPU time sample", "timestamp"},
-    EventTable{"SWINSCOPE_PROCESS_CPU", "CPU time sample", "timestamp"},
-    EventTable{"GPU_METRICS", "GPU metric", "timestamp"},
+    // A mark (eventType 34) has no end; names of domains and categories have none either, and stay.
+    EventTable{tables::kTable<NvtxRecord>.name, "NVTX range or mark",
+               "CASE eventType WHEN 34 THEN start ELSE \"end\" END"},
+    events(tables::kTable<KernelRecord>),
+    events(tables::kTable<MemcpyRecord>),
+    events(tables::kTable<MemsetRecord>),
+    events(tables::kTable<SyncRecord>),
+    events(tables::kTable<GraphTraceRecord>),
+    events(tables::kTable<CudaEventRecord>, "timestamp"),
+    events(tables::kTable<MemoryRecord>, "start"),
+    events(tables::kTable<MemoryPoolRecord>, "start"),
+    events(tables::kTable<ApiRecord>),
+    events(tables::kTable<OverheadRecord>),
+    EventTable{tables::kProfilerOverheads.name, nullptr, "\"end\""},  // says again what overheads say
+    events(tables::kTable<NcclOperationRecord>),
+    events(tables::kTable<NcclLaunchRecord>),
+    EventTable{tables::kTable<NcclChannelRecord>.name, tables::kTable<NcclChannelRecord>.record,
+               "coalesce(\"end\", start)", true},
+    events(tables::kTable<ThreadCpuRecord>, "timestamp"),
+    events(tables::kTable<ProcessCpuRecord>, "timestamp"),
+    events(tables::kTable<MetricRecord>, "timestamp"),
 };
 
 struct Span {
@@ -50,6 +62,8 @@ Span rows_of(Database& db, const EventTable& table) {
   return {row.integer(0), row.integer(1)};
 }
 
+std::int64_t middle_of(const Span& rows) { return rows.first + (rows.last - rows.first + 1) / 2; }
+
 std::int64_t end_in_the_middle(Database& db) {
   Span longest;
   const EventTable* table = nullptr;
@@ -60,9 +74,8 @@ std::int64_t end_in_the_middle(Database& db) {
     table = &each;
   }
   if (table == nullptr) return 0;
-  Statement row =
-      db.prepare(fmt::format("SELECT {0} FROM {1} WHERE rowid >= {2} AND {0} IS NOT NULL LIMIT 1", table->end,
-                             table->name, longest.first + (longest.last - longest.first + 1) / 2));
+  Statement row = db.prepare(fmt::format("SELECT {0} FROM {1} WHERE rowid >= {2} AND {0} IS NOT NULL LIMIT 1",
+                                         table->end, table->name, middle_of(longest)));
   return row.step() ? row.integer(0) : 0;
 }
 
@@ -72,7 +85,10 @@ RemovedRecords remove_oldest_records(Database& db) {
   RemovedRecords removed;
   removed.whole_from_ns = end_in_the_middle(db);
   for (const EventTable& table : kEvents) {
-    db.exec(fmt::format("DELETE FROM {} WHERE {} < {}", table.name, table.end, removed.whole_from_ns));
+    std::string old = fmt::format("{} < {}", table.end, removed.whole_from_ns);
+    if (table.may_be_timeless)
+      old += fmt::format(" OR ({} IS NULL AND rowid < {})", table.end, middle_of(rows_of(db, table)));
+    db.exec(fmt::format("DELETE FROM {} WHERE {}", table.name, old));
     const std::int64_t count = db.changes();
     if (count > 0 && table.what != nullptr) removed.counts.push_back({table.what, count, kReason});
   }

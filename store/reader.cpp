@@ -1,5 +1,6 @@
 #include "store/reader.h"
 
+#include <array>
 #include <map>
 #include <memory>
 #include <type_traits>
@@ -10,6 +11,7 @@
 
 #include "store/file_ranks.h"
 #include "store/rank_reader.h"
+#include "store/span_tables.h"
 #include "store/table_reader.h"
 #include "store/tables.h"
 
@@ -34,7 +36,17 @@ using Spans = Kinds<KernelRecord, MemcpyRecord, MemsetRecord, GraphTraceRecord, 
 using OfAnySource = Kinds<GraphNodeRecord, MemoryRecord, SyncRecord, OverheadRecord, CollectiveRecord, ThreadCpuRecord,
                           ProcessCpuRecord, ProcessRecord>;
 
+template <typename... Records>
+constexpr auto tables_of(Kinds<Records...> /*kinds*/) {
+  return std::array{tables::kTable<Records>.name...};
+}
+
 }  // namespace
+
+std::span<const char* const> span_tables() {
+  static constexpr auto kNames = tables_of(Spans());
+  return kNames;
+}
 
 // Reads all tables of a file and hands each row to its rank.
 class TraceFile::Reader {

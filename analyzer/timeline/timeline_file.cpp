@@ -1,7 +1,6 @@
 #include "analyzer/timeline/timeline_file.h"
 
 #include <algorithm>
-#include <array>
 #include <mutex>
 #include <numeric>
 
@@ -10,6 +9,7 @@
 #include "analyzer/base/parallel.h"
 #include "analyzer/timeline/timeline_codec.h"
 #include "store/error.h"
+#include "store/span_tables.h"
 #include "store/table_reader.h"
 
 namespace swinscope {
@@ -17,10 +17,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kNameBytesPerPart = std::size_t{1} << 20U;
-
-constexpr std::array<const char*, 6> kEventTables = {"CUPTI_ACTIVITY_KIND_KERNEL",  "CUPTI_ACTIVITY_KIND_MEMCPY",
-                                                     "CUPTI_ACTIVITY_KIND_MEMSET",  "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
-                                                     "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS"};
 
 void write_names(Database& db, const NameTable& names) {
   Statement insert = db.prepare("INSERT INTO SWINSCOPE_TIMELINE_NAMES VALUES(?,?)");
@@ -121,7 +117,7 @@ void write_timeline(Database& db, const Timeline& timeline, std::string_view sou
 
 std::string event_tables(Database& db) {
   std::string rows;
-  for (const char* table : kEventTables) {
+  for (const char* table : span_tables()) {
     if (!db.has_table(table)) continue;
     Statement last = db.prepare(fmt::format("SELECT max(rowid) FROM {}", table));
     rows += fmt::format("{}{} {}", rows.empty() ? "" : ", ", last.step() ? last.integer(0) : 0, table);

@@ -1,6 +1,7 @@
 // Pages are rows of a list, and tables those of the registry: whatever is in either can be reached and says the same.
 #include <QClipboard>
 #include <QComboBox>
+#include <QKeySequence>
 #include <QLineEdit>
 #include <QMenu>
 #include <QMenuBar>
@@ -8,6 +9,7 @@
 #include <QTreeView>
 #include <QTreeWidget>
 #include <algorithm>
+#include <map>
 #include <regex>
 #include <sstream>
 
@@ -93,6 +95,34 @@ class PagesTest : public WindowTest {
     EXPECT_EQ(shown.columnCount(), column) << expected.key;
   }
 };
+
+// A key of the window works everywhere; one of the timeline or of a query's text may mean something else elsewhere.
+TEST_F(PagesTest, NoKeyMeansTwoThings) {
+  struct Use {
+    std::string name;
+    gui::ActionContext context;
+  };
+  std::map<QString, std::vector<Use>> uses;
+  const auto add = [&](const char* shortcuts, const char* name, gui::ActionContext context) {
+    for (const QKeySequence& key : gui::shortcuts_of(shortcuts))
+      uses[key.toString()].push_back({name, context});
+  };
+  for (const gui::PageInfo& info : gui::all_pages())
+    add(info.shortcuts, info.id, gui::ActionContext::kWindow);
+  for (const gui::ActionInfo& info : gui::all_actions())
+    add(info.shortcuts, info.name, info.context);
+  EXPECT_GT(uses.size(), gui::all_pages().size());
+  for (const auto& [key, meanings] : uses) {
+    for (std::size_t i = 1; i < meanings.size(); ++i) {
+      const Use& one = meanings[i - 1];
+      const Use& other = meanings[i];
+      const bool is_everywhere =
+          one.context == gui::ActionContext::kWindow || other.context == gui::ActionContext::kWindow;
+      EXPECT_FALSE(is_everywhere || one.context == other.context)
+          << key.toStdString() << ": " << one.name << " and " << other.name;
+    }
+  }
+}
 
 TEST_F(PagesTest, ARowIsAPageWithTabActionMenuPaletteAndHelp) {
   const std::vector<gui::Command> commands = gui::commands_of(*window_.menuBar());
