@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # usage: scripts/collector_figures.sh [-o DIR] [--build build/gpu] [--rounds 6] [--kills 10] [PART…]
-# What docs/performance.md and docs/notes/ say of recording CUDA programs, measured again, one part after another, with nothing else on the machine.
+# What docs/performance-tools.md and docs/notes/ say of recording CUDA programs, measured again, one part after another, with nothing else on the machine.
 # DIR/PART.txt has what each part said, DIR/*.json the figures. Needs python3 with torch and timm.
 # PART: overhead (of an eager PyTorch program, beside torch.profiler), graph (of a CUDA graph of PyTorch's), own-graph (of ours), checks (what
 # was recorded, of programs that are killed, fail, or have several ranks: those need two GPUs); all without.

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""usage: performance_tables.py [--check] [FOLDER [PAGE]]
-Writes docs/performance.md from data/benchmarks/*.json, one file a table, in the order of their names; --check only says
-whether the page is up to date. data/README.md describes the files' fields."""
+"""usage: performance_tables.py [--check] [FOLDER PAGE]
+Writes docs/performance.md and docs/performance-tools.md from data/benchmarks/*.json, one file a table, in the order of
+their names; --check only says whether the pages are up to date. FOLDER PAGE: all files of a folder into one page.
+data/README.md describes the files' fields."""
 import json
 import pathlib
 import sys
@@ -9,11 +10,17 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 HINT = "hint: run scripts/performance_tables.py"
 FIELDS = {"title", "question", "machine", "commands", "commit", "details", "columns", "rows", "remarks"}
-HEAD = """# Performance
+HEAD = """# {title}
 
 One table answers one question, on the machine that it names. The page is written by `scripts/performance_tables.py` from
-[data/benchmarks/](../data/README.md#benchmarks). [How the kernels work](kernels/README.md), [what was tried](notes/README.md).
+[data/benchmarks/](../data/README.md#benchmarks). {beside}
 """
+PAGES = [  # which files stand on it, its title, what to read beside it
+    ("docs/performance.md", "[1-3]*.json", "Performance",
+     "[How the kernels work](kernels/README.md), [what was tried](notes/README.md), "
+     "[how fast recording and analysis are](performance-tools.md)."),
+    ("docs/performance-tools.md", "[4-9]*.json", "Performance of recording and analysis",
+     "[How fast the workloads are](performance.md), [what was tried](notes/README.md).")]
 
 
 class Mistake(Exception):
@@ -54,29 +61,39 @@ def section(path):
     return lines + ["", " ".join(table.get("remarks", []) + facts), ""]
 
 
-def page_of(folder):
-    paths = sorted(folder.glob("*.json"))
-    if not paths:
-        raise Mistake(f"{folder}: no tables")
-    return HEAD + "\n" + "\n".join(line for path in paths for line in section(path)).rstrip() + "\n"
+def page_of(paths, title, beside):
+    return HEAD.format(title=title, beside=beside) + "\n" + "\n".join(line for path in paths for line in section(path)).rstrip() + "\n"
+
+
+def is_written(folder, page, pattern, title, beside, check):
+    paths = sorted(folder.glob(pattern))
+    try:
+        if not paths:
+            raise Mistake(f"{folder}: no tables")
+        text = page_of(paths, title, beside)
+    except (Mistake, json.JSONDecodeError, KeyError) as mistake:
+        print(f"error: {mistake}", file=sys.stderr)
+        return False
+    if not check:
+        page.write_text(text)
+    elif not page.exists() or page.read_text() != text:
+        print(f"error: {page} is not what {folder} says\n  {HINT}", file=sys.stderr)
+        return False
+    print(f"{page} is up to date")
+    return True
 
 
 def main(arguments):
     check = arguments[:1] == ["--check"]
     places = [pathlib.Path(argument) for argument in arguments[check:]]
-    folder, page = (places + [ROOT / "data/benchmarks", ROOT / "docs/performance.md"][len(places):])[:2]
-    try:
-        text = page_of(folder)
-    except (Mistake, json.JSONDecodeError, KeyError) as mistake:
-        print(f"error: {mistake}", file=sys.stderr)
-        return 1
-    if not check:
-        page.write_text(text)
-    elif not page.exists() or page.read_text() != text:
-        print(f"error: {page} is not what {folder} says\n  {HINT}", file=sys.stderr)
-        return 1
-    print(f"{page} is up to date")
-    return 0
+    if len(places) == 2:
+        return 0 if is_written(*places, "*.json", PAGES[0][2], "", check) else 1
+    if places:
+        print(f"error: {places[0]}: FOLDER PAGE, or nothing\n  {__doc__.splitlines()[0]}", file=sys.stderr)
+        return 2
+    done = [is_written(ROOT / "data/benchmarks", ROOT / page, pattern, title, beside, check)
+            for page, pattern, title, beside in PAGES]
+    return 0 if all(done) else 1
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from documented_commands import INSTEAD, NOT_RUN, OUTSIDE
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path()
 # References: their commands show how a figure was made, on the machine that it names.
-REFERENCES = {"architecture.md", "glossary.md", "metrics.md", "performance.md", "schema.md"}
+REFERENCES = {"architecture.md", "glossary.md", "metrics.md", "performance.md", "performance-tools.md", "schema.md"}
 REFERENCE_FOLDERS = {"kernels", "notes"}
 SHELLS = {"", "sh", "bash", "shell", "console"}
 

@@ -34,6 +34,14 @@ class PerformanceTables(unittest.TestCase):
         result = run("--check")
         self.assertEqual(result.returncode, 0, result.stderr)
 
+    def test_each_file_stands_on_one_page(self):
+        pages = [(ROOT / "docs" / name).read_text() for name in ("performance.md", "performance-tools.md")]
+        for path in sorted((ROOT / "data/benchmarks").glob("*.json")):
+            title = f"\n## {json.loads(path.read_text())['title']}\n"
+            self.assertEqual(sum(page.count(title) for page in pages), 1, path.name)
+        for page in pages:
+            self.assertLessEqual(page.count("\n"), 150, "a page is read at one go")
+
     def test_what_the_files_name_is_there(self):
         for path in sorted((ROOT / "data/benchmarks").glob("*.json")):
             table = json.loads(path.read_text())
