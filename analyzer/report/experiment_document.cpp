@@ -206,6 +206,11 @@ void add_notes(const Experiment& experiment, const std::vector<ScalingRow>& rows
     notes.push_back(fmt::format("Training time is extrapolated from the measured steps to {} images.",
                                 format_count(experiment.images)));
   }
+  if (std::ranges::any_of(rows, [](const ScalingRow& row) { return row.train_cost.has_value(); })) {
+    const GpuPrice& price = experiment.price;
+    notes.push_back(fmt::format("Training cost: hours of training x GPUs x {}, the price of a GPU hour{}.",
+                                price.per_hour, price.gpu.empty() ? "" : fmt::format(" ({})", price.gpu)));
+  }
   notes.emplace_back("Step time: the median over repeats of the slowest rank's window / steps.");
   if (std::ranges::any_of(rows, [](const ScalingRow& row) { return row.step_ci_ns.has_value(); })) {
     notes.emplace_back(

@@ -282,6 +282,7 @@ TEST_F(Scale, ThePriceStaysWithTheExperiment) {
   const ProgramResult again = run(line({}));
   EXPECT_THAT(again.err, HasSubstr("kept"));
   const auto row = nlohmann::json::parse(again.out)["data"]["points"][0];
+  EXPECT_THAT(run({"analyze", "e"}).out, HasSubstr("x GPUs x 3.5, the price of a GPU hour (h200)."));
   EXPECT_DOUBLE_EQ(row["train_cost"], 3.5 * row["train_time_ns"].get<double>() / 3'600e9);
 }
 
