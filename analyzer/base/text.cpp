@@ -75,7 +75,7 @@ std::string format_counted(std::int64_t count, std::string_view things) {
 
 bool contains_any_case(std::string_view text, std::string_view part) {
   const auto is_same = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
-  return part.empty() || !std::ranges::search(text, part, is_same).empty();
+  return part.empty() || std::search(text.begin(), text.end(), part.begin(), part.end(), is_same) != text.end();
 }
 
 std::size_t display_width(std::string_view text) {
