@@ -14,6 +14,7 @@
 
 #include <gmock/gmock.h>
 
+#include "advisor/answers.h"
 #include "advisor/recording_cost.h"
 #include "analyzer/experiment/experiment.h"
 #include "analyzer/experiment/timed_step.h"
@@ -475,6 +476,22 @@ TEST(Advice, IsBriefWhereItIsQuickAndPossible) {
   EXPECT_EQ(why_not_quick(RunFacts(without, {})),
             "savings are of a step, and this is the whole trace, since no steps were found");
   EXPECT_EQ(why_not_quick(run), "");
+}
+
+// The tables are made beside it, of the same facts.
+TEST(Advice, StandsInTheAnalysisAsItStandsAlone) {
+  const Trace trace = with_an_add_between();
+  const RunFacts facts(trace, {});
+  const std::string next = next_line(advisor_if_quick(facts, {.first_only = true})->advice());
+  for (const bool for_programs : {false, true}) {
+    const RunFacts run(trace, {});  // no fact is known yet
+    const Document document = analysis_of(run, {.verdict_facts = for_programs});
+    EXPECT_THAT(document.headline, Contains(next));
+    EXPECT_THAT(document.tables, Not(IsEmpty()));
+    const Document without = analysis_of(run, {.verdict_facts = for_programs}, false);
+    EXPECT_THAT(without.headline, Not(Contains(next)));
+    EXPECT_EQ(without.tables.size(), document.tables.size());
+  }
 }
 
 }  // namespace
