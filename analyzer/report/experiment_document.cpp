@@ -201,16 +201,27 @@ void add_warnings(const Experiment& experiment, const std::vector<ScalingRow>& r
       format_counted(other_images->point.gpus(), counted)));
 }
 
+std::string note_on_cost(const GpuPrice& price, const std::vector<ScalingRow>& rows) {
+  const std::string of = price.gpu.empty() ? "" : fmt::format(" ({})", price.gpu);
+  if (std::ranges::any_of(rows, [](const ScalingRow& row) { return row.train_cost.has_value(); }))
+    return fmt::format("Training cost: hours of training x GPUs x {}, the price of a GPU hour{}.", price.per_hour, of);
+  const auto other =
+      std::ranges::find_if(rows, [&](const ScalingRow& row) { return !row.gpu.empty() && !price.is_of(row.gpu); });
+  if (other != rows.end())
+    return fmt::format("Training cost is not known: the price is of another GPU{}, the runs were on {}.", of,
+                       other->gpu);
+  return fmt::format("Training cost is not known: {}.",
+                     std::ranges::any_of(rows, [](const ScalingRow& row) { return row.train_time_ns > 0; })
+                         ? "the runs used no GPU"
+                         : "the training time is not, without --images-per-step");
+}
+
 void add_notes(const Experiment& experiment, const std::vector<ScalingRow>& rows, std::vector<std::string>& notes) {
   if (std::ranges::any_of(rows, [](const ScalingRow& row) { return row.images_per_step > 0; })) {
     notes.push_back(fmt::format("Training time is extrapolated from the measured steps to {} images.",
                                 format_count(experiment.images)));
   }
-  if (std::ranges::any_of(rows, [](const ScalingRow& row) { return row.train_cost.has_value(); })) {
-    const GpuPrice& price = experiment.price;
-    notes.push_back(fmt::format("Training cost: hours of training x GPUs x {}, the price of a GPU hour{}.",
-                                price.per_hour, price.gpu.empty() ? "" : fmt::format(" ({})", price.gpu)));
-  }
+  if (experiment.price.is_given()) notes.push_back(note_on_cost(experiment.price, rows));
   notes.emplace_back("Step time: the median over repeats of the slowest rank's window / steps.");
   if (std::ranges::any_of(rows, [](const ScalingRow& row) { return row.step_ci_ns.has_value(); })) {
     notes.emplace_back(

@@ -53,6 +53,30 @@ TEST(ExperimentDocument, StrongScalingIsTheRatioOfTheStepTimes) {
   EXPECT_THAT(document.notes, Contains(HasSubstr("share one global batch")));
 }
 
+TEST(ExperimentDocument, SaysWhyATrainingHasNoCost) {
+  const auto note_of = [](std::int64_t images_per_step, const std::string& gpu, bool is_traced) {
+    Experiment experiment = experiment_of("weak");
+    experiment.images_per_step = images_per_step;
+    experiment.price = {"h200", 3.5};
+    std::vector<ScalingRow> rows = rows_of(experiment, {{{{"gpus", "1"}}, 3'600'000'000, {}}});
+    rows.front().gpu = gpu;
+    if (is_traced) rows.front().point.tracing = "tracing";
+    rows.front().uses_gpus = !gpu.empty();
+    rows.front().train_cost.reset();
+    add_scaling(experiment, rows);
+    return experiment_document(experiment, rows).notes;
+  };
+  EXPECT_THAT(note_of(10, "NVIDIA H200", true),
+              Contains("Training cost: hours of training x GPUs x 3.5, the price of a GPU hour (h200)."));
+  EXPECT_THAT(
+      note_of(10, "NVIDIA H100 80GB HBM3", true),
+      Contains("Training cost is not known: the price is of another GPU (h200), the runs were on NVIDIA H100 80GB "
+               "HBM3."));
+  EXPECT_THAT(note_of(10, "", true), Contains("Training cost is not known: the runs used no GPU."));
+  EXPECT_THAT(note_of(0, "", false),
+              Contains("Training cost is not known: the training time is not, without --images-per-step."));
+}
+
 TEST(ExperimentDocument, NotesExplainOnlyColumnsThatAreThere) {
   const auto mentions_interval = Contains(HasSubstr("confidence interval"));
   const Document once = document_of("weak", {{{{"gpus", "1"}}, 100, {}}, {{{"gpus", "2"}}, 100, {}}});
