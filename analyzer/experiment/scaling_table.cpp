@@ -15,31 +15,31 @@ Table scaling_rows_table(const std::vector<ScalingRow>& rows) {
   }
   for (const std::string& name : factors)
     table.columns.push_back({name, name});
-  std::vector<Column> measured = {{"repeats", "repeats", Unit::kCount},
-                                  {"steps", "steps", Unit::kCount},
-                                  {"images_per_step", "images/step", Unit::kCount},
-                                  {"step_ns", "step", Unit::kDuration},
-                                  {"step_ci95_ns", "95 % CI", Unit::kDuration},
-                                  {"train_time_ns", "training time", Unit::kDuration},
-                                  {"images_per_s", "images/s", Unit::kNumber},
-                                  {"speedup", "speedup", Unit::kNumber},
-                                  {"speedup_ci95", "speedup 95 % CI", Unit::kNumber, true},
-                                  {"efficiency", "efficiency", Unit::kNumber},
-                                  {"efficiency_ci95", "efficiency 95 % CI", Unit::kNumber},
-                                  {"karp_flatt", "Karp-Flatt", Unit::kNumber, true},
-                                  {"cpu_util_percent", "CPU", Unit::kPercent},
-                                  {"gpu_busy_percent", "GPU busy", Unit::kPercent},
-                                  {"gpu_compute_percent", "GPU compute", Unit::kPercent},
-                                  {"idle_percent", "idle", Unit::kPercent},
-                                  {"traced_step_ns", "traced step", Unit::kDuration},
-                                  {"distortion_percent", "tracing slowdown", Unit::kPercent},
-                                  {"traced_only", "traced only", Unit::kText, true},
-                                  {"train_steps", "training steps", Unit::kCount, true},
-                                  {"thesis_gpu_percent", "GPU share", Unit::kPercent, true},
-                                  {"thesis_cpu_percent", "CPU share", Unit::kPercent, true}};
-  const bool has_cost = std::ranges::any_of(rows, [](const ScalingRow& r) { return r.train_cost.has_value(); });
-  if (has_cost) measured.push_back({"train_cost", "training cost", Unit::kNumber});
+  const std::vector<Column> measured = {{"repeats", "repeats", Unit::kCount},
+                                        {"steps", "steps", Unit::kCount},
+                                        {"images_per_step", "images/step", Unit::kCount},
+                                        {"step_ns", "step", Unit::kDuration},
+                                        {"step_ci95_ns", "95 % CI", Unit::kDuration},
+                                        {"train_time_ns", "training time", Unit::kDuration},
+                                        {"images_per_s", "images/s", Unit::kNumber},
+                                        {"speedup", "speedup", Unit::kNumber},
+                                        {"speedup_ci95", "speedup 95 % CI", Unit::kNumber, true},
+                                        {"efficiency", "efficiency", Unit::kNumber},
+                                        {"efficiency_ci95", "efficiency 95 % CI", Unit::kNumber},
+                                        {"karp_flatt", "Karp-Flatt", Unit::kNumber, true},
+                                        {"cpu_util_percent", "CPU", Unit::kPercent},
+                                        {"gpu_busy_percent", "GPU busy", Unit::kPercent},
+                                        {"gpu_compute_percent", "GPU compute", Unit::kPercent},
+                                        {"idle_percent", "idle", Unit::kPercent},
+                                        {"traced_step_ns", "traced step", Unit::kDuration},
+                                        {"distortion_percent", "tracing slowdown", Unit::kPercent},
+                                        {"traced_only", "traced only", Unit::kText, true},
+                                        {"train_steps", "training steps", Unit::kCount, true},
+                                        {"thesis_gpu_percent", "GPU share", Unit::kPercent, true},
+                                        {"thesis_cpu_percent", "CPU share", Unit::kPercent, true}};
   table.columns.insert(table.columns.end(), measured.begin(), measured.end());
+  const bool has_cost = std::ranges::any_of(rows, [](const ScalingRow& r) { return r.train_cost.has_value(); });
+  if (has_cost) table.columns.push_back({"train_cost", "training cost", Unit::kNumber});
   const auto number = [](const std::optional<double>& value) { return value ? Cell(*value) : Cell(); };
   const auto percent_of = [](const std::optional<double>& share) { return share ? Cell(100 * *share) : Cell(); };
   for (const ScalingRow& r : rows) {
