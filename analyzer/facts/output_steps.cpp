@@ -41,69 +41,81 @@ struct Stream {
   }
 };
 
-// Where the lines of `ranks` ranks come into one stream, a number that was just seen is another rank's, not a restart.
-class Counting {
- public:
-  explicit Counting(int ranks) : ranks_(ranks) {}
-
-  void add(const Sample& sample) {
-    if (!marks_.empty() && sample.counter <= marks_.back().counter) {
-      if (add_late(sample)) return;
-      close();
-      ++stream_.restarts;
-    }
-    marks_.push_back({sample.counter, sample.time_ns, 1});
-  }
-
-  Stream take() {
-    close();
-    return std::move(stream_);
-  }
-
- private:
-  struct Mark {
-    std::int64_t counter = 0;
-    std::int64_t time_ns = 0;
-    int seen = 1;
-  };
-  static constexpr std::size_t kFarthest = 16;  // lines that a rank may be behind another
-
-  // Another rank's line with a number that was just seen, or that was passed over since its line was torn.
-  bool add_late(const Sample& sample) {
-    const std::size_t first = marks_.size() > kFarthest ? marks_.size() - kFarthest : 0;
-    for (std::size_t i = marks_.size(); i-- > first;) {
-      if (marks_[i].counter > sample.counter) continue;
-      if (marks_[i].counter < sample.counter) {
-        if (ranks_ < 2) return false;
-        marks_.insert(marks_.begin() + static_cast<std::ptrdiff_t>(i) + 1, {sample.counter, sample.time_ns, 1});
-        return true;
-      }
-      if (marks_[i].seen >= ranks_) return false;
-      ++marks_[i].seen;
-      marks_[i].time_ns = sample.time_ns;
-      return true;
-    }
-    return false;
-  }
-
-  void close() {
-    for (std::size_t i = 1; i < marks_.size(); ++i) {
-      marks_[i].time_ns = std::max(marks_[i].time_ns, marks_[i - 1].time_ns);
-      stream_.closed.push_back({{marks_[i - 1].time_ns, marks_[i].time_ns}, marks_[i].counter - marks_[i - 1].counter});
-    }
-    marks_.clear();
-  }
-
-  int ranks_;
-  std::vector<Mark> marks_;  // since the last restart, their counters ascending
-  Stream stream_;
+// What one rank, as far as the numbers tell, has printed so far.
+struct Printer {
+  std::int64_t last = 0;
+  std::size_t last_line = 0;
+  std::size_t pass = 0;  // how often its count began anew
 };
 
+// Lines of `ranks` ranks that come into one stream. A line goes on with the count that it is nearest to; where it goes
+// on with none, another rank has begun, however far the first one has come by then, or, once all have, a rank's count
+// begins anew.
+class Printers {
+ public:
+  explicit Printers(int ranks) : ranks_(static_cast<std::size_t>(std::max(1, ranks))) {}
+
+  // The number of the pass that the next line belongs to.
+  std::size_t pass_of(std::int64_t counter) {
+    Printer& printer = printer_of(counter);
+    printer.last = counter;
+    printer.last_line = lines_++;
+    return printer.pass;
+  }
+  // Whether two of them have printed at the same time. Where none have, there is one, and the others are its epochs.
+  bool are_several() const { return are_several_; }
+
+ private:
+  Printer& printer_of(std::int64_t counter) {
+    Printer* nearest = nullptr;
+    for (Printer& printer : printers_) {
+      if (printer.last < counter && (nearest == nullptr || order(printer) > order(*nearest))) nearest = &printer;
+    }
+    if (nearest != nullptr) {
+      are_several_ |= nearest->last_line + 1 != lines_;
+      return *nearest;
+    }
+    if (printers_.size() < ranks_) return printers_.emplace_back();
+    Printer& first = *std::ranges::max_element(printers_, {}, order);
+    ++first.pass;
+    return first;
+  }
+  static std::pair<std::int64_t, std::size_t> order(const Printer& printer) {
+    return {printer.last, printer.last_line};
+  }
+
+  std::size_t ranks_;
+  std::vector<Printer> printers_;
+  std::size_t lines_ = 0;
+  bool are_several_ = false;
+};
+
+// A step is closed by the last line with its number.
+Stream close_steps(const std::vector<std::map<std::int64_t, std::int64_t>>& passes) {
+  Stream stream;
+  stream.restarts = std::ssize(passes) - 1;
+  for (const auto& pass : passes) {
+    const std::pair<const std::int64_t, std::int64_t>* before = nullptr;
+    std::int64_t begin_ns = 0;
+    for (const auto& mark : pass) {
+      const std::int64_t end_ns = std::max(begin_ns, mark.second);
+      if (before != nullptr) stream.closed.push_back({{begin_ns, end_ns}, mark.first - before->first});
+      before = &mark;
+      begin_ns = end_ns;
+    }
+  }
+  return stream;
+}
+
 Stream count(const std::vector<Sample>& samples, int ranks) {
-  Counting counting(ranks);
-  for (const Sample& sample : samples)
-    counting.add(sample);
-  return counting.take();
+  Printers printers(ranks);
+  std::vector<std::map<std::int64_t, std::int64_t>> passes;  // when each number was printed last
+  for (const Sample& sample : samples) {
+    const std::size_t pass = printers.pass_of(sample.counter);
+    if (pass >= passes.size()) passes.resize(pass + 1);
+    passes[pass][sample.counter] = sample.time_ns;
+  }
+  return ranks > 1 && !printers.are_several() ? count(samples, 1) : close_steps(passes);
 }
 
 // Lines with equal text but for their numbers.

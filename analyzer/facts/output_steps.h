@@ -6,7 +6,7 @@
 // to no step. The first line closes an unknown time and is none.
 //
 // Ranks print into one output. Where another number of the lines names the rank, each rank is counted by itself; else
-// a step is closed by the last of the ranks' lines with its number.
+// a step is closed by the last of the ranks' lines with its number, however far one rank is ahead of another.
 //
 // A program that buffers its output prints many lines at once. Where more than a quarter of the times between lines are
 // shorter than a hundredth of their mean, the times are those of the buffer: the lines are refused.

@@ -181,6 +181,49 @@ TEST(OutputSteps, RanksThatDoNotNameThemselvesCloseAStepTogether) {
   EXPECT_FALSE(find_output_steps(lines, 1).usable());
 }
 
+// Two ranks that wait for nobody: the second begins when the first has printed some of its 20 lines.
+TEST(OutputSteps, RanksMayBeFarApart) {
+  for (const int ahead : {1, 5, 15, 16, 17, 18}) {
+    std::vector<OutputLine> lines;
+    for (int i = 0; i < 20; ++i) {
+      lines.push_back({1000 + 10 * i, "step " + std::to_string(i)});
+      lines.push_back({1003 + 10 * (i + ahead), "step " + std::to_string(i)});
+    }
+    std::ranges::stable_sort(lines, {}, &OutputLine::time_ns);
+    const OutputSteps steps = find_output_steps(lines, 2);
+    EXPECT_EQ(steps.refusal, "") << ahead;
+    EXPECT_EQ(steps.restarts, 0) << ahead;
+    EXPECT_EQ(pieces(steps), std::vector<Piece>(19, Piece(10, 1))) << ahead << ": by the second one's lines";
+  }
+}
+
+TEST(OutputSteps, EachEpochOfRanksThatAreApart) {
+  // Two epochs of six steps; the second rank is two steps behind, so the first one begins anew before it ends.
+  std::vector<OutputLine> lines;
+  for (int i = 0; i < 12; ++i) {
+    lines.push_back({1000 + 10 * i, "iter " + std::to_string(i % 6)});
+    lines.push_back({1023 + 10 * i, "iter " + std::to_string(i % 6)});
+  }
+  std::ranges::stable_sort(lines, {}, &OutputLine::time_ns);
+  const OutputSteps steps = find_output_steps(lines, 2);
+  EXPECT_EQ(steps.restarts, 1);
+  EXPECT_EQ(pieces(steps), std::vector<Piece>(10, Piece(10, 1)));
+}
+
+// One of the ranks prints, in epochs of different lengths.
+TEST(OutputSteps, EpochsOfOneRankOfSeveral) {
+  std::vector<std::string> texts;
+  for (const int length : {4, 9, 5, 7}) {
+    for (int i = 0; i < length; ++i)
+      texts.push_back("iter " + std::to_string(i));
+  }
+  for (const int ranks : {1, 2, 3, 8}) {
+    const OutputSteps steps = find_output_steps(every(10, texts), ranks);
+    EXPECT_EQ(steps.restarts, 3) << ranks;
+    EXPECT_EQ(pieces(steps), std::vector<Piece>(21, Piece(10, 1))) << ranks;
+  }
+}
+
 TEST(OutputSteps, TwoEpochsAreNoTwoRanks) {
   const auto lines =
       every(10, {"epoch 0 iter 0", "epoch 0 iter 1", "epoch 0 iter 2", "epoch 0 iter 3", "epoch 0 iter 4",
