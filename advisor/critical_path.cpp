@@ -226,7 +226,7 @@ Table path_cause_table(const CriticalPath& path) {
   return table;
 }
 
-Table path_name_table(const CriticalPath& path, const DependencyGraph& graph, const RunFacts& run) {
+Table path_name_table(const CriticalPath& path, const DependencyGraph& graph, const RunFacts& run, NameStyle style) {
   struct Sum {
     std::int64_t ns = 0;
     std::int64_t count = 0;
@@ -237,7 +237,7 @@ Table path_name_table(const CriticalPath& path, const DependencyGraph& graph, co
     const Rank& rank = run.trace.ranks[nodes.rank_index];
     std::string name;
     if (piece.op != kNoNode) {
-      name = run.trace.text(rank.gpu.short_name[nodes.ops[piece.op].event]);
+      name = event_name(run.trace, rank, nodes.ops[piece.op].event, style);
     } else if (piece.call != kNoNode) {
       name = run.trace.text(rank.api.name[nodes.calls[piece.call].event]);
       if (piece.cause == PathCause::kHost) name.insert(0, "after ");

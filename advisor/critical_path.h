@@ -8,6 +8,7 @@
 
 #include "advisor/replay.h"
 #include "analyzer/table/table.h"
+#include "analyzer/trace/kernel_names.h"
 
 namespace swinscope {
 
@@ -40,8 +41,9 @@ struct CriticalPath {
 // Of the rank whose steps take longest, through others where collectives lead there.
 CriticalPath find_critical_path(const DependencyGraph& graph, const Replay& replay, const RunFacts& run);
 
-// By cause, and by kernel or call: both sum to the step.
+// By cause, and by kernel (named in that style) or call: both sum to the step.
 Table path_cause_table(const CriticalPath& path);
-Table path_name_table(const CriticalPath& path, const DependencyGraph& graph, const RunFacts& run);
+Table path_name_table(const CriticalPath& path, const DependencyGraph& graph, const RunFacts& run,
+                      NameStyle style = NameStyle::kShort);
 
 }  // namespace swinscope

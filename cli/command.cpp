@@ -113,6 +113,17 @@ void TableOptions::apply(Table& table, std::string_view text_column) const {
   if (top) keep_top(table, *top);
 }
 
+void NamesOption::add_to(Command& command) {
+  command.option("--names", names, "Names of kernels: short, full or mangled (where it was recorded)")
+      .one_of({"short", "full", "mangled"})
+      .variable("SWINSCOPE_NAMES");
+}
+
+NameStyle NamesOption::style() const {
+  if (names == "full") return NameStyle::kFull;
+  return names == "mangled" ? NameStyle::kMangled : NameStyle::kShort;
+}
+
 std::string TableOptions::pattern() const { return ignore_case ? "(?i)" + filter : filter; }
 
 void TableOptions::apply(Document& document) const {

@@ -9,6 +9,7 @@
 
 #include "analyzer/table/render.h"
 #include "analyzer/trace/class_rules.h"
+#include "analyzer/trace/kernel_names.h"
 #include "analyzer/trace/trace.h"
 #include "options/options.h"
 #include "store/error.h"
@@ -33,6 +34,14 @@ struct TableOptions {
 
  private:
   std::string pattern() const;
+};
+
+// How names of kernels are shown.
+struct NamesOption {
+  std::string names = "short";
+
+  void add_to(Command& command);
+  NameStyle style() const;
 };
 
 // Options that every sub-command takes.

@@ -16,6 +16,7 @@ struct CriticalPathOptions {
   CommonOptions common;
   SelectionOptions selection;
   TableOptions table;
+  NamesOption names;
   std::string run;
 };
 
@@ -33,7 +34,7 @@ int run_critical_path(const CriticalPathOptions& options) {
   document.facts = {{"step_ns", "step, replayed", error.replayed_step_ns, Unit::kDuration},
                     {"traced_step_ns", "step, traced", error.traced_step_ns, Unit::kDuration},
                     {"replay_error_percent", "replay error", 100 * error.step_error(), Unit::kPercent}};
-  document.tables = {path_cause_table(path), path_name_table(path, graph, run)};
+  document.tables = {path_cause_table(path), path_name_table(path, graph, run, options.names.style())};
   options.table.apply(document.tables.back(), "name");
   document.notes = {
       "Of each piece the one before it decided when it began; together they are the step of the rank that takes "
@@ -51,6 +52,7 @@ void add_critical_path(Program& program) {
       program.add_command("critical-path", "The chain of work, calls and host time that decides the step");
   command.option("RUN", options->run, "Trace to analyze").required();
   options->selection.add_to(command);
+  options->names.add_to(command);
   options->table.add_to(command);
   options->common.add_class_rules(command);
   options->common.add_to(command);

@@ -14,7 +14,7 @@ struct KernelsOptions {
   SelectionOptions selection;
   TableOptions table;
   std::string run;
-  std::string names = "short";
+  NamesOption names;
   std::string by = "name";
   bool by_rank = false;
   bool no_advice = false;
@@ -26,17 +26,12 @@ KernelGrouping grouping_of(const std::string& by) {
   return by == "short" ? KernelGrouping::kShortName : KernelGrouping::kName;
 }
 
-NameStyle style_of(const std::string& names) {
-  if (names == "full") return NameStyle::kFull;
-  return names == "mangled" ? NameStyle::kMangled : NameStyle::kShort;
-}
-
 int run_kernels(const KernelsOptions& options) {
   const Trace trace = open_run(options.run, options.common);
   KernelTableOptions how;
   how.by_rank = options.by_rank;
   how.grouping = grouping_of(options.by);
-  const NameStyle style = how.grouping == KernelGrouping::kName ? style_of(options.names) : NameStyle::kFull;
+  const NameStyle style = how.grouping == KernelGrouping::kName ? options.names.style() : NameStyle::kFull;
   const RunFacts run(trace, options.selection.get());
   Document document = kernels_document(run, how, style);
   const bool is_of_kernels = how.grouping == KernelGrouping::kName || how.grouping == KernelGrouping::kShortName;
@@ -55,9 +50,7 @@ void add_kernels(Program& program) {
   command.option("RUN", options->run, "Trace to analyze").required();
   command.option("--by", options->by, "One row per: name (full), short (name), operation or class")
       .one_of({"name", "short", "operation", "class"});
-  command.option("--names", options->names, "short, full or mangled (where it was recorded)")
-      .one_of({"short", "full", "mangled"})
-      .variable("SWINSCOPE_NAMES");
+  options->names.add_to(command);
   command.flag("--by-rank", options->by_rank, "One row per rank");
   command.flag("--no-advice", options->no_advice, "Without what `swinscope advise` says of them, which takes a replay");
   options->table.add_to(command);

@@ -17,6 +17,7 @@ namespace {
 struct PeaksOptions {
   double seconds = 10.0;
   bool json = false;
+  std::string format = "table";
   std::string rates;
   bool force = false;
 };
@@ -34,7 +35,7 @@ std::filesystem::path swin_program() {
   } else {
     arguments.insert(arguments.end(), {"--rates", options.rates});
   }
-  if (options.json) arguments.emplace_back("--json");
+  if (options.json || options.format == "json") arguments.emplace_back("--json");
   if (options.force) arguments.emplace_back("--force");
   execv(program.c_str(), argument_pointers(arguments).data());
   throw Error(ErrorKind::kFailure, fmt::format("{}: cannot be started", program.string()), std::strerror(errno),
@@ -49,13 +50,16 @@ void add_peaks(Program& program) {
   const Option seconds = command.option("--seconds", options->seconds, "How long the sustained rate is measured")
                              .positive()
                              .show_default();
-  const Option json = command.flag("--json", options->json, "Print JSON, as `swin peaks --json` does");
+  const Option json = command.flag("--json", options->json, "As --format json: the option of `swin peaks`");
+  const Option format =
+      command.option("--format", options->format, "Output: table or json").one_of({"table", "json"}).excludes(json);
   command
       .option("--rates", options->rates,
               "Instead: write to this file what the advisor asks of a GPU, as `swin peaks --rates` does")
       .value_name("FILE")
       .excludes(seconds)
-      .excludes(json);
+      .excludes(json)
+      .excludes(format);
   command.flag("--force", options->force, "Replace the file of --rates if it exists");
   command.does([options]() -> int { start_peaks(*options); });
 }

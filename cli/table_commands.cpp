@@ -13,13 +13,14 @@ struct TableCommand {
   const char* help;
   const char* text_column;  // that --filter looks at; nullptr: any text of any table
   Document (*document)(const RunFacts& run);
+  Document (*named)(const RunFacts& run, NameStyle style) = nullptr;  // instead, where it shows names of kernels
 };
 
 constexpr TableCommand kCollectives{"collectives",
                                     "Transfer, wait, arrival spread and bandwidth of the collectives of all ranks",
                                     "kind", &collectives_document};
 constexpr TableCommand kGaps{"gaps", "Idle gaps of the GPUs: how long, why, and what the host did meanwhile", "cause",
-                             &gaps_document};
+                             nullptr, &gaps_document};
 constexpr TableCommand kLaunches{"launches", "API time, queue time, launch delay and queue length", nullptr,
                                  &launches_document};
 constexpr TableCommand kRoofline{"roofline",
@@ -30,12 +31,14 @@ struct Options {
   CommonOptions common;
   SelectionOptions selection;
   TableOptions table;
+  NamesOption names;
   std::string run;
 };
 
 int run(const TableCommand& asked, const Options& options) {
   const Trace trace = open_run(options.run, options.common);
-  Document document = asked.document(RunFacts(trace, options.selection.get()));
+  const RunFacts facts(trace, options.selection.get());
+  Document document = asked.named != nullptr ? asked.named(facts, options.names.style()) : asked.document(facts);
   if (asked.text_column != nullptr) options.table.apply(document.tables.front(), asked.text_column);
   emit(document, options.common);
   return status_of(trace);
@@ -50,6 +53,7 @@ void add(const TableCommand& asked, Program& program) {
   } else {
     options->common.tables.add_to(command);
   }
+  if (asked.named != nullptr) options->names.add_to(command);
   options->selection.add_to(command);
   options->common.add_class_rules(command);
   options->common.add_to(command);

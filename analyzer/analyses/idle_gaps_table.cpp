@@ -24,13 +24,9 @@ std::int64_t sum_of(std::span<const IdleGap> gaps) {
 
 Cell text_cell(const std::string& text) { return text.empty() ? Cell() : Cell(text); }
 
-Cell name_cell(const Trace& trace, const Rank& rank, EventIndex event) {
-  return event == kNoEvent ? Cell() : Cell(std::string(trace.text(rank.gpu.short_name[event])));
-}
-
 }  // namespace
 
-Table idle_gaps_table(const RunFacts& run, std::size_t top) {
+Table idle_gaps_table(const RunFacts& run, std::size_t top, NameStyle style) {
   const std::span<const IdleGap> all = run.idle_gaps();
   const auto gaps = all.first(std::min(all.size(), top == 0 ? kLongestGaps : top));
   const std::vector<HostWork> host = host_work(run.trace, gaps);
@@ -55,12 +51,15 @@ Table idle_gaps_table(const RunFacts& run, std::size_t top) {
   for (std::size_t i = 0; i < gaps.size(); ++i) {
     const IdleGap& gap = gaps[i];
     const Rank& rank = run.trace.ranks[gap.rank_index];
+    const auto name_cell = [&](EventIndex event) {
+      return event == kNoEvent ? Cell() : Cell(event_name(run.trace, rank, event, style));
+    };
     table.rows.push_back({int_cell(rank.run.rank), int_cell(gap.device), gap.step < 0 ? Cell() : int_cell(gap.step + 1),
                           gap.time.begin_ns, gap.time.begin_ns - begin_ns[gap.rank_index], gap.time.length(),
                           std::string(idle_cause_name(gap.cause)),
                           text_cell(fmt::format("{}", fmt::join(host[i].shares(run.trace), ", "))),
-                          text_cell(std::string(run.trace.text(host[i].within))),
-                          name_cell(run.trace, rank, gap.before), name_cell(run.trace, rank, gap.next)});
+                          text_cell(std::string(run.trace.text(host[i].within))), name_cell(gap.before),
+                          name_cell(gap.next)});
   }
   hide_empty(table, {"step", "host", "within"});
   return table;

@@ -161,11 +161,8 @@ namespace {
 std::string dimensions(const Dim3& dim) { return fmt::format("{}x{}x{}", dim.x, dim.y, dim.z); }
 
 std::string styled_name(const Trace& trace, const KernelRow& row, NameStyle style) {
-  const Rank& rank = trace.ranks[row.longest_rank_index];
-  const bool is_kernel = rank.gpu.kind[row.longest_event] == GpuKind::kKernel;
-  if (style == NameStyle::kShort) return is_kernel ? readable_kernel_name(row.name) : row.name;
-  if (style == NameStyle::kMangled) return std::string(trace.text(rank.mangled_name(rank.gpu.name[row.longest_event])));
-  return row.name;
+  if (style == NameStyle::kFull) return row.name;
+  return event_name(trace, trace.ranks[row.longest_rank_index], row.longest_event, style);
 }
 
 // Bytes and FLOPs, and how near they come to the GPU's peaks.

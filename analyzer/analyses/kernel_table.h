@@ -63,8 +63,6 @@ std::vector<KernelRow> kernel_table(const Trace& trace, const RunScope& scope,
                                     const std::vector<DeviceBreakdown>& devices,
                                     const KernelTableOptions& options = {});
 
-enum class NameStyle : std::uint8_t { kShort, kFull, kMangled };
-
 // `name` is the name in that style, `full_name` always the full one. Per step and rank where the scope is of steps.
 Table kernel_rows_table(const Trace& trace, const RunScope& scope, const std::vector<KernelRow>& rows, NameStyle style);
 

@@ -177,9 +177,9 @@ Document launches_document(const RunFacts& run) {
   return document;
 }
 
-Document gaps_document(const RunFacts& run) {
+Document gaps_document(const RunFacts& run, NameStyle style) {
   Document document = document_of("gaps", run);
-  document.tables = {defined(idle_gaps_table(run, 0))};
+  document.tables = {defined(idle_gaps_table(run, 0, style))};
   if (document.tables.front().rows.empty()) {
     throw Error(ErrorKind::kFailure, run.trace.path + ": has no idle gaps",
                 run.trace.gpu_event_count() == 0 ? "no GPU activity was recorded"

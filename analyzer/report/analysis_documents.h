@@ -18,7 +18,7 @@ Document layers_document(const RunFacts& run, const LayerOptions& options);
 
 Document launches_document(const RunFacts& run);
 
-Document gaps_document(const RunFacts& run);
+Document gaps_document(const RunFacts& run, NameStyle style = NameStyle::kShort);
 
 // Layers against the roofs of their GPU, then the roofs.
 Document roofline_document(const RunFacts& run);

@@ -69,20 +69,39 @@ constexpr std::array<std::string_view, 17> kOperationNames = {
     "gemm",      "attention", "conv",          "norm", "softmax/loss", "elementwise", "layout", "reduce", "resample",
     "optimizer", "embedding", "communication", "copy", "set",          "graph",       "other",  "unknown"};
 
+// Whether a word within the arguments of a generic kernel's template says what that applies.
+bool tells_what_is_applied(std::string_view word) {
+  // Wrappers that say nothing of the operation inside.
+  constexpr std::array<std::string_view, 10> kGeneric = {"BinaryFunctor",
+                                                         "AUnaryFunctor",
+                                                         "BUnaryFunctor",
+                                                         "UnaryOpFunctor",
+                                                         "BinaryOpListAlphaFunctor",
+                                                         "BinaryOpScalarFunctor",
+                                                         "gpu_kernel_impl",
+                                                         "gpu_kernel_impl_nocast",
+                                                         "func_wrapper_t",
+                                                         "ReduceOp"};
+  constexpr std::array<std::string_view, 9> kEndings = {
+      "Functor", "_kernel_cuda", "_kernel_impl", "KernelImpl", "_functor", "_cuda_out", "_cuda_", "Ops", "_kernel"};
+  constexpr std::array<std::string_view, 2> kBeginnings = {"CUDAFunctor",
+                                                           "launch_"};  // CUDAFunctor_add, launch_clamp_scalar
+  constexpr std::array<std::string_view, 4> kOfStd = {"plus", "minus", "multiplies", "divides"};
+  const auto is_word = [&](std::string_view other) { return word == other; };
+  if (std::ranges::any_of(kGeneric, is_word)) return false;
+  return std::ranges::any_of(kOfStd, is_word) ||
+         std::ranges::any_of(kBeginnings, [&](std::string_view beginning) { return word.starts_with(beginning); }) ||
+         std::ranges::any_of(kEndings,
+                             [&](std::string_view ending) { return word != ending && word.ends_with(ending); });
+}
+
 }  // namespace
 
 std::string readable_kernel_name(std::string_view demangled) {
-  // Wrappers that say nothing of the operation inside.
-  constexpr std::array<std::string_view, 9> kGeneric = {
-      "BinaryFunctor",   "AUnaryFunctor",          "BUnaryFunctor",  "UnaryOpFunctor", "BinaryOpListAlphaFunctor",
-      "gpu_kernel_impl", "gpu_kernel_impl_nocast", "func_wrapper_t", "ReduceOp"};
-  constexpr std::array<std::string_view, 8> kEndings = {"Functor",  "_kernel_cuda", "_kernel_impl", "KernelImpl",
-                                                        "_functor", "_cuda_out",    "Ops",          "_kernel"};
   std::string base = short_kernel_name(demangled);
   constexpr std::array<std::string_view, 3> kCarriers = {"elementwise_kernel", "reduce_kernel",
                                                          "multi_tensor_apply_kernel"};
-  if (std::none_of(kCarriers.begin(), kCarriers.end(), [&](std::string_view name) { return contains(base, name); }))
-    return base;
+  if (std::ranges::none_of(kCarriers, [&](std::string_view name) { return contains(base, name); })) return base;
   const auto is_identifier = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   for (std::size_t i = demangled.find('<'); i < demangled.size();) {
     if (!is_identifier(demangled[i])) {
@@ -94,13 +113,16 @@ std::string readable_kernel_name(std::string_view demangled) {
       ++end;
     const std::string_view word = demangled.substr(i, end - i);
     i = end;
-    const bool generic = word == base || std::find(kGeneric.begin(), kGeneric.end(), word) != kGeneric.end();
-    const bool telling = std::any_of(kEndings.begin(), kEndings.end(), [&](std::string_view ending) {
-      return word.size() > ending.size() && word.substr(word.size() - ending.size()) == ending;
-    });
-    if (telling && !generic) return fmt::format("{} [{}]", base, word);
+    if (word != base && tells_what_is_applied(word)) return fmt::format("{} [{}]", base, word);
   }
   return base;
+}
+
+std::string event_name(const Trace& trace, const Rank& rank, EventIndex event, NameStyle style) {
+  const StringId name = rank.gpu.name[event];
+  if (style == NameStyle::kMangled) return std::string(trace.text(rank.mangled_name(name)));
+  const bool is_short = style == NameStyle::kShort && rank.gpu.kind[event] == GpuKind::kKernel;
+  return is_short ? readable_kernel_name(trace.text(name)) : std::string(trace.text(name));
 }
 
 std::string copy_name(CopyKind kind, MemoryKind src, MemoryKind dst) {

@@ -14,6 +14,12 @@ namespace swinscope {
 // The base name, and for the frameworks' generic kernels what they apply: "elementwise_kernel [MulFunctor]".
 std::string readable_kernel_name(std::string_view demangled);
 
+// How names of kernels are shown: as readable_kernel_name(), as they are, or as the compiler made them.
+enum class NameStyle : std::uint8_t { kShort, kFull, kMangled };
+
+// The name of a GPU event; of copies and sets it has one style. A mangled name that was not recorded is the full one.
+std::string event_name(const Trace& trace, const Rank& rank, EventIndex event, NameStyle style = NameStyle::kShort);
+
 // The name shown for a copy or a set, the same whatever recorded it: "Memcpy HtoD (Pinned -> Device)".
 std::string copy_name(CopyKind kind, MemoryKind src, MemoryKind dst);
 std::string set_name(MemoryKind kind);

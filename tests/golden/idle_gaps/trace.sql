@@ -24,9 +24,10 @@
 -- launch would say to which.
 -- Of step 2 alone the window is 2300 .. 3000; its longest gap 2300 .. 2500, of 400 (300 other) idle: 200 / 500 = 40 %, is the
 -- host's, since "data" ended before: step 190 = 95 %, cudaLaunchKernel 5 %, within the step.
+-- By its full name c is shown where --names says so.
 INSERT INTO run (rank) VALUES (0);
 INSERT INTO kernel (start, end, correlation, name) VALUES
-    (1100, 1200, 1, 'a'), (1300, 1400, 2, 'b'), (1420, 1500, 3, 'c'), (2500, 2600, 4, 'd'), (2700, 2800, 99, 'e');
+    (1100, 1200, 1, 'a'), (1300, 1400, 2, 'b'), (1420, 1500, 3, 'void ns::c<float>(float*)'), (2500, 2600, 4, 'd'), (2700, 2800, 99, 'e');
 INSERT INTO call (start, end, correlation) VALUES (1010, 1020, 1), (1280, 1290, 2), (1300, 1310, 3), (2440, 2450, 4);
 INSERT INTO call (start, end, name) VALUES (1150, 1260, 'cudaStreamSynchronize');
 INSERT INTO range (start, end, name) VALUES (1000, 2300, 'step'), (2300, 3000, 'step'), (1390, 1430, 'layer'), (1600, 1800, 'read');

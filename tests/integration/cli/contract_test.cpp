@@ -245,7 +245,9 @@ TEST_F(Contract, DoctorNeedsNoGpu) {
 TEST_F(Contract, PeaksAreMeasuredBySwin) {
   expect_usage_error({"peaks", "--seconds", "-1"}, "--seconds");
   expect_usage_error({"peaks", "--rates", "rates.json", "--json"}, "--json excludes --rates");
-  const ProgramResult result = run({"peaks", "--seconds", "0.1", "--json"});
+  expect_usage_error({"peaks", "--rates", "rates.json", "--format", "json"}, "--format excludes --rates");
+  expect_usage_error({"peaks", "--format", "csv"}, "--format");
+  const ProgramResult result = run({"peaks", "--seconds", "0.1", "--format", "json"});
   if (result.status == 0) {
     EXPECT_EQ(nlohmann::json::parse(result.out)["schema"], "swin.peaks/1");
     return;

@@ -71,6 +71,28 @@ TEST(CriticalPath, GoesFromTheHostThroughKernelsAndBack) {
   EXPECT_EQ(names.rows[4][0], Cell("after cudaDeviceSynchronize"));
 }
 
+TEST(CriticalPath, WorkIsNamedAsInOtherTables) {
+  HandTrace hand;
+  HandRank& rank = hand.add_rank();
+  rank.launch("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>(int)", 0, 5, 45);
+  rank.launch("void at::native::vectorized_elementwise_kernel<4, at::native::MulFunctor<float>>(int)", 4, 45, 75);
+  rank.sync(SyncType::kContext, 8, 80);
+  rank.step(0, 85);
+  const Replayed run(hand.build());
+  const CriticalPath path = path_of(run);
+  const auto work = [&](NameStyle style) {
+    std::vector<std::string> names;
+    for (const auto& row : path_name_table(path, run.graph, run.facts, style).rows) {
+      if (row[1] == Cell("unknown kernels") || row[1] == Cell("memory")) names.push_back(std::get<std::string>(row[0]));
+    }
+    return names;
+  };
+  EXPECT_EQ(work(NameStyle::kShort), (std::vector<std::string>{"vectorized_elementwise_kernel [CUDAFunctor_add]",
+                                                               "vectorized_elementwise_kernel [MulFunctor]"}));
+  EXPECT_EQ(work(NameStyle::kFull).at(1),
+            "void at::native::vectorized_elementwise_kernel<4, at::native::MulFunctor<float>>(int)");
+}
+
 // "b" of the other stream waits for "a": what "a" takes is on the path, the launch of "b" is not.
 TEST(CriticalPath, GoesThroughAWaitOfAStream) {
   HandTrace hand;

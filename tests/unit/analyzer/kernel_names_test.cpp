@@ -45,6 +45,35 @@ TEST(ShortKernelName, OfRealKernels) {
     EXPECT_EQ(short_kernel_name(demangled), name) << demangled;
 }
 
+// What the frameworks' generic kernels apply.
+TEST(ReadableKernelName, TellsWhatIsApplied) {
+  const std::vector<std::pair<const char*, const char*>> cases = {
+      {"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> "
+       ">(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)",
+       "vectorized_elementwise_kernel [CUDAFunctor_add]"},
+      {"void at::native::elementwise_kernel<128, 4, "
+       "at::native::gpu_kernel_impl<at::native::CUDAFunctorOnSelf_add<long> "
+       ">(at::TensorIteratorBase&)::{lambda(int)#1}>(int)",
+       "elementwise_kernel [CUDAFunctorOnSelf_add]"},
+      {"void at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<float, float, float, "
+       "at::native::binary_internal::MulFunctor<float> >, std::array<char*, 3ul> >(int)",
+       "vectorized_elementwise_kernel [MulFunctor]"},
+      {"void at::native::vectorized_elementwise_kernel<8, at::native::(anonymous namespace)::launch_clamp_scalar("
+       "at::TensorIteratorBase&, c10::Scalar)::{lambda()#1}::operator()() const>(int)",
+       "vectorized_elementwise_kernel [launch_clamp_scalar]"},
+      {"void at::native::(anonymous namespace)::multi_tensor_apply_kernel<TensorListMetadata<2>, "
+       "at::native::(anonymous namespace)::BinaryOpListAlphaFunctor<float, 2, 2, 0>, std::minus<float>, float>(int)",
+       "multi_tensor_apply_kernel [minus]"},
+      {"void at::native::(anonymous namespace)::multi_tensor_apply_kernel<TensorListMetadata<1>, "
+       "at::native::(anonymous namespace)::UnaryOpFunctor<float, 1, 1, 0>, "
+       "at::native::_amp_foreach_non_finite_check_and_unscale_cuda_(c10::ArrayRef<at::Tensor>)::{lambda()#1}>(int)",
+       "multi_tensor_apply_kernel [_amp_foreach_non_finite_check_and_unscale_cuda_]"},
+      {"void at::native::elementwise_kernel<128, 4, void>(int)", "elementwise_kernel"},
+      {"void ns::gemm<ns::CUDAFunctor_add<float>>(int)", "gemm"}};
+  for (const auto& [demangled, name] : cases)
+    EXPECT_EQ(readable_kernel_name(demangled), name) << demangled;
+}
+
 TEST(ShortKernelName, IsNeverEmptyUnlessTheNameIs) {
   EXPECT_EQ(short_kernel_name(""), "");
   for (const char* name : {"<", ">", "(", "()", "::", "a::", " ", "(anonymous namespace)",
