@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "analyzer/trace/kernel_names.h"
+
 namespace swinscope {
 namespace {
 
@@ -71,7 +73,7 @@ Work::Work(const RunFacts& of, const DependencyGraph& in) : run(of), graph(in) {
       item.event = op.event;
       item.kind = rank.gpu.operation[op.event];
       item.duration_ns = op.duration_ns;
-      item.kernel = run.trace.text(rank.gpu.short_name[op.event]);
+      item.kernel = brief_name(rank, op.event);
       item.full_name = run.trace.text(rank.gpu.name[op.event]);
       const OperationId id = operations.of_event(op.event);
       if (id != kNoOperation) {
@@ -91,6 +93,13 @@ Work::Work(const RunFacts& of, const DependencyGraph& in) : run(of), graph(in) {
       streams_.push_back(std::move(stream));
   }
   find_copy_rate();
+}
+
+std::string_view Work::brief_name(const Rank& rank, EventIndex event) {
+  if (rank.gpu.kind[event] != GpuKind::kKernel) return run.trace.text(rank.gpu.name[event]);
+  const auto [entry, is_new] = briefly_.try_emplace(rank.gpu.name[event]);
+  if (is_new) entry->second = brief_kernel_name(run.trace.text(rank.gpu.name[event]));
+  return entry->second;
 }
 
 void Work::set_copy_rate(double bytes_per_second, std::string source) {

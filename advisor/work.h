@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "advisor/change.h"
@@ -19,7 +20,7 @@ struct WorkItem {
   EventIndex event = kNoEvent;
   OperationKind kind = OperationKind::kUnknown;
   std::int64_t duration_ns = 0;
-  std::string_view kernel;  // short name
+  std::string_view kernel;  // as brief_kernel_name() has it; copies and sets as they are called
   std::string_view full_name;
   const Operation* operation = nullptr;    // none: not known
   const OperationPayload* what = nullptr;  // that the item does; with `operation`, none: not known
@@ -43,6 +44,11 @@ class Work {
  public:
   // Both must outlive it.
   Work(const RunFacts& run, const DependencyGraph& graph);
+  Work(const Work&) = delete;  // names lie within
+  Work& operator=(const Work&) = delete;
+  Work(Work&&) = delete;
+  Work& operator=(Work&&) = delete;
+  ~Work() = default;
 
   const std::vector<WorkStream>& streams() const { return streams_; }
   std::int64_t steps() const { return steps_; }  // of a rank; its count of the first
@@ -62,6 +68,7 @@ class Work {
   const DependencyGraph& graph;
 
  private:
+  std::string_view brief_name(const Rank& rank, EventIndex event);
   void find_copy_rate();
 
   std::vector<WorkStream> streams_;
@@ -69,6 +76,7 @@ class Work {
   const Rates* rates_ = nullptr;
   double copy_rate_ = 0;
   std::string copy_rate_source_;
+  std::unordered_map<StringId, std::string> briefly_;  // by full name
 };
 
 }  // namespace swinscope

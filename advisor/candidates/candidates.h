@@ -66,7 +66,7 @@ Scaled& add_place(const std::vector<const WorkItem*>& chain, const WorkItem& kep
 // rest.
 Scaled& take_over(const std::vector<const WorkItem*>& chain, const WorkItem& kept,
                   const std::vector<const WorkItem*>& needed, Change& change);
-// "vectorized_elementwise_kernel + gelu": names of a sequence, repetitions once.
+// "2 x MulFunctor + gelu": names of a sequence, repetitions once.
 std::string names_of(const std::vector<const WorkItem*>& items);
 // Of the steps of all ranks: "12 times a step".
 std::string times_per_step(std::size_t places, const Work& work);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analyzer/base/statistics.h"
+#include "analyzer/trace/kernel_names.h"
 
 namespace swinscope {
 namespace {
@@ -21,7 +22,7 @@ WorkRow row_of(const RunFacts& run, const WorkKey& key, const WorkCall& call) {
   const Rank& rank = run.trace.ranks[call.rank_index];
   WorkRow row;
   row.key = key;
-  row.short_name = run.trace.text(rank.gpu.short_name[call.event]);
+  row.short_name = event_name(run.trace, rank, call.event);
   row.gpu_class = rank.gpu.gpu_class[call.event];
   row.operation = rank.gpu.operation[call.event];
   return row;

@@ -95,13 +95,11 @@ bool tells_what_is_applied(std::string_view word) {
                              [&](std::string_view ending) { return word != ending && word.ends_with(ending); });
 }
 
-}  // namespace
-
-std::string readable_kernel_name(std::string_view demangled) {
-  std::string base = short_kernel_name(demangled);
+// What a generic kernel applies; empty for all others, and where its name does not tell.
+std::string_view applied_by(std::string_view demangled, std::string_view base) {
   constexpr std::array<std::string_view, 3> kCarriers = {"elementwise_kernel", "reduce_kernel",
                                                          "multi_tensor_apply_kernel"};
-  if (std::ranges::none_of(kCarriers, [&](std::string_view name) { return contains(base, name); })) return base;
+  if (std::ranges::none_of(kCarriers, [&](std::string_view name) { return contains(base, name); })) return {};
   const auto is_identifier = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   for (std::size_t i = demangled.find('<'); i < demangled.size();) {
     if (!is_identifier(demangled[i])) {
@@ -113,9 +111,23 @@ std::string readable_kernel_name(std::string_view demangled) {
       ++end;
     const std::string_view word = demangled.substr(i, end - i);
     i = end;
-    if (word != base && tells_what_is_applied(word)) return fmt::format("{} [{}]", base, word);
+    if (word != base && tells_what_is_applied(word)) return word;
   }
-  return base;
+  return {};
+}
+
+}  // namespace
+
+std::string readable_kernel_name(std::string_view demangled) {
+  std::string base = short_kernel_name(demangled);
+  const std::string_view applied = applied_by(demangled, base);
+  return applied.empty() ? base : fmt::format("{} [{}]", base, applied);
+}
+
+std::string brief_kernel_name(std::string_view demangled) {
+  std::string base = short_kernel_name(demangled);
+  const std::string_view applied = applied_by(demangled, base);
+  return applied.empty() ? base : std::string(applied);
 }
 
 std::string event_name(const Trace& trace, const Rank& rank, EventIndex event, NameStyle style) {

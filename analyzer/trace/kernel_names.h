@@ -13,6 +13,8 @@ namespace swinscope {
 
 // The base name, and for the frameworks' generic kernels what they apply: "elementwise_kernel [MulFunctor]".
 std::string readable_kernel_name(std::string_view demangled);
+// Where names stand in a row: "MulFunctor", and the base name of all other kernels.
+std::string brief_kernel_name(std::string_view demangled);
 
 // How names of kernels are shown: as readable_kernel_name(), as they are, or as the compiler made them.
 enum class NameStyle : std::uint8_t { kShort, kFull, kMangled };

@@ -59,7 +59,7 @@ class ComparePageTest : public WindowTest {
         std::visit(
             [&](const auto& value) {
               if constexpr (!std::is_same_v<std::decay_t<decltype(value)>, std::monostate>) {
-                EXPECT_EQ(value, said);
+                EXPECT_EQ(said, value);
               }
             },
             cell);

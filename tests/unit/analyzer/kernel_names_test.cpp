@@ -72,6 +72,9 @@ TEST(ReadableKernelName, TellsWhatIsApplied) {
       {"void ns::gemm<ns::CUDAFunctor_add<float>>(int)", "gemm"}};
   for (const auto& [demangled, name] : cases)
     EXPECT_EQ(readable_kernel_name(demangled), name) << demangled;
+  EXPECT_EQ(brief_kernel_name(cases[0].first), "CUDAFunctor_add");
+  EXPECT_EQ(brief_kernel_name(cases[6].first), "elementwise_kernel");
+  EXPECT_EQ(brief_kernel_name("void ns::gemm<ns::CUDAFunctor_add<float>>(int)"), "gemm");
 }
 
 TEST(ShortKernelName, IsNeverEmptyUnlessTheNameIs) {
