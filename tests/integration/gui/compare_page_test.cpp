@@ -89,7 +89,7 @@ TEST_F(ComparePageTest, EagerBesideTheAttentionRung) {
   const Chart& waterfall = compared().waterfall().chart();
   ASSERT_EQ(waterfall.categories.size(), said["difference"].size());
   for (std::size_t i = 0; i < waterfall.categories.size(); ++i) {
-    EXPECT_EQ(waterfall.categories[i], said["difference"][i]["what"]);
+    EXPECT_EQ(said["difference"][i]["what"], waterfall.categories[i]);
     EXPECT_EQ(*waterfall.series.front().values[i], said["difference"][i]["time_ns"].get<double>() / 1e6);
   }
   expect_rows(said["kernel_differences"]);

@@ -128,7 +128,7 @@ TEST_F(ExperimentTest, APointAndItsTracedRunShowTheSameFigures) {
   EXPECT_EQ(card(2), busy);
   EXPECT_EQ(card(3), idle);
   const nlohmann::json said = run_json({"analyze", (path / "gpus2" / "tracing").string()})["data"];
-  EXPECT_EQ(overview().verdict().toStdString(), said["verdict"]);
+  EXPECT_EQ(said["verdict"], overview().verdict().toStdString());
   for (int row = 0; row < 2; ++row) {
     const auto shown = [&](const char* table, const char* key, Unit unit) {
       return format_cell(said[table][static_cast<std::size_t>(row)][key].get<double>(), unit);
