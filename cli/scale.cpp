@@ -163,13 +163,22 @@ void settle_step_rule(Experiment& experiment) {
   if (rule.source != StepSource::kAuto && rule.source != StepSource::kLaunches) experiment.step = text_of(rule);
 }
 
+void add_arguments(const std::string& line, Launcher& launcher) {
+  try {
+    for (const std::string& word : split_words(line))
+      launcher.extra.push_back(word);
+  } catch (const OptionError& error) {
+    throw Error(ErrorKind::kUsage, fmt::format("--launcher-args {}: cannot be split into words", line), error.what(),
+                "quote them as a shell has them, or put \\ before a quote that is meant as it is");
+  }
+}
+
 int run_and_show(ScaleOptions& options) {
   Experiment& experiment = options.experiment;
   if (!options.price.empty()) experiment.price = parse_gpu_price(options.price);
   settle_step_rule(experiment);
   Launcher& launcher = options.runner.launcher;
-  for (const std::string& word : split_words(options.launcher_arguments))
-    launcher.extra.push_back(word);
+  add_arguments(options.launcher_arguments, launcher);
   options.runner.trace = !options.no_trace;
   options.runner.traced = trace_options_of(options.trace);
   options.runner.quiet = options.common.quiet;

@@ -2,6 +2,7 @@
 #include "options/options.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdint>
 #include <filesystem>
 
@@ -188,7 +189,32 @@ std::vector<Setting> read_settings(const std::string& file) try {
   throw OptionError(error.what());
 }
 
-std::vector<std::string> split_words(const std::string& line) { return CLI::detail::split_up(line); }
+// CLI11 2.4 leaves quotes where they are, which 2.1 removes, and neither knows them within a word.
+std::vector<std::string> split_words(const std::string& line) {
+  std::vector<std::string> words;
+  bool is_in_word = false;
+  char quote = '\0';
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quote == '\0' && std::isspace(static_cast<unsigned char>(c)) != 0) {
+      is_in_word = false;
+      continue;
+    }
+    if (!is_in_word) words.emplace_back();
+    is_in_word = true;
+    if (quote != '\0' && c == quote) {
+      quote = '\0';
+    } else if (quote == '\0' && (c == '\'' || c == '"')) {
+      quote = c;
+    } else if (c == '\\' && quote != '\'' && i + 1 < line.size()) {
+      words.back() += line[++i];
+    } else {
+      words.back() += c;
+    }
+  }
+  if (quote != '\0') throw OptionError(std::string("a ") + quote + " is not closed");
+  return words;
+}
 
 template Option Option::within(int, int) const;
 template Option Option::within(std::int64_t, std::int64_t) const;

@@ -142,7 +142,8 @@ struct Setting {
 // Throws OptionError.
 std::vector<Setting> read_settings(const std::string& file);
 
-// The words of a line; quotes keep spaces.
+// The words of a line as a shell splits it: ' and " keep spaces, a backslash the character behind it. Throws
+// OptionError where a quote is not closed.
 std::vector<std::string> split_words(const std::string& line);
 
 }  // namespace swinscope

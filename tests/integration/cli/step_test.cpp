@@ -262,6 +262,10 @@ TEST_F(Launchers, TorchrunRunsPythonByItself) {
   EXPECT_EQ(line_of("torchrun", {"/bin/true", "x"}), begin + "--no-python /bin/true x");
   EXPECT_EQ(line_of("torchrun", {"train.py"}, {"--launcher-args=--standalone --max-restarts 0"}),
             begin + "--standalone --max-restarts 0 train.py");
+  const ProgramResult unclosed =
+      scale({"--gpus", "1", "--launcher", "torchrun", "--launcher-args=-x 'A"}, {"train.py"});
+  EXPECT_EQ(unclosed.status, 2);
+  EXPECT_THAT(unclosed.err, AllOf(HasSubstr("--launcher-args -x 'A: cannot be split"), HasSubstr("a ' is not closed")));
 }
 
 TEST_F(Launchers, OthersNeedTheInterpreter) {

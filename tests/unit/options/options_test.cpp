@@ -145,6 +145,10 @@ TEST(SettingsTest, AreReadWithTheirSections) {
 
 TEST(SplitWordsTest, QuotesKeepSpaces) {
   EXPECT_THAT(split_words("--a 'b c' \"d e\""), ElementsAre("--a", "b c", "d e"));
+  EXPECT_THAT(split_words("  -x A='b  c'd\t'' \"it's\" \\\"f\\ g 'h\\i' "),
+              ElementsAre("-x", "A=b  cd", "", "it's", "\"f g", "h\\i"));
+  EXPECT_THAT(split_words(" \n"), ElementsAre());
+  EXPECT_THROW(split_words("a 'b"), OptionError);
 }
 
 }  // namespace
