@@ -134,24 +134,6 @@ Words in_order(const Program& program, Words words) {
   return words;
 }
 
-std::string readable(const std::string& message) {
-  constexpr std::string_view kValue = "Value ";
-  constexpr std::string_view kRange = " not in range ";
-  constexpr std::size_t kLongest = 40;
-  const std::size_t value = message.find(kValue);
-  const std::size_t range = message.find(kRange);
-  if (value == std::string::npos || range == std::string::npos || range < value) return message;
-  if (message.size() - range < kLongest + kRange.size()) return message;
-  const std::string text = message.substr(value + kValue.size(), range - value - kValue.size());
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  const bool is_whole = !text.empty() && *end == '\0';
-  return fmt::format("{}{} is {}", message.substr(0, value), text,
-                     !is_whole      ? "no number"
-                     : number > 0.0 ? "too large"
-                                    : "too small");
-}
-
 Error refused_words(const Program& program, const Words& words, const OptionError& error) {
   if (words.empty()) {
     return {ErrorKind::kUsage,
@@ -164,10 +146,7 @@ Error refused_words(const Program& program, const Words& words, const OptionErro
   if (chosen == nullptr || words.front() != chosen->name()) return without_command(program, words);
   if (const std::string option = unknown_option(*chosen, words); !option.empty())
     return unknown_option_error(*chosen, option);
-  return {ErrorKind::kUsage,
-          readable(error.what()),
-          {},
-          fmt::format("`swinscope {} --help` says what it takes", chosen->name())};
+  return {ErrorKind::kUsage, error.what(), {}, fmt::format("`swinscope {} --help` says what it takes", chosen->name())};
 }
 
 }  // namespace swinscope::cli

@@ -16,7 +16,4 @@ std::vector<std::string> in_order(const Program& program, std::vector<std::strin
 // Why CLI11 refused the words: names the option or command that is unknown, and the nearest one that there is.
 Error refused_words(const Program& program, const std::vector<std::string>& words, const OptionError& error);
 
-// A message of CLI11 for people: without limits of hundreds of digits.
-std::string readable(const std::string& message);
-
 }  // namespace swinscope::cli

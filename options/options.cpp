@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
+#include <sstream>
 
 #include <CLI/CLI.hpp>
 
@@ -13,6 +15,17 @@ namespace {
 
 // The validator by which values() finds again what one_of() was given.
 constexpr const char* kOneOf = "one of";
+
+// The words of CLI11's own checks for numbers differ between its versions.
+template <typename T, typename Judge>
+auto check_of(const Judge& judge) {
+  return [judge](const std::string& text) {
+    T value{};
+    if (!CLI::detail::lexical_cast(text, value) || value != value) return text + " is no number";
+    const std::string wrong = judge(value);
+    return wrong.empty() ? wrong : text + wrong;
+  };
+}
 
 std::vector<Option> options_of(CLI::App& app) {
   std::vector<Option> options;
@@ -36,12 +49,27 @@ Option Option::also_called(const std::string& word, const std::string& meant) co
 
 template <typename T>
 Option Option::within(T low, T high) const {
-  return Option(option_->check(CLI::Range(low, high)));
+  std::ostringstream range;
+  range << low << " to " << high;
+  const auto judge = [low, high, shown = range.str()](T value) {
+    return value >= low && value <= high ? "" : " is not in the range " + shown;
+  };
+  return Option(option_->check(check_of<T>(judge), range.str()));
 }
 
-Option Option::positive() const { return Option(option_->check(CLI::PositiveNumber)); }
+Option Option::positive() const {
+  const auto judge = [](double value) {
+    return value > 0 ? (std::isfinite(value) ? "" : " is too large") : " is too small";
+  };
+  return Option(option_->check(check_of<double>(judge), "POSITIVE"));
+}
 
-Option Option::not_negative() const { return Option(option_->check(CLI::NonNegativeNumber)); }
+Option Option::not_negative() const {
+  const auto judge = [](double value) {
+    return value >= 0 ? (std::isfinite(value) ? "" : " is too large") : " is too small";
+  };
+  return Option(option_->check(check_of<double>(judge), "NONNEGATIVE"));
+}
 
 Option Option::size_in_bytes() const { return Option(option_->transform(CLI::AsSizeValue(false))); }
 

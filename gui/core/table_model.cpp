@@ -74,6 +74,11 @@ TableOrder::TableOrder(QObject* parent) : QSortFilterProxyModel(parent) {
   setFilterCaseSensitivity(Qt::CaseInsensitive);
 }
 
+// From Qt 6.8 on, "descending" without a column turns the rows around.
+void TableOrder::sort(int column, Qt::SortOrder order) {
+  QSortFilterProxyModel::sort(column, column < 0 ? Qt::AscendingOrder : order);
+}
+
 bool TableOrder::lessThan(const QModelIndex& left, const QModelIndex& right) const {
   const QVariant a = left.data(kSortRole);
   const QVariant b = right.data(kSortRole);

@@ -37,12 +37,13 @@ class TableModel : public QAbstractTableModel {
   std::vector<std::size_t> shown_;  // columns
 };
 
-// Sorts by value; cells without one come last in either order.
+// Sorts by value; cells without one come last in either order. Without a column (-1) rows stand as in the table.
 class TableOrder : public QSortFilterProxyModel {
   Q_OBJECT
 
  public:
   explicit TableOrder(QObject* parent = nullptr);
+  void sort(int column, Qt::SortOrder order = Qt::AscendingOrder) override;
 
  protected:
   bool lessThan(const QModelIndex& left, const QModelIndex& right) const override;

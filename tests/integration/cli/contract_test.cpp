@@ -246,7 +246,7 @@ TEST_F(Contract, PeaksAreMeasuredBySwin) {
   expect_usage_error({"peaks", "--seconds", "-1"}, "--seconds");
   expect_usage_error({"peaks", "--rates", "rates.json", "--json"}, "--json excludes --rates");
   expect_usage_error({"peaks", "--rates", "rates.json", "--format", "json"}, "--format excludes --rates");
-  expect_usage_error({"peaks", "--format", "csv"}, "--format");
+  expect_usage_error({"peaks", "--format", "csv"}, "--format csv: not a format of peaks");
   const ProgramResult result = run({"peaks", "--seconds", "0.1", "--format", "json"});
   if (result.status == 0) {
     EXPECT_EQ(nlohmann::json::parse(result.out)["schema"], "swin.peaks/1");

@@ -146,7 +146,7 @@ TEST_F(Front, NumbersOutOfRangeAreSaidShortly) {
            {{"kernels", "x", "--top", "-3"}, "error: --top: -3 is too small\n"},
            {{"kernels", "x", "--top", "many"}, "error: --top: many is no number\n"},
            {{"record", "--duration", "0", "--", "true"}, "error: --duration: 0 is too small\n"},
-           {{"launch", "--ranks", "0", "--", "true"}, "error: --ranks: Value 0 not in range 1 to 4096\n"}}) {
+           {{"launch", "--ranks", "0", "--", "true"}, "error: --ranks: 0 is not in the range 1 to 4096\n"}}) {
     const ProgramResult result = run(words);
     EXPECT_EQ(result.status, 2);
     EXPECT_THAT(result.err, StartsWith(what));

@@ -124,10 +124,11 @@ TEST_F(Host, ThatMayMakeNoFileIsRecorded) {
 TEST_F(Host, ThatCannotBeRecordedIsSaid) {
   // It becomes another user, who may not make files in the folder.
   Process run(under_record(folder_, {"sh", "-c",
+                                     "setpriv --reuid 65534 test -r \"$NVTX_INJECTION64_PATH\" || exit 127; "
                                      "chmod 000 \"$SWINSCOPE_RINGS\"; exec setpriv --reuid 65534 " +
                                          program("nvtx_hosts") + " unshare"}),
               {}, [] { dup2(STDOUT_FILENO, STDERR_FILENO); });
-  if (run.wait() == 127 || geteuid() != 0) GTEST_SKIP() << "not root, or no setpriv";
+  if (run.wait() == 127 || geteuid() != 0) GTEST_SKIP() << "not root, no setpriv, or a folder that others may not read";
   EXPECT_THAT(run.output(), HasSubstr(" could not be recorded: no shared memory: Permission denied"));
   EXPECT_THAT(run.output(), ::testing::Not(HasSubstr("no process")));
 }

@@ -74,7 +74,7 @@ class Installed(unittest.TestCase):
     def test_packages_are_found(self):
         with tempfile.TemporaryDirectory() as name:
             (pathlib.Path(name) / "CMakeLists.txt").write_text(PROJECT)
-            ended = subprocess.run(["cmake", "-S", name, "-B", f"{name}/build",
+            ended = subprocess.run(["cmake", "-G", "Ninja", "-S", name, "-B", f"{name}/build",
                                     f"-DCMAKE_PREFIX_PATH={self.folder / 'swinscope/usr'}"], capture_output=True, text=True)
             self.assertEqual(ended.returncode, 0, ended.stderr)
 

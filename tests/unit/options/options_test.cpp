@@ -73,7 +73,7 @@ TEST_F(OptionsTest, GivesValuesAndRunsTheCommand) {
 TEST_F(OptionsTest, RefusesWhatAnOptionDoesNotTake) {
   EXPECT_THAT(refusal({"run", "x", "--format", "xml"}), HasSubstr("xml not in {table,csv}"));
   EXPECT_THAT(refusal({"run", "x", "--top", "-1"}), HasSubstr("--top"));
-  EXPECT_THAT(refusal({"run", "x", "--share", "1.5"}), HasSubstr("1.5 not in range"));
+  EXPECT_THAT(refusal({"run", "x", "--share", "1.5"}), HasSubstr("1.5 is not in the range"));
   EXPECT_THAT(refusal({"run", "x", "--counts", "1,0"}), HasSubstr("--counts"));
   EXPECT_THAT(refusal({"run", "x", "--size", "2Q"}), HasSubstr("--size"));
   EXPECT_THAT(refusal({"run"}), HasSubstr("RUN is required"));

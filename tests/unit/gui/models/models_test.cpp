@@ -46,6 +46,8 @@ TEST(TableModel, ShowsFormattedCellsAndSortsByValue) {
   };
   order.sort(1, Qt::DescendingOrder);
   EXPECT_EQ(names(), QStringLiteral("abc"));
+  order.sort(-1, Qt::DescendingOrder);
+  EXPECT_EQ(names(), QStringLiteral("bac")) << "as in the table";
   order.sort(1, Qt::AscendingOrder);
   EXPECT_EQ(names(), QStringLiteral("bac"));  // what has no value stays last
   model.set_table(small_table(), true);
