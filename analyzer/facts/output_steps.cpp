@@ -214,20 +214,24 @@ std::optional<Found> best_counter(const Family& family, int ranks) {
   return best;
 }
 
-// Times between lines that are those of a buffer.
-std::string burst_in(const std::vector<Stream>& streams) {
-  for (const Stream& stream : streams) {
-    const auto intervals = static_cast<std::int64_t>(stream.closed.size());
-    const std::int64_t mean_ns = stream.covered_ns() / std::max<std::int64_t>(1, intervals);
-    const auto at_once = std::ranges::count_if(
-        stream.closed, [&](const ClosedSteps& steps) { return steps.time.length() <= mean_ns / 100; });
-    if (4 * at_once <= intervals) continue;
-    return fmt::format(
-        "{} of {} came at once with the line before: the program buffers its output, or its steps are too "
-        "short to be timed by lines",
-        at_once, format_counted(intervals + 1, "lines"));
+// Lines that came at once, of a buffer or because nobody had time to read them, close their steps together: all are
+// over when the last of them comes. What such lines close at the begin of a count took an unknown time.
+std::vector<ClosedSteps> without_bursts(const Stream& stream) {
+  const std::int64_t mean_ns = stream.covered_ns() / std::max<std::int64_t>(1, std::ssize(stream.closed));
+  std::vector<ClosedSteps> closed;
+  std::int64_t last_end = -1;
+  for (const ClosedSteps& steps : stream.closed) {
+    if (steps.time.length() > mean_ns / 100) {
+      closed.push_back(steps);
+    } else if (!closed.empty() && steps.time.begin_ns == last_end) {
+      closed.back().time.end_ns = steps.time.end_ns;
+      closed.back().count += steps.count;
+    } else {
+      continue;
+    }
+    last_end = steps.time.end_ns;
   }
-  return {};
+  return closed;
 }
 
 // What stands before a number of each line, or behind the last one, as an expression.
@@ -264,10 +268,18 @@ std::string pattern_of(const Family& family, std::size_t counter) {
 }
 
 void take_streams(std::vector<Stream> streams, OutputSteps& found) {
-  found.refusal = burst_in(streams);
-  for (Stream& stream : streams) {
+  for (const Stream& stream : streams) {
+    std::vector<ClosedSteps> closed = without_bursts(stream);
+    if (closed.size() < kFewestIntervals && found.refusal.empty()) {
+      const std::int64_t lines = std::ssize(stream.closed) + 1;
+      found.refusal = fmt::format(
+          "{} of {} came at once with the line before: the program buffers its output, or its steps are too short to "
+          "be "
+          "timed by lines",
+          lines - 1 - std::ssize(closed), format_counted(lines, "lines"));
+    }
     found.restarts = std::max(found.restarts, stream.restarts);
-    found.ranks.push_back(std::move(stream.closed));
+    found.ranks.push_back(std::move(closed));
   }
 }
 

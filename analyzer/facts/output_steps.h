@@ -8,8 +8,9 @@
 // Ranks print into one output. Where another number of the lines names the rank, each rank is counted by itself; else
 // a step is closed by the last of the ranks' lines with its number, however far one rank is ahead of another.
 //
-// A program that buffers its output prints many lines at once. Where more than a quarter of the times between lines are
-// shorter than a hundredth of their mean, the times are those of the buffer: the lines are refused.
+// A program that buffers its output prints many lines at once, and on a busy machine several wait to be read. Lines
+// that come within a hundredth of the mean time between lines close their steps together; where fewer than three such
+// times are left, the lines are refused.
 #pragma once
 
 #include <cstdint>

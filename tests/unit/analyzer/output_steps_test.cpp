@@ -231,22 +231,32 @@ TEST(OutputSteps, TwoEpochsAreNoTwoRanks) {
   EXPECT_THAT(find_output_steps(lines, 2).ranks, SizeIs(1)) << "they are not at work at the same time";
 }
 
-TEST(OutputSteps, BufferedOutputIsRefused) {
-  // 40 lines that come 10 at a time.
+TEST(OutputSteps, LinesThatComeAtOnceCloseTheirStepsTogether) {
+  // 40 lines that come 10 at a time: when the first ten began is not known.
   std::vector<OutputLine> lines;
   lines.reserve(40);
   for (std::int64_t i = 0; i < 40; ++i)
     lines.push_back({1'000'000 * (i / 10), "step " + std::to_string(i)});
-  EXPECT_THAT(find_output_steps(lines, 1).refusal, HasSubstr("36 of 40 lines came at once with the line before"));
+  const OutputSteps by_tens = find_output_steps(lines, 1);
+  EXPECT_EQ(by_tens.refusal, "");
+  EXPECT_THAT(pieces(by_tens), ElementsAre(Piece(1'000'000, 10), Piece(1'000'000, 10), Piece(1'000'000, 10)));
+  // 20 at a time: nothing says that what is between the two is usual.
+  std::vector<OutputLine> by_twenties = lines;
+  for (OutputLine& line : by_twenties)
+    line.time_ns /= 2'000'000;
+  EXPECT_THAT(find_output_steps(by_twenties, 1).refusal, HasSubstr("38 of 40 lines came at once with the line before"));
   // All of them when the program ends.
   for (OutputLine& line : lines)
     line.time_ns = 5;
   EXPECT_THAT(output_steps(lines, "step ([0-9]+)", 1).refusal, HasSubstr("buffers its output"));
-  // One short step in five is no buffer.
+  // Of each five lines two were read together.
   lines.clear();
   for (int i = 0; i < 40; ++i)
     lines.push_back({1'000'000 * i - (i % 5 == 4 ? 999'990 : 0), "step " + std::to_string(i)});
-  EXPECT_EQ(find_output_steps(lines, 1).refusal, "");
+  const OutputSteps late = find_output_steps(lines, 1);
+  EXPECT_EQ(late.refusal, "");
+  EXPECT_EQ(late.steps(), 39);
+  EXPECT_THAT(pieces(late), testing::Not(testing::Contains(testing::Field(&Piece::first, testing::Lt(999'000)))));
 }
 
 TEST(OutputSteps, AnExpressionWithoutAGroup) {
