@@ -56,7 +56,8 @@ void add_peaks(Program& program) {
                              .show_default();
   const Option json = command.flag("--json", options->json, "As --format json: the option of `swin peaks`");
   // Judged when the command runs: a file of settings may hold another one for all commands.
-  const Option format = command.option("--format", options->format, "Output: table or json").excludes(json);
+  const Option format =
+      command.option("--format", options->format, "Output format").value_name("table|json").excludes(json);
   command
       .option("--rates", options->rates,
               "Instead: write to this file what the advisor asks of a GPU, as `swin peaks --rates` does")
