@@ -267,7 +267,7 @@ std::string pattern_of(const Family& family, std::size_t counter) {
   return pattern;
 }
 
-void take_streams(std::vector<Stream> streams, OutputSteps& found) {
+void take_streams(const std::vector<Stream>& streams, OutputSteps& found) {
   for (const Stream& stream : streams) {
     std::vector<ClosedSteps> closed = without_bursts(stream);
     if (closed.size() < kFewestIntervals && found.refusal.empty()) {
@@ -283,12 +283,12 @@ void take_streams(std::vector<Stream> streams, OutputSteps& found) {
   }
 }
 
-OutputSteps steps_of(Found found) {
+OutputSteps steps_of(const Found& found) {
   OutputSteps steps;
   steps.pattern = pattern_of(*found.family, found.counter);
   steps.shown = found.family->shown;
   steps.lines = static_cast<std::int64_t>(found.family->lines.size());
-  take_streams(std::move(found.streams), steps);
+  take_streams(found.streams, steps);
   return steps;
 }
 
@@ -343,9 +343,7 @@ OutputSteps by_line(const std::vector<OutputLine>& lines, int ranks) {
   OutputSteps steps;
   steps.shown = without_numbers(lines.front().text);
   steps.lines = static_cast<std::int64_t>(lines.size());
-  std::vector<Stream> streams;
-  streams.push_back(std::move(stream));
-  take_streams(std::move(streams), steps);
+  take_streams({std::move(stream)}, steps);
   return steps;
 }
 
@@ -375,7 +373,7 @@ OutputSteps find_output_steps(const std::vector<OutputLine>& lines, int ranks) {
   }
   const auto longest = std::ranges::max_element(found, {}, &Found::covered_ns)->covered_ns();
   std::erase_if(found, [&](const Found& one) { return 2 * one.covered_ns() < longest; });
-  return steps_of(std::move(*std::ranges::max_element(found, {}, &Found::score)));
+  return steps_of(*std::ranges::max_element(found, {}, &Found::score));
 }
 
 OutputSteps output_steps(const std::vector<OutputLine>& lines, const std::string& pattern, int ranks) {
