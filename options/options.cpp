@@ -21,7 +21,8 @@ template <typename T, typename Judge>
 auto check_of(const Judge& judge) {
   return [judge](const std::string& text) {
     T value{};
-    if (!CLI::detail::lexical_cast(text, value) || value != value) return text + " is no number";
+    if (!CLI::detail::lexical_cast(text, value) || std::isnan(static_cast<double>(value)))
+      return text + " is no number";
     const std::string wrong = judge(value);
     return wrong.empty() ? wrong : text + wrong;
   };
