@@ -28,6 +28,11 @@ auto check_of(const Judge& judge) {
   };
 }
 
+std::string wrong_size(double value, bool is_enough) {
+  if (!is_enough) return " is too small";
+  return std::isfinite(value) ? "" : " is too large";
+}
+
 std::vector<Option> options_of(CLI::App& app) {
   std::vector<Option> options;
   for (CLI::Option* option : app.get_options())
@@ -59,17 +64,13 @@ Option Option::within(T low, T high) const {
 }
 
 Option Option::positive() const {
-  const auto judge = [](double value) {
-    return value > 0 ? (std::isfinite(value) ? "" : " is too large") : " is too small";
-  };
-  return Option(option_->check(check_of<double>(judge), "POSITIVE"));
+  return Option(
+      option_->check(check_of<double>([](double value) { return wrong_size(value, value > 0); }), "POSITIVE"));
 }
 
 Option Option::not_negative() const {
-  const auto judge = [](double value) {
-    return value >= 0 ? (std::isfinite(value) ? "" : " is too large") : " is too small";
-  };
-  return Option(option_->check(check_of<double>(judge), "NONNEGATIVE"));
+  return Option(
+      option_->check(check_of<double>([](double value) { return wrong_size(value, value >= 0); }), "NONNEGATIVE"));
 }
 
 Option Option::size_in_bytes() const { return Option(option_->transform(CLI::AsSizeValue(false))); }
