@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <ranges>
 
 namespace swinscope {
 namespace {
@@ -102,10 +103,16 @@ void overlap(const Overlapped& overlapped, Estimate estimate, RankGraph& rank) {
   if (op.is_removed || before == nullptr) return;
   const std::int64_t earlier_ns =
       std::min<std::int64_t>(before->duration_ns / 2, std::llround(overlapped.ns[static_cast<std::size_t>(estimate)]));
-  op.gap_ns = std::min<std::int64_t>(op.gap_ns, 0) - earlier_ns;
+  start_earlier(op, std::max<std::int64_t>(op.gap_ns, 0) + earlier_ns);
 }
 
 }  // namespace
+
+void start_earlier(OpNode& op, std::int64_t ns) {
+  const std::int64_t before_ns = std::max<std::int64_t>(-op.gap_ns, 0);
+  op.gap_ns -= ns;
+  op.duration_ns = std::max<std::int64_t>(0, op.duration_ns - (std::max<std::int64_t>(-op.gap_ns, 0) - before_ns));
+}
 
 std::vector<NodeIndex> next_calls(const RankGraph& rank) {
   std::vector<NodeIndex> next(rank.calls.size(), kNoNode);
@@ -170,7 +177,7 @@ void apply(const Change& change, Estimate estimate, const GraphCosts& costs, Dep
   }
   for (const Captured& captured : change.captured)
     capture(captured, estimate, costs, graph.ranks[captured.rank]);
-  for (const Overlapped& overlapped : change.overlapped)
+  for (const Overlapped& overlapped : std::views::reverse(change.overlapped))  // those before are as long as they were
     overlap(overlapped, estimate, graph.ranks[overlapped.op.rank]);
 }
 

@@ -95,6 +95,9 @@ struct GraphCosts {
   double gap_ns = 0;       // from one node to the next
 };
 
+// So much before it does: what of that lies before the end of the one before it takes none of its own time any more.
+void start_earlier(OpNode& op, std::int64_t ns);
+
 // The next call of each call's thread; kNoNode: none.
 std::vector<NodeIndex> next_calls(const RankGraph& rank);
 

@@ -34,6 +34,14 @@ class Usual {
     return found == usual_.end() ? std::nullopt : std::optional(found->second);
   }
   std::int64_t of_all(std::int64_t otherwise) const { return usual_of_all_.value_or(otherwise); }
+  // How far apart what was seen is, half of it; 0: not enough was.
+  std::int64_t spread(const Key& key) const {
+    const auto found = by_key_.find(key);
+    if (found == by_key_.end() || found->second.size() < kEnough) return 0;
+    std::vector<std::int64_t> values = found->second;
+    std::ranges::sort(values);
+    return quantile(values, 0.75) - quantile(values, 0.25);
+  }
 
  private:
   std::int64_t value_of(std::vector<std::int64_t>& values) const {
@@ -175,50 +183,107 @@ void find_own_times(RankNodes& nodes) {
   }
 }
 
+namespace {
+
+// When an operation starts that nothing but its stream holds back, from the end of the one before it on.
+class StreamGaps {
+ public:
+  explicit StreamGaps(const RankNodes& nodes) : nodes_(nodes) {}
+
+  void add(const OpNode& node, std::int64_t start_ns) {
+    const std::int64_t gap_ns = start_ns - nodes_.end_of_op(node.before);
+    if (gap_ns > kLongestNs) return;  // something else delayed it
+    if (const std::uint64_t id = graph_node_of(node); id != 0) {
+      by_node_.add(id, gap_ns);
+      by_node_from_start_.add(id, start_ns - nodes_.start_of_op(node.before));
+    }
+    by_pair_.add(pair_of(nodes_, node), gap_ns);
+    by_kinds_.add(kinds_of(nodes_, node), gap_ns);
+  }
+  void finish() {
+    by_node_.finish();
+    by_node_from_start_.finish();
+    by_pair_.finish();
+    by_kinds_.finish();
+  }
+  std::int64_t of(const OpNode& node) const {
+    if (const std::optional<std::int64_t> seen = of_graph_node(node)) return *seen;
+    if (const std::optional<std::int64_t> seen = by_pair_.of(pair_of(nodes_, node))) return *seen;
+    return by_kinds_.of(kinds_of(nodes_, node)).value_or(kUsualNs);
+  }
+
+  static constexpr std::int64_t kUsualNs = kMicrosecond;
+  static constexpr std::int64_t kLongestNs = 20 * kMicrosecond;
+
+ private:
+  std::uint64_t graph_node_of(const OpNode& node) const { return nodes_.gpu.graph_node[node.event]; }
+
+  // One that may start before the other ends does that so long before its end or, when all of its blocks have begun,
+  // so long after its start: whichever is the steadier.
+  std::optional<std::int64_t> of_graph_node(const OpNode& node) const {
+    const std::uint64_t id = graph_node_of(node);
+    const std::optional<std::int64_t> gap_ns = by_node_.of(id);
+    if (!gap_ns || *gap_ns >= 0 || by_node_from_start_.spread(id) >= by_node_.spread(id)) return gap_ns;
+    const std::int64_t before_ns = nodes_.end_of_op(node.before) - nodes_.start_of_op(node.before);
+    return *by_node_from_start_.of(id) - before_ns;
+  }
+
+  const RankNodes& nodes_;
+  // A node of a CUDA graph is the same work in every replay. Which kernels are beside each other does not say how early
+  // one may start while the other ends: that depends on their shapes, too.
+  Usual<std::uint64_t> by_node_;
+  Usual<std::uint64_t> by_node_from_start_;
+  Usual<Pair> by_pair_ = Usual<Pair>(std::nullopt);  // means
+  Usual<std::pair<GpuKind, GpuKind>> by_kinds_ = Usual<std::pair<GpuKind, GpuKind>>(std::nullopt);
+};
+
+// Of all an operation waits for on other streams, the latest end.
+std::int64_t awaited_end(const RankNodes& nodes, NodeIndex op) {
+  std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();
+  if (const auto waits = nodes.waits.find(op); waits != nodes.waits.end())
+    for (const NodeIndex other : waits->second)
+      end_ns = std::max(end_ns, nodes.end_of_op(other));
+  return end_ns;
+}
+
+constexpr std::int64_t kSure = 2 * kMicrosecond;
+
+std::int64_t launched_ns(const RankNodes& nodes, NodeIndex op) {
+  const OpNode& node = nodes.graph.ops[op];
+  return node.call == kNoNode ? nodes.start_of_op(op) : nodes.begin_of(node.call) + node.latency_ns;
+}
+
+// Whether it was there before the end of the one before it on its stream, and waited for nothing else.
+bool is_held_by_stream(const RankNodes& nodes, NodeIndex op) {
+  const NodeIndex before = nodes.graph.ops[op].before;
+  return before != kNoNode && awaited_end(nodes, op) <= nodes.end_of_op(before) &&
+         nodes.end_of_op(before) >= launched_ns(nodes, op) + kSure;
+}
+
+}  // namespace
+
 // From the end of one to the start of the next on a stream, and from that of another stream, where these had been
 // launched long before.
 void find_gaps(RankNodes& nodes) {
-  constexpr std::int64_t kSure = 2 * kMicrosecond;
-  constexpr std::int64_t kLongest = 20 * kMicrosecond;  // something else delayed it
-  constexpr std::nullopt_t kMean = std::nullopt;
-  // A node of a CUDA graph is the same work in every replay. Which kernels are beside each other does not say how early
-  // one may start while the other ends: that depends on their shapes, too.
-  Usual<std::uint64_t> by_node(kMean);
-  Usual<Pair> by_pair(kMean);
-  Usual<std::pair<GpuKind, GpuKind>> by_kinds(kMean);
-  const auto graph_node_of = [&](const OpNode& node) { return nodes.gpu.graph_node[node.event]; };
+  StreamGaps gaps(nodes);
   std::vector<std::int64_t> delays;
   for (NodeIndex op = 0; op < nodes.graph.ops.size(); ++op) {
     const OpNode& node = nodes.graph.ops[op];
-    const std::int64_t start_ns = nodes.start_of_op(op);
-    const std::int64_t launched_ns = node.call == kNoNode ? start_ns : nodes.begin_of(node.call) + node.latency_ns;
-    const std::int64_t before_ns =
-        node.before == kNoNode ? std::numeric_limits<std::int64_t>::min() : nodes.end_of_op(node.before);
-    if (const auto waits = nodes.waits.find(op); waits != nodes.waits.end()) {
-      std::int64_t awaited_ns = std::numeric_limits<std::int64_t>::min();
-      for (const NodeIndex other : waits->second)
-        awaited_ns = std::max(awaited_ns, nodes.end_of_op(other));
-      const bool decided = awaited_ns > before_ns && awaited_ns > launched_ns + kSure;
-      if (decided && !nodes.wait_delays.contains(op) && start_ns - awaited_ns < kLongest)
-        delays.push_back(start_ns - awaited_ns);
-      if (awaited_ns > before_ns) continue;
-    }
-    if (node.before == kNoNode || before_ns < launched_ns + kSure || start_ns - before_ns > kLongest) continue;
-    if (graph_node_of(node) != 0) by_node.add(graph_node_of(node), start_ns - before_ns);
-    by_pair.add(pair_of(nodes, node), start_ns - before_ns);
-    by_kinds.add(kinds_of(nodes, node), start_ns - before_ns);
+    if (is_held_by_stream(nodes, op)) gaps.add(node, nodes.start_of_op(op));
+    if (!nodes.waits.contains(op) || nodes.wait_delays.contains(op)) continue;
+    const std::int64_t awaited_ns = awaited_end(nodes, op);
+    const bool is_last = node.before == kNoNode || awaited_ns > nodes.end_of_op(node.before);
+    const std::int64_t delay_ns = nodes.start_of_op(op) - awaited_ns;
+    if (is_last && awaited_ns > launched_ns(nodes, op) + kSure && delay_ns < StreamGaps::kLongestNs)
+      delays.push_back(delay_ns);
   }
-  by_node.finish();
-  by_pair.finish();
-  by_kinds.finish();
+  gaps.finish();
   std::ranges::sort(delays);
-  constexpr std::int64_t kUsual = kMicrosecond;
-  const std::int64_t wait_delay_ns = delays.empty() ? kUsual : quantile(delays, 0.5);
-  for (OpNode& node : nodes.graph.ops) {
+  const std::int64_t wait_delay_ns = delays.empty() ? StreamGaps::kUsualNs : quantile(delays, 0.5);
+  for (NodeIndex op = 0; op < nodes.graph.ops.size(); ++op) {
+    OpNode& node = nodes.graph.ops[op];
     if (node.before == kNoNode) continue;
-    std::optional<std::int64_t> seen = by_node.of(graph_node_of(node));
-    if (!seen) seen = by_pair.of(pair_of(nodes, node));
-    node.gap_ns = seen ? *seen : by_kinds.of(kinds_of(nodes, node)).value_or(kUsual);
+    node.gap_ns = gaps.of(node);
   }
   for (const auto& [op, others] : nodes.waits) {
     const auto known = nodes.wait_delays.find(op);

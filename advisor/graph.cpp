@@ -111,7 +111,8 @@ class GraphMaker {
       op.lane = gpu_.lane[e];
       op.call = gpu_.launch[e] == kNoEvent ? kNoNode : node_of_call_[gpu_.launch[e]];
       op.before = last[op.lane];
-      op.duration_ns = gpu_.end_ns[e] - gpu_.start_ns[e];
+      const std::int64_t free_ns = op.before == kNoNode ? gpu_.start_ns[e] : nodes_.end_of_op(op.before);
+      op.duration_ns = std::max<std::int64_t>(0, gpu_.end_ns[e] - std::max(gpu_.start_ns[e], free_ns));
       op.recorded_start_ns = gpu_.start_ns[e];
       const auto index = static_cast<NodeIndex>(graph_.ops.size());
       last[op.lane] = node_of_event_[e] = index;
@@ -247,7 +248,8 @@ void add_collectives(DependencyGraph& graph, const RunFacts& run) {
     for (const CollectiveNode::Member& member : node.members) {
       RankGraph& rank = graph.ranks[member.rank];
       OpNode& op = rank.ops[member.op];
-      op.duration_ns -= *run.waits().wait_ns(rank.rank_index, op.event);
+      const GpuEvents& gpu = run.trace.ranks[rank.rank_index].gpu;
+      op.duration_ns = gpu.end_ns[op.event] - gpu.start_ns[op.event] - *run.waits().wait_ns(rank.rank_index, op.event);
       op.collective = static_cast<std::uint32_t>(graph.collectives.size());
     }
     graph.collectives.push_back(std::move(node));

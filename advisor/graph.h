@@ -40,9 +40,11 @@ struct OpNode {
   std::uint32_t lane = 0;          // in Rank::gpu_lanes
   NodeIndex call = kNoNode;        // that launches it; none: not recorded
   NodeIndex before = kNoNode;      // the one before it on its stream
-  std::int64_t gap_ns = 0;         // from that one's end to its start, where nothing else delays it; may be negative
+  std::int64_t gap_ns = 0;         // from that one's end to its start, where nothing else delays it; may be negative:
+                                   // it starts early, and waits within for that end
   std::int64_t latency_ns = 0;     // from the begin of the call to its start, where nothing else delays it
-  std::int64_t duration_ns = 0;    // of a member of a collective: from the start of the last one to its end
+  std::int64_t duration_ns = 0;    // from its start, or where that is later from the end of the one before it, to its
+                                   // end; of a member of a collective: from the start of the last one
   Slice waits;                     // for other streams: in RankGraph::op_waits
   std::int64_t wait_delay_ns = 0;  // from the end of what it waits for to its start
   std::uint32_t collective = kNoNode;  // in DependencyGraph::collectives

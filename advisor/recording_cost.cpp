@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <ranges>
 
 #include "advisor/change.h"
 #include "advisor/profiler_cost.h"
@@ -151,10 +152,10 @@ void remove_from_gaps(std::int64_t ns, DependencyGraph& graph) {
 
 void overlap_in_graphs(std::int64_t ns, DependencyGraph& graph) {
   for (RankGraph& rank : graph.ranks) {
-    for (OpNode& op : rank.ops) {
+    for (OpNode& op : std::views::reverse(rank.ops)) {  // the one before it is as long as it was
       if (op.call == kNoNode || op.before == kNoNode || rank.calls[op.call].ops.size() < 2) continue;
       const OpNode& before = rank.ops[op.before];
-      if (before.call == op.call) op.gap_ns -= std::min(ns, before.duration_ns / 2);
+      if (before.call == op.call) start_earlier(op, std::min(ns, before.duration_ns / 2));
     }
   }
 }

@@ -109,7 +109,8 @@ class RankReplay {
     if (op.before != kNoNode) later(op.before, op.gap_ns, Decider::kStream);
     for (EventIndex i = op.waits.begin; i < op.waits.end; ++i)
       later(graph_.op_waits[i], op.wait_delay_ns, Decider::kEvent);
-    times.end_ns = times.start_ns + op.duration_ns;
+    const std::int64_t free_ns = op.before == kNoNode ? times.start_ns : times_.ops[op.before].end_ns;
+    times.end_ns = std::max(times.start_ns, free_ns) + op.duration_ns;
     times_.ops[index] = times;
     if (op.collective == kNoNode) {
       is_known_[index] = true;

@@ -107,7 +107,9 @@ class Relaxation {
     // Nothing says when it may start.
     if (op.call == kNoNode && op.before == kNoNode && op.waits.size() == 0) start_ns = op.recorded_start_ns;
     const bool has_moved = raise(times.starts[index], start_ns);
-    if (op.collective == kNoNode) return raise(times.ops[index], times.starts[index] + op.duration_ns) || has_moved;
+    const std::int64_t free_ns = op.before == kNoNode ? kNever : times.ops[op.before];
+    if (op.collective == kNoNode)
+      return raise(times.ops[index], std::max(times.starts[index], free_ns) + op.duration_ns) || has_moved;
     std::int64_t last_ns = kNever;
     for (const auto& [other, member] : graph_.collectives[op.collective].members)
       last_ns = std::max(last_ns, ranks_[other].starts[member] + graph_.ranks[other].clock_offset_ns);

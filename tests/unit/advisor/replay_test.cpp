@@ -90,6 +90,52 @@ TEST(Replay, ANodeOfAGraphStartsAfterTheOneBeforeAsItDoesInEachReplay) {
   EXPECT_EQ(run.differences(), Lines{});
 }
 
+// One that begins when all blocks of the one before it have begun, 2,000 after its start, however long that one takes:
+// so long before its end would be wrong in each replay.
+TEST(Replay, ANodeOfAGraphThatStartsAfterTheStartOfTheOneBefore) {
+  HandTrace hand;
+  HandRank& rank = hand.add_rank();
+  const std::array<std::int64_t, 3> durations = {35, 55, 40};
+  for (std::size_t s = 0; s < 3; ++s) {
+    const std::int64_t begin = 200 * static_cast<std::int64_t>(s);
+    const std::uint32_t graph = rank.call("cudaGraphLaunch", begin, begin + 3);
+    rank.kernel("backward", graph, begin + 5, begin + 5 + durations.at(s), kMain, 1);
+    rank.kernel("sums", graph, begin + 7, begin + 15 + durations.at(s), kMain, 2);
+    rank.call("cudaDeviceSynchronize", begin + 4, begin + 20 + durations.at(s));
+    rank.step(begin, begin + 140);
+  }
+  Replayed run(hand.build());
+  EXPECT_EQ(run.differences(), Lines{});
+  run.op_node("backward").duration_ns = 20'000;
+  run.again();
+  EXPECT_EQ(run.at("sums").second, 5 + 20 + 10) << "what it does after the other one's end stays";
+}
+
+// One that starts early waits for the end of the one before it. Once it started 12,000 early instead of 3,000, and took
+// 9,000 longer: its own time is the same, and so is the step.
+TEST(Replay, WaitingForTheOneBeforeIsNoPartOfAKernelsOwnTime) {
+  HandTrace hand;
+  HandRank& rank = hand.add_rank();
+  const std::array<std::int64_t, 3> early = {3, 12, 3};
+  for (std::size_t s = 0; s < 3; ++s) {
+    const std::int64_t begin = 200 * static_cast<std::int64_t>(s);
+    const std::uint32_t graph = rank.call("cudaGraphLaunch", begin, begin + 3);
+    rank.kernel("product", graph, begin + 5, begin + 40, kMain, 1);
+    rank.kernel("norm", graph, begin + 40 - early.at(s), begin + 60, kMain, 2);
+    rank.kernel("last", graph, begin + 61, begin + 70, kMain, 3);
+    rank.call("cudaDeviceSynchronize", begin + 4, begin + 75);
+    rank.step(begin, begin + 140);
+  }
+  Replayed run(hand.build());
+  const std::vector<OpNode>& ops = run.graph.ranks[0].ops;
+  ASSERT_EQ(ops.size(), 9U);
+  for (std::size_t s = 0; s < 3; ++s) {
+    EXPECT_EQ(ops[3 * s + 1].gap_ns, -3'000);
+    EXPECT_EQ(ops[3 * s + 1].duration_ns, 20'000);
+  }
+  EXPECT_EQ(run.at("last"), Times(61, 70));
+}
+
 TEST(Replay, ACallThatWaitsEndsWhenTheKernelHas) {
   HandTrace hand;
   HandRank& rank = hand.add_rank();

@@ -131,7 +131,8 @@ class Replayed {
       if (op.before != kNoNode) require(start_ns >= found.ops[op.before].end_ns + op.gap_ns, "the stream", i);
       for (EventIndex w = op.waits.begin; w < op.waits.end; ++w)
         require(start_ns >= found.ops[rank.op_waits[w]].end_ns + op.wait_delay_ns, "the other stream", i);
-      if (op.collective == kNoNode) require(found.ops[i].end_ns == start_ns + op.duration_ns, "the duration", i);
+      const std::int64_t free_ns = op.before == kNoNode ? start_ns : std::max(start_ns, found.ops[op.before].end_ns);
+      if (op.collective == kNoNode) require(found.ops[i].end_ns == free_ns + op.duration_ns, "the duration", i);
     }
   }
 
