@@ -147,9 +147,10 @@ void HostBackend<T>::joint_bias(const Op& op) {
     cpu::add_into<T>(channels, in(op, 0) + 2 * channels, out(op, 1));
     return;
   }
-  std::copy_n(in(op, 0), channels, out(op, 0));
-  std::fill_n(out(op, 0) + channels, channels, T{});
-  std::copy_n(in(op, 1), channels, out(op, 0) + 2 * channels);
+  T* const joined = static_cast<T*>(memory_[static_cast<std::size_t>(op.out[0])]);
+  std::copy_n(in(op, 0), channels, joined);
+  std::fill_n(joined + channels, channels, T{});
+  std::copy_n(in(op, 1), channels, joined + 2 * channels);
 }
 
 template <typename T>

@@ -214,15 +214,15 @@ class Backward {
 }  // namespace
 
 void add_backward(Graph& graph) {
-  std::vector<std::string> losses = {"logits"};
+  std::vector<std::string_view> losses = {"logits"};
   if (graph.find("auxiliary") != kNoTensor) losses.emplace_back("auxiliary");
   add_backward(graph, losses);
 }
 
-void add_backward(Graph& graph, const std::vector<std::string>& losses) {
+void add_backward(Graph& graph, const std::vector<std::string_view>& losses) {
   Backward backward(graph);
-  for (const std::string& name : losses)
-    backward.seed(name);
+  for (const std::string_view name : losses)
+    backward.seed(std::string(name));
   std::for_each(graph.forward.rbegin(), graph.forward.rend(), [&](const Op& op) { backward.differentiate(op); });
 }
 

@@ -2,7 +2,8 @@
 // two paths meet they are added up.
 #pragma once
 
-#include <string>
+#include <string_view>
+#include <vector>
 
 #include "workloads/graph/graph.h"
 
@@ -10,7 +11,7 @@ namespace swinscope {
 
 // Appends the backward pass of `graph`, whose outputs named in `losses` have gradients: inputs that are called
 // "gradient of <name>". Gradients of parameters are tensors with the parameter's name.
-void add_backward(Graph& graph, const std::vector<std::string>& losses);
+void add_backward(Graph& graph, const std::vector<std::string_view>& losses);
 // Of a model: from its logits and, where it has them, the auxiliary ones.
 void add_backward(Graph& graph);
 
