@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: scripts/package.sh [--cuda] [OUT]
-# Builds the release preset and packs it for users into OUT (default: build/packages): .deb files, an archive that runs from any
-# folder, and a wheel for pip. They serve this distribution and newer ones. --cuda: with the CUDA parts, where nvcc is found.
+# Installs what is missing (scripts/setup.sh package), builds the release preset and packs it for users into OUT (default: build/packages): .deb
+# files, an archive that runs from any folder, and a wheel for pip. They serve this distribution and newer ones. --cuda: with the CUDA parts, where nvcc is found.
 # scripts/package_check.sh tries them on bare systems.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -14,6 +14,7 @@ while [ $# -gt 0 ]; do
   esac
 done
 
+scripts/setup.sh package
 configure release -DSWINSCOPE_CUDA=$cuda
 build_dir build/release
 rm -rf build/release/packages  # of an earlier version

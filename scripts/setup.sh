@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# usage: scripts/setup.sh [build|check]
-# Installs with apt what is missing to build swinscope (build, the default) or also to check it (check), on Debian 12 and 13 and
+# usage: scripts/setup.sh [build|check|package]
+# Installs with apt what is missing to build swinscope (build, the default), also to check it (check) or to pack it (package), on Debian 12 and 13 and
 # Ubuntu 24.04, and fetches the NVTX headers where no CUDA toolkit has them. When nothing is missing it touches neither apt
 # nor the network. SWINSCOPE_SKIP_SETUP=1 skips it.
 set -euo pipefail
@@ -31,6 +31,7 @@ check_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev
   clang clang-tidy llvm zsh fish
 )
+package_packages=(dpkg-dev file) # CPack asks them for what a .deb needs
 
 fail() {
   printf 'error: %s\n  cause: %s\n  hint: %s\n' "$@" >&2
@@ -142,7 +143,8 @@ main() {
   case ${1:-build} in
     build) ;;
     check) wanted+=("${check_packages[@]}") ;;
-    *) fail "unknown list '$1'" "scripts/setup.sh knows build and check" "scripts/setup.sh check" ;;
+    package) wanted+=("${package_packages[@]}") ;;
+    *) fail "unknown list '$1'" "scripts/setup.sh knows build, check and package" "scripts/setup.sh check" ;;
   esac
   if [ "${SWINSCOPE_SKIP_SETUP:-}" = 1 ]; then
     echo "swinscope: set-up skipped (SWINSCOPE_SKIP_SETUP=1)"
