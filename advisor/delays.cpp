@@ -185,55 +185,74 @@ void find_own_times(RankNodes& nodes) {
 
 namespace {
 
-// When an operation starts that nothing but its stream holds back, from the end of the one before it on.
+// From the end of the one before it on its stream to the start of an operation that nothing else holds back. One that may
+// start before that end does so long before it or, when all blocks of the other one have begun, so long after its start:
+// whichever is the steadier.
+template <typename Key>
 class StreamGaps {
  public:
-  explicit StreamGaps(const RankNodes& nodes) : nodes_(nodes) {}
+  explicit StreamGaps(std::optional<double> quantile) : gap_(quantile) {}
+
+  void add(const Key& key, std::int64_t gap_ns, std::int64_t before_ns) {
+    gap_.add(key, gap_ns);
+    if (gap_ns >= 0) return;
+    early_.add(key, gap_ns);
+    from_start_.add(key, before_ns + gap_ns);
+  }
+  void finish() {
+    gap_.finish();
+    early_.finish();
+    from_start_.finish();
+  }
+  // before_ns: how long the one before it takes.
+  std::optional<std::int64_t> of(const Key& key, std::int64_t before_ns) const {
+    const std::optional<std::int64_t> gap_ns = gap_.of(key);
+    if (!gap_ns || *gap_ns >= 0 || !early_.of(key)) return gap_ns;
+    return from_start_.spread(key) < early_.spread(key) ? *from_start_.of(key) - before_ns : early_.of(key);
+  }
+
+ private:
+  Usual<Key> gap_;
+  Usual<Key> early_;
+  Usual<Key> from_start_;
+};
+
+constexpr std::int64_t kUsualGapNs = kMicrosecond;
+constexpr std::int64_t kLongestGapNs = 20 * kMicrosecond;  // something else delayed it
+
+class GapFinder {
+ public:
+  explicit GapFinder(const RankNodes& nodes) : nodes_(nodes) {}
 
   void add(const OpNode& node, std::int64_t start_ns) {
     const std::int64_t gap_ns = start_ns - nodes_.end_of_op(node.before);
-    if (gap_ns > kLongestNs) return;  // something else delayed it
-    if (const std::uint64_t id = graph_node_of(node); id != 0) {
-      by_node_.add(id, gap_ns);
-      by_node_from_start_.add(id, start_ns - nodes_.start_of_op(node.before));
-    }
-    by_pair_.add(pair_of(nodes_, node), gap_ns);
+    if (gap_ns > kLongestGapNs) return;
+    if (graph_node_of(node) != 0) by_node_.add(graph_node_of(node), gap_ns, before_ns(node));
+    by_pair_.add(pair_of(nodes_, node), gap_ns, before_ns(node));
     by_kinds_.add(kinds_of(nodes_, node), gap_ns);
   }
   void finish() {
     by_node_.finish();
-    by_node_from_start_.finish();
     by_pair_.finish();
     by_kinds_.finish();
   }
   std::int64_t of(const OpNode& node) const {
-    if (const std::optional<std::int64_t> seen = of_graph_node(node)) return *seen;
-    if (const std::optional<std::int64_t> seen = by_pair_.of(pair_of(nodes_, node))) return *seen;
-    return by_kinds_.of(kinds_of(nodes_, node)).value_or(kUsualNs);
+    std::optional<std::int64_t> seen = by_node_.of(graph_node_of(node), before_ns(node));
+    if (!seen) seen = by_pair_.of(pair_of(nodes_, node), before_ns(node));
+    return seen ? *seen : by_kinds_.of(kinds_of(nodes_, node)).value_or(kUsualGapNs);
   }
-
-  static constexpr std::int64_t kUsualNs = kMicrosecond;
-  static constexpr std::int64_t kLongestNs = 20 * kMicrosecond;
 
  private:
   std::uint64_t graph_node_of(const OpNode& node) const { return nodes_.gpu.graph_node[node.event]; }
-
-  // One that may start before the other ends does that so long before its end or, when all of its blocks have begun,
-  // so long after its start: whichever is the steadier.
-  std::optional<std::int64_t> of_graph_node(const OpNode& node) const {
-    const std::uint64_t id = graph_node_of(node);
-    const std::optional<std::int64_t> gap_ns = by_node_.of(id);
-    if (!gap_ns || *gap_ns >= 0 || by_node_from_start_.spread(id) >= by_node_.spread(id)) return gap_ns;
-    const std::int64_t before_ns = nodes_.end_of_op(node.before) - nodes_.start_of_op(node.before);
-    return *by_node_from_start_.of(id) - before_ns;
+  std::int64_t before_ns(const OpNode& node) const {
+    return nodes_.end_of_op(node.before) - nodes_.start_of_op(node.before);
   }
 
   const RankNodes& nodes_;
   // A node of a CUDA graph is the same work in every replay. Which kernels are beside each other does not say how early
   // one may start while the other ends: that depends on their shapes, too.
-  Usual<std::uint64_t> by_node_;
-  Usual<std::uint64_t> by_node_from_start_;
-  Usual<Pair> by_pair_ = Usual<Pair>(std::nullopt);  // means
+  StreamGaps<std::uint64_t> by_node_ = StreamGaps<std::uint64_t>(0.5);
+  StreamGaps<Pair> by_pair_ = StreamGaps<Pair>(std::nullopt);
   Usual<std::pair<GpuKind, GpuKind>> by_kinds_ = Usual<std::pair<GpuKind, GpuKind>>(std::nullopt);
 };
 
@@ -265,7 +284,7 @@ bool is_held_by_stream(const RankNodes& nodes, NodeIndex op) {
 // From the end of one to the start of the next on a stream, and from that of another stream, where these had been
 // launched long before.
 void find_gaps(RankNodes& nodes) {
-  StreamGaps gaps(nodes);
+  GapFinder gaps(nodes);
   std::vector<std::int64_t> delays;
   for (NodeIndex op = 0; op < nodes.graph.ops.size(); ++op) {
     const OpNode& node = nodes.graph.ops[op];
@@ -274,12 +293,12 @@ void find_gaps(RankNodes& nodes) {
     const std::int64_t awaited_ns = awaited_end(nodes, op);
     const bool is_last = node.before == kNoNode || awaited_ns > nodes.end_of_op(node.before);
     const std::int64_t delay_ns = nodes.start_of_op(op) - awaited_ns;
-    if (is_last && awaited_ns > launched_ns(nodes, op) + kSure && delay_ns < StreamGaps::kLongestNs)
+    if (is_last && awaited_ns > launched_ns(nodes, op) + kSure && delay_ns < kLongestGapNs)
       delays.push_back(delay_ns);
   }
   gaps.finish();
   std::ranges::sort(delays);
-  const std::int64_t wait_delay_ns = delays.empty() ? StreamGaps::kUsualNs : quantile(delays, 0.5);
+  const std::int64_t wait_delay_ns = delays.empty() ? kUsualGapNs : quantile(delays, 0.5);
   for (NodeIndex op = 0; op < nodes.graph.ops.size(); ++op) {
     OpNode& node = nodes.graph.ops[op];
     if (node.before == kNoNode) continue;
