@@ -4,7 +4,6 @@
 #include <cmath>
 #include <iterator>
 #include <map>
-#include <ranges>
 
 namespace swinscope {
 namespace {
@@ -177,8 +176,10 @@ void apply(const Change& change, Estimate estimate, const GraphCosts& costs, Dep
   }
   for (const Captured& captured : change.captured)
     capture(captured, estimate, costs, graph.ranks[captured.rank]);
-  for (const Overlapped& overlapped : std::views::reverse(change.overlapped))  // those before are as long as they were
+  // The last one first: those before are as long as they were.
+  std::for_each(change.overlapped.rbegin(), change.overlapped.rend(), [&](const Overlapped& overlapped) {
     overlap(overlapped, estimate, graph.ranks[overlapped.op.rank]);
+  });
 }
 
 }  // namespace swinscope

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <ranges>
 
 #include "advisor/change.h"
 #include "advisor/profiler_cost.h"
@@ -152,11 +151,12 @@ void remove_from_gaps(std::int64_t ns, DependencyGraph& graph) {
 
 void overlap_in_graphs(std::int64_t ns, DependencyGraph& graph) {
   for (RankGraph& rank : graph.ranks) {
-    for (OpNode& op : std::views::reverse(rank.ops)) {  // the one before it is as long as it was
-      if (op.call == kNoNode || op.before == kNoNode || rank.calls[op.call].ops.size() < 2) continue;
+    // The last one first: those before are as long as they were.
+    std::for_each(rank.ops.rbegin(), rank.ops.rend(), [&](OpNode& op) {
+      if (op.call == kNoNode || op.before == kNoNode || rank.calls[op.call].ops.size() < 2) return;
       const OpNode& before = rank.ops[op.before];
       if (before.call == op.call) start_earlier(op, std::min(ns, before.duration_ns / 2));
-    }
+    });
   }
 }
 
