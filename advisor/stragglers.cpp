@@ -17,6 +17,7 @@
 #include "advisor/device_steps.h"
 #include "analyzer/base/parallel.h"
 #include "analyzer/base/statistics.h"
+#include "analyzer/trace/kernel_names.h"
 #include "store/error.h"
 
 namespace swinscope {
@@ -91,8 +92,9 @@ class Finder {
       kinds_.push_back(entry->second);
       if (!is_new) continue;
       communicates_.push_back(communicates);
-      const StringId name = record != nullptr ? record->name : rank.gpu.short_name[event];
-      found_.kinds.push_back({std::string(run_.trace.text(name)), 0, 0, 0});
+      const std::string name =
+          record != nullptr ? std::string(run_.trace.text(record->name)) : event_name(run_.trace, rank, event);
+      found_.kinds.push_back({name, 0, 0, 0});
     }
   }
 
