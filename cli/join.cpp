@@ -87,7 +87,7 @@ void add_points(JoinOptions& options, const std::map<int, std::vector<std::int64
                   fmt::format("give it as gpus={}:{}", point.gpus(), run.string()));
     }
     const bool is_there = std::any_of(experiment.points.begin(), experiment.points.end(),
-                                      [gpus = gpus](const ExperimentPoint& p) { return p.gpus() == gpus; });
+                                      [known = gpus](const ExperimentPoint& p) { return p.gpus() == known; });
     if (is_there) {
       throw Error(ErrorKind::kUsage, fmt::format("gpus={} is given twice", gpus), {},
                   "repeats are a point of `scale` (EXPERIMENT/gpus2), or step times given with --timing");
@@ -100,7 +100,7 @@ void add_points(JoinOptions& options, const std::map<int, std::vector<std::int64
     experiment.points.push_back(std::move(point));
   }
   for (const auto& [gpus, ignored] : timing) {
-    const auto is_of = [gpus = gpus](const ExperimentPoint& point) { return point.gpus() == gpus; };
+    const auto is_of = [wanted = gpus](const ExperimentPoint& point) { return point.gpus() == wanted; };
     if (std::ranges::any_of(experiment.points, is_of)) continue;
     throw Error(ErrorKind::kUsage,
                 fmt::format("{}: has step times for gpus={}, for which no run is given", options.timing, gpus), {},

@@ -86,7 +86,7 @@ class Validator {
         faults.push_back(fmt::format("arrow {} has no end", id));
       for (const auto& [place, time] : {from, to == ends_.end() ? from : to->second}) {
         const auto& spans = spans_[place];
-        const auto holds = [time = time](const Span& span) { return span.start <= time && time < span.end; };
+        const auto holds = [at = time](const Span& span) { return span.start <= at && at < span.end; };
         if (std::ranges::none_of(spans, holds)) faults.push_back(fmt::format("arrow {} at {} in no event", id, time));
       }
     }
