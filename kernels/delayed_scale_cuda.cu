@@ -83,8 +83,12 @@ __global__ __launch_bounds__(kThreads) void rows_kernel(Entry* table, int weight
   if (w.transposed != nullptr) atomicMax(&entry->largest, __float_as_uint(largest));
 }
 
+// A thread has 4 x 4 numbers, so that it writes words of four outputs; rows of 17 words lie two to a bank at most.
 __global__ __launch_bounds__(kThreads) void transpose_kernel(Entry* table, int weights) {
-  __shared__ __align__(16) unsigned char tile[kTile][kTile + 16];  // [input][output]
+  constexpr int kPiece = 4;
+  constexpr int kPieces = kTile / kPiece;
+  static_assert(kPieces * kPieces == kThreads);
+  __shared__ std::uint32_t tile[kTile][kPieces + 1];  // [input][four outputs]
   const Entry* const entry = entry_of(table, weights, &Entry::first_tile, blockIdx.x);
   const ByteWeight& w = entry->weight;
   const std::int64_t number = std::int64_t{blockIdx.x} - entry->first_tile;
@@ -93,26 +97,30 @@ __global__ __launch_bounds__(kThreads) void transpose_kernel(Entry* table, int w
   const std::int64_t first_input = number % across * kTile;
   const float scale = byte_scale(ByteFormat::kE4m3, __uint_as_float(entry->largest));
   const float inverse = 1.0F / scale;
-  constexpr int kVectors = kTile / 8;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int outputs = thread / kPieces;
+  const int inputs = thread % kPieces;
+  const __half* const from = static_cast<const __half*>(w.weight) + (first_output + outputs * kPiece) * w.inputs +
+                             first_input + inputs * kPiece;
+  float values[kPiece][kPiece];  // [output][input]
 #pragma unroll
-  for (int turn = 0; turn < kTile * kVectors / kThreads; ++turn) {
-    const int i = turn * kThreads + static_cast<int>(threadIdx.x);
-    const int output = i / kVectors;
-    const int input = i % kVectors * 8;
-    const Vector<__half> v =
-        load_vector(static_cast<const __half*>(w.weight) + (first_output + output) * w.inputs + first_input + input);
+  for (int o = 0; o < kPiece; ++o) {
+    const uint2 four = *reinterpret_cast<const uint2*>(from + o * w.inputs);
+    const auto* const halves = reinterpret_cast<const __half*>(&four);
 #pragma unroll
-    for (int e = 0; e < 8; e += 2) {
-      const std::uint32_t two = pack_e4m3(to_float(v.values[e]) * inverse, to_float(v.values[e + 1]) * inverse);
-      tile[input + e][output] = static_cast<unsigned char>(two);
-      tile[input + e + 1][output] = static_cast<unsigned char>(two >> 8);
-    }
+    for (int i = 0; i < kPiece; ++i)
+      values[o][i] = to_float(halves[i]) * inverse;
   }
+#pragma unroll
+  for (int i = 0; i < kPiece; ++i)
+    tile[inputs * kPiece + i][outputs] =
+        pack_e4m3(values[0][i], values[1][i]) | pack_e4m3(values[2][i], values[3][i]) << 16;
   __syncthreads();
-  const int input = static_cast<int>(threadIdx.x) / 4;
-  const int piece = static_cast<int>(threadIdx.x) % 4 * 16;
+  const int input = thread / kPiece;
+  const int piece = thread % kPiece * kPiece;
   auto* const row = static_cast<unsigned char*>(w.transposed) + (first_input + input) * w.outputs + first_output;
-  *reinterpret_cast<uint4*>(row + piece) = *reinterpret_cast<const uint4*>(&tile[input][piece]);
+  const std::uint32_t* const words = &tile[input][piece];
+  reinterpret_cast<uint4*>(row)[thread % kPiece] = {words[0], words[1], words[2], words[3]};
   if (first_output == 0 && piece == 0) w.transposed_factors[first_input + input] = scale * w.gradient_scale->scale;
 }
 
