@@ -177,9 +177,8 @@ void apply(const Change& change, Estimate estimate, const GraphCosts& costs, Dep
   for (const Captured& captured : change.captured)
     capture(captured, estimate, costs, graph.ranks[captured.rank]);
   // The last one first: those before are as long as they were.
-  std::for_each(change.overlapped.rbegin(), change.overlapped.rend(), [&](const Overlapped& overlapped) {
-    overlap(overlapped, estimate, graph.ranks[overlapped.op.rank]);
-  });
+  std::for_each(change.overlapped.rbegin(), change.overlapped.rend(),
+                [&](const Overlapped& overlapped) { overlap(overlapped, estimate, graph.ranks[overlapped.op.rank]); });
 }
 
 }  // namespace swinscope

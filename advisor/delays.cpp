@@ -185,9 +185,9 @@ void find_own_times(RankNodes& nodes) {
 
 namespace {
 
-// From the end of the one before it on its stream to the start of an operation that nothing else holds back. One that may
-// start before that end does so long before it or, when all blocks of the other one have begun, so long after its start:
-// whichever is the steadier.
+// From the end of the one before it on its stream to the start of an operation that nothing else holds back. One that
+// may start before that end does so long before it or, when all blocks of the other one have begun, so long after its
+// start: whichever is the steadier.
 template <typename Key>
 class StreamGaps {
  public:
@@ -293,8 +293,7 @@ void find_gaps(RankNodes& nodes) {
     const std::int64_t awaited_ns = awaited_end(nodes, op);
     const bool is_last = node.before == kNoNode || awaited_ns > nodes.end_of_op(node.before);
     const std::int64_t delay_ns = nodes.start_of_op(op) - awaited_ns;
-    if (is_last && awaited_ns > launched_ns(nodes, op) + kSure && delay_ns < kLongestGapNs)
-      delays.push_back(delay_ns);
+    if (is_last && awaited_ns > launched_ns(nodes, op) + kSure && delay_ns < kLongestGapNs) delays.push_back(delay_ns);
   }
   gaps.finish();
   std::ranges::sort(delays);

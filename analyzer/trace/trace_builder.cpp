@@ -115,7 +115,8 @@ class TraceBuilder::Process : public RecordSink {
   void add(const ProcessCpuRecord& r) { launcher_.process_cpu.push_back(r); }
   void set_run(const RunInfo& run) override {
     rank_.run = run;
-    std::ranges::stable_sort(rank_.run.gpus, {}, &GpuInfo::device);  // as files are read, in whatever order others list them
+    std::ranges::stable_sort(rank_.run.gpus, {},
+                             &GpuInfo::device);  // as files are read, in whatever order others list them
   }
 
   // Events of the same process that another builder has taken; shifted.

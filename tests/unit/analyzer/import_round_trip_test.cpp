@@ -67,9 +67,11 @@ TEST(ImportRoundTrip, AKinetoTraceWithEverything) {
       R"({"ph":"X","cat":"cpu_op","name":"","pid":10,"tid":1,"ts":5,"dur":-3},)"
       R"({"ph":"M","name":"process_name","pid":10,"tid":0,"ts":0,"args":{"name":"python3"}},)"
       R"({"ph":"M","name":"thread_name","pid":10,"tid":11,"ts":0,"args":{"name":"main"}})";
-  write_file(folder / "t.json",
-             kineto_document(events, R"("baseTimeNanoseconds": 17, "distributedInfo": {"rank": 2, "world_size": 4},)"
-                                     R"("deviceProperties": [{"id": 1, "name": "B200"}, {"id": 0, "name": "H200", "numSms": 132}],)"));
+  write_file(
+      folder / "t.json",
+      kineto_document(events,
+                      R"("baseTimeNanoseconds": 17, "distributedInfo": {"rank": 2, "world_size": 4},)"
+                      R"("deviceProperties": [{"id": 1, "name": "B200"}, {"id": 0, "name": "H200", "numSms": 132}],)"));
   EXPECT_EQ(difference(folder / "t.json"), "");
 }
 
