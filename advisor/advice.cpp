@@ -86,7 +86,7 @@ void Advisor::remove_recording_cost() {
   advice_.recording_cost = find_recording_cost(graph_, run_, rates_ ? &*rates_ : nullptr);
   advice_.unrecorded_step_ns = advice_.error.replayed_step_ns;
   if (!advice_.has_recording_cost()) return;
-  remove(advice_.recording_cost, run_.trace, graph_);
+  remove(advice_.recording_cost, run_, graph_);
   advice_.unrecorded_step_ns = replayed_step_ns(graph_, replay(graph_), run_);
 }
 
@@ -304,7 +304,7 @@ std::array<std::int64_t, 3> Advisor::simulate(const std::vector<std::string>& id
 std::int64_t Advisor::step_by_gpu_ns(const std::vector<std::string>& ids) const {
   constexpr double kAllOfIt = 1e9;
   DependencyGraph graph = edited(changes_of(ids), Estimate::kLikely);
-  remove_from_launches(kAllOfIt, graph);
+  remove_from_launches(kAllOfIt, run_, graph);
   return replayed_step_ns(graph, replay(graph), run_);
 }
 

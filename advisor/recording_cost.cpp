@@ -82,7 +82,7 @@ class CostFinder {
  private:
   std::int64_t step_with(std::int64_t of_launch_ns, std::int64_t of_kernel_ns, std::int64_t of_overlap_ns = 0) const {
     DependencyGraph edited = graph_;
-    remove_from_launches(static_cast<double>(of_launch_ns), edited);
+    remove_from_launches(static_cast<double>(of_launch_ns), run_, edited);
     remove_from_gaps(of_kernel_ns, edited);
     overlap_in_graphs(of_overlap_ns, edited);
     return replayed_step_ns(edited, replay(edited), run_);
@@ -117,21 +117,23 @@ RecordingCost find_recording_cost(const DependencyGraph& graph, const RunFacts& 
   return cost;
 }
 
-void remove(const RecordingCost& cost, const Trace& trace, DependencyGraph& graph) {
+void remove(const RecordingCost& cost, const RunFacts& run, DependencyGraph& graph) {
   for (RankGraph& rank : graph.ranks)
-    remove_from_operators(cost.per_operator_ns, trace, rank);
-  if (cost.per_launch_ns > 0) remove_from_launches(static_cast<double>(cost.per_launch_ns), graph);
+    remove_from_operators(cost.per_operator_ns, run.trace, rank);
+  if (cost.per_launch_ns > 0) remove_from_launches(static_cast<double>(cost.per_launch_ns), run, graph);
   if (cost.per_kernel_ns > 0) remove_from_gaps(cost.per_kernel_ns, graph);
   if (cost.per_overlap_ns > 0) overlap_in_graphs(cost.per_overlap_ns, graph);
 }
 
-void remove_from_launches(double ns, DependencyGraph& graph) {
+void remove_from_launches(double ns, const RunFacts& run, DependencyGraph& graph) {
   constexpr std::int64_t kLeastNs = 1'500;  // of a call that launches: what drivers need at best
   for (RankGraph& rank : graph.ranks) {
+    const ApiCalls& api = run.trace.ranks[rank.rank_index].api;
+    const std::int64_t begin_ns = run.scope.host_window(rank.rank_index).begin_ns;
     const std::vector<NodeIndex> next = next_calls(rank);
     for (NodeIndex index = 0; index < rank.calls.size(); ++index) {
       CallNode& call = rank.calls[index];
-      if (!call.is_launch) continue;
+      if (!call.is_launch || api.start_ns[call.event] < begin_ns) continue;
       std::int64_t rest_ns = std::llround(ns);
       const std::int64_t taken_ns = std::clamp<std::int64_t>(call.own_ns - kLeastNs, 0, rest_ns);
       call.own_ns -= taken_ns;

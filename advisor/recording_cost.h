@@ -36,9 +36,10 @@ RecordingCost find_recording_cost(const DependencyGraph& graph, const RunFacts& 
 RecordingCost recording_cost_by(const TimedStep& timed, const DependencyGraph& graph, const RunFacts& run,
                                 const Rates* rates);
 
-void remove(const RecordingCost& cost, const Trace& trace, DependencyGraph& graph);
-// Takes so much from each launching call, and where it is shorter from the host's time behind it.
-void remove_from_launches(double ns, DependencyGraph& graph);
+void remove(const RecordingCost& cost, const RunFacts& run, DependencyGraph& graph);
+// Takes so much from each launching call, and where it is shorter from the host's time behind it. Not before the measured
+// steps: ranks that had more to do there would come to the first one earlier than the others, who were not late.
+void remove_from_launches(double ns, const RunFacts& run, DependencyGraph& graph);
 // Takes so much from the gap before each piece of GPU work, as far as there is one.
 void remove_from_gaps(std::int64_t ns, DependencyGraph& graph);
 // Lets each piece of a graph's work start so much earlier, at most halfway through the one before it on its stream.

@@ -335,7 +335,7 @@ TEST(RecordingCost, IsTakenFromLaunchesAndTheHostBehindThem) {
   rank.call("cudaDeviceSynchronize", 70, 75);
   rank.step(0, 80);
   Replayed run(hand.build());
-  remove_from_launches(3'600, run.graph);
+  remove_from_launches(3'600, run.facts, run.graph);
   for (const std::int64_t begin : {0, 20, 40})
     EXPECT_EQ(run.call_node(begin).own_ns, 1'500);
   EXPECT_EQ(run.call_node(0).segment_ns, 0);
@@ -344,9 +344,26 @@ TEST(RecordingCost, IsTakenFromLaunchesAndTheHostBehindThem) {
   EXPECT_EQ(run.call_node(60).own_ns, 6'000) << "it launches nothing";
   EXPECT_EQ(run.call_node(70).segment_ns, 4'000) << "what is before it launches nothing";
 
-  remove_from_launches(16'000, run.graph);
+  remove_from_launches(16'000, run.facts, run.graph);
   EXPECT_EQ(run.call_node(0).own_ns, 1'500);
   EXPECT_EQ(run.call_node(20).segment_ns, 0) << "not less than nothing";
+}
+
+// Ranks come to the first step when they did, however many launches each of them has before it.
+TEST(RecordingCost, OfLaunchesBeforeTheStepsStays) {
+  HandTrace hand;
+  HandRank& rank = hand.add_rank();
+  for (std::int64_t i = 0; i < 3; ++i)
+    rank.launch("k", 20 * i, 20 * i + 5, 20 * i + 8);
+  rank.call("cudaDeviceSynchronize", 60, 66);
+  rank.step(15, 80);
+  Replayed run(hand.build());
+  const CallNode before = run.call_node(0);
+  remove_from_launches(1e9, run.facts, run.graph);
+  EXPECT_EQ(run.call_node(0).own_ns, before.own_ns);
+  EXPECT_GT(run.call_node(20).segment_ns, 0) << "behind a launch before the step";
+  EXPECT_EQ(run.call_node(20).own_ns, 1'500);
+  EXPECT_EQ(run.call_node(40).segment_ns, 0);
 }
 
 TEST(RecordingCost, OfKernelsIsTakenFromTheGapsAsFarAsThereAreAny) {
