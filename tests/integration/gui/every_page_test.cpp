@@ -221,7 +221,7 @@ TEST_F(EveryPageTest, TheCommandOfRowsPrintsTheSameRows) {
 // Any input on any page, of what opens no dialog of the desktop and does not end the program.
 class Monkey {
  public:
-  Monkey(gui::MainWindow& window, std::uint32_t seed) : window_(window), random_(seed) {}
+  explicit Monkey(std::uint32_t seed) : random_(seed) {}
 
   void play(QWidget& page) {
     std::vector<QWidget*> targets;
@@ -272,7 +272,6 @@ class Monkey {
     QCoreApplication::sendEvent(&target, &event);
   }
 
-  gui::MainWindow& window_;
   std::mt19937 random_;
 };
 
@@ -282,7 +281,7 @@ TEST_F(EveryPageTest, RandomInputOnEveryPage) {
   std::filesystem::copy_file(data_file("swinscope_swin_tiny_graph_1gpu.db"), path);
   window_.open({qt(path), qt(data_file("swinscope_swin_tiny_infer_1gpu.db"))});
   settle();
-  Monkey monkey(window_, 20'261'129);
+  Monkey monkey(20'261'129);
   for (const gui::PageInfo& info : gui::all_pages()) {
     for (int i = 0; i < 150; ++i) {
       window_.show_page(QString::fromUtf8(info.id));
