@@ -298,11 +298,8 @@ void find_gaps(RankNodes& nodes) {
   gaps.finish();
   std::ranges::sort(delays);
   const std::int64_t wait_delay_ns = delays.empty() ? kUsualGapNs : quantile(delays, 0.5);
-  for (NodeIndex op = 0; op < nodes.graph.ops.size(); ++op) {
-    OpNode& node = nodes.graph.ops[op];
-    if (node.before == kNoNode) continue;
-    node.gap_ns = gaps.of(node);
-  }
+  for (OpNode& node : nodes.graph.ops)
+    if (node.before != kNoNode) node.gap_ns = gaps.of(node);
   for (const auto& [op, others] : nodes.waits) {
     const auto known = nodes.wait_delays.find(op);
     nodes.graph.ops[op].wait_delay_ns = known == nodes.wait_delays.end() ? wait_delay_ns : known->second;
