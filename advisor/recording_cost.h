@@ -37,8 +37,9 @@ RecordingCost recording_cost_by(const TimedStep& timed, const DependencyGraph& g
                                 const Rates* rates);
 
 void remove(const RecordingCost& cost, const RunFacts& run, DependencyGraph& graph);
-// Takes so much from each launching call, and where it is shorter from the host's time behind it. Not before the measured
-// steps: ranks that had more to do there would come to the first one earlier than the others, who were not late.
+// Takes so much from each launching call, and where it is shorter from the host's time behind it. Not before the
+// measured steps: ranks that had more to do there would come to the first one earlier than the others, who were not
+// late.
 void remove_from_launches(double ns, const RunFacts& run, DependencyGraph& graph);
 // Takes so much from the gap before each piece of GPU work, as far as there is one.
 void remove_from_gaps(std::int64_t ns, DependencyGraph& graph);
