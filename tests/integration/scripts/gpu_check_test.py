@@ -144,6 +144,7 @@ class GpuCheck(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
 
     def test_a_signal_ends_what_runs_too(self):
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # which shells let what runs in the background ignore
         for number in (signal.SIGINT, signal.SIGTERM):
             # Who holds its writing end is alive; the program's own child does, too.
             held = os.path.join(self.folder.name, f"held_{number}")
