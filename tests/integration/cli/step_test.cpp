@@ -1,4 +1,6 @@
 // scale --step: programs that mark their steps in any way, and those that do not; launchers and their lines.
+#include <sstream>
+
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -9,10 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::AllOf;
-using testing::ContainsRegex;
-using testing::Ge;
 using testing::HasSubstr;
-using testing::Le;
 using testing::Not;
 using testing::StartsWith;
 
@@ -37,13 +36,33 @@ class Steps : public CliTest {
     EXPECT_FALSE(json.is_discarded()) << result.out;
     return json.value("data", nlohmann::json());
   }
-  // Where the machine is busy, lines may come at once: they close their steps together.
+  // The same of lines that came one after the other, 5 ms apart: on a busy machine several wait to be read, and which
+  // do is no business of these tests.
+  nlohmann::json measured_by_lines(const std::vector<std::string>& options,
+                                   const std::vector<std::string>& command) const {
+    measured(options, command);
+    for (const std::string point : {"gpus1", "gpus2"}) {
+      const std::string file = "e/" + point + "/timing1/stdout.times";  // by line: time, place, bytes
+      std::istringstream recorded(read_file(folder() / file));
+      std::ostringstream spaced;
+      std::int64_t first_ns = 0;
+      std::int64_t time_ns = 0;
+      std::int64_t place = 0;
+      std::int64_t bytes = 0;
+      for (std::int64_t line = 0; recorded >> time_ns >> place >> bytes; ++line) {
+        if (line == 0) first_ns = time_ns;
+        spaced << first_ns + line * 5'000'000 << ' ' << place << ' ' << bytes << '\n';
+      }
+      write(file, spaced.str());
+    }
+    return run_json({"analyze", "e"})["data"];
+  }
   static void expect_points(const nlohmann::json& data, const std::string& rule, const std::string& how, int steps) {
     EXPECT_EQ(data["step_rule"], rule);
     ASSERT_EQ(data["point_steps"].size(), 2U);
     for (std::size_t i = 0; i < 2; ++i) {
       EXPECT_EQ(data["point_steps"][i]["found_by"], how);
-      EXPECT_THAT(data["point_steps"][i]["steps"].get<int>(), AllOf(Ge(steps / 2), Le(steps)));
+      EXPECT_EQ(data["point_steps"][i]["steps"], steps);
       EXPECT_EQ(data["points"][i]["gpus"], i + 1);
       EXPECT_GT(data["points"][i]["step_ns"], 0);
       EXPECT_GT(data["points"][i]["efficiency"], 0);
@@ -56,7 +75,7 @@ class Steps : public CliTest {
 };
 
 TEST_F(Steps, OfACProgramThatPrints) {
-  const auto data = measured({"--warmup-steps", "2"}, {SWINSCOPE_PRINTING_PROGRAM, "12"});
+  const auto data = measured_by_lines({"--warmup-steps", "2"}, {SWINSCOPE_PRINTING_PROGRAM, "12"});
   // 12 lines end 11 known steps, of which 2 are warm-up. On a pipe stdio would print them all at the end.
   expect_points(data, "stdout:^step ([0-9]+) residual", "stdout lines \"step N residual N\"", 9);
   EXPECT_TRUE(data["point_steps"][0]["spread_percent"].is_number());
@@ -68,8 +87,7 @@ TEST_F(Steps, OfACProgramThatPrints) {
   const auto point = nlohmann::json::parse(read_file(folder() / "e/gpus2/point.json"));
   EXPECT_EQ(point["step_found_by"], "stdout lines \"step N residual N\"");
   EXPECT_EQ(point["complete"], true);
-  EXPECT_THAT(run({"analyze", "e"}).out,
-              ContainsRegex("step by stdout lines \"step N residual N\": [0-9]+ steps, spread "));
+  EXPECT_THAT(run({"analyze", "e"}).out, HasSubstr("step by stdout lines \"step N residual N\": 9 steps, spread "));
 }
 
 TEST_F(Steps, WhatTheProgramPrintsIsKept) {
@@ -87,7 +105,7 @@ TEST_F(Steps, WhatTheProgramPrintsIsKept) {
 }
 
 TEST_F(Steps, ALineEveryFewSteps) {
-  const auto data = measured({"--no-trace"}, {SWINSCOPE_PRINTING_PROGRAM, "24", "4"});
+  const auto data = measured_by_lines({"--no-trace"}, {SWINSCOPE_PRINTING_PROGRAM, "24", "4"});
   // Steps 4, 8, … 24: the first line ends an unknown time, the second one the warm-up of 2; 16 are left.
   expect_points(data, "stdout:^step ([0-9]+) residual", "stdout lines \"step N residual N\"", 16);
 }
@@ -97,7 +115,7 @@ TEST_F(Steps, OfAPythonLoop) {
         "for i in range(10):\n"
         "    sum(range(300000))\n"
         "    print('step', i, 'loss', 1 / (i + 1))\n");
-  const auto data = measured({"--no-trace"}, {"python3", "loop.py"});
+  const auto data = measured_by_lines({"--no-trace"}, {"python3", "loop.py"});
   expect_points(data, "stdout:^step ([0-9]+) loss", "stdout lines \"step N loss N\"", 7);
 }
 
@@ -108,7 +126,7 @@ TEST_F(Steps, ByAnExpressionOfTheUser) {
         "    sum(range(300000))\n"
         "    print(f'<{os.environ[\"RANK\"]}> done={i:04d}')\n"
         "    print(f'decoy {i * 7}')\n");
-  const auto data = measured({"--no-trace", "--step", "stdout:done=(\\d+)"}, {"python3", "loop.py"});
+  const auto data = measured_by_lines({"--no-trace", "--step", "stdout:done=(\\d+)"}, {"python3", "loop.py"});
   expect_points(data, "stdout:done=(\\d+)", "stdout lines \"<N> done=N\"", 7);
 
   const ProgramResult none = run({"scale", "--cpus-only", "--gpus", "1", "--step", "stdout:nothing ([0-9]+)", "-o", "n",
