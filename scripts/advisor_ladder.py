@@ -2,8 +2,8 @@
 """The advisor against the ladder: what `swinscope advise` predicts for each rung of `--level` from the recording of `eager` alone, beside what
 each rung took without a recorder.
 
-usage: swinscope sweep --vary level=eager,tensorcore,fused,window,attention,graph --warmup-steps 4 -o DIR -- swin infer … --level {level}
-       python3 scripts/advisor_ladder.py --swinscope build/release/bin/swinscope [--warmup-steps 4] [--ledger FILE] DIR…
+usage: swinscope sweep --vary level=eager,tensorcore,fused,window,attention,graph --warmup-steps 30 -o DIR -- swin infer … --steps 20 --warmup 30 --level {level}
+       python3 scripts/advisor_ladder.py --swinscope build/release/bin/swinscope [--warmup-steps 30] [--ledger FILE] DIR…
 
 A rung is the changes that it and those below it make (RUNGS). Prints a table in Markdown and the median and largest error of the changed
 program's step; not of unsteady ones, whose steps, or those of `eager`, differ by more than 5 % (quartiles over median), nor of those that the
@@ -36,7 +36,7 @@ OF_THE_HOST = 0.9  # what advise warns of
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--swinscope", required=True)
-    parser.add_argument("--warmup-steps", type=int, default=4)
+    parser.add_argument("--warmup-steps", type=int, default=30)
     parser.add_argument("--ledger")
     parser.add_argument("folders", nargs="+", metavar="DIR")
     return parser.parse_args()
