@@ -12,13 +12,24 @@
 namespace swinscope {
 namespace {
 
-constexpr std::int64_t kOfRecordNs = 3'600;        // for each launch
-constexpr std::int64_t kMostOfLaunchNs = 1 << 20;  // a graph's is one, and pays for all of its nodes
+constexpr std::int64_t kOfRecordNs = 3'600;  // for each launch
+constexpr std::int64_t kMostOfLaunchNs = 1 << 20;
 constexpr std::int64_t kMostOfKernelNs = 8'192;
+
+bool launches_a_graph(const CallNode& call) { return call.ops.size() > 1; }
 
 bool is_ours(const DependencyGraph& graph, const Trace& trace) {
   return std::ranges::all_of(
       graph.ranks, [&](const RankGraph& rank) { return trace.ranks[rank.rank_index].run.source == "swinscope"; });
+}
+
+// A recorder has its work with a graph's nodes before they are handed to the GPU.
+void start_graph_earlier(std::int64_t ns, std::int64_t least_ns, const CallNode& call, RankGraph& rank) {
+  if (!launches_a_graph(call)) return;
+  for (NodeIndex op = call.ops.begin; op < call.ops.end; ++op) {
+    std::int64_t& latency_ns = rank.ops[op].latency_ns;
+    latency_ns = std::max(std::min(latency_ns, least_ns), latency_ns - ns);
+  }
 }
 
 std::int64_t median_launch_ns(const DependencyGraph& graph) {
@@ -58,7 +69,8 @@ class CostFinder {
     if (least_ns <= timed_ns)
       cost.per_launch_ns = least_cost(kMostOfLaunchNs, timed_ns, [&](std::int64_t ns) { return step_with(ns, 0); });
     constexpr double kLeastSpread = 0.01;
-    const double of_the_gpu = 1 - std::max(kLeastSpread, timed.spread.value_or(0));
+    constexpr double kMostSpread = 0.05;  // steps that differ more are the host's doing
+    const double of_the_gpu = 1 - std::clamp(timed.spread.value_or(0), kLeastSpread, kMostSpread);
     if (static_cast<double>(least_ns) <= of_the_gpu * static_cast<double>(timed_ns)) return cost;
     cost.per_launch_ns = std::max(cost.per_launch_ns, usual_cost());
     if (least_ns <= timed_ns) return cost;
@@ -134,10 +146,11 @@ void remove_from_launches(double ns, const RunFacts& run, DependencyGraph& graph
     for (NodeIndex index = 0; index < rank.calls.size(); ++index) {
       CallNode& call = rank.calls[index];
       if (!call.is_launch || api.start_ns[call.event] < begin_ns) continue;
-      std::int64_t rest_ns = std::llround(ns);
+      std::int64_t rest_ns = std::llround(ns * static_cast<double>(std::max<std::size_t>(1, call.ops.size())));
       const std::int64_t taken_ns = std::clamp<std::int64_t>(call.own_ns - kLeastNs, 0, rest_ns);
       call.own_ns -= taken_ns;
       rest_ns -= taken_ns;
+      start_graph_earlier(taken_ns, kLeastNs, call, rank);
       if (next[index] == kNoNode || rank.calls[next[index]].handed_by != kNoNode) continue;
       CallNode& after = rank.calls[next[index]];
       after.segment_ns = std::max<std::int64_t>(0, after.segment_ns - rest_ns);
@@ -155,7 +168,7 @@ void overlap_in_graphs(std::int64_t ns, DependencyGraph& graph) {
   for (RankGraph& rank : graph.ranks) {
     // The last one first: those before are as long as they were.
     std::for_each(rank.ops.rbegin(), rank.ops.rend(), [&](OpNode& op) {
-      if (op.call == kNoNode || op.before == kNoNode || rank.calls[op.call].ops.size() < 2) return;
+      if (op.call == kNoNode || op.before == kNoNode || !launches_a_graph(rank.calls[op.call])) return;
       const OpNode& before = rank.ops[op.before];
       if (before.call == op.call) start_earlier(op, std::min(ns, before.duration_ns / 2));
     });

@@ -13,7 +13,7 @@
 namespace swinscope {
 
 struct RecordingCost {
-  std::int64_t per_launch_ns = 0;  // of the host
+  std::int64_t per_launch_ns = 0;  // of the host; a CUDA graph's launch pays for each of its nodes
   std::int64_t per_kernel_ns = 0;  // of the GPU, between the one before it and this
   // Of a CUDA graph's kernels, which a recorder keeps apart: so much before the end of the one before it each would
   // start.
@@ -31,15 +31,16 @@ struct RecordingCost {
 // what it takes longer than this GPU's usually do; what other recorders cost depends on what they record, and is not
 // known. rates: of the GPU, or none.
 RecordingCost find_recording_cost(const DependencyGraph& graph, const RunFacts& run, const Rates* rates);
-// By a step without a recorder. One that the GPU decides, up to how much such steps differ, does not show what launches
-// cost: they are taken to cost what they usually do.
+// By a step without a recorder. One that the GPU decides, up to how much such steps differ (5 % at most: it is the host
+// that lets them differ by more), does not show what launches cost: they are taken to cost what they usually do.
 RecordingCost recording_cost_by(const TimedStep& timed, const DependencyGraph& graph, const RunFacts& run,
                                 const Rates* rates);
 
 void remove(const RecordingCost& cost, const RunFacts& run, DependencyGraph& graph);
-// Takes so much from each launching call, and where it is shorter from the host's time behind it. Not before the
-// measured steps: ranks that had more to do there would come to the first one earlier than the others, who were not
-// late.
+// Takes so much from each launching call, of a graph's for each of its nodes, and where it is shorter from the host's
+// time behind it; a graph's first work starts earlier by what is taken, since it is handed over at the end of that
+// call. Not before the measured steps: ranks that had more to do there would come to the first one earlier than the
+// others, who were not late.
 void remove_from_launches(double ns, const RunFacts& run, DependencyGraph& graph);
 // Takes so much from the gap before each piece of GPU work, as far as there is one.
 void remove_from_gaps(std::int64_t ns, DependencyGraph& graph);

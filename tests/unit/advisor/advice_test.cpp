@@ -349,6 +349,24 @@ TEST(RecordingCost, IsTakenFromLaunchesAndTheHostBehindThem) {
   EXPECT_EQ(run.call_node(20).segment_ns, 0) << "not less than nothing";
 }
 
+// The graph is handed over 20 before its launch ends; taking 30 for each of its two nodes lets it start 20 after the
+// launch begins, and it starts no earlier than a driver needs.
+TEST(RecordingCost, OfAGraphsLaunchIsBeforeItsKernels) {
+  HandTrace hand;
+  HandRank& rank = hand.add_rank();
+  const std::uint32_t graph = rank.call("cudaGraphLaunch", 0, 100);
+  rank.kernel("first", graph, 80, 180, {}, 1);
+  rank.kernel("second", graph, 181, 200, {}, 2);
+  rank.call("cudaDeviceSynchronize", 105, 205);
+  rank.step(0, 206);
+  Replayed run(hand.build());
+  EXPECT_EQ(run.op_node("first").latency_ns, 80'000);
+  remove_from_launches(30'000, run.facts, run.graph);
+  EXPECT_EQ(run.op_node("first").latency_ns, 20'000);
+  remove_from_launches(19'000, run.facts, run.graph);
+  EXPECT_EQ(run.op_node("first").latency_ns, 1'500);
+}
+
 // Ranks come to the first step when they did, however many launches each of them has before it.
 TEST(RecordingCost, OfLaunchesBeforeTheStepsStays) {
   HandTrace hand;
@@ -402,19 +420,21 @@ TEST(RecordingCost, KernelsOfAGraphWouldOverlap) {
 // GPU would take 301. In a step of 305.5 a launch takes 0.5 less, if steps are steady; 305.5 may as well be the GPU's
 // if they differ by 5 %, and then launches cost what they usually do.
 TEST(RecordingCost, IsNotToldByAStepThatTheGpuMayDecide) {
-  const Trace trace = trace_of_step(
-      [](HandStep& step) {
-        for (std::int64_t i = 0; i < 10; ++i)
-          step.kernel(kGemm, 28).pause(26);
-      },
-      "swinscope");
-  const RunFacts run(trace, {});
-  const DependencyGraph graph = make_graph(run);
-  const auto per_launch_ns = [&](double spread) {
-    return recording_cost_by({.step_ns = 305'500, .spread = spread}, graph, run, nullptr).per_launch_ns;
+  const auto per_launch_ns = [](std::int64_t kernel_us, const TimedStep& timed) {
+    const Trace trace = trace_of_step(
+        [&](HandStep& step) {
+          for (std::int64_t i = 0; i < 10; ++i)
+            step.kernel(kGemm, kernel_us).pause(26);
+        },
+        "swinscope");
+    const RunFacts run(trace, {});
+    return recording_cost_by(timed, make_graph(run), run, nullptr).per_launch_ns;
   };
-  EXPECT_NEAR(static_cast<double>(per_launch_ns(0.0)), 500, 10);
-  EXPECT_EQ(per_launch_ns(0.05), 3'600);
+  EXPECT_NEAR(static_cast<double>(per_launch_ns(28, {.step_ns = 305'500, .spread = 0.0})), 500, 10);
+  EXPECT_EQ(per_launch_ns(28, {.step_ns = 305'500, .spread = 0.05}), 3'600);
+  // Kernels of 15, for which the GPU would take 171: however steps differ, it does not decide one of 280.
+  EXPECT_EQ(per_launch_ns(15, {.step_ns = 280'000, .spread = 0.5}),
+            per_launch_ns(15, {.step_ns = 280'000, .spread = 0.0}));
 }
 
 // Ten launches, every 4, of kernels so short that the host decides: the last one starts 5 after 36, the wait returns 5
