@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/base/text.h"
+
 namespace swinscope {
 
 namespace {
@@ -105,7 +107,7 @@ std::string times_per_step(std::size_t places, const Work& work) {
       static_cast<double>(std::max<std::int64_t>(1, work.steps())) * static_cast<double>(work.graph.ranks.size());
   const double times = static_cast<double>(places) / steps;
   if (times == 1) return "once a step";
-  return fmt::format("{:.4g} times a step", times);
+  return format_number(times) + " times a step";
 }
 
 std::vector<Change> Grouped::take(const Work& work, std::string_view kind) {

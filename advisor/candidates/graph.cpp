@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "advisor/candidates/candidates.h"
+#include "analyzer/base/text.h"
 #include "analyzer/trace/launch_calls.h"
 
 namespace swinscope {
@@ -90,9 +91,9 @@ std::vector<Change> find_graphs(const Work& work) {
   }
   if (change.captured.empty()) return {};
   const double steps = static_cast<double>(std::max<std::int64_t>(1, work.steps()));
-  change.title =
-      fmt::format("Launch {:.4g} launches a step as CUDA graphs ({:.4g} a step)", static_cast<double>(launches) / steps,
-                  static_cast<double>(change.captured.size()) / steps);
+  change.title = fmt::format("Launch {} launches a step as CUDA graphs ({} a step)",
+                             format_number(static_cast<double>(launches) / steps),
+                             format_number(static_cast<double>(change.captured.size()) / steps));
   change.why = "the host launches each kernel by itself; a graph launches them with one call";
   change.assumptions = {"shapes and addresses stay the same from step to step, and nothing allocates in between",
                         "2 % (0 to 10 %) of the host's time between launches stays"};

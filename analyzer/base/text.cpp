@@ -50,6 +50,13 @@ std::string format_count(std::int64_t count) {
   return digits;
 }
 
+std::string format_number(double value) {
+  constexpr double kAllDigitsFrom = 9999.5;  // four of them would need an exponent
+  constexpr double kAllDigitsTo = 1e15;
+  if (std::abs(value) >= kAllDigitsFrom && std::abs(value) < kAllDigitsTo) return format_count(std::llround(value));
+  return fmt::format("{:.4g}", value);
+}
+
 std::string counted(std::int64_t count, std::string_view what) {
   if (count == 1) return fmt::format("1 {}", what);
   std::size_t end = what.size();

@@ -13,6 +13,8 @@ std::string format_duration(std::int64_t ns);
 std::string format_bytes(std::int64_t bytes);
 // "180,144"
 std::string format_count(std::int64_t count);
+// Four significant digits, and all before the point: "0.8333", "13.5", "14,340"; never an exponent below 10^15.
+std::string format_number(double value);
 // "1 rank", "12 ranks"; `things` is a plural that loses its s.
 std::string format_counted(std::int64_t count, std::string_view things);
 

@@ -148,8 +148,9 @@ class ScalingCharts {
     chart.y_max = y_max;
     const Series& first = series.front();
     if (first.values.front() && first.values.back()) {
-      chart.description = fmt::format("{} from {:.4g} at {} to {:.4g} at {} {}", title, *first.values.front(),
-                                      categories_.front(), *first.values.back(), categories_.back(), chart.x_title);
+      chart.description =
+          fmt::format("{} from {} at {} to {} at {} {}", title, format_number(*first.values.front()),
+                      categories_.front(), format_number(*first.values.back()), categories_.back(), chart.x_title);
     }
     chart.series = std::move(series);
     if (title == kEfficiency) scale_efficiency(chart);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/base/text.h"
 #include "analyzer/table/chart_text.h"
 #include "analyzer/table/waterfall.h"
 #include "store/error.h"
@@ -359,8 +360,8 @@ class Layouter {
   }
 
   void heat_map() {
-    text(MarkRole::kText, right_, 1.1 * kLineHeight, fmt::format("faintest: {:.4g}, strongest: {:.4g}", low_, high_),
-         Anchor::kEnd);
+    text(MarkRole::kText, right_, 1.1 * kLineHeight,
+         fmt::format("faintest: {}, strongest: {}", format_number(low_), format_number(high_)), Anchor::kEnd);
     const double row_height = (bottom_ - top_) / static_cast<double>(std::max<std::size_t>(1, chart_.series.size()));
     for (std::size_t s = 0; s < chart_.series.size(); ++s) {
       const double y = top_ + static_cast<double>(s) * row_height;

@@ -302,11 +302,7 @@ std::string format_cell(const Cell& cell, Unit unit) {
   const double real = std::get<double>(cell);
   if (unit == Unit::kPercent) return fmt::format("{:.1f} %", real);
   if (unit == Unit::kDuration) return format_duration(static_cast<std::int64_t>(std::llround(real)));
-  constexpr double kAllDigitsFrom = 9999.5;  // four of them would need an exponent
-  constexpr double kAllDigitsTo = 1e15;
-  if (unit == Unit::kNumber && std::abs(real) >= kAllDigitsFrom && std::abs(real) < kAllDigitsTo)
-    return format_count(std::llround(real));
-  if (unit == Unit::kNumber) return fmt::format("{:.4g}", real);
+  if (unit == Unit::kNumber) return format_number(real);
   return fmt::format("{}", real);
 }
 

@@ -79,8 +79,9 @@ class Details {
     if (gpu.bytes[event_.ref] > 0) {
       add("bytes", format_bytes(gpu.bytes[event_.ref]));
       if (event_.duration_ns > 0) {
-        add("rate", fmt::format("{:.4g} GB/s",
-                                static_cast<double>(gpu.bytes[event_.ref]) / static_cast<double>(event_.duration_ns)));
+        add("rate",
+            format_number(static_cast<double>(gpu.bytes[event_.ref]) / static_cast<double>(event_.duration_ns)) +
+                " GB/s");
       }
     }
     if (gpu.kind[event_.ref] != GpuKind::kKernel || gpu.config[event_.ref] >= rank.configs.size()) return;

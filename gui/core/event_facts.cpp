@@ -66,10 +66,11 @@ class Facts {
     if (!cost->has_cost || duration <= 0) return;
     const std::int64_t bytes = cost->bytes_read + cost->bytes_written;
     if (cost->flops > 0)
-      add("FLOPs", fmt::format("{:.4g} GFLOP, {:.4g} TFLOP/s", static_cast<double>(cost->flops) / 1e9,
-                               static_cast<double>(cost->flops) / duration / 1e3));
+      add("FLOPs", fmt::format("{} GFLOP, {} TFLOP/s", format_number(static_cast<double>(cost->flops) / 1e9),
+                               format_number(static_cast<double>(cost->flops) / duration / 1e3)));
     if (bytes > 0)
-      add("bytes at least", fmt::format("{}, {:.4g} GB/s", format_bytes(bytes), static_cast<double>(bytes) / duration));
+      add("bytes at least",
+          fmt::format("{}, {} GB/s", format_bytes(bytes), format_number(static_cast<double>(bytes) / duration)));
   }
 
   void add_collective() {

@@ -10,11 +10,13 @@ The cases, all of them without a name but `huge` and `growth`, which need ten an
     huge       an export of --events (100 million) kernels and calls together: `analyze`
     growth     1, 2, 5, 10 and 20 million ranges of a thousand names: `info` and `analyze`, and the exponents n by which
                CPU time and memory grow as the n-th power of the ranges
+    advice     8 ranks of 10 steps of PyTorch, the two steps and ranks of data/pytorch_swin_tiny_ddp_2gpu again and again: `advise`
 
---small makes a hundredth of each, of growth a thousandth. Files that are there already are used again, so that two programs can be compared. The
+--small makes a hundredth of each, of growth a thousandth, of advice 2 ranks of 4 steps. Files that are there already are used again, so that two programs can be compared. The
 elapsed time and the peak memory are those of the whole process as the kernel counts them; of --repeat runs the fastest.
 """
 import argparse
+import gzip
 import json
 import math
 import os
@@ -160,6 +162,44 @@ def write_summaries(folder, ranks):
         database.close()
 
 
+def write_repeated(folder, ranks, times):
+    """A recorded PyTorch job as one of more ranks that went on for longer: its ranks and steps again and again."""
+    recorded = [json.loads(gzip.decompress((ROOT / f"data/pytorch_swin_tiny_ddp_2gpu/rank{rank}.kineto.json.gz").read_bytes()))
+                for rank in range(2)]
+    steps = [event for trace in recorded for event in trace["traceEvents"] if event["name"].startswith("ProfilerStep#")
+             and event["cat"] == "user_annotation"]
+    period = max(event["ts"] + event["dur"] for event in steps) - min(event["ts"] for event in steps)
+    all_ranks = str(list(range(ranks)))
+    for rank in range(ranks):
+        trace = dict(recorded[rank % 2])
+        trace["distributedInfo"] = {"backend": "nccl", "rank": rank, "world_size": ranks}
+        events = []
+        for time_of in range(times):
+            events += [repeated(event, time_of, period, ranks, all_ranks) for event in trace["traceEvents"]
+                       if time_of == 0 or event["ph"] != "M"]
+        trace["traceEvents"] = events
+        (folder / f"rank{rank}.kineto.json").write_text(json.dumps(trace), encoding="utf-8")
+
+
+def repeated(event, time_of, period, ranks, all_ranks):
+    """The same event so many periods later, in a job of so many ranks; ids of each time are its own."""
+    if event["ph"] == "M":
+        return event
+    own = time_of * 10_000_000
+    changed = dict(event, ts=round(event["ts"] + time_of * period, 3))
+    if "id" in event:
+        changed["id"] = event["id"] + own
+    arguments = dict(event.get("args", {}))
+    for key in ("External id", "correlation", "Sequence number"):
+        if arguments.get(key, 0) > 0:
+            arguments[key] += own
+    if "Process Group Ranks" in arguments:
+        arguments.update({"Group size": ranks, "Process Group Ranks": all_ranks})
+    if event["name"].startswith("ProfilerStep#"):
+        changed["name"] = f"ProfilerStep#{int(event['name'].removeprefix('ProfilerStep#')) + 2 * time_of}"
+    return dict(changed, args=arguments)
+
+
 def made(path, write):
     """Writes a file or folder where it is not there yet; what was cut off meanwhile is not taken for whole."""
     if path.exists():
@@ -217,14 +257,14 @@ def check_summaries(ranks):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("swinscope", type=Path)
-    parser.add_argument("cases", nargs="*", metavar="CASE", help="summaries, job, export, huge, growth")
+    parser.add_argument("cases", nargs="*", metavar="CASE", help="summaries, job, export, huge, growth, advice")
     parser.add_argument("--folder", type=Path, help="where the files are made and stay (a temporary one)")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--events", type=int, default=100_000_000, help="of huge")
     parser.add_argument("--small", action="store_true", help="a hundredth of everything or less: whether it works")
     options = parser.parse_args()
     cases = options.cases or ["summaries", "job", "export"]
-    if unknown := set(cases) - {"summaries", "job", "export", "huge", "growth"}:
+    if unknown := set(cases) - {"summaries", "job", "export", "huge", "growth", "advice"}:
         parser.error(f"unknown case {', '.join(sorted(unknown))}")
     scale = 100 if options.small else 1
     program = options.swinscope.resolve()
@@ -248,6 +288,10 @@ def main():
                 file = made(folder / f"{case}{events}.sqlite", lambda at, n=events: write_export(at, n // 2, 1000))
                 measure(f"analyze, export of {events // 2:,} kernels and calls", events, [program, "analyze", file],
                         options.repeat if case == "export" else 1)
+        if "advice" in cases:
+            ranks, times = (2, 2) if options.small else (8, 5)
+            files = made(folder / f"advice{ranks}x{times}", in_folder(lambda at: write_repeated(at, ranks, times)))
+            measure(f"advise, {ranks} ranks of {2 * times} steps of PyTorch", 0, [program, "advise", files], options.repeat)
         if "growth" in cases:
             sizes = [millions * (1_000 if options.small else 1_000_000) for millions in (1, 2, 5, 10, 20)]
             files = [made(folder / f"ranges{size}.db", lambda at, n=size: write_ranges(at, n)) for size in sizes]
