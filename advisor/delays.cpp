@@ -114,6 +114,15 @@ std::pair<GpuKind, GpuKind> kinds_of(const RankNodes& nodes, const OpNode& node)
   return {nodes.gpu.kind[nodes.graph.ops[node.before].event], nodes.gpu.kind[node.event]};
 }
 
+// A copy of pageable memory: the call itself brings the bytes to and from pinned memory, so what it takes is of these
+// bytes, and not what others of its name take.
+bool waits_for_its_own_work(const RankNodes& nodes, NodeIndex index) {
+  const CallNode& call = nodes.graph.calls[index];
+  for (EventIndex i = call.waits.begin; i < call.waits.end; ++i)
+    if (nodes.graph.ops[nodes.graph.call_waits[i]].call == index) return true;
+  return false;
+}
+
 }  // namespace
 
 // From a call to the start of what it launches, where the stream had nothing else to do: the least, but for those
@@ -130,7 +139,7 @@ void find_latencies(RankNodes& nodes) {
     const std::int64_t delay = nodes.start_of_op(op) - nodes.begin_of(call);
     if (is_idle_at(nodes, op, nodes.begin_of(call)) && nodes.is_graph_node(op)) {
       before_end.add(nodes.name_of(call), nodes.graph.calls[call].own_ns - delay);
-    } else if (is_idle_at(nodes, op, nodes.begin_of(call))) {
+    } else if (is_idle_at(nodes, op, nodes.begin_of(call)) && !waits_for_its_own_work(nodes, call)) {
       latency.add(nodes.name_of(call), delay);
     }
     least = any ? std::min(least, delay) : delay;
@@ -145,8 +154,11 @@ void find_latencies(RankNodes& nodes) {
     const StringId name = nodes.name_of(op.call);
     op.latency_ns = latency.of(name).value_or(otherwise);
     const std::optional<std::int64_t> early_ns = before_end.of(name);
+    const std::int64_t begin_ns = nodes.begin_of(op.call);
     if (nodes.is_graph_node(index) && early_ns)
       op.latency_ns = std::max<std::int64_t>(0, nodes.graph.calls[op.call].own_ns - *early_ns);
+    else if (is_first(index) && waits_for_its_own_work(nodes, op.call) && is_idle_at(nodes, index, begin_ns))
+      op.latency_ns = std::max<std::int64_t>(0, nodes.start_of_op(index) - begin_ns);
   }
 }
 
@@ -166,7 +178,7 @@ void find_own_times(RankNodes& nodes) {
     const std::int64_t awaited_ns = awaited_end(index);
     if (awaited_ns <= nodes.begin_of(index)) {
       own.add(nodes.name_of(index), call.own_ns);
-    } else if (awaited_ns <= nodes.end_of(index)) {
+    } else if (awaited_ns <= nodes.end_of(index) && !waits_for_its_own_work(nodes, index)) {
       wake.add(nodes.name_of(index), nodes.end_of(index) - awaited_ns);
     }
   }
@@ -177,8 +189,11 @@ void find_own_times(RankNodes& nodes) {
   for (NodeIndex index = 0; index < nodes.graph.calls.size(); ++index) {
     CallNode& call = nodes.graph.calls[index];
     if (call.waits.size() == 0) continue;
-    call.wake_ns = wake.of(nodes.name_of(index)).value_or(wake.of_all(0));
-    if (awaited_end(index) > nodes.begin_of(index))
+    const std::int64_t awaited_ns = awaited_end(index);
+    call.wake_ns = waits_for_its_own_work(nodes, index) && awaited_ns <= nodes.end_of(index)
+                       ? nodes.end_of(index) - awaited_ns
+                       : wake.of(nodes.name_of(index)).value_or(wake.of_all(0));
+    if (awaited_ns > nodes.begin_of(index))
       call.own_ns = std::min(call.own_ns, own.of(nodes.name_of(index)).value_or(kOwnNs));
   }
 }

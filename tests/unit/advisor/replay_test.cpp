@@ -36,6 +36,21 @@ TEST(Replay, AnIdleStreamStartsAfterTheCall) {
   EXPECT_EQ(run.step(), 152);
 }
 
+// The call copies the bytes to pinned memory first: 4 and 2 for most, 30 and 20 for those that are large.
+TEST(Replay, CopiesOfPageableMemoryTakeTheHostWhatTheirBytesTake) {
+  HandTrace hand;
+  HandRank& rank = hand.add_rank();
+  for (std::int64_t i = 0; i < 8; ++i)
+    rank.copy(rank.call("cudaMemcpyAsync", 20 * i, 20 * i + 8), 20 * i + 4, 20 * i + 6, MemoryKind::kPageable, kMain);
+  for (std::int64_t i = 2; i < 5; ++i)
+    rank.copy(rank.call("cudaMemcpyAsync", 100 * i, 100 * i + 70), 100 * i + 30, 100 * i + 50, MemoryKind::kPageable,
+              kMain);
+  rank.step(0, 500);
+  Replayed run(hand.build());
+  EXPECT_EQ(run.differences(), Lines{});
+  EXPECT_EQ(run.step(), 500);
+}
+
 TEST(Replay, ABusyStreamStartsWhatIsNextAfterTheUsualGap) {
   HandTrace hand;
   HandRank& rank = hand.add_rank();
