@@ -1,4 +1,6 @@
 // scale --step: programs that mark their steps in any way, and those that do not; launchers and their lines.
+#include <algorithm>
+#include <regex>
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -36,26 +38,42 @@ class Steps : public CliTest {
     EXPECT_FALSE(json.is_discarded()) << result.out;
     return json.value("data", nlohmann::json());
   }
-  // The same of lines that came one after the other, 5 ms apart: on a busy machine several wait to be read, and which
-  // do is no business of these tests.
+  // The same of lines that came one after the other, 5 ms apart, each rank's of a step before those of the next: on a
+  // busy machine several wait to be read, and one rank may have ended before the other begins, which is no business of
+  // these tests.
   nlohmann::json measured_by_lines(const std::vector<std::string>& options,
                                    const std::vector<std::string>& command) const {
     measured(options, command);
-    for (const std::string point : {"gpus1", "gpus2"}) {
-      const std::string file = "e/" + point + "/timing1/stdout.times";  // by line: time, place, bytes
-      std::istringstream recorded(read_file(folder() / file));
-      std::ostringstream spaced;
-      std::int64_t first_ns = 0;
-      std::int64_t time_ns = 0;
-      std::int64_t place = 0;
-      std::int64_t bytes = 0;
-      for (std::int64_t line = 0; recorded >> time_ns >> place >> bytes; ++line) {
-        if (line == 0) first_ns = time_ns;
-        spaced << first_ns + line * 5'000'000 << ' ' << place << ' ' << bytes << '\n';
-      }
-      write(file, spaced.str());
-    }
+    for (const std::string point : {"gpus1", "gpus2"})
+      put_in_order("e/" + point + "/timing1/stdout");
     return run_json({"analyze", "e"})["data"];
+  }
+  void put_in_order(const std::string& file) const {
+    const std::string text = read_file(folder() / (file + ".log"));
+    std::istringstream recorded(read_file(folder() / (file + ".times")));  // by line: time, place, bytes
+    std::vector<std::pair<int, std::string>> lines;
+    std::int64_t first_ns = 0;
+    std::int64_t time_ns = 0;
+    std::size_t place = 0;
+    std::size_t bytes = 0;
+    while (recorded >> time_ns >> place >> bytes) {
+      if (lines.empty()) first_ns = time_ns;
+      const std::string line = text.substr(place, bytes);
+      std::smatch step;
+      const bool is_step = std::regex_search(line, step, std::regex("(^step |done=)([0-9]+)"));
+      lines.emplace_back(is_step ? std::stoi(step[2]) : -1, line);
+    }
+    std::ranges::stable_sort(lines, {}, &std::pair<int, std::string>::first);
+    std::string ordered;
+    std::string times;
+    for (const auto& [step, line] : lines) {
+      times +=
+          std::to_string(first_ns) + ' ' + std::to_string(ordered.size()) + ' ' + std::to_string(line.size()) + '\n';
+      ordered += line + '\n';
+      first_ns += 5'000'000;
+    }
+    write(file + ".log", ordered);
+    write(file + ".times", times);
   }
   static void expect_points(const nlohmann::json& data, const std::string& rule, const std::string& how, int steps) {
     EXPECT_EQ(data["step_rule"], rule);
