@@ -1,6 +1,7 @@
 #include "analyzer/facts/trace_doubts.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -97,6 +98,44 @@ void add_unmarked_warmup(const Trace& trace, const RunScope& scope, std::vector<
   }
 }
 
+// Launches of graphs whose nodes were recorded, while the GPU has nothing else to do: they are longer than without a
+// recorder, by about as much for each node as another launch is.
+void add_recorded_graphs(const Trace& trace, const RunScope& scope, std::vector<std::string>& doubts) {
+  constexpr double kMuch = 0.05;
+  for (const DeviceScope& device : scope.devices()) {
+    const Rank& rank = trace.ranks[device.rank_index];
+    std::vector<Interval> busy;
+    std::map<EventIndex, std::int64_t> nodes;  // by launch
+    for (const EventIndex e : device.events) {
+      busy.push_back({rank.gpu.start_ns[e], rank.gpu.end_ns[e]});
+      if (rank.gpu.graph_node[e] != 0 && rank.gpu.launch[e] != kNoEvent) ++nodes[rank.gpu.launch[e]];
+    }
+    std::erase_if(nodes, [](const auto& launch) { return launch.second < 2; });
+    std::vector<Interval> launches;
+    std::vector<std::int64_t> lengths;
+    std::int64_t sum = 0;
+    for (const auto& [call, count] : nodes) {
+      launches.push_back({rank.api.start_ns[call], rank.api.end_ns[call]});
+      lengths.push_back(launches.back().length());
+      sum += count;
+    }
+    const std::int64_t idle_ns = total_length(clip(subtract(unite(launches), unite(busy)), device.window));
+    const double share =
+        static_cast<double>(idle_ns) / static_cast<double>(std::max<std::int64_t>(1, device.window.length()));
+    if (share < kMuch) continue;
+    std::ranges::sort(lengths);
+    const bool has_choice = rank.run.source == "swinscope" || rank.run.source == "nsys";
+    doubts.push_back(
+        fmt::format("rank {}: {:.1f} % of the time GPU {} waits for launches of CUDA graphs ({} each, of {} nodes), "
+                    "which are longer "
+                    "because their nodes were recorded{}",
+                    rank.run.rank, 100 * share, device.device, format_duration(quantile(lengths, 0.5)),
+                    format_count(sum / std::ssize(nodes)),
+                    has_choice ? ": --cuda-graph-trace graph records each graph as one" : ""));
+    return;
+  }
+}
+
 }  // namespace
 
 LaunchCoverage launch_coverage(const Trace& trace, const RunScope& scope) {
@@ -157,6 +196,7 @@ std::vector<std::string> doubts_of(const Trace& trace, const RunScope& scope) {
   if (const MissingRanks missing = missing_ranks(trace); missing.count > 0)
     doubts.push_back(missing.sentence() + ": figures of all ranks are of those that are here");
   add_unmarked_warmup(trace, scope, doubts);
+  add_recorded_graphs(trace, scope, doubts);
   const bool graphs = std::ranges::any_of(trace.ranks, [](const Rank& rank) { return rank.run.graph_level_only; });
   if (graphs) doubts.emplace_back("CUDA graphs were recorded as a whole: what their kernels do is not known");
   constexpr double kMuch = 0.05;  // the last launches of a recording may have no kernel yet
