@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 build_packages=(
   g++ cmake ninja-build ccache pkg-config git ca-certificates
-  libfmt-dev libsqlite3-dev zlib1g-dev nlohmann-json3-dev libsimdjson-dev libcli11-dev
+  libfmt-dev libsqlite3-dev zlib1g-dev libisal-dev nlohmann-json3-dev libsimdjson-dev libcli11-dev
   libre2-dev libopenblas-dev libgloo-dev libpng-dev libjpeg-dev # libjpeg-turbo on Debian and on Ubuntu
   qt6-base-dev fonts-dejavu-core # the desktop program, and a font for pictures of it where there is no desktop
 )

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <zlib.h>
+#include <isa-l/igzip_lib.h>
 
 #include "store/error.h"
 
@@ -19,25 +19,19 @@ namespace {
 constexpr std::uint64_t kMaxExpansion = 200;
 constexpr std::uint64_t kAlwaysAllowedBytes = std::uint64_t{1} << 30;
 
-constexpr int kGzipWindowBits = 15 + 16;  // zlib: largest window, gzip header required
+constexpr std::array<unsigned char, 2> kGzipMagic{0x1F, 0x8B};
 
 }  // namespace
 
 struct ByteSource::Inflater {
   Inflater() {
-    if (inflateInit2(&stream, kGzipWindowBits) != Z_OK) {
-      throw Error(ErrorKind::kFailure, "zlib cannot be initialized", "out of memory");
-    }
+    isal_inflate_init(&state);
+    state.crc_flag = ISAL_GZIP;  // header and trailer are read and checked
   }
-  Inflater(const Inflater&) = delete;
-  Inflater& operator=(const Inflater&) = delete;
-  Inflater(Inflater&&) = delete;
-  Inflater& operator=(Inflater&&) = delete;
-  ~Inflater() { inflateEnd(&stream); }
+  bool member_ended() const { return state.block_state == ISAL_BLOCK_FINISH; }
 
-  z_stream stream{};
-  std::vector<char> input = std::vector<char>(1U << 16U);
-  bool member_ended = false;
+  inflate_state state{};
+  std::vector<std::uint8_t> input = std::vector<std::uint8_t>(1U << 16U);
 };
 
 void ByteSource::CloseFile::operator()(std::FILE* file) const { std::fclose(file); }
@@ -48,7 +42,7 @@ ByteSource::ByteSource(const std::filesystem::path& path) : path_(path), file_(s
                 "check the path and its permissions");
   }
   std::array<unsigned char, 2> magic{};
-  const bool gzip = std::fread(magic.data(), 1, 2, file_.get()) == 2 && magic[0] == 0x1F && magic[1] == 0x8B;
+  const bool gzip = std::fread(magic.data(), 1, magic.size(), file_.get()) == magic.size() && magic == kGzipMagic;
   std::rewind(file_.get());
   if (!gzip) return;
   inflater_ = std::make_unique<Inflater>();
@@ -75,39 +69,39 @@ std::size_t ByteSource::read_file(std::span<char> into) {
 }
 
 std::size_t ByteSource::read_compressed(std::span<char> into) {
-  z_stream& stream = inflater_->stream;
-  stream.next_out = reinterpret_cast<Bytef*>(into.data());
-  stream.avail_out = static_cast<uInt>(into.size());
-  while (stream.avail_out > 0 && *damage_ == '\0') {
+  inflate_state& state = inflater_->state;
+  state.next_out = reinterpret_cast<std::uint8_t*>(into.data());
+  state.avail_out = static_cast<std::uint32_t>(into.size());
+  while (state.avail_out > 0 && *damage_ == '\0') {
     bool at_end = false;
-    if (stream.avail_in == 0) {
-      const std::size_t count = read_file(inflater_->input);
-      stream.next_in = reinterpret_cast<Bytef*>(inflater_->input.data());
-      stream.avail_in = static_cast<uInt>(count);
-      at_end = count == 0;
-      if (at_end && inflater_->member_ended) break;
+    if (state.avail_in == 0) {
+      std::vector<std::uint8_t>& input = inflater_->input;
+      state.avail_in = static_cast<std::uint32_t>(read_file({reinterpret_cast<char*>(input.data()), input.size()}));
+      state.next_in = input.data();
+      at_end = state.avail_in == 0;
+      if (at_end && inflater_->member_ended()) break;
     }
     // A gzip file is one or more members; another one begins where one has ended. Zeros there only fill a block.
-    if (inflater_->member_ended) {
-      while (stream.avail_in > 0 && *stream.next_in == 0) {
-        ++stream.next_in;
-        --stream.avail_in;
+    if (inflater_->member_ended()) {
+      while (state.avail_in > 0 && *state.next_in == 0) {
+        ++state.next_in;
+        --state.avail_in;
       }
-      if (stream.avail_in == 0) continue;
-      inflateReset(&stream);
-      inflater_->member_ended = false;
+      if (state.avail_in == 0) continue;
+      if (*state.next_in != kGzipMagic[0]) {  // said here: a header's worth of garbage may never come
+        damage_ = "the compressed data is damaged";
+        break;
+      }
+      isal_inflate_reset(&state);  // input and output stay where they are
     }
-    const int code = inflate(&stream, Z_NO_FLUSH);
-    if (code == Z_STREAM_END) {
-      inflater_->member_ended = true;
-    } else if (at_end && code == Z_BUF_ERROR) {
-      // Only now: at the end of its input zlib may still hold output that did not fit before.
-      if (*damage_ == '\0') damage_ = "the compressed file is truncated";
-    } else if (code != Z_OK && code != Z_BUF_ERROR) {
+    if (isal_inflate(&state) < 0) {
       damage_ = "the compressed data is damaged";
+    } else if (at_end && state.avail_out > 0 && !inflater_->member_ended() && *damage_ == '\0') {
+      // Only now: at the end of its input there may still be output that did not fit before.
+      damage_ = "the compressed file is truncated";
     }
   }
-  return into.size() - stream.avail_out;
+  return into.size() - state.avail_out;
 }
 
 }  // namespace swinscope
