@@ -72,7 +72,7 @@ struct Advice {
   std::int64_t step_ns() const { return unrecorded_step_ns; }
   bool has_recording_cost() const {
     return recording_cost.per_launch_ns > 0 || recording_cost.per_kernel_ns > 0 || recording_cost.per_overlap_ns > 0 ||
-           recording_cost.per_operator_ns > 0;
+           recording_cost.per_operator_ns > 0 || recording_cost.host_share < 1;
   }
 };
 

@@ -57,6 +57,8 @@ std::string note_on_recording(const Advice& advice) {
   add(cost.per_launch_ns, "launch");
   add(cost.per_kernel_ns, "kernel");
   add(cost.per_overlap_ns, "kernel of a graph that would overlap the one before it");
+  if (cost.host_share < 1)
+    parts.push_back(fmt::format("{:.1f} % of the rest of the host's time", 100 * (1 - cost.host_share)));
   std::string_view how;
   if (cost.timed_step_ns)
     how = "; with these it comes nearest to that of the timing runs";

@@ -43,11 +43,10 @@ std::int64_t median_launch_ns(const DependencyGraph& graph) {
 
 // The least cost from 0 to `most` with which the step is no longer than `wanted`; `most` where there is none.
 template <typename StepWith>
-std::int64_t least_cost(std::int64_t most, std::int64_t wanted_ns, const StepWith& step_with) {
-  constexpr std::int64_t kExactNs = 10;
+std::int64_t least_cost(std::int64_t most, std::int64_t wanted_ns, const StepWith& step_with, std::int64_t exact = 10) {
   std::int64_t too_little = -1;
   std::int64_t enough = most;
-  while (enough - too_little > kExactNs) {
+  while (enough - too_little > exact) {
     const std::int64_t middle = std::midpoint(too_little, enough);
     (step_with(middle) <= wanted_ns ? enough : too_little) = middle;
   }
@@ -70,8 +69,10 @@ class CostFinder {
       cost.per_launch_ns = least_cost(kMostOfLaunchNs, timed_ns, [&](std::int64_t ns) { return step_with(ns, 0); });
     constexpr double kLeastSpread = 0.01;
     constexpr double kMostSpread = 0.05;  // steps that differ more are the host's doing
-    const double of_the_gpu = 1 - std::clamp(timed.spread.value_or(0), kLeastSpread, kMostSpread);
-    if (static_cast<double>(least_ns) <= of_the_gpu * static_cast<double>(timed_ns)) return cost;
+    const double of_the_gpu =
+        (1 - std::clamp(timed.spread.value_or(0), kLeastSpread, kMostSpread)) * static_cast<double>(timed_ns);
+    if (static_cast<double>(least_ns) <= of_the_gpu) return cost;
+    if (least_ns > timed_ns && static_cast<double>(step_with_host(0, 0)) <= of_the_gpu) return of_slower_host(cost);
     cost.per_launch_ns = std::max(cost.per_launch_ns, usual_cost());
     if (least_ns <= timed_ns) return cost;
     const auto without_gaps = [&](std::int64_t ns) { return step_with(cost.per_launch_ns, ns); };
@@ -80,6 +81,20 @@ class CostFinder {
     if (with_overlap(0) > timed_ns && with_overlap(kMostOfKernelNs) < with_overlap(0))
       cost.per_overlap_ns =
           least_cost(kMostOfKernelNs, std::max(timed_ns, with_overlap(kMostOfKernelNs)), with_overlap);
+    return cost;
+  }
+
+  // The host decides the step, and launches do not explain how much longer it is than the timing runs'.
+  RecordingCost of_slower_host(RecordingCost cost) const {
+    constexpr std::int64_t kParts = 1'000;
+    cost.per_launch_ns = usual_cost();
+    const auto share_of = [&](std::int64_t taken) {
+      return static_cast<double>(kParts - taken) / static_cast<double>(kParts);
+    };
+    const std::int64_t taken = least_cost(
+        kParts, *cost.timed_step_ns,
+        [&](std::int64_t parts) { return step_with_host(share_of(parts), cost.per_launch_ns); }, 1);
+    cost.host_share = share_of(taken);
     return cost;
   }
 
@@ -97,6 +112,13 @@ class CostFinder {
     remove_from_launches(static_cast<double>(of_launch_ns), run_, edited);
     remove_from_gaps(of_kernel_ns, edited);
     overlap_in_graphs(of_overlap_ns, edited);
+    return replayed_step_ns(edited, replay(edited), run_);
+  }
+
+  std::int64_t step_with_host(double share, std::int64_t of_launch_ns) const {
+    DependencyGraph edited = graph_;
+    remove_from_launches(static_cast<double>(of_launch_ns), run_, edited);
+    remove_from_host(share, run_, edited);
     return replayed_step_ns(edited, replay(edited), run_);
   }
 
@@ -133,6 +155,7 @@ void remove(const RecordingCost& cost, const RunFacts& run, DependencyGraph& gra
   for (RankGraph& rank : graph.ranks)
     remove_from_operators(cost.per_operator_ns, run.trace, rank);
   if (cost.per_launch_ns > 0) remove_from_launches(static_cast<double>(cost.per_launch_ns), run, graph);
+  if (cost.host_share < 1) remove_from_host(cost.host_share, run, graph);
   if (cost.per_kernel_ns > 0) remove_from_gaps(cost.per_kernel_ns, graph);
   if (cost.per_overlap_ns > 0) overlap_in_graphs(cost.per_overlap_ns, graph);
 }
@@ -154,6 +177,20 @@ void remove_from_launches(double ns, const RunFacts& run, DependencyGraph& graph
       if (next[index] == kNoNode || rank.calls[next[index]].handed_by != kNoNode) continue;
       CallNode& after = rank.calls[next[index]];
       after.segment_ns = std::max<std::int64_t>(0, after.segment_ns - rest_ns);
+    }
+  }
+}
+
+void remove_from_host(double share, const RunFacts& run, DependencyGraph& graph) {
+  const auto left = [&](std::int64_t& ns) { ns = std::llround(share * static_cast<double>(ns)); };
+  for (RankGraph& rank : graph.ranks) {
+    const ApiCalls& api = run.trace.ranks[rank.rank_index].api;
+    const std::int64_t begin_ns = run.scope.host_window(rank.rank_index).begin_ns;
+    for (CallNode& call : rank.calls) {
+      if (api.start_ns[call.event] < begin_ns) continue;
+      left(call.segment_ns);
+      left(call.handed_ns);
+      left(call.own_ns);
     }
   }
 }

@@ -19,6 +19,9 @@ struct RecordingCost {
   // start.
   std::int64_t per_overlap_ns = 0;
   std::int64_t per_operator_ns = 0;  // of the host: PyTorch's, by profiler_cost.h
+  // Of the host's own time, within and between its calls: what is left where launches alone do not explain how much
+  // slower the host was.
+  double host_share = 1;
   // As the timing runs of the experiment's point have it that the run belongs to: what the costs then are by.
   std::optional<std::int64_t> timed_step_ns;
   std::optional<double> timed_spread;  // of their single steps, as TimedStep has it
@@ -42,6 +45,9 @@ void remove(const RecordingCost& cost, const RunFacts& run, DependencyGraph& gra
 // call. Not before the measured steps: ranks that had more to do there would come to the first one earlier than the
 // others, who were not late.
 void remove_from_launches(double ns, const RunFacts& run, DependencyGraph& graph);
+// Leaves so much (0 to 1) of the time that the host takes by itself, within its calls and between them; not before the
+// measured steps, as above.
+void remove_from_host(double share, const RunFacts& run, DependencyGraph& graph);
 // Takes so much from the gap before each piece of GPU work, as far as there is one.
 void remove_from_gaps(std::int64_t ns, DependencyGraph& graph);
 // Lets each piece of a graph's work start so much earlier, at most halfway through the one before it on its stream.

@@ -151,6 +151,42 @@ TEST(RecordingCost, IsNotToldByAStepThatTheGpuMayDecide) {
             per_launch_ns(15, {.step_ns = 280'000, .spread = 0.0}));
 }
 
+// Ten launches, every 4: the last one starts 36 after the first, its kernel 5 later, the wait returns 5 after that, and
+// the step ends 2 later. At their best, 1.5 each with nothing between them, launches would leave 13.5 + 12: a step of
+// 20 needs a host that takes 8 of 36 instead. Where kernels of 100 decide the step, no host makes it shorter.
+TEST(RecordingCost, AHostThatWasSlowerThanLaunchesExplainIsTakenAsInTheTimingRuns) {
+  const auto cost_of = [](std::int64_t kernel_us, std::int64_t timed_ns) {
+    const Trace trace = trace_of_step([&](HandStep& step) {
+      for (std::int64_t i = 0; i < 10; ++i)
+        step.kernel(kGemm, kernel_us);
+    });
+    const RunFacts run(trace, {});
+    return recording_cost_by({.step_ns = timed_ns, .spread = 0.0}, make_graph(run), run, nullptr);
+  };
+  const RecordingCost slow = cost_of(0, 20'000);
+  EXPECT_EQ(slow.per_launch_ns, 0) << "what this recorder's launches cost is not known";
+  EXPECT_DOUBLE_EQ(slow.host_share, 0.222);
+  EXPECT_EQ(cost_of(0, 25'500).host_share, 1);
+  EXPECT_NEAR(static_cast<double>(cost_of(0, 25'500).per_launch_ns), 2'500, 10) << "each takes 4, the least is 1.5";
+  EXPECT_EQ(cost_of(100, 900'000).host_share, 1);
+}
+
+TEST(RecordingCost, OfTheHostIsLeftWhereItIsNotOfTheSteps) {
+  HandTrace hand;
+  HandRank& rank = hand.add_rank();
+  for (std::int64_t i = 0; i < 3; ++i)
+    rank.launch("k", 20 * i, 20 * i + 6, 20 * i + 8);
+  rank.call("cudaDeviceSynchronize", 60, 66);
+  rank.step(15, 80);
+  Replayed run(hand.build());
+  const CallNode before = run.call_node(0);
+  const CallNode within = run.call_node(40);
+  remove_from_host(0.5, run.facts, run.graph);
+  EXPECT_EQ(run.call_node(0).own_ns, before.own_ns) << "before the step";
+  EXPECT_EQ(run.call_node(40).own_ns, within.own_ns / 2);
+  EXPECT_EQ(run.call_node(40).segment_ns, 7'000) << "half of 26 to 40";
+}
+
 // Ten launches, every 4, of kernels so short that the host decides: the last one starts 5 after 36, the wait returns 5
 // after it, and the step ends at 48. Each launch takes 1.5, and the 2 behind it fall away: 5 after 13.5, and so on.
 TEST(RecordingCost, IsTakenAwayWhereItIsKnown) {
