@@ -7,6 +7,7 @@ usage: python3 tests/peers/advisor/predict_and_measure.py all --out DIR --swinsc
        python3 tests/peers/advisor/predict_and_measure.py predict --out DIR --swinscope PATH     from the traces; needs no GPU
        python3 tests/peers/advisor/predict_and_measure.py measure --out DIR     times of the variants
        python3 tests/peers/advisor/predict_and_measure.py table --out DIR     in Markdown
+       python3 tests/peers/advisor/predict_and_measure.py replay --out DIR --swinscope PATH      the eager steps as they are, replayed
        python3 tests/peers/advisor/predict_and_measure.py cards TRACE… --swinscope PATH     kinds of changes found in any traces
 
 Needs torch and timm, and a GPU (--device cpu --smoke runs the flow without one; there nothing can be predicted). DIR/results.json keeps
@@ -19,6 +20,9 @@ hidden or not part of what is saved.
 Error = (predicted - measured) / measured. The spread is (longest - shortest) / median of the windows of all measurements of the program.
 A program or variant is host-bound where the GPU is done as soon as the host has handed over the last step: its times are those of the machine's
 host, and it is not among the steady ones.
+
+`replay` measures each eager program with `swinscope scale`: three timing runs, whose median is the untraced step, and a traced run,
+whose replay without the recorder's cost stands beside it.
 
 --recorder swinscope records with `swinscope record --torch-modules` instead of torch.profiler.
 """
@@ -58,6 +62,7 @@ NO_GPU_WORK = "the trace has no GPU events"  # so the advisor says
 SAVES_NOTHING = "none saves"
 STEADY = 0.05
 STEPS = 6  # traced, after a first one that fills the device's queue
+TIMING_RUNS, REPLAY_WARMUP, REPLAY_STEPS = 3, 8, 40
 
 
 def mode_of(case):
@@ -237,7 +242,7 @@ def run_swinscope(command, limit):
 
 def advise(arguments, trace, *words):
     """What it says, or None and why not."""
-    command = [arguments.swinscope, "advise", trace, "--warmup-steps", "1", "--format", "json", *words]
+    command = [arguments.swinscope, "advise", trace, "--format", "json", *(words if "--warmup-steps" in words else ("--warmup-steps", "1", *words))]
     if arguments.peaks:
         command += ["--peaks", arguments.peaks]
     done = run_swinscope(command, arguments.limit)
@@ -386,6 +391,38 @@ def measure(arguments, results, failures):
         results.write()
 
     run_jobs(arguments, jobs, take)
+
+
+def replay(arguments, results, failures):
+    """The eager step, without a recorder and as it is replayed without what the recorder cost."""
+    lines = ["| program | step in the timing runs, ms | runs | traced, ms | replayed without the recorder, ms | error |", "|" + "---|" * 6]
+    for case in arguments.cases or CASES + KEPT_OUT:
+        folder = os.path.join(arguments.out, "replay", case.replace(":", "_"))
+        command = [arguments.swinscope, "scale", "-q", "--force", "--gpus", "1", "--repeat", str(TIMING_RUNS), "--warmup-steps", str(REPLAY_WARMUP),
+                   "-o", folder, "--", *programs(arguments, "steps", case, "--steps", str(REPLAY_STEPS))]
+        done = run_swinscope(command, (TIMING_RUNS + 1) * arguments.limit)
+        if done.returncode != 0:
+            failures.add(f"swinscope scale {case}", done.stderr.strip()[-400:])
+            continue
+        facts, why = advise(arguments, os.path.join(folder, "gpus1", "tracing"), "--warmup-steps", str(REPLAY_WARMUP))
+        if facts is None or "timed_step_ns" not in facts:
+            failures.add(f"replay {case}", why or "no step was replayed")
+            continue
+        runs = [run_step_ns(arguments, os.path.join(folder, "gpus1", f"timing{run}")) for run in range(1, TIMING_RUNS + 1)]
+        replayed = facts.get("unrecorded_step_ns", facts["replayed_step_ns"])
+        timed = facts["timed_step_ns"]
+        results.case(case)["replay"] = {"when": now(), "timed_step_ns": timed, "runs_ns": runs, "traced_step_ns": facts["traced_step_ns"],
+                                        "unrecorded_step_ns": replayed}
+        lines.append(f"| {case} | {in_ms(timed)} | {' '.join(map(in_ms, runs))} | {in_ms(facts['traced_step_ns'])} | {in_ms(replayed)} | "
+                     f"{in_percent(100 * (replayed - timed) / timed)} |")
+        print(lines[-1], flush=True)
+        results.write()
+    print("\n" + "\n".join(lines))
+
+
+def run_step_ns(arguments, run):
+    done = run_swinscope([arguments.swinscope, "analyze", run, "--warmup-steps", str(REPLAY_WARMUP), "--no-advice", "--format", "json"], arguments.limit)
+    return json.loads(done.stdout)["data"]["step_ns"]
 
 
 def kinds_of(data):
@@ -546,12 +583,12 @@ def show_cards(arguments):
     return failures.end()
 
 
-PHASES = {"record": record, "predict": predict, "measure": measure, "table": table}
+PHASES = {"record": record, "predict": predict, "measure": measure, "table": table}  # `all` is these
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("phase", choices=[*PHASES, "all", "cards"])
+    parser.add_argument("phase", choices=[*PHASES, "all", "replay", "cards"])
     parser.add_argument("traces", nargs="*", metavar="TRACE", help="for cards")
     parser.add_argument("--out", metavar="DIR")
     parser.add_argument("--swinscope", help="the program; for predict, cards, and --recorder swinscope")
@@ -568,7 +605,7 @@ def parse():
     parser.add_argument("--smoke", action="store_true", help="small images and as few steps as can be: only whether it runs")
     parser.add_argument("--limit", type=float, default=120, help="seconds that a job may take")
     arguments = parser.parse_args()
-    needs_swinscope = arguments.phase in ("predict", "all", "cards") or arguments.phase == "record" and arguments.recorder == "swinscope"
+    needs_swinscope = arguments.phase in ("predict", "all", "replay", "cards") or arguments.phase == "record" and arguments.recorder == "swinscope"
     if needs_swinscope and not arguments.swinscope:
         parser.error("--swinscope is needed")
     if arguments.phase != "cards" and not arguments.out:
@@ -583,7 +620,7 @@ def main():
         return show_cards(arguments)
     results, failures = Results(arguments.out), Failures()
     for phase in PHASES if arguments.phase == "all" else [arguments.phase]:
-        PHASES[phase](arguments, results, failures)
+        {**PHASES, "replay": replay}[phase](arguments, results, failures)
     return failures.end()
 
 
