@@ -45,10 +45,7 @@ class Usual {
 
  private:
   std::int64_t value_of(std::vector<std::int64_t>& values) const {
-    if (quantile_) {
-      std::ranges::sort(values);
-      return quantile(values, *quantile_);
-    }
+    if (quantile_) return quantile_of(values, *quantile_);
     return std::accumulate(values.begin(), values.end(), std::int64_t{0}) / static_cast<std::int64_t>(values.size());
   }
 

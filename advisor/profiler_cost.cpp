@@ -57,9 +57,37 @@ Boundaries boundaries_of(const ThreadRanges& thread, const Ranges& ranges) {
   return times;
 }
 
-std::int64_t count_between(std::span<const std::int64_t> times, std::int64_t begin_ns, std::int64_t end_ns) {
-  return std::ranges::lower_bound(times, end_ns) - std::ranges::lower_bound(times, begin_ns);
-}
+// How many of ascending times lie within [begin, end): intervals come in the order of their ends, or nearly so.
+class CountBetween {
+ public:
+  explicit CountBetween(std::span<const std::int64_t> times) : times_(times) {}
+
+  std::int64_t operator()(std::int64_t begin_ns, std::int64_t end_ns) {
+    while (at_ < times_.size() && times_[at_] < end_ns)
+      ++at_;
+    while (at_ > 0 && times_[at_ - 1] >= end_ns)
+      --at_;
+    std::size_t first = at_;
+    while (first > 0 && times_[first - 1] >= begin_ns)
+      --first;
+    return static_cast<std::int64_t>(at_ - first);
+  }
+
+ private:
+  std::span<const std::int64_t> times_;
+  std::size_t at_ = 0;  // the first that is not before the last end
+};
+
+// A thread's, with where the calls have got to.
+struct Operators {
+  explicit Operators(Boundaries of) : times(std::move(of)), begins(times.begins), ends(times.ends) {}
+  Operators(const Operators&) = delete;
+  Operators& operator=(const Operators&) = delete;
+
+  Boundaries times;
+  CountBetween begins;
+  CountBetween ends;
+};
 
 }  // namespace
 
@@ -82,26 +110,25 @@ std::int64_t operator_cost_ns(const Trace& trace, const Rank& rank) {
     }
   }
   if (beyond_ns.size() < kEnough) return 0;
-  std::ranges::sort(beyond_ns);
-  return std::llround(kOfPair * static_cast<double>(quantile(beyond_ns, 0.5)));
+  return std::llround(kOfPair * static_cast<double>(quantile_of(beyond_ns, 0.5)));
 }
 
 void remove_from_operators(std::int64_t ns, const Trace& trace, RankGraph& graph) {
   if (ns <= 0) return;
   const Rank& rank = trace.ranks[graph.rank_index];
-  std::unordered_map<std::uint64_t, Boundaries> boundaries;  // by thread
+  std::unordered_map<std::uint64_t, Operators> operators;  // by thread
   for (const ThreadRanges& thread : operators_of(trace, rank))
-    boundaries.emplace(thread.global_tid, boundaries_of(thread, rank.ranges));
+    operators.try_emplace(thread.global_tid, boundaries_of(thread, rank.ranges));
   for (CallNode& call : graph.calls) {
     if (call.before == kNoNode) continue;
-    const auto found = boundaries.find(rank.api_lanes[call.thread].global_tid);
-    if (found == boundaries.end()) continue;
+    const auto found = operators.find(rank.api_lanes[call.thread].global_tid);
+    if (found == operators.end()) continue;
     const std::int64_t end_ns = rank.api.start_ns[call.event];
     for (std::int64_t* host_ns : {&call.segment_ns, &call.handed_ns}) {
       if (*host_ns <= 0) continue;
-      const auto& [begins, ends] = found->second;
+      Operators& of_thread = found->second;
       const std::int64_t count =
-          count_between(begins, end_ns - *host_ns, end_ns) + count_between(ends, end_ns - *host_ns, end_ns);
+          of_thread.begins(end_ns - *host_ns, end_ns) + of_thread.ends(end_ns - *host_ns, end_ns);
       *host_ns = std::max<std::int64_t>(0, *host_ns - count * ns / 2);
     }
   }

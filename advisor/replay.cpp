@@ -381,10 +381,9 @@ ReplayError replay_error(const DependencyGraph& graph, const Replay& replay, con
       if (std::abs(predicted_ns - recorded.gpu.start_ns[event]) <= kCloseNs) ++close;
     }
   }
-  std::ranges::sort(differences);
   error.events = static_cast<std::int64_t>(differences.size());
-  error.start_p50_ns = quantile(differences, 0.5);
-  error.start_p95_ns = quantile(differences, 0.95);
+  error.start_p50_ns = quantile_of(differences, 0.5);
+  error.start_p95_ns = quantile_of(differences, 0.95);
   error.within_2us = differences.empty() ? 0 : static_cast<double>(close) / static_cast<double>(differences.size());
   return error;
 }

@@ -73,6 +73,11 @@ inline Summary summarize(std::vector<std::int64_t> values) {
   return s;
 }
 
+// Of values in any order, which it changes; 0 for no values.
+inline std::int64_t quantile_of(std::vector<std::int64_t>& values, double q) {
+  return values.empty() ? 0 : GrowingQuantiles(values).quantile(q);
+}
+
 // Two-sided 95 % quantile of Student's t with `freedom` degrees of freedom.
 inline double student_t95(std::size_t freedom) {
   constexpr std::array<double, 10> kTable = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};

@@ -28,7 +28,8 @@ struct Batch {
   std::string other_member;
 };
 
-// Hands batches from one thread to another, a few at a time.
+// Hands batches from one thread to another, a few at a time, and their memory back: pages that are new for each of them
+// would cost a tenth of the reading.
 class BatchQueue {
  public:
   // False when the consumer has gone.
@@ -60,12 +61,29 @@ class BatchQueue {
     changed_.notify_all();
     return batch;
   }
+  void give_back(Batch batch) {
+    const std::lock_guard lock(mutex_);
+    used_.push_back(std::move(batch));
+  }
+  // An empty one, with the memory of one that was given back where there is any.
+  Batch take_empty() {
+    Batch batch;
+    const std::lock_guard lock(mutex_);
+    if (used_.empty()) return batch;
+    batch.text.swap(used_.back().text);
+    batch.ends.swap(used_.back().ends);
+    used_.pop_back();
+    batch.text.clear();
+    batch.ends.clear();
+    return batch;
+  }
 
  private:
   static constexpr std::size_t kMaxBatches = 4;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Batch> batches_;
+  std::vector<Batch> used_;
   bool closed_ = false;
   bool abandoned_ = false;
 };
@@ -154,7 +172,7 @@ class Reader {
   void hand_over() {
     batch_.text.resize(batch_.text.size() + padding_, ' ');
     is_wanted_ = is_wanted_ && queue_.push(std::move(batch_));
-    batch_ = {};
+    batch_ = queue_.take_empty();
     batch_.text.reserve(kBatchBytes + kPieceBytes);
   }
 
@@ -200,11 +218,12 @@ void stream_kineto(const std::filesystem::path& path, std::size_t padding, const
   };
   {
     const std::unique_ptr<std::thread, decltype(join)> joined_at_the_end(&reader, join);
-    while (const auto batch = queue.pop()) {
+    while (auto batch = queue.pop()) {
       if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) {
         throw Error(ErrorKind::kInput, fmt::format("{}: reading was stopped", path.string()), "cancelled");
       }
       visit(*batch, visitor);
+      queue.give_back(std::move(*batch));
     }
   }
   if (failure) std::rethrow_exception(failure);
